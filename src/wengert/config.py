@@ -1,0 +1,21 @@
+"""The few switches, their environment variables and their defaults.
+
+Read at the moment of use, so that setting ``wengert.config.check = True`` takes effect at once.
+"""
+
+from __future__ import annotations
+
+import os
+
+check: bool = os.environ.get("WENGERT_CHECK", "0") == "1"
+"""Check every tape after every transform and pass (``WENGERT_CHECK=1``). The tests turn it on."""
+
+max_paths: int = int(os.environ.get("WENGERT_MAX_PATHS", "64"))
+"""How many paths through its branches one signature of a jitted function may take."""
+
+max_programs: int = int(os.environ.get("WENGERT_MAX_PROGRAMS", "512"))
+"""How many programs of un-jitted calls are kept; the least recently used goes first."""
+
+snapshot_bytes: int = 8192
+"""A captured array of at most this many bytes is copied when it meets an un-jitted trace. A larger one is
+locked against writes until the trace ends: copying it would make touching a large constant expensive."""

@@ -1,0 +1,124 @@
+"""Every exception that wengert raises, each with the mistake and its repair.
+
+A message has three parts: what went wrong, where in the *user's* code, what to do instead.
+The first line stands alone. :func:`message` lays the parts out; nothing else formats errors.
+"""
+
+from __future__ import annotations
+
+import linecache
+from collections.abc import Iterable
+
+
+class WengertError(Exception):
+    """Base class of everything wengert raises on purpose."""
+
+
+class ShapeError(WengertError, ValueError):
+    """Shapes that do not fit together.
+
+    ``np.ones((3, 4)) @ np.ones((2, 4))`` fails; write ``W @ x.T``.
+    """
+
+
+class DTypeError(WengertError, TypeError):
+    """A dtype that the operation does not take, or that has no derivative.
+
+    ``wg.grad(f)(3)`` fails because an integer has no neighbourhood; write ``wg.grad(f)(3.0)``.
+    """
+
+
+class StructureError(WengertError, TypeError):
+    """A container of another structure than the one expected, or one that cannot be flattened."""
+
+
+class ScalarOutputError(ShapeError):
+    """``grad`` of a function that does not return one real number.
+
+    ``wg.grad(lambda x: x**2)(np.ones(3))`` fails; return a sum, or use ``wg.jacobian`` or ``wg.vjp``.
+    """
+
+
+class ConcretizationError(WengertError, TypeError):
+    """A traced value was asked for a concrete number, which would cut its derivative or go stale.
+
+    ``math.sin(x)`` and ``float(x)`` fail; write ``np.sin(x)``, or keep ``x`` as it is.
+    """
+
+
+class EscapedTracerError(WengertError, RuntimeError):
+    """A traced value was used after its trace had ended.
+
+    Storing ``x`` in a global inside a differentiated function fails later; return it instead
+    (``has_aux=True`` returns values beside the one that is differentiated).
+    """
+
+
+class MutationError(WengertError, ValueError):
+    """A write that cannot be recorded: into a caller's array, a captured array, a read-only view.
+
+    ``buffer = np.zeros(3)`` made *outside* and ``buffer[0] = x`` inside fails; make it inside.
+    """
+
+
+class UnsupportedFunctionError(WengertError, TypeError):
+    """A NumPy or SciPy function, or an option of one, that wengert does not trace.
+
+    See ``docs/coverage.md`` for the table, and ``wg.primitive`` to add one of your own.
+    """
+
+
+class MissingRuleError(WengertError, NotImplementedError):
+    """A derivative that exists but that nobody has written yet, or that the rule declares unwritten."""
+
+
+class NotDifferentiableError(WengertError, TypeError):
+    """A derivative that cannot exist was needed."""
+
+
+class TooManyPathsError(WengertError, RuntimeError):
+    """A compiled function took more paths through its branches than ``config.max_paths``.
+
+    A loop whose count depends on a traced value gives one path a count; use ``wg.while_loop``,
+    ``wg.cond`` or ``wg.scan``, or raise ``wg.config.max_paths``.
+    """
+
+
+class GuardError(WengertError, RuntimeError):
+    """A tape was run on inputs that take another branch than the one it recorded.
+
+    ``wg.compile(tape)`` runs one path; ``wg.jit(f)`` keeps one tape a path and picks the right one.
+    """
+
+
+class CaptureError(WengertError, RuntimeError):
+    """A compiled function wrote a captured variable, which a later call would not repeat."""
+
+
+class InternalError(WengertError, AssertionError):
+    """A bug in wengert. Please report it with the message and, if you can, the function traced."""
+
+
+def message(
+    what: str,
+    source: object = None,
+    notes: Iterable[tuple[str, str]] = (),
+    tries: Iterable[str] = (),
+) -> str:
+    """Lay out the three parts of an error: what, where in the user's code, what to do.
+
+    ``source`` has ``file``, ``line`` and ``function``; ``notes`` are (name, text) pairs.
+
+    >>> print(message("sin: no", notes=[("x", "float64[3]")], tries=["cos", "tan"]))
+    sin: no
+      x      float64[3]
+      try    cos
+      or     tan
+    """
+    lines = [what]
+    if source is not None:
+        code = linecache.getline(source.file, source.line).strip()  # type: ignore[attr-defined]
+        lines.append(f"  at     {source.file}:{source.line}, in {source.function}:   {code}")  # type: ignore[attr-defined]
+    lines += [f"  {name:<6} {text}" for name, text in notes]
+    lines += [f"  {'or' if k else 'try':<6} {text}" for k, text in enumerate(tries)]
+    return "\n".join(lines)
