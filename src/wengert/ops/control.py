@@ -1,0 +1,76 @@
+"""Ops that steer: guards, and values that derivatives do not pass."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.ops.kernels import Check, View, free
+from wengert.ops.op import op
+from wengert.tape import Aval, Instr
+
+
+class Expected:
+    """The value that a guard saw: hashable and compared by bytes, so that a tape can carry it."""
+
+    __slots__ = ("key", "value")
+
+    def __init__(self, value: Any) -> None:
+        array = np.asarray(value)
+        self.value = array[()] if array.ndim == 0 else array
+        self.key = (array.shape, array.dtype.str, array.tobytes())
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Expected) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        return repr(self.value.item()) if np.ndim(self.value) == 0 else f"<{Aval(*self.key[:1], np.dtype(self.key[1]))}>"
+
+
+class GuardMiss(Exception):
+    """A running program met a guard whose value differs: ``position`` and the ``value`` seen instead."""
+
+    def __init__(self, position: int, value: Expected) -> None:
+        super().__init__(position, value)
+        self.position = position
+        self.value = value
+
+
+def _guard_reference(x: Any, *, expected: Expected, position: int, kind: str) -> tuple[()]:
+    if np.ndim(x) == 0:
+        if x == expected.value:
+            return ()
+    elif Expected(x) == expected:
+        return ()
+    raise GuardMiss(position, Expected(x))
+
+
+def describe_guard(instr: Instr) -> str:
+    expected = instr.params["expected"]
+    return f"{instr.params['kind']} -> {expected!r}"
+
+
+guard = op(  # a concrete look at a value: the tape holds only for inputs that give the same look
+    _guard_reference,
+    name="guard",
+    type=lambda x, *, expected, position, kind: (),
+    kernel=Check(),
+    cost=free,
+    effects=True,
+    describe=describe_guard,
+    batch=lambda xs, batched, size, **params: NotImplemented,  # a batch has no single value to look at
+)
+
+stop_gradient = op(  # the identity; a constant to every derivative
+    lambda x: x,
+    name="stop_gradient",
+    type=lambda x: x,
+    kernel=View(),
+    cost=free,
+    batch=lambda xs, batched, size: stop_gradient(xs[0]),
+)
+

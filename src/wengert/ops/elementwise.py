@@ -1,0 +1,358 @@
+"""Elementwise ops: one entry a ufunc, with its partial derivatives as formulas.
+
+A partial is a formula in the operands and the output ``y``, a number, or ZERO or NONE (see :mod:`wengert.ops.op`).
+Operands come with the dtypes of one NumPy loop: tracing converts before it emits. What is chosen at a kink is
+listed in ``docs/kinks.md``: at a tie each operand gets half, at a corner the mean of both slopes.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from wengert.ops.kernels import MapTape, flops
+from wengert.ops.op import NONE, ZERO, Masked, broadcast_shapes, elementwise, operator
+from wengert.tape import Atom, Aval, Lit, Tape
+
+LN2, LN10 = math.log(2), math.log(10)
+
+
+def is_literal(a: Atom, number: float) -> bool:
+    return type(a) is Lit and bool(a.value == number)
+
+
+# ---------------------------------------------------------------------------------------- selection, conversion
+
+
+def _select_type(c: Aval, x: Aval, y: Aval) -> Aval:
+    return Aval(broadcast_shapes("where", c, x, y), x.dtype)
+
+
+def _select_shortcut(c: Atom, x: Atom, y: Atom) -> Atom | None:
+    return x if x is y and c.aval.shape == () else None
+
+
+select = elementwise(  # where: selection, so that the derivative of the branch not taken never counts
+    np.where,
+    name="select",
+    type=_select_type,
+    shortcut=_select_shortcut,
+    partials=[NONE, lambda c, x1, x2, y: Masked(c, 1), lambda c, x1, x2, y: Masked(~c, 1)],
+)
+
+
+def _convert_partials(dtype: np.dtype[Any]) -> list[Any]:
+    return [1 if dtype.kind in "fc" else ZERO]
+
+
+convert = elementwise(  # astype; the engine projects tangents and cotangents onto the dtype of their primal
+    lambda x, *, dtype: np.asarray(x).astype(dtype),
+    name="convert",
+    type=lambda x, *, dtype: Aval(x.shape, dtype),
+    partials=[1],
+    scalar_partials=_convert_partials,
+    shortcut=lambda x, *, dtype: x if x.aval.dtype == dtype else None,
+)
+
+
+# --------------------------------------------------------------------------------------------------- arithmetic
+
+
+def _multiply_shortcut(x1: Atom, x2: Atom) -> Atom | None:
+    """``x * 1`` is x, bit for bit (but for a NaN's payload)."""
+    if type(x2) is Lit and x2.value == 1 and x1.aval.dtype == x2.aval.dtype:
+        return x1
+    if type(x1) is Lit and x1.value == 1 and x1.aval.dtype == x2.aval.dtype:
+        return x2
+    return None
+
+
+add = elementwise(np.add, partials=[1, 1])
+subtract = elementwise(
+    np.subtract,
+    partials=[1, -1],
+    shortcut=lambda x1, x2: x1 if is_literal(x2, 0) and not np.signbit(x2.value) else None,  # type: ignore[union-attr]
+)
+multiply = elementwise(
+    np.multiply,
+    partials=[lambda x1, x2, y: x2, lambda x1, x2, y: x1],
+    shortcut=_multiply_shortcut,
+)
+divide = elementwise(
+    np.divide,
+    partials=[lambda x1, x2, y: 1 / x2, lambda x1, x2, y: -y / x2],
+    shortcut=lambda x1, x2: x1 if is_literal(x2, 1) and x1.aval.dtype == x2.aval.dtype else None,
+    cost=flops(4),
+)
+negative = elementwise(np.negative, partials=[-1])
+positive = elementwise(np.positive, partials=[1], shortcut=lambda x: x)
+conjugate = elementwise(
+    np.conjugate, name="conjugate", partials=[1], shortcut=lambda x: x if x.aval.dtype.kind != "c" else None
+)
+reciprocal = elementwise(np.reciprocal, partials=[lambda x, y: -y * y], cost=flops(4))
+square = elementwise(np.square, partials=[lambda x, y: 2 * x])
+sqrt = elementwise(np.sqrt, partials=[lambda x, y: 0.5 / y], cost=flops(6))
+cbrt = elementwise(np.cbrt, partials=[lambda x, y: 1 / (3 * (y * y))], cost=flops(20))
+
+
+def power_partial_base(x: Atom, p: Atom, y: Atom) -> Any:
+    """p xᵖ⁻¹, and 0 where p = 0 although x may be 0."""
+    if type(p) is Lit:
+        value = float(p.value)
+        if value == 0:
+            return 0
+        return 2 * x if value == 2 else p * power(x, p - 1)
+    is_zero = equal(p, 0)
+    return select(is_zero, Lit(0, p.aval.dtype), p * power(x, select(is_zero, Lit(1, p.aval.dtype), p - 1)))
+
+
+def power_partial_exponent(x: Atom, p: Atom, y: Atom) -> Any:
+    """y log x, and 0 where x = 0: the limit for p > 0."""
+    is_zero = equal(x, 0)
+    one, zero = Lit(1, x.aval.dtype), Lit(0, x.aval.dtype)
+    return select(is_zero, zero, y * log(select(is_zero, one, x)))
+
+
+def _power_shortcut(x: Atom, p: Atom) -> Atom | None:
+    return x if is_literal(p, 1) and x.aval.dtype == p.aval.dtype else None
+
+
+power = elementwise(
+    np.power, partials=[power_partial_base, power_partial_exponent], shortcut=_power_shortcut, cost=flops(40)
+)
+float_power = elementwise(np.float_power, partials=[power_partial_base, power_partial_exponent], cost=flops(40))
+
+
+def _truncated_quotient(x1: Atom, x2: Atom, y: Atom) -> Any:
+    return -trunc(x1 / x2)
+
+
+def _floored_quotient(x1: Atom, x2: Atom, y: Atom) -> Any:
+    return -floor_divide(x1, x2)
+
+
+floor_divide = elementwise(np.floor_divide, partials=[ZERO, ZERO], cost=flops(6))
+remainder = elementwise(np.remainder, partials=[1, _floored_quotient], cost=flops(8))
+fmod = elementwise(np.fmod, partials=[1, _truncated_quotient], cost=flops(8))
+absolute = elementwise(np.absolute, partials=[lambda x, y: sign(x)])
+fabs = elementwise(np.fabs, partials=[lambda x, y: sign(x)])
+copysign = elementwise(
+    np.copysign, partials=[lambda x1, x2, y: sign(x1) * copysign(Lit(1, x1.aval.dtype), x2), ZERO]
+)
+ldexp = elementwise(np.ldexp, partials=[lambda x, n, y: ldexp(Lit(1, x.aval.dtype), n), NONE])
+nextafter = elementwise(np.nextafter, partials=[1, ZERO])
+
+
+def _larger(x1: Atom, x2: Atom, y: Atom) -> Masked:
+    """Where x1 ≥ x2; half of it at a tie."""
+    return Masked(x1 >= x2, select(equal(x1, x2), Lit(0.5, x1.aval.dtype), Lit(1, x1.aval.dtype)))
+
+
+def _smaller(x1: Atom, x2: Atom, y: Atom) -> Masked:
+    return Masked(x1 <= x2, select(equal(x1, x2), Lit(0.5, x1.aval.dtype), Lit(1, x1.aval.dtype)))
+
+
+def _or_other_is_nan(masked: Masked, other: Atom) -> Masked:
+    return Masked(masked.mask | isnan(other), masked.value)
+
+
+maximum = elementwise(np.maximum, partials=[_larger, lambda x1, x2, y: _larger(x2, x1, y)])
+minimum = elementwise(np.minimum, partials=[_smaller, lambda x1, x2, y: _smaller(x2, x1, y)])
+fmax = elementwise(
+    np.fmax,
+    partials=[
+        lambda x1, x2, y: _or_other_is_nan(_larger(x1, x2, y), x2),
+        lambda x1, x2, y: _or_other_is_nan(_larger(x2, x1, y), x1),
+    ],
+)
+fmin = elementwise(
+    np.fmin,
+    partials=[
+        lambda x1, x2, y: _or_other_is_nan(_smaller(x1, x2, y), x2),
+        lambda x1, x2, y: _or_other_is_nan(_smaller(x2, x1, y), x1),
+    ],
+)
+
+# ------------------------------------------------------------------------------------- exponentials, logarithms
+
+exp = elementwise(np.exp, partials=[lambda x, y: y], cost=flops(12))
+exp2 = elementwise(np.exp2, partials=[lambda x, y: LN2 * y], cost=flops(12))
+expm1 = elementwise(np.expm1, partials=[lambda x, y: y + 1], cost=flops(14))
+log = elementwise(np.log, partials=[lambda x, y: 1 / x], cost=flops(12))
+log2 = elementwise(np.log2, partials=[lambda x, y: (1 / LN2) / x], cost=flops(12))
+log10 = elementwise(np.log10, partials=[lambda x, y: (1 / LN10) / x], cost=flops(12))
+log1p = elementwise(np.log1p, partials=[lambda x, y: 1 / (1 + x)], cost=flops(14))
+
+
+def _share(x: Atom, y: Atom, base_exp: Any) -> Any:
+    """bˣ⁻ʸ, the share of x in a log-sum; where both are -inf, or one is inf, the limit 1."""
+    return base_exp(select(equal(x, y), Lit(0, x.aval.dtype), x - y))
+
+
+logaddexp = elementwise(
+    np.logaddexp,
+    partials=[lambda x1, x2, y: _share(x1, y, exp), lambda x1, x2, y: _share(x2, y, exp)],
+    cost=flops(30),
+)
+logaddexp2 = elementwise(
+    np.logaddexp2,
+    partials=[lambda x1, x2, y: _share(x1, y, exp2), lambda x1, x2, y: _share(x2, y, exp2)],
+    cost=flops(30),
+)
+
+# ---------------------------------------------------------------------------------- trigonometry, hyperbolics
+
+sin = elementwise(np.sin, partials=[lambda x, y: cos(x)], cost=flops(15))
+cos = elementwise(np.cos, partials=[lambda x, y: -sin(x)], cost=flops(15))
+tan = elementwise(np.tan, partials=[lambda x, y: 1 + y * y], cost=flops(20))
+arcsin = elementwise(np.arcsin, partials=[lambda x, y: 1 / sqrt((1 - x) * (1 + x))], cost=flops(20))
+arccos = elementwise(np.arccos, partials=[lambda x, y: -1 / sqrt((1 - x) * (1 + x))], cost=flops(20))
+arctan = elementwise(np.arctan, partials=[lambda x, y: 1 / (1 + x * x)], cost=flops(20))
+arctan2 = elementwise(
+    np.arctan2,
+    partials=[
+        lambda x1, x2, y: x2 / (x1 * x1 + x2 * x2),
+        lambda x1, x2, y: -x1 / (x1 * x1 + x2 * x2),
+    ],
+    cost=flops(25),
+)
+
+
+def _nonzero(y: Atom) -> Any:
+    return select(equal(y, 0), Lit(1, y.aval.dtype), y)
+
+
+hypot = elementwise(
+    np.hypot,
+    partials=[lambda x1, x2, y: x1 / _nonzero(y), lambda x1, x2, y: x2 / _nonzero(y)],
+    cost=flops(12),
+)
+sinh = elementwise(np.sinh, partials=[lambda x, y: cosh(x)], cost=flops(20))
+cosh = elementwise(np.cosh, partials=[lambda x, y: sinh(x)], cost=flops(20))
+tanh = elementwise(np.tanh, partials=[lambda x, y: 1 - y * y], cost=flops(12))
+arcsinh = elementwise(np.arcsinh, partials=[lambda x, y: 1 / hypot(x, 1)], cost=flops(25))
+arccosh = elementwise(np.arccosh, partials=[lambda x, y: 1 / (sqrt(x - 1) * sqrt(x + 1))], cost=flops(25))
+arctanh = elementwise(np.arctanh, partials=[lambda x, y: 1 / ((1 - x) * (1 + x))], cost=flops(20))
+deg2rad = elementwise(np.deg2rad, partials=[math.pi / 180])
+rad2deg = elementwise(np.rad2deg, partials=[180 / math.pi])
+radians = elementwise(np.radians, partials=[math.pi / 180])
+degrees = elementwise(np.degrees, partials=[180 / math.pi])
+
+# -------------------------------------------------------------------- flat: the derivative is zero, where it exists
+
+sign = elementwise(np.sign, partials=[ZERO])
+heaviside = elementwise(np.heaviside, partials=[ZERO, lambda x1, x2, y: Masked(equal(x1, 0), 1)])
+floor = elementwise(np.floor, partials=[ZERO])
+ceil = elementwise(np.ceil, partials=[ZERO])
+rint = elementwise(np.rint, partials=[ZERO])
+trunc = elementwise(np.trunc, partials=[ZERO])
+spacing = elementwise(np.spacing, partials=[ZERO])
+
+greater = elementwise(np.greater, partials=[ZERO, ZERO])
+greater_equal = elementwise(np.greater_equal, partials=[ZERO, ZERO])
+less = elementwise(np.less, partials=[ZERO, ZERO])
+less_equal = elementwise(np.less_equal, partials=[ZERO, ZERO])
+equal = elementwise(np.equal, partials=[ZERO, ZERO])
+not_equal = elementwise(np.not_equal, partials=[ZERO, ZERO])
+logical_and = elementwise(np.logical_and, partials=[ZERO, ZERO])
+logical_or = elementwise(np.logical_or, partials=[ZERO, ZERO])
+logical_xor = elementwise(np.logical_xor, partials=[ZERO, ZERO])
+logical_not = elementwise(np.logical_not, partials=[ZERO])
+isnan = elementwise(np.isnan, partials=[ZERO])
+isinf = elementwise(np.isinf, partials=[ZERO])
+isfinite = elementwise(np.isfinite, partials=[ZERO])
+signbit = elementwise(np.signbit, partials=[ZERO])
+
+bitwise_and = elementwise(np.bitwise_and, partials=[NONE, NONE])
+bitwise_or = elementwise(np.bitwise_or, partials=[NONE, NONE])
+bitwise_xor = elementwise(np.bitwise_xor, partials=[NONE, NONE])
+bitwise_count = elementwise(np.bitwise_count, partials=[NONE])
+invert = elementwise(np.invert, partials=[NONE])
+left_shift = elementwise(np.left_shift, partials=[NONE, NONE])
+right_shift = elementwise(np.right_shift, partials=[NONE, NONE])
+gcd = elementwise(np.gcd, partials=[NONE, NONE])
+lcm = elementwise(np.lcm, partials=[NONE, NONE])
+
+for _symbol, _op in {
+    "add": add,
+    "subtract": subtract,
+    "multiply": multiply,
+    "divide": divide,
+    "power": power,
+    "negative": negative,
+    "greater": greater,
+    "greater_equal": greater_equal,
+    "less": less,
+    "less_equal": less_equal,
+    "logical_and": logical_and,
+    "logical_or": logical_or,
+    "logical_not": logical_not,
+}.items():
+    operator(_symbol, _op)
+
+
+# ---------------------------------------------------------------------------- a user's scalar function, as one op
+
+
+def _map_reference(*xs: Any, body: Tape) -> Any:
+    """Run the scalar tape once on whole arrays: its steps are elementwise, so they broadcast."""
+    env: dict[Any, Any] = dict(zip(body.inputs, xs, strict=True))
+    env.update((c.var, c.array) for c in body.captures)
+    for op_, ins, outs, params, _ in body.instrs:
+        env[outs[0]] = op_.reference(*[env[a] if a in env else a.value for a in ins], **params)  # type: ignore[union-attr]
+    a = body.outputs[0]
+    y = env[a] if a in env else a.value  # type: ignore[union-attr]
+    return np.array(np.broadcast_to(y, np.broadcast_shapes(*[np.shape(x) for x in xs])))
+
+
+def _map_type(*avals: Aval, body: Tape) -> Aval:
+    return Aval(broadcast_shapes("broadcast", *avals), body.outputs[0].aval.dtype)
+
+
+def _map_partials(body: Tape) -> list[Any]:
+    """∂body/∂x_k as the formula itself: the body is replayed on the operands and differentiated there."""
+    return [_body_partial(body, k) for k in range(len(body.inputs))]
+
+
+def _body_partial(body: Tape, k: int) -> Any:
+    def partial(*xs_y: Any) -> Any:
+        xs = xs_y[:-1]
+        env: dict[Atom, Atom] = dict(zip(body.inputs, xs, strict=True))
+        tangents: dict[Atom, Any] = {body.inputs[k]: Lit(1, xs[k].aval.dtype)}
+        for op_, ins, outs, params, _ in body.instrs:
+            operands = [env.get(a, a) for a in ins]
+            y = op_(*operands, **params)
+            env[outs[0]] = y
+            rules = op_.scalar_partials(**params) if op_.scalar_partials else op_.partials
+            total: Any = None
+            for j, a in enumerate(ins):
+                if a not in tangents or rules[j] is ZERO or rules[j] is NONE:  # type: ignore[index]
+                    continue
+                term = _chain(rules[j], operands, y, tangents[a])  # type: ignore[index]
+                total = term if total is None else total + term
+            if total is not None:
+                tangents[outs[0]] = convert(total, dtype=y.aval.dtype)
+        return tangents.get(body.outputs[0], 0)
+
+    return partial
+
+
+def _chain(rule: Any, operands: list[Atom], y: Atom, dx: Atom) -> Any:
+    p = rule(*operands, y) if callable(rule) else rule
+    if isinstance(p, Masked):
+        return select(p.mask, dx if p.value == 1 else p.value * dx, Lit(0, dx.aval.dtype))
+    return p * dx
+
+
+map_scalar = elementwise(  # wg.broadcast(f, *arrays): one instruction, whatever f is made of
+    _map_reference,
+    name="map",
+    type=_map_type,
+    partials=[],
+    scalar_partials=_map_partials,
+    kernel=MapTape(),
+    is_variadic=True,
+    cost=lambda *avals, body: len(body) * max((a.size for a in avals), default=1),
+)

@@ -1,0 +1,399 @@
+"""Ops that read and write parts of arrays.
+
+A *static index* has one entry an axis: an ``int`` (that element; the axis goes) or ``(start, length, step)`` with
+``start >= 0`` and ``step != 0`` (that many elements; the axis stays). It is hashable, and two equal regions are
+equal tuples. Index *arrays* are operands of dtype intp; they index the leading axes of operand 0, and negative
+entries count from the end, as in NumPy.
+
+What reads ``x[i]`` gives a :class:`~wengert.ops.op.Scatter` cotangent, so that n reads cost n parts and one buffer.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.ops.elementwise import equal, select
+from wengert.ops.kernels import ArgReduce, Gather, Sort, View
+from wengert.ops.kernels import Scatter as ScatterKernel
+from wengert.ops.op import NONE, Fill, Part, Scatter, broadcast_shapes, front, linear, op
+from wengert.ops.shape import broadcast_to, concatenate, iota, reshape, unbroadcast, zeros
+from wengert.tape import Atom, Aval, Lit
+
+INTP = np.dtype(np.intp)
+StaticIndex = tuple[Any, ...]
+
+
+def to_numpy(index: StaticIndex) -> tuple[Any, ...]:
+    """The index that NumPy takes."""
+    out: list[Any] = []
+    for entry in index:
+        if type(entry) is int:
+            out.append(entry)
+        else:
+            start, length, step = entry
+            stop = start + length * step
+            out.append(slice(start, stop if stop >= 0 else None, step) if length else slice(0, 0))
+    return tuple(out)
+
+
+def region_shape(index: StaticIndex) -> tuple[int, ...]:
+    return tuple([entry[1] for entry in index if type(entry) is not int])
+
+
+def everything(shape: Sequence[int]) -> StaticIndex:
+    return tuple((0, n, 1) for n in shape)
+
+
+def is_everything(index: StaticIndex, shape: tuple[int, ...]) -> bool:
+    return index == everything(shape)
+
+
+def full_index(size: int, index: StaticIndex) -> StaticIndex:
+    """``index`` behind a leading axis of length ``size``, all of which is taken."""
+    return ((0, size, 1), *index)
+
+
+# ------------------------------------------------------------------------------------------------ static index
+
+
+def _slice_structured(ct: Any, k: int, x: Atom, y: Atom, *, index: StaticIndex) -> Any:
+    return Scatter(None, (Part(ct.value, index),), x.aval) if isinstance(ct, Fill) else None
+
+
+slice_ = linear(
+    lambda x, *, index: x[to_numpy(index)],
+    name="slice",
+    type=lambda x, *, index: Aval(region_shape(index), x.dtype),
+    kernel=View(),
+    transpose=lambda ct, x, *, index: Scatter(None, (Part(ct, index),), x.aval),
+    structured=_slice_structured,
+    batch=lambda xs, batched, size, *, index: slice_(xs[0], index=full_index(size, index)),
+    shortcut=lambda x, *, index: x if is_everything(index, x.aval.shape) else None,
+)
+
+
+def slice_axis(x: Atom, axis: int, start: int, length: int, step: int = 1) -> Any:
+    """``length`` elements of ``x`` along one axis."""
+    index = [(0, n, 1) for n in x.aval.shape]
+    index[axis] = (start, length, step)
+    return slice_(x, index=tuple(index))
+
+
+def element(x: Atom, axis: int, k: int) -> Any:
+    """``x`` at position ``k`` of one axis, which goes."""
+    index: list[Any] = [(0, n, 1) for n in x.aval.shape]
+    index[axis] = k
+    return slice_(x, index=tuple(index))
+
+
+def reverse(x: Atom, axis: int) -> Any:
+    n = x.aval.shape[axis]
+    return slice_axis(x, axis, max(n - 1, 0), n, -1)
+
+
+def _set_in_place(x: Any, v: Any, *, index: StaticIndex) -> Any:
+    x[to_numpy(index)] = v
+    return x
+
+
+def _add_in_place(x: Any, v: Any, *, index: StaticIndex) -> Any:
+    x[to_numpy(index)] += v
+    return x
+
+
+def _writes(in_place: Any) -> Any:
+    """The reference of an op that has an in-place one: the same on a copy."""
+
+    def reference(x: Any, *rest: Any, **params: Any) -> Any:
+        return in_place(np.array(x), *rest, **params)
+
+    return reference
+
+
+def _region_value(v: Atom, index: StaticIndex) -> Any:
+    return broadcast_to(v, shape=region_shape(index))
+
+
+def _set_structured(ct: Any, k: int, x: Atom, v: Atom, y: Atom, *, index: StaticIndex) -> Any:
+    """Of parts at exactly the written region or off it, those at the region belong to v, the others to x."""
+    if isinstance(ct, Fill) and k == 1:
+        return Fill(ct.value * float(Aval(region_shape(index), v.aval.dtype).size / max(v.aval.size, 1)), v.aval)
+    if not isinstance(ct, Scatter) or ct.base is not None:
+        return None
+    if not all(p.index is not None and (p.index == index or are_disjoint(p.index, index)) for p in ct.parts):
+        return None
+    if k == 0:
+        return Scatter(None, tuple(p for p in ct.parts if p.index != index), x.aval)
+    mine = [p.value for p in ct.parts if p.index == index]
+    if not mine:
+        return Scatter(None, (), v.aval)
+    total = mine[0]
+    for value in mine[1:]:
+        total = total + value
+    return unbroadcast(_region_value(total, index), v.aval.shape)
+
+
+def are_disjoint(a: StaticIndex, b: StaticIndex) -> bool:
+    """Whether two regions certainly share no element: on some axis both are single, different positions."""
+    return any(type(i) is int and type(j) is int and i != j for i, j in zip(a, b, strict=True))
+
+
+def _set_transpose_x(ct: Atom, x: Atom, v: Atom, *, index: StaticIndex) -> Any:
+    return set_slice(ct, Lit(0, ct.aval.dtype), index=index)
+
+
+def _slice_of_ct(ct: Atom, x: Atom, v: Atom, *, index: StaticIndex) -> Any:
+    return unbroadcast(slice_(ct, index=index), v.aval.shape)
+
+
+def _write_batch(write: Any) -> Any:
+    def batch(xs: Any, batched: Any, size: int, *, index: StaticIndex) -> Any:
+        x = front(xs[0], batched[0], size)
+        v = xs[1]
+        if batched[1]:
+            gap = len(region_shape(index)) - (v.aval.ndim - 1)
+            v = reshape(v, shape=(size, *[1] * gap, *v.aval.shape[1:]))
+        return write(x, v, index=full_index(size, index))
+
+    return batch
+
+
+def _set_shortcut(x: Atom, v: Atom, *, index: StaticIndex) -> Atom | None:
+    return v if v.aval is x.aval and is_everything(index, x.aval.shape) else None
+
+
+set_slice = linear(  # x with v, broadcast, written at a static index
+    _writes(_set_in_place),
+    name="set_slice",
+    type=lambda x, v, *, index: x,
+    kernel=ScatterKernel("set"),
+    transpose=[_set_transpose_x, _slice_of_ct],
+    structured=_set_structured,
+    in_place=_set_in_place,
+    batch=lambda xs, batched, size, *, index: _write_batch(set_slice)(xs, batched, size, index=index),
+    shortcut=_set_shortcut,
+)
+
+add_slice = linear(  # x with v, broadcast, added at a static index
+    _writes(_add_in_place),
+    name="add_slice",
+    type=lambda x, v, *, index: x,
+    kernel=ScatterKernel("add"),
+    transpose=[lambda ct, x, v, *, index: ct, _slice_of_ct],
+    in_place=_add_in_place,
+    batch=lambda xs, batched, size, *, index: _write_batch(add_slice)(xs, batched, size, index=index),
+)
+
+
+# ------------------------------------------------------------------------------------------------ index arrays
+
+
+def _gather_type(x: Aval, *indices: Aval) -> Aval:
+    return Aval((*broadcast_shapes("index", *indices), *x.shape[len(indices) :]), x.dtype)
+
+
+def _gather_structured(ct: Any, k: int, x: Atom, *indices_y: Atom) -> Any:
+    return Scatter(None, (Part(ct.value, None, indices_y[:-1]),), x.aval) if isinstance(ct, Fill) else None
+
+
+def batch_index(size: int, ndim: int) -> Any:
+    """0 .. size-1 along a leading axis, shaped to broadcast with index arrays of ``ndim`` more axes."""
+    return reshape(iota(size=size, dtype=INTP), shape=(size, *[1] * ndim))
+
+
+def _batched_indices(indices: Sequence[Atom], batched: Sequence[bool]) -> tuple[list[Any], int]:
+    """Index arrays with batch axes lined up in front, and how many axes they have behind it."""
+    ndim = max(i.aval.ndim - b for i, b in zip(indices, batched, strict=True))
+    out = []
+    for i, b in zip(indices, batched, strict=True):
+        own = i.aval.shape[1:] if b else i.aval.shape
+        lead = (i.aval.shape[0],) if b else (1,)
+        out.append(reshape(i, shape=(*lead, *[1] * (ndim - len(own)), *own)))
+    return out, ndim
+
+
+def _gather_batch(xs: Any, batched: Any, size: int) -> Any:
+    x, *indices = xs
+    if not batched[0] and any(batched[1:]):
+        lined_up, _ = _batched_indices(indices, batched[1:])
+        return gather(x, *lined_up)
+    lined_up, ndim = _batched_indices(indices, batched[1:])
+    return gather(x, batch_index(size, ndim), *lined_up)
+
+
+gather = linear(  # x[i0, i1, ...] on the leading axes
+    lambda x, *indices: x[indices],
+    name="gather",
+    type=_gather_type,
+    kernel=Gather(),
+    transpose=[lambda ct, x, *indices, operand: Scatter(None, (Part(ct, None, indices),), x.aval), NONE],
+    structured=_gather_structured,
+    batch=_gather_batch,
+    is_variadic=True,
+)
+
+
+def _scatter_set_in_place(x: Any, v: Any, *indices: Any) -> Any:
+    x[indices] = v
+    return x
+
+
+def _scatter_add_in_place(x: Any, v: Any, *indices: Any) -> Any:
+    np.add.at(x, indices, v)
+    return x
+
+
+def _scatter_set_x(ct: Atom, x: Atom, v: Atom, *indices: Atom, operand: int) -> Any:
+    return scatter_set(ct, Lit(0, ct.aval.dtype), *indices)
+
+
+def _scatter_set_v(ct: Atom, x: Atom, v: Atom, *indices: Atom, operand: int) -> Any:
+    """Where an index occurs twice the last write wins, and only it has a cotangent."""
+    shape = broadcast_shapes("index", *[i.aval for i in indices])
+    order = reshape(iota(size=Aval(shape, INTP).size, dtype=INTP), shape=shape)
+    rows = Aval(x.aval.shape[: len(indices)], INTP)
+    last = gather(scatter_set(zeros(rows), order, *indices), *indices)
+    wins = equal(last, order)
+    taken = gather(ct, *indices)
+    wins = reshape(wins, shape=(*shape, *[1] * (taken.aval.ndim - len(shape))))
+    return unbroadcast(select(wins, taken, Lit(0, ct.aval.dtype)), v.aval.shape)
+
+
+def _scatter_add_v(ct: Atom, x: Atom, v: Atom, *indices: Atom, operand: int) -> Any:
+    return unbroadcast(gather(ct, *indices), v.aval.shape)
+
+
+def _scatter_batch(write: Any) -> Any:
+    def batch(xs: Any, batched: Any, size: int) -> Any:
+        x, v, *indices = xs
+        x = front(x, batched[0], size)
+        lined_up, ndim = _batched_indices(indices, batched[2:])
+        if batched[1]:
+            gap = ndim + (x.aval.ndim - 1 - len(indices)) - (v.aval.ndim - 1)
+            v = reshape(v, shape=(size, *[1] * gap, *v.aval.shape[1:]))
+        return write(x, v, batch_index(size, ndim), *lined_up)
+
+    return batch
+
+
+scatter_set = linear(  # x with v, broadcast, written at index arrays
+    _writes(_scatter_set_in_place),
+    name="scatter_set",
+    type=lambda x, v, *indices: x,
+    kernel=ScatterKernel("set"),
+    transpose=[_scatter_set_x, _scatter_set_v, NONE],
+    in_place=_scatter_set_in_place,
+    batch=lambda xs, batched, size: _scatter_batch(scatter_set)(xs, batched, size),
+    is_variadic=True,
+)
+
+scatter_add = linear(  # x with v, broadcast, added at index arrays; repeated indices add up
+    _writes(_scatter_add_in_place),
+    name="scatter_add",
+    type=lambda x, v, *indices: x,
+    kernel=ScatterKernel("add"),
+    transpose=[lambda ct, x, v, *indices, operand: ct, _scatter_add_v, NONE],
+    in_place=_scatter_add_in_place,
+    batch=lambda xs, batched, size: _scatter_batch(scatter_add)(xs, batched, size),
+    is_variadic=True,
+)
+
+
+def take_along(x: Atom, indices: Atom, axis: int) -> Any:
+    """``np.take_along_axis``: index arrays that are their own position on every other axis."""
+    ndim = x.aval.ndim
+    at: list[Any] = []
+    for k in range(ndim):
+        if k == axis:
+            at.append(indices)
+        else:
+            n = x.aval.shape[k]
+            at.append(reshape(iota(size=n, dtype=INTP), shape=tuple(n if j == k else 1 for j in range(ndim))))
+    return gather(x, *at)
+
+
+# ------------------------------------------------------------------------------------- where things are (integers)
+
+
+def _nonzero_reference(mask: Any, *, size: int) -> Any:
+    found = np.nonzero(mask)
+    if found[0].size != size:
+        raise ValueError(f"nonzero: {found[0].size} elements are true; the tape was made for {size}")
+    return found
+
+
+def _nonzero_batch(xs: Any, batched: Any, size: int, **params: Any) -> Any:
+    return NotImplemented  # each example may have another number: refused by the batching transform
+
+
+nonzero = op(
+    _nonzero_reference,
+    name="nonzero",
+    type=lambda mask, *, size: tuple([Aval((size,), INTP)] * mask.ndim),
+    batch=_nonzero_batch,
+)
+
+
+def _shift_axis(make: Any) -> Any:
+    def batch(xs: Any, batched: Any, size: int, *, axis: int, **params: Any) -> Any:
+        return make(*xs, axis=axis + 1, **params)
+
+    return batch
+
+
+def _without(aval: Aval, axis: int) -> tuple[int, ...]:
+    return aval.shape[:axis] + aval.shape[axis + 1 :]
+
+
+argmax = op(
+    lambda x, *, axis: np.argmax(x, axis),
+    name="argmax",
+    type=lambda x, *, axis: Aval(_without(x, axis), INTP),
+    kernel=ArgReduce("maximum"),
+    batch=lambda xs, batched, size, **params: _shift_axis(argmax)(xs, batched, size, **params),
+)
+argmin = op(
+    lambda x, *, axis: np.argmin(x, axis),
+    name="argmin",
+    type=lambda x, *, axis: Aval(_without(x, axis), INTP),
+    kernel=ArgReduce("minimum"),
+    batch=lambda xs, batched, size, **params: _shift_axis(argmin)(xs, batched, size, **params),
+)
+argsort = op(  # always stable, so that ties have one documented order
+    lambda x, *, axis: np.argsort(x, axis, kind="stable"),
+    name="argsort",
+    type=lambda x, *, axis: Aval(x.shape, INTP),
+    kernel=Sort("permutation"),
+    batch=lambda xs, batched, size, **params: _shift_axis(argsort)(xs, batched, size, **params),
+)
+
+
+def _searchsorted_batch(xs: Any, batched: Any, size: int, *, side: str) -> Any:
+    """Count the entries below: the definition, for tables that differ from example to example."""
+    from wengert.ops.elementwise import convert, less, less_equal
+    from wengert.ops.reduce import sum_
+
+    table, v = front(xs[0], batched[0], size), front(xs[1], batched[1], size)
+    gap = v.aval.ndim - 1
+    table = reshape(table, shape=(size, *[1] * gap, table.aval.shape[1]))
+    v = reshape(v, shape=(*v.aval.shape, 1))
+    below = less(table, v) if side == "left" else less_equal(table, v)
+    return sum_(convert(below, dtype=INTP), axis=(gap + 1,))
+
+
+searchsorted = op(
+    lambda table, v, *, side: np.asarray(np.searchsorted(table, v, side=side)),
+    name="searchsorted",
+    type=lambda table, v, *, side: Aval(v.shape, INTP),
+    batch=_searchsorted_batch,
+)
+
+
+def join(xs: Sequence[Atom], axis: int) -> Any:
+    """``np.stack``: operands along a new axis."""
+    shape = list(xs[0].aval.shape)
+    shape.insert(axis, 1)
+    return concatenate(*[reshape(x, shape=tuple(shape)) for x in xs], axis=axis)

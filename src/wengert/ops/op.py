@@ -1,0 +1,352 @@
+"""What an op is: one declaration that carries every rule, and the three shorthands that cover nearly all.
+
+* :func:`elementwise`: partial derivatives as formulas in the inputs ``*xs`` or the output ``y``.
+* :func:`linear`: the transpose is the whole derivative.
+* :func:`op`: the few others, with a pushforward and one pullback an operand.
+
+Rules are written in ops, never in NumPy: calling an op on atoms emits an instruction on the current builder, so
+rules are differentiable again, batchable and fusible. Three answers that are not a formula are different things:
+:data:`ZERO` (the derivative is zero), :data:`NONE` (there cannot be one: an index, a boolean), and
+:func:`not_implemented` (nobody has written it).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.errors import DTypeError, InternalError, MissingRuleError, ShapeError
+from wengert.ops.kernels import Callback, Cost, Kernel, Map, View, flops, free
+from wengert.tape import OPERATORS, Atom, Aval, Instr, Lit, Var, current_builder
+
+Rule = Callable[..., Any]
+
+
+class _Answer:
+    """A rule that is an answer rather than a formula."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+ZERO = _Answer("ZERO")  # the derivative is zero (almost) everywhere: sign, floor, comparisons
+NONE = _Answer("NONE")  # the operand cannot have a derivative: an index, a condition
+
+
+def not_implemented(reason: str) -> Rule:
+    """A rule that exists in mathematics and that nobody has written; raises only if it is needed."""
+
+    def missing(*args: Any, **params: Any) -> Any:
+        raise MissingRuleError(reason)
+
+    return missing
+
+
+class Masked(NamedTuple):
+    """A partial derivative, or a cotangent, that counts only where ``mask`` holds and is zero elsewhere.
+
+    Applied by selection, never by multiplying with zero, so that no NaN leaks from the branch not taken.
+    """
+
+    mask: Any
+    value: Any
+
+
+class Fill(NamedTuple):
+    """A cotangent that is one scalar everywhere: what the pullback of a full sum gives."""
+
+    value: Atom
+    aval: Aval
+
+
+class Diagonal(NamedTuple):
+    """A cotangent of shape (n, n) that is zero off its diagonal; ``value`` is float[n], or one scalar."""
+
+    value: Atom
+    aval: Aval
+
+
+class Part(NamedTuple):
+    """``value`` at ``index`` (static, see :mod:`wengert.ops.index`) or at the arrays ``indices``."""
+
+    value: Atom
+    index: tuple[Any, ...] | None
+    indices: tuple[Atom, ...] = ()
+
+
+class Scatter(NamedTuple):
+    """A cotangent that is ``base`` (None: zero) plus parts at indices: what reading ``x[i]`` gives.
+
+    Kept apart for as long as possible, so that n reads of one array cost n parts and one buffer.
+    """
+
+    base: Any
+    parts: tuple[Part, ...]
+    aval: Aval
+
+
+@dataclass(frozen=True, eq=False)
+class Op:
+    """A kind of step, with everything that is known about it.
+
+    Rules get operands as atoms, in this order:
+
+    - ``partials[k](*xs, y)``: ∂y/∂x_k, an atom that broadcasts to y, a number, or a :class:`Masked`.
+    - ``transpose[k](ct, *xs, **params)``: the cotangent of the linear operand ``k``.
+    - ``pushforward(xs, dxs, y, **params)``: the tangent of y; ``dxs[k]`` is None where it is zero.
+    - ``pullback[k](ct, *xs, y, **params)``: the cotangent of operand ``k``; evaluated only if it is active.
+    - ``batch(xs, batched, size, **params)``: the op over a leading batch axis of the operands ``batched`` says.
+
+    Ops with several outputs get and give tuples for ``y``, its tangent and its cotangent.
+    """
+
+    name: str
+    reference: Callable[..., Any]
+    type: Callable[..., Any]
+    kernel: Kernel
+    cost: Cost
+    partials: Sequence[Any] | None = None
+    transpose: Sequence[Any] | None = None
+    pushforward: Rule | None = None
+    pullback: Sequence[Any] | None = None
+    batch: Rule | None = None
+    is_multilinear: bool = False
+    """Linear in each operand alone (a product), rather than in all of them together (a concatenation)."""
+    is_variadic: bool = False
+    """Takes any number of operands; the last rule holds for all further ones."""
+    effects: bool = False
+    """Must stay on the tape although nobody reads its outputs, and in its order: guards."""
+    in_place: Callable[..., Any] | None = None
+    """The reference, allowed to overwrite and return operand 0."""
+    shortcut: Callable[..., Atom | None] | None = None
+    """An operand (or literal) that equals the result bit for bit, so that no instruction is needed."""
+    bind: Callable[..., Callable[..., Any]] | None = None
+    """``bind(avals, **params)``: the reference with everything decided that the operands' types decide."""
+    describe: Callable[[Instr], str] | None = None
+    structured: Rule | None = None
+    """``structured(ct, k, *xs, y, **params)``: the cotangent of operand ``k`` for a ct that is a :class:`Fill`,
+    :class:`Scatter` or :class:`Diagonal`; None where the dense rule is as good."""
+    rearranges: bool = False
+    """Only moves elements (reshape, transpose), so masks may move with their values."""
+    scalar_partials: Callable[..., Sequence[Any]] | None = None
+    """``scalar_partials(**params)`` gives ``partials`` where they depend on parameters."""
+    doc: str = ""
+
+    def __call__(self, *ins: Any, **params: Any) -> Any:
+        builder = current_builder()
+        atoms = tuple([a if type(a) is Var or type(a) is Lit else None for a in ins])
+        if None in atoms:
+            atoms = self._with_numbers(ins)
+        outs = builder.emit(self, atoms, params)  # type: ignore[arg-type]
+        return outs[0] if len(outs) == 1 else outs
+
+    def _with_numbers(self, ins: Sequence[Any]) -> tuple[Atom, ...]:
+        """Python numbers in a formula take the dtype of the atom beside them (NEP 50)."""
+        for a in ins:
+            if type(a) is Var or type(a) is Lit:
+                dtype = a.aval.dtype
+                if dtype.kind != "b":
+                    return tuple([a if isinstance(a, Var | Lit) else Lit(a, dtype) for a in ins])
+        for a in ins:
+            if isinstance(a, Var | Lit):
+                continue
+            if not isinstance(a, bool | int | float | complex | np.generic):
+                raise InternalError(f"{self.name}: {type(a).__name__} in a rule; expected an atom or a number")
+        return tuple([a if isinstance(a, Var | Lit) else Lit(a) for a in ins])
+
+    @property
+    def is_elementwise(self) -> bool:
+        return self.partials is not None or self.scalar_partials is not None
+
+    @property
+    def is_linear(self) -> bool:
+        return self.transpose is not None
+
+    @property
+    def is_view(self) -> bool:
+        return isinstance(self.kernel, View)
+
+    def __repr__(self) -> str:
+        return f"<op {self.name}>"
+
+
+OPS: dict[str, Op] = {}
+"""Every op by name: what can be on a tape, but for the user's primitives."""
+
+UFUNCS: dict[Any, Op] = {}
+"""The op that a NumPy or SciPy ufunc becomes."""
+
+
+def register(new: Op) -> Op:
+    if new.name in OPS:
+        raise InternalError(f"two ops are called {new.name}")
+    OPS[new.name] = new
+    return new
+
+
+# ------------------------------------------------------------------------------------------------- elementwise
+
+
+def broadcast_shapes(name: str, *avals: Aval) -> tuple[int, ...]:
+    shape = avals[0].shape
+    for a in avals[1:]:
+        if a.shape != shape:
+            break
+    else:
+        return shape
+    try:
+        return np.broadcast_shapes(*[a.shape for a in avals])
+    except ValueError:
+        raise ShapeError(f"{name}: shapes do not broadcast: {', '.join(map(str, avals))}") from None
+
+
+def _ufunc_type(ufunc: np.ufunc) -> Callable[..., Aval]:
+    def result(*avals: Aval) -> Aval:
+        shape = broadcast_shapes(ufunc.__name__, *avals)
+        try:
+            dtypes = ufunc.resolve_dtypes((*[a.dtype for a in avals], *[None] * ufunc.nout))
+        except TypeError:
+            raise DTypeError(f"{ufunc.__name__}: not defined for {', '.join(map(str, avals))}") from None
+        return Aval(shape, dtypes[ufunc.nin])
+
+    return result
+
+
+def align(xs: Sequence[Atom], batched: Sequence[bool]) -> list[Atom]:
+    """Operands of an elementwise op, reshaped so that their leading batch axes meet under broadcasting."""
+    ndim = max(x.aval.ndim - b for x, b in zip(xs, batched, strict=True))
+    out: list[Atom] = []
+    for x, b in zip(xs, batched, strict=True):
+        gap = ndim - (x.aval.ndim - 1)
+        if b and gap:
+            shape = (x.aval.shape[0], *[1] * gap, *x.aval.shape[1:])
+            out.append(OPS["reshape"](x, shape=shape))
+        else:
+            out.append(x)
+    return out
+
+
+def elementwise_batch(op_: Op) -> Rule:
+    def batch(xs: Sequence[Atom], batched: Sequence[bool], size: int, **params: Any) -> Any:
+        return op_(*align(xs, batched), **params)
+
+    return batch
+
+
+def elementwise(
+    reference: Any,
+    *,
+    partials: Sequence[Any],
+    name: str | None = None,
+    type: Callable[..., Any] | None = None,
+    cost: Cost = flops(1),
+    kernel: Kernel | None = None,
+    **rules: Any,
+) -> Op:
+    """An op applied element by element under NumPy's broadcasting.
+
+    A ufunc is name, reference, type rule and tracing key at once. ``partials`` has one formula an operand:
+    ``[lambda x, y: 1 - y * y]`` says the derivative of tanh in terms of its output, so x need not be kept.
+    """
+    name = name or reference.__name__
+    new = Op(
+        name=name,
+        reference=reference,
+        type=type or _ufunc_type(reference),
+        kernel=kernel or Map(name),
+        cost=cost,
+        partials=tuple(partials),
+        **rules,
+    )
+    if new.batch is None:
+        object.__setattr__(new, "batch", elementwise_batch(new))  # the rule needs the op that it belongs to
+    if isinstance(reference, np.ufunc):
+        UFUNCS[reference] = new
+    return register(new)
+
+
+def operator(symbol: str, op_: Op) -> None:
+    """Let formulas on atoms write ``op_`` as an operator; Python numbers take the other operand's dtype."""
+    OPERATORS[symbol] = op_
+
+
+# ------------------------------------------------------------------------------------------------------ linear
+
+
+def linear(
+    reference: Callable[..., Any],
+    *,
+    name: str,
+    type: Callable[..., Any],
+    transpose: Sequence[Any] | Rule,
+    kernel: Kernel,
+    batch: Rule,
+    cost: Cost = free,
+    **rules: Any,
+) -> Op:
+    """An op that is linear in the operands whose ``transpose`` is a rule; ``NONE`` marks the others."""
+    rows = (transpose,) if callable(transpose) else tuple(transpose)
+    return register(
+        Op(
+            name=name,
+            reference=reference,
+            type=type,
+            kernel=kernel,
+            cost=cost,
+            transpose=rows,
+            batch=batch,
+            **rules,
+        )
+    )
+
+
+# ------------------------------------------------------------------------------------------------------ others
+
+
+def op(
+    reference: Callable[..., Any],
+    *,
+    name: str,
+    type: Callable[..., Any],
+    kernel: Kernel | None = None,
+    cost: Cost = flops(1),
+    batch: Rule,
+    pushforward: Rule | None = None,
+    pullback: Sequence[Any] | None = None,
+    **rules: Any,
+) -> Op:
+    """An op that is neither elementwise nor linear."""
+    return register(
+        Op(
+            name=name,
+            reference=reference,
+            type=type,
+            kernel=kernel or Callback(),
+            cost=cost,
+            batch=batch,
+            pushforward=pushforward,
+            pullback=None if pullback is None else tuple(pullback),
+            **rules,
+        )
+    )
+
+
+def rule_for(rules: Sequence[Any], k: int) -> Any:
+    """The rule of operand ``k``; the last one holds for the further operands of a variadic op."""
+    return rules[k] if k < len(rules) else rules[-1]
+
+
+def front(x: Atom, batched: bool, size: int) -> Atom:
+    """``x`` with a leading batch axis, broadcast there if it has none."""
+    if batched:
+        return x
+    return OPS["broadcast_to"](OPS["reshape"](x, shape=(1, *x.aval.shape)), shape=(size, *x.aval.shape))
+
+
+Params = Mapping[str, Any]

@@ -1,0 +1,236 @@
+"""Ops that move or repeat elements and compute nothing: reshape, transpose, broadcast, join, constants."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import ShapeError
+from wengert.ops.elementwise import convert, multiply
+from wengert.ops.kernels import Join, View, free
+from wengert.ops.kernels import Fill as FillKernel
+from wengert.ops.op import Diagonal, Fill, front, linear, op
+from wengert.tape import Atom, Aval, Lit
+
+# ---------------------------------------------------------------------------------------------------- reshape
+
+
+def _reshape_type(x: Aval, *, shape: tuple[int, ...]) -> Aval:
+    new = Aval(shape, x.dtype)
+    if new.size != x.size:
+        raise ShapeError(f"reshape: cannot reshape {x} into shape {list(shape)}")
+    return new
+
+
+def _reshape_structured(ct: Any, k: int, x: Atom, y: Atom, *, shape: tuple[int, ...]) -> Any:
+    return Fill(ct.value, x.aval) if isinstance(ct, Fill) else None
+
+
+reshape = linear(
+    lambda x, *, shape: np.reshape(x, shape),
+    name="reshape",
+    type=_reshape_type,
+    kernel=View(),
+    transpose=lambda ct, x, *, shape: reshape(ct, shape=x.aval.shape),
+    structured=_reshape_structured,
+    rearranges=True,
+    batch=lambda xs, batched, size, *, shape: reshape(xs[0], shape=(size, *shape)),
+    shortcut=lambda x, *, shape: x if x.aval.shape == shape else None,
+)
+
+
+def expand(x: Atom, axes: Sequence[int], ndim: int) -> Any:
+    """``x`` with axes of length 1 at ``axes`` of the result, which has ``ndim`` axes."""
+    lengths = iter(x.aval.shape)
+    return reshape(x, shape=tuple(1 if k in axes else next(lengths) for k in range(ndim)))
+
+
+# -------------------------------------------------------------------------------------------------- transpose
+
+
+def inverse_permutation(axes: Sequence[int]) -> tuple[int, ...]:
+    inverse = [0] * len(axes)
+    for k, axis in enumerate(axes):
+        inverse[axis] = k
+    return tuple(inverse)
+
+
+def _transpose_structured(ct: Any, k: int, x: Atom, y: Atom, *, axes: tuple[int, ...]) -> Any:
+    if isinstance(ct, Fill):
+        return Fill(ct.value, x.aval)
+    if isinstance(ct, Diagonal):
+        return Diagonal(ct.value, x.aval)
+    return None
+
+
+transpose = linear(
+    lambda x, *, axes: np.transpose(x, axes),
+    name="transpose",
+    type=lambda x, *, axes: Aval(tuple([x.shape[k] for k in axes]), x.dtype),
+    kernel=View(),
+    transpose=lambda ct, x, *, axes: transpose(ct, axes=inverse_permutation(axes)),
+    structured=_transpose_structured,
+    rearranges=True,
+    batch=lambda xs, batched, size, *, axes: transpose(xs[0], axes=(0, *[k + 1 for k in axes])),
+    shortcut=lambda x, *, axes: x if axes == tuple(range(len(axes))) else None,
+)
+
+
+def move_to_front(x: Atom, axes: Sequence[int]) -> Any:
+    rest = [k for k in range(x.aval.ndim) if k not in axes]
+    return transpose(x, axes=(*axes, *rest))
+
+
+# -------------------------------------------------------------------------------------------------- broadcast
+
+
+def _broadcast_type(x: Aval, *, shape: tuple[int, ...]) -> Aval:
+    try:
+        if np.broadcast_shapes(x.shape, shape) == shape:
+            return Aval(shape, x.dtype)
+    except ValueError:
+        pass
+    raise ShapeError(f"broadcast_to: cannot broadcast {x} to shape {list(shape)}")
+
+
+def unbroadcast(ct: Atom, shape: tuple[int, ...]) -> Any:
+    """The transpose of broadcasting ``shape`` to ``ct``'s shape: sum over the axes that were repeated."""
+    from wengert.ops.reduce import sum_  # the two ops are each other's transpose
+
+    have = ct.aval.shape
+    if have == shape:
+        return ct
+    lead = len(have) - len(shape)
+    axes = (*range(lead), *[k + lead for k, n in enumerate(shape) if n == 1 and have[k + lead] != 1])
+    return reshape(sum_(ct, axis=axes), shape=shape)
+
+
+def _broadcast_structured(ct: Any, k: int, x: Atom, y: Atom, *, shape: tuple[int, ...]) -> Any:
+    if not isinstance(ct, Fill):
+        return None
+    repeats = y.aval.size / x.aval.size if x.aval.size else 0
+    return Fill(multiply(ct.value, Lit(repeats, ct.value.aval.dtype)), x.aval)
+
+
+def _broadcast_batch(xs: Any, batched: Any, size: int, *, shape: tuple[int, ...]) -> Any:
+    gap = len(shape) - (xs[0].aval.ndim - 1)
+    x = reshape(xs[0], shape=(size, *[1] * gap, *xs[0].aval.shape[1:]))
+    return broadcast_to(x, shape=(size, *shape))
+
+
+broadcast_to = linear(
+    lambda x, *, shape: np.broadcast_to(x, shape),
+    name="broadcast_to",
+    type=_broadcast_type,
+    kernel=View(),
+    transpose=lambda ct, x, *, shape: unbroadcast(ct, x.aval.shape),
+    structured=_broadcast_structured,
+    batch=_broadcast_batch,
+    shortcut=lambda x, *, shape: x if x.aval.shape == shape else None,
+)
+
+
+def full(value: Any, aval: Aval) -> Any:
+    """``value``, a number or an atom of shape (), over the shape and in the dtype of ``aval``."""
+    atom = value if isinstance(value, Atom) else Lit(value, aval.dtype)
+    return broadcast_to(convert(atom, dtype=aval.dtype), shape=aval.shape)
+
+
+def zeros(aval: Aval) -> Any:
+    return full(0, aval)
+
+
+def iota_reference(*, size: int, dtype: np.dtype[Any]) -> Any:
+    return np.arange(size, dtype=dtype)
+
+
+iota = op(  # np.arange(size): the only array that comes from nothing
+    iota_reference,
+    name="iota",
+    type=lambda *, size, dtype: Aval((size,), dtype),
+    kernel=FillKernel("iota"),
+    batch=lambda xs, batched, size, **params: NotImplemented,  # it has no operand that could be batched
+)
+
+
+# ------------------------------------------------------------------------------------------------ concatenate
+
+
+def _concatenate_type(*xs: Aval, axis: int) -> Aval:
+    first = xs[0]
+    for x in xs[1:]:
+        if x.shape[:axis] + x.shape[axis + 1 :] != first.shape[:axis] + first.shape[axis + 1 :]:
+            raise ShapeError(f"concatenate: shapes differ off axis {axis}: {', '.join(map(str, xs))}")
+    length = sum([x.shape[axis] for x in xs])
+    return Aval((*first.shape[:axis], length, *first.shape[axis + 1 :]), first.dtype)
+
+
+def _concatenate_transpose(ct: Atom, *xs: Atom, axis: int, operand: int) -> Any:
+    from wengert.ops.index import slice_axis  # slicing is the transpose of joining
+
+    start = sum([x.aval.shape[axis] for x in xs[:operand]])
+    return slice_axis(ct, axis, start, xs[operand].aval.shape[axis])
+
+
+def _concatenate_structured(ct: Any, k: int, *xs_y: Atom, axis: int) -> Any:
+    return Fill(ct.value, xs_y[k].aval) if isinstance(ct, Fill) else None
+
+
+def _concatenate_batch(xs: Any, batched: Any, size: int, *, axis: int) -> Any:
+    return concatenate(*[front(x, b, size) for x, b in zip(xs, batched, strict=True)], axis=axis + 1)
+
+
+concatenate = linear(
+    lambda *xs, axis: np.concatenate(xs, axis),
+    name="concatenate",
+    type=_concatenate_type,
+    kernel=Join(),
+    transpose=_concatenate_transpose,
+    structured=_concatenate_structured,
+    batch=_concatenate_batch,
+    is_variadic=True,
+    cost=lambda *avals, **params: 0.0,
+    shortcut=lambda *xs, axis: xs[0] if len(xs) == 1 else None,
+)
+
+
+# --------------------------------------------------------------------------------------------------- diagonal
+
+
+def _embed_reference(v: Any) -> Any:
+    n = v.shape[-1]
+    out = np.zeros((*v.shape, n), v.dtype)
+    out[..., range(n), range(n)] = v
+    return out
+
+
+def _diagonal_transpose(ct: Atom, x: Atom) -> Any:
+    return Diagonal(ct, x.aval) if x.aval.ndim == 2 else embed_diagonal(ct)
+
+
+def _diagonal_structured(ct: Any, k: int, x: Atom, y: Atom) -> Any:
+    return Diagonal(ct.value, x.aval) if isinstance(ct, Fill) and x.aval.ndim == 2 else None
+
+
+diagonal = linear(  # of the last two axes, which have one length
+    lambda x: np.diagonal(x, axis1=-2, axis2=-1),
+    name="diagonal",
+    type=lambda x: Aval(x.shape[:-1], x.dtype),
+    kernel=View(),
+    transpose=_diagonal_transpose,
+    structured=_diagonal_structured,
+    batch=lambda xs, batched, size: diagonal(xs[0]),
+)
+
+embed_diagonal = linear(
+    _embed_reference,
+    name="embed_diagonal",
+    type=lambda v: Aval((*v.shape, v.shape[-1]), v.dtype),
+    kernel=FillKernel("diagonal"),
+    transpose=lambda ct, v: diagonal(ct),
+    batch=lambda xs, batched, size: embed_diagonal(xs[0]),
+    cost=free,
+)
+

@@ -1,0 +1,457 @@
+"""Ufuncs of scipy.special: one entry each, like :mod:`wengert.ops.elementwise`.
+
+Imported when the first of these ufuncs meets a traced value, never by ``import wengert``: scipy.special is slow
+to import. Partials are chosen for their relative error in the tails as well as in the middle: where the textbook
+formula subtracts numbers that are nearly equal, another one takes over, and its function says which.
+
+Formulas without a source are in the NIST Digital Library of Mathematical Functions (DLMF), dlmf.nist.gov.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from typing import Any
+
+import numpy as np
+import scipy.special as sp
+
+from wengert.ops.elementwise import (
+    LN10,
+    absolute,
+    cbrt,
+    equal,
+    exp,
+    exp2,
+    expm1,
+    hypot,
+    log,
+    log1p,
+    maximum,
+    minimum,
+    negative,
+    power,
+    select,
+    sign,
+    sin,
+    sqrt,
+)
+from wengert.ops.kernels import MapTape, flops
+from wengert.ops.op import UFUNCS, broadcast_shapes, elementwise, not_implemented
+from wengert.tape import Atom, Aval, Builder, Lit, Tape, Var, building
+
+SQRT_PI = math.sqrt(math.pi)
+SQRT_2PI = math.sqrt(2 * math.pi)
+
+UFUNCS[sp.log1p] = log1p  # scipy.special has ufuncs of its own for some of NumPy's
+UFUNCS[sp.expm1] = expm1
+UFUNCS[sp.exp2] = exp2
+UFUNCS[sp.cbrt] = cbrt
+
+
+def either(condition: Atom, x: Any, y: Any, like: Atom) -> Any:
+    """``x`` where the condition holds, else ``y``; numbers take the dtype of ``like``."""
+    x, y = [a if isinstance(a, Atom) else Lit(a, like.aval.dtype) for a in (x, y)]
+    return select(condition, x, y)
+
+
+def series(coefficients: list[float], x: Atom) -> Any:
+    """Σ cₖ xᵏ by Horner's rule."""
+    total: Any = coefficients[-1]
+    for c in reversed(coefficients[:-1]):
+        total = total * x + c
+    return total
+
+
+# -------------------------------------------------------------------------------------------- error functions
+
+
+def far_bound(x: Atom) -> float:
+    """Where eight terms of an asymptotic series in x⁻² beat a difference of numbers near 1."""
+    return 25.0 if x.aval.dtype.itemsize >= 8 else 6.0
+
+
+def erfcx_partial(x: Atom, y: Atom) -> Any:
+    """2 x y − 2/√π; for large x, where the two cancel, the derivative of the asymptotic series (DLMF 7.12.1):
+
+    y ~ 1/√π Σ (−1)ᵏ (2k−1)!!/2ᵏ x⁻²ᵏ⁻¹.
+    """
+    is_far = x > far_bound(x)
+    w = 1 / either(is_far, x, far_bound(x), like=x)
+    c = [-(2 * k + 1) * (-0.5) ** k * math.prod(range(1, 2 * k, 2)) / SQRT_PI for k in range(8)]
+    w2 = w * w
+    return either(is_far, w2 * series(c, w2), 2 * x * y - 2 / SQRT_PI, like=x)
+
+
+def dawsn_partial(x: Atom, y: Atom) -> Any:
+    """1 − 2 x y; for large |x|, where 2 x y tends to 1, −Σ (2k−1)!!/2ᵏ x⁻²ᵏ, k ≥ 1 (DLMF 7.12.1, 7.5.1)."""
+    is_far = absolute(x) > far_bound(x)
+    w = 1 / either(is_far, x, far_bound(x), like=x)
+    w2 = w * w
+    c = [-(0.5**k) * math.prod(range(1, 2 * k, 2)) for k in range(1, 9)]
+    return either(is_far, w2 * series(c, w2), 1 - 2 * x * y, like=x)
+
+
+erf = elementwise(sp.erf, partials=[lambda x, y: 2 / SQRT_PI * exp(-(x * x))], cost=flops(20))
+erfc = elementwise(sp.erfc, partials=[lambda x, y: -2 / SQRT_PI * exp(-(x * x))], cost=flops(20))
+erfcx = elementwise(sp.erfcx, partials=[erfcx_partial], cost=flops(20))
+erfinv = elementwise(sp.erfinv, partials=[lambda x, y: SQRT_PI / 2 * exp(y * y)], cost=flops(30))
+erfcinv = elementwise(sp.erfcinv, partials=[lambda x, y: -SQRT_PI / 2 * exp(y * y)], cost=flops(30))
+dawsn = elementwise(sp.dawsn, partials=[dawsn_partial], cost=flops(20))
+
+
+def hazard(x: Atom, y: Atom) -> Any:
+    """φ(x)/Φ(x) for y = log Φ(x): √(2/π) / erfcx(−x/√2) on the left, exp(−x²/2 − y)/√(2π) on the right.
+
+    On the left the exponent of the second form would be a difference of two numbers of size x²/2.
+    """
+    is_right = x > 0
+    left = math.sqrt(2 / math.pi) / erfcx(either(is_right, 0, x, like=x) * -math.sqrt(0.5))
+    right = exp(either(is_right, -0.5 * x * x - y, 0, like=x)) / SQRT_2PI
+    return either(is_right, right, left, like=x)
+
+
+ndtr = elementwise(sp.ndtr, partials=[lambda x, y: exp(-0.5 * (x * x)) / SQRT_2PI], cost=flops(20))
+log_ndtr = elementwise(sp.log_ndtr, partials=[hazard], cost=flops(30))
+ndtri = elementwise(sp.ndtri, partials=[lambda x, y: SQRT_2PI * exp(0.5 * (y * y))], cost=flops(30))
+ndtri_exp = elementwise(sp.ndtri_exp, partials=[lambda x, y: 1 / hazard(y, x)], cost=flops(30))
+
+# --------------------------------------------------------------------------------------- logistic, logarithms
+
+expit = elementwise(sp.expit, partials=[lambda x, y: y * expit(-x)], cost=flops(14))
+logit = elementwise(sp.logit, partials=[lambda x, y: 1 / (x * (1 - x))], cost=flops(14))
+log_expit = elementwise(sp.log_expit, partials=[lambda x, y: expit(-x)], cost=flops(20))
+
+
+def xlogy_partial_y(x: Atom, y: Atom, z: Atom) -> Any:
+    """x / y, and 0 where both are 0."""
+    return x / either(equal(x, 0) & equal(y, 0), 1, y, like=y)
+
+
+def xlog1py_partial_y(x: Atom, y: Atom, z: Atom) -> Any:
+    """x / (1 + y), and 0 where both are 0."""
+    return x / either(equal(x, 0) & equal(y, -1), 1, 1 + y, like=y)
+
+
+xlogy = elementwise(sp.xlogy, partials=[lambda x, y, z: log(y), xlogy_partial_y], cost=flops(14))
+xlog1py = elementwise(sp.xlog1py, partials=[lambda x, y, z: log1p(y), xlog1py_partial_y], cost=flops(16))
+
+
+def log_ratio(x: Atom, y: Atom) -> Any:
+    """log(x/y), exact to the last bits where x and y are close, and 0 where both are 0."""
+    is_near = absolute(x - y) < 0.5 * y
+    both_zero = equal(x, 0) & equal(y, 0)
+    safe = either(both_zero, 1, y, like=y)
+    near = log1p(either(is_near, (x - y) / safe, 0, like=y))
+    return near + log(either(is_near | both_zero, 1, x / safe, like=y))  # one of the two terms is zero
+
+
+entr = elementwise(sp.entr, partials=[lambda x, y: -log(x) - 1], cost=flops(14))
+rel_entr = elementwise(
+    sp.rel_entr,
+    partials=[
+        lambda x, y, z: either(equal(x, 0) & equal(y, 0), 0, log_ratio(x, y) + 1, like=y),
+        lambda x, y, z: -xlogy_partial_y(x, y, z),
+    ],
+    cost=flops(16),
+)
+
+
+def kl_div_partial_y(x: Atom, y: Atom, z: Atom) -> Any:
+    """1 − x/y without its rounding near 1."""
+    return (y - x) / either(equal(x, 0) & equal(y, 0), 1, y, like=y) + either(
+        equal(x, 0) & equal(y, 0), 1, 0, like=y
+    )
+
+
+kl_div = elementwise(sp.kl_div, partials=[lambda x, y, z: log_ratio(x, y), kl_div_partial_y], cost=flops(18))
+
+# --------------------------------------------------------------------------------------- exponentials, powers
+
+exp10 = elementwise(sp.exp10, partials=[lambda x, y: LN10 * y], cost=flops(12))
+cosm1 = elementwise(sp.cosm1, partials=[lambda x, y: -sin(x)], cost=flops(20))
+
+
+def exprel_partial(x: Atom, y: Atom) -> Any:
+    """(eˣ − y)/x for x < 0, y − (y − 1)/x for x > 0, which overflows no sooner than y.
+
+    Near 0, where both cancel, Σ (k+1)/(k+2)! xᵏ.
+    """
+    is_near = absolute(x) < 0.2
+    small = either(is_near, x, 0, like=x)
+    large = either(is_near, 1, x, like=x)
+    near = series([(k + 1) / math.factorial(k + 2) for k in range(12)], small)
+    below = (exp(minimum(large, 0)) - y) / large
+    far = either(x > 0, y - (y - 1) / large, below, like=x)
+    return either(is_near, near, far, like=x)
+
+
+exprel = elementwise(sp.exprel, partials=[exprel_partial], cost=flops(16))
+
+
+def _power_of_log(base: Atom, lam: Atom, y: Atom) -> Any:
+    """∂/∂λ of (eᵘ − 1)/λ with u = λ L: L² exprel'(u), sound at λ = 0; where L = −∞ the limit 1/λ²."""
+    at_zero = equal(base, -np.inf)
+    base = either(at_zero, 0, base, like=lam)
+    u = lam * base
+    return either(at_zero, y * y, base * base * exprel_partial(u, exprel(u)), like=lam)
+
+
+def _inverse_log(y: Atom, lam: Atom) -> Any:
+    """log1p(λ y)/λ, and y where λ y = 0."""
+    u = lam * y
+    is_zero = equal(u, 0)
+    return either(is_zero, y, log1p(u) / either(is_zero, 1, lam, like=lam), like=lam)
+
+
+def inv_boxcox_partial_lam(y: Atom, lam: Atom, base: Atom, scale: Any) -> Any:
+    """Of the implicit equation boxcox(x, λ) = y: ∂x/∂λ = −x^(1−λ) ∂boxcox/∂λ; ``base`` is log x."""
+    return -scale * _power_of_log(base, lam, y)
+
+
+boxcox = elementwise(
+    sp.boxcox,
+    partials=[lambda x, lam, y: power(x, lam - 1), lambda x, lam, y: _power_of_log(log(x), lam, y)],
+    cost=flops(40),
+)
+boxcox1p = elementwise(
+    sp.boxcox1p,
+    partials=[
+        lambda x, lam, y: exp((lam - 1) * log1p(x)),
+        lambda x, lam, y: _power_of_log(log1p(x), lam, y),
+    ],
+    cost=flops(40),
+)
+inv_boxcox = elementwise(
+    sp.inv_boxcox,
+    partials=[
+        lambda y, lam, x: power(x, 1 - lam),
+        lambda y, lam, x: inv_boxcox_partial_lam(y, lam, _inverse_log(y, lam), power(x, 1 - lam)),
+    ],
+    cost=flops(40),
+)
+inv_boxcox1p = elementwise(
+    sp.inv_boxcox1p,
+    partials=[
+        lambda y, lam, x: power(1 + x, 1 - lam),
+        lambda y, lam, x: inv_boxcox_partial_lam(y, lam, _inverse_log(y, lam), power(1 + x, 1 - lam)),
+    ],
+    cost=flops(40),
+)
+
+# ---------------------------------------------------------------------------------------------- robust losses
+
+
+def pseudo_huber_partial_delta(delta: Atom, r: Atom, y: Atom) -> Any:
+    """(h − δ)²/h with h = √(δ² + r²), and h − δ = r²/(h + δ), which does not cancel."""
+    h = _nonzero(hypot(delta, r))
+    gap = r * (r / (h + delta))
+    return gap * (gap / h)
+
+
+def _nonzero(h: Atom) -> Any:
+    return either(equal(h, 0), 1, h, like=h)
+
+
+huber = elementwise(  # at |r| = δ both pieces have the same derivatives
+    sp.huber,
+    partials=[
+        lambda delta, r, y: maximum(absolute(r) - delta, 0),
+        lambda delta, r, y: maximum(minimum(r, delta), negative(delta)),
+    ],
+    cost=flops(4),
+)
+pseudo_huber = elementwise(
+    sp.pseudo_huber,
+    partials=[
+        pseudo_huber_partial_delta,
+        lambda delta, r, y: delta * (r / _nonzero(hypot(delta, r))),
+    ],
+    cost=flops(10),
+)
+
+# -------------------------------------------------------------------------------------------- gamma functions
+
+zeta = elementwise(  # of Hurwitz: Σ (k + q)⁻ˢ
+    sp._ufuncs._zeta,
+    name="zeta",
+    partials=[
+        not_implemented("zeta(s, q) in s has no closed form"),
+        lambda s, q, y: -s * zeta(s + 1, q),
+    ],
+    cost=flops(60),
+)
+riemann_zeta = elementwise(
+    sp._ufuncs._riemann_zeta,
+    name="riemann_zeta",
+    partials=[not_implemented("zeta(s) in s has no closed form")],
+    cost=flops(60),
+)
+psi = elementwise(sp.psi, partials=[lambda x, y: zeta(Lit(2, x.aval.dtype), x)], cost=flops(40))
+gammaln = elementwise(sp.gammaln, partials=[lambda x, y: psi(x)], cost=flops(40))
+loggamma = elementwise(sp.loggamma, partials=[lambda x, y: psi(x)], cost=flops(40))
+gamma = elementwise(sp.gamma, partials=[lambda x, y: y * psi(x)], cost=flops(40))
+FAR = 30.0
+
+
+def _psi_minus_log(z: Atom) -> Any:
+    """ψ(z) − log z for z ≥ 30 (DLMF 5.11.2)."""
+    w = 1 / (z * z)
+    return -0.5 / z - w * series([1 / 12, -1 / 120, 1 / 252, -1 / 240, 1 / 132], w)
+
+
+def psi_difference(a: Atom, b: Atom) -> Any:
+    """ψ(a) − ψ(a + b). For large a, where the two are close, −log(1 + b/a) and a difference of small terms.
+
+    For b much smaller than 1 still a difference: the absolute error stays near that of ψ.
+    """
+    is_far = (a > FAR) & (b > 0)
+    big = either(is_far, a, FAR, like=a)
+    positive = either(is_far, b, 1, like=a)
+    far = _psi_minus_log(big) - _psi_minus_log(big + positive) - log1p(positive / big)
+    return either(is_far, far, psi(a) - psi(a + b), like=a)
+
+
+beta = elementwise(
+    sp.beta,
+    partials=[lambda a, b, y: y * psi_difference(a, b), lambda a, b, y: y * psi_difference(b, a)],
+    cost=flops(120),
+)
+betaln = elementwise(
+    sp.betaln,
+    partials=[lambda a, b, y: psi_difference(a, b), lambda a, b, y: psi_difference(b, a)],
+    cost=flops(120),
+)
+
+
+def gamma_density(a: Atom, x: Atom) -> Any:
+    """xᵃ⁻¹ e⁻ˣ / Γ(a)."""
+    return exp(xlogy(a - 1, x) - x - gammaln(a))
+
+
+gammainc = elementwise(
+    sp.gammainc,
+    partials=[
+        not_implemented("gammainc(a, x) in a has no closed form"),
+        lambda a, x, y: gamma_density(a, x),
+    ],
+    cost=flops(100),
+)
+gammaincc = elementwise(
+    sp.gammaincc,
+    partials=[
+        not_implemented("gammaincc(a, x) in a has no closed form"),
+        lambda a, x, y: -gamma_density(a, x),
+    ],
+    cost=flops(100),
+)
+betainc = elementwise(
+    sp.betainc,
+    partials=[
+        not_implemented("betainc(a, b, x) in a has no closed form"),
+        not_implemented("betainc(a, b, x) in b has no closed form"),
+        lambda a, b, x, y: exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b)),
+    ],
+    cost=flops(150),
+)
+exp1 = elementwise(sp.exp1, partials=[lambda x, y: -exp(-x) / x], cost=flops(40))
+expi = elementwise(sp.expi, partials=[lambda x, y: exp(x) / x], cost=flops(40))
+
+# ------------------------------------------------------------------------------------------- Bessel functions
+#
+# In the order there is no derivative in closed form. In x (DLMF 10.6.1, 10.29.1) order 1 uses order 2 rather
+# than y/x, which is 0/0 at 0.
+
+NO_ORDER = not_implemented("a Bessel function in its order has no closed form")
+
+
+def _order(v: float, x: Atom) -> Lit:
+    return Lit(v, x.aval.dtype)
+
+
+jv = elementwise(
+    sp.jv,
+    partials=[NO_ORDER, lambda v, x, y: 0.5 * (jv(v - 1, x) - jv(v + 1, x))],
+    cost=flops(200),
+)
+yv = elementwise(
+    sp.yv,
+    partials=[NO_ORDER, lambda v, x, y: 0.5 * (yv(v - 1, x) - yv(v + 1, x))],
+    cost=flops(200),
+)
+iv = elementwise(
+    sp.iv,
+    partials=[NO_ORDER, lambda v, x, y: 0.5 * (iv(v - 1, x) + iv(v + 1, x))],
+    cost=flops(200),
+)
+kv = elementwise(
+    sp.kv,
+    partials=[NO_ORDER, lambda v, x, y: -0.5 * (kv(v - 1, x) + kv(v + 1, x))],
+    cost=flops(200),
+)
+ive = elementwise(  # e⁻ˡˣˡ I_v(x); for large x a difference of close terms, better in i0e and i1e
+    sp.ive,
+    partials=[NO_ORDER, lambda v, x, y: 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - sign(x) * y],
+    cost=flops(200),
+)
+j0 = elementwise(sp.j0, partials=[lambda x, y: -j1(x)], cost=flops(40))
+j1 = elementwise(sp.j1, partials=[lambda x, y: 0.5 * (j0(x) - jv(_order(2, x), x))], cost=flops(40))
+y0 = elementwise(sp.y0, partials=[lambda x, y: -y1(x)], cost=flops(40))
+y1 = elementwise(sp.y1, partials=[lambda x, y: y0(x) - y / x], cost=flops(40))
+i0 = elementwise(sp.i0, partials=[lambda x, y: i1(x)], cost=flops(40))
+i1 = elementwise(sp.i1, partials=[lambda x, y: 0.5 * (i0(x) + iv(_order(2, x), x))], cost=flops(40))
+k0 = elementwise(sp.k0, partials=[lambda x, y: -k1(x)], cost=flops(40))
+k1 = elementwise(sp.k1, partials=[lambda x, y: -k0(x) - y / x], cost=flops(40))
+
+
+def scaled_bessel_tail(order: int, size: Atom) -> Any:
+    """d/dx e⁻ˣ I_v(x) for x > 50, from its asymptotic series (2πx)^(-1/2) Σ aₖ x⁻ᵏ (DLMF 10.40.1)."""
+    a, terms = 1.0, []
+    for k in range(10):
+        terms.append(-(k + 0.5) * a / SQRT_2PI)
+        a *= -(4 * order**2 - (2 * k + 1) ** 2) / ((k + 1) * 8)
+    return series(terms, 1 / size) / (size * sqrt(size))
+
+
+def i0e_partial(x: Atom, y: Atom) -> Any:
+    """i1e(x) − sign(x) y; the two are close for large |x|."""
+    is_far = absolute(x) > 50
+    far = scaled_bessel_tail(0, either(is_far, absolute(x), 50, like=x))
+    return either(is_far, sign(x) * far, i1e(x) - sign(x) * y, like=x)
+
+
+def i1e_partial(x: Atom, y: Atom) -> Any:
+    is_far = absolute(x) > 50
+    far = scaled_bessel_tail(1, either(is_far, absolute(x), 50, like=x))
+    near = 0.5 * (i0e(x) + ive(_order(2, x), x)) - sign(x) * y
+    return either(is_far, far, near, like=x)
+
+
+i0e = elementwise(sp.i0e, partials=[i0e_partial], cost=flops(40))
+i1e = elementwise(sp.i1e, partials=[i1e_partial], cost=flops(40))
+
+# ---------------------------------------------------------------------------------- what logsumexp is made of
+
+
+@functools.cache
+def _exp_minus_body(dtype: np.dtype[Any]) -> Tape:
+    """exp(x − m), and 1 where x = m, as a scalar tape: what the kernel runs."""
+    x, m = Var(Aval((), dtype)), Var(Aval((), dtype))
+    with building(Builder()) as builder:
+        y = exp(select(equal(x, m), Lit(0, dtype), x - m))
+    return Tape((x, m), (), tuple(builder.instrs), (y,), name="exp_minus")
+
+
+def _exp_minus_reference(x: Any, m: Any, *, body: Tape) -> Any:
+    with np.errstate(invalid="ignore"):  # ∞ − ∞, which is not chosen
+        return np.exp(np.where(np.equal(x, m), np.zeros((), x.dtype), x - m))
+
+
+exp_minus = elementwise(  # exp(x − m), where ∞ − ∞ = 0; its derivative in x is the value, also there
+    _exp_minus_reference,
+    name="exp_minus",
+    type=lambda x, m, *, body: Aval(broadcast_shapes("exp_minus", x, m), x.dtype),
+    partials=[lambda x, m, y: y, lambda x, m, y: -y],
+    kernel=MapTape(),
+    cost=flops(14),
+)

@@ -1,0 +1,484 @@
+"""The tape: a program as a flat list of elementary steps over typed values.
+
+R. E. Wengert (1964) wrote a derivative as such a list. Here it is the only representation between the
+user's function and the machine code:
+
+* :class:`Aval`: shape and dtype, no data. Interned: equal avals are one object.
+* :class:`Var`: a value assigned once. :class:`Lit`: a constant of shape ``()``. Both are *atoms*.
+* :class:`Instr`: one step, ``outs = op(*ins, **params)``, with the user's :class:`Source` line.
+* :class:`Tape`: inputs, captured arrays, instructions, outputs. Frozen; printing it is a feature.
+* :class:`Builder`: the growing end of a tape; :func:`check` says whether a tape is well formed.
+
+Nothing here recurses along the tape: a chain of 100,000 instructions is an ordinary tape. The parameters of an
+instruction are hashable; a parameter may itself be a tape, and printing and checking descend into it.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from wengert.errors import InternalError
+
+if TYPE_CHECKING:
+    from wengert.ops.op import Op
+
+
+class Aval:
+    """The type of a value: ``shape`` and ``dtype``. Interned, so that ``is`` means equal.
+
+    >>> Aval((3, 4), np.dtype("float32"))
+    float32[3, 4]
+    """
+
+    __slots__ = ("dtype", "shape")
+    _known: dict[tuple[tuple[int, ...], np.dtype[Any]], Aval] = {}
+
+    shape: tuple[int, ...]
+    dtype: np.dtype[Any]
+
+    def __new__(cls, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Aval:
+        known = cls._known.get((shape, dtype))
+        if known is not None:
+            return known
+        self = object.__new__(cls)
+        object.__setattr__(self, "shape", shape)
+        object.__setattr__(self, "dtype", dtype)
+        return cls._known.setdefault((shape, dtype), self)  # atomic, so two threads get one object
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"Aval is frozen: cannot set {name}")
+
+    def __reduce__(self) -> tuple[type[Aval], tuple[object, ...]]:
+        return Aval, (self.shape, self.dtype)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.shape)
+
+    @property
+    def size(self) -> int:
+        """The number of elements."""
+        size = 1
+        for n in self.shape:
+            size *= n
+        return size
+
+    @property
+    def nbytes(self) -> int:
+        return self.size * self.dtype.itemsize
+
+    @property
+    def is_inexact(self) -> bool:
+        """Whether values of this type have a neighbourhood: only these have derivatives."""
+        return self.dtype.kind in "fc"
+
+    def __repr__(self) -> str:
+        return f"{self.dtype.name}[{', '.join(map(str, self.shape))}]"
+
+
+# Operators on atoms, so that rules read like formulas; ops/elementwise.py fills this table.
+OPERATORS: dict[str, Callable[..., Any]] = {}
+
+
+class _Formula:
+    """Arithmetic on atoms emits instructions on the current builder (see :func:`building`)."""
+
+    __slots__ = ()
+
+    # fmt: off
+    def __add__(self, other: Any) -> Any: return OPERATORS["add"](self, other)
+    def __radd__(self, other: Any) -> Any: return OPERATORS["add"](other, self)
+    def __sub__(self, other: Any) -> Any: return OPERATORS["subtract"](self, other)
+    def __rsub__(self, other: Any) -> Any: return OPERATORS["subtract"](other, self)
+    def __mul__(self, other: Any) -> Any: return OPERATORS["multiply"](self, other)
+    def __rmul__(self, other: Any) -> Any: return OPERATORS["multiply"](other, self)
+    def __truediv__(self, other: Any) -> Any: return OPERATORS["divide"](self, other)
+    def __rtruediv__(self, other: Any) -> Any: return OPERATORS["divide"](other, self)
+    def __pow__(self, other: Any) -> Any: return OPERATORS["power"](self, other)
+    def __rpow__(self, other: Any) -> Any: return OPERATORS["power"](other, self)
+    def __neg__(self) -> Any: return OPERATORS["negative"](self)
+    def __gt__(self, other: Any) -> Any: return OPERATORS["greater"](self, other)
+    def __ge__(self, other: Any) -> Any: return OPERATORS["greater_equal"](self, other)
+    def __lt__(self, other: Any) -> Any: return OPERATORS["less"](self, other)
+    def __le__(self, other: Any) -> Any: return OPERATORS["less_equal"](self, other)
+    def __and__(self, other: Any) -> Any: return OPERATORS["logical_and"](self, other)
+    def __or__(self, other: Any) -> Any: return OPERATORS["logical_or"](self, other)
+    def __invert__(self) -> Any: return OPERATORS["logical_not"](self)
+    # fmt: on
+
+
+class Var(_Formula):
+    """A value that one instruction (or the caller) assigns, once. Compared by identity."""
+
+    __slots__ = ("aval",)
+
+    def __init__(self, aval: Aval) -> None:
+        self.aval = aval
+
+    def __repr__(self) -> str:
+        return f"Var({self.aval})"
+
+
+class Lit(_Formula):
+    """A literal: a NumPy scalar of shape ``()``, written into the tape. Compared by identity."""
+
+    __slots__ = ("aval", "value")
+
+    def __init__(self, value: Any, dtype: np.dtype[Any] | None = None) -> None:
+        self.value: np.generic = np.asarray(value, dtype)[()]  # type: ignore[assignment]
+        self.aval = Aval((), self.value.dtype)
+
+    @property
+    def key(self) -> tuple[str, bytes]:
+        """Equal for literals of equal dtype and bits, so that 0.0 and -0.0 differ and NaN equals NaN."""
+        return self.aval.dtype.str, self.value.tobytes()
+
+    def __repr__(self) -> str:
+        return str(self.value.item())
+
+
+Atom = Var | Lit
+
+
+class Source(NamedTuple):
+    """Where in the user's code a step comes from; ``parent`` is the call that led there."""
+
+    file: str
+    line: int
+    function: str
+    parent: Source | None = None
+    role: str = ""
+    """"" for what the user wrote, "tangent" or "cotangent" for what a transform added to it."""
+
+    @property
+    def where(self) -> str:
+        return f"{self.file.rsplit('/', 1)[-1]}:{self.line}"
+
+
+class Instr(NamedTuple):
+    """One step: ``outs = op(*ins, **params)``."""
+
+    op: Op
+    ins: tuple[Atom, ...]
+    outs: tuple[Var, ...]
+    params: Mapping[str, Any]
+    source: Source | None
+
+
+class Capture(NamedTuple):
+    """An array that the function did not get as an argument: read where it lies at every run."""
+
+    var: Var
+    array: np.ndarray[Any, Any]
+    name: str = ""
+    is_constant: bool = False
+    """Promised never to change (read-only, or made while tracing): what depends on it alone is folded."""
+
+
+@dataclass(frozen=True, eq=False)
+class Tape:
+    """A Wengert list. ``len(tape)`` counts its instructions; ``print(tape)`` shows them.
+
+    Instructions are in an order in which each value is assigned before it is read.
+    """
+
+    inputs: tuple[Var, ...]
+    captures: tuple[Capture, ...]
+    instrs: tuple[Instr, ...]
+    outputs: tuple[Atom, ...]
+    name: str = "tape"
+    runs_once: bool = False
+    """The backward part is known to run exactly once for each forward part, so it may overwrite residuals."""
+    in_tree: Any = None
+    """The structure of the arguments, where the tape is a whole function of the user's; else None."""
+    out_tree: Any = None
+    metadata: Mapping[Var, Any] = field(default_factory=dict)
+    """The user's notes on values; transforms and passes hand them on."""
+
+    def __len__(self) -> int:
+        return len(self.instrs)
+
+    def __str__(self) -> str:
+        return format_tape(self)
+
+    def replace(self, **changes: Any) -> Tape:
+        return replace(self, **changes)
+
+    @property
+    def in_avals(self) -> tuple[Aval, ...]:
+        return tuple(v.aval for v in self.inputs)
+
+    @property
+    def out_avals(self) -> tuple[Aval, ...]:
+        return tuple(a.aval for a in self.outputs)
+
+
+# ---------------------------------------------------------------------------------------------------- building
+
+_types: dict[Any, tuple[Aval, ...]] = {}  # (op, avals, params) -> avals of the outputs
+
+
+def infer(op: Op, avals: Sequence[Aval], params: Mapping[str, Any]) -> tuple[Aval, ...]:
+    """The avals of ``op(*avals, **params)``, from the op's type rule. Raises what the rule raises."""
+    key = (op, *avals, *params.items()) if params else (op, *avals)
+    known = _types.get(key)
+    if known is None:
+        out = op.type(*avals, **params)
+        known = out if type(out) is tuple else (out,)
+        if len(_types) > 100_000:  # bounded: every shape ever seen has an entry
+            _types.clear()
+        _types[key] = known
+    return known
+
+
+class Builder:
+    """The growing end of a tape. ``source`` is written on every instruction emitted."""
+
+    __slots__ = ("instrs", "source")
+
+    def __init__(self) -> None:
+        self.instrs: list[Instr] = []
+        self.source: Source | None = None
+
+    def emit(self, op: Op, ins: tuple[Atom, ...], params: Mapping[str, Any]) -> tuple[Atom, ...]:
+        """Append ``op(*ins, **params)`` and return its outputs.
+
+        Nothing is appended where the op has a shortcut (``x * 1``) or every operand is a literal.
+        """
+        if op.shortcut is not None:
+            short = op.shortcut(*ins, **params)
+            if short is not None:
+                return (short,)
+        out_avals = infer(op, [a.aval for a in ins], params)
+        for a in ins:
+            if type(a) is Var:
+                break
+        else:
+            folded = fold_literals(op, ins, params, out_avals)
+            if folded is not None:
+                return folded
+        outs = (Var(out_avals[0]),) if len(out_avals) == 1 else tuple(map(Var, out_avals))
+        self.instrs.append(Instr(op, ins, outs, params, self.source))
+        return outs
+
+
+def fold_literals(op: Op, ins: Sequence[Atom], params: Mapping[str, Any], out_avals: tuple[Aval, ...]) -> Any:
+    """The literal that ``op`` makes of literals, or None where it makes an array, or has effects."""
+    if not ins or op.effects or len(out_avals) != 1 or out_avals[0].shape or not op.is_elementwise:
+        return None
+    with np.errstate(all="ignore"):  # the run time warns where NumPy would; a literal is only arithmetic
+        value = op.reference(*[a.value for a in ins], **params)  # type: ignore[union-attr]
+    return (Lit(value, out_avals[0].dtype),)
+
+
+class _Current(threading.local):
+    builder: Builder | None = None
+
+
+_current = _Current()
+
+
+@contextmanager
+def building(builder: Builder) -> Iterator[Builder]:
+    """Make ``builder`` the one that ops called on atoms in this thread append to."""
+    outer, _current.builder = _current.builder, builder
+    try:
+        yield builder
+    finally:
+        _current.builder = outer
+
+
+def current_builder() -> Builder:
+    if _current.builder is None:
+        raise InternalError("an op was applied to atoms with no tape being built")
+    return _current.builder
+
+
+def splice(builder: Builder, tape: Tape, args: Sequence[Atom], captures: Sequence[Atom]) -> list[Atom]:
+    """Append the instructions of ``tape`` to ``builder`` with fresh variables; return the outputs.
+
+    ``args`` and ``captures`` stand in for the tape's inputs and captured arrays. Linear in the tape.
+    """
+    env: dict[Atom, Atom] = dict(zip(tape.inputs, args, strict=True))
+    env.update(zip((c.var for c in tape.captures), captures, strict=True))
+    append = builder.instrs.append
+    for op, ins, outs, params, source in tape.instrs:
+        new_outs = (Var(outs[0].aval),) if len(outs) == 1 else tuple(Var(v.aval) for v in outs)
+        append(Instr(op, tuple([env.get(a, a) for a in ins]), new_outs, params, source))
+        for old, new in zip(outs, new_outs, strict=True):
+            env[old] = new
+    return [env.get(a, a) for a in tape.outputs]
+
+
+# --------------------------------------------------------------------------------------------------- structure
+
+
+def structure(tape: Tape) -> tuple[Any, ...]:
+    """A hashable key: equal for tapes that compute the same of equal inputs and captures.
+
+    Names, source lines and the captured data are not part of it. Linear in the tape.
+    """
+    number: dict[Atom, Any] = {}
+    for v in tape.inputs:
+        number[v] = len(number)
+    for c in tape.captures:
+        number[c.var] = len(number)
+    key: list[Any] = [tape.in_avals, tuple([c.var.aval for c in tape.captures]), tape.runs_once]
+    for op, ins, outs, params, _ in tape.instrs:
+        key.append(op)
+        key.append(tuple([number[a] if type(a) is Var else a.key for a in ins]))  # type: ignore[union-attr]
+        if params:
+            key.append(tuple(params.items()))
+        for v in outs:
+            number[v] = len(number)
+    key.append(tuple([number[a] if type(a) is Var else a.key for a in tape.outputs]))  # type: ignore[union-attr]
+    return tuple(key)
+
+
+def definitions(tape: Tape) -> dict[Var, Instr]:
+    """The instruction that assigns each variable. Inputs and captures have none."""
+    return {v: instr for instr in tape.instrs for v in instr.outs}
+
+
+# ---------------------------------------------------------------------------------------------------- printing
+
+
+def format_param(value: Any) -> str:
+    if isinstance(value, Tape):
+        return f"<{value.name}: {len(value)} instructions>"
+    if isinstance(value, np.dtype):
+        return value.name
+    if callable(value):
+        return getattr(value, "__qualname__", type(value).__qualname__)
+    return repr(value)
+
+
+def format_tape(tape: Tape, indent: str = "") -> str:
+    """One line an instruction: ``v3: float64[12] = cos(v2)    # model.py:12``; sub-tapes indented below theirs."""
+    names: dict[Atom, str] = {}
+    for v in tape.inputs:
+        names[v] = f"v{len(names)}"
+    header = ", ".join(f"{names[v]}: {v.aval}" for v in tape.inputs)
+    rows: list[tuple[str, str]] = [(f"{tape.name}({header}):", "")]
+    for k, c in enumerate(tape.captures):
+        names[c.var] = f"c{k}"
+        kind = "constant" if c.is_constant else "captured"
+        rows.append((f"  c{k}: {c.var.aval} = {kind}{' ' + c.name if c.name else ''}", ""))
+    nested: dict[int, list[Tape]] = {}
+    for op, ins, outs, params, source in tape.instrs:
+        for v in outs:
+            names[v] = f"v{len(names) - len(tape.captures)}"
+        left = ", ".join(f"{names[v]}: {v.aval}" for v in outs)
+        args = [names[a] if type(a) is Var else repr(a) for a in ins]
+        args += [f"{k}={format_param(p)}" for k, p in params.items()]
+        text = f"{op.name}({', '.join(args)})"
+        where = "" if source is None else f"# {source.where}{' ' + source.role if source.role else ''}"
+        rows.append((f"  {left} = {text}" if left else f"  {text}", where))
+        sub = [p for p in params.values() if isinstance(p, Tape)]
+        if sub:
+            nested[len(rows) - 1] = sub
+    outputs = ", ".join(names[a] if type(a) is Var else repr(a) for a in tape.outputs)
+    rows.append((f"  return {outputs}", "# the backward part runs once" if tape.runs_once else ""))
+    width = min(max(len(left) for left, _ in rows), 76)
+    lines: list[str] = []
+    for k, (left, right) in enumerate(rows):
+        lines.append(f"{indent}{left:<{width}}  {right}".rstrip())
+        lines += [format_tape(sub, indent + "    ") for sub in nested.get(k, ())]
+    return "\n".join(lines)
+
+
+def format_tree(tape: Tape, depth: int | None = None) -> str:
+    """The tape as a tree of the user's calls, to ``depth`` levels, guards shown as the branches they took.
+
+    Each line is a call or a step with the user's line; steps below ``depth`` are counted, not shown.
+    """
+
+    def chain(source: Source | None) -> list[Source]:
+        calls: list[Source] = []
+        while source is not None:
+            calls.append(source)
+            source = source.parent
+        return calls[::-1]
+
+    lines = [tape.name]
+    shown: list[Source] = []
+    hidden = 0
+
+    def flush() -> None:
+        nonlocal hidden
+        if hidden:
+            lines.append("  " * ((depth or 0) + 1) + f"... {hidden} steps")
+            hidden = 0
+
+    for instr in tape.instrs:
+        *calls, last = chain(instr.source) or [Source("?", 0, "?")]
+        visible = calls if depth is None else calls[:depth]
+        common = 0
+        while common < min(len(visible), len(shown)) and visible[common] == shown[common]:
+            common += 1
+        if visible != shown:
+            flush()
+            for level in range(common, len(visible)):
+                inner = (calls + [last])[level + 1]
+                lines.append("  " * (level + 1) + f"{inner.function}()   # called at {visible[level].where}")
+            shown = visible
+        if depth is not None and len(calls) > depth:
+            hidden += 1
+            continue
+        flush()
+        text = instr.op.describe(instr) if instr.op.describe else instr.op.name
+        out = ", ".join(str(v.aval) for v in instr.outs)
+        role = f" {last.role}" if last.role else ""
+        lines.append("  " * (len(visible) + 1) + f"{text}{' -> ' + out if out else ''}   # {last.where}{role}")
+    flush()
+    return "\n".join(lines)
+
+
+# ---------------------------------------------------------------------------------------------------- checking
+
+
+def check(tape: Tape, after: str = "") -> Tape:
+    """Raise :class:`InternalError` unless the tape is well formed; return it otherwise.
+
+    Every value is assigned once and before it is read; every instruction has the outputs that its op's type
+    rule gives; parameters are hashable; captured arrays have the avals of their variables. Linear.
+    """
+
+    def fail(why: str) -> None:
+        raise InternalError(f"ill-formed tape {tape.name!r}{f' after {after}' if after else ''}: {why}")
+
+    known: set[Var] = set()
+    for v in (*tape.inputs, *(c.var for c in tape.captures)):
+        if v in known:
+            fail(f"{v} is an input twice")
+        known.add(v)
+    for c in tape.captures:
+        if c.array.shape != c.var.aval.shape or c.array.dtype != c.var.aval.dtype:
+            fail(f"captured {c.name or c.var} is {Aval(c.array.shape, c.array.dtype)}")
+    for k, (op, ins, outs, params, _) in enumerate(tape.instrs):
+        for a in ins:
+            if type(a) is Var and a not in known:
+                fail(f"instruction {k}, {op.name}, reads a value that nothing has assigned")
+        try:
+            expected = infer(op, [a.aval for a in ins], params)
+        except TypeError as error:
+            raise InternalError(f"instruction {k}, {op.name}: {error}") from error
+        if tuple(v.aval for v in outs) != expected:
+            fail(f"instruction {k}, {op.name}, assigns {outs}, its type rule says {expected}")
+        for v in outs:
+            if v in known:
+                fail(f"instruction {k}, {op.name}, assigns a value again")
+            known.add(v)
+        for p in params.values():
+            if isinstance(p, Tape):
+                check(p, after)
+    for a in tape.outputs:
+        if type(a) is Var and a not in known:
+            fail("an output is never assigned")
+    return tape
