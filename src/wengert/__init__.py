@@ -1,0 +1,33 @@
+"""wengert: automatic differentiation of ordinary NumPy code.
+
+A NumPy function is recorded as a *tape* (a Wengert list), transformed, optimised and run::
+
+    import numpy as np, wengert as wg
+
+    gradient = wg.jit(wg.grad(lambda x: np.sum(np.exp(x) * x)))
+    gradient(np.linspace(0, 1, 5))
+"""
+
+from importlib.metadata import version as _version
+
+from wengert import config, errors
+from wengert.api import (
+    compile,
+    constant,
+    grad,
+    hessian,
+    hvp,
+    jacobian,
+    jit,
+    jvp,
+    linearize,
+    stop_gradient,
+    trace,
+    value_and_grad,
+    vjp,
+    vmap,
+)
+from wengert.tape import Tape, check, format_tree
+from wengert.tree import register
+
+__version__ = _version("wengert")

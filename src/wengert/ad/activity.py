@@ -1,0 +1,61 @@
+"""Which values matter to which derivatives.
+
+A value is *active* if it depends on a differentiated input through steps that have a derivative there, and reaches
+a differentiated output the same way. Only active values get tangents or cotangents; everything else is a constant
+to the derivative, whatever its size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from wengert.ops.op import NONE, ZERO, Op, rule_for
+from wengert.tape import Instr, Tape, Var
+
+
+def has_derivative(op: Op, k: int, params: object) -> bool:
+    """Whether the output of ``op`` changes with operand ``k``: its rule is neither ZERO nor NONE."""
+    if op.scalar_partials is not None:
+        rules: Sequence[object] = op.scalar_partials(**params)  # type: ignore[arg-type]
+    elif op.partials is not None:
+        rules = op.partials
+    elif op.transpose is not None:
+        rules = op.transpose
+    elif op.pullback is not None:
+        rules = op.pullback
+    else:
+        return op.pushforward is not None and op.pushforward is not ZERO
+    rule = rule_for(rules, k)
+    return rule is not ZERO and rule is not NONE
+
+
+def active_operands(instr: Instr, active: set[Var]) -> list[int]:
+    """The operands of ``instr`` through which its output depends on active values."""
+    op, ins, _, params, _ = instr
+    return [
+        k
+        for k, a in enumerate(ins)
+        if type(a) is Var and a in active and has_derivative(op, k, params)
+    ]
+
+
+def dependent(tape: Tape, wrt: Iterable[Var]) -> set[Var]:
+    """The values that depend on ``wrt``: what forward mode has to carry."""
+    active = {v for v in wrt if v.aval.is_inexact}
+    for instr in tape.instrs:
+        outs = [v for v in instr.outs if v.aval.is_inexact]
+        if outs and not active.isdisjoint(instr.ins) and active_operands(instr, active):  # type: ignore[arg-type]
+            active.update(outs)
+    return active
+
+
+def active_values(tape: Tape, wrt: Iterable[Var], outputs: Iterable[object]) -> set[Var]:
+    """The values that depend on ``wrt`` and that ``outputs`` depend on: what reverse mode has to carry."""
+    forward = dependent(tape, wrt)
+    needed = {a for a in outputs if type(a) is Var and a in forward}
+    for instr in reversed(tape.instrs):
+        if needed.isdisjoint(instr.outs):
+            continue
+        for k in active_operands(instr, forward):
+            needed.add(instr.ins[k])  # type: ignore[arg-type]
+    return needed

@@ -1,0 +1,173 @@
+"""Cotangents known by structure, their sums, and how they become dense.
+
+While a backward tape is built, a cotangent is one of
+
+    None         zero                          what nothing has reached
+    Fill         one scalar over a shape       the pullback of a sum
+    Scatter      values at indices             the pullback of reading x[i]; n reads are n parts, one buffer
+    Diagonal     a vector on the diagonal      the pullback of a trace
+    Masked       counts where a mask holds     the pullback of where, max: selection, never 0 times something
+    an atom      dense
+
+and it becomes dense as late as possible: when a rule that knows nothing of structure needs it. A value of smaller
+shape than its primal's stands for its broadcast; what is summed over repeated axes, and what is cast to the
+primal's dtype (its *projection* onto the primal's space), is decided here, once for all rules.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.ops.elementwise import add as add_op
+from wengert.ops.elementwise import convert, multiply, negative, select
+from wengert.ops.index import add_slice, is_everything, scatter_add
+from wengert.ops.op import Diagonal, Fill, Masked, Scatter
+from wengert.ops.shape import broadcast_to, embed_diagonal, full, unbroadcast, zeros
+from wengert.tape import Atom, Aval, Lit
+
+Cotangent = Any
+Structured = (Fill, Scatter, Diagonal, Masked)
+
+
+def is_atom(ct: Cotangent) -> bool:
+    return isinstance(ct, Atom)
+
+
+def zero_like(aval: Aval) -> Lit:
+    return Lit(0, aval.dtype)
+
+
+def densify(ct: Cotangent, aval: Aval) -> Atom:
+    """``ct`` as one atom of exactly the shape and dtype of ``aval``."""
+    if ct is None:
+        return zeros(aval)
+    if isinstance(ct, Fill):
+        return full(ct.value, aval)
+    if isinstance(ct, Masked):
+        value = ct.value if is_atom(ct.value) else Lit(ct.value, aval.dtype)
+        return _fit(select(ct.mask, value, zero_like(value.aval)), aval)
+    if isinstance(ct, Diagonal):
+        return embed_diagonal(broadcast_to(ct.value, shape=aval.shape[:1]))
+    if isinstance(ct, Scatter):
+        return _densify_scatter(ct, aval)
+    return _fit(ct, aval)
+
+
+def _fit(ct: Atom, aval: Aval) -> Atom:
+    """An atom that broadcasts to ``aval``, or that was broadcast from it, as one of its very type."""
+    if ct.aval is aval:
+        return ct
+    shape = ct.aval.shape
+    if shape != aval.shape:
+        wide = np.broadcast_shapes(shape, aval.shape)
+        if wide == aval.shape:
+            ct = broadcast_to(ct, shape=aval.shape)
+        else:
+            ct = unbroadcast(broadcast_to(ct, shape=wide), aval.shape)
+    return convert(ct, dtype=aval.dtype)
+
+
+def _densify_scatter(ct: Scatter, aval: Aval) -> Atom:
+    buffer = None if ct.base is None else densify(ct.base, aval)
+    if buffer is None and len(ct.parts) == 1:
+        part = ct.parts[0]
+        if part.index is not None and is_everything(part.index, aval.shape):
+            return _fit(part.value, aval)
+    if buffer is None:
+        buffer = zeros(aval)
+    for part in ct.parts:
+        value = convert(part.value, dtype=aval.dtype)
+        if part.index is not None:
+            buffer = add_slice(buffer, value, index=part.index)
+        else:
+            buffer = scatter_add(buffer, value, *part.indices)
+    return buffer
+
+
+def project(ct: Cotangent, aval: Aval) -> Cotangent:
+    """``ct`` in the primal's space: its dtype, and summed over the axes along which it was broadcast."""
+    if ct is None:
+        return ct
+    if isinstance(ct, Fill):
+        if ct.aval is aval:
+            return ct
+        value = convert(ct.value, dtype=aval.dtype)
+        if ct.aval.shape != aval.shape:
+            repeats = ct.aval.size / aval.size if aval.size else 0
+            value = multiply(value, Lit(repeats, aval.dtype))
+        return Fill(value, aval)
+    if isinstance(ct, Masked):
+        shape = np.broadcast_shapes(ct.mask.aval.shape, ct.value.aval.shape)
+        if shape == aval.shape and ct.value.aval.dtype == aval.dtype:
+            return ct
+        return densify(ct, aval)
+    if isinstance(ct, Diagonal | Scatter):
+        return ct
+    if ct.aval is aval:
+        return ct
+    if ct.aval.shape == () and aval.shape != ():
+        return Fill(convert(ct, dtype=aval.dtype), aval)
+    return _fit(ct, aval)
+
+
+def add(a: Cotangent, b: Cotangent, aval: Aval) -> Cotangent:
+    """The sum of two cotangents of one value, keeping structure where both have it."""
+    if a is None:
+        return b
+    if b is None:
+        return a
+    if isinstance(a, Fill) and isinstance(b, Fill):
+        return Fill(add_op(a.value, b.value), aval)
+    if isinstance(a, Scatter) or isinstance(b, Scatter):
+        first, second = (a, b) if isinstance(a, Scatter) else (b, a)
+        if isinstance(second, Scatter):
+            base = add(first.base, second.base, aval)
+            return Scatter(base, first.parts + second.parts, aval)
+        return Scatter(add(first.base, second, aval), first.parts, aval)
+    if isinstance(a, Diagonal) and isinstance(b, Diagonal) and a.value.aval is b.value.aval:
+        return Diagonal(add_op(a.value, b.value), aval)
+    return add_op(_loose(a, aval), _loose(b, aval))
+
+
+def _loose(ct: Cotangent, aval: Aval) -> Atom:
+    """An atom that broadcasts to the value's shape: a fill may stay a scalar beside a dense one."""
+    return ct.value if isinstance(ct, Fill) else densify(ct, aval)
+
+
+def apply_partial(ct: Cotangent, partial: Any, y: Aval) -> Cotangent:
+    """``ct * partial`` for an elementwise op with output type ``y``, before projection onto the operand's space."""
+    mask = None
+    if isinstance(ct, Masked):
+        mask, ct = ct.mask, ct.value
+    elif isinstance(ct, Scatter | Diagonal):
+        ct = densify(ct, y)
+    fill = isinstance(ct, Fill)
+    value = ct.value if fill else ct
+    if isinstance(partial, Masked):
+        mask = partial.mask if mask is None else mask & partial.mask
+        partial = partial.value
+    value = times(value, partial)
+    if mask is not None:
+        if np.broadcast_shapes(mask.aval.shape, value.aval.shape) != y.shape:
+            mask = broadcast_to(mask, shape=y.shape)  # so that a sum over repeated axes counts every repeat
+        return Masked(mask, value)
+    if fill and value.aval.shape == ():
+        return Fill(value, Aval(y.shape, value.aval.dtype))
+    if fill and value.aval.shape != y.shape:  # a partial that broadcasts (a scalar operand's, a row's)
+        return broadcast_to(value, shape=y.shape)
+    return value
+
+
+def times(value: Atom, partial: Any) -> Atom:
+    """``value * partial``; 1 and -1 cost nothing, or one sign."""
+    if not is_atom(partial):
+        if partial == 1:
+            return value
+        if partial == -1:
+            return negative(value)
+        partial = Lit(partial, value.aval.dtype)
+    elif partial.aval.dtype != value.aval.dtype:
+        value = convert(value, dtype=partial.aval.dtype)
+    return multiply(value, partial)

@@ -1,0 +1,108 @@
+"""Forward mode: ``jvp: Tape -> Tape``.
+
+Each instruction is followed by those that carry its tangent. Elementwise ops use their partials, linear ops act on
+the tangent as on the primal, the few others have a pushforward. A tangent that is zero is None and costs nothing.
+Source: Griewank and Walther (2008), Evaluating Derivatives, section 3.1.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from wengert import config
+from wengert.ad.activity import active_operands, dependent
+from wengert.ad.cotangents import densify, is_atom, times, zero_like
+from wengert.ad.reverse import no_rule, partial_of
+from wengert.ops.elementwise import equal, select
+from wengert.ops.op import Masked
+from wengert.ops.shape import zeros
+from wengert.tape import Atom, Builder, Instr, Source, Tape, Var, building, check
+
+
+def jvp(tape: Tape, wrt: Sequence[int], outputs: Sequence[int] | None = None, nan_safe: bool = False) -> Tape:
+    """The tape that computes the outputs of ``tape`` and, behind them, their tangents.
+
+    The joint tape has one further input, a tangent, for each input number in ``wrt``; the tangents returned are
+    those of the outputs number ``outputs`` (all by default), each of the type of its output.
+    """
+    wrt_vars = [tape.inputs[i] for i in wrt]
+    active = dependent(tape, wrt_vars)
+    tangent_inputs = [Var(v.aval) for v in wrt_vars]
+    tangents: dict[Atom, Any] = {
+        v: dv for v, dv in zip(wrt_vars, tangent_inputs, strict=True) if v.aval.is_inexact
+    }
+    builder = Builder()
+    with building(builder):
+        for instr in tape.instrs:
+            builder.instrs.append(instr)
+            if active.isdisjoint(instr.outs):
+                continue
+            builder.source = tangent_source(instr.source)
+            dys = push(instr, active_operands(instr, active), tangents, nan_safe)
+            for v, dy in zip(instr.outs, dys, strict=True):
+                if dy is not None and v in active:
+                    tangents[v] = densify(dy, v.aval)  # projected onto the primal's space
+        builder.source = None
+        chosen = range(len(tape.outputs)) if outputs is None else outputs
+        results = [densify(tangents.get(tape.outputs[k]), tape.outputs[k].aval) for k in chosen]
+    joint = tape.replace(
+        inputs=(*tape.inputs, *tangent_inputs),
+        instrs=tuple(builder.instrs),
+        outputs=(*tape.outputs, *results),
+        name=f"jvp of {tape.name}",
+    )
+    return check(joint, after="jvp") if config.check else joint
+
+
+def tangent_source(source: Source | None) -> Source | None:
+    return None if source is None else source._replace(role="tangent")
+
+
+def push(instr: Instr, operands: Sequence[int], tangents: dict[Atom, Any], nan_safe: bool = False) -> list[Any]:
+    """The tangents of the outputs of ``instr``; ``operands`` are the active ones."""
+    op, ins, outs, params, _ = instr
+    dxs = [tangents.get(a) if k in operands else None for k, a in enumerate(ins)]
+    if op.is_elementwise:
+        return [_push_elementwise(instr, operands, dxs, nan_safe)]
+    y: Any = outs[0] if len(outs) == 1 else outs
+    if op.pushforward is not None:
+        dy = op.pushforward(ins, dxs, y, **params)
+        return [dy] if len(outs) == 1 else list(dy)
+    if op.transpose is None:
+        raise no_rule(instr, "pushforward")
+    if op.is_multilinear:
+        total = None
+        for k in operands:
+            term = op(*[dxs[k] if j == k else a for j, a in enumerate(ins)], **params)
+            total = term if total is None else total + term
+        return [total]
+    # linear in all of its operands together: those that do not vary have the tangent zero
+    linear = [
+        dx if dx is not None else (zeros(a.aval) if is_linear_operand(instr, k) else a)
+        for k, (a, dx) in enumerate(zip(ins, dxs, strict=True))
+    ]
+    return [op(*linear, **params)]
+
+
+def is_linear_operand(instr: Instr, k: int) -> bool:
+    from wengert.ad.activity import has_derivative
+
+    return has_derivative(instr.op, k, instr.params)
+
+
+def _push_elementwise(instr: Instr, operands: Sequence[int], dxs: Sequence[Any], nan_safe: bool) -> Any:
+    total: Any = None
+    y = instr.outs[0].aval
+    for k in operands:
+        dx = dxs[k]
+        partial = partial_of(instr, k)
+        if isinstance(partial, Masked):
+            value = times(dx, partial.value)
+            term = select(partial.mask, value, zero_like(value.aval))
+        else:
+            term = times(dx, partial)
+            if nan_safe and is_atom(partial):
+                term = select(equal(dx, 0), zero_like(term.aval), term)
+        total = term if total is None else densify(total, y) + densify(term, y)
+    return total

@@ -1,0 +1,166 @@
+"""Reverse mode: ``vjp: Tape -> Tape``.
+
+The result is one *joint* tape: the instructions of the forward part, as they are, then the backward part, which
+carries cotangents from the outputs to the inputs asked for. Every value of the forward part that the backward
+part reads is a residual; nothing else is kept, because nothing else is named.
+
+One pass over the tape in reverse. A pullback is built for active operands only: the cotangent of a constant is
+never computed, stored or zeroed. Cotangents keep their structure for as long as they can (:mod:`wengert.ad.cotangents`).
+Source: Griewank and Walther (2008), Evaluating Derivatives, chapter 3.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from wengert import config
+from wengert.ad.activity import active_operands, active_values
+from wengert.ad.cotangents import add, apply_partial, densify, is_atom, project, times
+from wengert.errors import MissingRuleError, WengertError, message
+from wengert.ops.elementwise import equal, select
+from wengert.ops.op import NONE, ZERO, Fill, Masked, rule_for
+from wengert.tape import Atom, Builder, Instr, Lit, Source, Tape, Var, building, check
+
+
+def vjp(
+    tape: Tape,
+    wrt: Sequence[int],
+    outputs: Sequence[int],
+    seed: str = "given",
+    runs_once: bool = False,
+    nan_safe: bool = False,
+) -> Tape:
+    """The joint tape of ``tape`` and its pullback.
+
+    Parameters
+    ----------
+    tape : the function, differentiable in its inputs number ``wrt``.
+    wrt : numbers of inputs. The joint tape returns their cotangents behind the outputs of ``tape``, each of the
+        type of its input.
+    outputs : numbers of the outputs that have a cotangent; the others are constants to the derivative.
+    seed : "given": one further input an output in ``outputs``, its cotangent. "one": the cotangent is 1, for ``grad``.
+    runs_once : the pullback runs exactly once for each forward run; written on the tape.
+    nan_safe : a cotangent that is exactly zero stays zero, whatever partial it meets (0 · ∞ = 0).
+    """
+    wrt_vars = [tape.inputs[i] for i in wrt]
+    out_atoms = [tape.outputs[k] for k in outputs]
+    active = active_values(tape, wrt_vars, out_atoms)
+    builder = Builder()
+    builder.instrs.extend(tape.instrs)
+    cotangents: dict[Atom, Any] = {}
+    seeds: list[Var] = []
+    with building(builder):
+        for a in out_atoms:
+            ct: Any
+            if seed == "one":
+                ct = Fill(Lit(1, a.aval.dtype), a.aval) if a.aval.shape else Lit(1, a.aval.dtype)
+            else:
+                ct = Var(a.aval)
+                seeds.append(ct)
+            if a in active:
+                cotangents[a] = add(cotangents.get(a), ct, a.aval)
+        for instr in reversed(tape.instrs):
+            if active.isdisjoint(instr.outs):
+                continue
+            cts = [cotangents.pop(v, None) for v in instr.outs]
+            if all(ct is None for ct in cts):
+                continue
+            builder.source = cotangent_source(instr.source)
+            operands = active_operands(instr, active)
+            for k in operands:
+                ct = pull(instr, k, cts, nan_safe)
+                if ct is not None:
+                    a = instr.ins[k]
+                    cotangents[a] = add(cotangents.get(a), project(ct, a.aval), a.aval)
+        builder.source = None
+        results = [densify(cotangents.get(v), v.aval) for v in wrt_vars]
+    joint = tape.replace(
+        inputs=(*tape.inputs, *seeds),
+        instrs=tuple(builder.instrs),
+        outputs=(*tape.outputs, *results),
+        runs_once=runs_once,
+        name=f"vjp of {tape.name}",
+    )
+    return check(joint, after="vjp") if config.check else joint
+
+
+
+
+def cotangent_source(source: Source | None) -> Source | None:
+    return None if source is None else source._replace(role="cotangent")
+
+
+def pull(instr: Instr, k: int, cts: list[Any], nan_safe: bool = False) -> Any:
+    """The cotangent of operand ``k`` of ``instr``, before projection; None if it is zero."""
+    op, ins, outs, params, source = instr
+    try:
+        if op.is_elementwise:
+            return _pull_elementwise(instr, k, cts[0], nan_safe)
+        y: Any = outs[0] if len(outs) == 1 else outs
+        keywords = dict(params, operand=k) if op.is_variadic else params
+        if len(outs) == 1:
+            ct = cts[0]
+            if not is_atom(ct):
+                if op.structured is not None:
+                    structured = op.structured(ct, k, *ins, y, **params)
+                    if structured is not None:
+                        return structured
+                if op.rearranges and isinstance(ct, Masked) and op.transpose is not None:
+                    wide = Masked(*[_widen(a, y.aval.shape) for a in ct])
+                    return Masked(*[op.transpose[0](a, *ins, **params) for a in wide])
+                ct = densify(ct, y.aval)
+            elif ct.aval is not y.aval:
+                ct = densify(ct, y.aval)
+        else:
+            ct = tuple(densify(c, v.aval) for c, v in zip(cts, outs, strict=True))
+        if op.transpose is not None:
+            return rule_for(op.transpose, k)(ct, *ins, **keywords)
+        if op.pullback is not None:
+            return rule_for(op.pullback, k)(ct, *ins, y, **keywords)
+    except MissingRuleError as error:
+        if error.__cause__ is not None or "\n" in str(error):
+            raise
+        raise MissingRuleError(
+            message(
+                f"{op.name}: the derivative with respect to operand {k} was not written: {error}",
+                source,
+                tries=["wg.stop_gradient around the operand, if it is to count as a constant"],
+            )
+        ) from error
+    raise no_rule(instr, "pullback")
+
+
+def _widen(a: Atom, shape: tuple[int, ...]) -> Atom:
+    from wengert.ops.shape import broadcast_to
+
+    return broadcast_to(a, shape=shape)
+
+
+def no_rule(instr: Instr, kind: str) -> WengertError:
+    return MissingRuleError(
+        message(
+            f"{instr.op.name} has no {kind}",
+            instr.source,
+            tries=["wg.primitive with a rule of your own", "wg.stop_gradient, if it is to count as a constant"],
+        )
+    )
+
+
+def _pull_elementwise(instr: Instr, k: int, ct: Any, nan_safe: bool) -> Any:
+    partial = partial_of(instr, k)
+    y = instr.outs[0].aval
+    if nan_safe and not isinstance(ct, Masked) and is_atom(partial):
+        dense = densify(ct, y)
+        product = times(dense, partial)
+        return select(equal(dense, 0), Lit(0, product.aval.dtype), product)
+    return apply_partial(ct, partial, y)
+
+
+def partial_of(instr: Instr, k: int) -> Any:
+    """∂y/∂x_k of an elementwise instruction, emitted on the current builder: an atom, a number or a Masked."""
+    op, ins, outs, params, _ = instr
+    rules = op.scalar_partials(**params) if op.scalar_partials is not None else op.partials
+    rule = rule_for(rules, k)  # type: ignore[arg-type]
+    assert rule is not ZERO and rule is not NONE
+    return rule(*ins, outs[0]) if callable(rule) else rule

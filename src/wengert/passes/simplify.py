@@ -1,0 +1,86 @@
+"""Fewer instructions for the same values: common subexpressions, dead code, what is constant."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.tape import Atom, Capture, Instr, Lit, Tape, Var
+
+
+def drop_dead(tape: Tape) -> Tape:
+    """Remove instructions whose results nobody reads, and captures likewise. Guards and effects stay. Linear."""
+    needed: set[Atom] = set(tape.outputs)
+    kept: list[Instr] = []
+    for instr in reversed(tape.instrs):
+        if instr.op.effects or not needed.isdisjoint(instr.outs):
+            needed.update(instr.ins)
+            kept.append(instr)
+    captures = tuple(c for c in tape.captures if c.var in needed)
+    return tape.replace(instrs=tuple(reversed(kept)), captures=captures)
+
+
+def merge_common(tape: Tape) -> Tape:
+    """Compute equal expressions once: same op, same operands, same parameters, no effects. Linear."""
+    same: dict[Atom, Atom] = {}
+    seen: dict[Any, tuple[Var, ...]] = {}
+    kept: list[Instr] = []
+    for instr in tape.instrs:
+        op, ins, outs, params, source = instr
+        if any(a in same for a in ins):
+            ins = tuple([same.get(a, a) for a in ins])
+            instr = Instr(op, ins, outs, params, source)
+        if not op.effects:
+            key = (op, *[a if type(a) is Var else a.key for a in ins], *params.items())  # type: ignore[union-attr]
+            known = seen.setdefault(key, outs)
+            if known is not outs:
+                same.update(zip(outs, known, strict=True))
+                continue
+        kept.append(instr)
+    metadata = {same.get(v, v): note for v, note in tape.metadata.items()}
+    return tape.replace(
+        instrs=tuple(kept),
+        outputs=tuple(same.get(a, a) for a in tape.outputs),
+        metadata=metadata,  # type: ignore[arg-type]
+    )
+
+
+def fold_constants(tape: Tape) -> Tape:
+    """Compute now what depends only on constants: literals and captures that never change. Linear.
+
+    Only worth its time for a tape that runs more than once. Results of shape () become literals; views are left
+    alone, so that a large constant is not copied.
+    """
+    values: dict[Atom, Any] = {c.var: c.array for c in tape.captures if c.is_constant}
+    folded: dict[Atom, Atom] = {}
+    captures = list(tape.captures)
+    kept: list[Instr] = []
+    for c in tape.captures:
+        if c.is_constant and c.array.ndim == 0:
+            folded[c.var] = Lit(c.array, c.array.dtype)
+    for instr in tape.instrs:
+        op, ins, outs, params, source = instr
+        is_constant = all(type(a) is Lit or a in values for a in ins)
+        if not is_constant or op.effects or len(outs) != 1:
+            if any(a in folded for a in ins):
+                instr = Instr(op, tuple([folded.get(a, a) for a in ins]), outs, params, source)
+            kept.append(instr)
+            continue
+        with np.errstate(all="ignore"):
+            try:
+                value = op.reference(*[a.value if type(a) is Lit else values[a] for a in ins], **params)
+            except Exception:  # what fails now fails, or is not reached, when the program runs
+                kept.append(Instr(op, tuple([folded.get(a, a) for a in ins]), outs, params, source))
+                continue
+        (out,) = outs
+        values[out] = np.asarray(value)
+        if out.aval.shape == ():
+            folded[out] = Lit(value, out.aval.dtype)
+        else:
+            captures.append(Capture(out, values[out], op.name, True))
+    return tape.replace(
+        instrs=tuple(kept),
+        captures=tuple(captures),
+        outputs=tuple(folded.get(a, a) for a in tape.outputs),
+    )

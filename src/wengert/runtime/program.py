@@ -1,0 +1,199 @@
+"""A tape as something to call: a list of steps over numbered slots.
+
+Here every step is the NumPy reference of its op. Slots are freed after their last use, and an op that can work in
+place overwrites an operand that dies with it, so that a loop of ``x[i] = v`` costs what it costs in NumPy. Results
+never share memory with arguments, captured arrays or each other.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert import tree
+from wengert.errors import DTypeError, GuardError, ShapeError, StructureError, message
+from wengert.ops.control import GuardMiss
+from wengert.tape import Atom, Aval, Lit, Tape, Var
+
+
+class Step(NamedTuple):
+    """``slots[out...] = run(*slots[ins])``, then the slots in ``dead`` are emptied."""
+
+    run: Any
+    ins: tuple[int, ...]
+    out: int
+    """The output's slot; -1 for several outputs or none, which stand in ``outs``."""
+    outs: tuple[int, ...]
+    dead: tuple[int, ...]
+
+
+class Program:
+    """Runs a tape. Immutable, so that several threads may run it at once; each run has its own slots."""
+
+    def __init__(self, tape: Tape, capture_numbers: tuple[int, ...] = ()) -> None:
+        self.tape = tape
+        self.capture_numbers = capture_numbers
+        """Which of the captures of the tape that was recorded each of this tape's captures is."""
+        self.steps, self._initial, self._outputs = _plan(tape)
+        self._n_inputs = len(tape.inputs)
+
+    def run(self, inputs: Sequence[Any], captures: Sequence[Any] | None = None) -> list[Any]:
+        """The outputs for arrays of exactly the tape's input types.
+
+        ``captures`` stand in for the captured arrays of a tape of the same structure; by default the tape's own
+        are read where they lie. Raises :class:`~wengert.ops.control.GuardMiss` when a guard does not hold.
+        """
+        if captures is None:
+            captures = [c.array for c in self.tape.captures]
+        slots = [*inputs, *captures, *self._initial]
+        for run, ins, out, outs, dead in self.steps:
+            n = len(ins)
+            if n == 1:
+                value = run(slots[ins[0]])
+            elif n == 2:
+                value = run(slots[ins[0]], slots[ins[1]])
+            else:
+                value = run(*[slots[k] for k in ins])
+            if out >= 0:
+                slots[out] = value
+            else:
+                for k, v in zip(outs, value, strict=True):
+                    slots[k] = v
+            for k in dead:
+                slots[k] = None
+        return self._collect(slots, inputs, captures)
+
+    def _collect(self, slots: list[Any], inputs: Sequence[Any], captures: Sequence[Any]) -> list[Any]:
+        results: list[Any] = []
+        taken: set[int] = set()
+        borrowed = {id(x) for x in inputs} | {id(x) for x in captures}
+        for k, aval in self._outputs:
+            x = slots[k]
+            if not isinstance(x, np.ndarray):
+                results.append(np.asarray(x, aval.dtype)[()])
+                continue
+            if x.base is not None or id(x) in borrowed or id(x) in taken or not x.flags.writeable:
+                x = np.array(x)
+            taken.add(id(x))
+            results.append(x if x.shape else x[()])
+        return results
+
+    def __call__(self, *args: Any) -> Any:
+        """The value of the function that was traced, for arguments of the structure and types it was traced with.
+
+        Raises StructureError, ShapeError or DTypeError where they differ, and GuardError where a branch of the
+        function would be taken that the tape did not record.
+        """
+        expected = self.tape.in_tree
+        if expected is None:
+            leaves = list(args)
+        else:
+            difference = tree.mismatch(expected, args)
+            if difference is not None:
+                raise StructureError(message(f"{self.tape.name}: {difference}"))
+            leaves = tree.flatten(args)[0]
+        if len(leaves) != len(self.tape.inputs):
+            raise StructureError(
+                message(f"{self.tape.name}: expected {len(self.tape.inputs)} arrays, got {len(leaves)}")
+            )
+        inputs = [_checked(x, v.aval, self.tape, k) for k, (x, v) in enumerate(zip(leaves, self.tape.inputs, strict=True))]
+        try:
+            results = self.run(inputs)
+        except GuardMiss as miss:
+            raise guard_error(self.tape, miss) from None
+        if self.tape.out_tree is None:
+            return tuple(results)
+        return tree.unflatten(self.tape.out_tree, results)
+
+
+def _checked(x: Any, aval: Aval, tape: Tape, k: int) -> Any:
+    where = f"argument {k}" if tape.in_tree is None else f"argument{tree.path(tape.in_tree, k)}"
+    if not isinstance(x, np.ndarray | np.generic):
+        x = np.asarray(x, aval.dtype)
+    if x.shape != aval.shape:
+        raise ShapeError(message(f"{tape.name}: {where}: expected {aval}, got {Aval(x.shape, x.dtype)}"))
+    if x.dtype != aval.dtype:
+        raise DTypeError(message(f"{tape.name}: {where}: expected {aval}, got {Aval(x.shape, x.dtype)}"))
+    return x
+
+
+def guard_error(tape: Tape, miss: GuardMiss) -> GuardError:
+    guards = [i for i in tape.instrs if i.op.effects]
+    instr = guards[miss.position] if miss.position < len(guards) else guards[-1]
+    return GuardError(
+        message(
+            f"{tape.name}: the tape was made where {instr.params['kind']} was {instr.params['expected']!r}, "
+            f"and here it is {miss.value!r}",
+            instr.source,
+            tries=["wg.jit, which keeps a tape for each path"],
+        )
+    )
+
+
+def _plan(tape: Tape) -> tuple[list[Step], list[Any], list[tuple[int, Aval]]]:
+    slot: dict[Any, int] = {}
+    for v in tape.inputs:
+        slot[v] = len(slot)
+    for c in tape.captures:
+        slot[c.var] = len(slot)
+    first_own = len(slot)
+    initial: list[Any] = []
+
+    def slot_of(a: Atom) -> int:
+        key = a if type(a) is Var else ("lit", *a.key)  # type: ignore[union-attr]
+        if key not in slot:
+            slot[key] = len(slot)
+            initial.append(a.value if type(a) is Lit else None)
+        return slot[key]
+
+    last_read: dict[Atom, int] = {a: k for k, instr in enumerate(tape.instrs) for a in instr.ins}
+    last_read.update(dict.fromkeys(tape.outputs, len(tape.instrs)))
+    # A view shares the memory of its operand. Memory may be overwritten when all who share it are dead.
+    owner: dict[Atom, Atom] = {}
+    last_of_memory: dict[Atom, int] = dict.fromkeys(
+        [*tape.inputs, *[c.var for c in tape.captures]], len(tape.instrs)
+    )
+    steps: list[Step] = []
+    for k, (op, ins, outs, params, _) in enumerate(tape.instrs):
+        memory = owner.get(ins[0], ins[0]) if ins else None
+        if op.bind is not None:
+            run = op.bind([a.aval for a in ins], **params)
+        elif (
+            op.in_place is not None
+            and last_of_memory.get(memory, len(tape.instrs)) <= k  # type: ignore[arg-type]
+            and all(owner.get(a, a) is not memory for a in ins[1:])
+        ):
+            run = _bound(_writable(op.in_place), params)
+        else:
+            run = _bound(op.reference, params)
+        for v in outs:
+            if op.is_view and ins:
+                owner[v] = memory  # type: ignore[assignment]
+                last_of_memory[memory] = max(last_of_memory.get(memory, 0), last_read.get(v, k))  # type: ignore[index]
+            else:
+                last_of_memory[v] = last_read.get(v, k)
+        in_slots = tuple([slot_of(a) for a in ins])
+        out_slots = tuple([slot_of(v) for v in outs])
+        dead = [slot[a] for a in {a for a in ins if type(a) is Var} if last_read[a] == k and slot[a] >= first_own]
+        dead += [s for v, s in zip(outs, out_slots, strict=True) if v not in last_read]
+        single = out_slots[0] if len(out_slots) == 1 else -1
+        steps.append(Step(run, in_slots, single, out_slots, tuple(dead)))
+    return steps, initial, [(slot_of(a), a.aval) for a in tape.outputs]
+
+
+def _writable(in_place: Any) -> Any:
+    """Copies operand 0 first if it is a broadcast view or a scalar, which cannot be written."""
+
+    def run(x: Any, *rest: Any, **params: Any) -> Any:
+        if not isinstance(x, np.ndarray) or not x.flags.writeable or 0 in x.strides:
+            x = np.array(x)
+        return in_place(x, *rest, **params)
+
+    return run
+
+
+def _bound(run: Any, params: Any) -> Any:
+    return partial(run, **params) if params else run

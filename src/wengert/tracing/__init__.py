@@ -1,0 +1,1 @@
+"""From the user's NumPy function to a tape."""

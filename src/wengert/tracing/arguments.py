@@ -1,0 +1,222 @@
+"""What NumPy's functions take, made ready for ops: arrays, dtypes, axes, and arrays to write results into.
+
+An array that the user passes is handed on as the object it is: its identity says which capture it is, and a
+converted copy would go stale. What we make ourselves (index tables, fill values) is a constant of the trace.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, TypeVar
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from wengert.errors import MutationError, UnsupportedFunctionError, message
+from wengert.ops.elementwise import convert
+from wengert.tape import Atom, Lit
+from wengert.tracing.trace import Trace, current_trace
+from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, new_constant, record, trace_of, unwrap, wrap
+
+Function = TypeVar("Function", bound=Callable[..., Any])
+
+MISSING: Any = np._NoValue  # type: ignore[attr-defined]  # NumPy's own word for an argument that was not given
+INTP = np.dtype(np.intp)
+BOOL = np.dtype(bool)
+
+
+def implements(*functions: Any) -> Callable[[Function], Function]:
+    """Make the decorated function what these NumPy functions do to traced arrays."""
+
+    def register(f: Function) -> Function:
+        for function in functions:
+            HANDLED_FUNCTIONS[function] = f
+        return f
+
+    return register
+
+
+def unsupported(what: str, *tries: str) -> UnsupportedFunctionError:
+    trace = current_trace()
+    return UnsupportedFunctionError(message(what, trace.locate() if trace else None, tries=tries))
+
+
+def refuse(function: str, option: str, value: Any, *tries: str) -> UnsupportedFunctionError:
+    """The error for an option that exists in NumPy and is not traced."""
+    return unsupported(f"np.{function}: {option}={value!r} is not traced", *tries)
+
+
+# ------------------------------------------------------------------------------------------------------ arrays
+
+
+def trace_near(xs: Sequence[Any]) -> Trace:
+    """The trace that a step on ``xs`` will be recorded on."""
+    trace, all_constant = trace_of(xs)
+    if trace is None or all_constant:
+        trace = current_trace() or trace
+    if trace is None:
+        raise unsupported("a traced operation was applied to concrete arrays outside of a trace")
+    return trace
+
+
+def is_plain(x: Any) -> bool:
+    """Whether ``x`` is made of Python numbers alone, so that it cannot change between two calls."""
+    if type(x) is list or type(x) is tuple:
+        return all(is_plain(e) for e in x)
+    return isinstance(x, bool | int | float | complex) and not isinstance(x, np.generic)
+
+
+def constant(trace: Trace, value: Any, dtype: Any = None) -> Tracer:
+    """A constant of our own making."""
+    return new_constant(trace, np.asarray(value, dtype), True)
+
+
+def array(x: Any, near: Sequence[Any] = ()) -> Tracer:
+    """``x`` as a traced array: an ndarray is captured, a list is stacked; ``near`` says on which trace."""
+    if type(x) is Tracer:
+        return x
+    trace = trace_near(near)
+    if isinstance(x, np.ndarray | np.generic):
+        return wrap(trace, trace.lift(x), isinstance(x, np.generic))
+    if is_plain(x):
+        return constant(trace, x)
+    if isinstance(x, list | tuple):
+        stacked = HANDLED_FUNCTIONS["array"](x)
+        return stacked if type(stacked) is Tracer else array(stacked, near)
+    if isinstance(x, range) or hasattr(x, "__array__"):
+        return array(np.asarray(x), near)
+    raise unsupported(f"{type(x).__name__} is neither an array nor a number")
+
+
+def arrays(*xs: Any) -> list[Tracer]:
+    """Operands that go into one step, as traced arrays."""
+    return [x if type(x) is Tracer else array(x, xs) for x in xs]
+
+
+def iota(size: int, near: Sequence[Any], dtype: np.dtype[Any] = INTP) -> Tracer:
+    return constant(trace_near(near), np.arange(size, dtype=dtype))
+
+
+def formula(f: Callable[..., Atom], reference: Callable[..., Any], *xs: Any) -> Tracer:
+    """``f``, written in ops, on the atoms of ``xs``; ``reference``, its NumPy meaning, if all are constants."""
+    trace, all_constant = trace_of(xs)
+    if trace is None or all_constant:
+        trace = trace_near(xs)
+        return new_constant(trace, np.array(reference(*[np.asarray(unwrap(x, trace)) for x in xs])), True)
+    return wrap(trace, trace.formula(f, *[trace.lift(x) for x in xs]))
+
+
+def not_scalar(x: Any) -> Any:
+    """A fresh result that NumPy gives as an array even if its shape is ()."""
+    if type(x) is Tracer:
+        x.is_scalar = False
+    return x
+
+
+def concrete(x: Any, kind: str) -> Any:
+    """The value of an argument that decides shapes; a look at it, guarded, where it is traced."""
+    if type(x) is Tracer:
+        return np.asarray(x.look(kind))
+    if isinstance(x, list | tuple) and not is_plain(x):
+        return np.asarray([concrete(e, kind) for e in x])
+    return np.asarray(x)
+
+
+# ------------------------------------------------------------------------------------------------------ dtypes
+
+
+def kind(x: Any) -> Any:
+    """What ``x`` brings to ``np.result_type``: a dtype, or a Python number, which is weak."""
+    if type(x) is Tracer:
+        return x.aval.dtype if x.weak is None else x.weak(0)
+    if isinstance(x, np.ndarray | np.generic):
+        return x.dtype
+    if is_plain(x) and not isinstance(x, list | tuple):
+        return x
+    return array(x).dtype
+
+
+def common_dtype(*xs: Any) -> np.dtype[Any]:
+    return np.result_type(*[kind(x) for x in xs])
+
+
+def as_dtype(x: Any, dtype: Any, near: Sequence[Any] = ()) -> Any:
+    """``x`` converted to ``dtype``: the same object if it has that dtype already."""
+    dtype = np.dtype(dtype)
+    if type(x) is not Tracer and is_plain(x) and not isinstance(x, list | tuple):
+        trace, all_constant = trace_of(near)
+        if trace is None or all_constant:
+            return constant(trace_near(near), x, dtype)
+        return wrap(trace, Lit(x, dtype))
+    if not isinstance(x, Tracer | np.ndarray | np.generic):
+        x = array(x, near)
+    if x.dtype == dtype:
+        return x
+    if type(x) is not Tracer:
+        x = array(x, near)
+    return record(convert, (x,), {"dtype": dtype})
+
+
+def promote(*xs: Any, dtype: Any = None) -> list[Any]:
+    """Operands in the dtype that NumPy would compute in, Python numbers taking that of the arrays."""
+    for x in xs:
+        if type(x) is not Tracer or x.weak is not None:
+            break
+    else:
+        if dtype is None:
+            first = xs[0].aval.dtype
+            if all(x.aval.dtype == first for x in xs):
+                return list(xs)
+    target = common_dtype(*xs) if dtype is None else np.dtype(dtype)
+    return [as_dtype(x, target, xs) for x in xs]
+
+
+def inexact(x: Tracer) -> Any:
+    """``x`` as floating point: integers and booleans become float64."""
+    return x if x.aval.dtype.kind in "fc" else as_dtype(x, np.float64)
+
+
+# -------------------------------------------------------------------------------------------------------- axes
+
+
+def axes_of(axis: Any, ndim: int) -> tuple[int, ...]:
+    """``axis=`` of a reduction, sorted and non-negative; None is all of them."""
+    if axis is None:
+        return tuple(range(ndim))
+    if ndim == 0 and not isinstance(axis, tuple) and int(axis) in (0, -1):
+        return ()  # NumPy's ufuncs allow it
+    return tuple(sorted(normalize_axis_tuple(axis, ndim, "axis")))
+
+
+def axis_of(axis: Any, ndim: int) -> int:
+    return normalize_axis_index(int(axis), ndim)
+
+
+def along(axis: int, key: Any) -> tuple[Any, ...]:
+    """The key that indexes ``axis`` alone."""
+    return (*[slice(None)] * axis, key)
+
+
+# ---------------------------------------------------------------------------------------------------- ``out=``
+
+
+def into(out: Any, value: Any, casting: str = "same_kind") -> Any:
+    """Write ``value`` into ``out=`` and return it; ``value`` itself where no ``out`` was given."""
+    if out is None or out is MISSING:
+        return value
+    if isinstance(out, tuple):
+        (out,) = out
+    if type(out) is not Tracer:
+        raise MutationError(
+            message(
+                f"out= is a {type(out).__name__} made outside of the traced function",
+                trace_near((value,)).locate(),
+                tries=["an array made inside, by np.empty or np.zeros"],
+            )
+        )
+    if out.shape != value.shape:
+        raise ValueError(f"output parameter has the wrong shape: {out.shape}, the result has {value.shape}")
+    if not np.can_cast(value.dtype, out.dtype, casting):  # type: ignore[arg-type]
+        raise TypeError(f"cannot cast the result from {value.dtype} to {out.dtype}, the dtype of out=")
+    out.assign(value)
+    return out

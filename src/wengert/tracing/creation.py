@@ -1,0 +1,686 @@
+"""np.zeros and friends while a trace is active.
+
+Arrays that the user's code makes while it is traced must be able to hold traced values. So while a trace is open
+somewhere in the process, the functions of the module ``numpy`` that make arrays are replaced by wrappers, which
+
+* return *constants* (tracers of which nothing is traced yet) where nothing traced goes in,
+* stack traced values in nested lists (``np.array([[x, 1.0], [y, z]])``),
+* do what NumPy does in every thread that is not tracing, and for every caller that is not the user's code: NumPy
+  and libraries hand their arrays to compiled code, which cannot take a traced one.
+
+Only attributes of the module can be replaced: after ``from numpy import zeros`` a program has NumPy's own, whose
+arrays refuse traced values with an error that says so.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import sys
+import threading
+from collections.abc import Callable, Iterable
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import ShapeError, UnsupportedFunctionError, message
+from wengert.ops.elementwise import convert
+from wengert.ops.shape import broadcast_to, concatenate, reshape
+from wengert.tape import Atom, Aval, Lit
+from wengert.tracing.inplace import layout
+from wengert.tracing.trace import _RUN_CODE, Trace, check_dtype, current_trace
+from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, new_constant, record, trace_of, unwrap
+
+NUMBER_KINDS = "fiubc"  # of dtypes that can be traced
+
+# ------------------------------------------------------------------------------------------------ who is calling
+
+LIBRARIES = frozenset(
+    """numpy scipy wengert optree contextlib matplotlib mpl_toolkits pandas polars pyarrow h5py PIL cv2 numba numexpr
+    cupy jax jaxlib torch tensorflow autograd casadi sklearn skimage statsmodels xarray networkx shapely""".split()
+)
+"""Packages that want NumPy's own arrays: ours, and those that hand arrays to compiled code."""
+
+BUILT_ON_TOP = frozenset(["nn", "graph", "ode", "optimize"])
+"""Parts of wengert that use its public API alone, and are traced as a user's code is."""
+
+_is_library: dict[Any, bool] = {}  # by the name of a module: a frame is asked at every array that is made
+
+
+def is_library(frame: FrameType) -> bool:
+    """Whether a frame runs code that must get NumPy's own arrays."""
+    name = frame.f_globals.get("__name__")
+    known = _is_library.get(name)
+    if known is None:
+        top, _, rest = str(name).partition(".")
+        known = top in LIBRARIES and not (top == "wengert" and rest.partition(".")[0] in BUILT_ON_TOP)
+        if len(_is_library) > 10_000:  # bounded: modules may be made up at run time
+            _is_library.clear()
+        _is_library[name] = known
+    return known and frame.f_code is not _RUN_CODE  # jit(np.array): run() calls for the user
+
+
+def _is_ours(frame: FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).partition(".")[0] == "wengert"
+
+
+# ----------------------------------------------------------------------------------------- from NumPy's to traced
+
+
+def _trace() -> Trace:
+    trace = current_trace()
+    if trace is None:
+        raise UnsupportedFunctionError("an array of traced values was asked for outside of a trace")
+    return trace
+
+
+def constant(out: Any) -> Any:
+    """What NumPy returned, as a constant that traced values can be written into.
+
+    Arrays of text, dates or objects, and subclasses of ndarray, stay what they are.
+    """
+    if type(out) in (tuple, list):
+        return type(out)([constant(one) for one in out])
+    if type(out) is not np.ndarray or out.dtype.kind not in NUMBER_KINDS:
+        return out
+    if out.base is not None or not out.flags.writeable:  # a constant is private: nobody else may write it
+        out = out.copy(order="K")
+    return new_constant(_trace(), out, False)
+
+
+def plain(x: Any) -> Any:
+    """An argument that says a shape, a length or a position: NumPy takes numbers only, so traced ones are guarded."""
+    if type(x) is Tracer:
+        value = x.constant()
+        if value is not None:
+            return value[()]
+        if x.shape:
+            return [plain(one) for one in x]
+        return operator.index(x) if x.weak else x.dtype.type(operator.index(x))
+    if type(x) in (tuple, list):
+        return type(x)([plain(one) for one in x])
+    return x
+
+
+def _shape(shape: Any) -> tuple[int, ...]:
+    shape = plain(shape)
+    try:
+        return (operator.index(shape),)
+    except TypeError:
+        return tuple([operator.index(n) for n in shape])
+
+
+def _number_dtype(dtype: Any) -> np.dtype[Any]:
+    """``dtype``, if its values can be traced."""
+    dtype = np.dtype(dtype)
+    if dtype.kind not in NUMBER_KINDS:
+        raise UnsupportedFunctionError(
+            message(
+                f"an array of dtype {dtype} cannot hold traced values",
+                _trace().locate(),
+                tries=["a list, which can hold anything"],
+            )
+        )
+    return dtype
+
+
+def _check_device(device: Any) -> None:
+    if device not in (None, "cpu"):
+        raise ValueError(f'Device not understood. Only "cpu" is allowed, but received: {device}')
+
+
+def is_traced(x: Any) -> bool:
+    """Whether ``x`` is more than a constant."""
+    return type(x) is Tracer and x.constant() is None
+
+
+def read_again(trace: Trace, x: Any) -> Tracer | None:
+    """A captured array that a compiled program reads at every call, as the traced value that it is; else None.
+
+    Its present value may not be kept: that would be stale as soon as the user edits the array.
+    """
+    if trace.known is None:
+        return None
+    known = trace.known.get(id(x))
+    if known is None or known[2]:
+        unwrap(x, trace)  # notes that a program made of this trace would repeat what is true only now
+        return None
+    return Tracer(trace, trace.capture(x), Aval(np.shape(x), x.dtype))
+
+
+# --------------------------------------------------------------------------------------- nested lists of values
+
+
+def holds_tracer(x: Any) -> bool:
+    """Whether a value, or something in its nested lists, is a tracer. At C speed where all are plain numbers."""
+    if type(x) is Tracer:
+        return True
+    if not isinstance(x, list | tuple):
+        return False
+    types = set(map(type, x))
+    if Tracer in types:
+        return True
+    return any(issubclass(t, list | tuple) for t in types) and any(map(holds_tracer, x))
+
+
+def _holds_array(x: Any) -> bool:
+    if isinstance(x, list | tuple):
+        return any(map(_holds_array, x))
+    return isinstance(x, np.ndarray | np.generic | Tracer)
+
+
+_PYTHON_DTYPES = {bool: np.dtype(bool), float: np.dtype(float), complex: np.dtype(complex)}
+
+
+def _blocks(trace: Trace, x: Any, blocks: list[Any], dtypes: set[np.dtype[Any]]) -> tuple[int, ...]:
+    """The shape of nested lists. ``blocks`` gets what is in them, in order; ``dtypes`` the dtypes of that."""
+    if isinstance(x, list | tuple):
+        if not len(x):
+            return (0,)
+        first = _blocks(trace, x[0], blocks, dtypes)
+        for k in range(1, len(x)):
+            shape = _blocks(trace, x[k], blocks, dtypes)
+            if shape != first:
+                raise ShapeError(
+                    message(
+                        "np.array: the nested sequence is inhomogeneous: "
+                        f"element 0 has shape {first}, element {k} has shape {shape}",
+                        trace.locate(),
+                        tries=["np.concatenate of the parts, for one long array", "a list, as it is"],
+                    )
+                )
+        return (len(x), *first)
+    t = type(x)
+    if t is int:
+        dtypes.add(np.asarray(x).dtype)  # int64, or what NumPy takes for larger ones
+    elif t in _PYTHON_DTYPES:
+        dtypes.add(_PYTHON_DTYPES[t])
+    else:
+        if t is not Tracer:
+            x = np.asarray(x) if not isinstance(x, np.ndarray | np.generic) else read_again(trace, x) or x
+            check_dtype(x)
+        dtypes.add(x.dtype)
+        blocks.append(x if is_traced(x) else unwrap(x, trace) if type(x) is Tracer else x)
+        return x.shape
+    blocks.append(x)
+    return ()
+
+
+def _flat_constant(run: list[Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    """Consecutive parts of nested lists that are not traced, as one array of one axis."""
+    if all(np.ndim(one) == 0 for one in run):
+        return np.array(run).astype(dtype)
+    return np.concatenate([np.ravel(one) for one in run]).astype(dtype)
+
+
+def _constant_atom(trace: Trace, values: np.ndarray[Any, Any]) -> Atom:
+    """A constant array of one axis on the tape: as a number where all elements are one, as in a row of zeros."""
+    if values.tobytes() == values[:1].tobytes() * values.size:
+        return broadcast_to(Lit(values[0]), shape=values.shape)
+    return trace.capture_constant(values)
+
+
+def stacked(trace: Trace, nested: Any, dtype: Any) -> Tracer:
+    """``np.array`` of nested lists with traced values in them: one concatenation of all parts, in a new shape.
+
+    The dtype is the one that NumPy promotes to; in ``np.array`` Python's numbers are not weak.
+    """
+    blocks: list[Any] = []
+    dtypes: set[np.dtype[Any]] = set()
+    shape = _blocks(trace, nested, blocks, dtypes)
+    out_dtype = np.result_type(*dtypes) if dtype is None and dtypes else _number_dtype(dtype)
+    traced = [one for one in blocks if is_traced(one)]
+    if not traced:
+        return new_constant(trace, np.reshape(_flat_constant(blocks, out_dtype), shape), False)
+    recorder = trace_of(traced)[0] or trace
+    parts: list[Any] = []
+    run: list[Any] = []
+    for one in (*blocks, None):
+        if one is not None and not is_traced(one):
+            run.append(one)
+            continue
+        if run:
+            parts.append(_flat_constant(run, out_dtype))
+            run = []
+        if one is not None:
+            parts.append(recorder.lift(one))
+
+    def join() -> Atom:
+        flat: list[Atom] = []
+        for part in parts:
+            if isinstance(part, np.ndarray):
+                flat.append(_constant_atom(recorder, part))
+            else:
+                flat.append(reshape(convert(part, dtype=out_dtype), shape=(part.aval.size,)))
+        return reshape(concatenate(*[a for a in flat if a.aval.size] or flat[:1], axis=0), shape=shape)
+
+    return Tracer(recorder, recorder.formula(join), Aval(shape, out_dtype))
+
+
+def array(
+    object: Any,
+    dtype: Any = None,
+    *,
+    copy: bool | None = True,
+    order: str | None = "K",
+    subok: bool = False,
+    ndmin: int = 0,
+    **options: Any,
+) -> Any:
+    """``np.array``. Traced values have no memory layout, so ``order`` decides only whether a view must be copied."""
+    trace = current_trace()
+    options = _without_like(options)
+    if type(object) is Tracer:
+        out = _converted(object, dtype, copy, order)
+    elif trace is None or isinstance(object, np.ndarray | np.generic):
+        out = None if trace is None or type(object) is np.ndarray and copy is not True else read_again(trace, object)
+        if out is None:
+            out = NUMPY["array"](object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, **options)
+            if out is object or trace is None:
+                return out
+            again = read_again(trace, object)
+            out = constant(out) if again is None else again
+        if type(out) is Tracer and out.constant() is None:
+            out = _converted(out, dtype, None, None)
+    elif holds_tracer(object) or (trace.known is not None and _holds_array(object)):
+        if copy is False:
+            raise ValueError("Unable to avoid copy while creating an array as requested.")
+        out = stacked(trace, object, dtype)
+    else:
+        if trace.known is not None and not isinstance(object, list | tuple | range | bool | int | float | complex):
+            trace.unrepeatable = trace.unrepeatable or (
+                f"a {type(object).__name__} at {trace.where()} was made an array while tracing"
+            )
+        return constant(
+            NUMPY["array"](object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, **options)
+        )
+    if isinstance(out, Tracer) and out.ndim < ndmin:
+        out = np.reshape(out, (1,) * (ndmin - out.ndim) + out.shape)  # type: ignore[call-overload]  # a view
+    return out
+
+
+def _without_like(options: dict[str, Any]) -> dict[str, Any]:
+    """NumPy's ``like=`` has done its work once we are called; anything else is NumPy's to check."""
+    return {k: v for k, v in options.items() if k != "like"}
+
+
+def _converted(x: Tracer, dtype: Any, copy: bool | None, order: str | None) -> Tracer:
+    """A tracer as an array of ``dtype``: itself, where NumPy would not copy."""
+    dtype = x.dtype if dtype is None else _number_dtype(dtype)
+    must_copy = x.is_scalar or dtype != x.dtype or not _has_order(x, order)
+    if must_copy and copy is False:
+        raise ValueError("Unable to avoid copy while creating an array as requested.")
+    if not must_copy and not copy:
+        return x
+    if dtype == x.dtype:
+        return x.copy()
+    out = record(convert, (x,), {"dtype": dtype})
+    out.is_scalar = False
+    return out
+
+
+def _has_order(x: Tracer, order: str | None) -> bool:
+    if order == "C":
+        return x._base is None or layout(x).flags.c_contiguous
+    if order == "F":
+        return layout(x).flags.f_contiguous
+    return True
+
+
+def asarray(
+    a: Any, dtype: Any = None, order: str | None = None, *, device: Any = None, copy: bool | None = None, like: Any = None
+) -> Any:
+    _check_device(device)
+    return array(a, dtype, copy=copy, order=order or "K")
+
+
+def asanyarray(
+    a: Any, dtype: Any = None, order: str | None = None, *, device: Any = None, copy: bool | None = None, like: Any = None
+) -> Any:
+    _check_device(device)
+    return array(a, dtype, copy=copy, order=order or "K", subok=True)
+
+
+def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    return array(a, dtype, copy=None, order="C", ndmin=1)
+
+
+def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+    return array(a, dtype, copy=None, order="F", ndmin=1)
+
+
+def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
+    return array(a, copy=True, order=order, subok=subok)
+
+
+# --------------------------------------------------------------------------------------------- filled and counted
+
+
+def _made_by(original: Callable[..., Any]) -> Callable[..., Any]:
+    """``original``, whose arguments are shapes and numbers only, with a constant as its result."""
+
+    @functools.wraps(original)
+    def made(*args: Any, **kwargs: Any) -> Any:
+        kwargs = {k: plain(v) for k, v in _without_like(kwargs).items()}
+        return constant(original(*[plain(x) for x in args], **kwargs))
+
+    return made
+
+
+# An empty array has zeros in it: a function that reads what it has not written gives the same result at every call,
+# and the tape that is recorded does not depend on what lay in memory.
+empty = _made_by(np.zeros)
+
+
+def full(
+    shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None
+) -> Any:
+    _check_device(device)
+    value = array(fill_value, copy=None)
+    if not is_traced(value):
+        return constant(np.full(_shape(shape), plain(value), dtype, order))  # type: ignore[call-overload]
+    return _filled(value, _shape(shape), value.dtype if dtype is None else dtype)
+
+
+def _filled(value: Tracer, shape: tuple[int, ...], dtype: Any) -> Tracer:
+    out = record(broadcast_to, (_converted(value, dtype, None, None),), {"shape": shape})
+    out.is_scalar = False
+    return out
+
+
+def _prototype(a: Any, dtype: Any, shape: Any, device: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """The shape and dtype of an array made like ``a``."""
+    _check_device(device)
+    if not isinstance(a, np.ndarray | np.generic | Tracer):
+        a = array(a)
+    return (a.shape if shape is None else _shape(shape)), (a.dtype if dtype is None else np.dtype(dtype))
+
+
+def zeros_like(
+    a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
+    return constant(NUMPY["zeros"](*_prototype(a, dtype, shape, device)))
+
+
+empty_like = zeros_like  # as for empty
+
+
+def ones_like(
+    a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+) -> Any:
+    return constant(NUMPY["ones"](*_prototype(a, dtype, shape, device)))
+
+
+def full_like(
+    a: Any,
+    fill_value: Any,
+    dtype: Any = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: Any = None,
+    *,
+    device: Any = None,
+) -> Any:
+    return full(*_full_arguments(_prototype(a, dtype, shape, device), fill_value))
+
+
+def _full_arguments(prototype: tuple[tuple[int, ...], Any], fill_value: Any) -> tuple[Any, ...]:
+    shape, dtype = prototype
+    return shape, fill_value, dtype
+
+
+def arange(*args: Any, **kwargs: Any) -> Any:
+    """``np.arange``. Of traced real numbers only the length is looked at, and guarded."""
+    if not any(is_traced(x) and x.dtype.kind not in "iub" for x in (*args, *kwargs.values())):
+        return _made_by(NUMPY["arange"])(*args, **kwargs)
+    return _real_arange(*args, **_without_like(kwargs))
+
+
+def _real_arange(
+    start_or_stop: Any = None, /, stop: Any = None, step: Any = 1, dtype: Any = None, *, start: Any = 0, device: Any = None
+) -> Any:
+    """start + k δ with δ = (start + step) − start, rounded as NumPy rounds it."""
+    _check_device(device)
+    if stop is None:
+        stop = start_or_stop
+    elif start_or_stop is not None:
+        start = start_or_stop
+    n = max(int(np.ceil((stop - start) / step).astype(np.int64)), 0)
+    difference = (start + step) - start
+    out = start + constant(NUMPY["arange"](n, dtype=difference.dtype)) * difference
+    return out if dtype is None else out.astype(dtype)
+
+
+def linspace(
+    start: Any,
+    stop: Any,
+    num: Any = 50,
+    endpoint: bool = True,
+    retstep: bool = False,
+    dtype: Any = None,
+    axis: int = 0,
+    *,
+    device: Any = None,
+) -> Any:
+    """start + k (stop − start) / n, with the last one exactly ``stop``."""
+    _check_device(device)
+    start, stop, num = _value(start), _value(stop), operator.index(num)
+    if not is_traced(start) and not is_traced(stop):
+        return constant(NUMPY["linspace"](start, stop, num, endpoint, retstep, dtype, axis))
+    if num < 0:
+        raise ValueError(f"Number of samples, {num}, must be non-negative.")
+    steps = num - 1 if endpoint else num
+    start, stop = start * 1.0, stop * 1.0
+    difference = stop - start
+    k = constant(NUMPY["arange"](num, dtype=difference.dtype).reshape((num,) + (1,) * difference.ndim))
+    step = difference / steps if steps > 0 else float("nan")
+    out = k * (step if steps > 0 else difference) + start
+    if endpoint and num > 1:
+        out[-1] = stop
+    if axis != 0:
+        out = np.moveaxis(out, 0, axis)
+    if dtype is not None:
+        dtype = np.dtype(dtype)
+        out = (np.floor(out) if dtype.kind in "iu" else out).astype(dtype)
+    return (out, step) if retstep else out
+
+
+def _value(x: Any) -> Any:
+    """An argument that is a number or an array: lists with traced values are stacked, constants are concrete."""
+    if isinstance(x, list | tuple) and holds_tracer(x):
+        x = array(x)
+    if type(x) is Tracer and x.constant() is not None:
+        return unwrap(x, _trace())
+    if isinstance(x, np.ndarray | np.generic):
+        return read_again(_trace(), x) or x
+    return x
+
+
+def logspace(
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
+) -> Any:
+    start, stop, base, num = _value(start), _value(stop), _value(base), operator.index(num)
+    if not any(map(is_traced, (start, stop, base))):
+        return constant(NUMPY["logspace"](start, stop, num, endpoint, base, dtype, axis))
+    if np.ndim(base):
+        ndim = max(np.ndim(start), np.ndim(stop), np.ndim(base))
+        start, stop, base = (array(x, copy=None, ndmin=ndim) for x in (start, stop, base))
+        base = np.expand_dims(base, axis)
+    out = np.power(base, linspace(start, stop, num, endpoint, axis=axis))
+    return out if dtype is None else out.astype(dtype)
+
+
+def geomspace(
+    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
+) -> Any:
+    """sign(start) 10^linspace(log₁₀|start|, log₁₀|stop|), with both ends exact."""
+    start, stop, num = _value(start), _value(stop), operator.index(num)
+    if not is_traced(start) and not is_traced(stop):
+        return constant(NUMPY["geomspace"](start, stop, num, endpoint, dtype, axis))
+    if bool(np.any(np.equal(start, 0))) or bool(np.any(np.equal(stop, 0))):
+        raise ValueError("Geometric sequence cannot include zero")
+    start, stop = start * 1.0, stop * 1.0
+    sign = np.sign(start)
+    start, stop = start / sign, stop / sign
+    out = logspace(np.log10(start), np.log10(stop), num, endpoint)
+    if num > 0:
+        out[0] = start
+        if num > 1 and endpoint:
+            out[-1] = stop
+    out = out * sign
+    if axis != 0:
+        out = np.moveaxis(out, 0, axis)
+    return out if dtype is None else out.astype(dtype)
+
+
+def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = None) -> Any:
+    items = []
+    for item in iter:
+        if len(items) == count:
+            break
+        items.append(item)
+    if not holds_tracer(items):
+        return constant(np.fromiter(items, dtype, count))
+    if len(items) < count:
+        raise ValueError(f"iterator too short: Expected {count} but iterator had only {len(items)} items.")
+    return array(items, dtype)
+
+
+def fromfunction(
+    function: Callable[..., Any], shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any
+) -> Any:
+    positions = np.indices(_shape(shape), dtype)
+    return function(*[constant(axis) for axis in positions], **kwargs)
+
+
+def diag(v: Any, k: int = 0) -> Any:
+    """``np.diag`` of a concrete vector: a new array, which users go on to write into."""
+    if holds_tracer(v):
+        return NUMPY["diag"](array(v), plain(k))
+    out = NUMPY["diag"](v, plain(k))
+    if type(v) is np.ndarray:
+        again = read_again(_trace(), v)
+        if again is not None:
+            return NUMPY["diag"](again, plain(k))
+    return constant(out) if np.ndim(v) == 1 else out
+
+
+# ------------------------------------------------------------------------------------------------------- the patch
+
+_CONVERSIONS: dict[str, Callable[..., Any]] = {
+    "array": array,
+    "asarray": asarray,
+    "asanyarray": asanyarray,
+    "ascontiguousarray": ascontiguousarray,
+    "asfortranarray": asfortranarray,
+    "copy": copy,
+}
+"""Functions that turn a value into an array; of a traced value, and for any caller, into a traced one."""
+
+_CREATIONS: dict[str, Callable[..., Any]] = {
+    "zeros": _made_by(np.zeros),
+    "ones": _made_by(np.ones),
+    "empty": empty,
+    "eye": _made_by(np.eye),
+    "identity": _made_by(np.identity),
+    "tri": _made_by(np.tri),
+    "indices": _made_by(np.indices),
+    "full": full,
+    "zeros_like": zeros_like,
+    "ones_like": ones_like,
+    "empty_like": empty_like,
+    "full_like": full_like,
+    "arange": arange,
+    "linspace": linspace,
+    "logspace": logspace,
+    "geomspace": geomspace,
+    "fromiter": fromiter,
+    "fromfunction": fromfunction,
+    "diag": diag,
+}
+"""Functions that make an array of shapes, numbers and values."""
+
+NUMPY: dict[str, Any] = {name: getattr(np, name) for name in (*_CONVERSIONS, *_CREATIONS)}
+"""NumPy's own functions, by name: ``np.zeros`` may be a wrapper at the moment."""
+
+
+def _creation(original: Callable[..., Any], traced: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if current_trace() is None or is_library(sys._getframe(1)):
+            return original(*args, **kwargs)
+        return traced(*args, **kwargs)
+
+    return wrapper
+
+
+def _conversion(original: Callable[..., Any], traced: Callable[..., Any]) -> Callable[..., Any]:
+    @functools.wraps(original)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        if current_trace() is None:
+            return original(*args, **kwargs)
+        frame = sys._getframe(1)
+        if is_library(frame) and not (args and not _is_ours(frame) and _holds_traced(args[0])):
+            return original(*args, **kwargs)
+        return traced(*args, **kwargs)
+
+    return wrapper
+
+
+def _holds_traced(x: Any) -> bool:
+    """Whether NumPy's own conversion would fail. A library that asks for it may go on in NumPy, and be traced."""
+    if isinstance(x, list | tuple):
+        return holds_tracer(x) and any(map(_holds_traced, x))
+    return is_traced(x)
+
+
+_WRAPPERS = {
+    **{name: _conversion(NUMPY[name], traced) for name, traced in _CONVERSIONS.items()},
+    **{name: _creation(NUMPY[name], traced) for name, traced in _CREATIONS.items()},
+}
+_read_all = operator.itemgetter(*NUMPY)
+
+
+class _Patch:
+    """The replacement of NumPy's functions while one trace or more are open in the process."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.open = 0
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if self.open == 0:
+                _replace(NUMPY, _WRAPPERS)
+            self.open += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self.lock:
+            self.open -= 1
+            if self.open == 0:
+                _replace(_WRAPPERS, NUMPY)
+
+
+def _replace(old: dict[str, Any], new: dict[str, Any], namespace: dict[str, Any] = vars(np)) -> None:
+    """Put ``new`` functions where the ``old`` ones stand in numpy's namespace; 1 µs, for it is done at every trace."""
+    if _read_all(namespace) == tuple(old.values()):
+        namespace.update(new)
+        return
+    for name, function in old.items():  # what somebody else has put there is theirs to keep
+        if namespace[name] is function:
+            namespace[name] = new[name]
+
+
+_patch = _Patch()
+
+
+def patched() -> _Patch:
+    """A context in which array creation in ``numpy`` makes traced arrays, for threads that are tracing."""
+    return _patch
+
+
+HANDLED_FUNCTIONS["array"] = array
+for _name, _traced in (*_CONVERSIONS.items(), *_CREATIONS.items()):
+    if _name != "diag":  # of a traced array it is a view: see functions.py
+        HANDLED_FUNCTIONS[NUMPY[_name]] = _traced

@@ -1,0 +1,369 @@
+"""``x[key]`` and ``x[key] = value`` for every key that NumPy takes.
+
+A key falls into a *basic* part (integers, slices, None, an ellipsis), which is a static index and gives a view, and
+an *advanced* part (index arrays, boolean masks, traced integers), which gathers. A traced integer is an operand of
+the gather, not a guard: ``x[i]`` runs for any i. A traced mask is guarded only in how many elements it selects.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.errors import UnsupportedFunctionError, message
+from wengert.ops.elementwise import convert, select
+from wengert.ops.index import (
+    INTP,
+    gather,
+    is_everything,
+    nonzero,
+    region_shape,
+    scatter_set,
+    set_slice,
+    slice_,
+    to_numpy,
+)
+from wengert.ops.shape import broadcast_to, inverse_permutation, reshape, transpose
+from wengert.tape import Atom, Aval
+from wengert.tracing.inplace import view, write
+from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, new_constant, record
+
+
+class Basic(NamedTuple):
+    """The basic part of a key: a static index, then a reshape that puts in the new axes."""
+
+    index: tuple[Any, ...]
+    shape: tuple[int, ...]
+
+
+class Key(NamedTuple):
+    """A whole key. ``arrays`` index the axes ``axes`` of what the basic part gives; ``lead`` is where their
+    common shape stands in the result."""
+
+    basic: Basic
+    arrays: tuple[Any, ...]
+    axes: tuple[int, ...]
+    lead: int
+
+
+
+def _as_index(entry: Any) -> Any:
+    """An entry of the key as an int, a slice, None, an Ellipsis, or an index array or tracer."""
+    if entry is None or entry is Ellipsis or isinstance(entry, slice):
+        return entry
+    if isinstance(entry, bool | np.bool_):
+        return np.asarray(entry)
+    if isinstance(entry, int | np.integer):
+        return int(entry)
+    if type(entry) is Tracer:
+        constant = entry.constant()
+        if constant is None:
+            return entry
+        if constant.ndim == 0 and constant.dtype.kind in "iu":
+            return int(constant)
+        return constant
+    if isinstance(entry, list | tuple | range):
+        array = HANDLED_FUNCTIONS["array"](list(entry)) if _has_tracer(entry) else np.asarray(entry)
+        if type(array) is not Tracer and array.size == 0:
+            array = array.astype(INTP)
+        return _as_index(array) if type(array) is Tracer else array
+    if isinstance(entry, np.ndarray):
+        return int(entry) if entry.ndim == 0 and entry.dtype.kind in "iu" else entry
+    if hasattr(entry, "__index__"):
+        return entry.__index__()
+    raise IndexError(
+        "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays "
+        "are valid indices"
+    )
+
+
+def _has_tracer(entry: Any) -> bool:
+    if isinstance(entry, list | tuple):
+        return any(_has_tracer(e) for e in entry)
+    return type(entry) is Tracer
+
+
+def _mask_indices(mask: Any, x: Tracer) -> list[Any]:
+    """A boolean array as index arrays: of a traced mask only the number of true elements is looked at."""
+    if type(mask) is Tracer:
+        size = int(np.count_nonzero(mask))
+        return list(record(nonzero, (mask,), {"size": size})) if mask.ndim else [_scalar_mask(mask)]
+    return list(np.nonzero(mask))
+
+
+def _scalar_mask(mask: Any) -> Any:
+    raise UnsupportedFunctionError(
+        message("a traced boolean scalar as an index", mask.trace.locate(), tries=["np.where(mask, x, y)"])
+    )
+
+
+def parse(x: Tracer, key: Any) -> Key:
+    """Take ``key`` apart for an array of ``x``'s shape. Raises IndexError as NumPy does."""
+    entries = [_as_index(e) for e in (key if isinstance(key, tuple) else (key,))]
+    shape = x.aval.shape
+    consumed = 0
+    for e in entries:
+        if e is None or e is Ellipsis:
+            continue
+        consumed += e.ndim if not isinstance(e, int | slice) and e.dtype.kind == "b" else 1
+    if sum(e is Ellipsis for e in entries) > 1:
+        raise IndexError("an index can only have a single ellipsis ('...')")
+    if consumed > len(shape):
+        raise IndexError(
+            f"too many indices for array: array is {len(shape)}-dimensional, but {consumed} were indexed"
+        )
+    if not any(e is Ellipsis for e in entries):
+        entries.append(Ellipsis)
+    has_arrays = any(not (e is None or e is Ellipsis or isinstance(e, int | slice)) for e in entries)
+
+    static: list[Any] = []  # one entry an axis of x
+    new_shape: list[int] = []  # of what the basic part gives
+    arrays: list[Any] = []
+    axes: list[int] = []
+    groups: list[int] = []  # positions in the key of the advanced entries, to see whether they are adjacent
+    for position, e in enumerate(entries):
+        axis = len(static)
+        if e is None:
+            new_shape.append(1)
+        elif e is Ellipsis:
+            for n in shape[axis : axis + len(shape) - consumed]:
+                static.append((0, n, 1))
+                new_shape.append(n)
+        elif isinstance(e, slice):
+            start, stop, step = e.indices(shape[axis])
+            length = len(range(start, stop, step))
+            static.append((start if length else 0, length, step if length else 1))
+            new_shape.append(length)
+        elif isinstance(e, int) and not has_arrays:
+            static.append(_position(e, shape[axis], axis))
+        else:
+            parts = [np.asarray(_position(e, shape[axis], axis))] if isinstance(e, int) else [e]
+            if not isinstance(e, int) and e.dtype.kind == "b":
+                if e.shape != shape[axis : axis + e.ndim]:
+                    raise IndexError(
+                        f"boolean index did not match indexed array along axis {axis}; size is "
+                        f"{shape[axis : axis + e.ndim]} but the boolean is {e.shape}"
+                    )
+                parts = _mask_indices(e, x)
+            for part in parts:
+                if part.dtype.kind not in "iu":
+                    raise IndexError("arrays used as indices must be of integer (or boolean) type")
+                arrays.append(_checked(part, shape[len(static)], len(static)))
+                axes.append(len(new_shape))
+                groups.append(position)
+                static.append((0, shape[len(static)], 1))
+                new_shape.append(static[-1][1])
+    adjacent = all(b - a <= 1 for a, b in zip(groups, groups[1:], strict=False))
+    return Key(Basic(tuple(static), tuple(new_shape)), tuple(arrays), tuple(axes), axes[0] if adjacent and axes else 0)
+
+
+def _position(k: int, n: int, axis: int) -> int:
+    if not -n <= k < n:
+        raise IndexError(f"index {k} is out of bounds for axis {axis} with size {n}")
+    return k + n if k < 0 else k
+
+
+def _checked(index: Any, n: int, axis: int) -> Any:
+    """An index array with its bounds checked, if its values are known now."""
+    if type(index) is Tracer:
+        return index if index.dtype == INTP else index.astype(INTP)
+    if index.size and not (-n <= index.min() and index.max() < n):
+        bad = index[(index < -n) | (index >= n)].flat[0]
+        raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {n}")
+    return index if index.dtype == INTP else index.astype(INTP)
+
+
+# ------------------------------------------------------------------------------------------------------ reading
+
+
+def _basic_view(x: Tracer, basic: Basic, key: Any) -> Tracer:
+    index, shape = basic
+    region = region_shape(index)
+
+    def put_back(base: Atom, new: Atom) -> Atom:
+        return set_slice(base, reshape(new, shape=region), index=index)
+
+    return view(
+        x,
+        Aval(shape, x.aval.dtype),
+        lambda a: reshape(slice_(a, index=index), shape=shape),
+        put_back,
+        lambda array: array[to_numpy(index)].reshape(shape),
+    )
+
+
+def _front_order(ndim: int, axes: tuple[int, ...]) -> tuple[int, ...]:
+    return (*axes, *[k for k in range(ndim) if k not in axes])
+
+
+def _lead_order(n_index: int, ndim: int, lead: int) -> tuple[int, ...]:
+    """The permutation that moves the first ``n_index`` of ``ndim`` axes to position ``lead``."""
+    rest = list(range(n_index, ndim))
+    return (*rest[:lead], *range(n_index), *rest[lead:])
+
+
+def getitem(x: Tracer, key: Any) -> Any:
+    if type(key) is int and x.aval.ndim == 1:  # the commonest key of all, the short way
+        k = _position(key, x.aval.shape[0], 0)
+        if x._atom is not None and x._base is None:
+            return record(slice_, (x,), {"index": (k,)})
+    if isinstance(key, str):
+        raise IndexError("only structured arrays have fields, and those are not traced")
+    basic, arrays, axes, lead = parse(x, key)
+    if not arrays:
+        if basic.shape == () and not _has_ellipsis(key):
+            constant = x.constant()
+            if constant is not None:
+                return new_constant(x.trace, constant[to_numpy(basic.index)], True)
+            return record(slice_, (x,), {"index": basic.index})
+        return _basic_view(x, basic, key)
+    part = x if is_everything(basic.index, x.shape) and basic.shape == x.shape else _basic_view(x, basic, key)
+    order = _front_order(part.aval.ndim, axes)
+    if order != tuple(range(len(order))):
+        part = record(transpose, (part,), {"axes": order})
+    taken = record(gather, (part, *arrays), {})
+    n_index = taken.ndim - (part.ndim - len(arrays))
+    order = _lead_order(n_index, taken.ndim, lead)
+    if order != tuple(range(len(order))):
+        taken = record(transpose, (taken,), {"axes": order})
+    return taken
+
+
+def _has_ellipsis(key: Any) -> bool:
+    return key is Ellipsis or (isinstance(key, tuple) and any(e is Ellipsis for e in key))
+
+
+# ------------------------------------------------------------------------------------------------------ writing
+
+
+def _is_concrete(value: Any) -> bool:
+    return type(value) is not Tracer or value.constant() is not None
+
+
+def _key_is_concrete(key: Any) -> bool:
+    if isinstance(key, tuple | list):
+        return all(_key_is_concrete(e) for e in key)
+    if isinstance(key, slice):
+        return all(_key_is_concrete(e) for e in (key.start, key.stop, key.step))
+    return _is_concrete(key)
+
+
+def _concrete_key(key: Any) -> Any:
+    if isinstance(key, tuple):
+        return tuple(_concrete_key(e) for e in key)
+    if isinstance(key, list) and _has_tracer(key):
+        return [_concrete_key(e) for e in key]
+    if type(key) is Tracer:
+        return key.constant()
+    return key
+
+
+def setitem(x: Tracer, key: Any, value: Any) -> None:
+    """``x[key] = value``, cast to x's dtype and broadcast, as NumPy does; recorded as a functional update."""
+    x.check_writable()
+    if isinstance(value, list | tuple):
+        value = HANDLED_FUNCTIONS["array"](value)
+    if x.constant() is not None and _is_concrete(value) and _key_is_concrete(key):
+        from wengert.tracing.tracer import unwrap
+
+        concrete = unwrap(value, x.trace)
+        array = x.writable_constant()
+        array[_concrete_key(key)] = concrete  # type: ignore[index]
+        return
+    value = _cast(value, x)
+    mask = _whole_mask(x, key)
+    if mask is not None and value.ndim == 0:
+        _write_masked(x, mask, value)
+        return
+    basic, arrays, axes, lead = parse(x, key)
+    region = region_shape(basic.index)
+    if not arrays:
+        value = _fit(value, basic.shape, x)
+        write(
+            x,
+            lambda base: set_slice(base, _shaped(base_lift(x, value), basic.shape, region), index=basic.index),
+            value,
+        )
+        return
+    index_shape = np.broadcast_shapes(*[a.shape for a in arrays])
+    rest = [n for k, n in enumerate(basic.shape) if k not in axes]
+    result_shape = (*rest[:lead], *index_shape, *rest[lead:])
+    value = _fit(value, result_shape, x)
+    front = _front_order(len(basic.shape), axes)
+    to_front = inverse_permutation(_lead_order(len(index_shape), len(result_shape), lead))
+
+    def scattered(base: Atom) -> Atom:
+        part = transpose(reshape(slice_(base, index=basic.index), shape=basic.shape), axes=front)
+        v = base_lift(x, value)
+        if v.aval.shape != ():
+            v = transpose(broadcast_to(v, shape=result_shape), axes=to_front)
+        done = scatter_set(part, v, *[base_lift(x, a) for a in arrays])
+        done = reshape(transpose(done, axes=inverse_permutation(front)), shape=region)
+        return set_slice(base, done, index=basic.index)
+
+    write(x, scattered, value, *arrays)
+
+
+def base_lift(x: Tracer, value: Any) -> Atom:
+    return x.root().trace.lift(value)
+
+
+def _cast(value: Any, x: Tracer) -> Any:
+    """``value`` in x's dtype, as a tracer or an ndarray."""
+    if type(value) is Tracer:
+        return value if value.dtype == x.dtype else record(convert, (value,), {"dtype": x.dtype})
+    if isinstance(value, np.ndarray | np.generic):
+        return value if value.dtype == x.dtype else value.astype(x.dtype)
+    return new_constant(x.trace, np.asarray(value, x.dtype), True)
+
+
+def _fit(value: Any, shape: tuple[int, ...], x: Tracer) -> Any:
+    """``value`` without superfluous leading axes of length 1; raises if it does not broadcast to ``shape``."""
+    while value.ndim > len(shape) and value.shape[0] == 1:
+        value = np.reshape(value, value.shape[1:])
+    try:
+        if np.broadcast_shapes(value.shape, shape) == shape:
+            return value
+    except ValueError:
+        pass
+    raise ValueError(
+        message(
+            f"could not broadcast input array from shape {value.shape} into shape {shape}", x.trace.locate()
+        )
+    )
+
+
+def _shaped(v: Atom, shape: tuple[int, ...], region: tuple[int, ...]) -> Atom:
+    """A value that broadcasts to ``shape`` (with new axes) as one that broadcasts to ``region`` (without)."""
+    if shape == region or v.aval.shape == ():
+        return v
+    return reshape(broadcast_to(v, shape=shape), shape=region)
+
+
+def _whole_mask(x: Tracer, key: Any) -> Any:
+    """The key as a mask over x's leading axes, if it is one."""
+    if isinstance(key, tuple) and len(key) == 1:
+        key = key[0]
+    if isinstance(key, list) and key and isinstance(key[0], bool | list):
+        key = np.asarray(key) if not _has_tracer(key) else key
+    if isinstance(key, Tracer | np.ndarray) and key.dtype.kind == "b" and key.ndim:
+        if key.shape != x.shape[: key.ndim]:
+            raise IndexError(f"boolean index of shape {key.shape} does not match an array of shape {x.shape}")
+        return key
+    return None
+
+
+def _write_masked(x: Tracer, mask: Any, value: Any) -> None:
+    """One number where a mask holds: a selection, so the mask need not be looked at."""
+
+    def selected(base: Atom) -> Atom:
+        m = base_lift(x, mask)
+        m = reshape(m, shape=(*m.aval.shape, *[1] * (x.ndim - m.aval.ndim)))
+        return select(m, broadcast_to(base_lift(x, value), shape=base.aval.shape), base)
+
+    write(x, selected, mask, value)
+
+
+HANDLED_FUNCTIONS["getitem"] = getitem
+HANDLED_FUNCTIONS["setitem"] = setitem

@@ -1,0 +1,100 @@
+"""Views and writes: NumPy's memory, told as values.
+
+A view shares memory with its base. Here it is a recipe: how to read it from the base's present value, and how to
+put a new value of it back into the base. Writes are functional updates of the root; whoever shares its memory
+sees them, because views read again after a write. Whether NumPy itself would make a view (``reshape`` of a
+transposed array copies) is asked of NumPy, on a dummy array of the same strides and no memory.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import MutationError, message
+from wengert.ops.op import Op
+from wengert.tape import Atom, Aval, infer
+from wengert.tracing.trace import escaped
+from wengert.tracing.tracer import Tracer, View
+
+
+def view(
+    x: Tracer,
+    aval: Aval,
+    read: Callable[[Atom], Atom],
+    write: Callable[[Atom, Atom], Atom],
+    read_constant: Callable[[Any], Any],
+    is_readonly: bool = False,
+) -> Tracer:
+    """A tracer that shares memory with ``x``. ``read`` and ``write`` are formulas in ops on atoms.
+
+    ``read_constant`` does to an ndarray what NumPy does, and returns a view of it.
+    """
+    out = Tracer(x.trace, None, aval)
+    out._base = x
+    out._view = View(read, write, read_constant, is_readonly)
+    return out
+
+
+def op_view(
+    x: Tracer,
+    op: Op,
+    params: dict[str, Any],
+    write: Callable[[Atom, Atom], Atom],
+    read_constant: Callable[[Any], Any],
+    is_readonly: bool = False,
+) -> Tracer:
+    """A view that one op reads. The result's type is worked out, and refused, now; the op when it is read."""
+    (aval,) = infer(op, (x.aval,), params)
+    return view(x, aval, lambda a: op(a, **params), write, read_constant, is_readonly)
+
+
+def layout(x: Tracer) -> np.ndarray[Any, Any]:
+    """An array without memory that has the shape and the strides that ``x`` has in NumPy. Never read it."""
+    if x._layout is None:
+        if x._base is None:
+            strides, step = [], x.aval.dtype.itemsize
+            for n in reversed(x.aval.shape):
+                strides.append(step)
+                step *= max(n, 1)
+            dummy = np.empty(1, x.aval.dtype)
+            x._layout = np.lib.stride_tricks.as_strided(dummy, x.aval.shape, strides[::-1])
+        else:
+            x._layout = x._view.read_constant(layout(x._base))  # type: ignore[union-attr]
+    return x._layout
+
+
+def reshape_copies(x: Tracer, shape: tuple[int, ...]) -> bool:
+    """Whether NumPy would have to copy to give ``x`` another shape, so that no memory is shared."""
+    if x._base is None:
+        return False
+    try:
+        np.reshape(layout(x), shape, copy=False)
+    except ValueError:
+        return True
+    return False
+
+
+def write(x: Tracer, new: Callable[[Atom], Atom], *others: Any) -> None:
+    """Replace ``x`` by ``new(x's atom)``; ``others`` are the values that go into it.
+
+    Raises MutationError if a value of an inner trace would leak into an array of an enclosing one.
+    """
+    x.check_writable()
+    for other in others:
+        if type(other) is Tracer and other.constant() is None:
+            if not other.trace.is_open:
+                raise escaped(other)
+            if other.trace.level > x.trace.level:
+                raise MutationError(
+                    message(
+                        f"a value that is being differentiated would be written into {x.aval}, made outside of it",
+                        other.trace.locate(),
+                        tries=["make the array inside the inner function, and return it"],
+                    )
+                )
+    if not x.trace.is_open:
+        raise escaped(x)
+    x.rebind(x.trace.formula(new, x.atom()))

@@ -1,0 +1,87 @@
+"""ndarray's methods on traced arrays: the functions of the same name, with the method's own way to take axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.tracing import products, reductions, selecting, shaping
+from wengert.tracing.arguments import refuse, unsupported
+from wengert.tracing.tracer import METHODS, Tracer
+
+
+def _lengths(lengths: tuple[Any, ...]) -> Any:
+    """``x.reshape(2, 3)`` and ``x.reshape((2, 3))``."""
+    return lengths[0] if len(lengths) == 1 else lengths
+
+
+def reshape(x: Tracer, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
+    return shaping.reshape(x, _lengths(shape), order, copy=copy)
+
+
+def flatten(x: Tracer, order: str = "C") -> Any:
+    return shaping.ravel(x, order).copy()
+
+
+def transpose(x: Tracer, *axes: Any) -> Any:
+    return shaping.transpose(x, _lengths(axes) if axes else None)
+
+
+def view(x: Tracer, dtype: Any = None, type: Any = None) -> Any:
+    if type is not None and type is not np.ndarray:
+        raise refuse("ndarray.view", "type", type)
+    if dtype is not None and dtype is not np.ndarray and np.dtype(dtype) != x.dtype:
+        raise refuse("ndarray.view", "dtype", np.dtype(dtype), "x.astype(dtype), which converts the values")
+    return shaping.reshaped(x, x.shape)
+
+
+def put(x: Tracer, indices: Any, values: Any, mode: str = "raise") -> None:
+    selecting.put(x, indices, values, mode)
+
+
+def compress(x: Tracer, condition: Any, axis: Any = None, out: Any = None) -> Any:
+    return selecting.compress(condition, x, axis, out)
+
+
+def conjugate(x: Tracer) -> Any:
+    return np.conjugate(x)
+
+
+def _bytes(name: str) -> Any:
+    def refused(x: Tracer, *args: Any, **kwargs: Any) -> Any:
+        raise unsupported(
+            f"ndarray.{name} needs the concrete bytes of a traced {x.aval}", "the value returned from the function"
+        )
+
+    return refused
+
+
+METHODS.update(
+    reshape=reshape,
+    ravel=shaping.ravel,
+    flatten=flatten,
+    transpose=transpose,
+    swapaxes=shaping.swapaxes,
+    squeeze=shaping.squeeze,
+    view=view,
+    sum=reductions.sum_,
+    prod=reductions.prod,
+    max=reductions.max_,
+    min=reductions.min_,
+    argmax=reductions.argmax,
+    argmin=reductions.argmin,
+    any=reductions.any_,
+    all=reductions.all_,
+    cumsum=reductions.cumsum,
+    cumprod=reductions.cumprod,
+    dot=products.dot,
+    take=selecting.take,
+    put=put,
+    choose=selecting.choose,
+    compress=compress,
+    nonzero=selecting.nonzero,
+    conj=conjugate,
+    conjugate=conjugate,
+    **{name: _bytes(name) for name in ("tobytes", "tofile", "dump", "dumps", "byteswap", "getfield", "setfield")},
+)

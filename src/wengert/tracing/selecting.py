@@ -1,0 +1,273 @@
+"""Choosing elements: by conditions (where, select, choose), by positions (take, put), and where things are."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.ops import index as ops
+from wengert.ops.elementwise import select as select_op
+from wengert.tracing.arguments import (
+    INTP,
+    along,
+    array,
+    arrays,
+    as_dtype,
+    axis_of,
+    common_dtype,
+    concrete,
+    constant,
+    formula,
+    implements,
+    into,
+    iota,
+    promote,
+    refuse,
+    trace_near,
+)
+from wengert.tracing.reductions import truth
+from wengert.tracing.shaping import broadcast_to, ravel, reshaped
+from wengert.tracing.tracer import Tracer, record
+
+# -------------------------------------------------------------------------------------------------- conditions
+
+
+@implements(np.where)
+def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+    if x is None and y is None:
+        return nonzero(condition)
+    if x is None or y is None:
+        raise ValueError("either both or neither of x and y should be given")
+    near = (condition, x, y)
+    if isinstance(x, list | tuple):
+        x = array(x, near)
+    if isinstance(y, list | tuple):
+        y = array(y, near)
+    dtype = common_dtype(x, y)
+    mask = truth(array(condition, near))
+    return record(select_op, (mask, as_dtype(x, dtype, near), as_dtype(y, dtype, near)), {})
+
+
+@implements(np.select)
+def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+    """The first choice whose condition holds: selections from the last to the first."""
+    if len(condlist) != len(choicelist):
+        raise ValueError("list of cases must be same length as list of conditions")
+    if not len(condlist):
+        raise ValueError("select with an empty condition list is not possible")
+    choices = promote(*choicelist, default)
+    shape = np.broadcast_shapes(*[np.shape(c) for c in (*condlist, *choices)])
+    out: Any = choices[-1]
+    for condition, choice in zip(reversed(list(condlist)), reversed(choices[:-1]), strict=True):
+        if array(condition, choices).dtype.kind != "b":
+            raise TypeError("invalid entry in condlist: should be boolean ndarray")
+        out = where(condition, choice, out)
+    return out if out.shape == shape else broadcast_to(out, shape).copy()
+
+
+@implements(np.piecewise)
+def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+    """Each function sees all of ``x``, and the result is selected: sizes never depend on values.
+
+    What a function does off its piece never counts, in value or derivative.
+    """
+    z = array(x)
+    conditions = [condlist] if isinstance(condlist, Tracer | np.ndarray) and condlist.ndim == z.ndim else condlist
+    if isinstance(conditions, bool | np.bool_):
+        conditions = [conditions]
+    conditions = [truth(array(c, (z,))) for c in conditions]
+    n = len(conditions)
+    if len(funclist) not in (n, n + 1):
+        raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
+    out: Any = np.zeros_like(z)
+    if len(funclist) == n + 1:
+        out = _piece(funclist[n], z, None, args, kw)
+    for condition, f in zip(conditions, funclist, strict=False):  # the last that holds wins, as in NumPy
+        out = where(condition, _piece(f, z, condition, args, kw), out)
+    return out
+
+
+def _piece(f: Any, x: Tracer, condition: Any, args: Any, kw: Any) -> Any:
+    value = f(x, *args, **kw) if callable(f) else f
+    return broadcast_to(as_dtype(value, x.dtype, (x,)), x.shape)
+
+
+@implements(np.choose)
+def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+    index, *options = arrays(a, *choices)
+    options = promote(*options)
+    if index.dtype.kind not in "iub":
+        raise TypeError(f"Cannot cast array data from {index.dtype!r} to dtype('int64')")
+    shape = np.broadcast_shapes(index.shape, *[c.shape for c in options])
+    index = _bounded(as_dtype(index, INTP), len(options), mode, "choose")
+    stacked = np.stack([broadcast_to(c, shape) for c in options])
+    return into(out, take_along_axis(stacked, broadcast_to(index, shape)[None], 0)[0])
+
+
+@implements(np.copyto)
+def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
+    if not np.can_cast(array(src, (dst,)).dtype, dst.dtype, casting):  # type: ignore[arg-type]
+        raise TypeError(f"Cannot cast array data to {dst.dtype!r} according to the rule {casting!r}")
+    if where is True:
+        into(dst, broadcast_to(array(src, (dst,)), dst.shape), casting)
+        return
+    into(dst, np.where(where, as_dtype(src, dst.dtype, (dst,)), dst), casting)
+
+
+@implements(np.putmask)
+def putmask(a: Any, /, mask: Any, values: Any) -> None:
+    """``values`` are repeated over all of ``a``, wherever the mask holds or not."""
+    v = ravel(as_dtype(array(values, (a, mask)), a.dtype))
+    if v.size == 0:
+        return
+    into(a, np.where(mask, np.resize(v, a.shape) if v.size > 1 else v[0], a))
+
+
+# ----------------------------------------------------------------------------------------------------- positions
+
+
+def _bounded(index: Any, n: int, mode: str, function: str) -> Any:
+    """Positions brought into range as ``mode`` says; out of range they raise only if they are concrete."""
+    if mode == "clip":
+        return np.clip(index, 0, n - 1)
+    if mode == "wrap":
+        return np.remainder(index, n)
+    if mode != "raise":
+        raise ValueError(f"clipmode must be one of 'clip', 'raise', or 'wrap' (got {mode!r})")
+    known = index.constant() if type(index) is Tracer else index
+    if known is not None and known.size and not (-n <= known.min() and known.max() < n):
+        raise IndexError(f"np.{function}: index out of bounds for size {n}")
+    return index
+
+
+@implements(np.take)
+def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+    x = array(a, (indices,))
+    index = indices
+    if isinstance(index, list | tuple):
+        index = array(index, (x,)) if len(index) else constant(trace_near((x,)), index, INTP)
+    if axis is None:
+        x, axis = ravel(x), 0
+    axis = axis_of(axis, x.ndim)
+    if mode != "raise":
+        index = _bounded(array(index, (x,)), x.shape[axis], mode, "take")
+    y = x[along(axis, index)]
+    return into(out, y.copy() if type(y) is Tracer and y._base is not None else y)
+
+
+@implements(np.take_along_axis)
+def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
+    x, index = arrays(arr, indices)
+    if index.dtype.kind not in "iu":
+        raise IndexError("`indices` must be an integer array")
+    if axis is None:
+        x, axis = ravel(x), 0
+    if x.ndim != index.ndim:
+        raise ValueError("`indices` and `arr` must have the same number of dimensions")
+    axis = axis_of(axis, x.ndim)
+    return taken_along(x, as_dtype(index, INTP), axis)
+
+
+def taken_along(x: Any, index: Any, axis: int) -> Tracer:
+    return formula(
+        lambda a, i: ops.take_along(a, i, axis), lambda a, i: np.take_along_axis(a, i, axis), x, index
+    )
+
+
+@implements(np.put_along_axis)
+def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
+    x, index = arr, array(indices, (arr,))
+    if axis is None:
+        x, axis = ravel(x), 0
+    axis = axis_of(axis, x.ndim)
+    grid: list[Any] = [
+        reshaped(iota(n, (x,)), tuple([n if j == k else 1 for j in range(x.ndim)]))
+        for k, n in enumerate(x.shape)
+    ]
+    grid[axis] = index
+    x[tuple(grid)] = values
+
+
+@implements(np.put)
+def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+    """Write at positions of the flattened array; ``v`` is repeated to as many values as there are positions."""
+    index = ravel(as_dtype(array(ind, (a,)), INTP))
+    values = ravel(array(v, (a,)))
+    if not index.size or not values.size:
+        return
+    flat = ravel(a)
+    if flat._base is None:  # not a view: NumPy writes the original all the same
+        flat[_bounded(index, a.size, mode, "put")] = np.resize(values, index.shape)
+        a.assign(reshaped(flat, a.shape))
+        return
+    flat[_bounded(index, a.size, mode, "put")] = np.resize(values, index.shape)
+
+
+@implements(np.compress)
+def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
+    mask, x = truth(array(condition, (a,))), array(a, (condition,))
+    if mask.ndim != 1:
+        raise ValueError("condition must be a 1-d array")
+    if axis is None:
+        x, axis = ravel(x), 0
+    return into(out, x[along(axis_of(axis, x.ndim), nonzero(mask)[0])])
+
+
+@implements(np.extract)
+def extract(condition: Any, arr: Any) -> Any:
+    mask, x = arrays(condition, arr)
+    return ravel(x)[nonzero(ravel(mask))[0]]
+
+
+@implements(np.place)
+def place(arr: Any, mask: Any, vals: Any) -> None:
+    """The first, second ... true element gets the first, second ... value, over and over."""
+    index = nonzero(ravel(array(mask, (arr,))))[0]
+    if index.size:
+        put(arr, index, vals)
+
+
+# ---------------------------------------------------------------------------------------------- where things are
+
+
+@implements(np.nonzero)
+def nonzero(a: Any) -> tuple[Any, ...]:
+    """Of a traced array only the number of nonzero elements is looked at, and guarded."""
+    mask = truth(array(a))
+    if mask.ndim == 0:
+        raise ValueError("Calling nonzero on 0d arrays is not allowed. Use np.atleast_1d(scalar).nonzero() instead.")
+    size = int(np.count_nonzero(mask))
+    found = record(ops.nonzero, (mask,), {"size": size})
+    return found if isinstance(found, tuple) else (found,)
+
+
+@implements(np.flatnonzero)
+def flatnonzero(a: Any) -> Any:
+    return nonzero(ravel(array(a)))[0]
+
+
+@implements(np.argwhere)
+def argwhere(a: Any) -> Any:
+    x = array(a)
+    if x.ndim == 0:
+        return np.zeros_like(x, shape=(int(np.count_nonzero(x)), 0), dtype=INTP)
+    return np.stack(nonzero(x), axis=-1)
+
+
+@implements(np.unravel_index)
+def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
+    index = array(indices)
+    lengths = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
+    if order != "C":
+        raise refuse("unravel_index", "order", order)
+    out = []
+    for n in reversed(lengths):
+        out.append(index % n)
+        index = index // n
+    return tuple(reversed(out))
+
+
+def concrete_positions(x: Sequence[Any]) -> Any:
+    return concrete(x, "positions")

@@ -1,0 +1,273 @@
+"""Functions that see the same elements in another shape or order: reshape, transpose, broadcast, flip.
+
+As in NumPy they return views, so that a write through the result reaches the original; see
+:mod:`wengert.tracing.inplace`.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+
+from wengert.ops import shape as ops
+from wengert.tracing.arguments import array, arrays, axis_of, implements, not_scalar, refuse
+from wengert.tracing.inplace import layout, op_view, reshape_copies
+from wengert.tracing.tracer import Tracer, record
+
+# ----------------------------------------------------------------------------------------------------- reshape
+
+
+def _known_shape(shape: Any, size: int) -> tuple[int, ...]:
+    """``shape`` with -1 worked out."""
+    lengths = [int(n) for n in shape] if isinstance(shape, tuple | list | np.ndarray | Tracer) else [int(shape)]
+    if -1 not in lengths:
+        return tuple(lengths)
+    rest = -int(np.prod(lengths))
+    if lengths.count(-1) > 1:
+        raise ValueError("can only specify one unknown dimension")
+    if rest == 0 or size % rest:
+        raise ValueError(f"cannot reshape array of size {size} into shape {tuple(lengths)}")
+    lengths[lengths.index(-1)] = size // rest
+    return tuple(lengths)
+
+
+def reshaped(x: Tracer, shape: tuple[int, ...]) -> Tracer:
+    """A view of ``x`` in C order, or a copy where NumPy would have to copy."""
+    old = x.aval.shape
+    if x.is_scalar or (x._base is not None and reshape_copies(x, shape)):
+        return not_scalar(record(ops.reshape, (x,), {"shape": shape}))
+    return op_view(
+        x,
+        ops.reshape,
+        {"shape": shape},
+        lambda base, new: ops.reshape(new, shape=old),
+        lambda a: a.reshape(shape),
+    )
+
+
+def _reshape_fortran(x: Tracer, shape: tuple[int, ...]) -> Tracer:
+    """The last axes count slowest: reverse the axes on both sides of a C-order reshape."""
+    return transpose(reshaped(transpose(x), shape[::-1]))
+
+
+def _is_fortran(x: Tracer, order: str, function: str) -> bool:
+    if order == "C":
+        return False
+    if order == "F":
+        return True
+    if x.ndim <= 1 or (x._base is None and x.constant() is None and order == "C"):
+        return False
+    raise refuse(function, "order", order, "order='C' or order='F': the layout in memory is not traced")
+
+
+@implements(np.reshape)
+def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Tracer:
+    x = array(a)
+    lengths = _known_shape(shape, x.size)
+    if copy is False and x._base is not None and reshape_copies(x, lengths):
+        raise ValueError("Unable to avoid creating a copy while reshaping.")
+    out = _reshape_fortran(x, lengths) if _is_fortran(x, order, "reshape") else reshaped(x, lengths)
+    return out.copy() if copy else out
+
+
+@implements(np.ravel)
+def ravel(a: Any, order: str = "C") -> Tracer:
+    x = array(a)
+    if _is_fortran(x, order, "ravel"):
+        x = transpose(x)
+    return reshaped(x, (x.size,))
+
+
+@implements(np.expand_dims)
+def expand_dims(a: Any, axis: Any) -> Tracer:
+    x = array(a)
+    axes = axis if isinstance(axis, tuple | list) else (axis,)
+    ndim = x.ndim + len(axes)
+    new = normalize_axis_tuple(axes, ndim)
+    lengths = iter(x.shape)
+    return reshaped(x, tuple([1 if k in new else next(lengths) for k in range(ndim)]))
+
+
+@implements(np.squeeze)
+def squeeze(a: Any, axis: Any = None) -> Tracer:
+    x = array(a)
+    if axis is None:
+        gone = [k for k, n in enumerate(x.shape) if n == 1]
+    else:
+        gone = list(normalize_axis_tuple(axis, x.ndim)) if x.ndim else []
+        if any(x.shape[k] != 1 for k in gone):
+            raise ValueError("cannot select an axis to squeeze out which has size not equal to one")
+    if not gone:
+        return x
+    return reshaped(x, tuple([n for k, n in enumerate(x.shape) if k not in gone]))
+
+
+def _at_least(xs: tuple[Any, ...], shape_of: Any) -> Any:
+    out = []
+    for x in arrays(*xs):
+        shape = shape_of(x.shape)
+        out.append(x if shape == x.shape else reshaped(x, shape))
+    return out[0] if len(out) == 1 else tuple(out)
+
+
+@implements(np.atleast_1d)
+def atleast_1d(*arys: Any) -> Any:
+    return _at_least(arys, lambda shape: shape or (1,))
+
+
+@implements(np.atleast_2d)
+def atleast_2d(*arys: Any) -> Any:
+    return _at_least(arys, lambda shape: (*[1] * (2 - len(shape)), *shape))
+
+
+@implements(np.atleast_3d)
+def atleast_3d(*arys: Any) -> Any:
+    return _at_least(arys, lambda shape: [(1, 1, 1), (1, *shape, 1), (*shape, 1), shape][min(len(shape), 3)])
+
+
+# --------------------------------------------------------------------------------------------------- transpose
+
+
+@implements(np.transpose)
+def transpose(a: Any, axes: Any = None) -> Tracer:
+    x = array(a)
+    if axes is None:
+        order = tuple(range(x.ndim))[::-1]
+    else:
+        order = normalize_axis_tuple(axes, x.ndim)
+        if len(order) != x.ndim:
+            raise ValueError("axes don't match array")
+    if x.is_scalar:
+        return x
+    back = ops.inverse_permutation(order)
+    return op_view(
+        x,
+        ops.transpose,
+        {"axes": order},
+        lambda base, new: ops.transpose(new, axes=back),
+        lambda a: a.transpose(order),
+    )
+
+
+@implements(np.swapaxes)
+def swapaxes(a: Any, axis1: int, axis2: int) -> Tracer:
+    x = array(a)
+    i, j = axis_of(axis1, x.ndim), axis_of(axis2, x.ndim)
+    order = list(range(x.ndim))
+    order[i], order[j] = j, i
+    return transpose(x, order)
+
+
+@implements(np.matrix_transpose)
+def matrix_transpose(x: Any, /) -> Tracer:
+    if x.ndim < 2:
+        raise ValueError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
+    return swapaxes(x, -1, -2)
+
+
+@implements(np.moveaxis)
+def moveaxis(a: Any, source: Any, destination: Any) -> Tracer:
+    x = array(a)
+    start = normalize_axis_tuple(source, x.ndim, "source")
+    end = normalize_axis_tuple(destination, x.ndim, "destination")
+    if len(start) != len(end):
+        raise ValueError("`source` and `destination` arguments must have the same number of elements")
+    order = [k for k in range(x.ndim) if k not in start]
+    for to, axis in sorted(zip(end, start, strict=True)):
+        order.insert(to, axis)
+    return transpose(x, order)
+
+
+@implements(np.rollaxis)
+def rollaxis(a: Any, axis: int, start: int = 0) -> Tracer:
+    x = array(a)
+    axis = axis_of(axis, x.ndim)
+    start = normalize_axis_index(start, x.ndim + 1)
+    return moveaxis(x, axis, start - 1 if axis < start else start)
+
+
+# --------------------------------------------------------------------------------------------------- broadcast
+
+
+@implements(np.broadcast_to)
+def broadcast_to(a: Any, shape: Any, subok: bool = False) -> Tracer:
+    x = array(a)
+    lengths = tuple([int(n) for n in shape]) if isinstance(shape, tuple | list) else (int(shape),)
+    return op_view(
+        x,
+        ops.broadcast_to,
+        {"shape": lengths},
+        lambda base, new: base,  # never called: the view is read-only, as NumPy's
+        lambda a: np.broadcast_to(a, lengths),
+        is_readonly=True,
+    )
+
+
+@implements(np.broadcast_arrays)
+def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Tracer, ...]:
+    xs = arrays(*args)
+    shape = np.broadcast_shapes(*[x.shape for x in xs])
+    return tuple([x if x.shape == shape else broadcast_to(x, shape) for x in xs])
+
+
+# -------------------------------------------------------------------------------------------------------- flip
+
+
+@implements(np.flip)
+def flip(m: Any, axis: Any = None) -> Any:
+    x = array(m)
+    axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim)
+    if x.is_scalar:
+        return x
+    return x[tuple([slice(None, None, -1 if k in axes else 1) for k in range(x.ndim)])]
+
+
+def _at_least_axes(x: Any, ndim: int) -> Tracer:
+    if x.ndim < ndim:
+        raise ValueError(f"Input must be >= {ndim}-d.")
+    return x
+
+
+@implements(np.fliplr)
+def fliplr(m: Any) -> Any:
+    return flip(_at_least_axes(array(m), 2), 1)
+
+
+@implements(np.flipud)
+def flipud(m: Any) -> Any:
+    return flip(_at_least_axes(array(m), 1), 0)
+
+
+@implements(np.rot90)
+def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+    x = array(m)
+    i, j = normalize_axis_tuple(axes, x.ndim)
+    turns = int(k) % 4
+    if turns == 0:
+        return x[:]
+    if turns == 2:
+        return flip(x, (i, j))
+    return swapaxes(flip(x, j), i, j) if turns == 1 else flip(swapaxes(x, i, j), j)
+
+
+# ----------------------------------------------------------------------------------------- questions of layout
+
+
+@implements(np.may_share_memory)
+def may_share_memory(a: Any, b: Any, /, max_work: Any = None) -> bool:
+    return np.may_share_memory(*_layouts(a, b)) if _one_root(a, b) else False
+
+
+@implements(np.shares_memory)
+def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
+    return np.shares_memory(*_layouts(a, b), max_work=max_work) if _one_root(a, b) else False
+
+
+def _one_root(a: Any, b: Any) -> bool:
+    return type(a) is Tracer and type(b) is Tracer and a.root() is b.root()
+
+
+def _layouts(a: Tracer, b: Tracer) -> tuple[Any, Any]:
+    return layout(a), layout(b)

@@ -1,0 +1,396 @@
+"""One run of a user's function while it is being recorded.
+
+A :class:`Trace` owns a builder. Traced arrays (:mod:`wengert.tracing.tracer`) hand it steps; it finds the user's
+source line, takes in what does not belong to it (*lifting*: numbers become literals, arrays are captured, values of
+an enclosing trace become implicit inputs, so nested derivatives cannot confuse their perturbations), and evaluates
+values on demand when the function looks at one (a *guard*).
+
+Traces nest in a thread and form a stack; the trace with the highest level among the operands records the step.
+A trace that has ended is closed, and using its values raises. Nothing is evaluated unless a guard needs it.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from types import FrameType
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from wengert import config
+from wengert.errors import (
+    ConcretizationError,
+    EscapedTracerError,
+    UnsupportedFunctionError,
+    message,
+)
+from wengert.ops.control import Expected, guard
+from wengert.tape import Atom, Aval, Builder, Capture, Instr, Lit, Source, Tape, Var, building
+
+if TYPE_CHECKING:
+    from wengert.tracing.tracer import Tracer
+
+
+class _Stack(threading.local):
+    def __init__(self) -> None:
+        self.traces: list[Trace] = []
+
+
+_stack = _Stack()
+
+
+def current_trace() -> Trace | None:
+    """The innermost trace of this thread."""
+    return _stack.traces[-1] if _stack.traces else None
+
+
+class Implicit(NamedTuple):
+    """A value of an enclosing trace that the function read: an input that nobody passed."""
+
+    var: Var
+    outer: Tracer
+
+
+class Trace:
+    """The record of one run. ``concrete`` says whether values can be looked at (a batch has no single value).
+
+    ``known`` maps ``id(array)`` to (array, name, is_constant) for captured arrays whose origin is known, which a
+    compiled program may read again at every call; ``None`` means that the run will not be repeated.
+    """
+
+    def __init__(
+        self,
+        name: str,
+        concrete: bool = True,
+        why_abstract: str = "",
+        known: dict[int, tuple[Any, str, bool]] | None = None,
+    ) -> None:
+        self.name = name
+        self.builder = Builder()
+        self.concrete = concrete
+        self.why_abstract = why_abstract
+        self.known = known
+        self.level = 0
+        self.is_open = False
+        self.inputs: list[Var] = []
+        self.implicit: dict[Var, Implicit] = {}
+        self.captures: dict[int, Capture] = {}
+        self.snapshots: dict[int, tuple[Any, Capture]] = {}
+        self.values: dict[Var, Any] = {}
+        self.unrepeatable: str = ""
+        """Why this run cannot be replayed: it met a concrete array of unknown origin. Empty if it can."""
+        self._defined: dict[Var, Instr] = {}
+        self._indexed = 0
+        self._guards = 0
+        self._locked: list[np.ndarray[Any, Any]] = []
+        self._callers: dict[FrameType, Source | None] = {}
+        self._sources: dict[tuple[int, int, Source | None], tuple[Source, Any]] = {}
+
+    # ------------------------------------------------------------------------------------------------ life
+
+    @contextmanager
+    def recording(self) -> Iterator[Trace]:
+        """Open the trace for the block; whatever happens in it, nothing of it stays behind."""
+        outer = current_trace()
+        if outer is not None and self.known is None:
+            self.known = outer.known  # what an enclosing run may read again, this one may
+        self.level = len(_stack.traces) + 1
+        _stack.traces.append(self)
+        self.is_open = True
+        try:
+            yield self
+        finally:
+            if outer is not None:
+                outer.unrepeatable = outer.unrepeatable or self.unrepeatable
+            _stack.traces.remove(self)
+            self.is_open = False
+            self._callers.clear()
+            self._sources.clear()
+            for array in self._locked:
+                array.flags.writeable = True
+            self._locked.clear()
+
+    def new_input(self, aval: Aval, value: Any) -> Var:
+        """A further input; ``value`` is its array, or a tracer of an enclosing trace, or None."""
+        var = Var(aval)
+        self.inputs.append(var)
+        if value is not None:
+            self.values[var] = value
+        return var
+
+    def tape(self, outputs: Sequence[Atom]) -> Tape:
+        """What was recorded. Implicit inputs stand behind the explicit ones, in ``self.implicit``'s order."""
+        return Tape(
+            inputs=(*self.inputs, *[i.var for i in self.implicit.values()]),
+            captures=tuple(self.captures.values()),
+            instrs=tuple(self.builder.instrs),
+            outputs=tuple(outputs),
+            name=self.name,
+        )
+
+    # --------------------------------------------------------------------------------------------- recording
+
+    def emit(self, op: Any, atoms: tuple[Atom, ...], params: dict[str, Any]) -> tuple[Atom, ...]:
+        builder = self.builder
+        builder.source = self.locate()
+        return builder.emit(op, atoms, params)
+
+    def formula(self, f: Callable[..., Any], *atoms: Any) -> Any:
+        """``f(*atoms)``, written in ops, recorded on this trace under the user's present line."""
+        self.builder.source = self.locate()
+        with building(self.builder):
+            return f(*atoms)
+
+    def locate(self) -> Source | None:
+        """The user's line that is being executed, with the calls that led to it.
+
+        A caller's position cannot change while its callee runs, so it is worked out once a call, not once a step.
+        """
+        frame: FrameType | None = sys._getframe(2)
+        while frame is not None and is_internal(frame):
+            frame = frame.f_back
+        if frame is None:
+            return None
+        return self._source(frame, self._caller(frame))
+
+    def _source(self, frame: FrameType, parent: Source | None) -> Source:
+        code = frame.f_code
+        key = (id(code), frame.f_lasti, parent)
+        known = self._sources.get(key)
+        if known is None:
+            source = Source(code.co_filename, frame.f_lineno or 0, code.co_name, parent)
+            self._sources[key] = known = (source, code)  # the code is kept so that its id stays taken
+        return known[0]
+
+    def _caller(self, frame: FrameType) -> Source | None:
+        callers = self._callers
+        if frame in callers:
+            return callers[frame]
+        chain: list[FrameType] = []
+        at: FrameType | None = frame
+        while at is not None and at not in callers:
+            chain.append(at)
+            at = at.f_back
+            if at is not None and at.f_code is _RUN_CODE:
+                at = None  # the boundary: what is above belongs to whoever started the trace
+        if len(callers) > 2000:
+            callers.clear()
+        parent: Source | None = None
+        if at is not None:
+            parent = callers[at] if is_internal(at) else self._source(at, callers[at])
+        for one in reversed(chain):
+            callers[one] = parent
+            if not is_internal(one) and one is not frame:
+                parent = self._source(one, parent)
+        return callers[frame]
+
+    def lift(self, x: Any, dtype: np.dtype[Any] | None = None) -> Atom:
+        """``x`` as an atom of this trace. Python numbers take ``dtype``."""
+        from wengert.tracing.tracer import Tracer
+
+        if type(x) is Tracer:
+            if x.trace is self:
+                return x.atom()
+            return self._lift_tracer(x)
+        if type(x) in (float, int, bool, complex):
+            return Lit(x, dtype)
+        if isinstance(x, np.ndarray | np.generic):
+            return self.capture(x)
+        if isinstance(x, bool | int | float | complex):
+            return Lit(x, dtype)
+        raise UnsupportedFunctionError(
+            message(f"{type(x).__name__} is neither an array nor a number", self.locate())
+        )
+
+    def _lift_tracer(self, x: Tracer) -> Atom:
+        constant = x.constant()
+        if constant is not None:
+            return self.capture_constant(constant)
+        if not x.trace.is_open:
+            raise escaped(x)
+        if x.trace.level > self.level:
+            raise EscapedTracerError(
+                message(
+                    f"{x.aval} belongs to an inner function that is still being differentiated",
+                    self.locate(),
+                    tries=["return it from the inner function instead of storing it outside"],
+                )
+            )
+        outer = x.atom()
+        if type(outer) is Lit:
+            return outer
+        known = self.implicit.get(outer)
+        if known is None:
+            known = self.implicit[outer] = Implicit(Var(outer.aval), x.frozen())
+        return known.var
+
+    def capture(self, x: Any) -> Var:
+        """A concrete array of the user's. Read where it lies if its origin is known; otherwise as it is now."""
+        check_dtype(x)
+        if self.known is not None:
+            known = self.known.get(id(x))
+            if known is not None:
+                array, name, is_constant = known
+                array = np.asarray(array)
+                self._lock(array)
+                return self._captured(id(x), array, name, is_constant)
+            if not self.unrepeatable:
+                self.unrepeatable = (
+                    f"{Aval(np.shape(x), x.dtype)} at {self.where()} is a NumPy value that was computed while tracing"
+                )
+        if isinstance(x, np.generic) or x.nbytes <= config.snapshot_bytes:
+            old = self.snapshots.get(id(x))
+            if old is not None and (isinstance(x, np.generic) or _same_bytes(old[1].array, x)):
+                return old[1].var
+            capture = Capture(Var(Aval(x.shape, x.dtype)), np.array(x))
+            self.captures[id(capture)] = capture
+            self.snapshots[id(x)] = (x, capture)
+            return capture.var
+        self._lock(x)
+        return self._captured(id(x), x, "", False)
+
+    def capture_constant(self, array: np.ndarray[Any, Any]) -> Var:
+        """An array made while tracing, which nobody else can change."""
+        return self._captured(id(array), array, "", self.known is not None)
+
+    def capture_again(self, capture: Capture) -> Var:
+        """What an inner trace captured, and this one needs because it takes over the inner one's steps."""
+        return self._captured(id(capture.array), capture.array, capture.name, capture.is_constant)
+
+    def _captured(self, key: int, array: np.ndarray[Any, Any], name: str, is_constant: bool) -> Var:
+        known = self.captures.get(key)
+        if known is None:
+            var = Var(Aval(array.shape, array.dtype))
+            known = self.captures[key] = Capture(var, array, name, is_constant)
+        return known.var
+
+    def _lock(self, array: np.ndarray[Any, Any]) -> None:
+        """Refuse writes until the trace ends: the tape is run later and would read what is written now."""
+        if array.flags.writeable:
+            array.flags.writeable = False
+            self._locked.append(array)
+
+    def where(self) -> str:
+        source = self.locate()
+        return "?" if source is None else f"{source.file}:{source.line}"
+
+    # ------------------------------------------------------------------------------------------------ looking
+
+    def look(self, atom: Atom, kind: str, aval_text: str) -> Any:
+        """The concrete value of ``atom``, guarded: the tape is valid for inputs that look the same."""
+        if type(atom) is Lit:
+            return atom.value
+        if not self.concrete:
+            raise ConcretizationError(
+                message(
+                    f"{kind} needs the value of {aval_text}, which has none: {self.why_abstract}",
+                    self.locate(),
+                    tries=["np.where(condition, a, b) instead of if", "a loop outside of the mapped function"],
+                )
+            )
+        value = self.evaluate(atom)
+        self.emit(
+            guard, (atom,), {"expected": Expected(value), "position": self._guards, "kind": kind}
+        )
+        self._guards += 1
+        return value
+
+    def evaluate(self, atom: Atom) -> Any:
+        """The concrete value of an atom: its ancestors are run through their references, each at most once."""
+        if type(atom) is Lit:
+            return atom.value
+        instrs, defined, values = self.builder.instrs, self._defined, self.values
+        for k in range(self._indexed, len(instrs)):
+            for v in instrs[k].outs:
+                defined[v] = instrs[k]
+        self._indexed = len(instrs)
+        stack: list[Var] = [atom]  # type: ignore[list-item]
+        while stack:
+            var = stack[-1]
+            if var in values:
+                values[var] = self._concrete(values[var])
+                stack.pop()
+                continue
+            instr = defined.get(var)
+            if instr is None:
+                values[var] = self._leaf_value(var)
+                stack.pop()
+                continue
+            missing = [a for a in instr.ins if type(a) is Var and a not in values]
+            if missing:
+                stack.extend(missing)  # type: ignore[arg-type]
+                continue
+            args = [a.value if type(a) is Lit else self._concrete(values[a]) for a in instr.ins]  # type: ignore[index]
+            out = instr.op.reference(*args, **instr.params)
+            if len(instr.outs) == 1:
+                values[instr.outs[0]] = out
+            else:
+                values.update(zip(instr.outs, out, strict=True))
+            stack.pop()
+        return values[atom]  # type: ignore[index]
+
+    def _concrete(self, value: Any) -> Any:
+        if isinstance(value, np.ndarray | np.generic):
+            return value
+        return value.trace.evaluate(value.atom())  # a tracer of the enclosing trace
+
+    def _leaf_value(self, var: Var) -> Any:
+        for c in self.captures.values():
+            if c.var is var:
+                return c.array
+        for i in self.implicit.values():
+            if i.var is var:
+                return i.outer.trace.evaluate(i.outer.atom())
+        raise ConcretizationError(
+            message(f"{var.aval} has no value here: {self.why_abstract or 'it is abstract'}", self.locate())
+        )
+
+
+def _same_bytes(a: np.ndarray[Any, Any], b: Any) -> bool:
+    return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
+
+
+def check_dtype(x: Any) -> None:
+    if x.dtype.kind not in "fiubc":
+        raise UnsupportedFunctionError(
+            message(
+                f"an array of dtype {x.dtype} cannot be traced",
+                tries=["np.stack([...]) of traced values" if x.dtype == object else "an array of numbers"],
+            )
+        )
+
+
+def escaped(x: Tracer) -> EscapedTracerError:
+    return EscapedTracerError(
+        message(
+            f"{x.aval} is used after the function that made it has been traced",
+            notes=[("made", f"in {x.trace.name}")],
+            tries=["return the value from the function", "has_aux=True to return values beside the result"],
+        )
+    )
+
+
+_internal: dict[int, bool] = {}
+
+
+def is_internal(frame: FrameType) -> bool:
+    """Whether a frame is ours or NumPy's rather than the user's."""
+    namespace = frame.f_globals
+    known = _internal.get(id(namespace))
+    if known is None:
+        name = namespace.get("__name__", "")
+        known = name.partition(".")[0] in ("wengert", "numpy", "optree", "contextlib")
+        if "." in name or name in ("wengert", "numpy"):  # module namespaces live for ever; others may not
+            _internal[id(namespace)] = known
+    return known
+
+
+def run(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Call the user's function. Its frame is where the tree of calls on the tape begins."""
+    return f(*args, **kwargs)
+
+
+_RUN_CODE = run.__code__

@@ -1,0 +1,721 @@
+"""The traced array: it looks like an ndarray to the user's code, and every step on it is written on the tape.
+
+A :class:`Tracer` is in one of two states. It *holds an atom* of its trace; or it is *constant*: made while tracing
+(``np.zeros(3)``), from nothing that the trace knows, and kept as a private ndarray until a traced value is written
+into it. Constants are computed with NumPy at once, so they fold themselves and may be looked at freely.
+
+Writes are functional: ``x[i] = v`` gives the tracer a new atom. A *view* (``x[1:]``, ``x.T``) remembers its base and
+how to read itself from it and write itself back, and a version says whether the base has been written since, so
+that writes through views of views behave as in NumPy. Results of shape ``()`` are scalars, which NumPy does not
+let anyone write; a Python number passed as an argument is *weak* and takes the dtype of what it meets (NEP 50).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.errors import ConcretizationError, DTypeError, MutationError, UnsupportedFunctionError, message
+from wengert.ops.elementwise import convert
+from wengert.ops.op import UFUNCS, Op
+from wengert.tape import Atom, Aval
+from wengert.tracing.trace import Trace, check_dtype, current_trace, escaped
+
+PYTHON_NUMBERS = (bool, int, float, complex)
+_FLOAT64 = np.dtype(np.float64)
+
+HANDLED_UFUNCS: dict[Any, Callable[..., Any]] = {}
+"""Ufuncs that are compositions of ops (divmod, matmul ...), and methods and options of ufuncs; see ufuncs.py."""
+
+HANDLED_FUNCTIONS: dict[Any, Callable[..., Any]] = {}
+"""NumPy array functions that wengert traces; see functions.py."""
+
+
+class View(NamedTuple):
+    """How a view is read from its base and written back, on atoms and on constants."""
+
+    read: Callable[[Atom], Atom]
+    write: Callable[[Atom, Atom], Atom]
+    read_constant: Callable[[Any], Any]
+    is_readonly: bool = False
+
+
+class Tracer:
+    """A traced array or scalar."""
+
+    __slots__ = (
+        "_atom",
+        "_base",
+        "_constant",
+        "_is_shared",
+        "_layout",
+        "_seen",
+        "_version",
+        "_view",
+        "_why_readonly",
+        "aval",
+        "is_scalar",
+        "trace",
+        "weak",
+    )
+    __array_priority__ = 1000.0
+    __hash__ = None  # type: ignore[assignment]  # as ndarray: compared element by element
+
+    def __init__(self, trace: Trace, atom: Atom | None, aval: Aval, is_scalar: bool = False) -> None:
+        self.trace = trace
+        self.aval = aval
+        self.is_scalar = is_scalar
+        self.weak: type | None = None
+        self._atom = atom
+        self._constant: np.ndarray[Any, Any] | None = None
+        self._is_shared = False  # the constant stands on a tape: copy before writing
+        self._base: Tracer | None = None
+        self._view: View | None = None
+        self._version = 0  # of a root: counts writes to it and through its views
+        self._seen = 0  # of a view: the root's version at which _atom was read
+        self._layout: Any = None
+        self._why_readonly = ""
+
+    # ------------------------------------------------------------------------------------------------- state
+
+    def root(self) -> Tracer:
+        at = self
+        while at._base is not None:
+            at = at._base
+        return at
+
+    def atom(self) -> Atom:
+        """The present value, as an atom of ``self.trace``."""
+        if not self.trace.is_open:
+            constant = self.constant()
+            if constant is None:
+                raise escaped(self)
+        if self._base is None:
+            if self._constant is not None:
+                self._is_shared = True
+                return self.trace.capture_constant(self._constant)
+            return self._atom  # type: ignore[return-value]
+        constant = self.constant()
+        if constant is not None:
+            return self.trace.capture_constant(np.array(constant))
+        version = self.root()._version
+        if self._atom is None or self._seen != version:
+            self._atom = self.trace.formula(self._view.read, self._base.atom())  # type: ignore[union-attr]
+            self._seen = version
+        return self._atom
+
+    def constant(self) -> np.ndarray[Any, Any] | None:
+        """The array, if nothing traced has gone into it."""
+        if self._base is None:
+            return self._constant
+        base = self._base.constant()
+        return None if base is None else self._view.read_constant(base)  # type: ignore[union-attr]
+
+    def frozen(self) -> Tracer:
+        """This value as it is now, out of reach of later writes."""
+        return Tracer(self.trace, self.atom(), self.aval)
+
+    def look(self, kind: str) -> Any:
+        """The concrete value, with a guard unless it is a constant."""
+        constant = self.constant()
+        if constant is not None:
+            return constant
+        if not self.trace.is_open:
+            raise escaped(self)
+        return self.trace.look(self.atom(), kind, str(self.aval))
+
+    # ---------------------------------------------------------------------------------------------- protocols
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        if method == "__call__" and not kwargs:
+            op = UFUNCS.get(ufunc)
+            if op is not None:
+                return apply_ufunc(ufunc, op, inputs)
+        for x in inputs:
+            if not (type(x) is Tracer or isinstance(x, np.ndarray | np.generic | bool | int | float | complex)):
+                if hasattr(type(x), "__array_ufunc__") and type(x).__array_ufunc__ is not None:
+                    return NotImplemented  # a container such as xarray's: its turn
+        return HANDLED_UFUNCS["call"](ufunc, method, inputs, kwargs)
+
+    def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        for t in types:
+            if not issubclass(t, Tracer | np.ndarray):
+                return NotImplemented
+        handler = HANDLED_FUNCTIONS.get(func)
+        if handler is None:
+            raise UnsupportedFunctionError(
+                message(
+                    f"{function_name(func)} is not traced by wengert",
+                    _where(self),
+                    tries=["a formula in functions that are (docs/coverage.md)", "wg.primitive around it"],
+                )
+            )
+        return handler(*args, **kwargs)
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
+        constant = self.constant()
+        if constant is not None:
+            return np.array(constant, dtype=dtype)
+        raise ConcretizationError(
+            message(
+                f"a traced {self.aval} cannot become a concrete array, which would cut its derivative",
+                _where(self),
+                tries=[
+                    "NumPy functions through the module (np.array, np.zeros), not `from numpy import array`",
+                    "an array made inside the traced function, if this writes into one made outside",
+                    "wg.primitive, for code that is not NumPy",
+                ],
+            )
+        )
+
+    def __array_namespace__(self, api_version: str | None = None) -> Any:
+        return np
+
+    # ------------------------------------------------------------------------------------- concrete questions
+
+    def __bool__(self) -> bool:
+        if self.aval.size != 1:
+            raise ValueError(
+                message(
+                    f"the truth value of {self.aval} is ambiguous",
+                    _where(self),
+                    tries=["np.any(x) or np.all(x)", "np.where(x, a, b)"],
+                )
+            )
+        return bool(np.reshape(self.look("bool"), ()))
+
+    def __index__(self) -> int:
+        if self.aval.dtype.kind not in "iu" or self.aval.shape:
+            raise TypeError(
+                message(f"only an integer scalar can be an index; this is {self.aval}", _where(self))
+            )
+        return int(self.look("index"))
+
+    def __int__(self) -> int:
+        self._only_one("int")
+        if self.aval.dtype.kind in "iub":
+            return int(np.reshape(self.look("int"), ()))
+        constant = self.constant()
+        if constant is not None:
+            return int(np.reshape(constant, ()))
+        return int(np.trunc(self).astype(np.int64))  # only the integer part is looked at, and guarded
+
+    def __float__(self) -> float:
+        self._only_one("float")
+        constant = self.constant()
+        if constant is not None:
+            return float(np.reshape(constant, ()))
+        if self.aval.dtype.kind in "iub":
+            return float(np.reshape(self.look("float"), ()))
+        raise ConcretizationError(
+            message(
+                f"float() of a traced {self.aval} would cut its derivative and go stale",
+                _where(self),
+                tries=[
+                    "the value as it is: a traced scalar works wherever a number does",
+                    "np.sin(x) instead of math.sin(x)",
+                    "an array made inside the traced function, if this writes into one made outside",
+                ],
+            )
+        )
+
+    def __complex__(self) -> complex:
+        return complex(float(self))
+
+    def __round__(self, digits: int | None = None) -> Any:
+        return int(np.rint(self).astype(np.int64)) if digits is None else np.round(self, digits)
+
+    def __floor__(self) -> int:
+        return int(np.floor(self).astype(np.int64))
+
+    def __ceil__(self) -> int:
+        return int(np.ceil(self).astype(np.int64))
+
+    def __trunc__(self) -> int:
+        return int(self)
+
+    def _only_one(self, kind: str) -> None:
+        if self.aval.size != 1:
+            raise TypeError(message(f"{kind}() of {self.aval}, which has not one element", _where(self)))
+
+    def __len__(self) -> int:
+        if not self.aval.shape:
+            raise TypeError("len() of unsized object")
+        return self.aval.shape[0]
+
+    def __iter__(self) -> Iterator[Any]:
+        if not self.aval.shape:
+            raise TypeError("iteration over a 0-d array")
+        return (self[k] for k in range(self.aval.shape[0]))
+
+    def __contains__(self, value: Any) -> bool:
+        return bool(np.any(self == value))
+
+    def __repr__(self) -> str:
+        constant = self.constant()
+        if constant is not None:
+            return f"traced({constant!r})"
+        return f"traced({self.aval}{'' if self.trace.is_open else ', escaped'})"
+
+    def __format__(self, spec: str) -> str:
+        constant = self.constant()
+        return format(constant[()] if constant is not None and constant.ndim == 0 else self, spec) if (
+            constant is not None
+        ) else repr(self)
+
+    def __copy__(self) -> Tracer:
+        return self.copy()
+
+    def __deepcopy__(self, memo: Any) -> Tracer:
+        return self.copy()
+
+    def __reduce__(self) -> Any:
+        raise TypeError("a traced value lives only while its function is traced, and cannot be pickled")
+
+    # ----------------------------------------------------------------------------------------------- operators
+
+    # fmt: off
+    def __add__(self, other: Any) -> Any: return binary(np.add, self, other)
+    def __radd__(self, other: Any) -> Any: return binary(np.add, other, self)
+    def __sub__(self, other: Any) -> Any: return binary(np.subtract, self, other)
+    def __rsub__(self, other: Any) -> Any: return binary(np.subtract, other, self)
+    def __mul__(self, other: Any) -> Any: return binary(np.multiply, self, other)
+    def __rmul__(self, other: Any) -> Any: return binary(np.multiply, other, self)
+    def __truediv__(self, other: Any) -> Any: return binary(np.divide, self, other)
+    def __rtruediv__(self, other: Any) -> Any: return binary(np.divide, other, self)
+    def __floordiv__(self, other: Any) -> Any: return binary(np.floor_divide, self, other)
+    def __rfloordiv__(self, other: Any) -> Any: return binary(np.floor_divide, other, self)
+    def __mod__(self, other: Any) -> Any: return binary(np.remainder, self, other)
+    def __rmod__(self, other: Any) -> Any: return binary(np.remainder, other, self)
+    def __divmod__(self, other: Any) -> Any: return self // other, self % other
+    def __rdivmod__(self, other: Any) -> Any: return other // self, other % self
+    def __rpow__(self, other: Any) -> Any: return binary(np.power, other, self)
+    def __and__(self, other: Any) -> Any: return binary(np.bitwise_and, self, other)
+    def __rand__(self, other: Any) -> Any: return binary(np.bitwise_and, other, self)
+    def __or__(self, other: Any) -> Any: return binary(np.bitwise_or, self, other)
+    def __ror__(self, other: Any) -> Any: return binary(np.bitwise_or, other, self)
+    def __xor__(self, other: Any) -> Any: return binary(np.bitwise_xor, self, other)
+    def __rxor__(self, other: Any) -> Any: return binary(np.bitwise_xor, other, self)
+    def __lshift__(self, other: Any) -> Any: return binary(np.left_shift, self, other)
+    def __rlshift__(self, other: Any) -> Any: return binary(np.left_shift, other, self)
+    def __rshift__(self, other: Any) -> Any: return binary(np.right_shift, self, other)
+    def __rrshift__(self, other: Any) -> Any: return binary(np.right_shift, other, self)
+    def __matmul__(self, other: Any) -> Any: return binary(np.matmul, self, other)
+    def __rmatmul__(self, other: Any) -> Any: return binary(np.matmul, other, self)
+    def __gt__(self, other: Any) -> Any: return binary(np.greater, self, other)
+    def __ge__(self, other: Any) -> Any: return binary(np.greater_equal, self, other)
+    def __lt__(self, other: Any) -> Any: return binary(np.less, self, other)
+    def __le__(self, other: Any) -> Any: return binary(np.less_equal, self, other)
+    def __eq__(self, other: Any) -> Any: return compare(np.equal, self, other)
+    def __ne__(self, other: Any) -> Any: return compare(np.not_equal, self, other)
+    def __neg__(self) -> Any: return unary(np.negative, self)
+    def __pos__(self) -> Any: return unary(np.positive, self)
+    def __abs__(self) -> Any: return unary(np.absolute, self)
+    def __invert__(self) -> Any: return unary(np.invert, self)
+
+    def __iadd__(self, other: Any) -> Any: return in_place(np.add, self, other)
+    def __isub__(self, other: Any) -> Any: return in_place(np.subtract, self, other)
+    def __imul__(self, other: Any) -> Any: return in_place(np.multiply, self, other)
+    def __itruediv__(self, other: Any) -> Any: return in_place(np.divide, self, other)
+    def __ifloordiv__(self, other: Any) -> Any: return in_place(np.floor_divide, self, other)
+    def __imod__(self, other: Any) -> Any: return in_place(np.remainder, self, other)
+    def __iand__(self, other: Any) -> Any: return in_place(np.bitwise_and, self, other)
+    def __ior__(self, other: Any) -> Any: return in_place(np.bitwise_or, self, other)
+    def __ixor__(self, other: Any) -> Any: return in_place(np.bitwise_xor, self, other)
+    def __ilshift__(self, other: Any) -> Any: return in_place(np.left_shift, self, other)
+    def __irshift__(self, other: Any) -> Any: return in_place(np.right_shift, self, other)
+    def __imatmul__(self, other: Any) -> Any: return in_place(np.matmul, self, other)
+    # fmt: on
+
+    def __pow__(self, other: Any) -> Any:
+        """NumPy's operator takes the short way for these exponents, and so does the tape."""
+        if type(other) in (int, float) and self.aval.dtype.kind in "fc":
+            if other == 2:
+                return unary(np.square, self)
+            if other == 1:
+                return unary(np.positive, self)
+            if other == 0.5:
+                return unary(np.sqrt, self)
+            if other == -1:
+                return unary(np.reciprocal, self)
+        return binary(np.power, self, other)
+
+    def __ipow__(self, other: Any) -> Any:
+        if self.is_scalar:
+            return self**other
+        self.assign(self**other)
+        return self
+
+    # --------------------------------------------------------------------------------------- indexing, writing
+
+    def __getitem__(self, key: Any) -> Any:
+        return HANDLED_FUNCTIONS["getitem"](self, key)
+
+    def __setitem__(self, key: Any, value: Any) -> None:
+        if self.is_scalar:
+            raise TypeError(f"'{self.aval.dtype.name}' scalar does not support item assignment")
+        HANDLED_FUNCTIONS["setitem"](self, key, value)
+
+    def assign(self, value: Any) -> None:
+        """``self[...] = value``, the value broadcast and cast to this array's dtype."""
+        HANDLED_FUNCTIONS["setitem"](self, ..., value)
+
+    def rebind(self, atom: Atom) -> None:
+        """Give this array the value ``atom``, and so every array that shares memory with it."""
+        if self._base is None:
+            self._atom, self._constant = atom, None
+            self._version += 1
+            return
+        base = self._base
+        base.rebind(self.trace.formula(self._view.write, base.atom(), atom))  # type: ignore[union-attr]
+        self._atom, self._seen = atom, self.root()._version
+
+    def writable_constant(self) -> np.ndarray[Any, Any] | None:
+        """The private array behind a constant, ready to be written; copied if a tape already refers to it."""
+        root = self.root()
+        if root._constant is None:
+            return None
+        if root._is_shared:
+            root._constant, root._is_shared = np.array(root._constant), False
+        root._version += 1
+        return self.constant()
+
+    def check_writable(self) -> None:
+        at: Tracer | None = self
+        while at is not None:
+            if at._why_readonly or (at._view is not None and at._view.is_readonly):
+                raise MutationError(
+                    message(
+                        at._why_readonly or "assignment destination is read-only",
+                        _where(self),
+                        tries=["a copy: np.array(x), made inside the traced function"],
+                    )
+                )
+            at = at._base
+        if not self.trace.is_open and self.constant() is None:
+            raise escaped(self)
+
+    # -------------------------------------------------------------------------------- attributes of an ndarray
+
+    @property
+    def shape(self) -> tuple[int, ...]:
+        return self.aval.shape
+
+    @shape.setter
+    def shape(self, shape: Any) -> None:
+        raise MutationError(message("x.shape = ... is not traced", _where(self), tries=["x = x.reshape(...)"]))
+
+    @property
+    def dtype(self) -> np.dtype[Any]:
+        return self.aval.dtype
+
+    @property
+    def ndim(self) -> int:
+        return self.aval.ndim
+
+    @property
+    def size(self) -> int:
+        return self.aval.size
+
+    @property
+    def itemsize(self) -> int:
+        return self.aval.dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        return self.aval.nbytes
+
+    @property
+    def T(self) -> Any:
+        return np.transpose(self)  # type: ignore[call-overload]
+
+    @property
+    def mT(self) -> Any:
+        return np.matrix_transpose(self)  # type: ignore[call-overload]
+
+    @property
+    def real(self) -> Any:
+        return np.real(self)  # type: ignore[call-overload]
+
+    @property
+    def imag(self) -> Any:
+        return np.imag(self)  # type: ignore[call-overload]
+
+    @property
+    def flat(self) -> Any:
+        return iter(self.ravel())
+
+    def __getattr__(self, name: str) -> Any:
+        """ndarray's methods, found by name in one table."""
+        method = METHODS.get(name)
+        if method is None:
+            if name.startswith("__"):
+                raise AttributeError(name)
+            if hasattr(np.ndarray, name):
+                raise UnsupportedFunctionError(
+                    message(f"ndarray.{name} is not traced by wengert", _where(self))
+                )
+            raise AttributeError(f"a traced array has no attribute {name!r}")
+        return method.__get__(self)
+
+    def copy(self, order: str = "C") -> Tracer:
+        """The same value under a name of its own: nothing is recorded, for values are immutable."""
+        constant = self.constant()
+        if constant is not None:
+            return new_constant(self.trace, np.array(constant), False)
+        return Tracer(self.trace, self.atom(), self.aval)
+
+    def astype(
+        self, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
+    ) -> Any:
+        dtype = np.dtype(dtype)
+        if not np.can_cast(self.aval.dtype, dtype, casting):
+            raise TypeError(
+                f"Cannot cast array data from {self.aval.dtype!r} to {dtype!r} according to the rule '{casting}'"
+            )
+        if dtype == self.aval.dtype and not copy:
+            return self
+        if dtype == self.aval.dtype:
+            return self.copy()
+        return record(convert, (self,), {"dtype": dtype})
+
+    def item(self, *index: Any) -> Any:
+        if index:
+            return self[index if len(index) > 1 else np.unravel_index(index[0], self.shape)]
+        self._only_one("item")
+        return np.reshape(self, ())[()]  # type: ignore[call-overload]
+
+    def tolist(self) -> Any:
+        if not self.shape:
+            return self
+        return [row.tolist() if row.shape else row for row in self]
+
+    def fill(self, value: Any) -> None:
+        self.assign(value)
+
+
+METHODS: dict[str, Any] = {}
+"""ndarray's methods that are functions of the same name, filled by functions.py."""
+
+
+def _where(x: Tracer) -> Any:
+    return x.trace.locate() if x.trace.is_open else None
+
+
+def function_name(func: Any) -> str:
+    module = (getattr(func, "__module__", "") or "numpy").removeprefix("numpy").lstrip(".")
+    return f"np.{module + '.' if module else ''}{getattr(func, '__name__', func)}"
+
+
+# ---------------------------------------------------------------------------------------------------- recording
+
+
+def new_constant(trace: Trace, value: Any, is_scalar: bool) -> Tracer:
+    array = np.asarray(value)
+    out = Tracer(trace, None, Aval(array.shape, array.dtype), is_scalar and array.ndim == 0)
+    out._constant = array
+    return out
+
+
+def wrap(trace: Trace, atom: Atom, is_scalar: bool = True) -> Tracer:
+    return Tracer(trace, atom, atom.aval, is_scalar and atom.aval.shape == ())
+
+
+def trace_of(xs: Sequence[Any]) -> tuple[Trace | None, bool]:
+    """The trace that records a step on ``xs``, and whether all of them are constants."""
+    best: Trace | None = None
+    all_constant = True
+    for x in xs:
+        if type(x) is Tracer:
+            if x._atom is None and x.constant() is not None:
+                best = best or x.trace
+                continue
+            if all_constant or x.trace.level > best.level:  # type: ignore[union-attr]
+                best = x.trace
+            all_constant = False
+    return best, all_constant
+
+
+def record(op: Op, xs: Sequence[Any], params: dict[str, Any]) -> Any:
+    """Put ``op(*xs, **params)`` on the tape: the one door between the user's arrays and the ops.
+
+    Dtypes are taken as they are; tuples come back for ops with several outputs. Constants are computed at once.
+    """
+    trace, all_constant = trace_of(xs)
+    if trace is None:
+        trace, all_constant = _trace_for_concrete(), True
+    if all_constant:
+        values = [unwrap(x, trace) for x in xs]
+        out = op.reference(*[np.asarray(v) for v in values], **params)
+        return (
+            tuple(new_constant(trace, v, True) for v in out)
+            if isinstance(out, tuple)
+            else new_constant(trace, np.array(out), True)
+        )
+    atoms = tuple([trace.lift(x) for x in xs])
+    outs = trace.emit(op, atoms, params)
+    return wrap(trace, outs[0]) if len(outs) == 1 else tuple([wrap(trace, a) for a in outs])
+
+
+def _trace_for_concrete() -> Trace:
+    trace = current_trace()
+    if trace is None:
+        raise EscapedOutside
+    return trace
+
+
+EscapedOutside = UnsupportedFunctionError("a traced operation was applied to concrete arrays outside of a trace")
+
+
+def unwrap(x: Any, trace: Trace) -> Any:
+    """The concrete value of a constant or of something that never was traced."""
+    if type(x) is Tracer:
+        constant = x.constant()
+        return constant[()] if x.is_scalar else constant  # type: ignore[index]
+    if trace.known is not None and isinstance(x, np.ndarray | np.generic) and not trace.unrepeatable:
+        known = trace.known.get(id(x))
+        if known is None or not known[2]:
+            trace.unrepeatable = f"a concrete {type(x).__name__} at {trace.where()} was computed with while tracing"
+    return x
+
+
+_loops: dict[Any, tuple[tuple[np.dtype[Any], ...], bool]] = {}  # (ufunc, kinds) -> dtypes of the loop, all weak
+
+
+def loop_dtypes(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
+    """The dtypes of the operands of the loop that NumPy would run; ``kinds`` are dtypes or Python's number types."""
+    asked = tuple([np.dtype(bool) if k is bool else k for k in kinds])
+    if all(k in (int, float, complex) for k in asked):  # only Python numbers: they are int64, float64
+        asked = tuple([np.dtype(k) for k in asked])
+    try:
+        return ufunc.resolve_dtypes((*asked, *[None] * ufunc.nout))[: ufunc.nin]
+    except TypeError as error:
+        names = ", ".join(k.name if isinstance(k, np.dtype) else k.__name__ for k in kinds)
+        trace = current_trace()
+        raise DTypeError(
+            message(f"{ufunc.__name__} is not defined for {names}", trace.locate() if trace else None)
+        ) from error
+
+
+def kind_of(x: Any) -> Any:
+    """What decides the dtype of a result: a dtype, or a Python number's type, which is weak."""
+    t = type(x)
+    if t is Tracer:
+        return x.weak or x.aval.dtype
+    if t is float or t is int or t is bool or t is complex:
+        return t
+    if isinstance(x, np.ndarray | np.generic):
+        check_dtype(x)
+        return x.dtype
+    for number in PYTHON_NUMBERS:
+        if isinstance(x, number):
+            return number
+    raise UnsupportedFunctionError(
+        message(f"{t.__name__} is neither an array nor a number", _current_source())
+    )
+
+
+def _current_source() -> Any:
+    trace = current_trace()
+    return trace.locate() if trace is not None else None
+
+
+def apply_ufunc(ufunc: Any, op: Op, inputs: Sequence[Any], operator: bool = False) -> Any:
+    """A ufunc on at least one tracer: NumPy's own loop decides the dtypes, conversions are steps of the tape."""
+    trace, all_constant = trace_of(inputs)
+    if all_constant:
+        return constant_ufunc(ufunc, trace, inputs)  # type: ignore[arg-type]
+    try:
+        kinds = tuple([kind_of(x) for x in inputs])
+    except UnsupportedFunctionError:
+        inputs = [as_operand(x) for x in inputs]
+        kinds = tuple([kind_of(x) for x in inputs])
+    known = _loops.get((ufunc, kinds))
+    if known is None:
+        known = _loops[ufunc, kinds] = (loop_dtypes(ufunc, kinds), all(k in PYTHON_NUMBERS for k in kinds))
+    dtypes, all_weak = known
+    atoms: list[Atom] = []
+    for x, dtype in zip(inputs, dtypes, strict=True):
+        atom = trace.lift(x, dtype)  # type: ignore[union-attr]
+        if atom.aval.dtype != dtype:
+            atom = trace.emit(convert, (atom,), {"dtype": dtype})[0]  # type: ignore[union-attr]
+        atoms.append(atom)
+    (out,) = trace.emit(op, tuple(atoms), {})  # type: ignore[union-attr]
+    result = Tracer(trace, out, out.aval, out.aval.shape == ())  # type: ignore[arg-type]
+    if operator and all_weak:  # Python's own arithmetic on numbers stays a Python number
+        result.weak = {"f": float, "i": int, "b": None, "c": complex}.get(out.aval.dtype.kind)
+    return result
+
+
+def constant_ufunc(ufunc: Any, trace: Trace, inputs: Sequence[Any]) -> Any:
+    values = [unwrap(x, trace) for x in inputs]
+    out = ufunc(*values)
+    if isinstance(out, tuple):
+        return tuple(new_constant(trace, v, True) for v in out)
+    return new_constant(trace, out, True)
+
+
+def as_operand(x: Any) -> Any:
+    """Lists and tuples are arrays to a ufunc; with traced values in them they are stacked."""
+    if isinstance(x, list | tuple):
+        return HANDLED_FUNCTIONS["array"](x)
+    return x
+
+
+def binary(ufunc: Any, a: Any, b: Any) -> Any:
+    """An operator between two values, one of them traced."""
+    for x in (a, b):
+        if type(x) is not Tracer and getattr(type(x), "__array_ufunc__", _numeric) is None:
+            return NotImplemented
+    op = UFUNCS.get(ufunc)
+    if op is None:
+        return HANDLED_UFUNCS["call"](ufunc, "__call__", (a, b), {})
+    other = b if type(a) is Tracer else a
+    if type(other) is not Tracer and not isinstance(other, np.ndarray | np.generic | bool | int | float | complex):
+        if isinstance(other, list | tuple):
+            a, b = as_operand(a), as_operand(b)
+        else:
+            return NotImplemented
+    return apply_ufunc(ufunc, op, (a, b), operator=True)
+
+
+_numeric = object()
+
+
+def compare(ufunc: Any, a: Tracer, b: Any) -> Any:
+    if b is None or isinstance(b, str):
+        return ufunc is np.not_equal  # as NumPy: never equal, element by element
+    return binary(ufunc, a, b)
+
+
+def unary(ufunc: Any, x: Tracer) -> Any:
+    return apply_ufunc(ufunc, UFUNCS[ufunc], (x,), operator=True)
+
+
+def in_place(ufunc: Any, x: Tracer, other: Any) -> Any:
+    """``x += other``: a new value for an array, a new object for a scalar, as in NumPy."""
+    result = binary(ufunc, x, other)
+    if x.is_scalar or result is NotImplemented:
+        return result
+    if not np.can_cast(result.aval.dtype, x.aval.dtype, "same_kind"):
+        raise TypeError(
+            message(
+                f"cannot cast {result.aval.dtype.name} to {x.aval.dtype.name}, as {ufunc.__name__} in place must",
+                _where(x),
+                tries=["x = x + y instead of x += y", "x.astype(float) first"],
+            )
+        )
+    if result.aval.shape != x.aval.shape:
+        raise ValueError(
+            message(f"in place: {result.aval} does not fit into {x.aval}", _where(x), tries=["x = x + y"])
+        )
+    x.assign(result)
+    return x
+
+
+def is_traced(x: Any) -> bool:
+    return type(x) is Tracer
+
+
