@@ -651,7 +651,7 @@ def test_unflatten_counts() -> None:
         (Interval(1.0, 2.0), "Interval(low=float, high=float)"),
         ([1.0] * 8, "[float, float, float, float, float, float, ... 2 more]"),
     ],
-    ids=str,
+    ids=lambda value: value if isinstance(value, str) else type(value).__name__,
 )
 def test_describe(value: Any, text: str) -> None:
     assert tree.describe(value) == text

@@ -10,8 +10,10 @@ A NumPy function is recorded as a *tape* (a Wengert list), transformed, optimise
 
 from importlib.metadata import version as _version
 
-from wengert import config, errors
+from wengert import config, edit, errors, ops
+from wengert.ad.custom import not_implemented, primitive
 from wengert.api import (
+    broadcast,
     compile,
     constant,
     grad,
@@ -27,6 +29,7 @@ from wengert.api import (
     vjp,
     vmap,
 )
+from wengert.checking import check_derivatives
 from wengert.tape import Tape, check, format_tree
 from wengert.tree import register
 

@@ -13,12 +13,20 @@ from wengert.ad.forward import jvp as jvp_of_tape
 from wengert.ad.partition import first_part, keep_outputs, second_part
 from wengert.ad.reverse import vjp as vjp_of_tape
 from wengert.batching import batch as batch_of_tape
-from wengert.errors import DTypeError, ScalarOutputError, ShapeError, StructureError, message
+from wengert.errors import (
+    DTypeError,
+    ScalarOutputError,
+    ShapeError,
+    StructureError,
+    UnsupportedFunctionError,
+    message,
+)
 from wengert.ops.control import stop_gradient as stop_gradient_op
-from wengert.runtime.execute import Transform, execute, transformed, without_guards
+from wengert.ops.elementwise import map_scalar
+from wengert.runtime.execute import Previous, Transform, execute, transformed, without_guards
 from wengert.runtime.jit import Jit, trace_whole
 from wengert.runtime.program import Program
-from wengert.tape import Aval, Tape
+from wengert.tape import Aval, Tape, structure
 from wengert.tracing.record import Input, Recording, input_of, record_call
 from wengert.tracing.tracer import Tracer, record
 
@@ -168,13 +176,18 @@ def value_and_grad(
     (5.0, array([2., 4.]))
     """
 
+    previous = Previous()
+
     @wraps(f)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         call, leaves, treedef = _choose(f, args, kwargs, argnums, wrt)
         aux = _Aux()
         if has_aux:
             call = _with_aux(f, call, aux)
-        recording = record_call(call, [input_of(x) for x in leaves], name=function_name(f))
+        recording = record_call(
+            call, [input_of(x) for x in leaves], name=function_name(f), previous=previous.recording
+        )
+        previous.remember(recording)
         _check_scalar(f, recording, has_aux)
         n = len(leaves)
         transform = (vjp_of_tape, (tuple(range(n)), (0,), "one", True, nan_safe))
@@ -268,7 +281,7 @@ class _Linear:
     """The second part of a partitioned tape with its residuals: a linear function, to be called at will."""
 
     def __init__(self, tape: Tape, residuals: Sequence[Any], names: str, in_def: Any, out_def: Any) -> None:
-        self._recording = Recording(tape, out_def, (), "")
+        self._recording = Recording(tape, out_def, programs={})
         self._residuals = list(residuals)
         self._avals = tape.in_avals[len(self._residuals) :]
         self._in_def = in_def
@@ -648,3 +661,43 @@ def constant(value: Any) -> Any:
 
     return tree.tree_map(freeze, value)
 
+
+
+_bodies: dict[Any, Tape] = {}  # equal scalar tapes are one object, so that tapes which hold them are equal too
+
+
+def broadcast(f: F, *arrays: Any) -> Any:
+    """``f``, a function of scalars, for each element of the broadcast arrays: one instruction on the tape.
+
+    ``f`` is ordinary Python with NumPy's ufuncs on numbers; it runs once, and must not branch on its arguments.
+
+    Examples
+    --------
+    >>> import numpy as np, wengert as wg
+    >>> wg.broadcast(lambda a, b: a * b + 1, np.array([1.0, 2.0]), 3.0)
+    array([4., 7.])
+    """
+    given = [x if type(x) is Tracer else np.asarray(x) for x in arrays]
+    inputs = [Input(Aval((), x.dtype), None, None, True) for x in given]
+    recording = record_call(
+        f, inputs, name=function_name(f), concrete=False, why_abstract="broadcast records one step for all elements"
+    )
+    tape = recording.tape
+    if len(tape.outputs) != 1 or tape.outputs[0].aval.shape:
+        raise ShapeError(message(f"broadcast: {function_name(f)} must return one number; it returned {tape.out_avals}"))
+    for instr in tape.instrs:
+        if not instr.op.is_elementwise:
+            raise UnsupportedFunctionError(
+                message(
+                    f"broadcast: {instr.op.name} is not a function of numbers",
+                    instr.source,
+                    tries=["ufuncs and arithmetic in the function, arrays outside of it"],
+                )
+            )
+    captured = [c.array for c in tape.captures]  # what the function captured are further operands
+    body = tape.replace(inputs=(*tape.inputs, *[c.var for c in tape.captures]), captures=(), name=function_name(f))
+    body = _bodies.setdefault(structure(body), body)
+    operands = [*given, *recording.implicit, *captured]
+    if any(type(x) is Tracer for x in operands):
+        return record(map_scalar, operands, {"body": body})
+    return map_scalar.reference(*operands, body=body)[()]

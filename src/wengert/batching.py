@@ -31,7 +31,7 @@ def batch(tape: Tape, batched: Sequence[bool], size: int) -> Tape:
             op, ins, outs, params, source = instr
             flags = [a in with_batch for a in ins]
             if not any(flags):
-                builder.instrs.append(instr)
+                builder.append(instr)
                 continue
             builder.source = source
             new = op.batch([env.get(a, a) for a in ins], flags, size, **params)  # type: ignore[misc]
@@ -42,7 +42,11 @@ def batch(tape: Tape, batched: Sequence[bool], size: int) -> Tape:
         builder.source = None
         outputs = tuple([front(env.get(a, a), a in with_batch, size) for a in tape.outputs])
     mapped = tape.replace(
-        inputs=tuple(inputs), instrs=tuple(builder.instrs), outputs=outputs, name=f"batch of {tape.name}"
+        inputs=tuple(inputs),
+        captures=(*tape.captures, *builder.captures),
+        instrs=tuple(builder.instrs),
+        outputs=outputs,
+        name=f"batch of {tape.name}",
     )
     return check(mapped, after="batch") if config.check else mapped
 

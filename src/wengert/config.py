@@ -14,7 +14,8 @@ max_paths: int = int(os.environ.get("WENGERT_MAX_PATHS", "64"))
 """How many paths through its branches one signature of a jitted function may take."""
 
 max_programs: int = int(os.environ.get("WENGERT_MAX_PROGRAMS", "512"))
-"""How many programs of un-jitted calls are kept; the least recently used goes first."""
+"""How many programs of un-jitted calls, and how many signatures of each jitted function, are kept; the least
+recently used goes first."""
 
 snapshot_bytes: int = 8192
 """A captured array of at most this many bytes is copied when it meets an un-jitted trace. A larger one is

@@ -238,13 +238,37 @@ def infer(op: Op, avals: Sequence[Aval], params: Mapping[str, Any]) -> tuple[Ava
 
 
 class Builder:
-    """The growing end of a tape. ``source`` is written on every instruction emitted."""
+    """The growing end of a tape.
 
-    __slots__ = ("instrs", "source")
+    ``source`` is written on every instruction emitted, or what ``locate()`` says at that moment. A builder may
+    *follow* a tape: as long as the steps that come are the ones that stand there, the tape's own instructions and
+    variables are given out again, and nothing is built. A function that is traced anew at every call, and mostly
+    does the same, then costs little more than being called.
+    """
 
-    def __init__(self) -> None:
-        self.instrs: list[Instr] = []
+    __slots__ = ("_followed", "_instrs", "captures", "locate", "source")
+
+    def __init__(self, follow: Tape | None = None) -> None:
+        self._instrs: list[Instr] = []
+        self._followed: tuple[Instr, ...] | None = None if follow is None else follow.instrs
         self.source: Source | None = None
+        self.locate: Callable[[], Source | None] | None = None
+        self.captures: list[Capture] = []
+        """Arrays that the emitted steps read and that the tape at hand had not captured: a user's rule may."""
+
+    @property
+    def instrs(self) -> list[Instr]:
+        """What has been emitted."""
+        return self._instrs
+
+    def append(self, instr: Instr) -> None:
+        """Append an instruction as it is."""
+        self._followed = None
+        self._instrs.append(instr)
+
+    def has_followed(self) -> bool:
+        """Whether exactly the steps of the followed tape have come."""
+        return self._followed is not None and len(self._instrs) == len(self._followed)
 
     def emit(self, op: Op, ins: tuple[Atom, ...], params: Mapping[str, Any]) -> tuple[Atom, ...]:
         """Append ``op(*ins, **params)`` and return its outputs.
@@ -255,6 +279,13 @@ class Builder:
             short = op.shortcut(*ins, **params)
             if short is not None:
                 return (short,)
+        if self._followed is not None:
+            done = self._instrs
+            if len(done) < len(self._followed):
+                instr = self._followed[len(done)]
+                if instr.op is op and instr.ins == ins and (instr.params is params or instr.params == params):
+                    done.append(instr)
+                    return instr.outs
         out_avals = infer(op, [a.aval for a in ins], params)
         for a in ins:
             if type(a) is Var:
@@ -264,7 +295,9 @@ class Builder:
             if folded is not None:
                 return folded
         outs = (Var(out_avals[0]),) if len(out_avals) == 1 else tuple(map(Var, out_avals))
-        self.instrs.append(Instr(op, ins, outs, params, self.source))
+        self._followed = None  # what comes is new
+        source = self.source if self.locate is None else self.locate()
+        self._instrs.append(Instr(op, ins, outs, params, source))
         return outs
 
 
@@ -300,6 +333,22 @@ def current_builder() -> Builder:
     return _current.builder
 
 
+_literals: dict[Any, Lit] = {}
+
+
+def literal(value: Any, dtype: np.dtype[Any] | None) -> Lit:
+    """A Python number as a literal; equal ones are one object, so that tapes can be compared by identity."""
+    if value == 0 or value != value:  # 0.0 equals -0.0, and NaN nothing
+        return Lit(value, dtype)
+    key = (type(value), value, dtype)
+    known = _literals.get(key)
+    if known is None:
+        if len(_literals) > 10_000:
+            _literals.clear()
+        known = _literals[key] = Lit(value, dtype)
+    return known
+
+
 def splice(builder: Builder, tape: Tape, args: Sequence[Atom], captures: Sequence[Atom]) -> list[Atom]:
     """Append the instructions of ``tape`` to ``builder`` with fresh variables; return the outputs.
 
@@ -307,7 +356,7 @@ def splice(builder: Builder, tape: Tape, args: Sequence[Atom], captures: Sequenc
     """
     env: dict[Atom, Atom] = dict(zip(tape.inputs, args, strict=True))
     env.update(zip((c.var for c in tape.captures), captures, strict=True))
-    append = builder.instrs.append
+    append = builder.append
     for op, ins, outs, params, source in tape.instrs:
         new_outs = (Var(outs[0].aval),) if len(outs) == 1 else tuple(Var(v.aval) for v in outs)
         append(Instr(op, tuple([env.get(a, a) for a in ins]), new_outs, params, source))

@@ -22,7 +22,7 @@ import numpy as np
 
 from wengert.ops.elementwise import add as add_op
 from wengert.ops.elementwise import convert, multiply, negative, select
-from wengert.ops.index import add_slice, is_everything, scatter_add
+from wengert.ops.index import add_slice, embed, is_everything, scatter_add
 from wengert.ops.op import Diagonal, Fill, Masked, Scatter
 from wengert.ops.shape import broadcast_to, embed_diagonal, full, unbroadcast, zeros
 from wengert.tape import Atom, Aval, Lit
@@ -46,13 +46,22 @@ def densify(ct: Cotangent, aval: Aval) -> Atom:
     if isinstance(ct, Fill):
         return full(ct.value, aval)
     if isinstance(ct, Masked):
-        value = ct.value if is_atom(ct.value) else Lit(ct.value, aval.dtype)
-        return _fit(select(ct.mask, value, zero_like(value.aval)), aval)
+        return _fit(selected(ct), aval)
     if isinstance(ct, Diagonal):
         return embed_diagonal(broadcast_to(ct.value, shape=aval.shape[:1]))
     if isinstance(ct, Scatter):
         return _densify_scatter(ct, aval)
     return _fit(ct, aval)
+
+
+def selected(ct: Masked) -> Atom:
+    """The value where it counts, and zero elsewhere."""
+    zero = zero_like(ct.value.aval)
+    return select(ct.mask, ct.value, zero) if ct.holds else select(ct.mask, zero, ct.value)
+
+
+def where_it_counts(ct: Masked) -> Atom:
+    return ct.mask if ct.holds else ~ct.mask
 
 
 def _fit(ct: Atom, aval: Aval) -> Atom:
@@ -71,13 +80,16 @@ def _fit(ct: Atom, aval: Aval) -> Atom:
 
 def _densify_scatter(ct: Scatter, aval: Aval) -> Atom:
     buffer = None if ct.base is None else densify(ct.base, aval)
-    if buffer is None and len(ct.parts) == 1:
-        part = ct.parts[0]
-        if part.index is not None and is_everything(part.index, aval.shape):
-            return _fit(part.value, aval)
-    if buffer is None:
+    parts = ct.parts
+    if buffer is None and parts and parts[0].index is not None:
+        first, parts = parts[0], parts[1:]
+        if is_everything(first.index, aval.shape):  # type: ignore[arg-type]
+            buffer = _fit(first.value, aval)
+        else:
+            buffer = embed(convert(first.value, dtype=aval.dtype), shape=aval.shape, index=first.index)
+    elif buffer is None:
         buffer = zeros(aval)
-    for part in ct.parts:
+    for part in parts:
         value = convert(part.value, dtype=aval.dtype)
         if part.index is not None:
             buffer = add_slice(buffer, value, index=part.index)
@@ -128,7 +140,19 @@ def add(a: Cotangent, b: Cotangent, aval: Aval) -> Cotangent:
         return Scatter(add(first.base, second, aval), first.parts, aval)
     if isinstance(a, Diagonal) and isinstance(b, Diagonal) and a.value.aval is b.value.aval:
         return Diagonal(add_op(a.value, b.value), aval)
+    if isinstance(a, Masked) and isinstance(b, Masked):
+        return _add_masked(a, b, aval)
     return add_op(_loose(a, aval), _loose(b, aval))
+
+
+def _add_masked(a: Masked, b: Masked, aval: Aval) -> Cotangent:
+    """Still masked: where neither counts, the sum is not 0 + 0 but nothing, so that 0 · ∞ does not come of it."""
+    a, b = [m._replace(value=convert(m.value, dtype=aval.dtype)) for m in (a, b)]
+    if a.mask is not b.mask:
+        return Masked(where_it_counts(a) | where_it_counts(b), add_op(selected(a), selected(b)))
+    if a.holds == b.holds:
+        return Masked(a.mask, add_op(a.value, b.value), a.holds)
+    return select(a.mask, a.value, b.value) if a.holds else select(a.mask, b.value, a.value)
 
 
 def _loose(ct: Cotangent, aval: Aval) -> Atom:
@@ -137,22 +161,31 @@ def _loose(ct: Cotangent, aval: Aval) -> Atom:
 
 
 def apply_partial(ct: Cotangent, partial: Any, y: Aval) -> Cotangent:
-    """``ct * partial`` for an elementwise op with output type ``y``, before projection onto the operand's space."""
-    mask = None
+    """``ct * partial`` for an elementwise op with output type ``y``, before projection onto the operand's space.
+
+    Forward mode uses it too, for tangents: dense or masked.
+    """
+    mask: Masked | None = None
     if isinstance(ct, Masked):
-        mask, ct = ct.mask, ct.value
+        mask, ct = ct, ct.value
     elif isinstance(ct, Scatter | Diagonal):
         ct = densify(ct, y)
     fill = isinstance(ct, Fill)
     value = ct.value if fill else ct
     if isinstance(partial, Masked):
-        mask = partial.mask if mask is None else mask & partial.mask
+        if mask is None or (mask.mask is partial.mask and mask.holds == partial.holds):
+            mask = partial
+        elif mask.mask is partial.mask:
+            return None  # the one branch within the other
+        else:
+            mask = Masked(where_it_counts(mask) & where_it_counts(partial), None)
         partial = partial.value
     value = times(value, partial)
     if mask is not None:
-        if np.broadcast_shapes(mask.aval.shape, value.aval.shape) != y.shape:
-            mask = broadcast_to(mask, shape=y.shape)  # so that a sum over repeated axes counts every repeat
-        return Masked(mask, value)
+        where = mask.mask
+        if np.broadcast_shapes(where.aval.shape, value.aval.shape) != y.shape:
+            where = broadcast_to(where, shape=y.shape)  # so that a sum over repeated axes counts every repeat
+        return Masked(where, value, mask.holds)
     if fill and value.aval.shape == ():
         return Fill(value, Aval(y.shape, value.aval.dtype))
     if fill and value.aval.shape != y.shape:  # a partial that broadcasts (a scalar operand's, a row's)

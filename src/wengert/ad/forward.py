@@ -1,7 +1,8 @@
 """Forward mode: ``jvp: Tape -> Tape``.
 
 Each instruction is followed by those that carry its tangent. Elementwise ops use their partials, linear ops act on
-the tangent as on the primal, the few others have a pushforward. A tangent that is zero is None and costs nothing.
+the tangent as on the primal, the few others have a pushforward. A tangent that is zero is None and costs nothing;
+one that counts only where a mask holds stays :class:`Masked` through elementwise ops and views.
 Source: Griewank and Walther (2008), Evaluating Derivatives, section 3.1.
 """
 
@@ -12,11 +13,11 @@ from typing import Any
 
 from wengert import config
 from wengert.ad.activity import active_operands, dependent
-from wengert.ad.cotangents import densify, is_atom, times, zero_like
+from wengert.ad.cotangents import add, apply_partial, densify, is_atom, project, times, zero_like
 from wengert.ad.reverse import no_rule, partial_of
 from wengert.ops.elementwise import equal, select
 from wengert.ops.op import Masked
-from wengert.ops.shape import zeros
+from wengert.ops.shape import broadcast_to, zeros
 from wengert.tape import Atom, Builder, Instr, Source, Tape, Var, building, check
 
 
@@ -35,19 +36,23 @@ def jvp(tape: Tape, wrt: Sequence[int], outputs: Sequence[int] | None = None, na
     builder = Builder()
     with building(builder):
         for instr in tape.instrs:
-            builder.instrs.append(instr)
+            builder.append(instr)
             if active.isdisjoint(instr.outs):
                 continue
             builder.source = tangent_source(instr.source)
-            dys = push(instr, active_operands(instr, active), tangents, nan_safe)
+            operands = [k for k in active_operands(instr, active) if instr.ins[k] in tangents]
+            if not operands:  # what they depend on has the tangent zero: the sign of a determinant
+                continue
+            dys = push(instr, operands, tangents, nan_safe)
             for v, dy in zip(instr.outs, dys, strict=True):
-                if dy is not None and v in active:
-                    tangents[v] = densify(dy, v.aval)  # projected onto the primal's space
+                if dy is not None and v in active:  # projected onto the primal's space
+                    tangents[v] = project(dy, v.aval) if isinstance(dy, Masked) else densify(dy, v.aval)
         builder.source = None
         chosen = range(len(tape.outputs)) if outputs is None else outputs
         results = [densify(tangents.get(tape.outputs[k]), tape.outputs[k].aval) for k in chosen]
     joint = tape.replace(
         inputs=(*tape.inputs, *tangent_inputs),
+        captures=(*tape.captures, *builder.captures),
         instrs=tuple(builder.instrs),
         outputs=(*tape.outputs, *results),
         name=f"jvp of {tape.name}",
@@ -65,6 +70,11 @@ def push(instr: Instr, operands: Sequence[int], tangents: dict[Atom, Any], nan_s
     dxs = [tangents.get(a) if k in operands else None for k, a in enumerate(ins)]
     if op.is_elementwise:
         return [_push_elementwise(instr, operands, dxs, nan_safe)]
+    if op.is_view and op.is_linear and isinstance(dxs[0], Masked):
+        mask, value, holds = dxs[0]
+        wide = [broadcast_to(a, shape=ins[0].aval.shape) for a in (mask, value)]
+        return [Masked(*[op(a, **params) for a in wide], holds)]
+    dxs = [dx if dx is None else densify(dx, a.aval) for dx, a in zip(dxs, ins, strict=True)]
     y: Any = outs[0] if len(outs) == 1 else outs
     if op.pushforward is not None:
         dy = op.pushforward(ins, dxs, y, **params)
@@ -97,12 +107,12 @@ def _push_elementwise(instr: Instr, operands: Sequence[int], dxs: Sequence[Any],
     for k in operands:
         dx = dxs[k]
         partial = partial_of(instr, k)
-        if isinstance(partial, Masked):
-            value = times(dx, partial.value)
-            term = select(partial.mask, value, zero_like(value.aval))
-        else:
+        if nan_safe and is_atom(partial) and is_atom(dx):
             term = times(dx, partial)
-            if nan_safe and is_atom(partial):
-                term = select(equal(dx, 0), zero_like(term.aval), term)
-        total = term if total is None else densify(total, y) + densify(term, y)
+            term = select(equal(dx, 0), zero_like(term.aval), term)
+        else:
+            term = apply_partial(dx, partial, y)
+        if not (term is None or isinstance(term, Masked)):
+            term = densify(term, y) if len(operands) > 1 else term
+        total = add(total, term, y)
     return total

@@ -77,6 +77,7 @@ def vjp(
         results = [densify(cotangents.get(v), v.aval) for v in wrt_vars]
     joint = tape.replace(
         inputs=(*tape.inputs, *seeds),
+        captures=(*tape.captures, *builder.captures),
         instrs=tuple(builder.instrs),
         outputs=(*tape.outputs, *results),
         runs_once=runs_once,
@@ -107,8 +108,8 @@ def pull(instr: Instr, k: int, cts: list[Any], nan_safe: bool = False) -> Any:
                     if structured is not None:
                         return structured
                 if op.rearranges and isinstance(ct, Masked) and op.transpose is not None:
-                    wide = Masked(*[_widen(a, y.aval.shape) for a in ct])
-                    return Masked(*[op.transpose[0](a, *ins, **params) for a in wide])
+                    wide = [_widen(a, y.aval.shape) for a in (ct.mask, ct.value)]
+                    return Masked(*[op.transpose[0](a, *ins, **params) for a in wide], ct.holds)
                 ct = densify(ct, y.aval)
             elif ct.aval is not y.aval:
                 ct = densify(ct, y.aval)

@@ -47,7 +47,9 @@ def contract_bind(avals: Sequence[Aval], *, a: Labels, b: Labels, out: Labels) -
             flip_a, flip_b = a[-1] != shared, b[0] != shared
             free = tuple(k for k in a if k != shared) + tuple(k for k in b if k != shared)
             if free == out:
-                return _dot(flip_a, flip_b)
+                if len(b) == 1 and flip_a:
+                    return lambda x, y: np.dot(y, x)  # a vector from the left needs no transpose
+                return _dot(flip_a, flip_b and len(b) == 2)
             if free[::-1] == out:
                 return lambda x, y: _dot(flip_a, flip_b)(x, y).T
     if not set(a) & set(b) and len(a) == len(b) == 1:

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.ops.kernels import Check, View, free
-from wengert.ops.op import op
+from wengert.ops.op import ZERO, op
 from wengert.tape import Aval, Instr
 
 
@@ -71,6 +71,8 @@ stop_gradient = op(  # the identity; a constant to every derivative
     type=lambda x: x,
     kernel=View(),
     cost=free,
+    pushforward=ZERO,  # by decree
+    pullback=[ZERO],
     batch=lambda xs, batched, size: stop_gradient(xs[0]),
 )
 

@@ -39,7 +39,7 @@ select = elementwise(  # where: selection, so that the derivative of the branch 
     name="select",
     type=_select_type,
     shortcut=_select_shortcut,
-    partials=[NONE, lambda c, x1, x2, y: Masked(c, 1), lambda c, x1, x2, y: Masked(~c, 1)],
+    partials=[NONE, lambda c, x1, x2, y: Masked(c, 1), lambda c, x1, x2, y: Masked(c, 1, holds=False)],
 )
 
 
@@ -210,11 +210,19 @@ tan = elementwise(np.tan, partials=[lambda x, y: 1 + y * y], cost=flops(20))
 arcsin = elementwise(np.arcsin, partials=[lambda x, y: 1 / sqrt((1 - x) * (1 + x))], cost=flops(20))
 arccos = elementwise(np.arccos, partials=[lambda x, y: -1 / sqrt((1 - x) * (1 + x))], cost=flops(20))
 arctan = elementwise(np.arctan, partials=[lambda x, y: 1 / (1 + x * x)], cost=flops(20))
+
+
+def _over_squared_radius(x: Atom, x1: Atom, x2: Atom) -> Any:
+    """x / (x1² + x2²) without the squares, which overflow and underflow long before the quotient does."""
+    r = hypot(x1, x2)
+    return x / r / r
+
+
 arctan2 = elementwise(
     np.arctan2,
     partials=[
-        lambda x1, x2, y: x2 / (x1 * x1 + x2 * x2),
-        lambda x1, x2, y: -x1 / (x1 * x1 + x2 * x2),
+        lambda x1, x2, y: _over_squared_radius(x2, x1, x2),
+        lambda x1, x2, y: -_over_squared_radius(x1, x1, x2),
     ],
     cost=flops(25),
 )
@@ -342,7 +350,8 @@ def _body_partial(body: Tape, k: int) -> Any:
 def _chain(rule: Any, operands: list[Atom], y: Atom, dx: Atom) -> Any:
     p = rule(*operands, y) if callable(rule) else rule
     if isinstance(p, Masked):
-        return select(p.mask, dx if p.value == 1 else p.value * dx, Lit(0, dx.aval.dtype))
+        value, zero = dx if p.value == 1 else p.value * dx, Lit(0, dx.aval.dtype)
+        return select(p.mask, value, zero) if p.holds else select(p.mask, zero, value)
     return p * dx
 
 

@@ -11,6 +11,7 @@ What reads ``x[i]`` gives a :class:`~wengert.ops.op.Scatter` cotangent, so that 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import itemgetter
 from typing import Any
 
 import numpy as np
@@ -70,6 +71,7 @@ slice_ = linear(
     kernel=View(),
     transpose=lambda ct, x, *, index: Scatter(None, (Part(ct, index),), x.aval),
     structured=_slice_structured,
+    bind=lambda avals, *, index: itemgetter(to_numpy(index)),
     batch=lambda xs, batched, size, *, index: slice_(xs[0], index=full_index(size, index)),
     shortcut=lambda x, *, index: x if is_everything(index, x.aval.shape) else None,
 )
@@ -177,6 +179,38 @@ set_slice = linear(  # x with v, broadcast, written at a static index
     shortcut=_set_shortcut,
 )
 
+def _embed_bind(avals: Sequence[Aval], *, shape: tuple[int, ...], index: StaticIndex) -> Any:
+    key, dtype = to_numpy(index), avals[0].dtype
+
+    def embedded(v: Any) -> Any:
+        out = np.zeros(shape, dtype)
+        out[key] = v
+        return out
+
+    return embedded
+
+
+def _embed_type(v: Aval, *, shape: tuple[int, ...], index: StaticIndex) -> Aval:
+    return Aval(shape, v.dtype)
+
+
+def _embed_batch(xs: Any, batched: Any, size: int, *, shape: tuple[int, ...], index: StaticIndex) -> Any:
+    (v,) = xs
+    gap = len(region_shape(index)) - (v.aval.ndim - 1)
+    v = reshape(v, shape=(size, *[1] * gap, *v.aval.shape[1:]))
+    return embed(v, shape=(size, *shape), index=full_index(size, index))
+
+
+embed = linear(  # zeros with v, broadcast, at a static index: what the cotangent of one read becomes
+    lambda v, *, shape, index: _embed_bind((Aval(np.shape(v), v.dtype),), shape=shape, index=index)(v),
+    name="embed",
+    type=_embed_type,
+    kernel=ScatterKernel("set"),
+    transpose=lambda ct, v, *, shape, index: unbroadcast(slice_(ct, index=index), v.aval.shape),
+    bind=_embed_bind,
+    batch=_embed_batch,
+)
+
 add_slice = linear(  # x with v, broadcast, added at a static index
     _writes(_add_in_place),
     name="add_slice",
@@ -189,6 +223,10 @@ add_slice = linear(  # x with v, broadcast, added at a static index
 
 
 # ------------------------------------------------------------------------------------------------ index arrays
+
+
+def _gather_reference(x: Any, first: Any, *indices: Any) -> Any:
+    return x[(np.asarray(first), *indices)]  # a copy also where all are scalars, which would give a view
 
 
 def _gather_type(x: Aval, *indices: Aval) -> Aval:
@@ -225,7 +263,7 @@ def _gather_batch(xs: Any, batched: Any, size: int) -> Any:
 
 
 gather = linear(  # x[i0, i1, ...] on the leading axes
-    lambda x, *indices: x[indices],
+    _gather_reference,
     name="gather",
     type=_gather_type,
     kernel=Gather(),
@@ -322,10 +360,10 @@ def _nonzero_reference(mask: Any, *, size: int) -> Any:
     found = np.nonzero(mask)
     if found[0].size != size:
         raise ValueError(f"nonzero: {found[0].size} elements are true; the tape was made for {size}")
-    return found
+    return found if len(found) > 1 else found[0]
 
 
-def _nonzero_batch(xs: Any, batched: Any, size: int, **params: Any) -> Any:
+def _nonzero_batch(xs: Any, batched: Any, size: int, /, **params: Any) -> Any:  # it has a parameter `size`
     return NotImplemented  # each example may have another number: refused by the batching transform
 
 

@@ -1,15 +1,16 @@
 """Ops of linear algebra, on stacks of matrices: factorisations, solutions, inverses, determinants.
 
-Every op works on the last two axes; leading axes are a stack, so a batch is one more of them. All rules hold for
-real matrices, and for complex ones those without a conjugate: ``cholesky`` and ``slogdet`` of a complex matrix
-have no derivative yet. Singular matrices raise ``numpy.linalg.LinAlgError`` when the op runs, as in NumPy.
+Every op works on the last two axes; leading axes are a stack, so a batch is one more of them. All rules
+hold for real matrices, and for complex ones those without a conjugate: ``cholesky`` and ``slogdet`` of a
+complex matrix have no derivative yet. Singular matrices raise ``numpy.linalg.LinAlgError`` when the op
+runs, as in NumPy.
 
-``cholesky`` reads one triangle of a matrix that is symmetric by promise. Its tangents are symmetric likewise
-(what is given is made so), and its cotangents are the symmetric ones: the change of the result when the matrix
-moves among the symmetric matrices.
+``cholesky`` reads one triangle of a matrix that is symmetric by promise. Its tangents are symmetric
+likewise (what is given is made so), and its cotangents are the symmetric ones: the change of the result
+when the matrix moves among the symmetric matrices.
 
-Source, unless a rule names another: Giles (2008), Collected matrix derivative results for forward and reverse
-mode algorithmic differentiation. A bar means cotangent, a dot tangent.
+Source, unless a rule names another: Giles (2008), Collected matrix derivative results for forward and
+reverse mode algorithmic differentiation. A bar means cotangent, a dot tangent.
 """
 
 from __future__ import annotations
@@ -149,8 +150,8 @@ def _columns_of_batch(b: Atom) -> Any:
     return reshape(moved, shape=(*moved.aval.shape[:-2], b.aval.shape[0] * b.aval.shape[-1]))
 
 
-def _batch_of_columns(y: Atom, size: int) -> Any:
-    split = reshape(y, shape=(*y.aval.shape[:-1], size, y.aval.shape[-1] // size if size else 0))
+def _batch_of_columns(y: Atom, size: int, columns: int) -> Any:
+    split = reshape(y, shape=(*y.aval.shape[:-1], size, columns))
     n = split.aval.ndim
     return transpose(split, axes=(n - 2, *range(n - 2), n - 1))
 
@@ -158,7 +159,8 @@ def _batch_of_columns(y: Atom, size: int) -> Any:
 def _solution_batch(make: Callable[..., Any]) -> Callable[..., Any]:
     def batch(xs: Any, batched: Any, size: int, **params: Any) -> Any:
         if not batched[0]:  # one matrix for all: factored once, the batch goes into the columns
-            return _batch_of_columns(make(xs[0], _columns_of_batch(xs[1]), **params), size)
+            wide = make(xs[0], _columns_of_batch(xs[1]), **params)
+            return _batch_of_columns(wide, size, xs[1].aval.shape[-1])
         return make(*batch_all(xs, batched, size), **params)
 
     return batch
@@ -331,9 +333,9 @@ slogdet = op(  # sign and logarithm of the absolute value of the determinant
 
 # -------------------------------------------------------------------------------------------------------- det
 #
-# The derivative of det is the cofactor matrix, a polynomial in the entries, which is finite and right where det
-# is zero and x⁻¹ does not exist. So it is an op of its own, computed without dividing by a singular value, and so
-# is its derivative in a direction.
+# The derivative of det is the cofactor matrix, a polynomial in the entries, which is finite and right where
+# det is zero and x⁻¹ does not exist. So it is an op of its own, computed without dividing by a singular
+# value, and so is its derivative in a direction.
 
 
 def _others(s: Any) -> Any:
@@ -368,8 +370,26 @@ def _cofactor_reference(x: Any) -> Any:
     if n == 3:
         rows = x[..., 0, :], x[..., 1, :], x[..., 2, :]
         return np.stack([np.cross(rows[k - 2], rows[k - 1]) for k in range(3)], -2)
+    by_inverse = _cofactor_of_well_conditioned(x)
+    if by_inverse is not None:
+        return by_inverse
     u, s, w, sign = _rotations(x)
     return (sign * (u.conj() * _others(s)[..., None, :]) @ w.conj()).astype(x.dtype, copy=False)
+
+
+def _cofactor_of_well_conditioned(x: Any) -> Any:
+    """det(x) x⁻ᵀ, if it is good to twelve digits; None otherwise. n = 100: 0.3 ms, by SVD 1.3 ms."""
+    det = np.linalg.det(x)
+    if not (np.isfinite(det) & (det != 0)).all():
+        return None
+    try:
+        inverse = np.linalg.inv(x)
+    except np.linalg.LinAlgError:
+        return None
+    condition = np.abs(x).sum(-1).max(-1) * np.abs(inverse).sum(-1).max(-1)
+    if not (condition < 1e4).all():
+        return None
+    return (det[..., None, None] * inverse.swapaxes(-1, -2)).astype(x.dtype, copy=False)
 
 
 def _cofactor_along_reference(x: Any, v: Any) -> Any:

@@ -49,13 +49,15 @@ def not_implemented(reason: str) -> Rule:
 
 
 class Masked(NamedTuple):
-    """A partial derivative, or a cotangent, that counts only where ``mask`` holds and is zero elsewhere.
+    """A partial derivative, a tangent or a cotangent that counts only where ``mask`` holds and is zero elsewhere.
 
     Applied by selection, never by multiplying with zero, so that no NaN leaks from the branch not taken.
     """
 
     mask: Any
     value: Any
+    holds: bool = True
+    """False: it counts where ``mask`` does not hold. The two branches of a selection so share one mask."""
 
 
 class Fill(NamedTuple):
@@ -113,7 +115,7 @@ class Op:
     cost: Cost
     partials: Sequence[Any] | None = None
     transpose: Sequence[Any] | None = None
-    pushforward: Rule | None = None
+    pushforward: Any = None
     pullback: Sequence[Any] | None = None
     batch: Rule | None = None
     is_multilinear: bool = False
@@ -132,6 +134,9 @@ class Op:
     structured: Rule | None = None
     """``structured(ct, k, *xs, y, **params)``: the cotangent of operand ``k`` for a ct that is a :class:`Fill`,
     :class:`Scatter` or :class:`Diagonal`; None where the dense rule is as good."""
+    is_stable: bool = True
+    """The rules are fixed, so a tape of the same structure has the same derivative: false for the user's primitives,
+    whose rules may read anything, and may be defined anew."""
     rearranges: bool = False
     """Only moves elements (reshape, transpose), so masks may move with their values."""
     scalar_partials: Callable[..., Sequence[Any]] | None = None
@@ -317,7 +322,7 @@ def op(
     kernel: Kernel | None = None,
     cost: Cost = flops(1),
     batch: Rule,
-    pushforward: Rule | None = None,
+    pushforward: Any = None,
     pullback: Sequence[Any] | None = None,
     **rules: Any,
 ) -> Op:

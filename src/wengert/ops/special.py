@@ -1,8 +1,9 @@
 """Ufuncs of scipy.special: one entry each, like :mod:`wengert.ops.elementwise`.
 
-Imported when the first of these ufuncs meets a traced value, never by ``import wengert``: scipy.special is slow
-to import. Partials are chosen for their relative error in the tails as well as in the middle: where the textbook
-formula subtracts numbers that are nearly equal, another one takes over, and its function says which.
+Imported when the first of these ufuncs meets a traced value, never by ``import wengert``: scipy.special is
+slow to import. Partials are chosen for their relative error in the tails as well as in the middle: where
+the textbook formula subtracts numbers that are nearly equal, another one takes over, and its function says
+which.
 
 Formulas without a source are in the NIST Digital Library of Mathematical Functions (DLMF), dlmf.nist.gov.
 """
@@ -138,12 +139,12 @@ xlog1py = elementwise(sp.xlog1py, partials=[lambda x, y, z: log1p(y), xlog1py_pa
 
 
 def log_ratio(x: Atom, y: Atom) -> Any:
-    """log(x/y), exact to the last bits where x and y are close, and 0 where both are 0."""
+    """log(x/y), exact to the last bits where x and y are close, without overflow, and 0 where both are 0."""
     is_near = absolute(x - y) < 0.5 * y
-    both_zero = equal(x, 0) & equal(y, 0)
-    safe = either(both_zero, 1, y, like=y)
-    near = log1p(either(is_near, (x - y) / safe, 0, like=y))
-    return near + log(either(is_near | both_zero, 1, x / safe, like=y))  # one of the two terms is zero
+    is_done = is_near | (equal(x, 0) & equal(y, 0))
+    near = log1p(either(is_near, (x - y) / either(is_near, y, 1, like=y), 0, like=y))
+    far = log(either(is_done, 1, x, like=y)) - log(either(is_done, 1, y, like=y))
+    return near + far  # one of the two is zero
 
 
 entr = elementwise(sp.entr, partials=[lambda x, y: -log(x) - 1], cost=flops(14))
@@ -173,7 +174,7 @@ cosm1 = elementwise(sp.cosm1, partials=[lambda x, y: -sin(x)], cost=flops(20))
 
 
 def exprel_partial(x: Atom, y: Atom) -> Any:
-    """(eˣ − y)/x for x < 0, y − (y − 1)/x for x > 0, which overflows no sooner than y.
+    """(eˣ − y)/x for x < 0, y (1 − 1/x) + 1/x for x > 0, where eˣ overflows before y does.
 
     Near 0, where both cancel, Σ (k+1)/(k+2)! xᵏ.
     """
@@ -182,7 +183,7 @@ def exprel_partial(x: Atom, y: Atom) -> Any:
     large = either(is_near, 1, x, like=x)
     near = series([(k + 1) / math.factorial(k + 2) for k in range(12)], small)
     below = (exp(minimum(large, 0)) - y) / large
-    far = either(x > 0, y - (y - 1) / large, below, like=x)
+    far = either(x > 0, y * (1 - 1 / large) + 1 / large, below, like=x)
     return either(is_near, near, far, like=x)
 
 
@@ -198,10 +199,11 @@ def _power_of_log(base: Atom, lam: Atom, y: Atom) -> Any:
 
 
 def _inverse_log(y: Atom, lam: Atom) -> Any:
-    """log1p(λ y)/λ, and y where λ y = 0."""
+    """log1p(λ y)/λ, near λ y = 0 as the series y Σ (−λ y)ᵏ/(k+1), which can be differentiated there."""
     u = lam * y
-    is_zero = equal(u, 0)
-    return either(is_zero, y, log1p(u) / either(is_zero, 1, lam, like=lam), like=lam)
+    is_near = absolute(u) < 0.03
+    near = y * series([(-1) ** k / (k + 1) for k in range(12)], either(is_near, u, 0, like=u))
+    return either(is_near, near, log1p(u) / either(is_near, 1, lam, like=lam), like=lam)
 
 
 def inv_boxcox_partial_lam(y: Atom, lam: Atom, base: Atom, scale: Any) -> Any:
@@ -359,8 +361,8 @@ expi = elementwise(sp.expi, partials=[lambda x, y: exp(x) / x], cost=flops(40))
 
 # ------------------------------------------------------------------------------------------- Bessel functions
 #
-# In the order there is no derivative in closed form. In x (DLMF 10.6.1, 10.29.1) order 1 uses order 2 rather
-# than y/x, which is 0/0 at 0.
+# In the order there is no derivative in closed form. In x (DLMF 10.6.1, 10.29.1) order 1 uses order 2
+# rather than y/x, which is 0/0 at 0.
 
 NO_ORDER = not_implemented("a Bessel function in its order has no closed form")
 
@@ -434,7 +436,7 @@ i1e = elementwise(sp.i1e, partials=[i1e_partial], cost=flops(40))
 
 
 @functools.cache
-def _exp_minus_body(dtype: np.dtype[Any]) -> Tape:
+def exp_minus_body(dtype: np.dtype[Any]) -> Tape:
     """exp(x − m), and 1 where x = m, as a scalar tape: what the kernel runs."""
     x, m = Var(Aval((), dtype)), Var(Aval((), dtype))
     with building(Builder()) as builder:
@@ -443,7 +445,7 @@ def _exp_minus_body(dtype: np.dtype[Any]) -> Tape:
 
 
 def _exp_minus_reference(x: Any, m: Any, *, body: Tape) -> Any:
-    with np.errstate(invalid="ignore"):  # ∞ − ∞, which is not chosen
+    with np.errstate(invalid="ignore", over="ignore"):  # ∞ − ∞, which is not chosen; −∞ is right
         return np.exp(np.where(np.equal(x, m), np.zeros((), x.dtype), x - m))
 
 

@@ -17,7 +17,7 @@ import numpy as np
 from wengert import config, passes
 from wengert.ops.control import guard
 from wengert.runtime.program import Program
-from wengert.tape import Tape, splice, structure
+from wengert.tape import Capture, Tape, splice, structure
 from wengert.tracing.record import Recording
 from wengert.tracing.tracer import Tracer, new_constant, trace_of, wrap
 
@@ -44,12 +44,37 @@ def program_for(tape: Tape, transforms: tuple[Transform, ...]) -> Program:
             return program
     number = {c.var: k for k, c in enumerate(tape.captures)}
     optimised = passes.run(transformed(tape, transforms))
-    program = Program(optimised, tuple(number[c.var] for c in optimised.captures))
-    with _lock:
-        _programs[key] = program
-        while len(_programs) > config.max_programs:
-            _programs.popitem(last=False)
+    numbers = tuple([number.get(c.var, -1) for c in optimised.captures])
+    hollow = tuple([c if k < 0 else without_memory(c) for c, k in zip(optimised.captures, numbers, strict=True)])
+    program = Program(optimised.replace(captures=hollow), numbers)
+    if all(instr.op.is_stable for instr in tape.instrs):
+        with _lock:
+            _programs[key] = program
+            while len(_programs) > config.max_programs:
+                _programs.popitem(last=False)
     return program
+
+
+def without_memory(capture: Capture) -> Capture:
+    """A capture whose array stands for its type alone, so that a cache keeps no one's data alive."""
+    aval = capture.var.aval
+    return capture._replace(array=np.broadcast_to(np.empty((), aval.dtype), aval.shape))
+
+
+class Previous:
+    """What the last call of a function recorded, for the next one to follow. Whichever thread is last wins."""
+
+    __slots__ = ("recording",)
+
+    def __init__(self) -> None:
+        self.recording: Recording | None = None
+
+    def remember(self, recording: Recording) -> None:
+        if recording.implicit or (self.recording is not None and recording.programs is self.recording.programs):
+            return
+        tape = recording.tape
+        hollow = tape.replace(captures=tuple([without_memory(c) for c in tape.captures]))
+        self.recording = recording._replace(tape=hollow, captured=())
 
 
 def without_guards(tape: Tape) -> Tape:
@@ -76,10 +101,17 @@ def execute(
         captured = [trace.capture_again(c) for c in joint.captures]
         outs = splice(trace.builder, joint, atoms, captured)
         return [wrap(trace, a) for a in outs]
-    tape = without_guards(tape)
-    program = program_for(tape, transforms)
+    program = recording.programs.get(transforms)
+    if program is None:
+        program = program_for(without_guards(tape), transforms)
+        if all(instr.op.is_stable for instr in tape.instrs):
+            recording.programs[transforms] = program
     arrays = [concrete(x, v.aval.dtype) for x, v in zip(values, program.tape.inputs, strict=True)]
-    results = program.run(arrays, [tape.captures[k].array for k in program.capture_numbers])
+    captured = [
+        recording.captured[k] if k >= 0 else own.array  # -1: an array that a rule captured, not the function
+        for k, own in zip(program.capture_numbers, program.tape.captures, strict=True)
+    ]
+    results = program.run(arrays, captured)
     if trace is not None:  # constants went in: what comes out is known to that trace
         return [new_constant(trace, np.asarray(r), True) for r in results]
     return results

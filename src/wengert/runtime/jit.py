@@ -9,13 +9,14 @@ from __future__ import annotations
 
 import threading
 import time
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
 import numpy as np
 
-from wengert import passes, tree
+from wengert import config, passes, tree
 from wengert.errors import StructureError, message
 from wengert.ops.control import GuardMiss
 from wengert.passes.simplify import fold_constants
@@ -70,12 +71,14 @@ class Specialisation:
 class Jit:
     """The callable that ``wg.jit`` returns. ``__wrapped__`` is the user's function."""
 
+    __wengert_transparent__ = True  # to the walk of an enclosing function's environment
+
     def __init__(self, f: Callable[..., Any]) -> None:
         self.__wrapped__ = f
         self.__name__ = getattr(f, "__name__", type(f).__name__)
         self.__doc__ = getattr(f, "__doc__", None)
         self.__module__ = getattr(f, "__module__", __name__)
-        self._specialisations: dict[Any, list[Specialisation]] = {}
+        self._specialisations: OrderedDict[Any, list[Specialisation]] = OrderedDict()  # by signature, oldest use first
         self._lock = threading.RLock()
         self._stats = Stats()
 
@@ -92,7 +95,9 @@ class Jit:
 
     def stats(self) -> dict[str, Any]:
         """Calls, traces, guard misses, programs kept and compile time, as a dict."""
-        return asdict(self._stats)
+        with self._lock:
+            kept = sum(special.paths.count for known in self._specialisations.values() for special in known)
+        return {**asdict(self._stats), "specialisations": kept}
 
     def clear(self) -> None:
         """Forget every program."""
@@ -146,6 +151,9 @@ class Jit:
             return None
         for special in known:
             if special.environment.holds():
+                with self._lock:
+                    if signature in self._specialisations:  # not forgotten by another thread meanwhile
+                        self._specialisations.move_to_end(signature)
                 return special
         self._stats.environment_misses += 1
         return None
@@ -177,7 +185,10 @@ class Jit:
                 del known[MAX_ENVIRONMENTS:]
             last = next((i.source for i in reversed(tape.instrs) if i.op.effects), None)
             special.paths.add(path, compiled, last)
-            self._stats.specialisations += 1
+            self._specialisations.setdefault((treedef, kinds), [special])
+            self._specialisations.move_to_end((treedef, kinds))
+            while len(self._specialisations) > config.max_programs:
+                self._specialisations.popitem(last=False)
         return compiled, compiled.program.run(inputs)
 
 

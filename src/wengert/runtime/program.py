@@ -20,9 +20,15 @@ from wengert.tape import Atom, Aval, Lit, Tape, Var
 
 
 class Step(NamedTuple):
-    """``slots[out...] = run(*slots[ins])``, then the slots in ``dead`` are emptied."""
+    """``slots[out...] = run(*slots[ins])``, then the slots in ``dead`` are emptied.
 
+    ``arity``, ``first`` and ``second`` say again what ``ins`` says, for the loop that runs it.
+    """
+
+    arity: int
     run: Any
+    first: int
+    second: int
     ins: tuple[int, ...]
     out: int
     """The output's slot; -1 for several outputs or none, which stand in ``outs``."""
@@ -49,12 +55,11 @@ class Program:
         if captures is None:
             captures = [c.array for c in self.tape.captures]
         slots = [*inputs, *captures, *self._initial]
-        for run, ins, out, outs, dead in self.steps:
-            n = len(ins)
-            if n == 1:
-                value = run(slots[ins[0]])
-            elif n == 2:
-                value = run(slots[ins[0]], slots[ins[1]])
+        for arity, run, first, second, ins, out, outs, dead in self.steps:
+            if arity == 1:
+                value = run(slots[first])
+            elif arity == 2:
+                value = run(slots[first], slots[second])
             else:
                 value = run(*[slots[k] for k in ins])
             if out >= 0:
@@ -68,17 +73,17 @@ class Program:
 
     def _collect(self, slots: list[Any], inputs: Sequence[Any], captures: Sequence[Any]) -> list[Any]:
         results: list[Any] = []
-        taken: set[int] = set()
-        borrowed = {id(x) for x in inputs} | {id(x) for x in captures}
+        taken = {id(x) for x in inputs}
+        taken.update(map(id, captures))
         for k, aval in self._outputs:
             x = slots[k]
-            if not isinstance(x, np.ndarray):
+            if type(x) is np.ndarray:
+                if x.base is not None or id(x) in taken or not x.flags.writeable:
+                    x = np.array(x)
+                taken.add(id(x))
+                results.append(x if x.shape else x[()])
+            else:
                 results.append(np.asarray(x, aval.dtype)[()])
-                continue
-            if x.base is not None or id(x) in borrowed or id(x) in taken or not x.flags.writeable:
-                x = np.array(x)
-            taken.add(id(x))
-            results.append(x if x.shape else x[()])
         return results
 
     def __call__(self, *args: Any) -> Any:
@@ -180,7 +185,8 @@ def _plan(tape: Tape) -> tuple[list[Step], list[Any], list[tuple[int, Aval]]]:
         dead = [slot[a] for a in {a for a in ins if type(a) is Var} if last_read[a] == k and slot[a] >= first_own]
         dead += [s for v, s in zip(outs, out_slots, strict=True) if v not in last_read]
         single = out_slots[0] if len(out_slots) == 1 else -1
-        steps.append(Step(run, in_slots, single, out_slots, tuple(dead)))
+        first, second = (*in_slots, -1, -1)[:2]
+        steps.append(Step(len(ins), run, first, second, in_slots, single, out_slots, tuple(dead)))
     return steps, initial, [(slot_of(a), a.aval) for a in tape.outputs]
 
 

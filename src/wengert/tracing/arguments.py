@@ -71,7 +71,7 @@ def constant(trace: Trace, value: Any, dtype: Any = None) -> Tracer:
     return new_constant(trace, np.asarray(value, dtype), True)
 
 
-def array(x: Any, near: Sequence[Any] = ()) -> Tracer:
+def array(x: Any, near: Sequence[Any] = ()) -> Any:
     """``x`` as a traced array: an ndarray is captured, a list is stacked; ``near`` says on which trace."""
     if type(x) is Tracer:
         return x
@@ -88,7 +88,7 @@ def array(x: Any, near: Sequence[Any] = ()) -> Tracer:
     raise unsupported(f"{type(x).__name__} is neither an array nor a number")
 
 
-def arrays(*xs: Any) -> list[Tracer]:
+def arrays(*xs: Any) -> list[Any]:
     """Operands that go into one step, as traced arrays."""
     return [x if type(x) is Tracer else array(x, xs) for x in xs]
 
@@ -97,7 +97,7 @@ def iota(size: int, near: Sequence[Any], dtype: np.dtype[Any] = INTP) -> Tracer:
     return constant(trace_near(near), np.arange(size, dtype=dtype))
 
 
-def formula(f: Callable[..., Atom], reference: Callable[..., Any], *xs: Any) -> Tracer:
+def formula(f: Callable[..., Atom], reference: Callable[..., Any], *xs: Any) -> Any:
     """``f``, written in ops, on the atoms of ``xs``; ``reference``, its NumPy meaning, if all are constants."""
     trace, all_constant = trace_of(xs)
     if trace is None or all_constant:

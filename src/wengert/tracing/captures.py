@@ -156,8 +156,13 @@ class Environment:
             return value
         if isinstance(value, type):
             return value
-        if _is_library(type(value)) and callable(getattr(value, "__wrapped__", None)):
-            return self._replace(value.__wrapped__, name, lambda: read().__wrapped__)  # a jitted or cached function
+        if hasattr(type(value), "__wengert_transparent__"):  # a jitted function inside: its steps are recorded
+            return self._replace(value.__wrapped__, name, lambda: read().__wrapped__)
+        if hasattr(type(value), "__wengert_parts__"):  # a primitive: called as it is, but its rules read things too
+            self._memo[id(value)] = value
+            for part, code in value.__wengert_parts__().items():
+                self._replace(code, f"{name}'s {part}", lambda p=part: read().__wengert_parts__()[p])
+            return value
         if hasattr(value, "__dict__") and not _is_library(type(value)):
             return self._instance(value, name, read)
         return value

@@ -5,8 +5,8 @@ somewhere in the process, the functions of the module ``numpy`` that make arrays
 
 * return *constants* (tracers of which nothing is traced yet) where nothing traced goes in,
 * stack traced values in nested lists (``np.array([[x, 1.0], [y, z]])``),
-* do what NumPy does in every thread that is not tracing, and for every caller that is not the user's code: NumPy
-  and libraries hand their arrays to compiled code, which cannot take a traced one.
+* do what NumPy does in every thread that is not tracing, and for every caller that is not the user's code
+  (see callers.py).
 
 Only attributes of the module can be replaced: after ``from numpy import zeros`` a program has NumPy's own, whose
 arrays refuse traced values with an error that says so.
@@ -19,7 +19,6 @@ import operator
 import sys
 import threading
 from collections.abc import Callable, Iterable
-from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -28,42 +27,12 @@ from wengert.errors import ShapeError, UnsupportedFunctionError, message
 from wengert.ops.elementwise import convert
 from wengert.ops.shape import broadcast_to, concatenate, reshape
 from wengert.tape import Atom, Aval, Lit
+from wengert.tracing.callers import is_called_by_name, is_library, is_ours
 from wengert.tracing.inplace import layout
-from wengert.tracing.trace import _RUN_CODE, Trace, check_dtype, current_trace
-from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, new_constant, record, trace_of, unwrap
+from wengert.tracing.trace import Trace, check_dtype, current_trace
+from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, kind_of, new_constant, record, trace_of, unwrap
 
 NUMBER_KINDS = "fiubc"  # of dtypes that can be traced
-
-# ------------------------------------------------------------------------------------------------ who is calling
-
-LIBRARIES = frozenset(
-    """numpy scipy wengert optree contextlib matplotlib mpl_toolkits pandas polars pyarrow h5py PIL cv2 numba numexpr
-    cupy jax jaxlib torch tensorflow autograd casadi sklearn skimage statsmodels xarray networkx shapely""".split()
-)
-"""Packages that want NumPy's own arrays: ours, and those that hand arrays to compiled code."""
-
-BUILT_ON_TOP = frozenset(["nn", "graph", "ode", "optimize"])
-"""Parts of wengert that use its public API alone, and are traced as a user's code is."""
-
-_is_library: dict[Any, bool] = {}  # by the name of a module: a frame is asked at every array that is made
-
-
-def is_library(frame: FrameType) -> bool:
-    """Whether a frame runs code that must get NumPy's own arrays."""
-    name = frame.f_globals.get("__name__")
-    known = _is_library.get(name)
-    if known is None:
-        top, _, rest = str(name).partition(".")
-        known = top in LIBRARIES and not (top == "wengert" and rest.partition(".")[0] in BUILT_ON_TOP)
-        if len(_is_library) > 10_000:  # bounded: modules may be made up at run time
-            _is_library.clear()
-        _is_library[name] = known
-    return known and frame.f_code is not _RUN_CODE  # jit(np.array): run() calls for the user
-
-
-def _is_ours(frame: FrameType) -> bool:
-    return str(frame.f_globals.get("__name__")).partition(".")[0] == "wengert"
-
 
 # ----------------------------------------------------------------------------------------- from NumPy's to traced
 
@@ -149,6 +118,12 @@ def read_again(trace: Trace, x: Any) -> Tracer | None:
     return Tracer(trace, trace.capture(x), Aval(np.shape(x), x.dtype))
 
 
+def _read(trace: Trace, x: Any) -> Any:
+    """A concrete array, or the traced value that a compiled program reads again."""
+    again = read_again(trace, x)
+    return x if again is None else again
+
+
 # --------------------------------------------------------------------------------------- nested lists of values
 
 
@@ -198,7 +173,7 @@ def _blocks(trace: Trace, x: Any, blocks: list[Any], dtypes: set[np.dtype[Any]])
         dtypes.add(_PYTHON_DTYPES[t])
     else:
         if t is not Tracer:
-            x = np.asarray(x) if not isinstance(x, np.ndarray | np.generic) else read_again(trace, x) or x
+            x = NUMPY["asarray"](x) if not isinstance(x, np.ndarray | np.generic) else _read(trace, x)
             check_dtype(x)
         dtypes.add(x.dtype)
         blocks.append(x if is_traced(x) else unwrap(x, trace) if type(x) is Tracer else x)
@@ -292,9 +267,7 @@ def array(
             trace.unrepeatable = trace.unrepeatable or (
                 f"a {type(object).__name__} at {trace.where()} was made an array while tracing"
             )
-        return constant(
-            NUMPY["array"](object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, **options)
-        )
+        return constant(NUMPY["array"](object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, **options))
     if isinstance(out, Tracer) and out.ndim < ndmin:
         out = np.reshape(out, (1,) * (ndmin - out.ndim) + out.shape)  # type: ignore[call-overload]  # a view
     return out
@@ -329,14 +302,26 @@ def _has_order(x: Tracer, order: str | None) -> bool:
 
 
 def asarray(
-    a: Any, dtype: Any = None, order: str | None = None, *, device: Any = None, copy: bool | None = None, like: Any = None
+    a: Any,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    device: Any = None,
+    copy: bool | None = None,
+    like: Any = None,
 ) -> Any:
     _check_device(device)
     return array(a, dtype, copy=copy, order=order or "K")
 
 
 def asanyarray(
-    a: Any, dtype: Any = None, order: str | None = None, *, device: Any = None, copy: bool | None = None, like: Any = None
+    a: Any,
+    dtype: Any = None,
+    order: str | None = None,
+    *,
+    device: Any = None,
+    copy: bool | None = None,
+    like: Any = None,
 ) -> Any:
     _check_device(device)
     return array(a, dtype, copy=copy, order=order or "K", subok=True)
@@ -377,9 +362,9 @@ def full(
     shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None
 ) -> Any:
     _check_device(device)
-    value = array(fill_value, copy=None)
+    value = _value(fill_value)
     if not is_traced(value):
-        return constant(np.full(_shape(shape), plain(value), dtype, order))  # type: ignore[call-overload]
+        return constant(NUMPY["full"](_shape(shape), _concrete(value), dtype, order))
     return _filled(value, _shape(shape), value.dtype if dtype is None else dtype)
 
 
@@ -438,7 +423,14 @@ def arange(*args: Any, **kwargs: Any) -> Any:
 
 
 def _real_arange(
-    start_or_stop: Any = None, /, stop: Any = None, step: Any = 1, dtype: Any = None, *, start: Any = 0, device: Any = None
+    start_or_stop: Any = None,
+    /,
+    stop: Any = None,
+    step: Any = 1,
+    dtype: Any = None,
+    *,
+    start: Any = 0,
+    device: Any = None,
 ) -> Any:
     """start + k δ with δ = (start + step) − start, rounded as NumPy rounds it."""
     _check_device(device)
@@ -446,9 +438,11 @@ def _real_arange(
         stop = start_or_stop
     elif start_or_stop is not None:
         start = start_or_stop
+    start, stop, step = _value(start), _value(stop), _value(step)
     n = max(int(np.ceil((stop - start) / step).astype(np.int64)), 0)
     difference = (start + step) - start
-    out = start + constant(NUMPY["arange"](n, dtype=difference.dtype)) * difference
+    k = constant(NUMPY["arange"](n, dtype=np.result_type(*[kind_of(x) for x in (start, stop, step)])))
+    out = start + k * difference
     return out if dtype is None else out.astype(dtype)
 
 
@@ -467,7 +461,7 @@ def linspace(
     _check_device(device)
     start, stop, num = _value(start), _value(stop), operator.index(num)
     if not is_traced(start) and not is_traced(stop):
-        return constant(NUMPY["linspace"](start, stop, num, endpoint, retstep, dtype, axis))
+        return constant(NUMPY["linspace"](_concrete(start), _concrete(stop), num, endpoint, retstep, dtype, axis))
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     steps = num - 1 if endpoint else num
@@ -487,14 +481,16 @@ def linspace(
 
 
 def _value(x: Any) -> Any:
-    """An argument that is a number or an array: lists with traced values are stacked, constants are concrete."""
-    if isinstance(x, list | tuple) and holds_tracer(x):
-        x = array(x)
-    if type(x) is Tracer and x.constant() is not None:
-        return unwrap(x, _trace())
+    """An argument that is a number or an array; lists are stacked."""
+    if isinstance(x, list | tuple):
+        return array(x)
     if isinstance(x, np.ndarray | np.generic):
-        return read_again(_trace(), x) or x
+        return _read(_trace(), x)
     return x
+
+
+def _concrete(x: Any) -> Any:
+    return unwrap(x, _trace()) if type(x) is Tracer else x
 
 
 def logspace(
@@ -502,7 +498,8 @@ def logspace(
 ) -> Any:
     start, stop, base, num = _value(start), _value(stop), _value(base), operator.index(num)
     if not any(map(is_traced, (start, stop, base))):
-        return constant(NUMPY["logspace"](start, stop, num, endpoint, base, dtype, axis))
+        concrete = [_concrete(x) for x in (start, stop)]
+        return constant(NUMPY["logspace"](*concrete, num, endpoint, _concrete(base), dtype, axis))
     if np.ndim(base):
         ndim = max(np.ndim(start), np.ndim(stop), np.ndim(base))
         start, stop, base = (array(x, copy=None, ndmin=ndim) for x in (start, stop, base))
@@ -511,16 +508,15 @@ def logspace(
     return out if dtype is None else out.astype(dtype)
 
 
-def geomspace(
-    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0
-) -> Any:
+def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
     """sign(start) 10^linspace(log₁₀|start|, log₁₀|stop|), with both ends exact."""
     start, stop, num = _value(start), _value(stop), operator.index(num)
     if not is_traced(start) and not is_traced(stop):
-        return constant(NUMPY["geomspace"](start, stop, num, endpoint, dtype, axis))
+        return constant(NUMPY["geomspace"](_concrete(start), _concrete(stop), num, endpoint, dtype, axis))
     if bool(np.any(np.equal(start, 0))) or bool(np.any(np.equal(stop, 0))):
         raise ValueError("Geometric sequence cannot include zero")
-    start, stop = start * 1.0, stop * 1.0
+    computed = np.result_type(np.float64, *[kind_of(x) for x in (start, stop)])
+    start, stop = (array(x, computed, copy=None) for x in (start, stop))
     sign = np.sign(start)
     start, stop = start / sign, stop / sign
     out = logspace(np.log10(start), np.log10(stop), num, endpoint)
@@ -555,15 +551,12 @@ def fromfunction(
 
 
 def diag(v: Any, k: int = 0) -> Any:
-    """``np.diag`` of a concrete vector: a new array, which users go on to write into."""
-    if holds_tracer(v):
-        return NUMPY["diag"](array(v), plain(k))
-    out = NUMPY["diag"](v, plain(k))
-    if type(v) is np.ndarray:
-        again = read_again(_trace(), v)
-        if again is not None:
-            return NUMPY["diag"](again, plain(k))
-    return constant(out) if np.ndim(v) == 1 else out
+    """``np.diag`` of a vector gives a new array, which users go on to write into."""
+    v = _value(v)
+    if is_traced(v):
+        return NUMPY["diag"](v, plain(k))
+    out = NUMPY["diag"](_concrete(v), plain(k))
+    return constant(out) if np.ndim(_concrete(v)) == 1 else out
 
 
 # ------------------------------------------------------------------------------------------------------- the patch
@@ -606,9 +599,14 @@ NUMPY: dict[str, Any] = {name: getattr(np, name) for name in (*_CONVERSIONS, *_C
 
 
 def _creation(original: Callable[..., Any], traced: Callable[..., Any]) -> Callable[..., Any]:
+    name = original.__name__
+
     @functools.wraps(original)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
-        if current_trace() is None or is_library(sys._getframe(1)):
+        if current_trace() is None:
+            return original(*args, **kwargs)
+        frame = sys._getframe(1)
+        if is_library(frame) or not is_called_by_name(frame, name):
             return original(*args, **kwargs)
         return traced(*args, **kwargs)
 
@@ -616,22 +614,26 @@ def _creation(original: Callable[..., Any], traced: Callable[..., Any]) -> Calla
 
 
 def _conversion(original: Callable[..., Any], traced: Callable[..., Any]) -> Callable[..., Any]:
+    name = original.__name__
+
     @functools.wraps(original)
     def wrapper(*args: Any, **kwargs: Any) -> Any:
         if current_trace() is None:
             return original(*args, **kwargs)
         frame = sys._getframe(1)
-        if is_library(frame) and not (args and not _is_ours(frame) and _holds_traced(args[0])):
+        if is_library(frame) and (is_ours(frame) or not args or not holds_traced(args[0])):
+            return original(*args, **kwargs)
+        if not is_called_by_name(frame, name):
             return original(*args, **kwargs)
         return traced(*args, **kwargs)
 
     return wrapper
 
 
-def _holds_traced(x: Any) -> bool:
+def holds_traced(x: Any) -> bool:
     """Whether NumPy's own conversion would fail. A library that asks for it may go on in NumPy, and be traced."""
     if isinstance(x, list | tuple):
-        return holds_tracer(x) and any(map(_holds_traced, x))
+        return holds_tracer(x) and any(map(holds_traced, x))
     return is_traced(x)
 
 
@@ -682,5 +684,6 @@ def patched() -> _Patch:
 
 HANDLED_FUNCTIONS["array"] = array
 for _name, _traced in (*_CONVERSIONS.items(), *_CREATIONS.items()):
-    if _name != "diag":  # of a traced array it is a view: see functions.py
+    if _name != "diag":  # of a traced array it is a view: see diagonals.py
         HANDLED_FUNCTIONS[NUMPY[_name]] = _traced
+        HANDLED_FUNCTIONS[_WRAPPERS[_name]] = _traced  # for like=, NumPy names the function that it finds in numpy

@@ -1,16 +1,24 @@
 """The NumPy functions and ndarray methods that wengert traces: importing this module fills the tables.
 
 Each function stands in the file of its idea, in plain NumPy on traced arrays wherever that is short enough:
-what ``np.var`` becomes on the tape is what :func:`wengert.tracing.statistics.var` says.
+what ``np.var`` becomes on the tape is what ``var`` in :mod:`wengert.tracing.statistics` says.
 """
 
 from __future__ import annotations
 
 from wengert.tracing import (  # noqa: F401
+    calculus,
+    diagonals,
+    einsum,
     joining,
     methods,
+    padding,
+    polynomials,
     products,
+    queries,
     reductions,
     selecting,
     shaping,
+    sorting,
+    statistics,
 )

@@ -87,13 +87,15 @@ def _has_tracer(entry: Any) -> bool:
 def _mask_indices(mask: Any, x: Tracer) -> list[Any]:
     """A boolean array as index arrays: of a traced mask only the number of true elements is looked at."""
     if type(mask) is Tracer:
-        size = int(np.count_nonzero(mask))
-        return list(record(nonzero, (mask,), {"size": size})) if mask.ndim else [_scalar_mask(mask)]
+        if not mask.ndim:
+            raise _scalar_mask(mask)
+        found = record(nonzero, (mask,), {"size": int(np.count_nonzero(mask))})
+        return list(found) if isinstance(found, tuple) else [found]
     return list(np.nonzero(mask))
 
 
-def _scalar_mask(mask: Any) -> Any:
-    raise UnsupportedFunctionError(
+def _scalar_mask(mask: Any) -> UnsupportedFunctionError:
+    return UnsupportedFunctionError(
         message("a traced boolean scalar as an index", mask.trace.locate(), tries=["np.where(mask, x, y)"])
     )
 
@@ -217,7 +219,10 @@ def getitem(x: Tracer, key: Any) -> Any:
             if constant is not None:
                 return new_constant(x.trace, constant[to_numpy(basic.index)], True)
             return record(slice_, (x,), {"index": basic.index})
-        return _basic_view(x, basic, key)
+        out = _basic_view(x, basic, key)
+        return out.copy() if _has_array(key) else out
+    if all(a.ndim == 0 for a in arrays) and not _has_array(key) and (len(basic.shape) > len(arrays) or _has_ellipsis(key)):
+        return _traced_view(x, basic, arrays, axes)
     part = x if is_everything(basic.index, x.shape) and basic.shape == x.shape else _basic_view(x, basic, key)
     order = _front_order(part.aval.ndim, axes)
     if order != tuple(range(len(order))):
@@ -228,6 +233,45 @@ def getitem(x: Tracer, key: Any) -> Any:
     if order != tuple(range(len(order))):
         taken = record(transpose, (taken,), {"axes": order})
     return taken
+
+
+def _traced_view(x: Tracer, basic: Basic, arrays: tuple[Any, ...], axes: tuple[int, ...]) -> Tracer:
+    """``x[i, 1:]`` with a traced integer ``i``: a view, as with any other integer."""
+    inner = [a for a in arrays if type(a) is Tracer and a.constant() is None and a.trace.level > x.trace.level]
+    region = region_shape(basic.index)
+    front = _front_order(len(basic.shape), axes)
+    at_zero = tuple([0 if k in axes else slice(None) for k in range(len(basic.shape))])
+
+    def part(base: Atom) -> Atom:
+        return transpose(reshape(slice_(base, index=basic.index), shape=basic.shape), axes=front)
+
+    def put_back(base: Atom, new: Atom) -> Atom:
+        done = scatter_set(part(base), new, *[base_lift(x, a) for a in arrays])
+        return set_slice(base, reshape(transpose(done, axes=inverse_permutation(front)), shape=region), index=basic.index)
+
+    if inner:  # the array belongs to an enclosing trace, which cannot know where: a copy, not to be written
+        taken = record(gather, (Tracer(x.trace, x.trace.formula(part, x.atom()), _part_aval(x, basic, front)), *arrays), {})
+        taken.is_scalar = False
+        taken._why_readonly = f"a part of {x.aval} at an index that is traced by an inner function"
+        return taken
+    return view(
+        x,
+        Aval(tuple([n for k, n in enumerate(basic.shape) if k not in axes]), x.aval.dtype),
+        lambda base: gather(part(base), *[base_lift(x, a) for a in arrays]),
+        put_back,
+        lambda array: array[to_numpy(basic.index)].reshape(basic.shape)[at_zero],
+        is_traced=True,
+    )
+
+
+def _part_aval(x: Tracer, basic: Basic, front: tuple[int, ...]) -> Aval:
+    return Aval(tuple([basic.shape[k] for k in front]), x.aval.dtype)
+
+
+def _has_array(key: Any) -> bool:
+    """Whether there is an index array of shape () in the key: NumPy then copies."""
+    entries = key if isinstance(key, tuple) else (key,)
+    return any(isinstance(e, np.ndarray) or (type(e) is Tracer and not e.is_scalar) for e in entries)
 
 
 def _has_ellipsis(key: Any) -> bool:

@@ -27,14 +27,15 @@ def view(
     write: Callable[[Atom, Atom], Atom],
     read_constant: Callable[[Any], Any],
     is_readonly: bool = False,
+    is_traced: bool = False,
 ) -> Tracer:
     """A tracer that shares memory with ``x``. ``read`` and ``write`` are formulas in ops on atoms.
 
-    ``read_constant`` does to an ndarray what NumPy does, and returns a view of it.
+    ``read_constant`` does to an ndarray what NumPy does, and returns a view of it (of its layout, if ``is_traced``).
     """
     out = Tracer(x.trace, None, aval)
     out._base = x
-    out._view = View(read, write, read_constant, is_readonly)
+    out._view = View(read, write, read_constant, is_readonly, is_traced)
     return out
 
 

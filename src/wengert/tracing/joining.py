@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,6 @@ from wengert.tracing.arguments import (
     arrays,
     as_dtype,
     axis_of,
-    common_dtype,
     concrete,
     constant,
     implements,
@@ -34,19 +34,15 @@ def joined(xs: Sequence[Any], axis: int) -> Tracer:
 
 
 def _one_dtype(xs: Sequence[Any], dtype: Any, casting: str) -> list[Any]:
-    target = common_dtype(*[x.dtype for x in xs]) if dtype is None else np.dtype(dtype)
+    target = np.result_type(*[x.dtype for x in xs]) if dtype is None else np.dtype(dtype)
     for x in xs:
         if not np.can_cast(x.dtype, target, casting):  # type: ignore[arg-type]
-            raise TypeError(
-                f"Cannot cast array data from {x.dtype!r} to {target!r} according to the rule {casting!r}"
-            )
+            raise TypeError(f"Cannot cast array data from {x.dtype!r} to {target!r} according to the rule {casting!r}")
     return [as_dtype(x, target, xs) for x in xs]
 
 
 @implements(np.concatenate)
-def concatenate(
-    parts: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind"
-) -> Any:
+def concatenate(parts: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
     xs = arrays(*parts)
     if not xs:
         raise ValueError("need at least one array to concatenate")
@@ -155,7 +151,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
             stops.append(stops[-1] + each + (k < extra))
     else:
         stops = [0, *at.tolist(), n]
-    return [x[along(axis, slice(start, stop))] for start, stop in zip(stops, stops[1:], strict=False)]
+    return [x[along(axis, slice(start, stop))] for start, stop in pairwise(stops)]
 
 
 @implements(np.split)
@@ -297,12 +293,13 @@ def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
     if at.size and not (-n <= at.min() and at.max() <= n):
         raise IndexError(f"index {at} is out of bounds for axis {axis} with size {n}")
     at = np.where(at < 0, at + n, at)
-    if at.ndim == 0:  # any number of rows at one place
-        v = reshaped(v, (*[1] * (x.ndim - v.ndim), *v.shape)) if v.ndim < x.ndim else v
-        if np.ndim(obj) == 0 and x.ndim > 1 and values is not None and np.ndim(values) < x.ndim:
+    if at.size == 1:  # any number of rows at one place
+        v = reshaped(v, (*[1] * (x.ndim - v.ndim), *v.shape))
+        if at.ndim == 0:
             v = np.moveaxis(v, 0, axis)
         rows = broadcast_to(v, (*x.shape[:axis], v.shape[axis], *x.shape[axis + 1 :]))
-        return joined([x[along(axis, slice(0, int(at)))], rows, x[along(axis, slice(int(at), None))]], axis)
+        place = int(at.reshape(()))
+        return joined([x[along(axis, slice(0, place))], rows, x[along(axis, slice(place, None))]], axis)
     count = at.size
     order = np.argsort(at, kind="stable")
     to = np.empty(count, np.intp)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.tracing import products, reductions, selecting, shaping
+from wengert.tracing import calculus, diagonals, joining, products, reductions, selecting, shaping, sorting, statistics
 from wengert.tracing.arguments import refuse, unsupported
 from wengert.tracing.tracer import METHODS, Tracer
 
@@ -34,6 +34,23 @@ def view(x: Tracer, dtype: Any = None, type: Any = None) -> Any:
     if dtype is not None and dtype is not np.ndarray and np.dtype(dtype) != x.dtype:
         raise refuse("ndarray.view", "dtype", np.dtype(dtype), "x.astype(dtype), which converts the values")
     return shaping.reshaped(x, x.shape)
+
+
+def repeat(x: Tracer, repeats: Any, axis: Any = None) -> Any:
+    return joining.repeat(x, repeats, axis)
+
+
+def sort(x: Tracer, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+    """In place, as ndarray's."""
+    x.assign(sorting.sort(x, axis, kind, order, stable=stable))
+
+
+def partition(x: Tracer, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> None:
+    x.assign(sorting.partition(x, kth, axis, kind, order))
+
+
+def clip(x: Tracer, min: Any = None, max: Any = None, out: Any = None, **options: Any) -> Any:
+    return calculus.clip(x, min, max, out, **options)
 
 
 def put(x: Tracer, indices: Any, values: Any, mode: str = "raise") -> None:
@@ -67,6 +84,9 @@ METHODS.update(
     view=view,
     sum=reductions.sum_,
     prod=reductions.prod,
+    mean=statistics.mean,
+    std=statistics.std,
+    var=statistics.var,
     max=reductions.max_,
     min=reductions.min_,
     argmax=reductions.argmax,
@@ -76,6 +96,15 @@ METHODS.update(
     cumsum=reductions.cumsum,
     cumprod=reductions.cumprod,
     dot=products.dot,
+    diagonal=diagonals.diagonal,
+    clip=clip,
+    round=calculus.round_,
+    repeat=repeat,
+    sort=sort,
+    argsort=sorting.argsort,
+    partition=partition,
+    argpartition=sorting.argpartition,
+    searchsorted=sorting.searchsorted,
     take=selecting.take,
     put=put,
     choose=selecting.choose,

@@ -12,7 +12,7 @@ from wengert.ops.contract import contract
 from wengert.ops.shape import reshape
 from wengert.tracing.arguments import array, arrays, axis_of, implements, into, promote, refuse, trace_near
 from wengert.tracing.shaping import broadcast_to, ravel, reshaped
-from wengert.tracing.tracer import Tracer, record
+from wengert.tracing.tracer import COMPOSED_UFUNCS, DIRECT_STEPS, Tracer, record
 
 # ------------------------------------------------------------------------------------------------ matrix products
 
@@ -27,8 +27,7 @@ _MATMUL: dict[tuple[int, int], dict[str, tuple[int, ...]]] = {
 def _mismatch(name: str, m: int, n: int, x: Any, y: Any) -> ShapeError:
     return ShapeError(
         message(
-            f"{name}: inner dimensions differ, {m} and {n}: "
-            f"{x.dtype}{list(x.shape)} with {y.dtype}{list(y.shape)}",
+            f"{name}: inner dimensions differ, {m} and {n}: {x.dtype}{list(x.shape)} with {y.dtype}{list(y.shape)}",
             trace_near((x, y)).locate(),
         )
     )
@@ -47,6 +46,7 @@ def matmul(x: Any, y: Any) -> Any:
         raise _mismatch("matmul", m, n, x, y)
     labels = _MATMUL.get((nx, ny))
     if labels is not None:
+        DIRECT_STEPS[np.matmul, x.aval, y.aval] = (contract, labels)
         return record(contract, (x, y), labels)
     i, j, k = 1000, 1001, 1002  # beyond any number of stack axes
     left, right = ((i, k) if nx > 1 else (k,)), ((k, j) if ny > 1 else (k,))
@@ -202,7 +202,9 @@ def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axi
     y = np.moveaxis(y, axis_of(axisb, y.ndim), -1)
     if x.shape[-1] != 3 or y.shape[-1] != 3:
         if x.shape[-1] in (2, 3) and y.shape[-1] in (2, 3):
-            raise refuse("cross", "dimension", 2, "vectors of length 3", "x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]")
+            raise refuse(
+                "cross", "dimension", 2, "vectors of length 3", "x[..., 0] * y[..., 1] - x[..., 1] * y[..., 0]"
+            )
         raise ValueError(
             f"Both input arrays must be (arrays of) 3-dimensional vectors, but they are {x.shape[-1]} and "
             f"{y.shape[-1]} dimensional instead."
@@ -276,3 +278,6 @@ def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
     if y.shape[0] > x.shape[0]:
         x, y = y, x
     return _slide(np.pad(x, _padding(mode, x.shape[0], y.shape[0])), y[::-1])
+
+
+COMPOSED_UFUNCS[np.matmul] = matmul

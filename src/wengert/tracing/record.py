@@ -10,8 +10,8 @@ import numpy as np
 from wengert import config, tree
 from wengert.errors import UnsupportedFunctionError, message
 from wengert.tape import Atom, Aval, Tape, check
-from wengert.tracing import creation
-from wengert.tracing.trace import Trace, run
+from wengert.tracing import creation, functions, indexing, linalg, special, ufuncs  # noqa: F401  (they fill tables)
+from wengert.tracing.trace import Trace, current_trace, run
 from wengert.tracing.tracer import Tracer, wrap
 
 
@@ -29,8 +29,12 @@ class Recording(NamedTuple):
 
     tape: Tape
     out_treedef: Any
-    implicit: tuple[Tracer, ...]
-    unrepeatable: str
+    implicit: tuple[Tracer, ...] = ()
+    unrepeatable: str = ""
+    captured: tuple[Any, ...] = ()
+    """The captured arrays of this run, in the order of ``tape.captures``, which may be those of an earlier one."""
+    programs: dict[Any, Any] = {}  # noqa: RUF012
+    """Programs made of this tape, by transforms; shared by all runs that recorded the same."""
 
 
 def input_of(leaf: Any) -> Input:
@@ -53,13 +57,20 @@ def record_call(
     concrete: bool = True,
     why_abstract: str = "",
     known: dict[int, tuple[Any, str, bool]] | None = None,
+    previous: Recording | None = None,
 ) -> Recording:
     """Run ``call(*tracers)`` and return its tape.
 
     ``known`` is given for a run that is to be repeated: the captured arrays that may be read again (see Trace).
+    ``previous`` is what the last run recorded; if this one takes the same steps it is given back, with the
+    captured arrays of this run.
     """
-    trace = Trace(name, concrete, why_abstract, known)
-    with trace.recording(), creation.patched():
+    follow = None
+    if previous is not None and current_trace() is None and not previous.implicit:
+        if previous.tape.in_avals == tuple([i.aval for i in inputs]):
+            follow = previous.tape
+    trace = Trace(name, concrete, why_abstract, known, follow)
+    with trace, creation.patched(), special.rerouted():
         tracers = []
         for one in inputs:
             tracer = wrap(trace, trace.new_input(one.aval, one.value), one.is_scalar)
@@ -67,10 +78,21 @@ def record_call(
             tracers.append(tracer)
         leaves, treedef = tree.flatten(run(call, tracers, {}))
         outputs = tuple(_output(trace, leaf, k, treedef) for k, leaf in enumerate(leaves))
+    captured = tuple([c.array for c in trace.captures.values()])
+    if (
+        follow is not None
+        and trace.builder.has_followed()
+        and outputs == follow.outputs
+        and [c.var for c in trace.captures.values()] == [c.var for c in follow.captures]
+        and treedef == previous.out_treedef  # type: ignore[union-attr]
+    ):
+        return previous._replace(captured=captured)  # type: ignore[union-attr]
     tape = trace.tape(outputs)
     if config.check:
         check(tape, after="tracing")
-    return Recording(tape, treedef, tuple(i.outer for i in trace.implicit.values()), trace.unrepeatable)
+    return Recording(
+        tape, treedef, tuple([i.outer for i in trace.implicit.values()]), trace.unrepeatable, captured, {}
+    )
 
 
 def _output(trace: Trace, leaf: Any, k: int, treedef: Any) -> Atom:

@@ -49,7 +49,18 @@ def _sum_dtype(x: Tracer, dtype: Any) -> np.dtype[Any]:
 # ------------------------------------------------------------------------------------------------ sum, product
 
 
-def _accumulate(op: Any, identity: int, combine: Any, a: Any, axis: Any, dtype: Any, out: Any, keepdims: Any, initial: Any, where: Any) -> Any:
+def _accumulate(
+    op: Any,
+    identity: int,
+    combine: Any,
+    a: Any,
+    axis: Any,
+    dtype: Any,
+    out: Any,
+    keepdims: Any,
+    initial: Any,
+    where: Any,
+) -> Any:
     x = array(a)
     target = _sum_dtype(x, dtype)
     if x.aval.dtype != target:
@@ -64,12 +75,28 @@ def _accumulate(op: Any, identity: int, combine: Any, a: Any, axis: Any, dtype: 
 
 
 @implements(np.sum)
-def sum_(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = MISSING, where: Any = MISSING) -> Any:
+def sum_(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = MISSING,
+    where: Any = MISSING,
+) -> Any:
     return _accumulate(ops.sum_, 0, np.add, a, axis, dtype, out, keepdims, initial, where)
 
 
 @implements(np.prod)
-def prod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, initial: Any = MISSING, where: Any = MISSING) -> Any:
+def prod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = MISSING,
+    where: Any = MISSING,
+) -> Any:
     return _accumulate(ops.prod, 1, np.multiply, a, axis, dtype, out, keepdims, initial, where)
 
 
@@ -88,7 +115,9 @@ def _highest(dtype: np.dtype[Any]) -> Any:
     return True if dtype.kind == "b" else int(np.iinfo(dtype).max)
 
 
-def _extreme(op: Any, worst: Any, combine: Any, a: Any, axis: Any, out: Any, keepdims: Any, initial: Any, where: Any) -> Any:
+def _extreme(
+    op: Any, worst: Any, combine: Any, a: Any, axis: Any, out: Any, keepdims: Any, initial: Any, where: Any
+) -> Any:
     x = array(a)
     axes = axes_of(axis, x.ndim)
     has_initial = initial is not MISSING
@@ -110,12 +139,16 @@ def _extreme(op: Any, worst: Any, combine: Any, a: Any, axis: Any, out: Any, kee
 
 
 @implements(np.max, np.amax)
-def max_(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = MISSING, where: Any = MISSING) -> Any:
+def max_(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = MISSING, where: Any = MISSING
+) -> Any:
     return _extreme(ops.max_, _lowest, np.maximum, a, axis, out, keepdims, initial, where)
 
 
 @implements(np.min, np.amin)
-def min_(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = MISSING, where: Any = MISSING) -> Any:
+def min_(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = MISSING, where: Any = MISSING
+) -> Any:
     return _extreme(ops.min_, _highest, np.minimum, a, axis, out, keepdims, initial, where)
 
 
@@ -215,10 +248,14 @@ def _cumulative(op: Any, identity: int, a: Any, axis: Any, dtype: Any, out: Any,
 
 
 @implements(np.cumulative_sum)
-def cumulative_sum(x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False) -> Any:
+def cumulative_sum(
+    x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
+) -> Any:
     return _cumulative(ops.cumsum, 0, x, axis, dtype, out, include_initial)
 
 
 @implements(np.cumulative_prod)
-def cumulative_prod(x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False) -> Any:
+def cumulative_prod(
+    x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
+) -> Any:
     return _cumulative(ops.cumprod, 1, x, axis, dtype, out, include_initial)

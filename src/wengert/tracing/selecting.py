@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -17,7 +16,6 @@ from wengert.tracing.arguments import (
     as_dtype,
     axis_of,
     common_dtype,
-    concrete,
     constant,
     formula,
     implements,
@@ -96,8 +94,8 @@ def _piece(f: Any, x: Tracer, condition: Any, args: Any, kw: Any) -> Any:
 
 @implements(np.choose)
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
-    index, *options = arrays(a, *choices)
-    options = promote(*options)
+    index = array(a, tuple(choices))
+    options = arrays(*promote(*choices))
     if index.dtype.kind not in "iub":
         raise TypeError(f"Cannot cast array data from {index.dtype!r} to dtype('int64')")
     shape = np.broadcast_shapes(index.shape, *[c.shape for c in options])
@@ -171,9 +169,7 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
 
 
 def taken_along(x: Any, index: Any, axis: int) -> Tracer:
-    return formula(
-        lambda a, i: ops.take_along(a, i, axis), lambda a, i: np.take_along_axis(a, i, axis), x, index
-    )
+    return formula(lambda a, i: ops.take_along(a, i, axis), lambda a, i: np.take_along_axis(a, i, axis), x, index)
 
 
 @implements(np.put_along_axis)
@@ -183,8 +179,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
         x, axis = ravel(x), 0
     axis = axis_of(axis, x.ndim)
     grid: list[Any] = [
-        reshaped(iota(n, (x,)), tuple([n if j == k else 1 for j in range(x.ndim)]))
-        for k, n in enumerate(x.shape)
+        reshaped(iota(n, (x,)), tuple([n if j == k else 1 for j in range(x.ndim)])) for k, n in enumerate(x.shape)
     ]
     grid[axis] = index
     x[tuple(grid)] = values
@@ -267,7 +262,3 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
         out.append(index % n)
         index = index // n
     return tuple(reversed(out))
-
-
-def concrete_positions(x: Sequence[Any]) -> Any:
-    return concrete(x, "positions")

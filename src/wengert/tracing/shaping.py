@@ -33,7 +33,7 @@ def _known_shape(shape: Any, size: int) -> tuple[int, ...]:
     return tuple(lengths)
 
 
-def reshaped(x: Tracer, shape: tuple[int, ...]) -> Tracer:
+def reshaped(x: Tracer, shape: tuple[int, ...]) -> Any:
     """A view of ``x`` in C order, or a copy where NumPy would have to copy."""
     old = x.aval.shape
     if x.is_scalar or (x._base is not None and reshape_copies(x, shape)):
@@ -47,7 +47,7 @@ def reshaped(x: Tracer, shape: tuple[int, ...]) -> Tracer:
     )
 
 
-def _reshape_fortran(x: Tracer, shape: tuple[int, ...]) -> Tracer:
+def _reshape_fortran(x: Tracer, shape: tuple[int, ...]) -> Any:
     """The last axes count slowest: reverse the axes on both sides of a C-order reshape."""
     return transpose(reshaped(transpose(x), shape[::-1]))
 
@@ -57,13 +57,13 @@ def _is_fortran(x: Tracer, order: str, function: str) -> bool:
         return False
     if order == "F":
         return True
-    if x.ndim <= 1 or (x._base is None and x.constant() is None and order == "C"):
+    if x.ndim <= 1:
         return False
     raise refuse(function, "order", order, "order='C' or order='F': the layout in memory is not traced")
 
 
 @implements(np.reshape)
-def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Tracer:
+def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
     x = array(a)
     lengths = _known_shape(shape, x.size)
     if copy is False and x._base is not None and reshape_copies(x, lengths):
@@ -73,7 +73,7 @@ def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None
 
 
 @implements(np.ravel)
-def ravel(a: Any, order: str = "C") -> Tracer:
+def ravel(a: Any, order: str = "C") -> Any:
     x = array(a)
     if _is_fortran(x, order, "ravel"):
         x = transpose(x)
@@ -81,7 +81,7 @@ def ravel(a: Any, order: str = "C") -> Tracer:
 
 
 @implements(np.expand_dims)
-def expand_dims(a: Any, axis: Any) -> Tracer:
+def expand_dims(a: Any, axis: Any) -> Any:
     x = array(a)
     axes = axis if isinstance(axis, tuple | list) else (axis,)
     ndim = x.ndim + len(axes)
@@ -91,7 +91,7 @@ def expand_dims(a: Any, axis: Any) -> Tracer:
 
 
 @implements(np.squeeze)
-def squeeze(a: Any, axis: Any = None) -> Tracer:
+def squeeze(a: Any, axis: Any = None) -> Any:
     x = array(a)
     if axis is None:
         gone = [k for k, n in enumerate(x.shape) if n == 1]
@@ -131,7 +131,7 @@ def atleast_3d(*arys: Any) -> Any:
 
 
 @implements(np.transpose)
-def transpose(a: Any, axes: Any = None) -> Tracer:
+def transpose(a: Any, axes: Any = None) -> Any:
     x = array(a)
     if axes is None:
         order = tuple(range(x.ndim))[::-1]
@@ -152,7 +152,7 @@ def transpose(a: Any, axes: Any = None) -> Tracer:
 
 
 @implements(np.swapaxes)
-def swapaxes(a: Any, axis1: int, axis2: int) -> Tracer:
+def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
     x = array(a)
     i, j = axis_of(axis1, x.ndim), axis_of(axis2, x.ndim)
     order = list(range(x.ndim))
@@ -161,14 +161,14 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Tracer:
 
 
 @implements(np.matrix_transpose)
-def matrix_transpose(x: Any, /) -> Tracer:
+def matrix_transpose(x: Any, /) -> Any:
     if x.ndim < 2:
         raise ValueError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
     return swapaxes(x, -1, -2)
 
 
 @implements(np.moveaxis)
-def moveaxis(a: Any, source: Any, destination: Any) -> Tracer:
+def moveaxis(a: Any, source: Any, destination: Any) -> Any:
     x = array(a)
     start = normalize_axis_tuple(source, x.ndim, "source")
     end = normalize_axis_tuple(destination, x.ndim, "destination")
@@ -181,7 +181,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Tracer:
 
 
 @implements(np.rollaxis)
-def rollaxis(a: Any, axis: int, start: int = 0) -> Tracer:
+def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
     x = array(a)
     axis = axis_of(axis, x.ndim)
     start = normalize_axis_index(start, x.ndim + 1)
@@ -192,7 +192,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Tracer:
 
 
 @implements(np.broadcast_to)
-def broadcast_to(a: Any, shape: Any, subok: bool = False) -> Tracer:
+def broadcast_to(a: Any, shape: Any, subok: bool = False) -> Any:
     x = array(a)
     lengths = tuple([int(n) for n in shape]) if isinstance(shape, tuple | list) else (int(shape),)
     return op_view(
@@ -224,7 +224,7 @@ def flip(m: Any, axis: Any = None) -> Any:
     return x[tuple([slice(None, None, -1 if k in axes else 1) for k in range(x.ndim)])]
 
 
-def _at_least_axes(x: Any, ndim: int) -> Tracer:
+def _at_least_axes(x: Any, ndim: int) -> Any:
     if x.ndim < ndim:
         raise ValueError(f"Input must be >= {ndim}-d.")
     return x
@@ -261,7 +261,7 @@ def may_share_memory(a: Any, b: Any, /, max_work: Any = None) -> bool:
 
 
 @implements(np.shares_memory)
-def shares_memory(a: Any, b: Any, /, max_work: int = -1) -> bool:
+def shares_memory(a: Any, b: Any, /, max_work: Any = -1) -> bool:
     return np.shares_memory(*_layouts(a, b), max_work=max_work) if _one_root(a, b) else False
 
 

@@ -13,8 +13,7 @@ from __future__ import annotations
 
 import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -28,7 +27,7 @@ from wengert.errors import (
     message,
 )
 from wengert.ops.control import Expected, guard
-from wengert.tape import Atom, Aval, Builder, Capture, Instr, Lit, Source, Tape, Var, building
+from wengert.tape import Atom, Aval, Builder, Capture, Instr, Lit, Source, Tape, Var, building, literal
 
 if TYPE_CHECKING:
     from wengert.tracing.tracer import Tracer
@@ -67,9 +66,12 @@ class Trace:
         concrete: bool = True,
         why_abstract: str = "",
         known: dict[int, tuple[Any, str, bool]] | None = None,
+        follow: Tape | None = None,
     ) -> None:
         self.name = name
-        self.builder = Builder()
+        self.builder = Builder(follow)
+        self.builder.locate = self.locate
+        self._follow = follow
         self.concrete = concrete
         self.why_abstract = why_abstract
         self.known = known
@@ -91,8 +93,7 @@ class Trace:
 
     # ------------------------------------------------------------------------------------------------ life
 
-    @contextmanager
-    def recording(self) -> Iterator[Trace]:
+    def __enter__(self) -> Trace:
         """Open the trace for the block; whatever happens in it, nothing of it stays behind."""
         outer = current_trace()
         if outer is not None and self.known is None:
@@ -100,22 +101,24 @@ class Trace:
         self.level = len(_stack.traces) + 1
         _stack.traces.append(self)
         self.is_open = True
-        try:
-            yield self
-        finally:
-            if outer is not None:
-                outer.unrepeatable = outer.unrepeatable or self.unrepeatable
-            _stack.traces.remove(self)
-            self.is_open = False
-            self._callers.clear()
-            self._sources.clear()
-            for array in self._locked:
-                array.flags.writeable = True
-            self._locked.clear()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        _stack.traces.remove(self)
+        outer = current_trace()
+        if outer is not None:
+            outer.unrepeatable = outer.unrepeatable or self.unrepeatable
+        self.is_open = False
+        self._callers.clear()
+        self._sources.clear()
+        for array in self._locked:
+            array.flags.writeable = True
+        self._locked.clear()
 
     def new_input(self, aval: Aval, value: Any) -> Var:
         """A further input; ``value`` is its array, or a tracer of an enclosing trace, or None."""
-        var = Var(aval)
+        k = len(self.inputs)
+        var = Var(aval) if self._follow is None else self._follow.inputs[k]
         self.inputs.append(var)
         if value is not None:
             self.values[var] = value
@@ -134,13 +137,10 @@ class Trace:
     # --------------------------------------------------------------------------------------------- recording
 
     def emit(self, op: Any, atoms: tuple[Atom, ...], params: dict[str, Any]) -> tuple[Atom, ...]:
-        builder = self.builder
-        builder.source = self.locate()
-        return builder.emit(op, atoms, params)
+        return self.builder.emit(op, atoms, params)
 
     def formula(self, f: Callable[..., Any], *atoms: Any) -> Any:
         """``f(*atoms)``, written in ops, recorded on this trace under the user's present line."""
-        self.builder.source = self.locate()
         with building(self.builder):
             return f(*atoms)
 
@@ -189,14 +189,12 @@ class Trace:
 
     def lift(self, x: Any, dtype: np.dtype[Any] | None = None) -> Atom:
         """``x`` as an atom of this trace. Python numbers take ``dtype``."""
-        from wengert.tracing.tracer import Tracer
-
-        if type(x) is Tracer:
-            if x.trace is self:
-                return x.atom()
-            return self._lift_tracer(x)
+        if hasattr(x, "_view"):  # a tracer: the class is defined in terms of this one
+            if x.trace is not self:
+                return self._lift_tracer(x)
+            return x._atom if x._base is None and x._constant is None and self.is_open else x.atom()
         if type(x) in (float, int, bool, complex):
-            return Lit(x, dtype)
+            return literal(x, dtype)
         if isinstance(x, np.ndarray | np.generic):
             return self.capture(x)
         if isinstance(x, bool | int | float | complex):
@@ -245,7 +243,7 @@ class Trace:
             old = self.snapshots.get(id(x))
             if old is not None and (isinstance(x, np.generic) or _same_bytes(old[1].array, x)):
                 return old[1].var
-            capture = Capture(Var(Aval(x.shape, x.dtype)), np.array(x))
+            capture = Capture(self._new_capture(Aval(x.shape, x.dtype)), _copied(x))
             self.captures[id(capture)] = capture
             self.snapshots[id(x)] = (x, capture)
             return capture.var
@@ -263,9 +261,16 @@ class Trace:
     def _captured(self, key: int, array: np.ndarray[Any, Any], name: str, is_constant: bool) -> Var:
         known = self.captures.get(key)
         if known is None:
-            var = Var(Aval(array.shape, array.dtype))
+            var = self._new_capture(Aval(array.shape, array.dtype))
             known = self.captures[key] = Capture(var, array, name, is_constant)
         return known.var
+
+    def _new_capture(self, aval: Aval) -> Var:
+        if self._follow is not None and len(self.captures) < len(self._follow.captures):
+            var = self._follow.captures[len(self.captures)].var
+            if var.aval is aval:
+                return var
+        return Var(aval)
 
     def _lock(self, array: np.ndarray[Any, Any]) -> None:
         """Refuse writes until the trace ends: the tape is run later and would read what is written now."""
@@ -349,6 +354,13 @@ class Trace:
         )
 
 
+def _copied(x: Any) -> np.ndarray[Any, Any]:
+    """An array of its own; not np.array, which makes traced arrays while a trace is open."""
+    out = np.ndarray(x.shape, x.dtype)
+    out[...] = x
+    return out
+
+
 def _same_bytes(a: np.ndarray[Any, Any], b: Any) -> bool:
     return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
 
@@ -382,7 +394,7 @@ def is_internal(frame: FrameType) -> bool:
     known = _internal.get(id(namespace))
     if known is None:
         name = namespace.get("__name__", "")
-        known = name.partition(".")[0] in ("wengert", "numpy", "optree", "contextlib")
+        known = name.partition(".")[0] in ("wengert", "numpy", "scipy", "optree", "contextlib")
         if "." in name or name in ("wengert", "numpy"):  # module namespaces live for ever; others may not
             _internal[id(namespace)] = known
     return known

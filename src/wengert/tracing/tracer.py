@@ -29,6 +29,12 @@ _FLOAT64 = np.dtype(np.float64)
 HANDLED_UFUNCS: dict[Any, Callable[..., Any]] = {}
 """Ufuncs that are compositions of ops (divmod, matmul ...), and methods and options of ufuncs; see ufuncs.py."""
 
+COMPOSED_UFUNCS: dict[Any, Callable[..., Any]] = {}
+"""The short way for ufuncs that are compositions of ops and have an operator: matmul of two arrays."""
+
+DIRECT_STEPS: dict[tuple[Any, Aval, Aval], tuple[Op, dict[str, Any]]] = {}
+"""The one step that an operator on two traced arrays of these types was found to be: it is so again."""
+
 HANDLED_FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 """NumPy array functions that wengert traces; see functions.py."""
 
@@ -40,6 +46,8 @@ class View(NamedTuple):
     write: Callable[[Atom, Atom], Atom]
     read_constant: Callable[[Any], Any]
     is_readonly: bool = False
+    is_traced: bool = False
+    """Where it looks depends on a traced value: ``read_constant`` gives only its layout in memory."""
 
 
 class Tracer:
@@ -111,7 +119,13 @@ class Tracer:
         if self._base is None:
             return self._constant
         base = self._base.constant()
-        return None if base is None else self._view.read_constant(base)  # type: ignore[union-attr]
+        if base is None or self._view.is_traced:  # type: ignore[union-attr]
+            return None
+        return self._view.read_constant(base)  # type: ignore[union-attr]
+
+    def is_plain(self) -> bool:
+        """Whether ``_atom`` is all there is to know: a strong dtype, no view, no constant, an open trace."""
+        return self._base is None and self._constant is None and self.weak is None and self.trace.is_open
 
     def frozen(self) -> Tracer:
         """This value as it is now, out of reach of later writes."""
@@ -529,6 +543,8 @@ def trace_of(xs: Sequence[Any]) -> tuple[Trace | None, bool]:
     all_constant = True
     for x in xs:
         if type(x) is Tracer:
+            if x.trace is best and not all_constant:
+                continue
             if x._atom is None and x.constant() is not None:
                 best = best or x.trace
                 continue
@@ -544,9 +560,8 @@ def record(op: Op, xs: Sequence[Any], params: dict[str, Any]) -> Any:
     Dtypes are taken as they are; tuples come back for ops with several outputs. Constants are computed at once.
     """
     trace, all_constant = trace_of(xs)
-    if trace is None:
-        trace, all_constant = _trace_for_concrete(), True
     if all_constant:
+        trace = trace or _trace_for_concrete()
         values = [unwrap(x, trace) for x in xs]
         out = op.reference(*[np.asarray(v) for v in values], **params)
         return (
@@ -554,9 +569,11 @@ def record(op: Op, xs: Sequence[Any], params: dict[str, Any]) -> Any:
             if isinstance(out, tuple)
             else new_constant(trace, np.array(out), True)
         )
-    atoms = tuple([trace.lift(x) for x in xs])
-    outs = trace.emit(op, atoms, params)
-    return wrap(trace, outs[0]) if len(outs) == 1 else tuple([wrap(trace, a) for a in outs])
+    outs = trace.builder.emit(op, tuple([trace.lift(x) for x in xs]), params)  # type: ignore[union-attr]
+    if len(outs) == 1:
+        (out,) = outs
+        return Tracer(trace, out, out.aval, out.aval.shape == ())  # type: ignore[arg-type]
+    return tuple([wrap(trace, a) for a in outs])  # type: ignore[arg-type]
 
 
 def _trace_for_concrete() -> Trace:
@@ -581,7 +598,7 @@ def unwrap(x: Any, trace: Trace) -> Any:
     return x
 
 
-_loops: dict[Any, tuple[tuple[np.dtype[Any], ...], bool]] = {}  # (ufunc, kinds) -> dtypes of the loop, all weak
+_loops: dict[Any, Any] = {}  # (ufunc, kinds) -> dtypes of the loop, all weak; (ufunc, aval) -> no conversion
 
 
 def loop_dtypes(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
@@ -624,6 +641,16 @@ def _current_source() -> Any:
 
 def apply_ufunc(ufunc: Any, op: Op, inputs: Sequence[Any], operator: bool = False) -> Any:
     """A ufunc on at least one tracer: NumPy's own loop decides the dtypes, conversions are steps of the tape."""
+    if len(inputs) == 1:  # nearly half of all steps: one traced operand, the short way
+        x = inputs[0]
+        if x.is_plain():
+            known = _loops.get((ufunc, x.aval))
+            if known is None:
+                dtype = x.aval.dtype
+                known = _loops[ufunc, x.aval] = loop_dtypes(ufunc, (dtype,))[0] == dtype
+            if known:
+                (out,) = x.trace.builder.emit(op, (x._atom,), {})
+                return Tracer(x.trace, out, out.aval, out.aval.shape == ())
     trace, all_constant = trace_of(inputs)
     if all_constant:
         return constant_ufunc(ufunc, trace, inputs)  # type: ignore[arg-type]
@@ -634,8 +661,13 @@ def apply_ufunc(ufunc: Any, op: Op, inputs: Sequence[Any], operator: bool = Fals
         kinds = tuple([kind_of(x) for x in inputs])
     known = _loops.get((ufunc, kinds))
     if known is None:
-        known = _loops[ufunc, kinds] = (loop_dtypes(ufunc, kinds), all(k in PYTHON_NUMBERS for k in kinds))
+        known = _loops[ufunc, kinds] = (loop_dtypes(ufunc, kinds), all(isinstance(k, type) for k in kinds))
     dtypes, all_weak = known
+    if len(inputs) == 2 and not all_weak:
+        a, b = inputs
+        if type(a) is Tracer and type(b) is Tracer and not (a.weak or b.weak):
+            if (a.aval.dtype, b.aval.dtype) == dtypes:
+                DIRECT_STEPS[ufunc, a.aval, b.aval] = (op, {})
     atoms: list[Atom] = []
     for x, dtype in zip(inputs, dtypes, strict=True):
         atom = trace.lift(x, dtype)  # type: ignore[union-attr]
@@ -666,22 +698,32 @@ def as_operand(x: Any) -> Any:
 
 def binary(ufunc: Any, a: Any, b: Any) -> Any:
     """An operator between two values, one of them traced."""
-    for x in (a, b):
-        if type(x) is not Tracer and getattr(type(x), "__array_ufunc__", _numeric) is None:
-            return NotImplemented
+    if type(a) is Tracer and type(b) is Tracer and a.trace is b.trace:
+        known = DIRECT_STEPS.get((ufunc, a.aval, b.aval))
+        if known is not None and a.is_plain() and b.is_plain():
+            op, params = known
+            (out,) = a.trace.builder.emit(op, (a._atom, b._atom), params)  # type: ignore[arg-type]
+            return Tracer(a.trace, out, out.aval, out.aval.shape == ())
     op = UFUNCS.get(ufunc)
-    if op is None:
-        return HANDLED_UFUNCS["call"](ufunc, "__call__", (a, b), {})
-    other = b if type(a) is Tracer else a
-    if type(other) is not Tracer and not isinstance(other, np.ndarray | np.generic | bool | int | float | complex):
+    if type(a) not in _OPERANDS or type(b) not in _OPERANDS:
+        other = b if type(a) is Tracer else a
+        if getattr(type(other), "__array_ufunc__", _numeric) is None:
+            return NotImplemented
         if isinstance(other, list | tuple):
             a, b = as_operand(a), as_operand(b)
-        else:
+        elif not isinstance(other, np.ndarray | np.generic | bool | int | float | complex):
             return NotImplemented
-    return apply_ufunc(ufunc, op, (a, b), operator=True)
+    if op is not None:
+        return apply_ufunc(ufunc, op, (a, b), operator=True)
+    composed = COMPOSED_UFUNCS.get(ufunc)
+    if composed is not None and type(a) in _ARRAYS and type(b) in _ARRAYS:
+        return composed(a, b)
+    return HANDLED_UFUNCS["call"](ufunc, "__call__", (a, b), {})
 
 
 _numeric = object()
+_ARRAYS = frozenset({Tracer, np.ndarray})
+_OPERANDS = frozenset({Tracer, np.ndarray, float, int})
 
 
 def compare(ufunc: Any, a: Tracer, b: Any) -> Any:

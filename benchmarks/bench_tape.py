@@ -1,0 +1,150 @@
+"""What it costs to trace and to differentiate, where the time goes, and an un-jitted gradient beside its peers."""
+
+from __future__ import annotations
+
+import cProfile
+import pstats
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.timing import measure  # first: it pins the threads
+
+import numpy as np  # isort: skip
+
+import wengert as wg
+from benchmarks import workloads
+from wengert import passes
+from wengert.ad.reverse import vjp
+from wengert.runtime.program import Program
+from wengert.tape import check
+from wengert.tracing.record import input_of, record_call
+
+
+def recorded(f: Callable[..., Any], *args: Any) -> Any:
+    return record_call(f, [input_of(a) for a in args], name="f").tape
+
+
+def table(rows: list[tuple[str, ...]]) -> None:
+    widths = [max(len(row[k]) for row in rows) for k in range(len(rows[0]))]
+    for row in rows:
+        print("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+
+
+def costs() -> None:
+    rows = [("workload", "instructions", "trace an op (min / median)", "differentiate an instruction")]
+    x = np.linspace(0, 1, 8)
+    loss, x0, weights = workloads.network()
+    dag, params, start = workloads.graph()
+    flat = [a for pair in params for a in pair]
+    cases: list[tuple[str, Callable[..., Any], list[Any]]] = [
+        ("chain of 1000 ufuncs", lambda x: np.sum(workloads.chain(x, 1000)), [x]),
+        ("network, 6 layers", lambda *w: loss(w, x0), list(weights)),
+        ("DAG, 1000 vertices", lambda *p: dag(list(zip(p[::2], p[1::2], strict=True)), start), flat),
+        ("100 reads and writes", reads_and_writes, [x]),
+    ]
+    for name, f, args in cases:
+        tape = recorded(f, *args)
+        wrt = tuple(range(len(args)))
+        trace = measure(lambda f=f, args=args: recorded(f, *args))
+        reverse = measure(lambda tape=tape, wrt=wrt: vjp(tape, wrt, (0,), "one", True))
+        n = len(tape)
+        rows.append(
+            (
+                name,
+                str(n),
+                f"{trace.least / n * 1e6:.1f} / {trace.median / n * 1e6:.1f} us",
+                f"{reverse.least / n * 1e6:.1f} / {reverse.median / n * 1e6:.1f} us",
+            )
+        )
+    table(rows)
+
+
+def reads_and_writes(x: Any) -> Any:
+    y = np.zeros(8)
+    for k in range(100):
+        y[k % 8] = x[(k + 1) % 8] * y[(k - 1) % 8]
+    return np.sum(y)
+
+
+def dag() -> None:
+    loss, params, x0 = workloads.graph()
+    flat = [a for pair in params for a in pair]
+
+    def f(*p: Any) -> Any:
+        return loss(list(zip(p[::2], p[1::2], strict=True)), x0)
+
+    wrt = tuple(range(len(flat)))
+    tape = recorded(f, *flat)
+    joint = vjp(tape, wrt, (0,), "one", True)
+    optimised = passes.run(joint)
+    print(f"\nDAG of 1000 vertices: {len(tape)} instructions, joint {len(joint)}, optimised {len(optimised)}")
+    program = Program(optimised)
+    arrays = [*flat, *[c.array for c in optimised.captures]]
+    rows = [("step", "min / median")]
+    for name, call in [
+        ("trace", lambda: recorded(f, *flat)),
+        ("differentiate", lambda: vjp(tape, wrt, (0,), "one", True)),
+        ("check", lambda: check(joint)),
+        ("optimise", lambda: passes.run(joint)),
+        ("plan", lambda: Program(optimised)),
+        ("run once", lambda: program.run(arrays[: len(flat)])),
+    ]:
+        rows.append((name, str(measure(call, at_most=50))))
+    table(rows)
+
+
+def profile() -> None:
+    print("\nwhere the time of tracing and differentiating the DAG goes:")
+    loss, params, x0 = workloads.graph()
+    flat = [a for pair in params for a in pair]
+    profiler = cProfile.Profile()
+    profiler.enable()
+    tape = recorded(lambda *p: loss(list(zip(p[::2], p[1::2], strict=True)), x0), *flat)
+    vjp(tape, tuple(range(len(flat))), (0,), "one", True)
+    profiler.disable()
+    pstats.Stats(profiler).sort_stats("tottime").print_stats(12)
+
+
+def peers() -> None:
+    """The network's gradient with respect to all six matrices, function called anew each time."""
+    loss, x0, weights = workloads.network()
+    ours = wg.grad(lambda w: loss(w, x0))
+    calls: dict[str, Callable[[], Any]] = {"wengert, un-jitted": lambda: ours(weights)}
+    jitted = wg.jit(ours)
+    calls["wengert, jitted"] = lambda: jitted(weights)
+    calls["NumPy by hand"] = lambda: workloads.network_gradient_by_hand(weights, x0)
+    try:
+        import autograd
+        import autograd.numpy as anp
+
+        theirs = autograd.grad(lambda w: loss(w, x0, anp.cos))
+        calls["autograd"] = lambda: theirs(weights)
+    except ImportError:
+        print("autograd is not installed: make bench")
+    try:
+        import torch
+
+        torch.set_num_threads(1)
+        tensors = [torch.tensor(w, requires_grad=True) for w in weights]
+        start = torch.tensor(x0)
+        calls["PyTorch, eager"] = lambda: torch.autograd.grad(loss(tensors, start, torch.cos), tensors)
+    except ImportError:
+        print("torch is not installed: make bench")
+    wanted = workloads.network_gradient_by_hand(weights, x0)
+    for name, call in calls.items():
+        for got, expected in zip(call(), wanted, strict=True):
+            np.testing.assert_allclose(np.asarray(got), expected, rtol=1e-10, err_msg=name)
+    timings = {name: measure(call) for name, call in calls.items()}
+    base = timings["wengert, un-jitted"]
+    print("\ngradient of the network, 6 layers of 12 by 12:")
+    rows = [("", "min / median", "ratio to ours, un-jitted (min / median)")]
+    for name, t in timings.items():
+        rows.append((name, str(t), f"{t.least / base.least:.2f} / {t.median / base.median:.2f}"))
+    table(rows)
+
+
+if __name__ == "__main__":
+    costs()
+    dag()
+    peers()
+    profile()

@@ -1,0 +1,48 @@
+"""How things are timed here: one thread, pinned to one core, the minimum and the median of many runs.
+
+Machines are shared and noisy, so what is compared is measured in one process after another, in turns, and what is
+reported are ratios.
+"""
+
+from __future__ import annotations
+
+import os
+import statistics
+import time
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
+    os.environ.setdefault(_name, "1")
+if hasattr(os, "sched_setaffinity"):
+    os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+
+class Timing(NamedTuple):
+    """Seconds a call."""
+
+    least: float
+    median: float
+
+    def __str__(self) -> str:
+        return f"{show(self.least)} / {show(self.median)}"
+
+
+def show(seconds: float) -> str:
+    for unit, size in (("s", 1.0), ("ms", 1e-3), ("us", 1e-6)):
+        if seconds >= size:
+            return f"{seconds / size:.3g} {unit}"
+    return f"{seconds * 1e9:.3g} ns"
+
+
+def measure(call: Callable[[], Any], budget_s: float = 0.5, at_most: int = 2000) -> Timing:
+    """Call for ``budget_s`` seconds or ``at_most`` times, after three calls to warm up."""
+    for _ in range(3):
+        call()
+    times: list[float] = []
+    end = time.perf_counter() + budget_s
+    while len(times) < at_most and (len(times) < 3 or time.perf_counter() < end):
+        start = time.perf_counter()
+        call()
+        times.append(time.perf_counter() - start)
+    return Timing(min(times), statistics.median(times))

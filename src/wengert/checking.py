@@ -1,0 +1,133 @@
+"""``wg.check_derivatives``: a user's function against finite differences, forward against reverse, both orders."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert import api, tree
+from wengert.errors import WengertError, message
+
+
+class DerivativeError(WengertError, AssertionError):
+    """A derivative that differs from what differences, or the other mode, say."""
+
+
+def check_derivatives(
+    f: Callable[..., Any],
+    *args: Any,
+    order: int = 2,
+    argnums: int | Sequence[int] | None = None,
+    rtol: float = 1e-5,
+    atol: float = 1e-6,
+    seed: int = 0,
+) -> None:
+    """Raise :class:`DerivativeError` if the derivatives of ``f`` at ``args`` are wrong.
+
+    Along a random direction ``dx`` and with a random cotangent ``ct`` it compares, at each order,
+
+    - forward mode with central differences,  (f(x + h dx) - f(x - h dx)) / 2h, at two steps h;
+    - reverse with forward mode: ⟨ct, J dx⟩ = ⟨Jᵀ ct, dx⟩;
+    - with ``order=2``, the same for the gradient of ⟨ct, f⟩.
+
+    ``args`` are pytrees; float arguments are differentiated (or those in ``argnums``), in float64 whatever their dtype,
+    so that differences mean something. Where ``f`` has a kink at ``args`` it will, rightly, fail.
+
+    Examples
+    --------
+    >>> import numpy as np, wengert as wg
+    >>> wg.check_derivatives(lambda x: np.sum(np.tanh(x) ** 2), np.linspace(-1, 1, 5))
+    """
+    rng = np.random.default_rng(seed)
+    numbers = _float_arguments(args) if argnums is None else [argnums] if isinstance(argnums, int) else list(argnums)
+    chosen = tuple(_as_float64(args[k]) for k in numbers)
+
+    def floats(*xs: Any) -> list[Any]:
+        new = list(args)
+        for k, x in zip(numbers, xs, strict=True):
+            new[k] = x
+        return [y for y in tree.flatten(f(*new))[0] if _is_float(y)]
+
+    name = api.function_name(f)
+    _check_first(name, floats, chosen, rng, rtol, atol)
+    if order >= 2:
+        ys = floats(*chosen)
+        cts = [rng.standard_normal(np.shape(y)) for y in ys]
+
+        def weighted(*xs: Any) -> Any:
+            total: Any = 0.0
+            for ct, y in zip(cts, floats(*xs), strict=True):
+                total = total + np.sum(ct * y)
+            return total
+
+        every = tuple(range(len(chosen)))
+        gradient = api.grad(weighted, every)
+        _check_first(
+            f"the gradient of {name}", lambda *xs: tree.flatten(gradient(*xs))[0], chosen, rng, 10 * rtol, 10 * atol
+        )
+
+
+def _is_float(y: Any) -> bool:
+    return (y.dtype if hasattr(y, "dtype") else np.asarray(y).dtype).kind == "f"
+
+
+def _float_arguments(args: Sequence[Any]) -> list[int]:
+    return [
+        k
+        for k, arg in enumerate(args)
+        if tree.flatten(arg)[0] and all(api.is_number(x) and _is_float(x) for x in tree.flatten(arg)[0])
+    ]
+
+
+def _as_float64(arg: Any) -> Any:
+    return tree.tree_map(lambda x: np.asarray(x, np.float64) if np.ndim(x) else float(x), arg)
+
+
+def _direction(rng: np.random.Generator, xs: Any) -> Any:
+    return tree.tree_map(lambda x: rng.standard_normal(np.shape(x)) if np.ndim(x) else float(rng.standard_normal()), xs)
+
+
+def _check_first(
+    name: str, f: Callable[..., list[Any]], xs: tuple[Any, ...], rng: np.random.Generator, rtol: float, atol: float
+) -> None:
+    dxs = _direction(rng, xs)
+    ys, dys = api.jvp(f, xs, dxs)
+    for k, dy in enumerate(dys):
+        errors = []
+        for h in (1e-4, 1e-6):
+            above = f(*tree.tree_map(lambda x, dx, h=h: x + h * dx, xs, dxs))[k]
+            below = f(*tree.tree_map(lambda x, dx, h=h: x - h * dx, xs, dxs))[k]
+            difference = (above - below) / (2 * h)
+            errors.append(_distance(dy, difference, rtol, atol))
+        if not min(errors) <= 1:
+            raise DerivativeError(
+                message(
+                    f"{name}: forward mode differs from finite differences in result {k}",
+                    notes=[("got", str(dy)), ("wanted", str(difference))],
+                )
+            )
+    _, pullback = api.vjp(f, *xs)
+    cts = [rng.standard_normal(np.shape(y)) if np.ndim(y) else np.float64(rng.standard_normal()) for y in ys]
+    back = pullback(cts)
+    left = sum(float(np.sum(ct * dy)) for ct, dy in zip(cts, dys, strict=True))
+    right = sum(
+        float(np.sum(g * dx)) for g, dx in zip(tree.flatten(back)[0], tree.flatten(dxs)[0], strict=True)
+    )
+    scale = sum(float(np.sum(np.abs(ct * dy))) for ct, dy in zip(cts, dys, strict=True))
+    if not abs(left - right) <= atol + rtol * max(scale, abs(left)):
+        raise DerivativeError(
+            message(f"{name}: reverse mode differs from forward mode", notes=[("ct·J dx", str(left)), ("Jᵀct·dx", str(right))])
+        )
+
+
+def _distance(a: Any, b: Any, rtol: float, atol: float) -> float:
+    """The largest difference, in units of what is allowed; NaN and infinity count as equal to themselves."""
+    a, b = np.asarray(a), np.asarray(b)
+    if a.size == 0:
+        return 0.0
+    with np.errstate(invalid="ignore"):
+        gap = np.abs(a - b) / (atol + rtol * np.maximum(np.abs(b), np.max(np.abs(b))))
+    gap = np.where((a == b) | (np.isnan(a) & np.isnan(b)), 0, gap)
+    return float(np.max(np.where(np.isnan(gap), np.inf, gap)))

@@ -1,0 +1,171 @@
+"""Looking into a tape and changing it by hand: queries, surgery, and a step-by-step player.
+
+Variables are stable references: they stay what they are through insertions, replacements and deletions, and through
+passes, unless the step that assigns them is merged with an equal one or removed. Every edit returns a new tape and
+checks it.
+
+    >>> import numpy as np, wengert as wg
+    >>> tape = wg.trace(lambda x: np.sum(np.exp(x)))(np.zeros(3))
+    >>> (exp,) = wg.edit.find(tape, op="exp")
+    >>> def cosine(x): return wg.ops.OPS["cos"](x)
+    >>> edited = wg.edit.replace_step(tape, exp.outs[0], cosine, exp.ins[0])
+    >>> wg.compile(edited)(np.zeros(3))
+    np.float64(3.0)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+from wengert.errors import ShapeError, StructureError, message
+from wengert.tape import Atom, Builder, Instr, Lit, Tape, Var, building, check, definitions
+
+# ----------------------------------------------------------------------------------------------------- queries
+
+
+def find(
+    tape: Tape,
+    *,
+    op: str | None = None,
+    line: int | None = None,
+    function: str | None = None,
+    where: Callable[[Instr], bool] | None = None,
+) -> list[Instr]:
+    """The instructions that match everything given: name of the op, user's line, user's function, a predicate."""
+
+    def matches(instr: Instr) -> bool:
+        source = instr.source
+        return (
+            (op is None or instr.op.name == op)
+            and (line is None or (source is not None and source.line == line))
+            and (function is None or (source is not None and source.function == function))
+            and (where is None or where(instr))
+        )
+
+    return [instr for instr in tape.instrs if matches(instr)]
+
+
+def ancestors(tape: Tape, of: Var | Iterable[Var]) -> list[Instr]:
+    """The instructions that the given values depend on, their own included, in the tape's order. Linear."""
+    needed: set[Atom] = {of} if isinstance(of, Var) else set(of)
+    found = []
+    for instr in reversed(tape.instrs):
+        if not needed.isdisjoint(instr.outs):
+            needed.update(instr.ins)
+            found.append(instr)
+    return found[::-1]
+
+
+def descendants(tape: Tape, of: Var | Iterable[Var]) -> list[Instr]:
+    """The instructions that depend on the given values, in the tape's order. Linear."""
+    reached: set[Atom] = {of} if isinstance(of, Var) else set(of)
+    found = []
+    for instr in tape.instrs:
+        if not reached.isdisjoint(instr.ins):
+            reached.update(instr.outs)
+            found.append(instr)
+    return found
+
+
+def explain(tape: Tape, var: Var, wrt: Iterable[int] | None = None) -> str:
+    """Why a value is active: which inputs it depends on, and by which steps of the user's code.
+
+    ``wrt`` are numbers of inputs; all by default.
+    """
+    chosen = range(len(tape.inputs)) if wrt is None else wrt
+    steps = ancestors(tape, var)
+    read: set[Atom] = {a for instr in steps for a in instr.ins} | {var}
+    sources = [k for k in chosen if tape.inputs[k] in read]
+    if not sources:
+        return f"{var.aval} depends on none of the inputs: it is a constant to every derivative"
+    through: set[Atom] = {tape.inputs[k] for k in sources}
+    lines = [f"{var.aval} is active: it depends on input {', '.join(map(str, sources))}"]
+    for instr in steps:
+        if not through.isdisjoint(instr.ins):
+            through.update(instr.outs)
+            lines.append(f"  by {instr.op.name} at {instr.source.where if instr.source else '?'}")
+    return "\n".join(lines)
+
+
+# ----------------------------------------------------------------------------------------------------- surgery
+
+
+def _position(tape: Tape, var: Var) -> int:
+    for k, instr in enumerate(tape.instrs):
+        if var in instr.outs:
+            return k
+    raise StructureError(
+        message("no instruction of the tape assigns this value", tries=["a value from wg.edit.find(tape, ...)"])
+    )
+
+
+def insert_after(tape: Tape, var: Var | None, step: Callable[..., Any], *operands: Atom) -> tuple[Tape, Atom]:
+    """A tape with the steps of ``step(*operands)``, written in ops, behind the one that assigns ``var``.
+
+    ``var=None`` inserts at the beginning. Returns the tape and the new value, which nobody reads yet.
+    """
+    at = 0 if var is None or var in tape.inputs else _position(tape, var) + 1
+    builder = Builder()
+    with building(builder):
+        new = step(*operands)
+    instrs = (*tape.instrs[:at], *builder.instrs, *tape.instrs[at:])
+    return check(tape.replace(instrs=instrs), after="insert_after"), new
+
+
+def replace_value(tape: Tape, old: Var, new: Atom) -> Tape:
+    """A tape in which whoever read ``old`` reads ``new``, which has the same type and is assigned before."""
+    if new.aval is not old.aval:
+        raise ShapeError(message(f"a value of type {old.aval} cannot be replaced by one of type {new.aval}"))
+    defined = definitions(tape).get(new) if isinstance(new, Var) else None
+    instrs = tuple(
+        instr if instr is defined or old not in instr.ins else instr._replace(ins=_swap(instr.ins, old, new))
+        for instr in tape.instrs
+    )
+    return check(tape.replace(instrs=instrs, outputs=_swap(tape.outputs, old, new)), after="replace_value")
+
+
+def _swap(atoms: tuple[Atom, ...], old: Var, new: Atom) -> tuple[Atom, ...]:
+    return tuple([new if a is old else a for a in atoms])
+
+
+def replace_step(tape: Tape, var: Var, step: Callable[..., Any], *operands: Atom) -> Tape:
+    """A tape in which ``var`` is computed by ``step(*operands)`` instead."""
+    inserted, new = insert_after(tape, var, step, *operands)
+    return delete(replace_value(inserted, var, new), var)
+
+
+def delete(tape: Tape, var: Var) -> Tape:
+    """A tape without the instruction that assigns ``var``. Raises StructureError if anybody reads it."""
+    at = _position(tape, var)
+    readers = [instr for instr in tape.instrs if not set(tape.instrs[at].outs).isdisjoint(instr.ins)]
+    if readers or not set(tape.instrs[at].outs).isdisjoint(tape.outputs):
+        who = readers[0].op.name if readers else "the tape's output"
+        raise StructureError(
+            message(f"{var.aval} cannot be deleted: {who} reads it", tries=["wg.edit.replace_value first"])
+        )
+    return check(tape.replace(instrs=(*tape.instrs[:at], *tape.instrs[at + 1 :])), after="delete")
+
+
+def annotate(tape: Tape, notes: Mapping[Var, Any]) -> Tape:
+    """A tape whose ``metadata`` has ``notes`` on values as well; transforms and passes hand them on."""
+    return tape.replace(metadata={**tape.metadata, **notes})
+
+
+# ------------------------------------------------------------------------------------------------------ playing
+
+
+def play(tape: Tape, *inputs: Any) -> dict[Atom, Any]:
+    """Run the tape step by step through the references of its ops; return the value of every variable.
+
+    ``inputs`` are arrays, one for each of ``tape.inputs``. For looking and for tests: nothing is freed or reused.
+    """
+    values: dict[Atom, Any] = dict(zip(tape.inputs, inputs, strict=True))
+    values.update((c.var, c.array) for c in tape.captures)
+    for op, ins, outs, params, _ in tape.instrs:
+        result = op.reference(*[a.value if type(a) is Lit else values[a] for a in ins], **params)
+        values.update(zip(outs, (result,) if len(outs) == 1 else result, strict=True))
+    for a in tape.outputs:
+        if type(a) is Lit:
+            values[a] = a.value
+    return values

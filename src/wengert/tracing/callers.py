@@ -1,0 +1,127 @@
+"""Who is calling: the user's code, a library, or compiled code that was called from the user's.
+
+While a trace is open, ``np.zeros`` makes traced arrays for the user's code alone. Libraries hand their arrays to
+compiled code, which cannot take a traced one, so they get NumPy's own. Python frames tell the two apart, but compiled
+code has no frame: when ``rng.normal(size=3)`` asks numpy for an empty array, the nearest frame is the user's. There
+the instruction that is being executed tells: its callee is called ``normal``, not ``empty``.
+
+What cannot be told, as in ``list(map(f, lengths))``, gets NumPy's own array: a traced value written into that is an
+error that says what to do, but compiled code that meets a traced array where it expects memory may crash.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import types
+from typing import Any, NamedTuple
+
+from wengert.tracing.trace import _RUN_CODE
+
+LIBRARIES = frozenset(
+    """numpy scipy wengert optree contextlib matplotlib mpl_toolkits pandas polars pyarrow h5py PIL cv2 numba numexpr
+    cupy jax jaxlib torch tensorflow autograd casadi sklearn skimage statsmodels xarray networkx shapely""".split()
+)
+"""Packages that want NumPy's own arrays: ours, and those that hand arrays to compiled code."""
+
+BUILT_ON_TOP = frozenset(["nn", "graph", "ode", "optimize"])
+"""Parts of wengert that use its public API alone, and are traced as a user's code is."""
+
+_is_library: dict[Any, bool] = {}  # by the name of a module: a frame is asked at every array that is made
+
+
+def is_library(frame: types.FrameType) -> bool:
+    """Whether a frame runs code that must get NumPy's own arrays."""
+    name = frame.f_globals.get("__name__")
+    known = _is_library.get(name)
+    if known is None:
+        top, _, rest = str(name).partition(".")
+        known = top in LIBRARIES and not (top == "wengert" and rest.partition(".")[0] in BUILT_ON_TOP)
+        if len(_is_library) > 10_000:  # bounded: modules may be made up at run time
+            _is_library.clear()
+        _is_library[name] = known
+    return known and frame.f_code is not _RUN_CODE  # run() calls a function for the user
+
+
+def is_ours(frame: types.FrameType) -> bool:
+    return str(frame.f_globals.get("__name__")).partition(".")[0] == "wengert"
+
+
+class Callee(NamedTuple):
+    """What an instruction calls: an "attribute" or a "variable" of some name, or something "else"."""
+
+    kind: str
+    name: str = ""
+
+
+_ELSE = Callee("else")  # makers["zeros"](3), an operator, a step of an iterator
+_callees: dict[tuple[int, int], tuple[Callee, types.CodeType]] = {}  # by a code's id, and the place in it
+
+
+def is_called_by_name(frame: types.FrameType, name: str) -> bool:
+    """Whether the call that ``frame`` is in the middle of is one of NumPy's function ``name``, made in Python."""
+    code, place = frame.f_code, frame.f_lasti
+    known = _callees.get((id(code), place))
+    if known is None:
+        if len(_callees) > 100_000:  # bounded: code may be made up at run time
+            _callees.clear()
+        known = _callees[id(code), place] = (_callee(code, place), code)  # the code is kept so that its id is
+    kind, called = known[0]
+    if kind == "attribute":
+        return called == name
+    if kind == "variable":
+        return _is_python(_value_of(frame, called))
+    return False
+
+
+def _callee(code: types.CodeType, place: int) -> Callee:
+    """What the instruction at ``place`` calls.
+
+    A call's expression begins with its callee, so what loads the callee has the same beginning in the source, and
+    ends last of all that do. Bytecode differs between versions of Python; positions in the source do not. Without
+    them (``python -X no_debug_ranges``) nothing can be told.
+    """
+    current: Any = None
+    before: list[Any] = []
+    for instr in dis.get_instructions(code):
+        if instr.offset > place:  # place may be in the middle of an instruction's cache
+            break
+        if current is not None:
+            before.append(current)
+        current = instr
+    if current is None or not current.opname.startswith("CALL"):
+        return _ELSE
+    here = current.positions
+    if here is None or here.lineno is None or here.col_offset is None:
+        return _ELSE
+    end = (here.end_lineno, here.end_col_offset)
+    best: Any = None
+    best_end: Any = (-1, -1)
+    for instr in before:
+        at = instr.positions
+        if at is None or (at.lineno, at.col_offset) != (here.lineno, here.col_offset):
+            continue
+        at_end = (at.end_lineno, at.end_col_offset)
+        if best_end <= at_end < end:
+            best, best_end = instr, at_end
+    if best is None:
+        return _ELSE
+    if best.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+        return Callee("attribute", best.argval)
+    if best.opname.startswith(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF")):
+        return Callee("variable", best.argval if isinstance(best.argval, str) else best.argval[-1])
+    return _ELSE
+
+
+def _value_of(frame: types.FrameType, name: str) -> Any:
+    for namespace in (frame.f_locals, frame.f_globals, frame.f_builtins):
+        if name in namespace:
+            return namespace[name]
+    return None
+
+
+def _is_python(function: Any) -> bool:
+    """Whether what is being called is a function of Python's: then it is our wrapper, for any other has a frame."""
+    if isinstance(function, functools.partial):
+        return _is_python(function.func)
+    return isinstance(function, types.FunctionType)

@@ -1,0 +1,111 @@
+"""Polynomials as arrays of coefficients, the highest power first; and functions along axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.tracing.arguments import array, arrays, axis_of, constant, implements
+from wengert.tracing.tracer import Tracer
+
+
+@implements(np.polyval)
+def polyval(p: Any, x: Any) -> Any:
+    """Horner's rule."""
+    c, z = arrays(p, x)
+    y = np.zeros_like(z)
+    for k in range(c.shape[0]):
+        y = y * z + c[k]
+    return y
+
+
+@implements(np.vander)
+def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
+    """Powers as running products, so that zero has all its derivatives."""
+    z = array(x)
+    if z.ndim != 1:
+        raise ValueError("x must be a one-dimensional array or sequence.")
+    n = z.shape[0] if N is None else int(N)
+    z = z.astype(np.promote_types(z.dtype, np.int64))
+    column = np.reshape(z, (-1, 1))
+    if n == 0:
+        return np.zeros_like(column, shape=(z.shape[0], 0))
+    factors = [np.ones_like(column), *[column] * (n - 1)]
+    powers = np.cumprod(np.concatenate(factors, axis=1), axis=1)
+    return powers if increasing else np.flip(powers, 1)
+
+
+def _same_length(a1: Any, a2: Any) -> tuple[Any, Any]:
+    x, y = [np.atleast_1d(z) for z in arrays(a1, a2)]
+    n = max(x.shape[0], y.shape[0])
+    x, y = [np.pad(z, (n - z.shape[0], 0)) if z.shape[0] < n else z for z in (x, y)]
+    return x, y
+
+
+@implements(np.polyadd)
+def polyadd(a1: Any, a2: Any) -> Any:
+    x, y = _same_length(a1, a2)
+    return x + y
+
+
+@implements(np.polysub)
+def polysub(a1: Any, a2: Any) -> Any:
+    x, y = _same_length(a1, a2)
+    return x - y
+
+
+@implements(np.polymul)
+def polymul(a1: Any, a2: Any) -> Any:
+    return np.convolve(*arrays(a1, a2))
+
+
+@implements(np.polyder)
+def polyder(p: Any, m: int = 1) -> Any:
+    if m < 0:
+        raise ValueError("Order of derivative must be positive (see polyint)")
+    c = array(p)
+    for _ in range(int(m)):
+        c = c[:-1] * constant(c.trace, np.arange(c.shape[0] - 1, 0, -1))
+    return c
+
+
+@implements(np.polyint)
+def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+    if m < 0:
+        raise ValueError("Order of integral must be positive (see polyder)")
+    c: Any = array(p, (k,))
+    added = np.zeros(int(m)) if k is None else k
+    for j in range(int(m)):
+        c0 = added if np.ndim(added) == 0 else added[j if np.size(added) > 1 else 0]
+        divided: Any = c / constant(c.trace, np.arange(c.shape[0], 0, -1))
+        c = np.append(divided, c0)
+    return c
+
+
+@implements(np.apply_along_axis)
+def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
+    """The function is called once a line: its steps stand on the tape as often."""
+    x = array(arr)
+    axis = axis_of(axis, x.ndim)
+    lines = np.moveaxis(x, axis, -1)
+    outer = lines.shape[:-1]
+    results: list[Tracer] = []
+    for index in np.ndindex(*outer):
+        results.append(array(func1d(lines[index], *args, **kwargs), (x,)))
+    if not results:
+        raise ValueError("Cannot apply_along_axis when any iteration dimensions are 0")
+    inner = results[0].shape
+    y = np.reshape(np.stack(results), (*outer, *inner))
+    for k in range(len(inner)):
+        y = np.moveaxis(y, len(outer) + k, axis + k)
+    return y
+
+
+@implements(np.apply_over_axes)
+def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
+    x = array(a)
+    for axis in (axes,) if np.ndim(axes) == 0 else axes:
+        y = func(x, axis_of(axis, a.ndim))
+        x = y if y.ndim == x.ndim else np.expand_dims(y, axis_of(axis, a.ndim))
+    return x

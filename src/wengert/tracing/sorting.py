@@ -1,0 +1,431 @@
+"""Order: sorting, searching, what is unique, medians and quantiles, counts in bins.
+
+A sorted array is a gather at ``argsort``, so its derivative moves with the elements. Where many are equal, which of
+them is meant is decided by their order in memory: ``argsort`` is always stable.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.ops import index as ops
+from wengert.tracing.arguments import (
+    INTP,
+    array,
+    arrays,
+    as_dtype,
+    axes_of,
+    axis_of,
+    common_dtype,
+    concrete,
+    constant,
+    implements,
+    inexact,
+    into,
+    is_plain,
+    promote,
+    refuse,
+)
+from wengert.tracing.reductions import kept_shape
+from wengert.tracing.selecting import nonzero, taken_along
+from wengert.tracing.shaping import ravel
+from wengert.tracing.tracer import Tracer, record
+
+# ------------------------------------------------------------------------------------------------------ sorting
+
+
+def _on_axis(a: Any, axis: Any, order: Any, function: str) -> tuple[Tracer, int]:
+    if order is not None:
+        raise refuse(function, "order", order)
+    x = array(a)
+    if axis is None:
+        return ravel(x), 0
+    return x, axis_of(axis, x.ndim)
+
+
+@implements(np.argsort)
+def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    x, axis = _on_axis(a, axis, order, "argsort")
+    return record(ops.argsort, (x,), {"axis": axis})
+
+
+def sorted_along(x: Any, axis: int) -> Any:
+    return taken_along(x, record(ops.argsort, (x,), {"axis": axis}), axis)
+
+
+@implements(np.sort)
+def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    return sorted_along(*_on_axis(a, axis, order, "sort"))
+
+
+@implements(np.partition)
+def partition(a: Any, kth: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
+    """Sorted throughout, which is one of the partitions."""
+    x, axis = _on_axis(a, axis, order, "partition")
+    _check_kth(kth, x.shape[axis])
+    return sorted_along(x, axis)
+
+
+@implements(np.argpartition)
+def argpartition(a: Any, kth: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
+    x, axis = _on_axis(a, axis, order, "argpartition")
+    _check_kth(kth, x.shape[axis])
+    return record(ops.argsort, (x,), {"axis": axis})
+
+
+def _check_kth(kth: Any, n: int) -> None:
+    at = concrete(kth, "kth")
+    if at.size and not (-n <= at.min() and at.max() < n):
+        raise ValueError(f"kth(={kth}) out of bounds ({n})")
+
+
+@implements(np.lexsort)
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    """By the last key, ties by the one before it: stable sorts from the first key to the last."""
+    xs = arrays(*keys)
+    if xs[0].ndim == 0:
+        return np.zeros_like(xs[0], dtype=INTP)
+    axis = axis_of(axis, xs[0].ndim)
+    order = argsort(xs[0], axis)
+    for key in xs[1:]:
+        order = taken_along(order, argsort(taken_along(key, order, axis), axis), axis)
+    return order
+
+
+@implements(np.unique)
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: Any = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:
+    """Sorted, and the first of equals kept: how many there are is looked at, and guarded."""
+    if axis is not None:
+        raise refuse("unique", "axis", axis)
+    x = array(ar)
+    flat = ravel(x)
+    order = argsort(flat)
+    values = flat[order]
+    is_new = values[1:] != values[:-1]
+    if equal_nan and x.dtype.kind in "fc":
+        is_new = is_new & ~(np.isnan(values[1:]) & np.isnan(values[:-1]))
+    is_new = np.concatenate([np.ones_like(values[:1], dtype=bool), is_new])
+    (first,) = nonzero(is_new)
+    out = [values[first]]
+    if return_index:
+        out.append(order[first])
+    if return_inverse:
+        inverse = np.zeros_like(order)
+        inverse[order] = np.cumsum(is_new) - 1
+        out.append(np.reshape(inverse, x.shape))
+    if return_counts:
+        out.append(np.diff(np.append(first, constant(x.trace, [flat.size], INTP))))
+    return out[0] if len(out) == 1 else tuple(out)
+
+
+@implements(np.unique_values)
+def unique_values(x: Any, /) -> Any:
+    return unique(x, equal_nan=False)
+
+
+# ---------------------------------------------------------------------------------------------------- searching
+
+
+@implements(np.searchsorted)
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    table, x = promote(array(a, (v,)), v)
+    if table.ndim != 1:
+        raise ValueError("object too deep for desired array")
+    if side not in ("left", "right"):
+        raise ValueError(f"search side must be 'left' or 'right' (got {side!r})")
+    if sorter is not None:
+        table = table[array(sorter, (table,))]
+    return record(ops.searchsorted, (table, array(x, (table,))), {"side": side})
+
+
+@implements(np.digitize)
+def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    table = array(bins, (x,))
+    side = "left" if right else "right"
+    if table.size > 1 and bool(table[0] > table[-1]):  # which way they run is looked at, and guarded
+        return table.size - searchsorted(table[::-1], x, "right" if right else "left")
+    return searchsorted(table, x, side)
+
+
+@implements(np.isin)
+def isin(
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
+) -> Any:
+    x, y = arrays(element, test_elements)
+    found = np.any(np.reshape(x, (*x.shape, 1)) == ravel(y), axis=-1)
+    return ~found if invert else found
+
+
+# ------------------------------------------------------------------------------------------- medians, quantiles
+
+
+def _rows(a: Any, axis: Any) -> tuple[Tracer, tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """``a`` sorted along its first axis, into which the reduced axes went; its shape, they, and what stays."""
+    x = array(a)
+    axes = axes_of(axis, x.ndim)
+    rest = [k for k in range(x.ndim) if k not in axes]
+    size = 1
+    for k in axes:
+        size *= x.shape[k]
+    shape = tuple([x.shape[k] for k in rest])
+    flat = np.reshape(np.transpose(x, (*axes, *rest)), (size, *shape))
+    return sorted_along(flat, 0), x.shape, axes, shape
+
+
+def _present_counts(rows: Any) -> Any:
+    """How many elements of each column are not NaN; NaNs stand last."""
+    if rows.dtype.kind != "f":
+        return np.full_like(rows, rows.shape[0], shape=rows.shape[1:], dtype=INTP)
+    return np.sum(~np.isnan(rows), axis=0)
+
+
+def _at(rows: Any, index: Any) -> Any:
+    """rows[index[..., c], c] for each column c."""
+    n_extra = index.ndim - (rows.ndim - 1)
+    flat = np.reshape(index, (-1, *rows.shape[1:]))
+    taken = taken_along(rows, np.maximum(flat, 0), 0)
+    return np.reshape(taken, index.shape) if n_extra != 1 else taken
+
+
+def _nan_where_last_is(rows: Any, y: Any) -> Any:
+    return y if rows.dtype.kind != "f" else np.where(np.isnan(rows[-1]), np.nan, y)
+
+
+@implements(np.median)
+def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
+    rows, shape, axes, rest = _rows(a, axis)
+    n = rows.shape[0]
+    if n == 0:
+        y = np.full_like(inexact(rows), np.nan, shape=rest)
+    elif n % 2:
+        y = _nan_where_last_is(rows, inexact(rows[n // 2]))
+    else:
+        y = _nan_where_last_is(rows, (rows[n // 2 - 1] + rows[n // 2]) / 2)
+    return into(out, np.reshape(y, kept_shape(shape, axes)) if keepdims else y)
+
+
+@implements(np.nanmedian)
+def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
+    rows, shape, axes, _ = _rows(a, axis)
+    count = _present_counts(rows)
+    y = (_at(rows, (count - 1) // 2) + _at(rows, count // 2)) / 2
+    return into(out, np.reshape(y, kept_shape(shape, axes)) if keepdims and keepdims is not np._NoValue else y)
+
+
+# The plotting positions of Hyndman & Fan (1996), Sample quantiles in statistical packages: the virtual index of
+# the quantile q among n sorted values is n q + α + q (1 - α - β) - 1.
+_POSITIONS = {
+    "interpolated_inverted_cdf": (0.0, 1.0),
+    "hazen": (0.5, 0.5),
+    "weibull": (0.0, 0.0),
+    "median_unbiased": (1 / 3, 1 / 3),
+    "normal_unbiased": (3 / 8, 3 / 8),
+}
+_LINEAR = ("linear", "lower", "higher", "nearest", "midpoint")
+
+
+def _virtual_index(q: Any, n: Any, method: str) -> Any:
+    if method in _LINEAR:
+        v = q * (n - 1)
+        if method == "linear":
+            return v
+        if method == "midpoint":
+            return (np.floor(v) + np.ceil(v)) / 2
+        return {"lower": np.floor, "higher": np.ceil, "nearest": np.rint}[method](v)
+    alpha, beta = _POSITIONS[method]
+    return np.clip(n * q + (alpha + q * (1 - alpha - beta)) - 1, 0, n - 1)
+
+
+def _probabilities(q: Any, x: Tracer, scale: int) -> Tracer:
+    """``q`` as a fraction, in the dtype in which NumPy computes with it."""
+    if is_plain(q):
+        weak = not isinstance(q, list | tuple) and x.dtype.kind == "f"
+        p = constant(x.trace, q, x.dtype if weak else np.float64)
+    else:
+        p = inexact(array(q, (x,)))
+    if scale != 1:
+        p = p / scale
+    known = p.constant()
+    if known is not None and known.size and not (known.min() >= 0 and known.max() <= 1):
+        what = "Quantiles must be in the range [0, 1]" if scale == 1 else "Percentiles must be in the range [0, 100]"
+        raise ValueError(what)
+    return p
+
+
+def _interpolated(low: Any, high: Any, t: Any) -> Any:
+    """From ``low`` to ``high``, exact at both ends."""
+    step = high - low
+    return np.where(t >= 0.5, high - step * (1 - t), low + step * t)
+
+
+def _quantile(
+    a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: Any, weights: Any, scale: int, skip_nan: bool
+) -> Any:
+    name = "quantile" if scale == 1 else "percentile"
+    if weights is not None:
+        raise refuse(name, "weights", weights)
+    if method not in _LINEAR and method not in _POSITIONS:
+        raise refuse(name, "method", method, *[f"method={m!r}" for m in ("linear", "nearest", "hazen")])
+    x = array(a, (q,))
+    if x.dtype.kind == "c":
+        raise TypeError("a must be an array of real numbers")
+    p = _probabilities(q, x, scale)
+    rows, shape, axes, rest = _rows(x, axis)
+    ones = (1,) * len(rest)
+    if rows.shape[0] == 0:
+        y = np.full_like(inexact(rows), np.nan, shape=(*p.shape, *rest))
+    elif skip_nan:
+        count = _present_counts(rows)
+        v = _virtual_index(np.reshape(p, (*p.shape, *ones)), as_dtype(count, p.dtype), method)
+        v = np.broadcast_to(v, (*p.shape, *rest))
+        floor = np.floor(v)
+        low = as_dtype(floor, INTP)
+        high = np.minimum(low + 1, count - 1)
+        y = _interpolated(_at(rows, low), _at(rows, high), v - floor)
+    else:
+        v = _virtual_index(p, rows.shape[0], method)
+        floor = np.floor(v)
+        low = as_dtype(floor, INTP)
+        t = v - floor
+        known = t.constant()
+        if known is not None and not known.any():
+            y = rows[low]
+        else:
+            high = np.minimum(low + 1, rows.shape[0] - 1)
+            y = _interpolated(rows[low], rows[high], np.reshape(t, (*t.shape, *ones)))
+        y = as_dtype(
+            _nan_where_last_is(rows, y),
+            np.result_type(rows.dtype, p.dtype) if method in ("linear", "midpoint", *_POSITIONS) else rows.dtype,
+        )
+    if keepdims and keepdims is not np._NoValue:
+        y = np.reshape(y, (*p.shape, *kept_shape(shape, axes)))
+    return into(out, y)
+
+
+@implements(np.quantile)
+def quantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    return _quantile(a, q, axis, out, method, keepdims, weights, 1, False)
+
+
+@implements(np.percentile)
+def percentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    return _quantile(a, q, axis, out, method, keepdims, weights, 100, False)
+
+
+@implements(np.nanquantile)
+def nanquantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    return _quantile(a, q, axis, out, method, keepdims, weights, 1, True)
+
+
+@implements(np.nanpercentile)
+def nanpercentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    return _quantile(a, q, axis, out, method, keepdims, weights, 100, True)
+
+
+# ------------------------------------------------------------------------------------------------ counts in bins
+
+
+@implements(np.bincount)
+def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
+    """How many bins there are is looked at, and guarded; the weights are differentiated."""
+    index = array(x, (weights,))
+    if index.dtype.kind not in "iub":
+        raise TypeError(f"Cannot cast array data from {index.dtype!r} to dtype('int64') according to the rule 'safe'")
+    size = max(int(minlength), int(np.max(index)) + 1 if index.size else 0)
+    return _counted(as_dtype(index, INTP), size, weights)
+
+
+def _counted(index: Any, size: int, weights: Any) -> Any:
+    if weights is None:
+        ones = np.ones_like(index)
+    else:
+        ones = as_dtype(array(weights, (index,)), np.float64)
+        if ones.shape != index.shape:
+            raise ValueError("The weights and list don't have the same length.")
+    return record(ops.scatter_add, (np.zeros_like(ones, shape=(size,)), ones, index), {})
+
+
+@implements(np.histogram)
+def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    """Counts do not move with the values, but weights and edges do."""
+    if isinstance(bins, str):
+        raise refuse("histogram", "bins", bins, "the number of bins, or their edges")
+    x = ravel(array(a, (weights,)))
+    edges = _edges(x, bins, range)
+    n = edges.size - 1
+    place = searchsorted(edges, x, "right") - 1
+    place = np.where(x == edges[-1], n - 1, place)
+    inside = (x >= edges[0]) & (x <= edges[-1])
+    w = np.ones_like(place) if weights is None else ravel(array(weights, (x,)))
+    counted = record(
+        ops.scatter_add, (np.zeros_like(w, shape=(n,)), np.where(inside, w, 0), np.clip(place, 0, n - 1)), {}
+    )
+    if density:
+        return counted / np.diff(edges) / np.sum(counted), edges
+    return counted, edges
+
+
+def _edges(x: Tracer, bins: Any, range: Any) -> Any:
+    given = array(bins, (x,))
+    if given.ndim:
+        return given
+    n = int(given)
+    low, high = (np.min(x), np.max(x)) if range is None else range
+    dtype = common_dtype(low, high, x)
+    dtype = dtype if dtype.kind == "f" else np.dtype(np.float64)
+    low, high = [as_dtype(end, dtype, (x,)) for end in (low, high)]
+    is_point = low == high  # a width of one, if all values are equal
+    low, high = np.where(is_point, low - 0.5, low), np.where(is_point, high + 0.5, high)
+    steps = low + constant(x.trace, np.arange(n, dtype=dtype)) * ((high - low) / n)
+    return np.concatenate([steps, np.reshape(high, (1,))])

@@ -1,0 +1,224 @@
+"""Functions of scipy.special that are Python code rather than ufuncs, on traced arrays.
+
+NumPy's protocols do not reach them. So while a trace is active their *code* is exchanged (:func:`rerouted`)
+for one that asks whether a traced value is among the arguments: the function stays the object that it is, so
+that ``from scipy.special import logsumexp``, long before, is traced as well. The ufuncs are in
+:mod:`wengert.ops.special`.
+"""
+
+from __future__ import annotations
+
+import math
+import sys
+import threading
+from collections.abc import Callable, Mapping, Sequence
+from types import CodeType, FunctionType
+from typing import Any
+
+import numpy as np
+
+from wengert.ops.control import stop_gradient
+from wengert.ops.reduce import max_
+from wengert.tracing.arguments import (
+    array,
+    as_dtype,
+    axes_of,
+    constant,
+    inexact,
+    not_scalar,
+    promote,
+    trace_near,
+    unsupported,
+)
+from wengert.tracing.reductions import keep
+from wengert.tracing.tracer import Tracer, record
+
+# wengert.ops.special imports scipy.special, which is there already if one of these is called: local imports.
+
+
+def largest(x: Any, axes: tuple[int, ...]) -> Any:
+    """The maximum, a constant to derivatives: what is subtracted and added again has none."""
+    return record(stop_gradient, (record(max_, (x,), {"axis": axes}),), {})
+
+
+def logsumexp(
+    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
+) -> Any:
+    """log Σ b exp(a) = m + log Σ b exp(a − m), m = max a. The derivative in ``a`` is softmax, for b = 1.
+
+    Infinities are limits: an entry -inf counts nothing, of a maximum +inf all of the derivative goes to where
+    it is taken, and entries that are all -inf share it evenly. Not as exact as SciPy where the result is near
+    0: the error is that of ``log(1 + t)`` for small t.
+    """
+    from wengert.ops.special import exp_minus, exp_minus_body
+
+    if b is None:
+        a = inexact(array(a))
+    else:
+        a, b = promote(*[x if type(x) is Tracer else array(x, (a, b)) for x in (a, b)])
+        a, b = inexact(a), inexact(b)
+        if b.constant() is not None:  # weight 0: not even an infinity counts
+            a = np.where(b == 0, -np.inf, a)
+        elif a.shape != np.broadcast_shapes(a.shape, b.shape):
+            a = np.broadcast_to(a, np.broadcast_shapes(a.shape, b.shape))
+    if a.dtype.kind == "c":
+        raise unsupported("scipy.special.logsumexp of complex numbers is not traced")
+    axes = axes_of(axis, a.ndim)
+    if any(a.shape[k] == 0 for k in axes):
+        total = np.sum(a, axis=axes, keepdims=keepdims)
+        out = constant(trace_near((a,)), np.full(total.shape, -np.inf, a.dtype))
+        return (out, np.sign(out)) if return_sign else out
+    m = largest(a, axes)
+    terms = record(exp_minus, (a, keep(m, a.shape, axes, True)), {"body": exp_minus_body(a.dtype)})
+    total = np.sum(terms if b is None else b * terms, axis=axes)
+    logarithm = np.log(total) if b is None else log_of_any(np.abs(total) if return_sign else total)
+    out = keep(logarithm + m, a.shape, axes, keepdims)
+    return (out, keep(np.sign(total), a.shape, axes, keepdims)) if return_sign else out
+
+
+def log_of_any(total: Any) -> Any:
+    """log, silently -inf at 0 and NaN below, as SciPy's; there its derivative is 0."""
+    is_positive = total > 0
+    otherwise = np.where(total == 0, -np.inf, np.nan)
+    return np.where(is_positive, np.log(np.where(is_positive, total, 1)), otherwise.astype(total.dtype))[()]
+
+
+def softmax(x: Any, axis: Any = None) -> Any:
+    """exp(x − max) / Σ exp(x − max)."""
+    x = inexact(array(x))
+    axes = axes_of(axis, x.ndim)
+    terms = np.exp(x - keep(largest(x, axes), x.shape, axes, True))
+    return terms / np.sum(terms, axis=axes, keepdims=True)
+
+
+def log_softmax(x: Any, axis: Any = None) -> Any:
+    """x − max − log Σ exp(x − max)."""
+    x = inexact(array(x))
+    axes = axes_of(axis, x.ndim)
+    shifted = x - keep(largest(x, axes), x.shape, axes, True)
+    return shifted - np.log(np.sum(np.exp(shifted), axis=axes, keepdims=True))
+
+
+def polygamma(n: Any, x: Any) -> Any:
+    """The n-th derivative of digamma, (−1)ⁿ⁺¹ n! ζ(n + 1, x)."""
+    from scipy import special
+
+    if type(n) is Tracer and n.constant() is None:
+        raise unsupported(
+            "scipy.special.polygamma: the order n is traced", "an order that is a plain integer"
+        )
+    n = np.asarray(n.constant() if type(n) is Tracer else n)
+    x = array(x)
+    at_zero = special.psi(x)
+    if n.ndim == 0 and n == 0:
+        return not_scalar(as_dtype(at_zero, np.result_type(at_zero.dtype, np.float64)))
+    factor = (-1.0) ** (n + 1) * special.gamma(n + 1.0)
+    y = constant(trace_near((x,)), factor) * special.zeta(n + 1, x)
+    return not_scalar(y if n.ndim == 0 else np.where(n == 0, at_zero, y))
+
+
+def multigammaln(a: Any, d: Any) -> Any:
+    """log Γ_d(a) = d(d−1)/4 log π + Σ_{j<d} log Γ(a − j/2). That a > (d−1)/2 is not checked."""
+    from scipy import special
+
+    if np.ndim(d) or np.floor(d) != d:
+        raise ValueError("d should be a positive integer (dimension)")
+    n = int(d)
+    total = special.gammaln(a)
+    for j in range(1, n):
+        total = total + special.gammaln(a - j / 2)
+    return total + n * (n - 1) / 4 * math.log(math.pi)
+
+
+# ---------------------------------------------------------------------------------------------------- reroute
+
+SCIPY_FUNCTIONS: dict[str, Callable[..., Any]] = {
+    "logsumexp": logsumexp,
+    "softmax": softmax,
+    "log_softmax": log_softmax,
+    "polygamma": polygamma,
+    "multigammaln": multigammaln,
+}
+"""What the functions of these names in ``scipy.special`` do to traced arguments."""
+
+
+class _Route:
+    """A function of SciPy's, a copy of it that keeps its own code, and the code that decides between two."""
+
+    def __init__(self, function: FunctionType) -> None:
+        self.function = function
+        self.own = function.__code__
+        self.original = FunctionType(
+            function.__code__,
+            function.__globals__,
+            function.__name__,
+            function.__defaults__,
+            function.__closure__,
+        )
+        self.deciding = _deciding(function.__name__)
+
+
+_routes: dict[str, _Route] = {}
+
+
+def _deciding(name: str) -> CodeType:
+    """Code that runs in the globals of SciPy's module, so it imports what it needs."""
+    namespace: dict[str, Any] = {}
+    exec(
+        f"def {name}(*args, **kwargs):\n"
+        "    from wengert.tracing.special import decide\n"
+        f"    return decide({name!r}, args, kwargs)\n",
+        {"__name__": __name__},
+        namespace,
+    )
+    return namespace[name].__code__
+
+
+def decide(name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """Call what a rerouted function stands for: ours for traced arguments, else SciPy's."""
+    is_traced = any(_holds_traced(x) for x in (*args, *kwargs.values()))
+    return (SCIPY_FUNCTIONS[name] if is_traced else _routes[name].original)(*args, **kwargs)
+
+
+def _holds_traced(x: Any) -> bool:
+    return type(x) is Tracer or (type(x) in (list, tuple) and any(map(_holds_traced, x)))
+
+
+def _routes_of(special: Any) -> dict[str, _Route]:
+    if not _routes:
+        functions = {name: getattr(special, name, None) for name in SCIPY_FUNCTIONS}
+        if all(type(f) is FunctionType and f.__closure__ is None for f in functions.values()):
+            _routes.update({name: _Route(f) for name, f in functions.items()})  # type: ignore[arg-type]
+        # else another thread is about to import scipy.special: next time
+    return _routes
+
+
+class _Rerouting:
+    """The exchange of code while one trace or more are open in the process; nothing without scipy.special."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.open = 0
+
+    def __enter__(self) -> None:
+        with self.lock:
+            self.open += 1
+            special = sys.modules.get("scipy.special")
+            if special is not None:
+                for route in _routes_of(special).values():
+                    route.function.__code__ = route.deciding
+
+    def __exit__(self, *error: object) -> None:
+        with self.lock:
+            self.open -= 1
+            if self.open == 0:
+                for route in _routes.values():
+                    route.function.__code__ = route.own
+
+
+_rerouting = _Rerouting()
+
+
+def rerouted() -> _Rerouting:
+    """A context in which :data:`SCIPY_FUNCTIONS` trace, however the caller got hold of SciPy's."""
+    return _rerouting

@@ -1,0 +1,25 @@
+"""What holds for every test: tapes are checked after each transform, and nothing is random without a seed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+
+import pytest
+from hypothesis import settings
+
+from wengert import config
+
+settings.register_profile("default", max_examples=40, derandomize=True, deadline=None)
+settings.register_profile("thorough", max_examples=1000, deadline=None)  # HYPOTHESIS_PROFILE=thorough
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
+
+
+@pytest.fixture(autouse=True)
+def checked_tapes() -> Iterator[None]:
+    """``config.check`` is on: an ill-formed tape fails where it is made, not where it is run."""
+    before, config.check = config.check, True
+    try:
+        yield
+    finally:
+        config.check = before

@@ -1,0 +1,75 @@
+"""One checker for NumPy functions: the recorded tape, played back, gives what NumPy gives, and its derivatives hold.
+
+A case is a function of arrays, written in plain NumPy, and the arguments to call it with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert import tree
+from wengert.tape import Lit, Tape, check
+from wengert.tracing.record import input_of, record_call
+
+Function = Callable[..., Any]
+
+
+def case(name: str, f: Function, *args: Any, order: int = 2) -> Any:
+    """``order``: up to which order derivatives are compared with differences; 0 where there are none."""
+    return pytest.param(f, args, order, id=name)
+
+
+def floats(*shape: int, seed: int = 0, low: float = -2.0, high: float = 2.0) -> np.ndarray[Any, Any]:
+    return np.random.default_rng([seed, *shape]).uniform(low, high, shape)
+
+
+def integers(*shape: int, seed: int = 0, low: int = -4, high: int = 5) -> np.ndarray[Any, Any]:
+    return np.random.default_rng([seed, *shape]).integers(low, high, shape)
+
+
+def booleans(*shape: int, seed: int = 0) -> np.ndarray[Any, Any]:
+    return np.random.default_rng([seed, *shape]).integers(0, 2, shape).astype(bool)
+
+
+def record(f: Function, args: Sequence[Any]) -> tuple[Tape, Any]:
+    recording = record_call(lambda *xs: f(*xs), [input_of(a) for a in args], name="f")
+    return check(recording.tape), recording.out_treedef
+
+
+def play(tape: Tape, args: Sequence[Any]) -> list[Any]:
+    """Each instruction's reference in turn, for nothing but the tape is on trial here."""
+    values: dict[Any, Any] = dict(zip(tape.inputs, [np.asarray(a) for a in args], strict=True))
+    values.update((c.var, c.array) for c in tape.captures)
+    for op, ins, outs, params, _ in tape.instrs:
+        out = op.reference(*[a.value if type(a) is Lit else values[a] for a in ins], **params)
+        values.update(zip(outs, (out,) if len(outs) == 1 else out, strict=True))
+    return [a.value if type(a) is Lit else values[a] for a in tape.outputs]
+
+
+def same_as_numpy(f: Function, args: Sequence[Any]) -> Tape:
+    with np.errstate(all="ignore"):
+        expected, expected_tree = tree.flatten(f(*[np.array(a) if isinstance(a, np.ndarray) else a for a in args]))
+        tape, out_tree = record(f, args)
+        found = play(tape, args)
+    assert out_tree == expected_tree
+    for e, y, aval in zip(expected, found, tape.out_avals, strict=True):
+        e = np.asarray(e)
+        assert aval.shape == np.shape(y) == e.shape
+        assert aval.dtype == e.dtype
+        tolerance = 1e-3 if e.dtype == np.float16 else 2e-6 if e.dtype.itemsize == 4 else 1e-13
+        np.testing.assert_allclose(y, e, rtol=tolerance, atol=tolerance)
+    return tape
+
+
+def verify(f: Function, args: Sequence[Any], order: int) -> None:
+    """Values and dtypes in float64 and float32; derivatives in float64."""
+    same_as_numpy(f, args)
+    singles = [a.astype(np.float32) if isinstance(a, np.ndarray) and a.dtype == np.float64 else a for a in args]
+    same_as_numpy(f, singles)
+    if order:
+        wg.check_derivatives(f, *args, order=order)

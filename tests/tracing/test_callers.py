@@ -1,0 +1,174 @@
+"""Arrays are traced where the user's own code asks for them, in whatever way it does, and nowhere else."""
+
+from __future__ import annotations
+
+import functools
+import operator
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from wengert.errors import ConcretizationError
+from wengert.tracing import functions, ufuncs  # noqa: F401  # they fill the tables
+from wengert.tracing.record import input_of, record_call
+from wengert.tracing.tracer import Tracer
+
+
+def made_while_tracing(make: Callable[[], Any]) -> Any:
+    seen: list[Any] = []
+
+    def f() -> float:
+        seen.append(make())
+        return 0.0
+
+    record_call(f, [], name="f")
+    return seen[0]
+
+
+def in_a_variable() -> Any:
+    make = np.zeros
+    return make(3)
+
+
+def in_a_cell() -> Any:
+    make = np.zeros
+
+    def inner() -> Any:
+        return make(3)
+
+    return inner()
+
+
+def in_a_partial() -> Any:
+    make = functools.partial(np.zeros, 3)
+    return make()
+
+
+def with_unpacking() -> Any:
+    args, options = [(2, 3)], {"dtype": float}
+    return np.zeros(*args, **options)
+
+
+def over_lines() -> Any:
+    return np.zeros(
+        (
+            2,
+            3,
+        ),
+        dtype=float,
+    )
+
+
+def in_a_chain() -> Any:
+    return (
+        np.zeros(
+            6,
+        )
+        .reshape(2, 3)
+        .copy()
+    )
+
+
+def in_a_generator() -> Any:
+    return next(np.zeros(n) for n in (3,))
+
+
+def in_a_method() -> Any:
+    class Model:
+        size = 3
+
+        def state(self) -> Any:
+            return np.zeros(self.size)
+
+    return Model().state()
+
+
+def beside_compiled_code() -> Any:
+    rng = np.random.default_rng(0)
+    out = np.empty(3)
+    out[:] = rng.normal(size=3)
+    return out
+
+
+def as_an_argument() -> Any:
+    return np.add(np.zeros(3), np.random.default_rng(0).normal(size=3))
+
+
+def conditional() -> Any:
+    return np.zeros(3) if np.pi > 3 else np.ones(3)
+
+
+USERS = [
+    lambda: np.zeros(3),
+    in_a_variable,
+    in_a_cell,
+    in_a_partial,
+    with_unpacking,
+    over_lines,
+    in_a_chain,
+    in_a_generator,
+    in_a_method,
+    beside_compiled_code,
+    as_an_argument,
+    conditional,
+    lambda: [np.zeros(n) for n in (1, 2)][0],
+    lambda: functools.reduce(lambda n, _: np.zeros(n), [3, 4]),
+    lambda: eval("np.zeros(3)"),
+    lambda: (lambda make=np.zeros: make(3))(),
+]
+
+
+@pytest.mark.parametrize("make", USERS, ids=range(len(USERS)))
+def test_the_users_code_gets_traced_arrays(make: Any) -> None:
+    assert type(made_while_tracing(make)) is Tracer
+
+
+UNTOLD = [  # nothing says that it is not compiled code which asks
+    lambda: (np.zeros)(3),
+    lambda: list(map(np.zeros, [3]))[0],
+    lambda: next(map(np.zeros, [3])),
+    lambda: {"zeros": np.zeros}["zeros"](3),
+    lambda: operator.methodcaller("zeros", 3)(np),
+    lambda: getattr(np, "zeros")(3),  # noqa: B009
+]
+
+
+@pytest.mark.parametrize("make", UNTOLD, ids=range(len(UNTOLD)))
+def test_in_doubt_the_array_is_numpys(make: Any) -> None:
+    assert type(made_while_tracing(make)) is np.ndarray
+
+
+def test_the_error_in_doubt_says_what_to_do() -> None:
+    def f(x: Any) -> Any:
+        (a,) = map(np.zeros, [3])
+        a[:] = x
+        return a
+
+    with pytest.raises(ConcretizationError, match="np.zeros"):
+        record_call(f, [input_of(np.ones(3))], name="f")
+
+
+def sampled(sampler: Any) -> Any:
+    return sampler(size=3)
+
+
+COMPILED = [  # these ask numpy for arrays by name, from code that has no frame
+    lambda: np.random.default_rng(0).normal(size=3),
+    lambda: np.random.default_rng(0).multinomial(5, [0.5, 0.5]),
+    lambda: np.random.default_rng(0).permutation(4),
+    lambda: np.random.RandomState(0).randn(3),
+    lambda: np.random.RandomState(0).dirichlet([1.0, 2.0]),
+    lambda: np.random.default_rng(0).choice([1.0, 2.0, 3.0], size=2),
+    lambda: list(map(np.random.default_rng(0).normal, [0.0, 1.0], [1.0, 1.0], [2, 2]))[0],
+    lambda: {"normal": np.random.default_rng(0).normal}["normal"](size=3),
+    lambda: getattr(np.random.default_rng(0), "normal")(size=3),  # noqa: B009
+    lambda: functools.partial(np.random.default_rng(0).normal, size=3)(),
+    lambda: sampled(np.random.default_rng(0).normal),
+]
+
+
+@pytest.mark.parametrize("make", COMPILED, ids=range(len(COMPILED)))
+def test_compiled_code_gets_numpys_arrays(make: Any) -> None:
+    assert type(made_while_tracing(make)) is np.ndarray

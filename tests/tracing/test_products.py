@@ -1,0 +1,179 @@
+"""Matrix and tensor products, einsum and convolution against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from tests.tracing.numpy_cases import case, floats, integers, record, same_as_numpy, verify
+from wengert.errors import ShapeError, UnsupportedFunctionError
+
+A = floats(3, 4)
+B = floats(4, 5)
+S = floats(4, 4)
+X3 = floats(2, 3, 4)
+Y3 = floats(2, 4, 5)
+V3, V4, V5, V20, V90 = floats(3), floats(4), floats(5), floats(20), floats(90)
+
+CASES = [
+    *[case(f"matmul_{x.ndim}_{y.ndim}_{k}", lambda x, y: x @ y, x, y, order=2) for k, (x, y) in enumerate([
+        (A, B), (A, V4), (V3, A), (V4, V4), (X3, Y3), (X3, B), (A, Y3), (X3, V4), (V4, Y3),
+        (floats(2, 1, 3, 4), floats(5, 4, 2)), (floats(1, 3, 4), Y3),
+    ])],
+    case("matmul_function", lambda x: np.matmul(x, np.ones((4, 2))), A),
+    case("in_place", lambda x, y: _imatmul(x, y), A, S),
+    case("dot", lambda x, y: (np.dot(x, y), x.dot(y), np.dot(y, 2.0), np.dot(3, x)), A, B),
+    case("dot_vectors", lambda x, v: (np.dot(x, v), np.dot(v, v)), A, V4),
+    case("dot_3d", lambda x, y: np.dot(x, y), X3, Y3),
+    case("dot_3d_vector", lambda x, y: (np.dot(x, y), np.dot(y, np.swapaxes(x, 1, 2))), X3, V4),
+    case("inner", lambda x, y: (np.inner(x, y), np.inner(y, y), np.inner(x, 2.0)), X3, V4),
+    case("outer", lambda x, y: np.outer(x, y), A, V5),
+    case("vdot", lambda x, y: np.vdot(x, y), A, floats(3, 4, seed=1)),
+    case("vecdot", lambda x, y: np.vecdot(x, y), X3, A),
+    case("matvec", lambda x, y: np.matvec(x, y), X3, V4),
+    case("vecmat", lambda x, y: np.vecmat(x, y), V3, X3),
+    case("tensordot", lambda x, y: (np.tensordot(x, y, 1), np.tensordot(x, y, 0)), A, B),
+    case("tensordot_axes", lambda x, y: np.tensordot(x, y, axes=([0, 2], [0, 1])), X3, Y3),
+    case("tensordot_axis", lambda x, y: np.tensordot(x, y, axes=(-1, 1)), X3, Y3),
+    case("kron", lambda x, y: (np.kron(x, y), np.kron(y[0], x)), A, B),
+    case("cross", lambda x, y: np.cross(x, y), floats(4, 3), V3),
+    case("cross_axes", lambda x, y: np.cross(x, y, axisa=0, axisc=0), floats(3, 4), floats(4, 3)),
+    *[case(f"convolve_{m}", lambda x, y, m=m: (np.convolve(x, y, m), np.convolve(y, x, m)), V20, V4)
+      for m in ("full", "same", "valid")],
+    *[case(f"correlate_{m}", lambda x, y, m=m: (np.correlate(x, y, m), np.correlate(y, x, m)), V20, V5)
+      for m in ("full", "same", "valid")],
+    *[case(f"convolve_long_{m}", lambda x, y, m=m: (np.convolve(x, y, m), np.correlate(y, x, m)), V90, V20, order=1)
+      for m in ("full", "same", "valid")],
+    case("convolve_by_one", lambda x: (np.convolve(x, [2.0]), np.convolve(3.0, x)), V5),
+]  # fmt: skip
+
+EINSUM = [
+    ("ij,jk->ik", A, B),
+    ("ij,jk", A, B),
+    ("ji,jk", A, A),
+    ("i,i", V4, V4),
+    ("i,j->ij", V4, V5),
+    ("i,j->ji", V4, V5),
+    ("ii", S),
+    ("ii->i", S),
+    ("ij->ji", A),
+    ("ij->", A),
+    ("ij->j", A),
+    ("ba", A),
+    ("ij,ij->ij", A, A),
+    ("ij,j->ij", A, V4),
+    ("ij,j->ji", A, V4),
+    ("ij,ij", A, A),
+    ("ij,kl->k", A, B),
+    ("ij,jk,k->i", A, B, V5),
+    ("ij,jk,kl,l", A, B, B.T.copy(), V4),
+    ("bij,bjk->bik", X3, Y3),
+    ("bij,bjk->ikb", X3, Y3),
+    ("...ij,...jk->...ik", X3, Y3),
+    ("...j,j", X3, V4),
+    ("i...->...", X3),
+    ("...", A),
+    ("...i,...i->...", X3, A),
+    ("bij,ij->b", X3, A),
+    ("iij->j", floats(3, 3, 2)),
+    ("iji->j", floats(3, 2, 3)),
+    ("ij,jj->i", A, S),
+    ("i->", V4),
+    ("ij,jk->ik", floats(3, 1), B),
+    ("ij,ij->ij", floats(3, 1), A),
+    ("i,i->i", floats(1), V4),
+    (",i->i", np.array(2.0), V4),
+    (",", np.array(2.0), np.array(3.0)),
+    ("a b, b c -> a c", A, B),
+    ("ijk,il,jm,kn->lmn", X3, floats(2, 2), floats(3, 2), floats(4, 2)),
+]
+
+
+def _imatmul(x, y):
+    z = x * 1.0
+    z @= y
+    return z
+
+
+@pytest.mark.parametrize(("f", "args", "order"), CASES)
+def test_like_numpy(f, args, order):
+    verify(f, args, order)
+
+
+@pytest.mark.parametrize(
+    ("subscripts", "args"), [(s, a) for s, *a in EINSUM], ids=[f"{k}:{e[0]}" for k, e in enumerate(EINSUM)]
+)
+def test_einsum(subscripts, args):
+    verify(lambda *xs: np.einsum(subscripts, *xs), args, order=2)
+
+
+def test_einsum_with_lists():
+    verify(lambda x, y: np.einsum(x, [0, 1], y, [1, 2], [2, 0]), [A, B], order=2)
+    verify(lambda x, y: np.einsum(x, [..., 1], y, [1]), [X3, V4], order=2)
+    verify(lambda x: np.einsum(x, [0, 0]), [S], order=2)
+
+
+def test_einsum_options():
+    def f(x, y):
+        out = np.zeros((3, 5))
+        np.einsum("ij,jk", x, y, out=out, optimize=True)
+        return out, np.einsum("ij,jk", x, y, dtype=np.float64)
+
+    verify(f, [A, B], order=2)
+    same_as_numpy(lambda x: np.einsum("ij,jk", x, x.T, dtype=np.float64, casting="safe"), [integers(2, 3)])
+
+
+def test_einsum_writes_the_diagonal():
+    def f(x):
+        y = x * 1.0
+        np.einsum("ii->i", y)[:] = x[0]
+        return y
+
+    verify(f, [S], order=2)
+
+
+def test_matrix_products_are_one_instruction():
+    for f in (lambda x, y: x @ y, np.dot, lambda x, y: np.einsum("ij,jk->ik", x, y)):
+        tape, _ = record(f, [A, B])
+        assert [i.op.name for i in tape.instrs] == ["contract"]
+
+
+def test_einsum_of_three_meets_two_by_two():
+    tape, _ = record(lambda x, y, z: np.einsum("ij,jk,k->i", x, y, z), [A, B, V5])
+    assert [i.op.name for i in tape.instrs] == ["contract", "contract"]
+    assert tape.instrs[0].outs[0].aval.shape == (4,)  # the vector first: never a matrix times a matrix
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.int64, np.bool_, np.float32])
+def test_dtypes(dtype):
+    x, y = integers(3, 4).astype(dtype), integers(4, 2).astype(dtype)
+    same_as_numpy(lambda x, y: (x @ y, np.dot(x, y), np.einsum("ij,jk", x, y), np.einsum("ij->", x)), [x, y])
+    same_as_numpy(lambda x, y: (x @ y, np.kron(x, y), np.outer(x, y)), [x, floats(4, 2)])
+
+
+def test_long_convolution():
+    tape = same_as_numpy(np.convolve, [floats(1000), floats(700)])
+    assert len(tape) < 50
+    assert max(v.aval.size for i in tape.instrs for v in i.outs) < 300_000  # not 1000 × 700: blocks of a band
+
+
+def test_complex():
+    x, y = floats(3) + 1j * floats(3, seed=1), floats(3, seed=2) - 1j * floats(3, seed=3)
+    same_as_numpy(lambda x, y: (np.vdot(x, y), np.vecdot(x, y), np.correlate(x, y, "full"), x @ y), [x, y])
+
+
+def test_empty():
+    same_as_numpy(lambda x, y: (x @ y, np.einsum("ij,jk", x, y), np.dot(x, y)), [np.zeros((3, 0)), np.zeros((0, 2))])
+
+
+def test_shapes_that_do_not_fit():
+    with pytest.raises(ShapeError, match=r"matmul: inner dimensions differ, 4 and 3"):
+        record(lambda x: x @ x, [A])
+    for f in (np.dot, np.inner, lambda x, y: np.tensordot(x, y), lambda x, y: np.einsum("ij,ij", x, y)):
+        with pytest.raises(ShapeError):
+            record(f, [A, floats(2, 5)])
+
+
+def test_refused():
+    with pytest.raises((UnsupportedFunctionError, ValueError)):
+        record(np.cross, [V4[:2], V4[:2]])

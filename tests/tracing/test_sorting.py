@@ -1,0 +1,97 @@
+"""Sorting, searching, counting in bins against NumPy."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.tracing.numpy_cases import case, floats, record, same_as_numpy, verify
+from wengert.errors import UnsupportedFunctionError
+
+X = floats(3, 4)
+X3 = floats(2, 3, 4)
+V = floats(7)
+N = np.array([2, 5, 2, 0, 5, 5])
+W = floats(7, seed=5, low=0.2)
+TABLE = np.array([-1.5, -0.5, 0.25, 1.0])
+
+CASES = [
+    case("sort", lambda x: (np.sort(x), np.sort(x, axis=0), np.sort(x, axis=None)), X),
+    case("sort_3d", lambda x: np.sort(x, axis=1, kind="stable"), X3),
+    case("argsort", lambda x: (np.argsort(x), x.argsort(axis=0), np.argsort(x, axis=None)), X, order=0),
+    case("sort_in_place", lambda x: _sorted_in_place(x), X),
+    case("partition", lambda x: np.sum(np.partition(x, 2)[:3]), V),
+    case("argpartition", lambda x: np.sum(x[np.argpartition(x, 3)[:3]]), V),
+    case("lexsort", lambda x, y: np.lexsort((x, np.rint(y))), V, floats(7, seed=1), order=0),
+    case("unique", lambda x: np.unique(np.concatenate([x, x[:3]])), V),
+    case("searchsorted", lambda x: (np.searchsorted(TABLE, x), np.searchsorted(TABLE, x, side="right")), X, order=0),
+    case("searchsorted_method", lambda x: np.sort(x).searchsorted(0.3), V, order=0),
+    case("searchsorted_sorter", lambda x: np.searchsorted(x, TABLE, sorter=np.argsort(x)), V, order=0),
+    case("digitize", lambda x: (np.digitize(x, TABLE), np.digitize(x, TABLE, right=True)), X, order=0),
+    case("digitize_down", lambda x: np.digitize(x, TABLE[::-1]), X, order=0),
+    case("isin", lambda x: (np.isin(x, x[1]), np.isin(x, [0.0], invert=True)), X, order=0),
+    case("bincount_weights", lambda w: np.bincount(N, weights=w, minlength=8), V[:6]),
+    case("histogram", lambda x: np.histogram(x, bins=TABLE), X, order=0),
+    case("histogram_range", lambda x: np.histogram(x, bins=4, range=(-2, 2)), X, order=0),
+    case("histogram_weights", lambda w: np.histogram(V, bins=TABLE, weights=w, density=True)[0], W),
+]  # fmt: skip
+
+
+def _sorted_in_place(x):
+    y = x * 1.0
+    assert y.sort(axis=0) is None
+    y[0].sort()
+    return y
+
+
+@pytest.mark.parametrize(("f", "args", "order"), CASES)
+def test_like_numpy(f, args, order):
+    verify(f, args, order)
+
+
+def test_integers():
+    f = lambda n: (np.sort(n), np.argsort(n, kind="stable"), np.bincount(n), np.unique(n))
+    same_as_numpy(f, [N])
+    same_as_numpy(lambda n: np.unique(n, return_index=True, return_inverse=True, return_counts=True), [N])
+    same_as_numpy(lambda n: np.unique(n, return_inverse=True, return_counts=True), [N.reshape(2, 3)])
+    same_as_numpy(lambda n: np.histogram(n), [N])
+
+
+def test_nan_is_sorted_last_and_unique():
+    x = np.array([np.nan, 1.0, np.nan, -1.0])
+    same_as_numpy(lambda x: (np.sort(x), np.argsort(x, kind="stable"), np.unique(x)), [x])
+    same_as_numpy(lambda x: np.unique(x, equal_nan=False), [x])
+    same_as_numpy(lambda x: (np.median(x), np.quantile(x, [0.1, 0.5])), [x])
+
+
+def test_empty_and_0d():
+    same_as_numpy(lambda x: (np.sort(x), np.argsort(x), np.sort(x, axis=0)), [np.zeros((0, 3))])
+    same_as_numpy(lambda x: np.unique(x), [np.zeros(0)])
+    same_as_numpy(lambda x: np.sort(x, axis=None), [np.array(2.0)])
+    same_as_numpy(lambda n: np.bincount(n), [np.zeros(0, int)])
+
+
+def test_derivative_of_sort_is_a_permutation():
+    jacobian = wg.jacobian(lambda x: np.sort(x))(np.array([3.0, 1.0, 2.0]))
+    np.testing.assert_array_equal(jacobian, [[0, 1, 0], [0, 0, 1], [1, 0, 0]])
+
+
+def test_unique_guards_the_count_alone():
+    tape, _ = record(lambda x: np.unique(x), [V])
+    assert [i.params["expected"].value for i in tape.instrs if i.op.name == "guard"] == [7]
+
+
+def test_refused():
+    with pytest.raises(UnsupportedFunctionError, match="axis=0"):
+        record(lambda x: np.unique(x, axis=0), [X])
+    with pytest.raises(UnsupportedFunctionError, match="bins='auto'"):
+        record(lambda x: np.histogram(x, bins="auto"), [X])
+
+
+def test_errors_are_numpys():
+    for f in (lambda x: np.sort(x, axis=2), lambda x: np.partition(x, 4), lambda x: np.searchsorted(x, 1.0)):
+        with pytest.raises(ValueError):
+            f(X)
+        with pytest.raises(ValueError):
+            record(f, [X])
