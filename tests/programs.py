@@ -709,7 +709,7 @@ def write_at(w: Writer, r: Random) -> None:
     n = w.shape(a)[0]
     i = w.index_array(r, n)
     region = np.shape(w.env[a][eval(i, w.env)])
-    v = w.like(r, region)
+    v = f"({w.like(r, region)}) + np.zeros({region})"  # NumPy 2.4 adds wrongly where it has to broadcast
     w.run(
         r.choice(
             [

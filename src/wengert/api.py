@@ -15,6 +15,7 @@ from wengert.ad.reverse import vjp as vjp_of_tape
 from wengert.batching import batch as batch_of_tape
 from wengert.errors import (
     DTypeError,
+    NotDifferentiableError,
     ScalarOutputError,
     ShapeError,
     StructureError,
@@ -27,6 +28,7 @@ from wengert.runtime.execute import Previous, Transform, execute, transformed, w
 from wengert.runtime.jit import Jit, trace_whole
 from wengert.runtime.program import Program
 from wengert.tape import Aval, Tape, structure
+from wengert.tracing.guards import number_guards
 from wengert.tracing.record import Input, Recording, input_of, record_call
 from wengert.tracing.tracer import Tracer, record
 
@@ -616,14 +618,14 @@ def trace(f: F) -> F:
     def tape_of(*args: Any, **kwargs: Any) -> Tape:
         leaves, treedef = tree.flatten((args, kwargs) if kwargs else args)
         tape, _, _ = trace_whole(f, function_name(f), leaves, treedef, bool(kwargs))
-        return tape
+        return number_guards(tape)[0]
 
     return tape_of
 
 
 def compile(tape: Tape) -> Program:
     """``tape``, optimised, as a program: ``program(*args)``. One path: raises GuardError off it."""
-    return Program(passes.run(tape))
+    return Program(passes.run(number_guards(tape)[0]))
 
 
 def jit(f: F) -> Jit:
@@ -653,6 +655,17 @@ def constant(value: Any) -> Any:
     """
 
     def freeze(leaf: Any) -> Any:
+        if type(leaf) is Tracer and leaf.constant() is None:
+            raise NotDifferentiableError(
+                message(
+                    f"constant: a traced {leaf.aval} is not promised to stay what it is",
+                    leaf.trace.locate(),
+                    tries=[
+                        "wg.stop_gradient(x), for no derivative through x",
+                        "wg.constant(x) outside of the traced function, for an array that it captures",
+                    ],
+                )
+            )
         if not isinstance(leaf, np.ndarray):
             return leaf
         copy = leaf.copy()

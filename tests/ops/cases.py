@@ -1,5 +1,7 @@
 """Every op with ordinary operands and the special points: one line a form of an op. See :mod:`tests.ops.check_op`."""
 
+# ruff: noqa: E501  (a table: what belongs to one case stands on one line)
+
 from __future__ import annotations
 
 import math
@@ -10,6 +12,7 @@ import scipy.linalg
 
 from tests.ops.check_op import Operand, case, formula
 from wengert.ops import elementwise as e
+from wengert.ops import special
 from wengert.ops.control import Expected
 from wengert.tape import Aval
 
@@ -251,6 +254,9 @@ CASES = [
     case("set_slice",     shapes(4, 4), shapes(), kw=dict(index=((3, 2, -2), (3, 2, -2))), note="every other"),
     case("set_slice",     shapes(4, 5), shapes(4, 5), kw=dict(index=((0, 4, 1), (0, 5, 1))), numpy=lambda x, v: v, note="everything"),
     case("set_slice",     shapes(4, 5), shapes(5), kw=dict(index=((2, 0, 1), (0, 5, 1))), numpy=lambda x, v: x, note="nothing"),
+    case("embed",         shapes(3, 1), kw=dict(shape=(4, 5), index=((1, 3, 1), (4, 3, -2))), dtypes="?ilfdD", numpy=lambda v: np.pad(v * np.array([1, 0, 1, 0, 1], v.dtype), ((1, 0), (0, 0)))),
+    case("embed",         shapes(), kw=dict(shape=(4, 4), index=(3, 1)), note="element"),
+    case("embed",         shapes(5), kw=dict(shape=(4, 5), index=((2, 0, 1), (0, 5, 1))), numpy=lambda v: np.zeros((4, 5), v.dtype), note="nothing"),
     case("add_slice",     shapes(4, 4), shapes(4), kw=dict(index=(2, (0, 4, 1))), dtypes="ilfdD"),
     case("add_slice",     shapes(4, 5), shapes(3, 1), kw=dict(index=((1, 3, 1), (4, 3, -2))), note="broadcast"),
     case("add_slice",     shapes(4, 5), shapes(), kw=dict(index=(3, 1)), note="element"),
@@ -365,5 +371,64 @@ CASES = [
     case("cofactor",      shapes(2, 2), note="two by two"),
     case("cofactor_along", well_conditioned(4, 4), shapes(4, 4), rtol=1e-7),
     case("cofactor_along", shapes(3, 3), shapes(3, 3), rtol=1e-7, note="three by three"),
+
+    # scipy.special; its derivatives are compared with mpmath, also in the tails, in test_special.py
+    case("erf",           between(-3, 3)),
+    case("erfc",          between(-3, 3)),
+    case("erfcx",         between(-1, 3)),
+    case("erfinv",        between(-0.9, 0.9)),
+    case("erfcinv",       between(0.1, 1.9)),
+    case("dawsn",         between(-3, 3)),
+    case("ndtr",          between(-3, 3)),
+    case("log_ndtr",      signed(0.1, 3), rtol=1e-7),
+    case("ndtri",         between(0.1, 0.9)),
+    case("ndtri_exp",     between(-3, -0.2)),
+    case("expit",         between(-3, 3)),
+    case("logit",         between(0.1, 0.9)),
+    case("log_expit",     between(-3, 3)),
+    case("xlogy",         between(1, 3), between(1, 3), at=[((0, 0), (-inf, 0))]),
+    case("xlog1py",       between(1, 3), between(1, 3)),
+    case("entr",          between(0.5, 3)),
+    case("rel_entr",      between(0.5, 3), between(0.5, 3)),
+    case("kl_div",        between(0.5, 3), between(0.5, 3)),
+    case("exp10",         between(-1, 1)),
+    case("cosm1",         between(-3, 3)),
+    case("exprel",        signed(0.5, 3)),
+    case("boxcox",        between(0.5, 3), signed(0.5, 2), rtol=1e-7),
+    case("boxcox1p",      between(0.5, 3), signed(0.5, 2), rtol=1e-7),
+    case("inv_boxcox",    between(0.5, 2), between(0.5, 2), rtol=1e-7),
+    case("inv_boxcox1p",  between(0.5, 2), between(0.5, 2), rtol=1e-7),
+    case("huber",         between(1, 2), signed(0.3, 0.9), note="inside"),
+    case("huber",         between(1, 2), signed(3, 4), at=[((1, 1), (0, 1)), ((1, -1), (0, -1))], note="outside"),
+    case("pseudo_huber",  between(1, 2), signed(1, 3)),
+    case("zeta",          between(2, 4), between(1, 3), unwritten=(0,)),
+    case("riemann_zeta",  between(2, 4), unwritten=(0,)),
+    case("psi",           between(1, 4)),
+    case("gammaln",       between(1, 4)),
+    case("loggamma",      between(1, 4), dtypes="fd"),
+    case("gamma",         between(1, 4)),
+    case("beta",          between(1, 3), between(1, 3)),
+    case("betaln",        between(1, 3), between(1, 3)),
+    case("gammainc",      between(1, 3), between(1, 3), unwritten=(0,)),
+    case("gammaincc",     between(1, 3), between(1, 3), unwritten=(0,)),
+    case("betainc",       between(1, 3), between(1, 3), between(0.2, 0.8), unwritten=(0, 1)),
+    case("exp1",          between(0.5, 3)),
+    case("expi",          between(0.5, 3)),
+    case("jv",            between(1, 3), between(1, 5), unwritten=(0,)),
+    case("yv",            between(1, 3), between(2, 5), unwritten=(0,)),
+    case("iv",            between(1, 3), between(1, 3), unwritten=(0,)),
+    case("kv",            between(1, 3), between(1, 3), unwritten=(0,)),
+    case("ive",           between(1, 3), between(1, 3), unwritten=(0,)),
+    case("j0",            between(1, 5)),
+    case("j1",            between(1, 5)),
+    case("y0",            between(1, 5)),
+    case("y1",            between(1, 5)),
+    case("i0",            between(-3, 3)),
+    case("i1",            between(-3, 3)),
+    case("k0",            between(1, 3)),
+    case("k1",            between(1, 3)),
+    case("i0e",           signed(0.5, 3)),
+    case("i1e",           signed(0.5, 3)),
+    case("exp_minus",     between(-3, 3), between(-3, 3), kw=dict(body=special.exp_minus_body(FLOAT)), dtypes="d", numpy=lambda x, m: np.exp(x - m)),
 ]
 # fmt: on

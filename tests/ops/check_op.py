@@ -159,9 +159,7 @@ def normal_like(rng: np.random.Generator, avals: Sequence[Aval]) -> list[Any]:
     return [rng.standard_normal(a.shape).astype(a.dtype) for a in avals]
 
 
-def close(
-    actual: Sequence[Any], expected: Sequence[Any], rtol: float, what: str, smallest: float = 0
-) -> None:
+def close(actual: Sequence[Any], expected: Sequence[Any], rtol: float, what: str, smallest: float = 0) -> None:
     """Equal to ``rtol`` of the largest finite element (or of ``smallest``); NaN and infinities at the same places."""
     assert len(actual) == len(expected)
     for a, b in zip(actual, expected, strict=True):
@@ -212,7 +210,7 @@ def dtypes_of(case: Case) -> str:
 
 
 def cast(x: Any, code: str, case: Case) -> Any:
-    """An operand as another dtype. Where the case chooses the types, integers (an index, a shift) stay what they are."""
+    """An operand as another dtype. Where the case chooses the types, integers (an index, a shift) stay."""
     is_free = not case.dtypes and isinstance(case.op.reference, np.ufunc)
     if np.asarray(x).dtype.kind == "f" or is_free:
         with np.errstate(all="ignore"):
@@ -347,7 +345,7 @@ def differences(f: Callable[[float], list[Any]]) -> list[Any]:
 
 
 def check_flat(case: Case) -> None:
-    """An operand that is declared to have no derivative has none: the value stays where it is when the operand moves."""
+    """An operand that is declared to have no derivative has none: the value stays when the operand moves."""
     tape, xs, number = tape_of(case, case.draw(case.rng()))
     active, outputs = active_inputs(case, tape, number), inexact_outputs(tape)
     if case.is_detached or not outputs:
@@ -533,12 +531,10 @@ def compare_batch(tape: Tape, examples: Sequence[Sequence[Any]], choices: Sequen
     for flags in choices:
         mapped = batch(tape, flags, len(examples))
         args = [
-            np.stack([xs[i] for xs in examples]) if is_batched else examples[0][i]
-            for i, is_batched in enumerate(flags)
+            np.stack([xs[i] for xs in examples]) if is_batched else examples[0][i] for i, is_batched in enumerate(flags)
         ]
         loop = [
-            evaluate(tape, [x if f else x0 for x, x0, f in zip(xs, examples[0], flags, strict=True)])
-            for xs in examples
+            evaluate(tape, [x if f else x0 for x, x0, f in zip(xs, examples[0], flags, strict=True)]) for xs in examples
         ]
         expected = [np.stack(ys) for ys in zip(*loop, strict=True)]
         close(evaluate(mapped, args), expected, 1e-12, f"batch {flags} of {tape.name}")

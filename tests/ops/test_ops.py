@@ -49,6 +49,10 @@ def slice_transpose_off_by_one(ct: Atom, x: Atom, *, index: Any) -> Any:
     return Scatter(None, (Part(ct, ((1, 2, 1),)),), x.aval)
 
 
+def twice_the_fill(ct: Any, k: int, x: Atom, y: Atom, *, axis: Any) -> Any:
+    return Fill(ct.value + ct.value, x.aval) if isinstance(ct, Fill) else None
+
+
 MISTAKES: list[tuple[str, Case, dict[str, Any]]] = [
     ("a wrong partial", case("tanh", between(-3, 3)), {"partials": [lambda x, y: 1 - y]}),
     (
@@ -74,7 +78,7 @@ MISTAKES: list[tuple[str, Case, dict[str, Any]]] = [
     (
         "a structured rule that is not the dense one",
         case("sum", shapes(3, 4), kw={"axis": (0,)}),
-        {"structured": lambda ct, k, x, y, *, axis: Fill(ct.value + ct.value, x.aval) if isinstance(ct, Fill) else None},
+        {"structured": twice_the_fill},
     ),
     (
         "a batch rule that mixes examples",

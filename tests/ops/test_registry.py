@@ -11,20 +11,18 @@ import pytest
 import wengert.ops
 from tests.ops.cases import CASES
 from tests.ops.check_op import Case, tape_of
-from wengert.ops import OPS, UFUNCS, special
+from wengert.ops import OPS, UFUNCS
 from wengert.ops.kernels import Callback, Kernel, Map
 from wengert.ops.op import NONE, ZERO, Op
 
 ALL = sorted(OPS.values(), key=lambda op: op.name)
-SPECIAL = {op for op in vars(special).values() if isinstance(op, Op)}  # the table of these is in test_special.py
-MINE = [op for op in ALL if op not in SPECIAL]
 
 
 def cases_of(op: Op) -> list[Case]:
     return [case for case in CASES if case.name == op.name]
 
 
-@pytest.mark.parametrize("op", MINE, ids=lambda op: op.name)
+@pytest.mark.parametrize("op", ALL, ids=lambda op: op.name)
 def test_every_op_has_a_case(op: Op) -> None:
     assert cases_of(op), f"{op.name} has no line in tests/ops/cases.py"
 
@@ -49,7 +47,7 @@ def test_the_kind_of_an_op_is_one(op: Op) -> None:
         assert op.pushforward is None
 
 
-@pytest.mark.parametrize("op", MINE, ids=lambda op: op.name)
+@pytest.mark.parametrize("op", ALL, ids=lambda op: op.name)
 def test_every_operand_has_a_rule(op: Op) -> None:
     for case in cases_of(op):
         n = len(case.operands)

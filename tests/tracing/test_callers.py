@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wengert.errors import ConcretizationError
+from wengert.errors import ConcretizationError, MutationError
 from wengert.tracing import functions, ufuncs  # noqa: F401  # they fill the tables
 from wengert.tracing.record import input_of, record_call
 from wengert.tracing.tracer import Tracer
@@ -49,6 +49,11 @@ def in_a_partial() -> Any:
 def with_unpacking() -> Any:
     args, options = [(2, 3)], {"dtype": float}
     return np.zeros(*args, **options)
+
+
+def of_a_namespace() -> Any:
+    xp = np
+    return xp.zeros(shape=3, dtype=float)
 
 
 def over_lines() -> Any:
@@ -106,6 +111,7 @@ USERS = [
     in_a_cell,
     in_a_partial,
     with_unpacking,
+    of_a_namespace,
     over_lines,
     in_a_chain,
     in_a_generator,
@@ -113,7 +119,7 @@ USERS = [
     beside_compiled_code,
     as_an_argument,
     conditional,
-    lambda: [np.zeros(n) for n in (1, 2)][0],
+    lambda: [np.zeros(n) for n in (1, 2)].pop(),
     lambda: functools.reduce(lambda n, _: np.zeros(n), [3, 4]),
     lambda: eval("np.zeros(3)"),
     lambda: (lambda make=np.zeros: make(3))(),
@@ -127,7 +133,7 @@ def test_the_users_code_gets_traced_arrays(make: Any) -> None:
 
 UNTOLD = [  # nothing says that it is not compiled code which asks
     lambda: (np.zeros)(3),
-    lambda: list(map(np.zeros, [3]))[0],
+    lambda: list(map(np.zeros, [3])).pop(),
     lambda: next(map(np.zeros, [3])),
     lambda: {"zeros": np.zeros}["zeros"](3),
     lambda: operator.methodcaller("zeros", 3)(np),
@@ -146,7 +152,7 @@ def test_the_error_in_doubt_says_what_to_do() -> None:
         a[:] = x
         return a
 
-    with pytest.raises(ConcretizationError, match="np.zeros"):
+    with pytest.raises((MutationError, ConcretizationError), match=r"np\.zeros"):
         record_call(f, [input_of(np.ones(3))], name="f")
 
 
@@ -161,7 +167,7 @@ COMPILED = [  # these ask numpy for arrays by name, from code that has no frame
     lambda: np.random.RandomState(0).randn(3),
     lambda: np.random.RandomState(0).dirichlet([1.0, 2.0]),
     lambda: np.random.default_rng(0).choice([1.0, 2.0, 3.0], size=2),
-    lambda: list(map(np.random.default_rng(0).normal, [0.0, 1.0], [1.0, 1.0], [2, 2]))[0],
+    lambda: list(map(np.random.default_rng(0).normal, [0.0, 1.0], [1.0, 1.0], [2, 2])).pop(),
     lambda: {"normal": np.random.default_rng(0).normal}["normal"](size=3),
     lambda: getattr(np.random.default_rng(0), "normal")(size=3),  # noqa: B009
     lambda: functools.partial(np.random.default_rng(0).normal, size=3)(),

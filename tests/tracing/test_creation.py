@@ -12,8 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from wengert.errors import ConcretizationError, UnsupportedFunctionError
-from wengert.tape import Tape
+from wengert.errors import ConcretizationError, MutationError, UnsupportedFunctionError
+from wengert.tape import Lit, Tape
 from wengert.tracing import creation, functions, guards, ufuncs  # noqa: F401  # they fill the tables
 from wengert.tracing.record import Recording, input_of, record_call
 from wengert.tracing.tracer import Tracer
@@ -27,7 +27,7 @@ def play(tape: Tape, args: Sequence[Any]) -> list[Any]:
     env.update((c.var, c.array) for c in tape.captures)
 
     def value(atom: Any) -> Any:
-        return env[atom] if atom in env else atom.value
+        return atom.value if isinstance(atom, Lit) else env[atom]
 
     for op, ins, outs, params, _ in tape.instrs:
         result = op.reference(*[value(a) for a in ins], **params)
@@ -382,6 +382,7 @@ REFUSALS = [
     (lambda x: np.array(x, dtype="U3"), UnsupportedFunctionError, "dtype <U3"),
     (lambda x: np.array([x, x], copy=False), ValueError, "Unable to avoid copy"),
     (lambda x: np.asarray(x, np.float32, copy=False), ValueError, "Unable to avoid copy"),
+    (lambda x: np.array([x, 1.0], ndmax=1), UnsupportedFunctionError, "ndmax= is not traced"),
     (lambda x: np.asarray(x, device="cuda"), ValueError, "Device not understood"),
     (lambda x: np.full((2, 3), np.array([x, x])), ValueError, "broadcast"),
     (lambda x: np.fromiter((x for _ in range(2)), float, count=5), ValueError, "iterator too short"),
@@ -464,10 +465,8 @@ def test_a_name_imported_before_refuses_traced_values() -> None:
         a[0] = x[0]
         return a
 
-    with pytest.raises(ValueError, match="sequence") as info:  # NumPy's, which names ours as its cause
+    with pytest.raises((MutationError, ConcretizationError), match="an array made inside"):
         record(f, X)
-    assert isinstance(info.value.__cause__, ConcretizationError)
-    assert "made inside" in str(info.value.__cause__)
 
 
 def test_only_the_thread_that_traces_is_concerned() -> None:

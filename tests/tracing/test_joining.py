@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import wengert as wg
 from tests.tracing.numpy_cases import case, floats, integers, record, same_as_numpy, verify
 from wengert.errors import UnsupportedFunctionError
 
@@ -119,3 +120,11 @@ def test_errors_are_numpys():
             f(X)
         with pytest.raises(ValueError):
             record(f, [X])
+
+
+def test_an_array_that_decides_a_shape_is_guarded():
+    counts = np.array([1, 0, 2])
+    step = wg.jit(lambda x: np.repeat(x, counts))
+    np.testing.assert_array_equal(step(V[:3]), np.repeat(V[:3], counts))
+    counts[:] = [2, 1, 0]
+    np.testing.assert_array_equal(step(V[:3]), np.repeat(V[:3], counts))

@@ -109,7 +109,8 @@ def pull(instr: Instr, k: int, cts: list[Any], nan_safe: bool = False) -> Any:
                         return structured
                 if op.rearranges and isinstance(ct, Masked) and op.transpose is not None:
                     wide = [_widen(a, y.aval.shape) for a in (ct.mask, ct.value)]
-                    return Masked(*[op.transpose[0](a, *ins, **params) for a in wide], ct.holds)
+                    mask, value = [op.transpose[0](a, *ins, **params) for a in wide]
+                    return Masked(mask, value, ct.holds)
                 ct = densify(ct, y.aval)
             elif ct.aval is not y.aval:
                 ct = densify(ct, y.aval)

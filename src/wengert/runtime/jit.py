@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from wengert import config, passes, tree
-from wengert.errors import StructureError, message
+from wengert.errors import InternalError, StructureError, message
 from wengert.ops.control import GuardMiss
 from wengert.passes.simplify import fold_constants
 from wengert.runtime.program import Program
@@ -129,6 +129,7 @@ class Jit:
         if special is not None:
             leaf = special.paths.recent
             missed = False
+            position = -1
             while leaf is not None:
                 path, compiled = leaf
                 try:
@@ -137,6 +138,9 @@ class Jit:
                     if not missed:
                         self._stats.guard_misses += 1
                     missed = True
+                    if miss.position <= position:  # each path agrees further than the one before, so this cannot be
+                        raise InternalError(f"{self.__name__}: the paths of its guards disagree") from miss
+                    position = miss.position
                     leaf = special.paths.after(path, miss)
                     continue
                 if missed:

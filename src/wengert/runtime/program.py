@@ -55,6 +55,11 @@ class Program:
         if captures is None:
             captures = [c.array for c in self.tape.captures]
         slots = [*inputs, *captures, *self._initial]
+        with np.errstate(all="ignore"):  # a backward part divides by zero where a mask will not look
+            self._run_steps(slots)
+        return self._collect(slots, inputs, captures)
+
+    def _run_steps(self, slots: list[Any]) -> None:
         for arity, run, first, second, ins, out, outs, dead in self.steps:
             if arity == 1:
                 value = run(slots[first])
@@ -69,7 +74,6 @@ class Program:
                     slots[k] = v
             for k in dead:
                 slots[k] = None
-        return self._collect(slots, inputs, captures)
 
     def _collect(self, slots: list[Any], inputs: Sequence[Any], captures: Sequence[Any]) -> list[Any]:
         results: list[Any] = []

@@ -119,6 +119,10 @@ def concrete(x: Any, kind: str) -> Any:
         return np.asarray(x.look(kind))
     if isinstance(x, list | tuple) and not is_plain(x):
         return np.asarray([concrete(e, kind) for e in x])
+    if isinstance(x, np.ndarray | np.generic):
+        captured = array(x)
+        if captured.trace.concrete:  # a guard, for an array may be edited between two calls
+            return np.asarray(captured.look(kind))
     return np.asarray(x)
 
 

@@ -19,8 +19,9 @@ from typing import Any, NamedTuple
 from wengert.tracing.trace import _RUN_CODE
 
 LIBRARIES = frozenset(
-    """numpy scipy wengert optree contextlib matplotlib mpl_toolkits pandas polars pyarrow h5py PIL cv2 numba numexpr
-    cupy jax jaxlib torch tensorflow autograd casadi sklearn skimage statsmodels xarray networkx shapely""".split()
+    ["numpy", "scipy", "wengert", "optree", "contextlib", "numba", "numexpr", "cupy", "jax", "jaxlib", "torch"]
+    + ["tensorflow", "autograd", "casadi", "pandas", "polars", "pyarrow", "h5py", "xarray", "statsmodels", "sklearn"]
+    + ["skimage", "PIL", "cv2", "networkx", "shapely", "matplotlib", "mpl_toolkits"]
 )
 """Packages that want NumPy's own arrays: ours, and those that hand arrays to compiled code."""
 
@@ -78,8 +79,9 @@ def _callee(code: types.CodeType, place: int) -> Callee:
     """What the instruction at ``place`` calls.
 
     A call's expression begins with its callee, so what loads the callee has the same beginning in the source, and
-    ends last of all that do. Bytecode differs between versions of Python; positions in the source do not. Without
-    them (``python -X no_debug_ranges``) nothing can be told.
+    ends last of all that do (the first of those: names of keywords may be given the same place). Bytecode differs
+    between versions of Python; positions in the source do not. Without them (``python -X no_debug_ranges``) nothing
+    can be told.
     """
     current: Any = None
     before: list[Any] = []
@@ -102,7 +104,7 @@ def _callee(code: types.CodeType, place: int) -> Callee:
         if at is None or (at.lineno, at.col_offset) != (here.lineno, here.col_offset):
             continue
         at_end = (at.end_lineno, at.end_col_offset)
-        if best_end <= at_end < end:
+        if best_end < at_end < end and instr.opname != "PUSH_NULL":
             best, best_end = instr, at_end
     if best is None:
         return _ELSE

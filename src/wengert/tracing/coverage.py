@@ -34,18 +34,21 @@ MEANINGS = {
 }
 
 FLAT_FUNCTIONS = frozenset(
-    """all allclose any argmax argmin argpartition argsort argwhere array_equal array_equiv array2string array_repr
-    array_str can_cast common_type count_nonzero diag_indices_from digitize empty_like einsum_path empty eye fix flatnonzero
-    histogram_bin_edges identity isclose iscomplex iscomplexobj isin isneginf
-    isposinf isreal isrealobj ix_ lexsort linalg.matrix_rank may_share_memory min_scalar_type nanargmax nanargmin ndim
-    nonzero ones ones_like packbits ravel_multi_index result_type searchsorted shape shares_memory size
-    tri tril_indices_from triu_indices_from unpackbits unravel_index zeros zeros_like""".split()
+    ["all", "allclose", "any", "argmax", "argmin", "argpartition", "argsort", "argwhere", "array_equal"]
+    + ["array_equiv", "array2string", "array_repr", "array_str", "can_cast", "common_type", "count_nonzero"]
+    + ["diag_indices_from", "digitize", "empty_like", "einsum_path", "empty", "eye", "fix", "flatnonzero"]
+    + ["identity", "isclose", "iscomplex", "iscomplexobj", "isin", "isneginf"]
+    + ["isposinf", "isreal", "isrealobj", "ix_", "lexsort", "linalg.matrix_rank", "may_share_memory"]
+    + ["min_scalar_type", "nanargmax", "nanargmin", "ndim", "nonzero", "ones", "ones_like", "packbits"]
+    + ["ravel_multi_index", "result_type", "searchsorted", "shape", "shares_memory", "size", "tri"]
+    + ["tril_indices_from", "triu_indices_from", "unpackbits", "unravel_index", "zeros", "zeros_like"]
 )
 """Array functions whose result has no derivative with respect to any argument."""
 
 OUTSIDE_FUNCTIONS = frozenset(
-    """array2string array_repr array_str busday_count busday_offset datetime_as_string frombuffer fromfile fromstring
-    genfromtxt is_busday loadtxt may_share_memory save savetxt savez savez_compressed shares_memory""".split()
+    ["array2string", "array_repr", "array_str", "busday_count", "busday_offset", "datetime_as_string"]
+    + ["frombuffer", "fromfile", "fromstring", "genfromtxt", "is_busday", "loadtxt", "may_share_memory"]
+    + ["save", "savetxt", "savez", "savez_compressed", "shares_memory"]
 )
 """Array functions about text, dates, files and memory; so is what is in OUTSIDE_MODULES."""
 
@@ -84,9 +87,9 @@ def is_flat(op: Op) -> bool:
 
 def is_numeric(ufunc: np.ufunc) -> bool:
     """Whether a ufunc has a loop for floating-point numbers or integers."""
-    return ufunc.__name__ not in OUTSIDE_UFUNCS and any(
-        set(loop.partition("->")[0]) & set("dlD") for loop in ufunc.types
-    )
+    if ufunc.__name__ in OUTSIDE_UFUNCS:
+        return False
+    return any(set(loop.partition("->")[0]) & set("dlD") for loop in ufunc.types)
 
 
 def ufunc_rows(ufuncs: Iterable[np.ufunc], module: str) -> Iterator[Row]:

@@ -246,10 +246,14 @@ def array(
     """``np.array``. Traced values have no memory layout, so ``order`` decides only whether a view must be copied."""
     trace = current_trace()
     options = _without_like(options)
+    if options and holds_traced(object):
+        raise UnsupportedFunctionError(
+            message(f"np.array: {next(iter(options))}= is not traced", trace.locate() if trace else None)
+        )
     if type(object) is Tracer:
         out = _converted(object, dtype, copy, order)
     elif trace is None or isinstance(object, np.ndarray | np.generic):
-        out = None if trace is None or type(object) is np.ndarray and copy is not True else read_again(trace, object)
+        out = None if trace is None or (type(object) is np.ndarray and copy is not True) else read_again(trace, object)
         if out is None:
             out = NUMPY["array"](object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, **options)
             if out is object or trace is None:
@@ -347,8 +351,9 @@ def _made_by(original: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(original)
     def made(*args: Any, **kwargs: Any) -> Any:
-        kwargs = {k: plain(v) for k, v in _without_like(kwargs).items()}
-        return constant(original(*[plain(x) for x in args], **kwargs))
+        if kwargs:
+            kwargs = {k: plain(v) for k, v in _without_like(kwargs).items()}
+        return constant(original(*[x if type(x) is int else plain(x) for x in args], **kwargs))
 
     return made
 
@@ -664,8 +669,9 @@ class _Patch:
                 _replace(_WRAPPERS, NUMPY)
 
 
-def _replace(old: dict[str, Any], new: dict[str, Any], namespace: dict[str, Any] = vars(np)) -> None:
+def _replace(old: dict[str, Any], new: dict[str, Any]) -> None:
     """Put ``new`` functions where the ``old`` ones stand in numpy's namespace; 1 µs, for it is done at every trace."""
+    namespace = np.__dict__
     if _read_all(namespace) == tuple(old.values()):
         namespace.update(new)
         return

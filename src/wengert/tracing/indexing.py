@@ -27,6 +27,7 @@ from wengert.ops.index import (
 from wengert.ops.shape import broadcast_to, inverse_permutation, reshape, transpose
 from wengert.tape import Atom, Aval
 from wengert.tracing.inplace import view, write
+from wengert.tracing.trace import current_trace
 from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, new_constant, record
 
 
@@ -62,12 +63,12 @@ def _as_index(entry: Any) -> Any:
             return entry
         if constant.ndim == 0 and constant.dtype.kind in "iu":
             return int(constant)
-        return constant
+        return entry
     if isinstance(entry, list | tuple | range):
         array = HANDLED_FUNCTIONS["array"](list(entry)) if _has_tracer(entry) else np.asarray(entry)
         if type(array) is not Tracer and array.size == 0:
             array = array.astype(INTP)
-        return _as_index(array) if type(array) is Tracer else array
+        return _as_index(array) if type(array) is Tracer else new_constant(current_trace(), array, False)
     if isinstance(entry, np.ndarray):
         return int(entry) if entry.ndim == 0 and entry.dtype.kind in "iu" else entry
     if hasattr(entry, "__index__"):
@@ -140,7 +141,10 @@ def parse(x: Tracer, key: Any) -> Key:
         elif isinstance(e, int) and not has_arrays:
             static.append(_position(e, shape[axis], axis))
         else:
-            parts = [np.asarray(_position(e, shape[axis], axis))] if isinstance(e, int) else [e]
+            if isinstance(e, int):
+                parts = [new_constant(x.trace, np.asarray(_position(e, shape[axis], axis)), False)]
+            else:
+                parts = [e]
             if not isinstance(e, int) and e.dtype.kind == "b":
                 if e.shape != shape[axis : axis + e.ndim]:
                     raise IndexError(
@@ -168,10 +172,9 @@ def _position(k: int, n: int, axis: int) -> int:
 
 def _checked(index: Any, n: int, axis: int) -> Any:
     """An index array with its bounds checked, if its values are known now."""
-    if type(index) is Tracer:
-        return index if index.dtype == INTP else index.astype(INTP)
-    if index.size and not (-n <= index.min() and index.max() < n):
-        bad = index[(index < -n) | (index >= n)].flat[0]
+    known = index.constant() if type(index) is Tracer else index
+    if known is not None and known.size and not (-n <= known.min() and known.max() < n):
+        bad = known[(known < -n) | (known >= n)].flat[0]
         raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {n}")
     return index if index.dtype == INTP else index.astype(INTP)
 

@@ -16,7 +16,7 @@ import numpy as np
 from wengert.errors import MutationError, message
 from wengert.ops.op import Op
 from wengert.tape import Atom, Aval, infer
-from wengert.tracing.trace import escaped
+from wengert.tracing.trace import Trace, escaped
 from wengert.tracing.tracer import Tracer, View
 
 
@@ -35,6 +35,7 @@ def view(
     """
     out = Tracer(x.trace, None, aval)
     out._base = x
+    x.is_viewed = True
     out._view = View(read, write, read_constant, is_readonly, is_traced)
     return out
 
@@ -89,13 +90,22 @@ def write(x: Tracer, new: Callable[[Atom], Atom], *others: Any) -> None:
             if not other.trace.is_open:
                 raise escaped(other)
             if other.trace.level > x.trace.level:
-                raise MutationError(
-                    message(
-                        f"a value that is being differentiated would be written into {x.aval}, made outside of it",
-                        other.trace.locate(),
-                        tries=["make the array inside the inner function, and return it"],
-                    )
-                )
+                _take_over(x, other.trace)
     if not x.trace.is_open:
         raise escaped(x)
     x.rebind(x.trace.formula(new, x.atom()))
+
+
+def _take_over(x: Tracer, inner: Trace) -> None:
+    """Let ``x``, of an enclosing trace, belong to ``inner``, if the inner function made it and nobody shares it."""
+    if x._base is None and not x.is_viewed and x._version == 0 and x._atom is not None:
+        if inner.saw_made(x._atom, x.trace):
+            x._atom, x.trace = inner.lift(x), inner
+            return
+    raise MutationError(
+        message(
+            f"a value that is being differentiated would be written into {x.aval}, made outside of it",
+            inner.locate(),
+            tries=["make the array inside the inner function, and return it"],
+        )
+    )

@@ -62,7 +62,7 @@ def compress(x: Tracer, condition: Any, axis: Any = None, out: Any = None) -> An
 
 
 def conjugate(x: Tracer) -> Any:
-    return np.conjugate(x)
+    return np.conjugate(x) if x.dtype.kind == "c" else x  # the method, unlike the function, does not copy
 
 
 def _bytes(name: str) -> Any:

@@ -155,7 +155,7 @@ def _with_statistic(x: Tracer, axis: int, width: tuple[int, int], lengths: tuple
 def roll(a: Any, shift: Any, axis: Any = None) -> Any:
     x = array(a, (shift,))
     if axis is None:
-        return np.reshape(_rolled(ravel(x), int(np.sum(concrete(shift, "shift"))), 0), x.shape)
+        return np.reshape(_rolled(ravel(x), int(np.sum(concrete(shift, "shift"))), 0), x.shape).copy()
     axes = normalize_axis_tuple(axis, x.ndim, allow_duplicate=True)
     shifts = (
         np.broadcast_to(concrete(shift, "shift"), (len(axes),)) if np.ndim(shift) == 0 else concrete(shift, "shift")

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert import config, tree
-from wengert.errors import UnsupportedFunctionError, message
+from wengert.errors import ConcretizationError, MutationError, UnsupportedFunctionError, message
 from wengert.tape import Atom, Aval, Tape, check
 from wengert.tracing import creation, functions, indexing, linalg, special, ufuncs  # noqa: F401  (they fill tables)
 from wengert.tracing.trace import Trace, current_trace, run
@@ -76,7 +76,12 @@ def record_call(
             tracer = wrap(trace, trace.new_input(one.aval, one.value), one.is_scalar)
             tracer.weak = one.weak
             tracers.append(tracer)
-        leaves, treedef = tree.flatten(run(call, tracers, {}))
+        try:
+            leaves, treedef = tree.flatten(run(call, tracers, {}))
+        except ValueError as error:  # NumPy hides what we raised while it asked for a number behind one of its own
+            if not isinstance(error.__cause__, ConcretizationError):
+                raise
+            raise _written_outside(error.__cause__) from error
         outputs = tuple(_output(trace, leaf, k, treedef) for k, leaf in enumerate(leaves))
     captured = tuple([c.array for c in trace.captures.values()])
     if (
@@ -92,6 +97,19 @@ def record_call(
         check(tape, after="tracing")
     return Recording(
         tape, treedef, tuple([i.outer for i in trace.implicit.values()]), trace.unrepeatable, captured, {}
+    )
+
+
+def _written_outside(cause: ConcretizationError) -> MutationError:
+    return MutationError(
+        message(
+            "a traced value was written into an array that was made outside of the traced function",
+            notes=[(line.split()[0], " ".join(line.split()[1:])) for line in str(cause).splitlines()[1:2]],
+            tries=[
+                "an array made inside, by np.zeros, np.array ... through the numpy module",
+                "np.stack([...]) of the values",
+            ],
+        )
     )
 
 

@@ -77,7 +77,9 @@ def ravel(a: Any, order: str = "C") -> Any:
     x = array(a)
     if _is_fortran(x, order, "ravel"):
         x = transpose(x)
-    return reshaped(x, (x.size,))
+    flat = reshaped(x, (x.size,))
+    # unlike reshape, ravel copies whatever is not contiguous, x[::2] too
+    return flat if flat._base is None or layout(x).flags.c_contiguous else flat.copy()
 
 
 @implements(np.expand_dims)

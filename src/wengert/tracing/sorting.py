@@ -153,9 +153,16 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     table = array(bins, (x,))
     side = "left" if right else "right"
-    if table.size > 1 and bool(table[0] > table[-1]):  # which way they run is looked at, and guarded
-        return table.size - searchsorted(table[::-1], x, "right" if right else "left")
-    return searchsorted(table, x, side)
+    if table.size < 2:
+        return searchsorted(table, x, side)
+    runs_down = table[0] > table[-1]
+    if runs_down.constant() is None and not table.trace.concrete:  # nothing can be looked at: search both ways
+        return np.where(runs_down, _digitize_down(table, x, right), searchsorted(table, x, side))
+    return _digitize_down(table, x, right) if bool(runs_down) else searchsorted(table, x, side)
+
+
+def _digitize_down(table: Any, x: Any, right: bool) -> Any:
+    return table.size - searchsorted(table[::-1], x, "right" if right else "left")
 
 
 @implements(np.isin)

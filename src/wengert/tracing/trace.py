@@ -5,7 +5,9 @@ source line, takes in what does not belong to it (*lifting*: numbers become lite
 an enclosing trace become implicit inputs, so nested derivatives cannot confuse their perturbations), and evaluates
 values on demand when the function looks at one (a *guard*).
 
-Traces nest in a thread and form a stack; the trace with the highest level among the operands records the step.
+Traces nest in a thread and form a stack. The innermost concrete trace records every step, so that steps, and guards
+above all, stay in the order in which they were taken. An abstract one (a batch) records only what depends on its own
+values, so that what is the same for all examples is computed once, and can be looked at.
 A trace that has ended is closed, and using its values raises. Nothing is evaluated unless a guard needs it.
 """
 
@@ -46,6 +48,13 @@ def current_trace() -> Trace | None:
     return _stack.traces[-1] if _stack.traces else None
 
 
+def recorder(trace: Trace) -> Trace:
+    """The trace that records a step on values of ``trace``, the innermost of its operands'."""
+    if trace.is_direct or not trace.is_open:
+        return trace
+    return next(t for t in reversed(_stack.traces) if t.is_direct and t.concrete)
+
+
 class Implicit(NamedTuple):
     """A value of an enclosing trace that the function read: an input that nobody passed."""
 
@@ -77,6 +86,9 @@ class Trace:
         self.known = known
         self.level = 0
         self.is_open = False
+        self.is_direct = False
+        """Whether steps on this trace's values alone are recorded here, rather than by an inner trace."""
+        self._overtaken: list[Trace] = []
         self.inputs: list[Var] = []
         self.implicit: dict[Var, Implicit] = {}
         self.captures: dict[int, Capture] = {}
@@ -86,7 +98,7 @@ class Trace:
         """Why this run cannot be replayed: it met a concrete array of unknown origin. Empty if it can."""
         self._defined: dict[Var, Instr] = {}
         self._indexed = 0
-        self._guards = 0
+        self._marks: list[int] = []  # how far the enclosing traces had come when this one was opened
         self._locked: list[np.ndarray[Any, Any]] = []
         self._callers: dict[FrameType, Source | None] = {}
         self._sources: dict[tuple[int, int, Source | None], tuple[Source, Any]] = {}
@@ -98,9 +110,14 @@ class Trace:
         outer = current_trace()
         if outer is not None and self.known is None:
             self.known = outer.known  # what an enclosing run may read again, this one may
+        self._marks = [len(t.builder.instrs) for t in _stack.traces]
         self.level = len(_stack.traces) + 1
+        if self.concrete:
+            self._overtaken = [t for t in _stack.traces if t.is_direct]
+            for t in self._overtaken:
+                t.is_direct = False
         _stack.traces.append(self)
-        self.is_open = True
+        self.is_open = self.is_direct = True
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -108,12 +125,19 @@ class Trace:
         outer = current_trace()
         if outer is not None:
             outer.unrepeatable = outer.unrepeatable or self.unrepeatable
-        self.is_open = False
+        self.is_open = self.is_direct = False
+        for t in self._overtaken:
+            t.is_direct = True
+        self._overtaken.clear()
         self._callers.clear()
         self._sources.clear()
         for array in self._locked:
             array.flags.writeable = True
         self._locked.clear()
+
+    def saw_made(self, atom: Atom, outer: Trace) -> bool:
+        """Whether an enclosing trace recorded ``atom`` while this one was open: the inner function made it."""
+        return any(atom in instr.outs for instr in outer.builder.instrs[self._marks[outer.level - 1] :])
 
     def new_input(self, aval: Aval, value: Any) -> Var:
         """A further input; ``value`` is its array, or a tracer of an enclosing trace, or None."""
@@ -169,6 +193,8 @@ class Trace:
         callers = self._callers
         if frame in callers:
             return callers[frame]
+        if len(callers) > 2000:
+            callers.clear()
         chain: list[FrameType] = []
         at: FrameType | None = frame
         while at is not None and at not in callers:
@@ -176,8 +202,6 @@ class Trace:
             at = at.f_back
             if at is not None and at.f_code is _RUN_CODE:
                 at = None  # the boundary: what is above belongs to whoever started the trace
-        if len(callers) > 2000:
-            callers.clear()
         parent: Source | None = None
         if at is not None:
             parent = callers[at] if is_internal(at) else self._source(at, callers[at])
@@ -284,23 +308,24 @@ class Trace:
 
     # ------------------------------------------------------------------------------------------------ looking
 
-    def look(self, atom: Atom, kind: str, aval_text: str) -> Any:
+    def look(self, atom: Atom, kind: str, owner: Tracer) -> Any:
         """The concrete value of ``atom``, guarded: the tape is valid for inputs that look the same."""
         if type(atom) is Lit:
             return atom.value
         if not self.concrete:
             raise ConcretizationError(
                 message(
-                    f"{kind} needs the value of {aval_text}, which has none: {self.why_abstract}",
+                    f"{kind} needs the value of {owner.aval}, which has none: {self.why_abstract}",
                     self.locate(),
                     tries=["np.where(condition, a, b) instead of if", "a loop outside of the mapped function"],
                 )
             )
         value = self.evaluate(atom)
-        self.emit(
-            guard, (atom,), {"expected": Expected(value), "position": self._guards, "kind": kind}
-        )
-        self._guards += 1
+        # The innermost trace records the guard, whoever the value belongs to: guards stay in the order of the looks,
+        # on which the tree of tapes rests.
+        innermost = current_trace() or self
+        inner_atom = atom if innermost is self else innermost.lift(owner)
+        innermost.emit(guard, (inner_atom,), {"expected": Expected(value), "position": -1, "kind": kind})
         return value
 
     def evaluate(self, atom: Atom) -> Any:
@@ -329,7 +354,8 @@ class Trace:
                 stack.extend(missing)  # type: ignore[arg-type]
                 continue
             args = [a.value if type(a) is Lit else self._concrete(values[a]) for a in instr.ins]  # type: ignore[index]
-            out = instr.op.reference(*args, **instr.params)
+            with np.errstate(all="ignore"):
+                out = instr.op.reference(*args, **instr.params)
             if len(instr.outs) == 1:
                 values[instr.outs[0]] = out
             else:

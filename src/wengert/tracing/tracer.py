@@ -21,7 +21,7 @@ from wengert.errors import ConcretizationError, DTypeError, MutationError, Unsup
 from wengert.ops.elementwise import convert
 from wengert.ops.op import UFUNCS, Op
 from wengert.tape import Atom, Aval
-from wengert.tracing.trace import Trace, check_dtype, current_trace, escaped
+from wengert.tracing.trace import Trace, check_dtype, current_trace, escaped, recorder
 
 PYTHON_NUMBERS = (bool, int, float, complex)
 _FLOAT64 = np.dtype(np.float64)
@@ -65,6 +65,7 @@ class Tracer:
         "_why_readonly",
         "aval",
         "is_scalar",
+        "is_viewed",
         "trace",
         "weak",
     )
@@ -75,6 +76,7 @@ class Tracer:
         self.trace = trace
         self.aval = aval
         self.is_scalar = is_scalar
+        self.is_viewed = False  # whether another tracer has shared this one's memory
         self.weak: type | None = None
         self._atom = atom
         self._constant: np.ndarray[Any, Any] | None = None
@@ -124,8 +126,8 @@ class Tracer:
         return self._view.read_constant(base)  # type: ignore[union-attr]
 
     def is_plain(self) -> bool:
-        """Whether ``_atom`` is all there is to know: a strong dtype, no view, no constant, an open trace."""
-        return self._base is None and self._constant is None and self.weak is None and self.trace.is_open
+        """Whether ``_atom`` is all there is to know: a strong dtype, no view, no constant, a trace that records."""
+        return self._base is None and self._constant is None and self.weak is None and self.trace.is_direct
 
     def frozen(self) -> Tracer:
         """This value as it is now, out of reach of later writes."""
@@ -138,7 +140,7 @@ class Tracer:
             return constant
         if not self.trace.is_open:
             raise escaped(self)
-        return self.trace.look(self.atom(), kind, str(self.aval))
+        return self.trace.look(self.atom(), kind, self)
 
     # ---------------------------------------------------------------------------------------------- protocols
 
@@ -171,7 +173,9 @@ class Tracer:
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         constant = self.constant()
         if constant is not None:
-            return np.array(constant, dtype=dtype)
+            out = np.array(constant, dtype=dtype)
+            out.flags.writeable = False  # whoever asked would write into a copy, and nobody would see it
+            return out
         raise ConcretizationError(
             message(
                 f"a traced {self.aval} cannot become a concrete array, which would cut its derivative",
@@ -479,7 +483,8 @@ class Tracer:
         constant = self.constant()
         if constant is not None:
             return new_constant(self.trace, np.array(constant), False)
-        return Tracer(self.trace, self.atom(), self.aval)
+        trace = current_trace() or self.trace  # the function that copies it may write what it knows into the copy
+        return Tracer(trace, trace.lift(self), self.aval)
 
     def astype(
         self, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
@@ -551,6 +556,8 @@ def trace_of(xs: Sequence[Any]) -> tuple[Trace | None, bool]:
             if all_constant or x.trace.level > best.level:  # type: ignore[union-attr]
                 best = x.trace
             all_constant = False
+    if not all_constant:
+        best = recorder(best)  # type: ignore[arg-type]
     return best, all_constant
 
 

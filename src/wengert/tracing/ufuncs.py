@@ -13,6 +13,7 @@ An option or a ufunc that is not traced raises UnsupportedFunctionError; none is
 
 from __future__ import annotations
 
+import functools
 import sys
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -78,13 +79,13 @@ def call(ufunc: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[str, 
 # --------------------------------------------------------------------------------------------------- constants
 
 
-def _on_constants(ufunc: np.ufunc, method: str, inputs: list[Any], options: dict[str, Any]) -> Any:
+def _on_constants(ufunc: Any, method: str, inputs: list[Any], options: dict[str, Any]) -> Any:
     """Nothing traced takes part: NumPy does it, and writes into the private arrays behind constants."""
     trace = trace_near([x for x in (*inputs, *_targets(options.get("out"))) if type(x) is Tracer])
     if method == "at":
         target, key, *values = inputs
         operands = [plain(key), *[unwrap(v, trace) for v in values]]
-        return ufunc.at(_writable(target, trace), *operands)  # type: ignore[call-overload]
+        return ufunc.at(_writable(target, trace), *operands)
     values = [unwrap(x, trace) for x in inputs]
     out = options.pop("out", None)
     options = {k: unwrap(v, trace) for k, v in options.items()}
@@ -92,15 +93,13 @@ def _on_constants(ufunc: np.ufunc, method: str, inputs: list[Any], options: dict
         options["out"] = tuple([None if t is None else _writable(t, trace) for t in _targets(out)])
     result = getattr(ufunc, method)(*values, **options)
     if out is None:
-        return (
-            tuple(new_constant(trace, r, True) for r in result)
-            if isinstance(result, tuple)
-            else (new_constant(trace, result, True))
-        )
+        if isinstance(result, tuple):
+            return tuple([new_constant(trace, r, True) for r in result])
+        return new_constant(trace, result, True)
     results = result if isinstance(result, tuple) else (result,)
     given = _padded(out, ufunc)
     both = tuple(new_constant(trace, r, True) if t is None else t for t, r in zip(given, results, strict=True))
-    return both if len(both) > 1 else both[0]
+    return both[0] if len(both) == 1 else both
 
 
 def _targets(out: Any) -> tuple[Any, ...]:
@@ -253,7 +252,7 @@ def find_op(ufunc: np.ufunc) -> Op | None:
     """The op of a ufunc. The ops of scipy.special are imported when the first of its ufuncs asks for one."""
     op = UFUNCS.get(ufunc)
     if op is None and is_special(ufunc):
-        import wengert.ops.special
+        import wengert.ops.special  # noqa: F401  # which registers them
 
         op = UFUNCS.get(ufunc)
     return op
@@ -296,7 +295,7 @@ def frexp(x: Any) -> Any:
     (x,) = _as_loop(np.frexp, x)
     is_regular = np.logical_and(np.isfinite(x), np.not_equal(x, 0))
     magnitude = np.absolute(_where(is_regular, x, 1))
-    n = np.floor(np.log2(magnitude)).astype(np.int32) + np.int32(1)
+    n = np.floor(np.log2(magnitude)).astype(np.int32) + 1
     m = np.ldexp(magnitude, np.negative(n))
     n = n + np.greater_equal(m, 1).astype(np.int32) - np.less(m, 0.5).astype(np.int32)
     n = _where(is_regular, n, 0)
@@ -389,10 +388,16 @@ def _refused(ufunc: np.ufunc, method: str, *tries: str) -> UnsupportedFunctionEr
 
 
 def _loop_of_reduction(ufunc: np.ufunc, x: Tracer, dtype: Any, target: Any) -> np.dtype[Any]:
-    """The dtype in which NumPy reduces ``x``: asked of NumPy, on one element. ``out=`` has its say in it."""
+    """The dtype in which NumPy reduces ``x``, in which ``out=`` has its say."""
+    return _reduction_dtype(ufunc, x.dtype, dtype, None if target is None else target.dtype)
+
+
+@functools.lru_cache(maxsize=1024)
+def _reduction_dtype(ufunc: Any, x: np.dtype[Any], dtype: Any, target: np.dtype[Any] | None) -> np.dtype[Any]:
+    """Asked of NumPy, on one element."""
     if dtype is None and target is not None:
-        return ufunc.resolve_dtypes((target.dtype, x.dtype, None))[-1]
-    return ufunc.reduce(np.ones(1, x.dtype), dtype=dtype).dtype
+        return ufunc.resolve_dtypes((target, x, None))[-1]
+    return ufunc.reduce(np.ones(1, x), dtype=dtype).dtype
 
 
 def _reduce(
@@ -441,7 +446,7 @@ def _no_identity(ufunc: np.ufunc) -> ValueError:
     return ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
 
 
-def _fold(ufunc: np.ufunc, x: Tracer, axes: tuple[int, ...], initial: Any, where: Any) -> Any:
+def _fold(ufunc: Any, x: Any, axes: tuple[int, ...], initial: Any, where: Any) -> Any:
     """Reduce by a ufunc that has no op of its own for it."""
     has_initial = initial is not MISSING
     inverse, identity = _INVERSES.get(ufunc, (None, ufunc.identity))
@@ -463,15 +468,8 @@ def _fold(ufunc: np.ufunc, x: Tracer, axes: tuple[int, ...], initial: Any, where
         shape = np.broadcast_shapes(mask.shape, x.shape)
         x = record(broadcast_to, (x,), {"shape": shape}) if shape != x.shape else x
         x = _where(mask, x, initial if identity is None else identity)
-    if not axes and inverse is not None:
-        return ufunc(initial, x) if has_initial else x
     if inverse is not None:
-        if has_initial:
-            return ufunc(initial, inverse.reduce(x, axis=axes))
-        if not x.shape[axes[0]]:
-            raise _no_identity(ufunc)
-        rest = inverse.reduce(x[along(axes[0], slice(1, None))], axis=axes)
-        return ufunc(x[along(axes[0], 0)], rest)
+        return _fold_by_inverse(ufunc, inverse, x, axes, initial)
     order = _front_order(x.ndim, axes)
     shape = tuple([x.shape[k] for k in order[len(axes) :]])
     n = 1
@@ -492,6 +490,18 @@ def _fold(ufunc: np.ufunc, x: Tracer, axes: tuple[int, ...], initial: Any, where
         n -= half
     x = record(reshape, (x,), {"shape": shape})
     return ufunc(initial, x) if has_initial else x
+
+
+def _fold_by_inverse(ufunc: Any, inverse: Any, x: Any, axes: Sequence[int], initial: Any) -> Any:
+    """x₀ − (x₁ + x₂ + ...), along one axis or none."""
+    if initial is not MISSING:
+        return ufunc(initial, inverse.reduce(x, axis=tuple(axes)))
+    if not axes:
+        return x
+    if not x.shape[axes[0]]:
+        raise _no_identity(ufunc)
+    rest = inverse.reduce(x[along(axes[0], slice(1, None))], axis=axes[0])
+    return ufunc(x[along(axes[0], 0)], rest)
 
 
 # --------------------------------------------------------------------------------------------------- accumulate
@@ -515,7 +525,7 @@ def _accumulate(ufunc: np.ufunc, inputs: Sequence[Any], *, axis: Any = 0, dtype:
     return result if target is None else _write(ufunc, target, result, True, "unsafe")
 
 
-def _running(ufunc: np.ufunc, x: Tracer, axis: int) -> Any:
+def _running(ufunc: np.ufunc, x: Any, axis: int) -> Any:
     if ufunc is np.add:
         return np.cumsum(x, axis)
     if ufunc is np.multiply:
@@ -663,7 +673,9 @@ def _reduceat(ufunc: np.ufunc, inputs: Sequence[Any], *, axis: Any = 0, dtype: A
             raise IndexError(f"index {k} out-of-bounds in {ufunc.__name__}.reduceat [0, {n})")
     x = as_dtype(x, _loop_of_reduction(ufunc, x, dtype, target))
     stops = [int(k) for k in (*starts[1:], n)]
-    segments = [range(int(k), stop) if k < stop else range(int(k), int(k) + 1) for k, stop in zip(starts, stops)]
+    segments = [
+        range(int(k), stop) if k < stop else range(int(k), int(k) + 1) for k, stop in zip(starts, stops, strict=False)
+    ]
     if ufunc is np.add:
         result = _segment_sums(trace, x, segments, axis)
     else:
@@ -673,13 +685,13 @@ def _reduceat(ufunc: np.ufunc, inputs: Sequence[Any], *, axis: Any = 0, dtype: A
     return result if target is None else _write(ufunc, target, result, True, "unsafe")
 
 
-def _segment_sums(trace: Trace, x: Tracer, segments: Sequence[range], axis: int) -> Any:
+def _segment_sums(trace: Trace, x: Any, segments: Sequence[range], axis: int) -> Any:
     """All sums by one scatter: segments may be many, and differences of running sums would cancel."""
     elements = np.concatenate([np.arange(s.start, s.stop) for s in segments] or [np.arange(0)])
     number = np.repeat(np.arange(len(segments)), [len(s) for s in segments])
     rows = np.moveaxis(x, axis, 0)[constant(trace, elements)]
-    sums = new_constant(trace, np.zeros((len(segments), *rows.shape[1:]), x.dtype), False)
-    np.add.at(sums, constant(trace, number), rows)  # type: ignore[call-overload]
+    sums: Any = new_constant(trace, np.zeros((len(segments), *rows.shape[1:]), x.dtype), False)
+    np.add.at(sums, constant(trace, number), rows)
     return np.moveaxis(sums, 0, axis)
 
 

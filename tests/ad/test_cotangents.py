@@ -1,0 +1,279 @@
+"""Cotangents known by structure: their sums are the sums of what they stand for, and they stay what they are for as
+long as they can."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from tests.ops.check_op import evaluate
+from wengert.ad.cotangents import add, apply_partial, densify, project, selected
+from wengert.ad.reverse import vjp
+from wengert.ops.elementwise import greater, multiply, select, sin
+from wengert.ops.index import slice_
+from wengert.ops.op import Diagonal, Fill, Masked, Part, Scatter
+from wengert.ops.reduce import sum_
+from wengert.ops.shape import diagonal
+from wengert.tape import Aval, Builder, Capture, Lit, Tape, Var, building, check
+
+F64, INTP = np.dtype(float), np.dtype(np.intp)
+SQUARE = Aval((3, 3), F64)
+
+
+class Bench:
+    """A tape under construction whose arrays are known, so that any atom on it can be evaluated."""
+
+    def __init__(self) -> None:
+        self.builder = Builder()
+        self.captures: list[Capture] = []
+
+    def atom(self, value: Any) -> Any:
+        array = np.asarray(value)
+        var = Var(Aval(array.shape, array.dtype))
+        self.captures.append(Capture(var, array))
+        return var
+
+    def value(self, atom: Any) -> Any:
+        return evaluate(check(Tape((), tuple(self.captures), tuple(self.builder.instrs), (atom,))), [])[0]
+
+
+ROW, CORNER, REPEATED = ((1, (0, 3, 1)), (2, 2), np.array([0, 2, 0]))
+MASK = np.array([[True, False, False], [True, True, False], [False, False, False]])
+
+
+def made(kind: str, bench: Bench) -> tuple[Any, Any]:
+    """A cotangent of that kind over float64[3, 3], and the array that it stands for."""
+    dense = np.arange(9.0).reshape(3, 3) + 1
+    out = np.zeros((3, 3))
+    match kind:
+        case "zero":
+            return None, out
+        case "fill":
+            return Fill(bench.atom(2.0), SQUARE), out + 2
+        case "dense":
+            return bench.atom(dense), dense
+        case "row":
+            out[1] = [1, 2, 3]
+            return Scatter(None, (Part(bench.atom(out[1].copy()), ROW),), SQUARE), out
+        case "two parts":
+            out[1] = [1, 2, 3]
+            out[2, 2] = 5
+            parts = (Part(bench.atom(out[1].copy()), ROW), Part(bench.atom(5.0), CORNER))
+            return Scatter(None, parts, SQUARE), out
+        case "repeated rows":
+            np.add.at(out, REPEATED, dense)
+            return Scatter(None, (Part(bench.atom(dense), None, (bench.atom(REPEATED),)),), SQUARE), out
+        case "part on a base":
+            return Scatter(bench.atom(dense), (Part(bench.atom(5.0), CORNER),), SQUARE), dense + 5 * (
+                np.arange(9) == 8
+            ).reshape(3, 3)
+        case "diagonal":
+            return Diagonal(bench.atom([1.0, 2.0, 3.0]), SQUARE), np.diag([1.0, 2, 3])
+        case "multiple of the identity":
+            return Diagonal(bench.atom(2.0), SQUARE), 2 * np.eye(3)
+        case "masked":
+            return Masked(bench.atom(MASK), bench.atom(dense)), np.where(MASK, dense, 0)
+        case "masked elsewhere":
+            return Masked(bench.atom(MASK), bench.atom(dense), holds=False), np.where(MASK, 0, dense)
+        case "masked number":
+            return Masked(bench.atom(MASK), bench.atom(2.0)), np.where(MASK, 2.0, 0)
+    raise ValueError(kind)
+
+
+KINDS = [
+    "zero",
+    "fill",
+    "dense",
+    "row",
+    "two parts",
+    "repeated rows",
+    "part on a base",
+    "diagonal",
+    "multiple of the identity",
+    "masked",
+    "masked elsewhere",
+    "masked number",
+]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_densify_gives_what_the_structure_stands_for(kind: str) -> None:
+    bench = Bench()
+    with building(bench.builder):
+        ct, dense = made(kind, bench)
+        atom = densify(ct, SQUARE)
+    assert atom.aval is SQUARE
+    np.testing.assert_array_equal(bench.value(atom), dense)
+
+
+@given(st.lists(st.sampled_from(KINDS), min_size=1, max_size=5))
+def test_a_sum_of_any_kinds_in_any_order(kinds: list[str]) -> None:
+    bench = Bench()
+    total, expected = None, np.zeros((3, 3))
+    with building(bench.builder):
+        for kind in kinds:
+            ct, dense = made(kind, bench)
+            total = add(total, project(ct, SQUARE), SQUARE)
+            expected = expected + dense
+        atom = densify(total, SQUARE)
+    assert atom.aval is SQUARE
+    np.testing.assert_allclose(bench.value(atom), expected, rtol=1e-15)
+
+
+@pytest.mark.parametrize("kind", KINDS[1:])
+def test_times_a_partial(kind: str) -> None:
+    """An elementwise pullback: by an array, by a number, by a mask."""
+    partial = np.linspace(-1, 1, 9).reshape(3, 3)
+    other = MASK.T
+    bench = Bench()
+    with building(bench.builder):
+        ct, dense = made(kind, bench)
+        by_array = densify(apply_partial(ct, bench.atom(partial), SQUARE), SQUARE)
+        by_number = densify(apply_partial(ct, -2, SQUARE), SQUARE)
+        by_mask = densify(apply_partial(ct, Masked(bench.atom(other), 1), SQUARE), SQUARE)
+        by_complement = densify(apply_partial(ct, Masked(bench.atom(other), 3, holds=False), SQUARE), SQUARE)
+    np.testing.assert_allclose(bench.value(by_array), dense * partial, rtol=1e-15)
+    np.testing.assert_array_equal(bench.value(by_number), dense * -2)
+    np.testing.assert_array_equal(bench.value(by_mask), np.where(other, dense, 0))
+    np.testing.assert_array_equal(bench.value(by_complement), np.where(other, 0, 3 * dense))
+
+
+# ---------------------------------------------------------------------------------------------- what is kept
+
+
+def test_fills_add_as_numbers() -> None:
+    bench = Bench()
+    with building(bench.builder):
+        total = add(made("fill", bench)[0], made("fill", bench)[0], SQUARE)
+    assert isinstance(total, Fill)
+    assert len(bench.builder.instrs) == 1 and total.value.aval.shape == ()
+
+
+def test_parts_are_only_listed() -> None:
+    bench = Bench()
+    with building(bench.builder):
+        total = add(made("row", bench)[0], made("two parts", bench)[0], SQUARE)
+        total = add(made("fill", bench)[0], total, SQUARE)
+    assert isinstance(total, Scatter) and len(total.parts) == 3 and isinstance(total.base, Fill)
+    assert not bench.builder.instrs
+
+
+def test_diagonals_add_as_vectors() -> None:
+    bench = Bench()
+    with building(bench.builder):
+        total = add(made("diagonal", bench)[0], made("diagonal", bench)[0], SQUARE)
+    assert isinstance(total, Diagonal) and total.value.aval.shape == (3,)
+
+
+def test_the_two_branches_of_one_selection_are_one_selection() -> None:
+    """No mask is negated, and nothing is added: each element comes from the one branch or from the other."""
+    bench = Bench()
+    with building(bench.builder):
+        mask, x, y = bench.atom(MASK), bench.atom(np.ones((3, 3))), bench.atom(np.zeros((3, 3)))
+        total = add(Masked(mask, x), Masked(mask, y, holds=False), SQUARE)
+    assert [i.op.name for i in bench.builder.instrs] == ["select"]
+    np.testing.assert_array_equal(bench.value(total), MASK * 1.0)
+
+
+def test_a_branch_within_the_other_branch_is_nothing() -> None:
+    bench = Bench()
+    with building(bench.builder):
+        mask, x = bench.atom(MASK), bench.atom(np.ones((3, 3)))
+        assert apply_partial(Masked(mask, x), Masked(mask, 1, holds=False), SQUARE) is None
+        within = apply_partial(Masked(mask, x), Masked(mask, 1), SQUARE)
+    assert within == Masked(mask, x) and not bench.builder.instrs
+
+
+def test_where_no_summand_counts_the_sum_does_not() -> None:
+    """0 + 0 would be a number, and a number times an infinite partial is NaN; nothing stays nothing."""
+    bench = Bench()
+    with building(bench.builder):
+        first, second = made("masked", bench)[0], made("masked", bench)[0]
+        total = apply_partial(add(first, second, SQUARE), bench.atom(np.full((3, 3), np.inf)), SQUARE)
+        value = selected(total)
+    np.testing.assert_array_equal(bench.value(value), np.where(MASK, np.inf, 0))
+
+
+# ------------------------------------------------------------------------------------------------ projection
+
+
+@pytest.mark.parametrize(("have", "want"), [((2, 3), (1, 3)), ((2, 3), (3,)), ((2, 3), ()), ((3,), (3,)), ((), ())])
+def test_project_sums_over_what_was_broadcast(have: tuple[int, ...], want: tuple[int, ...]) -> None:
+    bench, ct = Bench(), np.arange(float(np.prod(have))).reshape(have)
+    lead = tuple(range(len(have) - len(want)))
+    expected = ct.sum(lead).reshape(want) if ct.sum(lead).size == np.prod(want) else ct.sum(0, keepdims=True)
+    aval = Aval(want, F64)
+    with building(bench.builder):
+        atom = densify(project(bench.atom(ct), aval), aval)
+    np.testing.assert_array_equal(bench.value(atom), expected)
+
+
+@pytest.mark.parametrize("shape", [(4, 3), (3,), (1, 3), ()])
+def test_a_projected_fill_counts_the_repeats(shape: tuple[int, ...]) -> None:
+    bench, aval = Bench(), Aval(shape, F64)
+    with building(bench.builder):
+        ct = project(Fill(bench.atom(1.0), Aval((4, 3), F64)), aval)
+        assert isinstance(ct, Fill)
+        atom = densify(ct, aval)
+    np.testing.assert_array_equal(bench.value(atom), np.full(shape, 12 / np.prod(shape)))
+
+
+def test_project_casts_to_the_dtype_of_the_primal() -> None:
+    bench, aval = Bench(), Aval((3,), np.dtype("float32"))
+    with building(bench.builder):
+        for ct in [bench.atom(np.ones(3)), Fill(bench.atom(1.0), Aval((3,), F64))]:
+            assert densify(project(ct, aval), aval).aval is aval
+
+
+# --------------------------------------------------------------------------------- in the pullback of a program
+
+
+def pullback(f: Any, *avals: Aval) -> list[str]:
+    """The names of the steps that the pullback of ``f`` adds, for a cotangent of one."""
+    inputs = tuple(map(Var, avals))
+    with building(Builder()) as builder:
+        y = f(*inputs)
+    tape = Tape(inputs, (), tuple(builder.instrs), (y,))
+    return [i.op.name for i in vjp(tape, range(len(inputs)), [0], seed="one").instrs[len(tape) :]]
+
+
+def test_the_gradient_of_a_sum_is_a_view_of_one_number() -> None:
+    assert pullback(lambda x: sum_(x, axis=(0, 1)), SQUARE) == ["broadcast_to"]
+
+
+def test_a_sum_of_a_product_spreads_nothing() -> None:
+    """The cotangent of x is y itself, of y x itself."""
+    assert pullback(lambda x, y: sum_(multiply(x, y), axis=(0, 1)), SQUARE, SQUARE) == []
+
+
+def test_reads_of_one_array_share_one_buffer() -> None:
+    def f(x: Any) -> Any:
+        total = slice_(x, index=(0,))
+        for k in range(1, 50):
+            total = total + slice_(x, index=(k,)) * float(k)
+        return total
+
+    steps = pullback(f, Aval((50,), F64))
+    assert steps.count("broadcast_to") <= 1 and steps.count("add_slice") <= 50
+
+
+def test_the_gradient_of_a_trace_is_the_identity() -> None:
+    steps = pullback(lambda x: sum_(diagonal(x), axis=(0,)), SQUARE)
+    assert steps == ["broadcast_to", "embed_diagonal"]
+
+
+def test_a_selection_needs_one_selection_a_branch() -> None:
+    def f(x: Any) -> Any:
+        return select(greater(x, Lit(0.0)), sin(x), x)
+
+    steps = pullback(f, Aval((), F64))
+    assert steps == ["cos", "select"]
+
+
+def test_leaky_relu_selects_once() -> None:
+    steps = pullback(lambda x: select(greater(x, Lit(0.0)), x, x * 0.1), Aval((), F64))
+    assert steps == ["select"]

@@ -1,0 +1,214 @@
+"""The simplifying passes, on short tapes as text: before and after."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from wengert.ad.reverse import vjp
+from wengert.ops.control import Expected, guard
+from wengert.ops.elementwise import add, cos, exp, less, multiply, sin, tanh
+from wengert.ops.linalg import slogdet
+from wengert.ops.reduce import sum_
+from wengert.ops.shape import iota
+from wengert.passes import PIPELINE, run
+from wengert.passes.simplify import drop_dead, fold_constants, merge_common
+from wengert.tape import Aval, Builder, Capture, Lit, Source, Tape, Var, building, check
+
+F64 = np.dtype(float)
+VECTOR, NUMBER = Aval((3,), F64), Aval((), F64)
+
+
+def tape(f: Callable[..., Any], *avals: Aval, captures: tuple[Capture, ...] = ()) -> Tape:
+    inputs = tuple(map(Var, avals))
+    with building(Builder()) as builder:
+        y = f(*inputs, *[c.var for c in captures])
+    outputs = y if isinstance(y, tuple) else (y,)
+    return check(Tape(inputs, captures, tuple(builder.instrs), outputs, name="f"))
+
+
+def becomes(before: Tape, simplify: Callable[[Tape], Tape], *lines: str) -> None:
+    """The pass makes these lines of it, and finds nothing more to do the second time."""
+    after = check(simplify(before))
+    assert [line.strip() for line in str(after).splitlines()[1:]] == list(lines)
+    assert str(simplify(after)) == str(after)
+
+
+def effect(x: Any) -> None:
+    guard(less(x, 0), expected=Expected(False), position=0, kind="if")
+
+
+# -------------------------------------------------------------------------------------------------- dead code
+
+
+def test_what_nobody_reads_goes_with_all_it_needed() -> None:
+    def f(x: Any) -> Any:
+        exp(cos(x))
+        return sin(x)
+
+    becomes(tape(f, VECTOR), drop_dead, "v1: float64[3] = sin(v0)", "return v1")
+
+
+def test_a_guard_stays_with_what_it_looks_at() -> None:
+    def f(x: Any) -> Any:
+        effect(x)
+        exp(x)
+        return x
+
+    becomes(
+        tape(f, NUMBER),
+        drop_dead,
+        "v1: bool[] = less(v0, 0.0)",
+        "guard(v1, expected=False, position=0, kind='if')",
+        "return v0",
+    )
+
+
+def test_captures_that_nobody_reads_go() -> None:
+    read, unread = [Capture(Var(VECTOR), np.zeros(3), name) for name in ("read", "unread")]
+    becomes(
+        tape(lambda x, a, b: x + a, VECTOR, captures=(read, unread)),
+        drop_dead,
+        "c0: float64[3] = captured read",
+        "v1: float64[3] = add(v0, c0)",
+        "return v1",
+    )
+
+
+def test_inputs_stay_although_nobody_reads_them() -> None:
+    assert len(drop_dead(tape(lambda x, y: sin(x), VECTOR, VECTOR)).inputs) == 2
+
+
+def test_one_of_two_outputs_keeps_a_step_alive() -> None:
+    before = tape(lambda x: slogdet(x)[1], Aval((2, 2), F64))
+    becomes(before, drop_dead, "v1: float64[], v2: float64[] = slogdet(v0)", "return v2")
+
+
+# --------------------------------------------------------------------------------------- common subexpressions
+
+
+def test_equal_expressions_are_computed_once() -> None:
+    def f(x: Any) -> Any:
+        return sin(x) * cos(x) + sin(x) * cos(x)
+
+    becomes(
+        tape(f, VECTOR),
+        merge_common,
+        "v1: float64[3] = sin(v0)",
+        "v2: float64[3] = cos(v0)",
+        "v3: float64[3] = multiply(v1, v2)",
+        "v4: float64[3] = add(v3, v3)",
+        "return v4",
+    )
+
+
+def test_equal_literals_are_equal_operands() -> None:
+    before = tape(lambda x: multiply(x, Lit(2.0)) + multiply(x, Lit(2.0)), VECTOR)
+    becomes(before, merge_common, "v1: float64[3] = multiply(v0, 2.0)", "v2: float64[3] = add(v1, v1)", "return v2")
+
+
+def test_negative_zero_is_another_number() -> None:
+    before = tape(lambda x: (add(x, Lit(0.0)), add(x, Lit(-0.0))), VECTOR)
+    assert len(merge_common(before)) == 2
+
+
+def test_other_parameters_are_another_expression() -> None:
+    before = tape(lambda x: (sum_(x, axis=(0,)), sum_(x, axis=(1,))), Aval((3, 3), F64))
+    assert len(merge_common(before)) == 2
+    assert len(merge_common(tape(lambda: (iota(size=2, dtype=F64), iota(size=3, dtype=F64))))) == 2
+    assert len(merge_common(tape(lambda: (iota(size=2, dtype=F64), iota(size=2, dtype=F64))))) == 1
+
+
+def test_several_outputs_merge_together() -> None:
+    before = tape(lambda x: slogdet(x)[0] + slogdet(x)[1], Aval((2, 2), F64))
+    becomes(
+        before,
+        merge_common,
+        "v1: float64[], v2: float64[] = slogdet(v0)",
+        "v3: float64[] = add(v1, v2)",
+        "return v3",
+    )
+
+
+def test_guards_do_not_merge() -> None:
+    def f(x: Any) -> Any:
+        effect(x)
+        effect(x)
+        return x
+
+    assert [i.op.name for i in merge_common(tape(f, NUMBER)).instrs] == ["less", "guard", "guard"]
+
+
+def test_outputs_and_notes_follow_the_value_that_stays() -> None:
+    before = tape(lambda x: (sin(x), sin(x)), VECTOR)
+    before = before.replace(metadata={before.outputs[1]: "note"})  # type: ignore[dict-item]
+    after = merge_common(before)
+    assert after.outputs[0] is after.outputs[1]
+    assert after.metadata == {after.outputs[0]: "note"}
+
+
+def test_a_step_keeps_its_source_line() -> None:
+    before = tape(lambda x: sin(sin(x)) + sin(x), VECTOR)
+    lines = [Source("m.py", k, "f") for k in range(len(before))]
+    before = before.replace(instrs=tuple(i._replace(source=s) for i, s in zip(before.instrs, lines, strict=True)))
+    assert [i.source.line for i in merge_common(before).instrs] == [0, 1, 3]  # type: ignore[union-attr]
+
+
+# --------------------------------------------------------------------------------------------------- constants
+
+
+def test_what_depends_on_constants_alone_is_computed_now() -> None:
+    w = Capture(Var(VECTOR), np.array([0.0, 1.0, 2.0]), "w", is_constant=True)
+    after = fold_constants(tape(lambda x, w: x * sum_(w * w, axis=(0,)), VECTOR, captures=(w,)))
+    assert [line.strip() for line in str(drop_dead(after)).splitlines()[1:]] == [
+        "v1: float64[3] = multiply(v0, 5.0)",
+        "return v1",
+    ]
+
+
+def test_what_may_change_is_read_at_every_run() -> None:
+    w = Capture(Var(VECTOR), np.zeros(3), "w")
+    before = tape(lambda x, w: x * tanh(w), VECTOR, captures=(w,))
+    assert str(fold_constants(before)) == str(before)
+
+
+def test_folded_arrays_become_constants() -> None:
+    w = Capture(Var(VECTOR), np.zeros(3), "w", is_constant=True)
+    after = drop_dead(fold_constants(tape(lambda x, w: x + cos(w), VECTOR, captures=(w,))))
+    assert len(after) == 1
+    np.testing.assert_array_equal(after.captures[0].array, np.ones(3))
+    assert after.captures[0].is_constant
+
+
+def test_what_fails_is_left_to_fail_when_it_runs() -> None:
+    from wengert.ops.linalg import inv
+
+    zeros = Capture(Var(Aval((2, 2), F64)), np.zeros((2, 2)), "w", is_constant=True)
+    before = tape(lambda w: inv(w), captures=(zeros,))
+    assert [i.op.name for i in fold_constants(before).instrs] == ["inv"]
+
+
+# ------------------------------------------------------------------------------------------------ all together
+
+
+def test_the_pullback_of_tanh_reads_its_output_twice_and_computes_it_once() -> None:
+    joint = vjp(tape(lambda x: tanh(x), NUMBER), [0], [0], seed="one")
+    becomes(
+        joint,
+        run,
+        "v1: float64[] = tanh(v0)",
+        "v2: float64[] = multiply(v1, v1)",
+        "v3: float64[] = subtract(1.0, v2)",
+        "return v1, v3",
+    )
+
+
+@pytest.mark.parametrize("one_pass", [*PIPELINE, fold_constants], ids=lambda p: p.__name__)
+def test_a_pass_is_total(one_pass: Callable[[Tape], Tape]) -> None:
+    """An empty tape, one that hands an input or a literal through, and one without inputs."""
+    for before in [tape(lambda: ()), tape(lambda x: (x, x, Lit(1.0)), VECTOR), tape(lambda: iota(size=3, dtype=F64))]:
+        after = check(one_pass(before))
+        assert after.in_avals == before.in_avals and after.out_avals == before.out_avals
