@@ -142,7 +142,7 @@ class Writer:
         names, n_lines = list(self.names), len(self.lines)
         try:
             with np.errstate(all="raise"):
-                STATEMENTS[name].write(self, Random(seed))
+                STATEMENTS[name].write(self, Random(f"{self.program.seed} {seed}"))  # small seeds are likely: make them differ
                 self._tame()
         except (Refused, ValueError, IndexError, FloatingPointError):
             self.names = names

@@ -659,7 +659,7 @@ def constant(value: Any) -> Any:
             raise NotDifferentiableError(
                 message(
                     f"constant: a traced {leaf.aval} is not promised to stay what it is",
-                    leaf.trace.locate(),
+                    leaf._trace.locate(),
                     tries=[
                         "wg.stop_gradient(x), for no derivative through x",
                         "wg.constant(x) outside of the traced function, for an array that it captures",

@@ -22,9 +22,10 @@ import numpy as np
 
 from wengert.ops.elementwise import add as add_op
 from wengert.ops.elementwise import convert, multiply, negative, select
-from wengert.ops.index import add_slice, embed, is_everything, scatter_add
-from wengert.ops.op import Diagonal, Fill, Masked, Scatter
-from wengert.ops.shape import broadcast_to, embed_diagonal, full, unbroadcast, zeros
+from wengert.ops.index import add_slice, embed, gather, is_everything, scatter_add, scatter_set, set_slice, slice_
+from wengert.ops.op import Diagonal, Fill, Masked, Part, Scatter
+from wengert.ops.reduce import any_
+from wengert.ops.shape import broadcast_to, embed_diagonal, full, reshape, unbroadcast, zeros
 from wengert.tape import Atom, Aval, Lit
 
 Cotangent = Any
@@ -112,9 +113,12 @@ def project(ct: Cotangent, aval: Aval) -> Cotangent:
         return Fill(value, aval)
     if isinstance(ct, Masked):
         shape = np.broadcast_shapes(ct.mask.aval.shape, ct.value.aval.shape)
-        if shape == aval.shape and ct.value.aval.dtype == aval.dtype:
-            return ct
-        return densify(ct, aval)
+        if shape == aval.shape:
+            return ct._replace(value=convert(ct.value, dtype=aval.dtype))
+        # Where no repeat counts, the sum is not 0 + 0 but nothing.
+        return Masked(_any_repeat(where_it_counts(ct), shape, aval), densify(ct, aval))
+    if isinstance(ct, Scatter) and ct.aval.shape != aval.shape:
+        return _fit(densify(ct, ct.aval), aval)
     if isinstance(ct, Diagonal | Scatter):
         return ct
     if ct.aval is aval:
@@ -122,6 +126,13 @@ def project(ct: Cotangent, aval: Aval) -> Cotangent:
     if ct.aval.shape == () and aval.shape != ():
         return Fill(convert(ct, dtype=aval.dtype), aval)
     return _fit(ct, aval)
+
+
+def _any_repeat(mask: Atom, shape: tuple[int, ...], aval: Aval) -> Atom:
+    """Whether a mask over ``shape`` holds anywhere along the axes that ``aval`` was broadcast along to get there."""
+    lead = len(shape) - aval.ndim
+    axes = tuple(k for k in range(len(shape)) if k < lead or aval.shape[k - lead] != shape[k])
+    return reshape(any_(broadcast_to(mask, shape=shape), axis=axes), shape=aval.shape)
 
 
 def add(a: Cotangent, b: Cotangent, aval: Aval) -> Cotangent:
@@ -168,6 +179,10 @@ def apply_partial(ct: Cotangent, partial: Any, y: Aval) -> Cotangent:
     mask: Masked | None = None
     if isinstance(ct, Masked):
         mask, ct = ct, ct.value
+    elif isinstance(ct, Scatter) and ct.base is None and is_atom(partial):
+        if len(ct.parts) <= MAX_PARTS:
+            return Scatter(None, tuple([_times_part(part, partial, y) for part in ct.parts]), y)
+        mask, ct = Masked(_where_parts_are(ct, y), None), densify(ct, y)
     elif isinstance(ct, Scatter | Diagonal):
         ct = densify(ct, y)
     fill = isinstance(ct, Fill)
@@ -191,6 +206,28 @@ def apply_partial(ct: Cotangent, partial: Any, y: Aval) -> Cotangent:
     if fill and value.aval.shape != y.shape:  # a partial that broadcasts (a scalar operand's, a row's)
         return broadcast_to(value, shape=y.shape)
     return value
+
+
+MAX_PARTS = 4
+"""Up to so many parts of a scatter are multiplied one by one: less work, and zero elsewhere whatever the partial."""
+
+
+def _times_part(part: Part, partial: Atom, y: Aval) -> Part:
+    wide = broadcast_to(partial, shape=y.shape)
+    at = slice_(wide, index=part.index) if part.index is not None else gather(wide, *part.indices)
+    return part._replace(value=times(part.value, at))
+
+
+def _where_parts_are(ct: Scatter, y: Aval) -> Atom:
+    """A mask of the elements that any part touches: elsewhere the cotangent is nothing, not zero times a partial."""
+    mask = zeros(Aval(y.shape, np.dtype(bool)))
+    true = Lit(True, np.dtype(bool))
+    for part in ct.parts:
+        if part.index is not None:
+            mask = set_slice(mask, true, index=part.index)
+        else:
+            mask = scatter_set(mask, true, *part.indices)
+    return mask
 
 
 def times(value: Atom, partial: Any) -> Atom:

@@ -121,7 +121,7 @@ def concrete(x: Any, kind: str) -> Any:
         return np.asarray([concrete(e, kind) for e in x])
     if isinstance(x, np.ndarray | np.generic):
         captured = array(x)
-        if captured.trace.concrete:  # a guard, for an array may be edited between two calls
+        if captured._trace.concrete:  # a guard, for an array may be edited between two calls
             return np.asarray(captured.look(kind))
     return np.asarray(x)
 

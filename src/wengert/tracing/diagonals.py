@@ -77,7 +77,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     if wrap and a.shape[0] > a.shape[1] + 1:
         raise refuse("fill_diagonal", "wrap", True, "wrap=False")
     n = min(a.shape)
-    at = constant(a.trace, np.arange(n))
+    at = constant(a._trace, np.arange(n))
     values = array(val, (a,))
     a[(at,) * a.ndim] = values if values.ndim == 0 else np.resize(values, (n,))
 
@@ -90,7 +90,7 @@ def _triangle(m: Any, k: Any, is_lower: bool) -> Any:
     rows, columns = x.shape[-2:] if x.ndim > 1 else (x.shape[0], x.shape[0])
     offset = int(concrete(k, "diagonal"))
     mask = np.tri(rows, columns, offset, bool) if is_lower else ~np.tri(rows, columns, offset - 1, bool)
-    return np.where(constant(x.trace, mask), x, as_dtype(0, x.dtype, (x,)))
+    return np.where(constant(x._trace, mask), x, as_dtype(0, x.dtype, (x,)))
 
 
 @implements(np.tril)
@@ -107,7 +107,7 @@ def _indices_from(name: str, arr: Any, k: int) -> tuple[Any, ...]:
     if arr.ndim != 2:
         raise ValueError("input array must be 2-d")
     found = getattr(np, name)(arr.shape[0], k=k, m=arr.shape[1])
-    return tuple([constant(arr.trace, np.array(i)) for i in found])
+    return tuple([constant(arr._trace, np.array(i)) for i in found])
 
 
 @implements(np.tril_indices_from)
@@ -126,7 +126,7 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
         raise ValueError("input array must be at least 2-d")
     if len(set(arr.shape)) > 1:
         raise ValueError("All dimensions of input must be of equal length")
-    return (constant(arr.trace, np.arange(arr.shape[0])),) * arr.ndim
+    return (constant(arr._trace, np.arange(arr.shape[0])),) * arr.ndim
 
 
 # -------------------------------------------------------------------------------------------------------- grids

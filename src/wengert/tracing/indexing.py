@@ -97,7 +97,7 @@ def _mask_indices(mask: Any, x: Tracer) -> list[Any]:
 
 def _scalar_mask(mask: Any) -> UnsupportedFunctionError:
     return UnsupportedFunctionError(
-        message("a traced boolean scalar as an index", mask.trace.locate(), tries=["np.where(mask, x, y)"])
+        message("a traced boolean scalar as an index", mask._trace.locate(), tries=["np.where(mask, x, y)"])
     )
 
 
@@ -124,6 +124,7 @@ def parse(x: Tracer, key: Any) -> Key:
     new_shape: list[int] = []  # of what the basic part gives
     arrays: list[Any] = []
     axes: list[int] = []
+    of_x: list[int] = []  # the axes of x that the arrays index
     groups: list[int] = []  # positions in the key of the advanced entries, to see whether they are adjacent
     for position, e in enumerate(entries):
         axis = len(static)
@@ -142,7 +143,7 @@ def parse(x: Tracer, key: Any) -> Key:
             static.append(_position(e, shape[axis], axis))
         else:
             if isinstance(e, int):
-                parts = [new_constant(x.trace, np.asarray(_position(e, shape[axis], axis)), False)]
+                parts = [new_constant(x._trace, np.asarray(_position(e, shape[axis], axis)), False)]
             else:
                 parts = [e]
             if not isinstance(e, int) and e.dtype.kind == "b":
@@ -155,13 +156,34 @@ def parse(x: Tracer, key: Any) -> Key:
             for part in parts:
                 if part.dtype.kind not in "iu":
                     raise IndexError("arrays used as indices must be of integer (or boolean) type")
-                arrays.append(_checked(part, shape[len(static)], len(static)))
+                arrays.append(_as_intp(part))
+                of_x.append(len(static))
                 axes.append(len(new_shape))
                 groups.append(position)
                 static.append((0, shape[len(static)], 1))
                 new_shape.append(static[-1][1])
+    if arrays:
+        _check_arrays(arrays, of_x, shape)
     adjacent = all(b - a <= 1 for a, b in zip(groups, groups[1:], strict=False))
     return Key(Basic(tuple(static), tuple(new_shape)), tuple(arrays), tuple(axes), axes[0] if adjacent and axes else 0)
+
+
+def _check_arrays(arrays: list[Any], axes: list[int], shape: tuple[int, ...]) -> None:
+    """Shapes must broadcast, and values that are known now be in bounds, unless nothing is selected anyway."""
+    shapes = [a.shape for a in arrays]
+    try:
+        selects_nothing = 0 in np.broadcast_shapes(*shapes)
+    except ValueError:
+        raise IndexError(
+            f"shape mismatch: indexing arrays could not be broadcast together with shapes {' '.join(map(str, shapes))}"
+        ) from None
+    for index, axis in zip(arrays, axes, strict=True):
+        n = shape[axis]
+        if type(index) is Tracer or index.size == 0 or (selects_nothing and index.ndim):
+            continue
+        if not (-n <= index.min() and index.max() < n):
+            bad = index[(index < -n) | (index >= n)].flat[0]
+            raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {n}")
 
 
 def _position(k: int, n: int, axis: int) -> int:
@@ -170,12 +192,7 @@ def _position(k: int, n: int, axis: int) -> int:
     return k + n if k < 0 else k
 
 
-def _checked(index: Any, n: int, axis: int) -> Any:
-    """An index array with its bounds checked, if its values are known now."""
-    known = index.constant() if type(index) is Tracer else index
-    if known is not None and known.size and not (-n <= known.min() and known.max() < n):
-        bad = known[(known < -n) | (known >= n)].flat[0]
-        raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {n}")
+def _as_intp(index: Any) -> Any:
     return index if index.dtype == INTP else index.astype(INTP)
 
 
@@ -220,7 +237,7 @@ def getitem(x: Tracer, key: Any) -> Any:
         if basic.shape == () and not _has_ellipsis(key):
             constant = x.constant()
             if constant is not None:
-                return new_constant(x.trace, constant[to_numpy(basic.index)], True)
+                return new_constant(x._trace, constant[to_numpy(basic.index)], True)
             return record(slice_, (x,), {"index": basic.index})
         out = _basic_view(x, basic, key)
         return out.copy() if _has_array(key) else out
@@ -240,7 +257,7 @@ def getitem(x: Tracer, key: Any) -> Any:
 
 def _traced_view(x: Tracer, basic: Basic, arrays: tuple[Any, ...], axes: tuple[int, ...]) -> Tracer:
     """``x[i, 1:]`` with a traced integer ``i``: a view, as with any other integer."""
-    inner = [a for a in arrays if type(a) is Tracer and a.constant() is None and a.trace.level > x.trace.level]
+    inner = [a for a in arrays if type(a) is Tracer and a.constant() is None and a._trace.level > x._trace.level]
     region = region_shape(basic.index)
     front = _front_order(len(basic.shape), axes)
     at_zero = tuple([0 if k in axes else slice(None) for k in range(len(basic.shape))])
@@ -253,7 +270,7 @@ def _traced_view(x: Tracer, basic: Basic, arrays: tuple[Any, ...], axes: tuple[i
         return set_slice(base, reshape(transpose(done, axes=inverse_permutation(front)), shape=region), index=basic.index)
 
     if inner:  # the array belongs to an enclosing trace, which cannot know where: a copy, not to be written
-        taken = record(gather, (Tracer(x.trace, x.trace.formula(part, x.atom()), _part_aval(x, basic, front)), *arrays), {})
+        taken = record(gather, (Tracer(x._trace, x._trace.formula(part, x.atom()), _part_aval(x, basic, front)), *arrays), {})
         taken.is_scalar = False
         taken._why_readonly = f"a part of {x.aval} at an index that is traced by an inner function"
         return taken
@@ -314,7 +331,7 @@ def setitem(x: Tracer, key: Any, value: Any) -> None:
     if x.constant() is not None and _is_concrete(value) and _key_is_concrete(key):
         from wengert.tracing.tracer import unwrap
 
-        concrete = unwrap(value, x.trace)
+        concrete = unwrap(value, x._trace)
         array = x.writable_constant()
         array[_concrete_key(key)] = concrete  # type: ignore[index]
         return
@@ -353,7 +370,7 @@ def setitem(x: Tracer, key: Any, value: Any) -> None:
 
 
 def base_lift(x: Tracer, value: Any) -> Atom:
-    return x.root().trace.lift(value)
+    return x.root()._trace.lift(value)
 
 
 def _cast(value: Any, x: Tracer) -> Any:
@@ -362,7 +379,7 @@ def _cast(value: Any, x: Tracer) -> Any:
         return value if value.dtype == x.dtype else record(convert, (value,), {"dtype": x.dtype})
     if isinstance(value, np.ndarray | np.generic):
         return value if value.dtype == x.dtype else value.astype(x.dtype)
-    return new_constant(x.trace, np.asarray(value, x.dtype), True)
+    return new_constant(x._trace, np.asarray(value, x.dtype), True)
 
 
 def _fit(value: Any, shape: tuple[int, ...], x: Tracer) -> Any:
@@ -376,7 +393,7 @@ def _fit(value: Any, shape: tuple[int, ...], x: Tracer) -> Any:
         pass
     raise ValueError(
         message(
-            f"could not broadcast input array from shape {value.shape} into shape {shape}", x.trace.locate()
+            f"could not broadcast input array from shape {value.shape} into shape {shape}", x._trace.locate()
         )
     )
 
@@ -394,7 +411,7 @@ def _whole_mask(x: Tracer, key: Any) -> Any:
         key = key[0]
     if isinstance(key, list) and key and isinstance(key[0], bool | list):
         key = np.asarray(key) if not _has_tracer(key) else key
-    if isinstance(key, Tracer | np.ndarray) and key.dtype.kind == "b" and key.ndim:
+    if isinstance(key, Tracer | np.ndarray) and key.dtype.kind == "b":
         if key.shape != x.shape[: key.ndim]:
             raise IndexError(f"boolean index of shape {key.shape} does not match an array of shape {x.shape}")
         return key

@@ -33,7 +33,7 @@ def view(
 
     ``read_constant`` does to an ndarray what NumPy does, and returns a view of it (of its layout, if ``is_traced``).
     """
-    out = Tracer(x.trace, None, aval)
+    out = Tracer(x._trace, None, aval)
     out._base = x
     x.is_viewed = True
     out._view = View(read, write, read_constant, is_readonly, is_traced)
@@ -87,20 +87,20 @@ def write(x: Tracer, new: Callable[[Atom], Atom], *others: Any) -> None:
     x.check_writable()
     for other in others:
         if type(other) is Tracer and other.constant() is None:
-            if not other.trace.is_open:
+            if not other._trace.is_open:
                 raise escaped(other)
-            if other.trace.level > x.trace.level:
-                _take_over(x, other.trace)
-    if not x.trace.is_open:
+            if other._trace.level > x._trace.level:
+                _take_over(x, other._trace)
+    if not x._trace.is_open:
         raise escaped(x)
-    x.rebind(x.trace.formula(new, x.atom()))
+    x.rebind(x._trace.formula(new, x.atom()))
 
 
 def _take_over(x: Tracer, inner: Trace) -> None:
     """Let ``x``, of an enclosing trace, belong to ``inner``, if the inner function made it and nobody shares it."""
     if x._base is None and not x.is_viewed and x._version == 0 and x._atom is not None:
-        if inner.saw_made(x._atom, x.trace):
-            x._atom, x.trace = inner.lift(x), inner
+        if inner.saw_made(x._atom, x._trace):
+            x._atom, x._trace = inner.lift(x), inner
             return
     raise MutationError(
         message(

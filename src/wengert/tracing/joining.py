@@ -221,7 +221,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
         return record(ops.reshape, (filled,), {"shape": (*x.shape[:axis], n * each, *x.shape[axis + 1 :])})
     if counts.shape != (n,):
         raise ValueError(f"operands could not be broadcast together with shape {(n,)} {counts.shape}")
-    return x[along(axis, constant(x.trace, np.repeat(np.arange(n), counts)))]
+    return x[along(axis, constant(x._trace, np.repeat(np.arange(n), counts)))]
 
 
 @implements(np.tile)

@@ -92,6 +92,7 @@ METHODS.update(
     argmax=reductions.argmax,
     argmin=reductions.argmin,
     any=reductions.any_,
+    trace=diagonals.trace,
     all=reductions.all_,
     cumsum=reductions.cumsum,
     cumprod=reductions.cumprod,

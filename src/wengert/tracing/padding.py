@@ -121,7 +121,7 @@ def _ramp(x: Tracer, axis: int, length: int, end: Any, is_before: bool) -> Trace
     """From ``end``, which is reached, to the edge, which is not repeated."""
     edge = x[along(axis, slice(0, 1) if is_before else slice(-1, None))]
     steps = np.arange(length)[:: 1 if is_before else -1] / length
-    t = constant(x.trace, steps.reshape(_with_length_of_one(x.ndim, axis, length)))
+    t = constant(x._trace, steps.reshape(_with_length_of_one(x.ndim, axis, length)))
     ramp = array(end, (x,)) + t * (edge - end)
     return as_dtype(np.floor(ramp) if x.dtype.kind in "iu" else ramp, x.dtype)
 
@@ -192,5 +192,5 @@ def sliding_window_view(
         if n < 1:
             raise ValueError("window shape cannot be larger than input array shape")
         index = np.arange(n)[:, None] + np.arange(length)
-        z = np.moveaxis(z[along(k, constant(z.trace, index))], k + 1, -1)
+        z = np.moveaxis(z[along(k, constant(z._trace, index))], k + 1, -1)
     return z.copy()

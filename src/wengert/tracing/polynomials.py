@@ -66,7 +66,7 @@ def polyder(p: Any, m: int = 1) -> Any:
         raise ValueError("Order of derivative must be positive (see polyint)")
     c = array(p)
     for _ in range(int(m)):
-        c = c[:-1] * constant(c.trace, np.arange(c.shape[0] - 1, 0, -1))
+        c = c[:-1] * constant(c._trace, np.arange(c.shape[0] - 1, 0, -1))
     return c
 
 
@@ -78,7 +78,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
     added = np.zeros(int(m)) if k is None else k
     for j in range(int(m)):
         c0 = added if np.ndim(added) == 0 else added[j if np.size(added) > 1 else 0]
-        divided: Any = c / constant(c.trace, np.arange(c.shape[0], 0, -1))
+        divided: Any = c / constant(c._trace, np.arange(c.shape[0], 0, -1))
         c = np.append(divided, c0)
     return c
 

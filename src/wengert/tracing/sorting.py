@@ -125,7 +125,7 @@ def unique(
         inverse[order] = np.cumsum(is_new) - 1
         out.append(np.reshape(inverse, x.shape))
     if return_counts:
-        out.append(np.diff(np.append(first, constant(x.trace, [flat.size], INTP))))
+        out.append(np.diff(np.append(first, constant(x._trace, [flat.size], INTP))))
     return out[0] if len(out) == 1 else tuple(out)
 
 
@@ -156,7 +156,7 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     if table.size < 2:
         return searchsorted(table, x, side)
     runs_down = table[0] > table[-1]
-    if runs_down.constant() is None and not table.trace.concrete:  # nothing can be looked at: search both ways
+    if runs_down.constant() is None and not table._trace.concrete:  # nothing can be looked at: search both ways
         return np.where(runs_down, _digitize_down(table, x, right), searchsorted(table, x, side))
     return _digitize_down(table, x, right) if bool(runs_down) else searchsorted(table, x, side)
 
@@ -258,7 +258,7 @@ def _probabilities(q: Any, x: Tracer, scale: int) -> Tracer:
     """``q`` as a fraction, in the dtype in which NumPy computes with it."""
     if is_plain(q):
         weak = not isinstance(q, list | tuple) and x.dtype.kind == "f"
-        p = constant(x.trace, q, x.dtype if weak else np.float64)
+        p = constant(x._trace, q, x.dtype if weak else np.float64)
     else:
         p = inexact(array(q, (x,)))
     if scale != 1:
@@ -434,5 +434,5 @@ def _edges(x: Tracer, bins: Any, range: Any) -> Any:
     low, high = [as_dtype(end, dtype, (x,)) for end in (low, high)]
     is_point = low == high  # a width of one, if all values are equal
     low, high = np.where(is_point, low - 0.5, low), np.where(is_point, high + 0.5, high)
-    steps = low + constant(x.trace, np.arange(n, dtype=dtype)) * ((high - low) / n)
+    steps = low + constant(x._trace, np.arange(n, dtype=dtype)) * ((high - low) / n)
     return np.concatenate([steps, np.reshape(high, (1,))])

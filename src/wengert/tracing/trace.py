@@ -214,7 +214,7 @@ class Trace:
     def lift(self, x: Any, dtype: np.dtype[Any] | None = None) -> Atom:
         """``x`` as an atom of this trace. Python numbers take ``dtype``."""
         if hasattr(x, "_view"):  # a tracer: the class is defined in terms of this one
-            if x.trace is not self:
+            if x._trace is not self:
                 return self._lift_tracer(x)
             return x._atom if x._base is None and x._constant is None and self.is_open else x.atom()
         if type(x) in (float, int, bool, complex):
@@ -231,9 +231,9 @@ class Trace:
         constant = x.constant()
         if constant is not None:
             return self.capture_constant(constant)
-        if not x.trace.is_open:
+        if not x._trace.is_open:
             raise escaped(x)
-        if x.trace.level > self.level:
+        if x._trace.level > self.level:
             raise EscapedTracerError(
                 message(
                     f"{x.aval} belongs to an inner function that is still being differentiated",
@@ -366,7 +366,7 @@ class Trace:
     def _concrete(self, value: Any) -> Any:
         if isinstance(value, np.ndarray | np.generic):
             return value
-        return value.trace.evaluate(value.atom())  # a tracer of the enclosing trace
+        return value._trace.evaluate(value.atom())  # a tracer of the enclosing trace
 
     def _leaf_value(self, var: Var) -> Any:
         for c in self.captures.values():
@@ -374,7 +374,7 @@ class Trace:
                 return c.array
         for i in self.implicit.values():
             if i.var is var:
-                return i.outer.trace.evaluate(i.outer.atom())
+                return i.outer._trace.evaluate(i.outer.atom())
         raise ConcretizationError(
             message(f"{var.aval} has no value here: {self.why_abstract or 'it is abstract'}", self.locate())
         )
@@ -405,7 +405,7 @@ def escaped(x: Tracer) -> EscapedTracerError:
     return EscapedTracerError(
         message(
             f"{x.aval} is used after the function that made it has been traced",
-            notes=[("made", f"in {x.trace.name}")],
+            notes=[("made", f"in {x._trace.name}")],
             tries=["return the value from the function", "has_aux=True to return values beside the result"],
         )
     )

@@ -66,14 +66,14 @@ class Tracer:
         "aval",
         "is_scalar",
         "is_viewed",
-        "trace",
+        "_trace",
         "weak",
     )
     __array_priority__ = 1000.0
     __hash__ = None  # type: ignore[assignment]  # as ndarray: compared element by element
 
     def __init__(self, trace: Trace, atom: Atom | None, aval: Aval, is_scalar: bool = False) -> None:
-        self.trace = trace
+        self._trace = trace
         self.aval = aval
         self.is_scalar = is_scalar
         self.is_viewed = False  # whether another tracer has shared this one's memory
@@ -97,22 +97,22 @@ class Tracer:
         return at
 
     def atom(self) -> Atom:
-        """The present value, as an atom of ``self.trace``."""
-        if not self.trace.is_open:
+        """The present value, as an atom of ``self._trace``."""
+        if not self._trace.is_open:
             constant = self.constant()
             if constant is None:
                 raise escaped(self)
         if self._base is None:
             if self._constant is not None:
                 self._is_shared = True
-                return self.trace.capture_constant(self._constant)
+                return self._trace.capture_constant(self._constant)
             return self._atom  # type: ignore[return-value]
         constant = self.constant()
         if constant is not None:
-            return self.trace.capture_constant(np.array(constant))
+            return self._trace.capture_constant(np.array(constant))
         version = self.root()._version
         if self._atom is None or self._seen != version:
-            self._atom = self.trace.formula(self._view.read, self._base.atom())  # type: ignore[union-attr]
+            self._atom = self._trace.formula(self._view.read, self._base.atom())  # type: ignore[union-attr]
             self._seen = version
         return self._atom
 
@@ -127,20 +127,20 @@ class Tracer:
 
     def is_plain(self) -> bool:
         """Whether ``_atom`` is all there is to know: a strong dtype, no view, no constant, a trace that records."""
-        return self._base is None and self._constant is None and self.weak is None and self.trace.is_direct
+        return self._base is None and self._constant is None and self.weak is None and self._trace.is_direct
 
     def frozen(self) -> Tracer:
         """This value as it is now, out of reach of later writes."""
-        return Tracer(self.trace, self.atom(), self.aval)
+        return Tracer(self._trace, self.atom(), self.aval)
 
     def look(self, kind: str) -> Any:
         """The concrete value, with a guard unless it is a constant."""
         constant = self.constant()
         if constant is not None:
             return constant
-        if not self.trace.is_open:
+        if not self._trace.is_open:
             raise escaped(self)
-        return self.trace.look(self.atom(), kind, self)
+        return self._trace.look(self.atom(), kind, self)
 
     # ---------------------------------------------------------------------------------------------- protocols
 
@@ -275,7 +275,7 @@ class Tracer:
         constant = self.constant()
         if constant is not None:
             return f"traced({constant!r})"
-        return f"traced({self.aval}{'' if self.trace.is_open else ', escaped'})"
+        return f"traced({self.aval}{'' if self._trace.is_open else ', escaped'})"
 
     def __format__(self, spec: str) -> str:
         constant = self.constant()
@@ -387,7 +387,7 @@ class Tracer:
             self._version += 1
             return
         base = self._base
-        base.rebind(self.trace.formula(self._view.write, base.atom(), atom))  # type: ignore[union-attr]
+        base.rebind(self._trace.formula(self._view.write, base.atom(), atom))  # type: ignore[union-attr]
         self._atom, self._seen = atom, self.root()._version
 
     def writable_constant(self) -> np.ndarray[Any, Any] | None:
@@ -412,7 +412,7 @@ class Tracer:
                     )
                 )
             at = at._base
-        if not self.trace.is_open and self.constant() is None:
+        if not self._trace.is_open and self.constant() is None:
             raise escaped(self)
 
     # -------------------------------------------------------------------------------- attributes of an ndarray
@@ -482,8 +482,8 @@ class Tracer:
         """The same value under a name of its own: nothing is recorded, for values are immutable."""
         constant = self.constant()
         if constant is not None:
-            return new_constant(self.trace, np.array(constant), False)
-        trace = current_trace() or self.trace  # the function that copies it may write what it knows into the copy
+            return new_constant(self._trace, np.array(constant), False)
+        trace = current_trace() or self._trace  # the function that copies it may write what it knows into the copy
         return Tracer(trace, trace.lift(self), self.aval)
 
     def astype(
@@ -520,7 +520,7 @@ METHODS: dict[str, Any] = {}
 
 
 def _where(x: Tracer) -> Any:
-    return x.trace.locate() if x.trace.is_open else None
+    return x._trace.locate() if x._trace.is_open else None
 
 
 def function_name(func: Any) -> str:
@@ -548,13 +548,13 @@ def trace_of(xs: Sequence[Any]) -> tuple[Trace | None, bool]:
     all_constant = True
     for x in xs:
         if type(x) is Tracer:
-            if x.trace is best and not all_constant:
+            if x._trace is best and not all_constant:
                 continue
             if x._atom is None and x.constant() is not None:
-                best = best or x.trace
+                best = best or x._trace
                 continue
-            if all_constant or x.trace.level > best.level:  # type: ignore[union-attr]
-                best = x.trace
+            if all_constant or x._trace.level > best.level:  # type: ignore[union-attr]
+                best = x._trace
             all_constant = False
     if not all_constant:
         best = recorder(best)  # type: ignore[arg-type]
@@ -656,8 +656,8 @@ def apply_ufunc(ufunc: Any, op: Op, inputs: Sequence[Any], operator: bool = Fals
                 dtype = x.aval.dtype
                 known = _loops[ufunc, x.aval] = loop_dtypes(ufunc, (dtype,))[0] == dtype
             if known:
-                (out,) = x.trace.builder.emit(op, (x._atom,), {})
-                return Tracer(x.trace, out, out.aval, out.aval.shape == ())
+                (out,) = x._trace.builder.emit(op, (x._atom,), {})
+                return Tracer(x._trace, out, out.aval, out.aval.shape == ())
     trace, all_constant = trace_of(inputs)
     if all_constant:
         return constant_ufunc(ufunc, trace, inputs)  # type: ignore[arg-type]
@@ -705,12 +705,12 @@ def as_operand(x: Any) -> Any:
 
 def binary(ufunc: Any, a: Any, b: Any) -> Any:
     """An operator between two values, one of them traced."""
-    if type(a) is Tracer and type(b) is Tracer and a.trace is b.trace:
+    if type(a) is Tracer and type(b) is Tracer and a._trace is b._trace:
         known = DIRECT_STEPS.get((ufunc, a.aval, b.aval))
         if known is not None and a.is_plain() and b.is_plain():
             op, params = known
-            (out,) = a.trace.builder.emit(op, (a._atom, b._atom), params)  # type: ignore[arg-type]
-            return Tracer(a.trace, out, out.aval, out.aval.shape == ())
+            (out,) = a._trace.builder.emit(op, (a._atom, b._atom), params)  # type: ignore[arg-type]
+            return Tracer(a._trace, out, out.aval, out.aval.shape == ())
     op = UFUNCS.get(ufunc)
     if type(a) not in _OPERANDS or type(b) not in _OPERANDS:
         other = b if type(a) is Tracer else a
