@@ -142,7 +142,9 @@ class Writer:
         names, n_lines = list(self.names), len(self.lines)
         try:
             with np.errstate(all="raise"):
-                STATEMENTS[name].write(self, Random(f"{self.program.seed} {seed}"))  # small seeds are likely: make them differ
+                STATEMENTS[name].write(
+                    self, Random(f"{self.program.seed} {seed}")
+                )  # small seeds are likely: make them differ
                 self._tame()
         except (Refused, ValueError, IndexError, FloatingPointError):
             self.names = names
@@ -234,7 +236,13 @@ class Writer:
         """An expression for an integer in [0, n): of the arguments, or of values."""
         name = self.pick(r)
         return r.choice(
-            [f"k % {n}", f"idx[1] % {n}", f"np.argmax({name}) % {n}", f"(k + {r.randrange(5)}) % {n}", str(r.randrange(n))]
+            [
+                f"k % {n}",
+                f"idx[1] % {n}",
+                f"np.argmax({name}) % {n}",
+                f"(k + {r.randrange(5)}) % {n}",
+                str(r.randrange(n)),
+            ]
         )
 
     def index_array(self, r: Random, n: int) -> str:
@@ -256,7 +264,11 @@ class Writer:
 
     def text(self) -> str:
         body = "\n".join(self.lines)
-        results = [n for n in dict.fromkeys(["x0", "x1", "w0", "b0", *self.names[-8:]]) if np.ndim(self.env[n]) or n in self.names[6:]]
+        results = [
+            n
+            for n in dict.fromkeys(["x0", "x1", "w0", "b0", *self.names[-8:]])
+            if np.ndim(self.env[n]) or n in self.names[6:]
+        ]
         body += f"\nreturn dict({', '.join(f'{n}={n}' for n in results)})"
         body = "\n".join("    " + line if line else "" for line in body.split("\n"))
         return f"""{PRELUDE}
@@ -348,7 +360,11 @@ def binary(w: Writer, r: Random) -> None:
 def broadcast(w: Writer, r: Random) -> None:
     """Every element of one with every element of the other."""
     a, b = w.array(r), w.pick(r, lambda x: np.ndim(x) == 1)
-    w.bind(r.choice(["{0}[..., None] * {1}", "{1}[:, None] + {0}.ravel()", "np.subtract.outer({1}, {0})", "{0}[None] - {1}[0]"]).format(a, b))
+    w.bind(
+        r.choice(
+            ["{0}[..., None] * {1}", "{1}[:, None] + {0}.ravel()", "np.subtract.outer({1}, {0})", "{0}[None] - {1}[0]"]
+        ).format(a, b)
+    )
 
 
 @statement("kink")
@@ -370,7 +386,17 @@ def choose_between(w: Writer, r: Random) -> None:
 @statement()
 def captured(w: Writer, r: Random) -> None:
     a = w.array(r)
-    g = r.choice(["TABLE", "TABLE[0]", "FIXED", "SETTINGS['shift'][:1]", "TABLE.T[1:2, 0]", "FIXED[{}]".format(r.randrange(4)), "TABLE.sum()"])
+    g = r.choice(
+        [
+            "TABLE",
+            "TABLE[0]",
+            "FIXED",
+            "SETTINGS['shift'][:1]",
+            "TABLE.T[1:2, 0]",
+            "FIXED[{}]".format(r.randrange(4)),
+            "TABLE.sum()",
+        ]
+    )
     w.bind(r.choice(["{0} * {1}", "{0} + np.sin({1})", "{1} - {0}", "np.tensordot({0}, {1}, 0)"]).format(a, g))
 
 
@@ -385,7 +411,9 @@ def reduce(w: Writer, r: Random) -> None:
     f = r.choice(["sum", "mean", "var", "prod", "std"])
     b = f"np.cos({a})" if f == "prod" else f"(2.0 + np.arange({w.shape(a)[-1]}.0) * np.sin({a}))" if f == "std" else a
     keep = r.choice(["", ", keepdims=True"])
-    w.bind(r.choice([f"np.{f}({b}, axis={axis}{keep})", f"({b}).{f}({axis}{keep})"]) + (" + 0.5" if f == "prod" else ""))
+    w.bind(
+        r.choice([f"np.{f}({b}, axis={axis}{keep})", f"({b}).{f}({axis}{keep})"]) + (" + 0.5" if f == "prod" else "")
+    )
 
 
 @statement("kink")
@@ -526,7 +554,18 @@ def join(w: Writer, r: Random) -> None:
 def basic_entry(r: Random, n: int) -> str:
     i, j = r.randrange(n), r.randrange(n)
     return r.choice(
-        [str(i), str(i - n), ":", f"{min(i, j)}:{max(i, j) + 1}", "::-1", f"{i}:", f":{i + 1}", f"{n - 1}:{max(i, 1) - 1}:-1", "::2", f"-{i + 1}:"]
+        [
+            str(i),
+            str(i - n),
+            ":",
+            f"{min(i, j)}:{max(i, j) + 1}",
+            "::-1",
+            f"{i}:",
+            f":{i + 1}",
+            f"{n - 1}:{max(i, 1) - 1}:-1",
+            "::2",
+            f"-{i + 1}:",
+        ]
     )
 
 
@@ -536,7 +575,10 @@ def basic_key(r: Random, shape: Sequence[int]) -> str:
         entries = entries[: r.randrange(len(entries)) + 1]
     elif r.random() < 0.3:
         k = r.randrange(len(entries))
-        entries[k:] = ["...", *[basic_entry(r, n) for n in shape[len(shape) - r.randrange(len(entries) - k + 1) :]][: len(entries) - k]]
+        entries[k:] = [
+            "...",
+            *[basic_entry(r, n) for n in shape[len(shape) - r.randrange(len(entries) - k + 1) :]][: len(entries) - k],
+        ]
     if r.random() < 0.2:
         entries.insert(r.randrange(len(entries) + 1), "None")
     return ", ".join(entries)
@@ -600,7 +642,15 @@ def masked(w: Writer, r: Random) -> None:
 @statement("kink")
 def where_summed(w: Writer, r: Random) -> None:
     a = w.array(r)
-    w.bind(r.choice(["np.sum({0}, where={0} > 0)", "np.mean({0}, axis=0, where=np.abs({0}) < 1e3)", "np.max({0}, initial=0.0, where={0} < 1)"]).format(a))
+    w.bind(
+        r.choice(
+            [
+                "np.sum({0}, where={0} > 0)",
+                "np.mean({0}, axis=0, where=np.abs({0}) < 1e3)",
+                "np.max({0}, initial=0.0, where={0} < 1)",
+            ]
+        ).format(a)
+    )
 
 
 # ------------------------------------------------------------------------------------------------------- writes
@@ -729,7 +779,13 @@ def filled(w: Writer, r: Random) -> None:
     u, i = w.fresh(), w.fresh("i")
     new = r.choice(["np.zeros_like({a})", "np.empty({s})", "np.zeros({s})", "np.ones({s})", "np.full({s}, t)", "np.full({s}, 0.5)", "np.empty_like({a})",
                     "np.zeros_like({a}, dtype=float)"]).format(a=a, s=shape)  # fmt: skip
-    step = r.choice([f"{u}[{i}] = 0.5 * {a}[{i}]", f"{u}[{i}] = np.sin({a}[-{i} - 1]) + {i}", f"{u}[{i}] = {a}[{i}] + 0.25 * ({u}[{i} - 1] if {i} else 0)"])
+    step = r.choice(
+        [
+            f"{u}[{i}] = 0.5 * {a}[{i}]",
+            f"{u}[{i}] = np.sin({a}[-{i} - 1]) + {i}",
+            f"{u}[{i}] = {a}[{i}] + 0.25 * ({u}[{i} - 1] if {i} else 0)",
+        ]
+    )
     w.run(f"{u} = {new}", f"for {i} in range({shape[0]}):", f"    {step}")
     w.keep(u)
 
@@ -797,7 +853,11 @@ def fixed_loop(w: Writer, r: Random) -> None:
                 [f"{v} = sum(np.sin({i}) for {i} in {a})"],
                 [f"{v} = np.array([x * (n + 1) for n, x in enumerate({a}.flat)])"],
                 [f"{v} = np.array([x - y for x, y in zip({a}, {a}[::-1])])"],
-                [f"{v} = {a}.copy()", f"for {i} in {v}:", f"    {i} *= 0.5" if len(w.shape(a)) > 1 else f"    {v} += 0.1 * {i}"],
+                [
+                    f"{v} = {a}.copy()",
+                    f"for {i} in {v}:",
+                    f"    {i} *= 0.5" if len(w.shape(a)) > 1 else f"    {v} += 0.1 * {i}",
+                ],
             ]
         )
     )
@@ -827,11 +887,26 @@ def plumbing(w: Writer, r: Random) -> None:
     w.run(
         *r.choice(
             [
-                [f"{d} = {{'a': {a}, 'b': [{b}]}}", f"{d}['b'].append({d}['a'] * 0.5)", f"{v} = {d}['b'][0] + {d}['b'][-1]"],
+                [
+                    f"{d} = {{'a': {a}, 'b': [{b}]}}",
+                    f"{d}['b'].append({d}['a'] * 0.5)",
+                    f"{v} = {d}['b'][0] + {d}['b'][-1]",
+                ],
                 [f"{d} = [{a}]", f"{d}.extend([{b}, t])", f"{v} = {d}[0] * {d}[1] + {d}.pop()"],
-                [f"def {d}(y):", f"    z = {a} * y", "    return z, z.sum()", f"{v}, s{v} = {d}({b})", f"{v} = {v} / (2 + np.cos(s{v}))"],
+                [
+                    f"def {d}(y):",
+                    f"    z = {a} * y",
+                    "    return z, z.sum()",
+                    f"{v}, s{v} = {d}({b})",
+                    f"{v} = {v} / (2 + np.cos(s{v}))",
+                ],
                 [f"{v}, *{d} = [np.sin({a}), {b}, {a}]", f"{v} = {v} + {d}[1]"],
-                [f"{d} = {{}}", f"for key, value in [('x', {a}), ('y', {a})]:", f"    {d}[key] = {d}.get('x', 0) + value", f"{v} = {d}['y']"],
+                [
+                    f"{d} = {{}}",
+                    f"for key, value in [('x', {a}), ('y', {a})]:",
+                    f"    {d}[key] = {d}.get('x', 0) + value",
+                    f"{v} = {d}['y']",
+                ],
                 [f"{v} = sum([{a}, {b}, 1.0])"],
                 [f"{d} = ({a}, {b})", f"{v} = max({d}, key=np.ndim) * 0.5"],
                 [f"{v} = {a}", f"{v} = {v} + {b}"],

@@ -381,7 +381,9 @@ def test_writing_at_any_key(case: tuple[tuple[int, ...], tuple[Any, ...]], data:
         v: Any = 0.5
     else:
         keep = data.draw(st.lists(st.booleans(), min_size=len(region), max_size=len(region)), label="not repeated")
-        v_shape = tuple(n if k else 1 for n, k in zip(region, keep, strict=True))[data.draw(st.integers(0, len(region))) :]
+        v_shape = tuple(n if k else 1 for n, k in zip(region, keep, strict=True))[
+            data.draw(st.integers(0, len(region))) :
+        ]
         if data.draw(st.integers(0, 9)) == 0:
             v_shape = (*v_shape, 3)  # mostly does not fit
         v = -numbered(v_shape)
@@ -409,7 +411,9 @@ def test_writing_at_any_key(case: tuple[tuple[int, ...], tuple[Any, ...]], data:
     for f in (write, lambda x, v: write_at(x, v, arrays)):
         ct_x, ct_v = wg.grad(lambda x, v, f=f: np.sum(w * f(x, v)), (0, 1))(x, v)
         dx, dv = np.array(np.sin(x)), np.sin(3.0 * np.asarray(v))  # writing is linear: it is its own derivative
-        np.testing.assert_allclose(np.sum(ct_x * dx) + np.sum(ct_v * dv), np.sum(w * write(dx, dv)), rtol=1e-10, atol=1e-10)
+        np.testing.assert_allclose(
+            np.sum(ct_x * dx) + np.sum(ct_v * dv), np.sum(w * write(dx, dv)), rtol=1e-10, atol=1e-10
+        )
 
 
 # ------------------------------------------------------------------------------------------------------- views
@@ -432,7 +436,9 @@ WRITES = ("{x}[...] = 7.0", "{x} *= 2.0", "{x}[0] = -1.0", "{x}[-1:] += 0.5", "{
     st.integers(0, 3),
 )
 @examples(6)
-def test_a_write_reaches_what_shares_memory(shape: Any, chain: list[str], writes: list[tuple[int, str]], k: int) -> None:
+def test_a_write_reaches_what_shares_memory(
+    shape: Any, chain: list[str], writes: list[tuple[int, str]], k: int
+) -> None:
     """A chain of views, some of them copies after all; then writes into any of them; then all of them are compared."""
     lines = ["v0 = x * 1.0"]
     names = {"np": np, "k": k, "idx": np.array([1, 0, 1]), "t": 0.25, "x": numbered(shape)}
@@ -479,7 +485,14 @@ SHARED = (
     "np.squeeze(x[None], 0)", "np.copy(x)", "x.view()", "np.unstack(x)[0]", "np.linalg.diagonal(x)", "np.partition(x, 0)", "x.swapaxes(0, 1)",
     "np.hsplit(x, 1)[0]", "np.ediff1d(x)", "np.cumsum(x)", "x.clip(-1, 1)", "x.take([0])", "list(x)[0]", "np.matrix_transpose(x)",
 )  # fmt: skip
-STRIDES = {"whole": "x", "transposed": "x.T", "every second": "x[:, ::2]", "one": "x[:1, :1]", "row": "x[1:2]", "reversed": "x[::-1]"}
+STRIDES = {
+    "whole": "x",
+    "transposed": "x.T",
+    "every second": "x[:, ::2]",
+    "one": "x[:1, :1]",
+    "row": "x[1:2]",
+    "reversed": "x[::-1]",
+}
 
 
 @pytest.mark.parametrize("expression", SHARED)

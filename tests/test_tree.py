@@ -551,9 +551,7 @@ def same(one: Any, other: Any) -> bool:
     if isinstance(one, Slotted):
         return same([one.c1, one.name], [other.c1, other.name])
     if isinstance(one, (Layer, Frozen, Model, Interval)):
-        return vars(one).keys() == vars(other).keys() and all(
-            same(vars(one)[k], vars(other)[k]) for k in vars(one)
-        )
+        return vars(one).keys() == vars(other).keys() and all(same(vars(one)[k], vars(other)[k]) for k in vars(one))
     return one is other
 
 
@@ -610,9 +608,7 @@ def test_tree_map_gives_subtrees_of_deeper_trees() -> None:
 
 
 def test_tree_map_says_where_trees_differ() -> None:
-    with pytest.raises(
-        StructureError, match=r"tree 3 differs from the first: at \[1\]: expected None; got float"
-    ):
+    with pytest.raises(StructureError, match=r"tree 3 differs from the first: at \[1\]: expected None; got float"):
         tree.tree_map(max, [1.0, None], [1.0, None], [1.0, 2.0])
 
 
@@ -698,8 +694,7 @@ ARRAY = "an array, a number or a container"
         (
             defaultdict(list, a=1),
             defaultdict(set, a=1),
-            "expected a defaultdict with keys a and static (<class 'list'>, ['a']); "
-            "got static (<class 'set'>, ['a'])",
+            "expected a defaultdict with keys a and static (<class 'list'>, ['a']); got static (<class 'set'>, ['a'])",
         ),
         (Point(1.0, 2.0), (1.0, 2.0), "expected a Point with x, y; got a tuple of 2"),
         (Layer(1.0), Frozen(1.0), "expected a Layer with W; got a Frozen with c1, c2"),

@@ -34,3 +34,38 @@ from wengert.tape import Tape, check, format_tree
 from wengert.tree import register
 
 __version__ = _version("wengert")
+
+__all__ = [
+    # derivatives
+    "grad",
+    "value_and_grad",
+    "vjp",
+    "jvp",
+    "linearize",
+    "jacobian",
+    "hessian",
+    "hvp",
+    # batching
+    "vmap",
+    # what is constant
+    "stop_gradient",
+    "constant",
+    # tapes and programs
+    "trace",
+    "compile",
+    "jit",
+    "Tape",
+    "check",
+    "format_tree",
+    "edit",
+    # of your own
+    "primitive",
+    "not_implemented",
+    "broadcast",
+    "register",
+    "ops",
+    # trust
+    "check_derivatives",
+    "config",
+    "errors",
+]

@@ -99,7 +99,14 @@ def _check_leaves(f: F, leaves: Sequence[Any], path: Callable[[int], str]) -> No
                     tries=["wrt=lambda args: ..., to differentiate with respect to the numbers alone"],
                 )
             )
-        if dtype.kind not in "fc":
+        if dtype.kind == "c":
+            raise DTypeError(
+                message(
+                    f"{function_name(f)}: {path(k)} is {dtype.name}; derivatives of complex numbers are not there yet",
+                    tries=["the real and the imaginary part as two arguments"],
+                )
+            )
+        if dtype.kind != "f":
             shown = repr(leaf) if isinstance(leaf, int) else f"x.astype(float), now {dtype.name}"
             raise DTypeError(
                 message(
@@ -138,9 +145,7 @@ def _with_aux(f: F, call: F, aux: _Aux) -> F:
         out = call(*args)
         if not (isinstance(out, tuple) and len(out) == 2):
             raise StructureError(
-                message(
-                    f"{function_name(f)}: has_aux=True, so it must return (value, aux); got {tree.describe(out)}"
-                )
+                message(f"{function_name(f)}: has_aux=True, so it must return (value, aux); got {tree.describe(out)}")
             )
         return [out[0], *aux.take(out[1])]
 
@@ -186,9 +191,7 @@ def value_and_grad(
         aux = _Aux()
         if has_aux:
             call = _with_aux(f, call, aux)
-        recording = record_call(
-            call, [input_of(x) for x in leaves], name=function_name(f), previous=previous.recording
-        )
+        recording = record_call(call, [input_of(x) for x in leaves], name=function_name(f), previous=previous.recording)
         previous.remember(recording)
         _check_scalar(f, recording, has_aux)
         n = len(leaves)
@@ -248,7 +251,6 @@ def stop_gradient(x: Any) -> Any:
     np.float64(3.0)
     """
     return tree.tree_map(lambda leaf: record(stop_gradient_op, (leaf,), {}) if type(leaf) is Tracer else leaf, x)
-
 
 
 # ------------------------------------------------------------------------------------------------- vjp and jvp
@@ -452,9 +454,7 @@ def jacobian(
 def _check_inexact(f: F, outs: Sequence[Aval]) -> None:
     for aval in outs:
         if not aval.is_inexact:
-            raise DTypeError(
-                message(f"jacobian: {function_name(f)} returns {aval}, and an integer has no derivative")
-            )
+            raise DTypeError(message(f"jacobian: {function_name(f)} returns {aval}, and an integer has no derivative"))
 
 
 def _basis(avals: Sequence[Aval], size: int) -> list[np.ndarray[Any, Any]]:
@@ -481,9 +481,7 @@ def hessian(f: F, argnums: int | Sequence[int] = 0, *, wrt: F | None = None, nan
     array([[4., 2.],
            [2., 0.]])
     """
-    return jacobian(
-        grad(f, argnums, wrt=wrt, nan_safe=nan_safe), argnums, wrt=wrt, mode="forward", nan_safe=nan_safe
-    )
+    return jacobian(grad(f, argnums, wrt=wrt, nan_safe=nan_safe), argnums, wrt=wrt, mode="forward", nan_safe=nan_safe)
 
 
 def hvp(f: F, primals: Sequence[Any], tangents: Sequence[Any], *, nan_safe: bool = False) -> Any:
@@ -528,7 +526,8 @@ def vmap(f: F, in_axes: Any = 0, out_axes: int = 0) -> F:
         for k, (x, axis) in enumerate(zip(leaves, axes, strict=True)):
             if axis is None:
                 continue
-            moved = np.moveaxis(x if type(x) is Tracer else np.asarray(x), axis, 0)
+            array: Any = x if type(x) is Tracer else np.asarray(x)
+            moved = np.moveaxis(array, axis, 0)
             inputs.append(Input(Aval(moved.shape[1:], moved.dtype), None, None, moved.ndim == 1))
             values.append(moved)
             traced.append(k)
@@ -639,7 +638,7 @@ def jit(f: F) -> Jit:
     >>> import numpy as np, wengert as wg
     >>> @wg.jit
     ... def f(x):
-    ...     return x if x > 0 else -x**3
+    ...     return x if x > 0 else -(x**3)
     >>> f(2.0), f(-2.0)
     (np.float64(2.0), np.float64(8.0))
     """
@@ -673,7 +672,6 @@ def constant(value: Any) -> Any:
         return copy
 
     return tree.tree_map(freeze, value)
-
 
 
 _bodies: dict[Any, Tape] = {}  # equal scalar tapes are one object, so that tapes which hold them are equal too

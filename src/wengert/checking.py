@@ -112,13 +112,14 @@ def _check_first(
     cts = [rng.standard_normal(np.shape(y)) if np.ndim(y) else np.float64(rng.standard_normal()) for y in ys]
     back = pullback(cts)
     left = sum(float(np.sum(ct * dy)) for ct, dy in zip(cts, dys, strict=True))
-    right = sum(
-        float(np.sum(g * dx)) for g, dx in zip(tree.flatten(back)[0], tree.flatten(dxs)[0], strict=True)
-    )
+    right = sum(float(np.sum(g * dx)) for g, dx in zip(tree.flatten(back)[0], tree.flatten(dxs)[0], strict=True))
     scale = sum(float(np.sum(np.abs(ct * dy))) for ct, dy in zip(cts, dys, strict=True))
     if not abs(left - right) <= atol + rtol * max(scale, abs(left)):
         raise DerivativeError(
-            message(f"{name}: reverse mode differs from forward mode", notes=[("ct·J dx", str(left)), ("Jᵀct·dx", str(right))])
+            message(
+                f"{name}: reverse mode differs from forward mode",
+                notes=[("ct·J dx", str(left)), ("Jᵀct·dx", str(right))],
+            )
         )
 
 

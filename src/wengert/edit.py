@@ -7,7 +7,8 @@ checks it.
     >>> import numpy as np, wengert as wg
     >>> tape = wg.trace(lambda x: np.sum(np.exp(x)))(np.zeros(3))
     >>> (exp,) = wg.edit.find(tape, op="exp")
-    >>> def cosine(x): return wg.ops.OPS["cos"](x)
+    >>> def cosine(x):
+    ...     return wg.ops.OPS["cos"](x)
     >>> edited = wg.edit.replace_step(tape, exp.outs[0], cosine, exp.ins[0])
     >>> wg.compile(edited)(np.zeros(3))
     np.float64(3.0)

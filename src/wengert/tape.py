@@ -19,7 +19,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -37,7 +37,7 @@ class Aval:
     """
 
     __slots__ = ("dtype", "shape")
-    _known: dict[tuple[tuple[int, ...], np.dtype[Any]], Aval] = {}
+    _known: ClassVar[dict[tuple[tuple[int, ...], np.dtype[Any]], Aval]] = {}
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]

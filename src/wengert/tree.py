@@ -543,9 +543,7 @@ def _difference(where: str, wanted: TreeDef, found: TreeDef, got_words: str) -> 
     if wanted.kind in _MAPPINGS:
         absent = [key for key in wanted.entries() if key not in found.entries()]
         extra = [key for key in found.entries() if key not in wanted.entries()]
-        how = " and ".join(
-            f"{word} {_listed(keys)}" for word, keys in (("without", absent), ("with", extra)) if keys
-        )
+        how = " and ".join(f"{word} {_listed(keys)}" for word, keys in (("without", absent), ("with", extra)) if keys)
         if how:
             return f"{_at(where)}expected {_node_words(wanted)}; got one {how}"
     wanted_words = _node_words(wanted)

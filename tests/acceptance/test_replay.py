@@ -269,7 +269,7 @@ def test_x_1_generated_programs_replay_as_they_record(group: int, monkeypatch: p
         replay = wg.jit(wg.value_and_grad(f, (0, 1)))
         fresh = wg.value_and_grad(f, (0, 1))
         rng = np.random.default_rng(seed)
-        for _ in range(15):
+        for _ in range(40):
             x, y, n = float(rng.normal()), float(rng.normal()), int(rng.integers(5))
             with np.errstate(all="ignore"):
                 got, want, value = replay(x, y, n), fresh(x, y, n), f(x, y, n)

@@ -58,14 +58,9 @@ CASES = [
     case("inv", Operand(invertible, (2, 3, 3)), numpy=np.linalg.inv, note="stack"),
     case("det", Operand(invertible, (2, 4, 4)), numpy=np.linalg.det, analytic=True),
     *[case("det", Operand(normal, (n, n)), numpy=np.linalg.det, note=f"{n}x{n}") for n in (0, 1, 2, 3, 5)],
+    *[case("cofactor", Operand(invertible, (2, n, n)), numpy=cofactors, note=f"{n}x{n}") for n in (1, 2, 3, 4, 5)],
     *[
-        case("cofactor", Operand(invertible, (2, n, n)), numpy=cofactors, note=f"{n}x{n}")
-        for n in (1, 2, 3, 4, 5)
-    ],
-    *[
-        case(
-            "cofactor_along", Operand(invertible, (n, n)), Operand(normal, (n, n)), rtol=1e-7, note=f"{n}x{n}"
-        )
+        case("cofactor_along", Operand(invertible, (n, n)), Operand(normal, (n, n)), rtol=1e-7, note=f"{n}x{n}")
         for n in (1, 2, 3, 4, 5)
     ],
     case("slogdet", Operand(invertible, (4, 4)), numpy=lambda x: tuple(np.linalg.slogdet(x))),
@@ -78,9 +73,7 @@ CASES = [
             Operand(invertible, shape),
             Operand(normal, (*shape[:-1], 2)),
             kw={"lower": lower, "transpose": transpose},
-            numpy=lambda a, b, lower=lower, transpose=transpose: triangular(
-                a, b, lower=lower, transpose=transpose
-            ),
+            numpy=lambda a, b, lower=lower, transpose=transpose: triangular(a, b, lower=lower, transpose=transpose),
             note=f"lower={lower}, transpose={transpose}, {shape}",
         )
         for lower in (True, False)
@@ -196,9 +189,7 @@ def test_singular_matrices_raise_as_in_numpy(op):
 
 def test_singular_solve_raises_as_in_numpy():
     with pytest.raises(np.linalg.LinAlgError):
-        evaluate(
-            formula(ops.solve, Aval((2, 2), F64), Aval((2, 1), F64)), [np.zeros((2, 2)), np.ones((2, 1))]
-        )
+        evaluate(formula(ops.solve, Aval((2, 2), F64), Aval((2, 1), F64)), [np.zeros((2, 2)), np.ones((2, 1))])
     triangular_tape = formula(
         lambda a, b: ops.triangular_solve(a, b, lower=True, transpose=False),
         Aval((2, 2), F64),
@@ -219,9 +210,7 @@ def test_the_matrix_is_not_differentiated_for_a_right_hand_side():
 
 
 def test_a_batch_of_right_hand_sides_is_solved_at_once():
-    tape = formula(
-        lambda a, b: ops.solve.batch((a, b), (False, True), 5), Aval((3, 3), F64), Aval((5, 3, 2), F64)
-    )
+    tape = formula(lambda a, b: ops.solve.batch((a, b), (False, True), 5), Aval((3, 3), F64), Aval((5, 3, 2), F64))
     (solve,) = [i for i in tape.instrs if i.op is ops.solve]
     assert [a.aval.shape for a in solve.ins] == [(3, 3), (3, 10)]
     rng = np.random.default_rng(1)
@@ -264,9 +253,7 @@ def test_complex_rules_without_a_conjugate():
     for op in (ops.det, ops.inv, ops.cofactor):
         tape = jvp(formula(lambda x, op=op: op(x), Aval((4, 4), np.dtype(complex))), [0])
         _, dy = evaluate(tape, [x, v])
-        np.testing.assert_allclose(
-            dy, (op.reference(x + h * v) - op.reference(x - h * v)) / (2 * h), rtol=1e-6
-        )
+        np.testing.assert_allclose(dy, (op.reference(x + h * v) - op.reference(x - h * v)) / (2 * h), rtol=1e-6)
 
 
 @pytest.mark.parametrize("op", [ops.cholesky, ops.slogdet])

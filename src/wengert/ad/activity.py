@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
+from wengert.errors import MissingRuleError, message
 from wengert.ops.op import NONE, ZERO, Op, rule_for
 from wengert.tape import Instr, Tape, Var
 
@@ -32,11 +33,7 @@ def has_derivative(op: Op, k: int, params: object) -> bool:
 def active_operands(instr: Instr, active: set[Var]) -> list[int]:
     """The operands of ``instr`` through which its output depends on active values."""
     op, ins, _, params, _ = instr
-    return [
-        k
-        for k, a in enumerate(ins)
-        if type(a) is Var and a in active and has_derivative(op, k, params)
-    ]
+    return [k for k, a in enumerate(ins) if type(a) is Var and a in active and has_derivative(op, k, params)]
 
 
 def dependent(tape: Tape, wrt: Iterable[Var]) -> set[Var]:
@@ -45,6 +42,14 @@ def dependent(tape: Tape, wrt: Iterable[Var]) -> set[Var]:
     for instr in tape.instrs:
         outs = [v for v in instr.outs if v.aval.is_inexact]
         if outs and not active.isdisjoint(instr.ins) and active_operands(instr, active):  # type: ignore[arg-type]
+            if any(v.aval.dtype.kind == "c" for v in outs):
+                raise MissingRuleError(
+                    message(
+                        f"{instr.op.name}: derivatives of complex numbers are not there yet",
+                        instr.source,
+                        tries=["the real and the imaginary part as two real arrays"],
+                    )
+                )
             active.update(outs)
     return active
 

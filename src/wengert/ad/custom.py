@@ -47,6 +47,7 @@ class Primitive:
 
     def __init__(self, f: Callable[..., Any], type_rule: Callable[..., Any] | None = None) -> None:
         update_wrapper(self, f)
+        self.__name__: str = getattr(f, "__name__", "primitive")
         self._f = f
         self._type_rule = type_rule
         self._types: dict[Any, tuple[tuple[Aval, ...], bool]] = {}
@@ -55,7 +56,7 @@ class Primitive:
         self._pushforward: Callable[..., Any] | None = None
         self._batch: Callable[..., Any] | None = None
         self._op = Op(
-            name=getattr(f, "__name__", "primitive"),
+            name=self.__name__,
             reference=self._run,
             type=lambda *avals, out, settings, maps: out,
             kernel=Callback("a primitive of the user's"),
@@ -69,7 +70,12 @@ class Primitive:
 
     def __wengert_parts__(self) -> dict[str, Any]:
         """The user's code in here, for the walk of a compiled function's environment."""
-        parts = {"function": self._f, "pullback": self._pullback, "pushforward": self._pushforward, "batch": self._batch}
+        parts = {
+            "function": self._f,
+            "pullback": self._pullback,
+            "pushforward": self._pushforward,
+            "batch": self._batch,
+        }
         parts.update({f"pullback of argument {k}": rule for k, rule in self._pullbacks.items()})
         return parts
 
@@ -339,8 +345,8 @@ def primitive(f: Callable[..., Any] | None = None, *, type: Callable[..., Any] |
     Parameters
     ----------
     f : takes arrays and numbers by position and returns an array, a number, or a tuple of them.
-    type : optional; called with empty arrays of the arguments' shapes and dtypes, returns arrays of the results'. Without
-        it the function is run once on the values at hand to see what it returns.
+    type : optional; called with empty arrays of the arguments' shapes and dtypes, returns arrays of the results'.
+        Without it the function is run once on the values at hand to see what it returns.
 
     Examples
     --------
@@ -361,5 +367,3 @@ def primitive(f: Callable[..., Any] | None = None, *, type: Callable[..., Any] |
     if f is None:
         return partial(primitive, type=type)
     return Primitive(f, type)
-
-

@@ -30,9 +30,7 @@ def jvp(tape: Tape, wrt: Sequence[int], outputs: Sequence[int] | None = None, na
     wrt_vars = [tape.inputs[i] for i in wrt]
     active = dependent(tape, wrt_vars)
     tangent_inputs = [Var(v.aval) for v in wrt_vars]
-    tangents: dict[Atom, Any] = {
-        v: dv for v, dv in zip(wrt_vars, tangent_inputs, strict=True) if v.aval.is_inexact
-    }
+    tangents: dict[Atom, Any] = {v: dv for v, dv in zip(wrt_vars, tangent_inputs, strict=True) if v.aval.is_inexact}
     builder = Builder()
     with building(builder):
         for instr in tape.instrs:

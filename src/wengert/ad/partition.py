@@ -30,9 +30,7 @@ def partition(tape: Tape, n_inputs: int, n_outputs: int) -> tuple[Tape, Tape]:
             if type(a) is Var and a not in late:
                 residuals[a] = None
     kept = tuple(residuals)
-    now = tape.replace(
-        inputs=tape.inputs[:n_inputs], instrs=tuple(first), outputs=(*tape.outputs[:n_outputs], *kept)
-    )
+    now = tape.replace(inputs=tape.inputs[:n_inputs], instrs=tuple(first), outputs=(*tape.outputs[:n_outputs], *kept))
     fresh = {v: Var(v.aval) for v in kept}  # an input of the second tape is not a value of the first
     later = tape.replace(
         inputs=(*fresh.values(), *tape.inputs[n_inputs:]),

@@ -5,7 +5,8 @@ carries cotangents from the outputs to the inputs asked for. Every value of the 
 part reads is a residual; nothing else is kept, because nothing else is named.
 
 One pass over the tape in reverse. A pullback is built for active operands only: the cotangent of a constant is
-never computed, stored or zeroed. Cotangents keep their structure for as long as they can (:mod:`wengert.ad.cotangents`).
+never computed, stored or zeroed. Cotangents keep their structure for as long as they can: see
+:mod:`wengert.ad.cotangents`.
 Source: Griewank and Walther (2008), Evaluating Derivatives, chapter 3.
 """
 
@@ -84,8 +85,6 @@ def vjp(
         name=f"vjp of {tape.name}",
     )
     return check(joint, after="vjp") if config.check else joint
-
-
 
 
 def cotangent_source(source: Source | None) -> Source | None:

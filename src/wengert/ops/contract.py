@@ -113,7 +113,7 @@ def _structured(ct: Any, k: int, x: Atom, y: Atom, z: Atom, *, a: Labels, b: Lab
         if ct.value.aval.shape == () and set(renamed_others) == set(renamed_mine):
             axes = tuple(renamed_others.index(label) for label in renamed_mine)
             return multiply(ct.value, transpose(other, axes=axes))
-        if ct.value.aval.shape == (): 
+        if ct.value.aval.shape == ():
             return None
         return contract(ct.value, other, a=(i,), b=renamed_others, out=renamed_mine)
     return None
@@ -149,7 +149,9 @@ def matmul(x: Atom, y: Atom) -> Any:
     if nx > 2:
         lead = tuple(range(nx - 2))
         i, k, j = nx - 2, nx - 1, nx
-        return contract(x, y, a=(*lead, i, k), b=(*lead, k, j) if ny > 1 else (k,), out=(*lead, i, j) if ny > 1 else (*lead, i))
+        return contract(
+            x, y, a=(*lead, i, k), b=(*lead, k, j) if ny > 1 else (k,), out=(*lead, i, j) if ny > 1 else (*lead, i)
+        )
     a = (0, 1) if nx == 2 else (1,)
     b = (1, 2) if ny == 2 else (1,)
     return contract(x, y, a=a, b=b, out=tuple(k for k in (*a, *b) if k != 1))

@@ -28,7 +28,9 @@ class Expected:
         return hash(self.key)
 
     def __repr__(self) -> str:
-        return repr(self.value.item()) if np.ndim(self.value) == 0 else f"<{Aval(*self.key[:1], np.dtype(self.key[1]))}>"
+        return (
+            repr(self.value.item()) if np.ndim(self.value) == 0 else f"<{Aval(*self.key[:1], np.dtype(self.key[1]))}>"
+        )
 
 
 class GuardMiss(Exception):
@@ -75,4 +77,3 @@ stop_gradient = op(  # the identity; a constant to every derivative
     pullback=[ZERO],
     batch=lambda xs, batched, size: stop_gradient(xs[0]),
 )
-

@@ -138,9 +138,7 @@ remainder = elementwise(np.remainder, partials=[1, _floored_quotient], cost=flop
 fmod = elementwise(np.fmod, partials=[1, _truncated_quotient], cost=flops(8))
 absolute = elementwise(np.absolute, partials=[lambda x, y: sign(x)])
 fabs = elementwise(np.fabs, partials=[lambda x, y: sign(x)])
-copysign = elementwise(
-    np.copysign, partials=[lambda x1, x2, y: sign(x1) * copysign(Lit(1, x1.aval.dtype), x2), ZERO]
-)
+copysign = elementwise(np.copysign, partials=[lambda x1, x2, y: sign(x1) * copysign(Lit(1, x1.aval.dtype), x2), ZERO])
 ldexp = elementwise(np.ldexp, partials=[lambda x, n, y: ldexp(Lit(1, x.aval.dtype), n), NONE])
 nextafter = elementwise(np.nextafter, partials=[1, ZERO])
 

@@ -179,6 +179,7 @@ set_slice = linear(  # x with v, broadcast, written at a static index
     shortcut=_set_shortcut,
 )
 
+
 def _embed_bind(avals: Sequence[Aval], *, shape: tuple[int, ...], index: StaticIndex) -> Any:
     key, dtype = to_numpy(index), avals[0].dtype
 

@@ -187,9 +187,7 @@ def _triangular_reference(a: Any, b: Any, *, lower: bool, transpose: bool) -> An
     out = np.empty(b.shape, b.dtype)
     if out.size:
         for k in np.ndindex(a.shape[:-2]):
-            out[k] = solve_triangular(
-                a[k], b[k], lower=lower, trans=1 if transpose else 0, check_finite=False
-            )
+            out[k] = solve_triangular(a[k], b[k], lower=lower, trans=1 if transpose else 0, check_finite=False)
     return out
 
 
@@ -364,9 +362,7 @@ def _cofactor_reference(x: Any) -> Any:
     if n == 1:
         return np.ones(x.shape, x.dtype)
     if n == 2:
-        return np.stack(
-            [np.stack([x[..., 1, 1], -x[..., 1, 0]], -1), np.stack([-x[..., 0, 1], x[..., 0, 0]], -1)], -2
-        )
+        return np.stack([np.stack([x[..., 1, 1], -x[..., 1, 0]], -1), np.stack([-x[..., 0, 1], x[..., 0, 0]], -1)], -2)
     if n == 3:
         rows = x[..., 0, :], x[..., 1, :], x[..., 2, :]
         return np.stack([np.cross(rows[k - 2], rows[k - 1]) for k in range(3)], -2)
@@ -471,9 +467,7 @@ def third_derivative(x: Atom, v: Atom, u: Atom) -> Any:
     ai, bi = matmul(a, i), matmul(b, i)
     trace_a, trace_b = trace_of_product(swap(i), v), trace_of_product(swap(i), u)
     trace_ab = trace_of_product(swap(a), b)
-    terms = (
-        times_matrix(trace_a * trace_b - trace_ab, i) - times_matrix(trace_b, ai) - times_matrix(trace_a, bi)
-    )
+    terms = times_matrix(trace_a * trace_b - trace_ab, i) - times_matrix(trace_b, ai) - times_matrix(trace_a, bi)
     terms = terms + matmul(a, bi) + matmul(b, ai)
     return times_matrix(det(x), swap(terms))
 

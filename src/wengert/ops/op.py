@@ -259,7 +259,7 @@ def elementwise(
     A ufunc is name, reference, type rule and tracing key at once. ``partials`` has one formula an operand:
     ``[lambda x, y: 1 - y * y]`` says the derivative of tanh in terms of its output, so x need not be kept.
     """
-    name = name or reference.__name__
+    name = str(name or reference.__name__)
     new = Op(
         name=name,
         reference=reference,

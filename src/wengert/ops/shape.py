@@ -9,8 +9,8 @@ import numpy as np
 
 from wengert.errors import ShapeError
 from wengert.ops.elementwise import convert, multiply
-from wengert.ops.kernels import Join, View, free
 from wengert.ops.kernels import Fill as FillKernel
+from wengert.ops.kernels import Join, View, free
 from wengert.ops.op import Diagonal, Fill, front, linear, op
 from wengert.tape import Atom, Aval, Lit
 
@@ -249,4 +249,3 @@ embed_diagonal = linear(
     batch=lambda xs, batched, size: embed_diagonal(xs[0]),
     cost=free,
 )
-

@@ -160,9 +160,7 @@ rel_entr = elementwise(
 
 def kl_div_partial_y(x: Atom, y: Atom, z: Atom) -> Any:
     """1 − x/y without its rounding near 1."""
-    return (y - x) / either(equal(x, 0) & equal(y, 0), 1, y, like=y) + either(
-        equal(x, 0) & equal(y, 0), 1, 0, like=y
-    )
+    return (y - x) / either(equal(x, 0) & equal(y, 0), 1, y, like=y) + either(equal(x, 0) & equal(y, 0), 1, 0, like=y)
 
 
 kl_div = elementwise(sp.kl_div, partials=[lambda x, y, z: log_ratio(x, y), kl_div_partial_y], cost=flops(18))

@@ -23,7 +23,7 @@ from wengert.passes.simplify import fold_constants
 from wengert.runtime.program import Program
 from wengert.tape import Tape
 from wengert.tracing.captures import Environment
-from wengert.tracing.guards import Path, Paths, number_guards
+from wengert.tracing.guards import Paths, number_guards
 from wengert.tracing.record import input_of, record_call
 from wengert.tracing.trace import current_trace
 from wengert.tracing.tracer import Tracer

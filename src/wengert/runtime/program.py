@@ -108,7 +108,9 @@ class Program:
             raise StructureError(
                 message(f"{self.tape.name}: expected {len(self.tape.inputs)} arrays, got {len(leaves)}")
             )
-        inputs = [_checked(x, v.aval, self.tape, k) for k, (x, v) in enumerate(zip(leaves, self.tape.inputs, strict=True))]
+        inputs = [
+            _checked(x, v.aval, self.tape, k) for k, (x, v) in enumerate(zip(leaves, self.tape.inputs, strict=True))
+        ]
         try:
             results = self.run(inputs)
         except GuardMiss as miss:
@@ -162,9 +164,7 @@ def _plan(tape: Tape) -> tuple[list[Step], list[Any], list[tuple[int, Aval]]]:
     last_read.update(dict.fromkeys(tape.outputs, len(tape.instrs)))
     # A view shares the memory of its operand. Memory may be overwritten when all who share it are dead.
     owner: dict[Atom, Atom] = {}
-    last_of_memory: dict[Atom, int] = dict.fromkeys(
-        [*tape.inputs, *[c.var for c in tape.captures]], len(tape.instrs)
-    )
+    last_of_memory: dict[Atom, int] = dict.fromkeys([*tape.inputs, *[c.var for c in tape.captures]], len(tape.instrs))
     steps: list[Step] = []
     for k, (op, ins, outs, params, _) in enumerate(tape.instrs):
         memory = owner.get(ins[0], ins[0]) if ins else None

@@ -139,10 +139,7 @@ class Environment:
         if isinstance(value, functools.partial):
             return functools.partial(
                 self._replace(value.func, f"{name}.func", lambda: read().func),
-                *[
-                    self._replace(a, f"{name}.args[{k}]", lambda k=k: read().args[k])
-                    for k, a in enumerate(value.args)
-                ],
+                *[self._replace(a, f"{name}.args[{k}]", lambda k=k: read().args[k]) for k, a in enumerate(value.args)],
                 **{
                     k: self._replace(a, f"{name}.keywords[{k!r}]", lambda k=k: read().keywords[k])
                     for k, a in value.keywords.items()
@@ -157,10 +154,10 @@ class Environment:
         if isinstance(value, type):
             return value
         if hasattr(type(value), "__wengert_transparent__"):  # a jitted function inside: its steps are recorded
-            return self._replace(value.__wrapped__, name, lambda: read().__wrapped__)
+            return self._replace(value.__wrapped__, name, lambda: read().__wrapped__)  # type: ignore[attr-defined]
         if hasattr(type(value), "__wengert_parts__"):  # a primitive: called as it is, but its rules read things too
             self._memo[id(value)] = value
-            for part, code in value.__wengert_parts__().items():
+            for part, code in value.__wengert_parts__().items():  # type: ignore[attr-defined]
                 self._replace(code, f"{name}'s {part}", lambda p=part: read().__wengert_parts__()[p])
             return value
         if hasattr(value, "__dict__") and not _is_library(type(value)):
@@ -210,7 +207,7 @@ class Environment:
             )
         if f.__kwdefaults__:
             new.__kwdefaults__ = {
-                k: self._replace(d, f"{name}'s default {k}", lambda k=k: f.__kwdefaults__[k])
+                k: self._replace(d, f"{name}'s default {k}", lambda k=k: f.__kwdefaults__[k])  # type: ignore[index]
                 for k, d in f.__kwdefaults__.items()
             }
         if in_library:
@@ -219,7 +216,7 @@ class Environment:
             if variable not in namespace:
                 continue
             found = namespace[variable]
-            if isinstance(found, types.ModuleType) or isinstance(found, type):
+            if isinstance(found, types.ModuleType | type):
                 if not _is_library_module(found):
                     self._module(found, variable, f.__code__)
                 self.places.append(Place(variable, lambda v=variable: namespace[v], found, False))
@@ -258,9 +255,7 @@ class Environment:
             elif isinstance(found, np.ndarray) and found.dtype.kind in "fiubc":
                 # The copy cannot be given a traced value here, so the content is compared at every call.
                 seen = np.array(found)
-                self.places.append(
-                    Place(f"{name}.{attribute}", lambda a=attribute: vars(module)[a], seen, True)
-                )
+                self.places.append(Place(f"{name}.{attribute}", lambda a=attribute: vars(module)[a], seen, True))
                 self.known[id(found)] = (found, f"{name}.{attribute}", False)
                 self._alive.append(found)
 
@@ -297,9 +292,7 @@ class Environment:
         for attribute, found in list(vars(value).items()):
             put = self._replace(found, f"{name}.{attribute}", lambda a=attribute: vars(read())[a])
             new.__dict__[attribute] = put
-            self.copies.append(
-                Substituted(f"{name}.{attribute}", lambda a=attribute: new.__dict__[a], put, found)
-            )
+            self.copies.append(Substituted(f"{name}.{attribute}", lambda a=attribute: new.__dict__[a], put, found))
         self.copies.append(
             Substituted(f"the attributes of {name}", lambda: len(vars(new)), len(vars(new)), len(vars(new)))
         )
@@ -360,5 +353,3 @@ def _written_globals(code: types.CodeType) -> frozenset[str]:
     return frozenset(
         i.argval for c in _codes(code) for i in dis.get_instructions(c) if i.opname in ("STORE_GLOBAL", "DELETE_GLOBAL")
     )
-
-

@@ -18,6 +18,7 @@ from wengert.tape import Tape
 P = TypeVar("P")
 Path = tuple[Expected, ...]
 
+
 def number_guards(tape: Tape) -> tuple[Tape, Path]:
     """``tape`` with its guards numbered in order, and the path that they record."""
     path: list[Expected] = []
@@ -28,6 +29,7 @@ def number_guards(tape: Tape) -> tuple[Tape, Path]:
             path.append(instr.params["expected"])
     return (tape.replace(instrs=tuple(instrs)) if path else tape), tuple(path)
 
+
 class _Node:
     __slots__ = ("children", "leaf", "recent")
 
@@ -35,6 +37,7 @@ class _Node:
         self.children: dict[Expected, _Node] = {}
         self.leaf: Any = None
         self.recent: Any = None  # a leaf at or below this node: where to begin when a call branches off here
+
 
 class Paths(Generic[P]):
     """The programs of one signature, by path. Safe under several threads."""
@@ -88,5 +91,6 @@ class Paths(Generic[P]):
         for value in leaf[0]:
             node = node.children[value]
             node.recent = leaf
+
 
 __all__ = ["GuardMiss", "Path", "Paths", "Tape", "number_guards"]

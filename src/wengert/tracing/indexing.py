@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.errors import UnsupportedFunctionError, message
+from wengert.errors import EscapedTracerError, UnsupportedFunctionError, message
 from wengert.ops.elementwise import convert, select
 from wengert.ops.index import (
     INTP,
@@ -27,7 +27,7 @@ from wengert.ops.index import (
 from wengert.ops.shape import broadcast_to, inverse_permutation, reshape, transpose
 from wengert.tape import Atom, Aval
 from wengert.tracing.inplace import view, write
-from wengert.tracing.trace import current_trace
+from wengert.tracing.trace import Trace, current_trace
 from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, new_constant, record
 
 
@@ -46,7 +46,6 @@ class Key(NamedTuple):
     arrays: tuple[Any, ...]
     axes: tuple[int, ...]
     lead: int
-
 
 
 def _as_index(entry: Any) -> Any:
@@ -68,7 +67,7 @@ def _as_index(entry: Any) -> Any:
         array = HANDLED_FUNCTIONS["array"](list(entry)) if _has_tracer(entry) else np.asarray(entry)
         if type(array) is not Tracer and array.size == 0:
             array = array.astype(INTP)
-        return _as_index(array) if type(array) is Tracer else new_constant(current_trace(), array, False)
+        return _as_index(array) if type(array) is Tracer else new_constant(_open_trace(), array, False)
     if isinstance(entry, np.ndarray):
         return int(entry) if entry.ndim == 0 and entry.dtype.kind in "iu" else entry
     if hasattr(entry, "__index__"):
@@ -77,6 +76,13 @@ def _as_index(entry: Any) -> Any:
         "only integers, slices (`:`), ellipsis (`...`), numpy.newaxis (`None`) and integer or boolean arrays "
         "are valid indices"
     )
+
+
+def _open_trace() -> Trace:
+    trace = current_trace()
+    if trace is None:
+        raise EscapedTracerError("a traced array is indexed after the function that made it has been traced")
+    return trace
 
 
 def _has_tracer(entry: Any) -> bool:
@@ -113,9 +119,7 @@ def parse(x: Tracer, key: Any) -> Key:
     if sum(e is Ellipsis for e in entries) > 1:
         raise IndexError("an index can only have a single ellipsis ('...')")
     if consumed > len(shape):
-        raise IndexError(
-            f"too many indices for array: array is {len(shape)}-dimensional, but {consumed} were indexed"
-        )
+        raise IndexError(f"too many indices for array: array is {len(shape)}-dimensional, but {consumed} were indexed")
     if not any(e is Ellipsis for e in entries):
         entries.append(Ellipsis)
     has_arrays = any(not (e is None or e is Ellipsis or isinstance(e, int | slice)) for e in entries)
@@ -241,7 +245,11 @@ def getitem(x: Tracer, key: Any) -> Any:
             return record(slice_, (x,), {"index": basic.index})
         out = _basic_view(x, basic, key)
         return out.copy() if _has_array(key) else out
-    if all(a.ndim == 0 for a in arrays) and not _has_array(key) and (len(basic.shape) > len(arrays) or _has_ellipsis(key)):
+    if (
+        all(a.ndim == 0 for a in arrays)
+        and not _has_array(key)
+        and (len(basic.shape) > len(arrays) or _has_ellipsis(key))
+    ):
         return _traced_view(x, basic, arrays, axes)
     part = x if is_everything(basic.index, x.shape) and basic.shape == x.shape else _basic_view(x, basic, key)
     order = _front_order(part.aval.ndim, axes)
@@ -267,10 +275,14 @@ def _traced_view(x: Tracer, basic: Basic, arrays: tuple[Any, ...], axes: tuple[i
 
     def put_back(base: Atom, new: Atom) -> Atom:
         done = scatter_set(part(base), new, *[base_lift(x, a) for a in arrays])
-        return set_slice(base, reshape(transpose(done, axes=inverse_permutation(front)), shape=region), index=basic.index)
+        return set_slice(
+            base, reshape(transpose(done, axes=inverse_permutation(front)), shape=region), index=basic.index
+        )
 
     if inner:  # the array belongs to an enclosing trace, which cannot know where: a copy, not to be written
-        taken = record(gather, (Tracer(x._trace, x._trace.formula(part, x.atom()), _part_aval(x, basic, front)), *arrays), {})
+        taken = record(
+            gather, (Tracer(x._trace, x._trace.formula(part, x.atom()), _part_aval(x, basic, front)), *arrays), {}
+        )
         taken.is_scalar = False
         taken._why_readonly = f"a part of {x.aval} at an index that is traced by an inner function"
         return taken
@@ -392,9 +404,7 @@ def _fit(value: Any, shape: tuple[int, ...], x: Tracer) -> Any:
     except ValueError:
         pass
     raise ValueError(
-        message(
-            f"could not broadcast input array from shape {value.shape} into shape {shape}", x._trace.locate()
-        )
+        message(f"could not broadcast input array from shape {value.shape} into shape {shape}", x._trace.locate())
     )
 
 

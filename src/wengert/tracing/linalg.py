@@ -75,9 +75,7 @@ def solve_columns(a: Atom, b: Atom) -> Any:
     if a.aval.ndim == 2 and len(lead) > 0:  # one matrix: factored once, the stack of b goes into the columns
         n = b.aval.ndim
         flat = transpose(b, axes=(n - 2, *range(n - 2), n - 1))
-        y = ops.solve(
-            a, reshape(flat, shape=(flat.aval.shape[0], flat.aval.size // max(flat.aval.shape[0], 1)))
-        )
+        y = ops.solve(a, reshape(flat, shape=(flat.aval.shape[0], flat.aval.size // max(flat.aval.shape[0], 1))))
         return transpose(reshape(y, shape=flat.aval.shape), axes=(*range(1, n - 1), 0, n - 1))
     a = broadcast_to(a, shape=(*lead, *a.aval.shape[-2:]))
     return ops.solve(a, broadcast_to(b, shape=(*lead, *b.aval.shape[-2:])))
@@ -128,8 +126,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
     if a.size != n**2:
         raise ShapeError(
             message(
-                "tensorsolve: prod(a.shape[b.ndim:]) and prod(a.shape[:b.ndim]) must be equal, "
-                f"a is {list(a.shape)}",
+                f"tensorsolve: prod(a.shape[b.ndim:]) and prod(a.shape[:b.ndim]) must be equal, a is {list(a.shape)}",
                 trace_near((a, b)).locate(),
             )
         )
@@ -165,9 +162,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
         return record(ops.cholesky, (a,), {})
     if a.dtype.kind == "c":
         raise refuse("linalg.cholesky", "upper", upper, "the conjugate transpose of the lower factor")
-    return formula(
-        lambda x: ops.swap(ops.cholesky(ops.swap(x))), lambda x: np.linalg.cholesky(x, upper=True), a
-    )
+    return formula(lambda x: ops.swap(ops.cholesky(ops.swap(x))), lambda x: np.linalg.cholesky(x, upper=True), a)
 
 
 @implements(np.linalg.cond)
@@ -216,9 +211,7 @@ def multi_dot(arrays_: Sequence[Any], *, out: Any = None) -> Any:
         return into(out, np.dot(xs[0], xs[1]))
     for k, x in enumerate(xs):
         if x.ndim != 2 and not (x.ndim == 1 and k in (0, len(xs) - 1)):
-            raise ShapeError(
-                f"multi_dot: array {k} has {x.ndim} axes; expected 2 (the first and the last: 1 or 2)"
-            )
+            raise ShapeError(f"multi_dot: array {k} has {x.ndim} axes; expected 2 (the first and the last: 1 or 2)")
     lengths = [1 if xs[0].ndim == 1 else xs[0].shape[0], *[x.shape[0] for x in xs[1:]]]
     lengths.append(1 if xs[-1].ndim == 1 else xs[-1].shape[1])
     best = chain_order(lengths)
@@ -243,10 +236,7 @@ def chain_order(lengths: Sequence[int]) -> dict[tuple[int, int], int]:
     for width in range(1, n):
         for i in range(n - width):
             j = i + width
-            costs = {
-                k: cost[i, k] + cost[k + 1, j] + lengths[i] * lengths[k + 1] * lengths[j + 1]
-                for k in range(i, j)
-            }
+            costs = {k: cost[i, k] + cost[k + 1, j] + lengths[i] * lengths[k + 1] * lengths[j + 1] for k in range(i, j)}
             split[i, j] = min(costs, key=costs.__getitem__)
             cost[i, j] = costs[split[i, j]]
     return split

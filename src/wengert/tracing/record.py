@@ -95,9 +95,7 @@ def record_call(
     tape = trace.tape(outputs)
     if config.check:
         check(tape, after="tracing")
-    return Recording(
-        tape, treedef, tuple([i.outer for i in trace.implicit.values()]), trace.unrepeatable, captured, {}
-    )
+    return Recording(tape, treedef, tuple([i.outer for i in trace.implicit.values()]), trace.unrepeatable, captured, {})
 
 
 def _written_outside(cause: ConcretizationError) -> MutationError:

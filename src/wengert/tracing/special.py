@@ -41,9 +41,7 @@ def largest(x: Any, axes: tuple[int, ...]) -> Any:
     return record(stop_gradient, (record(max_, (x,), {"axis": axes}),), {})
 
 
-def logsumexp(
-    a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False
-) -> Any:
+def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
     """log Σ b exp(a) = m + log Σ b exp(a − m), m = max a. The derivative in ``a`` is softmax, for b = 1.
 
     Infinities are limits: an entry -inf counts nothing, of a maximum +inf all of the derivative goes to where
@@ -104,9 +102,7 @@ def polygamma(n: Any, x: Any) -> Any:
     from scipy import special
 
     if type(n) is Tracer and n.constant() is None:
-        raise unsupported(
-            "scipy.special.polygamma: the order n is traced", "an order that is a plain integer"
-        )
+        raise unsupported("scipy.special.polygamma: the order n is traced", "an order that is a plain integer")
     n = np.asarray(n.constant() if type(n) is Tracer else n)
     x = array(x)
     at_zero = special.psi(x)

@@ -223,9 +223,7 @@ class Trace:
             return self.capture(x)
         if isinstance(x, bool | int | float | complex):
             return Lit(x, dtype)
-        raise UnsupportedFunctionError(
-            message(f"{type(x).__name__} is neither an array nor a number", self.locate())
-        )
+        raise UnsupportedFunctionError(message(f"{type(x).__name__} is neither an array nor a number", self.locate()))
 
     def _lift_tracer(self, x: Tracer) -> Atom:
         constant = x.constant()
@@ -242,7 +240,7 @@ class Trace:
                 )
             )
         outer = x.atom()
-        if type(outer) is Lit:
+        if isinstance(outer, Lit):
             return outer
         known = self.implicit.get(outer)
         if known is None:

@@ -60,13 +60,13 @@ class Tracer:
         "_is_shared",
         "_layout",
         "_seen",
+        "_trace",
         "_version",
         "_view",
         "_why_readonly",
         "aval",
         "is_scalar",
         "is_viewed",
-        "_trace",
         "weak",
     )
     __array_priority__ = 1000.0
@@ -206,9 +206,7 @@ class Tracer:
 
     def __index__(self) -> int:
         if self.aval.dtype.kind not in "iu" or self.aval.shape:
-            raise TypeError(
-                message(f"only an integer scalar can be an index; this is {self.aval}", _where(self))
-            )
+            raise TypeError(message(f"only an integer scalar can be an index; this is {self.aval}", _where(self)))
         return int(self.look("index"))
 
     def __int__(self) -> int:
@@ -279,9 +277,11 @@ class Tracer:
 
     def __format__(self, spec: str) -> str:
         constant = self.constant()
-        return format(constant[()] if constant is not None and constant.ndim == 0 else self, spec) if (
-            constant is not None
-        ) else repr(self)
+        return (
+            format(constant[()] if constant is not None and constant.ndim == 0 else self, spec)
+            if (constant is not None)
+            else repr(self)
+        )
 
     def __copy__(self) -> Tracer:
         return self.copy()
@@ -472,9 +472,7 @@ class Tracer:
             if name.startswith("__"):
                 raise AttributeError(name)
             if hasattr(np.ndarray, name):
-                raise UnsupportedFunctionError(
-                    message(f"ndarray.{name} is not traced by wengert", _where(self))
-                )
+                raise UnsupportedFunctionError(message(f"ndarray.{name} is not traced by wengert", _where(self)))
             raise AttributeError(f"a traced array has no attribute {name!r}")
         return method.__get__(self)
 
@@ -636,9 +634,7 @@ def kind_of(x: Any) -> Any:
     for number in PYTHON_NUMBERS:
         if isinstance(x, number):
             return number
-    raise UnsupportedFunctionError(
-        message(f"{t.__name__} is neither an array nor a number", _current_source())
-    )
+    raise UnsupportedFunctionError(message(f"{t.__name__} is neither an array nor a number", _current_source()))
 
 
 def _current_source() -> Any:
@@ -757,14 +753,10 @@ def in_place(ufunc: Any, x: Tracer, other: Any) -> Any:
             )
         )
     if result.aval.shape != x.aval.shape:
-        raise ValueError(
-            message(f"in place: {result.aval} does not fit into {x.aval}", _where(x), tries=["x = x + y"])
-        )
+        raise ValueError(message(f"in place: {result.aval} does not fit into {x.aval}", _where(x), tries=["x = x + y"]))
     x.assign(result)
     return x
 
 
 def is_traced(x: Any) -> bool:
     return type(x) is Tracer
-
-

@@ -1,0 +1,477 @@
+"""What a compiled function captured is never stale: edits in place, rebinding, attributes, defaults, globals."""
+
+from __future__ import annotations
+
+import types
+from dataclasses import dataclass
+from functools import partial
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.errors import CaptureError
+
+DATA = np.array([1.0, 2.0])
+SCALE = 2.0
+TABLE = {"weights": np.array([1.0, 1.0]), "power": 1.0}
+SETTINGS = types.SimpleNamespace(shift=np.array([0.0, 0.0]), mode="plain")
+
+
+def helper(x: Any) -> Any:
+    return x * DATA * SCALE
+
+
+def squares(x: Any) -> Any:
+    return np.sum(helper(x) ** 2)
+
+
+@pytest.fixture(params=["jit of grad", "grad"])
+def gradient_of(request: pytest.FixtureRequest) -> Any:
+    """Whether programs are kept (jit) or made anew (which must not mean kept too long either)."""
+    return (lambda f: wg.jit(wg.grad(f))) if request.param == "jit of grad" else wg.grad
+
+
+def test_x_3_an_array_edited_in_place(gradient_of: Any) -> None:
+    """The new content counts, at once, in place and in every part of it."""
+    c = np.array([1.0, 2.0, 3.0])
+    gradient = gradient_of(lambda x: np.sum(c * x**2))
+    x = np.ones(3)
+    np.testing.assert_array_equal(gradient(x), 2 * c)
+    c[0] = 10.0
+    np.testing.assert_array_equal(gradient(x), [20.0, 4.0, 6.0])
+    c *= 2
+    np.testing.assert_array_equal(gradient(x), [40.0, 8.0, 12.0])
+    np.copyto(c, 0.0)
+    np.testing.assert_array_equal(gradient(x), np.zeros(3))
+
+
+def test_x_3_an_edit_in_place_is_not_a_new_trace() -> None:
+    """The program reads the array where it lies: no copy was made, and nothing is recorded again."""
+    c = np.array([1.0, 2.0, 3.0])
+    gradient = wg.jit(wg.grad(lambda x: np.sum(c * x**2)))
+    for k in range(5):
+        c[:] = k
+        np.testing.assert_array_equal(gradient(np.ones(3)), np.full(3, 2.0 * k))
+    assert gradient.stats()["traces"] == 1
+    assert gradient.program(np.ones(3)).tape.captures[0].array is c
+
+
+def test_x_3_a_large_array_edited_in_place(gradient_of: Any) -> None:
+    """Above the size at which captured arrays are copied, too; and it can be written again after every call."""
+    c = np.ones(10_000)
+    gradient = gradient_of(lambda x: np.sum(c * x))
+    for value in (1.0, 2.0, 3.0):
+        c[:] = value
+        np.testing.assert_array_equal(gradient(np.ones(10_000)), np.full(10_000, value))
+
+
+def test_x_3_a_view_of_an_edited_array(gradient_of: Any) -> None:
+    """A captured view sees what is written through its base, and through another view."""
+    base = np.arange(6.0)
+    view = base[::2]
+    frozen = base[1::2]
+    frozen.flags.writeable = False  # the view is read-only; what it shows may change all the same
+    gradient = gradient_of(lambda x: np.sum(view * x) + np.sum(frozen * x))
+    np.testing.assert_array_equal(gradient(np.ones(3)), [1.0, 5.0, 9.0])
+    base[:] = 1.0
+    np.testing.assert_array_equal(gradient(np.ones(3)), [2.0, 2.0, 2.0])
+
+
+def test_x_3_an_array_that_is_read_only_and_then_is_not(gradient_of: Any) -> None:
+    """A promise taken back: whoever owns the array may make it writeable again, and then edit it."""
+    c = np.ones(3)
+    c.flags.writeable = False
+    gradient = gradient_of(lambda x: np.sum(np.exp(c) * x))
+    np.testing.assert_allclose(gradient(np.ones(3)), np.exp(np.ones(3)))
+    c.flags.writeable = True
+    c[:] = 2.0
+    np.testing.assert_allclose(gradient(np.ones(3)), np.exp(np.full(3, 2.0)))
+
+
+def test_x_3_a_rebound_closure_variable(gradient_of: Any) -> None:
+    """nonlocal rebinding of an array, to another shape too; of a number; of a function."""
+    c: Any = np.array([1.0, 2.0])
+    s = 3.0
+
+    def power(x: Any) -> Any:
+        return x**2
+
+    gradient = gradient_of(lambda x: np.sum(c * power(x)) * s)
+    x = np.ones(2)
+    np.testing.assert_array_equal(gradient(x), [6.0, 12.0])
+    c = np.array([5.0, 5.0])
+    np.testing.assert_array_equal(gradient(x), [30.0, 30.0])
+    c = 7.0
+    np.testing.assert_array_equal(gradient(x), [42.0, 42.0])
+    s = 1.0
+    np.testing.assert_array_equal(gradient(x), [14.0, 14.0])
+
+    def power(x: Any) -> Any:  # noqa: F811
+        return x**3
+
+    np.testing.assert_array_equal(gradient(x), [21.0, 21.0])
+
+
+def test_x_3_a_zero_that_changes_its_sign_is_another_number(gradient_of: Any) -> None:
+    """0.0 == -0.0, yet 1/x differs; 1 == 1.0 == True, yet their dtypes differ."""
+    s: Any = 0.0
+    gradient = gradient_of(lambda x: x * np.copysign(1.0, s))
+    assert gradient(2.0) == 1.0
+    s = -0.0
+    assert gradient(2.0) == -1.0
+
+
+def test_x_3_module_globals_and_those_of_helpers(gradient_of: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A global that only a called helper reads: rebound, edited in place, and a number."""
+    gradient = gradient_of(squares)
+    x = np.ones(2)
+
+    def want() -> Any:
+        return 2 * (DATA * SCALE) ** 2
+
+    module = globals()
+    np.testing.assert_array_equal(gradient(x), want())
+    monkeypatch.setitem(module, "DATA", np.array([3.0, 4.0]))
+    np.testing.assert_array_equal(gradient(x), want())
+    DATA[0] = -1.0
+    np.testing.assert_array_equal(gradient(x), want())
+    monkeypatch.setitem(module, "SCALE", 5.0)
+    np.testing.assert_array_equal(gradient(x), want())
+    monkeypatch.setitem(module, "helper", lambda x: x * 3.0)
+    np.testing.assert_array_equal(gradient(x), [18.0, 18.0])
+
+
+def test_x_3_items_and_attributes(gradient_of: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Entries of a captured dict, of a list, attributes of an object: edited, replaced, added."""
+    layers = [np.array([1.0, 2.0])]
+
+    def f(x: Any) -> Any:
+        total = np.sum(TABLE["weights"] * x) * TABLE["power"] + np.sum(SETTINGS.shift * x)
+        for layer in layers:
+            total = total + np.sum(layer * x)
+        return total if SETTINGS.mode == "plain" else 0.5 * total
+
+    def want() -> Any:
+        total = TABLE["weights"] * TABLE["power"] + SETTINGS.shift + sum(layers)
+        return total if SETTINGS.mode == "plain" else 0.5 * total
+
+    gradient = gradient_of(f)
+    x = np.ones(2)
+    np.testing.assert_array_equal(gradient(x), want())
+    layers[0][1] = 7.0
+    np.testing.assert_array_equal(gradient(x), want())
+    layers.append(np.array([10.0, 10.0]))
+    np.testing.assert_array_equal(gradient(x), want())
+    layers[0] = np.zeros(2)
+    np.testing.assert_array_equal(gradient(x), want())
+    monkeypatch.setitem(TABLE, "power", 3.0)
+    np.testing.assert_array_equal(gradient(x), want())
+    monkeypatch.setitem(TABLE, "weights", np.array([0.0, 1.0]))
+    np.testing.assert_array_equal(gradient(x), want())
+    monkeypatch.setattr(SETTINGS, "shift", np.array([1.0, -1.0]))
+    np.testing.assert_array_equal(gradient(x), want())
+    monkeypatch.setattr(SETTINGS, "mode", "half")
+    np.testing.assert_array_equal(gradient(x), want())
+
+
+class Layer:
+    bias = np.array([1.0, 1.0])  # of the class
+
+    def __init__(self, w: Any) -> None:
+        self.w = w
+
+    def __call__(self, x: Any) -> Any:
+        return np.sum((self.w * x + self.bias) ** 2)
+
+    def method(self, x: Any) -> Any:
+        return self(x) * 2
+
+
+@pytest.mark.parametrize("how", ["object", "method", "closure"])
+def test_x_3_objects_and_methods(how: str, gradient_of: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """self.w edited in place, rebound, and a class attribute rebound, whatever way the object gets there."""
+    layer = Layer(np.array([1.0, 2.0]))
+    functions: dict[str, Any] = {"object": layer, "method": layer.method, "closure": lambda x: layer(x)}
+    gradient = gradient_of(functions[how])
+    factor = 4 if how == "method" else 2
+    x = np.ones(2)
+
+    def want() -> Any:
+        return factor * (layer.w * x + layer.bias) * layer.w
+
+    np.testing.assert_array_equal(gradient(x), want())
+    layer.w[0] = 5.0
+    np.testing.assert_array_equal(gradient(x), want())
+    layer.w = np.array([-1.0, 3.0])
+    np.testing.assert_array_equal(gradient(x), want())
+    monkeypatch.setattr(Layer, "bias", np.array([0.0, 2.0]))
+    np.testing.assert_array_equal(gradient(x), want())
+    Layer.bias[0] = 9.0
+    np.testing.assert_array_equal(gradient(x), want())
+
+
+def test_x_3_defaults_and_partials(gradient_of: Any) -> None:
+    """Default arguments, keyword-only defaults and the arguments of functools.partial, edited in place."""
+    a, b, c = np.ones(2), np.full(2, 2.0), np.full(2, 3.0)
+
+    def f(c: Any, x: Any, a: Any = a, *, b: Any = b) -> Any:
+        return np.sum(a * b * c * x)
+
+    g = partial(f, c)
+    gradient = gradient_of(lambda x: g(x))
+    x = np.ones(2)
+    np.testing.assert_array_equal(gradient(x), a * b * c)
+    for array in (a, b, c):
+        array[0] += 1.5
+        np.testing.assert_array_equal(gradient(x), a * b * c)
+    f.__defaults__ = (np.array([0.0, 1.0]),)
+    np.testing.assert_array_equal(gradient(x), [0.0, 6.0])
+
+
+@dataclass
+class Box:
+    value: Any
+
+    @property
+    def doubled(self) -> Any:
+        return self.value * 2
+
+
+def test_x_3_what_is_computed_from_captured_arrays(gradient_of: Any) -> None:
+    """Through a property, a copy, np.asarray, a nested function, a conversion, a reduction to a number."""
+    box = Box(np.array([1.0, 2.0]))
+    c = np.array([3.0, 4.0])
+
+    def f(x: Any) -> Any:
+        copied = c.copy()
+        copied[0] = 0.0
+
+        def inner(y: Any) -> Any:
+            return y * np.asarray(c).mean() + copied
+
+        return np.sum(inner(x) * x) + np.sum(box.doubled * x) + x[0] * c.max() + x[1] * float(len(c))
+
+    def want(x: Any) -> Any:
+        cut = c.copy()
+        cut[0] = 0.0
+        return 2 * x * c.mean() + cut + box.value * 2 + np.array([c.max(), 2.0])
+
+    gradient = gradient_of(f)
+    x = np.array([1.0, -1.0])
+    np.testing.assert_allclose(gradient(x), want(x))
+    c[1] = 10.0
+    np.testing.assert_allclose(gradient(x), want(x))
+    box.value[0] = -4.0
+    np.testing.assert_allclose(gradient(x), want(x))
+
+
+def test_x_3_a_branch_on_captured_data(gradient_of: Any) -> None:
+    """The branch follows the data that lies there now."""
+    c = np.array([1.0, 1.0])
+    gradient = gradient_of(lambda x: np.sum(x) if np.all(c > 0) else np.sum(x**2))
+    x = np.full(2, 3.0)
+    np.testing.assert_array_equal(gradient(x), [1.0, 1.0])
+    c[1] = -1.0
+    np.testing.assert_array_equal(gradient(x), [6.0, 6.0])
+    c[1] = 1.0
+    np.testing.assert_array_equal(gradient(x), [1.0, 1.0])
+
+
+def test_x_3_a_captured_index(gradient_of: Any) -> None:
+    """An index array, a mask and an index number that are captured and then edited."""
+    index, mask, k = np.array([0, 1]), np.array([True, False, False]), 0
+    gradient = gradient_of(lambda x: np.sum(x[index]) + np.sum(x[mask]) * 10 + x[k] * 100)
+    x = np.ones(3)
+    np.testing.assert_array_equal(gradient(x), [111.0, 1.0, 0.0])
+    index[0] = 2
+    np.testing.assert_array_equal(gradient(x), [110.0, 1.0, 1.0])
+    mask[:] = [False, True, True]
+    np.testing.assert_array_equal(gradient(x), [100.0, 11.0, 11.0])
+    k = 2
+    np.testing.assert_array_equal(gradient(x), [0.0, 11.0, 111.0])
+
+
+def test_x_3_a_promised_constant_is_computed_once() -> None:
+    """wg.constant is a copy that cannot be written, so what was folded cannot be stale."""
+    original = np.ones(3)
+    c = wg.constant(original)
+    gradient = wg.jit(wg.grad(lambda x: np.sum(np.exp(c) * x)))
+    gradient(np.ones(3))
+    original[:] = 5.0  # the copy is untouched
+    np.testing.assert_allclose(gradient(np.ones(3)), np.full(3, np.e))
+    with pytest.raises(ValueError, match="read-only"):
+        c[0] = 1.0
+
+
+def test_x_3_the_argument_is_edited_between_calls(gradient_of: Any) -> None:
+    """The same array object with other content is another input, and results never share its memory."""
+    gradient = gradient_of(lambda x: np.sum(x * 1.0))
+    x = np.ones(2)
+    first = gradient(x)
+    first[:] = 7.0
+    np.testing.assert_array_equal(gradient(x), [1.0, 1.0])
+    identity = wg.jit(lambda x: (x, x))
+    a, b = identity(x)
+    assert a is not b
+    assert not np.shares_memory(a, b)
+    assert not np.shares_memory(a, x)
+
+
+def test_x_3_an_argument_that_is_captured_as_well(gradient_of: Any) -> None:
+    """One array in two roles: differentiated where it is the argument, data where it is captured."""
+    x = np.array([2.0, 3.0])
+    gradient = gradient_of(lambda y: np.sum(y * x))
+    np.testing.assert_array_equal(gradient(x), x)
+    x[0] = 9.0
+    np.testing.assert_array_equal(gradient(x), [9.0, 3.0])
+
+
+# ---------------------------------------------------------------------------------------------------------- MC-4
+
+COUNTER = 0.0
+LAST: Any = None
+
+
+def test_mc_4_a_global_written_while_tracing() -> None:
+    """Un-jitted, the write happens as Python says; a traced value that escaped so raises on use, naming its trace."""
+
+    def f(x: Any) -> Any:
+        global LAST
+        LAST = x * 2
+        return np.sum(LAST)
+
+    np.testing.assert_array_equal(wg.grad(f)(np.ones(2)), [2.0, 2.0])
+    with pytest.raises(wg.errors.EscapedTracerError, match="return the value"):
+        LAST + 1.0
+    with pytest.raises(wg.errors.EscapedTracerError):
+        np.asarray(LAST)
+    with pytest.raises(wg.errors.EscapedTracerError):
+        bool(LAST[0] > 0)
+
+
+def test_mc_4_a_value_that_escaped_into_the_next_trace() -> None:
+    """A traced value of the last call is not a silent constant in this one."""
+    kept: list[Any] = []
+
+    def f(x: Any) -> Any:
+        kept.append(x)
+        return np.sum(kept[0] * x)
+
+    np.testing.assert_array_equal(wg.grad(f)(np.ones(2)), [2.0, 2.0])
+    with pytest.raises(wg.errors.EscapedTracerError):
+        wg.grad(f)(np.ones(2))
+
+
+def test_mc_4_a_number_counted_while_tracing_without_jit() -> None:
+    """A counter of plain numbers counts every call: the function runs every time."""
+    calls = 0
+
+    def f(x: Any) -> Any:
+        nonlocal calls
+        calls += 1
+        return x * calls
+
+    gradient = wg.grad(f)
+    assert [gradient(1.0) for _ in range(4)] == [1.0, 2.0, 3.0, 4.0]
+    assert calls == 4
+
+
+def _writes_global(x: Any) -> Any:
+    global COUNTER
+    COUNTER = COUNTER + 1
+    return x * COUNTER
+
+
+def _writers() -> dict[str, Any]:
+    count, items, table, box = 0, [0.0], {"a": 0.0}, Box(0.0)
+    names: set[str] = set()
+
+    def writes_nonlocal(x: Any) -> Any:
+        nonlocal count
+        count += 1
+        return x * count
+
+    def appends(x: Any) -> Any:
+        items.append(x)
+        return x * len(items)
+
+    def sets_item(x: Any) -> Any:
+        items[0] = x
+        return x * 2
+
+    def sets_key(x: Any) -> Any:
+        table["b"] = x
+        return x * 2
+
+    def sets_attribute(x: Any) -> Any:
+        box.value = x * 2
+        return x * 2
+
+    def adds_attribute(x: Any) -> Any:
+        box.other = x  # type: ignore[attr-defined]
+        return x * 2
+
+    def through_a_helper(x: Any) -> Any:
+        return writes_nonlocal(x)
+
+    def adds_to_set(x: Any) -> Any:
+        names.add("x")
+        return x * len(names)
+
+    return {f.__name__: f for f in locals().values() if isinstance(f, types.FunctionType)} | {
+        "writes_global": _writes_global
+    }
+
+
+@pytest.mark.parametrize("name", [name for name in _writers() if name != "adds_to_set"])
+def test_mc_4_a_compiled_function_that_writes_what_it_captured_raises(name: str) -> None:
+    """A later call would not repeat the write, so there is no later call, and the user's variables are untouched."""
+    f = _writers()[name]
+    with pytest.raises(CaptureError, match=r"writes (.|\n)*try"):
+        wg.jit(wg.grad(f))(1.0)
+    assert COUNTER == 0.0
+
+
+def test_mc_4_a_write_with_jit_inside_of_grad_raises_too() -> None:
+    with pytest.raises(CaptureError):
+        wg.jit(_writers()["writes_nonlocal"])(1.0)
+
+
+def test_mc_4_a_captured_array_written_inside_raises_and_stays() -> None:
+    """buffer[0] = x where the buffer was made outside: jitted or not, an error, and the buffer as it was."""
+    buffer = np.zeros(3)
+
+    def f(x: Any) -> Any:
+        buffer[0] = x
+        return np.sum(buffer)
+
+    for gradient in (wg.grad(f), wg.jit(wg.grad(f))):
+        with pytest.raises(wg.errors.MutationError, match=r"test_captures\.py(.|\n)*try"):
+            gradient(1.0)
+        np.testing.assert_array_equal(buffer, np.zeros(3))
+        assert buffer.flags.writeable
+
+
+def test_mc_4_own_variables_may_be_written() -> None:
+    """What the function made itself is its own: nonlocal of its inner functions, its lists, its dicts."""
+
+    def f(x: Any) -> Any:
+        total = 0.0
+        parts: list[Any] = []
+        table: dict[str, Any] = {}
+
+        def add(y: Any) -> None:
+            nonlocal total
+            total = total + y
+            parts.append(y)
+            table["last"] = y
+
+        for k in range(3):
+            add(x**k)
+        return total + parts[1] * table["last"]
+
+    for gradient in (wg.grad(f), wg.jit(wg.grad(f))):
+        assert gradient(2.0) == 1.0 + 4.0 + 12.0
+        assert gradient(2.0) == 1.0 + 4.0 + 12.0
