@@ -320,19 +320,61 @@ def pass_(w: Writer, r: Random) -> None:
 
 
 SMOOTH = (
-    "np.sin({})", "np.cos({})", "np.tanh({})", "np.exp(0.3 * {})", "np.square({})", "np.sqrt(1.5 + {0} * {0})",
-    "np.log1p({0} ** 2)", "np.arctan({})", "1 / (2.5 + np.cos({}))", "np.reciprocal(2.0 + np.sin({}))", "-{}", "+{}",
-    "0.5 * {0} ** 3", "2 ** (0.5 * {})", "np.log(2 + np.sin({}))", "np.expm1(0.25 * {})", "np.sinh(0.5 * {})",
-    "np.hypot({}, 1.5)", "np.arctan2({}, 2.5)", "np.logaddexp({}, 0.5)", "(1.5 + np.sin({})) ** 1.5", "np.log2(3 + np.cos({}))",
-    "np.power(1.5 + np.cos({}), t)", "np.positive({})", "np.cbrt(3 + np.cos({}))", "np.arcsinh({})", "np.float64(1.5) * {}",
-    "np.exp2(-0.5 * {})", "np.sinc(0.3 * {} + 4.5)", "np.true_divide({}, 3)", "np.add({}, t)", "np.multiply(SETTINGS['scale'], {})",
-)  # fmt: skip
+    "np.sin({})",
+    "np.cos({})",
+    "np.tanh({})",
+    "np.exp(0.3 * {})",
+    "np.square({})",
+    "np.sqrt(1.5 + {0} * {0})",
+    "np.log1p({0} ** 2)",
+    "np.arctan({})",
+    "1 / (2.5 + np.cos({}))",
+    "np.reciprocal(2.0 + np.sin({}))",
+    "-{}",
+    "+{}",
+    "0.5 * {0} ** 3",
+    "2 ** (0.5 * {})",
+    "np.log(2 + np.sin({}))",
+    "np.expm1(0.25 * {})",
+    "np.sinh(0.5 * {})",
+    "np.hypot({}, 1.5)",
+    "np.arctan2({}, 2.5)",
+    "np.logaddexp({}, 0.5)",
+    "(1.5 + np.sin({})) ** 1.5",
+    "np.log2(3 + np.cos({}))",
+    "np.power(1.5 + np.cos({}), t)",
+    "np.positive({})",
+    "np.cbrt(3 + np.cos({}))",
+    "np.arcsinh({})",
+    "np.float64(1.5) * {}",
+    "np.exp2(-0.5 * {})",
+    "np.sinc(0.3 * {} + 4.5)",
+    "np.true_divide({}, 3)",
+    "np.add({}, t)",
+    "np.multiply(SETTINGS['scale'], {})",
+)
 KINKED = (
-    "np.abs({})", "np.maximum({}, 0.25)", "np.clip({}, -0.75, 0.8)", "np.minimum({}, t)", "np.where({0} > 0.3, {0}, 0.5 * {0})",
-    "np.fabs({})", "np.sign({0}) * {0}", "np.where({0} > 0, np.sqrt(np.where({0} > 0, {0}, 1.0)), 0.0)", "np.fmax({}, -0.5)",
-    "{0} * ({0} > 0.1)", "np.maximum(0, {})", "{}.clip(-0.5, None)", "np.heaviside({}, 0.5)", "np.mod({}, 3)", "{} - np.floor({})",
-    "np.where(np.abs({0}) < 0.9, {0}, np.sign({0}))", "np.nan_to_num({})", "abs({})", "np.trunc(2 * {0}) + {0}", "np.copysign({}, t)",
-)  # fmt: skip
+    "np.abs({})",
+    "np.maximum({}, 0.25)",
+    "np.clip({}, -0.75, 0.8)",
+    "np.minimum({}, t)",
+    "np.where({0} > 0.3, {0}, 0.5 * {0})",
+    "np.fabs({})",
+    "np.sign({0}) * {0}",
+    "np.where({0} > 0, np.sqrt(np.where({0} > 0, {0}, 1.0)), 0.0)",
+    "np.fmax({}, -0.5)",
+    "{0} * ({0} > 0.1)",
+    "np.maximum(0, {})",
+    "{}.clip(-0.5, None)",
+    "np.heaviside({}, 0.5)",
+    "np.mod({}, 3)",
+    "{} - np.floor({})",
+    "np.where(np.abs({0}) < 0.9, {0}, np.sign({0}))",
+    "np.nan_to_num({})",
+    "abs({})",
+    "np.trunc(2 * {0}) + {0}",
+    "np.copysign({}, t)",
+)
 
 
 @statement()
@@ -345,9 +387,20 @@ def kinked(w: Writer, r: Random) -> None:
     w.bind(r.choice(KINKED).format(*[w.array(r)] * 2))
 
 
-BINARY = ("{} + {}", "{} - {}", "{} * {}", "{} / (2.5 + np.cos({}))", "np.hypot(1 + {0} * {0}, {1})", "np.arctan2({}, 3 + np.cos({}))",
-          "np.logaddexp({}, {})", "(1.5 + np.sin({})) ** np.cos({})", "np.subtract({}, {})", "0.3 * {0} * {1} + {0}", "np.sin({}) @ np.cos({})",
-          "np.multiply({}, {})")  # fmt: skip
+BINARY = (
+    "{} + {}",
+    "{} - {}",
+    "{} * {}",
+    "{} / (2.5 + np.cos({}))",
+    "np.hypot(1 + {0} * {0}, {1})",
+    "np.arctan2({}, 3 + np.cos({}))",
+    "np.logaddexp({}, {})",
+    "(1.5 + np.sin({})) ** np.cos({})",
+    "np.subtract({}, {})",
+    "0.3 * {0} * {1} + {0}",
+    "np.sin({}) @ np.cos({})",
+    "np.multiply({}, {})",
+)
 
 
 @statement()
@@ -375,12 +428,17 @@ def choose_between(w: Writer, r: Random) -> None:
     w.bind(
         r.choice(
             [
-                "np.maximum({0}, {1})", "np.minimum({0}, {1})", "np.where({0} > {2}, {1}, {0})", "np.clip({0}, -0.5, np.abs({1}))",
-                "np.where(({0} > 0) & ({0} < {2}), {1}, {0})", "np.select([{0} > 0.5, {0} < -0.5], [{1}, {2}], {0})",
-                "np.where({0} > 0, {1}, 1.0)", "np.fmin({0}, {1})",
+                "np.maximum({0}, {1})",
+                "np.minimum({0}, {1})",
+                "np.where({0} > {2}, {1}, {0})",
+                "np.clip({0}, -0.5, np.abs({1}))",
+                "np.where(({0} > 0) & ({0} < {2}), {1}, {0})",
+                "np.select([{0} > 0.5, {0} < -0.5], [{1}, {2}], {0})",
+                "np.where({0} > 0, {1}, 1.0)",
+                "np.fmin({0}, {1})",
             ]
         ).format(a, b, c)
-    )  # fmt: skip
+    )
 
 
 @statement()
@@ -393,7 +451,7 @@ def captured(w: Writer, r: Random) -> None:
             "FIXED",
             "SETTINGS['shift'][:1]",
             "TABLE.T[1:2, 0]",
-            "FIXED[{}]".format(r.randrange(4)),
+            f"FIXED[{r.randrange(4)}]",
             "TABLE.sum()",
         ]
     )
@@ -449,12 +507,18 @@ def running(w: Writer, r: Random) -> None:
     w.bind(
         r.choice(
             [
-                f"np.cumsum({a}, axis={axis})", f"np.cumprod(np.cos({a}), axis={axis})", f"{a}.cumsum()", f"np.diff({a}, axis={axis})",
-                f"np.cumsum({a}, axis={axis})[::-1]", f"np.gradient({a}, axis={axis})", f"np.roll({a}, {r.randint(-2, 2)}, axis={axis})",
-                f"np.trapezoid({a}, axis={axis})", f"np.cumulative_sum({a}, axis={axis})",
+                f"np.cumsum({a}, axis={axis})",
+                f"np.cumprod(np.cos({a}), axis={axis})",
+                f"{a}.cumsum()",
+                f"np.diff({a}, axis={axis})",
+                f"np.cumsum({a}, axis={axis})[::-1]",
+                f"np.gradient({a}, axis={axis})",
+                f"np.roll({a}, {r.randint(-2, 2)}, axis={axis})",
+                f"np.trapezoid({a}, axis={axis})",
+                f"np.cumulative_sum({a}, axis={axis})",
             ]
         )
-    )  # fmt: skip
+    )
 
 
 @statement()
@@ -469,8 +533,14 @@ def contract(w: Writer, r: Random) -> None:
     if x.shape[-1] == y.shape[max(y.ndim - 2, 0)]:
         ways += [f"{a} @ {b}", f"np.dot({a}, {b})", f"np.matmul({a}, {b})", f"{a}.dot({b})"] * 2
     if x.ndim == 2:
-        ways += [f"np.einsum('ij->ji', {a})", f"np.einsum('ij,ij->i', {a}, {a})", f"np.einsum('ij,kj->ik', {a}, {a})", f"np.trace({a})",
-                 f"np.einsum('ij,ik->', {a}, {a})", f"np.einsum('ij,j,i', {a}, {a}[0], {a}[:, 0])"]  # fmt: skip
+        ways += [
+            f"np.einsum('ij->ji', {a})",
+            f"np.einsum('ij,ij->i', {a}, {a})",
+            f"np.einsum('ij,kj->ik', {a}, {a})",
+            f"np.trace({a})",
+            f"np.einsum('ij,ik->', {a}, {a})",
+            f"np.einsum('ij,j,i', {a}, {a}[0], {a}[:, 0])",
+        ]
     if x.size == y.size:
         ways += [f"np.vdot({a}, {b})"]
     w.bind(r.choice(ways))
@@ -501,11 +571,28 @@ def view_of(w: Writer, r: Random, a: str) -> str:
     i, j = r.randrange(n), r.randrange(n)
     new = factors(r, int(np.prod(shape)))
     ways = [
-        f"{a}.reshape{new}", f"np.reshape({a}, {new})", f"{a}.T", f"np.swapaxes({a}, {i}, {j})", f"np.moveaxis({a}, {i}, {j})", f"{a}[None]",
-        f"np.expand_dims({a}, {i})", f"np.squeeze({a})", f"{a}.ravel()", f"np.flip({a}, {i})", f"{a}[{basic_key(r, shape)}]",
-        f"{a}[..., ::-1]", f"{a}.transpose()", f"np.atleast_2d({a})", f"{a}.reshape(-1)", f"np.split({a}, {shape[i]}, {i})[{r.randrange(shape[i])}]",
-        f"{a}[{basic_key(r, shape)}]", f"{a}[...]", f"{a}.view()", f"np.asarray({a})", f"np.squeeze({a}[None], 0)",
-    ]  # fmt: skip
+        f"{a}.reshape{new}",
+        f"np.reshape({a}, {new})",
+        f"{a}.T",
+        f"np.swapaxes({a}, {i}, {j})",
+        f"np.moveaxis({a}, {i}, {j})",
+        f"{a}[None]",
+        f"np.expand_dims({a}, {i})",
+        f"np.squeeze({a})",
+        f"{a}.ravel()",
+        f"np.flip({a}, {i})",
+        f"{a}[{basic_key(r, shape)}]",
+        f"{a}[..., ::-1]",
+        f"{a}.transpose()",
+        f"np.atleast_2d({a})",
+        f"{a}.reshape(-1)",
+        f"np.split({a}, {shape[i]}, {i})[{r.randrange(shape[i])}]",
+        f"{a}[{basic_key(r, shape)}]",
+        f"{a}[...]",
+        f"{a}.view()",
+        f"np.asarray({a})",
+        f"np.squeeze({a}[None], 0)",
+    ]
     if n > 1:
         ways += [f"np.diagonal({a})", f"np.rot90({a}, {r.randrange(4)})", f"{a}.mT", f"np.fliplr({a})"]
     return r.choice(ways)
@@ -523,13 +610,27 @@ def rearrange(w: Writer, r: Random) -> None:
     w.bind(
         r.choice(
             [
-                f"np.repeat({a}, 2, axis={i})", f"np.tile({a}, 2)", f"np.broadcast_to({a}, (2, *{w.shape(a)}))", f"np.roll({a}, 1)",
-                f"np.pad({a}, 1)", f"{a}.copy()", f"np.array({a})", f"np.diag({a}.ravel()[:3])", f"np.tril({a}[None])", f"{a}.flatten()",
-                f"np.array([{a}, {a}])", f"np.array({a}.tolist())", f"np.delete({a}, 0, axis={i})", f"np.triu({a}, 1)", f"np.resize({a}, (2, 3))",
-                f"np.ascontiguousarray({a})", f"{a}.astype(np.float64)", f"np.repeat({a}.ravel()[:2], [1, 2])",
+                f"np.repeat({a}, 2, axis={i})",
+                f"np.tile({a}, 2)",
+                f"np.broadcast_to({a}, (2, *{w.shape(a)}))",
+                f"np.roll({a}, 1)",
+                f"np.pad({a}, 1)",
+                f"{a}.copy()",
+                f"np.array({a})",
+                f"np.diag({a}.ravel()[:3])",
+                f"np.tril({a}[None])",
+                f"{a}.flatten()",
+                f"np.array([{a}, {a}])",
+                f"np.array({a}.tolist())",
+                f"np.delete({a}, 0, axis={i})",
+                f"np.triu({a}, 1)",
+                f"np.resize({a}, (2, 3))",
+                f"np.ascontiguousarray({a})",
+                f"{a}.astype(np.float64)",
+                f"np.repeat({a}.ravel()[:2], [1, 2])",
             ]
         )
-    )  # fmt: skip
+    )
 
 
 @statement()
@@ -542,13 +643,22 @@ def join(w: Writer, r: Random) -> None:
     w.bind(
         r.choice(
             [
-                f"np.concatenate([{a}, {b}], axis={i})", f"np.stack([{a}, {b}, {c}], axis={i})", f"np.vstack([{a}, {b}])", f"np.hstack([{a}, {b}])",
-                f"np.concatenate([{a}, np.zeros({shape}), {c}], axis=None)", f"np.append({a}, {b})", f"np.array([{a}, {b}])",
-                f"sum(np.split({a}, {shape[i]}, axis={i}))", f"np.concatenate(np.array_split({a}, 2, axis={i})[::-1], axis={i})",
-                f"np.dstack([{a}, {b}])", f"np.column_stack([{a}, {b}])", f"np.block([[{a}, {b}], [{b}, {a}]])", f"np.concatenate([{a}[:1], {b}])",
+                f"np.concatenate([{a}, {b}], axis={i})",
+                f"np.stack([{a}, {b}, {c}], axis={i})",
+                f"np.vstack([{a}, {b}])",
+                f"np.hstack([{a}, {b}])",
+                f"np.concatenate([{a}, np.zeros({shape}), {c}], axis=None)",
+                f"np.append({a}, {b})",
+                f"np.array([{a}, {b}])",
+                f"sum(np.split({a}, {shape[i]}, axis={i}))",
+                f"np.concatenate(np.array_split({a}, 2, axis={i})[::-1], axis={i})",
+                f"np.dstack([{a}, {b}])",
+                f"np.column_stack([{a}, {b}])",
+                f"np.block([[{a}, {b}], [{b}, {a}]])",
+                f"np.concatenate([{a}[:1], {b}])",
             ]
         )
-    )  # fmt: skip
+    )
 
 
 def basic_entry(r: Random, n: int) -> str:
@@ -615,12 +725,17 @@ def traced_index(w: Writer, r: Random) -> None:
     w.bind(
         r.choice(
             [
-                f"{a}[{i}]", f"np.take({a}, {w.index_array(r, n)}, axis=0)", f"{a}.take({i}, axis=0)", f"{a}.ravel()[{w.integer(r, w.env[a].size)}]",
-                f"np.take_along_axis({a}, np.argmin({a}, axis=0, keepdims=True), axis=0)", f"{a}[{i}] * {a}[{w.integer(r, n)}]",
-                f"{a}[np.arange({n}), ...]", f"sum({a}[j] for j in [{i}, 0])",
+                f"{a}[{i}]",
+                f"np.take({a}, {w.index_array(r, n)}, axis=0)",
+                f"{a}.take({i}, axis=0)",
+                f"{a}.ravel()[{w.integer(r, w.env[a].size)}]",
+                f"np.take_along_axis({a}, np.argmin({a}, axis=0, keepdims=True), axis=0)",
+                f"{a}[{i}] * {a}[{w.integer(r, n)}]",
+                f"{a}[np.arange({n}), ...]",
+                f"sum({a}[j] for j in [{i}, 0])",
             ]
         )
-    )  # fmt: skip
+    )
 
 
 @statement("kink", "guard", "mask")
@@ -631,12 +746,16 @@ def masked(w: Writer, r: Random) -> None:
     w.bind(
         r.choice(
             [
-                f"np.sum({a}[{a} > {c}] ** 2)", f"np.sum(np.sin({a}[np.nonzero({a} < {c})]))", f"np.sum({a}.ravel()[np.flatnonzero({a}[..., 0] > {c})])",
-                f"np.sum({a}[{a}.sum(tuple(range(1, {a}.ndim))) > {c}])", f"np.sum(np.compress({a}.ravel() > {c}, {a}))",
-                f"np.sum(np.extract({a} > {c}, {a}))", f"np.sum(np.where({a} > {c})[0]) * {a}",
+                f"np.sum({a}[{a} > {c}] ** 2)",
+                f"np.sum(np.sin({a}[np.nonzero({a} < {c})]))",
+                f"np.sum({a}.ravel()[np.flatnonzero({a}[..., 0] > {c})])",
+                f"np.sum({a}[{a}.sum(tuple(range(1, {a}.ndim))) > {c}])",
+                f"np.sum(np.compress({a}.ravel() > {c}, {a}))",
+                f"np.sum(np.extract({a} > {c}, {a}))",
+                f"np.sum(np.where({a} > {c})[0]) * {a}",
             ]
         )
-    )  # fmt: skip
+    )
 
 
 @statement("kink")
@@ -689,12 +808,18 @@ def write_masked(w: Writer, r: Random) -> None:
     w.run(
         r.choice(
             [
-                f"{a}[{m}] = {w.scalar(r)}", f"{a}[{m}] *= 0.5", f"{a}[{m}] = np.sin({a}[{m}])", f"{a}[{m}] += {a}[{m}]", f"np.putmask({a}, {m}, 0.5)",
-                f"np.copyto({a}, {w.like(r, w.shape(a))}, where={m})", f"np.place({a}, {m}, [0.25, t])", f"{a}[({m}).nonzero()] -= 0.5",
+                f"{a}[{m}] = {w.scalar(r)}",
+                f"{a}[{m}] *= 0.5",
+                f"{a}[{m}] = np.sin({a}[{m}])",
+                f"{a}[{m}] += {a}[{m}]",
+                f"np.putmask({a}, {m}, 0.5)",
+                f"np.copyto({a}, {w.like(r, w.shape(a))}, where={m})",
+                f"np.place({a}, {m}, [0.25, t])",
+                f"{a}[({m}).nonzero()] -= 0.5",
                 f"np.multiply({a}, 0.5, out={a}, where={m})",
             ]
         )
-    )  # fmt: skip
+    )
 
 
 @statement()
@@ -704,12 +829,24 @@ def write_whole(w: Writer, r: Random) -> None:
     w.run(
         r.choice(
             [
-                f"{a} += {b}", f"{a} *= 0.5", f"{a} -= {b}", f"{a} /= 2.0 + np.cos({b})", f"{a}[...] = {b}", f"np.add({a}, {b}, out={a})",
-                f"np.sin({b}, out={a})", f"np.copyto({a}, {b})", f"{a}.fill(t)", f"blend({a}, {b})", f"np.multiply({a}, {b}, {a})",
-                f"{a} **= 2", f"np.negative({a}, out={a})", f"np.exp(0.25 * {a}, out={a})", f"np.sum([{b}, {a}], axis=0, out={a})",
+                f"{a} += {b}",
+                f"{a} *= 0.5",
+                f"{a} -= {b}",
+                f"{a} /= 2.0 + np.cos({b})",
+                f"{a}[...] = {b}",
+                f"np.add({a}, {b}, out={a})",
+                f"np.sin({b}, out={a})",
+                f"np.copyto({a}, {b})",
+                f"{a}.fill(t)",
+                f"blend({a}, {b})",
+                f"np.multiply({a}, {b}, {a})",
+                f"{a} **= 2",
+                f"np.negative({a}, out={a})",
+                f"np.exp(0.25 * {a}, out={a})",
+                f"np.sum([{b}, {a}], axis=0, out={a})",
             ]
         )
-    )  # fmt: skip
+    )
 
 
 @statement()
@@ -744,12 +881,19 @@ def write_overlap(w: Writer, r: Random) -> None:
     w.run(
         r.choice(
             [
-                f"{a}[1:] += {a}[:-1]", f"{a}[:-1] = {a}[1:]", f"{a}[:] = {a}[::-1]", f"{a}[...] = {a}[..., ::-1] * 0.5", f"{a} += {a}[:1]",
-                f"{a}[0], {a}[-1] = {a}[-1], {a}[0]", f"{a}[1:] = np.sin({a}[:-1])", f"{a} += {a}", f"{a}[[0, -1]] = {a}[[-1, 0]]",
+                f"{a}[1:] += {a}[:-1]",
+                f"{a}[:-1] = {a}[1:]",
+                f"{a}[:] = {a}[::-1]",
+                f"{a}[...] = {a}[..., ::-1] * 0.5",
+                f"{a} += {a}[:1]",
+                f"{a}[0], {a}[-1] = {a}[-1], {a}[0]",
+                f"{a}[1:] = np.sin({a}[:-1])",
+                f"{a} += {a}",
+                f"{a}[[0, -1]] = {a}[[-1, 0]]",
                 f"np.add({a}[1:], {a}[:-1], out={a}[1:])",
             ]
         )
-    )  # fmt: skip
+    )
 
 
 @statement()
@@ -763,12 +907,17 @@ def write_at(w: Writer, r: Random) -> None:
     w.run(
         r.choice(
             [
-                f"np.add.at({a}, {i}, {v})", f"np.add.at({a}, {i}, {v})", f"np.subtract.at({a}, {i}, {v})", f"np.add.at({a}, ({i},), {v})",
-                f"np.put({a}, [0, -1], [t, 0.5])", f"np.add.at({a}, {w.integer(r, n)}, {w.like(r, w.shape(a)[1:])})",
-                f"np.fill_diagonal({a}, {w.scalar(r)})", f"np.put_along_axis({a}, np.argmax({a}, 0, keepdims=True), 0.5, 0)",
+                f"np.add.at({a}, {i}, {v})",
+                f"np.add.at({a}, {i}, {v})",
+                f"np.subtract.at({a}, {i}, {v})",
+                f"np.add.at({a}, ({i},), {v})",
+                f"np.put({a}, [0, -1], [t, 0.5])",
+                f"np.add.at({a}, {w.integer(r, n)}, {w.like(r, w.shape(a)[1:])})",
+                f"np.fill_diagonal({a}, {w.scalar(r)})",
+                f"np.put_along_axis({a}, np.argmax({a}, 0, keepdims=True), 0.5, 0)",
             ]
         )
-    )  # fmt: skip
+    )
 
 
 @statement()
@@ -777,8 +926,18 @@ def filled(w: Writer, r: Random) -> None:
     a = w.array(r)
     shape = w.shape(a)
     u, i = w.fresh(), w.fresh("i")
-    new = r.choice(["np.zeros_like({a})", "np.empty({s})", "np.zeros({s})", "np.ones({s})", "np.full({s}, t)", "np.full({s}, 0.5)", "np.empty_like({a})",
-                    "np.zeros_like({a}, dtype=float)"]).format(a=a, s=shape)  # fmt: skip
+    new = r.choice(
+        [
+            "np.zeros_like({a})",
+            "np.empty({s})",
+            "np.zeros({s})",
+            "np.ones({s})",
+            "np.full({s}, t)",
+            "np.full({s}, 0.5)",
+            "np.empty_like({a})",
+            "np.zeros_like({a}, dtype=float)",
+        ]
+    ).format(a=a, s=shape)
     step = r.choice(
         [
             f"{u}[{i}] = 0.5 * {a}[{i}]",
@@ -799,11 +958,19 @@ def branch(w: Writer, r: Random) -> None:
     v = w.fresh()
     test = r.choice(
         [
-            f"{w.scalar(r)} > {r.choice(['0.1', 't', '-0.25'])}", f"{w.scalar(r)} < {w.scalar(r)}", f"np.any({a} > 1.5)", f"np.all({a} > -1.0)",
-            f"k % 2 == 0", f"{w.scalar(r)} > 0 and t > 0", f"not t > {w.scalar(r)}", f"np.argmax({a}) == 0", f"0 < {w.scalar(r)} < 1", "idx.sum() > 15",
+            f"{w.scalar(r)} > {r.choice(['0.1', 't', '-0.25'])}",
+            f"{w.scalar(r)} < {w.scalar(r)}",
+            f"np.any({a} > 1.5)",
+            f"np.all({a} > -1.0)",
+            "k % 2 == 0",
+            f"{w.scalar(r)} > 0 and t > 0",
+            f"not t > {w.scalar(r)}",
+            f"np.argmax({a}) == 0",
+            f"0 < {w.scalar(r)} < 1",
+            "idx.sum() > 15",
             f"int({w.scalar(r)}) == 0",
         ]
-    )  # fmt: skip
+    )
     one, two = r.choice(SMOOTH).format(a, a), r.choice(SMOOTH).format(a, a)
     lines = [f"if {test}:", f"    {v} = {one}", "else:", f"    {v} = {two}"]
     if r.random() < 0.3:
@@ -871,11 +1038,19 @@ def call(w: Writer, r: Random) -> None:
     w.bind(
         r.choice(
             [
-                f"squash({a})", f"squash({a}, scale={w.scalar(r)})", f"centred({a})", f"affine({b})({a})", f"affine(t, {b})({a})", f"recursive({a}, 3)",
-                f"(lambda x, y={b}: x * y)({a})", f"next(map(centred, [{a}]))", f"affine(*[{b}, t])({a})", f"centred(x={a})",
+                f"squash({a})",
+                f"squash({a}, scale={w.scalar(r)})",
+                f"centred({a})",
+                f"affine({b})({a})",
+                f"affine(t, {b})({a})",
+                f"recursive({a}, 3)",
+                f"(lambda x, y={b}: x * y)({a})",
+                f"next(map(centred, [{a}]))",
+                f"affine(*[{b}, t])({a})",
+                f"centred(x={a})",
             ]
         )
-    )  # fmt: skip
+    )
 
 
 @statement()

@@ -98,7 +98,7 @@ def test_the_programs_are_long_and_nearly_every_statement_fits() -> None:
 
 
 @given(some_programs())
-@examples(1)
+@examples(4)
 def test_values_are_those_of_numpy(program: Program) -> None:
     built, args = build(program), arguments(program)
     given = copy.deepcopy(args)
@@ -113,7 +113,7 @@ def test_values_are_those_of_numpy(program: Program) -> None:
 
 
 @given(some_programs())
-@examples(0.25)
+@examples(0.75)
 def test_captured_arrays_are_read_at_every_call(program: Program) -> None:
     built, args = build(program), arguments(program)
     jitted = wg.jit(built.f)
@@ -170,7 +170,7 @@ def test_forward_reverse_and_differences_agree() -> None:
     differences = Differences()
 
     @given(some_programs())
-    @examples(0.6)
+    @examples(2.5)
     def agree(program: Program) -> None:
         built, args = build(program), arguments(program)
         value, gradient = wg.value_and_grad(built.loss, FLOATS)(*args)
@@ -186,7 +186,7 @@ def test_forward_reverse_and_differences_agree() -> None:
 
 
 @given(some_programs())
-@examples(0.35)
+@examples(1.5)
 def test_a_compiled_gradient_takes_the_branches_of_its_arguments(program: Program) -> None:
     built = build(program)
     gradient = wg.grad(built.loss, FLOATS)
@@ -201,7 +201,7 @@ def test_second_derivatives_are_differences_of_the_gradient() -> None:
     differences = Differences()
 
     @given(some_programs(SMOOTH_STATEMENTS, length=20))
-    @examples(0.35)
+    @examples(1.5)
     def agree(program: Program) -> None:
         built, args = build(program), arguments(program)
         at = lambda *xs: built.loss(*xs, *args[4:])
@@ -215,7 +215,7 @@ def test_second_derivatives_are_differences_of_the_gradient() -> None:
 
 
 @given(some_programs(PLAIN_STATEMENTS))
-@examples(0.5)
+@examples(2)
 def test_vmap_is_a_loop(program: Program) -> None:
     built = build(program)
     each = [examples_of(program, seed) for seed in (None, 1, 2)]
@@ -230,7 +230,7 @@ def examples_of(program: Program, seed: int | None) -> tuple[Any, ...]:
 
 
 @given(some_programs(PLAIN_STATEMENTS))
-@examples(0.25)
+@examples(1)
 def test_vmap_of_a_gradient_is_a_loop(program: Program) -> None:
     built = build(program)
     each = [examples_of(program, seed) for seed in (None, 1)]
@@ -243,7 +243,7 @@ def test_vmap_of_a_gradient_is_a_loop(program: Program) -> None:
 
 
 @given(some_programs())
-@examples(0.35)
+@examples(1.5)
 def test_float32_arguments_have_float32_gradients(program: Program) -> None:
     built, args = build(program), arguments(program, dtype=np.float32)
     want = numpy_says(built.f, args)
@@ -255,7 +255,7 @@ def test_float32_arguments_have_float32_gradients(program: Program) -> None:
 
 
 @given(some_programs(), st.permutations([merge_common, drop_dead, fold_constants]))
-@examples(0.5)
+@examples(1.5)
 def test_passes_keep_values(program: Program, order: list[passes.Pass]) -> None:
     built, args = build(program), arguments(program)
     inputs = [np.asarray(x) for x in leaves(args)]
@@ -349,7 +349,7 @@ def is_data(entry: Any) -> bool:
 
 
 @given(shapes_and_keys())
-@examples(6)
+@examples(10)
 def test_reading_at_any_key(case: tuple[tuple[int, ...], tuple[Any, ...]]) -> None:
     shape, key = case
     x = numbered(shape)
@@ -372,7 +372,7 @@ def test_reading_at_any_key(case: tuple[tuple[int, ...], tuple[Any, ...]]) -> No
 
 
 @given(shapes_and_keys(), st.data())
-@examples(6)
+@examples(10)
 def test_writing_at_any_key(case: tuple[tuple[int, ...], tuple[Any, ...]], data: Any) -> None:
     shape, key = case
     x = numbered(shape)
@@ -419,14 +419,57 @@ def test_writing_at_any_key(case: tuple[tuple[int, ...], tuple[Any, ...]], data:
 # ------------------------------------------------------------------------------------------------------- views
 
 VIEWS = (
-    "{x}.reshape(-1)", "{x}.T", "np.swapaxes({x}, 0, -1)", "{x}[::-1]", "{x}[..., 1:]", "{x}.ravel()", "np.squeeze({x})", "{x}[None]",
-    "{x}.reshape(2, -1)", "np.moveaxis({x}, 0, -1)", "{x}[..., ::2]", "np.atleast_2d({x})", "{x}[0]", "{x}[-1:]", "np.expand_dims({x}, -1)",
-    "np.flip({x}, 0)", "np.split({x}, [1])[1]", "{x}.reshape(-1, 2)", "{x}.reshape(3, -1, order='F')", "np.ravel({x}, order='F')", "{x}[:, 1]",
-    "{x}.transpose()", "{x}[k % 2]", "{x}[k % 2, ...]", "np.rot90({x})", "{x}.view()", "{x}[()]", "np.asarray({x})", "{x}[k % 2, :1]",
-    "np.array({x})", "{x}[[1, 0]]", "{x} * 1.0", "np.broadcast_to({x}, (2, *{x}.shape))", "np.einsum('ij->ji', {x})", "np.diagonal({x})",
-    "{x}[idx % 2]", "np.array_split({x}, 2)[0]", "{x}.swapaxes(-1, 0)", "np.array(k % 2) + 0 * k and {x} or {x}", "{x}.squeeze()",
-)  # fmt: skip
-WRITES = ("{x}[...] = 7.0", "{x} *= 2.0", "{x}[0] = -1.0", "{x}[-1:] += 0.5", "{x}[..., ::2] = 3.0", "{x}.fill(t)", "np.add({x}, 1.0, out={x})", "{x}[{x} > 4] = 0.0")  # fmt: skip
+    "{x}.reshape(-1)",
+    "{x}.T",
+    "np.swapaxes({x}, 0, -1)",
+    "{x}[::-1]",
+    "{x}[..., 1:]",
+    "{x}.ravel()",
+    "np.squeeze({x})",
+    "{x}[None]",
+    "{x}.reshape(2, -1)",
+    "np.moveaxis({x}, 0, -1)",
+    "{x}[..., ::2]",
+    "np.atleast_2d({x})",
+    "{x}[0]",
+    "{x}[-1:]",
+    "np.expand_dims({x}, -1)",
+    "np.flip({x}, 0)",
+    "np.split({x}, [1])[1]",
+    "{x}.reshape(-1, 2)",
+    "{x}.reshape(3, -1, order='F')",
+    "np.ravel({x}, order='F')",
+    "{x}[:, 1]",
+    "{x}.transpose()",
+    "{x}[k % 2]",
+    "{x}[k % 2, ...]",
+    "np.rot90({x})",
+    "{x}.view()",
+    "{x}[()]",
+    "np.asarray({x})",
+    "{x}[k % 2, :1]",
+    "np.array({x})",
+    "{x}[[1, 0]]",
+    "{x} * 1.0",
+    "np.broadcast_to({x}, (2, *{x}.shape))",
+    "np.einsum('ij->ji', {x})",
+    "np.diagonal({x})",
+    "{x}[idx % 2]",
+    "np.array_split({x}, 2)[0]",
+    "{x}.swapaxes(-1, 0)",
+    "np.array(k % 2) + 0 * k and {x} or {x}",
+    "{x}.squeeze()",
+)
+WRITES = (
+    "{x}[...] = 7.0",
+    "{x} *= 2.0",
+    "{x}[0] = -1.0",
+    "{x}[-1:] += 0.5",
+    "{x}[..., ::2] = 3.0",
+    "{x}.fill(t)",
+    "np.add({x}, 1.0, out={x})",
+    "{x}[{x} > 4] = 0.0",
+)
 
 
 @given(
@@ -435,7 +478,7 @@ WRITES = ("{x}[...] = 7.0", "{x} *= 2.0", "{x}[0] = -1.0", "{x}[-1:] += 0.5", "{
     st.lists(st.tuples(st.integers(0, 5), st.sampled_from(WRITES)), min_size=1, max_size=4),
     st.integers(0, 3),
 )
-@examples(6)
+@examples(10)
 def test_a_write_reaches_what_shares_memory(
     shape: Any, chain: list[str], writes: list[tuple[int, str]], k: int
 ) -> None:
@@ -476,15 +519,69 @@ def test_a_write_reaches_what_shares_memory(
 
 
 SHARED = (
-    "np.roll(x, 0)", "np.tile(x, 1)", "np.repeat(x, 1, 0)", "np.sort(x)", "np.real(x)", "x.real", "np.conj(x)", "x.conj()", "+x", "np.array(x)",
-    "np.asarray(x)", "np.ascontiguousarray(x)", "np.atleast_1d(x)", "np.atleast_3d(x)", "np.broadcast_to(x, x.shape)", "np.concatenate([x])",
-    "np.stack([x])", "np.split(x, 1)[0]", "np.delete(x, [])", "np.diff(x, n=0)", "np.sum(x, axis=())", "np.max(x[None], 0)", "np.where(True, x, x)",
-    "np.nan_to_num(x, copy=False)", "np.diag(x)", "np.diagonal(x)", "np.tril(x)", "np.pad(x, 0)", "np.take(x, [0], 0)", "x[...]", "x[()]", "x[[0]]",
-    "x[x > 0]", "x[np.array(0)]", "x[np.int64(0)]", "x.reshape(-1)", "x.ravel()", "x.flatten()", "x.T", "x.astype(float)", "x.astype(float, copy=False)",
-    "np.resize(x, x.shape)", "np.rot90(x, 0)", "np.rot90(x)", "np.einsum('ij->ji', x)", "np.einsum('ii->i', x)", "np.moveaxis(x, 0, 0)", "x ** 1",
-    "np.squeeze(x[None], 0)", "np.copy(x)", "x.view()", "np.unstack(x)[0]", "np.linalg.diagonal(x)", "np.partition(x, 0)", "x.swapaxes(0, 1)",
-    "np.hsplit(x, 1)[0]", "np.ediff1d(x)", "np.cumsum(x)", "x.clip(-1, 1)", "x.take([0])", "list(x)[0]", "np.matrix_transpose(x)",
-)  # fmt: skip
+    "np.roll(x, 0)",
+    "np.tile(x, 1)",
+    "np.repeat(x, 1, 0)",
+    "np.sort(x)",
+    "np.real(x)",
+    "x.real",
+    "np.conj(x)",
+    "x.conj()",
+    "+x",
+    "np.array(x)",
+    "np.asarray(x)",
+    "np.ascontiguousarray(x)",
+    "np.atleast_1d(x)",
+    "np.atleast_3d(x)",
+    "np.broadcast_to(x, x.shape)",
+    "np.concatenate([x])",
+    "np.stack([x])",
+    "np.split(x, 1)[0]",
+    "np.delete(x, [])",
+    "np.diff(x, n=0)",
+    "np.sum(x, axis=())",
+    "np.max(x[None], 0)",
+    "np.where(True, x, x)",
+    "np.nan_to_num(x, copy=False)",
+    "np.diag(x)",
+    "np.diagonal(x)",
+    "np.tril(x)",
+    "np.pad(x, 0)",
+    "np.take(x, [0], 0)",
+    "x[...]",
+    "x[()]",
+    "x[[0]]",
+    "x[x > 0]",
+    "x[np.array(0)]",
+    "x[np.int64(0)]",
+    "x.reshape(-1)",
+    "x.ravel()",
+    "x.flatten()",
+    "x.T",
+    "x.astype(float)",
+    "x.astype(float, copy=False)",
+    "np.resize(x, x.shape)",
+    "np.rot90(x, 0)",
+    "np.rot90(x)",
+    "np.einsum('ij->ji', x)",
+    "np.einsum('ii->i', x)",
+    "np.moveaxis(x, 0, 0)",
+    "x ** 1",
+    "np.squeeze(x[None], 0)",
+    "np.copy(x)",
+    "x.view()",
+    "np.unstack(x)[0]",
+    "np.linalg.diagonal(x)",
+    "np.partition(x, 0)",
+    "x.swapaxes(0, 1)",
+    "np.hsplit(x, 1)[0]",
+    "np.ediff1d(x)",
+    "np.cumsum(x)",
+    "x.clip(-1, 1)",
+    "x.take([0])",
+    "list(x)[0]",
+    "np.matrix_transpose(x)",
+)
 STRIDES = {
     "whole": "x",
     "transposed": "x.T",

@@ -119,6 +119,16 @@ def replace_value(tape: Tape, old: Var, new: Atom) -> Tape:
     if new.aval is not old.aval:
         raise ShapeError(message(f"a value of type {old.aval} cannot be replaced by one of type {new.aval}"))
     defined = definitions(tape).get(new) if isinstance(new, Var) else None
+    if defined is not None:
+        for instr in tape.instrs[: _position(tape, new)]:  # type: ignore[arg-type]
+            if old in instr.ins:
+                raise StructureError(
+                    message(
+                        f"{instr.op.name} reads the value before {defined.op.name} assigns the one in its place",
+                        instr.source,
+                        tries=["wg.edit.insert_after, to compute the new value before it is read"],
+                    )
+                )
     instrs = tuple(
         instr if instr is defined or old not in instr.ins else instr._replace(ins=_swap(instr.ins, old, new))
         for instr in tape.instrs

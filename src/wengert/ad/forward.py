@@ -53,6 +53,8 @@ def jvp(tape: Tape, wrt: Sequence[int], outputs: Sequence[int] | None = None, na
         captures=(*tape.captures, *builder.captures),
         instrs=tuple(builder.instrs),
         outputs=(*tape.outputs, *results),
+        in_tree=None,
+        out_tree=None,
         name=f"jvp of {tape.name}",
     )
     return check(joint, after="jvp") if config.check else joint

@@ -30,9 +30,17 @@ def partition(tape: Tape, n_inputs: int, n_outputs: int) -> tuple[Tape, Tape]:
             if type(a) is Var and a not in late:
                 residuals[a] = None
     kept = tuple(residuals)
-    now = tape.replace(inputs=tape.inputs[:n_inputs], instrs=tuple(first), outputs=(*tape.outputs[:n_outputs], *kept))
+    now = tape.replace(
+        in_tree=None,
+        out_tree=None,
+        inputs=tape.inputs[:n_inputs],
+        instrs=tuple(first),
+        outputs=(*tape.outputs[:n_outputs], *kept),
+    )
     fresh = {v: Var(v.aval) for v in kept}  # an input of the second tape is not a value of the first
     later = tape.replace(
+        in_tree=None,
+        out_tree=None,
         inputs=(*fresh.values(), *tape.inputs[n_inputs:]),
         captures=(),
         instrs=tuple(i._replace(ins=tuple([fresh.get(a, a) for a in i.ins])) for i in second),  # type: ignore[arg-type]
@@ -51,4 +59,4 @@ def second_part(tape: Tape, n_inputs: int, n_outputs: int) -> Tape:
 
 def keep_outputs(tape: Tape, first: int) -> Tape:
     """``tape`` without its outputs before number ``first``."""
-    return tape.replace(outputs=tape.outputs[first:])
+    return tape.replace(outputs=tape.outputs[first:], out_tree=None)

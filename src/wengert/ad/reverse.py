@@ -82,6 +82,8 @@ def vjp(
         instrs=tuple(builder.instrs),
         outputs=(*tape.outputs, *results),
         runs_once=runs_once,
+        in_tree=None if seeds else tape.in_tree,
+        out_tree=None,
         name=f"vjp of {tape.name}",
     )
     return check(joint, after="vjp") if config.check else joint

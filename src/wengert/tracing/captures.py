@@ -171,7 +171,10 @@ class Environment:
         if id(value) in self._memo:
             return self._memo[id(value)]
         self._alive.append(value)
-        self.known[id(value)] = (value, name, not value.flags.writeable and _owner_is_readonly(value))
+        is_constant = not value.flags.writeable and _owner_is_readonly(value)
+        self.known[id(value)] = (value, name, is_constant)
+        if is_constant:  # a promise that may be taken back
+            self.places.append(Place(f"{name}.flags.writeable", lambda: read().flags.writeable, False, True))
         assert self._trace is not None
         tracer = wrap(self._trace, self._trace.capture(value), is_scalar=False)
         tracer._why_readonly = f"{name} is captured from outside of the compiled function, which may not write it"
@@ -287,7 +290,10 @@ class Environment:
         return new
 
     def _instance(self, value: Any, name: str, read: Callable[[], Any]) -> Any:
-        new = object.__new__(type(value))
+        try:
+            new = type(value).__new__(type(value))
+        except TypeError:  # made by its own rules: taken as it is
+            return value
         self._memo[id(value)] = new
         for attribute, found in list(vars(value).items()):
             put = self._replace(found, f"{name}.{attribute}", lambda a=attribute: vars(read())[a])

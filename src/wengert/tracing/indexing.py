@@ -183,10 +183,11 @@ def _check_arrays(arrays: list[Any], axes: list[int], shape: tuple[int, ...]) ->
         ) from None
     for index, axis in zip(arrays, axes, strict=True):
         n = shape[axis]
-        if type(index) is Tracer or index.size == 0 or (selects_nothing and index.ndim):
+        known = index.constant() if type(index) is Tracer else index
+        if known is None or known.size == 0 or (selects_nothing and known.ndim):
             continue
-        if not (-n <= index.min() and index.max() < n):
-            bad = index[(index < -n) | (index >= n)].flat[0]
+        if not (-n <= known.min() and known.max() < n):
+            bad = known[(known < -n) | (known >= n)].flat[0]
             raise IndexError(f"index {bad} is out of bounds for axis {axis} with size {n}")
 
 

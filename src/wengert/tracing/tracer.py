@@ -176,6 +176,8 @@ class Tracer:
             out = np.array(constant, dtype=dtype)
             out.flags.writeable = False  # whoever asked would write into a copy, and nobody would see it
             return out
+        if not self._trace.is_open:
+            raise escaped(self)
         raise ConcretizationError(
             message(
                 f"a traced {self.aval} cannot become a concrete array, which would cut its derivative",
@@ -225,6 +227,8 @@ class Tracer:
             return float(np.reshape(constant, ()))
         if self.aval.dtype.kind in "iub":
             return float(np.reshape(self.look("float"), ()))
+        if not self._trace.is_open:
+            raise escaped(self)
         raise ConcretizationError(
             message(
                 f"float() of a traced {self.aval} would cut its derivative and go stale",
@@ -500,17 +504,16 @@ class Tracer:
 
     def item(self, *index: Any) -> Any:
         if index:
-            return self[index if len(index) > 1 else np.unravel_index(index[0], self.shape)]
+            return python_number(self[index if len(index) > 1 else np.unravel_index(index[0], self.shape)])
         self._only_one("item")
-        return np.reshape(self, ())[()]  # type: ignore[call-overload]
+        return python_number(np.reshape(self, ()))  # type: ignore[call-overload]
 
     def tolist(self) -> Any:
-        if not self.shape:
-            return self
-        return [row.tolist() if row.shape else row for row in self]
+        return [row.tolist() for row in self] if self.shape else python_number(self)
 
     def fill(self, value: Any) -> None:
-        self.assign(value)
+        if not self.is_scalar:  # of a scalar NumPy's fill does nothing
+            self.assign(value)
 
 
 METHODS: dict[str, Any] = {}
@@ -682,6 +685,26 @@ def apply_ufunc(ufunc: Any, op: Op, inputs: Sequence[Any], operator: bool = Fals
     if operator and all_weak:  # Python's own arithmetic on numbers stays a Python number
         result.weak = {"f": float, "i": int, "b": None, "c": complex}.get(out.aval.dtype.kind)
     return result
+
+
+_PYTHON: dict[str, tuple[type | None, type]] = {  # kind -> weak type, dtype
+    "f": (float, np.float64),
+    "i": (int, np.int64),
+    "u": (int, np.int64),
+    "c": (complex, np.complex128),
+    "b": (None, np.bool_),
+}
+
+
+def python_number(x: Tracer) -> Any:
+    """A traced value of shape () as the Python number that NumPy would make of it: of full precision, and weak."""
+    constant = x.constant()
+    if constant is not None:
+        return constant.item()
+    weak, dtype = _PYTHON[x.aval.dtype.kind]
+    out = x.frozen() if x.aval.dtype == dtype else record(convert, (x,), {"dtype": np.dtype(dtype)})
+    out.is_scalar, out.weak = True, weak
+    return out
 
 
 def constant_ufunc(ufunc: Any, trace: Trace, inputs: Sequence[Any]) -> Any:
