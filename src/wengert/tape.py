@@ -197,6 +197,8 @@ class Tape:
     """The backward part is known to run exactly once for each forward part, so it may overwrite residuals."""
     in_tree: Any = None
     """The structure of the arguments, where the tape is a whole function of the user's; else None."""
+    in_static: tuple[tuple[int, Any], ...] = ()
+    """Leaves of the arguments that are not traced (flags, strings), by number: the tape holds for these values."""
     out_tree: Any = None
     metadata: Mapping[Var, Any] = field(default_factory=dict)
     """The user's notes on values; transforms and passes hand them on."""

@@ -184,19 +184,26 @@ log10 = elementwise(np.log10, partials=[lambda x, y: (1 / LN10) / x], cost=flops
 log1p = elementwise(np.log1p, partials=[lambda x, y: 1 / (1 + x)], cost=flops(14))
 
 
-def _share(x: Atom, y: Atom, base_exp: Any) -> Any:
-    """bˣ⁻ʸ, the share of x in a log-sum; where both are -inf, or one is inf, the limit 1."""
-    return base_exp(select(equal(x, y), Lit(0, x.aval.dtype), x - y))
+def _share(x: Atom, other: Atom, y: Atom, base_exp: Any, log_half: float) -> Any:
+    """bˣ⁻ʸ, the share of x in a log-sum. Infinite, x takes all of it, or half where both are the same infinity."""
+    zero, half = Lit(0, x.aval.dtype), Lit(log_half, x.aval.dtype)
+    return base_exp(select(equal(x, y), select(equal(x, other), half, zero), x - y))
 
 
 logaddexp = elementwise(
     np.logaddexp,
-    partials=[lambda x1, x2, y: _share(x1, y, exp), lambda x1, x2, y: _share(x2, y, exp)],
+    partials=[
+        lambda x1, x2, y: _share(x1, x2, y, exp, -LN2),
+        lambda x1, x2, y: _share(x2, x1, y, exp, -LN2),
+    ],
     cost=flops(30),
 )
 logaddexp2 = elementwise(
     np.logaddexp2,
-    partials=[lambda x1, x2, y: _share(x1, y, exp2), lambda x1, x2, y: _share(x2, y, exp2)],
+    partials=[
+        lambda x1, x2, y: _share(x1, x2, y, exp2, -1),
+        lambda x1, x2, y: _share(x2, x1, y, exp2, -1),
+    ],
     cost=flops(30),
 )
 

@@ -231,7 +231,8 @@ def trace_whole(
     if recording.implicit:
         raise StructureError(message(f"{name} reads a value of an enclosing trace"))
     environment.check_unwritten()
-    tape = recording.tape.replace(in_tree=treedef, out_tree=recording.out_treedef)
+    static = tuple((k, x) for k, x in enumerate(leaves) if not leaf_kind(x)[0])
+    tape = recording.tape.replace(in_tree=treedef, in_static=static, out_tree=recording.out_treedef)
     return tape, environment, recording.unrepeatable
 
 

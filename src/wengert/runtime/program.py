@@ -90,7 +90,7 @@ class Program:
                 results.append(np.asarray(x, aval.dtype)[()])
         return results
 
-    def __call__(self, *args: Any) -> Any:
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The value of the function that was traced, for arguments of the structure and types it was traced with.
 
         Raises StructureError, ShapeError or DTypeError where they differ, and GuardError where a branch of the
@@ -100,10 +100,19 @@ class Program:
         if expected is None:
             leaves = list(args)
         else:
-            difference = tree.mismatch(expected, args)
+            given = (args, kwargs) if kwargs else args
+            difference = tree.mismatch(expected, given)
             if difference is not None:
                 raise StructureError(message(f"{self.tape.name}: {difference}"))
-            leaves = tree.flatten(args)[0]
+            leaves = tree.flatten(given)[0]
+            for k, value in reversed(self.tape.in_static):
+                if type(leaves[k]) is not type(value) or leaves[k] != value:
+                    raise StructureError(
+                        message(
+                            f"{self.tape.name}: argument{tree.path(expected, k)}: expected {value!r}, got {leaves[k]!r}"
+                        )
+                    )
+                del leaves[k]
         if len(leaves) != len(self.tape.inputs):
             raise StructureError(
                 message(f"{self.tape.name}: expected {len(self.tape.inputs)} arrays, got {len(leaves)}")
