@@ -30,6 +30,7 @@ from wengert.runtime.program import Program
 from wengert.tape import Aval, Tape, structure
 from wengert.tracing.guards import number_guards
 from wengert.tracing.record import Input, Recording, input_of, record_call
+from wengert.tracing.trace import current_trace
 from wengert.tracing.tracer import Tracer, record
 
 F = Callable[..., Any]
@@ -55,8 +56,10 @@ def _choose(f: F, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any, w
     if wrt is not None:
         every, everything = tree.flatten(args)
         numbers, treedef = tree.select(args, wrt)
+        others = [x for k, x in enumerate(every) if k not in set(numbers)]
 
         def call_selected(*chosen: Any) -> Any:
+            lend(others, kwargs)
             new = list(every)
             for k, x in zip(numbers, chosen, strict=True):
                 new[k] = x
@@ -79,7 +82,10 @@ def _choose(f: F, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any, w
     leaves, treedef = tree.flatten(chosen_args)
     _check_leaves(f, leaves, lambda k: f"argument {argnums}{tree.path(treedef, k)}")
 
+    others = [x for k, x in enumerate(args) if k not in positions]
+
     def call(*chosen: Any) -> Any:
+        lend(others, kwargs)
         new = list(args)
         given = tree.unflatten(treedef, list(chosen))
         for position, x in zip(positions, [given] if isinstance(argnums, int) else given, strict=True):
@@ -87,6 +93,16 @@ def _choose(f: F, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any, w
         return f(*new, **kwargs)
 
     return _Chosen(call, leaves, treedef)
+
+
+def lend(others: list[Any], kwargs: dict[str, Any]) -> None:
+    """What the function gets as it is, not as traced values, is still the caller's: nobody writes it while tracing."""
+    if others or kwargs:
+        trace = current_trace()
+        assert trace is not None
+        for x in tree.flatten((others, kwargs))[0]:
+            if isinstance(x, np.ndarray):
+                trace.lock(x)
 
 
 def _check_leaves(f: F, leaves: Sequence[Any], path: Callable[[int], str]) -> None:
@@ -533,7 +549,10 @@ def vmap(f: F, in_axes: Any = 0, out_axes: int = 0) -> F:
             traced.append(k)
             flags.append(True)
 
+        shared = [x for x, axis in zip(leaves, axes, strict=True) if axis is None]
+
         def call(*tracers: Any) -> Any:
+            lend(shared, {})
             new = list(leaves)
             for k, t in zip(traced, tracers, strict=True):
                 new[k] = t

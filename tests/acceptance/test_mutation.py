@@ -3,6 +3,7 @@ arguments alone. A case is a function of one array x of six positive numbers and
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,7 @@ import pytest
 
 import wengert as wg
 from tests.acceptance.differences import assert_gradient
-from wengert.errors import WengertError
+from wengert.errors import MutationError
 
 CASES: dict[str, Callable[[Any, Any], Any]] = {}
 
@@ -138,7 +139,7 @@ def out_of_functions(x: Any, m: Any) -> Any:
     a, b = np.empty(3), np.empty(6)
     np.dot(m, x[:2], out=a)
     np.cumsum(x, out=b)
-    np.clip(b, 1.0, 3.0, out=b)
+    np.clip(b, 1.05, 3.05, out=b)
     return np.sum(a**2) + np.sum(b)
 
 
@@ -374,7 +375,8 @@ def test_mc_1_writes_are_what_numpy_makes_of_them(name: str) -> None:
         assert_gradient(gm, lambda m, x=x: fresh(f)(x, m), m)
         _, tangent = wg.jvp(f, (x, m), (np.ones(6), np.ones((3, 2))))
         assert tangent == pytest.approx(np.sum(gx) + np.sum(gm), rel=1e-12)
-        np.testing.assert_allclose(wg.hvp(f, (x, m), (gx, gm))[0], second_difference(f, x, m, gx, gm), atol=2e-4, rtol=1e-4)
+        curvature = wg.hvp(f, (x, m), (np.ones(6), np.ones((3, 2))))[0]
+        np.testing.assert_allclose(curvature, curvature_by_differences(f, x, m), rtol=1e-5, atol=1e-5)
         again, (jx, jm) = jitted(x, m)
         assert again == pytest.approx(want, rel=1e-14)
         np.testing.assert_allclose(jx, gx, rtol=1e-13, atol=1e-15)
@@ -385,9 +387,10 @@ def test_mc_1_writes_are_what_numpy_makes_of_them(name: str) -> None:
         assert m.flags.writeable
 
 
-def second_difference(f: Any, x: Any, m: Any, dx: Any, dm: Any, h: float = 1e-6) -> Any:
-    gradient = wg.grad(f)
-    return (gradient(x + h * dx, m + h * dm) - gradient(x - h * dx, m - h * dm)) / (2 * h)
+def curvature_by_differences(f: Any, x: Any, m: Any, h: float = 1e-5) -> Any:
+    """Differences of the gradient in x, all of x and m moved alike."""
+    gradient = wg.grad(f, (0, 1))
+    return (gradient(x + h, m + h)[0] - gradient(x - h, m - h)[0]) / (2 * h)
 
 
 REFUSED: dict[str, Callable[[Any], Any]] = {
@@ -396,7 +399,7 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
     "a shape that does not fit": lambda x: np.zeros(3).__setitem__(slice(None), np.concatenate([x, x])),
     "a float into an integer array, in place": lambda x: np.zeros(3, int).__iadd__(x),
     "an index out of bounds": lambda x: np.zeros(3).__setitem__(3, x[0]),
-    "a scalar": lambda x: x[0].__setitem__((), 1.0),
+    "a scalar": lambda x: operator.setitem(x[0], (), 1.0),
     "too many axes": lambda x: np.zeros(3).__setitem__((0, 0), x[0]),
 }
 
@@ -407,9 +410,10 @@ def test_mc_1_what_numpy_refuses_is_refused(name: str) -> None:
     f = REFUSED[name]
     with pytest.raises((ValueError, TypeError, IndexError)) as plain:
         f(np.ones(3))
-    with pytest.raises((ValueError, TypeError, IndexError, WengertError)) as traced:
+    with pytest.raises((ValueError, TypeError, IndexError)) as traced:
         wg.grad(lambda x: (f(x), np.sum(x))[1])(np.ones(3))
-    assert isinstance(traced.value, type(plain.value)) or isinstance(traced.value, WengertError)
+    public = next(c for c in type(plain.value).__mro__ if c in (ValueError, TypeError, IndexError))
+    assert isinstance(traced.value, public)
 
 
 def test_mc_1_a_result_that_is_a_view_is_an_array_of_its_own() -> None:
@@ -444,3 +448,19 @@ def test_mc_1_an_argument_used_after_it_was_written_by_another_call() -> None:
     np.testing.assert_array_equal(gx, [0.0, 1.0])
     np.testing.assert_array_equal(gy, [5.0, 1.0])
     np.testing.assert_array_equal(x, [1.0, 1.0])
+
+
+def test_mc_1_an_argument_that_is_not_differentiated_is_not_written_either() -> None:
+    """Un-jitted it is the caller's own array: a write into it raises, and it can be written again afterwards."""
+
+    def f(x: Any, data: Any) -> Any:
+        data[0] = 5.0
+        return np.sum(x * data)
+
+    x, data = np.ones(2), np.array([1.0, 2.0])
+    with pytest.raises(MutationError, match=r"test_mutation\.py(.|\n)*try"):
+        wg.grad(f)(x, data)
+    np.testing.assert_array_equal(data, [1.0, 2.0])
+    data[0] = 3.0
+    np.testing.assert_array_equal(wg.jit(wg.grad(f))(x, data), [5.0, 2.0])  # jitted it is a value
+    np.testing.assert_array_equal(data, [3.0, 2.0])

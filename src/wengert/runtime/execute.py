@@ -106,7 +106,10 @@ def execute(
         program = program_for(without_guards(tape), transforms)
         if all(instr.op.is_stable for instr in tape.instrs):
             recording.programs[transforms] = program
-    arrays = [concrete(x, v.aval.dtype) for x, v in zip(values, program.tape.inputs, strict=True)]
+    arrays = [
+        x if type(x) is np.ndarray else concrete(x, v.aval.dtype)
+        for x, v in zip(values, program.tape.inputs, strict=True)
+    ]
     captured = [
         recording.captured[k] if k >= 0 else own.array  # -1: an array that a rule captured, not the function
         for k, own in zip(program.capture_numbers, program.tape.captures, strict=True)
@@ -120,4 +123,4 @@ def execute(
 def concrete(x: Any, dtype: np.dtype[Any]) -> Any:
     if type(x) is Tracer:
         return x.constant()
-    return x if isinstance(x, np.ndarray) else np.asarray(x, dtype)[()]
+    return np.asarray(x, dtype)[()]

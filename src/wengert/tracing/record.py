@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert import config, tree
-from wengert.errors import ConcretizationError, MutationError, UnsupportedFunctionError, message
-from wengert.tape import Atom, Aval, Tape, check
+from wengert.errors import ConcretizationError, MutationError, UnsupportedFunctionError, WengertError, message
+from wengert.tape import Atom, Aval, Source, Tape, check
 from wengert.tracing import creation, functions, indexing, linalg, special, ufuncs  # noqa: F401  (they fill tables)
-from wengert.tracing.trace import Trace, current_trace, run
+from wengert.tracing.trace import Trace, current_trace, is_internal, run
 from wengert.tracing.tracer import Tracer, wrap
 
 
@@ -29,20 +29,20 @@ class Recording(NamedTuple):
 
     tape: Tape
     out_treedef: Any
+    programs: dict[Any, Any]
+    """Programs made of this tape, by transforms; shared by all runs that recorded the same."""
     implicit: tuple[Tracer, ...] = ()
     unrepeatable: str = ""
     captured: tuple[Any, ...] = ()
     """The captured arrays of this run, in the order of ``tape.captures``, which may be those of an earlier one."""
-    programs: dict[Any, Any] = {}  # noqa: RUF012
-    """Programs made of this tape, by transforms; shared by all runs that recorded the same."""
 
 
 def input_of(leaf: Any) -> Input:
     """How ``leaf``, an array, a number or a tracer, is presented to the function."""
-    if type(leaf) is Tracer:
-        return Input(leaf.aval, leaf.frozen(), leaf.weak, leaf.is_scalar)
     if isinstance(leaf, np.ndarray):
         return Input(Aval(leaf.shape, leaf.dtype), leaf)
+    if type(leaf) is Tracer:
+        return Input(leaf.aval, leaf.frozen(), leaf.weak, leaf.is_scalar)
     if isinstance(leaf, np.generic):
         return Input(Aval((), leaf.dtype), leaf, None, True)
     value = np.asarray(leaf)
@@ -67,7 +67,7 @@ def record_call(
     """
     follow = None
     if previous is not None and current_trace() is None and not previous.implicit:
-        if previous.tape.in_avals == tuple([i.aval for i in inputs]):
+        if [v.aval for v in previous.tape.inputs] == [i.aval for i in inputs]:
             follow = previous.tape
     trace = Trace(name, concrete, why_abstract, known, follow)
     with trace, creation.patched(), special.rerouted():
@@ -79,9 +79,11 @@ def record_call(
         try:
             leaves, treedef = tree.flatten(run(call, tracers, {}))
         except ValueError as error:  # NumPy hides what we raised while it asked for a number behind one of its own
-            if not isinstance(error.__cause__, ConcretizationError):
-                raise
-            raise _written_outside(error.__cause__) from error
+            if isinstance(error.__cause__, ConcretizationError):
+                raise _written_outside(error.__cause__) from error
+            if "read-only" in str(error) and not isinstance(error, WengertError):
+                raise _written_while_lent(trace, error) from error
+            raise
         outputs = tuple(_output(trace, leaf, k, treedef) for k, leaf in enumerate(leaves))
     captured = tuple([c.array for c in trace.captures.values()])
     if (
@@ -95,7 +97,25 @@ def record_call(
     tape = trace.tape(outputs)
     if config.check:
         check(tape, after="tracing")
-    return Recording(tape, treedef, tuple([i.outer for i in trace.implicit.values()]), trace.unrepeatable, captured, {})
+    implicit = tuple([i.outer for i in trace.implicit.values()])
+    return Recording(tape, treedef, {}, implicit, trace.unrepeatable, captured)
+
+
+def _written_while_lent(trace: Trace, error: ValueError) -> MutationError:
+    """NumPy refused a write into an array that is locked while the function is traced."""
+    at = error.__traceback__
+    source = None
+    while at is not None:
+        if not is_internal(at.tb_frame):
+            source = Source(at.tb_frame.f_code.co_filename, at.tb_lineno, at.tb_frame.f_code.co_name)
+        at = at.tb_next
+    return MutationError(
+        message(
+            f"{trace.name} writes into an array that was made outside of it: {error}",
+            source,
+            tries=["a copy made inside: np.array(x)", "differentiating with respect to it too (argnums=), so that it is a value"],
+        )
+    )
 
 
 def _written_outside(cause: ConcretizationError) -> MutationError:

@@ -255,7 +255,7 @@ class Trace:
             if known is not None:
                 array, name, is_constant = known
                 array = np.asarray(array)
-                self._lock(array)
+                self.lock(array)
                 return self._captured(id(x), array, name, is_constant)
             if not self.unrepeatable:
                 self.unrepeatable = (
@@ -269,7 +269,7 @@ class Trace:
             self.captures[id(capture)] = capture
             self.snapshots[id(x)] = (x, capture)
             return capture.var
-        self._lock(x)
+        self.lock(x)
         return self._captured(id(x), x, "", False)
 
     def capture_constant(self, array: np.ndarray[Any, Any]) -> Var:
@@ -294,7 +294,7 @@ class Trace:
                 return var
         return Var(aval)
 
-    def _lock(self, array: np.ndarray[Any, Any]) -> None:
+    def lock(self, array: np.ndarray[Any, Any]) -> None:
         """Refuse writes until the trace ends: the tape is run later and would read what is written now."""
         if array.flags.writeable:
             array.flags.writeable = False
