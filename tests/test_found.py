@@ -165,3 +165,18 @@ def test_fill_of_a_scalar_does_nothing() -> None:
         return s * x
 
     as_numpy(f, X)
+
+
+def test_a_numpy_scalar_alone_into_a_traced_out() -> None:
+    """``np.sin(np.float64(0.3), out=x)`` raised AttributeError: np.float64 is a float to isinstance."""
+    number = np.float64(0.3)
+
+    def f(x: Any) -> Any:
+        x = x * 1.0
+        np.sin(number, out=x[0])
+        np.add(number, 1, out=x[1])
+        return x
+
+    as_numpy(f, X)
+    as_numpy(f, X.astype(np.float32))
+    same(wg.grad(lambda x: np.sum(f(x)))(X), np.array([[0.0] * 4, [0.0] * 4, [1.0] * 4]))

@@ -78,6 +78,8 @@ def _choose(f: F, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any, w
                 )
             )
     positions = [p % len(args) for p in positions]
+    if len(set(positions)) < len(positions):
+        raise StructureError(message(f"argnums={argnums} names an argument of {function_name(f)} twice"))
     chosen_args = args[positions[0]] if isinstance(argnums, int) else tuple(args[p] for p in positions)
     leaves, treedef = tree.flatten(chosen_args)
     _check_leaves(f, leaves, lambda k: f"argument {argnums}{tree.path(treedef, k)}")

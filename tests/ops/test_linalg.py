@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 import scipy.linalg
@@ -210,7 +212,8 @@ def test_the_matrix_is_not_differentiated_for_a_right_hand_side():
 
 
 def test_a_batch_of_right_hand_sides_is_solved_at_once():
-    tape = formula(lambda a, b: ops.solve.batch((a, b), (False, True), 5), Aval((3, 3), F64), Aval((5, 3, 2), F64))
+    batch: Any = ops.solve.batch
+    tape = formula(lambda a, b: batch((a, b), (False, True), 5), Aval((3, 3), F64), Aval((5, 3, 2), F64))
     (solve,) = [i for i in tape.instrs if i.op is ops.solve]
     assert [a.aval.shape for a in solve.ins] == [(3, 3), (3, 10)]
     rng = np.random.default_rng(1)

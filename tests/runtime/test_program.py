@@ -104,8 +104,7 @@ def test_a_cached_program_keeps_no_data_alive() -> None:
 
     data = np.ones(100_000).view(Owned)
     alive = weakref.ref(data)
-    gradient = wg.grad(lambda x: np.sum(x * data))
-    gradient(np.ones(100_000))
-    del data, gradient
+    wg.grad(lambda x, data=data: np.sum(x * data))(np.ones(100_000))
+    del data
     gc.collect()
     assert alive() is None

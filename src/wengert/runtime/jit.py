@@ -108,9 +108,13 @@ class Jit:
     def __call__(self, *args: Any, out: Any = None, **kwargs: Any) -> Any:
         leaves, treedef = tree.flatten((args, kwargs) if kwargs else args)
         if current_trace() is not None and any(type(x) is Tracer for x in leaves):
-            return self.__wrapped__(*args, **kwargs)  # an enclosing transform records the steps themselves
-        compiled, results = self._run(args, kwargs, leaves, treedef)
-        result = tree.unflatten(compiled.out_tree, results)
+            result = self.__wrapped__(*args, **kwargs)  # an enclosing transform records the steps themselves
+        else:
+            try:
+                compiled, results = self._run(args, kwargs, leaves, treedef)
+                result = tree.unflatten(compiled.out_tree, results)
+            except ReadsEnclosingTrace:  # not by an argument, but by a variable it captured: likewise
+                result = self.__wrapped__(*args, **kwargs)
         return result if out is None else write_out(out, result)
 
     def program(self, *args: Any, **kwargs: Any) -> Program:
@@ -209,6 +213,10 @@ def leaf_kind(x: Any) -> tuple[Any, ...]:
     return (0, x)
 
 
+class ReadsEnclosingTrace(StructureError):
+    """A function captured a traced value, so it is no program of its own: its steps belong to the enclosing trace."""
+
+
 def trace_whole(
     f: Callable[..., Any], name: str, leaves: Sequence[Any], treedef: Any, has_kwargs: bool
 ) -> tuple[Tape, Environment, str]:
@@ -229,7 +237,12 @@ def trace_whole(
     inputs = [input_of(leaves[k]) for k in traced]
     recording = record_call(call, inputs, name=name, known=environment.known)
     if recording.implicit:
-        raise StructureError(message(f"{name} reads a value of an enclosing trace"))
+        raise ReadsEnclosingTrace(
+            message(
+                f"{name} captured a value of a function that is being traced, so it has no tape of its own",
+                tries=["the value as an argument"],
+            )
+        )
     environment.check_unwritten()
     static = tuple((k, x) for k, x in enumerate(leaves) if not leaf_kind(x)[0])
     tape = recording.tape.replace(in_tree=treedef, in_static=static, out_tree=recording.out_treedef)
@@ -244,8 +257,8 @@ def write_out(out: Any, result: Any) -> Any:
     targets = tree.flatten(out)[0]
     values = tree.flatten(result)[0]
     for k, (target, value) in enumerate(zip(targets, values, strict=True)):
-        wanted = f"{np.asarray(value).dtype}{list(np.shape(value))}"
-        if not isinstance(target, np.ndarray) or target.shape != np.shape(value) or target.dtype != value.dtype:
+        wanted = f"{value.dtype}{list(value.shape)}"
+        if not isinstance(target, np.ndarray | Tracer) or target.shape != value.shape or target.dtype != value.dtype:
             raise StructureError(
                 message(f"out{tree.path(out, k)}: expected an array {wanted}, got {tree.describe(target)}")
             )

@@ -11,23 +11,32 @@ of what is found there, and the same for the functions it can reach. Then
 * what **the function itself writes** (a global, a nonlocal, an item of a captured list) would happen only while
   tracing, so it is refused.
 
-The function that is traced is a copy of the user's whose cells and globals hold the traced arrays. What the walk
-cannot see into (classes, C objects) may still give arrays to the trace: those have an unknown origin, and a run that
-met one is repeated at every call (see Trace.unrepeatable): slower, and right.
+The function that is traced is a copy of the user's whose cells, globals, lists, dicts and objects hold the traced
+arrays. What is *shared* with the original instead (modules, classes with their methods and properties, sets, objects
+with slots, random generators) is watched: everything there that the code names is compared at every call, arrays by
+content. What cannot even be compared (an iterator, the clock, an array of unknown origin) makes the run unrepeatable:
+the function is traced again at every call (see Trace.unrepeatable), slower, and right.
 """
 
 from __future__ import annotations
 
+import array
 import dis
 import functools
+import math
+import pickle
+import random
+import sys
 import sysconfig
 import types
+from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert.errors import CaptureError, message
+from wengert.tracing.callers import BUILT_ON_TOP
 from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import wrap
 
@@ -44,6 +53,8 @@ class Place(NamedTuple):
     read: Callable[[], Any]
     seen: Any
     by_value: bool
+    is_shared: bool = False
+    """The traced run saw the original, which it must not have changed."""
 
 
 class Substituted(NamedTuple):
@@ -67,36 +78,28 @@ class Environment:
         self._alive: list[Any] = []  # what is in _memo by id stays alive
         self._trace: Trace | None = None
         self._package: str | None = None
+        self._names: dict[str, None] = {}  # that the code met so far mentions
+        self._holders: dict[int, tuple[Any, str]] = {}  # modules and classes: what code names of them is watched
+        self._watched: set[Any] = set()
+        self._unrepeatable = ""
 
     def holds(self) -> bool:
         """Whether everything that was read is still there."""
-        for _, read, seen, by_value in self.places:
-            try:
-                now = read()
-            except (KeyError, IndexError, AttributeError, ValueError, TypeError):
-                return False
-            if now is seen:
-                continue
-            if not by_value or type(now) is not type(seen) or not _equal(now, seen):
-                return False
-        return True
+        return all(map(is_unchanged, self.places))
 
     def changed(self) -> list[str]:
         """The names of what is no longer what it was."""
-        names = []
-        for place in self.places:
-            alone = Environment()
-            alone.places = [place]
-            if not alone.holds():
-                names.append(place.name)
-        return names
+        return [place.name for place in self.places if not is_unchanged(place)]
 
     # ------------------------------------------------------------------------------------------------ walking
 
     def copy_for(self, f: Callable[..., Any], trace: Trace) -> Callable[..., Any]:
         """``f`` with its captured arrays replaced by traced values of ``trace``; notes every place it reads."""
         self._trace = trace
-        return self._replace(f, getattr(f, "__name__", "function"), lambda: f, is_root=True)
+        copy = self._replace(f, getattr(f, "__name__", "function"), lambda: f, is_root=True)
+        self._watch_holders()
+        trace.unrepeatable = trace.unrepeatable or self._unrepeatable
+        return copy
 
     def check_unwritten(self) -> None:
         """Raise CaptureError if the traced run wrote something that a later call would not write."""
@@ -106,12 +109,10 @@ class Environment:
             except (KeyError, IndexError, AttributeError, ValueError):
                 now = _MISSING
             if now is not put and now is not original and not (type(now) is int and now == put):
-                raise CaptureError(
-                    message(
-                        f"the function writes {name}, which it captured; a compiled function would write it only once",
-                        tries=[f"return {name.split('.')[0].split('[')[0]} from the function", "no wg.jit around it"],
-                    )
-                )
+                raise _written(name)
+        for place in self.places:
+            if place.is_shared and not is_unchanged(place):
+                raise _written(place.name)
 
     def _replace(self, value: Any, name: str, read: Callable[[], Any], is_root: bool = False) -> Any:
         """What the traced copy sees in place of ``value``."""
@@ -145,14 +146,10 @@ class Environment:
                     for k, a in value.keywords.items()
                 },
             )
-        if type(value) in (list, tuple) or (isinstance(value, tuple) and hasattr(value, "_fields")):
+        if type(value) in (list, tuple, deque) or (isinstance(value, tuple) and hasattr(value, "_fields")):
             return self._sequence(value, name, read)
-        if type(value) is dict:
+        if type(value) in (dict, OrderedDict, defaultdict):
             return self._dict(value, name, read)
-        if isinstance(value, types.ModuleType):
-            return value
-        if isinstance(value, type):
-            return value
         if hasattr(type(value), "__wengert_transparent__"):  # a jitted function inside: its steps are recorded
             return self._replace(value.__wrapped__, name, lambda: read().__wrapped__)  # type: ignore[attr-defined]
         if hasattr(type(value), "__wengert_parts__"):  # a primitive: called as it is, but its rules read things too
@@ -160,13 +157,15 @@ class Environment:
             for part, code in value.__wengert_parts__().items():  # type: ignore[attr-defined]
                 self._replace(code, f"{name}'s {part}", lambda p=part: read().__wengert_parts__()[p])
             return value
-        if hasattr(value, "__dict__") and not _is_library(type(value)):
+        if _is_copyable(type(value)):
             return self._instance(value, name, read)
+        self._watch(value, name, read)
         return value
 
     def _array(self, value: np.ndarray[Any, Any], name: str, read: Callable[[], Any]) -> Any:
         self.places.append(Place(name, read, value, False))
         if value.dtype.kind not in "fiubc" or type(value) is not np.ndarray:
+            self._watch(value, name, read)
             return value
         if id(value) in self._memo:
             return self._memo[id(value)]
@@ -215,13 +214,13 @@ class Environment:
             }
         if in_library:
             return new
+        self._note_names(f, name)
         for variable in _global_names(f.__code__):
             if variable not in namespace:
                 continue
             found = namespace[variable]
             if isinstance(found, types.ModuleType | type):
-                if not _is_library_module(found):
-                    self._module(found, variable, f.__code__)
+                self._hold(found, variable)
                 self.places.append(Place(variable, lambda v=variable: namespace[v], found, False))
                 continue
             if id(found) in self._memo and shared.get(variable) is self._memo[id(found)]:
@@ -238,8 +237,9 @@ class Environment:
 
     def _is_foreign(self, namespace: dict[str, Any]) -> bool:
         """Whether a function belongs to a library whose globals are its own affair."""
-        package = namespace.get("__name__", "").partition(".")[0]
-        if package in LIBRARIES:
+        module = namespace.get("__name__", "")
+        package = module.partition(".")[0]
+        if _in_library(module):
             return True
         if self._package is None:
             self._package = package  # the package of the function that is traced is always walked
@@ -248,27 +248,14 @@ class Environment:
         file = namespace.get("__file__") or ""
         return file.startswith(_STDLIB) or "site-packages" in file or "dist-packages" in file
 
-    def _module(self, module: Any, name: str, code: types.CodeType) -> None:
-        """Attributes of the user's modules and classes that the code names: plain values are guards."""
-        for attribute in _global_names(code):
-            found = vars(module).get(attribute, _MISSING)
-            if isinstance(found, PLAIN):
-                path = f"{name}.{attribute}"
-                self.places.append(Place(path, lambda a=attribute: vars(module)[a], found, True))
-            elif isinstance(found, np.ndarray) and found.dtype.kind in "fiubc":
-                # The copy cannot be given a traced value here, so the content is compared at every call.
-                seen = np.array(found)
-                self.places.append(Place(f"{name}.{attribute}", lambda a=attribute: vars(module)[a], seen, True))
-                self.known[id(found)] = (found, f"{name}.{attribute}", False)
-                self._alive.append(found)
-
     def _sequence(self, value: Any, name: str, read: Callable[[], Any]) -> Any:
         if len(value) > MAX_ITEMS:
+            self._watch(value, name, read)
             return value
         self.places.append(Place(f"len({name})", lambda: len(read()), len(value), True))
         items = [self._replace(v, f"{name}[{k}]", lambda k=k: read()[k]) for k, v in enumerate(value)]
-        if type(value) is list:
-            new: Any = items
+        if type(value) in (list, deque):
+            new: Any = items if type(value) is list else deque(items, value.maxlen)
             for k, (item, old) in enumerate(zip(list(items), value, strict=True)):
                 self.copies.append(Substituted(f"{name}[{k}]", lambda k=k: new[k], item, old))
             self.copies.append(Substituted(f"len({name})", lambda: len(new), len(items), len(items)))
@@ -279,8 +266,9 @@ class Environment:
 
     def _dict(self, value: dict[Any, Any], name: str, read: Callable[[], Any]) -> Any:
         if len(value) > MAX_ITEMS:
+            self._watch(value, name, read)
             return value
-        new: dict[Any, Any] = {}
+        new: dict[Any, Any] = defaultdict(value.default_factory) if isinstance(value, defaultdict) else type(value)()
         self._memo[id(value)] = new
         self.places.append(Place(f"{name}.keys()", lambda: tuple(read()), tuple(value), True))
         for k, v in list(value.items()):
@@ -290,11 +278,10 @@ class Environment:
         return new
 
     def _instance(self, value: Any, name: str, read: Callable[[], Any]) -> Any:
-        try:
-            new = type(value).__new__(type(value))
-        except TypeError:  # made by its own rules: taken as it is
-            return value
+        new = types.SimpleNamespace() if type(value) is types.SimpleNamespace else object.__new__(type(value))
         self._memo[id(value)] = new
+        self._hold(type(value), type(value).__name__)
+        self.places.append(Place(f"the attributes of {name}", lambda: tuple(vars(read())), tuple(vars(value)), True))
         for attribute, found in list(vars(value).items()):
             put = self._replace(found, f"{name}.{attribute}", lambda a=attribute: vars(read())[a])
             new.__dict__[attribute] = put
@@ -303,6 +290,251 @@ class Environment:
             Substituted(f"the attributes of {name}", lambda: len(vars(new)), len(vars(new)), len(vars(new)))
         )
         return new
+
+    # ----------------------------------------------------------------------- watching what cannot be replaced
+
+    def _hold(self, holder: Any, name: str) -> None:
+        """A module or class, which the traced copy shares: see :meth:`_watch_holders`."""
+        if id(holder) in self._holders or self._is_foreign(_namespace(holder)):
+            return
+        self._holders[id(holder)] = (holder, name)
+        if isinstance(holder, type):
+            self.places.append(
+                Place(f"the attributes of {name}", lambda: tuple(vars(holder)), tuple(vars(holder)), True)
+            )
+            for base in holder.__mro__[1:]:
+                self._hold(base, base.__name__)
+
+    def _watch_holders(self) -> None:
+        """Watch the attributes of modules and classes that the code names, and what is found by way of them."""
+        while True:
+            todo = [
+                (holder, f"{name}.{attribute}", attribute)
+                for holder, name in list(self._holders.values())
+                for attribute in list(vars(holder))
+                if (attribute in self._names or _is_implicit(holder, attribute))
+                and (id(holder), attribute) not in self._watched
+            ]
+            if not todo:
+                return
+            for holder, name, attribute in todo:
+                self._watched.add((id(holder), attribute))
+                self._watch(vars(holder)[attribute], name, lambda h=holder, a=attribute: vars(h)[a])
+
+    def _note_names(self, f: types.FunctionType, name: str) -> None:
+        """The names in a function's code, and what it asks of the world outside of the program."""
+        names = _global_names(f.__code__)
+        self._names.update(dict.fromkeys(names))
+        for variable in names:
+            found = f.__globals__.get(variable, _MISSING)
+            if found is np and "random" in names:
+                self._watch(_numpy_random_state(), "np.random", _numpy_random_state)
+            elif found is random:
+                self._watch(_python_random_state(), "random", _python_random_state)
+            elif isinstance(found, types.ModuleType) and found.__name__ in CLOCKS:
+                self._give_up(f"{name} reads {found.__name__}")
+            elif variable in LOOKS_AROUND and found is _MISSING and variable in _loaded_globals(f.__code__):
+                self._give_up(f"{name} calls {variable}()")
+
+    def _give_up(self, why: str) -> None:
+        self._unrepeatable = self._unrepeatable or why
+
+    def _watch(self, value: Any, name: str, read: Callable[[], Any]) -> None:
+        """Note what ``value``, which the function reads in its original, looks like now."""
+        if isinstance(value, PLAIN) or isinstance(value, np.generic):
+            self.places.append(Place(name, read, value, True, True))
+            return
+        self.places.append(Place(name, read, value, False, True))
+        if isinstance(value, types.ModuleType | type):
+            self._hold(value, name)
+            return
+        if id(value) in self._watched:
+            return
+        self._watched.add(id(value))
+        self._alive.append(value)
+        if isinstance(value, np.ndarray):
+            self._watch_array(value, name, read)
+        elif isinstance(value, types.FunctionType):
+            self._watch_function(value, name)
+        elif isinstance(value, list | tuple | deque):
+            self._watch_items(value, name, read)
+        elif isinstance(value, dict):
+            self._watch_dict(value, name, read)
+        elif isinstance(value, set | frozenset):
+            self.places.append(Place(name, lambda: frozenset(read()), frozenset(value), True, True))
+        elif isinstance(value, bytearray | memoryview | array.array):
+            self.places.append(Place(name, lambda: bytes(read()), bytes(value), True, True))
+        elif (state := _random_state(value)) is not None:  # drawing changes it: each call that draws is a new one
+            self.places.append(Place(f"the state of {name}", lambda: _random_state(read()), state, True))
+        elif hasattr(type(value), "__next__"):
+            self._give_up(f"{name} is an iterator")
+        elif getattr(value, "__module__", None) in CLOCKS:
+            self._give_up(f"{name} is of {value.__module__}")
+        else:
+            self._watch_parts(value, name, read)
+
+    def _watch_array(self, value: Any, name: str, read: Callable[[], Any]) -> None:
+        if type(value) is np.ndarray and value.dtype.kind in "fiubc":
+            self.known.setdefault(id(value), (value, name, False))
+        self._alive.append(np.array(value))  # what an array of objects held stays alive, so that no id is used again
+        self.places.append(Place(f"the content of {name}", lambda: _content(read()), _content(value), True, True))
+
+    def _watch_function(self, f: types.FunctionType, name: str) -> None:
+        if self._is_foreign(f.__globals__):
+            return
+        self._note_names(f, name)
+        for variable, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
+            try:
+                found = cell.cell_contents
+            except ValueError:  # not yet assigned
+                continue
+            self._watch(found, variable, lambda cell=cell: cell.cell_contents)
+        if f.__defaults__:
+            self._watch(f.__defaults__, f"the defaults of {name}", lambda: f.__defaults__)
+        if f.__kwdefaults__:
+            self._watch(f.__kwdefaults__, f"the defaults of {name}", lambda: f.__kwdefaults__)
+        for variable in _global_names(f.__code__):
+            place = (id(f.__globals__), variable)
+            if variable in f.__globals__ and place not in self._watched:
+                self._watched.add(place)
+                self._watch(f.__globals__[variable], variable, lambda v=variable: f.__globals__[v])
+
+    def _watch_items(self, value: Any, name: str, read: Callable[[], Any]) -> None:
+        if len(value) > MAX_ITEMS:
+            self.places.append(Place(name, lambda: list(read()), list(value), True, True))
+            return
+        self.places.append(Place(f"len({name})", lambda: len(read()), len(value), True, True))
+        for k, v in enumerate(value):
+            self._watch(v, f"{name}[{k}]", lambda k=k: read()[k])
+
+    def _watch_dict(self, value: Any, name: str, read: Callable[[], Any]) -> None:
+        if len(value) > MAX_ITEMS:
+            self.places.append(Place(name, lambda: dict(read()), dict(value), True, True))
+            return
+        self.places.append(Place(f"{name}.keys()", lambda: tuple(read()), tuple(value), True, True))
+        for k, v in list(value.items()):
+            self._watch(v, f"{name}[{k!r}]", lambda k=k: read()[k])
+
+    def _watch_parts(self, value: Any, name: str, read: Callable[[], Any]) -> None:
+        """What a method, property, partial, or object is made of."""
+        for part in FUNCTION_PARTS:
+            inner = getattr(value, part, None) if not _is_copyable(type(value)) else None
+            if inner is not None and not isinstance(inner, types.ModuleType):
+                self._watch(inner, f"{name}.{part}", lambda p=part: getattr(read(), p))
+        cls = type(value)
+        if _in_library(cls.__module__) and not _in_scipy(cls):
+            return
+        is_foreign = self._is_foreign(_namespace(cls))
+        for attribute in (*getattr(value, "__dict__", ()), *_slots(cls)):
+            found = getattr(value, attribute, _MISSING)
+            if is_foreign and not isinstance(found, PLAIN) and type(found) is not np.ndarray:
+                continue  # a library's object: what it holds itself, not the world behind it
+            self._watch(found, f"{name}.{attribute}", lambda a=attribute: getattr(read(), a, _MISSING))
+        if hasattr(value, "__dict__"):
+            self.places.append(
+                Place(
+                    f"the attributes of {name}", lambda: tuple(vars(read())), tuple(vars(value)), True, not is_foreign
+                )
+            )
+        self._hold(cls, cls.__name__)
+
+
+CLOCKS = ("time", "secrets", "uuid")
+"""Modules whose answers change from call to call, with nothing to compare them by."""
+
+LOOKS_AROUND = ("globals", "vars", "eval", "exec", "input", "open", "__import__")
+"""Builtins that read what no name in the code tells."""
+
+FUNCTION_PARTS = ("__func__", "__self__", "__wrapped__", "fget", "fset", "func", "args", "keywords")
+
+
+def is_unchanged(place: Place) -> bool:
+    """Whether what was there when the function was traced is there now."""
+    _, read, seen, by_value, _ = place
+    try:
+        now = read()
+        return now is seen or (by_value and type(now) is type(seen) and _equal(now, seen))
+    except (KeyError, IndexError, AttributeError, ValueError, TypeError):
+        return False
+
+
+def _written(name: str) -> CaptureError:
+    return CaptureError(
+        message(
+            f"the function writes {name}, which it captured; a compiled function would write it only once",
+            tries=[f"return {name.split('.')[0].split('[')[0]} from the function", "no wg.jit around it"],
+        )
+    )
+
+
+def _is_copyable(cls: type) -> bool:
+    """Whether an instance can be copied attribute by attribute: written in Python, all of its state in __dict__."""
+    if cls is types.SimpleNamespace:
+        return True
+    if _in_library(cls.__module__) or issubclass(cls, type):
+        return False
+    is_python = all(c is object or c.__flags__ & _HEAP_TYPE for c in cls.__mro__)
+    return is_python and hasattr(cls, "__dict__") and cls.__dictoffset__ != 0 and not _slots(cls)
+
+
+_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+
+
+def _slots(cls: type) -> list[str]:
+    found: list[str] = []
+    for c in cls.__mro__:
+        slots = c.__dict__.get("__slots__", ())
+        found += [slots] if isinstance(slots, str) else list(slots)
+    return [name for name in found if name not in ("__dict__", "__weakref__")]
+
+
+def _namespace(holder: Any) -> dict[str, Any]:
+    """The globals of the module that a module or class is, or stands in."""
+    if isinstance(holder, types.ModuleType):
+        return vars(holder)
+    module = sys.modules.get(holder.__module__)
+    return {"__name__": holder.__module__} if module is None else vars(module)
+
+
+def _is_implicit(holder: Any, attribute: str) -> bool:
+    """Whether Python calls it without its name in the code: __call__, __add__, __getattr__."""
+    return (
+        isinstance(holder, type)
+        and attribute.startswith("__")
+        and isinstance(vars(holder)[attribute], types.FunctionType)
+    )
+
+
+def _in_scipy(cls: type) -> bool:
+    return cls.__module__.startswith("scipy.") and hasattr(cls, "__dict__")
+
+
+def _content(x: Any) -> tuple[Any, ...]:
+    """An array by value, so that it can be compared: masks, fields and objects (by identity) included."""
+    mask = np.ma.getmaskarray(x).tobytes() if isinstance(x, np.ma.MaskedArray) else b""
+    plain = np.array(x, subok=False)
+    return plain.shape, plain.dtype.str, plain.tobytes(), mask
+
+
+def _numpy_random_state() -> Any:
+    return np.random.mtrand._rand  # type: ignore[attr-defined]
+
+
+def _python_random_state() -> Any:
+    return random._inst  # type: ignore[attr-defined]
+
+
+def _random_state(value: Any) -> Any:
+    """The state of a random generator, comparable; None for anything else."""
+    if isinstance(value, np.random.Generator):
+        return pickle.dumps(value.bit_generator.state)
+    if isinstance(value, np.random.BitGenerator):
+        return pickle.dumps(value.state)
+    if isinstance(value, np.random.RandomState):
+        return pickle.dumps(value.get_state())
+    if isinstance(value, random.Random):
+        return value.getstate()
+    return None
 
 
 class _Missing:
@@ -317,7 +549,7 @@ def _equal(now: Any, seen: Any) -> bool:
     if isinstance(now, np.ndarray | np.generic):
         return now.dtype == seen.dtype and now.shape == seen.shape and now.tobytes() == seen.tobytes()
     if isinstance(now, float):
-        return now == seen or (now != now and seen != seen)
+        return (now == seen and math.copysign(1, now) == math.copysign(1, seen)) or (now != now and seen != seen)
     return bool(now == seen)
 
 
@@ -331,13 +563,10 @@ def _owner_is_readonly(array: np.ndarray[Any, Any]) -> bool:
     return base is None or isinstance(base, bytes)
 
 
-def _is_library(cls: type) -> bool:
-    return cls.__module__.partition(".")[0] in LIBRARIES
-
-
-def _is_library_module(module: Any) -> bool:
-    name = module.__name__ if isinstance(module, types.ModuleType) else module.__module__
-    return name.partition(".")[0] in LIBRARIES
+def _in_library(module: str) -> bool:
+    """Whether a module belongs to a library whose insides are its own affair."""
+    top, _, rest = module.partition(".")
+    return top in LIBRARIES and not (top == "wengert" and rest.partition(".")[0] in BUILT_ON_TOP)
 
 
 def _codes(code: types.CodeType) -> list[types.CodeType]:
@@ -358,4 +587,11 @@ def _global_names(code: types.CodeType) -> tuple[str, ...]:
 def _written_globals(code: types.CodeType) -> frozenset[str]:
     return frozenset(
         i.argval for c in _codes(code) for i in dis.get_instructions(c) if i.opname in ("STORE_GLOBAL", "DELETE_GLOBAL")
+    )
+
+
+@functools.lru_cache(maxsize=4096)
+def _loaded_globals(code: types.CodeType) -> frozenset[str]:
+    return frozenset(
+        i.argval for c in _codes(code) for i in dis.get_instructions(c) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")
     )
