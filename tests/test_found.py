@@ -180,3 +180,45 @@ def test_a_numpy_scalar_alone_into_a_traced_out() -> None:
     as_numpy(f, X)
     as_numpy(f, X.astype(np.float32))
     same(wg.grad(lambda x: np.sum(f(x)))(X), np.array([[0.0] * 4, [0.0] * 4, [1.0] * 4]))
+
+
+@pytest.mark.parametrize("fresh", [lambda x: x.T + 1.0, lambda x: np.array(x.T), lambda x: np.sin(x.T), lambda x: x.T * x.T])
+def test_a_result_in_another_order_is_not_written_through_its_reshape(fresh: Any) -> None:
+    """NumPy keeps the order of a transposed operand, so the reshape is a copy; it was taken for a view."""
+
+    def read_only(x: Any) -> Any:
+        y = fresh(x)
+        return y.reshape(-1) * 2.0 + np.sum(y)
+
+    def written(x: Any) -> Any:
+        y = fresh(x)
+        u = y.reshape(-1)
+        u[...] = 0.0
+        return y
+
+    def stale(x: Any) -> Any:
+        y = fresh(x)
+        u = y.reshape(-1)
+        y[0] = 0.0
+        return u + 0.0
+
+    x = np.arange(6.0).reshape(2, 3)
+    np.testing.assert_array_equal(wg.jit(read_only)(x), read_only(x))
+    for f in (written, stale):
+        with pytest.raises(wg.errors.MutationError, match="order of an array in memory"):
+            wg.jit(f)(x)
+
+
+def test_arguments_in_fortran_order_alias_as_numpy_says() -> None:
+    """The order of an argument decides whether a reshape of it is a view, and was not looked at."""
+
+    def f(x: Any) -> Any:
+        y = x.view()
+        z = x.reshape(-1)
+        z[0] = 100.0
+        return y, z
+
+    jitted = wg.jit(f)
+    for x in (np.ones((2, 3)), np.ones((3, 2)).T, np.asfortranarray(np.ones((2, 3)))):
+        for got, wanted in zip(jitted(x), f(np.array(x, order="K")), strict=True):
+            np.testing.assert_array_equal(got, wanted)

@@ -110,7 +110,7 @@ def test_zy_1_the_gradient_allocates_nothing_of_the_constants_size(n: int) -> No
 
 
 def test_zy_2_dense_data_has_no_cotangent() -> None:
-    """The gradient of ‖WX - Y‖² · mean(mask) in W is one contraction backwards, and nothing shaped like X, Y or mask."""
+    """The gradient of ‖WX - Y‖² · mean(mask) in W is one contraction backwards; nothing is shaped like X or mask."""
     rng = np.random.default_rng(0)
     W, X, Y, mask = rng.random((3, 4)), rng.random((4, 5)), rng.random((3, 5)), rng.random(7)
 
@@ -166,7 +166,7 @@ class Polynomial:
 
 
 def test_cc_1_one_coefficient_of_ten() -> None:
-    """Nine coefficients are constants without a word from the user: the gradient is sum(x²), and only that is computed."""
+    """Nine coefficients are constants without a word from the user: the gradient is sum(x²), and nothing else."""
     xs = np.linspace(-1, 1, 1000)
     p = Polynomial(*np.linspace(1, 2, 10).tolist())
 
@@ -252,7 +252,7 @@ def test_sf_1_replacing_a_field_of_an_argument() -> None:
 
 
 def test_cc_2_stop_gradient_is_a_constant_to_every_derivative() -> None:
-    """x · stop_gradient(x) has derivative x, in both modes, at both orders, and its tape no cotangent of the stopped part."""
+    """x · stop_gradient(sin x) has derivative sin x, in both modes; its tape has no cotangent of the stopped part."""
 
     def f(x: Any) -> Any:
         return x * wg.stop_gradient(np.sin(x))

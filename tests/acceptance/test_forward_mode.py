@@ -62,7 +62,7 @@ def test_fd_2_a_curried_function(modes: tuple[Any, Any]) -> None:
     outer, inner = modes
 
     def shifted(x: Any) -> Any:
-        return lambda g: (lambda y: g(x + y))
+        return lambda g: lambda y: g(x + y)
 
     # d/dx [ d/dy exp(x + y) at y = 0 ] = exp x
     assert outer(lambda x: inner(shifted(x)(np.exp), 0.0), 1.0) == pytest.approx(np.e)

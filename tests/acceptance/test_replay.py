@@ -173,8 +173,9 @@ def test_yo_3_a_loop_that_ends_on_a_value() -> None:
 
     gradient = wg.jit(wg.grad(root))
     for a in (4.0, 2.0, 1e6, 1e-6, 2.0, 1.0, 9.0):
-        assert gradient(a) == pytest.approx(0.5 / np.sqrt(a), rel=1e-6 if a != 1.0 else None, abs=1.0 if a == 1.0 else 0)
         assert gradient(a) == wg.grad(root)(a)
+        if a != 1.0:  # there the loop is never entered, and the derivative is that of x = a
+            assert gradient(a) == pytest.approx(0.5 / np.sqrt(a), rel=1e-6)
 
 
 def test_yo_3_programs_of_a_jitted_function_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -216,17 +217,21 @@ class Writer:
     def term(self) -> str:
         v, w = self.pick("x", "y", "a", "b"), self.pick("x", "y", "a", "b")
         return self.pick(
-            f"np.sin({v})", f"{v} * {w}", f"{v} + {w}", f"{v} - 0.5 * {w}", f"np.tanh({v}) * {w}", f"{v} / (1 + {w} * {w})",
-            f"np.maximum({v}, {w})", f"abs({v})", f"-{v}", f"np.exp(-{v} * {v})", f"c[n % 3] * {v}", f"z[k % 3] + {v}",
+            f"np.sin({v})", f"{v} * {w}", f"{v} + {w}", f"{v} - 0.5 * {w}", f"np.tanh({v}) * {w}",
+            f"{v} / (1 + {w} * {w})", f"np.maximum({v}, {w})", f"abs({v})", f"-{v}", f"np.exp(-{v} * {v})",
+            f"c[n % 3] * {v}", f"z[k % 3] + {v}",
         )  # fmt: skip
 
     def condition(self) -> str:
         v, w = self.pick("x", "y", "a", "b"), self.pick("x", "y", "a", "b")
-        return self.pick(f"{v} > {w}", f"{v} < 0.3", f"n > {self.rng.integers(4)}", f"{v} * {w} > 0 and {v} < 1", f"not {v} >= 0")
+        return self.pick(
+            f"{v} > {w}", f"{v} < 0.3", f"n > {self.rng.integers(4)}", f"{v} * {w} > 0 and {v} < 1", f"not {v} >= 0"
+        )  # fmt: skip
 
     def block(self, indent: str, depth: int) -> None:
         for _ in range(self.rng.integers(1, 4)):
-            kind = self.pick("assign", "assign", "write", "if", "for", "while") if depth else self.pick("assign", "write")
+            simple = ("assign", "assign", "write")
+            kind = self.pick(*simple, "if", "for", "while") if depth else self.pick(*simple)
             if kind == "assign":
                 self.lines.append(f"{indent}{self.pick('a', 'b')} = {self.term()}")
             elif kind == "write":
@@ -273,9 +278,9 @@ def test_x_1_generated_programs_replay_as_they_record(group: int, monkeypatch: p
             x, y, n = float(rng.normal()), float(rng.normal()), int(rng.integers(5))
             with np.errstate(all="ignore"):
                 got, want, value = replay(x, y, n), fresh(x, y, n), f(x, y, n)
-            same = np.array_equal(
-                [got[0], *got[1]], [want[0], *want[1]], equal_nan=True
-            ) and np.allclose(got[0], value, rtol=1e-13, equal_nan=True)
+            same = np.array_equal([got[0], *got[1]], [want[0], *want[1]], equal_nan=True) and np.allclose(
+                got[0], value, rtol=1e-13, equal_nan=True
+            )
             if not same:
                 mismatches.append(("\n".join(writer.lines), (x, y, n), got, want, value))
     assert not mismatches, f"{len(mismatches)} mismatches; the first:\n{mismatches[0][0]}\n{mismatches[0][1:]}"

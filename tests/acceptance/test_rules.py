@@ -287,7 +287,11 @@ def test_cr_4_n_uses_of_an_array_need_one_buffer() -> None:
 
     peaks = []
     for uses in (10, 100):
-        program = wg.compile(wg.trace(wg.grad(f), )(x, uses))
+        program = wg.compile(
+            wg.trace(
+                wg.grad(f),
+            )(x, uses)
+        )
         tracemalloc.start()
         try:
             program(x, uses)

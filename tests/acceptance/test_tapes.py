@@ -41,7 +41,7 @@ def test_yo_1_the_exponential_is_computed_once() -> None:
 
 
 def test_yo_1_a_dense_layer() -> None:
-    """sum tanh²(Wx + b) in W, x and b: 5 steps forward; backwards 2y, 1 - y² in two, their product, and two contractions."""
+    """sum tanh²(Wx + b) in W, x, b: 5 steps forward; backwards 2y, 1 - y² in two, their product, two contractions."""
     tape = joint(
         lambda W, x, b: np.sum(np.tanh(W @ x + b) ** 2), np.ones((3, 5)), np.ones(5), np.ones(3), argnums=(0, 1, 2)
     )
@@ -112,7 +112,7 @@ def test_yo_4_steps_are_inserted_and_deleted() -> None:
 
 
 def test_yo_4_surgery_that_would_break_the_tape_raises() -> None:
-    """A value that is read cannot be deleted, one of another type cannot take its place, a stranger is not on the tape."""
+    """What is read cannot be deleted, what has another type cannot take its place, a stranger is not on the tape."""
     tape = wg.trace(squared_sum)(np.ones(3))
     (exp,) = wg.edit.find(tape, op="exp")
     (total,) = wg.edit.find(tape, op="sum")

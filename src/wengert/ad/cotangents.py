@@ -57,6 +57,8 @@ def densify(ct: Cotangent, aval: Aval) -> Atom:
 
 def selected(ct: Masked) -> Atom:
     """The value where it counts, and zero elsewhere."""
+    if ct.is_clean:
+        return ct.value
     zero = zero_like(ct.value.aval)
     return select(ct.mask, ct.value, zero) if ct.holds else select(ct.mask, zero, ct.value)
 
@@ -116,7 +118,7 @@ def project(ct: Cotangent, aval: Aval) -> Cotangent:
         if shape == aval.shape:
             return ct._replace(value=convert(ct.value, dtype=aval.dtype))
         # Where no repeat counts, the sum is not 0 + 0 but nothing.
-        return Masked(_any_repeat(where_it_counts(ct), shape, aval), densify(ct, aval))
+        return Masked(_any_repeat(where_it_counts(ct), shape, aval), densify(ct, aval), is_clean=True)
     if isinstance(ct, Scatter) and ct.aval.shape != aval.shape:
         return _fit(densify(ct, ct.aval), aval)
     if isinstance(ct, Diagonal | Scatter):
@@ -160,7 +162,7 @@ def _add_masked(a: Masked, b: Masked, aval: Aval) -> Cotangent:
     """Still masked: where neither counts, the sum is not 0 + 0 but nothing, so that 0 · ∞ does not come of it."""
     a, b = [m._replace(value=convert(m.value, dtype=aval.dtype)) for m in (a, b)]
     if a.mask is not b.mask:
-        return Masked(where_it_counts(a) | where_it_counts(b), add_op(selected(a), selected(b)))
+        return Masked(where_it_counts(a) | where_it_counts(b), add_op(selected(a), selected(b)), is_clean=True)
     if a.holds == b.holds:
         return Masked(a.mask, add_op(a.value, b.value), a.holds)
     return select(a.mask, a.value, b.value) if a.holds else select(a.mask, b.value, a.value)
@@ -197,10 +199,9 @@ def apply_partial(ct: Cotangent, partial: Any, y: Aval) -> Cotangent:
         partial = partial.value
     value = times(value, partial)
     if mask is not None:
-        where = mask.mask
-        if np.broadcast_shapes(where.aval.shape, value.aval.shape) != y.shape:
-            where = broadcast_to(where, shape=y.shape)  # so that a sum over repeated axes counts every repeat
-        return Masked(where, value, mask.holds)
+        if np.broadcast_shapes(mask.mask.aval.shape, value.aval.shape) != y.shape:
+            value = broadcast_to(value, shape=y.shape)  # so that a sum over repeated axes counts every repeat
+        return Masked(mask.mask, value, mask.holds)
     if fill and value.aval.shape == ():
         return Fill(value, Aval(y.shape, value.aval.dtype))
     if fill and value.aval.shape != y.shape:  # a partial that broadcasts (a scalar operand's, a row's)
@@ -216,6 +217,15 @@ def _times_part(part: Part, partial: Atom, y: Aval) -> Part:
     wide = broadcast_to(partial, shape=y.shape)
     at = slice_(wide, index=part.index) if part.index is not None else gather(wide, *part.indices)
     return part._replace(value=times(part.value, at))
+
+
+def support(ct: Cotangent, aval: Aval) -> Masked | None:
+    """A structural zero as a mask: where ``ct`` counts, with its dense value; None if it counts everywhere."""
+    if isinstance(ct, Masked):
+        return Masked(where_it_counts(ct), densify(ct, aval))
+    if isinstance(ct, Scatter) and ct.base is None:
+        return Masked(_where_parts_are(ct, aval), densify(ct, aval))
+    return None
 
 
 def _where_parts_are(ct: Scatter, y: Aval) -> Atom:

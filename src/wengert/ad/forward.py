@@ -71,9 +71,9 @@ def push(instr: Instr, operands: Sequence[int], tangents: dict[Atom, Any], nan_s
     if op.is_elementwise:
         return [_push_elementwise(instr, operands, dxs, nan_safe)]
     if op.is_view and op.is_linear and isinstance(dxs[0], Masked):
-        mask, value, holds = dxs[0]
-        mask, value = [op(broadcast_to(a, shape=ins[0].aval.shape), **params) for a in (mask, value)]
-        return [Masked(mask, value, holds)]
+        wide = [broadcast_to(a, shape=ins[0].aval.shape) for a in (dxs[0].mask, dxs[0].value)]
+        mask, value = [op(a, **params) for a in wide]
+        return [dxs[0]._replace(mask=mask, value=value)]
     dxs = [dx if dx is None else densify(dx, a.aval) for dx, a in zip(dxs, ins, strict=True)]
     y: Any = outs[0] if len(outs) == 1 else outs
     if op.pushforward is not None:

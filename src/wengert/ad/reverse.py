@@ -17,10 +17,11 @@ from typing import Any
 
 from wengert import config
 from wengert.ad.activity import active_operands, active_values
-from wengert.ad.cotangents import add, apply_partial, densify, is_atom, project, times
+from wengert.ad.cotangents import add, apply_partial, densify, is_atom, project, support, times
 from wengert.errors import MissingRuleError, WengertError, message
-from wengert.ops.elementwise import equal, select
+from wengert.ops.elementwise import convert, equal, not_equal, select
 from wengert.ops.op import NONE, ZERO, Fill, Masked, rule_for
+from wengert.ops.shape import broadcast_to
 from wengert.tape import Atom, Builder, Instr, Lit, Source, Tape, Var, building, check
 
 
@@ -109,9 +110,13 @@ def pull(instr: Instr, k: int, cts: list[Any], nan_safe: bool = False) -> Any:
                     if structured is not None:
                         return structured
                 if op.rearranges and isinstance(ct, Masked) and op.transpose is not None:
-                    wide = [_widen(a, y.aval.shape) for a in (ct.mask, ct.value)]
+                    wide = [broadcast_to(a, shape=y.aval.shape) for a in (ct.mask, ct.value)]
                     mask, value = [op.transpose[0](a, *ins, **params) for a in wide]
-                    return Masked(mask, value, ct.holds)
+                    return ct._replace(mask=mask, value=value)
+                # A mask of each step of a loop that writes in place would make it quadratic: there zero becomes a value.
+                counts = support(ct, y.aval) if op.in_place is None else None
+                if counts is not None:
+                    return _pull_supported(instr, k, counts)
                 ct = densify(ct, y.aval)
             elif ct.aval is not y.aval:
                 ct = densify(ct, y.aval)
@@ -134,10 +139,26 @@ def pull(instr: Instr, k: int, cts: list[Any], nan_safe: bool = False) -> Any:
     raise no_rule(instr, "pullback")
 
 
-def _widen(a: Atom, shape: tuple[int, ...]) -> Atom:
-    from wengert.ops.shape import broadcast_to
+def _pull_supported(instr: Instr, k: int, counts: Masked) -> Any:
+    """The cotangent of operand ``k`` for one that is structurally zero somewhere: zero stays nothing on the way.
 
-    return broadcast_to(a, shape=shape)
+    Through an op that only moves and adds elements up, the mask goes as the value does. A mask that is one boolean (a
+    branch that is not taken at all) holds for any operand of any op.
+    """
+    op, ins, _, params, _ = instr
+    operand = ins[k].aval
+    pulled = pull(instr, k, [counts.value])
+    if pulled is None:
+        return None
+    pulled = project(pulled, operand)
+    if counts.mask.aval.shape == ():
+        return Masked(counts.mask, densify(pulled, operand), is_clean=True)
+    if op.is_linear and not op.is_multilinear:
+        mask = broadcast_to(counts.mask, shape=counts.value.aval.shape)
+        reached = pull(instr, k, [convert(mask, dtype=counts.value.aval.dtype)])
+        reached = densify(project(reached, operand), operand)
+        return Masked(not_equal(reached, 0), densify(pulled, operand), is_clean=True)
+    return pulled
 
 
 def no_rule(instr: Instr, kind: str) -> WengertError:

@@ -123,8 +123,8 @@ def _set_structured(ct: Any, k: int, x: Atom, v: Atom, y: Atom, *, index: Static
     """Of parts at exactly the written region or off it, those at the region belong to v, the others to x."""
     if isinstance(ct, Fill) and k == 1:
         return Fill(ct.value * float(Aval(region_shape(index), v.aval.dtype).size / max(v.aval.size, 1)), v.aval)
-    if not isinstance(ct, Scatter) or ct.base is not None:
-        return None
+    if not isinstance(ct, Scatter) or ct.base is not None or len(ct.parts) > MANY_PARTS:
+        return None  # many parts become one buffer: n writes would look at n parts each
     if not all(p.index is not None and (p.index == index or are_disjoint(p.index, index)) for p in ct.parts):
         return None
     if k == 0:
@@ -136,6 +136,9 @@ def _set_structured(ct: Any, k: int, x: Atom, v: Atom, y: Atom, *, index: Static
     for value in mine[1:]:
         total = total + value
     return unbroadcast(_region_value(total, index), v.aval.shape)
+
+
+MANY_PARTS = 16
 
 
 def are_disjoint(a: StaticIndex, b: StaticIndex) -> bool:

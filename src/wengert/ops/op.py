@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.errors import DTypeError, InternalError, MissingRuleError, ShapeError
+from wengert.errors import DTypeError, InternalError, MissingRuleError, ShapeError, message
 from wengert.ops.kernels import Callback, Cost, Kernel, Map, View, flops, free
 from wengert.tape import OPERATORS, Atom, Aval, Instr, Lit, Var, current_builder
 
@@ -58,6 +58,9 @@ class Masked(NamedTuple):
     value: Any
     holds: bool = True
     """False: it counts where ``mask`` does not hold. The two branches of a selection so share one mask."""
+    is_clean: bool = False
+    """The value is zero already where it does not count, so it is dense as it stands; the mask is kept for what
+    it is multiplied with next, which may be infinite there."""
 
 
 class Fill(NamedTuple):
@@ -208,7 +211,12 @@ def broadcast_shapes(name: str, *avals: Aval) -> tuple[int, ...]:
     try:
         return np.broadcast_shapes(*[a.shape for a in avals])
     except ValueError:
-        raise ShapeError(f"{name}: shapes do not broadcast: {', '.join(map(str, avals))}") from None
+        raise ShapeError(
+            message(
+                f"{name}: shapes do not broadcast: {', '.join(map(str, avals))}",
+                tries=["x[:, None] or np.reshape, so that the lengths of each axis are equal or 1"],
+            )
+        ) from None
 
 
 def _ufunc_type(ufunc: np.ufunc) -> Callable[..., Aval]:

@@ -207,6 +207,8 @@ def leaf_kind(x: Any) -> tuple[Any, ...]:
     """What a signature says of a leaf: its type if it is traced, else (0, the value itself)."""
     t = type(x)
     if t is np.ndarray or isinstance(x, np.ndarray | np.generic):
+        if x.ndim > 1 and not x.flags.c_contiguous:  # whether a reshape is a view or a copy depends on the strides
+            return (1, x.shape, x.dtype, x.strides)
         return (1 if isinstance(x, np.ndarray) else 2, x.shape, x.dtype)
     if t is float or t is int or t is complex:
         return (3, t)
@@ -255,7 +257,7 @@ def write_out(out: Any, result: Any) -> Any:
     if difference is not None:
         raise StructureError(message(f"out= {difference}"))
     targets = tree.flatten(out)[0]
-    values = tree.flatten(result)[0]
+    values = [x if hasattr(x, "dtype") else np.asarray(x) for x in tree.flatten(result)[0]]
     for k, (target, value) in enumerate(zip(targets, values, strict=True)):
         wanted = f"{value.dtype}{list(value.shape)}"
         if not isinstance(target, np.ndarray | Tracer) or target.shape != value.shape or target.dtype != value.dtype:

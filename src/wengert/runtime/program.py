@@ -132,6 +132,8 @@ class Program:
 def _checked(x: Any, aval: Aval, tape: Tape, k: int) -> Any:
     where = f"argument {k}" if tape.in_tree is None else f"argument{tree.path(tape.in_tree, k)}"
     if not isinstance(x, np.ndarray | np.generic):
+        if not isinstance(x, bool | int | float | complex) or not np.can_cast(type(x), aval.dtype, "same_kind"):
+            raise DTypeError(message(f"{tape.name}: {where}: expected {aval}, got {tree.describe(x)}"))
         x = np.asarray(x, aval.dtype)
     if x.shape != aval.shape:
         raise ShapeError(message(f"{tape.name}: {where}: expected {aval}, got {Aval(x.shape, x.dtype)}"))

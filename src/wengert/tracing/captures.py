@@ -85,7 +85,15 @@ class Environment:
 
     def holds(self) -> bool:
         """Whether everything that was read is still there."""
-        return all(map(is_unchanged, self.places))
+        for _, read, seen, by_value, _ in self.places:  # is_unchanged, in a loop of its own: this is run at every call
+            try:
+                now = read()
+                if now is seen or (by_value and type(now) is type(seen) and _equal(now, seen)):
+                    continue
+            except MOVED:
+                pass
+            return False
+        return True
 
     def changed(self) -> list[str]:
         """The names of what is no longer what it was."""
@@ -149,7 +157,7 @@ class Environment:
         if type(value) in (list, tuple, deque) or (isinstance(value, tuple) and hasattr(value, "_fields")):
             return self._sequence(value, name, read)
         if type(value) in (dict, OrderedDict, defaultdict):
-            return self._dict(value, name, read)
+            return self._dict(value, name, read)  # type: ignore[arg-type]
         if hasattr(type(value), "__wengert_transparent__"):  # a jitted function inside: its steps are recorded
             return self._replace(value.__wrapped__, name, lambda: read().__wrapped__)  # type: ignore[attr-defined]
         if hasattr(type(value), "__wengert_parts__"):  # a primitive: called as it is, but its rules read things too
@@ -341,7 +349,7 @@ class Environment:
 
     def _watch(self, value: Any, name: str, read: Callable[[], Any]) -> None:
         """Note what ``value``, which the function reads in its original, looks like now."""
-        if isinstance(value, PLAIN) or isinstance(value, np.generic):
+        if isinstance(value, (*PLAIN, np.generic)):
             self.places.append(Place(name, read, value, True, True))
             return
         self.places.append(Place(name, read, value, False, True))
@@ -439,6 +447,9 @@ class Environment:
         self._hold(cls, cls.__name__)
 
 
+MOVED = (KeyError, IndexError, AttributeError, ValueError, TypeError)
+"""What reading a place raises when it is no longer there, or no longer of its kind."""
+
 CLOCKS = ("time", "secrets", "uuid")
 """Modules whose answers change from call to call, with nothing to compare them by."""
 
@@ -454,7 +465,7 @@ def is_unchanged(place: Place) -> bool:
     try:
         now = read()
         return now is seen or (by_value and type(now) is type(seen) and _equal(now, seen))
-    except (KeyError, IndexError, AttributeError, ValueError, TypeError):
+    except MOVED:
         return False
 
 
@@ -467,17 +478,20 @@ def _written(name: str) -> CaptureError:
     )
 
 
+@functools.lru_cache(maxsize=4096)
 def _is_copyable(cls: type) -> bool:
-    """Whether an instance can be copied attribute by attribute: written in Python, all of its state in __dict__."""
+    """Whether an instance can be copied attribute by attribute: all of its state is in __dict__."""
     if cls is types.SimpleNamespace:
         return True
-    if _in_library(cls.__module__) or issubclass(cls, type):
+    if _in_library(cls.__module__) or issubclass(cls, type) or cls.__dictoffset__ == 0:
         return False
-    is_python = all(c is object or c.__flags__ & _HEAP_TYPE for c in cls.__mro__)
-    return is_python and hasattr(cls, "__dict__") and cls.__dictoffset__ != 0 and not _slots(cls)
-
-
-_HEAP_TYPE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+    if _slots(cls) or hasattr(cls, "__del__"):  # a copy would release what the original still uses
+        return False
+    try:
+        object.__new__(cls)
+    except TypeError:  # made by a base in C, with state of its own: a dict, an exception, a generator of numbers
+        return False
+    return True
 
 
 def _slots(cls: type) -> list[str]:

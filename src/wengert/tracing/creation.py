@@ -28,9 +28,19 @@ from wengert.ops.elementwise import convert
 from wengert.ops.shape import broadcast_to, concatenate, reshape
 from wengert.tape import Atom, Aval, Lit
 from wengert.tracing.callers import is_called_by_name, is_library, is_ours
-from wengert.tracing.inplace import layout
 from wengert.tracing.trace import Trace, check_dtype, current_trace
-from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, kind_of, new_constant, record, trace_of, unwrap
+from wengert.tracing.tracer import (
+    HANDLED_FUNCTIONS,
+    UNKNOWN_ORDER,
+    Tracer,
+    has_c_order,
+    kind_of,
+    layout,
+    new_constant,
+    record,
+    trace_of,
+    unwrap,
+)
 
 NUMBER_KINDS = "fiubc"  # of dtypes that can be traced
 
@@ -290,18 +300,23 @@ def _converted(x: Tracer, dtype: Any, copy: bool | None, order: str | None) -> T
         raise ValueError("Unable to avoid copy while creating an array as requested.")
     if not must_copy and not copy:
         return x
-    if dtype == x.dtype:
-        return x.copy()
-    out = record(convert, (x,), {"dtype": dtype})
+    out = x.copy() if dtype == x.dtype else record(convert, (x,), {"dtype": dtype})
     out.is_scalar = False
+    if order == "F" and x.ndim > 1 or (order != "C" and not has_c_order(x)):
+        out.reorder(UNKNOWN_ORDER)
     return out
+
+
+def _is_contiguous(x: Tracer, which: str) -> bool:
+    at = layout(x)
+    return at is not UNKNOWN_ORDER and bool(getattr(at.flags, which))
 
 
 def _has_order(x: Tracer, order: str | None) -> bool:
     if order == "C":
-        return x._base is None or layout(x).flags.c_contiguous
+        return (x._base is None and not x._is_reordered) or _is_contiguous(x, "c_contiguous")
     if order == "F":
-        return layout(x).flags.f_contiguous
+        return _is_contiguous(x, "f_contiguous")
     return True
 
 

@@ -17,7 +17,7 @@ from wengert.errors import MutationError, message
 from wengert.ops.op import Op
 from wengert.tape import Atom, Aval, infer
 from wengert.tracing.trace import Trace, escaped
-from wengert.tracing.tracer import Tracer, View
+from wengert.tracing.tracer import UNKNOWN_ORDER, Tracer, View, layout
 
 
 def view(
@@ -28,6 +28,7 @@ def view(
     read_constant: Callable[[Any], Any],
     is_readonly: bool = False,
     is_traced: bool = False,
+    is_ambiguous: bool = False,
 ) -> Tracer:
     """A tracer that shares memory with ``x``. ``read`` and ``write`` are formulas in ops on atoms.
 
@@ -36,7 +37,7 @@ def view(
     out = Tracer(x._trace, None, aval)
     out._base = x
     x.is_viewed = True
-    out._view = View(read, write, read_constant, is_readonly, is_traced)
+    out._view = View(read, write, read_constant, is_readonly, is_ambiguous, is_traced)
     return out
 
 
@@ -47,36 +48,28 @@ def op_view(
     write: Callable[[Atom, Atom], Atom],
     read_constant: Callable[[Any], Any],
     is_readonly: bool = False,
+    is_ambiguous: bool = False,
 ) -> Tracer:
     """A view that one op reads. The result's type is worked out, and refused, now; the op when it is read."""
     (aval,) = infer(op, (x.aval,), params)
-    return view(x, aval, lambda a: op(a, **params), write, read_constant, is_readonly)
+    out = view(x, aval, lambda a: op(a, **params), write, read_constant, is_readonly, is_ambiguous=is_ambiguous)
+    if is_ambiguous and out.constant() is None:
+        out.atom()  # read now: if the base is written later, nobody can say whether this would show it
+    return out
 
 
-def layout(x: Tracer) -> np.ndarray[Any, Any]:
-    """An array without memory that has the shape and the strides that ``x`` has in NumPy. Never read it."""
-    if x._layout is None:
-        if x._base is None:
-            strides, step = [], x.aval.dtype.itemsize
-            for n in reversed(x.aval.shape):
-                strides.append(step)
-                step *= max(n, 1)
-            dummy = np.empty(1, x.aval.dtype)
-            x._layout = np.lib.stride_tricks.as_strided(dummy, x.aval.shape, strides[::-1])
-        else:
-            x._layout = x._view.read_constant(layout(x._base))  # type: ignore[union-attr]
-    return x._layout
-
-
-def reshape_copies(x: Tracer, shape: tuple[int, ...]) -> bool:
-    """Whether NumPy would have to copy to give ``x`` another shape, so that no memory is shared."""
-    if x._base is None:
-        return False
-    try:
-        np.reshape(layout(x), shape, copy=False)
-    except ValueError:
+def reshape_shares(x: Tracer, shape: tuple[int, ...]) -> bool | None:
+    """Whether NumPy gives ``x`` another shape without a copy, so that memory is shared; None if nobody can say."""
+    if x._base is None and not x._is_reordered:
         return True
-    return False
+    at = layout(x)
+    if at is UNKNOWN_ORDER:
+        return None
+    try:
+        np.reshape(at, shape, copy=False)
+    except ValueError:
+        return False
+    return True
 
 
 def write(x: Tracer, new: Callable[[Atom], Atom], *others: Any) -> None:

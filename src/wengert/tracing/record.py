@@ -11,8 +11,8 @@ from wengert import config, tree
 from wengert.errors import ConcretizationError, MutationError, UnsupportedFunctionError, WengertError, message
 from wengert.tape import Atom, Aval, Source, Tape, check
 from wengert.tracing import creation, functions, indexing, linalg, special, ufuncs  # noqa: F401  (they fill tables)
-from wengert.tracing.trace import Trace, current_trace, is_internal, run
-from wengert.tracing.tracer import Tracer, wrap
+from wengert.tracing.trace import Trace, check_dtype, current_trace, is_internal, run
+from wengert.tracing.tracer import Tracer, has_c_order, layout, without_memory, wrap
 
 
 class Input(NamedTuple):
@@ -22,6 +22,8 @@ class Input(NamedTuple):
     value: Any = None
     weak: type | None = None
     is_scalar: bool = False
+    layout: Any = None
+    """Of an array that is not in C order: one without memory that has its strides."""
 
 
 class Recording(NamedTuple):
@@ -40,9 +42,13 @@ class Recording(NamedTuple):
 def input_of(leaf: Any) -> Input:
     """How ``leaf``, an array, a number or a tracer, is presented to the function."""
     if isinstance(leaf, np.ndarray):
+        check_dtype(leaf)
+        if leaf.ndim > 1 and not leaf.flags.c_contiguous:
+            return Input(Aval(leaf.shape, leaf.dtype), leaf, layout=without_memory(leaf))
         return Input(Aval(leaf.shape, leaf.dtype), leaf)
     if type(leaf) is Tracer:
-        return Input(leaf.aval, leaf.frozen(), leaf.weak, leaf.is_scalar)
+        order = None if has_c_order(leaf) else layout(leaf)
+        return Input(leaf.aval, leaf.frozen(), leaf.weak, leaf.is_scalar, order)
     if isinstance(leaf, np.generic):
         return Input(Aval((), leaf.dtype), leaf, None, True)
     value = np.asarray(leaf)
@@ -75,13 +81,18 @@ def record_call(
         for one in inputs:
             tracer = wrap(trace, trace.new_input(one.aval, one.value), one.is_scalar)
             tracer.weak = one.weak
+            if one.layout is not None:
+                tracer.reorder(one.layout)
             tracers.append(tracer)
         try:
             leaves, treedef = tree.flatten(run(call, tracers, {}))
+        except WengertError as error:
+            _locate(error)
+            raise
         except ValueError as error:  # NumPy hides what we raised while it asked for a number behind one of its own
             if isinstance(error.__cause__, ConcretizationError):
                 raise _written_outside(error.__cause__) from error
-            if "read-only" in str(error) and not isinstance(error, WengertError):
+            if "read-only" in str(error):
                 raise _written_while_lent(trace, error) from error
             raise
         outputs = tuple(_output(trace, leaf, k, treedef) for k, leaf in enumerate(leaves))
@@ -101,19 +112,36 @@ def record_call(
     return Recording(tape, treedef, {}, implicit, trace.unrepeatable, captured)
 
 
-def _written_while_lent(trace: Trace, error: ValueError) -> MutationError:
-    """NumPy refused a write into an array that is locked while the function is traced."""
+def _source_of(error: Exception) -> Source | None:
+    """The user's line from which an exception came."""
     at = error.__traceback__
     source = None
     while at is not None:
         if not is_internal(at.tb_frame):
             source = Source(at.tb_frame.f_code.co_filename, at.tb_lineno, at.tb_frame.f_code.co_name)
         at = at.tb_next
+    return source
+
+
+def _locate(error: WengertError) -> None:
+    """Put the user's line into the text of an error that was raised where nobody knew it: by an op's type rule."""
+    text = str(error)
+    source = _source_of(error)
+    if "\n  at " not in text and source is not None:
+        first, *rest = text.split("\n")
+        error.args = ("\n".join([message(first, source), *rest]),)
+
+
+def _written_while_lent(trace: Trace, error: ValueError) -> MutationError:
+    """NumPy refused a write into an array that is locked while the function is traced."""
     return MutationError(
         message(
             f"{trace.name} writes into an array that was made outside of it: {error}",
-            source,
-            tries=["a copy made inside: np.array(x)", "differentiating with respect to it too (argnums=), so that it is a value"],
+            _source_of(error),
+            tries=[
+                "a copy made inside: np.array(x)",
+                "differentiating with respect to it too (argnums=), so that it is a value",
+            ],
         )
     )
 

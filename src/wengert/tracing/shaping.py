@@ -12,9 +12,9 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from wengert.ops import shape as ops
-from wengert.tracing.arguments import array, arrays, axis_of, implements, not_scalar, refuse
-from wengert.tracing.inplace import layout, op_view, reshape_copies
-from wengert.tracing.tracer import Tracer, record
+from wengert.tracing.arguments import array, arrays, axis_of, implements, not_scalar, refuse, unsupported
+from wengert.tracing.inplace import op_view, reshape_shares
+from wengert.tracing.tracer import UNKNOWN_ORDER, Tracer, layout, record
 
 # ----------------------------------------------------------------------------------------------------- reshape
 
@@ -36,7 +36,8 @@ def _known_shape(shape: Any, size: int) -> tuple[int, ...]:
 def reshaped(x: Tracer, shape: tuple[int, ...]) -> Any:
     """A view of ``x`` in C order, or a copy where NumPy would have to copy."""
     old = x.aval.shape
-    if x.is_scalar or (x._base is not None and reshape_copies(x, shape)):
+    shares = False if x.is_scalar else reshape_shares(x, shape)
+    if shares is False:
         return not_scalar(record(ops.reshape, (x,), {"shape": shape}))
     return op_view(
         x,
@@ -44,6 +45,7 @@ def reshaped(x: Tracer, shape: tuple[int, ...]) -> Any:
         {"shape": shape},
         lambda base, new: ops.reshape(new, shape=old),
         lambda a: a.reshape(shape),
+        is_ambiguous=shares is None,
     )
 
 
@@ -66,7 +68,7 @@ def _is_fortran(x: Tracer, order: str, function: str) -> bool:
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
     x = array(a)
     lengths = _known_shape(shape, x.size)
-    if copy is False and x._base is not None and reshape_copies(x, lengths):
+    if copy is False and reshape_shares(x, lengths) is False:
         raise ValueError("Unable to avoid creating a copy while reshaping.")
     out = _reshape_fortran(x, lengths) if _is_fortran(x, order, "reshape") else reshaped(x, lengths)
     return out.copy() if copy else out
@@ -79,7 +81,8 @@ def ravel(a: Any, order: str = "C") -> Any:
         x = transpose(x)
     flat = reshaped(x, (x.size,))
     # unlike reshape, ravel copies whatever is not contiguous, x[::2] too
-    return flat if flat._base is None or layout(x).flags.c_contiguous else flat.copy()
+    at = layout(x)
+    return flat if flat._base is None or at is UNKNOWN_ORDER or at.flags.c_contiguous else flat.copy()
 
 
 @implements(np.expand_dims)
@@ -272,4 +275,7 @@ def _one_root(a: Any, b: Any) -> bool:
 
 
 def _layouts(a: Tracer, b: Tracer) -> tuple[Any, Any]:
-    return layout(a), layout(b)
+    both = layout(a), layout(b)
+    if any(at is UNKNOWN_ORDER for at in both):
+        raise unsupported("whether these share memory depends on the order of an array in memory, which is not traced")
+    return both

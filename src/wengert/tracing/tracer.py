@@ -19,6 +19,7 @@ import numpy as np
 
 from wengert.errors import ConcretizationError, DTypeError, MutationError, UnsupportedFunctionError, message
 from wengert.ops.elementwise import convert
+from wengert.ops.kernels import Contract
 from wengert.ops.op import UFUNCS, Op
 from wengert.tape import Atom, Aval
 from wengert.tracing.trace import Trace, check_dtype, current_trace, escaped, recorder
@@ -46,6 +47,8 @@ class View(NamedTuple):
     write: Callable[[Atom, Atom], Atom]
     read_constant: Callable[[Any], Any]
     is_readonly: bool = False
+    is_ambiguous: bool = False
+    """NumPy may share memory here or copy, as the order of the base in memory has it, which is not traced."""
     is_traced: bool = False
     """Where it looks depends on a traced value: ``read_constant`` gives only its layout in memory."""
 
@@ -57,6 +60,7 @@ class Tracer:
         "_atom",
         "_base",
         "_constant",
+        "_is_reordered",
         "_is_shared",
         "_layout",
         "_seen",
@@ -86,6 +90,7 @@ class Tracer:
         self._version = 0  # of a root: counts writes to it and through its views
         self._seen = 0  # of a view: the root's version at which _atom was read
         self._layout: Any = None
+        self._is_reordered = False  # of a root: not in C order in NumPy; then _layout says which, or UNKNOWN_ORDER
         self._why_readonly = ""
 
     # ------------------------------------------------------------------------------------------------- state
@@ -112,6 +117,8 @@ class Tracer:
             return self._trace.capture_constant(np.array(constant))
         version = self.root()._version
         if self._atom is None or self._seen != version:
+            if self._view.is_ambiguous and self._atom is not None:  # type: ignore[union-attr]
+                raise MutationError(message(f"{AMBIGUOUS}, which was written since", _where(self), tries=[MADE_PLAIN]))
             self._atom = self._trace.formula(self._view.read, self._base.atom())  # type: ignore[union-attr]
             self._seen = version
         return self._atom
@@ -126,8 +133,18 @@ class Tracer:
         return self._view.read_constant(base)  # type: ignore[union-attr]
 
     def is_plain(self) -> bool:
-        """Whether ``_atom`` is all there is to know: a strong dtype, no view, no constant, a trace that records."""
-        return self._base is None and self._constant is None and self.weak is None and self._trace.is_direct
+        """Whether ``_atom`` is all there is to know: strong, C order, no view, no constant, a trace that records."""
+        return (
+            self._base is None
+            and self._constant is None
+            and self.weak is None
+            and not self._is_reordered
+            and self._trace.is_direct
+        )
+
+    def reorder(self, layout: Any) -> None:
+        """Note that in NumPy this array is not in C order: what its strides are, or UNKNOWN_ORDER."""
+        self._layout, self._is_reordered = layout, True
 
     def frozen(self) -> Tracer:
         """This value as it is now, out of reach of later writes."""
@@ -204,6 +221,8 @@ class Tracer:
                     tries=["np.any(x) or np.all(x)", "np.where(x, a, b)"],
                 )
             )
+        if self.aval.dtype.kind != "b" and self.constant() is None:
+            return bool(self != 0)  # only whether it is zero is looked at, and guarded
         return bool(np.reshape(self.look("bool"), ()))
 
     def __index__(self) -> int:
@@ -387,6 +406,8 @@ class Tracer:
     def rebind(self, atom: Atom) -> None:
         """Give this array the value ``atom``, and so every array that shares memory with it."""
         if self._base is None:
+            if self._constant is not None and not self._constant.flags.c_contiguous:
+                self.reorder(without_memory(self._constant))
             self._atom, self._constant = atom, None
             self._version += 1
             return
@@ -407,6 +428,8 @@ class Tracer:
     def check_writable(self) -> None:
         at: Tracer | None = self
         while at is not None:
+            if at._view is not None and at._view.is_ambiguous:
+                raise MutationError(message(f"{AMBIGUOUS}, so it cannot be written", _where(self), tries=[MADE_PLAIN]))
             if at._why_readonly or (at._view is not None and at._view.is_readonly):
                 raise MutationError(
                     message(
@@ -580,8 +603,53 @@ def record(op: Op, xs: Sequence[Any], params: dict[str, Any]) -> Any:
     outs = trace.builder.emit(op, tuple([trace.lift(x) for x in xs]), params)  # type: ignore[union-attr]
     if len(outs) == 1:
         (out,) = outs
-        return Tracer(trace, out, out.aval, out.aval.shape == ())  # type: ignore[arg-type]
+        result = Tracer(trace, out, out.aval, out.aval.shape == ())  # type: ignore[arg-type]
+        if len(out.aval.shape) > 1 and not isinstance(op.kernel, Contract) and not all(map(has_c_order, xs)):
+            result.reorder(UNKNOWN_ORDER)
+        return result
     return tuple([wrap(trace, a) for a in outs])  # type: ignore[arg-type]
+
+
+# NumPy's results keep the order in memory of their operands, so y = x.T + 1 is not in C order, and y.reshape(-1) is a
+# copy. What order several operands give is not worked out; only writes through such a reshape would have to know.
+UNKNOWN_ORDER: Any = object()
+AMBIGUOUS = "whether NumPy shares memory depends on the order of an array in memory: a reshape of a result in another order"
+MADE_PLAIN = "np.array(y, order='C') before the reshape"
+
+
+def without_memory(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """An array of the same shape and strides that must never be read."""
+    return np.lib.stride_tricks.as_strided(np.ndarray(1, array.dtype), array.shape, array.strides)
+
+
+def layout(x: Tracer) -> Any:
+    """An array without memory that has the shape and the strides that ``x`` has in NumPy, or UNKNOWN_ORDER."""
+    if x._layout is None:
+        if x._base is None:
+            strides, step = [], x.aval.dtype.itemsize
+            for n in reversed(x.aval.shape):
+                strides.append(step)
+                step *= max(n, 1)
+            dummy = np.ndarray(1, x.aval.dtype)
+            x._layout = np.lib.stride_tricks.as_strided(dummy, x.aval.shape, strides[::-1])
+        else:
+            base = layout(x._base)
+            x._layout = base if base is UNKNOWN_ORDER else x._view.read_constant(base)  # type: ignore[union-attr]
+    return x._layout
+
+
+def has_c_order(x: Any) -> bool:
+    """Whether a fresh result of ``x`` is in C order: its axes, longest stride first, are in their own order."""
+    if type(x) is Tracer:
+        if len(x.aval.shape) < 2 or (x._base is None and not x._is_reordered):
+            return True
+        x = layout(x)
+        if x is UNKNOWN_ORDER:
+            return False
+    if not isinstance(x, np.ndarray) or x.ndim < 2 or x.flags.c_contiguous:
+        return True
+    strides = [abs(s) for s, n in zip(x.strides, x.shape, strict=True) if n != 1]
+    return all(a >= b for a, b in zip(strides, strides[1:], strict=False))
 
 
 def _trace_for_concrete() -> Trace:
@@ -672,7 +740,7 @@ def apply_ufunc(ufunc: Any, op: Op, inputs: Sequence[Any], operator: bool = Fals
     if len(inputs) == 2 and not all_weak:
         a, b = inputs
         if type(a) is Tracer and type(b) is Tracer and not (a.weak or b.weak):
-            if (a.aval.dtype, b.aval.dtype) == dtypes:
+            if (a.aval.dtype, b.aval.dtype) == dtypes:  # in C order or not: is_plain asks again
                 DIRECT_STEPS[ufunc, a.aval, b.aval] = (op, {})
     atoms: list[Atom] = []
     for x, dtype in zip(inputs, dtypes, strict=True):
@@ -682,6 +750,8 @@ def apply_ufunc(ufunc: Any, op: Op, inputs: Sequence[Any], operator: bool = Fals
         atoms.append(atom)
     (out,) = trace.emit(op, tuple(atoms), {})  # type: ignore[union-attr]
     result = Tracer(trace, out, out.aval, out.aval.shape == ())  # type: ignore[arg-type]
+    if len(out.aval.shape) > 1 and not all(map(has_c_order, inputs)):
+        result.reorder(UNKNOWN_ORDER)
     if operator and all_weak:  # Python's own arithmetic on numbers stays a Python number
         result.weak = {"f": float, "i": int, "b": None, "c": complex}.get(out.aval.dtype.kind)
     return result

@@ -187,7 +187,9 @@ def _with_tracer(inputs: Sequence[Any], targets: Sequence[Any]) -> list[Any]:
     near = [t for t in targets if t is not None]
     if any(isinstance(x, np.ndarray | np.generic) for x in inputs):
         # np.float64 is a float, too, and not weak
-        return [x if isinstance(x, PYTHON_NUMBERS) and not isinstance(x, np.generic) else array(x, near) for x in inputs]
+        return [
+            x if isinstance(x, PYTHON_NUMBERS) and not isinstance(x, np.generic) else array(x, near) for x in inputs
+        ]
     return [array(x, near) for x in inputs]
 
 

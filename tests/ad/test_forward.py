@@ -1,0 +1,122 @@
+"""Forward mode, as short tapes: each step is followed by its tangent, and a tangent that is zero costs nothing."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from tests.ops.check_op import evaluate, formula
+from wengert.ad.forward import jvp, tangent_source
+from wengert.ops.contract import matmul
+from wengert.ops.control import stop_gradient
+from wengert.ops.elementwise import exp, greater, multiply, select, sign, sin, sqrt
+from wengert.ops.index import slice_
+from wengert.ops.reduce import sum_
+from wengert.ops.shape import transpose
+from wengert.tape import Aval, Lit, Source, Tape
+
+F64 = np.dtype(float)
+S, V3, M23 = Aval((), F64), Aval((3,), F64), Aval((2, 3), F64)
+X, DX = np.array([0.5, 1.0, 2.0]), np.array([1.0, -1.0, 0.25])
+
+
+def names(tape: Tape) -> list[str]:
+    return [i.op.name for i in tape.instrs]
+
+
+def test_a_product_prints_as_by_hand() -> None:
+    joint = jvp(formula(lambda x, y: sin(x) * y, S, S), (0, 1))
+    assert str(joint) == (
+        "jvp of tape(v0: float64[], v1: float64[], v2: float64[], v3: float64[]):\n"
+        "  v4: float64[] = sin(v0)\n"
+        "  v5: float64[] = cos(v0)\n"
+        "  v6: float64[] = multiply(v2, v5)\n"
+        "  v7: float64[] = multiply(v4, v1)\n"
+        "  v8: float64[] = multiply(v6, v1)\n"
+        "  v9: float64[] = multiply(v3, v4)\n"
+        "  v10: float64[] = add(v8, v9)\n"
+        "  return v7, v10"
+    )
+
+
+def test_only_what_depends_on_the_inputs_chosen_has_a_tangent() -> None:
+    joint = jvp(formula(lambda x, y: exp(sin(y)) * x, S, S), (0,))
+    assert names(joint) == ["sin", "exp", "multiply", "multiply"]
+    assert len(joint.inputs) == 3
+
+
+def test_only_the_outputs_chosen_have_a_tangent() -> None:
+    tape = formula(lambda x: (sin(x), x, Lit(2.0)), S)
+    joint = jvp(tape, (0,), outputs=(1,))
+    assert len(joint.outputs) == 4
+    assert joint.outputs[3] is joint.inputs[1]
+    every = evaluate(jvp(tape, (0,)), [np.float64(0), np.float64(5)])
+    assert every == [0, 0, 2, 5, 5, 0]
+
+
+def test_a_linear_op_acts_on_the_tangent_as_on_the_primal() -> None:
+    joint = jvp(formula(lambda x: transpose(x, axes=(1, 0)), M23), (0,))
+    first, second = joint.instrs
+    assert first.op is second.op and first.params == second.params and second.ins == (joint.inputs[1],)
+    joint = jvp(formula(lambda x: sum_(slice_(x, index=((1, 2, 1),)), axis=(0,)), V3), (0,))
+    assert names(joint) == ["slice", "slice", "sum", "sum"]
+
+
+def test_a_product_of_matrices_has_a_term_for_each_operand_that_varies() -> None:
+    f = lambda a, x: matmul(a, x)
+    both, one = jvp(formula(f, M23, V3), (0, 1)), jvp(formula(f, M23, V3), (1,))
+    assert names(both).count("contract") == 3 and names(one).count("contract") == 2
+    A, dA = np.arange(6.0).reshape(2, 3), np.ones((2, 3))
+    np.testing.assert_allclose(evaluate(both, [A, X, dA, DX])[1], dA @ X + A @ DX)
+    np.testing.assert_allclose(evaluate(one, [A, X, DX])[1], A @ DX)
+
+
+def test_a_tangent_that_is_zero_costs_nothing() -> None:
+    for f in (sign, stop_gradient, lambda x: greater(x, 0.0)):
+        tape = formula(f, V3)
+        joint = jvp(tape, (0,))
+        assert joint.instrs[: len(tape)] == tape.instrs
+        assert not np.any(evaluate(joint, [X, DX])[1])
+        assert joint.out_avals[1] is tape.out_avals[0]
+
+
+def test_a_branch_not_taken_does_not_leak() -> None:
+    f = lambda x: select(greater(x, 0.0), sqrt(x), 0.0 * x)
+    x = np.array([0.0, 1.0, 4.0])
+    np.testing.assert_array_equal(evaluate(jvp(formula(f, V3), (0,)), [x, np.ones(3)])[1], [0, 0.5, 0.25])
+
+
+def test_nan_safe() -> None:
+    f = lambda x: sqrt(multiply(x, 0.0))
+    safe, plain = jvp(formula(f, V3), (0,), nan_safe=True), jvp(formula(f, V3), (0,))
+    np.testing.assert_array_equal(evaluate(safe, [X, DX])[1], np.zeros(3))
+    assert np.isnan(evaluate(plain, [X, DX])[1]).all()
+
+
+def test_integers_among_the_inputs_have_no_tangent() -> None:
+    tape = formula(lambda x, k: (x * 2.0, k), S, Aval((), np.dtype(int)))
+    joint = jvp(tape, (0,))
+    assert joint.out_avals[3] is Aval((), np.dtype(int))
+    assert evaluate(joint, [np.float64(3), np.int64(4), np.float64(1)]) == [6, 4, 2, 0]
+
+
+def test_what_forward_mode_adds_has_the_line_it_belongs_to() -> None:
+    line = Source("m.py", 7, "f")
+    tape = formula(sin, S)
+    tape = tape.replace(instrs=tuple(i._replace(source=line) for i in tape.instrs))
+    roles = [i.source.role for i in jvp(tape, (0,)).instrs if i.source]
+    assert roles == ["", "tangent", "tangent"]
+    assert tangent_source(None) is None
+
+
+def test_the_tape_is_linear_in_the_tape() -> None:
+    def chain(n: int) -> int:
+        def f(x: Any) -> Any:
+            for _ in range(n):
+                x = sin(x) * x
+            return x
+
+        return len(jvp(formula(f, S), (0,)))
+
+    assert chain(40) - chain(20) == 2 * (chain(20) - chain(10))

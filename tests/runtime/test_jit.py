@@ -1,0 +1,248 @@
+"""Compiled functions under threads, bounds on what they keep, and what makes them trace again."""
+
+from __future__ import annotations
+
+import gc
+import threading
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert import config
+from wengert.errors import StructureError, TooManyPathsError
+from wengert.runtime.jit import Jit, leaf_kind, write_out
+from wengert.tracing.captures import Environment
+
+X = np.array([0.5, -1.0, 2.0])
+
+
+def in_threads(n: int, work: Callable[[int], None]) -> None:
+    """Run ``work(k)`` in n threads that begin at once; what one raises is raised here."""
+    start, raised = threading.Barrier(n), []
+
+    def run(k: int) -> None:
+        start.wait()
+        try:
+            work(k)
+        except BaseException as error:
+            raised.append(error)
+
+    threads = [threading.Thread(target=run, args=(k,)) for k in range(n)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    if raised:
+        raise raised[0]
+
+
+def test_eight_threads_take_all_branches_of_one_function() -> None:
+    def f(x: Any) -> Any:
+        y = x * 2 if x[0] > 0 else x - 1
+        return y if np.sum(y) > 0 else y * y
+
+    compiled = wg.jit(f)
+    xs = [np.random.default_rng(k).standard_normal(3) for k in range(32)]
+    want = [f(x) for x in xs]
+
+    def work(k: int) -> None:
+        for j in np.random.default_rng(k).integers(0, 32, 100):
+            np.testing.assert_array_equal(compiled(xs[j]), want[j])
+
+    in_threads(8, work)
+    taken = {(bool(x[0] > 0), bool(np.sum(x * 2 if x[0] > 0 else x - 1) > 0)) for x in xs}
+    assert 1 < compiled.stats()["specialisations"] <= len(taken)
+    assert compiled.stats()["calls"] <= 800
+
+
+def test_threads_with_signatures_of_their_own() -> None:
+    compiled = wg.jit(wg.grad(lambda x: np.sum(x**2)))
+
+    def work(k: int) -> None:
+        for n in range(1, 20):
+            x = np.full(n, float(k))
+            np.testing.assert_array_equal(compiled(x), 2 * x)
+            if n % 7 == k:
+                compiled.clear()
+
+    in_threads(8, work)
+
+
+def test_threads_trace_without_jit_at_once() -> None:
+    gradient = wg.grad(lambda x, c: np.sum(x**2) * c if np.sum(x) > 0 else np.sum(x) * c)
+
+    def work(k: int) -> None:
+        for j in range(20):
+            sign = (-1.0) ** j
+            want = np.full(3, 2.0 * k) if sign > 0 else np.full(3, float(k))
+            np.testing.assert_array_equal(gradient(np.full(3, sign), float(k)), want)
+
+    in_threads(8, work)
+
+
+def test_too_many_paths(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "max_paths", 3)
+    f = wg.jit(lambda x, n: sum([x * k for k in range(n)], x))
+    for n in range(3):
+        f(1.0, n)
+    with pytest.raises(TooManyPathsError, match=r"3 different paths(.|\n)*test_jit\.py(.|\n)*wg\.while_loop"):
+        f(1.0, 3)
+    assert f(1.0, 2) == 2  # what is there goes on working
+    assert f.stats()["specialisations"] == 3
+
+
+def test_signatures_are_bounded_and_the_least_recent_goes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "max_programs", 2)
+    f = wg.jit(lambda x: x * 2)
+    for n in (1, 2, 1, 3):  # 2 goes
+        f(np.ones(n))
+    assert f.stats()["specialisations"] == 2
+    traces = f.stats()["traces"]
+    f(np.ones(1))
+    assert f.stats()["traces"] == traces
+    f(np.ones(2))
+    assert f.stats()["traces"] == traces + 1
+
+
+def test_a_leaf_is_traced_or_part_of_the_signature() -> None:
+    assert leaf_kind(1.5) == leaf_kind(2.5) == (3, float)
+    assert leaf_kind(1) != leaf_kind(1.0)
+    assert leaf_kind(np.ones(2)) == leaf_kind(np.zeros(2)) != leaf_kind(np.ones(3))
+    assert leaf_kind(np.float64(1)) != leaf_kind(np.ones(()))  # one is a scalar
+    assert leaf_kind(True) == (0, True) and leaf_kind("sin") == (0, "sin")
+
+
+def test_a_static_leaf_of_equal_value_and_another_type_is_another_signature() -> None:
+    f = wg.jit(lambda x, flag: x * 2 if flag is True else x)
+    assert [f(1.0, True), f(1.0, 1), f(1.0, True), f(1.0, False)] == [2, 1, 2, 1]
+
+
+def test_a_leaf_that_cannot_be_hashed_is_refused() -> None:
+    with pytest.raises(TypeError):
+        wg.jit(lambda x, s: x)(X, {1, 2})
+
+
+def test_a_rebound_variable_is_an_environment_of_its_own() -> None:
+    scale = 2.0
+    f = wg.jit(lambda x: x * scale)
+    results = [f(1.0)]
+    scale = 3.0
+    results += [f(1.0), f(1.0)]
+    scale = 2.0
+    results.append(f(1.0))
+    assert results == [2, 3, 3, 2]
+    assert f.stats()["traces"] == 2 and f.stats()["environment_misses"] == 1
+
+
+def test_environments_are_bounded() -> None:
+    scale = 0.0
+    f = wg.jit(lambda x: x * scale)
+    for k in range(30):
+        scale = float(k)
+        assert f(2.0) == 2 * k
+    assert f.stats()["specialisations"] <= 8
+
+
+def test_the_places_of_an_environment_have_names() -> None:
+    settings = {"scale": 2.0, "weights": [np.ones(3)]}
+    offset = np.arange(3.0)
+
+    def f(x: Any) -> Any:
+        return x * settings["scale"] * settings["weights"][0] + offset
+
+    compiled = wg.jit(f)
+    compiled(X)
+    ((special,),) = compiled._specialisations.values()
+    environment = special.environment
+    assert isinstance(environment, Environment) and environment.holds() and environment.changed() == []
+    settings["scale"] = 3.0
+    assert not environment.holds() and environment.changed() == ["settings['scale']"]
+    np.testing.assert_array_equal(compiled(X), 3 * X + offset)
+    offset[:] = 1.0  # an edit is no change: the array is read where it lies
+    np.testing.assert_array_equal(compiled(X), 3 * X + 1)
+    assert compiled.stats()["traces"] == 2
+
+
+def test_what_cannot_be_repeated_is_traced_at_every_call_and_says_why() -> None:
+    arrays = iter([np.full(3, float(k)) for k in range(3)])  # no walk sees into it
+    f = wg.jit(lambda x: x * next(arrays))
+    for k in range(3):
+        np.testing.assert_array_equal(f(X), k * X)
+    stats = f.stats()
+    assert stats["traces"] == 3 and stats["specialisations"] == 0
+    assert stats["unrepeatable"] == "arrays is an iterator"
+
+
+def test_an_error_of_the_users_leaves_nothing_behind() -> None:
+    def f(x: Any) -> Any:
+        if x[0] < 0:
+            raise KeyError("negative")
+        return x * 2
+
+    compiled = wg.jit(f)
+    np.testing.assert_array_equal(compiled(np.abs(X)), 2 * np.abs(X))
+    for _ in range(2):
+        with pytest.raises(KeyError, match="negative"):
+            compiled(-np.abs(X))
+    np.testing.assert_array_equal(compiled(np.abs(X)), 2 * np.abs(X))
+    assert compiled.stats()["specialisations"] == 1
+    assert np.ones(2).__class__ is np.ndarray and wg.tape._current.builder is None
+
+
+def test_programs_die_with_their_function() -> None:
+    class Owned(np.ndarray):
+        pass
+
+    def make() -> tuple[Any, Any]:
+        data = np.ones(1000).view(Owned)
+        return wg.jit(lambda x: x * np.asarray(data)), weakref.ref(data)
+
+    f, alive = make()
+    f(np.ones(1000))
+    del f
+    gc.collect()
+    assert alive() is None
+
+
+def test_a_jitted_function_of_no_arguments() -> None:
+    c = np.arange(3.0)
+    f = wg.jit(lambda: np.sum(c**2))
+    assert f() == 5
+    c[0] = 2.0
+    assert f() == 9
+    assert f.stats()["traces"] == 1
+
+
+def test_results_that_are_no_arrays_of_the_tape() -> None:
+    f = wg.jit(lambda x: {"x": x, "n": 3, "list": [x * 2, (1.5, True)], "none": None})
+    for _ in range(2):
+        got = f(2.0)
+        assert got == {"x": 2.0, "n": 3, "list": [4.0, (1.5, True)], "none": None}
+
+
+def test_write_out() -> None:
+    a, b = np.empty(2), np.empty(())
+    out = {"a": a, "b": b}
+    assert write_out(out, {"a": np.ones(2), "b": np.float64(3)}) is out
+    assert a.tolist() == [1, 1] and b == 3
+    with pytest.raises(StructureError, match=r'out\["a"\]: expected an array float64\[3\]'):
+        write_out(out, {"a": np.ones(3), "b": np.float64(3)})
+    with pytest.raises(StructureError, match="out="):
+        write_out([a], (np.ones(2),))
+    assert a.tolist() == [1, 1]  # nothing was written
+
+
+def test_a_jitted_function_says_what_it_is() -> None:
+    @wg.jit
+    def area(r: Any) -> Any:
+        """Of a circle."""
+        return np.pi * r**2
+
+    assert isinstance(area, Jit)
+    assert repr(area) == "<wengert.jit of area>"
+    assert area.__doc__ == "Of a circle." and area.__module__ == __name__
+    assert area.__wrapped__(1.0) == np.pi

@@ -1,0 +1,85 @@
+"""``wg.check_derivatives``: right rules pass, and each kind of wrong one is found and said."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.checking import DerivativeError
+from wengert.errors import WengertError
+
+X = np.linspace(0.5, 1.5, 3)
+
+
+def test_right_derivatives_pass() -> None:
+    def f(p: Any, k: int, flag: str, t: float) -> Any:
+        return {"y": np.tanh(p["w"] @ p["x"]) ** k * t, "name": p["x"][0] > 0, "s": np.sum(p["x"])}
+
+    p = {"w": np.arange(6.0).reshape(2, 3) / 10, "x": X}
+    assert wg.check_derivatives(f, p, 3, "flag", 2.0) is None
+    assert wg.check_derivatives(f, p, 3, "flag", 2.0, argnums=3) is None
+    assert wg.check_derivatives(np.sin, X.astype(np.float32)) is None  # in float64, so that differences mean something
+    assert wg.check_derivatives(lambda x: np.zeros((0, 2)) * x[0], X) is None
+
+
+def sine() -> Any:
+    @wg.primitive
+    def sine(x: Any) -> Any:
+        return np.sin(x)
+
+    return sine
+
+
+def test_a_wrong_pushforward_is_found() -> None:
+    f = sine()
+    f.def_pushforward(lambda dxs, y, x: dxs[0] * np.cos(x) * 1.01)
+    f.def_pullback(lambda ct, y, x: (ct * np.cos(x),))
+    with pytest.raises(
+        DerivativeError, match=r"sine: forward mode differs from finite differences in result 0(.|\n)*wanted"
+    ):
+        wg.check_derivatives(f, X)
+
+
+def test_a_wrong_pullback_is_found() -> None:
+    f = sine()
+    f.def_pushforward(lambda dxs, y, x: dxs[0] * np.cos(x))
+    f.def_pullback(lambda ct, y, x: (ct * np.cos(x) * 1.01,))
+    with pytest.raises(DerivativeError, match="reverse mode differs from forward mode"):
+        wg.check_derivatives(f, X)
+
+
+def test_a_pullback_that_is_wrong_alone_is_found_too() -> None:
+    """Forward mode is then made of it, and differs from differences."""
+    f = sine()
+    f.def_pullback(lambda ct, y, x: (-ct * np.cos(x),))
+    with pytest.raises(DerivativeError, match="finite differences"):
+        wg.check_derivatives(f, X)
+
+
+def test_a_wrong_second_derivative_is_found_at_order_two() -> None:
+    """The slope is right and said to be constant."""
+    f = sine()
+    f.def_pullback(lambda ct, y, x: (ct * wg.stop_gradient(np.cos(x)),))
+    wg.check_derivatives(f, X, order=1)
+    with pytest.raises(DerivativeError, match="the gradient of sine"):
+        wg.check_derivatives(f, X)
+
+
+def test_a_stopped_gradient_differs_from_differences() -> None:
+    with pytest.raises(DerivativeError, match="finite differences"):
+        wg.check_derivatives(lambda x: x * wg.stop_gradient(x), X)
+
+
+def test_a_nan_is_wrong() -> None:
+    f = sine()
+    f.def_pushforward(lambda dxs, y, x: dxs[0] * np.nan)
+    f.def_pullback(lambda ct, y, x: (ct * np.nan,))
+    with pytest.raises(DerivativeError):
+        wg.check_derivatives(f, X)
+
+
+def test_its_error_is_an_assertion_and_one_of_wengerts() -> None:
+    assert issubclass(DerivativeError, AssertionError) and issubclass(DerivativeError, WengertError)

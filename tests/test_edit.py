@@ -1,0 +1,135 @@
+"""Looking into tapes and changing them by hand: every edit is a new, well-formed tape."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert import edit
+from wengert.errors import ShapeError, StructureError
+from wengert.ops.elementwise import cos, exp, sin
+from wengert.ops.reduce import sum_
+from wengert.tape import Lit, Tape
+
+X = np.array([0.5, -1.0, 2.0])
+
+
+def helper(x: Any) -> Any:
+    return np.exp(x)
+
+
+def tape() -> Tape:
+    """sum(sin x · exp x), and a third step that nobody reads."""
+
+    def f(x: Any, y: Any) -> Any:
+        s = np.sin(x)
+        e = helper(x)
+        _unread = np.cos(y)
+        return np.sum(s * e)
+
+    return wg.trace(f)(X, X)
+
+
+def names(steps: Any) -> list[str]:
+    return [i.op.name for i in steps]
+
+
+def test_find() -> None:
+    t = tape()
+    assert names(edit.find(t)) == ["sin", "exp", "cos", "multiply", "sum"]
+    assert names(edit.find(t, op="exp")) == names(edit.find(t, function="helper")) == ["exp"]
+    (exp_step,) = edit.find(t, op="exp")
+    assert exp_step.source is not None
+    assert names(edit.find(t, line=exp_step.source.line)) == ["exp"]
+    assert names(edit.find(t, where=lambda i: i.outs[0].aval.shape == ())) == ["sum"]
+    assert edit.find(t, op="exp", function="f") == []
+
+
+def test_ancestors_and_descendants() -> None:
+    t = tape()
+    (product,) = edit.find(t, op="multiply")
+    assert names(edit.ancestors(t, product.outs[0])) == ["sin", "exp", "multiply"]
+    assert names(edit.descendants(t, product.outs[0])) == ["sum"]
+    assert names(edit.descendants(t, t.inputs[1])) == ["cos"]
+    assert names(edit.descendants(t, t.inputs)) == names(t.instrs)
+    assert edit.ancestors(t, t.inputs[0]) == []
+
+
+def test_explain() -> None:
+    t = tape()
+    (product,), (cosine,) = edit.find(t, op="multiply"), edit.find(t, op="cos")
+    text = edit.explain(t, product.outs[0])
+    assert text.startswith("float64[3] is active: it depends on input 0\n")
+    assert text.count("test_edit.py") == 3
+    assert "input 1" in edit.explain(t, cosine.outs[0])
+    assert "constant to every derivative" in edit.explain(t, cosine.outs[0], wrt=[0])
+
+
+def test_insert_replace_and_delete() -> None:
+    t = tape()
+    (e,) = edit.find(t, op="exp")
+    longer, new = edit.insert_after(t, e.outs[0], lambda x: cos(x) * 2.0, t.inputs[0])
+    assert len(longer) == len(t) + 2 and len(t) == 5
+    replaced = edit.replace_value(longer, e.outs[0], new)
+    shorter = edit.delete(replaced, e.outs[0])
+    assert names(shorter.instrs) == ["sin", "cos", "multiply", "cos", "multiply", "sum"]
+    np.testing.assert_allclose(wg.compile(shorter)(X, X), np.sum(np.sin(X) * 2 * np.cos(X)))
+    np.testing.assert_allclose(wg.compile(t)(X, X), np.sum(np.sin(X) * np.exp(X)))  # the old one is what it was
+
+
+def test_insert_at_the_beginning() -> None:
+    t = tape()
+    for at in (None, t.inputs[0]):
+        longer, _ = edit.insert_after(t, at, sin, t.inputs[1])
+        assert names(longer.instrs)[0] == "sin" and len(longer) == 6
+
+
+def test_replace_step() -> None:
+    t = tape()
+    (s,) = edit.find(t, op="sin")
+    swapped = edit.replace_step(t, s.outs[0], cos, s.ins[0])
+    np.testing.assert_allclose(wg.compile(swapped)(X, X), np.sum(np.cos(X) * np.exp(X)))
+
+
+def test_replace_an_output_by_a_literal() -> None:
+    t = tape()
+    constant = edit.replace_value(t, t.outputs[0], Lit(3.0))  # type: ignore[arg-type]
+    assert wg.compile(constant)(X, X) == 3
+
+
+def test_surgery_that_would_break_the_tape_is_refused() -> None:
+    t = tape()
+    (s,), (e,), (total,) = edit.find(t, op="sin"), edit.find(t, op="exp"), edit.find(t, op="sum")
+    with pytest.raises(StructureError, match="multiply reads it"):
+        edit.delete(t, s.outs[0])
+    with pytest.raises(StructureError, match="output reads it"):
+        edit.delete(t, total.outs[0])
+    with pytest.raises(ShapeError, match=r"float64\[3\] cannot be replaced by one of type float64\[\]"):
+        edit.replace_value(t, s.outs[0], total.outs[0])
+    with pytest.raises(StructureError, match="no instruction"):
+        edit.delete(t, t.inputs[0])
+    longer, late = edit.insert_after(t, total.outs[0], exp, t.inputs[0])
+    with pytest.raises(StructureError, match="multiply reads the value before exp assigns"):
+        edit.replace_value(longer, e.outs[0], late)
+
+
+def test_notes_are_kept() -> None:
+    t = tape()
+    (s,) = edit.find(t, op="sin")
+    noted = edit.annotate(edit.annotate(t, {s.outs[0]: "wave"}), {t.inputs[0]: "x"})
+    assert dict(noted.metadata) == {s.outs[0]: "wave", t.inputs[0]: "x"}
+    assert t.metadata == {}
+
+
+def test_play_gives_every_value() -> None:
+    t = tape()
+    values = edit.play(t, X, X)
+    (s,) = edit.find(t, op="sin")
+    np.testing.assert_array_equal(values[s.outs[0]], np.sin(X))
+    np.testing.assert_allclose(values[t.outputs[0]], np.sum(np.sin(X) * np.exp(X)))
+    assert sum_ is wg.ops.OPS["sum"]
+    with pytest.raises(ValueError):
+        edit.play(t, X)

@@ -1,0 +1,289 @@
+"""Views and writes: who shares memory with whom is NumPy's answer, whatever is traced."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.test_random_programs import same
+from wengert.errors import MutationError
+from wengert.tracing.tracer import Tracer
+
+A = np.arange(24.0).reshape(2, 3, 4) / 10 - 1
+
+
+def as_numpy(f: Callable[..., Any], *args: Any) -> None:
+    """``f`` compiled is ``f``, twice, and its arguments stay what they were."""
+    before = [np.copy(a) for a in args]
+    want = f(*[np.copy(a) for a in args])
+    compiled = wg.jit(f)
+    for _ in range(2):
+        same(compiled(*args), want)
+    for a, b in zip(args, before, strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
+VIEWS: dict[str, Callable[[Any], Any]] = {
+    "a slice": lambda x: x[1:],
+    "a step backwards": lambda x: x[::-1],
+    "every other": lambda x: x[..., ::2],
+    "an integer": lambda x: x[0],
+    "an ellipsis and an integer": lambda x: x[..., -1],
+    "a new axis": lambda x: x[:, None],
+    "everything": lambda x: x[...],
+    "T": lambda x: x.T,
+    "swapaxes": lambda x: np.swapaxes(x, 0, -1),
+    "moveaxis": lambda x: np.moveaxis(x, 0, -1),
+    "rollaxis": lambda x: np.rollaxis(x, x.ndim - 1),
+    "reshape": lambda x: x.reshape(-1),
+    "reshape in two": lambda x: x.reshape(2, -1) if x.size % 2 == 0 else x.reshape(1, -1),
+    "ravel": lambda x: x.ravel(),
+    "np.ravel": lambda x: np.ravel(x),
+    "squeeze": lambda x: np.squeeze(x[:, None], 1),
+    "expand_dims": lambda x: np.expand_dims(x, 0),
+    "flip": lambda x: np.flip(x),
+    "rot90": lambda x: np.rot90(x) if x.ndim > 1 else x,
+    "split": lambda x: np.split(x, x.shape[-1], -1)[0],
+    "array_split": lambda x: np.array_split(x, 2)[0],
+    "atleast_3d": lambda x: np.atleast_3d(x),
+    "asarray": lambda x: np.asarray(x),
+    "view": lambda x: x.view(),
+    "real": lambda x: x.real,
+    "the rows": lambda x: next(iter(x)) if x.ndim > 1 else x,
+    # copies
+    "flatten": lambda x: x.flatten(),
+    "copy": lambda x: x.copy(),
+    "an index list": lambda x: x[[0]],
+    "a mask": lambda x: x[x < 10],
+    "np.array": lambda x: np.array(x),
+    "arithmetic": lambda x: x + 0,
+    "roll": lambda x: np.roll(x, 1),
+    "take": lambda x: np.take(x, [0], -1),
+}
+
+
+@pytest.mark.parametrize("second", VIEWS)
+@pytest.mark.parametrize("first", VIEWS)
+def test_a_view_of_a_view_shares_what_numpy_shares(first: str, second: str) -> None:
+    def f(x: Any) -> Any:
+        x = x * 1.0
+        a = VIEWS[first](x)
+        b = VIEWS[second](a)
+        seen = x + 0  # before
+        if b.ndim:
+            b[..., :1] = 7.0  # down to the root
+        x[-1] += 2.0  # up to the views
+        if a.ndim:
+            a[..., -1] *= x[0, 0, 0]  # from the middle, both ways
+        return seen, x, a, b
+
+    as_numpy(f, A)
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_a_view_of_an_array_of_constants(name: str) -> None:
+    """The array is kept as an ndarray until something traced is written."""
+
+    def f(x: Any) -> Any:
+        z = np.zeros((2, 3, 4))
+        v = VIEWS[name](z)
+        z[0] = 1.0
+        v[..., 0] = 2.0  # still constant
+        v[..., -1] = x[0, 0, 0]  # and now traced
+        z[1, 1] += 3.0
+        return z, v
+
+    as_numpy(f, A)
+
+
+def test_reshape_of_what_is_not_contiguous_copies() -> None:
+    def f(x: Any) -> Any:
+        x = x * 1.0
+        copied, shared = x.T.reshape(-1), x[:, 1:].T.reshape(4, -1)
+        lines = x[:, :2].reshape(2, 8)  # not contiguous, and yet one stride fits
+        copied[0], shared[0, 0], lines[0, 0] = 7.0, 8.0, 9.0
+        return x, copied, shared, lines
+
+    as_numpy(f, A)
+
+
+def test_broadcast_views_and_diagonals_are_read_only() -> None:
+    for make in (
+        lambda x: np.broadcast_to(x, (5, 2, 3, 4)),
+        lambda x: np.broadcast_to(x, (5, 2, 3, 4))[0],
+        lambda x: np.diagonal(x),
+        lambda x: np.diagonal(x)[0],
+        lambda x: np.diagonal(x).T,
+    ):
+
+        def f(x: Any, make: Any = make) -> Any:
+            v = make(x * 1.0)
+            v[...] = 0.0
+            return v
+
+        with pytest.raises(ValueError, match="read-only"):
+            f(A)
+        with pytest.raises(MutationError, match=r"read-only(.|\n)*np\.array\(x\)"):
+            wg.jit(f)(A)
+
+
+def test_a_read_only_view_sees_writes_to_its_base() -> None:
+    def f(x: Any) -> Any:
+        x = x * 1.0
+        wide, diagonal = np.broadcast_to(x[0, 0], (2, 4)), np.diagonal(x)
+        x[0] = 5.0
+        return wide, diagonal, wide.copy() + 1
+
+    as_numpy(f, A)
+
+
+def test_a_value_read_before_a_write_stays() -> None:
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        scalar, row_sum, alias = y[0, 0, 0], y[0].sum(), y
+        y[...] = 0.0
+        return scalar, row_sum, alias, y is alias
+
+    got = wg.jit(lambda x: f(x)[:3])(A)
+    same(got, f(A)[:3])
+
+
+def test_a_write_that_reads_what_it_writes() -> None:
+    def f(x: Any) -> Any:
+        x = x * 1.0
+        x[1:] = x[:-1]
+        x[..., 1:] += x[..., :-1]
+        x[..., ::-1] = x
+        x[0], x[1] = x[1] * 2, x[0] + 1
+        return x
+
+    as_numpy(f, A)
+
+
+def test_swapping_two_rows_through_views_is_numpys_surprise() -> None:
+    """``x[0], x[1] = x[1], x[0]`` swaps nothing: both sides are views."""
+
+    def f(x: Any) -> Any:
+        x = x * 1.0
+        x[0], x[1] = x[1], x[0]
+        return x
+
+    as_numpy(f, A)
+    got = wg.jit(f)(A)
+    np.testing.assert_array_equal(got[0], got[1])
+
+
+def test_the_argument_itself_is_never_written() -> None:
+    def f(x: Any) -> Any:
+        x[0] = 0.0
+        return x
+
+    x = A.copy()
+    np.testing.assert_array_equal(wg.jit(f)(x)[0], 0)
+    np.testing.assert_array_equal(x, A)
+    gradient = wg.grad(lambda x: np.sum(f(x) ** 2))(x)
+    np.testing.assert_array_equal(x, A)
+    np.testing.assert_allclose(gradient[1], 2 * A[1])
+    assert not gradient[0].any()
+
+
+def test_chains_of_views_have_derivatives() -> None:
+    """Σ over y with y[1:, ::2].T[0] = x², so that y keeps x elsewhere."""
+
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        y[1:, ::2].T[0] = x[1:, ::2].T[0] ** 2
+        return np.sum(y)
+
+    want = np.ones_like(A)
+    want[1, ::2, 0] = 2 * A[1, ::2, 0]
+    np.testing.assert_allclose(wg.grad(f)(A), want, rtol=1e-14)
+    dx = np.cos(A)
+    np.testing.assert_allclose(wg.jvp(f, (A,), (dx,))[1], np.sum(want * dx), rtol=1e-14)
+
+
+def test_out_writes_through_views() -> None:
+    def f(x: Any) -> Any:
+        y = np.zeros((2, 3, 4))
+        np.sin(x, out=y)
+        np.add(x[0], 1, out=y[1])
+        np.multiply(y[0], y[0], out=y[0])
+        np.copyto(y[:, 0], 3.0)
+        y[0, 1:].T.sort()
+        return y
+
+    as_numpy(f, A)
+
+
+def test_shares_memory_between_results_and_arguments_is_never() -> None:
+    x = A.copy()
+    for got in wg.jit(lambda x: (x, x[0], x.T, x.reshape(-1)))(x):
+        assert not np.shares_memory(got, x)
+
+
+def test_views_that_nobody_reads_are_no_steps_of_the_program() -> None:
+    program = wg.jit(lambda x: (x.T[0][1:].reshape(-1), x * 2)[1]).program(A)
+    assert [i.op.name for i in program.tape.instrs] == ["multiply"]
+
+
+def test_a_view_is_read_once_between_two_writes() -> None:
+    def f(x: Any) -> Any:
+        row = x[0]
+        return row * row + row
+
+    assert [i.op.name for i in wg.trace(f)(A).instrs].count("slice") == 1
+
+
+def test_a_write_into_an_array_of_another_trace_is_refused() -> None:
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        view = y[0]
+
+        def inner(t: Any) -> Any:
+            view[...] = t
+            return t
+
+        return wg.grad(inner)(1.0) + np.sum(y)
+
+    with pytest.raises(MutationError, match="made outside of it"):
+        wg.grad(f)(A)
+
+
+def test_captured_arrays_are_not_written() -> None:
+    buffer = np.zeros(3)
+
+    def f(x: Any) -> Any:
+        buffer[0] = 1.0
+        return x
+
+    with pytest.raises(MutationError, match="buffer"):
+        wg.jit(f)(1.0)
+    assert not buffer.any()
+
+
+def test_writes_in_a_loop_are_one_step_each() -> None:
+    def f(x: Any) -> Any:
+        y = np.zeros(100)
+        for k in range(100):
+            y[k] = x
+        return y
+
+    tape = wg.trace(f)(2.0)
+    assert len(tape) == 100
+    np.testing.assert_array_equal(wg.jit(f)(2.0), np.full(100, 2.0))
+    assert wg.grad(lambda x: np.sum(f(x)))(2.0) == 100
+
+
+def test_an_array_of_constants_is_copied_before_a_write_if_a_tape_refers_to_it() -> None:
+    def f(x: Any) -> Any:
+        z = np.ones(3)
+        y = x * z  # z stands on the tape now
+        z[0] = 5.0
+        return y, x * z
+
+    as_numpy(f, np.arange(3.0))
+    assert Tracer.__hash__ is None

@@ -1,0 +1,529 @@
+"""The traced array against NumPy's: every operator and every special method gives what an ndarray gives.
+
+A function is compared with itself, called on arrays and compiled: values, dtypes, shapes and whether it raises.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+import operator
+import pickle
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.test_random_programs import same
+from wengert.errors import (
+    ConcretizationError,
+    DTypeError,
+    EscapedTracerError,
+    MutationError,
+    UnsupportedFunctionError,
+    WengertError,
+)
+
+X = np.array([1.5, -2.0, 0.25])
+N = np.array([3, -4, 7])
+A = np.arange(6.0).reshape(2, 3) - 2.5
+
+
+def as_numpy(f: Callable[..., Any], *args: Any, rtol: float = 1e-12) -> None:
+    """``f`` compiled is ``f``, when it is traced and when its program runs again."""
+    with np.errstate(all="ignore"):
+        want = f(*[np.copy(a) if isinstance(a, np.ndarray) else a for a in args])
+        compiled = wg.jit(f)
+        for _ in range(2):
+            same(compiled(*args), want, rtol)
+
+
+def run_traced(f: Callable[..., Any], x: Any) -> None:
+    """Run ``f`` on traced arrays, once; it may write what it likes outside."""
+    wg.jvp(f, (x,), (x,))
+
+
+# ----------------------------------------------------------------------------------------------------- operators
+
+ARITHMETIC = {
+    "+": operator.add,
+    "-": operator.sub,
+    "*": operator.mul,
+    "/": operator.truediv,
+    "//": operator.floordiv,
+    "%": operator.mod,
+    "**": operator.pow,
+    "<": operator.lt,
+    "<=": operator.le,
+    ">": operator.gt,
+    ">=": operator.ge,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+BITS = {"&": operator.and_, "|": operator.or_, "^": operator.xor, "<<": operator.lshift, ">>": operator.rshift}
+OTHERS: dict[str, Any] = {
+    "a float": 2.5,
+    "an int": 3,
+    "a bool": True,
+    "a list": [1.0, 2.0, 4.0],
+    "a tuple of ints": (1, 2, 4),
+    "a column": [[1.0], [2.0]],
+    "an array": np.array([2.0, 0.5, 3.0]),
+    "an array of shape ()": np.array(2.0),
+    "float32": np.array([2.0, 0.5, 3.0], np.float32),
+    "np.float32": np.float32(1.5),
+    "np.float64": np.float64(1.5),
+    "np.int8": np.int8(2),
+    "ints": np.array([2, 1, 3]),
+    "uint8": np.array([2, 1, 3], np.uint8),
+    "bools": np.array([True, False, True]),
+}
+
+
+def both_sides(op: Any, x: Any, y: Any) -> None:
+    """``y`` is no argument, so that Python's containers and numbers may stand there."""
+    rtol = 1e-12 if np.asarray(x).dtype != np.float32 else 1e-6  # NumPy's own scalars and arrays are 1 ulp apart
+    as_numpy(lambda x: op(x, y), x, rtol=rtol)
+    as_numpy(lambda x: op(y, x), x, rtol=rtol)
+    if not isinstance(y, list | tuple):
+        as_numpy(op, x, y, rtol=rtol)
+
+
+@pytest.mark.parametrize("other", OTHERS)
+@pytest.mark.parametrize("sign", ARITHMETIC)
+def test_operators_on_both_sides(sign: str, other: str) -> None:
+    op, y = ARITHMETIC[sign], OTHERS[other]
+    for x in (np.abs(X), np.abs(X).astype(np.float32)):
+        both_sides(op, x, y)
+    if not isinstance(y, list | tuple):  # Python's numbers know no lists, and NumPy's do not always
+        for x in (1.5, np.float64(1.5), np.float32(1.5)):
+            both_sides(op, x, y)
+
+
+@pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.int64, np.bool_])
+@pytest.mark.parametrize("sign", ["+", "*", "/", "<", "=="])
+def test_operators_of_integers(sign: str, dtype: Any) -> None:
+    x = np.array([1, 0, 1], dtype)
+    for y in (1, 2.5, True, np.int16(3), np.float32(2), np.array([1, 2, 3], np.uint8), x):
+        both_sides(ARITHMETIC[sign], x, y)
+
+
+@pytest.mark.parametrize("sign", BITS)
+def test_bits(sign: str) -> None:
+    op = BITS[sign]
+    n = np.array([1, 6, 3])
+    for y in (2, np.array([1, 0, 2]), np.int64(1)):
+        both_sides(op, n, y)
+    if sign in "&|^":
+        as_numpy(lambda x: op(x > 0, x < 1), X)
+        as_numpy(lambda x: op(True, x < 1), X)
+
+
+@pytest.mark.parametrize("f", [operator.neg, operator.pos, operator.abs])
+def test_unary_operators(f: Any) -> None:
+    for x in (X, N, X.astype(np.float32), np.float32(-2), -1.5, -3, N.astype(np.uint8)):
+        as_numpy(f, x)
+    as_numpy(operator.invert, N)
+    as_numpy(lambda x: ~(x > 0), X)
+
+
+def test_divmod_and_pow() -> None:
+    as_numpy(lambda x: divmod(x, 0.75), X)
+    as_numpy(lambda x: divmod(5.0, x), X)
+    as_numpy(lambda n: divmod(n, 3), N)
+    as_numpy(lambda x: 2**x, X)
+    as_numpy(lambda x: pow(x, 2), X)
+
+
+@pytest.mark.parametrize("exponent", [0, 1, 2, 3, -1, 0.5, 2.0, 1.0, -1.0, 2.5])
+def test_powers_that_numpy_takes_the_short_way_for(exponent: Any) -> None:
+    as_numpy(lambda x: np.abs(x) ** exponent, X)
+    as_numpy(lambda x: x**exponent, X.astype(np.float32) ** 2)
+    as_numpy(lambda x: x**exponent, 2.0)
+    if isinstance(exponent, int) and exponent >= 0:
+        as_numpy(lambda n: n**exponent, N)
+
+
+def test_matmul_on_both_sides() -> None:
+    B = np.arange(12.0).reshape(3, 4)
+    as_numpy(lambda a: a @ B, A)
+    as_numpy(lambda b: A @ b, B)
+    as_numpy(lambda x: (x @ x, A @ x, x @ B, x @ B.tolist(), [1.0, 2.0] @ (A @ x)), X)
+    with pytest.raises(ValueError):
+        wg.jit(lambda x: x @ 2.0)(X)
+
+
+def test_an_operator_that_another_class_defines_is_its_own() -> None:
+    class Other:
+        def __radd__(self, x: Any) -> str:
+            return "radd"
+
+        def __mul__(self, x: Any) -> str:
+            return "mul"
+
+        __array_ufunc__ = None
+
+    seen = []
+
+    def f(x: Any) -> Any:
+        seen.append((x + Other(), Other() * x))
+        return x
+
+    run_traced(f, X)
+    assert seen == [("radd", "mul")]
+
+
+@pytest.mark.parametrize("other", [None, "text", object(), {}, {1.0}])
+def test_operands_that_are_no_arrays(other: Any) -> None:
+    for f in (lambda x: x + other, lambda x: other * x, lambda x: x < other):
+        with pytest.raises((TypeError, WengertError)):
+            wg.jit(f)(X)
+
+
+def test_comparison_with_none_is_never_equal() -> None:
+    assert wg.jit(lambda x: 1.0 if x is None else 2.0)(3.0) == 2
+    assert wg.jit(lambda x: 1.0 if np.any(x == None) else 2.0)(3.0) == 2  # noqa: E711
+
+
+# -------------------------------------------------------------------------------------------------------- in place
+
+
+@pytest.mark.parametrize("sign", ["+", "-", "*", "/", "//", "%", "**", "@"])
+def test_operators_in_place(sign: str) -> None:
+    op = {
+        "+": operator.iadd,
+        "-": operator.isub,
+        "*": operator.imul,
+        "/": operator.itruediv,
+        "//": operator.ifloordiv,
+        "%": operator.imod,
+        "**": operator.ipow,
+        "@": operator.imatmul,
+    }[sign]
+    others = [np.eye(3)] if sign == "@" else [2, 1.5, [1.0, 2.0, 3.0], np.array([1.0, 2.0, 3.0]), np.float32(2)]
+    for other in others:
+
+        def f(x: Any, other: Any = other) -> Any:
+            y = np.abs(x) if x.ndim else x  # a copy
+            alias, z = y, y[..., ::-1] if y.ndim else y
+            y = op(y, other)
+            assert (y is alias) == bool(y.ndim)
+            return y, alias, z
+
+        as_numpy(f, X)
+        as_numpy(f, X.astype(np.float32))
+        as_numpy(f, A @ A.T @ A)
+        if not isinstance(other, list) and np.ndim(other) == 0 and sign != "@":
+            as_numpy(f, np.float64(1.5))
+
+
+@pytest.mark.parametrize("sign", BITS)
+def test_bits_in_place(sign: str) -> None:
+    op = {"&": operator.iand, "|": operator.ior, "^": operator.ixor, "<<": operator.ilshift, ">>": operator.irshift}
+
+    def f(n: Any) -> Any:
+        m = n + 0
+        alias = m[1:]
+        m = op[sign](m, 1)
+        return m, alias
+
+    as_numpy(f, np.array([4, 5, 6]))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x, n: operator.iadd(n, x),  # float64 into int64
+        lambda x, n: operator.itruediv(n, 2),
+        lambda x, n: operator.iadd(n.astype(np.uint8), n),
+        lambda x, n: operator.iadd(x, np.ones((2, 3))),  # the shape would grow
+        lambda x, n: operator.imul(x, 1j),
+    ],
+)
+def test_what_does_not_fit_in_place_is_refused_as_by_numpy(f: Any) -> None:
+    refused = (TypeError, ValueError)
+    with pytest.raises(refused) as numpys:
+        f(X + 0, N + 0)
+    with pytest.raises(refused) as ours:
+        wg.jit(lambda x, n: f(x + 0, n + 0))(X, N)
+    assert [isinstance(ours.value, kind) for kind in refused] == [isinstance(numpys.value, kind) for kind in refused]
+
+
+# ------------------------------------------------------------------------------------------------- weak and strong
+
+
+def test_python_numbers_are_weak_and_numpys_are_not() -> None:
+    x32, x8 = np.ones(2, np.float32), np.ones(2, np.int8)
+    for number in (2.0, np.float64(2.0), np.float32(2.0), 2, np.int64(2), True):
+        as_numpy(lambda t, x: (t * x, x * t), number, x32)
+        if not isinstance(number, float):
+            as_numpy(lambda t, x: t + x, number, x8)
+
+
+def test_arithmetic_on_python_numbers_stays_weak() -> None:
+    x32 = np.ones(2, np.float32)
+    as_numpy(lambda t, x: (t + 1) * x, 2.0, x32)
+    as_numpy(lambda t, x: (2 * t - t / 3) * x, 2.0, x32)
+    as_numpy(lambda t, x: t**2 * x, 2.0, x32)
+    as_numpy(lambda t, x: -t * x, 2.0, x32)
+    as_numpy(lambda k, x: (k + 1) * x, 2, np.ones(2, np.int8))
+    as_numpy(lambda t, x: np.sin(t) * x, 2.0, x32)  # np.sin gives np.float64, which is strong
+    as_numpy(lambda t, x: abs(t) * x, -2.0, x32)
+
+
+def test_integers_that_do_not_fit_are_refused() -> None:
+    for f in (lambda n: n + 300, lambda n: np.add(n, 300)):
+        with pytest.raises(OverflowError):
+            f(np.ones(2, np.int8))
+        with pytest.raises((OverflowError, WengertError)):
+            wg.jit(f)(np.ones(2, np.int8))
+
+
+def test_a_ufunc_that_is_not_defined_for_the_dtypes() -> None:
+    with pytest.raises(DTypeError, match=r"bitwise_and is not defined for float64, float64(.|\n)*test_tracer\.py"):
+        wg.jit(lambda x: x & x)(X)
+
+
+# ------------------------------------------------------------------------------------------------ concrete questions
+
+
+def guards(f: Any, *args: Any) -> list[Any]:
+    return [i.params["expected"].value for i in wg.trace(f)(*args).instrs if i.op.name == "guard"]
+
+
+def test_bool_is_a_guard() -> None:
+    assert guards(lambda x: x * 2 if x[0] > 0 else x, X) == [True]
+    assert guards(lambda x: x if x else -x, 0.0) == [False]
+    assert guards(lambda x: x if x[:1] else -x, X) == [True]
+    assert guards(lambda x: (x and 2 * x) or 3 * x, 1.0) == [True, True]
+    assert guards(lambda x: x if not x > 2 else -x, 1.0) == [False]
+    assert guards(lambda x: x if 0 < x < 2 else -x, 1.0) == [True, True]
+
+
+def test_the_truth_of_a_number_is_whether_it_is_zero() -> None:
+    """The value itself used to be guarded, so that every new one was a path of its own."""
+    f = wg.jit(lambda x: 2 * x if x else x - 1)
+    assert [f(1.5), f(2.5), f(-3.5), f(0.0), f(-0.0)] == [3, 5, -7, -1, -1]
+    assert np.isnan(f(np.nan))
+    assert f.stats()["traces"] == 2
+    g = wg.jit(lambda x: 2 * x if x[:1] else x)
+    assert [g(np.array([t]))[0] for t in (1.0, 2.0, 0.0)] == [2, 4, 0]
+    assert g.stats()["traces"] == 2
+
+
+def test_the_truth_of_several_elements_is_ambiguous() -> None:
+    for f in (lambda x: 1.0 if x else 2.0, lambda x: 1.0 if x > 0 else 2.0):
+        with pytest.raises(ValueError, match=r"ambiguous(.|\n)*np\.any"):
+            wg.jit(f)(X)
+
+
+def test_int_looks_at_the_integer_part_alone() -> None:
+    assert guards(lambda x: x * int(x), 2.7) == [2]
+    assert guards(lambda x: x * int(x), -2.7) == [-2]
+    f = wg.jit(lambda x: x * int(x))
+    assert [f(2.5), f(2.75), f(-0.5), f(3.0)] == [5, 5.5, 0, 9]
+    assert f.stats()["traces"] == 3
+    assert wg.grad(lambda x: x * int(x))(2.5) == 2
+
+
+@pytest.mark.parametrize("f", [round, math.floor, math.ceil, math.trunc, int])
+def test_rounding_to_an_integer(f: Any) -> None:
+    compiled = wg.jit(lambda x: x * f(x))
+    seen: list[Any] = []
+    for x in (2.5, -2.5, 3.5, 0.2, -0.2, 7.0):
+        assert compiled(x) == x * f(x)
+        run_traced(lambda x: (seen.append(f(x)), x)[1], x)
+        assert seen[-1] == f(x) and type(seen[-1]) is int
+
+
+def test_round_to_digits_is_an_array() -> None:
+    as_numpy(lambda x: round(x, 1), np.float64(1.26))
+    as_numpy(lambda x: (x[0].round(1), x.round(1)), X)
+
+
+def test_an_integer_may_index_and_count() -> None:
+    f = wg.jit(lambda x, n: sum([x[k] for k in range(n)], 0.0) * [1.0, 2.0, 3.0][n])
+    assert [f(X, 1), f(X, 2), f(X, 0)] == [3.0, -1.5, 0.0]
+    assert guards(lambda x, n: x[: operator.index(n)], X, 2) == [2]
+    for index in (1.0, X):
+        with pytest.raises(TypeError, match="only an integer scalar"):
+            wg.jit(lambda x, t: [1.0, 2.0][t] * x)(X, index)
+
+
+def test_float_of_a_traced_value_is_refused() -> None:
+    for f in (lambda x: x + float(x), lambda x: x * math.exp(x), lambda x: abs(complex(x)) * x):
+        with pytest.raises(ConcretizationError):
+            wg.grad(f)(1.0)
+    with pytest.raises(ConcretizationError, match=r"np\.sin\(x\) instead of math\.sin"):
+        wg.grad(math.sin)(1.0)
+    assert wg.jit(lambda n: float(n) * 0.5)(3) == 1.5  # an integer is looked at
+
+
+def test_constants_may_be_looked_at_freely() -> None:
+    def f(x: Any) -> Any:
+        c = np.arange(3.0) * 2
+        assert float(c[1]) == 2.0 and int(c[2]) == 4 and bool(c[1]) and c.tolist() == [0, 2, 4]
+        assert f"{c[1]:.2f}" == "2.00" and math.sin(c[0]) == 0
+        return x * float(c[1])
+
+    assert guards(f, X) == []
+    as_numpy(f, X)
+
+
+def test_several_elements_are_no_number() -> None:
+    for f in (lambda x: x * int(x), lambda x: x * float(x)):
+        with pytest.raises(TypeError, match="not one element"):
+            wg.jit(f)(X)
+    as_numpy(lambda x: x * int(x[:1].sum()), X)
+
+
+# ------------------------------------------------------------------------------------------------------- containers
+
+
+def test_iteration_unpacking_and_length() -> None:
+    as_numpy(lambda x: sum(v * v for v in x), X)
+    as_numpy(lambda a: [row.sum() for row in a], A)
+
+    def f(x: Any) -> Any:
+        a, *rest = x
+        first, second = rest
+        return a + len(x) * first, second, list(reversed(x))[1:], [k * v for k, v in enumerate(x)]
+
+    as_numpy(f, X)
+    as_numpy(lambda a: dict(zip("ab", a, strict=True)), A)
+    as_numpy(lambda x: max(x) - min(x), X)
+    as_numpy(lambda x: sorted(x)[1], X)
+
+
+def test_a_scalar_has_no_length_and_no_elements() -> None:
+    for f in (len, iter, list, lambda x: x[0], lambda x: x[1:]):
+        for call in (f, wg.jit(f)):
+            with pytest.raises((TypeError, IndexError)):
+                call(np.float64(1.0))
+
+
+def test_contains() -> None:
+    assert wg.jit(lambda x: x[0] if 0.25 in x else x[1])(X) == 1.5
+    assert wg.jit(lambda x: x[0] if 7.0 in x else x[1])(X) == -2.0
+
+
+def test_attributes() -> None:
+    def f(a: Any) -> Any:
+        for b, want in ((a, A), (a.T, A.T), (a[0], A[0]), (a[0, 0], A[0, 0]), (a[:0], A[:0])):
+            for name in ("shape", "dtype", "ndim", "size", "itemsize", "nbytes"):
+                assert getattr(b, name) == getattr(want, name), name
+        assert np.shape(a) == (2, 3) and np.ndim(a) == 2 and np.size(a) == 6 and np.size(a, 1) == 3
+        return a.T, a.mT, a.real, a.imag, list(a.flat)[3]
+
+    as_numpy(f, A)
+
+
+def test_attributes_that_do_not_exist() -> None:
+    with pytest.raises(AttributeError, match="no attribute 'shap'"):
+        wg.jit(lambda x: x.shap)(X)
+    with pytest.raises(UnsupportedFunctionError, match=r"ndarray\.strides is not traced"):
+        wg.jit(lambda x: x.strides)(X)
+    with pytest.raises(MutationError, match="reshape"):
+        wg.jit(lambda x: setattr(x, "shape", (3, 1)))(X)
+    assert wg.jit(lambda x: x if hasattr(x, "dtype") and not hasattr(x, "todense") else -x)(1.0) == 1
+
+
+# -------------------------------------------------------------------------------------------- copies, text, identity
+
+
+@pytest.mark.parametrize(
+    "how", [copy.copy, copy.deepcopy, np.copy, lambda x: x.copy(), lambda x: np.array(x), lambda x: +x]
+)
+def test_a_copy_shares_nothing(how: Any) -> None:
+    def f(x: Any) -> Any:
+        y = x * 2
+        z = how(y)
+        z[0] = 100.0
+        y[1] = 50.0
+        return y, z
+
+    as_numpy(f, X)
+
+
+def test_deepcopy_of_a_structure() -> None:
+    def f(x: Any) -> Any:
+        p = {"a": [x * 2, 3], "b": "text"}
+        q = copy.deepcopy(p)
+        q["a"][0][0] = 0.0
+        return p["a"][0], q["a"][0]
+
+    as_numpy(f, X)
+
+
+def test_pickle_and_hash_are_refused() -> None:
+    with pytest.raises(TypeError, match="cannot be pickled"):
+        wg.jit(lambda x: pickle.dumps(x))(X)
+    with pytest.raises(TypeError, match="unhashable"):
+        wg.jit(lambda x: {x: 1})(X)
+    with pytest.raises(TypeError, match="unhashable"):
+        hash(X)
+
+
+def test_text_shows_the_type_and_not_a_value() -> None:
+    seen = []
+
+    def f(x: Any) -> Any:
+        seen.extend([repr(x), f"{x}", f"{x:.3f}", str(x[0]), "%s" % x, repr(np.zeros(2))])  # noqa: UP031
+        return x
+
+    run_traced(f, X)
+    assert seen[:3] == ["traced(float64[3])"] * 3
+    assert seen[3:] == ["traced(float64[])", "traced(float64[3])", "traced(array([0., 0.]))"]
+
+
+def test_a_value_that_escaped_says_so() -> None:
+    kept: list[Any] = []
+    run_traced(lambda x: (kept.append(x * 2), x)[1], X)
+    (y,) = kept
+    assert "escaped" in repr(y)
+    for use in (lambda: y + 1, lambda: np.sin(y), lambda: bool(y[0]), lambda: y.copy(), lambda: np.asarray(y)):
+        with pytest.raises(EscapedTracerError, match=r"after the function that made it(.|\n)*has_aux"):
+            use()
+    with pytest.raises(EscapedTracerError):
+        wg.grad(lambda x: np.sum(x * y))(X)
+    with pytest.raises(EscapedTracerError):
+        y[0] = 1.0
+
+
+def test_scalars_are_not_written() -> None:
+    def f(x: Any) -> Any:
+        x[0][...] = 1.0
+        return x
+
+    for call in (f, wg.jit(f)):
+        with pytest.raises(TypeError, match="does not support item assignment"):
+            call(X.copy())
+
+
+def test_isinstance_and_numpys_questions() -> None:
+    def f(x: Any) -> Any:
+        assert np.isscalar(x[0]) == np.isscalar(X[0])
+        assert np.iscomplexobj(x) is False and np.isrealobj(x)
+        assert np.result_type(x, 1.0) == np.float64 and np.can_cast(x.dtype, float)
+        assert np.broadcast_shapes(x.shape, (2, 1)) == (2, 3)
+        return x
+
+    as_numpy(f, X)
+
+
+def test_astype_item_tolist_fill() -> None:
+    as_numpy(lambda x: (x.astype(np.float32), x.astype(int), x.astype(bool), x.astype("f4", copy=False)), X)
+    as_numpy(lambda x: x.item(1) * x[0].item(), X)
+    as_numpy(lambda a: a.tolist()[1][2] + a[0, 0].tolist(), A)
+
+    def filled(x: Any) -> Any:
+        y, z = x * 1, x * 1
+        y.fill(x[0])
+        z[1:].fill(3)
+        return y, z
+
+    as_numpy(filled, X)
+    with pytest.raises(TypeError, match="Cannot cast"):
+        wg.jit(lambda x: x.astype(int, casting="safe"))(X)
