@@ -182,7 +182,9 @@ def test_a_numpy_scalar_alone_into_a_traced_out() -> None:
     same(wg.grad(lambda x: np.sum(f(x)))(X), np.array([[0.0] * 4, [0.0] * 4, [1.0] * 4]))
 
 
-@pytest.mark.parametrize("fresh", [lambda x: x.T + 1.0, lambda x: np.array(x.T), lambda x: np.sin(x.T), lambda x: x.T * x.T])
+@pytest.mark.parametrize(
+    "fresh", [lambda x: x.T + 1.0, lambda x: np.array(x.T), lambda x: np.sin(x.T), lambda x: x.T * x.T]
+)
 def test_a_result_in_another_order_is_not_written_through_its_reshape(fresh: Any) -> None:
     """NumPy keeps the order of a transposed operand, so the reshape is a copy; it was taken for a view."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from functools import wraps
 from typing import Any, NamedTuple
@@ -546,7 +547,10 @@ def vmap(f: F, in_axes: Any = 0, out_axes: int = 0) -> F:
                 continue
             array: Any = x if type(x) is Tracer else np.asarray(x)
             moved = np.moveaxis(array, axis, 0)
-            inputs.append(Input(Aval(moved.shape[1:], moved.dtype), None, None, moved.ndim == 1))
+            first = (
+                moved[0] if type(moved) is not Tracer and size else None
+            )  # for what needs an example to see its type
+            inputs.append(Input(Aval(moved.shape[1:], moved.dtype), first, None, moved.ndim == 1))
             values.append(moved)
             traced.append(k)
             flags.append(True)
@@ -588,7 +592,8 @@ def _spread_axes(spec: Any, arg: Any) -> list[int | None]:
     if spec is None or isinstance(spec, int):
         return [spec] * len(tree.flatten(arg)[0])
     if isinstance(spec, dict) and isinstance(arg, dict) and spec.keys() == arg.keys():
-        return [a for k in sorted(arg) for a in _spread_axes(spec[k], arg[k])]
+        keys = list(arg) if isinstance(arg, OrderedDict) else sorted(arg)  # the order in which tree takes the leaves
+        return [a for k in keys for a in _spread_axes(spec[k], arg[k])]
     if isinstance(spec, tuple | list) and isinstance(arg, tuple | list) and len(spec) == len(arg):
         return [a for s, x in zip(spec, arg, strict=True) for a in _spread_axes(s, x)]
     raise StructureError(message(f"vmap: in_axes {spec!r} does not fit the argument {tree.describe(arg)}"))

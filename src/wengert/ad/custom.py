@@ -38,6 +38,32 @@ def not_implemented(reason: str) -> NotImplementedCotangent:
     return NotImplementedCotangent(reason)
 
 
+NUMBERS = ""  # the setting that says which operands are Python's numbers; no keyword has this name
+
+
+class Setting:
+    """A keyword argument as part of an instruction: 1, 1.0 and True are different settings, and so are 0.0 and -0.0."""
+
+    __slots__ = ("key", "name", "value")
+
+    def __init__(self, name: str, value: Any) -> None:
+        self.name, self.value = name, value
+        self.key = (name, type(value), repr(value) if isinstance(value, float) else value)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Setting) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        return f"{self.name}={self.value!r}"
+
+
+def keywords(settings: Sequence[Setting]) -> dict[str, Any]:
+    return {s.name: s.value for s in settings if s.name != NUMBERS}
+
+
 class Primitive:
     """A Python function that is one op on the tape; made by :func:`primitive`.
 
@@ -121,7 +147,9 @@ class Primitive:
                         tries=["arrays and numbers by position, hashable settings by keyword"],
                     )
                 )
-        frozen = tuple(sorted(settings.items()))
+        frozen = tuple(Setting(name, value) for name, value in sorted(settings.items()))
+        weak = tuple([x.weak if type(x) is Tracer else type(x) if type(x) in (int, float) else None for x in args])
+        frozen += (Setting(NUMBERS, weak),) if any(weak) else ()
         out, is_tuple = self._infer(trace, args, frozen, all_constant)
         result = record(self._op, args, {"out": out, "settings": frozen, "maps": ()})
         return (result,) if is_tuple and len(out) == 1 else result
@@ -134,17 +162,28 @@ class Primitive:
         known = self._types.get((avals, settings))
         if known is None:
             if self._type_rule is not None:
-                result = self._type_rule(*[np.empty(a.shape, a.dtype) for a in avals], **dict(settings))
+                result = self._type_rule(*[np.empty(a.shape, a.dtype) for a in avals], **keywords(settings))
             else:
                 values = [
                     x if type(x) is not Tracer else x.constant() if all_constant else trace.evaluate(trace.lift(x))
                     for x in args
                 ]
-                result = self._f(*values, **dict(settings))
+                result = self._call(values, settings)
             results = result if isinstance(result, tuple) else (result,)
             out = tuple([Aval(np.shape(r), np.asarray(r).dtype) for r in results])
             known = self._types[avals, settings] = (out, isinstance(result, tuple))
         return known
+
+    def _call(self, values: Sequence[Any], settings: Any) -> Any:
+        """The user's code on what it would get untraced: Python's numbers, and arrays that it may not write."""
+        weak = next((s.value for s in settings if s.name == NUMBERS), (None,) * len(values))
+        given = []
+        for x, number in zip(values, weak, strict=True):
+            if isinstance(x, np.ndarray) and x.ndim:
+                x = x.view()
+                x.flags.writeable = False
+            given.append(x if number is None else number(x))
+        return self._f(*given, **keywords(settings))
 
     def _run(self, *xs: Any, out: tuple[Aval, ...], settings: Any, maps: tuple[Any, ...]) -> Any:
         if maps:
@@ -160,7 +199,7 @@ class Primitive:
                 np.stack([row[k] for row in rows]) if rows else np.zeros(a.shape, a.dtype) for k, a in enumerate(out)
             )
             return stacked if len(out) > 1 else stacked[0]
-        result = self._f(*xs, **dict(settings))
+        result = self._call(xs, settings)
         results = result if isinstance(result, tuple) else (result,)
         arrays = tuple(np.array(r) for r in results)
         got = tuple(Aval(a.shape, a.dtype) for a in arrays)
@@ -182,9 +221,9 @@ class Primitive:
             return self._pull_mapped(ct, xs, y, operand, out, settings, maps)
         rule = self._pullbacks.get(operand)
         if rule is not None:
-            given = traced_rule(self.__name__, partial(rule, **dict(settings)), ct, y, *xs)
+            given = traced_rule(self.__name__, partial(rule, **keywords(settings)), ct, y, *xs)
         elif self._pullback is not None:
-            every = traced_rule(self.__name__, partial(self._pullback, **dict(settings)), ct, y, *xs)
+            every = traced_rule(self.__name__, partial(self._pullback, **keywords(settings)), ct, y, *xs)
             if not isinstance(every, tuple | list) or len(every) != len(xs):
                 raise StructureError(
                     message(
@@ -238,7 +277,7 @@ class Primitive:
         if maps:
             raise MissingRuleError(f"forward mode through vmap of {self.__name__}: differentiate first, then map")
         if self._pushforward is not None:
-            rule = partial(self._pushforward, **dict(settings))
+            rule = partial(self._pushforward, **keywords(settings))
             dy = traced_rule(self.__name__, rule, tuple(dxs), y, *xs)
             return dy
         if self._pullback is None and not self._pullbacks:
@@ -265,9 +304,9 @@ class Primitive:
             for k in wanted:
                 rule = self._pullbacks.get(k)
                 if rule is not None:
-                    results.append(rule(ct, y_value, *x_values, **dict(settings)))
+                    results.append(rule(ct, y_value, *x_values, **keywords(settings)))
                 else:
-                    results.append(self._pullback(ct, y_value, *x_values, **dict(settings))[k])  # type: ignore[misc]
+                    results.append(self._pullback(ct, y_value, *x_values, **keywords(settings))[k])  # type: ignore[misc]
             return tuple(np.zeros(dxs[k].aval.shape) if r is None else r for k, r in zip(wanted, results, strict=True))
 
         atoms = [*ys, *xs]
@@ -291,7 +330,7 @@ class Primitive:
 
     def _batched(self, xs: Any, batched: Any, size: int, *, out: Any, settings: Any, maps: Any) -> Any:
         if self._batch is not None and not maps:
-            rule = partial(self._batch, tuple(batched), **dict(settings))
+            rule = partial(self._batch, tuple(batched), **keywords(settings))
             return traced_rule(self.__name__, rule, *xs)
         wide = tuple(Aval((size, *a.shape), a.dtype) for a in out)
         return self._op(*xs, out=wide, settings=settings, maps=((size, tuple(batched)), *maps))

@@ -113,7 +113,7 @@ def pull(instr: Instr, k: int, cts: list[Any], nan_safe: bool = False) -> Any:
                     wide = [broadcast_to(a, shape=y.aval.shape) for a in (ct.mask, ct.value)]
                     mask, value = [op.transpose[0](a, *ins, **params) for a in wide]
                     return ct._replace(mask=mask, value=value)
-                # A mask of each step of a loop that writes in place would make it quadratic: there zero becomes a value.
+                # A mask a step would make a loop that writes in place quadratic: there zero becomes a value.
                 counts = support(ct, y.aval) if op.in_place is None else None
                 if counts is not None:
                     return _pull_supported(instr, k, counts)
@@ -145,7 +145,7 @@ def _pull_supported(instr: Instr, k: int, counts: Masked) -> Any:
     Through an op that only moves and adds elements up, the mask goes as the value does. A mask that is one boolean (a
     branch that is not taken at all) holds for any operand of any op.
     """
-    op, ins, _, params, _ = instr
+    op, ins, _, _, _ = instr
     operand = ins[k].aval
     pulled = pull(instr, k, [counts.value])
     if pulled is None:

@@ -212,6 +212,15 @@ def leaf_kind(x: Any) -> tuple[Any, ...]:
         return (1 if isinstance(x, np.ndarray) else 2, x.shape, x.dtype)
     if t is float or t is int or t is complex:
         return (3, t)
+    try:
+        hash(x)
+    except TypeError:
+        raise StructureError(
+            message(
+                f"a {t.__name__} among the arguments can be neither traced nor compared with the next call's",
+                tries=["a tuple or a frozenset of settings", "an array of numbers"],
+            )
+        ) from None
     return (0, x)
 
 
@@ -231,6 +240,9 @@ def trace_whole(
         assert trace is not None
         copy = environment.copy_for(f, trace)
         new = list(leaves)
+        for k, x in enumerate(leaves):
+            if not leaf_kind(x)[0]:
+                new[k] = environment.copy_argument(x, f"argument{tree.path(treedef, k)}")
         for k, t in zip(traced, tracers, strict=True):
             new[k] = t
         given = tree.unflatten(treedef, new)
@@ -245,7 +257,7 @@ def trace_whole(
                 tries=["the value as an argument"],
             )
         )
-    environment.check_unwritten()
+    environment.close()
     static = tuple((k, x) for k, x in enumerate(leaves) if not leaf_kind(x)[0])
     tape = recording.tape.replace(in_tree=treedef, in_static=static, out_tree=recording.out_treedef)
     return tape, environment, recording.unrepeatable
@@ -260,6 +272,8 @@ def write_out(out: Any, result: Any) -> Any:
     values = [x if hasattr(x, "dtype") else np.asarray(x) for x in tree.flatten(result)[0]]
     for k, (target, value) in enumerate(zip(targets, values, strict=True)):
         wanted = f"{value.dtype}{list(value.shape)}"
+        if isinstance(target, np.ndarray) and not target.flags.writeable:
+            raise StructureError(message(f"out{tree.path(out, k)}: the array is read-only"))
         if not isinstance(target, np.ndarray | Tracer) or target.shape != value.shape or target.dtype != value.dtype:
             raise StructureError(
                 message(f"out{tree.path(out, k)}: expected an array {wanted}, got {tree.describe(target)}")

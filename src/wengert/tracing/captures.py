@@ -22,6 +22,7 @@ from __future__ import annotations
 
 import array
 import dis
+import enum
 import functools
 import math
 import pickle
@@ -37,7 +38,7 @@ import numpy as np
 
 from wengert.errors import CaptureError, message
 from wengert.tracing.callers import BUILT_ON_TOP
-from wengert.tracing.trace import Trace
+from wengert.tracing.trace import Trace, is_readonly
 from wengert.tracing.tracer import wrap
 
 PLAIN = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), slice, range)
@@ -109,6 +110,18 @@ class Environment:
         trace.unrepeatable = trace.unrepeatable or self._unrepeatable
         return copy
 
+    def copy_argument(self, value: Any, name: str) -> Any:
+        """An argument that is not traced, an object or a function, which may hold arrays and change as captures do."""
+        return self._replace(value, name, lambda: value, is_root=True)
+
+    def close(self) -> None:
+        """Check what was written, and let go of the trace and of what was handed to it."""
+        self.check_unwritten()
+        self._trace = None
+        self._memo.clear()
+        self._globals.clear()
+        self.copies.clear()
+
     def check_unwritten(self) -> None:
         """Raise CaptureError if the traced run wrote something that a later call would not write."""
         for name, read, put, original in self.copies:
@@ -131,7 +144,7 @@ class Environment:
             self._alive.append(value)
             self.places.append(Place(name, read, value, True))
             return value
-        if isinstance(value, PLAIN):
+        if isinstance(value, (*PLAIN, enum.Enum)):
             self.places.append(Place(name, read, value, True))
             return value
         if not is_root:
@@ -178,10 +191,10 @@ class Environment:
         if id(value) in self._memo:
             return self._memo[id(value)]
         self._alive.append(value)
-        is_constant = not value.flags.writeable and _owner_is_readonly(value)
+        is_constant = is_readonly(value) and _owner_is_readonly(value)
         self.known[id(value)] = (value, name, is_constant)
         if is_constant:  # a promise that may be taken back
-            self.places.append(Place(f"{name}.flags.writeable", lambda: read().flags.writeable, False, True))
+            self.places.append(Place(f"{name} is read-only", lambda: is_readonly(read()), True, True))
         assert self._trace is not None
         tracer = wrap(self._trace, self._trace.capture(value), is_scalar=False)
         tracer._why_readonly = f"{name} is captured from outside of the compiled function, which may not write it"

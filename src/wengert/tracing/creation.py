@@ -302,7 +302,7 @@ def _converted(x: Tracer, dtype: Any, copy: bool | None, order: str | None) -> T
         return x
     out = x.copy() if dtype == x.dtype else record(convert, (x,), {"dtype": dtype})
     out.is_scalar = False
-    if order == "F" and x.ndim > 1 or (order != "C" and not has_c_order(x)):
+    if (order == "F" and x.ndim > 1) or (order != "C" and not has_c_order(x)):
         out.reorder(UNKNOWN_ORDER)
     return out
 

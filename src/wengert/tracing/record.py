@@ -43,6 +43,8 @@ def input_of(leaf: Any) -> Input:
     """How ``leaf``, an array, a number or a tracer, is presented to the function."""
     if isinstance(leaf, np.ndarray):
         check_dtype(leaf)
+        if type(leaf) is not np.ndarray:
+            check_dtype(leaf)
         if leaf.ndim > 1 and not leaf.flags.c_contiguous:
             return Input(Aval(leaf.shape, leaf.dtype), leaf, layout=without_memory(leaf))
         return Input(Aval(leaf.shape, leaf.dtype), leaf)
@@ -78,9 +80,15 @@ def record_call(
     trace = Trace(name, concrete, why_abstract, known, follow)
     with trace, creation.patched(), special.rerouted():
         tracers = []
+        arrays: dict[int, Tracer] = {}
         for one in inputs:
             tracer = wrap(trace, trace.new_input(one.aval, one.value), one.is_scalar)
             tracer.weak = one.weak
+            if isinstance(one.value, np.ndarray):
+                trace.lock(one.value)  # it is read when the tape runs, so nobody writes the original before
+                twin = arrays.setdefault(id(one.value), tracer)
+                if twin is not tracer:
+                    twin._why_readonly = tracer._why_readonly = SAME_ARRAY
             if one.layout is not None:
                 tracer.reorder(one.layout)
             tracers.append(tracer)
@@ -144,6 +152,9 @@ def _written_while_lent(trace: Trace, error: ValueError) -> MutationError:
             ],
         )
     )
+
+
+SAME_ARRAY = "the same array is passed twice, so a write through one argument would have to be seen through the other"
 
 
 def _written_outside(cause: ConcretizationError) -> MutationError:

@@ -131,9 +131,11 @@ class Trace:
         self._overtaken.clear()
         self._callers.clear()
         self._sources.clear()
-        for array in self._locked:
-            array.flags.writeable = True
-        self._locked.clear()
+        unlock(self._locked)
+        self.builder.locate = None  # so that the trace, and the values it looked at, go when the call ends
+        self.values.clear()
+        self._defined.clear()
+        self.snapshots.clear()
 
     def saw_made(self, atom: Atom, outer: Trace) -> bool:
         """Whether an enclosing trace recorded ``atom`` while this one was open: the inner function made it."""
@@ -297,8 +299,11 @@ class Trace:
     def lock(self, array: np.ndarray[Any, Any]) -> None:
         """Refuse writes until the trace ends: the tape is run later and would read what is written now."""
         if array.flags.writeable:
-            array.flags.writeable = False
-            self._locked.append(array)
+            with _locks:
+                if array.flags.writeable:
+                    array.flags.writeable = False
+                    _lent[id(array)] = array
+                    self._locked.append(array)
 
     def where(self) -> str:
         source = self.locate()
@@ -378,6 +383,23 @@ class Trace:
         )
 
 
+_locks = threading.Lock()
+_lent: dict[int, np.ndarray[Any, Any]] = {}  # arrays that some thread's trace has locked for its time
+
+
+def unlock(arrays: list[np.ndarray[Any, Any]]) -> None:
+    with _locks:
+        for array in arrays:
+            array.flags.writeable = True
+            _lent.pop(id(array), None)
+    arrays.clear()
+
+
+def is_readonly(array: np.ndarray[Any, Any]) -> bool:
+    """Whether its owner has made an array read-only, rather than a trace of some thread for its time."""
+    return not array.flags.writeable and id(array) not in _lent
+
+
 def _copied(x: Any) -> np.ndarray[Any, Any]:
     """An array of its own; not np.array, which makes traced arrays while a trace is open."""
     out = np.ndarray(x.shape, x.dtype)
@@ -390,6 +412,15 @@ def _same_bytes(a: np.ndarray[Any, Any], b: Any) -> bool:
 
 
 def check_dtype(x: Any) -> None:
+    if isinstance(x, np.matrix | np.ma.MaskedArray):
+        raise UnsupportedFunctionError(
+            message(
+                f"a {type(x).__name__} has an arithmetic of its own, which is not traced",
+                tries=[
+                    "np.asarray(x)" if isinstance(x, np.matrix) else "x.filled(...), and the mask as an array beside it"
+                ],
+            )
+        )
     if x.dtype.kind not in "fiubc":
         raise UnsupportedFunctionError(
             message(

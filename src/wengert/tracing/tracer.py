@@ -613,7 +613,9 @@ def record(op: Op, xs: Sequence[Any], params: dict[str, Any]) -> Any:
 # NumPy's results keep the order in memory of their operands, so y = x.T + 1 is not in C order, and y.reshape(-1) is a
 # copy. What order several operands give is not worked out; only writes through such a reshape would have to know.
 UNKNOWN_ORDER: Any = object()
-AMBIGUOUS = "whether NumPy shares memory depends on the order of an array in memory: a reshape of a result in another order"
+AMBIGUOUS = (
+    "whether NumPy shares memory depends on the order of an array in memory: a reshape of a result in another order"
+)
 MADE_PLAIN = "np.array(y, order='C') before the reshape"
 
 
