@@ -202,6 +202,10 @@ def value_and_grad(
     (5.0, array([2., 4.]))
     """
 
+    return _value_and_gradient(f, argnums, wrt, has_aux, nan_safe, with_value=True)
+
+
+def _value_and_gradient(f: F, argnums: Any, wrt: F | None, has_aux: bool, nan_safe: bool, with_value: bool) -> F:
     previous = Previous()
 
     @wraps(f)
@@ -218,6 +222,8 @@ def value_and_grad(
         outs = execute(recording, (transform,), leaves)
         first = len(outs) - n
         gradient = tree.unflatten(treedef, outs[first:])
+        if not with_value:
+            return (gradient, aux.give(outs[1:first])) if has_aux else gradient
         if has_aux:
             return (outs[0], aux.give(outs[1:first])), gradient
         return tree.unflatten(recording.out_treedef, outs[:first]), gradient
@@ -252,14 +258,7 @@ def grad(
     >>> wg.grad(lambda x: np.sin(x) * x)(0.0)
     np.float64(0.0)
     """
-    both = value_and_grad(f, argnums, wrt=wrt, has_aux=has_aux, nan_safe=nan_safe)
-
-    @wraps(f)
-    def gradient(*args: Any, **kwargs: Any) -> Any:
-        value, derivative = both(*args, **kwargs)
-        return (derivative, value[1]) if has_aux else derivative
-
-    return gradient
+    return _value_and_gradient(f, argnums, wrt, has_aux, nan_safe, with_value=False)
 
 
 def stop_gradient(x: Any) -> Any:

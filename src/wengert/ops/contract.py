@@ -48,7 +48,7 @@ def contract_bind(avals: Sequence[Aval], *, a: Labels, b: Labels, out: Labels) -
             free = tuple(k for k in a if k != shared) + tuple(k for k in b if k != shared)
             if free == out:
                 if len(b) == 1 and flip_a:
-                    return lambda x, y: np.dot(y, x)  # a vector from the left needs no transpose
+                    return lambda x, y: y.dot(x)  # a vector from the left needs no transpose
                 return _dot(flip_a, flip_b and len(b) == 2)
             if free[::-1] == out:
                 return lambda x, y: _dot(flip_a, flip_b)(x, y).T
@@ -60,7 +60,7 @@ def contract_bind(avals: Sequence[Aval], *, a: Labels, b: Labels, out: Labels) -
 def _dot(flip_a: bool, flip_b: bool) -> Callable[..., Any]:
     if flip_a:
         return (lambda x, y: np.dot(x.T, y.T)) if flip_b else (lambda x, y: np.dot(x.T, y))
-    return (lambda x, y: np.dot(x, y.T)) if flip_b else np.dot
+    return (lambda x, y: np.dot(x, y.T)) if flip_b else np.ndarray.dot  # without the dispatch of np.dot
 
 
 def _grouped_matmul(x: Any, y: Any, a: Labels, b: Labels, out: Labels) -> Any:

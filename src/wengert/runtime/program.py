@@ -7,6 +7,7 @@ never share memory with arguments, captured arrays or each other.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import partial
 from typing import Any, NamedTuple
@@ -20,19 +21,14 @@ from wengert.tape import Atom, Aval, Lit, Tape, Var
 
 
 class Step(NamedTuple):
-    """``slots[out...] = run(*slots[ins])``, then the slots in ``dead`` are emptied.
-
-    ``arity``, ``first`` and ``second`` say again what ``ins`` says, for the loop that runs it.
-    """
+    """``slots[out] = run(slots[first])``, or of ``first`` and ``second``, as ``arity`` says; else ``run(slots)``, which
+    takes and stores by itself. Then the slots in ``dead`` are emptied."""
 
     arity: int
     run: Any
     first: int
     second: int
-    ins: tuple[int, ...]
     out: int
-    """The output's slot; -1 for several outputs or none, which stand in ``outs``."""
-    outs: tuple[int, ...]
     dead: tuple[int, ...]
 
 
@@ -44,7 +40,6 @@ class Program:
         self.capture_numbers = capture_numbers
         """Which of the captures of the tape that was recorded each of this tape's captures is."""
         self.steps, self._initial, self._outputs = _plan(tape)
-        self._n_inputs = len(tape.inputs)
 
     def run(self, inputs: Sequence[Any], captures: Sequence[Any] | None = None) -> list[Any]:
         """The outputs for arrays of exactly the tape's input types.
@@ -60,34 +55,26 @@ class Program:
         return self._collect(slots, inputs, captures)
 
     def _run_steps(self, slots: list[Any]) -> None:
-        for arity, run, first, second, ins, out, outs, dead in self.steps:
-            if arity == 1:
-                value = run(slots[first])
-            elif arity == 2:
-                value = run(slots[first], slots[second])
+        for arity, run, first, second, out, dead in self.steps:
+            if arity == 2:
+                slots[out] = run(slots[first], slots[second])
+            elif arity == 1:
+                slots[out] = run(slots[first])
             else:
-                value = run(*[slots[k] for k in ins])
-            if out >= 0:
-                slots[out] = value
-            else:
-                for k, v in zip(outs, value, strict=True):
-                    slots[k] = v
-            for k in dead:
-                slots[k] = None
+                run(slots)
+            if dead:
+                for k in dead:
+                    slots[k] = None
 
     def _collect(self, slots: list[Any], inputs: Sequence[Any], captures: Sequence[Any]) -> list[Any]:
         results: list[Any] = []
-        taken = {id(x) for x in inputs}
-        taken.update(map(id, captures))
-        for k, aval in self._outputs:
+        for k, aval, is_fresh in self._outputs:
             x = slots[k]
-            if type(x) is np.ndarray:
-                if x.base is not None or id(x) in taken or not x.flags.writeable:
-                    x = np.array(x)
-                taken.add(id(x))
-                results.append(x if x.shape else x[()])
-            else:
-                results.append(np.asarray(x, aval.dtype)[()])
+            if not isinstance(x, np.ndarray):
+                x = np.asarray(x, aval.dtype)
+            elif not is_fresh:
+                x = np.array(x)  # it may share memory with an argument, a captured array, or another result
+            results.append(x if aval.shape else x[()])
         return results
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
@@ -155,7 +142,7 @@ def guard_error(tape: Tape, miss: GuardMiss) -> GuardError:
     )
 
 
-def _plan(tape: Tape) -> tuple[list[Step], list[Any], list[tuple[int, Aval]]]:
+def _plan(tape: Tape) -> tuple[list[Step], list[Any], list[tuple[int, Aval, bool]]]:
     slot: dict[Any, int] = {}
     for v in tape.inputs:
         slot[v] = len(slot)
@@ -175,6 +162,7 @@ def _plan(tape: Tape) -> tuple[list[Step], list[Any], list[tuple[int, Aval]]]:
     last_read.update(dict.fromkeys(tape.outputs, len(tape.instrs)))
     # A view shares the memory of its operand. Memory may be overwritten when all who share it are dead.
     owner: dict[Atom, Atom] = {}
+    shared: set[Any] = set()  # values of which there is a view
     last_of_memory: dict[Atom, int] = dict.fromkeys([*tape.inputs, *[c.var for c in tape.captures]], len(tape.instrs))
     steps: list[Step] = []
     for k, (op, ins, outs, params, _) in enumerate(tape.instrs):
@@ -192,17 +180,33 @@ def _plan(tape: Tape) -> tuple[list[Step], list[Any], list[tuple[int, Aval]]]:
         for v in outs:
             if op.is_view and ins:
                 owner[v] = memory  # type: ignore[assignment]
+                shared.add(memory)
                 last_of_memory[memory] = max(last_of_memory.get(memory, 0), last_read.get(v, k))  # type: ignore[index]
             else:
                 last_of_memory[v] = last_read.get(v, k)
-        in_slots = tuple([slot_of(a) for a in ins])
+        in_slots = [slot_of(a) for a in ins]
         out_slots = tuple([slot_of(v) for v in outs])
         dead = [slot[a] for a in {a for a in ins if type(a) is Var} if last_read[a] == k and slot[a] >= first_own]
         dead += [s for v, s in zip(outs, out_slots, strict=True) if v not in last_read]
-        single = out_slots[0] if len(out_slots) == 1 else -1
-        first, second = (*in_slots, -1, -1)[:2]
-        steps.append(Step(len(ins), run, first, second, in_slots, single, out_slots, tuple(dead)))
-    return steps, initial, [(slot_of(a), a.aval) for a in tape.outputs]
+        if len(outs) == 1 and 0 < len(ins) < 3:
+            steps.append(Step(len(ins), run, in_slots[0], in_slots[-1], out_slots[0], tuple(dead)))
+        else:
+            steps.append(Step(0, _taking_slots(run, in_slots, out_slots), -1, -1, -1, tuple(dead)))
+    # A result that an op made, and that is returned once, is the caller's; whatever else is copied for the caller.
+    count = Counter(tape.outputs)
+    made = {v for instr in tape.instrs if not instr.op.is_view for v in instr.outs}
+    return steps, initial, [(slot_of(a), a.aval, a in made and count[a] == 1 and a not in shared) for a in tape.outputs]
+
+
+def _taking_slots(run: Any, ins: list[int], outs: list[int]) -> Any:
+    """A step of any number of operands and results, as a function of the slots."""
+
+    def step(slots: list[Any]) -> None:
+        value = run(*[slots[k] for k in ins])
+        for k, v in zip(outs, (value,) if len(outs) == 1 else value, strict=True):
+            slots[k] = v
+
+    return step
 
 
 def _writable(in_place: Any) -> Any:

@@ -662,6 +662,7 @@ _WRAPPERS = {
     **{name: _creation(NUMPY[name], traced) for name, traced in _CREATIONS.items()},
 }
 _read_all = operator.itemgetter(*NUMPY)
+_OWN, _OURS = _read_all(NUMPY), _read_all(_WRAPPERS)
 
 
 class _Patch:
@@ -687,7 +688,7 @@ class _Patch:
 def _replace(old: dict[str, Any], new: dict[str, Any]) -> None:
     """Put ``new`` functions where the ``old`` ones stand in numpy's namespace; 1 µs, for it is done at every trace."""
     namespace = np.__dict__
-    if _read_all(namespace) == tuple(old.values()):
+    if _read_all(namespace) == (_OWN if old is NUMPY else _OURS):
         namespace.update(new)
         return
     for name, function in old.items():  # what somebody else has put there is theirs to keep

@@ -12,7 +12,7 @@ from wengert.errors import ConcretizationError, MutationError, UnsupportedFuncti
 from wengert.tape import Atom, Aval, Source, Tape, check
 from wengert.tracing import creation, functions, indexing, linalg, special, ufuncs  # noqa: F401  (they fill tables)
 from wengert.tracing.trace import Trace, check_dtype, current_trace, is_internal, run
-from wengert.tracing.tracer import Tracer, has_c_order, layout, without_memory, wrap
+from wengert.tracing.tracer import Tracer, has_c_order, layout, without_memory
 
 
 class Input(NamedTuple):
@@ -43,8 +43,6 @@ def input_of(leaf: Any) -> Input:
     """How ``leaf``, an array, a number or a tracer, is presented to the function."""
     if isinstance(leaf, np.ndarray):
         check_dtype(leaf)
-        if type(leaf) is not np.ndarray:
-            check_dtype(leaf)
         if leaf.ndim > 1 and not leaf.flags.c_contiguous:
             return Input(Aval(leaf.shape, leaf.dtype), leaf, layout=without_memory(leaf))
         return Input(Aval(leaf.shape, leaf.dtype), leaf)
@@ -79,19 +77,18 @@ def record_call(
             follow = previous.tape
     trace = Trace(name, concrete, why_abstract, known, follow)
     with trace, creation.patched(), special.rerouted():
-        tracers = []
-        arrays: dict[int, Tracer] = {}
-        for one in inputs:
-            tracer = wrap(trace, trace.new_input(one.aval, one.value), one.is_scalar)
-            tracer.weak = one.weak
-            if isinstance(one.value, np.ndarray):
-                trace.lock(one.value)  # it is read when the tape runs, so nobody writes the original before
-                twin = arrays.setdefault(id(one.value), tracer)
-                if twin is not tracer:
-                    twin._why_readonly = tracer._why_readonly = SAME_ARRAY
-            if one.layout is not None:
-                tracer.reorder(one.layout)
+        tracers: list[Tracer] = []
+        for aval, value, weak, is_scalar, order in inputs:
+            tracer = Tracer(trace, trace.new_input(aval, value), aval, is_scalar and aval.shape == ())
+            if weak is not None:
+                tracer.weak = weak
+            if order is not None:
+                tracer.reorder(order)
+            if type(value) is np.ndarray:
+                trace.lock(value)  # it is read when the tape runs, so nobody writes the original before
             tracers.append(tracer)
+        if len({id(i.value) for i in inputs if i.value is not None}) < len(inputs):
+            _forbid_aliasing(inputs, tracers)
         try:
             leaves, treedef = tree.flatten(run(call, tracers, {}))
         except WengertError as error:
@@ -155,6 +152,16 @@ def _written_while_lent(trace: Trace, error: ValueError) -> MutationError:
 
 
 SAME_ARRAY = "the same array is passed twice, so a write through one argument would have to be seen through the other"
+
+
+def _forbid_aliasing(inputs: Sequence[Input], tracers: Sequence[Tracer]) -> None:
+    """Let nobody write an array that was passed twice: in NumPy the other argument would show it."""
+    first: dict[int, Tracer] = {}
+    for one, tracer in zip(inputs, tracers, strict=True):
+        if isinstance(one.value, np.ndarray):
+            twin = first.setdefault(id(one.value), tracer)
+            if twin is not tracer:
+                twin._why_readonly = tracer._why_readonly = SAME_ARRAY
 
 
 def _written_outside(cause: ConcretizationError) -> MutationError:

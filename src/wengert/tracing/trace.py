@@ -25,6 +25,7 @@ from wengert import config
 from wengert.errors import (
     ConcretizationError,
     EscapedTracerError,
+    InternalError,
     UnsupportedFunctionError,
     message,
 )
@@ -121,7 +122,8 @@ class Trace:
         return self
 
     def __exit__(self, *error: object) -> None:
-        _stack.traces.remove(self)
+        if _stack.traces.pop() is not self:
+            raise InternalError("traces are closed in another order than they were opened in")
         outer = current_trace()
         if outer is not None:
             outer.unrepeatable = outer.unrepeatable or self.unrepeatable
@@ -299,11 +301,9 @@ class Trace:
     def lock(self, array: np.ndarray[Any, Any]) -> None:
         """Refuse writes until the trace ends: the tape is run later and would read what is written now."""
         if array.flags.writeable:
-            with _locks:
-                if array.flags.writeable:
-                    array.flags.writeable = False
-                    _lent[id(array)] = array
-                    self._locked.append(array)
+            _lent[id(array)] = array
+            array.setflags(write=False)
+            self._locked.append(array)
 
     def where(self) -> str:
         source = self.locate()
@@ -383,15 +383,13 @@ class Trace:
         )
 
 
-_locks = threading.Lock()
 _lent: dict[int, np.ndarray[Any, Any]] = {}  # arrays that some thread's trace has locked for its time
 
 
 def unlock(arrays: list[np.ndarray[Any, Any]]) -> None:
-    with _locks:
-        for array in arrays:
-            array.flags.writeable = True
-            _lent.pop(id(array), None)
+    for array in arrays:
+        array.setflags(write=True)
+        _lent.pop(id(array), None)
     arrays.clear()
 
 
@@ -412,7 +410,7 @@ def _same_bytes(a: np.ndarray[Any, Any], b: Any) -> bool:
 
 
 def check_dtype(x: Any) -> None:
-    if isinstance(x, np.matrix | np.ma.MaskedArray):
+    if type(x) is not np.ndarray and isinstance(x, np.matrix | np.ma.MaskedArray):
         raise UnsupportedFunctionError(
             message(
                 f"a {type(x).__name__} has an arithmetic of its own, which is not traced",

@@ -56,42 +56,27 @@ class View(NamedTuple):
 class Tracer:
     """A traced array or scalar."""
 
-    __slots__ = (
-        "_atom",
-        "_base",
-        "_constant",
-        "_is_reordered",
-        "_is_shared",
-        "_layout",
-        "_seen",
-        "_trace",
-        "_version",
-        "_view",
-        "_why_readonly",
-        "aval",
-        "is_scalar",
-        "is_viewed",
-        "weak",
-    )
     __array_priority__ = 1000.0
     __hash__ = None  # type: ignore[assignment]  # as ndarray: compared element by element
 
+    # What most tracers never are: defaults of the class, so that making one, which every step does, costs little.
+    weak: type | None = None  # the Python number that it was passed as
+    is_viewed = False  # whether another tracer has shared this one's memory
+    _constant: np.ndarray[Any, Any] | None = None
+    _is_shared = False  # the constant stands on a tape: copy before writing
+    _base: Tracer | None = None
+    _view: View | None = None
+    _version = 0  # of a root: counts writes to it and through its views
+    _seen = 0  # of a view: the root's version at which _atom was read
+    _layout: Any = None
+    _is_reordered = False  # of a root: not in C order in NumPy; then _layout says which, or UNKNOWN_ORDER
+    _why_readonly = ""
+
     def __init__(self, trace: Trace, atom: Atom | None, aval: Aval, is_scalar: bool = False) -> None:
         self._trace = trace
+        self._atom = atom
         self.aval = aval
         self.is_scalar = is_scalar
-        self.is_viewed = False  # whether another tracer has shared this one's memory
-        self.weak: type | None = None
-        self._atom = atom
-        self._constant: np.ndarray[Any, Any] | None = None
-        self._is_shared = False  # the constant stands on a tape: copy before writing
-        self._base: Tracer | None = None
-        self._view: View | None = None
-        self._version = 0  # of a root: counts writes to it and through its views
-        self._seen = 0  # of a view: the root's version at which _atom was read
-        self._layout: Any = None
-        self._is_reordered = False  # of a root: not in C order in NumPy; then _layout says which, or UNKNOWN_ORDER
-        self._why_readonly = ""
 
     # ------------------------------------------------------------------------------------------------- state
 
@@ -801,6 +786,12 @@ def binary(ufunc: Any, a: Any, b: Any) -> Any:
         if known is not None and a.is_plain() and b.is_plain():
             op, params = known
             (out,) = a._trace.builder.emit(op, (a._atom, b._atom), params)  # type: ignore[arg-type]
+            return Tracer(a._trace, out, out.aval, out.aval.shape == ())
+    elif type(a) is Tracer and type(b) is np.ndarray and a.is_plain() and b.flags.c_contiguous:
+        known = DIRECT_STEPS.get((ufunc, a.aval, Aval(b.shape, b.dtype)))
+        if known is not None:
+            op, params = known
+            (out,) = a._trace.builder.emit(op, (a._atom, a._trace.capture(b)), params)  # type: ignore[arg-type]
             return Tracer(a._trace, out, out.aval, out.aval.shape == ())
     op = UFUNCS.get(ufunc)
     if type(a) not in _OPERANDS or type(b) not in _OPERANDS:
