@@ -1,7 +1,11 @@
-"""What random programs and random keys found: each bug with the smallest program that shows it."""
+"""What random programs, random keys and reviews found: each bug with the smallest program that shows it."""
 
 from __future__ import annotations
 
+import enum
+import gc
+import weakref
+from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
@@ -224,3 +228,142 @@ def test_arguments_in_fortran_order_alias_as_numpy_says() -> None:
     for x in (np.ones((2, 3)), np.ones((3, 2)).T, np.asfortranarray(np.ones((2, 3)))):
         for got, wanted in zip(jitted(x), f(np.array(x, order="K")), strict=True):
             np.testing.assert_array_equal(got, wanted)
+
+
+# ------------------------------------------------------------------------------------------------ found in review
+
+
+@pytest.mark.parametrize(
+    ("f", "at", "want"),
+    [
+        (lambda x: np.where(x > 0, np.sum(np.sqrt(np.stack([x, x]))), x), 0.0, 1.0),
+        (lambda x: np.where(x > 0, np.sqrt(np.array([x, x])) @ np.ones(2), x), 0.0, 1.0),
+        (lambda x: np.where(x > 0, np.cumsum(np.sqrt(np.array([x, x])))[1], x), 0.0, 1.0),
+        (lambda x: np.max(np.stack([np.sqrt(x), 1 + 0 * x])), 0.0, 0.0),
+        (lambda x: np.sum(np.where(np.array([False, True]), np.stack([np.sqrt(x), x]), 0.0)), 0.0, 1.0),
+        (lambda x: np.sqrt(x)[0], np.array([1.0, 0.0]), [0.5, 0.0]),
+        (lambda x: sum(np.sqrt(x)[i] for i in range(6)), np.array([1.0] * 6 + [0.0]), [0.5] * 6 + [0.0]),
+        (lambda x: np.sqrt(x).reshape(3, 2).T.ravel()[-1], np.array([1.0, 0, 4, 1, 1, 1]), [0, 0, 0, 0, 0, 0.5]),
+        (lambda x: np.where(np.zeros(3, bool), np.sqrt(x), 0).sum(), 0.0, 0.0),
+    ],
+)
+def test_structural_zeros_meet_no_infinite_partial(f: Any, at: Any, want: Any) -> None:
+    """The cotangent of what is not selected, or not read, became a dense 0 on its way, and 0 · ∞ is NaN."""
+    np.testing.assert_array_equal(wg.grad(f)(at), want)
+
+
+class Colour(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+
+class Sentinel:
+    pass
+
+
+SENTINEL = Sentinel()
+
+
+def test_enums_and_sentinels_stay_themselves_under_jit() -> None:
+    """The walk of the environment copied them, and `is` took the other branch."""
+    colour = Colour.BLUE
+    assert wg.jit(lambda x: x * (2 if colour is Colour.BLUE else 1))(3.0) == 6.0
+    assert wg.jit(lambda x, m: x * (2 if m is SENTINEL else 1))(3.0, SENTINEL) == 6.0
+
+
+def test_objects_and_functions_as_arguments_are_not_stale() -> None:
+    """Arguments that are not traced were looked up by identity, and what they held was never looked at again."""
+
+    class Model:
+        def __init__(self) -> None:
+            self.k = 2.0
+
+        @wg.jit
+        def f(self, x: Any) -> Any:
+            return x * self.k
+
+    model = Model()
+    assert model.f(3.0) == 6.0
+    model.k = 5.0
+    assert model.f(3.0) == 15.0
+    k = 2.0
+    apply = wg.jit(lambda h, x: h(x))
+    h = lambda x: k * x
+    assert apply(h, 3.0) == 6.0
+    k = 5.0
+    assert apply(h, 3.0) == 15.0
+
+
+def test_the_original_of_an_argument_is_not_written_meanwhile() -> None:
+    """The tape is run after the function, and read what the function had written into the array it was called with."""
+    a = np.ones(3)
+
+    def f(x: Any) -> Any:
+        y = np.sum(x * x)
+        a[0] = 100.0
+        return y
+
+    with pytest.raises(wg.errors.MutationError, match="test_found"):
+        wg.value_and_grad(f)(a)
+    a[0] = 2.0  # and it is writeable again
+    np.testing.assert_array_equal(wg.grad(lambda x: np.sum(x * x))(a), [4.0, 2.0, 2.0])
+
+
+def test_arrays_with_an_arithmetic_of_their_own_are_refused() -> None:
+    """A matrix was multiplied element by element, and the mask of a masked array was not looked at."""
+    with pytest.raises(wg.errors.UnsupportedFunctionError, match="matrix"), pytest.warns(PendingDeprecationWarning):
+        wg.jit(lambda x: x * x)(np.matrix([[1.0, 2.0], [3.0, 4.0]]))
+    with pytest.raises(wg.errors.UnsupportedFunctionError, match="filled"):
+        wg.grad(lambda x: np.sum(x * x))(np.ma.array([1.0, 2.0], mask=[0, 1]))
+
+
+def test_primitives_get_what_they_would_get_untraced() -> None:
+    """They could write into the caller's array, Python's numbers came as int64, and 1 and True were one setting."""
+
+    @wg.primitive
+    def writes(x: Any) -> Any:
+        x *= 2
+        return x.sum()
+
+    writes.def_pullback(lambda ct, y, x: (ct * np.ones(3),))
+    a = np.ones(3)
+    with pytest.raises(wg.errors.MutationError):
+        wg.grad(lambda x: writes(x) + np.sum(x))(a)
+    np.testing.assert_array_equal(a, np.ones(3))
+    times = wg.primitive(lambda x, n: x * n)
+    assert wg.jit(times)(np.float32(2), 3).dtype == np.float32
+    either = wg.primitive(lambda x, n=1: x * (10 if n is True else n))
+    assert wg.jit(lambda x: (either(x, n=1), either(x, n=True)))(2.0) == (2.0, 20.0)
+    np.testing.assert_array_equal(wg.vmap(wg.primitive(lambda x: x * 2))(np.ones((2, 3))), np.full((2, 3), 2.0))
+
+
+def test_vmap_takes_an_ordered_dict_in_its_own_order() -> None:
+    d = OrderedDict(b=np.arange(4.0).reshape(2, 2), a=np.zeros((2, 2)))
+    axes = OrderedDict(b=0, a=1)
+    np.testing.assert_array_equal(wg.vmap(lambda d: d["a"].sum() + d["b"].sum(), in_axes=(axes,))(d), [1.0, 5.0])
+
+
+def test_nothing_keeps_arguments_alive() -> None:
+    """A jitted function kept the arrays it was traced with; an un-jitted call freed its own only at a collection."""
+    jitted = wg.jit(lambda x: x * 2 if x[0] > 0 else x)
+    for call, collect in ((jitted, True), (wg.grad(lambda x: np.sum(x * 2)), False)):
+        gc.collect()
+        gc.disable()
+        try:
+            x = np.ones(1000)
+            alive = weakref.ref(x)
+            call(x)
+            del x
+            if collect:
+                gc.collect()
+            assert alive() is None
+        finally:
+            gc.enable()
+
+
+def test_read_only_out_is_refused_before_anything_is_written() -> None:
+    first, second = np.zeros(3), np.zeros(3)
+    second.flags.writeable = False
+    with pytest.raises(wg.errors.StructureError, match="read-only"):
+        wg.jit(lambda x: (x * 2, x * 3))(np.ones(3), out=(first, second))
+    np.testing.assert_array_equal(first, np.zeros(3))

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert import passes, tree
+from wengert import config, passes, tree
 from wengert.ad.forward import jvp as jvp_of_tape
 from wengert.ad.partition import first_part, keep_outputs, second_part
 from wengert.ad.reverse import vjp as vjp_of_tape
@@ -732,6 +732,8 @@ def broadcast(f: F, *arrays: Any) -> Any:
             )
     captured = [c.array for c in tape.captures]  # what the function captured are further operands
     body = tape.replace(inputs=(*tape.inputs, *[c.var for c in tape.captures]), captures=(), name=function_name(f))
+    if len(_bodies) > config.max_programs:
+        _bodies.clear()
     body = _bodies.setdefault(structure(body), body)
     operands = [*given, *recording.implicit, *captured]
     if any(type(x) is Tracer for x in operands):

@@ -198,7 +198,7 @@ def _plan(tape: Tape) -> tuple[list[Step], list[Any], list[tuple[int, Aval, bool
     return steps, initial, [(slot_of(a), a.aval, a in made and count[a] == 1 and a not in shared) for a in tape.outputs]
 
 
-def _taking_slots(run: Any, ins: list[int], outs: list[int]) -> Any:
+def _taking_slots(run: Any, ins: Sequence[int], outs: Sequence[int]) -> Any:
     """A step of any number of operands and results, as a function of the slots."""
 
     def step(slots: list[Any]) -> None:

@@ -722,6 +722,9 @@ def apply_ufunc(ufunc: Any, op: Op, inputs: Sequence[Any], operator: bool = Fals
         kinds = tuple([kind_of(x) for x in inputs])
     known = _loops.get((ufunc, kinds))
     if known is None:
+        if len(_loops) + len(DIRECT_STEPS) > 100_000:  # bounded: every type ever seen has entries
+            _loops.clear()
+            DIRECT_STEPS.clear()
         known = _loops[ufunc, kinds] = (loop_dtypes(ufunc, kinds), all(isinstance(k, type) for k in kinds))
     dtypes, all_weak = known
     if len(inputs) == 2 and not all_weak:
