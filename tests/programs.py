@@ -1101,4 +1101,4 @@ SHAPES = ((3, 4), (4,), (3,), (2, 3), (4, 3), (1, 4), (3, 3), (2, 1, 3), (5,), (
 def random_program(rng: Random, length: int = 24, names: Sequence[str] = ALL_STATEMENTS) -> Program:
     """A program without hypothesis, for long runs by hand and for counting what programs are like."""
     shapes = tuple(rng.choice(SHAPES) for _ in range(3))
-    return Program(shapes, rng.randrange(1000), tuple((rng.choice(names), rng.randrange(2**16)) for _ in range(length)))  # type: ignore[arg-type]
+    return Program(shapes, rng.randrange(1000), tuple((rng.choice(names), rng.randrange(2**16)) for _ in range(length)))

@@ -29,7 +29,7 @@ def test_a_cubic() -> None:
 def test_speelpenning_product() -> None:
     """∂/∂xᵢ of x₁ x₂ x₃ x₄ is the product of the others: 24, 12, 8, 6. Speelpenning (1980)."""
 
-    def product(x):  # type: ignore[no-untyped-def]
+    def product(x):
         y = 1.0
         for v in x:
             y = y * v
@@ -42,7 +42,7 @@ def test_speelpenning_product() -> None:
 def test_rosenbrock_at_the_usual_start() -> None:
     """(1 − x)² + 100 (y − x²)² at (−1.2, 1): value 24.2, gradient (−215.6, −88), Hessian [[1330, 480], [480, 200]]."""
 
-    def rosenbrock(p):  # type: ignore[no-untyped-def]
+    def rosenbrock(p):
         x, y = p
         return (1 - x) ** 2 + 100 * (y - x**2) ** 2
 
@@ -90,7 +90,7 @@ def test_softplus() -> None:
 def test_ten_steps_of_the_logistic_map() -> None:
     """In the state and in the rate; mpmath."""
 
-    def iterate(x, r):  # type: ignore[no-untyped-def]
+    def iterate(x, r):
         for _ in range(10):
             x = r * x * (1 - x)
         return x
@@ -104,7 +104,7 @@ def test_ten_steps_of_the_logistic_map() -> None:
 def test_a_network_of_cosines() -> None:
     """cos(W₂ cos(W₁ x)), its first output: the second row of W₂ has no part in it; mpmath."""
 
-    def loss(W, x):  # type: ignore[no-untyped-def]
+    def loss(W, x):
         for w in W:
             x = np.cos(w @ x)
         return x[0]
@@ -153,7 +153,7 @@ def test_polar_coordinates() -> None:
 def test_newton_finds_a_derivative_of_the_square_root() -> None:
     """A loop that runs until it has converged: d√a/da = 1/(2√a)."""
 
-    def root(a):  # type: ignore[no-untyped-def]
+    def root(a):
         x = a
         while abs(x * x - a) > 1e-15 * a:
             x = 0.5 * (x + a / x)
@@ -165,7 +165,7 @@ def test_newton_finds_a_derivative_of_the_square_root() -> None:
 def test_writes_in_place() -> None:
     """Fibonacci numbers from x: 13 x at place 6, and the sum 1 + 1 + 2 + 3 + 5 + 8 + 13."""
 
-    def fibonacci(x):  # type: ignore[no-untyped-def]
+    def fibonacci(x):
         y = np.zeros(7)
         y[:2] = x
         for k in range(2, 7):
@@ -208,7 +208,7 @@ def test_mixed_second_derivatives() -> None:
 
 @pytest.mark.parametrize(("x", "slope"), [(-1.0, 0.0), (0.0, 0.0), (4.0, 0.25)])
 def test_the_branch_not_taken_has_no_part(x: float, slope: float) -> None:
-    def root_or_zero(x):  # type: ignore[no-untyped-def]
+    def root_or_zero(x):
         with np.errstate(all="ignore"):
             return np.where(x > 0, np.sqrt(x), 0.0)
 

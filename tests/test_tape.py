@@ -275,7 +275,7 @@ def test_tapes_that_compute_the_same_have_one_structure() -> None:
         lambda x: sin(sin(x)) * 2.0,
     ],
 )
-def test_tapes_that_differ_in_anything_do_not(other) -> None:  # type: ignore[no-untyped-def]
+def test_tapes_that_differ_in_anything_do_not(other) -> None:
     x = vector()
     with building(Builder()) as builder:
         y = other(x)
@@ -308,7 +308,7 @@ def test_parameters_are_part_of_the_structure() -> None:
 def test_a_spliced_tape_has_values_of_its_own() -> None:
     tape, builder, x = two_steps(), Builder(), vector()
     (once,) = splice(builder, tape, [x], [])
-    (twice,) = splice(builder, tape, [once], [])  # type: ignore[list-item]
+    (twice,) = splice(builder, tape, [once], [])
     assert len(builder.instrs) == 4
     whole = check(Tape((x,), (), tuple(builder.instrs), (twice,)))
     assert not {v for i in tape.instrs for v in i.outs} & set(definitions(whole))
@@ -322,7 +322,7 @@ def test_splicing_replaces_captures_and_hands_arguments_through() -> None:
     a, b, target = vector(), vector(), Builder()
     outs = splice(target, tape, [a], [b])
     assert target.instrs[0].ins == (a, b)
-    assert outs[1] is a and outs[2].value == 2.0  # type: ignore[union-attr]
+    assert outs[1] is a and outs[2].value == 2.0
 
 
 # ---------------------------------------------------------------------------------------------- long and deep
@@ -348,7 +348,7 @@ def fan(n: int) -> Tape:
 
 
 @pytest.mark.parametrize("make", [chain, fan], ids=["deep", "wide"])
-def test_a_hundred_thousand_steps_are_an_ordinary_tape(make) -> None:  # type: ignore[no-untyped-def]
+def test_a_hundred_thousand_steps_are_an_ordinary_tape(make) -> None:
     n = 100_000 if make is chain else 33_333
     tape = check(make(n))
     assert len(tape) >= n
@@ -378,7 +378,7 @@ def splice_of(tape: Tape) -> list[Instr]:
     ],
     ids=["vjp", "jvp", "jvp of vjp", "vjp of vjp"],
 )
-def test_transforms_are_linear_in_the_tape(make, transform) -> None:  # type: ignore[no-untyped-def]
+def test_transforms_are_linear_in_the_tape(make, transform) -> None:
     short, long = len(transform(make(200))), len(transform(make(2000)))
     assert long <= 10.5 * short
 
@@ -386,7 +386,7 @@ def test_transforms_are_linear_in_the_tape(make, transform) -> None:  # type: ig
 def test_a_long_recording_runs() -> None:
     """The whole road once: record, differentiate, run."""
 
-    def iterate(x):  # type: ignore[no-untyped-def]
+    def iterate(x):
         for _ in range(5000):
             x = np.sin(x)
         return x
@@ -401,7 +401,7 @@ def test_a_long_recording_runs() -> None:
 
 def test_definitions_name_the_instruction_of_each_value() -> None:
     tape = two_steps()
-    assert definitions(tape)[tape.outputs[0]] is tape.instrs[1]  # type: ignore[index]
+    assert definitions(tape)[tape.outputs[0]] is tape.instrs[1]
     assert tape.inputs[0] not in definitions(tape)
 
 

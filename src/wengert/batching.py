@@ -46,7 +46,7 @@ def batch(tape: Tape, batched: Sequence[bool], size: int) -> Tape:
         captures=(*tape.captures, *builder.captures),
         instrs=tuple(builder.instrs),
         outputs=outputs,
-        metadata={env.get(v, v): note for v, note in tape.metadata.items()},  # type: ignore[misc]
+        metadata={env.get(v, v): note for v, note in tape.metadata.items()},
         name=f"batch of {tape.name}",
     )
     return check(mapped, after="batch") if config.check else mapped

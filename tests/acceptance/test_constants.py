@@ -302,7 +302,7 @@ def test_cc_3_a_tape_says_why_a_value_is_active() -> None:
     assert "active" in why
     assert "input 0" in why
     assert "sin at test_constants.py:" in why
-    assert "0, 1" in wg.edit.explain(tape, tape.outputs[0])  # type: ignore[arg-type]
+    assert "0, 1" in wg.edit.explain(tape, tape.outputs[0])
     (total,) = wg.edit.find(tape, op="sum")
     assert "constant" in wg.edit.explain(tape, total.outs[0])
     assert "constant" in wg.edit.explain(tape, sine.outs[0], wrt=[1])

@@ -106,7 +106,7 @@ def test_yo_4_steps_are_inserted_and_deleted() -> None:
     tape = wg.edit.replace_value(tape, exp.outs[0], doubled)
     assert wg.compile(tape)(x) == pytest.approx(4 * squared_sum(x))
     tape, dead = wg.edit.insert_after(tape, None, OPS["cos"], tape.inputs[0])
-    tape = wg.edit.delete(tape, dead)  # type: ignore[arg-type]
+    tape = wg.edit.delete(tape, dead)
     assert wg.compile(tape)(x) == pytest.approx(4 * squared_sum(x))
     assert wg.edit.play(tape, x)[total.outs[0]] == wg.compile(tape)(x)
 

@@ -144,7 +144,7 @@ def test_guards_do_not_merge() -> None:
 
 def test_outputs_and_notes_follow_the_value_that_stays() -> None:
     before = tape(lambda x: (sin(x), sin(x)), VECTOR)
-    before = before.replace(metadata={before.outputs[1]: "note"})  # type: ignore[dict-item]
+    before = before.replace(metadata={before.outputs[1]: "note"})
     after = merge_common(before)
     assert after.outputs[0] is after.outputs[1]
     assert after.metadata == {after.outputs[0]: "note"}
@@ -154,7 +154,7 @@ def test_a_step_keeps_its_source_line() -> None:
     before = tape(lambda x: sin(sin(x)) + sin(x), VECTOR)
     lines = [Source("m.py", k, "f") for k in range(len(before))]
     before = before.replace(instrs=tuple(i._replace(source=s) for i, s in zip(before.instrs, lines, strict=True)))
-    assert [i.source.line for i in merge_common(before).instrs] == [0, 1, 3]  # type: ignore[union-attr]
+    assert [i.source.line for i in merge_common(before).instrs] == [0, 1, 3]
 
 
 # --------------------------------------------------------------------------------------------------- constants

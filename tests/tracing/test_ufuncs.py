@@ -177,8 +177,8 @@ COMPOSITIONS = [
     (lambda x: np.frexp(x), np.ldexp(1 - 2.0**-53, np.arange(-40, 40))),  # just below powers of two
     (lambda x: np.frexp(x), np.ldexp(1.0, np.arange(-40, 40))),
     (lambda x: np.frexp(x), F),
-    (lambda x, y: np._core.umath.clip(x, y, 2.0), X, np.float64(-1)),  # type: ignore[attr-defined]
-    (lambda x: np._core.umath.clip(x, 2, 1), F),  # type: ignore[attr-defined]  # bounds the wrong way round
+    (lambda x, y: np._core.umath.clip(x, y, 2.0), X, np.float64(-1)),
+    (lambda x: np._core.umath.clip(x, 2, 1), F),  # bounds the wrong way round
     (lambda x, y: np.matmul(x, y), A, A.T.copy()),
     (lambda x, y: x @ y, A, F),
     (lambda x: np.vecdot(x, x), A),
@@ -402,7 +402,7 @@ OWN = [
     lambda x: np.frexp(x),
     lambda x: np.modf(x),
     lambda x: np.divmod(x, 2.0),
-    lambda x: np._core.umath.clip(x, -1.0, 1.0),  # type: ignore[attr-defined]
+    lambda x: np._core.umath.clip(x, -1.0, 1.0),
     lambda x: np.logaddexp.reduce(x, initial=0.0, where=[True, False, True, True, True]),
     lambda x: np.subtract.accumulate(x),
     lambda x: np.hypot.accumulate(x),

@@ -41,7 +41,7 @@ def dependent(tape: Tape, wrt: Iterable[Var]) -> set[Var]:
     active = {v for v in wrt if v.aval.is_inexact}
     for instr in tape.instrs:
         outs = [v for v in instr.outs if v.aval.is_inexact]
-        if outs and not active.isdisjoint(instr.ins) and active_operands(instr, active):  # type: ignore[arg-type]
+        if outs and not active.isdisjoint(instr.ins) and active_operands(instr, active):
             if any(v.aval.dtype.kind == "c" for v in outs):
                 raise MissingRuleError(
                     message(

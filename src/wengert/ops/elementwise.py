@@ -73,7 +73,7 @@ add = elementwise(np.add, partials=[1, 1])
 subtract = elementwise(
     np.subtract,
     partials=[1, -1],
-    shortcut=lambda x1, x2: x1 if is_literal(x2, 0) and not np.signbit(x2.value) else None,  # type: ignore[union-attr]
+    shortcut=lambda x1, x2: x1 if is_literal(x2, 0) and not np.signbit(x2.value) else None,
 )
 multiply = elementwise(
     np.multiply,

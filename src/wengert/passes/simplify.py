@@ -42,7 +42,7 @@ def merge_common(tape: Tape) -> Tape:
     return tape.replace(
         instrs=tuple(kept),
         outputs=tuple(same.get(a, a) for a in tape.outputs),
-        metadata=metadata,  # type: ignore[arg-type]
+        metadata=metadata,
     )
 
 

@@ -20,7 +20,7 @@ from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, new_constant, reco
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-MISSING: Any = np._NoValue  # type: ignore[attr-defined]  # NumPy's own word for an argument that was not given
+MISSING: Any = np._NoValue  # NumPy's own word for an argument that was not given
 INTP = np.dtype(np.intp)
 BOOL = np.dtype(bool)
 

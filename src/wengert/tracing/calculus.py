@@ -63,7 +63,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
         if end is None:
             continue
         e = array(end, (x,))
-        if not np.can_cast(e.dtype, x.dtype, "same_kind"):  # type: ignore[arg-type]
+        if not np.can_cast(e.dtype, x.dtype, "same_kind"):
             raise TypeError("dtype of `to_begin` and `to_end` must be compatible with input `ary`")
         parts.insert(place, as_dtype(ravel(e), x.dtype))
     return np.concatenate(parts) if len(parts) > 1 else d

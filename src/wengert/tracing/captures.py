@@ -544,11 +544,11 @@ def _content(x: Any) -> tuple[Any, ...]:
 
 
 def _numpy_random_state() -> Any:
-    return np.random.mtrand._rand  # type: ignore[attr-defined]
+    return np.random.mtrand._rand
 
 
 def _python_random_state() -> Any:
-    return random._inst  # type: ignore[attr-defined]
+    return random._inst
 
 
 def _random_state(value: Any) -> Any:

@@ -283,7 +283,7 @@ def array(
             )
         return constant(NUMPY["array"](object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, **options))
     if isinstance(out, Tracer) and out.ndim < ndmin:
-        out = np.reshape(out, (1,) * (ndmin - out.ndim) + out.shape)  # type: ignore[call-overload]  # a view
+        out = np.reshape(out, (1,) * (ndmin - out.ndim) + out.shape)  # a view
     return out
 
 

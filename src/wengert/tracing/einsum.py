@@ -172,7 +172,7 @@ def _order(terms: tuple[Labels, ...], out: Labels, shapes: tuple[tuple[int, ...]
     for term, shape in zip(terms, shapes, strict=True):
         args += [np.broadcast_to(np.zeros(()), shape), [number[label] for label in term]]
     path = np.einsum_path(*args, [number[label] for label in out if label in number], optimize="greedy")[0]
-    return tuple(tuple(step) for step in path[1:])  # type: ignore[arg-type]
+    return tuple(tuple(step) for step in path[1:])
 
 
 @implements(np.einsum)

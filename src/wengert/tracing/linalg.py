@@ -338,7 +338,7 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
         return _vector_norm(x, ord, axis, keepdims)
     if axis[0] == axis[1]:
         raise ValueError("Duplicate axes given.")
-    return _matrix_norm(x, ord, axis, keepdims)  # type: ignore[arg-type]
+    return _matrix_norm(x, ord, axis, keepdims)
 
 
 @implements(np.linalg.matrix_norm)

@@ -354,7 +354,7 @@ class Trace:
                 continue
             missing = [a for a in instr.ins if type(a) is Var and a not in values]
             if missing:
-                stack.extend(missing)  # type: ignore[arg-type]
+                stack.extend(missing)
                 continue
             args = [a.value if type(a) is Lit else self._concrete(values[a]) for a in instr.ins]  # type: ignore[index]
             with np.errstate(all="ignore"):

@@ -459,19 +459,19 @@ class Tracer:
 
     @property
     def T(self) -> Any:
-        return np.transpose(self)  # type: ignore[call-overload]
+        return np.transpose(self)
 
     @property
     def mT(self) -> Any:
-        return np.matrix_transpose(self)  # type: ignore[call-overload]
+        return np.matrix_transpose(self)
 
     @property
     def real(self) -> Any:
-        return np.real(self)  # type: ignore[call-overload]
+        return np.real(self)
 
     @property
     def imag(self) -> Any:
-        return np.imag(self)  # type: ignore[call-overload]
+        return np.imag(self)
 
     @property
     def flat(self) -> Any:

@@ -638,7 +638,7 @@ def _at_in_rounds(ufunc: np.ufunc, x: Tracer, key: Any, values: Sequence[Any]) -
         )
     trace = trace_near((x,))
     places = np.arange(x.size).reshape(x.shape)[plain(key)]
-    values = [np.reshape(np.broadcast_to(array(v, (x,)), places.shape), (-1,)) for v in values]  # type: ignore[call-overload]
+    values = [np.reshape(np.broadcast_to(array(v, (x,)), places.shape), (-1,)) for v in values]
     places = places.ravel()
     order = np.argsort(places, kind="stable")
     ordered = places[order]
