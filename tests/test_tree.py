@@ -355,7 +355,7 @@ def test_array_likes_are_children() -> None:
 
 def test_unhashable_static_names_the_field() -> None:
     with pytest.raises(StructureError, match=r"Layer .*\.name, a set, has no hash"):
-        tree.flatten([Layer(1.0, name={"a"})])  # type: ignore
+        tree.flatten([Layer(1.0, name={"a"})])
     with pytest.raises(StructureError, match=r"Interval .* static part"):
         tree.flatten(Interval(1.0, 2.0, unit=["m"]))
 
