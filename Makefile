@@ -33,7 +33,7 @@ clean:
 
 # The empty files below remember what has been installed; a change of pyproject.toml makes them stale.
 
-$(VENV)/installed: pyproject.toml
+$(VENV)/installed: pyproject.toml CMakeLists.txt $(wildcard src/wengert/runtime/*.cpp src/wengert/runtime/*.h)
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --upgrade "pip>=25.1"
 	$(PIP) install --editable ".[demo]"

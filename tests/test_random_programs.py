@@ -65,6 +65,12 @@ def is_refused(program: Program) -> bool:
     return False
 
 
+@pytest.fixture(autouse=True)
+def _through_references(monkeypatch: pytest.MonkeyPatch) -> None:
+    """These properties are of tracing and derivatives; each example is another program, which would be compiled."""
+    monkeypatch.setattr(wg.config, "native", False)
+
+
 def leaves(x: Any) -> list[Any]:
     return tree.flatten(x)[0]
 
@@ -75,6 +81,8 @@ def same(got: Any, want: Any, rtol: float = 1e-12) -> None:
     for k, (a, b) in enumerate(zip(leaves(got), leaves(want), strict=True)):
         assert np.shape(a) == np.shape(b), f"leaf {k}"
         assert np.asarray(a).dtype == np.asarray(b).dtype, f"leaf {k}"
+        if np.asarray(b).dtype == np.float32:
+            rtol = max(rtol, 2e-6)
         atol = rtol * max(1.0, float(np.max(np.abs(b), initial=0.0)))
         np.testing.assert_allclose(a, b, rtol=rtol, atol=atol, err_msg=f"leaf {k}")
 

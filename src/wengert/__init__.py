@@ -8,8 +8,6 @@ A NumPy function is recorded as a *tape* (a Wengert list), transformed, optimise
     gradient(np.linspace(0, 1, 5))
 """
 
-from importlib.metadata import version as _version
-
 from wengert import config, edit, errors, ops
 from wengert.ad.custom import not_implemented, primitive
 from wengert.api import (
@@ -30,10 +28,18 @@ from wengert.api import (
     vmap,
 )
 from wengert.checking import check_derivatives
+from wengert.runtime._native import get_threads, set_threads
 from wengert.tape import Tape, check, format_tree
 from wengert.tree import register
 
-__version__ = _version("wengert")
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":
+        from importlib.metadata import version  # takes as long to import as half of NumPy
+
+        return version("wengert")
+    raise AttributeError(f"module 'wengert' has no attribute {name!r}")
+
 
 __all__ = [
     # derivatives
@@ -67,5 +73,7 @@ __all__ = [
     # trust
     "check_derivatives",
     "config",
+    "set_threads",
+    "get_threads",
     "errors",
 ]

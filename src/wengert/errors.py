@@ -61,6 +61,10 @@ class MutationError(WengertError, ValueError):
     """
 
 
+class LayoutError(WengertError, ValueError):
+    """An array to be read or written where it lies is not contiguous, not aligned, read-only, or shared."""
+
+
 class UnsupportedFunctionError(WengertError, TypeError):
     """A NumPy or SciPy function, or an option of one, that wengert does not trace.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.ops.kernels import Check, View, free
+from wengert.ops.kernels import Check, View, free, whole
 from wengert.ops.op import ZERO, op
 from wengert.tape import Aval, Instr
 
@@ -71,7 +71,7 @@ stop_gradient = op(  # the identity; a constant to every derivative
     lambda x: x,
     name="stop_gradient",
     type=lambda x: x,
-    kernel=View(),
+    kernel=View(whole),
     cost=free,
     pushforward=ZERO,  # by decree
     pullback=[ZERO],

@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from wengert.ops.elementwise import equal, select
-from wengert.ops.kernels import ArgReduce, Gather, Sort, View
+from wengert.ops.kernels import ArgReduce, Embed, Gather, Nonzero, Region, Search, Sort, View, Write
 from wengert.ops.kernels import Scatter as ScatterKernel
 from wengert.ops.op import NONE, Fill, Part, Scatter, broadcast_shapes, front, linear, op
 from wengert.ops.shape import broadcast_to, concatenate, iota, reshape, unbroadcast, zeros
@@ -44,6 +44,18 @@ def region_shape(index: StaticIndex) -> tuple[int, ...]:
     return tuple([entry[1] for entry in index if type(entry) is not int])
 
 
+def slice_layout(shape: tuple[int, ...], strides: tuple[int, ...], /, *, index: StaticIndex, **params: Any) -> Region:
+    offset, kept = 0, []
+    for entry, stride in zip(index, strides, strict=True):
+        if type(entry) is int:
+            offset += entry * stride
+        else:
+            start, _, step = entry
+            offset += start * stride
+            kept.append(step * stride)
+    return Region(offset, region_shape(index), tuple(kept))
+
+
 def everything(shape: Sequence[int]) -> StaticIndex:
     return tuple((0, n, 1) for n in shape)
 
@@ -68,7 +80,7 @@ slice_ = linear(
     lambda x, *, index: x[to_numpy(index)],
     name="slice",
     type=lambda x, *, index: Aval(region_shape(index), x.dtype),
-    kernel=View(),
+    kernel=View(slice_layout),
     transpose=lambda ct, x, *, index: Scatter(None, (Part(ct, index),), x.aval),
     structured=_slice_structured,
     bind=lambda avals, *, index: itemgetter(to_numpy(index)),
@@ -174,7 +186,7 @@ set_slice = linear(  # x with v, broadcast, written at a static index
     _writes(_set_in_place),
     name="set_slice",
     type=lambda x, v, *, index: x,
-    kernel=ScatterKernel("set"),
+    kernel=Write("set", slice_layout),
     transpose=[_set_transpose_x, _slice_of_ct],
     structured=_set_structured,
     in_place=_set_in_place,
@@ -209,7 +221,7 @@ embed = linear(  # zeros with v, broadcast, at a static index: what the cotangen
     lambda v, *, shape, index: _embed_bind((Aval(np.shape(v), v.dtype),), shape=shape, index=index)(v),
     name="embed",
     type=_embed_type,
-    kernel=ScatterKernel("set"),
+    kernel=Embed(slice_layout),
     transpose=lambda ct, v, *, shape, index: unbroadcast(slice_(ct, index=index), v.aval.shape),
     bind=_embed_bind,
     batch=_embed_batch,
@@ -219,7 +231,7 @@ add_slice = linear(  # x with v, broadcast, added at a static index
     _writes(_add_in_place),
     name="add_slice",
     type=lambda x, v, *, index: x,
-    kernel=ScatterKernel("add"),
+    kernel=Write("add", slice_layout),
     transpose=[lambda ct, x, v, *, index: ct, _slice_of_ct],
     in_place=_add_in_place,
     batch=lambda xs, batched, size, *, index: _write_batch(add_slice)(xs, batched, size, index=index),
@@ -375,6 +387,7 @@ nonzero = op(
     _nonzero_reference,
     name="nonzero",
     type=lambda mask, *, size: tuple([Aval((size,), INTP)] * mask.ndim),
+    kernel=Nonzero(),
     batch=_nonzero_batch,
 )
 
@@ -430,6 +443,7 @@ searchsorted = op(
     lambda table, v, *, side: np.asarray(np.searchsorted(table, v, side=side)),
     name="searchsorted",
     type=lambda table, v, *, side: Aval(v.shape, INTP),
+    kernel=Search(),
     batch=_searchsorted_batch,
 )
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 
 @dataclass(frozen=True)
@@ -29,8 +29,27 @@ class MapTape(Kernel):
 
 
 @dataclass(frozen=True)
+class Fused(Kernel):
+    """Maps, and the reductions that they feed, in one pass over memory; parameter ``body`` is the tape."""
+
+
+class Region(NamedTuple):
+    """Some of an array's memory: where it begins and how it is strided, both in the unit of the strides given."""
+
+    offset: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+
+Layout = Callable[..., Region | None]
+"""``layout(shape, strides, **params)``: the region of an array of that shape and strides; None: no strides say it."""
+
+
+@dataclass(frozen=True)
 class View(Kernel):
-    """The operand's bytes under another shape and strides: no work at all, where the strides allow it."""
+    """A region of the operand under the result's shape: no work at all, where the strides allow it."""
+
+    layout: Layout
 
 
 @dataclass(frozen=True)
@@ -55,10 +74,19 @@ class ArgReduce(Kernel):
 
 
 @dataclass(frozen=True)
-class Fill(Kernel):
-    """Every element from its index alone: a constant, a range, the identity."""
+class Nonzero(Kernel):
+    """For each axis the indices, in C order, of the elements that are not zero, of which there are parameter ``size``."""
 
-    function: str
+
+@dataclass(frozen=True)
+class Search(Kernel):
+    """How many elements of operand 0, which is sorted, go before each of operand 1; parameter ``side``: "left" or
+    "right", as ``np.searchsorted`` has it."""
+
+
+@dataclass(frozen=True)
+class Iota(Kernel):
+    """Every element is its index."""
 
 
 @dataclass(frozen=True)
@@ -73,9 +101,24 @@ class Gather(Kernel):
 
 @dataclass(frozen=True)
 class Scatter(Kernel):
-    """Operand 0 with other operands written ("set") or added ("add") at indices; in place if operand 0 dies."""
+    """Operand 0 with operand 1 written ("set") or added ("add") at the index operands; in place if operand 0 dies."""
 
     combine: str
+
+
+@dataclass(frozen=True)
+class Write(Kernel):
+    """Operand 0 with operand 1, broadcast, written ("set") or added ("add") in a region; in place if operand 0 dies."""
+
+    combine: str
+    layout: Layout
+
+
+@dataclass(frozen=True)
+class Embed(Kernel):
+    """Zeros, with operand 0, broadcast, in a region."""
+
+    layout: Layout
 
 
 @dataclass(frozen=True)
@@ -107,6 +150,11 @@ class Callback(Kernel):
 @dataclass(frozen=True)
 class Check(Kernel):
     """A fact about operands that the program verifies: a guard."""
+
+
+def whole(shape: tuple[int, ...], strides: tuple[int, ...], /, **params: Any) -> Region:
+    """The layout of a result that is its operand."""
+    return Region(0, shape, strides)
 
 
 Cost = Callable[..., float]

@@ -9,8 +9,7 @@ import numpy as np
 
 from wengert.errors import ShapeError
 from wengert.ops.elementwise import convert, multiply
-from wengert.ops.kernels import Fill as FillKernel
-from wengert.ops.kernels import Join, View, free
+from wengert.ops.kernels import Embed, Iota, Join, Region, View, free
 from wengert.ops.op import Diagonal, Fill, front, linear, op
 from wengert.tape import Atom, Aval, Lit
 
@@ -28,11 +27,40 @@ def _reshape_structured(ct: Any, k: int, x: Atom, y: Atom, *, shape: tuple[int, 
     return Fill(ct.value, x.aval) if isinstance(ct, Fill) else None
 
 
+def reshape_layout(old: tuple[int, ...], strides: tuple[int, ...], /, *, shape: tuple[int, ...]) -> Region | None:
+    """Groups of axes, old and new, of equal size: in each the old ones must lie one within the other, as in C order."""
+    old_axes = [(n, s) for n, s in zip(old, strides, strict=True) if n != 1]
+    if 0 in shape:
+        return Region(0, shape, (0,) * len(shape))
+    out: list[int] = []
+    k = 0
+    size, step = 1, 1  # of the old group: elements still to be handed out, and the stride of its innermost axis
+    for n in reversed(shape):
+        if n == 1:
+            out.append(0)
+            continue
+        if size == 1:
+            k += 1
+            size, step = old_axes[-k]
+        while size % n or size < n:
+            k += 1
+            if k > len(old_axes):
+                return None
+            length, stride = old_axes[-k]
+            if stride != step * size:
+                return None
+            size *= length
+        out.append(step)
+        step *= n
+        size //= n
+    return Region(0, shape, tuple(reversed(out)))
+
+
 reshape = linear(
     lambda x, *, shape: np.reshape(x, shape),
     name="reshape",
     type=_reshape_type,
-    kernel=View(),
+    kernel=View(reshape_layout),
     transpose=lambda ct, x, *, shape: reshape(ct, shape=x.aval.shape),
     structured=_reshape_structured,
     rearranges=True,
@@ -65,11 +93,15 @@ def _transpose_structured(ct: Any, k: int, x: Atom, y: Atom, *, axes: tuple[int,
     return None
 
 
+def transpose_layout(shape: tuple[int, ...], strides: tuple[int, ...], /, *, axes: tuple[int, ...]) -> Region:
+    return Region(0, tuple([shape[k] for k in axes]), tuple([strides[k] for k in axes]))
+
+
 transpose = linear(
     lambda x, *, axes: np.transpose(x, axes),
     name="transpose",
     type=lambda x, *, axes: Aval(tuple([x.shape[k] for k in axes]), x.dtype),
-    kernel=View(),
+    kernel=View(transpose_layout),
     transpose=lambda ct, x, *, axes: transpose(ct, axes=inverse_permutation(axes)),
     structured=_transpose_structured,
     rearranges=True,
@@ -135,11 +167,18 @@ def broadcast_bind(avals: Sequence[Aval], *, shape: tuple[int, ...]) -> Callable
     return fill
 
 
+def broadcast_layout(old: tuple[int, ...], strides: tuple[int, ...], /, *, shape: tuple[int, ...]) -> Region:
+    """An axis of length 1 that is repeated has stride 0."""
+    lead = len(shape) - len(old)
+    kept = [s if old[k] == shape[k + lead] else 0 for k, s in enumerate(strides)]
+    return Region(0, shape, (*[0] * lead, *kept))
+
+
 broadcast_to = linear(
     lambda x, *, shape: np.broadcast_to(x, shape),
     name="broadcast_to",
     type=_broadcast_type,
-    kernel=View(),
+    kernel=View(broadcast_layout),
     transpose=lambda ct, x, *, shape: unbroadcast(ct, x.aval.shape),
     structured=_broadcast_structured,
     bind=broadcast_bind,
@@ -166,7 +205,7 @@ iota = op(  # np.arange(size): the only array that comes from nothing
     iota_reference,
     name="iota",
     type=lambda *, size, dtype: Aval((size,), dtype),
-    kernel=FillKernel("iota"),
+    kernel=Iota(),
     batch=lambda xs, batched, size, /, **params: NotImplemented,  # it has no operand that could be batched
 )
 
@@ -222,6 +261,10 @@ def _embed_reference(v: Any) -> Any:
     return out
 
 
+def diagonal_layout(shape: tuple[int, ...], strides: tuple[int, ...], /) -> Region:
+    return Region(0, shape[:-1], (*strides[:-2], strides[-2] + strides[-1]))
+
+
 def _diagonal_transpose(ct: Atom, x: Atom) -> Any:
     return Diagonal(ct, x.aval) if x.aval.ndim == 2 else embed_diagonal(ct)
 
@@ -234,7 +277,7 @@ diagonal = linear(  # of the last two axes, which have one length
     lambda x: np.diagonal(x, axis1=-2, axis2=-1),
     name="diagonal",
     type=lambda x: Aval(x.shape[:-1], x.dtype),
-    kernel=View(),
+    kernel=View(diagonal_layout),
     transpose=_diagonal_transpose,
     structured=_diagonal_structured,
     batch=lambda xs, batched, size: diagonal(xs[0]),
@@ -244,7 +287,7 @@ embed_diagonal = linear(
     _embed_reference,
     name="embed_diagonal",
     type=lambda v: Aval((*v.shape, v.shape[-1]), v.dtype),
-    kernel=FillKernel("diagonal"),
+    kernel=Embed(diagonal_layout),
     transpose=lambda ct, v: diagonal(ct),
     batch=lambda xs, batched, size: embed_diagonal(xs[0]),
     cost=free,

@@ -46,7 +46,7 @@ def program_for(tape: Tape, transforms: tuple[Transform, ...]) -> Program:
     optimised = passes.run(transformed(tape, transforms))
     numbers = tuple([number.get(c.var, -1) for c in optimised.captures])
     hollow = tuple([c if k < 0 else without_memory(c) for c, k in zip(optimised.captures, numbers, strict=True)])
-    program = Program(optimised.replace(captures=hollow), numbers)
+    program = Program(optimised.replace(captures=hollow), numbers, captures_vary=True)
     if all(instr.op.is_stable for instr in tape.instrs):
         with _lock:
             _programs[key] = program

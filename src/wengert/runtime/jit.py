@@ -12,6 +12,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,10 +21,11 @@ from wengert import config, passes, tree
 from wengert.errors import InternalError, StructureError, message
 from wengert.ops.control import GuardMiss
 from wengert.passes.simplify import fold_constants
+from wengert.runtime import _native
 from wengert.runtime.program import Program
 from wengert.tape import Tape
 from wengert.tracing.captures import Environment
-from wengert.tracing.guards import Paths, number_guards
+from wengert.tracing.guards import Path, Paths, number_guards
 from wengert.tracing.record import input_of, record_call
 from wengert.tracing.trace import current_trace
 from wengert.tracing.tracer import Tracer
@@ -58,6 +60,13 @@ class Compiled:
     program: Program
     out_tree: Any
     environment: Environment
+    path: Path = ()
+    special: Specialisation | None = None
+    entry: _native.Entry | None = None
+    """For the runtime: when to run this without asking Python. None where its arguments have objects in them."""
+    signature: Any = None
+    calls_seen: int = 0
+    """How many calls the runtime had answered with ``entry`` when somebody last looked."""
 
 
 class Specialisation:
@@ -68,12 +77,17 @@ class Specialisation:
         self.paths: Paths[Compiled] = Paths(name)
 
 
-class Jit:
-    """The callable that ``wg.jit`` returns. ``__wrapped__`` is the user's function."""
+class Jit(_native.Dispatcher):
+    """The callable that ``wg.jit`` returns. ``__wrapped__`` is the user's function.
+
+    Calling is the runtime's: it compares arguments and surroundings with the entries installed last, and runs what
+    fits. Everything else comes here, to :meth:`_slow` and :meth:`_missed`.
+    """
 
     __wengert_transparent__ = True  # to the walk of an enclosing function's environment
 
     def __init__(self, f: Callable[..., Any]) -> None:
+        super().__init__()
         self.__wrapped__ = f
         self.__name__ = getattr(f, "__name__", type(f).__name__)
         self.__doc__ = getattr(f, "__doc__", None)
@@ -81,14 +95,11 @@ class Jit:
         self._specialisations: OrderedDict[Any, list[Specialisation]] = OrderedDict()  # by signature, oldest use first
         self._lock = threading.RLock()
         self._stats = Stats()
+        self._calls_forgotten = 0
 
     def __get__(self, owner: Any, cls: type | None = None) -> Any:
         """As a decorator of methods: ``self`` is the first argument."""
-        if owner is None:
-            return self
-        from functools import partial
-
-        return partial(self, owner)
+        return self if owner is None else partial(self, owner)
 
     def __repr__(self) -> str:
         return f"<wengert.jit of {self.__name__}>"
@@ -97,25 +108,15 @@ class Jit:
         """Calls, traces, guard misses, programs kept and compile time, as a dict."""
         with self._lock:
             kept = sum(special.paths.count for known in self._specialisations.values() for special in known)
-        return {**asdict(self._stats), "specialisations": kept}
+        return {**asdict(self._stats), "calls": self.calls - self._calls_forgotten, "specialisations": kept}
 
     def clear(self) -> None:
         """Forget every program."""
         with self._lock:
+            self._forget()
             self._specialisations.clear()
             self._stats = Stats()
-
-    def __call__(self, *args: Any, out: Any = None, **kwargs: Any) -> Any:
-        leaves, treedef = tree.flatten((args, kwargs) if kwargs else args)
-        if current_trace() is not None and any(type(x) is Tracer for x in leaves):
-            result = self.__wrapped__(*args, **kwargs)  # an enclosing transform records the steps themselves
-        else:
-            try:
-                compiled, results = self._run(args, kwargs, leaves, treedef)
-                result = tree.unflatten(compiled.out_tree, results)
-            except ReadsEnclosingTrace:  # not by an argument, but by a variable it captured: likewise
-                result = self.__wrapped__(*args, **kwargs)
-        return result if out is None else write_out(out, result)
+            self._calls_forgotten = self.calls
 
     def program(self, *args: Any, **kwargs: Any) -> Program:
         """The program that this call would run; traced now if need be."""
@@ -125,32 +126,72 @@ class Jit:
 
     # ---------------------------------------------------------------------------------------------- the work
 
-    def _run(self, args: Any, kwargs: Any, leaves: list[Any], treedef: Any) -> tuple[Compiled, list[Any]]:
-        self._stats.calls += 1
+    def _slow(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        """A call that fits none of the installed entries."""
+        out = kwargs.pop("out", None)
+        leaves, treedef = tree.flatten((args, kwargs) if kwargs else args)
+        if current_trace() is not None and any(type(x) is Tracer for x in leaves):
+            result = self.__wrapped__(*args, **kwargs)  # an enclosing transform records the steps themselves
+        else:
+            try:
+                compiled, results = self._run(args, kwargs, leaves, treedef)
+                result = tree.unflatten(compiled.out_tree, results)
+                if compiled.entry is not None and not kwargs:
+                    self._install(compiled.entry)
+            except ReadsEnclosingTrace:  # not by an argument, but by a variable it captured: likewise
+                result = self.__wrapped__(*args, **kwargs)
+        return result if out is None else write_out(out, result)
+
+    def _missed(
+        self, token: Compiled, position: int, data: bytes, args: tuple[Any, ...], kwargs: dict[str, Any]
+    ) -> Any:
+        """A guard of the program of ``token`` did not hold: the call is another path's."""
+        out = kwargs.pop("out", None)
+        leaves, treedef = tree.flatten(args)
+        miss = token.program.missed(position, data)
+        compiled, results = self._run(args, {}, leaves, treedef, (token, miss))
+        result = tree.unflatten(compiled.out_tree, results)
+        if compiled.entry is not None:
+            self._install(compiled.entry)
+        return result if out is None else write_out(out, result)
+
+    def _run(
+        self,
+        args: Any,
+        kwargs: Any,
+        leaves: list[Any],
+        treedef: Any,
+        missed: tuple[Compiled, GuardMiss] | None = None,
+    ) -> tuple[Compiled, list[Any]]:
+        """The outputs, and the program that gave them; ``missed`` is one that was tried, and where it was left."""
         kinds = tuple([leaf_kind(x) for x in leaves])
         inputs = [np.asarray(x) if isinstance(x, NUMBERS) else x for x, k in zip(leaves, kinds, strict=True) if k[0]]
-        special = self._specialisation((treedef, kinds))
-        if special is not None:
-            leaf = special.paths.recent
-            missed = False
-            position = -1
-            while leaf is not None:
-                path, compiled = leaf
-                try:
-                    results = compiled.program.run(inputs)
-                except GuardMiss as miss:
-                    if not missed:
-                        self._stats.guard_misses += 1
-                    missed = True
-                    if miss.position <= position:  # each path agrees further than the one before, so this cannot be
-                        raise InternalError(f"{self.__name__}: the paths of its guards disagree") from miss
-                    position = miss.position
-                    leaf = special.paths.after(path, miss)
-                    continue
-                if missed:
-                    self._stats.sibling_hits += 1
-                    special.paths.used(leaf)
-                return compiled, results
+        if missed is not None:
+            special = missed[0].special
+            assert special is not None
+            self._stats.guard_misses += 1
+            leaf, position = special.paths.after(missed[0].path, missed[1]), missed[1].position
+        else:
+            special = self._specialisation((treedef, kinds))
+            leaf, position = (None if special is None else special.paths.recent), -1
+        has_missed = missed is not None
+        while leaf is not None and special is not None:
+            path, compiled = leaf
+            try:
+                results = compiled.program.run(inputs)
+            except GuardMiss as miss:
+                if not has_missed:
+                    self._stats.guard_misses += 1
+                has_missed = True
+                if miss.position <= position:  # each path agrees further than the one before, so this cannot be
+                    raise InternalError(f"{self.__name__}: the paths of its guards disagree") from miss
+                position = miss.position
+                leaf = special.paths.after(path, miss)
+                continue
+            if has_missed:
+                self._stats.sibling_hits += 1
+                special.paths.used(leaf)
+            return compiled, results
         return self._trace(args, kwargs, leaves, treedef, kinds, inputs, special)
 
     def _specialisation(self, signature: Any) -> Specialisation | None:
@@ -179,28 +220,89 @@ class Jit:
         start = time.perf_counter()
         tape, environment, unrepeatable = trace_whole(self.__wrapped__, self.__name__, leaves, treedef, bool(kwargs))
         tape, path = number_guards(fold_constants(tape))
-        compiled = Compiled(Program(passes.run(tape)), tape.out_tree, environment)
+        strides = [k[3] if len(k) > 3 else None for k in kinds if k[0]]
+        compiled = Compiled(Program(passes.run(tape), in_strides=strides), tape.out_tree, environment, path)
         self._stats.traces += 1
         self._stats.compile_s += time.perf_counter() - start
         if unrepeatable:
             self._stats.unrepeatable = unrepeatable
             return compiled, compiled.program.run(inputs)
         with self._lock:
+            if special is None and path != ():  # another thread may have been here meanwhile
+                special = self._specialisation((treedef, kinds))
             if special is None or path == ():
                 special = Specialisation(self.__name__, environment)
                 known = self._specialisations.setdefault((treedef, kinds), [])
                 known.insert(0, special)
                 del known[MAX_ENVIRONMENTS:]
+            compiled.special, compiled.signature = special, (treedef, kinds)
+            compiled.entry = entry_of(compiled, treedef, kinds) if not kwargs else None
             last = next((i.source for i in reversed(tape.instrs) if i.op.effects), None)
             special.paths.add(path, compiled, last)
             self._specialisations.setdefault((treedef, kinds), [special])
             self._specialisations.move_to_end((treedef, kinds))
+            self._note_use()
             while len(self._specialisations) > config.max_programs:
                 self._specialisations.popitem(last=False)
+                self._forget()  # the runtime may have been running what went
         return compiled, compiled.program.run(inputs)
+
+    def _note_use(self) -> None:
+        """What the runtime has run by itself since the last time was used more recently than the rest."""
+        for entry in reversed(self._entries):
+            compiled: Compiled = entry.token
+            if entry.calls != compiled.calls_seen and compiled.signature in self._specialisations:
+                compiled.calls_seen = entry.calls
+                self._specialisations.move_to_end(compiled.signature)
 
 
 MAX_ENVIRONMENTS = 8
+
+
+def entry_of(compiled: Compiled, treedef: Any, kinds: Sequence[tuple[Any, ...]]) -> _native.Entry | None:
+    """When, and with which arguments, the runtime may run ``compiled`` by itself."""
+    executable = compiled.program.executable
+    structure = native_structure(tree.unflatten(treedef, range(len(kinds))))
+    if executable is None or structure is None:
+        return None
+    outputs = range(len(compiled.program.tape.outputs))
+    result = native_structure(tree.unflatten(compiled.out_tree, outputs))
+    return _native.Entry(
+        structure,
+        [native_leaf(kind) for kind in kinds],
+        compiled.environment.native_places(),
+        executable,
+        [k for k, kind in enumerate(kinds) if kind[0]],
+        partial(tree.unflatten, compiled.out_tree) if result is None else result,
+        compiled,
+    )
+
+
+def native_structure(numbered: Any) -> Any:
+    """A tree whose leaves are their numbers, in the runtime's terms; None if it is not of plain containers."""
+    cls = type(numbered)
+    if cls is int:
+        return numbered
+    if numbered is None:
+        return ("none",)
+    if cls is dict:
+        items = [(k, native_structure(v)) for k, v in numbered.items()]
+        return None if any(v is None for _, v in items) else ("dict", items)
+    if cls is tuple or cls is list:
+        children = [native_structure(v) for v in numbered]
+        return None if any(v is None for v in children) else (cls.__name__, children)
+    return None
+
+
+def native_leaf(kind: tuple[Any, ...]) -> tuple[Any, ...]:
+    """A leaf of a signature, in the runtime's terms."""
+    if kind[0] == 0:
+        return ("same", kind[1])
+    if kind[0] == 1:
+        return ("array", kind[2], kind[1], kind[3] if len(kind) > 3 else None)
+    if kind[0] == 2:
+        return ("scalar", kind[2])
+    return (kind[1].__name__,)
 
 
 def leaf_kind(x: Any) -> tuple[Any, ...]:

@@ -1,45 +1,89 @@
-"""A tape as something to call: a list of steps over numbered slots.
+"""A tape as something to call: machine code over one planned arena.
 
-Here every step is the NumPy reference of its op. Slots are freed after their last use, and an op that can work in
-place overwrites an operand that dies with it, so that a loop of ``x[i] = v`` costs what it costs in NumPy. Results
-never share memory with arguments, captured arrays or each other.
+A program is immutable: several threads may run it at once, each run has its own arena. Results never share memory with
+arguments, captured arrays or each other.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Sequence
-from functools import partial
-from typing import Any, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from wengert import tree
-from wengert.errors import DTypeError, GuardError, ShapeError, StructureError, message
-from wengert.ops.control import GuardMiss
-from wengert.tape import Atom, Aval, Lit, Tape, Var
+from wengert import config, tree
+from wengert.errors import DTypeError, GuardError, LayoutError, ShapeError, StructureError, message
+from wengert.ops.control import Expected, GuardMiss
+from wengert.runtime import _native
+from wengert.runtime.reference import Reference
+from wengert.tape import Aval, Tape
+
+if TYPE_CHECKING:
+    from wengert.passes.plan import Plan
 
 
-class Step(NamedTuple):
-    """``slots[out] = run(slots[first])``, or of ``first`` and ``second``, as ``arity`` says; else ``run(slots)``, which
-    takes and stores by itself. Then the slots in ``dead`` are emptied."""
+class NativeMiss(GuardError):
+    """What the executor raises when a guard does not hold: its position, and the bytes that were there."""
 
-    arity: int
-    run: Any
-    first: int
-    second: int
-    out: int
-    dead: tuple[int, ...]
+    def __str__(self) -> str:
+        return f"guard {self.args[0]} does not hold: the tape was made for another branch"
+
+
+_native.setup(guard_miss=NativeMiss)
+_native.set_threads(config.threads)
+
+
+class Kernel(NamedTuple):
+    """A step of a program, for people."""
+
+    name: str
+    """What it computes."""
+    kind: str
+    """ "loops", "BLAS", "guard" or "callback"."""
+    why: str = ""
+    """Of a callback: why nothing native does it."""
 
 
 class Program:
-    """Runs a tape. Immutable, so that several threads may run it at once; each run has its own slots."""
+    """Runs a tape.
 
-    def __init__(self, tape: Tape, capture_numbers: tuple[int, ...] = ()) -> None:
+    ``captures_vary``: the captured arrays are given at each run (an un-jitted call), rather than read where they lie.
+    """
+
+    def __init__(
+        self,
+        tape: Tape,
+        capture_numbers: tuple[int, ...] = (),
+        captures_vary: bool = False,
+        in_strides: Sequence[tuple[int, ...] | None] = (),
+    ) -> None:
         self.tape = tape
         self.capture_numbers = capture_numbers
         """Which of the captures of the tape that was recorded each of this tape's captures is."""
-        self.steps, self._initial, self._outputs = _plan(tape)
+        self._captures_vary = captures_vary
+        self.kernels: tuple[Kernel, ...] = ()
+        """What it runs, in order."""
+        self.arena_bytes = 0
+        """Bytes of the one block of memory that all intermediate values share."""
+        self.plan: Plan | None = None
+        self._guards = {
+            i.params["position"]: i.ins[0].aval for i in tape.instrs if i.op.effects and "position" in i.params
+        }
+        self.executable: _native.Executable | None = None
+        self._reference: Reference | None = None
+        if config.native:
+            self._build(in_strides)
+        else:
+            self._reference = Reference(tape)
+
+    def _build(self, in_strides: Sequence[tuple[int, ...] | None]) -> None:
+        from wengert.runtime.assemble import assemble  # with it comes LLVM: not before something is compiled
+
+        whole = self.tape
+        if self._captures_vary:
+            whole = whole.replace(inputs=(*whole.inputs, *[c.var for c in whole.captures]), captures=())
+        self.plan, self.executable, self.kernels = assemble(whole, in_strides)
+        self.arena_bytes = self.plan.arena_bytes
 
     def run(self, inputs: Sequence[Any], captures: Sequence[Any] | None = None) -> list[Any]:
         """The outputs for arrays of exactly the tape's input types.
@@ -47,35 +91,20 @@ class Program:
         ``captures`` stand in for the captured arrays of a tape of the same structure; by default the tape's own
         are read where they lie. Raises :class:`~wengert.ops.control.GuardMiss` when a guard does not hold.
         """
-        if captures is None:
-            captures = [c.array for c in self.tape.captures]
-        slots = [*inputs, *captures, *self._initial]
-        with np.errstate(all="ignore"):  # a backward part divides by zero where a mask will not look
-            self._run_steps(slots)
-        return self._collect(slots, inputs, captures)
+        if self.executable is None:
+            assert self._reference is not None
+            return self._reference.run(inputs, captures)
+        if self._captures_vary:
+            inputs = [*inputs, *(captures if captures is not None else [c.array for c in self.tape.captures])]
+        try:
+            return self.executable.run(inputs)
+        except NativeMiss as miss:
+            raise self.missed(*miss.args) from None
 
-    def _run_steps(self, slots: list[Any]) -> None:
-        for arity, run, first, second, out, dead in self.steps:
-            if arity == 2:
-                slots[out] = run(slots[first], slots[second])
-            elif arity == 1:
-                slots[out] = run(slots[first])
-            else:
-                run(slots)
-            if dead:
-                for k in dead:
-                    slots[k] = None
-
-    def _collect(self, slots: list[Any], inputs: Sequence[Any], captures: Sequence[Any]) -> list[Any]:
-        results: list[Any] = []
-        for k, aval, is_fresh in self._outputs:
-            x = slots[k]
-            if not isinstance(x, np.ndarray):
-                x = np.asarray(x, aval.dtype)
-            elif not is_fresh:
-                x = np.array(x)  # it may share memory with an argument, a captured array, or another result
-            results.append(x if aval.shape else x[()])
-        return results
+    def missed(self, position: int, data: bytes) -> GuardMiss:
+        """The miss that a native guard found."""
+        aval = self._guards[position]
+        return GuardMiss(position, Expected(np.frombuffer(data, aval.dtype).reshape(aval.shape)))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The value of the function that was traced, for arguments of the structure and types it was traced with.
@@ -83,6 +112,54 @@ class Program:
         Raises StructureError, ShapeError or DTypeError where they differ, and GuardError where a branch of the
         function would be taken that the tape did not record.
         """
+        inputs = self._inputs(args, kwargs)
+        try:
+            return self._result(self.run(inputs))
+        except GuardMiss as miss:
+            raise guard_error(self.tape, miss) from None
+
+    def bind(self, *args: Any, out: Any = None, **kwargs: Any) -> Callable[[], Any]:
+        """The program bound to its arguments: ``call()`` reads them where they lie, and writes results into ``out``.
+
+        Everything is checked here, once; a call runs the kernels and nothing else, and allocates nothing. It returns
+        ``out``; without ``out``, arrays that are made here, the same at every call. Change the arguments in place and
+        call again.
+
+        Raises
+        ------
+        StructureError, ShapeError, DTypeError
+            Where the arguments, or ``out``, are not what the program was made for.
+        LayoutError
+            If an array is not contiguous, not aligned or, in ``out``, read-only or one that is read.
+
+        Examples
+        --------
+        >>> import numpy as np, wengert as wg
+        >>> x, gradient = np.array([1.0, 2.0]), np.empty(2)
+        >>> call = wg.jit(wg.grad(lambda x: np.sum(x**2))).program(x).bind(x, out=gradient)
+        >>> x[0] = 5.0
+        >>> call()
+        array([10.,  4.])
+        """
+        if self.executable is None:
+            raise StructureError(
+                message(f"{self.tape.name}: only native programs are bound; wengert.config.native is off")
+            )
+        inputs = self._inputs(args, kwargs)
+        if self._captures_vary:
+            inputs += [c.array for c in self.tape.captures]
+        if out is None:
+            targets = [np.empty(a.aval.shape, a.aval.dtype) for a in self.tape.outputs]
+            out = self._result(targets)
+        else:
+            targets = self._targets(out)
+        try:
+            return self.executable.bind(inputs, None, targets, out)
+        except ValueError as error:
+            raise LayoutError(message(f"{self.tape.name}: {error}")) from None
+
+    def _inputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
+        """The arrays among the arguments, checked."""
         expected = self.tape.in_tree
         if expected is None:
             leaves = list(args)
@@ -104,16 +181,27 @@ class Program:
             raise StructureError(
                 message(f"{self.tape.name}: expected {len(self.tape.inputs)} arrays, got {len(leaves)}")
             )
-        inputs = [
+        return [
             _checked(x, v.aval, self.tape, k) for k, (x, v) in enumerate(zip(leaves, self.tape.inputs, strict=True))
         ]
-        try:
-            results = self.run(inputs)
-        except GuardMiss as miss:
-            raise guard_error(self.tape, miss) from None
-        if self.tape.out_tree is None:
-            return tuple(results)
-        return tree.unflatten(self.tape.out_tree, results)
+
+    def _result(self, results: list[Any]) -> Any:
+        return tuple(results) if self.tape.out_tree is None else tree.unflatten(self.tape.out_tree, results)
+
+    def _targets(self, out: Any) -> list[Any]:
+        """The arrays that results are to be written into, checked."""
+        if self.tape.out_tree is not None:
+            difference = tree.mismatch(self.tape.out_tree, out)
+            if difference is not None:
+                raise StructureError(message(f"{self.tape.name}: out: {difference}"))
+        targets = tree.flatten(out)[0]
+        if len(targets) != len(self.tape.outputs):
+            raise StructureError(message(f"{self.tape.name}: out: expected {len(self.tape.outputs)} arrays"))
+        for k, (target, a) in enumerate(zip(targets, self.tape.outputs, strict=True)):
+            if not isinstance(target, np.ndarray) or target.shape != a.aval.shape or target.dtype != a.aval.dtype:
+                got = tree.describe(target)
+                raise ShapeError(message(f"{self.tape.name}: out{tree.path(out, k)}: expected {a.aval}, got {got}"))
+        return targets
 
 
 def _checked(x: Any, aval: Aval, tape: Tape, k: int) -> Any:
@@ -140,85 +228,3 @@ def guard_error(tape: Tape, miss: GuardMiss) -> GuardError:
             tries=["wg.jit, which keeps a tape for each path"],
         )
     )
-
-
-def _plan(tape: Tape) -> tuple[list[Step], list[Any], list[tuple[int, Aval, bool]]]:
-    slot: dict[Any, int] = {}
-    for v in tape.inputs:
-        slot[v] = len(slot)
-    for c in tape.captures:
-        slot[c.var] = len(slot)
-    first_own = len(slot)
-    initial: list[Any] = []
-
-    def slot_of(a: Atom) -> int:
-        key = a if type(a) is Var else ("lit", *a.key)  # type: ignore[union-attr]
-        if key not in slot:
-            slot[key] = len(slot)
-            initial.append(a.value if type(a) is Lit else None)
-        return slot[key]
-
-    last_read: dict[Atom, int] = {a: k for k, instr in enumerate(tape.instrs) for a in instr.ins}
-    last_read.update(dict.fromkeys(tape.outputs, len(tape.instrs)))
-    # A view shares the memory of its operand. Memory may be overwritten when all who share it are dead.
-    owner: dict[Atom, Atom] = {}
-    shared: set[Any] = set()  # values of which there is a view
-    last_of_memory: dict[Atom, int] = dict.fromkeys([*tape.inputs, *[c.var for c in tape.captures]], len(tape.instrs))
-    steps: list[Step] = []
-    for k, (op, ins, outs, params, _) in enumerate(tape.instrs):
-        memory = owner.get(ins[0], ins[0]) if ins else None
-        if op.bind is not None:
-            run = op.bind([a.aval for a in ins], **params)
-        elif (
-            op.in_place is not None
-            and last_of_memory.get(memory, len(tape.instrs)) <= k  # type: ignore[arg-type]
-            and all(owner.get(a, a) is not memory for a in ins[1:])
-        ):
-            run = _bound(_writable(op.in_place), params)
-        else:
-            run = _bound(op.reference, params)
-        for v in outs:
-            if op.is_view and ins:
-                owner[v] = memory  # type: ignore[assignment]
-                shared.add(memory)
-                last_of_memory[memory] = max(last_of_memory.get(memory, 0), last_read.get(v, k))  # type: ignore[index]
-            else:
-                last_of_memory[v] = last_read.get(v, k)
-        in_slots = [slot_of(a) for a in ins]
-        out_slots = tuple([slot_of(v) for v in outs])
-        dead = [slot[a] for a in {a for a in ins if type(a) is Var} if last_read[a] == k and slot[a] >= first_own]
-        dead += [s for v, s in zip(outs, out_slots, strict=True) if v not in last_read]
-        if len(outs) == 1 and 0 < len(ins) < 3:
-            steps.append(Step(len(ins), run, in_slots[0], in_slots[-1], out_slots[0], tuple(dead)))
-        else:
-            steps.append(Step(0, _taking_slots(run, in_slots, out_slots), -1, -1, -1, tuple(dead)))
-    # A result that an op made, and that is returned once, is the caller's; whatever else is copied for the caller.
-    count = Counter(tape.outputs)
-    made = {v for instr in tape.instrs if not instr.op.is_view for v in instr.outs}
-    return steps, initial, [(slot_of(a), a.aval, a in made and count[a] == 1 and a not in shared) for a in tape.outputs]
-
-
-def _taking_slots(run: Any, ins: Sequence[int], outs: Sequence[int]) -> Any:
-    """A step of any number of operands and results, as a function of the slots."""
-
-    def step(slots: list[Any]) -> None:
-        value = run(*[slots[k] for k in ins])
-        for k, v in zip(outs, (value,) if len(outs) == 1 else value, strict=True):
-            slots[k] = v
-
-    return step
-
-
-def _writable(in_place: Any) -> Any:
-    """Copies operand 0 first if it is a broadcast view or a scalar, which cannot be written."""
-
-    def run(x: Any, *rest: Any, **params: Any) -> Any:
-        if not isinstance(x, np.ndarray) or not x.flags.writeable or 0 in x.strides:
-            x = np.array(x)
-        return in_place(x, *rest, **params)
-
-    return run
-
-
-def _bound(run: Any, params: Any) -> Any:
-    return partial(run, **params) if params else run

@@ -58,6 +58,25 @@ class Place(NamedTuple):
     """The traced run saw the original, which it must not have changed."""
 
 
+class CellRead(NamedTuple):
+    """Reads a variable of an enclosing function."""
+
+    cell: types.CellType
+
+    def __call__(self) -> Any:
+        return self.cell.cell_contents
+
+
+class ItemRead(NamedTuple):
+    """Reads a global variable."""
+
+    namespace: dict[str, Any]
+    key: str
+
+    def __call__(self) -> Any:
+        return self.namespace[self.key]
+
+
 class Substituted(NamedTuple):
     """Something handed to the traced copy: reading it after the trace must give what was put there."""
 
@@ -95,6 +114,21 @@ class Environment:
                 pass
             return False
         return True
+
+    def native_places(self) -> list[tuple[Any, ...]]:
+        """What :meth:`holds` looks at, in the runtime's terms: cells and items by identity, the rest by a call."""
+        native: dict[Any, tuple[Any, ...]] = {}
+        rest: list[Place] = []
+        for place in self.places:
+            read = place.read
+            if type(read) is CellRead:
+                native[id(read.cell)] = ("cell", read.cell, place.seen)
+            elif type(read) is ItemRead:
+                native[id(read.namespace), read.key] = ("item", read.namespace, read.key, place.seen)
+            else:
+                rest.append(place)
+        calls = [("call", lambda: all(map(is_unchanged, rest)), True)] if rest else []
+        return [*native.values(), *calls]
 
     def changed(self) -> list[str]:
         """The names of what is no longer what it was."""
@@ -220,7 +254,7 @@ class Environment:
                 found = old.cell_contents
             except ValueError:  # not yet assigned
                 continue
-            put = self._replace(found, variable, lambda old=old: old.cell_contents)
+            put = self._replace(found, variable, CellRead(old))
             cell.cell_contents = put
             self.copies.append(Substituted(variable, lambda cell=cell: cell.cell_contents, put, found))
         if f.__defaults__:
@@ -242,12 +276,12 @@ class Environment:
             found = namespace[variable]
             if isinstance(found, types.ModuleType | type):
                 self._hold(found, variable)
-                self.places.append(Place(variable, lambda v=variable: namespace[v], found, False))
+                self.places.append(Place(variable, ItemRead(namespace, variable), found, False))
                 continue
             if id(found) in self._memo and shared.get(variable) is self._memo[id(found)]:
-                self.places.append(Place(variable, lambda v=variable: namespace[v], found, False))
+                self.places.append(Place(variable, ItemRead(namespace, variable), found, False))
                 continue
-            put = self._replace(found, variable, lambda v=variable: namespace[v])
+            put = self._replace(found, variable, ItemRead(namespace, variable))
             shared[variable] = put
             if variable in _written_globals(f.__code__):
                 self.copies.append(Substituted(variable, lambda v=variable: shared[v], put, found))

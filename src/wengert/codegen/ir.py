@@ -1,0 +1,379 @@
+"""LLVM IR as text, written through values that behave like numbers.
+
+A :class:`Value` is an SSA value: a scalar or a vector of ``lanes`` elements of one dtype. Arithmetic on values appends
+instructions to their :class:`Function`, so that a formula in :mod:`wengert.codegen.vecmath` reads like the formula.
+
+* dtypes are NumPy's short names: "f8", "f4", "i8" ... "i1", "u8" ... "u1", and "b1", a boolean (``i1`` in registers, a
+  byte in memory). Signedness is part of the dtype, as LLVM's integers have none.
+* A Python number beside a value takes its dtype and lanes.
+* Equal pure instructions are one value: within a scope and the scopes around it (:meth:`Function.scope`). The sine and
+  the cosine of one argument share its reduction without knowing of each other.
+* No fast-math flags, ever; ``fma`` is fused only where it is written. The text is verified before LLVM compiles it.
+"""
+
+from __future__ import annotations
+
+import struct
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, NamedTuple, TypeVar
+
+LLVM_TYPES = {"f8": "double", "f4": "float", "b1": "i1"}
+LLVM_TYPES.update({f"{kind}{size}": f"i{8 * size}" for kind in "iu" for size in (1, 2, 4, 8)})
+DTYPES = frozenset(LLVM_TYPES)
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class Target:
+    """What the generated code may use."""
+
+    triple: str
+    cpu: str
+    features: str
+    vector_bytes: int
+    """Width of the registers: 16, 32 or 64."""
+    has_fma: bool
+    """Whether a fused multiply-add is one instruction; without it ``fma`` would be a call into libm."""
+
+
+class Value:
+    """An SSA value, or a constant, of ``lanes`` elements (1: a scalar)."""
+
+    __slots__ = ("dtype", "f", "lanes", "text")
+
+    def __init__(self, f: Function, text: str, dtype: str, lanes: int) -> None:
+        self.f, self.text, self.dtype, self.lanes = f, text, dtype, lanes
+
+    @property
+    def type(self) -> str:
+        return llvm_type(self.dtype, self.lanes)
+
+    @property
+    def typed(self) -> str:
+        return f"{self.type} {self.text}"
+
+    @property
+    def is_float(self) -> bool:
+        return self.dtype[0] == "f"
+
+    @property
+    def is_unsigned(self) -> bool:
+        return self.dtype[0] in "ub"
+
+    def __repr__(self) -> str:
+        return self.typed
+
+    def like(self, number: Any) -> Value:
+        """``number`` as a constant of this value's dtype and lanes; a value passes as it is."""
+        return number if isinstance(number, Value) else self.f.constant(number, self.dtype, self.lanes)
+
+    # ------------------------------------------------------------------------------------------- arithmetic
+
+    @property
+    def _int_division(self) -> str:
+        return "udiv" if self.is_unsigned else "sdiv"
+
+    def _binary(self, other: Any, float_op: str, int_op: str, swap: bool = False) -> Value:
+        a, b = self, self.like(other)
+        if swap:
+            a, b = b, a
+        return self.f.pure(f"{float_op if self.is_float else int_op} {a.typed}, {b.text}", self.dtype, self.lanes)
+
+    # fmt: off
+    def __add__(self, other: Any) -> Value: return self._binary(other, "fadd", "add")
+    def __radd__(self, other: Any) -> Value: return self._binary(other, "fadd", "add", True)
+    def __sub__(self, other: Any) -> Value: return self._binary(other, "fsub", "sub")
+    def __rsub__(self, other: Any) -> Value: return self._binary(other, "fsub", "sub", True)
+    def __mul__(self, other: Any) -> Value: return self._binary(other, "fmul", "mul")
+    def __rmul__(self, other: Any) -> Value: return self._binary(other, "fmul", "mul", True)
+    def __truediv__(self, other: Any) -> Value: return self._binary(other, "fdiv", self._int_division)
+    def __rtruediv__(self, other: Any) -> Value: return self._binary(other, "fdiv", self._int_division, True)
+    def __and__(self, other: Any) -> Value: return self._binary(other, "", "and")
+    def __or__(self, other: Any) -> Value: return self._binary(other, "", "or")
+    def __xor__(self, other: Any) -> Value: return self._binary(other, "", "xor")
+    def __lshift__(self, other: Any) -> Value: return self._binary(other, "", "shl")
+    def __rshift__(self, other: Any) -> Value: return self._binary(other, "", "lshr" if self.is_unsigned else "ashr")
+    def __invert__(self) -> Value: return self ^ (1 if self.dtype == "b1" else -1)
+    def __lt__(self, other: Any) -> Value: return self.compare("lt", other)
+    def __le__(self, other: Any) -> Value: return self.compare("le", other)
+    def __gt__(self, other: Any) -> Value: return self.compare("gt", other)
+    def __ge__(self, other: Any) -> Value: return self.compare("ge", other)
+    # fmt: on
+
+    def __neg__(self) -> Value:
+        if self.is_float:
+            return self.f.pure(f"fneg {self.typed}", self.dtype, self.lanes)
+        return 0 - self
+
+    def compare(self, how: str, other: Any) -> Value:
+        """ "lt", "le", "gt", "ge", "eq" (ordered: false for NaN), "ne" (true for NaN) or "un" (either is NaN)."""
+        b = self.like(other)
+        if self.is_float:
+            code = f"fcmp {'une' if how == 'ne' else 'uno' if how == 'un' else 'o' + how}"
+        else:
+            code = f"icmp {how if how in ('eq', 'ne') else ('u' if self.is_unsigned else 's') + how}"
+        return self.f.pure(f"{code} {self.typed}, {b.text}", "b1", self.lanes)
+
+    def eq(self, other: Any) -> Value:
+        return self.compare("eq", other)
+
+    def ne(self, other: Any) -> Value:
+        return self.compare("ne", other)
+
+    # ------------------------------------------------------------------------------------------ conversions
+
+    def bits(self, dtype: str) -> Value:
+        """The same bits as another dtype of the same size."""
+        if LLVM_TYPES[dtype] == LLVM_TYPES[self.dtype]:
+            return Value(self.f, self.text, dtype, self.lanes)
+        return self.f.pure(f"bitcast {self.typed} to {llvm_type(dtype, self.lanes)}", dtype, self.lanes)
+
+    def to(self, dtype: str) -> Value:
+        """The same number as another dtype, as ``astype`` has it for values that fit; to "b1": is it not zero."""
+        old = self.dtype
+        if dtype == old:
+            return self
+        if dtype == "b1":
+            return self.ne(0)
+        new_type = llvm_type(dtype, self.lanes)
+        old_size, new_size = int(old[1]) if old != "b1" else 0, int(dtype[1])
+        if self.is_float and dtype[0] == "f":
+            code = "fpext" if new_size > old_size else "fptrunc"
+        elif self.is_float:
+            code = "fptoui" if dtype[0] == "u" else "fptosi"
+        elif dtype[0] == "f":
+            code = "uitofp" if self.is_unsigned else "sitofp"
+        elif new_size == old_size:
+            return self.bits(dtype)
+        else:
+            code = "trunc" if new_size < old_size else "zext" if self.is_unsigned else "sext"
+        return self.f.pure(f"{code} {self.typed} to {new_type}", dtype, self.lanes)
+
+    def splat(self, lanes: int) -> Value:
+        """This scalar in every lane."""
+        if self.lanes == lanes:
+            return self
+        assert self.lanes == 1
+        one = self.f.pure(
+            f"insertelement {llvm_type(self.dtype, lanes)} poison, {self.typed}, i32 0", self.dtype, lanes
+        )
+        zeros = f"<{lanes} x i32> zeroinitializer"
+        return self.f.pure(f"shufflevector {one.typed}, {one.type} poison, {zeros}", self.dtype, lanes)
+
+    def lane(self, k: int) -> Value:
+        """Lane ``k`` as a scalar."""
+        return self.f.pure(f"extractelement {self.typed}, i32 {k}", self.dtype, 1)
+
+    def with_lane(self, k: int, x: Value) -> Value:
+        return self.f.pure(f"insertelement {self.typed}, {x.typed}, i32 {k}", self.dtype, self.lanes)
+
+    def shuffle(self, order: list[int], other: Value | None = None) -> Value:
+        """The lanes ``order`` of this vector followed by ``other``."""
+        second = other.text if other is not None else "poison"
+        mask = ", ".join(f"i32 {k}" for k in order)
+        return self.f.pure(
+            f"shufflevector {self.typed}, {self.type} {second}, <{len(order)} x i32> <{mask}>", self.dtype, len(order)
+        )
+
+
+def llvm_type(dtype: str, lanes: int) -> str:
+    scalar = LLVM_TYPES[dtype]
+    return scalar if lanes == 1 else f"<{lanes} x {scalar}>"
+
+
+def format_number(value: Any, dtype: str) -> str:
+    """A constant as LLVM writes it: floats by their bits, so that nothing is rounded."""
+    if dtype == "b1":
+        return "true" if value else "false"
+    if dtype[0] == "f":
+        if dtype == "f4":  # written as the double that it equals; a float32 NaN or inf too
+            value = struct.unpack("<f", struct.pack("<f", value))[0]
+        return f"0x{struct.unpack('<Q', struct.pack('<d', float(value)))[0]:016X}"
+    bits = 8 * int(dtype[1])
+    number = int(value) & ((1 << bits) - 1)
+    return str(number - (1 << bits) if number >> (bits - 1) else number)
+
+
+class Label(NamedTuple):
+    name: str
+
+
+class Function:
+    """The text of one function while it grows.
+
+    ``header`` is its signature; the caller opens blocks and terminates them. Names of registers are unique.
+    """
+
+    def __init__(self, target: Target) -> None:
+        self.target = target
+        self.lines: list[str] = []
+        self.declarations: dict[str, str] = {}
+        """What the module must hold besides, by name, once: intrinsics, constants, functions that are called."""
+        self._count = 0
+        self._scopes: list[dict[str, Any]] = [{}]
+        self.block = "entry"
+        """The label of the block that is being written: what a phi of its successor names."""
+
+    def name(self) -> str:
+        self._count += 1
+        return f"%v{self._count}"
+
+    def pure(self, code: str, dtype: str, lanes: int) -> Value:
+        """The value of an instruction without effects; the same instruction again gives the same value."""
+        for known in self._scopes:
+            if code in known:
+                return known[code]
+        value = Value(self, self.name(), dtype, lanes)
+        self.lines.append(f"  {value.text} = {code}")
+        self._scopes[-1][code] = value
+        return value
+
+    def shared(self, key: str, make: Callable[[], T]) -> T:
+        """What ``make`` returns, made once for the key like an instruction: for what holds branches or phis."""
+        for known in self._scopes:
+            if key in known:
+                return known[key]
+        result = self._scopes[-1][key] = make()
+        return result
+
+    def effect(self, code: str, dtype: str = "", lanes: int = 1) -> Value:
+        """An instruction that must stand where it is: a load, a store, a phi."""
+        if not dtype:
+            self.lines.append(f"  {code}")
+            return Value(self, "", "", 1)
+        value = Value(self, self.name(), dtype, lanes)
+        self.lines.append(f"  {value.text} = {code}")
+        return value
+
+    def call(self, name: str, dtype: str, lanes: int, *args: Value, extra: str = "") -> Value:
+        """A pure call, of an intrinsic such as "llvm.sqrt"; ``extra`` are further typed arguments as text."""
+        returned = llvm_type(dtype, lanes)
+        types = [a.type for a in args] + ([extra.split()[0]] if extra else [])
+        self.declarations[name] = f"declare {returned} @{name}({', '.join(types)})"
+        given = [a.typed for a in args] + ([extra] if extra else [])
+        return self.pure(f"call {returned} @{name}({', '.join(given)})", dtype, lanes)
+
+    def constant(self, value: Any, dtype: str, lanes: int = 1) -> Value:
+        number = format_number(value, dtype)
+        if lanes > 1:
+            number = f"<{', '.join([f'{LLVM_TYPES[dtype]} {number}'] * lanes)}>"
+        return Value(self, number, dtype, lanes)
+
+    def vector(self, values: list[Any], dtype: str) -> Value:
+        """A constant vector."""
+        scalar = LLVM_TYPES[dtype]
+        return Value(self, f"<{', '.join(f'{scalar} {format_number(v, dtype)}' for v in values)}>", dtype, len(values))
+
+    def intrinsic(self, name: str, *args: Value) -> Value:
+        """``llvm.<name>`` overloaded on the type of its first argument, which it returns."""
+        x = args[0]
+        suffix = f"{'' if x.lanes == 1 else f'v{x.lanes}'}{'f' if x.is_float else 'i'}{_bits(x.dtype)}"
+        return self.call(f"llvm.{name}.{suffix}", x.dtype, x.lanes, *args)
+
+    # ------------------------------------------------------------------------------------------------ blocks
+
+    def new_label(self, hint: str) -> str:
+        self._count += 1
+        return f"{hint}{self._count}"
+
+    def start(self, label: str) -> None:
+        """Begin the block ``label``."""
+        self.lines.append(f"{label}:")
+        self.block = label
+
+    def branch(self, label: str) -> None:
+        self.lines.append(f"  br label %{label}")
+
+    def branch_if(self, condition: Value, then: str, otherwise: str) -> None:
+        self.lines.append(f"  br {condition.typed}, label %{then}, label %{otherwise}")
+
+    @contextmanager
+    def scope(self) -> Iterator[None]:
+        """Values made inside are not known outside: the body of a loop, or of a branch."""
+        self._scopes.append({})
+        try:
+            yield
+        finally:
+            self._scopes.pop()
+
+
+def _bits(dtype: str) -> int:
+    return 1 if dtype == "b1" else 8 * int(dtype[1])
+
+
+# ------------------------------------------------------------------------------------- what formulas are made of
+
+
+def select(c: Value, a: Any, b: Any) -> Value:
+    """``a`` where ``c`` holds, else ``b``; one of them may be a number."""
+    like = a if isinstance(a, Value) else b
+    a, b = like.like(a), like.like(b)
+    return c.f.pure(f"select {c.typed}, {a.typed}, {b.typed}", a.dtype, a.lanes)
+
+
+def fma(a: Value, b: Any, c: Any) -> Value:
+    """``a * b + c``: fused, hence rounded once, where the target can (``target.has_fma``); else in two steps.
+
+    A formula that *needs* the single rounding asks for ``f.target.has_fma`` and has another way.
+    """
+    b, c = a.like(b), a.like(c)
+    if not a.f.target.has_fma:
+        return a * b + c
+    return a.f.intrinsic("fma", a, b, c)
+
+
+def sqrt(x: Value) -> Value:
+    return x.f.intrinsic("sqrt", x)
+
+
+def absolute(x: Value) -> Value:
+    """|x| of a float."""
+    return x.f.intrinsic("fabs", x)
+
+
+def floor(x: Value) -> Value:
+    return x.f.intrinsic("floor", x)
+
+
+def ceil(x: Value) -> Value:
+    return x.f.intrinsic("ceil", x)
+
+
+def trunc(x: Value) -> Value:
+    return x.f.intrinsic("trunc", x)
+
+
+def rint(x: Value) -> Value:
+    """The nearest integer, ties to even."""
+    return x.f.intrinsic("rint", x)
+
+
+def copysign(x: Value, sign: Any) -> Value:
+    return x.f.intrinsic("copysign", x, x.like(sign))
+
+
+def any_lane(c: Value) -> Value:
+    """Whether c holds in any lane, as a scalar."""
+    return c if c.lanes == 1 else c.f.call(f"llvm.vector.reduce.or.v{c.lanes}i1", "b1", 1, c)
+
+
+def replace_where(c: Value, near: Sequence[Value], far: Callable[[], Sequence[Value]]) -> list[Value]:
+    """``near``, and ``far()`` in the lanes where c holds, which is rare: its code is a branch that is taken for those.
+
+    The block that follows is another one.
+    """
+    f = c.f
+    before, there, after = f.block, f.new_label("rare"), f.new_label("common")
+    f.branch_if(any_lane(c), there, after)
+    f.start(there)
+    with f.scope():
+        merged = [select(c, a, b) for a, b in zip(far(), near, strict=True)]
+        last = f.block
+        f.branch(after)
+    f.start(after)
+    return [
+        f.effect(f"phi {a.type} [{a.text}, %{before}], [{b.text}, %{last}]", a.dtype, a.lanes)
+        for a, b in zip(near, merged, strict=True)
+    ]

@@ -1,0 +1,816 @@
+"""Loop nests: the kernels of elementwise expressions, of the views they read, and of the reductions they feed.
+
+A :class:`Nest` says what is computed at each point of an iteration space, as data; :func:`emit` writes the loops. The
+dimensions come outermost first, those that stay (*kept*) before those that are *reduced* away:
+
+    for each kept index:
+        for each reduced index:
+            loads, steps;  stores;  fold values into accumulators
+        steps on the folded values;  stores
+
+* One dimension is the *lanes*: its elements fill a vector, what is left over is masked. With reductions there are three
+  ways: lanes along a kept dimension (each lane has its own sum), lanes along a reduced one with a kept one beside it
+  (a square of accumulators, transposed at the end into one vector of sums), and nothing kept (several accumulators).
+* A value that does not depend on the inner dimensions is computed outside of their loops.
+* Sums along lanes are cut into chunks whose partial sums are added pairwise, so that rounding errors grow like log n.
+* An extent or stride of None is given at run time, in ``sizes``: one kernel serves every length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.codegen import vecmath
+from wengert.codegen.ir import LLVM_TYPES, Function, Target, Value, llvm_type, select
+
+
+class Load(NamedTuple):
+    """Operand number = its place in ``Nest.loads``. Strides in elements, one a dimension; 0: does not depend on it."""
+
+    dtype: str
+    strides: tuple[int | None, ...]
+    is_index: bool = False
+    """No memory at all: the value is Σ index · stride."""
+
+
+class Step(NamedTuple):
+    """``function`` of values, by number: first the loads, then the literals, the steps, the folds, the post steps."""
+
+    function: str
+    operands: tuple[int, ...]
+    dtype: str
+
+
+class Store(NamedTuple):
+    value: int
+    dtype: str
+    strides: tuple[int | None, ...]
+
+
+class Fold(NamedTuple):
+    combine: str
+    value: int
+    dtype: str
+
+
+@dataclass(frozen=True)
+class Nest:
+    """A kernel, as data. Equal nests are one kernel."""
+
+    extents: tuple[int | None, ...]
+    n_kept: int
+    lanes: int
+    """The dimension whose elements fill a vector: the last kept one, or the last; -1 for scalar code."""
+    loads: tuple[Load, ...]
+    literals: tuple[tuple[str, bytes], ...]
+    steps: tuple[Step, ...]
+    stores: tuple[Store, ...]
+    folds: tuple[Fold, ...] = ()
+    post: tuple[Step, ...] = ()
+    post_stores: tuple[Store, ...] = ()
+    is_fast: bool = False
+
+    def emit(self, name: str, target: Target) -> str:
+        """The text of an LLVM module with the kernel ``name``."""
+        return _Emitter(self, target).module(name)
+
+    @property
+    def ndim(self) -> int:
+        return len(self.extents)
+
+    @property
+    def is_splittable(self) -> bool:
+        """Whether the outermost loop runs from ``begin`` to ``end``, so that threads may share it."""
+        return self.n_kept > 0 and self.extents[0] is None
+
+
+CHUNK = 64  # vectors in a row that are added one after the other, before partial sums are added pairwise
+UNROLLED = 12  # vectors of a loop of known length that become straight-line code
+MAX_LANES = 16
+# fmt: off
+LIGHT = frozenset({
+    "add", "subtract", "multiply", "negative", "square", "absolute", "fabs", "select", "convert", "maximum", "minimum",
+    "equal", "not_equal", "less", "less_equal", "greater", "greater_equal", "logical_and", "logical_or", "logical_not",
+    "sign", "sqrt", "divide", "positive", "reciprocal",
+})
+# fmt: on
+"""Functions of a few instructions. A kernel with any other is written with one loop, all of it masked: in a second copy
+for the whole vectors and a third for the rest they would cost more time to compile than they save to run."""
+IDENTITY: dict[str, Callable[[str], Any]] = {
+    "add": lambda dtype: -0.0 if dtype[0] == "f" else 0,  # -0.0 + x is x, for x = -0.0 too
+    "multiply": lambda dtype: 1,
+    "maximum": lambda dtype: -np.inf if dtype[0] == "f" else 0 if dtype == "b1" else np.iinfo(dtype).min,
+    "minimum": lambda dtype: np.inf if dtype[0] == "f" else 1 if dtype == "b1" else np.iinfo(dtype).max,
+    "logical_or": lambda dtype: 0,
+    "logical_and": lambda dtype: 1,
+}
+
+
+def size_of(dtype: str) -> int:
+    return int(dtype[1])
+
+
+class _Point:
+    """Where in the iteration space code is being written: an index for each dimension known so far.
+
+    An index is an int or a scalar value; that of the lane dimension is the index of lane 0, with a mask (None: all).
+    """
+
+    __slots__ = ("index", "lane_dim", "mask", "values")
+
+    def __init__(self, index: dict[int, Any], lane_dim: int = -1, mask: Value | None = None) -> None:
+        self.index, self.lane_dim, self.mask = index, lane_dim, mask
+        self.values: dict[int, Value] = {}
+
+    def inner(self, index: dict[int, Any], lane_dim: int = -1, mask: Value | None = None) -> _Point:
+        """A point further in, which knows what was computed here."""
+        point = _Point({**self.index, **index}, lane_dim if lane_dim >= 0 else self.lane_dim, mask or self.mask)
+        point.values = dict(self.values)
+        return point
+
+
+class _Emitter:
+    def __init__(self, nest: Nest, target: Target) -> None:
+        self.nest = nest
+        self.target = target
+        self.f = Function(target)
+        self.n_loads = len(nest.loads)
+        self.n_literals = len(nest.literals)
+        self.first_step = self.n_loads + self.n_literals
+        self.first_fold = self.first_step + len(nest.steps)
+        self.first_post = self.first_fold + len(nest.folds)
+        self.width = self._lane_count()
+        self._is_heavy = any(s.function not in LIGHT for s in (*nest.steps, *nest.post))
+        self._allocas: list[str] = []
+        self._depends = self._dependencies()
+        self._needed_by_post = self._needs([*nest.post_stores], nest.post)
+
+    # --------------------------------------------------------------------------------------------- preparation
+
+    def _lane_count(self) -> int:
+        nest = self.nest
+        if nest.lanes < 0:
+            return 1
+        dtypes = [x.dtype for x in (*nest.loads, *nest.steps, *nest.stores, *nest.folds, *nest.post)]
+        widest = max([size_of(d) for d in dtypes], default=8)
+        width = min(self.target.vector_bytes // widest, MAX_LANES)
+        extent = nest.extents[nest.lanes]
+        while extent is not None and width > 1 and width // 2 >= extent:
+            width //= 2
+        return max(width, 1)
+
+    def _dependencies(self) -> list[frozenset[int]]:
+        """The dimensions that each value before the folds depends on."""
+        depends = [frozenset(d for d, s in enumerate(x.strides) if s != 0) for x in self.nest.loads]
+        depends += [frozenset()] * self.n_literals
+        for step in self.nest.steps:
+            depends.append(frozenset().union(*[depends[k] for k in step.operands]))
+        return depends
+
+    def _needs(self, stores: Sequence[Store], post: Sequence[Step]) -> set[int]:
+        needed = {s.value for s in stores}
+        for k in range(len(post) - 1, -1, -1):
+            if self.first_post + k in needed:
+                needed.update(post[k].operands)
+        for k in range(len(self.nest.steps) - 1, -1, -1):
+            if self.first_step + k in needed:
+                needed.update(self.nest.steps[k].operands)
+        return needed
+
+    def module(self, name: str) -> str:
+        f, nest = self.f, self.nest
+        self.pointers: list[str] = []
+        for k in range(sum(not x.is_index for x in nest.loads) + len(nest.stores) + len(nest.post_stores)):
+            slot = f.pure(f"getelementptr ptr, ptr %pointers, i64 {k}", "u8", 1).text
+            self.pointers.append(f.pure(f"load ptr, ptr {slot}", "u8", 1).text)
+        self._load_pointer: list[str] = []
+        taken = 0
+        for x in nest.loads:
+            self._load_pointer.append("" if x.is_index else self.pointers[taken])
+            taken += not x.is_index
+        self.n_sizes = 0
+        self.extents = [self._size(n) for n in nest.extents]
+        self.load_strides = [[self._size(s) for s in x.strides] for x in nest.loads]
+        self.store_strides = [[self._size(s) for s in x.strides] for x in (*nest.stores, *nest.post_stores)]
+        self.begin, self.end = f_value(f, "%begin"), f_value(f, "%end")
+        self._run()
+        f.lines.append("  ret i32 0")
+        header = f"define i32 @{name}(ptr noalias %pointers, ptr noalias %sizes, i64 %begin, i64 %end) #0 {{\nentry:"
+        width = 8 * self.target.vector_bytes
+        attributes = (
+            f'attributes #0 = {{ nounwind "prefer-vector-width"="{width}" "min-legal-vector-width"="{width}" }}'
+        )
+        return "\n".join(
+            [
+                f'target triple = "{self.target.triple}"',
+                *f.declarations.values(),
+                header,
+                *self._allocas,
+                *f.lines,
+                "}",
+                attributes,
+                "",
+            ]
+        )
+
+    def _size(self, n: int | None) -> Any:
+        """A static size as int, a dynamic one as the value that comes next in ``sizes``."""
+        if n is not None:
+            return n
+        slot = self.f.pure(f"getelementptr i64, ptr %sizes, i64 {self.n_sizes}", "u8", 1).text
+        self.n_sizes += 1
+        return self.f.pure(f"load i64, ptr {slot}", "i8", 1)
+
+    # --------------------------------------------------------------------------------------------------- loops
+
+    def _run(self) -> None:
+        nest = self.nest
+        point = _Point({})
+        self._hoist(point)
+        if not nest.folds:
+            self._kept_loops(point, 0, nest.ndim, self._elementwise)
+        elif nest.lanes < 0 or nest.lanes >= nest.n_kept:
+            if nest.n_kept and nest.lanes >= 0 and not nest.stores:
+                self._kept_loops(point, 0, nest.n_kept - 1, self._square)
+            else:
+                self._kept_loops(point, 0, nest.n_kept, self._one_sum)
+        else:
+            self._kept_loops(point, 0, nest.n_kept - 1, self._lane_sums)
+
+    def _kept_loops(self, point: _Point, dim: int, stop: int, body: Callable[[_Point], None]) -> None:
+        """Loops over the dimensions ``dim`` to ``stop``, but for the lanes, which ``body`` runs along."""
+        if dim >= stop or dim == self.nest.lanes:
+            body(point)
+            return
+
+        def inner(i: Any) -> None:
+            below = point.inner({dim: i})
+            self._hoist(below)
+            self._kept_loops(below, dim + 1, stop, body)
+
+        self._loop(*self._range(dim), 1, inner)
+
+    def _range(self, dim: int) -> tuple[Any, Any]:
+        if dim == 0 and self.nest.is_splittable:
+            return self.begin, self.end
+        return 0, self.extents[dim]
+
+    def _loop(self, start: Any, stop: Any, step: Any, body: Callable[[Any], None], unroll: int = 0) -> None:
+        """``for i in range(start, stop, step)``; unrolled if it is short and everything is known."""
+        f = self.f
+        if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int):
+            trips = max(0, -(-(stop - start) // step))
+            if trips <= max(1, unroll):
+                for i in range(start, stop, step):
+                    body(i)
+                return
+        head, done = f.new_label("loop"), f.new_label("done")
+        first, last = self._value(start), self._value(stop)
+        if not (isinstance(start, int) and isinstance(stop, int)):
+            f.branch_if(first.compare("lt", last), head, done)
+        else:
+            f.branch(head)
+        before = f.block
+        f.start(head)
+        i, following = f.name(), f.name()
+        place = len(f.lines)
+        with f.scope():
+            body(f_value(f, i))
+        f.lines.insert(place, f"  {i} = phi i64 [ {first.text}, %{before} ], [ {following}, %{f.block} ]")
+        f.lines.append(f"  {following} = add i64 {i}, {step if isinstance(step, int) else step.text}")
+        again = f.effect(f"icmp slt i64 {following}, {last.text}", "b1")
+        f.branch_if(again, head, done)
+        f.start(done)
+
+    def _blocks(self, dim: int, many: int, body: Callable[[list[tuple[Any, Value | None]]], None]) -> None:
+        """``body`` for the vectors along ``dim``, ``many`` at once: (index of lane 0, mask or None) each."""
+        width, f = self.width, self.f
+        start, stop = self._range(dim)
+        if self._is_heavy and not (isinstance(stop, int) and stop <= width):
+            self._loop(start, stop, width, lambda i: body([(i, self._mask(i, stop))]))
+            return
+        if isinstance(start, int) and isinstance(stop, int):
+            full, rest = divmod(stop, width)
+            whole = full - full % many
+            unroll = max(1, UNROLLED // many) if many > 1 else UNROLLED
+            self._loop(
+                0,
+                whole * width,
+                many * width,
+                lambda i: body([(self._plus(i, k * width), None) for k in range(many)]),
+                unroll,
+            )
+            last: list[tuple[Any, Value | None]] = [(k * width, None) for k in range(whole, full)]
+            if rest:
+                last.append((full * width, f.vector([k < rest for k in range(width)], "b1") if width > 1 else None))
+            if last:
+                body(last)
+            return
+        count = self._value(stop) - self._value(start)
+        whole = self._value(start) + (count - self._remainder(count, many * width))
+        self._loop(start, whole, many * width, lambda i: body([(self._plus(i, k * width), None) for k in range(many)]))
+        if many * width == 1:
+            return
+
+        def masked(i: Any) -> None:
+            body([(i, self._mask(i, stop))])
+
+        self._loop(whole, stop, width, masked)
+
+    def _mask(self, i: Any, stop: Any) -> Value | None:
+        """Which lanes, counted from index ``i``, stand before ``stop``."""
+        if self.width == 1:
+            return None
+        lane = self.f.vector(list(range(self.width)), "i8")
+        return lane.compare("lt", (self._value(stop) - self._value(i)).splat(self.width))
+
+    def _remainder(self, count: Value, many: int) -> Value:
+        return count & (many - 1)  # `many` is a power of two
+
+    def _value(self, i: Any) -> Value:
+        return self.f.constant(i, "i8") if isinstance(i, int) else i
+
+    def _plus(self, i: Any, k: int) -> Any:
+        return i + k if isinstance(i, int) or k else i
+
+    # -------------------------------------------------------------------------------------------------- bodies
+
+    def _elementwise(self, point: _Point) -> None:
+        nest = self.nest
+        if nest.lanes < 0:
+            self._store_all(point, nest.stores, 0)
+            return
+
+        def body(vectors: list[tuple[Any, Value | None]]) -> None:
+            for i, mask in vectors:
+                self._store_all(point.inner({nest.lanes: i}, nest.lanes, mask), nest.stores, 0)
+
+        self._blocks(nest.lanes, 1 if len(nest.steps) > 8 else 2, body)
+
+    def _lane_sums(self, point: _Point) -> None:
+        """Lanes along the last kept dimension: every lane folds its own elements, one reduced index after the other."""
+        nest = self.nest
+
+        def body(vectors: list[tuple[Any, Value | None]]) -> None:
+            points = [point.inner({nest.lanes: i}, nest.lanes, mask) for i, mask in vectors]
+            for p in points:
+                self._hoist(p)
+            cells = [[self._cell(fold) for fold in nest.folds] for _ in points]
+            for group in cells:
+                for cell, fold in zip(group, nest.folds, strict=True):
+                    self._write(cell, self._identity(fold))
+
+            def innermost(p0: dict[int, Any]) -> None:
+                for p, group in zip(points, cells, strict=True):
+                    q = p.inner(p0)
+                    self._store_all(q, nest.stores, 0)
+                    for cell, fold in zip(group, nest.folds, strict=True):
+                        self._write(cell, self._folded(fold, self._read(cell, fold.dtype, self.width), q, self.width))
+
+            self._reduced_loops({}, nest.n_kept, nest.ndim, innermost)
+            for p, group in zip(points, cells, strict=True):
+                for k, (cell, fold) in enumerate(zip(group, nest.folds, strict=True)):
+                    p.values[self.first_fold + k] = self._read(cell, fold.dtype, self.width)
+                self._store_all(p, nest.post_stores, len(nest.stores))
+
+        self._blocks(nest.lanes, 4 if len(nest.steps) <= 4 else 1, body)
+
+    def _reduced_loops(
+        self, index: dict[int, Any], dim: int, stop: int, body: Callable[[dict[int, Any]], None]
+    ) -> None:
+        if dim >= stop:
+            body(index)
+            return
+        self._loop(0, self.extents[dim], 1, lambda i: self._reduced_loops({**index, dim: i}, dim + 1, stop, body), 16)
+
+    def _square(self, point: _Point) -> None:
+        """Lanes along the last dimension, reduced, for as many indices of the last kept one as there are lanes."""
+        nest, width = self.nest, self.width
+        row_dim, lane_dim = nest.n_kept - 1, nest.ndim - 1
+        stop = self._range(row_dim)[1]
+
+        def body(vectors: list[tuple[Any, Value | None]]) -> None:
+            for first, mask in vectors:
+                rows: list[_Point] = []
+                for r in range(width):
+                    i = self._plus(first, r)
+                    if isinstance(i, int) and isinstance(stop, int):
+                        if i >= stop:
+                            break
+                    elif mask is not None:  # beyond the end the last row is taken again: its sum is not stored
+                        end = self._value(stop) - 1
+                        i = select(self._value(i).compare("lt", end), self._value(i), end)
+                    p = point.inner({row_dim: i})
+                    self._hoist(p)
+                    rows.append(p)
+                sums = self._chunked(lane_dim, rows, self._transposed)
+                p = point.inner({row_dim: first}, row_dim, mask)
+                for k, total in enumerate(sums):
+                    p.values[self.first_fold + k] = total
+                self._store_all(p, nest.post_stores, len(nest.stores))
+
+        self._blocks(row_dim, 1, body)
+
+    def _one_sum(self, point: _Point) -> None:
+        """Everything that is reduced becomes one number (for this index of the kept dimensions)."""
+        nest = self.nest
+        if nest.lanes < 0:
+            cells = [self._cell(fold, 1) for fold in nest.folds]
+            for cell, fold in zip(cells, nest.folds, strict=True):
+                self._write(cell, self.f.constant(IDENTITY[fold.combine](fold.dtype), fold.dtype))
+
+            def innermost(index: dict[int, Any]) -> None:
+                q = point.inner(index)
+                self._store_all(q, nest.stores, 0)
+                for cell, fold in zip(cells, nest.folds, strict=True):
+                    self._write(cell, self._folded(fold, self._read(cell, fold.dtype, 1), q, 1))
+
+            self._reduced_loops({}, nest.n_kept, nest.ndim, innermost)
+            totals = [self._read(cell, fold.dtype, 1) for cell, fold in zip(cells, nest.folds, strict=True)]
+        else:
+            sums = self._chunked(nest.lanes, [point], lambda fold, rows: rows[0])
+            totals = [self._across(fold, x) for fold, x in zip(nest.folds, sums, strict=True)]
+        for k, total in enumerate(totals):
+            point.values[self.first_fold + k] = total
+        self._store_all(point, nest.post_stores, len(nest.stores))
+
+    def _chunked(self, lane_dim: int, rows: list[_Point], join: Callable[[Fold, list[Value]], Value]) -> list[Value]:
+        """The folds of several rows along the lanes; ``join`` makes one vector of the accumulators of a fold."""
+        nest, width = self.nest, self.width
+        length = self.extents[lane_dim]
+        outer = lane_dim - nest.n_kept  # reduced dimensions around the lanes
+        is_short = outer == 0 and isinstance(length, int) and length <= CHUNK * width
+        many = 1 if len(rows) > 1 else (4 if len(nest.steps) <= 8 else 2)
+
+        def run(index: dict[int, Any], start: Any, stop: Any) -> list[Value]:
+            """The folds over one chunk."""
+            cells = [[[self._cell(fold) for _ in range(many)] for fold in nest.folds] for _ in rows]
+            for row in cells:
+                for fold, group in zip(nest.folds, row, strict=True):
+                    for cell in group:
+                        self._write(cell, self._identity(fold))
+
+            def body(vectors: list[tuple[Any, Value | None]]) -> None:
+                for row, group in zip(rows, cells, strict=True):
+                    for k, (i, mask) in enumerate(vectors):
+                        q = row.inner({**index, lane_dim: i}, lane_dim, mask)
+                        self._store_all(q, nest.stores, 0)
+                        for fold, slots in zip(nest.folds, group, strict=True):
+                            cell = slots[k % many]
+                            self._write(cell, self._folded(fold, self._read(cell, fold.dtype, width), q, width))
+
+            self._vectors(start, stop, many, body)
+            out = []
+            for k, fold in enumerate(nest.folds):
+                per_row = []
+                for row in cells:
+                    totals = [self._read(cell, fold.dtype, width) for cell in row[k]]
+                    while len(totals) > 1:
+                        totals = [self._combine(fold, a, b) for a, b in zip(totals[::2], totals[1::2], strict=True)]
+                    per_row.append(totals[0])
+                out.append(join(fold, per_row))
+            return out
+
+        if is_short:
+            return run({}, 0, length)
+        stacks = [_Stack(self, fold) for fold in nest.folds]
+        for stack in stacks:
+            stack.clear()
+
+        def along(index: dict[int, Any]) -> None:
+            def chunk(start: Any) -> None:
+                stop = self._value(start) + CHUNK * width
+                limit = self._value(length)
+                stop = select(stop.compare("lt", limit), stop, limit)
+                for stack, x in zip(stacks, run(index, start, stop), strict=True):
+                    stack.push(x)
+
+            self._loop(0, length, CHUNK * width, chunk)
+
+        self._reduced_loops({}, nest.n_kept, lane_dim, along)
+        return [stack.total() for stack in stacks]
+
+    def _vectors(
+        self, start: Any, stop: Any, many: int, body: Callable[[list[tuple[Any, Value | None]]], None]
+    ) -> None:
+        """As :meth:`_blocks`, over a range of the lanes."""
+        width = self.width
+        if self._is_heavy and not (isinstance(stop, int) and stop - start <= width):
+            self._loop(start, stop, width, lambda i: body([(i, self._mask(i, stop))]))
+            return
+        if isinstance(start, int) and isinstance(stop, int):
+            full, rest = divmod(stop - start, width)
+            whole = full - full % many
+            self._loop(
+                start,
+                start + whole * width,
+                many * width,
+                lambda i: body([(self._plus(i, k * width), None) for k in range(many)]),
+                max(1, UNROLLED // many),
+            )
+            last: list[tuple[Any, Value | None]] = [(start + k * width, None) for k in range(whole, full)]
+            if rest:
+                mask = self.f.vector([k < rest for k in range(width)], "b1") if width > 1 else None
+                last.append((start + full * width, mask))
+            if last:
+                body(last)
+            return
+        count = self._value(stop) - self._value(start)
+        whole = self._value(start) + (count - self._remainder(count, many * width))
+        self._loop(start, whole, many * width, lambda i: body([(self._plus(i, k * width), None) for k in range(many)]))
+        if many * width > 1:
+            self._loop(whole, stop, width, lambda i: body([(i, self._mask(i, stop))]))
+
+    # ---------------------------------------------------------------------------------------------------- folds
+
+    def _identity(self, fold: Fold) -> Value:
+        return self.f.constant(IDENTITY[fold.combine](fold.dtype), fold.dtype, self.width)
+
+    def _combine(self, fold: Fold, a: Value, b: Value) -> Value:
+        return vecmath.apply(fold.combine, [a, b], fold.dtype)
+
+    def _folded(self, fold: Fold, total: Value, point: _Point, width: int) -> Value:
+        """``total`` with the value at ``point`` folded in; lanes that are masked off change nothing."""
+        factors = self._factors(fold)
+        if factors:
+            a, b = [self._at(point, k, width) for k in factors]
+            return self._unmasked(point, self.f.intrinsic("fma", a, b, total), total)
+        return self._unmasked(point, self._combine(fold, total, self._at(point, fold.value, width)), total)
+
+    def _factors(self, fold: Fold) -> tuple[int, ...]:
+        """The operands of the product that is summed, where it is one and a fused multiply-add saves its rounding."""
+        k = fold.value - self.first_step
+        if fold.combine != "add" or fold.dtype[0] != "f" or not self.target.has_fma or k < 0:
+            return ()
+        step = self.nest.steps[k]
+        return step.operands if step.function == "multiply" else ()
+
+    def _unmasked(self, point: _Point, new: Value, old: Value) -> Value:
+        return new if point.mask is None or new.lanes == 1 else select(point.mask, new, old)
+
+    def _transposed(self, fold: Fold, rows: list[Value]) -> Value:
+        """One vector whose lane r is the fold over the lanes of row r."""
+        width = self.width
+        vectors = [*rows, *[self._identity(fold)] * (width - len(rows))]
+        even, odd = list(range(0, 2 * width, 2)), list(range(1, 2 * width, 2))
+        while len(vectors) > 1:
+            vectors = [
+                self._combine(fold, a.shuffle(even, b), a.shuffle(odd, b))
+                for a, b in zip(vectors[::2], vectors[1::2], strict=True)
+            ]
+        return vectors[0]
+
+    def _across(self, fold: Fold, x: Value) -> Value:
+        """The fold over the lanes of one vector."""
+        width = x.lanes
+        while width > 1:
+            width //= 2
+            if width == 1:
+                return self._combine(fold, x.lane(0), x.lane(1))
+            half = list(range(width))
+            x = self._combine(fold, x.shuffle(half), x.shuffle([k + width for k in half]))
+        return x
+
+    def _cell(self, fold: Fold, lanes: int = 0) -> str:
+        """Memory for an accumulator; LLVM keeps it in a register."""
+        name = self.f.name()
+        self._allocas.append(f"  {name} = alloca {llvm_type(fold.dtype, lanes or self.width)}")
+        return name
+
+    def _write(self, cell: str, x: Value) -> None:
+        self.f.effect(f"store {x.typed}, ptr {cell}")
+
+    def _read(self, cell: str, dtype: str, lanes: int) -> Value:
+        return self.f.effect(f"load {llvm_type(dtype, lanes)}, ptr {cell}", dtype, lanes)
+
+    # --------------------------------------------------------------------------------------------------- values
+
+    def _hoist(self, point: _Point) -> None:
+        """Compute here what depends on nothing further in."""
+        known = set(point.index)
+        used = self._used()
+        for k, dims in enumerate(self._depends):
+            if k in used and k not in point.values and dims <= known:
+                self._at(point, k, 0)
+
+    def _used(self) -> set[int]:
+        if not hasattr(self, "_used_values"):
+            needed = {s.value for s in self.nest.stores} | {x.value for x in self.nest.folds} | self._needed_by_post
+            for k in range(len(self.nest.steps) - 1, -1, -1):
+                if self.first_step + k in needed:
+                    needed.update(self.nest.steps[k].operands)
+            self._used_values = needed
+        return self._used_values
+
+    def _at(self, point: _Point, k: int, lanes: int) -> Value:
+        """Value ``k`` at ``point``: computed once, repeated over ``lanes`` if it is a scalar (0: as it comes)."""
+        x = point.values.get(k)
+        if x is None:
+            x = self._compute(point, k)
+            point.values[k] = x
+        return x.splat(lanes) if lanes > 1 else x
+
+    def _compute(self, point: _Point, k: int) -> Value:
+        nest = self.nest
+        if k < self.n_loads:
+            return self._load(point, k)
+        if k < self.first_step:
+            dtype, data = nest.literals[k - self.n_loads]
+            return self.f.constant(np.frombuffer(data, np.dtype(dtype))[0], dtype)
+        step = nest.steps[k - self.first_step] if k < self.first_fold else nest.post[k - self.first_post]
+        xs = [self._at(point, o, 0) for o in step.operands]
+        lanes = max([x.lanes for x in xs], default=1)
+        return vecmath.apply(step.function, [x.splat(lanes) for x in xs], step.dtype, nest.is_fast)
+
+    def _offset(self, point: _Point, strides: Sequence[Any], size: int) -> tuple[int, Value | None]:
+        """The bytes from the start of an operand to ``point`` (its lane 0): a known part, and the rest."""
+        known, rest = 0, None
+        for d, i in sorted(point.index.items()):
+            stride = strides[d]
+            if isinstance(stride, int) and stride == 0:
+                continue
+            if isinstance(stride, int) and isinstance(i, int):
+                known += i * stride * size
+                continue
+            scaled = self._value(stride) * size if not isinstance(stride, int) else self._value(stride * size)
+            term = self._value(i) * scaled
+            rest = term if rest is None else rest + term
+        return known, rest
+
+    def _address(self, base: str, point: _Point, strides: Sequence[Any], size: int) -> str:
+        known, rest = self._offset(point, strides, size)
+        if rest is not None:
+            base = self.f.pure(f"getelementptr i8, ptr {base}, {rest.typed}", "u8", 1).text
+        if known:
+            base = self.f.pure(f"getelementptr i8, ptr {base}, i64 {known}", "u8", 1).text
+        return base
+
+    def _load(self, point: _Point, k: int) -> Value:
+        load, strides, f = self.nest.loads[k], self.load_strides[k], self.f
+        lane_stride = strides[point.lane_dim] if point.lane_dim >= 0 and point.lane_dim in point.index else 0
+        if load.is_index:
+            known, rest = self._offset(point, strides, 1)
+            i = self.f.constant(known, "i8") if rest is None else rest + known
+            if not isinstance(lane_stride, int) or lane_stride:
+                lane = f.vector(list(range(self.width)), "i8") if self.width > 1 else f.constant(0, "i8")
+                i = i.splat(self.width) + lane * self._value(lane_stride).splat(self.width)
+            return i.to(load.dtype)
+        address = self._address(self._load_pointer[k], point, strides, size_of(load.dtype))
+        if self.width == 1 or (isinstance(lane_stride, int) and lane_stride == 0):
+            align = size_of(load.dtype)
+            code = f"load {memory_type(load.dtype, 1)}, ptr {address}, align {align}"
+            return self._from_memory(f.pure(code, memory(load.dtype), 1), load.dtype)
+        kind = memory_type(load.dtype, self.width)
+        align = size_of(load.dtype)
+        if isinstance(lane_stride, int) and lane_stride == 1:
+            if point.mask is None:
+                code = f"load {kind}, ptr {address}, align {align}"
+                return self._from_memory(f.pure(code, memory(load.dtype), self.width), load.dtype)
+            name = f"llvm.masked.load.{suffix(load.dtype, self.width)}.p0"
+            f.declarations[name] = f"declare {kind} @{name}(ptr, i32, <{self.width} x i1>, {kind})"
+            code = f"call {kind} @{name}(ptr {address}, i32 {align}, {point.mask.typed}, {kind} zeroinitializer)"
+            return self._from_memory(f.pure(code, memory(load.dtype), self.width), load.dtype)
+        pointers = self._lane_pointers(address, lane_stride, size_of(load.dtype))
+        mask = point.mask or f.constant(1, "b1", self.width)
+        name = f"llvm.masked.gather.{suffix(load.dtype, self.width)}.v{self.width}p0"
+        f.declarations[name] = f"declare {kind} @{name}(<{self.width} x ptr>, i32, <{self.width} x i1>, {kind})"
+        given = f"<{self.width} x ptr> {pointers}, i32 {align}, {mask.typed}, {kind} zeroinitializer"
+        x = f.pure(f"call {kind} @{name}({given})", memory(load.dtype), self.width)
+        return self._from_memory(x, load.dtype)
+
+    def _from_memory(self, x: Value, dtype: str) -> Value:
+        return x.ne(0) if dtype == "b1" else x
+
+    def _lane_pointers(self, address: str, stride: Any, size: int) -> str:
+        lane = self.f.vector([k * size for k in range(self.width)], "i8")
+        offsets = lane * self._value(stride).splat(self.width)
+        return self.f.pure(f"getelementptr i8, ptr {address}, {offsets.typed}", "u8", 1).text
+
+    def _store_all(self, point: _Point, stores: Sequence[Store], first: int) -> None:
+        """All values first, also those that are folded: a store may overwrite what another value is loaded from."""
+        if stores is self.nest.stores:
+            for fold in self.nest.folds:
+                for k in self._factors(fold) or (fold.value,):
+                    self._at(point, k, 0)
+        values = [self._at(point, s.value, 0) for s in stores]
+        for k, (s, x) in enumerate(zip(stores, values, strict=True)):
+            self._store(point, x, s, first + k)
+
+    def _store(self, point: _Point, x: Value, store: Store, k: int) -> None:
+        f = self.f
+        strides = self.store_strides[k]
+        base = self.pointers[sum(not x.is_index for x in self.nest.loads) + k]
+        address = self._address(base, point, strides, size_of(store.dtype))
+        lane_stride = strides[point.lane_dim] if point.lane_dim >= 0 and point.lane_dim in point.index else 0
+        align = size_of(store.dtype)
+        is_scalar = self.width == 1 or (isinstance(lane_stride, int) and lane_stride == 0)
+        x = x if is_scalar else x.splat(self.width)
+        data = f"{memory_type(store.dtype, x.lanes)} {self._to_memory(x)}"
+        if is_scalar or (isinstance(lane_stride, int) and lane_stride == 1 and point.mask is None):
+            f.effect(f"store {data}, ptr {address}, align {align}")
+            return
+        kind = memory_type(store.dtype, self.width)
+        mask = point.mask or f.constant(1, "b1", self.width)
+        if isinstance(lane_stride, int) and lane_stride == 1:
+            name = f"llvm.masked.store.{suffix(store.dtype, self.width)}.p0"
+            f.declarations[name] = f"declare void @{name}({kind}, ptr, i32, <{self.width} x i1>)"
+            f.effect(f"call void @{name}({data}, ptr {address}, i32 {align}, {mask.typed})")
+            return
+        pointers = self._lane_pointers(address, lane_stride, size_of(store.dtype))
+        name = f"llvm.masked.scatter.{suffix(store.dtype, self.width)}.v{self.width}p0"
+        f.declarations[name] = f"declare void @{name}({kind}, <{self.width} x ptr>, i32, <{self.width} x i1>)"
+        f.effect(f"call void @{name}({data}, <{self.width} x ptr> {pointers}, i32 {align}, {mask.typed})")
+
+    def _to_memory(self, x: Value) -> str:
+        if x.dtype != "b1":
+            return x.text
+        return self.f.pure(f"zext {x.typed} to {memory_type('b1', x.lanes)}", "u1", x.lanes).text
+
+
+class _Stack:
+    """Partial results of chunks, combined pairwise: after chunk number n, as often as n ends in zeros in binary."""
+
+    def __init__(self, emitter: _Emitter, fold: Fold) -> None:
+        self.e, self.fold = emitter, fold
+        f = emitter.f
+        self.kind = llvm_type(fold.dtype, emitter.width)
+        self.slots, self.top, self.count = f.name(), f.name(), f.name()
+        emitter._allocas += [
+            f"  {self.slots} = alloca [64 x {self.kind}]",
+            f"  {self.top} = alloca i64",
+            f"  {self.count} = alloca i64",
+        ]
+
+    def _get(self, name: str) -> Value:
+        return self.e.f.effect(f"load i64, ptr {name}", "i8")
+
+    def _set(self, name: str, x: Value) -> None:
+        self.e.f.effect(f"store {x.typed}, ptr {name}")
+
+    def _slot(self, i: Value) -> str:
+        return self.e.f.effect(f"getelementptr {self.kind}, ptr {self.slots}, {i.typed}", "u8").text
+
+    def clear(self) -> None:
+        for name in (self.top, self.count):
+            self._set(name, self.e.f.constant(0, "i8"))
+
+    def push(self, x: Value) -> None:
+        f, e = self.e.f, self.e
+        cell = e._cell(self.fold)
+        e._write(cell, x)
+        count = self._get(self.count)
+        self._set(self.count, f.effect(f"add i64 {count.text}, 1", "i8"))
+        # One combination for each trailing one of `count`: pairs of equal size.
+        ones = f.effect(f"xor i64 {count.text}, -1", "i8")
+        pairs = f.call("llvm.cttz.i64", "i8", 1, ones, extra="i1 false")
+
+        def pair(i: Any) -> None:
+            top = f.effect(f"add i64 {self._get(self.top).text}, -1", "i8")
+            self._set(self.top, top)
+            below = f.effect(f"load {self.kind}, ptr {self._slot(top)}", self.fold.dtype, e.width)
+            e._write(cell, e._combine(self.fold, below, e._read(cell, self.fold.dtype, e.width)))
+
+        e._loop(0, pairs, 1, pair)
+        top = self._get(self.top)
+        f.effect(f"store {e._read(cell, self.fold.dtype, e.width).typed}, ptr {self._slot(top)}")
+        self._set(self.top, f.effect(f"add i64 {top.text}, 1", "i8"))
+
+    def total(self) -> Value:
+        """What all pushes combine to. At least one chunk was pushed."""
+        e, f = self.e, self.e.f
+        cell = e._cell(self.fold)
+        top = f.effect(f"add i64 {self._get(self.top).text}, -1", "i8")
+        e._write(cell, f.effect(f"load {self.kind}, ptr {self._slot(top)}", self.fold.dtype, e.width))
+
+        def below(i: Any) -> None:
+            at = f.effect(f"sub i64 {top.text}, {i.text if isinstance(i, Value) else i}", "i8")
+            at = f.effect(f"add i64 {at.text}, -1", "i8")
+            x = f.effect(f"load {self.kind}, ptr {self._slot(at)}", self.fold.dtype, e.width)
+            e._write(cell, e._combine(self.fold, x, e._read(cell, self.fold.dtype, e.width)))
+
+        e._loop(0, top, 1, below)
+        return e._read(cell, self.fold.dtype, e.width)
+
+
+def f_value(f: Function, text: str) -> Value:
+    return Value(f, text, "i8", 1)
+
+
+def memory(dtype: str) -> str:
+    """The dtype of what lies in memory: a boolean is a byte."""
+    return "u1" if dtype == "b1" else dtype
+
+
+def memory_type(dtype: str, lanes: int) -> str:
+    scalar = "i8" if dtype == "b1" else LLVM_TYPES[dtype]
+    return scalar if lanes == 1 else f"<{lanes} x {scalar}>"
+
+
+def suffix(dtype: str, lanes: int) -> str:
+    """How an intrinsic's name says the type of a vector."""
+    kind = f"f{8 * size_of(dtype)}" if dtype[0] == "f" else f"i{8 * size_of(dtype)}"
+    return f"v{lanes}{kind}"

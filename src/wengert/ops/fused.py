@@ -1,0 +1,36 @@
+"""Several steps as one: what the fusing pass makes of maps and the reductions that they feed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert.ops.kernels import Fused
+from wengert.ops.op import Op
+from wengert.tape import Aval, Instr, Lit, Tape
+
+
+def _fused_reference(*xs: Any, body: Tape) -> Any:
+    env: dict[Any, Any] = dict(zip(body.inputs, xs, strict=True))
+    for op_, ins, outs, params, _ in body.instrs:
+        value = op_.reference(*[a.value if type(a) is Lit else env[a] for a in ins], **params)
+        env[outs[0]] = value
+    results = tuple([env[v] for v in body.outputs])
+    return results if len(results) > 1 else results[0]
+
+
+def _fused_type(*avals: Aval, body: Tape) -> tuple[Aval, ...]:
+    return body.out_avals
+
+
+def _describe(instr: Instr) -> str:
+    return f"fused {'+'.join(i.op.name for i in instr.params['body'].instrs)}"
+
+
+fused = Op(  # made by the last pass before the machine code, so nothing differentiates, batches or registers it
+    name="fused",
+    reference=_fused_reference,
+    type=_fused_type,
+    kernel=Fused(),
+    cost=lambda *avals, body: sum(i.op.cost(*[a.aval for a in i.ins], **i.params) for i in body.instrs),
+    describe=_describe,
+)

@@ -1,0 +1,220 @@
+"""Fuse: maps and the reductions that they feed become one instruction, hence one loop nest and one pass over memory.
+
+A *cluster* is what becomes one instruction. It has a space, the shape over which its loops run; its values are
+
+* maps over the whole space,
+* reductions of them, all along the same axes, or one small contraction, which begins its cluster,
+* maps of what was reduced, over the shape that is left.
+
+No value is computed twice: a map whose operand comes from a cluster of another shape, or is read through a view, begins
+a cluster of its own. A cluster is *open* until something outside of it reads one of its values; only open clusters grow
+or merge, so no value can leave a cluster and come back, and one pass over the tape is enough. Linear.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.ops.fused import fused
+from wengert.ops.kernels import Contract, Map, MapTape, Reduce
+from wengert.tape import Instr, Tape, Var
+
+MAX_MEMBERS = 192  # instructions of a cluster: what a kernel's registers and compile time can bear
+MAX_SCALARS = 512  # a tape with more steps on scalars gets a kernel for each: the few kinds are compiled once
+SMALL_CONTRACTION = 32 * 32 * 32  # products; above, BLAS is faster than what we emit (see benchmarks/contract.py)
+NATIVE_DTYPES = frozenset(np.dtype(c) for c in "?bhilqBHILQfd")
+
+IsNative = Callable[[str, tuple[np.dtype[Any], ...], np.dtype[Any]], bool]
+"""Whether generated code has a scalar function for operands and a result of these dtypes."""
+
+
+class Cluster:
+    """Instructions, by number, that become one."""
+
+    __slots__ = ("axes", "has_contraction", "is_open", "kept", "members", "space")
+
+    def __init__(self, space: tuple[int, ...], member: int) -> None:
+        self.space = space
+        self.members = [member]
+        self.axes: tuple[int, ...] | None = None
+        self.kept: tuple[int, ...] | None = None
+        """The shape after reduction; None: nothing has been reduced."""
+        self.has_contraction = False
+        self.is_open = True
+
+
+def fuse(tape: Tape, is_native: IsNative) -> Tape:
+    """``tape`` with clusters of maps and reductions as single instructions."""
+    cluster_of: dict[Any, Cluster] = {}  # by value
+    home: list[Cluster | None] = [None] * len(tape.instrs)
+    recent: dict[Any, Cluster] = {}  # by (operand, shape): the last cluster that ran over the whole of an operand
+    kinds = [_kind(instr, is_native) for instr in tape.instrs]
+    many_scalars = sum(kind == "map" and not i.outs[0].aval.shape for kind, i in zip(kinds, tape.instrs, strict=True))
+    fuses_scalars = many_scalars <= MAX_SCALARS
+
+    for k, (kind, instr) in enumerate(zip(kinds, tape.instrs, strict=True)):
+        near = [c for c in dict.fromkeys([cluster_of.get(a) for a in instr.ins]) if c is not None and c.is_open]
+        chosen: Cluster | None = None
+        if kind == "map" and (fuses_scalars or instr.outs[0].aval.shape):
+            shape = instr.outs[0].aval.shape
+            fitting = [c for c in near if _takes_map(c, shape, instr, cluster_of)]
+            chosen = _merged(fitting, home, cluster_of, tape)
+            if chosen is None and shape:
+                chosen = _sibling(instr, shape, recent, near)
+            if chosen is None:
+                chosen = Cluster(shape, k)
+            else:
+                chosen.members.append(k)
+        elif kind == "fold":
+            (x,), axes = instr.ins, instr.params["axis"]
+            c = cluster_of.get(x)
+            if c is None:
+                c = recent.get((x, x.aval.shape))
+            if c is not None and _takes_fold(c, x.aval.shape, axes):
+                chosen = c
+                chosen.members.append(k)
+            else:
+                chosen = Cluster(x.aval.shape, k)
+            chosen.axes, chosen.kept = axes, instr.outs[0].aval.shape
+        elif kind == "contraction":
+            chosen = Cluster((), k)
+            chosen.has_contraction = True
+            chosen.axes, chosen.kept = (), instr.outs[0].aval.shape
+        for c in near:
+            if c is not chosen:
+                c.is_open = False
+        if chosen is not None:
+            home[k] = chosen
+            for v in instr.outs:
+                cluster_of[v] = chosen
+            for a in instr.ins:
+                if type(a) is Var and a.aval.shape == chosen.space and chosen.space:
+                    recent[a, chosen.space] = chosen
+    return _rewritten(tape, home)
+
+
+def _kind(instr: Instr, is_native: IsNative) -> str:
+    """ "map", "fold", "contraction", or "" for what is not fused."""
+    op, ins, outs, params, _ = instr
+    kernel = op.kernel
+    if len(outs) != 1 or any(a.aval.dtype not in NATIVE_DTYPES for a in (*ins, *outs)):
+        return ""
+    if isinstance(kernel, Map):
+        return "map" if outs[0].aval.size and _is_native_map(instr, is_native) else ""
+    if isinstance(kernel, MapTape):
+        steps = params["body"].instrs
+        is_plain = outs[0].aval.size and all(
+            isinstance(i.op.kernel, Map) and _is_native_map(i, is_native) for i in steps
+        )
+        return "map" if is_plain else ""
+    if isinstance(kernel, Reduce):
+        return "fold" if ins[0].aval.size else ""
+    if isinstance(kernel, Contract):
+        return "contraction" if 0 < op.cost(*[a.aval for a in ins], **params) <= 2 * SMALL_CONTRACTION else ""
+    return ""
+
+
+def _is_native_map(instr: Instr, is_native: IsNative) -> bool:
+    dtypes = tuple([a.aval.dtype for a in instr.ins])
+    return is_native(instr.op.kernel.function, dtypes, instr.outs[0].aval.dtype)  # type: ignore[attr-defined]
+
+
+def _takes_map(c: Cluster, shape: tuple[int, ...], instr: Instr, cluster_of: dict[Any, Cluster]) -> bool:
+    if len(c.members) >= MAX_MEMBERS:
+        return False
+    mine = [a.aval.shape for a in instr.ins if cluster_of.get(a) is c]
+    is_over_space = not c.has_contraction and shape == c.space and all(s == shape for s in mine)
+    if c.kept is None:
+        return is_over_space
+    if c.kept == c.space and not c.has_contraction:  # axes of length 1 were reduced: which is meant cannot be told
+        return False
+    if all(s == c.kept for s in mine) and shape == c.kept:
+        return True
+    return is_over_space and not any(s == c.kept for s in mine)
+
+
+def _takes_fold(c: Cluster, shape: tuple[int, ...], axes: tuple[int, ...]) -> bool:
+    return (
+        c.is_open
+        and not c.has_contraction
+        and len(c.members) < MAX_MEMBERS
+        and shape == c.space
+        and c.axes in (None, axes)
+        and c.kept != c.space
+    )
+
+
+def _merged(
+    fitting: Sequence[Cluster], home: list[Cluster | None], cluster_of: dict[Any, Cluster], tape: Tape
+) -> Cluster | None:
+    """The first of these clusters, with the others that run over the same space taken in."""
+    if not fitting:
+        return None
+    chosen = fitting[0]
+    for c in fitting[1:]:
+        if (
+            c.space == chosen.space
+            and not c.has_contraction
+            and not chosen.has_contraction
+            and (c.axes is None or chosen.axes is None or c.axes == chosen.axes)
+            and len(c.members) + len(chosen.members) < MAX_MEMBERS
+        ):
+            if chosen.axes is None:
+                chosen.axes, chosen.kept = c.axes, c.kept
+            chosen.members = sorted([*chosen.members, *c.members])
+            for k in c.members:
+                home[k] = chosen
+                for v in tape.instrs[k].outs:
+                    cluster_of[v] = chosen
+            c.is_open = False
+            c.members = []
+    return chosen
+
+
+def _sibling(
+    instr: Instr, shape: tuple[int, ...], recent: dict[Any, Cluster], near: Sequence[Cluster]
+) -> Cluster | None:
+    """An open cluster that runs over one of the operands anyway, and gives none of them."""
+    for a in instr.ins:
+        c = recent.get((a, shape))
+        if (
+            c is not None
+            and c not in near
+            and c.is_open
+            and not c.has_contraction
+            and c.space == shape
+            and c.kept != shape
+        ):
+            if len(c.members) < MAX_MEMBERS:
+                return c
+    return None
+
+
+def _rewritten(tape: Tape, home: Sequence[Cluster | None]) -> Tape:
+    """Each cluster at the place of its last member."""
+    reads: Counter[Any] = Counter(tape.outputs)
+    for instr in tape.instrs:
+        reads.update(instr.ins)
+    kept: list[Instr] = []
+    for k, instr in enumerate(tape.instrs):
+        c = home[k]
+        if c is None or len(c.members) == 1:
+            kept.append(instr)
+        elif k == c.members[-1]:
+            kept.append(_fused_instr([tape.instrs[j] for j in c.members], reads))
+    return tape.replace(instrs=tuple(kept))
+
+
+def _fused_instr(members: Sequence[Instr], reads: Counter[Any]) -> Instr:
+    made = {v for i in members for v in i.outs}
+    inside: Counter[Any] = Counter()
+    for i in members:
+        inside.update(i.ins)
+    inputs = tuple([a for a in inside if type(a) is Var and a not in made])
+    outputs = tuple([v for i in members for v in i.outs if reads[v] > inside[v]])
+    body = Tape(inputs, (), tuple(members), outputs, name="fused")
+    return Instr(fused, inputs, outputs, {"body": body}, members[-1].source)

@@ -1,0 +1,485 @@
+"""Plan: where every value lives, and what must be done to get it there, before anything runs.
+
+A :class:`Plan` is data: steps in order, each with the *places* of its operands and results. A place is some bytes of a
+buffer under strides; a view is another place in the same buffer, and no step. Buffers are the arguments, the captured
+arrays, literals, the results, and pieces of one arena, which share bytes when they do not live at the same time.
+
+* Results are written where they are wanted: in the caller's array, or in their part of a concatenation.
+* A map overwrites an operand of its own shape that dies with it; so do writes into a part of an array, so that a chain
+  of them works in one buffer. Arguments, captured arrays and results are never overwritten.
+* Peak memory is known here: ``plan.arena_bytes``.
+"""
+
+from __future__ import annotations
+
+import bisect
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.ops.kernels import (
+    Accumulate,
+    Call,
+    Check,
+    Contract,
+    Embed,
+    Fused,
+    Iota,
+    Join,
+    Kernel,
+    Map,
+    MapTape,
+    Reduce,
+    Region,
+    Scatter,
+    View,
+    Write,
+)
+from wengert.passes.fuse import NATIVE_DTYPES
+from wengert.tape import Atom, Aval, Instr, Lit, Tape, Var
+
+ALIGNMENT = 64  # bytes: a cache line, and the widest vector
+IN_CODE = frozenset([0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 3.0])
+"""Numbers that kernels have in their code, where they may matter to how a function is computed. Others are read from
+memory, so that steps that differ in a coefficient share a kernel."""
+
+
+@dataclass(eq=False)
+class Buffer:
+    """Memory that is given out as a whole."""
+
+    kind: str
+    """ "input", "capture", "literal", "output" or "arena"."""
+    number: int = -1
+    """Which argument, captured array, literal or result."""
+    nbytes: int = 0
+    first: int = -1
+    last: int = -1
+    """The instructions from which and up to which it is in use."""
+    offset: int = 0
+    """Of arena buffers: where in the arena."""
+
+
+class Place(NamedTuple):
+    """An array in memory: strides in bytes, one an axis."""
+
+    buffer: Buffer
+    offset: int
+    strides: tuple[int, ...]
+    aval: Aval
+
+    def region(self, region: Region, dtype: np.dtype[Any]) -> Place:
+        return Place(self.buffer, self.offset + region.offset, region.strides, Aval(region.shape, dtype))
+
+
+class Step(NamedTuple):
+    """One thing to do. ``instr`` is None for "copy" and "add", which the plan itself asks for."""
+
+    what: str
+    """ "run" the instruction, "copy" ins[0], broadcast, over outs[0], or "add" it there."""
+    instr: Instr | None
+    ins: tuple[Place, ...]
+    outs: tuple[Place, ...]
+    number: int
+    """Of the instruction in the tape."""
+    work: Place | None = None
+    """Bytes of the arena that it may use while it runs."""
+
+
+@dataclass
+class Plan:
+    """What a program does, and with which memory."""
+
+    tape: Tape
+    steps: list[Step] = field(default_factory=list)
+    buffers: list[Buffer] = field(default_factory=list)
+    literals: list[Lit] = field(default_factory=list)
+    arena_bytes: int = 0
+    places: dict[Any, Place] = field(default_factory=dict)
+
+
+def c_strides(aval: Aval) -> tuple[int, ...]:
+    strides: list[int] = []
+    step = aval.dtype.itemsize
+    for n in reversed(aval.shape):
+        strides.append(step)
+        step *= n
+    return tuple(reversed(strides))
+
+
+OF_NOTHING = {"add": 0, "multiply": 1, "logical_or": 0, "logical_and": 1}
+"""What a reduction of no elements gives; an extreme has no such value, and its type rule refuses."""
+WRITES_ANYWHERE = (Map, MapTape, Fused, Reduce, Iota, Join)
+
+
+def plan(tape: Tape, in_strides: Sequence[tuple[int, ...] | None] = ()) -> Plan:
+    """The plan of ``tape``; ``in_strides`` are those of arguments that are not in C order. n log n in the tape."""
+    return _Planner(tape, in_strides).run()
+
+
+class _Planner:
+    def __init__(self, tape: Tape, in_strides: Sequence[tuple[int, ...] | None]) -> None:
+        self.tape = tape
+        self.out = Plan(tape)
+        self.place = self.out.places
+        self.end = len(tape.instrs)
+        self.last_read: dict[Atom, int] = {a: k for k, instr in enumerate(tape.instrs) for a in instr.ins}
+        self.last_read.update(dict.fromkeys(tape.outputs, self.end))
+        self.wanted: dict[Atom, Place] = {}  # where a value is best written
+        self.now = 0
+        for k, v in enumerate(tape.inputs):
+            strides = in_strides[k] if k < len(in_strides) else None
+            self.place[v] = Place(self._fixed("input", k), 0, strides or c_strides(v.aval), v.aval)
+        for k, c in enumerate(tape.captures):
+            self.place[c.var] = Place(self._fixed("capture", k), 0, c.array.strides, c.var.aval)
+
+    def run(self) -> Plan:
+        self._choose_destinations()
+        for k, instr in enumerate(self.tape.instrs):
+            self.now = k
+            self._instr(instr)
+        self.now = self.end
+        for k, a in enumerate(self.tape.outputs):
+            place = self._of(a)
+            if place.buffer.kind != "output" or place.buffer.number != k:
+                buffer = self._fixed("output", k)
+                self._step("copy", None, [place], [Place(buffer, 0, c_strides(a.aval), a.aval)])
+        self._assign_offsets()
+        return self.out
+
+    # ------------------------------------------------------------------------------------------- destinations
+
+    def _choose_destinations(self) -> None:
+        """From the results backwards: who writes straight into a result, or into a part of a concatenation."""
+        tape = self.tape
+        made_by = {v: instr for instr in tape.instrs for v in instr.outs}
+        for k, a in enumerate(tape.outputs):
+            if a in made_by and a not in self.wanted:
+                self.wanted[a] = Place(self._fixed("output", k), 0, c_strides(a.aval), a.aval)
+        for k in range(len(tape.instrs) - 1, -1, -1):
+            op, ins, outs, params, _ = tape.instrs[k]
+            kernel = op.kernel
+            if isinstance(kernel, Join) and is_native(tape.instrs[k]):
+                v = outs[0]
+                if v not in self.wanted:
+                    self.wanted[v] = Place(self._new(v.aval), 0, c_strides(v.aval), v.aval)
+                count = Counter(ins)
+                for a, part in zip(ins, join_parts(self.wanted[v], ins, params["axis"]), strict=True):
+                    maker = made_by.get(a)  # type: ignore[arg-type]
+                    if maker is not None and isinstance(maker.op.kernel, WRITES_ANYWHERE) and count[a] == 1:
+                        self.wanted.setdefault(a, part)
+            elif outs and outs[0] in self.wanted and ins and ins[0] in made_by and ins[0] not in self.wanted:
+                goal = self.wanted[outs[0]]
+                a = ins[0]
+                if isinstance(kernel, View):
+                    region = kernel.layout(a.aval.shape, c_strides(a.aval), **params)
+                    is_whole = a.aval.size == outs[0].aval.size
+                    is_whole &= region == Region(0, outs[0].aval.shape, c_strides(outs[0].aval))
+                    if (
+                        is_whole
+                        and goal.strides == c_strides(outs[0].aval)
+                        and not isinstance(made_by[a].op.kernel, View)
+                    ):
+                        self.wanted[a] = Place(goal.buffer, goal.offset, c_strides(a.aval), a.aval)
+                elif isinstance(kernel, Write | Scatter) and self.last_read[a] == k:
+                    if not isinstance(made_by[a].op.kernel, View):
+                        self.wanted[a] = goal
+
+    # --------------------------------------------------------------------------------------------- instructions
+
+    def _instr(self, instr: Instr) -> None:
+        op, ins, outs, params, _ = instr
+        kernel: Kernel = op.kernel
+        if isinstance(kernel, View):
+            self._view(kernel, ins[0], outs[0], params)
+        elif isinstance(kernel, Check):
+            self._step("run", instr, [self._contiguous(self._of(ins[0]))], [])
+        elif outs and outs[0].aval.size == 0 and all(v.aval.size == 0 for v in outs):
+            for v in outs:
+                self._destination(v)
+        elif not is_native(instr):
+            self._run(instr)
+        elif isinstance(kernel, Join):
+            goal = self._destination(outs[0])
+            for a, part in zip(ins, join_parts(goal, ins, params["axis"]), strict=True):
+                if self._of(a)[:3] != part[:3] and a.aval.size:
+                    self._step("copy", None, [self._of(a)], [part])
+        elif isinstance(kernel, Write):
+            goal = self._overwritten(instr)
+            part = goal.region(_region(kernel.layout, goal, params), goal.aval.dtype)
+            if part.aval.size:
+                self._step("add" if kernel.combine == "add" else "copy", None, [self._of(ins[1])], [part])
+        elif isinstance(kernel, Embed):
+            goal = self._destination(outs[0])
+            part = goal.region(_region(kernel.layout, goal, params), goal.aval.dtype)
+            if part.aval.size < goal.aval.size:
+                self._step("copy", None, [self._of(Lit(0, goal.aval.dtype))], [goal])
+            if part.aval.size:
+                self._step("copy", None, [self._of(ins[0])], [part])
+        elif isinstance(kernel, Scatter):
+            goal = self._overwritten(instr)
+            self._step("run", instr, [goal, *[self._of(a) for a in ins[1:]]], [goal])
+        elif isinstance(kernel, Reduce) and ins[0].aval.size == 0:
+            nothing = Lit(OF_NOTHING[kernel.combine], outs[0].aval.dtype)
+            self._step("copy", None, [self._of(nothing)], [self._destination(outs[0])])
+        elif isinstance(kernel, Contract) and any(a.aval.size == 0 for a in ins):
+            self._step("copy", None, [self._of(Lit(0, outs[0].aval.dtype))], [self._destination(outs[0])])
+        elif isinstance(kernel, Call):
+            self._call(instr)
+        else:
+            self._run(instr)
+
+    def _run(self, instr: Instr) -> None:
+        given = [self._of(a) for a in operands(instr)]
+        self._step("run", instr, given, [self._result(instr, v, given) for v in instr.outs])
+
+    def _contiguous(self, place: Place) -> Place:
+        """``place``, or a copy of it in C order."""
+        if place.strides == c_strides(place.aval) or place.aval.size <= 1:
+            return place
+        copy = Place(self._new(place.aval), 0, c_strides(place.aval), place.aval)
+        self._step("copy", None, [place], [copy])
+        return copy
+
+    def _call(self, instr: Instr) -> None:
+        """A routine: it takes matrices in C order, and has a work area.
+
+        The area has room for one matrix of each operand and result and for a pivot a row: no routine that we call
+        needs more.
+        """
+        given = [self._in_c_order(self._of(a)) for a in instr.ins]
+        made = [self._destination(v) for v in instr.outs]
+        matrices = [a.aval.shape[-2:] for a in (*instr.ins, *instr.outs) if a.aval.ndim >= instr.ins[0].aval.ndim]
+        itemsize = instr.ins[0].aval.dtype.itemsize
+        nbytes = sum([n * m * itemsize for n, m in matrices]) + 4 * instr.ins[0].aval.shape[-1]
+        aval = Aval((nbytes,), np.dtype(np.uint8))
+        self._step("run", instr, given, made, Place(self._new(aval), 0, (1,), aval))
+
+    def _in_c_order(self, place: Place) -> Place:
+        if is_c_order(place):
+            return place
+        copy = Place(self._new(place.aval), 0, c_strides(place.aval), place.aval)
+        self._step("copy", None, [place], [copy])
+        return copy
+
+    def _view(self, kernel: View, a: Atom, v: Var, params: Any) -> None:
+        place = self._of(a)
+        region = kernel.layout(place.aval.shape, place.strides, **params)
+        if region is None:  # a reshape that no strides can say
+            place = self._contiguous(place)
+            region = kernel.layout(place.aval.shape, place.strides, **params)
+            assert region is not None
+        self.place[v] = place.region(region, v.aval.dtype)
+        self._use(place.buffer, self.last_read.get(v, self.now))
+
+    def _overwritten(self, instr: Instr) -> Place:
+        """Where the result of a write is: operand 0 itself if it dies here, else a copy of it."""
+        base, v = self._of(instr.ins[0]), instr.outs[0]
+        goal = self.wanted.get(v)
+        is_free = base.buffer.kind == "arena" or (goal is not None and base.buffer is goal.buffer)
+        is_dying = base.buffer.last <= self.now and self.last_read.get(instr.ins[0], 0) <= self.now
+        is_shared = any(self._of(a).buffer is base.buffer for a in instr.ins[1:])
+        if is_free and is_dying and not is_shared and (goal is None or goal[:3] == base[:3]) and is_dense(base):
+            self.place[v] = base
+            self._use(base.buffer, self.last_read.get(v, self.now))
+            return base
+        place = self._destination(v)
+        self._step("copy", None, [base], [place])
+        return place
+
+    def _result(self, instr: Instr, v: Var, given: Sequence[Place]) -> Place:
+        """Where a result is written: where it is wanted, over an operand that dies, or in a buffer of its own."""
+        if v not in self.wanted:
+            for place, a in zip(given, instr.ins, strict=False):  # behind them come literals, which are not overwritten
+                if self._may_overwrite(instr, a, place, v, given):
+                    self.place[v] = place._replace(aval=v.aval)
+                    self._use(place.buffer, self.last_read.get(v, self.now))
+                    return self.place[v]
+        return self._destination(v)
+
+    def _may_overwrite(self, instr: Instr, a: Atom, place: Place, v: Var, given: Sequence[Place]) -> bool:
+        return (
+            place.buffer.kind == "arena"
+            and place.buffer.last <= self.now
+            and a.aval.shape == v.aval.shape
+            and a.aval.dtype.itemsize == v.aval.dtype.itemsize
+            and place.strides == c_strides(a.aval)
+            and all(
+                p.buffer is not place.buffer or (p[:3] == place[:3] and p.aval.shape == a.aval.shape) for p in given
+            )
+            and is_pointwise(instr, a, v)
+        )
+
+    # ---------------------------------------------------------------------------------------------------- places
+
+    def _of(self, a: Atom) -> Place:
+        key = a.key if type(a) is Lit else a
+        place = self.place.get(key)
+        if place is None:
+            assert type(a) is Lit
+            number = len(self.out.literals)
+            self.out.literals.append(a)
+            place = self.place[key] = Place(self._fixed("literal", number), 0, (), a.aval)
+        return place
+
+    def _destination(self, v: Var) -> Place:
+        place = self.wanted.get(v)
+        if place is None:
+            place = Place(self._new(v.aval), 0, c_strides(v.aval), v.aval)
+        self.place[v] = place
+        self._use(place.buffer, self.last_read.get(v, self.now))
+        return place
+
+    def _fixed(self, kind: str, number: int) -> Buffer:
+        buffer = Buffer(kind, number)
+        self.out.buffers.append(buffer)
+        return buffer
+
+    def _new(self, aval: Aval) -> Buffer:
+        buffer = Buffer("arena", nbytes=aval.nbytes)
+        self.out.buffers.append(buffer)
+        return buffer
+
+    def _use(self, buffer: Buffer, until: int) -> None:
+        if buffer.first < 0:
+            buffer.first = self.now
+        buffer.last = max(buffer.last, until)
+
+    def _step(
+        self,
+        what: str,
+        instr: Instr | None,
+        ins: Sequence[Place],
+        outs: Sequence[Place],
+        work: Place | None = None,
+    ) -> None:
+        for place in (*ins, *outs, *([work] if work is not None else [])):
+            self._use(place.buffer, self.now)
+        self.out.steps.append(Step(what, instr, tuple(ins), tuple(outs), self.now, work))
+
+    def _assign_offsets(self) -> None:
+        """First fit, best size: buffers in the order of their births, bytes of the dead handed out again."""
+        arena = sorted([b for b in self.out.buffers if b.kind == "arena" and b.first >= 0], key=lambda b: b.first)
+        deaths: list[tuple[int, int, Buffer]] = []
+        free = _FreeList()
+        for k, buffer in enumerate(arena):
+            while deaths and deaths[0][0] < buffer.first:
+                _, _, dead = deaths.pop(0)
+                free.give(dead.offset, aligned(dead.nbytes))
+            buffer.offset = free.take(aligned(buffer.nbytes))
+            bisect.insort(deaths, (buffer.last, k, buffer))
+        self.out.arena_bytes = free.top
+
+
+class _FreeList:
+    """Free stretches of the arena, by where they begin."""
+
+    def __init__(self) -> None:
+        self.starts: list[int] = []
+        self.sizes: dict[int, int] = {}
+        self.by_size: list[tuple[int, int]] = []
+        self.top = 0
+
+    def take(self, size: int) -> int:
+        k = bisect.bisect_left(self.by_size, (size, -1))
+        if k == len(self.by_size):
+            start, self.top = self.top, self.top + size
+            return start
+        found, start = self.by_size.pop(k)
+        self._drop(start)
+        if found > size:
+            self._add(start + size, found - size)
+        return start
+
+    def give(self, start: int, size: int) -> None:
+        k = bisect.bisect_left(self.starts, start)
+        if k < len(self.starts) and self.starts[k] == start + size:
+            size += self._remove(self.starts[k])
+        if k > 0 and self.starts[k - 1] + self.sizes[self.starts[k - 1]] == start:
+            start = self.starts[k - 1]
+            size += self._remove(start)
+        self._add(start, size)
+
+    def _add(self, start: int, size: int) -> None:
+        bisect.insort(self.starts, start)
+        self.sizes[start] = size
+        bisect.insort(self.by_size, (size, start))
+
+    def _remove(self, start: int) -> int:
+        size = self.sizes[start]
+        self.by_size.pop(bisect.bisect_left(self.by_size, (size, start)))
+        self._drop(start)
+        return size
+
+    def _drop(self, start: int) -> None:
+        self.starts.pop(bisect.bisect_left(self.starts, start))
+        del self.sizes[start]
+
+
+def operands(instr: Instr) -> list[Atom]:
+    """What an instruction reads from memory: its operands, and behind them the literals of a fused one's body."""
+    if not isinstance(instr.op.kernel, Fused):
+        return list(instr.ins)
+    found = {a.key: a for i in instr.params["body"].instrs for a in i.ins if type(a) is Lit and not is_in_code(a)}
+    return [*instr.ins, *found.values()]
+
+
+def is_in_code(a: Lit) -> bool:
+    return a.aval.dtype.kind != "f" or bool(np.isnan(a.value)) or float(a.value) in IN_CODE
+
+
+def aligned(nbytes: int) -> int:
+    return max(1, -(-nbytes // ALIGNMENT)) * ALIGNMENT
+
+
+def is_c_order(place: Place) -> bool:
+    return all(n == 1 or s == t for n, s, t in zip(place.aval.shape, place.strides, c_strides(place.aval), strict=True))
+
+
+def is_dense(place: Place) -> bool:
+    """Whether different indices are different bytes, as far as strides tell: nothing is broadcast."""
+    return all(s != 0 or n <= 1 for n, s in zip(place.aval.shape, place.strides, strict=True))
+
+
+def _region(layout: Any, place: Place, params: Any) -> Region:
+    region = layout(place.aval.shape, place.strides, **params)
+    assert region is not None
+    return region
+
+
+def join_parts(goal: Place, ins: Sequence[Atom], axis: int) -> list[Place]:
+    """Where in a concatenation each operand goes."""
+    parts = []
+    offset = goal.offset
+    for a in ins:
+        parts.append(Place(goal.buffer, offset, goal.strides, a.aval))
+        offset += a.aval.shape[axis] * goal.strides[axis]
+    return parts
+
+
+def is_pointwise(instr: Instr, a: Atom, v: Var) -> bool:
+    """Whether the result ``v`` at an index is written after everything that reads ``a`` there has read it, and reads
+    ``a`` at no other index: then both may share memory. They have one shape."""
+    kernel = instr.op.kernel
+    if isinstance(kernel, Map | MapTape | Accumulate):
+        return True
+    if not isinstance(kernel, Fused):
+        return False
+    body = instr.params["body"]
+    reduced: set[Any] = set()  # values after the reduction
+    for i in body.instrs:
+        if isinstance(i.op.kernel, Reduce | Contract) or not reduced.isdisjoint(i.ins):
+            reduced.update(i.outs)
+    if v in reduced:  # written once all has been folded: fine if `a` too is read only then
+        return all(
+            a not in i.ins or (i.outs[0] in reduced and isinstance(i.op.kernel, Map | MapTape)) for i in body.instrs
+        )
+    return not any(isinstance(i.op.kernel, Contract) for i in body.instrs)
+
+
+def is_native(instr: Instr) -> bool:
+    """Whether all operands and results have dtypes that generated code knows."""
+    return all(a.aval.dtype in NATIVE_DTYPES for a in (*instr.ins, *instr.outs))

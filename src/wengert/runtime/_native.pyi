@@ -1,0 +1,204 @@
+"""The C++ runtime: programs as lists of steps over numbered memory, and the fast path of a call.
+
+Memory *bases* are numbered: 0 is the arena of a run, then come inputs, captures, constants and outputs. A pointer is a
+base and an offset in bytes. A kernel is the address of ``int32_t (char *const *pointers, const int64_t *sizes,
+int64_t begin, int64_t end)``; it returns 0, or a status.
+"""
+
+from collections.abc import Callable, Sequence
+from types import CellType
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+
+Array: TypeAlias = np.ndarray[Any, Any]
+DType: TypeAlias = np.dtype[Any]
+Shape: TypeAlias = Sequence[int]
+Pointer: TypeAlias = tuple[int, int]
+
+View: TypeAlias = tuple[Pointer, DType, Shape, Shape | None, bool]
+"""What Python is shown: pointer, dtype, shape, strides (None: of C order), and whether it gets a copy of its own.
+
+A view is read-only. It may be kept: then it stays valid and constant (the run goes on in another arena).
+"""
+
+Result: TypeAlias = tuple[Pointer, DType, Shape]
+"""Where a value that Python returns is copied to, in C order; shape and dtype are checked."""
+
+Failure: TypeAlias = tuple[Callable[..., Any], Sequence[View]]
+"""Called as ``function(status, *views)`` when a kernel fails; raises the error."""
+
+Step: TypeAlias = (
+    tuple[Literal["kernel"], int, Sequence[Pointer], Sequence[int], int, int, Failure | None]
+    | tuple[Literal["guard"], Pointer, int, bytes, int]
+    | tuple[Literal["callback"], Callable[..., Any], Sequence[View], Sequence[Result]]
+    | tuple[Literal["while"], Sequence[Step], Pointer, Sequence[Step]]
+    | tuple[Literal["switch"], Pointer, Sequence[Sequence[Step]]]
+)
+"""One step of a program.
+
+* ``("kernel", address, pointers, sizes, extent, grain, on_failure)``: runs over [0, extent). If grain > 0 and
+  extent >= 2 grain, threads may split it; parts begin and end at multiples of the grain.
+* ``("guard", pointer, nbytes, expected, position)``: the run stops if the bytes differ.
+* ``("callback", function, ins, outs)``: one result, or as many as ``outs`` in a tuple or list.
+* ``("while", condition, flag, body)``: the steps of condition; then, if the byte at flag is not 0, body, and again.
+* ``("switch", index, branches)``: the branch that the int64 at index says, clipped to those there are.
+"""
+
+Structure: TypeAlias = (
+    int
+    | tuple[Literal["tuple", "list"], Sequence[Structure]]
+    | tuple[Literal["dict"], Sequence[tuple[Any, Structure]]]
+    | tuple[Literal["none"]]
+)
+"""A tree of exact builtin containers; an int is the number of a leaf (of an argument, or of an output)."""
+
+Leaf: TypeAlias = (
+    tuple[Literal["array"], DType, Shape, Shape | None]
+    | tuple[Literal["scalar"], DType]
+    | tuple[Literal["float"]]
+    | tuple[Literal["int"]]
+    | tuple[Literal["complex"]]
+    | tuple[Literal["same"], Any]
+)
+"""Which values fit: an exact ndarray (strides None: any if ndim <= 1, else C order; given: exactly these, and not of C
+order), a NumPy scalar, a Python number of exactly that type (an int within int64), or one object."""
+
+Place: TypeAlias = (
+    tuple[Literal["cell"], CellType, Any]
+    | tuple[Literal["item"], dict[Any, Any], Any, Any]
+    | tuple[Literal["call"], Callable[[], Any], Any]
+)
+"""Where to look again before a run, and the object that must be there: a cell, an item of a dict, a call's result."""
+
+class Executable:
+    """A program's code; immutable, and safe to run from several threads at once."""
+
+    def __init__(
+        self,
+        *,
+        arena_bytes: int,
+        inputs: Sequence[tuple[DType, Shape, Shape | None]],
+        captures: Sequence[Array],
+        constants: Sequence[Array],
+        outputs: Sequence[tuple[DType, Shape] | tuple[DType, Shape, bool]],
+        steps: Sequence[Step],
+        is_long: bool,
+    ) -> None:
+        """An output is (dtype, shape), and whether it is zeros when a run begins."""
+
+    def run(
+        self,
+        inputs: Sequence[Any],
+        captures: Sequence[Array] | None = None,
+        out: Sequence[Array | None] | None = None,
+    ) -> list[Any]:
+        """The outputs: fresh arrays (NumPy scalars for shape ``()``), or those of ``out``, which may share no memory
+        with what is read. Raises TypeError or ValueError for operands that do not fit, before anything runs."""
+
+    def bind(
+        self,
+        inputs: Sequence[Any],
+        captures: Sequence[Array] | None = None,
+        out: Sequence[Array] | None = None,
+        result: Any = None,
+    ) -> Bound:
+        """The program bound to its arrays, each read and written where it lies."""
+
+    @property
+    def arena_bytes(self) -> int: ...
+    @property
+    def is_long(self) -> bool: ...
+    @property
+    def runs(self) -> int: ...
+    @property
+    def captures(self) -> list[Array]: ...
+    @property
+    def constants(self) -> list[Array]: ...
+
+class Bound:
+    """Made by :meth:`Executable.bind`. A call runs the program and returns ``result``."""
+
+    def __call__(self) -> Any: ...
+    @property
+    def outputs(self) -> tuple[Array, ...]: ...
+    @property
+    def executable(self) -> Executable: ...
+
+class Entry:
+    """For which arguments and in which surroundings an executable is the function. Immutable."""
+
+    def __init__(
+        self,
+        structure: Structure,
+        leaves: Sequence[Leaf],
+        places: Sequence[Place],
+        executable: Executable,
+        input_leaves: Sequence[int],
+        result: Structure | Callable[[list[Any]], Any],
+        token: Any,
+    ) -> None: ...
+    @property
+    def calls(self) -> int: ...
+    @property
+    def token(self) -> Any: ...
+    @property
+    def executable(self) -> Executable: ...
+
+class Dispatcher:
+    """A callable: the first entry that fits is run; what fits none is ``self._slow(args, kwargs)``, and a guard miss
+    is ``self._missed(token, position, bytes, args, kwargs)``. Both are the subclass's."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None: ...
+    def __call__(self, *args: Any, out: Any = None, **kwargs: Any) -> Any: ...
+    def _install(self, entry: Entry, /) -> None:
+        """Try this entry first; the four that were installed last are kept."""
+
+    def _forget(self) -> None: ...
+    @property
+    def _entries(self) -> tuple[Entry, ...]: ...
+    @property
+    def calls(self) -> int: ...
+
+def setup(*, guard_miss: Callable[[int, bytes], BaseException]) -> None:
+    """Set what makes the exception of a guard miss."""
+
+def set_threads(n: int) -> None:
+    """How many threads share a large step. Results do not depend on it."""
+
+def get_threads() -> int:
+    """How many threads share a large step; at first one a processor."""
+
+def set_routines(addresses: dict[str, int]) -> None:
+    """Set the routines that the kernels of :func:`kernel_address` call: dgemm, dgemv, dtrsm, dpotrf, dgesv, dgetrf and
+    the same with s. They take the arguments of Fortran's, as those of scipy.linalg.cython_blas and cython_lapack do."""
+
+def kernel_address(name: str) -> int:
+    """The address of a kernel, or KeyError. Names end in ``_f64`` or ``_f32``; matrices are in C order, a batch of them
+    lies one after the other, and extents run over the batch.
+
+    ======== ===================== =============================================================================
+    name     pointers              sizes
+    ======== ===================== =============================================================================
+    gemm     a, b, c               m, n, k, a_row_stride, a_column_stride, b_row_stride, b_column_stride,
+                                   c_row_stride, batch, a_batch_stride, b_batch_stride, c_batch_stride,
+                                   accumulate, block_rows
+    potrf    a, lower              n, batch
+    gesv     a, b, x, work         n, k, batch; b and x are [n, k]
+    inv      a, x, work            n, batch
+    slogdet  a, sign, log, work    n, batch
+    det      a, det, work          n, batch
+    trsm     a, b, x               n, k, batch, lower, transpose; reads one triangle of a; x may be b
+    ======== ===================== =============================================================================
+
+    gemm is ``c = a @ b``, or ``c += a @ b`` to accumulate. Strides count elements; of a and of b one is 1 (the other
+    one may be padded), c's columns are contiguous. Its extent is batch * ceil(m / block_rows) blocks of rows (0: one
+    block); the bits depend on block_rows, not on who computes which block. All the others have extent batch. Those with
+    a work area (:func:`work_bytes` bytes, aligned to 8) cannot be split: give them grain 0.
+
+    The status is > 0 where a matrix is singular (gesv, inv, trsm) or not positive definite (potrf); -1 where a routine
+    was not set, -2 for strides that BLAS does not take, -3 for lengths beyond its int.
+    """
+
+def work_bytes(name: str, n: int, k: int = 0) -> int:
+    """How many bytes the work area of a kernel takes, for matrices [n, n] and right-hand sides [n, k]."""

@@ -1,0 +1,178 @@
+"""From an optimised tape to an executable: the last passes, the kernels' addresses, and the list of steps.
+
+What is decided here is decided once; the runtime only follows it.
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from wengert import config
+from wengert.codegen import compiler
+from wengert.codegen.lower import Call, CallbackCall, GuardCall, KernelCall, RoutineCall, callback, lower, supports
+from wengert.passes.fuse import fuse
+from wengert.passes.plan import Place, Plan, Step, c_strides, is_in_code, plan
+from wengert.runtime import _native, routines
+from wengert.runtime.program import Kernel
+from wengert.tape import Lit, Tape, check, structure
+
+LONG_FLOPS = 200_000  # a program that does more lets other Python threads run meanwhile
+
+
+def assemble(
+    tape: Tape, in_strides: Sequence[tuple[int, ...] | None] = ()
+) -> tuple[Plan, _native.Executable, tuple[Kernel, ...]]:
+    """The plan of ``tape``, its executable, and what that runs."""
+    fused = fuse(tape, supports)
+    if config.check:
+        check(fused, after="fuse")
+    made = plan(fused, in_strides)
+    zeroed = zero_outputs(made)
+    planned = [step for step in made.steps if id(step) not in zeroed]
+    calls = [_lowered(step) for step in planned]
+    flops = sum([i.op.cost(*[a.aval for a in i.ins], **i.params) for i in tape.instrs])
+    first = {"arena": 0, "input": 1}
+    first["capture"] = first["input"] + len(tape.inputs)
+    first["literal"] = first["capture"] + len(tape.captures)
+    first["output"] = first["literal"] + len(made.literals)
+    executable = _native.Executable(
+        arena_bytes=made.arena_bytes,
+        inputs=[
+            (v.aval.dtype, v.aval.shape, s)
+            for v, s in zip(tape.inputs, in_strides or [None] * len(tape.inputs), strict=True)
+        ],
+        captures=[c.array for c in tape.captures],
+        constants=[np.asarray(a.value) for a in made.literals],
+        outputs=[(a.aval.dtype, a.aval.shape, k in zeroed.values()) for k, a in enumerate(tape.outputs)],
+        steps=_steps(planned, calls, first),
+        is_long=flops > LONG_FLOPS,
+    )
+    return made, executable, tuple([_describe(call) for call in calls])
+
+
+def zero_outputs(made: Plan) -> dict[int, int]:
+    """The steps, by id, that begin a result by filling it with zeros, and which result: the runtime gets it as zeros,
+    which for a large array costs nothing until it is touched."""
+    found: dict[int, int] = {}
+    touched: set[int] = set()
+    for step in made.steps:
+        goal = step.outs[0] if step.outs else None
+        if goal is not None and goal.buffer.kind == "output" and goal.buffer.number not in touched:
+            whole = made.tape.outputs[goal.buffer.number].aval
+            if (
+                step.what == "copy"
+                and step.ins[0].buffer.kind == "literal"
+                and not any(made.literals[step.ins[0].buffer.number].value.tobytes())
+                and (goal.offset, goal.strides) == (0, c_strides(whole))
+                and goal.aval.size == whole.size
+            ):
+                found[id(step)] = goal.buffer.number
+        touched.update([p.buffer.number for p in (*step.ins, *step.outs) if p.buffer.kind == "output"])
+    return found
+
+
+# ------------------------------------------------------------------------------------------------------- lowering
+
+_templates: dict[Any, tuple[KernelCall, tuple[int, ...]]] = {}
+
+
+def _lowered(step: Step) -> Call:
+    """The call of a step, from that of an equal one if there was one: a long program has few kinds of step."""
+    places = (*step.ins, *step.outs)
+    key = _signature(step, places)
+    known = _templates.get(key)
+    if known is not None:
+        call, order = known
+        return call._replace(places=tuple([places[k] for k in order]), instr=step.instr)
+    call = lower(step)
+    if isinstance(call, KernelCall):
+        number = {id(p): k for k, p in reversed(list(enumerate(places)))}
+        if all(id(p) in number for p in call.places):
+            if len(_templates) > 10_000:
+                _templates.clear()
+            _templates[key] = (call, tuple([number[id(p)] for p in call.places]))
+    return call
+
+
+def _signature(step: Step, places: Sequence[Place]) -> Any:
+    """Equal for steps that one kernel does, with the same sizes."""
+    first: dict[Any, int] = {}
+    memory = tuple([(first.setdefault((id(p.buffer), p.offset), k), p.strides, p.aval) for k, p in enumerate(places)])
+    instr = step.instr
+    if instr is None:
+        return step.what, len(step.ins), memory
+    literals = tuple([a.key if type(a) is Lit and is_in_code(a) else None for a in instr.ins])
+    params = tuple([structure(p) if isinstance(p, Tape) else (k, p) for k, p in instr.params.items()])
+    return instr.op, literals, params, len(step.ins), memory
+
+
+# ----------------------------------------------------------------------------------------------------- assembling
+
+
+def _steps(planned: Sequence[Step], calls: list[Call], first: dict[str, int]) -> list[tuple[Any, ...]]:
+    """The steps in the runtime's terms; calls that cannot be compiled become callbacks, in ``calls`` too."""
+    keys: dict[Any, bytes] = {}
+    for call in calls:
+        if isinstance(call, KernelCall) and call.nest not in keys:
+            keys[call.nest] = compiler.key_of(call.nest)
+    addresses = compiler.addresses(
+        {key: lambda name, nest=nest: nest.emit(name, compiler.target()) for nest, key in keys.items()}
+    )
+
+    def pointer(place: Place) -> tuple[int, int]:
+        buffer = place.buffer
+        if buffer.kind == "arena":
+            return 0, buffer.offset + place.offset
+        return first[buffer.kind] + buffer.number, place.offset
+
+    def view(place: Place, copies: bool) -> tuple[Any, ...]:
+        return pointer(place), place.aval.dtype, place.aval.shape, place.strides, copies
+
+    steps: list[tuple[Any, ...]] = []
+    for k, call in enumerate(calls):
+        if isinstance(call, KernelCall):
+            found = addresses[keys[call.nest]]
+            if isinstance(found, str):
+                calls[k] = call = _refused(planned[k], call, found)
+        if isinstance(call, KernelCall | RoutineCall):
+            address = addresses[keys[call.nest]] if isinstance(call, KernelCall) else routines.address(call.routine)
+            pointers = [pointer(p) for p in call.places]
+            failure = None
+            if call.can_fail:
+                reference = callback(planned[k], "")
+                failure = partial(_fail, call.name, reference.function), [view(p, False) for p in reference.ins]
+            steps.append(("kernel", address, pointers, call.sizes, call.extent, call.grain, failure))
+        elif isinstance(call, GuardCall):
+            params, aval = call.instr.params, call.place.aval
+            expected = np.asarray(params["expected"].value, aval.dtype).tobytes()
+            steps.append(("guard", pointer(call.place), aval.nbytes, expected, params["position"]))
+        else:
+            ins = [view(p, call.copies) for p in call.ins]
+            outs = [(pointer(p), p.aval.dtype, p.aval.shape) for p in call.outs]
+            steps.append(("callback", call.function, ins, outs))
+    return steps
+
+
+def _fail(name: str, reference: Callable[..., Any], status: int, *operands: Any) -> None:
+    """Raise what the reference raises for operands that a kernel refused."""
+    reference(*operands)
+    # It raised nothing: a matrix at the edge, which another LAPACK rounds to the other side of it.
+    raise np.linalg.LinAlgError(f"{name}: singular, or not positive definite, to working precision (status {status})")
+
+
+def _refused(step: Step, call: KernelCall, why: str) -> CallbackCall:
+    warnings.warn(f"the kernel {call.name!r} could not be compiled, and runs as NumPy: {why}", stacklevel=2)
+    return callback(step, why)
+
+
+def _describe(call: Call) -> Kernel:
+    if isinstance(call, GuardCall):
+        return Kernel("guard", "guard")
+    if isinstance(call, CallbackCall):
+        return Kernel(call.name, "callback", call.why)
+    return Kernel(call.name, "BLAS" if isinstance(call, RoutineCall) else "loops")

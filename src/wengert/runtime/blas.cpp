@@ -1,0 +1,334 @@
+// Kernels that are calls of BLAS and LAPACK, for arrays in C order. The routines' addresses are given once, by Python,
+// from scipy.linalg.cython_blas and cython_lapack; whatever library SciPy was built with does the work.
+//
+// Called like every kernel: from any thread, without the GIL, allocating nothing. What a routine needs beside its
+// operands is an operand too, the work area, of `work_bytes`; so a step that has one is never split (its grain is 0).
+// A status > 0 is LAPACK's info: the matrix is singular, or not positive definite. Statuses < 0 are named below.
+#include "blas.h"
+
+#include <algorithm>
+#include <climits>
+#include <cmath>
+#include <cstring>
+
+namespace wengert {
+
+namespace {
+
+enum Status : int32_t {
+    done = 0,
+    no_routine = -1, // set_routines was not given it
+    no_layout = -2,  // strides that BLAS does not know
+    too_large = -3,  // for the int of this BLAS
+};
+
+// Row-major C[m, n] is, to BLAS, the column-major matrix Cᵀ; so everything below is written for the transposes.
+template <class T> struct Routines {
+    void (*gemm)(const char *, const char *, int *, int *, int *, T *, const T *, int *, const T *, int *, T *, T *,
+                 int *) = nullptr;
+    void (*gemv)(const char *, int *, int *, T *, const T *, int *, const T *, int *, T *, T *, int *) = nullptr;
+    void (*trsm)(const char *, const char *, const char *, const char *, int *, int *, T *, const T *, int *, T *,
+                 int *) = nullptr;
+    void (*potrf)(const char *, int *, T *, int *, int *) = nullptr;
+    void (*gesv)(int *, int *, T *, int *, int *, T *, int *, int *) = nullptr;
+    void (*getrf)(int *, int *, T *, int *, int *, int *) = nullptr;
+};
+
+Routines<double> of_double;
+Routines<float> of_float;
+
+template <class T> const Routines<T> &routines();
+template <> const Routines<double> &routines<double>() { return of_double; }
+template <> const Routines<float> &routines<float>() { return of_float; }
+
+bool fits_int(std::initializer_list<int64_t> values) {
+    return std::all_of(values.begin(), values.end(), [](int64_t v) { return v >= INT_MIN && v <= INT_MAX; });
+}
+
+// -------------------------------------------------------------------------------------------------------- products
+
+// A row-major matrix as BLAS reads it: 'N' where its memory is its transpose in column-major order, 'T' where it is
+// itself. An axis of length 1 has whatever stride is convenient.
+struct Layout {
+    char op = 0; // 0: neither stride is 1
+    int64_t leading = 0;
+
+    Layout(int64_t rows, int64_t columns, int64_t row_stride, int64_t column_stride) {
+        if ((column_stride == 1 || columns == 1) && (rows == 1 || row_stride >= columns))
+            op = 'N', leading = rows == 1 ? columns : row_stride;
+        else if ((row_stride == 1 || rows == 1) && (columns == 1 || column_stride >= rows))
+            op = 'T', leading = columns == 1 ? rows : column_stride;
+    }
+};
+
+enum GemmSize {
+    M, N, K, A_ROW, A_COLUMN, B_ROW, B_COLUMN, C_ROW, BATCH, A_BATCH, B_BATCH, C_BATCH, ACCUMULATE, BLOCK_ROWS
+};
+
+// y[m] = A[m, k] x[k] (+ y): the strides of x and y are free, but not 0 or negative.
+template <class T>
+int32_t gemv(const Layout &layout, int64_t m, int64_t k, const T *a, const T *x, int64_t x_stride, T *y,
+             int64_t y_stride, bool accumulate) {
+    if (k == 1) x_stride = 1;
+    if (m == 1) y_stride = 1;
+    if (x_stride <= 0 || y_stride <= 0) return no_layout;
+    if (!fits_int({m, k, layout.leading, x_stride, y_stride})) return too_large;
+    const bool is_transposed = layout.op == 'N'; // its memory is Aᵀ[k, m]
+    int rows = static_cast<int>(is_transposed ? k : m), columns = static_cast<int>(is_transposed ? m : k);
+    int leading = static_cast<int>(layout.leading), x_step = static_cast<int>(x_stride);
+    int y_step = static_cast<int>(y_stride);
+    T one = 1, beta = accumulate ? T(1) : T(0);
+    if (!accumulate) // some BLAS multiply y by 0, and what lies there may be NaN
+        for (int64_t i = 0; i < m; i++) y[i * y_stride] = 0;
+    routines<T>().gemv(is_transposed ? "T" : "N", &rows, &columns, &one, a, &leading, x, &x_step, &beta, y, &y_step);
+    return done;
+}
+
+// Rows [first, first + m) of one product of the batch.
+template <class T>
+int32_t multiply(const T *a, const T *b, T *c, int64_t m, const int64_t *sizes) {
+    const int64_t n = sizes[N], k = sizes[K];
+    const bool accumulate = sizes[ACCUMULATE] != 0;
+    if (k == 0) {
+        if (!accumulate)
+            for (int64_t i = 0; i < m; i++) std::fill_n(c + i * sizes[C_ROW], n, T(0));
+        return done;
+    }
+    // Which routine is chosen by the whole product, so that a block of rows gets the bits it gets in any other split.
+    if (n == 1) {
+        const Layout layout(m, k, sizes[A_ROW], sizes[A_COLUMN]);
+        if (layout.op != 0) return gemv(layout, m, k, a, b, sizes[B_ROW], c, sizes[C_ROW], accumulate);
+        return no_layout;
+    }
+    const Layout b_layout(k, n, sizes[B_ROW], sizes[B_COLUMN]);
+    if (b_layout.op == 0) return no_layout;
+    if (sizes[M] == 1) { // cᵀ = Bᵀ aᵀ
+        const Layout transposed(n, k, sizes[B_COLUMN], sizes[B_ROW]);
+        return gemv(transposed, n, k, b, a, sizes[A_COLUMN], c, 1, accumulate);
+    }
+    const Layout a_layout(m, k, sizes[A_ROW], sizes[A_COLUMN]);
+    if (a_layout.op == 0 || (m > 1 && sizes[C_ROW] < n)) return no_layout;
+    const int64_t c_leading = m == 1 ? n : sizes[C_ROW];
+    if (!fits_int({m, n, k, a_layout.leading, b_layout.leading, c_leading})) return too_large;
+    int rows = static_cast<int>(n), columns = static_cast<int>(m), inner = static_cast<int>(k);
+    int lda = static_cast<int>(b_layout.leading), ldb = static_cast<int>(a_layout.leading);
+    int ldc = static_cast<int>(c_leading);
+    T one = 1, beta = accumulate ? T(1) : T(0);
+    routines<T>().gemm(&b_layout.op, &a_layout.op, &rows, &columns, &inner, &one, b, &lda, a, &ldb, &beta, c, &ldc);
+    return done;
+}
+
+template <class T> int32_t gemm(char *const *pointers, const int64_t *sizes, int64_t begin, int64_t end) {
+    if (routines<T>().gemm == nullptr || routines<T>().gemv == nullptr) return no_routine;
+    const int64_t m = sizes[M], block = sizes[BLOCK_ROWS] > 0 ? sizes[BLOCK_ROWS] : m;
+    if (m == 0 || sizes[N] == 0) return done;
+    const int64_t n_blocks = (m + block - 1) / block;
+    const T *a = reinterpret_cast<const T *>(pointers[0]), *b = reinterpret_cast<const T *>(pointers[1]);
+    T *c = reinterpret_cast<T *>(pointers[2]);
+    for (int64_t i = begin; i < end; i++) {
+        const int64_t item = i / n_blocks, first = i % n_blocks * block;
+        const int32_t status =
+            multiply(a + item * sizes[A_BATCH] + first * sizes[A_ROW], b + item * sizes[B_BATCH],
+                     c + item * sizes[C_BATCH] + first * sizes[C_ROW], std::min(block, m - first), sizes);
+        if (status != done) return status;
+    }
+    return done;
+}
+
+// -------------------------------------------------------------------------------------------------- factorisations
+
+// pointers (A, L), sizes (n, batch): L Lᵀ = A from the lower triangle of A; the upper triangle of L is zero.
+template <class T> int32_t potrf(char *const *pointers, const int64_t *sizes, int64_t begin, int64_t end) {
+    if (routines<T>().potrf == nullptr) return no_routine;
+    const int64_t n = sizes[0];
+    if (!fits_int({n})) return too_large;
+    int order = static_cast<int>(n), info = 0;
+    for (int64_t item = begin; item < end && n > 0; item++) {
+        const T *a = reinterpret_cast<const T *>(pointers[0]) + item * n * n;
+        T *lower = reinterpret_cast<T *>(pointers[1]) + item * n * n;
+        for (int64_t i = 0; i < n; i++) {
+            std::memmove(lower + i * n, a + i * n, (i + 1) * sizeof(T));
+            std::fill(lower + i * n + i + 1, lower + (i + 1) * n, T(0));
+        }
+        routines<T>().potrf("U", &order, lower, &order, &info); // our lower triangle is its upper one
+        if (info != 0) return info;
+    }
+    return done;
+}
+
+// A[n, m] of the batch, transposed: what LAPACK calls A.
+template <class T> void transpose(const T *a, T *t, int64_t n, int64_t m) {
+    constexpr int64_t TILE = 16; // both sides of a tile stay in the nearest cache
+    for (int64_t i0 = 0; i0 < n; i0 += TILE)
+        for (int64_t j0 = 0; j0 < m; j0 += TILE)
+            for (int64_t i = i0; i < std::min(i0 + TILE, n); i++)
+                for (int64_t j = j0; j < std::min(j0 + TILE, m); j++) t[j * n + i] = a[i * m + j];
+}
+
+// A work area: a matrix, right-hand sides, pivots.
+template <class T> struct Work {
+    T *matrix, *sides;
+    int *pivots;
+
+    Work(char *memory, int64_t n, int64_t n_sides)
+        : matrix(reinterpret_cast<T *>(memory)), sides(matrix + n * n),
+          pivots(reinterpret_cast<int *>(sides + n * n_sides)) {}
+};
+
+// pointers (A, B, X, work), sizes (n, k, batch): A X = B; B and X are [n, k]. For inv, B is the identity.
+template <class T, bool is_inverse>
+int32_t solve(const char *a_memory, const char *b_memory, char *x_memory, char *work_memory, int64_t n, int64_t k,
+              int64_t begin, int64_t end) {
+    if (routines<T>().gesv == nullptr) return no_routine;
+    if (!fits_int({n, k})) return too_large;
+    if (n == 0 || (k == 0 && !is_inverse)) return done;
+    Work<T> work(work_memory, n, k);
+    int order = static_cast<int>(n), n_sides = static_cast<int>(k), info = 0;
+    for (int64_t item = begin; item < end; item++) {
+        transpose(reinterpret_cast<const T *>(a_memory) + item * n * n, work.matrix, n, n);
+        if constexpr (is_inverse) {
+            std::fill_n(work.sides, n * n, T(0));
+            for (int64_t i = 0; i < n; i++) work.sides[i * n + i] = 1;
+        } else {
+            transpose(reinterpret_cast<const T *>(b_memory) + item * n * k, work.sides, n, k);
+        }
+        routines<T>().gesv(&order, &n_sides, work.matrix, &order, work.pivots, work.sides, &order, &info);
+        if (info != 0) return info;
+        transpose(work.sides, reinterpret_cast<T *>(x_memory) + item * n * k, k, n);
+    }
+    return done;
+}
+
+template <class T> int32_t gesv(char *const *p, const int64_t *sizes, int64_t begin, int64_t end) {
+    return solve<T, false>(p[0], p[1], p[2], p[3], sizes[0], sizes[1], begin, end);
+}
+
+// pointers (A, X, work), sizes (n, batch)
+template <class T> int32_t inv(char *const *p, const int64_t *sizes, int64_t begin, int64_t end) {
+    return solve<T, true>(p[0], nullptr, p[1], p[2], sizes[0], sizes[0], begin, end);
+}
+
+// The sign and the logarithm of the absolute value of a determinant; of a singular matrix 0 and -inf.
+template <class T> int32_t factor(const T *a, Work<T> &work, int64_t n, T &sign, T &logarithm) {
+    int order = static_cast<int>(n), info = 0;
+    transpose(a, work.matrix, n, n);
+    sign = 1;
+    logarithm = 0;
+    if (n > 0) routines<T>().getrf(&order, &order, work.matrix, &order, work.pivots, &info);
+    if (info > 0) {
+        sign = 0;
+        logarithm = -INFINITY;
+        return done;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const T pivot = work.matrix[i * n + i];
+        if ((work.pivots[i] != i + 1) != (pivot < 0)) sign = -sign;
+        logarithm += std::log(std::abs(pivot));
+    }
+    return info;
+}
+
+// pointers (A, sign, log, work), sizes (n, batch)
+template <class T> int32_t slogdet(char *const *p, const int64_t *sizes, int64_t begin, int64_t end) {
+    if (routines<T>().getrf == nullptr) return no_routine;
+    const int64_t n = sizes[0];
+    if (!fits_int({n})) return too_large;
+    Work<T> work(p[3], n, 0);
+    for (int64_t item = begin; item < end; item++) {
+        const int32_t status = factor(reinterpret_cast<const T *>(p[0]) + item * n * n, work, n,
+                                      reinterpret_cast<T *>(p[1])[item], reinterpret_cast<T *>(p[2])[item]);
+        if (status != done) return status;
+    }
+    return done;
+}
+
+// pointers (A, det, work), sizes (n, batch)
+template <class T> int32_t det(char *const *p, const int64_t *sizes, int64_t begin, int64_t end) {
+    if (routines<T>().getrf == nullptr) return no_routine;
+    const int64_t n = sizes[0];
+    if (!fits_int({n})) return too_large;
+    Work<T> work(p[2], n, 0);
+    for (int64_t item = begin; item < end; item++) {
+        T sign, logarithm;
+        const int32_t status = factor(reinterpret_cast<const T *>(p[0]) + item * n * n, work, n, sign, logarithm);
+        if (status != done) return status;
+        reinterpret_cast<T *>(p[1])[item] = sign * std::exp(logarithm);
+    }
+    return done;
+}
+
+// pointers (A, B, X), sizes (n, k, batch, lower, transpose): A X = B or Aᵀ X = B, from one triangle of A. A zero on
+// the diagonal is the status, counted from 1, as LAPACK's trtrs gives it.
+template <class T> int32_t trsm(char *const *pointers, const int64_t *sizes, int64_t begin, int64_t end) {
+    if (routines<T>().trsm == nullptr) return no_routine;
+    const int64_t n = sizes[0], k = sizes[1];
+    if (!fits_int({n, k})) return too_large;
+    if (n == 0 || k == 0) return done;
+    // Xᵀ op(A)ᵀ = Bᵀ; in memory, to BLAS, lie Aᵀ, whose triangle is the other one, Bᵀ and Xᵀ.
+    const char *triangle = sizes[3] != 0 ? "U" : "L", *op = sizes[4] != 0 ? "T" : "N";
+    int rows = static_cast<int>(k), columns = static_cast<int>(n);
+    T one = 1;
+    for (int64_t item = begin; item < end; item++) {
+        const T *a = reinterpret_cast<const T *>(pointers[0]) + item * n * n;
+        const T *b = reinterpret_cast<const T *>(pointers[1]) + item * n * k;
+        T *x = reinterpret_cast<T *>(pointers[2]) + item * n * k;
+        for (int64_t i = 0; i < n; i++)
+            if (a[i * n + i] == 0) return static_cast<int32_t>(i + 1);
+        if (x != b) std::memcpy(x, b, n * k * sizeof(T));
+        routines<T>().trsm("R", triangle, op, "N", &rows, &columns, &one, a, &columns, x, &rows);
+    }
+    return done;
+}
+
+// ---------------------------------------------------------------------------------------------------------- tables
+
+struct NamedKernel {
+    const char *name;
+    Kernel *kernel;
+};
+
+constexpr NamedKernel KERNELS[] = {
+    {"gemm_f64", gemm<double>},       {"gemm_f32", gemm<float>},       {"potrf_f64", potrf<double>},
+    {"potrf_f32", potrf<float>},      {"gesv_f64", gesv<double>},      {"gesv_f32", gesv<float>},
+    {"inv_f64", inv<double>},         {"inv_f32", inv<float>},         {"slogdet_f64", slogdet<double>},
+    {"slogdet_f32", slogdet<float>},  {"det_f64", det<double>},        {"det_f32", det<float>},
+    {"trsm_f64", trsm<double>},       {"trsm_f32", trsm<float>},
+};
+
+template <class T> bool set_in(Routines<T> &routines, std::string_view name, void *address) {
+    const auto set = [&](auto &routine) {
+        routine = reinterpret_cast<std::remove_reference_t<decltype(routine)>>(address);
+        return true;
+    };
+    if (name == "gemm") return set(routines.gemm);
+    if (name == "gemv") return set(routines.gemv);
+    if (name == "trsm") return set(routines.trsm);
+    if (name == "potrf") return set(routines.potrf);
+    if (name == "gesv") return set(routines.gesv);
+    if (name == "getrf") return set(routines.getrf);
+    return false;
+}
+
+} // namespace
+
+bool set_routine(std::string_view name, void *address) {
+    if (name.empty()) return false;
+    if (name[0] == 'd') return set_in(of_double, name.substr(1), address);
+    return name[0] == 's' && set_in(of_float, name.substr(1), address);
+}
+
+Kernel *named_kernel(std::string_view name) {
+    for (const NamedKernel &known : KERNELS)
+        if (name == known.name) return known.kernel;
+    return nullptr;
+}
+
+int64_t work_bytes(std::string_view name, int64_t n, int64_t k) {
+    const int64_t itemsize = name.ends_with("_f32") ? sizeof(float) : sizeof(double);
+    const auto is = [&](const char *stem) { return name.substr(0, name.find('_')) == stem; };
+    const int64_t n_sides = is("gesv") ? k : is("inv") ? n : 0;
+    if (!is("gesv") && !is("inv") && !is("slogdet") && !is("det")) return 0;
+    return (n * n + n * n_sides) * itemsize + n * static_cast<int64_t>(sizeof(int));
+}
+
+} // namespace wengert

@@ -1,0 +1,307 @@
+// Runs a program's steps over one frame.
+//
+// The caller owns the frame and holds the GIL. If the code is long the GIL is given up for the run: other threads may
+// then write the arrays being read (the caller's affair, as in NumPy), but none can be freed, for whoever called holds
+// a reference to each. The GIL is taken back for callbacks, for failures, and now and then to look for a signal.
+#include "layout.h"
+
+#include <cstring>
+#include <ctime>
+#include <memory>
+#include <new>
+
+namespace wengert {
+
+PyObject *guard_miss = nullptr;
+
+namespace {
+
+constexpr int64_t SIGNALS_EVERY_NS = 50'000'000;
+
+struct Run {
+    Executable &code;
+    Frame &frame;
+    Miss &miss;
+    PyThreadState *released = nullptr; // set while the GIL is given up
+    int64_t looked_at_ns;
+
+    void release_gil() { released = PyEval_SaveThread(); }
+    void take_gil() {
+        PyEval_RestoreThread(released);
+        released = nullptr;
+    }
+};
+
+int64_t coarse_now_ns() { // a few ns to read, right to a few ms
+    timespec now;
+    clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
+    return int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
+}
+
+// Whether to go on. If not, a Python error is set.
+bool look_for_signals(Run &run) {
+    const int64_t now = coarse_now_ns();
+    if (now - run.looked_at_ns < SIGNALS_EVERY_NS) [[likely]] return true;
+    run.looked_at_ns = now;
+    const bool was_released = run.released != nullptr;
+    if (was_released) run.take_gil();
+    const bool goes_on = PyErr_CheckSignals() == 0;
+    if (was_released) run.release_gil();
+    return goes_on;
+}
+
+// ------------------------------------------------------------------------------------------------------- callbacks
+
+constexpr char LEASE[] = "wengert.arena";
+
+// A view's memory is the arena's, which the next step overwrites. If Python kept the view, it keeps that arena, and the
+// run goes on in another; so a kept view stays valid and constant, and nothing is copied for those that are not kept.
+void free_lease(PyObject *capsule) { free_arena(static_cast<char *>(PyCapsule_GetContext(capsule))); }
+
+bool settle_lease(Run &run, PyObject *lease) {
+    if (Py_REFCNT(lease) == 1) {
+        Py_DECREF(lease);
+        return true;
+    }
+    char *kept = run.frame.arena;
+    PyCapsule_SetContext(lease, kept);
+    run.frame.arena = nullptr;
+    Py_DECREF(lease);
+    if (PyErr_Occurred()) return false; // nothing runs on
+    if (!ensure_arena(run.code, run.frame)) return false;
+    std::memcpy(run.frame.arena, kept, run.code.arena_bytes);
+    return true;
+}
+
+PyObject *new_view(Run &run, const View &view, PyObject *&lease) {
+    const Operand &operand = view.operand;
+    Py_INCREF(operand.descr);
+    auto *array = reinterpret_cast<PyArrayObject *>(
+        PyArray_NewFromDescr(&PyArray_Type, operand.descr, static_cast<int>(operand.shape.size()), operand.shape.data(),
+                             operand.strides.data(), run.frame.table[view.pointer], 0, nullptr));
+    if (array == nullptr) return nullptr;
+    PyObject *owner = view.base == 0 ? nullptr : run.frame.owners[view.base];
+    if (view.is_copied || (view.base != 0 && owner == nullptr)) { // a value kept in the frame, or a result under way
+        PyObject *copy = PyArray_NewCopy(array, NPY_CORDER);
+        Py_DECREF(array);
+        return copy;
+    }
+    if (view.base == 0) {
+        if (lease == nullptr) lease = PyCapsule_New(const_cast<char *>(LEASE), LEASE, free_lease);
+        owner = lease;
+    }
+    Py_XINCREF(owner);
+    if (owner == nullptr || PyArray_SetBaseObject(array, owner) < 0) {
+        Py_DECREF(array);
+        return nullptr;
+    }
+    return reinterpret_cast<PyObject *>(array);
+}
+
+PyObject *name_of(PyObject *function) {
+    PyObject *name = PyObject_GetAttrString(function, "__name__");
+    if (name == nullptr) {
+        PyErr_Clear();
+        name = PyObject_Repr(function);
+    }
+    return name;
+}
+
+// Copies what a callback returned to where the program reads it.
+bool store(Run &run, const Callback &callback, const View &view, PyObject *value, size_t k) {
+    const Operand &operand = view.operand;
+    char *destination = run.frame.table[view.pointer];
+    PyArrayObject *array;
+    if (PyArray_Check(value) || PyArray_IsScalar(value, Generic)) {
+        array = reinterpret_cast<PyArrayObject *>(PyArray_FromAny(value, nullptr, 0, 0, 0, nullptr));
+    } else { // a number or a list of them has no dtype of its own
+        Py_INCREF(operand.descr);
+        array = reinterpret_cast<PyArrayObject *>(
+            PyArray_FromAny(value, operand.descr, 0, 0, NPY_ARRAY_FORCECAST, nullptr));
+    }
+    if (array == nullptr) return false;
+    bool fits = same_type(operand, array) && same_shape(operand, array);
+    if (!fits) {
+        PyObject *name = name_of(callback.function);
+        PyObject *what = name == nullptr ? nullptr : PyUnicode_FromFormat("%U: result", name);
+        if (what != nullptr)
+            refuse_operand(operand, reinterpret_cast<PyObject *>(array), PyUnicode_AsUTF8(what), k);
+        Py_XDECREF(what);
+        Py_XDECREF(name);
+    } else if ((PyArray_FLAGS(array) & NPY_ARRAY_C_CONTIGUOUS)) {
+        std::memmove(destination, PyArray_BYTES(array), operand.nbytes);
+    } else {
+        Py_INCREF(operand.descr);
+        PyObject *target =
+            PyArray_NewFromDescr(&PyArray_Type, operand.descr, static_cast<int>(operand.shape.size()),
+                                 operand.shape.data(), nullptr, destination, NPY_ARRAY_WRITEABLE, nullptr);
+        fits = target != nullptr && PyArray_CopyInto(reinterpret_cast<PyArrayObject *>(target), array) == 0;
+        Py_XDECREF(target);
+    }
+    Py_DECREF(array);
+    return fits;
+}
+
+bool store_all(Run &run, const Callback &callback, PyObject *result) {
+    const size_t n = callback.outs.size();
+    if (n == 1) return store(run, callback, callback.outs[0], result, 0);
+    if (n == 0) return true;
+    PyObject *items = PySequence_Fast(result, "a callback of several results returns a tuple");
+    if (items == nullptr) return false;
+    bool fits = static_cast<size_t>(PySequence_Fast_GET_SIZE(items)) == n;
+    if (!fits) {
+        PyObject *name = name_of(callback.function);
+        if (name != nullptr)
+            PyErr_Format(PyExc_ValueError, "%U: expected %zu results, got %zd", name, n,
+                         PySequence_Fast_GET_SIZE(items));
+        Py_XDECREF(name);
+    }
+    for (size_t k = 0; k < n && fits; k++)
+        fits = store(run, callback, callback.outs[k], PySequence_Fast_GET_ITEM(items, k), k);
+    Py_DECREF(items);
+    return fits;
+}
+
+// Calls function([status], *views) with the GIL held. Whether it went well; if not, a Python error is set.
+bool call_python(Run &run, const Callback &callback, const int32_t *status) {
+    const size_t n_extra = status != nullptr, n = callback.ins.size() + n_extra;
+    std::unique_ptr<PyObject *[]> args(new (std::nothrow) PyObject *[n + 1]());
+    if (args == nullptr) {
+        PyErr_NoMemory();
+        return false;
+    }
+    PyObject *lease = nullptr, *result = nullptr;
+    PyObject *function = Py_NewRef(callback.function);
+    size_t made = 0;
+    if (status != nullptr && (args[0] = PyLong_FromLong(*status)) != nullptr) made = 1;
+    while (made < n && made >= n_extra) {
+        args[made] = new_view(run, callback.ins[made - n_extra], lease);
+        if (args[made] == nullptr) break;
+        made++;
+    }
+    if (made == n) result = PyObject_Vectorcall(function, args.get(), n, nullptr);
+    bool goes_on = result != nullptr && (status != nullptr || store_all(run, callback, result));
+    Py_XDECREF(result);
+    for (size_t k = 0; k < made; k++) Py_DECREF(args[k]);
+    if (lease != nullptr) goes_on = settle_lease(run, lease) && goes_on;
+    Py_DECREF(function);
+    return goes_on;
+}
+
+bool call_back(Run &run, const Callback &callback, const int32_t *status = nullptr) {
+    const bool was_released = run.released != nullptr;
+    if (was_released) run.take_gil();
+    const bool goes_on = call_python(run, callback, status);
+    if (was_released) run.release_gil();
+    return goes_on;
+}
+
+// Raises the Python error of a kernel that returned a status.
+[[gnu::cold, gnu::noinline]] void explain(Run &run, const Step &step, int32_t status) {
+    if (step.detail >= 0 && !call_back(run, run.code.callbacks[step.detail], &status)) return;
+    const bool was_released = run.released != nullptr;
+    if (was_released) run.take_gil();
+    PyErr_Format(PyExc_RuntimeError, "a kernel failed with status %d", static_cast<int>(status));
+    if (was_released) run.release_gil();
+}
+
+// ----------------------------------------------------------------------------------------------------------- steps
+
+Outcome run_block(Run &run, const Block &block) {
+    Frame &frame = run.frame;
+    for (const Step &step : block) {
+        switch (step.kind) {
+        case StepKind::kernel: {
+            char *const *pointers = frame.table + step.pointer;
+            const int32_t status = step.grain > 0 && step.extent >= 2 * step.grain
+                                       ? run_parallel(step, pointers)
+                                       : step.kernel(pointers, step.sizes, 0, step.extent);
+            if (status != 0) [[unlikely]] {
+                explain(run, step, status);
+                return Outcome::failed;
+            }
+            break;
+        }
+        case StepKind::guard: {
+            const Guard &guard = run.code.guards[step.detail];
+            const char *seen = frame.table[guard.pointer];
+            if (std::memcmp(seen, guard.expected, guard.nbytes) != 0) {
+                run.miss = {&guard, seen};
+                return Outcome::guard_missed;
+            }
+            break;
+        }
+        case StepKind::callback:
+            if (!call_back(run, run.code.callbacks[step.detail])) return Outcome::failed;
+            break;
+        case StepKind::loop: {
+            const Loop &loop = run.code.loops[step.detail];
+            for (;;) {
+                Outcome outcome = run_block(run, run.code.blocks[loop.condition]);
+                if (outcome != Outcome::done) return outcome;
+                if (*frame.table[loop.pointer] == 0) break;
+                outcome = run_block(run, run.code.blocks[loop.body]);
+                if (outcome != Outcome::done) return outcome;
+                if (!look_for_signals(run)) return Outcome::failed;
+            }
+            break;
+        }
+        case StepKind::branch: {
+            const Branch &branch = run.code.branches[step.detail];
+            int64_t index;
+            std::memcpy(&index, frame.table[branch.pointer], sizeof index);
+            const int64_t last = static_cast<int64_t>(branch.blocks.size()) - 1;
+            index = index < 0 ? 0 : index > last ? last : index;
+            const Outcome outcome = run_block(run, run.code.blocks[branch.blocks[index]]);
+            if (outcome != Outcome::done) return outcome;
+            break;
+        }
+        }
+        if (run.released != nullptr && !look_for_signals(run)) [[unlikely]] return Outcome::failed;
+    }
+    return Outcome::done;
+}
+
+} // namespace
+
+static void clear_outputs(const Executable &code, const Frame &frame, bool is_fresh) {
+    for (size_t k : code.zeroed) {
+        const Operand &operand = code.outputs[k];
+        if (!is_fresh || operand.is_inline)
+            std::memset(frame.bases[code.first_output() + k], 0, static_cast<size_t>(operand.nbytes));
+    }
+}
+
+Outcome execute(Executable &code, Frame &frame, Miss &miss, bool is_fresh) {
+    count(code.runs);
+    if (!ensure_arena(code, frame)) return Outcome::failed;
+    Run run{code, frame, miss, nullptr, coarse_now_ns()};
+    if (!code.is_long) {
+        clear_outputs(code, frame, is_fresh);
+        return run_block(run, code.blocks[0]);
+    }
+    run.release_gil();
+    clear_outputs(code, frame, is_fresh);
+    const Outcome outcome = run_block(run, code.blocks[0]);
+    run.take_gil();
+    return outcome;
+}
+
+PyObject *miss_bytes(const Miss &miss) {
+    return PyBytes_FromStringAndSize(miss.seen, static_cast<Py_ssize_t>(miss.guard->nbytes));
+}
+
+void raise_miss(const Miss &miss) {
+    if (guard_miss == nullptr) {
+        PyErr_SetString(PyExc_RuntimeError, "a guard does not hold, and setup(guard_miss=...) was not called");
+        return;
+    }
+    PyObject *seen = miss_bytes(miss);
+    if (seen == nullptr) return;
+    PyObject *error = PyObject_CallFunction(guard_miss, "LN", static_cast<long long>(miss.guard->position), seen);
+    if (error == nullptr) return;
+    PyErr_SetObject(reinterpret_cast<PyObject *>(Py_TYPE(error)), error);
+    Py_DECREF(error);
+}
+
+} // namespace wengert

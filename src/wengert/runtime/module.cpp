@@ -1,0 +1,56 @@
+// The extension module wengert.runtime._native: its types and its few functions. Imported once; with the GIL held.
+#define WENGERT_IMPORTS_NUMPY
+#include "blas.h"
+#include "layout.h"
+
+#include <nanobind/nanobind.h>
+
+#include <stdexcept>
+#include <string>
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+NB_MODULE(_native, module) {
+    if (PyArray_ImportNumPyAPI() < 0) throw nb::python_error();
+    if (!wengert::make_executable_type(module.ptr()) || !wengert::make_bound_type(module.ptr()) ||
+        !wengert::make_call_types(module.ptr()))
+        throw nb::python_error();
+
+    module.doc() = "The runtime of compiled programs; see _native.pyi.";
+    module.def(
+        "setup",
+        [](nb::object guard_miss) {
+            if (!PyCallable_Check(guard_miss.ptr())) throw nb::type_error("guard_miss is called, so it is a callable");
+            Py_XSETREF(wengert::guard_miss, guard_miss.release().ptr());
+        },
+        nb::kw_only(), "guard_miss"_a, "Sets what makes the exception of a guard miss: guard_miss(position, bytes).");
+    module.def(
+        "set_threads",
+        [](int n) {
+            if (!wengert::set_threads(n)) throw nb::value_error("the number of threads is at least 1");
+        },
+        "n"_a, "How many threads share a large step.");
+    module.def(
+        "set_routines",
+        [](nb::dict addresses) {
+            for (auto [name, address] : addresses) {
+                const std::string routine = nb::str(name).c_str();
+                if (!wengert::set_routine(routine, reinterpret_cast<void *>(nb::cast<uintptr_t>(address))))
+                    throw nb::value_error(("no kernel calls a routine " + routine).c_str());
+            }
+        },
+        "addresses"_a, "Sets the BLAS and LAPACK routines, by name, that the kernels call.");
+    module.def(
+        "kernel_address",
+        [](const char *name) {
+            wengert::Kernel *kernel = wengert::named_kernel(name);
+            if (kernel == nullptr) throw nb::key_error(name);
+            return reinterpret_cast<uintptr_t>(kernel);
+        },
+        "name"_a, "The address of a kernel of the runtime's own.");
+    module.def(
+        "work_bytes", [](const char *name, int64_t n, int64_t k) { return wengert::work_bytes(name, n, k); }, "name"_a,
+        "n"_a, "k"_a = 0, "How large the work area of such a kernel is.");
+    module.def("get_threads", &wengert::get_threads, "How many threads share a large step; at first one a processor.");
+}

@@ -1,0 +1,155 @@
+"""A tape run step by step through the NumPy references of its ops: what native programs are tested against.
+
+It is also what runs where machine code must not (``WENGERT_NATIVE=0``). Slots are freed after their last use, and an op
+that can work in place overwrites an operand that dies with it, so that a loop of ``x[i] = v`` costs what it costs in
+NumPy. Results never share memory with arguments, captured arrays or each other.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.tape import Atom, Aval, Lit, Tape, Var
+
+
+class Step(NamedTuple):
+    """``slots[out] = run(slots[first])``, or of ``first`` and ``second``, as ``arity`` says; else ``run(slots)``, which
+    takes and stores by itself. Then the slots in ``dead`` are emptied."""
+
+    arity: int
+    run: Any
+    first: int
+    second: int
+    out: int
+    dead: tuple[int, ...]
+
+
+class Reference:
+    """Runs a tape. Immutable, so that several threads may run it at once; each run has its own slots."""
+
+    def __init__(self, tape: Tape) -> None:
+        self.tape = tape
+        self.steps, self._initial, self._outputs = _plan(tape)
+
+    def run(self, inputs: Sequence[Any], captures: Sequence[Any] | None = None) -> list[Any]:
+        """The outputs for arrays of exactly the tape's input types.
+
+        ``captures`` stand in for the captured arrays of a tape of the same structure; by default the tape's own
+        are read where they lie. Raises :class:`~wengert.ops.control.GuardMiss` when a guard does not hold.
+        """
+        if captures is None:
+            captures = [c.array for c in self.tape.captures]
+        slots = [*inputs, *captures, *self._initial]
+        with np.errstate(all="ignore"):  # a backward part divides by zero where a mask will not look
+            self._run_steps(slots)
+        return self._collect(slots, inputs, captures)
+
+    def _run_steps(self, slots: list[Any]) -> None:
+        for arity, run, first, second, out, dead in self.steps:
+            if arity == 2:
+                slots[out] = run(slots[first], slots[second])
+            elif arity == 1:
+                slots[out] = run(slots[first])
+            else:
+                run(slots)
+            if dead:
+                for k in dead:
+                    slots[k] = None
+
+    def _collect(self, slots: list[Any], inputs: Sequence[Any], captures: Sequence[Any]) -> list[Any]:
+        results: list[Any] = []
+        for k, aval, is_fresh in self._outputs:
+            x = slots[k]
+            if not isinstance(x, np.ndarray):
+                x = np.asarray(x, aval.dtype)
+            elif not is_fresh:
+                x = np.array(x)  # it may share memory with an argument, a captured array, or another result
+            results.append(x if aval.shape else x[()])
+        return results
+
+
+def _plan(tape: Tape) -> tuple[list[Step], list[Any], list[tuple[int, Aval, bool]]]:
+    slot: dict[Any, int] = {}
+    for v in tape.inputs:
+        slot[v] = len(slot)
+    for c in tape.captures:
+        slot[c.var] = len(slot)
+    first_own = len(slot)
+    initial: list[Any] = []
+
+    def slot_of(a: Atom) -> int:
+        key = a if type(a) is Var else ("lit", *a.key)  # type: ignore[union-attr]
+        if key not in slot:
+            slot[key] = len(slot)
+            initial.append(a.value if type(a) is Lit else None)
+        return slot[key]
+
+    last_read: dict[Atom, int] = {a: k for k, instr in enumerate(tape.instrs) for a in instr.ins}
+    last_read.update(dict.fromkeys(tape.outputs, len(tape.instrs)))
+    # A view shares the memory of its operand. Memory may be overwritten when all who share it are dead.
+    owner: dict[Atom, Atom] = {}
+    shared: set[Any] = set()  # values of which there is a view
+    last_of_memory: dict[Atom, int] = dict.fromkeys([*tape.inputs, *[c.var for c in tape.captures]], len(tape.instrs))
+    steps: list[Step] = []
+    for k, (op, ins, outs, params, _) in enumerate(tape.instrs):
+        memory = owner.get(ins[0], ins[0]) if ins else None
+        if op.bind is not None:
+            run = op.bind([a.aval for a in ins], **params)
+        elif (
+            op.in_place is not None
+            and last_of_memory.get(memory, len(tape.instrs)) <= k  # type: ignore[arg-type]
+            and all(owner.get(a, a) is not memory for a in ins[1:])
+        ):
+            run = _bound(_writable(op.in_place), params)
+        else:
+            run = _bound(op.reference, params)
+        for v in outs:
+            if op.is_view and ins:
+                owner[v] = memory  # type: ignore[assignment]
+                shared.add(memory)
+                last_of_memory[memory] = max(last_of_memory.get(memory, 0), last_read.get(v, k))  # type: ignore[index]
+            else:
+                last_of_memory[v] = last_read.get(v, k)
+        in_slots = [slot_of(a) for a in ins]
+        out_slots = tuple([slot_of(v) for v in outs])
+        dead = [slot[a] for a in {a for a in ins if type(a) is Var} if last_read[a] == k and slot[a] >= first_own]
+        dead += [s for v, s in zip(outs, out_slots, strict=True) if v not in last_read]
+        if len(outs) == 1 and 0 < len(ins) < 3:
+            steps.append(Step(len(ins), run, in_slots[0], in_slots[-1], out_slots[0], tuple(dead)))
+        else:
+            steps.append(Step(0, _taking_slots(run, in_slots, out_slots), -1, -1, -1, tuple(dead)))
+    # A result that an op made, and that is returned once, is the caller's; whatever else is copied for the caller.
+    count = Counter(tape.outputs)
+    made = {v for instr in tape.instrs if not instr.op.is_view for v in instr.outs}
+    return steps, initial, [(slot_of(a), a.aval, a in made and count[a] == 1 and a not in shared) for a in tape.outputs]
+
+
+def _taking_slots(run: Any, ins: Sequence[int], outs: Sequence[int]) -> Any:
+    """A step of any number of operands and results, as a function of the slots."""
+
+    def step(slots: list[Any]) -> None:
+        value = run(*[slots[k] for k in ins])
+        for k, v in zip(outs, (value,) if len(outs) == 1 else value, strict=True):
+            slots[k] = v
+
+    return step
+
+
+def _writable(in_place: Any) -> Any:
+    """Copies operand 0 first if it is a broadcast view or a scalar, which cannot be written."""
+
+    def run(x: Any, *rest: Any, **params: Any) -> Any:
+        if not isinstance(x, np.ndarray) or not x.flags.writeable or 0 in x.strides:
+            x = np.array(x)
+        return in_place(x, *rest, **params)
+
+    return run
+
+
+def _bound(run: Any, params: Any) -> Any:
+    return partial(run, **params) if params else run

@@ -1,0 +1,146 @@
+// The threads that share a large step. A pool serves one step at a time; a step that finds it busy runs alone.
+//
+// Workers only ever run kernels, so they neither hold nor need the GIL. Parts are claimed as threads come free: a
+// kernel gives the same bits however its extent is split at multiples of the grain, so who runs what does not matter.
+#include "layout.h"
+
+#include <algorithm>
+#include <condition_variable>
+#include <mutex>
+#include <new>
+#include <pthread.h>
+#include <sched.h>
+#include <system_error>
+#include <thread>
+
+namespace wengert {
+
+namespace {
+
+struct Job {
+    const Step *step;
+    char *const *pointers;
+    int64_t part; // of the extent, a multiple of the grain
+    std::atomic<int64_t> next{0};
+    std::atomic<int32_t> status{0};
+
+    void work() {
+        for (;;) {
+            const int64_t begin = next.fetch_add(part, std::memory_order_relaxed);
+            if (begin >= step->extent || status.load(std::memory_order_relaxed) != 0) return;
+            const int32_t failure =
+                step->kernel(pointers, step->sizes, begin, std::min(begin + part, step->extent));
+            int32_t none = 0;
+            if (failure != 0) status.compare_exchange_strong(none, failure, std::memory_order_relaxed);
+        }
+    }
+};
+
+class Pool {
+  public:
+    std::atomic<bool> is_taken{false};
+
+    // Makes the pool have at least n workers, or as many as the system grants.
+    void grow(int n) {
+        while (n_workers_ < n) {
+            try {
+                std::thread([this] { serve(); }).detach();
+            } catch (const std::system_error &) {
+                return;
+            }
+            n_workers_++;
+        }
+    }
+
+    void run(Job &job, int n_helpers) {
+        {
+            std::lock_guard lock(mutex_);
+            job_ = &job;
+            places_ = n_helpers;
+            generation_++;
+        }
+        wake_.notify_all();
+        job.work();
+        std::unique_lock lock(mutex_);
+        job_ = nullptr; // whoever wakes only now finds nothing to do
+        idle_.wait(lock, [this] { return n_working_ == 0; });
+    }
+
+  private:
+    void serve() {
+        uint64_t seen = 0;
+        std::unique_lock lock(mutex_);
+        for (;;) {
+            wake_.wait(lock, [&] { return generation_ != seen; });
+            seen = generation_;
+            if (job_ == nullptr || places_ == 0) continue;
+            places_--;
+            n_working_++;
+            Job *job = job_;
+            lock.unlock();
+            job->work();
+            lock.lock();
+            if (--n_working_ == 0) idle_.notify_one();
+        }
+    }
+
+    std::mutex mutex_;
+    std::condition_variable wake_, idle_;
+    Job *job_ = nullptr;
+    int places_ = 0;    // how many more workers may join the job
+    int n_working_ = 0;
+    uint64_t generation_ = 0;
+    int n_workers_ = 0; // guarded by is_taken
+};
+
+std::atomic<Pool *> pool{nullptr}; // never freed: its workers wait in it until the process ends
+std::atomic<int> n_threads{0};     // 0: not asked yet
+
+// In a forked child only the calling thread lives: the parent's pool is left behind, and a new one is made when needed.
+void forget_pool() { pool.store(nullptr); }
+
+Pool *shared_pool() {
+    Pool *found = pool.load(std::memory_order_acquire);
+    if (found != nullptr) return found;
+    static const bool once = pthread_atfork(nullptr, nullptr, forget_pool) == 0;
+    Pool *made = once ? new (std::nothrow) Pool : nullptr;
+    if (made == nullptr) return nullptr;
+    if (pool.compare_exchange_strong(found, made)) return made;
+    delete made; // another thread was first
+    return found;
+}
+
+} // namespace
+
+int get_threads() {
+    int n = n_threads.load(std::memory_order_relaxed);
+    if (n == 0) {
+        cpu_set_t cpus;
+        n = sched_getaffinity(0, sizeof cpus, &cpus) == 0 ? CPU_COUNT(&cpus) : 1;
+        n_threads.store(n, std::memory_order_relaxed);
+    }
+    return n;
+}
+
+bool set_threads(int n) {
+    if (n < 1) return false;
+    n_threads.store(n, std::memory_order_relaxed);
+    return true;
+}
+
+int32_t run_parallel(const Step &step, char *const *pointers) {
+    const int64_t n_grains = (step.extent + step.grain - 1) / step.grain;
+    const int64_t n = std::min<int64_t>(get_threads(), n_grains);
+    Pool *shared = n > 1 ? shared_pool() : nullptr;
+    if (shared == nullptr || shared->is_taken.exchange(true, std::memory_order_acquire))
+        return step.kernel(pointers, step.sizes, 0, step.extent);
+    // A few parts a thread, so that one that was held up does not hold up all.
+    const int64_t n_parts = std::min<int64_t>(n * 4, n_grains);
+    Job job{&step, pointers, (n_grains + n_parts - 1) / n_parts * step.grain};
+    shared->grow(static_cast<int>(n - 1));
+    shared->run(job, static_cast<int>(n - 1));
+    shared->is_taken.store(false, std::memory_order_release);
+    return job.status.load(std::memory_order_relaxed);
+}
+
+} // namespace wengert
