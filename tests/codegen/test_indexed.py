@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,7 +12,9 @@ import pytest
 import wengert as wg
 from wengert import config
 from wengert.codegen import compiler, indexed
+from wengert.ops import index, linalg
 from wengert.runtime import _native
+from wengert.tape import Aval, Builder, Tape, Var, building
 
 DTYPES = ["f8", "f4", "i8", "i4", "u1", "b1"]
 NAN = float("nan")
@@ -271,6 +274,15 @@ def test_running_reductions_of_special_values(what: str) -> None:
     check(lambda x: RUNNING[what](x, 0), np.stack([x, x[::-1], np.roll(x, 3), x, x]))
 
 
+def test_a_running_reduction_overwrites_what_dies_with_it() -> None:
+    x = numbers((40, 33), "f8")
+    for axis in (0, 1):
+        program = native(lambda x, axis=axis: np.cumsum(np.cumsum(x * 2.0, axis) * 3.0, axis) + 1.0, x)
+        assert program.arena_bytes < x.nbytes + 2 * 64
+        want = np.cumsum(np.cumsum(x * 2.0, axis) * 3.0, axis) + 1.0
+        np.testing.assert_array_equal(program(x), want)
+
+
 def test_a_running_sum_adds_from_left_to_right() -> None:
     x = np.array([2.0**53, 1.0, 1.0, -(2.0**53)])
     np.testing.assert_array_equal(native(np.cumsum, x)(x), [2.0**53, 2.0**53, 2.0**53, 0.0])
@@ -325,6 +337,67 @@ def test_an_extreme_of_nothing_raises() -> None:
         wg.jit(lambda x: np.argmax(x, 1))(np.zeros((3, 0)))
 
 
+# ------------------------------------------------------------------------------- what is not zero, sorted tables
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_nonzero(dtype: str) -> None:
+    for shape in [(1,), (7,), (8,), (300,), (5, 33), (33, 5), (3, 1, 9)]:
+        x = numbers(shape, dtype)
+        if dtype[0] == "f":
+            x[x < 0] = 0
+        for function in (lambda x: np.nonzero(x), lambda x: np.nonzero(x.T), lambda x: np.nonzero(x[::-1, ...])):
+            for k in range(x.ndim):
+                check(lambda x, f=function, k=k: f(x)[k], x)
+    check(lambda x: np.flatnonzero(x), np.ones(41, dtype))
+    check(lambda x: np.flatnonzero(x)[0] + 0, np.eye(1, 41, 40, dtype=dtype)[0])
+
+
+def test_a_nan_is_not_zero_and_a_negative_zero_is() -> None:
+    check(lambda x: np.flatnonzero(x), np.array([0.0, NAN, -0.0, 1.0, -NAN]))
+
+
+def test_another_number_of_nonzero_elements_raises() -> None:
+    program = of_op(lambda x: index.nonzero(x, size=3), np.zeros(20, bool))
+    assert [k.kind for k in program.kernels] == ["loops"]
+    mask = np.zeros(20, bool)
+    for true in ([1, 2], [3, 4, 5, 19], range(20), []):
+        mask[:] = False
+        mask[list(true)] = True
+        with pytest.raises(ValueError, match=f"nonzero: {len(true)} elements are true; the tape was made for 3"):
+            program(mask)
+    mask[[0, 9, 19]] = True
+    np.testing.assert_array_equal(program(mask)[0], [0, 9, 19])
+
+
+def test_masks() -> None:
+    x = np.linspace(-1, 1, 50)
+    check(lambda x: x[x > 0.3] * 2, x)
+    check(wg.grad(lambda x: np.sum(np.sin(x[x > 0.3]))), x)
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_search_in_a_sorted_table(side: str, dtype: str) -> None:
+    for length in (1, 2, 3, 7, 8, 9, 100):
+        table = np.sort(numbers((length,), dtype, 3))  # of integers and booleans, with many equal elements
+        values = np.concatenate([table, numbers((39,), dtype, 4)])
+        check(lambda t, v: np.searchsorted(t, v, side), table, values)
+        check(lambda t, v: np.searchsorted(t[::2], v[::3], side), table, values)
+        check(lambda t, v: np.searchsorted(t, v[0], side), table, values)
+    check(lambda t, v: np.searchsorted(t, v, side), table, numbers((6, 7), dtype))
+    check(lambda t, v: np.searchsorted(t, v.T, side), table, numbers((6, 7), dtype))
+
+
+@pytest.mark.parametrize("side", ["left", "right"])
+def test_search_for_special_values(side: str) -> None:
+    table = np.array([-np.inf, -0.0, 0.0, 1.0, np.inf, NAN, NAN])
+    values = np.array([NAN, np.inf, -np.inf, 0.0, -0.0, 0.5, 2.0, -NAN, 1.0])
+    for n in range(1, 8):
+        check(lambda t, v: np.searchsorted(t, v, side), table[:n], values)
+        check(lambda t, v: np.searchsorted(t, v[7], side), table[:n], values)
+
+
 # -------------------------------------------------------------------------------------------------- LAPACK
 
 
@@ -361,6 +434,35 @@ def test_linear_algebra(what: str, dtype: str) -> None:
     for stack in ((), (3,), (2, 3)):
         for n, k in ((1, 1), (2, 3), (7, 2), (20, 1)):
             close(ALGEBRA[what], well_conditioned(*stack, n, n, dtype=dtype), numbers((*stack, n, k), dtype))
+
+
+def of_op(make: Callable[..., Any], *args: np.ndarray[Any, Any]) -> Any:
+    """A native program of one op, without its traced function."""
+    inputs = tuple([Var(Aval(a.shape, a.dtype)) for a in args])
+    builder = Builder()
+    with building(builder):
+        out = make(*inputs)
+    program = wg.compile(Tape(inputs, (), tuple(builder.instrs), (out,)))
+    assert [k for k in program.kernels if k.kind == "callback"] == []
+    return program
+
+
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize("transpose", [False, True])
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_triangular_solutions_read_one_triangle(lower: bool, transpose: bool, dtype: str) -> None:
+    for stack in ((), (4,)):
+        for n, k in ((1, 1), (6, 2), (25, 3)):
+            a, b = well_conditioned(*stack, n, n, dtype=dtype), numbers((*stack, n, k), dtype)
+            triangle = np.tril(a) if lower else np.triu(a)
+            noise = np.where(triangle == a, a, NAN).astype(dtype)
+            program = of_op(lambda a, b: linalg.triangular_solve(a, b, lower=lower, transpose=transpose), noise, b)
+            whole = np.swapaxes(triangle, -1, -2) if transpose else triangle
+            tolerance = 1e-12 if dtype == "f8" else 1e-5
+            np.testing.assert_allclose(program(noise, b)[0], np.linalg.solve(whole, b), tolerance, tolerance)
+            triangle[..., n // 2, n // 2] = 0
+            with pytest.raises(np.linalg.LinAlgError, match="singular"):
+                program(triangle, b)
 
 
 def test_determinants_of_empty_and_singular_matrices() -> None:
@@ -417,3 +519,23 @@ def test_dimensions_that_lie_one_within_the_other_are_one() -> None:
     assert indexed.merged([2, 3, 1, 4], [[12, 4, 7, 1], [0, 0, 0, 0]]) == ([24], [[1], [0]])
     assert indexed.merged([2, 3, 4], [[12, 4, 1], [3, 1, 0]]) == ([6, 4], [[4, 1], [1, 0]])
     assert indexed.merged([1, 1], [[5, 1]]) == ([], [[]])
+
+
+@pytest.mark.parametrize("vector_bytes", [16, 32, 64])
+def test_vectors_of_other_processors(vector_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same results from vectors of another width: kernels of their own, as the key says what they are for."""
+    other = replace(compiler.target(), vector_bytes=vector_bytes)
+    monkeypatch.setattr(compiler, "target", lambda: other)
+    monkeypatch.setattr(compiler, "_stamp", lambda: b"%d" % vector_bytes)
+    for dtype in ("f8", "f4", "u1"):
+        x, v, i = numbers((41, 37), dtype), numbers((53, 37), dtype, 2), places((53,), 41)
+        check(lambda x, i: x[i], x, i)
+        check(lambda x, i: x[i, 3], x, i)
+        check(lambda x, i: x[:, 3][i], x, i)
+        check(written, x, v, i)
+        check(added, x, v, i)
+        for axis in (0, 1):
+            check(lambda x, axis=axis: np.maximum.accumulate(x, axis), x)
+            check(lambda x, axis=axis: np.argmin(x, axis), x)
+        check(lambda x: np.flatnonzero(x > 1), x)
+        check(lambda x, v: np.searchsorted(x, v), np.sort(x[0]), v)

@@ -75,7 +75,7 @@ class ArgReduce(Kernel):
 
 @dataclass(frozen=True)
 class Nonzero(Kernel):
-    """For each axis the indices, in C order, of the elements that are not zero, of which there are parameter ``size``."""
+    """For each axis the indices, in C order, of the elements that are not zero; there are parameter ``size`` of them."""
 
 
 @dataclass(frozen=True)

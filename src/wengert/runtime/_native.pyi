@@ -68,8 +68,12 @@ Place: TypeAlias = (
     tuple[Literal["cell"], CellType, Any]
     | tuple[Literal["item"], dict[Any, Any], Any, Any]
     | tuple[Literal["call"], Callable[[], Any], Any]
+    | tuple[Literal["list"], list[Any], tuple[Any, ...]]
+    | tuple[Literal["dict", "attributes"], Any, tuple[Any, ...], tuple[Any, ...]]
+    | tuple[Literal["defaults"], Callable[..., Any], tuple[Any, ...]]
 )
-"""Where to look again before a run, and the object that must be there: a cell, an item of a dict, a call's result."""
+"""Where to look again before a run, and the object that must be there: a cell, an item of a dict, a call's result; all
+items of a list; the keys and values of a dict, or of an object's attributes; a function's defaults."""
 
 class Executable:
     """A program's code; immutable, and safe to run from several threads at once."""

@@ -77,6 +77,39 @@ class ItemRead(NamedTuple):
         return self.namespace[self.key]
 
 
+class PartRead(NamedTuple):
+    """Reads a part of a container: an item, an attribute, a default of a function, or (``part`` is ...) which there are."""
+
+    read: Callable[[], Any]
+    container: Any
+    """What was read when the function was traced."""
+    kind: str
+    """ "list", "tuple", "dict", "attributes" or "defaults"; "" for what the runtime does not know."""
+    part: Any
+
+    def __call__(self) -> Any:
+        now = self.read()
+        if self.kind == "attributes":
+            now = vars(now)
+        elif self.kind == "defaults":
+            now = now.__defaults__
+        if self.part is not ...:
+            return now[self.part]
+        return tuple(now) if isinstance(now, dict) else len(now)
+
+    def native(self) -> tuple[Any, ...] | None:
+        """The whole container, in the runtime's terms."""
+        if self.kind == "list":
+            return "list", self.container, tuple(self.container)
+        if self.kind == "dict":
+            return "dict", self.container, tuple(self.container), tuple(self.container.values())
+        if self.kind == "attributes":
+            return "attributes", self.container, tuple(vars(self.container)), tuple(vars(self.container).values())
+        if self.kind == "defaults":
+            return "defaults", self.container, self.container.__defaults__
+        return None
+
+
 class Substituted(NamedTuple):
     """Something handed to the traced copy: reading it after the trace must give what was put there."""
 
@@ -125,6 +158,14 @@ class Environment:
                 native[id(read.cell)] = ("cell", read.cell, place.seen)
             elif type(read) is ItemRead:
                 native[id(read.namespace), read.key] = ("item", read.namespace, read.key, place.seen)
+            elif type(read) is PartRead and read.kind == "tuple":
+                continue  # the tuple itself is looked at, and cannot change
+            elif type(read) is PartRead and read.kind:
+                key = (id(read.container), read.kind)
+                if key not in native:
+                    whole = read.native()
+                    assert whole is not None
+                    native[key] = whole
             else:
                 rest.append(place)
         calls = [("call", lambda: all(map(is_unchanged, rest)), True)] if rest else []
@@ -259,7 +300,7 @@ class Environment:
             self.copies.append(Substituted(variable, lambda cell=cell: cell.cell_contents, put, found))
         if f.__defaults__:
             new.__defaults__ = tuple(
-                self._replace(d, f"{name}'s default {k}", lambda k=k: f.__defaults__[k])  # type: ignore[index]
+                self._replace(d, f"{name}'s default {k}", PartRead(lambda: f, f, "defaults", k))
                 for k, d in enumerate(f.__defaults__)
             )
         if f.__kwdefaults__:
@@ -307,8 +348,9 @@ class Environment:
         if len(value) > MAX_ITEMS:
             self._watch(value, name, read)
             return value
-        self.places.append(Place(f"len({name})", lambda: len(read()), len(value), True))
-        items = [self._replace(v, f"{name}[{k}]", lambda k=k: read()[k]) for k, v in enumerate(value)]
+        kind = {list: "list", tuple: "tuple"}.get(type(value), "tuple" if isinstance(value, tuple) else "")
+        self.places.append(Place(f"len({name})", PartRead(read, value, kind, ...), len(value), True))
+        items = [self._replace(v, f"{name}[{k}]", PartRead(read, value, kind, k)) for k, v in enumerate(value)]
         if type(value) in (list, deque):
             new: Any = items if type(value) is list else deque(items, value.maxlen)
             for k, (item, old) in enumerate(zip(list(items), value, strict=True)):
@@ -325,9 +367,9 @@ class Environment:
             return value
         new: dict[Any, Any] = defaultdict(value.default_factory) if isinstance(value, defaultdict) else type(value)()
         self._memo[id(value)] = new
-        self.places.append(Place(f"{name}.keys()", lambda: tuple(read()), tuple(value), True))
+        self.places.append(Place(f"{name}.keys()", PartRead(read, value, "dict", ...), tuple(value), True))
         for k, v in list(value.items()):
-            new[k] = self._replace(v, f"{name}[{k!r}]", lambda k=k: read()[k])
+            new[k] = self._replace(v, f"{name}[{k!r}]", PartRead(read, value, "dict", k))
             self.copies.append(Substituted(f"{name}[{k!r}]", lambda k=k: new[k], new[k], v))
         self.copies.append(Substituted(f"len({name})", lambda: len(new), len(new), len(new)))
         return new
@@ -336,9 +378,10 @@ class Environment:
         new = types.SimpleNamespace() if type(value) is types.SimpleNamespace else object.__new__(type(value))
         self._memo[id(value)] = new
         self._hold(type(value), type(value).__name__)
-        self.places.append(Place(f"the attributes of {name}", lambda: tuple(vars(read())), tuple(vars(value)), True))
+        names = PartRead(read, value, "attributes", ...)
+        self.places.append(Place(f"the attributes of {name}", names, tuple(vars(value)), True))
         for attribute, found in list(vars(value).items()):
-            put = self._replace(found, f"{name}.{attribute}", lambda a=attribute: vars(read())[a])
+            put = self._replace(found, f"{name}.{attribute}", PartRead(read, value, "attributes", attribute))
             new.__dict__[attribute] = put
             self.copies.append(Substituted(f"{name}.{attribute}", lambda a=attribute: new.__dict__[a], put, found))
         self.copies.append(
