@@ -159,7 +159,7 @@ def random_tape(seed: int, length: int = 14) -> Tape:
     values: list[Atom] = [*inputs, captures[0].var]
     with building(Builder()) as builder:
         while len(builder.instrs) < length:
-            made = r.choice(STEPS)(r, values)
+            made = r.choice(STEPS)(r, values if r.random() < 0.4 else values[-4:])
             if made is not None and isinstance(made, Var) and made.aval.size <= 100 and made not in values:
                 values.append(made)
     outputs = tuple(r.choice(values[-6:] if r.random() < 0.8 else values) for _ in range(r.randint(1, 4)))

@@ -13,6 +13,7 @@ or merge, so no value can leave a cluster and come back, and one pass over the t
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -24,6 +25,8 @@ from wengert.ops.kernels import Contract, Map, MapTape, Reduce
 from wengert.tape import Instr, Tape, Var
 
 MAX_MEMBERS = 192  # instructions of a cluster: what a kernel's registers and compile time can bear
+SMALL = 1024  # elements: below, a pass over memory costs no more than a call of a kernel
+MAX_FOREIGN = 3  # arrays that a cluster of small ones reads; beyond, every sum of k terms would be a kernel of its own
 MAX_SCALARS = 512  # a tape with more steps on scalars gets a kernel for each: the few kinds are compiled once
 SMALL_CONTRACTION = 32 * 32 * 32  # products; above, BLAS is faster than what we emit (see benchmarks/contract.py)
 NATIVE_DTYPES = frozenset(np.dtype(c) for c in "?bhilqBHILQfd")
@@ -35,7 +38,7 @@ IsNative = Callable[[str, tuple[np.dtype[Any], ...], np.dtype[Any]], bool]
 class Cluster:
     """Instructions, by number, that become one."""
 
-    __slots__ = ("axes", "has_contraction", "is_open", "kept", "members", "space")
+    __slots__ = ("axes", "foreign", "has_contraction", "is_open", "kept", "members", "space")
 
     def __init__(self, space: tuple[int, ...], member: int) -> None:
         self.space = space
@@ -45,6 +48,8 @@ class Cluster:
         """The shape after reduction; None: nothing has been reduced."""
         self.has_contraction = False
         self.is_open = True
+        self.foreign: set[Any] = set()
+        """The arrays that it reads from elsewhere; of a contraction, only those that come after it."""
 
 
 def fuse(tape: Tape, is_native: IsNative) -> Tape:
@@ -63,12 +68,13 @@ def fuse(tape: Tape, is_native: IsNative) -> Tape:
             shape = instr.outs[0].aval.shape
             fitting = [c for c in near if _takes_map(c, shape, instr, cluster_of)]
             chosen = _merged(fitting, home, cluster_of, tape)
-            if chosen is None and shape:
+            if chosen is None and _size(shape) > SMALL:
                 chosen = _sibling(instr, shape, recent, near)
             if chosen is None:
                 chosen = Cluster(shape, k)
             else:
                 chosen.members.append(k)
+            chosen.foreign.update(_foreign(instr, chosen, cluster_of))
         elif kind == "fold":
             (x,), axes = instr.ins, instr.params["axis"]
             c = cluster_of.get(x)
@@ -126,6 +132,10 @@ def _is_native_map(instr: Instr, is_native: IsNative) -> bool:
 def _takes_map(c: Cluster, shape: tuple[int, ...], instr: Instr, cluster_of: dict[Any, Cluster]) -> bool:
     if len(c.members) >= MAX_MEMBERS:
         return False
+    if _size(shape) <= SMALL:
+        limit = 1 if c.has_contraction else MAX_FOREIGN
+        if len(c.foreign | _foreign(instr, c, cluster_of)) > limit:
+            return False
     mine = [a.aval.shape for a in instr.ins if cluster_of.get(a) is c]
     is_over_space = not c.has_contraction and shape == c.space and all(s == shape for s in mine)
     if c.kept is None:
@@ -135,6 +145,14 @@ def _takes_map(c: Cluster, shape: tuple[int, ...], instr: Instr, cluster_of: dic
     if all(s == c.kept for s in mine) and shape == c.kept:
         return True
     return is_over_space and not any(s == c.kept for s in mine)
+
+
+def _size(shape: tuple[int, ...]) -> int:
+    return math.prod(shape)
+
+
+def _foreign(instr: Instr, c: Cluster, cluster_of: dict[Any, Cluster]) -> set[Any]:
+    return {a for a in instr.ins if a.aval.shape and cluster_of.get(a) is not c}
 
 
 def _takes_fold(c: Cluster, shape: tuple[int, ...], axes: tuple[int, ...]) -> bool:
@@ -162,6 +180,7 @@ def _merged(
             and not chosen.has_contraction
             and (c.axes is None or chosen.axes is None or c.axes == chosen.axes)
             and len(c.members) + len(chosen.members) < MAX_MEMBERS
+            and (_size(c.space) > SMALL or len(c.foreign | chosen.foreign) <= MAX_FOREIGN)
         ):
             if chosen.axes is None:
                 chosen.axes, chosen.kept = c.axes, c.kept
@@ -170,6 +189,7 @@ def _merged(
                 home[k] = chosen
                 for v in tape.instrs[k].outs:
                     cluster_of[v] = chosen
+            chosen.foreign |= c.foreign
             c.is_open = False
             c.members = []
     return chosen
@@ -215,6 +235,10 @@ def _fused_instr(members: Sequence[Instr], reads: Counter[Any]) -> Instr:
     for i in members:
         inside.update(i.ins)
     inputs = tuple([a for a in inside if type(a) is Var and a not in made])
-    outputs = tuple([v for i in members for v in i.outs if reads[v] > inside[v]])
+    # What a small contraction gives is stored even if nobody else reads it: that costs nothing, and its kernel is then
+    # the same whether somebody does or not.
+    is_small = isinstance(members[0].op.kernel, Contract) and _size(members[0].outs[0].aval.shape) <= SMALL
+    stored = set(members[0].outs) if is_small else set()
+    outputs = tuple([v for i in members for v in i.outs if reads[v] > inside[v] or v in stored])
     body = Tape(inputs, (), tuple(members), outputs, name="fused")
     return Instr(fused, inputs, outputs, {"body": body}, members[-1].source)

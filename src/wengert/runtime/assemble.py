@@ -66,14 +66,23 @@ def zero_outputs(made: Plan) -> dict[int, int]:
             whole = made.tape.outputs[goal.buffer.number].aval
             if (
                 step.what == "copy"
-                and step.ins[0].buffer.kind == "literal"
-                and not any(made.literals[step.ins[0].buffer.number].value.tobytes())
+                and _is_zero(step.ins[0], made)
                 and (goal.offset, goal.strides) == (0, c_strides(whole))
                 and goal.aval.size == whole.size
             ):
                 found[id(step)] = goal.buffer.number
         touched.update([p.buffer.number for p in (*step.ins, *step.outs) if p.buffer.kind == "output"])
     return found
+
+
+def _is_zero(place: Place, made: Plan) -> bool:
+    """Whether a place is zero all over, now and for ever, down to the sign."""
+    if place.buffer.kind == "literal":
+        return not any(made.literals[place.buffer.number].value.tobytes())
+    if place.buffer.kind != "capture" or any(place.strides):
+        return False
+    capture = made.tape.captures[place.buffer.number]
+    return capture.is_constant and capture.array.size > 0 and not any(capture.array.ravel()[:1].tobytes())
 
 
 # ------------------------------------------------------------------------------------------------------- lowering
