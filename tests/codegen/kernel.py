@@ -10,6 +10,7 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
+from wengert.codegen import angles
 from wengert.codegen.ir import Function, Target, Value, llvm_type
 
 llvm.initialize_native_target()
@@ -66,7 +67,11 @@ def text_of(function: Callable[..., Value], dtypes: list[str], out: str, lanes: 
     f.start("exit")
     f.lines.append("  ret void")
     pointers = "".join(f", ptr noalias %p{k}" for k in range(len(dtypes) + 1))
-    lines = [*f.declarations.values(), f"define void @{name}(i64 %n{pointers}) {{", *f.lines, "}"]
+    declarations = {k: v for k, v in f.declarations.items() if k not in angles.DEFINITIONS}
+    if angles.REDUCE in f.declarations:  # a module of its own in the library; here every kernel has its own
+        declarations.update(angles.DEFINITIONS)
+        declarations[angles.REDUCE] = declarations[angles.REDUCE].replace("define void", "define internal void", 1)
+    lines = [*declarations.values(), f"define void @{name}(i64 %n{pointers}) {{", *f.lines, "}"]
     return "\n".join(lines)
 
 

@@ -26,6 +26,7 @@ from wengert.ops.reduce import cumsum, sum_
 from wengert.ops.shape import broadcast_to, concatenate, reshape, transpose
 from wengert.passes.fuse import fuse
 from wengert.passes.plan import ALIGNMENT, Buffer, Place, Plan, c_strides, plan
+from wengert.passes.simplify import drop_dead
 from wengert.runtime.reference import Reference
 from wengert.tape import Aval, Capture, Lit, Tape, Var
 
@@ -362,8 +363,7 @@ def simulate(made: Plan, inputs: Sequence[np.ndarray[Any, Any]]) -> list[np.ndar
             outs[0][...] += np.copy(ins[0])
     results = [Buffer("output", k) for k in range(len(made.tape.outputs))]
     return [
-        np.copy(array(Place(b, 0, c_strides(a.aval), a.aval)))
-        for b, a in zip(results, made.tape.outputs, strict=True)
+        np.copy(array(Place(b, 0, c_strides(a.aval), a.aval))) for b, a in zip(results, made.tape.outputs, strict=True)
     ]
 
 
@@ -378,7 +378,7 @@ both = pytest.mark.parametrize("is_fused", [False, True], ids=["as it is", "fuse
 
 
 def plan_of(seed: int, is_fused: bool) -> Plan:
-    made = random_tape(seed)
+    made = drop_dead(random_tape(seed))
     return plan(fuse(made, supports) if is_fused else made)
 
 

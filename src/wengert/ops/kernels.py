@@ -75,7 +75,7 @@ class ArgReduce(Kernel):
 
 @dataclass(frozen=True)
 class Nonzero(Kernel):
-    """For each axis the indices, in C order, of the elements that are not zero; there are parameter ``size`` of them."""
+    """For each axis the indices, in C order, of the elements that are not zero: parameter ``size`` of them."""
 
 
 @dataclass(frozen=True)
@@ -138,6 +138,8 @@ class Call(Kernel):
     """A routine outside the generated code, by name: "lapack.potrf"."""
 
     routine: str
+    needs_room: bool = False
+    """It works beside its operands: on copies of a matrix of each operand and result, with a pivot a row."""
 
 
 @dataclass(frozen=True)

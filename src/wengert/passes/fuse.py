@@ -25,8 +25,9 @@ from wengert.ops.kernels import Contract, Map, MapTape, Reduce
 from wengert.tape import Instr, Tape, Var
 
 MAX_MEMBERS = 192  # instructions of a cluster: what a kernel's registers and compile time can bear
-SMALL = 1024  # elements: below, a pass over memory costs no more than a call of a kernel
-MAX_FOREIGN = 3  # arrays that a cluster of small ones reads; beyond, every sum of k terms would be a kernel of its own
+SMALL = 256  # elements: below, a pass over memory costs no more than a call of a kernel
+LONG = 2000  # instructions of a tape whose many clusters must be of few kinds, since each kind is compiled
+MAX_FOREIGN = 3  # arrays that a cluster of small ones reads in a long tape; without, each sum of k terms is a kind
 MAX_SCALARS = 512  # a tape with more steps on scalars gets a kernel for each: the few kinds are compiled once
 SMALL_CONTRACTION = 32 * 32 * 32  # products; above, BLAS is faster than what we emit (see benchmarks/contract.py)
 NATIVE_DTYPES = frozenset(np.dtype(c) for c in "?bhilqBHILQfd")
@@ -66,9 +67,10 @@ def fuse(tape: Tape, is_native: IsNative) -> Tape:
         chosen: Cluster | None = None
         if kind == "map" and (fuses_scalars or instr.outs[0].aval.shape):
             shape = instr.outs[0].aval.shape
-            fitting = [c for c in near if _takes_map(c, shape, instr, cluster_of)]
-            chosen = _merged(fitting, home, cluster_of, tape)
-            if chosen is None and _size(shape) > SMALL:
+            is_bounded = len(tape.instrs) > LONG and _size(shape) <= SMALL
+            fitting = [c for c in near if _takes_map(c, shape, instr, cluster_of, is_bounded)]
+            chosen = _merged(fitting, home, cluster_of, tape, is_bounded)
+            if chosen is None and shape and not is_bounded:
                 chosen = _sibling(instr, shape, recent, near)
             if chosen is None:
                 chosen = Cluster(shape, k)
@@ -129,10 +131,12 @@ def _is_native_map(instr: Instr, is_native: IsNative) -> bool:
     return is_native(instr.op.kernel.function, dtypes, instr.outs[0].aval.dtype)  # type: ignore[attr-defined]
 
 
-def _takes_map(c: Cluster, shape: tuple[int, ...], instr: Instr, cluster_of: dict[Any, Cluster]) -> bool:
+def _takes_map(
+    c: Cluster, shape: tuple[int, ...], instr: Instr, cluster_of: dict[Any, Cluster], is_bounded: bool
+) -> bool:
     if len(c.members) >= MAX_MEMBERS:
         return False
-    if _size(shape) <= SMALL:
+    if is_bounded:
         limit = 1 if c.has_contraction else MAX_FOREIGN
         if len(c.foreign | _foreign(instr, c, cluster_of)) > limit:
             return False
@@ -167,7 +171,11 @@ def _takes_fold(c: Cluster, shape: tuple[int, ...], axes: tuple[int, ...]) -> bo
 
 
 def _merged(
-    fitting: Sequence[Cluster], home: list[Cluster | None], cluster_of: dict[Any, Cluster], tape: Tape
+    fitting: Sequence[Cluster],
+    home: list[Cluster | None],
+    cluster_of: dict[Any, Cluster],
+    tape: Tape,
+    is_bounded: bool,
 ) -> Cluster | None:
     """The first of these clusters, with the others that run over the same space taken in."""
     if not fitting:
@@ -180,7 +188,7 @@ def _merged(
             and not chosen.has_contraction
             and (c.axes is None or chosen.axes is None or c.axes == chosen.axes)
             and len(c.members) + len(chosen.members) < MAX_MEMBERS
-            and (_size(c.space) > SMALL or len(c.foreign | chosen.foreign) <= MAX_FOREIGN)
+            and (not is_bounded or len(c.foreign | chosen.foreign) <= MAX_FOREIGN)
         ):
             if chosen.axes is None:
                 chosen.axes, chosen.kept = c.axes, c.kept

@@ -20,6 +20,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.errors import InternalError
 from wengert.ops.kernels import (
     Accumulate,
     Call,
@@ -128,7 +129,15 @@ class _Planner:
         self.end = len(tape.instrs)
         self.last_read: dict[Atom, int] = {a: k for k, instr in enumerate(tape.instrs) for a in instr.ins}
         self.last_read.update(dict.fromkeys(tape.outputs, self.end))
+        # A view reads its operand's memory for as long as it is read itself.
+        self.last_of_memory = dict(self.last_read)
+        for k in range(self.end - 1, -1, -1):
+            op, ins, outs, _, _ = tape.instrs[k]
+            if isinstance(op.kernel, View):
+                last = self.last_of_memory.get(outs[0], k)
+                self.last_of_memory[ins[0]] = max(self.last_of_memory[ins[0]], last)
         self.wanted: dict[Atom, Place] = {}  # where a value is best written
+        self.overwritten: dict[Atom, int] = {}  # and when something else is written there
         self.now = 0
         for k, v in enumerate(tape.inputs):
             strides = in_strides[k] if k < len(in_strides) else None
@@ -170,7 +179,10 @@ class _Planner:
                 for a, part in zip(ins, join_parts(self.wanted[v], ins, params["axis"]), strict=True):
                     maker = made_by.get(a)  # type: ignore[arg-type]
                     if maker is not None and isinstance(maker.op.kernel, WRITES_ANYWHERE) and count[a] == 1:
-                        self.wanted.setdefault(a, part)
+                        until = self.overwritten.get(v, self.end + 1)
+                        if a not in self.wanted and self.last_of_memory[a] < until:
+                            self.wanted[a] = part
+                            self.overwritten[a] = until
             elif outs and outs[0] in self.wanted and ins and ins[0] in made_by and ins[0] not in self.wanted:
                 goal = self.wanted[outs[0]]
                 a = ins[0]
@@ -182,11 +194,14 @@ class _Planner:
                         is_whole
                         and goal.strides == c_strides(outs[0].aval)
                         and not isinstance(made_by[a].op.kernel, View)
+                        and self.last_of_memory[a] <= self.overwritten.get(outs[0], self.end + 1)
                     ):
                         self.wanted[a] = Place(goal.buffer, goal.offset, c_strides(a.aval), a.aval)
-                elif isinstance(kernel, Write | Scatter) and self.last_read[a] == k:
+                        self.overwritten[a] = self.overwritten.get(outs[0], self.end + 1)
+                elif isinstance(kernel, Write | Scatter) and self.last_of_memory[a] == k:
                     if not isinstance(made_by[a].op.kernel, View):
                         self.wanted[a] = goal
+                        self.overwritten[a] = k
 
     # --------------------------------------------------------------------------------------------- instructions
 
@@ -211,7 +226,8 @@ class _Planner:
             goal = self._overwritten(instr)
             part = goal.region(_region(kernel.layout, goal, params), goal.aval.dtype)
             if part.aval.size:
-                self._step("add" if kernel.combine == "add" else "copy", None, [self._of(ins[1])], [part])
+                given = self._apart(self._of(ins[1]), part)
+                self._step("add" if kernel.combine == "add" else "copy", None, [given], [part])
         elif isinstance(kernel, Embed):
             goal = self._destination(outs[0])
             part = goal.region(_region(kernel.layout, goal, params), goal.aval.dtype)
@@ -221,14 +237,14 @@ class _Planner:
                 self._step("copy", None, [self._of(ins[0])], [part])
         elif isinstance(kernel, Scatter):
             goal = self._overwritten(instr)
-            self._step("run", instr, [goal, *[self._of(a) for a in ins[1:]]], [goal])
+            self._step("run", instr, [goal, *[self._apart(self._of(a), goal) for a in ins[1:]]], [goal])
         elif isinstance(kernel, Reduce) and ins[0].aval.size == 0:
             nothing = Lit(OF_NOTHING[kernel.combine], outs[0].aval.dtype)
             self._step("copy", None, [self._of(nothing)], [self._destination(outs[0])])
         elif isinstance(kernel, Contract) and any(a.aval.size == 0 for a in ins):
             self._step("copy", None, [self._of(Lit(0, outs[0].aval.dtype))], [self._destination(outs[0])])
         elif isinstance(kernel, Call):
-            self._call(instr)
+            self._call(kernel, instr)
         else:
             self._run(instr)
 
@@ -240,30 +256,32 @@ class _Planner:
         """``place``, or a copy of it in C order."""
         if place.strides == c_strides(place.aval) or place.aval.size <= 1:
             return place
-        copy = Place(self._new(place.aval), 0, c_strides(place.aval), place.aval)
-        self._step("copy", None, [place], [copy])
-        return copy
+        return self._copied(place)
 
-    def _call(self, instr: Instr) -> None:
-        """A routine: it takes matrices in C order, and has a work area.
-
-        The area has room for one matrix of each operand and result and for a pivot a row: no routine that we call
-        needs more.
-        """
-        given = [self._in_c_order(self._of(a)) for a in instr.ins]
-        made = [self._destination(v) for v in instr.outs]
-        matrices = [a.aval.shape[-2:] for a in (*instr.ins, *instr.outs) if a.aval.ndim >= instr.ins[0].aval.ndim]
-        itemsize = instr.ins[0].aval.dtype.itemsize
-        nbytes = sum([n * m * itemsize for n, m in matrices]) + 4 * instr.ins[0].aval.shape[-1]
-        aval = Aval((nbytes,), np.dtype(np.uint8))
-        self._step("run", instr, given, made, Place(self._new(aval), 0, (1,), aval))
-
-    def _in_c_order(self, place: Place) -> Place:
-        if is_c_order(place):
+    def _apart(self, place: Place, goal: Place) -> Place:
+        """``place``, or a copy of it if writing ``goal`` would change what is still to be read."""
+        if place.buffer is not goal.buffer:
             return place
+        (low, high), (first, end) = reach(place), reach(goal)
+        return self._copied(place) if low < end and first < high else place
+
+    def _copied(self, place: Place) -> Place:
         copy = Place(self._new(place.aval), 0, c_strides(place.aval), place.aval)
         self._step("copy", None, [place], [copy])
         return copy
+
+    def _call(self, kernel: Call, instr: Instr) -> None:
+        """A routine: it takes matrices in C order, and room to work in."""
+        given = [self._contiguous(self._of(a)) for a in instr.ins]
+        made = [self._destination(v) for v in instr.outs]
+        work = None
+        if kernel.needs_room:
+            first = instr.ins[0].aval
+            matrices = [a.aval.shape[-2:] for a in (*instr.ins, *instr.outs) if a.aval.ndim >= first.ndim]
+            nbytes = sum([n * m * first.dtype.itemsize for n, m in matrices]) + 4 * first.shape[-1]
+            aval = Aval((nbytes,), np.dtype(np.uint8))
+            work = Place(self._new(aval), 0, (1,), aval)
+        self._step("run", instr, given, made, work)
 
     def _view(self, kernel: View, a: Atom, v: Var, params: Any) -> None:
         place = self._of(a)
@@ -281,11 +299,12 @@ class _Planner:
         goal = self.wanted.get(v)
         is_free = base.buffer.kind == "arena" or (goal is not None and base.buffer is goal.buffer)
         is_dying = base.buffer.last <= self.now and self.last_read.get(instr.ins[0], 0) <= self.now
-        is_shared = any(self._of(a).buffer is base.buffer for a in instr.ins[1:])
-        if is_free and is_dying and not is_shared and (goal is None or goal[:3] == base[:3]) and is_dense(base):
+        if is_free and is_dying and (goal is None or goal[:3] == base[:3]) and is_dense(base):
             self.place[v] = base
             self._use(base.buffer, self.last_read.get(v, self.now))
             return base
+        if goal is not None and goal.buffer is base.buffer:
+            raise InternalError("plan: a value that is still read has the memory of what is written over it")
         place = self._destination(v)
         self._step("copy", None, [base], [place])
         return place
@@ -437,6 +456,17 @@ def aligned(nbytes: int) -> int:
 
 def is_c_order(place: Place) -> bool:
     return all(n == 1 or s == t for n, s, t in zip(place.aval.shape, place.strides, c_strides(place.aval), strict=True))
+
+
+def reach(place: Place) -> tuple[int, int]:
+    """The bytes of its buffer between the first and the last that a place may touch."""
+    low = high = place.offset
+    for n, s in zip(place.aval.shape, place.strides, strict=True):
+        if s < 0:
+            low += (n - 1) * s
+        else:
+            high += (n - 1) * s
+    return low, high + place.aval.dtype.itemsize
 
 
 def is_dense(place: Place) -> bool:

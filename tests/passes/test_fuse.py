@@ -1,0 +1,309 @@
+"""What becomes one instruction, on short tapes; and of random ones what must hold whatever they are."""
+
+from __future__ import annotations
+
+import cProfile
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import wengert as wg
+from tests.passes.random_tapes import arguments, random_tape
+from tests.passes.test_simplify import effect, tape
+from wengert import passes
+from wengert.codegen.lower import supports
+from wengert.ops.contract import contract
+from wengert.ops.elementwise import convert, cos, exp, greater, multiply, select, sin, tanh
+from wengert.ops.index import gather, reverse
+from wengert.ops.kernels import Fused
+from wengert.ops.reduce import cumsum, max_, sum_
+from wengert.ops.shape import broadcast_to, concatenate, reshape
+from wengert.passes.fuse import MAX_MEMBERS, SMALL_CONTRACTION, fuse
+from wengert.passes.plan import plan
+from wengert.passes.simplify import drop_dead
+from wengert.runtime.reference import Reference
+from wengert.tape import Aval, Lit, Tape, check
+
+F64, INT = np.dtype(float), np.dtype(np.intp)
+VECTOR, MATRIX, NUMBER = Aval((3,), F64), Aval((3, 4), F64), Aval((), F64)
+
+
+def fused_of(f: Callable[..., Any], *avals: Aval) -> Tape:
+    before = tape(f, *avals)
+    after = check(fuse(before, supports))
+    assert after.in_avals == before.in_avals and after.out_avals == before.out_avals
+    return after
+
+
+def steps_of(f: Callable[..., Any], *avals: Aval) -> list[str]:
+    """One line an instruction; a fused one names what it is made of."""
+    names = []
+    for i in fused_of(f, *avals).instrs:
+        if isinstance(i.op.kernel, Fused):
+            names.append("+".join(j.op.name for j in i.params["body"].instrs))
+        else:
+            names.append(i.op.name)
+    return names
+
+
+# ------------------------------------------------------------------------------------------------- what is fused
+
+
+def test_before_and_after() -> None:
+    def f(x: Any) -> Any:
+        y = multiply(sin(x), Lit(2.0))
+        return y, sum_(y + cos(x), axis=(1,))
+
+    before, after = tape(f, MATRIX), fused_of(f, MATRIX)
+    assert [line.strip() for line in str(before).splitlines()[1:]] == [
+        "v1: float64[3, 4] = sin(v0)",
+        "v2: float64[3, 4] = multiply(v1, 2.0)",
+        "v3: float64[3, 4] = cos(v0)",
+        "v4: float64[3, 4] = add(v2, v3)",
+        "v5: float64[3] = sum(v4, axis=(1,))",
+        "return v2, v5",
+    ]
+    assert [line.strip() for line in str(after).splitlines()[1:]] == [
+        "v1: float64[3, 4], v2: float64[3] = fused(v0, body=<fused: 5 instructions>)",
+        "fused(v0: float64[3, 4]):",
+        "v1: float64[3, 4] = sin(v0)",
+        "v2: float64[3, 4] = multiply(v1, 2.0)",
+        "v3: float64[3, 4] = cos(v0)",
+        "v4: float64[3, 4] = add(v2, v3)",
+        "v5: float64[3] = sum(v4, axis=(1,))",
+        "return v2, v5",
+        "return v1, v2",
+    ]
+
+
+def test_an_expression_is_one_kernel() -> None:
+    f = lambda x, y: exp(sin(x) * y + cos(x)) / (y * y + 1.0)
+    assert steps_of(f, MATRIX, MATRIX) == ["sin+multiply+cos+add+exp+multiply+add+divide"]
+
+
+def test_an_expression_and_the_sums_it_feeds_are_one_kernel() -> None:
+    assert steps_of(lambda x: sum_(exp(sin(x)), axis=(0, 1)), MATRIX) == ["sin+exp+sum"]
+    both = lambda x: (sum_(sin(x), axis=(0,)), max_(cos(x), axis=(0,)))
+    assert steps_of(both, Aval((50, 40), F64)) == ["sin+sum+cos+max"]
+
+
+def test_what_follows_a_reduction_is_in_its_kernel() -> None:
+    assert steps_of(lambda x: tanh(sum_(sin(x), axis=(1,)) * 2.0), MATRIX) == ["sin+sum+multiply+tanh"]
+
+
+def test_sums_along_other_axes_are_other_kernels() -> None:
+    f = lambda x: (sum_(sin(x), axis=(0,)), sum_(sin(x), axis=(1,)))
+    assert steps_of(f, MATRIX) == ["sin+sum", "sin+sum"]
+
+
+def test_small_contractions_take_what_follows() -> None:
+    def layer(w: Any, x: Any, b: Any) -> Any:
+        return tanh(contract(w, x, a=(0, 1), b=(1,), out=(0,)) + b)
+
+    assert steps_of(layer, MATRIX, Aval((4,), F64), VECTOR) == ["contract+add+tanh"]
+    n = round(SMALL_CONTRACTION ** (1 / 3)) + 1
+    square = Aval((n, n), F64)
+    product = lambda x, y: tanh(contract(x, y, a=(0, 1), b=(1, 2), out=(0, 2)) + 1.0)
+    assert steps_of(product, square, square) == ["contract", "add+tanh"]
+
+
+def test_maps_of_one_large_array_are_one_pass_over_it() -> None:
+    large = Aval((5000,), F64)
+    assert steps_of(lambda x: (sin(x), cos(x)), large) == ["sin+cos"]
+
+
+def test_scalars_are_one_kernel() -> None:
+    assert steps_of(lambda x, y: sin(x) * y + cos(y), NUMBER, NUMBER) == ["sin+multiply+cos+add"]
+
+
+def test_comparisons_conversions_and_selections_fuse() -> None:
+    def f(x: Any) -> Any:
+        return sum_(convert(select(greater(x, Lit(0.0)), x, -x), dtype=np.dtype("f")), axis=(0,))
+
+    assert len(steps_of(f, VECTOR)) == 1
+
+
+# --------------------------------------------------------------------------------------------- what ends a cluster
+
+
+@pytest.mark.parametrize(
+    "between",
+    [
+        lambda y: reverse(y, 0),
+        lambda y: reshape(y, shape=(3, 1)),
+        lambda y: cumsum(y, axis=0),
+        lambda y: gather(y, Lit(np.array(1), INT)),
+        lambda y: broadcast_to(sum_(y, axis=(0,)), shape=(3,)),
+        lambda y: concatenate(y, y, axis=0),
+    ],
+    ids=["view", "reshape", "running sum", "gather", "broadcast sum", "concatenation"],
+)
+def test_what_reads_at_other_indices_begins_another_kernel(between: Callable[[Any], Any]) -> None:
+    names = steps_of(lambda x: cos(between(sin(x))), VECTOR)
+    assert names[0].startswith("sin") and names[-1] == "cos"
+
+
+def test_no_value_leaves_a_cluster_and_comes_back() -> None:
+    """sin(x) and what is made of its mirror image cannot be one kernel, though both run over x."""
+
+    def f(x: Any) -> Any:
+        y = sin(x)
+        return y + reverse(y, 0) * cos(x)
+
+    for aval in (VECTOR, Aval((5000,), F64)):
+        names = steps_of(f, aval)
+        assert len(names) == 3 and names[1] == "slice", names
+
+
+def test_a_guard_is_not_fused() -> None:
+    def f(x: Any) -> Any:
+        effect(x)
+        return sin(x) * 2.0
+
+    assert steps_of(f, NUMBER)[:2] == ["less", "guard"]
+
+
+def test_what_has_no_machine_code_is_not_fused() -> None:
+    wide = Aval((3,), np.dtype(complex))
+    assert steps_of(lambda x: sin(x) * x, wide) == ["sin", "multiply"]
+    nothing = lambda function, dtypes, out: False
+    before = tape(lambda x: sin(x) * x, VECTOR)
+    assert fuse(before, nothing).instrs == before.instrs
+
+
+def test_empty_arrays_are_not_fused() -> None:
+    empty = Aval((0, 3), F64)
+    assert steps_of(lambda x: sum_(sin(x) * 2.0, axis=(0,)), empty) == ["sin", "multiply", "sum"]
+
+
+def test_a_cluster_is_bounded() -> None:
+    def chain(x: Any) -> Any:
+        for _ in range(3 * MAX_MEMBERS):
+            x = sin(x)
+        return x
+
+    lengths = [len(i.params["body"]) if i.params else 1 for i in fused_of(chain, VECTOR).instrs]
+    assert sum(lengths) == 3 * MAX_MEMBERS
+    assert max(lengths) == MAX_MEMBERS and len(lengths) == 3
+
+
+def test_reductions_of_axes_of_length_one() -> None:
+    """The shape before and after may be one: what follows is then on neither side of the reduction by mistake."""
+
+    def f(x: Any) -> Any:
+        y = sum_(sin(x), axis=(0,))
+        return y * 2.0, sum_(x + 1.0, axis=(0, 1)), exp(x)
+
+    for shape in ((1, 3), (1, 1), (3, 1)):
+        after = fused_of(f, Aval(shape, F64))
+        x = np.linspace(0.1, 1, int(np.prod(shape))).reshape(shape)
+        for got, want in zip(Reference(after).run([x]), Reference(tape(f, Aval(shape, F64))).run([x]), strict=True):
+            np.testing.assert_array_equal(got, want)
+
+
+def test_only_what_is_read_outside_is_a_result() -> None:
+    """sin(x) is wanted, cos(sin(x)) is not: the kernel has two results, and no buffer for the third value."""
+
+    def f(x: Any) -> Any:
+        y = sin(x)
+        return y, exp(cos(y))
+
+    after = fused_of(f, VECTOR)
+    assert len(after) == 1 and len(after.instrs[0].outs) == 2
+    made = plan(after)
+    assert made.arena_bytes == 0
+    assert {p.buffer.kind for s in made.steps for p in s.outs} == {"output"}
+
+
+def test_a_step_keeps_the_source_line_of_its_last() -> None:
+    x = np.ones(3)
+    after = fuse(wg.trace(lambda x: np.exp(np.sin(x)))(x), supports)
+    assert len(after) == 1
+    assert after.instrs[0].source is not None and after.instrs[0].source.file.endswith("test_fuse.py")
+
+
+# ------------------------------------------------------------------------------------------ whatever the tape is
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_fusing_changes_no_value(seed: int) -> None:
+    before = drop_dead(random_tape(seed))
+    after = check(fuse(before, supports))
+    assert len(after) <= len(before)
+    assert str(fuse(after, supports)) == str(after)  # idempotent
+    inputs = arguments(before, seed)
+    for got, want in zip(Reference(after).run(inputs), Reference(before).run(inputs), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_every_step_is_computed_once(seed: int) -> None:
+    before = drop_dead(random_tape(seed))
+    made = []
+    for i in fuse(before, supports).instrs:
+        inner = i.params["body"].instrs if isinstance(i.op.kernel, Fused) else [i]
+        made += [v for j in inner for v in j.outs]
+    assert len(made) == len(set(made))
+    assert set(made) == {v for i in before.instrs for v in i.outs}
+
+
+# -------------------------------------------------------------------------------------------------- unrolled loops
+
+
+def burgers(u: Any, steps: int) -> Any:
+    for _ in range(steps):
+        u = u - 0.1 * u * (np.roll(u, -1) - np.roll(u, 1)) + 0.1 * (np.roll(u, -1) - 2 * u + np.roll(u, 1))
+    return (u**2).sum()
+
+
+def slices(u: Any, steps: int) -> Any:
+    for _ in range(steps):
+        u = np.concatenate([u[:1], u[1:-1] + 0.1 * np.tanh(u[2:] - 2 * u[1:-1] + u[:-2]), u[-1:]])
+    return (u**2).sum()
+
+
+def mirror(x: Any, steps: int) -> Any:
+    for i in range(steps):
+        x = np.sin(x) * np.cos(x[::-1]) + i
+    return x.sum()
+
+
+UNROLLED = [(burgers, np.linspace(0, 1, 64)), (slices, np.linspace(0, 1, 64)), (mirror, np.full(50, 0.3))]
+
+
+def gradient_tape(f: Any, x: Any, steps: int) -> Tape:
+    return passes.run(wg.trace(wg.grad(lambda u: f(u, steps)))(x))
+
+
+@pytest.mark.parametrize(("f", "x"), UNROLLED, ids=lambda a: getattr(a, "__name__", ""))
+def test_an_unrolled_loop_is_linear(f: Any, x: Any) -> None:
+    """Instructions after fusing, steps of the plan, and instructions that are computed: each twice as many for twice
+    the loop. What is fused is not written out twice."""
+    fused, steps, computed = {}, {}, {}
+    for n in (8, 16, 32):
+        before = gradient_tape(f, x, n)
+        after = check(fuse(before, supports))
+        fused[n], steps[n] = len(after), len(plan(after).steps)
+        computed[n] = sum(len(i.params["body"]) if isinstance(i.op.kernel, Fused) else 1 for i in after.instrs)
+        assert computed[n] == len(before)
+    for counts in (fused, steps, computed):
+        growth = counts[32] - counts[16], 2 * (counts[16] - counts[8])
+        assert abs(growth[0] - growth[1]) <= 4, (fused, steps, computed)
+    assert fused[32] < 0.75 * computed[32]
+
+
+@pytest.mark.parametrize(("f", "x"), UNROLLED, ids=lambda a: getattr(a, "__name__", ""))
+def test_fusing_and_planning_an_unrolled_loop_is_linear_work(f: Any, x: Any) -> None:
+    calls = {}
+    for n in (8, 32):
+        before = gradient_tape(f, x, n)
+        profile = cProfile.Profile()
+        profile.enable()
+        plan(fuse(before, supports))
+        profile.disable()
+        calls[n] = sum(row.callcount for row in profile.getstats())
+    assert calls[32] <= 1.15 * 4 * calls[8], calls
