@@ -332,14 +332,15 @@ def at_address(base: np.ndarray[Any, Any], place: Place) -> np.ndarray[Any, Any]
     """A place in an array that is given, whatever its strides."""
 
     class Part:
-        __array_interface__ = {
-            "data": (base.__array_interface__["data"][0] + place.offset, True),
-            "shape": place.aval.shape,
-            "strides": place.strides,
-            "typestr": place.aval.dtype.str,
-            "version": 3,
-        }
-        owner = base
+        def __init__(self) -> None:
+            self.owner = base
+            self.__array_interface__ = {
+                "data": (base.__array_interface__["data"][0] + place.offset, True),
+                "shape": place.aval.shape,
+                "strides": place.strides,
+                "typestr": place.aval.dtype.str,
+                "version": 3,
+            }
 
     return np.asarray(Part())
 

@@ -28,6 +28,7 @@ from wengert.ops.kernels import (
     Contract,
     Embed,
     Fused,
+    Gather,
     Iota,
     Join,
     Kernel,
@@ -212,7 +213,7 @@ class _Planner:
             self._view(kernel, ins[0], outs[0], params)
         elif isinstance(kernel, Check):
             self._step("run", instr, [self._contiguous(self._of(ins[0]))], [])
-        elif outs and outs[0].aval.size == 0 and all(v.aval.size == 0 for v in outs):
+        elif outs and all(v.aval.size == 0 for v in outs) and not isinstance(kernel, Gather | Scatter):
             for v in outs:
                 self._destination(v)
         elif not is_native(instr):

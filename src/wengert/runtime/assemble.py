@@ -12,14 +12,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert import config
+from wengert import passes
 from wengert.codegen import compiler
 from wengert.codegen.lower import Call, CallbackCall, GuardCall, KernelCall, RoutineCall, callback, lower, supports
-from wengert.passes.fuse import fuse
 from wengert.passes.plan import Place, Plan, Step, c_strides, is_in_code, plan
 from wengert.runtime import _native, routines
 from wengert.runtime.program import Kernel
-from wengert.tape import Lit, Tape, check, structure
+from wengert.tape import Lit, Tape, structure
 
 LONG_FLOPS = 200_000  # a program that does more lets other Python threads run meanwhile
 
@@ -28,10 +27,7 @@ def assemble(
     tape: Tape, in_strides: Sequence[tuple[int, ...] | None] = ()
 ) -> tuple[Plan, _native.Executable, tuple[Kernel, ...]]:
     """The plan of ``tape``, its executable, and what that runs."""
-    fused = fuse(tape, supports)
-    if config.check:
-        check(fused, after="fuse")
-    made = plan(fused, in_strides)
+    made = plan(passes.run(tape, passes.before_kernels(supports)), in_strides)
     zeroed = zero_outputs(made)
     planned = [step for step in made.steps if id(step) not in zeroed]
     calls = [_lowered(step) for step in planned]

@@ -78,7 +78,7 @@ class ItemRead(NamedTuple):
 
 
 class PartRead(NamedTuple):
-    """Reads a part of a container: an item, an attribute, a default of a function, or (``part`` is ...) which there are."""
+    """Reads a part of a container: an item, an attribute, a default, or (``part`` is ...) which of them there are."""
 
     read: Callable[[], Any]
     container: Any

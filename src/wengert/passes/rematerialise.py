@@ -1,0 +1,206 @@
+"""Rematerialise: cheap elementwise values are computed again where they are read, rather than written and read back.
+
+It works on a fused tape. Between a fused instruction A and a later one B over the same space, the values of A that B
+reads must be had somehow: each is stored, or computed again in B from what is stored. The cheapest choice is a minimum
+cut in the expression of A, between what A reads (and what is dear to compute, an exponential) and what B needs:
+
+    a value that is cut costs its write (unless it is written for others anyway) and its read,
+    an operand of A that is cut costs its read (unless B reads it anyway).
+
+Source: the maximum flow gives the cut (Ford and Fulkerson 1956); SciPy computes it. Linear in the tape, but for the
+flows, which are each within one instruction.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.ops.fused import fused
+from wengert.ops.kernels import Contract, Fused, Map, Reduce
+from wengert.tape import Instr, Tape, Var
+
+MIN_BYTES = 16384  # values that fit the innermost cache are read back for next to nothing
+CHEAP_FLOPS = 6.0  # an operation of at most so many is computed again rather than read from memory
+READ, WRITE = 2, 2  # what moving an array once costs; 1 is kept for ties, so that fewer values are stored
+FREE = 1
+
+
+def rematerialise(tape: Tape) -> Tape:
+    """``tape`` with fewer arrays between its fused instructions."""
+    instrs: list[Instr | None] = list(tape.instrs)
+    maker = {v: k for k, instr in enumerate(tape.instrs) for v in instr.outs}
+    readers: dict[Any, set[int]] = defaultdict(set)
+    for k, instr in enumerate(tape.instrs):
+        for a in instr.ins:
+            readers[a].add(k)
+    for a in tape.outputs:
+        readers[a].add(len(tape.instrs))
+    has_changed = False
+    for b in range(len(instrs)):
+        later = instrs[b]
+        if later is None or not is_expression(later):
+            continue
+        by_maker: dict[int, list[Var]] = defaultdict(list)
+        for v in later.ins:
+            a = maker.get(v)  # type: ignore[arg-type]
+            if a is not None and type(v) is Var and v.aval.nbytes >= MIN_BYTES and v.aval.shape == space_of(later):
+                by_maker[a].append(v)
+        for a, needed in by_maker.items():
+            earlier = instrs[a]
+            if earlier is None or not is_expression(earlier) or space_of(earlier) != space_of(later):
+                continue
+            cut = _minimum_cut(earlier, instrs[b], needed, b, readers)
+            if cut is None:
+                continue
+            instrs[a], instrs[b] = _moved(earlier, instrs[b], needed, cut, a, b, readers, maker)
+            has_changed = True
+    if not has_changed:
+        return tape
+    return tape.replace(instrs=tuple([i for i in instrs if i is not None]))
+
+
+def body_of(instr: Instr) -> Tape:
+    """The steps of an instruction, whether it is fused or a single map."""
+    if isinstance(instr.op.kernel, Fused):
+        return instr.params["body"]
+    return Tape(tuple(dict.fromkeys(a for a in instr.ins if type(a) is Var)), (), (instr,), instr.outs)
+
+
+def is_expression(instr: Instr) -> bool:
+    """Whether an instruction is maps over one space and what they are reduced to."""
+    if isinstance(instr.op.kernel, Map):
+        return bool(instr.outs[0].aval.shape)
+    return isinstance(instr.op.kernel, Fused) and not any(
+        isinstance(i.op.kernel, Contract) for i in instr.params["body"].instrs
+    )
+
+
+def space_of(instr: Instr) -> tuple[int, ...]:
+    first = body_of(instr).instrs[0]
+    return first.ins[0].aval.shape if isinstance(first.op.kernel, Reduce) else first.outs[0].aval.shape
+
+
+def _minimum_cut(
+    earlier: Instr, later: Instr | None, needed: Sequence[Var], b: int, readers: dict[Any, set[int]]
+) -> set[Var] | None:
+    """The values to be stored, or None if storing what is needed is as good."""
+    assert later is not None
+    space = space_of(earlier)
+    made = {
+        i.outs[0]: i for i in body_of(earlier).instrs if isinstance(i.op.kernel, Map) and i.outs[0].aval.shape == space
+    }
+    if any(v not in made for v in needed):
+        return None
+    read_anyway = set(later.ins)
+
+    def is_recomputed(v: Var) -> bool:
+        i = made.get(v)
+        if i is None or i.op.cost(*[a.aval for a in i.ins], **i.params) > CHEAP_FLOPS * v.aval.size:
+            return False
+        return all(type(a) is not Var or a in made or a in earlier.ins for a in i.ins)
+
+    def price(v: Var) -> int:
+        if v in made:
+            return READ + FREE + (0 if readers[v] - {b} else WRITE)
+        if v in read_anyway or v.aval.size < made[needed[0]].outs[0].aval.size:
+            return FREE
+        return READ + FREE
+
+    # Nodes 2k and 2k + 1 are value k before and behind its price; 0 and 1 the source and the sink.
+    number: dict[Var, int] = {}
+    edges: list[tuple[int, int, int]] = []
+    endless = 1 << 20
+    todo = list(needed)
+    while todo:
+        v = todo.pop()
+        if v in number:
+            continue
+        number[v] = len(number) + 1
+        k = number[v]
+        edges.append((2 * k, 2 * k + 1, price(v)))
+        if is_recomputed(v):
+            todo += [a for a in made[v].ins if type(a) is Var]
+        else:
+            edges.append((0, 2 * k, endless))
+    for v, k in number.items():
+        if is_recomputed(v):
+            edges += [(2 * number[a] + 1, 2 * k, endless) for a in set(made[v].ins) if type(a) is Var]
+            if not any(type(a) is Var for a in made[v].ins):
+                edges.append((0, 2 * k, 1))
+    edges += [(2 * number[v] + 1, 1, endless) for v in needed]
+    before = sum([price(v) for v in needed])
+    flow, reached = _flow(edges, 2 * len(number) + 2)
+    if flow >= before:
+        return None
+    return {v for v, k in number.items() if 2 * k in reached and 2 * k + 1 not in reached}
+
+
+def _flow(edges: Sequence[tuple[int, int, int]], n: int) -> tuple[int, set[int]]:
+    """The maximum flow from node 0 to node 1, and the nodes that the source still reaches."""
+    from scipy.sparse import csr_array  # not at import: few programs have anything to decide
+    from scipy.sparse.csgraph import breadth_first_order, maximum_flow
+
+    rows, columns, capacity = (np.array(x, np.int32) for x in zip(*edges, strict=True))
+    graph = csr_array((capacity, (rows, columns)), shape=(n, n))
+    result = maximum_flow(graph, 0, 1)
+    residual = graph - result.flow
+    residual.eliminate_zeros()
+    return int(result.flow_value), set(breadth_first_order(residual, 0, return_predecessors=False).tolist())
+
+
+def _moved(
+    earlier: Instr,
+    later: Instr | None,
+    needed: Sequence[Var],
+    cut: set[Var],
+    a: int,
+    b: int,
+    readers: dict[Any, set[int]],
+    maker: dict[Var, int],
+) -> tuple[Instr | None, Instr]:
+    """Both instructions, with what lies between ``cut`` and ``needed`` computed again in the later one."""
+    assert later is not None
+    first, second = body_of(earlier), body_of(later)
+    made = {i.outs[0]: i for i in first.instrs}
+    again: set[Var] = set()
+    todo = [v for v in needed if v not in cut]
+    while todo:
+        v = todo.pop()
+        if v not in again:
+            again.add(v)
+            todo += [x for x in made[v].ins if type(x) is Var and x not in cut and x in made]
+    instrs = (*[i for i in first.instrs if i.outs[0] in again], *second.instrs)
+    own = {v for i in instrs for v in i.outs}
+    inputs = tuple(dict.fromkeys(x for i in instrs for x in i.ins if type(x) is Var and x not in own))
+    new_later = _as_fused(instrs, inputs, later.outs, later)
+    for v in later.ins:
+        readers[v].discard(b)
+    for v in inputs:
+        readers[v].add(b)
+    outputs = tuple(v for i in first.instrs for v in i.outs if readers[v] - {a})
+    for v in outputs:
+        maker[v] = a
+    if not outputs:
+        for v in earlier.ins:
+            readers[v].discard(a)
+        return None, new_later
+    return _as_fused(first.instrs, first.inputs, outputs, earlier), new_later
+
+
+def _as_fused(instrs: Sequence[Instr], inputs: tuple[Var, ...], outputs: tuple[Var, ...], like: Instr) -> Instr:
+    """One fused instruction; steps that nobody reads any more go."""
+    needed: set[Any] = set(outputs)
+    kept: list[Instr] = []
+    for i in reversed(instrs):
+        if not needed.isdisjoint(i.outs):
+            needed.update(i.ins)
+            kept.append(i)
+    inputs = tuple(v for v in inputs if v in needed)
+    if len(kept) == 1:
+        return kept[0]
+    body = Tape(inputs, (), tuple(reversed(kept)), outputs, name="fused")
+    return Instr(fused, inputs, outputs, {"body": body}, like.source)

@@ -1,0 +1,52 @@
+"""Schedule: what is only needed later is computed later, so that it does not take memory meanwhile.
+
+An instruction that makes more bytes than it lets go of moves to just before the first instruction that reads it. The
+others stay: they free memory, the sooner the better. Instructions with effects keep their order. Linear.
+"""
+
+from __future__ import annotations
+
+from wengert.ops.kernels import View
+from wengert.tape import Instr, Tape, Var
+
+MIN_BYTES = 4096  # what takes less stays where it is: its neighbours may be of its cluster
+
+
+def schedule(tape: Tape) -> Tape:
+    """``tape`` in an order with shorter lives of values."""
+    n = len(tape.instrs)
+    last_read = {a: k for k, instr in enumerate(tape.instrs) for a in instr.ins}
+    last_read.update(dict.fromkeys(tape.outputs, n))
+    kept_anyway = {*tape.inputs, *[c.var for c in tape.captures]}
+    first_reader: dict[Var, tuple[int, int]] = {}  # where it comes to stand, and its number
+    before: list[list[int]] = [[] for _ in range(n)]  # by instruction: what moves to just before it, latest first
+    moves = [False] * n
+    for k in range(n - 1, -1, -1):
+        instr = tape.instrs[k]
+        place = k
+        where, reader = min([first_reader.get(v, (n, n)) for v in instr.outs], default=(n, n))
+        if not instr.op.effects and where < n and reader != k + 1:
+            made = 0 if isinstance(instr.op.kernel, View) else sum([v.aval.nbytes for v in instr.outs])
+            let_go = sum([a.aval.nbytes for a in set(instr.ins) if last_read[a] == k and a not in kept_anyway])
+            if made - let_go >= MIN_BYTES:
+                moves[k] = True
+                before[reader].append(k)
+                place = where
+        for a in instr.ins:
+            if type(a) is Var:
+                first_reader[a] = min(first_reader.get(a, (n, n)), (place, k))
+    if not any(moves):
+        return tape
+    order: list[Instr] = []
+    for k in range(n):
+        if not moves[k]:
+            stack = [(k, reversed(before[k]))]
+            while stack:  # depth first, without recursion: what goes before what goes before k
+                at, rest = stack[-1]
+                deeper = next(rest, None)
+                if deeper is None:
+                    order.append(tape.instrs[at])
+                    stack.pop()
+                else:
+                    stack.append((deeper, reversed(before[deeper])))
+    return tape.replace(instrs=tuple(order))
