@@ -8,7 +8,8 @@ wengert traces them; values must agree, derivatives must agree with differences 
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import hypothesis.extra.numpy as hnp
@@ -296,6 +297,59 @@ def test_passes_keep_values(program: Program, order: list[passes.Pass]) -> None:
 
 def run(tape: Tape, inputs: list[Any]) -> list[Any]:
     return Compiled(tape).run([np.copy(x) for x in inputs])
+
+
+# ------------------------------------------------------------------------------------------------------ machine code
+
+
+@contextmanager
+def natively() -> Iterator[None]:
+    before, wg.config.native = wg.config.native, True
+    try:
+        yield
+    finally:
+        wg.config.native = before
+
+
+@given(some_programs())
+@examples(0.5)
+def test_machine_code_computes_what_the_references_do(program: Program) -> None:
+    """Values and gradients; for other arguments too, which take other branches; and nobody writes to the arguments."""
+    built = build(program)
+    for f in (built.f, wg.grad(built.loss, FLOATS)):
+        by_references = wg.jit(f)
+        with natively():
+            by_machine = wg.jit(f)
+        for seed in (None, 1):
+            args = arguments(program, seed)
+            numpy_says(built.loss, args)
+            kept = copy.deepcopy(args)
+            want = by_references(*args)
+            with natively():
+                same(by_machine(*args), want, 1e-10)
+            assert all(np.array_equal(a, b) for a, b in zip(leaves(args), leaves(kept), strict=True))
+
+
+@given(some_programs())
+@examples(0.25)
+def test_machine_code_for_float32(program: Program) -> None:
+    built, args = build(program), arguments(program, dtype=np.float32)
+    want = numpy_says(built.f, args)
+    with natively():
+        got = wg.jit(built.f)(*args)
+    for a, b in zip(leaves(got), leaves(want), strict=True):
+        assert np.asarray(a).dtype == np.asarray(b).dtype and np.shape(a) == np.shape(b)
+
+
+@given(some_programs(PLAIN_STATEMENTS))
+@examples(0.25)
+def test_machine_code_of_a_batch_is_a_loop(program: Program) -> None:
+    built = build(program)
+    each = [examples_of(program, seed) for seed in (None, 1)]
+    want = [numpy_says(built.f, args) for args in each]
+    stacked = tree.tree_map(lambda *xs: np.stack(xs), *each)
+    with natively():
+        same(wg.jit(wg.vmap(built.f))(*stacked), tree.tree_map(lambda *ys: np.stack(ys), *want), 1e-10)
 
 
 # -------------------------------------------------------------------------------------------------------- keys

@@ -7,8 +7,6 @@ from __future__ import annotations
 
 import os
 
-import platformdirs
-
 check: bool = os.environ.get("WENGERT_CHECK", "0") == "1"
 """Check every tape after every transform and pass (``WENGERT_CHECK=1``). The tests turn it on."""
 
@@ -23,8 +21,9 @@ snapshot_bytes: int = 8192
 """A captured array of at most this many bytes is copied when it meets an un-jitted trace. A larger one is
 locked against writes until the trace ends: copying it would make touching a large constant expensive."""
 
-cache_dir: str = os.environ.get("WENGERT_CACHE_DIR", platformdirs.user_cache_dir("wengert"))
-"""Where compiled kernels are kept between processes; "" keeps none (``WENGERT_CACHE_DIR``)."""
+cache_dir: str | None = os.environ.get("WENGERT_CACHE_DIR")
+"""Where compiled kernels are kept between processes; None, the user's cache folder; "" keeps none
+(``WENGERT_CACHE_DIR``)."""
 
 cache_bytes: int = 256 * 1024 * 1024
 """How large that folder may grow; what was written longest ago goes first."""

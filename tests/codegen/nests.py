@@ -40,11 +40,12 @@ class Loops(NamedTuple):
         """The nest, and the sizes that it gets at run time."""
         sizes = [] if is_static else list(self.extents)
 
-        def strides(x: Array) -> tuple[int | None, ...]:
+        def strides(x: Array, n_own: int = 0) -> tuple[int | None, ...]:
+            """In elements; 0 along dimensions of length 1, but for the first ``n_own``, those that a result has."""
             assert x.ndim == len(self.extents)
             out: list[int | None] = []
-            for n, s in zip(x.shape, x.strides, strict=True):
-                stride = 0 if n == 1 else s // x.itemsize
+            for k, (n, s) in enumerate(zip(x.shape, x.strides, strict=True)):
+                stride = 0 if n == 1 and k >= n_own else s // x.itemsize
                 if is_static or stride in (0, 1):
                     out.append(stride)
                 else:
@@ -53,8 +54,8 @@ class Loops(NamedTuple):
             return tuple(out)
 
         loads = tuple([Load(short(x), strides(x)) for x in self.loads])
-        stores = tuple([Store(k, short(x), strides(x)) for k, x in self.stores])
-        post_stores = tuple([Store(k, short(x), strides(x)) for k, x in self.post_stores])
+        stores = tuple([Store(k, short(x), strides(x, x.ndim)) for k, x in self.stores])
+        post_stores = tuple([Store(k, short(x), strides(x, self.n_kept)) for k, x in self.post_stores])
         made = Nest(
             extents=self.extents if is_static else (None,) * len(self.extents),
             n_kept=self.n_kept,

@@ -62,7 +62,7 @@ def lanes_of(shape: tuple[int, ...]) -> int:
 @every_dtype
 @pytest.mark.parametrize("is_static", [True, False], ids=["static", "dynamic"])
 def test_an_expression(dtype: str, is_static: bool, where: Any) -> None:
-    for shape in SHAPES if not is_static else SHAPES[::2]:
+    for shape in SHAPES if not is_static or dtype == "f8" else SHAPES[1::4]:
         x, y = numbers(shape, dtype), numbers(shape, dtype, 1)
         goal = Guarded(x)
         Loops(shape, len(shape), lanes_of(shape), [x, y], expression(dtype), [(3, goal.array)]).check(where, is_static)
@@ -170,13 +170,13 @@ def signs(shape: tuple[int, ...], dtype: str, layout: str = "C") -> Array:
 @every_dtype
 def test_every_reduction_along_every_axis(dtype: str, where: Any) -> None:
     """Lanes along the last kept dimension, or along the last of all; sizes in the code, or given at run time."""
-    shapes = [(9,), (100,), (3, 17), (17, 3), (2, 9, 8), (3, 2, 17)]
-    for shape in shapes:
+    is_full = dtype == "f8" or (dtype == "b1" and where.vector_bytes == 32)
+    for shape in [(9,), (100,), (3, 17), (17, 3), (2, 9, 8), (3, 2, 17)] if is_full else [(100,), (3, 17)]:
         for (kept, reduced), combine in itertools.product(splits(len(shape)), combines_of(dtype)):
             x = signs(shape, dtype) if combine == "multiply" else numbers(shape, dtype)
             choices = {len(shape) - 1} | ({len(kept) - 1} if kept else set())
             for lanes in choices:
-                for is_static in (False,) if len(shape) > 2 and dtype not in ("f8", "b1") else (True, False):
+                for is_static in (True, False) if len(shape) < 3 else (False,):
                     loops, goal = reduction(x, kept, reduced, lanes, combine, dtype)
                     loops.check(where, is_static)
                     goal.check()
@@ -288,7 +288,17 @@ def sum_of(x: Array, factor: Array | None = None) -> float:
     dtype = x.dtype.str[1:]
     loads = [x] if factor is None else [x, factor]
     steps = [] if factor is None else [("multiply", (0, 1), dtype)]
-    loops = Loops(x.shape, 0, 0, loads, steps, (), [("add", len(loads) + len(steps) - 1, dtype)], (), [(len(loads) + len(steps), goal)])
+    loops = Loops(
+        x.shape,
+        0,
+        0,
+        loads,
+        steps,
+        (),
+        [("add", len(loads) + len(steps) - 1, dtype)],
+        (),
+        [(len(loads) + len(steps), goal)],
+    )
     loops.run(is_static=False)
     return float(goal[0])
 
@@ -385,7 +395,7 @@ def test_the_harness_notices() -> None:
     with pytest.raises(AssertionError):
         goal.check()
     x = numbers((9,), "f8")
-    wrong = Loops((9,), 1, 0, [x, x], expression("f8"), [(2, np.empty(9))])
-    with pytest.raises(AssertionError):
-        wrong._replace(stores=[(3, np.empty(9))]).run()
-        np.testing.assert_array_equal(wrong.expected()[0], wrong._replace(stores=[(3, np.empty(9))]).expected()[0])
+    right = Loops((9,), 1, 0, [x, x], expression("f8"), [(3, np.empty(9))])
+    right.check()
+    wrong = right._replace(steps=[("multiply", (0, 1), "f8"), ("add", (2, 0), "f8")])
+    assert np.any(wrong.expected()[0] != right.stores[0][1])

@@ -180,7 +180,16 @@ def _link_support() -> None:
 
 def _folder() -> Path | None:
     """Where compiled kernels are kept, or None: nowhere."""
+    if config.cache_dir is None:
+        return _users_folder()
     return Path(config.cache_dir) if config.cache_dir else None
+
+
+@cache
+def _users_folder() -> Path:
+    from platformdirs import user_cache_path  # takes longer to import than a small program to load
+
+    return user_cache_path("wengert")
 
 
 def _path(folder: Path, key: bytes) -> Path:

@@ -7,28 +7,46 @@ codegen. A kernel says *what* is computed per element or per index, never how th
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, dataclass_transform
 
 
-@dataclass(frozen=True)
+@dataclass_transform(frozen_default=True)
 class Kernel:
-    """Base class of the kinds of kernel."""
+    """Base class of the kinds of kernel: immutable, equal by value, the annotations of the class are its fields.
+
+    Like a dataclass, which takes a millisecond to make; there are a score of kinds, and importing is to be quick.
+    """
+
+    def __init__(self, *values: Any, **named: Any) -> None:
+        fields = type(self).__annotations__
+        self.__dict__.update(zip(fields, values, strict=False))
+        self.__dict__.update(named)
+        for name in fields:
+            getattr(self, name)  # or its default
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"{type(self).__name__} is immutable")
+
+    def __eq__(self, other: object) -> bool:
+        return type(other) is type(self) and vars(other) == vars(self)
+
+    def __hash__(self) -> int:
+        return hash((type(self), *vars(self).values()))
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
 
 
-@dataclass(frozen=True)
 class Map(Kernel):
     """One scalar function per element of the broadcast operands; ``function`` names it ("tanh", "add")."""
 
     function: str
 
 
-@dataclass(frozen=True)
 class MapTape(Kernel):
     """A scalar tape per element of the broadcast operands; parameter ``body`` is the tape."""
 
 
-@dataclass(frozen=True)
 class Fused(Kernel):
     """Maps, and the reductions that they feed, in one pass over memory; parameter ``body`` is the tape."""
 
@@ -45,68 +63,57 @@ Layout = Callable[..., Region | None]
 """``layout(shape, strides, **params)``: the region of an array of that shape and strides; None: no strides say it."""
 
 
-@dataclass(frozen=True)
 class View(Kernel):
     """A region of the operand under the result's shape: no work at all, where the strides allow it."""
 
     layout: Layout
 
 
-@dataclass(frozen=True)
 class Reduce(Kernel):
     """Combine along parameter ``axis`` with an associative ``combine`` ("add", "multiply", "maximum" ...)."""
 
     combine: str
 
 
-@dataclass(frozen=True)
 class Accumulate(Kernel):
     """Running :class:`Reduce` along parameter ``axis``: every prefix is an output."""
 
     combine: str
 
 
-@dataclass(frozen=True)
 class ArgReduce(Kernel):
     """The first index along parameter ``axis`` at which ``compare`` is extreme ("maximum", "minimum")."""
 
     compare: str
 
 
-@dataclass(frozen=True)
 class Nonzero(Kernel):
     """For each axis the indices, in C order, of the elements that are not zero: parameter ``size`` of them."""
 
 
-@dataclass(frozen=True)
 class Search(Kernel):
     """How many elements of operand 0, which is sorted, go before each of operand 1; parameter ``side``: "left" or
     "right", as ``np.searchsorted`` has it."""
 
 
-@dataclass(frozen=True)
 class Iota(Kernel):
     """Every element is its index."""
 
 
-@dataclass(frozen=True)
 class Join(Kernel):
     """Operands one after the other along parameter ``axis``."""
 
 
-@dataclass(frozen=True)
 class Gather(Kernel):
     """Elements of operand 0 at index operands."""
 
 
-@dataclass(frozen=True)
 class Scatter(Kernel):
     """Operand 0 with operand 1 written ("set") or added ("add") at the index operands; in place if operand 0 dies."""
 
     combine: str
 
 
-@dataclass(frozen=True)
 class Write(Kernel):
     """Operand 0 with operand 1, broadcast, written ("set") or added ("add") in a region; in place if operand 0 dies."""
 
@@ -114,26 +121,22 @@ class Write(Kernel):
     layout: Layout
 
 
-@dataclass(frozen=True)
 class Embed(Kernel):
     """Zeros, with operand 0, broadcast, in a region."""
 
     layout: Layout
 
 
-@dataclass(frozen=True)
 class Contract(Kernel):
     """Sum of products over shared axes: matrix products, outer products, tensor contractions."""
 
 
-@dataclass(frozen=True)
 class Sort(Kernel):
     """Sort along parameter ``axis``: the values, or the permutation ("values", "permutation")."""
 
     what: str
 
 
-@dataclass(frozen=True)
 class Call(Kernel):
     """A routine outside the generated code, by name: "lapack.potrf"."""
 
@@ -142,14 +145,12 @@ class Call(Kernel):
     """It works beside its operands: on copies of a matrix of each operand and result, with a pivot a row."""
 
 
-@dataclass(frozen=True)
 class Callback(Kernel):
     """Python is called back inside the program: right, and slow; ``why`` says what stands in the way."""
 
     why: str = "no native lowering"
 
 
-@dataclass(frozen=True)
 class Check(Kernel):
     """A fact about operands that the program verifies: a guard."""
 

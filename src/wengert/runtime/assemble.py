@@ -7,30 +7,44 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert import passes
-from wengert.codegen import compiler
+from wengert.codegen import compiler, vecmath
+from wengert.codegen.loops import Nest
 from wengert.codegen.lower import Call, CallbackCall, GuardCall, KernelCall, RoutineCall, callback, lower, supports
 from wengert.passes.plan import Place, Plan, Step, c_strides, is_in_code, plan
 from wengert.runtime import _native, routines
-from wengert.runtime.program import Kernel
 from wengert.tape import Lit, Tape, structure
 
 LONG_FLOPS = 200_000  # a program that does more lets other Python threads run meanwhile
 
 
+class Kernel(NamedTuple):
+    """A step of a program, for people."""
+
+    name: str
+    """What it computes."""
+    kind: str
+    """ "loops", "BLAS", "guard" or "callback"."""
+    why: str = ""
+    """Of a callback: why nothing native does it."""
+
+
 def assemble(
-    tape: Tape, in_strides: Sequence[tuple[int, ...] | None] = ()
+    tape: Tape, in_strides: Sequence[tuple[int, ...] | None] = (), is_fast: bool = False
 ) -> tuple[Plan, _native.Executable, tuple[Kernel, ...]]:
-    """The plan of ``tape``, its executable, and what that runs."""
+    """The plan of ``tape``, its executable, and what that runs; ``is_fast``: by :data:`vecmath.FAST` where it can be."""
     made = plan(passes.run(tape, passes.before_kernels(supports)), in_strides)
     zeroed = zero_outputs(made)
     planned = [step for step in made.steps if id(step) not in zeroed]
     calls = [_lowered(step) for step in planned]
+    if is_fast:
+        calls = [_fast(call) for call in calls]
     flops = sum([i.op.cost(*[a.aval for a in i.ins], **i.params) for i in tape.instrs])
     first = {"arena": 0, "input": 1}
     first["capture"] = first["input"] + len(tape.inputs)
@@ -101,6 +115,14 @@ def _lowered(step: Step) -> Call:
             if len(_templates) > 10_000:
                 _templates.clear()
             _templates[key] = (call, tuple([number[id(p)] for p in call.places]))
+    return call
+
+
+def _fast(call: Call) -> Call:
+    """The call with the faster versions of its functions, where it has any."""
+    if isinstance(call, KernelCall) and isinstance(call.nest, Nest):
+        if any(s.function in vecmath.FAST for s in (*call.nest.steps, *call.nest.post)):
+            return call._replace(nest=replace(call.nest, is_fast=True))
     return call
 
 

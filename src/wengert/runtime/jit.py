@@ -86,8 +86,9 @@ class Jit(_native.Dispatcher):
 
     __wengert_transparent__ = True  # to the walk of an enclosing function's environment
 
-    def __init__(self, f: Callable[..., Any]) -> None:
+    def __init__(self, f: Callable[..., Any], is_fast: bool = False) -> None:
         super().__init__()
+        self._is_fast = is_fast
         self.__wrapped__ = f
         self.__name__ = getattr(f, "__name__", type(f).__name__)
         self.__doc__ = getattr(f, "__doc__", None)
@@ -221,7 +222,9 @@ class Jit(_native.Dispatcher):
         tape, environment, unrepeatable = trace_whole(self.__wrapped__, self.__name__, leaves, treedef, bool(kwargs))
         tape, path = number_guards(fold_constants(tape))
         strides = [k[3] if len(k) > 3 else None for k in kinds if k[0]]
-        compiled = Compiled(Program(passes.run(tape), in_strides=strides), tape.out_tree, environment, path)
+        compiled = Compiled(
+            Program(passes.run(tape), in_strides=strides, is_fast=self._is_fast), tape.out_tree, environment, path
+        )
         self._stats.traces += 1
         self._stats.compile_s += time.perf_counter() - start
         if unrepeatable:

@@ -7,19 +7,18 @@ arguments, captured arrays or each other.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from wengert import config, tree
 from wengert.errors import DTypeError, GuardError, LayoutError, ShapeError, StructureError, message
 from wengert.ops.control import Expected, GuardMiss
+from wengert.passes.plan import Plan
 from wengert.runtime import _native
+from wengert.runtime.assemble import Kernel, assemble
 from wengert.runtime.reference import Reference
 from wengert.tape import Aval, Tape
-
-if TYPE_CHECKING:
-    from wengert.passes.plan import Plan
 
 
 class NativeMiss(GuardError):
@@ -33,21 +32,11 @@ _native.setup(guard_miss=NativeMiss)
 _native.set_threads(config.threads)
 
 
-class Kernel(NamedTuple):
-    """A step of a program, for people."""
-
-    name: str
-    """What it computes."""
-    kind: str
-    """ "loops", "BLAS", "guard" or "callback"."""
-    why: str = ""
-    """Of a callback: why nothing native does it."""
-
-
 class Program:
     """Runs a tape.
 
     ``captures_vary``: the captured arrays are given at each run (an un-jitted call), rather than read where they lie.
+    ``is_fast``: by the faster versions of some functions, see :func:`wengert.fastmath`.
     """
 
     def __init__(
@@ -56,6 +45,7 @@ class Program:
         capture_numbers: tuple[int, ...] = (),
         captures_vary: bool = False,
         in_strides: Sequence[tuple[int, ...] | None] = (),
+        is_fast: bool = False,
     ) -> None:
         self.tape = tape
         self.capture_numbers = capture_numbers
@@ -72,17 +62,15 @@ class Program:
         self.executable: _native.Executable | None = None
         self._reference: Reference | None = None
         if config.native:
-            self._build(in_strides)
+            self._build(in_strides, is_fast)
         else:
             self._reference = Reference(tape)
 
-    def _build(self, in_strides: Sequence[tuple[int, ...] | None]) -> None:
-        from wengert.runtime.assemble import assemble  # with it comes LLVM: not before something is compiled
-
+    def _build(self, in_strides: Sequence[tuple[int, ...] | None], is_fast: bool) -> None:
         whole = self.tape
         if self._captures_vary:
             whole = whole.replace(inputs=(*whole.inputs, *[c.var for c in whole.captures]), captures=())
-        self.plan, self.executable, self.kernels = assemble(whole, in_strides)
+        self.plan, self.executable, self.kernels = assemble(whole, in_strides, is_fast)
         self.arena_bytes = self.plan.arena_bytes
 
     def run(self, inputs: Sequence[Any], captures: Sequence[Any] | None = None) -> list[Any]:
