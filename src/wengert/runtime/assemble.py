@@ -38,7 +38,7 @@ class Kernel(NamedTuple):
 def assemble(
     tape: Tape, in_strides: Sequence[tuple[int, ...] | None] = (), is_fast: bool = False
 ) -> tuple[Plan, _native.Executable, tuple[Kernel, ...]]:
-    """The plan of ``tape``, its executable, and what that runs; ``is_fast``: by :data:`vecmath.FAST` where it can be."""
+    """The plan of ``tape``, its executable, and what it runs; ``is_fast``: by :data:`vecmath.FAST` where it can."""
     made = plan(passes.run(tape, passes.before_kernels(supports)), in_strides)
     zeroed = zero_outputs(made)
     planned = [step for step in made.steps if id(step) not in zeroed]
