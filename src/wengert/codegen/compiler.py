@@ -34,7 +34,7 @@ from wengert import config
 from wengert.codegen import angles
 from wengert.codegen.ir import Target
 
-VERSION = "3"  # raised when the same key would mean other code
+VERSION = "4"  # raised when the same key would mean other code
 
 
 class Refused(Exception):
@@ -135,7 +135,8 @@ def _compile(kernels: Mapping[bytes, Callable[[str], str]]) -> None:
             _save(key, code)
     finally:
         if note is not None:
-            note.unlink(missing_ok=True)
+            with suppress(OSError):  # the folder may not be one, or not writable
+                note.unlink()
 
 
 def object_code(text: str) -> bytes:

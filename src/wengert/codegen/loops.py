@@ -98,8 +98,10 @@ LIGHT = frozenset({
     "sign", "sqrt", "divide", "positive", "reciprocal",
 })
 # fmt: on
-"""Functions of a few instructions. A kernel with any other is written with one loop, all of it masked: in a second copy
-for the whole vectors and a third for the rest they would cost more time to compile than they save to run."""
+"""Functions of a few instructions: a loop of them is unrolled."""
+MEDIUM = frozenset({"exp", "exp2", "log", "log2", "log10", "tanh", "expit", "expm1", "log1p"})
+"""Functions of some tens: a copy for the whole vectors, and one for the rest. A kernel with any other is written with one
+loop, all of it masked: a second copy would cost more time to compile than it saves to run."""
 IDENTITY: dict[str, Callable[[str], Any]] = {
     "add": lambda dtype: -0.0 if dtype[0] == "f" else 0,  # -0.0 + x is x, for x = -0.0 too
     "multiply": lambda dtype: 1,
@@ -144,7 +146,9 @@ class _Emitter:
         self.first_fold = self.first_step + len(nest.steps)
         self.first_post = self.first_fold + len(nest.folds)
         self.width = self._lane_count()
-        self._is_heavy = any(s.function not in LIGHT for s in (*nest.steps, *nest.post))
+        functions = {s.function for s in (*nest.steps, *nest.post)}
+        self._is_heavy = not functions <= LIGHT | MEDIUM
+        self._is_light = functions <= LIGHT
         self._allocas: list[str] = []
         self._depends = self._dependencies()
         self._needed_by_post = self._needs([*nest.post_stores], nest.post)
@@ -296,7 +300,7 @@ class _Emitter:
         if isinstance(start, int) and isinstance(stop, int):
             full, rest = divmod(stop, width)
             whole = full - full % many
-            unroll = max(1, UNROLLED // many) if many > 1 else UNROLLED
+            unroll = max(1, UNROLLED // many) if self._is_light else 1
             self._loop(
                 0,
                 whole * width,
@@ -349,7 +353,7 @@ class _Emitter:
             for i, mask in vectors:
                 self._store_all(point.inner({nest.lanes: i}, nest.lanes, mask), nest.stores, 0)
 
-        self._blocks(nest.lanes, 1 if len(nest.steps) > 8 else 2, body)
+        self._blocks(nest.lanes, 2 if self._is_light and len(nest.steps) <= 8 else 1, body)
 
     def _lane_sums(self, point: _Point) -> None:
         """Lanes along the last kept dimension: every lane folds its own elements, one reduced index after the other."""
@@ -377,7 +381,7 @@ class _Emitter:
                     p.values[self.first_fold + k] = self._read(cell, fold.dtype, self.width)
                 self._store_all(p, nest.post_stores, len(nest.stores))
 
-        self._blocks(nest.lanes, 4 if len(nest.steps) <= 4 else 1, body)
+        self._blocks(nest.lanes, 4 if self._is_light and len(nest.steps) <= 4 else 1, body)
 
     def _reduced_loops(
         self, index: dict[int, Any], dim: int, stop: int, body: Callable[[dict[int, Any]], None]
@@ -444,7 +448,7 @@ class _Emitter:
         length = self.extents[lane_dim]
         outer = lane_dim - nest.n_kept  # reduced dimensions around the lanes
         is_short = outer == 0 and isinstance(length, int) and length <= CHUNK * width
-        many = 1 if len(rows) > 1 else (4 if len(nest.steps) <= 8 else 2)
+        many = 1 if len(rows) > 1 or not self._is_light else (4 if len(nest.steps) <= 8 else 2)
 
         def run(index: dict[int, Any], start: Any, stop: Any) -> list[Value]:
             """The folds over one chunk."""
@@ -510,7 +514,7 @@ class _Emitter:
                 start + whole * width,
                 many * width,
                 lambda i: body([(self._plus(i, k * width), None) for k in range(many)]),
-                max(1, UNROLLED // many),
+                max(1, UNROLLED // many) if self._is_light else 1,
             )
             last: list[tuple[Any, Value | None]] = [(start + k * width, None) for k in range(whole, full)]
             if rest:

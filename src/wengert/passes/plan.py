@@ -28,7 +28,6 @@ from wengert.ops.kernels import (
     Contract,
     Embed,
     Fused,
-    Gather,
     Iota,
     Join,
     Kernel,
@@ -213,7 +212,7 @@ class _Planner:
             self._view(kernel, ins[0], outs[0], params)
         elif isinstance(kernel, Check):
             self._step("run", instr, [self._contiguous(self._of(ins[0]))], [])
-        elif outs and all(v.aval.size == 0 for v in outs) and not isinstance(kernel, Gather | Scatter):
+        elif outs and all(v.aval.size == 0 for v in outs):
             for v in outs:
                 self._destination(v)
         elif not is_native(instr):
