@@ -100,8 +100,8 @@ LIGHT = frozenset({
 # fmt: on
 """Functions of a few instructions: a loop of them is unrolled."""
 MEDIUM = frozenset({"exp", "exp2", "log", "log2", "log10", "tanh", "expit", "expm1", "log1p"})
-"""Functions of some tens: a copy for the whole vectors, and one for the rest. A kernel with any other is written with one
-loop, all of it masked: a second copy would cost more time to compile than it saves to run."""
+"""Functions of some tens: a copy for the whole vectors, and one for the rest. A kernel with any other is written with
+one loop, all of it masked: a second copy would cost more time to compile than it saves to run."""
 IDENTITY: dict[str, Callable[[str], Any]] = {
     "add": lambda dtype: -0.0 if dtype[0] == "f" else 0,  # -0.0 + x is x, for x = -0.0 too
     "multiply": lambda dtype: 1,

@@ -15,8 +15,9 @@ import numpy as np
 
 from wengert import passes
 from wengert.codegen import compiler, vecmath
+from wengert.codegen.calls import Call, CallbackCall, GuardCall, KernelCall, RoutineCall, callback
 from wengert.codegen.loops import Nest
-from wengert.codegen.lower import Call, CallbackCall, GuardCall, KernelCall, RoutineCall, callback, lower, supports
+from wengert.codegen.lower import lower, supports
 from wengert.passes.plan import Place, Plan, Step, c_strides, is_in_code, plan
 from wengert.runtime import _native, routines
 from wengert.tape import Lit, Tape, structure

@@ -348,7 +348,7 @@ class Environment:
         if len(value) > MAX_ITEMS:
             self._watch(value, name, read)
             return value
-        kind = {list: "list", tuple: "tuple"}.get(type(value), "tuple" if isinstance(value, tuple) else "")
+        kind = "list" if type(value) is list else "" if type(value) is deque else "tuple"
         self.places.append(Place(f"len({name})", PartRead(read, value, kind, ...), len(value), True))
         items = [self._replace(v, f"{name}[{k}]", PartRead(read, value, kind, k)) for k, v in enumerate(value)]
         if type(value) in (list, deque):

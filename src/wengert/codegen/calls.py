@@ -1,0 +1,87 @@
+"""What a program's steps call: kernels and routines on memory, guards, and Python."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.codegen import indexed
+from wengert.codegen.loops import Nest
+from wengert.passes.plan import Place, Step
+from wengert.tape import Instr
+
+
+class KernelCall(NamedTuple):
+    """A nest, or another kernel of ours, on memory."""
+
+    nest: Nest | indexed.Spec
+    places: tuple[Place, ...]
+    sizes: tuple[int, ...]
+    extent: int
+    grain: int
+    name: str
+    instr: Instr | None
+    can_fail: bool = False
+    """It may find operands that it does not take: the reference says which."""
+
+
+class RoutineCall(NamedTuple):
+    """A routine of the runtime (BLAS, LAPACK) on memory."""
+
+    routine: str
+    places: tuple[Place, ...]
+    sizes: tuple[int, ...]
+    extent: int
+    grain: int
+    name: str
+    instr: Instr | None
+    can_fail: bool = False
+
+
+class GuardCall(NamedTuple):
+    place: Place
+    instr: Instr
+
+
+class CallbackCall(NamedTuple):
+    """Python is called back: ``function(*arrays)``."""
+
+    function: Callable[..., Any]
+    ins: tuple[Place, ...]
+    outs: tuple[Place, ...]
+    copies: bool
+    """The operands are handed out as copies: the function is the user's, who may keep them."""
+    name: str
+    instr: Instr | None
+    why: str
+
+
+Call = KernelCall | RoutineCall | GuardCall | CallbackCall
+
+
+def short(dtype: np.dtype[Any]) -> str:
+    return dtype.str[1:]
+
+
+def describe(instr: Instr) -> str:
+    return instr.op.describe(instr) if instr.op.describe is not None else instr.op.name
+
+
+def callback(step: Step, why: str) -> CallbackCall:
+    """``step`` by its NumPy reference."""
+    instr = step.instr
+    if instr is None:
+        source, out = step.ins[0].aval, step.outs[0].aval
+        return CallbackCall(
+            partial(np.broadcast_to, shape=out.shape), step.ins, step.outs, False, f"copy of {source}", None, why
+        )
+    op = instr.op
+    function = op.bind([a.aval for a in instr.ins], **instr.params) if op.bind is not None else op.reference
+    if op.bind is None and instr.params:
+        function = partial(function, **instr.params)
+    if op.is_stable:  # as the reference runs: a backward part divides by zero where a mask will not look
+        function = np.errstate(all="ignore")(function)
+    return CallbackCall(function, step.ins, step.outs, not op.is_stable, describe(instr), instr, why)

@@ -1,0 +1,91 @@
+"""Contractions on their own: BLAS for the large ones, on the memory as it lies, transposes by flag."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from wengert.codegen.calls import Call, RoutineCall, callback
+from wengert.codegen.nests import nest_call
+from wengert.passes.fuse import SMALL_CONTRACTION
+from wengert.passes.plan import Place
+from wengert.passes.plan import Step as PlanStep
+
+
+def contraction(step: PlanStep) -> Call:
+    """A contraction on its own: BLAS, if it is large and its axes can be grouped without moving anything."""
+    instr = step.instr
+    assert instr is not None
+    dtype = step.outs[0].aval.dtype
+    gemm = as_gemm(step) if dtype.char in "fd" else None
+    cost = instr.op.cost(*[a.aval for a in instr.ins], **instr.params)
+    if gemm is not None and cost > 2 * SMALL_CONTRACTION:
+        return gemm
+    if dtype.kind != "b" and (gemm is None or cost <= 2 * SMALL_CONTRACTION) and cost <= 2e6:
+        return nest_call(step)
+    return gemm or callback(step, "axes that BLAS cannot take without a copy")
+
+
+@dataclass(frozen=True)
+class Group:
+    """Axes that step through memory as one. A stride of 0 with extent 1: none."""
+
+    extent: int
+    stride: int
+
+
+def _grouped(labels: Sequence[int], place: Place, wanted: Sequence[int]) -> Group | None:
+    """The axes ``wanted``, in this order, as one; None if memory does not allow."""
+    size = place.aval.dtype.itemsize
+    extent, stride = 1, 0
+    for k in reversed(wanted):
+        n, s = place.aval.shape[labels.index(k)], place.strides[labels.index(k)] // size
+        if n == 1:
+            continue
+        if extent == 1:
+            extent, stride = n, s
+        elif s == stride * extent:
+            extent *= n
+        else:
+            return None
+    return Group(extent, stride)
+
+
+def as_gemm(step: PlanStep) -> RoutineCall | None:
+    """The contraction as (a batch of) C = A @ B on the memory as it lies, or None."""
+    instr = step.instr
+    assert instr is not None
+    (x, y), (z,) = step.ins, step.outs
+    a, b, out = instr.params["a"], instr.params["b"], instr.params["out"]
+    batch = [k for k in out if k in a and k in b]
+    inner = [k for k in a if k in b and k not in out]
+    left, right = [k for k in out if k in a and k not in b], [k for k in out if k in b and k not in a]
+    if [*left, *right] != [k for k in out if k not in batch] and [*right, *left] == [k for k in out if k not in batch]:
+        x, y, a, b, left, right = y, x, b, a, right, left  # C^T = B^T @ A^T
+    parts = [
+        *[_grouped(labels, p, batch) for labels, p in ((a, x), (b, y), (out, z))],
+        *[_grouped(labels, p, w) for labels, p, w in ((a, x, left), (a, x, inner), (b, y, inner), (b, y, right))],
+        *[_grouped(out, z, w) for w in (left, right)],
+    ]
+    if any(g is None for g in parts):
+        return None
+    xb, yb, zb, xm, xk, yk, yn, zm, zn = parts
+    assert xb and yb and zb and xm and xk and yk and yn and zm and zn
+    m, n, k = zm.extent, zn.extent, xk.extent
+    if not (_fits(xm, xk) and _fits(yk, yn) and (zn.stride == 1 or n == 1) and (m == 1 or zm.stride >= n)):
+        return None
+    routine = "gemm_f64" if z.aval.dtype.char == "d" else "gemm_f32"
+    sizes = (
+        m, n, k, xm.stride, xk.stride, yk.stride, yn.stride, zm.stride or n,
+        zb.extent, xb.stride, yb.stride, zb.stride, 0, 0,
+    )  # fmt: skip
+    return RoutineCall(routine, (x, y, z), sizes, zb.extent, 0, "contract (BLAS)", instr)
+
+
+def _fits(rows: Group, columns: Group) -> bool:
+    """Whether BLAS takes a matrix with these strides: one of them 1, the other at least the extent of that."""
+    if columns.extent == 1 or rows.extent == 1:
+        return columns.stride >= 0 and rows.stride >= 0 and (columns.stride <= 1 or rows.stride <= 1)
+    if columns.stride == 1 and rows.stride >= columns.extent:
+        return True
+    return rows.stride == 1 and columns.stride >= rows.extent

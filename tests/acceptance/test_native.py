@@ -1,0 +1,791 @@
+"""What native programs promise, as counts and values: kernels, buffers, allocations, calls of Python; never seconds."""
+
+from __future__ import annotations
+
+import cProfile
+import gc
+import os
+import shutil
+import subprocess
+import sys
+import textwrap
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.acceptance.differences import assert_gradient
+from wengert import passes
+from wengert.passes.plan import plan
+from wengert.runtime.program import Program
+
+pytestmark = pytest.mark.skipif(not wg.config.native, reason="WENGERT_NATIVE=0")
+
+
+def rng(seed: int = 0) -> np.random.Generator:
+    return np.random.default_rng(seed)
+
+
+def program_of(f: Callable[..., Any], *args: Any) -> Program:
+    return wg.jit(f).program(*args)
+
+
+def kinds(program: Program) -> list[str]:
+    return [k.kind for k in program.kernels]
+
+
+def array_buffers(program: Program, nbytes: int) -> int:
+    """Pieces of memory of at least so many bytes that a run of the program needs, its results among them."""
+    assert program.plan is not None
+    results = sum(a.aval.nbytes >= nbytes for a in program.tape.outputs)
+    return results + program.arena_bytes // nbytes
+
+
+def python_calls(call: Callable[[], Any]) -> int:
+    call()
+    profile = cProfile.Profile()
+    profile.enable()
+    call()
+    profile.disable()
+    return sum(row.callcount for row in profile.getstats())
+
+
+def flops(program: Program) -> float:
+    return sum(i.op.cost(*[a.aval for a in i.ins], **i.params) for i in program.tape.instrs)
+
+
+def chain20(x: Any) -> Any:
+    """Twenty elementwise steps."""
+    y = np.sin(x) * np.exp(-(x**2))
+    y = y + np.cos(2 * x) * 0.5 - np.tanh(y)
+    y = np.sqrt(1 + y * y) + np.abs(y) / (2 + x * x)
+    return y * y - 0.1 * y + np.log(3 + y)
+
+
+def scalars500(x: Any) -> Any:
+    for k in range(250):
+        x = x * 1.0009 + 0.001 * k
+    return x
+
+
+# --------------------------------------------------------------------------------------------------------- replays
+
+
+def replayed(a: Any, b: Any) -> Any:
+    return np.sum(a.T @ b + a @ b.T)
+
+
+def test_rd_1_a_replay_is_a_fresh_record() -> None:
+    a, b = rng().standard_normal((2, 100, 100))
+    gradient = np.empty((100, 100)), np.empty((100, 100))
+    call = program_of(wg.grad(replayed, (0, 1)), a, b).bind(a, b, out=gradient)
+    for seed in range(5):
+        a[...], b[...] = rng(seed).standard_normal((2, 100, 100))
+        call()
+        for got, want in zip(gradient, wg.grad(replayed, (0, 1))(a, b), strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
+
+
+def test_fw_1_a_tape_of_buffers_runs_again() -> None:
+    x, y = np.array([1.0, 2.0, 3.0]), np.empty(3)
+    call = program_of(lambda x: 2 * (x + 1), x).bind(x, out=y)
+    assert call().tolist() == [4, 6, 8]
+    x[...] = 1
+    assert call().tolist() == [4, 4, 4]
+    assert call() is y
+
+
+def test_fw_2_a_tape_of_ten_thousand_scalar_steps_replays_without_python() -> None:
+    def calls(n: int) -> tuple[int, Program]:
+        def f(x: Any) -> Any:
+            for k in range(n):
+                x = x + (0.5 if k % 2 else 1.5)
+            return x
+
+        program = program_of(f, 1.0)
+        assert program(1.0) == f(1.0)
+        return python_calls(lambda: program.run([1.0])), program
+
+    few, _ = calls(100)
+    many, program = calls(10_000)
+    assert many == few
+    assert set(kinds(program)) == {"loops"} and len(program.kernels) <= 10_000
+
+
+def test_rd_7_the_work_of_compiling_a_scalar_tape_is_linear() -> None:
+    calls = {}
+    for n in (1000, 4000):
+        tape = passes.run(wg.trace(lambda x, n=n: sum_of_steps(x, n))(0.5))
+        Program(tape)
+        profile = cProfile.Profile()
+        profile.enable()
+        Program(tape)
+        profile.disable()
+        calls[n] = sum(row.callcount for row in profile.getstats())
+    assert calls[4000] <= 1.15 * 4 * calls[1000], calls
+
+
+def sum_of_steps(x: Any, n: int) -> Any:
+    for k in range(n):
+        x = x * 1.0001 + 0.25 * (k % 7)
+    return x
+
+
+def test_yo_2_passes_make_few_kernels_of_many_steps() -> None:
+    """An elementwise function is one kernel; five hundred scalar steps are a fifth of the kernels at the most."""
+    x = np.linspace(0, 1, 100_000)
+    assert len(program_of(chain20, x).kernels) == 1
+    program = program_of(scalars500, 0.5)
+    unfused = len(plan(program.tape).steps)
+    assert unfused >= 490 and 5 * len(program.kernels) <= unfused
+    np.testing.assert_allclose(program(0.5), scalars500(0.5), rtol=1e-13)
+
+
+def test_yo_5_a_hit_records_nothing() -> None:
+    step, x = wg.jit(chain20), np.linspace(0, 1, 10_000)
+    for _ in range(100):
+        step(x)
+    assert step.stats()["traces"] == 1 and step.stats()["calls"] == 100
+    assert python_calls(lambda: step(x)) <= 3  # the lambda and the profiler's own end
+
+
+def test_yo_5_recording_is_a_constant_number_of_calls_a_step() -> None:
+    counts = {n: python_calls(lambda n=n: wg.trace(lambda x: sum_of_steps(x, n))(0.5)) for n in (100, 400)}
+    assert counts[400] <= 1.15 * 4 * counts[100], counts
+
+
+# -------------------------------------------------------------------------------------------------- fusion, memory
+
+
+def dense(w: Any, x: Any, b: Any) -> Any:
+    return np.sum(np.tanh(w @ x + b[:, None]) ** 2)
+
+
+def test_nn_1_the_gradient_of_a_dense_layer_needs_three_arrays() -> None:
+    """w @ x, which becomes tanh of it and its cotangent where it lies, and the two results; the chain is one kernel."""
+    w, x = rng().standard_normal((2, 70, 70))
+    program = program_of(wg.grad(dense, (0, 1, 2)), w, x, rng().standard_normal(70))
+    assert array_buffers(program, w.nbytes) <= 3
+    assert sum(kind == "BLAS" for kind in kinds(program)) == 3
+    whole = [s for s in program.plan.steps if s.outs and s.outs[0].aval.shape == (70, 70)]  # type: ignore[union-attr]
+    assert len(whole) == 4
+
+
+def test_nn_2_a_pullback_may_be_called_twice() -> None:
+    w, x, b = rng().standard_normal((4, 5)), rng(1).standard_normal((5, 3)), rng(2).standard_normal(4)
+    layer = lambda w, x, b: np.tanh(w @ x + b[:, None])
+    _, pullback = wg.vjp(layer, w, x, b)
+    ct = rng(3).standard_normal((4, 3))
+    first = [np.copy(g) for g in pullback(ct)]
+    pullback(2 * ct)
+    for a, b_, c in zip(
+        first, pullback(ct), wg.grad(lambda *p: np.sum(ct * layer(*p)), (0, 1, 2))(w, x, b), strict=True
+    ):
+        np.testing.assert_array_equal(a, b_)
+        np.testing.assert_allclose(a, c, rtol=1e-12)
+    jacobian = wg.jacobian(lambda b: layer(w, x, b))(b)
+    np.testing.assert_allclose(np.einsum("ij,ijk->k", ct, jacobian), first[2], rtol=1e-12)
+
+
+def test_nn_3_what_somebody_else_reads_is_not_overwritten() -> None:
+    w, x, b = rng().standard_normal((4, 5)), rng(1).standard_normal((5, 3)), rng(2).standard_normal(4)
+
+    def f(w: Any) -> Any:
+        y = w @ x
+        z = np.tanh(y + b[:, None])
+        return (z**2).sum() + y.sum()
+
+    assert_gradient(wg.jit(wg.grad(f))(w), f, w)
+    y, z = wg.jit(lambda w: (w @ x, np.tanh(w @ x + b[:, None])))(w)
+    np.testing.assert_allclose(y, w @ x, rtol=1e-13)
+    np.testing.assert_allclose(z, np.tanh(w @ x + b[:, None]), rtol=1e-13)
+
+
+def test_nc_1_bias_and_activation_are_one_pass_over_the_product() -> None:
+    W, X, b = rng().standard_normal((64, 80)), rng(1).standard_normal((80, 96)), rng(2).standard_normal(64)
+    relu_layer = lambda W, X, b: np.maximum(W @ X + b[:, None], 0)
+    program = program_of(relu_layer, W, X, b)
+    assert kinds(program) == ["BLAS", "loops"]
+    np.testing.assert_allclose(program(W, X, b), relu_layer(W, X, b), rtol=1e-12, atol=1e-12)
+    small = program_of(relu_layer, W[:8, :8], X[:8, :8], b[:8])
+    assert kinds(small) == ["loops"]  # an epilogue
+
+
+def test_x_5_a_long_chain_reads_its_input_and_writes_its_gradient() -> None:
+    """Forward and backward parts of twenty elementwise steps in one pass: nothing of the array's size is kept."""
+    x = np.linspace(-1, 1, 100_000)
+    program = program_of(wg.value_and_grad(lambda x: np.sum(chain20(x))), x)
+    assert array_buffers(program, x.nbytes) == 1
+    whole = [s for s in program.plan.steps if any(p.aval.shape == x.shape for p in (*s.ins, *s.outs))]  # type: ignore[union-attr]
+    assert len(whole) <= 2
+    f = lambda x: np.sum(chain20(x))
+    assert_gradient(wg.grad(f)(x[::10_000]), f, x[::10_000])
+
+
+def test_x_6_a_gradient_overwrites_what_a_pullback_keeps() -> None:
+    """The gradient's backward part runs once, so it works in the memory of the forward part; the arguments stay."""
+    x = rng().standard_normal(50_000)
+    kept = x.copy()
+
+    def f(x: Any) -> Any:
+        for _ in range(4):
+            x = np.tanh(np.cumsum(x) * 0.01)
+        return np.sum(x)
+
+    program = program_of(wg.grad(f), x)
+    assert array_buffers(program, x.nbytes) <= 6
+    np.testing.assert_array_equal(x, kept)
+    np.testing.assert_array_equal(program(x), program(x))
+    small = x[:20]
+    assert_gradient(wg.grad(f)(small), f, small)
+
+
+@pytest.mark.parametrize("uses", [10, 100])
+def test_cr_4_cotangents_of_many_uses_gather_in_one_buffer(uses: int) -> None:
+    """N uses of one n-vector: N times n numbers of work, and as many arrays for ten uses as for a hundred."""
+    x = rng().standard_normal(5000)
+
+    def f(x: Any) -> Any:
+        total = 0.0
+        for k in range(uses):
+            total = total + np.sum(np.cumsum(x) * (0.1 * k))
+        return total
+
+    program = program_of(wg.grad(f), x)
+    assert array_buffers(program, x.nbytes) <= 8
+    np.testing.assert_allclose(program(x), np.arange(5000, 0, -1) * (0.1 * sum(range(uses))), rtol=1e-12)
+
+
+def test_cr_4_the_same_cotangent_twice() -> None:
+    x = rng().standard_normal(5)
+    np.testing.assert_array_equal(wg.jit(wg.grad(lambda x: np.sum(x + x)))(x), np.full(5, 2.0))
+    np.testing.assert_array_equal(wg.jit(wg.grad(lambda x: np.sum(np.concatenate([x, x]))))(x), np.full(5, 2.0))
+
+    def reused(x: Any) -> Any:
+        y = x + x
+        return np.sum(y * y) + np.sum(y)
+
+    np.testing.assert_allclose(wg.jit(wg.grad(reused))(x), 8 * x + 2, rtol=1e-14)
+
+
+# ------------------------------------------------------------------------------------------------ constants, costs
+
+
+def test_mc_2_a_solve_against_captured_data_is_never_stale() -> None:
+    n = 6
+    L = np.tril(rng().standard_normal((n, n))) + 4 * np.eye(n)
+    data = rng(1).standard_normal(n)
+
+    def f(x: Any) -> Any:
+        return np.sum(np.linalg.solve(L, data * x) ** 2)
+
+    step = wg.jit(wg.grad(f))
+    for k in range(1000):
+        if k % 100 == 0:
+            data[k // 100 % n] += 0.5
+            L[2, 1] += 0.25
+        x = np.full(n, 1.0 + 0.001 * k)
+        if k % 50 == 0:
+            y = np.linalg.solve(L, data * x)
+            np.testing.assert_allclose(step(x), 2 * data * np.linalg.solve(L.T, y), rtol=1e-10)
+        else:
+            step(x)
+    assert step.stats()["traces"] == 1
+
+
+def test_mc_2_a_large_constant_is_read_where_it_lies() -> None:
+    big = rng().standard_normal(1_000_000)
+    program = program_of(wg.grad(lambda x: np.sum(x * big[:10]) + x[0] * big[-1]), np.ones(10))
+    assert program.arena_bytes < 10_000
+    read = [p for s in program.plan.steps for p in (*s.ins, *s.outs)]  # type: ignore[union-attr]
+    assert max(p.aval.size for p in read) <= 10
+
+
+def kron_sum(a: Any, b: Any) -> Any:
+    return np.sum(np.kron(a, b))
+
+
+def kron_view_sum(a: Any, b: Any) -> Any:
+    return np.sum(np.kron(a[::2, ::2], b.T))
+
+
+def by_loop(x: Any) -> Any:
+    total = 0.0
+    for k in range(len(x)):
+        total = total + x[k]
+    return total
+
+
+def by_loop_sin(x: Any) -> Any:
+    total = 0.0
+    for k in range(len(x)):
+        total = total + np.sin(x[k])
+    return total
+
+
+def mapped(x: Any) -> Any:
+    return np.sum(np.array([np.sin(np.cos(np.exp(x[k]))) for k in range(len(x))]))
+
+
+def mlp(w: Any, x: Any) -> Any:
+    for _ in range(3):
+        x = np.maximum(w @ x, 0)
+    return np.sum(x**2)
+
+
+def gaussian_process(x: Any, y: Any) -> Any:
+    K = np.exp(-0.5 * (x[:, None] - x[None, :]) ** 2) + 0.1 * np.eye(len(x))
+    L = np.linalg.cholesky(K)
+    z = np.linalg.solve(L, y)
+    return -0.5 * z @ z - np.sum(np.log(np.diagonal(L)))
+
+
+def one_large_block(x: Any) -> Any:
+    for k in range(100):
+        x = np.sin(x) * np.cos(x) + 0.01 * k
+    return np.sum(x)
+
+
+MC_3 = {
+    "sum": (np.sum, (1000,)),
+    "_sum": (by_loop, (200,)),
+    "sum_sin": (lambda x: np.sum(np.sin(x)), (1000,)),
+    "_sum_sin": (by_loop_sin, (200,)),
+    "kron_sum": (kron_sum, (10, 10), (8, 8)),
+    "kron_view_sum": (kron_view_sum, (10, 10), (8, 6)),
+    "naive_map_sin_cos_exp": (mapped, (100,)),
+    "broadcast_sin_cos_exp": (lambda x: np.sum(np.sin(np.cos(np.exp(x)))), (1000,)),
+    "simple_mlp": (mlp, (40, 40), (40, 20)),
+    "gp_lml": (gaussian_process, (20,), (20,)),
+    "large_single_block": (one_large_block, (50,)),
+}
+
+
+BY_ELEMENT = ("_sum", "_sum_sin", "naive_map_sin_cos_exp")
+"""Loops in Python over single elements. Long ones are a kernel a step, of a few kinds: their value or their gradient."""
+
+
+@pytest.mark.parametrize("name", MC_3)
+def test_mc_3_a_gradient_is_a_small_multiple_of_its_function(name: str) -> None:
+    """Operations at most eight times those of the value, kernels four times; it is right; and no step is Python's."""
+    f, *shapes = MC_3[name]
+    args = [rng(k).uniform(0.1, 1, shape) for k, shape in enumerate(shapes)]
+    gradient = wg.grad(f, tuple(range(len(args))))
+    value, both = program_of(f, *args), program_of(gradient, *args)
+    assert flops(both) <= 8 * flops(value) + 100
+    if name not in BY_ELEMENT:
+        assert len(both.kernels) <= 4 * len(value.kernels) + 8
+    assert "callback" not in kinds(value) + kinds(both)
+    got = gradient(*args)
+    for k, x in enumerate(args):
+        assert_gradient(got[k], lambda v, k=k: f(*args[:k], v, *args[k + 1 :]), x)
+
+
+# ---------------------------------------------------------------------------------------------------------- threads
+
+
+@pytest.fixture
+def threads() -> Iterator[None]:
+    before = wg.get_threads()
+    yield
+    wg.set_threads(before)
+
+
+@pytest.mark.parametrize("n", [1000, 100_003, 1_000_000])
+def test_results_do_not_depend_on_the_number_of_threads(n: int, threads: None) -> None:
+    x = rng().standard_normal(n)
+    X = x[: n // 1000 * 1000].reshape(-1, 1000)
+    functions = [
+        (wg.value_and_grad(lambda x: np.sum(chain20(x))), x),
+        (lambda X: (np.sum(np.sin(X), axis=1), np.sum(X * X, axis=0), np.cumsum(X, axis=0)), X),
+        (lambda X: X.T @ X, X[:, :50].copy()),
+    ]
+    for f, arg in functions:
+        results = []
+        for count in (1, 2, 3):
+            wg.set_threads(count)
+            results.append(wg.tree.flatten(wg.jit(f)(arg))[0])
+        for others in results[1:]:
+            for a, b in zip(results[0], others, strict=True):
+                np.testing.assert_array_equal(a, b)
+
+
+def test_tf_1_eight_threads_run_one_program() -> None:
+    """The code is immutable and each run has an arena of its own: all get the bits that one alone gets."""
+    W = rng().standard_normal((40, 40)) / 6
+
+    def f(x: Any) -> Any:
+        for _ in range(5):
+            x = np.tanh(np.cumsum(W @ x) * 0.1) + x[::-1]
+        return np.sum(x)
+
+    step = wg.jit(wg.value_and_grad(f))
+    arguments = [rng(k).standard_normal(40) for k in range(8)]
+    alone = [step(x) for x in arguments]
+    program = step.program(arguments[0])
+    failures: list[str] = []
+
+    def work(k: int) -> None:
+        out = [np.empty(()), np.empty(40)]
+        del out
+        for n in range(300):
+            value, gradient = step(arguments[k]) if n % 2 else program(arguments[k])
+            if value != alone[k][0] or not np.array_equal(gradient, alone[k][1]):
+                failures.append(f"thread {k}, call {n}")
+
+    workers = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for worker in workers:
+        worker.start()
+    for worker in workers:
+        worker.join()
+    assert not failures
+    assert step.stats()["traces"] == 1
+
+
+# ------------------------------------------------------------------------------------------------------- allocations
+
+COMPILER = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
+
+
+@pytest.fixture(scope="session")
+def counter(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A library that counts allocations when it is preloaded."""
+    if COMPILER is None or not sys.platform.startswith("linux"):
+        pytest.skip("no C compiler, or no preloading")
+    library = tmp_path_factory.mktemp("counter") / "allocations.so"
+    source = Path(__file__).with_name("allocations.c")
+    subprocess.run([COMPILER, "-O1", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
+    return library
+
+
+COUNT = """
+    import ctypes, gc, itertools, sys
+    import numpy as np, wengert as wg
+    allocations = ctypes.c_long.in_dll(ctypes.CDLL(None), "allocations")
+
+    def count(call, n=1000):
+        for _ in itertools.repeat(None, 10):
+            call()
+        gc.collect()
+        gc.disable()
+
+        def of(n):
+            loop = itertools.repeat(None, n)
+            before = allocations.value
+            for _ in loop:
+                call()
+            return allocations.value - before
+
+        return of(n) - of(0)  # the number that counts is an object itself
+"""
+WORKLOADS = {
+    "x-8 elementwise": "x = np.ones(5000); f = lambda x: np.sin(x) * np.exp(-x) + x; out = np.empty(5000)",
+    "x-8 gradient": "x = np.ones(100); f = wg.grad(lambda x: np.sum(np.cumsum(np.sin(x)) ** 2)); out = np.empty(100)",
+    "rd-1": "x = np.ones((100, 100)); f = wg.grad(lambda a: np.sum(a.T @ a + a @ a.T)); out = np.empty((100, 100))",
+    "nn-1": """
+        x = np.ones((70, 70)); w = np.ones((70, 70)); b = np.ones(70)
+        f = wg.grad(lambda x: np.sum(np.tanh(w @ x + b[:, None]) ** 2)); out = np.empty((70, 70))""",
+    "fw-1": "x = np.ones(3); f = lambda x: 2 * (x + 1); out = np.empty(3)",
+    "scalars": """
+        x = np.ones(40)
+        def f(x):
+            total = 0.0
+            for k in range(40):
+                total = total * 0.5 + x[k]
+            return np.full(40, 1.0) * total
+        out = np.empty(40)""",
+}
+
+
+@pytest.mark.parametrize("workload", WORKLOADS)
+def test_a_bound_call_allocates_nothing(workload: str, counter: Path) -> None:
+    """X-8, RD-1, NN-1, FW-1: no malloc at all, Python's own objects included, in a thousand calls."""
+    script = [COUNT, WORKLOADS[workload], "call = wg.jit(f).program(x).bind(x, out=out); print(count(call))"]
+    assert allocated("\n".join(map(textwrap.dedent, script)), counter) == 0
+
+
+def test_a_call_allocates_its_results_alone(counter: Path) -> None:
+    """An array is two allocations, its header and its data; with ``out=``, whose dict is the caller's, there is none
+    but that dict."""
+    script = COUNT + "    x = np.ones(50); step = wg.jit(lambda x: np.sin(x) * x); print(count(lambda: step(x)))"
+    assert allocated(textwrap.dedent(script), counter) <= 1000 * 4
+    script = COUNT + "    x = np.ones(50); y = np.empty(50); step = wg.jit(lambda x: np.sin(x) * x)\n"
+    script += "    print(count(lambda: step(x, out=y)))"
+    assert allocated(textwrap.dedent(script), counter) <= 1000 * 2
+
+
+def test_the_counter_counts(counter: Path) -> None:
+    script = COUNT + "    print(count(lambda: np.empty(1000)))"
+    assert allocated(textwrap.dedent(script), counter) >= 1000
+
+
+def allocated(script: str, counter: Path) -> int:
+    environment = {**os.environ, "LD_PRELOAD": str(counter), "PYTHONMALLOC": "malloc", "OPENBLAS_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", script], capture_output=True, text=True, check=False, timeout=120, env=environment
+    )
+    assert done.returncode == 0, done.stderr
+    return int(done.stdout)
+
+
+# ------------------------------------------------------------------------------------------------------------- leaks
+
+
+def resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no /proc")
+def test_a_million_calls_leak_nothing() -> None:
+    x, y = np.ones(8), np.empty(8)
+    offset = np.full(8, 0.5)
+    step = wg.jit(lambda x: x * 2.0 + offset)
+    call = step.program(x).bind(x, out=y)
+    branch = wg.jit(lambda x: x * 2 if x[0] > 0 else -x)
+    minus = -x
+    jobs: list[tuple[int, Callable[[], Any]]] = [
+        (500_000, call),
+        (200_000, lambda: step(x)),
+        (200_000, lambda: step(x, out=y)),
+        (50_000, lambda: step({"a": x}["a"])),
+        (5_000, lambda: (branch(x), branch(minus))),
+        (5_000, lambda: step(x[::1].astype(float))),
+    ]
+    for n, job in jobs:
+        for _ in range(1000):
+            job()
+        gc.collect()
+        counts = [sys.getrefcount(o) for o in (x, y, offset, step, call)]
+        before = resident_bytes()
+        for _ in range(n):
+            job()
+        gc.collect()
+        assert resident_bytes() - before < 2_000_000
+        assert [sys.getrefcount(o) for o in (x, y, offset, step, call)] == counts
+
+
+# --------------------------------------------------------------------------------------------------------- bad input
+
+
+def unaligned(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    raw = np.zeros(x.nbytes + 1, np.uint8)[1:]
+    view = raw.view(x.dtype).reshape(x.shape)
+    view[...] = x
+    return view
+
+
+def read_only(x: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    x = x.copy()
+    x.flags.writeable = False
+    return x
+
+
+def poly(x: Any) -> Any:
+    return x * x + 2 * x
+
+
+MATRIX = np.arange(12.0).reshape(3, 4)
+UNUSUAL = {
+    "transposed": MATRIX.T.copy().T,
+    "reversed": MATRIX[::-1, ::-1],
+    "every second": np.repeat(MATRIX, 2, axis=1)[:, ::2],
+    "broadcast": np.broadcast_to(np.arange(4.0), (3, 4)),
+    "unaligned": unaligned(MATRIX),
+    "read-only": read_only(MATRIX),
+    "unaligned and reversed": unaligned(MATRIX)[::-1],
+    "a subarray": np.arange(30.0).reshape(5, 6)[1:4, 1:5],
+    "other byte order": MATRIX.astype(">f8"),
+    "float32": MATRIX.astype("f"),
+    "float16": MATRIX.astype(np.float16),
+    "integers": MATRIX.astype(int),
+    "small integers": MATRIX.astype(np.int8),
+    "booleans": MATRIX > 3,
+    "complex": MATRIX + 1j,
+    "another shape": MATRIX[:2],
+    "another number of axes": MATRIX[0],
+    "empty": MATRIX[:0],
+    "a number": 1.5,
+    "a NumPy number": np.float64(1.5),
+    "shape ()": np.array(1.5),
+}
+
+
+@pytest.mark.parametrize("what", UNUSUAL)
+def test_a_jitted_function_takes_what_numpy_takes(what: str) -> None:
+    """After it was compiled for an ordinary array, at the first call and at the second; nothing is written to."""
+    x = UNUSUAL[what]
+    kept = np.copy(x)
+    step = wg.jit(poly)
+    step(MATRIX)
+    with np.errstate(all="ignore"):
+        want = poly(x)
+    for _ in range(3):
+        got = step(x)
+        assert np.asarray(got).dtype == np.asarray(want).dtype.newbyteorder("=")
+        np.testing.assert_allclose(got, want, rtol=1e-3 if what == "float16" else 1e-6)
+    np.testing.assert_array_equal(step(MATRIX), poly(MATRIX))
+    np.testing.assert_array_equal(x, kept)
+
+
+LAYOUTS_ONLY = ("transposed", "reversed", "every second", "broadcast", "unaligned", "read-only", "a subarray")
+
+
+@pytest.mark.parametrize("what", [w for w in UNUSUAL if w not in (*LAYOUTS_ONLY, "unaligned and reversed")])
+def test_a_program_refuses_what_it_was_not_made_for(what: str) -> None:
+    program = program_of(poly, MATRIX)
+    with pytest.raises((wg.errors.ShapeError, wg.errors.DTypeError)):
+        program(UNUSUAL[what])
+    np.testing.assert_array_equal(program(MATRIX), poly(MATRIX))
+
+
+@pytest.mark.parametrize("what", LAYOUTS_ONLY)
+def test_a_program_takes_any_layout_of_its_type(what: str) -> None:
+    np.testing.assert_array_equal(program_of(poly, MATRIX)(UNUSUAL[what]), poly(UNUSUAL[what]))
+
+
+def test_a_program_refuses_another_structure() -> None:
+    program = program_of(lambda p, x: p["a"] * x, {"a": MATRIX}, MATRIX)
+    wrong: list[tuple[Any, ...]] = [
+        (),
+        ({"a": MATRIX},),
+        ({"a": MATRIX}, MATRIX, MATRIX),
+        ({"b": MATRIX}, MATRIX),
+        ({"a": MATRIX, "b": MATRIX}, MATRIX),
+        ([MATRIX], MATRIX),
+        (MATRIX, MATRIX),
+        ({"a": None}, MATRIX),
+        ({"a": "text"}, MATRIX),
+        ({"a": [MATRIX]}, MATRIX),
+    ]
+    for args in wrong:
+        with pytest.raises((wg.errors.StructureError, wg.errors.ShapeError, wg.errors.DTypeError)):
+            program(*args)
+    with pytest.raises(wg.errors.StructureError):
+        program({"a": MATRIX}, MATRIX, other=MATRIX)
+    np.testing.assert_array_equal(program({"a": MATRIX}, MATRIX), MATRIX**2)
+
+
+def test_too_many_or_too_few_arguments_of_a_jitted_function() -> None:
+    step = wg.jit(poly)
+    step(MATRIX)
+    for args in ((), (MATRIX, MATRIX)):
+        with pytest.raises(TypeError):
+            step(*args)
+    with pytest.raises(TypeError):
+        step(MATRIX, nothing=1)
+    np.testing.assert_array_equal(step(MATRIX), poly(MATRIX))
+
+
+@pytest.mark.parametrize(
+    "out",
+    [
+        np.empty((3, 3)),
+        np.empty((3, 4), "f"),
+        np.empty((3, 4), ">f8"),
+        read_only(MATRIX),
+        [np.empty((3, 4))],
+        "text",
+        np.empty(12),
+    ],
+    ids=["shape", "dtype", "byte order", "read-only", "structure", "no array", "axes"],
+)
+def test_an_out_that_does_not_fit_is_refused(out: Any) -> None:
+    step = wg.jit(poly)
+    step(MATRIX)
+    with pytest.raises((wg.errors.StructureError, wg.errors.ShapeError, wg.errors.DTypeError)):
+        step(MATRIX, out=out)
+    y = np.empty((3, 4))
+    assert step(MATRIX, out=y) is y
+    np.testing.assert_array_equal(y, poly(MATRIX))
+
+
+def test_an_out_that_is_an_argument() -> None:
+    """Where the result overlaps with what is read, all is read first."""
+    x = MATRIX.copy()
+    step = wg.jit(lambda x: np.cumsum(x[::-1], axis=0))
+    want = step(x)
+    step(x, out=x)
+    np.testing.assert_array_equal(x, want)
+    wide = np.arange(20.0)
+    shifted = wg.jit(lambda x: x + 1)
+    shifted(wide[:10])
+    shifted(wide[:10], out=wide[5:15])
+    np.testing.assert_array_equal(wide[5:15], np.arange(1.0, 11.0))
+
+
+# -------------------------------------------------------------------------------------------------- when things fail
+
+
+def test_out_of_memory_is_an_error_and_no_more() -> None:
+    n = 1 << 22
+    step = wg.jit(lambda x: np.sum(np.cumsum(x[:, None] * x[None, :], axis=0)))
+    assert step(np.ones(3)) == 18.0
+    for _ in range(2):
+        with pytest.raises(MemoryError):
+            step(np.ones(n))
+        assert step(np.ones(3)) == 18.0
+    large = wg.jit(lambda x: x[:, None] * x[None, :])
+    with pytest.raises(MemoryError):
+        large(np.ones(n))
+    np.testing.assert_array_equal(large(np.ones(2)), np.ones((2, 2)))
+
+
+class Trouble(Exception):
+    pass
+
+
+def test_an_exception_in_a_callback_passes_through() -> None:
+    raises = [False]
+    error = Trouble("on purpose")
+
+    @wg.primitive
+    def twice(x: Any) -> Any:
+        if raises[0]:
+            raise error
+        return 2 * x
+
+    @twice.def_pullback
+    def _(ct: Any, y: Any, x: Any) -> Any:
+        return (2 * ct,)
+
+    step = wg.jit(wg.value_and_grad(lambda x: np.sum(np.sin(twice(np.cos(x))))))
+    x = np.linspace(0, 1, 5)
+    before = step(x)
+    count = sys.getrefcount(x)
+    for _ in range(3):
+        raises[0] = True
+        with pytest.raises(Trouble) as seen:
+            step(x)
+        assert seen.value is error
+        del seen
+        raises[0] = False
+        again = step(x)
+        assert again[0] == before[0]
+        np.testing.assert_array_equal(again[1], before[1])
+    error.__traceback__ = None
+    assert sys.getrefcount(x) == count
+
+
+def test_a_singular_matrix_raises_what_numpy_raises() -> None:
+    step = wg.jit(lambda a, b: np.linalg.solve(a, b) + 1.0)
+    good = np.eye(3) * 2
+    np.testing.assert_array_equal(step(good, np.ones(3)), np.full(3, 1.5))
+    with pytest.raises(np.linalg.LinAlgError):
+        step(np.zeros((3, 3)), np.ones(3))
+    np.testing.assert_array_equal(step(good, np.ones(3)), np.full(3, 1.5))
+    with pytest.raises(np.linalg.LinAlgError):
+        wg.jit(np.linalg.cholesky)(-np.eye(3))
+
+
+def test_an_index_out_of_bounds_raises_what_numpy_raises() -> None:
+    step = wg.jit(lambda x, i: x[i] * 2.0)
+    x = np.arange(5.0)
+    np.testing.assert_array_equal(step(x, np.array([0, -1])), [0.0, 8.0])
+    for bad in (np.array([0, 5]), np.array([-6, 0])):
+        with pytest.raises(IndexError):
+            step(x, bad)
+    np.testing.assert_array_equal(step(x, np.array([0, -1])), [0.0, 8.0])
