@@ -171,7 +171,7 @@ def test_nn_1_the_gradient_of_a_dense_layer_needs_three_arrays() -> None:
     program = program_of(wg.grad(dense, (0, 1, 2)), w, x, rng().standard_normal(70))
     assert array_buffers(program, w.nbytes) <= 3
     assert sum(kind == "BLAS" for kind in kinds(program)) == 3
-    whole = [s for s in program.plan.steps if s.outs and s.outs[0].aval.shape == (70, 70)]  # type: ignore[union-attr]
+    whole = [s for s in program.plan.steps if s.outs and s.outs[0].aval.shape == (70, 70)]
     assert len(whole) == 4
 
 
@@ -220,7 +220,7 @@ def test_x_5_a_long_chain_reads_its_input_and_writes_its_gradient() -> None:
     x = np.linspace(-1, 1, 100_000)
     program = program_of(wg.value_and_grad(lambda x: np.sum(chain20(x))), x)
     assert array_buffers(program, x.nbytes) == 1
-    whole = [s for s in program.plan.steps if any(p.aval.shape == x.shape for p in (*s.ins, *s.outs))]  # type: ignore[union-attr]
+    whole = [s for s in program.plan.steps if any(p.aval.shape == x.shape for p in (*s.ins, *s.outs))]
     assert len(whole) <= 2
     f = lambda x: np.sum(chain20(x))
     assert_gradient(wg.grad(f)(x[::10_000]), f, x[::10_000])
@@ -301,7 +301,7 @@ def test_mc_2_a_large_constant_is_read_where_it_lies() -> None:
     big = rng().standard_normal(1_000_000)
     program = program_of(wg.grad(lambda x: np.sum(x * big[:10]) + x[0] * big[-1]), np.ones(10))
     assert program.arena_bytes < 10_000
-    read = [p for s in program.plan.steps for p in (*s.ins, *s.outs)]  # type: ignore[union-attr]
+    read = [p for s in program.plan.steps for p in (*s.ins, *s.outs)]
     assert max(p.aval.size for p in read) <= 10
 
 
@@ -366,7 +366,7 @@ MC_3 = {
 
 
 BY_ELEMENT = ("_sum", "_sum_sin", "naive_map_sin_cos_exp")
-"""Loops in Python over single elements. Long ones are a kernel a step, of a few kinds: their value or their gradient."""
+"""Loops in Python over single elements. Long ones are a kernel a step, of a few kinds."""
 
 
 @pytest.mark.parametrize("name", MC_3)

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Sequence
 from random import Random
 from typing import Any
 
@@ -46,7 +47,9 @@ def unary(r: Random, values: list[Atom]) -> Any:
 
 def binary(r: Random, values: list[Atom]) -> Any:
     x = r.choice(values)
-    y = r.choice([_same(r, values, x.aval.shape), Lit(r.choice([1.0, 2.0, 0.37])), _same(r, values, x.aval.shape)])
+    y = r.choice(
+        [_same(r, values, x.aval.shape), Lit(r.choice([1.0, 2.0, 0.37]), x.aval.dtype), _same(r, values, x.aval.shape)]
+    )
     return r.choice([e.add, e.multiply, e.subtract, e.maximum])(*r.choice([(x, y), (y, x)]))
 
 
@@ -94,8 +97,8 @@ def written(r: Random, values: list[Atom]) -> Any:
         return None
     index = tuple(_index(r, n) for n in x.aval.shape)
     shape = tuple(i[1] for i in index if isinstance(i, tuple))
-    fits = [v for v in values if v.aval.shape in ((), shape)]
-    return r.choice([set_slice, add_slice])(x, r.choice([*fits, Lit(0.25)]), index=index)
+    fits = [v for v in values if v.aval.shape in ((), shape) and v.aval.dtype == x.aval.dtype]
+    return r.choice([set_slice, add_slice])(x, r.choice([*fits, Lit(0.25, x.aval.dtype)]), index=index)
 
 
 def embedded(r: Random, values: list[Atom]) -> Any:
@@ -136,7 +139,7 @@ def gathered(r: Random, values: list[Atom]) -> Any:
 
 def scattered(r: Random, values: list[Atom]) -> Any:
     x = _vector(r, values)
-    return x and r.choice([scatter_set, scatter_add])(x, Lit(0.5), _indices(r, x.aval.shape[0]))
+    return x and r.choice([scatter_set, scatter_add])(x, Lit(0.5, x.aval.dtype), _indices(r, x.aval.shape[0]))
 
 
 def running(r: Random, values: list[Atom]) -> Any:
@@ -150,17 +153,20 @@ STEPS: list[Step] = [
 ]  # fmt: skip
 
 
-def random_tape(seed: int, length: int = 14) -> Tape:
+def random_tape(
+    seed: int, length: int = 14, shapes: Sequence[tuple[int, ...]] = SHAPES, dtype: np.dtype[Any] = FLOAT
+) -> Tape:
     """Arguments, a captured array, ``length`` steps, and some of the values as results, repeated or not."""
     r = Random(seed)
-    inputs = tuple([Var(aval(r.choice(SHAPES))) for _ in range(r.randint(1, 3))])
+    largest = 4 * max([math.prod(shape) for shape in shapes])
+    inputs = tuple([Var(aval(r.choice(shapes), dtype)) for _ in range(r.randint(1, 3))])
     fixed = np.linspace(-1, 1, 4).copy()
     captures = (Capture(Var(aval((4,))), fixed, "c"),)
     values: list[Atom] = [*inputs, captures[0].var]
     with building(Builder()) as builder:
         while len(builder.instrs) < length:
             made = r.choice(STEPS)(r, values if r.random() < 0.4 else values[-4:])
-            if made is not None and isinstance(made, Var) and made.aval.size <= 100 and made not in values:
+            if made is not None and isinstance(made, Var) and made.aval.size <= largest and made not in values:
                 values.append(made)
     outputs = tuple(r.choice(values[-6:] if r.random() < 0.8 else values) for _ in range(r.randint(1, 4)))
     return check(Tape(inputs, captures, tuple(builder.instrs), outputs, name="random"))

@@ -99,7 +99,20 @@ def power_of_two(k: Value) -> Value:
 
 
 def scale(y: Value, k: Value) -> Value:
-    """y · 2ᵏ for integers |k| up to twice the range of exponents: in two steps, as 2ᵏ itself may not exist."""
+    """y · 2ᵏ for integers |k| up to twice the range of exponents: in two steps, as 2ᵏ itself may not exist.
+
+    AVX-512 has it as one instruction, which is the half of a short exponential.
+    """
+    f = y.f
+    bits = 8 * y.lanes * int(y.dtype[1])
+    if f.target.vector_bytes == 64 and y.lanes > 1 and bits in (128, 256, 512):
+        name = f"llvm.x86.avx512.mask.scalef.p{'d' if y.dtype == 'f8' else 's'}.{bits}"
+        mask = "i16" if y.lanes == 16 else "i8"
+        rounding = ", i32 4" if bits == 512 else ""  # the current one, to nearest
+        types = f"{y.type}, {y.type}, {y.type}, {mask}{', i32' if rounding else ''}"
+        f.declarations[name] = f"declare {y.type} @{name}({types})"
+        given = f"{y.typed}, {k.typed}, {y.typed}, {mask} -1{rounding}"
+        return f.pure(f"call {y.type} @{name}({given})", y.dtype, y.lanes)
     half = nearest(k * 0.5)
     return y * power_of_two(half) * power_of_two(k - half)
 

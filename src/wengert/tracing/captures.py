@@ -352,7 +352,7 @@ class Environment:
         self.places.append(Place(f"len({name})", PartRead(read, value, kind, ...), len(value), True))
         items = [self._replace(v, f"{name}[{k}]", PartRead(read, value, kind, k)) for k, v in enumerate(value)]
         if type(value) in (list, deque):
-            new: Any = items if type(value) is list else deque(items, value.maxlen)
+            new: Any = deque(items, value.maxlen) if isinstance(value, deque) else items
             for k, (item, old) in enumerate(zip(list(items), value, strict=True)):
                 self.copies.append(Substituted(f"{name}[{k}]", lambda k=k: new[k], item, old))
             self.copies.append(Substituted(f"len({name})", lambda: len(new), len(items), len(items)))

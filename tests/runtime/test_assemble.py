@@ -1,0 +1,69 @@
+"""Random tapes as machine code, against the references of their ops: values and gradients, short loops and long ones,
+one thread and several."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import wengert as wg
+from tests.passes.random_tapes import FLOAT, SHAPES, arguments, random_tape
+from wengert import passes
+from wengert.ad.reverse import vjp
+from wengert.codegen import indexed, nests
+from wengert.runtime.program import Program
+from wengert.runtime.reference import Reference
+from wengert.tape import Tape, Var
+
+LARGE = [(), (1,), (70,), (40, 60), (60, 40), (1, 60), (8, 9, 40), (2100,), (3, 700)]
+seeds = st.integers(0, 2**32 - 1)
+
+
+def compare(tape: Tape, inputs: Sequence[Any], rtol: float = 1e-10) -> None:
+    kept = [np.copy(x) for x in inputs]
+    want = Reference(tape).run(inputs)
+    program = Program(tape)
+    for _ in range(2):  # the second in the memory that the first left
+        for a, b in zip(program.run(inputs), want, strict=True):
+            assert np.shape(a) == np.shape(b) and np.asarray(a).dtype == np.asarray(b).dtype
+            np.testing.assert_allclose(a, b, rtol=rtol, atol=rtol * max(1.0, float(np.max(np.abs(b), initial=0))))
+    for x, before in zip(inputs, kept, strict=True):
+        np.testing.assert_array_equal(x, before)
+
+
+@pytest.mark.parametrize("shapes", [SHAPES, LARGE], ids=["small", "large"])
+@pytest.mark.parametrize("dtype", ["d", "f"])
+@given(seed=seeds)
+def test_random_tapes(seed: int, shapes: Any, dtype: str) -> None:
+    tape = random_tape(seed, 12, shapes, np.dtype(dtype))
+    compare(passes.run(tape), arguments(tape, seed), 1e-10 if dtype == "d" else 1e-3)
+
+
+@pytest.mark.parametrize("shapes", [SHAPES, LARGE], ids=["small", "large"])
+@given(seed=seeds)
+def test_random_gradients(seed: int, shapes: Any) -> None:
+    tape = random_tape(seed, 10, shapes, FLOAT)
+    outputs = [k for k, v in enumerate(tape.outputs) if isinstance(v, Var) and v.aval.is_inexact]
+    joint = vjp(tape, list(range(len(tape.inputs))), outputs)
+    cotangents = arguments(joint, seed + 1)[len(tape.inputs) :]
+    compare(passes.run(joint), [*arguments(tape, seed), *cotangents])
+
+
+def test_sizes_at_run_time_are_as_good_as_in_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Small shapes in the loops for large ones, every step in parts for two threads."""
+    monkeypatch.setattr(nests, "STATIC_POINTS", 0)
+    monkeypatch.setattr(nests, "GRAIN", 1)
+    monkeypatch.setattr(indexed, "GRAIN", 1)
+    before = wg.get_threads()
+    wg.set_threads(2)
+    try:
+        for seed in range(40):
+            tape = random_tape(seed, 12)
+            compare(passes.run(tape), arguments(tape, seed))
+    finally:
+        wg.set_threads(before)
