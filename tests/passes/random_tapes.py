@@ -112,7 +112,8 @@ def joined(r: Random, values: list[Atom]) -> Any:
     x = _vector(r, values)
     if x is None:
         return None
-    return concatenate(x, _same(r, values, x.aval.shape), axis=r.randrange(x.aval.ndim))
+    fits = [v for v in values if v.aval is x.aval]
+    return concatenate(x, r.choice(fits), axis=r.randrange(x.aval.ndim))
 
 
 def product(r: Random, values: list[Atom]) -> Any:
@@ -160,8 +161,8 @@ def random_tape(
     r = Random(seed)
     largest = 4 * max([math.prod(shape) for shape in shapes])
     inputs = tuple([Var(aval(r.choice(shapes), dtype)) for _ in range(r.randint(1, 3))])
-    fixed = np.linspace(-1, 1, 4).copy()
-    captures = (Capture(Var(aval((4,))), fixed, "c"),)
+    fixed = np.linspace(-1, 1, 4).astype(dtype)
+    captures = (Capture(Var(aval((4,), dtype)), fixed, "c"),)
     values: list[Atom] = [*inputs, captures[0].var]
     with building(Builder()) as builder:
         while len(builder.instrs) < length:

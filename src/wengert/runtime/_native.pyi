@@ -71,9 +71,10 @@ Place: TypeAlias = (
     | tuple[Literal["list"], list[Any], tuple[Any, ...]]
     | tuple[Literal["dict", "attributes"], Any, tuple[Any, ...], tuple[Any, ...]]
     | tuple[Literal["defaults"], Callable[..., Any], tuple[Any, ...]]
+    | tuple[Literal["type"], type, int]
 )
 """Where to look again before a run, and the object that must be there: a cell, an item of a dict, a call's result; all
-items of a list; the keys and values of a dict, or of an object's attributes; a function's defaults."""
+items of a list; the keys and values of a dict, or of an object's attributes; a function's defaults; a class's version."""
 
 class Executable:
     """A program's code; immutable, and safe to run from several threads at once."""
@@ -166,6 +167,9 @@ class Dispatcher:
 
 def setup(*, guard_miss: Callable[[int, bytes], BaseException]) -> None:
     """Set what makes the exception of a guard miss."""
+
+def type_version(cls: type, /) -> int:
+    """A number that changes with any change of a class or of its bases; 0: it has none."""
 
 def set_threads(n: int) -> None:
     """How many threads share a large step. Results do not depend on it."""

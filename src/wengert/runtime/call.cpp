@@ -37,9 +37,10 @@ struct Leaf {
 };
 
 struct Place {
-    enum Kind : uint8_t { cell, item, call, list, dict, attributes, defaults };
+    enum Kind : uint8_t { cell, item, call, list, dict, attributes, defaults, type };
     Kind kind = cell;
     PyObject *object = nullptr, *key = nullptr, *seen = nullptr; // strong references; not all kinds have a key
+    unsigned version = 0;                                        // of a type
 };
 
 struct Entry {
@@ -187,6 +188,15 @@ bool has_entries(PyObject *dict, PyObject *keys, PyObject *values) {
     return k == n;
 }
 
+// CPython's number of a type's state: another one after any change of it or of its bases, 0 if it has none just now.
+unsigned valid_version(PyObject *object) {
+    auto *type = reinterpret_cast<PyTypeObject *>(object);
+#ifdef Py_TPFLAGS_VALID_VERSION_TAG
+    if (!PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG)) return 0;
+#endif
+    return type->tp_version_tag;
+}
+
 bool container_holds(const Place &place) {
     bool is_same = false;
     PyObject *dict;
@@ -212,6 +222,8 @@ bool container_holds(const Place &place) {
         Py_END_CRITICAL_SECTION();
         Py_DECREF(dict);
         return is_same;
+    case Place::type:
+        return valid_version(place.object) == place.version;
     default:
         return PyFunction_GetDefaults(place.object) == place.seen;
     }
@@ -559,7 +571,8 @@ void read_leaf(nb::handle x, Leaf &leaf) {
 void read_place(nb::handle x, Place &place) {
     static const std::pair<const char *, Place::Kind> kinds[] = {
         {"cell", Place::cell}, {"item", Place::item},             {"call", Place::call},        {"list", Place::list},
-        {"dict", Place::dict}, {"attributes", Place::attributes}, {"defaults", Place::defaults}};
+        {"dict", Place::dict}, {"attributes", Place::attributes}, {"defaults", Place::defaults},
+        {"type", Place::type}};
     std::string kind;
     nb::object items = tagged(x, "a place", kind);
     bool is_known = false;
@@ -574,6 +587,12 @@ void read_place(nb::handle x, Place &place) {
     place.object = Py_NewRef(item(items, 1).ptr());
     if (has_key) place.key = Py_NewRef(item(items, 2).ptr());
     place.seen = Py_NewRef(item(items, has_key ? 3 : 2).ptr());
+    if (place.kind == Place::type) {
+        if (!PyType_Check(place.object)) throw std::invalid_argument("not a type");
+        place.version = static_cast<unsigned>(PyLong_AsUnsignedLong(place.seen));
+        if (PyErr_Occurred()) throw nb::python_error();
+        if (place.version == 0) throw std::invalid_argument("a type without a version");
+    }
     const bool is_list = place.kind == Place::list;
     const bool has_entries = place.kind == Place::dict || place.kind == Place::attributes;
     if (place.kind == Place::cell && !PyCell_Check(place.object)) throw std::invalid_argument("not a cell");
@@ -853,6 +872,20 @@ PyType_Spec dispatcher_spec = {"wengert.runtime._native.Dispatcher", sizeof(Disp
                                dispatcher_slots};
 
 } // namespace
+
+unsigned type_version(PyTypeObject *type) {
+#if PY_VERSION_HEX >= 0x030C0000
+    PyUnstable_Type_AssignVersionTag(type);
+#else // a lookup of an attribute through the type's cache gives it one
+    PyObject *name = PyUnicode_FromString("__doc__");
+    if (name != nullptr) {
+        Py_XDECREF(PyObject_GetAttr(reinterpret_cast<PyObject *>(type), name));
+        Py_DECREF(name);
+    }
+    PyErr_Clear();
+#endif
+    return valid_version(reinterpret_cast<PyObject *>(type));
+}
 
 bool make_call_types(PyObject *module) {
     names = {PyUnicode_InternFromString("out"), PyUnicode_InternFromString("_slow"),

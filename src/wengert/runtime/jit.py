@@ -273,7 +273,7 @@ def entry_of(compiled: Compiled, treedef: Any, kinds: Sequence[tuple[Any, ...]])
     return _native.Entry(
         structure,
         [native_leaf(kind) for kind in kinds],
-        compiled.environment.native_places(),
+        compiled.environment.native_places(_native.type_version),
         executable,
         [k for k, kind in enumerate(kinds) if kind[0]],
         partial(tree.unflatten, compiled.out_tree) if result is None else result,

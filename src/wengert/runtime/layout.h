@@ -222,6 +222,7 @@ extern PyTypeObject *executable_type, *bound_type, *dispatcher_type, *entry_type
 bool make_executable_type(PyObject *module);
 bool make_bound_type(PyObject *module);
 bool make_call_types(PyObject *module);
+unsigned type_version(PyTypeObject *type); // call.cpp. Gives the type a version if it has none; 0: it cannot have one
 
 // Places the operands, runs, and leaves the outputs in frame.results. `captures` and `out` may be nullptr.
 // After `failed` a Python error is set.

@@ -52,5 +52,12 @@ NB_MODULE(_native, module) {
     module.def(
         "work_bytes", [](const char *name, int64_t n, int64_t k) { return wengert::work_bytes(name, n, k); }, "name"_a,
         "n"_a, "k"_a = 0, "How large the work area of such a kernel is.");
+    module.def(
+        "type_version",
+        [](nb::handle cls) {
+            if (!PyType_Check(cls.ptr())) throw nb::type_error("type_version takes a class");
+            return wengert::type_version(reinterpret_cast<PyTypeObject *>(cls.ptr()));
+        },
+        "A number that changes with any change of a class or of its bases; 0: it has none.", nb::arg("cls"));
     module.def("get_threads", &wengert::get_threads, "How many threads share a large step; at first one a processor.");
 }

@@ -110,6 +110,16 @@ class PartRead(NamedTuple):
         return None
 
 
+class ClassRead(NamedTuple):
+    """Reads an attribute of a class, or (``attribute`` is ...) which attributes it has."""
+
+    cls: type
+    attribute: Any
+
+    def __call__(self) -> Any:
+        return tuple(vars(self.cls)) if self.attribute is ... else vars(self.cls)[self.attribute]
+
+
 class Substituted(NamedTuple):
     """Something handed to the traced copy: reading it after the trace must give what was put there."""
 
@@ -148,8 +158,11 @@ class Environment:
             return False
         return True
 
-    def native_places(self) -> list[tuple[Any, ...]]:
-        """What :meth:`holds` looks at, in the runtime's terms: cells and items by identity, the rest by a call."""
+    def native_places(self, version_of: Callable[[type], int]) -> list[tuple[Any, ...]]:
+        """What :meth:`holds` looks at, in the runtime's terms: cells and items by identity, the rest by a call.
+
+        ``version_of`` tells a number that changes when a class does, or 0.
+        """
         native: dict[Any, tuple[Any, ...]] = {}
         rest: list[Place] = []
         for place in self.places:
@@ -166,6 +179,8 @@ class Environment:
                     whole = read.native()
                     assert whole is not None
                     native[key] = whole
+            elif type(read) is ClassRead and is_unchanged(place) and version_of(read.cls):
+                native[id(read.cls)] = ("type", read.cls, version_of(read.cls))
             else:
                 rest.append(place)
         calls = [("call", lambda: all(map(is_unchanged, rest)), True)] if rest else []
@@ -397,9 +412,8 @@ class Environment:
             return
         self._holders[id(holder)] = (holder, name)
         if isinstance(holder, type):
-            self.places.append(
-                Place(f"the attributes of {name}", lambda: tuple(vars(holder)), tuple(vars(holder)), True)
-            )
+            names = tuple(vars(holder))
+            self.places.append(Place(f"the attributes of {name}", ClassRead(holder, ...), names, True))
             for base in holder.__mro__[1:]:
                 self._hold(base, base.__name__)
 
@@ -417,7 +431,10 @@ class Environment:
                 return
             for holder, name, attribute in todo:
                 self._watched.add((id(holder), attribute))
-                self._watch(vars(holder)[attribute], name, lambda h=holder, a=attribute: vars(h)[a])
+                if isinstance(holder, type):
+                    self._watch(vars(holder)[attribute], name, ClassRead(holder, attribute))
+                else:
+                    self._watch(vars(holder)[attribute], name, lambda h=holder, a=attribute: vars(h)[a])
 
     def _note_names(self, f: types.FunctionType, name: str) -> None:
         """The names in a function's code, and what it asks of the world outside of the program."""
