@@ -217,6 +217,8 @@ def copy_nest(step: PlanStep) -> KernelCall:
     shape = goal.aval.shape
     b = _Builder(shape, len(shape))
     value = b.load(source, aligned_strides(source, shape))
+    if source.aval.dtype != goal.aval.dtype:
+        value = b.step("convert", [value], short(goal.aval.dtype))
     if step.what == "add":
         here = b.load(goal, list(goal.strides))
         dtype = short(goal.aval.dtype)

@@ -180,7 +180,8 @@ class _Planner:
                     maker = made_by.get(a)  # type: ignore[arg-type]
                     if maker is not None and isinstance(maker.op.kernel, WRITES_ANYWHERE) and count[a] == 1:
                         until = self.overwritten.get(v, self.end + 1)
-                        if a not in self.wanted and self.last_of_memory[a] < until:
+                        is_alike = a.aval.dtype == v.aval.dtype
+                        if a not in self.wanted and is_alike and self.last_of_memory[a] < until:
                             self.wanted[a] = part
                             self.overwritten[a] = until
             elif outs and outs[0] in self.wanted and ins and ins[0] in made_by and ins[0] not in self.wanted:
@@ -485,7 +486,7 @@ def join_parts(goal: Place, ins: Sequence[Atom], axis: int) -> list[Place]:
     parts = []
     offset = goal.offset
     for a in ins:
-        parts.append(Place(goal.buffer, offset, goal.strides, a.aval))
+        parts.append(Place(goal.buffer, offset, goal.strides, Aval(a.aval.shape, goal.aval.dtype)))
         offset += a.aval.shape[axis] * goal.strides[axis]
     return parts
 

@@ -74,7 +74,8 @@ Place: TypeAlias = (
     | tuple[Literal["type"], type, int]
 )
 """Where to look again before a run, and the object that must be there: a cell, an item of a dict, a call's result; all
-items of a list; the keys and values of a dict, or of an object's attributes; a function's defaults; a class's version."""
+items of a list; the keys and values of a dict, or of an object's attributes; a function's defaults; the version of a
+class (:func:`type_version`)."""
 
 class Executable:
     """A program's code; immutable, and safe to run from several threads at once."""
