@@ -17,7 +17,8 @@ def schedule(tape: Tape) -> Tape:
     n = len(tape.instrs)
     last_read = {a: k for k, instr in enumerate(tape.instrs) for a in instr.ins}
     last_read.update(dict.fromkeys(tape.outputs, n))
-    kept_anyway = {*tape.inputs, *[c.var for c in tape.captures]}
+    not_ours = {*tape.inputs, *[c.var for c in tape.captures]}  # whose memory is never let go of
+    not_ours.update(v for i in tape.instrs if isinstance(i.op.kernel, View) for v in i.outs)
     first_reader: dict[Var, tuple[int, int]] = {}  # where it comes to stand, and its number
     before: list[list[int]] = [[] for _ in range(n)]  # by instruction: what moves to just before it, latest first
     moves = [False] * n
@@ -27,7 +28,7 @@ def schedule(tape: Tape) -> Tape:
         where, reader = min([first_reader.get(v, (n, n)) for v in instr.outs], default=(n, n))
         if not instr.op.effects and where < n and reader != k + 1:
             made = 0 if isinstance(instr.op.kernel, View) else sum([v.aval.nbytes for v in instr.outs])
-            let_go = sum([a.aval.nbytes for a in set(instr.ins) if last_read[a] == k and a not in kept_anyway])
+            let_go = sum([a.aval.nbytes for a in set(instr.ins) if last_read[a] == k and a not in not_ours])
             if made - let_go >= MIN_BYTES:
                 moves[k] = True
                 before[reader].append(k)

@@ -1,0 +1,65 @@
+"""The order of instructions: what grows memory moves to its first reader, and nothing is read before it is there."""
+
+from __future__ import annotations
+
+import sys
+
+import numpy as np
+import pytest
+
+from tests.passes.random_tapes import arguments, random_tape
+from wengert.ops.elementwise import add, multiply, sin
+from wengert.ops.reduce import sum_
+from wengert.ops.shape import broadcast_to
+from wengert.passes.schedule import schedule
+from wengert.runtime.reference import Reference
+from wengert.tape import Aval, Builder, Lit, Tape, Var, building, check
+
+F64 = np.dtype("float64")
+
+
+def order(tape: Tape) -> list[str]:
+    return [i.op.name for i in tape.instrs]
+
+
+def test_a_repeated_scalar_is_repeated_where_it_is_read() -> None:
+    x, s = Var(Aval((1000,), F64)), Var(Aval((), F64))
+    with building(Builder()) as builder:
+        wide = add(broadcast_to(s, shape=(1000,)), Lit(1.0))  # 8000 bytes out of 8
+        y = sum_(multiply(x, x), axis=(0,))
+        z = sum_(multiply(wide, x), axis=(0,))
+    tape = Tape((x, s), (), tuple(builder.instrs), (y, z))
+    assert order(tape) == ["broadcast_to", "add", "multiply", "sum", "multiply", "sum"]
+    assert order(schedule(tape)) == ["broadcast_to", "multiply", "sum", "add", "multiply", "sum"]
+
+
+def test_what_lets_go_of_as_much_as_it_makes_stays() -> None:
+    x = Var(Aval((1000,), F64))
+    with building(Builder()) as builder:
+        a = sin(multiply(x, Lit(2.0)))
+        b = sum_(x, axis=(0,))
+        c = multiply(a, b)
+    tape = Tape((x,), (), tuple(builder.instrs), (c,))
+    # The product takes 8000 bytes, so it waits for the sine; the sine lets go of the product, so it stays.
+    assert order(schedule(tape)) == ["multiply", "sin", "sum", "multiply"]
+
+
+def test_small_values_stay() -> None:
+    x = Var(Aval((10,), F64))
+    with building(Builder()) as builder:
+        a = sin(x)
+        b = multiply(x, x)
+        c = add(a, b)
+    tape = Tape((x,), (), tuple(builder.instrs), (c,))
+    assert schedule(tape) is tape
+
+
+@pytest.mark.parametrize("seed", range(200))
+def test_random_tapes_give_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys.modules["wengert.passes.schedule"], "MIN_BYTES", 1)
+    tape = random_tape(seed)
+    inputs = arguments(tape)
+    moved = check(schedule(tape), after="schedule")
+    assert sorted(map(id, moved.instrs)) == sorted(map(id, tape.instrs))
+    for a, b in zip(Reference(tape).run(inputs), Reference(moved).run(inputs), strict=True):
+        np.testing.assert_array_equal(a, b)
