@@ -40,7 +40,6 @@ import dataclasses
 import enum
 import functools
 import itertools
-import json
 import numbers
 import sys
 import threading
@@ -452,7 +451,11 @@ def _step(entry: optree.PyTreeEntry) -> str:
 
 def _key(key: Any) -> str:
     """Strings in double quotes, as in the code that we print elsewhere."""
-    return json.dumps(key, ensure_ascii=False) if type(key) is str else repr(key)
+    if type(key) is not str:
+        return repr(key)
+    from json import dumps  # for messages alone
+
+    return dumps(key, ensure_ascii=False)
 
 
 # ---------------------------------------------------------------------------------------- structures in words

@@ -789,3 +789,16 @@ def test_an_index_out_of_bounds_raises_what_numpy_raises() -> None:
         with pytest.raises(IndexError):
             step(x, bad)
     np.testing.assert_array_equal(step(x, np.array([0, -1])), [0.0, 8.0])
+
+
+def test_an_index_into_an_empty_array_is_out_of_bounds() -> None:
+    def written(x: Any, i: Any) -> Any:
+        y = x.copy()
+        y[i] = 0.5
+        return y
+
+    with pytest.raises(IndexError):
+        wg.jit(written)(np.zeros(0), np.array([0]))
+    with pytest.raises(IndexError):
+        wg.jit(lambda x, i: x[i])(np.zeros(0), np.array([0]))
+    assert wg.jit(written)(np.zeros(0), np.zeros(0, np.intp)).shape == (0,)

@@ -17,7 +17,6 @@ from __future__ import annotations
 import hashlib
 import os
 import re
-import subprocess
 import sys
 import threading
 import time
@@ -305,6 +304,8 @@ def _suspects() -> frozenset[bytes]:
 
 def survives(text: str) -> bool:
     """Whether a process of its own lives to the end of compiling ``text``."""
+    import subprocess  # only here, and not needed in a lifetime
+
     code = "import sys; from wengert.codegen.compiler import object_code; object_code(sys.stdin.read())"
     child = subprocess.run([sys.executable, "-c", code], input=text.encode(), capture_output=True, check=False)
     return child.returncode >= 0  # a negative one is the signal that ended it

@@ -20,12 +20,12 @@ that lie one within the other are one. Strides count elements.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from wengert.codegen import vecmath
 from wengert.codegen.ir import Function, Target, Value, llvm_type, select
 from wengert.codegen.loops import MAX_LANES, f_value, memory, memory_type, size_of, suffix
+from wengert.ops.kernels import Kernel
 from wengert.passes.plan import Place
 
 Strides = tuple[int | None, ...]
@@ -46,7 +46,7 @@ class Sized(NamedTuple):
     grain: int
 
 
-class Spec:
+class Spec(Kernel):
     """A kernel as data: equal specs are one kernel."""
 
     def emit(self, name: str, target: Target) -> str:
@@ -242,7 +242,6 @@ class _Code:
 # ------------------------------------------------------------------------------------------------ index arrays
 
 
-@dataclass(frozen=True)
 class Indexed(Spec):
     """Operands: x, the index arrays, and the other side: what is read of x, or what is written there.
 
@@ -420,7 +419,6 @@ def indexed(what: str, x: Place, indices: Sequence[Place], other: Place) -> Size
 # ------------------------------------------------------------------------------------------- running reductions
 
 
-@dataclass(frozen=True)
 class Running(Spec):
     """Operands: what goes in (of "multiply_add" the factors, then the terms), and the result.
 
@@ -489,7 +487,6 @@ def running(combine: str, ins: Sequence[Place], out: Place, axis: int) -> Sized 
 # ------------------------------------------------------------------------------------------ the place of an extreme
 
 
-@dataclass(frozen=True)
 class Extreme(Spec):
     """Operands: the elements, and the indices that come out.
 
@@ -656,7 +653,6 @@ def _kept_loops(
 # --------------------------------------------------------------------------------------------- what is not zero
 
 
-@dataclass(frozen=True)
 class Nonzero(Spec):
     """Operands: the elements, and for each axis the indices of those that are not zero, in C order.
 
@@ -724,7 +720,6 @@ def nonzero(x: Place, outs: Sequence[Place]) -> Sized | None:
 # ------------------------------------------------------------------------------------------------ sorted tables
 
 
-@dataclass(frozen=True)
 class Search(Spec):
     """Operands: a sorted table, values, and for each the number of elements before it.
 

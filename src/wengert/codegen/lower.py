@@ -61,6 +61,8 @@ def lower(step: PlanStep) -> Call:
         return nest_call(step)
     if isinstance(kernel, Contract):
         return contraction(step)
+    if isinstance(kernel, Gather | Scatter) and step.outs[0].aval.size == 0:
+        return callback(step, "nothing to move, only bounds to look at")
     if isinstance(kernel, Gather | Scatter | Accumulate | ArgReduce | Nonzero | Search):
         return _indexed(step) or callback(step, "shapes or dtypes without native code")
     if isinstance(kernel, Routine):
