@@ -1,4 +1,4 @@
-"""What it costs to trace and to differentiate, where the time goes, and an un-jitted gradient beside its peers."""
+"""What it costs to trace and to differentiate, and where the time goes."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from benchmarks.timing import measure  # first: it pins the threads
 
 import numpy as np  # isort: skip
 
-import wengert as wg
 from benchmarks import workloads
 from wengert import passes
 from wengert.ad.reverse import vjp
@@ -33,13 +32,13 @@ def table(rows: list[tuple[str, ...]]) -> None:
 def costs() -> None:
     rows = [("workload", "instructions", "trace an op (min / median)", "differentiate an instruction")]
     x = np.linspace(0, 1, 8)
-    loss, x0, weights = workloads.network()
-    dag, params, start = workloads.graph()
+    network, (weights, x0) = workloads.network().f, workloads.network().args
+    graph, (params, start) = workloads.graph().f, workloads.graph().args
     flat = [a for pair in params for a in pair]
     cases: list[tuple[str, Callable[..., Any], list[Any]]] = [
         ("chain of 1000 ufuncs", lambda x: np.sum(workloads.chain(x, 1000)), [x]),
-        ("network, 6 layers", lambda *w: loss(w, x0), list(weights)),
-        ("DAG, 1000 vertices", lambda *p: dag(list(zip(p[::2], p[1::2], strict=True)), start), flat),
+        ("network, 6 layers", lambda *w: network(w, x0), list(weights)),
+        ("DAG, 1000 vertices", lambda *p: graph(list(zip(p[::2], p[1::2], strict=True)), start), flat),
         ("100 reads and writes", reads_and_writes, [x]),
     ]
     for name, f, args in cases:
@@ -67,7 +66,7 @@ def reads_and_writes(x: Any) -> Any:
 
 
 def dag() -> None:
-    loss, params, x0 = workloads.graph()
+    loss, (params, x0) = workloads.graph().f, workloads.graph().args
     flat = [a for pair in params for a in pair]
 
     def f(*p: Any) -> Any:
@@ -95,7 +94,7 @@ def dag() -> None:
 
 def profile() -> None:
     print("\nwhere the time of tracing and differentiating the DAG goes:")
-    loss, params, x0 = workloads.graph()
+    loss, (params, x0) = workloads.graph().f, workloads.graph().args
     flat = [a for pair in params for a in pair]
     profiler = cProfile.Profile()
     profiler.enable()
@@ -105,46 +104,7 @@ def profile() -> None:
     pstats.Stats(profiler).sort_stats("tottime").print_stats(12)
 
 
-def peers() -> None:
-    """The network's gradient with respect to all six matrices, function called anew each time."""
-    loss, x0, weights = workloads.network()
-    ours = wg.grad(lambda w: loss(w, x0))
-    calls: dict[str, Callable[[], Any]] = {"wengert, un-jitted": lambda: ours(weights)}
-    jitted = wg.jit(ours)
-    calls["wengert, jitted"] = lambda: jitted(weights)
-    calls["NumPy by hand"] = lambda: workloads.network_gradient_by_hand(weights, x0)
-    try:
-        import autograd
-        import autograd.numpy as anp
-
-        theirs = autograd.grad(lambda w: loss(w, x0, anp.cos))
-        calls["autograd"] = lambda: theirs(weights)
-    except ImportError:
-        print("autograd is not installed: make bench")
-    try:
-        import torch
-
-        torch.set_num_threads(1)
-        tensors = [torch.tensor(w, requires_grad=True) for w in weights]
-        start = torch.tensor(x0)
-        calls["PyTorch, eager"] = lambda: torch.autograd.grad(loss(tensors, start, torch.cos), tensors)
-    except ImportError:
-        print("torch is not installed: make bench")
-    wanted = workloads.network_gradient_by_hand(weights, x0)
-    for name, call in calls.items():
-        for got, expected in zip(call(), wanted, strict=True):
-            np.testing.assert_allclose(np.asarray(got), expected, rtol=1e-10, err_msg=name)
-    timings = {name: measure(call) for name, call in calls.items()}
-    base = timings["wengert, un-jitted"]
-    print("\ngradient of the network, 6 layers of 12 by 12:")
-    rows = [("", "min / median", "ratio to ours, un-jitted (min / median)")]
-    for name, t in timings.items():
-        rows.append((name, str(t), f"{t.least / base.least:.2f} / {t.median / base.median:.2f}"))
-    table(rows)
-
-
 if __name__ == "__main__":
     costs()
     dag()
-    peers()
     profile()

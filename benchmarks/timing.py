@@ -1,7 +1,7 @@
-"""How things are timed here: one thread, pinned to one core, the minimum and the median of many runs.
+"""How things are timed here: one thread, pinned to one core, the minimum and the median of many samples.
 
-Machines are shared and noisy, so what is compared is measured in one process after another, in turns, and what is
-reported are ratios.
+Machines are shared and noisy, so what is compared is measured on the same core, one process after another, and what is
+judged are ratios of minima. Import this module before any library that starts threads.
 """
 
 from __future__ import annotations
@@ -14,8 +14,11 @@ from typing import Any, NamedTuple
 
 for _name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"):
     os.environ.setdefault(_name, "1")
+os.environ.setdefault("XLA_FLAGS", "--xla_cpu_multi_thread_eigen=false intra_op_parallelism_threads=1")
 if hasattr(os, "sched_setaffinity"):
     os.sched_setaffinity(0, {max(os.sched_getaffinity(0))})
+
+SAMPLE_S = 50e-6  # a sample lasts at least this long, so that reading the clock (50 ns or so) does not count
 
 
 class Timing(NamedTuple):
@@ -36,13 +39,17 @@ def show(seconds: float) -> str:
 
 
 def measure(call: Callable[[], Any], budget_s: float = 0.5, at_most: int = 2000) -> Timing:
-    """Call for ``budget_s`` seconds or ``at_most`` times, after three calls to warm up."""
+    """Call for ``budget_s`` seconds or ``at_most`` samples, after a few calls to warm up."""
     for _ in range(3):
         call()
+    start = time.perf_counter()
+    call()
+    calls = range(max(1, int(SAMPLE_S / (time.perf_counter() - start))))  # of one sample
     times: list[float] = []
     end = time.perf_counter() + budget_s
     while len(times) < at_most and (len(times) < 3 or time.perf_counter() < end):
         start = time.perf_counter()
-        call()
-        times.append(time.perf_counter() - start)
+        for _ in calls:
+            call()
+        times.append((time.perf_counter() - start) / len(calls))
     return Timing(min(times), statistics.median(times))

@@ -22,7 +22,7 @@ from wengert.ops.index import gather, reverse
 from wengert.ops.kernels import Fused
 from wengert.ops.reduce import cumsum, max_, sum_
 from wengert.ops.shape import broadcast_to, concatenate, reshape
-from wengert.passes.fuse import MAX_MEMBERS, SMALL_CONTRACTION, fuse
+from wengert.passes.fuse import MAX_MEMBERS, SMALL_PRODUCT, fuse
 from wengert.passes.plan import plan
 from wengert.passes.simplify import drop_dead
 from wengert.runtime.reference import Reference
@@ -105,7 +105,7 @@ def test_small_contractions_take_what_follows() -> None:
         return tanh(contract(w, x, a=(0, 1), b=(1,), out=(0,)) + b)
 
     assert steps_of(layer, MATRIX, Aval((4,), F64), VECTOR) == ["contract+add+tanh"]
-    n = round(SMALL_CONTRACTION ** (1 / 3)) + 1
+    n = round(SMALL_PRODUCT ** (1 / 3)) + 1
     square = Aval((n, n), F64)
     product = lambda x, y: tanh(contract(x, y, a=(0, 1), b=(1, 2), out=(0, 2)) + 1.0)
     assert steps_of(product, square, square) == ["contract", "add+tanh"]

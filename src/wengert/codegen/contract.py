@@ -7,9 +7,11 @@ from dataclasses import dataclass
 
 from wengert.codegen.calls import Call, RoutineCall, callback
 from wengert.codegen.nests import nest_call
-from wengert.passes.fuse import SMALL_CONTRACTION
+from wengert.passes.fuse import is_small_contraction
 from wengert.passes.plan import Place
 from wengert.passes.plan import Step as PlanStep
+
+MAX_EMITTED = 2e6  # flops: of what BLAS cannot take, more than this is left to NumPy, which copies and calls BLAS
 
 
 def contraction(step: PlanStep) -> Call:
@@ -18,10 +20,9 @@ def contraction(step: PlanStep) -> Call:
     assert instr is not None
     dtype = step.outs[0].aval.dtype
     gemm = as_gemm(step) if dtype.char in "fd" else None
-    cost = instr.op.cost(*[a.aval for a in instr.ins], **instr.params)
-    if gemm is not None and cost > 2 * SMALL_CONTRACTION:
+    if gemm is not None and not is_small_contraction(instr):
         return gemm
-    if dtype.kind != "b" and (gemm is None or cost <= 2 * SMALL_CONTRACTION) and cost <= 2e6:
+    if dtype.kind != "b" and instr.op.cost(*[a.aval for a in instr.ins], **instr.params) <= MAX_EMITTED:
         return nest_call(step)
     return gemm or callback(step, "axes that BLAS cannot take without a copy")
 

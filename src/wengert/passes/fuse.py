@@ -29,7 +29,8 @@ SMALL = 256  # elements: below, a pass over memory costs no more than a call of 
 LONG = 2000  # instructions of a tape whose many clusters must be of few kinds, since each kind is compiled
 MAX_FOREIGN = 3  # arrays that a cluster of small ones reads in a long tape; without, each sum of k terms is a kind
 MAX_SCALARS = 512  # a tape with more steps on scalars gets a kernel for each: the few kinds are compiled once
-SMALL_CONTRACTION = 32 * 32 * 32  # products; above, BLAS is faster than what we emit (see benchmarks/contract.py)
+SMALL_CONTRACTION = 32 * 32 * 32  # products; above, BLAS is faster than what we emit (benchmarks/bench_contract.py)
+SMALL_PRODUCT = 10 * 10 * 10  # the same, where both operands have axes of their own: a matrix times a matrix
 NATIVE_DTYPES = frozenset(np.dtype(c) for c in "?bhilqBHILQfd")
 
 IsNative = Callable[[str, tuple[np.dtype[Any], ...], np.dtype[Any]], bool]
@@ -122,8 +123,17 @@ def _kind(instr: Instr, is_native: IsNative) -> str:
     if isinstance(kernel, Reduce):
         return "fold" if ins[0].aval.size else ""
     if isinstance(kernel, Contract):
-        return "contraction" if 0 < op.cost(*[a.aval for a in ins], **params) <= 2 * SMALL_CONTRACTION else ""
+        return "contraction" if is_small_contraction(instr) else ""
     return ""
+
+
+def is_small_contraction(instr: Instr) -> bool:
+    """Whether a contraction is emitted for its shape, rather than given to BLAS."""
+    (x, y), params = instr.ins, instr.params
+    lengths = {**dict(zip(params["a"], x.aval.shape, strict=True)), **dict(zip(params["b"], y.aval.shape, strict=True))}
+    a, b = set(params["a"]), set(params["b"])
+    is_product = all(any(lengths[k] > 1 for k in group) for group in (a - b, b - a, (a & b) - set(params["out"])))
+    return 0 < math.prod(lengths.values()) <= (SMALL_PRODUCT if is_product else SMALL_CONTRACTION)
 
 
 def _is_native_map(instr: Instr, is_native: IsNative) -> bool:

@@ -1,0 +1,48 @@
+"""What a gradient costs beside its function, both compiled: a regression table of a dozen kinds of program.
+
+Loops over elements, views, Kronecker products, scalar code, a perceptron, a Gaussian process. No gradient may take more
+than ten times as long as its function, called or bound.
+"""
+
+from __future__ import annotations
+
+import sys
+
+from benchmarks.processes import run
+from benchmarks.workloads import COLLECTION
+
+from rich.console import Console  # isort: skip
+from rich.table import Table  # isort: skip
+
+MOST = 10.0
+
+
+def main() -> None:
+    table = Table(title=f"gradient / function, at most {MOST:.0f}")
+    titles = ("workload", "instructions", "kernels", "forward bound", "bound", "ratio", "forward", "called", "ratio")
+    for title in (*titles, "reached"):
+        table.add_column(title, no_wrap=True)
+    for name in COLLECTION:
+        found = run("wengert", name)
+        if "failed" in found:
+            table.add_row(name, found["failed"][:100])
+            continue
+        bound = found["bound"].least / found["forward bound"].least
+        called = found["called"].least / found["forward"].least
+        table.add_row(
+            name,
+            str(found["instructions"]),
+            f"{found['kernels']}" + (f" ({found['callbacks']} callbacks)" if found["callbacks"] else ""),
+            str(found["forward bound"]),
+            str(found["bound"]),
+            f"{bound:.2f}",
+            str(found["forward"]),
+            str(found["called"]),
+            f"{called:.2f}",
+            "[green]yes[/]" if max(bound, called) <= MOST else "[bold red]NO[/]",
+        )
+    Console(width=None if sys.stdout.isatty() else 170).print(table)
+
+
+if __name__ == "__main__":
+    main()

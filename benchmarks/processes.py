@@ -1,0 +1,78 @@
+"""Figures of one library and one workload, each pair in a process of its own, one after the other."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any
+
+from benchmarks.timing import Timing
+
+HERE = Path(__file__).parent
+Results = dict[tuple[str, str], dict[str, Any]]
+"""By (library, workload): what :mod:`benchmarks.one` prints, with pairs of times as timings."""
+
+
+def is_installed(library: str) -> bool:
+    try:
+        importlib.metadata.version({"pytorch": "torch"}.get(library, library))
+    except importlib.metadata.PackageNotFoundError:
+        return False
+    return True
+
+
+def run(library: str, workload: str, *kinds: str, timeout_s: float = 300, **environment: str) -> dict[str, Any]:
+    """What ``benchmarks.one`` finds, in a fresh process; {"failed": why} if it does not end well."""
+    command = [sys.executable, "-m", "benchmarks.one", library, workload, *kinds]
+    try:
+        child = subprocess.run(
+            command,
+            cwd=HERE.parent,
+            env={**os.environ, **environment},
+            capture_output=True,
+            text=True,
+            timeout=timeout_s,
+            check=False,
+        )
+    except subprocess.TimeoutExpired:
+        return {"failed": f"longer than {timeout_s:.0f} s"}
+    if child.returncode:
+        return {"failed": (child.stderr.strip().splitlines() or ["no message"])[-1]}
+    found = json.loads(child.stdout.splitlines()[-1])
+    return {k: Timing(*v) if isinstance(v, list) else v for k, v in found.items()}
+
+
+def run_cold_and_warm(workload: str, *kinds: str, rounds: int = 2) -> dict[str, Any]:
+    """Ours: ``cold_s`` with an empty cache of kernels, ``warm_s`` in second processes; the least of ``rounds``."""
+    colds, warms, found = [], [], {}
+    for _ in range(rounds):
+        with tempfile.TemporaryDirectory() as folder:
+            cold = run("wengert", workload, "called", WENGERT_CACHE_DIR=folder)
+            if "failed" in cold:
+                return cold
+            warm = run("wengert", workload, *kinds, WENGERT_CACHE_DIR=folder)
+            if "failed" in warm:
+                return warm
+        colds.append(cold["first_s"])
+        warms.append(warm["first_s"])
+        found = better(found, {**warm, "compiled": cold["compiled"], "compile_s": cold["compile_s"]})
+    return {**found, "cold_s": min(colds), "warm_s": min(warms)}
+
+
+def better(found: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
+    """The figures of two rounds: of each timing the lesser."""
+    return {k: min(found.get(k, v), v) if isinstance(v, Timing) else v for k, v in other.items()}
+
+
+def seconds_to_import(module: str, rounds: int = 5) -> Timing:
+    code = f"import time; start = time.perf_counter(); import {module}; print(time.perf_counter() - start)"
+    times = sorted(
+        float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+        for _ in range(rounds + 1)  # the first may have to compile bytecode
+    )
+    return Timing(times[0], times[len(times) // 2])
