@@ -90,8 +90,10 @@ class Executable:
         outputs: Sequence[tuple[DType, Shape] | tuple[DType, Shape, bool]],
         steps: Sequence[Step],
         is_long: bool,
+        keeps_arena: bool = True,
     ) -> None:
-        """An output is (dtype, shape), and whether it is zeros when a run begins."""
+        """An output is (dtype, shape), and whether it is zeros when a run begins. ``keeps_arena``: between runs, even
+        a large one."""
 
     def run(
         self,

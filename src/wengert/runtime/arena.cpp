@@ -15,6 +15,7 @@ namespace {
 constexpr size_t ALIGNMENT = 64;                // a cache line, and the widest vector
 constexpr size_t HUGE_PAGE = size_t(2) << 20;   // 2 MB pages spare large arenas most of their TLB misses
 constexpr size_t HUGE_FROM = 2 * HUGE_PAGE;
+constexpr size_t KEPT_FROM = size_t(4) << 20;   // a smaller arena is kept by every executable
 
 size_t rounded(size_t n, size_t to) { return (n + to - 1) / to * to; }
 } // namespace
@@ -91,7 +92,7 @@ void drop_references(const Executable &code, Frame &frame) {
 
 void return_frame(Executable &code, Frame *frame) {
     drop_references(code, *frame);
-    if (frame->arena != nullptr)
+    if (frame->arena != nullptr && (code.keeps_arena || code.arena_bytes < KEPT_FROM))
         for (auto &slot : code.kept) {
             Frame *expected = nullptr;
             if (slot.compare_exchange_strong(expected, frame, std::memory_order_release, std::memory_order_relaxed))

@@ -37,7 +37,7 @@ class Kernel(NamedTuple):
 
 
 def assemble(
-    tape: Tape, in_strides: Sequence[tuple[int, ...] | None] = (), is_fast: bool = False
+    tape: Tape, in_strides: Sequence[tuple[int, ...] | None] = (), is_fast: bool = False, keeps_arena: bool = True
 ) -> tuple[Plan, _native.Executable, tuple[Kernel, ...]]:
     """The plan of ``tape``, its executable, and what it runs; ``is_fast``: by :data:`vecmath.FAST` where it can."""
     made = plan(passes.run(tape, passes.before_kernels(supports)), in_strides)
@@ -62,6 +62,7 @@ def assemble(
         outputs=[(a.aval.dtype, a.aval.shape, k in zeroed.values()) for k, a in enumerate(tape.outputs)],
         steps=_steps(planned, calls, first),
         is_long=flops > LONG_FLOPS,
+        keeps_arena=keeps_arena,
     )
     return made, executable, tuple([_describe(call) for call in calls])
 

@@ -202,13 +202,18 @@ Executable &code_of(PyObject *self) { return reinterpret_cast<ExecutableObject *
 
 PyObject *executable_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static const char *names[] = {"arena_bytes", "inputs", "captures", "constants", "outputs", "steps", "is_long",
-                                  nullptr};
-    PyObject *inputs, *captures, *constants, *outputs, *steps;
-    Py_ssize_t arena_bytes;
-    int is_long;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "$nOOOOOp", const_cast<char **>(names), &arena_bytes, &inputs,
-                                     &captures, &constants, &outputs, &steps, &is_long))
+                                  "keeps_arena", nullptr};
+    PyObject *inputs = nullptr, *captures = nullptr, *constants = nullptr, *outputs = nullptr, *steps = nullptr;
+    Py_ssize_t arena_bytes = 0;
+    int is_long = -1, keeps_arena = 1;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$nOOOOOpp", const_cast<char **>(names), &arena_bytes, &inputs,
+                                     &captures, &constants, &outputs, &steps, &is_long, &keeps_arena))
         return nullptr;
+    if (inputs == nullptr || captures == nullptr || constants == nullptr || outputs == nullptr || steps == nullptr ||
+        is_long < 0) {
+        PyErr_SetString(PyExc_TypeError, "all but keeps_arena are required"); // a keyword cannot be, behind the |
+        return nullptr;
+    }
     if (arena_bytes < 0) {
         PyErr_SetString(PyExc_ValueError, "arena_bytes is negative");
         return nullptr;
@@ -219,6 +224,7 @@ PyObject *executable_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     const bool is_made = guarded([&] {
         code.arena_bytes = static_cast<size_t>(arena_bytes);
         code.is_long = is_long != 0;
+        code.keeps_arena = keeps_arena != 0;
         Reader reader(code);
         reader.inputs(inputs);
         reader.arrays(captures, code.captured, &code.captures);

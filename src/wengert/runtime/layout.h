@@ -102,7 +102,8 @@ struct Frame;
 
 struct Executable {
     size_t arena_bytes = 0;
-    bool is_long = false; // a run gives up the GIL
+    bool is_long = false;    // a run gives up the GIL
+    bool keeps_arena = true; // from run to run, even if it is large
     std::vector<Operand> inputs, captures, outputs;
     std::vector<size_t> zeroed;                       // the outputs that are zeros when a run begins
     std::vector<PyArrayObject *> captured, constants; // strong references

@@ -70,7 +70,12 @@ class Program:
         whole = self.tape
         if self._captures_vary:
             whole = whole.replace(inputs=(*whole.inputs, *[c.var for c in whole.captures]), captures=())
-        self.plan, self.executable, self.kernels = assemble(whole, in_strides, is_fast)
+        self.plan, self.executable, self.kernels = assemble(
+            whole,
+            in_strides,
+            is_fast,
+            keeps_arena=not self._captures_vary,  # there may be hundreds of un-jitted programs, each called once
+        )
         self.arena_bytes = self.plan.arena_bytes
 
     def run(self, inputs: Sequence[Any], captures: Sequence[Any] | None = None) -> list[Any]:
