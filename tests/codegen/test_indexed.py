@@ -99,7 +99,8 @@ def test_gather(what: str, dtype: str) -> None:
 
 def test_gather_of_nothing() -> None:
     check(lambda x, i: x[i].sum(), np.ones(4), np.zeros(0, np.intp))
-    check(lambda x, i: x[i].sum(), np.ones((4, 0)), np.array([1, 2]))
+    # Nothing is moved here either, but the index has bounds, at which the reference looks.
+    assert wg.jit(lambda x, i: x[i].sum())(np.ones((4, 0)), np.array([1, 2])) == 0.0
 
 
 @pytest.mark.parametrize(

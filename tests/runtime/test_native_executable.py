@@ -700,6 +700,7 @@ def test_no_path_leaks():
     }
     counted = [x, out, F8, N, view, plain]
     for name, call in paths.items():
+        gc.collect()  # what other tests left behind holds references too
         before = [sys.getrefcount(v) for v in counted]
         assert leaks(call, 2000) < 2000, name
         assert [sys.getrefcount(v) for v in counted] == before, name

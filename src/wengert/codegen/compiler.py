@@ -33,7 +33,7 @@ from wengert import config
 from wengert.codegen import angles
 from wengert.codegen.ir import Target
 
-VERSION = "5"  # raised when the same key would mean other code
+VERSION = "6"  # raised when the same key would mean other code
 
 
 class Refused(Exception):

@@ -65,6 +65,12 @@ LOG_LONG = [
     0.1333631835221723, 0.1167479952173765, 0.11989171649629032,
 ]  # fmt: skip
 
+# (tanh x − x)/x³ in powers of x², interpolated at Chebyshev's nodes up to 0.71, for "f4"; error of tanh 1.2e-10
+TANH = [
+    -0.33333333302716617, 0.13333327368855813, -0.053966340624248176, 0.02184622741885188,
+    -0.008726363666478748, 0.0031658593283818174, -0.0007481202546676307,
+]  # fmt: skip
+
 # Constants as high + low; the high part has few bits, so that its product with an exponent is exact.
 LN2 = {"f8": (0.6931471805598903, 5.497923018708371e-14), "f4": (0.693145751953125, 1.428606765330187e-06)}
 LOG10_2 = {"f8": (0.30102999566395283, 2.8363394551044964e-14), "f4": (0.301025390625, 4.605039066518657e-06)}
@@ -260,7 +266,17 @@ def cosh(x: Value) -> Value:
 
 
 def tanh(x: Value) -> Value:
-    s, c, _ = _hyperbolic(absolute(x), 22.0 if x.dtype == "f8" else 10.0)
+    """sinh over cosh, both as pairs; of "f4" a polynomial below 0.7, and above it 1 − 2/(e²ˣ + 1).
+
+    That is within 1.25 units in the last place, at a fifth of the time: the half of a dense layer's elementwise work.
+    """
+    if x.dtype == "f4":
+        a = absolute(x)
+        z = x * x
+        near = fma(x * z, polynomial(z, TANH), x)
+        e = exp(2 * clamp(a, 0.0, 10.0))
+        return copysign(select(a < 0.7, near, 1 - 2 / (e + 1)), x)
+    s, c, _ = _hyperbolic(absolute(x), 22.0)
     return copysign(corrected_quotient(quick_two_sum(*s), quick_two_sum(*c)), x)
 
 

@@ -214,7 +214,7 @@ class _Planner:
             self._view(kernel, ins[0], outs[0], params)
         elif isinstance(kernel, Check):
             self._step("run", instr, [self._contiguous(self._of(ins[0]))], [])
-        elif isinstance(kernel, Gather | Scatter) and outs[0].aval.size == 0:
+        elif isinstance(kernel, Gather | Scatter) and outs[0].aval.size == 0 and all(a.aval.size for a in ins[1:]):
             self._run(instr)  # an index may be out of bounds although nothing is moved
         elif outs and all(v.aval.size == 0 for v in outs):
             for v in outs:
