@@ -206,7 +206,8 @@ def _checked(x: Any, aval: Aval, tape: Tape, k: int) -> Any:
     if x.shape != aval.shape:
         raise ShapeError(message(f"{tape.name}: {where}: expected {aval}, got {Aval(x.shape, x.dtype)}"))
     if x.dtype != aval.dtype:
-        raise DTypeError(message(f"{tape.name}: {where}: expected {aval}, got {Aval(x.shape, x.dtype)}"))
+        order = "" if x.dtype.isnative else " in another byte order"
+        raise DTypeError(message(f"{tape.name}: {where}: expected {aval}, got {Aval(x.shape, x.dtype)}{order}"))
     return x
 
 
