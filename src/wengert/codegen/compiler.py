@@ -33,8 +33,6 @@ from wengert import config
 from wengert.codegen import angles
 from wengert.codegen.ir import Target
 
-VERSION = "6"  # raised when the same key would mean other code
-
 
 class Refused(Exception):
     """A kernel that cannot be compiled, and why."""
@@ -87,8 +85,9 @@ def _engine() -> Any:
 def _stamp() -> bytes:
     """What, beside the kernel, decides about its machine code."""
     t = target()
-    parts = (VERSION, llvmlite.__version__, llvm.llvm_version_info, t.triple, t.cpu, t.features)
-    return repr(parts).encode()
+    with os.scandir(Path(__file__).parent) as files:  # another code generator writes other code for the same kernel
+        ours = sorted((f.name, f.stat().st_size, f.stat().st_mtime_ns) for f in files if f.name.endswith(".py"))
+    return repr((ours, llvmlite.__version__, llvm.llvm_version_info, t.triple, t.cpu, t.features)).encode()
 
 
 def key_of(kernel: Any) -> bytes:
@@ -255,7 +254,7 @@ def _bound(folder: Path) -> None:
         return
     try:
         files = [(p.stat().st_mtime, p.stat().st_size, p) for p in folder.glob("*.o")]
-        for old in folder.glob("*.tmp"):
+        for old in (*folder.glob("*.tmp"), *folder.glob("*.compiling")):
             if time.time() - old.stat().st_mtime > 3600:
                 old.unlink(missing_ok=True)
         total = sum(size for _, size, _ in files)

@@ -74,23 +74,12 @@ class _Code:
         self._can_fail = False
 
     def module(self, name: str) -> str:
-        f, width = self.f, 8 * self.target.vector_bytes
+        f = self.f
         f.lines.append("  ret i32 0")
         if self._can_fail:
             f.start("fail")
             f.lines.append(f"  ret i32 {REFUSED}")
-        return "\n".join(
-            [
-                f'target triple = "{self.target.triple}"',
-                *f.declarations.values(),
-                f"define i32 @{name}(ptr noalias %pointers, ptr noalias %sizes, i64 %begin, i64 %end) #0 {{\nentry:",
-                *self._allocas,
-                *f.lines,
-                "}",
-                f'attributes #0 = {{ nounwind "prefer-vector-width"="{width}" "min-legal-vector-width"="{width}" }}',
-                "",
-            ]
-        )
+        return f.kernel(name, self._allocas)
 
     # -------------------------------------------------------------------------------------------- arguments
 
@@ -121,19 +110,7 @@ class _Code:
 
     def loop(self, start: Value, stop: Value, step: int, body: Callable[[Value], None]) -> None:
         """``for i in range(start, stop, step): body(i)``"""
-        f = self.f
-        head, done = f.new_label("loop"), f.new_label("done")
-        f.branch_if(start < stop, head, done)
-        before = f.block
-        f.start(head)
-        i, following = f.name(), f.name()
-        place = len(f.lines)
-        with f.scope():
-            body(f_value(f, i))
-        f.lines.insert(place, f"  {i} = phi i64 [ {start.text}, %{before} ], [ {following}, %{f.block} ]")
-        f.lines.append(f"  {following} = add i64 {i}, {step}")
-        f.branch_if(f.effect(f"icmp slt i64 {following}, {stop.text}", "b1"), head, done)
-        f.start(done)
+        self.f.loop(start, stop, self.number(step), body)
 
     def across(self, start: Value, stop: Value, width: int, many: int, body: Callable[[Vectors], None]) -> None:
         """``body`` for the vectors of a range, ``many`` at once; what is left over one by one, the last one masked."""

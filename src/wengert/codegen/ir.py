@@ -289,6 +289,44 @@ class Function:
     def branch_if(self, condition: Value, then: str, otherwise: str) -> None:
         self.lines.append(f"  br {condition.typed}, label %{then}, label %{otherwise}")
 
+    def kernel(self, name: str, allocas: Sequence[str]) -> str:
+        """The text of a module with this function as the kernel ``name``, its last block terminated."""
+        width = 8 * self.target.vector_bytes
+        return "\n".join(
+            [
+                f'target triple = "{self.target.triple}"',
+                *self.declarations.values(),
+                f"define i32 @{name}(ptr noalias %pointers, ptr noalias %sizes, i64 %begin, i64 %end) #0 {{\nentry:",
+                *allocas,
+                *self.lines,
+                "}",
+                f'attributes #0 = {{ nounwind "prefer-vector-width"="{width}" "min-legal-vector-width"="{width}" }}',
+                "",
+            ]
+        )
+
+    def loop(
+        self, start: Value, stop: Value, step: Value, body: Callable[[Value], None], is_entered: bool = False
+    ) -> None:
+        """``for i in range(start, stop, step): body(i)``; ``is_entered``: at least once, so that is not asked."""
+        head, done = self.new_label("loop"), self.new_label("done")
+        if is_entered:
+            self.branch(head)
+        else:
+            self.branch_if(start < stop, head, done)
+        before = self.block
+        self.start(head)
+        i, following = self.name(), self.name()
+        place = len(self.lines)  # of the phi, which names the block that the body will have ended in
+        with self.scope():
+            body(Value(self, i, start.dtype, 1))
+        self.lines.insert(
+            place, f"  {i} = phi {start.type} [ {start.text}, %{before} ], [ {following}, %{self.block} ]"
+        )
+        self.lines.append(f"  {following} = add {start.type} {i}, {step.text}")
+        self.branch_if(self.effect(f"icmp slt {start.type} {following}, {stop.text}", "b1"), head, done)
+        self.start(done)
+
     @contextmanager
     def scope(self) -> Iterator[None]:
         """Values made inside are not known outside: the body of a loop, or of a branch."""

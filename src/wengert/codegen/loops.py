@@ -203,23 +203,7 @@ class _Emitter:
         self.begin, self.end = f_value(f, "%begin"), f_value(f, "%end")
         self._run()
         f.lines.append("  ret i32 0")
-        header = f"define i32 @{name}(ptr noalias %pointers, ptr noalias %sizes, i64 %begin, i64 %end) #0 {{\nentry:"
-        width = 8 * self.target.vector_bytes
-        attributes = (
-            f'attributes #0 = {{ nounwind "prefer-vector-width"="{width}" "min-legal-vector-width"="{width}" }}'
-        )
-        return "\n".join(
-            [
-                f'target triple = "{self.target.triple}"',
-                *f.declarations.values(),
-                header,
-                *self._allocas,
-                *f.lines,
-                "}",
-                attributes,
-                "",
-            ]
-        )
+        return f.kernel(name, self._allocas)
 
     def _size(self, n: int | None) -> Any:
         """A static size as int, a dynamic one as the value that comes next in ``sizes``."""
@@ -272,58 +256,12 @@ class _Emitter:
                 for i in range(start, stop, step):
                     body(i)
                 return
-        head, done = f.new_label("loop"), f.new_label("done")
-        first, last = self._value(start), self._value(stop)
-        if not (isinstance(start, int) and isinstance(stop, int)):
-            f.branch_if(first.compare("lt", last), head, done)
-        else:
-            f.branch(head)
-        before = f.block
-        f.start(head)
-        i, following = f.name(), f.name()
-        place = len(f.lines)
-        with f.scope():
-            body(f_value(f, i))
-        f.lines.insert(place, f"  {i} = phi i64 [ {first.text}, %{before} ], [ {following}, %{f.block} ]")
-        f.lines.append(f"  {following} = add i64 {i}, {step if isinstance(step, int) else step.text}")
-        again = f.effect(f"icmp slt i64 {following}, {last.text}", "b1")
-        f.branch_if(again, head, done)
-        f.start(done)
+        is_known = isinstance(start, int) and isinstance(stop, int)
+        f.loop(self._value(start), self._value(stop), self._value(step), body, is_entered=is_known)
 
     def _blocks(self, dim: int, many: int, body: Callable[[list[tuple[Any, Value | None]]], None]) -> None:
         """``body`` for the vectors along ``dim``, ``many`` at once: (index of lane 0, mask or None) each."""
-        width, f = self.width, self.f
-        start, stop = self._range(dim)
-        if self._is_heavy and not (isinstance(stop, int) and stop <= width):
-            self._loop(start, stop, width, lambda i: body([(i, self._mask(i, stop))]))
-            return
-        if isinstance(start, int) and isinstance(stop, int):
-            full, rest = divmod(stop, width)
-            whole = full - full % many
-            unroll = max(1, UNROLLED // many) if self._is_light else 1
-            self._loop(
-                0,
-                whole * width,
-                many * width,
-                lambda i: body([(self._plus(i, k * width), None) for k in range(many)]),
-                unroll,
-            )
-            last: list[tuple[Any, Value | None]] = [(k * width, None) for k in range(whole, full)]
-            if rest:
-                last.append((full * width, f.vector([k < rest for k in range(width)], "b1") if width > 1 else None))
-            if last:
-                body(last)
-            return
-        count = self._value(stop) - self._value(start)
-        whole = self._value(start) + (count - self._remainder(count, many * width))
-        self._loop(start, whole, many * width, lambda i: body([(self._plus(i, k * width), None) for k in range(many)]))
-        if many * width == 1:
-            return
-
-        def masked(i: Any) -> None:
-            body([(i, self._mask(i, stop))])
-
-        self._loop(whole, stop, width, masked)
+        self._vectors(*self._range(dim), many, body)
 
     def _mask(self, i: Any, stop: Any) -> Value | None:
         """Which lanes, counted from index ``i``, stand before ``stop``."""
@@ -501,7 +439,7 @@ class _Emitter:
     def _vectors(
         self, start: Any, stop: Any, many: int, body: Callable[[list[tuple[Any, Value | None]]], None]
     ) -> None:
-        """As :meth:`_blocks`, over a range of the lanes."""
+        """``body`` for the vectors of a range: ``many`` at once, then what is left over, the last one masked."""
         width = self.width
         if self._is_heavy and not (isinstance(stop, int) and stop - start <= width):
             self._loop(start, stop, width, lambda i: body([(i, self._mask(i, stop))]))

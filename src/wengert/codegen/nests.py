@@ -15,6 +15,7 @@ import numpy as np
 from wengert.codegen.calls import KernelCall, describe, short
 from wengert.codegen.loops import Fold, Load, Nest, Step, Store
 from wengert.ops.kernels import Contract, Fused, Iota, MapTape, Reduce
+from wengert.passes.fuse import function_of
 from wengert.passes.plan import Place, is_in_code, operands
 from wengert.passes.plan import Step as PlanStep
 from wengert.tape import Atom, Instr, Lit
@@ -324,11 +325,11 @@ class _Lowering:
             inner: dict[Any, Ref] = dict(zip(i.params["body"].inputs, operands, strict=True))
             for j in i.params["body"].instrs:
                 refs = [inner[a] if a in inner else self.b.literal(a) for a in j.ins]
-                inner[j.outs[0]] = self.b.step(j.op.kernel.function, refs, short(j.outs[0].aval.dtype), is_late)
+                inner[j.outs[0]] = self.b.step(function_of(j), refs, short(j.outs[0].aval.dtype), is_late)
             last = i.params["body"].outputs[0]
             value = inner[last] if last in inner else self.b.literal(last)
         else:
-            value = self.b.step(i.op.kernel.function, operands, dtype, is_late)  # type: ignore[attr-defined]
+            value = self.b.step(function_of(i), operands, dtype, is_late)
         self.ref[i.outs[0]] = value
         if is_post:
             self.after.add(i.outs[0])

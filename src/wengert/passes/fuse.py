@@ -138,7 +138,13 @@ def is_small_contraction(instr: Instr) -> bool:
 
 def _is_native_map(instr: Instr, is_native: IsNative) -> bool:
     dtypes = tuple([a.aval.dtype for a in instr.ins])
-    return is_native(instr.op.kernel.function, dtypes, instr.outs[0].aval.dtype)  # type: ignore[attr-defined]
+    return is_native(function_of(instr), dtypes, instr.outs[0].aval.dtype)
+
+
+def function_of(instr: Instr) -> str:
+    """The scalar function of a map."""
+    assert isinstance(instr.op.kernel, Map)
+    return instr.op.kernel.function
 
 
 def _takes_map(

@@ -165,7 +165,7 @@ class _Planner:
     def _choose_destinations(self) -> None:
         """From the results backwards: who writes straight into a result, or into a part of a concatenation."""
         tape = self.tape
-        made_by = {v: instr for instr in tape.instrs for v in instr.outs}
+        made_by: dict[Atom, Instr] = {v: instr for instr in tape.instrs for v in instr.outs}
         for k, a in enumerate(tape.outputs):
             if a in made_by and a not in self.wanted:
                 self.wanted[a] = Place(self._fixed("output", k), 0, c_strides(a.aval), a.aval)
@@ -178,7 +178,7 @@ class _Planner:
                     self.wanted[v] = Place(self._new(v.aval), 0, c_strides(v.aval), v.aval)
                 count = Counter(ins)
                 for a, part in zip(ins, join_parts(self.wanted[v], ins, params["axis"]), strict=True):
-                    maker = made_by.get(a)  # type: ignore[arg-type]
+                    maker = made_by.get(a)
                     if maker is not None and isinstance(maker.op.kernel, WRITES_ANYWHERE) and count[a] == 1:
                         until = self.overwritten.get(v, self.end + 1)
                         is_alike = a.aval.dtype == v.aval.dtype

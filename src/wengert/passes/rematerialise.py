@@ -32,7 +32,7 @@ FREE = 1
 def rematerialise(tape: Tape) -> Tape:
     """``tape`` with fewer arrays between its fused instructions."""
     instrs: list[Instr | None] = list(tape.instrs)
-    maker = {v: k for k, instr in enumerate(tape.instrs) for v in instr.outs}
+    maker: dict[Any, int] = {v: k for k, instr in enumerate(tape.instrs) for v in instr.outs}
     readers: dict[Any, set[int]] = defaultdict(set)
     for k, instr in enumerate(tape.instrs):
         for a in instr.ins:
@@ -46,7 +46,7 @@ def rematerialise(tape: Tape) -> Tape:
             continue
         by_maker: dict[int, list[Var]] = defaultdict(list)
         for v in later.ins:
-            a = maker.get(v)  # type: ignore[arg-type]
+            a = maker.get(v)
             if a is not None and type(v) is Var and v.aval.nbytes >= MIN_BYTES and v.aval.shape == space_of(later):
                 by_maker[a].append(v)
         for a, needed in by_maker.items():
