@@ -37,6 +37,7 @@ $(VENV)/installed: pyproject.toml CMakeLists.txt $(wildcard src/wengert/runtime/
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --upgrade "pip>=25.1"
 	$(PIP) install --editable ".[demo]"
+	$(BIN)/python -m compileall -q src/wengert
 	touch $@
 
 $(VENV)/with-%: $(VENV)/installed

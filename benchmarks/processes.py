@@ -16,6 +16,8 @@ from benchmarks.timing import Timing
 HERE = Path(__file__).parent
 Results = dict[tuple[str, str], dict[str, Any]]
 """By (library, workload): what :mod:`benchmarks.one` prints, with pairs of times as timings."""
+ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTECODE"}
+"""As it is for a library that has been installed: its modules are not compiled anew in each process."""
 
 
 def is_installed(library: str) -> bool:
@@ -33,7 +35,7 @@ def run(library: str, workload: str, *kinds: str, timeout_s: float = 300, **envi
         child = subprocess.run(
             command,
             cwd=HERE.parent,
-            env={**os.environ, **environment},
+            env={**ENVIRONMENT, **environment},
             capture_output=True,
             text=True,
             timeout=timeout_s,
@@ -71,8 +73,9 @@ def better(found: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
 
 def seconds_to_import(module: str, rounds: int = 5) -> Timing:
     code = f"import time; start = time.perf_counter(); import {module}; print(time.perf_counter() - start)"
+    command = [sys.executable, "-c", code]
     times = sorted(
-        float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+        float(subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=True).stdout)
         for _ in range(rounds + 1)  # the first may have to compile bytecode
     )
     return Timing(times[0], times[len(times) // 2])

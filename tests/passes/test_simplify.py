@@ -10,12 +10,12 @@ import pytest
 
 from wengert.ad.reverse import vjp
 from wengert.ops.control import Expected, guard
-from wengert.ops.elementwise import add, cos, exp, less, multiply, sin, tanh
+from wengert.ops.elementwise import add, cos, divide, exp, less, multiply, negative, sin, subtract, tanh
 from wengert.ops.linalg import slogdet
 from wengert.ops.reduce import sum_
 from wengert.ops.shape import iota
 from wengert.passes import PIPELINE, run
-from wengert.passes.simplify import drop_dead, fold_constants, merge_common
+from wengert.passes.simplify import drop_dead, fold_constants, merge_common, use_identities
 from wengert.tape import Aval, Builder, Capture, Lit, Source, Tape, Var, building, check
 
 F64 = np.dtype(float)
@@ -110,6 +110,12 @@ def test_equal_literals_are_equal_operands() -> None:
     becomes(before, merge_common, "v1: float64[3] = multiply(v0, 2.0)", "v2: float64[3] = add(v1, v1)", "return v2")
 
 
+def test_operands_may_be_exchanged_where_the_op_says_so() -> None:
+    assert len(merge_common(tape(lambda x: (multiply(x, Lit(2.0)), multiply(Lit(2.0), x)), VECTOR))) == 1
+    assert len(merge_common(tape(lambda x, y: (add(x, y), add(y, x), add(x, x)), VECTOR, VECTOR))) == 2
+    assert len(merge_common(tape(lambda x, y: (subtract(x, y), subtract(y, x)), VECTOR, VECTOR))) == 2
+
+
 def test_negative_zero_is_another_number() -> None:
     before = tape(lambda x: (add(x, Lit(0.0)), add(x, Lit(-0.0))), VECTOR)
     assert len(merge_common(before)) == 2
@@ -155,6 +161,55 @@ def test_a_step_keeps_its_source_line() -> None:
     lines = [Source("m.py", k, "f") for k in range(len(before))]
     before = before.replace(instrs=tuple(i._replace(source=s) for i, s in zip(before.instrs, lines, strict=True)))
     assert [i.source.line for i in merge_common(before).instrs] == [0, 1, 3]
+
+
+# -------------------------------------------------------------------------------------------------- identities
+
+IDENTITIES: list[tuple[Callable[..., Any], str]] = [
+    (lambda x, y: x + negative(y), "subtract(v0, v1)"),
+    (lambda x, y: negative(x) + y, "subtract(v1, v0)"),
+    (lambda x, y: x - negative(y), "add(v0, v1)"),
+    (lambda x, y: negative(x) * negative(y), "multiply(v0, v1)"),
+    (lambda x, y: multiply(negative(x), Lit(3.0, x.aval.dtype)), "multiply(v0, -3.0)"),
+    (lambda x, y: multiply(Lit(-3.0, x.aval.dtype), negative(x)), "multiply(3.0, v0)"),
+    (lambda x, y: divide(x, Lit(-8.0, x.aval.dtype)), "multiply(v0, -0.125)"),
+]
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize(("f", "becomes_"), IDENTITIES, ids=[text for _, text in IDENTITIES])
+def test_an_identity_holds_for_every_bit(f: Callable[..., Any], becomes_: str, dtype: str) -> None:
+    info = np.finfo(dtype)
+    special = [0.0, 1.0, 3.0, 0.1, np.inf, np.nan, info.max, info.tiny, info.smallest_subnormal]
+    x, y = (a.ravel() for a in np.meshgrid(*[np.array([*special, *[-v for v in special]], dtype)] * 2))
+    aval = Aval(x.shape, x.dtype)
+    before = tape(f, aval, aval)
+    after = drop_dead(check(use_identities(before)))
+    (line,) = [str(line).split(" = ")[1] for line in str(after).splitlines() if " = " in str(line)]
+    assert line == becomes_
+    with np.errstate(all="ignore"):
+        results = [_played(after, x, y), _played(before, x, y)]
+    number = ~np.isnan(results[0])
+    np.testing.assert_array_equal(number, ~np.isnan(results[1]))
+    assert results[0][number].tobytes() == results[1][number].tobytes()
+
+
+def _played(t: Tape, *arrays: Any) -> Any:
+    values: dict[Any, Any] = dict(zip(t.inputs, arrays, strict=True))
+    for instr in t.instrs:
+        values[instr.outs[0]] = instr.op.reference(*[a.value if isinstance(a, Lit) else values[a] for a in instr.ins])
+    return values[t.outputs[0]]
+
+
+@pytest.mark.parametrize("divisor", [0.0, 3.0, np.inf, np.nan, 5e-324, 2.0**1023, 2.0**-1023])
+def test_only_powers_of_two_whose_inverse_is_exact_are_multiplied_by(divisor: float) -> None:
+    before = tape(lambda x: divide(x, Lit(divisor)), VECTOR)
+    assert str(use_identities(before)) == str(before)
+
+
+def test_integers_are_not_divided_by_multiplying() -> None:
+    before = tape(lambda x: divide(x, Lit(2)), Aval((3,), np.dtype(int)))
+    assert str(use_identities(before)) == str(before)
 
 
 # --------------------------------------------------------------------------------------------------- constants

@@ -1,33 +1,24 @@
-import ctypes
 import itertools
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.linalg
-import scipy.linalg.cython_blas
-import scipy.linalg.cython_lapack
 
 from tests.runtime.test_native_executable import executable
+from wengert.runtime import routines
 from wengert.runtime._native import get_threads, kernel_address, set_routines, set_threads, work_bytes
 
 DTYPES = ["float64", "float32"]
 
 
-def routine(name: str) -> int:
-    module = scipy.linalg.cython_blas if name[1:] in ("gemm", "gemv", "trsm") else scipy.linalg.cython_lapack
-    capsule = module.__pyx_capi__[name]
-    get_name = ctypes.pythonapi.PyCapsule_GetName
-    get_name.restype, get_name.argtypes = ctypes.c_char_p, [ctypes.py_object]
-    get_pointer = ctypes.pythonapi.PyCapsule_GetPointer
-    get_pointer.restype, get_pointer.argtypes = ctypes.c_void_p, [ctypes.py_object, ctypes.c_char_p]
-    return get_pointer(capsule, get_name(capsule))
-
-
-@pytest.fixture(autouse=True, scope="module")
-def _routines():
-    names = [t + r for t in "ds" for r in ("gemm", "gemv", "trsm", "potrf", "gesv", "getrf")]
-    set_routines({name: routine(name) for name in names})
+@pytest.fixture(autouse=True, scope="module", params=[routines._linked, routines._exported])
+def _routines(request):
+    """As they are found in the library that SciPy is linked with, and as SciPy exports them."""
+    for module in routines.NAMES:
+        found = request.param(module)
+        assert found
+        set_routines(found)
 
 
 def run(name: str, arrays: list[Any], out: list[Any], sizes: list[int], extent: int, grain=0, work=0) -> list[Any]:

@@ -90,6 +90,7 @@ class Nest:
 
 CHUNK = 64  # vectors in a row that are added one after the other, before partial sums are added pairwise
 UNROLLED = 12  # vectors of a loop of known length that become straight-line code
+MAX_UNROLLED = 256  # steps of a loop that takes several vectors at once
 MAX_LANES = 16
 # fmt: off
 LIGHT = frozenset({
@@ -151,7 +152,8 @@ class _Emitter:
         self._is_light = functions <= LIGHT
         self._allocas: list[str] = []
         self._depends = self._dependencies()
-        self._needed_by_post = self._needs([*nest.post_stores], nest.post)
+        self._inner = sorted(self._needs(nest.stores, (), [k for x in nest.folds for k in self._summed(x)]))
+        self._used = self._needs(nest.post_stores, nest.post, [x.value for x in nest.folds]) | set(self._inner)
 
     # --------------------------------------------------------------------------------------------- preparation
 
@@ -175,8 +177,9 @@ class _Emitter:
             depends.append(frozenset().union(*[depends[k] for k in step.operands]))
         return depends
 
-    def _needs(self, stores: Sequence[Store], post: Sequence[Step]) -> set[int]:
-        needed = {s.value for s in stores}
+    def _needs(self, stores: Sequence[Store], post: Sequence[Step], values: Sequence[int]) -> set[int]:
+        """The values that must be known for these, among them the loads."""
+        needed = {s.value for s in stores} | set(values)
         for k in range(len(post) - 1, -1, -1):
             if self.first_post + k in needed:
                 needed.update(post[k].operands)
@@ -288,10 +291,39 @@ class _Emitter:
             return
 
         def body(vectors: list[tuple[Any, Value | None]]) -> None:
-            for i, mask in vectors:
-                self._store_all(point.inner({nest.lanes: i}, nest.lanes, mask), nest.stores, 0)
+            points = [point.inner({nest.lanes: i}, nest.lanes, mask) for i, mask in vectors]
+            self._side_by_side(points)
+            for p in points:
+                self._store_all(p, nest.stores, 0)
 
-        self._blocks(nest.lanes, 2 if self._is_light and len(nest.steps) <= 8 else 1, body)
+        self._blocks(nest.lanes, self._many(2 if len(nest.steps) <= 8 else 8), body)
+
+    def _many(self, most: int) -> int:
+        """How many vectors a loop takes at once: up to ``most``, as registers and the length of the code allow."""
+        if not self._is_light:
+            return 1
+        steps = [k for k in self._inner if k >= self.first_step]  # operands can be read again, at little cost
+        last_read = {o: k for k in steps for o in self._step(k).operands}
+        live, most_live = set[int](), 1
+        for k in steps:
+            live = {x for x in live if last_read.get(x, self.first_fold) >= k} | {k}
+            most_live = max(most_live, len(live))
+        many = 1
+        while (
+            many < most
+            and 2 * many * most_live <= (32 if self.target.vector_bytes == 64 else 16)
+            and 2 * many * len(steps) <= MAX_UNROLLED
+        ):
+            many *= 2
+        return many
+
+    def _side_by_side(self, points: Sequence[_Point]) -> None:
+        """Compute what is stored or folded at several points, a step at a time for all of them: each step of a long
+        chain waits for the one before, and a processor looks only so far ahead for others to do meanwhile."""
+        if self._is_light and len(points) > 1:
+            for k in self._inner:
+                for p in points:
+                    self._at(p, k, 0)
 
     def _lane_sums(self, point: _Point) -> None:
         """Lanes along the last kept dimension: every lane folds its own elements, one reduced index after the other."""
@@ -386,7 +418,7 @@ class _Emitter:
         length = self.extents[lane_dim]
         outer = lane_dim - nest.n_kept  # reduced dimensions around the lanes
         is_short = outer == 0 and isinstance(length, int) and length <= CHUNK * width
-        many = 1 if len(rows) > 1 or not self._is_light else (4 if len(nest.steps) <= 8 else 2)
+        many = 1 if len(rows) > 1 else self._many(4)
 
         def run(index: dict[int, Any], start: Any, stop: Any) -> list[Value]:
             """The folds over one chunk."""
@@ -398,8 +430,9 @@ class _Emitter:
 
             def body(vectors: list[tuple[Any, Value | None]]) -> None:
                 for row, group in zip(rows, cells, strict=True):
-                    for k, (i, mask) in enumerate(vectors):
-                        q = row.inner({**index, lane_dim: i}, lane_dim, mask)
+                    points = [row.inner({**index, lane_dim: i}, lane_dim, mask) for i, mask in vectors]
+                    self._side_by_side(points)
+                    for k, q in enumerate(points):
                         self._store_all(q, nest.stores, 0)
                         for fold, slots in zip(nest.folds, group, strict=True):
                             cell = slots[k % many]
@@ -483,6 +516,9 @@ class _Emitter:
             return self._unmasked(point, self.f.intrinsic("fma", a, b, total), total)
         return self._unmasked(point, self._combine(fold, total, self._at(point, fold.value, width)), total)
 
+    def _summed(self, fold: Fold) -> tuple[int, ...]:
+        return self._factors(fold) or (fold.value,)
+
     def _factors(self, fold: Fold) -> tuple[int, ...]:
         """The operands of the product that is summed, where it is one and a fused multiply-add saves its rounding."""
         k = fold.value - self.first_step
@@ -534,19 +570,9 @@ class _Emitter:
     def _hoist(self, point: _Point) -> None:
         """Compute here what depends on nothing further in."""
         known = set(point.index)
-        used = self._used()
         for k, dims in enumerate(self._depends):
-            if k in used and k not in point.values and dims <= known:
+            if k in self._used and k not in point.values and dims <= known:
                 self._at(point, k, 0)
-
-    def _used(self) -> set[int]:
-        if not hasattr(self, "_used_values"):
-            needed = {s.value for s in self.nest.stores} | {x.value for x in self.nest.folds} | self._needed_by_post
-            for k in range(len(self.nest.steps) - 1, -1, -1):
-                if self.first_step + k in needed:
-                    needed.update(self.nest.steps[k].operands)
-            self._used_values = needed
-        return self._used_values
 
     def _at(self, point: _Point, k: int, lanes: int) -> Value:
         """Value ``k`` at ``point``: computed once, repeated over ``lanes`` if it is a scalar (0: as it comes)."""
@@ -563,10 +589,13 @@ class _Emitter:
         if k < self.first_step:
             dtype, data = nest.literals[k - self.n_loads]
             return self.f.constant(np.frombuffer(data, np.dtype(dtype))[0], dtype)
-        step = nest.steps[k - self.first_step] if k < self.first_fold else nest.post[k - self.first_post]
+        step = self._step(k)
         xs = [self._at(point, o, 0) for o in step.operands]
         lanes = max([x.lanes for x in xs], default=1)
         return vecmath.apply(step.function, [x.splat(lanes) for x in xs], step.dtype, nest.is_fast)
+
+    def _step(self, k: int) -> Step:
+        return self.nest.steps[k - self.first_step] if k < self.first_fold else self.nest.post[k - self.first_post]
 
     def _offset(self, point: _Point, strides: Sequence[Any], size: int) -> tuple[int, Value | None]:
         """The bytes from the start of an operand to ``point`` (its lane 0): a known part, and the rest."""
@@ -636,7 +665,7 @@ class _Emitter:
         """All values first, also those that are folded: a store may overwrite what another value is loaded from."""
         if stores is self.nest.stores:
             for fold in self.nest.folds:
-                for k in self._factors(fold) or (fold.value,):
+                for k in self._summed(fold):
                     self._at(point, k, 0)
         values = [self._at(point, s.value, 0) for s in stores]
         for k, (s, x) in enumerate(zip(stores, values, strict=True)):

@@ -69,21 +69,65 @@ def _multiply_shortcut(x1: Atom, x2: Atom) -> Atom | None:
     return None
 
 
-add = elementwise(np.add, partials=[1, 1])
+def _opposite(made: Any, x: Atom) -> Atom | None:
+    """What x is the negative of, if it is one that is at hand."""
+    if type(x) is Lit:
+        return Lit(np.negative(x.value), x.aval.dtype) if x.aval.dtype.kind == "f" else None
+    instr = made(x)
+    return instr.ins[0] if instr is not None and instr.op is negative else None
+
+
+def _add_identity(made: Any, x1: Atom, x2: Atom) -> Any:
+    """x₁ + (-x₂) = x₁ - x₂"""
+    for a, b in ((x1, x2), (x2, x1)):
+        opposite = None if type(b) is Lit else _opposite(made, b)
+        if opposite is not None:
+            return subtract, (a, opposite)
+    return None
+
+
+def _subtract_identity(made: Any, x1: Atom, x2: Atom) -> Any:
+    """x₁ - (-x₂) = x₁ + x₂"""
+    opposite = None if type(x2) is Lit else _opposite(made, x2)
+    return None if opposite is None else (add, (x1, opposite))
+
+
+def _multiply_identity(made: Any, x1: Atom, x2: Atom) -> Any:
+    """(-x₁) (-x₂) = x₁ x₂, also where one of them is a number"""
+    opposites = _opposite(made, x1), _opposite(made, x2)
+    if None in opposites or type(x1) is type(x2) is Lit:
+        return None
+    return multiply, opposites
+
+
+def _divide_identity(made: Any, x1: Atom, x2: Atom) -> Any:
+    """x / 2ᵏ = x 2⁻ᵏ where both powers are normal numbers, so that nothing is rounded"""
+    if type(x2) is not Lit or x2.aval.dtype.kind != "f" or x1.aval.dtype != x2.aval.dtype:
+        return None
+    value, limits = float(x2.value), np.finfo(x2.aval.dtype)
+    is_power = abs(math.frexp(value)[0]) == 0.5 and limits.tiny <= abs(value) <= 1 / limits.tiny
+    return (multiply, (x1, Lit(1 / value, x2.aval.dtype))) if is_power else None
+
+
+add = elementwise(np.add, partials=[1, 1], identity=_add_identity, is_commutative=True)
 subtract = elementwise(
     np.subtract,
     partials=[1, -1],
+    identity=_subtract_identity,
     shortcut=lambda x1, x2: x1 if is_literal(x2, 0) and not np.signbit(x2.value) else None,
 )
 multiply = elementwise(
     np.multiply,
     partials=[lambda x1, x2, y: x2, lambda x1, x2, y: x1],
     shortcut=_multiply_shortcut,
+    identity=_multiply_identity,
+    is_commutative=True,
 )
 divide = elementwise(
     np.divide,
     partials=[lambda x1, x2, y: 1 / x2, lambda x1, x2, y: -y / x2],
     shortcut=lambda x1, x2: x1 if is_literal(x2, 1) and x1.aval.dtype == x2.aval.dtype else None,
+    identity=_divide_identity,
     cost=flops(4),
 )
 negative = elementwise(np.negative, partials=[-1])

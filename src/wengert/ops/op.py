@@ -131,6 +131,11 @@ class Op:
     """The reference, allowed to overwrite and return operand 0."""
     shortcut: Callable[..., Atom | None] | None = None
     """An operand (or literal) that equals the result bit for bit, so that no instruction is needed."""
+    identity: Callable[..., tuple[Op, tuple[Atom, ...]] | None] | None = None
+    """``identity(made, *ins)``: another op and its operands that give the same, bit for bit (but for a NaN's payload)
+    and sooner; ``made(x)`` is the instruction that x comes from. None: there is none for these operands."""
+    is_commutative: bool = False
+    """Gives the same, bit for bit, with its two operands exchanged."""
     bind: Callable[..., Callable[..., Any]] | None = None
     """``bind(avals, **params)``: the reference with everything decided that the operands' types decide."""
     describe: Callable[[Instr], str] | None = None

@@ -11,13 +11,14 @@ from wengert import config
 from wengert.passes.fuse import IsNative, fuse
 from wengert.passes.rematerialise import rematerialise
 from wengert.passes.schedule import schedule
-from wengert.passes.simplify import drop_dead, merge_common
+from wengert.passes.simplify import drop_dead, merge_common, use_identities
 from wengert.tape import Tape, check
 
 Pass = Callable[[Tape], Tape]
 
 PIPELINE: tuple[Pass, ...] = (
-    merge_common,  # first, so that what two rules both computed is one value, and one of them may die
+    use_identities,  # first, since what becomes equal by them is merged, and what they no longer need is dropped
+    merge_common,  # so that what two rules both computed is one value, and one of them may die
     drop_dead,  # after every pass that leaves values nobody reads
 )
 

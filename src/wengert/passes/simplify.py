@@ -1,4 +1,4 @@
-"""Fewer instructions for the same values: common subexpressions, dead code, what is constant."""
+"""Fewer instructions for the same values: dead code, identities, common subexpressions, what is constant."""
 
 from __future__ import annotations
 
@@ -21,6 +21,20 @@ def drop_dead(tape: Tape) -> Tape:
     return tape.replace(instrs=tuple(reversed(kept)), captures=captures)
 
 
+def use_identities(tape: Tape) -> Tape:
+    """Instructions as their op's ``identity`` would rather have them, so that others are no longer needed. Linear."""
+    made: dict[Atom, Instr] = {}
+    kept: list[Instr] = []
+    for instr in tape.instrs:
+        op, ins, outs, params, source = instr
+        better = None if op.identity is None else op.identity(made.get, *ins)
+        if better is not None:
+            instr = Instr(*better, outs, params, source)
+        made.update(dict.fromkeys(outs, instr))
+        kept.append(instr)
+    return tape.replace(instrs=tuple(kept))
+
+
 def merge_common(tape: Tape) -> Tape:
     """Compute equal expressions once: same op, same operands, same parameters, no effects. Linear."""
     same: dict[Atom, Atom] = {}
@@ -32,7 +46,10 @@ def merge_common(tape: Tape) -> Tape:
             ins = tuple([same.get(a, a) for a in ins])
             instr = Instr(op, ins, outs, params, source)
         if not op.effects:
-            key = (op, *[a if type(a) is Var else a.key for a in ins], *params.items())  # type: ignore[union-attr]
+            operands: Any = [a.key if isinstance(a, Lit) else a for a in ins]
+            if op.is_commutative:
+                operands = [frozenset(operands)]  # one of them, if they are the same
+            key = (op, *operands, *params.items())
             known = seen.setdefault(key, outs)
             if known is not outs:
                 same.update(zip(outs, known, strict=True))
