@@ -59,6 +59,8 @@ BY_HAND: dict[str, Callable[..., Any]] = {
     "dense": dense,
     "20 steps": twenty_steps,
     "20 steps, forward": steps,
+    "20 steps, n=1e7": twenty_steps,
+    "20 steps, n=1e7, forward": steps,
 }
 
 

@@ -341,6 +341,8 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "DAG": graph,
     "20 steps": partial(twenty_steps, 10**6),
     "20 steps, forward": partial(twenty_steps_forward, 10**6),
+    "20 steps, n=1e7": partial(twenty_steps, 10**7),
+    "20 steps, n=1e7, forward": partial(twenty_steps_forward, 10**7),
     **COLLECTION,
     **{f"{name}, K={k}": partial(make, k) for name, make in UNROLLED.items() for k in (4, 8, 16, 24, 32)},
 }
