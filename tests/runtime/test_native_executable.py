@@ -89,6 +89,34 @@ class TestBases:
         assert np.array_equal(second, [3] * 8)
         assert first.flags.owndata
 
+    def test_small_results_share_an_allocation_and_nothing_else(self):
+        shapes = [(8,), (512,), (513,), (0,), (), (8,)]  # 64 bytes, 4096, more than that, nothing, a number
+        program = executable(
+            outputs=[(F8, shape) for shape in shapes],
+            steps=[kernel("double", (1, 0), (2 + k, 0)) for k in (0, 1, 2, 5)],
+        )
+        results = program.run([np.arange(8.0)])
+        again = program.run([np.zeros(8)])
+        for k in (0, 1, 2, 5):
+            assert np.array_equal(results[k][:8], 2 * np.arange(8.0))
+        shared = [results[k] for k in (0, 1, 5)]
+        assert len({id(x.base) for x in shared}) == 1 and shared[0].base is not again[0].base
+        assert all(x.ctypes.data % 64 == 0 and x.flags.carray for x in shared)
+        assert results[2].base is results[3].base is None
+        spans = sorted((x.ctypes.data, x.ctypes.data + x.nbytes) for x in (*results[:4], results[5], *again[:4]))
+        assert all(end <= begin for (_, end), (begin, _) in zip(spans, spans[1:], strict=False))
+
+    def test_one_small_result_keeps_the_memory_of_all(self):
+        program = executable(outputs=[(F8, (8,)), (F8, (8,))], steps=[kernel("double", (1, 0), (2, 0))])
+        first, second = program.run([np.arange(8.0)])
+        del second
+        others = [program.run([np.zeros(8)]) for _ in range(100)]  # which would take memory that was freed
+        assert np.array_equal(first, 2 * np.arange(8.0)) and len(others) == 100
+
+    def test_what_small_results_share_is_bounded(self):
+        program = executable(outputs=[(F8, (512,))] * 9, steps=[])
+        assert [x.base is None for x in program.run([np.zeros(8)])] == [False] * 8 + [True]
+
     def test_inputs_may_move_between_calls(self):
         program = executable(steps=TWICE_PLUS_ONE)
         arrays = [np.full(8, float(k)) for k in range(20)]

@@ -35,6 +35,7 @@ class Reader {
             code_.outputs.back().is_zeroed = length(spec) == 3 && nb::cast<bool>(item(spec, 2));
             if (code_.outputs.back().is_zeroed) code_.zeroed.push_back(k);
         }
+        share_memory(code_);
     }
 
     void arrays(nb::handle list, std::vector<PyArrayObject *> &into, std::vector<Operand> *operands) {
@@ -365,6 +366,12 @@ PyType_Spec executable_spec = {"wengert.runtime._native.Executable", sizeof(Exec
 
 bool place_outputs(Executable &code, Frame &frame, PyObject *const *out) {
     const size_t n = code.outputs.size(), n_inputs = code.inputs.size(), first = code.first_output();
+    char *shared = nullptr;
+    nb::object memory; // of the results that share theirs
+    if (code.shared_bytes > 0 && out == nullptr) {
+        memory = nb::steal(new_shared_memory(code, shared));
+        if (!memory) return false;
+    }
     for (size_t k = 0; k < n; k++) {
         const Operand &operand = code.outputs[k];
         PyObject *x = out == nullptr ? nullptr : out[k];
@@ -373,7 +380,9 @@ bool place_outputs(Executable &code, Frame &frame, PyObject *const *out) {
                 set_base(code, frame, first + k, frame.values[n_inputs + k].bytes);
                 continue;
             }
-            x = new_array(operand);
+            x = memory && code.in_shared[k] != ALONE
+                    ? new_array_in(memory.ptr(), shared + code.in_shared[k], operand)
+                    : new_array(operand);
             if (x == nullptr) return false;
         } else {
             const char *why = unfit_for_output(operand, x);

@@ -106,6 +106,8 @@ struct Executable {
     bool keeps_arena = true; // from run to run, even if it is large
     std::vector<Operand> inputs, captures, outputs;
     std::vector<size_t> zeroed;                       // the outputs that are zeros when a run begins
+    std::vector<size_t> in_shared;                    // by output: where it lies in the memory that small ones share
+    size_t shared_bytes = 0;                          // how large that is; 0: each has its own
     std::vector<PyArrayObject *> captured, constants; // strong references
     std::vector<Block> blocks;                        // the first is the program, the others belong to loops, branches
     std::vector<Guard> guards;
@@ -183,6 +185,13 @@ char *read_operand(const Operand &operand, Frame &frame, InlineValue *value, PyO
                    bool is_trusted, PyObject *&owner);
 bool read_value(const Operand &operand, char *value, PyObject *x, const char *what, size_t k);
 PyObject *new_array(const Operand &operand);
+// Several small arrays in one allocation: they cost half as much as on their own. Each keeps all of it alive, so it is
+// bounded.
+constexpr size_t ALONE = SIZE_MAX; // of an output: has memory of its own
+void share_memory(Executable &code); // decides which outputs do
+PyObject *new_shared_memory(const Executable &code, char *&begin);
+PyObject *new_array_in(PyObject *owner, char *memory, const Operand &operand);
+bool make_shared_memory_type();
 PyObject *new_scalar(const Operand &operand, char *value);
 // Why `x` cannot be an output written where it lies, or nullptr.
 const char *unfit_for_output(const Operand &operand, PyObject *x);

@@ -14,7 +14,7 @@ using namespace nb::literals;
 NB_MODULE(_native, module) {
     if (PyArray_ImportNumPyAPI() < 0) throw nb::python_error();
     if (!wengert::make_executable_type(module.ptr()) || !wengert::make_bound_type(module.ptr()) ||
-        !wengert::make_call_types(module.ptr()))
+        !wengert::make_call_types(module.ptr()) || !wengert::make_shared_memory_type())
         throw nb::python_error();
 
     module.doc() = "The runtime of compiled programs; see _native.pyi.";

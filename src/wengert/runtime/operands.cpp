@@ -193,6 +193,64 @@ PyObject *new_array(const Operand &operand) {
                                 operand.shape.data(), nullptr, nullptr, 0, nullptr);
 }
 
+namespace {
+
+constexpr size_t SHARED_MOST = 4096, ALL_SHARED_MOST = 32768; // bytes: of one array, of all
+constexpr size_t LINE = 64;                                   // results begin where a cache line does
+PyTypeObject *shared_memory_type;
+
+void shared_memory_dealloc(PyObject *self) {
+    PyTypeObject *type = Py_TYPE(self);
+    PyObject_Free(self);
+    Py_DECREF(type);
+}
+
+size_t at_line(size_t n) { return (n + LINE - 1) / LINE * LINE; }
+
+} // namespace
+
+void share_memory(Executable &code) {
+    size_t n_shared = 0;
+    for (const Operand &operand : code.outputs) {
+        const auto nbytes = static_cast<size_t>(operand.nbytes);
+        const bool shares = !operand.is_inline && !operand.is_zeroed && nbytes > 0 && nbytes <= SHARED_MOST &&
+                            code.shared_bytes + nbytes <= ALL_SHARED_MOST;
+        code.in_shared.push_back(shares ? code.shared_bytes : ALONE);
+        if (shares) code.shared_bytes += at_line(nbytes), n_shared++;
+    }
+    if (n_shared > 1) return;
+    code.shared_bytes = 0;
+    code.in_shared.assign(code.outputs.size(), ALONE);
+}
+
+PyObject *new_shared_memory(const Executable &code, char *&begin) {
+    const auto nbytes = static_cast<Py_ssize_t>(code.shared_bytes + LINE);
+    PyVarObject *owner = PyObject_NewVar(PyVarObject, shared_memory_type, nbytes);
+    if (owner != nullptr) begin = reinterpret_cast<char *>(at_line(reinterpret_cast<size_t>(owner + 1)));
+    return reinterpret_cast<PyObject *>(owner);
+}
+
+PyObject *new_array_in(PyObject *owner, char *memory, const Operand &operand) {
+    Py_INCREF(operand.descr);
+    PyObject *array =
+        PyArray_NewFromDescr(&PyArray_Type, operand.descr, static_cast<int>(operand.shape.size()),
+                             operand.shape.data(), nullptr, memory, NPY_ARRAY_CARRAY, nullptr);
+    if (array != nullptr && PyArray_SetBaseObject(reinterpret_cast<PyArrayObject *>(array), Py_NewRef(owner)) < 0)
+        Py_CLEAR(array);
+    return array;
+}
+
+bool make_shared_memory_type() {
+    static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void *>(shared_memory_dealloc)},
+                                  {Py_tp_doc, const_cast<char *>("Memory that the results of a call share.")},
+                                  {}};
+    static PyType_Spec spec = {"wengert.runtime._native.SharedMemory", sizeof(PyVarObject), 1,
+                               Py_TPFLAGS_DEFAULT | Py_TPFLAGS_IMMUTABLETYPE | Py_TPFLAGS_DISALLOW_INSTANTIATION,
+                               slots};
+    shared_memory_type = reinterpret_cast<PyTypeObject *>(PyType_FromSpec(&spec));
+    return shared_memory_type != nullptr;
+}
+
 PyObject *new_scalar(const Operand &operand, char *value) {
     if (operand.descr->type_num == NPY_DOUBLE && PyDataType_ISNOTSWAPPED(operand.descr)) {
         PyObject *scalar = PyArrayScalar_New(Double);
