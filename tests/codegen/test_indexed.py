@@ -11,7 +11,7 @@ import pytest
 
 import wengert as wg
 from wengert import config
-from wengert.codegen import compiler, indexed
+from wengert.codegen import compiler, strides
 from wengert.ops import index, linalg
 from wengert.runtime import _native
 from wengert.tape import Aval, Builder, Tape, Var, building
@@ -517,9 +517,9 @@ def test_one_kernel_serves_every_length() -> None:
 
 
 def test_dimensions_that_lie_one_within_the_other_are_one() -> None:
-    assert indexed.merged([2, 3, 1, 4], [[12, 4, 7, 1], [0, 0, 0, 0]]) == ([24], [[1], [0]])
-    assert indexed.merged([2, 3, 4], [[12, 4, 1], [3, 1, 0]]) == ([6, 4], [[4, 1], [1, 0]])
-    assert indexed.merged([1, 1], [[5, 1]]) == ([], [[]])
+    assert strides.merged([2, 3, 1, 4], [[12, 4, 7, 1], [0, 0, 0, 0]]) == ([24], [[1], [0]])
+    assert strides.merged([2, 3, 4], [[12, 4, 1], [3, 1, 0]]) == ([6, 4], [[4, 1], [1, 0]])
+    assert strides.merged([1, 1], [[5, 1]]) == ([], [[]])
 
 
 @pytest.mark.parametrize("vector_bytes", [16, 32, 64])

@@ -15,7 +15,7 @@ import wengert as wg
 from tests.passes.random_tapes import FLOAT, SHAPES, arguments, random_tape
 from wengert import passes
 from wengert.ad.reverse import vjp
-from wengert.codegen import indexed, nests
+from wengert.codegen import nests, strides
 from wengert.runtime.program import Program
 from wengert.runtime.reference import Reference
 from wengert.tape import Tape, Var
@@ -58,7 +58,7 @@ def test_sizes_at_run_time_are_as_good_as_in_the_code(monkeypatch: pytest.Monkey
     """Small shapes in the loops for large ones, every step in parts for two threads."""
     monkeypatch.setattr(nests, "STATIC_POINTS", 0)
     monkeypatch.setattr(nests, "GRAIN", 1)
-    monkeypatch.setattr(indexed, "GRAIN", 1)
+    monkeypatch.setattr(strides, "GRAIN", 1)
     before = wg.get_threads()
     wg.set_threads(2)
     try:

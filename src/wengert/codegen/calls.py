@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.codegen import indexed
 from wengert.codegen.loops import Nest
+from wengert.codegen.spec import Spec
 from wengert.passes.plan import Place, Step
 from wengert.tape import Instr
 
@@ -17,7 +17,7 @@ from wengert.tape import Instr
 class KernelCall(NamedTuple):
     """A nest, or another kernel of ours, on memory."""
 
-    nest: Nest | indexed.Spec
+    nest: Nest | Spec
     places: tuple[Place, ...]
     sizes: tuple[int, ...]
     extent: int

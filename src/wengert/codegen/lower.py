@@ -11,10 +11,15 @@ from typing import Any
 
 import numpy as np
 
-from wengert.codegen import indexed, vecmath
+from wengert.codegen import vecmath
 from wengert.codegen.calls import Call, CallbackCall, GuardCall, KernelCall, RoutineCall, callback, describe, short
 from wengert.codegen.contract import contraction
+from wengert.codegen.extremes import extreme
+from wengert.codegen.indexed import indexed
 from wengert.codegen.nests import copy_nest, nest_call
+from wengert.codegen.nonzero import nonzero
+from wengert.codegen.running import running
+from wengert.codegen.search import search
 from wengert.ops.kernels import (
     Accumulate,
     ArgReduce,
@@ -64,7 +69,7 @@ def lower(step: PlanStep) -> Call:
     if isinstance(kernel, Gather | Scatter) and step.outs[0].aval.size == 0:
         return callback(step, "nothing to move, only bounds to look at")
     if isinstance(kernel, Gather | Scatter | Accumulate | ArgReduce | Nonzero | Search):
-        return _indexed(step) or callback(step, "shapes or dtypes without native code")
+        return _spec_call(step) or callback(step, "shapes or dtypes without native code")
     if isinstance(kernel, Routine):
         return _routine(step) or callback(step, "no native lowering")
     return callback(step, getattr(kernel, "why", "no native lowering"))
@@ -96,29 +101,29 @@ def is_native(places: Sequence[Place]) -> bool:
 NATIVE = frozenset(["f8", "f4", "b1", *[f"{k}{n}" for k in "iu" for n in (1, 2, 4, 8)]])
 
 
-# ------------------------------------------------------------------------------------- index arrays, running kinds
+# ------------------------------------------------------------------------------------ kernels that are no map
 
 
-def _indexed(step: PlanStep) -> KernelCall | None:
-    """A kernel of :mod:`wengert.codegen.indexed`."""
+def _spec_call(step: PlanStep) -> KernelCall | None:
+    """A :mod:`kernel <wengert.codegen.spec>` that is no nest."""
     instr, ins, outs = step.instr, step.ins, step.outs
     assert instr is not None
     kernel, params = instr.op.kernel, instr.params
     places = (*ins, *outs)
     if isinstance(kernel, Gather):
-        sized = indexed.indexed("gather", ins[0], ins[1:], outs[0])
+        sized = indexed("gather", ins[0], ins[1:], outs[0])
     elif isinstance(kernel, Scatter):
         places = (outs[0], *ins[2:], ins[1])  # operand 0 lies where the result goes
-        sized = indexed.indexed(kernel.combine, outs[0], ins[2:], ins[1])
+        sized = indexed(kernel.combine, outs[0], ins[2:], ins[1])
     elif isinstance(kernel, Accumulate):
-        sized = indexed.running(kernel.combine, ins, outs[0], params["axis"])
+        sized = running(kernel.combine, ins, outs[0], params["axis"])
     elif isinstance(kernel, ArgReduce):
-        sized = indexed.extreme(kernel.compare, ins[0], outs[0], params["axis"])
+        sized = extreme(kernel.compare, ins[0], outs[0], params["axis"])
     elif isinstance(kernel, Search):
-        sized = indexed.search(params["side"], ins[0], ins[1], outs[0])
+        sized = search(params["side"], ins[0], ins[1], outs[0])
     else:
         assert isinstance(kernel, Nonzero)
-        sized = indexed.nonzero(ins[0], outs)
+        sized = nonzero(ins[0], outs)
     if sized is None:
         return None
     can_fail = isinstance(kernel, Gather | Scatter | Nonzero)
