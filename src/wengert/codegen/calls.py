@@ -15,9 +15,10 @@ from wengert.tape import Instr
 
 
 class KernelCall(NamedTuple):
-    """A nest, or another kernel of ours, on memory."""
+    """Native code on memory."""
 
-    nest: Nest | Spec
+    kernel: Nest | Spec | str
+    """What is compiled; or the name of a routine of the runtime (BLAS, LAPACK)."""
     places: tuple[Place, ...]
     sizes: tuple[int, ...]
     extent: int
@@ -26,19 +27,6 @@ class KernelCall(NamedTuple):
     instr: Instr | None
     can_fail: bool = False
     """It may find operands that it does not take: the reference says which."""
-
-
-class RoutineCall(NamedTuple):
-    """A routine of the runtime (BLAS, LAPACK) on memory."""
-
-    routine: str
-    places: tuple[Place, ...]
-    sizes: tuple[int, ...]
-    extent: int
-    grain: int
-    name: str
-    instr: Instr | None
-    can_fail: bool = False
 
 
 class GuardCall(NamedTuple):
@@ -59,7 +47,7 @@ class CallbackCall(NamedTuple):
     why: str
 
 
-Call = KernelCall | RoutineCall | GuardCall | CallbackCall
+Call = KernelCall | GuardCall | CallbackCall
 
 
 def short(dtype: np.dtype[Any]) -> str:

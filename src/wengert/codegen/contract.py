@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from wengert.codegen.calls import Call, RoutineCall, callback
+from wengert.codegen.calls import Call, KernelCall, callback
 from wengert.codegen.nests import nest_call
 from wengert.passes.fuse import is_small_contraction
 from wengert.passes.plan import Place
@@ -52,7 +52,7 @@ def _grouped(labels: Sequence[int], place: Place, wanted: Sequence[int]) -> Grou
     return Group(extent, stride)
 
 
-def as_gemm(step: PlanStep) -> RoutineCall | None:
+def as_gemm(step: PlanStep) -> KernelCall | None:
     """The contraction as (a batch of) C = A @ B on the memory as it lies, or None."""
     instr = step.instr
     assert instr is not None
@@ -80,7 +80,7 @@ def as_gemm(step: PlanStep) -> RoutineCall | None:
         m, n, k, xm.stride, xk.stride, yk.stride, yn.stride, zm.stride or n,
         zb.extent, xb.stride, yb.stride, zb.stride, 0, 0,
     )  # fmt: skip
-    return RoutineCall(routine, (x, y, z), sizes, zb.extent, 0, "contract (BLAS)", instr)
+    return KernelCall(routine, (x, y, z), sizes, zb.extent, 0, "contract (BLAS)", instr)
 
 
 def _fits(rows: Group, columns: Group) -> bool:

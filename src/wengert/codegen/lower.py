@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.codegen import vecmath
-from wengert.codegen.calls import Call, CallbackCall, GuardCall, KernelCall, RoutineCall, callback, describe, short
+from wengert.codegen.calls import Call, CallbackCall, GuardCall, KernelCall, callback, describe, short
 from wengert.codegen.contract import contraction
 from wengert.codegen.extremes import extreme
 from wengert.codegen.indexed import indexed
@@ -133,7 +133,7 @@ def _spec_call(step: PlanStep) -> KernelCall | None:
 # ------------------------------------------------------------------------------------------------- linear algebra
 
 
-def _routine(step: PlanStep) -> RoutineCall | None:
+def _routine(step: PlanStep) -> KernelCall | None:
     """LAPACK on stacks of matrices in C order, which the plan has seen to; behind the results comes the work area."""
     instr = step.instr
     assert instr is not None
@@ -150,7 +150,7 @@ def _routine(step: PlanStep) -> RoutineCall | None:
     places = (*step.ins, *step.outs, *([step.work] if step.work is not None else []))
     name = f"{stem}_f{8 * step.ins[0].aval.dtype.itemsize}"
     # One matrix after the other: those that need a work area share it, and BLAS has threads of its own.
-    return RoutineCall(name, places, tuple(sizes), batch, 0, describe(instr), instr, True)
+    return KernelCall(name, places, tuple(sizes), batch, 0, describe(instr), instr, True)
 
 
 ROUTINES = frozenset(["gesv", "potrf", "inv", "slogdet", "det", "trsm"])

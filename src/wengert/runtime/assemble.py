@@ -15,9 +15,10 @@ import numpy as np
 
 from wengert import passes
 from wengert.codegen import compiler, vecmath
-from wengert.codegen.calls import Call, CallbackCall, GuardCall, KernelCall, RoutineCall, callback
+from wengert.codegen.calls import Call, CallbackCall, GuardCall, KernelCall, callback
 from wengert.codegen.loops import Nest
 from wengert.codegen.lower import lower, supports
+from wengert.codegen.spec import Spec
 from wengert.passes.plan import Place, Plan, Step, c_strides, is_in_code, plan
 from wengert.runtime import _native, routines
 from wengert.tape import Lit, Tape, structure
@@ -122,9 +123,9 @@ def _lowered(step: Step) -> Call:
 
 def _fast(call: Call) -> Call:
     """The call with the faster versions of its functions, where it has any."""
-    if isinstance(call, KernelCall) and isinstance(call.nest, Nest):
-        if any(s.function in vecmath.FAST for s in (*call.nest.steps, *call.nest.post)):
-            return call._replace(nest=replace(call.nest, is_fast=True))
+    if isinstance(call, KernelCall) and isinstance(call.kernel, Nest):
+        if any(s.function in vecmath.FAST for s in (*call.kernel.steps, *call.kernel.post)):
+            return call._replace(kernel=replace(call.kernel, is_fast=True))
     return call
 
 
@@ -145,13 +146,14 @@ def _signature(step: Step, places: Sequence[Place]) -> Any:
 
 def _steps(planned: Sequence[Step], calls: list[Call], first: dict[str, int]) -> list[tuple[Any, ...]]:
     """The steps in the runtime's terms; calls that cannot be compiled become callbacks, in ``calls`` too."""
-    keys: dict[Any, bytes] = {}
-    for call in calls:
-        if isinstance(call, KernelCall) and call.nest not in keys:
-            keys[call.nest] = compiler.key_of(call.nest)
+    kernels = [call.kernel for call in calls if isinstance(call, KernelCall)]
+    keys = {kernel: compiler.key_of(kernel) for kernel in dict.fromkeys(kernels) if not isinstance(kernel, str)}
     addresses = compiler.addresses(
-        {key: lambda name, nest=nest: nest.emit(name, compiler.target()) for nest, key in keys.items()}
+        {key: lambda name, kernel=kernel: kernel.emit(name, compiler.target()) for kernel, key in keys.items()}
     )
+
+    def address(kernel: Nest | Spec | str) -> int | str:
+        return routines.address(kernel) if isinstance(kernel, str) else addresses[keys[kernel]]
 
     def pointer(place: Place) -> tuple[int, int]:
         buffer = place.buffer
@@ -165,17 +167,16 @@ def _steps(planned: Sequence[Step], calls: list[Call], first: dict[str, int]) ->
     steps: list[tuple[Any, ...]] = []
     for k, call in enumerate(calls):
         if isinstance(call, KernelCall):
-            found = addresses[keys[call.nest]]
+            found = address(call.kernel)
             if isinstance(found, str):
                 calls[k] = call = _refused(planned[k], call, found)
-        if isinstance(call, KernelCall | RoutineCall):
-            address = addresses[keys[call.nest]] if isinstance(call, KernelCall) else routines.address(call.routine)
+        if isinstance(call, KernelCall):
             pointers = [pointer(p) for p in call.places]
             failure = None
             if call.can_fail:
                 reference = callback(planned[k], "")
                 failure = partial(_fail, call.name, reference.function), [view(p, False) for p in reference.ins]
-            steps.append(("kernel", address, pointers, call.sizes, call.extent, call.grain, failure))
+            steps.append(("kernel", found, pointers, call.sizes, call.extent, call.grain, failure))
         elif isinstance(call, GuardCall):
             params, aval = call.instr.params, call.place.aval
             expected = np.asarray(params["expected"].value, aval.dtype).tobytes()
@@ -204,4 +205,4 @@ def _describe(call: Call) -> Kernel:
         return Kernel("guard", "guard")
     if isinstance(call, CallbackCall):
         return Kernel(call.name, "callback", call.why)
-    return Kernel(call.name, "BLAS" if isinstance(call, RoutineCall) else "loops")
+    return Kernel(call.name, "BLAS" if isinstance(call.kernel, str) else "loops")
