@@ -34,7 +34,8 @@ def batch(tape: Tape, batched: Sequence[bool], size: int) -> Tape:
                 builder.append(instr)
                 continue
             builder.source = source
-            new = op.batch([env.get(a, a) for a in ins], flags, size, **params)  # type: ignore[misc]
+            assert op.batch is not None  # only fused steps have none, which come last
+            new = op.batch([env.get(a, a) for a in ins], flags, size, **params)
             if new is NotImplemented:
                 raise _not_batchable(instr)
             with_batch.update(outs)

@@ -17,6 +17,7 @@ checks it.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from itertools import takewhile
 from typing import Any
 
 from wengert.errors import ShapeError, StructureError, message
@@ -120,7 +121,7 @@ def replace_value(tape: Tape, old: Var, new: Atom) -> Tape:
         raise ShapeError(message(f"a value of type {old.aval} cannot be replaced by one of type {new.aval}"))
     defined = definitions(tape).get(new) if isinstance(new, Var) else None
     if defined is not None:
-        for instr in tape.instrs[: _position(tape, new)]:  # type: ignore[arg-type]
+        for instr in takewhile(lambda i: i is not defined, tape.instrs):
             if old in instr.ins:
                 raise StructureError(
                     message(
@@ -169,7 +170,7 @@ def annotate(tape: Tape, notes: Mapping[Var, Any]) -> Tape:
 def play(tape: Tape, *inputs: Any) -> dict[Atom, Any]:
     """Run the tape step by step through the references of its ops; return the value of every variable.
 
-    ``inputs`` are arrays, one for each of ``tape.inputs``. For looking and for tests: nothing is freed or reused.
+    ``inputs`` are arrays, one for each of ``tape.inputs``. Nothing is freed or reused.
     """
     values: dict[Atom, Any] = dict(zip(tape.inputs, inputs, strict=True))
     values.update((c.var, c.array) for c in tape.captures)

@@ -8,6 +8,10 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from wengert.tape import Source
 
 
 class WengertError(Exception):
@@ -105,13 +109,13 @@ class InternalError(WengertError, AssertionError):
 
 def message(
     what: str,
-    source: object = None,
+    source: Source | None = None,
     notes: Iterable[tuple[str, str]] = (),
     tries: Iterable[str] = (),
 ) -> str:
     """Lay out the three parts of an error: what, where in the user's code, what to do.
 
-    ``source`` has ``file``, ``line`` and ``function``; ``notes`` are (name, text) pairs.
+    ``notes`` are (name, text) pairs.
 
     >>> print(message("sin: no", notes=[("x", "float64[3]")], tries=["cos", "tan"]))
     sin: no
@@ -121,8 +125,8 @@ def message(
     """
     lines = [what]
     if source is not None:
-        code = linecache.getline(source.file, source.line).strip()  # type: ignore[attr-defined]
-        lines.append(f"  at     {source.file}:{source.line}, in {source.function}:   {code}")  # type: ignore[attr-defined]
+        code = linecache.getline(source.file, source.line).strip()
+        lines.append(f"  at     {source.file}:{source.line}, in {source.function}:   {code}")
     lines += [f"  {name:<6} {text}" for name, text in notes]
     lines += [f"  {'or' if k else 'try':<6} {text}" for k, text in enumerate(tries)]
     return "\n".join(lines)

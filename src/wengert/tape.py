@@ -19,7 +19,7 @@ import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple
+from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
@@ -113,6 +113,7 @@ class _Formula:
     # fmt: on
 
 
+@final
 class Var(_Formula):
     """A value that one instruction (or the caller) assigns, once. Compared by identity."""
 
@@ -125,13 +126,14 @@ class Var(_Formula):
         return f"Var({self.aval})"
 
 
+@final
 class Lit(_Formula):
     """A literal: a NumPy scalar of shape ``()``, written into the tape. Compared by identity."""
 
     __slots__ = ("aval", "value")
 
     def __init__(self, value: Any, dtype: np.dtype[Any] | None = None) -> None:
-        self.value: np.generic = np.asarray(value, dtype)[()]  # type: ignore[assignment]
+        self.value: np.generic = np.asarray(value, dtype)[()]  # type: ignore[assignment]  # of shape ()
         self.aval = Aval((), self.value.dtype)
 
     @property
@@ -144,6 +146,11 @@ class Lit(_Formula):
 
 
 Atom = Var | Lit
+
+
+def key_of(a: Atom) -> Any:
+    """Equal for atoms that are the same value: a variable, or the key of a literal."""
+    return a.key if type(a) is Lit else a
 
 
 class Source(NamedTuple):
@@ -308,7 +315,7 @@ def fold_literals(op: Op, ins: Sequence[Atom], params: Mapping[str, Any], out_av
     if not ins or op.effects or len(out_avals) != 1 or out_avals[0].shape or not op.is_elementwise:
         return None
     with np.errstate(all="ignore"):  # the run time warns where NumPy would; a literal is only arithmetic
-        value = op.reference(*[a.value for a in ins], **params)  # type: ignore[union-attr]
+        value = op.reference(*[a.value for a in ins], **params)  # type: ignore[union-attr]  # no Var among them
     return (Lit(value, out_avals[0].dtype),)
 
 
@@ -383,12 +390,12 @@ def structure(tape: Tape) -> tuple[Any, ...]:
     key: list[Any] = [tape.in_avals, tuple([c.var.aval for c in tape.captures]), tape.runs_once]
     for op, ins, outs, params, _ in tape.instrs:
         key.append(op)
-        key.append(tuple([number[a] if type(a) is Var else a.key for a in ins]))  # type: ignore[union-attr]
+        key.append(tuple([number[a] if type(a) is Var else a.key for a in ins]))
         if params:
             key.append(tuple(params.items()))
         for v in outs:
             number[v] = len(number)
-    key.append(tuple([number[a] if type(a) is Var else a.key for a in tape.outputs]))  # type: ignore[union-attr]
+    key.append(tuple([number[a] if type(a) is Var else a.key for a in tape.outputs]))
     return tuple(key)
 
 

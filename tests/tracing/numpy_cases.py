@@ -12,8 +12,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert import tree
-from wengert.tape import Lit, Tape, check
+from wengert import edit, tree
+from wengert.tape import Tape, check
 from wengert.tracing.record import input_of, record_call
 
 Function = Callable[..., Any]
@@ -43,12 +43,8 @@ def record(f: Function, args: Sequence[Any]) -> tuple[Tape, Any]:
 
 def play(tape: Tape, args: Sequence[Any]) -> list[Any]:
     """Each instruction's reference in turn, for nothing but the tape is on trial here."""
-    values: dict[Any, Any] = dict(zip(tape.inputs, [np.asarray(a) for a in args], strict=True))
-    values.update((c.var, c.array) for c in tape.captures)
-    for op, ins, outs, params, _ in tape.instrs:
-        out = op.reference(*[a.value if type(a) is Lit else values[a] for a in ins], **params)
-        values.update(zip(outs, (out,) if len(outs) == 1 else out, strict=True))
-    return [a.value if type(a) is Lit else values[a] for a in tape.outputs]
+    values = edit.play(tape, *[np.asarray(a) for a in args])
+    return [values[a] for a in tape.outputs]
 
 
 def same_as_numpy(f: Function, args: Sequence[Any]) -> Tape:

@@ -10,24 +10,10 @@ import numpy as np
 import pytest
 import scipy.special
 
+from tests.tracing.numpy_cases import play
 from wengert.errors import DTypeError, MutationError, UnsupportedFunctionError
-from wengert.tape import Lit, Tape
 from wengert.tracing import functions, ufuncs  # noqa: F401  # they fill the tables
 from wengert.tracing.record import Recording, input_of, record_call
-
-
-def play(tape: Tape, args: Sequence[Any]) -> list[Any]:
-    """Run a tape by the references of its ops."""
-    env: dict[Any, Any] = dict(zip(tape.inputs, args, strict=True))
-    env.update((c.var, c.array) for c in tape.captures)
-
-    def value(atom: Any) -> Any:
-        return atom.value if isinstance(atom, Lit) else env[atom]
-
-    for op, ins, outs, params, _ in tape.instrs:
-        result = op.reference(*[value(a) for a in ins], **params)
-        env.update(zip(outs, result if len(outs) != 1 else (result,), strict=True))
-    return [value(a) for a in tape.outputs]
 
 
 def record(f: Callable[..., Any], *args: Any) -> Recording:

@@ -7,19 +7,18 @@ to the derivative, whatever its size.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Set
+from typing import Any
 
 from wengert.errors import MissingRuleError, message
-from wengert.ops.op import NONE, ZERO, Op, rule_for
-from wengert.tape import Instr, Tape, Var
+from wengert.ops.op import NONE, ZERO, Op, partials_of, rule_for
+from wengert.tape import Atom, Instr, Tape, Var
 
 
-def has_derivative(op: Op, k: int, params: object) -> bool:
+def has_derivative(op: Op, k: int, params: Mapping[str, Any]) -> bool:
     """Whether the output of ``op`` changes with operand ``k``: its rule is neither ZERO nor NONE."""
-    if op.scalar_partials is not None:
-        rules: Sequence[object] = op.scalar_partials(**params)  # type: ignore[arg-type]
-    elif op.partials is not None:
-        rules = op.partials
+    if op.is_elementwise:
+        rules = partials_of(op, params)
     elif op.transpose is not None:
         rules = op.transpose
     elif op.pullback is not None:
@@ -30,7 +29,7 @@ def has_derivative(op: Op, k: int, params: object) -> bool:
     return rule is not ZERO and rule is not NONE
 
 
-def active_operands(instr: Instr, active: set[Var]) -> list[int]:
+def active_operands(instr: Instr, active: Set[Atom]) -> list[int]:
     """The operands of ``instr`` through which its output depends on active values."""
     op, ins, _, params, _ = instr
     return [k for k, a in enumerate(ins) if type(a) is Var and a in active and has_derivative(op, k, params)]
@@ -54,13 +53,13 @@ def dependent(tape: Tape, wrt: Iterable[Var]) -> set[Var]:
     return active
 
 
-def active_values(tape: Tape, wrt: Iterable[Var], outputs: Iterable[object]) -> set[Var]:
+def active_values(tape: Tape, wrt: Iterable[Var], outputs: Iterable[object]) -> set[Atom]:
     """The values that depend on ``wrt`` and that ``outputs`` depend on: what reverse mode has to carry."""
     forward = dependent(tape, wrt)
-    needed = {a for a in outputs if type(a) is Var and a in forward}
+    needed: set[Atom] = {a for a in outputs if type(a) is Var and a in forward}
     for instr in reversed(tape.instrs):
         if needed.isdisjoint(instr.outs):
             continue
         for k in active_operands(instr, forward):
-            needed.add(instr.ins[k])  # type: ignore[arg-type]
+            needed.add(instr.ins[k])
     return needed

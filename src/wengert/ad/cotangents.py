@@ -84,12 +84,12 @@ def _fit(ct: Atom, aval: Aval) -> Atom:
 def _densify_scatter(ct: Scatter, aval: Aval) -> Atom:
     buffer = None if ct.base is None else densify(ct.base, aval)
     parts = ct.parts
-    if buffer is None and parts and parts[0].index is not None:
-        first, parts = parts[0], parts[1:]
-        if is_everything(first.index, aval.shape):  # type: ignore[arg-type]
-            buffer = _fit(first.value, aval)
+    if buffer is None and parts and (index := parts[0].index) is not None:
+        first, parts = parts[0].value, parts[1:]
+        if is_everything(index, aval.shape):
+            buffer = _fit(first, aval)
         else:
-            buffer = embed(convert(first.value, dtype=aval.dtype), shape=aval.shape, index=first.index)
+            buffer = embed(convert(first, dtype=aval.dtype), shape=aval.shape, index=index)
     elif buffer is None:
         buffer = zeros(aval)
     for part in parts:

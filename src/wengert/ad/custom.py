@@ -306,7 +306,8 @@ class Primitive:
                 if rule is not None:
                     results.append(rule(ct, y_value, *x_values, **keywords(settings)))
                 else:
-                    results.append(self._pullback(ct, y_value, *x_values, **keywords(settings))[k])  # type: ignore[misc]
+                    assert self._pullback is not None
+                    results.append(self._pullback(ct, y_value, *x_values, **keywords(settings))[k])
             return tuple(np.zeros(dxs[k].aval.shape) if r is None else r for k, r in zip(wanted, results, strict=True))
 
         atoms = [*ys, *xs]

@@ -37,14 +37,14 @@ def partition(tape: Tape, n_inputs: int, n_outputs: int) -> tuple[Tape, Tape]:
         instrs=tuple(first),
         outputs=(*tape.outputs[:n_outputs], *kept),
     )
-    fresh = {v: Var(v.aval) for v in kept}  # an input of the second tape is not a value of the first
+    fresh: dict[Atom, Var] = {v: Var(v.aval) for v in kept}  # an input of the second tape is not a value of the first
     later = tape.replace(
         in_tree=None,
         out_tree=None,
         inputs=(*fresh.values(), *tape.inputs[n_inputs:]),
         captures=(),
-        instrs=tuple(i._replace(ins=tuple([fresh.get(a, a) for a in i.ins])) for i in second),  # type: ignore[arg-type]
-        outputs=tuple([fresh.get(a, a) for a in tape.outputs[n_outputs:]]),  # type: ignore[arg-type]
+        instrs=tuple(i._replace(ins=tuple([fresh.get(a, a) for a in i.ins])) for i in second),
+        outputs=tuple([fresh.get(a, a) for a in tape.outputs[n_outputs:]]),
     )
     return now, later
 

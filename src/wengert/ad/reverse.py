@@ -20,7 +20,7 @@ from wengert.ad.activity import active_operands, active_values
 from wengert.ad.cotangents import add, apply_partial, densify, is_atom, project, support, times
 from wengert.errors import MissingRuleError, WengertError, message
 from wengert.ops.elementwise import convert, equal, not_equal, select
-from wengert.ops.op import NONE, ZERO, Fill, Masked, rule_for
+from wengert.ops.op import NONE, ZERO, Fill, Masked, partials_of, rule_for
 from wengert.ops.shape import broadcast_to
 from wengert.tape import Atom, Builder, Instr, Lit, Source, Tape, Var, building, check
 
@@ -184,7 +184,6 @@ def _pull_elementwise(instr: Instr, k: int, ct: Any, nan_safe: bool) -> Any:
 def partial_of(instr: Instr, k: int) -> Any:
     """∂y/∂x_k of an elementwise instruction, emitted on the current builder: an atom, a number or a Masked."""
     op, ins, outs, params, _ = instr
-    rules = op.scalar_partials(**params) if op.scalar_partials is not None else op.partials
-    rule = rule_for(rules, k)  # type: ignore[arg-type]
+    rule = rule_for(partials_of(op, params), k)
     assert rule is not ZERO and rule is not NONE
     return rule(*ins, outs[0]) if callable(rule) else rule

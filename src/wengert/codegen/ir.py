@@ -362,34 +362,15 @@ def fma(a: Value, b: Any, c: Any) -> Value:
     return a.f.intrinsic("fma", a, b, c)
 
 
-def sqrt(x: Value) -> Value:
-    return x.f.intrinsic("sqrt", x)
-
-
-def absolute(x: Value) -> Value:
-    """|x| of a float."""
-    return x.f.intrinsic("fabs", x)
-
-
-def floor(x: Value) -> Value:
-    return x.f.intrinsic("floor", x)
-
-
-def ceil(x: Value) -> Value:
-    return x.f.intrinsic("ceil", x)
-
-
-def trunc(x: Value) -> Value:
-    return x.f.intrinsic("trunc", x)
-
-
-def rint(x: Value) -> Value:
-    """The nearest integer, ties to even."""
-    return x.f.intrinsic("rint", x)
-
-
-def copysign(x: Value, sign: Any) -> Value:
-    return x.f.intrinsic("copysign", x, x.like(sign))
+# fmt: off
+def sqrt(x: Value) -> Value: return x.f.intrinsic("sqrt", x)
+def absolute(x: Value) -> Value: return x.f.intrinsic("fabs", x)
+def floor(x: Value) -> Value: return x.f.intrinsic("floor", x)
+def ceil(x: Value) -> Value: return x.f.intrinsic("ceil", x)
+def trunc(x: Value) -> Value: return x.f.intrinsic("trunc", x)
+def rint(x: Value) -> Value: return x.f.intrinsic("rint", x)  # ties to even
+def copysign(x: Value, sign: Any) -> Value: return x.f.intrinsic("copysign", x, x.like(sign))
+# fmt: on
 
 
 def any_lane(c: Value) -> Value:

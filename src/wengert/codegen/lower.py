@@ -71,7 +71,7 @@ def lower(step: PlanStep) -> Call:
     if isinstance(kernel, Gather | Scatter | Accumulate | ArgReduce | Nonzero | Search):
         return _spec_call(step) or callback(step, "shapes or dtypes without native code")
     if isinstance(kernel, Routine):
-        return _routine(step) or callback(step, "no native lowering")
+        return _routine(step, kernel.routine) or callback(step, "no native lowering")
     return callback(step, getattr(kernel, "why", "no native lowering"))
 
 
@@ -133,11 +133,11 @@ def _spec_call(step: PlanStep) -> KernelCall | None:
 # ------------------------------------------------------------------------------------------------- linear algebra
 
 
-def _routine(step: PlanStep) -> KernelCall | None:
+def _routine(step: PlanStep, routine: str) -> KernelCall | None:
     """LAPACK on stacks of matrices in C order, which the plan has seen to; behind the results comes the work area."""
     instr = step.instr
     assert instr is not None
-    stem = instr.op.kernel.routine.partition(".")[2]  # type: ignore[attr-defined]
+    stem = routine.partition(".")[2]
     dtypes = {p.aval.dtype.char for p in (*step.ins, *step.outs)}
     if stem not in ROUTINES or dtypes not in ({"f"}, {"d"}) or not all(map(is_c_order, (*step.ins, *step.outs))):
         return None

@@ -18,7 +18,7 @@ from wengert.ops.kernels import Contract, Fused, Iota, MapTape, Reduce
 from wengert.passes.fuse import function_of
 from wengert.passes.plan import Place, is_in_code, operands
 from wengert.passes.plan import Step as PlanStep
-from wengert.tape import Atom, Instr, Lit
+from wengert.tape import Atom, Instr, Lit, key_of
 
 STATIC_POINTS = 2048  # a nest of at most so many points has its sizes written into its code
 GRAIN = 16384  # points that are worth handing to a thread
@@ -244,10 +244,6 @@ def nest_call(step: PlanStep) -> KernelCall:
         body = instr.params["body"]
         return _Lowering(body.instrs, step, instr).call()
     return _Lowering([instr], step, instr).call()
-
-
-def key_of(a: Atom) -> Any:
-    return a.key if type(a) is Lit else a
 
 
 class _Lowering:

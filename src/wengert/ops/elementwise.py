@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.ops.kernels import MapTape, flops
-from wengert.ops.op import NONE, ZERO, Masked, broadcast_shapes, elementwise, operator
+from wengert.ops.op import NONE, ZERO, Masked, broadcast_shapes, elementwise, operator, partials_of, rule_for
 from wengert.tape import Atom, Aval, Lit, Tape
 
 LN2, LN10 = math.log(2), math.log(10)
@@ -358,9 +358,9 @@ def _map_reference(*xs: Any, body: Tape) -> Any:
     env: dict[Any, Any] = dict(zip(body.inputs, xs, strict=True))
     env.update((c.var, c.array) for c in body.captures)
     for op_, ins, outs, params, _ in body.instrs:
-        env[outs[0]] = op_.reference(*[env[a] if a in env else a.value for a in ins], **params)  # type: ignore[union-attr]
+        env[outs[0]] = op_.reference(*[a.value if type(a) is Lit else env[a] for a in ins], **params)
     a = body.outputs[0]
-    y = env[a] if a in env else a.value  # type: ignore[union-attr]
+    y = a.value if type(a) is Lit else env[a]
     return np.array(np.broadcast_to(y, np.broadcast_shapes(*[np.shape(x) for x in xs])))
 
 
@@ -382,12 +382,13 @@ def _body_partial(body: Tape, k: int) -> Any:
             operands = [env.get(a, a) for a in ins]
             y = op_(*operands, **params)
             env[outs[0]] = y
-            rules = op_.scalar_partials(**params) if op_.scalar_partials else op_.partials
+            rules = partials_of(op_, params)
             total: Any = None
             for j, a in enumerate(ins):
-                if a not in tangents or rules[j] is ZERO or rules[j] is NONE:  # type: ignore[index]
+                rule = rule_for(rules, j)
+                if a not in tangents or rule is ZERO or rule is NONE:
                     continue
-                term = _chain(rules[j], operands, y, tangents[a])  # type: ignore[index]
+                term = _chain(rule, operands, y, tangents[a])
                 total = term if total is None else total + term
             if total is not None:
                 tangents[outs[0]] = convert(total, dtype=y.aval.dtype)

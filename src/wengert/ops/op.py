@@ -153,10 +153,10 @@ class Op:
 
     def __call__(self, *ins: Any, **params: Any) -> Any:
         builder = current_builder()
-        atoms = tuple([a if type(a) is Var or type(a) is Lit else None for a in ins])
+        atoms: tuple[Any, ...] = tuple([a if type(a) is Var or type(a) is Lit else None for a in ins])
         if None in atoms:
             atoms = self._with_numbers(ins)
-        outs = builder.emit(self, atoms, params)  # type: ignore[arg-type]
+        outs = builder.emit(self, atoms, params)
         return outs[0] if len(outs) == 1 else outs
 
     def _with_numbers(self, ins: Sequence[Any]) -> tuple[Atom, ...]:
@@ -353,6 +353,13 @@ def op(
             **rules,
         )
     )
+
+
+def partials_of(op: Op, params: Mapping[str, Any]) -> Sequence[Any]:
+    """The partials of an elementwise op, for :func:`rule_for`."""
+    rules = op.scalar_partials(**params) if op.scalar_partials is not None else op.partials
+    assert rules is not None
+    return rules
 
 
 def rule_for(rules: Sequence[Any], k: int) -> Any:

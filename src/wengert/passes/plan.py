@@ -41,7 +41,7 @@ from wengert.ops.kernels import (
     Write,
 )
 from wengert.passes.fuse import NATIVE_DTYPES
-from wengert.tape import Atom, Aval, Instr, Lit, Tape, Var
+from wengert.tape import Atom, Aval, Instr, Lit, Tape, Var, key_of
 
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 IN_CODE = frozenset([0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 3.0])
@@ -339,7 +339,7 @@ class _Planner:
     # ---------------------------------------------------------------------------------------------------- places
 
     def _of(self, a: Atom) -> Place:
-        key = a.key if type(a) is Lit else a
+        key = key_of(a)
         place = self.place.get(key)
         if place is None:
             assert type(a) is Lit

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.tape import Atom, Capture, Instr, Lit, Tape, Var
+from wengert.tape import Atom, Capture, Instr, Lit, Tape, Var, key_of
 
 
 def drop_dead(tape: Tape) -> Tape:
@@ -46,7 +46,7 @@ def merge_common(tape: Tape) -> Tape:
             ins = tuple([same.get(a, a) for a in ins])
             instr = Instr(op, ins, outs, params, source)
         if not op.effects:
-            operands: Any = [a.key if isinstance(a, Lit) else a for a in ins]
+            operands: Any = list(map(key_of, ins))
             if op.is_commutative:
                 operands = [frozenset(operands)]  # one of them, if they are the same
             key = (op, *operands, *params.items())

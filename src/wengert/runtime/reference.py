@@ -83,7 +83,7 @@ def _plan(tape: Tape) -> tuple[list[Step], list[Any], list[tuple[int, Aval, bool
     initial: list[Any] = []
 
     def slot_of(a: Atom) -> int:
-        key = a if type(a) is Var else ("lit", *a.key)  # type: ignore[union-attr]
+        key = a if type(a) is Var else ("lit", *a.key)
         if key not in slot:
             slot[key] = len(slot)
             initial.append(a.value if type(a) is Lit else None)
@@ -102,17 +102,18 @@ def _plan(tape: Tape) -> tuple[list[Step], list[Any], list[tuple[int, Aval, bool
             run = op.bind([a.aval for a in ins], **params)
         elif (
             op.in_place is not None
-            and last_of_memory.get(memory, len(tape.instrs)) <= k  # type: ignore[arg-type]
+            and memory is not None
+            and last_of_memory.get(memory, len(tape.instrs)) <= k
             and all(owner.get(a, a) is not memory for a in ins[1:])
         ):
             run = _bound(_writable(op.in_place), params)
         else:
             run = _bound(op.reference, params)
         for v in outs:
-            if op.is_view and ins:
-                owner[v] = memory  # type: ignore[assignment]
+            if op.is_view and memory is not None:
+                owner[v] = memory
                 shared.add(memory)
-                last_of_memory[memory] = max(last_of_memory.get(memory, 0), last_read.get(v, k))  # type: ignore[index]
+                last_of_memory[memory] = max(last_of_memory.get(memory, 0), last_read.get(v, k))
             else:
                 last_of_memory[v] = last_read.get(v, k)
         in_slots = [slot_of(a) for a in ins]

@@ -204,7 +204,7 @@ def along(axis: int, key: Any) -> tuple[Any, ...]:
 # ---------------------------------------------------------------------------------------------------- ``out=``
 
 
-def into(out: Any, value: Any, casting: str = "same_kind") -> Any:
+def into(out: Any, value: Any, casting: Any = "same_kind") -> Any:
     """Write ``value`` into ``out=`` and return it; ``value`` itself where no ``out`` was given."""
     if out is None or out is MISSING:
         return value
@@ -220,7 +220,7 @@ def into(out: Any, value: Any, casting: str = "same_kind") -> Any:
         )
     if out.shape != value.shape:
         raise ValueError(f"output parameter has the wrong shape: {out.shape}, the result has {value.shape}")
-    if not np.can_cast(value.dtype, out.dtype, casting):  # type: ignore[arg-type]
+    if not np.can_cast(value.dtype, out.dtype, casting):
         raise TypeError(f"cannot cast the result from {value.dtype} to {out.dtype}, the dtype of out=")
     out.assign(value)
     return out

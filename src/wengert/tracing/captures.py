@@ -257,15 +257,15 @@ class Environment:
                     for k, a in value.keywords.items()
                 },
             )
-        if type(value) in (list, tuple, deque) or (isinstance(value, tuple) and hasattr(value, "_fields")):
+        if _is_sequence(value):
             return self._sequence(value, name, read)
         if type(value) in (dict, OrderedDict, defaultdict):
-            return self._dict(value, name, read)  # type: ignore[arg-type]
+            return self._dict(value, name, read)
         if hasattr(type(value), "__wengert_transparent__"):  # a jitted function inside: its steps are recorded
-            return self._replace(value.__wrapped__, name, lambda: read().__wrapped__)  # type: ignore[attr-defined]
+            return self._replace(value.__wrapped__, name, lambda: read().__wrapped__)
         if hasattr(type(value), "__wengert_parts__"):  # a primitive: called as it is, but its rules read things too
             self._memo[id(value)] = value
-            for part, code in value.__wengert_parts__().items():  # type: ignore[attr-defined]
+            for part, code in value.__wengert_parts__().items():
                 self._replace(code, f"{name}'s {part}", lambda p=part: read().__wengert_parts__()[p])
             return value
         if _is_copyable(type(value)):
@@ -320,7 +320,7 @@ class Environment:
             )
         if f.__kwdefaults__:
             new.__kwdefaults__ = {
-                k: self._replace(d, f"{name}'s default {k}", lambda k=k: f.__kwdefaults__[k])  # type: ignore[index]
+                k: self._replace(d, f"{name}'s default {k}", lambda k=k: (f.__kwdefaults__ or {})[k])
                 for k, d in f.__kwdefaults__.items()
             }
         if in_library:
@@ -583,6 +583,11 @@ def _written(name: str) -> CaptureError:
             tries=[f"return {name.split('.')[0].split('[')[0]} from the function", "no wg.jit around it"],
         )
     )
+
+
+def _is_sequence(value: Any) -> bool:
+    """Whether it is a list, a deque, a tuple or a named tuple."""
+    return type(value) in (list, tuple, deque) or (isinstance(value, tuple) and hasattr(value, "_fields"))
 
 
 @functools.lru_cache(maxsize=4096)

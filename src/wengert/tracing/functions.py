@@ -6,7 +6,7 @@ what ``np.var`` becomes on the tape is what ``var`` in :mod:`wengert.tracing.sta
 
 from __future__ import annotations
 
-from wengert.tracing import (  # noqa: F401
+from wengert.tracing import (  # noqa: F401  # to fill the tables
     calculus,
     diagonals,
     einsum,

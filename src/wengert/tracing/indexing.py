@@ -346,7 +346,8 @@ def setitem(x: Tracer, key: Any, value: Any) -> None:
 
         concrete = unwrap(value, x._trace)
         array = x.writable_constant()
-        array[_concrete_key(key)] = concrete  # type: ignore[index]
+        assert array is not None
+        array[_concrete_key(key)] = concrete
         return
     value = _cast(value, x)
     mask = _whole_mask(x, key)

@@ -33,10 +33,10 @@ def joined(xs: Sequence[Any], axis: int) -> Tracer:
     return record(ops.concatenate, xs, {"axis": axis})
 
 
-def _one_dtype(xs: Sequence[Any], dtype: Any, casting: str) -> list[Any]:
+def _one_dtype(xs: Sequence[Any], dtype: Any, casting: Any) -> list[Any]:
     target = np.result_type(*[x.dtype for x in xs]) if dtype is None else np.dtype(dtype)
     for x in xs:
-        if not np.can_cast(x.dtype, target, casting):  # type: ignore[arg-type]
+        if not np.can_cast(x.dtype, target, casting):
             raise TypeError(f"Cannot cast array data from {x.dtype!r} to {target!r} according to the rule {casting!r}")
     return [as_dtype(x, target, xs) for x in xs]
 

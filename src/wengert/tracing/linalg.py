@@ -369,7 +369,7 @@ def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
 
 @implements(np.linalg.vecdot)
 def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
-    return np.vecdot(x1, x2, axis=axis)  # type: ignore[call-overload]
+    return np.vecdot(x1, x2, axis=axis)  # type: ignore[call-overload]  # NumPy's stub knows axes= alone
 
 
 @implements(np.linalg.outer)

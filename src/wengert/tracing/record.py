@@ -103,13 +103,14 @@ def record_call(
         outputs = tuple(_output(trace, leaf, k, treedef) for k, leaf in enumerate(leaves))
     captured = tuple([c.array for c in trace.captures.values()])
     if (
-        follow is not None
+        previous is not None
+        and follow is not None
         and trace.builder.has_followed()
         and outputs == follow.outputs
         and [c.var for c in trace.captures.values()] == [c.var for c in follow.captures]
-        and treedef == previous.out_treedef  # type: ignore[union-attr]
+        and treedef == previous.out_treedef
     ):
-        return previous._replace(captured=captured)  # type: ignore[union-attr]
+        return previous._replace(captured=captured)
     tape = trace.tape(outputs)
     if config.check:
         check(tape, after="tracing")

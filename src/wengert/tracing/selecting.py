@@ -105,8 +105,8 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
 
 
 @implements(np.copyto)
-def copyto(dst: Any, src: Any, casting: str = "same_kind", where: Any = True) -> None:
-    if not np.can_cast(array(src, (dst,)).dtype, dst.dtype, casting):  # type: ignore[arg-type]
+def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+    if not np.can_cast(array(src, (dst,)).dtype, dst.dtype, casting):
         raise TypeError(f"Cannot cast array data to {dst.dtype!r} according to the rule {casting!r}")
     if where is True:
         into(dst, broadcast_to(array(src, (dst,)), dst.shape), casting)

@@ -182,9 +182,9 @@ def _holds_traced(x: Any) -> bool:
 
 def _routes_of(special: Any) -> dict[str, _Route]:
     if not _routes:
-        functions = {name: getattr(special, name, None) for name in SCIPY_FUNCTIONS}
+        functions: dict[str, Any] = {name: getattr(special, name, None) for name in SCIPY_FUNCTIONS}
         if all(type(f) is FunctionType and f.__closure__ is None for f in functions.values()):
-            _routes.update({name: _Route(f) for name, f in functions.items()})  # type: ignore[arg-type]
+            _routes.update({name: _Route(f) for name, f in functions.items()})
         # else another thread is about to import scipy.special: next time
     return _routes
 

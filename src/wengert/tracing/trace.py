@@ -340,7 +340,7 @@ class Trace:
             for v in instrs[k].outs:
                 defined[v] = instrs[k]
         self._indexed = len(instrs)
-        stack: list[Var] = [atom]  # type: ignore[list-item]
+        stack: list[Var] = [atom]
         while stack:
             var = stack[-1]
             if var in values:
@@ -356,7 +356,7 @@ class Trace:
             if missing:
                 stack.extend(missing)
                 continue
-            args = [a.value if type(a) is Lit else self._concrete(values[a]) for a in instr.ins]  # type: ignore[index]
+            args = [a.value if type(a) is Lit else self._concrete(values[a]) for a in instr.ins]
             with np.errstate(all="ignore"):
                 out = instr.op.reference(*args, **instr.params)
             if len(instr.outs) == 1:
@@ -364,7 +364,7 @@ class Trace:
             else:
                 values.update(zip(instr.outs, out, strict=True))
             stack.pop()
-        return values[atom]  # type: ignore[index]
+        return values[atom]
 
     def _concrete(self, value: Any) -> Any:
         if isinstance(value, np.ndarray | np.generic):

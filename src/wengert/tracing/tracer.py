@@ -65,7 +65,7 @@ class Tracer:
     _constant: np.ndarray[Any, Any] | None = None
     _is_shared = False  # the constant stands on a tape: copy before writing
     _base: Tracer | None = None
-    _view: View | None = None
+    _view: View = None  # type: ignore[assignment]  # a view has it, and _base; nobody else is asked
     _version = 0  # of a root: counts writes to it and through its views
     _seen = 0  # of a view: the root's version at which _atom was read
     _layout: Any = None
@@ -96,15 +96,16 @@ class Tracer:
             if self._constant is not None:
                 self._is_shared = True
                 return self._trace.capture_constant(self._constant)
-            return self._atom  # type: ignore[return-value]
+            assert self._atom is not None
+            return self._atom
         constant = self.constant()
         if constant is not None:
             return self._trace.capture_constant(np.array(constant))
         version = self.root()._version
         if self._atom is None or self._seen != version:
-            if self._view.is_ambiguous and self._atom is not None:  # type: ignore[union-attr]
+            if self._view.is_ambiguous and self._atom is not None:
                 raise MutationError(message(f"{AMBIGUOUS}, which was written since", _where(self), tries=[MADE_PLAIN]))
-            self._atom = self._trace.formula(self._view.read, self._base.atom())  # type: ignore[union-attr]
+            self._atom = self._trace.formula(self._view.read, self._base.atom())
             self._seen = version
         return self._atom
 
@@ -113,9 +114,9 @@ class Tracer:
         if self._base is None:
             return self._constant
         base = self._base.constant()
-        if base is None or self._view.is_traced:  # type: ignore[union-attr]
+        if base is None or self._view.is_traced:
             return None
-        return self._view.read_constant(base)  # type: ignore[union-attr]
+        return self._view.read_constant(base)
 
     def is_plain(self) -> bool:
         """Whether ``_atom`` is all there is to know: strong, C order, no view, no constant, a trace that records."""
@@ -397,7 +398,7 @@ class Tracer:
             self._version += 1
             return
         base = self._base
-        base.rebind(self._trace.formula(self._view.write, base.atom(), atom))  # type: ignore[union-attr]
+        base.rebind(self._trace.formula(self._view.write, base.atom(), atom))
         self._atom, self._seen = atom, self.root()._version
 
     def writable_constant(self) -> np.ndarray[Any, Any] | None:
@@ -413,9 +414,9 @@ class Tracer:
     def check_writable(self) -> None:
         at: Tracer | None = self
         while at is not None:
-            if at._view is not None and at._view.is_ambiguous:
+            if at._base is not None and at._view.is_ambiguous:
                 raise MutationError(message(f"{AMBIGUOUS}, so it cannot be written", _where(self), tries=[MADE_PLAIN]))
-            if at._why_readonly or (at._view is not None and at._view.is_readonly):
+            if at._why_readonly or (at._base is not None and at._view.is_readonly):
                 raise MutationError(
                     message(
                         at._why_readonly or "assignment destination is read-only",
@@ -514,7 +515,7 @@ class Tracer:
         if index:
             return python_number(self[index if len(index) > 1 else np.unravel_index(index[0], self.shape)])
         self._only_one("item")
-        return python_number(np.reshape(self, ()))  # type: ignore[call-overload]
+        return python_number(np.reshape(self, ()))  # type: ignore[arg-type]  # which is a tracer too
 
     def tolist(self) -> Any:
         return [row.tolist() for row in self] if self.shape else python_number(self)
@@ -562,11 +563,11 @@ def trace_of(xs: Sequence[Any]) -> tuple[Trace | None, bool]:
             if x._atom is None and x.constant() is not None:
                 best = best or x._trace
                 continue
-            if all_constant or x._trace.level > best.level:  # type: ignore[union-attr]
+            if best is None or all_constant or x._trace.level > best.level:
                 best = x._trace
             all_constant = False
-    if not all_constant:
-        best = recorder(best)  # type: ignore[arg-type]
+    if best is not None and not all_constant:
+        best = recorder(best)
     return best, all_constant
 
 
@@ -585,14 +586,15 @@ def record(op: Op, xs: Sequence[Any], params: dict[str, Any]) -> Any:
             if isinstance(out, tuple)
             else new_constant(trace, np.array(out), True)
         )
-    outs = trace.builder.emit(op, tuple([trace.lift(x) for x in xs]), params)  # type: ignore[union-attr]
+    assert trace is not None
+    outs = trace.builder.emit(op, tuple([trace.lift(x) for x in xs]), params)
     if len(outs) == 1:
         (out,) = outs
-        result = Tracer(trace, out, out.aval, out.aval.shape == ())  # type: ignore[arg-type]
+        result = Tracer(trace, out, out.aval, out.aval.shape == ())
         if len(out.aval.shape) > 1 and not isinstance(op.kernel, Contract) and not all(map(has_c_order, xs)):
             result.reorder(UNKNOWN_ORDER)
         return result
-    return tuple([wrap(trace, a) for a in outs])  # type: ignore[arg-type]
+    return tuple([wrap(trace, a) for a in outs])
 
 
 # NumPy's results keep the order in memory of their operands, so y = x.T + 1 is not in C order, and y.reshape(-1) is a
@@ -621,7 +623,7 @@ def layout(x: Tracer) -> Any:
             x._layout = np.lib.stride_tricks.as_strided(dummy, x.aval.shape, strides[::-1])
         else:
             base = layout(x._base)
-            x._layout = base if base is UNKNOWN_ORDER else x._view.read_constant(base)  # type: ignore[union-attr]
+            x._layout = base if base is UNKNOWN_ORDER else x._view.read_constant(base)
     return x._layout
 
 
@@ -653,7 +655,8 @@ def unwrap(x: Any, trace: Trace) -> Any:
     """The concrete value of a constant or of something that never was traced."""
     if type(x) is Tracer:
         constant = x.constant()
-        return constant[()] if x.is_scalar else constant  # type: ignore[index]
+        assert constant is not None
+        return constant[()] if x.is_scalar else constant
     if trace.known is not None and isinstance(x, np.ndarray | np.generic) and not trace.unrepeatable:
         known = trace.known.get(id(x))
         if known is None or not known[2]:
@@ -713,8 +716,9 @@ def apply_ufunc(ufunc: Any, op: Op, inputs: Sequence[Any], operator: bool = Fals
                 (out,) = x._trace.builder.emit(op, (x._atom,), {})
                 return Tracer(x._trace, out, out.aval, out.aval.shape == ())
     trace, all_constant = trace_of(inputs)
+    assert trace is not None  # one of them is traced
     if all_constant:
-        return constant_ufunc(ufunc, trace, inputs)  # type: ignore[arg-type]
+        return constant_ufunc(ufunc, trace, inputs)
     try:
         kinds = tuple([kind_of(x) for x in inputs])
     except UnsupportedFunctionError:
@@ -734,12 +738,12 @@ def apply_ufunc(ufunc: Any, op: Op, inputs: Sequence[Any], operator: bool = Fals
                 DIRECT_STEPS[ufunc, a.aval, b.aval] = (op, {})
     atoms: list[Atom] = []
     for x, dtype in zip(inputs, dtypes, strict=True):
-        atom = trace.lift(x, dtype)  # type: ignore[union-attr]
+        atom = trace.lift(x, dtype)
         if atom.aval.dtype != dtype:
-            atom = trace.emit(convert, (atom,), {"dtype": dtype})[0]  # type: ignore[union-attr]
+            atom = trace.emit(convert, (atom,), {"dtype": dtype})[0]
         atoms.append(atom)
-    (out,) = trace.emit(op, tuple(atoms), {})  # type: ignore[union-attr]
-    result = Tracer(trace, out, out.aval, out.aval.shape == ())  # type: ignore[arg-type]
+    (out,) = trace.emit(op, tuple(atoms), {})
+    result = Tracer(trace, out, out.aval, out.aval.shape == ())
     if len(out.aval.shape) > 1 and not all(map(has_c_order, inputs)):
         result.reorder(UNKNOWN_ORDER)
     if operator and all_weak:  # Python's own arithmetic on numbers stays a Python number
@@ -788,13 +792,13 @@ def binary(ufunc: Any, a: Any, b: Any) -> Any:
         known = DIRECT_STEPS.get((ufunc, a.aval, b.aval))
         if known is not None and a.is_plain() and b.is_plain():
             op, params = known
-            (out,) = a._trace.builder.emit(op, (a._atom, b._atom), params)  # type: ignore[arg-type]
+            (out,) = a._trace.builder.emit(op, (a._atom, b._atom), params)  # type: ignore[arg-type]  # plain: it has one
             return Tracer(a._trace, out, out.aval, out.aval.shape == ())
     elif type(a) is Tracer and type(b) is np.ndarray and a.is_plain() and b.flags.c_contiguous:
         known = DIRECT_STEPS.get((ufunc, a.aval, Aval(b.shape, b.dtype)))
         if known is not None:
             op, params = known
-            (out,) = a._trace.builder.emit(op, (a._atom, a._trace.capture(b)), params)  # type: ignore[arg-type]
+            (out,) = a._trace.builder.emit(op, (a._atom, a._trace.capture(b)), params)  # type: ignore[arg-type]  # plain
             return Tracer(a._trace, out, out.aval, out.aval.shape == ())
     op = UFUNCS.get(ufunc)
     if type(a) not in _OPERANDS or type(b) not in _OPERANDS:

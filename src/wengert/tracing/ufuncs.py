@@ -340,9 +340,9 @@ def vecdot(x: Any, y: Any, axis: int = -1) -> Any:
     return _product("vecdot")(x, y)
 
 
-_CLIP: np.ufunc = np._core.umath.clip  # type: ignore[attr-defined]  # what ndarray.clip calls; np.clip is a function
-
-_ONES_LIKE: np.ufunc = np._core.umath._ones_like  # type: ignore[attr-defined]  # NumPy's own, for arrays of objects
+# Ufuncs that only NumPy itself names: what ndarray.clip calls (np.clip is a function), and one for arrays of objects.
+_CLIP: np.ufunc = np._core.umath.clip  # type: ignore[attr-defined]  # private: not in the stubs
+_ONES_LIKE: np.ufunc = np._core.umath._ones_like  # type: ignore[attr-defined]  # likewise
 
 COMPOSED: dict[np.ufunc, Callable[..., Any]] = {
     np.divmod: divmod_,
