@@ -1,0 +1,102 @@
+"""Linear algebra by LAPACK, as NumPy has it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.codegen.natively import NAN, native, numbers, of_op
+from wengert.ops import linalg
+from wengert.runtime import _native
+
+pytestmark = pytest.mark.usefixtures("no_cache")
+
+
+def close(function: Callable[..., Any], *args: Any) -> None:
+    """As NumPy has it, but for the rounding of another LAPACK."""
+    got, wanted = native(function, *args)(*args), function(*args)
+    for g, w in zip(*[x if isinstance(x, tuple) else (x,) for x in (got, wanted)], strict=True):
+        assert np.asarray(g).dtype == np.asarray(w).dtype
+        np.testing.assert_allclose(g, w, rtol=1e-10 if args[0].dtype == "f8" else 2e-3, atol=1e-12)
+
+
+def well_conditioned(*shape: int, dtype: str = "f8") -> np.ndarray[Any, Any]:
+    n = shape[-1]
+    return numbers(shape, dtype) + (n * np.eye(n)).astype(dtype)
+
+
+ALGEBRA: dict[str, Callable[..., Any]] = {
+    "solve": np.linalg.solve,
+    "solve a transpose": lambda a, b: np.linalg.solve(np.swapaxes(a, -1, -2), b),
+    "inv": lambda a, b: np.linalg.inv(a),
+    "inv of a view": lambda a, b: np.linalg.inv(a[..., ::-1, :]),
+    "slogdet": lambda a, b: tuple(np.linalg.slogdet(a)),
+    "det": lambda a, b: np.linalg.det(a),
+    "cholesky": lambda a, b: np.linalg.cholesky(a @ np.swapaxes(a, -1, -2)),
+    "grad of solve": wg.grad(lambda a, b: np.sum(np.sin(np.linalg.solve(a, b))), argnums=(0, 1)),
+    "grad of slogdet": wg.grad(lambda a, b: np.sum(np.linalg.slogdet(a)[1])),
+    "grad of cholesky": wg.grad(lambda a, b: np.sum(np.cos(np.linalg.cholesky(a @ np.swapaxes(a, -1, -2))))),
+}
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("what", ALGEBRA)
+def test_linear_algebra(what: str, dtype: str) -> None:
+    for stack in ((), (3,), (2, 3)):
+        for n, k in ((1, 1), (2, 3), (7, 2), (20, 1)):
+            close(ALGEBRA[what], well_conditioned(*stack, n, n, dtype=dtype), numbers((*stack, n, k), dtype))
+
+
+@pytest.mark.parametrize("lower", [False, True])
+@pytest.mark.parametrize("transpose", [False, True])
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_triangular_solutions_read_one_triangle(lower: bool, transpose: bool, dtype: str) -> None:
+    for stack in ((), (4,)):
+        for n, k in ((1, 1), (6, 2), (25, 3)):
+            a, b = well_conditioned(*stack, n, n, dtype=dtype), numbers((*stack, n, k), dtype)
+            triangle = np.tril(a) if lower else np.triu(a)
+            noise = np.where(triangle == a, a, NAN).astype(dtype)
+            program = of_op(lambda a, b: linalg.triangular_solve(a, b, lower=lower, transpose=transpose), noise, b)
+            whole = np.swapaxes(triangle, -1, -2) if transpose else triangle
+            tolerance = 1e-12 if dtype == "f8" else 1e-5
+            np.testing.assert_allclose(program(noise, b)[0], np.linalg.solve(whole, b), tolerance, tolerance)
+            triangle[..., n // 2, n // 2] = 0
+            with pytest.raises(np.linalg.LinAlgError, match="singular"):
+                program(triangle, b)
+
+
+def test_determinants_of_empty_and_singular_matrices() -> None:
+    close(lambda a: np.linalg.det(a), np.zeros((3, 0, 0)))
+    close(lambda a: tuple(np.linalg.slogdet(a)), np.zeros((0, 0)))
+    close(lambda a: np.linalg.det(a), np.ones((4, 3, 3)))
+    close(lambda a: tuple(np.linalg.slogdet(a)), np.zeros((2, 3, 3)))
+
+
+@pytest.mark.parametrize("function", [np.linalg.inv, lambda a: np.linalg.solve(a, a), np.linalg.cholesky])
+def test_what_lapack_refuses_raises_what_numpy_raises(function: Callable[..., Any]) -> None:
+    bad = np.stack([np.eye(3), np.diag([1.0, 0.0, -1.0])])
+    program = native(function, np.stack([np.eye(3)] * 2))
+    with pytest.raises(np.linalg.LinAlgError) as wanted:
+        function(bad)
+    with pytest.raises(np.linalg.LinAlgError) as got:
+        program(bad)
+    assert str(got.value) == str(wanted.value)
+
+
+def test_the_work_area_of_a_routine_is_large_enough() -> None:
+    for n, k in ((1, 1), (5, 3), (30, 1), (3, 40)):
+        for dtype, suffix in (("f8", "f64"), ("f4", "f32")):
+            a, b = well_conditioned(n, n, dtype=dtype), numbers((n, k), dtype)
+            for routine, function in (
+                ("gesv", lambda a, b: np.linalg.solve(a, b)),
+                ("inv", lambda a, b: np.linalg.inv(a)),
+                ("det", lambda a, b: np.linalg.det(a)),
+                ("slogdet", lambda a, b: np.linalg.slogdet(a)[1]),
+            ):
+                made = native(function, a, b).plan
+                (work,) = [s.work for s in made.steps if s.work is not None]
+                assert work.aval.nbytes >= _native.work_bytes(f"{routine}_{suffix}", n, k)
