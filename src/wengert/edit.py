@@ -170,7 +170,7 @@ def annotate(tape: Tape, notes: Mapping[Var, Any]) -> Tape:
 def play(tape: Tape, *inputs: Any) -> dict[Atom, Any]:
     """Run the tape step by step through the references of its ops; return the value of every variable.
 
-    ``inputs`` are arrays, one for each of ``tape.inputs``. Nothing is freed or reused.
+    ``inputs`` are arrays, one for each of ``tape.inputs``. For looking and for tests: nothing is freed or reused.
     """
     values: dict[Atom, Any] = dict(zip(tape.inputs, inputs, strict=True))
     values.update((c.var, c.array) for c in tape.captures)
