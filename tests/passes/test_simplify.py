@@ -212,6 +212,20 @@ def test_integers_are_not_divided_by_multiplying() -> None:
     assert str(use_identities(before)) == str(before)
 
 
+MIXED = [
+    lambda x, y: x + negative(y),
+    lambda x, y: x - negative(y),
+    lambda x, y: negative(x) * negative(y),
+]
+
+
+@pytest.mark.parametrize("f", MIXED)
+def test_a_negative_of_another_dtype_wraps_around_elsewhere(f: Callable[..., Any]) -> None:
+    """1 + (-uint8(5)) is 252, and 1 - uint8(5) is -4."""
+    before = tape(f, Aval((3,), np.dtype(int)), Aval((3,), np.dtype(np.uint8)))
+    assert str(use_identities(before)) == str(before)
+
+
 # --------------------------------------------------------------------------------------------------- constants
 
 

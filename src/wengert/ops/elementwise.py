@@ -78,7 +78,9 @@ def _opposite(made: Any, x: Atom) -> Atom | None:
 
 
 def _add_identity(made: Any, x1: Atom, x2: Atom) -> Any:
-    """x₁ + (-x₂) = x₁ - x₂"""
+    """x₁ + (-x₂) = x₁ - x₂, of one dtype: integers of another size wrap around elsewhere"""
+    if x1.aval.dtype != x2.aval.dtype:
+        return None
     for a, b in ((x1, x2), (x2, x1)):
         opposite = None if type(b) is Lit else _opposite(made, b)
         if opposite is not None:
@@ -87,13 +89,15 @@ def _add_identity(made: Any, x1: Atom, x2: Atom) -> Any:
 
 
 def _subtract_identity(made: Any, x1: Atom, x2: Atom) -> Any:
-    """x₁ - (-x₂) = x₁ + x₂"""
-    opposite = None if type(x2) is Lit else _opposite(made, x2)
+    """x₁ - (-x₂) = x₁ + x₂, of one dtype"""
+    opposite = None if type(x2) is Lit or x1.aval.dtype != x2.aval.dtype else _opposite(made, x2)
     return None if opposite is None else (add, (x1, opposite))
 
 
 def _multiply_identity(made: Any, x1: Atom, x2: Atom) -> Any:
-    """(-x₁) (-x₂) = x₁ x₂, also where one of them is a number"""
+    """(-x₁) (-x₂) = x₁ x₂, of one dtype, also where one of them is a number"""
+    if x1.aval.dtype != x2.aval.dtype:
+        return None
     opposites = _opposite(made, x1), _opposite(made, x2)
     if None in opposites or type(x1) is type(x2) is Lit:
         return None
