@@ -219,6 +219,32 @@ def test_only_what_is_read_outside_is_a_result() -> None:
     assert {p.buffer.kind for s in made.steps for p in s.outs} == {"output"}
 
 
+def test_what_nobody_reads_is_in_no_cluster() -> None:
+    """Dead steps beside live ones in what would be one cluster, and a cluster that is dead as a whole."""
+
+    def f(x: Any) -> Any:
+        y = sin(x)
+        exp(cos(y) + 1.0)
+        cos(exp(sum_(x, axis=(0, 1))))
+        return multiply(y, y)
+
+    assert steps_of(f, MATRIX) == ["sin+multiply"]
+
+
+@given(seed=st.integers(0, 2**32 - 1))
+def test_fusing_drops_what_is_dead(seed: int) -> None:
+    """Of tapes with dead steps in them: none is left, inside of a fused instruction or outside."""
+    before = random_tape(seed)
+    after = check(fuse(before, supports))
+    assert len(drop_dead(after)) == len(after)
+    for i in after.instrs:
+        if isinstance(i.op.kernel, Fused):
+            assert i.outs and len(drop_dead(i.params["body"])) == len(i.params["body"])
+    inputs = arguments(before, seed)
+    for a, b in zip(Reference(after).run(inputs), Reference(before).run(inputs), strict=True):
+        np.testing.assert_array_equal(a, b)
+
+
 def test_a_step_keeps_the_source_line_of_its_last() -> None:
     x = np.ones(3)
     after = fuse(wg.trace(lambda x: np.exp(np.sin(x)))(x), supports)

@@ -14,7 +14,7 @@ or merge, so no value can leave a cluster and come back, and one pass over the t
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -239,17 +239,24 @@ def _sibling(
 
 
 def _rewritten(tape: Tape, home: Sequence[Cluster | None]) -> Tape:
-    """Each cluster at the place of its last member."""
+    """Each cluster at the place of its last member. What nobody reads goes: a cluster of it would have no result."""
     reads: Counter[Any] = Counter(tape.outputs)
-    for instr in tape.instrs:
-        reads.update(instr.ins)
+    members_of: dict[Cluster, list[int]] = defaultdict(list)
+    live: list[int] = []
+    for k in range(len(tape.instrs) - 1, -1, -1):
+        instr, c = tape.instrs[k], home[k]
+        if instr.op.effects or not reads.keys().isdisjoint(instr.outs):
+            reads.update(instr.ins)
+            live.append(k)
+            if c is not None:
+                members_of[c].append(k)
     kept: list[Instr] = []
-    for k, instr in enumerate(tape.instrs):
+    for k in reversed(live):
         c = home[k]
-        if c is None or len(c.members) == 1:
-            kept.append(instr)
-        elif k == c.members[-1]:
-            kept.append(_fused_instr([tape.instrs[j] for j in c.members], reads))
+        if c is None or len(members_of[c]) == 1:
+            kept.append(tape.instrs[k])
+        elif k == members_of[c][0]:
+            kept.append(_fused_instr([tape.instrs[j] for j in reversed(members_of[c])], reads))
     return tape.replace(instrs=tuple(kept))
 
 
