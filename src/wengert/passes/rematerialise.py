@@ -84,6 +84,11 @@ def space_of(instr: Instr) -> tuple[int, ...]:
     return first.ins[0].aval.shape if isinstance(first.op.kernel, Reduce) else first.outs[0].aval.shape
 
 
+def flops_an_element(instr: Instr) -> float:
+    """What computing one element of an elementwise result again costs, from what it is made of."""
+    return instr.op.cost(*[a.aval for a in instr.ins], **instr.params) / max(1, instr.outs[0].aval.size)
+
+
 def _minimum_cut(
     earlier: Instr, later: Instr | None, needed: Sequence[Var], b: int, readers: dict[Any, set[int]]
 ) -> set[Var] | None:
@@ -99,7 +104,7 @@ def _minimum_cut(
 
     def is_recomputed(v: Var) -> bool:
         i = made.get(v)
-        if i is None or i.op.cost(*[a.aval for a in i.ins], **i.params) > CHEAP_FLOPS * v.aval.size:
+        if i is None or flops_an_element(i) > CHEAP_FLOPS:
             return False
         return all(type(a) is not Var or a in made or a in earlier.ins for a in i.ins)
 

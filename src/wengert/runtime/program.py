@@ -14,6 +14,7 @@ import numpy as np
 from wengert import config, tree
 from wengert.errors import DTypeError, GuardError, LayoutError, ShapeError, StructureError, message
 from wengert.ops.control import Expected, GuardMiss
+from wengert.passes.memory import Memory, memory
 from wengert.passes.plan import Plan
 from wengert.runtime import _native
 from wengert.runtime.assemble import Kernel, assemble
@@ -77,6 +78,15 @@ class Program:
             keeps_arena=not self._captures_vary,  # there may be hundreds of un-jitted programs, each called once
         )
         self.arena_bytes = self.plan.arena_bytes
+
+    def memory(self) -> Memory:
+        """What is stored while it runs: each value, from which step to which, where, who reads it, and why it is not
+        computed again instead. Print it. Raises StructureError for a program that is not native."""
+        if self.plan is None:
+            raise StructureError(
+                message(f"{self.tape.name}: only native programs have a plan; wengert.config.native is off")
+            )
+        return memory(self.plan)
 
     def run(self, inputs: Sequence[Any], captures: Sequence[Any] | None = None) -> list[Any]:
         """The outputs for arrays of exactly the tape's input types.
