@@ -372,10 +372,14 @@ def take_along(x: Atom, indices: Atom, axis: int) -> Any:
 # ------------------------------------------------------------------------------------- where things are (integers)
 
 
+class CountMiss(ValueError):
+    """A mask has another number of true elements than when the tape was made."""
+
+
 def _nonzero_reference(mask: Any, *, size: int) -> Any:
     found = np.nonzero(mask)
     if found[0].size != size:
-        raise ValueError(f"nonzero: {found[0].size} elements are true; the tape was made for {size}")
+        raise CountMiss(f"nonzero: {found[0].size} elements are true; the tape was made for {size}")
     return found if len(found) > 1 else found[0]
 
 

@@ -229,7 +229,7 @@ class Jit(_native.Dispatcher):
         self._stats.compile_s += time.perf_counter() - start
         if unrepeatable:
             self._stats.unrepeatable = unrepeatable
-            return compiled, compiled.program.run(inputs)
+            return compiled, compiled.program.run_recorded(inputs)
         with self._lock:
             if special is None and path != ():  # another thread may have been here meanwhile
                 special = self._specialisation((treedef, kinds))
@@ -248,7 +248,7 @@ class Jit(_native.Dispatcher):
             while len(self._specialisations) > config.max_programs:
                 self._specialisations.popitem(last=False)
                 self._forget()  # the runtime may have been running what went
-        return compiled, compiled.program.run(inputs)
+        return compiled, compiled.program.run_recorded(inputs)
 
     def _note_use(self) -> None:
         """What the runtime has run by itself since the last time was used more recently than the rest."""
