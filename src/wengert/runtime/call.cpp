@@ -1,16 +1,14 @@
 // The fast path of a jitted function: the Python types Dispatcher and Entry.
 //
 // An Entry says for which arguments, and in which surroundings, an executable is the function. A call that fits one
-// runs it straight into the result; every other call is Python's affair (`_slow`). Nothing is guessed: what an entry
-// cannot compare exactly, by type or by identity, is not a fit. Entries are immutable; a dispatcher's tuple of them is
-// replaced as a whole. With the GIL held; leaves are owned while they are looked at, since looking at a place may run
-// any Python code.
-#include "layout.h"
-#include "reading.h"
+// runs it straight into the result; every other call is Python's affair (`_slow`). Entries are immutable; a
+// dispatcher's tuple of them is replaced as a whole. With the GIL held; leaves are owned while they are looked at,
+// since looking at a place may run any Python code.
+#include "places.h"
+#include "signature.h"
 
 #include <structmember.h>
 
-#include <cstring>
 #include <memory>
 
 namespace wengert {
@@ -20,28 +18,6 @@ PyTypeObject *dispatcher_type = nullptr, *entry_type = nullptr;
 namespace {
 
 constexpr Py_ssize_t MAX_ENTRIES = 4;
-
-struct Node {
-    enum Kind : uint8_t { leaf, tuple, list, dict, none };
-    Kind kind = none;
-    uint32_t number = 0; // of a leaf
-    std::vector<Node> children;
-    std::vector<PyObject *> keys; // strong references
-};
-
-struct Leaf {
-    enum Kind : uint8_t { array, scalar, real, integer, complex, same };
-    Kind kind = same;
-    Operand operand;            // of an array or scalar
-    PyObject *object = nullptr; // the type of a scalar; what must be the same. A strong reference
-};
-
-struct Place {
-    enum Kind : uint8_t { cell, item, call, list, dict, attributes, defaults, type };
-    Kind kind = cell;
-    PyObject *object = nullptr, *key = nullptr, *seen = nullptr; // strong references; not all kinds have a key
-    unsigned version = 0;                                        // of a type
-};
 
 struct Entry {
     Node structure;
@@ -71,226 +47,7 @@ struct DispatcherObject {
 Entry &entry_of(PyObject *self) { return reinterpret_cast<EntryObject *>(self)->entry; }
 DispatcherObject *dispatcher_of(PyObject *self) { return reinterpret_cast<DispatcherObject *>(self); }
 
-// -------------------------------------------------------------------------------------------------------- matching
-
-// Items of containers that another thread may be changing: new references, where the GIL does not protect a borrowed.
-#ifdef Py_GIL_DISABLED
-PyObject *list_item(PyObject *list, Py_ssize_t k) {
-    PyObject *found = PyList_GetItemRef(list, k);
-    if (found == nullptr) PyErr_Clear();
-    return found;
-}
-PyObject *dict_item(PyObject *dict, PyObject *key) {
-    PyObject *found;
-    PyDict_GetItemRef(dict, key, &found);
-    return found;
-}
-PyObject *cell_content(PyObject *cell) { return PyCell_Get(cell); }
-#else
-PyObject *list_item(PyObject *list, Py_ssize_t k) {
-    return k < PyList_GET_SIZE(list) ? Py_NewRef(PyList_GET_ITEM(list, k)) : nullptr;
-}
-PyObject *dict_item(PyObject *dict, PyObject *key) { return Py_XNewRef(PyDict_GetItemWithError(dict, key)); }
-PyObject *cell_content(PyObject *cell) { return Py_XNewRef(PyCell_GET(cell)); }
-#endif
-
-bool matches(const Leaf &leaf, PyObject *x) {
-    switch (leaf.kind) {
-    case Leaf::array: {
-        if (!PyArray_CheckExact(x)) return false;
-        auto *array = reinterpret_cast<PyArrayObject *>(x);
-        if (!same_type(leaf.operand, array) || !same_shape(leaf.operand, array)) return false;
-        const int ndim = PyArray_NDIM(array);
-        const bool is_c = PyArray_FLAGS(array) & NPY_ARRAY_C_CONTIGUOUS;
-        if (leaf.operand.is_contiguous) return ndim <= 1 || is_c;
-        return !is_c && std::memcmp(PyArray_STRIDES(array), leaf.operand.strides.data(),
-                                    sizeof(npy_intp) * static_cast<size_t>(ndim)) == 0;
-    }
-    case Leaf::scalar:
-        return reinterpret_cast<PyObject *>(Py_TYPE(x)) == leaf.object;
-    case Leaf::real:
-        return PyFloat_CheckExact(x);
-    case Leaf::integer: {
-        if (!PyLong_CheckExact(x)) return false;
-        int overflow;
-        PyLong_AsLongLongAndOverflow(x, &overflow);
-        return overflow == 0;
-    }
-    case Leaf::complex:
-        return PyComplex_CheckExact(x);
-    case Leaf::same:
-        return x == leaf.object;
-    }
-    return false;
-}
-
-// Whether `x` has the structure; its leaves, which it fills in as new references, need not fit any description if
-// `leaves` is nullptr. A key's comparison may raise: the caller looks for an error.
-bool matches(const Node &node, PyObject *x, const std::vector<Leaf> *leaves, PyObject **found) {
-    const size_t n = node.children.size();
-    switch (node.kind) {
-    case Node::leaf:
-        if (leaves != nullptr && !matches((*leaves)[node.number], x)) return false;
-        Py_XSETREF(found[node.number], Py_NewRef(x));
-        return true;
-    case Node::none:
-        return x == Py_None;
-    case Node::tuple:
-        if (!PyTuple_CheckExact(x) || static_cast<size_t>(PyTuple_GET_SIZE(x)) != n) return false;
-        for (size_t k = 0; k < n; k++)
-            if (!matches(node.children[k], PyTuple_GET_ITEM(x, k), leaves, found)) return false;
-        return true;
-    case Node::list:
-        if (!PyList_CheckExact(x) || static_cast<size_t>(PyList_GET_SIZE(x)) != n) return false;
-        for (size_t k = 0; k < n; k++) {
-            PyObject *child = list_item(x, static_cast<Py_ssize_t>(k));
-            const bool fits = child != nullptr && matches(node.children[k], child, leaves, found);
-            Py_XDECREF(child);
-            if (!fits) return false;
-        }
-        return true;
-    case Node::dict:
-        if (!PyDict_CheckExact(x) || static_cast<size_t>(PyDict_GET_SIZE(x)) != n) return false;
-        for (size_t k = 0; k < n; k++) {
-            PyObject *child = dict_item(x, node.keys[k]);
-            const bool fits = child != nullptr && matches(node.children[k], child, leaves, found);
-            Py_XDECREF(child);
-            if (!fits) return false;
-        }
-        return true;
-    }
-    return false;
-}
-
-#ifndef Py_BEGIN_CRITICAL_SECTION // Python 3.13 has them, and only its free-threaded build needs them
-#define Py_BEGIN_CRITICAL_SECTION(object) {
-#define Py_END_CRITICAL_SECTION() }
-#endif
-
-// Whether a list has exactly these items, a dict these keys, in order, and values: by identity.
-bool has_items(PyObject *list, PyObject *seen) {
-    const Py_ssize_t n = PyTuple_GET_SIZE(seen);
-    if (!PyList_CheckExact(list) || PyList_GET_SIZE(list) != n) return false;
-    for (Py_ssize_t k = 0; k < n; k++)
-        if (PyList_GET_ITEM(list, k) != PyTuple_GET_ITEM(seen, k)) return false;
-    return true;
-}
-
-bool has_entries(PyObject *dict, PyObject *keys, PyObject *values) {
-    const Py_ssize_t n = PyTuple_GET_SIZE(keys);
-    if (PyDict_GET_SIZE(dict) != n) return false;
-    PyObject *key, *value;
-    Py_ssize_t position = 0, k = 0;
-    while (PyDict_Next(dict, &position, &key, &value)) {
-        if (k == n || key != PyTuple_GET_ITEM(keys, k) || value != PyTuple_GET_ITEM(values, k)) return false;
-        k++;
-    }
-    return k == n;
-}
-
-// CPython's number of a type's state: another one after any change of it or of its bases, 0 if it has none just now.
-unsigned valid_version(PyObject *object) {
-    auto *type = reinterpret_cast<PyTypeObject *>(object);
-#ifdef Py_TPFLAGS_VALID_VERSION_TAG
-    if (!PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG)) return 0;
-#endif
-    return type->tp_version_tag;
-}
-
-bool container_holds(const Place &place) {
-    bool is_same = false;
-    PyObject *dict;
-    switch (place.kind) {
-    case Place::list:
-        Py_BEGIN_CRITICAL_SECTION(place.object);
-        is_same = has_items(place.object, place.seen);
-        Py_END_CRITICAL_SECTION();
-        return is_same;
-    case Place::dict:
-        Py_BEGIN_CRITICAL_SECTION(place.object);
-        is_same = has_entries(place.object, place.key, place.seen);
-        Py_END_CRITICAL_SECTION();
-        return is_same;
-    case Place::attributes:
-        dict = PyObject_GenericGetDict(place.object, nullptr); // looked up anew: it may have been replaced
-        if (dict == nullptr) {
-            PyErr_Clear();
-            return false;
-        }
-        Py_BEGIN_CRITICAL_SECTION(dict);
-        is_same = has_entries(dict, place.key, place.seen);
-        Py_END_CRITICAL_SECTION();
-        Py_DECREF(dict);
-        return is_same;
-    case Place::type:
-        return valid_version(place.object) == place.version;
-    default:
-        return PyFunction_GetDefaults(place.object) == place.seen;
-    }
-}
-
-// Whether what the function captured is what it was. A failed look is a difference; only an interrupt stays an error.
-bool holds(const Place &place) {
-    if (place.kind > Place::call) return container_holds(place);
-    PyObject *now = nullptr;
-    switch (place.kind) {
-    default:
-    case Place::cell:
-        now = cell_content(place.object);
-        break;
-    case Place::item:
-        now = dict_item(place.object, place.key);
-        break;
-    case Place::call:
-        now = PyObject_CallNoArgs(place.object);
-        break;
-    }
-    if (now == nullptr) {
-        if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception)) PyErr_Clear();
-        return false;
-    }
-    const bool is_same = now == place.seen;
-    Py_DECREF(now);
-    return is_same;
-}
-
-// ---------------------------------------------------------------------------------------------------------- results
-
-PyObject *build(const Node &node, PyObject *const *leaves) {
-    const auto n = static_cast<Py_ssize_t>(node.children.size());
-    switch (node.kind) {
-    case Node::leaf:
-        return Py_NewRef(leaves[node.number]);
-    case Node::none:
-        return Py_NewRef(Py_None);
-    case Node::tuple:
-    case Node::list: {
-        const bool is_tuple = node.kind == Node::tuple;
-        PyObject *made = is_tuple ? PyTuple_New(n) : PyList_New(n);
-        for (Py_ssize_t k = 0; made != nullptr && k < n; k++) {
-            PyObject *child = build(node.children[k], leaves);
-            if (child == nullptr) {
-                Py_CLEAR(made);
-            } else if (is_tuple) {
-                PyTuple_SET_ITEM(made, k, child);
-            } else {
-                PyList_SET_ITEM(made, k, child);
-            }
-        }
-        return made;
-    }
-    case Node::dict: {
-        PyObject *made = PyDict_New();
-        for (Py_ssize_t k = 0; made != nullptr && k < n; k++) {
-            PyObject *child = build(node.children[k], leaves);
-            if (child == nullptr || PyDict_SetItem(made, node.keys[k], child) < 0) Py_CLEAR(made);
-            Py_XDECREF(child);
-        }
-        return made;
-    }
-    }
-    return nullptr;
-}
+// ---------------------------------------------------------------------------------------------------------- calling
 
 PyObject *unflattened(PyObject *unflatten, const Executable &code, Frame &frame) {
     const auto n = static_cast<Py_ssize_t>(code.outputs.size());
@@ -304,8 +61,6 @@ PyObject *unflattened(PyObject *unflatten, const Executable &code, Frame &frame)
     Py_DECREF(list);
     return result;
 }
-
-// ---------------------------------------------------------------------------------------------------------- calling
 
 enum class Attempt : uint8_t { no_fit, done, missed, failed };
 
@@ -499,135 +254,6 @@ PyObject *dispatcher_call(PyObject *self, PyObject *const *args, size_t n_args_a
 
 // ----------------------------------------------------------------------------------------------------------- Entry
 
-// (kind, ...) as its items and its kind in words.
-nb::object tagged(nb::handle x, const char *what, std::string &kind) {
-    nb::object items = items_of(x, what);
-    if (length(items) == 0) throw std::invalid_argument(std::string(what) + ": it is empty");
-    kind = text(item(items, 0));
-    return items;
-}
-
-void expect_items(const nb::object &items, size_t n, const std::string &kind) {
-    if (length(items) != n) throw std::invalid_argument(kind + ": expected " + std::to_string(n) + " items");
-}
-
-void read_node(nb::handle x, size_t n_leaves, Node &node) {
-    if (PyLong_Check(x.ptr())) {
-        const int64_t number = integer(x);
-        if (number < 0 || static_cast<size_t>(number) >= n_leaves)
-            throw std::invalid_argument("a structure names a leaf that there is not");
-        node.kind = Node::leaf;
-        node.number = static_cast<uint32_t>(number);
-        return;
-    }
-    std::string kind;
-    nb::object items = tagged(x, "a structure", kind);
-    if (kind == "none") return;
-    expect_items(items, 2, kind);
-    nb::object children = items_of(item(items, 1), "the children of a structure");
-    node.kind = kind == "tuple" ? Node::tuple : kind == "list" ? Node::list : Node::dict;
-    if (node.kind == Node::dict && kind != "dict") throw std::invalid_argument("there is no structure " + kind);
-    node.children.resize(length(children));
-    for (size_t k = 0; k < node.children.size(); k++) {
-        nb::handle child = item(children, k);
-        if (node.kind == Node::dict) {
-            nb::object pair = items_of(child, "an item (key, child)", 2);
-            node.keys.push_back(Py_NewRef(item(pair, 0).ptr()));
-            read_node(item(pair, 1), n_leaves, node.children[k]);
-        } else {
-            read_node(child, n_leaves, node.children[k]);
-        }
-    }
-}
-
-void name_leaves(const Node &node, std::vector<bool> &is_named) {
-    if (node.kind == Node::leaf) is_named[node.number] = true;
-    for (const Node &child : node.children) name_leaves(child, is_named);
-}
-
-void read_leaf(nb::handle x, Leaf &leaf) {
-    std::string kind;
-    nb::object items = tagged(x, "a leaf", kind);
-    if (kind == "array") {
-        expect_items(items, 4, kind);
-        leaf.kind = Leaf::array;
-        leaf.operand = operand(item(items, 1), item(items, 2), item(items, 3));
-    } else if (kind == "scalar") {
-        expect_items(items, 2, kind);
-        leaf.kind = Leaf::scalar;
-        leaf.operand = operand(item(items, 1), nb::make_tuple());
-        leaf.object = Py_NewRef(reinterpret_cast<PyObject *>(leaf.operand.descr->typeobj));
-    } else if (kind == "same") {
-        expect_items(items, 2, kind);
-        leaf.kind = Leaf::same;
-        leaf.object = Py_NewRef(item(items, 1).ptr());
-    } else if (kind == "float" || kind == "int" || kind == "complex") {
-        leaf.kind = kind == "float" ? Leaf::real : kind == "int" ? Leaf::integer : Leaf::complex;
-    } else {
-        throw std::invalid_argument("there is no leaf of kind " + kind);
-    }
-}
-
-void read_place(nb::handle x, Place &place) {
-    static const std::pair<const char *, Place::Kind> kinds[] = {
-        {"cell", Place::cell}, {"item", Place::item},             {"call", Place::call},        {"list", Place::list},
-        {"dict", Place::dict}, {"attributes", Place::attributes}, {"defaults", Place::defaults},
-        {"type", Place::type}};
-    std::string kind;
-    nb::object items = tagged(x, "a place", kind);
-    bool is_known = false;
-    for (const auto &[name, value] : kinds)
-        if (kind == name) {
-            place.kind = value;
-            is_known = true;
-        }
-    if (!is_known) throw std::invalid_argument("there is no place of kind " + kind);
-    const bool has_key = place.kind == Place::item || place.kind == Place::dict || place.kind == Place::attributes;
-    expect_items(items, has_key ? 4 : 3, kind);
-    place.object = Py_NewRef(item(items, 1).ptr());
-    if (has_key) place.key = Py_NewRef(item(items, 2).ptr());
-    place.seen = Py_NewRef(item(items, has_key ? 3 : 2).ptr());
-    if (place.kind == Place::type) {
-        if (!PyType_Check(place.object)) throw std::invalid_argument("not a type");
-        place.version = static_cast<unsigned>(PyLong_AsUnsignedLong(place.seen));
-        if (PyErr_Occurred()) throw nb::python_error();
-        if (place.version == 0) throw std::invalid_argument("a type without a version");
-    }
-    const bool is_list = place.kind == Place::list;
-    const bool has_entries = place.kind == Place::dict || place.kind == Place::attributes;
-    if (place.kind == Place::cell && !PyCell_Check(place.object)) throw std::invalid_argument("not a cell");
-    if ((place.kind == Place::item || place.kind == Place::dict) && !PyDict_Check(place.object))
-        throw std::invalid_argument("not a dict");
-    if (place.kind == Place::call && !PyCallable_Check(place.object)) throw std::invalid_argument("not callable");
-    if (is_list && !PyList_CheckExact(place.object)) throw std::invalid_argument("not a list");
-    if (place.kind == Place::defaults && !PyFunction_Check(place.object)) throw std::invalid_argument("not a function");
-    if ((is_list || has_entries) && !PyTuple_CheckExact(place.seen)) throw std::invalid_argument("not a tuple");
-    if (has_entries && (!PyTuple_CheckExact(place.key) || PyTuple_GET_SIZE(place.key) != PyTuple_GET_SIZE(place.seen)))
-        throw std::invalid_argument("as many keys as values");
-}
-
-// Whether every value that the leaf accepts can be the input, so that a run need not ask again.
-bool implies(const Leaf &leaf, const Operand &input) {
-    const int type_num = input.descr->type_num;
-    switch (leaf.kind) {
-    case Leaf::array:
-    case Leaf::scalar:
-        if (!PyArray_EquivTypes(leaf.operand.descr, input.descr) || leaf.operand.shape != input.shape) return false;
-        if (leaf.kind == Leaf::scalar || input.is_contiguous) return true;
-        return !leaf.operand.is_contiguous && leaf.operand.strides == input.strides;
-    case Leaf::real:
-        return input.is_inline && type_num == NPY_DOUBLE;
-    case Leaf::integer:
-        return input.is_inline && PyTypeNum_ISSIGNED(type_num) && PyDataType_ELSIZE(input.descr) == 8 &&
-               PyTypeNum_ISINTEGER(type_num);
-    case Leaf::complex:
-        return input.is_inline && type_num == NPY_CDOUBLE;
-    case Leaf::same:
-        return false;
-    }
-    return false;
-}
-
 PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static const char *words[] = {"structure", "leaves", "places", "executable", "input_leaves", "result", "token",
                                   nullptr};
@@ -676,20 +302,6 @@ PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     });
     if (!is_made) Py_CLEAR(self);
     return self;
-}
-
-int visit_keys(const Node &node, visitproc visit, void *arg) {
-    for (PyObject *key : node.keys) Py_VISIT(key);
-    for (const Node &child : node.children)
-        if (int stop = visit_keys(child, visit, arg)) return stop;
-    return 0;
-}
-
-void release_keys(Node &node) {
-    for (PyObject *key : node.keys) Py_DECREF(key);
-    for (Node &child : node.children) release_keys(child);
-    node.keys.clear();
-    node.children.clear();
 }
 
 int entry_traverse(PyObject *self, visitproc visit, void *arg) {
@@ -872,20 +484,6 @@ PyType_Spec dispatcher_spec = {"wengert.runtime._native.Dispatcher", sizeof(Disp
                                dispatcher_slots};
 
 } // namespace
-
-unsigned type_version(PyTypeObject *type) {
-#if PY_VERSION_HEX >= 0x030C0000
-    PyUnstable_Type_AssignVersionTag(type);
-#else // a lookup of an attribute through the type's cache gives it one
-    PyObject *name = PyUnicode_FromString("__doc__");
-    if (name != nullptr) {
-        Py_XDECREF(PyObject_GetAttr(reinterpret_cast<PyObject *>(type), name));
-        Py_DECREF(name);
-    }
-    PyErr_Clear();
-#endif
-    return valid_version(reinterpret_cast<PyObject *>(type));
-}
 
 bool make_call_types(PyObject *module) {
     names = {PyUnicode_InternFromString("out"), PyUnicode_InternFromString("_slow"),

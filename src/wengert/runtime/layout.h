@@ -232,7 +232,6 @@ extern PyTypeObject *executable_type, *bound_type, *dispatcher_type, *entry_type
 bool make_executable_type(PyObject *module);
 bool make_bound_type(PyObject *module);
 bool make_call_types(PyObject *module);
-unsigned type_version(PyTypeObject *type); // call.cpp. Gives the type a version if it has none; 0: it cannot have one
 
 // Places the operands, runs, and leaves the outputs in frame.results. `captures` and `out` may be nullptr.
 // After `failed` a Python error is set.
@@ -260,5 +259,28 @@ inline void count(std::atomic<uint64_t> &counter) {
     counter.store(counter.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
 #endif
 }
+
+// ---------------------------------------------------------------------------------------------------------- containers
+
+// Items of containers that another thread may be changing: new references, where the GIL does not protect a borrowed.
+#ifdef Py_GIL_DISABLED
+inline PyObject *list_item(PyObject *list, Py_ssize_t k) {
+    PyObject *found = PyList_GetItemRef(list, k);
+    if (found == nullptr) PyErr_Clear();
+    return found;
+}
+inline PyObject *dict_item(PyObject *dict, PyObject *key) {
+    PyObject *found;
+    PyDict_GetItemRef(dict, key, &found);
+    return found;
+}
+inline PyObject *cell_content(PyObject *cell) { return PyCell_Get(cell); }
+#else
+inline PyObject *list_item(PyObject *list, Py_ssize_t k) {
+    return k < PyList_GET_SIZE(list) ? Py_NewRef(PyList_GET_ITEM(list, k)) : nullptr;
+}
+inline PyObject *dict_item(PyObject *dict, PyObject *key) { return Py_XNewRef(PyDict_GetItemWithError(dict, key)); }
+inline PyObject *cell_content(PyObject *cell) { return Py_XNewRef(PyCell_GET(cell)); }
+#endif
 
 } // namespace wengert

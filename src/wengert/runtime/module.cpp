@@ -2,6 +2,7 @@
 #define WENGERT_IMPORTS_NUMPY
 #include "blas.h"
 #include "layout.h"
+#include "places.h"
 
 #include <nanobind/nanobind.h>
 

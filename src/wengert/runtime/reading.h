@@ -59,6 +59,18 @@ inline std::vector<npy_intp> integers(nb::handle x, const char *what) {
     return values;
 }
 
+// (kind, ...) as its items and its kind in words.
+inline nb::object tagged(nb::handle x, const char *what, std::string &kind) {
+    nb::object items = items_of(x, what);
+    if (length(items) == 0) throw std::invalid_argument(std::string(what) + ": it is empty");
+    kind = text(item(items, 0));
+    return items;
+}
+
+inline void expect_items(const nb::object &items, size_t n, const std::string &kind) {
+    if (length(items) != n) throw std::invalid_argument(kind + ": expected " + std::to_string(n) + " items");
+}
+
 // A strong reference.
 inline PyArray_Descr *dtype(nb::handle x) {
     PyArray_Descr *descr = nullptr;
