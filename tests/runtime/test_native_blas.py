@@ -37,15 +37,15 @@ def run(name: str, arrays: list[Any], out: list[Any], sizes: list[int], extent: 
     return program.run([], out=filled)
 
 
-def gemm(a: Any, b: Any, c: Any = None, block_rows=0, grain=1) -> Any:
+def gemm(a: Any, b: Any, c: Any = None, block_rows=0, block_columns=0, grain=1) -> Any:
     """a @ b for matrices of any strides, or stacks of them; c + a @ b."""
     item = a.dtype.itemsize
     batch, m, n, k = (a.shape[0] if a.ndim == 3 else 1), a.shape[-2], b.shape[-1], a.shape[-1]
     strides = [s // item for x in (a, b) for s in x.strides[-2:]]
     batches = [x.strides[0] // item if x.ndim == 3 else 0 for x in (a, b)]
     shape = (*a.shape[:-2], m, n)
-    sizes = [m, n, k, *strides, n, batch, *batches, m * n, int(c is not None), block_rows]
-    blocks = -(-m // block_rows) if block_rows else 1
+    sizes = [m, n, k, *strides, n, batch, *batches, m * n, int(c is not None), block_rows, block_columns]
+    blocks = (-(-m // block_rows) if block_rows else 1) * (-(-n // block_columns) if block_columns else 1)
     if c is None:
         return run("gemm", [a, b], [shape], sizes, batch * blocks, grain)[0]
     c = c.copy()
@@ -97,6 +97,8 @@ def test_batches():
     assert close(gemm(a.transpose(0, 2, 1).copy().transpose(0, 2, 1), b), a @ b)
     assert close(gemm(np.broadcast_to(a[0], (5, 3, 4)), b), a[0] @ b)
     assert close(gemm(a, np.broadcast_to(b[0], (5, 4, 2)), block_rows=2), a @ b[0])
+    assert close(gemm(a, b, block_rows=2, block_columns=1), a @ b)
+    assert close(gemm(a[:, :1], b, block_columns=1), a[:, :1] @ b)
     assert close(gemm(a, b[:, :, :1]), a @ b[:, :, :1])
 
 
@@ -105,11 +107,11 @@ def test_blocks_give_the_same_bits_to_any_number_of_threads():
     a, b = rng.normal(size=(103, 57)), rng.normal(size=(57, 41))
     before = get_threads()
     try:
-        for block_rows in (16, 100, 103):
+        for block_rows, block_columns in ((16, 0), (100, 0), (103, 0), (0, 8), (0, 40), (16, 8), (103, 41)):
             results = []
             for n in (1, 2, 3):
                 set_threads(n)
-                results.append(gemm(a, b, block_rows=block_rows).tobytes())
+                results.append(gemm(a, b, block_rows=block_rows, block_columns=block_columns).tobytes())
             assert len(set(results)) == 1
             assert close(np.frombuffer(results[0]).reshape(103, 41), a @ b)
     finally:
@@ -123,8 +125,8 @@ def test_other_strides_and_lengths_are_refused():
     with pytest.raises(RuntimeError, match="status -2"):
         gemm(np.broadcast_to(x[0], (8, 8)), x)
     for sizes in (
-        [2**31, 2, 2, 2, 1, 2, 1, 2, 1, 0, 0, 0, 0, 0],
-        [2, 2**31, 2, 2, 1, 2**31, 1, 2**31, 1, 0, 0, 0, 0, 0],
+        [2**31, 2, 2, 2, 1, 2, 1, 2, 1, 0, 0, 0, 0, 0, 0],
+        [2, 2**31, 2, 2, 1, 2**31, 1, 2**31, 1, 0, 0, 0, 0, 0, 0],
     ):
         with pytest.raises(RuntimeError, match="status -3"):
             run("gemm", [x, x, x], [], sizes, 1)

@@ -12,6 +12,11 @@ from wengert.passes.plan import Place
 from wengert.passes.plan import Step as PlanStep
 
 MAX_EMITTED = 2e6  # flops: of what BLAS cannot take, more than this is left to NumPy, which copies and calls BLAS
+GRAIN_FLOPS = 2_000_000  # of products that are worth handing to a thread
+LARGE = 2_000_000  # multiply-adds of a product that is worth cutting into blocks
+ENOUGH = 8  # products in a batch: whole ones are parts enough
+PART, SHORTEST = 4096, 1536  # bytes of a column of a block: with one thread, blocks cost some 3 %
+TILE = 16  # the length of a block is a multiple of those of BLAS's own tiles
 
 
 def contraction(step: PlanStep) -> Call:
@@ -76,11 +81,35 @@ def as_gemm(step: PlanStep) -> KernelCall | None:
     if not (_fits(xm, xk) and _fits(yk, yn) and (zn.stride == 1 or n == 1) and (m == 1 or zm.stride >= n)):
         return None
     routine = "gemm_f64" if z.aval.dtype.char == "d" else "gemm_f32"
+    rows, columns = block(m, n, k, zb.extent, z.aval.dtype.itemsize)
     sizes = (
         m, n, k, xm.stride, xk.stride, yk.stride, yn.stride, zm.stride or n,
-        zb.extent, xb.stride, yb.stride, zb.stride, 0, 0,
+        zb.extent, xb.stride, yb.stride, zb.stride, 0, rows, columns,
     )  # fmt: skip
-    return KernelCall(routine, (x, y, z), sizes, zb.extent, 0, "contract (BLAS)", instr)
+    extent = zb.extent * -(-m // rows) * -(-n // columns)
+    grain = -(-GRAIN_FLOPS // (2 * rows * columns * k))
+    return KernelCall(routine, (x, y, z), sizes, extent, grain, "contract (BLAS)", instr)
+
+
+def block(m: int, n: int, k: int, batch: int, itemsize: int) -> tuple[int, int]:
+    """Rows and columns of what BLAS computes at once of a product [m, k] @ [k, n]: the parts that threads share.
+
+    Set by the shapes and the dtype alone, so the bits are those of one thread. Each block of rows packs all of the
+    right matrix again, each block of columns all of the left one, which costs more; so blocks are large.
+    """
+    if batch >= ENOUGH or m * n * k < LARGE:
+        return m, n
+    if m * itemsize >= 2 * SHORTEST:
+        return _part(m, itemsize), n
+    if n * itemsize >= 4 * SHORTEST:
+        return m, _part(n, itemsize)
+    return m, n
+
+
+def _part(n: int, itemsize: int) -> int:
+    """The length of the parts of n, whose number is even: about PART, or half of n if that is less."""
+    count = 2 * max(1, round(n * itemsize / (2 * PART)))
+    return -(-n // (count * TILE)) * TILE
 
 
 def _fits(rows: Group, columns: Group) -> bool:

@@ -193,7 +193,7 @@ def kernel_address(name: str) -> int:
     ======== ===================== =============================================================================
     gemm     a, b, c               m, n, k, a_row_stride, a_column_stride, b_row_stride, b_column_stride,
                                    c_row_stride, batch, a_batch_stride, b_batch_stride, c_batch_stride,
-                                   accumulate, block_rows
+                                   accumulate, block_rows, block_columns
     potrf    a, lower              n, batch
     gesv     a, b, x, work         n, k, batch; b and x are [n, k]
     inv      a, x, work            n, batch
@@ -203,9 +203,10 @@ def kernel_address(name: str) -> int:
     ======== ===================== =============================================================================
 
     gemm is ``c = a @ b``, or ``c += a @ b`` to accumulate. Strides count elements; of a and of b one is 1 (the other
-    one may be padded), c's columns are contiguous. Its extent is batch * ceil(m / block_rows) blocks of rows (0: one
-    block); the bits depend on block_rows, not on who computes which block. All the others have extent batch. Those with
-    a work area (:func:`work_bytes` bytes, aligned to 8) cannot be split: give them grain 0.
+    one may be padded), the elements of a row of c are contiguous. Its extent is batch * ceil(m / block_rows) *
+    ceil(n / block_columns) blocks of c (0: all rows, all columns); the bits depend on their size, not on who computes
+    which. All the others have extent batch. Those with a work area (:func:`work_bytes` bytes, aligned to 8)
+    cannot be split: give them grain 0.
 
     The status is > 0 where a matrix is singular (gesv, inv, trsm) or not positive definite (potrf); -1 where a routine
     was not set, -2 for strides that BLAS does not take, -3 for lengths beyond its int.

@@ -62,7 +62,8 @@ struct Layout {
 };
 
 enum GemmSize {
-    M, N, K, A_ROW, A_COLUMN, B_ROW, B_COLUMN, C_ROW, BATCH, A_BATCH, B_BATCH, C_BATCH, ACCUMULATE, BLOCK_ROWS
+    M, N, K, A_ROW, A_COLUMN, B_ROW, B_COLUMN, C_ROW, BATCH, A_BATCH, B_BATCH, C_BATCH, ACCUMULATE, BLOCK_ROWS,
+    BLOCK_COLUMNS
 };
 
 // y[m] = A[m, k] x[k] (+ y): the strides of x and y are free, but not 0 or negative.
@@ -84,18 +85,18 @@ int32_t gemv(const Layout &layout, int64_t m, int64_t k, const T *a, const T *x,
     return done;
 }
 
-// Rows [first, first + m) of one product of the batch.
+// A block of one product of the batch: c[m, n] = a[m, k] b[k, n].
 template <class T>
-int32_t multiply(const T *a, const T *b, T *c, int64_t m, const int64_t *sizes) {
-    const int64_t n = sizes[N], k = sizes[K];
+int32_t multiply(const T *a, const T *b, T *c, int64_t m, int64_t n, const int64_t *sizes) {
+    const int64_t k = sizes[K];
     const bool accumulate = sizes[ACCUMULATE] != 0;
     if (k == 0) {
         if (!accumulate)
             for (int64_t i = 0; i < m; i++) std::fill_n(c + i * sizes[C_ROW], n, T(0));
         return done;
     }
-    // Which routine is chosen by the whole product, so that a block of rows gets the bits it gets in any other split.
-    if (n == 1) {
+    // Which routine is chosen by the whole product, so that a block gets the bits it gets whoever computes it.
+    if (sizes[N] == 1) {
         const Layout layout(m, k, sizes[A_ROW], sizes[A_COLUMN]);
         if (layout.op != 0) return gemv(layout, m, k, a, b, sizes[B_ROW], c, sizes[C_ROW], accumulate);
         return no_layout;
@@ -120,16 +121,19 @@ int32_t multiply(const T *a, const T *b, T *c, int64_t m, const int64_t *sizes) 
 
 template <class T> int32_t gemm(char *const *pointers, const int64_t *sizes, int64_t begin, int64_t end) {
     if (routines<T>().gemm == nullptr || routines<T>().gemv == nullptr) return no_routine;
-    const int64_t m = sizes[M], block = sizes[BLOCK_ROWS] > 0 ? sizes[BLOCK_ROWS] : m;
-    if (m == 0 || sizes[N] == 0) return done;
-    const int64_t n_blocks = (m + block - 1) / block;
+    const int64_t m = sizes[M], n = sizes[N];
+    if (m == 0 || n == 0) return done;
+    const int64_t rows = sizes[BLOCK_ROWS] > 0 ? sizes[BLOCK_ROWS] : m;
+    const int64_t columns = sizes[BLOCK_COLUMNS] > 0 ? sizes[BLOCK_COLUMNS] : n;
+    const int64_t n_across = (n + columns - 1) / columns, n_blocks = (m + rows - 1) / rows * n_across;
     const T *a = reinterpret_cast<const T *>(pointers[0]), *b = reinterpret_cast<const T *>(pointers[1]);
     T *c = reinterpret_cast<T *>(pointers[2]);
     for (int64_t i = begin; i < end; i++) {
-        const int64_t item = i / n_blocks, first = i % n_blocks * block;
-        const int32_t status =
-            multiply(a + item * sizes[A_BATCH] + first * sizes[A_ROW], b + item * sizes[B_BATCH],
-                     c + item * sizes[C_BATCH] + first * sizes[C_ROW], std::min(block, m - first), sizes);
+        const int64_t item = i / n_blocks, row = i % n_blocks / n_across * rows, column = i % n_across * columns;
+        const int32_t status = multiply(a + item * sizes[A_BATCH] + row * sizes[A_ROW],
+                                        b + item * sizes[B_BATCH] + column * sizes[B_COLUMN],
+                                        c + item * sizes[C_BATCH] + row * sizes[C_ROW] + column,
+                                        std::min(rows, m - row), std::min(columns, n - column), sizes);
         if (status != done) return status;
     }
     return done;

@@ -1,0 +1,78 @@
+"""Products that BLAS computes in parts, which threads share."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.codegen.contract import TILE, block
+
+
+@pytest.fixture(autouse=True)
+def _threads() -> Iterator[None]:
+    before = wg.get_threads()
+    yield
+    wg.set_threads(before)
+
+
+def same_bits(f: Callable[..., Any], *args: Any) -> Any:
+    """The value of a compiled function, which does not depend on the number of threads."""
+    compiled = wg.jit(f)
+    results = []
+    for n in (1, 2, 3):
+        wg.set_threads(n)
+        results.append(compiled(*args))
+    assert len({b"".join([x.tobytes() for x in wg.tree.flatten(r)[0]]) for r in results}) == 1
+    return results[0]
+
+
+@pytest.mark.parametrize("itemsize", [4, 8])
+@pytest.mark.parametrize("m", [1, 300, 384, 768, 1000, 2001, 50_000])
+def test_blocks_cover_a_product_in_an_even_number(m: int, itemsize: int) -> None:
+    rows, columns = block(m, 1000, 100, 1, itemsize)
+    assert columns == 1000 or rows == m
+    for n, part in ((m, rows), (1000, columns)):
+        if part != n:
+            assert part % TILE == 0 and -(-n // part) % 2 == 0
+
+
+def test_what_is_not_cut() -> None:
+    assert block(100, 100, 100, 1, 8) == (100, 100)
+    assert block(1000, 1000, 1000, 8, 8) == (1000, 1000)  # matrices are parts enough
+    assert block(100, 100, 10_000, 1, 8) == (100, 100)
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    ("a", "b"),
+    [
+        ((500, 300), (300, 410)),
+        ((800, 70), (70, 90)),
+        ((40, 90), (90, 1601)),
+        ((2000, 1100), (1100,)),
+        ((1100,), (1100, 2000)),
+        ((9, 80, 90), (9, 90, 70)),
+        ((3, 800, 60), (3, 60, 100)),
+    ],
+)
+def test_products(a: tuple[int, ...], b: tuple[int, ...], dtype: Any) -> None:
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=a).astype(dtype), rng.normal(size=b).astype(dtype)
+    assert np.allclose(same_bits(lambda x, y: x @ y, x, y), x @ y, rtol=0, atol=1e-3 if dtype == np.float32 else 1e-10)
+
+
+def test_transposed_operands() -> None:
+    rng = np.random.default_rng(1)
+    x, y = rng.normal(size=(300, 500)), rng.normal(size=(410, 300))
+    assert np.allclose(same_bits(lambda x, y: x.T @ y.T, x, y), x.T @ y.T)
+
+
+def test_gradient_of_a_dense_layer() -> None:
+    rng = np.random.default_rng(2)
+    x, w, b = rng.normal(size=(600, 600)), rng.normal(size=(600, 600)) / 25, rng.normal(size=600)
+    gw, gb = same_bits(wg.grad(lambda p: np.sum(np.tanh(x @ p[0] + p[1]) ** 2)), (w, b))
+    y = np.tanh(x @ w + b)
+    ct = 2 * y * (1 - y**2)
+    assert np.allclose(gw, x.T @ ct) and np.allclose(gb, ct.sum(0))
