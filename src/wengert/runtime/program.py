@@ -17,7 +17,7 @@ from wengert.ops.control import Expected, GuardMiss
 from wengert.ops.index import CountMiss
 from wengert.passes.memory import Memory, memory
 from wengert.passes.plan import Plan
-from wengert.runtime import _native
+from wengert.runtime import _native, threadpool
 from wengert.runtime.assemble import Kernel, assemble
 from wengert.runtime.reference import Reference
 from wengert.tape import Aval, Tape
@@ -64,6 +64,7 @@ class Program:
         self.executable: _native.Executable | None = None
         self._reference: Reference | None = None
         if config.native:
+            threadpool.register()
             self._build(in_strides, is_fast)
         else:
             self._reference = Reference(tape)

@@ -144,3 +144,9 @@ int32_t run_parallel(const Step &step, char *const *pointers) {
 }
 
 } // namespace wengert
+
+// For threadpoolctl, which finds the library by these names.
+extern "C" {
+[[gnu::visibility("default")]] int wengert_get_threads() { return wengert::get_threads(); }
+[[gnu::visibility("default")]] void wengert_set_threads(int n) { wengert::set_threads(n); }
+}
