@@ -1,31 +1,13 @@
 """Products that BLAS computes in parts, which threads share."""
 
-from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
 import pytest
 
 import wengert as wg
+from tests.codegen.threads import same_bits
 from wengert.codegen.contract import TILE, block
-
-
-@pytest.fixture(autouse=True)
-def _threads() -> Iterator[None]:
-    before = wg.get_threads()
-    yield
-    wg.set_threads(before)
-
-
-def same_bits(f: Callable[..., Any], *args: Any) -> Any:
-    """The value of a compiled function, which does not depend on the number of threads."""
-    compiled = wg.jit(f)
-    results = []
-    for n in (1, 2, 3):
-        wg.set_threads(n)
-        results.append(compiled(*args))
-    assert len({b"".join([x.tobytes() for x in wg.tree.flatten(r)[0]]) for r in results}) == 1
-    return results[0]
 
 
 @pytest.mark.parametrize("itemsize", [4, 8])

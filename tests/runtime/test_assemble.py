@@ -16,6 +16,7 @@ from tests.passes.random_tapes import FLOAT, SHAPES, arguments, random_tape
 from wengert import passes
 from wengert.ad.reverse import vjp
 from wengert.codegen import nests, strides
+from wengert.runtime import assemble
 from wengert.runtime.program import Program
 from wengert.runtime.reference import Reference
 from wengert.tape import Tape, Var
@@ -55,15 +56,19 @@ def test_random_gradients(seed: int, shapes: Any) -> None:
 
 
 def test_sizes_at_run_time_are_as_good_as_in_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Small shapes in the loops for large ones, every step in parts for two threads."""
+    """The loops for large shapes on smaller ones, steps in parts for two threads, long reductions in pieces."""
     monkeypatch.setattr(nests, "STATIC_POINTS", 0)
     monkeypatch.setattr(nests, "GRAIN", 1)
     monkeypatch.setattr(strides, "GRAIN", 1)
+    monkeypatch.setattr(nests, "PIECE", 7)
+    monkeypatch.setattr("wengert.passes.plan.PIECE", 7)
+    monkeypatch.setattr(assemble, "_templates", {})
     before = wg.get_threads()
     wg.set_threads(2)
     try:
         for seed in range(40):
-            tape = random_tape(seed, 12)
-            compare(passes.run(tape), arguments(tape, seed))
+            for shapes in (SHAPES, LARGE):
+                tape = random_tape(seed, 12, shapes)
+                compare(passes.run(tape), arguments(tape, seed))
     finally:
         wg.set_threads(before)

@@ -14,6 +14,7 @@ dimensions come outermost first, those that stay (*kept*) before those that are 
 * A value that does not depend on the inner dimensions is computed outside of their loops.
 * Sums along lanes are cut into chunks whose partial sums are added pairwise, so that rounding errors grow like log n.
 * An extent or stride of None is given at run time, in ``sizes``: one kernel serves every length.
+* A long reduction that keeps nothing has pieces: each is folded to a number of its own, and another nest folds those.
 """
 
 from __future__ import annotations
@@ -73,6 +74,8 @@ class Nest:
     post: tuple[Step, ...] = ()
     post_stores: tuple[Store, ...] = ()
     is_fast: bool = False
+    has_pieces: bool = False
+    """The one kept dimension numbers the pieces of the first reduced one; their length is given at run time."""
 
     def emit(self, name: str, target: Target) -> str:
         """The text of an LLVM module with the kernel ``name``."""
@@ -201,6 +204,7 @@ class _Emitter:
             taken += not x.is_index
         self.n_sizes = 0
         self.extents = [self._size(n) for n in nest.extents]
+        self.piece = self._size(None) if nest.has_pieces else 0
         self.load_strides = [[self._size(s) for s in x.strides] for x in nest.loads]
         self.store_strides = [[self._size(s) for s in x.strides] for x in (*nest.stores, *nest.post_stores)]
         self.begin, self.end = f_value(f, "%begin"), f_value(f, "%end")
@@ -225,7 +229,7 @@ class _Emitter:
         if not nest.folds:
             self._kept_loops(point, 0, nest.ndim, self._elementwise)
         elif nest.lanes < 0 or nest.lanes >= nest.n_kept:
-            if nest.n_kept and nest.lanes >= 0 and not nest.stores:
+            if nest.n_kept and nest.lanes >= 0 and not nest.stores and not nest.has_pieces:
                 self._kept_loops(point, 0, nest.n_kept - 1, self._square)
             else:
                 self._kept_loops(point, 0, nest.n_kept, self._one_sum)
@@ -249,6 +253,13 @@ class _Emitter:
         if dim == 0 and self.nest.is_splittable:
             return self.begin, self.end
         return 0, self.extents[dim]
+
+    def _reduced_range(self, dim: int, point: _Point) -> tuple[Any, Any]:
+        if not self.nest.has_pieces or dim != self.nest.n_kept:
+            return 0, self.extents[dim]
+        start = self._value(point.index[0]) * self.piece
+        stop, limit = start + self.piece, self._value(self.extents[dim])
+        return start, select(stop.compare("lt", limit), stop, limit)
 
     def _loop(self, start: Any, stop: Any, step: Any, body: Callable[[Any], None], unroll: int = 0) -> None:
         """``for i in range(start, stop, step)``; unrolled if it is short and everything is known."""
@@ -338,14 +349,14 @@ class _Emitter:
                 for cell, fold in zip(group, nest.folds, strict=True):
                     self._write(cell, self._identity(fold))
 
-            def innermost(p0: dict[int, Any]) -> None:
+            def innermost(index: dict[int, Any]) -> None:
                 for p, group in zip(points, cells, strict=True):
-                    q = p.inner(p0)
+                    q = p.inner(index)
                     self._store_all(q, nest.stores, 0)
                     for cell, fold in zip(group, nest.folds, strict=True):
                         self._write(cell, self._folded(fold, self._read(cell, fold.dtype, self.width), q, self.width))
 
-            self._reduced_loops({}, nest.n_kept, nest.ndim, innermost)
+            self._reduced_loops(point, {}, nest.n_kept, nest.ndim, innermost)
             for p, group in zip(points, cells, strict=True):
                 for k, (cell, fold) in enumerate(zip(group, nest.folds, strict=True)):
                     p.values[self.first_fold + k] = self._read(cell, fold.dtype, self.width)
@@ -354,12 +365,16 @@ class _Emitter:
         self._blocks(nest.lanes, 4 if self._is_light and len(nest.steps) <= 4 else 1, body)
 
     def _reduced_loops(
-        self, index: dict[int, Any], dim: int, stop: int, body: Callable[[dict[int, Any]], None]
+        self, point: _Point, index: dict[int, Any], dim: int, stop: int, body: Callable[[dict[int, Any]], None]
     ) -> None:
         if dim >= stop:
             body(index)
             return
-        self._loop(0, self.extents[dim], 1, lambda i: self._reduced_loops({**index, dim: i}, dim + 1, stop, body), 16)
+
+        def inner(i: Any) -> None:
+            self._reduced_loops(point, {**index, dim: i}, dim + 1, stop, body)
+
+        self._loop(*self._reduced_range(dim, point), 1, inner, 16)
 
     def _square(self, point: _Point) -> None:
         """Lanes along the last dimension, reduced, for as many indices of the last kept one as there are lanes."""
@@ -403,7 +418,7 @@ class _Emitter:
                 for cell, fold in zip(cells, nest.folds, strict=True):
                     self._write(cell, self._folded(fold, self._read(cell, fold.dtype, 1), q, 1))
 
-            self._reduced_loops({}, nest.n_kept, nest.ndim, innermost)
+            self._reduced_loops(point, {}, nest.n_kept, nest.ndim, innermost)
             totals = [self._read(cell, fold.dtype, 1) for cell, fold in zip(cells, nest.folds, strict=True)]
         else:
             sums = self._chunked(nest.lanes, [point], lambda fold, rows: rows[0])
@@ -457,16 +472,18 @@ class _Emitter:
             stack.clear()
 
         def along(index: dict[int, Any]) -> None:
+            first, last = self._reduced_range(lane_dim, rows[0])
+            limit = self._value(last)
+
             def chunk(start: Any) -> None:
                 stop = self._value(start) + CHUNK * width
-                limit = self._value(length)
                 stop = select(stop.compare("lt", limit), stop, limit)
                 for stack, x in zip(stacks, run(index, start, stop), strict=True):
                     stack.push(x)
 
-            self._loop(0, length, CHUNK * width, chunk)
+            self._loop(first, last, CHUNK * width, chunk)
 
-        self._reduced_loops({}, nest.n_kept, lane_dim, along)
+        self._reduced_loops(rows[0], {}, nest.n_kept, lane_dim, along)
         return [stack.total() for stack in stacks]
 
     def _vectors(

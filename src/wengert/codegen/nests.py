@@ -16,9 +16,9 @@ from wengert.codegen.calls import KernelCall, describe, short
 from wengert.codegen.loops import Fold, Load, Nest, Step, Store
 from wengert.ops.kernels import Contract, Fused, Iota, MapTape, Reduce
 from wengert.passes.fuse import function_of
-from wengert.passes.plan import Place, is_in_code, operands
+from wengert.passes.plan import MIN_PIECES, PIECE, Place, is_in_code, operands
 from wengert.passes.plan import Step as PlanStep
-from wengert.tape import Atom, Instr, Lit, key_of
+from wengert.tape import Atom, Aval, Instr, Lit, key_of
 
 STATIC_POINTS = 2048  # a nest of at most so many points has its sizes written into its code
 GRAIN = 16384  # points that are worth handing to a thread
@@ -88,7 +88,11 @@ class _Builder:
 
     # --------------------------------------------------------------------------------------------- finishing
 
-    def call(self, name: str, instr: Instr | None, is_static: bool = False) -> KernelCall:
+    def call(
+        self, name: str, instr: Instr | None, is_static: bool | None = None, work: Place | None = None
+    ) -> KernelCall:
+        """The nest on its memory; ``is_static``: its sizes are in its code (None: if it is short). With room to
+        ``work`` in, a long reduction is cut into pieces."""
         rows = (
             [s for _, s, _ in self.loads] + [s for _, _, s, _ in self.stores] + [s for _, _, s, _ in self.post_stores]
         )
@@ -108,11 +112,21 @@ class _Builder:
         if lanes >= 0:
             lanes = next(k for k, g in enumerate(groups) if lanes in g)
         points = int(np.prod(extents, dtype=np.int64)) if extents else 1
-        is_static = is_static or points <= STATIC_POINTS
+        is_static = points <= STATIC_POINTS if is_static is None else is_static
         sizes: list[int] = [] if is_static else list(extents)
+        n_pieces, then = 0, None
+        if work is not None and not is_static and self.folds and not merged_kept:
+            piece = -(-PIECE // (points // extents[0]))  # of the outermost extent
+            n_pieces = -(-extents[0] // piece)
+            if n_pieces < MIN_PIECES:
+                n_pieces = 0
+            else:
+                then = self._finish(work, n_pieces, name, instr)
+                sizes = [n_pieces, *extents, piece]
+                extents, n_kept, lanes = [n_pieces, *extents], 1, lanes + (lanes >= 0)
 
-        def strides(row: list[int]) -> tuple[int | None, ...]:
-            out: list[int | None] = []
+        def strides(row: list[int], of_piece: int = 0) -> tuple[int | None, ...]:
+            out: list[int | None] = [of_piece] if n_pieces else []
             for d in inner:
                 if is_static or row[d] in (0, 1):
                     out.append(row[d])
@@ -132,17 +146,55 @@ class _Builder:
             stores=tuple([Store(number[v], dtype, strides(row)) for v, dtype, row, _ in self.stores]),
             folds=tuple([Fold(c, number[v], dtype) for c, v, dtype in self.folds]),
             post=tuple([Step(f, tuple([number[r] for r in refs]), dtype) for f, refs, dtype in self.post]),
-            post_stores=tuple([Store(number[v], dtype, strides(row)) for v, dtype, row, _ in self.post_stores]),
+            post_stores=tuple([Store(number[v], dtype, strides(row, 1)) for v, dtype, row, _ in self.post_stores]),
+            has_pieces=n_pieces > 0,
         )
         places = [p for p in self.load_places if p is not None]
         places += [p for *_, p in self.stores] + [p for *_, p in self.post_stores]
         extent = extents[0] if extents else 1
         grain = 0
-        if nest.is_splittable:
+        if n_pieces:
+            grain = 1
+        elif nest.is_splittable:
             grain = max(1, GRAIN // max(1, points // extent))
             if lanes == 0:
                 grain = -(-grain // 64) * 64
-        return KernelCall(nest, tuple(places), tuple(sizes), extent, grain, name, instr)
+        return KernelCall(nest, tuple(places), tuple(sizes), extent, grain, name, instr, then=then)
+
+    def _finish(self, work: Place, n_pieces: int, name: str, instr: Instr | None) -> KernelCall:
+        """The nest that folds what the pieces come to, in their order, with all that comes after the folds.
+
+        This one keeps what comes before, and stores what its pieces come to.
+        """
+        last = _Builder([n_pieces], 0)
+        parts: list[Place] = []
+        carried: dict[Ref, Ref] = {}
+        for k, (combine, _, dtype) in enumerate(self.folds):
+            aval = Aval((n_pieces,), np.dtype(dtype))
+            parts.append(Place(work.buffer, work.offset + 8 * n_pieces * k, (aval.dtype.itemsize,), aval))
+            carried["fold", k] = last.fold(combine, last.load(parts[k], [aval.dtype.itemsize]), dtype)
+
+        def carry(ref: Ref) -> Ref:
+            if ref not in carried:
+                kind, k = ref
+                if kind == "load":
+                    place = self.load_places[k]
+                    assert place is not None  # an index differs from point to point
+                    carried[ref] = last.load(place, [0])
+                elif kind == "literal":
+                    last.literals.append(self.literals[k])
+                    carried[ref] = "literal", len(last.literals) - 1
+                else:
+                    function, refs, dtype = (self.steps if kind == "step" else self.post)[k]
+                    carried[ref] = last.step(function, [carry(r) for r in refs], dtype, is_post=True)
+            return carried[ref]
+
+        for value, _, _, place in self.post_stores:
+            last.store(carry(value), place, [0], is_post=True)
+        self.post, self.post_stores = [], []
+        for k, part in enumerate(parts):
+            self.store(("fold", k), part, [0] * len(self.extents), is_post=True)
+        return last.call(name, instr, is_static=False)  # for all lengths alike
 
     def _without_folds(self) -> None:
         """What is folded over axes of length 1 is the value itself."""
@@ -250,7 +302,7 @@ class _Lowering:
     """Writes the instructions of one step into a nest."""
 
     def __init__(self, instrs: Sequence[Instr], step: PlanStep, instr: Instr) -> None:
-        self.instrs, self.instr = instrs, instr
+        self.instrs, self.instr, self.work = instrs, instr, step.work
         self.places = {key_of(a): place for a, place in zip(operands(instr), step.ins, strict=True)}
         self.goals = dict(zip(instr.outs, step.outs, strict=True))
         self.contraction = next((i for i in instrs if isinstance(i.op.kernel, Contract)), None)
@@ -295,7 +347,8 @@ class _Lowering:
         for v, goal in self.goals.items():
             is_post = v in self.after
             self.b.store(self.ref[v], goal, self._spread(goal, is_post), is_post)
-        return self.b.call(describe(self.instr), self.instr, is_static=self.contraction is not None)
+        is_static = None if self.contraction is None else True
+        return self.b.call(describe(self.instr), self.instr, is_static, self.work)
 
     def _spread(self, place: Place, is_post: bool) -> list[int]:
         """Byte strides over the dimensions of the nest."""

@@ -43,6 +43,8 @@ from wengert.ops.kernels import (
 from wengert.passes.fuse import NATIVE_DTYPES
 from wengert.tape import Atom, Aval, Instr, Lit, Tape, Var, key_of
 
+PIECE = 65536  # elements that a long reduction folds to one number; fixed, so that its bits do not depend on threads
+MIN_PIECES = 4
 ALIGNMENT = 64  # bytes: a cache line, and the widest vector
 IN_CODE = frozenset([0.0, 1.0, -1.0, 2.0, -2.0, 0.5, -0.5, 3.0])
 """Numbers that kernels have in their code, where they may matter to how a function is computed. Others are read from
@@ -254,7 +256,17 @@ class _Planner:
 
     def _run(self, instr: Instr) -> None:
         given = [self._of(a) for a in operands(instr)]
-        self._step("run", instr, given, [self._result(instr, v, given) for v in instr.outs])
+        made = [self._result(instr, v, given) for v in instr.outs]
+        self._step("run", instr, given, made, self._room_for_pieces(instr))
+
+    def _room_for_pieces(self, instr: Instr) -> Place | None:
+        """Where a long reduction that keeps nothing puts what its pieces come to: 8 bytes for each, fold after fold."""
+        body = instr.params["body"].instrs if isinstance(instr.op.kernel, Fused) else [instr]
+        folds = [i for i in body if isinstance(i.op.kernel, Reduce)]
+        if not folds or folds[0].outs[0].aval.size != 1 or folds[0].ins[0].aval.size < MIN_PIECES * PIECE:
+            return None
+        aval = Aval((8 * len(folds) * -(-folds[0].ins[0].aval.size // PIECE),), np.dtype(np.uint8))
+        return Place(self._new(aval), 0, (1,), aval)
 
     def _contiguous(self, place: Place) -> Place:
         """``place``, or a copy of it in C order."""

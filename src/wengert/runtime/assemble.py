@@ -46,7 +46,7 @@ def assemble(
     planned = [step for step in made.steps if id(step) not in zeroed]
     calls = [_lowered(step) for step in planned]
     if is_fast:
-        calls = [_fast(call) for call in calls]
+        calls = [_fast(call) if isinstance(call, KernelCall) else call for call in calls]
     flops = sum([i.op.cost(*[a.aval for a in i.ins], **i.params) for i in tape.instrs])
     first = {"arena": 0, "input": 1}
     first["capture"] = first["input"] + len(tape.inputs)
@@ -121,12 +121,12 @@ def _lowered(step: Step) -> Call:
     return call
 
 
-def _fast(call: Call) -> Call:
+def _fast(call: KernelCall) -> KernelCall:
     """The call with the faster versions of its functions, where it has any."""
-    if isinstance(call, KernelCall) and isinstance(call.kernel, Nest):
-        if any(s.function in vecmath.FAST for s in (*call.kernel.steps, *call.kernel.post)):
-            return call._replace(kernel=replace(call.kernel, is_fast=True))
-    return call
+    kernel = call.kernel
+    if isinstance(kernel, Nest) and any(s.function in vecmath.FAST for s in (*kernel.steps, *kernel.post)):
+        kernel = replace(kernel, is_fast=True)
+    return call._replace(kernel=kernel, then=None if call.then is None else _fast(call.then))
 
 
 def _signature(step: Step, places: Sequence[Place]) -> Any:
@@ -146,7 +146,7 @@ def _signature(step: Step, places: Sequence[Place]) -> Any:
 
 def _steps(planned: Sequence[Step], calls: list[Call], first: dict[str, int]) -> list[tuple[Any, ...]]:
     """The steps in the runtime's terms; calls that cannot be compiled become callbacks, in ``calls`` too."""
-    kernels = [call.kernel for call in calls if isinstance(call, KernelCall)]
+    kernels = [part.kernel for call in calls for part in _parts(call)]
     keys = {kernel: compiler.key_of(kernel) for kernel in dict.fromkeys(kernels) if not isinstance(kernel, str)}
     addresses = compiler.addresses(
         {key: lambda name, kernel=kernel: kernel.emit(name, compiler.target()) for kernel, key in keys.items()}
@@ -166,17 +166,18 @@ def _steps(planned: Sequence[Step], calls: list[Call], first: dict[str, int]) ->
 
     steps: list[tuple[Any, ...]] = []
     for k, call in enumerate(calls):
+        parts = [(part, address(part.kernel)) for part in _parts(call)]
+        refused = next(((part, why) for part, why in parts if isinstance(why, str)), None)
+        if refused is not None:
+            calls[k] = call = _refused(planned[k], *refused)
         if isinstance(call, KernelCall):
-            found = address(call.kernel)
-            if isinstance(found, str):
-                calls[k] = call = _refused(planned[k], call, found)
-        if isinstance(call, KernelCall):
-            pointers = [pointer(p) for p in call.places]
             failure = None
             if call.can_fail:
                 reference = callback(planned[k], "")
                 failure = partial(_fail, call.name, reference.function), [view(p, False) for p in reference.ins]
-            steps.append(("kernel", found, pointers, call.sizes, call.extent, call.grain, failure))
+            for part, found in parts:
+                pointers = [pointer(p) for p in part.places]
+                steps.append(("kernel", found, pointers, part.sizes, part.extent, part.grain, failure))
         elif isinstance(call, GuardCall):
             params, aval = call.instr.params, call.place.aval
             expected = np.asarray(params["expected"].value, aval.dtype).tobytes()
@@ -186,6 +187,16 @@ def _steps(planned: Sequence[Step], calls: list[Call], first: dict[str, int]) ->
             outs = [(pointer(p), p.aval.dtype, p.aval.shape) for p in call.outs]
             steps.append(("callback", call.function, ins, outs))
     return steps
+
+
+def _parts(call: Call) -> list[KernelCall]:
+    """The kernels of a call, in order."""
+    parts = []
+    part = call if isinstance(call, KernelCall) else None
+    while part is not None:
+        parts.append(part)
+        part = part.then
+    return parts
 
 
 def _fail(name: str, reference: Callable[..., Any], status: int, *operands: Any) -> None:
