@@ -12,9 +12,11 @@ import numpy as np
 
 from wengert.codegen import angles
 from wengert.codegen.ir import Function, Target, Value, llvm_type
+from wengert.runtime._native import reduce_huge_address
 
 llvm.initialize_native_target()
 llvm.initialize_native_asmprinter()
+llvm.add_symbol(angles.REDUCE, reduce_huge_address())
 
 NATIVE = llvm.get_host_cpu_features().flatten()
 HAS_FMA = "+fma," in NATIVE + ","
@@ -67,11 +69,7 @@ def text_of(function: Callable[..., Value], dtypes: list[str], out: str, lanes: 
     f.start("exit")
     f.lines.append("  ret void")
     pointers = "".join(f", ptr noalias %p{k}" for k in range(len(dtypes) + 1))
-    declarations = {k: v for k, v in f.declarations.items() if k not in angles.DEFINITIONS}
-    if angles.REDUCE in f.declarations:  # a module of its own in the library; here every kernel has its own
-        declarations.update(angles.DEFINITIONS)
-        declarations[angles.REDUCE] = declarations[angles.REDUCE].replace("define void", "define internal void", 1)
-    lines = [*declarations.values(), f"define void @{name}(i64 %n{pointers}) {{", *f.lines, "}"]
+    lines = [*f.declarations.values(), f"define void @{name}(i64 %n{pointers}) {{", *f.lines, "}"]
     return "\n".join(lines)
 
 

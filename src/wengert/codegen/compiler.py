@@ -30,7 +30,6 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from wengert import config
-from wengert.codegen import angles
 from wengert.codegen.ir import Target
 
 
@@ -153,8 +152,6 @@ def object_code(text: str) -> bytes:
 
 def _link(key: bytes, code: bytes) -> None:
     engine = _engine()
-    if angles.REDUCE.encode() in code:
-        _link_support()
     engine.add_object_file(llvm.ObjectFileRef.from_data(code))
     address = engine.get_function_address(name_of(key))
     if not address:
@@ -162,16 +159,9 @@ def _link(key: bytes, code: bytes) -> None:
     _addresses[key] = address
 
 
-@cache
-def _link_support() -> None:
-    """The routine that kernels with trigonometry call for huge angles."""
-    text = "\n".join([f'target triple = "{target().triple}"', *angles.DEFINITIONS.values(), ""])
-    key = key_of(text)
-    code = _read(key)
-    if code is None:
-        code = object_code(text)
-        _save(key, code)
-    _engine().add_object_file(llvm.ObjectFileRef.from_data(code))
+def provide(name: str, address: int) -> None:
+    """Let kernels call the routine at an address by name."""
+    llvm.add_symbol(name, address)
 
 
 # ----------------------------------------------------------------------------------------------------- the disk
@@ -320,4 +310,4 @@ def _is_alive(pid: int) -> bool:
     return True
 
 
-__all__ = ["Counters", "Refused", "addresses", "key_of", "name_of", "object_code", "survives", "target"]
+__all__ = ["Counters", "Refused", "addresses", "key_of", "name_of", "object_code", "provide", "survives", "target"]

@@ -212,5 +212,8 @@ def kernel_address(name: str) -> int:
     was not set, -2 for strides that BLAS does not take, -3 for lengths beyond its int.
     """
 
+def reduce_huge_address() -> int:
+    """The address of the routine that generated code calls for huge angles: see :mod:`wengert.codegen.angles`."""
+
 def work_bytes(name: str, n: int, k: int = 0) -> int:
     """How many bytes the work area of a kernel takes, for matrices [n, n] and right-hand sides [n, k]."""

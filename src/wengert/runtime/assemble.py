@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert import passes
-from wengert.codegen import compiler, vecmath
+from wengert.codegen import angles, compiler, vecmath
 from wengert.codegen.calls import Call, CallbackCall, GuardCall, KernelCall, callback
 from wengert.codegen.loops import Nest
 from wengert.codegen.lower import lower, supports
@@ -22,6 +22,8 @@ from wengert.codegen.spec import Spec
 from wengert.passes.plan import Place, Plan, Step, c_strides, is_in_code, plan
 from wengert.runtime import _native, routines
 from wengert.tape import Lit, Tape, structure
+
+compiler.provide(angles.REDUCE, _native.reduce_huge_address())
 
 LONG_FLOPS = 200_000  # a program that does more lets other Python threads run meanwhile
 

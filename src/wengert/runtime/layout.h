@@ -221,6 +221,12 @@ void raise_miss(const Miss &miss);
 PyObject *miss_bytes(const Miss &miss);
 extern PyObject *guard_miss; // the callable that makes that exception; set once by `setup`
 
+// --------------------------------------------------------------------------------------------------------- angles.cpp
+
+// Doubles from 2^20 on, modulo π/2: `numbers` holds n of them, and room for 2n more. They become the reduced angles,
+// which the next n add what is missing to; the last n become the quadrants, as int64.
+void reduce_huge(double *numbers, int64_t n);
+
 // ------------------------------------------------------------------------------------------------------ executable.cpp
 
 struct ExecutableObject {
