@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.codegen import kernel
 from tests.codegen.nests import TARGETS, Array, Guarded, Loops, at_the_edge, strides_of
 
 DTYPES = ("f8", "f4", "i8", "i4", "i2", "u1", "b1")
@@ -119,6 +120,51 @@ def test_a_result_may_overwrite_its_operand() -> None:
     for n in (1, 7, 100):
         x, y = numbers((n,), "f8"), numbers((n,), "f8", 1)
         Loops((n,), 1, 0, [x, y], expression("f8"), [(3, x)]).check(is_static=False)
+
+
+def chain(length: int) -> list[tuple[str, tuple[int, ...], str]]:
+    """So many light steps on loads 0 and 1, each waiting for the one before."""
+    functions = ("multiply", "subtract", "maximum", "add", "minimum", "negative")
+    return [
+        (name, (k + 1,) if name == "negative" else (k + 1, 0), "f8")
+        for k, name in zip(range(length), itertools.cycle(functions), strict=False)
+    ]
+
+
+@every_target
+@pytest.mark.parametrize("is_static", [True, False], ids=["static", "dynamic"])
+@pytest.mark.parametrize("length", [9, 31, 63])
+def test_a_long_chain_of_light_steps(length: int, is_static: bool, where: Any) -> None:
+    """Several vectors side by side: whole ones, what is left of them, in place, and under a sum."""
+    for n in (1, 8, 31, 64, 65, 135) if is_static else range(1, 140, 3):
+        rng = np.random.default_rng(n)
+        x, y, goal = Guarded(rng.standard_normal(n)), Guarded(rng.standard_normal(n)), Guarded(np.empty(n))
+        Loops((n,), 1, 0, [x.array, y.array], chain(length), [(length + 1, goal.array)]).check(where, is_static)
+        Loops((n,), 1, 0, [x.array, y.array], chain(length), [(length + 1, x.array)]).check(where, is_static)
+        whole, total = numbers((n,), "f8", n), np.empty(1)
+        steps = [*chain(length), ("maximum", (length + 1, 0), "f8"), ("minimum", (length + 2, 0), "f8")]
+        fold = [("add", length + 3, "f8")]
+        post = [(length + 4, total)]
+        Loops((n,), 0, 0, [whole, whole], steps, folds=fold, post_stores=post).check(where, is_static)
+        for guarded in (x, y, goal):
+            guarded.check()
+
+
+def test_how_many_vectors_stand_side_by_side() -> None:
+    """Eight of a chain that keeps one value, fewer of one that keeps many: what registers hold."""
+
+    def products(steps: list[tuple[str, tuple[int, ...], str]], vector_bytes: int) -> int:
+        """Of the one step that is a product: in the loop, and in the one for what is left over."""
+        x = np.zeros(1000)
+        nest, _ = Loops((1000,), 1, 0, [x, x], steps, [(len(steps) + 1, x)]).nest(False)
+        return nest.emit("k", kernel.target(vector_bytes)).count(" fmul ")
+
+    one = [("multiply", (1, 0), "f8"), *[("add", (k + 1, 0), "f8") for k in range(1, 12)]]
+    assert (products(one, 64), products(one, 32)) == (8 + 1, 8 + 1)
+    made = [("add", (k + 1, 0), "f8") for k in range(7)]
+    read = [("add", (8 - k, 8 + k), "f8") for k in range(6)]
+    many = [*made, *read, ("multiply", (14, 0), "f8")]
+    assert (products(many, 64), products(many, 32)) == (4 + 1, 2 + 1)
 
 
 def test_scalar_code() -> None:
