@@ -45,6 +45,7 @@ clean:
 	find src tests examples -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The empty files below remember what has been installed; a change of pyproject.toml makes them stale.
+# Bytecode is compiled at once: where PYTHONDONTWRITEBYTECODE is set, every import would compile it again.
 
 $(VENV)/installed: pyproject.toml CMakeLists.txt $(wildcard src/wengert/runtime/*.cpp src/wengert/runtime/*.h)
 	$(PYTHON) -m venv $(VENV)

@@ -58,7 +58,6 @@ def test_random_gradients(seed: int, shapes: Any) -> None:
 def test_sizes_at_run_time_are_as_good_as_in_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """The loops for large shapes on smaller ones, steps in parts for two threads, long reductions in pieces."""
     monkeypatch.setattr(nests, "STATIC_POINTS", 0)
-    monkeypatch.setattr(nests, "GRAIN", 1)
     monkeypatch.setattr(strides, "GRAIN", 1)
     monkeypatch.setattr(nests, "PIECE", 7)
     monkeypatch.setattr("wengert.passes.plan.PIECE", 7)

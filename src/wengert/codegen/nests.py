@@ -14,6 +14,7 @@ import numpy as np
 
 from wengert.codegen.calls import KernelCall, describe, short
 from wengert.codegen.loops import Fold, Load, Nest, Step, Store
+from wengert.codegen.strides import grain
 from wengert.ops.kernels import Contract, Fused, Iota, MapTape, Reduce
 from wengert.passes.fuse import function_of
 from wengert.passes.plan import MIN_PIECES, PIECE, Place, is_in_code, operands
@@ -21,7 +22,6 @@ from wengert.passes.plan import Step as PlanStep
 from wengert.tape import Atom, Aval, Instr, Lit, key_of
 
 STATIC_POINTS = 2048  # a nest of at most so many points has its sizes written into its code
-GRAIN = 16384  # points that are worth handing to a thread
 Ref = tuple[str, int]  # a value of a nest that is being built: ("load", 0), ("step", 3) ...
 COMMUTATIVE = frozenset(["add", "multiply"])
 
@@ -152,14 +152,8 @@ class _Builder:
         places = [p for p in self.load_places if p is not None]
         places += [p for *_, p in self.stores] + [p for *_, p in self.post_stores]
         extent = extents[0] if extents else 1
-        grain = 0
-        if n_pieces:
-            grain = 1
-        elif nest.is_splittable:
-            grain = max(1, GRAIN // max(1, points // extent))
-            if lanes == 0:
-                grain = -(-grain // 64) * 64
-        return KernelCall(nest, tuple(places), tuple(sizes), extent, grain, name, instr, then=then)
+        part = 1 if n_pieces else grain(extent, points, lanes == 0) if nest.is_splittable else 0
+        return KernelCall(nest, tuple(places), tuple(sizes), extent, part, name, instr, then=then)
 
     def _finish(self, work: Place, n_pieces: int, name: str, instr: Instr | None) -> KernelCall:
         """The nest that folds what the pieces come to, in their order, with all that comes after the folds.

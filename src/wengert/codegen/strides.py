@@ -57,10 +57,13 @@ def elements(place: Place) -> list[int]:
     return [s // place.aval.dtype.itemsize for s in place.strides]
 
 
+def grain(extent: int, points: int, has_lanes: bool) -> int:
+    """How many steps of the outermost loop, of ``extent``, are worth handing to a thread; whole blocks of vectors, if
+    those run along it."""
+    n = max(1, GRAIN // max(1, points // max(1, extent)))
+    return -(-n // 64) * 64 if has_lanes else n
+
+
 def shared(extents: Sequence[int], points: int) -> tuple[int, int]:
-    """The extent of a kernel whose outermost loop threads may share, and the grain: how many of its steps are worth
-    handing to a thread; whole blocks, if it is the only loop."""
-    if not extents:
-        return 1, 0
-    grain = max(1, GRAIN // max(1, points // max(1, extents[0])))
-    return extents[0], -(-grain // 64) * 64 if len(extents) == 1 else grain
+    """The extent and the grain of a kernel whose outermost loop threads may share."""
+    return (extents[0], grain(extents[0], points, len(extents) == 1)) if extents else (1, 0)

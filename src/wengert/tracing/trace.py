@@ -217,7 +217,7 @@ class Trace:
 
     def lift(self, x: Any, dtype: np.dtype[Any] | None = None) -> Atom:
         """``x`` as an atom of this trace. Python numbers take ``dtype``."""
-        if hasattr(x, "_view"):  # a tracer: the class is defined in terms of this one
+        if hasattr(x, "_base"):  # a tracer: the class is defined in terms of this one
             if x._trace is not self:
                 return self._lift_tracer(x)
             return x._atom if x._base is None and x._constant is None and self.is_open else x.atom()

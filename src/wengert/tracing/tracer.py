@@ -65,7 +65,7 @@ class Tracer:
     _constant: np.ndarray[Any, Any] | None = None
     _is_shared = False  # the constant stands on a tape: copy before writing
     _base: Tracer | None = None
-    _view: View = None  # type: ignore[assignment]  # a view has it, and _base; nobody else is asked
+    _view: View  # of a view only, beside _base
     _version = 0  # of a root: counts writes to it and through its views
     _seen = 0  # of a view: the root's version at which _atom was read
     _layout: Any = None
