@@ -264,3 +264,5 @@ def test_numpy_decides_where_machine_code_rounds_to_the_other_side_of_a_guard() 
             for _ in range(2):
                 np.testing.assert_allclose(jitted(x), f(x), rtol=1e-12)
                 np.testing.assert_allclose(wg.value_and_grad(f)(x)[0], f(x), rtol=1e-12)
+            stats = jitted.stats()
+            assert (stats["traces"], stats["undecided"]) in ((1, 0), (2, 2))  # both calls, or neither

@@ -114,7 +114,7 @@ def execute(
         recording.captured[k] if k >= 0 else own.array  # -1: an array that a rule captured, not the function
         for k, own in zip(program.capture_numbers, program.tape.captures, strict=True)
     ]
-    results = program.run_recorded(arrays, captured)
+    results, _ = program.run_recorded(arrays, captured)
     if trace is not None:  # constants went in: what comes out is known to that trace
         return [new_constant(trace, np.asarray(r), True) for r in results]
     return results

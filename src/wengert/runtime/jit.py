@@ -48,6 +48,9 @@ class Stats:
     """Calls that found a captured variable changed."""
     specialisations: int = 0
     """Programs kept, over all signatures and paths."""
+    undecided: int = 0
+    """Traced calls that NumPy answered, since machine code, which rounds otherwise, came out on the other side of a
+    guard: an element compared with the mean of equal ones. Each such call is traced again."""
     compile_s: float = 0.0
     unrepeatable: str = ""
     """Why the function is traced again at every call; empty if it is not."""
@@ -229,7 +232,7 @@ class Jit(_native.Dispatcher):
         self._stats.compile_s += time.perf_counter() - start
         if unrepeatable:
             self._stats.unrepeatable = unrepeatable
-            return compiled, compiled.program.run_recorded(inputs)
+            return compiled, self._run_recorded(compiled, inputs)
         with self._lock:
             if special is None and path != ():  # another thread may have been here meanwhile
                 special = self._specialisation((treedef, kinds))
@@ -248,7 +251,12 @@ class Jit(_native.Dispatcher):
             while len(self._specialisations) > config.max_programs:
                 self._specialisations.popitem(last=False)
                 self._forget()  # the runtime may have been running what went
-        return compiled, compiled.program.run_recorded(inputs)
+        return compiled, self._run_recorded(compiled, inputs)
+
+    def _run_recorded(self, compiled: Compiled, inputs: list[Any]) -> list[Any]:
+        results, by_numpy = compiled.program.run_recorded(inputs)
+        self._stats.undecided += by_numpy
+        return results
 
     def _note_use(self) -> None:
         """What the runtime has run by itself since the last time was used more recently than the rest."""

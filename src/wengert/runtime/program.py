@@ -106,16 +106,16 @@ class Program:
         except NativeMiss as miss:
             raise self.missed(*miss.args) from None
 
-    def run_recorded(self, inputs: Sequence[Any], captures: Sequence[Any] | None = None) -> list[Any]:
-        """As :meth:`run`, for the very values that the tape was recorded with.
+    def run_recorded(self, inputs: Sequence[Any], captures: Sequence[Any] | None = None) -> tuple[list[Any], bool]:
+        """As :meth:`run`, for the very values that the tape was recorded with; and whether NumPy had to do it.
 
         NumPy computed what its guards saw. Where machine code, which rounds otherwise, comes out on the other side of
         one (is an element greater than the mean of equal ones?), NumPy computes the outputs too.
         """
         try:
-            return self.run(inputs, captures)
+            return self.run(inputs, captures), False
         except (GuardMiss, CountMiss):
-            return Reference(self.tape).run(inputs, captures)
+            return Reference(self.tape).run(inputs, captures), True
 
     def missed(self, position: int, data: bytes) -> GuardMiss:
         """The miss that a native guard found."""
