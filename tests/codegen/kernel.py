@@ -4,31 +4,28 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
 
-from wengert.codegen import angles
+from wengert.codegen import angles, compiler
 from wengert.codegen.ir import Function, Target, Value, llvm_type
 from wengert.runtime._native import reduce_huge_address
 
-llvm.initialize_native_target()
-llvm.initialize_native_asmprinter()
 llvm.add_symbol(angles.REDUCE, reduce_huge_address())
 
-NATIVE = llvm.get_host_cpu_features().flatten()
-HAS_FMA = "+fma," in NATIVE + ","
+HOST = compiler.target()
 NO_FMA = "-fma,-avx512f,-avx,-avx2,-sse4.1,-sse4.2,-ssse3,-sse3"
 
 
-def target(vector_bytes: int = 32, has_fma: bool = HAS_FMA) -> Target:
-    """This machine, or without FMA a plain x86-64 as of SSE2."""
-    triple = llvm.get_process_triple()
-    if has_fma:
-        return Target(triple, llvm.get_host_cpu_name(), NATIVE, vector_bytes, True)
-    return Target(triple, "x86-64", NO_FMA, vector_bytes, False)
+def target(vector_bytes: int = 32, has_fma: bool = HOST.has_fma) -> Target:
+    """This machine; without FMA, a plain x86-64 as of SSE2, or another machine's kernels that use none."""
+    if has_fma or not HOST.triple.startswith("x86_64"):
+        return replace(HOST, vector_bytes=vector_bytes, has_fma=has_fma)
+    return replace(HOST, cpu="x86-64", features=NO_FMA, vector_bytes=vector_bytes, has_fma=False)
 
 
 @cache

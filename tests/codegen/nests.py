@@ -5,7 +5,6 @@ from __future__ import annotations
 import ctypes
 import mmap
 from collections.abc import Callable, Sequence
-from functools import cache
 from typing import Any, NamedTuple
 
 import llvmlite.binding as llvm
@@ -75,7 +74,7 @@ class Loops(NamedTuple):
     ) -> None:
         """Write the results into the arrays of the stores; ``parts`` of the outermost dimension one after the other."""
         nest, sizes = self.nest(is_static)
-        call = compiled(nest, where or kernel.target(64 if has_avx512() else 32))
+        call = compiled(nest, where or kernel.target(max(32, kernel.HOST.vector_bytes)))
         arrays = [*self.loads, *[x for _, x in self.stores], *[x for _, x in self.post_stores]]
         pointers = (ctypes.c_void_p * max(1, len(arrays)))(*[x.__array_interface__["data"][0] for x in arrays])
         numbers = (ctypes.c_int64 * max(1, len(sizes)))(*sizes)
@@ -116,17 +115,11 @@ def short(x: Array) -> str:
     return x.dtype.str[1:]
 
 
-@cache
-def has_avx512() -> bool:
-    found = llvm.get_host_cpu_features()
-    return all(found.get(name) for name in ("avx512f", "avx512vl", "avx512dq", "avx512bw"))
-
-
 TARGETS = {
     "16 bytes, no FMA": kernel.target(16, has_fma=False),
     "16 bytes": kernel.target(16),
     "32 bytes": kernel.target(32),
-    **({"64 bytes": kernel.target(64)} if has_avx512() else {}),
+    **({"64 bytes": kernel.target(64)} if kernel.HOST.vector_bytes == 64 else {}),
 }
 _alive: dict[Any, Any] = {}
 

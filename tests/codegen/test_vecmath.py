@@ -19,7 +19,7 @@ import numpy as np
 import pytest
 import scipy.special as sp
 
-from tests.codegen.kernel import HAS_FMA, compiled, target
+from tests.codegen.kernel import HOST, compiled, target
 from wengert.codegen import vecmath
 
 IS_LONG = os.environ.get("WENGERT_LONG_TESTS") == "1"
@@ -184,7 +184,7 @@ def kernel(name: str, dtype: str, arity: int, lanes: int = 4, where: Any = None,
     )
 
 
-@pytest.mark.parametrize("has_fma", [True, False] if HAS_FMA else [False])
+@pytest.mark.parametrize("has_fma", [True, False] if HOST.has_fma else [False])
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 def test_within_its_bound(case: Case, dtype: str, has_fma: bool) -> None:
@@ -309,7 +309,7 @@ def test_huge_angles(dtype: str) -> None:
         [x, -x, np.array([6381956970095103.0 * 2.0**797 if dtype == "f8" else 16367173.0 * 2.0**72], dtype)]
     )
     for name in ("sin", "cos", "tan"):
-        for has_fma in (True, False) if HAS_FMA else (False,):
+        for has_fma in (True, False) if HOST.has_fma else (False,):
             y = kernel(name, dtype, 1, where=target(has_fma=has_fma))(x)
             with mp.workprec(1400):
                 worst = max(
