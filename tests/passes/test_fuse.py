@@ -111,6 +111,32 @@ def test_small_contractions_take_what_follows() -> None:
     assert steps_of(product, square, square) == ["contract", "add+tanh"]
 
 
+def test_the_other_operand_of_what_follows_a_reduction_is_computed_there() -> None:
+    """Whichever of the two comes first on the tape; but not what another kernel has read meanwhile."""
+
+    def sum_first(w: Any, b: Any) -> Any:
+        total = sum_(sin(w), axis=(1,))
+        return cos(b) * total
+
+    def sum_last(w: Any, b: Any) -> Any:
+        other = cos(b)
+        return other * sum_(sin(w), axis=(1,))
+
+    def read_before(w: Any, b: Any) -> Any:
+        other = cos(b)
+        return reverse(other, 0), other * sum_(sin(w), axis=(1,))
+
+    def product(w: Any, x: Any, b: Any) -> Any:
+        return cos(b) * contract(w, x, a=(0, 1), b=(1,), out=(0,))
+
+    assert steps_of(sum_first, MATRIX, VECTOR) == ["sin+sum+cos+multiply"]
+    assert steps_of(sum_last, MATRIX, VECTOR) == ["sin+sum+cos+multiply"]
+    assert steps_of(read_before, MATRIX, VECTOR) == ["cos", "slice", "sin+sum+multiply"]
+    assert steps_of(product, MATRIX, Aval((4,), F64), VECTOR) == ["contract+cos+multiply"]
+    square = Aval((3, 3), F64)  # whatever the axis, three are left
+    assert steps_of(lambda w, b: cos(b) * sum_(sin(w), axis=(0,)), square, VECTOR) == ["sin+sum+cos+multiply"]
+
+
 def test_maps_of_one_large_array_are_one_pass_over_it() -> None:
     large = Aval((5000,), F64)
     assert steps_of(lambda x: (sin(x), cos(x)), large) == ["sin+cos"]

@@ -334,9 +334,9 @@ class _Lowering:
             elif isinstance(kernel, Reduce):
                 self._fold(i, kernel.combine)
             else:
-                is_post = bool(self.after) and any(a in self.after for a in i.ins)
-                if self.after and not is_post:
-                    is_post = i.outs[0].aval.shape == self.kept and self.kept != self.space
+                is_post = any(a in self.after for a in i.ins)
+                if self.after and (self.contraction is not None or self.kept != self.space):
+                    is_post |= i.outs[0].aval.shape == self.kept
                 self._map(i, is_post)
         for v, goal in self.goals.items():
             is_post = v in self.after

@@ -70,7 +70,7 @@ def fuse(tape: Tape, is_native: IsNative) -> Tape:
             shape = instr.outs[0].aval.shape
             is_bounded = len(tape.instrs) > LONG and _size(shape) <= SMALL
             fitting = [c for c in near if _takes_map(c, shape, instr, cluster_of, is_bounded)]
-            chosen = _merged(fitting, home, cluster_of, tape, is_bounded)
+            chosen = _merged(fitting, shape, home, cluster_of, tape, is_bounded)
             if chosen is None and shape and not is_bounded:
                 chosen = _sibling(instr, shape, recent, near)
             if chosen is None:
@@ -188,27 +188,26 @@ def _takes_fold(c: Cluster, shape: tuple[int, ...], axes: tuple[int, ...]) -> bo
 
 def _merged(
     fitting: Sequence[Cluster],
+    shape: tuple[int, ...],
     home: list[Cluster | None],
     cluster_of: dict[Any, Cluster],
     tape: Tape,
     is_bounded: bool,
 ) -> Cluster | None:
-    """The first of these clusters, with the others that run over the same space taken in."""
+    """One of these clusters, which a map of this shape joins, with what fits of the others taken in."""
     if not fitting:
         return None
-    chosen = fitting[0]
-    for c in fitting[1:]:
-        if (
-            c.space == chosen.space
-            and not c.has_contraction
-            and not chosen.has_contraction
-            and (c.axes is None or chosen.axes is None or c.axes == chosen.axes)
-            and len(c.members) + len(chosen.members) < MAX_MEMBERS
-            and (not is_bounded or len(c.foreign | chosen.foreign) <= MAX_FOREIGN)
-        ):
+    chosen = next((c for c in fitting if c.kept == shape), fitting[0])
+    for c in fitting:
+        if c is not chosen and (_runs_beside(c, chosen) or _runs_after(c, chosen)):
+            limit = 1 if chosen.has_contraction else MAX_FOREIGN
+            if len(c.members) + len(chosen.members) >= MAX_MEMBERS or (
+                is_bounded and len(c.foreign | chosen.foreign) > limit
+            ):
+                continue
             if chosen.axes is None:
                 chosen.axes, chosen.kept = c.axes, c.kept
-            chosen.members = sorted([*chosen.members, *c.members])
+            chosen.members += c.members  # neither reads what the other makes: both are open
             for k in c.members:
                 home[k] = chosen
                 for v in tape.instrs[k].outs:
@@ -217,6 +216,19 @@ def _merged(
             c.is_open = False
             c.members = []
     return chosen
+
+
+def _runs_beside(c: Cluster, chosen: Cluster) -> bool:
+    """Whether both are loops over the same space."""
+    if c.has_contraction or chosen.has_contraction or c.space != chosen.space:
+        return False
+    return c.axes is None or chosen.axes is None or c.axes == chosen.axes
+
+
+def _runs_after(c: Cluster, chosen: Cluster) -> bool:
+    """Whether c maps over what is left when the other has reduced, so that it can be done there."""
+    is_map = c.kept is None and not c.has_contraction
+    return is_map and c.space == chosen.kept and (chosen.has_contraction or chosen.kept != chosen.space)
 
 
 def _sibling(
@@ -256,7 +268,8 @@ def _rewritten(tape: Tape, home: Sequence[Cluster | None]) -> Tape:
         if c is None or len(members_of[c]) == 1:
             kept.append(tape.instrs[k])
         elif k == members_of[c][0]:
-            kept.append(_fused_instr([tape.instrs[j] for j in reversed(members_of[c])], reads))
+            is_live = set(members_of[c])
+            kept.append(_fused_instr([tape.instrs[j] for j in c.members if j in is_live], reads))
     return tape.replace(instrs=tuple(kept))
 
 
