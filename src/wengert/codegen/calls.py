@@ -18,7 +18,7 @@ class KernelCall(NamedTuple):
     """Native code on memory."""
 
     kernel: Nest | Spec | str
-    """What is compiled; or the name of a routine of the runtime (BLAS, LAPACK)."""
+    """What is compiled; or the name of a kernel of the runtime's own ("copy", BLAS, LAPACK)."""
     places: tuple[Place, ...]
     sizes: tuple[int, ...]
     extent: int

@@ -16,7 +16,7 @@ from wengert.codegen.calls import Call, CallbackCall, GuardCall, KernelCall, cal
 from wengert.codegen.contract import contraction
 from wengert.codegen.extremes import extreme
 from wengert.codegen.indexed import indexed
-from wengert.codegen.nests import copy_nest, nest_call
+from wengert.codegen.nests import aligned_strides, copy_nest, nest_call
 from wengert.codegen.nonzero import nonzero
 from wengert.codegen.running import running
 from wengert.codegen.search import search
@@ -78,10 +78,23 @@ def lower(step: PlanStep) -> Call:
 def _copy(step: PlanStep) -> Call:
     (source,), (goal,) = step.ins, step.outs
     if is_native((source, goal)):
+        if step.what == "copy" and source.aval.dtype == goal.aval.dtype and goal.aval.size <= FEW:
+            return _copy_few(source, goal)
         return copy_nest(step)
     if step.what == "add":
         return CallbackCall(np.add, (goal, source), (goal,), False, "add", None, "a dtype without native code")
     return callback(step, "a dtype without native code")
+
+
+FEW = 64
+"""Elements that the runtime copies one by one: few elements have many shapes, each of which would be compiled."""
+
+
+def _copy_few(source: Place, goal: Place) -> KernelCall:
+    sizes = [goal.aval.dtype.itemsize, goal.aval.ndim]
+    for row in zip(goal.aval.shape, aligned_strides(source, goal.aval.shape), goal.strides, strict=True):
+        sizes += row
+    return KernelCall("copy", (source, goal), tuple(sizes), 1, 0, "copy", None)
 
 
 def supports(function: str, dtypes: tuple[np.dtype[Any], ...], out: np.dtype[Any]) -> bool:

@@ -218,4 +218,4 @@ def _describe(call: Call) -> Kernel:
         return Kernel("guard", "guard")
     if isinstance(call, CallbackCall):
         return Kernel(call.name, "callback", call.why)
-    return Kernel(call.name, "BLAS" if isinstance(call.kernel, str) else "loops")
+    return Kernel(call.name, "BLAS" if isinstance(call.kernel, str) and call.kernel != "copy" else "loops")

@@ -227,6 +227,11 @@ extern PyObject *guard_miss; // the callable that makes that exception; set once
 // which the next n add what is missing to; the last n become the quadrants, as int64.
 void reduce_huge(double *numbers, int64_t n);
 
+// --------------------------------------------------------------------------------------------------------- copies.cpp
+
+// pointers (from, to), sizes (itemsize, ndim, then of each dimension its extent and the strides of both, in bytes)
+Kernel copy_few;
+
 // ------------------------------------------------------------------------------------------------------ executable.cpp
 
 struct ExecutableObject {

@@ -1,4 +1,5 @@
-"""BLAS and LAPACK: SciPy's own, by address, so that nothing is linked and nothing is shipped twice."""
+"""The runtime's own kernels. Those that call BLAS and LAPACK call SciPy's, by address, so that nothing is linked and
+nothing is shipped twice."""
 
 from __future__ import annotations
 
@@ -19,10 +20,11 @@ NAMES = {
 
 
 def address(name: str) -> int:
-    """The address of a kernel that calls BLAS or LAPACK, such as "gemm_f64"."""
-    _connect(BLAS)
-    if not name.startswith("gemm_"):
-        _connect(LAPACK)
+    """The address of "copy", or of a kernel that calls BLAS or LAPACK, such as "gemm_f64"."""
+    if name != "copy":
+        _connect(BLAS)
+        if not name.startswith("gemm_"):
+            _connect(LAPACK)
     return _native.kernel_address(name)
 
 
