@@ -41,7 +41,6 @@ def memory_type(dtype: str, lanes: int) -> str:
 def text_of(function: Callable[..., Value], dtypes: list[str], out: str, lanes: int, where: Target, name: str) -> str:
     """``void name(long n, out*, in*...)``, n a multiple of lanes."""
     f = Function(where)
-    f.start("entry")
     f.branch("loop")
     f.start("loop")
     i = Value(f, "%i", "i8", 1)
@@ -66,7 +65,7 @@ def text_of(function: Callable[..., Value], dtypes: list[str], out: str, lanes: 
     f.start("exit")
     f.lines.append("  ret void")
     pointers = "".join(f", ptr noalias %p{k}" for k in range(len(dtypes) + 1))
-    lines = [*f.declarations.values(), f"define void @{name}(i64 %n{pointers}) {{", *f.lines, "}"]
+    lines = [*f.declarations.values(), f"define void @{name}(i64 %n{pointers}) {{", *f.body(), "}"]
     return "\n".join(lines)
 
 

@@ -26,19 +26,13 @@ def reduce_huge(x: Value) -> Angle:
     """The reduction of doubles of 2^20 and more, by way of memory: r over x, then the low parts, then the quadrants."""
     f = x.f
     f.declarations[REDUCE] = f"declare void @{REDUCE}(ptr, i64)"
-    f.declarations["llvm.stacksave.p0"] = "declare ptr @llvm.stacksave.p0()"
-    f.declarations["llvm.stackrestore.p0"] = "declare void @llvm.stackrestore.p0(ptr)"
-    place, low, k, saved = [f.name() for _ in range(4)]
     n = x.lanes
-    f.lines += [
-        f"  {saved} = call ptr @llvm.stacksave.p0()",
-        f"  {place} = alloca double, i64 {3 * n}, align {8 * n}",
-        f"  store {x.typed}, ptr {place}",
-        f"  call void @{REDUCE}(ptr {place}, i64 {n})",
-        f"  {low} = getelementptr double, ptr {place}, i64 {n}",
-        f"  {k} = getelementptr double, ptr {place}, i64 {2 * n}",
-    ]
-    result = [f.effect(f"load {x.type}, ptr {part}", "f8", n) for part in (place, low)]
-    quadrant = f.effect(f"load {llvm_type('i8', n)}, ptr {k}", "i8", n)
-    f.lines.append(f"  call void @llvm.stackrestore.p0(ptr {saved})")
-    return quadrant, result[0], result[1]
+    place = f.alloca("double", 3 * n, align=8 * n)
+    f.effect(f"store {x.typed}, ptr {place}")
+    f.effect(f"call void @{REDUCE}(ptr {place}, i64 {n})")
+
+    def part(k: int, dtype: str) -> Value:
+        at = f.pure(f"getelementptr double, ptr {place}, i64 {k * n}", "u8", 1).text
+        return f.effect(f"load {llvm_type(dtype, n)}, ptr {at}", dtype, n)
+
+    return part(2, "i8"), part(0, "f8"), part(1, "f8")

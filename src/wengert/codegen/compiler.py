@@ -143,11 +143,7 @@ def object_code(text: str) -> bytes:
         module.verify()
     except RuntimeError as error:
         raise Refused(str(error)) from error
-    machine = _machine()
-    passes = llvm.create_new_module_pass_manager()
-    passes.add_sroa_pass()
-    passes.run(module, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(1)))
-    return machine.emit_object(module)
+    return _machine().emit_object(module)
 
 
 def _link(key: bytes, code: bytes) -> None:

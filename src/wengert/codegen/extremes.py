@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wengert.codegen.calls import short
-from wengert.codegen.ir import Value, select
+from wengert.codegen.ir import Cell, Value, select
 from wengert.codegen.loops import size_of
 from wengert.codegen.spec import Code, Rows, Sized, Spec, Vectors
 from wengert.codegen.strides import Strides, bring_lanes_last, elements, given, shared, without
@@ -42,7 +42,8 @@ class Extreme(Spec):
         at_first = code.f.constant(0, "i8", width)
 
         def body(rows: Rows) -> None:
-            cells = [(code.cell(code.load(x, self.dtype, width, mask)), code.cell(at_first)) for (x, _), mask in rows]
+            values = [code.load(x, self.dtype, width, mask) for (x, _), mask in rows]
+            cells = [(code.f.cell(x), code.f.cell(at_first)) for x in values]
 
             def step(i: Value) -> None:
                 for ((x, _), mask), found in zip(rows, cells, strict=True):
@@ -51,7 +52,7 @@ class Extreme(Spec):
 
             code.loop(code.number(1), extents[-1], 1, step)
             for ((_, out), mask), (_, place) in zip(rows, cells, strict=True):
-                code.store(out, code.read(place, at_first), mask)
+                code.store(out, code.f.read(place), mask)
 
         code.kept(pointers, [source, result], extents[:-1], width, 4, body)
 
@@ -62,14 +63,14 @@ class Extreme(Spec):
         is_not_worse = ~(x <= best) if self.compare == "maximum" else ~(x >= best)  # true also if either is NaN
         return is_not_worse & best.eq(best)
 
-    def _look(self, code: Code, found: tuple[str, str], value: Value, here: Value, mask: Value | None = None) -> None:
+    def _look(self, code: Code, found: tuple[Cell, Cell], value: Value, here: Value, mask: Value | None = None) -> None:
         """Write ``value`` and its place to the cells ``found`` where it is better than what they hold."""
         best, place = found
-        before = code.read(best, value)
+        before = code.f.read(best)
         takes = self._is_better(value, before)
         takes = takes if mask is None else takes & mask
-        code.write(best, select(takes, value, before))
-        code.write(place, select(takes, here, code.read(place, here)))
+        code.f.write(best, select(takes, value, before))
+        code.f.write(place, select(takes, here, code.f.read(place)))
 
     def _along(self, code: Code, x: str, length: Value) -> Value:
         """The index of the extreme of contiguous elements, which several vectors search side by side.
@@ -80,7 +81,7 @@ class Extreme(Spec):
         width, many, item = code.width(8), 4, size_of(self.dtype)
         first = code.load(x, self.dtype).splat(width)
         at = code.f.constant(0, "i8", width)
-        cells = [(code.cell(first), code.cell(at)) for _ in range(many)]
+        cells = [(code.f.cell(first), code.f.cell(at)) for _ in range(many)]
 
         def body(vectors: Vectors) -> None:
             for (i, mask), found in zip(vectors, cells, strict=False):
@@ -88,7 +89,7 @@ class Extreme(Spec):
                 self._look(code, found, value, i.splat(width) + code.lane_numbers(width), mask)
 
         code.across(code.number(0), length, width, many, body)
-        found = [(code.read(best, first), code.read(place, at)) for best, place in cells]
+        found = [(code.f.read(best), code.f.read(place)) for best, place in cells]
         while len(found) > 1:
             found = [self._better(*pair) for pair in zip(found[::2], found[1::2], strict=True)]
         best, place = found[0]

@@ -196,8 +196,23 @@ def format_number(value: Any, dtype: str) -> str:
     return str(number - (1 << bits) if number >> (bits - 1) else number)
 
 
-class Label(NamedTuple):
-    name: str
+class Cell:
+    """A variable of the function that is being written: ``cell``, ``read`` and ``write`` of :class:`Function`."""
+
+    __slots__ = ("depth", "value")
+
+    def __init__(self, value: Value, depth: int) -> None:
+        self.value = value
+        self.depth = depth
+        """How many loops and branches were open where the value was given."""
+
+
+class _Frame(NamedTuple):
+    """An open loop, or branch."""
+
+    is_loop: bool
+    carried: dict[Cell, tuple[Value, Value]]
+    """What was read or written inside, though it comes from outside: the value it had before, and that inside."""
 
 
 class Function:
@@ -211,8 +226,10 @@ class Function:
         self.lines: list[str] = []
         self.declarations: dict[str, str] = {}
         """What the module must hold besides, by name, once: intrinsics, constants, functions that are called."""
+        self._allocas: list[str] = []
         self._count = 0
         self._scopes: list[dict[str, Any]] = [{}]
+        self._frames: list[_Frame] = []
         self.block = "entry"
         """The label of the block that is being written: what a phi of its successor names."""
 
@@ -272,6 +289,32 @@ class Function:
         suffix = f"{'' if x.lanes == 1 else f'v{x.lanes}'}{'f' if x.is_float else 'i'}{_bits(x.dtype)}"
         return self.call(f"llvm.{name}.{suffix}", x.dtype, x.lanes, *args)
 
+    # ----------------------------------------------------------------------------------- variables and memory
+
+    def cell(self, x: Value) -> Cell:
+        """A variable that begins as ``x``. What loops and branches make of it becomes phis, as LLVM wants them."""
+        return Cell(x, len(self._frames))
+
+    def read(self, cell: Cell) -> Value:
+        for frame in self._frames[cell.depth :]:
+            x = before = cell.value
+            if frame.is_loop:  # it may be another one the next time around
+                x = Value(self, self.name(), before.dtype, before.lanes)
+            frame.carried[cell] = before, x
+            cell.value = x
+        cell.depth = len(self._frames)
+        return cell.value
+
+    def write(self, cell: Cell, x: Value) -> None:
+        self.read(cell)  # so that it is known outside
+        cell.value = x
+
+    def alloca(self, kind: str, count: int, align: int) -> str:
+        """Memory on the stack, for as long as the function runs."""
+        name = self.name()
+        self._allocas.append(f"  {name} = alloca {kind}, i64 {count}, align {align}")
+        return name
+
     # ------------------------------------------------------------------------------------------------ blocks
 
     def new_label(self, hint: str) -> str:
@@ -289,16 +332,19 @@ class Function:
     def branch_if(self, condition: Value, then: str, otherwise: str) -> None:
         self.lines.append(f"  br {condition.typed}, label %{then}, label %{otherwise}")
 
-    def kernel(self, name: str, allocas: Sequence[str]) -> str:
-        """The text of a module with this function as the kernel ``name``, its last block terminated."""
+    def body(self) -> list[str]:
+        """The lines between the braces; the last block must have been terminated."""
+        return ["entry:", *self._allocas, *self.lines]
+
+    def kernel(self, name: str) -> str:
+        """The text of a module with this function as the kernel ``name``."""
         width = 8 * self.target.vector_bytes
         return "\n".join(
             [
                 f'target triple = "{self.target.triple}"',
                 *self.declarations.values(),
-                f"define i32 @{name}(ptr noalias %pointers, ptr noalias %sizes, i64 %begin, i64 %end) #0 {{\nentry:",
-                *allocas,
-                *self.lines,
+                f"define i32 @{name}(ptr noalias %pointers, ptr noalias %sizes, i64 %begin, i64 %end) #0 {{",
+                *self.body(),
                 "}",
                 f'attributes #0 = {{ nounwind "prefer-vector-width"="{width}" "min-legal-vector-width"="{width}" }}',
                 "",
@@ -317,24 +363,54 @@ class Function:
         before = self.block
         self.start(head)
         i, following = self.name(), self.name()
-        place = len(self.lines)  # of the phi, which names the block that the body will have ended in
-        with self.scope():
+        place = len(self.lines)  # of the phis, which name the block that the body will have ended in
+        with self.scope(is_loop=True) as carried:
             body(Value(self, i, start.dtype, 1))
-        self.lines.insert(
-            place, f"  {i} = phi {start.type} [ {start.text}, %{before} ], [ {following}, %{self.block} ]"
-        )
+        last = self.block
+        self.lines[place:place] = [
+            f"  {i} = {_phi(start, before, Value(self, following, start.dtype, 1), last)}",
+            *[f"  {x.text} = {_phi(entry, before, cell.value, last)}" for cell, (entry, x) in carried.items()],
+        ]
         self.lines.append(f"  {following} = add {start.type} {i}, {step.text}")
         self.branch_if(self.effect(f"icmp slt {start.type} {following}, {stop.text}", "b1"), head, done)
         self.start(done)
+        for cell, (entry, _) in carried.items():
+            self._leave(cell, cell.value if is_entered else self._merged(entry, before, cell.value, last))
+
+    def when(self, condition: Value, body: Callable[[], None]) -> None:
+        """``if condition: body()``"""
+        then, after = self.new_label("then"), self.new_label("after")
+        self.branch_if(condition, then, after)
+        before = self.block
+        self.start(then)
+        with self.scope() as carried:
+            body()
+        last = self.block
+        self.branch(after)
+        self.start(after)
+        for cell, (entry, _) in carried.items():
+            self._leave(cell, self._merged(entry, before, cell.value, last))
+
+    def _merged(self, a: Value, from_a: str, b: Value, from_b: str) -> Value:
+        return a if a is b else self.effect(_phi(a, from_a, b, from_b), a.dtype, a.lanes)
+
+    def _leave(self, cell: Cell, x: Value) -> None:
+        cell.value, cell.depth = x, len(self._frames)
 
     @contextmanager
-    def scope(self) -> Iterator[None]:
-        """Values made inside are not known outside: the body of a loop, or of a branch."""
+    def scope(self, is_loop: bool = False) -> Iterator[dict[Cell, tuple[Value, Value]]]:
+        """The body of a loop, or of a branch: values made inside are not known outside; cells are carried."""
         self._scopes.append({})
+        self._frames.append(_Frame(is_loop, {}))
         try:
-            yield
+            yield self._frames[-1].carried
         finally:
             self._scopes.pop()
+            self._frames.pop()
+
+
+def _phi(a: Value, from_a: str, b: Value, from_b: str) -> str:
+    return f"phi {a.type} [ {a.text}, %{from_a} ], [ {b.text}, %{from_b} ]"
 
 
 def _bits(dtype: str) -> int:
@@ -384,15 +460,11 @@ def replace_where(c: Value, near: Sequence[Value], far: Callable[[], Sequence[Va
     The block that follows is another one.
     """
     f = c.f
-    before, there, after = f.block, f.new_label("rare"), f.new_label("common")
-    f.branch_if(any_lane(c), there, after)
-    f.start(there)
-    with f.scope():
-        merged = [select(c, a, b) for a, b in zip(far(), near, strict=True)]
-        last = f.block
-        f.branch(after)
-    f.start(after)
-    return [
-        f.effect(f"phi {a.type} [{a.text}, %{before}], [{b.text}, %{last}]", a.dtype, a.lanes)
-        for a, b in zip(near, merged, strict=True)
-    ]
+    cells = [f.cell(x) for x in near]
+
+    def rare() -> None:
+        for cell, x in zip(cells, far(), strict=True):
+            f.write(cell, select(c, x, f.read(cell)))
+
+    f.when(any_lane(c), rare)
+    return [f.read(cell) for cell in cells]

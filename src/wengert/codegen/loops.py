@@ -153,7 +153,6 @@ class _Emitter:
         functions = {s.function for s in (*nest.steps, *nest.post)}
         self._is_heavy = not functions <= LIGHT | MEDIUM
         self._is_light = functions <= LIGHT
-        self._allocas: list[str] = []
         self._depends = self._dependencies()
         self._inner = sorted(self._needs(nest.stores, (), [k for x in nest.folds for k in self._summed(x)]))
         self._used = self._needs(nest.post_stores, nest.post, [x.value for x in nest.folds]) | set(self._inner)
@@ -210,7 +209,7 @@ class _Emitter:
         self.begin, self.end = f_value(f, "%begin"), f_value(f, "%end")
         self._run()
         f.lines.append("  ret i32 0")
-        return f.kernel(name, self._allocas)
+        return f.kernel(name)
 
     def _size(self, n: int | None) -> Any:
         """A static size as int, a dynamic one as the value that comes next in ``sizes``."""
@@ -338,28 +337,25 @@ class _Emitter:
 
     def _lane_sums(self, point: _Point) -> None:
         """Lanes along the last kept dimension: every lane folds its own elements, one reduced index after the other."""
-        nest = self.nest
+        nest, f = self.nest, self.f
 
         def body(vectors: list[tuple[Any, Value | None]]) -> None:
             points = [point.inner({nest.lanes: i}, nest.lanes, mask) for i, mask in vectors]
             for p in points:
                 self._hoist(p)
-            cells = [[self._cell(fold) for fold in nest.folds] for _ in points]
-            for group in cells:
-                for cell, fold in zip(group, nest.folds, strict=True):
-                    self._write(cell, self._identity(fold))
+            cells = [[f.cell(self._identity(fold)) for fold in nest.folds] for _ in points]
 
             def innermost(index: dict[int, Any]) -> None:
                 for p, group in zip(points, cells, strict=True):
                     q = p.inner(index)
                     self._store_all(q, nest.stores, 0)
                     for cell, fold in zip(group, nest.folds, strict=True):
-                        self._write(cell, self._folded(fold, self._read(cell, fold.dtype, self.width), q, self.width))
+                        f.write(cell, self._folded(fold, f.read(cell), q, self.width))
 
             self._reduced_loops(point, {}, nest.n_kept, nest.ndim, innermost)
             for p, group in zip(points, cells, strict=True):
-                for k, (cell, fold) in enumerate(zip(group, nest.folds, strict=True)):
-                    p.values[self.first_fold + k] = self._read(cell, fold.dtype, self.width)
+                for k, cell in enumerate(group):
+                    p.values[self.first_fold + k] = f.read(cell)
                 self._store_all(p, nest.post_stores, len(nest.stores))
 
         self._blocks(nest.lanes, 4 if self._is_light and len(nest.steps) <= 4 else 1, body)
@@ -406,20 +402,18 @@ class _Emitter:
 
     def _one_sum(self, point: _Point) -> None:
         """Everything that is reduced becomes one number (for this index of the kept dimensions)."""
-        nest = self.nest
+        nest, f = self.nest, self.f
         if nest.lanes < 0:
-            cells = [self._cell(fold, 1) for fold in nest.folds]
-            for cell, fold in zip(cells, nest.folds, strict=True):
-                self._write(cell, self.f.constant(IDENTITY[fold.combine](fold.dtype), fold.dtype))
+            cells = [f.cell(f.constant(IDENTITY[fold.combine](fold.dtype), fold.dtype)) for fold in nest.folds]
 
             def innermost(index: dict[int, Any]) -> None:
                 q = point.inner(index)
                 self._store_all(q, nest.stores, 0)
                 for cell, fold in zip(cells, nest.folds, strict=True):
-                    self._write(cell, self._folded(fold, self._read(cell, fold.dtype, 1), q, 1))
+                    f.write(cell, self._folded(fold, f.read(cell), q, 1))
 
             self._reduced_loops(point, {}, nest.n_kept, nest.ndim, innermost)
-            totals = [self._read(cell, fold.dtype, 1) for cell, fold in zip(cells, nest.folds, strict=True)]
+            totals = [f.read(cell) for cell in cells]
         else:
             sums = self._chunked(nest.lanes, [point], lambda fold, rows: rows[0])
             totals = [self._across(fold, x) for fold, x in zip(nest.folds, sums, strict=True)]
@@ -429,7 +423,7 @@ class _Emitter:
 
     def _chunked(self, lane_dim: int, rows: list[_Point], join: Callable[[Fold, list[Value]], Value]) -> list[Value]:
         """The folds of several rows along the lanes; ``join`` makes one vector of the accumulators of a fold."""
-        nest, width = self.nest, self.width
+        nest, f, width = self.nest, self.f, self.width
         length = self.extents[lane_dim]
         outer = lane_dim - nest.n_kept  # reduced dimensions around the lanes
         is_short = outer == 0 and isinstance(length, int) and length <= CHUNK * width
@@ -437,11 +431,7 @@ class _Emitter:
 
         def run(index: dict[int, Any], start: Any, stop: Any) -> list[Value]:
             """The folds over one chunk."""
-            cells = [[[self._cell(fold) for _ in range(many)] for fold in nest.folds] for _ in rows]
-            for row in cells:
-                for fold, group in zip(nest.folds, row, strict=True):
-                    for cell in group:
-                        self._write(cell, self._identity(fold))
+            cells = [[[f.cell(self._identity(fold)) for _ in range(many)] for fold in nest.folds] for _ in rows]
 
             def body(vectors: list[tuple[Any, Value | None]]) -> None:
                 for row, group in zip(rows, cells, strict=True):
@@ -451,14 +441,14 @@ class _Emitter:
                         self._store_all(q, nest.stores, 0)
                         for fold, slots in zip(nest.folds, group, strict=True):
                             cell = slots[k % many]
-                            self._write(cell, self._folded(fold, self._read(cell, fold.dtype, width), q, width))
+                            f.write(cell, self._folded(fold, f.read(cell), q, width))
 
             self._vectors(start, stop, many, body)
             out = []
             for k, fold in enumerate(nest.folds):
                 per_row = []
                 for row in cells:
-                    totals = [self._read(cell, fold.dtype, width) for cell in row[k]]
+                    totals = [f.read(cell) for cell in row[k]]
                     while len(totals) > 1:
                         totals = [self._combine(fold, a, b) for a, b in zip(totals[::2], totals[1::2], strict=True)]
                     per_row.append(totals[0])
@@ -569,18 +559,6 @@ class _Emitter:
             half = list(range(width))
             x = self._combine(fold, x.shuffle(half), x.shuffle([k + width for k in half]))
         return x
-
-    def _cell(self, fold: Fold, lanes: int = 0) -> str:
-        """Memory for an accumulator; LLVM keeps it in a register."""
-        name = self.f.name()
-        self._allocas.append(f"  {name} = alloca {llvm_type(fold.dtype, lanes or self.width)}")
-        return name
-
-    def _write(self, cell: str, x: Value) -> None:
-        self.f.effect(f"store {x.typed}, ptr {cell}")
-
-    def _read(self, cell: str, dtype: str, lanes: int) -> Value:
-        return self.f.effect(f"load {llvm_type(dtype, lanes)}, ptr {cell}", dtype, lanes)
 
     # --------------------------------------------------------------------------------------------------- values
 
@@ -726,62 +704,48 @@ class _Stack:
         self.e, self.fold = emitter, fold
         f = emitter.f
         self.kind = llvm_type(fold.dtype, emitter.width)
-        self.slots, self.top, self.count = f.name(), f.name(), f.name()
-        emitter._allocas += [
-            f"  {self.slots} = alloca [64 x {self.kind}]",
-            f"  {self.top} = alloca i64",
-            f"  {self.count} = alloca i64",
-        ]
-
-    def _get(self, name: str) -> Value:
-        return self.e.f.effect(f"load i64, ptr {name}", "i8")
-
-    def _set(self, name: str, x: Value) -> None:
-        self.e.f.effect(f"store {x.typed}, ptr {name}")
+        self.slots = f.alloca(self.kind, 64, align=emitter.target.vector_bytes)
+        self.top, self.count = [f.cell(f.constant(0, "i8")) for _ in range(2)]
 
     def _slot(self, i: Value) -> str:
         return self.e.f.effect(f"getelementptr {self.kind}, ptr {self.slots}, {i.typed}", "u8").text
 
+    def _load(self, i: Value) -> Value:
+        return self.e.f.effect(f"load {self.kind}, ptr {self._slot(i)}", self.fold.dtype, self.e.width)
+
     def clear(self) -> None:
-        for name in (self.top, self.count):
-            self._set(name, self.e.f.constant(0, "i8"))
+        for cell in (self.top, self.count):
+            self.e.f.write(cell, self.e.f.constant(0, "i8"))
 
     def push(self, x: Value) -> None:
         f, e = self.e.f, self.e
-        cell = e._cell(self.fold)
-        e._write(cell, x)
-        count = self._get(self.count)
-        self._set(self.count, f.effect(f"add i64 {count.text}, 1", "i8"))
+        newest = f.cell(x)
+        count = f.read(self.count)
+        f.write(self.count, count + 1)
         # One combination for each trailing one of `count`: pairs of equal size.
-        ones = f.effect(f"xor i64 {count.text}, -1", "i8")
-        pairs = f.call("llvm.cttz.i64", "i8", 1, ones, extra="i1 false")
+        pairs = f.call("llvm.cttz.i64", "i8", 1, ~count, extra="i1 false")
 
-        def pair(i: Any) -> None:
-            top = f.effect(f"add i64 {self._get(self.top).text}, -1", "i8")
-            self._set(self.top, top)
-            below = f.effect(f"load {self.kind}, ptr {self._slot(top)}", self.fold.dtype, e.width)
-            e._write(cell, e._combine(self.fold, below, e._read(cell, self.fold.dtype, e.width)))
+        def pair(_: Any) -> None:
+            top = f.read(self.top) - 1
+            f.write(self.top, top)
+            f.write(newest, e._combine(self.fold, self._load(top), f.read(newest)))
 
         e._loop(0, pairs, 1, pair)
-        top = self._get(self.top)
-        f.effect(f"store {e._read(cell, self.fold.dtype, e.width).typed}, ptr {self._slot(top)}")
-        self._set(self.top, f.effect(f"add i64 {top.text}, 1", "i8"))
+        top = f.read(self.top)
+        f.effect(f"store {f.read(newest).typed}, ptr {self._slot(top)}")
+        f.write(self.top, top + 1)
 
     def total(self) -> Value:
         """What all pushes combine to. At least one chunk was pushed."""
         e, f = self.e, self.e.f
-        cell = e._cell(self.fold)
-        top = f.effect(f"add i64 {self._get(self.top).text}, -1", "i8")
-        e._write(cell, f.effect(f"load {self.kind}, ptr {self._slot(top)}", self.fold.dtype, e.width))
+        top = f.read(self.top) - 1
+        total = f.cell(self._load(top))
 
         def below(i: Any) -> None:
-            at = f.effect(f"sub i64 {top.text}, {i.text if isinstance(i, Value) else i}", "i8")
-            at = f.effect(f"add i64 {at.text}, -1", "i8")
-            x = f.effect(f"load {self.kind}, ptr {self._slot(at)}", self.fold.dtype, e.width)
-            e._write(cell, e._combine(self.fold, x, e._read(cell, self.fold.dtype, e.width)))
+            f.write(total, e._combine(self.fold, self._load(top - i - 1), f.read(total)))
 
         e._loop(0, top, 1, below)
-        return e._read(cell, self.fold.dtype, e.width)
+        return f.read(total)
 
 
 def f_value(f: Function, text: str) -> Value:

@@ -28,14 +28,14 @@ class Nonzero(Spec):
         extents = [code.size() for _ in self.source]
         strides = code.strides(self.source, size_of(self.dtype))
         none = code.number(0)
-        found = code.cell(none)
+        found = code.f.cell(none)
 
         def found_more(more: Value) -> Value:
             """How many were found before; that they are no more than expected is seen to."""
-            before = code.read(found, none)
+            before = code.f.read(found)
             total = before + more
             code.fail_if(total > expected)
-            code.write(found, total)
+            code.f.write(found, total)
             return before
 
         def vectors(which: Vectors, x: str, index: list[Value]) -> None:
@@ -57,14 +57,14 @@ class Nonzero(Spec):
                     for out, k in zip(outs, index, strict=True):
                         code.store(code.moved(out, (before, code.number(8))), k)
 
-                code.when(code.load(x, self.dtype).to("b1"), store)
+                code.f.when(code.load(x, self.dtype).to("b1"), store)
             elif d == len(extents) - 1 and self.source[d] == 1:
                 code.across(none, extents[d], code.width(8), 1, lambda which: vectors(which, x, index))
             else:
                 code.loop(none, extents[d], 1, lambda i: loops(d + 1, code.moved(x, (i, strides[d])), [*index, i]))
 
         loops(0, x, [])
-        code.fail_if(code.read(found, none).ne(expected))
+        code.fail_if(code.f.read(found).ne(expected))
 
 
 def nonzero(x: Place, outs: Sequence[Place]) -> Sized | None:

@@ -41,14 +41,14 @@ class Running(Spec):
             for at, mask in rows:
                 first = code.load(at[-2], self.dtype, width, mask)  # of "multiply_add" the first factor is not read
                 code.store(at[-1], first, mask)
-                cells.append(code.cell(first))
+                cells.append(code.f.cell(first))
 
             def step(i: Value) -> None:
                 for (at, mask), cell in zip(rows, cells, strict=True):
                     here = [code.moved(p, (i, row[-1])) for p, row in zip(at, strides, strict=True)]
                     xs = [code.load(p, self.dtype, width, mask) for p in here[:-1]]
-                    total = self._combined(code.read(cell, xs[-1]), xs)
-                    code.write(cell, total)
+                    total = self._combined(code.f.read(cell), xs)
+                    code.f.write(cell, total)
                     code.store(here[-1], total, mask)
 
             code.loop(code.number(1), extents[-1], 1, step)

@@ -41,22 +41,22 @@ class Search(Spec):
 
         def body(rows: Rows) -> None:
             values = [code.load(v, self.dtype, width, mask) for (v, _), mask in rows]
-            cells = [code.cell(first) for _ in rows]
-            left = code.cell(length)
+            cells = [code.f.cell(first) for _ in rows]
+            left = code.f.cell(length)
 
             def halve(_round: Value) -> None:
                 """The answer is among the ``left`` + 1 places from ``at`` on."""
-                many = code.read(left, length)
+                many = code.f.read(left)
                 half = many >> 1
-                code.write(left, many - half)
+                code.f.write(left, many - half)
                 for cell, value, (_, mask) in zip(cells, values, rows, strict=True):
-                    at = code.read(cell, first)
+                    at = code.f.read(cell)
                     beyond = at + half.splat(width)
-                    code.write(cell, select(is_before(beyond - 1, value, mask), beyond, at))
+                    code.f.write(cell, select(is_before(beyond - 1, value, mask), beyond, at))
 
             code.loop(code.number(0), rounds, 1, halve)
             for cell, value, ((_, out), mask) in zip(cells, values, rows, strict=True):
-                at = code.read(cell, first)
+                at = code.f.read(cell)
                 code.store(out, select(is_before(at, value, mask), at + 1, at), mask)
 
         code.kept(pointers, strides, extents, width, 4, body)

@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
-from wengert.codegen.ir import Function, Target, Value, llvm_type
+from wengert.codegen.ir import Function, Target, Value
 from wengert.codegen.loops import MAX_LANES, f_value, memory, memory_type, size_of, suffix
 from wengert.codegen.strides import Strides
 from wengert.ops.kernels import Kernel
@@ -57,7 +57,6 @@ class Code:
         self.f = Function(target)
         self.target = target
         self.begin, self.end = f_value(self.f, "%begin"), f_value(self.f, "%end")
-        self._allocas: list[str] = []
         self._n_pointers = self._n_sizes = 0
         self._can_fail = False
 
@@ -67,7 +66,7 @@ class Code:
         if self._can_fail:
             f.start("fail")
             f.lines.append(f"  ret i32 {REFUSED}")
-        return f.kernel(name, self._allocas)
+        return f.kernel(name)
 
     # -------------------------------------------------------------------------------------------- arguments
 
@@ -152,15 +151,6 @@ class Code:
         self.f.branch_if(condition, "fail", goes_on)
         self.f.start(goes_on)
 
-    def when(self, condition: Value, body: Callable[[], None]) -> None:
-        then, after = self.f.new_label("then"), self.f.new_label("after")
-        self.f.branch_if(condition, then, after)
-        self.f.start(then)
-        with self.f.scope():
-            body()
-        self.f.branch(after)
-        self.f.start(after)
-
     # ----------------------------------------------------------------------------------------------- memory
 
     def moved(self, pointer: str, *terms: tuple[Value, Value]) -> str:
@@ -217,16 +207,3 @@ class Code:
         packed = self.f.pure(f"bitcast {mask.typed} to {bits}", "u1", 1).text
         ones = self.f.pure(f"call {bits} @{name}({bits} {packed})", "u1", 1).text
         return self.f.pure(f"zext {bits} {ones} to i64", "i8", 1)
-
-    def cell(self, x: Value) -> str:
-        """Memory that holds ``x``, to be written again; LLVM keeps it in a register."""
-        name = self.f.name()
-        self._allocas.append(f"  {name} = alloca {llvm_type(x.dtype, x.lanes)}")
-        self.write(name, x)
-        return name
-
-    def write(self, cell: str, x: Value) -> None:
-        self.f.effect(f"store {x.typed}, ptr {cell}")
-
-    def read(self, cell: str, like: Value) -> Value:
-        return self.f.effect(f"load {like.type}, ptr {cell}", like.dtype, like.lanes)
