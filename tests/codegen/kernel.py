@@ -22,7 +22,11 @@ NO_FMA = "-fma,-avx512f,-avx,-avx2,-sse4.1,-sse4.2,-ssse3,-sse3"
 
 
 def target(vector_bytes: int = 32, has_fma: bool = HOST.has_fma) -> Target:
-    """This machine; without FMA, a plain x86-64 as of SSE2, or another machine's kernels that use none."""
+    """This machine; without FMA, a plain x86-64 as of SSE2, or another machine's kernels that use none.
+
+    Registers of 64 bytes mean AVX-512 to the generator, so they are not asked of a machine without it.
+    """
+    vector_bytes = min(vector_bytes, max(32, HOST.vector_bytes))
     if has_fma or not HOST.triple.startswith("x86_64"):
         return replace(HOST, vector_bytes=vector_bytes, has_fma=has_fma)
     return replace(HOST, cpu="x86-64", features=NO_FMA, vector_bytes=vector_bytes, has_fma=False)
