@@ -22,7 +22,7 @@ from wengert.ops.index import gather, reverse
 from wengert.ops.kernels import Fused
 from wengert.ops.reduce import cumsum, max_, sum_
 from wengert.ops.shape import broadcast_to, concatenate, reshape
-from wengert.passes.fuse import MAX_MEMBERS, SMALL_PRODUCT, fuse
+from wengert.passes.fuse import MANY_SCALARS, MAX_MEMBERS, SMALL_PRODUCT, fuse
 from wengert.passes.plan import plan
 from wengert.passes.simplify import drop_dead
 from wengert.runtime.reference import Reference
@@ -144,6 +144,37 @@ def test_maps_of_one_large_array_are_one_pass_over_it() -> None:
 
 def test_scalars_are_one_kernel() -> None:
     assert steps_of(lambda x, y: sin(x) * y + cos(y), NUMBER, NUMBER) == ["sin+multiply+cos+add"]
+
+
+def scalar_steps(step: Callable[[Any, int], Any], n: int) -> tuple[int, int, set[int]]:
+    """Instructions before and after fusing, and how many each cluster has."""
+
+    def f(x: Any) -> Any:
+        for k in range(n):
+            x = step(x, k)
+        return x
+
+    before, after = tape(f, NUMBER), fused_of(f, NUMBER)
+    return len(before), len(after), {len(i.params["body"]) for i in after.instrs if isinstance(i.op.kernel, Fused)}
+
+
+def test_many_scalars_fuse_where_that_takes_no_longer_to_compile() -> None:
+    few, many = MANY_SCALARS // 4, 20 * MANY_SCALARS
+    choices = np.random.default_rng(0).integers(0, 4, many)
+    functions = [sin, exp, tanh, cos]
+
+    def dear(x: Any, k: int) -> Any:
+        return functions[choices[k]](x) * float(choices[k] + 4)
+
+    # Cheap steps: whatever their coefficients, clusters as large as they may be.
+    before, after, sizes = scalar_steps(lambda x, k: x * (1.5 + k % 7) + 0.1 * k, many)
+    assert after <= before // MAX_MEMBERS + 1 and MAX_MEMBERS in sizes
+    # Dear steps in no order: a few of them, or each by itself.
+    assert scalar_steps(dear, few)[1] <= 4
+    assert scalar_steps(dear, many) == (2 * many, 2 * many, set())
+    # Dear steps of one kind, again and again: compiled once.
+    before, after, sizes = scalar_steps(lambda x, k: sin(x) * 0.9, many)
+    assert after <= before // MAX_MEMBERS + MAX_MEMBERS and sizes == {MAX_MEMBERS}
 
 
 def test_comparisons_conversions_and_selections_fuse() -> None:

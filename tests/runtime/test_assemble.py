@@ -55,6 +55,28 @@ def test_random_gradients(seed: int, shapes: Any) -> None:
     compare(passes.run(joint), [*arguments(tape, seed), *cotangents])
 
 
+@pytest.mark.parametrize("share", [0.0, 0.02, 0.3, 1.0])
+def test_long_scalar_code(share: float) -> None:
+    """Fused where that pays: cheap steps and, in this share, dear ones; what they make is read soon or late."""
+    rng = np.random.default_rng(0)
+    cheap = [lambda a, b: 0.6 * a - 0.4 * b, lambda a, b: a * b, np.minimum, lambda a, b: 0.9 * np.abs(b) + 0.1 * a]
+    dear = [lambda a, b: 0.5 * np.sin(a + 1) + 0.5 * b, lambda a, b: 0.5 * np.exp(-np.abs(a)) - 0.5 * b]
+    steps = []
+    for k in range(1500):
+        kind = dear if rng.random() < share else cheap
+        near, far = rng.integers(max(0, k - 2), k + 1), rng.integers(max(0, k - 200), k + 1)
+        steps.append((kind[rng.integers(len(kind))], near, far))
+
+    def f(x: Any) -> Any:
+        values = [x]
+        for step, near, far in steps:
+            values.append(step(values[near], values[far]))  # between -1 and 1, like its operands
+        return values[-1] + values[700] * values[1234]
+
+    for function in (f, wg.value_and_grad(f)):
+        compare(passes.run(wg.trace(function)(0.5)), [np.asarray(0.5)])
+
+
 def test_sizes_at_run_time_are_as_good_as_in_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """The loops for large shapes on smaller ones, steps in parts for two threads, long reductions in pieces."""
     monkeypatch.setattr(nests, "STATIC_POINTS", 0)

@@ -9,6 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any, NamedTuple, dataclass_transform
 
+import numpy as np
+
+NATIVE_DTYPES = frozenset(np.dtype(c) for c in "?bhilqBHILQfd")
+"""Of the elements that generated code can compute with."""
+
 
 @dataclass_transform(frozen_default=True)
 class Kernel:

@@ -21,17 +21,18 @@ from typing import Any
 import numpy as np
 
 from wengert.ops.fused import fused
-from wengert.ops.kernels import Contract, Map, MapTape, Reduce
-from wengert.tape import Instr, Tape, Var
+from wengert.ops.kernels import NATIVE_DTYPES, Contract, Map, MapTape, Reduce
+from wengert.passes.plan import is_in_code
+from wengert.tape import Atom, Instr, Lit, Tape, Var, key_of
 
 MAX_MEMBERS = 192  # instructions of a cluster: what a kernel's registers and compile time can bear
 SMALL = 256  # elements: below, a pass over memory costs no more than a call of a kernel
 LONG = 2000  # instructions of a tape whose many clusters must be of few kinds, since each kind is compiled
 MAX_FOREIGN = 3  # arrays that a cluster of small ones reads in a long tape; without, each sum of k terms is a kind
-MAX_SCALARS = 512  # a tape with more steps on scalars gets a kernel for each: the few kinds are compiled once
+MANY_SCALARS = 512  # a tape with more steps on scalars fuses those that take no longer to compile than to plan
+A_KERNEL = 50  # steps that are planned in the time that a kernel takes to compile; a function of n flops adds n²/4
 SMALL_CONTRACTION = 32 * 32 * 32  # products; above, BLAS is faster than what we emit (benchmarks/bench_contract.py)
 SMALL_PRODUCT = 10 * 10 * 10  # the same, where both operands have axes of their own: a matrix times a matrix
-NATIVE_DTYPES = frozenset(np.dtype(c) for c in "?bhilqBHILQfd")
 
 IsNative = Callable[[str, tuple[np.dtype[Any], ...], np.dtype[Any]], bool]
 """Whether generated code has a scalar function for operands and a result of these dtypes."""
@@ -53,6 +54,10 @@ class Cluster:
         self.foreign: set[Any] = set()
         """The arrays that it reads from elsewhere; of a contraction, only those that come after it."""
 
+    @property
+    def is_of_scalars(self) -> bool:
+        return not self.space and not self.has_contraction
+
 
 def fuse(tape: Tape, is_native: IsNative) -> Tape:
     """``tape`` with clusters of maps and reductions as single instructions."""
@@ -60,16 +65,18 @@ def fuse(tape: Tape, is_native: IsNative) -> Tape:
     home: list[Cluster | None] = [None] * len(tape.instrs)
     recent: dict[Any, Cluster] = {}  # by (operand, shape): the last cluster that ran over the whole of an operand
     kinds = [_kind(instr, is_native) for instr in tape.instrs]
-    many_scalars = sum(kind == "map" and not i.outs[0].aval.shape for kind, i in zip(kinds, tape.instrs, strict=True))
-    fuses_scalars = many_scalars <= MAX_SCALARS
+    scalars = sum(kind == "map" and not i.outs[0].aval.shape for kind, i in zip(kinds, tape.instrs, strict=True))
+    has_many_scalars = scalars > MANY_SCALARS
 
     for k, (kind, instr) in enumerate(zip(kinds, tape.instrs, strict=True)):
         near = [c for c in dict.fromkeys([cluster_of.get(a) for a in instr.ins]) if c is not None and c.is_open]
         chosen: Cluster | None = None
-        if kind == "map" and (fuses_scalars or instr.outs[0].aval.shape):
+        if kind == "map":
             shape = instr.outs[0].aval.shape
             is_bounded = len(tape.instrs) > LONG and _size(shape) <= SMALL
             fitting = [c for c in near if _takes_map(c, shape, instr, cluster_of, is_bounded)]
+            if has_many_scalars and not shape:
+                fitting = [c for c in fitting if c.is_of_scalars]
             chosen = _merged(fitting, shape, home, cluster_of, tape, is_bounded)
             if chosen is None and shape and not is_bounded:
                 chosen = _sibling(instr, shape, recent, near)
@@ -103,7 +110,7 @@ def fuse(tape: Tape, is_native: IsNative) -> Tape:
             for a in instr.ins:
                 if type(a) is Var and a.aval.shape == chosen.space and chosen.space:
                     recent[a, chosen.space] = chosen
-    return _rewritten(tape, home)
+    return _rewritten(tape, home, has_many_scalars)
 
 
 def _kind(instr: Instr, is_native: IsNative) -> str:
@@ -250,7 +257,7 @@ def _sibling(
     return None
 
 
-def _rewritten(tape: Tape, home: Sequence[Cluster | None]) -> Tape:
+def _rewritten(tape: Tape, home: Sequence[Cluster | None], has_many_scalars: bool) -> Tape:
     """Each cluster at the place of its last member. What nobody reads goes: a cluster of it would have no result."""
     reads: Counter[Any] = Counter(tape.outputs)
     members_of: dict[Cluster, list[int]] = defaultdict(list)
@@ -262,15 +269,52 @@ def _rewritten(tape: Tape, home: Sequence[Cluster | None]) -> Tape:
             live.append(k)
             if c is not None:
                 members_of[c].append(k)
+    made: dict[Cluster, Instr] = {}
+    for c, numbers in members_of.items():
+        if len(numbers) > 1:
+            is_live = set(numbers)
+            made[c] = _fused_instr([tape.instrs[k] for k in c.members if k in is_live], reads)
+    if has_many_scalars:
+        _drop_costly(made)
     kept: list[Instr] = []
     for k in reversed(live):
         c = home[k]
-        if c is None or len(members_of[c]) == 1:
+        if c is None or c not in made:
             kept.append(tape.instrs[k])
         elif k == members_of[c][0]:
-            is_live = set(members_of[c])
-            kept.append(_fused_instr([tape.instrs[j] for j in c.members if j in is_live], reads))
+            kept.append(made[c])
     return tape.replace(instrs=tuple(kept))
+
+
+def _drop_costly(made: dict[Cluster, Instr]) -> None:
+    """Leave out the clusters of scalars that would take longer to compile than their steps take to plan one by one.
+
+    Which depends on how many of them are of one kind: it is compiled once.
+    """
+    kinds: dict[Any, list[Cluster]] = defaultdict(list)
+    for c, instr in made.items():
+        if c.is_of_scalars:
+            kinds[_code_of(instr)].append(c)
+    for alike in kinds.values():
+        steps = made[alike[0]].params["body"].instrs
+        flops = [i.op.cost(*[a.aval for a in i.ins], **i.params) for i in steps]
+        if len(alike) * (len(steps) - 1) < A_KERNEL + sum([n * n for n in flops]) // 4:
+            for c in alike:
+                del made[c]
+
+
+def _code_of(instr: Instr) -> Any:
+    """Equal for fused instructions whose kernels have the same code, but for where their operands lie."""
+    body = instr.params["body"]
+    number: dict[Any, int] = {}
+
+    def of(a: Atom) -> Any:
+        if type(a) is Lit and is_in_code(a):
+            return a.key
+        return number.setdefault(key_of(a), len(number))
+
+    code = [(i.op, tuple([of(a) for a in i.ins]), of(i.outs[0]), tuple(i.params.items())) for i in body.instrs]
+    return tuple(code), tuple([of(v) for v in body.outputs])
 
 
 def _fused_instr(members: Sequence[Instr], reads: Counter[Any]) -> Instr:

@@ -22,6 +22,7 @@ import numpy as np
 
 from wengert.errors import InternalError
 from wengert.ops.kernels import (
+    NATIVE_DTYPES,
     Accumulate,
     Call,
     Check,
@@ -40,7 +41,6 @@ from wengert.ops.kernels import (
     View,
     Write,
 )
-from wengert.passes.fuse import NATIVE_DTYPES
 from wengert.tape import Atom, Aval, Instr, Lit, Tape, Var, key_of
 
 PIECE = 65536  # elements that a long reduction folds to one number; fixed, so that its bits do not depend on threads
