@@ -89,6 +89,17 @@ def in_double(function: Callable[..., Value]) -> Callable[..., Value]:
     return widened
 
 
+def single(short: Callable[..., Value]) -> Callable[[Callable[..., Value]], Callable[..., Value]]:
+    """The function, with "f4" operands by way of "f8" too, but as ``short`` computes it: 29 bits more than are wanted
+    need no pairs."""
+
+    def choose(function: Callable[..., Value]) -> Callable[..., Value]:
+        narrow = in_double(short)
+        return lambda *xs: narrow(*xs) if xs[0].dtype == "f4" else function(*xs)
+
+    return choose
+
+
 # ------------------------------------------------------------------------------------------- exponents, as floats
 
 
@@ -183,6 +194,12 @@ def exp(x: Value) -> Value:
     bound = EXP_BOUND[x.dtype]
     k, r = reduce_exp(clamp(x, -bound, bound))
     return scale(exp_of_reduced(r), k)
+
+
+def exp_short(x: Value) -> Value:
+    """exp of a double |x| ≤ 700, or NaN, with a relative error of 2^-29."""
+    k, (r, _) = reduce_exp(x)
+    return (1 + fma(r * r, polynomial(r, EXP["f4"]), r)) * power_of_two(k)
 
 
 def exp2(x: Value) -> Value:
@@ -322,6 +339,12 @@ def log(x: Value) -> Value:
     return at_borders(x, high + low)
 
 
+def log_short(x: Value) -> Value:
+    """log of a double x > 0, not subnormal, ∞ or NaN, with an absolute error of 2^-52 or so of log(1 + f)."""
+    high, low = log_pair(x, may_be_subnormal=False)
+    return select(x < INF, high + low, x)
+
+
 def _log_in_base(x: Value, unit: tuple[float, float], base_2: tuple[float, float]) -> Value:
     """e · log_b 2 + log(1 + f) · log_b e."""
     e, m = split_exponent(x)
@@ -385,7 +408,25 @@ def _root(s: Value, s_low: Value) -> Pair:
     return r, ((s - p) - e + s_low) / (2 * r)
 
 
-@in_double
+def _arcsinh_short(x: Value) -> Value:
+    a = absolute(x)
+    y = log_short(a + sqrt(fma(a, a, 1)))
+    return copysign(select(a < 2.0**-12, fma(a * a, a * (-1 / 6), a), y), x)
+
+
+def _arccosh_short(x: Value) -> Value:
+    b = select(x < 1, 1, x)
+    return select(x < 1, NAN, log_short(b + sqrt(b * b - 1)))
+
+
+def _arctanh_short(x: Value) -> Value:
+    a = absolute(x)
+    y = 0.5 * log_short((1 + a) / (1 - a))
+    y = select(a < 2.0**-12, fma(a * a, a * (1 / 3), a), y)
+    return copysign(select(a > 1, NAN, y), x)
+
+
+@single(_arcsinh_short)
 def arcsinh(x: Value) -> Value:
     """log(a + √(a² + 1)), a = |x|: as a pair it is exact enough where it is near 1."""
     a = absolute(x)
@@ -402,7 +443,7 @@ def arcsinh(x: Value) -> Value:
     return copysign(y, x)
 
 
-@in_double
+@single(_arccosh_short)
 def arccosh(x: Value) -> Value:
     """log(x + √(x² − 1))."""
     is_large = x > 2.0**30
@@ -420,7 +461,7 @@ def arccosh(x: Value) -> Value:
     return select(is_one, 0, select(x < 1, NAN, y))
 
 
-@in_double
+@single(_arctanh_short)
 def arctanh(x: Value) -> Value:
     """½ log(1 + 2 a/(1 − a)), a = |x|."""
     a = absolute(x)

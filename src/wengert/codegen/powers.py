@@ -7,19 +7,28 @@ from wengert.codegen.doubled import corrected_quotient, polynomial, quick_two_su
 from wengert.codegen.exponentials import (
     clamp,
     exp_of_reduced,
+    exp_short,
     expm1_parts,
     in_double,
     log_long,
+    log_short,
     nearest,
     power_of_two,
     reduce_exp,
     scale,
+    single,
     split_exponent,
 )
 from wengert.codegen.ir import Value, absolute, copysign, fma, select, sqrt
 
 
-@in_double
+def _power_short(x: Value, y: Value) -> Value:
+    a = absolute(x)
+    p = y * select(a.eq(0), -INF, log_short(select(a.eq(0), 1, a)))
+    return _with_powers_signs(exp_short(clamp(p, -200.0, 200.0)), x, y)
+
+
+@single(_power_short)
 def power(x: Value, y: Value) -> Value:
     """exp(y log |x|) and the sign: NaN for a negative x unless y is an integer."""
     a = absolute(x)
@@ -30,7 +39,12 @@ def power(x: Value, y: Value) -> Value:
     p_low = fma(y, low, p_low)
     inside = absolute(p) < 2000
     k, r = reduce_exp(clamp(p, -1400.0, 1400.0), select(inside, p_low, 0))
-    result = scale(exp_of_reduced(r), k)
+    return _with_powers_signs(scale(exp_of_reduced(r), k), x, y)
+
+
+def _with_powers_signs(result: Value, x: Value, y: Value) -> Value:
+    """xʸ from |x|ʸ, or from anything where that is not defined."""
+    a = absolute(x)
     is_integer = trunc(y).eq(y)
     half = 0.5 * y
     is_odd = is_integer & trunc(half).ne(half)
@@ -45,12 +59,20 @@ def power(x: Value, y: Value) -> Value:
 CBRT = [1.8745206621376893, -1.8618261351015772, 1.5612821957908467, -0.7023612866188313, 0.12836111066697764]
 
 
-@in_double
+def _cbrt_short(x: Value) -> Value:
+    return _cbrt(x, is_short=True)
+
+
+@single(_cbrt_short)
 def cbrt(x: Value) -> Value:
-    """y = a z² with z = a⁻¹ᐟ³, which needs no division, then one Newton step from the exact a − y³."""
+    return _cbrt(x)
+
+
+def _cbrt(x: Value, is_short: bool = False) -> Value:
+    """y = a z² with z = a⁻¹ᐟ³, which needs no division, then, if not short, one Newton step from the exact a − y³."""
     a = absolute(x)
     is_ordinary = (a > 0) & (a < INF)
-    e, m = split_exponent(select(is_ordinary, a, 1))
+    e, m = split_exponent(select(is_ordinary, a, 1), may_be_subnormal=not is_short)
     third = nearest(e * (1 / 3))
     rest = e - 3 * third  # −1, 0 or 1
     z = polynomial(m, CBRT)
@@ -60,14 +82,20 @@ def cbrt(x: Value) -> Value:
     z = fma(z * h, polynomial(h, [1 / 3, 2 / 9, 14 / 81]), z)
     square = z * z
     y = m * square
-    p, p_low = two_product(y, y)
-    q, q_low = two_product(p, y)
-    residual = (m - q) - fma(p_low, y, q_low)
-    y = fma(residual * (1 / 3), square, y)
+    if not is_short:
+        p, p_low = two_product(y, y)
+        q, q_low = two_product(p, y)
+        residual = (m - q) - fma(p_low, y, q_low)
+        y = fma(residual * (1 / 3), square, y)
     return select(is_ordinary, copysign(scale(y, third), x), x)
 
 
-@in_double
+def _hypot_short(x: Value, y: Value) -> Value:
+    a, b = absolute(x), absolute(y)
+    return select(a.eq(INF) | b.eq(INF), INF, sqrt(fma(a, a, b * b)))
+
+
+@single(_hypot_short)
 def hypot(x: Value, y: Value) -> Value:
     """√(a² + b²), of the sum of the squares as a pair; scaled by a power of two where squares leave the range."""
     a, b = absolute(x), absolute(y)

@@ -20,7 +20,7 @@ from wengert.codegen.doubled import (
     two_product,
     two_sum,
 )
-from wengert.codegen.exponentials import in_double
+from wengert.codegen.exponentials import in_double, single
 from wengert.codegen.ir import Value, absolute, copysign, fma, select, sqrt
 
 # (sin(√z)/√z − 1)/z and (cos(√z) − 1 + z/2)/z² on z < 0.6175; errors 2^-57.0, 2^-59.4 and 2^-27.4, 2^-32.7
@@ -206,7 +206,23 @@ def arctan(x: Value) -> Value:
     return copysign(select(a < 2.0**-28, a, high + low), x)
 
 
-@in_double
+def _arctan2_short(y: Value, x: Value) -> Value:
+    a, b = absolute(y), absolute(x)
+    is_infinite = a.eq(INF) | b.eq(INF)
+    a, b = [select(is_infinite, select(v.eq(INF), v.like(1), 0), v) for v in (a, b)]
+    b = select(a.eq(0) & b.eq(0), 1, b)
+    is_low, is_high = a <= 0.41421356237309503 * b, b < 0.41421356237309503 * a
+    above = select(is_low, a, select(is_high, -b, a - b))
+    below = select(is_low, b, select(is_high, a, a + b))
+    t = above / below
+    z = t * t
+    base = select(is_low, 0, select(is_high, t.like(math.pi / 2), math.pi / 4))
+    angle = base + fma(z * t, polynomial(z, ARCTAN["f4"]), t)
+    angle = copysign(select(x.bits("i8") < 0, math.pi - angle, angle), y)
+    return select(x.compare("un", y), NAN, angle)
+
+
+@single(_arctan2_short)
 def arctan2(y: Value, x: Value) -> Value:
     """The angle of the point (x, y) in (−π, π], in the first quadrant and then mirrored."""
     a, b = absolute(y), absolute(x)
