@@ -483,7 +483,8 @@ COUNT = """
                 call()
             return allocations.value - before
 
-        return of(n) - of(0)  # the number that counts is an object itself
+        of(n)
+        return of(2 * n) - of(n)  # the number that counts is an object itself, which Python may have kept one for
 """
 WORKLOADS = {
     "x-8 elementwise": "x = np.ones(5000); f = lambda x: np.sin(x) * np.exp(-x) + x; out = np.empty(5000)",
