@@ -15,6 +15,7 @@ import pytest
 
 from tests.codegen import kernel
 from tests.codegen.nests import TARGETS, Array, Guarded, Loops, at_the_edge, strides_of
+from wengert.codegen import compiler
 
 DTYPES = ("f8", "f4", "i8", "i4", "i2", "u1", "b1")
 EXTENTS = (1, 2, 3, 7, 8, 9, 17, 100)
@@ -419,6 +420,28 @@ def test_a_part_writes_nothing_of_the_others() -> None:
     Loops((n,), 1, 0, [x, x], expression("f8"), [(3, goal)]).run(is_static=False, parts=[(64, 128)])
     assert np.isnan(goal[:64]).all() and np.isnan(goal[128:]).all()
     assert not np.isnan(goal[64:128]).any()
+
+
+@pytest.mark.parametrize("shape", [(3,), (200,), (40, 3), (40, 33), (200, 40)])
+@every_target
+def test_a_dear_function_after_a_sum(shape: tuple[int, ...], where: Any) -> None:
+    """Its kind of loop is not that of the sum."""
+    x = np.random.default_rng(0).integers(-4, 5, shape).astype(float)  # sums are exact, in any order
+    kept = (*shape[:-1], 1)
+    for lanes in range(len(shape)):
+        goal = np.empty(kept)
+        doubled, sine = [("add", (0, 0), "f8")], [("sin", (2,), "f8")]
+        loops = Loops(shape, len(shape) - 1, lanes, [x], doubled, (), [("add", 1, "f8")], sine, [(3, goal)])
+        for is_static in (True, False):
+            loops.run(where, is_static)
+            np.testing.assert_allclose(goal, np.sin(2 * x.sum(-1, keepdims=True)), rtol=1e-14, atol=1e-15)
+
+
+def test_huge_angles_share_their_memory() -> None:
+    """However many functions of angles a kernel has, its frame has room for one call of the routine behind them."""
+    steps = [("sin" if k % 2 else "cos", (k,), "f8") for k in range(40)]
+    text = Loops((100,), 1, 0, [np.ones(100)], steps, [(40, np.ones(100))]).nest(True)[0].emit("k", compiler.target())
+    assert text.count("alloca") == 1 and text.count("call void @wengert_reduce_huge") == 40
 
 
 # -------------------------------------------------------------------------------------------------------- one kernel

@@ -55,6 +55,18 @@ def test_random_gradients(seed: int, shapes: Any) -> None:
     compare(passes.run(joint), [*arguments(tape, seed), *cotangents])
 
 
+@pytest.mark.parametrize("n", [5, 12, 20])
+def test_what_is_computed_beside_a_contraction_overwrites_nothing_that_it_reads(n: int) -> None:
+    def f(w: Any, x: Any) -> Any:
+        a = np.cumsum(x)
+        v = a * a
+        return w @ a + v, np.cumsum(v), (a + 1) @ w
+
+    inputs = [np.random.default_rng(0).normal(size=shape) for shape in ((n, n), (n,))]
+    for function in (f, wg.grad(lambda w, x: np.sum(f(w, x)[0]) ** 2, argnums=(0, 1))):
+        compare(passes.run(wg.trace(function)(*inputs)), inputs)
+
+
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.3, 1.0])
 def test_long_scalar_code(share: float) -> None:
     """Fused where that pays: cheap steps and, in this share, dear ones; what they make is read soon or late."""

@@ -27,7 +27,7 @@ def reduce_huge(x: Value) -> Angle:
     f = x.f
     f.declarations[REDUCE] = f"declare void @{REDUCE}(ptr, i64)"
     n = x.lanes
-    place = f.alloca("double", 3 * n, align=8 * n)
+    place = f.scratch("double", 3 * n, align=8 * n)
     f.effect(f"store {x.typed}, ptr {place}")
     f.effect(f"call void @{REDUCE}(ptr {place}, i64 {n})")
 

@@ -227,6 +227,7 @@ class Function:
         self.declarations: dict[str, str] = {}
         """What the module must hold besides, by name, once: intrinsics, constants, functions that are called."""
         self._allocas: list[str] = []
+        self._scratch: dict[tuple[str, int, int], str] = {}
         self._count = 0
         self._scopes: list[dict[str, Any]] = [{}]
         self._frames: list[_Frame] = []
@@ -314,6 +315,13 @@ class Function:
         name = self.name()
         self._allocas.append(f"  {name} = alloca {kind}, i64 {count}, align {align}")
         return name
+
+    def scratch(self, kind: str, count: int, align: int) -> str:
+        """Memory on the stack that everybody who asks for the same gets: to be read before anything else is written."""
+        size = kind, count, align
+        if size not in self._scratch:
+            self._scratch[size] = self.alloca(*size)
+        return self._scratch[size]
 
     # ------------------------------------------------------------------------------------------------ blocks
 

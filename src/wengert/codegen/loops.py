@@ -150,9 +150,11 @@ class _Emitter:
         self.first_fold = self.first_step + len(nest.steps)
         self.first_post = self.first_fold + len(nest.folds)
         self.width = self._lane_count()
-        functions = {s.function for s in (*nest.steps, *nest.post)}
+        functions, after = [{s.function for s in steps} for steps in (nest.steps, nest.post)]
         self._is_heavy = not functions <= LIGHT | MEDIUM
         self._is_light = functions <= LIGHT
+        self._ends_heavy = not after <= LIGHT | MEDIUM
+        self._ends_light = after <= LIGHT
         self._depends = self._dependencies()
         self._inner = sorted(self._needs(nest.stores, (), [k for x in nest.folds for k in self._summed(x)]))
         self._used = self._needs(nest.post_stores, nest.post, [x.value for x in nest.folds]) | set(self._inner)
@@ -274,7 +276,7 @@ class _Emitter:
 
     def _blocks(self, dim: int, many: int, body: Callable[[list[tuple[Any, Value | None]]], None]) -> None:
         """``body`` for the vectors along ``dim``, ``many`` at once: (index of lane 0, mask or None) each."""
-        self._vectors(*self._range(dim), many, body)
+        self._vectors(*self._range(dim), many, body, self._is_heavy or self._ends_heavy)
 
     def _mask(self, i: Any, stop: Any) -> Value | None:
         """Which lanes, counted from index ``i``, stand before ``stop``."""
@@ -358,7 +360,8 @@ class _Emitter:
                     p.values[self.first_fold + k] = f.read(cell)
                 self._store_all(p, nest.post_stores, len(nest.stores))
 
-        self._blocks(nest.lanes, 4 if self._is_light and len(nest.steps) <= 4 else 1, body)
+        is_light = self._is_light and self._ends_light and len(nest.steps) <= 4
+        self._blocks(nest.lanes, 4 if is_light else 1, body)
 
     def _reduced_loops(
         self, point: _Point, index: dict[int, Any], dim: int, stop: int, body: Callable[[dict[int, Any]], None]
@@ -443,7 +446,7 @@ class _Emitter:
                             cell = slots[k % many]
                             f.write(cell, self._folded(fold, f.read(cell), q, width))
 
-            self._vectors(start, stop, many, body)
+            self._vectors(start, stop, many, body, self._is_heavy)
             out = []
             for k, fold in enumerate(nest.folds):
                 per_row = []
@@ -477,11 +480,19 @@ class _Emitter:
         return [stack.total() for stack in stacks]
 
     def _vectors(
-        self, start: Any, stop: Any, many: int, body: Callable[[list[tuple[Any, Value | None]]], None]
+        self,
+        start: Any,
+        stop: Any,
+        many: int,
+        body: Callable[[list[tuple[Any, Value | None]]], None],
+        is_heavy: bool,
     ) -> None:
-        """``body`` for the vectors of a range: ``many`` at once, then what is left over, the last one masked."""
+        """``body`` for the vectors of a range: ``many`` at once, then what is left over, the last one masked.
+
+        One that ``is_heavy`` is written once, with a mask throughout.
+        """
         width = self.width
-        if self._is_heavy and not (isinstance(stop, int) and stop - start <= width):
+        if is_heavy and not (isinstance(stop, int) and stop - start <= width):
             self._loop(start, stop, width, lambda i: body([(i, self._mask(i, stop))]))
             return
         if isinstance(start, int) and isinstance(stop, int):

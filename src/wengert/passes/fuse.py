@@ -4,7 +4,7 @@ A *cluster* is what becomes one instruction. It has a space, the shape over whic
 
 * maps over the whole space,
 * reductions of them, all along the same axes, or one small contraction, which begins its cluster,
-* maps of what was reduced, over the shape that is left.
+* maps of what was reduced, over the shape that is left; with a contraction, also what else these maps need.
 
 No value is computed twice: a map whose operand comes from a cluster of another shape, or is read through a view, begins
 a cluster of its own. A cluster is *open* until something outside of it reads one of its values; only open clusters grow
@@ -23,7 +23,8 @@ import numpy as np
 from wengert.ops.fused import fused
 from wengert.ops.kernels import NATIVE_DTYPES, Contract, Map, MapTape, Reduce
 from wengert.passes.plan import is_in_code
-from wengert.tape import Atom, Instr, Lit, Tape, Var, key_of
+from wengert.passes.simplify import drop_dead
+from wengert.tape import Atom, Instr, Lit, Tape, Var, key_of, structure
 
 MAX_MEMBERS = 192  # instructions of a cluster: what a kernel's registers and compile time can bear
 SMALL = 256  # elements: below, a pass over memory costs no more than a call of a kernel
@@ -60,7 +61,8 @@ class Cluster:
 
 
 def fuse(tape: Tape, is_native: IsNative) -> Tape:
-    """``tape`` with clusters of maps and reductions as single instructions."""
+    """``tape`` with clusters of maps and reductions as single instructions; what nobody reads is dropped."""
+    tape = drop_dead(tape)  # else a cluster might lose the reduction that its last values stand behind
     cluster_of: dict[Any, Cluster] = {}  # by value
     home: list[Cluster | None] = [None] * len(tape.instrs)
     recent: dict[Any, Cluster] = {}  # by (operand, shape): the last cluster that ran over the whole of an operand
@@ -233,9 +235,11 @@ def _runs_beside(c: Cluster, chosen: Cluster) -> bool:
 
 
 def _runs_after(c: Cluster, chosen: Cluster) -> bool:
-    """Whether c maps over what is left when the other has reduced, so that it can be done there."""
-    is_map = c.kept is None and not c.has_contraction
-    return is_map and c.space == chosen.kept and (chosen.has_contraction or chosen.kept != chosen.space)
+    """Whether c maps over what a contraction leaves, so that it can be done there.
+
+    Not so after a fold: where that gives a number or a few, what follows is not done by vectors.
+    """
+    return chosen.has_contraction and c.kept is None and not c.has_contraction and c.space == chosen.kept
 
 
 def _sibling(
@@ -258,30 +262,22 @@ def _sibling(
 
 
 def _rewritten(tape: Tape, home: Sequence[Cluster | None], has_many_scalars: bool) -> Tape:
-    """Each cluster at the place of its last member. What nobody reads goes: a cluster of it would have no result."""
+    """Each cluster at the place of its last member."""
     reads: Counter[Any] = Counter(tape.outputs)
-    members_of: dict[Cluster, list[int]] = defaultdict(list)
-    live: list[int] = []
-    for k in range(len(tape.instrs) - 1, -1, -1):
-        instr, c = tape.instrs[k], home[k]
-        if instr.op.effects or not reads.keys().isdisjoint(instr.outs):
-            reads.update(instr.ins)
-            live.append(k)
-            if c is not None:
-                members_of[c].append(k)
+    for instr in tape.instrs:
+        reads.update(instr.ins)
     made: dict[Cluster, Instr] = {}
-    for c, numbers in members_of.items():
-        if len(numbers) > 1:
-            is_live = set(numbers)
-            made[c] = _fused_instr([tape.instrs[k] for k in c.members if k in is_live], reads)
+    for c in dict.fromkeys(home):
+        if c is not None and len(c.members) > 1:
+            made[c] = _fused_instr([tape.instrs[k] for k in c.members], reads)
     if has_many_scalars:
         _drop_costly(made)
+    last = {c: max(c.members) for c in made}
     kept: list[Instr] = []
-    for k in reversed(live):
-        c = home[k]
+    for k, (instr, c) in enumerate(zip(tape.instrs, home, strict=True)):
         if c is None or c not in made:
-            kept.append(tape.instrs[k])
-        elif k == members_of[c][0]:
+            kept.append(instr)
+        elif k == last[c]:
             kept.append(made[c])
     return tape.replace(instrs=tuple(kept))
 
@@ -313,7 +309,10 @@ def _code_of(instr: Instr) -> Any:
             return a.key
         return number.setdefault(key_of(a), len(number))
 
-    code = [(i.op, tuple([of(a) for a in i.ins]), of(i.outs[0]), tuple(i.params.items())) for i in body.instrs]
+    code: list[Any] = []
+    for i in body.instrs:
+        params = [(k, structure(p) if isinstance(p, Tape) else p) for k, p in i.params.items()]
+        code.append((i.op, tuple([of(a) for a in i.ins]), of(i.outs[0]), i.outs[0].aval.dtype, tuple(params)))
     return tuple(code), tuple([of(v) for v in body.outputs])
 
 

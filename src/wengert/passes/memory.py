@@ -29,7 +29,7 @@ class Why(Enum):
     LAYOUT = "read through a view"
     SMALL = "small: reading it back costs next to nothing"
     MAKER = "its maker is no plain elementwise loop"
-    REDUCED = "what a reduction gives"
+    REDUCED = "what a reduction gives, or what is computed after one"
     SHAPE = "read in a loop over another shape"
     DEAR = "dear to compute again"
     CUT = "computing it again would move as much memory"

@@ -515,15 +515,16 @@ def is_pointwise(instr: Instr, a: Atom, v: Var) -> bool:
     if not isinstance(kernel, Fused):
         return False
     body = instr.params["body"]
-    reduced: set[Any] = set()  # values after the reduction
+    has_contraction = any(isinstance(i.op.kernel, Contract) for i in body.instrs)
+    late: set[Any] = set()  # values that are made after the reduction: of a contraction, all
     for i in body.instrs:
-        if isinstance(i.op.kernel, Reduce | Contract) or not reduced.isdisjoint(i.ins):
-            reduced.update(i.outs)
-    if v in reduced:  # written once all has been folded: fine if `a` too is read only then
+        if has_contraction or isinstance(i.op.kernel, Reduce) or not late.isdisjoint(i.ins):
+            late.update(i.outs)
+    if v in late:  # written once all has been folded: fine if `a` too is read only then
         return all(
-            a not in i.ins or (i.outs[0] in reduced and isinstance(i.op.kernel, Map | MapTape)) for i in body.instrs
+            a not in i.ins or (i.outs[0] in late and isinstance(i.op.kernel, Map | MapTape)) for i in body.instrs
         )
-    return not any(isinstance(i.op.kernel, Contract) for i in body.instrs)
+    return True
 
 
 def is_native(instr: Instr) -> bool:
