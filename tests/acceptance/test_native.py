@@ -154,6 +154,16 @@ def test_yo_5_a_hit_records_nothing() -> None:
     assert python_calls(lambda: step(x)) <= 3  # the lambda and the profiler's own end
 
 
+def test_a_first_gradient_imports_only_what_it_needs() -> None:
+    """Importing numpy.random, which NumPy puts off, takes longer than such a gradient."""
+    code = """
+        import sys, numpy as np, wengert as wg
+        print(wg.jit(wg.grad(lambda x: np.sum(np.sin(x) * np.cos(x))))(np.zeros(3)).tolist())
+        assert not {"numpy.random", "scipy", "multiprocessing", "subprocess"} & set(sys.modules)
+    """
+    subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
+
+
 def test_yo_5_recording_is_a_constant_number_of_calls_a_step() -> None:
     counts = {n: python_calls(lambda n=n: wg.trace(lambda x: sum_of_steps(x, n))(0.5)) for n in (100, 400)}
     assert counts[400] <= 1.15 * 4 * counts[100], counts

@@ -652,14 +652,16 @@ def _python_random_state() -> Any:
 
 def _random_state(value: Any) -> Any:
     """The state of a random generator, comparable; None for anything else."""
+    if isinstance(value, random.Random):
+        return value.getstate()
+    if "numpy.random" not in sys.modules:  # NumPy imports it when it is first asked for, which takes its time
+        return None
     if isinstance(value, np.random.Generator):
         return pickle.dumps(value.bit_generator.state)
     if isinstance(value, np.random.BitGenerator):
         return pickle.dumps(value.state)
     if isinstance(value, np.random.RandomState):
         return pickle.dumps(value.get_state())
-    if isinstance(value, random.Random):
-        return value.getstate()
     return None
 
 
