@@ -17,9 +17,9 @@ from rich.table import Table  # isort: skip
 
 import wengert as wg
 from wengert import passes
+from wengert.codegen.lower import supports
 from wengert.passes import fuse, rematerialise, schedule
 from wengert.passes.simplify import merge_common, use_identities
-from wengert.runtime import assemble
 from wengert.runtime.program import Program
 from wengert.tape import Tape
 
@@ -48,26 +48,20 @@ FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "500 scalar": (scalars, 0.5),
 }
 
-IN_TURN = (use_identities, merge_common, schedule, fuse, rematerialise)
+LATE = (schedule, fuse, rematerialise)  # in the order of passes.before_kernels
+IN_TURN = (use_identities, merge_common, *LATE)
 
 
 def without(left_out: Sequence[Callable[..., Any]], tape: Tape) -> Program:
     """The program of ``tape`` by the passes but some."""
     early = [p for p in passes.PIPELINE if p not in left_out]
-    late = [p for p in (schedule, fused, rematerialise) if named(p) not in left_out]
-    usual, passes.before_kernels = passes.before_kernels, lambda _: tuple(late)
+    usual = passes.before_kernels
+    late = [p for name, p in zip(LATE, usual(supports), strict=True) if name not in left_out]
+    passes.before_kernels = lambda _: tuple(late)
     try:
         return Program(passes.run(tape, early))
     finally:
         passes.before_kernels = usual
-
-
-def fused(tape: Tape) -> Tape:
-    return fuse(tape, assemble.supports)
-
-
-def named(run_pass: Callable[..., Any]) -> Callable[..., Any]:
-    return fuse if run_pass is fused else run_pass
 
 
 def worth(name: str) -> Table:

@@ -6,14 +6,8 @@ import subprocess
 import sys
 from pathlib import Path
 
-IN_ORDER = (
-    "tape",
-    "passes",
-    "contract",
-    "ratios",
-    "unrolled",
-    "rivals",
-)  # last: what must be reached
+# What must be reached comes last.
+IN_ORDER = ("tape", "passes", "contract", "ratios", "unrolled", "rivals")
 
 if __name__ == "__main__":
     for name in IN_ORDER:

@@ -55,16 +55,17 @@ def test_random_gradients(seed: int, shapes: Any) -> None:
     compare(passes.run(joint), [*arguments(tape, seed), *cotangents])
 
 
-@pytest.mark.parametrize("n", [5, 12, 20])
-def test_what_is_computed_beside_a_contraction_overwrites_nothing_that_it_reads(n: int) -> None:
+@pytest.mark.parametrize("n", [5, 20, 40])
+@pytest.mark.parametrize("reduced", [lambda w, a: w @ a, lambda w, a: np.sum(w * a, axis=1)], ids=["product", "sum"])
+def test_what_joins_a_reduction_overwrites_nothing_that_it_reads(reduced: Any, n: int) -> None:
     def f(w: Any, x: Any) -> Any:
         a = np.cumsum(x)
-        v = a * a
-        return w @ a + v, np.cumsum(v), (a + 1) @ w
+        total = reduced(w, a)
+        v = a * a  # the last that reads a, and of its shape
+        return total + v, np.cumsum(v)
 
     inputs = [np.random.default_rng(0).normal(size=shape) for shape in ((n, n), (n,))]
-    for function in (f, wg.grad(lambda w, x: np.sum(f(w, x)[0]) ** 2, argnums=(0, 1))):
-        compare(passes.run(wg.trace(function)(*inputs)), inputs)
+    compare(passes.run(wg.trace(f)(*inputs)), inputs)
 
 
 @pytest.mark.parametrize("share", [0.0, 0.02, 0.3, 1.0])

@@ -59,11 +59,7 @@ def _with_powers_signs(result: Value, x: Value, y: Value) -> Value:
 CBRT = [1.8745206621376893, -1.8618261351015772, 1.5612821957908467, -0.7023612866188313, 0.12836111066697764]
 
 
-def _cbrt_short(x: Value) -> Value:
-    return _cbrt(x, is_short=True)
-
-
-@single(_cbrt_short)
+@single(lambda x: _cbrt(x, is_short=True))
 def cbrt(x: Value) -> Value:
     return _cbrt(x)
 
