@@ -437,6 +437,29 @@ def test_a_dear_function_after_a_sum(shape: tuple[int, ...], where: Any) -> None
             np.testing.assert_allclose(goal, np.sin(2 * x.sum(-1, keepdims=True)), rtol=1e-14, atol=1e-15)
 
 
+@pytest.mark.parametrize(("shape", "n_kept"), [((96,), 1), ((40, 16), 1), ((12, 12, 40), 1), ((3, 4, 5), 0)])
+@pytest.mark.parametrize("length", [4, 90, 300])
+@pytest.mark.parametrize("function", ["negative", "exp", "sin"])
+def test_code_is_not_repeated_without_bound(
+    function: str, length: int, shape: tuple[int, ...], n_kept: int
+) -> None:
+    """Only short code is written several times: what takes long to compile has one copy for whole vectors, one for the rest."""
+    x = np.ones(shape)
+    steps = [(function, (k,), "f8") for k in range(length)]
+    for lanes in range(len(shape)):
+        total = np.ones(shape[:n_kept] + (1,) * (len(shape) - n_kept))
+        loops = Loops(shape, n_kept, lanes, [x], steps)
+        if n_kept < len(shape):
+            loops = loops._replace(folds=[("add", length, "f8")], post_stores=[(length + 1, total)])
+        else:
+            loops = loops._replace(stores=[(length, total)])
+        lines, least = [
+            each.nest(True)[0].emit("k", compiler.target()).count("\n")
+            for each in (loops, Loops((8,), 1, 0, [x.reshape(-1)[:8]], steps, [(length, np.ones(8))]))
+        ]
+        assert lines < 3 * least + 1500
+
+
 def test_huge_angles_share_their_memory() -> None:
     """However many functions of angles a kernel has, its frame has room for one call of the routine behind them."""
     steps = [("sin" if k % 2 else "cos", (k,), "f8") for k in range(40)]

@@ -19,6 +19,7 @@ dimensions come outermost first, those that stay (*kept*) before those that are 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -93,7 +94,8 @@ class Nest:
 
 CHUNK = 64  # vectors in a row that are added one after the other, before partial sums are added pairwise
 UNROLLED = 12  # vectors of a loop of known length that become straight-line code
-MAX_UNROLLED = 256  # steps of a loop that takes several vectors at once
+REDUCED_UNROLLED = 16  # indices of a reduced dimension of known length that do
+MAX_UNROLLED = 256  # steps of a loop that is unrolled, or takes several vectors at once
 MAX_LANES = 16
 # fmt: off
 LIGHT = frozenset({
@@ -230,7 +232,7 @@ class _Emitter:
         if not nest.folds:
             self._kept_loops(point, 0, nest.ndim, self._elementwise)
         elif nest.lanes < 0 or nest.lanes >= nest.n_kept:
-            if nest.n_kept and nest.lanes >= 0 and not nest.stores and not nest.has_pieces:
+            if nest.n_kept and nest.lanes >= 0 and not nest.stores and not nest.has_pieces and self._is_short():
                 self._kept_loops(point, 0, nest.n_kept - 1, self._square)
             else:
                 self._kept_loops(point, 0, nest.n_kept, self._one_sum)
@@ -329,6 +331,18 @@ class _Emitter:
             many *= 2
         return many
 
+    def _unrolled(self, most: int, within: int = 1) -> int:
+        """How many turns of a loop may become straight-line code: ``most``, or as many as are compiled in no time.
+
+        ``within``: how often a turn computes what is innermost.
+        """
+        return min(most, MAX_UNROLLED // max(1, within * len(self._inner))) if self._is_light else 1
+
+    def _is_short(self) -> bool:
+        """Whether what is innermost may be written as often as there are lanes."""
+        dear = sum(self._step(k).function in MEDIUM for k in self._inner if k >= self.first_step)
+        return not self._is_heavy and self.width * (len(self._inner) + 14 * dear) <= MAX_UNROLLED
+
     def _side_by_side(self, points: Sequence[_Point]) -> None:
         """Compute what is stored or folded at several points, a step at a time for all of them: each step of a long
         chain waits for the one before, and a processor looks only so far ahead for others to do meanwhile."""
@@ -373,7 +387,8 @@ class _Emitter:
         def inner(i: Any) -> None:
             self._reduced_loops(point, {**index, dim: i}, dim + 1, stop, body)
 
-        self._loop(*self._reduced_range(dim, point), 1, inner, 16)
+        within = math.prod(MAX_UNROLLED if n is None else n for n in self.nest.extents[dim + 1 :])
+        self._loop(*self._reduced_range(dim, point), 1, inner, self._unrolled(REDUCED_UNROLLED, within))
 
     def _square(self, point: _Point) -> None:
         """Lanes along the last dimension, reduced, for as many indices of the last kept one as there are lanes."""
@@ -503,7 +518,7 @@ class _Emitter:
                 start + whole * width,
                 many * width,
                 lambda i: body([(self._plus(i, k * width), None) for k in range(many)]),
-                max(1, UNROLLED // many) if self._is_light else 1,
+                self._unrolled(UNROLLED) // many,
             )
             last: list[tuple[Any, Value | None]] = [(start + k * width, None) for k in range(whole, full)]
             if rest:
