@@ -119,6 +119,13 @@ def main() -> None:
     exp = near_zero(lambda r: (mp.exp(r) - 1 - r) / r**2, mpf("0.5"))
     for degree, dtype in ((10, np.float64), (5, f4), (9, np.float64), (4, f4)):  # the last two for fast.py
         fit("EXP", exp, -half_ln2, half_ln2, degree, lambda r: r * r / mp.exp(r), dtype)
+    for steps, degree, dtype in ((8, 5, np.float64), (16, 1, f4)):
+        near = mp.log(2) / (2 * steps) * mpf("1.001")
+        fit("EXP_NEAR", exp, -near, near, degree, lambda r: r * r / mp.exp(r), dtype)
+        for j in range(steps):
+            power = mpf(2) ** (mpf(j) / steps)
+            high = float(dtype(power))
+            print("ROOTS_OF_TWO, _LOW:", high, float(dtype(power - high)))
     cosh = near_zero(lambda z: (mp.cosh(root(z)) - 1) / z, mpf("0.5"))
     sinh = near_zero(lambda z: (mp.sinh(root(z)) / root(z) - 1) / z, mpf(1) / 6)
     for degree, dtype in ((5, np.float64), (2, f4)):

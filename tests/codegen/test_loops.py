@@ -440,10 +440,9 @@ def test_a_dear_function_after_a_sum(shape: tuple[int, ...], where: Any) -> None
 @pytest.mark.parametrize(("shape", "n_kept"), [((96,), 1), ((40, 16), 1), ((12, 12, 40), 1), ((3, 4, 5), 0)])
 @pytest.mark.parametrize("length", [4, 90, 300])
 @pytest.mark.parametrize("function", ["negative", "exp", "sin"])
-def test_code_is_not_repeated_without_bound(
-    function: str, length: int, shape: tuple[int, ...], n_kept: int
-) -> None:
-    """Only short code is written several times: what takes long to compile has one copy for whole vectors, one for the rest."""
+def test_code_is_not_repeated_without_bound(function: str, length: int, shape: tuple[int, ...], n_kept: int) -> None:
+    """Only short code is written several times: what takes long to compile stands once for whole vectors, once for the
+    rest."""
     x = np.ones(shape)
     steps = [(function, (k,), "f8") for k in range(length)]
     for lanes in range(len(shape)):

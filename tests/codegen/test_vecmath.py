@@ -184,18 +184,27 @@ def kernel(name: str, dtype: str, arity: int, lanes: int = 4, where: Any = None,
     )
 
 
-@pytest.mark.parametrize("has_fma", [True, False] if HOST.has_fma else [False])
+KINDS = {"no FMA": target(has_fma=False)}
+if HOST.has_fma:
+    KINDS["FMA"] = target()
+if HOST.vector_bytes == 64:
+    KINDS["AVX-512"] = target(64)
+"""Processors for which there are formulas of their own."""
+every_kind = pytest.mark.parametrize("kind", KINDS)
+
+
+@every_kind
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
-def test_within_its_bound(case: Case, dtype: str, has_fma: bool) -> None:
+def test_within_its_bound(case: Case, dtype: str, kind: str) -> None:
     if case.name == "float_power" and dtype == "f4":
         return  # NumPy's is of double
     xs = arguments(case, dtype, N)
     with np.errstate(all="ignore"):
-        y = kernel(case.name, dtype, case.arity, where=target(has_fma=has_fma))(*xs)
+        y = kernel(case.name, dtype, case.arity, where=KINDS[kind])(*xs)
     worst, where = greatest_error(case, dtype, xs, y)
     if IS_LONG:
-        print(f"{case.name:12s} {dtype} {'fma' if has_fma else 'no fma':6s} {worst:.3f} at {where}")
+        print(f"{case.name:12s} {dtype} {kind:7s} {worst:.3f} at {where}")
     assert worst <= case.bound, (worst, where)
 
 
@@ -209,9 +218,10 @@ def special_values(dtype: str, arity: int) -> list[np.ndarray]:
     return [x] if arity == 1 else [v.ravel() for v in np.meshgrid(x, x)]
 
 
+@every_kind
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 @pytest.mark.parametrize("name", [*(n for n in CASE if n != "pseudo_huber"), "kl_div", "huber"])
-def test_special_values(name: str, dtype: str) -> None:
+def test_special_values(name: str, dtype: str, kind: str) -> None:
     """NaN, infinities, and the signs of zeros are NumPy's and SciPy's; other values are close.
 
     But not of ``pseudo_huber``, where SciPy's square overflows.
@@ -223,7 +233,7 @@ def test_special_values(name: str, dtype: str) -> None:
     xs = special_values(dtype, arity)
     with np.errstate(all="ignore"):
         expected = reference(*xs)
-        y = kernel(name, dtype, arity)(*xs)
+        y = kernel(name, dtype, arity, where=KINDS[kind])(*xs)
         tolerance = {"f8": 2e-13, "f4": 1e-5}[dtype]
         absolute = tolerance if name in ("kl_div", "rel_entr") else float(np.finfo(dtype).tiny)
         close = np.isclose(y, expected, rtol=tolerance, atol=absolute)
@@ -241,12 +251,15 @@ def test_special_values(name: str, dtype: str) -> None:
 
 @pytest.mark.parametrize("name", list(CASE))
 def test_the_same_for_any_number_of_lanes(name: str) -> None:
-    for dtype, wide in (("f8", 8), ("f4", 16)):
+    """Down to one and up to two registers, which operands of float32 fill in float64."""
+    for dtype, where in itertools.product(("f8", "f4"), (target(16), *KINDS.values())):
         xs = arguments(CASE[name], dtype, 16)
-        expected = kernel(name, dtype, CASE[name].arity, 1)(*xs)
-        for lanes in (wide // 4, wide // 2, wide):
-            y = kernel(name, dtype, CASE[name].arity, lanes, target(int(dtype[1]) * lanes))(*xs)
+        expected = kernel(name, dtype, CASE[name].arity, 1, where)(*xs)
+        lanes = 2 * where.vector_bytes // int(dtype[1])
+        while lanes > 1:
+            y = kernel(name, dtype, CASE[name].arity, lanes, where)(*xs)
             assert np.array_equal(y, expected, equal_nan=True), (dtype, lanes)
+            lanes //= 2
 
 
 FAST_BOUNDS = {"exp": 1.5, "tanh": 4.0, "expit": 4.0, "log_expit": 4.0, "logaddexp": 4.0}
@@ -309,10 +322,10 @@ def test_huge_angles(dtype: str) -> None:
         [x, -x, np.array([6381956970095103.0 * 2.0**797 if dtype == "f8" else 16367173.0 * 2.0**72], dtype)]
     )
     for name in ("sin", "cos", "tan"):
-        for has_fma in (True, False) if HOST.has_fma else (False,):
-            y = kernel(name, dtype, 1, where=target(has_fma=has_fma))(x)
+        for kind, where in KINDS.items():
+            y = kernel(name, dtype, 1, where=where)(x)
             with mp.workprec(1400):
                 worst = max(
                     error_in_ulp(b, CASE[name].exact(mp.mpf(float(a))), dtype) for a, b in zip(x, y, strict=True)
                 )
-            assert worst <= 1, (name, has_fma, worst)
+            assert worst <= 1, (name, kind, worst)

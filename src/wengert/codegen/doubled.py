@@ -29,6 +29,14 @@ def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
     return x.like(terms[0])
 
 
+def horner(x: Value, coefficients: Sequence[float]) -> Value:
+    """The same from the highest coefficient down: for short polynomials, where a product more is what takes time."""
+    total = x.like(coefficients[-1])
+    for c in coefficients[-2::-1]:
+        total = fma(total, x, c)
+    return total
+
+
 def quick_two_sum(a: Value, b: Value) -> Pair:
     """a + b exactly, where |a| ≥ |b| or a = 0."""
     s = a + b

@@ -17,7 +17,7 @@ from wengert.codegen.doubled import (
     two_product,
     two_sum,
 )
-from wengert.codegen.exponentials import exp_pair_of_reduced, in_double, log_pair, reduce_exp, scale
+from wengert.codegen.exponentials import exp_pair, in_double, log_pair, scale
 from wengert.codegen.ir import Value, absolute, copysign, fma, select
 
 # erfcx(a) (1 + 2 a) in t on [−1, 1], relative error 2^-56.0; the first coefficient is two, high and low
@@ -55,8 +55,7 @@ def _erfcx_pair(a: Value, low: Value | None = None) -> Pair:
 def _gauss(square: Value, low: Value) -> tuple[Pair, Value]:
     """exp(−square − low) = pair · 2ᵏ."""
     is_far = square > 1000
-    k, r = reduce_exp(-select(is_far, 1000, square), -select(is_far, 0, low))
-    return exp_pair_of_reduced(r), k
+    return exp_pair(-select(is_far, 1000, square), -select(is_far, 0, low))
 
 
 def _erf_near(x: Value) -> Pair:
@@ -112,8 +111,7 @@ def erfcx(x: Value) -> Value:
     q, q_low = _erfcx_pair(a)
     bounded = select(a > 30, 30, a)
     square, square_low = two_product(bounded, bounded)
-    k, r = reduce_exp(square, square_low)
-    e, e_low = exp_pair_of_reduced(r)
+    (e, e_low), k = exp_pair(square, square_low)
     near, near_low = multiply((e, e_low), _one_minus_erf(select(is_near, x, 0)))
     twice = scale(2 * e, k)
     top, rest = quick_two_sum(twice, -q)

@@ -1,6 +1,8 @@
 """Exponentials and logarithms: exp, log and what is made of them, within one unit in the last place.
 
 * exp(x) = 2ᵏ exp(r), r = x − k ln 2 in [−ln 2/2, ln 2/2], a pair: what r loses to rounding comes back in its low part.
+  With AVX-512 k is a multiple of ⅛ ("f4": of 1/16), and its fraction numbers a table of pairs. |r| < 0.0434 then, the
+  polynomial is half as long, and rounding errors of r and of it hardly count.
 * log(x) = e ln 2 + log(1 + f), 1 + f in [√½, √2], by the odd series in s = f/(2 + f).
 * Hyperbolic functions are sums of even and odd polynomials at r, their inverses logarithms of pairs.
 
@@ -12,17 +14,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from wengert.codegen import avx512
 from wengert.codegen.arithmetic import INF, NAN, Format, format_of
 from wengert.codegen.doubled import (
     Pair,
     corrected_quotient,
+    horner,
     polynomial,
     quick_two_sum,
     quotient,
     two_product,
     two_sum,
 )
-from wengert.codegen.ir import Value, absolute, copysign, fma, select, sqrt
+from wengert.codegen.ir import Value, absolute, copysign, floor, fma, select, sqrt
 
 # (exp(r) − 1 − r)/r² on |r| < 0.3468; error of exp 2^-60.1, 2^-29.8
 EXP = {
@@ -34,6 +38,38 @@ EXP = {
     "f4": [
         0.5, 0.1666666567325592, 0.04166629537940025, 0.008333497680723667, 0.0013944711536169052,
         0.00019790288934018463,
+    ],
+}  # fmt: skip
+# the same on |r| < 0.0434, 0.0217; error of exp 2^-58.3, 2^-29.2
+EXP_NEAR = {
+    "f8": [
+        0.5000000000000298, 0.16666666666663707, 0.04166666656972607, 0.008333333371268577, 0.0013889782276361039,
+        0.0001984056433506086,
+    ],
+    "f4": [0.5000162124633789, 0.166667178273201],
+}  # fmt: skip
+# 2^(j/8) and 2^(j/16), as high + low
+ROOTS_OF_TWO = {
+    "f8": [
+        1.0, 1.0905077326652577, 1.189207115002721, 1.2968395546510096, 1.4142135623730951, 1.5422108254079407,
+        1.681792830507429, 1.8340080864093424,
+    ],
+    "f4": [
+        1.0, 1.0442737340927124, 1.0905077457427979, 1.1387885808944702, 1.1892070770263672, 1.2418577671051025,
+        1.2968395948410034, 1.3542555570602417, 1.4142135381698608, 1.4768261909484863, 1.5422108173370361,
+        1.610490322113037, 1.6817928552627563, 1.7562521696090698, 1.8340080976486206, 1.9152065515518188,
+    ],
+}  # fmt: skip
+ROOTS_OF_TWO_LOW = {
+    "f8": [
+        0.0, -3.046782079812471e-17, 3.982015231465646e-17, 2.5382502794888315e-17, -9.667293313452913e-17,
+        7.949834809697621e-17, 8.199010020581497e-17, 3.283107224245627e-17,
+    ],
+    "f4": [
+        0.0, 4.8334701574503924e-08, -1.3077539939843064e-08, 5.386222312608879e-08, 3.797635272917432e-08,
+        4.496838101886169e-08, -4.018999533172973e-08, -1.0123349269974824e-08, 2.4203234971764687e-08,
+        -4.500898853621038e-08, 8.070904833346049e-09, 9.836217174097328e-09, -2.4755326677450284e-08,
+        -9.235770370707996e-09, -1.1239277952768134e-08, 9.845328108326612e-09,
     ],
 }  # fmt: skip
 # (cosh(√z) − 1)/z and (sinh(√z)/√z − 1)/z on z < 0.1203; errors 2^-64.5, 2^-59.6 and 2^-30.0, 2^-30.9
@@ -116,20 +152,9 @@ def power_of_two(k: Value) -> Value:
 
 
 def scale(y: Value, k: Value) -> Value:
-    """y · 2ᵏ for integers |k| up to twice the range of exponents: in two steps, as 2ᵏ itself may not exist.
-
-    AVX-512 has it as one instruction, which is the half of a short exponential.
-    """
-    f = y.f
-    bits = 8 * y.lanes * int(y.dtype[1])
-    if f.target.vector_bytes == 64 and y.lanes > 1 and bits in (128, 256, 512):
-        name = f"llvm.x86.avx512.mask.scalef.p{'d' if y.dtype == 'f8' else 's'}.{bits}"
-        mask = "i16" if y.lanes == 16 else "i8"
-        rounding = ", i32 4" if bits == 512 else ""  # the current one, to nearest
-        types = f"{y.type}, {y.type}, {y.type}, {mask}{', i32' if rounding else ''}"
-        f.declarations[name] = f"declare {y.type} @{name}({types})"
-        given = f"{y.typed}, {k.typed}, {y.typed}, {mask} -1{rounding}"
-        return f.pure(f"call {y.type} @{name}({given})", y.dtype, y.lanes)
+    """y · 2ᵏ for integers |k| up to twice the range of exponents: in two steps, as 2ᵏ itself may not exist."""
+    if avx512.is_there(y):
+        return avx512.scale(y, k)
     half = nearest(k * 0.5)
     return y * power_of_two(half) * power_of_two(k - half)
 
@@ -177,23 +202,65 @@ def _merged(r: Value, low: Value, r_low: Value) -> Pair:
     return s, e + r_low
 
 
-def exp_of_reduced(r: Pair) -> Value:
-    return 1 + (r[0] + fma(r[0] * r[0], polynomial(r[0], EXP[r[0].dtype]), r[1]))
+def polynomial_of_reduced(r: Pair) -> Value:
+    """exp(r) − 1 − r."""
+    return fma(r[0] * r[0], polynomial(r[0], EXP[r[0].dtype]), r[1])
 
 
-def exp_pair_of_reduced(r: Pair) -> Pair:
-    """exp(r) as a pair, with a relative error of 2^-58 ("f8")."""
-    high, e = quick_two_sum(r[0].like(1), r[0])
-    return quick_two_sum(high, e + fma(r[0] * r[0], polynomial(r[0], EXP[r[0].dtype]), r[1]))
+def by_table(shifted: Value, r: Value) -> tuple[Value, Value]:
+    """exp(r + j ln 2/8) as a power of two's root and what is to be added, where j are the last bits of ``shifted``."""
+    roots, low = [
+        avx512.look_up(shifted.bits(format_of(r).integer), table[r.dtype], r.dtype)
+        for table in (ROOTS_OF_TWO, ROOTS_OF_TWO_LOW)
+    ]
+    expm1 = fma(r * r, horner(r, EXP_NEAR[r.dtype]), r)
+    return roots, fma(roots, expm1, low)
+
+
+def fraction_magic(x: Value) -> float:
+    """``x + fraction_magic`` rounds x to a multiple of a fraction and keeps the fraction's number in the low bits."""
+    return format_of(x).magic / len(ROOTS_OF_TWO[x.dtype])
+
+
+def reduce_by_table(x: Value, low: Value | None = None) -> tuple[Value, Value, Value]:
+    """k rounded to a fraction, the same as it was ``shifted``, and r."""
+    high_ln2, low_ln2 = LN2[x.dtype]
+    shifted = fma(x, ONE_LN2["f8"][0], fraction_magic(x))
+    k = shifted - fraction_magic(x)
+    r = fma(k, -low_ln2, fma(k, -high_ln2, x))
+    return k, shifted, r if low is None else r + low
+
+
+def exp_rounded(x: Value, low: Value | None = None) -> tuple[Value, Value]:
+    """y, k with exp(x + low) = y · 2^⌊k⌋, for |x| ≤ 1400 ("f4": 150) and |low| ≤ ulp(x)."""
+    if avx512.is_there(x):
+        k, shifted, r = reduce_by_table(x, low)
+        root, rest = by_table(shifted, r)
+        return root + rest, k
+    k, r = reduce_exp(x, low)
+    return 1 + (r[0] + polynomial_of_reduced(r)), k
+
+
+def exp_pair(x: Value, low: Value | None = None) -> tuple[Pair, Value]:
+    """The same as a pair with a relative error of 2^-57 ("f8"), and an integer k."""
+    if avx512.is_there(x):
+        k, shifted, r = reduce_by_table(x, low)
+        return quick_two_sum(*by_table(shifted, r)), floor(k)
+    k, r = reduce_exp(x, low)
+    high, e = quick_two_sum(x.like(1), r[0])
+    return quick_two_sum(high, e + polynomial_of_reduced(r)), k
 
 
 EXP_BOUND = {"f8": 1000.0, "f4": 150.0}
 
 
 def exp(x: Value) -> Value:
+    if avx512.is_there(x):  # where x is out of bounds r may be anything, as k is known and infinite, or NaN
+        k, shifted, r = reduce_by_table(x)
+        root, rest = by_table(shifted, avx512.at_most_one(r))
+        return scale(root + rest, k)
     bound = EXP_BOUND[x.dtype]
-    k, r = reduce_exp(clamp(x, -bound, bound))
-    return scale(exp_of_reduced(r), k)
+    return scale(*exp_rounded(clamp(x, -bound, bound)))
 
 
 def exp_short(x: Value) -> Value:
@@ -204,6 +271,11 @@ def exp_short(x: Value) -> Value:
 
 def exp2(x: Value) -> Value:
     """2ᵏ exp(r ln 2) with x = k + r exactly."""
+    if avx512.is_there(x):
+        shifted = x + fraction_magic(x)
+        k = shifted - fraction_magic(x)
+        root, rest = by_table(shifted, avx512.at_most_one(x - k) * LN2_PAIR[0])
+        return scale(root + rest, k)
     bound = 1500.0 if x.dtype == "f8" else 200.0
     x = clamp(x, -bound, bound)
     k = nearest(x)
@@ -213,7 +285,7 @@ def exp2(x: Value) -> Value:
     else:
         ln2, ln2_low = LN2_PAIR
     r, e = two_product(rest, x.like(ln2))
-    return scale(exp_of_reduced((r, fma(rest, ln2_low, e))), k)
+    return scale(1 + (r + polynomial_of_reduced((r, fma(rest, ln2_low, e)))), k)
 
 
 @in_double
@@ -224,8 +296,7 @@ def exp10(x: Value) -> Value:
     t, t_low = two_sum(rest, k * -LOG10_2["f8"][1])
     r, e = two_product(t, x.like(LN10_PAIR[0]))
     r_low = e + fma(t, LN10_PAIR[1], t_low * LN10_PAIR[0])
-    e, e_low = exp_pair_of_reduced((r, r_low))
-    return scale(e + e_low, k)
+    return scale(1 + (r + polynomial_of_reduced((r, r_low))), k)
 
 
 def expm1_parts(x: Value) -> tuple[Pair, Value]:

@@ -5,6 +5,7 @@ They leave out what the others do for the last bit, and for subnormal results, w
 
 from __future__ import annotations
 
+from wengert.codegen import avx512, exponentials
 from wengert.codegen.arithmetic import INF, NAN, format_of
 from wengert.codegen.doubled import polynomial
 from wengert.codegen.exponentials import LN2, ONE_LN2, clamp, log1p, nearest, power_of_two
@@ -35,7 +36,9 @@ def _expm1_reduced(r: Value) -> Value:
 
 
 def exp(x: Value) -> Value:
-    """Within 1.5 units; the exponent is added to the bits of exp(r)."""
+    """Within 1.5 units; the exponent is added to the bits of exp(r). By a table the exact one takes no longer."""
+    if avx512.is_there(x):
+        return exponentials.exp(x)
     form = format_of(x)
     least, largest = RANGE[x.dtype]
     k, r = _reduced(clamp(x, least, largest))

@@ -265,12 +265,12 @@ class Function:
         self.lines.append(f"  {value.text} = {code}")
         return value
 
-    def call(self, name: str, dtype: str, lanes: int, *args: Value, extra: str = "") -> Value:
-        """A pure call, of an intrinsic such as "llvm.sqrt"; ``extra`` are further typed arguments as text."""
+    def call(self, name: str, dtype: str, lanes: int, *args: Value | str) -> Value:
+        """A pure call, of an intrinsic such as "llvm.sqrt"; an argument may be text, a type and a constant."""
         returned = llvm_type(dtype, lanes)
-        types = [a.type for a in args] + ([extra.split()[0]] if extra else [])
+        types = [a.split()[0] if isinstance(a, str) else a.type for a in args]
         self.declarations[name] = f"declare {returned} @{name}({', '.join(types)})"
-        given = [a.typed for a in args] + ([extra] if extra else [])
+        given = [a if isinstance(a, str) else a.typed for a in args]
         return self.pure(f"call {returned} @{name}({', '.join(given)})", dtype, lanes)
 
     def constant(self, value: Any, dtype: str, lanes: int = 1) -> Value:

@@ -10,13 +10,12 @@ from wengert.codegen.exponentials import (
     LN2,
     LN2_PAIR,
     ONE_LN2,
-    exp_pair_of_reduced,
+    exp_pair,
     in_double,
     log,
     log1p,
     log_pair,
     power_of_two,
-    reduce_exp,
     scale,
     split_exponent,
 )
@@ -28,8 +27,7 @@ def expit(x: Value) -> Value:
     bound = 1000.0 if x.dtype == "f8" else 150.0
     is_right = x >= 0
     size = absolute(x)
-    k, r = reduce_exp(-select(size > bound, bound, size))
-    e, e_low = exp_pair_of_reduced(r)
+    (e, e_low), k = exp_pair(-select(size > bound, bound, size))
     least = -100.0 if x.dtype == "f8" else -60.0
     unit = power_of_two(select(k < least, least, k))
     d, d_low = quick_two_sum(x.like(1), e * unit)
@@ -40,8 +38,7 @@ def expit(x: Value) -> Value:
 
 def _log1p_exp(x: Value, low: Value) -> Pair:
     """log(1 + exp(x + low)) for x ≤ 0, as an unnormalised pair."""
-    k, r = reduce_exp(select(x < -1000, -1000, x), select(x < -1000, 0, low))
-    e, e_low = exp_pair_of_reduced(r)
+    (e, e_low), k = exp_pair(select(x < -1000, -1000, x), select(x < -1000, 0, low))
     e, e_low = scale(e, k), scale(e_low, k)
     u, u_low = two_sum(x.like(1), e)
     return log_pair(u, u_low + e_low, may_be_subnormal=False)

@@ -749,7 +749,7 @@ class _Stack:
         count = f.read(self.count)
         f.write(self.count, count + 1)
         # One combination for each trailing one of `count`: pairs of equal size.
-        pairs = f.call("llvm.cttz.i64", "i8", 1, ~count, extra="i1 false")
+        pairs = f.call("llvm.cttz.i64", "i8", 1, ~count, "i1 false")
 
         def pair(_: Any) -> None:
             top = f.read(self.top) - 1

@@ -6,7 +6,7 @@ from wengert.codegen.arithmetic import INF, NAN, format_of, trunc
 from wengert.codegen.doubled import corrected_quotient, polynomial, quick_two_sum, two_product
 from wengert.codegen.exponentials import (
     clamp,
-    exp_of_reduced,
+    exp_rounded,
     exp_short,
     expm1_parts,
     in_double,
@@ -14,7 +14,6 @@ from wengert.codegen.exponentials import (
     log_short,
     nearest,
     power_of_two,
-    reduce_exp,
     scale,
     single,
     split_exponent,
@@ -38,8 +37,8 @@ def power(x: Value, y: Value) -> Value:
     p, p_low = two_product(y, high)
     p_low = fma(y, low, p_low)
     inside = absolute(p) < 2000
-    k, r = reduce_exp(clamp(p, -1400.0, 1400.0), select(inside, p_low, 0))
-    return _with_powers_signs(scale(exp_of_reduced(r), k), x, y)
+    result = scale(*exp_rounded(clamp(p, -1400.0, 1400.0), select(inside, p_low, 0)))
+    return _with_powers_signs(result, x, y)
 
 
 def _with_powers_signs(result: Value, x: Value, y: Value) -> Value:
