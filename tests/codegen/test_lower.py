@@ -76,6 +76,17 @@ def test_determinants_of_empty_and_singular_matrices() -> None:
     close(lambda a: tuple(np.linalg.slogdet(a)), np.zeros((2, 3, 3)))
 
 
+def test_cofactors_of_matrices_that_have_no_inverse() -> None:
+    """One of a stack is enough: NumPy computes them all, and what follows goes on."""
+    rng = np.random.default_rng(0)
+    stack = np.stack([rng.normal(size=(5, 5)), np.diag([1.0, 2, 3, 4, 0]), np.ones((5, 5)), np.eye(5) * 1e-80])
+    gradient = wg.jit(wg.grad(lambda a: np.sum(np.sin(np.linalg.det(a)))))
+    for a in (stack[:1], stack, stack[:1], stack[1:2]):
+        expected = np.cos(np.linalg.det(a))[:, None, None] * linalg.cofactor.reference(a)
+        np.testing.assert_allclose(gradient(a), expected, rtol=1e-12, atol=1e-13)
+        assert [k.kind for k in gradient.program(a).kernels if k.name == "cofactor"] == ["BLAS"]
+
+
 @pytest.mark.parametrize("function", [np.linalg.inv, lambda a: np.linalg.solve(a, a), np.linalg.cholesky])
 def test_what_lapack_refuses_raises_what_numpy_raises(function: Callable[..., Any]) -> None:
     bad = np.stack([np.eye(3), np.diag([1.0, 0.0, -1.0])])

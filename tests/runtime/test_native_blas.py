@@ -173,6 +173,19 @@ class TestFactorisations:
         det = run("det", [a], [batch], [n, count], count, work=work_bytes(f"det_f{bits}", n))[0]
         assert np.allclose(det, np.linalg.det(a), rtol=1e-3 if bits == 32 else 1e-10)
 
+    def test_cofactors(self, n, batch, dtype):
+        """The signed determinants of what is left without a row and a column."""
+        a = np.random.default_rng(n).normal(size=(*batch, n, n)).astype(dtype) * np.dtype(dtype).type(0.1)
+        a += np.eye(n, dtype=dtype)
+        count, work = int(np.prod(batch)), work_bytes(f"cofactor_f{8 * a.dtype.itemsize}", n)
+        c = run("cofactor", [a], [a.shape], [n, count], count, work=work)[0]
+        for index in np.ndindex(*batch):
+            for i, j in [(0, 0), (n // 2, n - 1), (n - 1, 0)] if n else []:
+                minor = np.delete(np.delete(a[index], i, 0), j, 1).astype("f8")
+                expected = (-1) ** (i + j) * np.linalg.det(minor)
+                eps = np.finfo(dtype).eps
+                assert np.isclose(c[(*index, i, j)], expected, 0, 1e3 * eps * np.abs(c).max())
+
     @pytest.mark.parametrize("lower", [False, True])
     @pytest.mark.parametrize("transpose", [False, True])
     def test_triangular(self, n, batch, dtype, lower, transpose):
@@ -200,10 +213,13 @@ def test_matrices_that_have_no_answer():
     sign, log = run("slogdet", [singular], [(), ()], [2, 1], 1, work=work_bytes("slogdet_f64", 2))
     assert (sign, log) == (0, -np.inf)
     assert run("det", [singular], [()], [2, 1], 1, work=work_bytes("det_f64", 2))[0] == 0
+    for bad in (np.ones((4, 4)), np.diag([1.0, 1.0, 1.0, 1e5]), np.full((4, 4), np.nan), np.diag([1e200] * 4)):
+        with pytest.raises(RuntimeError, match="status -4"):
+            run("cofactor", [bad], [(4, 4)], [4, 1], 1, work=work_bytes("cofactor_f64", 4))
 
 
 def test_names():
-    for stem in ("gemm", "potrf", "gesv", "inv", "slogdet", "det", "trsm"):
+    for stem in ("gemm", "potrf", "gesv", "inv", "slogdet", "det", "cofactor", "trsm"):
         assert kernel_address(f"{stem}_f64") != kernel_address(f"{stem}_f32") != 0
     with pytest.raises(KeyError):
         kernel_address("gemm_f16")

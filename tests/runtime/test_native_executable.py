@@ -507,13 +507,23 @@ class TestFailures:
         def explain(status, x):
             raise np.linalg.LinAlgError(f"{status} {x.tolist()}")
 
-        step = kernel("fail", on_failure=(explain, [((1, 0), F8, (N,), None, False)]))
+        step = kernel("fail", on_failure=(explain, [((1, 0), F8, (N,), None, False)], []))
         with pytest.raises(np.linalg.LinAlgError, match=r"7 \[0.0, 1.0"):
             executable(steps=[step], is_long=is_long).run([np.arange(8.0)])
 
     def test_an_explanation_that_does_not_raise(self):
         with pytest.raises(RuntimeError, match="status 7"):
-            executable(steps=[kernel("fail", on_failure=(lambda status: None, []))]).run([np.zeros(8)])
+            executable(steps=[kernel("fail", on_failure=(lambda status: None, [], []))]).run([np.zeros(8)])
+
+    @pytest.mark.parametrize("is_long", [False, True])
+    def test_what_a_kernel_leaves_undone(self, is_long):
+        """Python computes it instead, and the run goes on."""
+        step = kernel("fail", on_failure=(lambda x: 2 * x, [((1, 0), F8, (N,), None, False)], [((2, 0), F8, (N,))]))
+        program = executable(steps=[step, kernel("increment", (2, 0), (2, 0))], is_long=is_long)
+        assert program.run([np.arange(8.0)])[0].tolist() == (2 * np.arange(8.0) + 1).tolist()
+        wrong = kernel("fail", on_failure=(lambda: np.ones(3), [], [((2, 0), F8, (N,))]))
+        with pytest.raises(ValueError, match=r"result 0: expected float64.8., got float64.3."):
+            executable(steps=[wrong], is_long=is_long).run([np.zeros(8)])
 
     @pytest.mark.parametrize("arena_bytes", [2**46, 2**62, 2**63 - 1])
     def test_an_arena_that_does_not_fit_into_memory(self, arena_bytes):
@@ -719,7 +729,7 @@ def test_no_path_leaks():
         "refused input": failing(lambda: plain.run([x[:3]])),
         "refused out": failing(lambda: plain.run([x], out=[x])),
         "miss": failing(lambda: executable(steps=[("guard", (1, 0), 8, b"x" * 8, 0)]).run([x])),
-        "failure": failing(lambda: executable(steps=[kernel("fail", on_failure=(int, view))]).run([x])),
+        "failure": failing(lambda: executable(steps=[kernel("fail", on_failure=(int, view, []))]).run([x])),
         "construction": lambda: executable(steps=TWICE_PLUS_ONE),
         "failed construction": failing(lambda: executable(steps=[*TWICE_PLUS_ONE, ("dance",)])),
         "bind": lambda: plain.bind([x], None, [out])(),

@@ -27,6 +27,8 @@ class KernelCall(NamedTuple):
     instr: Instr | None
     can_fail: bool = False
     """It may find operands that it does not take: the reference says which."""
+    is_partial: bool = False
+    """Operands that it does not take the reference computes with, rather than refuse."""
     then: KernelCall | None = None
     """What finishes the work, when all of the extent is done."""
 

@@ -276,9 +276,11 @@ class _Emitter:
         is_known = isinstance(start, int) and isinstance(stop, int)
         f.loop(self._value(start), self._value(stop), self._value(step), body, is_entered=is_known)
 
-    def _blocks(self, dim: int, many: int, body: Callable[[list[tuple[Any, Value | None]]], None]) -> None:
+    def _blocks(
+        self, dim: int, many: int, body: Callable[[list[tuple[Any, Value | None]]], None], within: int = 1
+    ) -> None:
         """``body`` for the vectors along ``dim``, ``many`` at once: (index of lane 0, mask or None) each."""
-        self._vectors(*self._range(dim), many, body, self._is_heavy or self._ends_heavy)
+        self._vectors(*self._range(dim), many, body, self._is_heavy or self._ends_heavy, within)
 
     def _mask(self, i: Any, stop: Any) -> Value | None:
         """Which lanes, counted from index ``i``, stand before ``stop``."""
@@ -338,6 +340,10 @@ class _Emitter:
         """
         return min(most, MAX_UNROLLED // max(1, within * len(self._inner))) if self._is_light else 1
 
+    def _points(self, dim: int) -> int:
+        """How many points the loops from ``dim`` inwards visit; many, if that is known at run time."""
+        return math.prod([MAX_UNROLLED if n is None else n for n in self.nest.extents[dim:]])
+
     def _is_short(self) -> bool:
         """Whether what is innermost may be written as often as there are lanes."""
         dear = sum(self._step(k).function in MEDIUM for k in self._inner if k >= self.first_step)
@@ -375,7 +381,7 @@ class _Emitter:
                 self._store_all(p, nest.post_stores, len(nest.stores))
 
         is_light = self._is_light and self._ends_light and len(nest.steps) <= 4
-        self._blocks(nest.lanes, 4 if is_light else 1, body)
+        self._blocks(nest.lanes, 4 if is_light else 1, body, self._points(nest.n_kept))
 
     def _reduced_loops(
         self, point: _Point, index: dict[int, Any], dim: int, stop: int, body: Callable[[dict[int, Any]], None]
@@ -387,8 +393,8 @@ class _Emitter:
         def inner(i: Any) -> None:
             self._reduced_loops(point, {**index, dim: i}, dim + 1, stop, body)
 
-        within = math.prod(MAX_UNROLLED if n is None else n for n in self.nest.extents[dim + 1 :])
-        self._loop(*self._reduced_range(dim, point), 1, inner, self._unrolled(REDUCED_UNROLLED, within))
+        turns = self._unrolled(REDUCED_UNROLLED, self._points(dim + 1))
+        self._loop(*self._reduced_range(dim, point), 1, inner, turns)
 
     def _square(self, point: _Point) -> None:
         """Lanes along the last dimension, reduced, for as many indices of the last kept one as there are lanes."""
@@ -410,16 +416,31 @@ class _Emitter:
                     p = point.inner({row_dim: i})
                     self._hoist(p)
                     rows.append(p)
-                sums = self._chunked(lane_dim, rows, self._transposed)
+                sums = self._chunked(lane_dim, rows, self._transposed, 1)
                 p = point.inner({row_dim: first}, row_dim, mask)
                 for k, total in enumerate(sums):
                     p.values[self.first_fold + k] = total
                 self._store_all(p, nest.post_stores, len(nest.stores))
 
-        self._blocks(row_dim, 1, body)
+        if nest.extents[row_dim] is not None or self._ends_heavy:
+            self._vectors(*self._range(row_dim), 1, body, self._ends_heavy, width * self._points(nest.n_kept))
+            return
 
-    def _one_sum(self, point: _Point) -> None:
-        """Everything that is reduced becomes one number (for this index of the kept dimensions)."""
+        def row(i: Any) -> None:
+            p = point.inner({row_dim: i})
+            self._hoist(p)
+            self._one_sum(p, 1)
+
+        start, end = [self._value(i) for i in self._range(row_dim)]
+        whole = end - self._remainder(end - start, width)
+        self._loop(start, whole, width, lambda i: body([(i, None)]))
+        self._loop(whole, end, 1, row)  # a square for what is left over would take as long again to compile
+
+    def _one_sum(self, point: _Point, many: int = 4) -> None:
+        """Everything that is reduced becomes one number (for this index of the kept dimensions).
+
+        ``many``: how many accumulators there are at most. With one the bits are those of a row of a square.
+        """
         nest, f = self.nest, self.f
         if nest.lanes < 0:
             cells = [f.cell(f.constant(IDENTITY[fold.combine](fold.dtype), fold.dtype)) for fold in nest.folds]
@@ -433,19 +454,20 @@ class _Emitter:
             self._reduced_loops(point, {}, nest.n_kept, nest.ndim, innermost)
             totals = [f.read(cell) for cell in cells]
         else:
-            sums = self._chunked(nest.lanes, [point], lambda fold, rows: rows[0])
+            sums = self._chunked(nest.lanes, [point], lambda fold, rows: rows[0], self._many(many))
             totals = [self._across(fold, x) for fold, x in zip(nest.folds, sums, strict=True)]
         for k, total in enumerate(totals):
             point.values[self.first_fold + k] = total
         self._store_all(point, nest.post_stores, len(nest.stores))
 
-    def _chunked(self, lane_dim: int, rows: list[_Point], join: Callable[[Fold, list[Value]], Value]) -> list[Value]:
-        """The folds of several rows along the lanes; ``join`` makes one vector of the accumulators of a fold."""
+    def _chunked(
+        self, lane_dim: int, rows: list[_Point], join: Callable[[Fold, list[Value]], Value], many: int
+    ) -> list[Value]:
+        """The folds of several rows along the lanes. ``join`` makes one vector of the ``many`` accumulators of each."""
         nest, f, width = self.nest, self.f, self.width
         length = self.extents[lane_dim]
         outer = lane_dim - nest.n_kept  # reduced dimensions around the lanes
         is_short = outer == 0 and isinstance(length, int) and length <= CHUNK * width
-        many = 1 if len(rows) > 1 else self._many(4)
 
         def run(index: dict[int, Any], start: Any, stop: Any) -> list[Value]:
             """The folds over one chunk."""
@@ -461,7 +483,7 @@ class _Emitter:
                             cell = slots[k % many]
                             f.write(cell, self._folded(fold, f.read(cell), q, width))
 
-            self._vectors(start, stop, many, body, self._is_heavy)
+            self._vectors(start, stop, many, body, self._is_heavy, len(rows))
             out = []
             for k, fold in enumerate(nest.folds):
                 per_row = []
@@ -501,10 +523,11 @@ class _Emitter:
         many: int,
         body: Callable[[list[tuple[Any, Value | None]]], None],
         is_heavy: bool,
+        within: int,
     ) -> None:
         """``body`` for the vectors of a range: ``many`` at once, then what is left over, the last one masked.
 
-        One that ``is_heavy`` is written once, with a mask throughout.
+        One that ``is_heavy`` is written once, with a mask throughout. For ``within`` see ``_unrolled``.
         """
         width = self.width
         if is_heavy and not (isinstance(stop, int) and stop - start <= width):
@@ -518,7 +541,7 @@ class _Emitter:
                 start + whole * width,
                 many * width,
                 lambda i: body([(self._plus(i, k * width), None) for k in range(many)]),
-                self._unrolled(UNROLLED) // many,
+                self._unrolled(UNROLLED, within) // many,
             )
             last: list[tuple[Any, Value | None]] = [(start + k * width, None) for k in range(whole, full)]
             if rest:
@@ -576,15 +599,11 @@ class _Emitter:
         return vectors[0]
 
     def _across(self, fold: Fold, x: Value) -> Value:
-        """The fold over the lanes of one vector."""
-        width = x.lanes
-        while width > 1:
-            width //= 2
-            if width == 1:
-                return self._combine(fold, x.lane(0), x.lane(1))
-            half = list(range(width))
-            x = self._combine(fold, x.shuffle(half), x.shuffle([k + width for k in half]))
-        return x
+        """The fold over the lanes of one vector: neighbours first, as in ``_transposed``."""
+        while x.lanes > 2:
+            even, odd = list(range(0, x.lanes, 2)), list(range(1, x.lanes, 2))
+            x = self._combine(fold, x.shuffle(even), x.shuffle(odd))
+        return self._combine(fold, x.lane(0), x.lane(1)) if x.lanes == 2 else x
 
     # --------------------------------------------------------------------------------------------------- values
 

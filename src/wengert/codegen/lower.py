@@ -163,7 +163,7 @@ def _routine(step: PlanStep, routine: str) -> KernelCall | None:
     places = (*step.ins, *step.outs, *([step.work] if step.work is not None else []))
     name = f"{stem}_f{8 * step.ins[0].aval.dtype.itemsize}"
     # One matrix after the other: those that need a work area share it, and BLAS has threads of its own.
-    return KernelCall(name, places, tuple(sizes), batch, 0, describe(instr), instr, True)
+    return KernelCall(name, places, tuple(sizes), batch, 0, describe(instr), instr, True, stem == "cofactor")
 
 
-ROUTINES = frozenset(["gesv", "potrf", "inv", "slogdet", "det", "trsm"])
+ROUTINES = frozenset(["gesv", "potrf", "inv", "slogdet", "det", "cofactor", "trsm"])

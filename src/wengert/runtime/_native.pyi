@@ -25,8 +25,9 @@ A view is read-only. It may be kept: then it stays valid and constant (the run g
 Result: TypeAlias = tuple[Pointer, DType, Shape]
 """Where a value that Python returns is copied to, in C order; shape and dtype are checked."""
 
-Failure: TypeAlias = tuple[Callable[..., Any], Sequence[View]]
-"""Called as ``function(status, *views)`` when a kernel fails; raises the error."""
+Failure: TypeAlias = tuple[Callable[..., Any], Sequence[View], Sequence[Result]]
+"""What happens when a kernel fails: ``function(*views)`` computes the results instead; where there are none,
+``function(status, *views)`` raises the error."""
 
 Step: TypeAlias = (
     tuple[Literal["kernel"], int, Sequence[Pointer], Sequence[int], int, int, Failure | None]
@@ -38,7 +39,8 @@ Step: TypeAlias = (
 """One step of a program.
 
 * ``("kernel", address, pointers, sizes, extent, grain, on_failure)``: runs over [0, extent). If grain > 0 and
-  extent >= 2 grain, threads may split it; parts begin and end at multiples of the grain.
+  extent >= 2 grain, threads may split it; parts begin and end at multiples of the grain. If it returns a status,
+  on_failure is called.
 * ``("guard", pointer, nbytes, expected, position)``: the run stops if the bytes differ.
 * ``("callback", function, ins, outs)``: one result, or as many as ``outs`` in a tuple or list.
 * ``("while", condition, flag, body)``: the steps of condition; then, if the byte at flag is not 0, body, and again.
@@ -199,6 +201,7 @@ def kernel_address(name: str) -> int:
     inv      a, x, work            n, batch
     slogdet  a, sign, log, work    n, batch
     det      a, det, work          n, batch
+    cofactor a, c, work            n, batch; c is the derivative of det
     trsm     a, b, x               n, k, batch, lower, transpose; reads one triangle of a; x may be b
     ======== ===================== =============================================================================
 
@@ -209,7 +212,8 @@ def kernel_address(name: str) -> int:
     cannot be split: give them grain 0.
 
     The status is > 0 where a matrix is singular (gesv, inv, trsm) or not positive definite (potrf); -1 where a routine
-    was not set, -2 for strides that BLAS does not take, -3 for lengths beyond its int.
+    was not set, -2 for strides that BLAS does not take, -3 for lengths beyond its int, -4 (cofactor) for a matrix of
+    more than 3 rows whose inverse is not accurate enough.
     """
 
 def reduce_huge_address() -> int:

@@ -166,6 +166,9 @@ def _steps(planned: Sequence[Step], calls: list[Call], first: dict[str, int]) ->
     def view(place: Place, copies: bool) -> tuple[Any, ...]:
         return pointer(place), place.aval.dtype, place.aval.shape, place.strides, copies
 
+    def result(place: Place) -> tuple[Any, ...]:
+        return pointer(place), place.aval.dtype, place.aval.shape
+
     steps: list[tuple[Any, ...]] = []
     for k, call in enumerate(calls):
         parts = [(part, address(part.kernel)) for part in _parts(call)]
@@ -176,7 +179,10 @@ def _steps(planned: Sequence[Step], calls: list[Call], first: dict[str, int]) ->
             failure = None
             if call.can_fail:
                 reference = callback(planned[k], "")
-                failure = partial(_fail, call.name, reference.function), [view(p, False) for p in reference.ins]
+                computes = call.is_partial
+                function = reference.function if computes else partial(_fail, call.name, reference.function)
+                ins, outs = [view(p, False) for p in reference.ins], [result(p) for p in reference.outs]
+                failure = function, ins, outs if computes else []
             for part, found in parts:
                 pointers = [pointer(p) for p in part.places]
                 steps.append(("kernel", found, pointers, part.sizes, part.extent, part.grain, failure))
@@ -186,8 +192,7 @@ def _steps(planned: Sequence[Step], calls: list[Call], first: dict[str, int]) ->
             steps.append(("guard", pointer(call.place), aval.nbytes, expected, params["position"]))
         else:
             ins = [view(p, call.copies) for p in call.ins]
-            outs = [(pointer(p), p.aval.dtype, p.aval.shape) for p in call.outs]
-            steps.append(("callback", call.function, ins, outs))
+            steps.append(("callback", call.function, ins, [result(p) for p in call.outs]))
     return steps
 
 

@@ -20,6 +20,7 @@ enum Status : int32_t {
     no_routine = -1, // set_routines was not given it
     no_layout = -2,  // strides that BLAS does not know
     too_large = -3,  // for the int of this BLAS
+    inaccurate = -4, // cofactors by way of the inverse
 };
 
 // Row-major C[m, n] is, to BLAS, the column-major matrix Cᵀ; so everything below is written for the transposes.
@@ -261,6 +262,61 @@ template <class T> int32_t det(char *const *p, const int64_t *sizes, int64_t beg
     return done;
 }
 
+template <class T> T greatest_row_sum(const T *a, int64_t n) {
+    T greatest = 0;
+    for (int64_t i = 0; i < n; i++) {
+        T sum = 0;
+        for (int64_t j = 0; j < n; j++) sum += std::abs(a[i * n + j]);
+        if (std::isnan(sum)) return sum;
+        greatest = std::max(greatest, sum);
+    }
+    return greatest;
+}
+
+// Up to three rows: cross products of the others.
+template <class T> void few_cofactors(const T *a, T *c, int64_t n) {
+    if (n == 1) c[0] = 1;
+    if (n == 2) c[0] = a[3], c[1] = -a[2], c[2] = -a[1], c[3] = a[0];
+    if (n != 3) return;
+    for (int i = 0; i < 3; i++) {
+        const T *u = a + (i + 1) % 3 * 3, *v = a + (i + 2) % 3 * 3;
+        for (int j = 0; j < 3; j++) {
+            const int p = (j + 1) % 3, q = (j + 2) % 3;
+            c[i * 3 + j] = u[p] * v[q] - u[q] * v[p];
+        }
+    }
+}
+
+// pointers (A, C, work), sizes (n, batch): C = det(A) A⁻ᵀ, if A is well conditioned.
+template <class T> int32_t cofactor(char *const *p, const int64_t *sizes, int64_t begin, int64_t end) {
+    if (routines<T>().gesv == nullptr) return no_routine;
+    const int64_t n = sizes[0];
+    if (!fits_int({n})) return too_large;
+    Work<T> work(p[2], n, n);
+    for (int64_t item = begin; item < end; item++) {
+        const T *a = reinterpret_cast<const T *>(p[0]) + item * n * n;
+        T *c = reinterpret_cast<T *>(p[1]) + item * n * n;
+        if (n <= 3) {
+            few_cofactors(a, c, n);
+            continue;
+        }
+        const int64_t whole[] = {n, 1};
+        char *pointers[] = {reinterpret_cast<char *>(const_cast<T *>(a)), p[1] + item * n * n * sizeof(T), p[2]};
+        if (inv<T>(pointers, whole, 0, 1) != done) return inaccurate;
+        T determinant = 1;
+        for (int64_t i = 0; i < n; i++) {
+            const T pivot = work.matrix[i * n + i];
+            determinant *= work.pivots[i] != i + 1 ? -pivot : pivot;
+        }
+        // As the reference has it: twelve digits of double, five of float.
+        const T most = sizeof(T) == sizeof(double) ? T(1e4) : T(1e2);
+        if (!(greatest_row_sum(a, n) * greatest_row_sum(c, n) < most)) return inaccurate;
+        if (!std::isnormal(determinant)) return inaccurate;
+        for (int64_t i = 0; i < n * n; i++) c[i] = determinant * work.sides[i]; // which is the inverse, transposed
+    }
+    return done;
+}
+
 // pointers (A, B, X), sizes (n, k, batch, lower, transpose): A X = B or Aᵀ X = B, from one triangle of A. A zero on
 // the diagonal is the status, counted from 1, as LAPACK's trtrs gives it.
 template <class T> int32_t trsm(char *const *pointers, const int64_t *sizes, int64_t begin, int64_t end) {
@@ -296,7 +352,8 @@ constexpr NamedKernel KERNELS[] = {
     {"potrf_f32", potrf<float>},      {"gesv_f64", gesv<double>},      {"gesv_f32", gesv<float>},
     {"inv_f64", inv<double>},         {"inv_f32", inv<float>},         {"slogdet_f64", slogdet<double>},
     {"slogdet_f32", slogdet<float>},  {"det_f64", det<double>},        {"det_f32", det<float>},
-    {"trsm_f64", trsm<double>},       {"trsm_f32", trsm<float>},
+    {"trsm_f64", trsm<double>},       {"trsm_f32", trsm<float>},       {"cofactor_f64", cofactor<double>},
+    {"cofactor_f32", cofactor<float>},
 };
 
 template <class T> bool set_in(Routines<T> &routines, std::string_view name, void *address) {
@@ -330,8 +387,8 @@ Kernel *named_kernel(std::string_view name) {
 int64_t work_bytes(std::string_view name, int64_t n, int64_t k) {
     const int64_t itemsize = name.ends_with("_f32") ? sizeof(float) : sizeof(double);
     const auto is = [&](const char *stem) { return name.substr(0, name.find('_')) == stem; };
-    const int64_t n_sides = is("gesv") ? k : is("inv") ? n : 0;
-    if (!is("gesv") && !is("inv") && !is("slogdet") && !is("det")) return 0;
+    const int64_t n_sides = is("gesv") ? k : is("inv") || is("cofactor") ? n : 0;
+    if (!is("gesv") && !is("inv") && !is("slogdet") && !is("det") && !is("cofactor")) return 0;
     return (n * n + n * n_sides) * itemsize + n * static_cast<int64_t>(sizeof(int));
 }
 

@@ -127,8 +127,8 @@ class Reader {
         step.grain = integer(item(items, 5));
         if (step.extent < 0 || step.grain < 0) throw std::invalid_argument("a kernel's extent or grain is negative");
         if (!item(items, 6).is_none()) {
-            nb::object failure = items_of(item(items, 6), "on_failure (function, operands)", 2);
-            step.detail = callback(item(failure, 0), item(failure, 1), nb::handle());
+            nb::object failure = items_of(item(items, 6), "on_failure (function, operands, results)", 3);
+            step.detail = callback(item(failure, 0), item(failure, 1), item(failure, 2));
         }
         return step;
     }

@@ -196,13 +196,19 @@ bool call_back(Run &run, const Callback &callback, const int32_t *status = nullp
     return goes_on;
 }
 
-// Raises the Python error of a kernel that returned a status.
-[[gnu::cold, gnu::noinline]] void explain(Run &run, const Step &step, int32_t status) {
-    if (step.detail >= 0 && !call_back(run, run.code.callbacks[step.detail], &status)) return;
+// What Python makes of a kernel that returned a status: it computes the results, if there are any that it is to give,
+// or raises an error. Whether the run goes on; if not, an error is set.
+[[gnu::cold, gnu::noinline]] bool resort(Run &run, const Step &step, int32_t status) {
+    if (step.detail >= 0) {
+        const Callback &callback = run.code.callbacks[step.detail];
+        const bool computes = !callback.outs.empty(), is_done = call_back(run, callback, computes ? nullptr : &status);
+        if (computes || !is_done) return is_done;
+    }
     const bool was_released = run.released != nullptr;
     if (was_released) run.take_gil();
     PyErr_Format(PyExc_RuntimeError, "a kernel failed with status %d", static_cast<int>(status));
     if (was_released) run.release_gil();
+    return false;
 }
 
 // ----------------------------------------------------------------------------------------------------------- steps
@@ -216,10 +222,8 @@ Outcome run_block(Run &run, const Block &block) {
             const int32_t status = step.grain > 0 && step.extent >= 2 * step.grain
                                        ? run_parallel(step, pointers)
                                        : step.kernel(pointers, step.sizes, 0, step.extent);
-            if (status != 0) [[unlikely]] {
-                explain(run, step, status);
-                return Outcome::failed;
-            }
+            if (status != 0) [[unlikely]]
+                if (!resort(run, step, status)) return Outcome::failed;
             break;
         }
         case StepKind::guard: {
