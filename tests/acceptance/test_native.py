@@ -150,10 +150,14 @@ def test_yo_5_a_hit_records_nothing() -> None:
 
 
 def test_a_first_gradient_imports_only_what_it_needs() -> None:
-    """Importing numpy.random, which NumPy puts off, takes longer than such a gradient."""
+    """Importing numpy.random, which NumPy puts off, takes longer than such a gradient; SciPy, fifty times as long.
+
+    The second one is large enough for values to be computed again rather than stored.
+    """
     code = """
         import sys, numpy as np, wengert as wg
         wg.jit(wg.grad(lambda x: np.sum(np.sin(x) * np.cos(x))))(np.zeros(3))
+        wg.jit(wg.grad(lambda x: np.sum(np.log(np.sum(np.exp(x * x), 1)))))(np.ones((300, 30)))
         assert not {"numpy.random", "scipy", "multiprocessing", "subprocess"} & set(sys.modules)
     """
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)

@@ -261,6 +261,28 @@ def test_reads_of_one_array_share_one_buffer() -> None:
     assert steps.count("broadcast_to") <= 1 and steps.count("add_slice") <= 50
 
 
+def test_reads_at_one_index_are_written_once() -> None:
+    def f(x: Any) -> Any:
+        total = slice_(x, index=(0,))
+        for k in range(1, 50):
+            total = total * slice_(x, index=(k % 2,))
+        return total
+
+    steps = pullback(f, Aval((50,), F64))
+    assert steps.count("embed") == 1 and steps.count("add_slice") == 1
+
+
+def test_a_sum_of_many_parts_keeps_their_order_and_copies_none() -> None:
+    bench = Bench()
+    parts = [Part(bench.atom(float(k)), (k,)) for k in range(20_000)]
+    of = Aval((20_000,), F64)
+    total = None
+    for part in parts:
+        total = add(total, Scatter(None, (part,), of), of)
+    assert isinstance(total, Scatter) and total.parts == parts
+    assert len(total.joined) == 2  # what was there, and what came
+
+
 def test_the_gradient_of_a_trace_is_the_identity() -> None:
     steps = pullback(lambda x: sum_(diagonal(x), axis=(0,)), SQUARE)
     assert steps == ["broadcast_to", "embed_diagonal"]

@@ -82,22 +82,27 @@ def _fit(ct: Atom, aval: Aval) -> Atom:
 
 
 def _densify_scatter(ct: Scatter, aval: Aval) -> Atom:
+    """One buffer. Parts at one index are added before they are: what reads x[0] a thousand times writes it once."""
     buffer = None if ct.base is None else densify(ct.base, aval)
-    parts = ct.parts
-    if buffer is None and parts and (index := parts[0].index) is not None:
-        first, parts = parts[0].value, parts[1:]
-        if is_everything(index, aval.shape):
-            buffer = _fit(first, aval)
-        else:
-            buffer = embed(convert(first, dtype=aval.dtype), shape=aval.shape, index=index)
-    elif buffer is None:
-        buffer = zeros(aval)
-    for part in parts:
+    at: dict[Any, Atom] = {}
+    elsewhere: list[tuple[Atom, tuple[Atom, ...]]] = []
+    for part in ct.parts:
         value = convert(part.value, dtype=aval.dtype)
-        if part.index is not None:
-            buffer = add_slice(buffer, value, index=part.index)
+        if part.index is None:
+            elsewhere.append((value, part.indices))
         else:
-            buffer = scatter_add(buffer, value, *part.indices)
+            at[part.index] = add_op(at[part.index], value) if part.index in at else value
+    for index, value in at.items():
+        if buffer is not None:
+            buffer = add_slice(buffer, value, index=index)
+        elif is_everything(index, aval.shape):
+            buffer = _fit(value, aval)
+        else:
+            buffer = embed(value, shape=aval.shape, index=index)
+    if buffer is None:
+        buffer = zeros(aval)
+    for value, indices in elsewhere:
+        buffer = scatter_add(buffer, value, *indices)
     return buffer
 
 
@@ -149,8 +154,8 @@ def add(a: Cotangent, b: Cotangent, aval: Aval) -> Cotangent:
         first, second = (a, b) if isinstance(a, Scatter) else (b, a)
         if isinstance(second, Scatter):
             base = add(first.base, second.base, aval)
-            return Scatter(base, first.parts + second.parts, aval)
-        return Scatter(add(first.base, second, aval), first.parts, aval)
+            return Scatter(base, (first.joined, second.joined), aval)
+        return Scatter(add(first.base, second, aval), first.joined, aval)
     if isinstance(a, Diagonal) and isinstance(b, Diagonal) and a.value.aval is b.value.aval:
         return Diagonal(add_op(a.value, b.value), aval)
     if isinstance(a, Masked) and isinstance(b, Masked):
@@ -182,8 +187,9 @@ def apply_partial(ct: Cotangent, partial: Any, y: Aval) -> Cotangent:
     if isinstance(ct, Masked):
         mask, ct = ct, ct.value
     elif isinstance(ct, Scatter) and ct.base is None and is_atom(partial):
-        if len(ct.parts) <= MAX_PARTS:
-            return Scatter(None, tuple([_times_part(part, partial, y) for part in ct.parts]), y)
+        parts = ct.parts
+        if len(parts) <= MAX_PARTS:
+            return Scatter(None, tuple([_times_part(part, partial, y) for part in parts]), y)
         mask, ct = Masked(_where_parts_are(ct, y), None), densify(ct, y)
     elif isinstance(ct, Scatter | Diagonal):
         ct = densify(ct, y)

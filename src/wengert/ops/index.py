@@ -135,13 +135,16 @@ def _set_structured(ct: Any, k: int, x: Atom, v: Atom, y: Atom, *, index: Static
     """Of parts at exactly the written region or off it, those at the region belong to v, the others to x."""
     if isinstance(ct, Fill) and k == 1:
         return Fill(ct.value * float(Aval(region_shape(index), v.aval.dtype).size / max(v.aval.size, 1)), v.aval)
-    if not isinstance(ct, Scatter) or ct.base is not None or len(ct.parts) > MANY_PARTS:
-        return None  # many parts become one buffer: n writes would look at n parts each
-    if not all(p.index is not None and (p.index == index or are_disjoint(p.index, index)) for p in ct.parts):
+    if not isinstance(ct, Scatter) or ct.base is not None:
+        return None
+    parts = ct.parts
+    if len(parts) > MANY_PARTS:
+        return None  # they become one buffer: n writes would look at n parts each
+    if not all(p.index is not None and (p.index == index or are_disjoint(p.index, index)) for p in parts):
         return None
     if k == 0:
-        return Scatter(None, tuple(p for p in ct.parts if p.index != index), x.aval)
-    mine = [p.value for p in ct.parts if p.index == index]
+        return Scatter(None, tuple(p for p in parts if p.index != index), x.aval)
+    mine = [p.value for p in parts if p.index == index]
     if not mine:
         return Scatter(None, (), v.aval)
     total = mine[0]

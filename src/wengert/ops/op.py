@@ -92,8 +92,21 @@ class Scatter(NamedTuple):
     """
 
     base: Any
-    parts: tuple[Part, ...]
+    joined: tuple[Any, ...]
+    """Parts, and such tuples: the sum of two scatters takes no longer for being of many parts."""
     aval: Aval
+
+    @property
+    def parts(self) -> list[Part]:
+        """All of them, the first to be added first. Takes as long as there are parts."""
+        found, todo = list[Part](), [self.joined]
+        while todo:
+            last = todo.pop()
+            if isinstance(last, Part):
+                found.append(last)
+            else:
+                todo += reversed(last)
+        return found
 
 
 @dataclass(frozen=True, eq=False)

@@ -21,7 +21,6 @@ the function is traced again at every call (see Trace.unrepeatable), slower, and
 from __future__ import annotations
 
 import array
-import dis
 import enum
 import functools
 import math
@@ -37,7 +36,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.errors import CaptureError, message
+from wengert.tracing import names
 from wengert.tracing.callers import BUILT_ON_TOP
+from wengert.tracing.purity import is_pure, takes_in_only_pure
 from wengert.tracing.trace import Trace, is_readonly
 from wengert.tracing.tracer import wrap
 
@@ -145,6 +146,8 @@ class Environment:
         self._holders: dict[int, tuple[Any, str]] = {}  # modules and classes: what code names of them is watched
         self._watched: set[Any] = set()
         self._unrepeatable = ""
+        self.is_closed = True
+        """Whether nothing was found that could give another number to another run: see purity.py."""
 
     def holds(self) -> bool:
         """Whether everything that was read is still there."""
@@ -227,6 +230,7 @@ class Environment:
 
     def _replace(self, value: Any, name: str, read: Callable[[], Any], is_root: bool = False) -> Any:
         """What the traced copy sees in place of ``value``."""
+        self._judge(value)
         if isinstance(value, np.ndarray):
             return self._array(value, name, read)
         if isinstance(value, np.generic):
@@ -249,7 +253,7 @@ class Environment:
             function = self._replace(value.__func__, name, lambda: read().__func__)
             return types.MethodType(function, owner)
         if isinstance(value, functools.partial):
-            return functools.partial(
+            new = functools.partial(
                 self._replace(value.func, f"{name}.func", lambda: read().func),
                 *[self._replace(a, f"{name}.args[{k}]", lambda k=k: read().args[k]) for k, a in enumerate(value.args)],
                 **{
@@ -257,6 +261,8 @@ class Environment:
                     for k, a in value.keywords.items()
                 },
             )
+            vars(new).update(vars(value))
+            return new
         if _is_sequence(value):
             return self._sequence(value, name, read)
         if type(value) in (dict, OrderedDict, defaultdict):
@@ -326,7 +332,7 @@ class Environment:
         if in_library:
             return new
         self._note_names(f, name)
-        for variable in _global_names(f.__code__):
+        for variable in names.named(f.__code__):
             if variable not in namespace:
                 continue
             found = namespace[variable]
@@ -339,9 +345,9 @@ class Environment:
                 continue
             put = self._replace(found, variable, ItemRead(namespace, variable))
             shared[variable] = put
-            if variable in _written_globals(f.__code__):
+            if variable in names.written(f.__code__):
                 self.copies.append(Substituted(variable, lambda v=variable: shared[v], put, found))
-        for variable in _written_globals(f.__code__):
+        for variable in names.written(f.__code__):
             if variable not in namespace:
                 self.copies.append(Substituted(variable, lambda v=variable: shared[v], _MISSING, _MISSING))
         return new
@@ -360,7 +366,7 @@ class Environment:
         return file.startswith(_STDLIB) or "site-packages" in file or "dist-packages" in file
 
     def _sequence(self, value: Any, name: str, read: Callable[[], Any]) -> Any:
-        if len(value) > MAX_ITEMS:
+        if self._has_many_items(value):
             self._watch(value, name, read)
             return value
         kind = "list" if type(value) is list else "" if type(value) is deque else "tuple"
@@ -377,7 +383,7 @@ class Environment:
         return new
 
     def _dict(self, value: dict[Any, Any], name: str, read: Callable[[], Any]) -> Any:
-        if len(value) > MAX_ITEMS:
+        if self._has_many_items(value):
             self._watch(value, name, read)
             return value
         new: dict[Any, Any] = defaultdict(value.default_factory) if isinstance(value, defaultdict) else type(value)()
@@ -393,8 +399,8 @@ class Environment:
         new = types.SimpleNamespace() if type(value) is types.SimpleNamespace else object.__new__(type(value))
         self._memo[id(value)] = new
         self._hold(type(value), type(value).__name__)
-        names = PartRead(read, value, "attributes", ...)
-        self.places.append(Place(f"the attributes of {name}", names, tuple(vars(value)), True))
+        attributes = PartRead(read, value, "attributes", ...)
+        self.places.append(Place(f"the attributes of {name}", attributes, tuple(vars(value)), True))
         for attribute, found in list(vars(value).items()):
             put = self._replace(found, f"{name}.{attribute}", PartRead(read, value, "attributes", attribute))
             new.__dict__[attribute] = put
@@ -408,12 +414,13 @@ class Environment:
 
     def _hold(self, holder: Any, name: str) -> None:
         """A module or class, which the traced copy shares: see :meth:`_watch_holders`."""
+        self._judge(holder)
         if id(holder) in self._holders or self._is_foreign(_namespace(holder)):
             return
         self._holders[id(holder)] = (holder, name)
         if isinstance(holder, type):
-            names = tuple(vars(holder))
-            self.places.append(Place(f"the attributes of {name}", ClassRead(holder, ...), names, True))
+            attributes = tuple(vars(holder))
+            self.places.append(Place(f"the attributes of {name}", ClassRead(holder, ...), attributes, True))
             for base in holder.__mro__[1:]:
                 self._hold(base, base.__name__)
 
@@ -438,24 +445,36 @@ class Environment:
 
     def _note_names(self, f: types.FunctionType, name: str) -> None:
         """The names in a function's code, and what it asks of the world outside of the program."""
-        names = _global_names(f.__code__)
-        self._names.update(dict.fromkeys(names))
-        for variable in names:
+        mentioned = names.named(f.__code__)
+        self.is_closed = self.is_closed and takes_in_only_pure(f)
+        self._names.update(dict.fromkeys(mentioned))
+        for variable in mentioned:
             found = f.__globals__.get(variable, _MISSING)
-            if found is np and "random" in names:
+            if found is np and "random" in mentioned:
                 self._watch(_numpy_random_state(), "np.random", _numpy_random_state)
             elif found is random:
                 self._watch(_python_random_state(), "random", _python_random_state)
             elif isinstance(found, types.ModuleType) and found.__name__ in CLOCKS:
                 self._give_up(f"{name} reads {found.__name__}")
-            elif variable in LOOKS_AROUND and found is _MISSING and variable in _loaded_globals(f.__code__):
+            elif variable in LOOKS_AROUND and found is _MISSING and variable in names.loaded(f.__code__):
                 self._give_up(f"{name} calls {variable}()")
+
+    def _judge(self, value: Any) -> None:
+        if self.is_closed:
+            home = value if isinstance(value, types.ModuleType | type | types.FunctionType) else type(value)
+            self.is_closed = is_pure(value, self._is_foreign(_namespace(home)))
+
+    def _has_many_items(self, value: Any) -> bool:
+        """Whether a container is so long that it is compared as a whole, and its items are not looked into."""
+        self.is_closed = self.is_closed and len(value) <= MAX_ITEMS
+        return len(value) > MAX_ITEMS
 
     def _give_up(self, why: str) -> None:
         self._unrepeatable = self._unrepeatable or why
 
     def _watch(self, value: Any, name: str, read: Callable[[], Any]) -> None:
         """Note what ``value``, which the function reads in its original, looks like now."""
+        self._judge(value)
         if isinstance(value, (*PLAIN, np.generic)):
             self.places.append(Place(name, read, value, True, True))
             return
@@ -508,14 +527,14 @@ class Environment:
             self._watch(f.__defaults__, f"the defaults of {name}", lambda: f.__defaults__)
         if f.__kwdefaults__:
             self._watch(f.__kwdefaults__, f"the defaults of {name}", lambda: f.__kwdefaults__)
-        for variable in _global_names(f.__code__):
+        for variable in names.named(f.__code__):
             place = (id(f.__globals__), variable)
             if variable in f.__globals__ and place not in self._watched:
                 self._watched.add(place)
                 self._watch(f.__globals__[variable], variable, lambda v=variable: f.__globals__[v])
 
     def _watch_items(self, value: Any, name: str, read: Callable[[], Any]) -> None:
-        if len(value) > MAX_ITEMS:
+        if self._has_many_items(value):
             self.places.append(Place(name, lambda: list(read()), list(value), True, True))
             return
         self.places.append(Place(f"len({name})", lambda: len(read()), len(value), True, True))
@@ -523,7 +542,7 @@ class Environment:
             self._watch(v, f"{name}[{k}]", lambda k=k: read()[k])
 
     def _watch_dict(self, value: Any, name: str, read: Callable[[], Any]) -> None:
-        if len(value) > MAX_ITEMS:
+        if self._has_many_items(value):
             self.places.append(Place(name, lambda: dict(read()), dict(value), True, True))
             return
         self.places.append(Place(f"{name}.keys()", lambda: tuple(read()), tuple(value), True, True))
@@ -539,7 +558,7 @@ class Environment:
         cls = type(value)
         if _in_library(cls.__module__) and not _in_scipy(cls):
             return
-        is_foreign = self._is_foreign(_namespace(cls))
+        is_foreign = cls is not types.SimpleNamespace and self._is_foreign(_namespace(cls))
         for attribute in (*getattr(value, "__dict__", ()), *_slots(cls)):
             found = getattr(value, attribute, _MISSING)
             if is_foreign and not isinstance(found, PLAIN) and type(found) is not np.ndarray:
@@ -615,9 +634,11 @@ def _slots(cls: type) -> list[str]:
 
 
 def _namespace(holder: Any) -> dict[str, Any]:
-    """The globals of the module that a module or class is, or stands in."""
+    """The globals of the module that a module is, or that a class or function stands in."""
     if isinstance(holder, types.ModuleType):
         return vars(holder)
+    if isinstance(holder, types.FunctionType):
+        return holder.__globals__
     module = sys.modules.get(holder.__module__)
     return {"__name__": holder.__module__} if module is None else vars(module)
 
@@ -695,31 +716,3 @@ def _in_library(module: str) -> bool:
     """Whether a module belongs to a library whose insides are its own affair."""
     top, _, rest = module.partition(".")
     return top in LIBRARIES and not (top == "wengert" and rest.partition(".")[0] in BUILT_ON_TOP)
-
-
-def _codes(code: types.CodeType) -> list[types.CodeType]:
-    """A function's code and that of the functions defined in it."""
-    found, at = [code], 0
-    while at < len(found):
-        found += [c for c in found[at].co_consts if isinstance(c, types.CodeType)]
-        at += 1
-    return found
-
-
-@functools.lru_cache(maxsize=4096)
-def _global_names(code: types.CodeType) -> tuple[str, ...]:
-    return tuple(dict.fromkeys(name for c in _codes(code) for name in c.co_names))
-
-
-@functools.lru_cache(maxsize=4096)
-def _written_globals(code: types.CodeType) -> frozenset[str]:
-    return frozenset(
-        i.argval for c in _codes(code) for i in dis.get_instructions(c) if i.opname in ("STORE_GLOBAL", "DELETE_GLOBAL")
-    )
-
-
-@functools.lru_cache(maxsize=4096)
-def _loaded_globals(code: types.CodeType) -> frozenset[str]:
-    return frozenset(
-        i.argval for c in _codes(code) for i in dis.get_instructions(c) if i.opname in ("LOAD_GLOBAL", "LOAD_NAME")
-    )

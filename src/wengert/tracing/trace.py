@@ -97,6 +97,8 @@ class Trace:
         self.values: dict[Var, Any] = {}
         self.unrepeatable: str = ""
         """Why this run cannot be replayed: it met a concrete array of unknown origin. Empty if it can."""
+        self.is_closed = False
+        """Whether a scalar of unknown origin must be what it would be in any other run: see purity.py."""
         self._defined: dict[Var, Instr] = {}
         self._indexed = 0
         self._marks: list[int] = []  # how far the enclosing traces had come when this one was opened
@@ -111,6 +113,7 @@ class Trace:
         outer = current_trace()
         if outer is not None and self.known is None:
             self.known = outer.known  # what an enclosing run may read again, this one may
+            self.is_closed = outer.is_closed
         self._marks = [len(t.builder.instrs) for t in _stack.traces]
         self.level = len(_stack.traces) + 1
         if self.concrete:
@@ -223,6 +226,9 @@ class Trace:
             return x._atom if x._base is None and x._constant is None and self.is_open else x.atom()
         if type(x) in (float, int, bool, complex):
             return literal(x, dtype)
+        if isinstance(x, np.generic) and self.is_closed and self.known is not None and id(x) not in self.known:
+            check_dtype(x)
+            return literal(x.item(), x.dtype)
         if isinstance(x, np.ndarray | np.generic):
             return self.capture(x)
         if isinstance(x, bool | int | float | complex):
