@@ -17,6 +17,8 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
+import scipy.special
 
 import wengert as wg
 
@@ -75,6 +77,7 @@ CLOSED: dict[str, Callable[[Any], Any]] = {
     "of an option": lambda x: x * np.sqrt(Choice.wide.value) * np.float64(choices["a", 1]),
     "with errors off": lambda x: quietly(x),
     "of another module": lambda x: x * np.sqrt(module.width) * module.options.scale,
+    "of SciPy": lambda x: x * scipy.special.ndtr(0.3) * scipy.special.gamma(np.float64(2.5)),
     "through functools and operators": lambda x: x * functools.reduce(lambda a, b: a * b, [np.float64(2), np.sqrt(3)]),
 }
 

@@ -15,6 +15,7 @@ import functools
 import sys
 import types
 from array import array
+from contextlib import suppress
 from importlib.machinery import EXTENSION_SUFFIXES
 from typing import Any
 
@@ -115,10 +116,22 @@ def takes_in_only_pure(f: types.FunctionType) -> bool:
             value = getattr(builtins, name)
             if name not in BUILTINS and not (isinstance(value, type) and issubclass(value, BaseException)):
                 return False
-    for module in map(sys.modules.get, ARRAYS):
-        if module is not None:
-            for value in map(vars(module).__getitem__, vars(module).keys() & names.named(code)):
+    named = frozenset(names.named(code))
+    modules = [x for x in (*map(f.__globals__.get, named), *_cells(f)) if isinstance(x, types.ModuleType)]
+    for module in modules:  # it grows
+        if module.__name__ in ARRAYS:
+            for value in map(vars(module).__getitem__, vars(module).keys() & named):
+                if isinstance(value, types.ModuleType) and value not in modules:
+                    modules.append(value)
                 is_put_there = isinstance(value, np.ndarray | np.generic) and not isinstance(value, np.bool)
                 if is_put_there or not is_pure(value, True):
                     return False
     return True
+
+
+def _cells(f: types.FunctionType) -> list[Any]:
+    found = []
+    for cell in f.__closure__ or ():
+        with suppress(ValueError):  # not yet assigned
+            found.append(cell.cell_contents)
+    return found
