@@ -713,3 +713,58 @@ def test_mc_4_own_variables_may_be_written() -> None:
     for gradient in (wg.grad(f), wg.jit(wg.grad(f))):
         assert gradient(2.0) == 1.0 + 4.0 + 12.0
         assert gradient(2.0) == 1.0 + 4.0 + 12.0
+
+
+# ------------------------------------------------------------------------------------------------- constructors
+
+
+class RandomModel:
+    """Its weights are random; what a call does is not."""
+
+    def __init__(self, rate: float = 1.0) -> None:
+        self.weights = np.random.standard_normal(3) if rate < 0 else np.ones(3)  # noqa: NPY002 the state that all share
+        self.rate = rate * SCALE
+
+    def __call__(self, x: Any) -> Any:
+        return np.sum(np.tanh(self.weights * x) * self.rate)
+
+    @classmethod
+    def other(cls, x: Any) -> Any:
+        return cls(3.0)(x)
+
+    def again(self, x: Any) -> Any:
+        return self.__class__(4.0)(x)
+
+
+class SpecialModel(RandomModel):
+    def twin(self, x: Any) -> Any:
+        return type(self)(5.0)(x)
+
+
+def test_a_constructor_that_the_function_cannot_call_is_no_part_of_it() -> None:
+    """Drawing random numbers elsewhere, as training does, leaves the program as it is."""
+    model, x = SpecialModel(-1.0), np.ones(3)
+    step = wg.jit(wg.grad(lambda x: model(x)))
+    for _ in range(3):
+        np.random.shuffle(np.arange(5))  # noqa: NPY002
+        np.testing.assert_allclose(step(x), model.rate * model.weights / np.cosh(model.weights) ** 2)
+    assert step.stats()["traces"] == 1
+
+
+@pytest.mark.parametrize("make", ["by name", "class method", "__class__", "type"])
+def test_a_constructor_that_the_function_calls_reads_what_is_there_now(
+    make: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    model, x = SpecialModel(), np.ones(3)
+    f = {
+        "by name": lambda x: SpecialModel(2.0)(x),
+        "class method": lambda x: model.other(x),
+        "__class__": lambda x: model.again(x),
+        "type": lambda x: model.twin(x),
+    }[make]
+    step = wg.jit(f)
+    before = step(x)
+    np.testing.assert_allclose(before, f(x))
+    monkeypatch.setattr(f"{__name__}.SCALE", 7.0)
+    np.testing.assert_allclose(step(x), f(x))
+    assert step(x) != before

@@ -144,6 +144,7 @@ class Environment:
         self._package: str | None = None
         self._names: dict[str, None] = {}  # that the code met so far mentions
         self._holders: dict[int, tuple[Any, str]] = {}  # modules and classes: what code names of them is watched
+        self._found_classes: set[int] = set()
         self._watched: set[Any] = set()
         self._unrepeatable = ""
         self.is_closed = True
@@ -398,7 +399,7 @@ class Environment:
     def _instance(self, value: Any, name: str, read: Callable[[], Any]) -> Any:
         new = types.SimpleNamespace() if type(value) is types.SimpleNamespace else object.__new__(type(value))
         self._memo[id(value)] = new
-        self._hold(type(value), type(value).__name__)
+        self._hold(type(value), type(value).__name__, is_found=False)
         attributes = PartRead(read, value, "attributes", ...)
         self.places.append(Place(f"the attributes of {name}", attributes, tuple(vars(value)), True))
         for attribute, found in list(vars(value).items()):
@@ -412,9 +413,14 @@ class Environment:
 
     # ----------------------------------------------------------------------- watching what cannot be replaced
 
-    def _hold(self, holder: Any, name: str) -> None:
-        """A module or class, which the traced copy shares: see :meth:`_watch_holders`."""
+    def _hold(self, holder: Any, name: str, is_found: bool = True) -> None:
+        """A module or class, which the traced copy shares: see :meth:`_watch_holders`.
+
+        ``is_found``: the code can get hold of it, and so make instances. It cannot of the class of what it finds.
+        """
         self._judge(holder)
+        if is_found and isinstance(holder, type):
+            self._found_classes.update(map(id, holder.__mro__))
         if id(holder) in self._holders or self._is_foreign(_namespace(holder)):
             return
         self._holders[id(holder)] = (holder, name)
@@ -422,7 +428,16 @@ class Environment:
             attributes = tuple(vars(holder))
             self.places.append(Place(f"the attributes of {name}", ClassRead(holder, ...), attributes, True))
             for base in holder.__mro__[1:]:
-                self._hold(base, base.__name__)
+                self._hold(base, base.__name__, is_found)
+
+    def _is_implicit(self, holder: Any, attribute: str) -> bool:
+        """Whether Python calls it without its name in the code: __call__, __add__, __getattr__; what makes an
+        instance, where the code can."""
+        if not isinstance(holder, type) or not attribute.startswith("__"):
+            return False
+        if attribute in MAKES_AN_INSTANCE and id(holder) not in self._found_classes:
+            return not GETS_A_CLASS.isdisjoint(self._names) and isinstance(vars(holder)[attribute], types.FunctionType)
+        return isinstance(vars(holder)[attribute], types.FunctionType)
 
     def _watch_holders(self) -> None:
         """Watch the attributes of modules and classes that the code names, and what is found by way of them."""
@@ -431,7 +446,7 @@ class Environment:
                 (holder, f"{name}.{attribute}", attribute)
                 for holder, name in list(self._holders.values())
                 for attribute in list(vars(holder))
-                if (attribute in self._names or _is_implicit(holder, attribute))
+                if (attribute in self._names or self._is_implicit(holder, attribute))
                 and (id(holder), attribute) not in self._watched
             ]
             if not todo:
@@ -482,6 +497,8 @@ class Environment:
         if isinstance(value, types.ModuleType | type):
             self._hold(value, name)
             return
+        if isinstance(value, classmethod):  # which is given the class
+            self._names["__class__"] = None
         if id(value) in self._watched:
             return
         self._watched.add(id(value))
@@ -570,7 +587,7 @@ class Environment:
                     f"the attributes of {name}", lambda: tuple(vars(read())), tuple(vars(value)), True, not is_foreign
                 )
             )
-        self._hold(cls, cls.__name__)
+        self._hold(cls, cls.__name__, is_found=False)
 
 
 MOVED = (KeyError, IndexError, AttributeError, ValueError, TypeError)
@@ -581,6 +598,10 @@ CLOCKS = ("time", "secrets", "uuid")
 
 LOOKS_AROUND = ("globals", "vars", "eval", "exec", "input", "open", "__import__")
 """Builtins that read what no name in the code tells."""
+
+MAKES_AN_INSTANCE = ("__init__", "__new__", "__post_init__")
+GETS_A_CLASS = frozenset({"__class__", "type", "__new__", "copy", "deepcopy", "replace", "__replace__", "__reduce__"})
+"""Names by which code gets the class of an object, or a new object of it."""
 
 FUNCTION_PARTS = ("__func__", "__self__", "__wrapped__", "fget", "fset", "func", "args", "keywords")
 
@@ -641,15 +662,6 @@ def _namespace(holder: Any) -> dict[str, Any]:
         return holder.__globals__
     module = sys.modules.get(holder.__module__)
     return {"__name__": holder.__module__} if module is None else vars(module)
-
-
-def _is_implicit(holder: Any, attribute: str) -> bool:
-    """Whether Python calls it without its name in the code: __call__, __add__, __getattr__."""
-    return (
-        isinstance(holder, type)
-        and attribute.startswith("__")
-        and isinstance(vars(holder)[attribute], types.FunctionType)
-    )
 
 
 def _in_scipy(cls: type) -> bool:
