@@ -77,6 +77,7 @@ CLOSED: dict[str, Callable[[Any], Any]] = {
     "of an option": lambda x: x * np.sqrt(Choice.wide.value) * np.float64(choices["a", 1]),
     "with errors off": lambda x: quietly(x),
     "of another module": lambda x: x * np.sqrt(module.width) * module.options.scale,
+    "of what is imported on the spot": lambda x: imports(x),
     "of SciPy": lambda x: x * scipy.special.ndtr(0.3) * scipy.special.gamma(np.float64(2.5)),
     "through functools and operators": lambda x: x * functools.reduce(lambda a, b: a * b, [np.float64(2), np.sqrt(3)]),
 }
@@ -96,6 +97,15 @@ sys.modules["a_module_of_a_test"] = module
 def quietly(x: Any) -> Any:
     with np.errstate(divide="ignore"):
         return x * np.log(0.5)
+
+
+def imports(x: Any) -> Any:
+    import math
+
+    import numpy as numbers
+    from numpy import log as ln
+
+    return x * numbers.sqrt(2) * ln(3) * math.pi
 
 
 def written(x: Any) -> Any:
@@ -342,10 +352,16 @@ def test_a_number_that_changes_is_never_old(source: Callable[[], tuple[Any, Any]
 
 def test_a_file_is_read_at_every_call(tmp_path: Path) -> None:
     path = tmp_path / "number.npy"
-    step = wg.jit(lambda x: x * np.load(path)[()])
-    for number in (2.0, 3.0):
-        np.save(path, np.float64(number))
-        np.testing.assert_allclose(step(X), X * number)
+
+    def imports_load(x: Any) -> Any:
+        from numpy import load as read
+
+        return x * read(path)[()]
+
+    for step in (wg.jit(lambda x: x * np.load(path)[()]), wg.jit(imports_load)):
+        for number in (2.0, 3.0):
+            np.save(path, np.float64(number))
+            np.testing.assert_allclose(step(X), X * number)
     path = tmp_path / "numbers"
     step = wg.jit(lambda x: x * np.memmap(path, float, "r")[0])
     for number in (2.0, 3.0):

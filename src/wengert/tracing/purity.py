@@ -109,7 +109,8 @@ def _is_written_in_python(module: str) -> bool:
 def takes_in_only_pure(f: types.FunctionType) -> bool:
     """Whether what a function's code takes from NumPy, from builtins and by import is listed here."""
     code = f.__code__
-    if names.imported(code):
+    imported = names.imported(code)
+    if not imported <= {*MODULES, *ARRAYS} & sys.modules.keys():
         return False
     for name in names.loaded(code):
         if name not in f.__globals__ and hasattr(builtins, name):
@@ -117,7 +118,8 @@ def takes_in_only_pure(f: types.FunctionType) -> bool:
             if name not in BUILTINS and not (isinstance(value, type) and issubclass(value, BaseException)):
                 return False
     named = frozenset(names.named(code))
-    modules = [x for x in (*map(f.__globals__.get, named), *_cells(f)) if isinstance(x, types.ModuleType)]
+    found = (*map(f.__globals__.get, named), *_cells(f), *map(sys.modules.get, imported))
+    modules = [x for x in found if isinstance(x, types.ModuleType)]
     for module in modules:  # it grows
         if module.__name__ in ARRAYS:
             for value in map(vars(module).__getitem__, vars(module).keys() & named):
