@@ -32,7 +32,7 @@ from wengert.tape import Aval, Tape, structure
 from wengert.tracing.guards import number_guards
 from wengert.tracing.record import Input, Recording, input_of, record_call
 from wengert.tracing.trace import current_trace
-from wengert.tracing.tracer import Tracer, record
+from wengert.tracing.tracer import Tracer, new_constant, record
 
 F = Callable[..., Any]
 
@@ -475,13 +475,14 @@ def _check_inexact(f: F, outs: Sequence[Aval]) -> None:
             raise DTypeError(message(f"jacobian: {function_name(f)} returns {aval}, and an integer has no derivative"))
 
 
-def _basis(avals: Sequence[Aval], size: int) -> list[np.ndarray[Any, Any]]:
-    """The unit tangents of several arrays together: float[size, *shape] each."""
-    basis, first = [], 0
+def _basis(avals: Sequence[Aval], size: int) -> list[Any]:
+    """The unit tangents of several arrays together: float[size, *shape] each; constants, while somebody is tracing."""
+    basis, first, trace = [], 0, current_trace()
     for aval in avals:
         block = np.zeros((size, aval.size), aval.dtype)
         np.fill_diagonal(block[first : first + aval.size], 1)
-        basis.append(block.reshape(size, *aval.shape))
+        block = block.reshape(size, *aval.shape)
+        basis.append(block if trace is None else new_constant(trace, block, is_scalar=False))
         first += aval.size
     return basis
 

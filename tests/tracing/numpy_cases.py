@@ -13,6 +13,7 @@ import pytest
 
 import wengert as wg
 from wengert import edit, tree
+from wengert.runtime.jit import trace_whole
 from wengert.tape import Tape, check
 from wengert.tracing.record import input_of, record_call
 
@@ -63,9 +64,12 @@ def same_as_numpy(f: Function, args: Sequence[Any]) -> Tape:
 
 
 def verify(f: Function, args: Sequence[Any], order: int) -> None:
-    """Values and dtypes in float64 and float32; derivatives in float64."""
+    """Values and dtypes in float64 and float32; derivatives in float64; and that a compiled function is traced once."""
     same_as_numpy(f, args)
     singles = [a.astype(np.float32) if isinstance(a, np.ndarray) and a.dtype == np.float64 else a for a in args]
     same_as_numpy(f, singles)
+    leaves, treedef = tree.flatten(tuple(args))
+    why_traced_again = trace_whole(lambda *xs: f(*xs), "f", leaves, treedef, False)[2]
+    assert not why_traced_again
     if order:
         wg.check_derivatives(f, *args, order=order)

@@ -78,6 +78,9 @@ CLOSED: dict[str, Callable[[Any], Any]] = {
     "with errors off": lambda x: quietly(x),
     "of another module": lambda x: x * np.sqrt(module.width) * module.options.scale,
     "of what is imported on the spot": lambda x: imports(x),
+    "an array from numbers": lambda x: x[np.ix_([0, 2])] * np.hanning(4)[1:3] + np.mgrid[0:2],
+    "a large one": lambda x: x * np.sum(np.union1d(np.r_[0:5000.0], [1.5])),
+    "a basis": lambda x: wg.jacobian(lambda y: y * np.sqrt(y[::-1] + 5))(x) @ wg.hessian(lambda y: np.sum(y**3))(x),
     "of SciPy": lambda x: x * scipy.special.ndtr(0.3) * scipy.special.gamma(np.float64(2.5)),
     "through functools and operators": lambda x: x * functools.reduce(lambda a, b: a * b, [np.float64(2), np.sqrt(3)]),
 }

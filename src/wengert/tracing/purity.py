@@ -30,10 +30,25 @@ MODULES = (
 )
 """Whatever is in them depends on its operands alone."""
 
-ARRAYS = ("numpy", "numpy.linalg", "numpy.lib", "numpy.lib.stride_tricks", "scipy", "scipy.special", "scipy.linalg")
-"""Of these the ufuncs, the types, the numbers, and the functions that are traced."""
+ARRAYS = (
+    *("numpy", "numpy.lib", "numpy.lib.stride_tricks", "numpy.linalg"),
+    *("scipy", "scipy.linalg", "scipy.special"),
+)
+"""Of these the ufuncs, the types, the numbers, the functions that are traced, and those that follow."""
 
 # fmt: off
+OF_NUMPY = {
+    np: (
+        "bartlett", "base_repr", "binary_repr", "blackman", "broadcast_shapes", "c_", "diag_indices", "einsum_path",
+        "hamming", "hanning", "histogram2d", "histogram_bin_edges", "histogramdd", "index_exp", "intersect1d",
+        "isdtype", "isscalar", "issubdtype", "iterable", "ix_", "kaiser", "mask_indices", "mgrid", "ndenumerate",
+        "ndindex", "ogrid", "poly", "polydiv", "polyfit", "promote_types", "r_", "ravel_multi_index", "roots", "s_",
+        "setdiff1d", "setxor1d", "tril_indices", "trim_zeros", "triu_indices", "union1d", "unique_all",
+        "unique_counts", "unique_inverse", "vectorize",
+    ),
+    np.linalg: ("LinAlgError", "eig", "eigh", "eigvals", "eigvalsh", "lstsq", "matrix_rank", "pinv", "qr", "svd"),
+}
+"""Functions and the like that no trace sees when their operands are plain numbers."""
 BUILTINS = frozenset({
     "abs", "all", "any", "bool", "callable", "complex", "dict", "divmod", "enumerate", "filter", "float", "format",
     "frozenset", "hasattr", "int", "isinstance", "issubclass", "iter", "len", "list", "map", "max", "min", "next",
@@ -43,6 +58,7 @@ BUILTINS = frozenset({
 })
 # fmt: on
 
+_OF_NUMPY = frozenset({id(getattr(module, name)) for module, known in OF_NUMPY.items() for name in known})
 _PLAIN = (int, float, complex, bool, str, bytes, type(None), type(Ellipsis), slice, range)
 _WITH_ITEMS = (list, tuple, collections.deque, bytearray, memoryview, array)
 _WITH_KEYS = (dict, collections.OrderedDict, collections.defaultdict, set, frozenset)
@@ -61,6 +77,8 @@ def is_pure(value: Any, is_foreign: bool) -> bool:
     ``is_foreign``: they are not, as it belongs to a library.
     """
     cls = type(value)
+    if id(value) in _OF_NUMPY:
+        return True
     if cls in (*_PLAIN, *_WITH_ITEMS, *_WITH_PARTS) or isinstance(value, np.ufunc | np.dtype):
         return True
     if cls in _WITH_KEYS:

@@ -98,7 +98,7 @@ class Trace:
         self.unrepeatable: str = ""
         """Why this run cannot be replayed: it met a concrete array of unknown origin. Empty if it can."""
         self.is_closed = False
-        """Whether a scalar of unknown origin must be what it would be in any other run: see purity.py."""
+        """Whether an array of unknown origin must be what it would be in any other run: see purity.py."""
         self._defined: dict[Var, Instr] = {}
         self._indexed = 0
         self._marks: list[int] = []  # how far the enclosing traces had come when this one was opened
@@ -267,7 +267,7 @@ class Trace:
                 array = np.asarray(array)
                 self.lock(array)
                 return self._captured(id(x), array, name, is_constant)
-            if not self.unrepeatable:
+            if not self.unrepeatable and not self.is_closed:
                 self.unrepeatable = (
                     f"{Aval(np.shape(x), x.dtype)} at {self.where()} is a NumPy value that was computed while tracing"
                 )

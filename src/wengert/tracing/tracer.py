@@ -659,7 +659,7 @@ def unwrap(x: Any, trace: Trace) -> Any:
         return constant[()] if x.is_scalar else constant
     if trace.known is not None and isinstance(x, np.ndarray | np.generic) and not trace.unrepeatable:
         known = trace.known.get(id(x))
-        if (known is None or not known[2]) and not (trace.is_closed and isinstance(x, np.generic)):
+        if not (known[2] if known is not None else trace.is_closed):
             trace.unrepeatable = f"a concrete {type(x).__name__} at {trace.where()} was computed with while tracing"
     return x
 
