@@ -266,3 +266,39 @@ def test_numpy_decides_where_machine_code_rounds_to_the_other_side_of_a_guard() 
                 np.testing.assert_allclose(wg.value_and_grad(f)(x)[0], f(x), rtol=1e-12)
             stats = jitted.stats()
             assert (stats["traces"], stats["undecided"]) in ((1, 0), (2, 2))  # both calls, or neither
+
+
+# ----------------------------------------------------------------------------------------------- arguments by name
+
+
+def test_arguments_by_name_are_the_runtime_s() -> None:
+    """A call by name that was made before records nothing and runs no Python of ours."""
+    step = wg.jit(lambda x, rate=1.0, *, shift: np.sum(x * rate) + shift)
+    for k in range(3):
+        assert step(X, rate=2.0, shift=1.0 + k) == 2 * X.sum() + 1 + k
+        assert step(X, shift=1.0) == X.sum() + 1
+        assert step(x=X, shift=1.0, rate=3.0) == 3 * X.sum() + 1
+        assert step(X, 4.0, shift=1.0) == 4 * X.sum() + 1
+    assert step.stats()["traces"] == 4
+    assert sum(entry.calls for entry in step._entries) == 8
+    out = np.empty(3)
+    double = wg.jit(lambda x, by: x * by)
+    assert double(X, by=2.0, out=out) is out
+    assert double(X, by=3.0, out=out) is out
+    np.testing.assert_array_equal(out, 3 * X)
+
+
+def test_branches_of_calls_by_name() -> None:
+    step = wg.jit(lambda x, scale: x * scale if np.sum(x) > 0 else x - scale)
+    for x in (X, -X, X + 1, -X - 1):
+        np.testing.assert_array_equal(step(x, scale=2.0), x * 2 if np.sum(x) > 0 else x - 2)
+    assert step.stats()["traces"] == 2
+
+
+def test_names_are_not_taken_for_a_dict() -> None:
+    """f(x, s=y) and f((x,), {"s": y}) have the same leaves in the same containers."""
+    step = wg.jit(lambda *args, **kwargs: args[0] * kwargs["s"] if kwargs else args[0][0] - args[1]["s"])
+    for _ in range(2):
+        np.testing.assert_array_equal(step(X, s=2.0), X * 2)
+        np.testing.assert_array_equal(step((X,), {"s": 2.0}), X - 2)
+    assert step.stats()["traces"] == 2

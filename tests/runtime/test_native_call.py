@@ -37,7 +37,14 @@ def jit(entry: Any) -> Jit:
 def entry(structure: Any = ("tuple", [0]), leaves: Any = (ARRAY,), places: Any = (), **rest: Any) -> Entry:
     program = rest.pop("executable", None) or executable(steps=TWICE_PLUS_ONE)
     return Entry(
-        structure, leaves, places, program, rest.get("input_leaves", [0]), rest.get("result", 0), rest.get("token")
+        structure,
+        leaves,
+        places,
+        program,
+        rest.get("input_leaves", [0]),
+        rest.get("result", 0),
+        rest.get("token"),
+        rest.get("keywords", ()),
     )
 
 
@@ -69,6 +76,40 @@ def test_others_go_the_slow_way():
         assert f(*args, **kwargs) == "slow"
     assert [(len(a), k) for a, k in f.slow] == [(len(a), k) for a, k in calls]
     assert f.calls == len(calls)
+
+
+def test_arguments_by_name():
+    """Those of the entry, in its order, after the positional ones; out last, or nowhere."""
+    two = ("tuple", [0, ("none",)])
+    f = jit(entry(two, keywords=("y",)))
+    f._install(entry(two, keywords=("x", "y")))
+    out = np.empty(8)
+    for args, kwargs in [((X,), {"y": None}), ((), {"x": X, "y": None}), ((X,), {"".join(["y"]): None, "out": None})]:
+        assert np.array_equal(f(*args, **kwargs), 2 * X + 1)
+    assert f(X, y=None, out=out) is out
+    assert np.array_equal(out, 2 * X + 1)
+    assert not f.slow
+    for args, kwargs in [
+        ((X, None), {}),
+        ((X,), {"z": None}),
+        ((), {"y": None, "x": X}),
+        ((X,), {"out": out, "y": None}),
+        ((X,), {"y": 1}),
+        ((), {"y": X}),
+        ((X,), {"y": None, "x": X}),
+    ]:
+        assert f(*args, **kwargs) == "slow"
+        assert f.slow[-1][1].keys() == kwargs.keys()
+    for wrong in [(1,), ("a", "b", "c")]:
+        with pytest.raises(ValueError, match="keyword"):
+            entry(two, keywords=wrong)
+
+
+def test_a_miss_is_told_the_names():
+    missed = jit(entry(keywords=("x",), executable=executable(steps=[("guard", (1, 0), 8, b"x" * 8, 0)])))
+    missed._missed = lambda token, position, seen, args, kwargs: (args, kwargs)
+    args, kwargs = missed(x=X)
+    assert args == () and kwargs["x"] is X
 
 
 def test_without_entries():
@@ -552,6 +593,7 @@ def test_no_path_leaks():
     g = jit(entry(structure, [ARRAY, ARRAY], result=("dict", [("r", ("list", [0]))])))
     missing = jit(entry(executable=executable(steps=[("guard", (1, 0), 8, b"x" * 8, 0)]), token=names))
     unflattened = jit(entry(result=lambda leaves: leaves))
+    named = jit(entry(keywords=("x",)))
     for h in (f, g):
         h._slow = lambda args, kwargs: None
     paths = {
@@ -560,6 +602,7 @@ def test_no_path_leaks():
         "copy": lambda: f(X[::-1]),
         "slow": lambda: f(X, 1),
         "slow with keywords": lambda: f(X, a=out),
+        "keywords": lambda: named(x=X),
         "out that does not fit": lambda: f(X, out=X),
         "tree": lambda: g(tree),
         "a tree that fits in part": lambda: g({"a": [X], "b": (X, X)}),

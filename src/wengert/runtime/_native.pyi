@@ -147,7 +147,10 @@ class Entry:
         input_leaves: Sequence[int],
         result: Structure | Callable[[list[Any]], Any],
         token: Any,
-    ) -> None: ...
+        keywords: tuple[str, ...] = (),
+    ) -> None:
+        """``structure`` is of the positional arguments, and then of those that are given by name, in that order."""
+
     @property
     def calls(self) -> int: ...
     @property

@@ -20,7 +20,8 @@ namespace {
 constexpr Py_ssize_t MAX_ENTRIES = 4;
 
 struct Entry {
-    Node structure;
+    Node structure;               // of the positional arguments, then of those by name
+    PyObject *keywords = nullptr; // the tuple of their names, a strong reference
     std::vector<Leaf> leaves;
     std::vector<Place> places;
     std::vector<uint32_t> input_leaves;
@@ -93,10 +94,21 @@ class Leaves {
     size_t n_owned_;
 };
 
-// `result` is the function's result if done; the bytes that the guard saw, and its position, if missed.
-Attempt attempt(Entry &entry, PyObject *const *args, size_t n_args, PyObject *out, PyObject *&result,
-                int64_t &position) {
+bool same_names(const Entry &entry, PyObject *keywords, size_t n_named) {
+    if (static_cast<size_t>(PyTuple_GET_SIZE(entry.keywords)) != n_named) return false;
+    for (size_t k = 0; k < n_named; k++) {
+        PyObject *name = PyTuple_GET_ITEM(keywords, k), *expected = PyTuple_GET_ITEM(entry.keywords, k);
+        if (name != expected && PyUnicode_Compare(name, expected) != 0) return false;
+    }
+    return true;
+}
+
+// `args` are the positional arguments and then the `n_named` first ones of `keywords`. `result` is the function's
+// result if done; the bytes that the guard saw, and its position, if missed.
+Attempt attempt(Entry &entry, PyObject *const *args, size_t n_args, PyObject *keywords, size_t n_named, PyObject *out,
+                PyObject *&result, int64_t &position) {
     if (n_args != entry.structure.children.size() || entry.is_cleared) return Attempt::no_fit;
+    if (!same_names(entry, keywords, n_named)) return Attempt::no_fit;
     if (out != nullptr && entry.unflatten != nullptr) return Attempt::no_fit;
     Executable &code = entry.executable->code;
     const size_t n_leaves = entry.leaves.size(), n_out = out == nullptr ? 0 : code.outputs.size();
@@ -226,11 +238,13 @@ PyObject *dispatcher_call(PyObject *self, PyObject *const *args, size_t n_args_a
     const auto n_args = static_cast<size_t>(PyVectorcall_NARGS(n_args_and_flag));
     count(dispatcher->calls);
     PyObject *out = nullptr;
-    if (keywords != nullptr && PyTuple_GET_SIZE(keywords) > 0) {
-        PyObject *name = PyTuple_GET_ITEM(keywords, 0);
-        if (PyTuple_GET_SIZE(keywords) > 1 || (name != names.out && PyUnicode_Compare(name, names.out) != 0))
-            return call_slow(self, args, n_args, keywords);
-        if (args[n_args] != Py_None) out = args[n_args];
+    size_t n_named = keywords == nullptr ? 0 : static_cast<size_t>(PyTuple_GET_SIZE(keywords));
+    if (n_named > 0) {
+        PyObject *last = PyTuple_GET_ITEM(keywords, n_named - 1);
+        if (last == names.out || PyUnicode_Compare(last, names.out) == 0) { // elsewhere it is the slow path's
+            n_named--;
+            if (args[n_args + n_named] != Py_None) out = args[n_args + n_named];
+        }
     }
     PyObject *entries = entries_now(dispatcher);
     const Py_ssize_t n_entries = entries == nullptr ? 0 : PyTuple_GET_SIZE(entries);
@@ -238,7 +252,8 @@ PyObject *dispatcher_call(PyObject *self, PyObject *const *args, size_t n_args_a
         PyObject *result = nullptr;
         int64_t position = 0;
         Entry &entry = entry_of(PyTuple_GET_ITEM(entries, k));
-        const Attempt outcome = attempt(entry, args, n_args, out, result, position);
+        const Attempt outcome =
+            attempt(entry, args, n_args + n_named, keywords, n_named, out, result, position);
         if (outcome == Attempt::no_fit) continue;
         if (outcome == Attempt::missed) {
             PyObject *seen = result;
@@ -256,10 +271,11 @@ PyObject *dispatcher_call(PyObject *self, PyObject *const *args, size_t n_args_a
 
 PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static const char *words[] = {"structure", "leaves", "places", "executable", "input_leaves", "result", "token",
-                                  nullptr};
-    PyObject *structure, *leaves, *places, *executable, *input_leaves, *result, *token;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOO!OOO", const_cast<char **>(words), &structure, &leaves,
-                                     &places, executable_type, &executable, &input_leaves, &result, &token))
+                                  "keywords", nullptr};
+    PyObject *structure, *leaves, *places, *executable, *input_leaves, *result, *token, *keywords = nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOO!OOO|O!", const_cast<char **>(words), &structure, &leaves,
+                                     &places, executable_type, &executable, &input_leaves, &result, &token,
+                                     &PyTuple_Type, &keywords))
         return nullptr;
     PyObject *self = type->tp_alloc(type, 0);
     if (self == nullptr) return nullptr;
@@ -267,6 +283,11 @@ PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     const bool is_made = guarded([&] {
         entry.executable = reinterpret_cast<ExecutableObject *>(Py_NewRef(executable));
         entry.token = Py_NewRef(token);
+        entry.keywords = keywords != nullptr ? Py_NewRef(keywords) : PyTuple_New(0);
+        if (entry.keywords == nullptr) throw nb::python_error();
+        for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(entry.keywords); k++)
+            if (!PyUnicode_Check(PyTuple_GET_ITEM(entry.keywords, k)))
+                throw std::invalid_argument("a keyword is a string");
         const Executable &code = entry.executable->code;
         nb::object items = items_of(leaves, "leaves");
         entry.leaves.resize(length(items));
@@ -274,6 +295,8 @@ PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
         read_node(structure, entry.leaves.size(), entry.structure);
         if (entry.structure.kind != Node::tuple)
             throw std::invalid_argument("the structure of the arguments is a tuple");
+        if (static_cast<size_t>(PyTuple_GET_SIZE(entry.keywords)) > entry.structure.children.size())
+            throw std::invalid_argument("there are more keywords than arguments");
         items = items_of(places, "places");
         entry.places.resize(length(items));
         for (size_t k = 0; k < entry.places.size(); k++) read_place(item(items, k), entry.places[k]);
@@ -351,6 +374,7 @@ void entry_dealloc(PyObject *self) {
     PyObject_GC_UnTrack(self);
     entry_clear(self);
     Py_XDECREF(entry_of(self).executable);
+    Py_XDECREF(entry_of(self).keywords);
     entry_of(self).~Entry();
     type->tp_free(self);
     Py_DECREF(type);

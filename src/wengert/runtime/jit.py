@@ -140,7 +140,7 @@ class Jit(_native.Dispatcher):
             try:
                 compiled, results = self._run(args, kwargs, leaves, treedef)
                 result = tree.unflatten(compiled.out_tree, results)
-                if compiled.entry is not None and not kwargs:
+                if compiled.entry is not None:
                     self._install(compiled.entry)
             except ReadsEnclosingTrace:  # not by an argument, but by a variable it captured: likewise
                 result = self.__wrapped__(*args, **kwargs)
@@ -151,9 +151,9 @@ class Jit(_native.Dispatcher):
     ) -> Any:
         """A guard of the program of ``token`` did not hold: the call is another path's."""
         out = kwargs.pop("out", None)
-        leaves, treedef = tree.flatten(args)
+        leaves, treedef = tree.flatten((args, kwargs) if kwargs else args)
         miss = token.program.missed(position, data)
-        compiled, results = self._run(args, {}, leaves, treedef, (token, miss))
+        compiled, results = self._run(args, kwargs, leaves, treedef, (token, miss))
         result = tree.unflatten(compiled.out_tree, results)
         if compiled.entry is not None:
             self._install(compiled.entry)
@@ -169,6 +169,7 @@ class Jit(_native.Dispatcher):
     ) -> tuple[Compiled, list[Any]]:
         """The outputs, and the program that gave them; ``missed`` is one that was tried, and where it was left."""
         kinds = tuple([leaf_kind(x) for x in leaves])
+        signature = treedef, kinds, bool(kwargs)  # f((x,), {"s": y}) has the leaves and the tree of f(x, s=y)
         inputs = [np.asarray(x) if isinstance(x, NUMBERS) else x for x, k in zip(leaves, kinds, strict=True) if k[0]]
         if missed is not None:
             special = missed[0].special
@@ -176,7 +177,7 @@ class Jit(_native.Dispatcher):
             self._stats.guard_misses += 1
             leaf, position = special.paths.after(missed[0].path, missed[1]), missed[1].position
         else:
-            special = self._specialisation((treedef, kinds))
+            special = self._specialisation(signature)
             leaf, position = (None if special is None else special.paths.recent), -1
         has_missed = missed is not None
         while leaf is not None and special is not None:
@@ -196,7 +197,7 @@ class Jit(_native.Dispatcher):
                 self._stats.sibling_hits += 1
                 special.paths.used(leaf)
             return compiled, results
-        return self._trace(args, kwargs, leaves, treedef, kinds, inputs, special)
+        return self._trace(args, kwargs, leaves, signature, inputs, special)
 
     def _specialisation(self, signature: Any) -> Specialisation | None:
         known = self._specialisations.get(signature)
@@ -216,12 +217,12 @@ class Jit(_native.Dispatcher):
         args: Any,
         kwargs: Any,
         leaves: list[Any],
-        treedef: Any,
-        kinds: tuple[Any, ...],
+        signature: tuple[Any, tuple[Any, ...], bool],
         inputs: list[Any],
         special: Specialisation | None,
     ) -> tuple[Compiled, list[Any]]:
         start = time.perf_counter()
+        treedef, kinds, _ = signature
         tape, environment, unrepeatable = trace_whole(self.__wrapped__, self.__name__, leaves, treedef, bool(kwargs))
         tape, path = number_guards(fold_constants(tape))
         strides = [k[3] if len(k) > 3 else None for k in kinds if k[0]]
@@ -235,18 +236,18 @@ class Jit(_native.Dispatcher):
             return compiled, self._run_recorded(compiled, inputs)
         with self._lock:
             if special is None and path != ():  # another thread may have been here meanwhile
-                special = self._specialisation((treedef, kinds))
+                special = self._specialisation(signature)
             if special is None or path == ():
                 special = Specialisation(self.__name__, environment)
-                known = self._specialisations.setdefault((treedef, kinds), [])
+                known = self._specialisations.setdefault(signature, [])
                 known.insert(0, special)
                 del known[MAX_ENVIRONMENTS:]
-            compiled.special, compiled.signature = special, (treedef, kinds)
-            compiled.entry = entry_of(compiled, treedef, kinds) if not kwargs else None
+            compiled.special, compiled.signature = special, signature
+            compiled.entry = entry_of(compiled, treedef, kinds, tuple(kwargs))
             last = next((i.source for i in reversed(tape.instrs) if i.op.effects), None)
             special.paths.add(path, compiled, last)
-            self._specialisations.setdefault((treedef, kinds), [special])
-            self._specialisations.move_to_end((treedef, kinds))
+            self._specialisations.setdefault(signature, [special])
+            self._specialisations.move_to_end(signature)
             self._note_use()
             while len(self._specialisations) > config.max_programs:
                 self._specialisations.popitem(last=False)
@@ -270,10 +271,15 @@ class Jit(_native.Dispatcher):
 MAX_ENVIRONMENTS = 8
 
 
-def entry_of(compiled: Compiled, treedef: Any, kinds: Sequence[tuple[Any, ...]]) -> _native.Entry | None:
-    """When, and with which arguments, the runtime may run ``compiled`` by itself."""
+def entry_of(
+    compiled: Compiled, treedef: Any, kinds: Sequence[tuple[Any, ...]], keywords: tuple[str, ...]
+) -> _native.Entry | None:
+    """When, and with which arguments, the runtime may run ``compiled`` by itself. ``keywords`` in the call's order."""
     executable = compiled.program.executable
-    structure = native_structure(tree.unflatten(treedef, range(len(kinds))))
+    numbered = tree.unflatten(treedef, range(len(kinds)))
+    if keywords:  # they follow the positional ones, as in a call
+        numbered = (*numbered[0], *[numbered[1][name] for name in keywords])
+    structure = native_structure(numbered)
     if executable is None or structure is None:
         return None
     outputs = range(len(compiled.program.tape.outputs))
@@ -286,6 +292,7 @@ def entry_of(compiled: Compiled, treedef: Any, kinds: Sequence[tuple[Any, ...]])
         [k for k, kind in enumerate(kinds) if kind[0]],
         partial(tree.unflatten, compiled.out_tree) if result is None else result,
         compiled,
+        keywords,
     )
 
 
