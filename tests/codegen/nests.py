@@ -45,7 +45,7 @@ class Loops(NamedTuple):
             out: list[int | None] = []
             for k, (n, s) in enumerate(zip(x.shape, x.strides, strict=True)):
                 stride = 0 if n == 1 and k >= n_own else s // x.itemsize
-                if is_static or stride in (0, 1):
+                if is_static or stride in (-1, 0, 1):
                     out.append(stride)
                 else:
                     sizes.append(stride)

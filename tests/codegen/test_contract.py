@@ -45,6 +45,23 @@ def test_products(a: tuple[int, ...], b: tuple[int, ...], dtype: Any) -> None:
     assert np.allclose(same_bits(lambda x, y: x @ y, x, y), x @ y, rtol=0, atol=1e-3 if dtype == np.float32 else 1e-10)
 
 
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("n", [1, 40, 5000, 1_500_001])
+def test_dot_products_are_sums(n: int, dtype: Any) -> None:
+    """As accurate as sums are, whatever the strides; also each of a batch."""
+    rng = np.random.default_rng(2)
+    x, y = rng.normal(size=(2, n)).astype(dtype)
+    exact = float(np.sum(x.astype(np.longdouble) * y.astype(np.longdouble)))
+    scale = float(np.sum(np.abs(x * y))) * np.finfo(dtype).eps
+    step = wg.jit(lambda x, y: x @ y)
+    for a, b in ((x, y), (x[::-1], y[::-1])):
+        assert abs(float(step(a, b)) - exact) <= 4 * scale
+    assert [k.kind for k in step.program(x, y).kernels] == ["loops"]
+    assert abs(float(same_bits(lambda x, y: x @ y, x, y)) - exact) <= 4 * scale
+    both = wg.jit(lambda x, y: np.einsum("bi,bi->b", x, y))(np.stack([x, y]), np.stack([y, y]))
+    assert abs(float(both[0]) - exact) <= 4 * scale
+
+
 def test_transposed_operands() -> None:
     rng = np.random.default_rng(1)
     x, y = rng.normal(size=(300, 500)), rng.normal(size=(410, 300))

@@ -33,6 +33,7 @@ SHAPES = [
     (1, 1, 1),
 ]
 LAYOUTS = ("C", "F", "reversed", "gaps")
+HOST = compiler.target()
 every_target = pytest.mark.parametrize("where", TARGETS.values(), ids=TARGETS.keys())
 every_dtype = pytest.mark.parametrize("dtype", DTYPES)
 
@@ -69,6 +70,13 @@ def test_an_expression(dtype: str, is_static: bool, where: Any) -> None:
         goal = Guarded(x)
         Loops(shape, len(shape), lanes_of(shape), [x, y], expression(dtype), [(3, goal.array)]).check(where, is_static)
         goal.check()
+
+
+@pytest.mark.parametrize("is_static", [True, False], ids=["static", "dynamic"])
+def test_what_lies_backwards_is_read_and_written_in_order(is_static: bool) -> None:
+    x, goal = numbers((100,), "f8", 0, "reversed"), numbers((100,), "f8", 1, "reversed")
+    text = Loops((100,), 1, 0, [x], [("negative", (0,), "f8")], [(1, goal)]).nest(is_static)[0].emit("k", HOST)
+    assert "shufflevector" in text and "gather" not in text and "scatter" not in text
 
 
 @every_dtype

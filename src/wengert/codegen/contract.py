@@ -25,6 +25,8 @@ def contraction(step: PlanStep) -> Call:
     assert instr is not None
     dtype = step.outs[0].aval.dtype
     gemm = as_gemm(step) if dtype.char in "fd" else None
+    if gemm is not None and gemm.sizes[0] * gemm.sizes[1] == 1:
+        return nest_call(step)  # dot products: sums as others are; BLAS would take them for matrices of one row
     if gemm is not None and not is_small_contraction(instr):
         return gemm
     if dtype.kind != "b" and instr.op.cost(*[a.aval for a in instr.ins], **instr.params) <= MAX_EMITTED:

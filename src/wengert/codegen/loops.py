@@ -677,14 +677,16 @@ class _Emitter:
             return self._from_memory(f.pure(code, memory(load.dtype), 1), load.dtype)
         kind = memory_type(load.dtype, self.width)
         align = size_of(load.dtype)
-        if isinstance(lane_stride, int) and lane_stride == 1:
-            if point.mask is None:
-                code = f"load {kind}, ptr {address}, align {align}"
-                return self._from_memory(f.pure(code, memory(load.dtype), self.width), load.dtype)
-            name = f"llvm.masked.load.{suffix(load.dtype, self.width)}.p0"
-            f.declarations[name] = f"declare {kind} @{name}(ptr, i32, <{self.width} x i1>, {kind})"
-            code = f"call {kind} @{name}(ptr {address}, i32 {align}, {point.mask.typed}, {kind} zeroinitializer)"
-            return self._from_memory(f.pure(code, memory(load.dtype), self.width), load.dtype)
+        if isinstance(lane_stride, int) and abs(lane_stride) == 1:
+            address, mask = self._in_order(address, point.mask, lane_stride, size_of(load.dtype))
+            if mask is None:
+                x = f.pure(f"load {kind}, ptr {address}, align {align}", memory(load.dtype), self.width)
+            else:
+                name = f"llvm.masked.load.{suffix(load.dtype, self.width)}.p0"
+                f.declarations[name] = f"declare {kind} @{name}(ptr, i32, <{self.width} x i1>, {kind})"
+                code = f"call {kind} @{name}(ptr {address}, i32 {align}, {mask.typed}, {kind} zeroinitializer)"
+                x = f.pure(code, memory(load.dtype), self.width)
+            return self._from_memory(x if lane_stride == 1 else x.shuffle(self._backwards), load.dtype)
         pointers = self._lane_pointers(address, lane_stride, size_of(load.dtype))
         mask = point.mask or f.constant(1, "b1", self.width)
         name = f"llvm.masked.gather.{suffix(load.dtype, self.width)}.v{self.width}p0"
@@ -692,6 +694,17 @@ class _Emitter:
         given = f"<{self.width} x ptr> {pointers}, i32 {align}, {mask.typed}, {kind} zeroinitializer"
         x = f.pure(f"call {kind} @{name}({given})", memory(load.dtype), self.width)
         return self._from_memory(x, load.dtype)
+
+    @property
+    def _backwards(self) -> list[int]:
+        return list(range(self.width))[::-1]
+
+    def _in_order(self, address: str, mask: Value | None, stride: int, size: int) -> tuple[str, Value | None]:
+        """Where lanes with a stride of 1 or -1 begin in memory, and their mask in memory's order."""
+        if stride == 1:
+            return address, mask
+        start = self.f.pure(f"getelementptr i8, ptr {address}, i64 {-(self.width - 1) * size}", "u8", 1).text
+        return start, None if mask is None else mask.shuffle(self._backwards)
 
     def _from_memory(self, x: Value, dtype: str) -> Value:
         return x.ne(0) if dtype == "b1" else x
@@ -720,13 +733,17 @@ class _Emitter:
         align = size_of(store.dtype)
         is_scalar = self.width == 1 or (isinstance(lane_stride, int) and lane_stride == 0)
         x = x if is_scalar else x.splat(self.width)
+        mask, is_row = point.mask, not is_scalar and isinstance(lane_stride, int) and abs(lane_stride) == 1
+        if is_row:
+            address, mask = self._in_order(address, mask, lane_stride, size_of(store.dtype))
+            x = x if lane_stride == 1 else x.shuffle(self._backwards)
         data = f"{memory_type(store.dtype, x.lanes)} {self._to_memory(x)}"
-        if is_scalar or (isinstance(lane_stride, int) and lane_stride == 1 and point.mask is None):
+        if is_scalar or (is_row and mask is None):
             f.effect(f"store {data}, ptr {address}, align {align}")
             return
         kind = memory_type(store.dtype, self.width)
-        mask = point.mask or f.constant(1, "b1", self.width)
-        if isinstance(lane_stride, int) and lane_stride == 1:
+        mask = mask or f.constant(1, "b1", self.width)
+        if is_row:
             name = f"llvm.masked.store.{suffix(store.dtype, self.width)}.p0"
             f.declarations[name] = f"declare void @{name}({kind}, ptr, i32, <{self.width} x i1>)"
             f.effect(f"call void @{name}({data}, ptr {address}, i32 {align}, {mask.typed})")

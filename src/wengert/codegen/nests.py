@@ -128,7 +128,7 @@ class _Builder:
         def strides(row: list[int], of_piece: int = 0) -> tuple[int | None, ...]:
             out: list[int | None] = [of_piece] if n_pieces else []
             for d in inner:
-                if is_static or row[d] in (0, 1):
+                if is_static or row[d] in (-1, 0, 1):
                     out.append(row[d])
                 else:
                     sizes.append(row[d])
