@@ -131,6 +131,23 @@ def unflatten(treedef: TreeDef, leaves: Sequence[Any]) -> Tree:
     return treedef.unflatten(leaves)
 
 
+def node_types(treedef: TreeDef) -> set[type]:
+    """The classes of the containers.
+
+    Examples
+    --------
+    >>> sorted(cls.__name__ for cls in node_types(flatten(({"a": 1.0}, None))[1]))
+    ['NoneType', 'dict', 'tuple']
+    """
+    found, todo = set[type](), [treedef]
+    while todo:
+        node = todo.pop()
+        if node.type is not None:
+            found.add(node.type)
+            todo += node.children()
+    return found
+
+
 def tree_map(f: Callable[..., Any], tree: Tree, *rest: Tree) -> Tree:
     """The tree of ``f(leaf, *leaves_of_rest)``, of the structure of ``tree``.
 

@@ -728,6 +728,12 @@ class RandomModel:
     def __call__(self, x: Any) -> Any:
         return np.sum(np.tanh(self.weights * x) * self.rate)
 
+
+class Layered(RandomModel):
+    """Made of nothing that is handed its class."""
+
+
+class SpecialModel(RandomModel):
     @classmethod
     def other(cls, x: Any) -> Any:
         return cls(3.0)(x)
@@ -735,15 +741,13 @@ class RandomModel:
     def again(self, x: Any) -> Any:
         return self.__class__(4.0)(x)
 
-
-class SpecialModel(RandomModel):
     def twin(self, x: Any) -> Any:
         return type(self)(5.0)(x)
 
 
 def test_a_constructor_that_the_function_cannot_call_is_no_part_of_it() -> None:
     """Drawing random numbers elsewhere, as training does, leaves the program as it is."""
-    model, x = SpecialModel(-1.0), np.ones(3)
+    model, x = Layered(-1.0), np.ones(3)
     step = wg.jit(wg.grad(lambda x: model(x)))
     for _ in range(3):
         np.random.shuffle(np.arange(5))  # noqa: NPY002

@@ -413,13 +413,18 @@ def test_parts_make_the_bits_of_the_whole(n: int, grain: int, where: Any) -> Non
         steps = [("exp", (0,), "f8"), ("tanh", (0,), "f8"), ("multiply", (1, 2), "f8")]
         Loops((n,), 1, 0, [x], steps, [(3, goal)]).run(where, False, parts)
     np.testing.assert_array_equal(whole, apart)
-    for columns in (1, 3, 17):
-        y = rng.standard_normal((n, columns))
+    for columns in (1, 3, 17, 1300):  # the last one longer than a chunk
+        y = np.tile(rng.standard_normal(columns), (n, 1))  # so that equal rows have equal sums, too
         for lanes in (0, 1):  # along the rows, and across them
             whole, apart = np.empty((n, 1)), np.full((n, 1), np.nan)
             for goal, parts in ((whole, None), (apart, parts_of(n, grain))):
                 Loops((n, columns), 1, lanes, [y], (), (), [("add", 0, "f8")], (), [(1, goal)]).run(where, False, parts)
             np.testing.assert_array_equal(whole, apart)
+            np.testing.assert_array_equal(whole, whole[:1].repeat(n, 0))
+    z = np.tile(rng.standard_normal((33, 33)), (n, 1, 1))
+    whole = np.empty((n, 1, 1))
+    Loops((n, 33, 33), 1, 2, [z], (), (), [("add", 0, "f8")], (), [(1, whole)]).run(where, False, parts_of(n, grain))
+    np.testing.assert_array_equal(whole, whole[:1].repeat(n, 0))
 
 
 def test_a_part_writes_nothing_of_the_others() -> None:

@@ -6,19 +6,20 @@ import abc
 import collections
 import enum
 import functools
+import operator
 import os
 import sys
 import threading
 import types
 import weakref
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
-import scipy.linalg
-import scipy.special
+from scipy import special
 
 import wengert as wg
 
@@ -46,16 +47,11 @@ class Wide(Layer):
     pass
 
 
-class Point(collections.namedtuple("Point", "a b")):
-    def size(self) -> Any:
-        return np.hypot(self.a, self.b)
-
-
 def normal(x: Any, d: int = 3) -> Any:
     return -0.5 * x * x - 0.5 * np.log(2 * np.pi) * d
 
 
-layer, wide, width, point = Layer(5), Wide(7), 16, Point(3.0, 4.0)
+layer, wide, width = Layer(5), Wide(7), 16
 
 CLOSED: dict[str, Callable[[Any], Any]] = {
     "of a literal": lambda x: x / np.sqrt(7),
@@ -64,7 +60,6 @@ CLOSED: dict[str, Callable[[Any], Any]] = {
     "of a helper": lambda x: x * helper(9),
     "of a property": lambda x: x * layer.scale,
     "of an inherited one": lambda x: x * wide.scale,
-    "of a named tuple": lambda x: x * point.size(),
     "of a shape": lambda x: x / np.sqrt(x.shape[0]),
     "of a sum of numbers": lambda x: x * sum(np.log(k) for k in range(1, 5)),
     "of an own dtype": lambda x: x * np.float32(1.1) * np.int8(3),
@@ -74,24 +69,15 @@ CLOSED: dict[str, Callable[[Any], Any]] = {
     "inside of a derivative": lambda x: wg.grad(lambda y: np.sum(np.sin(y) / np.sqrt(width)))(x),
     "of NumPy and SciPy functions": lambda x: x * np.max([np.linalg.norm([3.0, 4.0]), np.float64(2)]),
     "of a precision": lambda x: x + np.finfo(float).eps * np.iinfo(np.int64).max,
-    "of an option": lambda x: x * np.sqrt(Choice.wide.value) * np.float64(choices["a", 1]),
     "with errors off": lambda x: quietly(x),
-    "of another module": lambda x: x * np.sqrt(module.width) * module.options.scale,
-    "of what is imported on the spot": lambda x: imports(x),
     "an array from numbers": lambda x: x[np.ix_([0, 2])] * np.hanning(4)[1:3] + np.mgrid[0:2],
     "a large one": lambda x: x * np.sum(np.union1d(np.r_[0:5000.0], [1.5])),
     "a basis": lambda x: wg.jacobian(lambda y: y * np.sqrt(y[::-1] + 5))(x) @ wg.hessian(lambda y: np.sum(y**3))(x),
-    "of SciPy": lambda x: x * scipy.special.ndtr(0.3) * scipy.special.gamma(np.float64(2.5)),
+    "of SciPy": lambda x: x * special.ndtr(0.3) * special.gamma(np.float64(2.5)),
     "through functools and operators": lambda x: x * functools.reduce(lambda a, b: a * b, [np.float64(2), np.sqrt(3)]),
 }
 
 
-class Choice(enum.Enum):
-    wide = 4
-    narrow = 2
-
-
-choices = {("a", 1): 3}
 module = types.ModuleType("a_module_of_a_test")
 module.width, module.options = 6, types.SimpleNamespace(scale=np.float32(2.5))
 sys.modules["a_module_of_a_test"] = module
@@ -100,15 +86,6 @@ sys.modules["a_module_of_a_test"] = module
 def quietly(x: Any) -> Any:
     with np.errstate(divide="ignore"):
         return x * np.log(0.5)
-
-
-def imports(x: Any) -> Any:
-    import math
-
-    import numpy as numbers
-    from numpy import log as ln
-
-    return x * numbers.sqrt(2) * ln(3) * math.pi
 
 
 def written(x: Any) -> Any:
@@ -315,6 +292,149 @@ def of_an_array_of_another_module() -> tuple[Any, Any]:
     return lambda v: module.array.__setitem__(0, v), lambda: module.array[0]
 
 
+NUMBER: Any = None
+
+
+def put_global(v: Any) -> None:
+    global NUMBER
+    NUMBER = v
+
+
+def number() -> Any:
+    return NUMBER
+
+
+class Unit(enum.Enum):
+    metre = 1
+
+    def factor(self) -> Any:
+        return NUMBER
+
+
+class Pair(NamedTuple):
+    a: float
+
+    def factor(self) -> Any:
+        return NUMBER
+
+
+class Static:
+    __call__ = staticmethod(number)
+
+
+class Recipe:
+    """The well-known way to a property of a class."""
+
+    def __get__(self, _: Any, owner: type) -> Any:
+        return owner()
+
+
+class Made:
+    one = Recipe()
+
+    def __init__(self) -> None:
+        self.number = NUMBER
+
+
+def of_a_method(owner: Any) -> Callable[[], tuple[Any, Any]]:
+    return lambda: (put_global, lambda: owner.factor())
+
+
+def of_a_static_method() -> tuple[Any, Any]:
+    static = Static()
+    return put_global, lambda: static()
+
+
+def of_an_instance_that_a_descriptor_makes() -> tuple[Any, Any]:
+    made = Made()
+    return put_global, lambda: made.one.number
+
+
+def of_a_pattern() -> tuple[Any, Any]:
+    box = Box()
+
+    def read() -> Any:
+        match box:
+            case Box(number=n):
+                return n
+
+    return lambda v: setattr(box, "number", v), read
+
+
+def behind_a_decorator() -> tuple[Any, Any]:
+    @functools.wraps(number)
+    def read() -> Any:
+        return read.__wrapped__()
+
+    return put_global, read
+
+
+def of_a_function_made_a_ufunc() -> tuple[Any, Any]:
+    made = np.frompyfunc(lambda _: NUMBER, 1, 1)
+    return put_global, lambda: made(0)
+
+
+def of_a_module_by_another_way(xp: Any = np) -> tuple[Any, Any]:
+    return lambda v: setattr(np, "number_of_a_test", v), lambda xp=xp: xp.number_of_a_test
+
+
+def by_a_getter() -> tuple[Any, Any]:
+    return lambda v: setattr(Box, "number", v), lambda: operator.attrgetter("number")(Box)
+
+
+def of_another_class() -> tuple[Any, Any]:
+    box = Box()
+
+    def put(v: Any) -> None:
+        box.__class__ = type("Box", (Box,), {"number": v})
+
+    return put, lambda: box.number
+
+
+def of_other_code() -> tuple[Any, Any]:
+    def read() -> Any:
+        return np.float64(0)
+
+    def put(v: Any) -> None:
+        read.__code__ = read.__code__.replace(co_consts=tuple(v if type(c) in (int, float) else c for c in consts))
+
+    consts = read.__code__.co_consts
+    return lambda v: put(float(v)), read
+
+
+def in_place_of_a_builtin() -> tuple[Any, Any]:
+    namespace: dict[str, Any] = {"np": np}
+    exec("def read():\n    return np.float64(len([1, 1, 1, 1]))", namespace)
+
+    def put(v: Any) -> None:
+        if v != 4:
+            namespace["len"] = lambda _: v
+
+    return put, namespace["read"]
+
+
+@pytest.mark.parametrize("kind", [np.float64, float])
+def test_what_an_argument_s_class_reads(kind: Any) -> None:
+    """Of a dataclass, whose arrays are traced, and of an object that is not."""
+
+    @dataclass
+    class Parameters:
+        weights: Any
+
+        def factor(self) -> Any:
+            return NUMBER
+
+    class Static:
+        def factor(self) -> Any:
+            return NUMBER
+
+    for q in (Parameters(X), Static()):
+        step = wg.jit(lambda x, q: x * q.factor())
+        for value in (2.0, 3.0):
+            put_global(kind(value))
+            np.testing.assert_array_equal(step(X, q), X * value)
+
+
 _alive: list[Any] = []
 CHANGING = [
     on_a_function,
@@ -341,6 +461,18 @@ CHANGING = [
     of_an_object_among_many,
     of_another_module,
     of_an_array_of_another_module,
+    of_a_method(Unit.metre),
+    of_a_method(Pair(1.0)),
+    of_a_static_method,
+    of_an_instance_that_a_descriptor_makes,
+    of_a_pattern,
+    behind_a_decorator,
+    of_a_function_made_a_ufunc,
+    of_a_module_by_another_way,
+    by_a_getter,
+    of_another_class,
+    of_other_code,
+    in_place_of_a_builtin,
 ]
 
 

@@ -187,8 +187,8 @@ def apply_partial(ct: Cotangent, partial: Any, y: Aval) -> Cotangent:
     if isinstance(ct, Masked):
         mask, ct = ct, ct.value
     elif isinstance(ct, Scatter) and ct.base is None and is_atom(partial):
-        parts = ct.parts
-        if len(parts) <= MAX_PARTS:
+        parts = ct.few_parts(MAX_PARTS)
+        if parts is not None:
             return Scatter(None, tuple([_times_part(part, partial, y) for part in parts]), y)
         mask, ct = Masked(_where_parts_are(ct, y), None), densify(ct, y)
     elif isinstance(ct, Scatter | Diagonal):

@@ -17,7 +17,7 @@ def is_there(x: Value) -> bool:
 
 
 def scale(y: Value, k: Value) -> Value:
-    """y · 2^⌊k⌋, rounded once, for any k but NaN and, of an infinite y, ∓∞."""
+    """y · 2^⌊k⌋, rounded once, for any k (NaN gives NaN), but for an infinite y and k = −∞."""
     return _in_registers(16, lambda y, k: _masked("scalef", y, k), y, k)
 
 

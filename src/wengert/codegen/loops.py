@@ -416,7 +416,7 @@ class _Emitter:
                     p = point.inner({row_dim: i})
                     self._hoist(p)
                     rows.append(p)
-                sums = self._chunked(lane_dim, rows, self._transposed, 1)
+                sums = self._chunked(lane_dim, rows, self._transposed, 1, width)
                 p = point.inner({row_dim: first}, row_dim, mask)
                 for k, total in enumerate(sums):
                     p.values[self.first_fold + k] = total
@@ -429,18 +429,15 @@ class _Emitter:
         def row(i: Any) -> None:
             p = point.inner({row_dim: i})
             self._hoist(p)
-            self._one_sum(p, 1)
+            self._one_sum(p, is_row_of_square=True)
 
         start, end = [self._value(i) for i in self._range(row_dim)]
         whole = end - self._remainder(end - start, width)
         self._loop(start, whole, width, lambda i: body([(i, None)]))
         self._loop(whole, end, 1, row)  # a square for what is left over would take as long again to compile
 
-    def _one_sum(self, point: _Point, many: int = 4) -> None:
-        """Everything that is reduced becomes one number (for this index of the kept dimensions).
-
-        ``many``: how many accumulators there are at most. With one the bits are those of a row of a square.
-        """
+    def _one_sum(self, point: _Point, is_row_of_square: bool = False) -> None:
+        """Everything that is reduced becomes one number (for this index of the kept dimensions)."""
         nest, f = self.nest, self.f
         if nest.lanes < 0:
             cells = [f.cell(f.constant(IDENTITY[fold.combine](fold.dtype), fold.dtype)) for fold in nest.folds]
@@ -454,16 +451,20 @@ class _Emitter:
             self._reduced_loops(point, {}, nest.n_kept, nest.ndim, innermost)
             totals = [f.read(cell) for cell in cells]
         else:
-            sums = self._chunked(nest.lanes, [point], lambda fold, rows: rows[0], self._many(many))
-            totals = [self._across(fold, x) for fold, x in zip(nest.folds, sums, strict=True)]
+            if is_row_of_square:  # the lanes of each chunk first, and one accumulator: the bits must be the same
+                totals = self._chunked(nest.lanes, [point], lambda fold, rows: self._across(fold, rows[0]), 1, 1)
+            else:
+                sums = self._chunked(nest.lanes, [point], lambda fold, rows: rows[0], self._many(4), self.width)
+                totals = [self._across(fold, x) for fold, x in zip(nest.folds, sums, strict=True)]
         for k, total in enumerate(totals):
             point.values[self.first_fold + k] = total
         self._store_all(point, nest.post_stores, len(nest.stores))
 
     def _chunked(
-        self, lane_dim: int, rows: list[_Point], join: Callable[[Fold, list[Value]], Value], many: int
+        self, lane_dim: int, rows: list[_Point], join: Callable[[Fold, list[Value]], Value], many: int, lanes: int
     ) -> list[Value]:
-        """The folds of several rows along the lanes. ``join`` makes one vector of the ``many`` accumulators of each."""
+        """The folds of several rows along the lanes, with ``many`` accumulators each; ``join`` makes of a chunk's one
+        value of ``lanes``."""
         nest, f, width = self.nest, self.f, self.width
         length = self.extents[lane_dim]
         outer = lane_dim - nest.n_kept  # reduced dimensions around the lanes
@@ -497,7 +498,7 @@ class _Emitter:
 
         if is_short:
             return run({}, 0, length)
-        stacks = [_Stack(self, fold) for fold in nest.folds]
+        stacks = [_Stack(self, fold, lanes) for fold in nest.folds]
         for stack in stacks:
             stack.clear()
 
@@ -762,10 +763,10 @@ class _Emitter:
 class _Stack:
     """Partial results of chunks, combined pairwise: after chunk number n, as often as n ends in zeros in binary."""
 
-    def __init__(self, emitter: _Emitter, fold: Fold) -> None:
-        self.e, self.fold = emitter, fold
+    def __init__(self, emitter: _Emitter, fold: Fold, lanes: int) -> None:
+        self.e, self.fold, self.lanes = emitter, fold, lanes
         f = emitter.f
-        self.kind = llvm_type(fold.dtype, emitter.width)
+        self.kind = llvm_type(fold.dtype, lanes)
         self.slots = f.alloca(self.kind, 64, align=emitter.target.vector_bytes)
         self.top, self.count = [f.cell(f.constant(0, "i8")) for _ in range(2)]
 
@@ -773,7 +774,7 @@ class _Stack:
         return self.e.f.effect(f"getelementptr {self.kind}, ptr {self.slots}, {i.typed}", "u8").text
 
     def _load(self, i: Value) -> Value:
-        return self.e.f.effect(f"load {self.kind}, ptr {self._slot(i)}", self.fold.dtype, self.e.width)
+        return self.e.f.effect(f"load {self.kind}, ptr {self._slot(i)}", self.fold.dtype, self.lanes)
 
     def clear(self) -> None:
         for cell in (self.top, self.count):

@@ -137,8 +137,8 @@ def _set_structured(ct: Any, k: int, x: Atom, v: Atom, y: Atom, *, index: Static
         return Fill(ct.value * float(Aval(region_shape(index), v.aval.dtype).size / max(v.aval.size, 1)), v.aval)
     if not isinstance(ct, Scatter) or ct.base is not None:
         return None
-    parts = ct.parts
-    if len(parts) > MANY_PARTS:
+    parts = ct.few_parts(MANY_PARTS)
+    if parts is None:
         return None  # they become one buffer: n writes would look at n parts each
     if not all(p.index is not None and (p.index == index or are_disjoint(p.index, index)) for p in parts):
         return None

@@ -12,7 +12,8 @@ rules are differentiable again, batchable and fusible. Three answers that are no
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+import itertools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -99,14 +100,21 @@ class Scatter(NamedTuple):
     @property
     def parts(self) -> list[Part]:
         """All of them, the first to be added first. Takes as long as there are parts."""
-        found, todo = list[Part](), [self.joined]
+        return list(self._each())
+
+    def few_parts(self, most: int) -> list[Part] | None:
+        """The parts, if there are no more than ``most``; takes no longer if there are."""
+        found = list(itertools.islice(self._each(), most + 1))
+        return found if len(found) <= most else None
+
+    def _each(self) -> Iterator[Part]:
+        todo: list[Any] = [self.joined]
         while todo:
             last = todo.pop()
             if isinstance(last, Part):
-                found.append(last)
+                yield last
             else:
                 todo += reversed(last)
-        return found
 
 
 @dataclass(frozen=True, eq=False)

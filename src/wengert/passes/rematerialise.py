@@ -145,8 +145,8 @@ def _minimum_cut(
 def _flow(edges: Sequence[tuple[int, int, int]], n: int) -> tuple[int, set[int]]:
     """The maximum flow from node 0 to node 1, and the nodes that the source still reaches.
 
-    Each path adds to a flow of a few units a value. SciPy's ``maximum_flow`` takes 0.3 s to import, hundred times what
-    is computed here.
+    Each path adds to a flow of a few units a value. SciPy's ``maximum_flow`` takes 0.3 s to import, a hundred times
+    what is computed here.
     """
     room: list[dict[int, int]] = [{} for _ in range(n)]
     for a, b, capacity in edges:

@@ -73,11 +73,13 @@ Place: TypeAlias = (
     | tuple[Literal["list"], list[Any], tuple[Any, ...]]
     | tuple[Literal["dict", "attributes"], Any, tuple[Any, ...], tuple[Any, ...]]
     | tuple[Literal["defaults"], Callable[..., Any], tuple[Any, ...]]
+    | tuple[Literal["code"], Callable[..., Any], Any]
+    | tuple[Literal["absent"], dict[Any, Any], tuple[Any, ...]]
     | tuple[Literal["type"], type, int]
 )
 """Where to look again before a run, and the object that must be there: a cell, an item of a dict, a call's result; all
-items of a list; the keys and values of a dict, or of an object's attributes; a function's defaults; the version of a
-class (:func:`type_version`)."""
+items of a list; the keys and values of a dict, or of an object's attributes (and its class); a function's defaults or
+its code; keys that a dict does not have; the version of a class (:func:`type_version`)."""
 
 class Executable:
     """A program's code; immutable, and safe to run from several threads at once."""

@@ -363,6 +363,7 @@ def trace_whole(
         for k, x in enumerate(leaves):
             if not leaf_kind(x)[0]:
                 new[k] = environment.copy_argument(x, f"argument{tree.path(treedef, k)}")
+        environment.look_at_classes(tree.node_types(treedef))
         trace.is_closed = environment.is_closed
         for k, t in zip(traced, tracers, strict=True):
             new[k] = t

@@ -32,6 +32,15 @@ bool has_entries(PyObject *dict, PyObject *keys, PyObject *values) {
     return k == n;
 }
 
+bool has_none_of(PyObject *dict, PyObject *keys) {
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(keys); k++)
+        if (PyDict_Contains(dict, PyTuple_GET_ITEM(keys, k)) != 0) {
+            PyErr_Clear();
+            return false;
+        }
+    return true;
+}
+
 // CPython's number of a type's state: another one after any change of it or of its bases, 0 if it has none just now.
 unsigned valid_version(PyObject *object) {
     auto *type = reinterpret_cast<PyTypeObject *>(object);
@@ -58,6 +67,7 @@ bool container_holds(const Place &place) {
         Py_END_CRITICAL_SECTION();
         return is_same;
     case Place::attributes:
+        if (Py_TYPE(place.object) != place.cls) return false;
         dict = PyObject_GenericGetDict(place.object, nullptr); // looked up anew: it may have been replaced
         if (dict == nullptr) {
             PyErr_Clear();
@@ -67,6 +77,13 @@ bool container_holds(const Place &place) {
         is_same = has_entries(dict, place.key, place.seen);
         Py_END_CRITICAL_SECTION();
         Py_DECREF(dict);
+        return is_same;
+    case Place::code:
+        return PyFunction_GetCode(place.object) == place.seen;
+    case Place::absent:
+        Py_BEGIN_CRITICAL_SECTION(place.object);
+        is_same = has_none_of(place.object, place.seen);
+        Py_END_CRITICAL_SECTION();
         return is_same;
     case Place::type:
         return valid_version(place.object) == place.version;
@@ -79,7 +96,7 @@ void read_place(nb::handle x, Place &place) {
     static const std::pair<const char *, Place::Kind> kinds[] = {
         {"cell", Place::cell}, {"item", Place::item},             {"call", Place::call},        {"list", Place::list},
         {"dict", Place::dict}, {"attributes", Place::attributes}, {"defaults", Place::defaults},
-        {"type", Place::type}};
+        {"code", Place::code}, {"absent", Place::absent},         {"type", Place::type}};
     std::string kind;
     nb::object items = tagged(x, "a place", kind);
     bool is_known = false;
@@ -92,6 +109,7 @@ void read_place(nb::handle x, Place &place) {
     const bool has_key = place.kind == Place::item || place.kind == Place::dict || place.kind == Place::attributes;
     expect_items(items, has_key ? 4 : 3, kind);
     place.object = Py_NewRef(item(items, 1).ptr());
+    place.cls = Py_TYPE(place.object);
     if (has_key) place.key = Py_NewRef(item(items, 2).ptr());
     place.seen = Py_NewRef(item(items, has_key ? 3 : 2).ptr());
     if (place.kind == Place::type) {
@@ -103,12 +121,14 @@ void read_place(nb::handle x, Place &place) {
     const bool is_list = place.kind == Place::list;
     const bool has_entries = place.kind == Place::dict || place.kind == Place::attributes;
     if (place.kind == Place::cell && !PyCell_Check(place.object)) throw std::invalid_argument("not a cell");
-    if ((place.kind == Place::item || place.kind == Place::dict) && !PyDict_Check(place.object))
+    const bool is_absent = place.kind == Place::absent;
+    if ((place.kind == Place::item || place.kind == Place::dict || is_absent) && !PyDict_Check(place.object))
         throw std::invalid_argument("not a dict");
     if (place.kind == Place::call && !PyCallable_Check(place.object)) throw std::invalid_argument("not callable");
     if (is_list && !PyList_CheckExact(place.object)) throw std::invalid_argument("not a list");
-    if (place.kind == Place::defaults && !PyFunction_Check(place.object)) throw std::invalid_argument("not a function");
-    if ((is_list || has_entries) && !PyTuple_CheckExact(place.seen)) throw std::invalid_argument("not a tuple");
+    if ((place.kind == Place::defaults || place.kind == Place::code) && !PyFunction_Check(place.object))
+        throw std::invalid_argument("not a function");
+    if ((is_list || has_entries || is_absent) && !PyTuple_CheckExact(place.seen)) throw std::invalid_argument("not a tuple");
     if (has_entries && (!PyTuple_CheckExact(place.key) || PyTuple_GET_SIZE(place.key) != PyTuple_GET_SIZE(place.seen)))
         throw std::invalid_argument("as many keys as values");
 }

@@ -6,9 +6,10 @@
 namespace wengert {
 
 struct Place {
-    enum Kind : uint8_t { cell, item, call, list, dict, attributes, defaults, type };
+    enum Kind : uint8_t { cell, item, call, list, dict, attributes, defaults, code, absent, type };
     Kind kind = cell;
     PyObject *object = nullptr, *key = nullptr, *seen = nullptr; // strong references; not all kinds have a key
+    PyTypeObject *cls = nullptr;                                 // of what has attributes; borrowed, only compared
     unsigned version = 0;                                        // of a type
 };
 

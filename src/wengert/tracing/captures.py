@@ -30,7 +30,7 @@ import sys
 import sysconfig
 import types
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -38,7 +38,7 @@ import numpy as np
 from wengert.errors import CaptureError, message
 from wengert.tracing import names
 from wengert.tracing.callers import BUILT_ON_TOP
-from wengert.tracing.purity import is_pure, takes_in_only_pure
+from wengert.tracing.purity import is_plain_class, is_pure, is_pure_module, takes_in_only_pure
 from wengert.tracing.trace import Trace, is_readonly
 from wengert.tracing.tracer import wrap
 
@@ -90,6 +90,8 @@ class PartRead(NamedTuple):
 
     def __call__(self) -> Any:
         now = self.read()
+        if self.kind == "attributes" and self.part is ...:
+            return type(now), *vars(now)
         if self.kind == "attributes":
             now = vars(now)
         elif self.kind == "defaults":
@@ -112,13 +114,34 @@ class PartRead(NamedTuple):
 
 
 class ClassRead(NamedTuple):
-    """Reads an attribute of a class, or (``attribute`` is ...) which attributes it has."""
+    """Reads an attribute of a class, or (``attribute`` is ...) its bases and which attributes it has."""
 
     cls: type
     attribute: Any
 
     def __call__(self) -> Any:
-        return tuple(vars(self.cls)) if self.attribute is ... else vars(self.cls)[self.attribute]
+        if self.attribute is ...:
+            return *self.cls.__mro__, *vars(self.cls)
+        return vars(self.cls)[self.attribute]
+
+
+class AbsentRead(NamedTuple):
+    """Reads which of some names a namespace has: they are builtins, until somebody defines them there."""
+
+    namespace: dict[str, Any]
+    names: tuple[str, ...]
+
+    def __call__(self) -> Any:
+        return tuple(name for name in self.names if name in self.namespace)
+
+
+class CodeRead(NamedTuple):
+    """Reads what a function does."""
+
+    f: types.FunctionType
+
+    def __call__(self) -> Any:
+        return self.f.__code__
 
 
 class Substituted(NamedTuple):
@@ -173,6 +196,10 @@ class Environment:
             read = place.read
             if type(read) is CellRead:
                 native[id(read.cell)] = ("cell", read.cell, place.seen)
+            elif type(read) is AbsentRead and not place.seen:
+                native[id(read.namespace), read.names] = ("absent", read.namespace, read.names)
+            elif type(read) is CodeRead:
+                native[id(read.f), "code"] = ("code", read.f, place.seen)
             elif type(read) is ItemRead:
                 native[id(read.namespace), read.key] = ("item", read.namespace, read.key, place.seen)
             elif type(read) is PartRead and read.kind == "tuple":
@@ -206,7 +233,16 @@ class Environment:
 
     def copy_argument(self, value: Any, name: str) -> Any:
         """An argument that is not traced, an object or a function, which may hold arrays and change as captures do."""
-        return self._replace(value, name, lambda: value, is_root=True)
+        copy = self._replace(value, name, lambda: value, is_root=True)
+        self._watch_holders()
+        return copy
+
+    def look_at_classes(self, classes: Iterable[type]) -> None:
+        """Those of the arguments' containers, whose methods the function may call."""
+        for cls in classes:
+            if cls not in (tuple, list, dict, type(None)):
+                self._hold(cls, cls.__name__)
+        self._watch_holders()
 
     def close(self) -> None:
         """Check what was written, and let go of the trace and of what was handed to it."""
@@ -241,6 +277,8 @@ class Environment:
             return value
         if isinstance(value, (*PLAIN, enum.Enum)):
             self.places.append(Place(name, read, value, True))
+            if isinstance(value, enum.Enum):
+                self._watch_parts(value, name, read)
             return value
         if not is_root:
             self.places.append(Place(name, read, value, False))
@@ -371,6 +409,8 @@ class Environment:
             self._watch(value, name, read)
             return value
         kind = "list" if type(value) is list else "" if type(value) is deque else "tuple"
+        if kind == "tuple" and type(value) is not tuple:
+            self._hold(type(value), type(value).__name__)
         self.places.append(Place(f"len({name})", PartRead(read, value, kind, ...), len(value), True))
         items = [self._replace(v, f"{name}[{k}]", PartRead(read, value, kind, k)) for k, v in enumerate(value)]
         if type(value) in (list, deque):
@@ -401,7 +441,7 @@ class Environment:
         self._memo[id(value)] = new
         self._hold(type(value), type(value).__name__, is_found=False)
         attributes = PartRead(read, value, "attributes", ...)
-        self.places.append(Place(f"the attributes of {name}", attributes, tuple(vars(value)), True))
+        self.places.append(Place(f"the attributes of {name}", attributes, attributes(), True))
         for attribute, found in list(vars(value).items()):
             put = self._replace(found, f"{name}.{attribute}", PartRead(read, value, "attributes", attribute))
             new.__dict__[attribute] = put
@@ -416,19 +456,26 @@ class Environment:
     def _hold(self, holder: Any, name: str, is_found: bool = True) -> None:
         """A module or class, which the traced copy shares: see :meth:`_watch_holders`.
 
-        ``is_found``: the code can get hold of it, and so make instances. It cannot of the class of what it finds.
+        ``is_found``: the code can get hold of it, and so make instances; not so of the class of what it finds, unless
+        that has class methods or descriptors, which are handed it.
         """
-        self._judge(holder)
+        if is_found:
+            self.is_closed = self.is_closed and (is_pure_module(holder) or is_pure(holder, True))
+        elif not is_plain_class(holder):
+            self.is_closed, is_found = False, True
         if is_found and isinstance(holder, type):
             self._found_classes.update(map(id, holder.__mro__))
+        self._hold_parts(holder, name)
+
+    def _hold_parts(self, holder: Any, name: str) -> None:
         if id(holder) in self._holders or self._is_foreign(_namespace(holder)):
             return
         self._holders[id(holder)] = (holder, name)
         if isinstance(holder, type):
-            attributes = tuple(vars(holder))
-            self.places.append(Place(f"the attributes of {name}", ClassRead(holder, ...), attributes, True))
+            attributes = ClassRead(holder, ...)
+            self.places.append(Place(f"the attributes of {name}", attributes, attributes(), True))
             for base in holder.__mro__[1:]:
-                self._hold(base, base.__name__, is_found)
+                self._hold_parts(base, base.__name__)
 
     def _is_implicit(self, holder: Any, attribute: str) -> bool:
         """Whether Python calls it without its name in the code: __call__, __add__, __getattr__; what makes an
@@ -436,8 +483,8 @@ class Environment:
         if not isinstance(holder, type) or not attribute.startswith("__"):
             return False
         if attribute in MAKES_AN_INSTANCE and id(holder) not in self._found_classes:
-            return not GETS_A_CLASS.isdisjoint(self._names) and isinstance(vars(holder)[attribute], types.FunctionType)
-        return isinstance(vars(holder)[attribute], types.FunctionType)
+            return not GETS_A_CLASS.isdisjoint(self._names) and isinstance(vars(holder)[attribute], CALLED)
+        return isinstance(vars(holder)[attribute], CALLED)
 
     def _watch_holders(self) -> None:
         """Watch the attributes of modules and classes that the code names, and what is found by way of them."""
@@ -461,6 +508,10 @@ class Environment:
     def _note_names(self, f: types.FunctionType, name: str) -> None:
         """The names in a function's code, and what it asks of the world outside of the program."""
         mentioned = names.named(f.__code__)
+        self.places.append(Place(f"the code of {name}", CodeRead(f), f.__code__, False))
+        missing = tuple(sorted(names.loaded(f.__code__) - f.__globals__.keys()))
+        if missing:
+            self.places.append(Place(f"the builtins of {name}", AbsentRead(f.__globals__, missing), (), True))
         self.is_closed = self.is_closed and takes_in_only_pure(f)
         self._names.update(dict.fromkeys(mentioned))
         for variable in mentioned:
@@ -475,9 +526,10 @@ class Environment:
                 self._give_up(f"{name} calls {variable}()")
 
     def _judge(self, value: Any) -> None:
-        if self.is_closed:
-            home = value if isinstance(value, types.ModuleType | type | types.FunctionType) else type(value)
-            self.is_closed = is_pure(value, self._is_foreign(_namespace(home)))
+        home = value if isinstance(value, types.ModuleType | type | types.FunctionType) else type(value)
+        self.is_closed = self.is_closed and is_pure(value, self._is_foreign(_namespace(home)))
+        if isinstance(value, types.FunctionType) and value.__module__ in MAKE_OBJECTS:
+            self._names["__class__"] = None  # copy and the like, by whatever name
 
     def _has_many_items(self, value: Any) -> bool:
         """Whether a container is so long that it is compared as a whole, and its items are not looked into."""
@@ -548,7 +600,12 @@ class Environment:
             place = (id(f.__globals__), variable)
             if variable in f.__globals__ and place not in self._watched:
                 self._watched.add(place)
-                self._watch(f.__globals__[variable], variable, lambda v=variable: f.__globals__[v])
+                found, read = f.__globals__[variable], ItemRead(f.__globals__, variable)
+                if isinstance(found, types.ModuleType | type):
+                    self._hold(found, variable)
+                    self.places.append(Place(variable, read, found, False, True))
+                else:
+                    self._watch(found, variable, read)
 
     def _watch_items(self, value: Any, name: str, read: Callable[[], Any]) -> None:
         if self._has_many_items(value):
@@ -599,6 +656,8 @@ CLOCKS = ("time", "secrets", "uuid")
 LOOKS_AROUND = ("globals", "vars", "eval", "exec", "input", "open", "__import__")
 """Builtins that read what no name in the code tells."""
 
+CALLED = (types.FunctionType, staticmethod, classmethod, functools.partialmethod)
+MAKE_OBJECTS = ("copy", "copyreg", "dataclasses", "pickle")
 MAKES_AN_INSTANCE = ("__init__", "__new__", "__post_init__")
 GETS_A_CLASS = frozenset({"__class__", "type", "__new__", "copy", "deepcopy", "replace", "__replace__", "__reduce__"})
 """Names by which code gets the class of an object, or a new object of it."""

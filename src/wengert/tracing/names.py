@@ -37,6 +37,12 @@ def imported(code: types.CodeType) -> frozenset[str]:
     return _by_instruction(code, ("IMPORT_NAME",))
 
 
+@functools.lru_cache(maxsize=4096)
+def matches_classes(code: types.CodeType) -> bool:
+    """Whether it has ``case Class(attribute=...)``, whose attributes are no names of the code."""
+    return any(i.opname == "MATCH_CLASS" for c in codes(code) for i in dis.get_instructions(c))
+
+
 @functools.lru_cache(maxsize=8192)
 def _by_instruction(code: types.CodeType, names: tuple[str, ...]) -> frozenset[str]:
     return frozenset(i.argval for c in codes(code) for i in dis.get_instructions(c) if i.opname in names)

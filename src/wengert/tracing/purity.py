@@ -1,21 +1,22 @@
 """Whether a function can get another number from one call to the next, its arguments and surroundings being equal.
 
 A NumPy scalar that appears while tracing, the ``np.sqrt(d)`` of a Python number, say, comes from somewhere that no
-trace has followed. If all that the function can reach is its arguments, what is looked at before every call
-(:mod:`~wengert.tracing.captures`), its own code, and what is listed here, then it is a constant of this program.
+trace has followed. It is a constant of the program if whatever the function reaches is looked at before every call
+(:mod:`~wengert.tracing.captures`) or listed here. One thing that is neither, and it counts as unknown: the function is
+traced again at every call. So what is not listed costs time, and nothing else.
 """
 
 from __future__ import annotations
 
-import abc
 import builtins
+import cmath
 import collections
-import enum
 import functools
+import itertools
+import math
+import operator
 import sys
 import types
-from array import array
-from contextlib import suppress
 from importlib.machinery import EXTENSION_SUFFIXES
 from typing import Any
 
@@ -24,134 +25,156 @@ import numpy as np
 from wengert.tracing import names
 from wengert.tracing.tracer import HANDLED_FUNCTIONS
 
-MODULES = (
-    *("math", "cmath", "operator", "_operator", "functools", "_functools", "itertools", "collections", "dataclasses"),
-    *("abc", "copy", "enum", "numbers", "types", "typing"),
-)
-"""Whatever is in them depends on its operands alone."""
-
-ARRAYS = (
-    *("numpy", "numpy.lib", "numpy.lib.stride_tricks", "numpy.linalg"),
-    *("scipy", "scipy.linalg", "scipy.special"),
-)
-"""Of these the ufuncs, the types, the numbers, the functions that are traced, and those that follow."""
-
+_NUMPY_TYPES = (np.generic, np.dtype, np.ufunc, np.errstate, np.finfo, np.iinfo)
 # fmt: off
-OF_NUMPY = {
-    np: (
-        "bartlett", "base_repr", "binary_repr", "blackman", "broadcast_shapes", "c_", "diag_indices", "einsum_path",
-        "hamming", "hanning", "histogram2d", "histogram_bin_edges", "histogramdd", "index_exp", "intersect1d",
-        "isdtype", "isscalar", "issubdtype", "iterable", "ix_", "kaiser", "mask_indices", "mgrid", "ndenumerate",
-        "ndindex", "ogrid", "poly", "polydiv", "polyfit", "promote_types", "r_", "ravel_multi_index", "roots", "s_",
-        "setdiff1d", "setxor1d", "tril_indices", "trim_zeros", "triu_indices", "union1d", "unique_all",
-        "unique_counts", "unique_inverse", "vectorize",
-    ),
-    np.linalg: ("LinAlgError", "eig", "eigh", "eigvals", "eigvalsh", "lstsq", "matrix_rank", "pinv", "qr", "svd"),
-}
-"""Functions and the like that no trace sees when their operands are plain numbers."""
-BUILTINS = frozenset({
-    "abs", "all", "any", "bool", "callable", "complex", "dict", "divmod", "enumerate", "filter", "float", "format",
-    "frozenset", "hasattr", "int", "isinstance", "issubclass", "iter", "len", "list", "map", "max", "min", "next",
-    "object", "pow", "print", "property", "range", "repr", "reversed", "round", "set", "slice", "sorted",
-    "staticmethod", "classmethod", "str", "sum", "super", "tuple", "type", "zip", "Ellipsis", "NotImplemented",
-    "__name__", "__build_class__",
+_BUILTINS = (
+    "abs", "all", "any", "bool", "complex", "dict", "divmod", "enumerate", "filter", "float", "frozenset", "int",
+    "isinstance", "len", "list", "map", "max", "min", "pow", "print", "range", "reversed", "round", "set", "slice",
+    "sorted", "str", "sum", "tuple", "zip", "ArithmeticError", "AssertionError", "IndexError", "KeyError",
+    "NotImplementedError", "RuntimeError", "TypeError", "ValueError",
+)
+_OF_NUMPY = (
+    "bartlett", "base_repr", "binary_repr", "blackman", "broadcast_shapes", "c_", "diag_indices", "einsum_path",
+    "hamming", "hanning", "histogram2d", "histogram_bin_edges", "histogramdd", "index_exp", "intersect1d", "isdtype",
+    "isscalar", "issubdtype", "iterable", "ix_", "kaiser", "mask_indices", "mgrid", "ndindex", "ogrid", "poly",
+    "polydiv", "polyfit", "promote_types", "r_", "ravel_multi_index", "roots", "s_", "setdiff1d", "setxor1d",
+    "tril_indices", "trim_zeros", "triu_indices", "union1d",
+)
+_OF_LINALG = ("eig", "eigh", "eigvals", "eigvalsh", "lstsq", "matrix_rank", "pinv", "qr", "svd")
+_CLASS_METADATA = frozenset({
+    "__abstractmethods__", "__annotate__", "__annotate_func__", "__annotations__", "__annotations_cache__",
+    "__dataclass_fields__", "__dataclass_params__", "__dict__", "__doc__", "__firstlineno__", "__hash__",
+    "__match_args__", "__module__", "__qualname__", "__static_attributes__", "__weakref__",
 })
+_HOOKS = frozenset({
+    "__class_getitem__", "__del__", "__delete__", "__get__", "__getattr__", "__getattribute__", "__init_subclass__",
+    "__prepare__", "__set__", "__set_name__",
+})
+"""Methods by which a class does something else than what the code says."""
+_LOOKS_BEHIND = frozenset({
+    "ag_frame", "cr_frame", "f_back", "f_builtins", "f_globals", "f_locals", "format", "format_map", "gi_frame", "mro",
+    "register", "tb_frame",
+})
+"""Attributes, beside those with two underscores, by which code gets at what it does not name."""
 # fmt: on
 
-_OF_NUMPY = frozenset({id(getattr(module, name)) for module, known in OF_NUMPY.items() for name in known})
-_PLAIN = (int, float, complex, bool, str, bytes, type(None), type(Ellipsis), slice, range)
-_WITH_ITEMS = (list, tuple, collections.deque, bytearray, memoryview, array)
-_WITH_KEYS = (dict, collections.OrderedDict, collections.defaultdict, set, frozenset)
-_WITH_PARTS = (
-    *(types.MethodType, property, staticmethod, classmethod, types.SimpleNamespace),
-    *(types.GetSetDescriptorType, types.MemberDescriptorType),
-)
-_METACLASSES = (type, abc.ABCMeta, enum.EnumMeta)
-"""Those that lend their classes no attributes of the user's."""
-_NUMPY_TYPES = (np.generic, np.dtype, np.ufunc, np.errstate, np.finfo, np.iinfo)
+
+@functools.cache
+def _listed() -> dict[int, Any]:
+    """Functions, types and the like that depend on their operands alone, by identity."""
+    found = [getattr(builtins, name) for name in _BUILTINS]
+    found += [x for module in (math, cmath, itertools) for x in vars(module).values() if callable(x)]
+    getters = (operator.attrgetter, operator.methodcaller)
+    found += [x for name, x in vars(operator).items() if not name.startswith("_") and callable(x) and x not in getters]
+    found += [functools.reduce, functools.partial, np.ndarray, np.linalg.LinAlgError]
+    for x in vars(np).values():
+        if isinstance(x, np.ufunc) or (isinstance(x, type) and issubclass(x, _NUMPY_TYPES)):
+            found.append(x)
+    found += [getattr(np, name) for name in _OF_NUMPY] + [getattr(np.linalg, name) for name in _OF_LINALG]
+    found += [f for f in HANDLED_FUNCTIONS if callable(f)]
+    return {id(x): x for x in found}
 
 
 def is_pure(value: Any, is_foreign: bool) -> bool:
-    """Whether ``value`` is none through which numbers come in; its items, attributes, code are looked at apart.
+    """Whether no number can come in through ``value`` itself; its items, attributes and code are looked at apart.
 
     ``is_foreign``: they are not, as it belongs to a library.
     """
     cls = type(value)
-    if id(value) in _OF_NUMPY:
+    if is_plain(value) or id(value) in _listed() or cls in (list, tuple, collections.deque, types.MethodType):
         return True
-    if cls in (*_PLAIN, *_WITH_ITEMS, *_WITH_PARTS) or isinstance(value, np.ufunc | np.dtype):
+    if cls is dict:
+        return all(map(is_plain, value))
+    if cls is np.ndarray:
+        return value.dtype.kind in "fiubc"
+    if isinstance(value, np.ufunc):  # not one that was made of a Python function
+        return getattr(sys.modules.get("scipy.special"), value.__name__, None) is value
+    if isinstance(value, np.dtype):
+        return value.metadata is None
+    if cls is functools.partial or (cls is types.FunctionType and not is_foreign):
+        return not vars(value)  # what hangs on a function is not looked at
+    if cls is types.FunctionType:
+        return getattr(sys.modules["wengert"], value.__name__, None) is value
+    if cls in (property, staticmethod) or hasattr(cls, "__wengert_transparent__"):
         return True
-    if cls in _WITH_KEYS:
-        return all(_is_plain(key) for key in value)
-    if isinstance(value, enum.Enum):
-        return all(_is_plain(part) or isinstance(part, type) for part in vars(value).values())
-    if isinstance(value, np.ndarray | np.generic):
-        return _is_plain(value) or (cls is np.ndarray and value.dtype.kind in "fiubc")
-    if cls is functools.partial:
-        return not vars(value)
-    if isinstance(value, types.ModuleType):
-        if is_foreign:
-            return value.__name__ in (*MODULES, *ARRAYS) or value.__name__ == "wengert"
-        return "__getattr__" not in vars(value) and _is_written_in_python(value.__name__)
-    if isinstance(value, type):
-        if value.__module__ == "numpy":
-            return issubclass(value, _NUMPY_TYPES) or value is np.ndarray
-        is_own = not is_foreign and _is_written_in_python(value.__module__) and cls in _METACLASSES
-        return is_own or value.__module__ in ("builtins", *MODULES)
-    if isinstance(value, types.FunctionType) and not is_foreign:
-        return not vars(value).keys() - {"__wrapped__"}  # what hangs on a function is not looked at
-    if isinstance(value, types.FunctionType | types.BuiltinFunctionType | type(np.sum)):
-        module = value.__module__ or ""
-        if module == "builtins":
-            return value.__name__ in BUILTINS
-        is_traced = value in HANDLED_FUNCTIONS or getattr(value, "__wrapped__", None) in HANDLED_FUNCTIONS
-        return is_traced or module in MODULES or module.partition(".")[0] == "wengert"
-    if hasattr(cls, "__wengert_transparent__") or (isinstance(value, tuple) and hasattr(value, "_fields")):
-        return True
-    # The user's own object. Its attributes are all there is to it, if none of its bases is a dict or the like.
-    return not is_foreign and all(c is object or _is_written_in_python(c.__module__) for c in cls.__mro__)
+    return not is_foreign and not isinstance(value, type | types.ModuleType) and is_plain_class(cls)
 
 
-def _is_plain(value: Any) -> bool:
+def is_plain(value: Any) -> bool:
     """Whether it is a value that cannot change."""
     if isinstance(value, np.generic):
         return value.dtype.kind in "fiubc"
-    return type(value) in _PLAIN or (type(value) is tuple and all(map(_is_plain, value)))
+    if type(value) is tuple:
+        return all(map(is_plain, value))
+    return type(value) in (int, float, complex, bool, str, bytes, type(None), type(Ellipsis), range)
 
 
-def _is_written_in_python(module: str) -> bool:
-    file = getattr(sys.modules.get(module), "__file__", None) or ""
-    return module not in sys.builtin_module_names and not file.endswith(tuple(EXTENSION_SUFFIXES))
+def is_plain_class(cls: type) -> bool:
+    """Whether a class and its bases are of the user's, and made of functions, properties and plain values alone."""
+    for c in cls.__mro__[:-1]:
+        module = sys.modules.get(c.__module__)
+        file = getattr(module, "__file__", None) or ""
+        if type(c) is not type or module is None or c.__module__ in sys.builtin_module_names:
+            return False
+        if c.__module__ in ("abc", "enum", "types") or file.endswith(tuple(EXTENSION_SUFFIXES)):
+            return False
+        for name, value in vars(c).items():
+            if name in _CLASS_METADATA or is_plain(value):
+                continue
+            if name in _HOOKS:
+                return False
+            if type(value) is types.FunctionType and not vars(value):
+                continue
+            if name.startswith("__") or type(value) not in (property, staticmethod):
+                return False
+    return cls.__mro__[-1] is object
+
+
+def is_pure_module(module: Any) -> bool:
+    """Whether code may name a module: what it takes from it is for :func:`takes_in_only_pure` to judge."""
+    return module in (math, cmath, itertools, operator, functools, np) or (
+        type(module) is types.ModuleType and module.__name__ in ("wengert", "scipy.special")
+    )
 
 
 def takes_in_only_pure(f: types.FunctionType) -> bool:
-    """Whether what a function's code takes from NumPy, from builtins and by import is listed here."""
+    """Whether what a function's code takes from builtins and modules is listed, and how it takes it is plain."""
     code = f.__code__
-    imported = names.imported(code)
-    if not imported <= {*MODULES, *ARRAYS} & sys.modules.keys():
+    named = names.named(code)
+    if f.__builtins__ is not vars(builtins) or names.imported(code) or names.matches_classes(code):
         return False
+    if any(name.startswith("__") for name in named) or not _LOOKS_BEHIND.isdisjoint(named):
+        return False
+    modules = []
     for name in names.loaded(code):
-        if name not in f.__globals__ and hasattr(builtins, name):
-            value = getattr(builtins, name)
-            if name not in BUILTINS and not (isinstance(value, type) and issubclass(value, BaseException)):
+        value = f.__globals__.get(name, vars(builtins).get(name))
+        if isinstance(value, types.ModuleType):
+            modules.append(value)
+        if name not in f.__globals__ and id(value) not in _listed():
+            return False
+    return all(_members_are_pure(module, frozenset(named)) for module in modules)
+
+
+def _members_are_pure(module: types.ModuleType, named: frozenset[str]) -> bool:
+    if _would_import(module) & named - vars(module).keys():
+        return False
+    for value in map(vars(module).__getitem__, vars(module).keys() & named):
+        if any(value is m for m in (np.linalg, np.lib, np.lib.stride_tricks)):
+            if not _members_are_pure(value, named):
                 return False
-    named = frozenset(names.named(code))
-    found = (*map(f.__globals__.get, named), *_cells(f), *map(sys.modules.get, imported))
-    modules = [x for x in found if isinstance(x, types.ModuleType)]
-    for module in modules:  # it grows
-        if module.__name__ in ARRAYS:
-            for value in map(vars(module).__getitem__, vars(module).keys() & named):
-                if isinstance(value, types.ModuleType) and value not in modules:
-                    modules.append(value)
-                is_put_there = isinstance(value, np.ndarray | np.generic) and not isinstance(value, np.bool)
-                if is_put_there or not is_pure(value, True):
-                    return False
+        elif isinstance(value, np.generic) and not isinstance(value, np.bool):
+            return False  # somebody has put it there
+        elif not is_pure(value, True) or _own_attributes(value) & named:
+            return False
     return True
 
 
-def _cells(f: types.FunctionType) -> list[Any]:
-    found = []
-    for cell in f.__closure__ or ():
-        with suppress(ValueError):  # not yet assigned
-            found.append(cell.cell_contents)
-    return found
+def _own_attributes(value: Any) -> frozenset[str]:
+    """What somebody may have hung on a function of NumPy's."""
+    return frozenset(getattr(value, "__dict__", ())) if callable(value) and not isinstance(value, type) else frozenset()
+
+
+@functools.cache
+def _would_import(module: types.ModuleType) -> frozenset[str]:
+    """What it imports when it is first asked for, and may have imported."""
+    return frozenset(dir(module)) - vars(module).keys() if hasattr(module, "__getattr__") else frozenset()
