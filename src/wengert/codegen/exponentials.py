@@ -208,7 +208,7 @@ def polynomial_of_reduced(r: Pair) -> Value:
 
 
 def by_table(shifted: Value, r: Value) -> tuple[Value, Value]:
-    """exp(r + j ln 2/8), of "f4" j ln 2/16, as a root of two and what is to be added; j: the last bits of ``shifted``."""
+    """exp(r + j ln 2/8) ("f4": j ln 2/16) as a root of two and what is to be added; j: the last bits of ``shifted``."""
     roots, low = [
         avx512.look_up(shifted.bits(format_of(r).integer), table[r.dtype], r.dtype)
         for table in (ROOTS_OF_TWO, ROOTS_OF_TWO_LOW)

@@ -241,7 +241,7 @@ class Environment:
         """Those of the arguments' containers, whose methods the function may call."""
         for cls in classes:
             if cls not in (tuple, list, dict, type(None)):
-                self._hold(cls, cls.__name__)
+                self._hold(cls, cls.__name__, is_found=False)
         self._watch_holders()
 
     def close(self) -> None:
@@ -410,7 +410,7 @@ class Environment:
             return value
         kind = "list" if type(value) is list else "" if type(value) is deque else "tuple"
         if kind == "tuple" and type(value) is not tuple:
-            self._hold(type(value), type(value).__name__)
+            self._hold(type(value), type(value).__name__, is_found=False)
         self.places.append(Place(f"len({name})", PartRead(read, value, kind, ...), len(value), True))
         items = [self._replace(v, f"{name}[{k}]", PartRead(read, value, kind, k)) for k, v in enumerate(value)]
         if type(value) in (list, deque):
