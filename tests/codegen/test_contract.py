@@ -56,7 +56,7 @@ def test_dot_products_are_sums(n: int, dtype: Any) -> None:
     step = wg.jit(lambda x, y: x @ y)
     for a, b in ((x, y), (x[::-1], y[::-1])):
         assert abs(float(step(a, b)) - exact) <= 4 * scale
-    assert [k.kind for k in step.program(x, y).kernels] == ["loops"]
+        assert [k.kind for k in step.program(a, b).kernels] == ["loops"]
     assert abs(float(same_bits(lambda x, y: x @ y, x, y)) - exact) <= 4 * scale
     both = wg.jit(lambda x, y: np.einsum("bi,bi->b", x, y))(np.stack([x, y]), np.stack([y, y]))
     assert abs(float(both[0]) - exact) <= 4 * scale

@@ -24,14 +24,24 @@ def contraction(step: PlanStep) -> Call:
     instr = step.instr
     assert instr is not None
     dtype = step.outs[0].aval.dtype
+    if dtype.kind != "b" and is_dot(step):
+        return nest_call(step)
     gemm = as_gemm(step) if dtype.char in "fd" else None
-    if gemm is not None and gemm.sizes[0] * gemm.sizes[1] == 1:
-        return nest_call(step)  # dot products: sums as others are; BLAS would take them for matrices of one row
     if gemm is not None and not is_small_contraction(instr):
         return gemm
     if dtype.kind != "b" and instr.op.cost(*[a.aval for a in instr.ins], **instr.params) <= MAX_EMITTED:
         return nest_call(step)
     return gemm or callback(step, "axes that BLAS cannot take without a copy")
+
+
+def is_dot(step: PlanStep) -> bool:
+    """Whether no operand has an axis of its own: sums as others are, which BLAS would take for matrices of one row."""
+    assert step.instr is not None
+    a, b = [
+        {label for label, n in zip(step.instr.params[name], place.aval.shape, strict=True) if n != 1}
+        for name, place in zip("ab", step.ins, strict=True)
+    ]
+    return a == b
 
 
 @dataclass(frozen=True)

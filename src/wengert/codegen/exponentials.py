@@ -213,6 +213,7 @@ def by_table(shifted: Value, r: Value) -> tuple[Value, Value]:
         avx512.look_up(shifted.bits(format_of(r).integer), table[r.dtype], r.dtype)
         for table in (ROOTS_OF_TWO, ROOTS_OF_TWO_LOW)
     ]
+    r = avx512.at_most_one(r)  # of an operand out of bounds it may be anything, as the exponent decides; or NaN
     expm1 = fma(r * r, horner(r, EXP_NEAR[r.dtype]), r)
     return roots, fma(roots, expm1, low)
 
@@ -232,7 +233,7 @@ def reduce_by_table(x: Value, low: Value | None = None) -> tuple[Value, Value, V
 
 
 def exp_rounded(x: Value, low: Value | None = None) -> tuple[Value, Value]:
-    """y, k with exp(x + low) = y · 2^⌊k⌋, for |x| ≤ 1400 ("f4": 150) and |low| ≤ ulp(x)."""
+    """y, k with exp(x + low) = y · 2^⌊k⌋, for |low| ≤ ulp(x) and, where there is no table, |x| ≤ 1400 ("f4": 150)."""
     if avx512.is_there(x):
         k, shifted, r = reduce_by_table(x, low)
         root, rest = by_table(shifted, r)
@@ -255,12 +256,8 @@ EXP_BOUND = {"f8": 1000.0, "f4": 150.0}
 
 
 def exp(x: Value) -> Value:
-    if avx512.is_there(x):  # where x is out of bounds r may be anything, as k is known and infinite, or NaN
-        k, shifted, r = reduce_by_table(x)
-        root, rest = by_table(shifted, avx512.at_most_one(r))
-        return scale(root + rest, k)
     bound = EXP_BOUND[x.dtype]
-    return scale(*exp_rounded(clamp(x, -bound, bound)))
+    return scale(*exp_rounded(x if avx512.is_there(x) else clamp(x, -bound, bound)))
 
 
 def exp_short(x: Value) -> Value:
@@ -274,7 +271,7 @@ def exp2(x: Value) -> Value:
     if avx512.is_there(x):
         shifted = x + fraction_magic(x)
         k = shifted - fraction_magic(x)
-        root, rest = by_table(shifted, avx512.at_most_one(x - k) * LN2_PAIR[0])
+        root, rest = by_table(shifted, (x - k) * LN2_PAIR[0])
         return scale(root + rest, k)
     bound = 1500.0 if x.dtype == "f8" else 200.0
     x = clamp(x, -bound, bound)

@@ -26,8 +26,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.codegen import vecmath
-from wengert.codegen.ir import LLVM_TYPES, Function, Target, Value, llvm_type, select
+from wengert.codegen import memory, vecmath
+from wengert.codegen.ir import Function, Target, Value, llvm_type, select
+from wengert.codegen.memory import size_of
 
 
 class Load(NamedTuple):
@@ -116,10 +117,6 @@ IDENTITY: dict[str, Callable[[str], Any]] = {
     "logical_or": lambda dtype: 0,
     "logical_and": lambda dtype: 1,
 }
-
-
-def size_of(dtype: str) -> int:
-    return int(dtype[1])
 
 
 class _Point:
@@ -376,9 +373,7 @@ class _Emitter:
 
             self._reduced_loops(point, {}, nest.n_kept, nest.ndim, innermost)
             for p, group in zip(points, cells, strict=True):
-                for k, cell in enumerate(group):
-                    p.values[self.first_fold + k] = f.read(cell)
-                self._store_all(p, nest.post_stores, len(nest.stores))
+                self._finish(p, [f.read(cell) for cell in group])
 
         is_light = self._is_light and self._ends_light and len(nest.steps) <= 4
         self._blocks(nest.lanes, 4 if is_light else 1, body, self._points(nest.n_kept))
@@ -417,10 +412,7 @@ class _Emitter:
                     self._hoist(p)
                     rows.append(p)
                 sums = self._chunked(lane_dim, rows, self._transposed, 1, width)
-                p = point.inner({row_dim: first}, row_dim, mask)
-                for k, total in enumerate(sums):
-                    p.values[self.first_fold + k] = total
-                self._store_all(p, nest.post_stores, len(nest.stores))
+                self._finish(point.inner({row_dim: first}, row_dim, mask), sums)
 
         if nest.extents[row_dim] is not None or self._ends_heavy:
             self._vectors(*self._range(row_dim), 1, body, self._ends_heavy, width * self._points(nest.n_kept))
@@ -428,15 +420,21 @@ class _Emitter:
 
         def row(i: Any) -> None:
             p = point.inner({row_dim: i})
-            self._hoist(p)
-            self._one_sum(p, is_row_of_square=True)
+            self._hoist(p)  # the lanes of each chunk first, and one accumulator: the bits must be those of a square
+            self._finish(p, self._chunked(lane_dim, [p], lambda fold, rows: self._across(fold, rows[0]), 1, 1))
 
         start, end = [self._value(i) for i in self._range(row_dim)]
         whole = end - self._remainder(end - start, width)
         self._loop(start, whole, width, lambda i: body([(i, None)]))
         self._loop(whole, end, 1, row)  # a square for what is left over would take as long again to compile
 
-    def _one_sum(self, point: _Point, is_row_of_square: bool = False) -> None:
+    def _finish(self, point: _Point, totals: Sequence[Value]) -> None:
+        """What is computed of the folded values, and stored."""
+        for k, total in enumerate(totals):
+            point.values[self.first_fold + k] = total
+        self._store_all(point, self.nest.post_stores, len(self.nest.stores))
+
+    def _one_sum(self, point: _Point) -> None:
         """Everything that is reduced becomes one number (for this index of the kept dimensions)."""
         nest, f = self.nest, self.f
         if nest.lanes < 0:
@@ -451,14 +449,9 @@ class _Emitter:
             self._reduced_loops(point, {}, nest.n_kept, nest.ndim, innermost)
             totals = [f.read(cell) for cell in cells]
         else:
-            if is_row_of_square:  # the lanes of each chunk first, and one accumulator: the bits must be the same
-                totals = self._chunked(nest.lanes, [point], lambda fold, rows: self._across(fold, rows[0]), 1, 1)
-            else:
-                sums = self._chunked(nest.lanes, [point], lambda fold, rows: rows[0], self._many(4), self.width)
-                totals = [self._across(fold, x) for fold, x in zip(nest.folds, sums, strict=True)]
-        for k, total in enumerate(totals):
-            point.values[self.first_fold + k] = total
-        self._store_all(point, nest.post_stores, len(nest.stores))
+            sums = self._chunked(nest.lanes, [point], lambda fold, rows: rows[0], self._many(4), self.width)
+            totals = [self._across(fold, x) for fold, x in zip(nest.folds, sums, strict=True)]
+        self._finish(point, totals)
 
     def _chunked(
         self, lane_dim: int, rows: list[_Point], join: Callable[[Fold, list[Value]], Value], many: int, lanes: int
@@ -673,47 +666,8 @@ class _Emitter:
             return i.to(load.dtype)
         address = self._address(self._load_pointer[k], point, strides, size_of(load.dtype))
         if self.width == 1 or (isinstance(lane_stride, int) and lane_stride == 0):
-            align = size_of(load.dtype)
-            code = f"load {memory_type(load.dtype, 1)}, ptr {address}, align {align}"
-            return self._from_memory(f.pure(code, memory(load.dtype), 1), load.dtype)
-        kind = memory_type(load.dtype, self.width)
-        align = size_of(load.dtype)
-        if isinstance(lane_stride, int) and abs(lane_stride) == 1:
-            address, mask = self._in_order(address, point.mask, lane_stride, size_of(load.dtype))
-            if mask is None:
-                x = f.pure(f"load {kind}, ptr {address}, align {align}", memory(load.dtype), self.width)
-            else:
-                name = f"llvm.masked.load.{suffix(load.dtype, self.width)}.p0"
-                f.declarations[name] = f"declare {kind} @{name}(ptr, i32, <{self.width} x i1>, {kind})"
-                code = f"call {kind} @{name}(ptr {address}, i32 {align}, {mask.typed}, {kind} zeroinitializer)"
-                x = f.pure(code, memory(load.dtype), self.width)
-            return self._from_memory(x if lane_stride == 1 else x.shuffle(self._backwards), load.dtype)
-        pointers = self._lane_pointers(address, lane_stride, size_of(load.dtype))
-        mask = point.mask or f.constant(1, "b1", self.width)
-        name = f"llvm.masked.gather.{suffix(load.dtype, self.width)}.v{self.width}p0"
-        f.declarations[name] = f"declare {kind} @{name}(<{self.width} x ptr>, i32, <{self.width} x i1>, {kind})"
-        given = f"<{self.width} x ptr> {pointers}, i32 {align}, {mask.typed}, {kind} zeroinitializer"
-        x = f.pure(f"call {kind} @{name}({given})", memory(load.dtype), self.width)
-        return self._from_memory(x, load.dtype)
-
-    @property
-    def _backwards(self) -> list[int]:
-        return list(range(self.width))[::-1]
-
-    def _in_order(self, address: str, mask: Value | None, stride: int, size: int) -> tuple[str, Value | None]:
-        """Where lanes with a stride of 1 or -1 begin in memory, and their mask in memory's order."""
-        if stride == 1:
-            return address, mask
-        start = self.f.pure(f"getelementptr i8, ptr {address}, i64 {-(self.width - 1) * size}", "u8", 1).text
-        return start, None if mask is None else mask.shuffle(self._backwards)
-
-    def _from_memory(self, x: Value, dtype: str) -> Value:
-        return x.ne(0) if dtype == "b1" else x
-
-    def _lane_pointers(self, address: str, stride: Any, size: int) -> str:
-        lane = self.f.vector([k * size for k in range(self.width)], "i8")
-        offsets = lane * self._value(stride).splat(self.width)
-        return self.f.pure(f"getelementptr i8, ptr {address}, {offsets.typed}", "u8", 1).text
+            return memory.load(f, address, load.dtype, is_known=True)
+        return memory.load_strided(f, address, lane_stride, load.dtype, self.width, point.mask, is_known=True)
 
     def _store_all(self, point: _Point, stores: Sequence[Store], first: int) -> None:
         """All values first, also those that are folded: a store may overwrite what another value is loaded from."""
@@ -726,38 +680,14 @@ class _Emitter:
             self._store(point, x, s, first + k)
 
     def _store(self, point: _Point, x: Value, store: Store, k: int) -> None:
-        f = self.f
         strides = self.store_strides[k]
         base = self.pointers[sum(not x.is_index for x in self.nest.loads) + k]
         address = self._address(base, point, strides, size_of(store.dtype))
         lane_stride = strides[point.lane_dim] if point.lane_dim >= 0 and point.lane_dim in point.index else 0
-        align = size_of(store.dtype)
-        is_scalar = self.width == 1 or (isinstance(lane_stride, int) and lane_stride == 0)
-        x = x if is_scalar else x.splat(self.width)
-        mask, is_row = point.mask, not is_scalar and isinstance(lane_stride, int) and abs(lane_stride) == 1
-        if is_row:
-            address, mask = self._in_order(address, mask, lane_stride, size_of(store.dtype))
-            x = x if lane_stride == 1 else x.shuffle(self._backwards)
-        data = f"{memory_type(store.dtype, x.lanes)} {self._to_memory(x)}"
-        if is_scalar or (is_row and mask is None):
-            f.effect(f"store {data}, ptr {address}, align {align}")
-            return
-        kind = memory_type(store.dtype, self.width)
-        mask = mask or f.constant(1, "b1", self.width)
-        if is_row:
-            name = f"llvm.masked.store.{suffix(store.dtype, self.width)}.p0"
-            f.declarations[name] = f"declare void @{name}({kind}, ptr, i32, <{self.width} x i1>)"
-            f.effect(f"call void @{name}({data}, ptr {address}, i32 {align}, {mask.typed})")
-            return
-        pointers = self._lane_pointers(address, lane_stride, size_of(store.dtype))
-        name = f"llvm.masked.scatter.{suffix(store.dtype, self.width)}.v{self.width}p0"
-        f.declarations[name] = f"declare void @{name}({kind}, <{self.width} x ptr>, i32, <{self.width} x i1>)"
-        f.effect(f"call void @{name}({data}, <{self.width} x ptr> {pointers}, i32 {align}, {mask.typed})")
-
-    def _to_memory(self, x: Value) -> str:
-        if x.dtype != "b1":
-            return x.text
-        return self.f.pure(f"zext {x.typed} to {memory_type('b1', x.lanes)}", "u1", x.lanes).text
+        if self.width == 1 or (isinstance(lane_stride, int) and lane_stride == 0):
+            memory.store(self.f, address, x)
+        else:
+            memory.store_strided(self.f, address, lane_stride, x.splat(self.width), point.mask)
 
 
 class _Stack:
@@ -813,19 +743,3 @@ class _Stack:
 
 def f_value(f: Function, text: str) -> Value:
     return Value(f, text, "i8", 1)
-
-
-def memory(dtype: str) -> str:
-    """The dtype of what lies in memory: a boolean is a byte."""
-    return "u1" if dtype == "b1" else dtype
-
-
-def memory_type(dtype: str, lanes: int) -> str:
-    scalar = "i8" if dtype == "b1" else LLVM_TYPES[dtype]
-    return scalar if lanes == 1 else f"<{lanes} x {scalar}>"
-
-
-def suffix(dtype: str, lanes: int) -> str:
-    """How an intrinsic's name says the type of a vector."""
-    kind = f"f{8 * size_of(dtype)}" if dtype[0] == "f" else f"i{8 * size_of(dtype)}"
-    return f"v{lanes}{kind}"

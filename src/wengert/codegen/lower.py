@@ -71,7 +71,7 @@ def lower(step: PlanStep) -> Call:
     if isinstance(kernel, Gather | Scatter | Accumulate | ArgReduce | Nonzero | Search):
         return _spec_call(step) or callback(step, "shapes or dtypes without native code")
     if isinstance(kernel, Routine):
-        return _routine(step, kernel.routine) or callback(step, "no native lowering")
+        return _routine(step, kernel) or callback(step, "no native lowering")
     return callback(step, getattr(kernel, "why", "no native lowering"))
 
 
@@ -146,11 +146,11 @@ def _spec_call(step: PlanStep) -> KernelCall | None:
 # ------------------------------------------------------------------------------------------------- linear algebra
 
 
-def _routine(step: PlanStep, routine: str) -> KernelCall | None:
+def _routine(step: PlanStep, kernel: Routine) -> KernelCall | None:
     """LAPACK on stacks of matrices in C order, which the plan has seen to; behind the results comes the work area."""
     instr = step.instr
     assert instr is not None
-    stem = routine.partition(".")[2]
+    stem = kernel.routine.partition(".")[2]
     dtypes = {p.aval.dtype.char for p in (*step.ins, *step.outs)}
     if stem not in ROUTINES or dtypes not in ({"f"}, {"d"}) or not all(map(is_c_order, (*step.ins, *step.outs))):
         return None
@@ -163,7 +163,7 @@ def _routine(step: PlanStep, routine: str) -> KernelCall | None:
     places = (*step.ins, *step.outs, *([step.work] if step.work is not None else []))
     name = f"{stem}_f{8 * step.ins[0].aval.dtype.itemsize}"
     # One matrix after the other: those that need a work area share it, and BLAS has threads of its own.
-    return KernelCall(name, places, tuple(sizes), batch, 0, describe(instr), instr, True, stem == "cofactor")
+    return KernelCall(name, places, tuple(sizes), batch, 0, describe(instr), instr, True, kernel.is_partial)
 
 
 ROUTINES = frozenset(["gesv", "potrf", "inv", "slogdet", "det", "cofactor", "trsm"])

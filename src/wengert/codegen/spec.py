@@ -15,8 +15,9 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from wengert.codegen import memory
 from wengert.codegen.ir import Function, Target, Value
-from wengert.codegen.loops import MAX_LANES, f_value, memory, memory_type, size_of, suffix
+from wengert.codegen.loops import MAX_LANES, f_value
 from wengert.codegen.strides import Strides
 from wengert.ops.kernels import Kernel
 
@@ -161,43 +162,16 @@ class Code:
         return pointer
 
     def load(self, pointer: str, dtype: str, lanes: int = 1, mask: Value | None = None) -> Value:
-        """Elements that lie side by side. Never taken as known: the memory may be what the kernel writes."""
-        f, kind, align = self.f, memory_type(dtype, lanes), size_of(dtype)
-        if mask is None or lanes == 1:
-            x = f.effect(f"load {kind}, ptr {pointer}, align {align}", memory(dtype), lanes)
-        else:
-            name = f"llvm.masked.load.{suffix(dtype, lanes)}.p0"
-            f.declarations[name] = f"declare {kind} @{name}(ptr, i32, <{lanes} x i1>, {kind})"
-            given = f"ptr {pointer}, i32 {align}, {mask.typed}, {kind} zeroinitializer"
-            x = f.effect(f"call {kind} @{name}({given})", memory(dtype), lanes)
-        return x.ne(0) if dtype == "b1" else x
+        return memory.load(self.f, pointer, dtype, lanes, mask)
 
     def store(self, pointer: str, x: Value, mask: Value | None = None) -> None:
-        f, kind, align = self.f, memory_type(x.dtype, x.lanes), size_of(x.dtype)
-        data = x.text
-        if x.dtype == "b1":
-            data = f.pure(f"zext {x.typed} to {kind}", "u1", x.lanes).text
-        if mask is None or x.lanes == 1:
-            f.effect(f"store {kind} {data}, ptr {pointer}, align {align}")
-            return
-        name = f"llvm.masked.store.{suffix(x.dtype, x.lanes)}.p0"
-        f.declarations[name] = f"declare void @{name}({kind}, ptr, i32, <{x.lanes} x i1>)"
-        f.effect(f"call void @{name}({kind} {data}, ptr {pointer}, i32 {align}, {mask.typed})")
+        memory.store(self.f, pointer, x, mask)
 
     def gathered(self, pointer: str, offsets: Value, dtype: str, mask: Value) -> Value:
-        """The elements so many bytes from ``pointer``, one a lane."""
-        f, lanes, kind = self.f, offsets.lanes, memory_type(dtype, offsets.lanes)
-        places = f.pure(f"getelementptr i8, ptr {pointer}, {offsets.typed}", "u8", 1).text
-        name = f"llvm.masked.gather.{suffix(dtype, lanes)}.v{lanes}p0"
-        f.declarations[name] = f"declare {kind} @{name}(<{lanes} x ptr>, i32, <{lanes} x i1>, {kind})"
-        given = f"<{lanes} x ptr> {places}, i32 {size_of(dtype)}, {mask.typed}, {kind} zeroinitializer"
-        return f.effect(f"call {kind} @{name}({given})", dtype, lanes)
+        return memory.gather(self.f, pointer, offsets, dtype, mask)
 
     def compress(self, pointer: str, x: Value, mask: Value) -> None:
-        """The lanes of ``x`` that count, one beside the other."""
-        kind, name = x.type, f"llvm.masked.compressstore.{suffix(x.dtype, x.lanes)}"
-        self.f.declarations[name] = f"declare void @{name}({kind}, ptr, <{x.lanes} x i1>)"
-        self.f.effect(f"call void @{name}({x.typed}, ptr align {size_of(x.dtype)} {pointer}, {mask.typed})")
+        memory.compress(self.f, pointer, x, mask)
 
     def count(self, mask: Value) -> Value:
         """How many lanes of a mask are true."""

@@ -148,6 +148,8 @@ class Call(Kernel):
     routine: str
     needs_room: bool = False
     """It works beside its operands: on copies of a matrix of each operand and result, with a pivot a row."""
+    is_partial: bool = False
+    """It leaves some operands to the reference; any other refuses those that the reference refuses."""
 
 
 class Callback(Kernel):

@@ -433,7 +433,7 @@ cofactor = op(  # ∂det(x)/∂x
     _cofactor_reference,
     name="cofactor",
     type=_same_type("cofactor"),
-    kernel=Call("lapack.cofactor", needs_room=True),
+    kernel=Call("lapack.cofactor", needs_room=True, is_partial=True),
     cost=_cubic(20),
     pushforward=lambda xs, dxs, y: cofactor_along(xs[0], dxs[0]),
     pullback=[lambda ct, x, y: cofactor_along(x, ct)],  # a second derivative: the map is its own transpose

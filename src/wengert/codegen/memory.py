@@ -1,0 +1,126 @@
+"""How elements are read from memory and written to it: one, or as many as a vector has lanes, with a mask or without.
+
+A boolean is a byte in memory, and one bit in a value. A read is by default never taken as known, since the memory may
+be what the kernel writes; ``is_known`` says that the same read again gives the same value.
+"""
+
+from __future__ import annotations
+
+from wengert.codegen.ir import LLVM_TYPES, Function, Value
+
+
+def size_of(dtype: str) -> int:
+    return int(dtype[1])
+
+
+def memory_type(dtype: str, lanes: int) -> str:
+    scalar = "i8" if dtype == "b1" else LLVM_TYPES[dtype]
+    return scalar if lanes == 1 else f"<{lanes} x {scalar}>"
+
+
+def load(
+    f: Function, pointer: str, dtype: str, lanes: int = 1, mask: Value | None = None, is_known: bool = False
+) -> Value:
+    """Elements that lie side by side."""
+    kind, align = memory_type(dtype, lanes), size_of(dtype)
+    if mask is None or lanes == 1:
+        return _read(f, f"load {kind}, ptr {pointer}, align {align}", dtype, lanes, is_known)
+    name = f"llvm.masked.load.{_suffix(dtype, lanes)}.p0"
+    f.declarations[name] = f"declare {kind} @{name}(ptr, i32, <{lanes} x i1>, {kind})"
+    given = f"ptr {pointer}, i32 {align}, {mask.typed}, {kind} zeroinitializer"
+    return _read(f, f"call {kind} @{name}({given})", dtype, lanes, is_known)
+
+
+def gather(f: Function, pointer: str, offsets: Value, dtype: str, mask: Value | None, is_known: bool = False) -> Value:
+    """The elements so many bytes from ``pointer``, one a lane."""
+    lanes, kind = offsets.lanes, memory_type(dtype, offsets.lanes)
+    mask = mask or f.constant(1, "b1", lanes)
+    name = f"llvm.masked.gather.{_suffix(dtype, lanes)}.v{lanes}p0"
+    f.declarations[name] = f"declare {kind} @{name}(<{lanes} x ptr>, i32, <{lanes} x i1>, {kind})"
+    places = _places(f, pointer, offsets)
+    given = f"<{lanes} x ptr> {places}, i32 {size_of(dtype)}, {mask.typed}, {kind} zeroinitializer"
+    return _read(f, f"call {kind} @{name}({given})", dtype, lanes, is_known)
+
+
+def store(f: Function, pointer: str, x: Value, mask: Value | None = None) -> None:
+    """Elements side by side."""
+    kind, align, data = memory_type(x.dtype, x.lanes), size_of(x.dtype), _written(f, x)
+    if mask is None or x.lanes == 1:
+        f.effect(f"store {data}, ptr {pointer}, align {align}")
+        return
+    name = f"llvm.masked.store.{_suffix(x.dtype, x.lanes)}.p0"
+    f.declarations[name] = f"declare void @{name}({kind}, ptr, i32, <{x.lanes} x i1>)"
+    f.effect(f"call void @{name}({data}, ptr {pointer}, i32 {align}, {mask.typed})")
+
+
+def scatter(f: Function, pointer: str, offsets: Value, x: Value, mask: Value | None) -> None:
+    """One element a lane, so many bytes from ``pointer``."""
+    lanes, kind, data = x.lanes, memory_type(x.dtype, x.lanes), _written(f, x)
+    mask = mask or f.constant(1, "b1", lanes)
+    name = f"llvm.masked.scatter.{_suffix(x.dtype, lanes)}.v{lanes}p0"
+    f.declarations[name] = f"declare void @{name}({kind}, <{lanes} x ptr>, i32, <{lanes} x i1>)"
+    places = _places(f, pointer, offsets)
+    f.effect(f"call void @{name}({data}, <{lanes} x ptr> {places}, i32 {size_of(x.dtype)}, {mask.typed})")
+
+
+def compress(f: Function, pointer: str, x: Value, mask: Value) -> None:
+    """The lanes of ``x`` that count, one beside the other."""
+    name = f"llvm.masked.compressstore.{_suffix(x.dtype, x.lanes)}"
+    f.declarations[name] = f"declare void @{name}({x.type}, ptr, <{x.lanes} x i1>)"
+    f.effect(f"call void @{name}({x.typed}, ptr align {size_of(x.dtype)} {pointer}, {mask.typed})")
+
+
+def load_strided(
+    f: Function, pointer: str, stride: int | Value, dtype: str, lanes: int, mask: Value | None, is_known: bool = False
+) -> Value:
+    """Elements ``stride`` elements apart; backwards they are read in order, and turned round."""
+    if isinstance(stride, int) and stride == 1:
+        return load(f, pointer, dtype, lanes, mask, is_known)
+    if isinstance(stride, int) and stride == -1:
+        mask = None if mask is None else _turned(mask)
+        return _turned(load(f, _last(f, pointer, dtype, lanes), dtype, lanes, mask, is_known))
+    return gather(f, pointer, _offsets(f, stride, dtype, lanes), dtype, mask, is_known)
+
+
+def store_strided(f: Function, pointer: str, stride: int | Value, x: Value, mask: Value | None) -> None:
+    if isinstance(stride, int) and stride == 1:
+        store(f, pointer, x, mask)
+    elif isinstance(stride, int) and stride == -1:
+        mask = None if mask is None else _turned(mask)
+        store(f, _last(f, pointer, x.dtype, x.lanes), _turned(x), mask)
+    else:
+        scatter(f, pointer, _offsets(f, stride, x.dtype, x.lanes), x, mask)
+
+
+def _read(f: Function, code: str, dtype: str, lanes: int, is_known: bool) -> Value:
+    x = (f.pure if is_known else f.effect)(code, "u1" if dtype == "b1" else dtype, lanes)
+    return x.ne(0) if dtype == "b1" else x
+
+
+def _written(f: Function, x: Value) -> str:
+    kind = memory_type(x.dtype, x.lanes)
+    return f"{kind} {f.pure(f'zext {x.typed} to {kind}', 'u1', x.lanes).text if x.dtype == 'b1' else x.text}"
+
+
+def _places(f: Function, pointer: str, offsets: Value) -> str:
+    return f.pure(f"getelementptr i8, ptr {pointer}, {offsets.typed}", "u8", 1).text
+
+
+def _offsets(f: Function, stride: int | Value, dtype: str, lanes: int) -> Value:
+    stride = f.constant(stride, "i8") if isinstance(stride, int) else stride
+    return f.vector([k * size_of(dtype) for k in range(lanes)], "i8") * stride.splat(lanes)
+
+
+def _last(f: Function, pointer: str, dtype: str, lanes: int) -> str:
+    """Where the last of the lanes lies, if they lie backwards: the first in memory."""
+    return f.pure(f"getelementptr i8, ptr {pointer}, i64 {-(lanes - 1) * size_of(dtype)}", "u8", 1).text
+
+
+def _turned(x: Value) -> Value:
+    return x.shuffle(list(range(x.lanes))[::-1])
+
+
+def _suffix(dtype: str, lanes: int) -> str:
+    """How an intrinsic's name says the type of a vector."""
+    kind = f"f{8 * size_of(dtype)}" if dtype[0] == "f" else f"i{8 * size_of(dtype)}"
+    return f"v{lanes}{kind}"
