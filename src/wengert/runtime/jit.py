@@ -26,6 +26,7 @@ from wengert.runtime.program import Program
 from wengert.tape import Tape
 from wengert.tracing.captures import Environment
 from wengert.tracing.guards import Path, Paths, number_guards
+from wengert.tracing.places import native_places
 from wengert.tracing.record import input_of, record_call
 from wengert.tracing.trace import current_trace
 from wengert.tracing.tracer import Tracer
@@ -287,7 +288,7 @@ def entry_of(
     return _native.Entry(
         structure,
         [native_leaf(kind) for kind in kinds],
-        compiled.environment.native_places(_native.type_version),
+        native_places(compiled.environment.places, _native.type_version),
         executable,
         [k for k, kind in enumerate(kinds) if kind[0]],
         partial(tree.unflatten, compiled.out_tree) if result is None else result,

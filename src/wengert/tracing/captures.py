@@ -23,7 +23,6 @@ from __future__ import annotations
 import array
 import enum
 import functools
-import math
 import pickle
 import random
 import sys
@@ -38,6 +37,17 @@ import numpy as np
 from wengert.errors import CaptureError, message
 from wengert.tracing import names
 from wengert.tracing.callers import BUILT_ON_TOP
+from wengert.tracing.places import (
+    AbsentRead,
+    CellRead,
+    ClassRead,
+    CodeRead,
+    ItemRead,
+    PartRead,
+    Place,
+    all_hold,
+    is_unchanged,
+)
 from wengert.tracing.purity import is_plain_class, is_pure, is_pure_module, takes_in_only_pure
 from wengert.tracing.trace import Trace, is_readonly
 from wengert.tracing.tracer import wrap
@@ -46,102 +56,6 @@ PLAIN = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), slic
 LIBRARIES = ("numpy", "scipy", "wengert", "builtins", "optree", "math", "functools", "itertools", "operator")
 MAX_ITEMS = 10_000
 _STDLIB = sysconfig.get_path("stdlib")
-
-
-class Place(NamedTuple):
-    """Somewhere the function reads: how to read it now, and what was there when it was traced."""
-
-    name: str
-    read: Callable[[], Any]
-    seen: Any
-    by_value: bool
-    is_shared: bool = False
-    """The traced run saw the original, which it must not have changed."""
-
-
-class CellRead(NamedTuple):
-    """Reads a variable of an enclosing function."""
-
-    cell: types.CellType
-
-    def __call__(self) -> Any:
-        return self.cell.cell_contents
-
-
-class ItemRead(NamedTuple):
-    """Reads a global variable."""
-
-    namespace: dict[str, Any]
-    key: str
-
-    def __call__(self) -> Any:
-        return self.namespace[self.key]
-
-
-class PartRead(NamedTuple):
-    """Reads a part of a container: an item, an attribute, a default, or (``part`` is ...) which of them there are."""
-
-    read: Callable[[], Any]
-    container: Any
-    """What was read when the function was traced."""
-    kind: str
-    """ "list", "tuple", "dict", "attributes" or "defaults"; "" for what the runtime does not know."""
-    part: Any
-
-    def __call__(self) -> Any:
-        now = self.read()
-        if self.kind == "attributes" and self.part is ...:
-            return type(now), *vars(now)
-        if self.kind == "attributes":
-            now = vars(now)
-        elif self.kind == "defaults":
-            now = now.__defaults__
-        if self.part is not ...:
-            return now[self.part]
-        return tuple(now) if isinstance(now, dict) else len(now)
-
-    def native(self) -> tuple[Any, ...] | None:
-        """The whole container, in the runtime's terms."""
-        if self.kind == "list":
-            return "list", self.container, tuple(self.container)
-        if self.kind == "dict":
-            return "dict", self.container, tuple(self.container), tuple(self.container.values())
-        if self.kind == "attributes":
-            return "attributes", self.container, tuple(vars(self.container)), tuple(vars(self.container).values())
-        if self.kind == "defaults":
-            return "defaults", self.container, self.container.__defaults__
-        return None
-
-
-class ClassRead(NamedTuple):
-    """Reads an attribute of a class, or (``attribute`` is ...) its bases and which attributes it has."""
-
-    cls: type
-    attribute: Any
-
-    def __call__(self) -> Any:
-        if self.attribute is ...:
-            return *self.cls.__mro__, *vars(self.cls)
-        return vars(self.cls)[self.attribute]
-
-
-class AbsentRead(NamedTuple):
-    """Reads which of some names a namespace has: they are builtins, until somebody defines them there."""
-
-    namespace: dict[str, Any]
-    names: tuple[str, ...]
-
-    def __call__(self) -> Any:
-        return tuple(name for name in self.names if name in self.namespace)
-
-
-class CodeRead(NamedTuple):
-    """Reads what a function does."""
-
-    f: types.FunctionType
-
-    def __call__(self) -> Any:
-        return self.f.__code__
 
 
 class Substituted(NamedTuple):
@@ -175,47 +89,7 @@ class Environment:
 
     def holds(self) -> bool:
         """Whether everything that was read is still there."""
-        for _, read, seen, by_value, _ in self.places:  # is_unchanged, in a loop of its own: this is run at every call
-            try:
-                now = read()
-                if now is seen or (by_value and type(now) is type(seen) and _equal(now, seen)):
-                    continue
-            except MOVED:
-                pass
-            return False
-        return True
-
-    def native_places(self, version_of: Callable[[type], int]) -> list[tuple[Any, ...]]:
-        """What :meth:`holds` looks at, in the runtime's terms: cells and items by identity, the rest by a call.
-
-        ``version_of`` tells a number that changes when a class does, or 0.
-        """
-        native: dict[Any, tuple[Any, ...]] = {}
-        rest: list[Place] = []
-        for place in self.places:
-            read = place.read
-            if type(read) is CellRead:
-                native[id(read.cell)] = ("cell", read.cell, place.seen)
-            elif type(read) is AbsentRead and not place.seen:
-                native[id(read.namespace), read.names] = ("absent", read.namespace, read.names)
-            elif type(read) is CodeRead:
-                native[id(read.f), "code"] = ("code", read.f, place.seen)
-            elif type(read) is ItemRead:
-                native[id(read.namespace), read.key] = ("item", read.namespace, read.key, place.seen)
-            elif type(read) is PartRead and read.kind == "tuple":
-                continue  # the tuple itself is looked at, and cannot change
-            elif type(read) is PartRead and read.kind:
-                key = (id(read.container), read.kind)
-                if key not in native:
-                    whole = read.native()
-                    assert whole is not None
-                    native[key] = whole
-            elif type(read) is ClassRead and is_unchanged(place) and version_of(read.cls):
-                native[id(read.cls)] = ("type", read.cls, version_of(read.cls))
-            else:
-                rest.append(place)
-        calls = [("call", lambda: all(map(is_unchanged, rest)), True)] if rest else []
-        return [*native.values(), *calls]
+        return all_hold(self.places)
 
     def changed(self) -> list[str]:
         """The names of what is no longer what it was."""
@@ -647,9 +521,6 @@ class Environment:
         self._hold(cls, cls.__name__, is_found=False)
 
 
-MOVED = (KeyError, IndexError, AttributeError, ValueError, TypeError)
-"""What reading a place raises when it is no longer there, or no longer of its kind."""
-
 CLOCKS = ("time", "secrets", "uuid")
 """Modules whose answers change from call to call, with nothing to compare them by."""
 
@@ -663,16 +534,6 @@ GETS_A_CLASS = frozenset({"__class__", "type", "__new__", "copy", "deepcopy", "r
 """Names by which code gets the class of an object, or a new object of it."""
 
 FUNCTION_PARTS = ("__func__", "__self__", "__wrapped__", "fget", "fset", "func", "args", "keywords")
-
-
-def is_unchanged(place: Place) -> bool:
-    """Whether what was there when the function was traced is there now."""
-    _, read, seen, by_value, _ = place
-    try:
-        now = read()
-        return now is seen or (by_value and type(now) is type(seen) and _equal(now, seen))
-    except MOVED:
-        return False
 
 
 def _written(name: str) -> CaptureError:
@@ -763,14 +624,6 @@ class _Missing:
 
 
 _MISSING = _Missing()
-
-
-def _equal(now: Any, seen: Any) -> bool:
-    if isinstance(now, np.ndarray | np.generic):
-        return now.dtype == seen.dtype and now.shape == seen.shape and now.tobytes() == seen.tobytes()
-    if isinstance(now, float):
-        return (now == seen and math.copysign(1, now) == math.copysign(1, seen)) or (now != now and seen != seen)
-    return bool(now == seen)
 
 
 def _owner_is_readonly(array: np.ndarray[Any, Any]) -> bool:
