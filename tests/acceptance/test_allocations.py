@@ -18,7 +18,7 @@ import pytest
 
 import wengert as wg
 
-pytestmark = pytest.mark.skipif(not wg.config.native, reason="WENGERT_NATIVE=0")
+pytestmark = pytest.mark.skipif(not wg.config.native, reason="what is counted is what native programs allocate")
 
 
 # ------------------------------------------------------------------------------------------------------- allocations
@@ -30,7 +30,7 @@ COMPILER = next(filter(None, map(shutil.which, ("cc", "gcc", "clang"))), None)
 def counter(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A library that counts allocations when it is preloaded."""
     if COMPILER is None or not sys.platform.startswith("linux"):
-        pytest.skip("no C compiler, or no preloading")
+        pytest.skip("counting takes a library in place of malloc: a C compiler, and a loader that knows LD_PRELOAD")
     library = tmp_path_factory.mktemp("counter") / "allocations.so"
     source = Path(__file__).with_name("allocations.c")
     subprocess.run([COMPILER, "-O1", "-shared", "-fPIC", "-o", library, source, "-ldl"], check=True)
@@ -117,7 +117,7 @@ def resident_bytes() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
-@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="no /proc")
+@pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="only Linux tells how much memory is held now")
 def test_a_million_calls_leak_nothing() -> None:
     x, y = np.ones(8), np.empty(8)
     offset = np.full(8, 0.5)

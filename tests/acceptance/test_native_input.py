@@ -10,7 +10,7 @@ import pytest
 
 import wengert as wg
 
-pytestmark = pytest.mark.skipif(not wg.config.native, reason="WENGERT_NATIVE=0")
+pytestmark = pytest.mark.skipif(not wg.config.native, reason="what native programs take and refuse")
 
 
 # --------------------------------------------------------------------------------------------------------- bad input

@@ -251,15 +251,17 @@ def test_special_values(name: str, dtype: str, kind: str) -> None:
 
 @pytest.mark.parametrize("name", list(CASE))
 def test_the_same_for_any_number_of_lanes(name: str) -> None:
-    """Down to one and up to two registers, which operands of float32 fill in float64."""
-    for dtype, where in itertools.product(("f8", "f4"), (target(16), *KINDS.values())):
+    """Down to one and up to two registers, which operands of float32 fill in float64; and for registers of any size,
+    but where AVX-512 has formulas of its own."""
+    for dtype, targets in itertools.product(("f8", "f4"), ((target(16), target(32)), *[(w,) for w in KINDS.values()])):
         xs = arguments(CASE[name], dtype, 16)
-        expected = kernel(name, dtype, CASE[name].arity, 1, where)(*xs)
-        lanes = 2 * where.vector_bytes // int(dtype[1])
-        while lanes > 1:
-            y = kernel(name, dtype, CASE[name].arity, lanes, where)(*xs)
-            assert np.array_equal(y, expected, equal_nan=True), (dtype, lanes)
-            lanes //= 2
+        expected = kernel(name, dtype, CASE[name].arity, 1, targets[0])(*xs)
+        for where in targets:
+            lanes = 2 * where.vector_bytes // int(dtype[1])
+            while lanes > 1:
+                y = kernel(name, dtype, CASE[name].arity, lanes, where)(*xs)
+                assert np.array_equal(y, expected, equal_nan=True), (dtype, lanes, where.vector_bytes)
+                lanes //= 2
 
 
 FAST_BOUNDS = {"exp": 1.5, "tanh": 4.0, "expit": 4.0, "log_expit": 4.0, "logaddexp": 4.0}

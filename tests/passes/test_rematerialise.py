@@ -9,13 +9,15 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.sparse import coo_array
+from scipy.sparse.csgraph import maximum_flow
 
 from tests.passes.random_tapes import arguments, random_tape
 from wengert.codegen.lower import supports
 from wengert.ops.contract import matmul
 from wengert.ops.elementwise import add, exp, multiply, subtract
 from wengert.passes.fuse import fuse
-from wengert.passes.rematerialise import FREE, READ, WRITE, _minimum_cut, body_of, rematerialise
+from wengert.passes.rematerialise import FREE, READ, WRITE, _flow, _minimum_cut, body_of, rematerialise
 from wengert.passes.simplify import drop_dead
 from wengert.runtime.reference import Reference
 from wengert.tape import Aval, Builder, Instr, Lit, Tape, Var, building, check
@@ -156,3 +158,14 @@ def test_random_tapes_give_the_same(seed: int, monkeypatch: pytest.MonkeyPatch) 
     assert between(moved) <= between(tape)
     for a, b in zip(Reference(tape).run(inputs), Reference(moved).run(inputs), strict=True):
         np.testing.assert_array_equal(a, b)
+
+
+@pytest.mark.parametrize("seed", range(100))
+def test_the_flow_is_that_of_scipy_and_of_the_cut_it_leaves(seed: int) -> None:
+    r = Random(seed)
+    n = r.randint(2, 12)
+    edges = [(r.randrange(n), r.randrange(n), r.randint(0, 9)) for _ in range(r.randint(0, 4 * n))]
+    flow, reached = _flow(edges, n)
+    tails, heads, capacities = np.array(edges, np.int32).reshape(-1, 3).T
+    assert flow == maximum_flow(coo_array((capacities, (tails, heads)), shape=(n, n)).tocsr(), 0, 1).flow_value
+    assert flow == sum(capacity for a, b, capacity in edges if a in reached and b not in reached)
