@@ -527,3 +527,71 @@ def test_astype_item_tolist_fill() -> None:
     as_numpy(filled, X)
     with pytest.raises(TypeError, match="Cannot cast"):
         wg.jit(lambda x: x.astype(int, casting="safe"))(X)
+
+
+# ------------------------------------------------------------------------------------------- integers out of bounds
+
+
+def _set(x: Any, k: Any) -> Any:
+    x = x.copy()
+    x[0] = k
+    return x
+
+
+def _copied(x: Any, k: Any) -> Any:
+    y = np.empty_like(x)
+    np.copyto(y, k)
+    return y
+
+
+def _masked(x: Any, k: Any) -> Any:
+    y = x.copy()
+    np.putmask(y, y > 1, k)
+    return y
+
+
+PYTHON_INTEGERS: dict[str, Callable[[Any, Any], Any]] = {
+    "add": lambda x, k: x + k,
+    "radd": lambda x, k: k + x,
+    "maximum": np.maximum,
+    "full_like": np.full_like,
+    "array": lambda x, k: np.array([k, 1], x.dtype),
+    "set": _set,
+    "copyto": _copied,
+    "putmask": _masked,
+    "clip": lambda x, k: np.clip(x, 0, k),
+    "clip from below": lambda x, k: np.clip(x, k, 7),
+    "initial": lambda x, k: np.sum(x, initial=k),
+    "searchsorted": np.searchsorted,
+    "<": lambda x, k: x < k,
+    "<=": lambda x, k: x <= k,
+    ">": lambda x, k: k > x,
+    ">=": np.greater_equal,
+    "==": lambda x, k: x == k,
+    "!=": lambda x, k: k != x,
+}
+
+
+@pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.uint64, np.int64])
+@pytest.mark.parametrize("name", PYTHON_INTEGERS)
+def test_python_integers_beside_narrow_arrays_are_as_in_numpy(name: str, dtype: Any) -> None:
+    """Traced or not: compared they may be of any size, an array they become part of must have such a number."""
+    f, x = PYTHON_INTEGERS[name], np.arange(5, dtype=dtype)
+    traced = wg.jit(f)
+    for k in (3, -1, 300, 0, 2**31, -(2**31)):
+        try:
+            want = f(x, k)
+        except OverflowError:
+            for g in (traced, wg.jit(lambda x, k=k: f(x, k))):
+                with pytest.raises(OverflowError, match=r"out of bounds for u?int\d+"):
+                    g(x) if g is not traced else g(x, k)
+            continue
+        for got in (traced(x, k), wg.jit(lambda x, k=k: f(x, k))(x)):
+            np.testing.assert_array_equal(got, want)
+            assert np.asarray(got).dtype == np.asarray(want).dtype
+
+
+def test_comparisons_with_integers_of_more_than_64_bits() -> None:
+    x = np.arange(3)
+    np.testing.assert_array_equal(wg.jit(lambda x: x < 2**70)(x), [True] * 3)
+    np.testing.assert_array_equal(wg.jit(lambda x: x == -(2**70))(x), [False] * 3)

@@ -25,7 +25,7 @@ from wengert.tracing.arguments import (
 )
 from wengert.tracing.shaping import broadcast_to, ravel
 from wengert.tracing.sorting import searchsorted
-from wengert.tracing.tracer import Tracer, record
+from wengert.tracing.tracer import Tracer, is_within, record
 
 # -------------------------------------------------------------------------------------------------- differences
 
@@ -260,6 +260,10 @@ def clip(
     high = max if a_max is MISSING else a_max
     y: Any = array(a, (low, high))
     is_bounded = False
+    if not is_within(low, y.dtype) and bool(low < 0):
+        low = None  # no element is that small
+    if not is_within(high, y.dtype) and bool(high > 0):
+        high = None
     if low is not None and low is not MISSING:
         y, is_bounded = np.maximum(y, low), True
     if high is not None and high is not MISSING:

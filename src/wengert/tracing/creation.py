@@ -33,6 +33,8 @@ from wengert.tracing.tracer import (
     HANDLED_FUNCTIONS,
     UNKNOWN_ORDER,
     Tracer,
+    check_within,
+    converted,
     has_c_order,
     kind_of,
     layout,
@@ -229,6 +231,7 @@ def stacked(trace: Trace, nested: Any, dtype: Any) -> Tracer:
             parts.append(_flat_constant(run, out_dtype))
             run = []
         if one is not None:
+            check_within(one, out_dtype)
             parts.append(recorder.lift(one))
 
     def join() -> Atom:
@@ -300,7 +303,7 @@ def _converted(x: Tracer, dtype: Any, copy: bool | None, order: str | None) -> T
         raise ValueError("Unable to avoid copy while creating an array as requested.")
     if not must_copy and not copy:
         return x
-    out = x.copy() if dtype == x.dtype else record(convert, (x,), {"dtype": dtype})
+    out = x.copy() if dtype == x.dtype else converted(x, dtype)
     out.is_scalar = False
     if (order == "F" and x.ndim > 1) or (order != "C" and not has_c_order(x)):
         out.reorder(UNKNOWN_ORDER)

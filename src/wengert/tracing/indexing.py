@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.errors import EscapedTracerError, UnsupportedFunctionError, message
-from wengert.ops.elementwise import convert, select
+from wengert.ops.elementwise import select
 from wengert.ops.index import (
     INTP,
     gather,
@@ -28,7 +28,7 @@ from wengert.ops.shape import broadcast_to, inverse_permutation, reshape, transp
 from wengert.tape import Atom, Aval
 from wengert.tracing.inplace import view, write
 from wengert.tracing.trace import Trace, current_trace
-from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, new_constant, record
+from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, converted, new_constant, record
 
 
 class Basic(NamedTuple):
@@ -390,7 +390,7 @@ def base_lift(x: Tracer, value: Any) -> Atom:
 def _cast(value: Any, x: Tracer) -> Any:
     """``value`` in x's dtype, as a tracer or an ndarray."""
     if type(value) is Tracer:
-        return value if value.dtype == x.dtype else record(convert, (value,), {"dtype": x.dtype})
+        return value if value.dtype == x.dtype else converted(value, x.dtype)
     if isinstance(value, np.ndarray | np.generic):
         return value if value.dtype == x.dtype else value.astype(x.dtype)
     return new_constant(x._trace, np.asarray(value, x.dtype), True)

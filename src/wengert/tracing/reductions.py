@@ -20,7 +20,7 @@ from wengert.tracing.arguments import (
     into,
 )
 from wengert.tracing.shaping import ravel
-from wengert.tracing.tracer import Tracer, record
+from wengert.tracing.tracer import Tracer, check_within, record
 
 
 def kept_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
@@ -70,6 +70,7 @@ def _accumulate(
     axes = axes_of(axis, x.ndim)
     y = record(op, (x,), {"axis": axes})
     if initial is not MISSING and initial is not None:
+        check_within(initial, target)
         y = combine(as_dtype(initial, target, (y,)), y)
     return into(out, keep(y, x.shape, axes, keepdims))
 

@@ -21,13 +21,14 @@ from wengert.tracing.arguments import (
     implements,
     into,
     iota,
+    kind,
     promote,
     refuse,
     trace_near,
 )
 from wengert.tracing.reductions import truth
 from wengert.tracing.shaping import broadcast_to, ravel, reshaped
-from wengert.tracing.tracer import Tracer, record
+from wengert.tracing.tracer import Tracer, check_within, record
 
 # -------------------------------------------------------------------------------------------------- conditions
 
@@ -106,10 +107,12 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
 
 @implements(np.copyto)
 def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
-    if not np.can_cast(array(src, (dst,)).dtype, dst.dtype, casting):
+    check_within(src, dst.dtype)
+    given = kind(src)  # a number is first what it becomes beside the destination
+    if not np.can_cast(given if isinstance(given, np.dtype) else np.result_type(given, dst.dtype), dst.dtype, casting):
         raise TypeError(f"Cannot cast array data to {dst.dtype!r} according to the rule {casting!r}")
     if where is True:
-        into(dst, broadcast_to(array(src, (dst,)), dst.shape), casting)
+        into(dst, broadcast_to(as_dtype(src, dst.dtype, (dst,)), dst.shape), casting)
         return
     into(dst, np.where(where, as_dtype(src, dst.dtype, (dst,)), dst), casting)
 
@@ -117,6 +120,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
 @implements(np.putmask)
 def putmask(a: Any, /, mask: Any, values: Any) -> None:
     """``values`` are repeated over all of ``a``, wherever the mask holds or not."""
+    check_within(values, a.dtype)
     v = ravel(as_dtype(array(values, (a, mask)), a.dtype))
     if v.size == 0:
         return

@@ -25,7 +25,6 @@ from wengert.tracing.arguments import (
     inexact,
     into,
     is_plain,
-    promote,
     refuse,
 )
 from wengert.tracing.reductions import kept_shape
@@ -139,7 +138,9 @@ def unique_values(x: Any, /) -> Any:
 
 @implements(np.searchsorted)
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
-    table, x = promote(array(a, (v,)), v)
+    table, x = array(a, (v,)), array(v, (a,))
+    dtype = np.result_type(table.dtype, x.dtype)  # a Python number is not weak here
+    table, x = as_dtype(table, dtype), as_dtype(x, dtype)
     if table.ndim != 1:
         raise ValueError("object too deep for desired array")
     if side not in ("left", "right"):

@@ -26,6 +26,8 @@ from wengert.tracing.trace import Trace, check_dtype, current_trace, escaped, re
 
 PYTHON_NUMBERS = (bool, int, float, complex)
 _FLOAT64 = np.dtype(np.float64)
+_INT64 = np.dtype(np.int64)
+COMPARISONS = frozenset({np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal})
 
 HANDLED_UFUNCS: dict[Any, Callable[..., Any]] = {}
 """Ufuncs that are compositions of ops (divmod, matmul ...), and methods and options of ufuncs; see ufuncs.py."""
@@ -737,7 +739,11 @@ def apply_ufunc(ufunc: Any, op: Op, inputs: Sequence[Any], operator: bool = Fals
             if (a.aval.dtype, b.aval.dtype) == dtypes:  # in C order or not: is_plain asks again
                 DIRECT_STEPS[ufunc, a.aval, b.aval] = (op, {})
     atoms: list[Atom] = []
-    for x, dtype in zip(inputs, dtypes, strict=True):
+    for x, kind, dtype in zip(inputs, kinds, dtypes, strict=True):
+        if kind is int and dtype.kind in "iu":
+            if ufunc in COMPARISONS and not is_within(x, dtype):
+                return _compared_beyond(ufunc, trace, inputs, dtype)
+            check_within(x, dtype)
         atom = trace.lift(x, dtype)
         if atom.aval.dtype != dtype:
             atom = trace.emit(convert, (atom,), {"dtype": dtype})[0]
@@ -769,6 +775,38 @@ def python_number(x: Tracer) -> Any:
     out = x.frozen() if x.aval.dtype == dtype else record(convert, (x,), {"dtype": np.dtype(dtype)})
     out.is_scalar, out.weak = True, weak
     return out
+
+
+def is_within(x: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether a Python number, traced or not, can be one of ``dtype``. Of a traced integer it is a guard."""
+    is_traced_int = type(x) is Tracer and x.weak is int
+    if dtype.kind not in "iu" or not (type(x) is int or (is_traced_int and dtype != _INT64)):
+        return True
+    bounds = np.iinfo(dtype)
+    if is_traced_int and dtype == np.uint64:
+        return bool(x >= 0)  # it has 64 bits itself
+    return bool((x >= bounds.min) & (x <= bounds.max))
+
+
+def check_within(x: Any, dtype: np.dtype[Any]) -> None:
+    """Raise OverflowError, as NumPy does, where a Python integer becomes one of a ``dtype`` that has no such number."""
+    if not is_within(x, dtype):
+        n = f"{x} is" if type(x) is int else "a traced Python integer is"
+        raise OverflowError(message(f"{n} out of bounds for {dtype.name}", _current_source()))
+
+
+def converted(x: Tracer, dtype: np.dtype[Any]) -> Any:
+    """``x`` in another dtype, as where NumPy puts it into an array: Python's integers must fit."""
+    check_within(x, dtype)
+    return record(convert, (x,), {"dtype": dtype})
+
+
+def _compared_beyond(ufunc: Any, trace: Trace, inputs: Sequence[Any], dtype: np.dtype[Any]) -> Tracer:
+    """A comparison with an integer that no array of ``dtype`` holds: the same for all elements."""
+    is_number = [type(x) is int or (type(x) is Tracer and x.weak is int) for x in inputs]
+    other = inputs[is_number.index(False)]
+    sides = [(-1 if bool(x < 0) else 1) if is_it else 0 for x, is_it in zip(inputs, is_number, strict=True)]
+    return new_constant(trace, np.full(np.shape(other), ufunc(*sides)), True)
 
 
 def constant_ufunc(ufunc: Any, trace: Trace, inputs: Sequence[Any]) -> Any:
