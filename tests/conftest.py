@@ -15,6 +15,11 @@ settings.register_profile("thorough", max_examples=1000, deadline=None)  # HYPOT
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
+def pytest_configure(config: pytest.Config) -> None:
+    if settings.get_current_profile_name() == "thorough":  # a thousand examples may take their time
+        config.option.timeout = 0
+
+
 @pytest.fixture(autouse=True)
 def checked_tapes() -> Iterator[None]:
     """``config.check`` is on: an ill-formed tape fails where it is made, not where it is run."""
