@@ -96,6 +96,7 @@ class Nest:
 CHUNK = 64  # vectors in a row that are added one after the other, before partial sums are added pairwise
 UNROLLED = 12  # vectors of a loop of known length that become straight-line code
 REDUCED_UNROLLED = 16  # indices of a reduced dimension of known length that do
+MAX_VECTORS = 12  # side by side: a processor does four operations a cycle, and each waits three for the one before
 MAX_UNROLLED = 256  # steps of a loop that is unrolled, or takes several vectors at once
 MAX_LANES = 16
 # fmt: off
@@ -277,7 +278,8 @@ class _Emitter:
         self, dim: int, many: int, body: Callable[[list[tuple[Any, Value | None]]], None], within: int = 1
     ) -> None:
         """``body`` for the vectors along ``dim``, ``many`` at once: (index of lane 0, mask or None) each."""
-        self._vectors(*self._range(dim), many, body, self._is_heavy or self._ends_heavy, within)
+        left = min(many, 4) if self.target.vector_bytes == 64 else 1
+        self._vectors(*self._range(dim), many, body, self._is_heavy or self._ends_heavy, within, left)
 
     def _mask(self, i: Any, stop: Any) -> Value | None:
         """Which lanes, counted from index ``i``, stand before ``stop``."""
@@ -286,8 +288,9 @@ class _Emitter:
         lane = self.f.vector(list(range(self.width)), "i8")
         return lane.compare("lt", (self._value(stop) - self._value(i)).splat(self.width))
 
-    def _remainder(self, count: Value, many: int) -> Value:
-        return count & (many - 1)  # `many` is a power of two
+    def _whole(self, count: Value, many: int) -> Value:
+        """``count`` without what is left over when it is taken ``many`` at a time."""
+        return count / many * many
 
     def _value(self, i: Any) -> Value:
         return self.f.constant(i, "i8") if isinstance(i, int) else i
@@ -309,7 +312,7 @@ class _Emitter:
             for p in points:
                 self._store_all(p, nest.stores, 0)
 
-        self._blocks(nest.lanes, self._many(2 if len(nest.steps) <= 8 else 8), body)
+        self._blocks(nest.lanes, self._many(2 if len(nest.steps) <= 8 else MAX_VECTORS), body)
 
     def _many(self, most: int) -> int:
         """How many vectors a loop takes at once: up to ``most``, as registers and the length of the code allow."""
@@ -321,14 +324,8 @@ class _Emitter:
         for k in steps:
             live = {x for x in live if last_read.get(x, self.first_fold) >= k} | {k}
             most_live = max(most_live, len(live))
-        many = 1
-        while (
-            many < most
-            and 2 * many * most_live <= (32 if self.target.vector_bytes == 64 else 16)
-            and 2 * many * len(steps) <= MAX_UNROLLED
-        ):
-            many *= 2
-        return many
+        registers = 32 if self.target.vector_bytes == 64 else 16
+        return max(1, min(most, -(-registers // most_live), MAX_UNROLLED // max(1, len(steps))))
 
     def _unrolled(self, most: int, within: int = 1) -> int:
         """How many turns of a loop may become straight-line code: ``most``, or as many as are compiled in no time.
@@ -424,7 +421,7 @@ class _Emitter:
             self._finish(p, self._chunked(lane_dim, [p], lambda fold, rows: self._across(fold, rows[0]), 1, 1))
 
         start, end = [self._value(i) for i in self._range(row_dim)]
-        whole = end - self._remainder(end - start, width)
+        whole = start + self._whole(end - start, width)
         self._loop(start, whole, width, lambda i: body([(i, None)]))
         self._loop(whole, end, 1, row)  # a square for what is left over would take as long again to compile
 
@@ -449,7 +446,8 @@ class _Emitter:
             self._reduced_loops(point, {}, nest.n_kept, nest.ndim, innermost)
             totals = [f.read(cell) for cell in cells]
         else:
-            sums = self._chunked(nest.lanes, [point], lambda fold, rows: rows[0], self._many(4), self.width)
+            many = 1 << self._many(4).bit_length() - 1  # accumulators are added up in pairs
+            sums = self._chunked(nest.lanes, [point], lambda fold, rows: rows[0], many, self.width)
             totals = [self._across(fold, x) for fold, x in zip(nest.folds, sums, strict=True)]
         self._finish(point, totals)
 
@@ -518,8 +516,9 @@ class _Emitter:
         body: Callable[[list[tuple[Any, Value | None]]], None],
         is_heavy: bool,
         within: int,
+        left: int = 1,
     ) -> None:
-        """``body`` for the vectors of a range: ``many`` at once, then what is left over, the last one masked.
+        """``body`` for the vectors of a range: ``many`` at once, then those left over, masked, ``left`` at once.
 
         One that ``is_heavy`` is written once, with a mask throughout. For ``within`` see ``_unrolled``.
         """
@@ -545,10 +544,15 @@ class _Emitter:
                 body(last)
             return
         count = self._value(stop) - self._value(start)
-        whole = self._value(start) + (count - self._remainder(count, many * width))
+        whole = self._value(start) + self._whole(count, many * width)
         self._loop(start, whole, many * width, lambda i: body([(self._plus(i, k * width), None) for k in range(many)]))
         if many * width > 1:
-            self._loop(whole, stop, width, lambda i: body([(i, self._mask(i, stop))]))
+
+            def masked(i: Any) -> None:
+                indices = [self._plus(i, k * width) for k in range(left)]
+                body([(j, self._mask(j, stop)) for j in indices])
+
+            self._loop(whole, stop, left * width, masked)
 
     # ---------------------------------------------------------------------------------------------------- folds
 
