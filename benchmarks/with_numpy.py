@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.workloads import Workload, steps
+from benchmarks.workloads import Workload, in_turn, steps
 
 
 def network(weights: Any, x: Any) -> list[np.ndarray]:
@@ -59,13 +59,15 @@ BY_HAND: dict[str, Callable[..., Any]] = {
     "dense": dense,
     "20 steps": twenty_steps,
     "20 steps, forward": steps,
+    "20 steps, from memory": twenty_steps,
+    "20 steps, from memory, forward": steps,
     "20 steps, n=1e7": twenty_steps,
     "20 steps, n=1e7, forward": steps,
 }
 
 
 def called(w: Workload) -> Callable[[], Any]:
-    return partial(BY_HAND[w.name], *w.args)
+    return in_turn(partial(partial, BY_HAND[w.name]), w.args, w.turns)
 
 
 def sum_of_squares(w: Workload) -> Callable[[], Any] | None:
@@ -75,13 +77,13 @@ def sum_of_squares(w: Workload) -> Callable[[], Any] | None:
 
 def copy(w: Workload) -> Callable[[], Any] | None:
     """What memory alone costs, in a fresh array."""
-    return w.args[0].copy if w.name.startswith("20 steps") else None
+    return in_turn(lambda x: x.copy, w.args, w.turns) if w.name.startswith("20 steps") else None
 
 
 def copy_into(w: Workload) -> Callable[[], Any] | None:
     if not w.name.startswith("20 steps"):
         return None
-    return partial(np.copyto, np.empty_like(w.args[0]), w.args[0])
+    return in_turn(lambda x: partial(np.copyto, np.zeros_like(x), x), w.args, w.turns)
 
 
 KINDS = {"called": called, "(x*x).sum()": sum_of_squares, "copy": copy, "copy into": copy_into}

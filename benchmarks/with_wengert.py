@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
-from benchmarks.workloads import Workload
+from benchmarks.workloads import Workload, in_turn
 
 
 @cache
@@ -32,12 +32,12 @@ def inputs(w: Workload) -> tuple[Any, ...]:
 
 def called(w: Workload) -> Callable[[], Any]:
     """Results in fresh arrays."""
-    return partial(gradient(w) if w.positions else function(w), *inputs(w))
+    return in_turn(partial(partial, gradient(w) if w.positions else function(w)), inputs(w), w.turns)
 
 
 def bound(w: Workload) -> Callable[[], Any]:
     """Results in given arrays."""
-    return (gradient(w) if w.positions else function(w)).program(*inputs(w)).bind(*inputs(w))
+    return in_turn((gradient(w) if w.positions else function(w)).program(*inputs(w)).bind, inputs(w), w.turns)
 
 
 def into(w: Workload) -> Callable[[], Any]:

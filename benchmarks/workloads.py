@@ -8,8 +8,10 @@ variables; a rival that would fold such a constant at compile time gets it as an
 from __future__ import annotations
 
 from collections.abc import Callable
+from copy import deepcopy
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import cycle
 from typing import Any
 
 import numpy as np
@@ -23,6 +25,8 @@ class Workload:
     args: tuple[Any, ...]
     wrt: int | tuple[int, ...] = 0
     name: str = ""
+    turns: int = 1
+    """Calls take turns on so many copies of the arguments: of enough of them no cache holds those that are next."""
 
     @property
     def positions(self) -> tuple[int, ...]:
@@ -42,6 +46,14 @@ class Workload:
             return lambda x: f(x, captured)
         rest = args[len(positions) :]
         return lambda *active: f(*active, *rest)  # what is differentiated comes first
+
+
+def in_turn(make: Callable[..., Callable[[], Any]], args: tuple[Any, ...], turns: int) -> Callable[[], Any]:
+    """The call that ``make`` makes of the arguments; with several turns, one of their copies after the other."""
+    if turns == 1:
+        return make(*args)
+    calls = cycle([make(*deepcopy(args)) for _ in range(turns)])
+    return lambda: next(calls)()
 
 
 def rng() -> np.random.Generator:
@@ -127,13 +139,13 @@ def pick_both(n: int) -> Workload:
 # --------------------------------------------------------------------------------------------------- large arrays
 
 
-def twenty_steps(n: int) -> Workload:
+def twenty_steps(n: int, turns: int = 1) -> Workload:
     """Twenty elementwise steps: one read and one write of memory are all that need be."""
-    return Workload(lambda x, xp=np: xp.sum(steps(x)), (rng().random(n),))
+    return Workload(lambda x, xp=np: xp.sum(steps(x)), (rng().random(n),), turns=turns)
 
 
-def twenty_steps_forward(n: int) -> Workload:
-    return Workload(lambda x, xp=np: steps(x), (rng().random(n),), ())
+def twenty_steps_forward(n: int, turns: int = 1) -> Workload:
+    return Workload(lambda x, xp=np: steps(x), (rng().random(n),), (), turns=turns)
 
 
 def steps(x: Any) -> Any:
@@ -341,6 +353,8 @@ WORKLOADS: dict[str, Callable[[], Workload]] = {
     "DAG": graph,
     "20 steps": partial(twenty_steps, 10**6),
     "20 steps, forward": partial(twenty_steps_forward, 10**6),
+    "20 steps, from memory": partial(twenty_steps, 10**6, 24),
+    "20 steps, from memory, forward": partial(twenty_steps_forward, 10**6, 24),
     "20 steps, n=1e7": partial(twenty_steps, 10**7),
     "20 steps, n=1e7, forward": partial(twenty_steps_forward, 10**7),
     **COLLECTION,
