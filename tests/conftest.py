@@ -11,7 +11,7 @@ from hypothesis import settings
 from wengert import config
 
 settings.register_profile("default", max_examples=40, derandomize=True, deadline=None)
-settings.register_profile("thorough", max_examples=1000, derandomize=False, deadline=None)  # HYPOTHESIS_PROFILE=thorough
+settings.register_profile("thorough", max_examples=1000, derandomize=False, deadline=None)  # by HYPOTHESIS_PROFILE
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
 
