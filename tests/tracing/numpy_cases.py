@@ -16,6 +16,7 @@ from wengert import edit, tree
 from wengert.runtime.jit import trace_whole
 from wengert.tape import Tape, check
 from wengert.tracing.record import input_of, record_call
+from wengert.tracing.tracer import Tracer, layout
 
 Function = Callable[..., Any]
 
@@ -37,9 +38,17 @@ def booleans(*shape: int, seed: int = 0) -> np.ndarray[Any, Any]:
     return np.random.default_rng([seed, *shape]).integers(0, 2, shape).astype(bool)
 
 
-def record(f: Function, args: Sequence[Any]) -> tuple[Tape, Any]:
-    recording = record_call(lambda *xs: f(*xs), [input_of(a) for a in args], name="f")
-    return check(recording.tape), recording.out_treedef
+def record(f: Function, args: Sequence[Any]) -> tuple[Tape, Any, list[Any]]:
+    """The tape, the structure of the results, and the order in memory that each is taken to have."""
+    orders: list[Any] = []
+
+    def noted(*xs: Any) -> Any:
+        results = f(*xs)
+        orders.extend([layout(x) if type(x) is Tracer else x for x in tree.flatten(results)[0]])
+        return results
+
+    recording = record_call(noted, [input_of(a) for a in args], name="f")
+    return check(recording.tape), recording.out_treedef, orders
 
 
 def play(tape: Tape, args: Sequence[Any]) -> list[Any]:
@@ -51,11 +60,14 @@ def play(tape: Tape, args: Sequence[Any]) -> list[Any]:
 def same_as_numpy(f: Function, args: Sequence[Any]) -> Tape:
     with np.errstate(all="ignore"):
         expected, expected_tree = tree.flatten(f(*[np.array(a) if isinstance(a, np.ndarray) else a for a in args]))
-        tape, out_tree = record(f, args)
+        tape, out_tree, orders = record(f, args)
         found = play(tape, args)
     assert out_tree == expected_tree
-    for e, y, aval in zip(expected, found, tape.out_avals, strict=True):
+    for e, y, aval, order in zip(expected, found, tape.out_avals, orders, strict=True):
         e = np.asarray(e)
+        if isinstance(order, np.ndarray) and e.size:  # a reshape is a view or a copy, as this decides
+            longer = [k for k, n in enumerate(e.shape) if n != 1]
+            assert len(longer) < 2 or [order.strides[k] for k in longer] == [e.strides[k] for k in longer]
         assert aval.shape == np.shape(y) == e.shape
         assert aval.dtype == e.dtype
         tolerance = 1e-3 if e.dtype == np.float16 else 2e-6 if e.dtype.itemsize == 4 else 1e-13

@@ -128,7 +128,7 @@ def test_shapes_and_dtypes_are_known():
         assert np.result_type(x.astype(np.float32), 3.0) == np.float32
         return x
 
-    tape, _ = record(f, [X])
+    tape, *_ = record(f, [X])
     assert [i.op.name for i in tape.instrs] == ["convert"]
 
 

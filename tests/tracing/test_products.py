@@ -134,12 +134,12 @@ def test_einsum_writes_the_diagonal():
 
 def test_matrix_products_are_one_instruction():
     for f in (lambda x, y: x @ y, np.dot, lambda x, y: np.einsum("ij,jk->ik", x, y)):
-        tape, _ = record(f, [A, B])
+        tape, *_ = record(f, [A, B])
         assert [i.op.name for i in tape.instrs] == ["contract"]
 
 
 def test_einsum_of_three_meets_two_by_two():
-    tape, _ = record(lambda x, y, z: np.einsum("ij,jk,k->i", x, y, z), [A, B, V5])
+    tape, *_ = record(lambda x, y, z: np.einsum("ij,jk,k->i", x, y, z), [A, B, V5])
     assert [i.op.name for i in tape.instrs] == ["contract", "contract"]
     assert tape.instrs[0].outs[0].aval.shape == (4,)  # the vector first: never a matrix times a matrix
 

@@ -90,7 +90,7 @@ def test_branch_not_taken_passes_no_nan():
 
 
 def test_only_the_count_of_a_mask_is_guarded():
-    tape, _ = record(lambda x: x[x > 0].sum(), [V])
+    tape, *_ = record(lambda x: x[x > 0].sum(), [V])
     assert [i.params["expected"].value for i in tape.instrs if i.op.name == "guard"] == [np.count_nonzero(V > 0)]
 
 
@@ -101,7 +101,7 @@ def test_a_mask_of_a_whole_array_needs_no_look():
         np.putmask(y, y > 1, 1.0)
         return y
 
-    tape, _ = record(f, [V])
+    tape, *_ = record(f, [V])
     assert "guard" not in [i.op.name for i in tape.instrs]
 
 

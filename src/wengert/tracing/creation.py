@@ -37,6 +37,7 @@ from wengert.tracing.tracer import (
     converted,
     has_c_order,
     kind_of,
+    laid_out,
     layout,
     new_constant,
     record,
@@ -256,7 +257,7 @@ def array(
     ndmin: int = 0,
     **options: Any,
 ) -> Any:
-    """``np.array``. Traced values have no memory layout, so ``order`` decides only whether a view must be copied."""
+    """``np.array``. A traced value is always in C order; ``order`` decides whether a reshape would be a view."""
     trace = current_trace()
     options = _without_like(options)
     if options and holds_traced(object):
@@ -279,6 +280,8 @@ def array(
         if copy is False:
             raise ValueError("Unable to avoid copy while creating an array as requested.")
         out = stacked(trace, object, dtype)
+        if order == "F" and out.ndim > 1:
+            out.reorder(laid_out(out.aval, range(out.ndim)[::-1]))
     else:
         if trace.known is not None and not isinstance(object, list | tuple | range | bool | int | float | complex):
             trace.unrepeatable = trace.unrepeatable or (
@@ -388,7 +391,10 @@ def full(
     value = _value(fill_value)
     if not is_traced(value):
         return constant(NUMPY["full"](_shape(shape), _concrete(value), dtype, order))
-    return _filled(value, _shape(shape), value.dtype if dtype is None else dtype)
+    out = _filled(value, _shape(shape), value.dtype if dtype is None else dtype)
+    if order == "F" and out.ndim > 1:
+        out.reorder(laid_out(out.aval, range(out.ndim)[::-1]))
+    return out
 
 
 def _filled(value: Tracer, shape: tuple[int, ...], dtype: Any) -> Tracer:
@@ -397,18 +403,26 @@ def _filled(value: Tracer, shape: tuple[int, ...], dtype: Any) -> Tracer:
     return out
 
 
-def _prototype(a: Any, dtype: Any, shape: Any, device: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
-    """The shape and dtype of an array made like ``a``."""
+def _like(make: str, a: Any, dtype: Any, order: str, shape: Any, device: Any, *fill: Any) -> Any:
+    """A constant array like ``a``, in the order in memory that NumPy gives it."""
     _check_device(device)
     if not isinstance(a, np.ndarray | np.generic | Tracer):
         a = array(a)
-    return (a.shape if shape is None else _shape(shape)), (a.dtype if dtype is None else np.dtype(dtype))
+    like = layout(a) if type(a) is Tracer else a
+    is_unknown = like is UNKNOWN_ORDER
+    if is_unknown:
+        like = laid_out(Aval(a.shape, a.dtype), range(a.ndim))
+    shape = None if shape is None else _shape(shape)
+    out = constant(NUMPY[make](like, *fill, dtype=dtype, order=order, subok=False, shape=shape))
+    if is_unknown and order in ("K", "A") and type(out) is Tracer and out.ndim == a.ndim:
+        out.reorder(UNKNOWN_ORDER)
+    return out
 
 
 def zeros_like(
     a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
-    return constant(NUMPY["zeros"](*_prototype(a, dtype, shape, device)))
+    return _like("zeros_like", a, dtype, order, shape, device)
 
 
 empty_like = zeros_like  # as for empty
@@ -417,7 +431,7 @@ empty_like = zeros_like  # as for empty
 def ones_like(
     a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
-    return constant(NUMPY["ones"](*_prototype(a, dtype, shape, device)))
+    return _like("ones_like", a, dtype, order, shape, device)
 
 
 def full_like(
@@ -430,12 +444,14 @@ def full_like(
     *,
     device: Any = None,
 ) -> Any:
-    return full(*_full_arguments(_prototype(a, dtype, shape, device), fill_value))
-
-
-def _full_arguments(prototype: tuple[tuple[int, ...], Any], fill_value: Any) -> tuple[Any, ...]:
-    shape, dtype = prototype
-    return shape, fill_value, dtype
+    value = _value(fill_value)
+    if not is_traced(value):
+        return _like("full_like", a, dtype, order, shape, device, _concrete(value))
+    like = _like("zeros_like", a, dtype, order, shape, device)
+    out = _filled(value, like.shape, like.dtype)
+    if like._is_reordered:
+        out.reorder(layout(like))
+    return out
 
 
 def arange(*args: Any, **kwargs: Any) -> Any:

@@ -18,9 +18,10 @@ from wengert.ops.contract import contract
 from wengert.ops.elementwise import equal, select
 from wengert.ops.index import INTP
 from wengert.ops.reduce import sum_
+from wengert.ops.shape import inverse_permutation
 from wengert.tracing.arguments import arrays, as_dtype, implements, into, promote, trace_near
 from wengert.tracing.inplace import op_view
-from wengert.tracing.tracer import Tracer, record
+from wengert.tracing.tracer import UNKNOWN_ORDER, Tracer, laid_out, layout, record
 
 Labels = tuple[int, ...]
 _ELLIPSIS = 1 << 20  # the axes of an ellipsis count down from here, so that operands' last ones meet
@@ -193,7 +194,41 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **options: An
             if not np.can_cast(x.dtype, dtype, casting):
                 raise TypeError(f"einsum: cannot cast {x.dtype} to {np.dtype(dtype)} with casting={casting!r}")
     xs = [as_dtype(x, dtype) for x in xs] if dtype is not None else promote(*[_strong(x) for x in xs])
-    return into(out, _contracted(xs, list(terms), result))
+    order = _order_in_memory(xs, terms, result, optimize)
+    y = _contracted(xs, list(terms), result)
+    if type(y) is Tracer and y._base is None and order is not None:
+        y.reorder(order if order is UNKNOWN_ORDER else laid_out(y.aval, order))
+    return into(out, y)
+
+
+def _order_in_memory(xs: list[Any], terms: Sequence[Labels], result: Labels, optimize: Any) -> Any:
+    """The axes of the result as they lie in memory, the longest stride first; UNKNOWN_ORDER; None for a single one."""
+    if len(result) < 2:
+        return None
+    layouts = [layout(x) for x in xs]
+    if any(x is UNKNOWN_ORDER for x in layouts) or (optimize is not False and len(xs) > 2):  # lengths choose the way
+        return UNKNOWN_ORDER
+    axes = tuple([tuple(sorted(range(x.ndim), key=lambda k, x=x: -abs(x.strides[k]))) for x in layouts])
+    shapes = tuple([tuple([min(n, 2) for n in x.shape]) for x in layouts])
+    return _order_of_small(tuple(terms), result, axes, shapes, bool(optimize))
+
+
+@lru_cache(1024)
+def _order_of_small(
+    terms: tuple[Labels, ...],
+    result: Labels,
+    axes: tuple[tuple[int, ...], ...],
+    shapes: tuple[tuple[int, ...], ...],
+    optimize: bool,
+) -> list[int]:
+    """What NumPy does with small operands that lie in memory in the same way."""
+    number = {label: k for k, label in enumerate(dict.fromkeys(label for term in (*terms, result) for label in term))}
+    args: list[Any] = []
+    for term, order, shape in zip(terms, axes, shapes, strict=True):
+        small = np.zeros([shape[k] for k in order])
+        args += [np.transpose(small, inverse_permutation(order)), [number[label] for label in term]]
+    strides = np.einsum(*args, [number[label] for label in result], optimize=optimize).strides
+    return sorted(range(len(strides)), key=lambda k: -strides[k])
 
 
 def _strong(x: Tracer) -> Tracer:

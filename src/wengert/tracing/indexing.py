@@ -28,7 +28,15 @@ from wengert.ops.shape import broadcast_to, inverse_permutation, reshape, transp
 from wengert.tape import Atom, Aval
 from wengert.tracing.inplace import view, write
 from wengert.tracing.trace import Trace, current_trace
-from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, converted, new_constant, record
+from wengert.tracing.tracer import (
+    HANDLED_FUNCTIONS,
+    UNKNOWN_ORDER,
+    Tracer,
+    converted,
+    layout,
+    new_constant,
+    record,
+)
 
 
 class Basic(NamedTuple):
@@ -260,7 +268,9 @@ def getitem(x: Tracer, key: Any) -> Any:
     n_index = taken.ndim - (part.ndim - len(arrays))
     order = _lead_order(n_index, taken.ndim, lead)
     if order != tuple(range(len(order))):
+        order_in_memory = layout(taken)
         taken = record(transpose, (taken,), {"axes": order})
+        taken.reorder(order_in_memory if order_in_memory is UNKNOWN_ORDER else order_in_memory.transpose(order))
     return taken
 
 

@@ -23,7 +23,7 @@ from wengert.tracing.arguments import (
     trace_near,
 )
 from wengert.tracing.shaping import atleast_1d, atleast_2d, atleast_3d, broadcast_to, ravel, reshaped
-from wengert.tracing.tracer import Tracer, record
+from wengert.tracing.tracer import UNKNOWN_ORDER, Tracer, record
 
 # -------------------------------------------------------------------------------------------------------- join
 
@@ -273,8 +273,12 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
         x, axis = ravel(x), 0
     axis = axis_of(axis, x.ndim)
     n = x.shape[axis]
-    kept = np.delete(np.arange(n), _positions(obj, n, axis))
-    return take_runs(x, kept, axis)
+    positions = _positions(obj, n, axis)
+    out = take_runs(x, np.delete(np.arange(n), positions), axis)
+    is_mask = not isinstance(obj, slice) and concrete(obj, "positions").dtype.kind == "b"
+    if axis and (is_mask or not (isinstance(obj, slice) or np.size(positions) == 1)):  # NumPy reads it by a mask
+        out.reorder(UNKNOWN_ORDER)
+    return out
 
 
 @implements(np.insert)

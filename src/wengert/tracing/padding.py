@@ -19,7 +19,7 @@ from wengert.tracing.arguments import (
 )
 from wengert.tracing.joining import joined, take_runs
 from wengert.tracing.shaping import broadcast_to, ravel
-from wengert.tracing.tracer import Tracer
+from wengert.tracing.tracer import UNKNOWN_ORDER, Tracer
 
 _OPTIONS = {
     "constant": {"constant_values"},
@@ -193,4 +193,6 @@ def sliding_window_view(
             raise ValueError("window shape cannot be larger than input array shape")
         index = np.arange(n)[:, None] + np.arange(length)
         z = np.moveaxis(z[along(k, constant(z._trace, index))], k + 1, -1)
-    return z.copy()
+    out = z.copy()
+    out.reorder(UNKNOWN_ORDER)  # in NumPy it is a view that overlaps itself
+    return out

@@ -33,7 +33,7 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
         return np.zeros_like(column, shape=(z.shape[0], 0))
     factors = [np.ones_like(column), *[column] * (n - 1)]
     powers = np.cumprod(np.concatenate(factors, axis=1), axis=1)
-    return powers if increasing else np.flip(powers, 1)
+    return powers if increasing else np.flip(powers, 1).copy()
 
 
 def _same_length(a1: Any, a2: Any) -> tuple[Any, Any]:

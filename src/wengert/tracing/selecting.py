@@ -156,7 +156,9 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     if mode != "raise":
         index = _bounded(array(index, (x,)), x.shape[axis], mode, "take")
     y = x[along(axis, index)]
-    return into(out, y.copy() if type(y) is Tracer and y._base is not None else y)
+    if type(y) is Tracer:  # not a view, and in C order, which what is read by an array is not
+        y = y.copy() if y._base is not None else y.frozen()
+    return into(out, y)
 
 
 @implements(np.take_along_axis)
@@ -211,7 +213,7 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
         raise ValueError("condition must be a 1-d array")
     if axis is None:
         x, axis = ravel(x), 0
-    return into(out, x[along(axis_of(axis, x.ndim), nonzero(mask)[0])])
+    return take(x, nonzero(mask)[0], axis_of(axis, x.ndim), out)
 
 
 @implements(np.extract)
@@ -252,7 +254,7 @@ def argwhere(a: Any) -> Any:
     x = array(a)
     if x.ndim == 0:
         return np.zeros_like(x, shape=(int(np.count_nonzero(x)), 0), dtype=INTP)
-    return np.stack(nonzero(x), axis=-1)
+    return np.transpose(np.stack(nonzero(x)))
 
 
 @implements(np.unravel_index)

@@ -30,7 +30,7 @@ from wengert.tracing.arguments import (
 from wengert.tracing.reductions import kept_shape
 from wengert.tracing.selecting import nonzero, taken_along
 from wengert.tracing.shaping import ravel
-from wengert.tracing.tracer import Tracer, record
+from wengert.tracing.tracer import UNKNOWN_ORDER, Tracer, record
 
 # ------------------------------------------------------------------------------------------------------ sorting
 
@@ -291,6 +291,7 @@ def _quantile(
     p = _probabilities(q, x, scale)
     rows, shape, axes, rest = _rows(x, axis)
     ones = (1,) * len(rest)
+    y: Any
     if rows.shape[0] == 0:
         y = np.full_like(inexact(rows), np.nan, shape=(*p.shape, *rest))
     elif skip_nan:
@@ -318,6 +319,8 @@ def _quantile(
         )
     if keepdims and keepdims is not np._NoValue:
         y = np.reshape(y, (*p.shape, *kept_shape(shape, axes)))
+    if skip_nan and p.ndim:
+        y.reorder(UNKNOWN_ORDER)  # of NumPy's several ways here, some have the probabilities last
     return into(out, y)
 
 

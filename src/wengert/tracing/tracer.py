@@ -394,8 +394,6 @@ class Tracer:
     def rebind(self, atom: Atom) -> None:
         """Give this array the value ``atom``, and so every array that shares memory with it."""
         if self._base is None:
-            if self._constant is not None and not self._constant.flags.c_contiguous:
-                self.reorder(without_memory(self._constant))
             self._atom, self._constant = atom, None
             self._version += 1
             return
@@ -547,6 +545,8 @@ def new_constant(trace: Trace, value: Any, is_scalar: bool) -> Tracer:
     array = np.asarray(value)
     out = Tracer(trace, None, Aval(array.shape, array.dtype), is_scalar and array.ndim == 0)
     out._constant = array
+    if array.ndim > 1 and not array.flags.c_contiguous:
+        out.reorder(without_memory(array))
     return out
 
 
@@ -613,16 +613,20 @@ def without_memory(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.lib.stride_tricks.as_strided(np.ndarray(1, array.dtype), array.shape, array.strides)
 
 
+def laid_out(aval: Aval, axes: Sequence[int]) -> np.ndarray[Any, Any]:
+    """An array without memory, contiguous with its axes in this order: the one with the longest stride first."""
+    strides, step = [0] * aval.ndim, aval.dtype.itemsize
+    for k in reversed(axes):
+        strides[k] = step
+        step *= max(aval.shape[k], 1)
+    return np.lib.stride_tricks.as_strided(np.ndarray(1, aval.dtype), aval.shape, strides)
+
+
 def layout(x: Tracer) -> Any:
     """An array without memory that has the shape and the strides that ``x`` has in NumPy, or UNKNOWN_ORDER."""
     if x._layout is None:
         if x._base is None:
-            strides, step = [], x.aval.dtype.itemsize
-            for n in reversed(x.aval.shape):
-                strides.append(step)
-                step *= max(n, 1)
-            dummy = np.ndarray(1, x.aval.dtype)
-            x._layout = np.lib.stride_tricks.as_strided(dummy, x.aval.shape, strides[::-1])
+            x._layout = laid_out(x.aval, range(x.aval.ndim))
         else:
             base = layout(x._base)
             x._layout = base if base is UNKNOWN_ORDER else x._view.read_constant(base)

@@ -685,7 +685,7 @@ def _reduceat(ufunc: np.ufunc, inputs: Sequence[Any], *, axis: Any = 0, dtype: A
         parts = [ufunc.reduce(x[along(axis, slice(s.start, s.stop))], axis=axis, keepdims=True) for s in segments]
         empty = x[along(axis, slice(0, 0))]
         result = np.concatenate(parts, axis) if parts else empty
-    return result if target is None else _write(ufunc, target, result, True, "unsafe")
+    return result.copy() if target is None else _write(ufunc, target, result, True, "unsafe")
 
 
 def _segment_sums(trace: Trace, x: Any, segments: Sequence[range], axis: int) -> Any:

@@ -1,0 +1,102 @@
+"""In which order an array lies in memory decides whether a reshape of it is a view or a copy, and so what a write
+reaches: what is taken for known must be what NumPy makes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert import tree
+from wengert.tracing.record import input_of, record_call
+from wengert.tracing.tracer import Tracer, layout
+
+# fmt: off
+EXPRESSIONS = [
+    "A[:,J]", "A[...,J]", "A[:,M]", "A[:,:,J]", "A[J,:,J]", "A[:,J,None]", "A[1:,J,J]", "A[0,J]", "A[:2,0,J]",
+    "A[None,J]", "A[:,None,J]", "A[:,A[0]>.5]", "A[A>.5]", "A[:, [[0,1],[1,2]]]", "np.delete(A,1,1)",
+    "np.delete(A,[0,1],2)", "np.insert(A,1,0.,1)", "np.compress(M,A,1)", "np.take(A,J,1)", "np.repeat(A,2,1)",
+    "np.roll(A,1,1)", "np.flip(A,1)", "np.rot90(B)", "np.tile(A,(2,1,2))", "np.pad(A,1)", "np.append(A,A,1)",
+    "np.sum(A,1)", "np.cumsum(A,0)", "np.sort(A,0)", "np.argsort(A,0)", "np.argmax(A,1)", "np.mean(A,0)",
+    "np.var(A,1)", "np.median(A,1)", "np.quantile(A,.3,1)", "np.quantile(A,[.3,.5],1)", "np.diff(A,axis=0)",
+    "np.gradient(A,axis=1)", "np.cross(A[:,:,:3],A[:,:,1:4],axis=2)", "np.cross(A[:,:3],A[:,1:4],axis=1)",
+    "np.cross(A,A,axis=0)", "np.outer(V,V)", "np.kron(B,B)", "np.dot(A,A.transpose(0,2,1)[0])", "A@A[0].T",
+    "np.matmul(A,np.swapaxes(A,1,2))", "np.tensordot(A,A,([0],[0]))", "np.inner(A,A)", "np.vdot(A,A)",
+    "np.linalg.inv(P)", "np.linalg.solve(P,B)", "np.linalg.cholesky(P)", "np.linalg.matrix_power(B,3)",
+    "np.linalg.multi_dot([B,B,B])", "np.cov(B)", "np.corrcoef(B)", "np.linalg.norm(A,axis=1)", "np.where(A>.5,A,0)",
+    "np.select([A>.5],[A])", "np.choose((B>.5).astype(int),[B,B])", "np.tril(A)", "np.triu(B)", "np.diag(V)",
+    "np.diagonal(A)", "np.vander(V)", "np.meshgrid(V,V)", "np.meshgrid(V,V,indexing='ij')",
+    "np.ix_(V.argsort(),V.argsort())", "np.stack([A,A],1)", "np.stack([A,A],-1)", "np.concatenate([A,A],1)",
+    "np.hstack([A,A])", "np.dstack([B,B])", "np.column_stack([V,V])", "np.vstack([B,B])", "np.block([[B,B],[B,B]])",
+    "np.array_split(A,2,1)", "np.broadcast_to(V,(3,4))", "np.broadcast_arrays(V,B)", "np.expand_dims(A,1)",
+    "np.moveaxis(A,0,-1)", "np.transpose(A)", "np.swapaxes(A,0,1)", "np.squeeze(A[:,:1])", "np.ravel(A)",
+    "np.reshape(A,(4,15))", "np.reshape(A.T,(4,15))", "A.T.copy()", "np.array(A.T)", "A.T+1", "np.sin(A.T)",
+    "A.T+A.T", "A.T.astype(np.float32)", "np.zeros_like(A.T)", "np.empty_like(A.T)*0", "np.copy(A.T)",
+    "np.ascontiguousarray(A.T)", "np.asarray(A.T)", "np.multiply.outer(V,B)", "np.add.accumulate(A,1)",
+    "np.add.reduce(A,0)", "np.maximum.accumulate(A,0)", "np.add.reduceat(A,[0,2],1)",
+    "np.apply_along_axis(lambda v: v[:2]*2,0,A)", "np.apply_along_axis(lambda v: v[:2]*2,1,A)", "np.partition(A,1,0)",
+    "np.argpartition(A,1,1)", "np.take_along_axis(A,np.argsort(A,0),0)", "np.nan_to_num(A)", "np.clip(A,0,.5)",
+    "np.trapezoid(A,axis=0)", "np.convolve(V,V)", "np.unwrap(A,axis=0)", "np.interp(B,V.cumsum(),V)",
+    "np.digitize(B,[.1,.5])", "np.searchsorted(V.cumsum(),B)", "np.nonzero(B>.5)", "np.argwhere(B>.5)",
+    "np.indices((2,3))", "np.fromfunction(lambda i,j: i+j,(2,3))", "np.tri(3)", "np.mgrid[:2,:3]", "np.ogrid[:2,:3]",
+    "np.nancumsum(A,1)", "np.nanmedian(A,1)", "np.average(A,1,V)", "np.ptp(A,1)", "np.resize(B,(3,5))",
+    "np.ediff1d(B)", "np.fliplr(B)", "np.piecewise(B,[B>.5],[lambda x:x*2,0])", "np.extract(B>.5,B)",
+    "np.atleast_3d(B)", "np.atleast_2d(V)", "np.linalg.outer(V,V)", "np.linalg.vecdot(A,A)",
+    "np.cumulative_sum(A,axis=1)", "np.matrix_transpose(A)", "np.permute_dims(A,(2,0,1))", "np.unstack(A,axis=1)",
+    "np.frexp(A)", "np.modf(A)", "np.divmod(A,.3)", "np.real(A)", "np.polyval(V,B)", "np.einsum('ij,jk->ki',B,B)",
+    "np.einsum('ijk->kj',A)", "np.einsum('ijk,k->ji',A,A[0,0])", "np.lib.stride_tricks.sliding_window_view(A,2,1)",
+    "np.diagflat(V)", "np.fill_diagonal(B,0) or B", "np.put_along_axis(A,np.argsort(A,1)[:,:1],0.,1) or A",
+    "np.triu_indices(3)", "np.unravel_index(J,(3,4))", "np.correlate(V,V)", "np.bincount(J)", "np.logspace(V[0],V,5)",
+    "np.linspace(V,V+1,5)", "np.linspace(V,V+1,5,axis=-1)", "np.geomspace(V,V+1,5)", "np.linspace(V,V+1,5,axis=1)",
+    "np.zeros((3,4),order='F')", "np.zeros((3,4),order='F')+B[:3]", "np.zeros((3,4),order='F')+B.T[:,:3].T",
+    "np.full((3,4),V[0],order='F')", "np.full_like(A.T,V[0])", "np.full_like(B.T,2.)", "np.ones_like(B.T,order='C')",
+    "np.ones_like(A,order='F')", "np.zeros_like(np.broadcast_to(V,(3,4)))", "np.array(B,order='F')",
+    "np.array(B.T,order='A')", "np.array([V,V],order='F')", "np.asfortranarray(B)", "np.zeros_like(A[:,J])",
+    "np.zeros_like(A[:,J].swapaxes(0,1))", "A[:,J].copy()", "A[:,J]+1", "A[:,J].T", "A[:,J].reshape(9,5)",
+    "A[:,J].ravel()", "np.delete(A,[1],1)", "np.delete(A,slice(0,2),1)", "np.delete(A,[],1)",
+    "np.delete(A,np.array([True,False,False,False]),1)", "np.delete(A,J,1)",
+    "np.delete(A,np.array([True,False,True,False]),1)", "np.split(A, 2, 1)",
+    "np.einsum('bij,bjk->ikb',A,np.swapaxes(A,1,2))", "np.einsum('ij,jk->ki',B,B,optimize=True)",
+    "np.nanquantile(A,[.3,.5],1)",
+]
+# fmt: on
+
+A = np.random.default_rng(0).random((3, 4, 5))
+B = np.random.default_rng(1).random((4, 4))
+ARGUMENTS = (A, B, B[0], np.array([2, 0, 1]), np.array([True, False, True, True]), B @ B.T + 4 * np.eye(4))
+
+
+def strides(x: Any, shape: tuple[int, ...]) -> list[int]:
+    return [step for step, n in zip(x.strides, shape, strict=True) if n != 1]
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+@pytest.mark.filterwarnings("ignore")
+def test_known_orders_are_those_of_numpy(expression: str) -> None:
+    f = eval(f"lambda A, B, V, J, M, P: {expression}", {"np": np})
+    found: list[Any] = []
+
+    def noted(*xs: Any) -> None:
+        found.extend([layout(x) if type(x) is Tracer else x for x in tree.flatten(f(*xs))[0]])
+
+    record_call(noted, [input_of(x) for x in ARGUMENTS], name="f")
+    for known, x in zip(found, tree.flatten(f(*[x.copy() for x in ARGUMENTS]))[0], strict=True):
+        x = np.asarray(x)
+        if isinstance(known, np.ndarray) and x.size and len(strides(x, x.shape)) > 1:
+            assert strides(known, x.shape) == strides(x, x.shape)
+
+
+def test_a_write_through_a_reshape_of_what_was_read_by_an_array() -> None:
+    """It is a copy where the axes that were read come first in memory, and a view where they do in the result."""
+
+    def f(x: Any, j: Any) -> Any:
+        y, z = x[:, j], x[j]
+        y.reshape(-1)[0] = 7.0
+        z.reshape(-1)[0] = 7.0
+        return y, z
+
+    x, j = np.arange(12.0).reshape(3, 4), np.array([1, 0])
+    for got, want in zip(wg.jit(f)(x, j), f(x, j), strict=True):
+        np.testing.assert_array_equal(got, want)
