@@ -222,7 +222,7 @@ def _order_of_small(
     optimize: bool,
 ) -> list[int]:
     """What NumPy does with small operands that lie in memory in the same way."""
-    number = {label: k for k, label in enumerate(dict.fromkeys(label for term in (*terms, result) for label in term))}
+    number = {label: k for k, label in enumerate(sorted({label for term in (*terms, result) for label in term}))}
     args: list[Any] = []
     for term, order, shape in zip(terms, axes, shapes, strict=True):
         small = np.zeros([shape[k] for k in order])
