@@ -187,6 +187,15 @@ def by_name() -> tuple[Any, Any]:
     return lambda v: setattr(box, name, v), lambda: getattr(box, "num" + "ber")
 
 
+def by_name_of_a_module() -> tuple[Any, Any]:
+    name = "wid" + "th"
+    return lambda v: setattr(module, name, v), lambda: getattr(module, "wid" + "th")
+
+
+def by_name_of_a_method() -> tuple[Any, Any]:
+    return put_global, lambda: getattr(Unit.metre, "fac" + "tor")()
+
+
 def by_reference() -> tuple[Any, Any]:
     class Box:
         number: Any
@@ -447,6 +456,8 @@ CHANGING = [
     of_an_abstract_class,
     of_a_module_that_answers,
     by_name,
+    by_name_of_a_module,
+    by_name_of_a_method,
     by_reference,
     of_the_process,
     by_import,
@@ -476,12 +487,13 @@ CHANGING = [
 ]
 
 
+@pytest.mark.parametrize("kind", [np.float64, float])
 @pytest.mark.parametrize("source", CHANGING)
-def test_a_number_that_changes_is_never_old(source: Callable[[], tuple[Any, Any]]) -> None:
+def test_a_number_that_changes_is_never_old(source: Callable[[], tuple[Any, Any]], kind: type) -> None:
     put, read = source()
-    step = wg.jit(lambda x: x * np.sqrt(read()) + read())
+    step = wg.jit(lambda x: x * read() ** 0.5 + read())
     for number in (4.0, 9.0, 16.0, 16.0, 25.0):
-        put(np.float64(number))
+        put(kind(number))
         np.testing.assert_allclose(step(X), X * np.sqrt(number) + number)
 
 

@@ -48,7 +48,7 @@ from wengert.tracing.places import (
     all_hold,
     is_unchanged,
 )
-from wengert.tracing.purity import is_plain_class, is_pure, is_pure_module, takes_in_only_pure
+from wengert.tracing.purity import is_plain, is_plain_class, is_pure, is_pure_module, takes_in_only_pure
 from wengert.tracing.trace import Trace, is_readonly
 from wengert.tracing.tracer import wrap
 
@@ -81,6 +81,7 @@ class Environment:
         self._package: str | None = None
         self._names: dict[str, None] = {}  # that the code met so far mentions
         self._holders: dict[int, tuple[Any, str]] = {}  # modules and classes: what code names of them is watched
+        self._libraries: dict[int, tuple[Any, str]] = {}  # modules of others: the numbers that code names of them are
         self._found_classes: set[int] = set()
         self._watched: set[Any] = set()
         self._unrepeatable = ""
@@ -174,7 +175,7 @@ class Environment:
                     for k, a in value.keywords.items()
                 },
             )
-            vars(new).update(vars(value))
+            self._hang(value, new, name)
             return new
         if _is_sequence(value):
             return self._sequence(value, name, read)
@@ -222,8 +223,8 @@ class Environment:
         new = types.FunctionType(f.__code__, shared, f.__name__, f.__defaults__, cells or None)
         self._memo[id(f)] = new
         new.__kwdefaults__ = f.__kwdefaults__
-        new.__dict__.update(f.__dict__)
         new.__qualname__, new.__module__, new.__doc__ = f.__qualname__, f.__module__, f.__doc__
+        self._hang(f, new, name)
         for variable, cell, old in zip(f.__code__.co_freevars, cells, f.__closure__ or (), strict=True):
             try:
                 found = old.cell_contents
@@ -265,6 +266,19 @@ class Environment:
                 self.copies.append(Substituted(variable, lambda v=variable: shared[v], _MISSING, _MISSING))
         return new
 
+    def _hung(self, f: Callable[..., Any], name: str) -> dict[str, PartRead]:
+        """The attributes that somebody has hung on a function, and how to read them."""
+        hung = vars(f)
+        if not hung:
+            return {}
+        read = lambda: vars(f)
+        self.places.append(Place(f"the attributes of {name}", PartRead(read, hung, "dict", ...), tuple(hung), True))
+        return {attribute: PartRead(read, hung, "dict", attribute) for attribute in hung}
+
+    def _hang(self, f: Callable[..., Any], copy: Callable[..., Any], name: str) -> None:
+        for attribute, read in self._hung(f, name).items():
+            vars(copy)[attribute] = self._replace(vars(f)[attribute], f"{name}.{attribute}", read)
+
     def _is_foreign(self, namespace: dict[str, Any]) -> bool:
         """Whether a function belongs to a library whose globals are its own affair."""
         module = namespace.get("__name__", "")
@@ -304,6 +318,7 @@ class Environment:
         new: dict[Any, Any] = defaultdict(value.default_factory) if isinstance(value, defaultdict) else type(value)()
         self._memo[id(value)] = new
         self.places.append(Place(f"{name}.keys()", PartRead(read, value, "dict", ...), tuple(value), True))
+        self._watch_members(value, name)
         for k, v in list(value.items()):
             new[k] = self._replace(v, f"{name}[{k!r}]", PartRead(read, value, "dict", k))
             self.copies.append(Substituted(f"{name}[{k!r}]", lambda k=k: new[k], new[k], v))
@@ -342,23 +357,33 @@ class Environment:
         self._hold_parts(holder, name)
 
     def _hold_parts(self, holder: Any, name: str) -> None:
-        if id(holder) in self._holders or self._is_foreign(_namespace(holder)):
+        if id(holder) in self._holders or id(holder) in self._libraries:
+            return
+        if self._is_foreign(_namespace(holder)):
+            if isinstance(holder, types.ModuleType):
+                self._libraries[id(holder)] = (holder, name)
             return
         self._holders[id(holder)] = (holder, name)
         if isinstance(holder, type):
             attributes = ClassRead(holder, ...)
             self.places.append(Place(f"the attributes of {name}", attributes, attributes(), True))
-            for base in holder.__mro__[1:]:
+            for base in (*holder.__mro__[1:], type(holder)):
                 self._hold_parts(base, base.__name__)
 
     def _is_implicit(self, holder: Any, attribute: str) -> bool:
         """Whether Python calls it without its name in the code: __call__, __add__, __getattr__; what makes an
         instance, where the code can."""
-        if not isinstance(holder, type) or not attribute.startswith("__"):
+        if not isinstance(holder, type):
+            return attribute == "__getattr__"
+        if not attribute.startswith("__"):
             return False
         if attribute in MAKES_AN_INSTANCE and id(holder) not in self._found_classes:
             return not GETS_A_CLASS.isdisjoint(self._names) and isinstance(vars(holder)[attribute], CALLED)
         return isinstance(vars(holder)[attribute], CALLED)
+
+    def _may_ask_for(self, attribute: str) -> bool:
+        """Whether the code can compute that name."""
+        return not attribute.startswith("__") and not ASKS_BY_NAME.isdisjoint(self._names)
 
     def _watch_holders(self) -> None:
         """Watch the attributes of modules and classes that the code names, and what is found by way of them."""
@@ -367,17 +392,21 @@ class Environment:
                 (holder, f"{name}.{attribute}", attribute)
                 for holder, name in list(self._holders.values())
                 for attribute in list(vars(holder))
-                if (attribute in self._names or self._is_implicit(holder, attribute))
+                if (attribute in self._names or self._is_implicit(holder, attribute) or self._may_ask_for(attribute))
                 and (id(holder), attribute) not in self._watched
+            ]
+            todo += [
+                (library, f"{name}.{attribute}", attribute)
+                for library, name in self._libraries.values()
+                for attribute in vars(library).keys() & self._names.keys()
+                if is_plain(vars(library)[attribute]) and (id(library), attribute) not in self._watched
             ]
             if not todo:
                 return
             for holder, name, attribute in todo:
                 self._watched.add((id(holder), attribute))
-                if isinstance(holder, type):
-                    self._watch(vars(holder)[attribute], name, ClassRead(holder, attribute))
-                else:
-                    self._watch(vars(holder)[attribute], name, lambda h=holder, a=attribute: vars(h)[a])
+                read = ClassRead(holder, attribute) if isinstance(holder, type) else ItemRead(vars(holder), attribute)
+                self._watch(vars(holder)[attribute], name, read)
 
     def _note_names(self, f: types.FunctionType, name: str) -> None:
         """The names in a function's code, and what it asks of the world outside of the program."""
@@ -388,16 +417,31 @@ class Environment:
             self.places.append(Place(f"the builtins of {name}", AbsentRead(f.__globals__, missing), (), True))
         self.is_closed = self.is_closed and takes_in_only_pure(f)
         self._names.update(dict.fromkeys(mentioned))
-        for variable in mentioned:
-            found = f.__globals__.get(variable, _MISSING)
-            if found is np and "random" in mentioned:
+        for builtin in missing:
+            if builtin in LOOKS_AROUND:
+                self._give_up(f"{name} calls {builtin}()")
+        imported = self._imported(f, name)
+        for module in (*[f.__globals__.get(variable) for variable in mentioned], *imported):
+            if module is np and "random" in mentioned:
                 self._watch(_numpy_random_state(), "np.random", _numpy_random_state)
-            elif found is random:
+            elif module is random:
                 self._watch(_python_random_state(), "random", _python_random_state)
-            elif isinstance(found, types.ModuleType) and found.__name__ in CLOCKS:
-                self._give_up(f"{name} reads {found.__name__}")
-            elif variable in LOOKS_AROUND and found is _MISSING and variable in names.loaded(f.__code__):
-                self._give_up(f"{name} calls {variable}()")
+            elif isinstance(module, types.ModuleType) and module.__name__ in CLOCKS:
+                self._give_up(f"{name} reads {module.__name__}")
+
+    def _imported(self, f: types.FunctionType, name: str) -> list[types.ModuleType]:
+        """The modules that a function imports when it runs, and those they stand in."""
+        found: dict[str, types.ModuleType] = {}
+        package = _with_parents(f.__globals__.get("__package__") or "")
+        for path in map(_with_parents, names.imported(f.__code__)):
+            paths = [*path, *[".".join(filter(None, (base, p))) for base in package for p in path]]  # from . import
+            there = {p: sys.modules[p] for p in paths if p in sys.modules}
+            if not there:
+                self._give_up(f"{name} imports {path[-1]}")
+            found |= there
+        for path, module in found.items():
+            self._hold(module, path)
+        return list(found.values())
 
     def _judge(self, value: Any) -> None:
         home = value if isinstance(value, types.ModuleType | type | types.FunctionType) else type(value)
@@ -407,8 +451,22 @@ class Environment:
 
     def _has_many_items(self, value: Any) -> bool:
         """Whether a container is so long that it is compared as a whole, and its items are not looked into."""
-        self.is_closed = self.is_closed and len(value) <= MAX_ITEMS
-        return len(value) > MAX_ITEMS
+        if len(value) <= MAX_ITEMS:
+            return False
+        self.is_closed = False
+        if not all(map(is_plain, value.values() if isinstance(value, dict) else value)):
+            self._give_up(f"a {type(value).__name__} has more than {MAX_ITEMS} items")
+        return True
+
+    def _watch_members(self, value: Iterable[Any], name: str) -> None:
+        """The elements of a set or of an array of objects, the keys of a dict: those that can change."""
+        for member in value:
+            if not is_plain(member):
+                self._watch(member, f"a member of {name}", lambda member=member: member)
+
+    def _watch_hung(self, f: types.FunctionType, name: str) -> None:
+        for attribute, read in self._hung(f, name).items():
+            self._watch(vars(f)[attribute], f"{name}.{attribute}", read)
 
     def _give_up(self, why: str) -> None:
         self._unrepeatable = self._unrepeatable or why
@@ -439,15 +497,20 @@ class Environment:
             self._watch_dict(value, name, read)
         elif isinstance(value, set | frozenset):
             self.places.append(Place(name, lambda: frozenset(read()), frozenset(value), True, True))
+            self._watch_members(value, name)
+        elif isinstance(value, np.ufunc) and not is_pure(value, True):
+            self._give_up(f"{name} is made of a Python function")
         elif isinstance(value, bytearray | memoryview | array.array):
             self.places.append(Place(name, lambda: bytes(read()), bytes(value), True, True))
         elif (state := _random_state(value)) is not None:  # drawing changes it: each call that draws is a new one
             self.places.append(Place(f"the state of {name}", lambda: _random_state(read()), state, True))
         elif hasattr(type(value), "__next__"):
             self._give_up(f"{name} is an iterator")
-        elif getattr(value, "__module__", None) in CLOCKS:
-            self._give_up(f"{name} is of {value.__module__}")
+        elif (module := getattr(value, "__module__", type(value).__module__)) in CLOCKS:
+            self._give_up(f"{name} is of {module}")
         else:
+            self._watch_parts(value, name, read)
+        if isinstance(value, list | tuple | deque | dict | set | frozenset) and not _is_builtin(type(value)):
             self._watch_parts(value, name, read)
 
     def _watch_array(self, value: Any, name: str, read: Callable[[], Any]) -> None:
@@ -455,10 +518,13 @@ class Environment:
             self.known.setdefault(id(value), (value, name, False))
         self._alive.append(np.array(value))  # what an array of objects held stays alive, so that no id is used again
         self.places.append(Place(f"the content of {name}", lambda: _content(read()), _content(value), True, True))
+        if value.dtype.hasobject:
+            self._watch_members(value.flat, name)
 
     def _watch_function(self, f: types.FunctionType, name: str) -> None:
         if self._is_foreign(f.__globals__):
             return
+        self._watch_hung(f, name)
         self._note_names(f, name)
         for variable, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
             try:
@@ -494,6 +560,7 @@ class Environment:
             self.places.append(Place(name, lambda: dict(read()), dict(value), True, True))
             return
         self.places.append(Place(f"{name}.keys()", lambda: tuple(read()), tuple(value), True, True))
+        self._watch_members(value, name)
         for k, v in list(value.items()):
             self._watch(v, f"{name}[{k!r}]", lambda k=k: read()[k])
 
@@ -521,7 +588,7 @@ class Environment:
         self._hold(cls, cls.__name__, is_found=False)
 
 
-CLOCKS = ("time", "secrets", "uuid")
+CLOCKS = ("time", "secrets", "uuid", "weakref")
 """Modules whose answers change from call to call, with nothing to compare them by."""
 
 LOOKS_AROUND = ("globals", "vars", "eval", "exec", "input", "open", "__import__")
@@ -532,6 +599,9 @@ MAKE_OBJECTS = ("copy", "copyreg", "dataclasses", "pickle")
 MAKES_AN_INSTANCE = ("__init__", "__new__", "__post_init__")
 GETS_A_CLASS = frozenset({"__class__", "type", "__new__", "copy", "deepcopy", "replace", "__replace__", "__reduce__"})
 """Names by which code gets the class of an object, or a new object of it."""
+
+ASKS_BY_NAME = frozenset({"getattr", "attrgetter", "methodcaller", "__dict__", "__getattribute__", "getattr_static"})
+"""Names by which code gets attributes of any name."""
 
 FUNCTION_PARTS = ("__func__", "__self__", "__wrapped__", "fget", "fset", "func", "args", "keywords")
 
@@ -582,6 +652,16 @@ def _namespace(holder: Any) -> dict[str, Any]:
         return holder.__globals__
     module = sys.modules.get(holder.__module__)
     return {"__name__": holder.__module__} if module is None else vars(module)
+
+
+def _is_builtin(cls: type) -> bool:
+    return cls.__module__ in ("builtins", "collections")
+
+
+def _with_parents(path: str) -> list[str]:
+    """ "a.b.c" as "a", "a.b" and "a.b.c"."""
+    parts = path.split(".")
+    return [".".join(parts[: k + 1]) for k in range(len(parts))]
 
 
 def _in_scipy(cls: type) -> bool:
