@@ -550,6 +550,24 @@ def _masked(x: Any, k: Any) -> Any:
     return y
 
 
+def _set_list(x: Any, k: Any, other: Any = 1) -> Any:
+    x = x.copy()
+    x[:2] = [k, other]
+    return x
+
+
+def _put(x: Any, k: Any) -> Any:
+    x = x.copy()
+    np.put(x, [0], k)
+    return x
+
+
+def _placed(x: Any, k: Any) -> Any:
+    x = x.copy()
+    np.place(x, x > 1, [k])
+    return x
+
+
 PYTHON_INTEGERS: dict[str, Callable[[Any, Any], Any]] = {
     "add": lambda x, k: x + k,
     "radd": lambda x, k: k + x,
@@ -557,6 +575,14 @@ PYTHON_INTEGERS: dict[str, Callable[[Any, Any], Any]] = {
     "full_like": np.full_like,
     "array": lambda x, k: np.array([k, 1], x.dtype),
     "set": _set,
+    "set a list": _set_list,
+    "set a list with a traced value": lambda x, k: _set_list(x, k, x[1]),
+    "put": _put,
+    "place": _placed,
+    "dot": np.dot,
+    "outer": np.outer,
+    "inner": np.inner,
+    "kron": np.kron,
     "copyto": _copied,
     "putmask": _masked,
     "clip": lambda x, k: np.clip(x, 0, k),

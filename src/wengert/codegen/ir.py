@@ -229,7 +229,7 @@ class Function:
         self._allocas: list[str] = []
         self._scratch: dict[tuple[str, int, int], str] = {}
         self._count = 0
-        self._scopes: list[dict[str, Any]] = [{}]
+        self._scopes: list[dict[Any, Any]] = [{}]
         self._frames: list[_Frame] = []
         self.block = "entry"
         """The label of the block that is being written: what a phi of its successor names."""
@@ -240,12 +240,13 @@ class Function:
 
     def pure(self, code: str, dtype: str, lanes: int) -> Value:
         """The value of an instruction without effects; the same instruction again gives the same value."""
+        key = code, dtype, lanes  # LLVM's types do not say the sign
         for known in self._scopes:
-            if code in known:
-                return known[code]
+            if key in known:
+                return known[key]
         value = Value(self, self.name(), dtype, lanes)
         self.lines.append(f"  {value.text} = {code}")
-        self._scopes[-1][code] = value
+        self._scopes[-1][key] = value
         return value
 
     def shared(self, key: str, make: Callable[[], T]) -> T:

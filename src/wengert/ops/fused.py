@@ -10,7 +10,7 @@ from wengert.tape import Aval, Instr, Lit, Tape
 
 
 def _fused_reference(*xs: Any, body: Tape) -> Any:
-    env: dict[Any, Any] = dict(zip(body.inputs, xs, strict=True))
+    env: dict[Any, Any] = dict(zip(body.inputs, xs, strict=False))  # the plan has put literals of the body behind them
     for op_, ins, outs, params, _ in body.instrs:
         value = op_.reference(*[a.value if type(a) is Lit else env[a] for a in ins], **params)
         env[outs[0]] = value

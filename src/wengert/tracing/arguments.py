@@ -16,7 +16,17 @@ from wengert.errors import MutationError, UnsupportedFunctionError, message
 from wengert.ops.elementwise import convert
 from wengert.tape import Atom, Lit
 from wengert.tracing.trace import Trace, current_trace
-from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, new_constant, record, trace_of, unwrap, wrap
+from wengert.tracing.tracer import (
+    HANDLED_FUNCTIONS,
+    UNKNOWN_ORDER,
+    Tracer,
+    has_c_order,
+    new_constant,
+    record,
+    trace_of,
+    unwrap,
+    wrap,
+)
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -93,6 +103,18 @@ def arrays(*xs: Any) -> list[Any]:
     return [x if type(x) is Tracer else array(x, xs) for x in xs]
 
 
+def strong_arrays(*xs: Any) -> list[Any]:
+    """The same for functions that make arrays of Python's numbers, so that they are not weak."""
+    return [x if x.weak is None else x.copy() for x in arrays(*xs)]
+
+
+def as_written(value: Any, dtype: np.dtype[Any]) -> Any:
+    """What is written into an array of that dtype: Python's integers must fit."""
+    if isinstance(value, np.ndarray | np.generic) or (type(value) is Tracer and value.weak is None):
+        return array(value)
+    return HANDLED_FUNCTIONS["array"](value, dtype)
+
+
 def iota(size: int, near: Sequence[Any], dtype: np.dtype[Any] = INTP) -> Tracer:
     return constant(trace_near(near), np.arange(size, dtype=dtype))
 
@@ -102,8 +124,13 @@ def formula(f: Callable[..., Atom], reference: Callable[..., Any], *xs: Any) -> 
     trace, all_constant = trace_of(xs)
     if trace is None or all_constant:
         trace = trace_near(xs)
-        return new_constant(trace, np.array(reference(*[np.asarray(unwrap(x, trace)) for x in xs])), True)
-    return wrap(trace, trace.formula(f, *[trace.lift(x) for x in xs]))
+        values = [np.asarray(unwrap(x, trace)) for x in xs]
+        result = new_constant(trace, np.array(reference(*values), order="C"), True)
+    else:
+        result = wrap(trace, trace.formula(f, *[trace.lift(x) for x in xs]))
+    if result.ndim > 1 and not all(map(has_c_order, xs)):
+        result.reorder(UNKNOWN_ORDER)
+    return result
 
 
 def not_scalar(x: Any) -> Any:

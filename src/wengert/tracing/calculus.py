@@ -305,7 +305,7 @@ def real(val: Any) -> Any:
 @implements(np.imag)
 def imag(val: Any) -> Any:
     x = array(val)
-    return np.zeros_like(x) if x.dtype.kind != "c" else _part_of_complex("imag", x)
+    return np.zeros_like(x, order="A") if x.dtype.kind != "c" else _part_of_complex("imag", x)
 
 
 @implements(np.angle)

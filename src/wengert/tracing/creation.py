@@ -31,11 +31,11 @@ from wengert.tracing.callers import is_called_by_name, is_library, is_ours
 from wengert.tracing.trace import Trace, check_dtype, current_trace
 from wengert.tracing.tracer import (
     HANDLED_FUNCTIONS,
+    KNOWN_ORDER,
     UNKNOWN_ORDER,
     Tracer,
     check_within,
     converted,
-    has_c_order,
     kind_of,
     laid_out,
     layout,
@@ -218,6 +218,8 @@ def stacked(trace: Trace, nested: Any, dtype: Any) -> Tracer:
     dtypes: set[np.dtype[Any]] = set()
     shape = _blocks(trace, nested, blocks, dtypes)
     out_dtype = np.result_type(*dtypes) if dtype is None and dtypes else _number_dtype(dtype)
+    for one in blocks if dtype is not None else ():
+        check_within(one, out_dtype)
     traced = [one for one in blocks if is_traced(one)]
     if not traced:
         return new_constant(trace, np.reshape(_flat_constant(blocks, out_dtype), shape), False)
@@ -232,7 +234,6 @@ def stacked(trace: Trace, nested: Any, dtype: Any) -> Tracer:
             parts.append(_flat_constant(run, out_dtype))
             run = []
         if one is not None:
-            check_within(one, out_dtype)
             parts.append(recorder.lift(one))
 
     def join() -> Atom:
@@ -257,7 +258,7 @@ def array(
     ndmin: int = 0,
     **options: Any,
 ) -> Any:
-    """``np.array``. A traced value is always in C order; ``order`` decides whether a reshape would be a view."""
+    """``np.array``. Traced values are kept in C order; ``order`` decides whether a reshape would be a view."""
     trace = current_trace()
     options = _without_like(options)
     if options and holds_traced(object):
@@ -280,8 +281,7 @@ def array(
         if copy is False:
             raise ValueError("Unable to avoid copy while creating an array as requested.")
         out = stacked(trace, object, dtype)
-        if order == "F" and out.ndim > 1:
-            out.reorder(laid_out(out.aval, range(out.ndim)[::-1]))
+        out.reorder_like(out, order)
     else:
         if trace.known is not None and not isinstance(object, list | tuple | range | bool | int | float | complex):
             trace.unrepeatable = trace.unrepeatable or (
@@ -308,9 +308,7 @@ def _converted(x: Tracer, dtype: Any, copy: bool | None, order: str | None) -> T
         return x
     out = x.copy() if dtype == x.dtype else converted(x, dtype)
     out.is_scalar = False
-    if (order == "F" and x.ndim > 1) or (order != "C" and not has_c_order(x)):
-        out.reorder(UNKNOWN_ORDER)
-    return out
+    return out.reorder_like(x, order)
 
 
 def _is_contiguous(x: Tracer, which: str) -> bool:
@@ -392,9 +390,7 @@ def full(
     if not is_traced(value):
         return constant(NUMPY["full"](_shape(shape), _concrete(value), dtype, order))
     out = _filled(value, _shape(shape), value.dtype if dtype is None else dtype)
-    if order == "F" and out.ndim > 1:
-        out.reorder(laid_out(out.aval, range(out.ndim)[::-1]))
-    return out
+    return out.reorder_like(out, order)
 
 
 def _filled(value: Tracer, shape: tuple[int, ...], dtype: Any) -> Tracer:
@@ -726,5 +722,6 @@ def patched() -> _Patch:
 HANDLED_FUNCTIONS["array"] = array
 for _name, _traced in (*_CONVERSIONS.items(), *_CREATIONS.items()):
     if _name != "diag":  # of a traced array it is a view: see diagonals.py
-        HANDLED_FUNCTIONS[NUMPY[_name]] = _traced
-        HANDLED_FUNCTIONS[_WRAPPERS[_name]] = _traced  # for like=, NumPy names the function that it finds in numpy
+        for _function in (NUMPY[_name], _WRAPPERS[_name]):  # for like=, NumPy names the function it finds in numpy
+            HANDLED_FUNCTIONS[_function] = _traced
+            KNOWN_ORDER.add(_function)

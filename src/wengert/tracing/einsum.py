@@ -19,9 +19,9 @@ from wengert.ops.elementwise import equal, select
 from wengert.ops.index import INTP
 from wengert.ops.reduce import sum_
 from wengert.ops.shape import inverse_permutation
-from wengert.tracing.arguments import arrays, as_dtype, implements, into, promote, trace_near
+from wengert.tracing.arguments import arrays, as_dtype, implements, into, promote, strong_arrays, trace_near
 from wengert.tracing.inplace import op_view
-from wengert.tracing.tracer import UNKNOWN_ORDER, Tracer, laid_out, layout, record
+from wengert.tracing.tracer import KNOWN_ORDER, UNKNOWN_ORDER, Tracer, laid_out, layout, record
 
 Labels = tuple[int, ...]
 _ELLIPSIS = 1 << 20  # the axes of an ellipsis count down from here, so that operands' last ones meet
@@ -179,7 +179,7 @@ def _order(terms: tuple[Labels, ...], out: Labels, shapes: tuple[tuple[int, ...]
 @implements(np.einsum)
 def einsum(*operands: Any, out: Any = None, optimize: Any = False, **options: Any) -> Any:
     dtype, casting = options.pop("dtype", None), options.pop("casting", "safe")
-    options.pop("order", None)  # says how the result lies in memory
+    order = options.pop("order", "K")
     if options:
         raise TypeError(f"einsum() got an unexpected keyword argument {next(iter(options))!r}")
     if isinstance(operands[0], str):
@@ -193,18 +193,22 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **options: An
         for x in xs:
             if not np.can_cast(x.dtype, dtype, casting):
                 raise TypeError(f"einsum: cannot cast {x.dtype} to {np.dtype(dtype)} with casting={casting!r}")
-    xs = [as_dtype(x, dtype) for x in xs] if dtype is not None else promote(*[_strong(x) for x in xs])
-    order = _order_in_memory(xs, terms, result, optimize)
+    xs = [as_dtype(x, dtype) for x in xs] if dtype is not None else promote(*strong_arrays(*xs))
+    axes = _order_in_memory(xs, terms, result, optimize) if order == "K" else UNKNOWN_ORDER
     y = _contracted(xs, list(terms), result)
-    if type(y) is Tracer and y._base is None and order is not None:
-        y.reorder(order if order is UNKNOWN_ORDER else laid_out(y.aval, order))
+    if type(y) is Tracer and y._base is None and y.ndim > 1:
+        if order in ("C", "F"):
+            y.reorder_like(y, order)
+        else:
+            y.reorder(axes if axes is UNKNOWN_ORDER else laid_out(y.aval, axes))
     return into(out, y)
 
 
+KNOWN_ORDER.add(np.einsum)
+
+
 def _order_in_memory(xs: list[Any], terms: Sequence[Labels], result: Labels, optimize: Any) -> Any:
-    """The axes of the result as they lie in memory, the longest stride first; UNKNOWN_ORDER; None for a single one."""
-    if len(result) < 2:
-        return None
+    """The axes of the result as they lie in memory, the longest stride first, or UNKNOWN_ORDER."""
     layouts = [layout(x) for x in xs]
     if any(x is UNKNOWN_ORDER for x in layouts) or (optimize is not False and len(xs) > 2):  # lengths choose the way
         return UNKNOWN_ORDER
@@ -229,11 +233,6 @@ def _order_of_small(
         args += [np.transpose(small, inverse_permutation(order)), [number[label] for label in term]]
     strides = np.einsum(*args, [number[label] for label in result], optimize=optimize).strides
     return sorted(range(len(strides)), key=lambda k: -strides[k])
-
-
-def _strong(x: Tracer) -> Tracer:
-    """einsum makes arrays of all operands, so that a Python number is not weak."""
-    return x if x.weak is None else x.copy()
 
 
 def _contracted(xs: list[Any], terms: list[Labels], result: Labels) -> Any:

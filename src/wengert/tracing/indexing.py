@@ -350,7 +350,7 @@ def setitem(x: Tracer, key: Any, value: Any) -> None:
     """``x[key] = value``, cast to x's dtype and broadcast, as NumPy does; recorded as a functional update."""
     x.check_writable()
     if isinstance(value, list | tuple):
-        value = HANDLED_FUNCTIONS["array"](value)
+        value = HANDLED_FUNCTIONS["array"](value, x.dtype)
     if x.constant() is not None and _is_concrete(value) and _key_is_concrete(key):
         from wengert.tracing.tracer import unwrap
 

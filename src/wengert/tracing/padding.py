@@ -194,5 +194,5 @@ def sliding_window_view(
         index = np.arange(n)[:, None] + np.arange(length)
         z = np.moveaxis(z[along(k, constant(z._trace, index))], k + 1, -1)
     out = z.copy()
-    out.reorder(UNKNOWN_ORDER)  # in NumPy it is a view that overlaps itself
+    out.reorder(UNKNOWN_ORDER)  # in NumPy it is a view, which overlaps itself
     return out

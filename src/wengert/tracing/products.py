@@ -10,7 +10,17 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from wengert.errors import ShapeError, message
 from wengert.ops.contract import contract
 from wengert.ops.shape import reshape
-from wengert.tracing.arguments import array, arrays, axis_of, implements, into, promote, refuse, trace_near
+from wengert.tracing.arguments import (
+    array,
+    arrays,
+    axis_of,
+    implements,
+    into,
+    promote,
+    refuse,
+    strong_arrays,
+    trace_near,
+)
 from wengert.tracing.shaping import broadcast_to, ravel, reshaped
 from wengert.tracing.tracer import COMPOSED_UFUNCS, DIRECT_STEPS, Tracer, record
 
@@ -89,7 +99,7 @@ implements(np.matmul)(matmul)
 @implements(np.dot)
 def dot(a: Any, b: Any, out: Any = None) -> Any:
     """Over the last axis of ``a`` and the last but one of ``b``; all other axes stay."""
-    x, y = promote(*arrays(a, b))
+    x, y = promote(*strong_arrays(a, b))
     nx, ny = x.ndim, y.ndim
     if nx == 0 or ny == 0:
         return into(out, np.multiply(x, y))
@@ -117,7 +127,7 @@ def _tensor_product(x: Any, y: Any, axes_x: tuple[int, ...], axes_y: tuple[int, 
 
 @implements(np.inner)
 def inner(a: Any, b: Any, /) -> Any:
-    x, y = promote(*arrays(a, b))
+    x, y = promote(*strong_arrays(a, b))
     if x.ndim == 0 or y.ndim == 0:
         return np.multiply(x, y)
     if x.shape[-1] != y.shape[-1]:
@@ -127,18 +137,18 @@ def inner(a: Any, b: Any, /) -> Any:
 
 @implements(np.outer)
 def outer(a: Any, b: Any, out: Any = None) -> Any:
-    x, y = promote(*arrays(a, b))
+    x, y = promote(*strong_arrays(a, b))
     return into(out, record(contract, (ravel(x), ravel(y)), {"a": (0,), "b": (1,), "out": (0, 1)}))
 
 
 @implements(np.vdot)
 def vdot(a: Any, b: Any, /) -> Any:
-    x, y = promote(*arrays(a, b))
+    x, y = promote(*strong_arrays(a, b))
     return dot(np.conjugate(ravel(x)) if x.dtype.kind == "c" else ravel(x), ravel(y))
 
 
 def _last_axes(name: str, x: Any, y: Any, n_x: int, n_y: int) -> tuple[Any, Any]:
-    x, y = promote(*arrays(x, y))
+    x, y = promote(*strong_arrays(x, y))
     if x.ndim < n_x or y.ndim < n_y:
         raise ValueError(f"{name}: an operand does not have enough dimensions")
     return x, y
@@ -171,7 +181,7 @@ def vecmat(a: Any, b: Any) -> Any:
 
 @implements(np.tensordot)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
-    x, y = promote(*arrays(a, b))
+    x, y = promote(*strong_arrays(a, b))
     if isinstance(axes, int | np.integer):
         axes_x, axes_y = tuple(range(x.ndim - int(axes), x.ndim)), tuple(range(int(axes)))
     else:
@@ -184,7 +194,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
 
 @implements(np.kron)
 def kron(a: Any, b: Any) -> Any:
-    x, y = promote(*arrays(a, b))
+    x, y = promote(*strong_arrays(a, b))
     ndim = max(x.ndim, y.ndim)
     x, y = [reshaped(z, (*[1] * (ndim - z.ndim), *z.shape)) for z in (x, y)]
     labels_x, labels_y = tuple(range(ndim)), tuple(range(ndim, 2 * ndim))
@@ -255,7 +265,7 @@ def _padding(mode: Any, n: int, m: int) -> tuple[int, int]:
 
 
 def _sliding_pair(a: Any, v: Any) -> tuple[Any, Any]:
-    x, y = promote(*arrays(a, v))
+    x, y = promote(*strong_arrays(a, v))
     x, y = np.atleast_1d(x), np.atleast_1d(y)
     if x.ndim != 1 or y.ndim != 1:
         raise ValueError("object too deep for desired array")

@@ -14,6 +14,7 @@ from wengert.tracing.arguments import (
     array,
     arrays,
     as_dtype,
+    as_written,
     axis_of,
     common_dtype,
     constant,
@@ -195,7 +196,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """Write at positions of the flattened array; ``v`` is repeated to as many values as there are positions."""
     index = ravel(as_dtype(array(ind, (a,)), INTP))
-    values = ravel(array(v, (a,)))
+    values = ravel(as_written(v, a.dtype))
     if not index.size or not values.size:
         return
     flat = ravel(a)

@@ -41,6 +41,9 @@ DIRECT_STEPS: dict[tuple[Any, Aval, Aval], tuple[Op, dict[str, Any]]] = {}
 HANDLED_FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 """NumPy array functions that wengert traces; see functions.py."""
 
+KNOWN_ORDER: set[Any] = set()
+"""Those of them that say themselves how their results lie in memory."""
+
 
 class View(NamedTuple):
     """How a view is read from its base and written back, on atoms and on constants."""
@@ -131,8 +134,23 @@ class Tracer:
         )
 
     def reorder(self, layout: Any) -> None:
-        """Note that in NumPy this array is not in C order: what its strides are, or UNKNOWN_ORDER."""
-        self._layout, self._is_reordered = layout, True
+        """Note how a fresh array lies in memory in NumPy: as this array does, or UNKNOWN_ORDER; None: in C order."""
+        self._layout, self._is_reordered = layout, layout is not None
+        if self._constant is not None and layout is not UNKNOWN_ORDER:
+            self._constant = self._constant.copy() if layout is None else moved_to(layout, self._constant)
+
+    def reorder_like(self, other: Any, order: Any) -> Any:
+        """The same for a copy of ``other``, a tracer, that NumPy makes with ``order=``."""
+        known = layout(other)
+        if order == "C" or self.aval.ndim < 2:
+            self.reorder(None)
+        elif known is UNKNOWN_ORDER and order != "F":
+            self.reorder(UNKNOWN_ORDER)
+        else:
+            known = laid_out(self.aval, range(self.aval.ndim)) if known is UNKNOWN_ORDER else known
+            made = np.empty_like(known, self.aval.dtype, order or "K", subok=False)
+            self.reorder(None if made.flags.c_contiguous else without_memory(made))
+        return self
 
     def frozen(self) -> Tracer:
         """This value as it is now, out of reach of later writes."""
@@ -173,7 +191,7 @@ class Tracer:
                     tries=["a formula in functions that are (docs/coverage.md)", "wg.primitive around it"],
                 )
             )
-        return handler(*args, **kwargs)
+        return in_doubt(func, handler(*args, **kwargs), args)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         constant = self.constant()
@@ -295,10 +313,10 @@ class Tracer:
         )
 
     def __copy__(self) -> Tracer:
-        return self.copy()
+        return self.copy("K")
 
     def __deepcopy__(self, memo: Any) -> Tracer:
-        return self.copy()
+        return self.copy("K")
 
     def __reduce__(self) -> Any:
         raise TypeError("a traced value lives only while its function is traced, and cannot be pickled")
@@ -487,15 +505,15 @@ class Tracer:
             if hasattr(np.ndarray, name):
                 raise UnsupportedFunctionError(message(f"ndarray.{name} is not traced by wengert", _where(self)))
             raise AttributeError(f"a traced array has no attribute {name!r}")
-        return method.__get__(self)
+        return lambda *args, **kwargs: in_doubt(name, method(self, *args, **kwargs), (self, *args))
 
     def copy(self, order: str = "C") -> Tracer:
         """The same value under a name of its own: nothing is recorded, for values are immutable."""
         constant = self.constant()
         if constant is not None:
-            return new_constant(self._trace, np.array(constant), False)
+            return new_constant(self._trace, np.array(constant), False).reorder_like(self, order)
         trace = current_trace() or self._trace  # the function that copies it may write what it knows into the copy
-        return Tracer(trace, trace.lift(self), self.aval)
+        return Tracer(trace, trace.lift(self), self.aval).reorder_like(self, order)
 
     def astype(
         self, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
@@ -508,8 +526,8 @@ class Tracer:
         if dtype == self.aval.dtype and not copy:
             return self
         if dtype == self.aval.dtype:
-            return self.copy()
-        return record(convert, (self,), {"dtype": dtype})
+            return self.copy(order)
+        return record(convert, (self,), {"dtype": dtype}).reorder_like(self, order)
 
     def item(self, *index: Any) -> Any:
         if index:
@@ -583,11 +601,12 @@ def record(op: Op, xs: Sequence[Any], params: dict[str, Any]) -> Any:
         trace = trace or _trace_for_concrete()
         values = [unwrap(x, trace) for x in xs]
         out = op.reference(*[np.asarray(v) for v in values], **params)
-        return (
-            tuple(new_constant(trace, v, True) for v in out)
-            if isinstance(out, tuple)
-            else new_constant(trace, np.array(out), True)
-        )
+        if isinstance(out, tuple):
+            return tuple(new_constant(trace, v, True) for v in out)
+        result = new_constant(trace, np.array(out, order="C"), True)
+        if result.aval.ndim > 1 and not isinstance(op.kernel, Contract) and not all(map(has_c_order, xs)):
+            result.reorder(UNKNOWN_ORDER)
+        return result
     assert trace is not None
     outs = trace.builder.emit(op, tuple([trace.lift(x) for x in xs]), params)
     if len(outs) == 1:
@@ -611,6 +630,34 @@ MADE_PLAIN = "np.array(y, order='C') before the reshape"
 def without_memory(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     """An array of the same shape and strides that must never be read."""
     return np.lib.stride_tricks.as_strided(np.ndarray(1, array.dtype), array.shape, array.strides)
+
+
+def moved_to(layout: np.ndarray[Any, Any], array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """``array`` in a memory of its own, in which it lies as ``layout`` does."""
+    moved = np.empty_like(layout, array.dtype)
+    moved[...] = array
+    return moved
+
+
+IN_C_ORDER = frozenset({
+    np.reshape, np.ravel, np.take, np.compress, np.dot, np.tensordot, np.inner, np.outer, np.matmul,
+    "reshape", "ravel", "flatten", "take", "compress", "dot",
+})  # fmt: skip
+"""Functions and methods whose results are in C order whatever their operands are in."""
+
+
+def in_doubt(function: Any, result: Any, args: Sequence[Any]) -> Any:
+    """What a function returned: where operands are not in C order, its results may not be either."""
+    if function in IN_C_ORDER or function in KNOWN_ORDER:
+        return result
+    operands = [x for a in args for x in (a if isinstance(a, list | tuple) else (a,))]
+    if all(map(has_c_order, operands)):
+        return result
+    for y in result if isinstance(result, list | tuple) else (result,):
+        if type(y) is Tracer and y._base is None and not y._is_reordered and not any(y is x for x in operands):
+            if y.aval.ndim > 1:
+                y.reorder(UNKNOWN_ORDER)
+    return result
 
 
 def laid_out(aval: Aval, axes: Sequence[int]) -> np.ndarray[Any, Any]:

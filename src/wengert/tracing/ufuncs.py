@@ -54,9 +54,11 @@ from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import (
     HANDLED_UFUNCS,
     PYTHON_NUMBERS,
+    UNKNOWN_ORDER,
     Tracer,
     apply_ufunc,
     as_operand,
+    has_c_order,
     kind_of,
     new_constant,
     record,
@@ -685,7 +687,12 @@ def _reduceat(ufunc: np.ufunc, inputs: Sequence[Any], *, axis: Any = 0, dtype: A
         parts = [ufunc.reduce(x[along(axis, slice(s.start, s.stop))], axis=axis, keepdims=True) for s in segments]
         empty = x[along(axis, slice(0, 0))]
         result = np.concatenate(parts, axis) if parts else empty
-    return result.copy() if target is None else _write(ufunc, target, result, True, "unsafe")
+    if target is not None:
+        return _write(ufunc, target, result, True, "unsafe")
+    out = result.copy()
+    if out.ndim > 1 and not has_c_order(x):
+        out.reorder(UNKNOWN_ORDER)
+    return out
 
 
 def _segment_sums(trace: Trace, x: Any, segments: Sequence[range], axis: int) -> Any:
