@@ -1,5 +1,6 @@
 """Products that BLAS computes in parts, which threads share."""
 
+import itertools
 from typing import Any
 
 import numpy as np
@@ -60,6 +61,19 @@ def test_dot_products_are_sums(n: int, dtype: Any) -> None:
     assert abs(float(same_bits(lambda x, y: x @ y, x, y)) - exact) <= 4 * scale
     both = wg.jit(lambda x, y: np.einsum("bi,bi->b", x, y))(np.stack([x, y]), np.stack([y, y]))
     assert abs(float(both[0]) - exact) <= 4 * scale
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize("m", [3, 4, 9, 38])
+def test_tiles_of_products(m: int, dtype: Any) -> None:
+    """Rows and vectors that are left over, and operands that are read along either axis."""
+    rng = np.random.default_rng(m)
+    for n, k in itertools.product((7, 15, 33, 70), (1, 12, 40)):
+        x, y = rng.normal(size=(m, k)).astype(dtype), rng.normal(size=(k, n)).astype(dtype)
+        tolerance = {"rtol": 0, "atol": 1e-4 if dtype == np.float32 else 1e-12}
+        np.testing.assert_allclose(same_bits(lambda x, y: x @ y, x, y), x @ y, **tolerance)
+        np.testing.assert_allclose(wg.jit(lambda x, y: x.T @ y)(x.T.copy(), y), x @ y, **tolerance)
+        np.testing.assert_allclose(wg.jit(lambda x, y: x @ y)(x[::-1], y[:, ::-1]), x[::-1] @ y[:, ::-1], **tolerance)
 
 
 def test_transposed_operands() -> None:

@@ -6,12 +6,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wengert.codegen.calls import Call, KernelCall, callback
+from wengert.codegen.compiler import target
 from wengert.codegen.nests import nest_call
 from wengert.passes.fuse import is_small_contraction
 from wengert.passes.plan import Place
 from wengert.passes.plan import Step as PlanStep
 
 MAX_EMITTED = 2e6  # flops: of what BLAS cannot take, more than this is left to NumPy, which copies and calls BLAS
+MAX_TILED = 1_000_000  # multiply-adds of a product that is emitted with AVX-512 (benchmarks/bench_contract.py)
 GRAIN_FLOPS = 2_000_000  # of products that are worth handing to a thread
 LARGE = 2_000_000  # multiply-adds of a product that is worth cutting into blocks
 ENOUGH = 8  # products in a batch: whole ones are parts enough
@@ -27,7 +29,7 @@ def contraction(step: PlanStep) -> Call:
     if dtype.kind != "b" and is_dot(step):
         return nest_call(step)
     gemm = as_gemm(step) if dtype.char in "fd" else None
-    if gemm is not None and not is_small_contraction(instr):
+    if gemm is not None and not is_small_contraction(instr) and not is_tiled(gemm, step):
         return gemm
     if dtype.kind != "b" and instr.op.cost(*[a.aval for a in instr.ins], **instr.params) <= MAX_EMITTED:
         return nest_call(step)
@@ -42,6 +44,19 @@ def is_dot(step: PlanStep) -> bool:
         for name, place in zip("ab", step.ins, strict=True)
     ]
     return a == b
+
+
+def is_tiled(gemm: KernelCall, step: PlanStep) -> bool:
+    """Whether registers hold a tile of the product, and caches the matrices: then what is emitted beats BLAS, by far
+    where BLAS does not know the processor. Lanes must lie side by side in an operand."""
+    assert step.instr is not None
+    m, n, k = gemm.sizes[:3]
+    last = step.instr.params["out"][-1:]
+    is_contiguous = any(
+        step.instr.params[name][-1:] == last and place.strides[-1:] == (place.aval.dtype.itemsize,)
+        for name, place in zip("ab", step.ins, strict=True)
+    )
+    return is_contiguous and m * n * k <= MAX_TILED and target().vector_bytes == 64
 
 
 @dataclass(frozen=True)

@@ -96,6 +96,7 @@ class Nest:
 CHUNK = 64  # vectors in a row that are added one after the other, before partial sums are added pairwise
 UNROLLED = 12  # vectors of a loop of known length that become straight-line code
 REDUCED_UNROLLED = 16  # indices of a reduced dimension of known length that do
+ROWS = 4  # of a product of matrices, that share the vectors that are read
 MAX_VECTORS = 12  # side by side: a processor does four operations a cycle, and each waits three for the one before
 MAX_UNROLLED = 256  # steps of a loop that is unrolled, or takes several vectors at once
 MAX_LANES = 16
@@ -234,8 +235,10 @@ class _Emitter:
                 self._kept_loops(point, 0, nest.n_kept - 1, self._square)
             else:
                 self._kept_loops(point, 0, nest.n_kept, self._one_sum)
+        elif nest.n_kept > 1 and self._are_light_sums:
+            self._kept_loops(point, 0, nest.n_kept - 2, self._tiles)
         else:
-            self._kept_loops(point, 0, nest.n_kept - 1, self._lane_sums)
+            self._kept_loops(point, 0, nest.n_kept - 1, lambda row: self._lane_sums([row]))
 
     def _kept_loops(self, point: _Point, dim: int, stop: int, body: Callable[[_Point], None]) -> None:
         """Loops over the dimensions ``dim`` to ``stop``, but for the lanes, which ``body`` runs along."""
@@ -351,12 +354,34 @@ class _Emitter:
                 for p in points:
                     self._at(p, k, 0)
 
-    def _lane_sums(self, point: _Point) -> None:
+    @property
+    def _are_light_sums(self) -> bool:
+        return self._is_light and self._ends_light and len(self.nest.steps) <= 4
+
+    def _tiles(self, point: _Point) -> None:
+        """Lanes along the last kept dimension, several indices of the one before at once: what they share is read
+        once for all of them. Of a product of matrices that is a tile."""
+        dim = self.nest.n_kept - 2
+        start, stop = self._range(dim)
+
+        def rows(i: Any, many: int) -> None:
+            points = [point.inner({dim: self._plus(i, k)}) for k in range(many)]
+            for p in points:
+                self._hoist(p)
+            self._lane_sums(points)
+
+        whole = self._value(start) + self._whole(self._value(stop) - self._value(start), ROWS)
+        if isinstance(start, int) and isinstance(stop, int):
+            whole = start + (stop - start) // ROWS * ROWS
+        self._loop(start, whole, ROWS, lambda i: rows(i, ROWS))
+        self._loop(whole, stop, 1, lambda i: rows(i, 1))
+
+    def _lane_sums(self, rows: Sequence[_Point]) -> None:
         """Lanes along the last kept dimension: every lane folds its own elements, one reduced index after the other."""
         nest, f = self.nest, self.f
 
         def body(vectors: list[tuple[Any, Value | None]]) -> None:
-            points = [point.inner({nest.lanes: i}, nest.lanes, mask) for i, mask in vectors]
+            points = [row.inner({nest.lanes: i}, nest.lanes, mask) for row in rows for i, mask in vectors]
             for p in points:
                 self._hoist(p)
             cells = [[f.cell(self._identity(fold)) for fold in nest.folds] for _ in points]
@@ -368,24 +393,30 @@ class _Emitter:
                     for cell, fold in zip(group, nest.folds, strict=True):
                         f.write(cell, self._folded(fold, f.read(cell), q, self.width))
 
-            self._reduced_loops(point, {}, nest.n_kept, nest.ndim, innermost)
+            self._reduced_loops(points[0], {}, nest.n_kept, nest.ndim, innermost, len(points))
             for p, group in zip(points, cells, strict=True):
                 self._finish(p, [f.read(cell) for cell in group])
 
-        is_light = self._is_light and self._ends_light and len(nest.steps) <= 4
-        self._blocks(nest.lanes, 4 if is_light else 1, body, self._points(nest.n_kept))
+        self._blocks(nest.lanes, 4 if self._are_light_sums else 1, body, len(rows) * self._points(nest.n_kept))
 
     def _reduced_loops(
-        self, point: _Point, index: dict[int, Any], dim: int, stop: int, body: Callable[[dict[int, Any]], None]
+        self,
+        point: _Point,
+        index: dict[int, Any],
+        dim: int,
+        stop: int,
+        body: Callable[[dict[int, Any]], None],
+        many: int = 1,
     ) -> None:
+        """``body`` for the indices of the reduced dimensions from ``dim``, which computes ``many`` points of each."""
         if dim >= stop:
             body(index)
             return
 
         def inner(i: Any) -> None:
-            self._reduced_loops(point, {**index, dim: i}, dim + 1, stop, body)
+            self._reduced_loops(point, {**index, dim: i}, dim + 1, stop, body, many)
 
-        turns = self._unrolled(REDUCED_UNROLLED, self._points(dim + 1))
+        turns = self._unrolled(REDUCED_UNROLLED, many * self._points(dim + 1))
         self._loop(*self._reduced_range(dim, point), 1, inner, turns)
 
     def _square(self, point: _Point) -> None:
