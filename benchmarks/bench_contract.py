@@ -1,5 +1,5 @@
-"""Where BLAS becomes faster than the contractions that we emit: ``fuse.SMALL_CONTRACTION`` and
-``SMALL_PRODUCT`` are chosen by this table.
+"""Where BLAS becomes faster than the contractions that we emit: ``fuse.SMALL_CONTRACTION`` and ``SMALL_PRODUCT``, and
+``contract.MAX_TILED`` are chosen by this table.
 
 Products of n by n matrices in three layouts, and of a matrix and a vector, each as a bound program: once with every
 contraction emitted, once with every contraction given to BLAS.
@@ -19,6 +19,7 @@ from rich.console import Console  # isort: skip
 from rich.table import Table  # isort: skip
 
 import wengert as wg
+from wengert.codegen import contract
 from wengert.runtime import assemble
 
 fuse: Any = importlib.import_module("wengert.passes.fuse")  # the package has a function of that name
@@ -34,15 +35,15 @@ FORMS: dict[str, Callable[[Any, Any], Any]] = {
 
 def timed(f: Callable[..., Any], args: tuple[Any, ...], largest: int) -> Timing:
     """Bound, with contractions of up to ``largest`` products emitted."""
-    kept = fuse.SMALL_CONTRACTION, fuse.SMALL_PRODUCT
+    kept = fuse.SMALL_CONTRACTION, fuse.SMALL_PRODUCT, contract.MAX_TILED
     try:
-        fuse.SMALL_CONTRACTION = fuse.SMALL_PRODUCT = largest
+        fuse.SMALL_CONTRACTION = fuse.SMALL_PRODUCT = contract.MAX_TILED = largest
         assemble._templates.clear()  # what was decided before
         call = wg.jit(lambda *xs: f(*xs)).program(*args).bind(*args)
         np.testing.assert_allclose(call(), f(*args), rtol=1e-3 if args[0].dtype == np.float32 else 1e-9)
         return measure(call, 0.2)
     finally:
-        fuse.SMALL_CONTRACTION, fuse.SMALL_PRODUCT = kept
+        fuse.SMALL_CONTRACTION, fuse.SMALL_PRODUCT, contract.MAX_TILED = kept
         assemble._templates.clear()
 
 
