@@ -68,7 +68,7 @@ EXPRESSIONS = [
     "np.einsum('ij,kj->ik',B,B,order='F')", "np.sort(A.T,0)", "np.roll(A.T,1,0)", "np.linalg.norm(A.T,axis=1)",
     "np.median(A.T,1)", "np.repeat(A.T,2,0)", "np.select([B>.5],[B.T])", "np.cross(A.T[:,:3],A.T[:,:3])",
     "np.einsum('i,j,k->kij',V,V,V)", "np.maximum.reduceat(A,[0,2],1)", "np.imag(A.T)*1", "A.T.clip(0,1)", "A.T.round()",
-    "A.T.flatten()",
+    "A.T.flatten()", "np.roll(a=A.T,shift=1,axis=0)", "np.zeros_like(A,shape=(2,3))", "np.full_like(A.T+1,2.)",
 ]
 # fmt: on
 
@@ -86,7 +86,7 @@ ARGUMENTS["P"] = B @ B.T + 4 * np.eye(4)
 ORDERS: dict[str, Callable[[Any], Any]] = {
     "C": np.ascontiguousarray,
     "F": np.asfortranarray,
-    "between": lambda x: np.ascontiguousarray(np.swapaxes(x, 0, -1)).swapaxes(0, -1),
+    "between": lambda x: np.ascontiguousarray(np.swapaxes(x, 0, x.ndim // 2)).swapaxes(0, x.ndim // 2),
 }
 
 
@@ -144,10 +144,13 @@ def test_a_write_through_a_reshape_goes_where_numpy_s_goes_or_is_refused(express
     args = [x.copy() if is_constant else ORDERS[order](x.copy()) for x in ARGUMENTS.values()]
     try:
         want = f(*[x.copy("K") for x in args])
+    except ValueError:  # what NumPy does not let be written
+        with pytest.raises((ValueError, MutationError), match=r"read-only|order of an array in memory"):
+            wg.jit(f)(*args)
+        return
+    try:
         got = wg.jit(f)(*args)
-    except (ValueError, MutationError) as refused:
-        if "read-only" not in str(refused) and "order of an array in memory" not in str(refused):
-            raise
+    except MutationError:
         return
     for a, b in zip(tree.flatten(got)[0], tree.flatten(want)[0], strict=True):
         np.testing.assert_allclose(a, b, atol=1e-12)

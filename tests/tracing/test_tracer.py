@@ -620,4 +620,5 @@ def test_python_integers_beside_narrow_arrays_are_as_in_numpy(name: str, dtype: 
 def test_comparisons_with_integers_of_more_than_64_bits() -> None:
     x = np.arange(3)
     np.testing.assert_array_equal(wg.jit(lambda x: x < 2**70)(x), [True] * 3)
+    assert wg.jit(lambda k: k < 2**70)(3) and not wg.jit(lambda k: k < -(2**70))(3)
     np.testing.assert_array_equal(wg.jit(lambda x: x == -(2**70))(x), [False] * 3)

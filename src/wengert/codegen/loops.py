@@ -291,9 +291,11 @@ class _Emitter:
         lane = self.f.vector(list(range(self.width)), "i8")
         return lane.compare("lt", (self._value(stop) - self._value(i)).splat(self.width))
 
-    def _whole(self, count: Value, many: int) -> Value:
-        """``count`` without what is left over when it is taken ``many`` at a time."""
-        return count / many * many
+    def _whole(self, start: Any, stop: Any, many: int) -> Any:
+        """Where a range ends without what is left over when it is taken ``many`` at a time."""
+        if isinstance(start, int) and isinstance(stop, int):
+            return stop - (stop - start) % many
+        return self._value(start) + (self._value(stop) - self._value(start)) / many * many
 
     def _value(self, i: Any) -> Value:
         return self.f.constant(i, "i8") if isinstance(i, int) else i
@@ -370,9 +372,7 @@ class _Emitter:
                 self._hoist(p)
             self._lane_sums(points)
 
-        whole = self._value(start) + self._whole(self._value(stop) - self._value(start), ROWS)
-        if isinstance(start, int) and isinstance(stop, int):
-            whole = start + (stop - start) // ROWS * ROWS
+        whole = self._whole(start, stop, ROWS)
         self._loop(start, whole, ROWS, lambda i: rows(i, ROWS))
         self._loop(whole, stop, 1, lambda i: rows(i, 1))
 
@@ -452,7 +452,7 @@ class _Emitter:
             self._finish(p, self._chunked(lane_dim, [p], lambda fold, rows: self._across(fold, rows[0]), 1, 1))
 
         start, end = [self._value(i) for i in self._range(row_dim)]
-        whole = start + self._whole(end - start, width)
+        whole = self._whole(start, end, width)
         self._loop(start, whole, width, lambda i: body([(i, None)]))
         self._loop(whole, end, 1, row)  # a square for what is left over would take as long again to compile
 
@@ -574,8 +574,7 @@ class _Emitter:
             if last:
                 body(last)
             return
-        count = self._value(stop) - self._value(start)
-        whole = self._value(start) + self._whole(count, many * width)
+        whole = self._whole(start, stop, many * width)
         self._loop(start, whole, many * width, lambda i: body([(self._plus(i, k * width), None) for k in range(many)]))
         if many * width > 1:
 

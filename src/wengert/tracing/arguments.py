@@ -18,6 +18,7 @@ from wengert.tape import Atom, Lit
 from wengert.tracing.trace import Trace, current_trace
 from wengert.tracing.tracer import (
     HANDLED_FUNCTIONS,
+    KNOWN_ORDER,
     UNKNOWN_ORDER,
     Tracer,
     has_c_order,
@@ -33,6 +34,12 @@ Function = TypeVar("Function", bound=Callable[..., Any])
 MISSING: Any = np._NoValue  # NumPy's own word for an argument that was not given
 INTP = np.dtype(np.intp)
 BOOL = np.dtype(bool)
+
+
+def knows_order(f: Function) -> Function:
+    """Decorate what says itself how its results lie in memory, or makes them in C order of operands in any."""
+    KNOWN_ORDER.add(f)
+    return f
 
 
 def implements(*functions: Any) -> Callable[[Function], Function]:

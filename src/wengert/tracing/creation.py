@@ -37,7 +37,6 @@ from wengert.tracing.tracer import (
     check_within,
     converted,
     kind_of,
-    laid_out,
     layout,
     new_constant,
     record,
@@ -306,9 +305,9 @@ def _converted(x: Tracer, dtype: Any, copy: bool | None, order: str | None) -> T
         raise ValueError("Unable to avoid copy while creating an array as requested.")
     if not must_copy and not copy:
         return x
-    out = x.copy() if dtype == x.dtype else converted(x, dtype)
+    out = x.copy(order or "K") if dtype == x.dtype else converted(x, dtype).reorder_like(x, order)
     out.is_scalar = False
-    return out.reorder_like(x, order)
+    return out
 
 
 def _is_contiguous(x: Tracer, which: str) -> bool:
@@ -399,26 +398,22 @@ def _filled(value: Tracer, shape: tuple[int, ...], dtype: Any) -> Tracer:
     return out
 
 
-def _like(make: str, a: Any, dtype: Any, order: str, shape: Any, device: Any, *fill: Any) -> Any:
-    """A constant array like ``a``, in the order in memory that NumPy gives it."""
+def _prototype(a: Any, dtype: Any, shape: Any, device: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """The shape and dtype of an array made like ``a``."""
     _check_device(device)
     if not isinstance(a, np.ndarray | np.generic | Tracer):
         a = array(a)
-    like = layout(a) if type(a) is Tracer else a
-    is_unknown = like is UNKNOWN_ORDER
-    if is_unknown:
-        like = laid_out(Aval(a.shape, a.dtype), range(a.ndim))
-    shape = None if shape is None else _shape(shape)
-    out = constant(NUMPY[make](like, *fill, dtype=dtype, order=order, subok=False, shape=shape))
-    if is_unknown and order in ("K", "A") and type(out) is Tracer and out.ndim == a.ndim:
-        out.reorder(UNKNOWN_ORDER)
-    return out
+    return (a.shape if shape is None else _shape(shape)), (a.dtype if dtype is None else np.dtype(dtype))
+
+
+def _like(out: Any, a: Any, order: str) -> Any:
+    return out.reorder_like(a, order) if type(out) is Tracer and isinstance(a, np.ndarray | Tracer) else out
 
 
 def zeros_like(
     a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
-    return _like("zeros_like", a, dtype, order, shape, device)
+    return _like(constant(NUMPY["zeros"](*_prototype(a, dtype, shape, device))), a, order)
 
 
 empty_like = zeros_like  # as for empty
@@ -427,7 +422,7 @@ empty_like = zeros_like  # as for empty
 def ones_like(
     a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
-    return _like("ones_like", a, dtype, order, shape, device)
+    return _like(constant(NUMPY["ones"](*_prototype(a, dtype, shape, device))), a, order)
 
 
 def full_like(
@@ -440,14 +435,8 @@ def full_like(
     *,
     device: Any = None,
 ) -> Any:
-    value = _value(fill_value)
-    if not is_traced(value):
-        return _like("full_like", a, dtype, order, shape, device, _concrete(value))
-    like = _like("zeros_like", a, dtype, order, shape, device)
-    out = _filled(value, like.shape, like.dtype)
-    if like._is_reordered:
-        out.reorder(layout(like))
-    return out
+    shape, dtype = _prototype(a, dtype, shape, device)
+    return _like(full(shape, fill_value, dtype), a, order)
 
 
 def arange(*args: Any, **kwargs: Any) -> Any:
@@ -722,6 +711,6 @@ def patched() -> _Patch:
 HANDLED_FUNCTIONS["array"] = array
 for _name, _traced in (*_CONVERSIONS.items(), *_CREATIONS.items()):
     if _name != "diag":  # of a traced array it is a view: see diagonals.py
-        for _function in (NUMPY[_name], _WRAPPERS[_name]):  # for like=, NumPy names the function it finds in numpy
-            HANDLED_FUNCTIONS[_function] = _traced
-            KNOWN_ORDER.add(_function)
+        HANDLED_FUNCTIONS[NUMPY[_name]] = _traced
+        HANDLED_FUNCTIONS[_WRAPPERS[_name]] = _traced  # for like=, NumPy names the function that it finds in numpy
+        KNOWN_ORDER.add(_traced)

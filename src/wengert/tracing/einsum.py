@@ -19,9 +19,18 @@ from wengert.ops.elementwise import equal, select
 from wengert.ops.index import INTP
 from wengert.ops.reduce import sum_
 from wengert.ops.shape import inverse_permutation
-from wengert.tracing.arguments import arrays, as_dtype, implements, into, promote, strong_arrays, trace_near
+from wengert.tracing.arguments import (
+    arrays,
+    as_dtype,
+    implements,
+    into,
+    knows_order,
+    promote,
+    strong_arrays,
+    trace_near,
+)
 from wengert.tracing.inplace import op_view
-from wengert.tracing.tracer import KNOWN_ORDER, UNKNOWN_ORDER, Tracer, laid_out, layout, record
+from wengert.tracing.tracer import UNKNOWN_ORDER, Tracer, laid_out, layout, record
 
 Labels = tuple[int, ...]
 _ELLIPSIS = 1 << 20  # the axes of an ellipsis count down from here, so that operands' last ones meet
@@ -176,6 +185,7 @@ def _order(terms: tuple[Labels, ...], out: Labels, shapes: tuple[tuple[int, ...]
     return tuple(tuple(step) for step in path[1:])
 
 
+@knows_order
 @implements(np.einsum)
 def einsum(*operands: Any, out: Any = None, optimize: Any = False, **options: Any) -> Any:
     dtype, casting = options.pop("dtype", None), options.pop("casting", "safe")
@@ -194,17 +204,14 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **options: An
             if not np.can_cast(x.dtype, dtype, casting):
                 raise TypeError(f"einsum: cannot cast {x.dtype} to {np.dtype(dtype)} with casting={casting!r}")
     xs = [as_dtype(x, dtype) for x in xs] if dtype is not None else promote(*strong_arrays(*xs))
-    axes = _order_in_memory(xs, terms, result, optimize) if order == "K" else UNKNOWN_ORDER
-    y = _contracted(xs, list(terms), result)
+    y = _contracted(list(xs), list(terms), result)
     if type(y) is Tracer and y._base is None and y.ndim > 1:
         if order in ("C", "F"):
             y.reorder_like(y, order)
         else:
+            axes = _order_in_memory(xs, terms, result, optimize) if order == "K" else UNKNOWN_ORDER
             y.reorder(axes if axes is UNKNOWN_ORDER else laid_out(y.aval, axes))
     return into(out, y)
-
-
-KNOWN_ORDER.add(np.einsum)
 
 
 def _order_in_memory(xs: list[Any], terms: Sequence[Labels], result: Labels, optimize: Any) -> Any:

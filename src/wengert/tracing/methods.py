@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.tracing import calculus, diagonals, joining, products, reductions, selecting, shaping, sorting, statistics
-from wengert.tracing.arguments import refuse, unsupported
+from wengert.tracing.arguments import knows_order, refuse, unsupported
 from wengert.tracing.tracer import METHODS, Tracer
 
 
@@ -16,10 +16,12 @@ def _lengths(lengths: tuple[Any, ...]) -> Any:
     return lengths[0] if len(lengths) == 1 else lengths
 
 
+@knows_order
 def reshape(x: Tracer, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
     return shaping.reshape(x, _lengths(shape), order, copy=copy)
 
 
+@knows_order
 def flatten(x: Tracer, order: str = "C") -> Any:
     return shaping.ravel(x, order).copy()
 
@@ -57,6 +59,7 @@ def put(x: Tracer, indices: Any, values: Any, mode: str = "raise") -> None:
     selecting.put(x, indices, values, mode)
 
 
+@knows_order
 def compress(x: Tracer, condition: Any, axis: Any = None, out: Any = None) -> Any:
     return selecting.compress(condition, x, axis, out)
 

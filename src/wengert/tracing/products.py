@@ -16,6 +16,7 @@ from wengert.tracing.arguments import (
     axis_of,
     implements,
     into,
+    knows_order,
     promote,
     refuse,
     strong_arrays,
@@ -96,6 +97,7 @@ def _without_repeats(
 implements(np.matmul)(matmul)
 
 
+@knows_order
 @implements(np.dot)
 def dot(a: Any, b: Any, out: Any = None) -> Any:
     """Over the last axis of ``a`` and the last but one of ``b``; all other axes stay."""
@@ -125,6 +127,7 @@ def _tensor_product(x: Any, y: Any, axes_x: tuple[int, ...], axes_y: tuple[int, 
     return record(contract, (x, y), {"a": a, "b": tuple(b), "out": out})
 
 
+@knows_order
 @implements(np.inner)
 def inner(a: Any, b: Any, /) -> Any:
     x, y = promote(*strong_arrays(a, b))
@@ -135,6 +138,7 @@ def inner(a: Any, b: Any, /) -> Any:
     return _tensor_product(x, y, (x.ndim - 1,), (y.ndim - 1,))
 
 
+@knows_order
 @implements(np.outer)
 def outer(a: Any, b: Any, out: Any = None) -> Any:
     x, y = promote(*strong_arrays(a, b))
@@ -179,6 +183,7 @@ def vecmat(a: Any, b: Any) -> Any:
 # ----------------------------------------------------------------------------------------------- tensor products
 
 
+@knows_order
 @implements(np.tensordot)
 def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
     x, y = promote(*strong_arrays(a, b))

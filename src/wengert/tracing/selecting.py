@@ -23,6 +23,7 @@ from wengert.tracing.arguments import (
     into,
     iota,
     kind,
+    knows_order,
     promote,
     refuse,
     trace_near,
@@ -121,8 +122,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
 @implements(np.putmask)
 def putmask(a: Any, /, mask: Any, values: Any) -> None:
     """``values`` are repeated over all of ``a``, wherever the mask holds or not."""
-    check_within(values, a.dtype)
-    v = ravel(as_dtype(array(values, (a, mask)), a.dtype))
+    v = ravel(as_dtype(as_written(values, a.dtype), a.dtype))
     if v.size == 0:
         return
     into(a, np.where(mask, np.resize(v, a.shape) if v.size > 1 else v[0], a))
@@ -145,6 +145,7 @@ def _bounded(index: Any, n: int, mode: str, function: str) -> Any:
     return index
 
 
+@knows_order
 @implements(np.take)
 def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
     x = array(a, (indices,))
@@ -157,9 +158,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     if mode != "raise":
         index = _bounded(array(index, (x,)), x.shape[axis], mode, "take")
     y = x[along(axis, index)]
-    if type(y) is Tracer:  # not a view, and in C order, which what is read by an array is not
-        y = y.copy() if y._base is not None else y.frozen()
-    return into(out, y)
+    return into(out, y.copy() if type(y) is Tracer else y)  # no view, and in C order, as what is read by arrays is not
 
 
 @implements(np.take_along_axis)
@@ -207,6 +206,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     flat[_bounded(index, a.size, mode, "put")] = np.resize(values, index.shape)
 
 
+@knows_order
 @implements(np.compress)
 def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
     mask, x = truth(array(condition, (a,))), array(a, (condition,))

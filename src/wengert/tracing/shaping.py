@@ -12,7 +12,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from wengert.ops import shape as ops
-from wengert.tracing.arguments import array, arrays, axis_of, implements, not_scalar, refuse, unsupported
+from wengert.tracing.arguments import array, arrays, axis_of, implements, knows_order, not_scalar, refuse, unsupported
 from wengert.tracing.inplace import op_view, reshape_shares
 from wengert.tracing.tracer import UNKNOWN_ORDER, Tracer, layout, record
 
@@ -64,6 +64,7 @@ def _is_fortran(x: Tracer, order: str, function: str) -> bool:
     raise refuse(function, "order", order, "order='C' or order='F': the layout in memory is not traced")
 
 
+@knows_order
 @implements(np.reshape)
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
     x = array(a)
@@ -74,6 +75,7 @@ def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None
     return out.copy() if copy else out
 
 
+@knows_order
 @implements(np.ravel)
 def ravel(a: Any, order: str = "C") -> Any:
     x = array(a)

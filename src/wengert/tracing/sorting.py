@@ -25,7 +25,9 @@ from wengert.tracing.arguments import (
     inexact,
     into,
     is_plain,
+    promote,
     refuse,
+    strong_arrays,
 )
 from wengert.tracing.reductions import kept_shape
 from wengert.tracing.selecting import nonzero, taken_along
@@ -138,9 +140,7 @@ def unique_values(x: Any, /) -> Any:
 
 @implements(np.searchsorted)
 def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
-    table, x = array(a, (v,)), array(v, (a,))
-    dtype = np.result_type(table.dtype, x.dtype)  # a Python number is not weak here
-    table, x = as_dtype(table, dtype), as_dtype(x, dtype)
+    table, x = promote(*strong_arrays(a, v))
     if table.ndim != 1:
         raise ValueError("object too deep for desired array")
     if side not in ("left", "right"):

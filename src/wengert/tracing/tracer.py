@@ -42,7 +42,7 @@ HANDLED_FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 """NumPy array functions that wengert traces; see functions.py."""
 
 KNOWN_ORDER: set[Any] = set()
-"""Those of them that say themselves how their results lie in memory."""
+"""What implements functions and methods that say themselves how their results lie in memory, or always in C order."""
 
 
 class View(NamedTuple):
@@ -137,18 +137,22 @@ class Tracer:
         """Note how a fresh array lies in memory in NumPy: as this array does, or UNKNOWN_ORDER; None: in C order."""
         self._layout, self._is_reordered = layout, layout is not None
         if self._constant is not None and layout is not UNKNOWN_ORDER:
-            self._constant = self._constant.copy() if layout is None else moved_to(layout, self._constant)
+            wanted = laid_out(self.aval, range(self.aval.ndim)) if layout is None else layout
+            if wanted.strides != self._constant.strides:
+                moved = np.empty_like(wanted)
+                moved[...] = self._constant
+                self._constant = moved
 
     def reorder_like(self, other: Any, order: Any) -> Any:
-        """The same for a copy of ``other``, a tracer, that NumPy makes with ``order=``."""
-        known = layout(other)
+        """The same for an array that NumPy makes like ``other``, traced or not, with ``order=``."""
+        known = layout(other) if type(other) is Tracer else other
         if order == "C" or self.aval.ndim < 2:
             self.reorder(None)
         elif known is UNKNOWN_ORDER and order != "F":
-            self.reorder(UNKNOWN_ORDER)
+            self.reorder(UNKNOWN_ORDER if np.ndim(other) == self.aval.ndim else None)
         else:
             known = laid_out(self.aval, range(self.aval.ndim)) if known is UNKNOWN_ORDER else known
-            made = np.empty_like(known, self.aval.dtype, order or "K", subok=False)
+            made = np.empty_like(known, self.aval.dtype, order or "K", subok=False, shape=self.aval.shape)
             self.reorder(None if made.flags.c_contiguous else without_memory(made))
         return self
 
@@ -191,7 +195,7 @@ class Tracer:
                     tries=["a formula in functions that are (docs/coverage.md)", "wg.primitive around it"],
                 )
             )
-        return in_doubt(func, handler(*args, **kwargs), args)
+        return in_doubt(handler, args, kwargs)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         constant = self.constant()
@@ -505,7 +509,7 @@ class Tracer:
             if hasattr(np.ndarray, name):
                 raise UnsupportedFunctionError(message(f"ndarray.{name} is not traced by wengert", _where(self)))
             raise AttributeError(f"a traced array has no attribute {name!r}")
-        return lambda *args, **kwargs: in_doubt(name, method(self, *args, **kwargs), (self, *args))
+        return lambda *args, **kwargs: in_doubt(method, (self, *args), kwargs)
 
     def copy(self, order: str = "C") -> Tracer:
         """The same value under a name of its own: nothing is recorded, for values are immutable."""
@@ -632,25 +636,12 @@ def without_memory(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
     return np.lib.stride_tricks.as_strided(np.ndarray(1, array.dtype), array.shape, array.strides)
 
 
-def moved_to(layout: np.ndarray[Any, Any], array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """``array`` in a memory of its own, in which it lies as ``layout`` does."""
-    moved = np.empty_like(layout, array.dtype)
-    moved[...] = array
-    return moved
-
-
-IN_C_ORDER = frozenset({
-    np.reshape, np.ravel, np.take, np.compress, np.dot, np.tensordot, np.inner, np.outer, np.matmul,
-    "reshape", "ravel", "flatten", "take", "compress", "dot",
-})  # fmt: skip
-"""Functions and methods whose results are in C order whatever their operands are in."""
-
-
-def in_doubt(function: Any, result: Any, args: Sequence[Any]) -> Any:
-    """What a function returned: where operands are not in C order, its results may not be either."""
-    if function in IN_C_ORDER or function in KNOWN_ORDER:
+def in_doubt(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a function returns: where operands are not in C order, its results may not be either."""
+    result = function(*args, **kwargs)
+    if function in KNOWN_ORDER:
         return result
-    operands = [x for a in args for x in (a if isinstance(a, list | tuple) else (a,))]
+    operands = [x for a in (*args, *kwargs.values()) for x in (a if isinstance(a, list | tuple) else (a,))]
     if all(map(has_c_order, operands)):
         return result
     for y in result if isinstance(result, list | tuple) else (result,):
@@ -790,10 +781,10 @@ def apply_ufunc(ufunc: Any, op: Op, inputs: Sequence[Any], operator: bool = Fals
             if (a.aval.dtype, b.aval.dtype) == dtypes:  # in C order or not: is_plain asks again
                 DIRECT_STEPS[ufunc, a.aval, b.aval] = (op, {})
     atoms: list[Atom] = []
-    for x, kind, dtype in zip(inputs, kinds, dtypes, strict=True):
-        if kind is int and dtype.kind in "iu":
+    for k, (x, dtype) in enumerate(zip(inputs, dtypes, strict=True)):
+        if kinds[k] is int and dtype.kind in "iu":
             if ufunc in COMPARISONS and not is_within(x, dtype):
-                return _compared_beyond(ufunc, trace, inputs, dtype)
+                return _compared_beyond(ufunc, trace, inputs, k)
             check_within(x, dtype)
         atom = trace.lift(x, dtype)
         if atom.aval.dtype != dtype:
@@ -852,12 +843,11 @@ def converted(x: Tracer, dtype: np.dtype[Any]) -> Any:
     return record(convert, (x,), {"dtype": dtype})
 
 
-def _compared_beyond(ufunc: Any, trace: Trace, inputs: Sequence[Any], dtype: np.dtype[Any]) -> Tracer:
-    """A comparison with an integer that no array of ``dtype`` holds: the same for all elements."""
-    is_number = [type(x) is int or (type(x) is Tracer and x.weak is int) for x in inputs]
-    other = inputs[is_number.index(False)]
-    sides = [(-1 if bool(x < 0) else 1) if is_it else 0 for x, is_it in zip(inputs, is_number, strict=True)]
-    return new_constant(trace, np.full(np.shape(other), ufunc(*sides)), True)
+def _compared_beyond(ufunc: Any, trace: Trace, inputs: Sequence[Any], k: int) -> Tracer:
+    """A comparison with an integer, operand ``k``, that the other operand's dtype does not have: the same for all."""
+    sides, other = [0, 0], inputs[1 - k]
+    sides[k] = -1 if bool(inputs[k] < 0) else 1
+    return new_constant(trace, np.full(np.shape(other), ufunc(*sides)), True).reorder_like(other, "K")
 
 
 def constant_ufunc(ufunc: Any, trace: Trace, inputs: Sequence[Any]) -> Any:
