@@ -8,6 +8,7 @@ import pytest
 
 import wengert as wg
 from tests.codegen.threads import same_bits
+from wengert.codegen.compiler import target
 from wengert.codegen.contract import TILE, block
 
 
@@ -73,7 +74,20 @@ def test_tiles_of_products(m: int, dtype: Any) -> None:
         tolerance = {"rtol": 0, "atol": 1e-4 if dtype == np.float32 else 1e-12}
         np.testing.assert_allclose(same_bits(lambda x, y: x @ y, x, y), x @ y, **tolerance)
         np.testing.assert_allclose(wg.jit(lambda x, y: x.T @ y)(x.T.copy(), y), x @ y, **tolerance)
+        np.testing.assert_allclose(same_bits(lambda x, y: x @ y.T, x, y.T.copy()), x @ y, **tolerance)
         np.testing.assert_allclose(wg.jit(lambda x, y: x @ y)(x[::-1], y[:, ::-1]), x[::-1] @ y[:, ::-1], **tolerance)
+
+
+@pytest.mark.skipif(target().vector_bytes < 64, reason="products are tiled with AVX-512 alone")
+def test_all_orders_of_operands_are_tiled() -> None:
+    """One tape, three kernels of our own; four with rows too long for a panel, of which one is left to BLAS."""
+    rng = np.random.default_rng(4)
+    for k, kinds in ((100, {"loops"}), (300, {"loops", "BLAS"})):
+        x, y, z = rng.normal(size=(20, k)), rng.normal(size=(k, 30)), rng.normal(size=(40, k))
+        step = wg.jit(lambda x, y, z: (x @ y, x.T @ (x @ y), x @ z.T))
+        for got, want in zip(step(x, y, z), (x @ y, x.T @ (x @ y), x @ z.T), strict=True):
+            np.testing.assert_allclose(got, want, rtol=1e-11)
+        assert {kernel.kind for kernel in step.program(x, y, z).kernels} == kinds
 
 
 def test_transposed_operands() -> None:

@@ -335,6 +335,30 @@ def test_nothing_beyond_an_operand_is_read(dtype: str, where: Any) -> None:
         goal.check()
 
 
+@every_target
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "u1"])
+@pytest.mark.parametrize(
+    "shape", [(4, 8, 5), (7, 9, 4), (2, 17, 3), (5, 33, 18), (9, 100, 2), (6, 70, 256), (3, 130, 255)]
+)
+def test_operands_of_a_product_that_are_turned_round(shape: tuple[int, int, int], dtype: str, where: Any) -> None:
+    """a @ b.T with lanes along the columns: whole squares and what is left of them, one panel and several, at the edge
+    of what may be read."""
+    m, n, k = shape
+    a = numbers((m, 1, k), dtype)
+    for at_end, step in itertools.product((True, False), (1, 2)):
+        b = at_the_edge(numbers((1, step * n, k), dtype, 1), at_end)[:, ::step]
+        goal = Guarded(np.empty((m, n, 1), dtype))
+        steps = [("multiply", (0, 1), dtype)]
+        fold, post = [("add", 2, dtype)], [("add", (3, 3), dtype)]
+        product = Loops(shape, 2, 1, [a, b], steps, (), fold, post, [(4, goal.array)])
+        product.check(where)
+        goal.check()
+        assert "alloca" in product.nest(True)[0].emit("product", where)  # the panel
+    operands, out = [numbers((m, 1, 257), dtype), numbers((1, n, 257), dtype)], np.empty((m, n, 1), dtype)
+    long = Loops((m, n, 257), 2, 1, operands, steps, (), fold, (), [(3, out)])
+    assert "alloca" not in long.nest(True)[0].emit("long", where)
+
+
 # --------------------------------------------------------------------------------------------------------- accuracy
 
 

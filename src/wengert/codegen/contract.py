@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from wengert.codegen.calls import Call, KernelCall, callback
 from wengert.codegen.compiler import target
 from wengert.codegen.nests import nest_call
+from wengert.codegen.panels import MAX_TURNED
 from wengert.passes.fuse import is_small_contraction
 from wengert.passes.plan import Place
 from wengert.passes.plan import Step as PlanStep
@@ -48,17 +49,20 @@ def is_dot(step: PlanStep) -> bool:
 
 def is_tiled(gemm: KernelCall, step: PlanStep) -> bool:
     """Whether registers hold a tile of the product, and caches the matrices: then what is emitted takes half the time
-    of a BLAS that does not know the processor. Lanes must lie side by side in an operand, and fill a vector."""
+    of a BLAS that does not know the processor. Lanes must fill a vector, and lie side by side in an operand, or what is
+    summed does so in one that a panel can hold."""
     assert step.instr is not None
     m, n, k = gemm.sizes[:3]
-    last = step.instr.params["out"][-1:]
-    is_contiguous = any(
-        step.instr.params[name][-1:] == last and place.strides[-1:] == (place.aval.dtype.itemsize,)
-        for name, place in zip("ab", step.ins, strict=True)
-    )
-    vector = target().vector_bytes
-    is_tile = m > 1 and n * step.outs[0].aval.dtype.itemsize >= vector and m * n * k <= MAX_TILED
-    return is_contiguous and is_tile and vector == 64
+    vector, itemsize = target().vector_bytes, step.outs[0].aval.dtype.itemsize
+    if vector < 64 or m < 2 or n * itemsize < vector or m * n * k > MAX_TILED:
+        return False
+    a, b, out = [step.instr.params[name] for name in ("a", "b", "out")]
+    inner = [label for label in a if label in b and label not in out]
+    for labels, place in zip((a, b), step.ins, strict=True):
+        beside = [k for k, s, n in zip(labels, place.strides, place.aval.shape, strict=True) if s == itemsize and n > 1]
+        if out[-1] in beside or (beside == inner and out[-1] in labels and k <= MAX_TURNED):
+            return True
+    return False
 
 
 @dataclass(frozen=True)

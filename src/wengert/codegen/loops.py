@@ -20,7 +20,7 @@ dimensions come outermost first, those that stay (*kept*) before those that are 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
@@ -29,6 +29,7 @@ import numpy as np
 from wengert.codegen import memory, vecmath
 from wengert.codegen.ir import Function, Target, Value, llvm_type, select
 from wengert.codegen.memory import size_of
+from wengert.codegen.panels import MAX_PANEL, MAX_TURNED, SQUARE, Panel, is_turned, transposed
 
 
 class Load(NamedTuple):
@@ -96,7 +97,8 @@ class Nest:
 CHUNK = 64  # vectors in a row that are added one after the other, before partial sums are added pairwise
 UNROLLED = 12  # vectors of a loop of known length that become straight-line code
 REDUCED_UNROLLED = 16  # indices of a reduced dimension of known length that do
-ROWS = 4  # of a product of matrices, that share the vectors that are read
+ROWS = {4: 4, 3: 5, 5: 3, 2: 8, 8: 2, 7: 2, 1: 8, 6: 2}
+"""Shapes of a tile of a product of matrices: so many vectors, so many rows that share what is read. The best first."""
 MAX_VECTORS = 12  # side by side: a processor does four operations a cycle, and each waits three for the one before
 MAX_UNROLLED = 256  # steps of a loop that is unrolled, or takes several vectors at once
 MAX_LANES = 16
@@ -121,6 +123,10 @@ IDENTITY: dict[str, Callable[[str], Any]] = {
 }
 
 
+Vector = tuple[Any, Value | None]
+"""The index of lane 0, and which lanes count (None: all)."""
+
+
 class _Point:
     """Where in the iteration space code is being written: an index for each dimension known so far.
 
@@ -140,6 +146,11 @@ class _Point:
         return point
 
 
+def are_light_sums(before: Collection[str], after: Collection[str]) -> bool:
+    """Whether sums of few steps, and what becomes of them, may be written several times side by side."""
+    return len(before) <= 4 and LIGHT.issuperset([*before, *after])
+
+
 class _Emitter:
     def __init__(self, nest: Nest, target: Target) -> None:
         self.nest = nest
@@ -147,6 +158,7 @@ class _Emitter:
         self.f = Function(target)
         self.n_loads = len(nest.loads)
         self.n_literals = len(nest.literals)
+        self._panels: dict[int, Panel] = {}
         self.first_step = self.n_loads + self.n_literals
         self.first_fold = self.first_step + len(nest.steps)
         self.first_post = self.first_fold + len(nest.folds)
@@ -155,7 +167,7 @@ class _Emitter:
         self._is_heavy = not functions <= LIGHT | MEDIUM
         self._is_light = functions <= LIGHT
         self._ends_heavy = not after <= LIGHT | MEDIUM
-        self._ends_light = after <= LIGHT
+        self._are_light_sums = are_light_sums([s.function for s in nest.steps], after)
         self._depends = self._dependencies()
         self._inner = sorted(self._needs(nest.stores, (), [k for x in nest.folds for k in self._summed(x)]))
         self._used = self._needs(nest.post_stores, nest.post, [x.value for x in nest.folds]) | set(self._inner)
@@ -277,9 +289,7 @@ class _Emitter:
         is_known = isinstance(start, int) and isinstance(stop, int)
         f.loop(self._value(start), self._value(stop), self._value(step), body, is_entered=is_known)
 
-    def _blocks(
-        self, dim: int, many: int, body: Callable[[list[tuple[Any, Value | None]]], None], within: int = 1
-    ) -> None:
+    def _blocks(self, dim: int, many: int, body: Callable[[list[Vector]], None], within: int = 1) -> None:
         """``body`` for the vectors along ``dim``, ``many`` at once: (index of lane 0, mask or None) each."""
         left = min(many, 4) if self.target.vector_bytes == 64 else 1
         self._vectors(*self._range(dim), many, body, self._is_heavy or self._ends_heavy, within, left)
@@ -311,7 +321,7 @@ class _Emitter:
             self._store_all(point, nest.stores, 0)
             return
 
-        def body(vectors: list[tuple[Any, Value | None]]) -> None:
+        def body(vectors: list[Vector]) -> None:
             points = [point.inner({nest.lanes: i}, nest.lanes, mask) for i, mask in vectors]
             self._side_by_side(points)
             for p in points:
@@ -356,48 +366,113 @@ class _Emitter:
                 for p in points:
                     self._at(p, k, 0)
 
-    @property
-    def _are_light_sums(self) -> bool:
-        return self._is_light and self._ends_light and len(self.nest.steps) <= 4
-
     def _tiles(self, point: _Point) -> None:
         """Lanes along the last kept dimension, several indices of the one before at once: what they share is read
         once for all of them. Of a product of matrices that is a tile."""
         dim = self.nest.n_kept - 2
         start, stop = self._range(dim)
+        turned, many = self._turned(), ROWS[self._wide]
 
-        def rows(i: Any, many: int) -> None:
-            points = [point.inner({dim: self._plus(i, k)}) for k in range(many)]
-            for p in points:
-                self._hoist(p)
-            self._lane_sums(points)
+        def rows(body: Callable[[list[_Point]], None]) -> None:
+            def some(i: Any, many: int) -> None:
+                points = [point.inner({dim: self._plus(i, k)}) for k in range(many)]
+                for p in points:
+                    self._hoist(p)
+                body(points)
 
-        whole = self._whole(start, stop, ROWS)
-        self._loop(start, whole, ROWS, lambda i: rows(i, ROWS))
-        self._loop(whole, stop, 1, lambda i: rows(i, 1))
+            whole = self._whole(start, stop, many)
+            self._loop(start, whole, many, lambda i: some(i, many))
+            self._loop(whole, stop, 1, lambda i: some(i, 1))
+
+        def columns(vectors: list[Vector]) -> None:
+            turn(vectors[0][0], len(vectors))
+            rows(lambda points: self._sums_of(points, vectors))
+
+        def turn(first: Any, vectors: int) -> None:
+            self._panels = {k: self._panel(point, k, first, vectors * self.width) for k in turned}
+
+        if not turned:
+            rows(self._lane_sums)
+            return
+        vectors = -(-self.extents[self.nest.lanes] // self.width)
+        if vectors * self.extents[-1] * self.target.vector_bytes * len(turned) <= MAX_PANEL:
+            turn(0, vectors)
+            rows(self._lane_sums)
+        else:
+            self._blocks(self.nest.lanes, self._wide, columns, many * self._points(self.nest.n_kept))
+
+    @property
+    def _wide(self) -> int:
+        """The vectors of a tile: such that none is left over, for that would be code of its own, if there is a way."""
+        extent = self.nest.extents[self.nest.lanes]
+        vectors = 4 if extent is None else -(-extent // self.width)
+        return next((n for n in ROWS if vectors % n == 0 and (n > 2 or n == vectors)), 4)
+
+    def _turned(self) -> list[int]:
+        """The operands that are turned round, once for all rows."""
+        nest = self.nest
+        length = nest.extents[-1]
+        if nest.ndim != nest.n_kept + 1 or length is None or length > MAX_TURNED or nest.extents[-2] is None:
+            return []
+        return [k for k, x in enumerate(nest.loads) if not x.is_index and is_turned(*x.strides[-3:])]
+
+    def _panel(self, point: _Point, k: int, first: Any, many: int) -> Panel:
+        """Operand ``k`` for so many lanes from ``first``, one index of what is summed after the other."""
+        nest, f = self.nest, self.f
+        dtype, strides, size = nest.loads[k].dtype, self.load_strides[k], size_of(nest.loads[k].dtype)
+        length, last = self.extents[-1], self._value(self.extents[nest.lanes] - 1)
+        panel = Panel(f, dtype, length, first, many)
+        square = min(self.width, SQUARE)
+
+        def columns(start: Any) -> None:
+            lines = []
+            for j in range(square):
+                i = self._value(first) + start + j
+                i = select(i.compare("lt", last), i, last)  # beyond the end the last is taken again: it is not stored
+                lines.append(self._address(self._load_pointer[k], point.inner({nest.lanes: i}), strides, size))
+
+            def block(i: Any, lanes: int) -> None:
+                at = _Point({nest.ndim - 1: i})
+                values = [
+                    memory.load(f, self._address(x, at, strides, size), dtype, lanes, is_known=True) for x in lines
+                ]
+                if lanes == 1:
+                    for j, x in enumerate(values):
+                        panel.write(i, start + j, x)
+                else:
+                    for t, x in enumerate(transposed(values)):
+                        panel.write(self._plus(i, t), start, x)
+
+            whole = length - length % square
+            self._loop(0, whole, square, lambda i: block(i, square))
+            self._loop(whole, length, 1, lambda i: block(i, 1), square)
+
+        self._loop(0, many, square, columns)
+        return panel
 
     def _lane_sums(self, rows: Sequence[_Point]) -> None:
         """Lanes along the last kept dimension: every lane folds its own elements, one reduced index after the other."""
+        many = self._wide if self._are_light_sums else 1
+        within = len(rows) * self._points(self.nest.n_kept)
+        self._blocks(self.nest.lanes, many, lambda vectors: self._sums_of(rows, vectors), within)
+
+    def _sums_of(self, rows: Sequence[_Point], vectors: Sequence[Vector]) -> None:
         nest, f = self.nest, self.f
+        points = [row.inner({nest.lanes: i}, nest.lanes, mask) for row in rows for i, mask in vectors]
+        for p in points:
+            self._hoist(p)
+        cells = [[f.cell(self._identity(fold)) for fold in nest.folds] for _ in points]
 
-        def body(vectors: list[tuple[Any, Value | None]]) -> None:
-            points = [row.inner({nest.lanes: i}, nest.lanes, mask) for row in rows for i, mask in vectors]
-            for p in points:
-                self._hoist(p)
-            cells = [[f.cell(self._identity(fold)) for fold in nest.folds] for _ in points]
-
-            def innermost(index: dict[int, Any]) -> None:
-                for p, group in zip(points, cells, strict=True):
-                    q = p.inner(index)
-                    self._store_all(q, nest.stores, 0)
-                    for cell, fold in zip(group, nest.folds, strict=True):
-                        f.write(cell, self._folded(fold, f.read(cell), q, self.width))
-
-            self._reduced_loops(points[0], {}, nest.n_kept, nest.ndim, innermost, len(points))
+        def innermost(index: dict[int, Any]) -> None:
             for p, group in zip(points, cells, strict=True):
-                self._finish(p, [f.read(cell) for cell in group])
+                q = p.inner(index)
+                self._store_all(q, nest.stores, 0)
+                for cell, fold in zip(group, nest.folds, strict=True):
+                    f.write(cell, self._folded(fold, f.read(cell), q, self.width))
 
-        self._blocks(nest.lanes, 4 if self._are_light_sums else 1, body, len(rows) * self._points(nest.n_kept))
+        self._reduced_loops(points[0], {}, nest.n_kept, nest.ndim, innermost, len(points))
+        for p, group in zip(points, cells, strict=True):
+            self._finish(p, [f.read(cell) for cell in group])
 
     def _reduced_loops(
         self,
@@ -425,7 +500,7 @@ class _Emitter:
         row_dim, lane_dim = nest.n_kept - 1, nest.ndim - 1
         stop = self._range(row_dim)[1]
 
-        def body(vectors: list[tuple[Any, Value | None]]) -> None:
+        def body(vectors: list[Vector]) -> None:
             for first, mask in vectors:
                 rows: list[_Point] = []
                 for r in range(width):
@@ -496,7 +571,7 @@ class _Emitter:
             """The folds over one chunk."""
             cells = [[[f.cell(self._identity(fold)) for _ in range(many)] for fold in nest.folds] for _ in rows]
 
-            def body(vectors: list[tuple[Any, Value | None]]) -> None:
+            def body(vectors: list[Vector]) -> None:
                 for row, group in zip(rows, cells, strict=True):
                     points = [row.inner({**index, lane_dim: i}, lane_dim, mask) for i, mask in vectors]
                     self._side_by_side(points)
@@ -544,7 +619,7 @@ class _Emitter:
         start: Any,
         stop: Any,
         many: int,
-        body: Callable[[list[tuple[Any, Value | None]]], None],
+        body: Callable[[list[Vector]], None],
         is_heavy: bool,
         within: int,
         left: int = 1,
@@ -567,7 +642,7 @@ class _Emitter:
                 lambda i: body([(self._plus(i, k * width), None) for k in range(many)]),
                 self._unrolled(UNROLLED, within) // many,
             )
-            last: list[tuple[Any, Value | None]] = [(start + k * width, None) for k in range(whole, full)]
+            last: list[Vector] = [(start + k * width, None) for k in range(whole, full)]
             if rest:
                 mask = self.f.vector([k < rest for k in range(width)], "b1") if width > 1 else None
                 last.append((start + full * width, mask))
@@ -612,7 +687,8 @@ class _Emitter:
         return step.operands if step.function == "multiply" else ()
 
     def _unmasked(self, point: _Point, new: Value, old: Value) -> Value:
-        return new if point.mask is None or new.lanes == 1 else select(point.mask, new, old)
+        is_kept = self.nest.lanes < self.nest.n_kept  # then nobody looks at the lanes that are masked off
+        return new if point.mask is None or new.lanes == 1 or is_kept else select(point.mask, new, old)
 
     def _transposed(self, fold: Fold, rows: list[Value]) -> Value:
         """One vector whose lane r is the fold over the lanes of row r."""
@@ -690,6 +766,8 @@ class _Emitter:
 
     def _load(self, point: _Point, k: int) -> Value:
         load, strides, f = self.nest.loads[k], self.load_strides[k], self.f
+        if k in self._panels:
+            return self._panels[k].read(point.index[self.nest.ndim - 1], point.index[self.nest.lanes], self.width)
         lane_stride = strides[point.lane_dim] if point.lane_dim >= 0 and point.lane_dim in point.index else 0
         if load.is_index:
             known, rest = self._offset(point, strides, 1)

@@ -13,7 +13,8 @@ from typing import Any
 import numpy as np
 
 from wengert.codegen.calls import KernelCall, describe, short
-from wengert.codegen.loops import Fold, Load, Nest, Step, Store
+from wengert.codegen.loops import Fold, Load, Nest, Step, Store, are_light_sums
+from wengert.codegen.panels import MAX_TURNED, is_turned
 from wengert.codegen.strides import grain
 from wengert.ops.kernels import Contract, Fused, Iota, MapTape, Reduce
 from wengert.passes.fuse import function_of
@@ -102,7 +103,7 @@ class _Builder:
         if not reduced and self.folds:
             self._without_folds()
             rows = [s for _, s, _ in self.loads] + [s for _, _, s, _ in self.stores]
-        kept, reduced, lanes = self._choose_lanes(kept, reduced, rows)
+        kept, reduced, lanes = self._choose_lanes(kept, reduced, rows, is_static=is_static is True)
         dims = [[d] for d in kept], [[d] for d in reduced]
         merged_kept, merged_reduced = [self._merged([d[0] for d in group], rows) for group in dims]
         groups = [*merged_kept, *merged_reduced]
@@ -214,9 +215,10 @@ class _Builder:
         return number
 
     def _choose_lanes(
-        self, kept: list[int], reduced: list[int], rows: list[list[int]]
+        self, kept: list[int], reduced: list[int], rows: list[list[int]], is_static: bool
     ) -> tuple[list[int], list[int], int]:
-        """The dimensions in loop order, and the one that is vectorised: where most memory is contiguous."""
+        """The dimensions in loop order, and the one that is vectorised: where most memory is contiguous, or can be
+        made so for all rows of a product."""
         candidates = kept if not self.folds else [*kept, *reduced]
         if not candidates:
             return kept, reduced, -1
@@ -228,7 +230,8 @@ class _Builder:
                 is_memory = k >= n_loads or not self.loads[k][2]
                 weight = 2 if k >= n_loads else 1
                 if is_memory and row[d] != 0:
-                    total += weight if row[d] == 1 else -2 * weight
+                    is_turned = is_static and k < n_loads and self._is_turned(row, kept, d, reduced)
+                    total += weight if row[d] == 1 or is_turned else -2 * weight
             return total * min(self.extents[d], 8), d
 
         best = max(candidates, key=score)
@@ -237,6 +240,17 @@ class _Builder:
                 group.remove(best)
                 group.append(best)
         return kept, reduced, best
+
+    def _is_turned(self, row: list[int], kept: list[int], d: int, reduced: list[int]) -> bool:
+        """Whether a panel holds this operand with its lanes along ``d``, for enough of them and enough rows."""
+        around = [k for k in kept if k != d]  # the innermost of them numbers the rows
+        if len(reduced) != 1 or not around or d not in kept or self.extents[reduced[0]] > MAX_TURNED:
+            return False
+        is_worth_it = self.extents[around[-1]] >= 4 and self.extents[d] >= 8
+        return is_worth_it and self._are_light_sums() and is_turned(row[around[-1]], row[d], row[reduced[0]])
+
+    def _are_light_sums(self) -> bool:
+        return are_light_sums([s[0] for s in self.steps], [s[0] for s in self.post])
 
     def _merged(self, dims: list[int], rows: list[list[int]]) -> list[list[int]]:
         """Neighbouring dimensions that all operands step through as if they were one, as one."""
