@@ -159,6 +159,21 @@ def test_a_long_chain_of_light_steps(length: int, is_static: bool, where: Any) -
             guarded.check()
 
 
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+def test_what_is_read_later_is_asked_for(dtype: str) -> None:
+    """Where a turn of a long loop takes its time, and nowhere else: once for each line of the cache."""
+
+    def count(steps: list[tuple[str, tuple[int, ...], str]], is_static: bool = False, stride: int = 1) -> int:
+        x, y = np.ones(5000 * stride, dtype)[::stride], np.ones(5000, dtype)
+        nest, _ = Loops((5000,), 1, 0, [x, x], steps, [(1 + len(steps), y)]).nest(is_static)
+        return nest.emit("k", kernel.target(32)).count("call void @llvm.prefetch")
+
+    long = [(name, operands, dtype) for name, operands, _ in chain(20)]
+    assert count(long) == 8  # of two operands eight vectors of 32 bytes, in lines of 64
+    assert count([("sin", (0,), dtype)]) == 2
+    assert [count(long[:8]), count(long, is_static=True), count(long, stride=2)] == [0, 0, 0]
+
+
 def test_how_many_vectors_stand_side_by_side() -> None:
     """Twelve of a chain that keeps one value, fewer of one that keeps many: what registers hold."""
 

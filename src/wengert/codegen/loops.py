@@ -100,6 +100,9 @@ REDUCED_UNROLLED = 16  # indices of a reduced dimension of known length that do
 ROWS = {4: 4, 3: 5, 5: 3, 2: 8, 8: 2, 7: 2, 1: 8, 6: 2}
 """Shapes of a tile of a product of matrices: so many vectors, so many rows that share what is read. The best first."""
 MAX_VECTORS = 12  # side by side: a processor does four operations a cycle, and each waits three for the one before
+SHORT_CHAIN = 8  # steps of a loop that memory keeps up with
+PREFETCHED = 4096  # bytes ahead
+CACHE_LINE = 64  # bytes
 MAX_UNROLLED = 256  # steps of a loop that is unrolled, or takes several vectors at once
 MAX_LANES = 16
 # fmt: off
@@ -323,11 +326,26 @@ class _Emitter:
 
         def body(vectors: list[Vector]) -> None:
             points = [point.inner({nest.lanes: i}, nest.lanes, mask) for i, mask in vectors]
+            self._prefetch(points)
             self._side_by_side(points)
             for p in points:
                 self._store_all(p, nest.stores, 0)
 
-        self._blocks(nest.lanes, self._many(2 if len(nest.steps) <= 8 else MAX_VECTORS), body)
+        self._blocks(nest.lanes, self._many(2 if len(nest.steps) <= SHORT_CHAIN else MAX_VECTORS), body)
+
+    def _prefetch(self, points: Sequence[_Point]) -> None:
+        """Ask for what is read some turns later, where a turn takes so long that nobody else asks for it in time."""
+        nest = self.nest
+        is_short = nest.extents[nest.lanes] is not None or (self._is_light and len(nest.steps) <= SHORT_CHAIN)
+        is_left_over = points[0].mask is not None and not (self._is_heavy or self._ends_heavy)
+        if is_short or is_left_over:
+            return
+        for k, x in enumerate(nest.loads):
+            if x.strides[nest.lanes] == 1 and not x.is_index:
+                line = max(1, CACHE_LINE // (self.width * size_of(x.dtype)))  # vectors
+                for p in points[::line]:
+                    address = self._address(self._load_pointer[k], p, self.load_strides[k], size_of(x.dtype))
+                    memory.prefetch(self.f, address, PREFETCHED)
 
     def _many(self, most: int) -> int:
         """How many vectors a loop takes at once: up to ``most``, as registers and the length of the code allow."""
@@ -574,6 +592,7 @@ class _Emitter:
             def body(vectors: list[Vector]) -> None:
                 for row, group in zip(rows, cells, strict=True):
                     points = [row.inner({**index, lane_dim: i}, lane_dim, mask) for i, mask in vectors]
+                    self._prefetch(points)
                     self._side_by_side(points)
                     for k, q in enumerate(points):
                         self._store_all(q, nest.stores, 0)

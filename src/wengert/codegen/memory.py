@@ -42,6 +42,14 @@ def gather(f: Function, pointer: str, offsets: Value, dtype: str, mask: Value | 
     return _read(f, f"call {kind} @{name}({given})", dtype, lanes, is_known)
 
 
+def prefetch(f: Function, pointer: str, ahead: int) -> None:
+    """Ask for the cache line so many bytes on. It may be any address: a processor ignores what it must not read."""
+    name = "llvm.prefetch.p0"
+    f.declarations[name] = f"declare void @{name}(ptr, i32, i32, i32)"
+    place = f.pure(f"getelementptr i8, ptr {pointer}, i64 {ahead}", "u8", 1).text
+    f.effect(f"call void @{name}(ptr {place}, i32 0, i32 3, i32 1)")  # to read, into all caches, data
+
+
 def store(f: Function, pointer: str, x: Value, mask: Value | None = None) -> None:
     """Elements side by side."""
     kind, align, data = memory_type(x.dtype, x.lanes), size_of(x.dtype), _written(f, x)
