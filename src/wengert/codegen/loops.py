@@ -94,6 +94,7 @@ class Nest:
         return self.n_kept > 0 and self.extents[0] is None
 
 
+RUN = 64  # vectors of accumulators in memory
 CHUNK = 64  # vectors in a row that are added one after the other, before partial sums are added pairwise
 UNROLLED = 12  # vectors of a loop of known length that become straight-line code
 REDUCED_UNROLLED = 16  # indices of a reduced dimension of known length that do
@@ -252,6 +253,8 @@ class _Emitter:
                 self._kept_loops(point, 0, nest.n_kept, self._one_sum)
         elif nest.n_kept > 1 and self._are_light_sums:
             self._kept_loops(point, 0, nest.n_kept - 2, self._tiles)
+        elif nest.extents[nest.lanes] is None and self._all_depends_on_what_is_summed:
+            self._kept_loops(point, 0, nest.n_kept - 1, self._sums_in_memory)
         else:
             self._kept_loops(point, 0, nest.n_kept - 1, lambda row: self._lane_sums([row]))
 
@@ -333,7 +336,7 @@ class _Emitter:
 
         self._blocks(nest.lanes, self._many(2 if len(nest.steps) <= SHORT_CHAIN else MAX_VECTORS), body)
 
-    def _prefetch(self, points: Sequence[_Point]) -> None:
+    def _prefetch(self, points: Sequence[_Point], ahead: int = PREFETCHED) -> None:
         """Ask for what is read some turns later, where a turn takes so long that nobody else asks for it in time."""
         nest = self.nest
         is_short = nest.extents[nest.lanes] is not None or (self._is_light and len(nest.steps) <= SHORT_CHAIN)
@@ -345,7 +348,7 @@ class _Emitter:
                 line = max(1, CACHE_LINE // (self.width * size_of(x.dtype)))  # vectors
                 for p in points[::line]:
                     address = self._address(self._load_pointer[k], p, self.load_strides[k], size_of(x.dtype))
-                    memory.prefetch(self.f, address, PREFETCHED)
+                    memory.prefetch(self.f, address, ahead)
 
     def _many(self, most: int) -> int:
         """How many vectors a loop takes at once: up to ``most``, as registers and the length of the code allow."""
@@ -491,6 +494,59 @@ class _Emitter:
         self._reduced_loops(points[0], {}, nest.n_kept, nest.ndim, innermost, len(points))
         for p, group in zip(points, cells, strict=True):
             self._finish(p, [f.read(cell) for cell in group])
+
+    @property
+    def _all_depends_on_what_is_summed(self) -> bool:
+        """Whether nothing is computed that is the same along what is summed, and would be computed again and again."""
+        steps = [self._depends[k] for k in self._inner if k >= self.first_step]
+        return all(self.nest.lanes not in dims or max(dims) >= self.nest.n_kept for dims in steps)
+
+    def _sums_in_memory(self, point: _Point) -> None:
+        """The sums of ``_lane_sums`` where each element takes its time: of many lanes at once, with accumulators in
+        memory, since processors read ahead along lanes and not across them."""
+        nest, f, width = self.nest, self.f, self.width
+        runs = [f.alloca(memory.memory_type(x.dtype, 1), RUN * width, self.target.vector_bytes) for x in nest.folds]
+        start, stop = self._range(nest.lanes)
+
+        def run(first: Any) -> None:
+            last = self._value(first) + RUN * width
+            last = select(last.compare("lt", self._value(stop)), last, self._value(stop))
+
+            def slot(k: int, i: Any) -> str:
+                offset = (self._value(i) - first) * size_of(nest.folds[k].dtype)
+                return f.pure(f"getelementptr i8, ptr {runs[k]}, {offset.typed}", "u8", 1).text
+
+            def clear(i: Any) -> None:
+                for k, fold in enumerate(nest.folds):
+                    memory.store(f, slot(k, i), self._identity(fold))
+
+            def innermost(index: dict[int, Any]) -> None:
+                row = point.inner(index)
+                self._hoist(row)
+                following = {nest.ndim - 1: self._plus(index[nest.ndim - 1], 1)}
+
+                def some(vectors: list[Vector]) -> None:
+                    points = [row.inner({nest.lanes: i}, nest.lanes, mask) for i, mask in vectors]
+                    self._prefetch([q.inner(following) for q in points], 0)
+                    self._side_by_side(points)
+                    for q in points:
+                        self._store_all(q, nest.stores, 0)
+                        for k, fold in enumerate(nest.folds):
+                            at = slot(k, q.index[nest.lanes])
+                            memory.store(f, at, self._folded(fold, memory.load(f, at, fold.dtype, width), q, width))
+
+                self._vectors(first, last, self._many(4), some, self._is_heavy, 1)
+
+            def finish(vectors: list[Vector]) -> None:
+                for i, mask in vectors:
+                    totals = [memory.load(f, slot(k, i), x.dtype, width) for k, x in enumerate(nest.folds)]
+                    self._finish(point.inner({nest.lanes: i}, nest.lanes, mask), totals)
+
+            self._loop(first, last, width, clear)
+            self._reduced_loops(point, {}, nest.n_kept, nest.ndim, innermost, MAX_UNROLLED)
+            self._vectors(first, last, 1, finish, self._ends_heavy, 1)
+
+        self._loop(start, stop, RUN * width, run)
 
     def _reduced_loops(
         self,
