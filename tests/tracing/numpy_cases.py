@@ -15,8 +15,9 @@ import wengert as wg
 from wengert import edit, tree
 from wengert.runtime.jit import trace_whole
 from wengert.tape import Tape, check
+from wengert.tracing.layouts import layout
 from wengert.tracing.record import input_of, record_call
-from wengert.tracing.tracer import Tracer, layout
+from wengert.tracing.tracer import Tracer
 
 Function = Callable[..., Any]
 

@@ -13,8 +13,9 @@ import pytest
 import wengert as wg
 from wengert import tree
 from wengert.errors import MutationError
+from wengert.tracing.layouts import layout
 from wengert.tracing.record import input_of, record_call
-from wengert.tracing.tracer import Tracer, layout
+from wengert.tracing.tracer import Tracer
 
 # fmt: off
 EXPRESSIONS = [

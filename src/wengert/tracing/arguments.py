@@ -15,19 +15,9 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from wengert.errors import MutationError, UnsupportedFunctionError, message
 from wengert.ops.elementwise import convert
 from wengert.tape import Atom, Lit
+from wengert.tracing.layouts import KNOWN_ORDER, UNKNOWN_ORDER, has_c_order
 from wengert.tracing.trace import Trace, current_trace
-from wengert.tracing.tracer import (
-    HANDLED_FUNCTIONS,
-    KNOWN_ORDER,
-    UNKNOWN_ORDER,
-    Tracer,
-    has_c_order,
-    new_constant,
-    record,
-    trace_of,
-    unwrap,
-    wrap,
-)
+from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, new_constant, record, trace_of, unwrap, wrap
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 

@@ -23,9 +23,10 @@ from wengert.tracing.arguments import (
     refuse,
     unsupported,
 )
+from wengert.tracing.operators import is_within
 from wengert.tracing.shaping import broadcast_to, ravel
 from wengert.tracing.sorting import searchsorted
-from wengert.tracing.tracer import Tracer, is_within, record
+from wengert.tracing.tracer import Tracer, record
 
 # -------------------------------------------------------------------------------------------------- differences
 

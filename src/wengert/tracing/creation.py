@@ -28,21 +28,10 @@ from wengert.ops.elementwise import convert
 from wengert.ops.shape import broadcast_to, concatenate, reshape
 from wengert.tape import Atom, Aval, Lit
 from wengert.tracing.callers import is_called_by_name, is_library, is_ours
+from wengert.tracing.layouts import KNOWN_ORDER, UNKNOWN_ORDER, layout
+from wengert.tracing.operators import check_within, converted, kind_of
 from wengert.tracing.trace import Trace, check_dtype, current_trace
-from wengert.tracing.tracer import (
-    HANDLED_FUNCTIONS,
-    KNOWN_ORDER,
-    UNKNOWN_ORDER,
-    Tracer,
-    check_within,
-    converted,
-    kind_of,
-    layout,
-    new_constant,
-    record,
-    trace_of,
-    unwrap,
-)
+from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, new_constant, record, trace_of, unwrap
 
 NUMBER_KINDS = "fiubc"  # of dtypes that can be traced
 

@@ -30,7 +30,8 @@ from wengert.tracing.arguments import (
     trace_near,
 )
 from wengert.tracing.inplace import op_view
-from wengert.tracing.tracer import UNKNOWN_ORDER, Tracer, laid_out, layout, record
+from wengert.tracing.layouts import UNKNOWN_ORDER, laid_out, layout
+from wengert.tracing.tracer import Tracer, record
 
 Labels = tuple[int, ...]
 _ELLIPSIS = 1 << 20  # the axes of an ellipsis count down from here, so that operands' last ones meet

@@ -27,16 +27,10 @@ from wengert.ops.index import (
 from wengert.ops.shape import broadcast_to, inverse_permutation, reshape, transpose
 from wengert.tape import Atom, Aval
 from wengert.tracing.inplace import view, write
+from wengert.tracing.layouts import UNKNOWN_ORDER, layout
+from wengert.tracing.operators import converted
 from wengert.tracing.trace import Trace, current_trace
-from wengert.tracing.tracer import (
-    HANDLED_FUNCTIONS,
-    UNKNOWN_ORDER,
-    Tracer,
-    converted,
-    layout,
-    new_constant,
-    record,
-)
+from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, new_constant, record
 
 
 class Basic(NamedTuple):

@@ -16,8 +16,9 @@ import numpy as np
 from wengert.errors import MutationError, message
 from wengert.ops.op import Op
 from wengert.tape import Atom, Aval, infer
+from wengert.tracing.layouts import UNKNOWN_ORDER, layout
 from wengert.tracing.trace import Trace, escaped
-from wengert.tracing.tracer import UNKNOWN_ORDER, Tracer, View, layout
+from wengert.tracing.tracer import Tracer, View
 
 
 def view(

@@ -22,8 +22,9 @@ from wengert.tracing.arguments import (
     into,
     trace_near,
 )
+from wengert.tracing.layouts import UNKNOWN_ORDER
 from wengert.tracing.shaping import atleast_1d, atleast_2d, atleast_3d, broadcast_to, ravel, reshaped
-from wengert.tracing.tracer import UNKNOWN_ORDER, Tracer, record
+from wengert.tracing.tracer import Tracer, record
 
 # -------------------------------------------------------------------------------------------------------- join
 

@@ -18,8 +18,9 @@ from wengert.tracing.arguments import (
     refuse,
 )
 from wengert.tracing.joining import joined, take_runs
+from wengert.tracing.layouts import UNKNOWN_ORDER
 from wengert.tracing.shaping import broadcast_to, ravel
-from wengert.tracing.tracer import UNKNOWN_ORDER, Tracer
+from wengert.tracing.tracer import Tracer
 
 _OPTIONS = {
     "constant": {"constant_values"},

@@ -22,8 +22,9 @@ from wengert.tracing.arguments import (
     strong_arrays,
     trace_near,
 )
+from wengert.tracing.operators import COMPOSED_UFUNCS, DIRECT_STEPS
 from wengert.tracing.shaping import broadcast_to, ravel, reshaped
-from wengert.tracing.tracer import COMPOSED_UFUNCS, DIRECT_STEPS, Tracer, record
+from wengert.tracing.tracer import Tracer, record
 
 # ------------------------------------------------------------------------------------------------ matrix products
 

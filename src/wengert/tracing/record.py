@@ -11,8 +11,9 @@ from wengert import config, tree
 from wengert.errors import ConcretizationError, MutationError, UnsupportedFunctionError, WengertError, message
 from wengert.tape import Atom, Aval, Source, Tape, check
 from wengert.tracing import creation, functions, indexing, linalg, special, ufuncs  # noqa: F401  (they fill tables)
+from wengert.tracing.layouts import has_c_order, layout, without_memory
 from wengert.tracing.trace import Trace, check_dtype, current_trace, is_internal, run
-from wengert.tracing.tracer import Tracer, has_c_order, layout, without_memory
+from wengert.tracing.tracer import Tracer
 
 
 class Input(NamedTuple):

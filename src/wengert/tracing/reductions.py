@@ -19,8 +19,9 @@ from wengert.tracing.arguments import (
     implements,
     into,
 )
+from wengert.tracing.operators import check_within
 from wengert.tracing.shaping import ravel
-from wengert.tracing.tracer import Tracer, check_within, record
+from wengert.tracing.tracer import Tracer, record
 
 
 def kept_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:

@@ -28,9 +28,10 @@ from wengert.tracing.arguments import (
     refuse,
     trace_near,
 )
+from wengert.tracing.operators import check_within
 from wengert.tracing.reductions import truth
 from wengert.tracing.shaping import broadcast_to, ravel, reshaped
-from wengert.tracing.tracer import Tracer, check_within, record
+from wengert.tracing.tracer import Tracer, record
 
 # -------------------------------------------------------------------------------------------------- conditions
 

@@ -14,7 +14,8 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from wengert.ops import shape as ops
 from wengert.tracing.arguments import array, arrays, axis_of, implements, knows_order, not_scalar, refuse, unsupported
 from wengert.tracing.inplace import op_view, reshape_shares
-from wengert.tracing.tracer import UNKNOWN_ORDER, Tracer, layout, record
+from wengert.tracing.layouts import UNKNOWN_ORDER, layout
+from wengert.tracing.tracer import Tracer, record
 
 # ----------------------------------------------------------------------------------------------------- reshape
 

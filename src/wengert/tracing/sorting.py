@@ -29,10 +29,11 @@ from wengert.tracing.arguments import (
     refuse,
     strong_arrays,
 )
+from wengert.tracing.layouts import UNKNOWN_ORDER
 from wengert.tracing.reductions import kept_shape
 from wengert.tracing.selecting import nonzero, taken_along
 from wengert.tracing.shaping import ravel
-from wengert.tracing.tracer import UNKNOWN_ORDER, Tracer, record
+from wengert.tracing.tracer import Tracer, record
 
 # ------------------------------------------------------------------------------------------------------ sorting
 

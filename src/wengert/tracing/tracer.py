@@ -17,32 +17,18 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.errors import ConcretizationError, DTypeError, MutationError, UnsupportedFunctionError, message
+from wengert.errors import ConcretizationError, MutationError, UnsupportedFunctionError, message
 from wengert.ops.elementwise import convert
 from wengert.ops.kernels import Contract
 from wengert.ops.op import UFUNCS, Op
 from wengert.tape import Atom, Aval
-from wengert.tracing.trace import Trace, check_dtype, current_trace, escaped, recorder
-
-PYTHON_NUMBERS = (bool, int, float, complex)
-_FLOAT64 = np.dtype(np.float64)
-_INT64 = np.dtype(np.int64)
-COMPARISONS = frozenset({np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal})
+from wengert.tracing.trace import Trace, current_trace, escaped, recorder
 
 HANDLED_UFUNCS: dict[Any, Callable[..., Any]] = {}
 """Ufuncs that are compositions of ops (divmod, matmul ...), and methods and options of ufuncs; see ufuncs.py."""
 
-COMPOSED_UFUNCS: dict[Any, Callable[..., Any]] = {}
-"""The short way for ufuncs that are compositions of ops and have an operator: matmul of two arrays."""
-
-DIRECT_STEPS: dict[tuple[Any, Aval, Aval], tuple[Op, dict[str, Any]]] = {}
-"""The one step that an operator on two traced arrays of these types was found to be: it is so again."""
-
 HANDLED_FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 """NumPy array functions that wengert traces; see functions.py."""
-
-KNOWN_ORDER: set[Any] = set()
-"""What implements functions and methods that say themselves how their results lie in memory, or always in C order."""
 
 
 class View(NamedTuple):
@@ -74,7 +60,7 @@ class Tracer:
     _version = 0  # of a root: counts writes to it and through its views
     _seen = 0  # of a view: the root's version at which _atom was read
     _layout: Any = None
-    _is_reordered = False  # of a root: not in C order in NumPy; then _layout says which, or UNKNOWN_ORDER
+    _is_reordered = False  # of a root: not in C order in NumPy; then _layout says which, or layouts.UNKNOWN_ORDER
     _why_readonly = ""
 
     def __init__(self, trace: Trace, atom: Atom | None, aval: Aval, is_scalar: bool = False) -> None:
@@ -109,7 +95,9 @@ class Tracer:
         version = self.root()._version
         if self._atom is None or self._seen != version:
             if self._view.is_ambiguous and self._atom is not None:
-                raise MutationError(message(f"{AMBIGUOUS}, which was written since", _where(self), tries=[MADE_PLAIN]))
+                raise MutationError(
+                    message(f"{layouts.AMBIGUOUS}, which was written since", _where(self), tries=[layouts.MADE_PLAIN])
+                )
             self._atom = self._trace.formula(self._view.read, self._base.atom())
             self._seen = version
         return self._atom
@@ -136,8 +124,8 @@ class Tracer:
     def reorder(self, layout: Any) -> None:
         """Note how a fresh array lies in memory in NumPy: as this array does, or UNKNOWN_ORDER; None: in C order."""
         self._layout, self._is_reordered = layout, layout is not None
-        if self._constant is not None and layout is not UNKNOWN_ORDER:
-            wanted = laid_out(self.aval, range(self.aval.ndim)) if layout is None else layout
+        if self._constant is not None and layout is not layouts.UNKNOWN_ORDER:
+            wanted = layouts.laid_out(self.aval, range(self.aval.ndim)) if layout is None else layout
             if wanted.strides != self._constant.strides:
                 moved = np.empty_like(wanted)
                 moved[...] = self._constant
@@ -145,15 +133,15 @@ class Tracer:
 
     def reorder_like(self, other: Any, order: Any) -> Any:
         """The same for an array that NumPy makes like ``other``, traced or not, with ``order=``."""
-        known = layout(other) if type(other) is Tracer else other
+        known = layouts.layout(other) if type(other) is Tracer else other
         if order == "C" or self.aval.ndim < 2:
             self.reorder(None)
-        elif known is UNKNOWN_ORDER and order != "F":
-            self.reorder(UNKNOWN_ORDER if np.ndim(other) == self.aval.ndim else None)
+        elif known is layouts.UNKNOWN_ORDER and order != "F":
+            self.reorder(layouts.UNKNOWN_ORDER if np.ndim(other) == self.aval.ndim else None)
         else:
-            known = laid_out(self.aval, range(self.aval.ndim)) if known is UNKNOWN_ORDER else known
+            known = layouts.laid_out(self.aval, range(self.aval.ndim)) if known is layouts.UNKNOWN_ORDER else known
             made = np.empty_like(known, self.aval.dtype, order or "K", subok=False, shape=self.aval.shape)
-            self.reorder(None if made.flags.c_contiguous else without_memory(made))
+            self.reorder(None if made.flags.c_contiguous else layouts.without_memory(made))
         return self
 
     def frozen(self) -> Tracer:
@@ -175,7 +163,7 @@ class Tracer:
         if method == "__call__" and not kwargs:
             op = UFUNCS.get(ufunc)
             if op is not None:
-                return apply_ufunc(ufunc, op, inputs)
+                return operators.apply_ufunc(ufunc, op, inputs)
         for x in inputs:
             if not (type(x) is Tracer or isinstance(x, np.ndarray | np.generic | bool | int | float | complex)):
                 if hasattr(type(x), "__array_ufunc__") and type(x).__array_ufunc__ is not None:
@@ -195,7 +183,7 @@ class Tracer:
                     tries=["a formula in functions that are (docs/coverage.md)", "wg.primitive around it"],
                 )
             )
-        return in_doubt(handler, args, kwargs)
+        return layouts.in_doubt(handler, args, kwargs)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         constant = self.constant()
@@ -328,70 +316,70 @@ class Tracer:
     # ----------------------------------------------------------------------------------------------- operators
 
     # fmt: off
-    def __add__(self, other: Any) -> Any: return binary(np.add, self, other)
-    def __radd__(self, other: Any) -> Any: return binary(np.add, other, self)
-    def __sub__(self, other: Any) -> Any: return binary(np.subtract, self, other)
-    def __rsub__(self, other: Any) -> Any: return binary(np.subtract, other, self)
-    def __mul__(self, other: Any) -> Any: return binary(np.multiply, self, other)
-    def __rmul__(self, other: Any) -> Any: return binary(np.multiply, other, self)
-    def __truediv__(self, other: Any) -> Any: return binary(np.divide, self, other)
-    def __rtruediv__(self, other: Any) -> Any: return binary(np.divide, other, self)
-    def __floordiv__(self, other: Any) -> Any: return binary(np.floor_divide, self, other)
-    def __rfloordiv__(self, other: Any) -> Any: return binary(np.floor_divide, other, self)
-    def __mod__(self, other: Any) -> Any: return binary(np.remainder, self, other)
-    def __rmod__(self, other: Any) -> Any: return binary(np.remainder, other, self)
+    def __add__(self, other: Any) -> Any: return operators.binary(np.add, self, other)
+    def __radd__(self, other: Any) -> Any: return operators.binary(np.add, other, self)
+    def __sub__(self, other: Any) -> Any: return operators.binary(np.subtract, self, other)
+    def __rsub__(self, other: Any) -> Any: return operators.binary(np.subtract, other, self)
+    def __mul__(self, other: Any) -> Any: return operators.binary(np.multiply, self, other)
+    def __rmul__(self, other: Any) -> Any: return operators.binary(np.multiply, other, self)
+    def __truediv__(self, other: Any) -> Any: return operators.binary(np.divide, self, other)
+    def __rtruediv__(self, other: Any) -> Any: return operators.binary(np.divide, other, self)
+    def __floordiv__(self, other: Any) -> Any: return operators.binary(np.floor_divide, self, other)
+    def __rfloordiv__(self, other: Any) -> Any: return operators.binary(np.floor_divide, other, self)
+    def __mod__(self, other: Any) -> Any: return operators.binary(np.remainder, self, other)
+    def __rmod__(self, other: Any) -> Any: return operators.binary(np.remainder, other, self)
     def __divmod__(self, other: Any) -> Any: return self // other, self % other
     def __rdivmod__(self, other: Any) -> Any: return other // self, other % self
-    def __rpow__(self, other: Any) -> Any: return binary(np.power, other, self)
-    def __and__(self, other: Any) -> Any: return binary(np.bitwise_and, self, other)
-    def __rand__(self, other: Any) -> Any: return binary(np.bitwise_and, other, self)
-    def __or__(self, other: Any) -> Any: return binary(np.bitwise_or, self, other)
-    def __ror__(self, other: Any) -> Any: return binary(np.bitwise_or, other, self)
-    def __xor__(self, other: Any) -> Any: return binary(np.bitwise_xor, self, other)
-    def __rxor__(self, other: Any) -> Any: return binary(np.bitwise_xor, other, self)
-    def __lshift__(self, other: Any) -> Any: return binary(np.left_shift, self, other)
-    def __rlshift__(self, other: Any) -> Any: return binary(np.left_shift, other, self)
-    def __rshift__(self, other: Any) -> Any: return binary(np.right_shift, self, other)
-    def __rrshift__(self, other: Any) -> Any: return binary(np.right_shift, other, self)
-    def __matmul__(self, other: Any) -> Any: return binary(np.matmul, self, other)
-    def __rmatmul__(self, other: Any) -> Any: return binary(np.matmul, other, self)
-    def __gt__(self, other: Any) -> Any: return binary(np.greater, self, other)
-    def __ge__(self, other: Any) -> Any: return binary(np.greater_equal, self, other)
-    def __lt__(self, other: Any) -> Any: return binary(np.less, self, other)
-    def __le__(self, other: Any) -> Any: return binary(np.less_equal, self, other)
-    def __eq__(self, other: Any) -> Any: return compare(np.equal, self, other)
-    def __ne__(self, other: Any) -> Any: return compare(np.not_equal, self, other)
-    def __neg__(self) -> Any: return unary(np.negative, self)
-    def __pos__(self) -> Any: return unary(np.positive, self)
-    def __abs__(self) -> Any: return unary(np.absolute, self)
-    def __invert__(self) -> Any: return unary(np.invert, self)
+    def __rpow__(self, other: Any) -> Any: return operators.binary(np.power, other, self)
+    def __and__(self, other: Any) -> Any: return operators.binary(np.bitwise_and, self, other)
+    def __rand__(self, other: Any) -> Any: return operators.binary(np.bitwise_and, other, self)
+    def __or__(self, other: Any) -> Any: return operators.binary(np.bitwise_or, self, other)
+    def __ror__(self, other: Any) -> Any: return operators.binary(np.bitwise_or, other, self)
+    def __xor__(self, other: Any) -> Any: return operators.binary(np.bitwise_xor, self, other)
+    def __rxor__(self, other: Any) -> Any: return operators.binary(np.bitwise_xor, other, self)
+    def __lshift__(self, other: Any) -> Any: return operators.binary(np.left_shift, self, other)
+    def __rlshift__(self, other: Any) -> Any: return operators.binary(np.left_shift, other, self)
+    def __rshift__(self, other: Any) -> Any: return operators.binary(np.right_shift, self, other)
+    def __rrshift__(self, other: Any) -> Any: return operators.binary(np.right_shift, other, self)
+    def __matmul__(self, other: Any) -> Any: return operators.binary(np.matmul, self, other)
+    def __rmatmul__(self, other: Any) -> Any: return operators.binary(np.matmul, other, self)
+    def __gt__(self, other: Any) -> Any: return operators.binary(np.greater, self, other)
+    def __ge__(self, other: Any) -> Any: return operators.binary(np.greater_equal, self, other)
+    def __lt__(self, other: Any) -> Any: return operators.binary(np.less, self, other)
+    def __le__(self, other: Any) -> Any: return operators.binary(np.less_equal, self, other)
+    def __eq__(self, other: Any) -> Any: return operators.compare(np.equal, self, other)
+    def __ne__(self, other: Any) -> Any: return operators.compare(np.not_equal, self, other)
+    def __neg__(self) -> Any: return operators.unary(np.negative, self)
+    def __pos__(self) -> Any: return operators.unary(np.positive, self)
+    def __abs__(self) -> Any: return operators.unary(np.absolute, self)
+    def __invert__(self) -> Any: return operators.unary(np.invert, self)
 
-    def __iadd__(self, other: Any) -> Any: return in_place(np.add, self, other)
-    def __isub__(self, other: Any) -> Any: return in_place(np.subtract, self, other)
-    def __imul__(self, other: Any) -> Any: return in_place(np.multiply, self, other)
-    def __itruediv__(self, other: Any) -> Any: return in_place(np.divide, self, other)
-    def __ifloordiv__(self, other: Any) -> Any: return in_place(np.floor_divide, self, other)
-    def __imod__(self, other: Any) -> Any: return in_place(np.remainder, self, other)
-    def __iand__(self, other: Any) -> Any: return in_place(np.bitwise_and, self, other)
-    def __ior__(self, other: Any) -> Any: return in_place(np.bitwise_or, self, other)
-    def __ixor__(self, other: Any) -> Any: return in_place(np.bitwise_xor, self, other)
-    def __ilshift__(self, other: Any) -> Any: return in_place(np.left_shift, self, other)
-    def __irshift__(self, other: Any) -> Any: return in_place(np.right_shift, self, other)
-    def __imatmul__(self, other: Any) -> Any: return in_place(np.matmul, self, other)
+    def __iadd__(self, other: Any) -> Any: return operators.in_place(np.add, self, other)
+    def __isub__(self, other: Any) -> Any: return operators.in_place(np.subtract, self, other)
+    def __imul__(self, other: Any) -> Any: return operators.in_place(np.multiply, self, other)
+    def __itruediv__(self, other: Any) -> Any: return operators.in_place(np.divide, self, other)
+    def __ifloordiv__(self, other: Any) -> Any: return operators.in_place(np.floor_divide, self, other)
+    def __imod__(self, other: Any) -> Any: return operators.in_place(np.remainder, self, other)
+    def __iand__(self, other: Any) -> Any: return operators.in_place(np.bitwise_and, self, other)
+    def __ior__(self, other: Any) -> Any: return operators.in_place(np.bitwise_or, self, other)
+    def __ixor__(self, other: Any) -> Any: return operators.in_place(np.bitwise_xor, self, other)
+    def __ilshift__(self, other: Any) -> Any: return operators.in_place(np.left_shift, self, other)
+    def __irshift__(self, other: Any) -> Any: return operators.in_place(np.right_shift, self, other)
+    def __imatmul__(self, other: Any) -> Any: return operators.in_place(np.matmul, self, other)
     # fmt: on
 
     def __pow__(self, other: Any) -> Any:
         """NumPy's operator takes the short way for these exponents, and so does the tape."""
         if type(other) in (int, float) and self.aval.dtype.kind in "fc":
             if other == 2:
-                return unary(np.square, self)
+                return operators.unary(np.square, self)
             if other == 1:
-                return unary(np.positive, self)
+                return operators.unary(np.positive, self)
             if other == 0.5:
-                return unary(np.sqrt, self)
+                return operators.unary(np.sqrt, self)
             if other == -1:
-                return unary(np.reciprocal, self)
-        return binary(np.power, self, other)
+                return operators.unary(np.reciprocal, self)
+        return operators.binary(np.power, self, other)
 
     def __ipow__(self, other: Any) -> Any:
         if self.is_scalar:
@@ -437,7 +425,9 @@ class Tracer:
         at: Tracer | None = self
         while at is not None:
             if at._base is not None and at._view.is_ambiguous:
-                raise MutationError(message(f"{AMBIGUOUS}, so it cannot be written", _where(self), tries=[MADE_PLAIN]))
+                raise MutationError(
+                    message(f"{layouts.AMBIGUOUS}, so it cannot be written", _where(self), tries=[layouts.MADE_PLAIN])
+                )
             if at._why_readonly or (at._base is not None and at._view.is_readonly):
                 raise MutationError(
                     message(
@@ -509,7 +499,7 @@ class Tracer:
             if hasattr(np.ndarray, name):
                 raise UnsupportedFunctionError(message(f"ndarray.{name} is not traced by wengert", _where(self)))
             raise AttributeError(f"a traced array has no attribute {name!r}")
-        return lambda *args, **kwargs: in_doubt(method, (self, *args), kwargs)
+        return lambda *args, **kwargs: layouts.in_doubt(method, (self, *args), kwargs)
 
     def copy(self, order: str = "C") -> Tracer:
         """The same value under a name of its own: nothing is recorded, for values are immutable."""
@@ -535,12 +525,12 @@ class Tracer:
 
     def item(self, *index: Any) -> Any:
         if index:
-            return python_number(self[index if len(index) > 1 else np.unravel_index(index[0], self.shape)])
+            return operators.python_number(self[index if len(index) > 1 else np.unravel_index(index[0], self.shape)])
         self._only_one("item")
-        return python_number(np.reshape(self, ()))  # type: ignore[arg-type]  # which is a tracer too
+        return operators.python_number(np.reshape(self, ()))  # type: ignore[arg-type]  # which is a tracer too
 
     def tolist(self) -> Any:
-        return [row.tolist() for row in self] if self.shape else python_number(self)
+        return [row.tolist() for row in self] if self.shape else operators.python_number(self)
 
     def fill(self, value: Any) -> None:
         if not self.is_scalar:  # of a scalar NumPy's fill does nothing
@@ -568,7 +558,7 @@ def new_constant(trace: Trace, value: Any, is_scalar: bool) -> Tracer:
     out = Tracer(trace, None, Aval(array.shape, array.dtype), is_scalar and array.ndim == 0)
     out._constant = array
     if array.ndim > 1 and not array.flags.c_contiguous:
-        out.reorder(without_memory(array))
+        out.reorder(layouts.without_memory(array))
     return out
 
 
@@ -608,81 +598,18 @@ def record(op: Op, xs: Sequence[Any], params: dict[str, Any]) -> Any:
         if isinstance(out, tuple):
             return tuple(new_constant(trace, v, True) for v in out)
         result = new_constant(trace, np.array(out, order="C"), True)
-        if result.aval.ndim > 1 and not isinstance(op.kernel, Contract) and not all(map(has_c_order, xs)):
-            result.reorder(UNKNOWN_ORDER)
+        if result.aval.ndim > 1 and not isinstance(op.kernel, Contract) and not all(map(layouts.has_c_order, xs)):
+            result.reorder(layouts.UNKNOWN_ORDER)
         return result
     assert trace is not None
     outs = trace.builder.emit(op, tuple([trace.lift(x) for x in xs]), params)
     if len(outs) == 1:
         (out,) = outs
         result = Tracer(trace, out, out.aval, out.aval.shape == ())
-        if len(out.aval.shape) > 1 and not isinstance(op.kernel, Contract) and not all(map(has_c_order, xs)):
-            result.reorder(UNKNOWN_ORDER)
+        if len(out.aval.shape) > 1 and not isinstance(op.kernel, Contract) and not all(map(layouts.has_c_order, xs)):
+            result.reorder(layouts.UNKNOWN_ORDER)
         return result
     return tuple([wrap(trace, a) for a in outs])
-
-
-# NumPy's results keep the order in memory of their operands, so y = x.T + 1 is not in C order, and y.reshape(-1) is a
-# copy. What order several operands give is not worked out; only writes through such a reshape would have to know.
-UNKNOWN_ORDER: Any = object()
-AMBIGUOUS = (
-    "whether NumPy shares memory depends on the order of an array in memory: a reshape of a result in another order"
-)
-MADE_PLAIN = "np.array(y, order='C') before the reshape"
-
-
-def without_memory(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """An array of the same shape and strides that must never be read."""
-    return np.lib.stride_tricks.as_strided(np.ndarray(1, array.dtype), array.shape, array.strides)
-
-
-def in_doubt(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What a function returns: where operands are not in C order, its results may not be either."""
-    result = function(*args, **kwargs)
-    if function in KNOWN_ORDER:
-        return result
-    operands = [x for a in (*args, *kwargs.values()) for x in (a if isinstance(a, list | tuple) else (a,))]
-    if all(map(has_c_order, operands)):
-        return result
-    for y in result if isinstance(result, list | tuple) else (result,):
-        if type(y) is Tracer and y._base is None and not y._is_reordered and not any(y is x for x in operands):
-            if y.aval.ndim > 1:
-                y.reorder(UNKNOWN_ORDER)
-    return result
-
-
-def laid_out(aval: Aval, axes: Sequence[int]) -> np.ndarray[Any, Any]:
-    """An array without memory, contiguous with its axes in this order: the one with the longest stride first."""
-    strides, step = [0] * aval.ndim, aval.dtype.itemsize
-    for k in reversed(axes):
-        strides[k] = step
-        step *= max(aval.shape[k], 1)
-    return np.lib.stride_tricks.as_strided(np.ndarray(1, aval.dtype), aval.shape, strides)
-
-
-def layout(x: Tracer) -> Any:
-    """An array without memory that has the shape and the strides that ``x`` has in NumPy, or UNKNOWN_ORDER."""
-    if x._layout is None:
-        if x._base is None:
-            x._layout = laid_out(x.aval, range(x.aval.ndim))
-        else:
-            base = layout(x._base)
-            x._layout = base if base is UNKNOWN_ORDER else x._view.read_constant(base)
-    return x._layout
-
-
-def has_c_order(x: Any) -> bool:
-    """Whether a fresh result of ``x`` is in C order: its axes, longest stride first, are in their own order."""
-    if type(x) is Tracer:
-        if len(x.aval.shape) < 2 or (x._base is None and not x._is_reordered):
-            return True
-        x = layout(x)
-        if x is UNKNOWN_ORDER:
-            return False
-    if not isinstance(x, np.ndarray) or x.ndim < 2 or x.flags.c_contiguous:
-        return True
-    strides = [abs(s) for s, n in zip(x.strides, x.shape, strict=True) if n != 1]
-    return all(a >= b for a, b in zip(strides, strides[1:], strict=False))
 
 
 def _trace_for_concrete() -> Trace:
@@ -708,227 +635,9 @@ def unwrap(x: Any, trace: Trace) -> Any:
     return x
 
 
-_loops: dict[Any, Any] = {}  # (ufunc, kinds) -> dtypes of the loop, all weak; (ufunc, aval) -> no conversion
-
-
-def loop_dtypes(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
-    """The dtypes of the operands of the loop that NumPy would run; ``kinds`` are dtypes or Python's number types."""
-    asked = tuple([np.dtype(bool) if k is bool else k for k in kinds])
-    if all(k in (int, float, complex) for k in asked):  # only Python numbers: they are int64, float64
-        asked = tuple([np.dtype(k) for k in asked])
-    try:
-        return ufunc.resolve_dtypes((*asked, *[None] * ufunc.nout))[: ufunc.nin]
-    except TypeError as error:
-        names = ", ".join(k.name if isinstance(k, np.dtype) else k.__name__ for k in kinds)
-        trace = current_trace()
-        raise DTypeError(
-            message(f"{ufunc.__name__} is not defined for {names}", trace.locate() if trace else None)
-        ) from error
-
-
-def kind_of(x: Any) -> Any:
-    """What decides the dtype of a result: a dtype, or a Python number's type, which is weak."""
-    t = type(x)
-    if t is Tracer:
-        return x.weak or x.aval.dtype
-    if t is float or t is int or t is bool or t is complex:
-        return t
-    if isinstance(x, np.ndarray | np.generic):
-        check_dtype(x)
-        return x.dtype
-    for number in PYTHON_NUMBERS:
-        if isinstance(x, number):
-            return number
-    raise UnsupportedFunctionError(message(f"{t.__name__} is neither an array nor a number", _current_source()))
-
-
-def _current_source() -> Any:
-    trace = current_trace()
-    return trace.locate() if trace is not None else None
-
-
-def apply_ufunc(ufunc: Any, op: Op, inputs: Sequence[Any], operator: bool = False) -> Any:
-    """A ufunc on at least one tracer: NumPy's own loop decides the dtypes, conversions are steps of the tape."""
-    if len(inputs) == 1:  # nearly half of all steps: one traced operand, the short way
-        x = inputs[0]
-        if x.is_plain():
-            known = _loops.get((ufunc, x.aval))
-            if known is None:
-                dtype = x.aval.dtype
-                known = _loops[ufunc, x.aval] = loop_dtypes(ufunc, (dtype,))[0] == dtype
-            if known:
-                (out,) = x._trace.builder.emit(op, (x._atom,), {})
-                return Tracer(x._trace, out, out.aval, out.aval.shape == ())
-    trace, all_constant = trace_of(inputs)
-    assert trace is not None  # one of them is traced
-    if all_constant:
-        return constant_ufunc(ufunc, trace, inputs)
-    try:
-        kinds = tuple([kind_of(x) for x in inputs])
-    except UnsupportedFunctionError:
-        inputs = [as_operand(x) for x in inputs]
-        kinds = tuple([kind_of(x) for x in inputs])
-    known = _loops.get((ufunc, kinds))
-    if known is None:
-        if len(_loops) + len(DIRECT_STEPS) > 100_000:  # bounded: every type ever seen has entries
-            _loops.clear()
-            DIRECT_STEPS.clear()
-        known = _loops[ufunc, kinds] = (loop_dtypes(ufunc, kinds), all(isinstance(k, type) for k in kinds))
-    dtypes, all_weak = known
-    if len(inputs) == 2 and not all_weak:
-        a, b = inputs
-        if type(a) is Tracer and type(b) is Tracer and not (a.weak or b.weak):
-            if (a.aval.dtype, b.aval.dtype) == dtypes:  # in C order or not: is_plain asks again
-                DIRECT_STEPS[ufunc, a.aval, b.aval] = (op, {})
-    atoms: list[Atom] = []
-    for k, (x, dtype) in enumerate(zip(inputs, dtypes, strict=True)):
-        if kinds[k] is int and dtype.kind in "iu":
-            if ufunc in COMPARISONS and not is_within(x, dtype):
-                return _compared_beyond(ufunc, trace, inputs, k)
-            check_within(x, dtype)
-        atom = trace.lift(x, dtype)
-        if atom.aval.dtype != dtype:
-            atom = trace.emit(convert, (atom,), {"dtype": dtype})[0]
-        atoms.append(atom)
-    (out,) = trace.emit(op, tuple(atoms), {})
-    result = Tracer(trace, out, out.aval, out.aval.shape == ())
-    if len(out.aval.shape) > 1 and not all(map(has_c_order, inputs)):
-        result.reorder(UNKNOWN_ORDER)
-    if operator and all_weak:  # Python's own arithmetic on numbers stays a Python number
-        result.weak = {"f": float, "i": int, "b": None, "c": complex}.get(out.aval.dtype.kind)
-    return result
-
-
-_PYTHON: dict[str, tuple[type | None, type]] = {  # kind -> weak type, dtype
-    "f": (float, np.float64),
-    "i": (int, np.int64),
-    "u": (int, np.int64),
-    "c": (complex, np.complex128),
-    "b": (None, np.bool_),
-}
-
-
-def python_number(x: Tracer) -> Any:
-    """A traced value of shape () as the Python number that NumPy would make of it: of full precision, and weak."""
-    constant = x.constant()
-    if constant is not None:
-        return constant.item()
-    weak, dtype = _PYTHON[x.aval.dtype.kind]
-    out = x.frozen() if x.aval.dtype == dtype else record(convert, (x,), {"dtype": np.dtype(dtype)})
-    out.is_scalar, out.weak = True, weak
-    return out
-
-
-def is_within(x: Any, dtype: np.dtype[Any]) -> bool:
-    """Whether a Python number, traced or not, can be one of ``dtype``. Of a traced integer it is a guard."""
-    is_traced_int = type(x) is Tracer and x.weak is int
-    if dtype.kind not in "iu" or not (type(x) is int or (is_traced_int and dtype != _INT64)):
-        return True
-    bounds = np.iinfo(dtype)
-    if is_traced_int and dtype == np.uint64:
-        return bool(x >= 0)  # it has 64 bits itself
-    return bool((x >= bounds.min) & (x <= bounds.max))
-
-
-def check_within(x: Any, dtype: np.dtype[Any]) -> None:
-    """Raise OverflowError, as NumPy does, where a Python integer becomes one of a ``dtype`` that has no such number."""
-    if not is_within(x, dtype):
-        n = f"{x} is" if type(x) is int else "a traced Python integer is"
-        raise OverflowError(message(f"{n} out of bounds for {dtype.name}", _current_source()))
-
-
-def converted(x: Tracer, dtype: np.dtype[Any]) -> Any:
-    """``x`` in another dtype, as where NumPy puts it into an array: Python's integers must fit."""
-    check_within(x, dtype)
-    return record(convert, (x,), {"dtype": dtype})
-
-
-def _compared_beyond(ufunc: Any, trace: Trace, inputs: Sequence[Any], k: int) -> Tracer:
-    """A comparison with an integer, operand ``k``, that the other operand's dtype does not have: the same for all."""
-    sides, other = [0, 0], inputs[1 - k]
-    sides[k] = -1 if bool(inputs[k] < 0) else 1
-    return new_constant(trace, np.full(np.shape(other), ufunc(*sides)), True).reorder_like(other, "K")
-
-
-def constant_ufunc(ufunc: Any, trace: Trace, inputs: Sequence[Any]) -> Any:
-    values = [unwrap(x, trace) for x in inputs]
-    out = ufunc(*values)
-    if isinstance(out, tuple):
-        return tuple(new_constant(trace, v, True) for v in out)
-    return new_constant(trace, out, True)
-
-
-def as_operand(x: Any) -> Any:
-    """Lists and tuples are arrays to a ufunc; with traced values in them they are stacked."""
-    if isinstance(x, list | tuple):
-        return HANDLED_FUNCTIONS["array"](x)
-    return x
-
-
-def binary(ufunc: Any, a: Any, b: Any) -> Any:
-    """An operator between two values, one of them traced."""
-    if type(a) is Tracer and type(b) is Tracer and a._trace is b._trace:
-        known = DIRECT_STEPS.get((ufunc, a.aval, b.aval))
-        if known is not None and a.is_plain() and b.is_plain():
-            op, params = known
-            (out,) = a._trace.builder.emit(op, (a._atom, b._atom), params)  # type: ignore[arg-type]  # plain: it has one
-            return Tracer(a._trace, out, out.aval, out.aval.shape == ())
-    elif type(a) is Tracer and type(b) is np.ndarray and a.is_plain() and b.flags.c_contiguous:
-        known = DIRECT_STEPS.get((ufunc, a.aval, Aval(b.shape, b.dtype)))
-        if known is not None:
-            op, params = known
-            (out,) = a._trace.builder.emit(op, (a._atom, a._trace.capture(b)), params)  # type: ignore[arg-type]  # plain
-            return Tracer(a._trace, out, out.aval, out.aval.shape == ())
-    op = UFUNCS.get(ufunc)
-    if type(a) not in _OPERANDS or type(b) not in _OPERANDS:
-        other = b if type(a) is Tracer else a
-        if getattr(type(other), "__array_ufunc__", _numeric) is None:
-            return NotImplemented
-        if isinstance(other, list | tuple):
-            a, b = as_operand(a), as_operand(b)
-        elif not isinstance(other, np.ndarray | np.generic | bool | int | float | complex):
-            return NotImplemented
-    if op is not None:
-        return apply_ufunc(ufunc, op, (a, b), operator=True)
-    composed = COMPOSED_UFUNCS.get(ufunc)
-    if composed is not None and type(a) in _ARRAYS and type(b) in _ARRAYS:
-        return composed(a, b)
-    return HANDLED_UFUNCS["call"](ufunc, "__call__", (a, b), {})
-
-
-_numeric = object()
-_ARRAYS = frozenset({Tracer, np.ndarray})
-_OPERANDS = frozenset({Tracer, np.ndarray, float, int})
-
-
-def compare(ufunc: Any, a: Tracer, b: Any) -> Any:
-    if b is None or isinstance(b, str):
-        return ufunc is np.not_equal  # as NumPy: never equal, element by element
-    return binary(ufunc, a, b)
-
-
-def unary(ufunc: Any, x: Tracer) -> Any:
-    return apply_ufunc(ufunc, UFUNCS[ufunc], (x,), operator=True)
-
-
-def in_place(ufunc: Any, x: Tracer, other: Any) -> Any:
-    """``x += other``: a new value for an array, a new object for a scalar, as in NumPy."""
-    result = binary(ufunc, x, other)
-    if x.is_scalar or result is NotImplemented:
-        return result
-    if not np.can_cast(result.aval.dtype, x.aval.dtype, "same_kind"):
-        raise TypeError(
-            message(
-                f"cannot cast {result.aval.dtype.name} to {x.aval.dtype.name}, as {ufunc.__name__} in place must",
-                _where(x),
-                tries=["x = x + y instead of x += y", "x.astype(float) first"],
-            )
-        )
-    if result.aval.shape != x.aval.shape:
-        raise ValueError(message(f"in place: {result.aval} does not fit into {x.aval}", _where(x), tries=["x = x + y"]))
-    x.assign(result)
-    return x
-
-
 def is_traced(x: Any) -> bool:
     return type(x) is Tracer
+
+
+# They are made of tracers, and tracers of them: by module, so that either may be imported first.
+from wengert.tracing import layouts, operators  # noqa: E402

@@ -50,20 +50,10 @@ from wengert.tracing.indexing import (
     region_shape,
 )
 from wengert.tracing.inplace import write
+from wengert.tracing.layouts import UNKNOWN_ORDER, has_c_order
+from wengert.tracing.operators import PYTHON_NUMBERS, apply_ufunc, as_operand, kind_of
 from wengert.tracing.trace import Trace
-from wengert.tracing.tracer import (
-    HANDLED_UFUNCS,
-    PYTHON_NUMBERS,
-    UNKNOWN_ORDER,
-    Tracer,
-    apply_ufunc,
-    as_operand,
-    has_c_order,
-    kind_of,
-    new_constant,
-    record,
-    unwrap,
-)
+from wengert.tracing.tracer import HANDLED_UFUNCS, Tracer, new_constant, record, unwrap
 
 
 def call(ufunc: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:

@@ -1,0 +1,251 @@
+"""What NumPy's operators and ufuncs do with their operands: the dtypes of the loop that NumPy would run, Python's
+numbers, which are weak (NEP 50) but must fit, and the short ways for what is written most often."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import DTypeError, UnsupportedFunctionError, message
+from wengert.ops.elementwise import convert
+from wengert.ops.op import UFUNCS, Op
+from wengert.tape import Atom, Aval
+from wengert.tracing import layouts
+from wengert.tracing.trace import Trace, check_dtype, current_trace
+from wengert.tracing.tracer import HANDLED_FUNCTIONS, HANDLED_UFUNCS, Tracer, new_constant, record, trace_of, unwrap
+
+PYTHON_NUMBERS = (bool, int, float, complex)
+_FLOAT64 = np.dtype(np.float64)
+_INT64 = np.dtype(np.int64)
+COMPARISONS = frozenset({np.equal, np.not_equal, np.less, np.less_equal, np.greater, np.greater_equal})
+
+COMPOSED_UFUNCS: dict[Any, Callable[..., Any]] = {}
+"""The short way for ufuncs that are compositions of ops and have an operator: matmul of two arrays."""
+
+DIRECT_STEPS: dict[tuple[Any, Aval, Aval], tuple[Op, dict[str, Any]]] = {}
+"""The one step that an operator on two traced arrays of these types was found to be: it is so again."""
+
+_loops: dict[Any, Any] = {}  # (ufunc, kinds) -> dtypes of the loop, all weak; (ufunc, aval) -> no conversion
+
+
+def loop_dtypes(ufunc: np.ufunc, kinds: tuple[Any, ...]) -> tuple[np.dtype[Any], ...]:
+    """The dtypes of the operands of the loop that NumPy would run; ``kinds`` are dtypes or Python's number types."""
+    asked = tuple([np.dtype(bool) if k is bool else k for k in kinds])
+    if all(k in (int, float, complex) for k in asked):  # only Python numbers: they are int64, float64
+        asked = tuple([np.dtype(k) for k in asked])
+    try:
+        return ufunc.resolve_dtypes((*asked, *[None] * ufunc.nout))[: ufunc.nin]
+    except TypeError as error:
+        names = ", ".join(k.name if isinstance(k, np.dtype) else k.__name__ for k in kinds)
+        trace = current_trace()
+        raise DTypeError(
+            message(f"{ufunc.__name__} is not defined for {names}", trace.locate() if trace else None)
+        ) from error
+
+
+def kind_of(x: Any) -> Any:
+    """What decides the dtype of a result: a dtype, or a Python number's type, which is weak."""
+    t = type(x)
+    if t is Tracer:
+        return x.weak or x.aval.dtype
+    if t is float or t is int or t is bool or t is complex:
+        return t
+    if isinstance(x, np.ndarray | np.generic):
+        check_dtype(x)
+        return x.dtype
+    for number in PYTHON_NUMBERS:
+        if isinstance(x, number):
+            return number
+    raise UnsupportedFunctionError(message(f"{t.__name__} is neither an array nor a number", _current_source()))
+
+
+def _current_source() -> Any:
+    trace = current_trace()
+    return trace.locate() if trace is not None else None
+
+
+def apply_ufunc(ufunc: Any, op: Op, inputs: Sequence[Any], operator: bool = False) -> Any:
+    """A ufunc on at least one tracer: NumPy's own loop decides the dtypes, conversions are steps of the tape."""
+    if len(inputs) == 1:  # nearly half of all steps: one traced operand, the short way
+        x = inputs[0]
+        if x.is_plain():
+            known = _loops.get((ufunc, x.aval))
+            if known is None:
+                dtype = x.aval.dtype
+                known = _loops[ufunc, x.aval] = loop_dtypes(ufunc, (dtype,))[0] == dtype
+            if known:
+                (out,) = x._trace.builder.emit(op, (x._atom,), {})
+                return Tracer(x._trace, out, out.aval, out.aval.shape == ())
+    trace, all_constant = trace_of(inputs)
+    assert trace is not None  # one of them is traced
+    if all_constant:
+        return constant_ufunc(ufunc, trace, inputs)
+    try:
+        kinds = tuple([kind_of(x) for x in inputs])
+    except UnsupportedFunctionError:
+        inputs = [as_operand(x) for x in inputs]
+        kinds = tuple([kind_of(x) for x in inputs])
+    known = _loops.get((ufunc, kinds))
+    if known is None:
+        if len(_loops) + len(DIRECT_STEPS) > 100_000:  # bounded: every type ever seen has entries
+            _loops.clear()
+            DIRECT_STEPS.clear()
+        known = _loops[ufunc, kinds] = (loop_dtypes(ufunc, kinds), all(isinstance(k, type) for k in kinds))
+    dtypes, all_weak = known
+    if len(inputs) == 2 and not all_weak:
+        a, b = inputs
+        if type(a) is Tracer and type(b) is Tracer and not (a.weak or b.weak):
+            if (a.aval.dtype, b.aval.dtype) == dtypes:  # in C order or not: is_plain asks again
+                DIRECT_STEPS[ufunc, a.aval, b.aval] = (op, {})
+    atoms: list[Atom] = []
+    for k, (x, dtype) in enumerate(zip(inputs, dtypes, strict=True)):
+        if kinds[k] is int and dtype.kind in "iu":
+            if ufunc in COMPARISONS and not is_within(x, dtype):
+                return _compared_beyond(ufunc, trace, inputs, k)
+            check_within(x, dtype)
+        atom = trace.lift(x, dtype)
+        if atom.aval.dtype != dtype:
+            atom = trace.emit(convert, (atom,), {"dtype": dtype})[0]
+        atoms.append(atom)
+    (out,) = trace.emit(op, tuple(atoms), {})
+    result = Tracer(trace, out, out.aval, out.aval.shape == ())
+    if len(out.aval.shape) > 1 and not all(map(layouts.has_c_order, inputs)):
+        result.reorder(layouts.UNKNOWN_ORDER)
+    if operator and all_weak:  # Python's own arithmetic on numbers stays a Python number
+        result.weak = {"f": float, "i": int, "b": None, "c": complex}.get(out.aval.dtype.kind)
+    return result
+
+
+_PYTHON: dict[str, tuple[type | None, type]] = {  # kind -> weak type, dtype
+    "f": (float, np.float64),
+    "i": (int, np.int64),
+    "u": (int, np.int64),
+    "c": (complex, np.complex128),
+    "b": (None, np.bool_),
+}
+
+
+def python_number(x: Tracer) -> Any:
+    """A traced value of shape () as the Python number that NumPy would make of it: of full precision, and weak."""
+    constant = x.constant()
+    if constant is not None:
+        return constant.item()
+    weak, dtype = _PYTHON[x.aval.dtype.kind]
+    out = x.frozen() if x.aval.dtype == dtype else record(convert, (x,), {"dtype": np.dtype(dtype)})
+    out.is_scalar, out.weak = True, weak
+    return out
+
+
+def is_within(x: Any, dtype: np.dtype[Any]) -> bool:
+    """Whether a Python number, traced or not, can be one of ``dtype``. Of a traced integer it is a guard."""
+    is_traced_int = type(x) is Tracer and x.weak is int
+    if dtype.kind not in "iu" or not (type(x) is int or (is_traced_int and dtype != _INT64)):
+        return True
+    bounds = np.iinfo(dtype)
+    if is_traced_int and dtype == np.uint64:
+        return bool(x >= 0)  # it has 64 bits itself
+    return bool((x >= bounds.min) & (x <= bounds.max))
+
+
+def check_within(x: Any, dtype: np.dtype[Any]) -> None:
+    """Raise OverflowError, as NumPy does, where a Python integer becomes one of a ``dtype`` that has no such number."""
+    if not is_within(x, dtype):
+        n = f"{x} is" if type(x) is int else "a traced Python integer is"
+        raise OverflowError(message(f"{n} out of bounds for {dtype.name}", _current_source()))
+
+
+def converted(x: Tracer, dtype: np.dtype[Any]) -> Any:
+    """``x`` in another dtype, as where NumPy puts it into an array: Python's integers must fit."""
+    check_within(x, dtype)
+    return record(convert, (x,), {"dtype": dtype})
+
+
+def _compared_beyond(ufunc: Any, trace: Trace, inputs: Sequence[Any], k: int) -> Tracer:
+    """A comparison with an integer, operand ``k``, that the other operand's dtype does not have: the same for all."""
+    sides, other = [0, 0], inputs[1 - k]
+    sides[k] = -1 if bool(inputs[k] < 0) else 1
+    return new_constant(trace, np.full(np.shape(other), ufunc(*sides)), True).reorder_like(other, "K")
+
+
+def constant_ufunc(ufunc: Any, trace: Trace, inputs: Sequence[Any]) -> Any:
+    values = [unwrap(x, trace) for x in inputs]
+    out = ufunc(*values)
+    if isinstance(out, tuple):
+        return tuple(new_constant(trace, v, True) for v in out)
+    return new_constant(trace, out, True)
+
+
+def as_operand(x: Any) -> Any:
+    """Lists and tuples are arrays to a ufunc; with traced values in them they are stacked."""
+    if isinstance(x, list | tuple):
+        return HANDLED_FUNCTIONS["array"](x)
+    return x
+
+
+def binary(ufunc: Any, a: Any, b: Any) -> Any:
+    """An operator between two values, one of them traced."""
+    if type(a) is Tracer and type(b) is Tracer and a._trace is b._trace:
+        known = DIRECT_STEPS.get((ufunc, a.aval, b.aval))
+        if known is not None and a.is_plain() and b.is_plain():
+            op, params = known
+            (out,) = a._trace.builder.emit(op, (a._atom, b._atom), params)  # type: ignore[arg-type]  # plain: it has one
+            return Tracer(a._trace, out, out.aval, out.aval.shape == ())
+    elif type(a) is Tracer and type(b) is np.ndarray and a.is_plain() and b.flags.c_contiguous:
+        known = DIRECT_STEPS.get((ufunc, a.aval, Aval(b.shape, b.dtype)))
+        if known is not None:
+            op, params = known
+            (out,) = a._trace.builder.emit(op, (a._atom, a._trace.capture(b)), params)  # type: ignore[arg-type]  # plain
+            return Tracer(a._trace, out, out.aval, out.aval.shape == ())
+    op = UFUNCS.get(ufunc)
+    if type(a) not in _OPERANDS or type(b) not in _OPERANDS:
+        other = b if type(a) is Tracer else a
+        if getattr(type(other), "__array_ufunc__", _numeric) is None:
+            return NotImplemented
+        if isinstance(other, list | tuple):
+            a, b = as_operand(a), as_operand(b)
+        elif not isinstance(other, np.ndarray | np.generic | bool | int | float | complex):
+            return NotImplemented
+    if op is not None:
+        return apply_ufunc(ufunc, op, (a, b), operator=True)
+    composed = COMPOSED_UFUNCS.get(ufunc)
+    if composed is not None and type(a) in _ARRAYS and type(b) in _ARRAYS:
+        return composed(a, b)
+    return HANDLED_UFUNCS["call"](ufunc, "__call__", (a, b), {})
+
+
+_numeric = object()
+_ARRAYS = frozenset({Tracer, np.ndarray})
+_OPERANDS = frozenset({Tracer, np.ndarray, float, int})
+
+
+def compare(ufunc: Any, a: Tracer, b: Any) -> Any:
+    if b is None or isinstance(b, str):
+        return ufunc is np.not_equal  # as NumPy: never equal, element by element
+    return binary(ufunc, a, b)
+
+
+def unary(ufunc: Any, x: Tracer) -> Any:
+    return apply_ufunc(ufunc, UFUNCS[ufunc], (x,), operator=True)
+
+
+def in_place(ufunc: Any, x: Tracer, other: Any) -> Any:
+    """``x += other``: a new value for an array, a new object for a scalar, as in NumPy."""
+    result = binary(ufunc, x, other)
+    if x.is_scalar or result is NotImplemented:
+        return result
+    if not np.can_cast(result.aval.dtype, x.aval.dtype, "same_kind"):
+        raise TypeError(
+            message(
+                f"cannot cast {result.aval.dtype.name} to {x.aval.dtype.name}, as {ufunc.__name__} in place must",
+                x._trace.locate(),
+                tries=["x = x + y instead of x += y", "x.astype(float) first"],
+            )
+        )
+    if result.aval.shape != x.aval.shape:
+        raise ValueError(
+            message(f"in place: {result.aval} does not fit into {x.aval}", x._trace.locate(), tries=["x = x + y"])
+        )
+    x.assign(result)
+    return x
