@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wengert.codegen.calls import short
 from wengert.codegen.ir import Cell, Value, select
-from wengert.codegen.loops import size_of
+from wengert.codegen.memory import size_of
 from wengert.codegen.spec import Code, Rows, Sized, Spec, Vectors
 from wengert.codegen.strides import Strides, bring_lanes_last, elements, given, shared, without
 from wengert.passes.plan import Place

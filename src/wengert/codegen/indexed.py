@@ -12,7 +12,7 @@ from math import prod
 from wengert.codegen import vecmath
 from wengert.codegen.calls import short
 from wengert.codegen.ir import Value, any_lane, select
-from wengert.codegen.loops import size_of
+from wengert.codegen.memory import size_of
 from wengert.codegen.spec import Code, Sized, Spec, Vectors
 from wengert.codegen.strides import Strides, elements, given, merged, shared
 from wengert.passes.plan import Place

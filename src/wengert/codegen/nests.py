@@ -13,8 +13,9 @@ from typing import Any
 import numpy as np
 
 from wengert.codegen.calls import KernelCall, describe, short
-from wengert.codegen.loops import Fold, Load, Nest, Step, Store, are_light_sums
+from wengert.codegen.loops import Fold, Load, Nest, Step, Store
 from wengert.codegen.panels import MAX_TURNED, is_turned
+from wengert.codegen.points import are_light_sums
 from wengert.codegen.strides import grain
 from wengert.ops.kernels import Contract, Fused, Iota, MapTape, Reduce
 from wengert.passes.fuse import function_of

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from wengert.codegen.calls import short
 from wengert.codegen.ir import Value
-from wengert.codegen.loops import size_of
+from wengert.codegen.memory import size_of
 from wengert.codegen.spec import Code, Sized, Spec, Vectors
 from wengert.codegen.strides import Strides, elements, given
 from wengert.passes.plan import Place

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from wengert.codegen import vecmath
 from wengert.codegen.calls import short
 from wengert.codegen.ir import Value
-from wengert.codegen.loops import size_of
+from wengert.codegen.memory import size_of
 from wengert.codegen.spec import Code, Rows, Sized, Spec
 from wengert.codegen.strides import Strides, bring_lanes_last, elements, given, shared, without
 from wengert.passes.plan import Place

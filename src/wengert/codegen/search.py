@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from wengert.codegen.calls import short
 from wengert.codegen.ir import Value, select
-from wengert.codegen.loops import size_of
+from wengert.codegen.memory import size_of
 from wengert.codegen.spec import Code, Rows, Sized, Spec
 from wengert.codegen.strides import Strides, bring_lanes_last, elements, given, merged, shared
 from wengert.passes.plan import Place

@@ -17,7 +17,7 @@ from typing import NamedTuple
 
 from wengert.codegen import memory
 from wengert.codegen.ir import Function, Target, Value
-from wengert.codegen.loops import MAX_LANES, f_value
+from wengert.codegen.points import MAX_LANES, f_value
 from wengert.codegen.strides import Strides
 from wengert.ops.kernels import Kernel
 
