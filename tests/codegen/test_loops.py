@@ -100,6 +100,28 @@ def test_strides(dtype: str, is_static: bool, layout: str) -> None:
 
 
 @every_target
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i2", "b1"])
+@pytest.mark.parametrize("shape", [(2, 3), (16, 64), (17, 70), (35, 130), (2, 40, 67), (3, 2, 300)])
+def test_operands_that_lie_crosswise(shape: tuple[int, ...], dtype: str, where: Any) -> None:
+    """x.T beside x: turned round in blocks, whole ones and what is left of them, at the edge of what may be read, and
+    in parts."""
+    turned = (*shape[:-2], shape[-1], shape[-2])
+    for at_end, step, dear in itertools.product((True, False), (1, 3), (True, False)):
+        wide = at_the_edge(numbers((*turned[:-2], step * turned[-2], turned[-1]), dtype, 1), at_end)
+        x, y = np.swapaxes(wide[..., ::step, :], -1, -2), numbers(shape, dtype)
+        steps = (
+            expression(dtype) if not dear or dtype[0] != "f" else [("sin", (0,), dtype), ("multiply", (2, 1), dtype)]
+        )
+        for parts in (None, [(0, 1), (1, shape[0])]):
+            goal = Guarded(np.empty(shape, dtype))
+            loops = Loops(shape, len(shape), len(shape) - 1, [x, y], steps, [(3, goal.array)])
+            loops.run(where, False, parts)
+            np.testing.assert_allclose(goal.array, loops.expected()[0], rtol=1e-6)
+            goal.check()
+        assert "alloca" in loops.nest(False)[0].emit("crosswise", where)
+
+
+@every_target
 def test_dtypes_that_are_mixed(where: Any) -> None:
     """A float32 and an int16 make a float64, a comparison chooses between them, and there are three results."""
     for n in EXTENTS:

@@ -20,9 +20,9 @@ dimensions come outermost first, those that stay (*kept*) before those that are 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from wengert.codegen.ir import Target
+from wengert.codegen.ir import Target, Value, select
 from wengert.codegen.points import SHORT_CHAIN, Point, Vector
 from wengert.codegen.sums import Sums
 
@@ -89,6 +89,7 @@ class Nest:
         return self.n_kept > 0 and self.extents[0] is None
 
 
+BLOCK_ROWS, BLOCK_VECTORS = 16, 8  # of operands that are turned round: 8 KiB, and whole lines of the cache
 MAX_VECTORS = 12  # side by side: a processor does four operations a cycle, and each waits three for the one before
 
 
@@ -106,7 +107,9 @@ class _Emitter(Sums):
         nest = self.nest
         point = Point({})
         self._hoist(point)
-        if not nest.folds:
+        if not nest.folds and self._crosswise():
+            self._kept_loops(point, 0, nest.ndim - 2, self._blocks_turned)
+        elif not nest.folds:
             self._kept_loops(point, 0, nest.ndim, self._elementwise)
         elif nest.lanes < 0 or nest.lanes >= nest.n_kept:
             if nest.n_kept and nest.lanes >= 0 and not nest.stores and not nest.has_pieces and self._is_short():
@@ -120,7 +123,8 @@ class _Emitter(Sums):
         else:
             self._kept_loops(point, 0, nest.n_kept - 1, lambda row: self._lane_sums([row]))
 
-    def _elementwise(self, point: Point) -> None:
+    def _elementwise(self, point: Point, lanes: tuple[Any, Any] | None = None) -> None:
+        """The vectors along the lanes, or those from one of them to another."""
         nest = self.nest
         if nest.lanes < 0:
             self._store_all(point, nest.stores, 0)
@@ -133,4 +137,39 @@ class _Emitter(Sums):
             for p in points:
                 self._store_all(p, nest.stores, 0)
 
-        self._blocks(nest.lanes, self._many(2 if len(nest.steps) <= SHORT_CHAIN else MAX_VECTORS), body)
+        many = self._many(2 if len(nest.steps) <= SHORT_CHAIN else MAX_VECTORS)
+        self._blocks(lanes or self._range(nest.lanes), many, body)
+
+    def _crosswise(self) -> list[int]:
+        """The operands of a long nest whose elements lie side by side along the dimension around the lanes."""
+        nest = self.nest
+        if nest.ndim < 2 or nest.lanes != nest.ndim - 1 or nest.extents[-2:] != (None, None):
+            return []
+        return [k for k, x in enumerate(nest.loads) if x.strides[-2] == 1 and x.strides[-1] not in (0, 1)]
+
+    def _blocks_turned(self, point: Point) -> None:
+        """Rows and lanes in blocks, of which these operands are turned round before they are read."""
+        dim, lanes = self.nest.ndim - 2, BLOCK_VECTORS * self.width
+        start, stop = self._range(dim)
+        end = self._value(self.extents[-1])
+
+        def least(i: Value, limit: Any) -> Value:
+            return select(i.compare("lt", self._value(limit)), i, self._value(limit))
+
+        def rows(top: Any) -> None:
+            bottom = least(self._value(top) + BLOCK_ROWS, stop)
+
+            def columns(first: Any) -> None:
+                last = least(self._value(first) + lanes, end)
+                self._turn(self._crosswise(), point, dim, (top, bottom), BLOCK_ROWS, first, lanes)
+
+                def row(i: Any) -> None:
+                    p = point.inner({dim: i})
+                    self._hoist(p)
+                    self._elementwise(p, (first, last))
+
+                self._loop(top, bottom, 1, row)
+
+            self._loop(0, end, lanes, columns)
+
+        self._loop(start, stop, BLOCK_ROWS, rows)

@@ -38,11 +38,12 @@ def transposed(rows: Sequence[Value]) -> list[Value]:
 
 
 class Panel:
-    """A copy on the stack: ``many`` elements side by side for each index of what is summed, from lane ``first``."""
+    """A copy on the stack: for each index along ``dim`` from ``start``, ``many`` elements side by side, from lane
+    ``first``."""
 
-    def __init__(self, f: Function, dtype: str, length: int, first: Any, many: int) -> None:
-        self.f, self.dtype, self.first, self.many = f, dtype, first, many
-        self.start = f.alloca(memory_type(dtype, 1), length * many, f.target.vector_bytes)
+    def __init__(self, f: Function, dtype: str, length: int, dim: int, start: Any, first: Any, many: int) -> None:
+        self.f, self.dtype, self.dim, self.start, self.first, self.many = f, dtype, dim, start, first, many
+        self.memory = f.alloca(memory_type(dtype, 1), length * many, f.target.vector_bytes)
 
     def write(self, index: Any, lane: Any, x: Value) -> None:
         """For the lanes from ``lane`` of the panel."""
@@ -57,5 +58,6 @@ class Panel:
         return self.f.constant(i, "i8") if isinstance(i, int) else i
 
     def _place(self, index: Any, lane: Any) -> str:
-        i = self._value(index) * self.many + self._value(lane)
-        return self.f.pure(f"getelementptr {memory_type(self.dtype, 1)}, ptr {self.start}, {i.typed}", "u8", 1).text
+        i = (self._value(index) - self._value(self.start)) * self.many + self._value(lane)
+        kind = memory_type(self.dtype, 1)
+        return self.f.pure(f"getelementptr {kind}, ptr {self.memory}, {i.typed}", "u8", 1).text

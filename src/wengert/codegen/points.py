@@ -15,7 +15,7 @@ import numpy as np
 from wengert.codegen import memory, vecmath
 from wengert.codegen.ir import Function, Target, Value, select
 from wengert.codegen.memory import size_of
-from wengert.codegen.panels import Panel
+from wengert.codegen.panels import SQUARE, Panel, transposed
 
 if TYPE_CHECKING:
     from wengert.codegen.loops import Fold, Nest, Step, Store
@@ -218,10 +218,12 @@ class Points:
         is_known = isinstance(start, int) and isinstance(stop, int)
         f.loop(self._value(start), self._value(stop), self._value(step), body, is_entered=is_known)
 
-    def _blocks(self, dim: int, many: int, body: Callable[[list[Vector]], None], within: int = 1) -> None:
-        """``body`` for the vectors along ``dim``, ``many`` at once: (index of lane 0, mask or None) each."""
+    def _blocks(
+        self, between: tuple[Any, Any], many: int, body: Callable[[list[Vector]], None], within: int = 1
+    ) -> None:
+        """``body`` for the vectors of a range of lanes, ``many`` at once: (index of lane 0, mask or None) each."""
         left = min(many, 4) if self.target.vector_bytes == 64 else 1
-        self._vectors(*self._range(dim), many, body, self._is_heavy or self._ends_heavy, within, left)
+        self._vectors(*between, many, body, self._is_heavy or self._ends_heavy, within, left)
 
     def _vectors(
         self,
@@ -393,7 +395,8 @@ class Points:
     def _load(self, point: Point, k: int) -> Value:
         load, strides, f = self.nest.loads[k], self.load_strides[k], self.f
         if k in self._panels:
-            return self._panels[k].read(point.index[self.nest.ndim - 1], point.index[self.nest.lanes], self.width)
+            panel = self._panels[k]
+            return panel.read(point.index[panel.dim], point.index[self.nest.lanes], self.width)
         lane_stride = strides[point.lane_dim] if point.lane_dim >= 0 and point.lane_dim in point.index else 0
         if load.is_index:
             known, rest = self._offset(point, strides, 1)
@@ -406,6 +409,46 @@ class Points:
         if self.width == 1 or (isinstance(lane_stride, int) and lane_stride == 0):
             return memory.load(f, address, load.dtype, is_known=True)
         return memory.load_strided(f, address, lane_stride, load.dtype, self.width, point.mask, is_known=True)
+
+    def _turn(
+        self, loads: Sequence[int], point: Point, dim: int, along: tuple[Any, Any], most: int, first: Any, many: int
+    ) -> None:
+        """Turn round what lies side by side along ``dim``: for the indices ``along`` it, at ``most`` so many, and for
+        ``many`` lanes from ``first``. From then on, these operands are read from their panels."""
+        self._panels = {k: Panel(self.f, self.nest.loads[k].dtype, most, dim, along[0], first, many) for k in loads}
+        for k, panel in self._panels.items():
+            self._fill(panel, k, point, along)
+
+    def _fill(self, panel: Panel, k: int, point: Point, along: tuple[Any, Any]) -> None:
+        f, lanes_dim, strides, size = self.f, self.nest.lanes, self.load_strides[k], size_of(panel.dtype)
+        last = self._value(self.extents[lanes_dim]) - 1
+        square = min(self.width, SQUARE)
+
+        def columns(start: Any) -> None:
+            lines = []
+            for j in range(square):
+                i = self._value(panel.first) + start + j
+                i = select(i.compare("lt", last), i, last)  # beyond the end the last is taken again: it is not stored
+                lines.append(self._address(self._load_pointer[k], point.inner({lanes_dim: i}), strides, size))
+
+            def block(i: Any, lanes: int) -> None:
+                at = Point({panel.dim: i})
+                values = [
+                    memory.load(f, self._address(x, at, strides, size), panel.dtype, lanes, is_known=True)
+                    for x in lines
+                ]
+                if lanes == 1:
+                    for j, x in enumerate(values):
+                        panel.write(i, start + j, x)
+                else:
+                    for t, x in enumerate(transposed(values)):
+                        panel.write(self._plus(i, t), start, x)
+
+            whole = self._whole(*along, square)
+            self._loop(along[0], whole, square, lambda i: block(i, square))
+            self._loop(whole, along[1], 1, lambda i: block(i, 1), square)
+
+        self._loop(0, panel.many, square, columns)
 
     def _store_all(self, point: Point, stores: Sequence[Store], first: int) -> None:
         """All values first, also those that are folded: a store may overwrite what another value is loaded from."""

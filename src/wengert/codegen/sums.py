@@ -16,7 +16,7 @@ import numpy as np
 from wengert.codegen import memory, vecmath
 from wengert.codegen.ir import Value, llvm_type, select
 from wengert.codegen.memory import size_of
-from wengert.codegen.panels import MAX_PANEL, MAX_TURNED, SQUARE, Panel, is_turned, transposed
+from wengert.codegen.panels import MAX_PANEL, MAX_TURNED, is_turned
 from wengert.codegen.points import MAX_UNROLLED, MEDIUM, Point, Points, Vector
 
 if TYPE_CHECKING:
@@ -161,7 +161,7 @@ class Sums(Points):
         """Lanes along the last kept dimension: every lane folds its own elements, one reduced index after the other."""
         many = self._wide if self._are_light_sums else 1
         within = len(rows) * self._points(self.nest.n_kept)
-        self._blocks(self.nest.lanes, many, lambda vectors: self._sums_of(rows, vectors), within)
+        self._blocks(self._range(self.nest.lanes), many, lambda vectors: self._sums_of(rows, vectors), within)
 
     def _sums_of(self, rows: Sequence[Point], vectors: Sequence[Vector]) -> None:
         nest, f = self.nest, self.f
@@ -257,7 +257,8 @@ class Sums(Points):
             rows(lambda points: self._sums_of(points, vectors))
 
         def turn(first: Any, vectors: int) -> None:
-            self._panels = {k: self._panel(point, k, first, vectors * self.width) for k in turned}
+            summed = 0, self.extents[-1]
+            self._turn(turned, point, self.nest.ndim - 1, summed, self.extents[-1], first, vectors * self.width)
 
         if not turned:
             rows(self._lane_sums)
@@ -267,7 +268,7 @@ class Sums(Points):
             turn(0, vectors)
             rows(self._lane_sums)
         else:
-            self._blocks(self.nest.lanes, self._wide, columns, many * self._points(self.nest.n_kept))
+            self._blocks(self._range(self.nest.lanes), self._wide, columns, many * self._points(self.nest.n_kept))
 
     @property
     def _wide(self) -> int:
@@ -283,40 +284,6 @@ class Sums(Points):
         if nest.ndim != nest.n_kept + 1 or length is None or length > MAX_TURNED or nest.extents[-2] is None:
             return []
         return [k for k, x in enumerate(nest.loads) if not x.is_index and is_turned(*x.strides[-3:])]
-
-    def _panel(self, point: Point, k: int, first: Any, many: int) -> Panel:
-        """Operand ``k`` for so many lanes from ``first``, one index of what is summed after the other."""
-        nest, f = self.nest, self.f
-        dtype, strides, size = nest.loads[k].dtype, self.load_strides[k], size_of(nest.loads[k].dtype)
-        length, last = self.extents[-1], self._value(self.extents[nest.lanes] - 1)
-        panel = Panel(f, dtype, length, first, many)
-        square = min(self.width, SQUARE)
-
-        def columns(start: Any) -> None:
-            lines = []
-            for j in range(square):
-                i = self._value(first) + start + j
-                i = select(i.compare("lt", last), i, last)  # beyond the end the last is taken again: it is not stored
-                lines.append(self._address(self._load_pointer[k], point.inner({nest.lanes: i}), strides, size))
-
-            def block(i: Any, lanes: int) -> None:
-                at = Point({nest.ndim - 1: i})
-                values = [
-                    memory.load(f, self._address(x, at, strides, size), dtype, lanes, is_known=True) for x in lines
-                ]
-                if lanes == 1:
-                    for j, x in enumerate(values):
-                        panel.write(i, start + j, x)
-                else:
-                    for t, x in enumerate(transposed(values)):
-                        panel.write(self._plus(i, t), start, x)
-
-            whole = length - length % square
-            self._loop(0, whole, square, lambda i: block(i, square))
-            self._loop(whole, length, 1, lambda i: block(i, 1), square)
-
-        self._loop(0, many, square, columns)
-        return panel
 
     def _finish(self, point: Point, totals: Sequence[Value]) -> None:
         """What is computed of the folded values, and stored."""
