@@ -8,9 +8,11 @@ dimensions come outermost first, those that stay (*kept*) before those that are 
             loads, steps;  stores;  fold values into accumulators
         steps on the folded values;  stores
 
-* One dimension is the *lanes*: its elements fill a vector, what is left over is masked. With reductions there are three
-  ways: lanes along a kept dimension (each lane has its own sum), lanes along a reduced one with a kept one beside it
-  (a square of accumulators, transposed at the end into one vector of sums), and nothing kept (several accumulators).
+* One dimension is the *lanes*: its elements fill a vector, what is left over is masked. :mod:`sums` says which way a
+  reduction goes: lanes along a kept dimension (each lane has its own sum), lanes along a reduced one with a kept one
+  beside it (a square of accumulators, transposed at the end into one vector of sums), or nothing kept (several
+  accumulators).
+* What lies side by side along another dimension than the lanes is turned round in :mod:`panels`, a block at a time.
 * A value that does not depend on the inner dimensions is computed outside of their loops.
 * Sums along lanes are cut into chunks whose partial sums are added pairwise, so that rounding errors grow like log n.
 * An extent or stride of None is given at run time, in ``sizes``: one kernel serves every length.
@@ -90,6 +92,7 @@ class Nest:
 
 
 BLOCK_ROWS, BLOCK_VECTORS = 16, 8  # of operands that are turned round: 8 KiB, and whole lines of the cache
+MAX_CROSSWISE = 8  # operands that are: 64 KiB
 MAX_VECTORS = 12  # side by side: a processor does four operations a cycle, and each waits three for the one before
 
 
@@ -141,11 +144,15 @@ class _Emitter(Sums):
         self._blocks(lanes or self._range(nest.lanes), many, body)
 
     def _crosswise(self) -> list[int]:
-        """The operands of a long nest whose elements lie side by side along the dimension around the lanes."""
+        """The operands of a long nest whose elements lie side by side along the dimension around the lanes: the first
+        of them, so many that their panels are small."""
         nest = self.nest
         if nest.ndim < 2 or nest.lanes != nest.ndim - 1 or nest.extents[-2:] != (None, None):
             return []
-        return [k for k, x in enumerate(nest.loads) if x.strides[-2] == 1 and x.strides[-1] not in (0, 1)]
+        crosswise = [
+            k for k, x in enumerate(nest.loads) if x.strides[-2] == 1 and x.strides[-1] not in (0, 1) and not x.is_index
+        ]
+        return crosswise[:MAX_CROSSWISE]
 
     def _blocks_turned(self, point: Point) -> None:
         """Rows and lanes in blocks, of which these operands are turned round before they are read."""

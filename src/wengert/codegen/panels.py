@@ -1,4 +1,5 @@
-"""Operands of a product that are turned round before they are read, so that lanes lie side by side."""
+"""Operands that are turned round before they are read, so that lanes lie side by side: of products, once for all rows,
+and of elementwise loops, a block at a time."""
 
 from __future__ import annotations
 
