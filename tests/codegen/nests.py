@@ -34,6 +34,7 @@ class Loops(NamedTuple):
     post: Sequence[tuple[str, tuple[int, ...], str]] = ()
     post_stores: Sequence[tuple[int, Array]] = ()
     literals: Sequence[Any] = ()
+    is_wide: bool = False
 
     def nest(self, is_static: bool) -> tuple[Nest, list[int]]:
         """The nest, and the sizes that it gets at run time."""
@@ -66,6 +67,7 @@ class Loops(NamedTuple):
             folds=tuple([Fold(*f) for f in self.folds]),
             post=tuple([Step(*s) for s in self.post]),
             post_stores=post_stores,
+            is_wide=self.is_wide,
         )
         return made, sizes
 

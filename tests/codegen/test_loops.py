@@ -375,8 +375,9 @@ def test_nothing_beyond_an_operand_is_read(dtype: str, where: Any) -> None:
 @every_target
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "u1"])
 @pytest.mark.parametrize("shape", [(3, 5), (200, 2), (1030, 3), (2, 70, 3), (520, 2, 3)])
-def test_sums_across_lanes_of_what_takes_its_time(shape: tuple[int, ...], dtype: str, where: Any) -> None:
-    """Accumulators lie in memory: runs of them, two folds, what is stored on the way, and all of it in parts."""
+def test_sums_of_many_lanes(shape: tuple[int, ...], dtype: str, where: Any) -> None:
+    """Accumulators lie in memory: runs of them, two folds, what is stored on the way, and all of it in parts; the bits
+    are those of registers."""
     lanes = 1 if shape[0] == 2 else 0
     n_kept = lanes + 1
     own = shape[:n_kept] + (1,) * (len(shape) - n_kept)
@@ -386,17 +387,18 @@ def test_sums_across_lanes_of_what_takes_its_time(shape: tuple[int, ...], dtype:
     steps = [("maximum", (0, 1)), ("minimum", (2, 0)), ("subtract", (3, 1)), ("multiply", (4, 4)), ("add", (5, 0))]
     steps = [(name, operands, dtype) for name, operands in steps]
     folds = [("add", 6, dtype), ("maximum", 5, dtype)]
-    for parts in (None, [(0, 1), (1, shape[0])]):
+    for parts, is_wide in itertools.product((None, [(0, 1), (1, shape[0])]), (True, False)):
         goal, total = Guarded(np.empty_like(x)), Guarded(np.empty(own, dtype))
         stores, post_stores = [(6, goal.array)], [(9, total.array)]
         loops = Loops(shape, n_kept, lanes, [x, y], steps, stores, folds, [("add", (7, 8), dtype)], post_stores)
+        loops = loops._replace(is_wide=is_wide)
         wanted = loops.expected()
         loops.run(where, is_static=False, parts=parts)
         np.testing.assert_array_equal(goal.array, wanted[0])
         np.testing.assert_array_equal(total.array, wanted[1])
         goal.check()
         total.check()
-        assert "alloca" in loops.nest(False)[0].emit("sums", where)
+        assert ("alloca" in loops.nest(False)[0].emit("sums", where)) == is_wide
 
 
 @every_target

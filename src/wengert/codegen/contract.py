@@ -59,8 +59,10 @@ def is_tiled(gemm: KernelCall, step: PlanStep) -> bool:
     a, b, out = [step.instr.params[name] for name in ("a", "b", "out")]
     inner = [label for label in a if label in b and label not in out]
     for labels, place in zip((a, b), step.ins, strict=True):
-        beside = [k for k, s, n in zip(labels, place.strides, place.aval.shape, strict=True) if s == itemsize and n > 1]
-        if out[-1] in beside or (beside == inner and out[-1] in labels and k <= MAX_TURNED):
+        axes = zip(labels, place.strides, place.aval.shape, strict=True)
+        beside = [label for label, stride, extent in axes if stride == itemsize and extent > 1]
+        is_shared = out[-1] in labels and out[-2] not in labels  # by the rows
+        if out[-1] in beside or (beside == inner and is_shared and k <= MAX_TURNED):
             return True
     return False
 

@@ -280,6 +280,10 @@ class Function:
             number = f"<{', '.join([f'{LLVM_TYPES[dtype]} {number}'] * lanes)}>"
         return Value(self, number, dtype, lanes)
 
+    def index(self, i: int | Value) -> Value:
+        """An index, or a size, as a value."""
+        return self.constant(i, "i8") if isinstance(i, int) else i
+
     def vector(self, values: list[Any], dtype: str) -> Value:
         """A constant vector."""
         scalar = LLVM_TYPES[dtype]

@@ -24,7 +24,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
-from wengert.codegen.ir import Target, Value, select
+from wengert.codegen.ir import Target
 from wengert.codegen.points import SHORT_CHAIN, Point, Vector
 from wengert.codegen.sums import Sums
 
@@ -76,6 +76,8 @@ class Nest:
     is_fast: bool = False
     has_pieces: bool = False
     """The one kept dimension numbers the pieces of the first reduced one; their length is given at run time."""
+    is_wide: bool = False
+    """So many lanes, of a kept dimension, that their sums are kept in memory."""
 
     def emit(self, name: str, target: Target) -> str:
         """The text of an LLVM module with the kernel ``name``."""
@@ -121,7 +123,7 @@ class _Emitter(Sums):
                 self._kept_loops(point, 0, nest.n_kept, self._one_sum)
         elif nest.n_kept > 1 and self._are_light_sums:
             self._kept_loops(point, 0, nest.n_kept - 2, self._tiles)
-        elif nest.extents[nest.lanes] is None and self._all_depends_on_what_is_summed:
+        elif nest.is_wide and self._all_depends_on_what_is_summed:
             self._kept_loops(point, 0, nest.n_kept - 1, self._sums_in_memory)
         else:
             self._kept_loops(point, 0, nest.n_kept - 1, lambda row: self._lane_sums([row]))
@@ -158,16 +160,13 @@ class _Emitter(Sums):
         """Rows and lanes in blocks, of which these operands are turned round before they are read."""
         dim, lanes = self.nest.ndim - 2, BLOCK_VECTORS * self.width
         start, stop = self._range(dim)
-        end = self._value(self.extents[-1])
-
-        def least(i: Value, limit: Any) -> Value:
-            return select(i.compare("lt", self._value(limit)), i, self._value(limit))
+        end = self.extents[-1]
 
         def rows(top: Any) -> None:
-            bottom = least(self._value(top) + BLOCK_ROWS, stop)
+            bottom = self._least(self.f.index(top) + BLOCK_ROWS, stop)
 
             def columns(first: Any) -> None:
-                last = least(self._value(first) + lanes, end)
+                last = self._least(self.f.index(first) + lanes, end)
                 self._turn(self._crosswise(), point, dim, (top, bottom), BLOCK_ROWS, first, lanes)
 
                 def row(i: Any) -> None:

@@ -85,8 +85,8 @@ def load_strided(
     if isinstance(stride, int) and stride == 1:
         return load(f, pointer, dtype, lanes, mask, is_known)
     if isinstance(stride, int) and stride == -1:
-        mask = None if mask is None else _turned(mask)
-        return _turned(load(f, _last(f, pointer, dtype, lanes), dtype, lanes, mask, is_known))
+        mask = None if mask is None else _reversed(mask)
+        return _reversed(load(f, _last(f, pointer, dtype, lanes), dtype, lanes, mask, is_known))
     return gather(f, pointer, _offsets(f, stride, dtype, lanes), dtype, mask, is_known)
 
 
@@ -94,8 +94,8 @@ def store_strided(f: Function, pointer: str, stride: int | Value, x: Value, mask
     if isinstance(stride, int) and stride == 1:
         store(f, pointer, x, mask)
     elif isinstance(stride, int) and stride == -1:
-        mask = None if mask is None else _turned(mask)
-        store(f, _last(f, pointer, x.dtype, x.lanes), _turned(x), mask)
+        mask = None if mask is None else _reversed(mask)
+        store(f, _last(f, pointer, x.dtype, x.lanes), _reversed(x), mask)
     else:
         scatter(f, pointer, _offsets(f, stride, x.dtype, x.lanes), x, mask)
 
@@ -115,8 +115,7 @@ def _places(f: Function, pointer: str, offsets: Value) -> str:
 
 
 def _offsets(f: Function, stride: int | Value, dtype: str, lanes: int) -> Value:
-    stride = f.constant(stride, "i8") if isinstance(stride, int) else stride
-    return f.vector([k * size_of(dtype) for k in range(lanes)], "i8") * stride.splat(lanes)
+    return f.vector([k * size_of(dtype) for k in range(lanes)], "i8") * f.index(stride).splat(lanes)
 
 
 def _last(f: Function, pointer: str, dtype: str, lanes: int) -> str:
@@ -124,7 +123,7 @@ def _last(f: Function, pointer: str, dtype: str, lanes: int) -> str:
     return f.pure(f"getelementptr i8, ptr {pointer}, i64 {-(lanes - 1) * size_of(dtype)}", "u8", 1).text
 
 
-def _turned(x: Value) -> Value:
+def _reversed(x: Value) -> Value:
     return x.shuffle(list(range(x.lanes))[::-1])
 
 

@@ -23,6 +23,7 @@ from wengert.passes.plan import MIN_PIECES, PIECE, Place, is_in_code, operands
 from wengert.passes.plan import Step as PlanStep
 from wengert.tape import Atom, Aval, Instr, Lit, key_of
 
+WIDE = 128  # lanes: with fewer of them, adding to memory waits for what was added before
 STATIC_POINTS = 2048  # a nest of at most so many points has its sizes written into its code
 Ref = tuple[str, int]  # a value of a nest that is being built: ("load", 0), ("step", 3) ...
 COMMUTATIVE = frozenset(["add", "multiply"])
@@ -150,6 +151,7 @@ class _Builder:
             post=tuple([Step(f, tuple([number[r] for r in refs]), dtype) for f, refs, dtype in self.post]),
             post_stores=tuple([Store(number[v], dtype, strides(row, 1)) for v, dtype, row, _ in self.post_stores]),
             has_pieces=n_pieces > 0,
+            is_wide=bool(self.folds) and not is_static and 0 <= lanes < n_kept and extents[lanes] >= WIDE,
         )
         places = [p for p in self.load_places if p is not None]
         places += [p for *_, p in self.stores] + [p for *_, p in self.post_stores]

@@ -10,8 +10,8 @@ from wengert.codegen.ir import Function, Value
 from wengert.codegen.memory import load, memory_type, store
 
 SQUARE = 4  # elements a side of what is turned round at once: larger squares take long to compile
-MAX_PANEL = 1 << 16  # bytes on the stack
-MAX_TURNED = 256  # indices of what is summed: for the vectors of one tile alone, a panel is 112 KiB at most
+MAX_PANEL = 1 << 16  # bytes of a panel for all columns of a product; else there is one for those of each tile ...
+MAX_TURNED = 256  # ... and for so many indices of what is summed, 112 KiB
 
 
 def is_turned(row: int | None, lane: int | None, summed: int | None) -> bool:
@@ -50,15 +50,12 @@ class Panel:
         """For the lanes from ``lane`` of the panel."""
         store(self.f, self._place(index, lane), x)
 
-    def read(self, index: Any, lane: Any, lanes: int) -> Value:
+    def read(self, index: Any, lane: Any, lanes: int, mask: Value | None) -> Value:
         """For the lanes from ``lane`` of the nest. Nobody writes once somebody reads: the same is the same again."""
-        place = self._place(index, self._value(lane) - self._value(self.first))
-        return load(self.f, place, self.dtype, lanes, is_known=True)
-
-    def _value(self, i: Any) -> Value:
-        return self.f.constant(i, "i8") if isinstance(i, int) else i
+        place = self._place(index, self.f.index(lane) - self.f.index(self.first))
+        return load(self.f, place, self.dtype, lanes, mask, is_known=True)
 
     def _place(self, index: Any, lane: Any) -> str:
-        i = (self._value(index) - self._value(self.start)) * self.many + self._value(lane)
+        i = (self.f.index(index) - self.f.index(self.start)) * self.many + self.f.index(lane)
         kind = memory_type(self.dtype, 1)
         return self.f.pure(f"getelementptr {kind}, ptr {self.memory}, {i.typed}", "u8", 1).text

@@ -202,9 +202,8 @@ class Points:
     def _reduced_range(self, dim: int, point: Point) -> tuple[Any, Any]:
         if not self.nest.has_pieces or dim != self.nest.n_kept:
             return 0, self.extents[dim]
-        start = self._value(point.index[0]) * self.piece
-        stop, limit = start + self.piece, self._value(self.extents[dim])
-        return start, select(stop.compare("lt", limit), stop, limit)
+        start = self.f.index(point.index[0]) * self.piece
+        return start, self._least(start + self.piece, self.extents[dim])
 
     def _loop(self, start: Any, stop: Any, step: Any, body: Callable[[Any], None], unroll: int = 0) -> None:
         """``for i in range(start, stop, step)``; unrolled if it is short and everything is known."""
@@ -216,7 +215,7 @@ class Points:
                     body(i)
                 return
         is_known = isinstance(start, int) and isinstance(stop, int)
-        f.loop(self._value(start), self._value(stop), self._value(step), body, is_entered=is_known)
+        f.loop(self.f.index(start), self.f.index(stop), self.f.index(step), body, is_entered=is_known)
 
     def _blocks(
         self, between: tuple[Any, Any], many: int, body: Callable[[list[Vector]], None], within: int = 1
@@ -275,16 +274,19 @@ class Points:
         if self.width == 1:
             return None
         lane = self.f.vector(list(range(self.width)), "i8")
-        return lane.compare("lt", (self._value(stop) - self._value(i)).splat(self.width))
+        return lane.compare("lt", (self.f.index(stop) - self.f.index(i)).splat(self.width))
 
     def _whole(self, start: Any, stop: Any, many: int) -> Any:
         """Where a range ends without what is left over when it is taken ``many`` at a time."""
         if isinstance(start, int) and isinstance(stop, int):
             return stop - (stop - start) % many
-        return self._value(start) + (self._value(stop) - self._value(start)) / many * many
+        return self.f.index(start) + (self.f.index(stop) - self.f.index(start)) / many * many
 
-    def _value(self, i: Any) -> Value:
-        return self.f.constant(i, "i8") if isinstance(i, int) else i
+    def _least(self, i: Any, limit: Any) -> Any:
+        if isinstance(i, int) and isinstance(limit, int):
+            return min(i, limit)
+        i, limit = self.f.index(i), self.f.index(limit)
+        return select(i.compare("lt", limit), i, limit)
 
     def _plus(self, i: Any, k: int) -> Any:
         return i + k if isinstance(i, int) or k else i
@@ -326,9 +328,9 @@ class Points:
     def _prefetch(self, points: Sequence[Point], ahead: int = PREFETCHED) -> None:
         """Ask for what is read some turns later, where a turn takes so long that nobody else asks for it in time."""
         nest = self.nest
-        is_short = nest.extents[nest.lanes] is not None or (self._is_light and len(nest.steps) <= SHORT_CHAIN)
+        is_fast = self._is_light and len(nest.steps) <= SHORT_CHAIN
         is_left_over = points[0].mask is not None and not (self._is_heavy or self._ends_heavy)
-        if is_short or is_left_over:
+        if nest.extents[nest.lanes] is not None or is_fast or is_left_over:
             return
         for k, x in enumerate(nest.loads):
             if x.strides[nest.lanes] == 1 and not x.is_index:
@@ -379,8 +381,8 @@ class Points:
             if isinstance(stride, int) and isinstance(i, int):
                 known += i * stride * size
                 continue
-            scaled = self._value(stride) * size if not isinstance(stride, int) else self._value(stride * size)
-            term = self._value(i) * scaled
+            scaled = self.f.index(stride) * size if not isinstance(stride, int) else self.f.index(stride * size)
+            term = self.f.index(i) * scaled
             rest = term if rest is None else rest + term
         return known, rest
 
@@ -396,14 +398,14 @@ class Points:
         load, strides, f = self.nest.loads[k], self.load_strides[k], self.f
         if k in self._panels:
             panel = self._panels[k]
-            return panel.read(point.index[panel.dim], point.index[self.nest.lanes], self.width)
+            return panel.read(point.index[panel.dim], point.index[self.nest.lanes], self.width, point.mask)
         lane_stride = strides[point.lane_dim] if point.lane_dim >= 0 and point.lane_dim in point.index else 0
         if load.is_index:
             known, rest = self._offset(point, strides, 1)
             i = self.f.constant(known, "i8") if rest is None else rest + known
             if not isinstance(lane_stride, int) or lane_stride:
                 lane = f.vector(list(range(self.width)), "i8") if self.width > 1 else f.constant(0, "i8")
-                i = i.splat(self.width) + lane * self._value(lane_stride).splat(self.width)
+                i = i.splat(self.width) + lane * self.f.index(lane_stride).splat(self.width)
             return i.to(load.dtype)
         address = self._address(self._load_pointer[k], point, strides, size_of(load.dtype))
         if self.width == 1 or (isinstance(lane_stride, int) and lane_stride == 0):
@@ -414,21 +416,21 @@ class Points:
         self, loads: Sequence[int], point: Point, dim: int, along: tuple[Any, Any], most: int, first: Any, many: int
     ) -> None:
         """Turn round what lies side by side along ``dim``: for the indices ``along`` it, at ``most`` so many, and for
-        ``many`` lanes from ``first``. From then on, these operands are read from their panels."""
+        ``many`` lanes from ``first``. From here on ``_load`` reads these operands from their panels, until they are
+        filled again."""
         self._panels = {k: Panel(self.f, self.nest.loads[k].dtype, most, dim, along[0], first, many) for k in loads}
         for k, panel in self._panels.items():
             self._fill(panel, k, point, along)
 
     def _fill(self, panel: Panel, k: int, point: Point, along: tuple[Any, Any]) -> None:
         f, lanes_dim, strides, size = self.f, self.nest.lanes, self.load_strides[k], size_of(panel.dtype)
-        last = self._value(self.extents[lanes_dim]) - 1
+        last = self._plus(self.extents[lanes_dim], -1)
         square = min(self.width, SQUARE)
 
         def columns(start: Any) -> None:
             lines = []
             for j in range(square):
-                i = self._value(panel.first) + start + j
-                i = select(i.compare("lt", last), i, last)  # beyond the end the last is taken again: it is not stored
+                i = self._least(self.f.index(panel.first) + start + j, last)  # beyond the end the last is taken again
                 lines.append(self._address(self._load_pointer[k], point.inner({lanes_dim: i}), strides, size))
 
             def block(i: Any, lanes: int) -> None:
@@ -448,7 +450,7 @@ class Points:
             self._loop(along[0], whole, square, lambda i: block(i, square))
             self._loop(whole, along[1], 1, lambda i: block(i, 1), square)
 
-        self._loop(0, panel.many, square, columns)
+        self._loop(0, self._least(self._plus(last, 1) - panel.first, panel.many), square, columns)
 
     def _store_all(self, point: Point, stores: Sequence[Store], first: int) -> None:
         """All values first, also those that are folded: a store may overwrite what another value is loaded from."""

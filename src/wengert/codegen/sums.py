@@ -3,7 +3,7 @@
 Lanes along what is reduced: several accumulators, in chunks that are added pairwise (``_one_sum``), or a square of them
 with a kept dimension beside it (``_square``). Lanes along a kept dimension: a sum for each lane, in registers, of
 several rows and vectors at once where that is a tile of a product (``_lane_sums``, ``_tiles``), or in memory, where
-each element takes its time (``_sums_in_memory``).
+there are many lanes (``_sums_in_memory``).
 """
 
 from __future__ import annotations
@@ -102,11 +102,9 @@ class Sums(Points):
 
         def along(index: dict[int, Any]) -> None:
             first, last = self._reduced_range(lane_dim, rows[0])
-            limit = self._value(last)
 
             def chunk(start: Any) -> None:
-                stop = self._value(start) + CHUNK * width
-                stop = select(stop.compare("lt", limit), stop, limit)
+                stop = self._least(self.f.index(start) + CHUNK * width, last)
                 for stack, x in zip(stacks, run(index, start, stop), strict=True):
                     stack.push(x)
 
@@ -135,12 +133,11 @@ class Sums(Points):
                         if i >= stop:
                             break
                     elif mask is not None:  # beyond the end the last row is taken again: its sum is not stored
-                        end = self._value(stop) - 1
-                        i = select(self._value(i).compare("lt", end), self._value(i), end)
+                        i = self._least(i, self._plus(stop, -1))
                     p = point.inner({row_dim: i})
                     self._hoist(p)
                     rows.append(p)
-                sums = self._chunked(lane_dim, rows, self._transposed, 1, width)
+                sums = self._chunked(lane_dim, rows, self._across_each, 1, width)
                 self._finish(point.inner({row_dim: first}, row_dim, mask), sums)
 
         if nest.extents[row_dim] is not None or self._ends_heavy:
@@ -152,7 +149,7 @@ class Sums(Points):
             self._hoist(p)  # the lanes of each chunk first, and one accumulator: the bits must be those of a square
             self._finish(p, self._chunked(lane_dim, [p], lambda fold, rows: self._across(fold, rows[0]), 1, 1))
 
-        start, end = [self._value(i) for i in self._range(row_dim)]
+        start, end = [self.f.index(i) for i in self._range(row_dim)]
         whole = self._whole(start, end, width)
         self._loop(start, whole, width, lambda i: body([(i, None)]))
         self._loop(whole, end, 1, row)  # a square for what is left over would take as long again to compile
@@ -188,18 +185,17 @@ class Sums(Points):
         return all(self.nest.lanes not in dims or max(dims) >= self.nest.n_kept for dims in steps)
 
     def _sums_in_memory(self, point: Point) -> None:
-        """The sums of ``_lane_sums`` where each element takes its time: of many lanes at once, with accumulators in
-        memory, since processors read ahead along lanes and not across them."""
+        """The sums of ``_lane_sums`` with accumulators in memory, for many lanes at once: processors read ahead along
+        lanes, and not across them."""
         nest, f, width = self.nest, self.f, self.width
         runs = [f.alloca(memory.memory_type(x.dtype, 1), RUN * width, self.target.vector_bytes) for x in nest.folds]
         start, stop = self._range(nest.lanes)
 
         def run(first: Any) -> None:
-            last = self._value(first) + RUN * width
-            last = select(last.compare("lt", self._value(stop)), last, self._value(stop))
+            last = self._least(self.f.index(first) + RUN * width, stop)
 
             def slot(k: int, i: Any) -> str:
-                offset = (self._value(i) - first) * size_of(nest.folds[k].dtype)
+                offset = (self.f.index(i) - first) * size_of(nest.folds[k].dtype)
                 return f.pure(f"getelementptr i8, ptr {runs[k]}, {offset.typed}", "u8", 1).text
 
             def clear(i: Any) -> None:
@@ -281,7 +277,7 @@ class Sums(Points):
         """The operands that are turned round, once for all rows."""
         nest = self.nest
         length = nest.extents[-1]
-        if nest.ndim != nest.n_kept + 1 or length is None or length > MAX_TURNED or nest.extents[-2] is None:
+        if nest.ndim != nest.n_kept + 1 or length is None or length > MAX_TURNED:
             return []
         return [k for k, x in enumerate(nest.loads) if not x.is_index and is_turned(*x.strides[-3:])]
 
@@ -311,7 +307,7 @@ class Sums(Points):
         is_kept = self.nest.lanes < self.nest.n_kept  # then nobody looks at the lanes that are masked off
         return new if point.mask is None or new.lanes == 1 or is_kept else select(point.mask, new, old)
 
-    def _transposed(self, fold: Fold, rows: list[Value]) -> Value:
+    def _across_each(self, fold: Fold, rows: list[Value]) -> Value:
         """One vector whose lane r is the fold over the lanes of row r."""
         width = self.width
         vectors = [*rows, *[self._identity(fold)] * (width - len(rows))]
