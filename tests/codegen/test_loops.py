@@ -101,7 +101,7 @@ def test_strides(dtype: str, is_static: bool, layout: str) -> None:
 
 @every_target
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i2", "b1"])
-@pytest.mark.parametrize("shape", [(2, 3), (16, 64), (17, 70), (35, 130), (2, 40, 67), (3, 2, 300)])
+@pytest.mark.parametrize("shape", [(2, 3), (64, 64), (65, 33), (130, 70), (2, 67, 40), (3, 2, 300)])
 def test_operands_that_lie_crosswise(shape: tuple[int, ...], dtype: str, where: Any) -> None:
     """x.T beside x: turned round in blocks, whole ones and what is left of them, at the edge of what may be read, and
     in parts."""

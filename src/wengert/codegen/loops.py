@@ -93,7 +93,7 @@ class Nest:
         return self.n_kept > 0 and self.extents[0] is None
 
 
-BLOCK_ROWS, BLOCK_VECTORS = 16, 8  # of operands that are turned round: 8 KiB, and whole lines of the cache
+BLOCK_ROWS, BLOCK_VECTORS = 64, 2  # of operands that are turned round: 8 KiB, and long enough runs of memory
 MAX_CROSSWISE = 8  # operands that are: 64 KiB
 MAX_VECTORS = 12  # side by side: a processor does four operations a cycle, and each waits three for the one before
 

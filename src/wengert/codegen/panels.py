@@ -39,11 +39,12 @@ def transposed(rows: Sequence[Value]) -> list[Value]:
 
 
 class Panel:
-    """A copy on the stack: for each index along ``dim`` from ``start``, ``many`` elements side by side, from lane
-    ``first``."""
+    """A copy on the stack: for each index along ``dim`` from ``start``, at most ``length`` of them, ``many`` elements
+    side by side, from lane ``first``."""
 
     def __init__(self, f: Function, dtype: str, length: int, dim: int, start: Any, first: Any, many: int) -> None:
-        self.f, self.dtype, self.dim, self.start, self.first, self.many = f, dtype, dim, start, first, many
+        self.f, self.dtype, self.length, self.many = f, dtype, length, many
+        self.dim, self.start, self.first = dim, start, first
         self.memory = f.alloca(memory_type(dtype, 1), length * many, f.target.vector_bytes)
 
     def write(self, index: Any, lane: Any, x: Value) -> None:

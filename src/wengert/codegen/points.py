@@ -439,6 +439,9 @@ class Points:
                     memory.load(f, self._address(x, at, strides, size), panel.dtype, lanes, is_known=True)
                     for x in lines
                 ]
+                if lanes > 1 and not isinstance(along[0], int):
+                    for x in lines:  # what the next block of rows begins with
+                        memory.prefetch(f, self._address(x, at, strides, size), panel.length * size)
                 if lanes == 1:
                     for j, x in enumerate(values):
                         panel.write(i, start + j, x)
