@@ -93,7 +93,7 @@ class Nest:
         return self.n_kept > 0 and self.extents[0] is None
 
 
-BLOCK_ROWS, BLOCK_VECTORS = 64, 2  # of operands that are turned round: 8 KiB, and long enough runs of memory
+BLOCK_ROWS, BLOCK_VECTORS = 64, 2  # of operands that are turned round: 8 KiB (benchmarks/bench_memory.py)
 MAX_CROSSWISE = 8  # operands that are: 64 KiB
 MAX_VECTORS = 12  # side by side: a processor does four operations a cycle, and each waits three for the one before
 
@@ -128,8 +128,8 @@ class _Emitter(Sums):
         else:
             self._kept_loops(point, 0, nest.n_kept - 1, lambda row: self._lane_sums([row]))
 
-    def _elementwise(self, point: Point, lanes: tuple[Any, Any] | None = None) -> None:
-        """The vectors along the lanes, or those from one of them to another."""
+    def _elementwise(self, point: Point, lanes: tuple[Any, Any] | None = None, most: int = MAX_VECTORS) -> None:
+        """The vectors along the lanes, or those from one of them to another, at ``most`` so many at once."""
         nest = self.nest
         if nest.lanes < 0:
             self._store_all(point, nest.stores, 0)
@@ -142,7 +142,7 @@ class _Emitter(Sums):
             for p in points:
                 self._store_all(p, nest.stores, 0)
 
-        many = self._many(2 if len(nest.steps) <= SHORT_CHAIN else MAX_VECTORS)
+        many = self._many(2 if len(nest.steps) <= SHORT_CHAIN else most)
         self._blocks(lanes or self._range(nest.lanes), many, body)
 
     def _crosswise(self) -> list[int]:
@@ -172,7 +172,7 @@ class _Emitter(Sums):
                 def row(i: Any) -> None:
                     p = point.inner({dim: i})
                     self._hoist(p)
-                    self._elementwise(p, (first, last))
+                    self._elementwise(p, (first, last), BLOCK_VECTORS)
 
                 self._loop(top, bottom, 1, row)
 

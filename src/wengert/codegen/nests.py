@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert.codegen.calls import KernelCall, describe, short
 from wengert.codegen.loops import Fold, Load, Nest, Step, Store
-from wengert.codegen.panels import MAX_TURNED, is_turned
+from wengert.codegen.panels import FEWEST_LANES, FEWEST_ROWS, MAX_TURNED, is_turned
 from wengert.codegen.points import are_light_sums
 from wengert.codegen.strides import grain
 from wengert.ops.kernels import Contract, Fused, Iota, MapTape, Reduce
@@ -23,7 +23,7 @@ from wengert.passes.plan import MIN_PIECES, PIECE, Place, is_in_code, operands
 from wengert.passes.plan import Step as PlanStep
 from wengert.tape import Atom, Aval, Instr, Lit, key_of
 
-WIDE = 128  # lanes: with fewer of them, adding to memory waits for what was added before
+WIDE = 128  # lanes: with fewer, adding to memory waits for what was added before (benchmarks/bench_memory.py)
 STATIC_POINTS = 2048  # a nest of at most so many points has its sizes written into its code
 Ref = tuple[str, int]  # a value of a nest that is being built: ("load", 0), ("step", 3) ...
 COMMUTATIVE = frozenset(["add", "multiply"])
@@ -249,7 +249,7 @@ class _Builder:
         around = [k for k in kept if k != d]  # the innermost of them numbers the rows
         if len(reduced) != 1 or not around or d not in kept or self.extents[reduced[0]] > MAX_TURNED:
             return False
-        is_worth_it = self.extents[around[-1]] >= 4 and self.extents[d] >= 8
+        is_worth_it = self.extents[around[-1]] >= FEWEST_ROWS and self.extents[d] >= FEWEST_LANES
         return is_worth_it and self._are_light_sums() and is_turned(row[around[-1]], row[d], row[reduced[0]])
 
     def _are_light_sums(self) -> bool:

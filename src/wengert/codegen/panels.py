@@ -10,6 +10,7 @@ from wengert.codegen.ir import Function, Value
 from wengert.codegen.memory import load, memory_type, store
 
 SQUARE = 4  # elements a side of what is turned round at once: larger squares take long to compile
+FEWEST_ROWS, FEWEST_LANES = 4, 8  # of a product that is worth turning an operand round (benchmarks/bench_contract.py)
 MAX_PANEL = 1 << 16  # bytes of a panel for all columns of a product; else there is one for those of each tile ...
 MAX_TURNED = 256  # ... and for so many indices of what is summed, 112 KiB
 

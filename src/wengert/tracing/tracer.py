@@ -527,7 +527,7 @@ class Tracer:
         if index:
             return operators.python_number(self[index if len(index) > 1 else np.unravel_index(index[0], self.shape)])
         self._only_one("item")
-        return operators.python_number(np.reshape(self, ()))  # type: ignore[arg-type]  # which is a tracer too
+        return operators.python_number(self.reshape(()))
 
     def tolist(self) -> Any:
         return [row.tolist() for row in self] if self.shape else operators.python_number(self)

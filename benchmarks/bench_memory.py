@@ -1,0 +1,59 @@
+"""Ways through memory: arrays that no cache holds, sums along the first axis, operands that lie crosswise.
+
+``points.PREFETCHED``, ``nests.WIDE`` and the blocks of ``loops`` are chosen by this table. Each function as a bound
+program and by NumPy; calls take turns on enough arrays that none of them is still in a cache, where it says so.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from benchmarks.timing import measure  # first: it pins the threads
+
+import numpy as np  # isort: skip
+from rich.console import Console  # isort: skip
+from rich.table import Table  # isort: skip
+
+import wengert as wg
+from benchmarks.workloads import in_turn, steps
+
+FUNCTIONS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...], int]] = {  # shape, arrays that take turns
+    "sin(x), from memory": (np.sin, (1_000_000,), 24),
+    "sum(sin(x)), from memory": (lambda x: np.sum(np.sin(x)), (1_000_000,), 24),
+    "twenty steps, from memory": (steps, (1_000_000,), 24),
+    "sum(sin(x), 0)": (lambda x: np.sum(np.sin(x), 0), (1000, 1000), 1),
+    "sum(exp(x), 0)": (lambda x: np.sum(np.exp(x), 0), (1000, 1000), 1),
+    "sum(exp(x), 0), two columns": (lambda x: np.sum(np.exp(x), 0), (200_000, 2), 1),
+    "sum(x, 0), two columns": (lambda x: np.sum(x, 0), (200_000, 2), 1),
+    "sum(x, 0), 512 columns": (lambda x: np.sum(x, 0), (2000, 512), 1),
+    "x.T, copied": (lambda x: np.ascontiguousarray(x.T), (1000, 1000), 1),
+    "x.T, copied, 500 by 4000": (lambda x: np.ascontiguousarray(x.T), (500, 4000), 1),
+    "x + x.T": (lambda x: x + x.T, (1000, 1000), 1),
+    "x + x.T, rows of 8 KiB": (lambda x: x + x.T, (1024, 1024), 1),
+    "sin(x.T) + x": (lambda x: np.sin(x.T) + x, (1000, 1000), 1),
+}
+
+
+def main() -> None:
+    dtypes = (np.float64,) if "--quick" in sys.argv else (np.float64, np.float32)
+    console = Console(width=None if sys.stdout.isatty() else 110)
+    for dtype in dtypes:
+        table = Table(title=f"{np.dtype(dtype)}, min / median")
+        for title in ("", "bound", "NumPy", "bound / NumPy"):
+            table.add_column(title, no_wrap=True)
+        for name, (f, shape, turns) in FUNCTIONS.items():
+            x = np.random.default_rng(0).random(shape).astype(dtype)
+            np.testing.assert_allclose(wg.jit(f)(x), f(x), rtol=1e-3 if dtype == np.float32 else 1e-9)
+            calls = in_turn(wg.jit(f).program(x).bind, (x,), turns), in_turn(partial(partial, f), (x,), turns)
+            for call in calls * turns:  # what is touched for the first time costs more
+                call()
+            ours, numpys = [measure(call, 0.3) for call in calls]
+            table.add_row(name, str(ours), str(numpys), f"{ours.least / numpys.least:.2f}")
+        console.print(table)
+
+
+if __name__ == "__main__":
+    main()
