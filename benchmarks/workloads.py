@@ -7,6 +7,7 @@ variables; a rival that would fold such a constant at compile time gets it as an
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Callable
 from copy import deepcopy
 from dataclasses import dataclass, replace
@@ -26,7 +27,8 @@ class Workload:
     wrt: int | tuple[int, ...] = 0
     name: str = ""
     turns: int = 1
-    """Calls take turns on so many copies of the arguments: of enough of them no cache holds those that are next."""
+    """Calls take turns on so many copies of the arguments, and keep as many results: of enough of them no cache holds
+    what the next call reads and writes."""
 
     @property
     def positions(self) -> tuple[int, ...]:
@@ -49,11 +51,20 @@ class Workload:
 
 
 def in_turn(make: Callable[..., Callable[[], Any]], args: tuple[Any, ...], turns: int) -> Callable[[], Any]:
-    """The call that ``make`` makes of the arguments; with several turns, one of their copies after the other."""
+    """The call that ``make`` makes of the arguments; with several turns, one of their copies after the other.
+
+    Their results are kept as long: a fresh array in the place of one that was just dropped would lie in the cache.
+    """
     if turns == 1:
         return make(*args)
     calls = cycle([make(*deepcopy(args)) for _ in range(turns)])
-    return lambda: next(calls)()
+    kept = deque[Any](maxlen=turns)
+
+    def call() -> Any:
+        kept.append(next(calls)())
+        return kept[-1]
+
+    return call
 
 
 def rng() -> np.random.Generator:

@@ -365,6 +365,10 @@ REFUSALS = [
     (lambda x: np.array([x, "a"]), UnsupportedFunctionError, "dtype <U1"),
     (lambda x: np.array([x, None]), UnsupportedFunctionError, "dtype object"),
     (lambda x: np.array([x, 1], dtype=object), UnsupportedFunctionError, "dtype object"),
+    *[
+        (lambda x, f=f: f(x, 2**64), UnsupportedFunctionError, "dtype object")  # no integer of NumPy's is so large
+        for f in (np.append, np.dot, np.searchsorted, np.kron)
+    ],
     (lambda x: np.array(x, dtype="U3"), UnsupportedFunctionError, "dtype <U3"),
     (lambda x: np.array([x, x], copy=False), ValueError, "Unable to avoid copy"),
     (lambda x: np.asarray(x, np.float32, copy=False), ValueError, "Unable to avoid copy"),

@@ -429,7 +429,8 @@ def check_dtype(x: Any) -> None:
         raise UnsupportedFunctionError(
             message(
                 f"an array of dtype {x.dtype} cannot be traced",
-                tries=["np.stack([...]) of traced values" if x.dtype == object else "an array of numbers"],
+                tries=["np.stack([...]) of traced values"] * (x.dtype == object)
+                + ["an array of numbers of up to 64 bits"],
             )
         )
 

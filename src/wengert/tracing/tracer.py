@@ -22,7 +22,7 @@ from wengert.ops.elementwise import convert
 from wengert.ops.kernels import Contract
 from wengert.ops.op import UFUNCS, Op
 from wengert.tape import Atom, Aval
-from wengert.tracing.trace import Trace, current_trace, escaped, recorder
+from wengert.tracing.trace import Trace, check_dtype, current_trace, escaped, recorder
 
 HANDLED_UFUNCS: dict[Any, Callable[..., Any]] = {}
 """Ufuncs that are compositions of ops (divmod, matmul ...), and methods and options of ufuncs; see ufuncs.py."""
@@ -555,6 +555,8 @@ def function_name(func: Any) -> str:
 
 def new_constant(trace: Trace, value: Any, is_scalar: bool) -> Tracer:
     array = np.asarray(value)
+    if array.dtype == object:  # an integer of more than 64 bits, among others
+        check_dtype(array)
     out = Tracer(trace, None, Aval(array.shape, array.dtype), is_scalar and array.ndim == 0)
     out._constant = array
     if array.ndim > 1 and not array.flags.c_contiguous:
