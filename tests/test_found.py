@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 
 import wengert as wg
 from tests.test_random_programs import same
@@ -379,3 +380,59 @@ def test_signed_and_unsigned_integers_of_one_width_in_one_kernel(n: int) -> None
 def test_a_fused_step_without_native_code_reads_its_own_literals() -> None:
     """Those that are operands of a kernel were handed to the reference too, which refused them."""
     as_numpy(lambda x: x * np.float64(1.3), np.ones(3000, np.float16))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float16])
+def test_what_python_computes_is_written_into_a_part_of_an_array(dtype: Any) -> None:
+    """The results of callbacks were copied side by side, also to where the columns of a larger array are."""
+    x = (X[::-1] + 5).astype(dtype)
+    as_numpy(lambda x: np.concatenate([special.gammaln(x.astype(float)), x.astype(float)], 1), x)
+    as_numpy(lambda x: np.pad(x.astype(float), 1), x)
+    as_numpy(lambda x: np.stack([np.abs(x + 1j), x.astype(float)], -1), x)
+    as_numpy(lambda x: np.concatenate([np.gcd(x, 4), x], 1), x.astype(int))
+
+
+def test_a_derivative_inside_vmap_does_not_look_at_the_first_example() -> None:
+    """The branch that the first example takes was taken for all of them."""
+
+    def f(x: Any) -> Any:
+        return np.sum(x) * (2 if x[0] > x[1] else 3)
+
+    examples = np.array([[1.0, 2.0], [2.0, 1.0]])
+    for inside in (wg.grad(f), wg.hessian(f), lambda x: wg.jvp(f, (x,), (x,))[1], lambda x: wg.vjp(f, x)[1](1.0)):
+        for mapped in (wg.vmap(inside), wg.jit(wg.vmap(inside))):
+            with pytest.raises(wg.errors.ConcretizationError, match=r"vmap runs all examples at once(.|\n)*np\.where"):
+                mapped(examples)
+    scaled = wg.vmap(lambda x: x * wg.grad(lambda y: y * (2.0 if y > 1 else 3.0))(5.0))  # this is no example's
+    np.testing.assert_array_equal(scaled(examples), 2 * examples)
+
+
+def test_errors_of_arithmetic_cannot_be_asked_for() -> None:
+    """``np.errstate`` said nothing to compiled code, which went on with an infinity."""
+
+    def f(x: Any) -> Any:
+        try:
+            with np.errstate(divide="raise"):
+                return np.log(x)
+        except FloatingPointError:
+            return -x
+
+    with pytest.raises(wg.errors.UnsupportedFunctionError, match=r"errstate: divide='raise'(.|\n)*test_found\.py"):
+        wg.jit(f)(np.zeros(2))
+
+    def quiet(x: Any) -> Any:
+        with np.errstate(divide="ignore", invalid="warn"):
+            return np.log(x)
+
+    with np.errstate(divide="ignore"):
+        as_numpy(quiet, np.zeros(2))
+
+
+def test_an_integer_of_more_than_64_bits_cannot_be_returned() -> None:
+    """It has no dtype, which came out as an AttributeError."""
+    with pytest.raises(OverflowError, match="more than 64 bits"):
+        wg.jit(lambda x: (x, 2**70))(1.0)
+
+
+def test_one_element_by_a_traced_number_from_the_end() -> None:
+    as_numpy(lambda x, k: x.T.item(k) * 2 + x.item(k, 0), X, np.int64(-2))

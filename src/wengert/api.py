@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
-from functools import wraps
+from functools import WRAPPER_UPDATES, wraps
+from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -47,6 +48,11 @@ class _Chosen(NamedTuple):
 
 def function_name(f: F) -> str:
     return getattr(f, "__name__", type(f).__name__)
+
+
+def _named_like(f: F) -> Callable[[F], F]:
+    """``functools.wraps``; but what an object holds, the programs of a jit or the weights of a model, stays with it."""
+    return wraps(f, updated=WRAPPER_UPDATES if isinstance(f, FunctionType) else ())
 
 
 def is_number(leaf: Any) -> bool:
@@ -208,7 +214,7 @@ def value_and_grad(
 def _value_and_gradient(f: F, argnums: Any, wrt: F | None, has_aux: bool, nan_safe: bool, with_value: bool) -> F:
     previous = Previous()
 
-    @wraps(f)
+    @_named_like(f)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         call, leaves, treedef = _choose(f, args, kwargs, argnums, wrt)
         aux = _Aux()
@@ -437,7 +443,7 @@ def jacobian(
     if mode not in (None, "forward", "reverse"):
         raise ValueError(f"mode={mode!r}: expected 'forward', 'reverse' or None")
 
-    @wraps(f)
+    @_named_like(f)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         call, leaves, treedef = _choose(f, args, kwargs, argnums, wrt)
         recording = record_call(call, [input_of(x) for x in leaves], name=function_name(f))
@@ -533,7 +539,7 @@ def vmap(f: F, in_axes: Any = 0, out_axes: int = 0) -> F:
     array([3., 4.])
     """
 
-    @wraps(f)
+    @_named_like(f)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         leaves, treedef = tree.flatten((args, kwargs))
         axes = _leaf_axes(in_axes, args, kwargs)
@@ -639,7 +645,7 @@ def trace(f: F) -> F:
     2
     """
 
-    @wraps(f)
+    @_named_like(f)
     def tape_of(*args: Any, **kwargs: Any) -> Tape:
         leaves, treedef = tree.flatten((args, kwargs) if kwargs else args)
         tape, _, _ = trace_whole(f, function_name(f), leaves, treedef, bool(kwargs))

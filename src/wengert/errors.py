@@ -87,8 +87,8 @@ class NotDifferentiableError(WengertError, TypeError):
 class TooManyPathsError(WengertError, RuntimeError):
     """A compiled function took more paths through its branches than ``config.max_paths``.
 
-    A loop whose count depends on a traced value gives one path a count; use ``wg.while_loop``,
-    ``wg.cond`` or ``wg.scan``, or raise ``wg.config.max_paths``.
+    A loop whose count depends on a traced value gives one path a count. Use a fixed number of turns, ``np.where``
+    for a branch, or raise ``wg.config.max_paths``.
     """
 
 

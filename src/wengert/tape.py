@@ -133,7 +133,10 @@ class Lit(_Formula):
     __slots__ = ("aval", "value")
 
     def __init__(self, value: Any, dtype: np.dtype[Any] | None = None) -> None:
-        self.value: np.generic = np.asarray(value, dtype)[()]  # type: ignore[assignment]  # of shape ()
+        array = np.asarray(value, dtype)
+        if array.dtype == object:
+            raise OverflowError(f"{value} has more than 64 bits, so it can be no element of an array")
+        self.value: np.generic = array[()]  # type: ignore[assignment]  # of shape ()
         self.aval = Aval((), self.value.dtype)
 
     @property

@@ -76,6 +76,33 @@ def test_a_jitted_function_takes_what_numpy_takes(what: str) -> None:
     np.testing.assert_array_equal(x, kept)
 
 
+BIG_ENDIAN: dict[str, Any] = {
+    "sums": lambda x: np.stack([x.sum(), x.mean(), np.std(x), np.prod(x), np.trace(x), np.linalg.norm(x)]),
+    "running sums": lambda x: np.cumsum(x, 1),
+    "extremes": lambda x: np.max(x, 0) - np.min(x, 1),
+    "products": lambda x: x @ x + np.dot(x, x.T) + np.einsum("ij,kj->ki", x, x),
+    "elementwise": lambda x: np.where(x > 2, np.sin(x), x**2),
+    "inverse": lambda x: np.linalg.inv(x + 20 * np.eye(4)),
+    "median": lambda x: np.median(x, 0) + np.sort(x)[0],
+    "pad": lambda x: np.pad(x, 1),
+    "written": lambda x: (lambda y: (y.__setitem__(0, x[1]), y)[1])(x.copy()),
+    "converted": lambda x: x.astype(">f4") * 2,
+}
+
+
+@pytest.mark.parametrize("what", BIG_ENDIAN)
+def test_another_byte_order_is_right(what: str) -> None:
+    """As an argument, captured, and in the derivative; results are in the machine's own order."""
+    f, x = BIG_ENDIAN[what], MATRIX[[0, 1, 2, 0]] + np.arange(4.0)[:, None]
+    swapped = x.astype(x.dtype.newbyteorder())
+    want, loss = f(x), lambda x: np.sum(f(x) ** 2)
+    for got in (wg.jit(f)(swapped), wg.jit(lambda y: f(swapped) + y)(0.0)):
+        assert got.dtype == want.dtype.newbyteorder("=")
+        np.testing.assert_allclose(got, want, rtol=1e-6)
+    for gradient in (wg.grad(loss), wg.jit(wg.grad(loss))):
+        np.testing.assert_allclose(gradient(swapped).astype(float), gradient(x), rtol=1e-6)
+
+
 LAYOUTS_ONLY = ("transposed", "reversed", "every second", "broadcast", "unaligned", "read-only", "a subarray")
 
 
@@ -112,6 +139,40 @@ def test_a_program_refuses_another_structure() -> None:
     with pytest.raises(wg.errors.StructureError):
         program({"a": MATRIX}, MATRIX, other=MATRIX)
     np.testing.assert_array_equal(program({"a": MATRIX}, MATRIX), MATRIX**2)
+
+
+def test_results_that_share_memory_can_be_arguments() -> None:
+    """They are made read-only while a function is traced, and writeable again."""
+    w, b = wg.jit(lambda w, b: (w * 2, b + 1))(np.ones(3), np.zeros(1))
+    assert w.base is b.base is not None
+    assert wg.jit(lambda w, b: w @ w + b)(w, b) == 13
+    np.testing.assert_array_equal(wg.grad(lambda w, b: np.sum(w * b))(w, b), [1, 1, 1])
+    with pytest.raises(NameError):
+        wg.jit(lambda w: nothing)(w)  # type: ignore[name-defined]  # noqa: F821
+    w[0] = b[0] = 5
+    assert memoryview(w.base).nbytes >= w.nbytes + b.nbytes
+
+
+@pytest.mark.parametrize("n", [6, 6000])  # kept as they are, or read where they lie
+def test_arrays_that_numpy_would_not_make_writeable_again_are_not_made_read_only(n: int) -> None:
+    a = np.arange(float(n))
+    strided = np.lib.stride_tricks.as_strided(a, (n - 1, 2), (8, 8))
+    want = np.sum(strided, 0)
+    np.testing.assert_array_equal(wg.jit(lambda s: np.sum(s, 0))(strided), want)
+    np.testing.assert_array_equal(wg.jit(lambda x: np.sum(strided, 0) * x)(1.0), want)
+    np.testing.assert_array_equal(wg.grad(lambda x, s: np.sum(x * s))(np.ones(2), strided), want)
+    np.testing.assert_array_equal(wg.grad(lambda x: np.sum(x * strided))(np.ones(2)), want)
+    assert strided.flags.writeable and a.flags.writeable
+
+
+@pytest.mark.parametrize("is_view_first", [True, False])
+def test_an_array_and_a_view_of_it_are_writeable_again(is_view_first: bool) -> None:
+    a = np.ones(4)
+    pair = (a[1:], a) if is_view_first else (a, a[1:])
+    np.testing.assert_array_equal(
+        wg.grad(lambda x, y: np.sum(x) * np.sum(y))(*pair), np.full(pair[0].size, pair[1].size)
+    )
+    assert all(x.flags.writeable for x in pair)
 
 
 def test_too_many_or_too_few_arguments_of_a_jitted_function() -> None:

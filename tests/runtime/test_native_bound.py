@@ -127,7 +127,7 @@ def test_a_call_inside_a_call():
 
     steps = [
         kernel("double", (1, 0), (0, 0)),
-        ("callback", function, [((0, 0), F8, (8,), None, False)], [((2, 0), F8, (8,))]),
+        ("callback", function, [((0, 0), F8, (8,), None, False)], [((2, 0), F8, (8,), None)]),
     ]
     call = executable(steps=steps).bind([np.ones(8)])
     calls.append(call)

@@ -52,7 +52,7 @@ def echo(*dtypes: Any) -> Any:
     """A program that gives its inputs of shape () back."""
     n = len(dtypes)
     steps = [
-        ("callback", lambda x: x, [((1 + k, 0), d, (), None, False)], [((1 + n + k, 0), d, ())])
+        ("callback", lambda x: x, [((1 + k, 0), d, (), None, False)], [((1 + n + k, 0), d, (), None)])
         for k, d in enumerate(dtypes)
     ]
     return executable(inputs=[(d, (), None) for d in dtypes], outputs=[(d, ()) for d in dtypes], steps=steps)

@@ -316,7 +316,7 @@ class TestGuards:
 class TestCallbacks:
     def program(self, function: Any, *, copy: bool = False, outs: Any = None, is_long: bool = False) -> Executable:
         """out = function(2 * x) by way of the arena."""
-        outs = [((2, 0), F8, (N,))] if outs is None else outs
+        outs = [((2, 0), F8, (N,), None)] if outs is None else outs
         return executable(
             steps=[
                 kernel("double", (1, 0), (0, 0)),
@@ -341,9 +341,28 @@ class TestCallbacks:
     def test_a_strided_view(self):
         program = executable(
             outputs=[(F8, (4, 2))],
-            steps=[("callback", lambda x: x + 0, [((1, 0), F8, (4, 2), (8, 32), False)], [((2, 0), F8, (4, 2))])],
+            steps=[("callback", lambda x: x + 0, [((1, 0), F8, (4, 2), (8, 32), False)], [((2, 0), F8, (4, 2), None)])],
         )
         assert np.array_equal(program.run([np.arange(8.0)])[0], np.arange(8.0).reshape(2, 4).T)
+
+    @pytest.mark.parametrize("dtype", [F8, ">f8"])
+    def test_a_result_that_is_a_part_of_an_array(self, dtype):
+        """The columns 1 and 2 of four, in the byte order of the array that they are a part of."""
+        program = executable(
+            outputs=[(F8, (2, 4))],
+            steps=[
+                kernel("double", (1, 0), (2, 0)),
+                (
+                    "callback",
+                    lambda x: x.astype(dtype),
+                    [((1, 0), F8, (2, 2), (8, 32), False)],
+                    [((2, 8), F8, (2, 2), (32, 8))],
+                ),
+            ],
+        )
+        expected = 2 * np.arange(8.0).reshape(2, 4)
+        expected[:, 1:3] = [[0, 4], [1, 5]]
+        assert np.array_equal(program.run([np.arange(8.0)])[0], expected)
 
     @pytest.mark.parametrize("as_list", [False, True])
     def test_several_results_in_other_layouts(self, as_list):
@@ -354,7 +373,7 @@ class TestCallbacks:
                     "callback",
                     lambda x: [np.asfortranarray(x), 3, 2.5] if as_list else (np.asfortranarray(x), np.int64(3), 2.5),
                     [((1, 0), F8, (2, 4), None, False)],
-                    [((2, 0), F8, (2, 4)), ((3, 0), I8, ()), ((4, 0), F8, ())],
+                    [((2, 0), F8, (2, 4), None), ((3, 0), I8, (), None), ((4, 0), F8, (), None)],
                 )
             ],
         )
@@ -386,7 +405,7 @@ class TestCallbacks:
             assert "a_function: result 0: expected float64[8]" in str(info.value)
 
     def test_number_of_results(self):
-        outs = [((2, 0), F8, (4,)), ((2, 32), F8, (4,))]
+        outs = [((2, 0), F8, (4,), None), ((2, 32), F8, (4,), None)]
         for result in ((np.zeros(4),), (np.zeros(4),) * 3):
             with pytest.raises(ValueError, match="expected 2 results"):
                 self.program(lambda x, r=result: r, outs=outs).run([np.zeros(8)])
@@ -518,10 +537,12 @@ class TestFailures:
     @pytest.mark.parametrize("is_long", [False, True])
     def test_what_a_kernel_leaves_undone(self, is_long):
         """Python computes it instead, and the run goes on."""
-        step = kernel("fail", on_failure=(lambda x: 2 * x, [((1, 0), F8, (N,), None, False)], [((2, 0), F8, (N,))]))
+        step = kernel(
+            "fail", on_failure=(lambda x: 2 * x, [((1, 0), F8, (N,), None, False)], [((2, 0), F8, (N,), None)])
+        )
         program = executable(steps=[step, kernel("increment", (2, 0), (2, 0))], is_long=is_long)
         assert program.run([np.arange(8.0)])[0].tolist() == (2 * np.arange(8.0) + 1).tolist()
-        wrong = kernel("fail", on_failure=(lambda: np.ones(3), [], [((2, 0), F8, (N,))]))
+        wrong = kernel("fail", on_failure=(lambda: np.ones(3), [], [((2, 0), F8, (N,), None)]))
         with pytest.raises(ValueError, match=r"result 0: expected float64.8., got float64.3."):
             executable(steps=[wrong], is_long=is_long).run([np.zeros(8)])
 
@@ -651,7 +672,7 @@ def test_one_program_in_eight_threads(is_long):
     program = executable(
         steps=[
             kernel("double", (1, 0), (0, 0)),
-            ("callback", lambda x: x + 1, [((0, 0), F8, (N,), None, False)], [((0, 64), F8, (N,))]),
+            ("callback", lambda x: x + 1, [((0, 0), F8, (N,), None, False)], [((0, 64), F8, (N,), None)]),
             kernel("double", (0, 64), (2, 0)),
         ],
         is_long=is_long,
@@ -710,7 +731,7 @@ def test_no_path_leaks():
                 [
                     *view,
                 ],
-                [((2, 0), F8, (N,))],
+                [((2, 0), F8, (N,), None)],
             )
         ]
     )

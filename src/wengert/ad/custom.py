@@ -165,7 +165,11 @@ class Primitive:
                 result = self._type_rule(*[np.empty(a.shape, a.dtype) for a in avals], **keywords(settings))
             else:
                 values = [
-                    x if type(x) is not Tracer else x.constant() if all_constant else trace.evaluate(trace.lift(x))
+                    x
+                    if type(x) is not Tracer
+                    else x.constant()
+                    if all_constant
+                    else trace.evaluate(trace.lift(x), is_example=True)
                     for x in args
                 ]
                 result = self._call(values, settings)

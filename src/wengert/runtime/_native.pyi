@@ -22,8 +22,8 @@ View: TypeAlias = tuple[Pointer, DType, Shape, Shape | None, bool]
 A view is read-only. It may be kept: then it stays valid and constant (the run goes on in another arena).
 """
 
-Result: TypeAlias = tuple[Pointer, DType, Shape]
-"""Where a value that Python returns is copied to, in C order; shape and dtype are checked."""
+Result: TypeAlias = tuple[Pointer, DType, Shape, Shape | None]
+"""Where a value that Python returns is copied to; shape and dtype are checked, the byte order is converted."""
 
 Failure: TypeAlias = tuple[Callable[..., Any], Sequence[View], Sequence[Result]]
 """What happens when a kernel fails: ``function(*views)`` computes the results instead; where there are none,

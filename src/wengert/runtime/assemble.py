@@ -167,7 +167,7 @@ def _steps(planned: Sequence[Step], calls: list[Call], first: dict[str, int]) ->
         return pointer(place), place.aval.dtype, place.aval.shape, place.strides, copies
 
     def result(place: Place) -> tuple[Any, ...]:
-        return pointer(place), place.aval.dtype, place.aval.shape
+        return pointer(place), place.aval.dtype, place.aval.shape, place.strides
 
     steps: list[tuple[Any, ...]] = []
     for k, call in enumerate(calls):

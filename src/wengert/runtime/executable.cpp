@@ -164,10 +164,10 @@ class Reader {
         if (outs.is_valid()) {
             views = items_of(outs, "a callback's results");
             for (size_t k = 0; k < length(views); k++) {
-                nb::object spec = items_of(item(views, k), "a result (pointer, dtype, shape)", 3);
+                nb::object spec = items_of(item(views, k), "a result (pointer, dtype, shape, strides)", 4);
                 View view{};
                 view.pointer = pointer(item(spec, 0), &view.base);
-                view.operand = operand(item(spec, 1), item(spec, 2));
+                view.operand = operand(item(spec, 1), item(spec, 2), item(spec, 3));
                 made.outs.push_back(std::move(view));
             }
         }

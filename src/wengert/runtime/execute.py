@@ -65,6 +65,7 @@ class Previous:
     """What the last call of a function recorded, for the next one to follow. Whichever thread is last wins."""
 
     __slots__ = ("recording",)
+    __wengert_cache__ = True  # to what judges whether a function is pure: no result depends on it
 
     def __init__(self) -> None:
         self.recording: Recording | None = None

@@ -120,7 +120,9 @@ bool store(Run &run, const Callback &callback, const View &view, PyObject *value
             PyArray_FromAny(value, operand.descr, 0, 0, NPY_ARRAY_FORCECAST, nullptr));
     }
     if (array == nullptr) return false;
-    bool fits = same_type(operand, array) && same_shape(operand, array);
+    const bool is_same = same_type(operand, array);
+    const bool is_swapped = !is_same && PyArray_TYPE(array) == operand.descr->type_num; // NumPy computes in native order
+    bool fits = (is_same || is_swapped) && same_shape(operand, array);
     if (!fits) {
         PyObject *name = name_of(callback.function);
         PyObject *what = name == nullptr ? nullptr : PyUnicode_FromFormat("%U: result", name);
@@ -128,13 +130,14 @@ bool store(Run &run, const Callback &callback, const View &view, PyObject *value
             refuse_operand(operand, reinterpret_cast<PyObject *>(array), PyUnicode_AsUTF8(what), k);
         Py_XDECREF(what);
         Py_XDECREF(name);
-    } else if ((PyArray_FLAGS(array) & NPY_ARRAY_C_CONTIGUOUS)) {
+    } else if (is_same && operand.is_contiguous && (PyArray_FLAGS(array) & NPY_ARRAY_C_CONTIGUOUS)) {
         std::memmove(destination, PyArray_BYTES(array), operand.nbytes);
     } else {
         Py_INCREF(operand.descr);
         PyObject *target =
             PyArray_NewFromDescr(&PyArray_Type, operand.descr, static_cast<int>(operand.shape.size()),
-                                 operand.shape.data(), nullptr, destination, NPY_ARRAY_WRITEABLE, nullptr);
+                                 operand.shape.data(), operand.strides.data(), destination, NPY_ARRAY_WRITEABLE,
+                                 nullptr);
         fits = target != nullptr && PyArray_CopyInto(reinterpret_cast<PyArrayObject *>(target), array) == 0;
         Py_XDECREF(target);
     }

@@ -205,6 +205,11 @@ void shared_memory_dealloc(PyObject *self) {
     Py_DECREF(type);
 }
 
+// NumPy asks for it before it makes an array writeable again that somebody made read-only.
+int shared_memory_buffer(PyObject *self, Py_buffer *view, int flags) {
+    return PyBuffer_FillInfo(view, self, reinterpret_cast<PyVarObject *>(self) + 1, Py_SIZE(self), 0, flags);
+}
+
 size_t at_line(size_t n) { return (n + LINE - 1) / LINE * LINE; }
 
 } // namespace
@@ -242,6 +247,7 @@ PyObject *new_array_in(PyObject *owner, char *memory, const Operand &operand) {
 
 bool make_shared_memory_type() {
     static PyType_Slot slots[] = {{Py_tp_dealloc, reinterpret_cast<void *>(shared_memory_dealloc)},
+                                  {Py_bf_getbuffer, reinterpret_cast<void *>(shared_memory_buffer)},
                                   {Py_tp_doc, const_cast<char *>("Memory that the results of a call share.")},
                                   {}};
     static PyType_Spec spec = {"wengert.runtime._native.SharedMemory", sizeof(PyVarObject), 1,

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
-from wengert.errors import MutationError, UnsupportedFunctionError, message
+from wengert.errors import ConcretizationError, MutationError, UnsupportedFunctionError, message
 from wengert.ops.elementwise import convert
 from wengert.tape import Atom, Lit
 from wengert.tracing.layouts import KNOWN_ORDER, UNKNOWN_ORDER, has_c_order
@@ -150,6 +150,14 @@ def concrete(x: Any, kind: str) -> Any:
     return np.asarray(x)
 
 
+def holds(condition: Any) -> bool | None:
+    """Whether ``condition`` holds: a look, guarded. None where values cannot be looked at, as in a batch."""
+    try:
+        return bool(condition)
+    except ConcretizationError:
+        return None
+
+
 # ------------------------------------------------------------------------------------------------------ dtypes
 
 
@@ -169,8 +177,8 @@ def common_dtype(*xs: Any) -> np.dtype[Any]:
 
 
 def as_dtype(x: Any, dtype: Any, near: Sequence[Any] = ()) -> Any:
-    """``x`` converted to ``dtype``: the same object if it has that dtype already."""
-    dtype = np.dtype(dtype)
+    """``x`` converted to ``dtype``, in this machine's byte order: the same object if it has that dtype already."""
+    dtype = np.dtype(dtype).newbyteorder("=")
     if type(x) is not Tracer and is_plain(x) and not isinstance(x, list | tuple):
         trace, all_constant = trace_of(near)
         if trace is None or all_constant:

@@ -16,6 +16,7 @@ from wengert.tracing.arguments import (
     arrays,
     as_dtype,
     axis_of,
+    holds,
     implements,
     inexact,
     into,
@@ -193,7 +194,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
     if not knots.size:
         raise ValueError("array of sample points is empty")
     if period is not None:
-        if is_plain(period) and period == 0:
+        if holds(period == 0):
             raise ValueError("period must be a non-zero value")
         period = abs(period)
         left = right = None

@@ -8,6 +8,8 @@ somewhere in the process, the functions of the module ``numpy`` that make arrays
 * do what NumPy does in every thread that is not tracing, and for every caller that is not the user's code
   (see callers.py).
 
+``np.errstate`` and ``np.seterr`` are replaced too, to refuse what compiled code does not do.
+
 Only attributes of the module can be replaced: after ``from numpy import zeros`` a program has NumPy's own, whose
 arrays refuse traced values with an error that says so.
 """
@@ -27,11 +29,12 @@ from wengert.errors import ShapeError, UnsupportedFunctionError, message
 from wengert.ops.elementwise import convert
 from wengert.ops.shape import broadcast_to, concatenate, reshape
 from wengert.tape import Atom, Aval, Lit
+from wengert.tracing.arguments import holds, refuse
 from wengert.tracing.callers import is_called_by_name, is_library, is_ours
 from wengert.tracing.layouts import KNOWN_ORDER, UNKNOWN_ORDER, layout
 from wengert.tracing.operators import check_within, converted, kind_of
 from wengert.tracing.trace import Trace, check_dtype, current_trace
-from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, new_constant, record, trace_of, unwrap
+from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, new_constant, record, trace_of, unwrap, wrap
 
 NUMBER_KINDS = "fiubc"  # of dtypes that can be traced
 
@@ -116,7 +119,7 @@ def read_again(trace: Trace, x: Any) -> Tracer | None:
     if known is None or known[2]:
         unwrap(x, trace)  # notes that a program made of this trace would repeat what is true only now
         return None
-    return Tracer(trace, trace.capture(x), Aval(np.shape(x), x.dtype))
+    return wrap(trace, trace.capture(x), is_scalar=False)
 
 
 def _read(trace: Trace, x: Any) -> Any:
@@ -445,18 +448,25 @@ def _real_arange(
     start: Any = 0,
     device: Any = None,
 ) -> Any:
-    """start + k δ with δ = (start + step) − start, rounded as NumPy rounds it."""
+    """start + k δ with δ = (start + step) − start, both rounded to the result's dtype first, as NumPy does it."""
     _check_device(device)
     if stop is None:
         stop = start_or_stop
     elif start_or_stop is not None:
         start = start_or_stop
     start, stop, step = _value(start), _value(stop), _value(step)
-    n = max(int(np.ceil((stop - start) / step).astype(np.int64)), 0)
-    difference = (start + step) - start
-    k = constant(NUMPY["arange"](n, dtype=np.result_type(*[kind_of(x) for x in (start, stop, step)])))
-    out = start + k * difference
-    return out if dtype is None else out.astype(dtype)
+    ratio = (stop - start) / step
+    length = np.ceil(ratio).astype(np.float64)
+    if holds(~(np.abs(length) < 2.0**63) | ((ratio == 0) & (start != stop))):  # NumPy's length is 1 if it underflows
+        if holds(step == 0) and all(isinstance(kind_of(x), type) for x in (start, stop, step)):
+            raise ZeroDivisionError("float division by zero")  # of Python's numbers
+        raise ValueError("arange: cannot compute length")
+    n = max(int(length), 0)
+    if dtype is None:
+        dtype = np.result_type(np.intp, *[kind_of(x) for x in (start, stop, step)])
+    first, second = (array(x, dtype, copy=None) for x in (start, start + step))
+    k = constant(NUMPY["arange"](n, dtype=dtype))
+    return first + k * (second - first)
 
 
 def linspace(
@@ -572,6 +582,21 @@ def diag(v: Any, k: int = 0) -> Any:
     return constant(out) if np.ndim(_concrete(v)) == 1 else out
 
 
+# ---------------------------------------------------------------------------------------------- floating-point errors
+
+
+def _without_raising(name: str) -> Callable[..., Any]:
+    """NumPy's switch for floating-point errors, which compiled code does not look at: none can be made to raise."""
+
+    def switch(*args: Any, **kwargs: Any) -> Any:
+        for option, value in (*[("all", a) for a in args], *kwargs.items()):
+            if value in ("raise", "call"):
+                raise refuse(name, option, value, "a test of the value: if not np.all(np.isfinite(y))")
+        return NUMPY[name](*args, **kwargs)
+
+    return switch
+
+
 # ------------------------------------------------------------------------------------------------------- the patch
 
 _CONVERSIONS: dict[str, Callable[..., Any]] = {
@@ -607,7 +632,9 @@ _CREATIONS: dict[str, Callable[..., Any]] = {
 }
 """Functions that make an array of shapes, numbers and values."""
 
-NUMPY: dict[str, Any] = {name: getattr(np, name) for name in (*_CONVERSIONS, *_CREATIONS)}
+_SWITCHES: dict[str, Callable[..., Any]] = {name: _without_raising(name) for name in ("errstate", "seterr")}
+
+NUMPY: dict[str, Any] = {name: getattr(np, name) for name in (*_CONVERSIONS, *_CREATIONS, *_SWITCHES)}
 """NumPy's own functions, by name: ``np.zeros`` may be a wrapper at the moment."""
 
 
@@ -652,7 +679,7 @@ def holds_traced(x: Any) -> bool:
 
 _WRAPPERS = {
     **{name: _conversion(NUMPY[name], traced) for name, traced in _CONVERSIONS.items()},
-    **{name: _creation(NUMPY[name], traced) for name, traced in _CREATIONS.items()},
+    **{name: _creation(NUMPY[name], traced) for name, traced in (*_CREATIONS.items(), *_SWITCHES.items())},
 }
 _read_all = operator.itemgetter(*NUMPY)
 _OWN, _OURS = _read_all(NUMPY), _read_all(_WRAPPERS)

@@ -61,8 +61,8 @@ class Paths(Generic[P]):
                         f"{self.name} has taken {self.count} different paths through its branches",
                         last,
                         tries=[
-                            "wg.while_loop or wg.scan for a loop whose count depends on a traced value",
-                            "wg.cond or np.where for a branch",
+                            "np.where for a branch",
+                            "a fixed number of turns for a loop whose count depends on a traced value",
                             "wg.config.max_paths, if so many paths are meant",
                         ],
                     )

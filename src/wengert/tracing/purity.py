@@ -93,9 +93,9 @@ def is_pure(value: Any, is_foreign: bool) -> bool:
         return value.metadata is None
     if cls is functools.partial or (cls is types.FunctionType and not is_foreign):
         return not vars(value)  # what hangs on a function is not looked at
-    if cls is types.FunctionType:
-        return getattr(sys.modules["wengert"], value.__name__, None) is value
-    if cls in (property, staticmethod) or hasattr(cls, "__wengert_transparent__"):
+    if cls is types.FunctionType:  # also what a transform of ours has made: its cells are looked at apart
+        return value.__globals__.get("__name__", "").partition(".")[0] == "wengert"
+    if cls in (property, staticmethod) or hasattr(cls, "__wengert_transparent__") or hasattr(cls, "__wengert_cache__"):
         return True
     return not is_foreign and not isinstance(value, type | types.ModuleType) and is_plain_class(cls)
 

@@ -87,7 +87,7 @@ def record_call(
                 tracer.reorder(order)
             if type(value) is np.ndarray:
                 trace.lock(value)  # it is read when the tape runs, so nobody writes the original before
-            tracers.append(tracer)
+            tracers.append(tracer if aval.dtype.isnative else tracer.astype(aval.dtype.newbyteorder("=")))
         if len({id(i.value) for i in inputs if i.value is not None}) < len(inputs):
             _forbid_aliasing(inputs, tracers)
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -19,6 +20,7 @@ from wengert.tracing.arguments import (
     common_dtype,
     constant,
     formula,
+    holds,
     implements,
     into,
     iota,
@@ -100,8 +102,10 @@ def _piece(f: Any, x: Tracer, condition: Any, args: Any, kw: Any) -> Any:
 def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
     index = array(a, tuple(choices))
     options = arrays(*promote(*choices))
-    if index.dtype.kind not in "iub":
+    if not np.can_cast(index.dtype, INTP):
         raise TypeError(f"Cannot cast array data from {index.dtype!r} to dtype('int64')")
+    if mode == "raise" and holds(np.any((index < 0) | (index >= len(options)))):
+        raise ValueError("invalid entry in choice array")
     shape = np.broadcast_shapes(index.shape, *[c.shape for c in options])
     index = _bounded(as_dtype(index, INTP), len(options), mode, "choose")
     stacked = np.stack([broadcast_to(c, shape) for c in options])
@@ -229,7 +233,10 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
     """The first, second ... true element gets the first, second ... value, over and over."""
     index = nonzero(ravel(array(mask, (arr,))))[0]
     if index.size:
-        put(arr, index, vals)
+        values = as_written(vals, arr.dtype)
+        if values.size == 0:
+            raise ValueError("Cannot insert from an empty array!")
+        put(arr, index, values)
 
 
 # ---------------------------------------------------------------------------------------------- where things are
@@ -265,6 +272,11 @@ def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]
     lengths = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
     if order != "C":
         raise refuse("unravel_index", "order", order)
+    if index.size and index.dtype.kind not in "iu":
+        raise TypeError("only int indices permitted")
+    size = math.prod(lengths)
+    if holds(np.any((index < 0) | (index >= size))):
+        raise ValueError(f"index is out of bounds for array with size {size}")
     out = []
     for n in reversed(lengths):
         out.append(index % n)

@@ -6,6 +6,7 @@ them is meant is decided by their order in memory: ``argsort`` is always stable.
 
 from __future__ import annotations
 
+import operator
 from typing import Any
 
 import numpy as np
@@ -21,14 +22,15 @@ from wengert.tracing.arguments import (
     common_dtype,
     concrete,
     constant,
+    holds,
     implements,
     inexact,
     into,
-    is_plain,
     promote,
     refuse,
     strong_arrays,
 )
+from wengert.tracing.arguments import kind as kind_of  # sorts have a ``kind`` of their own
 from wengert.tracing.layouts import UNKNOWN_ORDER
 from wengert.tracing.reductions import kept_shape
 from wengert.tracing.selecting import nonzero, taken_along
@@ -147,24 +149,36 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
     if side not in ("left", "right"):
         raise ValueError(f"search side must be 'left' or 'right' (got {side!r})")
     if sorter is not None:
-        table = table[array(sorter, (table,))]
+        order = array(sorter, (table,))
+        if order.shape != table.shape:
+            raise ValueError("sorter.size must equal a.size")
+        if holds(np.any((order < 0) | (order >= table.size))):
+            raise ValueError("Sorter index out of range.")
+        table = table[order]
     return record(ops.searchsorted, (table, array(x, (table,))), {"side": side})
 
 
 @implements(np.digitize)
 def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    """Bins may run down as well as up. With a NaN among them they do neither."""
     table = array(bins, (x,))
+    x = array(x, (table,))
+    if x.dtype.kind == "c":
+        raise TypeError("x may not be complex")
     side = "left" if right else "right"
     if table.size < 2:
         return searchsorted(table, x, side)
+    if holds(~(np.all(table[:-1] <= table[1:]) | np.all(table[:-1] >= table[1:]))):
+        raise ValueError("bins must be monotonically increasing or decreasing")
     runs_down = table[0] > table[-1]
-    if runs_down.constant() is None and not table._trace.concrete:  # nothing can be looked at: search both ways
-        return np.where(runs_down, _digitize_down(table, x, right), searchsorted(table, x, side))
-    return _digitize_down(table, x, right) if bool(runs_down) else searchsorted(table, x, side)
+    is_down = holds(runs_down)
+    if is_down is None:  # nothing can be looked at: search both ways
+        return np.where(runs_down, _digitize_down(table, x, side), searchsorted(table, x, side))
+    return _digitize_down(table, x, side) if is_down else searchsorted(table, x, side)
 
 
-def _digitize_down(table: Any, x: Any, right: bool) -> Any:
-    return table.size - searchsorted(table[::-1], x, "right" if right else "left")
+def _digitize_down(table: Any, x: Any, side: str) -> Any:
+    return table.size - searchsorted(table[::-1], x, side)
 
 
 @implements(np.isin)
@@ -258,15 +272,12 @@ def _virtual_index(q: Any, n: Any, method: str) -> Any:
 
 def _probabilities(q: Any, x: Tracer, scale: int) -> Tracer:
     """``q`` as a fraction, in the dtype in which NumPy computes with it."""
-    if is_plain(q):
-        weak = not isinstance(q, list | tuple) and x.dtype.kind == "f"
-        p = constant(x._trace, q, x.dtype if weak else np.float64)
-    else:
-        p = inexact(array(q, (x,)))
+    is_weak = x.dtype.kind == "f" and not isinstance(kind_of(q), np.dtype)
+    p = array(q, (x,))
+    p = as_dtype(p, x.dtype) if is_weak else inexact(p)
     if scale != 1:
         p = p / scale
-    known = p.constant()
-    if known is not None and known.size and not (known.min() >= 0 and known.max() <= 1):
+    if holds(~np.all((p >= 0) & (p <= 1))):
         what = "Quantiles must be in the range [0, 1]" if scale == 1 else "Percentiles must be in the range [0, 100]"
         raise ValueError(what)
     return p
@@ -294,6 +305,8 @@ def _quantile(
     ones = (1,) * len(rest)
     y: Any
     if rows.shape[0] == 0:
+        if not skip_nan:
+            raise IndexError("index -1 is out of bounds for axis 0 with size 0")
         y = np.full_like(inexact(rows), np.nan, shape=(*p.shape, *rest))
     elif skip_nan:
         count = _present_counts(rows)
@@ -394,7 +407,14 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     index = array(x, (weights,))
     if index.dtype.kind not in "iub":
         raise TypeError(f"Cannot cast array data from {index.dtype!r} to dtype('int64') according to the rule 'safe'")
-    size = max(int(minlength), int(np.max(index)) + 1 if index.size else 0)
+    if index.ndim > 1:
+        raise ValueError("object too deep for desired array")
+    minlength = int(minlength)
+    if minlength < 0:
+        raise ValueError("'minlength' must not be negative")
+    if holds(np.any(index < 0)):
+        raise ValueError("'list' argument must have no negative elements")
+    size = max(minlength, int(np.max(index)) + 1 if index.size else 0)
     return _counted(as_dtype(index, INTP), size, weights)
 
 
@@ -413,13 +433,17 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
     """Counts do not move with the values, but weights and edges do."""
     if isinstance(bins, str):
         raise refuse("histogram", "bins", bins, "the number of bins, or their edges")
-    x = ravel(array(a, (weights,)))
+    x = array(a, (weights,))
+    w = None if weights is None else array(weights, (x,))
+    if w is not None and w.shape != x.shape:
+        raise ValueError("weights should have the same shape as a.")
+    x = ravel(x)
     edges = _edges(x, bins, range)
     n = edges.size - 1
     place = searchsorted(edges, x, "right") - 1
     place = np.where(x == edges[-1], n - 1, place)
     inside = (x >= edges[0]) & (x <= edges[-1])
-    w = np.ones_like(place) if weights is None else ravel(array(weights, (x,)))
+    w = np.ones_like(place) if w is None else ravel(w)
     counted = record(
         ops.scatter_add, (np.zeros_like(w, shape=(n,)), np.where(inside, w, 0), np.clip(place, 0, n - 1)), {}
     )
@@ -431,13 +455,24 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
 def _edges(x: Tracer, bins: Any, range: Any) -> Any:
     given = array(bins, (x,))
     if given.ndim:
+        if holds(~np.all(given[:-1] <= given[1:])):
+            raise ValueError("`bins` must increase monotonically, when an array")
         return given
-    n = int(given)
-    low, high = (np.min(x), np.max(x)) if range is None else range
+    n = operator.index(given)
+    if n < 1:
+        raise ValueError("`bins` must be positive, when an integer")
+    low, high = range if range is not None else (np.min(x), np.max(x)) if x.size else (0, 1)
     dtype = common_dtype(low, high, x)
     dtype = dtype if dtype.kind == "f" else np.dtype(np.float64)
-    low, high = [as_dtype(end, dtype, (x,)) for end in (low, high)]
+    first, last = low, high = [as_dtype(array(end, (x,)), dtype) for end in (low, high)]
     is_point = low == high  # a width of one, if all values are equal
     low, high = np.where(is_point, low - 0.5, low), np.where(is_point, high + 0.5, high)
     steps = low + constant(x._trace, np.arange(n, dtype=dtype)) * ((high - low) / n)
-    return np.concatenate([steps, np.reshape(high, (1,))])
+    edges = np.concatenate([steps, np.reshape(high, (1,))])
+    if holds(~np.all(edges[:-1] < edges[1:])):  # one guard for all that can be wrong; what it is, is looked at after it
+        if holds(first > last):
+            raise ValueError("max must be larger than min in range parameter.")
+        if holds(~(np.isfinite(first) & np.isfinite(last))):
+            raise ValueError(f"{'autodetected' if range is None else 'supplied'} range is not finite")
+        raise ValueError(f"Too many bins for data range. Cannot create {n} finite-sized bins.")
+    return edges

@@ -16,6 +16,7 @@ from wengert.tracing.arguments import (
     array,
     as_dtype,
     axes_of,
+    holds,
     implements,
     inexact,
     into,
@@ -125,7 +126,7 @@ def std(
 
 @implements(np.average)
 def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False) -> Any:
-    """Σ w x / Σ w.  Weights that add up to zero give NaN or infinity; NumPy raises, which would need a look at them."""
+    """Σ w x / Σ w."""
     x = array(a, (weights,))
     if weights is None:
         y = mean(x, axis, keepdims=keepdims)
@@ -148,8 +149,14 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
         if w.shape != x.shape
         else np.sum(w, axes, keepdims=keepdims)
     )
+    _check_scale(scale)
     y = np.sum(x * w, axes, keepdims=keepdims) / scale
     return (y, scale) if returned else y
+
+
+def _check_scale(scale: Any) -> None:
+    if holds(np.any(scale == 0)):
+        raise ZeroDivisionError("Weights sum to zero, can't be normalized")
 
 
 # --------------------------------------------------------------------------------------------------- covariance
@@ -178,11 +185,16 @@ def cov(
         rows = np.concatenate([rows, _variables(array(y, (x,)), rowvar, dtype)])
     if ddof is None:
         ddof = 0 if bias else 1
+    if ddof != int(ddof):
+        raise ValueError("ddof must be integer")
     w: Any = None
     if fweights is not None:
-        w = as_dtype(array(fweights, (x,)), np.float64)
+        given = array(fweights, (x,))
+        w = _weights(given, "fweights", rows)
+        if given.dtype.kind == "f" and holds(np.any(w != np.rint(w))):
+            raise TypeError("fweights must be integer")
     if aweights is not None:
-        aw = as_dtype(array(aweights, (x,)), np.float64)
+        aw = _weights(array(aweights, (x,)), "aweights", rows)
         w = aw if w is None else w * aw
     if w is None:
         centred = rows - np.mean(rows, axis=1, keepdims=True)
@@ -190,6 +202,7 @@ def cov(
         product = np.dot(centred, np.conjugate(centred.T))
     else:
         total = np.sum(w)
+        _check_scale(total)
         centred = rows - np.reshape(np.sum(rows * w, axis=1) / total, (-1, 1))
         if ddof == 0:
             scale = total
@@ -197,8 +210,20 @@ def cov(
             scale = total - ddof
         else:
             scale = total - ddof * np.sum(w * as_dtype(array(aweights, (x,)), np.float64)) / total
+        scale = np.maximum(scale, 0)  # less than no degree of freedom is none, as without weights
         product = np.dot(centred, np.conjugate((centred * w).T))
     return np.squeeze(np.divide(product, scale))
+
+
+def _weights(w: Any, name: str, rows: Any) -> Any:
+    """One weight an observation, none negative."""
+    if w.ndim > 1:
+        raise RuntimeError(f"cannot handle multidimensional {name}")
+    if w.shape != rows.shape[1:]:
+        raise RuntimeError(f"incompatible numbers of samples and {name}")
+    if holds(np.any(w < 0)):
+        raise ValueError(f"{name} cannot be negative")
+    return as_dtype(w, np.float64)
 
 
 def _variables(x: Any, rowvar: bool, dtype: Any) -> Any:

@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from collections import ChainMap
 from collections.abc import Callable, Sequence
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -30,10 +31,14 @@ from wengert.errors import (
     message,
 )
 from wengert.ops.control import Expected, guard
+from wengert.ops.elementwise import convert
 from wengert.tape import Atom, Aval, Builder, Capture, Instr, Lit, Source, Tape, Var, building, literal
 
 if TYPE_CHECKING:
     from wengert.tracing.tracer import Tracer
+
+
+LOOKS_INSTEAD = ["np.where(condition, a, b) instead of if", "a loop outside of the mapped function"]
 
 
 class _Stack(threading.local):
@@ -257,9 +262,16 @@ class Trace:
             known = self.implicit[outer] = Implicit(Var(outer.aval), x.frozen())
         return known.var
 
-    def capture(self, x: Any) -> Var:
-        """A concrete array of the user's. Read where it lies if its origin is known; otherwise as it is now."""
+    def capture(self, x: Any) -> Atom:
+        """A concrete array of the user's, in this machine's byte order."""
         check_dtype(x)
+        var = self._capture(x)
+        if x.dtype.isnative:
+            return var
+        return self.emit(convert, (var,), {"dtype": x.dtype.newbyteorder("=")})[0]
+
+    def _capture(self, x: Any) -> Var:
+        """Read where it lies if its origin is known; otherwise as it is now."""
         if self.known is not None:
             known = self.known.get(id(x))
             if known is not None:
@@ -271,7 +283,7 @@ class Trace:
                 self.unrepeatable = (
                     f"{Aval(np.shape(x), x.dtype)} at {self.where()} is a NumPy value that was computed while tracing"
                 )
-        if isinstance(x, np.generic) or x.nbytes <= config.snapshot_bytes:
+        if isinstance(x, np.generic) or x.nbytes <= config.snapshot_bytes or not _can_be_unlocked(x):
             old = self.snapshots.get(id(x))
             if old is not None and (isinstance(x, np.generic) or _same_bytes(old[1].array, x)):
                 return old[1].var
@@ -306,7 +318,7 @@ class Trace:
 
     def lock(self, array: np.ndarray[Any, Any]) -> None:
         """Refuse writes until the trace ends: the tape is run later and would read what is written now."""
-        if array.flags.writeable:
+        if array.flags.writeable and _can_be_unlocked(array):
             _lent[id(array)] = array
             array.setflags(write=False)
             self._locked.append(array)
@@ -326,7 +338,7 @@ class Trace:
                 message(
                     f"{kind} needs the value of {owner.aval}, which has none: {self.why_abstract}",
                     self.locate(),
-                    tries=["np.where(condition, a, b) instead of if", "a loop outside of the mapped function"],
+                    tries=LOOKS_INSTEAD,
                 )
             )
         value = self.evaluate(atom)
@@ -337,11 +349,15 @@ class Trace:
         innermost.emit(guard, (inner_atom,), {"expected": Expected(value), "position": -1, "kind": kind})
         return value
 
-    def evaluate(self, atom: Atom) -> Any:
-        """The concrete value of an atom: its ancestors are run through their references, each at most once."""
+    def evaluate(self, atom: Atom, is_example: bool = False) -> Any:
+        """The concrete value of an atom: its ancestors are run through their references, each at most once.
+
+        ``is_example``: where a trace has no values, those of its first example will do.
+        """
         if type(atom) is Lit:
             return atom.value
-        instrs, defined, values = self.builder.instrs, self._defined, self.values
+        instrs, defined = self.builder.instrs, self._defined
+        values = ChainMap({}, self.values) if is_example else self.values  # nobody takes an example for the value
         for k in range(self._indexed, len(instrs)):
             for v in instrs[k].outs:
                 defined[v] = instrs[k]
@@ -350,19 +366,19 @@ class Trace:
         while stack:
             var = stack[-1]
             if var in values:
-                values[var] = self._concrete(values[var])
+                values[var] = self._concrete(values[var], is_example)
                 stack.pop()
                 continue
             instr = defined.get(var)
             if instr is None:
-                values[var] = self._leaf_value(var)
+                values[var] = self._leaf_value(var, is_example)
                 stack.pop()
                 continue
             missing = [a for a in instr.ins if type(a) is Var and a not in values]
             if missing:
                 stack.extend(missing)
                 continue
-            args = [a.value if type(a) is Lit else self._concrete(values[a]) for a in instr.ins]
+            args = [a.value if type(a) is Lit else self._concrete(values[a], is_example) for a in instr.ins]
             with np.errstate(all="ignore"):
                 out = instr.op.reference(*args, **instr.params)
             if len(instr.outs) == 1:
@@ -372,18 +388,27 @@ class Trace:
             stack.pop()
         return values[atom]
 
-    def _concrete(self, value: Any) -> Any:
-        if isinstance(value, np.ndarray | np.generic):
-            return value
-        return value._trace.evaluate(value.atom())  # a tracer of the enclosing trace
+    def _concrete(self, value: Any, is_example: bool) -> Any:
+        return value if isinstance(value, np.ndarray | np.generic) else self._of_enclosing(value, is_example)
 
-    def _leaf_value(self, var: Var) -> Any:
+    def _of_enclosing(self, x: Tracer, is_example: bool) -> Any:
+        if x._trace.concrete or is_example:
+            return x._trace.evaluate(x.atom(), is_example)
+        raise ConcretizationError(
+            message(
+                f"the value of {x.aval} is needed, which has none: {x._trace.why_abstract}",
+                self.locate(),
+                tries=LOOKS_INSTEAD,
+            )
+        )
+
+    def _leaf_value(self, var: Var, is_example: bool) -> Any:
         for c in self.captures.values():
             if c.var is var:
                 return c.array
         for i in self.implicit.values():
             if i.var is var:
-                return i.outer._trace.evaluate(i.outer.atom())
+                return self._of_enclosing(i.outer, is_example)
         raise ConcretizationError(
             message(f"{var.aval} has no value here: {self.why_abstract or 'it is abstract'}", self.locate())
         )
@@ -393,10 +418,23 @@ _lent: dict[int, np.ndarray[Any, Any]] = {}  # arrays that some thread's trace h
 
 
 def unlock(arrays: list[np.ndarray[Any, Any]]) -> None:
-    for array in arrays:
+    for array in sorted(arrays, key=lambda array: array.base is not None):  # a view cannot be before its owner is
         array.setflags(write=True)
         _lent.pop(id(array), None)
     arrays.clear()
+
+
+def _can_be_unlocked(array: np.ndarray[Any, Any]) -> bool:
+    """Whether NumPy would make it writeable again: what ``as_strided`` gives stays read-only for ever."""
+    owner: Any = array.base
+    while isinstance(owner, np.ndarray):
+        if owner.flags.writeable or id(owner) in _lent:
+            return True
+        owner = owner.base
+    try:
+        return owner is None or not memoryview(owner).readonly
+    except TypeError:
+        return False
 
 
 def is_readonly(array: np.ndarray[Any, Any]) -> bool:

@@ -517,6 +517,7 @@ class Tracer:
             raise TypeError(
                 f"Cannot cast array data from {self.aval.dtype!r} to {dtype!r} according to the rule '{casting}'"
             )
+        dtype = dtype.newbyteorder("=")
         if dtype == self.aval.dtype and not copy:
             return self
         if dtype == self.aval.dtype:
@@ -525,7 +526,7 @@ class Tracer:
 
     def item(self, *index: Any) -> Any:
         if index:
-            return operators.python_number(self[index if len(index) > 1 else np.unravel_index(index[0], self.shape)])
+            return operators.python_number(self[index] if len(index) > 1 else self.reshape(-1)[index[0]])
         self._only_one("item")
         return operators.python_number(self.reshape(()))
 
@@ -557,6 +558,8 @@ def new_constant(trace: Trace, value: Any, is_scalar: bool) -> Tracer:
     array = np.asarray(value)
     if array.dtype == object:  # an integer of more than 64 bits, among others
         check_dtype(array)
+    if not array.dtype.isnative:
+        array = array.astype(array.dtype.newbyteorder("="))
     out = Tracer(trace, None, Aval(array.shape, array.dtype), is_scalar and array.ndim == 0)
     out._constant = array
     if array.ndim > 1 and not array.flags.c_contiguous:
