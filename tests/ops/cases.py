@@ -285,6 +285,8 @@ CASES = [
     case("argmax",        shapes(4, 5), kw=dict(axis=1), dtypes="?ilfd", numpy=lambda x: np.argmax(x, 1)),
     case("argmin",        shapes(4, 5), kw=dict(axis=0), dtypes="?ilfd", numpy=lambda x: np.argmin(x, 0)),
     case("argsort",       exactly([[3.0, 1.0, 2.0, 1.0]]), kw=dict(axis=1), dtypes="ilfd", numpy=lambda x: np.array([[1, 3, 2, 0]])),
+    case("sort",          shapes(4, 5), kw=dict(axis=1), dtypes="?ilfd"),
+    case("sort",          shapes(4, 5), kw=dict(axis=0), note="columns"),
     case("searchsorted",  ascending(6), shapes(3, 2), kw=dict(side="left")),
     case("searchsorted",  exactly([1.0, 2, 2, 3]), exactly([0.0, 2, 4]), kw=dict(side="left"), numpy=lambda t, v: np.array([0, 1, 4]), note="tie left"),
     case("searchsorted",  exactly([1.0, 2, 2, 3]), exactly([0.0, 2, 4]), kw=dict(side="right"), numpy=lambda t, v: np.array([0, 3, 4]), note="tie right"),

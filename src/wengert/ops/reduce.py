@@ -11,7 +11,7 @@ import numpy as np
 
 from wengert.errors import ShapeError
 from wengert.ops.elementwise import convert, equal, select
-from wengert.ops.index import INTP, reverse, slice_axis, take_along
+from wengert.ops.index import INTP, along, reverse, slice_axis, take_along
 from wengert.ops.kernels import Accumulate, Reduce, flops
 from wengert.ops.op import Fill, Masked, Part, Scatter, linear, op
 from wengert.ops.shape import broadcast_to, concatenate, expand, full, iota, move_to_front, reshape
@@ -284,14 +284,7 @@ def running_pushforward(xs: Any, dxs: Any, y: Atom, *, axis: int) -> Any:
 
 
 def running_pullback(ct: Atom, x: Atom, y: Atom, *, axis: int) -> Any:
-    ndim = x.aval.ndim
-    at = [
-        _running_place(x, y, axis)
-        if k == axis
-        else expand(iota(size=n, dtype=INTP), [j for j in range(ndim) if j != k], ndim)
-        for k, n in enumerate(x.aval.shape)
-    ]
-    return Scatter(None, (Part(ct, None, tuple(at)),), x.aval)
+    return Scatter(None, (Part(ct, None, along(_running_place(x, y, axis), x.aval.shape, axis)),), x.aval)
 
 
 cummax = op(

@@ -1,6 +1,6 @@
 """Order: sorting, searching, what is unique, medians and quantiles, counts in bins.
 
-A sorted array is a gather at ``argsort``, so its derivative moves with the elements. Where many are equal, which of
+The derivative of a sorted array moves with the elements, by way of ``argsort``. Where many are equal, which of
 them is meant is decided by their order in memory: ``argsort`` is always stable.
 """
 
@@ -56,7 +56,7 @@ def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stab
 
 
 def sorted_along(x: Any, axis: int) -> Any:
-    return taken_along(x, record(ops.argsort, (x,), {"axis": axis}), axis)
+    return record(ops.sort, (x,), {"axis": axis}).reorder_like(x, "K")
 
 
 @implements(np.sort)

@@ -235,7 +235,10 @@ class Tracer:
         constant = self.constant()
         if constant is not None:
             return int(np.reshape(constant, ()))
-        return int(np.trunc(self).astype(np.int64))  # only the integer part is looked at, and guarded
+        whole = np.trunc(self)
+        if not np.abs(whole) < 2.0**63:  # beyond int64 the value itself is looked at; of NaN and infinity Python raises
+            return int(np.reshape(self.look("int"), ()))
+        return int(whole.astype(np.int64))  # only the integer part is looked at, and guarded
 
     def __float__(self) -> float:
         self._only_one("float")
