@@ -590,6 +590,9 @@ def test_a_write_reaches_what_shares_memory(
     want = namespace["f"](*args)
     try:
         same(wg.jit(namespace["f"])(*args), want)
+    except wg.errors.MutationError as error:
+        assume("order of an array in memory" not in str(error))  # refused where it is not worked out: docs/limits.md
+        raise
     except AssertionError as error:
         raise AssertionError(f"{body}\n{error}") from None
 

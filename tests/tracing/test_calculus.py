@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import special
 
 import wengert as wg
 from tests.tracing.numpy_cases import case, floats, integers, record, same_as_numpy, verify
@@ -113,6 +114,11 @@ def test_interp_at_its_knots():
     slope = wg.grad(lambda x: np.interp(x, KNOTS, V[:4]))
     assert slope(-3.0) == 0 and slope(3.0) == 0
     np.testing.assert_allclose(slope(1.1), (V[3] - V[2]) / (KNOTS[3] - KNOTS[2]))
+
+
+def test_i0_is_scipys():
+    same_as_numpy(lambda x: np.i0(x), [np.array([0.0, 0.5, 3.0])])
+    np.testing.assert_allclose(wg.grad(np.i0)(2.0), special.i1(2.0), rtol=1e-15)
 
 
 def test_sinc_at_zero_has_its_derivatives():

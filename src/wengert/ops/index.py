@@ -367,12 +367,14 @@ def take_along(x: Atom, indices: Atom, axis: int) -> Any:
 def along(indices: Atom, shape: tuple[int, ...], axis: int) -> tuple[Atom, ...]:
     """``indices`` on ``axis``, and index arrays that are their own position on every other one."""
     ndim = len(shape)
-    return tuple([
-        indices
-        if k == axis
-        else reshape(iota(size=n, dtype=INTP), shape=tuple(n if j == k else 1 for j in range(ndim)))
-        for k, n in enumerate(shape)
-    ])
+    return tuple(
+        [
+            indices
+            if k == axis
+            else reshape(iota(size=n, dtype=INTP), shape=tuple(n if j == k else 1 for j in range(ndim)))
+            for k, n in enumerate(shape)
+        ]
+    )
 
 
 # ------------------------------------------------------------------------------------- where things are (integers)

@@ -366,27 +366,23 @@ def _cofactor_reference(x: Any) -> Any:
     if n == 3:
         rows = x[..., 0, :], x[..., 1, :], x[..., 2, :]
         return np.stack([np.cross(rows[k - 2], rows[k - 1]) for k in range(3)], -2)
-    by_inverse = _cofactor_of_well_conditioned(x)
-    if by_inverse is not None:
-        return by_inverse
-    u, s, w, sign = _rotations(x)
-    return (sign * (u.conj() * _others(s)[..., None, :]) @ w.conj()).astype(x.dtype, copy=False)
+    stack = x.reshape(-1, n, n)
+    out, is_good = _cofactor_by_inverse(stack)
+    if not is_good.all():
+        u, s, w, sign = _rotations(stack[~is_good])
+        out[~is_good] = sign * (u.conj() * _others(s)[..., None, :]) @ w.conj()
+    return out.reshape(x.shape)
 
 
-def _cofactor_of_well_conditioned(x: Any) -> Any:
-    """det(x) x⁻ᵀ, if it is good to twelve digits (single precision: to five); None otherwise. n = 100: 0.3 ms, by SVD
-    1.3 ms."""
-    det = np.linalg.det(x)
-    if not (np.isfinite(det) & (det != 0)).all():
-        return None
-    try:
-        inverse = np.linalg.inv(x)
-    except np.linalg.LinAlgError:
-        return None
-    condition = np.abs(x).sum(-1).max(-1) * np.abs(inverse).sum(-1).max(-1)
-    if not (condition < (1e4 if x.dtype.char in "dD" else 1e2)).all():
-        return None
-    return (det[..., None, None] * inverse.swapaxes(-1, -2)).astype(x.dtype, copy=False)
+def _cofactor_by_inverse(stack: Any) -> tuple[Any, Any]:
+    """det(x) x⁻ᵀ, and of which matrices it is good to twelve digits (single precision: to five). For one of 100 rows it
+    takes 0.3 ms, by SVD 1.3 ms."""
+    det = np.linalg.det(stack)
+    is_regular = np.isfinite(det) & (det != 0)
+    inverse = np.linalg.inv(np.where(is_regular[:, None, None], stack, np.eye(stack.shape[-1], dtype=stack.dtype)))
+    condition = np.abs(stack).sum(-1).max(-1) * np.abs(inverse).sum(-1).max(-1)
+    is_good = is_regular & (condition < (1e4 if stack.dtype.char in "dD" else 1e2))
+    return (det[:, None, None] * inverse.swapaxes(-1, -2)).astype(stack.dtype, copy=False), is_good
 
 
 def _cofactor_along_reference(x: Any, v: Any) -> Any:

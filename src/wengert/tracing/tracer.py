@@ -200,6 +200,7 @@ class Tracer:
                 tries=[
                     "NumPy functions through the module (np.array, np.zeros), not `from numpy import array`",
                     "an array made inside the traced function, if this writes into one made outside",
+                    "np.array(a)[i], if a traced i stands in the brackets of an array that is not traced",
                     "wg.primitive, for code that is not NumPy",
                 ],
             )

@@ -167,7 +167,11 @@ def _check_target(ufunc: np.ufunc, target: Any, inputs: Sequence[Any]) -> None:
         message(
             f"{_name(ufunc)}: out= is a concrete {type(target).__name__}, which cannot hold traced values",
             trace_near(inputs).locate(),
-            tries=["an array made inside the traced function, by np.empty or np.zeros", "the result, without out="],
+            tries=[
+                "an array made inside the traced function, by np.empty or np.zeros",
+                "np.array(u) or np.copy(u), which can hold them, instead of u.copy()",
+                "the result, without out=",
+            ],
         )
     )
 
