@@ -451,3 +451,35 @@ def test_the_derivative_of_determinants_of_which_some_are_zero() -> None:
     gradient = wg.jit(wg.grad(lambda x: np.sum(np.linalg.det(x))))(x)
     scale = np.max(np.abs(minors), (1, 2), keepdims=True)
     assert np.all(np.abs(gradient - minors) <= 1e-13 * scale)
+
+
+def test_long_steps_without_native_code_stay_callbacks() -> None:
+    """The pass that computes cheap values again merged them with what it found beside them, if that was 16 KiB long: a
+    KeyError, numbers instead of NumPy's error, and an integer division by zero that ended the process."""
+    x, n = np.linspace(0.5, 3, 4000), np.arange(1, 4001)
+    as_numpy(lambda x: special.gammaln(2 * x) + 1, x)
+    as_numpy(lambda n: special.gammaln(n), n)
+    as_numpy(lambda n: np.gcd(n + 1, 6) * 2, n)
+    as_numpy(lambda x: np.signbit(x.astype(np.float16)) * 2, x)
+    as_numpy(lambda x: np.abs(x.astype(complex)) + 1, x)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        as_numpy(lambda n: np.reciprocal(2 * n) + 1, n - 1)
+    np.testing.assert_allclose(
+        wg.jit(wg.grad(lambda x: np.sum(special.gammaln(2 * x))))(x), 2 * special.digamma(2 * x), rtol=1e-13
+    )
+    with pytest.raises(ValueError, match="negative integer powers"):
+        wg.jit(lambda n: (n + 1) ** n)(-n)
+
+
+def test_an_array_made_of_a_scalar_is_not_a_view_of_it() -> None:
+    """A write into ``s[...]`` reached ``s``, and the array that it is an element of."""
+
+    def f(x: Any) -> Any:
+        s, t = x[0], np.sum(x)
+        v, w = s[...], t[None]
+        v *= 5
+        w += 1
+        return s + x[0] + t, v, w
+
+    as_numpy(f, np.ones(3))
+    np.testing.assert_array_equal(wg.grad(lambda x: f(x)[0])(np.ones(3)), [3, 1, 1])

@@ -320,12 +320,19 @@ def test_the_truth_of_several_elements_is_ambiguous() -> None:
 
 
 def test_int_looks_at_the_integer_part_alone() -> None:
-    assert guards(lambda x: x * int(x), 2.7) == [2]
-    assert guards(lambda x: x * int(x), -2.7) == [-2]
+    """And at whether there is an int64 of it: what is beyond is a Python integer, or raises as Python does."""
+    assert guards(lambda x: x * int(x), 2.7) == [True, 2]
+    assert guards(lambda x: x * int(x), -2.7) == [True, -2]
     f = wg.jit(lambda x: x * int(x))
     assert [f(2.5), f(2.75), f(-0.5), f(3.0)] == [5, 5.5, 0, 9]
     assert f.stats()["traces"] == 3
     assert wg.grad(lambda x: x * int(x))(2.5) == 2
+    assert f(2e30) == 2e30 * int(2e30)
+    with pytest.raises(ValueError, match="NaN"):
+        f(np.nan)
+    with pytest.raises(OverflowError, match="infinity"):
+        f(-np.inf)
+    assert f(2.5) == 5
 
 
 @pytest.mark.parametrize("f", [round, math.floor, math.ceil, math.trunc, int])

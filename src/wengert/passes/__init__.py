@@ -28,7 +28,7 @@ def before_kernels(is_native: IsNative) -> tuple[Pass, ...]:
     return (
         schedule,  # before fusion, which joins what stands near
         lambda tape: fuse(tape, is_native),
-        rematerialise,  # after it, when it is known what would have to be stored between kernels
+        lambda tape: rematerialise(tape, is_native),  # after it, when it is known what lies between kernels
     )
 
 

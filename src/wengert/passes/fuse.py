@@ -66,7 +66,7 @@ def fuse(tape: Tape, is_native: IsNative) -> Tape:
     cluster_of: dict[Any, Cluster] = {}  # by value
     home: list[Cluster | None] = [None] * len(tape.instrs)
     recent: dict[Any, Cluster] = {}  # by (operand, shape): the last cluster that ran over the whole of an operand
-    kinds = [_kind(instr, is_native) for instr in tape.instrs]
+    kinds = [kind_of(instr, is_native) for instr in tape.instrs]
     scalars = sum(kind == "map" and not i.outs[0].aval.shape for kind, i in zip(kinds, tape.instrs, strict=True))
     has_many_scalars = scalars > MANY_SCALARS
 
@@ -115,7 +115,7 @@ def fuse(tape: Tape, is_native: IsNative) -> Tape:
     return _rewritten(tape, home, has_many_scalars)
 
 
-def _kind(instr: Instr, is_native: IsNative) -> str:
+def kind_of(instr: Instr, is_native: IsNative) -> str:
     """ "map", "fold", "contraction", or "" for what is not fused."""
     op, ins, outs, params, _ = instr
     kernel = op.kernel

@@ -19,6 +19,7 @@ from typing import Any
 
 from wengert.ops.fused import fused
 from wengert.ops.kernels import Contract, Fused, Map, Reduce
+from wengert.passes.fuse import IsNative, kind_of
 from wengert.tape import Instr, Tape, Var
 
 MIN_BYTES = 16384  # values that fit the innermost cache are read back for next to nothing
@@ -27,7 +28,7 @@ READ, WRITE = 2, 2  # what moving an array once costs; 1 is kept for ties, so th
 FREE = 1
 
 
-def rematerialise(tape: Tape) -> Tape:
+def rematerialise(tape: Tape, is_native: IsNative) -> Tape:
     """``tape`` with fewer arrays between its fused instructions."""
     instrs: list[Instr | None] = list(tape.instrs)
     maker: dict[Any, int] = {v: k for k, instr in enumerate(tape.instrs) for v in instr.outs}
@@ -40,7 +41,7 @@ def rematerialise(tape: Tape) -> Tape:
     has_changed = False
     for b in range(len(instrs)):
         later = instrs[b]
-        if later is None or not is_expression(later):
+        if later is None or not _is_native_expression(later, is_native):
             continue
         by_maker: dict[int, list[Var]] = defaultdict(list)
         for v in later.ins:
@@ -49,7 +50,9 @@ def rematerialise(tape: Tape) -> Tape:
                 by_maker[a].append(v)
         for a, needed in by_maker.items():
             earlier = instrs[a]
-            if earlier is None or not is_expression(earlier) or space_of(earlier) != space_of(later):
+            if earlier is None or not _is_native_expression(earlier, is_native):
+                continue
+            if space_of(earlier) != space_of(later):
                 continue
             cut = _minimum_cut(earlier, instrs[b], needed, b, readers)
             if cut is None:
@@ -75,6 +78,11 @@ def is_expression(instr: Instr) -> bool:
     return isinstance(instr.op.kernel, Fused) and not any(
         isinstance(i.op.kernel, Contract) for i in instr.params["body"].instrs
     )
+
+
+def _is_native_expression(instr: Instr, is_native: IsNative) -> bool:
+    """Whether it is one, and what is fused with it can be native code."""
+    return is_expression(instr) and (isinstance(instr.op.kernel, Fused) or kind_of(instr, is_native) == "map")
 
 
 def space_of(instr: Instr) -> tuple[int, ...]:

@@ -239,6 +239,8 @@ def getitem(x: Tracer, key: Any) -> Any:
             return record(slice_, (x,), {"index": (k,)})
     if isinstance(key, str):
         raise IndexError("only structured arrays have fields, and those are not traced")
+    if x.is_scalar:  # s[...] of a NumPy scalar is a new array, not a view of it
+        x = x.copy()
     basic, arrays, axes, lead = parse(x, key)
     if not arrays:
         if basic.shape == () and not _has_ellipsis(key):
