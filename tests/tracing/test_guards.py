@@ -30,10 +30,10 @@ def test_guards_are_numbered_in_order() -> None:
 
     tape = wg.trace(f)(3.5)
     guards = [i for i in tape.instrs if i.op is guard]
-    assert [g.params["position"] for g in guards] == [0, 1, 2]
-    assert [g.params["kind"] for g in guards] == ["bool", "bool", "int"]
+    assert [g.params["position"] for g in guards] == [0, 1, 2, 3]
+    assert [g.params["kind"] for g in guards] == ["bool", "bool", "bool", "int"]  # int: is there one, and which
     again, found = number_guards(tape)
-    assert found == path(True, True, np.int64(3))
+    assert found == path(True, True, True, np.int64(3))
     assert [i.params for i in again.instrs] == [i.params for i in tape.instrs]
 
 
