@@ -103,6 +103,23 @@ def test_another_byte_order_is_right(what: str) -> None:
         np.testing.assert_allclose(gradient(swapped).astype(float), gradient(x), rtol=1e-6)
 
 
+def test_arrays_in_another_byte_order_are_written_as_numpy_writes_them() -> None:
+    """A reshape of one that is not contiguous is a copy; one of shape () is an array."""
+
+    def f(x: Any, y: Any) -> Any:
+        flat = x.reshape(-1)
+        flat[0] = 7
+        y[...] = 3 * y
+        return x, flat, y
+
+    for x in (MATRIX, MATRIX.T, MATRIX[:, ::2], MATRIX[::-1]):
+        y = np.array(2.0, ">f8")
+        swapped = np.repeat(x.astype(">f8"), 2, 0)[::2] if not x.flags.c_contiguous else x.astype(">f8")
+        want = f(swapped.copy() if swapped.flags.c_contiguous else np.repeat(swapped, 2, 0)[::2], y.copy())
+        for got, expected in zip(wg.jit(f)(swapped, y), want, strict=True):
+            np.testing.assert_array_equal(got, expected)
+
+
 LAYOUTS_ONLY = ("transposed", "reversed", "every second", "broadcast", "unaligned", "read-only", "a subarray")
 
 

@@ -87,7 +87,11 @@ def record_call(
                 tracer.reorder(order)
             if type(value) is np.ndarray:
                 trace.lock(value)  # it is read when the tape runs, so nobody writes the original before
-            tracers.append(tracer if aval.dtype.isnative else tracer.astype(aval.dtype.newbyteorder("=")))
+            if not aval.dtype.isnative:  # in this machine's byte order, and for the rest what NumPy was given
+                tracer = tracer.astype(aval.dtype.newbyteorder("="))
+                tracer.is_scalar = is_scalar
+                tracer.reorder(order)
+            tracers.append(tracer)
         if len({id(i.value) for i in inputs if i.value is not None}) < len(inputs):
             _forbid_aliasing(inputs, tracers)
         try:
