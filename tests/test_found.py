@@ -483,3 +483,12 @@ def test_an_array_made_of_a_scalar_is_not_a_view_of_it() -> None:
 
     as_numpy(f, np.ones(3))
     np.testing.assert_array_equal(wg.grad(lambda x: f(x)[0])(np.ones(3)), [3, 1, 1])
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.uint8, np.int64, np.float32])
+def test_the_middle_of_integers_is_computed_in_float(dtype: Any) -> None:
+    """The two middle values were added as what they are: True + True is True, and 100 + 100 no int8."""
+    x = (np.array([[1, 120, 110, 90], [0, 100, 100, 0]]) > (1 if dtype is np.bool_ else -1)) * 100
+    x = (x if dtype is not np.bool_ else x > 0).astype(dtype)
+    for f in (np.median, np.nanmedian):
+        as_numpy(lambda x, f=f: (f(x), f(x, 1), f(x, axis=0, keepdims=True)), x)

@@ -234,7 +234,7 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
     elif n % 2:
         y = _nan_where_last_is(rows, inexact(rows[n // 2]))
     else:
-        y = _nan_where_last_is(rows, (rows[n // 2 - 1] + rows[n // 2]) / 2)
+        y = _nan_where_last_is(rows, (inexact(rows[n // 2 - 1]) + inexact(rows[n // 2])) / 2)
     return into(out, np.reshape(y, kept_shape(shape, axes)) if keepdims else y)
 
 
@@ -242,7 +242,7 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
 def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
     rows, shape, axes, _ = _rows(a, axis)
     count = _present_counts(rows)
-    y = (_at(rows, (count - 1) // 2) + _at(rows, count // 2)) / 2
+    y = (inexact(_at(rows, (count - 1) // 2)) + inexact(_at(rows, count // 2))) / 2
     return into(out, np.reshape(y, kept_shape(shape, axes)) if keepdims and keepdims is not np._NoValue else y)
 
 
