@@ -136,7 +136,7 @@ class Lit(_Formula):
         array = np.asarray(value, dtype)
         if array.dtype == object:
             raise OverflowError(f"{value} has more than 64 bits, so it can be no element of an array")
-        self.value: np.generic = array[()]  # type: ignore[assignment]  # of shape ()
+        self.value: np.generic = array[()]  # type: ignore[assignment]  # of shape (), so a scalar
         self.aval = Aval((), self.value.dtype)
 
     @property

@@ -164,15 +164,8 @@ class Primitive:
             if self._type_rule is not None:
                 result = self._type_rule(*[np.empty(a.shape, a.dtype) for a in avals], **keywords(settings))
             else:
-                values = [
-                    x
-                    if type(x) is not Tracer
-                    else x.constant()
-                    if all_constant
-                    else trace.evaluate(trace.lift(x), is_example=True)
-                    for x in args
-                ]
-                result = self._call(values, settings)
+                value_of = Tracer.constant if all_constant else lambda x: trace.evaluate(trace.lift(x), is_example=True)
+                result = self._call([value_of(x) if type(x) is Tracer else x for x in args], settings)
             results = result if isinstance(result, tuple) else (result,)
             out = tuple([Aval(np.shape(r), np.asarray(r).dtype) for r in results])
             known = self._types[avals, settings] = (out, isinstance(result, tuple))

@@ -188,6 +188,7 @@ def cov(
     if ddof != int(ddof):
         raise ValueError("ddof must be integer")
     w: Any = None
+    aw: Any = None
     if fweights is not None:
         given = array(fweights, (x,))
         w = _weights(given, "fweights", rows)
@@ -209,7 +210,7 @@ def cov(
         elif aweights is None:
             scale = total - ddof
         else:
-            scale = total - ddof * np.sum(w * as_dtype(array(aweights, (x,)), np.float64)) / total
+            scale = total - ddof * np.sum(w * aw) / total
         scale = np.maximum(scale, 0)  # less than no degree of freedom is none, as without weights
         product = np.dot(centred, np.conjugate((centred * w).T))
     return np.squeeze(np.divide(product, scale))
