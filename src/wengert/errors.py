@@ -125,8 +125,22 @@ def message(
     """
     lines = [what]
     if source is not None:
-        code = linecache.getline(source.file, source.line).strip()
-        lines.append(f"  at     {source.file}:{source.line}, in {source.function}:   {code}")
+        lines.append(_at(source))
     lines += [f"  {name:<6} {text}" for name, text in notes]
     lines += [f"  {'or' if k else 'try':<6} {text}" for k, text in enumerate(tries)]
     return "\n".join(lines)
+
+
+def _at(source: Source) -> str:
+    code = linecache.getline(source.file, source.line).strip()
+    return f"  at     {source.file}:{source.line}, in {source.function}:   {code}"
+
+
+def say_where(error: Exception, source: Source | None) -> None:
+    """Note on an error that a running step raised, NumPy's or the user's own, the line that the step comes from.
+
+    The innermost step that is asked has the last word.
+    """
+    said = [str(error), *getattr(error, "__notes__", ())]
+    if source is not None and not any("  at     " in one for one in said):
+        error.add_note(_at(source))

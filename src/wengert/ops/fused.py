@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from wengert.errors import say_where
 from wengert.ops.kernels import Fused
 from wengert.ops.op import Op
 from wengert.tape import Aval, Instr, Lit, Tape
@@ -11,9 +12,12 @@ from wengert.tape import Aval, Instr, Lit, Tape
 
 def _fused_reference(*xs: Any, body: Tape) -> Any:
     env: dict[Any, Any] = dict(zip(body.inputs, xs, strict=False))  # the plan has put literals of the body behind them
-    for op_, ins, outs, params, _ in body.instrs:
-        value = op_.reference(*[a.value if type(a) is Lit else env[a] for a in ins], **params)
-        env[outs[0]] = value
+    for op_, ins, outs, params, source in body.instrs:
+        try:
+            env[outs[0]] = op_.reference(*[a.value if type(a) is Lit else env[a] for a in ins], **params)
+        except Exception as error:
+            say_where(error, source)
+            raise
     results = tuple([env[v] for v in body.outputs])
     return results if len(results) > 1 else results[0]
 

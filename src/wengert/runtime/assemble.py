@@ -19,9 +19,12 @@ from wengert.codegen.calls import Call, CallbackCall, GuardCall, KernelCall, cal
 from wengert.codegen.loops import Nest
 from wengert.codegen.lower import lower, supports
 from wengert.codegen.spec import Spec
+from wengert.errors import say_where
+from wengert.ops.control import GuardMiss
+from wengert.ops.index import CountMiss
 from wengert.passes.plan import Place, Plan, Step, c_strides, is_in_code, plan
 from wengert.runtime import _native, routines
-from wengert.tape import Lit, Tape, structure
+from wengert.tape import Instr, Lit, Tape, structure
 
 compiler.provide(angles.REDUCE, _native.reduce_huge_address())
 
@@ -181,6 +184,7 @@ def _steps(planned: Sequence[Step], calls: list[Call], first: dict[str, int]) ->
                 reference = callback(planned[k], "")
                 computes = call.is_partial
                 function = reference.function if computes else partial(_fail, call.name, reference.function)
+                function = _saying_where(function, planned[k].instr)
                 ins, outs = [view(p, False) for p in reference.ins], [result(p) for p in reference.outs]
                 failure = function, ins, outs if computes else []
             for part, found in parts:
@@ -192,7 +196,8 @@ def _steps(planned: Sequence[Step], calls: list[Call], first: dict[str, int]) ->
             steps.append(("guard", pointer(call.place), aval.nbytes, expected, params["position"]))
         else:
             ins = [view(p, call.copies) for p in call.ins]
-            steps.append(("callback", call.function, ins, [result(p) for p in call.outs]))
+            function = _saying_where(call.function, call.instr)
+            steps.append(("callback", function, ins, [result(p) for p in call.outs]))
     return steps
 
 
@@ -204,6 +209,24 @@ def _parts(call: Call) -> list[KernelCall]:
         parts.append(part)
         part = part.then
     return parts
+
+
+def _saying_where(function: Callable[..., Any], instr: Instr | None) -> Callable[..., Any]:
+    """``function``, whose errors get a note of the line that its step comes from."""
+    if instr is None:
+        return function
+
+    def call(*args: Any) -> Any:
+        try:
+            return function(*args)
+        except (GuardMiss, CountMiss):
+            raise
+        except Exception as error:
+            say_where(error, instr.source)
+            raise
+
+    call.__name__ = getattr(function, "__name__", instr.op.name)  # the runtime names it when a result does not fit
+    return call
 
 
 def _fail(name: str, reference: Callable[..., Any], status: int, *operands: Any) -> None:

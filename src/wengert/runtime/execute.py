@@ -35,8 +35,12 @@ def transformed(tape: Tape, transforms: Sequence[Transform]) -> Tape:
 
 
 def program_for(tape: Tape, transforms: tuple[Transform, ...]) -> Program:
-    """The program of the transformed tape, from the cache if a tape of this structure has been seen."""
-    key = (structure(tape), transforms)
+    """The program of the transformed tape, from the cache if a tape of this structure, and these lines, was seen.
+
+    The lines are what its errors name.
+    """
+    lines = tuple([None if i.source is None else (i.source.file, i.source.line) for i in tape.instrs])
+    key = (structure(tape), lines, transforms)
     with _lock:
         program = _programs.get(key)
         if program is not None:

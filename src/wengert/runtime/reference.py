@@ -14,6 +14,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.errors import say_where
+from wengert.ops.control import GuardMiss
+from wengert.ops.index import CountMiss
 from wengert.tape import Atom, Aval, Lit, Tape, Var
 
 
@@ -50,16 +53,23 @@ class Reference:
         return self._collect(slots, inputs, captures)
 
     def _run_steps(self, slots: list[Any]) -> None:
-        for arity, run, first, second, out, dead in self.steps:
-            if arity == 2:
-                slots[out] = run(slots[first], slots[second])
-            elif arity == 1:
-                slots[out] = run(slots[first])
-            else:
-                run(slots)
-            if dead:
-                for k in dead:
-                    slots[k] = None
+        number = 0
+        try:
+            for number, (arity, run, first, second, out, dead) in enumerate(self.steps):  # noqa: B007  # for errors
+                if arity == 2:
+                    slots[out] = run(slots[first], slots[second])
+                elif arity == 1:
+                    slots[out] = run(slots[first])
+                else:
+                    run(slots)
+                if dead:
+                    for k in dead:
+                        slots[k] = None
+        except (GuardMiss, CountMiss):
+            raise
+        except Exception as error:
+            say_where(error, self.tape.instrs[number].source)
+            raise
 
     def _collect(self, slots: list[Any], inputs: Sequence[Any], captures: Sequence[Any]) -> list[Any]:
         results: list[Any] = []
