@@ -492,3 +492,73 @@ def test_the_middle_of_integers_is_computed_in_float(dtype: Any) -> None:
     x = (x if dtype is not np.bool_ else x > 0).astype(dtype)
     for f in (np.median, np.nanmedian):
         as_numpy(lambda x, f=f: (f(x), f(x, 1), f(x, axis=0, keepdims=True)), x)
+
+
+def test_functions_of_libraries_that_are_not_traced_are_named() -> None:
+    """What the error said was to write np.array instead of an import."""
+    linalg = pytest.importorskip("scipy.linalg")
+    errors = wg.errors.ConcretizationError
+    with pytest.raises(
+        errors, match=r"scipy\.linalg\.solve is not traced(.|\n)*test_found\.py(.|\n)*np\.linalg\.solve"
+    ):
+        wg.jit(lambda a: linalg.solve(a, a[0]))(np.eye(2))
+    double = np.vectorize(lambda x: 2 * x)
+    with pytest.raises(errors, match=r"np\.vectorize is not traced(.|\n)*test_found\.py(.|\n)*wg\.vmap\(f\)\(x\)"):
+        wg.jit(double)(np.ones(3))
+    with pytest.raises(wg.errors.UnsupportedFunctionError, match=r"np\.nditer(.|\n)*x\.flat"):
+        wg.jit(lambda x: [2 * one for one in np.nditer(x)])(np.ones(3))
+
+
+@pytest.mark.parametrize("native", [True, False])
+def test_errors_of_a_running_step_say_the_line(native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """``LinAlgError: Singular matrix`` pointed at the call of the compiled function, and into the library."""
+    monkeypatch.setattr(wg.config, "native", native)
+
+    def inverse(a: Any) -> Any:
+        b = a * 2
+        c = np.linalg.inv(b)  # here: inverse
+        return np.sum(c)
+
+    def power(x: Any, n: Any) -> Any:
+        y = x + 1
+        z = y**n  # here: power
+        return z * 2 + x
+
+    @wg.primitive
+    def strict(x: Any) -> Any:
+        if x[0] < 0:
+            raise ValueError("negative")
+        return x
+
+    def own(x: Any) -> Any:
+        y = strict(x)  # here: own
+        return y * 2
+
+    def indexed(x: Any, i: Any) -> Any:
+        return np.sin(x[i + 1])  # here: indexed
+
+    for f, good, bad, error in [
+        (inverse, (np.eye(2),), (np.zeros((2, 2)),), np.linalg.LinAlgError),
+        (power, (np.arange(3), 1), (np.arange(3), -1), ValueError),
+        (own, (np.ones(2),), (-np.ones(2),), ValueError),
+        (indexed, (np.ones(3), 1), (np.ones(3), 7), IndexError),
+    ]:
+        g = wg.jit(f)
+        g(*good)
+        with pytest.raises(error) as raised:
+            g(*bad)
+        assert [f"# here: {f.__name__}" in note for note in raised.value.__notes__] == [True]
+        g(*good)
+    with pytest.raises(np.linalg.LinAlgError) as raised:
+        wg.grad(inverse)(np.zeros((2, 2)))
+    assert "# here: inverse" in raised.value.__notes__[0]
+
+
+def test_equal_steps_of_other_lines_say_their_own() -> None:
+    """Un-jitted gradients share programs; the line is that of the function that was called."""
+    first = wg.grad(lambda a: np.sum(np.linalg.inv(a)))  # first
+    second = wg.grad(lambda a: np.sum(np.linalg.inv(a)))  # second
+    for f, name in (first, "first"), (second, "second"), (first, "first"):
+        with pytest.raises(np.linalg.LinAlgError) as raised:
+            f(np.zeros((2, 2)))
+        assert raised.value.__notes__[0].endswith(f"# {name}")

@@ -121,6 +121,15 @@ def test_i0_is_scipys():
     np.testing.assert_allclose(wg.grad(np.i0)(2.0), special.i1(2.0), rtol=1e-15)
 
 
+@pytest.mark.parametrize("dtype", list("?bBhHiIqQefd"))
+@pytest.mark.parametrize("f", [np.i0, np.angle, np.sinc, np.unwrap, np.nan_to_num], ids=lambda f: f.__name__)
+def test_dtypes_are_numpys(f: Any, dtype: str) -> None:
+    x = np.array([1, 0, 1]).astype(dtype)
+    want, got = f(x), wg.jit(f)(x)
+    assert want.dtype == got.dtype
+    np.testing.assert_allclose(got, want, rtol=1e-3)
+
+
 def test_sinc_at_zero_has_its_derivatives():
     assert wg.grad(np.sinc)(0.0) == 0.0
     np.testing.assert_allclose(wg.grad(wg.grad(np.sinc))(0.0), -(np.pi**2) / 3)

@@ -14,11 +14,11 @@ import pytest
 
 from tests.tracing.numpy_cases import play
 from wengert.errors import ConcretizationError, MutationError, UnsupportedFunctionError
-from wengert.tracing import creation, functions, guards, ufuncs  # noqa: F401  # they fill the tables
+from wengert.tracing import creation, functions, guards, patch, ufuncs  # noqa: F401  # they fill the tables
 from wengert.tracing.record import Recording, input_of, record_call
 from wengert.tracing.tracer import Tracer
 
-ORIGINALS = {name: getattr(np, name) for name in creation.NUMPY}
+ORIGINALS = {name: getattr(np, name) for name in patch.NUMPY}
 
 
 def record(f: Callable[..., Any], *args: Any, **options: Any) -> Recording:
@@ -533,7 +533,7 @@ def test_what_somebody_else_has_put_there_stays(monkeypatch: pytest.MonkeyPatch)
         return "mine"
 
     monkeypatch.setattr(np, "zeros", mine)
-    with creation.patched():
+    with patch.patched():
         assert np.zeros is mine
         assert np.ones is not ORIGINALS["ones"]
     assert np.zeros is mine
@@ -541,13 +541,15 @@ def test_what_somebody_else_has_put_there_stays(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_wrappers_look_like_what_they_wrap() -> None:
-    with creation.patched():
+    with patch.patched():
         for name, original in ORIGINALS.items():
             wrapper = getattr(np, name)
             assert wrapper is not original
             assert wrapper.__wrapped__ is original
-            assert wrapper.__name__ == original.__name__
             assert wrapper.__doc__ == original.__doc__
+            if not callable(original):  # np.r_
+                continue
+            assert wrapper.__name__ == original.__name__
             assert inspect.signature(wrapper) == inspect.signature(original)
             assert np.array_equal(wrapper(3), original(3)) if name in ("zeros", "ones", "eye", "arange") else True
 
@@ -556,7 +558,7 @@ def test_entering_is_cheap() -> None:
     """A ratio, not a time: one entry costs less than what any trace costs besides."""
 
     def enter() -> None:
-        with creation.patched():
+        with patch.patched():
             pass
 
     def trace() -> None:

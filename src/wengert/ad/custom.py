@@ -20,7 +20,7 @@ from wengert.ops.index import element, join
 from wengert.ops.kernels import Callback, flops
 from wengert.ops.op import Op
 from wengert.tape import Atom, Aval, Lit, Var, current_builder, splice
-from wengert.tracing import creation, special
+from wengert.tracing import patch, special
 from wengert.tracing.record import Input, record_call
 from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import Tracer, record, trace_of
@@ -358,7 +358,7 @@ def traced_rule(name: str, rule: Callable[..., Any], *values: Any) -> Any:
             return tuple(atoms(v) for v in value)
         return trace.lift(value)
 
-    with trace, creation.patched(), special.rerouted():
+    with trace, patch.patched(), special.rerouted():
         result = atoms(rule(*[present(v) for v in values]))
     builder.source = source
     if trace.implicit:

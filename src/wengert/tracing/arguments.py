@@ -73,6 +73,30 @@ def is_plain(x: Any) -> bool:
     return isinstance(x, bool | int | float | complex) and not isinstance(x, np.generic)
 
 
+def is_traced(x: Any) -> bool:
+    """Whether ``x`` is more than a constant."""
+    return type(x) is Tracer and x.constant() is None
+
+
+def holds_tracer(x: Any) -> bool:
+    """Whether a value, or something in its nested lists, is a tracer. At C speed where all are plain numbers."""
+    if type(x) is Tracer:
+        return True
+    if not isinstance(x, list | tuple):
+        return False
+    types = set(map(type, x))
+    if Tracer in types:
+        return True
+    return any(issubclass(t, list | tuple) for t in types) and any(map(holds_tracer, x))
+
+
+def holds_traced(x: Any) -> bool:
+    """Whether NumPy's own conversion would fail. A library that asks for it may go on in NumPy, and be traced."""
+    if isinstance(x, list | tuple):
+        return holds_tracer(x) and any(map(holds_traced, x))
+    return is_traced(x)
+
+
 def constant(trace: Trace, value: Any, dtype: Any = None) -> Tracer:
     """A constant of our own making."""
     return new_constant(trace, np.asarray(value, dtype), True)
@@ -135,6 +159,11 @@ def not_scalar(x: Any) -> Any:
     if type(x) is Tracer:
         x.is_scalar = False
     return x
+
+
+def scalar(x: Any) -> Any:
+    """``x``, as a scalar if its shape is ()."""
+    return x if x.ndim else x[()]
 
 
 def concrete(x: Any, kind: str) -> Any:

@@ -21,7 +21,9 @@ from wengert.tracing.arguments import (
     inexact,
     into,
     is_plain,
+    not_scalar,
     refuse,
+    scalar,
     unsupported,
 )
 from wengert.tracing.operators import is_within
@@ -216,7 +218,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         y = np.where(at == knots[place], values[place] + slope * (at - knots[place]), y)
     else:
         y = np.where(np.isnan(at), at, values[0])
-    return np.where(at > knots[-1], right, np.where(at < knots[0], left, y))
+    return scalar(np.where(at > knots[-1], right, np.where(at < knots[0], left, y)))
 
 
 # ------------------------------------------------------------------------------------------- rounding, repairing
@@ -285,7 +287,7 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
     y = np.where(z == np.inf, limits.max if posinf is None else posinf, y)
     y = np.where(z == -np.inf, limits.min if neginf is None else neginf, y)
     y = as_dtype(y, z.dtype)
-    return y if copy or type(x) is not Tracer or x.is_scalar else into(x, y)
+    return scalar(y if copy or type(x) is not Tracer or x.is_scalar else into(x, y))
 
 
 # ----------------------------------------------------------------------------------------- real and complex parts
@@ -307,13 +309,19 @@ def real(val: Any) -> Any:
 @implements(np.imag)
 def imag(val: Any) -> Any:
     x = array(val)
-    return np.zeros_like(x, order="A") if x.dtype.kind != "c" else _part_of_complex("imag", x)
+    if x.dtype.kind == "c":
+        return _part_of_complex("imag", x)
+    zeros = np.zeros_like(x, order="A")
+    if x.is_scalar:
+        return zeros[()]
+    zeros._why_readonly = "the imaginary part of real numbers cannot be written"
+    return zeros
 
 
 @implements(np.angle)
 def angle(z: Any, deg: bool = False) -> Any:
     x = array(z)
-    y = np.arctan2(imag(x), real(x)) if x.dtype.kind == "c" else np.arctan2(0.0, inexact(x))
+    y = np.arctan2(imag(x), real(x)) if x.dtype.kind == "c" else np.arctan2(0, x)
     return y * (180 / np.pi) if deg else y
 
 
@@ -338,11 +346,12 @@ def sinc(x: Any) -> Any:
     for k in range(10, -1, -1):
         series = series * square + (-1) ** k / math.factorial(2 * k + 1)
     away = np.where(is_small, 1, y)
-    return np.where(is_small, series, np.sin(away) / away)
+    return scalar(np.where(is_small, series, np.sin(away) / away))
 
 
 @implements(np.i0)
 def i0(x: Any) -> Any:
     from scipy import special  # takes longer to import than most functions to trace
 
-    return special.i0(array(x))
+    x = inexact(array(x))
+    return not_scalar(as_dtype(special.i0(x), x.dtype))

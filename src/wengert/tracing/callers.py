@@ -13,8 +13,11 @@ from __future__ import annotations
 
 import dis
 import functools
+import itertools
 import types
 from typing import Any, NamedTuple
+
+import numpy as np
 
 from wengert.tracing.trace import _RUN_CODE
 
@@ -46,6 +49,39 @@ def is_library(frame: types.FrameType) -> bool:
 
 def is_ours(frame: types.FrameType) -> bool:
     return str(frame.f_globals.get("__name__")).partition(".")[0] == "wengert"
+
+
+def library_function(frame: types.FrameType | None) -> str | None:
+    """The function of a library, ``scipy.linalg.expm``, that the user's code called and ``frame`` is part of."""
+    outermost = None
+    while frame is not None and is_library(frame):
+        if not is_ours(frame):
+            outermost = frame
+        frame = frame.f_back
+    if outermost is None:
+        return None
+    modules = str(outermost.f_globals.get("__name__")).split(".")
+    public = ".".join(itertools.takewhile(lambda part: not part.startswith("_"), modules))
+    name = outermost.f_code.co_qualname.partition(".")[0]
+    if name.startswith("_"):
+        return public
+    return f"np.{name}" if modules[0] == "numpy" and hasattr(np, name) else f"{public}.{name}"
+
+
+def instead_of(library_function: str) -> list[str]:
+    """What to write instead of a function that takes no traced array, if there is something of the kind."""
+    module, _, name = library_function.rpartition(".")
+    if name in _INSTEAD:
+        return [_INSTEAD[name]]
+    return [f"np.linalg.{name}"] if module == "scipy.linalg" and hasattr(np.linalg, name) else []
+
+
+_INSTEAD = {
+    "vectorize": "wg.vmap(f)(x), or f written in NumPy's functions",
+    "cho_factor": "np.linalg.cholesky",
+    "cho_solve": "np.linalg.solve",
+    "solve_triangular": "np.linalg.solve",
+}
 
 
 class Callee(NamedTuple):

@@ -1,25 +1,16 @@
 """np.zeros and friends while a trace is active.
 
-Arrays that the user's code makes while it is traced must be able to hold traced values. So while a trace is open
-somewhere in the process, the functions of the module ``numpy`` that make arrays are replaced by wrappers, which
+Arrays that the user's code makes while it is traced must be able to hold traced values. So the functions of the
+module ``numpy`` that make arrays (replaced while a trace is open: see patch.py)
 
 * return *constants* (tracers of which nothing is traced yet) where nothing traced goes in,
-* stack traced values in nested lists (``np.array([[x, 1.0], [y, z]])``),
-* do what NumPy does in every thread that is not tracing, and for every caller that is not the user's code
-  (see callers.py).
-
-``np.errstate`` and ``np.seterr`` are replaced too, to refuse what compiled code does not do.
-
-Only attributes of the module can be replaced: after ``from numpy import zeros`` a program has NumPy's own, whose
-arrays refuse traced values with an error that says so.
+* stack traced values in nested lists (``np.array([[x, 1.0], [y, z]])``).
 """
 
 from __future__ import annotations
 
 import functools
 import operator
-import sys
-import threading
 from collections.abc import Callable, Iterable
 from typing import Any
 
@@ -29,14 +20,27 @@ from wengert.errors import ShapeError, UnsupportedFunctionError, message
 from wengert.ops.elementwise import convert
 from wengert.ops.shape import broadcast_to, concatenate, reshape
 from wengert.tape import Atom, Aval, Lit
-from wengert.tracing.arguments import holds, refuse
-from wengert.tracing.callers import is_called_by_name, is_library, is_ours
-from wengert.tracing.layouts import KNOWN_ORDER, UNKNOWN_ORDER, layout
+from wengert.tracing.arguments import Function, holds, holds_traced, holds_tracer, is_traced, knows_order
+from wengert.tracing.layouts import UNKNOWN_ORDER, layout
 from wengert.tracing.operators import check_within, converted, kind_of
+from wengert.tracing.patch import NUMPY, WRAPPERS, replaces
 from wengert.tracing.trace import Trace, check_dtype, current_trace
 from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, new_constant, record, trace_of, unwrap, wrap
 
 NUMBER_KINDS = "fiubc"  # of dtypes that can be traced
+
+
+def _creates(name: str, is_conversion: bool = False) -> Callable[[Function], Function]:
+    """Make the decorated function ``np.name`` while code is traced, and for traced arrays at any time."""
+
+    def register(traced: Function) -> Function:
+        replaces(name, is_conversion)(traced)
+        HANDLED_FUNCTIONS[NUMPY[name]] = traced
+        HANDLED_FUNCTIONS[WRAPPERS[name]] = traced  # for like=, NumPy names the function that it finds in numpy
+        return knows_order(traced)
+
+    return register
+
 
 # ----------------------------------------------------------------------------------------- from NumPy's to traced
 
@@ -53,6 +57,8 @@ def constant(out: Any) -> Any:
 
     Arrays of text, dates or objects, and subclasses of ndarray, stay what they are.
     """
+    if isinstance(out, tuple) and hasattr(out, "_fields"):
+        return type(out)(*map(constant, out))
     if type(out) in (tuple, list):
         return type(out)([constant(one) for one in out])
     if type(out) is not np.ndarray or out.dtype.kind not in NUMBER_KINDS:
@@ -60,6 +66,20 @@ def constant(out: Any) -> Any:
     if out.base is not None or not out.flags.writeable:  # a constant is private: nobody else may write it
         out = out.copy(order="K")
     return new_constant(_trace(), out, False)
+
+
+def of_constants(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What NumPy's function gives of constants; NotImplemented if something is traced, or is to be written."""
+    trace = current_trace()
+    if trace is None or "out" in kwargs or holds_traced(args) or holds_traced(list(kwargs.values())):
+        return NotImplemented
+
+    def value(x: Any) -> Any:
+        if type(x) in (tuple, list):
+            return type(x)([value(one) for one in x])
+        return unwrap(x, trace) if isinstance(x, Tracer | np.ndarray) else x
+
+    return constant(function(*value(args), **{k: value(v) for k, v in kwargs.items()}))
 
 
 def plain(x: Any) -> Any:
@@ -103,11 +123,6 @@ def _check_device(device: Any) -> None:
         raise ValueError(f'Device not understood. Only "cpu" is allowed, but received: {device}')
 
 
-def is_traced(x: Any) -> bool:
-    """Whether ``x`` is more than a constant."""
-    return type(x) is Tracer and x.constant() is None
-
-
 def read_again(trace: Trace, x: Any) -> Tracer | None:
     """A captured array that a compiled program reads at every call, as the traced value that it is; else None.
 
@@ -129,18 +144,6 @@ def _read(trace: Trace, x: Any) -> Any:
 
 
 # --------------------------------------------------------------------------------------- nested lists of values
-
-
-def holds_tracer(x: Any) -> bool:
-    """Whether a value, or something in its nested lists, is a tracer. At C speed where all are plain numbers."""
-    if type(x) is Tracer:
-        return True
-    if not isinstance(x, list | tuple):
-        return False
-    types = set(map(type, x))
-    if Tracer in types:
-        return True
-    return any(issubclass(t, list | tuple) for t in types) and any(map(holds_tracer, x))
 
 
 def _holds_array(x: Any) -> bool:
@@ -239,6 +242,7 @@ def stacked(trace: Trace, nested: Any, dtype: Any) -> Tracer:
     return Tracer(recorder, recorder.formula(join), Aval(shape, out_dtype))
 
 
+@_creates("array", is_conversion=True)
 def array(
     object: Any,
     dtype: Any = None,
@@ -251,6 +255,7 @@ def array(
 ) -> Any:
     """``np.array``. Traced values are kept in C order; ``order`` decides whether a reshape would be a view."""
     trace = current_trace()
+    copy = _COPY_MODES.get(copy, copy)
     options = _without_like(options)
     if options and holds_traced(object):
         raise UnsupportedFunctionError(
@@ -284,6 +289,14 @@ def array(
     return out
 
 
+_COPY_MODES: dict[Any, bool | None] = {
+    np._CopyMode.ALWAYS: True,
+    np._CopyMode.IF_NEEDED: None,
+    np._CopyMode.NEVER: False,
+}
+"""Another way to say ``copy=``, which SciPy uses."""
+
+
 def _without_like(options: dict[str, Any]) -> dict[str, Any]:
     """NumPy's ``like=`` has done its work once we are called; anything else is NumPy's to check."""
     return {k: v for k, v in options.items() if k != "like"}
@@ -315,6 +328,7 @@ def _has_order(x: Tracer, order: str | None) -> bool:
     return True
 
 
+@_creates("asarray", is_conversion=True)
 def asarray(
     a: Any,
     dtype: Any = None,
@@ -328,6 +342,7 @@ def asarray(
     return array(a, dtype, copy=copy, order=order or "K")
 
 
+@_creates("asanyarray", is_conversion=True)
 def asanyarray(
     a: Any,
     dtype: Any = None,
@@ -341,14 +356,17 @@ def asanyarray(
     return array(a, dtype, copy=copy, order=order or "K", subok=True)
 
 
+@_creates("ascontiguousarray", is_conversion=True)
 def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
     return array(a, dtype, copy=None, order="C", ndmin=1)
 
 
+@_creates("asfortranarray", is_conversion=True)
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
     return array(a, dtype, copy=None, order="F", ndmin=1)
 
 
+@_creates("copy", is_conversion=True)
 def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
     return array(a, copy=True, order=order, subok=subok)
 
@@ -368,11 +386,15 @@ def _made_by(original: Callable[..., Any]) -> Callable[..., Any]:
     return made
 
 
+for _name in ("zeros", "ones", "eye", "identity", "tri", "indices"):
+    _creates(_name)(_made_by(getattr(np, _name)))
+
 # An empty array has zeros in it: a function that reads what it has not written gives the same result at every call,
 # and the tape that is recorded does not depend on what lay in memory.
-empty = _made_by(np.zeros)
+empty = _creates("empty")(_made_by(np.zeros))
 
 
+@_creates("full")
 def full(
     shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None
 ) -> Any:
@@ -402,21 +424,24 @@ def _like(out: Any, a: Any, order: str) -> Any:
     return out.reorder_like(a, order) if type(out) is Tracer and isinstance(a, np.ndarray | Tracer) else out
 
 
+@_creates("zeros_like")
 def zeros_like(
     a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
     return _like(constant(NUMPY["zeros"](*_prototype(a, dtype, shape, device))), a, order)
 
 
-empty_like = zeros_like  # as for empty
+empty_like = _creates("empty_like")(zeros_like)  # as for empty
 
 
+@_creates("ones_like")
 def ones_like(
     a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
     return _like(constant(NUMPY["ones"](*_prototype(a, dtype, shape, device))), a, order)
 
 
+@_creates("full_like")
 def full_like(
     a: Any,
     fill_value: Any,
@@ -431,6 +456,7 @@ def full_like(
     return _like(full(shape, fill_value, dtype), a, order)
 
 
+@_creates("arange")
 def arange(*args: Any, **kwargs: Any) -> Any:
     """``np.arange``. Of traced real numbers only the length is looked at, and guarded."""
     if not any(is_traced(x) and x.dtype.kind not in "iub" for x in (*args, *kwargs.values())):
@@ -469,6 +495,7 @@ def _real_arange(
     return first + k * (second - first)
 
 
+@_creates("linspace")
 def linspace(
     start: Any,
     stop: Any,
@@ -516,6 +543,7 @@ def _concrete(x: Any) -> Any:
     return unwrap(x, _trace()) if type(x) is Tracer else x
 
 
+@_creates("logspace")
 def logspace(
     start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
 ) -> Any:
@@ -531,6 +559,7 @@ def logspace(
     return out if dtype is None else out.astype(dtype)
 
 
+@_creates("geomspace")
 def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
     """sign(start) 10^linspace(log₁₀|start|, log₁₀|stop|), with both ends exact."""
     start, stop, num = _value(start), _value(stop), operator.index(num)
@@ -553,6 +582,7 @@ def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype
     return out if dtype is None else out.astype(dtype)
 
 
+@_creates("fromiter")
 def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = None) -> Any:
     items = []
     for item in iter:
@@ -566,6 +596,7 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = No
     return array(items, dtype)
 
 
+@_creates("fromfunction")
 def fromfunction(
     function: Callable[..., Any], shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any
 ) -> Any:
@@ -573,6 +604,7 @@ def fromfunction(
     return function(*[constant(axis) for axis in positions], **kwargs)
 
 
+@replaces("diag")  # of a traced array it is a view: see diagonals.py
 def diag(v: Any, k: int = 0) -> Any:
     """``np.diag`` of a vector gives a new array, which users go on to write into."""
     v = _value(v)
@@ -582,151 +614,5 @@ def diag(v: Any, k: int = 0) -> Any:
     return constant(out) if np.ndim(_concrete(v)) == 1 else out
 
 
-# ---------------------------------------------------------------------------------------------- floating-point errors
-
-
-def _without_raising(name: str) -> Callable[..., Any]:
-    """NumPy's switch for floating-point errors, which compiled code does not look at: none can be made to raise."""
-
-    def switch(*args: Any, **kwargs: Any) -> Any:
-        for option, value in (*[("all", a) for a in args], *kwargs.items()):
-            if value in ("raise", "call"):
-                raise refuse(name, option, value, "a test of the value: if not np.all(np.isfinite(y))")
-        return NUMPY[name](*args, **kwargs)
-
-    return switch
-
-
-# ------------------------------------------------------------------------------------------------------- the patch
-
-_CONVERSIONS: dict[str, Callable[..., Any]] = {
-    "array": array,
-    "asarray": asarray,
-    "asanyarray": asanyarray,
-    "ascontiguousarray": ascontiguousarray,
-    "asfortranarray": asfortranarray,
-    "copy": copy,
-}
-"""Functions that turn a value into an array; of a traced value, and for any caller, into a traced one."""
-
-_CREATIONS: dict[str, Callable[..., Any]] = {
-    "zeros": _made_by(np.zeros),
-    "ones": _made_by(np.ones),
-    "empty": empty,
-    "eye": _made_by(np.eye),
-    "identity": _made_by(np.identity),
-    "tri": _made_by(np.tri),
-    "indices": _made_by(np.indices),
-    "full": full,
-    "zeros_like": zeros_like,
-    "ones_like": ones_like,
-    "empty_like": empty_like,
-    "full_like": full_like,
-    "arange": arange,
-    "linspace": linspace,
-    "logspace": logspace,
-    "geomspace": geomspace,
-    "fromiter": fromiter,
-    "fromfunction": fromfunction,
-    "diag": diag,
-}
-"""Functions that make an array of shapes, numbers and values."""
-
-_SWITCHES: dict[str, Callable[..., Any]] = {name: _without_raising(name) for name in ("errstate", "seterr")}
-
-NUMPY: dict[str, Any] = {name: getattr(np, name) for name in (*_CONVERSIONS, *_CREATIONS, *_SWITCHES)}
-"""NumPy's own functions, by name: ``np.zeros`` may be a wrapper at the moment."""
-
-
-def _creation(original: Callable[..., Any], traced: Callable[..., Any]) -> Callable[..., Any]:
-    name = original.__name__
-
-    @functools.wraps(original)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        if current_trace() is None:
-            return original(*args, **kwargs)
-        frame = sys._getframe(1)
-        if is_library(frame) or not is_called_by_name(frame, name):
-            return original(*args, **kwargs)
-        return traced(*args, **kwargs)
-
-    return wrapper
-
-
-def _conversion(original: Callable[..., Any], traced: Callable[..., Any]) -> Callable[..., Any]:
-    name = original.__name__
-
-    @functools.wraps(original)
-    def wrapper(*args: Any, **kwargs: Any) -> Any:
-        if current_trace() is None:
-            return original(*args, **kwargs)
-        frame = sys._getframe(1)
-        if is_library(frame) and (is_ours(frame) or not args or not holds_traced(args[0])):
-            return original(*args, **kwargs)
-        if not is_called_by_name(frame, name):
-            return original(*args, **kwargs)
-        return traced(*args, **kwargs)
-
-    return wrapper
-
-
-def holds_traced(x: Any) -> bool:
-    """Whether NumPy's own conversion would fail. A library that asks for it may go on in NumPy, and be traced."""
-    if isinstance(x, list | tuple):
-        return holds_tracer(x) and any(map(holds_traced, x))
-    return is_traced(x)
-
-
-_WRAPPERS = {
-    **{name: _conversion(NUMPY[name], traced) for name, traced in _CONVERSIONS.items()},
-    **{name: _creation(NUMPY[name], traced) for name, traced in (*_CREATIONS.items(), *_SWITCHES.items())},
-}
-_read_all = operator.itemgetter(*NUMPY)
-_OWN, _OURS = _read_all(NUMPY), _read_all(_WRAPPERS)
-
-
-class _Patch:
-    """The replacement of NumPy's functions while one trace or more are open in the process."""
-
-    def __init__(self) -> None:
-        self.lock = threading.Lock()
-        self.open = 0
-
-    def __enter__(self) -> None:
-        with self.lock:
-            if self.open == 0:
-                _replace(NUMPY, _WRAPPERS)
-            self.open += 1
-
-    def __exit__(self, *error: object) -> None:
-        with self.lock:
-            self.open -= 1
-            if self.open == 0:
-                _replace(_WRAPPERS, NUMPY)
-
-
-def _replace(old: dict[str, Any], new: dict[str, Any]) -> None:
-    """Put ``new`` functions where the ``old`` ones stand in numpy's namespace; 1 µs, for it is done at every trace."""
-    namespace = np.__dict__
-    if _read_all(namespace) == (_OWN if old is NUMPY else _OURS):
-        namespace.update(new)
-        return
-    for name, function in old.items():  # what somebody else has put there is theirs to keep
-        if namespace[name] is function:
-            namespace[name] = new[name]
-
-
-_patch = _Patch()
-
-
-def patched() -> _Patch:
-    """A context in which array creation in ``numpy`` makes traced arrays, for threads that are tracing."""
-    return _patch
-
-
 HANDLED_FUNCTIONS["array"] = array
-for _name, _traced in (*_CONVERSIONS.items(), *_CREATIONS.items()):
-    if _name != "diag":  # of a traced array it is a view: see diagonals.py
-        HANDLED_FUNCTIONS[NUMPY[_name]] = _traced
-        HANDLED_FUNCTIONS[_WRAPPERS[_name]] = _traced  # for like=, NumPy names the function that it finds in numpy
-        KNOWN_ORDER.add(_traced)
+HANDLED_FUNCTIONS["of constants"] = of_constants

@@ -26,6 +26,7 @@ from wengert.tracing.arguments import (
     into,
     knows_order,
     promote,
+    scalar,
     strong_arrays,
     trace_near,
 )
@@ -212,7 +213,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **options: An
         else:
             axes = _order_in_memory(xs, terms, result, optimize) if order == "K" else UNKNOWN_ORDER
             y.reorder(axes if axes is UNKNOWN_ORDER else laid_out(y.aval, axes))
-    return into(out, y)
+    return into(out, scalar(y))
 
 
 def _order_in_memory(xs: list[Any], terms: Sequence[Labels], result: Labels, optimize: Any) -> Any:

@@ -10,6 +10,7 @@ from wengert.tracing import (  # noqa: F401  # to fill the tables
     calculus,
     diagonals,
     einsum,
+    flat,
     joining,
     methods,
     padding,

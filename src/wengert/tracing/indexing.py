@@ -241,6 +241,7 @@ def getitem(x: Tracer, key: Any) -> Any:
         raise IndexError("only structured arrays have fields, and those are not traced")
     if x.is_scalar:  # s[...] of a NumPy scalar is a new array, not a view of it
         x = x.copy()
+        x.is_scalar = False
     basic, arrays, axes, lead = parse(x, key)
     if not arrays:
         if basic.shape == () and not _has_ellipsis(key):

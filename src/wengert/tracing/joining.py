@@ -20,10 +20,11 @@ from wengert.tracing.arguments import (
     constant,
     implements,
     into,
+    not_scalar,
     trace_near,
 )
 from wengert.tracing.layouts import UNKNOWN_ORDER
-from wengert.tracing.shaping import atleast_1d, atleast_2d, atleast_3d, broadcast_to, ravel, reshaped
+from wengert.tracing.shaping import atleast_1d, atleast_2d, atleast_3d, broadcast_to, on_axis, ravel, reshaped
 from wengert.tracing.tracer import Tracer, record
 
 # -------------------------------------------------------------------------------------------------------- join
@@ -117,7 +118,7 @@ def block(blocks: Any) -> Any:
         return concatenate([build(p, level + 1) for p in part], ndim - depth + level)
 
     out = build(blocks, 0)
-    return out if isinstance(blocks, list) else out.copy()
+    return out if isinstance(blocks, list) else not_scalar(out.copy())
 
 
 def _depth(blocks: Any) -> int:
@@ -207,9 +208,7 @@ def _layer(x: Tracer, axis: int, k: int) -> Any:
 @implements(np.repeat)
 def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     x = array(a, (repeats,))
-    if axis is None:
-        x, axis = ravel(x), 0
-    axis = axis_of(axis, x.ndim)
+    x, axis = on_axis(x, axis)
     counts = concrete(repeats, "repeats")
     if counts.dtype.kind not in "iub":
         raise TypeError(f"Cannot cast repeats from {counts.dtype!r} to dtype('int64')")
@@ -235,7 +234,8 @@ def tile(A: Any, reps: Any) -> Any:
     rows = record(ops.reshape, (x,), {"shape": tuple([m for n in lengths for m in (1, n)])})
     wide = tuple([m for r, n in zip(counts, lengths, strict=True) for m in (r, n)])
     filled = record(ops.broadcast_to, (rows,), {"shape": wide})
-    return record(ops.reshape, (filled,), {"shape": tuple([r * n for r, n in zip(counts, lengths, strict=True)])})
+    shape = tuple([r * n for r, n in zip(counts, lengths, strict=True)])
+    return not_scalar(record(ops.reshape, (filled,), {"shape": shape}))
 
 
 @implements(np.resize)

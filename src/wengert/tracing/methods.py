@@ -35,7 +35,7 @@ def view(x: Tracer, dtype: Any = None, type: Any = None) -> Any:
         raise refuse("ndarray.view", "type", type)
     if dtype is not None and dtype is not np.ndarray and np.dtype(dtype) != x.dtype:
         raise refuse("ndarray.view", "dtype", np.dtype(dtype), "x.astype(dtype), which converts the values")
-    return shaping.reshaped(x, x.shape)
+    return x if x.is_scalar else shaping.reshaped(x, x.shape)
 
 
 def repeat(x: Tracer, repeats: Any, axis: Any = None) -> Any:

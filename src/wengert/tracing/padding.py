@@ -15,6 +15,7 @@ from wengert.tracing.arguments import (
     concrete,
     constant,
     implements,
+    not_scalar,
     refuse,
 )
 from wengert.tracing.joining import joined, take_runs
@@ -83,13 +84,13 @@ def pad(array_: Any = None, pad_width: Any = None, mode: Any = "constant", **kwa
         for axis, (width, value) in enumerate(zip(widths, values, strict=True)):
             if width != (0, 0):
                 x = _ends(x, axis, width, value, _ramp if mode == "linear_ramp" else _filled)
-        return x.copy()
+        return not_scalar(x.copy())
     if mode in _STATISTICS:
         lengths = _pairs(kwargs.get("stat_length"), x.ndim)
         for axis, (width, length) in enumerate(zip(widths, lengths, strict=True)):
             if width != (0, 0):
                 x = _with_statistic(x, axis, width, length, mode)
-        return x.copy()
+        return not_scalar(x.copy())
     if kwargs.get("reflect_type", "even") != "even":
         raise refuse("pad", "reflect_type", kwargs["reflect_type"], "reflect_type='even'")
     for axis, width in enumerate(widths):
@@ -98,7 +99,7 @@ def pad(array_: Any = None, pad_width: Any = None, mode: Any = "constant", **kwa
             if n == 0:
                 raise ValueError(f"can't extend empty axis {axis} using modes other than 'constant' or 'empty'")
             x = take_runs(x, np.pad(np.arange(n), width, mode=mode), axis)
-    return x.copy()
+    return not_scalar(x.copy())
 
 
 def _ends(x: Tracer, axis: int, width: tuple[int, int], values: tuple[Any, Any], make: Any) -> Tracer:
@@ -165,7 +166,7 @@ def roll(a: Any, shift: Any, axis: Any = None) -> Any:
         axes = axes * shifts.size
     for one, k in zip(shifts.tolist(), axes, strict=True):
         x = _rolled(x, int(one), k)
-    return x.copy()
+    return not_scalar(x.copy())
 
 
 def _rolled(x: Tracer, shift: int, axis: int) -> Tracer:

@@ -17,6 +17,7 @@ from wengert.tracing.arguments import (
     implements,
     into,
     knows_order,
+    not_scalar,
     promote,
     refuse,
     strong_arrays,
@@ -195,7 +196,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
         axes_x, axes_y = normalize_axis_tuple(left, x.ndim), normalize_axis_tuple(right, y.ndim)
     if [x.shape[i] for i in axes_x] != [y.shape[j] for j in axes_y] or len(axes_x) != len(axes_y):
         raise ShapeError(message(f"shape-mismatch for sum: {x.aval} with {y.aval}", trace_near((x, y)).locate()))
-    return _tensor_product(x, y, axes_x, axes_y)
+    return not_scalar(_tensor_product(x, y, axes_x, axes_y))
 
 
 @implements(np.kron)

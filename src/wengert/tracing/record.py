@@ -10,7 +10,17 @@ import numpy as np
 from wengert import config, tree
 from wengert.errors import ConcretizationError, MutationError, UnsupportedFunctionError, WengertError, message
 from wengert.tape import Atom, Aval, Source, Tape, check
-from wengert.tracing import creation, functions, indexing, linalg, special, ufuncs  # noqa: F401  (they fill tables)
+from wengert.tracing import (  # noqa: F401  # to fill the tables
+    creation,
+    functions,
+    index_tricks,
+    indexing,
+    linalg,
+    patch,
+    refused,
+    special,
+    ufuncs,
+)
 from wengert.tracing.layouts import has_c_order, layout, without_memory
 from wengert.tracing.trace import Trace, check_dtype, current_trace, is_internal, run
 from wengert.tracing.tracer import Tracer
@@ -77,7 +87,7 @@ def record_call(
         if [v.aval for v in previous.tape.inputs] == [i.aval for i in inputs]:
             follow = previous.tape
     trace = Trace(name, concrete, why_abstract, known, follow)
-    with trace, creation.patched(), special.rerouted():
+    with trace, patch.patched(), special.rerouted():
         tracers: list[Tracer] = []
         for aval, value, weak, is_scalar, order in inputs:
             tracer = Tracer(trace, trace.new_input(aval, value), aval, is_scalar and aval.shape == ())

@@ -26,13 +26,16 @@ from wengert.tracing.arguments import (
     iota,
     kind,
     knows_order,
+    not_scalar,
     promote,
     refuse,
+    scalar,
     trace_near,
 )
+from wengert.tracing.flat import Flat
 from wengert.tracing.operators import check_within
 from wengert.tracing.reductions import truth
-from wengert.tracing.shaping import broadcast_to, ravel, reshaped
+from wengert.tracing.shaping import broadcast_to, on_axis, ravel, reshaped
 from wengert.tracing.tracer import Tracer, record
 
 # -------------------------------------------------------------------------------------------------- conditions
@@ -51,7 +54,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
         y = array(y, near)
     dtype = common_dtype(x, y)
     mask = truth(array(condition, near))
-    return record(select_op, (mask, as_dtype(x, dtype, near), as_dtype(y, dtype, near)), {})
+    return not_scalar(record(select_op, (mask, as_dtype(x, dtype, near), as_dtype(y, dtype, near)), {}))
 
 
 @implements(np.select)
@@ -157,13 +160,13 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
     index = indices
     if isinstance(index, list | tuple):
         index = array(index, (x,)) if len(index) else constant(trace_near((x,)), index, INTP)
-    if axis is None:
-        x, axis = ravel(x), 0
-    axis = axis_of(axis, x.ndim)
+    x, axis = on_axis(x, axis)
     if mode != "raise":
         index = _bounded(array(index, (x,)), x.shape[axis], mode, "take")
     y = x[along(axis, index)]
-    return into(out, y.copy() if type(y) is Tracer else y)  # no view, and in C order, as what is read by arrays is not
+    if type(y) is Tracer:  # no view, and in C order, as what is read by arrays is not
+        y = scalar(y.copy())
+    return into(out, y)
 
 
 @implements(np.take_along_axis)
@@ -203,12 +206,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     values = ravel(as_written(v, a.dtype))
     if not index.size or not values.size:
         return
-    flat = ravel(a)
-    if flat._base is None:  # not a view: NumPy writes the original all the same
-        flat[_bounded(index, a.size, mode, "put")] = np.resize(values, index.shape)
-        a.assign(reshaped(flat, a.shape))
-        return
-    flat[_bounded(index, a.size, mode, "put")] = np.resize(values, index.shape)
+    Flat(a)[_bounded(index, a.size, mode, "put")] = values
 
 
 @knows_order

@@ -70,6 +70,8 @@ def _is_fortran(x: Tracer, order: str, function: str) -> bool:
 def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
     x = array(a)
     lengths = _known_shape(shape, x.size)
+    if x.is_scalar and not lengths:
+        return x
     if copy is False and reshape_shares(x, lengths) is False:
         raise ValueError("Unable to avoid creating a copy while reshaping.")
     out = _reshape_fortran(x, lengths) if _is_fortran(x, order, "reshape") else reshaped(x, lengths)
@@ -86,6 +88,15 @@ def ravel(a: Any, order: str = "C") -> Any:
     # unlike reshape, ravel copies whatever is not contiguous, x[::2] too
     at = layout(x)
     return flat if flat._base is None or at is UNKNOWN_ORDER or at.flags.c_contiguous else flat.copy()
+
+
+def on_axis(x: Any, axis: Any) -> tuple[Any, int]:
+    """An array and an axis of it: flattened if ``axis`` is None, and with one axis if it has none, as in NumPy."""
+    if axis is None:
+        return ravel(x), 0
+    if x.ndim == 0:
+        x = ravel(x)
+    return x, axis_of(axis, x.ndim)
 
 
 @implements(np.expand_dims)
@@ -215,7 +226,7 @@ def broadcast_to(a: Any, shape: Any, subok: bool = False) -> Any:
 
 @implements(np.broadcast_arrays)
 def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Tracer, ...]:
-    xs = arrays(*args)
+    xs = [not_scalar(x.copy()) if x.is_scalar else x for x in arrays(*args)]
     shape = np.broadcast_shapes(*[x.shape for x in xs])
     return tuple([x if x.shape == shape else broadcast_to(x, shape) for x in xs])
 

@@ -28,13 +28,14 @@ from wengert.tracing.arguments import (
     into,
     promote,
     refuse,
+    scalar,
     strong_arrays,
 )
 from wengert.tracing.arguments import kind as kind_of  # sorts have a ``kind`` of their own
 from wengert.tracing.layouts import UNKNOWN_ORDER
 from wengert.tracing.reductions import kept_shape
 from wengert.tracing.selecting import nonzero, taken_along
-from wengert.tracing.shaping import ravel
+from wengert.tracing.shaping import on_axis, ravel
 from wengert.tracing.tracer import Tracer, record
 
 # ------------------------------------------------------------------------------------------------------ sorting
@@ -44,9 +45,9 @@ def _on_axis(a: Any, axis: Any, order: Any, function: str) -> tuple[Tracer, int]
     if order is not None:
         raise refuse(function, "order", order)
     x = array(a)
-    if axis is None:
-        return ravel(x), 0
-    return x, axis_of(axis, x.ndim)
+    if x.ndim == 0 and axis is not None and function in ("sort", "partition"):  # the others take it as one element
+        axis_of(axis, 0)
+    return on_axis(x, axis)
 
 
 @implements(np.argsort)
@@ -222,7 +223,7 @@ def _at(rows: Any, index: Any) -> Any:
 
 
 def _nan_where_last_is(rows: Any, y: Any) -> Any:
-    return y if rows.dtype.kind != "f" else np.where(np.isnan(rows[-1]), np.nan, y)
+    return y if rows.dtype.kind != "f" else scalar(np.where(np.isnan(rows[-1]), np.nan, y))
 
 
 @implements(np.median)
@@ -286,7 +287,7 @@ def _probabilities(q: Any, x: Tracer, scale: int) -> Tracer:
 def _interpolated(low: Any, high: Any, t: Any) -> Any:
     """From ``low`` to ``high``, exact at both ends."""
     step = high - low
-    return np.where(t >= 0.5, high - step * (1 - t), low + step * t)
+    return scalar(np.where(t >= 0.5, high - step * (1 - t), low + step * t))
 
 
 def _quantile(

@@ -27,6 +27,7 @@ from wengert.tracing.arguments import (
     inexact,
     not_scalar,
     promote,
+    scalar,
     trace_near,
     unsupported,
 )
@@ -78,7 +79,7 @@ def log_of_any(total: Any) -> Any:
     """log, silently -inf at 0 and NaN below, as SciPy's; there its derivative is 0."""
     is_positive = total > 0
     otherwise = np.where(total == 0, -np.inf, np.nan)
-    return np.where(is_positive, np.log(np.where(is_positive, total, 1)), otherwise.astype(total.dtype))[()]
+    return scalar(np.where(is_positive, np.log(np.where(is_positive, total, 1)), otherwise.astype(total.dtype)))
 
 
 def softmax(x: Any, axis: Any = None) -> Any:

@@ -11,16 +11,7 @@ import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
 from wengert.ops import reduce as ops
-from wengert.tracing.arguments import (
-    MISSING,
-    array,
-    as_dtype,
-    axes_of,
-    holds,
-    implements,
-    inexact,
-    into,
-)
+from wengert.tracing.arguments import MISSING, array, as_dtype, axes_of, holds, implements, inexact, into, scalar
 from wengert.tracing.reductions import keep
 from wengert.tracing.tracer import record
 
@@ -105,7 +96,7 @@ def var(
 def root(v: Any) -> Any:
     """The square root of a variance: its derivative at zero is zero."""
     is_zero = v == 0
-    return np.where(is_zero, v, np.sqrt(np.where(is_zero, 1, v)))
+    return scalar(np.where(is_zero, v, np.sqrt(np.where(is_zero, 1, v))))
 
 
 @implements(np.std)
@@ -335,7 +326,7 @@ def nanvar(
     freedom = np.reshape(count, total.shape) - ddof
     has_some = freedom > 0
     y = np.where(has_some, total / as_dtype(np.where(has_some, freedom, 1), total.dtype), np.nan)
-    return into(out, y)
+    return into(out, scalar(y))
 
 
 @implements(np.nanstd)
@@ -363,7 +354,7 @@ def _nan_extreme(
         return function(x, axis, out, keepdims, initial, where)
     y = function(x, axis, None, keepdims, initial, where)
     if initial is MISSING:
-        y = np.where(np.all(mask, axis, keepdims=keepdims), np.nan, y)
+        y = scalar(np.where(np.all(mask, axis, keepdims=keepdims), np.nan, y))
     return into(out, y)
 
 

@@ -12,6 +12,7 @@ let anyone write; a Python number passed as an argument is *weak* and takes the 
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
@@ -176,6 +177,9 @@ class Tracer:
                 return NotImplemented
         handler = HANDLED_FUNCTIONS.get(func)
         if handler is None:
+            of_constants = HANDLED_FUNCTIONS["of constants"](func, args, kwargs)
+            if of_constants is not NotImplemented:
+                return of_constants
             raise UnsupportedFunctionError(
                 message(
                     f"{function_name(func)} is not traced by wengert",
@@ -193,6 +197,15 @@ class Tracer:
             return out
         if not self._trace.is_open:
             raise escaped(self)
+        library = callers.library_function(sys._getframe(1))
+        if library is not None:
+            raise ConcretizationError(
+                message(
+                    f"{library} is not traced, and cannot take a traced {self.aval}",
+                    _where(self),
+                    tries=[*callers.instead_of(library), "wg.primitive around it"],
+                )
+            )
         raise ConcretizationError(
             message(
                 f"a traced {self.aval} cannot become a concrete array, which would cut its derivative",
@@ -492,7 +505,11 @@ class Tracer:
 
     @property
     def flat(self) -> Any:
-        return iter(self.ravel())
+        return METHODS["flat"](self)
+
+    @flat.setter
+    def flat(self, values: Any) -> None:
+        self.flat[:] = values
 
     def __getattr__(self, name: str) -> Any:
         """ndarray's methods, found by name in one table."""
@@ -506,12 +523,12 @@ class Tracer:
         return lambda *args, **kwargs: layouts.in_doubt(method, (self, *args), kwargs)
 
     def copy(self, order: str = "C") -> Tracer:
-        """The same value under a name of its own: nothing is recorded, for values are immutable."""
+        """The same value under a name of its own, of a scalar a scalar. Nothing is recorded: values are immutable."""
         constant = self.constant()
         if constant is not None:
-            return new_constant(self._trace, np.array(constant), False).reorder_like(self, order)
+            return new_constant(self._trace, np.array(constant), self.is_scalar).reorder_like(self, order)
         trace = current_trace() or self._trace  # the function that copies it may write what it knows into the copy
-        return Tracer(trace, trace.lift(self), self.aval).reorder_like(self, order)
+        return Tracer(trace, trace.lift(self), self.aval, self.is_scalar).reorder_like(self, order)
 
     def astype(
         self, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
@@ -526,7 +543,9 @@ class Tracer:
             return self
         if dtype == self.aval.dtype:
             return self.copy(order)
-        return record(convert, (self,), {"dtype": dtype}).reorder_like(self, order)
+        out = record(convert, (self,), {"dtype": dtype})
+        out.is_scalar = self.is_scalar
+        return out.reorder_like(self, order)
 
     def item(self, *index: Any) -> Any:
         if index:
@@ -644,9 +663,5 @@ def unwrap(x: Any, trace: Trace) -> Any:
     return x
 
 
-def is_traced(x: Any) -> bool:
-    return type(x) is Tracer
-
-
 # They are made of tracers, and tracers of them: by module, so that either may be imported first.
-from wengert.tracing import layouts, operators  # noqa: E402
+from wengert.tracing import callers, layouts, operators  # noqa: E402

@@ -36,10 +36,11 @@ from wengert.tracing.arguments import (
     as_dtype,
     axes_of,
     constant,
+    holds_traced,
     trace_near,
     unsupported,
 )
-from wengert.tracing.creation import holds_traced, ones_like, plain
+from wengert.tracing.creation import ones_like, plain
 from wengert.tracing.indexing import (
     _fit,
     _front_order,

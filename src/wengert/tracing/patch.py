@@ -1,0 +1,104 @@
+"""Functions of the module ``numpy``, replaced while a trace is open somewhere in the process.
+
+NumPy lets traced arrays answer most of its functions themselves, but not those that make arrays of shapes and
+numbers, nor those that set how it computes. In their place stand wrappers, which
+
+* do what the decorated function does, for the user's code in a thread that is tracing,
+* do what NumPy does in every other thread, and for every caller that is not the user's code (see callers.py).
+
+Only attributes of the module can be replaced: after ``from numpy import zeros`` a program has NumPy's own, whose
+arrays refuse traced values with an error that says so. Classes that compiled modules look for when they are imported
+(``np.broadcast``, ``np.flatiter``) must stay what they are.
+"""
+
+from __future__ import annotations
+
+import functools
+import operator
+import sys
+import threading
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from wengert.tracing.arguments import holds_traced
+from wengert.tracing.callers import is_called_by_name, is_library, is_ours
+from wengert.tracing.trace import current_trace
+
+Replacement = TypeVar("Replacement", bound=Callable[..., Any])
+
+NUMPY: dict[str, Any] = {}
+"""NumPy's own functions, by name: ``np.zeros`` may be a wrapper at the moment."""
+
+WRAPPERS: dict[str, Any] = {}
+"""What stands in their places while a trace is open, in the same order."""
+
+
+def replaces(name: str, is_conversion: bool = False) -> Callable[[Replacement], Replacement]:
+    """Make the decorated function what the user's code finds at ``np.name`` while it is traced.
+
+    A conversion turns its argument into an array: a traced value into a traced array for libraries too, which may go
+    on in NumPy, and be traced.
+    """
+
+    def register(traced: Replacement) -> Replacement:
+        own = getattr(np, name)
+
+        @functools.wraps(own)
+        def wrapper(*args: Any, **kwargs: Any) -> Any:
+            if current_trace() is None:
+                return own(*args, **kwargs)
+            frame = sys._getframe(1)
+            if is_library(frame) and (not is_conversion or is_ours(frame) or not args or not holds_traced(args[0])):
+                return own(*args, **kwargs)
+            return (traced if is_called_by_name(frame, name) else own)(*args, **kwargs)
+
+        NUMPY[name], WRAPPERS[name] = own, wrapper
+        return traced
+
+    return register
+
+
+def replaces_object(name: str, stand_in: Any) -> None:
+    """Make ``stand_in`` what is found at ``np.name`` while a trace is open; it asks itself who is calling."""
+    NUMPY[name], WRAPPERS[name] = getattr(np, name), stand_in
+
+
+class _Patch:
+    """The replacement, while one trace or more are open in the process."""
+
+    def __init__(self) -> None:
+        self.lock = threading.Lock()
+        self.open = 0
+
+    def __enter__(self) -> None:
+        with self.lock:
+            if self.open == 0:
+                _replace(NUMPY, WRAPPERS)
+            self.open += 1
+
+    def __exit__(self, *error: object) -> None:
+        with self.lock:
+            self.open -= 1
+            if self.open == 0:
+                _replace(WRAPPERS, NUMPY)
+
+
+def _replace(old: dict[str, Any], new: dict[str, Any]) -> None:
+    """Put ``new`` functions where the ``old`` ones stand in numpy's namespace; 2 µs, for it is done at every trace."""
+    namespace = np.__dict__
+    if operator.itemgetter(*old)(namespace) == tuple(old.values()):
+        namespace.update(new)
+        return
+    for name, function in old.items():  # what somebody else has put there is theirs to keep
+        if namespace[name] is function:
+            namespace[name] = new[name]
+
+
+_patch = _Patch()
+
+
+def patched() -> _Patch:
+    """A context in which functions of ``numpy`` are replaced, for threads that are tracing."""
+    return _patch
