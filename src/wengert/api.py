@@ -63,6 +63,8 @@ def _choose(f: F, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any, w
     if wrt is not None:
         every, everything = tree.flatten(args)
         numbers, treedef = tree.select(args, wrt)
+        if len(set(numbers)) < len(numbers):
+            raise StructureError(message(f"wrt= of {function_name(f)} picks a leaf of its arguments twice"))
         others = [x for k, x in enumerate(every) if k not in set(numbers)]
 
         def call_selected(*chosen: Any) -> Any:
@@ -75,8 +77,12 @@ def _choose(f: F, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any, w
         leaves = [every[k] for k in numbers]
         _check_leaves(f, leaves, lambda k: f"argument{tree.path(everything, numbers[k])}")
         return _Chosen(call_selected, leaves, treedef)
-    positions = [argnums] if isinstance(argnums, int) else list(argnums)
+    if isinstance(argnums, np.integer):
+        argnums = int(argnums)
+    positions = [argnums] if isinstance(argnums, int) else list(argnums) if np.iterable(argnums) else [argnums]
     for position in positions:
+        if not isinstance(position, int | np.integer):
+            raise StructureError(message(f"argnums={argnums!r}: expected a position, or several"))
         if not -len(args) <= position < len(args):
             raise StructureError(
                 message(
@@ -648,7 +654,7 @@ def trace(f: F) -> F:
     @_named_like(f)
     def tape_of(*args: Any, **kwargs: Any) -> Tape:
         leaves, treedef = tree.flatten((args, kwargs) if kwargs else args)
-        tape, _, _ = trace_whole(f, function_name(f), leaves, treedef, bool(kwargs))
+        tape, *_ = trace_whole(f, function_name(f), leaves, treedef, bool(kwargs))
         return number_guards(tape)[0]
 
     return tape_of

@@ -10,10 +10,18 @@ import os
 check: bool = os.environ.get("WENGERT_CHECK", "0") == "1"
 """Check every tape after every transform and pass (``WENGERT_CHECK=1``). The tests turn it on."""
 
-max_paths: int = int(os.environ.get("WENGERT_MAX_PATHS", "64"))
+
+def _count(variable: str, default: int) -> int:
+    text = os.environ.get(variable, "") or str(default)
+    if not text.isascii() or not text.isdigit() or int(text) < 1:
+        raise ValueError(f"the environment variable {variable} is {text!r}; expected a whole number of at least 1")
+    return int(text)
+
+
+max_paths: int = _count("WENGERT_MAX_PATHS", 64)
 """How many paths through its branches one signature of a jitted function may take."""
 
-max_programs: int = int(os.environ.get("WENGERT_MAX_PROGRAMS", "512"))
+max_programs: int = _count("WENGERT_MAX_PROGRAMS", 512)
 """How many programs of un-jitted calls, and how many signatures of each jitted function, are kept; the least
 recently used goes first."""
 
@@ -31,6 +39,6 @@ cache_bytes: int = 256 * 1024 * 1024
 native: bool = os.environ.get("WENGERT_NATIVE", "1") == "1"
 """Run tapes as machine code; off, through the NumPy references, step by step (``WENGERT_NATIVE=0``)."""
 
-threads: int = int(os.environ.get("WENGERT_THREADS", "1"))
+threads: int = _count("WENGERT_THREADS", 1)
 """How many threads share a large step, when wengert is imported; later, :func:`wengert.set_threads`. Results do not
 depend on it (``WENGERT_THREADS``)."""

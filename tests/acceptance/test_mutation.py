@@ -445,7 +445,7 @@ def test_mc_1_one_array_for_two_arguments() -> None:
 
     x = np.ones(2)
     for call in (wg.grad(f, argnums=(0, 1)), wg.jit(f)):
-        with pytest.raises(wg.errors.MutationError, match="the same array is passed twice"):
+        with pytest.raises(wg.errors.MutationError, match="the same memory is passed twice"):
             call(x, x)
     gx, gy = wg.grad(f, argnums=(0, 1))(x, x.copy())
     np.testing.assert_array_equal(gx, [0.0, 1.0])

@@ -113,7 +113,8 @@ def test_a_leaf_is_traced_or_part_of_the_signature() -> None:
     assert leaf_kind(1) != leaf_kind(1.0)
     assert leaf_kind(np.ones(2)) == leaf_kind(np.zeros(2)) != leaf_kind(np.ones(3))
     assert leaf_kind(np.float64(1)) != leaf_kind(np.ones(()))  # one is a scalar
-    assert leaf_kind(True) == (0, True) and leaf_kind("sin") == (0, "sin")
+    assert leaf_kind(True)[:2] == (0, True) and leaf_kind("sin")[:2] == (0, "sin")
+    assert leaf_kind(True) != leaf_kind(np.True_) and leaf_kind("sin") == leaf_kind("".join("sin"))
 
 
 def test_a_static_leaf_of_equal_value_and_another_type_is_another_signature() -> None:

@@ -82,7 +82,7 @@ KNOWN = [
 
 A = np.random.default_rng(0).random((3, 4, 5))
 B = np.random.default_rng(1).random((4, 4))
-ARGUMENTS = {"A": A, "B": B, "V": B[0], "J": np.array([2, 0, 1]), "M": np.array([True, False, True, True])}
+ARGUMENTS = {"A": A, "B": B, "V": B[0].copy(), "J": np.array([2, 0, 1]), "M": np.array([True, False, True, True])}
 ARGUMENTS["P"] = B @ B.T + 4 * np.eye(4)
 ORDERS: dict[str, Callable[[Any], Any]] = {
     "C": np.ascontiguousarray,

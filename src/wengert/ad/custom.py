@@ -15,14 +15,14 @@ import numpy as np
 
 from wengert import tree
 from wengert.ad.reverse import vjp
-from wengert.errors import MissingRuleError, ShapeError, StructureError, UnsupportedFunctionError, message
+from wengert.errors import DTypeError, MissingRuleError, ShapeError, StructureError, UnsupportedFunctionError, message
 from wengert.ops.index import element, join
 from wengert.ops.kernels import Callback, flops
 from wengert.ops.op import Op
 from wengert.tape import Atom, Aval, Lit, Var, current_builder, splice
 from wengert.tracing import patch, special
 from wengert.tracing.record import Input, record_call
-from wengert.tracing.trace import Trace
+from wengert.tracing.trace import Trace, check_dtype, current_trace
 from wengert.tracing.tracer import Tracer, record, trace_of
 
 
@@ -48,7 +48,7 @@ class Setting:
 
     def __init__(self, name: str, value: Any) -> None:
         self.name, self.value = name, value
-        self.key = (name, type(value), repr(value) if isinstance(value, float) else value)
+        self.key = (name, tree.exact_key(value))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Setting) and self.key == other.key
@@ -135,6 +135,15 @@ class Primitive:
 
     def __call__(self, *args: Any, **settings: Any) -> Any:
         if not any(type(x) is Tracer for x in args):
+            trace = current_trace()
+            if any(type(x) is Tracer for x in tree.flatten((args, settings))[0]):
+                raise UnsupportedFunctionError(
+                    message(
+                        f"{self.__name__}: a traced value is given by keyword, or inside of a container",
+                        None if trace is None else trace.locate(),
+                        tries=["arrays and numbers by position, hashable settings by keyword"],
+                    )
+                )
             return self._f(*args, **settings)
         trace, all_constant = trace_of(args)
         assert trace is not None
@@ -147,6 +156,17 @@ class Primitive:
                         tries=["arrays and numbers by position, hashable settings by keyword"],
                     )
                 )
+        for name, value in settings.items():
+            try:
+                hash(value)
+            except TypeError:
+                raise UnsupportedFunctionError(
+                    message(
+                        f"{self.__name__}: the setting {name} is a {type(value).__name__}, which has no hash",
+                        trace.locate(),
+                        tries=["arrays and numbers by position, hashable settings by keyword"],
+                    )
+                ) from None
         frozen = tuple(Setting(name, value) for name, value in sorted(settings.items()))
         weak = tuple([x.weak if type(x) is Tracer else type(x) if type(x) in (int, float) else None for x in args])
         frozen += (Setting(NUMBERS, weak),) if any(weak) else ()
@@ -167,6 +187,8 @@ class Primitive:
                 value_of = Tracer.constant if all_constant else lambda x: trace.evaluate(trace.lift(x), is_example=True)
                 result = self._call([value_of(x) if type(x) is Tracer else x for x in args], settings)
             results = result if isinstance(result, tuple) else (result,)
+            for r in results:
+                check_dtype(r if isinstance(r, np.ndarray) else np.asarray(r))
             out = tuple([Aval(np.shape(r), np.asarray(r).dtype) for r in results])
             known = self._types[avals, settings] = (out, isinstance(result, tuple))
         return known
@@ -240,6 +262,14 @@ class Primitive:
             )
         if isinstance(given, NotImplementedCotangent):
             raise MissingRuleError(given.reason)
+        if given is not None and given.aval.dtype.kind == "c" and xs[operand].aval.dtype.kind != "c":
+            raise DTypeError(
+                message(
+                    f"the pullback of {self.__name__} returned {given.aval} for argument {operand}, "
+                    f"which is {xs[operand].aval}",
+                    tries=["np.real of it"],
+                )
+            )
         if given is not None and given.aval.shape != xs[operand].aval.shape:
             raise ShapeError(
                 message(

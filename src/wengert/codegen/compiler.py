@@ -31,13 +31,14 @@ import llvmlite.binding as llvm
 
 from wengert import config
 from wengert.codegen.ir import Target
+from wengert.locks import lock
 
 
 class Refused(Exception):
     """A kernel that cannot be compiled, and why."""
 
 
-_lock = threading.RLock()  # LLVM's engine is used by one thread at a time
+_lock = lock()  # LLVM's engine is used by one thread at a time
 _addresses: dict[bytes, int] = {}
 _refused: dict[bytes, str] = {}
 

@@ -413,9 +413,7 @@ class _Lowering:
             place = self.places[key_of(a)]
             stride = {k: s for k, s, n in zip(labels, place.strides, place.aval.shape, strict=True) if n != 1}
             refs.append(self.b.load(place, [stride.get(k, 0) for k in self.labels]))
-        product = self.b.step("multiply", refs, dtype)
-        if dtype == "b1":
-            raise AssertionError("a contraction of booleans")
-        self.ref[i.outs[0]] = self.b.fold("add", product, dtype)
+        multiply, add = ("logical_and", "logical_or") if dtype == "b1" else ("multiply", "add")
+        self.ref[i.outs[0]] = self.b.fold(add, self.b.step(multiply, refs, dtype), dtype)
         if self.b.has_reduced:
             self.after.add(i.outs[0])

@@ -8,6 +8,7 @@ listed in ``docs/kinks.md``: at a tie each operand gets half, at a corner the me
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -191,33 +192,46 @@ ldexp = elementwise(np.ldexp, partials=[lambda x, n, y: ldexp(Lit(1, x.aval.dtyp
 nextafter = elementwise(np.nextafter, partials=[1, ZERO])
 
 
-def _larger(x1: Atom, x2: Atom, y: Atom) -> Masked:
-    """Where x1 ≥ x2; half of it at a tie."""
-    return Masked(x1 >= x2, select(equal(x1, x2), Lit(0.5, x1.aval.dtype), Lit(1, x1.aval.dtype)))
+def _first(wins: Callable[[Atom, Atom], Atom]) -> Callable[[Atom, Atom, Atom], Masked]:
+    """The partial of an operand: 1 where it wins, half of it at a tie."""
+
+    def partial(x1: Atom, x2: Atom, y: Atom) -> Masked:
+        return Masked(wins(x1, x2), select(equal(x1, x2), Lit(0.5, x1.aval.dtype), Lit(1, x1.aval.dtype)))
+
+    return partial
 
 
-def _smaller(x1: Atom, x2: Atom, y: Atom) -> Masked:
-    return Masked(x1 <= x2, select(equal(x1, x2), Lit(0.5, x1.aval.dtype), Lit(1, x1.aval.dtype)))
+def _second(wins: Callable[[Atom, Atom], Atom]) -> Callable[[Atom, Atom, Atom], Masked]:
+    return lambda x1, x2, y: _first(wins)(x2, x1, y)
 
 
-def _or_other_is_nan(masked: Masked, other: Atom) -> Masked:
-    return Masked(masked.mask | isnan(other), masked.value)
-
-
-maximum = elementwise(np.maximum, partials=[_larger, lambda x1, x2, y: _larger(x2, x1, y)])
-minimum = elementwise(np.minimum, partials=[_smaller, lambda x1, x2, y: _smaller(x2, x1, y)])
+# A NaN is the result of maximum and minimum, and of fmax and fmin what is not; if both are NaN, the first operand is.
+maximum = elementwise(
+    np.maximum,
+    partials=[
+        _first(lambda x1, x2: (x1 >= x2) | isnan(x1)),
+        _second(lambda x2, x1: (x2 >= x1) | (isnan(x2) & equal(x1, x1))),
+    ],
+)
+minimum = elementwise(
+    np.minimum,
+    partials=[
+        _first(lambda x1, x2: (x1 <= x2) | isnan(x1)),
+        _second(lambda x2, x1: (x2 <= x1) | (isnan(x2) & equal(x1, x1))),
+    ],
+)
 fmax = elementwise(
     np.fmax,
     partials=[
-        lambda x1, x2, y: _or_other_is_nan(_larger(x1, x2, y), x2),
-        lambda x1, x2, y: _or_other_is_nan(_larger(x2, x1, y), x1),
+        _first(lambda x1, x2: (x1 >= x2) | isnan(x2)),
+        _second(lambda x2, x1: (x2 >= x1) | (isnan(x1) & equal(x2, x2))),
     ],
 )
 fmin = elementwise(
     np.fmin,
     partials=[
-        lambda x1, x2, y: _or_other_is_nan(_smaller(x1, x2, y), x2),
-        lambda x1, x2, y: _or_other_is_nan(_smaller(x2, x1, y), x1),
+        _first(lambda x1, x2: (x1 <= x2) | isnan(x2)),
+        _second(lambda x2, x1: (x2 <= x1) | (isnan(x1) & equal(x2, x2))),
     ],
 )
 

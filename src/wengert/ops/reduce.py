@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import ShapeError
-from wengert.ops.elementwise import convert, equal, select
+from wengert.ops.elementwise import convert, equal, isnan, select
 from wengert.ops.index import INTP, along, reverse, slice_axis, take_along
 from wengert.ops.kernels import Accumulate, Reduce, flops
 from wengert.ops.op import Fill, Masked, Part, Scatter, linear, op
@@ -118,8 +118,10 @@ def _extreme_type(name: str) -> Any:
 
 
 def _ties(x: Atom, y: Atom, axis: Axes) -> tuple[Any, Any]:
-    """Where the extreme is taken, and in how many places."""
+    """Where the extreme is taken, and in how many places. A NaN is the extreme of whatever it is among."""
     at = equal(x, spread(y, x, axis))
+    if x.aval.dtype.kind == "f":
+        at = at | isnan(x)
     return at, sum_(convert(at, dtype=x.aval.dtype), axis=axis)
 
 

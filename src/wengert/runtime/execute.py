@@ -7,7 +7,6 @@ that records the same steps again, as an un-jitted gradient does at every call, 
 
 from __future__ import annotations
 
-import threading
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
 from typing import Any
@@ -15,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert import config, passes
+from wengert.locks import lock
 from wengert.ops.control import guard
 from wengert.runtime.program import Program
 from wengert.tape import Capture, Tape, splice, structure
@@ -25,7 +25,7 @@ Transform = tuple[Callable[..., Tape], tuple[Any, ...]]
 """A function ``Tape -> Tape`` and its further, hashable, arguments."""
 
 _programs: OrderedDict[Any, Program] = OrderedDict()
-_lock = threading.Lock()
+_lock = lock()
 
 
 def transformed(tape: Tape, transforms: Sequence[Transform]) -> Tape:

@@ -7,6 +7,8 @@ A call is looked up by its *signature* (structure, shapes, dtypes, which leaves 
 
 from __future__ import annotations
 
+import inspect
+import sys
 import threading
 import time
 from collections import OrderedDict
@@ -18,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from wengert import config, passes, tree
-from wengert.errors import InternalError, StructureError, message
+from wengert.errors import InternalError, MutationError, StructureError, message
 from wengert.ops.control import GuardMiss
 from wengert.passes.simplify import fold_constants
 from wengert.runtime import _native
@@ -27,7 +29,7 @@ from wengert.tape import Tape
 from wengert.tracing.captures import Environment
 from wengert.tracing.guards import Path, Paths, number_guards
 from wengert.tracing.places import native_places
-from wengert.tracing.record import input_of, record_call
+from wengert.tracing.record import SAME_MEMORY, check_integer, input_of, record_call, shares_memory
 from wengert.tracing.trace import current_trace
 from wengert.tracing.tracer import Tracer
 
@@ -69,8 +71,24 @@ class Compiled:
     entry: _native.Entry | None = None
     """For the runtime: when to run this without asking Python. None where its arguments have objects in them."""
     signature: Any = None
+    written: tuple[int, ...] = ()
+    """The inputs that the function writes: no other may share their memory."""
     calls_seen: int = 0
     """How many calls the runtime had answered with ``entry`` when somebody last looked."""
+
+
+def _check_no_other_out(f: Callable[..., Any]) -> None:
+    """``out=`` of a compiled function is where its results go, as in NumPy; nothing else can be called so."""
+    code = getattr(f, "__code__", None)
+    if code is None or "out" not in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
+        return
+    if inspect.signature(f).parameters["out"].default is not None:
+        raise StructureError(
+            message(
+                f"{f.__name__} has a parameter out, which a compiled function keeps for the arrays of its results",
+                tries=["another name for the parameter", "out=None, if that is what it is"],
+            )
+        )
 
 
 class Specialisation:
@@ -92,9 +110,11 @@ class Jit(_native.Dispatcher):
 
     def __init__(self, f: Callable[..., Any], is_fast: bool = False) -> None:
         super().__init__()
+        _check_no_other_out(f)
         self._is_fast = is_fast
         self.__wrapped__ = f
         self.__name__ = getattr(f, "__name__", type(f).__name__)
+        self.__qualname__ = getattr(f, "__qualname__", self.__name__)
         self.__doc__ = getattr(f, "__doc__", None)
         self.__module__ = getattr(f, "__module__", __name__)
         self._specialisations: OrderedDict[Any, list[Specialisation]] = OrderedDict()  # by signature, oldest use first
@@ -105,6 +125,19 @@ class Jit(_native.Dispatcher):
     def __get__(self, owner: Any, cls: type | None = None) -> Any:
         """As a decorator of methods: ``self`` is the first argument."""
         return self if owner is None else partial(self, owner)
+
+    def __reduce__(self) -> Any:
+        """By name, as functions are, where it stands for its function; else made anew of the function."""
+        found: Any = sys.modules.get(self.__module__)
+        for name in self.__qualname__.split("."):
+            found = getattr(found, name, None)
+        return self.__qualname__ if found is self else (type(self), (self.__wrapped__, self._is_fast))
+
+    def __copy__(self) -> Jit:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Jit:
+        return self
 
     def __repr__(self) -> str:
         return f"<wengert.jit of {self.__name__}>"
@@ -170,7 +203,8 @@ class Jit(_native.Dispatcher):
     ) -> tuple[Compiled, list[Any]]:
         """The outputs, and the program that gave them; ``missed`` is one that was tried, and where it was left."""
         kinds = tuple([leaf_kind(x) for x in leaves])
-        signature = treedef, kinds, bool(kwargs)  # f((x,), {"s": y}) has the leaves and the tree of f(x, s=y)
+        # f((x,), {"s": y}) has the leaves and the tree of f(x, s=y); dicts have one tree whatever their keys' order
+        signature = treedef, kinds, bool(kwargs), tree.key_orders(treedef)
         inputs = [np.asarray(x) if isinstance(x, NUMBERS) else x for x, k in zip(leaves, kinds, strict=True) if k[0]]
         if missed is not None:
             special = missed[0].special
@@ -183,6 +217,8 @@ class Jit(_native.Dispatcher):
         has_missed = missed is not None
         while leaf is not None and special is not None:
             path, compiled = leaf
+            if compiled.written:
+                check_not_shared(compiled, inputs)
             try:
                 results = compiled.program.run(inputs)
             except GuardMiss as miss:
@@ -218,17 +254,22 @@ class Jit(_native.Dispatcher):
         args: Any,
         kwargs: Any,
         leaves: list[Any],
-        signature: tuple[Any, tuple[Any, ...], bool],
+        signature: tuple[Any, tuple[Any, ...], bool, Any],
         inputs: list[Any],
         special: Specialisation | None,
     ) -> tuple[Compiled, list[Any]]:
         start = time.perf_counter()
-        treedef, kinds, _ = signature
-        tape, environment, unrepeatable = trace_whole(self.__wrapped__, self.__name__, leaves, treedef, bool(kwargs))
+        treedef, kinds, _, _ = signature
+        whole = trace_whole(self.__wrapped__, self.__name__, leaves, treedef, bool(kwargs))
+        tape, environment, unrepeatable, written = whole
         tape, path = number_guards(fold_constants(tape))
         strides = [k[3] if len(k) > 3 else None for k in kinds if k[0]]
         compiled = Compiled(
-            Program(passes.run(tape), in_strides=strides, is_fast=self._is_fast), tape.out_tree, environment, path
+            Program(passes.run(tape), in_strides=strides, is_fast=self._is_fast),
+            tape.out_tree,
+            environment,
+            path,
+            written=written,
         )
         self._stats.traces += 1
         self._stats.compile_s += time.perf_counter() - start
@@ -277,6 +318,9 @@ def entry_of(
 ) -> _native.Entry | None:
     """When, and with which arguments, the runtime may run ``compiled`` by itself. ``keywords`` in the call's order."""
     executable = compiled.program.executable
+    arrays = len(compiled.program.tape.inputs) + len(compiled.program.tape.captures)
+    if compiled.written and arrays > 1:  # what they share is looked at before each call
+        return None
     numbered = tree.unflatten(treedef, range(len(kinds)))
     if keywords:  # they follow the positional ones, as in a call
         numbered = (*numbered[0], *[numbered[1][name] for name in keywords])
@@ -332,6 +376,7 @@ def leaf_kind(x: Any) -> tuple[Any, ...]:
             return (1, x.shape, x.dtype, x.strides)
         return (1 if isinstance(x, np.ndarray) else 2, x.shape, x.dtype)
     if t is float or t is int or t is complex:
+        check_integer(x)
         return (3, t)
     try:
         hash(x)
@@ -342,7 +387,7 @@ def leaf_kind(x: Any) -> tuple[Any, ...]:
                 tries=["a tuple or a frozenset of settings", "an array of numbers"],
             )
         ) from None
-    return (0, x)
+    return (0, x, tree.exact_key(x))
 
 
 class ReadsEnclosingTrace(StructureError):
@@ -351,8 +396,9 @@ class ReadsEnclosingTrace(StructureError):
 
 def trace_whole(
     f: Callable[..., Any], name: str, leaves: Sequence[Any], treedef: Any, has_kwargs: bool
-) -> tuple[Tape, Environment, str]:
-    """The tape of ``f`` for a call's leaves, the environment it read, and why it cannot be repeated ("" if it can)."""
+) -> tuple[Tape, Environment, str, tuple[int, ...]]:
+    """The tape of ``f`` for a call's leaves, the environment it read, why it cannot be repeated ("" if it can), and the
+    inputs that it writes."""
     environment = Environment()
     traced = [k for k, x in enumerate(leaves) if leaf_kind(x)[0]]
 
@@ -383,7 +429,14 @@ def trace_whole(
     environment.close()
     static = tuple((k, x) for k, x in enumerate(leaves) if not leaf_kind(x)[0])
     tape = recording.tape.replace(in_tree=treedef, in_static=static, out_tree=recording.out_treedef)
-    return tape, environment, recording.unrepeatable
+    return tape, environment, recording.unrepeatable, recording.written
+
+
+def check_not_shared(compiled: Compiled, inputs: Sequence[Any]) -> None:
+    """Raise if an input that the function writes shares memory with another, or with an array that it captured."""
+    captured = [c.array for c in compiled.program.tape.captures]
+    if any(shares_memory(inputs[k], x) for k in compiled.written for x in (*inputs[:k], *inputs[k + 1 :], *captured)):
+        raise MutationError(message(f"{compiled.program.tape.name}: {SAME_MEMORY}", tries=["a copy: np.array(x)"]))
 
 
 def write_out(out: Any, result: Any) -> Any:

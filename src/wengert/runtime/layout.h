@@ -285,12 +285,23 @@ inline PyObject *dict_item(PyObject *dict, PyObject *key) {
     PyDict_GetItemRef(dict, key, &found);
     return found;
 }
+inline PyObject *next_key(PyObject *dict, Py_ssize_t &place) {
+    PyObject *key = nullptr, *value;
+    Py_BEGIN_CRITICAL_SECTION(dict);
+    if (PyDict_Next(dict, &place, &key, &value)) Py_INCREF(key);
+    Py_END_CRITICAL_SECTION();
+    return key;
+}
 inline PyObject *cell_content(PyObject *cell) { return PyCell_Get(cell); }
 #else
 inline PyObject *list_item(PyObject *list, Py_ssize_t k) {
     return k < PyList_GET_SIZE(list) ? Py_NewRef(PyList_GET_ITEM(list, k)) : nullptr;
 }
 inline PyObject *dict_item(PyObject *dict, PyObject *key) { return Py_XNewRef(PyDict_GetItemWithError(dict, key)); }
+inline PyObject *next_key(PyObject *dict, Py_ssize_t &place) {
+    PyObject *key = nullptr, *value;
+    return PyDict_Next(dict, &place, &key, &value) ? Py_NewRef(key) : nullptr;
+}
 inline PyObject *cell_content(PyObject *cell) { return Py_XNewRef(PyCell_GET(cell)); }
 #endif
 

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert import config, tree
-from wengert.errors import DTypeError, GuardError, LayoutError, ShapeError, StructureError, message
+from wengert.errors import ConcretizationError, DTypeError, GuardError, LayoutError, ShapeError, StructureError, message
 from wengert.ops.control import Expected, GuardMiss
 from wengert.ops.index import CountMiss
 from wengert.passes.memory import Memory, memory
@@ -21,6 +21,7 @@ from wengert.runtime import _native, threadpool
 from wengert.runtime.assemble import Kernel, assemble
 from wengert.runtime.reference import Reference
 from wengert.tape import Aval, Tape
+from wengert.tracing.tracer import Tracer
 
 
 class NativeMiss(GuardError):
@@ -222,6 +223,13 @@ class Program:
 
 def _checked(x: Any, aval: Aval, tape: Tape, k: int) -> Any:
     where = f"argument {k}" if tape.in_tree is None else f"argument{tree.path(tape.in_tree, k)}"
+    if type(x) is Tracer:
+        raise ConcretizationError(
+            message(
+                f"{tape.name}: {where} is traced, and a program runs on arrays alone",
+                tries=["the function that the program was made of", "wg.jit of it"],
+            )
+        )
     if not isinstance(x, np.ndarray | np.generic):
         if not isinstance(x, bool | int | float | complex) or not np.can_cast(type(x), aval.dtype, "same_kind"):
             raise DTypeError(message(f"{tape.name}: {where}: expected {aval}, got {tree.describe(x)}"))

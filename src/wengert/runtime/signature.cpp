@@ -38,6 +38,20 @@ bool matches(const Leaf &leaf, PyObject *x) {
     return false;
 }
 
+// Whether the keys of a dict come in this order, and are of the same types: a function may go by that.
+bool same_order(const std::vector<PyObject *> &keys, PyObject *dict) {
+    Py_ssize_t place = 0;
+    for (PyObject *expected : keys) {
+        PyObject *key = next_key(dict, place);
+        if (key == nullptr) return false;
+        const bool is_same =
+            key == expected || (Py_TYPE(key) == Py_TYPE(expected) && PyObject_RichCompareBool(key, expected, Py_EQ) == 1);
+        Py_DECREF(key);
+        if (!is_same) return false;
+    }
+    return true;
+}
+
 } // namespace
 
 bool matches(const Node &node, PyObject *x, const std::vector<Leaf> *leaves, PyObject **found) {
@@ -65,6 +79,7 @@ bool matches(const Node &node, PyObject *x, const std::vector<Leaf> *leaves, PyO
         return true;
     case Node::dict:
         if (!PyDict_CheckExact(x) || static_cast<size_t>(PyDict_GET_SIZE(x)) != n) return false;
+        if (leaves != nullptr && !same_order(node.keys, x)) return false;
         for (size_t k = 0; k < n; k++) {
             PyObject *child = dict_item(x, node.keys[k]);
             const bool fits = child != nullptr && matches(node.children[k], child, leaves, found);

@@ -265,20 +265,27 @@ def along(axis: int, key: Any) -> tuple[Any, ...]:
 # ---------------------------------------------------------------------------------------------------- ``out=``
 
 
+def check_target(out: Any, *near: Any) -> None:
+    """Raise if ``out``, which is to be written, is a scalar, or was made outside of the traced function."""
+    if type(out) is not Tracer:
+        raise MutationError(
+            message(
+                f"a {type(out).__name__} made outside of the traced function would be written",
+                trace_near(near).locate(),
+                tries=["an array made inside, by np.empty or np.zeros"],
+            )
+        )
+    if out.is_scalar:
+        raise TypeError(f"a {out.dtype.name} scalar cannot be written; only arrays can")
+
+
 def into(out: Any, value: Any, casting: Any = "same_kind") -> Any:
     """Write ``value`` into ``out=`` and return it; ``value`` itself where no ``out`` was given."""
     if out is None or out is MISSING:
         return value
     if isinstance(out, tuple):
         (out,) = out
-    if type(out) is not Tracer:
-        raise MutationError(
-            message(
-                f"out= is a {type(out).__name__} made outside of the traced function",
-                trace_near((value,)).locate(),
-                tries=["an array made inside, by np.empty or np.zeros"],
-            )
-        )
+    check_target(out, value)
     if out.shape != value.shape:
         raise ValueError(f"output parameter has the wrong shape: {out.shape}, the result has {value.shape}")
     if not np.can_cast(value.dtype, out.dtype, casting):

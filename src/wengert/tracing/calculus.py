@@ -272,7 +272,7 @@ def clip(
         y, is_bounded = np.maximum(y, low), True
     if high is not None and high is not MISSING:
         y, is_bounded = np.minimum(y, high), True
-    return into(out, y if is_bounded else y.copy())
+    return into(out, y if is_bounded else scalar(y.copy()))
 
 
 @implements(np.nan_to_num)
@@ -330,7 +330,7 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
     x = array(a)
     if x.dtype.kind == "c":
         raise unsupported("np.real_if_close of a complex array is not traced", "np.real(x)")
-    return x
+    return not_scalar(x.copy()) if x.is_scalar else x
 
 
 # ------------------------------------------------------------------------------------------------------- special

@@ -21,6 +21,7 @@ from wengert.ops.elementwise import convert
 from wengert.ops.shape import broadcast_to, concatenate, reshape
 from wengert.tape import Atom, Aval, Lit
 from wengert.tracing.arguments import Function, holds, holds_traced, holds_tracer, is_traced, knows_order
+from wengert.tracing.inplace import op_view
 from wengert.tracing.layouts import UNKNOWN_ORDER, layout
 from wengert.tracing.operators import check_within, converted, kind_of
 from wengert.tracing.patch import NUMPY, WRAPPERS, replaces
@@ -198,7 +199,7 @@ def _flat_constant(run: list[Any], dtype: np.dtype[Any]) -> np.ndarray[Any, Any]
 
 def _constant_atom(trace: Trace, values: np.ndarray[Any, Any]) -> Atom:
     """A constant array of one axis on the tape: as a number where all elements are one, as in a row of zeros."""
-    if values.tobytes() == values[:1].tobytes() * values.size:
+    if values.size and values.tobytes() == values[:1].tobytes() * values.size:
         return broadcast_to(Lit(values[0]), shape=values.shape)
     return trace.capture_constant(values)
 
@@ -305,22 +306,26 @@ def _without_like(options: dict[str, Any]) -> dict[str, Any]:
 def _converted(x: Tracer, dtype: Any, copy: bool | None, order: str | None) -> Tracer:
     """A tracer as an array of ``dtype``: itself, where NumPy would not copy."""
     dtype = x.dtype if dtype is None else _number_dtype(dtype)
-    must_copy = x.is_scalar or dtype != x.dtype or not _has_order(x, order)
+    has_order = _has_order(x, order)
+    must_copy = x.is_scalar or dtype != x.dtype or not has_order
     if must_copy and copy is False:
         raise ValueError("Unable to avoid copy while creating an array as requested.")
     if not must_copy and not copy:
         return x
+    if has_order is None and dtype == x.dtype and not copy:  # itself or a copy, nobody can say
+        return op_view(x, reshape, {"shape": x.shape}, lambda base, new: new, lambda a: a, is_ambiguous=True)
     out = x.copy(order or "K") if dtype == x.dtype else converted(x, dtype).reorder_like(x, order)
     out.is_scalar = False
     return out
 
 
-def _is_contiguous(x: Tracer, which: str) -> bool:
+def _is_contiguous(x: Tracer, which: str) -> bool | None:
     at = layout(x)
-    return at is not UNKNOWN_ORDER and bool(getattr(at.flags, which))
+    return None if at is UNKNOWN_ORDER else bool(getattr(at.flags, which))
 
 
-def _has_order(x: Tracer, order: str | None) -> bool:
+def _has_order(x: Tracer, order: str | None) -> bool | None:
+    """Whether an array lies in memory as ``order`` asks; None if that is not known."""
     if order == "C":
         return (x._base is None and not x._is_reordered) or _is_contiguous(x, "c_contiguous")
     if order == "F":
@@ -515,7 +520,8 @@ def linspace(
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     steps = num - 1 if endpoint else num
-    start, stop = start * 1.0, stop * 1.0
+    computed = np.result_type(*[k(1) if isinstance(k, type) else k for k in (kind_of(start), kind_of(stop))], 1.0)
+    start, stop = (array(x, computed, copy=None) for x in (start, stop))
     difference = stop - start
     k = constant(NUMPY["arange"](num, dtype=difference.dtype).reshape((num,) + (1,) * difference.ndim))
     step = difference / steps if steps > 0 else float("nan")

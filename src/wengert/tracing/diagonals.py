@@ -19,7 +19,7 @@ from wengert.tracing.arguments import (
     refuse,
 )
 from wengert.tracing.inplace import op_view
-from wengert.tracing.shaping import ravel
+from wengert.tracing.shaping import arrays_or_tracers, ravel
 from wengert.tracing.tracer import Tracer, record
 
 
@@ -136,7 +136,7 @@ def diag_indices_from(arr: Any) -> tuple[Any, ...]:
 def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = "xy") -> Any:
     if indexing not in ("xy", "ij"):
         raise ValueError("Valid values for `indexing` are 'xy' and 'ij'.")
-    xs = arrays(*xi)
+    xs = arrays(*xi) if copy else arrays_or_tracers(xi)
     ndim = len(xs)
     out = [np.reshape(x, tuple([-1 if k == j else 1 for j in range(ndim)])) for k, x in enumerate(xs)]
     if indexing == "xy" and ndim > 1:
@@ -149,7 +149,7 @@ def meshgrid(*xi: Any, copy: bool = True, sparse: bool = False, indexing: str = 
 
 @implements(np.ix_)
 def ix_(*args: Any) -> tuple[Any, ...]:
-    xs = arrays(*args)
+    xs = arrays_or_tracers(args)
     out = []
     for k, x in enumerate(xs):
         if x.ndim != 1:

@@ -49,7 +49,9 @@ class Flat:
         return part.copy() if part.ndim else part
 
     def __setitem__(self, key: Any, values: Any) -> None:
-        """Values are repeated, or left out, to as many as there are positions."""
+        """Values are repeated, or left out, to as many as there are positions. A scalar is not written, silently."""
+        if self.base.is_scalar:
+            return
         flat = self.copy()
         part = flat[key]
         values = np.ravel(as_written(values, flat.dtype))

@@ -100,7 +100,22 @@ def _mask_indices(mask: Any, x: Tracer) -> list[Any]:
             raise _scalar_mask(mask)
         found = record(nonzero, (mask,), {"size": int(np.count_nonzero(mask))})
         return list(found) if isinstance(found, tuple) else [found]
+    if not np.ndim(mask):
+        raise UnsupportedFunctionError(
+            message("a boolean among other indices", x._trace.locate(), tries=["np.newaxis and an index of that axis"])
+        )
     return list(np.nonzero(mask))
+
+
+def _is_boolean(key: Any) -> bool:
+    if type(key) is Tracer:
+        return key.ndim == 0 and key.dtype == bool and key.constant() is not None
+    return isinstance(key, bool | np.bool_) or (isinstance(key, np.ndarray) and key.ndim == 0 and key.dtype == bool)
+
+
+def _of_one_more_axis(x: Tracer, key: Any) -> tuple[Tracer, Any]:
+    """``x[True]`` and ``x[False]``: all or nothing of a new first axis."""
+    return getitem(x, None), np.zeros(int(bool(key)), INTP)
 
 
 def _scalar_mask(mask: Any) -> UnsupportedFunctionError:
@@ -218,7 +233,7 @@ def _basic_view(x: Tracer, basic: Basic, key: Any) -> Tracer:
         Aval(shape, x.aval.dtype),
         lambda a: reshape(slice_(a, index=index), shape=shape),
         put_back,
-        lambda array: array[to_numpy(index)].reshape(shape),
+        lambda array: array[(*to_numpy(index), ...)].reshape(shape),
     )
 
 
@@ -239,6 +254,8 @@ def getitem(x: Tracer, key: Any) -> Any:
             return record(slice_, (x,), {"index": (k,)})
     if isinstance(key, str):
         raise IndexError("only structured arrays have fields, and those are not traced")
+    if _is_boolean(key):
+        return getitem(*_of_one_more_axis(x, key))
     if x.is_scalar:  # s[...] of a NumPy scalar is a new array, not a view of it
         x = x.copy()
         x.is_scalar = False
@@ -346,6 +363,8 @@ def _concrete_key(key: Any) -> Any:
 def setitem(x: Tracer, key: Any, value: Any) -> None:
     """``x[key] = value``, cast to x's dtype and broadcast, as NumPy does; recorded as a functional update."""
     x.check_writable()
+    if _is_boolean(key):
+        x, key = _of_one_more_axis(x, key)
     if isinstance(value, list | tuple):
         value = HANDLED_FUNCTIONS["array"](value, x.dtype)
     if x.constant() is not None and _is_concrete(value) and _key_is_concrete(key):

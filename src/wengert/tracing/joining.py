@@ -11,6 +11,7 @@ import numpy as np
 from wengert.errors import ShapeError
 from wengert.ops import shape as ops
 from wengert.tracing.arguments import (
+    INTP,
     along,
     array,
     arrays,
@@ -194,12 +195,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
     if x.ndim == 0:
         raise ValueError("Input array must be at least 1-d.")
     axis = axis_of(axis, x.ndim)
-    return tuple([_layer(x, axis, k) for k in range(x.shape[axis])])
-
-
-def _layer(x: Tracer, axis: int, k: int) -> Any:
-    """A view, of no axes if need be, where ``x[k]`` would be a scalar."""
-    return x[(*along(axis, k), ...)]
+    return tuple([x[along(axis, k)] for k in range(x.shape[axis])])
 
 
 # ------------------------------------------------------------------------------------------------------ repeat
@@ -210,6 +206,8 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
     x = array(a, (repeats,))
     x, axis = on_axis(x, axis)
     counts = concrete(repeats, "repeats")
+    if not counts.size:
+        counts = counts.astype(INTP)
     if counts.dtype.kind not in "iub":
         raise TypeError(f"Cannot cast repeats from {counts.dtype!r} to dtype('int64')")
     n = x.shape[axis]

@@ -17,9 +17,9 @@ from wengert.tracing.tracer import Tracer
 
 UNKNOWN_ORDER: Any = object()
 AMBIGUOUS = (
-    "whether NumPy shares memory depends on the order of an array in memory: a reshape of a result in another order"
+    "whether NumPy shares memory depends on the order of an array in memory, here of a result whose order is not known"
 )
-MADE_PLAIN = "np.array(y, order='C') before the reshape"
+MADE_PLAIN = "np.array(y, order='C') instead, or before a reshape"
 
 KNOWN_ORDER: set[Any] = set()
 """What implements functions and methods that say themselves how their results lie in memory, or always in C order."""

@@ -232,7 +232,7 @@ def unary(ufunc: Any, x: Tracer) -> Any:
 
 def in_place(ufunc: Any, x: Tracer, other: Any) -> Any:
     """``x += other``: a new value for an array, a new object for a scalar, as in NumPy."""
-    result = binary(ufunc, x, other)
+    result = x**other if ufunc is np.power else binary(ufunc, x, other)
     if x.is_scalar or result is NotImplemented:
         return result
     if not np.can_cast(result.aval.dtype, x.aval.dtype, "same_kind"):

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from wengert.tape import Atom, Aval
 from wengert.tracing.arguments import (
     along,
     array,
@@ -18,10 +19,10 @@ from wengert.tracing.arguments import (
     not_scalar,
     refuse,
 )
+from wengert.tracing.inplace import view
 from wengert.tracing.joining import joined, take_runs
-from wengert.tracing.layouts import UNKNOWN_ORDER
 from wengert.tracing.shaping import broadcast_to, ravel
-from wengert.tracing.tracer import Tracer
+from wengert.tracing.tracer import Tracer, wrap
 
 _OPTIONS = {
     "constant": {"constant_values"},
@@ -41,16 +42,20 @@ _STATISTICS = {"maximum": np.max, "mean": np.mean, "median": np.median, "minimum
 
 def _pairs(value: Any, ndim: int) -> list[tuple[Any, Any]]:
     """``value`` as one (before, after) an axis, broadcast as ``np.pad`` does."""
-    if isinstance(value, Tracer) and value.ndim == 0:
+    if _is_one(value):
         return [(value, value)] * ndim
-    rows = [[value]] if np.ndim(value) == 0 else list(value)
-    if not isinstance(rows[0], list | tuple) and np.ndim(rows[0]) == 0:
-        rows = [rows] if len(rows) > 1 or ndim >= 1 else rows
+    rows = list(value)
+    if _is_one(rows[0]):
+        rows = [rows]
     out = []
     for row in rows:
         entries = list(row)
         out.append((entries[0], entries[0]) if len(entries) == 1 else (entries[0], entries[1]))
     return out * ndim if len(out) == 1 else out
+
+
+def _is_one(value: Any) -> bool:
+    return not isinstance(value, list | tuple) and np.ndim(value) == 0
 
 
 def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
@@ -181,7 +186,7 @@ def _rolled(x: Tracer, shift: int, axis: int) -> Tracer:
 def sliding_window_view(
     x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
 ) -> Any:
-    """Windows as a copy: a window's elements do not share memory with the array's."""
+    """Windows are read-only, as NumPy's."""
     if writeable:
         raise refuse("lib.stride_tricks.sliding_window_view", "writeable", True)
     z = array(x)
@@ -189,12 +194,24 @@ def sliding_window_view(
     axes = tuple(range(z.ndim)) if axis is None else normalize_axis_tuple(axis, z.ndim, allow_duplicate=True)
     if len(lengths) != len(axes):
         raise ValueError("Must provide matching length window_shape and axis")
+    shape = [*z.shape, *lengths]
     for length, k in zip(lengths, axes, strict=True):
-        n = z.shape[k] - length + 1
-        if n < 1:
+        shape[k] -= length - 1
+        if shape[k] < 1:
             raise ValueError("window shape cannot be larger than input array shape")
-        index = np.arange(n)[:, None] + np.arange(length)
-        z = np.moveaxis(z[along(k, constant(z._trace, index))], k + 1, -1)
-    out = z.copy()
-    out.reorder(UNKNOWN_ORDER)  # in NumPy it is a view, which overlaps itself
-    return out
+
+    def windows(base: Atom) -> Atom:
+        y = wrap(z._trace, base)
+        for length, k in zip(lengths, axes, strict=True):
+            index = np.arange(y.shape[k] - length + 1)[:, None] + np.arange(length)
+            y = np.moveaxis(y[along(k, constant(z._trace, index))], k + 1, -1)
+        return y.atom()
+
+    return view(
+        z,
+        Aval(tuple(shape), z.dtype),
+        windows,
+        lambda base, new: base,  # never called: the view is read-only
+        lambda a: np.lib.stride_tricks.sliding_window_view(a, lengths, axes),
+        is_readonly=True,
+    )

@@ -16,12 +16,12 @@ from __future__ import annotations
 import functools
 import operator
 import sys
-import threading
 from collections.abc import Callable
 from typing import Any, TypeVar
 
 import numpy as np
 
+from wengert.locks import lock
 from wengert.tracing.arguments import holds_traced
 from wengert.tracing.callers import is_called_by_name, is_library, is_ours
 from wengert.tracing.trace import current_trace
@@ -69,7 +69,7 @@ class _Patch:
     """The replacement, while one trace or more are open in the process."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = lock()
         self.open = 0
 
     def __enter__(self) -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.tracing.arguments import array, arrays, implements, into, kind
+from wengert.tracing.patch import NUMPY, replaces
 from wengert.tracing.tracer import Tracer
 
 # ---------------------------------------------------------------------------------------- shapes, dtypes: no steps
@@ -28,6 +29,11 @@ def size(a: Any, axis: Any = None) -> int:
     if axis is None:
         return x.size
     return int(np.prod([x.shape[k] for k in (axis if isinstance(axis, tuple) else (axis,))]))
+
+
+@replaces("isscalar")
+def isscalar(element: Any) -> bool:
+    return element.is_scalar if type(element) is Tracer else NUMPY["isscalar"](element)
 
 
 @implements(np.result_type)

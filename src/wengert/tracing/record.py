@@ -6,9 +6,17 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
+from numpy.lib.array_utils import byte_bounds
 
 from wengert import config, tree
-from wengert.errors import ConcretizationError, MutationError, UnsupportedFunctionError, WengertError, message
+from wengert.errors import (
+    ConcretizationError,
+    DTypeError,
+    MutationError,
+    UnsupportedFunctionError,
+    WengertError,
+    message,
+)
 from wengert.tape import Atom, Aval, Source, Tape, check
 from wengert.tracing import (  # noqa: F401  # to fill the tables
     creation,
@@ -48,6 +56,8 @@ class Recording(NamedTuple):
     unrepeatable: str = ""
     captured: tuple[Any, ...] = ()
     """The captured arrays of this run, in the order of ``tape.captures``, which may be those of an earlier one."""
+    written: tuple[int, ...] = ()
+    """The inputs that the function wrote."""
 
 
 def input_of(leaf: Any) -> Input:
@@ -62,8 +72,17 @@ def input_of(leaf: Any) -> Input:
         return Input(leaf.aval, leaf.frozen(), leaf.weak, leaf.is_scalar, order)
     if isinstance(leaf, np.generic):
         return Input(Aval((), leaf.dtype), leaf, None, True)
+    check_integer(leaf)
     value = np.asarray(leaf)
     return Input(Aval((), value.dtype), value, type(leaf), True)
+
+
+def check_integer(x: Any) -> None:
+    """Python's integers are traced as NumPy's int64."""
+    if type(x) is int and not -(2**63) <= x < 2**63:
+        raise DTypeError(
+            message(f"the integer {x} has more than 63 bits", tries=["np.uint64(n), up to 64 bits", "float(n)"])
+        )
 
 
 def record_call(
@@ -102,8 +121,9 @@ def record_call(
                 tracer.is_scalar = is_scalar
                 tracer.reorder(order)
             tracers.append(tracer)
-        if len({id(i.value) for i in inputs if i.value is not None}) < len(inputs):
-            _forbid_aliasing(inputs, tracers)
+        shared = _sharing([i.value for i in inputs])
+        for k in {k for pair in shared for k in pair}:
+            tracers[k]._why_readonly = SAME_MEMORY
         try:
             leaves, treedef = tree.flatten(run(call, tracers, {}))
         except WengertError as error:
@@ -116,6 +136,7 @@ def record_call(
                 raise _written_while_lent(trace, error) from error
             raise
         outputs = tuple(_output(trace, leaf, k, treedef) for k, leaf in enumerate(leaves))
+        written = _written_inputs(inputs, tracers, trace)
     captured = tuple([c.array for c in trace.captures.values()])
     if (
         previous is not None
@@ -130,7 +151,7 @@ def record_call(
     if config.check:
         check(tape, after="tracing")
     implicit = tuple([i.outer for i in trace.implicit.values()])
-    return Recording(tape, treedef, {}, implicit, trace.unrepeatable, captured)
+    return Recording(tape, treedef, {}, implicit, trace.unrepeatable, captured, written)
 
 
 def _source_of(error: Exception) -> Source | None:
@@ -167,17 +188,40 @@ def _written_while_lent(trace: Trace, error: ValueError) -> MutationError:
     )
 
 
-SAME_ARRAY = "the same array is passed twice, so a write through one argument would have to be seen through the other"
+SAME_MEMORY = "the same memory is passed twice, so a write through one argument would have to be seen through the other"
 
 
-def _forbid_aliasing(inputs: Sequence[Input], tracers: Sequence[Tracer]) -> None:
-    """Let nobody write an array that was passed twice: in NumPy the other argument would show it."""
-    first: dict[int, Tracer] = {}
-    for one, tracer in zip(inputs, tracers, strict=True):
-        if isinstance(one.value, np.ndarray):
-            twin = first.setdefault(id(one.value), tracer)
-            if twin is not tracer:
-                twin._why_readonly = tracer._why_readonly = SAME_ARRAY
+def shares_memory(a: Any, b: Any) -> bool:
+    """Whether two arrays have an element in common; also if that would take long to find out."""
+    if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
+        return False
+    try:
+        return np.may_share_memory(a, b) and np.shares_memory(a, b, 10_000)  # type: ignore[arg-type]  # any number will do
+    except np.exceptions.TooHardError:
+        return True
+
+
+def _sharing(values: Sequence[Any]) -> list[tuple[int, int]]:
+    """The pairs of arrays that share memory, among neighbours in memory: n log n, unless they do."""
+    ends = sorted([(*byte_bounds(x), k) for k, x in enumerate(values) if type(x) is np.ndarray and x.size])
+    pairs = []
+    for n, (_, end, k) in enumerate(ends):
+        for start, _, other in ends[n + 1 :]:
+            if start >= end:
+                break
+            if shares_memory(values[k], values[other]):
+                pairs.append((k, other))
+    return pairs
+
+
+def _written_inputs(inputs: Sequence[Input], tracers: Sequence[Tracer], trace: Trace) -> tuple[int, ...]:
+    """The inputs that the function wrote; raises if it captured an array that shares the memory of one."""
+    written = tuple([k for k, t in enumerate(tracers) if t._version])
+    for k in written:
+        captured = [*[c.array for c in trace.captures.values()], *[x for x, _ in trace.snapshots.values()]]
+        if any(shares_memory(inputs[k].value, x) for x in captured):
+            raise MutationError(message(f"{trace.name}: {SAME_MEMORY}", tries=["a copy made inside: np.array(x)"]))
+    return written
 
 
 def _written_outside(cause: ConcretizationError) -> MutationError:

@@ -9,16 +9,7 @@ import numpy as np
 from wengert.ops import index as index_ops
 from wengert.ops import reduce as ops
 from wengert.ops.shape import reshape
-from wengert.tracing.arguments import (
-    BOOL,
-    MISSING,
-    array,
-    as_dtype,
-    axes_of,
-    axis_of,
-    implements,
-    into,
-)
+from wengert.tracing.arguments import BOOL, MISSING, array, as_dtype, axes_of, axis_of, implements, into, scalar
 from wengert.tracing.operators import check_within
 from wengert.tracing.shaping import ravel
 from wengert.tracing.tracer import Tracer, record
@@ -35,10 +26,12 @@ def keep(y: Any, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: Any) -
     return record(reshape, (y,), {"shape": kept_shape(shape, axes)})
 
 
-def _sum_dtype(x: Tracer, dtype: Any) -> np.dtype[Any]:
-    """NumPy adds and multiplies small integers and booleans in the machine's integer."""
+def _sum_dtype(x: Tracer, dtype: Any, out: Any) -> np.dtype[Any]:
+    """NumPy adds and multiplies in the dtype of ``out``; if there is none, small integers in the machine's integer."""
     if dtype is not None:
         return np.dtype(dtype)
+    if out is not None and out is not MISSING:
+        return (out[0] if isinstance(out, tuple) else out).dtype
     own = x.aval.dtype
     if own.kind in "bi" and own.itemsize < 8:
         return np.dtype(np.int64)
@@ -63,7 +56,7 @@ def _accumulate(
     where: Any,
 ) -> Any:
     x = array(a)
-    target = _sum_dtype(x, dtype)
+    target = _sum_dtype(x, dtype, out)
     if x.aval.dtype != target:
         x = as_dtype(x, target)
     if where is not MISSING and where is not True:
@@ -73,7 +66,7 @@ def _accumulate(
     if initial is not MISSING and initial is not None:
         check_within(initial, target)
         y = combine(as_dtype(initial, target, (y,)), y)
-    return into(out, keep(y, x.shape, axes, keepdims))
+    return into(out, keep(y, x.shape, axes, keepdims), "unsafe")
 
 
 @implements(np.sum)
@@ -132,12 +125,12 @@ def _extreme(
         x = np.where(where, x, worst(x.dtype))
     if has_initial and any(x.shape[k] == 0 for k in axes):  # nothing to compare: the initial value everywhere
         rest = tuple([n for k, n in enumerate(x.shape) if k not in axes])
-        y = np.broadcast_to(as_dtype(initial, x.dtype, (x,)), rest).copy()
+        y = scalar(np.broadcast_to(as_dtype(initial, x.dtype, (x,)), rest).copy())
     else:
         y = record(op, (x,), {"axis": axes})
         if has_initial:
             y = combine(y, initial)
-    return into(out, keep(y, x.shape, axes, keepdims))
+    return into(out, keep(y, x.shape, axes, keepdims), "unsafe")
 
 
 @implements(np.max, np.amax)
@@ -220,8 +213,8 @@ def _running(op: Any, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
     x = array(a)
     if axis is None or x.ndim == 0:
         x = ravel(x)
-    x = as_dtype(x, _sum_dtype(x, dtype))
-    return into(out, record(op, (x,), {"axis": axis_of(0 if axis is None else axis, x.ndim)}))
+    x = as_dtype(x, _sum_dtype(x, dtype, out))
+    return into(out, record(op, (x,), {"axis": axis_of(0 if axis is None else axis, x.ndim)}), "unsafe")
 
 
 @implements(np.cumsum)

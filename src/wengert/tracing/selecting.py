@@ -17,6 +17,7 @@ from wengert.tracing.arguments import (
     as_dtype,
     as_written,
     axis_of,
+    check_target,
     common_dtype,
     constant,
     formula,
@@ -202,6 +203,8 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
 @implements(np.put)
 def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
     """Write at positions of the flattened array; ``v`` is repeated to as many values as there are positions."""
+    if type(a) is not Tracer:
+        check_target(a, ind, v)
     index = ravel(as_dtype(array(ind, (a,)), INTP))
     values = ravel(as_written(v, a.dtype))
     if not index.size or not values.size:
@@ -229,6 +232,7 @@ def extract(condition: Any, arr: Any) -> Any:
 @implements(np.place)
 def place(arr: Any, mask: Any, vals: Any) -> None:
     """The first, second ... true element gets the first, second ... value, over and over."""
+    check_target(arr, mask, vals)
     index = nonzero(ravel(array(mask, (arr,))))[0]
     if index.size:
         values = as_written(vals, arr.dtype)

@@ -6,13 +6,14 @@ As in NumPy they return views, so that a write through the result reaches the or
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from wengert.ops import shape as ops
-from wengert.tracing.arguments import array, arrays, axis_of, implements, knows_order, not_scalar, refuse, unsupported
+from wengert.tracing.arguments import array, axis_of, implements, knows_order, not_scalar, refuse, unsupported
 from wengert.tracing.inplace import op_view, reshape_shares
 from wengert.tracing.layouts import UNKNOWN_ORDER, layout
 from wengert.tracing.tracer import Tracer, record
@@ -123,11 +124,16 @@ def squeeze(a: Any, axis: Any = None) -> Any:
     return reshaped(x, tuple([n for k, n in enumerate(x.shape) if k not in gone]))
 
 
+def arrays_or_tracers(xs: Sequence[Any]) -> list[Any]:
+    """Operands of which views are given back: of NumPy's own arrays by NumPy, so that what is written through is."""
+    return [x if type(x) in (Tracer, np.ndarray) else array(x, xs) for x in xs]
+
+
 def _at_least(xs: tuple[Any, ...], shape_of: Any) -> Any:
     out = []
-    for x in arrays(*xs):
+    for x in arrays_or_tracers(xs):
         shape = shape_of(x.shape)
-        out.append(x if shape == x.shape else reshaped(x, shape))
+        out.append(x if shape == x.shape else np.reshape(x, shape) if type(x) is np.ndarray else reshaped(x, shape))
     return out[0] if len(out) == 1 else tuple(out)
 
 
@@ -225,10 +231,10 @@ def broadcast_to(a: Any, shape: Any, subok: bool = False) -> Any:
 
 
 @implements(np.broadcast_arrays)
-def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Tracer, ...]:
-    xs = [not_scalar(x.copy()) if x.is_scalar else x for x in arrays(*args)]
+def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
+    xs = [not_scalar(x.copy()) if type(x) is Tracer and x.is_scalar else x for x in arrays_or_tracers(args)]
     shape = np.broadcast_shapes(*[x.shape for x in xs])
-    return tuple([x if x.shape == shape else broadcast_to(x, shape) for x in xs])
+    return tuple([x if x.shape == shape else np.broadcast_to(x, shape) for x in xs])
 
 
 # -------------------------------------------------------------------------------------------------------- flip

@@ -223,7 +223,7 @@ def _at(rows: Any, index: Any) -> Any:
 
 
 def _nan_where_last_is(rows: Any, y: Any) -> Any:
-    return y if rows.dtype.kind != "f" else scalar(np.where(np.isnan(rows[-1]), np.nan, y))
+    return y if rows.dtype.kind != "f" else scalar(np.where(np.isnan(rows[-1]), rows[-1], y))
 
 
 @implements(np.median)
@@ -242,6 +242,8 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
 @implements(np.nanmedian)
 def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
     rows, shape, axes, _ = _rows(a, axis)
+    if rows.shape[0] == 0:
+        return median(a, axis, out, overwrite_input, keepdims)
     count = _present_counts(rows)
     y = (inexact(_at(rows, (count - 1) // 2)) + inexact(_at(rows, count // 2))) / 2
     return into(out, np.reshape(y, kept_shape(shape, axes)) if keepdims and keepdims is not np._NoValue else y)

@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import math
 import sys
-import threading
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, FunctionType
 from typing import Any
 
 import numpy as np
 
+from wengert.locks import lock
 from wengert.ops.control import stop_gradient
 from wengert.ops.reduce import max_
 from wengert.tracing.arguments import (
@@ -194,7 +194,7 @@ class _Rerouting:
     """The exchange of code while one trace or more are open in the process; nothing without scipy.special."""
 
     def __init__(self) -> None:
-        self.lock = threading.Lock()
+        self.lock = lock()
         self.open = 0
 
     def __enter__(self) -> None:

@@ -49,7 +49,7 @@ def mean(
     else:
         total = np.sum(x, axes, keepdims=keepdims, where=where)
         y = total / as_dtype(_count(x, axes, where, keepdims), x.dtype, (x,))
-    return into(out, as_dtype(y, result))
+    return into(out, as_dtype(y, result), "unsafe")
 
 
 def _squared_distance(d: Any) -> Any:
@@ -90,7 +90,7 @@ def var(
     else:
         freedom = as_dtype(np.maximum(freedom, 0), total.dtype, (total,))
     y = total / freedom
-    return into(out, as_dtype(y, x.dtype) if half else y)
+    return into(out, as_dtype(y, x.dtype) if half else y, "unsafe")
 
 
 def root(v: Any) -> Any:

@@ -70,6 +70,13 @@ class Tracer:
         self.aval = aval
         self.is_scalar = is_scalar
 
+    @property
+    def __class__(self) -> Any:
+        """What ``isinstance`` goes by: for the user's code the class that NumPy's value, or Python's number, has."""
+        if callers.is_library(sys._getframe(1)):
+            return Tracer
+        return self.weak or (self.aval.dtype.type if self.is_scalar else np.ndarray)
+
     # ------------------------------------------------------------------------------------------------- state
 
     def root(self) -> Tracer:
@@ -199,13 +206,7 @@ class Tracer:
             raise escaped(self)
         library = callers.library_function(sys._getframe(1))
         if library is not None:
-            raise ConcretizationError(
-                message(
-                    f"{library} is not traced, and cannot take a traced {self.aval}",
-                    _where(self),
-                    tries=[*callers.instead_of(library), "wg.primitive around it"],
-                )
-            )
+            raise self._refused_by(library)
         raise ConcretizationError(
             message(
                 f"a traced {self.aval} cannot become a concrete array, which would cut its derivative",
@@ -218,6 +219,16 @@ class Tracer:
                 ],
             )
         )
+
+    def _refused_by(self, library: str) -> ConcretizationError:
+        """The error for a function of a library that wanted a concrete array."""
+        if getattr(np, library.removeprefix("np."), None) in HANDLED_FUNCTIONS:
+            what = f"{library} takes a traced array, but no list that has traced values in it"
+            tries = [f"{library}(np.array([...]))"]
+        else:
+            what = f"{library} is not traced, and cannot take a traced {self.aval}"
+            tries = [*callers.instead_of(library), "wg.primitive around it"]
+        return ConcretizationError(message(what, _where(self), tries=tries))
 
     def __array_namespace__(self, api_version: str | None = None) -> Any:
         return np
@@ -387,6 +398,8 @@ class Tracer:
 
     def __pow__(self, other: Any) -> Any:
         """NumPy's operator takes the short way for these exponents, and so does the tape."""
+        if type(other) is int and other == 2 and self.aval.dtype.kind == "b" and not self.is_scalar:
+            return operators.unary(np.square, self)
         if type(other) in (int, float) and self.aval.dtype.kind in "fc":
             if other == 2:
                 return operators.unary(np.square, self)
@@ -399,10 +412,7 @@ class Tracer:
         return operators.binary(np.power, self, other)
 
     def __ipow__(self, other: Any) -> Any:
-        if self.is_scalar:
-            return self**other
-        self.assign(self**other)
-        return self
+        return operators.in_place(np.power, self, other)
 
     # --------------------------------------------------------------------------------------- indexing, writing
 

@@ -37,6 +37,7 @@ from wengert.tracing.arguments import (
     axes_of,
     constant,
     holds_traced,
+    scalar,
     trace_near,
     unsupported,
 )
@@ -436,6 +437,8 @@ def _reduce(
     else:
         x = as_dtype(x, loop)
         result = _fold(ufunc, x, axes, initial, where)
+        if result is x:  # of no axes
+            result = scalar(x.copy())
         if keepdims:
             shape = tuple([1 if k in axes else n for k, n in enumerate(x.shape)])
             result = record(reshape, (result,), {"shape": shape})
@@ -631,11 +634,11 @@ def _at_in_rounds(ufunc: np.ufunc, x: Tracer, key: Any, values: Sequence[Any]) -
         raise unsupported(
             f"{_name(ufunc)}.at with a traced index is not traced by wengert",
             "np.add.at and np.subtract.at, which are",
-            "an index that does not depend on the arguments",
+            "an index that is made inside of the function, of numbers",
         )
     trace = trace_near((x,))
     places = np.arange(x.size).reshape(x.shape)[plain(key)]
-    values = [np.reshape(np.broadcast_to(array(v, (x,)), places.shape), (-1,)) for v in values]
+    values = [np.reshape(np.broadcast_to(array(v, (x,)), places.shape), (-1,)).copy() for v in values]
     places = places.ravel()
     order = np.argsort(places, kind="stable")
     ordered = places[order]

@@ -40,14 +40,26 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from wengert.errors import StructureError, message
-from wengert.tree.nodes import Tree, TreeDef, flatten, node_types, register, register_leaf, unflatten
+from wengert.tree.nodes import (
+    Tree,
+    TreeDef,
+    exact_key,
+    flatten,
+    key_orders,
+    node_types,
+    register,
+    register_leaf,
+    unflatten,
+)
 from wengert.tree.words import align, describe, leaf_words, mismatch, path, paths
 
 __all__ = [
     "Tree",
     "TreeDef",
     "describe",
+    "exact_key",
     "flatten",
+    "key_orders",
     "mismatch",
     "node_types",
     "path",

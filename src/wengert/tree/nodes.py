@@ -8,7 +8,6 @@ import functools
 import itertools
 import numbers
 import sys
-import threading
 import types
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, TypeVar
@@ -18,13 +17,14 @@ import optree
 from optree import PyTreeSpec
 
 from wengert.errors import StructureError, message
+from wengert.locks import lock
 
 Tree: TypeAlias = Any
 TreeDef: TypeAlias = PyTreeSpec
 Class = TypeVar("Class", bound=type)
 
 NAMESPACE = "wengert"
-_lock = threading.RLock()  # guards what is decided about classes: the sets below and optree's registry
+_lock = lock()  # guards what is decided about classes: the sets below and optree's registry
 
 # optree's registry holds classes strongly and frees them only by `unregister_pytree_node`, so a class once
 # registered lives as long as the process; weak containers here would cost time and free next to nothing.
@@ -111,6 +111,50 @@ def node_types(treedef: TreeDef) -> set[type]:
             found.add(node.type)
             todo += node.children()
     return found
+
+
+def key_orders(treedef: TreeDef) -> Any:
+    """The keys of each dict in its own order, and of their exact types: equal structures may differ in both.
+
+    None where there is no dict.
+
+    Examples
+    --------
+    >>> key_orders(flatten({"b": 1.0, "a": 2.0})[1]) == key_orders(flatten({"a": 2.0, "b": 1.0})[1])
+    False
+    """
+    if treedef.num_nodes == 1:
+        return None
+    inner = [key_orders(child) for child in treedef.children()]
+    if treedef.type is dict:
+        own: Any = tuple([exact_key(key) for key in treedef.unflatten([None] * treedef.num_leaves)])
+    elif all(found is None for found in inner):
+        return None
+    else:
+        own = None
+    return own, *inner
+
+
+def exact_key(value: Any) -> Any:
+    """A key that is equal only for values of equal types: 1, 1.0 and True differ, and so do 0.0 and -0.0.
+
+    Values of other classes than Python's own are compared as they compare themselves, if they are of one class.
+
+    Examples
+    --------
+    >>> exact_key((1,)) == exact_key((True,))
+    False
+    """
+    cls = type(value)
+    if isinstance(value, tuple):
+        return cls, tuple([exact_key(v) for v in value])
+    if isinstance(value, frozenset):
+        return cls, frozenset([exact_key(v) for v in value])
+    if isinstance(value, float):
+        return cls, float.__repr__(value), value if cls.__eq__ is not float.__eq__ else None
+    if isinstance(value, complex):
+        return cls, complex.__repr__(value)
+    return cls, value
 
 
 def one_level(tree: Tree) -> tuple[list[Any], TreeDef]:
