@@ -463,3 +463,17 @@ def test_a_variable_that_is_no_number_is_named(text: str) -> None:
         check=False,
     )
     assert done.returncode != 0 and "WENGERT_THREADS" in done.stderr.splitlines()[-1]
+
+
+def test_conversions_of_arrays_that_are_not_traced_are_views() -> None:
+    """``np.asfortranarray`` of an array of shape () is a view of one element, and was a copy."""
+
+    def f(x: Any, w: Any) -> Any:
+        w = np.copy(w)
+        view = np.asfortranarray(w[0, ...])
+        w[0] = 7.0
+        return x * view
+
+    w = np.array([1.0, 2.0])
+    for run in (wg.vmap(lambda x: f(x, w)), wg.jit(lambda x: f(x[0], w)[None])):
+        np.testing.assert_array_equal(run(X[:1]), [[7.0 * X[0]]])

@@ -271,6 +271,8 @@ def array(
             if out is object or trace is None:
                 return out
             again = read_again(trace, object)
+            if again is None and np.may_share_memory(out, object):  # a view of an array that is not traced
+                return out
             out = constant(out) if again is None else again
         if type(out) is Tracer and out.constant() is None:
             out = _converted(out, dtype, None, None)
