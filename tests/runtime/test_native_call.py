@@ -45,6 +45,7 @@ def entry(structure: Any = ("tuple", [0]), leaves: Any = (ARRAY,), places: Any =
         rest.get("result", 0),
         rest.get("token"),
         rest.get("keywords", ()),
+        rest.get("is_apart", False),
     )
 
 
@@ -248,6 +249,48 @@ class TestLeaves:
         results = f([np.array([float(k)]) for k in range(n)])
         assert [r[0] for r in results] == [2 * k for k in range(n)]
         assert f([np.zeros(1)] * (n - 1)) == "slow"
+
+
+class TestSharedMemory:
+    """An entry for a function that writes its arguments takes only arrays that lie apart."""
+
+    def f(self, is_apart: bool, captures: Any = ()) -> Jit:
+        n = 2 + len(captures)
+        steps = [kernel("double", (1 + k, 0), (1 + n + k, 0), extent=2) for k in range(2)]
+        program = executable(
+            inputs=[(F8, (2,), None)] * 2, captures=list(captures), outputs=[(F8, (2,))] * 2, steps=steps
+        )
+        return jit(
+            entry(
+                ("tuple", [0, 1]),
+                [("array", F8, (2,), None)] * 2,
+                executable=program,
+                input_leaves=[0, 1],
+                result=("tuple", [0, 1]),
+                is_apart=is_apart,
+            )
+        )
+
+    def test_arrays(self):
+        whole = np.arange(6.0)
+        f, anywhere = self.f(True), self.f(False)
+        for a, b in ((whole[:2], whole[2:4]), (whole[4:], whole[:2])):
+            np.testing.assert_array_equal(f(a, b), (2 * a, 2 * b))
+        for a, b in (
+            (whole[:2], whole[:2]),
+            (whole[:2], whole[1:3]),
+            (whole[:4:2], whole[1:4:2]),
+            (whole[1::-1], whole[:2]),
+        ):
+            assert f(a, b) == "slow"
+            np.testing.assert_array_equal(anywhere(a, b), (2 * a, 2 * b))
+
+    def test_captured_arrays(self):
+        whole = np.arange(6.0)
+        f = self.f(True, captures=[whole[4:]])
+        np.testing.assert_array_equal(f(whole[:2], whole[2:4]), (2 * whole[:2], 2 * whole[2:4]))
+        assert f(whole[:2], whole[3:5]) == "slow"
+        assert f(whole[4:], whole[:2]) == "slow"
 
 
 class TestStructures:

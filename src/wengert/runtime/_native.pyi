@@ -150,8 +150,12 @@ class Entry:
         result: Structure | Callable[[list[Any]], Any],
         token: Any,
         keywords: tuple[str, ...] = (),
+        is_apart: bool = False,
     ) -> None:
-        """``structure`` is of the positional arguments, and then of those that are given by name, in that order."""
+        """``structure`` is of the positional arguments, and then of those that are given by name, in that order.
+
+        ``is_apart``: it is run only on arrays that share no memory with each other and with the captured ones.
+        """
 
     @property
     def calls(self) -> int: ...

@@ -9,6 +9,7 @@
 
 #include <structmember.h>
 
+#include <algorithm>
 #include <memory>
 
 namespace wengert {
@@ -29,6 +30,7 @@ struct Entry {
     PyObject *token = nullptr;
     PyObject *unflatten = nullptr; // nullptr: `result` is the structure
     Node result;
+    bool is_apart = false;   // it is run only on arrays that lie apart from each other, and from those it captured
     bool is_cleared = false; // by the garbage collector
     std::atomic<uint64_t> calls{0};
 };
@@ -94,6 +96,37 @@ class Leaves {
     size_t n_owned_;
 };
 
+struct Extent {
+    const char *begin, *end;
+};
+
+void add_extent(std::vector<Extent> &extents, PyObject *x) {
+    if (!PyArray_Check(x)) return;
+    auto *array = reinterpret_cast<PyArrayObject *>(x);
+    Extent extent{PyArray_BYTES(array), PyArray_BYTES(array) + PyArray_ITEMSIZE(array)};
+    for (int k = 0; k < PyArray_NDIM(array); k++) {
+        if (PyArray_DIM(array, k) == 0) return;
+        const npy_intp far = (PyArray_DIM(array, k) - 1) * PyArray_STRIDE(array, k);
+        (far < 0 ? extent.begin : extent.end) += far;
+    }
+    extents.push_back(extent);
+}
+
+// Whether no two of the inputs and captured arrays can share memory, going by where they begin and end.
+bool lie_apart(const Executable &code, PyObject *const *inputs) {
+    try {
+        std::vector<Extent> extents;
+        for (size_t k = 0; k < code.inputs.size(); k++) add_extent(extents, inputs[k]);
+        for (PyArrayObject *captured : code.captured) add_extent(extents, reinterpret_cast<PyObject *>(captured));
+        std::sort(extents.begin(), extents.end(), [](const Extent &a, const Extent &b) { return a.begin < b.begin; });
+        for (size_t k = 1; k < extents.size(); k++)
+            if (extents[k].begin < extents[k - 1].end) return false;
+        return true;
+    } catch (const std::bad_alloc &) {
+        return false;
+    }
+}
+
 bool same_names(const Entry &entry, PyObject *keywords, size_t n_named) {
     if (static_cast<size_t>(PyTuple_GET_SIZE(entry.keywords)) != n_named) return false;
     for (size_t k = 0; k < n_named; k++) {
@@ -131,6 +164,7 @@ Attempt attempt(Entry &entry, PyObject *const *args, size_t n_args, PyObject *ke
         if (!holds(place)) return no_fit();
     PyObject **inputs = leaves.borrowed();
     for (size_t k = 0; k < code.inputs.size(); k++) inputs[k] = leaves.owned()[entry.input_leaves[k]];
+    if (entry.is_apart && !lie_apart(code, inputs)) return Attempt::no_fit;
 
     count(entry.calls);
     Frame *frame = take_frame(code);
@@ -271,11 +305,12 @@ PyObject *dispatcher_call(PyObject *self, PyObject *const *args, size_t n_args_a
 
 PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static const char *words[] = {"structure", "leaves", "places", "executable", "input_leaves", "result", "token",
-                                  "keywords", nullptr};
+                                  "keywords", "is_apart", nullptr};
     PyObject *structure, *leaves, *places, *executable, *input_leaves, *result, *token, *keywords = nullptr;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOO!OOO|O!", const_cast<char **>(words), &structure, &leaves,
+    int is_apart = 0;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOO!OOO|O!p", const_cast<char **>(words), &structure, &leaves,
                                      &places, executable_type, &executable, &input_leaves, &result, &token,
-                                     &PyTuple_Type, &keywords))
+                                     &PyTuple_Type, &keywords, &is_apart))
         return nullptr;
     PyObject *self = type->tp_alloc(type, 0);
     if (self == nullptr) return nullptr;
@@ -283,6 +318,7 @@ PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     const bool is_made = guarded([&] {
         entry.executable = reinterpret_cast<ExecutableObject *>(Py_NewRef(executable));
         entry.token = Py_NewRef(token);
+        entry.is_apart = is_apart != 0;
         entry.keywords = keywords != nullptr ? Py_NewRef(keywords) : PyTuple_New(0);
         if (entry.keywords == nullptr) throw nb::python_error();
         for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(entry.keywords); k++)

@@ -318,9 +318,6 @@ def entry_of(
 ) -> _native.Entry | None:
     """When, and with which arguments, the runtime may run ``compiled`` by itself. ``keywords`` in the call's order."""
     executable = compiled.program.executable
-    arrays = len(compiled.program.tape.inputs) + len(compiled.program.tape.captures)
-    if compiled.written and arrays > 1:  # what they share is looked at before each call
-        return None
     numbered = tree.unflatten(treedef, range(len(kinds)))
     if keywords:  # they follow the positional ones, as in a call
         numbered = (*numbered[0], *[numbered[1][name] for name in keywords])
@@ -338,6 +335,7 @@ def entry_of(
         partial(tree.unflatten, compiled.out_tree) if result is None else result,
         compiled,
         keywords,
+        bool(compiled.written),
     )
 
 
