@@ -192,48 +192,29 @@ ldexp = elementwise(np.ldexp, partials=[lambda x, n, y: ldexp(Lit(1, x.aval.dtyp
 nextafter = elementwise(np.nextafter, partials=[1, ZERO])
 
 
-def _first(wins: Callable[[Atom, Atom], Atom]) -> Callable[[Atom, Atom, Atom], Masked]:
-    """The partial of an operand: 1 where it wins, half of it at a tie."""
+def _extreme(wins: Callable[[Atom, Atom], Atom], nan_wins: bool) -> list[Callable[[Atom, Atom, Atom], Masked]]:
+    """The partials of a maximum or minimum: 1 where the operand is the result, half of it at a tie.
 
-    def partial(x1: Atom, x2: Atom, y: Atom) -> Masked:
-        return Masked(wins(x1, x2), select(equal(x1, x2), Lit(0.5, x1.aval.dtype), Lit(1, x1.aval.dtype)))
+    A NaN is the result, or what is not; if both are NaN, the first operand is.
+    """
 
-    return partial
+    def where(mask: Atom, x1: Atom, x2: Atom) -> Masked:
+        return Masked(mask, select(equal(x1, x2), Lit(0.5, x1.aval.dtype), Lit(1, x1.aval.dtype)))
+
+    def first(x1: Atom, x2: Atom, y: Atom) -> Masked:
+        return where(wins(x1, x2) | isnan(x1 if nan_wins else x2), x1, x2)
+
+    def second(x1: Atom, x2: Atom, y: Atom) -> Masked:
+        nan, number = (x2, x1) if nan_wins else (x1, x2)
+        return where(wins(x2, x1) | (isnan(nan) & equal(number, number)), x1, x2)
+
+    return [first, second]
 
 
-def _second(wins: Callable[[Atom, Atom], Atom]) -> Callable[[Atom, Atom, Atom], Masked]:
-    return lambda x1, x2, y: _first(wins)(x2, x1, y)
-
-
-# A NaN is the result of maximum and minimum, and of fmax and fmin what is not; if both are NaN, the first operand is.
-maximum = elementwise(
-    np.maximum,
-    partials=[
-        _first(lambda x1, x2: (x1 >= x2) | isnan(x1)),
-        _second(lambda x2, x1: (x2 >= x1) | (isnan(x2) & equal(x1, x1))),
-    ],
-)
-minimum = elementwise(
-    np.minimum,
-    partials=[
-        _first(lambda x1, x2: (x1 <= x2) | isnan(x1)),
-        _second(lambda x2, x1: (x2 <= x1) | (isnan(x2) & equal(x1, x1))),
-    ],
-)
-fmax = elementwise(
-    np.fmax,
-    partials=[
-        _first(lambda x1, x2: (x1 >= x2) | isnan(x2)),
-        _second(lambda x2, x1: (x2 >= x1) | (isnan(x1) & equal(x2, x2))),
-    ],
-)
-fmin = elementwise(
-    np.fmin,
-    partials=[
-        _first(lambda x1, x2: (x1 <= x2) | isnan(x2)),
-        _second(lambda x2, x1: (x2 <= x1) | (isnan(x1) & equal(x2, x2))),
-    ],
-)
+maximum = elementwise(np.maximum, partials=_extreme(lambda x1, x2: x1 >= x2, nan_wins=True))
+minimum = elementwise(np.minimum, partials=_extreme(lambda x1, x2: x1 <= x2, nan_wins=True))
+fmax = elementwise(np.fmax, partials=_extreme(lambda x1, x2: x1 >= x2, nan_wins=False))
+fmin = elementwise(np.fmin, partials=_extreme(lambda x1, x2: x1 <= x2, nan_wins=False))
 
 # ------------------------------------------------------------------------------------- exponentials, logarithms
 
