@@ -29,7 +29,7 @@ NOT_NUMERIC = "not numeric"
 MEANINGS = {
     DIFFERENTIABLE: "traced, with derivatives",
     NO_DERIVATIVE: "traced; the result is an integer, a boolean, a shape, or flat almost everywhere",
-    NOT_YET: "raises `UnsupportedFunctionError`",
+    NOT_YET: "raises `UnsupportedFunctionError`; of constants alone, NumPy computes it",
     NOT_NUMERIC: "text, dates, records, files or memory: raises `UnsupportedFunctionError`",
 }
 
@@ -166,8 +166,9 @@ def markdown() -> str:
         "# Which functions are traced",
         "",
         f"Written by `python -m wengert.tracing.coverage`, from the tables that tracing uses, for {versions()}.",
-        "Ndarray methods and operators are traced as the functions of the same name. What is refused *within* a traced",
-        "function, such as an option, is told by an error, and in `docs/limits.md`.",
+        "Ndarray methods and operators are traced as the functions of the same name, and so are `np.r_`, `np.c_`,",
+        "`np.mgrid`, `np.ogrid`, `np.ndenumerate` and `x.flat`. What is refused *within* a traced function, such as an",
+        "option, is told by an error, and in `docs/limits.md`.",
         "",
         "| status | meaning |",
         "|---|---|",
