@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import linecache
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -139,8 +140,11 @@ def _at(source: Source) -> str:
 def say_where(error: Exception, source: Source | None) -> None:
     """Note on an error that a running step raised, NumPy's or the user's own, the line that the step comes from.
 
-    The innermost step that is asked has the last word.
+    The first to be asked, which is the innermost step, is heard.
     """
-    said = [str(error), *getattr(error, "__notes__", ())]
-    if source is not None and not any("  at     " in one for one in said):
-        error.add_note(_at(source))
+    if source is None or (isinstance(error, WengertError) and "\n  at " in str(error)):
+        return
+    notes = getattr(error, "__notes__", None)
+    if not isinstance(notes, list) or not any(str(note).startswith("  at ") for note in notes):
+        with suppress(Exception):  # whatever is wrong with an error of the user's, it is what is to be seen
+            error.add_note(_at(source))

@@ -36,6 +36,12 @@ def enumerated(x: Any) -> Any:
     return y
 
 
+def flat_into_a_row(x: Any) -> Any:
+    y = np.zeros((2, 6))
+    y[1] = x.T.flat
+    return y
+
+
 def iterated(x: Any) -> Any:
     it = x.flat
     first = next(it)
@@ -48,6 +54,8 @@ def iterated(x: Any) -> Any:
         pytest.param(lambda x: (x.flat[0], x.flat[-1], x.flat[1:4], x.flat[[0, 5]], x.flat[...]), id="read"),
         pytest.param(lambda x: (x.T.flat[1], x.T.flat[1::2], x.flat[x.ravel() > 2], np.sum(x.flat[:])), id="views"),
         pytest.param(lambda x: (x.flat.copy(), list(x.flat)), id="all"),
+        pytest.param(lambda x: (np.sum(x.flat), np.sin(x.T.flat), np.array(x.flat), np.r_[x.flat, 1.0]), id="as_array"),
+        pytest.param(flat_into_a_row, id="into_a_row"),
         pytest.param(lambda x: np.array(3.0).flat[0] + x[0, 0].flat[0], id="no_axes"),
         pytest.param(set_flat(slice(None, None, 4), 0.5), id="diagonal"),
         pytest.param(set_flat(-1, 9), id="one"),
@@ -85,7 +93,7 @@ def test_positions_may_be_traced() -> None:
     np.testing.assert_array_equal(wg.jit(f)(X, 2), f(X, 2))
 
 
-@pytest.mark.parametrize(("key", "values"), [(6, 1.0), ((0, 1), 1.0), (0, []), (0, [1, 2]), ("a", 1.0)])
+@pytest.mark.parametrize(("key", "values"), [(6, 1.0), ((0, 1), 1.0), (None, 1.0), (0, []), (0, [1, 2]), ("a", 1.0)])
 def test_what_numpy_refuses_is_refused(key: Any, values: Any) -> None:
     f = set_flat(key, values)
     for run in (f, wg.jit(f)):

@@ -21,10 +21,12 @@ EXPRESSIONS = """
     np.r_["0,2", a, a]; np.r_["0,2,0", a, a]; np.r_["1,3,0", a, a]; np.r_["0,3,1", a, a]; np.r_["0,3,-2", a, a]
     np.r_["-1", a[None], a[None]]; np.r_["0,2,0", a, 0:2]; np.r_["1", b, b]
     np.c_[a]; np.c_[a, a]; np.c_[a, b]; np.c_[0:3, a]; np.c_[a[:, None], a]; np.c_[1, 2] * a[0]; np.c_[a[0], s]
+    np.mgrid[0 : a[2] : 3j]; np.mgrid[0 : a[2], 0:2]; np.ogrid[0 : a[2] : 3j, 0:2][0]; np.mgrid[0:2, 0:1:4j] * a[0]
+    np.r_[np.array(["x", "y"]), np.array(["z"])].size * a; np.c_[np.array(["x"]), np.array(["z"])].size * a
     np.mgrid[0:3, 0:2] * a[0]; np.mgrid[0:1:4j] + a[1]; np.ogrid[0:3, 0:2][0] * a; np.mgrid[: len(a)] - a
 """
 
-REFUSED = ['np.r_["x", a]', 'np.r_[a, "0"]', "np.r_[()]", "np.c_[s, a]", "np.r_[a, b]"]
+REFUSED = ['np.r_["0,2,5", a, a]', 'np.r_["x", a]', 'np.r_[a, "0"]', "np.r_[()]", "np.c_[s, a]", "np.r_[a, b]"]
 
 
 @pytest.mark.parametrize("expression", [e.strip() for e in EXPRESSIONS.replace("\n", ";").split(";") if e.strip()])

@@ -136,11 +136,11 @@ class Primitive:
     def __call__(self, *args: Any, **settings: Any) -> Any:
         if not any(type(x) is Tracer for x in args):
             trace = current_trace()
-            if any(type(x) is Tracer for x in tree.flatten((args, settings))[0]):
+            if trace is not None and any(type(x) is Tracer for x in tree.flatten((args, settings))[0]):
                 raise UnsupportedFunctionError(
                     message(
                         f"{self.__name__}: a traced value is given by keyword, or inside of a container",
-                        None if trace is None else trace.locate(),
+                        trace.locate(),
                         tries=["arrays and numbers by position, hashable settings by keyword"],
                     )
                 )

@@ -192,7 +192,10 @@ ldexp = elementwise(np.ldexp, partials=[lambda x, n, y: ldexp(Lit(1, x.aval.dtyp
 nextafter = elementwise(np.nextafter, partials=[1, ZERO])
 
 
-def _extreme(wins: Callable[[Atom, Atom], Atom], nan_wins: bool) -> list[Callable[[Atom, Atom, Atom], Masked]]:
+Comparison = Callable[[Any, Any], Any]
+
+
+def _extreme(wins: Comparison, loses: Comparison, nan_wins: bool) -> list[Callable[[Atom, Atom, Atom], Masked]]:
     """The partials of a maximum or minimum: 1 where the operand is the result, half of it at a tie.
 
     A NaN is the result, or what is not; if both are NaN, the first operand is.
@@ -202,6 +205,8 @@ def _extreme(wins: Callable[[Atom, Atom], Atom], nan_wins: bool) -> list[Callabl
         return Masked(mask, select(equal(x1, x2), Lit(0.5, x1.aval.dtype), Lit(1, x1.aval.dtype)))
 
     def first(x1: Atom, x2: Atom, y: Atom) -> Masked:
+        if nan_wins and type(x2) is Lit and x2.value == x2.value:  # one comparison, false of NaN, says it all
+            return where(~loses(x1, x2), x1, x2)
         return where(wins(x1, x2) | isnan(x1 if nan_wins else x2), x1, x2)
 
     def second(x1: Atom, x2: Atom, y: Atom) -> Masked:
@@ -211,10 +216,12 @@ def _extreme(wins: Callable[[Atom, Atom], Atom], nan_wins: bool) -> list[Callabl
     return [first, second]
 
 
-maximum = elementwise(np.maximum, partials=_extreme(lambda x1, x2: x1 >= x2, nan_wins=True))
-minimum = elementwise(np.minimum, partials=_extreme(lambda x1, x2: x1 <= x2, nan_wins=True))
-fmax = elementwise(np.fmax, partials=_extreme(lambda x1, x2: x1 >= x2, nan_wins=False))
-fmin = elementwise(np.fmin, partials=_extreme(lambda x1, x2: x1 <= x2, nan_wins=False))
+_MOST: tuple[Comparison, Comparison] = (lambda x1, x2: x1 >= x2, lambda x1, x2: x1 < x2)
+_LEAST: tuple[Comparison, Comparison] = (lambda x1, x2: x1 <= x2, lambda x1, x2: x1 > x2)
+maximum = elementwise(np.maximum, partials=_extreme(*_MOST, nan_wins=True))
+minimum = elementwise(np.minimum, partials=_extreme(*_LEAST, nan_wins=True))
+fmax = elementwise(np.fmax, partials=_extreme(*_MOST, nan_wins=False))
+fmin = elementwise(np.fmin, partials=_extreme(*_LEAST, nan_wins=False))
 
 # ------------------------------------------------------------------------------------- exponentials, logarithms
 

@@ -5,15 +5,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from wengert.errors import ShapeError
-from wengert.ops.elementwise import convert, equal, isnan, select
+from wengert.ops.elementwise import convert, equal, select
 from wengert.ops.index import INTP, along, reverse, slice_axis, take_along
 from wengert.ops.kernels import Accumulate, Reduce, flops
-from wengert.ops.op import Fill, Masked, Part, Scatter, linear, op
+from wengert.ops.op import Fill, Masked, Op, Part, Scatter, linear, op
 from wengert.ops.shape import broadcast_to, concatenate, expand, full, iota, move_to_front, reshape
 from wengert.tape import Atom, Aval, Lit
 
@@ -117,43 +118,37 @@ def _extreme_type(name: str) -> Any:
     return result
 
 
-def _ties(x: Atom, y: Atom, axis: Axes) -> tuple[Any, Any]:
-    """Where the extreme is taken, and in how many places. A NaN is the extreme of whatever it is among."""
-    at = equal(x, spread(y, x, axis))
-    if x.aval.dtype.kind == "f":
-        at = at | isnan(x)
-    return at, sum_(convert(at, dtype=x.aval.dtype), axis=axis)
+def _extreme(name: str, kernel: str, reference: Any, falls_short: Callable[[Any, Any], Any]) -> Op:
+    """The greatest or the least. Where it is taken share its derivative evenly: all elements, if it is NaN."""
+
+    def ties(x: Atom, y: Atom, axis: Axes) -> tuple[Any, Any]:
+        """Where the extreme is taken, and in how many places."""
+        at = ~falls_short(x, spread(y, x, axis))
+        return at, sum_(convert(at, dtype=x.aval.dtype), axis=axis)
+
+    def pushforward(xs: Any, dxs: Any, y: Atom, *, axis: Axes) -> Any:
+        at, count = ties(xs[0], y, axis)
+        return sum_(select(at, dxs[0], Lit(0, y.aval.dtype)), axis=axis) / count
+
+    def pullback(ct: Atom, x: Atom, y: Atom, *, axis: Axes) -> Any:
+        """The cotangent reaches no other element, by selection."""
+        at, count = ties(x, y, axis)
+        return Masked(at, spread(ct / count, x, axis))
+
+    extreme = op(
+        lambda x, *, axis: reference(x, axis),
+        name=name,
+        type=_extreme_type(name),
+        kernel=Reduce(kernel),
+        pushforward=pushforward,
+        pullback=[pullback],
+        batch=lambda xs, batched, size, **params: _batch_axes(extreme)(xs, batched, size, **params),
+    )
+    return extreme
 
 
-def extreme_pushforward(xs: Any, dxs: Any, y: Atom, *, axis: Axes) -> Any:
-    at, count = _ties(xs[0], y, axis)
-    return sum_(select(at, dxs[0], Lit(0, y.aval.dtype)), axis=axis) / count
-
-
-def extreme_pullback(ct: Atom, x: Atom, y: Atom, *, axis: Axes) -> Any:
-    """Ties share the cotangent evenly; it reaches no other element, by selection."""
-    at, count = _ties(x, y, axis)
-    return Masked(at, spread(ct / count, x, axis))
-
-
-max_ = op(
-    lambda x, *, axis: np.max(x, axis),
-    name="max",
-    type=_extreme_type("max"),
-    kernel=Reduce("maximum"),
-    pushforward=extreme_pushforward,
-    pullback=[extreme_pullback],
-    batch=lambda xs, batched, size, **params: _batch_axes(max_)(xs, batched, size, **params),
-)
-min_ = op(
-    lambda x, *, axis: np.min(x, axis),
-    name="min",
-    type=_extreme_type("min"),
-    kernel=Reduce("minimum"),
-    pushforward=extreme_pushforward,
-    pullback=[extreme_pullback],
-    batch=lambda xs, batched, size, **params: _batch_axes(min_)(xs, batched, size, **params),
-)
+max_ = _extreme("max", "maximum", np.max, lambda x, y: x < y)
+min_ = _extreme("min", "minimum", np.min, lambda x, y: x > y)
 any_ = op(
     lambda x, *, axis: np.any(x, axis),
     name="any",

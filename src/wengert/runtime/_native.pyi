@@ -150,11 +150,11 @@ class Entry:
         result: Structure | Callable[[list[Any]], Any],
         token: Any,
         keywords: tuple[str, ...] = (),
-        is_apart: bool = False,
+        written: Sequence[int] = (),
     ) -> None:
         """``structure`` is of the positional arguments, and then of those that are given by name, in that order.
 
-        ``is_apart``: it is run only on arrays that share no memory with each other and with the captured ones.
+        ``written`` are inputs that must not share memory with the others and with the captured arrays.
         """
 
     @property

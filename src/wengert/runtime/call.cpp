@@ -9,7 +9,6 @@
 
 #include <structmember.h>
 
-#include <algorithm>
 #include <memory>
 
 namespace wengert {
@@ -30,7 +29,7 @@ struct Entry {
     PyObject *token = nullptr;
     PyObject *unflatten = nullptr; // nullptr: `result` is the structure
     Node result;
-    bool is_apart = false;   // it is run only on arrays that lie apart from each other, and from those it captured
+    std::vector<uint32_t> written; // inputs that the function writes: it is run only if they lie apart from the others
     bool is_cleared = false; // by the garbage collector
     std::atomic<uint64_t> calls{0};
 };
@@ -96,35 +95,34 @@ class Leaves {
     size_t n_owned_;
 };
 
+// Where the elements of an array begin and end in memory; nothing for what is no array.
 struct Extent {
-    const char *begin, *end;
+    const char *begin = nullptr, *end = nullptr;
+
+    explicit Extent(PyObject *x) {
+        if (!PyArray_Check(x)) return;
+        auto *array = reinterpret_cast<PyArrayObject *>(x);
+        if (PyArray_SIZE(array) == 0) return;
+        begin = PyArray_BYTES(array);
+        end = begin + PyArray_ITEMSIZE(array);
+        for (int k = 0; k < PyArray_NDIM(array); k++) {
+            const npy_intp far = (PyArray_DIM(array, k) - 1) * PyArray_STRIDE(array, k);
+            (far < 0 ? begin : end) += far;
+        }
+    }
+    bool meets(const Extent &other) const { return begin < other.end && other.begin < end; }
 };
 
-void add_extent(std::vector<Extent> &extents, PyObject *x) {
-    if (!PyArray_Check(x)) return;
-    auto *array = reinterpret_cast<PyArrayObject *>(x);
-    Extent extent{PyArray_BYTES(array), PyArray_BYTES(array) + PyArray_ITEMSIZE(array)};
-    for (int k = 0; k < PyArray_NDIM(array); k++) {
-        if (PyArray_DIM(array, k) == 0) return;
-        const npy_intp far = (PyArray_DIM(array, k) - 1) * PyArray_STRIDE(array, k);
-        (far < 0 ? extent.begin : extent.end) += far;
+// Whether no input that is written can share memory with another or with a captured array, going by their extents.
+bool lie_apart(const Entry &entry, const Executable &code, PyObject *const *inputs) {
+    for (uint32_t k : entry.written) {
+        const Extent extent(inputs[k]);
+        for (size_t j = 0; j < code.inputs.size(); j++)
+            if (j != k && extent.meets(Extent(inputs[j]))) return false;
+        for (PyArrayObject *captured : code.captured)
+            if (extent.meets(Extent(reinterpret_cast<PyObject *>(captured)))) return false;
     }
-    extents.push_back(extent);
-}
-
-// Whether no two of the inputs and captured arrays can share memory, going by where they begin and end.
-bool lie_apart(const Executable &code, PyObject *const *inputs) {
-    try {
-        std::vector<Extent> extents;
-        for (size_t k = 0; k < code.inputs.size(); k++) add_extent(extents, inputs[k]);
-        for (PyArrayObject *captured : code.captured) add_extent(extents, reinterpret_cast<PyObject *>(captured));
-        std::sort(extents.begin(), extents.end(), [](const Extent &a, const Extent &b) { return a.begin < b.begin; });
-        for (size_t k = 1; k < extents.size(); k++)
-            if (extents[k].begin < extents[k - 1].end) return false;
-        return true;
-    } catch (const std::bad_alloc &) {
-        return false;
-    }
+    return true;
 }
 
 bool same_names(const Entry &entry, PyObject *keywords, size_t n_named) {
@@ -164,7 +162,7 @@ Attempt attempt(Entry &entry, PyObject *const *args, size_t n_args, PyObject *ke
         if (!holds(place)) return no_fit();
     PyObject **inputs = leaves.borrowed();
     for (size_t k = 0; k < code.inputs.size(); k++) inputs[k] = leaves.owned()[entry.input_leaves[k]];
-    if (entry.is_apart && !lie_apart(code, inputs)) return Attempt::no_fit;
+    if (!lie_apart(entry, code, inputs)) return Attempt::no_fit;
 
     count(entry.calls);
     Frame *frame = take_frame(code);
@@ -305,12 +303,11 @@ PyObject *dispatcher_call(PyObject *self, PyObject *const *args, size_t n_args_a
 
 PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static const char *words[] = {"structure", "leaves", "places", "executable", "input_leaves", "result", "token",
-                                  "keywords", "is_apart", nullptr};
-    PyObject *structure, *leaves, *places, *executable, *input_leaves, *result, *token, *keywords = nullptr;
-    int is_apart = 0;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOO!OOO|O!p", const_cast<char **>(words), &structure, &leaves,
+                                  "keywords", "written", nullptr};
+    PyObject *structure, *leaves, *places, *executable, *input_leaves, *result, *token, *keywords = nullptr, *written = nullptr;
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "OOOO!OOO|O!O", const_cast<char **>(words), &structure, &leaves,
                                      &places, executable_type, &executable, &input_leaves, &result, &token,
-                                     &PyTuple_Type, &keywords, &is_apart))
+                                     &PyTuple_Type, &keywords, &written))
         return nullptr;
     PyObject *self = type->tp_alloc(type, 0);
     if (self == nullptr) return nullptr;
@@ -318,7 +315,6 @@ PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     const bool is_made = guarded([&] {
         entry.executable = reinterpret_cast<ExecutableObject *>(Py_NewRef(executable));
         entry.token = Py_NewRef(token);
-        entry.is_apart = is_apart != 0;
         entry.keywords = keywords != nullptr ? Py_NewRef(keywords) : PyTuple_New(0);
         if (entry.keywords == nullptr) throw nb::python_error();
         for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(entry.keywords); k++)
@@ -347,6 +343,15 @@ PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
                 throw std::invalid_argument("leaf " + std::to_string(leaf) + " does not fit input " +
                                             std::to_string(k));
             entry.input_leaves.push_back(static_cast<uint32_t>(leaf));
+        }
+        if (written != nullptr) {
+            items = items_of(written, "written");
+            for (size_t k = 0; k < length(items); k++) {
+                const int64_t number = integer(item(items, k));
+                if (number < 0 || static_cast<size_t>(number) >= code.inputs.size())
+                    throw std::invalid_argument("an input is written that there is not");
+                entry.written.push_back(static_cast<uint32_t>(number));
+            }
         }
         if (PyCallable_Check(result)) {
             entry.unflatten = Py_NewRef(result);

@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from wengert import config, passes, tree
-from wengert.errors import InternalError, MutationError, StructureError, message
+from wengert.errors import InternalError, StructureError, message
 from wengert.ops.control import GuardMiss
 from wengert.passes.simplify import fold_constants
 from wengert.runtime import _native
@@ -29,7 +29,7 @@ from wengert.tape import Tape
 from wengert.tracing.captures import Environment
 from wengert.tracing.guards import Path, Paths, number_guards
 from wengert.tracing.places import native_places
-from wengert.tracing.record import SAME_MEMORY, check_integer, input_of, record_call, shares_memory
+from wengert.tracing.record import check_integer, input_of, record_call, same_memory, shares_memory
 from wengert.tracing.trace import current_trace
 from wengert.tracing.tracer import Tracer
 
@@ -77,18 +77,13 @@ class Compiled:
     """How many calls the runtime had answered with ``entry`` when somebody last looked."""
 
 
-def _check_no_other_out(f: Callable[..., Any]) -> None:
-    """``out=`` of a compiled function is where its results go, as in NumPy; nothing else can be called so."""
-    code = getattr(f, "__code__", None)
-    if code is None or "out" not in code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]:
-        return
-    if inspect.signature(f).parameters["out"].default is not None:
-        raise StructureError(
-            message(
-                f"{f.__name__} has a parameter out, which a compiled function keeps for the arrays of its results",
-                tries=["another name for the parameter", "out=None, if that is what it is"],
-            )
-        )
+def _has_own_out(f: Callable[..., Any]) -> bool:
+    """Whether ``out=`` says something else to ``f`` than where its results go, as it does in NumPy."""
+    try:
+        own = inspect.signature(f, follow_wrapped=False).parameters.get("out")
+    except (TypeError, ValueError):  # of a builtin
+        return False
+    return own is not None and own.kind is not own.POSITIONAL_ONLY and own.default is not None
 
 
 class Specialisation:
@@ -110,7 +105,7 @@ class Jit(_native.Dispatcher):
 
     def __init__(self, f: Callable[..., Any], is_fast: bool = False) -> None:
         super().__init__()
-        _check_no_other_out(f)
+        self._has_own_out = _has_own_out(f)
         self._is_fast = is_fast
         self.__wrapped__ = f
         self.__name__ = getattr(f, "__name__", type(f).__name__)
@@ -166,6 +161,13 @@ class Jit(_native.Dispatcher):
 
     def _slow(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that fits none of the installed entries."""
+        if self._has_own_out and "out" in kwargs:
+            raise StructureError(
+                message(
+                    f"{self.__name__} has a parameter out, which of a compiled function is where its results go",
+                    tries=["out by position", "another name for the parameter"],
+                )
+            )
         out = kwargs.pop("out", None)
         leaves, treedef = tree.flatten((args, kwargs) if kwargs else args)
         if current_trace() is not None and any(type(x) is Tracer for x in leaves):
@@ -285,7 +287,7 @@ class Jit(_native.Dispatcher):
                 known.insert(0, special)
                 del known[MAX_ENVIRONMENTS:]
             compiled.special, compiled.signature = special, signature
-            compiled.entry = entry_of(compiled, treedef, kinds, tuple(kwargs))
+            compiled.entry = None if self._has_own_out else entry_of(compiled, treedef, kinds, tuple(kwargs))
             last = next((i.source for i in reversed(tape.instrs) if i.op.effects), None)
             special.paths.add(path, compiled, last)
             self._specialisations.setdefault(signature, [special])
@@ -335,7 +337,7 @@ def entry_of(
         partial(tree.unflatten, compiled.out_tree) if result is None else result,
         compiled,
         keywords,
-        bool(compiled.written),
+        compiled.written,
     )
 
 
@@ -434,7 +436,7 @@ def check_not_shared(compiled: Compiled, inputs: Sequence[Any]) -> None:
     """Raise if an input that the function writes shares memory with another, or with an array that it captured."""
     captured = [c.array for c in compiled.program.tape.captures]
     if any(shares_memory(inputs[k], x) for k in compiled.written for x in (*inputs[:k], *inputs[k + 1 :], *captured)):
-        raise MutationError(message(f"{compiled.program.tape.name}: {SAME_MEMORY}", tries=["a copy: np.array(x)"]))
+        raise same_memory(compiled.program.tape.name)
 
 
 def write_out(out: Any, result: Any) -> Any:

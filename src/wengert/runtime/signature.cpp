@@ -38,15 +38,25 @@ bool matches(const Leaf &leaf, PyObject *x) {
     return false;
 }
 
-// Whether the keys of a dict come in this order, and are of the same types: a function may go by that.
-bool same_order(const std::vector<PyObject *> &keys, PyObject *dict) {
+// Whether two keys cannot be told apart: 1 and True, 0.0 and -0.0 can. False for keys of other classes than Python's own.
+bool same_key(PyObject *a, PyObject *b) {
+    if (a == b) return true;
+    if (Py_TYPE(a) != Py_TYPE(b)) return false;
+    if (PyUnicode_CheckExact(a) || PyLong_CheckExact(a) || PyBytes_CheckExact(a))
+        return PyObject_RichCompareBool(a, b, Py_EQ) == 1;
+    if (!PyTuple_CheckExact(a) || PyTuple_GET_SIZE(a) != PyTuple_GET_SIZE(b)) return false;
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(a); k++)
+        if (!same_key(PyTuple_GET_ITEM(a, k), PyTuple_GET_ITEM(b, k))) return false;
+    return true;
+}
+
+// Whether a dict has the same keys in the same order: a function may go by that.
+bool same_keys(const std::vector<PyObject *> &keys, PyObject *dict) {
     Py_ssize_t place = 0;
     for (PyObject *expected : keys) {
         PyObject *key = next_key(dict, place);
-        if (key == nullptr) return false;
-        const bool is_same =
-            key == expected || (Py_TYPE(key) == Py_TYPE(expected) && PyObject_RichCompareBool(key, expected, Py_EQ) == 1);
-        Py_DECREF(key);
+        const bool is_same = key != nullptr && same_key(key, expected);
+        Py_XDECREF(key);
         if (!is_same) return false;
     }
     return true;
@@ -79,7 +89,7 @@ bool matches(const Node &node, PyObject *x, const std::vector<Leaf> *leaves, PyO
         return true;
     case Node::dict:
         if (!PyDict_CheckExact(x) || static_cast<size_t>(PyDict_GET_SIZE(x)) != n) return false;
-        if (leaves != nullptr && !same_order(node.keys, x)) return false;
+        if (leaves != nullptr && !same_keys(node.keys, x)) return false;
         for (size_t k = 0; k < n; k++) {
             PyObject *child = dict_item(x, node.keys[k]);
             const bool fits = child != nullptr && matches(node.children[k], child, leaves, found);

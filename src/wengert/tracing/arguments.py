@@ -17,7 +17,7 @@ from wengert.ops.elementwise import convert
 from wengert.tape import Atom, Lit
 from wengert.tracing.layouts import KNOWN_ORDER, UNKNOWN_ORDER, has_c_order
 from wengert.tracing.trace import Trace, current_trace
-from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, new_constant, record, trace_of, unwrap, wrap
+from wengert.tracing.tracer import HANDLED_FUNCTIONS, METHODS, Tracer, new_constant, record, trace_of, unwrap, wrap
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -114,6 +114,8 @@ def array(x: Any, near: Sequence[Any] = ()) -> Any:
     if isinstance(x, list | tuple):
         stacked = HANDLED_FUNCTIONS["array"](x)
         return stacked if type(stacked) is Tracer else array(stacked, near)
+    if type(x) is METHODS["flat"]:
+        return x.copy()
     if isinstance(x, range) or hasattr(x, "__array__"):
         return array(np.asarray(x), near)
     raise unsupported(f"{type(x).__name__} is neither an array nor a number")

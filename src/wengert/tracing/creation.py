@@ -26,7 +26,7 @@ from wengert.tracing.layouts import UNKNOWN_ORDER, layout
 from wengert.tracing.operators import check_within, converted, kind_of
 from wengert.tracing.patch import NUMPY, WRAPPERS, replaces
 from wengert.tracing.trace import Trace, check_dtype, current_trace
-from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, new_constant, record, trace_of, unwrap, wrap
+from wengert.tracing.tracer import HANDLED_FUNCTIONS, METHODS, Tracer, new_constant, record, trace_of, unwrap, wrap
 
 NUMBER_KINDS = "fiubc"  # of dtypes that can be traced
 
@@ -262,6 +262,8 @@ def array(
         raise UnsupportedFunctionError(
             message(f"np.array: {next(iter(options))}= is not traced", trace.locate() if trace else None)
         )
+    if type(object) is METHODS["flat"]:
+        object = object.copy()
     if type(object) is Tracer:
         out = _converted(object, dtype, copy, order)
     elif trace is None or isinstance(object, np.ndarray | np.generic):

@@ -44,7 +44,15 @@ class Flat:
     def copy(self) -> Any:
         return self.base.flatten()
 
+    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
+        return getattr(ufunc, method)(*[x.copy() if type(x) is Flat else x for x in args], **kwargs)
+
+    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+        return function(*[x.copy() if type(x) is Flat else x for x in args], **kwargs)
+
     def __getitem__(self, key: Any) -> Any:
+        if key is None or isinstance(key, tuple | bool | np.bool_):
+            raise IndexError("unsupported iterator index")
         part = np.ravel(self.base)[key]
         return part.copy() if part.ndim else part
 
@@ -53,7 +61,7 @@ class Flat:
         if self.base.is_scalar:
             return
         flat = self.copy()
-        part = flat[key]
+        part = self[key]
         values = np.ravel(as_written(values, flat.dtype))
         if part.ndim == 0 and values.size != 1:
             raise ValueError("Error setting single item of array.")

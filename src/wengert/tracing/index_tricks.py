@@ -8,11 +8,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert.tracing.arguments import array, arrays, promote, unsupported
+from wengert.tracing.arguments import array, arrays, holds_tracer, promote, unsupported
 from wengert.tracing.callers import is_library
-from wengert.tracing.creation import arange, constant, linspace, plain
+from wengert.tracing.creation import NUMBER_KINDS, arange, linspace
+from wengert.tracing.flat import Flat
 from wengert.tracing.patch import NUMPY, replaces_object
 from wengert.tracing.trace import current_trace
+from wengert.tracing.tracer import Tracer
 
 
 class _Written:
@@ -32,6 +34,8 @@ class _Written:
         return 0
 
     def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
         return getattr(self.__wrapped__, name)
 
 
@@ -39,6 +43,8 @@ def _steps(item: slice) -> Any:
     """The numbers of ``start:stop:step``; with an imaginary step, so many of them, both ends included."""
     start = 0 if item.start is None else item.start
     step = 1 if item.step is None else item.step
+    if type(step) is Tracer and step.dtype.kind == "c":
+        raise unsupported("a traced number of steps, n*1j, in brackets", "np.linspace(start, stop, n)")
     if isinstance(step, complex | np.complexfloating):
         return linspace(start, item.stop, int(abs(step)))
     return arange(start, item.stop, step)
@@ -62,6 +68,8 @@ def _with_axes(x: Any, ndim: int, first: int) -> Any:
     if missing <= 0:
         return x
     before = first if first >= 0 else first + missing + 1
+    if not 0 <= before <= missing:
+        raise ValueError(f"the axes of the array cannot begin at {first} of {ndim}")
     return np.reshape(x, (*[1] * before, *x.shape, *[1] * (missing - before)))
 
 
@@ -74,24 +82,29 @@ def _joined(key: Any, axis: int, ndmin: int, first: int) -> Any:
                 raise ValueError("special directives must be the first entry.")
             axis, ndmin, first = _directions(item, axis, ndmin, first)
         else:
-            parts.append(_steps(item) if isinstance(item, slice) else item)
+            parts.append(_steps(item) if isinstance(item, slice) else item.copy() if type(item) is Flat else item)
     if not parts:
         raise ValueError("need at least one array to concatenate")
+    if not holds_tracer(parts) and any(np.asarray(p).dtype.kind not in NUMBER_KINDS for p in parts):
+        return NUMPY["r_"].concatenate([np.array(p, ndmin=ndmin) for p in parts], axis)
     numbers = bool | int | float | complex
     parts = promote(*[p if isinstance(p, numbers) else array(p, parts) for p in parts])
     return np.concatenate([_with_axes(p, ndmin, first) for p in arrays(*parts)], axis)
 
 
-def _grid(name: str) -> Callable[[Any], Any]:
-    def grid(key: Any) -> Any:
-        slices = key if isinstance(key, tuple) else (key,)
-        known = [slice(plain(s.start), plain(s.stop), plain(s.step)) if isinstance(s, slice) else s for s in slices]
-        return constant(NUMPY[name][tuple(known) if isinstance(key, tuple) else known[0]])
+def _open_grid(key: Any) -> Any:
+    if not isinstance(key, tuple):
+        return _steps(key)
+    return np.ix_(*promote(*[_steps(s) for s in key]))
 
-    return grid
+
+def _filled_grid(key: Any) -> Any:
+    if not isinstance(key, tuple):
+        return _steps(key)
+    return np.stack(np.meshgrid(*promote(*[_steps(s) for s in key]), indexing="ij"))
 
 
 replaces_object("r_", _Written("r_", lambda key: _joined(key, 0, 1, -1)))
 replaces_object("c_", _Written("c_", lambda key: _joined(key, -1, 2, 0)))
-for _name in ("mgrid", "ogrid"):
-    replaces_object(_name, _Written(_name, _grid(_name)))
+replaces_object("mgrid", _Written("mgrid", _filled_grid))
+replaces_object("ogrid", _Written("ogrid", _open_grid))

@@ -30,7 +30,7 @@ from wengert.tracing.inplace import view, write
 from wengert.tracing.layouts import UNKNOWN_ORDER, layout
 from wengert.tracing.operators import converted
 from wengert.tracing.trace import Trace, current_trace
-from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, new_constant, record
+from wengert.tracing.tracer import HANDLED_FUNCTIONS, METHODS, Tracer, new_constant, record
 
 
 class Basic(NamedTuple):
@@ -365,7 +365,7 @@ def setitem(x: Tracer, key: Any, value: Any) -> None:
     x.check_writable()
     if _is_boolean(key):
         x, key = _of_one_more_axis(x, key)
-    if isinstance(value, list | tuple):
+    if isinstance(value, list | tuple) or type(value) is METHODS["flat"]:
         value = HANDLED_FUNCTIONS["array"](value, x.dtype)
     if x.constant() is not None and _is_concrete(value) and _key_is_concrete(key):
         from wengert.tracing.tracer import unwrap

@@ -121,8 +121,7 @@ def record_call(
                 tracer.is_scalar = is_scalar
                 tracer.reorder(order)
             tracers.append(tracer)
-        shared = _sharing([i.value for i in inputs])
-        for k in {k for pair in shared for k in pair}:
+        for k in _sharing([i.value for i in inputs]):
             tracers[k]._why_readonly = SAME_MEMORY
         try:
             leaves, treedef = tree.flatten(run(call, tracers, {}))
@@ -132,7 +131,7 @@ def record_call(
         except ValueError as error:  # NumPy hides what we raised while it asked for a number behind one of its own
             if isinstance(error.__cause__, ConcretizationError):
                 raise _written_outside(error.__cause__) from error
-            if "read-only" in str(error):
+            if "read-only" in repr(error.args):
                 raise _written_while_lent(trace, error) from error
             raise
         outputs = tuple(_output(trace, leaf, k, treedef) for k, leaf in enumerate(leaves))
@@ -201,17 +200,31 @@ def shares_memory(a: Any, b: Any) -> bool:
         return True
 
 
-def _sharing(values: Sequence[Any]) -> list[tuple[int, int]]:
-    """The pairs of arrays that share memory, among neighbours in memory: n log n, unless they do."""
-    ends = sorted([(*byte_bounds(x), k) for k, x in enumerate(values) if type(x) is np.ndarray and x.size])
-    pairs = []
+def same_memory(name: str) -> MutationError:
+    return MutationError(message(f"{name}: {SAME_MEMORY}", tries=["a copy, of one of them: np.array(x)"]))
+
+
+def _sharing(values: Sequence[Any]) -> set[int]:
+    """The arrays that share memory with another: n log n in those that lie apart, or are one object."""
+    arrays = [(k, x) for k, x in enumerate(values) if type(x) is np.ndarray and x.size]
+    if len(arrays) < 2:
+        return set()
+    found: set[int] = set()
+    first: dict[int, int] = {}
+    ends = []
+    for k, x in arrays:
+        if first.setdefault(id(x), k) == k:
+            ends.append((*byte_bounds(x), k))
+        else:
+            found |= {k, first[id(x)]}
+    ends.sort()
     for n, (_, end, k) in enumerate(ends):
         for start, _, other in ends[n + 1 :]:
             if start >= end:
                 break
-            if shares_memory(values[k], values[other]):
-                pairs.append((k, other))
-    return pairs
+            if not found >= {k, other} and shares_memory(values[k], values[other]):
+                found |= {k, other}
+    return found
 
 
 def _written_inputs(inputs: Sequence[Input], tracers: Sequence[Tracer], trace: Trace) -> tuple[int, ...]:
@@ -220,7 +233,7 @@ def _written_inputs(inputs: Sequence[Input], tracers: Sequence[Tracer], trace: T
     for k in written:
         captured = [*[c.array for c in trace.captures.values()], *[x for x, _ in trace.snapshots.values()]]
         if any(shares_memory(inputs[k].value, x) for x in captured):
-            raise MutationError(message(f"{trace.name}: {SAME_MEMORY}", tries=["a copy made inside: np.array(x)"]))
+            raise same_memory(trace.name)
     return written
 
 

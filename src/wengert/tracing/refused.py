@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.tracing.arguments import holds_tracer, refuse, unsupported
+import numpy as np
+
+from wengert.tracing.arguments import holds_traced, holds_tracer, refuse, unsupported
 from wengert.tracing.patch import NUMPY, replaces
 
 
@@ -29,6 +31,7 @@ def seterr(*args: Any, **kwargs: Any) -> Any:
 
 @replaces("nditer")
 def nditer(op: Any, *args: Any, **kwargs: Any) -> Any:
-    if holds_tracer(op):
+    if holds_traced(op):
         raise unsupported("np.nditer of traced arrays is not traced", "x.flat", "np.ndenumerate(x)")
-    return NUMPY["nditer"](op, *args, **kwargs)
+    given = [np.asarray(x) if holds_tracer(x) else x for x in (op if isinstance(op, list | tuple) else [op])]
+    return NUMPY["nditer"](given, *args, **kwargs)

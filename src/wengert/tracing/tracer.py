@@ -452,9 +452,15 @@ class Tracer:
         at: Tracer | None = self
         while at is not None:
             if at._base is not None and at._view.is_ambiguous:
-                raise MutationError(
-                    message(f"{layouts.AMBIGUOUS}, so it cannot be written", _where(self), tries=[layouts.MADE_PLAIN])
-                )
+                if sys.getrefcount(at._base) > 2:  # by more than ``at`` and this call
+                    raise MutationError(
+                        message(
+                            f"{layouts.AMBIGUOUS}, so it cannot be written", _where(self), tries=[layouts.MADE_PLAIN]
+                        )
+                    )
+                at._atom, at._base = at.atom(), None  # nobody can see whether memory is shared
+                if at.aval.ndim > 1:
+                    at.reorder(layouts.UNKNOWN_ORDER)
             if at._why_readonly or (at._base is not None and at._view.is_readonly):
                 raise MutationError(
                     message(

@@ -9,6 +9,7 @@ import itertools
 import numbers
 import sys
 import types
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, TypeVar
 
@@ -126,8 +127,9 @@ def key_orders(treedef: TreeDef) -> Any:
     if treedef.num_nodes == 1:
         return None
     inner = [key_orders(child) for child in treedef.children()]
-    if treedef.type is dict:
-        own: Any = tuple([exact_key(key) for key in treedef.unflatten([None] * treedef.num_leaves)])
+    level = treedef.one_level()
+    if level is not None and treedef.type in (dict, defaultdict):
+        own: Any = tuple([exact_key(key) for key in level.unflatten([None] * treedef.num_children)])
     elif all(found is None for found in inner):
         return None
     else:
