@@ -80,6 +80,12 @@ def at_no_places(x: Any) -> Any:
     return v, y, y[[], :], y[:, []]
 
 
+def diagonal_of_nothing(x: Any) -> Any:
+    y = np.outer(x, x)
+    np.fill_diagonal(y, x[:0])
+    return y
+
+
 def by_booleans(x: Any) -> Any:
     y, z = x * 1.0, x * 1.0
     y[True] = 3.0
@@ -106,6 +112,7 @@ def scalars_are_not_written(x: Any) -> Any:
         pytest.param(unstacked, M, id="unstack_rows"),
         pytest.param(reduced_over_no_axes, X, id="reduce_over_no_axes"),
         pytest.param(at_no_places, X, id="no_places"),
+        pytest.param(diagonal_of_nothing, X, id="fill_diagonal"),
         pytest.param(by_booleans, X, id="booleans"),
         pytest.param(lambda x: np.array(x[0])[True], X, id="boolean_of_no_axes"),
         pytest.param(scalars_are_not_written, X, id="flat_of_a_scalar"),

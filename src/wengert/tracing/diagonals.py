@@ -79,7 +79,8 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
     n = min(a.shape)
     at = constant(a._trace, np.arange(n))
     values = array(val, (a,))
-    a[(at,) * a.ndim] = values if values.ndim == 0 else np.resize(values, (n,))
+    if values.size:  # NumPy writes nothing of nothing
+        a[(at,) * a.ndim] = values if values.ndim == 0 else np.resize(values, (n,))
 
 
 # ---------------------------------------------------------------------------------------------------- triangles
