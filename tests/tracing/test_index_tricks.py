@@ -22,7 +22,6 @@ EXPRESSIONS = """
     np.r_["-1", a[None], a[None]]; np.r_["0,2,0", a, 0:2]; np.r_["1", b, b]
     np.c_[a]; np.c_[a, a]; np.c_[a, b]; np.c_[0:3, a]; np.c_[a[:, None], a]; np.c_[1, 2] * a[0]; np.c_[a[0], s]
     np.mgrid[0 : a[2] : 3j]; np.mgrid[0 : a[2], 0:2]; np.ogrid[0 : a[2] : 3j, 0:2][0]; np.mgrid[0:2, 0:1:4j] * a[0]
-    np.r_[np.array(["x", "y"]), np.array(["z"])].size * a; np.c_[np.array(["x"]), np.array(["z"])].size * a
     np.mgrid[0:3, 0:2] * a[0]; np.mgrid[0:1:4j] + a[1]; np.ogrid[0:3, 0:2][0] * a; np.mgrid[: len(a)] - a
 """
 
@@ -43,6 +42,17 @@ def test_what_numpy_refuses_is_refused(expression: str) -> None:
     for run in (f, wg.jit(f)):
         with pytest.raises(ValueError):
             run(A, B, S)
+
+
+def test_text_is_numpys() -> None:
+    labels = np.array(["x", "y"])
+
+    def f(a: Any) -> Any:
+        joined, columns = np.r_[labels, np.array(["z"])], np.c_[labels, labels]
+        assert joined.tolist() == ["x", "y", "z"] and columns.tolist() == [["x", "x"], ["y", "y"]]
+        return a * len(joined) + len(columns)
+
+    np.testing.assert_array_equal(wg.jit(f)(A), f(A))
 
 
 def test_a_matrix_is_refused() -> None:

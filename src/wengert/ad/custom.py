@@ -137,42 +137,29 @@ class Primitive:
         if not any(type(x) is Tracer for x in args):
             trace = current_trace()
             if trace is not None and any(type(x) is Tracer for x in tree.flatten((args, settings))[0]):
-                raise UnsupportedFunctionError(
-                    message(
-                        f"{self.__name__}: a traced value is given by keyword, or inside of a container",
-                        trace.locate(),
-                        tries=["arrays and numbers by position, hashable settings by keyword"],
-                    )
-                )
+                raise self._misused(trace, "a traced value is given by keyword, or inside of a container")
             return self._f(*args, **settings)
         trace, all_constant = trace_of(args)
         assert trace is not None
         for k, x in enumerate(args):
             if not isinstance(x, Tracer | np.ndarray | np.generic | bool | int | float | complex):
-                raise UnsupportedFunctionError(
-                    message(
-                        f"{self.__name__}: argument {k} is a {type(x).__name__}",
-                        trace.locate(),
-                        tries=["arrays and numbers by position, hashable settings by keyword"],
-                    )
-                )
+                raise self._misused(trace, f"argument {k} is a {type(x).__name__}")
         for name, value in settings.items():
             try:
                 hash(value)
             except TypeError:
-                raise UnsupportedFunctionError(
-                    message(
-                        f"{self.__name__}: the setting {name} is a {type(value).__name__}, which has no hash",
-                        trace.locate(),
-                        tries=["arrays and numbers by position, hashable settings by keyword"],
-                    )
-                ) from None
+                what = "array" if type(value) is Tracer else type(value).__name__
+                raise self._misused(trace, f"the setting {name} is of a kind without a hash, {what}") from None
         frozen = tuple(Setting(name, value) for name, value in sorted(settings.items()))
         weak = tuple([x.weak if type(x) is Tracer else type(x) if type(x) in (int, float) else None for x in args])
         frozen += (Setting(NUMBERS, weak),) if any(weak) else ()
         out, is_tuple = self._infer(trace, args, frozen, all_constant)
         result = record(self._op, args, {"out": out, "settings": frozen, "maps": ()})
         return (result,) if is_tuple and len(out) == 1 else result
+
+    def _misused(self, trace: Trace, what: str) -> UnsupportedFunctionError:
+        tries = ["arrays and numbers by position, hashable settings by keyword"]
+        return UnsupportedFunctionError(message(f"{self.__name__}: {what}", trace.locate(), tries=tries))
 
     def _infer(
         self, trace: Trace, args: Sequence[Any], settings: tuple[Any, ...], all_constant: bool

@@ -15,7 +15,7 @@ def _fused_reference(*xs: Any, body: Tape) -> Any:
     for op_, ins, outs, params, source in body.instrs:
         try:
             env[outs[0]] = op_.reference(*[a.value if type(a) is Lit else env[a] for a in ins], **params)
-        except Exception as error:
+        except Exception as error:  # whatever NumPy raises goes on, with a note of the step that it was, of several
             say_where(error, source)
             raise
     results = tuple([env[v] for v in body.outputs])

@@ -20,8 +20,6 @@ from wengert.codegen.loops import Nest
 from wengert.codegen.lower import lower, supports
 from wengert.codegen.spec import Spec
 from wengert.errors import say_where
-from wengert.ops.control import GuardMiss
-from wengert.ops.index import CountMiss
 from wengert.passes.plan import Place, Plan, Step, c_strides, is_in_code, plan
 from wengert.runtime import _native, routines
 from wengert.tape import Instr, Lit, Tape, structure
@@ -219,9 +217,7 @@ def _saying_where(function: Callable[..., Any], instr: Instr | None) -> Callable
     def call(*args: Any) -> Any:
         try:
             return function(*args)
-        except (GuardMiss, CountMiss):
-            raise
-        except Exception as error:
+        except Exception as error:  # whatever NumPy or the user's code raises goes on, with a note
             say_where(error, instr.source)
             raise
 

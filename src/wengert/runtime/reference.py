@@ -15,8 +15,6 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.errors import say_where
-from wengert.ops.control import GuardMiss
-from wengert.ops.index import CountMiss
 from wengert.tape import Atom, Aval, Lit, Tape, Var
 
 
@@ -55,7 +53,7 @@ class Reference:
     def _run_steps(self, slots: list[Any]) -> None:
         number = 0
         try:
-            for number, (arity, run, first, second, out, dead) in enumerate(self.steps):  # noqa: B007  # for errors
+            for number, (arity, run, first, second, out, dead) in enumerate(self.steps):  # noqa: B007  # read where it fails
                 if arity == 2:
                     slots[out] = run(slots[first], slots[second])
                 elif arity == 1:
@@ -65,9 +63,7 @@ class Reference:
                 if dead:
                     for k in dead:
                         slots[k] = None
-        except (GuardMiss, CountMiss):
-            raise
-        except Exception as error:
+        except Exception as error:  # whatever NumPy or the user's code raises goes on, with a note
             say_where(error, self.tape.instrs[number].source)
             raise
 

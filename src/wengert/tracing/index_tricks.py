@@ -12,7 +12,7 @@ from wengert.tracing.arguments import array, arrays, holds_tracer, promote, unsu
 from wengert.tracing.callers import is_library
 from wengert.tracing.creation import NUMBER_KINDS, arange, linspace
 from wengert.tracing.flat import Flat
-from wengert.tracing.patch import NUMPY, replaces_object
+from wengert.tracing.patch import replaces_object
 from wengert.tracing.trace import current_trace
 from wengert.tracing.tracer import Tracer
 
@@ -28,7 +28,8 @@ class _Written:
     def __getitem__(self, key: Any) -> Any:
         if current_trace() is None or is_library(sys._getframe(1)):
             return self.__wrapped__[key]
-        return self._traced(key)
+        result = self._traced(key)
+        return self.__wrapped__[key] if result is NotImplemented else result
 
     def __len__(self) -> int:
         return 0
@@ -74,7 +75,7 @@ def _with_axes(x: Any, ndim: int, first: int) -> Any:
 
 
 def _joined(key: Any, axis: int, ndmin: int, first: int) -> Any:
-    """Arrays, numbers and steps, end to end along an axis; Python's numbers are weak."""
+    """Arrays, numbers and steps, end to end along an axis; Python's numbers are weak. Of text NotImplemented."""
     parts: list[Any] = []
     for k, item in enumerate(key if isinstance(key, tuple) else (key,)):
         if isinstance(item, str):
@@ -86,7 +87,7 @@ def _joined(key: Any, axis: int, ndmin: int, first: int) -> Any:
     if not parts:
         raise ValueError("need at least one array to concatenate")
     if not holds_tracer(parts) and any(np.asarray(p).dtype.kind not in NUMBER_KINDS for p in parts):
-        return NUMPY["r_"].concatenate([np.array(p, ndmin=ndmin) for p in parts], axis)
+        return NotImplemented
     numbers = bool | int | float | complex
     parts = promote(*[p if isinstance(p, numbers) else array(p, parts) for p in parts])
     return np.concatenate([_with_axes(p, ndmin, first) for p in arrays(*parts)], axis)

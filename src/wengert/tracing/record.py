@@ -195,7 +195,7 @@ def shares_memory(a: Any, b: Any) -> bool:
     if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
         return False
     try:
-        return np.may_share_memory(a, b) and np.shares_memory(a, b, 10_000)  # type: ignore[arg-type]  # any number will do
+        return np.may_share_memory(a, b) and np.shares_memory(a, b, 10_000)  # type: ignore[arg-type]  # stubs lack numbers
     except np.exceptions.TooHardError:
         return True
 

@@ -148,15 +148,19 @@ def exact_key(value: Any) -> Any:
     False
     """
     cls = type(value)
+    inside: Any = None
     if isinstance(value, tuple):
-        return cls, tuple([exact_key(v) for v in value])
-    if isinstance(value, frozenset):
-        return cls, frozenset([exact_key(v) for v in value])
-    if isinstance(value, float):
-        return cls, float.__repr__(value), value if cls.__eq__ is not float.__eq__ else None
-    if isinstance(value, complex):
-        return cls, complex.__repr__(value)
-    return cls, value
+        inside = tuple([exact_key(v) for v in value])
+    elif isinstance(value, frozenset):
+        inside = frozenset([exact_key(v) for v in value])
+    elif isinstance(value, float):
+        inside = float.__repr__(value)  # says the sign of zero
+    elif isinstance(value, complex):
+        inside = complex.__repr__(value)
+    return (cls, inside) if cls in _TOLD_BY_WHAT_IS_INSIDE else (cls, inside, value)
+
+
+_TOLD_BY_WHAT_IS_INSIDE = (tuple, frozenset, float, complex, np.float64, np.complex128)
 
 
 def one_level(tree: Tree) -> tuple[list[Any], TreeDef]:
