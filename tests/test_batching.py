@@ -20,7 +20,8 @@ from wengert.ops.index import gather, nonzero, scatter_add
 from wengert.ops.linalg import solve
 from wengert.ops.reduce import max_, sum_
 from wengert.ops.shape import iota
-from wengert.tape import Aval, Capture, Instr, Lit, Source, Tape, Var, check
+from wengert.source import Source
+from wengert.tape import Aval, Capture, Instr, Lit, Tape, Var, check
 
 F64, INTP = np.dtype(float), np.dtype(np.intp)
 SIZE = 4

@@ -10,7 +10,7 @@ import pytest
 import wengert as wg
 from wengert import config, errors
 from wengert.errors import WengertError, message
-from wengert.tape import Source
+from wengert.source import Source
 
 CLASSES = [c for _, c in inspect.getmembers(errors, inspect.isclass) if issubclass(c, Exception)]
 

@@ -11,28 +11,16 @@ import pytest
 import wengert as wg
 from wengert.ad.forward import jvp
 from wengert.ad.reverse import vjp
+from wengert.edit import format_tree
 from wengert.errors import InternalError
 from wengert.ops.contract import matmul
-from wengert.ops.elementwise import add, cos, exp, map_scalar, multiply, sin, tanh
+from wengert.ops.elementwise import add, cos, exp, multiply, sin, tanh
+from wengert.ops.mapped import map_scalar
 from wengert.ops.op import OPS
 from wengert.ops.reduce import sum_
 from wengert.passes import run
-from wengert.tape import (
-    Aval,
-    Builder,
-    Capture,
-    Instr,
-    Lit,
-    Source,
-    Tape,
-    Var,
-    building,
-    check,
-    definitions,
-    format_tree,
-    splice,
-    structure,
-)
+from wengert.source import Source
+from wengert.tape import Aval, Builder, Capture, Instr, Lit, Tape, Var, building, check, definitions, splice, structure
 
 F64 = np.dtype(float)
 

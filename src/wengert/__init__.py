@@ -9,28 +9,15 @@ A NumPy function is recorded as a *tape* (a Wengert list), transformed, optimise
 """
 
 from wengert import config, edit, errors, ops
-from wengert.ad.custom import not_implemented, primitive
-from wengert.api import (
-    broadcast,
-    compile,
-    constant,
-    fastmath,
-    grad,
-    hessian,
-    hvp,
-    jacobian,
-    jit,
-    jvp,
-    linearize,
-    stop_gradient,
-    trace,
-    value_and_grad,
-    vjp,
-    vmap,
-)
+from wengert.api.derivatives import grad, jvp, linearize, stop_gradient, value_and_grad, vjp
+from wengert.api.mapping import broadcast, vmap
+from wengert.api.matrices import hessian, hvp, jacobian
+from wengert.api.programs import compile, constant, fastmath, jit, trace
 from wengert.checking import check_derivatives
+from wengert.edit import format_tree
+from wengert.higher.primitive import not_implemented, primitive
 from wengert.runtime._native import get_threads, set_threads
-from wengert.tape import Tape, check, format_tree
+from wengert.tape import Tape, check
 from wengert.tree import register
 
 

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert import api, tree
+from wengert import tree
+from wengert.api.chosen import function_name, is_number
+from wengert.api.derivatives import grad, jvp, vjp
 from wengert.errors import WengertError, message
 
 
@@ -50,7 +52,7 @@ def check_derivatives(
             new[k] = x
         return [y for y in tree.flatten(f(*new))[0] if _is_float(y)]
 
-    name = api.function_name(f)
+    name = function_name(f)
     _check_first(name, floats, chosen, rng, rtol, atol)
     if order >= 2:
         ys = floats(*chosen)
@@ -63,7 +65,7 @@ def check_derivatives(
             return total
 
         every = tuple(range(len(chosen)))
-        gradient = api.grad(weighted, every)
+        gradient = grad(weighted, every)
         _check_first(
             f"the gradient of {name}", lambda *xs: tree.flatten(gradient(*xs))[0], chosen, rng, 10 * rtol, 10 * atol
         )
@@ -77,7 +79,7 @@ def _float_arguments(args: Sequence[Any]) -> list[int]:
     return [
         k
         for k, arg in enumerate(args)
-        if tree.flatten(arg)[0] and all(api.is_number(x) and _is_float(x) for x in tree.flatten(arg)[0])
+        if tree.flatten(arg)[0] and all(is_number(x) and _is_float(x) for x in tree.flatten(arg)[0])
     ]
 
 
@@ -93,7 +95,7 @@ def _check_first(
     name: str, f: Callable[..., list[Any]], xs: tuple[Any, ...], rng: np.random.Generator, rtol: float, atol: float
 ) -> None:
     dxs = _direction(rng, xs)
-    ys, dys = api.jvp(f, xs, dxs)
+    ys, dys = jvp(f, xs, dxs)
     for k, dy in enumerate(dys):
         errors = []
         for h in (1e-4, 1e-6):
@@ -108,7 +110,7 @@ def _check_first(
                     notes=[("got", str(dy)), ("wanted", str(difference))],
                 )
             )
-    _, pullback = api.vjp(f, *xs)
+    _, pullback = vjp(f, *xs)
     cts = [rng.standard_normal(np.shape(y)) if np.ndim(y) else np.float64(rng.standard_normal()) for y in ys]
     back = pullback(cts)
     left = sum(float(np.sum(ct * dy)) for ct, dy in zip(cts, dys, strict=True))

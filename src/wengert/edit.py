@@ -21,6 +21,7 @@ from itertools import takewhile
 from typing import Any
 
 from wengert.errors import ShapeError, StructureError, message
+from wengert.source import Source
 from wengert.tape import Atom, Builder, Instr, Lit, Tape, Var, building, check, definitions
 
 # ----------------------------------------------------------------------------------------------------- queries
@@ -181,3 +182,50 @@ def play(tape: Tape, *inputs: Any) -> dict[Atom, Any]:
         if type(a) is Lit:
             values[a] = a.value
     return values
+
+
+def format_tree(tape: Tape, depth: int | None = None) -> str:
+    """The tape as a tree of the user's calls, to ``depth`` levels, guards shown as the branches they took.
+
+    Each line is a call or a step with the user's line; steps below ``depth`` are counted, not shown.
+    """
+
+    def chain(source: Source | None) -> list[Source]:
+        calls: list[Source] = []
+        while source is not None:
+            calls.append(source)
+            source = source.parent
+        return calls[::-1]
+
+    lines = [tape.name]
+    shown: list[Source] = []
+    hidden = 0
+
+    def flush() -> None:
+        nonlocal hidden
+        if hidden:
+            lines.append("  " * ((depth or 0) + 1) + f"... {hidden} steps")
+            hidden = 0
+
+    for instr in tape.instrs:
+        *calls, last = chain(instr.source) or [Source("?", 0, "?")]
+        visible = calls if depth is None else calls[:depth]
+        common = 0
+        while common < min(len(visible), len(shown)) and visible[common] == shown[common]:
+            common += 1
+        if visible != shown:
+            flush()
+            for level in range(common, len(visible)):
+                inner = (calls + [last])[level + 1]
+                lines.append("  " * (level + 1) + f"{inner.function}()   # called at {visible[level].where}")
+            shown = visible
+        if depth is not None and len(calls) > depth:
+            hidden += 1
+            continue
+        flush()
+        text = instr.op.describe(instr) if instr.op.describe else instr.op.name
+        out = ", ".join(str(v.aval) for v in instr.outs)
+        role = f" {last.role}" if last.role else ""
+        lines.append("  " * (len(visible) + 1) + f"{text}{' -> ' + out if out else ''}   # {last.where}{role}")
+    flush()
+    return "\n".join(lines)

@@ -12,7 +12,7 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from wengert.tape import Source
+    from wengert.source import Source
 
 
 class WengertError(Exception):

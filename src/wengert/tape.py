@@ -24,6 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, final
 import numpy as np
 
 from wengert.errors import InternalError
+from wengert.source import Source
 
 if TYPE_CHECKING:
     from wengert.ops.op import Op
@@ -154,21 +155,6 @@ Atom = Var | Lit
 def key_of(a: Atom) -> Any:
     """Equal for atoms that are the same value: a variable, or the key of a literal."""
     return a.key if type(a) is Lit else a
-
-
-class Source(NamedTuple):
-    """Where in the user's code a step comes from; ``parent`` is the call that led there."""
-
-    file: str
-    line: int
-    function: str
-    parent: Source | None = None
-    role: str = ""
-    """"" for what the user wrote, "tangent" or "cotangent" for what a transform added to it."""
-
-    @property
-    def where(self) -> str:
-        return f"{self.file.rsplit('/', 1)[-1]}:{self.line}"
 
 
 class Instr(NamedTuple):
@@ -451,53 +437,6 @@ def format_tape(tape: Tape, indent: str = "") -> str:
     for k, (left, right) in enumerate(rows):
         lines.append(f"{indent}{left:<{width}}  {right}".rstrip())
         lines += [format_tape(sub, indent + "    ") for sub in nested.get(k, ())]
-    return "\n".join(lines)
-
-
-def format_tree(tape: Tape, depth: int | None = None) -> str:
-    """The tape as a tree of the user's calls, to ``depth`` levels, guards shown as the branches they took.
-
-    Each line is a call or a step with the user's line; steps below ``depth`` are counted, not shown.
-    """
-
-    def chain(source: Source | None) -> list[Source]:
-        calls: list[Source] = []
-        while source is not None:
-            calls.append(source)
-            source = source.parent
-        return calls[::-1]
-
-    lines = [tape.name]
-    shown: list[Source] = []
-    hidden = 0
-
-    def flush() -> None:
-        nonlocal hidden
-        if hidden:
-            lines.append("  " * ((depth or 0) + 1) + f"... {hidden} steps")
-            hidden = 0
-
-    for instr in tape.instrs:
-        *calls, last = chain(instr.source) or [Source("?", 0, "?")]
-        visible = calls if depth is None else calls[:depth]
-        common = 0
-        while common < min(len(visible), len(shown)) and visible[common] == shown[common]:
-            common += 1
-        if visible != shown:
-            flush()
-            for level in range(common, len(visible)):
-                inner = (calls + [last])[level + 1]
-                lines.append("  " * (level + 1) + f"{inner.function}()   # called at {visible[level].where}")
-            shown = visible
-        if depth is not None and len(calls) > depth:
-            hidden += 1
-            continue
-        flush()
-        text = instr.op.describe(instr) if instr.op.describe else instr.op.name
-        out = ", ".join(str(v.aval) for v in instr.outs)
-        role = f" {last.role}" if last.role else ""
-        lines.append("  " * (len(visible) + 1) + f"{text}{' -> ' + out if out else ''}   # {last.where}{role}")
-    flush()
     return "\n".join(lines)
 
 

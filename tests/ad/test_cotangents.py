@@ -15,9 +15,9 @@ from wengert.ad.cotangents import add, apply_partial, densify, project, selected
 from wengert.ad.reverse import vjp
 from wengert.ops.elementwise import greater, multiply, select, sin
 from wengert.ops.index import slice_
-from wengert.ops.op import Diagonal, Fill, Masked, Part, Scatter
 from wengert.ops.reduce import sum_
 from wengert.ops.shape import diagonal
+from wengert.ops.structured import Diagonal, Fill, Masked, Part, Scatter
 from wengert.tape import Aval, Builder, Capture, Lit, Tape, Var, building, check
 
 F64, INTP = np.dtype(float), np.dtype(np.intp)

@@ -14,7 +14,8 @@ from wengert.ops.elementwise import exp, greater, multiply, select, sign, sin, s
 from wengert.ops.index import slice_
 from wengert.ops.reduce import sum_
 from wengert.ops.shape import transpose
-from wengert.tape import Aval, Lit, Source, Tape
+from wengert.source import Source
+from wengert.tape import Aval, Lit, Tape
 
 F64 = np.dtype(float)
 S, V3, M23 = Aval((), F64), Aval((3,), F64), Aval((2, 3), F64)

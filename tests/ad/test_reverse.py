@@ -18,7 +18,8 @@ from wengert.ops.elementwise import exp, greater, log, multiply, select, sign, s
 from wengert.ops.index import slice_
 from wengert.ops.op import Op
 from wengert.ops.reduce import sum_
-from wengert.tape import Aval, Lit, Source, Tape, Var
+from wengert.source import Source
+from wengert.tape import Aval, Lit, Tape, Var
 
 F64 = np.dtype(float)
 S, V3 = Aval((), F64), Aval((3,), F64)

@@ -11,13 +11,14 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
-from wengert.codegen import angles, compiler
-from wengert.codegen.ir import Function, Target, Value, llvm_type
+from wengert.codegen.ir import Function, Value, llvm_type
+from wengert.codegen.target import Target, target
+from wengert.codegen.vecmath import angles
 from wengert.runtime._native import reduce_huge_address
 
 llvm.add_symbol(angles.REDUCE, reduce_huge_address())
 
-HOST = compiler.target()
+HOST = target()
 NO_FMA = "-fma,-avx512f,-avx,-avx2,-sse4.1,-sse4.2,-ssse3,-sse3"
 
 

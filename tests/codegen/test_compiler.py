@@ -18,9 +18,11 @@ import pytest
 
 import wengert as wg
 from wengert import config
-from wengert.codegen import compiler
+from wengert.codegen import cache, compiler, lower
 from wengert.codegen.compiler import Counters
-from wengert.codegen.loops import Load, Nest, Step, Store
+from wengert.codegen.nests.emit import emit
+from wengert.codegen.nests.nest import Load, Nest, Step, Store
+from wengert.codegen.target import target
 
 PROGRAM = """
     import numpy as np, wengert as wg
@@ -36,9 +38,9 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     """An empty cache, in this process and in those it starts."""
     monkeypatch.setattr(config, "cache_dir", str(tmp_path / "cache"))
     monkeypatch.setenv("WENGERT_CACHE_DIR", str(tmp_path / "cache"))
-    compiler._suspects.cache_clear()
+    cache.suspects.cache_clear()
     yield tmp_path / "cache"
-    compiler._suspects.cache_clear()
+    cache.suspects.cache_clear()
 
 
 def python(script: str, **environment: str) -> subprocess.CompletedProcess[str]:
@@ -74,7 +76,7 @@ def new_nest() -> Nest:
 
 def address_of(nest: Nest) -> int | str:
     key = compiler.key_of(nest)
-    return compiler.addresses({key: lambda name: nest.emit(name, compiler.target())})[key]
+    return compiler.addresses({key: lambda name: emit(nest, name, target())})[key]
 
 
 def call(address: int | str) -> list[float]:
@@ -129,7 +131,7 @@ def test_a_key_is_the_same_in_every_process(folder: Path) -> None:
 def test_other_processors_have_other_keys(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nest = new_nest()
     before = compiler.key_of(nest)
-    monkeypatch.setattr(compiler, "_stamp", lambda: b"another processor")
+    monkeypatch.setattr(cache, "stamp", lambda: b"another processor")
     assert compiler.key_of(nest) != before
     assert compiler.key_of(new_nest()) != compiler.key_of(nest)
 
@@ -182,7 +184,7 @@ def test_the_folder_is_bounded(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     left.write_bytes(bytes(10))
     os.utime(left, (1e9, 1e9))
     monkeypatch.setattr(config, "cache_bytes", 5000)
-    monkeypatch.setattr(compiler, "_saved", 0)
+    monkeypatch.setattr(cache, "_saved", 0)
     address_of(new_nest())
     sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
     assert sum(sizes.values()) <= 5000
@@ -227,7 +229,7 @@ def test_fifty_processes_share_a_folder(folder: Path) -> None:
     assert len(list(folder.glob("*.o"))) == 4
     for path in folder.glob("*.o"):
         data = path.read_bytes()
-        assert compiler._checksum(data[16:]) == data[:16]
+        assert cache._checksum(data[16:]) == data[:16]
 
 
 # -------------------------------------------------------------------------------------------------- kernels in trouble
@@ -235,13 +237,12 @@ def test_fifty_processes_share_a_folder(folder: Path) -> None:
 
 def test_a_kernel_that_llvm_refuses_runs_as_numpy(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """With a warning that names it; the rest of the program is native."""
-    emit = Nest.emit
 
-    def spoiled(self: Nest, name: str, target: Any) -> str:
-        text = emit(self, name, target)
-        return text.replace("ret i32 0", "ret i32 %nothing") if any(s.function == "tanh" for s in self.steps) else text
+    def spoiled(nest: Nest, name: str, target: Any) -> str:
+        text = emit(nest, name, target)
+        return text.replace("ret i32 0", "ret i32 %nothing") if any(s.function == "tanh" for s in nest.steps) else text
 
-    monkeypatch.setattr(Nest, "emit", spoiled)
+    monkeypatch.setattr(lower, "emit_nest", spoiled)
     f = lambda x: np.sum(np.tanh(np.reshape(x * 3.123, (2, 3)).T), axis=0)
     x = np.linspace(0, 1, 6)
     jitted = wg.jit(f)
@@ -276,9 +277,7 @@ def test_what_is_refused_is_refused_once(folder: Path) -> None:
 def test_a_kernel_beside_a_broken_one_is_compiled(folder: Path) -> None:
     good, bad = new_nest(), new_nest()
     keys = compiler.key_of(good), compiler.key_of(bad)
-    found = compiler.addresses(
-        {keys[1]: lambda name: "no IR", keys[0]: lambda name: good.emit(name, compiler.target())}
-    )
+    found = compiler.addresses({keys[1]: lambda name: "no IR", keys[0]: lambda name: emit(good, name, target())})
     assert isinstance(found[keys[1]], str)
     assert call(found[keys[0]])[0] == 0.0
 
@@ -295,7 +294,7 @@ def note_of_a_dead_process(folder: Path, text: str) -> Path:
 def test_a_kernel_that_ended_a_process_is_tried_in_another_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nests = [new_nest() for _ in range(3)]
     names = [compiler.name_of(compiler.key_of(nest)) for nest in nests]
-    texts = [nest.emit(name, compiler.target()) for nest, name in zip(nests, names, strict=True)]
+    texts = [emit(nest, name, target()) for nest, name in zip(nests, names, strict=True)]
     note_of_a_dead_process(folder, texts[0] + texts[1])
     tried = []
 
@@ -313,7 +312,7 @@ def test_a_kernel_that_ended_a_process_is_tried_in_another_first(folder: Path, m
 def test_the_note_of_a_living_process_accuses_nobody(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nest = new_nest()
     folder.mkdir()
-    text = nest.emit(compiler.name_of(compiler.key_of(nest)), compiler.target())
+    text = emit(nest, compiler.name_of(compiler.key_of(nest)), target())
     (folder / f"{os.getpid()}.1.compiling").write_text(text)
     monkeypatch.setattr(compiler, "survives", lambda text: False)
     assert call(address_of(nest))[0] == 0.0
@@ -328,7 +327,7 @@ def test_a_note_that_cannot_be_read_accuses_nobody(folder: Path, text: str) -> N
 
 def test_survives_asks_a_process_of_its_own() -> None:
     nest = new_nest()
-    assert compiler.survives(nest.emit("k1", compiler.target()))
+    assert compiler.survives(emit(nest, "k1", target()))
     assert compiler.survives("no IR at all")  # refused, but nobody died
 
 

@@ -10,8 +10,8 @@ import pytest
 import wengert as wg
 from tests.codegen.threads import same_bits
 from wengert.codegen import contract
-from wengert.codegen.compiler import target
 from wengert.codegen.contract import TILE, block
+from wengert.codegen.target import target
 
 
 @pytest.mark.parametrize("itemsize", [4, 8])

@@ -21,7 +21,8 @@ from wengert.ops import OPS, index, reduce, shape
 from wengert.ops.control import stop_gradient
 from wengert.ops.elementwise import convert, cos, greater, log, maximum, minimum, power, select, sqrt
 from wengert.ops.index import to_numpy
-from wengert.ops.op import ZERO, Fill, Part, Scatter
+from wengert.ops.op import ZERO
+from wengert.ops.structured import Fill, Part, Scatter
 from wengert.tape import Atom, Aval, Builder, Lit, Tape, Var, building, check, splice
 
 FLOAT = np.dtype(float)

@@ -16,7 +16,8 @@ from wengert.ops.reduce import sum_
 from wengert.ops.shape import iota
 from wengert.passes import PIPELINE, run
 from wengert.passes.simplify import drop_dead, fold_constants, merge_common, use_identities
-from wengert.tape import Aval, Builder, Capture, Lit, Source, Tape, Var, building, check
+from wengert.source import Source
+from wengert.tape import Aval, Builder, Capture, Lit, Tape, Var, building, check
 
 F64 = np.dtype(float)
 VECTOR, NUMBER = Aval((3,), F64), Aval((), F64)

@@ -15,7 +15,8 @@ import wengert as wg
 from tests.passes.random_tapes import FLOAT, SHAPES, arguments, random_tape
 from wengert import passes
 from wengert.ad.reverse import vjp
-from wengert.codegen import nests, strides
+from wengert.codegen import strides
+from wengert.codegen.nests import build
 from wengert.runtime import assemble
 from wengert.runtime.program import Program
 from wengert.runtime.reference import Reference
@@ -92,9 +93,9 @@ def test_long_scalar_code(share: float) -> None:
 
 def test_sizes_at_run_time_are_as_good_as_in_the_code(monkeypatch: pytest.MonkeyPatch) -> None:
     """The loops for large shapes on smaller ones, steps in parts for two threads, long reductions in pieces."""
-    monkeypatch.setattr(nests, "STATIC_POINTS", 0)
+    monkeypatch.setattr(build, "STATIC_POINTS", 0)
     monkeypatch.setattr(strides, "GRAIN", 1)
-    monkeypatch.setattr(nests, "PIECE", 7)
+    monkeypatch.setattr(build, "PIECE", 7)
     monkeypatch.setattr("wengert.passes.plan.PIECE", 7)
     monkeypatch.setattr(assemble, "_templates", {})
     before = wg.get_threads()

@@ -14,8 +14,9 @@ import pytest
 import wengert as wg
 from wengert import config
 from wengert.errors import StructureError, TooManyPathsError
-from wengert.runtime.jit import Jit, leaf_kind, write_out
-from wengert.tracing.captures import Environment
+from wengert.runtime.jit import Jit, write_out
+from wengert.tracing.signature import leaf_kind
+from wengert.tracing.surroundings.environment import Environment
 
 X = np.array([0.5, -1.0, 2.0])
 

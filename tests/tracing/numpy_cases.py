@@ -13,11 +13,11 @@ import pytest
 
 import wengert as wg
 from wengert import edit, tree
-from wengert.runtime.jit import trace_whole
 from wengert.tape import Tape, check
 from wengert.tracing.layouts import layout
 from wengert.tracing.record import input_of, record_call
 from wengert.tracing.tracer import Tracer
+from wengert.tracing.whole import trace_whole
 
 Function = Callable[..., Any]
 

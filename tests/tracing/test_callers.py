@@ -11,7 +11,8 @@ import numpy as np
 import pytest
 
 from wengert.errors import ConcretizationError, MutationError
-from wengert.tracing import functions, ufuncs  # noqa: F401  # they fill the tables
+from wengert.tracing import functions  # noqa: F401  # they fill the tables
+from wengert.tracing.functions import ufuncs  # noqa: F401  # they fill the tables
 from wengert.tracing.record import input_of, record_call
 from wengert.tracing.tracer import Tracer
 

@@ -23,9 +23,9 @@ import numpy as np
 from wengert.ops.elementwise import add as add_op
 from wengert.ops.elementwise import convert, multiply, negative, select
 from wengert.ops.index import add_slice, embed, gather, is_everything, scatter_add, scatter_set, set_slice, slice_
-from wengert.ops.op import Diagonal, Fill, Masked, Part, Scatter
 from wengert.ops.reduce import any_
 from wengert.ops.shape import broadcast_to, embed_diagonal, full, reshape, unbroadcast, zeros
+from wengert.ops.structured import Diagonal, Fill, Masked, Part, Scatter
 from wengert.tape import Atom, Aval, Lit
 
 Cotangent = Any

@@ -14,11 +14,12 @@ from typing import Any
 from wengert import config
 from wengert.ad.activity import active_operands, dependent
 from wengert.ad.cotangents import add, apply_partial, densify, is_atom, project, times, zero_like
-from wengert.ad.reverse import no_rule, partial_of
+from wengert.ad.rules import is_linear_operand, no_rule, partial_of
 from wengert.ops.elementwise import equal, select
-from wengert.ops.op import Masked
 from wengert.ops.shape import broadcast_to, zeros
-from wengert.tape import Atom, Builder, Instr, Source, Tape, Var, building, check
+from wengert.ops.structured import Masked
+from wengert.source import Source
+from wengert.tape import Atom, Builder, Instr, Tape, Var, building, check
 
 
 def jvp(tape: Tape, wrt: Sequence[int], outputs: Sequence[int] | None = None, nan_safe: bool = False) -> Tape:
@@ -93,12 +94,6 @@ def push(instr: Instr, operands: Sequence[int], tangents: dict[Atom, Any], nan_s
         for k, (a, dx) in enumerate(zip(ins, dxs, strict=True))
     ]
     return [op(*linear, **params)]
-
-
-def is_linear_operand(instr: Instr, k: int) -> bool:
-    from wengert.ad.activity import has_derivative
-
-    return has_derivative(instr.op, k, instr.params)
 
 
 def _push_elementwise(instr: Instr, operands: Sequence[int], dxs: Sequence[Any], nan_safe: bool) -> Any:

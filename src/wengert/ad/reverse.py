@@ -18,11 +18,14 @@ from typing import Any
 from wengert import config
 from wengert.ad.activity import active_operands, active_values
 from wengert.ad.cotangents import add, apply_partial, densify, is_atom, project, support, times
-from wengert.errors import MissingRuleError, WengertError, message
+from wengert.ad.rules import no_rule, partial_of
+from wengert.errors import MissingRuleError, message
 from wengert.ops.elementwise import convert, equal, not_equal, select
-from wengert.ops.op import NONE, ZERO, Fill, Masked, partials_of, rule_for
+from wengert.ops.op import rule_for
 from wengert.ops.shape import broadcast_to
-from wengert.tape import Atom, Builder, Instr, Lit, Source, Tape, Var, building, check
+from wengert.ops.structured import Fill, Masked
+from wengert.source import Source
+from wengert.tape import Atom, Builder, Instr, Lit, Tape, Var, building, check
 
 
 def vjp(
@@ -161,16 +164,6 @@ def _pull_supported(instr: Instr, k: int, counts: Masked) -> Any:
     return pulled
 
 
-def no_rule(instr: Instr, kind: str) -> WengertError:
-    return MissingRuleError(
-        message(
-            f"{instr.op.name} has no {kind}",
-            instr.source,
-            tries=["wg.primitive with a rule of your own", "wg.stop_gradient, if it is to count as a constant"],
-        )
-    )
-
-
 def _pull_elementwise(instr: Instr, k: int, ct: Any, nan_safe: bool) -> Any:
     partial = partial_of(instr, k)
     y = instr.outs[0].aval
@@ -179,11 +172,3 @@ def _pull_elementwise(instr: Instr, k: int, ct: Any, nan_safe: bool) -> Any:
         product = times(dense, partial)
         return select(equal(dense, 0), Lit(0, product.aval.dtype), product)
     return apply_partial(ct, partial, y)
-
-
-def partial_of(instr: Instr, k: int) -> Any:
-    """∂y/∂x_k of an elementwise instruction, emitted on the current builder: an atom, a number or a Masked."""
-    op, ins, outs, params, _ = instr
-    rule = rule_for(partials_of(op, params), k)
-    assert rule is not ZERO and rule is not NONE
-    return rule(*ins, outs[0]) if callable(rule) else rule

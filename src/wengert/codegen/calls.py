@@ -8,8 +8,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.codegen.loops import Nest
-from wengert.codegen.spec import Spec
+from wengert.codegen.nests.nest import Nest
+from wengert.codegen.specs.spec import Spec
 from wengert.passes.plan import Place, Step
 from wengert.tape import Instr
 

@@ -6,9 +6,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from wengert.codegen.calls import Call, KernelCall, callback
-from wengert.codegen.compiler import target
-from wengert.codegen.nests import nest_call
-from wengert.codegen.panels import MAX_TURNED
+from wengert.codegen.nests.build import nest_call
+from wengert.codegen.nests.panels import MAX_TURNED
+from wengert.codegen.target import target
 from wengert.passes.fuse import is_small_contraction
 from wengert.passes.plan import Place
 from wengert.passes.plan import Step as PlanStep

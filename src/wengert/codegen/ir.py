@@ -16,26 +16,14 @@ from __future__ import annotations
 import struct
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import Any, NamedTuple, TypeVar
+
+from wengert.codegen.target import Target
 
 LLVM_TYPES = {"f8": "double", "f4": "float", "b1": "i1"}
 LLVM_TYPES.update({f"{kind}{size}": f"i{8 * size}" for kind in "iu" for size in (1, 2, 4, 8)})
 DTYPES = frozenset(LLVM_TYPES)
 T = TypeVar("T")
-
-
-@dataclass(frozen=True)
-class Target:
-    """What the generated code may use."""
-
-    triple: str
-    cpu: str
-    features: str
-    vector_bytes: int
-    """Width of the registers: 16, 32 or 64."""
-    has_fma: bool
-    """Whether a fused multiply-add is one instruction; without it ``fma`` would be a call into libm."""
 
 
 class Value:

@@ -1,7 +1,8 @@
 """From a plan to calls: which kernel each step runs, on which memory, with which sizes.
 
-A step becomes a loop nest (:mod:`wengert.codegen.nests`), a kernel over indices, a routine of BLAS or LAPACK, a guard,
-or a callback to the NumPy reference, where nothing native is there or the dtypes are not native; a callback says why.
+A step becomes a loop nest (:mod:`wengert.codegen.nests.build`), a kernel over indices (:mod:`wengert.codegen.specs`), a
+routine of BLAS or LAPACK, a guard, or a callback to the NumPy reference, where nothing native is there or the dtypes
+are not native; a callback says why.
 """
 
 from __future__ import annotations
@@ -14,12 +15,18 @@ import numpy as np
 from wengert.codegen import vecmath
 from wengert.codegen.calls import Call, CallbackCall, GuardCall, KernelCall, callback, describe, short
 from wengert.codegen.contract import contraction
-from wengert.codegen.extremes import extreme
-from wengert.codegen.indexed import indexed
-from wengert.codegen.nests import aligned_strides, copy_nest, nest_call
-from wengert.codegen.nonzero import nonzero
-from wengert.codegen.running import running
-from wengert.codegen.search import search
+from wengert.codegen.lapack import routine
+from wengert.codegen.nests.build import aligned_strides, copy_nest, nest_call
+from wengert.codegen.nests.emit import emit as emit_nest
+from wengert.codegen.nests.nest import Nest
+from wengert.codegen.specs.extremes import extreme
+from wengert.codegen.specs.indexed import indexed
+from wengert.codegen.specs.nonzero import nonzero
+from wengert.codegen.specs.running import running
+from wengert.codegen.specs.search import search
+from wengert.codegen.specs.spec import Spec
+from wengert.codegen.specs.spec import emit as emit_spec
+from wengert.codegen.target import target
 from wengert.ops.kernels import (
     Accumulate,
     ArgReduce,
@@ -36,7 +43,7 @@ from wengert.ops.kernels import (
     Search,
 )
 from wengert.ops.kernels import Call as Routine
-from wengert.passes.plan import Place, is_c_order
+from wengert.passes.plan import Place
 from wengert.passes.plan import Step as PlanStep
 
 
@@ -71,7 +78,7 @@ def lower(step: PlanStep) -> Call:
     if isinstance(kernel, Gather | Scatter | Accumulate | ArgReduce | Nonzero | Search):
         return _spec_call(step) or callback(step, "shapes or dtypes without native code")
     if isinstance(kernel, Routine):
-        return _routine(step, kernel) or callback(step, "no native lowering")
+        return routine(step, kernel) or callback(step, "no native lowering")
     return callback(step, getattr(kernel, "why", "no native lowering"))
 
 
@@ -97,6 +104,11 @@ def _copy_few(source: Place, goal: Place) -> KernelCall:
     return KernelCall("copy", (source, goal), tuple(sizes), 1, 0, "copy", None)
 
 
+def text_of(kernel: Nest | Spec, name: str) -> str:
+    """The text of an LLVM module with the kernel ``name``, for the processor that code is made for."""
+    return emit_nest(kernel, name, target()) if isinstance(kernel, Nest) else emit_spec(kernel, name, target())
+
+
 def supports(function: str, dtypes: tuple[np.dtype[Any], ...], out: np.dtype[Any]) -> bool:
     """Whether there is a native scalar function for these dtypes: what the fusing pass asks."""
     return vecmath.is_supported(function, tuple([short(d) for d in dtypes]), short(out))
@@ -118,7 +130,7 @@ NATIVE = frozenset(["f8", "f4", "b1", *[f"{k}{n}" for k in "iu" for n in (1, 2, 
 
 
 def _spec_call(step: PlanStep) -> KernelCall | None:
-    """A :mod:`kernel <wengert.codegen.spec>` that is no nest."""
+    """A :mod:`kernel <wengert.codegen.specs.spec>` that is no nest."""
     instr, ins, outs = step.instr, step.ins, step.outs
     assert instr is not None
     kernel, params = instr.op.kernel, instr.params
@@ -144,26 +156,3 @@ def _spec_call(step: PlanStep) -> KernelCall | None:
 
 
 # ------------------------------------------------------------------------------------------------- linear algebra
-
-
-def _routine(step: PlanStep, kernel: Routine) -> KernelCall | None:
-    """LAPACK on stacks of matrices in C order, which the plan has seen to; behind the results comes the work area."""
-    instr = step.instr
-    assert instr is not None
-    stem = kernel.routine.partition(".")[2]
-    dtypes = {p.aval.dtype.char for p in (*step.ins, *step.outs)}
-    if stem not in ROUTINES or dtypes not in ({"f"}, {"d"}) or not all(map(is_c_order, (*step.ins, *step.outs))):
-        return None
-    shape = step.ins[0].aval.shape
-    batch = int(np.prod(shape[:-2], dtype=np.int64))
-    sizes = [shape[-1], batch]
-    if stem in ("gesv", "trsm"):
-        sizes.insert(1, step.ins[1].aval.shape[-1])
-    sizes += [int(instr.params[name]) for name in ("lower", "transpose") if name in instr.params]
-    places = (*step.ins, *step.outs, *([step.work] if step.work is not None else []))
-    name = f"{stem}_f{8 * step.ins[0].aval.dtype.itemsize}"
-    # One matrix after the other: those that need a work area share it, and BLAS has threads of its own.
-    return KernelCall(name, places, tuple(sizes), batch, 0, describe(instr), instr, True, kernel.is_partial)
-
-
-ROUTINES = frozenset(["gesv", "potrf", "inv", "slogdet", "det", "cofactor", "trsm"])

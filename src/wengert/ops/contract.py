@@ -15,9 +15,10 @@ import numpy as np
 from wengert.errors import ShapeError
 from wengert.ops.elementwise import multiply
 from wengert.ops.kernels import Contract
-from wengert.ops.op import Diagonal, Fill, linear
+from wengert.ops.op import linear
 from wengert.ops.reduce import sum_
 from wengert.ops.shape import broadcast_to, expand, transpose
+from wengert.ops.structured import Diagonal, Fill
 from wengert.tape import Atom, Aval
 
 Labels = tuple[int, ...]

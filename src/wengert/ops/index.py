@@ -19,8 +19,9 @@ import numpy as np
 from wengert.ops.elementwise import equal, select
 from wengert.ops.kernels import ArgReduce, Embed, Gather, Nonzero, Region, Search, Sort, View, Write
 from wengert.ops.kernels import Scatter as ScatterKernel
-from wengert.ops.op import NONE, Fill, Part, Scatter, broadcast_shapes, front, linear, op
+from wengert.ops.op import NONE, broadcast_shapes, front, linear, op
 from wengert.ops.shape import broadcast_to, concatenate, iota, reshape, unbroadcast, zeros
+from wengert.ops.structured import Fill, Part, Scatter
 from wengert.tape import Atom, Aval, Lit
 
 INTP = np.dtype(np.intp)

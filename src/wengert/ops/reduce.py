@@ -14,8 +14,9 @@ from wengert.errors import ShapeError
 from wengert.ops.elementwise import convert, equal, select
 from wengert.ops.index import INTP, along, reverse, slice_axis, take_along
 from wengert.ops.kernels import Accumulate, Reduce, flops
-from wengert.ops.op import Fill, Masked, Op, Part, Scatter, linear, op
+from wengert.ops.op import Op, linear, op
 from wengert.ops.shape import broadcast_to, concatenate, expand, full, iota, move_to_front, reshape
+from wengert.ops.structured import Fill, Masked, Part, Scatter
 from wengert.tape import Atom, Aval, Lit
 
 Axes = tuple[int, ...]

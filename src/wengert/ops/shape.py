@@ -10,7 +10,8 @@ import numpy as np
 from wengert.errors import ShapeError
 from wengert.ops.elementwise import convert, multiply
 from wengert.ops.kernels import Embed, Iota, Join, Region, View, free
-from wengert.ops.op import Diagonal, Fill, front, linear, op
+from wengert.ops.op import front, linear, op
+from wengert.ops.structured import Diagonal, Fill
 from wengert.tape import Atom, Aval, Lit
 
 # ---------------------------------------------------------------------------------------------------- reshape

@@ -17,7 +17,8 @@ from typing import NamedTuple
 from wengert.ops.kernels import Join, Map, Scatter, View, Write
 from wengert.passes.plan import Place, Plan
 from wengert.passes.rematerialise import CHEAP_FLOPS, MIN_BYTES, body_of, flops_an_element, is_expression, space_of
-from wengert.tape import Instr, Source, Var
+from wengert.source import Source
+from wengert.tape import Instr, Var
 
 
 class Why(Enum):

@@ -226,7 +226,7 @@ def kernel_address(name: str) -> int:
     """
 
 def reduce_huge_address() -> int:
-    """The address of the routine that generated code calls for huge angles: see :mod:`wengert.codegen.angles`."""
+    """The address of the routine that generated code calls for huge angles (:mod:`wengert.codegen.vecmath.angles`)."""
 
 def work_bytes(name: str, n: int, k: int = 0) -> int:
     """How many bytes the work area of a kernel takes, for matrices [n, n] and right-hand sides [n, k]."""

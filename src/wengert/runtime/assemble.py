@@ -14,11 +14,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert import passes
-from wengert.codegen import angles, compiler, vecmath
+from wengert.codegen import compiler, vecmath
 from wengert.codegen.calls import Call, CallbackCall, GuardCall, KernelCall, callback
-from wengert.codegen.loops import Nest
-from wengert.codegen.lower import lower, supports
-from wengert.codegen.spec import Spec
+from wengert.codegen.lower import lower, supports, text_of
+from wengert.codegen.nests.nest import Nest
+from wengert.codegen.specs.spec import Spec
+from wengert.codegen.vecmath import angles
 from wengert.errors import say_where
 from wengert.passes.plan import Place, Plan, Step, c_strides, is_in_code, plan
 from wengert.runtime import _native, routines
@@ -151,9 +152,7 @@ def _steps(planned: Sequence[Step], calls: list[Call], first: dict[str, int]) ->
     """The steps in the runtime's terms; calls that cannot be compiled become callbacks, in ``calls`` too."""
     kernels = [part.kernel for call in calls for part in _parts(call)]
     keys = {kernel: compiler.key_of(kernel) for kernel in dict.fromkeys(kernels) if not isinstance(kernel, str)}
-    addresses = compiler.addresses(
-        {key: lambda name, kernel=kernel: kernel.emit(name, compiler.target()) for kernel, key in keys.items()}
-    )
+    addresses = compiler.addresses({key: partial(text_of, kernel) for kernel, key in keys.items()})
 
     def address(kernel: Nest | Spec | str) -> int | str:
         return routines.address(kernel) if isinstance(kernel, str) else addresses[keys[kernel]]

@@ -1,8 +1,8 @@
 """A function that is traced once a signature and path, and then runs as programs.
 
 A call is looked up by its *signature* (structure, shapes, dtypes, which leaves are Python numbers), then by the
-*environment* it captured (see :mod:`wengert.tracing.captures`), then by its *path* through the branches (see
-:mod:`wengert.tracing.guards`). What has not been seen is traced; nothing is ever run on a guess.
+*environment* it captured (see :mod:`wengert.tracing.surroundings.environment`), then by its *path* through the
+branches (see :mod:`wengert.runtime.paths`). What has not been seen is traced; nothing is ever run on a guess.
 """
 
 from __future__ import annotations
@@ -22,16 +22,17 @@ import numpy as np
 from wengert import config, passes, tree
 from wengert.errors import InternalError, StructureError, message
 from wengert.ops.control import GuardMiss
+from wengert.passes.number_guards import number_guards
 from wengert.passes.simplify import fold_constants
 from wengert.runtime import _native
+from wengert.runtime.entry import entry_of
 from wengert.runtime.program import Program
-from wengert.tape import Tape
-from wengert.tracing.captures import Environment
-from wengert.tracing.guards import Path, Paths, number_guards
-from wengert.tracing.places import native_places
-from wengert.tracing.record import check_integer, input_of, record_call, same_memory, shares_memory
+from wengert.runtime.specialisation import Compiled, Specialisation
+from wengert.tracing.record import same_memory, shares_memory
+from wengert.tracing.signature import leaf_kind
 from wengert.tracing.trace import current_trace
 from wengert.tracing.tracer import Tracer
+from wengert.tracing.whole import ReadsEnclosingTrace, trace_whole
 
 NUMBERS = (bool, int, float, complex)
 
@@ -59,24 +60,6 @@ class Stats:
     """Why the function is traced again at every call; empty if it is not."""
 
 
-@dataclass
-class Compiled:
-    """One path of one signature, ready to run."""
-
-    program: Program
-    out_tree: Any
-    environment: Environment
-    path: Path = ()
-    special: Specialisation | None = None
-    entry: _native.Entry | None = None
-    """For the runtime: when to run this without asking Python. None where its arguments have objects in them."""
-    signature: Any = None
-    written: tuple[int, ...] = ()
-    """The inputs that the function writes: no other may share their memory."""
-    calls_seen: int = 0
-    """How many calls the runtime had answered with ``entry`` when somebody last looked."""
-
-
 def _has_own_out(f: Callable[..., Any]) -> bool:
     """Whether ``out=`` says something else to ``f`` than where its results go, as it does in NumPy."""
     try:
@@ -84,14 +67,6 @@ def _has_own_out(f: Callable[..., Any]) -> bool:
     except (TypeError, ValueError):  # of a builtin
         return False
     return own is not None and own.kind is not own.POSITIONAL_ONLY and own.default is not None
-
-
-class Specialisation:
-    """The programs of one signature in one environment."""
-
-    def __init__(self, name: str, environment: Environment) -> None:
-        self.environment = environment
-        self.paths: Paths[Compiled] = Paths(name)
 
 
 class Jit(_native.Dispatcher):
@@ -313,123 +288,6 @@ class Jit(_native.Dispatcher):
 
 
 MAX_ENVIRONMENTS = 8
-
-
-def entry_of(
-    compiled: Compiled, treedef: Any, kinds: Sequence[tuple[Any, ...]], keywords: tuple[str, ...]
-) -> _native.Entry | None:
-    """When, and with which arguments, the runtime may run ``compiled`` by itself. ``keywords`` in the call's order."""
-    executable = compiled.program.executable
-    numbered = tree.unflatten(treedef, range(len(kinds)))
-    if keywords:  # they follow the positional ones, as in a call
-        numbered = (*numbered[0], *[numbered[1][name] for name in keywords])
-    structure = native_structure(numbered)
-    if executable is None or structure is None:
-        return None
-    outputs = range(len(compiled.program.tape.outputs))
-    result = native_structure(tree.unflatten(compiled.out_tree, outputs))
-    return _native.Entry(
-        structure,
-        [native_leaf(kind) for kind in kinds],
-        native_places(compiled.environment.places, _native.type_version),
-        executable,
-        [k for k, kind in enumerate(kinds) if kind[0]],
-        partial(tree.unflatten, compiled.out_tree) if result is None else result,
-        compiled,
-        keywords,
-        compiled.written,
-    )
-
-
-def native_structure(numbered: Any) -> Any:
-    """A tree whose leaves are their numbers, in the runtime's terms; None if it is not of plain containers."""
-    cls = type(numbered)
-    if cls is int:
-        return numbered
-    if numbered is None:
-        return ("none",)
-    if cls is dict:
-        items = [(k, native_structure(v)) for k, v in numbered.items()]
-        return None if any(v is None for _, v in items) else ("dict", items)
-    if cls is tuple or cls is list:
-        children = [native_structure(v) for v in numbered]
-        return None if any(v is None for v in children) else (cls.__name__, children)
-    return None
-
-
-def native_leaf(kind: tuple[Any, ...]) -> tuple[Any, ...]:
-    """A leaf of a signature, in the runtime's terms."""
-    if kind[0] == 0:
-        return ("same", kind[1])
-    if kind[0] == 1:
-        return ("array", kind[2], kind[1], kind[3] if len(kind) > 3 else None)
-    if kind[0] == 2:
-        return ("scalar", kind[2])
-    return (kind[1].__name__,)
-
-
-def leaf_kind(x: Any) -> tuple[Any, ...]:
-    """What a signature says of a leaf: its type if it is traced, else (0, the value itself)."""
-    t = type(x)
-    if t is np.ndarray or isinstance(x, np.ndarray | np.generic):
-        if x.ndim > 1 and not x.flags.c_contiguous:  # whether a reshape is a view or a copy depends on the strides
-            return (1, x.shape, x.dtype, x.strides)
-        return (1 if isinstance(x, np.ndarray) else 2, x.shape, x.dtype)
-    if t is float or t is int or t is complex:
-        check_integer(x)
-        return (3, t)
-    try:
-        hash(x)
-    except TypeError:
-        raise StructureError(
-            message(
-                f"a {t.__name__} among the arguments can be neither traced nor compared with the next call's",
-                tries=["a tuple or a frozenset of settings", "an array of numbers"],
-            )
-        ) from None
-    return (0, x, tree.exact_key(x))
-
-
-class ReadsEnclosingTrace(StructureError):
-    """A function captured a traced value, so it is no program of its own: its steps belong to the enclosing trace."""
-
-
-def trace_whole(
-    f: Callable[..., Any], name: str, leaves: Sequence[Any], treedef: Any, has_kwargs: bool
-) -> tuple[Tape, Environment, str, tuple[int, ...]]:
-    """The tape of ``f`` for a call's leaves, the environment it read, why it cannot be repeated ("" if it can), and the
-    inputs that it writes."""
-    environment = Environment()
-    traced = [k for k, x in enumerate(leaves) if leaf_kind(x)[0]]
-
-    def call(*tracers: Any) -> Any:
-        trace = current_trace()
-        assert trace is not None
-        copy = environment.copy_for(f, trace)
-        new = list(leaves)
-        for k, x in enumerate(leaves):
-            if not leaf_kind(x)[0]:
-                new[k] = environment.copy_argument(x, f"argument{tree.path(treedef, k)}")
-        environment.look_at_classes(tree.node_types(treedef))
-        trace.is_closed = environment.is_closed
-        for k, t in zip(traced, tracers, strict=True):
-            new[k] = t
-        given = tree.unflatten(treedef, new)
-        return copy(*given[0], **given[1]) if has_kwargs else copy(*given)
-
-    inputs = [input_of(leaves[k]) for k in traced]
-    recording = record_call(call, inputs, name=name, known=environment.known)
-    if recording.implicit:
-        raise ReadsEnclosingTrace(
-            message(
-                f"{name} captured a value of a function that is being traced, so it has no tape of its own",
-                tries=["the value as an argument"],
-            )
-        )
-    environment.close()
-    static = tuple((k, x) for k, x in enumerate(leaves) if not leaf_kind(x)[0])
-    tape = recording.tape.replace(in_tree=treedef, in_static=static, out_tree=recording.out_treedef)
-    return tape, environment, recording.unrepeatable, recording.written
 
 
 def check_not_shared(compiled: Compiled, inputs: Sequence[Any]) -> None:

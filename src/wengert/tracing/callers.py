@@ -15,11 +15,11 @@ import dis
 import functools
 import itertools
 import types
+from collections.abc import Callable, Sequence
+from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
-
-from wengert.tracing.trace import _RUN_CODE
 
 LIBRARIES = frozenset(
     ["numpy", "scipy", "wengert", "optree", "contextlib", "numba", "numexpr", "cupy", "jax", "jaxlib", "torch"]
@@ -44,7 +44,7 @@ def is_library(frame: types.FrameType) -> bool:
         if len(_is_library) > 10_000:  # bounded: modules may be made up at run time
             _is_library.clear()
         _is_library[name] = known
-    return known and frame.f_code is not _RUN_CODE  # run() calls a function for the user
+    return known and frame.f_code is not RUN_CODE  # run() calls a function for the user
 
 
 def is_ours(frame: types.FrameType) -> bool:
@@ -163,3 +163,26 @@ def _is_python(function: Any) -> bool:
     if isinstance(function, functools.partial):
         return _is_python(function.func)
     return isinstance(function, types.FunctionType)
+
+
+_internal: dict[int, bool] = {}
+
+
+def is_internal(frame: FrameType) -> bool:
+    """Whether a frame is ours or NumPy's rather than the user's."""
+    namespace = frame.f_globals
+    known = _internal.get(id(namespace))
+    if known is None:
+        name = namespace.get("__name__", "")
+        known = name.partition(".")[0] in ("wengert", "numpy", "scipy", "optree", "contextlib")
+        if "." in name or name in ("wengert", "numpy"):  # module namespaces live for ever; others may not
+            _internal[id(namespace)] = known
+    return known
+
+
+def run(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Call the user's function. Its frame is where the tree of calls on the tape begins."""
+    return f(*args, **kwargs)
+
+
+RUN_CODE = run.__code__

@@ -17,20 +17,13 @@ from wengert.errors import (
     WengertError,
     message,
 )
-from wengert.tape import Atom, Aval, Source, Tape, check
-from wengert.tracing import (  # noqa: F401  # to fill the tables
-    creation,
-    functions,
-    index_tricks,
-    indexing,
-    linalg,
-    patch,
-    refused,
-    special,
-    ufuncs,
-)
+from wengert.source import Source
+from wengert.tape import Atom, Aval, Tape, check
+from wengert.tracing import functions, indexing, patch  # noqa: F401  # to fill the tables
+from wengert.tracing.callers import is_internal, run
 from wengert.tracing.layouts import has_c_order, layout, without_memory
-from wengert.tracing.trace import Trace, check_dtype, current_trace, is_internal, run
+from wengert.tracing.reroute import rerouted
+from wengert.tracing.trace import Trace, check_dtype, current_trace
 from wengert.tracing.tracer import Tracer
 
 
@@ -106,7 +99,7 @@ def record_call(
         if [v.aval for v in previous.tape.inputs] == [i.aval for i in inputs]:
             follow = previous.tape
     trace = Trace(name, concrete, why_abstract, known, follow)
-    with trace, patch.patched(), special.rerouted():
+    with trace, patch.patched(), rerouted():
         tracers: list[Tracer] = []
         for aval, value, weak, is_scalar, order in inputs:
             tracer = Tracer(trace, trace.new_input(aval, value), aval, is_scalar and aval.shape == ())

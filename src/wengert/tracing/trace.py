@@ -32,7 +32,9 @@ from wengert.errors import (
 )
 from wengert.ops.control import Expected, guard
 from wengert.ops.elementwise import convert
-from wengert.tape import Atom, Aval, Builder, Capture, Instr, Lit, Source, Tape, Var, building, literal
+from wengert.source import Source
+from wengert.tape import Atom, Aval, Builder, Capture, Instr, Lit, Tape, Var, building, literal
+from wengert.tracing.callers import RUN_CODE, is_internal
 
 if TYPE_CHECKING:
     from wengert.tracing.tracer import Tracer
@@ -212,7 +214,7 @@ class Trace:
         while at is not None and at not in callers:
             chain.append(at)
             at = at.f_back
-            if at is not None and at.f_code is _RUN_CODE:
+            if at is not None and at.f_code is RUN_CODE:
                 at = None  # the boundary: what is above belongs to whoever started the trace
         parent: Source | None = None
         if at is not None:
@@ -481,26 +483,3 @@ def escaped(x: Tracer) -> EscapedTracerError:
             tries=["return the value from the function", "has_aux=True to return values beside the result"],
         )
     )
-
-
-_internal: dict[int, bool] = {}
-
-
-def is_internal(frame: FrameType) -> bool:
-    """Whether a frame is ours or NumPy's rather than the user's."""
-    namespace = frame.f_globals
-    known = _internal.get(id(namespace))
-    if known is None:
-        name = namespace.get("__name__", "")
-        known = name.partition(".")[0] in ("wengert", "numpy", "scipy", "optree", "contextlib")
-        if "." in name or name in ("wengert", "numpy"):  # module namespaces live for ever; others may not
-            _internal[id(namespace)] = known
-    return known
-
-
-def run(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """Call the user's function. Its frame is where the tree of calls on the tape begins."""
-    return f(*args, **kwargs)
-
-
-_RUN_CODE = run.__code__

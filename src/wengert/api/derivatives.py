@@ -1,0 +1,254 @@
+"""What users call: each a few lines over tracing, differentiation, batching and the runtime."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert import tree
+from wengert.ad.forward import jvp as jvp_of_tape
+from wengert.ad.partition import first_part, second_part
+from wengert.ad.reverse import vjp as vjp_of_tape
+from wengert.api.chosen import Aux, F, choose, function_name, is_number, named_like, record_primals, split_aux, with_aux
+from wengert.errors import (
+    DTypeError,
+    ScalarOutputError,
+    ShapeError,
+    StructureError,
+    message,
+)
+from wengert.ops.control import stop_gradient as stop_gradient_op
+from wengert.runtime.execute import Previous, Transform, execute, transformed, without_guards
+from wengert.tape import Aval, Tape
+from wengert.tracing.record import Recording, input_of, record_call
+from wengert.tracing.tracer import Tracer, record
+
+
+def value_and_grad(
+    f: F, argnums: int | Sequence[int] = 0, *, wrt: F | None = None, has_aux: bool = False, nan_safe: bool = False
+) -> F:
+    """The function that returns ``f``'s value and its gradient.
+
+    Parameters
+    ----------
+    f : returns one real number (shape ``()``), or ``(number, aux)`` with ``has_aux``.
+    argnums : the positional argument, or the arguments, to differentiate with respect to: pytrees of floats.
+    wrt : selects leaves instead, ``wrt=lambda args: args[0].c2``; all others are constants.
+    has_aux : ``f`` returns ``(value, aux)``; ``aux`` is any pytree, returned beside the value.
+    nan_safe : a cotangent of exactly zero stays zero whatever derivative it meets (0 · ∞ = 0).
+
+    Returns
+    -------
+    function of ``f``'s arguments giving ``(value, gradient)``, or ``((value, aux), gradient)``. The gradient has
+    the structure of what it is taken with respect to, and each leaf the shape and dtype of its primal.
+
+    Raises
+    ------
+    ScalarOutputError : the value is not one real number.
+    DTypeError : an argument to differentiate with respect to is not a float.
+
+    Examples
+    --------
+    >>> import numpy as np, wengert as wg
+    >>> value, gradient = wg.value_and_grad(lambda x: np.sum(x**2))(np.array([1.0, 2.0]))
+    >>> float(value), gradient
+    (5.0, array([2., 4.]))
+    """
+
+    return _value_and_gradient(f, argnums, wrt, has_aux, nan_safe, with_value=True)
+
+
+def _value_and_gradient(f: F, argnums: Any, wrt: F | None, has_aux: bool, nan_safe: bool, with_value: bool) -> F:
+    previous = Previous()
+
+    @named_like(f)
+    def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
+        call, leaves, treedef = choose(f, args, kwargs, argnums, wrt)
+        aux = Aux()
+        if has_aux:
+            call = with_aux(f, call, aux)
+        recording = record_call(call, [input_of(x) for x in leaves], name=function_name(f), previous=previous.recording)
+        previous.remember(recording)
+        _check_scalar(f, recording, has_aux)
+        n = len(leaves)
+        transform = (vjp_of_tape, (tuple(range(n)), (0,), "one", True, nan_safe))
+        outs = execute(recording, (transform,), leaves)
+        first = len(outs) - n
+        gradient = tree.unflatten(treedef, outs[first:])
+        if not with_value:
+            return (gradient, aux.give(outs[1:first])) if has_aux else gradient
+        if has_aux:
+            return (outs[0], aux.give(outs[1:first])), gradient
+        return tree.unflatten(recording.out_treedef, outs[:first]), gradient
+
+    return value_and_gradient
+
+
+def _check_scalar(f: F, recording: Recording, has_aux: bool) -> None:
+    outputs = recording.tape.outputs
+    ok = bool(outputs) if has_aux else len(outputs) == 1
+    if ok and outputs[0].aval.shape == () and outputs[0].aval.dtype.kind == "f":
+        return
+    what = str(outputs[0].aval) if len(outputs) == 1 or (has_aux and outputs) else f"{len(outputs)} values"
+    tries = ["wg.jacobian or wg.vjp, for a function with several outputs"]
+    if ok and outputs[0].aval.dtype.kind == "f":
+        tries.insert(0, "np.sum of it, or one element")
+    elif not ok:
+        tries.insert(0, "has_aux=True, to return values beside the one that is differentiated")
+    raise ScalarOutputError(
+        message(f"grad needs one real number from {function_name(f)}, float64[]; it returned {what}", tries=tries)
+    )
+
+
+def grad(
+    f: F, argnums: int | Sequence[int] = 0, *, wrt: F | None = None, has_aux: bool = False, nan_safe: bool = False
+) -> F:
+    """The gradient of a function that returns one real number; parameters as for :func:`value_and_grad`.
+
+    Examples
+    --------
+    >>> import numpy as np, wengert as wg
+    >>> wg.grad(lambda x: np.sin(x) * x)(0.0)
+    np.float64(0.0)
+    """
+    return _value_and_gradient(f, argnums, wrt, has_aux, nan_safe, with_value=False)
+
+
+def stop_gradient(x: Any) -> Any:
+    """``x``, as a constant to every derivative. A pytree gives a pytree.
+
+    >>> import numpy as np, wengert as wg
+    >>> wg.grad(lambda x: x * wg.stop_gradient(x))(3.0)
+    np.float64(3.0)
+    """
+    return tree.tree_map(lambda leaf: record(stop_gradient_op, (leaf,), {}) if type(leaf) is Tracer else leaf, x)
+
+
+# ------------------------------------------------------------------------------------------------- vjp and jvp
+
+
+class Linear:
+    """The second part of a partitioned tape with its residuals: a linear function, to be called at will."""
+
+    def __init__(self, tape: Tape, residuals: Sequence[Any], names: str, in_def: Any, out_def: Any) -> None:
+        self._recording = Recording(tape, out_def, programs={})
+        self._residuals = list(residuals)
+        self._avals = tape.in_avals[len(self._residuals) :]
+        self._in_def = in_def
+        self._names = names
+
+    def __call__(self, given: Any) -> Any:
+        difference = tree.mismatch(self._in_def, given)
+        if difference is not None:
+            raise StructureError(message(f"{self._names}: {difference}"))
+        leaves = tree.flatten(given)[0]
+        values = [
+            checked_like(x, aval, lambda k=k: f"{self._names}{tree.path(self._in_def, k)}")
+            for k, (x, aval) in enumerate(zip(leaves, self._avals, strict=True))
+        ]
+        outs = execute(self._recording, (), self._residuals, values)
+        return tree.unflatten(self._recording.out_treedef, outs)
+
+
+def checked_like(x: Any, aval: Aval, path: Callable[[], str]) -> Any:
+    """``x`` in the type of ``aval``; raises where the shape differs, or where a cast would lose something."""
+    if not is_number(x):
+        raise DTypeError(message(f"{path()}: expected {aval}, got a {type(x).__name__}"))
+    if np.shape(x) != aval.shape:
+        raise ShapeError(message(f"{path()}: expected {aval}, got shape {list(np.shape(x))}"))
+    if type(x) is Tracer:
+        return x if x.dtype == aval.dtype else x.astype(aval.dtype)
+    kind = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
+    if not np.can_cast(kind, aval.dtype, "same_kind"):
+        raise DTypeError(message(f"{path()}: expected {aval}, got {kind}"))
+    return np.asarray(x, aval.dtype)
+
+
+def vjp(f: F, *primals: Any, has_aux: bool = False, nan_safe: bool = False) -> Any:
+    """``f(*primals)`` and its pullback, ``ct -> (cotangent of each primal, ...)``.
+
+    The pullback takes a cotangent of the structure, shapes and dtypes of the value, may be called many times, and
+    keeps what it needs as it was: later writes to the primals do not reach it.
+
+    Examples
+    --------
+    >>> import numpy as np, wengert as wg
+    >>> y, pullback = wg.vjp(np.sin, np.array([0.0, 1.0]))
+    >>> pullback(np.array([1.0, 0.0]))
+    (array([1., 0.]),)
+    """
+    chosen, aux, recording = record_primals(f, primals, has_aux)
+    n, n_out = len(chosen.leaves), len(recording.tape.outputs)
+    n_value, out_def = split_aux(recording, has_aux)
+    numbers = tuple(k for k in range(n_value) if recording.tape.outputs[k].aval.is_inexact)
+    if len(numbers) < n_value:
+        raise DTypeError(
+            message(
+                f"vjp: {function_name(f)} returns integers or booleans, which have no cotangent",
+                tries=["has_aux=True, to return them beside the value"],
+            )
+        )
+    n_in = len(recording.tape.inputs)
+    pull: Transform = (vjp_of_tape, (tuple(range(n)), numbers, "given", False, nan_safe))
+    outs = execute(recording, (pull, (first_part, (n_in, n_out))), chosen.leaves)
+    tape = transformed(without_guards(recording.tape), (pull, (second_part, (n_in, n_out))))
+    pullback = Linear(tape, outs[n_out:], "the cotangent", out_def, chosen.treedef)
+    value = tree.unflatten(out_def, outs[:n_value])
+    return (value, pullback, aux.give(outs[n_value:n_out])) if has_aux else (value, pullback)
+
+
+def linearize(f: F, *primals: Any, nan_safe: bool = False) -> tuple[Any, F]:
+    """``f(*primals)`` and the linear function of tangents ``(*dprimals) -> dvalue`` at that point.
+
+    >>> import numpy as np, wengert as wg
+    >>> y, push = wg.linearize(lambda x: x**3, 2.0)
+    >>> push(1.0)
+    np.float64(12.0)
+    """
+    chosen, _, recording = record_primals(f, primals, False)
+    n_in, n_out = len(recording.tape.inputs), len(recording.tape.outputs)
+    push: Transform = (jvp_of_tape, (tuple(range(len(chosen.leaves))), None, nan_safe))
+    outs = execute(recording, (push, (first_part, (n_in, n_out))), chosen.leaves)
+    tape = transformed(without_guards(recording.tape), (push, (second_part, (n_in, n_out))))
+    linear = Linear(tape, outs[n_out:], "the tangent", chosen.treedef, recording.out_treedef)
+
+    def pushforward(*tangents: Any) -> Any:
+        return linear(tangents)
+
+    return tree.unflatten(recording.out_treedef, outs[:n_out]), pushforward
+
+
+def jvp(f: F, primals: Sequence[Any], tangents: Sequence[Any], *, nan_safe: bool = False) -> tuple[Any, Any]:
+    """``f(*primals)`` and its derivative in the direction ``tangents``.
+
+    ``tangents`` has the structure, shapes and dtypes of ``primals``.
+
+    >>> import numpy as np, wengert as wg
+    >>> wg.jvp(lambda x, y: x * y, (2.0, 3.0), (1.0, 0.0))
+    (np.float64(6.0), np.float64(3.0))
+    """
+    primals, tangents = tuple(primals), tuple(tangents)
+    chosen, _, recording = record_primals(f, primals, False)
+    difference = tree.mismatch(chosen.treedef, tangents)
+    if difference is not None:
+        raise StructureError(message(f"jvp: tangents {difference}"))
+    avals = recording.tape.in_avals
+    values = [
+        checked_like(x, avals[k], lambda k=k: f"tangents{tree.path(chosen.treedef, k)}")
+        for k, x in enumerate(tree.flatten(tangents)[0])
+    ]
+    n_out = len(recording.tape.outputs)
+    push: Transform = (jvp_of_tape, (tuple(range(len(values))), None, nan_safe))
+    outs = execute(recording, (push,), chosen.leaves, values)
+    return tree.unflatten(recording.out_treedef, outs[:n_out]), tree.unflatten(recording.out_treedef, outs[n_out:])
+
+
+# ------------------------------------------------------------------------------------------ matrices of derivatives
+
+
+# ---------------------------------------------------------------------------------------------------------- vmap
+
+
+# --------------------------------------------------------------------------------------------- tapes and programs

@@ -1,0 +1,174 @@
+"""A function mapped over an axis, or over the elements, of arrays."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert import config, tree
+from wengert.api.chosen import F, function_name, lend, named_like
+from wengert.batching import batch as batch_of_tape
+from wengert.errors import (
+    ShapeError,
+    StructureError,
+    UnsupportedFunctionError,
+    message,
+)
+from wengert.ops.mapped import map_scalar
+from wengert.runtime.execute import execute
+from wengert.tape import Aval, Tape, structure
+from wengert.tracing.record import Input, record_call
+from wengert.tracing.tracer import Tracer, record
+
+
+def vmap(f: F, in_axes: Any = 0, out_axes: int = 0) -> F:
+    """``f`` over a batch of arguments at once, without a Python loop.
+
+    ``in_axes`` says which axis of each argument is the batch (an int), or that it has none (None): one for all, or a
+    tuple with an entry an argument, each an int, None, or a pytree of them with the structure of the argument.
+    ``out_axes`` is where the batch stands in the results.
+
+    Examples
+    --------
+    >>> import numpy as np, wengert as wg
+    >>> wg.vmap(np.dot, in_axes=(0, None))(np.eye(2), np.array([3.0, 4.0]))
+    array([3., 4.])
+    """
+
+    @named_like(f)
+    def mapped(*args: Any, **kwargs: Any) -> Any:
+        leaves, treedef = tree.flatten((args, kwargs))
+        axes = _leaf_axes(in_axes, args, kwargs)
+        size = _batch_size(f, leaves, axes, treedef)
+        inputs: list[Input] = []
+        values: list[Any] = []
+        traced: list[int] = []
+        flags: list[bool] = []
+        for k, (x, axis) in enumerate(zip(leaves, axes, strict=True)):
+            if axis is None:
+                continue
+            array: Any = x if type(x) is Tracer else np.asarray(x)
+            moved = np.moveaxis(array, axis, 0)
+            first = (
+                moved[0] if type(moved) is not Tracer and size else None
+            )  # for what needs an example to see its type
+            inputs.append(Input(Aval(moved.shape[1:], moved.dtype), first, None, moved.ndim == 1))
+            values.append(moved)
+            traced.append(k)
+            flags.append(True)
+
+        shared = [x for x, axis in zip(leaves, axes, strict=True) if axis is None]
+
+        def call(*tracers: Any) -> Any:
+            lend(shared, {})
+            new = list(leaves)
+            for k, t in zip(traced, tracers, strict=True):
+                new[k] = t
+            a, kw = tree.unflatten(treedef, new)
+            return f(*a, **kw)
+
+        recording = record_call(
+            call, inputs, name=function_name(f), concrete=False, why_abstract="vmap runs all examples at once"
+        )
+        flags += [False] * len(recording.implicit)
+        outs = execute(recording, ((batch_of_tape, (tuple(flags), size)),), values)
+        if out_axes != 0:
+            outs = [np.moveaxis(x, 0, out_axes) for x in outs]
+        return tree.unflatten(recording.out_treedef, outs)
+
+    return mapped
+
+
+def _leaf_axes(in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int | None]:
+    per_arg = list(in_axes) if isinstance(in_axes, tuple | list) else [in_axes] * len(args)
+    if len(per_arg) != len(args):
+        raise StructureError(message(f"vmap: in_axes has {len(per_arg)} entries for {len(args)} arguments"))
+    axes: list[int | None] = []
+    for spec, arg in zip(per_arg, args, strict=True):
+        axes += _spread_axes(spec, arg)
+    return axes + [0] * len(tree.flatten(kwargs)[0])
+
+
+def _spread_axes(spec: Any, arg: Any) -> list[int | None]:
+    """One axis a leaf of ``arg``, from a spec that has its structure or the beginning of it."""
+    if spec is None or isinstance(spec, int):
+        return [spec] * len(tree.flatten(arg)[0])
+    if isinstance(spec, dict) and isinstance(arg, dict) and spec.keys() == arg.keys():
+        keys = list(arg) if isinstance(arg, OrderedDict) else sorted(arg)  # the order in which tree takes the leaves
+        return [a for k in keys for a in _spread_axes(spec[k], arg[k])]
+    if isinstance(spec, tuple | list) and isinstance(arg, tuple | list) and len(spec) == len(arg):
+        return [a for s, x in zip(spec, arg, strict=True) for a in _spread_axes(s, x)]
+    raise StructureError(message(f"vmap: in_axes {spec!r} does not fit the argument {tree.describe(arg)}"))
+
+
+def _batch_size(f: F, leaves: Sequence[Any], axes: Sequence[int | None], treedef: Any) -> int:
+    size: int | None = None
+    first = ""
+    for k, (x, axis) in enumerate(zip(leaves, axes, strict=True)):
+        if axis is None:
+            continue
+        shape = np.shape(x)
+        if not -len(shape) <= axis < len(shape):
+            raise ShapeError(
+                message(
+                    f"vmap: argument{tree.path(treedef, k)} has shape {list(shape)} and no axis {axis}",
+                    tries=["in_axes=None for an argument that is not batched"],
+                )
+            )
+        if size is None:
+            size, first = shape[axis], tree.path(treedef, k)
+        elif shape[axis] != size:
+            raise ShapeError(
+                message(
+                    f"vmap: batch sizes differ, {size} in argument{first} "
+                    f"and {shape[axis]} in argument{tree.path(treedef, k)}"
+                )
+            )
+    if size is None:
+        raise StructureError(message(f"vmap of {function_name(f)}: no argument is batched"))
+    return size
+
+
+_bodies: dict[Any, Tape] = {}  # equal scalar tapes are one object, so that tapes which hold them are equal too
+
+
+def broadcast(f: F, *arrays: Any) -> Any:
+    """``f``, a function of scalars, for each element of the broadcast arrays: one instruction on the tape.
+
+    ``f`` is ordinary Python with NumPy's ufuncs on numbers; it runs once, and must not branch on its arguments.
+
+    Examples
+    --------
+    >>> import numpy as np, wengert as wg
+    >>> wg.broadcast(lambda a, b: a * b + 1, np.array([1.0, 2.0]), 3.0)
+    array([4., 7.])
+    """
+    given = [x if type(x) is Tracer else np.asarray(x) for x in arrays]
+    inputs = [Input(Aval((), x.dtype), None, None, True) for x in given]
+    recording = record_call(
+        f, inputs, name=function_name(f), concrete=False, why_abstract="broadcast records one step for all elements"
+    )
+    tape = recording.tape
+    if len(tape.outputs) != 1 or tape.outputs[0].aval.shape:
+        raise ShapeError(message(f"broadcast: {function_name(f)} must return one number; it returned {tape.out_avals}"))
+    for instr in tape.instrs:
+        if not instr.op.is_elementwise:
+            raise UnsupportedFunctionError(
+                message(
+                    f"broadcast: {instr.op.name} is not a function of numbers",
+                    instr.source,
+                    tries=["ufuncs and arithmetic in the function, arrays outside of it"],
+                )
+            )
+    captured = [c.array for c in tape.captures]  # what the function captured are further operands
+    body = tape.replace(inputs=(*tape.inputs, *[c.var for c in tape.captures]), captures=(), name=function_name(f))
+    if len(_bodies) > config.max_programs:
+        _bodies.clear()
+    body = _bodies.setdefault(structure(body), body)
+    operands = [*given, *recording.implicit, *captured]
+    if any(type(x) is Tracer for x in operands):
+        return record(map_scalar, operands, {"body": body})
+    return map_scalar.reference(*operands, body=body)[()]

@@ -1,0 +1,123 @@
+"""Matrices of derivatives: Jacobians, Hessians, and Hessian times vector."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert import tree
+from wengert.ad.forward import jvp as jvp_of_tape
+from wengert.ad.partition import keep_outputs
+from wengert.ad.reverse import vjp as vjp_of_tape
+from wengert.api.chosen import F, choose, function_name, named_like
+from wengert.api.derivatives import grad, jvp
+from wengert.batching import batch as batch_of_tape
+from wengert.errors import (
+    DTypeError,
+    message,
+)
+from wengert.runtime.execute import Transform, execute
+from wengert.tape import Aval
+from wengert.tracing.record import input_of, record_call
+from wengert.tracing.trace import current_trace
+from wengert.tracing.tracer import new_constant
+
+
+def jacobian(
+    f: F, argnums: int | Sequence[int] = 0, *, wrt: F | None = None, mode: str | None = None, nan_safe: bool = False
+) -> F:
+    """The function that returns the Jacobian of ``f``: for each output ``y`` and input ``x``, float[*y, *x].
+
+    The structure is that of the value, with that of the argument in place of each leaf. ``mode`` is "forward" (one
+    batched pass with as many tangents as there are inputs) or "reverse" (as many cotangents as outputs); by default
+    the one with fewer.
+
+    Examples
+    --------
+    >>> import numpy as np, wengert as wg
+    >>> wg.jacobian(lambda x: x**2)(np.array([1.0, 2.0]))
+    array([[2., 0.],
+           [0., 4.]])
+    """
+    if mode not in (None, "forward", "reverse"):
+        raise ValueError(f"mode={mode!r}: expected 'forward', 'reverse' or None")
+
+    @named_like(f)
+    def jacobian_of(*args: Any, **kwargs: Any) -> Any:
+        call, leaves, treedef = choose(f, args, kwargs, argnums, wrt)
+        recording = record_call(call, [input_of(x) for x in leaves], name=function_name(f))
+        tape = recording.tape
+        ins, outs = tape.in_avals[: len(leaves)], tape.out_avals
+        _check_inexact(f, outs)
+        n_in, n_out = sum(a.size for a in ins), sum(a.size for a in outs)
+        forward = n_in <= n_out if mode is None else mode == "forward"
+        along, size = (ins, n_in) if forward else (outs, n_out)
+        wrt_inputs = tuple(range(len(leaves)))
+        if forward:
+            transform: Transform = (jvp_of_tape, (wrt_inputs, None, nan_safe))
+        else:
+            transform = (vjp_of_tape, (wrt_inputs, tuple(range(len(outs))), "given", False, nan_safe))
+        flags = (*[False] * len(tape.inputs), *[True] * len(along))
+        transforms = (transform, (keep_outputs, (len(outs),)), (batch_of_tape, (flags, size)))
+        rows = execute(recording, transforms, leaves, _basis(along, size))
+        blocks: list[list[Any]] = []
+        for k, y in enumerate(outs):
+            blocks.append([])
+            for j, x in enumerate(ins):
+                if forward:
+                    block = np.moveaxis(_rows_of(rows[k], ins, j), 0, -1)
+                else:
+                    block = _rows_of(rows[j], outs, k)
+                blocks[k].append(np.reshape(block, (*y.shape, *x.shape)))
+        return tree.unflatten(recording.out_treedef, [tree.unflatten(treedef, row) for row in blocks])
+
+    return jacobian_of
+
+
+def _check_inexact(f: F, outs: Sequence[Aval]) -> None:
+    for aval in outs:
+        if not aval.is_inexact:
+            raise DTypeError(message(f"jacobian: {function_name(f)} returns {aval}, and an integer has no derivative"))
+
+
+def _basis(avals: Sequence[Aval], size: int) -> list[Any]:
+    """The unit tangents of several arrays together: float[size, *shape] each; constants, while somebody is tracing."""
+    basis, first, trace = [], 0, current_trace()
+    for aval in avals:
+        block = np.zeros((size, aval.size), aval.dtype)
+        np.fill_diagonal(block[first : first + aval.size], 1)
+        block = block.reshape(size, *aval.shape)
+        basis.append(block if trace is None else new_constant(trace, block, is_scalar=False))
+        first += aval.size
+    return basis
+
+
+def _rows_of(rows: Any, avals: Sequence[Aval], j: int) -> Any:
+    first = sum(a.size for a in avals[:j])
+    return rows[first : first + avals[j].size]
+
+
+def hessian(f: F, argnums: int | Sequence[int] = 0, *, wrt: F | None = None, nan_safe: bool = False) -> F:
+    """The function that returns the matrix of second derivatives of a scalar function, forward over reverse.
+
+    >>> import numpy as np, wengert as wg
+    >>> wg.hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 2.0]))
+    array([[4., 2.],
+           [2., 0.]])
+    """
+    return jacobian(grad(f, argnums, wrt=wrt, nan_safe=nan_safe), argnums, wrt=wrt, mode="forward", nan_safe=nan_safe)
+
+
+def hvp(f: F, primals: Sequence[Any], tangents: Sequence[Any], *, nan_safe: bool = False) -> Any:
+    """The Hessian of a scalar function times a vector, at the cost of a few gradients; no matrix is formed.
+
+    Returns the product with the structure of ``primals``; for one primal, that one alone.
+
+    >>> import numpy as np, wengert as wg
+    >>> wg.hvp(lambda x: np.sum(x**3), (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
+    array([ 6., 12.])
+    """
+    argnums = 0 if len(primals) == 1 else tuple(range(len(primals)))
+    return jvp(grad(f, argnums, nan_safe=nan_safe), primals, tangents, nan_safe=nan_safe)[1]

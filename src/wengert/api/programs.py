@@ -1,0 +1,107 @@
+"""Tapes and programs: ``trace``, ``compile``, ``jit``."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert import passes, tree
+from wengert.api.chosen import F, function_name, named_like
+from wengert.errors import (
+    NotDifferentiableError,
+    message,
+)
+from wengert.passes.number_guards import number_guards
+from wengert.runtime.jit import Jit
+from wengert.runtime.program import Program
+from wengert.tape import Tape
+from wengert.tracing.tracer import Tracer
+from wengert.tracing.whole import trace_whole
+
+
+def trace(f: F) -> F:
+    """The function that returns the tape of ``f`` for given arguments: ``print(wg.trace(f)(*args))``.
+
+    >>> import numpy as np, wengert as wg
+    >>> tape = wg.trace(lambda x: np.sum(np.exp(x)))(np.ones(3))
+    >>> len(tape)
+    2
+    """
+
+    @named_like(f)
+    def tape_of(*args: Any, **kwargs: Any) -> Tape:
+        leaves, treedef = tree.flatten((args, kwargs) if kwargs else args)
+        tape, *_ = trace_whole(f, function_name(f), leaves, treedef, bool(kwargs))
+        return number_guards(tape)[0]
+
+    return tape_of
+
+
+def compile(tape: Tape) -> Program:
+    """``tape``, optimised, as a program: ``program(*args)``. One path: raises GuardError off it."""
+    return Program(passes.run(number_guards(tape)[0]))
+
+
+def jit(f: F) -> Jit:
+    """``f``, traced once for each signature and path, and run as compiled programs from then on.
+
+    Branches on values are guards, captured arrays are read at every call; see :class:`~wengert.runtime.jit.Jit` for
+    ``stats()``, ``program(*args)`` and ``clear()``. Calls take ``out=``, arrays to write the results into.
+
+    Examples
+    --------
+    >>> import numpy as np, wengert as wg
+    >>> @wg.jit
+    ... def f(x):
+    ...     return x if x > 0 else -(x**3)
+    >>> f(2.0), f(-2.0)
+    (np.float64(2.0), np.float64(8.0))
+    """
+    return Jit(f)
+
+
+def fastmath() -> Callable[[F], Jit]:
+    """A decorator as :func:`jit`, for programs that may compute some functions faster and a little less exactly.
+
+    ``exp`` and ``expit`` are then within 2 units in the last place, ``tanh`` within 3 (float64) or 5 (float32),
+    ``log_expit`` and ``logaddexp`` within 2; results that would be subnormal are 0. Everything else is as ever.
+
+    Examples
+    --------
+    >>> import numpy as np, wengert as wg
+    >>> step = wg.fastmath()(wg.grad(lambda x: np.sum(np.tanh(x))))
+    >>> step(np.array([0.0, 1.0]))
+    array([1.        , 0.41997434])
+    """
+    return lambda f: Jit(f, is_fast=True)
+
+
+def constant(value: Any) -> Any:
+    """A read-only copy of an array, or of each array of a pytree: what depends on it alone is computed once.
+
+    >>> import numpy as np, wengert as wg
+    >>> wg.constant(np.ones(3)).flags.writeable
+    False
+    """
+
+    def freeze(leaf: Any) -> Any:
+        if type(leaf) is Tracer and leaf.constant() is None:
+            raise NotDifferentiableError(
+                message(
+                    f"constant: a traced {leaf.aval} is not promised to stay what it is",
+                    leaf._trace.locate(),
+                    tries=[
+                        "wg.stop_gradient(x), for no derivative through x",
+                        "wg.constant(x) outside of the traced function, for an array that it captures",
+                    ],
+                )
+            )
+        if not isinstance(leaf, np.ndarray):
+            return leaf
+        copy = leaf.copy()
+        copy.flags.writeable = False
+        return copy
+
+    return tree.tree_map(freeze, value)

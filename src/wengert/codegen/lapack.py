@@ -1,0 +1,33 @@
+"""Routines of LAPACK on stacks of matrices."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from wengert.codegen.calls import KernelCall, describe
+from wengert.ops.kernels import Call as Routine
+from wengert.passes.plan import Step as PlanStep
+from wengert.passes.plan import is_c_order
+
+
+def routine(step: PlanStep, kernel: Routine) -> KernelCall | None:
+    """LAPACK on stacks of matrices in C order, which the plan has seen to; behind the results comes the work area."""
+    instr = step.instr
+    assert instr is not None
+    stem = kernel.routine.partition(".")[2]
+    dtypes = {p.aval.dtype.char for p in (*step.ins, *step.outs)}
+    if stem not in ROUTINES or dtypes not in ({"f"}, {"d"}) or not all(map(is_c_order, (*step.ins, *step.outs))):
+        return None
+    shape = step.ins[0].aval.shape
+    batch = int(np.prod(shape[:-2], dtype=np.int64))
+    sizes = [shape[-1], batch]
+    if stem in ("gesv", "trsm"):
+        sizes.insert(1, step.ins[1].aval.shape[-1])
+    sizes += [int(instr.params[name]) for name in ("lower", "transpose") if name in instr.params]
+    places = (*step.ins, *step.outs, *([step.work] if step.work is not None else []))
+    name = f"{stem}_f{8 * step.ins[0].aval.dtype.itemsize}"
+    # One matrix after the other: those that need a work area share it, and BLAS has threads of its own.
+    return KernelCall(name, places, tuple(sizes), batch, 0, describe(instr), instr, True, kernel.is_partial)
+
+
+ROUTINES = frozenset(["gesv", "potrf", "inv", "slogdet", "det", "cofactor", "trsm"])

@@ -1,0 +1,419 @@
+"""From a step of the plan to one loop nest: a map, a reduction, a small contraction, or several of them fused.
+
+Here the shape of a nest is settled: axes of length 1 go, axes that lie one within the other become one, the lanes go
+where memory is contiguous. Short nests have their sizes written into the code, long ones get them at run time, so that
+one kernel serves every length.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.codegen.calls import KernelCall, describe, short
+from wengert.codegen.nests.nest import Fold, Load, Nest, Step, Store
+from wengert.codegen.nests.panels import FEWEST_LANES, FEWEST_ROWS, MAX_TURNED, is_turned
+from wengert.codegen.nests.points import are_light_sums
+from wengert.codegen.strides import grain
+from wengert.ops.kernels import Contract, Fused, Iota, MapTape, Reduce
+from wengert.passes.fuse import function_of
+from wengert.passes.plan import MIN_PIECES, PIECE, Place, is_in_code, operands
+from wengert.passes.plan import Step as PlanStep
+from wengert.tape import Atom, Aval, Instr, Lit, key_of
+
+WIDE = 128  # lanes: with fewer, adding to memory waits for what was added before (benchmarks/bench_memory.py)
+STATIC_POINTS = 2048  # a nest of at most so many points has its sizes written into its code
+Ref = tuple[str, int]  # a value of a nest that is being built: ("load", 0), ("step", 3) ...
+COMMUTATIVE = frozenset(["add", "multiply"])
+
+
+class _Builder:
+    """A nest that is being put together: dimensions as they come, kept ones first."""
+
+    def __init__(self, extents: Sequence[int], n_kept: int) -> None:
+        self.extents = list(extents)
+        self.n_kept = n_kept
+        self.loads: list[tuple[str, list[int], bool]] = []
+        self.load_places: list[Place | None] = []
+        self.literals: list[tuple[str, bytes]] = []
+        self.steps: list[tuple[str, tuple[Ref, ...], str]] = []
+        self.folds: list[tuple[str, Ref, str]] = []
+        self.post: list[tuple[str, tuple[Ref, ...], str]] = []
+        self.stores: list[tuple[Ref, str, list[int], Place]] = []
+        self.post_stores: list[tuple[Ref, str, list[int], Place]] = []
+        self._known: dict[Any, Ref] = {}
+
+    @property
+    def has_reduced(self) -> bool:
+        return len(self.extents) > self.n_kept
+
+    def load(self, place: Place, strides: list[int]) -> Ref:
+        """An operand under byte strides, one a dimension."""
+        size = place.aval.dtype.itemsize
+        key = (id(place.buffer), place.offset, tuple(strides), place.aval.dtype)
+        if key not in self._known:
+            self._known[key] = ("load", len(self.loads))
+            self.loads.append((short(place.aval.dtype), [s // size for s in strides], False))
+            self.load_places.append(place)
+        return self._known[key]
+
+    def index(self, dtype: str, strides: list[int]) -> Ref:
+        self.loads.append((dtype, strides, True))
+        self.load_places.append(None)
+        return "load", len(self.loads) - 1
+
+    def literal(self, a: Lit) -> Ref:
+        key = a.key
+        if key not in self._known:
+            self._known[key] = ("literal", len(self.literals))
+            self.literals.append((short(a.aval.dtype), a.value.tobytes()))
+        return self._known[key]
+
+    def step(self, function: str, operands: Sequence[Ref], dtype: str, is_post: bool = False) -> Ref:
+        where = self.post if is_post else self.steps
+        if function in COMMUTATIVE:  # so that x + y and y + x share a kernel
+            operands = sorted(operands)
+        where.append((function, tuple(operands), dtype))
+        return ("post" if is_post else "step"), len(where) - 1
+
+    def fold(self, combine: str, value: Ref, dtype: str) -> Ref:
+        if not self.has_reduced:
+            return value
+        self.folds.append((combine, value, dtype))
+        return "fold", len(self.folds) - 1
+
+    def store(self, value: Ref, place: Place, strides: list[int], is_post: bool = False) -> None:
+        size = place.aval.dtype.itemsize
+        where = self.post_stores if is_post else self.stores
+        where.append((value, short(place.aval.dtype), [s // size for s in strides], place))
+
+    # --------------------------------------------------------------------------------------------- finishing
+
+    def call(
+        self, name: str, instr: Instr | None, is_static: bool | None = None, work: Place | None = None
+    ) -> KernelCall:
+        """The nest on its memory; ``is_static``: its sizes are in its code (None: if it is short). With room to
+        ``work`` in, a long reduction is cut into pieces."""
+        rows = (
+            [s for _, s, _ in self.loads] + [s for _, _, s, _ in self.stores] + [s for _, _, s, _ in self.post_stores]
+        )
+        order = [d for d in range(len(self.extents)) if self.extents[d] != 1]
+        kept = [d for d in order if d < self.n_kept]
+        reduced = [d for d in order if d >= self.n_kept]
+        if not reduced and self.folds:
+            self._without_folds()
+            rows = [s for _, s, _ in self.loads] + [s for _, _, s, _ in self.stores]
+        kept, reduced, lanes = self._choose_lanes(kept, reduced, rows, is_static=is_static is True)
+        dims = [[d] for d in kept], [[d] for d in reduced]
+        merged_kept, merged_reduced = [self._merged([d[0] for d in group], rows) for group in dims]
+        groups = [*merged_kept, *merged_reduced]
+        extents = [int(np.prod([self.extents[d] for d in g], dtype=np.int64)) for g in groups]
+        inner = [g[-1] for g in groups]  # whose stride is that of the group
+        n_kept = len(merged_kept)
+        if lanes >= 0:
+            lanes = next(k for k, g in enumerate(groups) if lanes in g)
+        points = int(np.prod(extents, dtype=np.int64)) if extents else 1
+        is_static = points <= STATIC_POINTS if is_static is None else is_static
+        sizes: list[int] = [] if is_static else list(extents)
+        n_pieces, then = 0, None
+        if work is not None and not is_static and self.folds and not merged_kept:
+            piece = -(-PIECE // (points // extents[0]))  # of the outermost extent
+            n_pieces = -(-extents[0] // piece)
+            if n_pieces < MIN_PIECES:
+                n_pieces = 0
+            else:
+                then = self._finish(work, n_pieces, name, instr)
+                sizes = [n_pieces, *extents, piece]
+                extents, n_kept, lanes = [n_pieces, *extents], 1, lanes + (lanes >= 0)
+
+        def strides(row: list[int], of_piece: int = 0) -> tuple[int | None, ...]:
+            out: list[int | None] = [of_piece] if n_pieces else []
+            for d in inner:
+                if is_static or row[d] in (-1, 0, 1):
+                    out.append(row[d])
+                else:
+                    sizes.append(row[d])
+                    out.append(None)
+            return tuple(out)
+
+        number = self._numbers()
+        nest = Nest(
+            extents=tuple(extents if is_static else [None] * len(extents)),
+            n_kept=n_kept,
+            lanes=lanes,
+            loads=tuple([Load(dtype, strides(row), is_index) for dtype, row, is_index in self.loads]),
+            literals=tuple(self.literals),
+            steps=tuple([Step(f, tuple([number[r] for r in refs]), dtype) for f, refs, dtype in self.steps]),
+            stores=tuple([Store(number[v], dtype, strides(row)) for v, dtype, row, _ in self.stores]),
+            folds=tuple([Fold(c, number[v], dtype) for c, v, dtype in self.folds]),
+            post=tuple([Step(f, tuple([number[r] for r in refs]), dtype) for f, refs, dtype in self.post]),
+            post_stores=tuple([Store(number[v], dtype, strides(row, 1)) for v, dtype, row, _ in self.post_stores]),
+            has_pieces=n_pieces > 0,
+            is_wide=bool(self.folds) and not is_static and 0 <= lanes < n_kept and extents[lanes] >= WIDE,
+        )
+        places = [p for p in self.load_places if p is not None]
+        places += [p for *_, p in self.stores] + [p for *_, p in self.post_stores]
+        extent = extents[0] if extents else 1
+        part = 1 if n_pieces else grain(extent, points, lanes == 0) if nest.is_splittable else 0
+        return KernelCall(nest, tuple(places), tuple(sizes), extent, part, name, instr, then=then)
+
+    def _finish(self, work: Place, n_pieces: int, name: str, instr: Instr | None) -> KernelCall:
+        """The nest that folds what the pieces come to, in their order, with all that comes after the folds.
+
+        This one keeps what comes before, and stores what its pieces come to.
+        """
+        last = _Builder([n_pieces], 0)
+        parts: list[Place] = []
+        carried: dict[Ref, Ref] = {}
+        for k, (combine, _, dtype) in enumerate(self.folds):
+            aval = Aval((n_pieces,), np.dtype(dtype))
+            parts.append(Place(work.buffer, work.offset + 8 * n_pieces * k, (aval.dtype.itemsize,), aval))
+            carried["fold", k] = last.fold(combine, last.load(parts[k], [aval.dtype.itemsize]), dtype)
+
+        def carry(ref: Ref) -> Ref:
+            if ref not in carried:
+                kind, k = ref
+                if kind == "load":
+                    place = self.load_places[k]
+                    assert place is not None  # an index differs from point to point
+                    carried[ref] = last.load(place, [0])
+                elif kind == "literal":
+                    last.literals.append(self.literals[k])
+                    carried[ref] = "literal", len(last.literals) - 1
+                else:
+                    function, refs, dtype = (self.steps if kind == "step" else self.post)[k]
+                    carried[ref] = last.step(function, [carry(r) for r in refs], dtype, is_post=True)
+            return carried[ref]
+
+        for value, _, _, place in self.post_stores:
+            last.store(carry(value), place, [0], is_post=True)
+        self.post, self.post_stores = [], []
+        for k, part in enumerate(parts):
+            self.store(("fold", k), part, [0] * len(self.extents), is_post=True)
+        return last.call(name, instr, is_static=False)  # for all lengths alike
+
+    def _without_folds(self) -> None:
+        """What is folded over axes of length 1 is the value itself."""
+        alias: dict[Ref, Ref] = {("fold", k): value for k, (_, value, _) in enumerate(self.folds)}
+        for k, (function, refs, dtype) in enumerate(self.post):
+            self.steps.append((function, tuple([alias.get(r, r) for r in refs]), dtype))
+            alias["post", k] = ("step", len(self.steps) - 1)
+        self.stores += [(alias.get(v, v), dtype, row, place) for v, dtype, row, place in self.post_stores]
+        self.folds, self.post, self.post_stores = [], [], []
+
+    def _numbers(self) -> dict[Ref, int]:
+        number: dict[Ref, int] = {}
+        kinds = (
+            ("load", self.loads),
+            ("literal", self.literals),
+            ("step", self.steps),
+            ("fold", self.folds),
+            ("post", self.post),
+        )
+        for kind, items in kinds:
+            for k in range(len(items)):
+                number[kind, k] = len(number)
+        return number
+
+    def _choose_lanes(
+        self, kept: list[int], reduced: list[int], rows: list[list[int]], is_static: bool
+    ) -> tuple[list[int], list[int], int]:
+        """The dimensions in loop order, and the one that is vectorised: where most memory is contiguous, or can be
+        made so for all rows of a product."""
+        candidates = kept if not self.folds else [*kept, *reduced]
+        if not candidates:
+            return kept, reduced, -1
+        n_loads = len(self.loads)
+
+        def score(d: int) -> tuple[float, int]:
+            total = 0.0
+            for k, row in enumerate(rows):
+                is_memory = k >= n_loads or not self.loads[k][2]
+                weight = 2 if k >= n_loads else 1
+                if is_memory and row[d] != 0:
+                    is_turned = is_static and k < n_loads and self._is_turned(row, kept, d, reduced)
+                    total += weight if row[d] == 1 or is_turned else -2 * weight
+            return total * min(self.extents[d], 8), d
+
+        best = max(candidates, key=score)
+        for group in (kept, reduced):
+            if best in group:
+                group.remove(best)
+                group.append(best)
+        return kept, reduced, best
+
+    def _is_turned(self, row: list[int], kept: list[int], d: int, reduced: list[int]) -> bool:
+        """Whether a panel holds this operand with its lanes along ``d``, for enough of them and enough rows."""
+        around = [k for k in kept if k != d]  # the innermost of them numbers the rows
+        if len(reduced) != 1 or not around or d not in kept or self.extents[reduced[0]] > MAX_TURNED:
+            return False
+        is_worth_it = self.extents[around[-1]] >= FEWEST_ROWS and self.extents[d] >= FEWEST_LANES
+        return is_worth_it and self._are_light_sums() and is_turned(row[around[-1]], row[d], row[reduced[0]])
+
+    def _are_light_sums(self) -> bool:
+        return are_light_sums([s[0] for s in self.steps], [s[0] for s in self.post])
+
+    def _merged(self, dims: list[int], rows: list[list[int]]) -> list[list[int]]:
+        """Neighbouring dimensions that all operands step through as if they were one, as one."""
+        groups: list[list[int]] = []
+        for d in dims:
+            if groups:
+                outer = groups[-1][-1]
+                if all(row[outer] == row[d] * self.extents[d] for row in rows):
+                    groups[-1].append(d)
+                    continue
+            groups.append([d])
+        return groups
+
+
+def aligned_strides(place: Place, shape: Sequence[int]) -> list[int]:
+    """Byte strides of an operand that is broadcast to ``shape``."""
+    lead = len(shape) - place.aval.ndim
+    own = [0 if n == 1 else s for n, s in zip(place.aval.shape, place.strides, strict=True)]
+    return [0] * lead + own
+
+
+def copy_nest(step: PlanStep) -> KernelCall:
+    """Operand 0, broadcast, written over the goal, or added to what is there."""
+    (source,), (goal,) = step.ins, step.outs
+    shape = goal.aval.shape
+    b = _Builder(shape, len(shape))
+    value = b.load(source, aligned_strides(source, shape))
+    if source.aval.dtype != goal.aval.dtype:
+        value = b.step("convert", [value], short(goal.aval.dtype))
+    if step.what == "add":
+        here = b.load(goal, list(goal.strides))
+        dtype = short(goal.aval.dtype)
+        value = b.step("add", [here, value], dtype)
+    b.store(value, goal, list(goal.strides))
+    return b.call("copy" if step.what == "copy" else "add in place", None)
+
+
+def nest_call(step: PlanStep) -> KernelCall:
+    """One loop nest for a map, a reduction, a small contraction, or several of them fused."""
+    instr = step.instr
+    assert instr is not None
+    if isinstance(instr.op.kernel, Iota):
+        b = _Builder(instr.outs[0].aval.shape, 1)
+        goal = step.outs[0]
+        value = b.index("i8", [1])
+        if short(goal.aval.dtype) != "i8":
+            value = b.step("convert", [value], short(goal.aval.dtype))
+        b.store(value, goal, list(goal.strides))
+        return b.call("iota", instr)
+    if isinstance(instr.op.kernel, Fused):
+        body = instr.params["body"]
+        return _Lowering(body.instrs, step, instr).call()
+    return _Lowering([instr], step, instr).call()
+
+
+class _Lowering:
+    """Writes the instructions of one step into a nest."""
+
+    def __init__(self, instrs: Sequence[Instr], step: PlanStep, instr: Instr) -> None:
+        self.instrs, self.instr, self.work = instrs, instr, step.work
+        self.places = {key_of(a): place for a, place in zip(operands(instr), step.ins, strict=True)}
+        self.goals = dict(zip(instr.outs, step.outs, strict=True))
+        self.contraction = next((i for i in instrs if isinstance(i.op.kernel, Contract)), None)
+        fold = next((i for i in instrs if isinstance(i.op.kernel, Reduce)), None)
+        self.labels: list[int] = []
+        if self.contraction is not None:
+            params = self.contraction.params
+            self.labels = [*params["out"], *[k for k in params["a"] if k not in params["out"]]]
+            self.labels += [k for k in params["b"] if k not in self.labels]
+            x, y = self.contraction.ins
+            lengths = {
+                **dict(zip(params["a"], x.aval.shape, strict=True)),
+                **dict(zip(params["b"], y.aval.shape, strict=True)),
+            }
+            self.space = self.kept = self.contraction.outs[0].aval.shape
+            extents, self.n_kept = [lengths[k] for k in self.labels], len(params["out"])
+            self.axes: list[int] = []
+            self.order = list(range(self.n_kept))
+        else:
+            self.space = fold.ins[0].aval.shape if fold is not None else instrs[0].outs[0].aval.shape
+            self.axes = list(fold.params["axis"]) if fold is not None else []
+            self.order = [d for d in range(len(self.space)) if d not in self.axes]
+            self.kept = tuple([self.space[d] for d in self.order])
+            self.n_kept = len(self.order)
+            extents = [self.space[d] for d in (*self.order, *self.axes)]
+        self.b = _Builder(extents, self.n_kept)
+        self.after: set[Any] = set()  # values after the reduction
+        self.ref: dict[Any, Ref] = {}
+
+    def call(self) -> KernelCall:
+        for i in self.instrs:
+            kernel = i.op.kernel
+            if isinstance(kernel, Contract):
+                self._contract(i)
+            elif isinstance(kernel, Reduce):
+                self._fold(i, kernel.combine)
+            else:
+                is_post = any(a in self.after for a in i.ins)
+                if self.after and (self.contraction is not None or self.kept != self.space):
+                    is_post |= i.outs[0].aval.shape == self.kept
+                self._map(i, is_post)
+        for v, goal in self.goals.items():
+            is_post = v in self.after
+            self.b.store(self.ref[v], goal, self._spread(goal, is_post), is_post)
+        is_static = None if self.contraction is None else True
+        return self.b.call(describe(self.instr), self.instr, is_static, self.work)
+
+    def _spread(self, place: Place, is_post: bool) -> list[int]:
+        """Byte strides over the dimensions of the nest."""
+        if is_post or self.contraction is not None:
+            return aligned_strides(place, self.kept) + [0] * (len(self.b.extents) - self.n_kept)
+        strides = aligned_strides(place, self.space)
+        return [strides[d] for d in (*self.order, *self.axes)]
+
+    def _operand(self, a: Atom, is_post: bool) -> Ref:
+        known = self.ref.get(a)
+        if known is not None:
+            return known
+        if type(a) is Lit and is_in_code(a):
+            return self.b.literal(a)
+        place = self.places[key_of(a)]
+        return self.b.load(place, self._spread(place, is_post))
+
+    def _map(self, i: Instr, is_post: bool) -> None:
+        operands = [self._operand(a, is_post) for a in i.ins]
+        dtype = short(i.outs[0].aval.dtype)
+        is_late = is_post and self.b.has_reduced
+        if isinstance(i.op.kernel, MapTape):
+            inner: dict[Any, Ref] = dict(zip(i.params["body"].inputs, operands, strict=True))
+            for j in i.params["body"].instrs:
+                refs = [inner[a] if a in inner else self.b.literal(a) for a in j.ins]
+                inner[j.outs[0]] = self.b.step(function_of(j), refs, short(j.outs[0].aval.dtype), is_late)
+            last = i.params["body"].outputs[0]
+            value = inner[last] if last in inner else self.b.literal(last)
+        else:
+            value = self.b.step(function_of(i), operands, dtype, is_late)
+        self.ref[i.outs[0]] = value
+        if is_post:
+            self.after.add(i.outs[0])
+
+    def _fold(self, i: Instr, combine: str) -> None:
+        value = self._operand(i.ins[0], False)
+        dtype = short(i.outs[0].aval.dtype)
+        if dtype != short(i.ins[0].aval.dtype):
+            value = self.b.step("convert", [value], dtype)
+        self.ref[i.outs[0]] = self.b.fold(combine, value, dtype)
+        if self.b.has_reduced:
+            self.after.add(i.outs[0])
+
+    def _contract(self, i: Instr) -> None:
+        dtype = short(i.outs[0].aval.dtype)
+        refs = []
+        for a, labels in zip(i.ins, (i.params["a"], i.params["b"]), strict=True):
+            if type(a) is Lit and is_in_code(a):
+                refs.append(self.b.literal(a))
+                continue
+            place = self.places[key_of(a)]
+            stride = {k: s for k, s, n in zip(labels, place.strides, place.aval.shape, strict=True) if n != 1}
+            refs.append(self.b.load(place, [stride.get(k, 0) for k in self.labels]))
+        multiply, add = ("logical_and", "logical_or") if dtype == "b1" else ("multiply", "add")
+        self.ref[i.outs[0]] = self.b.fold(add, self.b.step(multiply, refs, dtype), dtype)
+        if self.b.has_reduced:
+            self.after.add(i.outs[0])

@@ -1,0 +1,1 @@
+"""Kernels that are no loop nest over maps and folds, a kind a file."""

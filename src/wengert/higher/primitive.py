@@ -1,0 +1,424 @@
+"""``wg.primitive``: any Python code as one op, with the user's own rules.
+
+The code runs as a callback inside the program. Its rules are NumPy functions; they are traced where they are needed,
+so they may be differentiated again and batched, and they read values from the tape, never from the run that was
+traced. A rule that is missing raises only when it is needed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from functools import partial, update_wrapper
+from typing import Any
+
+import numpy as np
+
+from wengert import tree
+from wengert.ad.reverse import vjp
+from wengert.errors import DTypeError, MissingRuleError, ShapeError, StructureError, UnsupportedFunctionError, message
+from wengert.ops.index import element, join
+from wengert.ops.kernels import Callback, flops
+from wengert.ops.op import Op
+from wengert.tape import Atom, Aval, Lit, Var, current_builder, splice
+from wengert.tracing import patch
+from wengert.tracing.record import Input, record_call
+from wengert.tracing.reroute import rerouted
+from wengert.tracing.trace import Trace, check_dtype, current_trace
+from wengert.tracing.tracer import Tracer, record, trace_of
+
+
+class NotImplementedCotangent:
+    """What :func:`not_implemented` returns."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+
+def not_implemented(reason: str) -> NotImplementedCotangent:
+    """In the place of a cotangent that nobody has worked out: raises MissingRuleError only if it is needed."""
+    return NotImplementedCotangent(reason)
+
+
+NUMBERS = ""  # the setting that says which operands are Python's numbers; no keyword has this name
+
+
+class Setting:
+    """A keyword argument as part of an instruction: 1, 1.0 and True are different settings, and so are 0.0 and -0.0."""
+
+    __slots__ = ("key", "name", "value")
+
+    def __init__(self, name: str, value: Any) -> None:
+        self.name, self.value = name, value
+        self.key = (name, tree.exact_key(value))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Setting) and self.key == other.key
+
+    def __hash__(self) -> int:
+        return hash(self.key)
+
+    def __repr__(self) -> str:
+        return f"{self.name}={self.value!r}"
+
+
+def keywords(settings: Sequence[Setting]) -> dict[str, Any]:
+    return {s.name: s.value for s in settings if s.name != NUMBERS}
+
+
+class Primitive:
+    """A Python function that is one op on the tape; made by :func:`primitive`.
+
+    It takes arrays and numbers by position and returns an array or number, or a tuple of them. Keyword arguments are
+    hashable settings, handed to the function and its rules.
+    """
+
+    def __init__(self, f: Callable[..., Any], type_rule: Callable[..., Any] | None = None) -> None:
+        update_wrapper(self, f)
+        self.__name__: str = getattr(f, "__name__", "primitive")
+        self._f = f
+        self._type_rule = type_rule
+        self._types: dict[Any, tuple[tuple[Aval, ...], bool]] = {}
+        self._pullback: Callable[..., Any] | None = None
+        self._pullbacks: dict[int, Callable[..., Any]] = {}
+        self._pushforward: Callable[..., Any] | None = None
+        self._batch: Callable[..., Any] | None = None
+        self._op = Op(
+            name=self.__name__,
+            reference=self._run,
+            type=lambda *avals, out, settings, maps: out,
+            kernel=Callback("a primitive of the user's"),
+            cost=flops(1),
+            pushforward=self._push,
+            pullback=(self._pull,),
+            batch=self._batched,
+            is_variadic=True,
+            is_stable=False,
+        )
+
+    def __wengert_parts__(self) -> dict[str, Any]:
+        """The user's code in here, for the walk of a compiled function's environment."""
+        parts = {
+            "function": self._f,
+            "pullback": self._pullback,
+            "pushforward": self._pushforward,
+            "batch": self._batch,
+        }
+        parts.update({f"pullback of argument {k}": rule for k, rule in self._pullbacks.items()})
+        return parts
+
+    # ------------------------------------------------------------------------------------------------- rules
+
+    def def_pullback(self, rule: Callable[..., Any] | None = None, *, argnum: int | None = None) -> Any:
+        """Decorator: ``rule(ct, y, *args) -> one cotangent an argument`` (None where it is zero).
+
+        With ``argnum`` the rule returns the cotangent of that argument alone, and runs only if that is needed.
+        """
+        if rule is None:
+            return partial(self.def_pullback, argnum=argnum)
+        if argnum is None:
+            self._pullback = rule
+        else:
+            self._pullbacks[argnum] = rule
+        return rule
+
+    def def_pushforward(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorator: ``rule(tangents, y, *args) -> tangent of y``; a tangent that is zero is None."""
+        self._pushforward = rule
+        return rule
+
+    def def_batch(self, rule: Callable[..., Any]) -> Callable[..., Any]:
+        """Decorator: ``rule(batched, *args) -> y``, with the batch as the leading axis of the arguments that
+        ``batched`` marks, and of y. Without one, the examples run one after the other."""
+        self._batch = rule
+        return rule
+
+    # ------------------------------------------------------------------------------------------------- calling
+
+    def __call__(self, *args: Any, **settings: Any) -> Any:
+        if not any(type(x) is Tracer for x in args):
+            trace = current_trace()
+            if trace is not None and any(type(x) is Tracer for x in tree.flatten((args, settings))[0]):
+                raise self._misused(trace, "a traced value is given by keyword, or inside of a container")
+            return self._f(*args, **settings)
+        trace, all_constant = trace_of(args)
+        assert trace is not None
+        for k, x in enumerate(args):
+            if not isinstance(x, Tracer | np.ndarray | np.generic | bool | int | float | complex):
+                raise self._misused(trace, f"argument {k} is a {type(x).__name__}")
+        for name, value in settings.items():
+            try:
+                hash(value)
+            except TypeError:
+                what = "array" if type(value) is Tracer else type(value).__name__
+                raise self._misused(trace, f"the setting {name} is of a kind without a hash, {what}") from None
+        frozen = tuple(Setting(name, value) for name, value in sorted(settings.items()))
+        weak = tuple([x.weak if type(x) is Tracer else type(x) if type(x) in (int, float) else None for x in args])
+        frozen += (Setting(NUMBERS, weak),) if any(weak) else ()
+        out, is_tuple = self._infer(trace, args, frozen, all_constant)
+        result = record(self._op, args, {"out": out, "settings": frozen, "maps": ()})
+        return (result,) if is_tuple and len(out) == 1 else result
+
+    def _misused(self, trace: Trace, what: str) -> UnsupportedFunctionError:
+        tries = ["arrays and numbers by position, hashable settings by keyword"]
+        return UnsupportedFunctionError(message(f"{self.__name__}: {what}", trace.locate(), tries=tries))
+
+    def _infer(
+        self, trace: Trace, args: Sequence[Any], settings: tuple[Any, ...], all_constant: bool
+    ) -> tuple[tuple[Aval, ...], bool]:
+        """The types of the results: from the type rule, from an earlier call, or by running the code once."""
+        avals = tuple([x.aval if type(x) is Tracer else Aval(np.shape(x), np.asarray(x).dtype) for x in args])
+        known = self._types.get((avals, settings))
+        if known is None:
+            if self._type_rule is not None:
+                result = self._type_rule(*[np.empty(a.shape, a.dtype) for a in avals], **keywords(settings))
+            else:
+                value_of = Tracer.constant if all_constant else lambda x: trace.evaluate(trace.lift(x), is_example=True)
+                result = self._call([value_of(x) if type(x) is Tracer else x for x in args], settings)
+            results = result if isinstance(result, tuple) else (result,)
+            for r in results:
+                check_dtype(r if isinstance(r, np.ndarray) else np.asarray(r))
+            out = tuple([Aval(np.shape(r), np.asarray(r).dtype) for r in results])
+            known = self._types[avals, settings] = (out, isinstance(result, tuple))
+        return known
+
+    def _call(self, values: Sequence[Any], settings: Any) -> Any:
+        """The user's code on what it would get untraced: Python's numbers, and arrays that it may not write."""
+        weak = next((s.value for s in settings if s.name == NUMBERS), (None,) * len(values))
+        given = []
+        for x, number in zip(values, weak, strict=True):
+            if isinstance(x, np.ndarray) and x.ndim:
+                x = x.view()
+                x.flags.writeable = False
+            given.append(x if number is None else number(x))
+        return self._f(*given, **keywords(settings))
+
+    def _run(self, *xs: Any, out: tuple[Aval, ...], settings: Any, maps: tuple[Any, ...]) -> Any:
+        if maps:
+            (size, flags), rest = maps[0], maps[1:]
+            inner = tuple(Aval(a.shape[1:], a.dtype) for a in out)
+            rows = []
+            for i in range(size):
+                row = self._run(
+                    *[x[i] if b else x for x, b in zip(xs, flags, strict=True)], out=inner, settings=settings, maps=rest
+                )
+                rows.append(row if len(out) > 1 else (row,))
+            stacked = tuple(
+                np.stack([row[k] for row in rows]) if rows else np.zeros(a.shape, a.dtype) for k, a in enumerate(out)
+            )
+            return stacked if len(out) > 1 else stacked[0]
+        result = self._call(xs, settings)
+        results = result if isinstance(result, tuple) else (result,)
+        arrays = tuple(np.array(r) for r in results)
+        got = tuple(Aval(a.shape, a.dtype) for a in arrays)
+        if got != out:
+            raise ShapeError(
+                message(
+                    f"{self.__name__} returned {', '.join(map(str, got))}; for arguments of these types it returned "
+                    f"{', '.join(map(str, out))} before",
+                    tries=["results whose shape depends on the arguments' shapes alone"],
+                )
+            )
+        return arrays if len(arrays) > 1 else arrays[0]
+
+    # --------------------------------------------------------------------------------- rules, as the engine asks
+
+    def _pull(self, ct: Any, *xs_y: Any, operand: int, out: Any, settings: Any, maps: Any) -> Any:
+        xs, y = xs_y[:-1], xs_y[-1]
+        if maps:
+            return self._pull_mapped(ct, xs, y, operand, out, settings, maps)
+        rule = self._pullbacks.get(operand)
+        if rule is not None:
+            given = traced_rule(self.__name__, partial(rule, **keywords(settings)), ct, y, *xs)
+        elif self._pullback is not None:
+            every = traced_rule(self.__name__, partial(self._pullback, **keywords(settings)), ct, y, *xs)
+            if not isinstance(every, tuple | list) or len(every) != len(xs):
+                raise StructureError(
+                    message(
+                        f"the pullback of {self.__name__} returned {tree.describe(every)}; expected a tuple of "
+                        f"{len(xs)} cotangents, one an argument",
+                        tries=["None for an argument that has none"],
+                    )
+                )
+            given = every[operand]
+        else:
+            raise MissingRuleError(
+                message(
+                    f"{self.__name__} has no pullback for argument {operand}",
+                    current_builder().source,
+                    tries=[f"@{self.__name__}.def_pullback", "wg.stop_gradient around the argument"],
+                )
+            )
+        if isinstance(given, NotImplementedCotangent):
+            raise MissingRuleError(given.reason)
+        if given is not None and given.aval.dtype.kind == "c" and xs[operand].aval.dtype.kind != "c":
+            raise DTypeError(
+                message(
+                    f"the pullback of {self.__name__} returned {given.aval} for argument {operand}, "
+                    f"which is {xs[operand].aval}",
+                    tries=["np.real of it"],
+                )
+            )
+        if given is not None and given.aval.shape != xs[operand].aval.shape:
+            raise ShapeError(
+                message(
+                    f"the pullback of {self.__name__} returned {given.aval} for argument {operand}, "
+                    f"which is {xs[operand].aval}"
+                )
+            )
+        return given
+
+    def _pull_mapped(self, ct: Any, xs: Any, y: Any, operand: int, out: Any, settings: Any, maps: Any) -> Any:
+        """One pullback an example. Its cotangents are stacked, or summed for an argument all examples share."""
+        (size, flags), rest = maps[0], maps[1:]
+        inner = tuple(Aval(a.shape[1:], a.dtype) for a in out)
+        several = len(out) > 1
+        rows = []
+        for i in range(size):
+            at = [element(x, 0, i) if b else x for x, b in zip(xs, flags, strict=True)]
+            ct_i = tuple(element(c, 0, i) for c in ct) if several else element(ct, 0, i)
+            y_i = tuple(element(v, 0, i) for v in y) if several else element(y, 0, i)
+            rows.append(self._pull(ct_i, *at, y_i, operand=operand, out=inner, settings=settings, maps=rest))
+        kept = [r for r in rows if r is not None]
+        if not kept:
+            return None
+        if flags[operand]:
+            return join(rows, 0)
+        total = kept[0]
+        for r in kept[1:]:
+            total = total + r
+        return total
+
+    def _push(self, xs: Any, dxs: Any, y: Any, *, out: Any, settings: Any, maps: Any) -> Any:
+        if maps:
+            raise MissingRuleError(f"forward mode through vmap of {self.__name__}: differentiate first, then map")
+        if self._pushforward is not None:
+            rule = partial(self._pushforward, **keywords(settings))
+            dy = traced_rule(self.__name__, rule, tuple(dxs), y, *xs)
+            return dy
+        if self._pullback is None and not self._pullbacks:
+            raise MissingRuleError(
+                message(
+                    f"{self.__name__} has neither a pushforward nor a pullback",
+                    current_builder().source,
+                    tries=[f"@{self.__name__}.def_pushforward"],
+                )
+            )
+        return self._push_by_transposition(xs, dxs, y, out, settings)
+
+    def _push_by_transposition(self, xs: Any, dxs: Any, y: Any, out: Any, settings: Any) -> Any:
+        """J ẋ from ct -> Jᵀ ct alone: that map is linear, so its own pullback is J."""
+        ys = y if len(out) > 1 else (y,)
+        wanted = [k for k, dx in enumerate(dxs) if dx is not None]
+
+        def pulled(*values: Any) -> Any:
+            cts, rest = values[: len(ys)], values[len(ys) :]
+            y_values, x_values = rest[: len(ys)], rest[len(ys) :]
+            ct: Any = cts if len(out) > 1 else cts[0]
+            y_value: Any = y_values if len(out) > 1 else y_values[0]
+            results = []
+            for k in wanted:
+                rule = self._pullbacks.get(k)
+                if rule is not None:
+                    results.append(rule(ct, y_value, *x_values, **keywords(settings)))
+                else:
+                    assert self._pullback is not None
+                    results.append(self._pullback(ct, y_value, *x_values, **keywords(settings))[k])
+            return tuple(np.zeros(dxs[k].aval.shape) if r is None else r for k, r in zip(wanted, results, strict=True))
+
+        atoms = [*ys, *xs]
+        inputs = [Input(a.aval) for a in (*ys, *atoms)]
+        recording = record_call(
+            pulled, inputs, name=f"pullback of {self.__name__}", concrete=False, why_abstract="a rule is being traced"
+        )
+        if recording.implicit:
+            raise StructureError(message(f"a rule of {self.__name__} reads a value of an enclosing trace"))
+        n = len(ys)
+        joint = vjp(recording.tape, tuple(range(n)), tuple(range(len(wanted))), "given")
+        builder = current_builder()
+        captures = _take_captures(builder, joint.captures)
+        zero = [Lit(0, a.aval.dtype) for a in ys]
+        from wengert.ops.shape import broadcast_to
+
+        cts = [broadcast_to(z, shape=a.aval.shape) for z, a in zip(zero, ys, strict=True)]
+        outs = splice(builder, joint, [*cts, *atoms, *[dxs[k] for k in wanted]], captures)
+        dys = outs[len(wanted) :]
+        return tuple(dys) if len(out) > 1 else dys[0]
+
+    def _batched(self, xs: Any, batched: Any, size: int, *, out: Any, settings: Any, maps: Any) -> Any:
+        if self._batch is not None and not maps:
+            rule = partial(self._batch, tuple(batched), **keywords(settings))
+            return traced_rule(self.__name__, rule, *xs)
+        wide = tuple(Aval((size, *a.shape), a.dtype) for a in out)
+        return self._op(*xs, out=wide, settings=settings, maps=((size, tuple(batched)), *maps))
+
+
+def traced_rule(name: str, rule: Callable[..., Any], *values: Any) -> Any:
+    """Run a rule written in NumPy on atoms of the current builder, and return what it gives as atoms.
+
+    ``values`` are atoms, None, or tuples of these. The steps are recorded with the source of the step at hand.
+    """
+    builder = current_builder()
+    trace = Trace(f"a rule of {name}", concrete=False, why_abstract="a rule is being traced")
+    trace.builder = builder
+    source = builder.source
+
+    def present(value: Any) -> Any:
+        if isinstance(value, tuple):
+            return tuple(present(v) for v in value)
+        if value is None:
+            return None
+        return Tracer(trace, value, value.aval, value.aval.shape == ())
+
+    def atoms(value: Any) -> Any:
+        if value is None or isinstance(value, NotImplementedCotangent):
+            return value
+        if isinstance(value, tuple | list):
+            return tuple(atoms(v) for v in value)
+        return trace.lift(value)
+
+    with trace, patch.patched(), rerouted():
+        result = atoms(rule(*[present(v) for v in values]))
+    builder.source = source
+    if trace.implicit:
+        raise StructureError(message(f"a rule of {name} reads a value of an enclosing trace"))
+    builder.captures.extend(trace.captures.values())
+    return result
+
+
+def _take_captures(builder: Any, captures: Sequence[Any]) -> list[Atom]:
+    taken: list[Atom] = []
+    for c in captures:
+        var = Var(c.var.aval)
+        builder.captures.append(c._replace(var=var))
+        taken.append(var)
+    return taken
+
+
+def primitive(f: Callable[..., Any] | None = None, *, type: Callable[..., Any] | None = None) -> Any:
+    """Decorator: make any Python function one op, opaque to tracing, with rules of your own.
+
+    Parameters
+    ----------
+    f : takes arrays and numbers by position and returns an array, a number, or a tuple of them.
+    type : optional; called with empty arrays of the arguments' shapes and dtypes, returns arrays of the results'.
+        Without it the function is run once on the values at hand to see what it returns.
+
+    Examples
+    --------
+    >>> import numpy as np, wengert as wg
+    >>> @wg.primitive
+    ... def kepler(e, M):
+    ...     E = M
+    ...     for _ in range(50):
+    ...         E = M + e * np.sin(E)
+    ...     return E
+    >>> @kepler.def_pullback
+    ... def kepler_pullback(ct, E, e, M):
+    ...     rate = ct / (1 - e * np.cos(E))
+    ...     return rate * np.sin(E), rate
+    >>> round(float(wg.grad(kepler, argnums=1)(0.5, 0.0)), 6)
+    2.0
+    """
+    if f is None:
+        return partial(primitive, type=type)
+    return Primitive(f, type)

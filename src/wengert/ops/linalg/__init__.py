@@ -1,0 +1,16 @@
+"""Ops of linear algebra, on stacks of matrices: factorisations, solutions, inverses, determinants.
+
+Every op works on the last two axes; leading axes are a stack, so a batch is one more of them. All rules
+hold for real matrices, and for complex ones those without a conjugate: ``cholesky`` and ``slogdet`` of a
+complex matrix have no derivative yet. Singular matrices raise ``numpy.linalg.LinAlgError`` when the op
+runs, as in NumPy.
+
+Source, unless a rule names another: Giles (2008), Collected matrix derivative results for forward and
+reverse mode algorithmic differentiation. A bar means cotangent, a dot tangent.
+"""
+
+from wengert.ops.linalg.determinants import cofactor, cofactor_along, det, slogdet
+from wengert.ops.linalg.factorisations import cholesky
+from wengert.ops.linalg.solutions import inv, solve, triangular_solve
+
+__all__ = ["cholesky", "cofactor", "cofactor_along", "det", "inv", "slogdet", "solve", "triangular_solve"]

@@ -1,0 +1,95 @@
+"""Small things that the rules of linear algebra share: triangles, traces, types, costs."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+from wengert.errors import MissingRuleError, ShapeError
+from wengert.ops.elementwise import equal, greater_equal, select
+from wengert.ops.index import INTP
+from wengert.ops.kernels import Cost
+from wengert.ops.op import front
+from wengert.ops.reduce import sum_
+from wengert.ops.shape import expand, iota, reshape, transpose
+from wengert.tape import Atom, Aval, Lit
+
+
+def swap(x: Atom) -> Any:
+    """The matrices transposed."""
+    n = x.aval.ndim
+    return transpose(x, axes=(*range(n - 2), n - 1, n - 2))
+
+
+def trace_of_product(x: Atom, y: Atom) -> Any:
+    """tr(xᵀ y), a number a matrix."""
+    n = x.aval.ndim
+    return sum_(x * y, axis=(n - 2, n - 1))
+
+
+def times_matrix(ct: Atom, x: Atom) -> Any:
+    """Each matrix of the stack ``x`` times its number in ``ct``."""
+    return reshape(ct, shape=(*ct.aval.shape, 1, 1)) * x
+
+
+def triangle(x: Atom, lower: bool, diagonal: float = 1) -> Any:
+    """One triangle of ``x``, its diagonal multiplied by ``diagonal``."""
+    n = x.aval.shape[-1]
+    row = expand(iota(size=n, dtype=INTP), [1], 2)
+    column = expand(iota(size=n, dtype=INTP), [0], 2)
+    kept = greater_equal(row, column) if lower else greater_equal(column, row)
+    if diagonal != 1:
+        x = select(equal(row, column), diagonal * x, x)
+    return select(kept, x, Lit(0, x.aval.dtype))
+
+
+def square(name: str, a: Aval) -> int:
+    """The order of the square matrices in ``a``; raises for others."""
+    if a.ndim < 2 or a.shape[-1] != a.shape[-2]:
+        raise ShapeError(f"{name}: the last two axes are not square: {a}")
+    return a.shape[-1]
+
+
+def same_type(name: str) -> Callable[..., Aval]:
+    def result(x: Aval, **params: Any) -> Aval:
+        square(name, x)
+        return x
+
+    return result
+
+
+def number_type(name: str) -> Callable[..., Aval]:
+    def result(x: Aval) -> Aval:
+        square(name, x)
+        return Aval(x.shape[:-2], x.dtype)
+
+    return result
+
+
+def cubic(factor: float, per_column: float = 0) -> Cost:
+    """``factor`` n³ flops a matrix, and ``per_column`` n² for each column of a right-hand side."""
+
+    def cost(a: Aval, *others: Aval, **params: Any) -> float:
+        n = a.shape[-1]
+        columns = others[0].shape[-1] if others else 0
+        return a.size * (factor * n + per_column * columns) if n else 0.0
+
+    return cost
+
+
+def real_only(rule: Callable[..., Any]) -> Callable[..., Any]:
+    """``rule``, refused for complex operands, for which the formula is another one."""
+
+    @functools.wraps(rule)
+    def checked(*args: Any, **params: Any) -> Any:
+        operands = [a for arg in args for a in (arg if isinstance(arg, tuple | list) else (arg,))]
+        if any(isinstance(a, Atom) and a.aval.dtype.kind == "c" for a in operands):
+            raise MissingRuleError("for complex matrices")
+        return rule(*args, **params)
+
+    return checked
+
+
+def batch_all(xs: Any, batched: Any, size: int) -> list[Any]:
+    return [front(x, b, size) for x, b in zip(xs, batched, strict=True)]

@@ -1,0 +1,144 @@
+"""Solutions of linear equations, and inverses."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import ShapeError
+from wengert.ops.contract import matmul
+from wengert.ops.kernels import Call
+from wengert.ops.linalg.matrices import batch_all, cubic, same_type, square, swap, triangle
+from wengert.ops.op import op
+from wengert.ops.shape import reshape, transpose
+from wengert.tape import Atom, Aval
+
+
+def _solution_type(name: str) -> Callable[..., Aval]:
+    def result(a: Aval, b: Aval, **params: Any) -> Aval:
+        n = square(name, a)
+        if b.ndim != a.ndim or b.shape[:-1] != (*a.shape[:-2], n):
+            raise ShapeError(f"{name}: {a} and {b} do not fit: the rows of both must be as many")
+        return b
+
+    return result
+
+
+def solve_pushforward(xs: Any, dxs: Any, y: Atom) -> Any:
+    """ẏ = a⁻¹ (ḃ − ȧ y)."""
+    (a, _), (da, db) = xs, dxs
+    if da is None:
+        return solve(a, db)
+    return solve(a, -matmul(da, y) if db is None else db - matmul(da, y))
+
+
+def solve_pullback_a(ct: Atom, a: Atom, b: Atom, y: Atom) -> Any:
+    """ā = −b̄ yᵀ with b̄ = a⁻ᵀ ȳ."""
+    return -matmul(solve_pullback_b(ct, a, b, y), swap(y))  # b̄ is shared with the pullback of b
+
+
+def solve_pullback_b(ct: Atom, a: Atom, b: Atom, y: Atom) -> Any:
+    return solve(swap(a), ct)
+
+
+def _columns_of_batch(b: Atom) -> Any:
+    """A leading batch axis moved into the columns: float[s, ..., n, k] becomes float[..., n, s k]."""
+    n = b.aval.ndim
+    moved = transpose(b, axes=(*range(1, n - 1), 0, n - 1))
+    return reshape(moved, shape=(*moved.aval.shape[:-2], b.aval.shape[0] * b.aval.shape[-1]))
+
+
+def _batch_of_columns(y: Atom, size: int, columns: int) -> Any:
+    split = reshape(y, shape=(*y.aval.shape[:-1], size, columns))
+    n = split.aval.ndim
+    return transpose(split, axes=(n - 2, *range(n - 2), n - 1))
+
+
+def _solution_batch(make: Callable[..., Any]) -> Callable[..., Any]:
+    def batch(xs: Any, batched: Any, size: int, **params: Any) -> Any:
+        if not batched[0]:  # one matrix for all: factored once, the batch goes into the columns
+            wide = make(xs[0], _columns_of_batch(xs[1]), **params)
+            return _batch_of_columns(wide, size, xs[1].aval.shape[-1])
+        return make(*batch_all(xs, batched, size), **params)
+
+    return batch
+
+
+solve = op(  # a⁻¹ b; a is float[..., n, n], b is float[..., n, k]
+    lambda a, b: np.linalg.solve(a, b),
+    name="solve",
+    type=_solution_type("solve"),
+    kernel=Call("lapack.gesv", needs_room=True),
+    cost=cubic(2 / 3, per_column=2),
+    pushforward=solve_pushforward,
+    pullback=[solve_pullback_a, solve_pullback_b],
+    batch=lambda xs, batched, size: _solution_batch(solve)(xs, batched, size),
+)
+
+
+def _triangular_reference(a: Any, b: Any, *, lower: bool, transpose: bool) -> Any:
+    from scipy.linalg import solve_triangular  # heavy to import, and needed only here
+
+    out = np.empty(b.shape, b.dtype)
+    if out.size:
+        for k in np.ndindex(a.shape[:-2]):
+            out[k] = solve_triangular(a[k], b[k], lower=lower, trans=1 if transpose else 0, check_finite=False)
+    return out
+
+
+def triangular_solve_pushforward(xs: Any, dxs: Any, y: Atom, *, lower: bool, transpose: bool) -> Any:
+    """ẏ = a⁻¹ (ḃ − ȧ y), where only one triangle of ȧ counts."""
+    (a, _), (da, db) = xs, dxs
+    rate = db
+    if da is not None:
+        da = triangle(da, lower)
+        moved = matmul(swap(da) if transpose else da, y)
+        rate = -moved if db is None else db - moved
+    return triangular_solve(a, rate, lower=lower, transpose=transpose)
+
+
+def triangular_solve_pullback_a(ct: Atom, a: Atom, b: Atom, y: Atom, *, lower: bool, transpose: bool) -> Any:
+    """ā = −tri(b̄ yᵀ), or its transpose where aᵀ was solved."""
+    ct_b = triangular_solve_pullback_b(ct, a, b, y, lower=lower, transpose=transpose)
+    product = matmul(y, swap(ct_b)) if transpose else matmul(ct_b, swap(y))
+    return triangle(-product, lower)
+
+
+def triangular_solve_pullback_b(ct: Atom, a: Atom, b: Atom, y: Atom, *, lower: bool, transpose: bool) -> Any:
+    return triangular_solve(a, ct, lower=lower, transpose=not transpose)
+
+
+triangular_solve = op(  # a⁻¹ b, or a⁻ᵀ b; only the lower, or only the upper, triangle of a is read
+    _triangular_reference,
+    name="triangular_solve",
+    type=_solution_type("triangular_solve"),
+    kernel=Call("blas.trsm"),
+    cost=cubic(0, per_column=1),
+    pushforward=triangular_solve_pushforward,
+    pullback=[triangular_solve_pullback_a, triangular_solve_pullback_b],
+    batch=lambda xs, batched, size, **params: _solution_batch(triangular_solve)(xs, batched, size, **params),
+)
+
+
+def inv_pushforward(xs: Any, dxs: Any, y: Atom) -> Any:
+    """ẏ = −y ẋ y."""
+    return -matmul(matmul(y, dxs[0]), y)
+
+
+def inv_pullback(ct: Atom, x: Atom, y: Atom) -> Any:
+    """x̄ = −yᵀ ȳ yᵀ."""
+    return -matmul(matmul(swap(y), ct), swap(y))
+
+
+inv = op(
+    lambda x: np.linalg.inv(x),
+    name="inv",
+    type=same_type("inv"),
+    kernel=Call("lapack.inv", needs_room=True),
+    cost=cubic(2),
+    pushforward=inv_pushforward,
+    pullback=[inv_pullback],
+    batch=lambda xs, batched, size: inv(xs[0]),
+)

@@ -1,0 +1,81 @@
+"""The tree of tapes: one program a path through the branches of a function.
+
+A path is the sequence of values that its guards saw. Functions are deterministic, so two paths that begin with the
+same values have the same guards so far: a tree, with a program at each leaf. A call runs the path that was right
+last time; a guard that misses says where to branch off, and only a branch never seen has to be traced.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import Any, Generic, TypeVar
+
+from wengert import config
+from wengert.errors import TooManyPathsError, message
+from wengert.ops.control import Expected, GuardMiss
+
+P = TypeVar("P")
+Path = tuple[Expected, ...]
+
+
+class _Node:
+    __slots__ = ("children", "leaf", "recent")
+
+    def __init__(self) -> None:
+        self.children: dict[Expected, _Node] = {}
+        self.leaf: Any = None
+        self.recent: Any = None  # a leaf at or below this node: where to begin when a call branches off here
+
+
+class Paths(Generic[P]):
+    """The programs of one signature, by path. Safe under several threads."""
+
+    def __init__(self, name: str) -> None:
+        self.name = name
+        self.count = 0
+        self._root = _Node()
+        self._lock = threading.Lock()
+
+    @property
+    def recent(self) -> tuple[Path, P] | None:
+        """The path that was right last time."""
+        return self._root.recent
+
+    def add(self, path: Path, program: P, last: Any = None) -> None:
+        with self._lock:
+            if self.count >= config.max_paths:
+                raise TooManyPathsError(
+                    message(
+                        f"{self.name} has taken {self.count} different paths through its branches",
+                        last,
+                        tries=[
+                            "np.where for a branch",
+                            "a fixed number of turns for a loop whose count depends on a traced value",
+                            "wg.config.max_paths, if so many paths are meant",
+                        ],
+                    )
+                )
+            leaf = (path, program)
+            node = self._root
+            node.recent = leaf
+            for value in path:
+                node = node.children.setdefault(value, _Node())
+                node.recent = leaf
+            if node.leaf is None:
+                self.count += 1
+            node.leaf = leaf
+
+    def after(self, path: Path, miss: GuardMiss) -> tuple[Path, P] | None:
+        """A path that agrees with ``path`` up to the guard that missed and with the value seen there."""
+        node: _Node | None = self._root
+        for value in (*path[: miss.position], miss.value):
+            node = node.children.get(value) if node is not None else None
+        return None if node is None else node.recent
+
+    def used(self, leaf: tuple[Path, P]) -> None:
+        """Begin with this one next time. A plain store: whichever thread is last wins, and any is right."""
+        self._root.recent = leaf
+        node = self._root
+        for value in leaf[0]:
+            node = node.children[value]
+            node.recent = leaf

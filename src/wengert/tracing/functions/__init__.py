@@ -1,0 +1,31 @@
+"""The NumPy functions and ndarray methods that wengert traces: importing this module fills the tables.
+
+Each function stands in the file of its idea, in plain NumPy on traced arrays wherever that is short enough:
+what ``np.var`` becomes on the tape is what ``var`` in :mod:`wengert.tracing.functions.statistics` says.
+"""
+
+from __future__ import annotations
+
+from wengert.tracing.functions import (  # noqa: F401  # to fill the tables
+    calculus,
+    creation,
+    diagonals,
+    einsum,
+    flat,
+    index_tricks,
+    joining,
+    linalg,
+    methods,
+    padding,
+    polynomials,
+    products,
+    queries,
+    reductions,
+    refused,
+    scipy_special,
+    selecting,
+    shaping,
+    sorting,
+    statistics,
+    ufuncs,
+)

@@ -1,0 +1,407 @@
+"""numpy.linalg on traced arrays.
+
+Factorisations are ops of their own (:mod:`wengert.ops.linalg`); norms, powers and chains of products are
+compositions, written in NumPy. What is not here needs eigenvalues or singular values, and raises by itself.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.lib.array_utils import normalize_axis_tuple
+
+from wengert.errors import ShapeError, message
+from wengert.ops import linalg as ops
+from wengert.ops.elementwise import equal, power, select, sqrt
+from wengert.ops.linalg.matrices import swap
+from wengert.ops.shape import broadcast_to, reshape, transpose
+from wengert.tape import Atom, Lit
+from wengert.tracing.arguments import (
+    array,
+    arrays,
+    as_dtype,
+    constant,
+    formula,
+    implements,
+    inexact,
+    into,
+    not_scalar,
+    refuse,
+    trace_near,
+)
+from wengert.tracing.tracer import Tracer, record
+
+SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))
+
+
+# --------------------------------------------------------------------------------------------------- operands
+
+
+def operands(*xs: Any) -> list[Any]:
+    """Arrays in the one dtype in which NumPy would compute: integers and booleans as float64."""
+    made = arrays(*xs)
+    for x in made:
+        if x.dtype.kind not in "biufc" or (x.dtype.kind in "fc" and x.dtype.char not in "fdFD"):
+            raise TypeError(f"array type {x.dtype.name} is unsupported in linalg")
+    dtypes = [x.dtype if x.dtype.kind in "fc" else np.dtype(np.float64) for x in made]
+    dtype = np.result_type(*dtypes)
+    return [as_dtype(x, dtype) for x in made]
+
+
+def check_square(function: str, x: Any) -> None:
+    if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
+        raise ShapeError(
+            message(
+                f"{function}: the last two axes must be square, the array is {x.dtype.name}{list(x.shape)}",
+                trace_near((x,)).locate(),
+            )
+        )
+
+
+def _matrices(function: str, x: Any) -> Any:
+    (x,) = operands(x)
+    check_square(function, x)
+    return x
+
+
+# ---------------------------------------------------------------------------------------- solutions, inverses
+
+
+def solve_columns(a: Atom, b: Atom) -> Any:
+    """a⁻¹ b for stacks of matrices, which broadcast against each other."""
+    lead = np.broadcast_shapes(a.aval.shape[:-2], b.aval.shape[:-2])
+    if a.aval.ndim == 2 and len(lead) > 0:  # one matrix: factored once, the stack of b goes into the columns
+        n = b.aval.ndim
+        flat = transpose(b, axes=(n - 2, *range(n - 2), n - 1))
+        y = ops.solve(a, reshape(flat, shape=(flat.aval.shape[0], flat.aval.size // max(flat.aval.shape[0], 1))))
+        return transpose(reshape(y, shape=flat.aval.shape), axes=(*range(1, n - 1), 0, n - 1))
+    a = broadcast_to(a, shape=(*lead, *a.aval.shape[-2:]))
+    return ops.solve(a, broadcast_to(b, shape=(*lead, *b.aval.shape[-2:])))
+
+
+def solve_any(a: Atom, b: Atom) -> Any:
+    if b.aval.ndim > 1:
+        return solve_columns(a, b)
+    y = solve_columns(a, reshape(b, shape=(*b.aval.shape, 1)))
+    return reshape(y, shape=y.aval.shape[:-1])
+
+
+@implements(np.linalg.solve)
+def solve(a: Any, b: Any) -> Any:
+    """NumPy 2's rule: ``b`` is a vector only if it has one axis."""
+    a, b = operands(a, b)
+    check_square("solve", a)
+    rows = b.shape[0 if b.ndim == 1 else -2] if b.ndim else None
+    if rows != a.shape[-1]:
+        raise ShapeError(
+            message(
+                f"solve: the matrix has {a.shape[-1]} rows, the right-hand side "
+                f"{'none' if rows is None else rows}: "
+                f"{a.dtype.name}{list(a.shape)} and {b.dtype.name}{list(b.shape)}",
+                trace_near((a, b)).locate(),
+                tries=["b[..., None] for a stack of vectors: b is a vector only if it has one axis"],
+            )
+        )
+    return formula(solve_any, np.linalg.solve, a, b)
+
+
+@implements(np.linalg.inv)
+def inv(a: Any) -> Any:
+    return record(ops.inv, (_matrices("inv", a),), {})
+
+
+@implements(np.linalg.tensorsolve)
+def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+    a, b = operands(a, b)
+    if axes is not None:
+        order = list(range(a.ndim))
+        for k in axes:
+            order.remove(k)
+            order.insert(a.ndim, k)
+        a = np.transpose(a, order)
+    shape = a.shape[-(a.ndim - b.ndim) :] if a.ndim != b.ndim else a.shape
+    n = int(np.prod(shape))
+    if a.size != n**2:
+        raise ShapeError(
+            message(
+                f"tensorsolve: prod(a.shape[b.ndim:]) and prod(a.shape[:b.ndim]) must be equal, a is {list(a.shape)}",
+                trace_near((a, b)).locate(),
+            )
+        )
+    return np.reshape(solve(np.reshape(a, (n, n)), np.ravel(b)), shape)
+
+
+@implements(np.linalg.tensorinv)
+def tensorinv(a: Any, ind: int = 2) -> Any:
+    a = array(a)
+    if ind <= 0:
+        raise ValueError("Invalid ind argument.")
+    n = int(np.prod(a.shape[ind:]))
+    return np.reshape(inv(np.reshape(a, (n, -1))), (*a.shape[ind:], *a.shape[:ind]))
+
+
+# ------------------------------------------------------------------------------- determinants, factorisations
+
+
+@implements(np.linalg.det)
+def det(a: Any) -> Any:
+    return record(ops.det, (_matrices("det", a),), {})
+
+
+@implements(np.linalg.slogdet)
+def slogdet(a: Any) -> Any:
+    return SlogdetResult(*record(ops.slogdet, (_matrices("slogdet", a),), {}))
+
+
+@implements(np.linalg.cholesky)
+def cholesky(a: Any, /, *, upper: bool = False) -> Any:
+    a = _matrices("cholesky", a)
+    if not upper:
+        return record(ops.cholesky, (a,), {})
+    if a.dtype.kind == "c":
+        raise refuse("linalg.cholesky", "upper", upper, "the conjugate transpose of the lower factor")
+    return formula(lambda x: swap(ops.cholesky(swap(x))), lambda x: np.linalg.cholesky(x, upper=True), a)
+
+
+@implements(np.linalg.cond)
+def cond(x: Any, p: Any = None) -> Any:
+    """‖x‖ ‖x⁻¹‖; a singular matrix raises LinAlgError, where NumPy gives inf."""
+    if p is None or p in (2, -2, "nuc"):
+        raise refuse("linalg.cond", "p", p, "p=1, np.inf or 'fro', which need no singular values")
+    x = _matrices("cond", x)
+    return norm(x, p, (-2, -1)) * norm(inv(x), p, (-2, -1))
+
+
+# ------------------------------------------------------------------------------------------- powers, products
+
+
+@implements(np.linalg.matrix_power)
+def matrix_power(a: Any, n: Any) -> Any:
+    """By repeated squaring, as NumPy does it: about log₂ n products, twice that at most."""
+    a = array(a)
+    check_square("matrix_power", a)
+    try:
+        n = operator.index(n)
+    except TypeError as error:
+        raise TypeError("exponent must be an integer") from error
+    if n == 0:
+        one = np.broadcast_to(np.eye(a.shape[-1], dtype=a.dtype), a.shape)
+        return not_scalar(constant(trace_near((a,)), one.copy()))
+    if n < 0:
+        a, n = inv(a), -n
+    square, result = a, None
+    while n > 0:
+        if n & 1:
+            result = square if result is None else np.matmul(result, square)
+        n >>= 1
+        if n:
+            square = np.matmul(square, square)
+    return result
+
+
+@implements(np.linalg.multi_dot)
+def multi_dot(arrays_: Sequence[Any], *, out: Any = None) -> Any:
+    """The product of a chain in the order that takes the fewest multiplications."""
+    xs = list(arrays(*arrays_))
+    if len(xs) < 2:
+        raise ValueError("Expecting at least two arrays.")
+    if len(xs) == 2:
+        return into(out, np.dot(xs[0], xs[1]))
+    for k, x in enumerate(xs):
+        if x.ndim != 2 and not (x.ndim == 1 and k in (0, len(xs) - 1)):
+            raise ShapeError(f"multi_dot: array {k} has {x.ndim} axes; expected 2 (the first and the last: 1 or 2)")
+    lengths = [1 if xs[0].ndim == 1 else xs[0].shape[0], *[x.shape[0] for x in xs[1:]]]
+    lengths.append(1 if xs[-1].ndim == 1 else xs[-1].shape[1])
+    best = chain_order(lengths)
+
+    def product(i: int, j: int) -> Any:
+        if i == j:
+            return xs[i]
+        k = best[i, j]
+        return np.dot(product(i, k), product(k + 1, j))
+
+    return into(out, product(0, len(xs) - 1))
+
+
+def chain_order(lengths: Sequence[int]) -> dict[tuple[int, int], int]:
+    """Where to split each partial chain i..j; matrix k is lengths[k] by lengths[k + 1].
+
+    Source: Cormen, Leiserson, Rivest, Stein, Introduction to Algorithms, section 15.2.
+    """
+    n = len(lengths) - 1
+    cost = {(i, i): 0 for i in range(n)}
+    split: dict[tuple[int, int], int] = {}
+    for width in range(1, n):
+        for i in range(n - width):
+            j = i + width
+            costs = {k: cost[i, k] + cost[k + 1, j] + lengths[i] * lengths[k + 1] * lengths[j + 1] for k in range(i, j)}
+            split[i, j] = min(costs, key=costs.__getitem__)
+            cost[i, j] = costs[split[i, j]]
+    return split
+
+
+# ------------------------------------------------------------------------------------------------------ norms
+
+
+def root(total: Any, p: float) -> Any:
+    """total^(1/p); where the total is 0 its derivative is 0, by selection: the mean of the slopes."""
+
+    def safe_root(t: Atom) -> Any:
+        dtype = t.aval.dtype
+        is_zero = equal(t, 0)
+        safe = select(is_zero, Lit(1, dtype), t)
+        y = sqrt(safe) if p == 2 else power(safe, 1 / p)
+        return select(is_zero, Lit(0 if p > 0 else np.inf, dtype), y)
+
+    return formula(safe_root, np.sqrt if p == 2 else lambda t: t ** (1 / p), total)
+
+
+def squares(x: Any) -> Any:
+    return np.square(x) if x.dtype.kind != "c" else np.square(np.abs(x))
+
+
+def powers(x: Any, p: float) -> Any:
+    """|x|ᵖ; below p = 2, where a derivative at 0 is infinite, it is 0 there by selection."""
+    size = np.abs(x)
+    if p >= 2:
+        return size**p
+
+    def safe_power(a: Atom) -> Any:
+        dtype = a.aval.dtype
+        is_zero = equal(a, 0)
+        y = power(select(is_zero, Lit(1, dtype), a), p)
+        return select(is_zero, Lit(0 if p > 0 else np.inf, dtype), y)
+
+    return formula(safe_power, lambda a: a**p, size)
+
+
+def extreme(function: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+    """The largest or smallest of non-negative numbers; the largest of none is 0."""
+    axes = normalize_axis_tuple(axis, x.ndim)
+    if function is np.max and any(x.shape[k] == 0 for k in axes):
+        return function(x, axis=axis, keepdims=keepdims, initial=0)
+    return function(x, axis=axis, keepdims=keepdims)
+
+
+def _vector_norm(x: Any, order: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
+    if isinstance(order, str):
+        raise ValueError(f"Invalid norm order '{order}' for vectors")
+    if order is None or order == 2:
+        return root(np.sum(squares(x), axis=axis, keepdims=keepdims), 2)
+    if order == np.inf:
+        return extreme(np.max, np.abs(x), axis, keepdims)
+    if order == -np.inf:
+        return extreme(np.min, np.abs(x), axis, keepdims)
+    if order == 0:
+        return np.sum((x != 0).astype(x.dtype.type(0).real.dtype), axis=axis, keepdims=keepdims)
+    if order == 1:
+        return np.sum(np.abs(x), axis=axis, keepdims=keepdims)
+    p = float(order)
+    return root(np.sum(powers(x, p), axis=axis, keepdims=keepdims), p)
+
+
+def _matrix_norm(x: Any, order: Any, axis: tuple[int, int], keepdims: bool) -> Any:
+    if order in (None, "fro", "f"):
+        return root(np.sum(squares(x), axis=axis, keepdims=keepdims), 2)
+    if order in (2, -2, "nuc"):
+        raise refuse("linalg.norm", "ord", order, "'fro', 1 or np.inf, which need no singular values")
+    if isinstance(order, str) or order not in (1, -1, np.inf, -np.inf):
+        raise ValueError("Invalid norm order for matrices.")
+    rows, columns = axis
+    summed, compared = (rows, columns) if abs(order) == 1 else (columns, rows)
+    sums = np.sum(np.abs(x), axis=summed, keepdims=keepdims)
+    if not keepdims and compared > summed:
+        compared -= 1
+    return extreme(np.max if order > 0 else np.min, sums, compared, keepdims)
+
+
+@implements(np.linalg.norm)
+def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+    if type(ord) is Tracer:
+        raise refuse("linalg.norm", "ord", ord, "np.sum(np.abs(x)**p) ** (1/p)")
+    x = inexact(array(x))
+    if axis is None and ord is None:
+        return root(np.sum(squares(x), keepdims=keepdims), 2)
+    if axis is None:
+        axis = tuple(range(x.ndim))
+    elif not isinstance(axis, tuple):
+        try:
+            axis = (int(axis),)
+        except (TypeError, ValueError) as error:
+            raise TypeError("'axis' must be None, an integer or a tuple of integers") from error
+    if len(axis) not in (1, 2):
+        raise ValueError("Improper number of dimensions to norm.")
+    axis = tuple([operator.index(k) for k in normalize_axis_tuple(axis, x.ndim, allow_duplicate=True)])
+    if len(axis) == 1:
+        return _vector_norm(x, ord, axis, keepdims)
+    if axis[0] == axis[1]:
+        raise ValueError("Duplicate axes given.")
+    return _matrix_norm(x, ord, axis, keepdims)
+
+
+@implements(np.linalg.matrix_norm)
+def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+    return norm(x, ord, (-2, -1), keepdims)
+
+
+@implements(np.linalg.vector_norm)
+def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+    """Of all elements along one axis, several, or all of them."""
+    x = inexact(array(x))
+    axes = tuple(range(x.ndim)) if axis is None else tuple(normalize_axis_tuple(axis, x.ndim))
+    return _vector_norm(x, ord, axes, keepdims)
+
+
+# ------------------------------------------------------------------------------------- names of the array API
+
+
+@implements(np.linalg.matmul)
+def matmul(x1: Any, x2: Any, /) -> Any:
+    return np.matmul(x1, x2)
+
+
+@implements(np.linalg.tensordot)
+def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+    return np.tensordot(x1, x2, axes=axes)
+
+
+@implements(np.linalg.vecdot)
+def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    return np.vecdot(x1, x2, axis=axis)  # type: ignore[call-overload]  # NumPy's stub knows axes= alone
+
+
+@implements(np.linalg.outer)
+def outer(x1: Any, x2: Any, /) -> Any:
+    x1, x2 = arrays(x1, x2)
+    if x1.ndim != 1 or x2.ndim != 1:
+        raise ValueError(f"Input arrays must be one-dimensional, but they are {x1.ndim=} and {x2.ndim=}.")
+    return np.outer(x1, x2)
+
+
+@implements(np.linalg.cross)
+def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+    x1, x2 = arrays(x1, x2)
+    if x1.shape[axis] != 3 or x2.shape[axis] != 3:
+        raise ValueError(
+            "Both input arrays must be (arrays of) 3-dimensional vectors, "
+            f"but they are {x1.shape[axis]} and {x2.shape[axis]} dimensional instead."
+        )
+    return np.cross(x1, x2, axis=axis)
+
+
+@implements(np.linalg.trace)
+def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+    return np.trace(x, offset, axis1=-2, axis2=-1, dtype=dtype)
+
+
+@implements(np.linalg.diagonal)
+def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+    return np.diagonal(x, offset, axis1=-2, axis2=-1)
+
+
+@implements(np.linalg.matrix_transpose)
+def matrix_transpose(x: Any, /) -> Any:
+    return np.matrix_transpose(x)

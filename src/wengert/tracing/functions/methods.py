@@ -1,0 +1,130 @@
+"""ndarray's methods on traced arrays: the functions of the same name, with the method's own way to take axes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.tracing.arguments import knows_order, refuse, unsupported
+from wengert.tracing.functions import (
+    calculus,
+    diagonals,
+    joining,
+    products,
+    reductions,
+    selecting,
+    shaping,
+    sorting,
+    statistics,
+)
+from wengert.tracing.tracer import METHODS, Tracer
+
+
+def _lengths(lengths: tuple[Any, ...]) -> Any:
+    """``x.reshape(2, 3)`` and ``x.reshape((2, 3))``."""
+    return lengths[0] if len(lengths) == 1 else lengths
+
+
+@knows_order
+def reshape(x: Tracer, *shape: Any, order: str = "C", copy: bool | None = None) -> Any:
+    return shaping.reshape(x, _lengths(shape), order, copy=copy)
+
+
+@knows_order
+def flatten(x: Tracer, order: str = "C") -> Any:
+    return shaping.ravel(x, order).copy()
+
+
+def transpose(x: Tracer, *axes: Any) -> Any:
+    return shaping.transpose(x, _lengths(axes) if axes else None)
+
+
+def view(x: Tracer, dtype: Any = None, type: Any = None) -> Any:
+    if type is not None and type is not np.ndarray:
+        raise refuse("ndarray.view", "type", type)
+    if dtype is not None and dtype is not np.ndarray and np.dtype(dtype) != x.dtype:
+        raise refuse("ndarray.view", "dtype", np.dtype(dtype), "x.astype(dtype), which converts the values")
+    return x if x.is_scalar else shaping.reshaped(x, x.shape)
+
+
+def repeat(x: Tracer, repeats: Any, axis: Any = None) -> Any:
+    return joining.repeat(x, repeats, axis)
+
+
+def sort(x: Tracer, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+    """In place, as ndarray's."""
+    x.assign(sorting.sort(x, axis, kind, order, stable=stable))
+
+
+def partition(x: Tracer, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> None:
+    x.assign(sorting.partition(x, kth, axis, kind, order))
+
+
+def clip(x: Tracer, min: Any = None, max: Any = None, out: Any = None, **options: Any) -> Any:
+    return calculus.clip(x, min, max, out, **options)
+
+
+def put(x: Tracer, indices: Any, values: Any, mode: str = "raise") -> None:
+    selecting.put(x, indices, values, mode)
+
+
+@knows_order
+def compress(x: Tracer, condition: Any, axis: Any = None, out: Any = None) -> Any:
+    return selecting.compress(condition, x, axis, out)
+
+
+def conjugate(x: Tracer) -> Any:
+    return np.conjugate(x) if x.dtype.kind == "c" else x  # the method, unlike the function, does not copy
+
+
+def _bytes(name: str) -> Any:
+    def refused(x: Tracer, *args: Any, **kwargs: Any) -> Any:
+        raise unsupported(
+            f"ndarray.{name} needs the concrete bytes of a traced {x.aval}", "the value returned from the function"
+        )
+
+    return refused
+
+
+METHODS.update(
+    reshape=reshape,
+    ravel=shaping.ravel,
+    flatten=flatten,
+    transpose=transpose,
+    swapaxes=shaping.swapaxes,
+    squeeze=shaping.squeeze,
+    view=view,
+    sum=reductions.sum_,
+    prod=reductions.prod,
+    mean=statistics.mean,
+    std=statistics.std,
+    var=statistics.var,
+    max=reductions.max_,
+    min=reductions.min_,
+    argmax=reductions.argmax,
+    argmin=reductions.argmin,
+    any=reductions.any_,
+    trace=diagonals.trace,
+    all=reductions.all_,
+    cumsum=reductions.cumsum,
+    cumprod=reductions.cumprod,
+    dot=products.dot,
+    diagonal=diagonals.diagonal,
+    clip=clip,
+    round=calculus.round_,
+    repeat=repeat,
+    sort=sort,
+    argsort=sorting.argsort,
+    partition=partition,
+    argpartition=sorting.argpartition,
+    searchsorted=sorting.searchsorted,
+    take=selecting.take,
+    put=put,
+    choose=selecting.choose,
+    compress=compress,
+    nonzero=selecting.nonzero,
+    conj=conjugate,
+    conjugate=conjugate,
+    **{name: _bytes(name) for name in ("tobytes", "tofile", "dump", "dumps", "byteswap", "getfield", "setfield")},
+)

@@ -1,0 +1,256 @@
+"""Reductions and running sums and products: from elements along axes to one value, or to all partial values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from wengert.ops import index as index_ops
+from wengert.ops import reduce as ops
+from wengert.ops.shape import reshape
+from wengert.tracing.arguments import BOOL, MISSING, array, as_dtype, axes_of, axis_of, implements, into, scalar
+from wengert.tracing.functions.shaping import ravel
+from wengert.tracing.operators import check_within
+from wengert.tracing.tracer import Tracer, record
+
+
+def kept_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]:
+    return tuple([1 if k in axes else n for k, n in enumerate(shape)])
+
+
+def keep(y: Any, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: Any) -> Any:
+    """``y`` with the reduced axes of ``shape`` as axes of length 1, if ``keepdims`` asks for it."""
+    if keepdims is MISSING or not keepdims:
+        return y
+    return record(reshape, (y,), {"shape": kept_shape(shape, axes)})
+
+
+def _sum_dtype(x: Tracer, dtype: Any, out: Any) -> np.dtype[Any]:
+    """NumPy adds and multiplies in the dtype of ``out``; if there is none, small integers in the machine's integer."""
+    if dtype is not None:
+        return np.dtype(dtype)
+    if out is not None and out is not MISSING:
+        return (out[0] if isinstance(out, tuple) else out).dtype
+    own = x.aval.dtype
+    if own.kind in "bi" and own.itemsize < 8:
+        return np.dtype(np.int64)
+    if own.kind == "u" and own.itemsize < 8:
+        return np.dtype(np.uint64)
+    return own
+
+
+# ------------------------------------------------------------------------------------------------ sum, product
+
+
+def _accumulate(
+    op: Any,
+    identity: int,
+    combine: Any,
+    a: Any,
+    axis: Any,
+    dtype: Any,
+    out: Any,
+    keepdims: Any,
+    initial: Any,
+    where: Any,
+) -> Any:
+    x = array(a)
+    target = _sum_dtype(x, dtype, out)
+    if x.aval.dtype != target:
+        x = as_dtype(x, target)
+    if where is not MISSING and where is not True:
+        x = np.where(where, x, identity)
+    axes = axes_of(axis, x.ndim)
+    y = record(op, (x,), {"axis": axes})
+    if initial is not MISSING and initial is not None:
+        check_within(initial, target)
+        y = combine(as_dtype(initial, target, (y,)), y)
+    return into(out, keep(y, x.shape, axes, keepdims), "unsafe")
+
+
+@implements(np.sum)
+def sum_(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = MISSING,
+    where: Any = MISSING,
+) -> Any:
+    return _accumulate(ops.sum_, 0, np.add, a, axis, dtype, out, keepdims, initial, where)
+
+
+@implements(np.prod)
+def prod(
+    a: Any,
+    axis: Any = None,
+    dtype: Any = None,
+    out: Any = None,
+    keepdims: Any = False,
+    initial: Any = MISSING,
+    where: Any = MISSING,
+) -> Any:
+    return _accumulate(ops.prod, 1, np.multiply, a, axis, dtype, out, keepdims, initial, where)
+
+
+# ------------------------------------------------------------------------------------------------ max, min
+
+
+def _lowest(dtype: np.dtype[Any]) -> Any:
+    if dtype.kind == "f":
+        return -np.inf
+    return False if dtype.kind == "b" else int(np.iinfo(dtype).min)
+
+
+def _highest(dtype: np.dtype[Any]) -> Any:
+    if dtype.kind == "f":
+        return np.inf
+    return True if dtype.kind == "b" else int(np.iinfo(dtype).max)
+
+
+def _extreme(
+    op: Any, worst: Any, combine: Any, a: Any, axis: Any, out: Any, keepdims: Any, initial: Any, where: Any
+) -> Any:
+    x = array(a)
+    axes = axes_of(axis, x.ndim)
+    has_initial = initial is not MISSING
+    if where is not MISSING and where is not True:
+        if not has_initial:
+            raise ValueError(
+                f"reduction operation '{combine.__name__}' does not have an identity, so to use a where mask one "
+                "has to specify 'initial'"
+            )
+        x = np.where(where, x, worst(x.dtype))
+    if has_initial and any(x.shape[k] == 0 for k in axes):  # nothing to compare: the initial value everywhere
+        rest = tuple([n for k, n in enumerate(x.shape) if k not in axes])
+        y = scalar(np.broadcast_to(as_dtype(initial, x.dtype, (x,)), rest).copy())
+    else:
+        y = record(op, (x,), {"axis": axes})
+        if has_initial:
+            y = combine(y, initial)
+    return into(out, keep(y, x.shape, axes, keepdims), "unsafe")
+
+
+@implements(np.max, np.amax)
+def max_(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = MISSING, where: Any = MISSING
+) -> Any:
+    return _extreme(ops.max_, _lowest, np.maximum, a, axis, out, keepdims, initial, where)
+
+
+@implements(np.min, np.amin)
+def min_(
+    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = MISSING, where: Any = MISSING
+) -> Any:
+    return _extreme(ops.min_, _highest, np.minimum, a, axis, out, keepdims, initial, where)
+
+
+@implements(np.ptp)
+def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+    return into(out, np.subtract(max_(a, axis, None, keepdims), min_(a, axis, None, keepdims)))
+
+
+def _arg(op: Any, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
+    x = array(a)
+    flat = ravel(x) if axis is None or x.ndim == 0 else x
+    k = axis_of(0 if axis is None else axis, flat.ndim)
+    if flat.shape[k] == 0:
+        raise ValueError(f"attempt to get {op.name} of an empty sequence")
+    y = record(op, (flat,), {"axis": k})
+    if axis is None:
+        return into(out, keep(y, x.shape, tuple(range(x.ndim)), keepdims))
+    return into(out, keep(y, x.shape, (k,), keepdims))
+
+
+@implements(np.argmax)
+def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+    return _arg(index_ops.argmax, a, axis, out, keepdims)
+
+
+@implements(np.argmin)
+def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+    return _arg(index_ops.argmin, a, axis, out, keepdims)
+
+
+# ----------------------------------------------------------------------------------------------- truth, counts
+
+
+def truth(a: Any) -> Any:
+    """Where ``a`` is nonzero; NaN is."""
+    x = array(a)
+    return x if x.aval.dtype == BOOL else as_dtype(x, BOOL)
+
+
+def _quantifier(op: Any, identity: bool, a: Any, axis: Any, out: Any, keepdims: Any, where: Any) -> Any:
+    x = truth(a)
+    if where is not MISSING and where is not True:
+        x = np.where(where, x, identity)
+    axes = axes_of(axis, x.ndim)
+    return into(out, keep(record(op, (x,), {"axis": axes}), x.shape, axes, keepdims), "unsafe")
+
+
+@implements(np.any)
+def any_(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = MISSING) -> Any:
+    return _quantifier(ops.any_, False, a, axis, out, keepdims, where)
+
+
+@implements(np.all)
+def all_(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = MISSING) -> Any:
+    return _quantifier(ops.all_, True, a, axis, out, keepdims, where)
+
+
+@implements(np.count_nonzero)
+def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
+    return sum_(truth(a), axis, np.intp, None, keepdims)
+
+
+# ------------------------------------------------------------------------------------------------ running kinds
+
+
+def _running(op: Any, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
+    x = array(a)
+    if axis is None or x.ndim == 0:
+        x = ravel(x)
+    x = as_dtype(x, _sum_dtype(x, dtype, out))
+    return into(out, record(op, (x,), {"axis": axis_of(0 if axis is None else axis, x.ndim)}), "unsafe")
+
+
+@implements(np.cumsum)
+def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    return _running(ops.cumsum, a, axis, dtype, out)
+
+
+@implements(np.cumprod)
+def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+    return _running(ops.cumprod, a, axis, dtype, out)
+
+
+def _cumulative(op: Any, identity: int, a: Any, axis: Any, dtype: Any, out: Any, include_initial: bool) -> Any:
+    x = array(a)
+    if x.ndim == 0:
+        raise ValueError("the input must have at least one axis")
+    if axis is None:
+        if x.ndim != 1:
+            raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")
+        axis = 0
+    y = _running(op, x, axis, dtype, None)
+    if include_initial:
+        first = np.full_like(y, identity, shape=kept_shape(y.shape, (axis_of(axis, y.ndim),)))
+        y = np.concatenate([first, y], axis)
+    return into(out, y)
+
+
+@implements(np.cumulative_sum)
+def cumulative_sum(
+    x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
+) -> Any:
+    return _cumulative(ops.cumsum, 0, x, axis, dtype, out, include_initial)
+
+
+@implements(np.cumulative_prod)
+def cumulative_prod(
+    x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
+) -> Any:
+    return _cumulative(ops.cumprod, 1, x, axis, dtype, out, include_initial)

@@ -1,0 +1,481 @@
+"""Order: sorting, searching, what is unique, medians and quantiles, counts in bins.
+
+The derivative of a sorted array moves with the elements, by way of ``argsort``. Where many are equal, which of
+them is meant is decided by their order in memory: ``argsort`` is always stable.
+"""
+
+from __future__ import annotations
+
+import operator
+from typing import Any
+
+import numpy as np
+
+from wengert.ops import index as ops
+from wengert.tracing.arguments import (
+    INTP,
+    array,
+    arrays,
+    as_dtype,
+    axes_of,
+    axis_of,
+    common_dtype,
+    concrete,
+    constant,
+    holds,
+    implements,
+    inexact,
+    into,
+    promote,
+    refuse,
+    scalar,
+    strong_arrays,
+)
+from wengert.tracing.arguments import kind as kind_of  # sorts have a ``kind`` of their own
+from wengert.tracing.functions.reductions import kept_shape
+from wengert.tracing.functions.selecting import nonzero, taken_along
+from wengert.tracing.functions.shaping import on_axis, ravel
+from wengert.tracing.layouts import UNKNOWN_ORDER
+from wengert.tracing.tracer import Tracer, record
+
+# ------------------------------------------------------------------------------------------------------ sorting
+
+
+def _on_axis(a: Any, axis: Any, order: Any, function: str) -> tuple[Tracer, int]:
+    if order is not None:
+        raise refuse(function, "order", order)
+    x = array(a)
+    if x.ndim == 0 and axis is not None and function in ("sort", "partition"):  # the others take it as one element
+        axis_of(axis, 0)
+    return on_axis(x, axis)
+
+
+@implements(np.argsort)
+def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    x, axis = _on_axis(a, axis, order, "argsort")
+    return record(ops.argsort, (x,), {"axis": axis})
+
+
+def sorted_along(x: Any, axis: int) -> Any:
+    return record(ops.sort, (x,), {"axis": axis}).reorder_like(x, "K")
+
+
+@implements(np.sort)
+def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+    return sorted_along(*_on_axis(a, axis, order, "sort"))
+
+
+@implements(np.partition)
+def partition(a: Any, kth: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
+    """Sorted throughout, which is one of the partitions."""
+    x, axis = _on_axis(a, axis, order, "partition")
+    _check_kth(kth, x.shape[axis])
+    return sorted_along(x, axis)
+
+
+@implements(np.argpartition)
+def argpartition(a: Any, kth: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
+    x, axis = _on_axis(a, axis, order, "argpartition")
+    _check_kth(kth, x.shape[axis])
+    return record(ops.argsort, (x,), {"axis": axis})
+
+
+def _check_kth(kth: Any, n: int) -> None:
+    at = concrete(kth, "kth")
+    if at.size and not (-n <= at.min() and at.max() < n):
+        raise ValueError(f"kth(={kth}) out of bounds ({n})")
+
+
+@implements(np.lexsort)
+def lexsort(keys: Any, axis: int = -1) -> Any:
+    """By the last key, ties by the one before it: stable sorts from the first key to the last."""
+    xs = arrays(*keys)
+    if xs[0].ndim == 0:
+        return np.zeros_like(xs[0], dtype=INTP)
+    axis = axis_of(axis, xs[0].ndim)
+    order = argsort(xs[0], axis)
+    for key in xs[1:]:
+        order = taken_along(order, argsort(taken_along(key, order, axis), axis), axis)
+    return order
+
+
+@implements(np.unique)
+def unique(
+    ar: Any,
+    return_index: bool = False,
+    return_inverse: bool = False,
+    return_counts: bool = False,
+    axis: Any = None,
+    *,
+    equal_nan: bool = True,
+    sorted: bool = True,
+) -> Any:
+    """Sorted, and the first of equals kept: how many there are is looked at, and guarded."""
+    if axis is not None:
+        raise refuse("unique", "axis", axis)
+    x = array(ar)
+    flat = ravel(x)
+    order = argsort(flat)
+    values = flat[order]
+    is_new = values[1:] != values[:-1]
+    if equal_nan and x.dtype.kind in "fc":
+        is_new = is_new & ~(np.isnan(values[1:]) & np.isnan(values[:-1]))
+    is_new = np.concatenate([np.ones_like(values[:1], dtype=bool), is_new])
+    (first,) = nonzero(is_new)
+    out = [values[first]]
+    if return_index:
+        out.append(order[first])
+    if return_inverse:
+        inverse = np.zeros_like(order)
+        inverse[order] = np.cumsum(is_new) - 1
+        out.append(np.reshape(inverse, x.shape))
+    if return_counts:
+        out.append(np.diff(np.append(first, constant(x._trace, [flat.size], INTP))))
+    return out[0] if len(out) == 1 else tuple(out)
+
+
+@implements(np.unique_values)
+def unique_values(x: Any, /) -> Any:
+    return unique(x, equal_nan=False)
+
+
+# ---------------------------------------------------------------------------------------------------- searching
+
+
+@implements(np.searchsorted)
+def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+    table, x = promote(*strong_arrays(a, v))
+    if table.ndim != 1:
+        raise ValueError("object too deep for desired array")
+    if side not in ("left", "right"):
+        raise ValueError(f"search side must be 'left' or 'right' (got {side!r})")
+    if sorter is not None:
+        order = array(sorter, (table,))
+        if order.shape != table.shape:
+            raise ValueError("sorter.size must equal a.size")
+        if holds(np.any((order < 0) | (order >= table.size))):
+            raise ValueError("Sorter index out of range.")
+        table = table[order]
+    return record(ops.searchsorted, (table, array(x, (table,))), {"side": side})
+
+
+@implements(np.digitize)
+def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+    """Bins may run down as well as up. With a NaN among them they do neither."""
+    table = array(bins, (x,))
+    x = array(x, (table,))
+    if x.dtype.kind == "c":
+        raise TypeError("x may not be complex")
+    side = "left" if right else "right"
+    if table.size < 2:
+        return searchsorted(table, x, side)
+    if holds(~(np.all(table[:-1] <= table[1:]) | np.all(table[:-1] >= table[1:]))):
+        raise ValueError("bins must be monotonically increasing or decreasing")
+    runs_down = table[0] > table[-1]
+    is_down = holds(runs_down)
+    if is_down is None:  # nothing can be looked at: search both ways
+        return np.where(runs_down, _digitize_down(table, x, side), searchsorted(table, x, side))
+    return _digitize_down(table, x, side) if is_down else searchsorted(table, x, side)
+
+
+def _digitize_down(table: Any, x: Any, side: str) -> Any:
+    return table.size - searchsorted(table[::-1], x, side)
+
+
+@implements(np.isin)
+def isin(
+    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
+) -> Any:
+    x, y = arrays(element, test_elements)
+    found = np.any(np.reshape(x, (*x.shape, 1)) == ravel(y), axis=-1)
+    return ~found if invert else found
+
+
+# ------------------------------------------------------------------------------------------- medians, quantiles
+
+
+def _rows(a: Any, axis: Any) -> tuple[Tracer, tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """``a`` sorted along its first axis, into which the reduced axes went; its shape, they, and what stays."""
+    x = array(a)
+    axes = axes_of(axis, x.ndim)
+    rest = [k for k in range(x.ndim) if k not in axes]
+    size = 1
+    for k in axes:
+        size *= x.shape[k]
+    shape = tuple([x.shape[k] for k in rest])
+    flat = np.reshape(np.transpose(x, (*axes, *rest)), (size, *shape))
+    return sorted_along(flat, 0), x.shape, axes, shape
+
+
+def _present_counts(rows: Any) -> Any:
+    """How many elements of each column are not NaN; NaNs stand last."""
+    if rows.dtype.kind != "f":
+        return np.full_like(rows, rows.shape[0], shape=rows.shape[1:], dtype=INTP)
+    return np.sum(~np.isnan(rows), axis=0)
+
+
+def _at(rows: Any, index: Any) -> Any:
+    """rows[index[..., c], c] for each column c."""
+    n_extra = index.ndim - (rows.ndim - 1)
+    flat = np.reshape(index, (-1, *rows.shape[1:]))
+    taken = taken_along(rows, np.maximum(flat, 0), 0)
+    return np.reshape(taken, index.shape) if n_extra != 1 else taken
+
+
+def _nan_where_last_is(rows: Any, y: Any) -> Any:
+    return y if rows.dtype.kind != "f" else scalar(np.where(np.isnan(rows[-1]), rows[-1], y))
+
+
+@implements(np.median)
+def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
+    rows, shape, axes, rest = _rows(a, axis)
+    n = rows.shape[0]
+    if n == 0:
+        y = np.full_like(inexact(rows), np.nan, shape=rest)
+    elif n % 2:
+        y = _nan_where_last_is(rows, inexact(rows[n // 2]))
+    else:
+        y = _nan_where_last_is(rows, (inexact(rows[n // 2 - 1]) + inexact(rows[n // 2])) / 2)
+    return into(out, np.reshape(y, kept_shape(shape, axes)) if keepdims else y)
+
+
+@implements(np.nanmedian)
+def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
+    rows, shape, axes, _ = _rows(a, axis)
+    if rows.shape[0] == 0:
+        return median(a, axis, out, overwrite_input, keepdims)
+    count = _present_counts(rows)
+    y = (inexact(_at(rows, (count - 1) // 2)) + inexact(_at(rows, count // 2))) / 2
+    return into(out, np.reshape(y, kept_shape(shape, axes)) if keepdims and keepdims is not np._NoValue else y)
+
+
+# The plotting positions of Hyndman & Fan (1996), Sample quantiles in statistical packages: the virtual index of
+# the quantile q among n sorted values is n q + α + q (1 - α - β) - 1.
+_POSITIONS = {
+    "interpolated_inverted_cdf": (0.0, 1.0),
+    "hazen": (0.5, 0.5),
+    "weibull": (0.0, 0.0),
+    "median_unbiased": (1 / 3, 1 / 3),
+    "normal_unbiased": (3 / 8, 3 / 8),
+}
+_LINEAR = ("linear", "lower", "higher", "nearest", "midpoint")
+
+
+def _virtual_index(q: Any, n: Any, method: str) -> Any:
+    if method in _LINEAR:
+        v = q * (n - 1)
+        if method == "linear":
+            return v
+        if method == "midpoint":
+            return (np.floor(v) + np.ceil(v)) / 2
+        return {"lower": np.floor, "higher": np.ceil, "nearest": np.rint}[method](v)
+    alpha, beta = _POSITIONS[method]
+    return np.clip(n * q + (alpha + q * (1 - alpha - beta)) - 1, 0, n - 1)
+
+
+def _probabilities(q: Any, x: Tracer, scale: int) -> Tracer:
+    """``q`` as a fraction, in the dtype in which NumPy computes with it."""
+    is_weak = x.dtype.kind == "f" and not isinstance(kind_of(q), np.dtype)
+    p = array(q, (x,))
+    p = as_dtype(p, x.dtype) if is_weak else inexact(p)
+    if scale != 1:
+        p = p / scale
+    if holds(~np.all((p >= 0) & (p <= 1))):
+        what = "Quantiles must be in the range [0, 1]" if scale == 1 else "Percentiles must be in the range [0, 100]"
+        raise ValueError(what)
+    return p
+
+
+def _interpolated(low: Any, high: Any, t: Any) -> Any:
+    """From ``low`` to ``high``, exact at both ends."""
+    step = high - low
+    return scalar(np.where(t >= 0.5, high - step * (1 - t), low + step * t))
+
+
+def _quantile(
+    a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: Any, weights: Any, scale: int, skip_nan: bool
+) -> Any:
+    name = "quantile" if scale == 1 else "percentile"
+    if weights is not None:
+        raise refuse(name, "weights", weights)
+    if method not in _LINEAR and method not in _POSITIONS:
+        raise refuse(name, "method", method, *[f"method={m!r}" for m in ("linear", "nearest", "hazen")])
+    x = array(a, (q,))
+    if x.dtype.kind == "c":
+        raise TypeError("a must be an array of real numbers")
+    p = _probabilities(q, x, scale)
+    rows, shape, axes, rest = _rows(x, axis)
+    ones = (1,) * len(rest)
+    y: Any
+    if rows.shape[0] == 0:
+        if not skip_nan:
+            raise IndexError("index -1 is out of bounds for axis 0 with size 0")
+        y = np.full_like(inexact(rows), np.nan, shape=(*p.shape, *rest))
+    elif skip_nan:
+        count = _present_counts(rows)
+        v = _virtual_index(np.reshape(p, (*p.shape, *ones)), as_dtype(count, p.dtype), method)
+        v = np.broadcast_to(v, (*p.shape, *rest))
+        floor = np.floor(v)
+        low = as_dtype(floor, INTP)
+        high = np.minimum(low + 1, count - 1)
+        y = _interpolated(_at(rows, low), _at(rows, high), v - floor)
+    else:
+        v = _virtual_index(p, rows.shape[0], method)
+        floor = np.floor(v)
+        low = as_dtype(floor, INTP)
+        t = v - floor
+        known = t.constant()
+        if known is not None and not known.any():
+            y = rows[low]
+        else:
+            high = np.minimum(low + 1, rows.shape[0] - 1)
+            y = _interpolated(rows[low], rows[high], np.reshape(t, (*t.shape, *ones)))
+        y = as_dtype(
+            _nan_where_last_is(rows, y),
+            np.result_type(rows.dtype, p.dtype) if method in ("linear", "midpoint", *_POSITIONS) else rows.dtype,
+        )
+    if keepdims and keepdims is not np._NoValue:
+        y = np.reshape(y, (*p.shape, *kept_shape(shape, axes)))
+    if skip_nan and p.ndim:
+        y.reorder(UNKNOWN_ORDER)  # of NumPy's several ways here, some have the probabilities last
+    return into(out, y)
+
+
+@implements(np.quantile)
+def quantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    return _quantile(a, q, axis, out, method, keepdims, weights, 1, False)
+
+
+@implements(np.percentile)
+def percentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    return _quantile(a, q, axis, out, method, keepdims, weights, 100, False)
+
+
+@implements(np.nanquantile)
+def nanquantile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    return _quantile(a, q, axis, out, method, keepdims, weights, 1, True)
+
+
+@implements(np.nanpercentile)
+def nanpercentile(
+    a: Any,
+    q: Any,
+    axis: Any = None,
+    out: Any = None,
+    overwrite_input: bool = False,
+    method: str = "linear",
+    keepdims: Any = False,
+    *,
+    weights: Any = None,
+) -> Any:
+    return _quantile(a, q, axis, out, method, keepdims, weights, 100, True)
+
+
+# ------------------------------------------------------------------------------------------------ counts in bins
+
+
+@implements(np.bincount)
+def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
+    """How many bins there are is looked at, and guarded; the weights are differentiated."""
+    index = array(x, (weights,))
+    if index.dtype.kind not in "iub":
+        raise TypeError(f"Cannot cast array data from {index.dtype!r} to dtype('int64') according to the rule 'safe'")
+    if index.ndim > 1:
+        raise ValueError("object too deep for desired array")
+    minlength = int(minlength)
+    if minlength < 0:
+        raise ValueError("'minlength' must not be negative")
+    if holds(np.any(index < 0)):
+        raise ValueError("'list' argument must have no negative elements")
+    size = max(minlength, int(np.max(index)) + 1 if index.size else 0)
+    return _counted(as_dtype(index, INTP), size, weights)
+
+
+def _counted(index: Any, size: int, weights: Any) -> Any:
+    if weights is None:
+        ones = np.ones_like(index)
+    else:
+        ones = as_dtype(array(weights, (index,)), np.float64)
+        if ones.shape != index.shape:
+            raise ValueError("The weights and list don't have the same length.")
+    return record(ops.scatter_add, (np.zeros_like(ones, shape=(size,)), ones, index), {})
+
+
+@implements(np.histogram)
+def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    """Counts do not move with the values, but weights and edges do."""
+    if isinstance(bins, str):
+        raise refuse("histogram", "bins", bins, "the number of bins, or their edges")
+    x = array(a, (weights,))
+    w = None if weights is None else array(weights, (x,))
+    if w is not None and w.shape != x.shape:
+        raise ValueError("weights should have the same shape as a.")
+    x = ravel(x)
+    edges = _edges(x, bins, range)
+    n = edges.size - 1
+    place = searchsorted(edges, x, "right") - 1
+    place = np.where(x == edges[-1], n - 1, place)
+    inside = (x >= edges[0]) & (x <= edges[-1])
+    w = np.ones_like(place) if w is None else ravel(w)
+    counted = record(
+        ops.scatter_add, (np.zeros_like(w, shape=(n,)), np.where(inside, w, 0), np.clip(place, 0, n - 1)), {}
+    )
+    if density:
+        return counted / np.diff(edges) / np.sum(counted), edges
+    return counted, edges
+
+
+def _edges(x: Tracer, bins: Any, range: Any) -> Any:
+    given = array(bins, (x,))
+    if given.ndim:
+        if holds(~np.all(given[:-1] <= given[1:])):
+            raise ValueError("`bins` must increase monotonically, when an array")
+        return given
+    n = operator.index(given)
+    if n < 1:
+        raise ValueError("`bins` must be positive, when an integer")
+    low, high = range if range is not None else (np.min(x), np.max(x)) if x.size else (0, 1)
+    dtype = common_dtype(low, high, x)
+    dtype = dtype if dtype.kind == "f" else np.dtype(np.float64)
+    first, last = low, high = [as_dtype(array(end, (x,)), dtype) for end in (low, high)]
+    is_point = low == high  # a width of one, if all values are equal
+    low, high = np.where(is_point, low - 0.5, low), np.where(is_point, high + 0.5, high)
+    steps = low + constant(x._trace, np.arange(n, dtype=dtype)) * ((high - low) / n)
+    edges = np.concatenate([steps, np.reshape(high, (1,))])
+    if holds(~np.all(edges[:-1] < edges[1:])):  # one guard for all that can be wrong; what it is, is looked at after it
+        if holds(first > last):
+            raise ValueError("max must be larger than min in range parameter.")
+        if holds(~(np.isfinite(first) & np.isfinite(last))):
+            raise ValueError(f"{'autodetected' if range is None else 'supplied'} range is not finite")
+        raise ValueError(f"Too many bins for data range. Cannot create {n} finite-sized bins.")
+    return edges

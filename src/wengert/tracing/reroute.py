@@ -1,0 +1,114 @@
+"""Functions of SciPy that are Python code rather than ufuncs, on traced arrays.
+
+NumPy's protocols do not reach them. So while a trace is active their *code* is exchanged (:func:`rerouted`)
+for one that asks whether a traced value is among the arguments: the function stays the object that it is, so
+that ``from scipy.special import logsumexp``, long before, is traced as well. What they do to traced values stands in
+:mod:`wengert.tracing.functions`, each under :func:`reroutes`.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from types import CodeType, FunctionType
+from typing import Any, TypeVar
+
+from wengert.locks import lock
+from wengert.tracing.tracer import Tracer
+
+Replacement = TypeVar("Replacement", bound=Callable[..., Any])
+
+REROUTED: dict[str, dict[str, Callable[..., Any]]] = {}
+"""By module, what the functions of these names do to traced arguments."""
+
+
+def reroutes(module: str) -> Callable[[Replacement], Replacement]:
+    """Make the decorated function what the one of its name in ``module`` does to traced arguments."""
+
+    def register(traced: Replacement) -> Replacement:
+        REROUTED.setdefault(module, {})[traced.__name__] = traced
+        return traced
+
+    return register
+
+
+class _Route:
+    """A function of SciPy's, a copy of it that keeps its own code, and the code that decides between two."""
+
+    def __init__(self, module: str, function: FunctionType) -> None:
+        self.function = function
+        self.own = function.__code__
+        self.original = FunctionType(
+            function.__code__,
+            function.__globals__,
+            function.__name__,
+            function.__defaults__,
+            function.__closure__,
+        )
+        self.deciding = _deciding(module, function.__name__)
+
+
+_routes: dict[str, dict[str, _Route]] = {}  # by module, once that is imported
+
+
+def _deciding(module: str, name: str) -> CodeType:
+    """Code that runs in the globals of SciPy's module, so it imports what it needs."""
+    namespace: dict[str, Any] = {}
+    exec(
+        f"def {name}(*args, **kwargs):\n"
+        f"    from {decide.__module__} import {decide.__name__}\n"
+        f"    return {decide.__name__}({module!r}, {name!r}, args, kwargs)\n",
+        {"__name__": __name__},
+        namespace,
+    )
+    return namespace[name].__code__
+
+
+def decide(module: str, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
+    """Call what a rerouted function stands for: ours for traced arguments, else SciPy's."""
+    is_traced = any(_holds_traced(x) for x in (*args, *kwargs.values()))
+    return (REROUTED[module][name] if is_traced else _routes[module][name].original)(*args, **kwargs)
+
+
+def _holds_traced(x: Any) -> bool:
+    return type(x) is Tracer or (type(x) in (list, tuple) and any(map(_holds_traced, x)))
+
+
+def _routes_of(module: str) -> Mapping[str, _Route]:
+    """The routes of a module that is imported; none while another thread is about to import it."""
+    if module not in _routes and module in sys.modules:
+        functions = {name: getattr(sys.modules[module], name, None) for name in REROUTED[module]}
+        if all(type(f) is FunctionType and f.__closure__ is None for f in functions.values()):
+            _routes[module] = {name: _Route(module, f) for name, f in functions.items() if type(f) is FunctionType}
+    return _routes.get(module, {})
+
+
+class _Rerouting:
+    """The exchange of code while one trace or more are open in the process; nothing for modules not imported."""
+
+    def __init__(self) -> None:
+        self.lock = lock()
+        self.open = 0
+
+    def __enter__(self) -> None:
+        with self.lock:
+            self.open += 1
+            for module in REROUTED:
+                for route in _routes_of(module).values():
+                    route.function.__code__ = route.deciding
+
+    def __exit__(self, *error: object) -> None:
+        with self.lock:
+            self.open -= 1
+            if self.open == 0:
+                for routes in _routes.values():
+                    for route in routes.values():
+                        route.function.__code__ = route.own
+
+
+_rerouting = _Rerouting()
+
+
+def rerouted() -> _Rerouting:
+    """A context in which the functions of :data:`REROUTED` trace, however the caller got hold of SciPy's."""
+    return _rerouting

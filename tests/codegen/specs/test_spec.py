@@ -1,0 +1,48 @@
+"""What holds for kernels of every kind."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+
+from tests.codegen.natively import added, check, numbers, places, written
+from wengert.codegen import cache, compiler, lower
+from wengert.codegen.target import target
+
+pytestmark = pytest.mark.usefixtures("no_cache")
+
+
+def test_one_kernel_serves_every_length() -> None:
+    def run(n: int, m: int, rows: int) -> None:
+        x = numbers((n, m), "f8")
+        i = places((rows,), n)
+        check(lambda x, i: x[i] * 2.0, x, i)
+        check(lambda x, i: np.cumsum(x, 0), x, i)
+        check(lambda x, i: np.argmax(x, 1), x, i)
+
+    run(20, 300, 70)
+    before = compiler.Counters.compiled
+    run(33, 400, 80)
+    assert compiler.Counters.compiled == before
+
+
+@pytest.mark.parametrize("vector_bytes", [16, 32, 64])
+def test_vectors_of_other_processors(vector_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The same results from vectors of another width: kernels of their own, as the key says what they are for."""
+    other = replace(target(), vector_bytes=vector_bytes)
+    monkeypatch.setattr(lower, "target", lambda: other)
+    monkeypatch.setattr(cache, "stamp", lambda: b"%d" % vector_bytes)
+    for dtype in ("f8", "f4", "u1"):
+        x, v, i = numbers((41, 37), dtype), numbers((53, 37), dtype, 2), places((53,), 41)
+        check(lambda x, i: x[i], x, i)
+        check(lambda x, i: x[i, 3], x, i)
+        check(lambda x, i: x[:, 3][i], x, i)
+        check(written, x, v, i)
+        check(added, x, v, i)
+        for axis in (0, 1):
+            check(lambda x, axis=axis: np.maximum.accumulate(x, axis), x)
+            check(lambda x, axis=axis: np.argmin(x, axis), x)
+        check(lambda x: np.flatnonzero(x > 1), x)
+        check(lambda x, v: np.searchsorted(x, v), np.sort(x[0]), v)

@@ -1,0 +1,208 @@
+"""Which of NumPy's functions wengert traces: the table in ``docs/coverage.md``, from the tables that tracing uses.
+
+``python -m tools.coverage`` writes it. Nothing is listed by hand but what no table knows: that the result
+of ``np.argmax`` is an integer, and that ``np.savetxt`` is not mathematics.
+"""
+
+from __future__ import annotations
+
+import importlib
+import pkgutil
+import sys
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import numpy as np
+import scipy.special
+from numpy.testing.overrides import get_overridable_numpy_array_functions, get_overridable_numpy_ufuncs
+
+import wengert.tracing
+from wengert.ops.op import NONE, UFUNCS, ZERO, Op
+from wengert.tracing.tracer import HANDLED_FUNCTIONS, function_name
+
+DIFFERENTIABLE = "differentiable"
+NO_DERIVATIVE = "no derivative"
+NOT_YET = "not yet"
+NOT_NUMERIC = "not numeric"
+
+MEANINGS = {
+    DIFFERENTIABLE: "traced, with derivatives",
+    NO_DERIVATIVE: "traced; the result is an integer, a boolean, a shape, or flat almost everywhere",
+    NOT_YET: "raises `UnsupportedFunctionError`; of constants alone, NumPy computes it",
+    NOT_NUMERIC: "text, dates, records, files or memory: raises `UnsupportedFunctionError`",
+}
+
+FLAT_FUNCTIONS = frozenset(
+    ["all", "allclose", "any", "argmax", "argmin", "argpartition", "argsort", "argwhere", "array_equal"]
+    + ["array_equiv", "array2string", "array_repr", "array_str", "can_cast", "common_type", "count_nonzero"]
+    + ["diag_indices_from", "digitize", "empty_like", "einsum_path", "empty", "eye", "fix", "flatnonzero"]
+    + ["identity", "isclose", "iscomplex", "iscomplexobj", "isin", "isneginf"]
+    + ["isposinf", "isreal", "isrealobj", "ix_", "lexsort", "linalg.matrix_rank", "may_share_memory"]
+    + ["min_scalar_type", "nanargmax", "nanargmin", "ndim", "nonzero", "ones", "ones_like", "packbits"]
+    + ["ravel_multi_index", "result_type", "searchsorted", "shape", "shares_memory", "size", "tri"]
+    + ["tril_indices_from", "triu_indices_from", "unpackbits", "unravel_index", "zeros", "zeros_like"]
+)
+"""Array functions whose result has no derivative with respect to any argument."""
+
+OUTSIDE_FUNCTIONS = frozenset(
+    ["array2string", "array_repr", "array_str", "busday_count", "busday_offset", "datetime_as_string"]
+    + ["frombuffer", "fromfile", "fromstring", "genfromtxt", "is_busday", "loadtxt", "may_share_memory"]
+    + ["save", "savetxt", "savez", "savez_compressed", "shares_memory"]
+)
+"""Array functions about text, dates, files and memory; so is what is in OUTSIDE_MODULES."""
+
+OUTSIDE_MODULES = ("char.", "strings.", "lib.recfunctions.")
+
+OUTSIDE_UFUNCS = frozenset(["isnat"])
+"""Ufuncs about dates; those about text are known by their loops."""
+
+FLAT_UFUNCS = frozenset(["_ones_like"])
+"""Compositions whose result has no derivative; those that are ops say so themselves."""
+
+SUBMODULES = ("char", "fft", "lib.recfunctions", "lib.scimath", "linalg", "ma", "polynomial", "random", "strings")
+"""NumPy lists a function once its module has been imported; the page must not depend on what else has been."""
+
+
+class Row(NamedTuple):
+    """One function of NumPy's or SciPy's, and whether wengert traces it."""
+
+    name: str
+    status: str
+    function: Any
+
+
+def load() -> None:
+    """Import every file of tracing: each fills the tables with what it knows."""
+    for module in pkgutil.iter_modules(wengert.tracing.__path__):
+        if module.name != "coverage":
+            importlib.import_module(f"wengert.tracing.{module.name}")
+    importlib.import_module("wengert.ops.special")
+
+
+def is_flat(op: Op) -> bool:
+    """Whether no operand of an op has a derivative."""
+    return op.partials is not None and all(rule is ZERO or rule is NONE for rule in op.partials)
+
+
+def is_numeric(ufunc: np.ufunc) -> bool:
+    """Whether a ufunc has a loop for floating-point numbers or integers."""
+    if ufunc.__name__ in OUTSIDE_UFUNCS:
+        return False
+    return any(set(loop.partition("->")[0]) & set("dlD") for loop in ufunc.types)
+
+
+def ufunc_rows(ufuncs: Iterable[np.ufunc], module: str) -> Iterator[Row]:
+    from wengert.tracing.functions.ufuncs import COMPOSED
+
+    for ufunc in ufuncs:
+        op = UFUNCS.get(ufunc)
+        if op is not None:
+            status = NO_DERIVATIVE if is_flat(op) else DIFFERENTIABLE
+        elif not is_numeric(ufunc):
+            status = NOT_NUMERIC
+        else:
+            traced = NO_DERIVATIVE if ufunc.__name__ in FLAT_UFUNCS else DIFFERENTIABLE
+            status = traced if ufunc in COMPOSED else NOT_YET
+        yield Row(f"{module}.{ufunc.__name__}", status, ufunc)
+
+
+def function_rows() -> Iterator[Row]:
+    """Every array function once. NumPy lists some twice: the function, and its form for ``like=``."""
+    for module in SUBMODULES:
+        importlib.import_module(f"numpy.{module}")
+    by_name: dict[str, list[Any]] = {}
+    for function in get_overridable_numpy_array_functions():
+        if (function.__module__ or "").partition(".")[0] == "numpy":  # others may make functions overridable, too
+            by_name.setdefault(function_name(function), []).append(function)
+    for name, functions in by_name.items():
+        short = name.removeprefix("np.")
+        if short in OUTSIDE_FUNCTIONS or short.startswith(OUTSIDE_MODULES):
+            status = NOT_NUMERIC
+        elif not any(f in HANDLED_FUNCTIONS for f in functions):
+            status = NOT_YET
+        else:
+            status = NO_DERIVATIVE if short in FLAT_FUNCTIONS else DIFFERENTIABLE
+        public = [f for f in functions if f in HANDLED_FUNCTIONS] or functions
+        yield Row(name, status, public[0])
+
+
+def special_rows() -> list[Row]:
+    """The ufuncs of scipy.special: those that have an op, and the others."""
+    found = {f for f in vars(scipy.special).values() if isinstance(f, np.ufunc)}
+    return sorted(ufunc_rows(found, "scipy.special"))
+
+
+def tables() -> dict[str, list[Row]]:
+    load()
+    return {
+        "NumPy: ufuncs": sorted(ufunc_rows(get_overridable_numpy_ufuncs(), "np"), key=_by_name),
+        "NumPy: array functions": sorted(function_rows(), key=_by_name),
+        "SciPy: ufuncs of scipy.special": special_rows(),
+    }
+
+
+def _by_name(row: Row) -> tuple[str, str]:
+    return row.name.lower(), row.name
+
+
+def counts(rows: Iterable[Row]) -> dict[str, int]:
+    count = dict.fromkeys(MEANINGS, 0)
+    for row in rows:
+        count[row.status] += 1
+    return count
+
+
+def versions() -> str:
+    """The libraries whose functions the page lists: others have others."""
+    return " and ".join(
+        f"{name} {'.'.join(module.__version__.split('.')[:2])}" for name, module in (("NumPy", np), ("SciPy", scipy))
+    )
+
+
+def markdown() -> str:
+    """The page, as text."""
+    lines = [
+        "# Which functions are traced",
+        "",
+        f"Written by `python -m tools.coverage`, from the tables that tracing uses, for {versions()}.",
+        "Ndarray methods and operators are traced as the functions of the same name, and so are `np.r_`, `np.c_`,",
+        "`np.mgrid`, `np.ogrid`, `np.ndenumerate` and `x.flat`. What is refused *within* a traced function, such as an",
+        "option, is told by an error, and in `docs/limits.md`.",
+        "",
+        "| status | meaning |",
+        "|---|---|",
+        *[f"| {status} | {meaning} |" for status, meaning in MEANINGS.items()],
+    ]
+    for title, rows in tables().items():
+        count = counts(rows)
+        lines += ["", f"## {title}", "", f"{len(rows)} in all: {', '.join(f'{n} {s}' for s, n in count.items())}."]
+        for status in MEANINGS:
+            names = [row.name for row in rows if row.status == status]
+            if names:
+                lines += ["", f"### {title}, {status}", "", *_wrapped(names)]
+    return "\n".join(lines) + "\n"
+
+
+def _wrapped(names: Iterable[str], width: int = 110) -> Iterator[str]:
+    """Names in lines of a width that a change to one name leaves readable in a diff."""
+    line = ""
+    for name in names:
+        item = f"`{name}`"
+        if line and len(line) + len(item) + 2 > width:
+            yield line + ","
+            line = item
+        else:
+            line = f"{line}, {item}" if line else item
+    if line:
+        yield line
+
+
+def path() -> Path:
+    return Path(wengert.__file__).resolve().parents[2] / "docs" / "coverage.md"
+
+
+if __name__ == "__main__":
+    path().write_text(markdown(), encoding="utf-8")
+    for title, rows in tables().items():
+        sys.stdout.write(f"{title}: {counts(rows)}\n")
