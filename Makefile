@@ -32,6 +32,7 @@ lint: $(VENV)/with-test $(VENV)/with-lint
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
 	$(BIN)/lint-imports
+	$(BIN)/python -m tools.circles
 
 format: $(VENV)/with-lint
 	$(BIN)/ruff check --fix

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 import pytest
 from numpy.testing.overrides import get_overridable_numpy_array_functions, get_overridable_numpy_ufuncs
-from tools import coverage
 
+from tools import coverage
 from wengert.errors import DTypeError, UnsupportedFunctionError
 from wengert.tracing.record import input_of, record_call
 
