@@ -1,8 +1,10 @@
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 
 from wengert import config
+from wengert.codegen import cache
 
 
 @pytest.fixture
@@ -11,3 +13,13 @@ def no_cache() -> Iterator[None]:
     before, config.cache_dir = config.cache_dir, ""
     yield
     config.cache_dir = before
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """An empty cache, in this process and in those it starts."""
+    monkeypatch.setattr(config, "cache_dir", str(tmp_path / "cache"))
+    monkeypatch.setenv("WENGERT_CACHE_DIR", str(tmp_path / "cache"))
+    cache.suspects.cache_clear()
+    yield tmp_path / "cache"
+    cache.suspects.cache_clear()
