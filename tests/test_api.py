@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.comparisons import close
 from wengert.errors import (
     ConcretizationError,
     DTypeError,
@@ -27,12 +28,6 @@ from wengert.errors import (
 
 X = np.array([0.5, -1.0, 2.0])
 V = np.array([1.0, 0.25, -0.5])
-
-
-def close(got: Any, want: Any, rtol: float = 1e-12) -> None:
-    """Equal shape and values."""
-    assert np.shape(got) == np.shape(want)
-    np.testing.assert_allclose(got, want, rtol=rtol, atol=rtol)
 
 
 # ------------------------------------------------------------------------------------------------------- names

@@ -6,7 +6,6 @@ import enum
 import gc
 import weakref
 from collections import OrderedDict
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -14,19 +13,9 @@ import pytest
 from scipy import special
 
 import wengert as wg
-from tests.test_random_programs import same
+from tests.comparisons import as_numpy, same
 
 X = np.arange(12.0).reshape(3, 4) - 4.5
-
-
-def as_numpy(f: Callable[..., Any], *args: Any) -> None:
-    """``f`` compiled gives what ``f`` gives, twice, and the arguments stay what they are."""
-    want = f(*[np.copy(a) if isinstance(a, np.ndarray) else a for a in args])
-    compiled = wg.jit(f)
-    before = [np.copy(a) for a in args]
-    for _ in range(2):
-        same(compiled(*args), want)
-    assert all(np.array_equal(a, b) for a, b in zip(args, before, strict=True))
 
 
 def test_a_traced_mask_of_one_axis() -> None:

@@ -18,8 +18,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.test_found import as_numpy
-from tests.test_random_programs import same
+from tests.comparisons import as_numpy, same
 
 X = np.array([1.25, -0.5, 2.0])
 M = np.arange(6.0).reshape(2, 3)

@@ -8,7 +8,10 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.test_api import V, X, close
+from tests.comparisons import close
+
+X = np.array([0.5, -1.0, 2.0])
+V = np.array([1.0, 0.25, -0.5])
 
 
 def poly(x: Any) -> Any:

@@ -20,6 +20,7 @@ from hypothesis import assume, given, settings
 
 import wengert as wg
 from tests import programs
+from tests.comparisons import leaves, same
 from tests.programs import (
     ALL_STATEMENTS,
     PLAIN_STATEMENTS,
@@ -70,22 +71,6 @@ def is_refused(program: Program) -> bool:
 def _through_references(monkeypatch: pytest.MonkeyPatch) -> None:
     """These properties are of tracing and derivatives; each example is another program, which would be compiled."""
     monkeypatch.setattr(wg.config, "native", False)
-
-
-def leaves(x: Any) -> list[Any]:
-    return tree.flatten(x)[0]
-
-
-def same(got: Any, want: Any, rtol: float = 1e-12) -> None:
-    """Equal structure, shapes, dtypes, and values to ``rtol`` of the largest element of each array."""
-    assert tree.flatten(got)[1] == tree.flatten(want)[1]
-    for k, (a, b) in enumerate(zip(leaves(got), leaves(want), strict=True)):
-        assert np.shape(a) == np.shape(b), f"leaf {k}"
-        assert np.asarray(a).dtype == np.asarray(b).dtype, f"leaf {k}"
-        if np.asarray(b).dtype == np.float32:
-            rtol = max(rtol, 2e-6)
-        atol = rtol * max(1.0, float(np.max(np.abs(b), initial=0.0)))
-        np.testing.assert_allclose(a, b, rtol=rtol, atol=atol, err_msg=f"leaf {k}")
 
 
 def numpy_says(f: Callable[..., Any], args: tuple[Any, ...]) -> Any:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 import wengert as wg
 from tests.passes.random_tapes import arguments, random_tape
-from tests.passes.test_simplify import effect, tape
+from tests.passes.tapes import effect, tape
 from wengert import passes
 from wengert.codegen.lower import supports
 from wengert.ops.contract import contract

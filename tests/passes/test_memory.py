@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 import wengert as wg
 from tests.passes.random_tapes import random_tape
-from tests.passes.test_simplify import tape
+from tests.passes.tapes import tape
 from wengert import passes
 from wengert.codegen.lower import supports
 from wengert.errors import StructureError

@@ -16,7 +16,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from tests.passes.random_tapes import arguments, random_tape
-from tests.passes.test_simplify import tape
+from tests.passes.tapes import tape
 from wengert.codegen.lower import supports
 from wengert.ops.contract import contract
 from wengert.ops.elementwise import add, cos, exp, multiply, sin

@@ -8,27 +8,16 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.passes.tapes import F64, NUMBER, VECTOR, effect, tape
 from wengert.ad.reverse import vjp
-from wengert.ops.control import Expected, guard
-from wengert.ops.elementwise import add, cos, divide, exp, less, multiply, negative, sin, subtract, tanh
+from wengert.ops.elementwise import add, cos, divide, exp, multiply, negative, sin, subtract, tanh
 from wengert.ops.linalg import slogdet
 from wengert.ops.reduce import sum_
 from wengert.ops.shape import iota
 from wengert.passes import PIPELINE, run
 from wengert.passes.simplify import drop_dead, fold_constants, merge_common, use_identities
 from wengert.source import Source
-from wengert.tape import Aval, Builder, Capture, Lit, Tape, Var, building, check
-
-F64 = np.dtype(float)
-VECTOR, NUMBER = Aval((3,), F64), Aval((), F64)
-
-
-def tape(f: Callable[..., Any], *avals: Aval, captures: tuple[Capture, ...] = ()) -> Tape:
-    inputs = tuple(map(Var, avals))
-    with building(Builder()) as builder:
-        y = f(*inputs, *[c.var for c in captures])
-    outputs = y if isinstance(y, tuple) else (y,)
-    return check(Tape(inputs, captures, tuple(builder.instrs), outputs, name="f"))
+from wengert.tape import Aval, Capture, Lit, Tape, Var, check
 
 
 def becomes(before: Tape, simplify: Callable[[Tape], Tape], *lines: str) -> None:
@@ -36,10 +25,6 @@ def becomes(before: Tape, simplify: Callable[[Tape], Tape], *lines: str) -> None
     after = check(simplify(before))
     assert [line.strip() for line in str(after).splitlines()[1:]] == list(lines)
     assert str(simplify(after)) == str(after)
-
-
-def effect(x: Any) -> None:
-    guard(less(x, 0), expected=Expected(False), position=0, kind="if")
 
 
 # -------------------------------------------------------------------------------------------------- dead code

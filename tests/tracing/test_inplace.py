@@ -9,22 +9,11 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.test_random_programs import same
+from tests.comparisons import as_numpy, same
 from wengert.errors import MutationError
 from wengert.tracing.tracer import Tracer
 
 A = np.arange(24.0).reshape(2, 3, 4) / 10 - 1
-
-
-def as_numpy(f: Callable[..., Any], *args: Any) -> None:
-    """``f`` compiled is ``f``, twice, and its arguments stay what they were."""
-    before = [np.copy(a) for a in args]
-    want = f(*[np.copy(a) for a in args])
-    compiled = wg.jit(f)
-    for _ in range(2):
-        same(compiled(*args), want)
-    for a, b in zip(args, before, strict=True):
-        np.testing.assert_array_equal(a, b)
 
 
 VIEWS: dict[str, Callable[[Any], Any]] = {

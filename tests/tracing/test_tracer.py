@@ -16,7 +16,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.test_random_programs import same
+from tests.comparisons import same
 from wengert.errors import (
     ConcretizationError,
     DTypeError,

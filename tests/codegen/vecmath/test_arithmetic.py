@@ -8,20 +8,10 @@ import numpy as np
 import pytest
 
 from tests.codegen.kernel import compiled, target
+from tests.codegen.vecmath.exact import BINARY, UNARY
 from wengert.codegen import vecmath
 from wengert.codegen.ir import DTYPES
 
-UNARY = [
-    "negative", "positive", "conjugate", "square", "sqrt", "absolute", "fabs", "sign", "floor", "ceil", "trunc",
-    "rint", "reciprocal", "deg2rad", "rad2deg", "radians", "degrees", "isnan", "isinf", "isfinite", "signbit",
-    "spacing", "logical_not", "invert", "bitwise_count",
-]  # fmt: skip
-BINARY = [
-    "add", "subtract", "multiply", "divide", "floor_divide", "remainder", "fmod", "maximum", "minimum", "fmax",
-    "fmin", "copysign", "heaviside", "nextafter", "less", "less_equal", "greater", "greater_equal", "equal",
-    "not_equal", "logical_and", "logical_or", "logical_xor", "bitwise_and", "bitwise_or", "bitwise_xor", "left_shift",
-    "right_shift",
-]  # fmt: skip
 ZERO_SIGN_OPEN = {"maximum", "minimum", "fmax", "fmin"}
 TARGETS = [target(), target(16, has_fma=False)]
 

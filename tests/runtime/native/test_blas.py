@@ -5,7 +5,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from tests.runtime.native.test_executable import executable
+from tests.runtime.native.executables import executable
 from wengert.runtime import routines
 from wengert.runtime._native import get_threads, kernel_address, set_routines, set_threads, work_bytes
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.runtime.native.test_executable import F4, F8, I8, TWICE_PLUS_ONE, executable, kernel, leaks
+from tests.runtime.native.executables import F4, F8, I8, TWICE_PLUS_ONE, executable, kernel, leaks
 from tests.runtime.native_kernels import address
 from wengert.runtime._native import Dispatcher, Entry
 

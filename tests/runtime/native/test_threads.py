@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 import pytest
 
-from tests.runtime.native.test_executable import F8, executable, kernel
+from tests.runtime.native.executables import F8, executable, kernel
 from tests.runtime.native_kernels import address, python_kernel
 from wengert.runtime._native import get_threads, set_threads
 
