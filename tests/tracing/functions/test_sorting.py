@@ -1,4 +1,4 @@
-"""Sorting, searching, counting in bins against NumPy."""
+"""Sorting, searching, medians, quantiles, counting in bins against NumPy."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.tracing.numpy_cases import case, floats, record, same_as_numpy, verify
+from tests.tracing.numpy_cases import case, floats, integers, record, same_as_numpy, verify
 from wengert.errors import UnsupportedFunctionError
 
 X = floats(3, 4)
@@ -14,6 +14,7 @@ X3 = floats(2, 3, 4)
 V = floats(7)
 N = np.array([2, 5, 2, 0, 5, 5])
 W = floats(7, seed=5, low=0.2)
+NAN = np.where(floats(4, 5, seed=3) > 1.2, np.nan, floats(4, 5, seed=4))
 TABLE = np.array([-1.5, -0.5, 0.25, 1.0])
 
 CASES = [
@@ -31,6 +32,34 @@ CASES = [
     case("digitize", lambda x: (np.digitize(x, TABLE), np.digitize(x, TABLE, right=True)), X, order=0),
     case("digitize_down", lambda x: np.digitize(x, TABLE[::-1]), X, order=0),
     case("isin", lambda x: (np.isin(x, x[1]), np.isin(x, [0.0], invert=True)), X, order=0),
+    case("median_odd", lambda x: np.median(x), V),
+    case("median_even", lambda x: np.median(x, axis=1), X),
+    case("median_axes", lambda x: np.median(x, axis=(0, 2), keepdims=True), X3),
+    case("quantile", lambda x: np.quantile(x, 0.3), V),
+    case("quantile_many", lambda x: np.quantile(x, [0.0, 0.25, 1.0], axis=1), X),
+    case("quantile_exact", lambda x: np.quantile(x, 0.5, axis=0), X),
+    case("quantile_keepdims", lambda x: np.quantile(x, [[0.1, 0.9]], axis=0, keepdims=True), X),
+    case("quantile_of_traced_q", lambda x, q: np.quantile(x, q, axis=1), X, np.array([0.21, 0.77])),
+    *[
+        case(f"quantile_{m}", lambda x, m=m: np.quantile(x, [0.05, 0.37, 0.9], method=m), V, order=1)
+        for m in (
+            "lower",
+            "higher",
+            "nearest",
+            "midpoint",
+            "hazen",
+            "weibull",
+            "median_unbiased",
+            "normal_unbiased",
+            "interpolated_inverted_cdf",
+        )
+    ],
+    case("percentile", lambda x: np.percentile(x, 35, axis=0), X),
+    case("percentile_many", lambda x: np.percentile(x, (10, 20.5)), V),
+    case("nanmedian", lambda x: np.nanmedian(x, axis=1), NAN, order=0),
+    case("nanquantile", lambda x: np.nanquantile(x, [0.2, 0.7], axis=0), NAN, order=0),
+    case("nanpercentile", lambda x: np.nanpercentile(x, 40, axis=1, keepdims=True), NAN, order=0),
+    case("nanmedian_without_nan", lambda x: (np.nanmedian(x, 1), np.nanquantile(x, 0.3, 0)), X),
     case("bincount_weights", lambda w: np.bincount(N, weights=w, minlength=8), V[:6]),
     case("histogram", lambda x: np.histogram(x, bins=TABLE), X, order=0),
     case("histogram_range", lambda x: np.histogram(x, bins=4, range=(-2, 2)), X, order=0),
@@ -58,6 +87,11 @@ def test_integers():
     same_as_numpy(lambda n: np.histogram(n), [N])
 
 
+@pytest.mark.parametrize("dtype", [bool, np.int8, np.uint16, np.int64, np.float16])
+def test_dtypes_of_medians(dtype):
+    same_as_numpy(lambda x: np.median(x, axis=0), [integers(5, 2, low=0, high=3).astype(dtype)])
+
+
 def test_nan_is_sorted_last_and_unique():
     x = np.array([np.nan, 1.0, np.nan, -1.0])
     same_as_numpy(lambda x: (np.sort(x), np.argsort(x, kind="stable"), np.unique(x)), [x])
@@ -83,6 +117,8 @@ def test_unique_guards_the_count_alone():
 
 
 def test_refused():
+    with pytest.raises(UnsupportedFunctionError, match=r"method='inverted_cdf'.*"):
+        same_as_numpy(lambda x: np.quantile(x, 0.5, method="inverted_cdf"), [V])
     with pytest.raises(UnsupportedFunctionError, match="axis=0"):
         record(lambda x: np.unique(x, axis=0), [X])
     with pytest.raises(UnsupportedFunctionError, match="bins='auto'"):

@@ -1,0 +1,34 @@
+"""Guards, and values that derivatives do not pass."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.ops.control import Expected, GuardMiss, guard, stop_gradient
+
+
+def test_expected_values_are_compared_by_their_bytes() -> None:
+    assert Expected(np.nan) == Expected(np.nan)
+    assert Expected(0.0) != Expected(-0.0)
+    assert Expected(1) != Expected(1.0)
+    assert Expected([1, 2]) == Expected(np.array([1, 2])) != Expected([[1, 2]])
+    assert len({Expected(True), Expected(True), Expected(False)}) == 2
+    assert repr(Expected(3)) == "3" and repr(Expected([1.0, 2.0])) == "<float64[2]>"
+
+
+def test_a_guard_that_misses_says_which_it_is_and_what_it_saw() -> None:
+    look = lambda x, value: guard.reference(x, expected=Expected(value), position=3, kind="int")
+    assert look(2, 2) == look(np.array([1, 2]), [1, 2]) == ()
+    for seen, value in ((2, 1), (np.array([1, 2]), [1, 3]), (np.nan, 1.0)):
+        with pytest.raises(GuardMiss) as raised:
+            look(seen, value)
+        assert raised.value.position == 3 and raised.value.value == Expected(seen)
+
+
+def test_a_guard_is_kept_for_its_effect_and_a_stopped_gradient_is_not() -> None:
+    assert guard.effects and not stop_gradient.effects
+    tape = wg.trace(lambda x: wg.stop_gradient(x) * x)(2.0)
+    assert [i.op.name for i in tape.instrs] == ["stop_gradient", "multiply"]
+    assert wg.grad(lambda x: wg.stop_gradient(x) * x)(2.0) == 2.0
