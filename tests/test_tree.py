@@ -17,6 +17,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import wengert as wg
 from wengert import tree
 from wengert.errors import StructureError
 
@@ -791,3 +792,22 @@ def test_select_refuses_a_mark_of_another_selection() -> None:
     tree.select([1.0, 2.0], lambda args: kept.append(args) or args)
     with pytest.raises(StructureError, match="is no leaf"):
         tree.select([1.0, 2.0], lambda args: kept[0][0])
+
+
+def test_a_class_of_ones_own_is_a_structure_once_it_is_registered() -> None:
+    @dataclasses.dataclass
+    class Point:
+        x: Any
+        y: Any
+
+    assert wg.grad(lambda p: p.x**2 * p.y)(Point(2.0, 3.0)) == Point(12.0, 4.0)  # dataclasses are by themselves
+
+    class Interval:
+        __slots__ = ("high", "low")
+
+        def __init__(self, low: Any, high: Any) -> None:
+            self.low, self.high = low, high
+
+    wg.register(Interval, lambda i: ((i.low, i.high), None), lambda static, children: Interval(*children))
+    gradient = wg.jit(wg.grad(lambda i: i.high**2 - i.low))(Interval(1.0, 2.0))
+    assert (gradient.low, gradient.high) == (-1, 4)

@@ -339,3 +339,17 @@ def test_cr_5_an_argument_without_a_rule_raises() -> None:
 
     f.def_pullback(lambda ct, y, a, b: None, argnum=1)  # proved independent
     assert wg.grad(f, argnums=1)(2.0, 3.0) == 0.0
+
+
+def test_a_rule_that_is_not_written() -> None:
+    @wg.primitive
+    def opaque(x: Any) -> Any:
+        return np.sin(x)
+
+    assert opaque(0.0) == 0
+    with pytest.raises(MissingRuleError, match="opaque"):
+        wg.grad(opaque)(1.0)
+
+    opaque.def_pullback(lambda ct, y, x: (wg.not_implemented("too hard"),))
+    with pytest.raises(MissingRuleError, match="too hard"):
+        wg.grad(opaque)(1.0)

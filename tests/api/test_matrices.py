@@ -1,0 +1,93 @@
+"""Jacobians, Hessians and their products with vectors, compared with formulas."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.comparisons import close
+from wengert.errors import (
+    DTypeError,
+)
+
+X = np.array([0.5, -1.0, 2.0])
+V = np.array([1.0, 0.25, -0.5])
+
+
+@pytest.mark.parametrize("mode", [None, "forward", "reverse"])
+def test_a_jacobian_has_the_axes_of_the_value_then_of_the_argument(mode: Any) -> None:
+    A = np.arange(24.0).reshape(2, 3, 4)
+    J = wg.jacobian(lambda x: np.einsum("ijk,kl->ijl", A, x), mode=mode)(np.ones((4, 5)))
+    close(J, np.einsum("ijk,lm->ijlkm", A, np.eye(5)))
+
+
+@pytest.mark.parametrize("mode", [None, "forward", "reverse"])
+def test_a_jacobian_of_structures_has_a_structure_in_each_leaf(mode: Any) -> None:
+    f = lambda p: {"y": p["a"] * p["b"], "s": np.sum(p["a"] ** 2)}
+    J = wg.jacobian(f, mode=mode)({"a": X, "b": 2.0})
+    assert J.keys() == {"y", "s"}
+    close(J["y"]["a"], 2 * np.eye(3))
+    close(J["y"]["b"], X)
+    close(J["s"]["a"], 2 * X)
+    close(J["s"]["b"], 0.0)
+
+
+@pytest.mark.parametrize("mode", [None, "forward", "reverse"])
+def test_a_jacobian_with_respect_to_several_arguments(mode: Any) -> None:
+    J = wg.jacobian(lambda x, y: x * y, (0, 1), mode=mode)(X, V)
+    assert type(J) is tuple
+    close(J[0], np.diag(V))
+    close(J[1], np.diag(X))
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+@pytest.mark.parametrize(("n_out", "n_in"), [(0, 3), (3, 0), (0, 0)])
+def test_an_empty_jacobian(mode: str, n_out: int, n_in: int) -> None:
+    J = wg.jacobian(lambda x: np.ones((n_out, 3)) @ np.ones(3) + np.sum(x), mode=mode)(np.ones(n_in))
+    assert J.shape == (n_out, n_in)
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_a_jacobian_of_several_dtypes(mode: str) -> None:
+    x, y = np.ones(2, np.float32), np.ones(2)
+    J = wg.jacobian(lambda x, y: (x * 2, x * y), (0, 1), mode=mode)(x, y)
+    assert J[0][0].dtype == np.float32
+    for row, scale in zip(J, [(2, 0), (1, 1)], strict=True):
+        for block, s in zip(row, scale, strict=True):
+            np.testing.assert_array_equal(block, s * np.eye(2))
+
+
+def test_a_mode_that_does_not_exist() -> None:
+    with pytest.raises(ValueError, match="expected 'forward', 'reverse' or None"):
+        wg.jacobian(np.sin, mode="sideways")
+
+
+def test_an_integer_value_has_no_jacobian() -> None:
+    with pytest.raises(DTypeError, match=r"int64\[3\]"):
+        wg.jacobian(np.argsort)(X)
+
+
+def test_hessian_of_structures() -> None:
+    """x² y + y³ with x, y in a dict: [[2y, 2x], [2x, 6y]]."""
+    H = wg.hessian(lambda p: p["x"] ** 2 * p["y"] + p["y"] ** 3)({"x": 2.0, "y": 3.0})
+    assert (H["x"]["x"], H["x"]["y"], H["y"]["x"], H["y"]["y"]) == (6, 4, 4, 18)
+
+
+def test_hessian_in_several_arguments() -> None:
+    H = wg.hessian(lambda x, y: np.sum(x * y**2), (0, 1))(X, V)
+    close(H[0][0], np.zeros((3, 3)))
+    close(H[0][1], np.diag(2 * V))
+    close(H[1][0], np.diag(2 * V))
+    close(H[1][1], np.diag(2 * X))
+
+
+def test_hvp_is_the_hessian_times_the_vector() -> None:
+    f = lambda x: np.sum(np.exp(x)) + np.prod(x)
+    close(wg.hvp(f, (X,), (V,)), wg.hessian(f)(X) @ V)
+    H = np.diag(np.exp(X)) + np.array([[0, X[2], X[1]], [X[2], 0, X[0]], [X[1], X[0], 0]])
+    close(wg.hvp(f, (X,), (V,)), H @ V)
+    two = wg.hvp(lambda x, y: x * y**2, (2.0, 3.0), (1.0, 1.0))
+    assert two == (6.0, 10.0)

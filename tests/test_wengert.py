@@ -1,0 +1,36 @@
+"""The public names: each is there, documented, and what it returns goes by the name of the function."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+
+import wengert as wg
+
+
+def test_every_public_name_exists_and_is_documented() -> None:
+    assert len(set(wg.__all__)) == len(wg.__all__)
+    for name in wg.__all__:
+        assert inspect.getdoc(getattr(wg, name)), name
+    assert wg.__version__.count(".") >= 2
+
+
+def test_what_is_returned_goes_by_the_name_of_the_function() -> None:
+    def area(r: Any) -> Any:
+        """Of a circle."""
+        return np.pi * r**2
+
+    for made in (
+        wg.grad(area),
+        wg.value_and_grad(area),
+        wg.jacobian(area),
+        wg.vmap(area),
+        wg.trace(area),
+        wg.jit(area),
+    ):
+        assert made.__name__ == "area"
+        assert made.__doc__ == "Of a circle."
+    assert wg.trace(area)(1.0).name == "area"
+    assert "area" in repr(wg.jit(area))
