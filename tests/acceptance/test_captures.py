@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import enum
 import functools
 import itertools
 import random
@@ -772,3 +773,45 @@ def test_a_constructor_that_the_function_calls_reads_what_is_there_now(
     monkeypatch.setattr(f"{__name__}.SCALE", 7.0)
     np.testing.assert_allclose(step(x), f(x))
     assert step(x) != before
+
+
+class Colour(enum.Enum):
+    RED = 1
+    BLUE = 2
+
+
+class Sentinel:
+    pass
+
+
+SENTINEL = Sentinel()
+
+
+def test_enums_and_sentinels_stay_themselves_under_jit() -> None:
+    """The walk of the environment copied them, and `is` took the other branch."""
+    colour = Colour.BLUE
+    assert wg.jit(lambda x: x * (2 if colour is Colour.BLUE else 1))(3.0) == 6.0
+    assert wg.jit(lambda x, m: x * (2 if m is SENTINEL else 1))(3.0, SENTINEL) == 6.0
+
+
+def test_objects_and_functions_as_arguments_are_not_stale() -> None:
+    """Arguments that are not traced were looked up by identity, and what they held was never looked at again."""
+
+    class Model:
+        def __init__(self) -> None:
+            self.k = 2.0
+
+        @wg.jit
+        def f(self, x: Any) -> Any:
+            return x * self.k
+
+    model = Model()
+    assert model.f(3.0) == 6.0
+    model.k = 5.0
+    assert model.f(3.0) == 15.0
+    k = 2.0
+    apply = wg.jit(lambda h, x: h(x))
+    h = lambda x: k * x
+    assert apply(h, 3.0) == 6.0
+    k = 5.0
+    assert apply(h, 3.0) == 15.0

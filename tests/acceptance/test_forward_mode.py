@@ -1,4 +1,4 @@
-"""Nested derivatives, Hessians times vectors, branches on equality, zero times infinity."""
+"""Nested derivatives, Hessians times vectors, branches on equality, zero times infinity, NaN."""
 
 from __future__ import annotations
 
@@ -289,3 +289,29 @@ def test_fd_5_where_needs_no_option() -> None:
         np.testing.assert_array_equal(wg.grad(g)(x), [1.0, 0.25, 1.0])
         np.testing.assert_array_equal(wg.jvp(g, (x,), (np.ones(3),))[1], 2.25)
         np.testing.assert_array_equal(wg.hessian(g)(x), np.diag([0.0, -1 / 16, 0.0]))
+
+
+# ------------------------------------------------------------------------------------------------------------------ NaN
+
+
+@pytest.mark.parametrize(
+    ("f", "shares"),
+    [
+        (np.max, ([0.5, 0.5],) * 3),
+        (np.min, ([0.5, 0.5],) * 3),
+        (np.median, ([0, 1], [1, 0], [0, 1])),
+        (lambda v: np.maximum(v[0], v[1]), ([0, 1], [1, 0], [1, 0])),
+        (lambda v: np.minimum(v[0], v[1]), ([0, 1], [1, 0], [1, 0])),
+        (lambda v: np.fmax(v[0], v[1]), ([1, 0], [0, 1], [1, 0])),
+        (lambda v: np.fmin(v[0], v[1]), ([1, 0], [0, 1], [1, 0])),
+        (lambda v: np.sum(np.clip(v, 0, 2)), ([1, 1], [1, 1], [1, 1])),
+    ],
+    ids=["max", "min", "median", "maximum", "minimum", "fmax", "fmin", "clip"],
+)
+def test_a_nan_has_the_derivative_where_it_is_the_result(f: Any, shares: Any) -> None:
+    """Reverse mode gave 0, forward mode NaN."""
+    for v, share in zip(([1.0, np.nan], [np.nan, 1.0], [np.nan, np.nan]), shares, strict=True):
+        x = np.array(v)
+        np.testing.assert_array_equal(wg.grad(f)(x), share)
+        np.testing.assert_array_equal(wg.jacobian(f, mode="forward")(x), share)
+        np.testing.assert_array_equal(wg.jit(wg.grad(f))(x), share)

@@ -15,6 +15,8 @@ from tests.acceptance.differences import assert_gradient
 from wengert.checking import DerivativeError
 from wengert.errors import MissingRuleError, ShapeError, StructureError
 
+X = np.array([1.25, -0.5, 2.0])
+
 
 def bilinear(counts: Counter[str]) -> Any:
     """y = a² b c as a primitive; each of its rules counts itself."""
@@ -353,3 +355,72 @@ def test_a_rule_that_is_not_written() -> None:
     opaque.def_pullback(lambda ct, y, x: (wg.not_implemented("too hard"),))
     with pytest.raises(MissingRuleError, match="too hard"):
         wg.grad(opaque)(1.0)
+
+
+# --------------------------------------------------------------------------------- what a primitive is given, and gives
+
+
+def test_primitives_get_what_they_would_get_untraced() -> None:
+    """They could write into the caller's array, Python's numbers came as int64, and 1 and True were one setting."""
+
+    @wg.primitive
+    def writes(x: Any) -> Any:
+        x *= 2
+        return x.sum()
+
+    writes.def_pullback(lambda ct, y, x: (ct * np.ones(3),))
+    a = np.ones(3)
+    with pytest.raises(wg.errors.MutationError):
+        wg.grad(lambda x: writes(x) + np.sum(x))(a)
+    np.testing.assert_array_equal(a, np.ones(3))
+    times = wg.primitive(lambda x, n: x * n)
+    assert wg.jit(times)(np.float32(2), 3).dtype == np.float32
+    either = wg.primitive(lambda x, n=1: x * (10 if n is True else n))
+    assert wg.jit(lambda x: (either(x, n=1), either(x, n=True)))(2.0) == (2.0, 20.0)
+    np.testing.assert_array_equal(wg.vmap(wg.primitive(lambda x: x * 2))(np.ones((2, 3))), np.full((2, 3), 2.0))
+
+
+def test_settings_are_told_apart_inside_of_tuples() -> None:
+    @wg.primitive
+    def scaled(x: Any, s: Any = None) -> Any:
+        return x * (1.0 if isinstance(s[0], int) else 5.0)
+
+    a, b = wg.jit(lambda x: (scaled(x, s=(1,)), scaled(x, s=(1.0,))))(X)
+    np.testing.assert_array_equal(a, X)
+    np.testing.assert_array_equal(b, 5 * X)
+
+
+def test_a_rule_is_not_passed_by() -> None:
+    """With a traced keyword the function ran without its own pullback, and the gradient was another."""
+
+    @wg.primitive
+    def rounded(x: Any, s: Any = None) -> Any:
+        return np.round(x)
+
+    @rounded.def_pullback
+    def _(ct: Any, y: Any, x: Any) -> Any:
+        return (ct,)
+
+    np.testing.assert_array_equal(wg.grad(lambda x: np.sum(rounded(x)))(X), np.ones(3))
+    for f in (lambda x: rounded(x=x), lambda x: rounded([x, x]), lambda x: rounded(x, s=[1, 2])):
+        with pytest.raises(wg.errors.UnsupportedFunctionError, match=r"rounded(.|\n)*by position"):
+            wg.grad(lambda x, f=f: np.sum(f(x)))(X)
+
+
+def test_complex_cotangents_are_refused() -> None:
+    @wg.primitive
+    def turned(x: Any) -> Any:
+        return x * 1.0
+
+    @turned.def_pullback
+    def _(ct: Any, y: Any, x: Any) -> Any:
+        return (ct * 1j,)
+
+    with pytest.raises(wg.errors.DTypeError, match="complex128"):
+        wg.grad(lambda x: np.sum(turned(x)))(X)
+
+
+@pytest.mark.parametrize("result", [None, np.ma.masked_array(X, [True, False, False])], ids=["none", "masked"])
+def test_what_a_primitive_cannot_return(result: Any) -> None:
+    with pytest.raises(wg.errors.UnsupportedFunctionError):
+        wg.jit(wg.primitive(lambda x: result))(X)

@@ -10,6 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import wengert as wg
 from tests.ops.check_op import evaluate
 from wengert.ad.cotangents import add, apply_partial, densify, project, selected
 from wengert.ad.reverse import vjp
@@ -299,3 +300,22 @@ def test_a_selection_needs_one_selection_a_branch() -> None:
 def test_leaky_relu_selects_once() -> None:
     steps = pullback(lambda x: select(greater(x, Lit(0.0)), x, x * 0.1), Aval((), F64))
     assert steps == ["select"]
+
+
+@pytest.mark.parametrize(
+    ("f", "at", "want"),
+    [
+        (lambda x: np.where(x > 0, np.sum(np.sqrt(np.stack([x, x]))), x), 0.0, 1.0),
+        (lambda x: np.where(x > 0, np.sqrt(np.array([x, x])) @ np.ones(2), x), 0.0, 1.0),
+        (lambda x: np.where(x > 0, np.cumsum(np.sqrt(np.array([x, x])))[1], x), 0.0, 1.0),
+        (lambda x: np.max(np.stack([np.sqrt(x), 1 + 0 * x])), 0.0, 0.0),
+        (lambda x: np.sum(np.where(np.array([False, True]), np.stack([np.sqrt(x), x]), 0.0)), 0.0, 1.0),
+        (lambda x: np.sqrt(x)[0], np.array([1.0, 0.0]), [0.5, 0.0]),
+        (lambda x: sum(np.sqrt(x)[i] for i in range(6)), np.array([1.0] * 6 + [0.0]), [0.5] * 6 + [0.0]),
+        (lambda x: np.sqrt(x).reshape(3, 2).T.ravel()[-1], np.array([1.0, 0, 4, 1, 1, 1]), [0, 0, 0, 0, 0, 0.5]),
+        (lambda x: np.where(np.zeros(3, bool), np.sqrt(x), 0).sum(), 0.0, 0.0),
+    ],
+)
+def test_structural_zeros_meet_no_infinite_partial(f: Any, at: Any, want: Any) -> None:
+    """The cotangent of what is not selected, or not read, became a dense 0 on its way, and 0 · ∞ is NaN."""
+    np.testing.assert_array_equal(wg.grad(f)(at), want)

@@ -59,6 +59,18 @@ def test_an_argument_named_twice_is_refused(argnums: Any) -> None:
         wg.grad(lambda x: x * x, argnums)(3.0)
 
 
+def test_a_leaf_is_differentiated_once() -> None:
+    with pytest.raises(wg.errors.StructureError, match="twice"):
+        wg.grad(lambda p: np.sum(p["a"]), wrt=lambda args: (args[0]["a"], args[0]["a"]))({"a": X})
+
+
+@pytest.mark.parametrize("argnums", [None, 1.0, "a", (0, 1.0)])
+def test_argnums_are_positions(argnums: Any) -> None:
+    with pytest.raises(wg.errors.StructureError, match="argnums"):
+        wg.grad(lambda x, y: x * y, argnums=argnums)(2.0, 3.0)
+    assert wg.grad(lambda x, y: x * y, argnums=np.int64(1))(2.0, 3.0) == 2.0
+
+
 def test_wrt_selects_leaves_and_the_rest_is_constant() -> None:
     p = {"a": 2.0, "b": 3, "c": X}
     f = lambda p, y: p["a"] * p["b"] * np.sum(p["c"] * y)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections import OrderedDict
+
 import numpy as np
 import pytest
 
@@ -41,6 +43,12 @@ def test_in_axes_of_structures() -> None:
         wg.vmap(lambda p: p["a"] + p["b"], in_axes=({"a": 0, "b": -1},))({"a": X, "b": np.ones((2, 3))}),
         [[1.5] * 2, [0] * 2, [3] * 2],
     )
+
+
+def test_vmap_takes_an_ordered_dict_in_its_own_order() -> None:
+    d = OrderedDict(b=np.arange(4.0).reshape(2, 2), a=np.zeros((2, 2)))
+    axes = OrderedDict(b=0, a=1)
+    np.testing.assert_array_equal(wg.vmap(lambda d: d["a"].sum() + d["b"].sum(), in_axes=(axes,))(d), [1.0, 5.0])
 
 
 def test_out_axes() -> None:

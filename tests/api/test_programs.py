@@ -157,6 +157,29 @@ def test_out_of_another_type_is_refused(out: Any) -> None:
             f(X, out=out)
 
 
+def test_read_only_out_is_refused_before_anything_is_written() -> None:
+    first, second = np.zeros(3), np.zeros(3)
+    second.flags.writeable = False
+    with pytest.raises(wg.errors.StructureError, match="read-only"):
+        wg.jit(lambda x: (x * 2, x * 3))(np.ones(3), out=(first, second))
+    np.testing.assert_array_equal(first, np.zeros(3))
+
+
+def test_a_parameter_called_out() -> None:
+    """Its argument was overwritten with the result."""
+    for f in (lambda x, out=3.0: x + out, lambda x, out: x + out):
+        g, room = wg.jit(f), np.array([10.0, 20.0, 30.0])
+        np.testing.assert_array_equal(g(X, room), X + room)
+        for _ in range(2):
+            with pytest.raises(wg.errors.StructureError, match="parameter out"):
+                g(X, out=room)
+        np.testing.assert_array_equal(room, [10, 20, 30])
+    room = np.empty(3)
+    for f in (lambda x, out=None: x + 1, lambda x, out=5.0, /: x + 1):
+        assert wg.jit(f)(X, out=room) is room
+        np.testing.assert_array_equal(room, X + 1)
+
+
 def test_out_inside_of_a_trace_is_written_too() -> None:
     """It used to be ignored when an enclosing transform recorded the steps."""
     double = wg.jit(lambda x: x * 2)

@@ -9,9 +9,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 from scipy.sparse import coo_array
 from scipy.sparse.csgraph import maximum_flow
 
+import wengert as wg
+from tests.comparisons import as_numpy
 from tests.passes.random_tapes import arguments, random_tape
 from wengert.codegen.lower import supports
 from wengert.ops.contract import matmul
@@ -169,3 +172,21 @@ def test_the_flow_is_that_of_scipy_and_of_the_cut_it_leaves(seed: int) -> None:
     tails, heads, capacities = np.array(edges, np.int32).reshape(-1, 3).T
     assert flow == maximum_flow(coo_array((capacities, (tails, heads)), shape=(n, n)).tocsr(), 0, 1).flow_value
     assert flow == sum(capacity for a, b, capacity in edges if a in reached and b not in reached)
+
+
+def test_long_steps_without_native_code_stay_callbacks() -> None:
+    """The pass that computes cheap values again merged them with what it found beside them, if that was 16 KiB long: a
+    KeyError, numbers instead of NumPy's error, and an integer division by zero that ended the process."""
+    x, n = np.linspace(0.5, 3, 4000), np.arange(1, 4001)
+    as_numpy(lambda x: special.gammaln(2 * x) + 1, x)
+    as_numpy(lambda n: special.gammaln(n), n)
+    as_numpy(lambda n: np.gcd(n + 1, 6) * 2, n)
+    as_numpy(lambda x: np.signbit(x.astype(np.float16)) * 2, x)
+    as_numpy(lambda x: np.abs(x.astype(complex)) + 1, x)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        as_numpy(lambda n: np.reciprocal(2 * n) + 1, n - 1)
+    np.testing.assert_allclose(
+        wg.jit(wg.grad(lambda x: np.sum(special.gammaln(2 * x))))(x), 2 * special.digamma(2 * x), rtol=1e-13
+    )
+    with pytest.raises(ValueError, match="negative integer powers"):
+        wg.jit(lambda n: (n + 1) ** n)(-n)

@@ -10,8 +10,10 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import special
 
 import wengert as wg
+from tests.comparisons import as_numpy
 from tests.passes.random_tapes import FLOAT, SHAPES, arguments, random_tape
 from wengert import passes
 from wengert.ad.reverse import vjp
@@ -107,3 +109,18 @@ def test_sizes_at_run_time_are_as_good_as_in_the_code(monkeypatch: pytest.Monkey
                 compare(passes.run(tape), arguments(tape, seed))
     finally:
         wg.set_threads(before)
+
+
+def test_a_fused_step_without_native_code_reads_its_own_literals() -> None:
+    """Those that are operands of a kernel were handed to the reference too, which refused them."""
+    as_numpy(lambda x: x * np.float64(1.3), np.ones(3000, np.float16))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float16])
+def test_what_python_computes_is_written_into_a_part_of_an_array(dtype: Any) -> None:
+    """The results of callbacks were copied side by side, also to where the columns of a larger array are."""
+    x = (np.arange(12.0).reshape(3, 4)[::-1] + 0.5).astype(dtype)
+    as_numpy(lambda x: np.concatenate([special.gammaln(x.astype(float)), x.astype(float)], 1), x)
+    as_numpy(lambda x: np.pad(x.astype(float), 1), x)
+    as_numpy(lambda x: np.stack([np.abs(x + 1j), x.astype(float)], -1), x)
+    as_numpy(lambda x: np.concatenate([np.gcd(x, 4), x], 1), x.astype(int))

@@ -219,3 +219,13 @@ def test_constants_go_through_inside_of_a_trace() -> None:
 
     assert wg.grad(f)(1.0) == 18
     assert wg.jit(f)(1.0) == 18
+
+
+def test_equal_steps_of_other_lines_say_their_own() -> None:
+    """Un-jitted gradients share programs; the line is that of the function that was called."""
+    first = wg.grad(lambda a: np.sum(np.linalg.inv(a)))  # first
+    second = wg.grad(lambda a: np.sum(np.linalg.inv(a)))  # second
+    for f, name in (first, "first"), (second, "second"), (first, "first"):
+        with pytest.raises(np.linalg.LinAlgError) as raised:
+            f(np.zeros((2, 2)))
+        assert raised.value.__notes__[0].endswith(f"# {name}")

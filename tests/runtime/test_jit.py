@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import copy
 import gc
+import pickle
 import threading
 import weakref
 from collections.abc import Callable
@@ -304,3 +306,19 @@ def test_names_are_not_taken_for_a_dict() -> None:
         np.testing.assert_array_equal(step(X, s=2.0), X * 2)
         np.testing.assert_array_equal(step((X,), {"s": 2.0}), X - 2)
     assert step.stats()["traces"] == 2
+
+
+@wg.jit
+def compiled(x: Any) -> Any:
+    return x * 2
+
+
+def doubled(x: Any) -> Any:
+    return x * 2
+
+
+def test_a_compiled_function_is_pickled_as_a_function() -> None:
+    assert pickle.loads(pickle.dumps(compiled)) is compiled
+    other = pickle.loads(pickle.dumps(wg.jit(doubled)))
+    assert other(3.0) == 6.0 and other.__wrapped__ is doubled
+    assert copy.deepcopy({"f": compiled})["f"] is compiled and copy.copy(compiled) is compiled

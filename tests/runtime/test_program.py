@@ -108,3 +108,9 @@ def test_a_cached_program_keeps_no_data_alive() -> None:
     del data
     gc.collect()
     assert alive() is None
+
+
+def test_a_program_refuses_what_is_traced() -> None:
+    program = wg.jit(lambda x: x * 2).program(np.ones(3))
+    with pytest.raises(wg.errors.ConcretizationError, match="arrays alone"):
+        wg.grad(lambda x: np.sum(program(x)))(np.ones(3))

@@ -276,3 +276,18 @@ def test_an_array_of_constants_is_copied_before_a_write_if_a_tape_refers_to_it()
 
     as_numpy(f, np.arange(3.0))
     assert Tracer.__hash__ is None
+
+
+def through_views_without_axes(x: Any) -> Any:
+    v = np.zeros(3)
+    y = v[..., 0]
+    y += x[0]
+    a = np.zeros((3, 3)).reshape(-1)[..., 4]
+    a[()] = 3.0
+    np.add(1, 2, out=v[..., 1])
+    v[..., 2].fill(2.0)
+    return v, a, y
+
+
+def test_views_without_axes_are_written() -> None:
+    as_numpy(through_views_without_axes, np.array([1.25, -0.5, 2.0]))

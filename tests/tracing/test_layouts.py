@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.comparisons import as_numpy
 from wengert import tree
 from wengert.errors import MutationError
 from wengert.tracing.layouts import layout
@@ -82,6 +83,7 @@ KNOWN = [
 
 A = np.random.default_rng(0).random((3, 4, 5))
 B = np.random.default_rng(1).random((4, 4))
+ROWS = np.arange(6.0).reshape(2, 3)
 ARGUMENTS = {"A": A, "B": B, "V": B[0].copy(), "J": np.array([2, 0, 1]), "M": np.array([True, False, True, True])}
 ARGUMENTS["P"] = B @ B.T + 4 * np.eye(4)
 ORDERS: dict[str, Callable[[Any], Any]] = {
@@ -155,3 +157,74 @@ def test_a_write_through_a_reshape_goes_where_numpy_s_goes_or_is_refused(express
         return
     for a, b in zip(tree.flatten(got)[0], tree.flatten(want)[0], strict=True):
         np.testing.assert_allclose(a, b, atol=1e-12)
+
+
+@pytest.mark.parametrize("fresh", [lambda x: x.T + 1.0, lambda x: np.sin(x.T), lambda x: x.T * x.T])
+def test_a_result_in_another_order_is_not_written_through_its_reshape(fresh: Any) -> None:
+    """NumPy keeps the order of a transposed operand, so the reshape is a copy; it was taken for a view."""
+
+    def read_only(x: Any) -> Any:
+        y = fresh(x)
+        return y.reshape(-1) * 2.0 + np.sum(y)
+
+    def written(x: Any) -> Any:
+        y = fresh(x)
+        u = y.reshape(-1)
+        u[...] = 0.0
+        return y
+
+    def stale(x: Any) -> Any:
+        y = fresh(x)
+        u = y.reshape(-1)
+        y[0] = 0.0
+        return u + 0.0
+
+    x = np.arange(6.0).reshape(2, 3)
+    np.testing.assert_allclose(wg.jit(read_only)(x), read_only(x), rtol=1e-15)
+    for f in (written, stale):
+        with pytest.raises(wg.errors.MutationError, match="order of an array in memory"):
+            wg.jit(f)(x)
+
+
+def test_arguments_in_fortran_order_alias_as_numpy_says() -> None:
+    """The order of an argument decides whether a reshape of it is a view, and was not looked at."""
+
+    def f(x: Any) -> Any:
+        y = x.view()
+        z = x.reshape(-1)
+        z[0] = 100.0
+        return y, z
+
+    jitted = wg.jit(f)
+    for x in (np.ones((2, 3)), np.ones((3, 2)).T, np.asfortranarray(np.ones((2, 3)))):
+        for got, wanted in zip(jitted(x), f(np.array(x, order="K")), strict=True):
+            np.testing.assert_array_equal(got, wanted)
+
+
+def test_a_copy_that_may_be_none_is_not_written() -> None:
+    """``np.asfortranarray`` of a result whose order is not known is the array itself, or a copy: here always a copy."""
+
+    def f(x: Any) -> Any:
+        y = np.clip(x.T, 0, 9)
+        v = np.asfortranarray(y)
+        v[0] = 55.0
+        return y
+
+    with pytest.raises(wg.errors.MutationError, match=r"order(.|\n)*np\.array"):
+        wg.jit(f)(ROWS)
+    as_numpy(lambda x: np.ascontiguousarray(np.clip(x.T, 0, 9)) * 2, ROWS)
+
+
+def test_a_copy_that_may_be_none_is_written_where_nobody_can_tell() -> None:
+    def f(x: Any) -> Any:
+        y = np.ascontiguousarray(np.clip(x.T, 0, 9))
+        y[0] = 5.0
+        z = np.clip(x.T, 0, 9).reshape(-1)
+        z[1] = 7.0
+        row = np.asfortranarray(np.cumsum(x.T, 0))[1]
+        row *= 2.0
+        return y, z, row
+
+    as_numpy(f, ROWS)
+    x = ROWS.copy()
+    np.testing.assert_allclose(wg.grad(lambda x: np.sum(f(x)[0] ** 2))(x), np.array([[0, 2, 4], [0, 8, 10.0]]))

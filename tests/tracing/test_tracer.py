@@ -31,6 +31,7 @@ from wengert.tracing.tracer import Tracer
 X = np.array([1.5, -2.0, 0.25])
 N = np.array([3, -4, 7])
 A = np.arange(6.0).reshape(2, 3) - 2.5
+GRID = np.arange(12.0).reshape(3, 4) - 4.5
 
 
 def as_numpy(f: Callable[..., Any], *args: Any, rtol: float = 1e-12) -> None:
@@ -146,6 +147,10 @@ def test_powers_that_numpy_takes_the_short_way_for(exponent: Any) -> None:
     as_numpy(lambda x: x**exponent, 2.0)
     if isinstance(exponent, int) and exponent >= 0:
         as_numpy(lambda n: n**exponent, N)
+
+
+def test_the_square_of_booleans_is_boolean() -> None:
+    as_numpy(lambda b: b**2, np.array([True, False, True]))
 
 
 def test_matmul_on_both_sides() -> None:
@@ -538,6 +543,29 @@ def test_astype_item_tolist_fill() -> None:
         wg.jit(lambda x: x.astype(int, casting="safe"))(X)
 
 
+def test_item_and_tolist_give_python_numbers() -> None:
+    """Of a float32 array they gave float32 values: an array of them was float32, not float64."""
+    x = GRID.astype(np.float32)
+    as_numpy(lambda x: (np.array(x.tolist()), np.array([x[0, 0].item()])), x)
+    as_numpy(lambda x: x[0, 0].item() * x[1], x)  # and weak: float32 stays
+    as_numpy(lambda x: x.item(5) * np.ones(2, np.float32), GRID)
+
+
+def test_fill_of_a_scalar_does_nothing() -> None:
+    """NumPy's scalars have the method too; it changed the value."""
+
+    def f(x: Any) -> Any:
+        s = x.sum()
+        s.fill(2.0)
+        return s * x
+
+    as_numpy(f, GRID)
+
+
+def test_one_element_by_a_traced_number_from_the_end() -> None:
+    as_numpy(lambda x, k: x.T.item(k) * 2 + x.item(k, 0), GRID, np.int64(-2))
+
+
 # ------------------------------------------------------------------------------------------- integers out of bounds
 
 
@@ -696,3 +724,26 @@ def test_functions_that_ask_take_the_same_way() -> None:
     for x in (np.ones(3), 2.0, 2, np.ones((2, 2))):
         np.testing.assert_array_equal(wg.jit(f)(x), f(x))
     assert wg.grad(lambda x: as_array(x)[0] ** 2)(3.0) == 6.0
+
+
+# ----------------------------------------------------------------------------------------------- in the hands of others
+
+
+def test_functions_of_libraries_that_are_not_traced_are_named() -> None:
+    """What the error said was to write np.array instead of an import."""
+    linalg = pytest.importorskip("scipy.linalg")
+    errors = wg.errors.ConcretizationError
+    with pytest.raises(
+        errors, match=r"scipy\.linalg\.solve is not traced(.|\n)*test_tracer\.py(.|\n)*np\.linalg\.solve"
+    ):
+        wg.jit(lambda a: linalg.solve(a, a[0]))(np.eye(2))
+    double = np.vectorize(lambda x: 2 * x)
+    with pytest.raises(errors, match=r"np\.vectorize is not traced(.|\n)*test_tracer\.py(.|\n)*wg\.vmap\(f\)\(x\)"):
+        wg.jit(double)(np.ones(3))
+    with pytest.raises(wg.errors.UnsupportedFunctionError, match=r"np\.nditer(.|\n)*x\.flat"):
+        wg.jit(lambda x: [2 * one for one in np.nditer(x)])(np.ones(3))
+
+
+def test_lists_of_traced_values_are_named() -> None:
+    with pytest.raises(wg.errors.ConcretizationError, match=r"np\.max takes(.|\n)*np\.max\(np\.array"):
+        wg.jit(lambda x: np.max([x[0], 0.0]))(X)

@@ -12,6 +12,8 @@ from typing import Any
 import numpy as np
 import pytest
 
+import wengert as wg
+from tests.comparisons import as_numpy
 from tests.tracing.numpy_cases import play
 from wengert.errors import ConcretizationError, MutationError, UnsupportedFunctionError
 from wengert.runtime import paths as guards  # noqa: F401  # they fill the tables
@@ -626,3 +628,25 @@ REPEATABLE = [c for c in TRACED if len(c) == 2 and not {"OUTSIDE", "np.float32"}
 def test_what_we_make_ourselves_can_be_repeated(case: Any) -> None:
     f, x = case
     assert not record(f, x, known=known(X)).unrepeatable
+
+
+def test_linspace_takes_the_dtype_of_what_is_traced() -> None:
+    as_numpy(lambda x: np.linspace(np.int8(1), x[0], 5), np.ones(1, np.float32))
+
+
+def test_an_array_of_empty_rows() -> None:
+    as_numpy(lambda x: np.array([x[:0], np.zeros(0)]), X)
+
+
+def test_conversions_of_arrays_that_are_not_traced_are_views() -> None:
+    """``np.asfortranarray`` of an array of shape () is a view of one element, and was a copy."""
+
+    def f(x: Any, w: Any) -> Any:
+        w = np.copy(w)
+        view = np.asfortranarray(w[0, ...])
+        w[0] = 7.0
+        return x * view
+
+    w = np.array([1.0, 2.0])
+    for run in (wg.vmap(lambda x: f(x, w)), wg.jit(lambda x: f(x[0], w)[None])):
+        np.testing.assert_array_equal(run(X[:1]), [[7.0 * X[0]]])

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from tests.comparisons import as_numpy
 from tests.tracing.numpy_cases import case, floats, integers, same_as_numpy, verify
 
 X = floats(3, 4)
@@ -50,3 +53,13 @@ def test_like_numpy(f, args, order):
 def test_dtypes(dtype):
     n = integers(4, 4, low=0, high=3).astype(dtype)
     same_as_numpy(lambda n: (np.tril(n), np.diag(n), np.diag(n[0]), np.trace(n), np.diagonal(n)), [n])
+
+
+def diagonal_of_nothing(x: Any) -> Any:
+    y = np.outer(x, x)
+    np.fill_diagonal(y, x[:0])
+    return y
+
+
+def test_fill_diagonal_of_nothing_writes_nothing() -> None:
+    as_numpy(diagonal_of_nothing, V)

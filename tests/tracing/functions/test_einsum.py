@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from tests.comparisons import as_numpy
 from tests.tracing.numpy_cases import floats, integers, record, same_as_numpy, verify
 
 A = floats(3, 4)
@@ -93,3 +94,8 @@ def test_einsum_of_three_meets_two_by_two():
     tape, *_ = record(lambda x, y, z: np.einsum("ij,jk,k->i", x, y, z), [A, B, V5])
     assert [i.op.name for i in tape.instrs] == ["contract", "contract"]
     assert tape.instrs[0].outs[0].aval.shape == (4,)  # the vector first: never a matrix times a matrix
+
+
+def test_einsum_of_booleans_is_boolean() -> None:
+    b = np.array([True, False, True])
+    as_numpy(lambda b: np.einsum("i,j->ij", b, b) | np.eye(3, dtype=bool), b)

@@ -10,6 +10,7 @@ import pytest
 
 import wengert as wg
 from tests.acceptance.differences import assert_gradient
+from tests.comparisons import as_numpy
 
 X = np.array([[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]])
 
@@ -106,3 +107,14 @@ def test_the_gradient_goes_through() -> None:
         return np.sum(set_flat(slice(1, 4), x[0] ** 2)(x) * x) + np.sum(x.T.flat[1:3] ** 3)
 
     assert_gradient(wg.grad(f)(X), f, X)
+
+
+def written_through_flat(x: Any) -> Any:
+    s = x.sum()
+    t = s
+    s.flat[0] = 3.0
+    return s, t
+
+
+def test_the_flat_of_a_scalar_is_a_copy() -> None:
+    as_numpy(written_through_flat, X)

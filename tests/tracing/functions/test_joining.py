@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import wengert as wg
+from tests.comparisons import as_numpy
 from tests.tracing.numpy_cases import case, floats, integers, record, same_as_numpy, verify
 
 X = floats(3, 4)
@@ -100,3 +103,19 @@ def test_an_array_that_decides_a_shape_is_guarded():
     np.testing.assert_array_equal(step(V[:3]), np.repeat(V[:3], counts))
     counts[:] = [2, 1, 0]
     np.testing.assert_array_equal(step(V[:3]), np.repeat(V[:3], counts))
+
+
+def unstacked(x: Any) -> Any:
+    x = x * 1.0
+    y = np.unstack(x)[0]
+    y += 1.0
+    return x, y
+
+
+@pytest.mark.parametrize("x", [V, X], ids=["unstack", "unstack_rows"])
+def test_what_is_unstacked_are_views(x: Any) -> None:
+    as_numpy(unstacked, x)
+
+
+def test_repeat_of_nothing() -> None:
+    as_numpy(lambda x: np.repeat(x[:0], [], axis=0), V)

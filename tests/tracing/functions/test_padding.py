@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from tests.comparisons import as_numpy
 from tests.tracing.numpy_cases import case, floats, integers, record, same_as_numpy, verify
 from wengert.errors import UnsupportedFunctionError
 
@@ -56,3 +59,39 @@ def test_errors_are_numpys():
         f(X)
     with pytest.raises(ValueError):
         record(f, [X])
+
+
+def test_roll_by_nothing_copies() -> None:
+    """``np.roll(x, 0)`` was ``x`` itself."""
+
+    def f(x: Any) -> Any:
+        x = x * 1.0
+        rolled = np.roll(x, 0)
+        rolled[0] = 0.0
+        return x, rolled
+
+    as_numpy(f, X)
+
+
+def windows_of_what_is_written(x: Any) -> Any:
+    x = x * 1.0
+    windows = np.lib.stride_tricks.sliding_window_view(x, 2)
+    x[0] = 5.0
+    return windows, windows * 2
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        pytest.param(windows_of_what_is_written, id="sliding_window_view"),
+        pytest.param(
+            lambda x: np.lib.stride_tricks.sliding_window_view(np.outer(x, x), (2, 2)).sum((2, 3)), id="sliding_windows"
+        ),
+        pytest.param(lambda x: np.pad(x, 1, constant_values=(x[0], 3)), id="pad"),
+        pytest.param(
+            lambda x: np.pad(x.reshape(2, 3), ((1, 2), (0, 1)), constant_values=((1, 2), (3, x[0]))), id="pad_pairs"
+        ),
+    ],
+)
+def test_windows_see_writes_and_numbers_stand_beside_traced_values(f: Any) -> None:
+    as_numpy(f, V)

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from tests.comparisons import as_numpy
 from tests.tracing.numpy_cases import case, floats, integers, record, same_as_numpy, verify
 from wengert.errors import ShapeError, UnsupportedFunctionError
 
@@ -14,6 +17,8 @@ S = floats(4, 4)
 X3 = floats(2, 3, 4)
 Y3 = floats(2, 4, 5)
 V3, V4, V5, V20, V90 = floats(3), floats(4), floats(5), floats(20), floats(90)
+FLAGS = np.array([True, False, True])
+SIGNED = np.array([1.25, -0.5, 2.0])
 
 CASES = [
     *[case(f"matmul_{x.ndim}_{y.ndim}_{k}", lambda x, y: x @ y, x, y, order=2) for k, (x, y) in enumerate([
@@ -98,3 +103,16 @@ def test_shapes_that_do_not_fit():
 def test_refused():
     with pytest.raises((UnsupportedFunctionError, ValueError)):
         record(np.cross, [V4[:2], V4[:2]])
+
+
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [
+        pytest.param(lambda b: np.outer(b, b) + 1, FLAGS, id="outer_of_booleans"),
+        pytest.param(lambda x: np.dot(x > 0, x > 1) * x, SIGNED, id="dot_of_booleans"),
+        pytest.param(lambda b: np.triu(np.outer(b, ~b)), FLAGS, id="triu_of_booleans"),
+        pytest.param(lambda x: (np.outer(x > 0, x > 1) @ (x > 0)) * x, SIGNED, id="matvec_of_booleans"),
+    ],
+)
+def test_products_of_booleans_are_booleans(f: Any, x: Any) -> None:
+    as_numpy(f, x)

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+from tests.comparisons import as_numpy
 from tests.tracing.numpy_cases import booleans, case, floats, integers, same_as_numpy, verify
 
 X = floats(3, 4)
 X3 = floats(2, 3, 4)
 V = floats(7)
+SINGLE = np.array([1e8, 1, 1, 1, 1, 1, 1, 1], np.float32)
+B = np.array([True, False, True])
 NAN = np.where(floats(4, 5, seed=3) > 1.2, np.nan, floats(4, 5, seed=4))
 W = floats(3, 4, seed=9, low=0.2)
 MASK = booleans(3, 4)
@@ -80,3 +85,21 @@ def test_out_is_written():
         return y, z
 
     same_as_numpy(f, [X])
+
+
+@pytest.mark.parametrize(
+    ("f", "x"),
+    [
+        pytest.param(lambda x: np.sum(x, out=np.zeros(())), SINGLE, id="sum_out"),
+        pytest.param(lambda x: np.cumsum(x, out=np.zeros(8)), SINGLE, id="cumsum_out"),
+        pytest.param(lambda b: np.cumsum(b, out=np.zeros(3, bool)), B, id="cumsum_out_bool"),
+        pytest.param(lambda b: np.sum(b, out=np.zeros((), np.uint8)), B, id="sum_out_uint8"),
+        pytest.param(lambda x: np.max(x, out=np.zeros((), int)), np.array([1.25, -0.5, 2.0]), id="max_out_int"),
+    ],
+)
+def test_the_dtype_of_out_is_that_of_the_loop_where_numpy_has_it_so(f: Any, x: Any) -> None:
+    as_numpy(f, x)
+
+
+def test_max_of_nothing_is_its_initial_value() -> None:
+    as_numpy(lambda x: np.max(x[:0], initial=9.0, where=x[:0] > 0), V)

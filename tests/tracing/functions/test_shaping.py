@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
+import wengert as wg
+from tests.comparisons import as_numpy
 from tests.tracing.numpy_cases import case, floats, integers, same_as_numpy, verify
 from wengert.errors import MutationError, UnsupportedFunctionError
 
@@ -161,3 +165,32 @@ def test_order_in_memory_is_refused():
 def test_bytes_are_refused():
     with pytest.raises(UnsupportedFunctionError, match="tobytes"):
         same_as_numpy_of_writes(lambda x: x.tobytes())
+
+
+def test_ravel_of_what_is_not_contiguous_copies() -> None:
+    """``x[0, ::2].ravel()`` was a view, as the reshape of the same would be; writes into it reached ``x``."""
+
+    def f(x: Any) -> Any:
+        x = x * 1.0
+        flat, view = x[0, ::2].ravel(), x[1, ::2].reshape(-1)
+        flat[...] = 0.0
+        view[...] = 0.0
+        diagonal = np.diagonal(x).ravel()  # the diagonal is read-only, its copy is not
+        diagonal[0] = 7.0
+        return x, flat, view, diagonal
+
+    as_numpy(f, X)
+
+
+def test_views_of_arrays_that_are_not_traced_are_numpys() -> None:
+    """``np.atleast_1d(w, x)`` gave a traced copy of ``w``; what was written into it was lost."""
+
+    def f(x: Any, w: Any) -> Any:
+        a, _ = np.atleast_1d(w, x)
+        a[0] = 7.0
+        return np.sum(w * x)
+
+    w, x = np.array([0.5, 2.0, 0.25]), np.array([1.25, -0.5, 2.0])
+    assert wg.vmap(lambda x: f(x, np.copy(w)))(x[None])[0] == f(x, np.copy(w))
+    with pytest.raises(wg.errors.MutationError):
+        wg.grad(f)(x, w)

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 import pytest
 
 import wengert as wg
+from tests.comparisons import as_numpy
 from tests.tracing.numpy_cases import case, floats, integers, record, same_as_numpy, verify
 from wengert.errors import UnsupportedFunctionError
 
@@ -131,3 +134,12 @@ def test_errors_are_numpys():
             f(X)
         with pytest.raises(ValueError):
             record(f, [X])
+
+
+@pytest.mark.parametrize("dtype", [np.bool_, np.int8, np.uint8, np.int64, np.float32])
+def test_the_middle_of_integers_is_computed_in_float(dtype: Any) -> None:
+    """The two middle values were added as what they are: True + True is True, and 100 + 100 no int8."""
+    x = (np.array([[1, 120, 110, 90], [0, 100, 100, 0]]) > (1 if dtype is np.bool_ else -1)) * 100
+    x = (x if dtype is not np.bool_ else x > 0).astype(dtype)
+    for f in (np.median, np.nanmedian):
+        as_numpy(lambda x, f=f: (f(x), f(x, 1), f(x, axis=0, keepdims=True)), x)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.comparisons import as_numpy
 from tests.tracing.numpy_cases import booleans, case, floats, integers, same_as_numpy, verify
 
 X = floats(3, 4)
@@ -74,3 +75,7 @@ def test_nan_functions_pass_no_nan_to_the_derivative():
     x = np.array([1.0, np.nan, 3.0])
     for f in (np.nansum, np.nanmean, np.nanvar, np.nanstd, np.nanmax, np.nanmedian, np.nanprod):
         assert np.isfinite(wg.grad(lambda z, f=f: f(z))(x)).all(), f.__name__
+
+
+def test_a_mean_into_integers() -> None:
+    as_numpy(lambda x: np.mean(x, out=np.zeros((), int)), np.array([1.25, -0.5, 2.0]))

@@ -10,6 +10,8 @@ import numpy as np
 import pytest
 import scipy.special
 
+import wengert as wg
+from tests.comparisons import as_numpy, same
 from tests.tracing.numpy_cases import play
 from wengert.errors import DTypeError, MutationError, UnsupportedFunctionError
 from wengert.tracing import functions  # noqa: F401  # they fill the tables
@@ -59,6 +61,7 @@ def check(f: Callable[..., Any], *args: Any) -> None:
 X = np.array([0.5, -1.5, 2.25, 3.0, -0.125])
 Y = np.array([2.0, 0.75, -1.0, 0.5, 4.0])
 A = np.array([[1.0, -2.0, 3.5], [0.25, 5.0, -6.0]])
+GRID = np.arange(12.0).reshape(3, 4) - 4.5
 I = np.array([3, 7, -2, 12, 5])
 U = np.array([3, 7, 200], np.uint8)
 B = np.array([True, False, True, True, False])
@@ -485,3 +488,46 @@ def test_nothing_is_left_of_a_refused_write() -> None:
     before = OUTSIDE.copy()
     refused(lambda x: np.add(x, 1, out=OUTSIDE), X, error=MutationError)
     np.testing.assert_array_equal(OUTSIDE, before)
+
+
+def test_a_numpy_scalar_alone_into_a_traced_out() -> None:
+    """``np.sin(np.float64(0.3), out=x)`` raised AttributeError: np.float64 is a float to isinstance."""
+    number = np.float64(0.3)
+
+    def f(x: Any) -> Any:
+        x = x * 1.0
+        np.sin(number, out=x[0])
+        np.add(number, 1, out=x[1])
+        return x
+
+    as_numpy(f, GRID)
+    as_numpy(f, GRID.astype(np.float32))
+    same(wg.grad(lambda x: np.sum(f(x)))(GRID), np.array([[0.0] * 4, [0.0] * 4, [1.0] * 4]))
+
+
+def at_overlapping(ufunc: np.ufunc) -> Any:
+    def f(x: Any) -> Any:
+        x = x * 1.0
+        ufunc.at(x, [0, 0, 1], x[:3])
+        return x
+
+    return f
+
+
+def reduced_over_no_axes(x: Any) -> Any:
+    a = np.array(x[0])
+    y = np.subtract.reduce(a)
+    y += 1.0
+    return a, y
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        pytest.param(at_overlapping(np.multiply), id="multiply.at"),
+        pytest.param(at_overlapping(np.maximum), id="maximum.at"),
+        pytest.param(reduced_over_no_axes, id="reduce_over_no_axes"),
+    ],
+)
+def test_methods_write_what_they_are_given_and_no_more(f: Any) -> None:
+    as_numpy(f, X)

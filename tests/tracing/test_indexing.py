@@ -1,0 +1,136 @@
+"""``x[key]`` and ``x[key] = value``: views, copies and errors are NumPy's; a traced mask is looked at only for its count."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.comparisons import as_numpy
+
+X = np.arange(12.0).reshape(3, 4) - 4.5
+V = np.array([1.25, -0.5, 2.0])
+
+
+def test_a_traced_mask_of_one_axis() -> None:
+    """The op that finds the true elements returned a tuple of one where one array was promised."""
+    as_numpy(lambda x: np.sum(x[x[:, 0] > 0]), X)
+    as_numpy(lambda x: np.sum(x.ravel()[x.ravel() < 2] ** 2), X)
+
+
+def test_a_row_at_a_traced_integer_is_a_view() -> None:
+    """``row = x[k]`` with a traced ``k`` was a copy, so that a write into the row was lost without a word."""
+
+    def f(x: Any, k: int) -> Any:
+        x = x * 1.0
+        row = x[k]
+        row *= 2.0
+        row[1:] += x[0, 1:]
+        part = x[k - 1, ..., :2]
+        part[...] = 0.5
+        return x, row, part
+
+    for k in (0, 1, 2, -1):
+        as_numpy(f, X, k)
+
+
+def test_a_view_at_a_traced_integer_of_an_array_of_constants() -> None:
+    """An array made while tracing is kept as an ndarray: it must become a traced one when such a view is written."""
+
+    def f(x: Any, k: int) -> Any:
+        total = np.zeros((3, 4))
+        row = total[k]
+        row += x[0]
+        return total, row
+
+    as_numpy(f, X, 2)
+
+
+def test_an_index_array_of_shape_empty_copies() -> None:
+    """``x[np.array(0)]`` was the view that ``x[0]`` is; NumPy copies."""
+
+    def f(x: Any) -> Any:
+        x = x * 1.0
+        row = x[np.array(0)]
+        row[...] = 0.0
+        return x, row
+
+    as_numpy(f, X)
+
+
+def test_index_arrays_that_do_not_broadcast_are_an_index_error() -> None:
+    """It was a ValueError."""
+    for f in (lambda x: x[[0, 1], [0, 1, 2]], lambda x: x[np.array([0, 1]), np.array([0, 1, 2])]):
+        for g in (f, wg.jit(f)):
+            with pytest.raises(IndexError, match="broadcast"):
+                g(X)
+
+
+def test_what_selects_nothing_may_be_out_of_bounds() -> None:
+    """NumPy does not look at the other index arrays then."""
+    nothing = np.zeros(0, int)
+    as_numpy(lambda x: x[nothing, np.array([9])], X)
+    as_numpy(lambda x, i, j: x[i, j], X, nothing, np.array([9]))
+
+
+def test_a_write_at_a_traced_mask_of_shape_empty() -> None:
+    """It was refused, although no element needs to be looked at."""
+
+    def f(x: Any) -> Any:
+        s = np.array(x[0, 0])
+        s[s < 0] = 3.0
+        return s * x
+
+    as_numpy(f, X)
+    as_numpy(f, -X)
+
+
+def test_an_array_made_of_a_scalar_is_not_a_view_of_it() -> None:
+    """A write into ``s[...]`` reached ``s``, and the array that it is an element of."""
+
+    def f(x: Any) -> Any:
+        s, t = x[0], np.sum(x)
+        v, w = s[...], t[None]
+        v *= 5
+        w += 1
+        return s + x[0] + t, v, w
+
+    as_numpy(f, np.ones(3))
+    np.testing.assert_array_equal(wg.grad(lambda x: f(x)[0])(np.ones(3)), [3, 1, 1])
+
+
+def at_no_places(x: Any) -> Any:
+    v = x * 2
+    v[[]] = x[:1]
+    np.add.at(v, [], x[:1])
+    mask = np.zeros(3, bool)
+    v[mask] = x[mask]
+    y = np.outer(x, x)
+    y[np.zeros((0, 1), int), [0, 1]] = 5.0
+    return v, y, y[[], :], y[:, []]
+
+
+def by_booleans(x: Any) -> Any:
+    y, z = x * 1.0, x * 1.0
+    y[True] = 3.0
+    z[False] = 9.0
+    return y, z, x[True], x[False], x[np.True_], x[np.array(True)]
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        pytest.param(at_no_places, id="no_places"),
+        pytest.param(by_booleans, id="booleans"),
+        pytest.param(lambda x: np.array(x[0])[True], id="boolean_of_no_axes"),
+    ],
+)
+def test_what_selects_nothing_or_all_of_a_new_axis(f: Any) -> None:
+    as_numpy(f, V)
+
+
+def test_the_gradient_of_no_places() -> None:
+    g = wg.jit(wg.grad(lambda x: np.sum(x[np.zeros(3, bool)] ** 2) + x[0]))
+    np.testing.assert_array_equal(g(V), [1, 0, 0])
