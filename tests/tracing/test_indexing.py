@@ -1,4 +1,4 @@
-"""``x[key]`` and ``x[key] = value``: views, copies and errors are NumPy's; a traced mask is looked at only for its count."""
+"""``x[key]`` and ``x[key] = value``: views, copies and errors are NumPy's; a traced position is no guard."""
 
 from __future__ import annotations
 

@@ -1,11 +1,8 @@
-"""Arrays that are made while a trace is open: what they hold, who gets them, and what is left afterwards."""
+"""Arrays that are made while a trace is open, and what they hold. Who gets them is tests/tracing/test_patch.py's."""
 
 from __future__ import annotations
 
 import inspect
-import threading
-import timeit
-import types
 from collections.abc import Callable
 from typing import Any
 
@@ -15,14 +12,12 @@ import pytest
 import wengert as wg
 from tests.comparisons import as_numpy
 from tests.tracing.numpy_cases import play
-from wengert.errors import ConcretizationError, MutationError, UnsupportedFunctionError
+from wengert.errors import UnsupportedFunctionError
 from wengert.runtime import paths as guards  # noqa: F401  # they fill the tables
 from wengert.tracing import functions, patch  # noqa: F401  # they fill the tables
 from wengert.tracing.functions import creation, ufuncs  # noqa: F401  # they fill the tables
 from wengert.tracing.record import Recording, input_of, record_call
 from wengert.tracing.tracer import Tracer
-
-ORIGINALS = {name: getattr(np, name) for name in patch.NUMPY}
 
 
 def record(f: Callable[..., Any], *args: Any, **options: Any) -> Recording:
@@ -337,10 +332,10 @@ def test_scalars_become_arrays_that_can_be_written() -> None:
 
 def test_a_prototype_may_reach_numpy_through_a_name_of_its_own() -> None:
     zeros_like, full_like, linspace, like = (
-        ORIGINALS["zeros_like"],
-        ORIGINALS["full_like"],
-        ORIGINALS["linspace"],
-        ORIGINALS["zeros"],
+        patch.NUMPY["zeros_like"],
+        patch.NUMPY["full_like"],
+        patch.NUMPY["linspace"],
+        patch.NUMPY["zeros"],
     )
 
     def f(x: Any) -> Any:
@@ -402,175 +397,6 @@ def test_other_kinds_of_arrays_stay_numpys() -> None:
         return 0.0
 
     record(f)
-
-
-# ----------------------------------------------------------------------------------------------- who gets what
-
-LIBRARY = types.ModuleType("scipy.made_up")
-exec(
-    "import numpy as np\n"
-    "def zeros(): return np.zeros(3)\n"
-    "def convert(x): return np.asarray(x)\n"
-    "def convert_list(x): return np.array([x, 1.0])\n",
-    vars(LIBRARY),
-)
-ON_TOP = types.ModuleType("wengert.nn.made_up")
-exec("import numpy as np\ndef zeros(): return np.zeros(3)\n", vars(ON_TOP))
-
-
-def test_libraries_get_numpys_own_arrays() -> None:
-    def f(x: Any) -> Any:
-        assert type(LIBRARY.zeros()) is np.ndarray
-        assert type(LIBRARY.convert(np.zeros(3))) is np.ndarray
-        assert type(LIBRARY.convert([1.0])) is np.ndarray
-        assert type(np.random.default_rng(0).normal(size=2)) is np.ndarray
-        assert type(np.hanning(4)) is np.ndarray
-        assert type(ON_TOP.zeros()) is Tracer
-        return x
-
-    record(f, X)
-
-
-def test_libraries_may_convert_traced_values() -> None:
-    """NumPy's own conversion would raise; what a library does in NumPy is traced."""
-
-    def f(x: Any) -> Any:
-        assert LIBRARY.convert(x) is x
-        return LIBRARY.convert_list(x[0]), np.polynomial.polynomial.polyval(0.5, x)
-
-    check(f, X)
-
-
-def test_a_function_of_numpy_is_the_users_own() -> None:
-    check(np.full_like, X, S)
-
-    def f(x: Any) -> Any:
-        inner = record(np.array, S)  # the wrapper, called for the user by the inner trace
-        return play(inner.tape, [S])[0] + x
-
-    record(f, X)
-
-
-def test_a_name_imported_before_refuses_traced_values() -> None:
-    zeros = ORIGINALS["zeros"]
-
-    def f(x: Any) -> Any:
-        a = zeros(3)
-        a[0] = x[0]
-        return a
-
-    with pytest.raises((MutationError, ConcretizationError), match="an array made inside"):
-        record(f, X)
-
-
-def test_only_the_thread_that_traces_is_concerned() -> None:
-    tracing, other = threading.Event(), threading.Event()
-    seen: list[Any] = []
-
-    def elsewhere() -> None:
-        tracing.wait(10)
-        seen.append(np.zeros(3))
-        seen.append(np.array([1.0, 2.0]))
-        seen.append(np.asarray(X))
-        other.set()
-
-    def f(x: Any) -> Any:
-        tracing.set()
-        other.wait(10)
-        return np.zeros(3) + x
-
-    thread = threading.Thread(target=elsewhere)
-    thread.start()
-    record(f, X)
-    thread.join()
-    assert [type(one) for one in seen] == [np.ndarray] * 3
-
-
-def is_restored() -> bool:
-    return all(getattr(np, name) is original for name, original in ORIGINALS.items())
-
-
-def test_nothing_is_left_behind() -> None:
-    def nested(x: Any) -> Any:
-        assert not is_restored()
-        record(lambda y: np.array([y]), S)
-        assert not is_restored()
-        return np.zeros(3) + x
-
-    record(nested, X)
-    assert is_restored()
-
-    def fails(x: Any) -> Any:
-        raise KeyError("mine")
-
-    with pytest.raises(KeyError):
-        record(fails, X)
-    assert is_restored()
-
-
-def test_threads_that_trace_at_once_share_one_patch() -> None:
-    def f(x: Any) -> Any:
-        a = np.zeros(3)
-        a[0] = x[0]
-        return a
-
-    failures: list[Exception] = []
-
-    def work() -> None:
-        try:
-            for _ in range(100):
-                record(f, X)
-        except Exception as error:
-            failures.append(error)
-
-    threads = [threading.Thread(target=work) for _ in range(4)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
-    assert not failures
-    assert is_restored()
-
-
-def test_what_somebody_else_has_put_there_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    def mine(*args: Any) -> Any:
-        return "mine"
-
-    monkeypatch.setattr(np, "zeros", mine)
-    with patch.patched():
-        assert np.zeros is mine
-        assert np.ones is not ORIGINALS["ones"]
-    assert np.zeros is mine
-    assert np.ones is ORIGINALS["ones"]
-
-
-def test_wrappers_look_like_what_they_wrap() -> None:
-    with patch.patched():
-        for name, original in ORIGINALS.items():
-            wrapper = getattr(np, name)
-            assert wrapper is not original
-            assert wrapper.__wrapped__ is original
-            assert wrapper.__doc__ == original.__doc__
-            if not callable(original):  # np.r_
-                continue
-            assert wrapper.__name__ == original.__name__
-            assert inspect.signature(wrapper) == inspect.signature(original)
-            assert np.array_equal(wrapper(3), original(3)) if name in ("zeros", "ones", "eye", "arange") else True
-
-
-def test_entering_is_cheap() -> None:
-    """A ratio, not a time: one entry costs less than what any trace costs besides."""
-
-    def enter() -> None:
-        with patch.patched():
-            pass
-
-    def trace() -> None:
-        record(lambda: 0.0)
-
-    entering = min(timeit.repeat(enter, number=200, repeat=5))
-    tracing = min(timeit.repeat(trace, number=200, repeat=5))
-    assert entering < tracing / 3
 
 
 # ----------------------------------------------------------------------------------------- programs that run again
