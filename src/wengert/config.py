@@ -36,6 +36,10 @@ cache_dir: str | None = os.environ.get("WENGERT_CACHE_DIR")
 cache_bytes: int = 256 * 1024 * 1024
 """How large that folder may grow; what was written longest ago goes first."""
 
+target: str = os.environ.get("WENGERT_TARGET", "")
+"""The processor that machine code is made for: "x86-64-v2" (vectors of 16 bytes), "x86-64-v3" (32 bytes, AVX2, FMA),
+"x86-64-v4" (64 bytes, AVX-512), or "", this machine's own (``WENGERT_TARGET``). Code that is made already stays."""
+
 native: bool = os.environ.get("WENGERT_NATIVE", "1") == "1"
 """Run tapes as machine code; off, through the NumPy references, step by step (``WENGERT_NATIVE=0``)."""
 

@@ -104,6 +104,13 @@ class CaptureError(WengertError, RuntimeError):
     """A compiled function wrote a captured variable, which a later call would not repeat."""
 
 
+class ConfigError(WengertError, ValueError):
+    """A switch of ``wengert.config`` whose value is not one of its own, or asks for what this machine cannot do.
+
+    ``WENGERT_TARGET=x86-64-v4`` fails where there is no AVX-512; write the level that the message names.
+    """
+
+
 class InternalError(WengertError, AssertionError):
     """A bug in wengert. Please report it with the message and, if you can, the function traced."""
 

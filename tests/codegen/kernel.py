@@ -11,23 +11,27 @@ from typing import Any
 import llvmlite.binding as llvm
 import numpy as np
 
+from wengert.codegen import target as processors
 from wengert.codegen.ir import Function, Value, llvm_type
-from wengert.codegen.target import Target, target
+from wengert.codegen.target import Target
 from wengert.codegen.vecmath import angles
 from wengert.runtime._native import reduce_huge_address
 
 llvm.add_symbol(angles.REDUCE, reduce_huge_address())
 
-HOST = target()
+HOST = processors.target()
+"""What this run makes code for: this machine, or the level that ``WENGERT_TARGET`` names."""
 NO_FMA = "-fma,-avx512f,-avx,-avx2,-sse4.1,-sse4.2,-ssse3,-sse3"
 
 
 def target(vector_bytes: int = 32, has_fma: bool = HOST.has_fma) -> Target:
-    """This machine; without FMA, a plain x86-64 as of SSE2, or another machine's kernels that use none.
+    """A processor whose kernels run here: :data:`HOST` with vectors of another length, or, without FMA, a plain x86-64
+    as of SSE2 (elsewhere, kernels that use none).
 
-    Registers of 64 bytes mean AVX-512 to the generator, so they are not asked of a machine without it.
+    Registers of 64 bytes mean AVX-512 to the generator, so they are not had of a machine without it. For text that is
+    looked at and not run, take :func:`wengert.codegen.target.level`.
     """
-    vector_bytes = min(vector_bytes, max(32, HOST.vector_bytes))
+    assert vector_bytes <= max(32, HOST.vector_bytes), "this could not be run"
     if has_fma or not HOST.triple.startswith("x86_64"):
         return replace(HOST, vector_bytes=vector_bytes, has_fma=has_fma)
     return replace(HOST, cpu="x86-64", features=NO_FMA, vector_bytes=vector_bytes, has_fma=False)

@@ -22,16 +22,27 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from wengert import config
-from wengert.codegen.target import target
+from wengert.codegen.target import Target, target
+
+
+def stamp() -> bytes:
+    """What, beside the kernel, decides about its machine code."""
+    return _stamp_for(target())
 
 
 @cache
-def stamp() -> bytes:
-    """What, beside the kernel, decides about its machine code."""
-    t = target()
-    with os.scandir(Path(__file__).parent) as files:  # another code generator writes other code for the same kernel
-        ours = sorted((f.name, f.stat().st_size, f.stat().st_mtime_ns) for f in files if f.name.endswith(".py"))
-    return repr((ours, llvmlite.__version__, llvm.llvm_version_info, t.triple, t.cpu, t.features)).encode()
+def _stamp_for(processor: Target) -> bytes:
+    return repr((_generator(), llvmlite.__version__, llvm.llvm_version_info, processor)).encode()
+
+
+@cache
+def _generator() -> tuple[tuple[str, int, int], ...]:
+    """The files that write kernels, each with its size and when it was changed: another code generator writes other
+    code for the same kernel. They take a millisecond to look at."""
+    package = Path(__file__).parents[1]
+    files = [*(package / "codegen").rglob("*.py"), package / "ops" / "kernels.py"]  # specs are its data
+    stats = [(str(f.relative_to(package)), f.stat()) for f in files]
+    return tuple(sorted([(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]))
 
 
 def _folder() -> Path | None:

@@ -12,6 +12,7 @@ then on disk, and compiled last; so a second process compiles nothing that it ha
 from __future__ import annotations
 
 import hashlib
+import os
 import sys
 import time
 from collections.abc import Callable, Mapping
@@ -21,8 +22,9 @@ from typing import Any
 
 import llvmlite.binding as llvm
 
+from wengert import config
 from wengert.codegen import cache
-from wengert.codegen.target import target
+from wengert.codegen.target import Target, host, target
 from wengert.locks import lock
 
 
@@ -44,8 +46,7 @@ class Counters:
 
 
 @once
-def _machine() -> Any:
-    t = target()
+def _machine(t: Target) -> Any:
     # Level 2: at level 0 LLVM 22 aborts the process on masks of AVX-512.
     return llvm.Target.from_triple(t.triple).create_target_machine(
         cpu=t.cpu, features=t.features, opt=2, reloc="pic", codemodel="small"
@@ -55,7 +56,7 @@ def _machine() -> Any:
 @once
 def _engine() -> Any:
     """The linker of all kernels; it owns their code for as long as the process lives."""
-    return llvm.create_mcjit_compiler(llvm.parse_assembly(f'target triple = "{target().triple}"'), _machine())
+    return llvm.create_mcjit_compiler(llvm.parse_assembly(f'target triple = "{host().triple}"'), _machine(host()))
 
 
 def key_of(kernel: Any) -> bytes:
@@ -112,7 +113,7 @@ def object_code(text: str) -> bytes:
         module.verify()
     except RuntimeError as error:
         raise Refused(str(error)) from error
-    return _machine().emit_object(module)
+    return _machine(target()).emit_object(module)
 
 
 def _link(key: bytes, code: bytes) -> None:
@@ -146,5 +147,8 @@ def survives(text: str) -> bool:
     import subprocess  # only here, and not needed in a lifetime
 
     code = "import sys; from wengert.codegen.compiler import object_code; object_code(sys.stdin.read())"
-    child = subprocess.run([sys.executable, "-c", code], input=text.encode(), capture_output=True, check=False)
+    environment = {**os.environ, "WENGERT_TARGET": config.target}
+    child = subprocess.run(
+        [sys.executable, "-c", code], input=text.encode(), capture_output=True, check=False, env=environment
+    )
     return child.returncode >= 0  # a negative one is the signal that ended it

@@ -1,4 +1,8 @@
-"""The processor that code is made for."""
+"""The processor that code is made for: this machine's own, or the level of x86-64 that ``config.target`` names.
+
+A level is what all processors of an age have, as the x86-64 psABI lists it; code for one uses nothing that this
+machine may have besides.
+"""
 
 from __future__ import annotations
 
@@ -7,20 +11,14 @@ from functools import cache
 
 import llvmlite.binding as llvm
 
+from wengert import config
+from wengert.errors import ConfigError, message
 
-@cache
-def target() -> Target:
-    """The processor that this process runs on."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
-    found = llvm.get_host_cpu_features()
-    width = (
-        64 if found.get("avx512f") and found.get("avx512vl") and found.get("avx512dq") and found.get("avx512bw") else 0
-    )
-    width = width or (32 if found.get("avx2") else 16)
-    triple = llvm.get_process_triple()
-    has_fma = bool(found.get("fma")) or triple.startswith(("aarch64", "arm64"))
-    return Target(triple, llvm.get_host_cpu_name(), found.flatten(), width, has_fma)
+V2 = ("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3")
+V3 = (*V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave")
+V4 = (*V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
+LEVELS = {"x86-64-v2": (V2, 16), "x86-64-v3": (V3, 32), "x86-64-v4": (V4, 64)}
+"""What a processor of each level has, in LLVM's words, and the bytes of its vectors."""
 
 
 @dataclass(frozen=True)
@@ -34,3 +32,52 @@ class Target:
     """Width of the registers: 16, 32 or 64."""
     has_fma: bool
     """Whether a fused multiply-add is one instruction; without it ``fma`` would be a call into libm."""
+
+
+def target() -> Target:
+    """The processor that code is made for from now on. Raises :class:`ConfigError`."""
+    return _runnable(str(config.target)) if config.target else host()
+
+
+@cache
+def host() -> Target:
+    """The processor that this process runs on."""
+    llvm.initialize_native_target()
+    llvm.initialize_native_asmprinter()
+    found = llvm.get_host_cpu_features()
+    width = (
+        64 if found.get("avx512f") and found.get("avx512vl") and found.get("avx512dq") and found.get("avx512bw") else 0
+    )
+    width = width or (32 if found.get("avx2") else 16)
+    triple = llvm.get_process_triple()
+    has_fma = bool(found.get("fma")) or triple.startswith(("aarch64", "arm64"))
+    return Target(triple, llvm.get_host_cpu_name(), found.flatten(), width, has_fma)
+
+
+def level(name: str) -> Target:
+    """A processor that has what its level has and no more; this machine may be another one."""
+    features, vector_bytes = LEVELS[name]
+    has = ",".join([f"+{feature}" for feature in features])
+    return Target(llvm.get_process_triple(), name, has, vector_bytes, "fma" in features)
+
+
+def lacking(name: str) -> list[str]:
+    """What code for a level may use and this machine does not have."""
+    has = set(host().features.split(","))
+    return [feature for feature in LEVELS[name][0] if f"+{feature}" not in has]
+
+
+@cache
+def _runnable(name: str) -> Target:
+    if name not in LEVELS:
+        raise _refused(f"config.target is {name!r}, which names no processor", ("known", ", ".join(LEVELS)))
+    missing = lacking(name)
+    if missing:
+        raise _refused(f"config.target is {name!r}: this machine cannot run its code", ("lacks", ", ".join(missing)))
+    return level(name)
+
+
+def _refused(what: str, note: tuple[str, str]) -> ConfigError:
+    most = [name for name in LEVELS if not lacking(name)][-1:]
+    tries = [f'"{name}", the most that this machine runs' for name in most]
+    return ConfigError(message(what, notes=[note], tries=[*tries, '"", or no WENGERT_TARGET: this machine itself']))

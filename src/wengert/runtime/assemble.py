@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert import passes
+from wengert import config, passes
 from wengert.codegen import compiler, vecmath
 from wengert.codegen.calls import Call, CallbackCall, GuardCall, KernelCall, callback
 from wengert.codegen.lower import lower, supports, text_of
@@ -142,7 +142,7 @@ def _signature(step: Step, places: Sequence[Place]) -> Any:
         return step.what, len(step.ins), memory
     literals = tuple([a.key if type(a) is Lit and is_in_code(a) else None for a in instr.ins])
     params = tuple([structure(p) if isinstance(p, Tape) else (k, p) for k, p in instr.params.items()])
-    return instr.op, literals, params, len(step.ins), memory
+    return instr.op, literals, params, len(step.ins), memory, config.target
 
 
 # ----------------------------------------------------------------------------------------------------- assembling

@@ -16,7 +16,7 @@ import pytest
 from tests.codegen import kernel
 from tests.codegen.nests.loops import TARGETS, Array, Guarded, Loops, at_the_edge, strides_of
 from wengert.codegen.nests.emit import emit
-from wengert.codegen.target import target
+from wengert.codegen.target import Target, level, target
 
 DTYPES = ("f8", "f4", "i8", "i4", "i2", "u1", "b1")
 EXTENTS = (1, 2, 3, 7, 8, 9, 17, 100)
@@ -200,18 +200,19 @@ def test_what_is_read_later_is_asked_for(dtype: str) -> None:
 def test_how_many_vectors_stand_side_by_side() -> None:
     """Twelve of a chain that keeps one value, fewer of one that keeps many: what registers hold."""
 
-    def products(steps: list[tuple[str, tuple[int, ...], str]], vector_bytes: int) -> int:
+    def products(steps: list[tuple[str, tuple[int, ...], str]], where: Target) -> int:
         """Of the one step that is a product: in the loop, and in the one for what is left over, up to four at once."""
         x = np.zeros(1000)
         nest, _ = Loops((1000,), 1, 0, [x, x], steps, [(len(steps) + 1, x)]).nest(False)
-        return emit(nest, "k", kernel.target(vector_bytes)).count(" fmul ")
+        return emit(nest, "k", where).count(" fmul ")
 
     one = [("multiply", (1, 0), "f8"), *[("add", (k + 1, 0), "f8") for k in range(1, 12)]]
-    assert (products(one, 64), products(one, 32)) == (12 + 4, 8 + 1)
+    wide, narrow = level("x86-64-v4"), level("x86-64-v3")
+    assert (products(one, wide), products(one, narrow)) == (12 + 4, 8 + 1)
     made = [("add", (k + 1, 0), "f8") for k in range(7)]
     read = [("add", (8 - k, 8 + k), "f8") for k in range(6)]
     many = [*made, *read, ("multiply", (14, 0), "f8")]
-    assert (products(many, 64), products(many, 32)) == (5 + 4, 3 + 1)
+    assert (products(many, wide), products(many, narrow)) == (5 + 4, 3 + 1)
 
 
 def test_scalar_code() -> None:
