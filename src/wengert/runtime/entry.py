@@ -9,7 +9,7 @@ from typing import Any
 from wengert import tree
 from wengert.runtime import _native
 from wengert.runtime.specialisation import Compiled
-from wengert.tracing.surroundings.places import native_places
+from wengert.tracing.surroundings.slots import native_slots
 
 
 def entry_of(
@@ -28,7 +28,7 @@ def entry_of(
     return _native.Entry(
         structure,
         [native_leaf(kind) for kind in kinds],
-        native_places(compiled.environment.places, _native.type_version),
+        native_slots(compiled.environment.slots, _native.type_version),
         executable,
         [k for k, kind in enumerate(kinds) if kind[0]],
         partial(tree.unflatten, compiled.out_tree) if result is None else result,

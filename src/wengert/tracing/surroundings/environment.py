@@ -37,18 +37,24 @@ import numpy as np
 from wengert.errors import CaptureError, message
 from wengert.tracing.callers import BUILT_ON_TOP
 from wengert.tracing.surroundings import names
-from wengert.tracing.surroundings.places import (
+from wengert.tracing.surroundings.purity import (
+    is_immutable,
+    is_plain_class,
+    is_pure,
+    is_pure_module,
+    takes_in_only_pure,
+)
+from wengert.tracing.surroundings.slots import (
     AbsentRead,
     CellRead,
     ClassRead,
     CodeRead,
     ItemRead,
     PartRead,
-    Place,
+    Slot,
     all_hold,
     is_unchanged,
 )
-from wengert.tracing.surroundings.purity import is_plain, is_plain_class, is_pure, is_pure_module, takes_in_only_pure
 from wengert.tracing.trace import Trace, is_readonly
 from wengert.tracing.tracer import wrap
 
@@ -71,7 +77,7 @@ class Environment:
     """What one trace of a function found in its surroundings."""
 
     def __init__(self) -> None:
-        self.places: list[Place] = []
+        self.slots: list[Slot] = []
         self.known: dict[int, tuple[Any, str, bool]] = {}
         self.copies: list[Substituted] = []
         self._memo: dict[int, Any] = {}
@@ -90,16 +96,16 @@ class Environment:
 
     def holds(self) -> bool:
         """Whether everything that was read is still there."""
-        return all_hold(self.places)
+        return all_hold(self.slots)
 
     def changed(self) -> list[str]:
         """The names of what is no longer what it was."""
-        return [place.name for place in self.places if not is_unchanged(place)]
+        return [slot.name for slot in self.slots if not is_unchanged(slot)]
 
     # ------------------------------------------------------------------------------------------------ walking
 
     def copy_for(self, f: Callable[..., Any], trace: Trace) -> Callable[..., Any]:
-        """``f`` with its captured arrays replaced by traced values of ``trace``; notes every place it reads."""
+        """``f`` with its captured arrays replaced by traced values of ``trace``; notes every slot it reads."""
         self._trace = trace
         copy = self._replace(f, getattr(f, "__name__", "function"), lambda: f, is_root=True)
         self._watch_holders()
@@ -136,9 +142,9 @@ class Environment:
                 now = _MISSING
             if now is not put and now is not original and not (type(now) is int and now == put):
                 raise _written(name)
-        for place in self.places:
-            if place.is_shared and not is_unchanged(place):
-                raise _written(place.name)
+        for slot in self.slots:
+            if slot.is_shared and not is_unchanged(slot):
+                raise _written(slot.name)
 
     def _replace(self, value: Any, name: str, read: Callable[[], Any], is_root: bool = False) -> Any:
         """What the traced copy sees in place of ``value``."""
@@ -148,15 +154,15 @@ class Environment:
         if isinstance(value, np.generic):
             self.known[id(value)] = (value, name, True)
             self._alive.append(value)
-            self.places.append(Place(name, read, value, True))
+            self.slots.append(Slot(name, read, value, True))
             return value
         if isinstance(value, (*PLAIN, enum.Enum)):
-            self.places.append(Place(name, read, value, True))
+            self.slots.append(Slot(name, read, value, True))
             if isinstance(value, enum.Enum):
                 self._watch_parts(value, name, read)
             return value
         if not is_root:
-            self.places.append(Place(name, read, value, False))
+            self.slots.append(Slot(name, read, value, False))
         if id(value) in self._memo:
             return self._memo[id(value)]
         self._alive.append(value)
@@ -194,7 +200,7 @@ class Environment:
         return value
 
     def _array(self, value: np.ndarray[Any, Any], name: str, read: Callable[[], Any]) -> Any:
-        self.places.append(Place(name, read, value, False))
+        self.slots.append(Slot(name, read, value, False))
         if value.dtype.kind not in "fiubc" or type(value) is not np.ndarray:
             self._watch(value, name, read)
             return value
@@ -204,7 +210,7 @@ class Environment:
         is_constant = is_readonly(value) and _owner_is_readonly(value)
         self.known[id(value)] = (value, name, is_constant)
         if is_constant:  # a promise that may be taken back
-            self.places.append(Place(f"{name} is read-only", lambda: is_readonly(read()), True, True))
+            self.slots.append(Slot(f"{name} is read-only", lambda: is_readonly(read()), True, True))
         assert self._trace is not None
         tracer = wrap(self._trace, self._trace.capture(value), is_scalar=False)
         tracer._why_readonly = f"{name} is captured from outside of the compiled function, which may not write it"
@@ -252,10 +258,10 @@ class Environment:
             found = namespace[variable]
             if isinstance(found, types.ModuleType | type):
                 self._hold(found, variable)
-                self.places.append(Place(variable, ItemRead(namespace, variable), found, False))
+                self.slots.append(Slot(variable, ItemRead(namespace, variable), found, False))
                 continue
             if id(found) in self._memo and shared.get(variable) is self._memo[id(found)]:
-                self.places.append(Place(variable, ItemRead(namespace, variable), found, False))
+                self.slots.append(Slot(variable, ItemRead(namespace, variable), found, False))
                 continue
             put = self._replace(found, variable, ItemRead(namespace, variable))
             shared[variable] = put
@@ -272,7 +278,7 @@ class Environment:
         if not hung:
             return {}
         read = lambda: vars(f)
-        self.places.append(Place(f"the attributes of {name}", PartRead(read, hung, "dict", ...), tuple(hung), True))
+        self.slots.append(Slot(f"the attributes of {name}", PartRead(read, hung, "dict", ...), tuple(hung), True))
         return {attribute: PartRead(read, hung, "dict", attribute) for attribute in hung}
 
     def _hang(self, f: Callable[..., Any], copy: Callable[..., Any], name: str) -> None:
@@ -299,7 +305,7 @@ class Environment:
         kind = "list" if type(value) is list else "" if type(value) is deque else "tuple"
         if kind == "tuple" and type(value) is not tuple:
             self._hold(type(value), type(value).__name__, is_found=False)
-        self.places.append(Place(f"len({name})", PartRead(read, value, kind, ...), len(value), True))
+        self.slots.append(Slot(f"len({name})", PartRead(read, value, kind, ...), len(value), True))
         items = [self._replace(v, f"{name}[{k}]", PartRead(read, value, kind, k)) for k, v in enumerate(value)]
         if type(value) in (list, deque):
             new: Any = deque(items, value.maxlen) if isinstance(value, deque) else items
@@ -317,7 +323,7 @@ class Environment:
             return value
         new: dict[Any, Any] = defaultdict(value.default_factory) if isinstance(value, defaultdict) else type(value)()
         self._memo[id(value)] = new
-        self.places.append(Place(f"{name}.keys()", PartRead(read, value, "dict", ...), tuple(value), True))
+        self.slots.append(Slot(f"{name}.keys()", PartRead(read, value, "dict", ...), tuple(value), True))
         self._watch_members(value, name)
         for k, v in list(value.items()):
             new[k] = self._replace(v, f"{name}[{k!r}]", PartRead(read, value, "dict", k))
@@ -330,7 +336,7 @@ class Environment:
         self._memo[id(value)] = new
         self._hold(type(value), type(value).__name__, is_found=False)
         attributes = PartRead(read, value, "attributes", ...)
-        self.places.append(Place(f"the attributes of {name}", attributes, attributes(), True))
+        self.slots.append(Slot(f"the attributes of {name}", attributes, attributes(), True))
         for attribute, found in list(vars(value).items()):
             put = self._replace(found, f"{name}.{attribute}", PartRead(read, value, "attributes", attribute))
             new.__dict__[attribute] = put
@@ -366,7 +372,7 @@ class Environment:
         self._holders[id(holder)] = (holder, name)
         if isinstance(holder, type):
             attributes = ClassRead(holder, ...)
-            self.places.append(Place(f"the attributes of {name}", attributes, attributes(), True))
+            self.slots.append(Slot(f"the attributes of {name}", attributes, attributes(), True))
             for base in (*holder.__mro__[1:], type(holder)):
                 self._hold_parts(base, base.__name__)
 
@@ -399,7 +405,7 @@ class Environment:
                 (library, f"{name}.{attribute}", attribute)
                 for library, name in self._libraries.values()
                 for attribute in vars(library).keys() & self._names.keys()
-                if is_plain(vars(library)[attribute]) and (id(library), attribute) not in self._watched
+                if is_immutable(vars(library)[attribute]) and (id(library), attribute) not in self._watched
             ]
             if not todo:
                 return
@@ -411,10 +417,10 @@ class Environment:
     def _note_names(self, f: types.FunctionType, name: str) -> None:
         """The names in a function's code, and what it asks of the world outside of the program."""
         mentioned = names.named(f.__code__)
-        self.places.append(Place(f"the code of {name}", CodeRead(f), f.__code__, False))
+        self.slots.append(Slot(f"the code of {name}", CodeRead(f), f.__code__, False))
         missing = tuple(sorted(names.loaded(f.__code__) - f.__globals__.keys()))
         if missing:
-            self.places.append(Place(f"the builtins of {name}", AbsentRead(f.__globals__, missing), (), True))
+            self.slots.append(Slot(f"the builtins of {name}", AbsentRead(f.__globals__, missing), (), True))
         self.is_closed = self.is_closed and takes_in_only_pure(f)
         self._names.update(dict.fromkeys(mentioned))
         for builtin in missing:
@@ -454,14 +460,14 @@ class Environment:
         if len(value) <= MAX_ITEMS:
             return False
         self.is_closed = False
-        if not all(map(is_plain, value.values() if isinstance(value, dict) else value)):
+        if not all(map(is_immutable, value.values() if isinstance(value, dict) else value)):
             self._give_up(f"a {type(value).__name__} has more than {MAX_ITEMS} items")
         return True
 
     def _watch_members(self, value: Iterable[Any], name: str) -> None:
         """The elements of a set or of an array of objects, the keys of a dict: those that can change."""
         for member in value:
-            if not is_plain(member):
+            if not is_immutable(member):
                 self._watch(member, f"a member of {name}", lambda member=member: member)
 
     def _watch_hung(self, f: types.FunctionType, name: str) -> None:
@@ -475,9 +481,9 @@ class Environment:
         """Note what ``value``, which the function reads in its original, looks like now."""
         self._judge(value)
         if isinstance(value, (*PLAIN, np.generic)):
-            self.places.append(Place(name, read, value, True, True))
+            self.slots.append(Slot(name, read, value, True, True))
             return
-        self.places.append(Place(name, read, value, False, True))
+        self.slots.append(Slot(name, read, value, False, True))
         if isinstance(value, types.ModuleType | type):
             self._hold(value, name)
             return
@@ -496,14 +502,14 @@ class Environment:
         elif isinstance(value, dict):
             self._watch_dict(value, name, read)
         elif isinstance(value, set | frozenset):
-            self.places.append(Place(name, lambda: frozenset(read()), frozenset(value), True, True))
+            self.slots.append(Slot(name, lambda: frozenset(read()), frozenset(value), True, True))
             self._watch_members(value, name)
         elif isinstance(value, np.ufunc) and not is_pure(value, True):
             self._give_up(f"{name} is made of a Python function")
         elif isinstance(value, bytearray | memoryview | array.array):
-            self.places.append(Place(name, lambda: bytes(read()), bytes(value), True, True))
+            self.slots.append(Slot(name, lambda: bytes(read()), bytes(value), True, True))
         elif (state := _random_state(value)) is not None:  # drawing changes it: each call that draws is a new one
-            self.places.append(Place(f"the state of {name}", lambda: _random_state(read()), state, True))
+            self.slots.append(Slot(f"the state of {name}", lambda: _random_state(read()), state, True))
         elif hasattr(type(value), "__next__"):
             self._give_up(f"{name} is an iterator")
         elif (module := getattr(value, "__module__", type(value).__module__)) in CLOCKS:
@@ -517,7 +523,7 @@ class Environment:
         if type(value) is np.ndarray and value.dtype.kind in "fiubc":
             self.known.setdefault(id(value), (value, name, False))
         self._alive.append(np.array(value))  # what an array of objects held stays alive, so that no id is used again
-        self.places.append(Place(f"the content of {name}", lambda: _content(read()), _content(value), True, True))
+        self.slots.append(Slot(f"the content of {name}", lambda: _content(read()), _content(value), True, True))
         if value.dtype.hasobject:
             self._watch_members(value.flat, name)
 
@@ -537,29 +543,29 @@ class Environment:
         if f.__kwdefaults__:
             self._watch(f.__kwdefaults__, f"the defaults of {name}", lambda: f.__kwdefaults__)
         for variable in names.named(f.__code__):
-            place = (id(f.__globals__), variable)
-            if variable in f.__globals__ and place not in self._watched:
-                self._watched.add(place)
+            slot = (id(f.__globals__), variable)
+            if variable in f.__globals__ and slot not in self._watched:
+                self._watched.add(slot)
                 found, read = f.__globals__[variable], ItemRead(f.__globals__, variable)
                 if isinstance(found, types.ModuleType | type):
                     self._hold(found, variable)
-                    self.places.append(Place(variable, read, found, False, True))
+                    self.slots.append(Slot(variable, read, found, False, True))
                 else:
                     self._watch(found, variable, read)
 
     def _watch_items(self, value: Any, name: str, read: Callable[[], Any]) -> None:
         if self._has_many_items(value):
-            self.places.append(Place(name, lambda: list(read()), list(value), True, True))
+            self.slots.append(Slot(name, lambda: list(read()), list(value), True, True))
             return
-        self.places.append(Place(f"len({name})", lambda: len(read()), len(value), True, True))
+        self.slots.append(Slot(f"len({name})", lambda: len(read()), len(value), True, True))
         for k, v in enumerate(value):
             self._watch(v, f"{name}[{k}]", lambda k=k: read()[k])
 
     def _watch_dict(self, value: Any, name: str, read: Callable[[], Any]) -> None:
         if self._has_many_items(value):
-            self.places.append(Place(name, lambda: dict(read()), dict(value), True, True))
+            self.slots.append(Slot(name, lambda: dict(read()), dict(value), True, True))
             return
-        self.places.append(Place(f"{name}.keys()", lambda: tuple(read()), tuple(value), True, True))
+        self.slots.append(Slot(f"{name}.keys()", lambda: tuple(read()), tuple(value), True, True))
         self._watch_members(value, name)
         for k, v in list(value.items()):
             self._watch(v, f"{name}[{k!r}]", lambda k=k: read()[k])
@@ -580,10 +586,8 @@ class Environment:
                 continue  # a library's object: what it holds itself, not the world behind it
             self._watch(found, f"{name}.{attribute}", lambda a=attribute: getattr(read(), a, _MISSING))
         if hasattr(value, "__dict__"):
-            self.places.append(
-                Place(
-                    f"the attributes of {name}", lambda: tuple(vars(read())), tuple(vars(value)), True, not is_foreign
-                )
+            self.slots.append(
+                Slot(f"the attributes of {name}", lambda: tuple(vars(read())), tuple(vars(value)), True, not is_foreign)
             )
         self._hold(cls, cls.__name__, is_found=False)
 

@@ -81,10 +81,10 @@ def is_pure(value: Any, is_foreign: bool) -> bool:
     ``is_foreign``: they are not, as it belongs to a library.
     """
     cls = type(value)
-    if is_plain(value) or id(value) in _listed() or cls in (list, tuple, collections.deque, types.MethodType):
+    if is_immutable(value) or id(value) in _listed() or cls in (list, tuple, collections.deque, types.MethodType):
         return True
     if cls is dict:
-        return all(map(is_plain, value))
+        return all(map(is_immutable, value))
     if cls is np.ndarray:
         return value.dtype.kind in "fiubc"
     if isinstance(value, np.ufunc):  # not one that was made of a Python function
@@ -100,17 +100,17 @@ def is_pure(value: Any, is_foreign: bool) -> bool:
     return not is_foreign and not isinstance(value, type | types.ModuleType) and is_plain_class(cls)
 
 
-def is_plain(value: Any) -> bool:
+def is_immutable(value: Any) -> bool:
     """Whether it is a value that cannot change."""
     if isinstance(value, np.generic):
         return value.dtype.kind in "fiubc"
     if type(value) is tuple:
-        return all(map(is_plain, value))
+        return all(map(is_immutable, value))
     return type(value) in (int, float, complex, bool, str, bytes, type(None), type(Ellipsis), range)
 
 
 def is_plain_class(cls: type) -> bool:
-    """Whether a class and its bases are of the user's, and made of functions, properties and plain values alone."""
+    """Whether a class and its bases are of the user's, and made of functions, properties and immutable values alone."""
     for c in cls.__mro__[:-1]:
         module = sys.modules.get(c.__module__)
         file = getattr(module, "__file__", None) or ""
@@ -119,7 +119,7 @@ def is_plain_class(cls: type) -> bool:
         if c.__module__ in ("abc", "enum", "types") or file.endswith(tuple(EXTENSION_SUFFIXES)):
             return False
         for name, value in vars(c).items():
-            if name in _CLASS_METADATA or is_plain(value):
+            if name in _CLASS_METADATA or is_immutable(value):
                 continue
             if name in _HOOKS:
                 return False

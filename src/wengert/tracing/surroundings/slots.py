@@ -1,7 +1,8 @@
-"""The places a function reads: how each is read now, what was there when the function was traced.
+"""The slots a function reads: how each is read now, what was there when the function was traced.
 
-A program holds while every place is unchanged. Here they are looked at in Python; :func:`native_places` says the same
-to the runtime, which looks at them at every call.
+A slot is a variable, an item, an attribute. A program holds while every slot holds what it did when the function was
+traced. Here they are looked at in Python; :func:`native_slots` says the same to the runtime, which calls them places
+and looks at them at every call.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 
-class Place(NamedTuple):
+class Slot(NamedTuple):
     """Somewhere the function reads: how to read it now, and what was there when it was traced."""
 
     name: str
@@ -111,17 +112,17 @@ class CodeRead(NamedTuple):
 
 
 MOVED = (KeyError, IndexError, AttributeError, ValueError, TypeError)
-"""What reading a place raises when it is no longer there, or no longer of its kind."""
+"""What reading a slot raises when it is no longer there, or no longer of its kind."""
 
 
-def is_unchanged(place: Place) -> bool:
+def is_unchanged(slot: Slot) -> bool:
     """Whether what was there when the function was traced is there now."""
-    return all_hold((place,))
+    return all_hold((slot,))
 
 
-def all_hold(places: Iterable[Place]) -> bool:
-    """Whether what was there is there now, in each of the places."""
-    for _, read, seen, by_value, _ in places:
+def all_hold(slots: Iterable[Slot]) -> bool:
+    """Whether what was there is there now, in each of the slots."""
+    for _, read, seen, by_value, _ in slots:
         try:
             now = read()
             if now is not seen and not (by_value and type(now) is type(seen) and _equal(now, seen)):
@@ -131,23 +132,23 @@ def all_hold(places: Iterable[Place]) -> bool:
     return True
 
 
-def native_places(places: Iterable[Place], version_of: Callable[[type], int]) -> list[tuple[Any, ...]]:
-    """The places in the runtime's terms: cells and items by identity, the rest by a call.
+def native_slots(slots: Iterable[Slot], version_of: Callable[[type], int]) -> list[tuple[Any, ...]]:
+    """The slots in the runtime's terms, its places: cells and items by identity, the rest by a call.
 
     ``version_of`` tells a number that changes when a class does, or 0.
     """
     native: dict[Any, tuple[Any, ...]] = {}
-    rest: list[Place] = []
-    for place in places:
-        read = place.read
+    rest: list[Slot] = []
+    for slot in slots:
+        read = slot.read
         if type(read) is CellRead:
-            native[id(read.cell)] = ("cell", read.cell, place.seen)
-        elif type(read) is AbsentRead and not place.seen:
+            native[id(read.cell)] = ("cell", read.cell, slot.seen)
+        elif type(read) is AbsentRead and not slot.seen:
             native[id(read.namespace), read.names] = ("absent", read.namespace, read.names)
         elif type(read) is CodeRead:
-            native[id(read.f), "code"] = ("code", read.f, place.seen)
+            native[id(read.f), "code"] = ("code", read.f, slot.seen)
         elif type(read) is ItemRead:
-            native[id(read.namespace), read.key] = ("item", read.namespace, read.key, place.seen)
+            native[id(read.namespace), read.key] = ("item", read.namespace, read.key, slot.seen)
         elif type(read) is PartRead and read.kind == "tuple":
             continue  # the tuple itself is looked at, and cannot change
         elif type(read) is PartRead and read.kind:
@@ -156,10 +157,10 @@ def native_places(places: Iterable[Place], version_of: Callable[[type], int]) ->
                 whole = read.native()
                 assert whole is not None
                 native[key] = whole
-        elif type(read) is ClassRead and is_unchanged(place) and version_of(read.cls):
+        elif type(read) is ClassRead and is_unchanged(slot) and version_of(read.cls):
             native[id(read.cls)] = ("type", read.cls, version_of(read.cls))
         else:
-            rest.append(place)
+            rest.append(slot)
     calls = [("call", lambda: all_hold(rest), True)] if rest else []
     return [*native.values(), *calls]
 
