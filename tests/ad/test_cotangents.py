@@ -18,7 +18,7 @@ from wengert.ops.elementwise import greater, multiply, select, sin
 from wengert.ops.index import slice_
 from wengert.ops.reduce import sum_
 from wengert.ops.shape import diagonal
-from wengert.ops.structured import Diagonal, Fill, Masked, Part, Scatter
+from wengert.ops.structured import Diagonal, Fill, Masked, Part, Parts
 from wengert.tape import Aval, Builder, Capture, Lit, Tape, Var, building, check
 
 F64, INTP = np.dtype(float), np.dtype(np.intp)
@@ -59,17 +59,17 @@ def made(kind: str, bench: Bench) -> tuple[Any, Any]:
             return bench.atom(dense), dense
         case "row":
             out[1] = [1, 2, 3]
-            return Scatter(None, (Part(bench.atom(out[1].copy()), ROW),), SQUARE), out
+            return Parts(None, (Part(bench.atom(out[1].copy()), ROW),), SQUARE), out
         case "two parts":
             out[1] = [1, 2, 3]
             out[2, 2] = 5
             parts = (Part(bench.atom(out[1].copy()), ROW), Part(bench.atom(5.0), CORNER))
-            return Scatter(None, parts, SQUARE), out
+            return Parts(None, parts, SQUARE), out
         case "repeated rows":
             np.add.at(out, REPEATED, dense)
-            return Scatter(None, (Part(bench.atom(dense), None, (bench.atom(REPEATED),)),), SQUARE), out
+            return Parts(None, (Part(bench.atom(dense), None, (bench.atom(REPEATED),)),), SQUARE), out
         case "part on a base":
-            return Scatter(bench.atom(dense), (Part(bench.atom(5.0), CORNER),), SQUARE), dense + 5 * (
+            return Parts(bench.atom(dense), (Part(bench.atom(5.0), CORNER),), SQUARE), dense + 5 * (
                 np.arange(9) == 8
             ).reshape(3, 3)
         case "diagonal":
@@ -159,7 +159,7 @@ def test_parts_are_only_listed() -> None:
     with building(bench.builder):
         total = add(made("row", bench)[0], made("two parts", bench)[0], SQUARE)
         total = add(made("fill", bench)[0], total, SQUARE)
-    assert isinstance(total, Scatter) and len(total.parts) == 3 and isinstance(total.base, Fill)
+    assert isinstance(total, Parts) and len(total.parts) == 3 and isinstance(total.base, Fill)
     assert not bench.builder.instrs
 
 
@@ -279,8 +279,8 @@ def test_a_sum_of_many_parts_keeps_their_order_and_copies_none() -> None:
     of = Aval((20_000,), F64)
     total = None
     for part in parts:
-        total = add(total, Scatter(None, (part,), of), of)
-    assert isinstance(total, Scatter) and total.parts == parts
+        total = add(total, Parts(None, (part,), of), of)
+    assert isinstance(total, Parts) and total.parts == parts
     assert len(total.joined) == 2  # what was there, and what came
 
 

@@ -6,7 +6,7 @@
 * the tangent with differences, the cotangent with the tangent: <ct, J dx> = <Jᵀ ct, dx>, for every choice of active
   operands, and that no choice pays for an operand that is not in it;
 * the same once more for the tape of the pullback: second order;
-* a cotangent known by structure (fill, scatter, diagonal, masked) with the same one written out;
+* a cotangent known by structure (fill, parts, diagonal, masked) with the same one written out;
 * a batch with a loop over its examples, of the op and of its pullback;
 * what the case says of special points: the derivative at a kink, at infinity, at a pole;
 * the native program of the instruction with the reference, for every dtype, contiguous or not, 0-d and empty.

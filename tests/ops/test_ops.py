@@ -22,7 +22,7 @@ from wengert.ops.control import stop_gradient
 from wengert.ops.elementwise import convert, cos, greater, log, maximum, minimum, power, select, sqrt
 from wengert.ops.index import to_numpy
 from wengert.ops.op import ZERO
-from wengert.ops.structured import Fill, Part, Scatter
+from wengert.ops.structured import Fill, Part, Parts
 from wengert.tape import Atom, Aval, Builder, Lit, Tape, Var, building, check, splice
 
 FLOAT = np.dtype(float)
@@ -47,7 +47,7 @@ def detached(x: Atom, y: Atom) -> Any:
 
 
 def slice_transpose_off_by_one(ct: Atom, x: Atom, *, index: Any) -> Any:
-    return Scatter(None, (Part(ct, ((1, 2, 1),)),), x.aval)
+    return Parts(None, (Part(ct, ((1, 2, 1),)),), x.aval)
 
 
 def twice_the_fill(ct: Any, k: int, x: Atom, y: Atom, *, axis: Any) -> Any:

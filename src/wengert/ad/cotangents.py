@@ -4,7 +4,7 @@ While a backward tape is built, a cotangent is one of
 
     None         zero                          what nothing has reached
     Fill         one scalar over a shape       the pullback of a sum
-    Scatter      values at indices             the pullback of reading x[i]; n reads are n parts, one buffer
+    Parts        values at indices             the pullback of reading x[i]; n reads are n parts, one buffer
     Diagonal     a vector on the diagonal      the pullback of a trace
     Masked       counts where a mask holds     the pullback of where, max: selection, never 0 times something
     an atom      dense
@@ -25,11 +25,10 @@ from wengert.ops.elementwise import convert, multiply, negative, select
 from wengert.ops.index import add_slice, embed, gather, is_everything, scatter_add, scatter_set, set_slice, slice_
 from wengert.ops.reduce import any_
 from wengert.ops.shape import broadcast_to, embed_diagonal, full, reshape, unbroadcast, zeros
-from wengert.ops.structured import Diagonal, Fill, Masked, Part, Scatter
+from wengert.ops.structured import Diagonal, Fill, Masked, Part, Parts
 from wengert.tape import Atom, Aval, Lit
 
 Cotangent = Any
-Structured = (Fill, Scatter, Diagonal, Masked)
 
 
 def is_atom(ct: Cotangent) -> bool:
@@ -50,8 +49,8 @@ def densify(ct: Cotangent, aval: Aval) -> Atom:
         return _fit(selected(ct), aval)
     if isinstance(ct, Diagonal):
         return embed_diagonal(broadcast_to(ct.value, shape=aval.shape[:1]))
-    if isinstance(ct, Scatter):
-        return _densify_scatter(ct, aval)
+    if isinstance(ct, Parts):
+        return _densify_parts(ct, aval)
     return _fit(ct, aval)
 
 
@@ -81,7 +80,7 @@ def _fit(ct: Atom, aval: Aval) -> Atom:
     return convert(ct, dtype=aval.dtype)
 
 
-def _densify_scatter(ct: Scatter, aval: Aval) -> Atom:
+def _densify_parts(ct: Parts, aval: Aval) -> Atom:
     """One buffer. Parts at one index are added before they are: what reads x[0] a thousand times writes it once."""
     buffer = None if ct.base is None else densify(ct.base, aval)
     at: dict[Any, Atom] = {}
@@ -124,9 +123,9 @@ def project(ct: Cotangent, aval: Aval) -> Cotangent:
             return ct._replace(value=convert(ct.value, dtype=aval.dtype))
         # Where no repeat counts, the sum is not 0 + 0 but nothing.
         return Masked(_any_repeat(where_it_counts(ct), shape, aval), densify(ct, aval), is_clean=True)
-    if isinstance(ct, Scatter) and ct.aval.shape != aval.shape:
+    if isinstance(ct, Parts) and ct.aval.shape != aval.shape:
         return _fit(densify(ct, ct.aval), aval)
-    if isinstance(ct, Diagonal | Scatter):
+    if isinstance(ct, Diagonal | Parts):
         return ct
     if ct.aval is aval:
         return ct
@@ -150,12 +149,12 @@ def add(a: Cotangent, b: Cotangent, aval: Aval) -> Cotangent:
         return a
     if isinstance(a, Fill) and isinstance(b, Fill):
         return Fill(add_op(a.value, b.value), aval)
-    if isinstance(a, Scatter) or isinstance(b, Scatter):
-        first, second = (a, b) if isinstance(a, Scatter) else (b, a)
-        if isinstance(second, Scatter):
+    if isinstance(a, Parts) or isinstance(b, Parts):
+        first, second = (a, b) if isinstance(a, Parts) else (b, a)
+        if isinstance(second, Parts):
             base = add(first.base, second.base, aval)
-            return Scatter(base, (first.joined, second.joined), aval)
-        return Scatter(add(first.base, second, aval), first.joined, aval)
+            return Parts(base, (first.joined, second.joined), aval)
+        return Parts(add(first.base, second, aval), first.joined, aval)
     if isinstance(a, Diagonal) and isinstance(b, Diagonal) and a.value.aval is b.value.aval:
         return Diagonal(add_op(a.value, b.value), aval)
     if isinstance(a, Masked) and isinstance(b, Masked):
@@ -186,12 +185,12 @@ def apply_partial(ct: Cotangent, partial: Any, y: Aval) -> Cotangent:
     mask: Masked | None = None
     if isinstance(ct, Masked):
         mask, ct = ct, ct.value
-    elif isinstance(ct, Scatter) and ct.base is None and is_atom(partial):
+    elif isinstance(ct, Parts) and ct.base is None and is_atom(partial):
         parts = ct.few_parts(MAX_PARTS)
         if parts is not None:
-            return Scatter(None, tuple([_times_part(part, partial, y) for part in parts]), y)
+            return Parts(None, tuple([_times_part(part, partial, y) for part in parts]), y)
         mask, ct = Masked(_where_parts_are(ct, y), None), densify(ct, y)
-    elif isinstance(ct, Scatter | Diagonal):
+    elif isinstance(ct, Parts | Diagonal):
         ct = densify(ct, y)
     fill = isinstance(ct, Fill)
     value = ct.value if fill else ct
@@ -216,7 +215,7 @@ def apply_partial(ct: Cotangent, partial: Any, y: Aval) -> Cotangent:
 
 
 MAX_PARTS = 4
-"""Up to so many parts of a scatter are multiplied one by one: less work, and zero elsewhere whatever the partial."""
+"""Up to so many parts are multiplied one by one: less work, and zero elsewhere whatever the partial."""
 
 
 def _times_part(part: Part, partial: Atom, y: Aval) -> Part:
@@ -229,12 +228,12 @@ def support(ct: Cotangent, aval: Aval) -> Masked | None:
     """A structural zero as a mask: where ``ct`` counts, with its dense value; None if it counts everywhere."""
     if isinstance(ct, Masked):
         return Masked(where_it_counts(ct), densify(ct, aval))
-    if isinstance(ct, Scatter) and ct.base is None:
+    if isinstance(ct, Parts) and ct.base is None:
         return Masked(_where_parts_are(ct, aval), densify(ct, aval))
     return None
 
 
-def _where_parts_are(ct: Scatter, y: Aval) -> Atom:
+def _where_parts_are(ct: Parts, y: Aval) -> Atom:
     """A mask of the elements that any part touches: elsewhere the cotangent is nothing, not zero times a partial."""
     mask = zeros(Aval(y.shape, np.dtype(bool)))
     true = Lit(True, np.dtype(bool))

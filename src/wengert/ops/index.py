@@ -5,7 +5,7 @@ A *static index* has one entry an axis: an ``int`` (that element; the axis goes)
 equal tuples. Index *arrays* are operands of dtype intp; they index the leading axes of operand 0, and negative
 entries count from the end, as in NumPy.
 
-What reads ``x[i]`` gives a :class:`~wengert.ops.op.Scatter` cotangent, so that n reads cost n parts and one buffer.
+The cotangent of what reads ``x[i]`` is :class:`~wengert.ops.structured.Parts`: n reads cost n parts and one buffer.
 """
 
 from __future__ import annotations
@@ -17,11 +17,10 @@ from typing import Any
 import numpy as np
 
 from wengert.ops.elementwise import equal, select
-from wengert.ops.kernels import ArgReduce, Embed, Gather, Nonzero, Region, Search, Sort, View, Write
-from wengert.ops.kernels import Scatter as ScatterKernel
+from wengert.ops.kernels import ArgReduce, Embed, Gather, Nonzero, Region, Scatter, Search, Sort, View, Write
 from wengert.ops.op import NONE, broadcast_shapes, front, linear, op
 from wengert.ops.shape import broadcast_to, concatenate, iota, reshape, unbroadcast, zeros
-from wengert.ops.structured import Fill, Part, Scatter
+from wengert.ops.structured import Fill, Part, Parts
 from wengert.tape import Atom, Aval, Lit
 
 INTP = np.dtype(np.intp)
@@ -74,7 +73,7 @@ def full_index(size: int, index: StaticIndex) -> StaticIndex:
 
 
 def _slice_structured(ct: Any, k: int, x: Atom, y: Atom, *, index: StaticIndex) -> Any:
-    return Scatter(None, (Part(ct.value, index),), x.aval) if isinstance(ct, Fill) else None
+    return Parts(None, (Part(ct.value, index),), x.aval) if isinstance(ct, Fill) else None
 
 
 slice_ = linear(
@@ -82,7 +81,7 @@ slice_ = linear(
     name="slice",
     type=lambda x, *, index: Aval(region_shape(index), x.dtype),
     kernel=View(slice_layout),
-    transpose=lambda ct, x, *, index: Scatter(None, (Part(ct, index),), x.aval),
+    transpose=lambda ct, x, *, index: Parts(None, (Part(ct, index),), x.aval),
     structured=_slice_structured,
     bind=lambda avals, *, index: itemgetter(to_numpy(index)),
     batch=lambda xs, batched, size, *, index: slice_(xs[0], index=full_index(size, index)),
@@ -136,7 +135,7 @@ def _set_structured(ct: Any, k: int, x: Atom, v: Atom, y: Atom, *, index: Static
     """Of parts at exactly the written region or off it, those at the region belong to v, the others to x."""
     if isinstance(ct, Fill) and k == 1:
         return Fill(ct.value * float(Aval(region_shape(index), v.aval.dtype).size / max(v.aval.size, 1)), v.aval)
-    if not isinstance(ct, Scatter) or ct.base is not None:
+    if not isinstance(ct, Parts) or ct.base is not None:
         return None
     parts = ct.few_parts(MANY_PARTS)
     if parts is None:
@@ -144,10 +143,10 @@ def _set_structured(ct: Any, k: int, x: Atom, v: Atom, y: Atom, *, index: Static
     if not all(p.index is not None and (p.index == index or are_disjoint(p.index, index)) for p in parts):
         return None
     if k == 0:
-        return Scatter(None, tuple(p for p in parts if p.index != index), x.aval)
+        return Parts(None, tuple(p for p in parts if p.index != index), x.aval)
     mine = [p.value for p in parts if p.index == index]
     if not mine:
-        return Scatter(None, (), v.aval)
+        return Parts(None, (), v.aval)
     total = mine[0]
     for value in mine[1:]:
         total = total + value
@@ -254,7 +253,7 @@ def _gather_type(x: Aval, *indices: Aval) -> Aval:
 
 
 def _gather_structured(ct: Any, k: int, x: Atom, *indices_y: Atom) -> Any:
-    return Scatter(None, (Part(ct.value, None, indices_y[:-1]),), x.aval) if isinstance(ct, Fill) else None
+    return Parts(None, (Part(ct.value, None, indices_y[:-1]),), x.aval) if isinstance(ct, Fill) else None
 
 
 def batch_index(size: int, ndim: int) -> Any:
@@ -287,7 +286,7 @@ gather = linear(  # x[i0, i1, ...] on the leading axes
     name="gather",
     type=_gather_type,
     kernel=Gather(),
-    transpose=[lambda ct, x, *indices, operand: Scatter(None, (Part(ct, None, indices),), x.aval), NONE],
+    transpose=[lambda ct, x, *indices, operand: Parts(None, (Part(ct, None, indices),), x.aval), NONE],
     structured=_gather_structured,
     batch=_gather_batch,
     is_variadic=True,
@@ -341,7 +340,7 @@ scatter_set = linear(  # x with v, broadcast, written at index arrays
     _writes(_scatter_set_in_place),
     name="scatter_set",
     type=lambda x, v, *indices: x,
-    kernel=ScatterKernel("set"),
+    kernel=Scatter("set"),
     transpose=[_scatter_set_x, _scatter_set_v, NONE],
     in_place=_scatter_set_in_place,
     batch=lambda xs, batched, size: _scatter_batch(scatter_set)(xs, batched, size),
@@ -352,7 +351,7 @@ scatter_add = linear(  # x with v, broadcast, added at index arrays; repeated in
     _writes(_scatter_add_in_place),
     name="scatter_add",
     type=lambda x, v, *indices: x,
-    kernel=ScatterKernel("add"),
+    kernel=Scatter("add"),
     transpose=[lambda ct, x, v, *indices, operand: ct, _scatter_add_v, NONE],
     in_place=_scatter_add_in_place,
     batch=lambda xs, batched, size: _scatter_batch(scatter_add)(xs, batched, size),
@@ -441,7 +440,7 @@ argsort = op(  # always stable, so that ties have one documented order
 
 def sort_pullback(ct: Atom, x: Atom, y: Atom, *, axis: int) -> Any:
     at = along(argsort(x, axis=axis), x.aval.shape, axis)
-    return Scatter(None, (Part(ct, None, at),), x.aval)
+    return Parts(None, (Part(ct, None, at),), x.aval)
 
 
 sort = op(  # many times faster than the permutation, which the derivative alone needs

@@ -16,7 +16,7 @@ from wengert.ops.index import INTP, along, reverse, slice_axis, take_along
 from wengert.ops.kernels import Accumulate, Reduce, flops
 from wengert.ops.op import Op, linear, op
 from wengert.ops.shape import broadcast_to, concatenate, expand, full, iota, move_to_front, reshape
-from wengert.ops.structured import Fill, Masked, Part, Scatter
+from wengert.ops.structured import Fill, Masked, Part, Parts
 from wengert.tape import Atom, Aval, Lit
 
 Axes = tuple[int, ...]
@@ -282,7 +282,7 @@ def running_pushforward(xs: Any, dxs: Any, y: Atom, *, axis: int) -> Any:
 
 
 def running_pullback(ct: Atom, x: Atom, y: Atom, *, axis: int) -> Any:
-    return Scatter(None, (Part(ct, None, along(_running_place(x, y, axis), x.aval.shape, axis)),), x.aval)
+    return Parts(None, (Part(ct, None, along(_running_place(x, y, axis), x.aval.shape, axis)),), x.aval)
 
 
 cummax = op(

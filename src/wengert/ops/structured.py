@@ -1,8 +1,9 @@
 """Cotangents and tangents that are known by structure, so that what is zero costs nothing.
 
 A dense one is an atom; these say more than an array of its numbers would: where it counts (:class:`Masked`), that it is
-one scalar everywhere (:class:`Fill`), a diagonal (:class:`Diagonal`), or parts at indices (:class:`Parts`). They become
-dense as late as possible: :mod:`wengert.ad.cotangents`.
+one scalar everywhere (:class:`Fill`), a diagonal (:class:`Diagonal`), or values at indices (:class:`Parts`). The rules
+of ops return them, and the rule ``structured`` of an op is given them. How they are added and multiplied, and become
+dense as late as possible, is in :mod:`wengert.ad.cotangents`.
 """
 
 from __future__ import annotations
@@ -51,7 +52,7 @@ class Part(NamedTuple):
     indices: tuple[Atom, ...] = ()
 
 
-class Scatter(NamedTuple):
+class Parts(NamedTuple):
     """A cotangent that is ``base`` (None: zero) plus parts at indices: what reading ``x[i]`` gives.
 
     Kept apart for as long as possible, so that n reads of one array cost n parts and one buffer.
@@ -59,7 +60,7 @@ class Scatter(NamedTuple):
 
     base: Any
     joined: tuple[Any, ...]
-    """Parts, and such tuples: the sum of two scatters takes no longer for being of many parts."""
+    """:class:`Part`, and such tuples: the sum of two takes no longer for being of many parts."""
     aval: Aval
 
     @property
