@@ -26,13 +26,13 @@ from wengert.ops.index import add_slice, embed, gather, is_everything, scatter_a
 from wengert.ops.reduce import any_
 from wengert.ops.shape import broadcast_to, embed_diagonal, full, reshape, unbroadcast, zeros
 from wengert.ops.structured import Diagonal, Fill, Masked, Part, Parts
-from wengert.tape import Atom, Aval, Lit
+from wengert.tape import Atom, Aval, Lit, Var
 
 Cotangent = Any
 
 
 def is_atom(ct: Cotangent) -> bool:
-    return isinstance(ct, Atom)
+    return type(ct) is Var or type(ct) is Lit  # an isinstance of the two takes three times as long
 
 
 def zero_like(aval: Aval) -> Lit:
@@ -41,6 +41,8 @@ def zero_like(aval: Aval) -> Lit:
 
 def densify(ct: Cotangent, aval: Aval) -> Atom:
     """``ct`` as one atom of exactly the shape and dtype of ``aval``."""
+    if is_atom(ct):
+        return _fit(ct, aval)
     if ct is None:
         return zeros(aval)
     if isinstance(ct, Fill):
@@ -49,9 +51,7 @@ def densify(ct: Cotangent, aval: Aval) -> Atom:
         return _fit(selected(ct), aval)
     if isinstance(ct, Diagonal):
         return embed_diagonal(broadcast_to(ct.value, shape=aval.shape[:1]))
-    if isinstance(ct, Parts):
-        return _densify_parts(ct, aval)
-    return _fit(ct, aval)
+    return _densify_parts(ct, aval)
 
 
 def selected(ct: Masked) -> Atom:

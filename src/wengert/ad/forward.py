@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from wengert import config
-from wengert.ad.activity import active_operands, dependent
+from wengert.ad.activity import active_operands, dependent, has_derivative
 from wengert.ad.cotangents import add, apply_partial, densify, is_atom, project, times, zero_like
-from wengert.ad.rules import is_linear_operand, no_rule, partial_of
+from wengert.ad.rules import no_rule, partial_of
 from wengert.ops.elementwise import equal, select
 from wengert.ops.shape import broadcast_to, zeros
 from wengert.ops.structured import Masked
@@ -90,7 +90,7 @@ def push(instr: Instr, operands: Sequence[int], tangents: dict[Atom, Any], nan_s
         return [total]
     # linear in all of its operands together: those that do not vary have the tangent zero
     linear = [
-        dx if dx is not None else (zeros(a.aval) if is_linear_operand(instr, k) else a)
+        dx if dx is not None else (zeros(a.aval) if has_derivative(op, k, params) else a)
         for k, (a, dx) in enumerate(zip(ins, dxs, strict=True))
     ]
     return [op(*linear, **params)]

@@ -13,7 +13,7 @@ Source: Griewank and Walther (2008), Evaluating Derivatives, chapter 3.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NoReturn
 
 from wengert import config
 from wengert.ad.activity import active_operands, active_values
@@ -97,48 +97,56 @@ def cotangent_source(source: Source | None) -> Source | None:
     return None if source is None else source._replace(role="cotangent")
 
 
-def pull(instr: Instr, k: int, cts: list[Any], nan_safe: bool = False) -> Any:
-    """The cotangent of operand ``k`` of ``instr``, before projection; None if it is zero."""
-    op, ins, outs, params, source = instr
+def pull(instr: Instr, k: int, cts: Sequence[Any], nan_safe: bool = False) -> Any:
+    """The cotangent of operand ``k`` of ``instr``, before projection; None if it is zero.
+
+    ``cts`` has one cotangent an output, None where nothing has reached it. What is known of its structure is kept if
+    the op can keep it; else it becomes dense here.
+    """
+    op, _, outs, _, _ = instr
+    if op.is_elementwise:
+        return _pull_elementwise(instr, k, cts[0], nan_safe)
+    if len(outs) > 1:
+        return _pull_dense(instr, k, tuple([densify(ct, v.aval) for ct, v in zip(cts, outs, strict=True)]))
+    ct, y = cts[0], outs[0].aval
+    if is_atom(ct):
+        return _pull_dense(instr, k, densify(ct, y))
+    answer = _pull_structured(instr, k, ct)
+    if answer is not None:
+        return answer
+    # A mask a step would make a loop that writes in place quadratic: there zero becomes a value.
+    counts = support(ct, y) if op.in_place is None else None
+    if counts is not None:
+        return _pull_supported(instr, k, counts)
+    return _pull_dense(instr, k, densify(ct, y))
+
+
+def _pull_structured(instr: Instr, k: int, ct: Any) -> Any:
+    """The cotangent of operand ``k`` by the structure of ``ct`` alone; None where the op has no rule for that."""
+    op, ins, (y,), params, _ = instr
+    if op.structured is not None:
+        answer = op.structured(ct, k, *ins, y, **params)
+        if answer is not None:
+            return answer
+    if op.rearranges and isinstance(ct, Masked) and op.transpose is not None:  # the mask moves as the value does
+        wide = [broadcast_to(a, shape=y.aval.shape) for a in (ct.mask, ct.value)]
+        mask, value = [op.transpose[0](a, *ins, **params) for a in wide]
+        return ct._replace(mask=mask, value=value)
+    return None
+
+
+def _pull_dense(instr: Instr, k: int, ct: Any) -> Any:
+    """The cotangent of operand ``k`` by the transpose or the pullback that the op has."""
+    op, ins, outs, params, _ = instr
+    y = outs[0] if len(outs) == 1 else outs
+    keywords = dict(params, operand=k) if op.is_variadic else params
     try:
-        if op.is_elementwise:
-            return _pull_elementwise(instr, k, cts[0], nan_safe)
-        y: Any = outs[0] if len(outs) == 1 else outs
-        keywords = dict(params, operand=k) if op.is_variadic else params
-        if len(outs) == 1:
-            ct = cts[0]
-            if not is_atom(ct):
-                if op.structured is not None:
-                    structured = op.structured(ct, k, *ins, y, **params)
-                    if structured is not None:
-                        return structured
-                if op.rearranges and isinstance(ct, Masked) and op.transpose is not None:
-                    wide = [broadcast_to(a, shape=y.aval.shape) for a in (ct.mask, ct.value)]
-                    mask, value = [op.transpose[0](a, *ins, **params) for a in wide]
-                    return ct._replace(mask=mask, value=value)
-                # A mask a step would make a loop that writes in place quadratic: there zero becomes a value.
-                counts = support(ct, y.aval) if op.in_place is None else None
-                if counts is not None:
-                    return _pull_supported(instr, k, counts)
-                ct = densify(ct, y.aval)
-            elif ct.aval is not y.aval:
-                ct = densify(ct, y.aval)
-        else:
-            ct = tuple(densify(c, v.aval) for c, v in zip(cts, outs, strict=True))
         if op.transpose is not None:
             return rule_for(op.transpose, k)(ct, *ins, **keywords)
         if op.pullback is not None:
             return rule_for(op.pullback, k)(ct, *ins, y, **keywords)
     except MissingRuleError as error:
-        if error.__cause__ is not None or "\n" in str(error):
-            raise
-        raise MissingRuleError(
-            message(
-                f"{op.name}: the derivative with respect to operand {k} was not written: {error}",
-                source,
-                tries=["wg.stop_gradient around the operand, if it is to count as a constant"],
-            )
-        ) from error
+        _name(error, instr, k)
     raise no_rule(instr, "pullback")
 
 
@@ -165,10 +173,26 @@ def _pull_supported(instr: Instr, k: int, counts: Masked) -> Any:
 
 
 def _pull_elementwise(instr: Instr, k: int, ct: Any, nan_safe: bool) -> Any:
-    partial = partial_of(instr, k)
+    try:
+        partial = partial_of(instr, k)
+    except MissingRuleError as error:
+        _name(error, instr, k)
     y = instr.outs[0].aval
     if nan_safe and not isinstance(ct, Masked) and is_atom(partial):
         dense = densify(ct, y)
         product = times(dense, partial)
         return select(equal(dense, 0), Lit(0, product.aval.dtype), product)
     return apply_partial(ct, partial, y)
+
+
+def _name(error: MissingRuleError, instr: Instr, k: int) -> NoReturn:
+    """Raise ``error``, of a rule that nobody has written, with the op, the operand and the user's line."""
+    if error.__cause__ is not None or "\n" in str(error):  # it has been named
+        raise error
+    raise MissingRuleError(
+        message(
+            f"{instr.op.name}: the derivative with respect to operand {k} was not written: {error}",
+            instr.source,
+            tries=["wg.stop_gradient around the operand, if it is to count as a constant"],
+        )
+    ) from error
