@@ -12,6 +12,7 @@ from wengert import edit
 from wengert.errors import ShapeError, StructureError
 from wengert.ops.elementwise import cos, exp, sin
 from wengert.ops.reduce import sum_
+from wengert.source import Source
 from wengert.tape import Lit, Tape
 
 X = np.array([0.5, -1.0, 2.0])
@@ -133,3 +134,20 @@ def test_play_gives_every_value() -> None:
     assert sum_ is wg.ops.OPS["sum"]
     with pytest.raises(ValueError):
         edit.play(t, X)
+
+
+def test_play_gives_outputs_that_are_literals_and_what_was_captured() -> None:
+    array = np.arange(3.0)
+    t = wg.trace(lambda x: (x + array, 2.0))(X)
+    values = edit.play(t, X)
+    np.testing.assert_array_equal(values[t.outputs[0]], X + array)
+    assert values[t.outputs[1]] == 2
+
+
+def test_an_error_while_playing_has_a_note_of_the_line() -> None:
+    t = wg.trace(np.linalg.inv)(np.eye(2))
+    line = Source("model.py", 12, "f")
+    t = t.replace(instrs=tuple([i._replace(source=line) for i in t.instrs]))
+    with pytest.raises(np.linalg.LinAlgError) as caught:
+        edit.play(t, np.zeros((2, 2)))
+    assert [note.split(",")[0] for note in caught.value.__notes__] == ["  at     model.py:12"]

@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import takewhile
 from typing import Any
 
-from wengert.errors import ShapeError, StructureError, message
+from wengert.errors import ShapeError, StructureError, message, say_where
 from wengert.source import Source
 from wengert.tape import Atom, Builder, Instr, Lit, Tape, Var, building, check, definitions
 
@@ -171,13 +171,22 @@ def annotate(tape: Tape, notes: Mapping[Var, Any]) -> Tape:
 def play(tape: Tape, *inputs: Any) -> dict[Atom, Any]:
     """Run the tape step by step through the references of its ops; return the value of every variable.
 
-    ``inputs`` are arrays, one for each of ``tape.inputs``. For looking and for tests: nothing is freed or reused.
+    ``inputs`` are arrays, one for each of ``tape.inputs``. For looking, for tests, and for ops that carry a tape:
+    nothing is freed or reused. What a step raises goes on, with a note of the user's line.
     """
     values: dict[Atom, Any] = dict(zip(tape.inputs, inputs, strict=True))
-    values.update((c.var, c.array) for c in tape.captures)
-    for op, ins, outs, params, _ in tape.instrs:
-        result = op.reference(*[a.value if type(a) is Lit else values[a] for a in ins], **params)
-        values.update(zip(outs, (result,) if len(outs) == 1 else result, strict=True))
+    for c in tape.captures:
+        values[c.var] = c.array
+    for op, ins, outs, params, source in tape.instrs:
+        try:
+            result = op.reference(*[a.value if type(a) is Lit else values[a] for a in ins], **params)
+        except Exception as error:  # whatever NumPy or the user's code raises
+            say_where(error, source)
+            raise
+        if len(outs) == 1:
+            values[outs[0]] = result
+        else:
+            values.update(zip(outs, result, strict=True))
     for a in tape.outputs:
         if type(a) is Lit:
             values[a] = a.value

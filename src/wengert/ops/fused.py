@@ -4,21 +4,15 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.errors import say_where
+from wengert.edit import play
 from wengert.ops.kernels import Fused
 from wengert.ops.op import Op
-from wengert.tape import Aval, Instr, Lit, Tape
+from wengert.tape import Aval, Instr, Tape
 
 
 def _fused_reference(*xs: Any, body: Tape) -> Any:
-    env: dict[Any, Any] = dict(zip(body.inputs, xs, strict=False))  # the plan has put literals of the body behind them
-    for op_, ins, outs, params, source in body.instrs:
-        try:
-            env[outs[0]] = op_.reference(*[a.value if type(a) is Lit else env[a] for a in ins], **params)
-        except Exception as error:  # whatever NumPy raises goes on, with a note of the step that it was, of several
-            say_where(error, source)
-            raise
-    results = tuple([env[v] for v in body.outputs])
+    values = play(body, *xs[: len(body.inputs)])  # the plan has put literals of the body behind them
+    results = tuple([values[v] for v in body.outputs])
     return results if len(results) > 1 else results[0]
 
 
