@@ -95,6 +95,14 @@ def test_nan_safe() -> None:
     assert np.isnan(evaluate(plain, [X, DX])[1]).all()
 
 
+def test_nan_safe_holds_where_a_mask_does() -> None:
+    f = lambda x: sqrt(select(greater(x, -1.0), multiply(x, 0.0), Lit(0.0)))
+    safe, plain = jvp(formula(f, V3), (0,), nan_safe=True), jvp(formula(f, V3), (0,))
+    x = np.array([1.0, 0.0, -2.0])
+    np.testing.assert_array_equal(evaluate(safe, [x, DX])[1], np.zeros(3))
+    np.testing.assert_array_equal(evaluate(plain, [x, DX])[1], [np.nan, np.nan, 0])
+
+
 def test_integers_among_the_inputs_have_no_tangent() -> None:
     tape = formula(lambda x, k: (x * 2.0, k), S, Aval((), np.dtype(int)))
     joint = jvp(tape, (0,))

@@ -10,7 +10,7 @@ import pytest
 
 from tests.ops.check_op import evaluate, formula
 from wengert import passes
-from wengert.ad.reverse import cotangent_source, vjp
+from wengert.ad.reverse import cotangent_source, cotangents, vjp
 from wengert.errors import MissingRuleError
 from wengert.ops.contract import matmul
 from wengert.ops.control import stop_gradient
@@ -18,8 +18,9 @@ from wengert.ops.elementwise import exp, greater, log, multiply, select, sign, s
 from wengert.ops.index import slice_
 from wengert.ops.op import Op
 from wengert.ops.reduce import sum_
+from wengert.ops.structured import Fill, Part, Parts
 from wengert.source import Source
-from wengert.tape import Aval, Lit, Tape, Var
+from wengert.tape import Aval, Builder, Lit, Tape, Var, building
 
 F64 = np.dtype(float)
 S, V3 = Aval((), F64), Aval((3,), F64)
@@ -159,6 +160,32 @@ def test_nan_safe() -> None:
     x = np.array([0.0, 1.0, 4.0])
     assert np.isnan(evaluate(gradient(f, V3), [x])[1][0])
     np.testing.assert_array_equal(evaluate(gradient(f, V3, nan_safe=True), [x])[1], np.zeros(3))
+
+
+def test_nan_safe_holds_where_a_mask_does() -> None:
+    f = lambda x: sum_(multiply(select(greater(x, -1.0), sqrt(x), Lit(0.0)), 0.0), axis=(0,))
+    x = np.array([0.0, 1.0, -4.0])
+    assert np.isnan(evaluate(gradient(f, V3), [x])[1][0])
+    np.testing.assert_array_equal(evaluate(gradient(f, V3, nan_safe=True), [x])[1], np.zeros(3))
+
+
+def test_nan_safe_costs_nothing_where_the_cotangent_is_a_number() -> None:
+    f = lambda x: sum_(tanh(x), axis=(0,))
+    assert str(gradient(f, V3, nan_safe=True)) == str(gradient(f, V3))
+
+
+def test_cotangents_are_structured_as_they_come() -> None:
+    tape = formula(lambda x, y: sum_(x, axis=(0,)) + slice_(y, index=(1,)), V3, V3)
+    with building(Builder()) as builder:
+        for instr in tape.instrs:
+            builder.append(instr)
+        one = Lit(1.0)
+        fill, parts = cotangents(tape, tape.inputs, tape.outputs, [one])
+        (nothing,) = cotangents(tape, tape.inputs[:1], [], [])
+    assert fill == Fill(one, V3)
+    assert isinstance(parts, Parts) and parts.parts == [Part(one, (1,))]
+    assert nothing is None
+    assert len(builder.instrs) == len(tape)
 
 
 def test_what_the_backward_part_adds_has_the_line_it_belongs_to() -> None:

@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from wengert.ops.elementwise import add as add_op
-from wengert.ops.elementwise import convert, multiply, negative, select
+from wengert.ops.elementwise import convert, equal, multiply, negative, select
 from wengert.ops.index import add_slice, embed, gather, is_everything, scatter_add, scatter_set, set_slice, slice_
 from wengert.ops.reduce import any_
 from wengert.ops.shape import broadcast_to, embed_diagonal, full, reshape, unbroadcast, zeros
@@ -177,10 +177,10 @@ def _loose(ct: Cotangent, aval: Aval) -> Atom:
     return ct.value if isinstance(ct, Fill) else densify(ct, aval)
 
 
-def apply_partial(ct: Cotangent, partial: Any, y: Aval) -> Cotangent:
+def apply_partial(ct: Cotangent, partial: Any, y: Aval, nan_safe: bool = False) -> Cotangent:
     """``ct * partial`` for an elementwise op with output type ``y``, before projection onto the operand's space.
 
-    Forward mode uses it too, for tangents: dense or masked.
+    Forward mode uses it too, for tangents: dense or masked. ``nan_safe``: see :func:`times`.
     """
     mask: Masked | None = None
     if isinstance(ct, Masked):
@@ -188,7 +188,7 @@ def apply_partial(ct: Cotangent, partial: Any, y: Aval) -> Cotangent:
     elif isinstance(ct, Parts) and ct.base is None and is_atom(partial):
         parts = ct.few_parts(MAX_PARTS)
         if parts is not None:
-            return Parts(None, tuple([_times_part(part, partial, y) for part in parts]), y)
+            return Parts(None, tuple([_times_part(part, partial, y, nan_safe) for part in parts]), y)
         mask, ct = Masked(_where_parts_are(ct, y), None), densify(ct, y)
     elif isinstance(ct, Parts | Diagonal):
         ct = densify(ct, y)
@@ -202,7 +202,7 @@ def apply_partial(ct: Cotangent, partial: Any, y: Aval) -> Cotangent:
         else:
             mask = Masked(where_it_counts(mask) & where_it_counts(partial), None)
         partial = partial.value
-    value = times(value, partial)
+    value = times(value, partial, nan_safe)
     if mask is not None:
         if np.broadcast_shapes(mask.mask.aval.shape, value.aval.shape) != y.shape:
             value = broadcast_to(value, shape=y.shape)  # so that a sum over repeated axes counts every repeat
@@ -218,10 +218,10 @@ MAX_PARTS = 4
 """Up to so many parts are multiplied one by one: less work, and zero elsewhere whatever the partial."""
 
 
-def _times_part(part: Part, partial: Atom, y: Aval) -> Part:
+def _times_part(part: Part, partial: Atom, y: Aval, nan_safe: bool) -> Part:
     wide = broadcast_to(partial, shape=y.shape)
     at = slice_(wide, index=part.index) if part.index is not None else gather(wide, *part.indices)
-    return part._replace(value=times(part.value, at))
+    return part._replace(value=times(part.value, at, nan_safe))
 
 
 def support(ct: Cotangent, aval: Aval) -> Masked | None:
@@ -245,14 +245,19 @@ def _where_parts_are(ct: Parts, y: Aval) -> Atom:
     return mask
 
 
-def times(value: Atom, partial: Any) -> Atom:
-    """``value * partial``; 1 and -1 cost nothing, or one sign."""
+def times(value: Atom, partial: Any, nan_safe: bool = False) -> Atom:
+    """``value * partial``; 1 and -1 cost nothing, or one sign.
+
+    ``nan_safe``: a value that is exactly zero stays zero, whatever the partial (0 · ∞ = 0).
+    """
     if not is_atom(partial):
         if partial == 1:
             return value
         if partial == -1:
             return negative(value)
-        partial = Lit(partial, value.aval.dtype)
-    elif partial.aval.dtype != value.aval.dtype:
-        value = convert(value, dtype=partial.aval.dtype)
-    return multiply(value, partial)
+        return multiply(value, Lit(partial, value.aval.dtype))
+    same = value if value.aval.dtype == partial.aval.dtype else convert(value, dtype=partial.aval.dtype)
+    product = multiply(same, partial)
+    if not nan_safe or (type(value) is Lit and value.value != 0):
+        return product
+    return select(equal(value, 0), zero_like(product.aval), product)

@@ -13,9 +13,8 @@ from typing import Any
 
 from wengert import config
 from wengert.ad.activity import active_operands, dependent, has_derivative
-from wengert.ad.cotangents import add, apply_partial, densify, is_atom, project, times, zero_like
+from wengert.ad.cotangents import add, apply_partial, densify, project
 from wengert.ad.rules import no_rule, partial_of
-from wengert.ops.elementwise import equal, select
 from wengert.ops.shape import broadcast_to, zeros
 from wengert.ops.structured import Masked
 from wengert.source import Source
@@ -100,13 +99,7 @@ def _push_elementwise(instr: Instr, operands: Sequence[int], dxs: Sequence[Any],
     total: Any = None
     y = instr.outs[0].aval
     for k in operands:
-        dx = dxs[k]
-        partial = partial_of(instr, k)
-        if nan_safe and is_atom(partial) and is_atom(dx):
-            term = times(dx, partial)
-            term = select(equal(dx, 0), zero_like(term.aval), term)
-        else:
-            term = apply_partial(dx, partial, y)
+        term = apply_partial(dxs[k], partial_of(instr, k), y, nan_safe)
         if not (term is None or isinstance(term, Masked)):
             term = densify(term, y) if len(operands) > 1 else term
         total = add(total, term, y)

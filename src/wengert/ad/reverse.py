@@ -17,15 +17,15 @@ from typing import Any, NoReturn
 
 from wengert import config
 from wengert.ad.activity import active_operands, active_values
-from wengert.ad.cotangents import add, apply_partial, densify, is_atom, project, support, times
+from wengert.ad.cotangents import add, apply_partial, densify, is_atom, project, support
 from wengert.ad.rules import no_rule, partial_of
 from wengert.errors import MissingRuleError, message
-from wengert.ops.elementwise import convert, equal, not_equal, select
+from wengert.ops.elementwise import convert, not_equal
 from wengert.ops.op import rule_for
 from wengert.ops.shape import broadcast_to
 from wengert.ops.structured import Fill, Masked
 from wengert.source import Source
-from wengert.tape import Atom, Builder, Instr, Lit, Tape, Var, building, check
+from wengert.tape import Atom, Builder, Instr, Lit, Tape, Var, building, check, current_builder
 
 
 def vjp(
@@ -50,36 +50,18 @@ def vjp(
     """
     wrt_vars = [tape.inputs[i] for i in wrt]
     out_atoms = [tape.outputs[k] for k in outputs]
-    active = active_values(tape, wrt_vars, out_atoms)
     builder = Builder()
     builder.instrs.extend(tape.instrs)
-    cotangents: dict[Atom, Any] = {}
     seeds: list[Var] = []
     with building(builder):
-        for a in out_atoms:
-            ct: Any
-            if seed == "one":
-                ct = Fill(Lit(1, a.aval.dtype), a.aval) if a.aval.shape else Lit(1, a.aval.dtype)
-            else:
-                ct = Var(a.aval)
-                seeds.append(ct)
-            if a in active:
-                cotangents[a] = add(cotangents.get(a), ct, a.aval)
-        for instr in reversed(tape.instrs):
-            if active.isdisjoint(instr.outs):
-                continue
-            cts = [cotangents.pop(v, None) for v in instr.outs]
-            if all(ct is None for ct in cts):
-                continue
-            builder.source = cotangent_source(instr.source)
-            operands = active_operands(instr, active)
-            for k in operands:
-                ct = pull(instr, k, cts, nan_safe)
-                if ct is not None:
-                    a = instr.ins[k]
-                    cotangents[a] = add(cotangents.get(a), project(ct, a.aval), a.aval)
-        builder.source = None
-        results = [densify(cotangents.get(v), v.aval) for v in wrt_vars]
+        cts: list[Any]
+        if seed == "one":
+            ones = [Lit(1, a.aval.dtype) for a in out_atoms]
+            cts = [Fill(one, a.aval) if a.aval.shape else one for one, a in zip(ones, out_atoms, strict=True)]
+        else:
+            cts = seeds = [Var(a.aval) for a in out_atoms]
+        found = cotangents(tape, wrt_vars, out_atoms, cts, nan_safe)
+        results = [densify(ct, v.aval) for ct, v in zip(found, wrt_vars, strict=True)]
     joint = tape.replace(
         inputs=(*tape.inputs, *seeds),
         captures=(*tape.captures, *builder.captures),
@@ -91,6 +73,36 @@ def vjp(
         name=f"vjp of {tape.name}",
     )
     return check(joint, after="vjp") if config.check else joint
+
+
+def cotangents(
+    tape: Tape, wrt: Sequence[Var], outputs: Sequence[Atom], seeds: Sequence[Any], nan_safe: bool = False
+) -> list[Any]:
+    """The cotangents of ``wrt``, structured as they come (None: zero), for those of ``outputs``, which are ``seeds``.
+
+    Emitted on the current builder, which has the instructions of ``tape``.
+    """
+    active = active_values(tape, wrt, outputs)
+    builder = current_builder()
+    known: dict[Atom, Any] = {}
+    for a, ct in zip(outputs, seeds, strict=True):
+        if a in active:
+            known[a] = add(known.get(a), ct, a.aval)
+    for instr in reversed(tape.instrs):
+        if active.isdisjoint(instr.outs):
+            continue
+        cts = [known.pop(v, None) for v in instr.outs]
+        if all(ct is None for ct in cts):
+            continue
+        builder.source = cotangent_source(instr.source)
+        operands = active_operands(instr, active)
+        for k in operands:
+            ct = pull(instr, k, cts, nan_safe)
+            if ct is not None:
+                a = instr.ins[k]
+                known[a] = add(known.get(a), project(ct, a.aval), a.aval)
+    builder.source = None
+    return [known.get(v) for v in wrt]
 
 
 def cotangent_source(source: Source | None) -> Source | None:
@@ -177,12 +189,7 @@ def _pull_elementwise(instr: Instr, k: int, ct: Any, nan_safe: bool) -> Any:
         partial = partial_of(instr, k)
     except MissingRuleError as error:
         _name(error, instr, k)
-    y = instr.outs[0].aval
-    if nan_safe and not isinstance(ct, Masked) and is_atom(partial):
-        dense = densify(ct, y)
-        product = times(dense, partial)
-        return select(equal(dense, 0), Lit(0, product.aval.dtype), product)
-    return apply_partial(ct, partial, y)
+    return apply_partial(ct, partial, instr.outs[0].aval, nan_safe)
 
 
 def _name(error: MissingRuleError, instr: Instr, k: int) -> NoReturn:
