@@ -33,7 +33,7 @@ def two_steps() -> Tape:
     x = vector()
     with building(Builder()) as builder:
         y = sin(x) * 2.0
-    return Tape((x,), (), tuple(builder.instrs), (y,), name="f")
+    return Tape((x,), (), builder.instrs, (y,), name="f")
 
 
 # ------------------------------------------------------------------------------------------------------ types
@@ -97,6 +97,26 @@ def test_ops_on_atoms_need_a_builder() -> None:
         sin(vector())
 
 
+def test_a_builder_begins_with_the_steps_of_a_tape() -> None:
+    tape = two_steps()
+    with building(Builder(start=tape.instrs)) as builder:
+        z = sin(tape.outputs[0])
+    assert builder.instrs[:2] == tape.instrs and len(builder) == 3
+    assert [i.outs for i in builder.since(2)] == [(z,)] and builder.since(3) == []
+    check(tape.replace(instrs=builder.instrs, outputs=(z,)))
+
+
+def test_a_builder_takes_instructions_by_append_alone() -> None:
+    """Whoever could write into the list would be past the guard of what is followed."""
+    tape = two_steps()
+    builder = Builder(follow=tape)
+    for instr in tape.instrs:
+        builder.emit(instr.op, instr.ins, instr.params)
+    assert builder.has_followed() and isinstance(builder.instrs, tuple)
+    builder.append(tape.instrs[0])
+    assert not builder.has_followed()
+
+
 def test_builders_nest() -> None:
     x = vector()
     with building(Builder()) as outer:
@@ -117,7 +137,7 @@ def test_a_tape_prints_as_a_wengert_list() -> None:
     with building(Builder()) as builder:
         builder.source = line
         y = sum_(multiply(sin(x), c.var), axis=(0,))
-    tape = Tape((x,), (c,), tuple(builder.instrs), (y, x, Lit(1.0)), name="f")
+    tape = Tape((x,), (c,), builder.instrs, (y, x, Lit(1.0)), name="f")
     assert str(tape) == "\n".join(
         [
             "f(v0: float64[3]):",
@@ -144,11 +164,11 @@ def test_a_tape_within_a_tape_is_indented() -> None:
     s = Var(Aval((), F64))
     with building(Builder()) as builder:
         t = tanh(s)
-    body = Tape((s,), (), tuple(builder.instrs), (t,), name="g")
+    body = Tape((s,), (), builder.instrs, (t,), name="g")
     x = vector()
     with building(Builder()) as builder:
         y = map_scalar(x, body=body)
-    assert str(Tape((x,), (), tuple(builder.instrs), (y,), name="f")).splitlines() == [
+    assert str(Tape((x,), (), builder.instrs, (y,), name="f")).splitlines() == [
         "f(v0: float64[3]):",
         "  v1: float64[3] = map(v0, body=<g: 1 instructions>)",
         "    g(v0: float64[]):",
@@ -169,7 +189,7 @@ def test_the_tree_shows_the_calls_of_the_user() -> None:
         y = cos(y)
         builder.source = main._replace(line=10)
         y = exp(y)
-    tape = Tape((x,), (), tuple(builder.instrs), (y,), name="main")
+    tape = Tape((x,), (), builder.instrs, (y,), name="main")
     assert format_tree(tape).splitlines() == [
         "main",
         "  layer()   # called at m.py:9",
@@ -241,7 +261,7 @@ def test_an_ill_formed_tape_within_a_tape() -> None:
     with building(Builder()) as builder:
         y = map_scalar(x, body=body)
     with pytest.raises(InternalError, match="ill-formed tape 'body' after fuse: an output"):
-        check(Tape((x,), (), tuple(builder.instrs), (y,)), after="fuse")
+        check(Tape((x,), (), builder.instrs, (y,)), after="fuse")
 
 
 # -------------------------------------------------------------------------------------------------- structure
@@ -267,7 +287,7 @@ def test_tapes_that_differ_in_anything_do_not(other) -> None:
     x = vector()
     with building(Builder()) as builder:
         y = other(x)
-    assert structure(Tape((x,), (), tuple(builder.instrs), (y,))) != structure(two_steps())
+    assert structure(Tape((x,), (), builder.instrs, (y,))) != structure(two_steps())
 
 
 def test_types_outputs_and_captures_count_and_captured_data_does_not() -> None:
@@ -286,7 +306,7 @@ def test_parameters_are_part_of_the_structure() -> None:
     for axis in [(0,), (1,)]:
         with building(Builder()) as builder:
             y = sum_(x, axis=axis)
-        keys.add(structure(Tape((x,), (), tuple(builder.instrs), (y,))))
+        keys.add(structure(Tape((x,), (), builder.instrs, (y,))))
     assert len(keys) == 2
 
 
@@ -298,7 +318,7 @@ def test_a_spliced_tape_has_values_of_its_own() -> None:
     (once,) = splice(builder, tape, [x], [])
     (twice,) = splice(builder, tape, [once], [])
     assert len(builder.instrs) == 4
-    whole = check(Tape((x,), (), tuple(builder.instrs), (twice,)))
+    whole = check(Tape((x,), (), builder.instrs, (twice,)))
     assert not {v for i in tape.instrs for v in i.outs} & set(definitions(whole))
 
 
@@ -306,7 +326,7 @@ def test_splicing_replaces_captures_and_hands_arguments_through() -> None:
     x, c = vector(), Capture(vector(), np.zeros(3))
     with building(Builder()) as builder:
         y = x + c.var
-    tape = Tape((x,), (c,), tuple(builder.instrs), (y, x, Lit(2.0)))
+    tape = Tape((x,), (c,), builder.instrs, (y, x, Lit(2.0)))
     a, b, target = vector(), vector(), Builder()
     outs = splice(target, tape, [a], [b])
     assert target.instrs[0].ins == (a, b)
@@ -322,7 +342,7 @@ def chain(n: int) -> Tape:
     with building(Builder()) as builder:
         for _ in range(n):
             y = sin(y)
-    return Tape((x,), (), tuple(builder.instrs), (y,), name="chain")
+    return Tape((x,), (), builder.instrs, (y,), name="chain")
 
 
 def fan(n: int) -> Tape:
@@ -332,7 +352,7 @@ def fan(n: int) -> Tape:
         y = sin(x)
         for k in range(n - 1):
             y = y + sin(x * float(k))
-    return Tape((x,), (), tuple(builder.instrs), (y,), name="fan")
+    return Tape((x,), (), builder.instrs, (y,), name="fan")
 
 
 @pytest.mark.parametrize("make", [chain, fan], ids=["deep", "wide"])
@@ -349,7 +369,7 @@ def test_a_hundred_thousand_steps_are_an_ordinary_tape(make) -> None:
     assert len(splice_of(tape)) == len(tape)
 
 
-def splice_of(tape: Tape) -> list[Instr]:
+def splice_of(tape: Tape) -> tuple[Instr, ...]:
     builder = Builder()
     splice(builder, tape, tape.inputs, [])
     return builder.instrs

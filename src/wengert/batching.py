@@ -45,7 +45,7 @@ def batch(tape: Tape, batched: Sequence[bool], size: int) -> Tape:
     mapped = tape.replace(
         inputs=tuple(inputs),
         captures=(*tape.captures, *builder.captures),
-        instrs=tuple(builder.instrs),
+        instrs=builder.instrs,
         outputs=outputs,
         metadata={env.get(v, v): note for v, note in tape.metadata.items()},
         name=f"batch of {tape.name}",

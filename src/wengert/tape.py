@@ -16,7 +16,7 @@ instruction are hashable; a parameter may itself be a tape, and printing and che
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, final
@@ -241,23 +241,30 @@ class Builder:
     ``source`` is written on every instruction emitted, or what ``locate()`` says at that moment. A builder may
     *follow* a tape: as long as the steps that come are the ones that stand there, the tape's own instructions and
     variables are given out again, and nothing is built. A function that is traced anew at every call, and mostly
-    does the same, then costs little more than being called.
+    does the same, then costs little more than being called. ``start`` are instructions that what is emitted follows.
     """
 
     __slots__ = ("_followed", "_instrs", "captures", "locate", "source")
 
-    def __init__(self, follow: Tape | None = None) -> None:
-        self._instrs: list[Instr] = []
+    def __init__(self, follow: Tape | None = None, start: Iterable[Instr] = ()) -> None:
+        self._instrs: list[Instr] = [*start]
         self._followed: tuple[Instr, ...] | None = None if follow is None else follow.instrs
         self.source: Source | None = None
         self.locate: Callable[[], Source | None] | None = None
         self.captures: list[Capture] = []
         """Arrays that the emitted steps read and that the tape at hand had not captured: a user's rule may."""
 
+    def __len__(self) -> int:
+        return len(self._instrs)
+
     @property
-    def instrs(self) -> list[Instr]:
-        """What has been emitted."""
-        return self._instrs
+    def instrs(self) -> tuple[Instr, ...]:
+        """The instructions so far: a copy, linear in them."""
+        return tuple(self._instrs)
+
+    def since(self, number: int) -> list[Instr]:
+        """The instructions from ``number`` on: linear in these, not in all that there are."""
+        return self._instrs[number:]
 
     def append(self, instr: Instr) -> None:
         """Append an instruction as it is."""

@@ -39,7 +39,7 @@ class Bench:
         return var
 
     def value(self, atom: Any) -> Any:
-        return evaluate(check(Tape((), tuple(self.captures), tuple(self.builder.instrs), (atom,))), [])[0]
+        return evaluate(check(Tape((), tuple(self.captures), self.builder.instrs, (atom,))), [])[0]
 
 
 ROW, CORNER, REPEATED = ((1, (0, 3, 1)), (2, 2), np.array([0, 2, 0]))
@@ -238,7 +238,7 @@ def pullback(f: Any, *avals: Aval) -> list[str]:
     inputs = tuple(map(Var, avals))
     with building(Builder()) as builder:
         y = f(*inputs)
-    tape = Tape(inputs, (), tuple(builder.instrs), (y,))
+    tape = Tape(inputs, (), builder.instrs, (y,))
     return [i.op.name for i in vjp(tape, range(len(inputs)), [0], seed="one").instrs[len(tape) :]]
 
 

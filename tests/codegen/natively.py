@@ -53,7 +53,7 @@ def of_op(make: Callable[..., Any], *args: np.ndarray[Any, Any]) -> Any:
     builder = Builder()
     with building(builder):
         out = make(*inputs)
-    program = wg.compile(Tape(inputs, (), tuple(builder.instrs), (out,)))
+    program = wg.compile(Tape(inputs, (), builder.instrs, (out,)))
     assert [k for k in program.kernels if k.kind == "callback"] == []
     return program
 

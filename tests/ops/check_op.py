@@ -120,7 +120,7 @@ def formula(f: Callable[..., Any], *avals: Aval) -> Tape:
     inputs = tuple(map(Var, avals))
     with building(Builder()) as builder:
         y = f(*inputs)
-    return check(Tape(inputs, (), tuple(builder.instrs), y if isinstance(y, tuple) else (y,)))
+    return check(Tape(inputs, (), builder.instrs, y if isinstance(y, tuple) else (y,)))
 
 
 def evaluate(tape: Tape, xs: Sequence[Any]) -> list[Any]:
@@ -447,10 +447,9 @@ def check_structured(case: Case) -> None:
         if not can_read(tape.outputs[0].aval):
             continue
         reading = formula(reader, tape.outputs[0].aval)
-        with building(Builder()) as builder:
-            builder.instrs.extend(tape.instrs)
+        with building(Builder(start=tape.instrs)) as builder:
             z = reader(tape.outputs[0])
-        whole = tape.replace(instrs=tuple(builder.instrs), outputs=(z,))
+        whole = tape.replace(instrs=builder.instrs, outputs=(z,))
         ct = normal_like(rng, [z.aval])
         dense = evaluate(vjp(reading, [0], [0]), [y, *ct])[1:]
         expected = evaluate(plain, [*xs, *dense])[1:]

@@ -131,7 +131,7 @@ def derivative(tape: Tape, joint: Tape, seed: Aval) -> Tape:
     x = Var(tape.in_avals[0])
     with building(Builder()) as builder:
         (*_, dy) = splice(builder, joint, [x, shape.full(1, seed)], [])
-    return check(Tape((x,), (), tuple(builder.instrs), (dy,)))
+    return check(Tape((x,), (), builder.instrs, (dy,)))
 
 
 MODES = [modes for n in (1, 2, 3) for modes in itertools.product([forward, reverse], repeat=n)]

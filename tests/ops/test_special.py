@@ -27,7 +27,7 @@ def tape_of(op, avals, **params):
     xs = [Var(a) for a in avals]
     with building(Builder()) as builder:
         y = op(*xs, **params)
-    return Tape(tuple(xs), (), tuple(builder.instrs), (y,))
+    return Tape(tuple(xs), (), builder.instrs, (y,))
 
 
 def derivatives(op, xs, k, order=1, dtype="float64"):

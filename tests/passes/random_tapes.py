@@ -165,12 +165,12 @@ def random_tape(
     captures = (Capture(Var(aval((4,), dtype)), fixed, "c"),)
     values: list[Atom] = [*inputs, captures[0].var]
     with building(Builder()) as builder:
-        while len(builder.instrs) < length:
+        while len(builder) < length:
             made = r.choice(STEPS)(r, values if r.random() < 0.4 else values[-4:])
             if made is not None and isinstance(made, Var) and made.aval.size <= largest and made not in values:
                 values.append(made)
     outputs = tuple(r.choice(values[-6:] if r.random() < 0.8 else values) for _ in range(r.randint(1, 4)))
-    return check(Tape(inputs, captures, tuple(builder.instrs), outputs, name="random"))
+    return check(Tape(inputs, captures, builder.instrs, outputs, name="random"))
 
 
 def arguments(tape: Tape, seed: int = 0) -> list[np.ndarray[Any, Any]]:

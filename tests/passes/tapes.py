@@ -20,7 +20,7 @@ def tape(f: Callable[..., Any], *avals: Aval, captures: tuple[Capture, ...] = ()
     with building(Builder()) as builder:
         y = f(*inputs, *[c.var for c in captures])
     outputs = y if isinstance(y, tuple) else (y,)
-    return check(Tape(inputs, captures, tuple(builder.instrs), outputs, name="f"))
+    return check(Tape(inputs, captures, builder.instrs, outputs, name="f"))
 
 
 def effect(x: Any) -> None:

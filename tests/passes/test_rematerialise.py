@@ -34,7 +34,7 @@ def fused(f: Any, *avals: Aval) -> Tape:
     with building(Builder()) as builder:
         y = f(*inputs)
     outputs = y if isinstance(y, tuple) else (y,)
-    return fuse(drop_dead(Tape(inputs, (), tuple(builder.instrs), outputs)), supports)
+    return fuse(drop_dead(Tape(inputs, (), builder.instrs, outputs)), supports)
 
 
 def between(tape: Tape) -> int:

@@ -28,7 +28,7 @@ def test_a_repeated_scalar_is_repeated_where_it_is_read() -> None:
         wide = add(broadcast_to(s, shape=(1000,)), Lit(1.0))  # 8000 bytes out of 8
         y = sum_(multiply(x, x), axis=(0,))
         z = sum_(multiply(wide, x), axis=(0,))
-    tape = Tape((x, s), (), tuple(builder.instrs), (y, z))
+    tape = Tape((x, s), (), builder.instrs, (y, z))
     assert order(tape) == ["broadcast_to", "add", "multiply", "sum", "multiply", "sum"]
     assert order(schedule(tape)) == ["broadcast_to", "multiply", "sum", "add", "multiply", "sum"]
 
@@ -39,7 +39,7 @@ def test_what_lets_go_of_as_much_as_it_makes_stays() -> None:
         a = sin(multiply(x, Lit(2.0)))
         b = sum_(x, axis=(0,))
         c = multiply(a, b)
-    tape = Tape((x,), (), tuple(builder.instrs), (c,))
+    tape = Tape((x,), (), builder.instrs, (c,))
     # The product takes 8000 bytes, so it waits for the sine; the sine lets go of the product, so it stays.
     assert order(schedule(tape)) == ["multiply", "sin", "sum", "multiply"]
 
@@ -50,7 +50,7 @@ def test_small_values_stay() -> None:
         a = sin(x)
         b = multiply(x, x)
         c = add(a, b)
-    tape = Tape((x,), (), tuple(builder.instrs), (c,))
+    tape = Tape((x,), (), builder.instrs, (c,))
     assert schedule(tape) is tape
 
 

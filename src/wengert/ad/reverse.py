@@ -50,8 +50,7 @@ def vjp(
     """
     wrt_vars = [tape.inputs[i] for i in wrt]
     out_atoms = [tape.outputs[k] for k in outputs]
-    builder = Builder()
-    builder.instrs.extend(tape.instrs)
+    builder = Builder(start=tape.instrs)
     seeds: list[Var] = []
     with building(builder):
         cts: list[Any]
@@ -65,7 +64,7 @@ def vjp(
     joint = tape.replace(
         inputs=(*tape.inputs, *seeds),
         captures=(*tape.captures, *builder.captures),
-        instrs=tuple(builder.instrs),
+        instrs=builder.instrs,
         outputs=(*tape.outputs, *results),
         runs_once=runs_once,
         in_tree=None if seeds else tape.in_tree,

@@ -439,7 +439,7 @@ def exp_minus_body(dtype: np.dtype[Any]) -> Tape:
     x, m = Var(Aval((), dtype)), Var(Aval((), dtype))
     with building(Builder()) as builder:
         y = exp(select(equal(x, m), Lit(0, dtype), x - m))
-    return Tape((x, m), (), tuple(builder.instrs), (y,), name="exp_minus")
+    return Tape((x, m), (), builder.instrs, (y,), name="exp_minus")
 
 
 def _exp_minus_reference(x: Any, m: Any, *, body: Tape) -> Any:

@@ -121,7 +121,7 @@ class Trace:
         if outer is not None and self.known is None:
             self.known = outer.known  # what an enclosing run may read again, this one may
             self.is_closed = outer.is_closed
-        self._marks = [len(t.builder.instrs) for t in _stack.traces]
+        self._marks = [len(t.builder) for t in _stack.traces]
         self.level = len(_stack.traces) + 1
         if self.concrete:
             self._overtaken = [t for t in _stack.traces if t.is_direct]
@@ -151,7 +151,7 @@ class Trace:
 
     def saw_made(self, atom: Atom, outer: Trace) -> bool:
         """Whether an enclosing trace recorded ``atom`` while this one was open: the inner function made it."""
-        return any(atom in instr.outs for instr in outer.builder.instrs[self._marks[outer.level - 1] :])
+        return any(atom in instr.outs for instr in outer.builder.since(self._marks[outer.level - 1]))
 
     def new_input(self, aval: Aval, value: Any) -> Var:
         """A further input; ``value`` is its array, or a tracer of an enclosing trace, or None."""
@@ -167,7 +167,7 @@ class Trace:
         return Tape(
             inputs=(*self.inputs, *[i.var for i in self.implicit.values()]),
             captures=tuple(self.captures.values()),
-            instrs=tuple(self.builder.instrs),
+            instrs=self.builder.instrs,
             outputs=tuple(outputs),
             name=self.name,
         )
@@ -358,12 +358,12 @@ class Trace:
         """
         if type(atom) is Lit:
             return atom.value
-        instrs, defined = self.builder.instrs, self._defined
+        new, defined = self.builder.since(self._indexed), self._defined
         values = ChainMap({}, self.values) if is_example else self.values  # nobody takes an example for the value
-        for k in range(self._indexed, len(instrs)):
-            for v in instrs[k].outs:
-                defined[v] = instrs[k]
-        self._indexed = len(instrs)
+        for instr in new:
+            for v in instr.outs:
+                defined[v] = instr
+        self._indexed += len(new)
         stack: list[Var] = [atom]
         while stack:
             var = stack[-1]
