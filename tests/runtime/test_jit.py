@@ -17,7 +17,6 @@ import wengert as wg
 from wengert import config
 from wengert.errors import StructureError, TooManyPathsError
 from wengert.runtime.jit import Jit, write_out
-from wengert.tracing.signature import leaf_kind
 from wengert.tracing.surroundings.environment import Environment
 
 X = np.array([0.5, -1.0, 2.0])
@@ -109,15 +108,6 @@ def test_signatures_are_bounded_and_the_least_recent_goes(monkeypatch: pytest.Mo
     assert f.stats()["traces"] == traces
     f(np.ones(2))
     assert f.stats()["traces"] == traces + 1
-
-
-def test_a_leaf_is_traced_or_part_of_the_signature() -> None:
-    assert leaf_kind(1.5) == leaf_kind(2.5) == (3, float)
-    assert leaf_kind(1) != leaf_kind(1.0)
-    assert leaf_kind(np.ones(2)) == leaf_kind(np.zeros(2)) != leaf_kind(np.ones(3))
-    assert leaf_kind(np.float64(1)) != leaf_kind(np.ones(()))  # one is a scalar
-    assert leaf_kind(True)[:2] == (0, True) and leaf_kind("sin")[:2] == (0, "sin")
-    assert leaf_kind(True) != leaf_kind(np.True_) and leaf_kind("sin") == leaf_kind("".join("sin"))
 
 
 def test_a_static_leaf_of_equal_value_and_another_type_is_another_signature() -> None:

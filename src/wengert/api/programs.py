@@ -17,6 +17,7 @@ from wengert.passes.number_guards import number_guards
 from wengert.runtime.jit import Jit
 from wengert.runtime.program import Program
 from wengert.tape import Tape
+from wengert.tracing.signature import signature_of
 from wengert.tracing.tracer import Tracer
 from wengert.tracing.whole import trace_whole
 
@@ -33,8 +34,8 @@ def trace(f: F) -> F:
     @named_like(f)
     def tape_of(*args: Any, **kwargs: Any) -> Tape:
         leaves, treedef = tree.flatten((args, kwargs) if kwargs else args)
-        tape, *_ = trace_whole(f, function_name(f), leaves, treedef, bool(kwargs))
-        return number_guards(tape)[0]
+        whole = trace_whole(f, function_name(f), leaves, signature_of(leaves, treedef, bool(kwargs)))
+        return number_guards(whole.tape)[0]
 
     return tape_of
 

@@ -2,22 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from functools import partial
 from typing import Any
 
 from wengert import tree
 from wengert.runtime import _native
 from wengert.runtime.specialisation import Compiled
+from wengert.tracing.signature import Array, Leaf, Scalar, Signature, Static
 from wengert.tracing.surroundings.slots import native_slots
 
 
-def entry_of(
-    compiled: Compiled, treedef: Any, kinds: Sequence[tuple[Any, ...]], keywords: tuple[str, ...]
-) -> _native.Entry | None:
+def entry_of(compiled: Compiled, signature: Signature, keywords: tuple[str, ...]) -> _native.Entry | None:
     """When, and with which arguments, the runtime may run ``compiled`` by itself. ``keywords`` in the call's order."""
     executable = compiled.program.executable
-    numbered = tree.unflatten(treedef, range(len(kinds)))
+    numbered = tree.unflatten(signature.treedef, range(len(signature.leaves)))
     if keywords:  # they follow the positional ones, as in a call
         numbered = (*numbered[0], *[numbered[1][name] for name in keywords])
     structure = native_structure(numbered)
@@ -27,10 +25,10 @@ def entry_of(
     result = native_structure(tree.unflatten(compiled.out_tree, outputs))
     return _native.Entry(
         structure,
-        [native_leaf(kind) for kind in kinds],
+        [native_leaf(leaf) for leaf in signature.leaves],
         native_slots(compiled.environment.slots, _native.type_version),
         executable,
-        [k for k, kind in enumerate(kinds) if kind[0]],
+        [k for k, leaf in enumerate(signature.leaves) if leaf.is_traced],
         partial(tree.unflatten, compiled.out_tree) if result is None else result,
         compiled,
         keywords,
@@ -54,12 +52,12 @@ def native_structure(numbered: Any) -> Any:
     return None
 
 
-def native_leaf(kind: tuple[Any, ...]) -> tuple[Any, ...]:
+def native_leaf(leaf: Leaf) -> tuple[Any, ...]:
     """A leaf of a signature, in the runtime's terms."""
-    if kind[0] == 0:
-        return ("same", kind[1])
-    if kind[0] == 1:
-        return ("array", kind[2], kind[1], kind[3] if len(kind) > 3 else None)
-    if kind[0] == 2:
-        return ("scalar", kind[2])
-    return (kind[1].__name__,)
+    if isinstance(leaf, Static):
+        return ("same", leaf.value)
+    if isinstance(leaf, Array):
+        return ("array", leaf.dtype, leaf.shape, leaf.strides)
+    if isinstance(leaf, Scalar):
+        return ("scalar", leaf.dtype)
+    return (leaf.type.__name__,)

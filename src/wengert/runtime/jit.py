@@ -29,12 +29,10 @@ from wengert.runtime.entry import entry_of
 from wengert.runtime.program import Program
 from wengert.runtime.specialisation import Compiled, Specialisation
 from wengert.tracing.record import same_memory, shares_memory
-from wengert.tracing.signature import leaf_kind
+from wengert.tracing.signature import Array, Signature, signature_of
 from wengert.tracing.trace import current_trace
 from wengert.tracing.tracer import Tracer
 from wengert.tracing.whole import ReadsEnclosingTrace, trace_whole
-
-NUMBERS = (bool, int, float, complex)
 
 
 @dataclass
@@ -179,10 +177,12 @@ class Jit(_native.Dispatcher):
         missed: tuple[Compiled, GuardMiss] | None = None,
     ) -> tuple[Compiled, list[Any]]:
         """The outputs, and the program that gave them; ``missed`` is one that was tried, and where it was left."""
-        kinds = tuple([leaf_kind(x) for x in leaves])
-        # f((x,), {"s": y}) has the leaves and the tree of f(x, s=y); dicts have one tree whatever their keys' order
-        signature = treedef, kinds, bool(kwargs), tree.key_orders(treedef)
-        inputs = [np.asarray(x) if isinstance(x, NUMBERS) else x for x, k in zip(leaves, kinds, strict=True) if k[0]]
+        signature = signature_of(leaves, treedef, bool(kwargs))
+        inputs = [
+            x if type(leaf) is Array else np.asarray(x)
+            for x, leaf in zip(leaves, signature.leaves, strict=True)
+            if leaf.is_traced
+        ]
         if missed is not None:
             special = missed[0].special
             assert special is not None
@@ -211,9 +211,9 @@ class Jit(_native.Dispatcher):
                 self._stats.sibling_hits += 1
                 special.paths.used(leaf)
             return compiled, results
-        return self._trace(args, kwargs, leaves, signature, inputs, special)
+        return self._trace(kwargs, leaves, signature, inputs, special)
 
-    def _specialisation(self, signature: Any) -> Specialisation | None:
+    def _specialisation(self, signature: Signature) -> Specialisation | None:
         known = self._specialisations.get(signature)
         if not known:
             return None
@@ -228,19 +228,16 @@ class Jit(_native.Dispatcher):
 
     def _trace(
         self,
-        args: Any,
         kwargs: Any,
         leaves: list[Any],
-        signature: tuple[Any, tuple[Any, ...], bool, Any],
+        signature: Signature,
         inputs: list[Any],
         special: Specialisation | None,
     ) -> tuple[Compiled, list[Any]]:
         start = time.perf_counter()
-        treedef, kinds, _, _ = signature
-        whole = trace_whole(self.__wrapped__, self.__name__, leaves, treedef, bool(kwargs))
-        tape, environment, unrepeatable, written = whole
+        tape, environment, unrepeatable, written = trace_whole(self.__wrapped__, self.__name__, leaves, signature)
         tape, path = number_guards(fold_constants(tape))
-        strides = [k[3] if len(k) > 3 else None for k in kinds if k[0]]
+        strides = [leaf.strides for leaf in signature.leaves if leaf.is_traced]
         compiled = Compiled(
             Program(passes.run(tape), in_strides=strides, is_fast=self._is_fast),
             tape.out_tree,
@@ -262,7 +259,7 @@ class Jit(_native.Dispatcher):
                 known.insert(0, special)
                 del known[MAX_ENVIRONMENTS:]
             compiled.special, compiled.signature = special, signature
-            compiled.entry = None if self._has_own_out else entry_of(compiled, treedef, kinds, tuple(kwargs))
+            compiled.entry = None if self._has_own_out else entry_of(compiled, signature, tuple(kwargs))
             last = next((i.source for i in reversed(tape.instrs) if i.op.effects), None)
             special.paths.add(path, compiled, last)
             self._specialisations.setdefault(signature, [special])

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from wengert import tree
 from wengert.errors import StructureError, message
 from wengert.tape import Tape
 from wengert.tracing.record import input_of, record_call
-from wengert.tracing.signature import leaf_kind
+from wengert.tracing.signature import Signature
 from wengert.tracing.surroundings.environment import Environment
 from wengert.tracing.trace import current_trace
 
@@ -18,28 +18,38 @@ class ReadsEnclosingTrace(StructureError):
     """A function captured a traced value, so it is no program of its own: its steps belong to the enclosing trace."""
 
 
-def trace_whole(
-    f: Callable[..., Any], name: str, leaves: Sequence[Any], treedef: Any, has_kwargs: bool
-) -> tuple[Tape, Environment, str, tuple[int, ...]]:
-    """The tape of ``f`` for a call's leaves, the environment it read, why it cannot be repeated ("" if it can), and the
-    inputs that it writes."""
+class Whole(NamedTuple):
+    """What is known of a function once it has run on traced values."""
+
+    tape: Tape
+    environment: Environment
+    """What it read beside its arguments."""
+    unrepeatable: str
+    """Why the tape does not stand for another call; empty if it does."""
+    written: tuple[int, ...]
+    """The inputs that it writes."""
+
+
+def trace_whole(f: Callable[..., Any], name: str, leaves: Sequence[Any], signature: Signature) -> Whole:
+    """The tape of ``f`` for a call's leaves, of this signature, and what must hold for another call to have it too."""
     environment = Environment()
-    traced = [k for k, x in enumerate(leaves) if leaf_kind(x)[0]]
+    treedef = signature.treedef
+    traced = [k for k, leaf in enumerate(signature.leaves) if leaf.is_traced]
+    static = [k for k, leaf in enumerate(signature.leaves) if not leaf.is_traced]
 
     def call(*tracers: Any) -> Any:
         trace = current_trace()
         assert trace is not None
         copy = environment.copy_for(f, trace)
         new = list(leaves)
-        for k, x in enumerate(leaves):
-            if not leaf_kind(x)[0]:
-                new[k] = environment.copy_argument(x, f"argument{tree.path(treedef, k)}")
+        for k in static:
+            new[k] = environment.copy_argument(leaves[k], f"argument{tree.path(treedef, k)}")
         environment.look_at_classes(tree.node_types(treedef))
         trace.is_closed = environment.is_closed
         for k, t in zip(traced, tracers, strict=True):
             new[k] = t
         given = tree.unflatten(treedef, new)
-        return copy(*given[0], **given[1]) if has_kwargs else copy(*given)
+        return copy(*given[0], **given[1]) if signature.has_kwargs else copy(*given)
 
     inputs = [input_of(leaves[k]) for k in traced]
     recording = record_call(call, inputs, name=name, known=environment.known)
@@ -51,6 +61,6 @@ def trace_whole(
             )
         )
     environment.close()
-    static = tuple((k, x) for k, x in enumerate(leaves) if not leaf_kind(x)[0])
-    tape = recording.tape.replace(in_tree=treedef, in_static=static, out_tree=recording.out_treedef)
-    return tape, environment, recording.unrepeatable, recording.written
+    in_static = tuple([(k, leaves[k]) for k in static])
+    tape = recording.tape.replace(in_tree=treedef, in_static=in_static, out_tree=recording.out_treedef)
+    return Whole(tape, environment, recording.unrepeatable, recording.written)

@@ -126,7 +126,8 @@ def key_orders(treedef: TreeDef) -> Any:
     """
     if treedef.num_nodes == 1:
         return None
-    inner = [key_orders(child) for child in treedef.children()]
+    is_flat = treedef.num_nodes == treedef.num_leaves + 1  # then its children, which take long to make, are leaves
+    inner = [None] * treedef.num_children if is_flat else [key_orders(child) for child in treedef.children()]
     level = treedef.one_level()
     if level is not None and treedef.type in (dict, defaultdict):
         own: Any = tuple([exact_key(key) for key in level.unflatten([None] * treedef.num_children)])
