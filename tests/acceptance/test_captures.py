@@ -85,6 +85,18 @@ def test_x_3_a_view_of_an_edited_array(gradient_of: Any) -> None:
     np.testing.assert_array_equal(gradient(np.ones(3)), [2.0, 2.0, 2.0])
 
 
+def test_x_3_a_read_only_view_beside_the_array_that_it_shows(gradient_of: Any) -> None:
+    """The array is locked while the function is traced, but it is not read-only, so its view is not constant."""
+    base = np.arange(3.0)
+    frozen = base.view()
+    frozen.flags.writeable = False
+    scale = wg.constant(np.full(3, 2.0))
+    gradient = gradient_of(lambda x: np.sum(np.exp(base) * x) + np.sum(frozen * scale * x))
+    for k in range(3):
+        base[:] = k
+        np.testing.assert_allclose(gradient(np.ones(3)), np.full(3, np.exp(k) + 2 * k))
+
+
 def test_x_3_an_array_that_is_read_only_and_then_is_not(gradient_of: Any) -> None:
     """A promise taken back: whoever owns the array may make it writeable again, and then edit it."""
     c = np.ones(3)

@@ -714,7 +714,7 @@ def _owner_is_readonly(array: np.ndarray[Any, Any]) -> bool:
     """A read-only view of a writable array is not a constant: its owner can change it."""
     base = array.base
     while isinstance(base, np.ndarray):
-        if base.flags.writeable:
+        if not is_readonly(base):  # it may be locked, since it was captured before its view
             return False
         base = base.base
     return base is None or isinstance(base, bytes)
