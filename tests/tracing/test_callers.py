@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import functools
 import operator
+import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import Any
 
 import numpy as np
 import pytest
 
 from wengert.errors import ConcretizationError, MutationError
-from wengert.tracing import functions  # noqa: F401  # they fill the tables
+from wengert.tracing import callers, functions  # noqa: F401  # functions: they fill the tables
 from wengert.tracing.functions import ufuncs  # noqa: F401  # they fill the tables
 from wengert.tracing.record import input_of, record_call
 from wengert.tracing.tracer import Tracer
@@ -179,3 +181,36 @@ COMPILED = [  # these ask numpy for arrays by name, from code that has no frame
 @pytest.mark.parametrize("make", COMPILED, ids=range(len(COMPILED)))
 def test_compiled_code_gets_numpys_arrays(make: Any) -> None:
     assert type(made_while_tracing(make)) is np.ndarray
+
+
+NAMESPACES: list[dict[str, Any]] = []  # which, as modules', live for ever: they are known by their ids
+
+
+def frame_of(module: str) -> FrameType:
+    """A frame that runs code of a module of this name."""
+    namespace: dict[str, Any] = {"__name__": module, "sys": sys}
+    NAMESPACES.append(namespace)
+    exec("frame = sys._getframe()", namespace)
+    return namespace["frame"]
+
+
+@pytest.mark.parametrize(
+    ("module", "is_library", "is_internal", "is_opaque"),
+    [
+        ("wengert.api.chosen", True, True, True),
+        ("numpy.linalg", True, True, True),
+        ("scipy.optimize", True, True, True),
+        ("wengert.optimize", False, True, False),  # built on top
+        ("wengert.nn.layers", False, True, False),
+        ("contextlib", True, True, False),
+        ("functools", False, False, True),
+        ("pandas.core", True, False, False),
+        ("model", False, False, False),
+        ("numpy_model", False, False, False),
+    ],
+)
+def test_whose_code_it_is(module: str, is_library: bool, is_internal: bool, is_opaque: bool) -> None:
+    frame = frame_of(module)
+    assert callers.is_library(frame) == is_library
+    assert callers.is_internal(frame) == is_internal
+    assert callers.is_opaque(module) == is_opaque

@@ -7,6 +7,10 @@ the instruction that is being executed tells: its callee is called ``normal``, n
 
 What cannot be told, as in ``list(map(f, lengths))``, gets NumPy's own array: a traced value written into that is an
 error that says what to do, but compiled code that meets a traced array where it expects memory may crash.
+
+Which packages are not the user's is asked three times, and answered here alone: who gets NumPy's own arrays
+(:func:`is_library`), whose lines are not named as the place of a step or an error (:func:`is_internal`), and whose
+insides a compiled function does not watch (:func:`is_opaque`).
 """
 
 from __future__ import annotations
@@ -16,20 +20,40 @@ import functools
 import itertools
 import types
 from collections.abc import Callable, Sequence
-from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
 
-LIBRARIES = frozenset(
-    ["numpy", "scipy", "wengert", "optree", "contextlib", "numba", "numexpr", "cupy", "jax", "jaxlib", "torch"]
-    + ["tensorflow", "autograd", "casadi", "pandas", "polars", "pyarrow", "h5py", "xarray", "statsmodels", "sklearn"]
-    + ["skimage", "PIL", "cv2", "networkx", "shapely", "matplotlib", "mpl_toolkits"]
+_OURS = frozenset(["wengert", "numpy", "scipy", "optree"])
+"""wengert, and what it stands on: yes to all three questions."""
+
+_BETWEEN = frozenset(["contextlib"])
+"""Python code that stands between the user's ``with`` and what the user runs in it."""
+
+_HANDS_TO_COMPILED = frozenset(
+    ["numba", "numexpr", "cupy", "jax", "jaxlib", "torch", "tensorflow", "autograd", "casadi", "pandas", "polars"]
+    + ["pyarrow", "h5py", "xarray", "statsmodels", "sklearn", "skimage", "PIL", "cv2", "networkx", "shapely"]
+    + ["matplotlib", "mpl_toolkits"]
 )
-"""Packages that want NumPy's own arrays: ours, and those that hand arrays to compiled code."""
+"""Packages that hand arrays to compiled code. What they read or call in the user's name may change all the same."""
+
+_OF_PYTHON = frozenset(["builtins", "functools", "itertools", "math", "operator"])
+"""Modules that hold nothing that changes, and make no arrays."""
+
+GETS_NUMPYS_ARRAYS = _OURS | _BETWEEN | _HANDS_TO_COMPILED
+NO_LINES_OF_THE_USERS = _OURS | _BETWEEN
+OPAQUE = _OURS | _OF_PYTHON
 
 BUILT_ON_TOP = frozenset(["nn", "graph", "ode", "optimize"])
-"""Parts of wengert that use its public API alone, and are traced as a user's code is."""
+"""Parts of wengert that use its public API alone: they are traced and watched as a user's code is. But an error in
+one is placed at the user's line that called it."""
+
+
+def _is_among(packages: frozenset[str], module: str) -> bool:
+    """Whether a module is in one of ``packages``, and is not built on top of wengert."""
+    top, _, rest = module.partition(".")
+    return top in packages and not (top == "wengert" and rest.partition(".")[0] in BUILT_ON_TOP)
+
 
 _is_library: dict[Any, bool] = {}  # by the name of a module: a frame is asked at every array that is made
 
@@ -39,12 +63,31 @@ def is_library(frame: types.FrameType) -> bool:
     name = frame.f_globals.get("__name__")
     known = _is_library.get(name)
     if known is None:
-        top, _, rest = str(name).partition(".")
-        known = top in LIBRARIES and not (top == "wengert" and rest.partition(".")[0] in BUILT_ON_TOP)
+        known = _is_among(GETS_NUMPYS_ARRAYS, str(name))
         if len(_is_library) > 10_000:  # bounded: modules may be made up at run time
             _is_library.clear()
         _is_library[name] = known
     return known and frame.f_code is not RUN_CODE  # run() calls a function for the user
+
+
+_internal: dict[int, bool] = {}  # by the id of a module's namespace: frames are asked at every step
+
+
+def is_internal(frame: types.FrameType) -> bool:
+    """Whether a frame's line is ours or NumPy's, so that the user's line is looked for among its callers."""
+    namespace = frame.f_globals
+    known = _internal.get(id(namespace))
+    if known is None:
+        name = namespace.get("__name__", "")
+        known = name.partition(".")[0] in NO_LINES_OF_THE_USERS
+        if "." in name or name in ("wengert", "numpy"):  # module namespaces live for ever; others may not
+            _internal[id(namespace)] = known
+    return known
+
+
+def is_opaque(module: str) -> bool:
+    """Whether what lies inside of a module is its own affair: a compiled function does not watch it for changes."""
+    return _is_among(OPAQUE, module)
 
 
 def is_ours(frame: types.FrameType) -> bool:
@@ -163,21 +206,6 @@ def _is_python(function: Any) -> bool:
     if isinstance(function, functools.partial):
         return _is_python(function.func)
     return isinstance(function, types.FunctionType)
-
-
-_internal: dict[int, bool] = {}
-
-
-def is_internal(frame: FrameType) -> bool:
-    """Whether a frame is ours or NumPy's rather than the user's."""
-    namespace = frame.f_globals
-    known = _internal.get(id(namespace))
-    if known is None:
-        name = namespace.get("__name__", "")
-        known = name.partition(".")[0] in ("wengert", "numpy", "scipy", "optree", "contextlib")
-        if "." in name or name in ("wengert", "numpy"):  # module namespaces live for ever; others may not
-            _internal[id(namespace)] = known
-    return known
 
 
 def run(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:

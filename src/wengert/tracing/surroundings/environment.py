@@ -35,7 +35,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.errors import CaptureError, message
-from wengert.tracing.callers import BUILT_ON_TOP
+from wengert.tracing.callers import is_opaque
 from wengert.tracing.surroundings import names
 from wengert.tracing.surroundings.purity import (
     is_immutable,
@@ -59,7 +59,6 @@ from wengert.tracing.trace import Trace, is_readonly
 from wengert.tracing.tracer import wrap
 
 PLAIN = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), slice, range)
-LIBRARIES = ("numpy", "scipy", "wengert", "builtins", "optree", "math", "functools", "itertools", "operator")
 MAX_ITEMS = 10_000
 _STDLIB = sysconfig.get_path("stdlib")
 
@@ -289,7 +288,7 @@ class Environment:
         """Whether a function belongs to a library whose globals are its own affair."""
         module = namespace.get("__name__", "")
         package = module.partition(".")[0]
-        if _in_library(module):
+        if is_opaque(module):
             return True
         if self._package is None:
             self._package = package  # the package of the function that is traced is always walked
@@ -577,7 +576,7 @@ class Environment:
             if inner is not None and not isinstance(inner, types.ModuleType):
                 self._watch(inner, f"{name}.{part}", lambda p=part: getattr(read(), p))
         cls = type(value)
-        if _in_library(cls.__module__) and not _in_scipy(cls):
+        if is_opaque(cls.__module__) and not _in_scipy(cls):
             return
         is_foreign = cls is not types.SimpleNamespace and self._is_foreign(_namespace(cls))
         for attribute in (*getattr(value, "__dict__", ()), *_slots(cls)):
@@ -629,7 +628,7 @@ def _is_copyable(cls: type) -> bool:
     """Whether an instance can be copied attribute by attribute: all of its state is in __dict__."""
     if cls is types.SimpleNamespace:
         return True
-    if _in_library(cls.__module__) or issubclass(cls, type) or cls.__dictoffset__ == 0:
+    if is_opaque(cls.__module__) or issubclass(cls, type) or cls.__dictoffset__ == 0:
         return False
     if _slots(cls) or hasattr(cls, "__del__"):  # a copy would release what the original still uses
         return False
@@ -718,9 +717,3 @@ def _owner_is_readonly(array: np.ndarray[Any, Any]) -> bool:
             return False
         base = base.base
     return base is None or isinstance(base, bytes)
-
-
-def _in_library(module: str) -> bool:
-    """Whether a module belongs to a library whose insides are its own affair."""
-    top, _, rest = module.partition(".")
-    return top in LIBRARIES and not (top == "wengert" and rest.partition(".")[0] in BUILT_ON_TOP)
