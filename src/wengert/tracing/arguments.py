@@ -15,9 +15,10 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from wengert.errors import ConcretizationError, MutationError, UnsupportedFunctionError, message
 from wengert.ops.elementwise import convert
 from wengert.tape import Atom, Lit
+from wengert.tracing import hooks
 from wengert.tracing.layouts import KNOWN_ORDER, UNKNOWN_ORDER, has_c_order
 from wengert.tracing.trace import Trace, current_trace
-from wengert.tracing.tracer import HANDLED_FUNCTIONS, METHODS, Tracer, new_constant, record, trace_of, unwrap, wrap
+from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, new_constant, record, trace_of, unwrap, wrap
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
@@ -112,9 +113,9 @@ def array(x: Any, near: Sequence[Any] = ()) -> Any:
     if is_plain(x):
         return constant(trace, x)
     if isinstance(x, list | tuple):
-        stacked = HANDLED_FUNCTIONS["array"](x)
+        stacked = hooks.array(x)
         return stacked if type(stacked) is Tracer else array(stacked, near)
-    if type(x) is METHODS["flat"]:
+    if type(x) is hooks.Flat:
         return x.copy()
     if isinstance(x, range) or hasattr(x, "__array__"):
         return array(np.asarray(x), near)
@@ -135,7 +136,7 @@ def as_written(value: Any, dtype: np.dtype[Any]) -> Any:
     """What is written into an array of that dtype: Python's integers must fit."""
     if isinstance(value, np.ndarray | np.generic) or (type(value) is Tracer and value.weak is None):
         return array(value)
-    return HANDLED_FUNCTIONS["array"](value, dtype)
+    return hooks.array(value, dtype)
 
 
 def iota(size: int, near: Sequence[Any], dtype: np.dtype[Any] = INTP) -> Tracer:

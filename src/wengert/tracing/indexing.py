@@ -26,11 +26,12 @@ from wengert.ops.index import (
 )
 from wengert.ops.shape import broadcast_to, inverse_permutation, reshape, transpose
 from wengert.tape import Atom, Aval
+from wengert.tracing import hooks
 from wengert.tracing.inplace import view, write
 from wengert.tracing.layouts import UNKNOWN_ORDER, layout
 from wengert.tracing.operators import converted
 from wengert.tracing.trace import Trace, current_trace
-from wengert.tracing.tracer import HANDLED_FUNCTIONS, METHODS, Tracer, new_constant, record
+from wengert.tracing.tracer import Tracer, new_constant, record, unwrap
 
 
 class Basic(NamedTuple):
@@ -66,7 +67,7 @@ def _as_index(entry: Any) -> Any:
             return int(constant)
         return entry
     if isinstance(entry, list | tuple | range):
-        array = HANDLED_FUNCTIONS["array"](list(entry)) if _has_tracer(entry) else np.asarray(entry)
+        array = hooks.array(list(entry)) if _has_tracer(entry) else np.asarray(entry)
         if type(array) is not Tracer and array.size == 0:
             array = array.astype(INTP)
         return _as_index(array) if type(array) is Tracer else new_constant(_open_trace(), array, False)
@@ -288,6 +289,9 @@ def getitem(x: Tracer, key: Any) -> Any:
     return taken
 
 
+hooks.getitem = getitem
+
+
 def _traced_view(x: Tracer, basic: Basic, arrays: tuple[Any, ...], axes: tuple[int, ...]) -> Tracer:
     """``x[i, 1:]`` with a traced integer ``i``: a view, as with any other integer."""
     inner = [a for a in arrays if type(a) is Tracer and a.constant() is None and a._trace.level > x._trace.level]
@@ -365,11 +369,9 @@ def setitem(x: Tracer, key: Any, value: Any) -> None:
     x.check_writable()
     if _is_boolean(key):
         x, key = _of_one_more_axis(x, key)
-    if isinstance(value, list | tuple) or type(value) is METHODS["flat"]:
-        value = HANDLED_FUNCTIONS["array"](value, x.dtype)
+    if isinstance(value, list | tuple) or type(value) is hooks.Flat:
+        value = hooks.array(value, x.dtype)
     if x.constant() is not None and _is_concrete(value) and _key_is_concrete(key):
-        from wengert.tracing.tracer import unwrap
-
         concrete = unwrap(value, x._trace)
         array = x.writable_constant()
         assert array is not None
@@ -407,6 +409,9 @@ def setitem(x: Tracer, key: Any, value: Any) -> None:
         return set_slice(base, done, index=basic.index)
 
     write(x, scattered, value, *arrays)
+
+
+hooks.setitem = setitem
 
 
 def base_lift(x: Tracer, value: Any) -> Atom:
@@ -465,7 +470,3 @@ def _write_masked(x: Tracer, mask: Any, value: Any) -> None:
         return select(m, broadcast_to(base_lift(x, value), shape=base.aval.shape), base)
 
     write(x, selected, mask, value)
-
-
-HANDLED_FUNCTIONS["getitem"] = getitem
-HANDLED_FUNCTIONS["setitem"] = setitem

@@ -8,12 +8,15 @@ give is not always worked out, and only writes through a reshape would have to k
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from wengert.tape import Aval
-from wengert.tracing.tracer import Tracer
+from wengert.tracing import hooks
+
+if TYPE_CHECKING:
+    from wengert.tracing.tracer import Tracer
 
 UNKNOWN_ORDER: Any = object()
 AMBIGUOUS = (
@@ -39,7 +42,7 @@ def in_doubt(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
     if all(map(has_c_order, operands)):
         return result
     for y in result if isinstance(result, list | tuple) else (result,):
-        if type(y) is Tracer and y._base is None and not y._is_reordered and not any(y is x for x in operands):
+        if type(y) is hooks.Tracer and y._base is None and not y._is_reordered and not any(y is x for x in operands):
             if y.aval.ndim > 1:
                 y.reorder(UNKNOWN_ORDER)
     return result
@@ -67,7 +70,7 @@ def layout(x: Tracer) -> Any:
 
 def has_c_order(x: Any) -> bool:
     """Whether a fresh result of ``x`` is in C order: its axes, longest stride first, are in their own order."""
-    if type(x) is Tracer:
+    if type(x) is hooks.Tracer:
         if len(x.aval.shape) < 2 or (x._base is None and not x._is_reordered):
             return True
         x = layout(x)

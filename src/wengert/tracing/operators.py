@@ -12,9 +12,9 @@ from wengert.errors import DTypeError, UnsupportedFunctionError, message
 from wengert.ops.elementwise import convert
 from wengert.ops.op import UFUNCS, Op
 from wengert.tape import Atom, Aval
-from wengert.tracing import layouts
+from wengert.tracing import hooks, layouts
 from wengert.tracing.trace import Trace, check_dtype, current_trace
-from wengert.tracing.tracer import HANDLED_FUNCTIONS, HANDLED_UFUNCS, Tracer, new_constant, record, trace_of, unwrap
+from wengert.tracing.tracer import Tracer, new_constant, record, trace_of, unwrap
 
 PYTHON_NUMBERS = (bool, int, float, complex)
 _FLOAT64 = np.dtype(np.float64)
@@ -118,6 +118,9 @@ def apply_ufunc(ufunc: Any, op: Op, inputs: Sequence[Any], operator: bool = Fals
     return result
 
 
+hooks.apply_ufunc = apply_ufunc
+
+
 _PYTHON: dict[str, tuple[type | None, type]] = {  # kind -> weak type, dtype
     "f": (float, np.float64),
     "i": (int, np.int64),
@@ -136,6 +139,9 @@ def python_number(x: Tracer) -> Any:
     out = x.frozen() if x.aval.dtype == dtype else record(convert, (x,), {"dtype": np.dtype(dtype)})
     out.is_scalar, out.weak = True, weak
     return out
+
+
+hooks.python_number = python_number
 
 
 def is_within(x: Any, dtype: np.dtype[Any]) -> bool:
@@ -180,7 +186,7 @@ def constant_ufunc(ufunc: Any, trace: Trace, inputs: Sequence[Any]) -> Any:
 def as_operand(x: Any) -> Any:
     """Lists and tuples are arrays to a ufunc; with traced values in them they are stacked."""
     if isinstance(x, list | tuple):
-        return HANDLED_FUNCTIONS["array"](x)
+        return hooks.array(x)
     return x
 
 
@@ -212,7 +218,10 @@ def binary(ufunc: Any, a: Any, b: Any) -> Any:
     composed = COMPOSED_UFUNCS.get(ufunc)
     if composed is not None and type(a) in _ARRAYS and type(b) in _ARRAYS:
         return composed(a, b)
-    return HANDLED_UFUNCS["call"](ufunc, "__call__", (a, b), {})
+    return hooks.call_ufunc(ufunc, "__call__", (a, b), {})
+
+
+hooks.binary = binary
 
 
 _numeric = object()
@@ -226,8 +235,14 @@ def compare(ufunc: Any, a: Tracer, b: Any) -> Any:
     return binary(ufunc, a, b)
 
 
+hooks.compare = compare
+
+
 def unary(ufunc: Any, x: Tracer) -> Any:
     return apply_ufunc(ufunc, UFUNCS[ufunc], (x,), operator=True)
+
+
+hooks.unary = unary
 
 
 def in_place(ufunc: Any, x: Tracer, other: Any) -> Any:
@@ -249,3 +264,6 @@ def in_place(ufunc: Any, x: Tracer, other: Any) -> Any:
         )
     x.assign(result)
     return x
+
+
+hooks.in_place = in_place

@@ -19,7 +19,7 @@ from wengert.errors import (
 )
 from wengert.source import Source
 from wengert.tape import Atom, Aval, Tape, check
-from wengert.tracing import functions, indexing, patch  # noqa: F401  # to fill the tables
+from wengert.tracing import functions, patch  # noqa: F401  # functions: they fill the tables and the hooks
 from wengert.tracing.callers import is_internal, run
 from wengert.tracing.layouts import has_c_order, layout, without_memory
 from wengert.tracing.reroute import rerouted

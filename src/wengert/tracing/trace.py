@@ -34,6 +34,7 @@ from wengert.ops.control import Expected, guard
 from wengert.ops.elementwise import convert
 from wengert.source import Source
 from wengert.tape import Atom, Aval, Builder, Capture, Instr, Lit, Tape, Var, building, literal
+from wengert.tracing import hooks
 from wengert.tracing.callers import RUN_CODE, is_internal
 
 if TYPE_CHECKING:
@@ -227,10 +228,12 @@ class Trace:
 
     def lift(self, x: Any, dtype: np.dtype[Any] | None = None) -> Atom:
         """``x`` as an atom of this trace. Python numbers take ``dtype``."""
-        if hasattr(x, "_base"):  # a tracer: the class is defined in terms of this one
+        if type(x) is hooks.Tracer:
             if x._trace is not self:
                 return self._lift_tracer(x)
-            return x._atom if x._base is None and x._constant is None and self.is_open else x.atom()
+            if x._base is None and x._constant is None and self.is_open:
+                return x._atom  # type: ignore[return-value]  # of no base and no constant: it has one
+            return x.atom()
         if type(x) in (float, int, bool, complex):
             return literal(x, dtype)
         if isinstance(x, np.generic) and self.is_closed and self.known is not None and id(x) not in self.known:

@@ -23,13 +23,14 @@ from wengert.ops.elementwise import convert
 from wengert.ops.kernels import Contract
 from wengert.ops.op import UFUNCS, Op
 from wengert.tape import Atom, Aval
+from wengert.tracing import callers, hooks, layouts
 from wengert.tracing.trace import Trace, check_dtype, current_trace, escaped, recorder
 
-HANDLED_UFUNCS: dict[Any, Callable[..., Any]] = {}
-"""Ufuncs that are compositions of ops (divmod, matmul ...), and methods and options of ufuncs; see ufuncs.py."""
-
 HANDLED_FUNCTIONS: dict[Any, Callable[..., Any]] = {}
-"""NumPy array functions that wengert traces; see functions.py."""
+"""NumPy's array functions that wengert traces, each by the function itself: see :mod:`wengert.tracing.functions`."""
+
+METHODS: dict[str, Callable[..., Any]] = {}
+"""ndarray's methods that are functions of the same name: see methods.py there."""
 
 
 class View(NamedTuple):
@@ -171,12 +172,12 @@ class Tracer:
         if method == "__call__" and not kwargs:
             op = UFUNCS.get(ufunc)
             if op is not None:
-                return operators.apply_ufunc(ufunc, op, inputs)
+                return hooks.apply_ufunc(ufunc, op, inputs)
         for x in inputs:
             if not (type(x) is Tracer or isinstance(x, np.ndarray | np.generic | bool | int | float | complex)):
                 if hasattr(type(x), "__array_ufunc__") and type(x).__array_ufunc__ is not None:
                     return NotImplemented  # a container such as xarray's: its turn
-        return HANDLED_UFUNCS["call"](ufunc, method, inputs, kwargs)
+        return hooks.call_ufunc(ufunc, method, inputs, kwargs)
 
     def __array_function__(self, func: Any, types: Any, args: Any, kwargs: Any) -> Any:
         for t in types:
@@ -184,7 +185,7 @@ class Tracer:
                 return NotImplemented
         handler = HANDLED_FUNCTIONS.get(func)
         if handler is None:
-            of_constants = HANDLED_FUNCTIONS["of constants"](func, args, kwargs)
+            of_constants = hooks.of_constants(func, args, kwargs)
             if of_constants is not NotImplemented:
                 return of_constants
             raise UnsupportedFunctionError(
@@ -344,89 +345,89 @@ class Tracer:
     # ----------------------------------------------------------------------------------------------- operators
 
     # fmt: off
-    def __add__(self, other: Any) -> Any: return operators.binary(np.add, self, other)
-    def __radd__(self, other: Any) -> Any: return operators.binary(np.add, other, self)
-    def __sub__(self, other: Any) -> Any: return operators.binary(np.subtract, self, other)
-    def __rsub__(self, other: Any) -> Any: return operators.binary(np.subtract, other, self)
-    def __mul__(self, other: Any) -> Any: return operators.binary(np.multiply, self, other)
-    def __rmul__(self, other: Any) -> Any: return operators.binary(np.multiply, other, self)
-    def __truediv__(self, other: Any) -> Any: return operators.binary(np.divide, self, other)
-    def __rtruediv__(self, other: Any) -> Any: return operators.binary(np.divide, other, self)
-    def __floordiv__(self, other: Any) -> Any: return operators.binary(np.floor_divide, self, other)
-    def __rfloordiv__(self, other: Any) -> Any: return operators.binary(np.floor_divide, other, self)
-    def __mod__(self, other: Any) -> Any: return operators.binary(np.remainder, self, other)
-    def __rmod__(self, other: Any) -> Any: return operators.binary(np.remainder, other, self)
+    def __add__(self, other: Any) -> Any: return hooks.binary(np.add, self, other)
+    def __radd__(self, other: Any) -> Any: return hooks.binary(np.add, other, self)
+    def __sub__(self, other: Any) -> Any: return hooks.binary(np.subtract, self, other)
+    def __rsub__(self, other: Any) -> Any: return hooks.binary(np.subtract, other, self)
+    def __mul__(self, other: Any) -> Any: return hooks.binary(np.multiply, self, other)
+    def __rmul__(self, other: Any) -> Any: return hooks.binary(np.multiply, other, self)
+    def __truediv__(self, other: Any) -> Any: return hooks.binary(np.divide, self, other)
+    def __rtruediv__(self, other: Any) -> Any: return hooks.binary(np.divide, other, self)
+    def __floordiv__(self, other: Any) -> Any: return hooks.binary(np.floor_divide, self, other)
+    def __rfloordiv__(self, other: Any) -> Any: return hooks.binary(np.floor_divide, other, self)
+    def __mod__(self, other: Any) -> Any: return hooks.binary(np.remainder, self, other)
+    def __rmod__(self, other: Any) -> Any: return hooks.binary(np.remainder, other, self)
     def __divmod__(self, other: Any) -> Any: return self // other, self % other
     def __rdivmod__(self, other: Any) -> Any: return other // self, other % self
-    def __rpow__(self, other: Any) -> Any: return operators.binary(np.power, other, self)
-    def __and__(self, other: Any) -> Any: return operators.binary(np.bitwise_and, self, other)
-    def __rand__(self, other: Any) -> Any: return operators.binary(np.bitwise_and, other, self)
-    def __or__(self, other: Any) -> Any: return operators.binary(np.bitwise_or, self, other)
-    def __ror__(self, other: Any) -> Any: return operators.binary(np.bitwise_or, other, self)
-    def __xor__(self, other: Any) -> Any: return operators.binary(np.bitwise_xor, self, other)
-    def __rxor__(self, other: Any) -> Any: return operators.binary(np.bitwise_xor, other, self)
-    def __lshift__(self, other: Any) -> Any: return operators.binary(np.left_shift, self, other)
-    def __rlshift__(self, other: Any) -> Any: return operators.binary(np.left_shift, other, self)
-    def __rshift__(self, other: Any) -> Any: return operators.binary(np.right_shift, self, other)
-    def __rrshift__(self, other: Any) -> Any: return operators.binary(np.right_shift, other, self)
-    def __matmul__(self, other: Any) -> Any: return operators.binary(np.matmul, self, other)
-    def __rmatmul__(self, other: Any) -> Any: return operators.binary(np.matmul, other, self)
-    def __gt__(self, other: Any) -> Any: return operators.binary(np.greater, self, other)
-    def __ge__(self, other: Any) -> Any: return operators.binary(np.greater_equal, self, other)
-    def __lt__(self, other: Any) -> Any: return operators.binary(np.less, self, other)
-    def __le__(self, other: Any) -> Any: return operators.binary(np.less_equal, self, other)
-    def __eq__(self, other: Any) -> Any: return operators.compare(np.equal, self, other)
-    def __ne__(self, other: Any) -> Any: return operators.compare(np.not_equal, self, other)
-    def __neg__(self) -> Any: return operators.unary(np.negative, self)
-    def __pos__(self) -> Any: return operators.unary(np.positive, self)
-    def __abs__(self) -> Any: return operators.unary(np.absolute, self)
-    def __invert__(self) -> Any: return operators.unary(np.invert, self)
+    def __rpow__(self, other: Any) -> Any: return hooks.binary(np.power, other, self)
+    def __and__(self, other: Any) -> Any: return hooks.binary(np.bitwise_and, self, other)
+    def __rand__(self, other: Any) -> Any: return hooks.binary(np.bitwise_and, other, self)
+    def __or__(self, other: Any) -> Any: return hooks.binary(np.bitwise_or, self, other)
+    def __ror__(self, other: Any) -> Any: return hooks.binary(np.bitwise_or, other, self)
+    def __xor__(self, other: Any) -> Any: return hooks.binary(np.bitwise_xor, self, other)
+    def __rxor__(self, other: Any) -> Any: return hooks.binary(np.bitwise_xor, other, self)
+    def __lshift__(self, other: Any) -> Any: return hooks.binary(np.left_shift, self, other)
+    def __rlshift__(self, other: Any) -> Any: return hooks.binary(np.left_shift, other, self)
+    def __rshift__(self, other: Any) -> Any: return hooks.binary(np.right_shift, self, other)
+    def __rrshift__(self, other: Any) -> Any: return hooks.binary(np.right_shift, other, self)
+    def __matmul__(self, other: Any) -> Any: return hooks.binary(np.matmul, self, other)
+    def __rmatmul__(self, other: Any) -> Any: return hooks.binary(np.matmul, other, self)
+    def __gt__(self, other: Any) -> Any: return hooks.binary(np.greater, self, other)
+    def __ge__(self, other: Any) -> Any: return hooks.binary(np.greater_equal, self, other)
+    def __lt__(self, other: Any) -> Any: return hooks.binary(np.less, self, other)
+    def __le__(self, other: Any) -> Any: return hooks.binary(np.less_equal, self, other)
+    def __eq__(self, other: Any) -> Any: return hooks.compare(np.equal, self, other)
+    def __ne__(self, other: Any) -> Any: return hooks.compare(np.not_equal, self, other)
+    def __neg__(self) -> Any: return hooks.unary(np.negative, self)
+    def __pos__(self) -> Any: return hooks.unary(np.positive, self)
+    def __abs__(self) -> Any: return hooks.unary(np.absolute, self)
+    def __invert__(self) -> Any: return hooks.unary(np.invert, self)
 
-    def __iadd__(self, other: Any) -> Any: return operators.in_place(np.add, self, other)
-    def __isub__(self, other: Any) -> Any: return operators.in_place(np.subtract, self, other)
-    def __imul__(self, other: Any) -> Any: return operators.in_place(np.multiply, self, other)
-    def __itruediv__(self, other: Any) -> Any: return operators.in_place(np.divide, self, other)
-    def __ifloordiv__(self, other: Any) -> Any: return operators.in_place(np.floor_divide, self, other)
-    def __imod__(self, other: Any) -> Any: return operators.in_place(np.remainder, self, other)
-    def __iand__(self, other: Any) -> Any: return operators.in_place(np.bitwise_and, self, other)
-    def __ior__(self, other: Any) -> Any: return operators.in_place(np.bitwise_or, self, other)
-    def __ixor__(self, other: Any) -> Any: return operators.in_place(np.bitwise_xor, self, other)
-    def __ilshift__(self, other: Any) -> Any: return operators.in_place(np.left_shift, self, other)
-    def __irshift__(self, other: Any) -> Any: return operators.in_place(np.right_shift, self, other)
-    def __imatmul__(self, other: Any) -> Any: return operators.in_place(np.matmul, self, other)
+    def __iadd__(self, other: Any) -> Any: return hooks.in_place(np.add, self, other)
+    def __isub__(self, other: Any) -> Any: return hooks.in_place(np.subtract, self, other)
+    def __imul__(self, other: Any) -> Any: return hooks.in_place(np.multiply, self, other)
+    def __itruediv__(self, other: Any) -> Any: return hooks.in_place(np.divide, self, other)
+    def __ifloordiv__(self, other: Any) -> Any: return hooks.in_place(np.floor_divide, self, other)
+    def __imod__(self, other: Any) -> Any: return hooks.in_place(np.remainder, self, other)
+    def __iand__(self, other: Any) -> Any: return hooks.in_place(np.bitwise_and, self, other)
+    def __ior__(self, other: Any) -> Any: return hooks.in_place(np.bitwise_or, self, other)
+    def __ixor__(self, other: Any) -> Any: return hooks.in_place(np.bitwise_xor, self, other)
+    def __ilshift__(self, other: Any) -> Any: return hooks.in_place(np.left_shift, self, other)
+    def __irshift__(self, other: Any) -> Any: return hooks.in_place(np.right_shift, self, other)
+    def __imatmul__(self, other: Any) -> Any: return hooks.in_place(np.matmul, self, other)
     # fmt: on
 
     def __pow__(self, other: Any) -> Any:
         """NumPy's operator takes the short way for these exponents, and so does the tape."""
         if type(other) is int and other == 2 and self.aval.dtype.kind == "b" and not self.is_scalar:
-            return operators.unary(np.square, self)
+            return hooks.unary(np.square, self)
         if type(other) in (int, float) and self.aval.dtype.kind in "fc":
             if other == 2:
-                return operators.unary(np.square, self)
+                return hooks.unary(np.square, self)
             if other == 1:
-                return operators.unary(np.positive, self)
+                return hooks.unary(np.positive, self)
             if other == 0.5:
-                return operators.unary(np.sqrt, self)
+                return hooks.unary(np.sqrt, self)
             if other == -1:
-                return operators.unary(np.reciprocal, self)
-        return operators.binary(np.power, self, other)
+                return hooks.unary(np.reciprocal, self)
+        return hooks.binary(np.power, self, other)
 
     def __ipow__(self, other: Any) -> Any:
-        return operators.in_place(np.power, self, other)
+        return hooks.in_place(np.power, self, other)
 
     # --------------------------------------------------------------------------------------- indexing, writing
 
     def __getitem__(self, key: Any) -> Any:
-        return HANDLED_FUNCTIONS["getitem"](self, key)
+        return hooks.getitem(self, key)
 
     def __setitem__(self, key: Any, value: Any) -> None:
         if self.is_scalar:
             raise TypeError(f"'{self.aval.dtype.name}' scalar does not support item assignment")
-        HANDLED_FUNCTIONS["setitem"](self, key, value)
+        hooks.setitem(self, key, value)
 
     def assign(self, value: Any) -> None:
         """``self[...] = value``, the value broadcast and cast to this array's dtype."""
-        HANDLED_FUNCTIONS["setitem"](self, ..., value)
+        hooks.setitem(self, ..., value)
 
     def rebind(self, atom: Atom) -> None:
         """Give this array the value ``atom``, and so every array that shares memory with it."""
@@ -521,7 +522,7 @@ class Tracer:
 
     @property
     def flat(self) -> Any:
-        return METHODS["flat"](self)
+        return hooks.Flat(self)
 
     @flat.setter
     def flat(self, values: Any) -> None:
@@ -565,20 +566,19 @@ class Tracer:
 
     def item(self, *index: Any) -> Any:
         if index:
-            return operators.python_number(self[index] if len(index) > 1 else self.reshape(-1)[index[0]])
+            return hooks.python_number(self[index] if len(index) > 1 else self.reshape(-1)[index[0]])
         self._only_one("item")
-        return operators.python_number(self.reshape(()))
+        return hooks.python_number(self.reshape(()))
 
     def tolist(self) -> Any:
-        return [row.tolist() for row in self] if self.shape else operators.python_number(self)
+        return [row.tolist() for row in self] if self.shape else hooks.python_number(self)
 
     def fill(self, value: Any) -> None:
         if not self.is_scalar:  # of a scalar NumPy's fill does nothing
             self.assign(value)
 
 
-METHODS: dict[str, Any] = {}
-"""ndarray's methods that are functions of the same name, filled by functions.py."""
+hooks.Tracer = Tracer
 
 
 def _where(x: Tracer) -> Any:
@@ -677,7 +677,3 @@ def unwrap(x: Any, trace: Trace) -> Any:
         if not (known[2] if known is not None else trace.is_closed):
             trace.unrepeatable = f"a concrete {type(x).__name__} at {trace.where()} was computed with while tracing"
     return x
-
-
-# They are made of tracers, and tracers of them: by module, so that either may be imported first.
-from wengert.tracing import callers, layouts, operators  # noqa: E402

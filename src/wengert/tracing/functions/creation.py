@@ -20,13 +20,15 @@ from wengert.errors import ShapeError, UnsupportedFunctionError, message
 from wengert.ops.elementwise import convert
 from wengert.ops.shape import broadcast_to, concatenate, reshape
 from wengert.tape import Atom, Aval, Lit
+from wengert.tracing import hooks
 from wengert.tracing.arguments import Function, holds, holds_traced, holds_tracer, is_traced, knows_order
+from wengert.tracing.functions.flat import Flat
 from wengert.tracing.inplace import op_view
 from wengert.tracing.layouts import UNKNOWN_ORDER, layout
 from wengert.tracing.operators import check_within, converted, kind_of
 from wengert.tracing.patch import NUMPY, WRAPPERS, replaces
 from wengert.tracing.trace import Trace, check_dtype, current_trace
-from wengert.tracing.tracer import HANDLED_FUNCTIONS, METHODS, Tracer, new_constant, record, trace_of, unwrap, wrap
+from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, new_constant, record, trace_of, unwrap, wrap
 
 NUMBER_KINDS = "fiubc"  # of dtypes that can be traced
 
@@ -81,6 +83,9 @@ def of_constants(function: Callable[..., Any], args: tuple[Any, ...], kwargs: di
         return unwrap(x, trace) if isinstance(x, Tracer | np.ndarray) else x
 
     return constant(function(*value(args), **{k: value(v) for k, v in kwargs.items()}))
+
+
+hooks.of_constants = of_constants
 
 
 def plain(x: Any) -> Any:
@@ -262,7 +267,7 @@ def array(
         raise UnsupportedFunctionError(
             message(f"np.array: {next(iter(options))}= is not traced", trace.locate() if trace else None)
         )
-    if type(object) is METHODS["flat"]:
+    if type(object) is Flat:
         object = object.copy()
     if type(object) is Tracer:
         out = _converted(object, dtype, copy, order)
@@ -292,6 +297,9 @@ def array(
     if isinstance(out, Tracer) and out.ndim < ndmin:
         out = np.reshape(out, (1,) * (ndmin - out.ndim) + out.shape)  # a view
     return out
+
+
+hooks.array = array
 
 
 _COPY_MODES: dict[Any, bool | None] = {
@@ -622,7 +630,3 @@ def diag(v: Any, k: int = 0) -> Any:
         return NUMPY["diag"](v, plain(k))
     out = NUMPY["diag"](_concrete(v), plain(k))
     return constant(out) if np.ndim(_concrete(v)) == 1 else out
-
-
-HANDLED_FUNCTIONS["array"] = array
-HANDLED_FUNCTIONS["of constants"] = of_constants

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from wengert.tracing import hooks
 from wengert.tracing.arguments import as_written
-from wengert.tracing.tracer import METHODS, Tracer
+from wengert.tracing.tracer import Tracer
 
 
 class Flat:
@@ -71,4 +72,4 @@ class Flat:
         self.base.assign(np.reshape(flat, self.base.shape))
 
 
-METHODS["flat"] = Flat
+hooks.Flat = Flat

@@ -1,6 +1,6 @@
 """What ufuncs do beyond one op on its operands: options, methods, and those that are compositions of ops.
 
-``Tracer.__array_ufunc__`` takes the short way for ``ufunc(x, y)``; all else comes to :func:`call`. Where nothing
+``Tracer.__array_ufunc__`` takes the short way for ``ufunc(x, y)``; all else comes to :func:`call_ufunc`. Where nothing
 traced takes part, NumPy itself does it. Otherwise
 
 * ``out=``, ``where=``, ``dtype=`` and ``casting=`` are told in conversions, a selection and a write;
@@ -28,6 +28,7 @@ from wengert.ops.op import UFUNCS, Op
 from wengert.ops.reduce import cummax, cummin
 from wengert.ops.shape import broadcast_to, inverse_permutation, reshape, transpose
 from wengert.tape import Atom
+from wengert.tracing import hooks
 from wengert.tracing.arguments import (
     BOOL,
     MISSING,
@@ -41,6 +42,7 @@ from wengert.tracing.arguments import (
     trace_near,
     unsupported,
 )
+from wengert.tracing.functions import products
 from wengert.tracing.functions.creation import ones_like, plain
 from wengert.tracing.indexing import (
     _fit,
@@ -55,10 +57,10 @@ from wengert.tracing.inplace import write
 from wengert.tracing.layouts import UNKNOWN_ORDER, has_c_order
 from wengert.tracing.operators import PYTHON_NUMBERS, apply_ufunc, as_operand, kind_of
 from wengert.tracing.trace import Trace
-from wengert.tracing.tracer import HANDLED_UFUNCS, Tracer, new_constant, record, unwrap
+from wengert.tracing.tracer import Tracer, new_constant, record, unwrap
 
 
-def call(ufunc: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+def call_ufunc(ufunc: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[str, Any]) -> Any:
     """``getattr(ufunc, method)(*inputs, **kwargs)`` with a tracer among the inputs or in ``out``."""
     if method == "at":
         operands = [inputs[0], inputs[1], *[as_operand(x) for x in inputs[2:]]]
@@ -68,6 +70,9 @@ def call(ufunc: np.ufunc, method: str, inputs: Sequence[Any], kwargs: dict[str, 
     if not holds_traced(operands) and not holds_traced(list(options.values())):
         return _on_constants(ufunc, method, operands, options)
     return _METHODS[method](ufunc, operands, **options)
+
+
+hooks.call_ufunc = call_ufunc
 
 
 # --------------------------------------------------------------------------------------------------- constants
@@ -321,21 +326,10 @@ def isnat(x: Any) -> Any:
     )
 
 
-def _product(name: str) -> Callable[..., Any]:
-    """A generalised ufunc, from the file of matrix products, which imports much that others do not need."""
-
-    def product(x: Any, y: Any) -> Any:
-        from wengert.tracing.functions import products
-
-        return getattr(products, name)(x, y)
-
-    return product
-
-
 def vecdot(x: Any, y: Any, axis: int = -1) -> Any:
     if axis != -1:
         x, y = np.moveaxis(x, axis, -1), np.moveaxis(y, axis, -1)
-    return _product("vecdot")(x, y)
+    return products.vecdot(x, y)
 
 
 # Ufuncs that only NumPy itself names: what ndarray.clip calls (np.clip is a function), and one for arrays of objects.
@@ -349,11 +343,13 @@ COMPOSED: dict[np.ufunc, Callable[..., Any]] = {
     np.isnat: isnat,
     _CLIP: clip,
     _ONES_LIKE: ones_like,
-    np.matmul: _product("matmul"),
+    np.matmul: products.matmul,
     np.vecdot: vecdot,
-    **{getattr(np, name): _product(name) for name in ("matvec", "vecmat") if hasattr(np, name)},  # since NumPy 2.2
 }
 """Ufuncs that are more than one op."""
+
+if hasattr(np, "matvec"):  # since NumPy 2.2
+    COMPOSED |= {np.matvec: products.matvec, np.vecmat: products.vecmat}
 
 
 # ------------------------------------------------------------------------------------------------------- reduce
@@ -711,5 +707,3 @@ _METHODS: dict[str, Callable[..., Any]] = {
     "at": _at,
     "reduceat": _reduceat,
 }
-
-HANDLED_UFUNCS["call"] = call

@@ -71,7 +71,7 @@ def _listed() -> dict[int, Any]:
         if isinstance(x, np.ufunc) or (isinstance(x, type) and issubclass(x, _NUMPY_TYPES)):
             found.append(x)
     found += [getattr(np, name) for name in _OF_NUMPY] + [getattr(np.linalg, name) for name in _OF_LINALG]
-    found += [f for f in HANDLED_FUNCTIONS if callable(f)]
+    found += list(HANDLED_FUNCTIONS)
     return {id(x): x for x in found}
 
 
