@@ -7,7 +7,6 @@ of ``np.argmax`` is an integer, and that ``np.savetxt`` is not mathematics.
 from __future__ import annotations
 
 import importlib
-import pkgutil
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -17,8 +16,9 @@ import numpy as np
 import scipy.special
 from numpy.testing.overrides import get_overridable_numpy_array_functions, get_overridable_numpy_ufuncs
 
-import wengert.tracing
+import wengert.ops.special  # which tracing imports only when the first of its ufuncs asks for an op
 from wengert.ops.op import NONE, UFUNCS, ZERO, Op
+from wengert.tracing.functions.ufuncs import COMPOSED
 from wengert.tracing.tracer import HANDLED_FUNCTIONS, function_name
 
 DIFFERENTIABLE = "differentiable"
@@ -72,14 +72,6 @@ class Row(NamedTuple):
     function: Any
 
 
-def load() -> None:
-    """Import every file of tracing: each fills the tables with what it knows."""
-    for module in pkgutil.iter_modules(wengert.tracing.__path__):
-        if module.name != "coverage":
-            importlib.import_module(f"wengert.tracing.{module.name}")
-    importlib.import_module("wengert.ops.special")
-
-
 def is_flat(op: Op) -> bool:
     """Whether no operand of an op has a derivative."""
     return op.partials is not None and all(rule is ZERO or rule is NONE for rule in op.partials)
@@ -93,8 +85,6 @@ def is_numeric(ufunc: np.ufunc) -> bool:
 
 
 def ufunc_rows(ufuncs: Iterable[np.ufunc], module: str) -> Iterator[Row]:
-    from wengert.tracing.functions.ufuncs import COMPOSED
-
     for ufunc in ufuncs:
         op = UFUNCS.get(ufunc)
         if op is not None:
@@ -134,7 +124,6 @@ def special_rows() -> list[Row]:
 
 
 def tables() -> dict[str, list[Row]]:
-    load()
     return {
         "NumPy: ufuncs": sorted(ufunc_rows(get_overridable_numpy_ufuncs(), "np"), key=_by_name),
         "NumPy: array functions": sorted(function_rows(), key=_by_name),

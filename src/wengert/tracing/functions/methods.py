@@ -1,4 +1,9 @@
-"""ndarray's methods on traced arrays: the functions of the same name, with the method's own way to take axes."""
+"""ndarray's methods on traced arrays: the functions of the same name, with the method's own way to take axes.
+
+``x.cumsum(0)`` of a traced ``x`` is ``METHODS["cumsum"](x, 0)``; the table is the end of this file. What is not in it
+is written in :class:`~wengert.tracing.tracer.Tracer` itself (attributes, and ``copy``, ``astype``, ``item`` ..., which
+look at how it is made), or is not traced.
+"""
 
 from __future__ import annotations
 
@@ -105,11 +110,11 @@ METHODS.update(
     argmax=reductions.argmax,
     argmin=reductions.argmin,
     any=reductions.any_,
-    trace=diagonals.trace,
     all=reductions.all_,
     cumsum=reductions.cumsum,
     cumprod=reductions.cumprod,
     dot=products.dot,
+    trace=diagonals.trace,
     diagonal=diagonals.diagonal,
     clip=clip,
     round=calculus.round_,
