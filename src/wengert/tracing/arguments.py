@@ -67,11 +67,14 @@ def trace_near(xs: Sequence[Any]) -> Trace:
     return trace
 
 
-def is_plain(x: Any) -> bool:
-    """Whether ``x`` is made of Python numbers alone, so that it cannot change between two calls."""
-    if type(x) is list or type(x) is tuple:
-        return all(is_plain(e) for e in x)
+def is_number(x: Any) -> bool:
+    """Whether ``x`` is a Python number, and not one of NumPy's, some of which are Python's, too."""
     return isinstance(x, bool | int | float | complex) and not isinstance(x, np.generic)
+
+
+def holds_only_numbers(x: Any) -> bool:
+    """Whether ``x`` is made of Python numbers alone, so that it cannot change between two calls."""
+    return all(map(holds_only_numbers, x)) if type(x) is list or type(x) is tuple else is_number(x)
 
 
 def is_traced(x: Any) -> bool:
@@ -110,7 +113,7 @@ def array(x: Any, near: Sequence[Any] = ()) -> Any:
     trace = trace_near(near)
     if isinstance(x, np.ndarray | np.generic):
         return wrap(trace, trace.lift(x), isinstance(x, np.generic))
-    if is_plain(x):
+    if holds_only_numbers(x):
         return constant(trace, x)
     if isinstance(x, list | tuple):
         stacked = hooks.array(x)
@@ -173,7 +176,7 @@ def concrete(x: Any, kind: str) -> Any:
     """The value of an argument that decides shapes; a look at it, guarded, where it is traced."""
     if type(x) is Tracer:
         return np.asarray(x.look(kind))
-    if isinstance(x, list | tuple) and not is_plain(x):
+    if isinstance(x, list | tuple) and not holds_only_numbers(x):
         return np.asarray([concrete(e, kind) for e in x])
     if isinstance(x, np.ndarray | np.generic):
         captured = array(x)
@@ -199,7 +202,7 @@ def kind(x: Any) -> Any:
         return x.aval.dtype if x.weak is None else x.weak(0)
     if isinstance(x, np.ndarray | np.generic):
         return x.dtype
-    if is_plain(x) and not isinstance(x, list | tuple):
+    if is_number(x):
         return x
     return array(x).dtype
 
@@ -211,7 +214,7 @@ def common_dtype(*xs: Any) -> np.dtype[Any]:
 def as_dtype(x: Any, dtype: Any, near: Sequence[Any] = ()) -> Any:
     """``x`` converted to ``dtype``, in this machine's byte order: the same object if it has that dtype already."""
     dtype = np.dtype(dtype).newbyteorder("=")
-    if type(x) is not Tracer and is_plain(x) and not isinstance(x, list | tuple):
+    if type(x) is not Tracer and is_number(x):
         trace, all_constant = trace_of(near)
         if trace is None or all_constant:
             return constant(trace_near(near), x, dtype)

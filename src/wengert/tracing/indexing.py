@@ -238,11 +238,11 @@ def _basic_view(x: Tracer, basic: Basic, key: Any) -> Tracer:
     )
 
 
-def _front_order(ndim: int, axes: tuple[int, ...]) -> tuple[int, ...]:
+def front_order(ndim: int, axes: tuple[int, ...]) -> tuple[int, ...]:
     return (*axes, *[k for k in range(ndim) if k not in axes])
 
 
-def _lead_order(n_index: int, ndim: int, lead: int) -> tuple[int, ...]:
+def lead_order(n_index: int, ndim: int, lead: int) -> tuple[int, ...]:
     """The permutation that moves the first ``n_index`` of ``ndim`` axes to position ``lead``."""
     rest = list(range(n_index, ndim))
     return (*rest[:lead], *range(n_index), *rest[lead:])
@@ -276,12 +276,12 @@ def getitem(x: Tracer, key: Any) -> Any:
     ):
         return _traced_view(x, basic, arrays, axes)
     part = x if is_everything(basic.index, x.shape) and basic.shape == x.shape else _basic_view(x, basic, key)
-    order = _front_order(part.aval.ndim, axes)
+    order = front_order(part.aval.ndim, axes)
     if order != tuple(range(len(order))):
         part = record(transpose, (part,), {"axes": order})
     taken = record(gather, (part, *arrays), {})
     n_index = taken.ndim - (part.ndim - len(arrays))
-    order = _lead_order(n_index, taken.ndim, lead)
+    order = lead_order(n_index, taken.ndim, lead)
     if order != tuple(range(len(order))):
         order_in_memory = layout(taken)
         taken = record(transpose, (taken,), {"axes": order})
@@ -296,7 +296,7 @@ def _traced_view(x: Tracer, basic: Basic, arrays: tuple[Any, ...], axes: tuple[i
     """``x[i, 1:]`` with a traced integer ``i``: a view, as with any other integer."""
     inner = [a for a in arrays if type(a) is Tracer and a.constant() is None and a._trace.level > x._trace.level]
     region = region_shape(basic.index)
-    front = _front_order(len(basic.shape), axes)
+    front = front_order(len(basic.shape), axes)
     at_zero = tuple([0 if k in axes else slice(None) for k in range(len(basic.shape))])
 
     def part(base: Atom) -> Atom:
@@ -385,19 +385,19 @@ def setitem(x: Tracer, key: Any, value: Any) -> None:
     basic, arrays, axes, lead = parse(x, key)
     region = region_shape(basic.index)
     if not arrays:
-        value = _fit(value, basic.shape, x)
+        value = fit(value, basic.shape, x)
         write(
             x,
-            lambda base: set_slice(base, _shaped(base_lift(x, value), basic.shape, region), index=basic.index),
+            lambda base: set_slice(base, shaped(base_lift(x, value), basic.shape, region), index=basic.index),
             value,
         )
         return
     index_shape = np.broadcast_shapes(*[a.shape for a in arrays])
     rest = [n for k, n in enumerate(basic.shape) if k not in axes]
     result_shape = (*rest[:lead], *index_shape, *rest[lead:])
-    value = _fit(value, result_shape, x)
-    front = _front_order(len(basic.shape), axes)
-    to_front = inverse_permutation(_lead_order(len(index_shape), len(result_shape), lead))
+    value = fit(value, result_shape, x)
+    front = front_order(len(basic.shape), axes)
+    to_front = inverse_permutation(lead_order(len(index_shape), len(result_shape), lead))
 
     def scattered(base: Atom) -> Atom:
         part = transpose(reshape(slice_(base, index=basic.index), shape=basic.shape), axes=front)
@@ -427,7 +427,7 @@ def _cast(value: Any, x: Tracer) -> Any:
     return new_constant(x._trace, np.asarray(value, x.dtype), True)
 
 
-def _fit(value: Any, shape: tuple[int, ...], x: Tracer) -> Any:
+def fit(value: Any, shape: tuple[int, ...], x: Tracer) -> Any:
     """``value`` without superfluous leading axes of length 1; raises if it does not broadcast to ``shape``."""
     while value.ndim > len(shape) and value.shape[0] == 1:
         value = np.reshape(value, value.shape[1:])
@@ -441,7 +441,7 @@ def _fit(value: Any, shape: tuple[int, ...], x: Tracer) -> Any:
     )
 
 
-def _shaped(v: Atom, shape: tuple[int, ...], region: tuple[int, ...]) -> Atom:
+def shaped(v: Atom, shape: tuple[int, ...], region: tuple[int, ...]) -> Atom:
     """A value that broadcasts to ``shape`` (with new axes) as one that broadcasts to ``region`` (without)."""
     if shape == region or v.aval.shape == ():
         return v

@@ -18,7 +18,7 @@ from wengert.ops.op import Op
 from wengert.tape import Atom, Aval, infer
 from wengert.tracing.layouts import UNKNOWN_ORDER, layout
 from wengert.tracing.trace import Trace, escaped
-from wengert.tracing.tracer import Tracer, View
+from wengert.tracing.tracer import Lens, Tracer
 
 
 def view(
@@ -38,7 +38,7 @@ def view(
     out = Tracer(x._trace, None, aval)
     out._base = x
     x.is_viewed = True
-    out._view = View(read, write, read_constant, is_readonly, is_ambiguous, is_traced)
+    out._lens = Lens(read, write, read_constant, is_readonly, is_ambiguous, is_traced)
     return out
 
 

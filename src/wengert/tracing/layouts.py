@@ -28,8 +28,8 @@ KNOWN_ORDER: set[Any] = set()
 """What implements functions and methods that say themselves how their results lie in memory, or always in C order."""
 
 
-def without_memory(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """An array of the same shape and strides that must never be read."""
+def strides_alone(array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """An array of the same shape and strides, and of no memory: it must never be read."""
     return np.lib.stride_tricks.as_strided(np.ndarray(1, array.dtype), array.shape, array.strides)
 
 
@@ -64,7 +64,7 @@ def layout(x: Tracer) -> Any:
             x._layout = laid_out(x.aval, range(x.aval.ndim))
         else:
             base = layout(x._base)
-            x._layout = base if base is UNKNOWN_ORDER else x._view.read_constant(base)
+            x._layout = base if base is UNKNOWN_ORDER else x._lens.read_constant(base)
     return x._layout
 
 

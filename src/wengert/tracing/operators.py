@@ -70,7 +70,7 @@ def apply_ufunc(ufunc: Any, op: Op, inputs: Sequence[Any], operator: bool = Fals
     """A ufunc on at least one tracer: NumPy's own loop decides the dtypes, conversions are steps of the tape."""
     if len(inputs) == 1:  # nearly half of all steps: one traced operand, the short way
         x = inputs[0]
-        if x.is_plain():
+        if x.is_bare():
             known = _loops.get((ufunc, x.aval))
             if known is None:
                 dtype = x.aval.dtype
@@ -97,7 +97,7 @@ def apply_ufunc(ufunc: Any, op: Op, inputs: Sequence[Any], operator: bool = Fals
     if len(inputs) == 2 and not all_weak:
         a, b = inputs
         if type(a) is Tracer and type(b) is Tracer and not (a.weak or b.weak):
-            if (a.aval.dtype, b.aval.dtype) == dtypes:  # in C order or not: is_plain asks again
+            if (a.aval.dtype, b.aval.dtype) == dtypes:  # in C order or not: is_bare asks again
                 DIRECT_STEPS[ufunc, a.aval, b.aval] = (op, {})
     atoms: list[Atom] = []
     for k, (x, dtype) in enumerate(zip(inputs, dtypes, strict=True)):
@@ -194,11 +194,11 @@ def binary(ufunc: Any, a: Any, b: Any) -> Any:
     """An operator between two values, one of them traced."""
     if type(a) is Tracer and type(b) is Tracer and a._trace is b._trace:
         known = DIRECT_STEPS.get((ufunc, a.aval, b.aval))
-        if known is not None and a.is_plain() and b.is_plain():
+        if known is not None and a.is_bare() and b.is_bare():
             op, params = known
             (out,) = a._trace.builder.emit(op, (a._atom, b._atom), params)  # type: ignore[arg-type]  # plain: it has one
             return Tracer(a._trace, out, out.aval, out.aval.shape == ())
-    elif type(a) is Tracer and type(b) is np.ndarray and a.is_plain() and b.flags.c_contiguous:
+    elif type(a) is Tracer and type(b) is np.ndarray and a.is_bare() and b.flags.c_contiguous:
         known = DIRECT_STEPS.get((ufunc, a.aval, Aval(b.shape, b.dtype)))
         if known is not None:
             op, params = known

@@ -21,7 +21,7 @@ from wengert.source import Source
 from wengert.tape import Atom, Aval, Tape, check
 from wengert.tracing import functions, patch  # noqa: F401  # functions: they fill the tables and the hooks
 from wengert.tracing.callers import is_internal, run
-from wengert.tracing.layouts import has_c_order, layout, without_memory
+from wengert.tracing.layouts import has_c_order, layout, strides_alone
 from wengert.tracing.reroute import rerouted
 from wengert.tracing.trace import Trace, check_dtype, current_trace
 from wengert.tracing.tracer import Tracer
@@ -58,7 +58,7 @@ def input_of(leaf: Any) -> Input:
     if isinstance(leaf, np.ndarray):
         check_dtype(leaf)
         if leaf.ndim > 1 and not leaf.flags.c_contiguous:
-            return Input(Aval(leaf.shape, leaf.dtype), leaf, layout=without_memory(leaf))
+            return Input(Aval(leaf.shape, leaf.dtype), leaf, layout=strides_alone(leaf))
         return Input(Aval(leaf.shape, leaf.dtype), leaf)
     if type(leaf) is Tracer:
         order = None if has_c_order(leaf) else layout(leaf)

@@ -33,8 +33,8 @@ METHODS: dict[str, Callable[..., Any]] = {}
 """ndarray's methods that are functions of the same name: see methods.py there."""
 
 
-class View(NamedTuple):
-    """How a view is read from its base and written back, on atoms and on constants."""
+class Lens(NamedTuple):
+    """How a view is read from its base, and written back into it, on atoms and on constants."""
 
     read: Callable[[Atom], Atom]
     write: Callable[[Atom, Atom], Atom]
@@ -58,7 +58,7 @@ class Tracer:
     _constant: np.ndarray[Any, Any] | None = None
     _is_shared = False  # the constant stands on a tape: copy before writing
     _base: Tracer | None = None
-    _view: View  # of a view only, beside _base
+    _lens: Lens  # of a view only, beside _base
     _version = 0  # of a root: counts writes to it and through its views
     _seen = 0  # of a view: the root's version at which _atom was read
     _layout: Any = None
@@ -103,11 +103,11 @@ class Tracer:
             return self._trace.capture_constant(np.array(constant))
         version = self.root()._version
         if self._atom is None or self._seen != version:
-            if self._view.is_ambiguous and self._atom is not None:
+            if self._lens.is_ambiguous and self._atom is not None:
                 raise MutationError(
                     message(f"{layouts.AMBIGUOUS}, which was written since", _where(self), tries=[layouts.MADE_PLAIN])
                 )
-            self._atom = self._trace.formula(self._view.read, self._base.atom())
+            self._atom = self._trace.formula(self._lens.read, self._base.atom())
             self._seen = version
         return self._atom
 
@@ -116,11 +116,11 @@ class Tracer:
         if self._base is None:
             return self._constant
         base = self._base.constant()
-        if base is None or self._view.is_traced:
+        if base is None or self._lens.is_traced:
             return None
-        return self._view.read_constant(base)
+        return self._lens.read_constant(base)
 
-    def is_plain(self) -> bool:
+    def is_bare(self) -> bool:
         """Whether ``_atom`` is all there is to know: strong, C order, no view, no constant, a trace that records."""
         return (
             self._base is None
@@ -150,7 +150,7 @@ class Tracer:
         else:
             known = layouts.laid_out(self.aval, range(self.aval.ndim)) if known is layouts.UNKNOWN_ORDER else known
             made = np.empty_like(known, self.aval.dtype, order or "K", subok=False, shape=self.aval.shape)
-            self.reorder(None if made.flags.c_contiguous else layouts.without_memory(made))
+            self.reorder(None if made.flags.c_contiguous else layouts.strides_alone(made))
         return self
 
     def frozen(self) -> Tracer:
@@ -436,7 +436,7 @@ class Tracer:
             self._version += 1
             return
         base = self._base
-        base.rebind(self._trace.formula(self._view.write, base.atom(), atom))
+        base.rebind(self._trace.formula(self._lens.write, base.atom(), atom))
         self._atom, self._seen = atom, self.root()._version
 
     def writable_constant(self) -> np.ndarray[Any, Any] | None:
@@ -452,7 +452,7 @@ class Tracer:
     def check_writable(self) -> None:
         at: Tracer | None = self
         while at is not None:
-            if at._base is not None and at._view.is_ambiguous:
+            if at._base is not None and at._lens.is_ambiguous:
                 if sys.getrefcount(at._base) > 2:  # by more than ``at`` and this call
                     raise MutationError(
                         message(
@@ -462,7 +462,7 @@ class Tracer:
                 at._atom, at._base = at.atom(), None  # nobody can see whether memory is shared
                 if at.aval.ndim > 1:
                     at.reorder(layouts.UNKNOWN_ORDER)
-            if at._why_readonly or (at._base is not None and at._view.is_readonly):
+            if at._why_readonly or (at._base is not None and at._lens.is_readonly):
                 raise MutationError(
                     message(
                         at._why_readonly or "assignment destination is read-only",
@@ -602,7 +602,7 @@ def new_constant(trace: Trace, value: Any, is_scalar: bool) -> Tracer:
     out = Tracer(trace, None, Aval(array.shape, array.dtype), is_scalar and array.ndim == 0)
     out._constant = array
     if array.ndim > 1 and not array.flags.c_contiguous:
-        out.reorder(layouts.without_memory(array))
+        out.reorder(layouts.strides_alone(array))
     return out
 
 

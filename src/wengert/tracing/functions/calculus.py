@@ -17,10 +17,10 @@ from wengert.tracing.arguments import (
     as_dtype,
     axis_of,
     holds,
+    holds_only_numbers,
     implements,
     inexact,
     into,
-    is_plain,
     not_scalar,
     refuse,
     scalar,
@@ -164,7 +164,7 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
     d = np.diff(x, axis=axis)
     if discont is None:
         discont = period / 2
-    if np.result_type(d.dtype, array(period, (x,)).dtype if not is_plain(period) else period).kind in "iu":
+    if np.result_type(d.dtype, array(period, (x,)).dtype if not holds_only_numbers(period) else period).kind in "iu":
         high, rest = divmod(period, 2)
         is_ambiguous = rest == 0
     else:

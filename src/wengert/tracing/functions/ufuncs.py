@@ -45,13 +45,13 @@ from wengert.tracing.arguments import (
 from wengert.tracing.functions import products
 from wengert.tracing.functions.creation import ones_like, plain
 from wengert.tracing.indexing import (
-    _fit,
-    _front_order,
-    _lead_order,
-    _shaped,
     base_lift,
+    fit,
+    front_order,
+    lead_order,
     parse,
     region_shape,
+    shaped,
 )
 from wengert.tracing.inplace import write
 from wengert.tracing.layouts import UNKNOWN_ORDER, has_c_order
@@ -469,7 +469,7 @@ def _fold(ufunc: Any, x: Any, axes: tuple[int, ...], initial: Any, where: Any) -
         x = _where(mask, x, initial if identity is None else identity)
     if inverse is not None:
         return _fold_by_inverse(ufunc, inverse, x, axes, initial)
-    order = _front_order(x.ndim, axes)
+    order = front_order(x.ndim, axes)
     shape = tuple([x.shape[k] for k in order[len(axes) :]])
     n = 1
     for k in axes:
@@ -608,9 +608,9 @@ def _add_at(x: Tracer, key: Any, value: Any) -> None:
     index_shape = np.broadcast_shapes(*[a.shape for a in arrays])
     rest = [n for k, n in enumerate(basic.shape) if k not in axes]
     result_shape = (*rest[:lead], *index_shape, *rest[lead:])
-    value = _fit(value, result_shape, x)
-    front = _front_order(len(basic.shape), axes)
-    back = _lead_order(len(index_shape), len(result_shape), lead)
+    value = fit(value, result_shape, x)
+    front = front_order(len(basic.shape), axes)
+    back = lead_order(len(index_shape), len(result_shape), lead)
 
     def added(base: Atom) -> Atom:
         part = transpose(reshape(slice_(base, index=basic.index), shape=basic.shape), axes=front)
@@ -619,7 +619,7 @@ def _add_at(x: Tracer, key: Any, value: Any) -> None:
             v = transpose(broadcast_to(v, shape=result_shape), axes=inverse_permutation(back))
         done = scatter_add(part, v, *[base_lift(x, a) for a in arrays])
         done = transpose(done, axes=inverse_permutation(front))
-        return set_slice(base, _shaped(done, basic.shape, region), index=basic.index)
+        return set_slice(base, shaped(done, basic.shape, region), index=basic.index)
 
     write(x, added, value, *arrays)
 
