@@ -7,7 +7,7 @@ codegen. A kernel says *what* is computed per element or per index, never how th
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, dataclass_transform
+from typing import Any, ClassVar, NamedTuple, dataclass_transform
 
 import numpy as np
 
@@ -15,19 +15,42 @@ NATIVE_DTYPES = frozenset(np.dtype(c) for c in "?bhilqBHILQfd")
 """Of the elements that generated code can compute with."""
 
 
+_MISSING: Any = object()
+
+
 @dataclass_transform(frozen_default=True)
 class Kernel:
-    """Base class of the kinds of kernel: immutable, equal by value, the annotations of the class are its fields.
+    """Base class of the kinds of kernel: immutable, equal by value. The annotations of a class are its fields, those of
+    its bases first; what the class gives them are defaults.
 
     Like a dataclass, which takes a millisecond to make; there are a score of kinds, and importing is to be quick.
     """
 
+    _fields: ClassVar[dict[str, Any]] = {}
+    """The default of each field, or ``_MISSING``."""
+
+    def __init_subclass__(cls) -> None:
+        cls._fields = {**cls._fields, **{name: cls.__dict__.get(name, _MISSING) for name in cls.__annotations__}}
+
     def __init__(self, *values: Any, **named: Any) -> None:
-        fields = type(self).__annotations__
-        self.__dict__.update(zip(fields, values, strict=False))
-        self.__dict__.update(named)
-        for name in fields:
-            getattr(self, name)  # or its default
+        fields = self._fields
+        given = dict(zip(fields, values, strict=False))
+        bound = {**fields, **given, **named}  # in the order of the fields
+        wrong = {
+            "values without a field": values[len(fields) :],
+            "no such field": [name for name in named if name not in fields],
+            "given twice": [name for name in named if name in given],
+            "no value given": [name for name, value in bound.items() if value is _MISSING],
+        }
+        for what, which in wrong.items():
+            if which:
+                raise TypeError(f"{type(self)._signature()}: {what}: {', '.join(map(str, which))}")
+        self.__dict__.update(bound)
+
+    @classmethod
+    def _signature(cls) -> str:
+        fields = [name if default is _MISSING else f"{name}={default!r}" for name, default in cls._fields.items()]
+        return f"{cls.__name__}({', '.join(fields)})"
 
     def __setattr__(self, name: str, value: Any) -> None:
         raise AttributeError(f"{type(self).__name__} is immutable")
@@ -75,13 +98,35 @@ class View(Kernel):
 
 
 class Reduce(Kernel):
-    """Combine along parameter ``axis`` with an associative ``combine`` ("add", "multiply", "maximum" ...)."""
+    """Combine along parameter ``axis`` with an associative ``combine``, one of :data:`IDENTITIES`."""
 
     combine: str
 
 
+IDENTITIES: dict[str, Callable[[np.dtype[Any]], Any]] = {
+    "add": lambda dtype: -0.0 if dtype.kind == "f" else 0,  # -0.0 + x is x, for x = -0.0 too
+    "multiply": lambda dtype: 1,
+    "maximum": lambda dtype: -np.inf if dtype.kind == "f" else 0 if dtype.kind == "b" else np.iinfo(dtype).min,
+    "minimum": lambda dtype: np.inf if dtype.kind == "f" else 1 if dtype.kind == "b" else np.iinfo(dtype).max,
+    "logical_or": lambda dtype: 0,
+    "logical_and": lambda dtype: 1,
+}
+
+
+def identity(combine: str, dtype: np.dtype[Any]) -> Any:
+    """The number that combined with x gives x, bit for bit: what an accumulator begins with."""
+    return IDENTITIES[combine](dtype)
+
+
+def of_nothing(combine: str, dtype: np.dtype[Any]) -> Any:
+    """What a reduction of no elements gives: the identity, but that NumPy's empty sum is 0.0 and not -0.0. An extreme
+    has no such value, and its type rule refuses."""
+    return identity(combine, dtype) + 0
+
+
 class Accumulate(Kernel):
-    """Running :class:`Reduce` along parameter ``axis``: every prefix is an output."""
+    """Running :class:`Reduce` along parameter ``axis``: every prefix is an output. It begins with the first element,
+    and so needs no identity; ``combine`` may also be "multiply_add", y = a y + b."""
 
     combine: str
 

@@ -40,6 +40,7 @@ from wengert.ops.kernels import (
     Scatter,
     View,
     Write,
+    of_nothing,
 )
 from wengert.tape import Atom, Aval, Instr, Lit, Tape, Var, key_of
 
@@ -114,8 +115,6 @@ def c_strides(aval: Aval) -> tuple[int, ...]:
     return tuple(reversed(strides))
 
 
-OF_NOTHING = {"add": 0, "multiply": 1, "logical_or": 0, "logical_and": 1}
-"""What a reduction of no elements gives; an extreme has no such value, and its type rule refuses."""
 WRITES_ANYWHERE = (Map, MapTape, Fused, Reduce, Iota, Join)
 
 
@@ -245,7 +244,7 @@ class _Planner:
             goal = self._overwritten(instr)
             self._step("run", instr, [goal, *[self._apart(self._of(a), goal) for a in ins[1:]]], [goal])
         elif isinstance(kernel, Reduce) and ins[0].aval.size == 0:
-            nothing = Lit(OF_NOTHING[kernel.combine], outs[0].aval.dtype)
+            nothing = Lit(of_nothing(kernel.combine, outs[0].aval.dtype), outs[0].aval.dtype)
             self._step("copy", None, [self._of(nothing)], [self._destination(outs[0])])
         elif isinstance(kernel, Contract) and any(a.aval.size == 0 for a in ins):
             self._step("copy", None, [self._of(Lit(0, outs[0].aval.dtype))], [self._destination(outs[0])])
