@@ -1,6 +1,6 @@
 """Ways through memory: arrays that no cache holds, sums along the first axis, operands that lie crosswise.
 
-``points.PREFETCHED``, ``nests.WIDE`` and the blocks of ``loops`` are chosen by this table. Each function as a bound
+``points.PREFETCHED``, ``build.WIDE`` and the blocks of ``emit`` are chosen by this table. Each function as a bound
 program and by NumPy; calls take turns on enough arrays that none of them is still in a cache, where it says so.
 """
 

@@ -18,11 +18,21 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, NamedTuple, TypeVar
 
-from wengert.codegen.target import Target
+import numpy as np
 
-LLVM_TYPES = {"f8": "double", "f4": "float", "b1": "i1"}
-LLVM_TYPES.update({f"{kind}{size}": f"i{8 * size}" for kind in "iu" for size in (1, 2, 4, 8)})
-DTYPES = frozenset(LLVM_TYPES)
+from wengert.codegen.target import Target
+from wengert.ops.kernels import NATIVE_DTYPES
+
+
+def _scalar_type(dtype: np.dtype[Any]) -> str:
+    if dtype.kind == "f":
+        return "double" if dtype.itemsize == 8 else "float"
+    return "i1" if dtype.kind == "b" else f"i{8 * dtype.itemsize}"
+
+
+LLVM_TYPES = {dtype.str[1:]: _scalar_type(dtype) for dtype in NATIVE_DTYPES}
+"""Of an element in a register, by the short name of its dtype."""
+
 T = TypeVar("T")
 
 
@@ -184,6 +194,10 @@ def format_number(value: Any, dtype: str) -> str:
     return str(number - (1 << bits) if number >> (bits - 1) else number)
 
 
+Index = int | Value
+"""Where in an array, or how many: known as the code is written, or a scalar value of the code."""
+
+
 class Cell:
     """A variable of the function that is being written: ``cell``, ``read`` and ``write`` of :class:`Function`."""
 
@@ -268,7 +282,11 @@ class Function:
             number = f"<{', '.join([f'{LLVM_TYPES[dtype]} {number}'] * lanes)}>"
         return Value(self, number, dtype, lanes)
 
-    def index(self, i: int | Value) -> Value:
+    def part(self) -> tuple[Value, Value]:
+        """The two integers that a kernel is called with: where its part of the outermost loop begins and ends."""
+        return Value(self, "%begin", "i8", 1), Value(self, "%end", "i8", 1)
+
+    def index(self, i: Index) -> Value:
         """An index, or a size, as a value."""
         return self.constant(i, "i8") if isinstance(i, int) else i
 
@@ -426,6 +444,14 @@ def select(c: Value, a: Any, b: Any) -> Value:
     like = a if isinstance(a, Value) else b
     a, b = like.like(a), like.like(b)
     return c.f.pure(f"select {c.typed}, {a.typed}, {b.typed}", a.dtype, a.lanes)
+
+
+def least(f: Function, i: Index, limit: Index) -> Index:
+    """The lesser of two indices."""
+    if isinstance(i, int) and isinstance(limit, int):
+        return min(i, limit)
+    i, limit = f.index(i), f.index(limit)
+    return select(i < limit, i, limit)
 
 
 def fma(a: Value, b: Any, c: Any) -> Value:

@@ -28,6 +28,7 @@ from wengert.codegen.specs.spec import Spec
 from wengert.codegen.specs.spec import emit as emit_spec
 from wengert.codegen.target import target
 from wengert.ops.kernels import (
+    NATIVE_DTYPES,
     Accumulate,
     ArgReduce,
     Check,
@@ -116,14 +117,11 @@ def supports(function: str, dtypes: tuple[np.dtype[Any], ...], out: np.dtype[Any
 
 def is_native(places: Sequence[Place]) -> bool:
     for p in places:
-        if short(p.aval.dtype) not in NATIVE or not p.aval.dtype.isnative:
+        if p.aval.dtype not in NATIVE_DTYPES:
             return False
         if any(s % p.aval.dtype.itemsize for s in p.strides):
             return False
     return True
-
-
-NATIVE = frozenset(["f8", "f4", "b1", *[f"{k}{n}" for k in "iu" for n in (1, 2, 4, 8)]])
 
 
 # ------------------------------------------------------------------------------------ kernels that are no map

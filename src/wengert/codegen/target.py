@@ -14,6 +14,8 @@ import llvmlite.binding as llvm
 from wengert import config
 from wengert.errors import ConfigError, message
 
+MAX_LANES = 16
+
 V2 = ("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3")
 V3 = (*V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave")
 V4 = (*V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
@@ -32,6 +34,10 @@ class Target:
     """Width of the registers: 16, 32 or 64."""
     has_fma: bool
     """Whether a fused multiply-add is one instruction; without it ``fma`` would be a call into libm."""
+
+    def lanes(self, itemsize: int) -> int:
+        """How many elements of so many bytes a vector has."""
+        return min(self.vector_bytes // itemsize, MAX_LANES)
 
 
 def target() -> Target:

@@ -12,7 +12,7 @@ import numpy as np
 
 from tests.codegen import kernel
 from wengert.codegen.nests.emit import emit
-from wengert.codegen.nests.nest import Fold, Load, Nest, Step, Store
+from wengert.codegen.nests.nest import Fold, Load, Nest, Operation, Store
 from wengert.codegen.target import Target
 
 Array = np.ndarray[Any, Any]
@@ -63,10 +63,10 @@ class Loops(NamedTuple):
             lanes=self.lanes,
             loads=loads,
             literals=tuple([(short(np.asarray(x)), np.asarray(x).tobytes()) for x in self.literals]),
-            steps=tuple([Step(*s) for s in self.steps]),
+            steps=tuple([Operation(*s) for s in self.steps]),
             stores=stores,
             folds=tuple([Fold(*f) for f in self.folds]),
-            post=tuple([Step(*s) for s in self.post]),
+            post=tuple([Operation(*s) for s in self.post]),
             post_stores=post_stores,
             is_wide=self.is_wide,
         )

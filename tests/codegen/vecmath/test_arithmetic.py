@@ -10,14 +10,16 @@ import pytest
 from tests.codegen.kernel import compiled, target
 from tests.codegen.vecmath.exact import BINARY, UNARY
 from wengert.codegen import vecmath
-from wengert.codegen.ir import DTYPES
+from wengert.codegen.ir import LLVM_TYPES
 
 ZERO_SIGN_OPEN = {"maximum", "minimum", "fmax", "fmin"}
 TARGETS = [target(), target(16, has_fma=False)]
 
 
 def of_every_dtype(names: list[str]) -> list[tuple[str, str]]:
-    return [(name, dtype) for name in names for dtype in sorted(DTYPES) if dtype[0] in vecmath.ACCEPTED[name]]
+    return [
+        (name, dtype) for name in names for dtype in sorted(LLVM_TYPES) if dtype[0] in vecmath.FUNCTIONS[name].kinds
+    ]
 
 
 def values(dtype: str, rng: np.random.Generator) -> np.ndarray:
@@ -98,8 +100,8 @@ def test_ldexp(dtype: str, count: str) -> None:
     check("ldexp", [x.ravel(), n.ravel()])
 
 
-@pytest.mark.parametrize("old", sorted(DTYPES))
-@pytest.mark.parametrize("new", sorted(DTYPES))
+@pytest.mark.parametrize("old", sorted(LLVM_TYPES))
+@pytest.mark.parametrize("new", sorted(LLVM_TYPES))
 def test_convert(old: str, new: str) -> None:
     x = values(old, np.random.default_rng(6))
     if old[0] == "f" and new[0] in "iu":  # what does not fit is the processor's business
@@ -131,7 +133,7 @@ def test_power_of_unsigned_integers(dtype: str) -> None:
 def test_select() -> None:
     rng = np.random.default_rng(8)
     c = rng.integers(0, 2, 37).astype(bool)
-    for dtype in sorted(DTYPES):
+    for dtype in sorted(LLVM_TYPES):
         x, y = rng.integers(0, 2, 37).astype(dtype), rng.integers(0, 2, 37).astype(dtype)
         z = compiled(lambda *vs, d=dtype: vecmath.apply("select", list(vs), d), ["b1", dtype, dtype], dtype)(c, x, y)
         assert (z == np.where(c, x, y)).all()

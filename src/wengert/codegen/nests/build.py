@@ -8,14 +8,14 @@ one kernel serves every length.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert.codegen.calls import KernelCall, describe, short
-from wengert.codegen.nests.nest import Fold, Load, Nest, Step, Store
+from wengert.codegen.nests.facts import are_light_sums
+from wengert.codegen.nests.nest import Fold, Load, Nest, Operation, Store
 from wengert.codegen.nests.panels import FEWEST_LANES, FEWEST_ROWS, MAX_TURNED, is_turned
-from wengert.codegen.nests.points import are_light_sums
 from wengert.codegen.strides import grain
 from wengert.ops.kernels import Contract, Fused, Iota, MapTape, Reduce
 from wengert.passes.fuse import function_of
@@ -26,7 +26,15 @@ from wengert.tape import Atom, Aval, Instr, Lit, key_of
 WIDE = 128  # lanes: with fewer, adding to memory waits for what was added before (benchmarks/bench_memory.py)
 STATIC_POINTS = 2048  # a nest of at most so many points has its sizes written into its code
 Ref = tuple[str, int]  # a value of a nest that is being built: ("load", 0), ("step", 3) ...
-COMMUTATIVE = frozenset(["add", "multiply"])
+
+
+class _Operation(NamedTuple):
+    """An :class:`Operation` before values have their numbers."""
+
+    function: str
+    operands: tuple[Ref, ...]
+    dtype: str
+    is_commutative: bool
 
 
 class _Builder:
@@ -38,9 +46,9 @@ class _Builder:
         self.loads: list[tuple[str, list[int], bool]] = []
         self.load_places: list[Place | None] = []
         self.literals: list[tuple[str, bytes]] = []
-        self.steps: list[tuple[str, tuple[Ref, ...], str]] = []
+        self.steps: list[_Operation] = []
         self.folds: list[tuple[str, Ref, str]] = []
-        self.post: list[tuple[str, tuple[Ref, ...], str]] = []
+        self.post: list[_Operation] = []
         self.stores: list[tuple[Ref, str, list[int], Place]] = []
         self.post_stores: list[tuple[Ref, str, list[int], Place]] = []
         self._known: dict[Any, Ref] = {}
@@ -71,11 +79,13 @@ class _Builder:
             self.literals.append((short(a.aval.dtype), a.value.tobytes()))
         return self._known[key]
 
-    def step(self, function: str, operands: Sequence[Ref], dtype: str, is_post: bool = False) -> Ref:
+    def step(
+        self, function: str, operands: Sequence[Ref], dtype: str, is_commutative: bool = False, is_post: bool = False
+    ) -> Ref:
         where = self.post if is_post else self.steps
-        if function in COMMUTATIVE:  # so that x + y and y + x share a kernel
+        if is_commutative:  # so that x + y and y + x share a kernel
             operands = sorted(operands)
-        where.append((function, tuple(operands), dtype))
+        where.append(_Operation(function, tuple(operands), dtype, is_commutative))
         return ("post" if is_post else "step"), len(where) - 1
 
     def fold(self, combine: str, value: Ref, dtype: str) -> Ref:
@@ -139,16 +149,20 @@ class _Builder:
             return tuple(out)
 
         number = self._numbers()
+
+        def operation(step: _Operation) -> Operation:
+            return Operation(step.function, tuple([number[r] for r in step.operands]), step.dtype)
+
         nest = Nest(
             extents=tuple(extents if is_static else [None] * len(extents)),
             n_kept=n_kept,
             lanes=lanes,
             loads=tuple([Load(dtype, strides(row), is_index) for dtype, row, is_index in self.loads]),
             literals=tuple(self.literals),
-            steps=tuple([Step(f, tuple([number[r] for r in refs]), dtype) for f, refs, dtype in self.steps]),
+            steps=tuple([operation(s) for s in self.steps]),
             stores=tuple([Store(number[v], dtype, strides(row)) for v, dtype, row, _ in self.stores]),
             folds=tuple([Fold(c, number[v], dtype) for c, v, dtype in self.folds]),
-            post=tuple([Step(f, tuple([number[r] for r in refs]), dtype) for f, refs, dtype in self.post]),
+            post=tuple([operation(s) for s in self.post]),
             post_stores=tuple([Store(number[v], dtype, strides(row, 1)) for v, dtype, row, _ in self.post_stores]),
             has_pieces=n_pieces > 0,
             is_wide=bool(self.folds) and not is_static and 0 <= lanes < n_kept and extents[lanes] >= WIDE,
@@ -183,8 +197,9 @@ class _Builder:
                     last.literals.append(self.literals[k])
                     carried[ref] = "literal", len(last.literals) - 1
                 else:
-                    function, refs, dtype = (self.steps if kind == "step" else self.post)[k]
-                    carried[ref] = last.step(function, [carry(r) for r in refs], dtype, is_post=True)
+                    step = (self.steps if kind == "step" else self.post)[k]
+                    refs = [carry(r) for r in step.operands]
+                    carried[ref] = last.step(step.function, refs, step.dtype, step.is_commutative, is_post=True)
             return carried[ref]
 
         for value, _, _, place in self.post_stores:
@@ -197,8 +212,8 @@ class _Builder:
     def _without_folds(self) -> None:
         """What is folded over axes of length 1 is the value itself."""
         alias: dict[Ref, Ref] = {("fold", k): value for k, (_, value, _) in enumerate(self.folds)}
-        for k, (function, refs, dtype) in enumerate(self.post):
-            self.steps.append((function, tuple([alias.get(r, r) for r in refs]), dtype))
+        for k, step in enumerate(self.post):
+            self.steps.append(step._replace(operands=tuple([alias.get(r, r) for r in step.operands])))
             alias["post", k] = ("step", len(self.steps) - 1)
         self.stores += [(alias.get(v, v), dtype, row, place) for v, dtype, row, place in self.post_stores]
         self.folds, self.post, self.post_stores = [], [], []
@@ -253,7 +268,7 @@ class _Builder:
         return is_worth_it and self._are_light_sums() and is_turned(row[around[-1]], row[d], row[reduced[0]])
 
     def _are_light_sums(self) -> bool:
-        return are_light_sums([s[0] for s in self.steps], [s[0] for s in self.post])
+        return are_light_sums([s.function for s in self.steps], [s.function for s in self.post])
 
     def _merged(self, dims: list[int], rows: list[list[int]]) -> list[list[int]]:
         """Neighbouring dimensions that all operands step through as if they were one, as one."""
@@ -286,7 +301,7 @@ def copy_nest(step: PlanStep) -> KernelCall:
     if step.what == "add":
         here = b.load(goal, list(goal.strides))
         dtype = short(goal.aval.dtype)
-        value = b.step("add", [here, value], dtype)
+        value = b.step("add", [here, value], dtype, is_commutative=True)
     b.store(value, goal, list(goal.strides))
     return b.call("copy" if step.what == "copy" else "add in place", None)
 
@@ -379,20 +394,22 @@ class _Lowering:
 
     def _map(self, i: Instr, is_post: bool) -> None:
         operands = [self._operand(a, is_post) for a in i.ins]
-        dtype = short(i.outs[0].aval.dtype)
         is_late = is_post and self.b.has_reduced
         if isinstance(i.op.kernel, MapTape):
             inner: dict[Any, Ref] = dict(zip(i.params["body"].inputs, operands, strict=True))
             for j in i.params["body"].instrs:
                 refs = [inner[a] if a in inner else self.b.literal(a) for a in j.ins]
-                inner[j.outs[0]] = self.b.step(function_of(j), refs, short(j.outs[0].aval.dtype), is_late)
+                inner[j.outs[0]] = self._step(j, refs, is_late)
             last = i.params["body"].outputs[0]
             value = inner[last] if last in inner else self.b.literal(last)
         else:
-            value = self.b.step(function_of(i), operands, dtype, is_late)
+            value = self._step(i, operands, is_late)
         self.ref[i.outs[0]] = value
         if is_post:
             self.after.add(i.outs[0])
+
+    def _step(self, i: Instr, operands: Sequence[Ref], is_late: bool) -> Ref:
+        return self.b.step(function_of(i), operands, short(i.outs[0].aval.dtype), i.op.is_commutative, is_late)
 
     def _fold(self, i: Instr, combine: str) -> None:
         value = self._operand(i.ins[0], False)
@@ -414,6 +431,7 @@ class _Lowering:
             stride = {k: s for k, s, n in zip(labels, place.strides, place.aval.shape, strict=True) if n != 1}
             refs.append(self.b.load(place, [stride.get(k, 0) for k in self.labels]))
         multiply, add = ("logical_and", "logical_or") if dtype == "b1" else ("multiply", "add")
-        self.ref[i.outs[0]] = self.b.fold(add, self.b.step(multiply, refs, dtype), dtype)
+        product = self.b.step(multiply, refs, dtype, is_commutative=True)
+        self.ref[i.outs[0]] = self.b.fold(add, product, dtype)
         if self.b.has_reduced:
             self.after.add(i.outs[0])

@@ -1,20 +1,19 @@
 """The loops of a nest, as LLVM IR: kernels of expressions, of the views they read, and of the reductions they feed.
 
-* :mod:`sums` says which way a reduction goes: lanes along a kept dimension (each lane has its own sum), lanes along a
-  reduced one with a kept one beside it (a square of accumulators, transposed at the end into one vector of sums), or
-  nothing kept (several accumulators).
-* What lies side by side along another dimension than the lanes is turned round in :mod:`panels`, a block at a time.
-* A value that does not depend on the inner dimensions is computed outside of their loops.
-* Sums along lanes are cut into chunks whose partial sums are added pairwise, so that rounding errors grow like log n.
+* A value that does not depend on the inner dimensions is computed outside of their loops (:mod:`points`).
+* Elementwise loops are here; :mod:`sums` says which way a reduction goes.
+* What lies side by side along another dimension than the lanes is turned round (:mod:`panels`), a block at a time.
 """
 
 from __future__ import annotations
 
-from typing import Any
-
+from wengert.codegen.ir import Index, least
+from wengert.codegen.nests.loops import Vector, loop, over_blocks, over_kept
 from wengert.codegen.nests.nest import Nest
-from wengert.codegen.nests.points import SHORT_CHAIN, Point, Vector
-from wengert.codegen.nests.sums import Sums
+from wengert.codegen.nests.panels import Block
+from wengert.codegen.nests.points import SHORT_CHAIN, Point, Points
+from wengert.codegen.nests.sums import all_sums
+from wengert.codegen.nests.turn import turn
 from wengert.codegen.target import Target
 
 BLOCK_ROWS, BLOCK_VECTORS = 64, 2  # of operands that are turned round: 8 KiB (benchmarks/bench_memory.py)
@@ -24,87 +23,69 @@ MAX_VECTORS = 12  # side by side: a processor does four operations a cycle, and 
 
 def emit(nest: Nest, name: str, target: Target) -> str:
     """The text of an LLVM module with the kernel ``name``."""
-    return _Emitter(nest, target).module(name)
+    points = Points(nest, target)
+    outside = Point({})
+    points.hoist(outside)
+    crosswise = _crosswise(nest)
+    if nest.folds:
+        all_sums(points, outside)
+    elif crosswise:
+        over_kept(points, outside, nest.ndim - 2, lambda plane: blocks_turned(points, plane, crosswise))
+    else:
+        over_kept(points, outside, nest.ndim, lambda row: elementwise(points, row))
+    points.f.lines.append("  ret i32 0")
+    return points.f.kernel(name)
 
 
-class _Emitter(Sums):
-    """Writes a nest: :class:`Points` knows what is computed, :class:`Sums` how to fold it."""
+def elementwise(points: Points, row: Point, span: tuple[Index, Index] | None = None, most: int = MAX_VECTORS) -> None:
+    """The vectors along the lanes, or those from one of them to another, at ``most`` so many at once."""
+    nest = points.nest
+    if nest.lanes < 0:
+        points.store(row)
+        return
 
-    def module(self, name: str) -> str:
-        self._read_arguments()
-        self._run()
-        self.f.lines.append("  ret i32 0")
-        return self.f.kernel(name)
+    def body(vectors: list[Vector]) -> None:
+        several = [row.inner({nest.lanes: i}, nest.lanes, mask) for i, mask in vectors]
+        points.prefetch(several)
+        points.side_by_side(several)
+        for p in several:
+            points.store(p)
 
-    def _run(self) -> None:
-        """The loops that suit the nest."""
-        nest = self.nest
-        point = Point({})
-        self._hoist(point)
-        if not nest.folds and self._crosswise():
-            self._kept_loops(point, 0, nest.ndim - 2, self._blocks_turned)
-        elif not nest.folds:
-            self._kept_loops(point, 0, nest.ndim, self._elementwise)
-        elif nest.lanes < 0 or nest.lanes >= nest.n_kept:
-            if nest.n_kept and nest.lanes >= 0 and not nest.stores and not nest.has_pieces and self._is_short():
-                self._kept_loops(point, 0, nest.n_kept - 1, self._square)
-            else:
-                self._kept_loops(point, 0, nest.n_kept, self._one_sum)
-        elif nest.n_kept > 1 and self._are_light_sums:
-            self._kept_loops(point, 0, nest.n_kept - 2, self._tiles)
-        elif nest.is_wide and self._all_depends_on_what_is_summed:
-            self._kept_loops(point, 0, nest.n_kept - 1, self._sums_in_memory)
-        else:
-            self._kept_loops(point, 0, nest.n_kept - 1, lambda row: self._lane_sums([row]))
+    many = points.facts.vectors_at_once(2 if len(nest.steps) <= SHORT_CHAIN else most)
+    over_blocks(points, span or points.span(nest.lanes), many, body)
 
-    def _elementwise(self, point: Point, lanes: tuple[Any, Any] | None = None, most: int = MAX_VECTORS) -> None:
-        """The vectors along the lanes, or those from one of them to another, at ``most`` so many at once."""
-        nest = self.nest
-        if nest.lanes < 0:
-            self._store_all(point, nest.stores, 0)
-            return
 
-        def body(vectors: list[Vector]) -> None:
-            points = [point.inner({nest.lanes: i}, nest.lanes, mask) for i, mask in vectors]
-            self._prefetch(points)
-            self._side_by_side(points)
-            for p in points:
-                self._store_all(p, nest.stores, 0)
+def _crosswise(nest: Nest) -> list[int]:
+    """The operands of a long nest whose elements lie side by side along the dimension around the lanes: the first of
+    them, so many that their panels are small."""
+    if nest.ndim < 2 or nest.lanes != nest.ndim - 1 or nest.extents[-2:] != (None, None):
+        return []
+    crosswise = [
+        k for k, x in enumerate(nest.loads) if x.strides[-2] == 1 and x.strides[-1] not in (0, 1) and not x.is_index
+    ]
+    return crosswise[:MAX_CROSSWISE]
 
-        many = self._many(2 if len(nest.steps) <= SHORT_CHAIN else most)
-        self._blocks(lanes or self._range(nest.lanes), many, body)
 
-    def _crosswise(self) -> list[int]:
-        """The operands of a long nest whose elements lie side by side along the dimension around the lanes: the first
-        of them, so many that their panels are small."""
-        nest = self.nest
-        if nest.ndim < 2 or nest.lanes != nest.ndim - 1 or nest.extents[-2:] != (None, None):
-            return []
-        crosswise = [
-            k for k, x in enumerate(nest.loads) if x.strides[-2] == 1 and x.strides[-1] not in (0, 1) and not x.is_index
-        ]
-        return crosswise[:MAX_CROSSWISE]
+def blocks_turned(points: Points, plane: Point, crosswise: list[int]) -> None:
+    """Rows and lanes in blocks, of which these operands are turned round before they are read."""
+    f, dim, lanes = points.f, points.nest.ndim - 2, BLOCK_VECTORS * points.facts.width
+    start, stop = points.span(dim)
+    end = points.extents[-1]
 
-    def _blocks_turned(self, point: Point) -> None:
-        """Rows and lanes in blocks, of which these operands are turned round before they are read."""
-        dim, lanes = self.nest.ndim - 2, BLOCK_VECTORS * self.width
-        start, stop = self._range(dim)
-        end = self.extents[-1]
+    def rows(top: Index) -> None:
+        bottom = least(f, f.index(top) + BLOCK_ROWS, stop)
 
-        def rows(top: Any) -> None:
-            bottom = self._least(self.f.index(top) + BLOCK_ROWS, stop)
+        def columns(first: Index) -> None:
+            last = least(f, f.index(first) + lanes, end)
+            turned = turn(points, plane, crosswise, Block(dim, top, bottom, BLOCK_ROWS, first, lanes))
 
-            def columns(first: Any) -> None:
-                last = self._least(self.f.index(first) + lanes, end)
-                self._turn(self._crosswise(), point, dim, (top, bottom), BLOCK_ROWS, first, lanes)
+            def row(i: Index) -> None:
+                p = turned.inner({dim: i})
+                points.hoist(p)
+                elementwise(points, p, (first, last), BLOCK_VECTORS)
 
-                def row(i: Any) -> None:
-                    p = point.inner({dim: i})
-                    self._hoist(p)
-                    self._elementwise(p, (first, last), BLOCK_VECTORS)
+            loop(f, top, bottom, 1, row)
 
-                self._loop(top, bottom, 1, row)
+        loop(f, 0, end, lanes, columns)
 
-            self._loop(0, end, lanes, columns)
-
-        self._loop(start, stop, BLOCK_ROWS, rows)
+    loop(f, start, stop, BLOCK_ROWS, rows)

@@ -30,7 +30,7 @@ class Load(NamedTuple):
     """No memory at all: the value is Σ index · stride."""
 
 
-class Step(NamedTuple):
+class Operation(NamedTuple):
     """``function`` of values, by number: first the loads, then the literals, the steps, the folds, the post steps."""
 
     function: str
@@ -60,10 +60,10 @@ class Nest:
     """The dimension whose elements fill a vector: the last kept one, or the last; -1 for scalar code."""
     loads: tuple[Load, ...]
     literals: tuple[tuple[str, bytes], ...]
-    steps: tuple[Step, ...]
+    steps: tuple[Operation, ...]
     stores: tuple[Store, ...]
     folds: tuple[Fold, ...] = ()
-    post: tuple[Step, ...] = ()
+    post: tuple[Operation, ...] = ()
     post_stores: tuple[Store, ...] = ()
     is_fast: bool = False
     has_pieces: bool = False

@@ -1,15 +1,14 @@
-"""Operands that are turned round before they are read, so that lanes lie side by side: of products, once for all rows,
-and of elementwise loops, a block at a time."""
+"""Panels: operands that are turned round before they are read, so that lanes lie side by side. :mod:`turn` fills
+them: of products once for all rows, and of elementwise loops a block at a time."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import NamedTuple
 
-from wengert.codegen.ir import Function, Value
+from wengert.codegen.ir import Function, Index, Value
 from wengert.codegen.memory import load, memory_type, store
 
-SQUARE = 4  # elements a side of what is turned round at once: larger squares take long to compile
 FEWEST_ROWS, FEWEST_LANES = 4, 8  # of a product that is worth turning an operand round (benchmarks/bench_contract.py)
 MAX_PANEL = 1 << 16  # bytes of a panel for all columns of a product; else there is one for those of each tile ...
 MAX_TURNED = 256  # ... and for so many indices of what is summed, 112 KiB
@@ -39,25 +38,35 @@ def transposed(rows: Sequence[Value]) -> list[Value]:
     return vectors
 
 
+class Block(NamedTuple):
+    """What of an operand is turned round: the indices from ``start`` to ``stop`` of the dimension ``dim``, at most
+    ``length`` of them, and ``many`` lanes from ``first``."""
+
+    dim: int
+    start: Index
+    stop: Index
+    length: int
+    first: Index
+    many: int
+
+
 class Panel:
-    """A copy on the stack: for each index along ``dim`` from ``start``, at most ``length`` of them, ``many`` elements
-    side by side, from lane ``first``."""
+    """A copy of a block on the stack: for each index along its ``dim`` its lanes, side by side."""
 
-    def __init__(self, f: Function, dtype: str, length: int, dim: int, start: Any, first: Any, many: int) -> None:
-        self.f, self.dtype, self.length, self.many = f, dtype, length, many
-        self.dim, self.start, self.first = dim, start, first
-        self.memory = f.alloca(memory_type(dtype, 1), length * many, f.target.vector_bytes)
+    def __init__(self, f: Function, dtype: str, block: Block) -> None:
+        self.f, self.dtype, self.block = f, dtype, block
+        self.memory = f.alloca(memory_type(dtype, 1), block.length * block.many, f.target.vector_bytes)
 
-    def write(self, index: Any, lane: Any, x: Value) -> None:
+    def write(self, index: Index, lane: Index, x: Value) -> None:
         """For the lanes from ``lane`` of the panel."""
         store(self.f, self._place(index, lane), x)
 
-    def read(self, index: Any, lane: Any, lanes: int, mask: Value | None) -> Value:
+    def read(self, index: Index, lane: Index, lanes: int, mask: Value | None) -> Value:
         """For the lanes from ``lane`` of the nest. Nobody writes once somebody reads: the same is the same again."""
-        place = self._place(index, self.f.index(lane) - self.f.index(self.first))
+        place = self._place(index, self.f.index(lane) - self.f.index(self.block.first))
         return load(self.f, place, self.dtype, lanes, mask, is_known=True)
 
-    def _place(self, index: Any, lane: Any) -> str:
-        i = (self.f.index(index) - self.f.index(self.start)) * self.many + self.f.index(lane)
+    def _place(self, index: Index, lane: Index) -> str:
+        i = (self.f.index(index) - self.f.index(self.block.start)) * self.block.many + self.f.index(lane)
         kind = memory_type(self.dtype, 1)
         return self.f.pure(f"getelementptr {kind}, ptr {self.memory}, {i.typed}", "u8", 1).text

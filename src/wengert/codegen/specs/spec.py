@@ -16,7 +16,6 @@ from typing import NamedTuple
 
 from wengert.codegen import memory
 from wengert.codegen.ir import Function, Value
-from wengert.codegen.nests.points import MAX_LANES, f_value
 from wengert.codegen.strides import Strides
 from wengert.codegen.target import Target
 from wengert.ops.kernels import Kernel
@@ -58,7 +57,7 @@ class Code:
     def __init__(self, target: Target) -> None:
         self.f = Function(target)
         self.target = target
-        self.begin, self.end = f_value(self.f, "%begin"), f_value(self.f, "%end")
+        self.begin, self.end = self.f.part()
         self._n_pointers = self._n_sizes = 0
         self._can_fail = False
 
@@ -93,7 +92,7 @@ class Code:
 
     def width(self, *sizes: int) -> int:
         """Lanes of a vector whose widest elements have so many bytes."""
-        return max(1, min(self.target.vector_bytes // max(sizes), MAX_LANES))
+        return self.target.lanes(max(sizes))
 
     # ----------------------------------------------------------------------------------------- control flow
 

@@ -1,8 +1,8 @@
 """Scalar functions on vectors: what a map does at one element, for as many elements as a register holds.
 
-Which there are, and for what dtypes, says :mod:`~wengert.codegen.vecmath.table`.
+Which there are, for what dtypes, and how heavy they are, says :mod:`~wengert.codegen.vecmath.table`.
 """
 
-from wengert.codegen.vecmath.table import ACCEPTED, FAST, FUNCTIONS, apply, is_supported
+from wengert.codegen.vecmath.table import FAST, FUNCTIONS, Row, Weight, apply, is_supported, weight_of
 
-__all__ = ["ACCEPTED", "FAST", "FUNCTIONS", "apply", "is_supported"]
+__all__ = ["FAST", "FUNCTIONS", "Row", "Weight", "apply", "is_supported", "weight_of"]

@@ -1,5 +1,7 @@
 """The scalar functions of kernels: the name of a ``Map`` -> instructions, for vectors of any number of lanes.
 
+All that codegen knows about a function is its row in :data:`FUNCTIONS`: a new one is a row, and nothing elsewhere.
+
 Arithmetic is NumPy's bit for bit (:mod:`arithmetic`). What is transcendental is our own, inlined and without branches
 but for huge angles, at most one unit in the last place from the true value where a docstring does not say otherwise
 (:mod:`exponentials`, :mod:`trigonometry`, :mod:`powers`, :mod:`error_functions`, :mod:`logistic`). What
@@ -8,169 +10,165 @@ but for huge angles, at most one unit in the last place from the true value wher
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from enum import IntEnum
 from functools import partial
+from typing import NamedTuple
 
-from wengert.codegen.ir import DTYPES, Value, copysign, sqrt
+from wengert.codegen.ir import LLVM_TYPES, Value, copysign, sqrt
 from wengert.codegen.vecmath import arithmetic, error_functions, exponentials, fast, logistic, powers, trigonometry
 
 Scalar = Callable[..., Value]
 
-FLOAT: dict[str, Scalar] = {
-    "divide": arithmetic.divide,
-    "reciprocal": arithmetic.reciprocal,
-    "sqrt": sqrt,
-    "fabs": arithmetic.magnitude,
-    "copysign": copysign,
-    "heaviside": arithmetic.heaviside,
-    "deg2rad": arithmetic.deg2rad,
-    "radians": arithmetic.deg2rad,
-    "rad2deg": arithmetic.rad2deg,
-    "degrees": arithmetic.rad2deg,
-    "rint": arithmetic.rint,
-    "signbit": arithmetic.signbit,
-    "nextafter": arithmetic.nextafter,
-    "spacing": arithmetic.spacing,
-    "exp": exponentials.exp,
-    "exp2": exponentials.exp2,
-    "exp10": exponentials.exp10,
-    "expm1": exponentials.expm1,
-    "log": exponentials.log,
-    "log2": exponentials.log2,
-    "log10": exponentials.log10,
-    "log1p": exponentials.log1p,
-    "cbrt": powers.cbrt,
-    "sinh": exponentials.sinh,
-    "cosh": exponentials.cosh,
-    "tanh": exponentials.tanh,
-    "arcsinh": exponentials.arcsinh,
-    "arccosh": exponentials.arccosh,
-    "arctanh": exponentials.arctanh,
-    "float_power": powers.power,
-    "sin": trigonometry.sin,
-    "cos": trigonometry.cos,
-    "tan": trigonometry.tan,
-    "arcsin": trigonometry.arcsin,
-    "arccos": trigonometry.arccos,
-    "arctan": trigonometry.arctan,
-    "arctan2": trigonometry.arctan2,
-    "logaddexp": logistic.logaddexp,
-    "logaddexp2": logistic.logaddexp2,
-    "expit": logistic.expit,
-    "log_expit": logistic.log_expit,
-    "xlogy": logistic.xlogy,
-    "xlog1py": logistic.xlog1py,
-    "entr": logistic.entr,
-    "rel_entr": logistic.rel_entr,
-    "kl_div": logistic.kl_div,
-    "logit": logistic.logit,
-    "hypot": powers.hypot,
-    "exprel": powers.exprel,
-    "huber": powers.huber,
-    "pseudo_huber": powers.pseudo_huber,
-    "cosm1": trigonometry.cosm1,
-    "erf": error_functions.erf,
-    "erfc": error_functions.erfc,
-    "erfcx": error_functions.erfcx,
-    "ndtr": error_functions.ndtr,
-    "log_ndtr": error_functions.log_ndtr,
-}
-"""Of float operands; also in the tables below where integers have an answer of their own."""
 
-NUMBER: dict[str, Scalar] = {
-    "subtract": arithmetic.subtract,
-    "negative": arithmetic.negative,
-    "positive": arithmetic.identity,
-    "conjugate": arithmetic.identity,
-    "sign": arithmetic.sign,
-    "floor_divide": arithmetic.floor_divide,
-    "remainder": arithmetic.remainder,
-    "fmod": arithmetic.fmod,
-    "square": arithmetic.square,
-}
-"""Of floats and integers."""
+class Weight(IntEnum):
+    """How many instructions a function is: how often a kernel may repeat it."""
 
-ANY: dict[str, Scalar] = {
-    "add": arithmetic.add,
-    "multiply": arithmetic.multiply,
-    "absolute": arithmetic.magnitude,
-    "maximum": arithmetic.maximum,
-    "minimum": arithmetic.minimum,
-    "fmax": arithmetic.fmax,
-    "fmin": arithmetic.fmin,
-    "floor": arithmetic.floor,
-    "ceil": arithmetic.ceil,
-    "trunc": arithmetic.trunc,
-    "less": partial(arithmetic.compare, "lt"),
-    "less_equal": partial(arithmetic.compare, "le"),
-    "greater": partial(arithmetic.compare, "gt"),
-    "greater_equal": partial(arithmetic.compare, "ge"),
-    "equal": partial(arithmetic.compare, "eq"),
-    "not_equal": partial(arithmetic.compare, "ne"),
-    "logical_and": arithmetic.logical_and,
-    "logical_or": arithmetic.logical_or,
-    "logical_xor": arithmetic.logical_xor,
-    "logical_not": arithmetic.logical_not,
-    "isnan": arithmetic.is_nan,
-    "isinf": arithmetic.is_inf,
-    "isfinite": arithmetic.is_finite,
-    "select": arithmetic.select_where,
-}
-"""Of floats, integers and booleans."""
+    LIGHT = 0
+    """A few: a loop of them is unrolled, and takes several vectors at once."""
+    MEDIUM = 1
+    """Some tens: a copy for the whole vectors, and one for the rest."""
+    HEAVY = 2
+    """More: one loop, all of it masked. A second copy would cost more time to compile than it saves to run."""
 
-BITS: dict[str, Scalar] = {
-    "bitwise_and": lambda x, y: x & y,
-    "bitwise_or": lambda x, y: x | y,
-    "bitwise_xor": lambda x, y: x ^ y,
-    "invert": lambda x: ~x,
-}
-"""Of integers and booleans."""
 
-INTEGER: dict[str, Scalar] = {
-    "left_shift": arithmetic.left_shift,
-    "right_shift": arithmetic.right_shift,
-    "bitwise_count": arithmetic.bitwise_count,
-}
+LIGHT, MEDIUM, HEAVY = Weight
+
+
+class Row(NamedTuple):
+    """What there is to know about a function."""
+
+    function: Scalar
+    kinds: str
+    """The kinds of dtype ("f", "i", "u", "b") that it takes, for all its operands one."""
+    weight: Weight
+    fast: Scalar | None = None
+    """What a kernel may use instead when a few units in the last place do not matter."""
 
 
 def power(x: Value, y: Value) -> Value:
     return powers.power(x, y) if x.is_float else arithmetic.unsigned_power(x, y)
 
 
-FUNCTIONS: dict[str, Scalar] = {
-    **FLOAT,
-    **NUMBER,
-    **ANY,
-    **BITS,
-    **INTEGER,
-    "power": power,
-    "ldexp": arithmetic.ldexp,
-    "convert": arithmetic.convert,
+FUNCTIONS: dict[str, Row] = {
+    # Of floats
+    "divide": Row(arithmetic.divide, "f", LIGHT),
+    "reciprocal": Row(arithmetic.reciprocal, "f", LIGHT),
+    "sqrt": Row(sqrt, "f", LIGHT),
+    "fabs": Row(arithmetic.magnitude, "f", LIGHT),
+    "copysign": Row(copysign, "f", HEAVY),
+    "heaviside": Row(arithmetic.heaviside, "f", HEAVY),
+    "deg2rad": Row(arithmetic.deg2rad, "f", HEAVY),
+    "radians": Row(arithmetic.deg2rad, "f", HEAVY),
+    "rad2deg": Row(arithmetic.rad2deg, "f", HEAVY),
+    "degrees": Row(arithmetic.rad2deg, "f", HEAVY),
+    "rint": Row(arithmetic.rint, "f", HEAVY),
+    "signbit": Row(arithmetic.signbit, "f", HEAVY),
+    "nextafter": Row(arithmetic.nextafter, "f", HEAVY),
+    "spacing": Row(arithmetic.spacing, "f", HEAVY),
+    "exp": Row(exponentials.exp, "f", MEDIUM, fast.exp),
+    "exp2": Row(exponentials.exp2, "f", MEDIUM),
+    "exp10": Row(exponentials.exp10, "f", HEAVY),
+    "expm1": Row(exponentials.expm1, "f", MEDIUM),
+    "log": Row(exponentials.log, "f", MEDIUM),
+    "log2": Row(exponentials.log2, "f", MEDIUM),
+    "log10": Row(exponentials.log10, "f", MEDIUM),
+    "log1p": Row(exponentials.log1p, "f", MEDIUM),
+    "cbrt": Row(powers.cbrt, "f", HEAVY),
+    "sinh": Row(exponentials.sinh, "f", HEAVY),
+    "cosh": Row(exponentials.cosh, "f", HEAVY),
+    "tanh": Row(exponentials.tanh, "f", MEDIUM, fast.tanh),
+    "arcsinh": Row(exponentials.arcsinh, "f", HEAVY),
+    "arccosh": Row(exponentials.arccosh, "f", HEAVY),
+    "arctanh": Row(exponentials.arctanh, "f", HEAVY),
+    "float_power": Row(powers.power, "f", HEAVY),
+    "sin": Row(trigonometry.sin, "f", HEAVY),
+    "cos": Row(trigonometry.cos, "f", HEAVY),
+    "tan": Row(trigonometry.tan, "f", HEAVY),
+    "arcsin": Row(trigonometry.arcsin, "f", HEAVY),
+    "arccos": Row(trigonometry.arccos, "f", HEAVY),
+    "arctan": Row(trigonometry.arctan, "f", HEAVY),
+    "arctan2": Row(trigonometry.arctan2, "f", HEAVY),
+    "logaddexp": Row(logistic.logaddexp, "f", HEAVY, fast.logaddexp),
+    "logaddexp2": Row(logistic.logaddexp2, "f", HEAVY),
+    "expit": Row(logistic.expit, "f", MEDIUM, fast.expit),
+    "log_expit": Row(logistic.log_expit, "f", HEAVY, fast.log_expit),
+    "xlogy": Row(logistic.xlogy, "f", HEAVY),
+    "xlog1py": Row(logistic.xlog1py, "f", HEAVY),
+    "entr": Row(logistic.entr, "f", HEAVY),
+    "rel_entr": Row(logistic.rel_entr, "f", HEAVY),
+    "kl_div": Row(logistic.kl_div, "f", HEAVY),
+    "logit": Row(logistic.logit, "f", HEAVY),
+    "hypot": Row(powers.hypot, "f", HEAVY),
+    "exprel": Row(powers.exprel, "f", HEAVY),
+    "huber": Row(powers.huber, "f", HEAVY),
+    "pseudo_huber": Row(powers.pseudo_huber, "f", HEAVY),
+    "cosm1": Row(trigonometry.cosm1, "f", HEAVY),
+    "erf": Row(error_functions.erf, "f", HEAVY),
+    "erfc": Row(error_functions.erfc, "f", HEAVY),
+    "erfcx": Row(error_functions.erfcx, "f", HEAVY),
+    "ndtr": Row(error_functions.ndtr, "f", HEAVY),
+    "log_ndtr": Row(error_functions.log_ndtr, "f", HEAVY),
+    # Of floats and integers
+    "subtract": Row(arithmetic.subtract, "fiu", LIGHT),
+    "negative": Row(arithmetic.negative, "fiu", LIGHT),
+    "positive": Row(arithmetic.identity, "fiu", LIGHT),
+    "conjugate": Row(arithmetic.identity, "fiu", HEAVY),
+    "sign": Row(arithmetic.sign, "fiu", LIGHT),
+    "floor_divide": Row(arithmetic.floor_divide, "fiu", HEAVY),
+    "remainder": Row(arithmetic.remainder, "fiu", HEAVY),
+    "fmod": Row(arithmetic.fmod, "fiu", HEAVY),
+    "square": Row(arithmetic.square, "fiu", LIGHT),
+    # Of floats, integers and booleans
+    "add": Row(arithmetic.add, "fiub", LIGHT),
+    "multiply": Row(arithmetic.multiply, "fiub", LIGHT),
+    "absolute": Row(arithmetic.magnitude, "fiub", LIGHT),
+    "maximum": Row(arithmetic.maximum, "fiub", LIGHT),
+    "minimum": Row(arithmetic.minimum, "fiub", LIGHT),
+    "fmax": Row(arithmetic.fmax, "fiub", HEAVY),
+    "fmin": Row(arithmetic.fmin, "fiub", HEAVY),
+    "floor": Row(arithmetic.floor, "fiub", HEAVY),
+    "ceil": Row(arithmetic.ceil, "fiub", HEAVY),
+    "trunc": Row(arithmetic.trunc, "fiub", HEAVY),
+    "less": Row(partial(arithmetic.compare, "lt"), "fiub", LIGHT),
+    "less_equal": Row(partial(arithmetic.compare, "le"), "fiub", LIGHT),
+    "greater": Row(partial(arithmetic.compare, "gt"), "fiub", LIGHT),
+    "greater_equal": Row(partial(arithmetic.compare, "ge"), "fiub", LIGHT),
+    "equal": Row(partial(arithmetic.compare, "eq"), "fiub", LIGHT),
+    "not_equal": Row(partial(arithmetic.compare, "ne"), "fiub", LIGHT),
+    "logical_and": Row(arithmetic.logical_and, "fiub", LIGHT),
+    "logical_or": Row(arithmetic.logical_or, "fiub", LIGHT),
+    "logical_xor": Row(arithmetic.logical_xor, "fiub", HEAVY),
+    "logical_not": Row(arithmetic.logical_not, "fiub", LIGHT),
+    "isnan": Row(arithmetic.is_nan, "fiub", HEAVY),
+    "isinf": Row(arithmetic.is_inf, "fiub", HEAVY),
+    "isfinite": Row(arithmetic.is_finite, "fiub", HEAVY),
+    "select": Row(arithmetic.select_where, "fiub", LIGHT),
+    # Of integers and booleans
+    "bitwise_and": Row(lambda x, y: x & y, "iub", HEAVY),
+    "bitwise_or": Row(lambda x, y: x | y, "iub", HEAVY),
+    "bitwise_xor": Row(lambda x, y: x ^ y, "iub", HEAVY),
+    "invert": Row(lambda x: ~x, "iub", HEAVY),
+    # Of integers
+    "left_shift": Row(arithmetic.left_shift, "iu", HEAVY),
+    "right_shift": Row(arithmetic.right_shift, "iu", HEAVY),
+    "bitwise_count": Row(arithmetic.bitwise_count, "iu", HEAVY),
+    # Of dtypes that :func:`is_supported` has more to say about
+    "power": Row(power, "fu", HEAVY),
+    "ldexp": Row(arithmetic.ldexp, "f", HEAVY),
+    "convert": Row(arithmetic.convert, "fiub", LIGHT),
 }
 """Every function by name; "convert" also takes the dtype."""
 
-FAST: dict[str, Scalar] = {
-    "exp": fast.exp,
-    "tanh": fast.tanh,
-    "expit": fast.expit,
-    "log_expit": fast.log_expit,
-    "logaddexp": fast.logaddexp,
-}
-"""What a kernel may use instead when a few units in the last place do not matter."""
-
-ACCEPTED = {
-    name: kinds
-    for kinds, table in {"f": FLOAT, "fiu": NUMBER, "fiub": ANY, "iub": BITS, "iu": INTEGER}.items()
-    for name in table
-} | {"power": "fu"}
-"""The kinds of dtype ("f", "i", "u", "b") that a function of operands of one dtype takes."""
+FAST = tuple([name for name, row in FUNCTIONS.items() if row.fast is not None])
+"""The functions that have a fast version."""
 
 COMPARISONS = frozenset({"less", "less_equal", "greater", "greater_equal", "equal", "not_equal"})
 
 
 def is_supported(function: str, in_dtypes: tuple[str, ...], out_dtype: str) -> bool:
     """Whether :func:`apply` knows the function for these dtypes."""
-    if not {*in_dtypes, out_dtype} <= DTYPES:
+    if function not in FUNCTIONS or not {*in_dtypes, out_dtype} <= LLVM_TYPES.keys():
         return False
     if function == "convert":
         return True
@@ -180,15 +178,21 @@ def is_supported(function: str, in_dtypes: tuple[str, ...], out_dtype: str) -> b
         return in_dtypes[1] == in_dtypes[2]
     if function in COMPARISONS and set(in_dtypes) == {"i8", "u8"}:
         return True
-    return in_dtypes[0][0] in ACCEPTED.get(function, "") and len(set(in_dtypes)) == 1
+    return in_dtypes[0][0] in FUNCTIONS[function].kinds and len(set(in_dtypes)) == 1
 
 
 def apply(function: str, xs: list[Value], out_dtype: str, is_fast: bool = False) -> Value:
-    """The function of the operands; ``is_fast`` allows the version in :data:`FAST`."""
+    """The function of the operands; ``is_fast`` allows its fast version."""
     if function == "convert":
         return arithmetic.convert(xs[0], out_dtype)
     if function == "float_power":  # of float32 too in float64
         xs = [arithmetic.convert(x, out_dtype) for x in xs]
-    y = (FAST[function] if is_fast and function in FAST else FUNCTIONS[function])(*xs)
+    row = FUNCTIONS[function]
+    y = (row.fast if is_fast and row.fast is not None else row.function)(*xs)
     assert y.dtype == out_dtype, f"{function}: {y.dtype}, expected {out_dtype}"
     return y
+
+
+def weight_of(functions: Iterable[str]) -> Weight:
+    """Of code that computes all of these: that of the heaviest."""
+    return max([FUNCTIONS[f].weight for f in functions], default=LIGHT)

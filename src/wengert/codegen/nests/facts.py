@@ -1,0 +1,113 @@
+"""What follows from a nest and a processor before any code is written: how wide vectors are, what depends on what, and
+how often the code may be repeated, which is a matter of its length (:class:`~wengert.codegen.vecmath.Weight`)."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+
+from wengert.codegen import vecmath
+from wengert.codegen.memory import size_of
+from wengert.codegen.nests.nest import Fold, Nest, Operation, Store
+from wengert.codegen.target import Target
+from wengert.codegen.vecmath import Weight
+
+MAX_UNROLLED = 256  # steps of a loop that is unrolled, or takes several vectors at once
+
+
+def are_light_sums(before: Collection[str], after: Collection[str]) -> bool:
+    """Whether sums of few steps, and what becomes of them, may be written several times side by side."""
+    return len(before) <= 4 and vecmath.weight_of([*before, *after]) == Weight.LIGHT
+
+
+class Facts:
+    """Of a nest on a processor. Values have their numbers: loads, literals, steps, folds, post steps."""
+
+    def __init__(self, nest: Nest, target: Target) -> None:
+        self.nest, self.target = nest, target
+        self.first_literal = len(nest.loads)
+        self.first_step = self.first_literal + len(nest.literals)
+        self.first_fold = self.first_step + len(nest.steps)
+        self.first_post = self.first_fold + len(nest.folds)
+        self.width = self._lane_count()
+        before, after = [[s.function for s in steps] for steps in (nest.steps, nest.post)]
+        weight = vecmath.weight_of(before)
+        self.is_light, self.is_heavy = weight == Weight.LIGHT, weight == Weight.HEAVY
+        self.ends_heavy = vecmath.weight_of(after) == Weight.HEAVY
+        self.are_light_sums = are_light_sums(before, after)
+        self.folded = [k for fold in nest.folds for k in self.factors(fold) or (fold.value,)]
+        """What is computed at a point to be folded."""
+        self.depends = self._dependencies()
+        """The dimensions that each value before the folds depends on."""
+        self.inner = sorted(self._needs(nest.stores, (), self.folded))
+        """The values that are computed inside of all loops, or further out for them."""
+        self.used = self._needs(nest.post_stores, nest.post, [x.value for x in nest.folds]) | set(self.inner)
+
+    def _lane_count(self) -> int:
+        nest = self.nest
+        if nest.lanes < 0:
+            return 1
+        dtypes = [x.dtype for x in (*nest.loads, *nest.steps, *nest.stores, *nest.folds, *nest.post)]
+        width = self.target.lanes(max([size_of(d) for d in dtypes], default=8))
+        extent = nest.extents[nest.lanes]
+        while extent is not None and width > 1 and width // 2 >= extent:
+            width //= 2
+        return width
+
+    def _dependencies(self) -> list[frozenset[int]]:
+        depends = [frozenset(d for d, s in enumerate(x.strides) if s != 0) for x in self.nest.loads]
+        depends += [frozenset()] * len(self.nest.literals)
+        for step in self.nest.steps:
+            depends.append(frozenset().union(*[depends[k] for k in step.operands]))
+        return depends
+
+    def _needs(self, stores: Sequence[Store], post: Sequence[Operation], values: Sequence[int]) -> set[int]:
+        """The values that must be known for these, among them the loads."""
+        needed = {s.value for s in stores} | set(values)
+        for first, steps in ((self.first_post, post), (self.first_step, self.nest.steps)):
+            for k in range(len(steps) - 1, -1, -1):
+                if first + k in needed:
+                    needed.update(steps[k].operands)
+        return needed
+
+    def operation(self, k: int) -> Operation:
+        """What computes value ``k``, a step or a post step."""
+        return self.nest.steps[k - self.first_step] if k < self.first_fold else self.nest.post[k - self.first_post]
+
+    def factors(self, fold: Fold) -> tuple[int, ...]:
+        """The operands of the product that is summed, where it is one and a fused multiply-add saves its rounding."""
+        k = fold.value - self.first_step
+        if fold.combine != "add" or fold.dtype[0] != "f" or not self.target.has_fma or k < 0:
+            return ()
+        step = self.nest.steps[k]
+        return step.operands if step.function == "multiply" else ()
+
+    @property
+    def inner_steps(self) -> list[int]:
+        return [k for k in self.inner if k >= self.first_step]
+
+    # ------------------------------------------------------------------------------------------------ how much at once
+
+    def points_from(self, dim: int) -> int:
+        """How many points the loops from ``dim`` inwards visit; many, if that is known at run time."""
+        return math.prod([MAX_UNROLLED if n is None else n for n in self.nest.extents[dim:]])
+
+    def unrolled(self, most: int, within: int = 1) -> int:
+        """How many turns of a loop may become straight-line code: ``most``, or as many as are compiled in no time.
+
+        ``within``: how often a turn computes what is innermost.
+        """
+        return min(most, MAX_UNROLLED // max(1, within * len(self.inner))) if self.is_light else 1
+
+    def vectors_at_once(self, most: int) -> int:
+        """How many vectors a loop takes at once: up to ``most``, as registers and the length of the code allow."""
+        if not self.is_light:
+            return 1
+        steps = self.inner_steps  # operands can be read again, at little cost
+        last_read = {o: k for k in steps for o in self.operation(k).operands}
+        live, most_live = set[int](), 1
+        for k in steps:
+            live = {x for x in live if last_read.get(x, self.first_fold) >= k} | {k}
+            most_live = max(most_live, len(live))
+        registers = 32 if self.target.vector_bytes == 64 else 16
+        return max(1, min(most, -(-registers // most_live), MAX_UNROLLED // max(1, len(steps))))

@@ -1,0 +1,131 @@
+"""Loops over the points of a nest: whole vectors, several at once, and what is left over, which is masked.
+
+Each takes a ``body``, which writes what is inside. A loop whose extent is known may become straight-line code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from wengert.codegen.ir import Function, Index, Value
+from wengert.codegen.nests.points import Point, Points
+
+UNROLLED = 12  # vectors of a loop of known length that become straight-line code
+REDUCED_UNROLLED = 16  # indices of a reduced dimension of known length that do
+
+Vector = tuple[Index, Value | None]
+"""The index of lane 0, and which lanes count (None: all)."""
+Vectors = Callable[[list[Vector]], None]
+"""What a loop does with vectors side by side."""
+
+
+def loop(f: Function, start: Index, stop: Index, step: Index, body: Callable[[Index], None], unroll: int = 0) -> None:
+    """``for i in range(start, stop, step)``; unrolled if it is short and everything is known."""
+    if isinstance(start, int) and isinstance(stop, int) and isinstance(step, int):
+        trips = max(0, -(-(stop - start) // step))
+        if trips <= max(1, unroll):
+            for i in range(start, stop, step):
+                body(i)
+            return
+    is_known = isinstance(start, int) and isinstance(stop, int)
+    f.loop(f.index(start), f.index(stop), f.index(step), body, is_entered=is_known)
+
+
+def over_kept(points: Points, point: Point, stop: int, body: Callable[[Point], None]) -> None:
+    """``body`` for the indices of the kept dimensions up to ``stop``, or up to the lanes, which it runs along."""
+
+    def loops(dim: int, point: Point) -> None:
+        if dim >= stop or dim == points.nest.lanes:
+            body(point)
+            return
+
+        def inner(i: Index) -> None:
+            below = point.inner({dim: i})
+            points.hoist(below)
+            loops(dim + 1, below)
+
+        loop(points.f, *points.span(dim), 1, inner)
+
+    loops(0, point)
+
+
+def over_reduced(
+    points: Points, point: Point, stop: int, body: Callable[[dict[int, Index]], None], many: int = 1
+) -> None:
+    """``body`` for the indices of the reduced dimensions up to ``stop``, which computes ``many`` points of each."""
+
+    def loops(dim: int, index: dict[int, Index]) -> None:
+        if dim >= stop:
+            body(index)
+            return
+        turns = points.facts.unrolled(REDUCED_UNROLLED, many * points.facts.points_from(dim + 1))
+        span = points.reduced_span(dim, point)
+        loop(points.f, *span, 1, lambda i: loops(dim + 1, {**index, dim: i}), turns)
+
+    loops(points.nest.n_kept, {})
+
+
+def over_blocks(points: Points, span: tuple[Index, Index], many: int, body: Vectors, within: int = 1) -> None:
+    """``body`` for the vectors of a range of lanes, ``many`` at once."""
+    facts = points.facts
+    left = min(many, 4) if facts.target.vector_bytes == 64 else 1
+    over_vectors(points, span, many, body, facts.is_heavy or facts.ends_heavy, within, left)
+
+
+def over_vectors(
+    points: Points,
+    span: tuple[Index, Index],
+    many: int,
+    body: Vectors,
+    is_heavy: bool,
+    within: int,
+    left: int = 1,
+) -> None:
+    """``body`` for the vectors of a range: ``many`` at once, then those left over, masked, ``left`` at once.
+
+    One that ``is_heavy`` is written once, with a mask throughout. For ``within`` see :meth:`Facts.unrolled`.
+    """
+    f, width = points.f, points.facts.width
+    start, stop = span
+    if is_heavy and not (isinstance(start, int) and isinstance(stop, int) and stop - start <= width):
+        loop(f, start, stop, width, lambda i: body([(i, mask(f, i, stop, width))]))
+    elif isinstance(start, int) and isinstance(stop, int):
+        full, rest = divmod(stop - start, width)
+        end = start + (full - full % many) * width
+        turns = points.facts.unrolled(UNROLLED, within) // many
+        loop(f, start, end, many * width, lambda i: body([(plus(i, k * width), None) for k in range(many)]), turns)
+        last: list[Vector] = [(i, None) for i in range(end, start + full * width, width)]
+        if rest:
+            which = f.vector([k < rest for k in range(width)], "b1") if width > 1 else None
+            last.append((start + full * width, which))
+        if last:
+            body(last)
+    else:
+        end = whole(f, start, stop, many * width)
+        loop(f, start, end, many * width, lambda i: body([(plus(i, k * width), None) for k in range(many)]))
+        if many * width > 1:
+
+            def masked(i: Index) -> None:
+                body([(j, mask(f, j, stop, width)) for j in [plus(i, k * width) for k in range(left)]])
+
+            loop(f, end, stop, left * width, masked)
+
+
+def mask(f: Function, i: Index, stop: Index, width: int) -> Value | None:
+    """Which lanes, counted from index ``i``, stand before ``stop``."""
+    if width == 1:
+        return None
+    lane = f.vector(list(range(width)), "i8")
+    return lane < (f.index(stop) - f.index(i)).splat(width)
+
+
+def whole(f: Function, start: Index, stop: Index, many: int) -> Index:
+    """Where a range ends without what is left over when it is taken ``many`` at a time."""
+    if isinstance(start, int) and isinstance(stop, int):
+        return stop - (stop - start) % many
+    return f.index(start) + (f.index(stop) - f.index(start)) / many * many
+
+
+def plus(i: Index, k: int) -> Index:
+    """``i + k``, without an instruction where k is 0."""
+    return i + k if isinstance(i, int) or k else i

@@ -1,0 +1,56 @@
+"""Turn operands round: fill their panels, a square of elements at a time."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from wengert.codegen import memory
+from wengert.codegen.ir import Index, least
+from wengert.codegen.memory import size_of
+from wengert.codegen.nests.loops import loop, plus, whole
+from wengert.codegen.nests.panels import Block, Panel, transposed
+from wengert.codegen.nests.points import Point, Points
+
+SQUARE = 4  # elements a side of what is turned round at once: larger squares take long to compile
+
+
+def turn(points: Points, point: Point, loads: Sequence[int], block: Block) -> Point:
+    """Turn round what lies side by side along ``block.dim``. The point from which on these operands are read from
+    their panels."""
+    panels = {k: Panel(points.f, points.loads[k].dtype, block) for k in loads}
+    for k, panel in panels.items():
+        _fill(points, point, panel, k)
+    return point.reading(panels)
+
+
+def _fill(points: Points, point: Point, panel: Panel, k: int) -> None:
+    f, nest, operand, block = points.f, points.nest, points.loads[k], panel.block
+    square = min(points.facts.width, SQUARE)
+    last = plus(points.extents[nest.lanes], -1)
+
+    def columns(start: Index) -> None:
+        lines = []
+        for j in range(square):
+            i = least(f, f.index(block.first) + start + j, last)  # beyond the end the last is taken again
+            lines.append(points.address(operand, point.inner({nest.lanes: i})))
+
+        def rows(i: Index, lanes: int) -> None:
+            at = Point({block.dim: i})
+            values = [
+                memory.load(f, points.address(operand, at, base), panel.dtype, lanes, is_known=True) for base in lines
+            ]
+            if lanes > 1 and not isinstance(block.start, int):
+                for base in lines:  # what the next block of rows begins with
+                    memory.prefetch(f, points.address(operand, at, base), block.length * size_of(panel.dtype))
+            if lanes == 1:
+                for j, x in enumerate(values):
+                    panel.write(i, start + j, x)
+            else:
+                for t, x in enumerate(transposed(values)):
+                    panel.write(plus(i, t), start, x)
+
+        end = whole(f, block.start, block.stop, square)
+        loop(f, block.start, end, square, lambda i: rows(i, square))
+        loop(f, end, block.stop, 1, lambda i: rows(i, 1), square)
+
+    loop(f, 0, least(f, plus(last, 1) - block.first, block.many), square, columns)
