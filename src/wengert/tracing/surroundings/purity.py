@@ -25,6 +25,7 @@ import numpy as np
 from wengert.tracing.surroundings import names
 from wengert.tracing.tracer import HANDLED_FUNCTIONS
 
+_IMMUTABLE = frozenset({int, float, complex, bool, str, bytes, type(None), type(Ellipsis), range})
 _NUMPY_TYPES = (np.generic, np.dtype, np.ufunc, np.errstate, np.finfo, np.iinfo)
 # fmt: off
 _BUILTINS = (
@@ -102,11 +103,10 @@ def is_pure(value: Any, is_foreign: bool) -> bool:
 
 def is_immutable(value: Any) -> bool:
     """Whether it is a value that cannot change."""
-    if isinstance(value, np.generic):
-        return value.dtype.kind in "fiubc"
-    if type(value) is tuple:
+    cls = type(value)
+    if cls is tuple:
         return all(map(is_immutable, value))
-    return type(value) in (int, float, complex, bool, str, bytes, type(None), type(Ellipsis), range)
+    return cls in _IMMUTABLE or (isinstance(value, np.generic) and value.dtype.kind in "fiubc")
 
 
 def is_plain_class(cls: type) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import types
 from collections.abc import Callable, Iterable
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,7 +27,8 @@ class Slot(NamedTuple):
     """The traced run saw the original, which it must not have changed."""
 
 
-class CellRead(NamedTuple):
+@dataclass(slots=True, eq=False)
+class CellRead:
     """Reads a variable of an enclosing function."""
 
     cell: types.CellType
@@ -35,7 +37,8 @@ class CellRead(NamedTuple):
         return self.cell.cell_contents
 
 
-class ItemRead(NamedTuple):
+@dataclass(slots=True, eq=False)
+class VariableRead:
     """Reads a global variable."""
 
     namespace: dict[str, Any]
@@ -45,42 +48,93 @@ class ItemRead(NamedTuple):
         return self.namespace[self.key]
 
 
-class PartRead(NamedTuple):
-    """Reads a part of a container: an item, an attribute, a default, or (``part`` is ...) which of them there are."""
+@dataclass(slots=True, eq=False)
+class Container:
+    """A container as it was when the function was traced, which the runtime compares in one go, by its items."""
+
+    kind: str
+    """ "list", "tuple", "dict", "attributes" (of an object) or "defaults" (of a function)."""
+    value: Any
+
+    def native(self) -> tuple[Any, ...]:
+        """In the runtime's terms."""
+        kind, value = self.kind, self.value
+        if kind == "list":
+            return kind, value, tuple(value)
+        if kind == "defaults":
+            return kind, value, value.__defaults__
+        entries = vars(value) if kind == "attributes" else value
+        return kind, value, tuple(entries), tuple(entries.values())
+
+
+@dataclass(slots=True, eq=False)
+class PartRead:
+    """Reads a part of a container, given how that is read. Each kind of part is read by a class of its own."""
 
     read: Callable[[], Any]
-    container: Any
-    """What was read when the function was traced."""
-    kind: str
-    """ "list", "tuple", "dict", "attributes" or "defaults"; "" for what the runtime does not know."""
-    part: Any
+    container: Container | None
+    """What the runtime looks at in place of this part; None if it does not know how."""
+    key: Any = None
+    """Which part it is; None where it is said of all of them how many, or which, there are."""
+
+
+class ItemRead(PartRead):
+    """Reads an item."""
+
+    __slots__ = ()
+
+    def __call__(self) -> Any:
+        return self.read()[self.key]
+
+
+class LengthRead(PartRead):
+    """Reads how many items there are."""
+
+    __slots__ = ()
+
+    def __call__(self) -> Any:
+        return len(self.read())
+
+
+class KeysRead(PartRead):
+    """Reads which keys there are."""
+
+    __slots__ = ()
+
+    def __call__(self) -> Any:
+        return tuple(self.read())
+
+
+class AttributeRead(PartRead):
+    """Reads an attribute of an object that has all of them in its ``__dict__``."""
+
+    __slots__ = ()
+
+    def __call__(self) -> Any:
+        return vars(self.read())[self.key]
+
+
+class AttributesRead(PartRead):
+    """Reads of which class an object is, and which attributes it has."""
+
+    __slots__ = ()
 
     def __call__(self) -> Any:
         now = self.read()
-        if self.kind == "attributes" and self.part is ...:
-            return type(now), *vars(now)
-        if self.kind == "attributes":
-            now = vars(now)
-        elif self.kind == "defaults":
-            now = now.__defaults__
-        if self.part is not ...:
-            return now[self.part]
-        return tuple(now) if isinstance(now, dict) else len(now)
-
-    def native(self) -> tuple[Any, ...] | None:
-        """The whole container, in the runtime's terms."""
-        if self.kind == "list":
-            return "list", self.container, tuple(self.container)
-        if self.kind == "dict":
-            return "dict", self.container, tuple(self.container), tuple(self.container.values())
-        if self.kind == "attributes":
-            return "attributes", self.container, tuple(vars(self.container)), tuple(vars(self.container).values())
-        if self.kind == "defaults":
-            return "defaults", self.container, self.container.__defaults__
-        return None
+        return type(now), *vars(now)
 
 
-class ClassRead(NamedTuple):
+class DefaultRead(PartRead):
+    """Reads the default of a positional parameter."""
+
+    __slots__ = ()
+
+    def __call__(self) -> Any:
+        return self.read().__defaults__[self.key]
+
+
+@dataclass(slots=True, eq=False)
+class ClassRead:
     """Reads an attribute of a class, or (``attribute`` is ...) its bases and which attributes it has."""
 
     cls: type
@@ -92,7 +146,8 @@ class ClassRead(NamedTuple):
         return vars(self.cls)[self.attribute]
 
 
-class AbsentRead(NamedTuple):
+@dataclass(slots=True, eq=False)
+class AbsentRead:
     """Reads which of some names a namespace has: they are builtins, until somebody defines them there."""
 
     namespace: dict[str, Any]
@@ -102,7 +157,8 @@ class AbsentRead(NamedTuple):
         return tuple(name for name in self.names if name in self.namespace)
 
 
-class CodeRead(NamedTuple):
+@dataclass(slots=True, eq=False)
+class CodeRead:
     """Reads what a function does."""
 
     f: types.FunctionType
@@ -111,6 +167,14 @@ class CodeRead(NamedTuple):
         return self.f.__code__
 
 
+class Missing:
+    """What is where nothing is."""
+
+    def __repr__(self) -> str:
+        return "nothing"
+
+
+MISSING = Missing()
 MOVED = (KeyError, IndexError, AttributeError, ValueError, TypeError)
 """What reading a slot raises when it is no longer there, or no longer of its kind."""
 
@@ -147,16 +211,12 @@ def native_slots(slots: Iterable[Slot], version_of: Callable[[type], int]) -> li
             native[id(read.namespace), read.names] = ("absent", read.namespace, read.names)
         elif type(read) is CodeRead:
             native[id(read.f), "code"] = ("code", read.f, slot.seen)
-        elif type(read) is ItemRead:
+        elif type(read) is VariableRead:
             native[id(read.namespace), read.key] = ("item", read.namespace, read.key, slot.seen)
-        elif type(read) is PartRead and read.kind == "tuple":
-            continue  # the tuple itself is looked at, and cannot change
-        elif type(read) is PartRead and read.kind:
-            key = (id(read.container), read.kind)
-            if key not in native:
-                whole = read.native()
-                assert whole is not None
-                native[key] = whole
+        elif isinstance(read, PartRead) and read.container is not None:
+            kind, value = read.container.kind, read.container.value
+            if kind != "tuple" and (id(value), kind) not in native:  # a tuple is looked at, and cannot change
+                native[id(value), kind] = read.container.native()
         elif type(read) is ClassRead and is_unchanged(slot) and version_of(read.cls):
             native[id(read.cls)] = ("type", read.cls, version_of(read.cls))
         else:

@@ -1,0 +1,359 @@
+"""What a value is made of, and how each part of it is read again.
+
+Two walks go through the world that a function reads: one puts copies in the place of what it finds
+(:mod:`~wengert.tracing.surroundings.environment`), the other notes what that looks like
+(:mod:`~wengert.tracing.surroundings.watching`). Both get the parts of a value here, so what one of them knows of, the
+other does. What they do with a part, and which they leave alone, is theirs to say.
+"""
+
+from __future__ import annotations
+
+import array
+import functools
+import pickle
+import random
+import sys
+import types
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from wengert.tracing.callers import is_opaque
+from wengert.tracing.surroundings import names
+from wengert.tracing.surroundings.purity import is_immutable
+from wengert.tracing.surroundings.slots import (
+    MISSING,
+    AttributeRead,
+    AttributesRead,
+    CellRead,
+    ClassRead,
+    Container,
+    DefaultRead,
+    ItemRead,
+    KeysRead,
+    LengthRead,
+    VariableRead,
+)
+
+MAX_ITEMS = 10_000
+SEQUENCES = (list, tuple, deque)
+SETS = (set, frozenset)
+CONTAINERS = (*SEQUENCES, dict, *SETS)
+HOLDERS = (types.ModuleType, type)
+BYTES = (bytearray, memoryview, array.array)
+INNER = ("__func__", "__self__", "__wrapped__", "fget", "fset", "func", "args", "keywords")
+"""The attributes of a method, a property, a decorated function, a partial, that hold what it is made around."""
+
+
+@dataclass(slots=True, eq=False)  # not frozen, as one is made for everything that is found
+class Part:
+    """One of the things that a value is made of."""
+
+    key: Any
+    """Which of its kind: an index, a key, the name of an attribute."""
+    name: str
+    """In words: ``table['a']``."""
+    value: Any
+    read: Callable[[], Any]
+    """Reads it again."""
+
+
+@dataclass(slots=True, eq=False)
+class Parts:
+    """What a value is made of, kind by kind; most values have one kind or two."""
+
+    content: Part | None = None
+    """What can be compared by value: a length, the keys of a dict, the bytes of an array, the state of a generator."""
+    items: Iterable[Part] = ()
+    """Of a sequence or a dict; the rules of a primitive."""
+    members: Iterable[Part] = ()
+    """Those keys of a dict, and elements of a set or of an array of objects, that can change themselves."""
+    names: Part | None = None
+    """Which attributes there are, of an object or class; on a function, those that somebody has hung there."""
+    attributes: Iterable[Part] = ()
+    inner: Iterable[Part] = ()
+    """What a method, a property, a partial is made around, the containers of its arguments and defaults with it."""
+    arguments: Iterable[Part] = ()
+    """What is in those containers: a call is given it besides its own arguments."""
+    cells: Iterable[Part] = ()
+    """Variables of enclosing functions, the keys being their positions."""
+    variables: Iterable[Part] = ()
+    """Global variables that the code names."""
+
+
+def parts_of(value: Any, name: str, read: Callable[[], Any], natively: bool = True) -> Parts:
+    """The parts of ``value``, which is called ``name`` and read again by ``read``.
+
+    ``natively``: cells and containers are to be looked at by the runtime itself, by identity.
+    """
+    if isinstance(value, types.FunctionType):
+        return _of_function(value, name, natively)
+    if isinstance(value, np.ndarray):
+        return _of_array(value, name, read)
+    if isinstance(value, HOLDERS):
+        return _of_holder(value, name)
+    if isinstance(value, CONTAINERS):
+        parts = _of_container(value, name, read, natively)
+        if is_own_kind(value):
+            _add_attributes(parts, value, name, read)
+        return parts
+    if is_copyable(type(value)):
+        return _of_copyable(value, name, read, natively)
+    if isinstance(value, BYTES):
+        return Parts(Part(None, name, bytes(value), lambda: bytes(read())))
+    if is_generator(value):
+        return Parts(Part(None, f"the state of {name}", _state(value), lambda: _state(read())))
+    parts = Parts()
+    if isinstance(value, functools.partial):
+        parts = _of_partial(value, name, read)
+    elif hasattr(type(value), "__wengert_parts__"):
+        parts = _of_primitive(value, name, read)
+    _add_attributes(parts, value, name, read)
+    return parts
+
+
+def attribute_of(holder: Any, name: str, attribute: str) -> Part:
+    """An attribute of a module or class."""
+    read = ClassRead(holder, attribute) if isinstance(holder, type) else VariableRead(vars(holder), attribute)
+    return Part(attribute, f"{name}.{attribute}", vars(holder)[attribute], read)
+
+
+# --------------------------------------------------------------------------------------------------------- callables
+
+
+def _of_function(f: types.FunctionType, name: str, natively: bool) -> Parts:
+    """A function's parts are read through itself: whoever holds it looks at whether it is another."""
+    parts = Parts(variables=_variables(f))
+    if vars(f):
+        parts.names, parts.attributes = _hung(f, name)
+    if f.__closure__:
+        parts.cells = _cells(f, natively)
+    if f.__defaults__ or f.__kwdefaults__:
+        parts.inner = _containers_of_defaults(f, name)
+        parts.arguments = _defaults(f, name, natively)
+    return parts
+
+
+def _cells(f: types.FunctionType, natively: bool) -> Iterator[Part]:
+    for k, (variable, cell) in enumerate(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)):
+        try:
+            found = cell.cell_contents
+        except ValueError:  # not yet assigned
+            continue
+        yield Part(k, variable, found, CellRead(cell) if natively else lambda cell=cell: cell.cell_contents)
+
+
+def _containers_of_defaults(f: types.FunctionType, name: str) -> Iterator[Part]:
+    if f.__defaults__:
+        yield Part("__defaults__", f"the defaults of {name}", f.__defaults__, lambda: f.__defaults__)
+    if f.__kwdefaults__:
+        yield Part("__kwdefaults__", f"the defaults of {name}", f.__kwdefaults__, lambda: f.__kwdefaults__)
+
+
+def _defaults(f: types.FunctionType, name: str, natively: bool) -> Iterator[Part]:
+    container = Container("defaults", f) if natively else None
+    for k, default in enumerate(f.__defaults__ or ()):
+        yield Part(k, f"{name}'s default {k}", default, DefaultRead(lambda: f, container, k))
+    for k, default in (f.__kwdefaults__ or {}).items():
+        yield Part(k, f"{name}'s default {k}", default, lambda k=k: (f.__kwdefaults__ or {})[k])
+
+
+def _variables(f: types.FunctionType) -> Iterator[Part]:
+    namespace = f.__globals__
+    for variable in names.named(f.__code__):
+        if variable in namespace:
+            yield Part(variable, variable, namespace[variable], VariableRead(namespace, variable))
+
+
+def _hung(f: Callable[..., Any], name: str) -> tuple[Part, list[Part]]:
+    """The attributes that somebody has hung on a function."""
+    hung = vars(f)
+    read, container = lambda: vars(f), Container("dict", hung)
+    which = Part(None, f"the attributes of {name}", tuple(hung), KeysRead(read, container))
+    return which, [Part(a, f"{name}.{a}", found, ItemRead(read, container, a)) for a, found in hung.items()]
+
+
+def _of_partial(value: Any, name: str, read: Callable[[], Any]) -> Parts:
+    positional = [Part(k, f"{name}.args[{k}]", found, lambda k=k: read().args[k]) for k, found in enumerate(value.args)]
+    by_keyword = [
+        Part(k, f"{name}.keywords[{k!r}]", found, lambda k=k: read().keywords[k]) for k, found in value.keywords.items()
+    ]
+    parts = Parts(arguments=[*positional, *by_keyword])
+    if vars(value):
+        parts.names, parts.attributes = _hung(value, name)
+    return parts
+
+
+def _of_primitive(value: Any, name: str, read: Callable[[], Any]) -> Parts:
+    """What it calls itself: the user's function and its rules."""
+    rules = value.__wengert_parts__().items()
+    return Parts(items=[Part(k, f"{name}'s {k}", rule, lambda k=k: read().__wengert_parts__()[k]) for k, rule in rules])
+
+
+# -------------------------------------------------------------------------------------------------------- containers
+
+
+def is_sequence(value: Any) -> bool:
+    """Whether it is a list, a deque, a tuple or a named tuple."""
+    return type(value) in SEQUENCES or (isinstance(value, tuple) and hasattr(value, "_fields"))
+
+
+def is_long(value: Any) -> bool:
+    """Whether a list or dict has so many items that it is compared as a whole, and they are not looked into."""
+    return isinstance(value, (*SEQUENCES, dict)) and len(value) > MAX_ITEMS
+
+
+def is_own_kind(value: Any) -> bool:
+    """Whether a container is of the user's own kind: it has attributes and methods besides its items."""
+    return isinstance(value, CONTAINERS) and type(value).__module__ not in ("builtins", "collections")
+
+
+def _of_container(value: Any, name: str, read: Callable[[], Any], natively: bool) -> Parts:
+    if is_long(value):
+        copied = dict if isinstance(value, dict) else list
+        return Parts(Part(None, name, copied(value), lambda: copied(read())))
+    if isinstance(value, dict):
+        return _of_dict(value, name, read, natively)
+    if isinstance(value, SETS):
+        return Parts(Part(None, name, frozenset(value), lambda: frozenset(read())), members=_members(value, name))
+    kind = "list" if type(value) is list else "tuple" if isinstance(value, tuple) else ""
+    container = Container(kind, value) if natively and kind else None
+    return Parts(
+        Part(None, f"len({name})", len(value), LengthRead(read, container)),
+        [Part(k, f"{name}[{k}]", item, ItemRead(read, container, k)) for k, item in enumerate(value)],
+    )
+
+
+def _of_dict(value: dict[Any, Any], name: str, read: Callable[[], Any], natively: bool) -> Parts:
+    is_known = type(value) in (dict, OrderedDict, defaultdict)
+    container = Container("dict", value) if natively and is_known else None
+    return Parts(
+        Part(None, f"{name}.keys()", tuple(value), KeysRead(read, container)),
+        [Part(k, f"{name}[{k!r}]", item, ItemRead(read, container, k)) for k, item in value.items()],
+        _members(value, name),
+    )
+
+
+def _members(value: Iterable[Any], name: str) -> list[Part]:
+    return [
+        Part(None, f"a member of {name}", member, lambda member=member: member)
+        for member in value
+        if not is_immutable(member)
+    ]
+
+
+def _of_array(value: Any, name: str, read: Callable[[], Any]) -> Parts:
+    content = Part(None, f"the content of {name}", _content(value), lambda: _content(read()))
+    return Parts(content, members=_members(value.flat, name) if value.dtype.hasobject else ())
+
+
+def _content(x: Any) -> tuple[Any, ...]:
+    """An array by value, so that it can be compared: masks, fields and objects (by identity) included."""
+    mask = np.ma.getmaskarray(x).tobytes() if isinstance(x, np.ma.MaskedArray) else b""
+    plain = np.array(x, subok=False)
+    return plain.shape, plain.dtype.str, plain.tobytes(), mask
+
+
+def is_generator(value: Any) -> bool:
+    """Whether it is a generator of random numbers: drawing one changes it."""
+    if isinstance(value, random.Random):
+        return True
+    if "numpy.random" not in sys.modules:  # NumPy imports it when it is first asked for, which takes its time
+        return False
+    return isinstance(value, np.random.Generator | np.random.BitGenerator | np.random.RandomState)
+
+
+def _state(value: Any) -> Any:
+    """The state of a random generator, comparable; None for anything else."""
+    if isinstance(value, random.Random):
+        return value.getstate()
+    if isinstance(value, np.random.Generator):
+        return pickle.dumps(value.bit_generator.state)
+    if isinstance(value, np.random.BitGenerator):
+        return pickle.dumps(value.state)
+    if isinstance(value, np.random.RandomState):
+        return pickle.dumps(value.get_state())
+    return None
+
+
+# ----------------------------------------------------------------------------------------------------------- objects
+
+
+def _of_copyable(value: Any, name: str, read: Callable[[], Any], natively: bool) -> Parts:
+    container = Container("attributes", value) if natively else None
+    return Parts(
+        names=_which(value, name, read, container),
+        attributes=[
+            Part(a, f"{name}.{a}", found, AttributeRead(read, container, a)) for a, found in vars(value).items()
+        ],
+    )
+
+
+def _add_attributes(parts: Parts, value: Any, name: str, read: Callable[[], Any]) -> None:
+    """What a value has as an object; what hangs on a partial is there already."""
+    parts.inner = _inner(value, name, read)
+    if is_sealed(type(value)) or parts.names is not None:
+        return
+    if hasattr(value, "__dict__"):
+        parts.names = _which(value, name, read, None)
+    parts.attributes = _attributes(value, name, read)
+
+
+def _inner(value: Any, name: str, read: Callable[[], Any]) -> Iterator[Part]:
+    for attribute in INNER:
+        found = getattr(value, attribute, None)
+        if found is not None:
+            yield Part(attribute, f"{name}.{attribute}", found, lambda a=attribute: getattr(read(), a))
+
+
+def _which(value: Any, name: str, read: Callable[[], Any], container: Container | None) -> Part:
+    return Part(None, f"the attributes of {name}", (type(value), *vars(value)), AttributesRead(read, container))
+
+
+def _attributes(value: Any, name: str, read: Callable[[], Any]) -> Iterator[Part]:
+    """Of an object that keeps some of them elsewhere than in its ``__dict__``."""
+    for attribute in (*getattr(value, "__dict__", ()), *_slots(type(value))):
+        found = getattr(value, attribute, MISSING)
+        yield Part(attribute, f"{name}.{attribute}", found, lambda a=attribute: getattr(read(), a, MISSING))
+
+
+def _of_holder(holder: Any, name: str) -> Parts:
+    """Of a module or class."""
+    attributes = (attribute_of(holder, name, attribute) for attribute in list(vars(holder)))
+    if not isinstance(holder, type):
+        return Parts(attributes=attributes)
+    which = ClassRead(holder, ...)
+    return Parts(names=Part(None, f"the attributes of {name}", which(), which), attributes=attributes)
+
+
+@functools.lru_cache(maxsize=4096)
+def is_copyable(cls: type) -> bool:
+    """Whether an instance can be copied attribute by attribute: all of its state is in __dict__."""
+    if cls is types.SimpleNamespace:
+        return True
+    if is_opaque(cls.__module__) or issubclass(cls, type) or cls.__dictoffset__ == 0:
+        return False
+    if _slots(cls) or hasattr(cls, "__del__"):  # a copy would release what the original still uses
+        return False
+    try:
+        object.__new__(cls)
+    except TypeError:  # made by a base in C, with state of its own: a dict, an exception, a generator of numbers
+        return False
+    return True
+
+
+def is_sealed(cls: type) -> bool:
+    """Whether the attributes of an instance are a library's affair: not so of SciPy's objects, made of the user's
+    numbers."""
+    return is_opaque(cls.__module__) and not (cls.__module__.startswith("scipy.") and hasattr(cls, "__dict__"))
+
+
+def _slots(cls: type) -> list[str]:
+    found: list[str] = []
+    for c in cls.__mro__:
+        slots = c.__dict__.get("__slots__", ())
+        found += [slots] if isinstance(slots, str) else list(slots)
+    return [name for name in found if name not in ("__dict__", "__weakref__")]
