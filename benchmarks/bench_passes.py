@@ -17,7 +17,6 @@ from rich.table import Table  # isort: skip
 
 import wengert as wg
 from wengert import passes
-from wengert.codegen.lower import supports
 from wengert.passes import fuse, rematerialise, schedule
 from wengert.passes.simplify import merge_common, use_identities
 from wengert.runtime.program import Program
@@ -48,20 +47,18 @@ FUNCTIONS: dict[str, tuple[Callable[[Any], Any], Any]] = {
     "500 scalar": (scalars, 0.5),
 }
 
-LATE = (schedule, fuse, rematerialise)  # in the order of passes.before_kernels
-IN_TURN = (use_identities, merge_common, *LATE)
+IN_TURN = (use_identities, merge_common, schedule, fuse, rematerialise)
 
 
 def without(left_out: Sequence[Callable[..., Any]], tape: Tape) -> Program:
     """The program of ``tape`` by the passes but some."""
     early = [p for p in passes.PIPELINE if p not in left_out]
-    usual = passes.before_kernels
-    late = [p for name, p in zip(LATE, usual(supports), strict=True) if name not in left_out]
-    passes.before_kernels = lambda _: tuple(late)
+    usual = passes.BEFORE_KERNELS
+    passes.BEFORE_KERNELS = tuple([p for p in usual if p not in left_out])
     try:
         return Program(passes.run(tape, early))
     finally:
-        passes.before_kernels = usual
+        passes.BEFORE_KERNELS = usual
 
 
 def worth(name: str) -> Table:

@@ -34,7 +34,7 @@ MATRIX, SQUARE = Aval((60, 50), F64), Aval((4, 4), F64)
 
 
 def memory_of(f: Callable[..., Any], *avals: Aval) -> Memory:
-    return memory(plan(passes.run(tape(f, *avals), passes.before_kernels(supports))))
+    return memory(plan(passes.run(tape(f, *avals), passes.BEFORE_KERNELS, supports)))
 
 
 def reads_of(f: Callable[..., Any], *avals: Aval) -> list[tuple[str, str, Why]]:

@@ -35,14 +35,18 @@ def trace(f: F) -> F:
     def tape_of(*args: Any, **kwargs: Any) -> Tape:
         leaves, treedef = tree.flatten((args, kwargs) if kwargs else args)
         whole = trace_whole(f, function_name(f), leaves, signature_of(leaves, treedef, bool(kwargs)))
-        return number_guards(whole.tape)[0]
+        return number_guards(whole.tape)
 
     return tape_of
 
 
 def compile(tape: Tape) -> Program:
-    """``tape``, optimised, as a program: ``program(*args)``. One path: raises GuardError off it."""
-    return Program(passes.run(number_guards(tape)[0]))
+    """``tape``, optimised, as a program: ``program(*args)``. One path: raises GuardError off it.
+
+    Captured arrays are read at every call, but for those that the tape calls constant: what depends on these alone is
+    computed now.
+    """
+    return Program(passes.run(tape, (*passes.ONCE, *passes.PIPELINE)))
 
 
 def jit(f: F) -> Jit:

@@ -1,6 +1,8 @@
-"""Passes: pure functions ``Tape -> Tape``, a file a pass, in the order of :data:`PIPELINE` and :func:`before_kernels`.
+"""Passes: pure functions ``Tape -> Tape``, a file a pass, in the order of the lists below.
 
-The last of them, :mod:`wengert.passes.plan`, makes of a tape a plan: where every value lives.
+A tape that is to run many times goes through :data:`ONCE`; every tape then goes through :data:`PIPELINE`, and through
+:data:`BEFORE_KERNELS` on its way to machine code. Last of all, :mod:`wengert.passes.plan` makes of a tape a plan: where
+every value lives.
 """
 
 from __future__ import annotations
@@ -9,12 +11,20 @@ from collections.abc import Callable, Sequence
 
 from wengert import config
 from wengert.passes.fuse import IsNative, fuse
+from wengert.passes.number_guards import number_guards
 from wengert.passes.rematerialise import rematerialise
 from wengert.passes.schedule import schedule
-from wengert.passes.simplify import drop_dead, merge_common, use_identities
+from wengert.passes.simplify import drop_dead, fold_constants, merge_common, use_identities
 from wengert.tape import Tape, check
 
-Pass = Callable[[Tape], Tape]
+Pass = Callable[..., Tape]
+
+ONCE: tuple[Pass, ...] = (
+    # Not for un-jitted calls: their tape stands for every tape of its structure, and those have other constants; and it
+    # has no guards, since it runs on the very values that it was recorded with.
+    fold_constants,  # before the pipeline, which drops what the constants were made of
+    number_guards,  # anywhere: no pass drops a guard, or moves one before another
+)
 
 PIPELINE: tuple[Pass, ...] = (
     use_identities,  # first, since what becomes equal by them is merged, and what they no longer need is dropped
@@ -22,20 +32,26 @@ PIPELINE: tuple[Pass, ...] = (
     drop_dead,  # after every pass that leaves values nobody reads
 )
 
+BEFORE_KERNELS: tuple[Pass, ...] = (
+    # What makes a tape of kernels: no derivative is taken of it, and nothing batches it.
+    schedule,  # before fusion, which joins what stands near
+    fuse,  # on what is left to compute, in the order in which it will be
+    rematerialise,  # after it, when it is known what lies between kernels
+)
 
-def before_kernels(is_native: IsNative) -> tuple[Pass, ...]:
-    """What makes a tape of kernels: no derivative is taken of it, and nothing batches it."""
-    return (
-        schedule,  # before fusion, which joins what stands near
-        lambda tape: fuse(tape, is_native),
-        lambda tape: rematerialise(tape, is_native),  # after it, when it is known what lies between kernels
-    )
+ASK_WHAT_IS_NATIVE = frozenset([fuse, rematerialise])
+"""The passes that must know which scalar functions there is machine code for: ``run_pass(tape, is_native)``."""
 
 
-def run(tape: Tape, passes: Sequence[Pass] = PIPELINE) -> Tape:
-    """``tape`` through ``passes`` in order, checked after each where ``config.check`` is on."""
+def run(tape: Tape, passes: Sequence[Pass] = PIPELINE, is_native: IsNative | None = None) -> Tape:
+    """``tape`` through ``passes`` in order, checked after each where ``config.check`` is on.
+
+    Tapes among the parameters, the bodies of maps, stay as they are. Each is an expression within one kernel, where
+    LLVM simplifies it; and steps are equal if their bodies are one object, which passes would make two of. A body that
+    is a program of its own, of a branch or a loop, is to be descended into here, so that no pass has to.
+    """
     for run_pass in passes:
-        tape = run_pass(tape)
+        tape = run_pass(tape, is_native) if run_pass in ASK_WHAT_IS_NATIVE else run_pass(tape)
         if config.check:
-            check(tape, after=getattr(run_pass, "__name__", "a pass"))
+            check(tape, after=run_pass.__name__)
     return tape

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from wengert.ops.control import Expected, guard
-from wengert.tape import Tape
+from wengert.tape import Instr, Tape
 
 
-def number_guards(tape: Tape) -> tuple[Tape, tuple[Expected, ...]]:
-    """``tape`` with its guards numbered in order, and the path that they record."""
-    path: list[Expected] = []
-    instrs = list(tape.instrs)
-    for k, instr in enumerate(instrs):
+def number_guards(tape: Tape) -> Tape:
+    """``tape`` with its guards numbered in order. Linear."""
+    instrs: list[Instr] = []
+    count = 0
+    for instr in tape.instrs:
         if instr.op is guard:
-            instrs[k] = instr._replace(params={**instr.params, "position": len(path)})
-            path.append(instr.params["expected"])
-    return (tape.replace(instrs=tuple(instrs)) if path else tape), tuple(path)
+            instr = instr._replace(params={**instr.params, "position": count})
+            count += 1
+        instrs.append(instr)
+    return tape.replace(instrs=tuple(instrs)) if count else tape
+
+
+def path_of(tape: Tape) -> tuple[Expected, ...]:
+    """The path that a tape takes through the branches of its function: what its guards expect, in order."""
+    return tuple([instr.params["expected"] for instr in tape.instrs if instr.op is guard])

@@ -45,7 +45,7 @@ def assemble(
     tape: Tape, in_strides: Sequence[tuple[int, ...] | None] = (), is_fast: bool = False, keeps_arena: bool = True
 ) -> tuple[Plan, _native.Executable, tuple[Kernel, ...]]:
     """The plan of ``tape``, its executable, and what it runs; ``is_fast``: by :data:`vecmath.FAST` where it can."""
-    made = plan(passes.run(tape, passes.before_kernels(supports)), in_strides)
+    made = plan(passes.run(tape, passes.BEFORE_KERNELS, supports), in_strides)
     zeroed = zero_outputs(made)
     planned = [step for step in made.steps if id(step) not in zeroed]
     calls = [_lowered(step) for step in planned]

@@ -22,8 +22,7 @@ import numpy as np
 from wengert import config, passes, tree
 from wengert.errors import InternalError, StructureError, message
 from wengert.ops.control import GuardMiss
-from wengert.passes.number_guards import number_guards
-from wengert.passes.simplify import fold_constants
+from wengert.passes.number_guards import path_of
 from wengert.runtime import _native
 from wengert.runtime.entry import entry_of
 from wengert.runtime.program import Program
@@ -236,10 +235,11 @@ class Jit(_native.Dispatcher):
     ) -> tuple[Compiled, list[Any]]:
         start = time.perf_counter()
         tape, environment, unrepeatable, written = trace_whole(self.__wrapped__, self.__name__, leaves, signature)
-        tape, path = number_guards(fold_constants(tape))
+        tape = passes.run(tape, (*passes.ONCE, *passes.PIPELINE))
+        path = path_of(tape)
         strides = [leaf.strides for leaf in signature.leaves if leaf.is_traced]
         compiled = Compiled(
-            Program(passes.run(tape), in_strides=strides, is_fast=self._is_fast),
+            Program(tape, in_strides=strides, is_fast=self._is_fast),
             tape.out_tree,
             environment,
             path,
