@@ -11,7 +11,7 @@ import wengert as wg
 from wengert import config
 from wengert.ad.reverse import vjp
 from wengert.runtime import execute
-from wengert.runtime.execute import program_for, transformed, without_guards, without_memory
+from wengert.runtime.execute import program_for, transformed, without_guards, without_data
 from wengert.tape import Aval, Capture, Var
 
 X = np.array([0.5, -1.0, 2.0])
@@ -61,9 +61,9 @@ def test_a_primitive_is_not_kept_for_its_rules_may_change() -> None:
     assert wg.grad(double)(1.0) == 20
 
 
-def test_a_capture_without_memory_has_its_type() -> None:
+def test_a_capture_without_data_has_its_type() -> None:
     capture = Capture(Var(Aval((1000, 1000), np.dtype(float))), np.ones((1000, 1000)), "c")
-    hollow = without_memory(capture)
+    hollow = without_data(capture)
     assert hollow.array.shape == (1000, 1000) and hollow.array.strides == (0, 0)
     assert hollow.var is capture.var and hollow.name == "c"
 

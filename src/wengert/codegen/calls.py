@@ -10,7 +10,7 @@ import numpy as np
 
 from wengert.codegen.nests.nest import Nest
 from wengert.codegen.specs.spec import Spec
-from wengert.passes.plan import Place, Step
+from wengert.passes.plan import Place, PlanStep
 from wengert.tape import Instr
 
 
@@ -62,7 +62,7 @@ def describe(instr: Instr) -> str:
     return instr.op.describe(instr) if instr.op.describe is not None else instr.op.name
 
 
-def callback(step: Step, why: str) -> CallbackCall:
+def callback(step: PlanStep, why: str) -> CallbackCall:
     """``step`` by its NumPy reference."""
     instr = step.instr
     if instr is None:

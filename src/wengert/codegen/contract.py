@@ -10,8 +10,7 @@ from wengert.codegen.nests.build import nest_call
 from wengert.codegen.nests.panels import MAX_TURNED
 from wengert.codegen.target import target
 from wengert.passes.fuse import is_small_contraction
-from wengert.passes.plan import Place
-from wengert.passes.plan import Step as PlanStep
+from wengert.passes.plan import Place, PlanStep
 
 MAX_EMITTED = 2e6  # flops: of what BLAS cannot take, more than this is left to NumPy, which copies and calls BLAS
 MAX_TILED = 1_000_000  # multiply-adds of a product that is emitted with AVX-512 (benchmarks/bench_contract.py)

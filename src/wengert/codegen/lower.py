@@ -44,8 +44,7 @@ from wengert.ops.kernels import (
     Search,
 )
 from wengert.ops.kernels import Call as Routine
-from wengert.passes.plan import Place
-from wengert.passes.plan import Step as PlanStep
+from wengert.passes.plan import Place, PlanStep
 
 
 def lower(step: PlanStep) -> Call:
@@ -57,7 +56,7 @@ def lower(step: PlanStep) -> Call:
     kernel = instr.op.kernel
     if isinstance(kernel, Check):
         return GuardCall(step.ins[0], instr)
-    if not is_native((*step.ins, *step.outs)):
+    if not can_reach((*step.ins, *step.outs)):
         return callback(step, "a dtype without native code")
     if isinstance(kernel, Map):
         dtypes = tuple([p.aval.dtype for p in step.ins])
@@ -85,7 +84,7 @@ def lower(step: PlanStep) -> Call:
 
 def _copy(step: PlanStep) -> Call:
     (source,), (goal,) = step.ins, step.outs
-    if is_native((source, goal)):
+    if can_reach((source, goal)):
         if step.what == "copy" and source.aval.dtype == goal.aval.dtype and goal.aval.size <= FEW:
             return _copy_few(source, goal)
         return copy_nest(step)
@@ -115,7 +114,8 @@ def supports(function: str, dtypes: tuple[np.dtype[Any], ...], out: np.dtype[Any
     return vecmath.is_supported(function, tuple([short(d) for d in dtypes]), short(out))
 
 
-def is_native(places: Sequence[Place]) -> bool:
+def can_reach(places: Sequence[Place]) -> bool:
+    """Whether generated code can read and write there: of dtypes that it knows, in strides of whole elements."""
     for p in places:
         if p.aval.dtype not in NATIVE_DTYPES:
             return False

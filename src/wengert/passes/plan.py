@@ -80,7 +80,7 @@ class Place(NamedTuple):
         return Place(self.buffer, self.offset + region.offset, region.strides, Aval(region.shape, dtype))
 
 
-class Step(NamedTuple):
+class PlanStep(NamedTuple):
     """One thing to do. ``instr`` is None for "copy" and "add", which the plan itself asks for."""
 
     what: str
@@ -99,7 +99,7 @@ class Plan:
     """What a program does, and with which memory."""
 
     tape: Tape
-    steps: list[Step] = field(default_factory=list)
+    steps: list[PlanStep] = field(default_factory=list)
     buffers: list[Buffer] = field(default_factory=list)
     literals: list[Lit] = field(default_factory=list)
     arena_bytes: int = 0
@@ -173,7 +173,7 @@ class _Planner:
         for k in range(len(tape.instrs) - 1, -1, -1):
             op, ins, outs, params, _ = tape.instrs[k]
             kernel = op.kernel
-            if isinstance(kernel, Join) and is_native(tape.instrs[k]):
+            if isinstance(kernel, Join) and has_native_dtypes(tape.instrs[k]):
                 v = outs[0]
                 if v not in self.wanted:
                     self.wanted[v] = Place(self._new(v.aval), 0, c_strides(v.aval), v.aval)
@@ -220,7 +220,7 @@ class _Planner:
         elif outs and all(v.aval.size == 0 for v in outs):
             for v in outs:
                 self._destination(v)
-        elif not is_native(instr):
+        elif not has_native_dtypes(instr):
             self._run(instr)
         elif isinstance(kernel, Join):
             goal = self._destination(outs[0])
@@ -392,7 +392,7 @@ class _Planner:
     ) -> None:
         for place in (*ins, *outs, *([work] if work is not None else [])):
             self._use(place.buffer, self.now)
-        self.out.steps.append(Step(what, instr, tuple(ins), tuple(outs), self.now, work))
+        self.out.steps.append(PlanStep(what, instr, tuple(ins), tuple(outs), self.now, work))
 
     def _assign_offsets(self) -> None:
         """First fit, best size: buffers in the order of their births, bytes of the dead handed out again."""
@@ -526,6 +526,6 @@ def is_pointwise(instr: Instr, a: Atom, v: Var) -> bool:
     return True
 
 
-def is_native(instr: Instr) -> bool:
+def has_native_dtypes(instr: Instr) -> bool:
     """Whether all operands and results have dtypes that generated code knows."""
     return all(a.aval.dtype in NATIVE_DTYPES for a in (*instr.ins, *instr.outs))

@@ -21,7 +21,7 @@ from wengert.codegen.nests.nest import Nest
 from wengert.codegen.specs.spec import Spec
 from wengert.codegen.vecmath import angles
 from wengert.errors import say_where
-from wengert.passes.plan import Place, Plan, Step, c_strides, is_in_code, plan
+from wengert.passes.plan import Place, Plan, PlanStep, c_strides, is_in_code, plan
 from wengert.runtime import _native, routines
 from wengert.tape import Instr, Lit, Tape, structure
 
@@ -30,8 +30,8 @@ compiler.provide(angles.REDUCE, _native.reduce_huge_address())
 LONG_FLOPS = 200_000  # a program that does more lets other Python threads run meanwhile
 
 
-class Kernel(NamedTuple):
-    """A step of a program, for people."""
+class KernelInfo(NamedTuple):
+    """A step of a program, for people: what ``Program.kernels`` has."""
 
     name: str
     """What it computes."""
@@ -43,7 +43,7 @@ class Kernel(NamedTuple):
 
 def assemble(
     tape: Tape, in_strides: Sequence[tuple[int, ...] | None] = (), is_fast: bool = False, keeps_arena: bool = True
-) -> tuple[Plan, _native.Executable, tuple[Kernel, ...]]:
+) -> tuple[Plan, _native.Executable, tuple[KernelInfo, ...]]:
     """The plan of ``tape``, its executable, and what it runs; ``is_fast``: by :data:`vecmath.FAST` where it can."""
     made = plan(passes.run(tape, passes.BEFORE_KERNELS, supports), in_strides)
     zeroed = zero_outputs(made)
@@ -107,10 +107,10 @@ def _is_zero(place: Place, made: Plan) -> bool:
 _templates: dict[Any, tuple[KernelCall, tuple[int, ...]]] = {}
 
 
-def _lowered(step: Step) -> Call:
+def _lowered(step: PlanStep) -> Call:
     """The call of a step, from that of an equal one if there was one: a long program has few kinds of step."""
     places = (*step.ins, *step.outs)
-    key = _signature(step, places)
+    key = _key_of(step, places)
     known = _templates.get(key)
     if known is not None:
         call, order = known
@@ -133,7 +133,7 @@ def _fast(call: KernelCall) -> KernelCall:
     return call._replace(kernel=kernel, then=None if call.then is None else _fast(call.then))
 
 
-def _signature(step: Step, places: Sequence[Place]) -> Any:
+def _key_of(step: PlanStep, places: Sequence[Place]) -> Any:
     """Equal for steps that one kernel does, with the same sizes."""
     first: dict[Any, int] = {}
     memory = tuple([(first.setdefault((id(p.buffer), p.offset), k), p.strides, p.aval) for k, p in enumerate(places)])
@@ -148,7 +148,7 @@ def _signature(step: Step, places: Sequence[Place]) -> Any:
 # ----------------------------------------------------------------------------------------------------- assembling
 
 
-def _steps(planned: Sequence[Step], calls: list[Call], first: dict[str, int]) -> list[tuple[Any, ...]]:
+def _steps(planned: Sequence[PlanStep], calls: list[Call], first: dict[str, int]) -> list[tuple[Any, ...]]:
     """The steps in the runtime's terms; calls that cannot be compiled become callbacks, in ``calls`` too."""
     kernels = [part.kernel for call in calls for part in _parts(call)]
     keys = {kernel: compiler.key_of(kernel) for kernel in dict.fromkeys(kernels) if not isinstance(kernel, str)}
@@ -231,14 +231,14 @@ def _fail(name: str, reference: Callable[..., Any], status: int, *operands: Any)
     raise np.linalg.LinAlgError(f"{name}: singular, or not positive definite, to working precision (status {status})")
 
 
-def _refused(step: Step, call: KernelCall, why: str) -> CallbackCall:
+def _refused(step: PlanStep, call: KernelCall, why: str) -> CallbackCall:
     warnings.warn(f"the kernel {call.name!r} could not be compiled, and runs as NumPy: {why}", stacklevel=2)
     return callback(step, why)
 
 
-def _describe(call: Call) -> Kernel:
+def _describe(call: Call) -> KernelInfo:
     if isinstance(call, GuardCall):
-        return Kernel("guard", "guard")
+        return KernelInfo("guard", "guard")
     if isinstance(call, CallbackCall):
-        return Kernel(call.name, "callback", call.why)
-    return Kernel(call.name, "BLAS" if isinstance(call.kernel, str) and call.kernel != "copy" else "loops")
+        return KernelInfo(call.name, "callback", call.why)
+    return KernelInfo(call.name, "BLAS" if isinstance(call.kernel, str) and call.kernel != "copy" else "loops")

@@ -49,7 +49,7 @@ def program_for(tape: Tape, transforms: tuple[Transform, ...]) -> Program:
     number = {c.var: k for k, c in enumerate(tape.captures)}
     optimised = passes.run(transformed(tape, transforms))
     numbers = tuple([number.get(c.var, -1) for c in optimised.captures])
-    hollow = tuple([c if k < 0 else without_memory(c) for c, k in zip(optimised.captures, numbers, strict=True)])
+    hollow = tuple([c if k < 0 else without_data(c) for c, k in zip(optimised.captures, numbers, strict=True)])
     program = Program(optimised.replace(captures=hollow), numbers, captures_vary=True)
     if all(instr.op.is_stable for instr in tape.instrs):
         with _lock:
@@ -59,7 +59,7 @@ def program_for(tape: Tape, transforms: tuple[Transform, ...]) -> Program:
     return program
 
 
-def without_memory(capture: Capture) -> Capture:
+def without_data(capture: Capture) -> Capture:
     """A capture whose array stands for its type alone, so that a cache keeps no one's data alive."""
     aval = capture.var.aval
     return capture._replace(array=np.broadcast_to(np.empty((), aval.dtype), aval.shape))
@@ -78,7 +78,7 @@ class Previous:
         if recording.implicit or (self.recording is not None and recording.programs is self.recording.programs):
             return
         tape = recording.tape
-        hollow = tape.replace(captures=tuple([without_memory(c) for c in tape.captures]))
+        hollow = tape.replace(captures=tuple([without_data(c) for c in tape.captures]))
         self.recording = recording._replace(tape=hollow, captured=())
 
 

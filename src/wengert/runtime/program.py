@@ -18,7 +18,7 @@ from wengert.ops.index import CountMiss
 from wengert.passes.memory import Memory, memory
 from wengert.passes.plan import Plan
 from wengert.runtime import _native, threadpool
-from wengert.runtime.assemble import Kernel, assemble
+from wengert.runtime.assemble import KernelInfo, assemble
 from wengert.runtime.reference import Reference
 from wengert.tape import Aval, Tape
 from wengert.tracing.tracer import Tracer
@@ -54,7 +54,7 @@ class Program:
         self.capture_numbers = capture_numbers
         """Which of the captures of the tape that was recorded each of this tape's captures is."""
         self._captures_vary = captures_vary
-        self.kernels: tuple[Kernel, ...] = ()
+        self.kernels: tuple[KernelInfo, ...] = ()
         """What it runs, in order."""
         self.arena_bytes = 0
         """Bytes of the one block of memory that all intermediate values share."""

@@ -18,7 +18,7 @@ from wengert.errors import say_where
 from wengert.tape import Atom, Aval, Lit, Tape, Var
 
 
-class Step(NamedTuple):
+class ReferenceStep(NamedTuple):
     """``slots[out] = run(slots[first])``, or of ``first`` and ``second``, as ``arity`` says; else ``run(slots)``, which
     takes and stores by itself. Then the slots in ``dead`` are emptied."""
 
@@ -79,7 +79,7 @@ class Reference:
         return results
 
 
-def _plan(tape: Tape) -> tuple[list[Step], list[Any], list[tuple[int, Aval, bool]]]:
+def _plan(tape: Tape) -> tuple[list[ReferenceStep], list[Any], list[tuple[int, Aval, bool]]]:
     slot: dict[Any, int] = {}
     for v in tape.inputs:
         slot[v] = len(slot)
@@ -101,7 +101,7 @@ def _plan(tape: Tape) -> tuple[list[Step], list[Any], list[tuple[int, Aval, bool
     owner: dict[Atom, Atom] = {}
     shared: set[Any] = set()  # values of which there is a view
     last_of_memory: dict[Atom, int] = dict.fromkeys([*tape.inputs, *[c.var for c in tape.captures]], len(tape.instrs))
-    steps: list[Step] = []
+    steps: list[ReferenceStep] = []
     for k, (op, ins, outs, params, _) in enumerate(tape.instrs):
         memory = owner.get(ins[0], ins[0]) if ins else None
         if op.bind is not None:
@@ -127,9 +127,9 @@ def _plan(tape: Tape) -> tuple[list[Step], list[Any], list[tuple[int, Aval, bool
         dead = [slot[a] for a in {a for a in ins if type(a) is Var} if last_read[a] == k and slot[a] >= first_own]
         dead += [s for v, s in zip(outs, out_slots, strict=True) if v not in last_read]
         if len(outs) == 1 and 0 < len(ins) < 3:
-            steps.append(Step(len(ins), run, in_slots[0], in_slots[-1], out_slots[0], tuple(dead)))
+            steps.append(ReferenceStep(len(ins), run, in_slots[0], in_slots[-1], out_slots[0], tuple(dead)))
         else:
-            steps.append(Step(0, _taking_slots(run, in_slots, out_slots), -1, -1, -1, tuple(dead)))
+            steps.append(ReferenceStep(0, _taking_slots(run, in_slots, out_slots), -1, -1, -1, tuple(dead)))
     # A result that an op made, and that is returned once, is the caller's; whatever else is copied for the caller.
     count = Counter(tape.outputs)
     made = {v for instr in tape.instrs if not instr.op.is_view for v in instr.outs}

@@ -19,8 +19,7 @@ from wengert.codegen.nests.panels import FEWEST_LANES, FEWEST_ROWS, MAX_TURNED, 
 from wengert.codegen.strides import grain
 from wengert.ops.kernels import Contract, Fused, Iota, MapTape, Reduce
 from wengert.passes.fuse import function_of
-from wengert.passes.plan import MIN_PIECES, PIECE, Place, is_in_code, operands
-from wengert.passes.plan import Step as PlanStep
+from wengert.passes.plan import MIN_PIECES, PIECE, Place, PlanStep, is_in_code, operands
 from wengert.tape import Atom, Aval, Instr, Lit, key_of
 
 WIDE = 128  # lanes: with fewer, adding to memory waits for what was added before (benchmarks/bench_memory.py)
