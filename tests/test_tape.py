@@ -13,9 +13,9 @@ from wengert.ad.forward import jvp
 from wengert.ad.reverse import vjp
 from wengert.edit import format_tree
 from wengert.errors import InternalError
+from wengert.higher.mapped import map_scalar
 from wengert.ops.contract import matmul
 from wengert.ops.elementwise import add, cos, exp, multiply, sin, tanh
-from wengert.ops.mapped import map_scalar
 from wengert.ops.op import OPS
 from wengert.ops.reduce import sum_
 from wengert.passes import run

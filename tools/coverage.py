@@ -17,7 +17,7 @@ import scipy.special
 from numpy.testing.overrides import get_overridable_numpy_array_functions, get_overridable_numpy_ufuncs
 
 import wengert.ops.special  # which tracing imports only when the first of its ufuncs asks for an op
-from wengert.ops.op import NONE, UFUNCS, ZERO, Op
+from wengert.ops.op import NONE, UFUNCS, ZERO, Op, partials_of
 from wengert.tracing.functions.ufuncs import COMPOSED
 from wengert.tracing.tracer import HANDLED_FUNCTIONS, function_name
 
@@ -74,7 +74,7 @@ class Row(NamedTuple):
 
 def is_flat(op: Op) -> bool:
     """Whether no operand of an op has a derivative."""
-    return op.partials is not None and all(rule is ZERO or rule is NONE for rule in op.partials)
+    return op.is_elementwise and all(rule is ZERO or rule is NONE for rule in partials_of(op, {}))
 
 
 def is_numeric(ufunc: np.ufunc) -> bool:

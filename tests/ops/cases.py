@@ -11,6 +11,7 @@ import numpy as np
 import scipy.linalg
 
 from tests.ops.check_op import Operand, case, formula
+from wengert.higher.mapped import map_scalar
 from wengert.ops import elementwise as e
 from wengert.ops import special
 from wengert.ops.control import Expected
@@ -107,7 +108,6 @@ CASES = [
     case("convert",       between(-3, 3), kw=dict(dtype=FLOAT), dtypes="?bilfd", numpy=lambda x: x.astype(float)),
     case("convert",       between(-3, 3), kw=dict(dtype=INT), dtypes="?bilfd", numpy=lambda x: x.astype(int), note="to int"),
     case("convert",       integers(0, 9), kw=dict(dtype=FLOAT), numpy=lambda x: x.astype(float), note="from int"),
-    case("map",           between(-3, 3), between(-1, 1), kw=dict(body=sine_plus_product()), dtypes="d", numpy=lambda x, w: np.sin(x * w) + x),
 
     # arithmetic
     case("add",           between(-3, 3), between(-3, 3), numpy=lambda x, y: x + y),
@@ -432,5 +432,8 @@ CASES = [
     case("i0e",           signed(0.5, 3)),
     case("i1e",           signed(0.5, 3)),
     case("exp_minus",     between(-3, 3), between(-3, 3), kw=dict(body=special.exp_minus_body(FLOAT)), dtypes="d", numpy=lambda x, m: np.exp(x - m)),
+
+    # a function of the user's, of numbers
+    case(map_scalar.name, between(-3, 3), between(-1, 1), kw=dict(body=sine_plus_product()), dtypes="d", numpy=lambda x, w: np.sin(x * w) + x),
 ]
 # fmt: on

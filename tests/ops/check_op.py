@@ -124,7 +124,10 @@ def formula(f: Callable[..., Any], *avals: Aval) -> Tape:
 
 
 def evaluate(tape: Tape, xs: Sequence[Any]) -> list[Any]:
-    """The outputs of ``tape`` by the references of its ops alone; each result has the type that its rule promised."""
+    """The outputs of ``tape`` by the references of its ops alone; each result has the type that its rule promised.
+
+    A player of its own, beside :func:`wengert.edit.play`: what judges the ops shares no code with what they run by.
+    """
     env: dict[Atom, Any] = dict(zip(tape.inputs, xs, strict=True))
     env.update((c.var, c.array) for c in tape.captures)
     with np.errstate(all="ignore"):

@@ -17,7 +17,7 @@ from wengert.errors import (
     UnsupportedFunctionError,
     message,
 )
-from wengert.ops.mapped import map_scalar
+from wengert.higher.mapped import map_scalar
 from wengert.runtime.execute import execute
 from wengert.tape import Aval, Tape, structure
 from wengert.tracing.record import Input, record_call

@@ -1,4 +1,4 @@
-"""What can be on a tape. Importing this package fills the registry of ops."""
+"""What can be on a tape. Importing this package fills the registry of ops, but for those of :mod:`wengert.higher`."""
 
 from wengert.ops import contract, control, elementwise, index, linalg, reduce, shape
 from wengert.ops.op import OPS, UFUNCS, Op

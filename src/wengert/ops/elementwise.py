@@ -53,8 +53,7 @@ convert = elementwise(  # astype; the engine projects tangents and cotangents on
     lambda x, *, dtype: np.asarray(x).astype(dtype),
     name="convert",
     type=lambda x, *, dtype: Aval(x.shape, dtype),
-    partials=[1],
-    scalar_partials=_convert_partials,
+    partials=_convert_partials,
     shortcut=lambda x, *, dtype: x if x.aval.dtype == dtype else None,
 )
 
@@ -355,6 +354,3 @@ for _symbol, _op in {
     "logical_not": logical_not,
 }.items():
     operator(_symbol, _op)
-
-
-# ---------------------------------------------------------------------------- a user's scalar function, as one op

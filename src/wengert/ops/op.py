@@ -54,7 +54,8 @@ class Op:
 
     Rules get operands as atoms, in this order:
 
-    - ``partials[k](*xs, y)``: ∂y/∂x_k, an atom that broadcasts to y, a number, or a :class:`Masked`.
+    - ``partials[k](*xs, y)``: ∂y/∂x_k, an atom that broadcasts to y, a number, or a :class:`Masked`; where they depend
+      on parameters, ``partials(**params)`` gives them.
     - ``transpose[k](ct, *xs, **params)``: the cotangent of the linear operand ``k``.
     - ``pushforward(xs, dxs, y, **params)``: the tangent of y; ``dxs[k]`` is None where it is zero.
     - ``pullback[k](ct, *xs, y, **params)``: the cotangent of operand ``k``; evaluated only if it is active.
@@ -68,7 +69,7 @@ class Op:
     type: Callable[..., Any]
     kernel: Kernel
     cost: Cost
-    partials: Sequence[Any] | None = None
+    partials: Sequence[Any] | Callable[..., Sequence[Any]] | None = None
     transpose: Sequence[Any] | None = None
     pushforward: Any = None
     pullback: Sequence[Any] | None = None
@@ -99,8 +100,6 @@ class Op:
     whose rules may read anything, and may be defined anew."""
     rearranges: bool = False
     """Only moves elements (reshape, transpose), so masks may move with their values."""
-    scalar_partials: Callable[..., Sequence[Any]] | None = None
-    """``scalar_partials(**params)`` gives ``partials`` where they depend on parameters."""
     doc: str = ""
 
     def __call__(self, *ins: Any, **params: Any) -> Any:
@@ -127,7 +126,7 @@ class Op:
 
     @property
     def is_elementwise(self) -> bool:
-        return self.partials is not None or self.scalar_partials is not None
+        return self.partials is not None
 
     @property
     def is_linear(self) -> bool:
@@ -212,7 +211,7 @@ def elementwise_batch(op_: Op) -> Rule:
 def elementwise(
     reference: Any,
     *,
-    partials: Sequence[Any],
+    partials: Sequence[Any] | Callable[..., Sequence[Any]],
     name: str | None = None,
     type: Callable[..., Any] | None = None,
     cost: Cost = flops(1),
@@ -231,7 +230,7 @@ def elementwise(
         type=type or _ufunc_type(reference),
         kernel=kernel or Map(name),
         cost=cost,
-        partials=tuple(partials),
+        partials=partials if callable(partials) else tuple(partials),
         **rules,
     )
     if new.batch is None:
@@ -309,9 +308,8 @@ def op(
 
 def partials_of(op: Op, params: Mapping[str, Any]) -> Sequence[Any]:
     """The partials of an elementwise op, for :func:`rule_for`."""
-    rules = op.scalar_partials(**params) if op.scalar_partials is not None else op.partials
-    assert rules is not None
-    return rules
+    assert op.partials is not None
+    return op.partials(**params) if callable(op.partials) else op.partials
 
 
 def rule_for(rules: Sequence[Any], k: int) -> Any:

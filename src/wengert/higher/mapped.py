@@ -1,0 +1,86 @@
+"""A user's scalar function as one op: what ``wg.broadcast(f, *arrays)`` records.
+
+The parameter ``body`` is the function's tape, of numbers. Its partial derivatives are what reverse mode makes of it for
+a cotangent of one: steps on numbers again. They are emitted anew on the operands, where they are a formula like that of
+any elementwise op: differentiated again, batched and fused. What the body selects is so selected in its derivative.
+``nan_safe`` holds for the cotangent that comes to the op; within the body, zero times infinity is NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache, partial
+from typing import Any
+
+import numpy as np
+
+from wengert.ad.activity import active_operands
+from wengert.ad.reverse import cotangents
+from wengert.edit import ancestors, play
+from wengert.ops.kernels import MapTape
+from wengert.ops.op import ZERO, broadcast_shapes, elementwise
+from wengert.ops.structured import Masked
+from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, building
+
+NOWHERE = Masked(Lit(False), 0)  # the partial of one branch of a selection within the other
+
+
+def _map_reference(*xs: Any, body: Tape) -> Any:
+    """The body once, on whole arrays: its steps are elementwise, so they broadcast."""
+    y = play(body, *xs)[body.outputs[0]]
+    return np.array(np.broadcast_to(y, np.broadcast_shapes(*[np.shape(x) for x in xs])))
+
+
+def _map_type(*avals: Aval, body: Tape) -> Aval:
+    return Aval(broadcast_shapes("broadcast", *avals), body.outputs[0].aval.dtype)
+
+
+@lru_cache(maxsize=1024)
+def _map_partials(body: Tape) -> Sequence[Any]:
+    moving = _moving(body)
+    return tuple([partial(_partial, body, k) if x in moving else ZERO for k, x in enumerate(body.inputs)])
+
+
+def _moving(body: Tape) -> set[Atom]:
+    """The values that the output depends on, through steps that have a derivative there."""
+    found: set[Atom] = set(body.outputs)
+    for instr in reversed(body.instrs):
+        if not found.isdisjoint(instr.outs):
+            found.update([instr.ins[k] for k in active_operands(instr, set(instr.ins))])
+    return found
+
+
+def _partial(body: Tape, k: int, *xs_y: Atom) -> Any:
+    """∂body/∂x_k at the operands, as a formula on the current builder; it may read the output."""
+    steps, result = _derivative(body, k)
+    values: dict[Atom, Atom] = dict(zip((*body.inputs, *body.outputs), xs_y, strict=True))
+    for op, ins, outs, params, _ in steps:
+        values[outs[0]] = op(*[values.get(a, a) for a in ins], **params)
+    if isinstance(result, Masked):
+        return result._replace(mask=values.get(result.mask, result.mask), value=values.get(result.value, result.value))
+    return values.get(result, result)
+
+
+@lru_cache(maxsize=1024)
+def _derivative(body: Tape, k: int) -> tuple[list[Instr], Any]:
+    """Steps on numbers, and what they give: ∂body/∂x_k, as an atom or where it counts. No step gives the output."""
+    (y,) = body.outputs
+    with building(Builder()) as builder:
+        for instr in body.instrs:
+            builder.append(instr)
+        (ct,) = cotangents(body, [body.inputs[k]], [y], [Lit(1, y.aval.dtype)])
+    if ct is None:
+        return [], NOWHERE
+    steps = body.replace(instrs=tuple([i for i in builder.instrs if y not in i.outs]))
+    return ancestors(steps, ct[:2] if isinstance(ct, Masked) else [ct]), ct
+
+
+map_scalar = elementwise(
+    _map_reference,
+    name="map",
+    type=_map_type,
+    partials=_map_partials,
+    kernel=MapTape(),
+    is_variadic=True,
+    cost=lambda *avals, body: len(body) * max((a.size for a in avals), default=1),
+)
