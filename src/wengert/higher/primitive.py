@@ -3,6 +3,11 @@
 The code runs as a callback inside the program. Its rules are NumPy functions; they are traced where they are needed,
 so they may be differentiated again and batched, and they read values from the tape, never from the run that was
 traced. A rule that is missing raises only when it is needed.
+
+One rule is enough for both modes. A pushforward that nobody wrote is the transpose of the pullback, which is linear in
+the cotangent: its tape is recorded, and reverse mode taken of that. A batch of what has no rule for batches is a loop
+over the examples: the parameter ``maps`` of the op has (size, which operands are batched) for each ``vmap`` around it,
+the outermost first.
 """
 
 from __future__ import annotations
@@ -16,10 +21,12 @@ import numpy as np
 from wengert import tree
 from wengert.ad.reverse import vjp
 from wengert.errors import DTypeError, MissingRuleError, ShapeError, StructureError, UnsupportedFunctionError, message
+from wengert.ops.elementwise import convert
 from wengert.ops.index import element, join
 from wengert.ops.kernels import Callback, flops
 from wengert.ops.op import Op
-from wengert.tape import Atom, Aval, Lit, Var, current_builder, splice
+from wengert.ops.shape import zeros
+from wengert.tape import Atom, Aval, Var, current_builder, splice
 from wengert.tracing import patch
 from wengert.tracing.record import Input, record_call
 from wengert.tracing.reroute import rerouted
@@ -226,46 +233,51 @@ class Primitive:
         xs, y = xs_y[:-1], xs_y[-1]
         if maps:
             return self._pull_mapped(ct, xs, y, operand, out, settings, maps)
-        rule = self._pullbacks.get(operand)
-        if rule is not None:
-            given = traced_rule(self.__name__, partial(rule, **keywords(settings)), ct, y, *xs)
-        elif self._pullback is not None:
-            every = traced_rule(self.__name__, partial(self._pullback, **keywords(settings)), ct, y, *xs)
-            if not isinstance(every, tuple | list) or len(every) != len(xs):
-                raise StructureError(
+        given = traced_rule(self.__name__, self._pullback_of(operand, settings), ct, y, *xs)
+        if given is not None:
+            self._check_cotangent(operand, given.aval, xs[operand].aval)
+        return given
+
+    def _pullback_of(self, k: int, settings: Any) -> Callable[..., Any]:
+        """The user's rule for argument ``k`` alone: its own, or what the rule of all arguments gives for it."""
+
+        def pullback(ct: Any, y: Any, *xs: Any) -> Any:
+            if k in self._pullbacks:
+                given = self._pullbacks[k](ct, y, *xs, **keywords(settings))
+            elif self._pullback is not None:
+                given = self._one_of(self._pullback(ct, y, *xs, **keywords(settings)), k, len(xs))
+            else:
+                raise MissingRuleError(
                     message(
-                        f"the pullback of {self.__name__} returned {tree.describe(every)}; expected a tuple of "
-                        f"{len(xs)} cotangents, one an argument",
-                        tries=["None for an argument that has none"],
+                        f"{self.__name__} has no pullback for argument {k}",
+                        current_builder().source,
+                        tries=[f"@{self.__name__}.def_pullback", "wg.stop_gradient around the argument"],
                     )
                 )
-            given = every[operand]
-        else:
-            raise MissingRuleError(
+            if isinstance(given, NotImplementedCotangent):
+                raise MissingRuleError(given.reason)
+            return given
+
+        return pullback
+
+    def _one_of(self, every: Any, k: int, n: int) -> Any:
+        if not isinstance(every, tuple | list) or len(every) != n:
+            raise StructureError(
                 message(
-                    f"{self.__name__} has no pullback for argument {operand}",
-                    current_builder().source,
-                    tries=[f"@{self.__name__}.def_pullback", "wg.stop_gradient around the argument"],
+                    f"the pullback of {self.__name__} returned {tree.describe(every)}; expected a tuple of {n} "
+                    "cotangents, one an argument",
+                    tries=["None for an argument that has none"],
                 )
             )
-        if isinstance(given, NotImplementedCotangent):
-            raise MissingRuleError(given.reason)
-        if given is not None and given.aval.dtype.kind == "c" and xs[operand].aval.dtype.kind != "c":
-            raise DTypeError(
-                message(
-                    f"the pullback of {self.__name__} returned {given.aval} for argument {operand}, "
-                    f"which is {xs[operand].aval}",
-                    tries=["np.real of it"],
-                )
-            )
-        if given is not None and given.aval.shape != xs[operand].aval.shape:
-            raise ShapeError(
-                message(
-                    f"the pullback of {self.__name__} returned {given.aval} for argument {operand}, "
-                    f"which is {xs[operand].aval}"
-                )
-            )
-        return given
+        return every[k]
+
+    def _check_cotangent(self, k: int, given: Aval, x: Aval) -> None:
+        """Raise unless what the pullback gave for argument ``k`` has its shape, and is real if the argument is."""
+        what = f"the pullback of {self.__name__} returned {given} for argument {k}, which is {x}"
+        if given.dtype.kind == "c" and x.dtype.kind != "c":
+            raise DTypeError(message(what, tries=["np.real of it"]))
+        if given.shape != x.shape:
+            raise ShapeError(message(what))
 
     def _pull_mapped(self, ct: Any, xs: Any, y: Any, operand: int, out: Any, settings: Any, maps: Any) -> Any:
         """One pullback an example. Its cotangents are stacked, or summed for an argument all examples share."""
@@ -311,19 +323,10 @@ class Primitive:
         wanted = [k for k, dx in enumerate(dxs) if dx is not None]
 
         def pulled(*values: Any) -> Any:
-            cts, rest = values[: len(ys)], values[len(ys) :]
-            y_values, x_values = rest[: len(ys)], rest[len(ys) :]
-            ct: Any = cts if len(out) > 1 else cts[0]
-            y_value: Any = y_values if len(out) > 1 else y_values[0]
-            results = []
-            for k in wanted:
-                rule = self._pullbacks.get(k)
-                if rule is not None:
-                    results.append(rule(ct, y_value, *x_values, **keywords(settings)))
-                else:
-                    assert self._pullback is not None
-                    results.append(self._pullback(ct, y_value, *x_values, **keywords(settings))[k])
-            return tuple(np.zeros(dxs[k].aval.shape) if r is None else r for k, r in zip(wanted, results, strict=True))
+            cts, y_values, x_values = values[: len(ys)], values[len(ys) : 2 * len(ys)], values[2 * len(ys) :]
+            ct, y_value = (cts, y_values) if len(out) > 1 else (cts[0], y_values[0])
+            given = [self._pullback_of(k, settings)(ct, y_value, *x_values) for k in wanted]
+            return tuple(np.zeros(dxs[k].aval.shape) if r is None else r for k, r in zip(wanted, given, strict=True))
 
         atoms = [*ys, *xs]
         inputs = [Input(a.aval) for a in (*ys, *atoms)]
@@ -332,15 +335,15 @@ class Primitive:
         )
         if recording.implicit:
             raise StructureError(message(f"a rule of {self.__name__} reads a value of an enclosing trace"))
-        n = len(ys)
-        joint = vjp(recording.tape, tuple(range(n)), tuple(range(len(wanted))), "given")
+        along: list[Any] = []
+        for k, given in zip(wanted, recording.tape.out_avals, strict=True):
+            self._check_cotangent(k, given, xs[k].aval)
+            along.append(convert(dxs[k], dtype=given.dtype))
+        joint = vjp(recording.tape, tuple(range(len(ys))), tuple(range(len(wanted))))
         builder = current_builder()
         captures = _take_captures(builder, joint.captures)
-        zero = [Lit(0, a.aval.dtype) for a in ys]
-        from wengert.ops.shape import broadcast_to
-
-        cts = [broadcast_to(z, shape=a.aval.shape) for z, a in zip(zero, ys, strict=True)]
-        outs = splice(builder, joint, [*cts, *atoms, *[dxs[k] for k in wanted]], captures)
+        cts = [zeros(a.aval) for a in ys]  # any would do: the map is linear in them, and its transpose is what is read
+        outs = splice(builder, joint, [*cts, *atoms, *along], captures)
         dys = outs[len(wanted) :]
         return tuple(dys) if len(out) > 1 else dys[0]
 

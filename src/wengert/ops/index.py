@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.ops.elementwise import equal, select
+from wengert.ops.elementwise import convert, equal, less, less_equal, select
 from wengert.ops.kernels import ArgReduce, Embed, Gather, Nonzero, Region, Scatter, Search, Sort, View, Write
 from wengert.ops.op import NONE, broadcast_shapes, front, linear, op
 from wengert.ops.shape import broadcast_to, concatenate, iota, reshape, unbroadcast, zeros
@@ -456,8 +456,7 @@ sort = op(  # many times faster than the permutation, which the derivative alone
 
 def _searchsorted_batch(xs: Any, batched: Any, size: int, *, side: str) -> Any:
     """Count the entries below: the definition, for tables that differ from example to example."""
-    from wengert.ops.elementwise import convert, less, less_equal
-    from wengert.ops.reduce import sum_
+    from wengert.ops.reduce import sum_  # the circle that shape.py tells of: reduce.py stands on this file
 
     table, v = front(xs[0], batched[0], size), front(xs[1], batched[1], size)
     gap = v.aval.ndim - 1

@@ -14,8 +14,18 @@ from wengert.errors import ShapeError
 from wengert.ops.elementwise import convert, equal, select
 from wengert.ops.index import INTP, along, reverse, slice_axis, take_along
 from wengert.ops.kernels import Accumulate, Reduce, flops
-from wengert.ops.op import Op, linear, op
-from wengert.ops.shape import broadcast_to, concatenate, expand, full, iota, move_to_front, reshape
+from wengert.ops.op import Op, front, linear, op
+from wengert.ops.shape import (
+    broadcast_to,
+    concatenate,
+    expand,
+    full,
+    inverse_permutation,
+    iota,
+    move_to_front,
+    reshape,
+    transpose,
+)
 from wengert.ops.structured import Fill, Masked, Part, Parts
 from wengert.tape import Atom, Aval, Lit
 
@@ -82,8 +92,6 @@ def products_of_others(x: Atom, axis: Axes) -> Any:
     after = concatenate(slice_axis(after, 0, 1, n - 1), one, axis=0)
     out = reshape(before * after, shape=flat.aval.shape)
     order = [*axis, *[k for k in range(x.aval.ndim) if k not in axis]]
-    from wengert.ops.shape import inverse_permutation, transpose
-
     return transpose(out, axes=inverse_permutation(order))
 
 
@@ -232,8 +240,6 @@ def recurrence_pushforward(xs: Any, dxs: Any, y: Atom, *, axis: int) -> Any:
 
 
 def _recurrence_batch(xs: Any, batched: Any, size: int, *, axis: int) -> Any:
-    from wengert.ops.op import front
-
     a, b = [front(x, is_batched, size) for x, is_batched in zip(xs, batched, strict=True)]
     return recurrence(a, b, axis=axis + 1)
 

@@ -1,4 +1,8 @@
-"""Ops that move or repeat elements and compute nothing: reshape, transpose, broadcast, join, constants."""
+"""Ops that move or repeat elements and compute nothing: reshape, transpose, broadcast, join, constants.
+
+This file, index.py and reduce.py are a circle, since their ops are: broadcasting and summing, joining and slicing are
+each other's transposes. What closes the circle is imported where it is called.
+"""
 
 from __future__ import annotations
 
@@ -130,7 +134,7 @@ def _broadcast_type(x: Aval, *, shape: tuple[int, ...]) -> Aval:
 
 def unbroadcast(ct: Atom, shape: tuple[int, ...]) -> Any:
     """The transpose of broadcasting ``shape`` to ``ct``'s shape: sum over the axes that were repeated."""
-    from wengert.ops.reduce import sum_  # the two ops are each other's transpose
+    from wengert.ops.reduce import sum_  # the circle: summing is the transpose of broadcasting
 
     have = ct.aval.shape
     if have == shape:
@@ -224,7 +228,7 @@ def _concatenate_type(*xs: Aval, axis: int) -> Aval:
 
 
 def _concatenate_transpose(ct: Atom, *xs: Atom, axis: int, operand: int) -> Any:
-    from wengert.ops.index import slice_axis  # slicing is the transpose of joining
+    from wengert.ops.index import slice_axis  # the circle: slicing is the transpose of joining
 
     start = sum([x.aval.shape[axis] for x in xs[:operand]])
     return slice_axis(ct, axis, start, xs[operand].aval.shape[axis])

@@ -1,0 +1,247 @@
+"""Primitives: what the user's code is given, how its rules are asked for, and what they may not return."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.errors import MissingRuleError, ShapeError, StructureError
+from wengert.higher.primitive import NUMBERS, Setting, keywords
+
+X = np.array([0.5, -1.0, 2.0])
+
+
+def scaled() -> Any:
+    """y = a b, elementwise, with one pullback for both arguments; its code cannot be traced."""
+
+    @wg.primitive
+    def times(a: Any, b: Any) -> Any:
+        return np.array([float(x) * float(y) for x, y in zip(*np.broadcast_arrays(np.ravel(a), b), strict=True)])
+
+    times.def_pullback(lambda ct, y, a, b: (ct * b, ct * a))
+    return times
+
+
+# --------------------------------------------------------------------------------------------------- settings
+
+
+def test_settings_are_equal_by_value_and_type() -> None:
+    assert Setting("n", 1) == Setting("n", 1) and hash(Setting("n", 1)) == hash(Setting("n", 1))
+    for other in (Setting("n", 1.0), Setting("n", True), Setting("m", 1), 1):
+        assert Setting("n", 1) != other
+    assert Setting("x", 0.0) != Setting("x", -0.0)
+    assert repr(Setting("n", 1)) == "n=1"
+
+
+def test_which_operands_are_numbers_is_no_keyword_of_the_users() -> None:
+    assert keywords([Setting("n", 1), Setting(NUMBERS, (float, None))]) == {"n": 1}
+
+
+# ----------------------------------------------------------------------------------------------- the user's code
+
+
+def test_the_type_rule_stands_in_for_a_run() -> None:
+    runs: list[Any] = []
+
+    @wg.primitive(type=lambda x: x[:2])
+    def head(x: Any) -> Any:
+        runs.append(x)
+        return x[:2].copy()
+
+    tape = wg.trace(head)(X)
+    assert not runs and tape.out_avals[0].shape == (2,)
+    np.testing.assert_array_equal(wg.compile(tape)(X), X[:2])
+    assert len(runs) == 1
+
+
+def test_without_a_type_rule_the_code_runs_once_for_each_type_of_arguments() -> None:
+    runs: list[Any] = []
+
+    @wg.primitive
+    def f(x: Any) -> Any:
+        runs.append(np.shape(x))
+        return x * 2
+
+    for x in (X, X + 1, np.ones(2), X):
+        wg.trace(f)(x)
+    assert runs == [(3,), (2,)]
+
+
+def test_results_of_another_type_than_before_are_refused() -> None:
+    lengths = iter([3, 2])
+    shrinking = wg.primitive(lambda x: x[: next(lengths)].copy())
+    with pytest.raises(ShapeError, match=r"returned float64\[2\](.|\n)*it returned float64\[3\] before"):
+        wg.jit(shrinking)(X)
+
+
+def test_a_tuple_of_one_result_stays_a_tuple() -> None:
+    alone = wg.primitive(lambda x: (x * 2,))
+    (y,) = wg.jit(alone)(X)
+    np.testing.assert_array_equal(y, 2 * X)
+
+
+def test_the_code_and_its_rules_are_parts_of_a_function_that_calls_it() -> None:
+    f = scaled()
+    f.def_pullback(lambda ct, y, a, b: ct, argnum=1)
+    assert list(f.__wengert_parts__()) == [
+        "function",
+        "pullback",
+        "pushforward",
+        "batch",
+        "pullback of argument 1",
+    ]
+
+
+# ------------------------------------------------------------------------------------------------- pullbacks
+
+
+def test_the_rule_of_one_argument_goes_before_the_rule_of_all() -> None:
+    f = scaled()
+    f.def_pullback(lambda ct, y, a, b: 10 * ct * b, argnum=0)
+    for got in (wg.grad(lambda a, b: np.sum(f(a, b)), argnums=(0, 1))(X, X + 1), wg.vjp(f, X, X + 1)[1](np.ones(3))):
+        np.testing.assert_allclose(got[0], 10 * (X + 1))
+        np.testing.assert_allclose(got[1], X)
+    np.testing.assert_allclose(wg.jvp(f, (X, X), (np.ones(3), np.zeros(3)))[1], 10 * X)
+
+
+def test_a_cotangent_that_is_none_is_zero() -> None:
+    f = scaled()
+    f.def_pullback(lambda ct, y, a, b: (ct * b, None))
+    np.testing.assert_array_equal(wg.grad(lambda b: np.sum(f(X, b)))(X), np.zeros(3))
+    np.testing.assert_array_equal(wg.jvp(lambda b: f(X, b), (X,), (X,))[1], np.zeros(3))
+
+
+def test_a_pullback_that_is_missing_is_missed_only_where_it_is_needed() -> None:
+    @wg.primitive
+    def f(a: Any, b: Any) -> Any:
+        return a * b
+
+    with pytest.raises(MissingRuleError, match="f has neither a pushforward nor a pullback"):
+        wg.jvp(f, (X, X), (X, X))
+    f.def_pullback(lambda ct, y, a, b: ct * b, argnum=0)
+    np.testing.assert_array_equal(wg.grad(lambda a: np.sum(f(a, X)))(X), X)
+    np.testing.assert_array_equal(wg.jvp(lambda a: f(a, X), (X,), (X,))[1], X * X)
+    for missing in (lambda: wg.grad(lambda b: np.sum(f(X, b)))(X), lambda: wg.jvp(lambda b: f(X, b), (X,), (X,))):
+        with pytest.raises(MissingRuleError, match="f has no pullback for argument 1"):
+            missing()
+
+
+def test_a_cotangent_that_nobody_worked_out_is_missed_only_where_it_is_needed() -> None:
+    f = scaled()
+    f.def_pullback(lambda ct, y, a, b: (ct * b, wg.not_implemented("in b it is hard")))
+    np.testing.assert_array_equal(wg.grad(lambda a: np.sum(f(a, X)))(X), X)
+    for missing in (lambda: wg.grad(lambda b: np.sum(f(X, b)))(X), lambda: wg.jvp(lambda b: f(X, b), (X,), (X,))):
+        with pytest.raises(MissingRuleError, match="in b it is hard"):
+            missing()
+
+
+@pytest.mark.parametrize("derivative", [lambda f: wg.grad(lambda x: np.sum(f(x)))(X), lambda f: wg.jvp(f, (X,), (X,))])
+def test_a_pullback_of_another_form_is_refused_in_both_modes(derivative: Any) -> None:
+    f = wg.primitive(lambda x: x * 2)
+    f.def_pullback(lambda ct, y, x: ct * 2)
+    with pytest.raises(StructureError, match="expected a tuple of 1 cotangents"):
+        derivative(f)
+    f.def_pullback(lambda ct, y, x: (ct, ct))
+    with pytest.raises(StructureError, match="expected a tuple of 1 cotangents"):
+        derivative(f)
+    f.def_pullback(lambda ct, y, x: (np.sum(ct),))
+    with pytest.raises(ShapeError, match=r"returned float64\[\] for argument 0, which is float64\[3\]"):
+        derivative(f)
+
+
+def test_a_rule_reads_what_it_captures_when_it_runs() -> None:
+    weight = np.array([1.0, 2.0, 3.0])
+    f = wg.primitive(lambda x: x * weight)
+    f.def_pullback(lambda ct, y, x: (ct * weight,))
+    gradient = wg.jit(wg.grad(lambda x: np.sum(f(x))))
+    np.testing.assert_array_equal(gradient(X), weight)
+    weight[0] = 10
+    np.testing.assert_array_equal(gradient(X), [10, 2, 3])
+    np.testing.assert_array_equal(wg.jvp(f, (X,), (np.ones(3),))[1], [10, 2, 3])
+
+
+@pytest.mark.parametrize("derivative", [lambda f: wg.grad(lambda x: np.sum(f(x)))(X), lambda f: wg.jvp(f, (X,), (X,))])
+def test_a_rule_may_not_read_a_value_of_an_enclosing_trace(derivative: Any) -> None:
+    def outer(t: Any) -> Any:
+        f = wg.primitive(lambda x: x * 2)
+        f.def_pullback(lambda ct, y, x: (ct * t,))
+        return np.sum(derivative(f)[0])
+
+    with pytest.raises(StructureError, match="reads a value of an enclosing trace"):
+        wg.grad(outer)(2.0)
+
+
+# ------------------------------------------------------------------------------- a pushforward by transposition
+
+
+def test_several_results_are_pushed_forward_by_the_pullback() -> None:
+    both = wg.primitive(lambda x: (np.sin(x), np.cos(x)))
+    both.def_pullback(lambda cts, ys, x: (cts[0] * ys[1] - cts[1] * ys[0],))
+    _, (ds, dc) = wg.jvp(both, (X,), (X,))
+    np.testing.assert_allclose(ds, np.cos(X) * X)
+    np.testing.assert_allclose(dc, -np.sin(X) * X)
+
+
+def test_a_pullback_in_another_precision_pushes_forward_in_that_of_the_primal() -> None:
+    x = X.astype(np.float32)
+    f = wg.primitive(lambda x: np.exp(x))
+    f.def_pullback(lambda ct, y, x: (np.exp(x.astype(np.float64)) * ct,))
+    wg.check(wg.trace(lambda x: wg.jvp(f, (x,), (x,))[1])(x))
+    dy = wg.jvp(f, (x,), (x,))[1]
+    assert dy.dtype == np.float32
+    np.testing.assert_allclose(dy, np.exp(x) * x, rtol=1e-6)
+
+
+# ----------------------------------------------------------------------------------------------------- batches
+
+
+def test_what_has_no_rule_for_batches_runs_example_by_example() -> None:
+    shapes: list[Any] = []
+
+    @wg.primitive
+    def f(x: Any, w: Any) -> Any:
+        shapes.append(np.shape(x))
+        return x @ w
+
+    f.def_pullback(lambda ct, y, x, w: (ct * w, ct * x))
+    rows, w = np.arange(6.0).reshape(2, 3), X
+    np.testing.assert_allclose(wg.vmap(f, in_axes=(0, None))(rows, w), rows @ w)
+    assert set(shapes) == {(3,)}
+    stack = np.stack([rows, rows + 1])
+    np.testing.assert_allclose(wg.vmap(wg.vmap(f, in_axes=(0, None)), in_axes=(0, None))(stack, w), stack @ w)
+
+
+def test_cotangents_of_examples_are_stacked_or_summed_where_they_share_the_argument() -> None:
+    f = wg.primitive(lambda x, w: x @ w, type=lambda x, w: x[0])  # within a trace there is no example to run it on
+    f.def_pullback(lambda ct, y, x, w: (ct * w, ct * x))
+    rows = np.arange(6.0).reshape(2, 3)
+    loss = lambda rows, w: np.sum(wg.vmap(f, in_axes=(0, None))(rows, w) ** 2)
+    d_rows, d_w = wg.grad(loss, argnums=(0, 1))(rows, X)
+    np.testing.assert_allclose(d_rows, 2 * np.outer(rows @ X, X))
+    np.testing.assert_allclose(d_w, 2 * (rows @ X) @ rows)
+
+
+def test_the_cotangent_of_examples_may_be_none() -> None:
+    f = wg.primitive(lambda x, w: x * w)
+    f.def_pullback(lambda ct, y, x, w: (ct * w, None))
+    rows = np.arange(6.0).reshape(2, 3)
+    gradient = wg.grad(lambda w: np.sum(wg.vmap(f, in_axes=(0, None))(rows, w)))
+    np.testing.assert_array_equal(gradient(X), np.zeros(3))
+
+
+def test_a_batch_of_no_examples() -> None:
+    f = wg.primitive(lambda x: (x * 2, np.sum(x)), type=lambda x: (x, x[0]))
+    doubled, total = wg.vmap(f)(np.zeros((0, 3)))
+    assert doubled.shape == (0, 3) and total.shape == (0,)
+
+
+def test_forward_mode_through_a_batch_says_what_to_write() -> None:
+    f = scaled()
+    wg.trace(f)(X, X)  # its type is known from then on
+    with pytest.raises(MissingRuleError, match="differentiate first, then map"):
+        wg.jvp(lambda x: wg.vmap(lambda r: f(r, X))(x), (np.ones((2, 3)),), (np.ones((2, 3)),))
+    got = wg.vmap(lambda r: wg.jvp(lambda r: f(r, X), (r,), (r,))[1])(np.ones((2, 3)))
+    np.testing.assert_allclose(got, [X, X])
