@@ -1,0 +1,93 @@
+"""Factorisations: every rule by the checker of ops, and what symmetry by promise means for a cotangent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.ops.cases import positive_definite
+from tests.ops.check_op import Case, case, check_op, evaluate, formula
+from wengert.ad.reverse import vjp
+from wengert.errors import MissingRuleError, ShapeError
+from wengert.ops.contract import matmul
+from wengert.ops.elementwise import log
+from wengert.ops.linalg.determinants import slogdet
+from wengert.ops.linalg.factorisations import cholesky
+from wengert.ops.linalg.matrices import swap
+from wengert.ops.linalg.solutions import solve, triangular_solve
+from wengert.ops.reduce import sum_
+from wengert.ops.shape import diagonal
+from wengert.tape import Aval
+
+F64 = np.dtype(float)
+
+CASES = [
+    case("cholesky", positive_definite(4, 4), numpy=np.linalg.cholesky),
+    case("cholesky", positive_definite(2, 3, 3), numpy=np.linalg.cholesky, note="stack"),
+]
+
+
+def positive(seed: int, n: int) -> Any:
+    return positive_definite(n, n).draw(np.random.default_rng(seed), (n, n))
+
+
+@pytest.mark.parametrize("one", CASES, ids=str)
+def test_rules(one: Case) -> None:
+    check_op(one)
+
+
+def test_cholesky_cotangent_is_symmetric() -> None:
+    """For x = [[4, 2], [2, 2]], y = [[2, 0], [1, 1]]; y₁₁ = √x₁₁ has derivative 1/4, y₂₁ = x₂₁/y₁₁."""
+    tape = vjp(formula(lambda x: cholesky(x), Aval((2, 2), F64)), [0], [0])
+    x = np.array([[4.0, 2.0], [2.0, 2.0]])
+    y, ct_x = evaluate(tape, [x, np.array([[0.0, 0.0], [1.0, 0.0]])])
+    assert y.tolist() == [[2, 0], [1, 1]]
+    np.testing.assert_allclose(ct_x, [[-1 / 8, 1 / 4], [1 / 4, 0]])  # ∂y₂₁/∂x₂₁ = 1/2, shared by x₂₁ and x₁₂
+
+
+def test_cholesky_ignores_the_cotangent_of_the_upper_triangle() -> None:
+    tape = vjp(formula(lambda x: cholesky(x), Aval((3, 3), F64)), [0], [0])
+    upper = np.triu(np.ones((3, 3)), 1)
+    assert not evaluate(tape, [positive(0, 3), upper])[1].any()
+
+
+def test_gaussian_log_likelihood_through_cholesky_agrees_with_slogdet() -> None:
+    """½ log det x + ½ |y⁻¹ b|², two ways: the gradients agree where x moves among the symmetric matrices."""
+    x, b = positive(2, 4), np.random.default_rng(3).standard_normal((4, 1))
+    avals = Aval((4, 4), F64), Aval((4, 1), F64)
+
+    def by_cholesky(x: Any, b: Any) -> Any:
+        y = cholesky(x)
+        r = triangular_solve(y, b, lower=True, transpose=False)
+        return sum_(log(diagonal(y)), axis=(0,)) + 0.5 * sum_(r * r, axis=(0, 1))
+
+    def by_solve(x: Any, b: Any) -> Any:
+        return 0.5 * slogdet(x)[1] + 0.5 * sum_(matmul(swap(b), solve(x, b)), axis=(0, 1))
+
+    left, right = [evaluate(vjp(formula(f, *avals), [0, 1], [0], seed="one"), [x, b]) for f in (by_cholesky, by_solve)]
+    for l_k, r_k in zip(left, right, strict=True):
+        np.testing.assert_allclose(l_k, r_k, rtol=1e-10, atol=1e-12)
+
+
+def test_what_is_not_positive_definite_raises_as_in_numpy() -> None:
+    tape = formula(lambda x: cholesky(x), Aval((2, 2), F64))
+    for x in (np.zeros((2, 2)), np.diag([1.0, -1.0])):
+        with pytest.raises(np.linalg.LinAlgError):
+            evaluate(tape, [x])
+
+
+def test_complex_factorisations_have_no_derivative_yet() -> None:
+    with pytest.raises(MissingRuleError, match="complex"):
+        vjp(formula(lambda x: cholesky(x), Aval((2, 2), np.dtype(complex))), [0], [0])
+
+
+@pytest.mark.parametrize("shape", [(3,), (2, 3), (3, 2, 3)])
+def test_matrices_that_are_not_square_are_refused(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ShapeError, match="square"):
+        formula(lambda x: cholesky(x), Aval(shape, F64))
+
+
+def test_the_cost_is_that_of_the_textbook() -> None:
+    assert cholesky.cost(Aval((100, 100), F64)) == pytest.approx(1e6 / 3)
