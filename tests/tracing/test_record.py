@@ -8,6 +8,11 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert import config
+from wengert.errors import MutationError, ShapeError, UnsupportedFunctionError
+from wengert.tape import Aval
+from wengert.tracing.record import input_of, record_call, shares_memory
+from wengert.tracing.tracer import Tracer
 
 
 def test_the_original_of_an_argument_is_not_written_meanwhile() -> None:
@@ -75,3 +80,143 @@ def test_an_argument_that_is_captured_too() -> None:
         with pytest.raises(wg.errors.MutationError, match="passed twice"):
             run(x)
     np.testing.assert_array_equal(g(np.ones(3)), [2, 2, 2])
+
+
+# -------------------------------------------------------------------------------------------------- what an argument is
+
+
+@pytest.mark.parametrize(
+    ("x", "shape", "dtype", "weak", "is_scalar"),
+    [
+        (np.ones((2, 3), np.float32), (2, 3), "f4", None, False),
+        (np.ones(()), (), "f8", None, False),
+        (np.float32(1), (), "f4", None, True),
+        (1.5, (), "f8", float, True),
+        (2, (), "i8", int, True),
+        (1j, (), "c16", complex, True),
+    ],
+    ids=["array", "array of shape ()", "scalar", "float", "int", "complex"],
+)
+def test_an_input_is_its_type_and_how_python_sees_it(
+    x: Any, shape: Any, dtype: str, weak: Any, is_scalar: bool
+) -> None:
+    given = input_of(x)
+    assert given.aval == Aval(shape, np.dtype(dtype)) and np.asarray(given.value).tolist() == np.asarray(x).tolist()
+    assert given.weak is weak and given.is_scalar == is_scalar and given.layout is None
+
+
+def test_the_order_in_memory_of_an_input_is_kept_where_it_is_not_c() -> None:
+    assert input_of(np.ones((3, 2)).T).layout.strides == (8, 16)
+    assert input_of(np.ones(6)[::2]).layout is None  # of one axis there is one order
+
+
+def test_the_function_gets_traced_values_in_this_machines_byte_order() -> None:
+    seen: list[Any] = []
+
+    def f(x: Any, n: Any) -> Any:
+        seen.extend([type(x), type(n), x.dtype.isnative])
+        return x * n
+
+    tape = record_call(f, [input_of(np.ones(2, ">f8")), input_of(3)], name="f").tape
+    assert seen == [Tracer, Tracer, True]
+    assert [i.op.name for i in tape.instrs] == ["convert", "convert", "multiply"]  # of the bytes, and of the integer
+    assert tape.inputs[0].aval.dtype == np.dtype(">f8") and tape.outputs[0].aval.dtype.isnative
+
+
+# ---------------------------------------------------------------------------------------------------- what was recorded
+
+
+def test_a_recording_is_a_tape_and_the_structure_of_the_result() -> None:
+    c = np.ones(3)
+    recording = record_call(lambda x: {"y": [x + c, 2.0]}, [input_of(np.ones(3))], name="f")
+    assert recording.tape.name == "f" and len(recording.tape.outputs) == 2
+    assert wg.tree.unflatten(recording.out_treedef, [0, 1]) == {"y": [0, 1]}
+    assert [a.tolist() for a in recording.captured] == [[1, 1, 1]] and recording.written == ()
+
+
+def test_the_inputs_that_are_written_are_known() -> None:
+    def f(x: Any, y: Any, z: Any) -> Any:
+        x += y
+        z.T[0] = 1.0
+        return x
+
+    args = [np.ones(3), np.ones(3), np.ones((2, 3))]
+    assert record_call(f, [input_of(a) for a in args], name="f").written == (0, 2)
+    assert all(a.tolist() == np.ones(a.shape).tolist() and a.flags.writeable for a in args)
+
+
+def test_the_same_steps_again_are_the_recording_of_before() -> None:
+    """With the captured arrays of this run: programs that were made of the tape serve both."""
+
+    def steps(c: Any) -> Any:
+        return lambda x: np.sin(x) * c
+
+    given = [input_of(np.ones(3))]
+    before = record_call(steps(np.ones(3)), given, name="f")
+    again = record_call(steps(np.zeros(3)), given, name="f", previous=before)
+    assert again.tape is before.tape and again.programs is before.programs
+    assert again.captured[0].tolist() == [0, 0, 0]
+    for f, inputs in ((np.cos, given), (lambda x: np.sin(x) * 2, given), (steps(np.ones(1)), [input_of(np.ones(1))])):
+        assert record_call(f, inputs, name="f", previous=before).tape is not before.tape
+
+
+def test_results_that_are_no_arrays_are_named() -> None:
+    with pytest.raises(UnsupportedFunctionError, match=r'f returned a str(.|\n)*result\["b"\](.|\n)*has_aux'):
+        record_call(lambda x: {"a": x, "b": "text"}, [input_of(1.0)], name="f")
+
+
+def test_an_error_of_an_op_gets_the_users_line() -> None:
+    with pytest.raises(ShapeError) as raised:
+        record_call(lambda x: x @ x, [input_of(np.ones((2, 3)))], name="f")  # here
+    assert "test_record.py" in str(raised.value) and "# here" in str(raised.value)
+
+
+# --------------------------------------------------------------------------------------------------------- what is lent
+
+
+def test_arguments_are_lent_for_the_time_of_the_trace() -> None:
+    a = np.ones(3)
+
+    def f(x: Any) -> Any:
+        assert not a.flags.writeable
+        return x
+
+    record_call(f, [input_of(a)], name="f")
+    assert a.flags.writeable
+
+
+def test_a_traced_value_written_outside_is_refused() -> None:
+    outside = np.zeros(3)
+
+    def f(x: Any) -> Any:
+        outside[0] = x
+        return x
+
+    with pytest.raises(MutationError, match="made outside of the traced function"):
+        record_call(f, [input_of(1.0)], name="f")
+    assert outside.tolist() == [0, 0, 0]
+
+
+@pytest.mark.parametrize(
+    ("a", "b", "share"),
+    [
+        (slice(0, 4), slice(3, 8), True),
+        (slice(0, 4), slice(4, 8), False),
+        (slice(0, 8, 2), slice(1, 8, 2), False),
+        (slice(0, 0), slice(0, 8), False),
+    ],
+)
+def test_memory_is_shared_where_an_element_is(a: slice, b: slice, share: bool) -> None:
+    x = np.zeros(8)
+    assert shares_memory(x[a], x[b]) == share
+    assert not shares_memory(x, 3.0)
+
+
+def test_a_bad_tape_is_found_where_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    """``config.check`` is on in the tests; that it is asked here is what this says."""
+    asked: list[str] = []
+    monkeypatch.setattr("wengert.tracing.record.check", lambda tape, after: asked.append(after))
+    record_call(np.sin, [input_of(1.0)], name="f")
+    monkeypatch.setattr(config, "check", False)
+    record_call(np.sin, [input_of(1.0)], name="f")
+    assert asked == ["tracing"]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import threading
 import weakref
 from typing import Any
 
@@ -10,6 +11,12 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert import config
+from wengert.errors import ConcretizationError, EscapedTracerError, InternalError, UnsupportedFunctionError
+from wengert.ops.elementwise import exp, sin
+from wengert.tape import Aval, Lit
+from wengert.tracing.trace import Trace, current_trace, is_readonly
+from wengert.tracing.tracer import Tracer
 
 
 def test_arrays_with_an_arithmetic_of_their_own_are_refused() -> None:
@@ -59,3 +66,181 @@ def test_an_array_that_is_looked_at_is_guarded_as_a_whole() -> None:
     for n in ([1, 2], [2, 1], [1, 2], [0, 0]):
         np.testing.assert_array_equal(f(x, np.array(n)), np.repeat(x, n))
     assert f.stats()["traces"] == 3
+
+
+def argument(trace: Trace, value: Any) -> Tracer:
+    """A traced value that is an input of ``trace``."""
+    aval = Aval(np.shape(value), np.asarray(value).dtype)
+    return Tracer(trace, trace.new_input(aval, np.asarray(value)), aval)
+
+
+# ---------------------------------------------------------------------------------------------------- a stack of traces
+
+
+def test_traces_nest_in_a_thread_and_end_in_order() -> None:
+    assert current_trace() is None
+    with Trace("outer") as outer:
+        with Trace("inner") as inner:
+            assert current_trace() is inner and (outer.level, inner.level) == (1, 2)
+            seen: list[Any] = []
+            thread = threading.Thread(target=lambda: seen.append(current_trace()))
+            thread.start()
+            thread.join()
+            assert seen == [None]
+        assert current_trace() is outer and not inner.is_open
+    assert current_trace() is None
+
+
+def test_closing_the_wrong_trace_is_a_bug_of_ours() -> None:
+    outer, inner = Trace("outer"), Trace("inner")
+    outer.__enter__()
+    inner.__enter__()
+    with pytest.raises(InternalError, match="another order"):
+        outer.__exit__()
+    outer.__exit__()
+    assert current_trace() is None
+
+
+def test_an_error_leaves_nothing_behind() -> None:
+    x, trace = np.ones(10_000), Trace("f")
+
+    def fails() -> None:
+        with trace:
+            trace.lift(x)
+            assert not x.flags.writeable and not is_readonly(x)  # lent, not its owner's wish
+            raise KeyError
+
+    with pytest.raises(KeyError):
+        fails()
+    assert current_trace() is None and x.flags.writeable and not trace.is_open and not trace.values
+
+
+# ------------------------------------------------------------------------------------------------------- what is lifted
+
+
+def test_numbers_are_literals_and_arrays_are_captured_once() -> None:
+    x = np.arange(3.0)
+    with Trace("f") as trace:
+        number = trace.lift(2.0)
+        assert isinstance(number, Lit) and number.value == 2.0
+        assert trace.lift(x) is trace.lift(x) is not trace.lift(x.copy())
+        with pytest.raises(UnsupportedFunctionError, match="str is neither an array nor a number"):
+            trace.lift("x")
+        assert len(trace.tape(()).captures) == 2 and trace.tape(()).inputs == ()
+
+
+def test_a_small_array_is_copied_and_a_large_one_is_lent(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is captured is what the array was at the first look; a small one may be written meanwhile."""
+    monkeypatch.setattr(config, "snapshot_bytes", 24)
+    small, large = np.ones(3), np.ones(4)
+    with Trace("f") as trace:
+        before = trace.lift(small)
+        small[0] = 5.0
+        assert trace.lift(small) is not before
+        assert trace.lift(large) is trace.lift(large)
+        with pytest.raises(ValueError, match="read-only"):
+            large[0] = 5.0
+        captures = trace.tape(()).captures
+    assert [c.array.tolist() for c in captures] == [[1, 1, 1], [5, 1, 1], [1, 1, 1, 1]]
+    assert captures[2].array is large and large.flags.writeable
+
+
+def test_a_captured_array_of_known_origin_is_read_again() -> None:
+    x, unknown = np.ones(3), np.ones(3)
+    with Trace("f", known={id(x): (x, "weights", False)}) as trace:
+        trace.lift(x)
+        assert not trace.unrepeatable
+        trace.lift(unknown)
+        capture, other = trace.tape(()).captures
+    assert capture.array is x and capture.name == "weights"
+    assert other.array is not unknown and "computed while tracing" in trace.unrepeatable
+
+
+def test_a_value_of_an_enclosing_trace_is_an_implicit_input() -> None:
+    """So the inner derivative takes it for a constant: perturbations are not confused."""
+    with Trace("outer") as outer:
+        x = argument(outer, 2.0)
+        with Trace("inner") as inner:
+            y = argument(inner, 3.0)
+            z = y * x * x
+            tape = inner.tape((inner.lift(z),))
+            (implicit,) = inner.implicit.values()
+            assert tape.inputs == (y.atom(), implicit.var) and list(inner.implicit) == [x.atom()]
+            assert [i.op.name for i in tape.instrs] == ["multiply", "multiply"]
+        assert not outer.builder.instrs
+        with pytest.raises(EscapedTracerError, match="after the function that made it"):
+            outer.lift(y)
+
+
+def test_a_batch_records_only_what_depends_on_it() -> None:
+    """What is the same for all examples is computed once, and can be looked at."""
+    with Trace("outer") as outer:
+        x = argument(outer, 2.0)
+        with Trace("batch", concrete=False, why_abstract="of many") as batch:
+            y = argument(batch, np.ones(3))
+            z = x * x
+            _ = y * z
+            assert bool(z > 3)
+            with pytest.raises(ConcretizationError, match=r"of many(.|\n)*np\.where"):
+                bool(np.sum(y) > 3)
+        assert [i.op.name for i in outer.builder.instrs] == ["multiply", "greater"]
+        assert [i.op.name for i in batch.builder.instrs] == ["multiply", "guard", "sum", "greater"]
+
+
+# ---------------------------------------------------------------------------------------------------- what is looked at
+
+
+def test_nothing_is_evaluated_unless_a_guard_needs_it() -> None:
+    with Trace("f") as trace:
+        x = argument(trace, 2.0)
+        y, z = np.exp(x), np.sin(x)
+        assert set(trace.values) == {x.atom()}
+        assert trace.evaluate(y.atom()) == np.exp(2.0)
+        assert set(trace.values) == {x.atom(), y.atom()} and z.atom() not in trace.values
+
+
+def test_a_look_is_a_guard_of_the_innermost_trace() -> None:
+    """Whoever the value belongs to: guards stay in the order of the looks."""
+    with Trace("outer") as outer:
+        x = argument(outer, 2.0)
+        with Trace("inner") as inner:
+            assert outer.look(x.atom(), "bool", x) == 2.0
+        (instr,) = inner.builder.instrs
+        assert instr.op.name == "guard" and instr.params["kind"] == "bool"
+        assert not outer.builder.instrs
+        assert outer.look(Lit(3.0), "bool", x) == 3.0
+
+
+def test_a_long_chain_is_evaluated_without_recursion() -> None:
+    with Trace("f") as trace:
+        x = argument(trace, 1.0)
+        y = x
+        for _ in range(5000):
+            y = y + 1.0
+        assert trace.evaluate(y.atom()) == 5001
+
+
+# ---------------------------------------------------------------------------------------------- where a step comes from
+
+
+def test_a_step_says_the_users_line_and_the_calls_that_led_there() -> None:
+    def inner(x: Any) -> Any:
+        return np.sin(x)  # inner
+
+    def f(x: Any) -> Any:
+        return inner(x) + 1  # f
+
+    tape = wg.trace(f)(1.0)
+    sin_at, add_at = [i.source for i in tape.instrs]
+    assert sin_at is not None and add_at is not None and sin_at.parent is not None
+    assert (sin_at.function, sin_at.parent.function, add_at.function) == ("inner", "f", "f")
+    assert sin_at.parent.line == add_at.line and sin_at.file.endswith("test_trace.py")
+    assert add_at.parent is None  # what started the trace is not named
+
+
+def test_a_formula_of_ours_stands_under_the_users_line() -> None:
+    with Trace("f") as trace:
+        x = argument(trace, 1.0)
+        trace.formula(lambda a: exp(sin(a)), x.atom())
+        assert [i.op.name for i in trace.builder.instrs] == ["sin", "exp"]
+        assert all(i.source is not None and i.source.file.endswith("test_trace.py") for i in trace.builder.instrs)
