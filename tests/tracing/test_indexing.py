@@ -9,6 +9,10 @@ import pytest
 
 import wengert as wg
 from tests.comparisons import as_numpy
+from wengert.tape import Aval
+from wengert.tracing.indexing import parse
+from wengert.tracing.trace import Trace
+from wengert.tracing.tracer import Tracer
 
 X = np.arange(12.0).reshape(3, 4) - 4.5
 V = np.array([1.25, -0.5, 2.0])
@@ -134,3 +138,95 @@ def test_what_selects_nothing_or_all_of_a_new_axis(f: Any) -> None:
 def test_the_gradient_of_no_places() -> None:
     g = wg.jit(wg.grad(lambda x: np.sum(x[np.zeros(3, bool)] ** 2) + x[0]))
     np.testing.assert_array_equal(g(V), [1, 0, 0])
+
+
+# -------------------------------------------------------------------------------------------------------- what a key is
+
+
+KEYS: dict[str, Any] = {
+    "an integer": 1,
+    "from the end": (slice(None), -1),
+    "a slice backwards": (slice(None, None, -2), slice(3, 0, -1)),
+    "nothing": slice(2, 2),
+    "an ellipsis between": (0, Ellipsis, slice(1, 3)),
+    "new axes": (None, slice(1), None, 2),
+    "everything": (),
+    "an index array": [2, 0, 2],
+    "two arrays beside each other": (slice(None), [0, 3], [1, 0]),
+    "two arrays apart": ([0, 1], slice(None), [1, 0]),
+    "an integer and an array apart": (0, slice(None), [1, 0]),
+    "a mask": np.array([True, False, True]),
+    "a mask of two axes": np.arange(12).reshape(3, 4) % 2 == 0,
+    "a mask and an array": (np.array([True, False, True]), [1, 3]),
+    "arrays that broadcast": (np.array([[0], [2]]), np.array([1, 3])),
+    "an empty list": [],
+}
+CUBE = np.arange(24.0).reshape(3, 4, 2)
+
+
+@pytest.mark.parametrize("key", KEYS.values(), ids=KEYS.keys())
+def test_every_key_reads_and_writes_what_numpy_does(key: Any) -> None:
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        part = y[key]
+        y[key] = 0.5
+        return y, part, part * 2
+
+    as_numpy(f, CUBE)
+
+
+@pytest.mark.parametrize(
+    "key",
+    [3, (0, 0, 0, 0), (Ellipsis, Ellipsis), [0, 3], [0.5], "name", np.ones(4, bool), (slice(None), slice(None), 2)],
+)
+def test_keys_that_numpy_refuses_are_index_errors(key: Any) -> None:
+    for f in (lambda x: x[key], wg.jit(lambda x: x[key])):
+        with pytest.raises(IndexError):
+            f(CUBE)
+
+
+def test_a_key_falls_into_a_basic_part_and_an_advanced_one() -> None:
+    with Trace("f") as trace:
+        x = Tracer(trace, trace.new_input(Aval((3, 4, 2), np.dtype(float)), CUBE), Aval((3, 4, 2), np.dtype(float)))
+        basic = parse(x, (1, slice(None, None, -1), None))
+        assert basic.basic == ((1, (3, 4, -1), (0, 2, 1)), (4, 1, 2)) and basic.arrays == ()
+        key = parse(x, (slice(1, 3), [0, 1], [1, 1]))
+        assert key.basic == (((1, 2, 1), (0, 4, 1), (0, 2, 1)), (2, 4, 2))
+        assert [a.constant().tolist() for a in key.arrays] == [[0, 1], [1, 1]] and key.axes == (1, 2) and key.lead == 1
+        assert parse(x, ([0, 1], slice(None), [1, 1])).lead == 0  # apart: their axes come first
+        assert [a.shape for a in parse(x, np.ones((3, 4), bool)).arrays] == [(12,), (12,)]
+
+
+# ------------------------------------------------------------------------------------------ what it becomes on the tape
+
+
+@pytest.mark.parametrize(
+    ("f", "args", "ops"),
+    [
+        (lambda x: x[1], (V,), ["slice"]),
+        (lambda x: x[1:, 2], (X,), ["slice"]),
+        (lambda x: x[[2, 0]], (X,), ["gather"]),
+        (lambda x, k: x[k], (V, 1), ["gather"]),
+        (lambda x, k: x[:, k], (X, np.array([1, 0])), ["transpose", "gather", "transpose"]),
+    ],
+)
+def test_a_key_is_few_steps(f: Any, args: Any, ops: list[str]) -> None:
+    assert [i.op.name for i in wg.trace(f)(*args).instrs] == ops
+
+
+def test_a_traced_position_is_no_guard_and_a_traced_mask_is_one() -> None:
+    """``x[k]`` runs for any k; ``x[mask]`` for any mask of so many trues."""
+    at = wg.jit(lambda x, k: x[k])
+    assert [at(V, k) for k in (0, 2, -1)] == [V[0], V[2], V[-1]] and at.stats()["traces"] == 1
+    masked = wg.jit(lambda x, mask: x[mask])
+    for mask in ([True, False, True], [False, True, True], [True, False, False]):
+        np.testing.assert_array_equal(masked(V, np.array(mask)), V[mask])
+    assert masked.stats()["traces"] == 2
+
+
+def test_a_traced_position_out_of_bounds_is_found_when_it_runs() -> None:
+    at = wg.jit(lambda x, k: x[k])
+    at(V, 0)
+    for k in (3, -4):
+        with pytest.raises(IndexError, match="out of bounds"):
+            at(V, k)
