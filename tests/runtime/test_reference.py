@@ -1,7 +1,9 @@
-"""Tapes run step by step through the references of their ops."""
+"""Tapes run step by step through the references of their ops: what is freed, written in place, copied, and said."""
 
 from __future__ import annotations
 
+import threading
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,6 +11,8 @@ import pytest
 
 import wengert as wg
 from tests.comparisons import as_numpy
+from wengert.ops.control import GuardMiss
+from wengert.runtime.reference import Reference
 
 X = np.arange(12.0).reshape(3, 4) - 4.5
 
@@ -67,3 +71,111 @@ def test_errors_of_a_running_step_say_the_line(native: bool, monkeypatch: pytest
     with pytest.raises(np.linalg.LinAlgError) as raised:
         wg.grad(inverse)(np.zeros((2, 2)))
     assert "# here: inverse" in raised.value.__notes__[0]
+
+
+def reference(f: Callable[..., Any], *args: Any) -> Reference:
+    return Reference(wg.trace(f)(*args))
+
+
+def in_place(steps: Reference) -> list[bool]:
+    """Of each step, whether it overwrites its first operand."""
+    return ["_writable" in repr(getattr(step.run, "func", step.run)) for step in steps.steps]
+
+
+def test_the_outputs_are_what_numpy_gives() -> None:
+    f = lambda x, y: (np.sin(x) @ y, np.sum(x, axis=0), 2.0, x > 0)
+    args = [X, np.ones(4)]
+    for got, want in zip(reference(f, *args).run(args), f(*args), strict=True):
+        np.testing.assert_array_equal(got, want)
+        assert np.asarray(got).dtype == np.asarray(want).dtype and np.shape(got) == np.shape(want)
+
+
+def test_a_slot_is_emptied_after_its_last_use() -> None:
+    """The argument's is the caller's; what is returned stays."""
+    steps = reference(lambda x: np.exp(np.cos(np.sin(x))), X).steps
+    assert [step.dead for step in steps] == [(), (steps[0].out,), (steps[1].out,)]
+    steps = reference(lambda x: (np.sin(x), np.cos(np.sin(x)))[0], X).steps
+    assert steps[0].dead == ()
+
+
+def test_a_loop_of_writes_overwrites_one_array() -> None:
+    """The first copies, for the array may be the caller's; the others cost what they cost in NumPy."""
+
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        for k in range(3):
+            y[k, 0] = float(k)
+        return y
+
+    program = reference(f, X)
+    assert [i.op.name for i in program.tape.instrs] == ["set_slice"] * 3  # x * 1.0 is no step
+    assert in_place(program) == [False, True, True]
+    x = X.copy()
+    (got,) = program.run([x])
+    np.testing.assert_array_equal(got, f(X))
+    np.testing.assert_array_equal(x, X)
+
+
+def test_what_a_view_still_needs_is_not_overwritten() -> None:
+    def f(x: Any) -> Any:
+        y = x * 1.0
+        old = y[0].copy()
+        y[0] = 7.0
+        return y + old
+
+    np.testing.assert_array_equal(reference(f, X).run([X])[0], f(X))
+
+    def g(x: Any) -> Any:  # the row is read once more, after the write
+        y = x * 1.0
+        row = np.array(y[0])
+        y[0, 1] = 7.0
+        return row, y
+
+    for got, want in zip(reference(g, X).run([X]), g(X), strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_results_share_memory_with_nothing() -> None:
+    c = np.arange(3.0)
+    program, x = reference(lambda x: (x, x.T, c, x[1:], x * 1.0, x), X), X.copy()
+    results = program.run([x])
+    for k, y in enumerate(results):
+        assert y.flags.writeable and not any(np.shares_memory(y, z) for z in (x, c, *results[:k]))
+
+
+def test_captured_arrays_are_read_where_they_lie_or_given() -> None:
+    c = np.ones(3000)
+    program = reference(lambda x: x * c, 2.0)
+    c[:] = 3.0
+    assert program.run([np.asarray(2.0)])[0][0] == 6.0
+    assert program.run([np.asarray(2.0)], [np.full(3000, 5.0)])[0][0] == 10.0
+
+
+def test_a_guard_that_does_not_hold_raises() -> None:
+    program = reference(lambda x: x if x > 0 else -x, 1.0)
+    assert program.run([np.asarray(2.0)]) == [2.0]
+    with pytest.raises(GuardMiss):
+        program.run([np.asarray(-2.0)])
+
+
+def test_arithmetic_is_quiet() -> None:
+    """A backward part divides by zero where a mask will not look; warnings are errors here."""
+    assert reference(lambda x: 1 / x, 1.0).run([np.asarray(0.0)]) == [np.inf]
+
+
+def test_threads_run_one_at_once() -> None:
+    program = reference(lambda x: np.sum(np.sin(x) * x, axis=0), X)
+    inputs = [np.full((3, 4), float(k)) for k in range(8)]
+    results: list[Any] = [None] * 8
+
+    def work(k: int) -> None:
+        for _ in range(50):
+            (results[k],) = program.run([inputs[k]])
+
+    threads = [threading.Thread(target=work, args=(k,)) for k in range(8)]
+    for t in threads:
+        t.start()
+    for t in threads:
+        t.join()
+    for k in range(8):
+        np.testing.assert_allclose(results[k], 3 * k * np.sin(k), rtol=1e-15)

@@ -1,0 +1,67 @@
+"""Which programs the runtime runs without asking Python, and how it is told their arguments."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.runtime.entry import native_structure
+
+X = np.array([0.5, -1.0, 2.0])
+
+
+class Pair(NamedTuple):
+    a: Any
+    b: Any
+
+
+@dataclass
+class Model:
+    weight: Any
+
+
+def test_structures_are_of_plain_containers() -> None:
+    assert native_structure(((0, [1, 2]), {"b": 3, "a": 4}, None)) == (
+        "tuple",
+        [("tuple", [0, ("list", [1, 2])]), ("dict", [("b", 3), ("a", 4)]), ("none",)],
+    )
+    assert native_structure(()) == ("tuple", [])
+
+
+@pytest.mark.parametrize("structure", [Pair(0, 1), [Pair(0, 1)], {"m": Model(0)}, (0, (1, Model(2)))])
+def test_structures_with_classes_in_them_are_pythons(structure: Any) -> None:
+    assert native_structure(structure) is None
+
+
+@pytest.mark.parametrize(
+    ("args", "is_the_runtimes"),
+    [((X, 2.0), True), (([X], {"s": 2.0}), True), ((X, "text"), True), ((Pair(X, 2.0),), False), ((Model(X),), False)],
+    ids=["plain", "containers", "a setting", "a named tuple", "a dataclass"],
+)
+def test_a_call_seen_before_is_the_runtimes_where_its_arguments_are_plain(args: Any, is_the_runtimes: bool) -> None:
+    step = wg.jit(lambda *args: wg.tree.flatten(args)[0][0] * 2)
+    for _ in range(3):
+        np.testing.assert_array_equal(step(*args), X * 2)
+    assert [entry.calls for entry in step._entries] == ([2] if is_the_runtimes else [])
+    assert step.stats()["traces"] == 1
+
+
+def test_results_of_any_class_are_built_by_python() -> None:
+    """Of plain containers by the runtime; of the others it calls what makes them."""
+    step = wg.jit(lambda x: (Pair(x * 2, {"n": x}), [x]))
+    for _ in range(3):
+        made, (same,) = step(X)
+        assert type(made) is Pair and same.tolist() == X.tolist()
+        assert (made.a.tolist(), made.b["n"].tolist()) == ((2 * X).tolist(), X.tolist())
+    assert [entry.calls for entry in step._entries] == [2]
+
+
+def test_an_entry_leads_to_its_program() -> None:
+    step = wg.jit(lambda x, y: x * y)
+    step(X, y=3.0)
+    (entry,) = step._entries
+    assert entry.token.program is step.program(X, y=3.0) and entry.token.entry is entry
