@@ -1,0 +1,93 @@
+"""Which test covers a file of ``src/wengert`` that has no test file of its own path, and why.
+
+A file has one where that is possible: ``ad/reverse.py`` is tested by ``tests/ad/test_reverse.py``, the code of
+``tree/__init__.py`` by ``tests/test_tree.py``, ``runtime/native/bound.cpp`` by ``tests/runtime/native/test_bound.py``.
+The rows below are the others. A row goes when its file gets a test of its own: :mod:`tests.test_mirror` asks for that.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Row(NamedTuple):
+    """``test`` covers ``sources``, relative to ``src/wengert``."""
+
+    test: str
+    why: str
+    sources: tuple[str, ...]
+
+
+def row(test: str, why: str, *sources: str) -> Row:
+    return Row(test, why, sources)
+
+
+COVERED = [
+    row(
+        "tests/ops/test_ops.py",
+        "one checker runs every op of one table: value, both modes, second order, batches, native code, dtypes",
+        "ops/contract.py", "ops/elementwise.py", "ops/index.py", "ops/op.py", "ops/reduce.py", "ops/shape.py",
+    ),
+    row(
+        "tests/ops/test_linalg.py",
+        "the same checker on matrices, and one table of what NumPy raises for them",
+        "ops/linalg/determinants.py", "ops/linalg/factorisations.py", "ops/linalg/matrices.py",
+        "ops/linalg/solutions.py",
+    ),
+    row(
+        "tests/ops/test_registry.py",
+        "data: that the registry is filled, and that each op has a kernel of the vocabulary",
+        "ops/__init__.py", "ops/kernels.py",
+    ),
+    row("tests/ad/test_cotangents.py", "the structures are data; what is done with them is there",
+        "ops/structured.py"),
+    row("tests/api/test_mapping.py", "it is what wg.broadcast records", "ops/mapped.py"),
+    row("tests/passes/test_fuse.py", "its reference runs each fused tape beside the tape before", "ops/fused.py"),
+    row("tests/ad/test_reverse.py", "what both modes ask of an op, asked by one of them, errors too", "ad/rules.py"),
+    row("tests/acceptance/test_rules.py", "primitives with rules of the user's, as a user writes them",
+        "higher/primitive.py"),
+    row("tests/passes/test_simplify.py", "the pipeline is what these passes do together: its last section",
+        "passes/__init__.py"),
+    row("tests/test_tree.py", "flattening, paths and words are tested together, on the same structures",
+        "tree/nodes.py", "tree/words.py"),
+    row("tests/tracing/test_trace.py", "data: what a step says of its line", "source.py"),
+    # ------------------------------------------------------------------------------------------------- surroundings
+    row(
+        "tests/acceptance/test_captures.py",
+        "what must not be stale, way by way: each is a place, found by a name in the code",
+        "tracing/surroundings/environment.py", "tracing/surroundings/names.py", "tracing/surroundings/places.py",
+    ),
+    # ------------------------------------------------------------------------------------------------------ codegen
+    row("tests/codegen/test_lower.py", "data: the calls that lowering returns, and the one function that makes them",
+        "codegen/calls.py"),
+    row("tests/codegen/specs/test_spec.py", "data: kernels of every kind for processors of other widths",
+        "codegen/target.py"),
+    row(
+        "tests/codegen/nests/test_emit.py",
+        "one emitter in several files: whole nests are run and compared with NumPy, to the bit",
+        "codegen/nests/nest.py", "codegen/nests/panels.py", "codegen/nests/points.py", "codegen/nests/sums.py",
+    ),
+    row(
+        "tests/codegen/vecmath/test_table.py",
+        "one table compares every function with mpmath, for every dtype and kind of processor",
+        "codegen/vecmath/__init__.py", "codegen/vecmath/angles.py", "codegen/vecmath/avx512.py",
+        "codegen/vecmath/doubled.py", "codegen/vecmath/error_functions.py", "codegen/vecmath/exponentials.py",
+        "codegen/vecmath/fast.py", "codegen/vecmath/logistic.py", "codegen/vecmath/powers.py",
+        "codegen/vecmath/trigonometry.py", "runtime/native/angles.cpp",
+    ),
+    # ------------------------------------------------------------------------------------------------- the runtime
+    row(
+        "tests/runtime/native/test_executable.py",
+        "an Executable is all that Python sees of them: its memory, its operands, its steps",
+        "runtime/native/arena.cpp", "runtime/native/executor.cpp", "runtime/native/module.cpp",
+        "runtime/native/operands.cpp",
+    ),
+    row(
+        "tests/runtime/native/test_call.py",
+        "a call compares arguments, structures and places with those of its entries",
+        "runtime/native/places.cpp", "runtime/native/signature.cpp",
+    ),
+    row("tests/codegen/test_copies.py", "the runtime's copies beside those of kernels", "runtime/native/copies.cpp"),
+    row("tests/runtime/native/test_blas.py", "every test runs with the routines found in either way",
+        "runtime/routines.py"),
+]  # fmt: skip
