@@ -6,13 +6,24 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --quiet
 
-.PHONY: demo test sanitize lint format bench clean
+.PHONY: demo test test-deep test-all test-narrow sanitize lint format bench clean
 
 demo: $(VENV)/installed
 	$(BIN)/python examples/lotka_volterra.py
 
+# What is marked as deep takes three times as long as all the rest, and is left out; and of random programs there are few.
 test: $(VENV)/with-test
-	$(BIN)/pytest -n auto
+	HYPOTHESIS_PROFILE=few $(BIN)/pytest -n auto -m "not deep"
+
+# What `make test` leaves out.
+test-deep: $(VENV)/with-test
+	$(BIN)/pytest -n auto -m "deep or hypothesis" $(TESTS)
+
+test-all: test test-deep
+
+# The tests of machine code as on a machine with AVX2 alone.
+test-narrow: $(VENV)/with-test
+	WENGERT_TARGET=x86-64-v3 $(BIN)/pytest -n auto -m "not deep" tests/codegen tests/acceptance/test_native*.py
 
 # The tests with the extension built under the sanitizers, in an environment of its own, .venv-sanitize.
 # PYTHONMALLOC: each of Python's objects is an allocation of its own too, so that a use after its end is seen.

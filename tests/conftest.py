@@ -1,9 +1,12 @@
-"""What holds for every test: tapes are checked after each transform, and nothing is random without a seed."""
+"""What holds for every test: tapes are checked after each transform, and nothing is random without a seed; and which
+tests are *deep*: those that take long and whose like the others have, so that `make test` leaves them out."""
 
 from __future__ import annotations
 
 import os
+from collections import Counter
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from hypothesis import settings
@@ -11,6 +14,7 @@ from hypothesis import settings
 from wengert import config
 
 settings.register_profile("default", max_examples=40, derandomize=True, deadline=None)
+settings.register_profile("few", max_examples=6, derandomize=True, deadline=None)  # in `make test`
 settings.register_profile("thorough", max_examples=1000, derandomize=False, deadline=None)  # by HYPOTHESIS_PROFILE
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 
@@ -18,6 +22,34 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 def pytest_configure(config: pytest.Config) -> None:
     if settings.get_current_profile_name() == "thorough":  # a thousand examples may take their time
         config.option.timeout = 0
+
+
+WANTED = {"deep": ("deep(reason)", (str,)), "sampled": ("sampled(k, reason)", (int, str))}
+
+
+@pytest.hookimpl(tryfirst=True)  # before ``-m`` is looked at
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Of the cases of a test marked ``sampled(k, reason)`` all but every k-th become deep. Refuses marks without a
+    reason."""
+    count = Counter[Any]()
+    for item in items:
+        for deep in item.iter_markers("deep"):
+            arguments_of(deep, item)
+        sampled = item.get_closest_marker("sampled")
+        if sampled is not None:
+            every, why = arguments_of(sampled, item)
+            test = item.parent, getattr(item, "originalname", item.name)
+            if count[test] % every:
+                item.add_marker(pytest.mark.deep(why))
+            count[test] += 1
+
+
+def arguments_of(mark: pytest.Mark, item: pytest.Item) -> tuple[Any, ...]:
+    """What the mark says. Raises UsageError if it is not what it should."""
+    wanted, types = WANTED[mark.name]
+    if mark.kwargs or tuple(map(type, mark.args)) != types or not all(mark.args):
+        raise pytest.UsageError(f"{item.nodeid}: write @pytest.mark.{wanted}, with the reason why it takes long")
+    return mark.args
 
 
 @pytest.fixture(autouse=True)

@@ -36,6 +36,7 @@ FIRST = {
 }
 
 
+@pytest.mark.sampled(5, "all triples of modes")
 @pytest.mark.parametrize("third", FIRST)
 @pytest.mark.parametrize("second", FIRST)
 @pytest.mark.parametrize("first", FIRST)

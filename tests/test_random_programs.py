@@ -174,6 +174,7 @@ class Differences:
         assert self.skipped <= 0.3 * self.tried, f"{self.skipped} of {self.tried} points skipped"
 
 
+@pytest.mark.hypothesis  # as hypothesis marks those that are properties all over
 def test_forward_reverse_and_differences_agree() -> None:
     differences = Differences()
 
@@ -205,6 +206,7 @@ def test_a_compiled_gradient_takes_the_branches_of_its_arguments(program: Progra
         same(compiled(*args), gradient(*args), 1e-10)
 
 
+@pytest.mark.hypothesis  # as hypothesis marks those that are properties all over
 def test_second_derivatives_are_differences_of_the_gradient() -> None:
     differences = Differences()
 

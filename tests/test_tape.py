@@ -355,6 +355,7 @@ def fan(n: int) -> Tape:
     return Tape((x,), (), builder.instrs, (y,), name="fan")
 
 
+@pytest.mark.deep("a hundred thousand steps")
 @pytest.mark.parametrize("make", [chain, fan], ids=["deep", "wide"])
 def test_a_hundred_thousand_steps_are_an_ordinary_tape(make) -> None:
     n = 100_000 if make is chain else 33_333
@@ -375,6 +376,7 @@ def splice_of(tape: Tape) -> tuple[Instr, ...]:
     return builder.instrs
 
 
+@pytest.mark.sampled(3, "tapes of thousands of steps, twice transformed")
 @pytest.mark.parametrize("make", [chain, fan], ids=["deep", "wide"])
 @pytest.mark.parametrize(
     "transform",

@@ -117,6 +117,7 @@ def resident_bytes() -> int:
     return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
 
+@pytest.mark.deep("a million calls")
 @pytest.mark.skipif(not Path("/proc/self/statm").exists(), reason="only Linux tells how much memory is held now")
 def test_a_million_calls_leak_nothing() -> None:
     x, y = np.ones(8), np.empty(8)

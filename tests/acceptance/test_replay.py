@@ -261,6 +261,7 @@ class Writer:
         return namespace["f"]
 
 
+@pytest.mark.sampled(10, "random programs at many arguments")
 @pytest.mark.parametrize("group", range(10))
 def test_x_1_generated_programs_replay_as_they_record(group: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """200 random programs with branches and loops, each at many random inputs: replayed values and gradients equal

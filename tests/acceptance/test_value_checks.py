@@ -168,6 +168,7 @@ DTYPES = [np.float64, np.float32, np.int64, np.int32, np.uint8]
 BINS = ([6, 4, 2, 1], [4, 4, 2, 2, 1], [9, 1], [3], [], [2, 2, 2], [1, 2, 4, 6])
 
 
+@pytest.mark.sampled(3, "every kind of bins, each compiled")
 @pytest.mark.parametrize("dtype", DTYPES)
 @pytest.mark.parametrize("right", [False, True])
 def test_digitize_in_either_direction(dtype, right):

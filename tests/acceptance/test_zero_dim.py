@@ -107,6 +107,7 @@ def outcome(f: Any, *args: Any) -> Any:
         return None
 
 
+@pytest.mark.sampled(7, "every function on every kind of operand")
 @pytest.mark.parametrize("then", [as_it_is, added_to, written], ids=lambda f: f.__name__)
 @pytest.mark.parametrize("is_array", [True, False], ids=["array", "scalar"])
 @pytest.mark.parametrize("expression", [e.strip() for e in EXPRESSIONS.replace("\n", ";").split(";") if e.strip()])

@@ -27,6 +27,7 @@ def test_a_second_process_compiles_nothing(folder: Path) -> None:
 # -------------------------------------------------------------------------------------------------- a folder in trouble
 
 
+@pytest.mark.sampled(4, "three processes each")
 @pytest.mark.parametrize("how", ["a bit", "cut short", "empty", "another file"])
 def test_a_damaged_file_is_compiled_anew(folder: Path, how: str) -> None:
     compiled, _, bits = run_program()

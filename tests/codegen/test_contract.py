@@ -66,6 +66,7 @@ def test_dot_products_are_sums(n: int, dtype: Any) -> None:
     assert abs(float(both[0]) - exact) <= 4 * scale
 
 
+@pytest.mark.sampled(3, "every remainder of a tile")
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
 @pytest.mark.parametrize("m", [3, 4, 9, 38])
 def test_tiles_of_products(m: int, dtype: Any) -> None:

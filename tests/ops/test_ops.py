@@ -28,7 +28,17 @@ from wengert.tape import Atom, Aval, Builder, Lit, Tape, Var, building, check, s
 FLOAT = np.dtype(float)
 
 
-@pytest.mark.parametrize("case", CASES, ids=str)
+def forms(cases: list[Case]) -> list[Any]:
+    """The cases; of an op that has several forms, those after the first are deep."""
+    seen, deep = set[str](), pytest.mark.deep("every form of every op")
+    params = []
+    for one in cases:
+        params.append(pytest.param(one, marks=deep if one.op.name in seen else ()))
+        seen.add(one.op.name)
+    return params
+
+
+@pytest.mark.parametrize("case", forms(CASES), ids=str)
 def test_op(case: Case) -> None:
     check_op(case)
 

@@ -55,6 +55,7 @@ VIEWS: dict[str, Callable[[Any], Any]] = {
 }
 
 
+@pytest.mark.sampled(7, "all pairs of views")
 @pytest.mark.parametrize("second", VIEWS)
 @pytest.mark.parametrize("first", VIEWS)
 def test_a_view_of_a_view_shares_what_numpy_shares(first: str, second: str) -> None:

@@ -94,6 +94,7 @@ def both_sides(op: Any, x: Any, y: Any) -> None:
         as_numpy(op, x, y, rtol=rtol)
 
 
+@pytest.mark.sampled(7, "all pairs of dtypes")
 @pytest.mark.parametrize("other", OTHERS)
 @pytest.mark.parametrize("sign", ARITHMETIC)
 def test_operators_on_both_sides(sign: str, other: str) -> None:
@@ -105,6 +106,7 @@ def test_operators_on_both_sides(sign: str, other: str) -> None:
             both_sides(op, x, y)
 
 
+@pytest.mark.sampled(4, "all pairs of dtypes")
 @pytest.mark.parametrize("dtype", [np.int8, np.uint8, np.int32, np.int64, np.bool_])
 @pytest.mark.parametrize("sign", ["+", "*", "/", "<", "=="])
 def test_operators_of_integers(sign: str, dtype: Any) -> None:
@@ -635,6 +637,7 @@ PYTHON_INTEGERS: dict[str, Callable[[Any, Any], Any]] = {
 }
 
 
+@pytest.mark.sampled(5, "all pairs of dtypes")
 @pytest.mark.parametrize("dtype", [np.uint8, np.int16, np.uint64, np.int64])
 @pytest.mark.parametrize("name", PYTHON_INTEGERS)
 def test_python_integers_beside_narrow_arrays_are_as_in_numpy(name: str, dtype: Any) -> None:

@@ -62,6 +62,7 @@ def lanes_of(shape: tuple[int, ...]) -> int:
 # ------------------------------------------------------------------------------------------------------ elementwise
 
 
+@pytest.mark.sampled(5, "every dtype on every processor")
 @every_target
 @every_dtype
 @pytest.mark.parametrize("is_static", [True, False], ids=["static", "dynamic"])
@@ -80,6 +81,7 @@ def test_what_lies_backwards_is_read_and_written_in_order(is_static: bool) -> No
     assert "shufflevector" in text and "gather" not in text and "scatter" not in text
 
 
+@pytest.mark.sampled(5, "every dtype on every processor")
 @every_dtype
 @pytest.mark.parametrize("is_static", [True, False], ids=["static", "dynamic"])
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -100,6 +102,7 @@ def test_strides(dtype: str, is_static: bool, layout: str) -> None:
         goal.check()
 
 
+@pytest.mark.sampled(5, "every shape of remainder on every processor")
 @every_target
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i2", "b1"])
 @pytest.mark.parametrize("shape", [(2, 3), (64, 64), (65, 33), (130, 70), (2, 67, 40), (3, 2, 300)])
@@ -163,6 +166,7 @@ def chain(length: int) -> list[tuple[str, tuple[int, ...], str]]:
     ]
 
 
+@pytest.mark.sampled(5, "long kernels on every processor")
 @every_target
 @pytest.mark.parametrize("is_static", [True, False], ids=["static", "dynamic"])
 @pytest.mark.parametrize("length", [9, 31, 63])
@@ -260,6 +264,7 @@ def signs(shape: tuple[int, ...], dtype: str, layout: str = "C") -> Array:
     return goal
 
 
+@pytest.mark.sampled(11, "every dtype on every processor")
 @every_target
 @every_dtype
 def test_every_reduction_along_every_axis(dtype: str, where: Any) -> None:
@@ -276,6 +281,7 @@ def test_every_reduction_along_every_axis(dtype: str, where: Any) -> None:
                     goal.check()
 
 
+@pytest.mark.sampled(5, "every dtype on every processor")
 @pytest.mark.parametrize("n", EXTENTS)
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_reductions_of_strided_operands(n: int, layout: str) -> None:
@@ -352,6 +358,7 @@ def test_a_sum_in_a_wider_dtype(dtype: str, wide: str) -> None:
 # ----------------------------------------------------------------------------------------------------- what is read
 
 
+@pytest.mark.sampled(5, "every dtype on every processor")
 @pytest.mark.skipif(sys.platform == "win32", reason="mprotect")
 @every_target
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i2", "b1"])
@@ -374,6 +381,7 @@ def test_nothing_beyond_an_operand_is_read(dtype: str, where: Any) -> None:
         goal.check()
 
 
+@pytest.mark.sampled(7, "every shape of remainder on every processor")
 @every_target
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "u1"])
 @pytest.mark.parametrize("shape", [(3, 5), (200, 2), (1030, 3), (2, 70, 3), (520, 2, 3)])
@@ -403,6 +411,7 @@ def test_sums_of_many_lanes(shape: tuple[int, ...], dtype: str, where: Any) -> N
         assert ("alloca" in emit(loops.nest(False)[0], "sums", where)) == is_wide
 
 
+@pytest.mark.sampled(5, "every shape of remainder on every processor")
 @every_target
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i4", "u1"])
 @pytest.mark.parametrize(
@@ -461,6 +470,7 @@ DATA: dict[str, Callable[[np.random.Generator, int], Array]] = {
 }
 
 
+@pytest.mark.sampled(5, "long sums on every processor")
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 @pytest.mark.parametrize("data", DATA)
 def test_sums_are_as_accurate_as_those_of_numpy(data: str, dtype: str) -> None:
@@ -494,6 +504,7 @@ def parts_of(n: int, grain: int) -> list[tuple[int, int]]:
     return [(k, min(n, k + grain)) for k in range(0, n, grain)]
 
 
+@pytest.mark.sampled(5, "every way to reduce, in every way to cut")
 @pytest.mark.parametrize("n", [1, 63, 64, 65, 200, 1000])
 @pytest.mark.parametrize("grain", [64, 192])
 @every_target
@@ -542,6 +553,7 @@ def test_a_dear_function_after_a_sum(shape: tuple[int, ...], where: Any) -> None
             np.testing.assert_allclose(goal, np.sin(2 * x.sum(-1, keepdims=True)), rtol=1e-14, atol=1e-15)
 
 
+@pytest.mark.sampled(5, "the text of long kernels")
 @pytest.mark.parametrize(("shape", "n_kept"), [((96,), 1), ((40, 16), 1), ((12, 12, 40), 1), ((3, 4, 5), 0)])
 @pytest.mark.parametrize("length", [4, 90, 300])
 @pytest.mark.parametrize("function", ["negative", "exp", "sin"])

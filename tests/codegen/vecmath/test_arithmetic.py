@@ -60,11 +60,13 @@ def check(name: str, xs: list[np.ndarray]) -> None:
         assert not wrong.any(), (name, lanes, [x[wrong][:5] for x in xs], y[wrong][:5], expected[wrong][:5])
 
 
+@pytest.mark.sampled(5, "every function of every dtype")
 @pytest.mark.parametrize(("name", "dtype"), of_every_dtype(UNARY))
 def test_unary(name: str, dtype: str) -> None:
     check(name, [values(dtype, np.random.default_rng(1))])
 
 
+@pytest.mark.sampled(5, "every function of every dtype")
 @pytest.mark.parametrize(("name", "dtype"), of_every_dtype(BINARY))
 def test_binary(name: str, dtype: str) -> None:
     x, y = np.meshgrid(values(dtype, np.random.default_rng(1)), values(dtype, np.random.default_rng(2)))
@@ -100,6 +102,7 @@ def test_ldexp(dtype: str, count: str) -> None:
     check("ldexp", [x.ravel(), n.ravel()])
 
 
+@pytest.mark.sampled(5, "all pairs of dtypes")
 @pytest.mark.parametrize("old", sorted(LLVM_TYPES))
 @pytest.mark.parametrize("new", sorted(LLVM_TYPES))
 def test_convert(old: str, new: str) -> None:

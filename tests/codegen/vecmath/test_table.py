@@ -194,6 +194,7 @@ if HOST.vector_bytes == 64:
 every_kind = pytest.mark.parametrize("kind", KINDS)
 
 
+@pytest.mark.sampled(5, "every function against many digits, on every processor")
 @every_kind
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 @pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
@@ -219,6 +220,7 @@ def special_values(dtype: str, arity: int) -> list[np.ndarray]:
     return [x] if arity == 1 else [v.ravel() for v in np.meshgrid(x, x)]
 
 
+@pytest.mark.sampled(5, "every function on every processor")
 @every_kind
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 @pytest.mark.parametrize("name", [*(n for n in CASE if n != "pseudo_huber"), "kl_div", "huber"])
@@ -250,6 +252,7 @@ def test_special_values(name: str, dtype: str, kind: str) -> None:
     assert not wrong.any(), [(*v,) for v in zip(*[x[wrong] for x in xs], y[wrong], expected[wrong], strict=True)][:8]
 
 
+@pytest.mark.sampled(14, "every function compiled for every number of lanes")
 @pytest.mark.parametrize("name", list(CASE))
 def test_the_same_for_any_number_of_lanes(name: str) -> None:
     """Down to one and up to two registers, which operands of float32 fill in float64; and for registers of any size,
@@ -314,6 +317,7 @@ def test_power_has_the_sign_of_an_odd_exponent() -> None:
     np.testing.assert_allclose(y, expected, rtol=1e-15)
 
 
+@pytest.mark.deep("every power of two against 1400 bits")
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 def test_huge_angles(dtype: str) -> None:
     """Every power of two, and the double that comes nearest to a multiple of π/2."""

@@ -633,6 +633,7 @@ def test_eight_threads():
     assert not wrong
 
 
+@pytest.mark.deep("ten thousand calls of every path")
 def test_no_path_leaks():
     names = {"a": X}
     out = np.empty(8)

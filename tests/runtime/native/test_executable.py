@@ -672,6 +672,7 @@ def failing(call):
     return run
 
 
+@pytest.mark.deep("thousands of calls of every path")
 def test_no_path_leaks():
     x, out = np.arange(8.0), np.empty(8)
     view = [((1, 0), F8, (N,), None, False)]

@@ -206,6 +206,7 @@ def test_names_of_the_array_api():
 # ------------------------------------------------------------------------------------------------------ norms
 
 
+@pytest.mark.sampled(5, "all orders along all axes")
 @pytest.mark.parametrize("ord", [None, 2, 1, np.inf, -np.inf, 0, 3, 2.5, 1.5, 0.5, -1, -2])
 @pytest.mark.parametrize("keepdims", [False, True])
 @pytest.mark.parametrize(("x", "axis"), [(V, None), (X, 0), (X, -1), (STACK, (2,))], ids=str)

@@ -1,0 +1,67 @@
+"""Which tests `make test` leaves out: those with a mark that says why, and no others."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+import textwrap
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import arguments_of
+
+CONFTEST = Path(__file__).with_name("conftest.py")
+MARKERS = "[pytest]\nmarkers =\n    deep(reason): long\n    sampled(k, reason): many\n"
+
+
+def collected(folder: Path, tests: str) -> subprocess.CompletedProcess[str]:
+    """What ``-m "not deep"`` finds in a folder with our ``conftest.py`` and these tests."""
+    (folder / "conftest.py").write_text(CONFTEST.read_text())
+    (folder / "pytest.ini").write_text(MARKERS)
+    (folder / "test_them.py").write_text("import pytest\nmark = pytest.mark\n" + textwrap.dedent(tests))
+    options = ["-q", "--collect-only", "--strict-markers", "-m", "not deep", str(folder)]
+    command = [sys.executable, "-m", "pytest", *options]
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=120, cwd=folder)
+
+
+def test_the_deep_ones_are_left_out(tmp_path: Path) -> None:
+    """Of a sampled test all but every k-th case, counted for each test by itself."""
+    done = collected(
+        tmp_path,
+        """
+        @mark.deep("long")
+        def test_a(): ...
+
+        @mark.sampled(3, "many")
+        @mark.parametrize("k", range(7))
+        def test_b(k): ...
+
+        @mark.sampled(2, "many")
+        @mark.parametrize("k", [0, pytest.param(1, marks=mark.deep("long")), 2])
+        def test_c(k): ...
+
+        @mark.parametrize("k", [0, pytest.param(1, marks=mark.deep("long"))])
+        def test_d(k): ...
+        """,
+    )
+    assert done.returncode == 0, done.stdout + done.stderr
+    names = [line.split("::")[1] for line in done.stdout.splitlines() if "::" in line]
+    assert names == ["test_b[0]", "test_b[3]", "test_b[6]", "test_c[0]", "test_c[2]", "test_d[0]"]
+
+
+def test_a_mark_without_a_reason_is_refused(tmp_path: Path) -> None:
+    done = collected(tmp_path, "@mark.deep\ndef test_a(): ...")
+    assert done.returncode == 4
+    assert "test_a: write @pytest.mark.deep(reason), with the reason why it takes long" in done.stderr + done.stdout
+
+
+@pytest.mark.parametrize(
+    "mark",
+    [pytest.mark.deep(""), pytest.mark.deep(why="long"), pytest.mark.sampled("many"), pytest.mark.sampled(0, "many")],
+    ids=str,
+)
+def test_what_a_mark_says(mark: pytest.MarkDecorator, request: pytest.FixtureRequest) -> None:
+    with pytest.raises(pytest.UsageError, match="with the reason"):
+        arguments_of(mark.mark, request.node)
+    assert arguments_of(pytest.mark.sampled(7, "many").mark, request.node) == (7, "many")
