@@ -1,0 +1,174 @@
+"""The walk that puts copies in the place of what a function reads: it sees every edit, and spares the originals."""
+
+from __future__ import annotations
+
+import functools
+import types
+from collections import OrderedDict, defaultdict, deque
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.tracing.surroundings.kinds import EDITS, INCOMPARABLE, KINDS, Box, Pair
+from tests.tracing.surroundings.walks import replaced
+from wengert.errors import CaptureError
+from wengert.tracing.surroundings.environment import Environment
+from wengert.tracing.tracer import Tracer
+
+
+@pytest.mark.parametrize(("name", "edit"), EDITS)
+def test_an_edit_of_any_part_is_seen(name: str, edit: str) -> None:
+    kind = KINDS[name]()
+    value = kind.value
+    _, environment, _ = replaced(lambda: value)
+    assert environment.holds() and environment.changed() == []
+    kind.edits[edit]()
+    is_seen = edit not in kind.only_watched
+    assert environment.holds() != is_seen
+    assert bool(environment.changed()) == is_seen
+
+
+@pytest.mark.parametrize("name", INCOMPARABLE)
+def test_what_cannot_be_compared_is_told(name: str) -> None:
+    make, why = INCOMPARABLE[name]
+    value = make()
+    _, environment, trace = replaced(lambda: value)
+    assert trace.unrepeatable == why
+    assert environment.holds()
+
+
+def test_an_iterator_of_the_users_class_is_copied() -> None:
+    """It is an object like any other: what it reads and writes is in its attributes."""
+
+    class Count:
+        n = 0
+
+        def __next__(self) -> int:
+            self.n += 1
+            return self.n
+
+    count = Count()
+    _, _, trace = replaced(lambda: count)
+    assert trace.unrepeatable == ""
+    step = wg.jit(lambda x: x * next(count))
+    with pytest.raises(CaptureError, match=r"writes the attributes of count"):
+        step(1.0)
+
+
+ARRAY = np.ones(3)
+
+
+def _reads_a_default(array: Any = ARRAY, *, other: Any = ARRAY) -> Any:
+    return array, other
+
+
+HOLDERS_OF_AN_ARRAY: dict[str, tuple[Any, Callable[[Any], Any]]] = {
+    "variable": (ARRAY, lambda x: x),
+    "list": ([0, ARRAY], lambda x: x[1]),
+    "tuple": ((0, ARRAY), lambda x: x[1]),
+    "named tuple": (Pair(0, ARRAY), lambda x: x.right),
+    "deque": (deque([ARRAY], 1), lambda x: x[0]),
+    "dict": ({"a": ARRAY}, lambda x: x["a"]),
+    "OrderedDict": (OrderedDict(a=ARRAY), lambda x: x["a"]),
+    "defaultdict": (defaultdict(float, a=ARRAY), lambda x: x["a"]),
+    "namespace": (types.SimpleNamespace(a=ARRAY), lambda x: x.a),
+    "object": (Box(ARRAY), lambda x: x.value),
+    "bound method": (Box(ARRAY).read, lambda x: x()),
+    "partial": (functools.partial(abs, ARRAY), lambda x: x.args[0]),
+    "partial's keyword": (functools.partial(dict, a=ARRAY), lambda x: x.keywords["a"]),
+    "default": (_reads_a_default, lambda x: x()[0]),
+    "keyword default": (_reads_a_default, lambda x: x()[1]),
+    "global": (lambda: ARRAY, lambda x: x()),
+    "jitted function": (wg.jit(lambda: ARRAY), lambda x: x()),
+}
+
+
+@pytest.mark.parametrize("name", HOLDERS_OF_AN_ARRAY)
+def test_the_copy_holds_a_traced_value_where_the_original_holds_an_array(name: str) -> None:
+    value, get = HOLDERS_OF_AN_ARRAY[name]
+    copy, environment, _ = replaced(lambda: value)
+    assert type(get(copy())) is Tracer
+    if name != "jitted function":  # which gives way to its function
+        assert get(value) is ARRAY
+        assert type(copy()) is (Tracer if name == "variable" else type(value))
+    assert environment.known[id(ARRAY)][0] is ARRAY
+    assert ARRAY.flags.writeable
+
+
+def test_one_array_in_two_places_is_one_traced_value() -> None:
+    x, box = np.ones(2), Box()
+    box.value = x
+    copy, environment, _ = replaced(lambda: (x, [x], box, box))
+    in_a_variable, in_a_list, once, twice = copy()
+    assert in_a_list[0] is in_a_variable and once.value is in_a_variable and once is twice
+    assert len(environment.known) == 1
+
+
+def test_functions_of_one_module_have_one_copy_of_its_globals() -> None:
+    copy, _, _ = replaced(lambda: (test_one_array_in_two_places_is_one_traced_value, _reads_a_default))
+    a, b = copy()
+    assert a.__globals__ is b.__globals__ is copy.__globals__ is not globals()
+
+
+def test_a_read_only_array_is_a_constant_until_it_is_not() -> None:
+    x = np.ones(2)
+    x.flags.writeable = False
+    _, environment, _ = replaced(lambda: x)
+    assert environment.known[id(x)][1:] == ("x", True)
+    x.flags.writeable = True
+    assert environment.changed() == ["x is read-only"]
+
+
+def _write_a_variable() -> Callable[[], Any]:
+    n = 0
+
+    def f() -> None:
+        nonlocal n
+        n += 1
+
+    return f
+
+
+def _writers() -> dict[str, tuple[Callable[[], Any], str]]:
+    xs, queue, table, box, names = [0.0], deque([0.0]), {"a": 0.0}, Box(), set[str]()
+    closing = KINDS["object that is not copied"]().value
+    return {
+        "a variable": (_write_a_variable(), "n"),
+        "an item": (lambda: xs.__setitem__(0, 1.0), r"xs\[0\]"),
+        "an item more": (lambda: xs.append(1.0), r"len\(xs\)"),
+        "an item less": (lambda: xs.pop(), r"xs\[0\]"),
+        "an item of a deque": (lambda: queue.__setitem__(0, 1.0), r"queue\[0\]"),
+        "an item of a dict": (lambda: table.__setitem__("a", 1.0), r"table\['a'\]"),
+        "another key": (lambda: table.__setitem__("b", 1.0), r"len\(table\)"),
+        "an attribute": (lambda: setattr(box, "value", 2.0), r"box\.value"),
+        "another attribute": (lambda: setattr(box, "other", 2.0), "the attributes of box"),
+        "a member": (lambda: names.add("a"), "names"),
+        "an attribute of a class": (lambda: setattr(Box, "rate", 1.5), r"Box\.rate"),
+        "an attribute of what is not copied": (lambda: setattr(closing, "value", 2.0), r"closing\.value"),
+        "another of what is not copied": (lambda: setattr(closing, "other", 2.0), "the attributes of closing"),
+    }
+
+
+@pytest.mark.parametrize("name", _writers())
+def test_what_the_copy_writes_is_named(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(Box, "rate", 1.0)
+    f, what = _writers()[name]
+
+    def write(copy: Any, environment: Environment) -> None:
+        environment.check_unwritten()
+        copy()[0]()
+        with pytest.raises(CaptureError, match=f"^the function writes {what}, which it captured"):
+            environment.check_unwritten()
+
+    replaced(lambda: (f, Box.rate), write)
+
+
+def test_nothing_of_the_trace_is_kept_when_it_is_closed() -> None:
+    x = np.ones(2)
+    _, environment, _ = replaced(lambda: x)
+    environment.close()
+    assert environment._trace is None and not environment._memo and not environment.copies
+    assert environment.holds()

@@ -1,0 +1,65 @@
+"""Names in a function's code, those of the functions defined in it with them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from wengert.tracing.surroundings import names
+
+scale = gone = 1.0
+
+
+def _reads(x: Any) -> Any:
+    return len(x) * scale + x.size
+
+
+def _writes() -> None:
+    global scale, gone
+    scale = 2.0
+    del gone
+
+
+def _imports() -> Any:
+    import os.path
+    from collections import abc as of_collections
+
+    return os.path, of_collections
+
+
+def _defines(x: Any) -> Any:
+    def inner() -> Any:
+        return [scale * y for y in x.items]
+
+    return inner
+
+
+def _matches(x: Any) -> Any:
+    match x:
+        case complex(real=a):
+            return a
+
+
+def test_the_code_of_inner_functions_belongs_to_it() -> None:
+    assert {code.co_name for code in names.codes(_defines.__code__)} >= {"_defines", "inner"}
+
+
+def test_whatever_is_looked_up_by_name() -> None:
+    assert set(names.named(_reads.__code__)) == {"len", "scale", "size"}
+    assert set(names.named(_defines.__code__)) == {"scale", "items"}
+
+
+def test_variables_that_are_read_and_written() -> None:
+    assert names.loaded(_reads.__code__) == {"len", "scale"}
+    assert names.written(_reads.__code__) == frozenset()
+    assert names.written(_writes.__code__) == {"scale", "gone"}
+    assert names.loaded(_defines.__code__) == {"scale"}
+
+
+def test_modules_that_are_imported_when_it_runs() -> None:
+    assert names.imported(_imports.__code__) == {"os.path", "collections"}
+    assert names.imported(_reads.__code__) == frozenset()
+
+
+def test_patterns_of_classes() -> None:
+    assert names.matches_classes(_matches.__code__)
+    assert not names.matches_classes(_reads.__code__)

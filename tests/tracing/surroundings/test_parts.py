@@ -1,0 +1,177 @@
+"""What a value is made of: every kind of part has a kind of value here, and each part is read again as it is now."""
+
+from __future__ import annotations
+
+import dataclasses
+import functools
+import types
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.tracing.surroundings.kinds import KINDS, Box, Closing, Pair, Row, Slotted, Table
+from wengert.tracing.surroundings import parts
+from wengert.tracing.surroundings.parts import Part, Parts, parts_of
+from wengert.tracing.surroundings.slots import MISSING
+
+GROUPS = [field.name for field in dataclasses.fields(Parts)]
+
+
+def listed(found: Parts) -> dict[str, list[Part]]:
+    """The parts of each kind that there are."""
+    groups: dict[str, list[Part]] = {}
+    for name in GROUPS:
+        group: Part | Iterable[Part] | None = getattr(found, name)
+        if group:
+            groups[name] = [group] if isinstance(group, Part) else list(group)
+    return {name: group for name, group in groups.items() if group}
+
+
+def names_of(value: Any) -> dict[str, list[str]]:
+    return {kind: [part.name for part in group] for kind, group in listed(parts_of(value, "x", lambda: value)).items()}
+
+
+def test_the_kinds_of_value_have_every_kind_of_part() -> None:
+    found = [names_of(make().value) for make in KINDS.values()]
+    assert set().union(*found) == set(GROUPS)
+
+
+@pytest.mark.parametrize("name", KINDS)
+@pytest.mark.parametrize("natively", [True, False])
+def test_a_part_is_read_as_it_is(name: str, natively: bool) -> None:
+    value = KINDS[name]().value
+    groups = listed(parts_of(value, "x", lambda: value, natively))
+    for kind, group in groups.items():
+        for part in group:
+            now = part.read()
+            is_compared = kind in ("content", "names")  # by value; the others are the very object
+            assert now == part.value if is_compared else now is part.value
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_the_runtime_s_parts_are_those_of_python(name: str) -> None:
+    value = KINDS[name]().value
+    natively, by_python = [listed(parts_of(value, "x", lambda: value, is_native)) for is_native in (True, False)]
+    assert natively.keys() == by_python.keys()
+    for kind, group in natively.items():
+        assert [(p.key, p.name) for p in group] == [(p.key, p.name) for p in by_python[kind]]
+        for a, b in zip(group, by_python[kind], strict=True):
+            assert a.value == b.value if kind in ("content", "names") else a.value is b.value
+
+
+def test_sequences() -> None:
+    expected = {"content": ["len(x)"], "items": ["x[0]", "x[1]"]}
+    for value in ([1.0, 2.0], (1.0, 2.0)):
+        assert names_of(value) == expected
+    assert names_of(Pair(1.0, 2.0)) == expected
+    assert names_of(Row([1.0, 2.0])) == expected | {"names": ["the attributes of x"]}
+    assert names_of([]) == {"content": ["len(x)"]}
+    assert names_of([1.0] * 10_001) == {"content": ["x"]}
+
+
+def test_dicts_and_sets() -> None:
+    assert names_of({"a": 1.0, 2: 1.0}) == {"content": ["x.keys()"], "items": ["x['a']", "x[2]"]}
+    assert names_of({Box: 1.0})["members"] == ["a member of x"]
+    assert names_of({1.0, "a", (1, 2)}) == {"content": ["x"]}
+    assert names_of({(1, Box())})["members"] == ["a member of x"]
+    assert names_of(Table(a=1.0)) == {
+        "content": ["x.keys()"],
+        "items": ["x['a']"],
+        "names": ["the attributes of x"],
+    }
+    assert names_of(dict.fromkeys(range(10_001))) == {"content": ["x"]}
+
+
+def test_functions() -> None:
+    def f(a: Any, b: Any = 1.0, c: Any = 2.0, *, d: Any = 3.0) -> Any:
+        return a * b * c * d * cell * later * np.pi
+
+    cell = 1.0
+    f.note = 1.0
+    assert names_of(f) == {
+        "names": ["the attributes of x"],
+        "attributes": ["x.note"],
+        "inner": ["the defaults of x", "the defaults of x"],
+        "arguments": ["x's default 0", "x's default 1", "x's default d"],
+        "cells": ["cell"],
+        "variables": ["np"],
+    }
+    later = 2.0
+    assert names_of(f)["cells"] == ["cell", "later"]
+
+
+def test_callables_made_around_others() -> None:
+    assert names_of(Box().read) == {"inner": ["x.__func__", "x.__self__"]}
+    assert names_of(functools.partial(max, 1.0, [2.0], key=abs)) == {
+        "inner": ["x.func", "x.args", "x.keywords"],
+        "arguments": ["x.args[0]", "x.args[1]", "x.keywords['key']"],
+    }
+    assert names_of(property(abs)) == {"inner": ["x.fget"]}
+    assert names_of(staticmethod(abs)) == {"inner": ["x.__func__", "x.__wrapped__"]}
+    assert names_of(functools.lru_cache(abs)) == {"inner": ["x.__wrapped__"]}
+    assert names_of(KINDS["jitted function"]().value) == {"inner": ["x.__wrapped__"]}
+    primitive = names_of(KINDS["primitive"]().value)
+    assert {"x's function", "x's pullback"} <= set(primitive["items"])
+
+
+def test_objects() -> None:
+    box = Box()
+    assert names_of(box) == {"names": ["the attributes of x"], "attributes": ["x.value"]}
+    assert names_of(types.SimpleNamespace(a=1.0)) == {"names": ["the attributes of x"], "attributes": ["x.a"]}
+    assert names_of(Closing()) == {"names": ["the attributes of x"], "attributes": ["x.value"]}
+    assert names_of(Slotted()) == {"attributes": ["x.unset", "x.value"]}
+    unset, value = listed(parts_of(Slotted(), "x", Slotted))["attributes"]
+    assert unset.value is MISSING and value.value == 1.0
+    assert names_of(np.errstate()) == {}  # a library's
+
+
+def test_arrays_and_what_else_has_a_content() -> None:
+    assert names_of(np.ones(2)) == {"content": ["the content of x"]}
+    assert names_of(np.array([None, [1.0], 2.0], object))["members"] == ["a member of x"]
+    assert names_of(bytearray(b"a")) == {"content": ["x"]}
+    assert names_of(np.random.default_rng(0)) == {"content": ["the state of x"]}
+
+
+def test_modules_and_classes() -> None:
+    module = types.ModuleType("m")
+    assert "x.__name__" in names_of(module)["attributes"] and "names" not in names_of(module)
+    found = names_of(Box)
+    assert found["names"] == ["the attributes of x"] and {"x.rate", "x.read"} <= set(found["attributes"])
+    part = parts.attribute_of(Box, "Box", "rate")
+    assert (part.key, part.name, part.value, part.read()) == ("rate", "Box.rate", 1.0, 1.0)
+
+
+COPYABLE: dict[str, tuple[type, bool]] = {
+    "of the user's": (Box, True),
+    "a namespace": (types.SimpleNamespace, True),
+    "with slots": (Slotted, False),
+    "that closes something": (Closing, False),
+    "a list of its own kind": (Row, False),
+    "a named tuple": (Pair, False),
+    "an exception": (type("Mistake", (ValueError,), {}), False),
+    "a class of classes": (type("Meta", (type,), {}), False),
+    "a library's": (np.errstate, False),
+    "a builtin": (float, False),
+}
+
+
+@pytest.mark.parametrize("name", COPYABLE)
+def test_what_a_copy_can_be_made_of(name: str) -> None:
+    cls, is_copyable = COPYABLE[name]
+    assert parts.is_copyable(cls) == is_copyable
+
+
+def test_a_property_of_a_library_s_object_is_not_asked_for() -> None:
+    """It may do anything: import, warn, raise."""
+
+    class Lazy:
+        __module__ = "numpy.of_a_test"
+        __slots__ = ("inner",)
+
+        @property
+        def value(self) -> Any:
+            raise RuntimeError("asked for")
+
+    assert names_of(Lazy()) == {}

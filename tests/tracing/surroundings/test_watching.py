@@ -1,0 +1,154 @@
+"""The walk that notes what a function reads in its original: it sees every edit, and what cannot be compared."""
+
+from __future__ import annotations
+
+import sys
+import types
+from typing import Any
+
+import numpy as np
+import pytest
+
+from tests.tracing.surroundings.kinds import EDITS, INCOMPARABLE, KINDS, Box
+from tests.tracing.surroundings.walks import replaced, watched
+from wengert.tracing.surroundings.parts import Part
+from wengert.tracing.surroundings.slots import all_hold
+from wengert.tracing.surroundings.watching import Watching
+
+
+@pytest.mark.parametrize(("name", "edit"), EDITS)
+def test_an_edit_of_any_part_is_seen(name: str, edit: str) -> None:
+    kind = KINDS[name]()
+    watching = watched(kind.value)
+    assert all_hold(watching.slots)
+    kind.edits[edit]()
+    is_seen = edit not in kind.only_replaced
+    assert all_hold(watching.slots) != is_seen
+
+
+@pytest.mark.parametrize("name", INCOMPARABLE)
+def test_what_cannot_be_compared_is_told(name: str) -> None:
+    make, why = INCOMPARABLE[name]
+    watching = watched(make())
+    assert watching.unrepeatable == why
+    assert all_hold(watching.slots)
+
+
+def names_of(watching: Watching) -> list[str]:
+    return [slot.name for slot in watching.slots]
+
+
+def test_what_is_met_twice_is_looked_into_once() -> None:
+    inner = [1.0]
+    watching = watched((inner, inner))
+    assert names_of(watching) == ["value", "len(value)", "value[0]", "len(value[0])", "value[0][0]", "value[1]"]
+
+
+def test_what_is_shared_must_not_be_written_but_a_generator_may_be_drawn_from() -> None:
+    box = Box(np.random.default_rng(0))
+    shared = {slot.name: slot.is_shared for slot in watched([box]).slots}
+    assert shared["value[0].value"] and shared["the attributes of value[0]"] and shared["len(value)"]
+    assert not shared["the state of value[0].value"] and not shared["the attributes of Box"]
+
+
+def test_of_a_library_s_object_its_numbers_and_arrays_are_watched(monkeypatch: pytest.MonkeyPatch) -> None:
+    module = types.ModuleType("a_library")
+    module.__file__ = "/usr/lib/site-packages/a_library.py"
+    monkeypatch.setitem(sys.modules, "a_library", module)
+    cls = type("Estimator", (), {"__module__": "a_library", "__del__": lambda self: None})
+    estimator: Any = cls()
+    estimator.rate, estimator.weights, estimator.cache = 1.0, np.ones(2), {"a": 1.0}
+    watching = Watching()
+    watching.is_foreign({"__name__": "tests"})  # whose package the walk begins in is never a library
+    watching.watch(Part(None, "x", estimator, lambda: estimator))
+    assert names_of(watching) == [
+        "x",
+        "x.rate",
+        "x.weights",
+        "the content of x.weights",
+        "the attributes of x",
+    ]
+    assert not watching.slots[-1].is_shared  # it may note what it likes in itself
+
+
+class Model:
+    rate, unused = 1.0, 2.0
+
+    def __init__(self) -> None:
+        self.width = 1.0
+
+    def __call__(self, x: Any) -> Any:
+        return x * self.rate
+
+    def other(self, x: Any) -> Any:
+        return x
+
+
+model = Model()
+
+
+def calls_the_object(x: Any) -> Any:
+    return model(x)
+
+
+def makes_an_object(x: Any) -> Any:
+    return Model()(x)
+
+
+def makes_another_of_its_class(x: Any) -> Any:
+    return model.__class__()(x)
+
+
+def computes_a_name(x: Any) -> Any:
+    return getattr(model, "un" + "used") * x
+
+
+@pytest.mark.parametrize(
+    ("f", "expected"),
+    [
+        (calls_the_object, ["Model.rate", "Model.__call__"]),
+        (makes_an_object, ["Model.rate", "Model.__init__", "Model.__call__"]),
+        (makes_another_of_its_class, ["Model.rate", "Model.__init__", "Model.__call__"]),
+        (computes_a_name, ["Model.rate", "Model.unused", "Model.__call__", "Model.other"]),
+    ],
+)
+def test_of_a_class_what_the_code_can_get_is_watched(f: Any, expected: list[str]) -> None:
+    members = [name for name in names_of(watched(f)) if name.startswith("Model.")]
+    assert sorted(members) == sorted(expected)
+
+
+def test_of_a_library_the_numbers_are_watched_that_the_code_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    watching = watched(lambda: np.pi * np.float64(2))
+    assert "np.pi" in names_of(watching) and "np.float64" not in names_of(watching)
+    monkeypatch.setattr(np, "pi", 3.0)
+    assert not all_hold(watching.slots)
+
+
+def test_the_state_that_all_share_is_watched_where_it_can_be_drawn_from() -> None:
+    watching = watched(lambda: np.random.rand())  # noqa: NPY002
+    assert "the state of np.random" in names_of(watching)
+    assert all_hold(watching.slots)
+    np.random.rand()  # noqa: NPY002
+    assert not all_hold(watching.slots)
+    assert "the state of np.random" not in names_of(watched(lambda: np.sum(1.0)))
+
+
+CLOSED: dict[str, tuple[Any, bool]] = {
+    "number": (1.0, True),
+    "list of numbers": ([1.0, 2], True),
+    "array": (np.ones(2), True),
+    "object": (Box(), True),
+    "function": (lambda x: x * 2.0, True),
+    "array of objects": (np.array([None]), False),
+    "dict with objects as keys": ({Box(): 1.0}, False),
+    "object with slots": (KINDS["object with slots"]().value, False),
+    "generator": (np.random.default_rng(0), False),
+    "module": (types, False),
+}
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_whether_a_number_could_come_in_is_judged(name: str) -> None:
+    value, is_closed = CLOSED[name]
+    assert watched(value).is_closed == is_closed
+    assert replaced(lambda: value)[1].is_closed == is_closed
