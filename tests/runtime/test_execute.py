@@ -11,7 +11,7 @@ import wengert as wg
 from wengert import config
 from wengert.ad.reverse import vjp
 from wengert.runtime import execute
-from wengert.runtime.execute import program_for, transformed, without_guards, without_data
+from wengert.runtime.execute import program_for, transformed, without_data, without_guards
 from wengert.tape import Aval, Capture, Var
 
 X = np.array([0.5, -1.0, 2.0])
