@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 
 from wengert import tree
-from wengert.api.chosen import function_name, is_number
+from wengert.api.chosen import is_number
 from wengert.api.derivatives import grad, jvp, vjp
+from wengert.api.named import function_name
 from wengert.errors import WengertError, message
 
 

@@ -15,8 +15,8 @@ import pytest
 
 import wengert as wg
 from wengert import config
-from wengert.errors import StructureError, TooManyPathsError
-from wengert.runtime.jit import Jit, write_out
+from wengert.errors import TooManyPathsError
+from wengert.runtime.jit import Jit
 from wengert.tracing.surroundings.environment import Environment
 
 X = np.array([0.5, -1.0, 2.0])
@@ -216,18 +216,6 @@ def test_results_that_are_no_arrays_of_the_tape() -> None:
     for _ in range(2):
         got = f(2.0)
         assert got == {"x": 2.0, "n": 3, "list": [4.0, (1.5, True)], "none": None}
-
-
-def test_write_out() -> None:
-    a, b = np.empty(2), np.empty(())
-    out = {"a": a, "b": b}
-    assert write_out(out, {"a": np.ones(2), "b": np.float64(3)}) is out
-    assert a.tolist() == [1, 1] and b == 3
-    with pytest.raises(StructureError, match=r'out\["a"\]: expected an array float64\[3\]'):
-        write_out(out, {"a": np.ones(3), "b": np.float64(3)})
-    with pytest.raises(StructureError, match="out="):
-        write_out([a], (np.ones(2),))
-    assert a.tolist() == [1, 1]  # nothing was written
 
 
 def test_a_jitted_function_says_what_it_is() -> None:

@@ -3,23 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import WRAPPER_UPDATES, wraps
-from types import FunctionType
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert import tree
-from wengert.errors import (
-    DTypeError,
-    StructureError,
-    message,
-)
-from wengert.tracing.record import Recording, input_of, record_call
+from wengert.api.named import F, function_name
+from wengert.errors import DTypeError, StructureError, message
 from wengert.tracing.trace import current_trace
 from wengert.tracing.tracer import Tracer
-
-F = Callable[..., Any]
 
 
 class Chosen(NamedTuple):
@@ -30,20 +22,13 @@ class Chosen(NamedTuple):
     treedef: Any
 
 
-def function_name(f: F) -> str:
-    return getattr(f, "__name__", type(f).__name__)
-
-
-def named_like(f: F) -> Callable[[F], F]:
-    """``functools.wraps``; but what an object holds, the programs of a jit or the weights of a model, stays with it."""
-    return wraps(f, updated=WRAPPER_UPDATES if isinstance(f, FunctionType) else ())
-
-
 def is_number(leaf: Any) -> bool:
+    """Whether a leaf is an array or a number, traced or not: what a tape can hold."""
     return isinstance(leaf, np.ndarray | np.generic | bool | int | float | complex) or type(leaf) is Tracer
 
 
 def choose(f: F, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any, wrt: F | None) -> Chosen:
+    """What ``argnums`` or ``wrt`` picks of a call, and the function of it. Raises where that has no derivative."""
     if wrt is not None:
         every, everything = tree.flatten(args)
         numbers, treedef = tree.select(args, wrt)
@@ -105,6 +90,9 @@ def lend(others: list[Any], kwargs: dict[str, Any]) -> None:
 
 
 def _check_leaves(f: F, leaves: Sequence[Any], path: Callable[[int], str]) -> None:
+    """Raise unless the leaves have derivatives. Nothing is converted: what the function sees of a leaf is decided by
+    ``input_of`` (tracing/record.py), what its program is given by ``execute`` (runtime/execute.py), which are there for
+    leaves without derivatives too, those of ``jit`` and of ``vmap``."""
     for k, leaf in enumerate(leaves):
         dtype = leaf.dtype if hasattr(leaf, "dtype") else np.asarray(leaf).dtype if is_number(leaf) else None
         if dtype is None:
@@ -132,61 +120,3 @@ def _check_leaves(f: F, leaves: Sequence[Any], path: Callable[[int], str]) -> No
                     ],
                 )
             )
-
-
-class Aux:
-    """What a function returned beside its value: arrays go through the tape, anything else stays as it is."""
-
-    def __init__(self) -> None:
-        self.treedef: Any = None
-        self.static: dict[int, Any] = {}
-        self.count = 0
-
-    def take(self, aux: Any) -> list[Any]:
-        leaves, self.treedef = tree.flatten(aux)
-        self.static = {k: x for k, x in enumerate(leaves) if not is_number(x)}
-        self.count = len(leaves)
-        return [x for k, x in enumerate(leaves) if k not in self.static]
-
-    def give(self, arrays: Sequence[Any]) -> Any:
-        rest = iter(arrays)
-        return tree.unflatten(
-            self.treedef, [self.static[k] if k in self.static else next(rest) for k in range(self.count)]
-        )
-
-
-def with_aux(f: F, call: F, aux: Aux) -> F:
-    def call_with_aux(*args: Any) -> Any:
-        out = call(*args)
-        if not (isinstance(out, tuple) and len(out) == 2):
-            raise StructureError(
-                message(f"{function_name(f)}: has_aux=True, so it must return (value, aux); got {tree.describe(out)}")
-            )
-        return [out[0], *aux.take(out[1])]
-
-    return call_with_aux
-
-
-def record_primals(f: F, primals: Sequence[Any], has_aux: bool) -> tuple[Chosen, Aux, Recording]:
-    chosen = choose(f, tuple(primals), {}, tuple(range(len(primals))), None)
-    aux = Aux()
-    call = with_aux_tree(f, chosen.call, aux) if has_aux else chosen.call
-    recording = record_call(call, [input_of(x) for x in chosen.leaves], name=function_name(f))
-    return chosen, aux, recording
-
-
-def with_aux_tree(f: F, call: F, aux: Aux) -> F:
-    def call_with_aux(*args: Any) -> Any:
-        value, *rest = with_aux(f, call, aux)(*args)
-        return value, rest
-
-    return call_with_aux
-
-
-def split_aux(recording: Recording, has_aux: bool) -> tuple[int, Any]:
-    """How many outputs belong to the value, and its structure."""
-    if not has_aux:
-        return len(recording.tape.outputs), recording.out_treedef
-    value, _ = tree.unflatten(recording.out_treedef, list(range(len(recording.tape.outputs))))
-    leaves, treedef = tree.flatten(value)
-    return len(leaves), treedef

@@ -1,27 +1,21 @@
-"""What users call: each a few lines over tracing, differentiation, batching and the runtime."""
+"""First derivatives: gradients, and the products of a Jacobian with a vector on either side."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
-
-import numpy as np
 
 from wengert import tree
 from wengert.ad.forward import jvp as jvp_of_tape
 from wengert.ad.partition import first_part, second_part
 from wengert.ad.reverse import vjp as vjp_of_tape
-from wengert.api.chosen import Aux, F, choose, function_name, is_number, named_like, record_primals, split_aux, with_aux
-from wengert.errors import (
-    DTypeError,
-    ScalarOutputError,
-    ShapeError,
-    StructureError,
-    message,
-)
+from wengert.api.auxiliary import Aux, split_aux, with_aux, with_aux_tree
+from wengert.api.chosen import Chosen, choose
+from wengert.api.linear import Linear, checked_like
+from wengert.api.named import F, function_name, named_like
+from wengert.errors import DTypeError, ScalarOutputError, StructureError, message
 from wengert.ops.control import stop_gradient as stop_gradient_op
 from wengert.runtime.execute import Previous, Transform, execute, transformed, without_guards
-from wengert.tape import Aval, Tape
 from wengert.tracing.record import Recording, input_of, record_call
 from wengert.tracing.tracer import Tracer, record
 
@@ -129,41 +123,13 @@ def stop_gradient(x: Any) -> Any:
 # ------------------------------------------------------------------------------------------------- vjp and jvp
 
 
-class Linear:
-    """The second part of a partitioned tape with its residuals: a linear function, to be called at will."""
-
-    def __init__(self, tape: Tape, residuals: Sequence[Any], names: str, in_def: Any, out_def: Any) -> None:
-        self._recording = Recording(tape, out_def, programs={})
-        self._residuals = list(residuals)
-        self._avals = tape.in_avals[len(self._residuals) :]
-        self._in_def = in_def
-        self._names = names
-
-    def __call__(self, given: Any) -> Any:
-        difference = tree.mismatch(self._in_def, given)
-        if difference is not None:
-            raise StructureError(message(f"{self._names}: {difference}"))
-        leaves = tree.flatten(given)[0]
-        values = [
-            checked_like(x, aval, lambda k=k: f"{self._names}{tree.path(self._in_def, k)}")
-            for k, (x, aval) in enumerate(zip(leaves, self._avals, strict=True))
-        ]
-        outs = execute(self._recording, (), self._residuals, values)
-        return tree.unflatten(self._recording.out_treedef, outs)
-
-
-def checked_like(x: Any, aval: Aval, path: Callable[[], str]) -> Any:
-    """``x`` in the type of ``aval``; raises where the shape differs, or where a cast would lose something."""
-    if not is_number(x):
-        raise DTypeError(message(f"{path()}: expected {aval}, got a {type(x).__name__}"))
-    if np.shape(x) != aval.shape:
-        raise ShapeError(message(f"{path()}: expected {aval}, got shape {list(np.shape(x))}"))
-    if type(x) is Tracer:
-        return x if x.dtype == aval.dtype else x.astype(aval.dtype)
-    kind = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
-    if not np.can_cast(kind, aval.dtype, "same_kind"):
-        raise DTypeError(message(f"{path()}: expected {aval}, got {kind}"))
-    return np.asarray(x, aval.dtype)
+def record_primals(f: F, primals: Sequence[Any], has_aux: bool) -> tuple[Chosen, Aux, Recording]:
+    """What ``f`` does with all of ``primals``, which are differentiated."""
+    chosen = choose(f, tuple(primals), {}, tuple(range(len(primals))), None)
+    aux = Aux()
+    call = with_aux_tree(f, chosen.call, aux) if has_aux else chosen.call
+    recording = record_call(call, [input_of(x) for x in chosen.leaves], name=function_name(f))
+    return chosen, aux, recording
 
 
 def vjp(f: F, *primals: Any, has_aux: bool = False, nan_safe: bool = False) -> Any:
@@ -243,12 +209,3 @@ def jvp(f: F, primals: Sequence[Any], tangents: Sequence[Any], *, nan_safe: bool
     push: Transform = (jvp_of_tape, (tuple(range(len(values))), None, nan_safe))
     outs = execute(recording, (push,), chosen.leaves, values)
     return tree.unflatten(recording.out_treedef, outs[:n_out]), tree.unflatten(recording.out_treedef, outs[n_out:])
-
-
-# ------------------------------------------------------------------------------------------ matrices of derivatives
-
-
-# ---------------------------------------------------------------------------------------------------------- vmap
-
-
-# --------------------------------------------------------------------------------------------- tapes and programs

@@ -9,14 +9,10 @@ from typing import Any
 import numpy as np
 
 from wengert import config, tree
-from wengert.api.chosen import F, function_name, lend, named_like
+from wengert.api.chosen import lend
+from wengert.api.named import F, function_name, named_like
 from wengert.batching import batch as batch_of_tape
-from wengert.errors import (
-    ShapeError,
-    StructureError,
-    UnsupportedFunctionError,
-    message,
-)
+from wengert.errors import ShapeError, StructureError, UnsupportedFunctionError, message
 from wengert.higher.mapped import map_scalar
 from wengert.runtime.execute import execute
 from wengert.tape import Aval, Tape, structure
@@ -46,20 +42,16 @@ def vmap(f: F, in_axes: Any = 0, out_axes: int = 0) -> F:
         inputs: list[Input] = []
         values: list[Any] = []
         traced: list[int] = []
-        flags: list[bool] = []
         for k, (x, axis) in enumerate(zip(leaves, axes, strict=True)):
             if axis is None:
                 continue
             array: Any = x if type(x) is Tracer else np.asarray(x)
             moved = np.moveaxis(array, axis, 0)
-            first = (
-                moved[0] if type(moved) is not Tracer and size else None
-            )  # for what needs an example to see its type
+            # One example, for what needs one to see its type. It is a scalar where the batch is a vector.
+            first = moved[0] if type(moved) is not Tracer and size else None
             inputs.append(Input(Aval(moved.shape[1:], moved.dtype), first, None, moved.ndim == 1))
             values.append(moved)
             traced.append(k)
-            flags.append(True)
-
         shared = [x for x, axis in zip(leaves, axes, strict=True) if axis is None]
 
         def call(*tracers: Any) -> Any:
@@ -73,8 +65,8 @@ def vmap(f: F, in_axes: Any = 0, out_axes: int = 0) -> F:
         recording = record_call(
             call, inputs, name=function_name(f), concrete=False, why_abstract="vmap runs all examples at once"
         )
-        flags += [False] * len(recording.implicit)
-        outs = execute(recording, ((batch_of_tape, (tuple(flags), size)),), values)
+        flags = (*[True] * len(values), *[False] * len(recording.implicit))
+        outs = execute(recording, ((batch_of_tape, (flags, size)),), values)
         if out_axes != 0:
             outs = [np.moveaxis(x, 0, out_axes) for x in outs]
         return tree.unflatten(recording.out_treedef, outs)

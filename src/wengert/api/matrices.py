@@ -11,13 +11,11 @@ from wengert import tree
 from wengert.ad.forward import jvp as jvp_of_tape
 from wengert.ad.partition import keep_outputs
 from wengert.ad.reverse import vjp as vjp_of_tape
-from wengert.api.chosen import F, choose, function_name, named_like
+from wengert.api.chosen import choose
 from wengert.api.derivatives import grad, jvp
+from wengert.api.named import F, function_name, named_like
 from wengert.batching import batch as batch_of_tape
-from wengert.errors import (
-    DTypeError,
-    message,
-)
+from wengert.errors import DTypeError, message
 from wengert.runtime.execute import Transform, execute
 from wengert.tape import Aval
 from wengert.tracing.record import input_of, record_call

@@ -8,11 +8,8 @@ from typing import Any
 import numpy as np
 
 from wengert import passes, tree
-from wengert.api.chosen import F, function_name, named_like
-from wengert.errors import (
-    NotDifferentiableError,
-    message,
-)
+from wengert.api.named import F, function_name, named_like
+from wengert.errors import NotDifferentiableError, message
 from wengert.passes.number_guards import number_guards
 from wengert.runtime.jit import Jit
 from wengert.runtime.program import Program

@@ -126,6 +126,8 @@ def execute(
 
 
 def concrete(x: Any, dtype: np.dtype[Any]) -> Any:
+    """What a program is given for a value that is no array: a constant of an enclosing trace, or a number. It was
+    checked when it was recorded, and is not looked at again."""
     if type(x) is Tracer:
         return x.constant()
     return np.asarray(x, dtype)[()]

@@ -12,7 +12,7 @@ import sys
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
 from typing import Any
@@ -25,9 +25,9 @@ from wengert.ops.control import GuardMiss
 from wengert.passes.number_guards import path_of
 from wengert.runtime import _native
 from wengert.runtime.entry import entry_of
+from wengert.runtime.out import write_out
 from wengert.runtime.program import Program
-from wengert.runtime.specialisation import Compiled, Specialisation
-from wengert.tracing.record import same_memory, shares_memory
+from wengert.runtime.specialisation import MAX_ENVIRONMENTS, Compiled, Specialisation, check_not_shared
 from wengert.tracing.signature import Array, Signature, signature_of
 from wengert.tracing.trace import current_trace
 from wengert.tracing.tracer import Tracer
@@ -126,7 +126,7 @@ class Jit(_native.Dispatcher):
     def program(self, *args: Any, **kwargs: Any) -> Program:
         """The program that this call would run; traced now if need be."""
         leaves, treedef = tree.flatten((args, kwargs) if kwargs else args)
-        compiled, _ = self._run(args, kwargs, leaves, treedef)
+        compiled, _ = self._run(kwargs, leaves, treedef)
         return compiled.program
 
     # ---------------------------------------------------------------------------------------------- the work
@@ -146,7 +146,7 @@ class Jit(_native.Dispatcher):
             result = self.__wrapped__(*args, **kwargs)  # an enclosing transform records the steps themselves
         else:
             try:
-                compiled, results = self._run(args, kwargs, leaves, treedef)
+                compiled, results = self._run(kwargs, leaves, treedef)
                 result = tree.unflatten(compiled.out_tree, results)
                 if compiled.entry is not None:
                     self._install(compiled.entry)
@@ -161,7 +161,7 @@ class Jit(_native.Dispatcher):
         out = kwargs.pop("out", None)
         leaves, treedef = tree.flatten((args, kwargs) if kwargs else args)
         miss = token.program.missed(position, data)
-        compiled, results = self._run(args, kwargs, leaves, treedef, (token, miss))
+        compiled, results = self._run(kwargs, leaves, treedef, (token, miss))
         result = tree.unflatten(compiled.out_tree, results)
         if compiled.entry is not None:
             self._install(compiled.entry)
@@ -169,13 +169,15 @@ class Jit(_native.Dispatcher):
 
     def _run(
         self,
-        args: Any,
-        kwargs: Any,
+        kwargs: dict[str, Any],
         leaves: list[Any],
         treedef: Any,
         missed: tuple[Compiled, GuardMiss] | None = None,
     ) -> tuple[Compiled, list[Any]]:
-        """The outputs, and the program that gave them; ``missed`` is one that was tried, and where it was left."""
+        """The program of a call, and the outputs that it gave; ``missed`` is one that was tried, and where it was left.
+
+        ``leaves`` are those of all arguments, ``kwargs`` says their names in the call's order.
+        """
         signature = signature_of(leaves, treedef, bool(kwargs))
         inputs = [
             x if type(leaf) is Array else np.asarray(x)
@@ -186,13 +188,13 @@ class Jit(_native.Dispatcher):
             special = missed[0].special
             assert special is not None
             self._stats.guard_misses += 1
-            leaf, position = special.paths.after(missed[0].path, missed[1]), missed[1].position
+            found, position = special.paths.after(missed[0].path, missed[1]), missed[1].position
         else:
             special = self._specialisation(signature)
-            leaf, position = (None if special is None else special.paths.recent), -1
+            found, position = (None if special is None else special.paths.recent), -1
         has_missed = missed is not None
-        while leaf is not None and special is not None:
-            path, compiled = leaf
+        while found is not None and special is not None:
+            path, compiled = found
             if compiled.written:
                 check_not_shared(compiled, inputs)
             try:
@@ -204,15 +206,16 @@ class Jit(_native.Dispatcher):
                 if miss.position <= position:  # each path agrees further than the one before, so this cannot be
                     raise InternalError(f"{self.__name__}: the paths of its guards disagree") from miss
                 position = miss.position
-                leaf = special.paths.after(path, miss)
+                found = special.paths.after(path, miss)
                 continue
             if has_missed:
                 self._stats.sibling_hits += 1
-                special.paths.used(leaf)
+                special.paths.used(found)
             return compiled, results
         return self._trace(kwargs, leaves, signature, inputs, special)
 
     def _specialisation(self, signature: Signature) -> Specialisation | None:
+        """The programs of this signature in the present environment; None if there are none."""
         known = self._specialisations.get(signature)
         if not known:
             return None
@@ -227,40 +230,46 @@ class Jit(_native.Dispatcher):
 
     def _trace(
         self,
-        kwargs: Any,
+        kwargs: dict[str, Any],
         leaves: list[Any],
         signature: Signature,
         inputs: list[Any],
         special: Specialisation | None,
     ) -> tuple[Compiled, list[Any]]:
+        """The same for a call whose path is new; ``special`` has the paths beside it, if there are any."""
         start = time.perf_counter()
         tape, environment, unrepeatable, written = trace_whole(self.__wrapped__, self.__name__, leaves, signature)
         tape = passes.run(tape, (*passes.ONCE, *passes.PIPELINE))
-        path = path_of(tape)
         strides = [leaf.strides for leaf in signature.leaves if leaf.is_traced]
-        compiled = Compiled(
-            Program(tape, in_strides=strides, is_fast=self._is_fast),
-            tape.out_tree,
-            environment,
-            path,
-            written=written,
-        )
+        program = Program(tape, in_strides=strides, is_fast=self._is_fast)
+        compiled = Compiled(program, tape.out_tree, environment, path_of(tape), written=written)
         self._stats.traces += 1
         self._stats.compile_s += time.perf_counter() - start
         if unrepeatable:
             self._stats.unrepeatable = unrepeatable
-            return compiled, self._run_recorded(compiled, inputs)
+        else:
+            self._keep(compiled, signature, special, tuple(kwargs))
+        results, by_numpy = program.run_recorded(inputs)
+        self._stats.undecided += by_numpy
+        return compiled, results
+
+    def _keep(
+        self, compiled: Compiled, signature: Signature, special: Specialisation | None, keywords: tuple[str, ...]
+    ) -> None:
+        """Let the next calls find a new program; beside the other paths of its environment, ``special``, if there are
+        any."""
+        path = compiled.path
         with self._lock:
             if special is None and path != ():  # another thread may have been here meanwhile
                 special = self._specialisation(signature)
             if special is None or path == ():
-                special = Specialisation(self.__name__, environment)
+                special = Specialisation(self.__name__, compiled.environment)
                 known = self._specialisations.setdefault(signature, [])
                 known.insert(0, special)
                 del known[MAX_ENVIRONMENTS:]
             compiled.special, compiled.signature = special, signature
-            compiled.entry = None if self._has_own_out else entry_of(compiled, signature, tuple(kwargs))
-            last = next((i.source for i in reversed(tape.instrs) if i.op.effects), None)
+            compiled.entry = None if self._has_own_out else entry_of(compiled, signature, keywords)
+            last = next((i.source for i in reversed(compiled.program.tape.instrs) if i.op.effects), None)
             special.paths.add(path, compiled, last)
             self._specialisations.setdefault(signature, [special])
             self._specialisations.move_to_end(signature)
@@ -268,12 +277,6 @@ class Jit(_native.Dispatcher):
             while len(self._specialisations) > config.max_programs:
                 self._specialisations.popitem(last=False)
                 self._forget()  # the runtime may have been running what went
-        return compiled, self._run_recorded(compiled, inputs)
-
-    def _run_recorded(self, compiled: Compiled, inputs: list[Any]) -> list[Any]:
-        results, by_numpy = compiled.program.run_recorded(inputs)
-        self._stats.undecided += by_numpy
-        return results
 
     def _note_use(self) -> None:
         """What the runtime has run by itself since the last time was used more recently than the rest."""
@@ -282,33 +285,3 @@ class Jit(_native.Dispatcher):
             if entry.calls != compiled.calls_seen and compiled.signature in self._specialisations:
                 compiled.calls_seen = entry.calls
                 self._specialisations.move_to_end(compiled.signature)
-
-
-MAX_ENVIRONMENTS = 8
-
-
-def check_not_shared(compiled: Compiled, inputs: Sequence[Any]) -> None:
-    """Raise if an input that the function writes shares memory with another, or with an array that it captured."""
-    captured = [c.array for c in compiled.program.tape.captures]
-    if any(shares_memory(inputs[k], x) for k in compiled.written for x in (*inputs[:k], *inputs[k + 1 :], *captured)):
-        raise same_memory(compiled.program.tape.name)
-
-
-def write_out(out: Any, result: Any) -> Any:
-    """Write results into the arrays given with ``out=``, which have their structure, shapes and dtypes."""
-    difference = tree.mismatch(tree.flatten(result)[1], out)
-    if difference is not None:
-        raise StructureError(message(f"out= {difference}"))
-    targets = tree.flatten(out)[0]
-    values = [x if hasattr(x, "dtype") else np.asarray(x) for x in tree.flatten(result)[0]]
-    for k, (target, value) in enumerate(zip(targets, values, strict=True)):
-        wanted = f"{value.dtype}{list(value.shape)}"
-        if isinstance(target, np.ndarray) and not target.flags.writeable:
-            raise StructureError(message(f"out{tree.path(out, k)}: the array is read-only"))
-        if not isinstance(target, np.ndarray | Tracer) or target.shape != value.shape or target.dtype != value.dtype:
-            raise StructureError(
-                message(f"out{tree.path(out, k)}: expected an array {wanted}, got {tree.describe(target)}")
-            )
-    for target, value in zip(targets, values, strict=True):
-        target[...] = value
-    return out

@@ -19,6 +19,7 @@ from wengert.passes.memory import Memory, memory
 from wengert.passes.plan import Plan
 from wengert.runtime import _native, threadpool
 from wengert.runtime.assemble import KernelInfo, assemble
+from wengert.runtime.out import targets_of
 from wengert.runtime.reference import Reference
 from wengert.tape import Aval, Tape
 from wengert.tracing.tracer import Tracer
@@ -169,7 +170,7 @@ class Program:
             targets = [np.empty(a.aval.shape, a.aval.dtype) for a in self.tape.outputs]
             out = self._result(targets)
         else:
-            targets = self._targets(out)
+            targets = targets_of(out, self.tape)
         try:
             return self.executable.bind(inputs, None, targets, out)
         except ValueError as error:
@@ -204,21 +205,6 @@ class Program:
 
     def _result(self, results: list[Any]) -> Any:
         return tuple(results) if self.tape.out_tree is None else tree.unflatten(self.tape.out_tree, results)
-
-    def _targets(self, out: Any) -> list[Any]:
-        """The arrays that results are to be written into, checked."""
-        if self.tape.out_tree is not None:
-            difference = tree.mismatch(self.tape.out_tree, out)
-            if difference is not None:
-                raise StructureError(message(f"{self.tape.name}: out: {difference}"))
-        targets = tree.flatten(out)[0]
-        if len(targets) != len(self.tape.outputs):
-            raise StructureError(message(f"{self.tape.name}: out: expected {len(self.tape.outputs)} arrays"))
-        for k, (target, a) in enumerate(zip(targets, self.tape.outputs, strict=True)):
-            if not isinstance(target, np.ndarray) or target.shape != a.aval.shape or target.dtype != a.aval.dtype:
-                got = tree.describe(target)
-                raise ShapeError(message(f"{self.tape.name}: out{tree.path(out, k)}: expected {a.aval}, got {got}"))
-        return targets
 
 
 def _checked(x: Any, aval: Aval, tape: Tape, k: int) -> Any:

@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from wengert.runtime import _native
 from wengert.runtime.paths import Path, Paths
 from wengert.runtime.program import Program
+from wengert.tracing.record import same_memory, shares_memory
+from wengert.tracing.signature import Signature
 from wengert.tracing.surroundings.environment import Environment
+
+MAX_ENVIRONMENTS = 8
+"""Specialisations kept of one signature: what was captured may change to and fro, but not for ever to something new."""
 
 
 @dataclass
@@ -22,7 +28,7 @@ class Compiled:
     special: Specialisation | None = None
     entry: _native.Entry | None = None
     """For the runtime: when to run this without asking Python. None where its arguments have objects in them."""
-    signature: Any = None
+    signature: Signature | None = None
     written: tuple[int, ...] = ()
     """The inputs that the function writes: no other may share their memory."""
     calls_seen: int = 0
@@ -35,3 +41,10 @@ class Specialisation:
     def __init__(self, name: str, environment: Environment) -> None:
         self.environment = environment
         self.paths: Paths[Compiled] = Paths(name)
+
+
+def check_not_shared(compiled: Compiled, inputs: Sequence[Any]) -> None:
+    """Raise if an input that the function writes shares memory with another, or with an array that it captured."""
+    captured = [c.array for c in compiled.program.tape.captures]
+    if any(shares_memory(inputs[k], x) for k in compiled.written for x in (*inputs[:k], *inputs[k + 1 :], *captured)):
+        raise same_memory(compiled.program.tape.name)

@@ -54,7 +54,12 @@ class Recording(NamedTuple):
 
 
 def input_of(leaf: Any) -> Input:
-    """How ``leaf``, an array, a number or a tracer, is presented to the function."""
+    """How ``leaf``, an array, a number or a tracer, is presented to the function.
+
+    That is all that is decided here. Whether it has a derivative is asked before (api/chosen.py). What its program is
+    given is decided after (runtime/execute.py), from the leaf and not from the value here: of a number of Python's that
+    is an array, which an enclosing trace would capture, where the number is a literal.
+    """
     if isinstance(leaf, np.ndarray):
         check_dtype(leaf)
         if leaf.ndim > 1 and not leaf.flags.c_contiguous:

@@ -1,0 +1,53 @@
+"""Derivatives as linear functions of what the user gives: tangents, or cotangents."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert import tree
+from wengert.api.chosen import is_number
+from wengert.errors import DTypeError, ShapeError, StructureError, message
+from wengert.runtime.execute import execute
+from wengert.tape import Aval, Tape
+from wengert.tracing.record import Recording
+from wengert.tracing.tracer import Tracer
+
+
+class Linear:
+    """The second part of a partitioned tape with its residuals: a linear function, to be called at will."""
+
+    def __init__(self, tape: Tape, residuals: Sequence[Any], names: str, in_def: Any, out_def: Any) -> None:
+        self._recording = Recording(tape, out_def, programs={})
+        self._residuals = list(residuals)
+        self._avals = tape.in_avals[len(self._residuals) :]
+        self._in_def = in_def
+        self._names = names
+
+    def __call__(self, given: Any) -> Any:
+        difference = tree.mismatch(self._in_def, given)
+        if difference is not None:
+            raise StructureError(message(f"{self._names}: {difference}"))
+        leaves = tree.flatten(given)[0]
+        values = [
+            checked_like(x, aval, lambda k=k: f"{self._names}{tree.path(self._in_def, k)}")
+            for k, (x, aval) in enumerate(zip(leaves, self._avals, strict=True))
+        ]
+        outs = execute(self._recording, (), self._residuals, values)
+        return tree.unflatten(self._recording.out_treedef, outs)
+
+
+def checked_like(x: Any, aval: Aval, path: Callable[[], str]) -> Any:
+    """``x`` in the type of ``aval``; raises where the shape differs, or where a cast would lose something."""
+    if not is_number(x):
+        raise DTypeError(message(f"{path()}: expected {aval}, got a {type(x).__name__}"))
+    if np.shape(x) != aval.shape:
+        raise ShapeError(message(f"{path()}: expected {aval}, got shape {list(np.shape(x))}"))
+    if type(x) is Tracer:
+        return x if x.dtype == aval.dtype else x.astype(aval.dtype)
+    kind = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
+    if not np.can_cast(kind, aval.dtype, "same_kind"):
+        raise DTypeError(message(f"{path()}: expected {aval}, got {kind}"))
+    return np.asarray(x, aval.dtype)
