@@ -176,9 +176,7 @@ def test_nan_safe_costs_nothing_where_the_cotangent_is_a_number() -> None:
 
 def test_cotangents_are_structured_as_they_come() -> None:
     tape = formula(lambda x, y: sum_(x, axis=(0,)) + slice_(y, index=(1,)), V3, V3)
-    with building(Builder()) as builder:
-        for instr in tape.instrs:
-            builder.append(instr)
+    with building(Builder(start=tape.instrs)) as builder:
         one = Lit(1.0)
         fill, parts = cotangents(tape, tape.inputs, tape.outputs, [one])
         (nothing,) = cotangents(tape, tape.inputs[:1], [], [])

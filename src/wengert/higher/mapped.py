@@ -65,9 +65,7 @@ def _partial(body: Tape, k: int, *xs_y: Atom) -> Any:
 def _derivative(body: Tape, k: int) -> tuple[list[Instr], Any]:
     """Steps on numbers, and what they give: ∂body/∂x_k, as an atom or where it counts. No step gives the output."""
     (y,) = body.outputs
-    with building(Builder()) as builder:
-        for instr in body.instrs:
-            builder.append(instr)
+    with building(Builder(start=body.instrs)) as builder:
         (ct,) = cotangents(body, [body.inputs[k]], [y], [Lit(1, y.aval.dtype)])
     if ct is None:
         return [], NOWHERE
