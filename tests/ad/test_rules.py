@@ -29,7 +29,7 @@ def test_a_partial_is_a_number_an_atom_or_where_it_counts() -> None:
         assert partial_of(product, 0) is product.ins[1]
         chosen = instr_of(select, BOOL, S, S)
         assert partial_of(chosen, 2) == Masked(chosen.ins[0], 1, holds=False)
-        assert builder.instrs == []
+        assert not builder.instrs
         partial_of(instr_of(tanh, S), 0)
     assert [i.op.name for i in builder.instrs] == ["multiply", "subtract"]
 
