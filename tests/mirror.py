@@ -51,12 +51,6 @@ COVERED = [
     row("tests/test_tree.py", "flattening, paths and words are tested together, on the same structures",
         "tree/nodes.py", "tree/words.py"),
     row("tests/tracing/test_trace.py", "data: what a step says of its line", "source.py"),
-    # ------------------------------------------------------------------------------------------------- surroundings
-    row(
-        "tests/acceptance/test_captures.py",
-        "what must not be stale, way by way: each is a place, found by a name in the code",
-        "tracing/surroundings/environment.py", "tracing/surroundings/names.py", "tracing/surroundings/places.py",
-    ),
     # ------------------------------------------------------------------------------------------------------ codegen
     row("tests/codegen/test_lower.py", "data: the calls that lowering returns, and the one function that makes them",
         "codegen/calls.py"),
