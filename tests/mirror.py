@@ -54,8 +54,6 @@ COVERED = [
     # ------------------------------------------------------------------------------------------------------ codegen
     row("tests/codegen/test_lower.py", "data: the calls that lowering returns, and the one function that makes them",
         "codegen/calls.py"),
-    row("tests/codegen/specs/test_spec.py", "data: kernels of every kind for processors of other widths",
-        "codegen/target.py"),
     row(
         "tests/codegen/nests/test_emit.py",
         "one emitter in several files: whole nests are run and compared with NumPy, to the bit",

@@ -101,7 +101,7 @@ def test_the_gradient_of_a_loop_is_right(f: Callable[[Any], Any]) -> None:
     assert_gradient(wg.grad(f)(x), f, x)
 
 
-@pytest.mark.sampled(5, "loops of 4000 turns")
+@pytest.mark.sampled(5, "loops of 4000 turns, every allocation counted")
 @pytest.mark.parametrize("f", LOOPS)
 def test_the_gradient_of_a_loop_needs_linearly_many_bytes(f: Callable[[Any], Any]) -> None:
     """Peak memory of one run of the program: a constant number of n-vectors and n scalars, not n vectors."""

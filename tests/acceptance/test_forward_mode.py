@@ -223,6 +223,7 @@ def test_fd_4_there_are_twenty() -> None:
     assert len(TWENTY) == 20
 
 
+@pytest.mark.sampled(3, "every function, twice differentiated and compiled")
 @pytest.mark.parametrize("name", TWENTY)
 def test_fd_4_a_hessian_times_a_vector_without_the_matrix(name: str) -> None:
     """hvp(f, x, v) = hessian(f)(x) v to 1e-10; both against differences of the gradient; symmetric."""

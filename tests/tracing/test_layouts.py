@@ -112,6 +112,7 @@ def orders(f: Any, args: Sequence[Any]) -> list[Any]:
     return found
 
 
+@pytest.mark.sampled(5, "all functions on all orders")
 @pytest.mark.parametrize("order", ORDERS)
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 @pytest.mark.filterwarnings("ignore")

@@ -81,7 +81,7 @@ def test_what_lies_backwards_is_read_and_written_in_order(is_static: bool) -> No
     assert "shufflevector" in text and "gather" not in text and "scatter" not in text
 
 
-@pytest.mark.sampled(5, "every dtype on every processor")
+@pytest.mark.sampled(11, "every dtype on every processor")
 @every_dtype
 @pytest.mark.parametrize("is_static", [True, False], ids=["static", "dynamic"])
 @pytest.mark.parametrize("layout", LAYOUTS)
@@ -102,7 +102,7 @@ def test_strides(dtype: str, is_static: bool, layout: str) -> None:
         goal.check()
 
 
-@pytest.mark.sampled(5, "every shape of remainder on every processor")
+@pytest.mark.sampled(9, "every shape of remainder on every processor")
 @every_target
 @pytest.mark.parametrize("dtype", ["f8", "f4", "i2", "b1"])
 @pytest.mark.parametrize("shape", [(2, 3), (64, 64), (65, 33), (130, 70), (2, 67, 40), (3, 2, 300)])
@@ -264,7 +264,7 @@ def signs(shape: tuple[int, ...], dtype: str, layout: str = "C") -> Array:
     return goal
 
 
-@pytest.mark.sampled(11, "every dtype on every processor")
+@pytest.mark.sampled(14, "every dtype on every processor")
 @every_target
 @every_dtype
 def test_every_reduction_along_every_axis(dtype: str, where: Any) -> None:

@@ -127,6 +127,7 @@ def test_convert_of_what_does_not_fit() -> None:
         assert y[5] == (3_000_000_000 if new == "i8" else lowest)
 
 
+@pytest.mark.sampled(3, "long loops of every dtype")
 @pytest.mark.parametrize("dtype", ["u1", "u4", "u8"])
 def test_power_of_unsigned_integers(dtype: str) -> None:
     x, n = np.meshgrid(values(dtype, np.random.default_rng(7)), np.arange(70).astype(dtype))
