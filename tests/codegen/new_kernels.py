@@ -13,7 +13,7 @@ import numpy as np
 
 from wengert.codegen import compiler
 from wengert.codegen.nests.emit import emit
-from wengert.codegen.nests.nest import Load, Nest, Step, Store
+from wengert.codegen.nests.nest import Load, Nest, Operation, Store
 from wengert.codegen.target import target
 
 PROGRAM = """
@@ -50,7 +50,7 @@ _factors = itertools.count(1.123456789)
 def new_nest() -> Nest:
     """A kernel that no other test has: y = x * (some number), 1.123456789 in the first of a process."""
     number = np.float64(next(_factors)).tobytes()
-    steps = (Step("multiply", (0, 1), "f8"),)
+    steps = (Operation("multiply", (0, 1), "f8"),)
     return Nest((4,), 1, 0, (Load("f8", (1,)),), (("f8", number),), steps, (Store(2, "f8", (1,)),))
 
 

@@ -14,10 +14,10 @@ import wengert as wg
 from wengert import config, errors
 from wengert.codegen import compiler
 from wengert.codegen import target as processors
-from wengert.codegen.nests.nest import Load, Nest, Step, Store
+from wengert.codegen.nests.nest import Load, Nest, Operation, Store
 from wengert.codegen.target import LEVELS, host, lacking, level, target
 
-DOUBLED = Nest((4,), 1, 0, (Load("f8", (1,)),), (), (Step("add", (0, 0), "f8"),), (Store(1, "f8", (1,)),))
+DOUBLED = Nest((4,), 1, 0, (Load("f8", (1,)),), (), (Operation("add", (0, 0), "f8"),), (Store(1, "f8", (1,)),))
 
 PROGRAM = """
     import numpy as np, wengert as wg

@@ -62,11 +62,13 @@ def test_an_array_of_the_users_is_captured_and_what_we_make_is_a_constant() -> N
         assert [c.array is w for c in trace.tape(()).captures] == [True]
 
 
-def test_what_is_plain_what_is_traced_and_what_holds_a_traced_value() -> None:
+def test_what_is_a_number_what_is_traced_and_what_holds_a_traced_value() -> None:
     with Trace("f") as trace:
         x = argument(trace, 1.0)
         c = arguments.constant(trace, 1.0)
-        assert [arguments.is_plain(v) for v in (1, [1.0, (2, True)], np.float64(1), x)] == [True, True, False, False]
+        assert [arguments.is_number(v) for v in (1, True, [1.0], np.float64(1), x)] == [True, True, False, False, False]
+        numbers = (1, [1.0, (2, True)], [1.0, np.float64(1)], x)
+        assert [arguments.holds_only_numbers(v) for v in numbers] == [True, True, False, False]
         assert [arguments.is_traced(v) for v in (x, c, 1.0)] == [True, False, False]
         assert [arguments.holds_tracer(v) for v in ([1, [x]], [c], [1.0], 1.0)] == [True, True, False, False]
         assert [arguments.holds_traced(v) for v in ([1, [x]], [c], x)] == [True, False, True]

@@ -9,12 +9,13 @@ import pytest
 
 import wengert as wg
 from wengert import tree
+from wengert.tracing.signature import signature_of
 from wengert.tracing.whole import ReadsEnclosingTrace, trace_whole
 
 
 def whole(f: Any, *args: Any, **kwargs: Any) -> Any:
     leaves, treedef = tree.flatten((args, kwargs) if kwargs else args)
-    return trace_whole(f, "f", leaves, treedef, bool(kwargs))
+    return trace_whole(f, "f", leaves, signature_of(leaves, treedef, bool(kwargs)))
 
 
 def test_traced_leaves_are_inputs_and_the_others_are_part_of_the_tape() -> None:
