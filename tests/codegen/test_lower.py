@@ -12,7 +12,7 @@ from scipy import special
 import wengert as wg
 from wengert import passes
 from wengert.codegen.calls import Call, CallbackCall, GuardCall, KernelCall
-from wengert.codegen.lower import is_native, lower, supports
+from wengert.codegen.lower import can_reach, lower, supports
 from wengert.codegen.nests.nest import Nest
 from wengert.codegen.specs.spec import Spec
 from wengert.passes.plan import plan
@@ -25,7 +25,7 @@ A = np.eye(3) + 0.1
 def calls(f: Callable[..., Any], *args: Any) -> list[Call]:
     """What the program of ``f`` calls, in order."""
     tape = passes.run(wg.trace(f)(*args))
-    return [lower(step) for step in plan(passes.run(tape, passes.before_kernels(supports))).steps]
+    return [lower(step) for step in plan(passes.run(tape, passes.BEFORE_KERNELS, supports)).steps]
 
 
 def what(call: Call) -> str:
@@ -100,10 +100,10 @@ def test_one_kernel_of_any_length_has_sizes_at_run_time() -> None:
 def test_native_places_are_whole_elements_of_known_dtypes() -> None:
     step = plan(wg.trace(lambda x: x * 2)(X)).steps[0]
     (place,) = step.outs
-    assert is_native([place])
-    assert not is_native([place._replace(strides=(4,))])
+    assert can_reach([place])
+    assert not can_reach([place._replace(strides=(4,))])
     for dtype in (">f8", "c16", "f2"):
-        assert not is_native([place, place._replace(aval=Aval(place.aval.shape, np.dtype(dtype)))])
+        assert not can_reach([place, place._replace(aval=Aval(place.aval.shape, np.dtype(dtype)))])
 
 
 def test_what_the_fusing_pass_may_ask() -> None:

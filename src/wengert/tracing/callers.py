@@ -71,6 +71,7 @@ def is_library(frame: types.FrameType) -> bool:
 
 
 _internal: dict[int, bool] = {}  # by the id of a module's namespace: frames are asked at every step
+_namespaces: list[dict[str, Any]] = []  # of those, kept so that no id is used again
 
 
 def is_internal(frame: types.FrameType) -> bool:
@@ -80,8 +81,9 @@ def is_internal(frame: types.FrameType) -> bool:
     if known is None:
         name = namespace.get("__name__", "")
         known = name.partition(".")[0] in NO_LINES_OF_THE_USERS
-        if "." in name or name in ("wengert", "numpy"):  # module namespaces live for ever; others may not
+        if "." in name or name in ("wengert", "numpy"):  # modules, which mostly live for ever; scripts may be many
             _internal[id(namespace)] = known
+            _namespaces.append(namespace)
     return known
 
 
