@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ctypes
 from collections.abc import Callable
-from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -33,8 +32,8 @@ def target(vector_bytes: int = 32, has_fma: bool = HOST.has_fma) -> Target:
     """
     assert vector_bytes <= max(32, HOST.vector_bytes), "this could not be run"
     if has_fma or not HOST.triple.startswith("x86_64"):
-        return replace(HOST, vector_bytes=vector_bytes, has_fma=has_fma)
-    return replace(HOST, cpu="x86-64", features=NO_FMA, vector_bytes=vector_bytes, has_fma=False)
+        return HOST._replace(vector_bytes=vector_bytes, has_fma=has_fma)
+    return HOST._replace(cpu="x86-64", features=NO_FMA, vector_bytes=vector_bytes, has_fma=False)
 
 
 @cache

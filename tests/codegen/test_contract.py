@@ -1,7 +1,6 @@
 """Products that BLAS computes in parts, which threads share."""
 
 import itertools
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -83,7 +82,7 @@ def test_tiles_of_products(m: int, dtype: Any) -> None:
 
 def test_all_orders_of_operands_are_tiled(monkeypatch: pytest.MonkeyPatch) -> None:
     """Kernels of our own, but where rows are too long for a panel; as a processor with AVX-512 has them."""
-    monkeypatch.setattr(contract, "target", lambda: replace(target(), vector_bytes=64))
+    monkeypatch.setattr(contract, "target", lambda: target()._replace(vector_bytes=64))
     rng = np.random.default_rng(4)
     for k, kinds in ((100, {"loops"}), (300, {"loops", "BLAS"})):
         x, y, z = rng.normal(size=(20, k)), rng.normal(size=(k, 30)), rng.normal(size=(40, k))

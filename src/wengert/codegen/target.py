@@ -6,8 +6,8 @@ machine may have besides.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from functools import cache
+from typing import NamedTuple
 
 import llvmlite.binding as llvm
 
@@ -23,8 +23,7 @@ LEVELS = {"x86-64-v2": (V2, 16), "x86-64-v3": (V3, 32), "x86-64-v4": (V4, 64)}
 """What a processor of each level has, in LLVM's words, and the bytes of its vectors."""
 
 
-@dataclass(frozen=True)
-class Target:
+class Target(NamedTuple):
     """What the generated code may use."""
 
     triple: str

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -129,7 +128,7 @@ def _fast(call: KernelCall) -> KernelCall:
     """The call with the faster versions of its functions, where it has any."""
     kernel = call.kernel
     if isinstance(kernel, Nest) and any(s.function in vecmath.FAST for s in (*kernel.steps, *kernel.post)):
-        kernel = replace(kernel, is_fast=True)
+        kernel = kernel._replace(is_fast=True)
     return call._replace(kernel=kernel, then=None if call.then is None else _fast(call.then))
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
@@ -31,7 +29,7 @@ def test_one_kernel_serves_every_length() -> None:
 @pytest.mark.parametrize("vector_bytes", [16, 32, 64])
 def test_vectors_of_other_processors(vector_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same results from vectors of another width: kernels of their own, as the key says what they are for."""
-    other = replace(target(), vector_bytes=vector_bytes)
+    other = target()._replace(vector_bytes=vector_bytes)
     monkeypatch.setattr(lower, "target", lambda: other)
     monkeypatch.setattr(cache, "stamp", lambda: b"%d" % vector_bytes)
     for dtype in ("f8", "f4", "u1"):

@@ -17,7 +17,6 @@ loops.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import NamedTuple
 
 
@@ -50,8 +49,7 @@ class Fold(NamedTuple):
     dtype: str
 
 
-@dataclass(frozen=True)
-class Nest:
+class Nest(NamedTuple):
     """A kernel, as data. Equal nests are one kernel."""
 
     extents: tuple[int | None, ...]

@@ -2,7 +2,7 @@
 
 A slot is a variable, an item, an attribute. A program holds while every slot holds what it did when the function was
 traced. Here they are looked at in Python; :func:`native_slots` says the same to the runtime, which calls them places
-and looks at them at every call.
+and looks at them at every call. The readers are plain classes: dataclasses take longer to make than they save to write.
 """
 
 from __future__ import annotations
@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 import types
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -27,34 +26,40 @@ class Slot(NamedTuple):
     """The traced run saw the original, which it must not have changed."""
 
 
-@dataclass(slots=True, eq=False)
 class CellRead:
     """Reads a variable of an enclosing function."""
 
-    cell: types.CellType
+    __slots__ = ("cell",)
+
+    def __init__(self, cell: types.CellType) -> None:
+        self.cell = cell
 
     def __call__(self) -> Any:
         return self.cell.cell_contents
 
 
-@dataclass(slots=True, eq=False)
 class VariableRead:
     """Reads a global variable."""
 
-    namespace: dict[str, Any]
-    key: str
+    __slots__ = ("key", "namespace")
+
+    def __init__(self, namespace: dict[str, Any], key: str) -> None:
+        self.namespace, self.key = namespace, key
 
     def __call__(self) -> Any:
         return self.namespace[self.key]
 
 
-@dataclass(slots=True, eq=False)
 class Container:
-    """A container as it was when the function was traced, which the runtime compares in one go, by its items."""
+    """A container as it was when the function was traced, which the runtime compares in one go, by its items.
 
-    kind: str
-    """ "list", "tuple", "dict", "attributes" (of an object) or "defaults" (of a function)."""
-    value: Any
+    ``kind`` is "list", "tuple", "dict", "attributes" (of an object) or "defaults" (of a function).
+    """
+
+    __slots__ = ("kind", "value")
+
+    def __init__(self, kind: str, value: Any) -> None:
+        self.kind, self.value = kind, value
 
     def native(self) -> tuple[Any, ...]:
         """In the runtime's terms."""
@@ -67,15 +72,17 @@ class Container:
         return kind, value, tuple(entries), tuple(entries.values())
 
 
-@dataclass(slots=True, eq=False)
 class PartRead:
-    """Reads a part of a container, given how that is read. Each kind of part is read by a class of its own."""
+    """Reads a part of a container, given how that is read. Each kind of part is read by a class of its own.
 
-    read: Callable[[], Any]
-    container: Container | None
-    """What the runtime looks at in place of this part; None if it does not know how."""
-    key: Any = None
-    """Which part it is; None where it is said of all of them how many, or which, there are."""
+    ``container`` is what the runtime looks at in place of this part, None if it does not know how; ``key`` says which
+    part it is, None where it is said of all of them how many, or which, there are.
+    """
+
+    __slots__ = ("container", "key", "read")
+
+    def __init__(self, read: Callable[[], Any], container: Container | None, key: Any = None) -> None:
+        self.read, self.container, self.key = read, container, key
 
 
 class ItemRead(PartRead):
@@ -133,12 +140,13 @@ class DefaultRead(PartRead):
         return self.read().__defaults__[self.key]
 
 
-@dataclass(slots=True, eq=False)
 class ClassRead:
     """Reads an attribute of a class, or (``attribute`` is ...) its bases and which attributes it has."""
 
-    cls: type
-    attribute: Any
+    __slots__ = ("attribute", "cls")
+
+    def __init__(self, cls: type, attribute: Any) -> None:
+        self.cls, self.attribute = cls, attribute
 
     def __call__(self) -> Any:
         if self.attribute is ...:
@@ -146,22 +154,25 @@ class ClassRead:
         return vars(self.cls)[self.attribute]
 
 
-@dataclass(slots=True, eq=False)
 class AbsentRead:
     """Reads which of some names a namespace has: they are builtins, until somebody defines them there."""
 
-    namespace: dict[str, Any]
-    names: tuple[str, ...]
+    __slots__ = ("names", "namespace")
+
+    def __init__(self, namespace: dict[str, Any], names: tuple[str, ...]) -> None:
+        self.namespace, self.names = namespace, names
 
     def __call__(self) -> Any:
         return tuple(name for name in self.names if name in self.namespace)
 
 
-@dataclass(slots=True, eq=False)
 class CodeRead:
     """Reads what a function does."""
 
-    f: types.FunctionType
+    __slots__ = ("f",)
+
+    def __init__(self, f: types.FunctionType) -> None:
+        self.f = f
 
     def __call__(self) -> Any:
         return self.f.__code__
