@@ -36,8 +36,8 @@ def test_what_hangs_on_a_function_is_handed_on_and_what_an_object_holds_is_not()
     def f(x):
         return x
 
-    f.note = "hung"  # type: ignore[attr-defined]  # as people do
-    assert named_like(f)(lambda x: x).note == "hung"  # type: ignore[attr-defined]
+    f.note = "hung"  # as people do
+    assert named_like(f)(lambda x: x).note == "hung"
     model = Model()
     assert not hasattr(named_like(model)(lambda x: x), "weights")
     np.testing.assert_array_equal(wg.grad(model)(np.zeros(3)), model.weights)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from wengert.codegen.calls import Call, KernelCall, callback
 from wengert.codegen.nests.build import nest_call
@@ -66,8 +66,7 @@ def is_tiled(gemm: KernelCall, step: PlanStep) -> bool:
     return False
 
 
-@dataclass(frozen=True)
-class Group:
+class Group(NamedTuple):
     """Axes that step through memory as one. A stride of 0 with extent 1: none."""
 
     extent: int

@@ -48,7 +48,7 @@ def not_implemented(reason: str) -> Rule:
     return missing
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, repr=False, match_args=False)
 class Op:
     """A kind of step, with everything that is known about it.
 

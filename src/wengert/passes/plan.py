@@ -94,7 +94,7 @@ class PlanStep(NamedTuple):
     """Bytes of the arena that it may use while it runs."""
 
 
-@dataclass
+@dataclass(eq=False)
 class Plan:
     """What a program does, and with which memory."""
 

@@ -17,7 +17,7 @@ MAX_ENVIRONMENTS = 8
 """Specialisations kept of one signature: what was captured may change to and fro, but not for ever to something new."""
 
 
-@dataclass
+@dataclass(eq=False, repr=False)
 class Compiled:
     """One path of one signature, ready to run."""
 

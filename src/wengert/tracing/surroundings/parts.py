@@ -17,7 +17,7 @@ import types
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,8 +48,7 @@ INNER = ("__func__", "__self__", "__wrapped__", "fget", "fset", "func", "args", 
 """The attributes of a method, a property, a decorated function, a partial, that hold what it is made around."""
 
 
-@dataclass(slots=True, eq=False)  # not frozen, as one is made for everything that is found
-class Part:
+class Part(NamedTuple):
     """One of the things that a value is made of."""
 
     key: Any
@@ -61,7 +60,7 @@ class Part:
     """Reads it again."""
 
 
-@dataclass(slots=True, eq=False)
+@dataclass(slots=True, eq=False, repr=False, match_args=False)
 class Parts:
     """What a value is made of, kind by kind; most values have one kind or two."""
 
