@@ -7,7 +7,7 @@ arguments, captured arrays or each other.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -15,7 +15,6 @@ from wengert import config, tree
 from wengert.errors import ConcretizationError, DTypeError, GuardError, LayoutError, ShapeError, StructureError, message
 from wengert.ops.control import Expected, GuardMiss
 from wengert.ops.index import CountMiss
-from wengert.passes.memory import Memory, memory
 from wengert.passes.plan import Plan
 from wengert.runtime import _native, threadpool
 from wengert.runtime.assemble import KernelInfo, assemble
@@ -23,6 +22,9 @@ from wengert.runtime.out import targets_of
 from wengert.runtime.reference import Reference
 from wengert.tape import Aval, Tape
 from wengert.tracing.tracer import Tracer
+
+if TYPE_CHECKING:
+    from wengert.passes.memory import Memory
 
 
 class NativeMiss(GuardError):
@@ -90,6 +92,8 @@ class Program:
             raise StructureError(
                 message(f"{self.tape.name}: only native programs have a plan; wengert.config.native is off")
             )
+        from wengert.passes.memory import memory  # for people alone, so not at every import
+
         return memory(self.plan)
 
     def run(self, inputs: Sequence[Any], captures: Sequence[Any] | None = None) -> list[Any]:
