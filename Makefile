@@ -54,7 +54,7 @@ bench: $(VENV)/with-bench
 
 clean:
 	rm -rf $(VENV) .venv-sanitize build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
-	find src tests examples -name __pycache__ -type d -prune -exec rm -rf {} +
+	find src tests tools examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The empty files below remember what has been installed; a change of pyproject.toml makes them stale.
 # Bytecode is compiled at once: where PYTHONDONTWRITEBYTECODE is set, every import would compile it again.

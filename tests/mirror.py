@@ -35,7 +35,7 @@ COVERED = [
         "imports: that the registry is filled by them",
         "ops/__init__.py", "ops/linalg/__init__.py",
     ),
-    row("tests/passes/test_simplify.py", "the pipeline is what these passes do together: its last section",
+    row("tests/passes/test_pipeline.py", "the lists of passes, and what runs them, have a test of their own name",
         "passes/__init__.py"),
     row("tests/test_tree.py", "flattening, paths and words are tested together, on the same structures",
         "tree/nodes.py", "tree/words.py"),

@@ -40,7 +40,7 @@ def _generator() -> tuple[tuple[str, int, int], ...]:
     """The files that write kernels, each with its size and when it was changed: another code generator writes other
     code for the same kernel. They take a millisecond to look at."""
     package = Path(__file__).parents[1]
-    files = [*(package / "codegen").rglob("*.py"), package / "ops" / "kernels.py"]  # specs are its data
+    files = [*(package / "codegen").rglob("*.py"), package / "ops" / "kernels.py"]  # the base of specs
     stats = [(str(f.relative_to(package)), f.stat()) for f in files]
     return tuple(sorted([(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]))
 

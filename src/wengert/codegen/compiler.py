@@ -1,7 +1,7 @@
 """Kernels as addresses: LLVM IR text to machine code, once per machine.
 
-A kernel is known by its *key*: what it computes, the processor, LLVM's version and our own. It is looked up in memory,
-then on disk, and compiled last; so a second process compiles nothing that it has seen.
+A kernel is known by its *key*: what it computes, the processor, LLVM's version and the files of our code generator. It
+is looked up in memory, then on disk, and compiled last; so a second process compiles nothing that it has seen.
 
 * The text is parsed and verified before anything is generated from it; what LLVM refuses is remembered as refused,
   and the caller runs the reference instead (:class:`Refused` says why).

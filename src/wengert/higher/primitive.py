@@ -305,8 +305,7 @@ class Primitive:
             raise MissingRuleError(f"forward mode through vmap of {self.__name__}: differentiate first, then map")
         if self._pushforward is not None:
             rule = partial(self._pushforward, **keywords(settings))
-            dy = traced_rule(self.__name__, rule, tuple(dxs), y, *xs)
-            return dy
+            return traced_rule(self.__name__, rule, tuple(dxs), y, *xs)
         if self._pullback is None and not self._pullbacks:
             raise MissingRuleError(
                 message(

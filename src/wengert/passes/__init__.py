@@ -1,8 +1,8 @@
-"""Passes: pure functions ``Tape -> Tape``, a file a pass, in the order of the lists below.
+"""Passes: pure functions ``Tape -> Tape``, in the order of the lists below.
 
 A tape that is to run many times goes through :data:`ONCE`; every tape then goes through :data:`PIPELINE`, and through
 :data:`BEFORE_KERNELS` on its way to machine code. Last of all, :mod:`wengert.passes.plan` makes of a tape a plan: where
-every value lives.
+every value lives; :mod:`wengert.passes.memory` tells people about it.
 """
 
 from __future__ import annotations

@@ -35,7 +35,7 @@ class KernelInfo(NamedTuple):
     name: str
     """What it computes."""
     kind: str
-    """ "loops", "BLAS", "guard" or "callback"."""
+    """ "loops" (every kernel of our own), "BLAS" (LAPACK's routines too), "guard" or "callback"."""
     why: str = ""
     """Of a callback: why nothing native does it."""
 

@@ -4,7 +4,7 @@ A step on a traced array makes traced arrays. So operators, indexing and the fun
 :mod:`~wengert.tracing.tracer`, and the tracer, and what it stands on, cannot import them; it calls them by these names.
 Beside the definition of each stands the one line that fills its slot: ``hooks.getitem = getitem``.
 
-Here stands only what is no function of NumPy's: those are in ``HANDLED_FUNCTIONS``, by the function itself.
+NumPy's functions are in ``HANDLED_FUNCTIONS``, by the function itself; of them only ``array`` stands here too.
 A slot is a name of this module, which is read as fast as any other global.
 """
 
