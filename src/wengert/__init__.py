@@ -15,6 +15,7 @@ from wengert.api.matrices import hessian, hvp, jacobian
 from wengert.api.programs import compile, constant, fastmath, jit, trace
 from wengert.checking import check_derivatives
 from wengert.edit import format_tree
+from wengert.errors import PerformanceWarning
 from wengert.higher.primitive import not_implemented, primitive
 from wengert.runtime._native import get_threads, set_threads
 from wengert.tape import Tape, check
@@ -49,6 +50,7 @@ __all__ = [
     "compile",
     "jit",
     "fastmath",
+    "PerformanceWarning",
     "Tape",
     "check",
     "format_tree",

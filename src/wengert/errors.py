@@ -66,6 +66,13 @@ class MutationError(WengertError, ValueError):
     """
 
 
+class SharedMemoryError(MutationError):
+    """A compiled function writes an argument whose memory another argument, or what it captured, has too.
+
+    ``f(x, x)`` fails where ``f`` writes ``x``; pass ``np.array(x)`` for one of them.
+    """
+
+
 class LayoutError(WengertError, ValueError):
     """An array to be read or written where it lies is not contiguous, not aligned, read-only, or shared."""
 
@@ -104,10 +111,26 @@ class CaptureError(WengertError, RuntimeError):
     """A compiled function wrote a captured variable, which a later call would not repeat."""
 
 
+class WrittenError(CaptureError):
+    """A compiled function wrote, while it was traced, what could not be copied for it: the write is done already.
+
+    A class attribute, or an object with ``__slots__``, that counts calls fails; return the count, or call ``f`` itself.
+    """
+
+
 class ConfigError(WengertError, ValueError):
     """A switch of ``wengert.config`` whose value is not one of its own, or asks for what this machine cannot do.
 
     ``WENGERT_TARGET=x86-64-v4`` fails where there is no AVX-512; write the level that the message names.
+    """
+
+
+class PerformanceWarning(UserWarning):
+    """A compiled function that is right and slow: it is traced again at every call, or answered without machine code.
+
+    Said once a function, with the line, why, and what to write instead; ``stats()`` keeps the whole story, and
+    ``wg.jit(f, strict=True)`` raises instead. ``warnings.simplefilter("ignore", wg.PerformanceWarning)`` where it is
+    known and meant.
     """
 
 

@@ -326,7 +326,7 @@ def test_a_value_of_an_inner_derivative_written_into_an_outer_array() -> None:
 
 def test_too_many_paths(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "max_paths", 5)
-    gradient = wg.jit(wg.grad(lambda x, n: sum((x**k for k in range(n)), start=0.0 * x)))
+    gradient = wg.jit(wg.grad(lambda x, n: sum((x**k for k in range(n)), start=0.0 * x)), strict=True)
     with raises(TooManyPathsError, HERE, "try", "np.where"):
         for n in range(10):
             gradient(1.0, n)
@@ -716,7 +716,7 @@ def test_infinities_and_nans_go_through() -> None:
 
 def test_a_compiled_function_with_an_argument_that_is_no_array() -> None:
     """Strings, None and flags are part of the signature; what has no hash is refused by name."""
-    f = wg.jit(lambda x, how, flag: np.sum(x) if how == "sum" and flag else np.prod(x))
+    f = wg.jit(lambda x, how, flag: np.sum(x) if how == "sum" and flag else np.prod(x), strict=True)
     x = np.array([2.0, 3.0])
     assert f(x, "sum", True) == 5.0
     assert f(x, "prod", True) == 6.0
@@ -729,7 +729,7 @@ def test_a_compiled_function_with_an_argument_that_is_no_array() -> None:
 
 def test_an_array_of_text_or_objects() -> None:
     with pytest.raises(WengertError, match="dtype"):
-        wg.jit(lambda x: x)(np.array(["a", "b"]))
+        wg.jit(lambda x: x, strict=True)(np.array(["a", "b"]))
     with pytest.raises(WengertError, match="object"):
         wg.grad(lambda x: 1.0)(np.array([1.0, None], dtype=object))
 
@@ -766,5 +766,5 @@ def test_promises_that_contradict_each_other() -> None:
         total = total + x
         return x
 
-    with raises(CaptureError, "total", "try"):
-        wg.jit(f)(1.0)
+    with raises(CaptureError, "total", HERE, "try"):
+        wg.jit(f, strict=True)(1.0)

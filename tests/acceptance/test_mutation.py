@@ -12,7 +12,6 @@ import pytest
 
 import wengert as wg
 from tests.acceptance.differences import assert_gradient
-from wengert.errors import MutationError
 
 CASES: dict[str, Callable[[Any, Any], Any]] = {}
 
@@ -454,16 +453,15 @@ def test_mc_1_one_array_for_two_arguments() -> None:
 
 
 def test_mc_1_an_argument_that_is_not_differentiated_is_not_written_either() -> None:
-    """Un-jitted it is the caller's own array: a write into it raises, and it can be written again afterwards."""
+    """It is the caller's own array: the function writes a value of its own, and it can be written again afterwards."""
 
     def f(x: Any, data: Any) -> Any:
         data[0] = 5.0
         return np.sum(x * data)
 
     x, data = np.ones(2), np.array([1.0, 2.0])
-    with pytest.raises(MutationError, match=r"test_mutation\.py(.|\n)*try"):
-        wg.grad(f)(x, data)
+    np.testing.assert_array_equal(wg.grad(f)(x, data), [5.0, 2.0])
     np.testing.assert_array_equal(data, [1.0, 2.0])
     data[0] = 3.0
-    np.testing.assert_array_equal(wg.jit(wg.grad(f))(x, data), [5.0, 2.0])  # jitted it is a value
+    np.testing.assert_array_equal(wg.jit(wg.grad(f))(x, data), [5.0, 2.0])
     np.testing.assert_array_equal(data, [3.0, 2.0])

@@ -423,4 +423,4 @@ def test_complex_cotangents_are_refused() -> None:
 @pytest.mark.parametrize("result", [None, np.ma.masked_array(X, [True, False, False])], ids=["none", "masked"])
 def test_what_a_primitive_cannot_return(result: Any) -> None:
     with pytest.raises(wg.errors.UnsupportedFunctionError):
-        wg.jit(wg.primitive(lambda x: result))(X)
+        wg.jit(wg.primitive(lambda x: result), strict=True)(X)

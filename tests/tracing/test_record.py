@@ -37,7 +37,7 @@ def test_an_integer_of_more_than_64_bits_cannot_be_returned() -> None:
 
 
 def test_large_integers() -> None:
-    f = wg.jit(lambda y, n: y * n)
+    f = wg.jit(lambda y, n: y * n, strict=True)
     assert f(2.0, 2**63 - 1) == 2.0 * (2**63 - 1)
     for n in (2**63, 2**64, -(2**63) - 1):
         with pytest.raises(wg.errors.DTypeError, match="more than 63 bits"):

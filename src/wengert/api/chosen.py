@@ -9,15 +9,15 @@ import numpy as np
 
 from wengert import tree
 from wengert.api.named import F, function_name
+from wengert.api.ways import Way
 from wengert.errors import DTypeError, StructureError, message
-from wengert.tracing.trace import current_trace
 from wengert.tracing.tracer import Tracer
 
 
 class Chosen(NamedTuple):
-    """The leaves of a call that are differentiated, and the function of those alone."""
+    """The leaves of a call that are differentiated, and the function of those alone, to be recorded in either way."""
 
-    call: F
+    call: Callable[[Way], F]
     leaves: list[Any]
     treedef: Any
 
@@ -34,14 +34,17 @@ def choose(f: F, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any, wr
         numbers, treedef = tree.select(args, wrt)
         if len(set(numbers)) < len(numbers):
             raise StructureError(message(f"wrt= of {function_name(f)} picks a leaf of its arguments twice"))
-        others = [x for k, x in enumerate(every) if k not in set(numbers)]
+        others = [None if k in set(numbers) else x for k, x in enumerate(every)]
 
-        def call_selected(*chosen: Any) -> Any:
-            lend(others, kwargs)
-            new = list(every)
-            for k, x in zip(numbers, chosen, strict=True):
-                new[k] = x
-            return f(*tree.unflatten(everything, new), **kwargs)
+        def call_selected(way: Way) -> F:
+            def call(*chosen: Any) -> Any:
+                function, given, by_keyword = way(f, others, kwargs)
+                new = list(given)
+                for k, x in zip(numbers, chosen, strict=True):
+                    new[k] = x
+                return function(*tree.unflatten(everything, new), **by_keyword)
+
+            return call
 
         leaves = [every[k] for k in numbers]
         _check_leaves(f, leaves, lambda k: f"argument{tree.path(everything, numbers[k])}")
@@ -66,27 +69,20 @@ def choose(f: F, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any, wr
     leaves, treedef = tree.flatten(chosen_args)
     _check_leaves(f, leaves, lambda k: f"argument {argnums}{tree.path(treedef, k)}")
 
-    others = [x for k, x in enumerate(args) if k not in positions]
+    others = [None if k in positions else x for k, x in enumerate(args)]
 
-    def call(*chosen: Any) -> Any:
-        lend(others, kwargs)
-        new = list(args)
-        given = tree.unflatten(treedef, list(chosen))
-        for position, x in zip(positions, [given] if isinstance(argnums, int) else given, strict=True):
-            new[position] = x
-        return f(*new, **kwargs)
+    def call_positions(way: Way) -> F:
+        def call(*chosen: Any) -> Any:
+            function, rest, by_keyword = way(f, others, kwargs)
+            new = list(rest)
+            given = tree.unflatten(treedef, list(chosen))
+            for position, x in zip(positions, [given] if isinstance(argnums, int) else given, strict=True):
+                new[position] = x
+            return function(*new, **by_keyword)
 
-    return Chosen(call, leaves, treedef)
+        return call
 
-
-def lend(others: list[Any], kwargs: dict[str, Any]) -> None:
-    """What the function gets as it is, not as traced values, is still the caller's: nobody writes it while tracing."""
-    if others or kwargs:
-        trace = current_trace()
-        assert trace is not None
-        for x in tree.flatten((others, kwargs))[0]:
-            if isinstance(x, np.ndarray):
-                trace.lock(x)
+    return Chosen(call_positions, leaves, treedef)
 
 
 def _check_leaves(f: F, leaves: Sequence[Any], path: Callable[[int], str]) -> None:

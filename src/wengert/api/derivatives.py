@@ -13,10 +13,11 @@ from wengert.api.auxiliary import Aux, split_aux, with_aux, with_aux_tree
 from wengert.api.chosen import Chosen, choose
 from wengert.api.linear import Linear, checked_like
 from wengert.api.named import F, function_name, named_like
+from wengert.api.ways import record_in_a_way
 from wengert.errors import DTypeError, ScalarOutputError, StructureError, message
 from wengert.ops.control import stop_gradient as stop_gradient_op
 from wengert.runtime.execute import Previous, Transform, execute, transformed, without_guards
-from wengert.tracing.record import Recording, input_of, record_call
+from wengert.tracing.record import Recording, input_of
 from wengert.tracing.tracer import Tracer, record
 
 
@@ -61,9 +62,9 @@ def _value_and_gradient(f: F, argnums: Any, wrt: F | None, has_aux: bool, nan_sa
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         call, leaves, treedef = choose(f, args, kwargs, argnums, wrt)
         aux = Aux()
-        if has_aux:
-            call = with_aux(f, call, aux)
-        recording = record_call(call, [input_of(x) for x in leaves], name=function_name(f), previous=previous.recording)
+        inputs = [input_of(x) for x in leaves]
+        run = (lambda way: with_aux(f, call(way), aux)) if has_aux else call
+        recording = record_in_a_way(f, run, inputs, previous=previous.recording)
         previous.remember(recording)
         _check_scalar(f, recording, has_aux)
         n = len(leaves)
@@ -127,8 +128,8 @@ def record_primals(f: F, primals: Sequence[Any], has_aux: bool) -> tuple[Chosen,
     """What ``f`` does with all of ``primals``, which are differentiated."""
     chosen = choose(f, tuple(primals), {}, tuple(range(len(primals))), None)
     aux = Aux()
-    call = with_aux_tree(f, chosen.call, aux) if has_aux else chosen.call
-    recording = record_call(call, [input_of(x) for x in chosen.leaves], name=function_name(f))
+    run = (lambda way: with_aux_tree(f, chosen.call(way), aux)) if has_aux else chosen.call
+    recording = record_in_a_way(f, run, [input_of(x) for x in chosen.leaves])
     return chosen, aux, recording
 
 

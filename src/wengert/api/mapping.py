@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from wengert import config, tree
-from wengert.api.chosen import lend
 from wengert.api.named import F, function_name, named_like
+from wengert.api.ways import Way, record_in_a_way
 from wengert.batching import batch as batch_of_tape
 from wengert.errors import ShapeError, StructureError, UnsupportedFunctionError, message
 from wengert.higher.mapped import map_scalar
@@ -52,19 +52,20 @@ def vmap(f: F, in_axes: Any = 0, out_axes: int = 0) -> F:
             inputs.append(Input(Aval(moved.shape[1:], moved.dtype), first, None, moved.ndim == 1))
             values.append(moved)
             traced.append(k)
-        shared = [x for x, axis in zip(leaves, axes, strict=True) if axis is None]
+        shared = [x if axis is None else None for x, axis in zip(leaves, axes, strict=True)]
 
-        def call(*tracers: Any) -> Any:
-            lend(shared, {})
-            new = list(leaves)
-            for k, t in zip(traced, tracers, strict=True):
-                new[k] = t
-            a, kw = tree.unflatten(treedef, new)
-            return f(*a, **kw)
+        def run(way: Way) -> F:
+            def call(*tracers: Any) -> Any:
+                function, given, _ = way(f, shared, {})
+                new = list(given)
+                for k, t in zip(traced, tracers, strict=True):
+                    new[k] = t
+                a, kw = tree.unflatten(treedef, new)
+                return function(*a, **kw)
 
-        recording = record_call(
-            call, inputs, name=function_name(f), concrete=False, why_abstract="vmap runs all examples at once"
-        )
+            return call
+
+        recording = record_in_a_way(f, run, inputs, concrete=False, why_abstract="vmap runs all examples at once")
         flags = (*[True] * len(values), *[False] * len(recording.implicit))
         outs = execute(recording, ((batch_of_tape, (flags, size)),), values)
         if out_axes != 0:

@@ -14,11 +14,12 @@ from wengert.ad.reverse import vjp as vjp_of_tape
 from wengert.api.chosen import choose
 from wengert.api.derivatives import grad, jvp
 from wengert.api.named import F, function_name, named_like
+from wengert.api.ways import record_in_a_way
 from wengert.batching import batch as batch_of_tape
 from wengert.errors import DTypeError, message
 from wengert.runtime.execute import Transform, execute
 from wengert.tape import Aval
-from wengert.tracing.record import input_of, record_call
+from wengert.tracing.record import input_of
 from wengert.tracing.trace import current_trace
 from wengert.tracing.tracer import new_constant
 
@@ -45,7 +46,7 @@ def jacobian(
     @named_like(f)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         call, leaves, treedef = choose(f, args, kwargs, argnums, wrt)
-        recording = record_call(call, [input_of(x) for x in leaves], name=function_name(f))
+        recording = record_in_a_way(f, call, [input_of(x) for x in leaves])
         tape = recording.tape
         ins, outs = tape.in_avals[: len(leaves)], tape.out_avals
         _check_inexact(f, outs)

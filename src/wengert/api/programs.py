@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -46,11 +47,16 @@ def compile(tape: Tape) -> Program:
     return Program(passes.run(tape, (*passes.ONCE, *passes.PIPELINE)))
 
 
-def jit(f: F) -> Jit:
+def jit(f: F | None = None, *, strict: bool = False) -> Any:
     """``f``, traced once for each signature and path, and run as compiled programs from then on.
 
     Branches on values are guards, captured arrays are read at every call; see :class:`~wengert.runtime.jit.Jit` for
     ``stats()``, ``program(*args)`` and ``clear()``. Calls take ``out=``, arrays to write the results into.
+
+    What cannot be compiled (a function that writes what it captured, takes more than ``wg.config.max_paths`` paths, or
+    hands a traced value to code that takes none) is answered by ``f`` itself, and what is traced again at every call
+    goes on: with one :class:`~wengert.PerformanceWarning` a function, which names the line and what to write instead.
+    ``strict=True``, ``@wg.jit(strict=True)`` as a decorator, raises there instead.
 
     Examples
     --------
@@ -61,7 +67,7 @@ def jit(f: F) -> Jit:
     >>> f(2.0), f(-2.0)
     (np.float64(2.0), np.float64(8.0))
     """
-    return Jit(f)
+    return partial(Jit, is_strict=strict) if f is None else Jit(f, is_strict=strict)
 
 
 def fastmath() -> Callable[[F], Jit]:

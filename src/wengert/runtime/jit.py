@@ -20,18 +20,24 @@ from typing import Any
 import numpy as np
 
 from wengert import config, passes, tree
-from wengert.errors import InternalError, StructureError, message
+from wengert.errors import CaptureError, InternalError, StructureError, WengertError, message
 from wengert.ops.control import GuardMiss
 from wengert.passes.number_guards import path_of
 from wengert.runtime import _native
 from wengert.runtime.entry import entry_of
 from wengert.runtime.out import write_out
+from wengert.runtime.plain import NotTraced, answered_by, is_refusal, warn_slow, with_own_arrays
 from wengert.runtime.program import Program
 from wengert.runtime.specialisation import MAX_ENVIRONMENTS, Compiled, Specialisation, check_not_shared
 from wengert.tracing.signature import Array, Signature, signature_of
 from wengert.tracing.trace import current_trace
 from wengert.tracing.tracer import Tracer
 from wengert.tracing.whole import ReadsEnclosingTrace, trace_whole
+
+TRACED_AGAIN = "is traced again at every call, which takes some fifty times as long as its program"
+WITHOUT_CODE = "is answered without machine code, as it is without wg.jit"
+REBOUND = f"is traced again whenever what it captured is rebound, {MAX_ENVIRONMENTS} times by now"
+UNDECIDED = "left its program, whose last digits are not NumPy's, for NumPy, and is then traced again"
 
 
 @dataclass
@@ -55,6 +61,10 @@ class Stats:
     compile_s: float = 0.0
     unrepeatable: str = ""
     """Why the function is traced again at every call; empty if it is not."""
+    plain: int = 0
+    """Calls that were answered by the function itself, without machine code."""
+    why_plain: str = ""
+    """Why the last of them was."""
 
 
 def _has_own_out(f: Callable[..., Any]) -> bool:
@@ -75,10 +85,13 @@ class Jit(_native.Dispatcher):
 
     __wengert_transparent__ = True  # to the walk of an enclosing function's environment
 
-    def __init__(self, f: Callable[..., Any], is_fast: bool = False) -> None:
+    def __init__(self, f: Callable[..., Any], is_fast: bool = False, is_strict: bool = False) -> None:
         super().__init__()
         self._has_own_out = _has_own_out(f)
         self._is_fast = is_fast
+        self._is_strict = is_strict
+        self._plain: dict[Signature, Exception] = {}  # what cannot be traced, and why
+        self._told: set[str] = set()  # what it has warned of
         self.__wrapped__ = f
         self.__name__ = getattr(f, "__name__", type(f).__name__)
         self.__qualname__ = getattr(f, "__qualname__", self.__name__)
@@ -98,7 +111,7 @@ class Jit(_native.Dispatcher):
         found: Any = sys.modules.get(self.__module__)
         for name in self.__qualname__.split("."):
             found = getattr(found, name, None)
-        return self.__qualname__ if found is self else (type(self), (self.__wrapped__, self._is_fast))
+        return self.__qualname__ if found is self else (type(self), (self.__wrapped__, self._is_fast, self._is_strict))
 
     def __copy__(self) -> Jit:
         return self
@@ -120,13 +133,17 @@ class Jit(_native.Dispatcher):
         with self._lock:
             self._forget()
             self._specialisations.clear()
+            self._plain.clear()
             self._stats = Stats()
             self._calls_forgotten = self.calls
 
     def program(self, *args: Any, **kwargs: Any) -> Program:
         """The program that this call would run; traced now if need be."""
         leaves, treedef = tree.flatten((args, kwargs) if kwargs else args)
-        compiled, _ = self._run(kwargs, leaves, treedef)
+        try:
+            compiled, _ = self._run(kwargs, leaves, treedef)
+        except NotTraced as refusal:
+            raise refusal.why from None
         return compiled.program
 
     # ---------------------------------------------------------------------------------------------- the work
@@ -140,32 +157,59 @@ class Jit(_native.Dispatcher):
                     tries=["out by position", "another name for the parameter"],
                 )
             )
-        out = kwargs.pop("out", None)
-        leaves, treedef = tree.flatten((args, kwargs) if kwargs else args)
-        if current_trace() is not None and any(type(x) is Tracer for x in leaves):
-            result = self.__wrapped__(*args, **kwargs)  # an enclosing transform records the steps themselves
-        else:
-            try:
-                compiled, results = self._run(kwargs, leaves, treedef)
-                result = tree.unflatten(compiled.out_tree, results)
-                if compiled.entry is not None:
-                    self._install(compiled.entry)
-            except ReadsEnclosingTrace:  # not by an argument, but by a variable it captured: likewise
-                result = self.__wrapped__(*args, **kwargs)
-        return result if out is None else write_out(out, result)
+        return self._answered(args, kwargs)
 
     def _missed(
         self, token: Compiled, position: int, data: bytes, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
         """A guard of the program of ``token`` did not hold: the call is another path's."""
+        return self._answered(args, kwargs, (token, token.program.missed(position, data)))
+
+    def _answered(
+        self, args: tuple[Any, ...], kwargs: dict[str, Any], missed: tuple[Compiled, GuardMiss] | None = None
+    ) -> Any:
+        """What the call returns; ``missed`` is a program that was tried, and where it was left."""
         out = kwargs.pop("out", None)
         leaves, treedef = tree.flatten((args, kwargs) if kwargs else args)
-        miss = token.program.missed(position, data)
-        compiled, results = self._run(kwargs, leaves, treedef, (token, miss))
-        result = tree.unflatten(compiled.out_tree, results)
-        if compiled.entry is not None:
-            self._install(compiled.entry)
+        refusal: NotTraced | None = None
+        if current_trace() is not None and any(type(x) is Tracer for x in leaves):
+            result = self.__wrapped__(*args, **kwargs)  # an enclosing transform records the steps themselves
+            return result if out is None else write_out(out, result)
+        try:
+            compiled, results = self._run(kwargs, leaves, treedef, missed)
+        except ReadsEnclosingTrace:  # not by an argument, but by a variable it captured: likewise
+            result = self.__wrapped__(*args, **kwargs)
+        except NotTraced as error:
+            refusal = error
+        else:
+            result = tree.unflatten(compiled.out_tree, results)
+            if compiled.entry is not None:
+                self._install(compiled.entry)
+        if refusal is not None:
+            if self._is_strict:
+                raise refusal.why
+            result = self._plainly(refusal, leaves, treedef, bool(kwargs))
         return result if out is None else write_out(out, result)
+
+    def _plainly(self, refusal: NotTraced, leaves: list[Any], treedef: Any, has_kwargs: bool) -> Any:
+        """What the function itself returns, where it cannot be traced. If that raises, that is what the call raises."""
+        given = tree.unflatten(treedef, with_own_arrays(leaves))
+        args, kwargs = given if has_kwargs else (given, {})
+        result = answered_by(self.__wrapped__, args, kwargs, refusal.why)
+        self._stats.plain += 1
+        self._stats.why_plain = str(refusal.why)
+        if refusal.signature is not None:
+            self._note_plain(refusal.signature, refusal.why)
+        self._warn(WITHOUT_CODE, str(refusal.why))
+        return result
+
+    def _warn(self, what: str, why: str) -> None:
+        """Say it, once; in strict functions it is an error."""
+        if self._is_strict:
+            raise CaptureError(f"{self.__name__} {what}: {why}")
+        if what not in self._told:
+            self._told.add(what)
+            warn_slow(f"{self.__name__} {what}: {why}")
 
     def _run(
         self,
@@ -178,7 +222,10 @@ class Jit(_native.Dispatcher):
 
         ``leaves`` are those of all arguments, ``kwargs`` says their names in the call's order.
         """
-        signature = signature_of(leaves, treedef, bool(kwargs))
+        try:
+            signature = signature_of(leaves, treedef, bool(kwargs))
+        except WengertError as error:  # what cannot be compared with the next call's
+            raise NotTraced(error) from None
         inputs = [
             x if type(leaf) is Array else np.asarray(x)
             for x, leaf in zip(leaves, signature.leaves, strict=True)
@@ -212,6 +259,10 @@ class Jit(_native.Dispatcher):
                 self._stats.sibling_hits += 1
                 special.paths.used(found)
             return compiled, results
+        if signature in self._plain:
+            raise NotTraced(self._plain[signature])
+        if special is not None and special.paths.is_full():
+            raise NotTraced(special.paths.too_many())
         return self._trace(kwargs, leaves, signature, inputs, special)
 
     def _specialisation(self, signature: Signature) -> Specialisation | None:
@@ -238,7 +289,15 @@ class Jit(_native.Dispatcher):
     ) -> tuple[Compiled, list[Any]]:
         """The same for a call whose path is new; ``special`` has the paths beside it, if there are any."""
         start = time.perf_counter()
-        tape, environment, unrepeatable, written = trace_whole(self.__wrapped__, self.__name__, leaves, signature)
+        try:
+            whole = trace_whole(self.__wrapped__, self.__name__, leaves, signature)
+        except ReadsEnclosingTrace:
+            raise
+        except Exception as error:
+            if not is_refusal(error):
+                raise
+            raise NotTraced(error, signature) from None
+        tape, environment, unrepeatable, written = whole
         tape = passes.run(tape, (*passes.ONCE, *passes.PIPELINE))
         strides = [leaf.strides for leaf in signature.leaves if leaf.is_traced]
         program = Program(tape, in_strides=strides, is_fast=self._is_fast)
@@ -247,18 +306,28 @@ class Jit(_native.Dispatcher):
         self._stats.compile_s += time.perf_counter() - start
         if unrepeatable:
             self._stats.unrepeatable = unrepeatable
+            self._warn(TRACED_AGAIN, unrepeatable)
         else:
             self._keep(compiled, signature, special, tuple(kwargs))
         results, by_numpy = program.run_recorded(inputs)
         self._stats.undecided += by_numpy
+        if by_numpy:
+            self._warn(UNDECIDED, "a guard compares values that are equal but for rounding")
         return compiled, results
+
+    def _note_plain(self, signature: Signature, why: Exception) -> None:
+        """Do not try again to trace calls of this signature."""
+        with self._lock:
+            self._plain[signature] = why
+            while len(self._plain) > config.max_programs:
+                self._plain.pop(next(iter(self._plain)))
 
     def _keep(
         self, compiled: Compiled, signature: Signature, special: Specialisation | None, keywords: tuple[str, ...]
     ) -> None:
         """Let the next calls find a new program; beside the other paths of its environment, ``special``, if there are
         any."""
-        path = compiled.path
+        path, rebound = compiled.path, list[str]()
         with self._lock:
             if special is None and path != ():  # another thread may have been here meanwhile
                 special = self._specialisation(signature)
@@ -266,17 +335,22 @@ class Jit(_native.Dispatcher):
                 special = Specialisation(self.__name__, compiled.environment)
                 known = self._specialisations.setdefault(signature, [])
                 known.insert(0, special)
-                del known[MAX_ENVIRONMENTS:]
+                if len(known) > MAX_ENVIRONMENTS:
+                    del known[MAX_ENVIRONMENTS:]
+                    rebound = known[1].environment.changed()
             compiled.special, compiled.signature = special, signature
             compiled.entry = None if self._has_own_out else entry_of(compiled, signature, keywords)
             last = next((i.source for i in reversed(compiled.program.tape.instrs) if i.op.effects), None)
-            special.paths.add(path, compiled, last)
+            if not special.paths.is_full():  # another thread may have taken the last one
+                special.paths.add(path, compiled, last)
             self._specialisations.setdefault(signature, [special])
             self._specialisations.move_to_end(signature)
             self._note_use()
             while len(self._specialisations) > config.max_programs:
                 self._specialisations.popitem(last=False)
                 self._forget()  # the runtime may have been running what went
+        if rebound:
+            self._warn(REBOUND, f"{', '.join(rebound)}; an argument would be traced once")
 
     def _note_use(self) -> None:
         """What the runtime has run by itself since the last time was used more recently than the rest."""

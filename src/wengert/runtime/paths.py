@@ -13,6 +13,7 @@ from typing import Any, Generic, TypeVar
 from wengert import config
 from wengert.errors import TooManyPathsError, message
 from wengert.ops.control import Expected, GuardMiss
+from wengert.source import Source
 
 P = TypeVar("P")
 Path = tuple[Expected, ...]
@@ -33,6 +34,7 @@ class Paths(Generic[P]):
     def __init__(self, name: str) -> None:
         self.name = name
         self.count = 0
+        self._last: Source | None = None
         self._root = _Node()
         self._lock = threading.Lock()
 
@@ -41,20 +43,29 @@ class Paths(Generic[P]):
         """The path that was right last time."""
         return self._root.recent
 
-    def add(self, path: Path, program: P, last: Any = None) -> None:
+    def is_full(self) -> bool:
+        return self.count >= config.max_paths
+
+    def too_many(self) -> TooManyPathsError:
+        """The error for one more path."""
+        return TooManyPathsError(
+            message(
+                f"{self.name} has taken {self.count} different paths through its branches",
+                self._last,
+                tries=[
+                    "np.where for a branch",
+                    "a fixed number of turns for a loop whose count depends on a traced value",
+                    "wg.config.max_paths, if so many paths are meant",
+                ],
+            )
+        )
+
+    def add(self, path: Path, program: P, last: Source | None = None) -> None:
+        """Keep a program; ``last`` is the line of its last guard. Raises TooManyPathsError if there are too many."""
         with self._lock:
-            if self.count >= config.max_paths:
-                raise TooManyPathsError(
-                    message(
-                        f"{self.name} has taken {self.count} different paths through its branches",
-                        last,
-                        tries=[
-                            "np.where for a branch",
-                            "a fixed number of turns for a loop whose count depends on a traced value",
-                            "wg.config.max_paths, if so many paths are meant",
-                        ],
-                    )
-                )
+            self._last = last or self._last
+            if self.is_full():
+                raise self.too_many()
             leaf = (path, program)
             node = self._root
             node.recent = leaf

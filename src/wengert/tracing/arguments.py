@@ -101,6 +101,13 @@ def holds_traced(x: Any) -> bool:
     return is_traced(x)
 
 
+def holds_unsettled(x: Any) -> bool:
+    """Whether a value, or something in its nested lists, cannot be looked at as it is: see Tracer.is_settled."""
+    if isinstance(x, list | tuple):
+        return holds_tracer(x) and any(map(holds_unsettled, x))
+    return type(x) is Tracer and not x.is_settled()
+
+
 def constant(trace: Trace, value: Any, dtype: Any = None) -> Tracer:
     """A constant of our own making."""
     return new_constant(trace, np.asarray(value, dtype), True)

@@ -98,11 +98,7 @@ def is_ours(frame: types.FrameType) -> bool:
 
 def library_function(frame: types.FrameType | None) -> str | None:
     """The function of a library, ``scipy.linalg.expm``, that the user's code called and ``frame`` is part of."""
-    outermost = None
-    while frame is not None and is_library(frame):
-        if not is_ours(frame):
-            outermost = frame
-        frame = frame.f_back
+    outermost = _entry(frame)
     if outermost is None:
         return None
     modules = str(outermost.f_globals.get("__name__")).split(".")
@@ -111,6 +107,23 @@ def library_function(frame: types.FrameType | None) -> str | None:
     if name.startswith("_"):
         return public
     return f"np.{name}" if modules[0] == "numpy" and hasattr(np, name) else f"{public}.{name}"
+
+
+def _entry(frame: types.FrameType | None) -> types.FrameType | None:
+    """The frame of the library's function that the user's code called and ``frame`` is part of."""
+    outermost = None
+    while frame is not None and is_library(frame):
+        if not is_ours(frame):
+            outermost = frame
+        frame = frame.f_back
+    return outermost
+
+
+def handed_to_library(frame: types.FrameType) -> list[Any]:
+    """What is in the hands of the library's function that the user's code called and ``frame`` is part of."""
+    outermost = _entry(frame)
+    local = [] if outermost is None else list(outermost.f_locals.values())
+    return [*local, *itertools.chain.from_iterable(list(x.values()) for x in local if type(x) is dict)]
 
 
 def instead_of(library_function: str) -> list[str]:

@@ -17,13 +17,14 @@ import functools
 import operator
 import sys
 from collections.abc import Callable
+from types import FrameType
 from typing import Any, TypeVar
 
 import numpy as np
 
 from wengert.locks import lock
-from wengert.tracing.arguments import holds_traced
-from wengert.tracing.callers import is_called_by_name, is_library, is_ours
+from wengert.tracing.arguments import holds_traced, holds_unsettled
+from wengert.tracing.callers import handed_to_library, is_called_by_name, is_library, is_ours
 from wengert.tracing.trace import current_trace
 
 Replacement = TypeVar("Replacement", bound=Callable[..., Any])
@@ -50,7 +51,7 @@ def replaces(name: str, is_conversion: bool = False) -> Callable[[Replacement], 
             if current_trace() is None:
                 return own(*args, **kwargs)
             frame = sys._getframe(1)
-            if is_library(frame) and (not is_conversion or is_ours(frame) or not args or not holds_traced(args[0])):
+            if is_library(frame) and (not is_conversion or is_ours(frame) or not args or _is_for_numpy(args[0], frame)):
                 return own(*args, **kwargs)
             return (traced if is_called_by_name(frame, name) else own)(*args, **kwargs)
 
@@ -58,6 +59,14 @@ def replaces(name: str, is_conversion: bool = False) -> Callable[[Replacement], 
         return traced
 
     return register
+
+
+def _is_for_numpy(x: Any, frame: FrameType) -> bool:
+    """Whether a library's conversion of ``x`` is NumPy's affair: nothing is traced, or all that the user's code has
+    handed to the library is made of captured arrays, and may be looked at."""
+    if not holds_traced(x):
+        return True
+    return not holds_unsettled(x) and not any(map(holds_unsettled, handed_to_library(frame)))
 
 
 def replaces_object(name: str, stand_in: Any) -> None:

@@ -13,6 +13,7 @@ from wengert.errors import (
     ConcretizationError,
     DTypeError,
     MutationError,
+    SharedMemoryError,
     UnsupportedFunctionError,
     WengertError,
     message,
@@ -24,7 +25,7 @@ from wengert.tracing.callers import is_internal, run
 from wengert.tracing.layouts import has_c_order, layout, strides_alone
 from wengert.tracing.reroute import rerouted
 from wengert.tracing.trace import Trace, check_dtype, current_trace
-from wengert.tracing.tracer import Tracer
+from wengert.tracing.tracer import SAME_MEMORY, Tracer
 
 
 class Input(NamedTuple):
@@ -119,7 +120,7 @@ def record_call(
                 tracer.is_scalar = is_scalar
                 tracer.reorder(order)
             tracers.append(tracer)
-        for k in _sharing([i.value for i in inputs]):
+        for k in sharing([i.value for i in inputs]):
             tracers[k]._why_readonly = SAME_MEMORY
         try:
             leaves, treedef = tree.flatten(run(call, tracers, {}))
@@ -185,9 +186,6 @@ def _written_while_lent(trace: Trace, error: ValueError) -> MutationError:
     )
 
 
-SAME_MEMORY = "the same memory is passed twice, so a write through one argument would have to be seen through the other"
-
-
 def shares_memory(a: Any, b: Any) -> bool:
     """Whether two arrays have an element in common; also if that would take long to find out."""
     if not isinstance(a, np.ndarray) or not isinstance(b, np.ndarray):
@@ -198,11 +196,11 @@ def shares_memory(a: Any, b: Any) -> bool:
         return True
 
 
-def same_memory(name: str) -> MutationError:
-    return MutationError(message(f"{name}: {SAME_MEMORY}", tries=["a copy, of one of them: np.array(x)"]))
+def same_memory(name: str) -> SharedMemoryError:
+    return SharedMemoryError(message(f"{name}: {SAME_MEMORY}", tries=["a copy, of one of them: np.array(x)"]))
 
 
-def _sharing(values: Sequence[Any]) -> set[int]:
+def sharing(values: Sequence[Any]) -> set[int]:
     """The arrays that share memory with another: n log n in those that lie apart, or are one object."""
     arrays = [(k, x) for k, x in enumerate(values) if type(x) is np.ndarray and x.size]
     if len(arrays) < 2:

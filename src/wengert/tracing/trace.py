@@ -361,12 +361,8 @@ class Trace:
         """
         if type(atom) is Lit:
             return atom.value
-        new, defined = self.builder.since(self._indexed), self._defined
+        defined = self._definitions()
         values = ChainMap({}, self.values) if is_example else self.values  # nobody takes an example for the value
-        for instr in new:
-            for v in instr.outs:
-                defined[v] = instr
-        self._indexed += len(new)
         stack: list[Var] = [atom]
         while stack:
             var = stack[-1]
@@ -392,6 +388,30 @@ class Trace:
                 values.update(zip(instr.outs, out, strict=True))
             stack.pop()
         return values[atom]
+
+    def _definitions(self) -> dict[Var, Instr]:
+        """The instruction that made each variable so far."""
+        new = self.builder.since(self._indexed)
+        for instr in new:
+            for v in instr.outs:
+                self._defined[v] = instr
+        self._indexed += len(new)
+        return self._defined
+
+    def is_of_captures(self, atom: Atom) -> bool:
+        """Whether captured arrays alone have gone into ``atom``: no input of this trace, nor of an enclosing one."""
+        defined, captured = self._definitions(), {c.var for c in self.captures.values()}
+        stack, seen = [atom], set[Atom]()
+        while stack:
+            at = stack.pop()
+            if type(at) is Lit or at in captured or at in seen:
+                continue
+            seen.add(at)
+            if at in defined:
+                stack.extend(defined[at].ins)
+            elif at not in self.implicit or not (outer := self.implicit[at].outer)._trace.is_of_captures(outer.atom()):
+                return False
+        return True
 
     def _concrete(self, value: Any, is_example: bool) -> Any:
         return value if isinstance(value, np.ndarray | np.generic) else self._of_enclosing(value, is_example)

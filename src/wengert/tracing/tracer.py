@@ -18,7 +18,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.errors import ConcretizationError, MutationError, UnsupportedFunctionError, message
+from wengert.errors import ConcretizationError, MutationError, SharedMemoryError, UnsupportedFunctionError, message
 from wengert.ops.elementwise import convert
 from wengert.ops.kernels import Contract
 from wengert.ops.op import UFUNCS, Op
@@ -28,6 +28,9 @@ from wengert.tracing.trace import Trace, check_dtype, current_trace, escaped, re
 
 HANDLED_FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 """NumPy's array functions that wengert traces, each by the function itself: see :mod:`wengert.tracing.functions`."""
+
+SAME_MEMORY = "the same memory is passed twice, so a write through one argument would have to be seen through the other"
+"""Why an argument that shares memory with another is read-only."""
 
 METHODS: dict[str, Callable[..., Any]] = {}
 """ndarray's methods that are functions of the same name: see methods.py there."""
@@ -166,6 +169,15 @@ class Tracer:
             raise escaped(self)
         return self._trace.look(self.atom(), kind, self)
 
+    def is_settled(self) -> bool:
+        """Whether all of the value may be looked at, which code that is not traced does, and no derivative is lost:
+        of constants, of integers and booleans, of what is made of captured arrays alone."""
+        if self.constant() is not None:
+            return True
+        if not (self._trace.is_open and self._trace.concrete):
+            return False
+        return self.aval.dtype.kind in "biu" or self._trace.is_of_captures(self.atom())
+
     # ---------------------------------------------------------------------------------------------- protocols
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
@@ -198,9 +210,8 @@ class Tracer:
         return layouts.in_doubt(handler, args, kwargs)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
-        constant = self.constant()
-        if constant is not None:
-            out = np.array(constant, dtype=dtype)
+        if self.is_settled():
+            out = np.array(self.look("array"), dtype=dtype)
             out.flags.writeable = False  # whoever asked would write into a copy, and nobody would see it
             return out
         if not self._trace.is_open:
@@ -463,7 +474,8 @@ class Tracer:
                 if at.aval.ndim > 1:
                     at.reorder(layouts.UNKNOWN_ORDER)
             if at._why_readonly or (at._base is not None and at._lens.is_readonly):
-                raise MutationError(
+                error = SharedMemoryError if at._why_readonly is SAME_MEMORY else MutationError
+                raise error(
                     message(
                         at._why_readonly or "assignment destination is read-only",
                         _where(self),

@@ -53,9 +53,10 @@ def test_an_iterator_of_the_users_class_is_copied() -> None:
     count = Count()
     _, _, trace = replaced(lambda: count)
     assert trace.unrepeatable == ""
-    step = wg.jit(lambda x: x * next(count))
+    step = wg.jit(lambda x: x * next(count), strict=True)
     with pytest.raises(CaptureError, match=r"writes the attributes of count"):
         step(1.0)
+    assert "n" not in vars(count)
 
 
 ARRAY = np.ones(3)

@@ -23,6 +23,8 @@ from scipy import special
 
 import wengert as wg
 
+pytestmark = pytest.mark.filterwarnings("ignore::wengert.PerformanceWarning")  # here it is asked that nothing is stale
+
 X = np.arange(3.0)
 SCALE = 0.5
 

@@ -21,7 +21,15 @@ from wengert.ops.elementwise import convert
 from wengert.ops.shape import broadcast_to, concatenate, reshape
 from wengert.tape import Atom, Aval, Lit
 from wengert.tracing import hooks
-from wengert.tracing.arguments import Function, holds, holds_traced, holds_tracer, is_traced, knows_order
+from wengert.tracing.arguments import (
+    Function,
+    holds,
+    holds_traced,
+    holds_tracer,
+    holds_unsettled,
+    is_traced,
+    knows_order,
+)
 from wengert.tracing.functions.flat import Flat
 from wengert.tracing.inplace import op_view
 from wengert.tracing.layouts import UNKNOWN_ORDER, layout
@@ -72,14 +80,17 @@ def constant(out: Any) -> Any:
 
 
 def of_constants(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What NumPy's function gives of constants; NotImplemented if something is traced, or is to be written."""
+    """What NumPy's function gives of constants, or of what may be looked at as they may; NotImplemented if something
+    else is traced, or is to be written."""
     trace = current_trace()
-    if trace is None or "out" in kwargs or holds_traced(args) or holds_traced(list(kwargs.values())):
+    if trace is None or "out" in kwargs or holds_unsettled(args) or holds_unsettled(list(kwargs.values())):
         return NotImplemented
 
     def value(x: Any) -> Any:
         if type(x) in (tuple, list):
             return type(x)([value(one) for one in x])
+        if is_traced(x):
+            return x.look("array")
         return unwrap(x, trace) if isinstance(x, Tracer | np.ndarray) else x
 
     return constant(function(*value(args), **{k: value(v) for k, v in kwargs.items()}))

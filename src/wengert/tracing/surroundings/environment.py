@@ -29,10 +29,11 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.errors import CaptureError, message
+from wengert.errors import CaptureError, WrittenError, message
+from wengert.source import Source
 from wengert.tracing.surroundings import names
 from wengert.tracing.surroundings.parts import HOLDERS, Part, Parts, is_copyable, is_long, is_sequence, parts_of
-from wengert.tracing.surroundings.slots import MISSING, CellRead, Slot, VariableRead, all_hold, is_unchanged
+from wengert.tracing.surroundings.slots import MISSING, CellRead, ClassRead, Slot, VariableRead, all_hold, is_unchanged
 from wengert.tracing.surroundings.watching import BY_VALUE, Watching
 from wengert.tracing.trace import Trace, is_readonly
 from wengert.tracing.tracer import wrap
@@ -107,17 +108,37 @@ class Environment:
         self.copies.clear()
 
     def check_unwritten(self) -> None:
-        """Raise CaptureError if the traced run wrote something that a later call would not write."""
+        """Raise CaptureError if the traced run wrote something that a later call would not write: WrittenError if that
+        was the original, not the copy that the run was given, and cannot be put back."""
+        written = [slot for slot in self.slots if slot.is_shared and not is_unchanged(slot)]
+        for slot in written:
+            if not isinstance(slot.read, VariableRead | ClassRead) or self._place_of_write(slot.name) is None:
+                raise self._written(slot.name, WrittenError)
+        for slot in written:  # which the function has bound anew, and nobody else
+            slot.read.put(slot.seen)
+        if written:
+            raise self._written(written[0].name)
         for name, read, put, original in self.copies:
             try:
                 now = read()
             except (KeyError, IndexError, AttributeError, ValueError):
                 now = MISSING
             if now is not put and now is not original and not (type(now) is int and now == put):
-                raise _written(name)
-        for slot in self.slots:
-            if slot.is_shared and not is_unchanged(slot):
-                raise _written(slot.name)
+                raise self._written(name)
+
+    def _place_of_write(self, name: str) -> Source | None:
+        return names.place_of_write(self._watching.codes, name)
+
+    def _written(self, name: str, error: type[CaptureError] = CaptureError) -> CaptureError:
+        place = self._place_of_write(name)
+        name = name.replace(".__wrapped__", "").replace(".__self__", "")
+        return error(
+            message(
+                f"the function writes {name}, which it captured; a compiled function would write it only once",
+                place,
+                tries=[f"return {name.split('.')[0].split('[')[0]} from the function", "no wg.jit around it"],
+            )
+        )
 
     # ---------------------------------------------------------------------------------------------- replacing
 
@@ -320,15 +341,6 @@ def _renamed(part: Part, name: str) -> Part:
 
 def _inner(parts: Parts, key: str) -> Part:
     return next(part for part in parts.inner if part.key == key)
-
-
-def _written(name: str) -> CaptureError:
-    return CaptureError(
-        message(
-            f"the function writes {name}, which it captured; a compiled function would write it only once",
-            tries=[f"return {name.split('.')[0].split('[')[0]} from the function", "no wg.jit around it"],
-        )
-    )
 
 
 def _owner_is_readonly(array: np.ndarray[Any, Any]) -> bool:

@@ -5,6 +5,9 @@ from __future__ import annotations
 import dis
 import functools
 import types
+from collections.abc import Iterable
+
+from wengert.source import Source
 
 
 def codes(code: types.CodeType) -> list[types.CodeType]:
@@ -46,3 +49,20 @@ def matches_classes(code: types.CodeType) -> bool:
 @functools.lru_cache(maxsize=8192)
 def _by_instruction(code: types.CodeType, names: tuple[str, ...]) -> frozenset[str]:
     return frozenset(i.argval for c in codes(code) for i in dis.get_instructions(c) if i.opname in names)
+
+
+def place_of_write(found: Iterable[types.CodeType], name: str) -> Source | None:
+    """The first line that writes the variable, attribute or item that a slot of this name is; None if none does by
+    itself, as where a method appends."""
+    last = name.rpartition(".")[2].rpartition(" ")[2]
+    for code in found:
+        for c in codes(code):
+            for i in dis.get_instructions(c):
+                line = i.positions.lineno if i.positions else None
+                is_it = i.argval == last or (i.opname == "STORE_SUBSCR" and last.endswith("]"))
+                if i.opname in _WRITES and (is_it or (i.opname == "STORE_ATTR" and name.startswith("the attributes"))):
+                    return Source(c.co_filename, line or c.co_firstlineno, c.co_name)
+    return None
+
+
+_WRITES = frozenset({"STORE_GLOBAL", "STORE_DEREF", "STORE_ATTR", "STORE_SUBSCR", "DELETE_GLOBAL", "DELETE_ATTR"})

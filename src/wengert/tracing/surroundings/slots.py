@@ -49,6 +49,9 @@ class VariableRead:
     def __call__(self) -> Any:
         return self.namespace[self.key]
 
+    def put(self, value: Any) -> None:
+        self.namespace[self.key] = value
+
 
 class Container:
     """A container as it was when the function was traced, which the runtime compares in one go, by its items.
@@ -152,6 +155,9 @@ class ClassRead:
         if self.attribute is ...:
             return *self.cls.__mro__, *vars(self.cls)
         return vars(self.cls)[self.attribute]
+
+    def put(self, value: Any) -> None:
+        setattr(self.cls, self.attribute, value)
 
 
 class AbsentRead:

@@ -69,6 +69,8 @@ class Watching:
         """Whether nothing was found that could give another number to another run: see purity.py."""
         self.unrepeatable = ""
         self.alive: list[Any] = []  # what is remembered by its id
+        self.codes: list[types.CodeType] = []
+        """Of the functions that were met."""
         self._package: str | None = None
         self._names: dict[str, None] = {}  # that the code met so far mentions
         self._holders: dict[int, tuple[Any, str]] = {}  # modules and classes: what code names of them is watched
@@ -197,6 +199,7 @@ class Watching:
     def note_code(self, f: types.FunctionType, name: str) -> None:
         """The names in a function's code, and what it asks of the world outside of the program."""
         mentioned = names.named(f.__code__)
+        self.codes.append(f.__code__)
         self.slots.append(Slot(f"the code of {name}", CodeRead(f), f.__code__, False))
         missing = tuple(sorted(names.loaded(f.__code__) - f.__globals__.keys()))
         if missing:

@@ -1,0 +1,123 @@
+"""The two ways in which an un-jitted transform records a function.
+
+What is not differentiated goes into the function *as it is*: NumPy computes with it, and the tape holds only what is
+active. But into an array of NumPy's no traced value can be written (``u = u0.copy(); u[0] = p``). Where a run ends for
+such a reason the function is run again *with everything traced*, its other arguments and what it captured too, as
+``jit`` does; and from then on in this way first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from types import CodeType
+from typing import Any
+
+import numpy as np
+
+from wengert import tree
+from wengert.api.named import F, function_name
+from wengert.errors import CaptureError, ConcretizationError, MutationError, WengertError
+from wengert.tracing.layouts import strides_alone
+from wengert.tracing.record import Input, Recording, record_call, same_memory, shares_memory
+from wengert.tracing.surroundings.environment import Environment
+from wengert.tracing.trace import Trace, current_trace
+from wengert.tracing.tracer import Tracer, wrap
+
+Way = Callable[[F, Sequence[Any], dict[str, Any]], tuple[F, Sequence[Any], dict[str, Any]]]
+"""What is called, and with what, for a function and those of its arguments that are not traced by themselves."""
+
+
+def record_in_a_way(f: F, call: Callable[[Way], F], inputs: Sequence[Input], **options: Any) -> Recording:
+    """The tape of ``call(way)``, in the first of the two ways that will do. ``options`` are those of ``record_call``.
+
+    Raises what the first way raised if the other fails too.
+    """
+    name = function_name(f)
+    is_known = _traced and _code_of(f) in _traced
+    try:
+        if not is_known:
+            return record_call(call(_as_they_are), inputs, name=name, **options)
+        return _everything_traced(call, inputs, name, options)
+    except (ConcretizationError, MutationError, CaptureError) as error:
+        refusal = error
+    try:
+        if is_known:
+            return record_call(call(_as_they_are), inputs, name=name, **options)
+        recording = _everything_traced(call, inputs, name, options)
+    except WengertError:
+        raise refusal from None
+    if (code := _code_of(f)) is not None:
+        if len(_traced) > 1000:  # bounded: code may be made up at run time
+            _traced.clear()
+        _traced.add(code)
+    return recording
+
+
+_traced = set[CodeType]()  # the code of functions that need everything traced
+
+
+def _code_of(f: Any) -> CodeType | None:
+    """The user's code, below what transforms have made of it."""
+    while hasattr(f, "__wrapped__"):
+        f = f.__wrapped__
+    return getattr(f, "__code__", None)
+
+
+def _as_they_are(f: F, others: Sequence[Any], by_keyword: dict[str, Any]) -> tuple[F, Sequence[Any], dict[str, Any]]:
+    """The other arguments are still the caller's: nobody writes them while tracing."""
+    for x in tree.flatten((others, by_keyword))[0] if len(others) > 1 or by_keyword else ():
+        if isinstance(x, np.ndarray):
+            _trace().lock(x)
+    return f, others, by_keyword
+
+
+def _everything_traced(
+    call: Callable[[Way], F], inputs: Sequence[Input], name: str, options: dict[str, Any]
+) -> Recording:
+    way = _EverythingTraced()
+    recording = record_call(call(way), inputs, name=name, **options)
+    way.check(name)
+    return recording
+
+
+class _EverythingTraced:
+    """The other arguments, and what the function captured, are traced as captured arrays."""
+
+    def __init__(self) -> None:
+        self._environment = Environment()
+        self._given: list[tuple[np.ndarray[Any, Any], Tracer]] = []
+
+    def __call__(
+        self, f: F, others: Sequence[Any], by_keyword: dict[str, Any]
+    ) -> tuple[F, Sequence[Any], dict[str, Any]]:
+        copy = self._environment.copy_for(f, _trace())
+        leaves, treedef = tree.flatten((others, by_keyword))
+        given = [self._argument(x, f"argument{tree.path(treedef, k)}") for k, x in enumerate(leaves)]
+        return copy, *tree.unflatten(treedef, given)
+
+    def _argument(self, x: Any, name: str) -> Any:
+        if type(x) is Tracer:
+            return x.copy("K")  # of this trace, so that it may be written
+        if type(x) is not np.ndarray or x.dtype.kind not in "fiubc":
+            return self._environment.copy_argument(x, name)
+        trace = _trace()
+        tracer = wrap(trace, trace.capture(x), is_scalar=False)
+        if x.ndim > 1 and not x.flags.c_contiguous:
+            tracer.reorder(strides_alone(x))
+        self._given.append((x, tracer))
+        return tracer
+
+    def check(self, name: str) -> None:
+        """Raise if the function wrote what it captured, or an argument that is seen under another name too."""
+        self._environment.check_unwritten()
+        known = [array for array, _, _ in self._environment.known.values()]
+        for x, tracer in self._given:
+            others = [*known, *[y for y, other in self._given if other is not tracer]]
+            if tracer._version and any(shares_memory(x, y) for y in others):
+                raise same_memory(name)
+
+
+def _trace() -> Trace:
+    trace = current_trace()
+    assert trace is not None  # a way is taken while the function is recorded
+    return trace

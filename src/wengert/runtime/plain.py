@@ -1,0 +1,85 @@
+"""Calls of a compiled function that are answered by the function itself, as they would be without ``jit``.
+
+What works without compiling works with it. A function that writes what it captured, that takes a new path at every
+call, or that hands a traced value to code which cannot take one, is right when Python runs it; it is slow, and says so
+once.
+"""
+
+from __future__ import annotations
+
+import sys
+import warnings
+from collections.abc import Callable, Sequence
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import NotDifferentiableError, PerformanceWarning, SharedMemoryError, WengertError, WrittenError
+from wengert.tracing.callers import is_internal
+from wengert.tracing.record import sharing
+
+REFUSALS = (
+    *(WengertError, TypeError),  # Python's own words for what a traced value is not
+    *(AttributeError, SystemError),  # and those of code which takes it for something else
+)
+
+_FINAL = (SharedMemoryError, WrittenError, NotDifferentiableError)
+
+
+class NotTraced(Exception):
+    """The run of a function could not be recorded, for the reason ``why``.
+
+    ``signature``: of the calls for which this need not be tried again.
+    """
+
+    def __init__(self, why: Exception, signature: Any = None) -> None:
+        super().__init__(str(why))
+        self.signature = signature
+        self.why = why.with_traceback(None)  # its frames hold the call's arrays
+        why.__context__ = why.__cause__ = None
+
+
+def is_refusal(error: Exception) -> bool:
+    """Whether it may be the tracing alone that fails, and Python may try: not so where a write has been done, which
+    would be done twice, where arguments share the memory that is written, of which Python would get copies, and where
+    what the user promises of a value cannot be."""
+    return isinstance(error, REFUSALS) and not isinstance(error, _FINAL)
+
+
+def answered_by(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], why: Exception) -> Any:
+    """``f(*args, **kwargs)``. Where that fails as the tracing did, the error is the one that tells more: ours."""
+    try:
+        return f(*args, **kwargs)
+    except Exception as error:
+        if isinstance(why, WengertError) and isinstance(why, type(error)):
+            raise why from None
+        raise
+
+
+def with_own_arrays(leaves: Sequence[Any]) -> list[Any]:
+    """The leaves with copies of the arrays that could be written: a compiled function never writes its caller's.
+
+    Arrays that share memory cannot be copied one by one: they are handed on, as views that nobody can write.
+    """
+    shared = sharing(leaves)
+    return [_own(x, k in shared) if isinstance(x, np.ndarray) else x for k, x in enumerate(leaves)]
+
+
+def _own(x: np.ndarray[Any, Any], is_shared: bool) -> np.ndarray[Any, Any]:
+    if not x.flags.writeable:
+        return x
+    if not is_shared:
+        return x.copy(order="K")
+    view = x.view()
+    view.flags.writeable = False
+    return view
+
+
+def warn_slow(text: str) -> None:
+    """A PerformanceWarning at the line of the user's that is being executed."""
+    depth = 2
+    frame: FrameType | None = sys._getframe(1)
+    while frame is not None and is_internal(frame):
+        depth, frame = depth + 1, frame.f_back
+    warnings.warn(text, PerformanceWarning, stacklevel=depth)

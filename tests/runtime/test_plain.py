@@ -1,0 +1,242 @@
+"""What works without ``jit`` works with it: calls that cannot be traced are the function's own, and it is heard."""
+
+from __future__ import annotations
+
+import warnings
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import linalg, ndimage
+from scipy.interpolate import CubicSpline
+from scipy.signal import lfilter
+from scipy.spatial.distance import cdist
+
+import wengert as wg
+from wengert import config
+from wengert.runtime.plain import with_own_arrays
+
+X = np.array([0.5, -1.0, 2.0])
+HERE = r"test_plain\.py"
+
+
+def test_a_loop_to_convergence_with_too_many_paths_is_answered() -> None:
+    """Each count of turns is a path; after the last that is kept, the call raised."""
+
+    def root(a: Any) -> Any:
+        x = a
+        while abs(x * x - a) > 1e-12 * a:
+            x = 0.5 * (x + a / x)
+        return x
+
+    f = wg.jit(wg.grad(root))
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(config, "max_paths", 3)
+        numbers = 2.0 * 10.0 ** np.arange(-6, 7)
+        with pytest.warns(wg.PerformanceWarning, match=rf"without machine code(.|\n)*3 different(.|\n)*{HERE}") as w:
+            got = [f(a) for a in numbers]
+        np.testing.assert_allclose(got, 0.5 / np.sqrt(numbers), rtol=1e-6)
+    assert len(w) == 1 and w[0].filename == __file__
+    stats = f.stats()
+    assert stats["specialisations"] == stats["traces"] == 3 and stats["plain"] > 0 and HERE[:-4] in stats["why_plain"]
+
+
+class Solver:
+    """Counts its calls, as scipy's do."""
+
+    def __init__(self) -> None:
+        self.nfev, self.history, self.data = 0, [], np.arange(3.0)
+
+    def loss(self, x: Any) -> Any:
+        self.nfev += 1
+        return np.sum((x - self.data) ** 2)
+
+    def remembers(self, x: Any) -> Any:
+        self.history.append(float(np.max(self.data)))
+        return np.sum(x**2)
+
+
+def test_a_counter_that_a_method_writes_counts_each_call_once() -> None:
+    solver = Solver()
+    f = wg.jit(wg.grad(solver.loss))
+    with pytest.warns(wg.PerformanceWarning, match=rf"writes the attributes|nfev(.|\n)*{HERE}(.|\n)*nfev \+= 1") as w:
+        got = [f(X * k) for k in range(4)]
+    np.testing.assert_array_equal(got, [2 * (X * k - solver.data) for k in range(4)])
+    assert solver.nfev == 4 and len(w) == 1
+    with pytest.warns(wg.PerformanceWarning):
+        wg.jit(solver.remembers)(X)
+    assert solver.history == [2.0]
+    with pytest.raises(wg.errors.CaptureError, match=HERE):
+        wg.jit(solver.loss, strict=True)(X)
+    assert solver.nfev == 4
+
+
+def test_a_write_into_a_captured_buffer_is_python_s() -> None:
+    buffer = np.zeros(3)
+
+    def f(x: Any) -> Any:
+        buffer[:] = x * 2
+        return buffer.sum()
+
+    compiled = wg.jit(f)
+    with pytest.warns(wg.PerformanceWarning, match="buffer"):
+        assert compiled(X) == 3.0
+    np.testing.assert_array_equal(buffer, 2 * X)
+    with pytest.raises(wg.errors.WengertError, match=HERE):  # what does not work without jit does not work with it
+        wg.jit(wg.grad(f))(X)
+
+
+def test_a_function_of_a_library_that_takes_no_traced_value() -> None:
+    """Its data is an argument, which is not differentiated: NumPy's own array without jit, traced with it."""
+
+    def f(p: Any, data: Any) -> Any:
+        return np.sum(p * ndimage.gaussian_filter(data, 1.0))
+
+    data = np.arange(12.0).reshape(3, 4)
+    want = np.sum(ndimage.gaussian_filter(data, 1.0))
+    compiled = wg.jit(wg.grad(f))
+    with pytest.warns(wg.PerformanceWarning, match="without machine code") as w:
+        np.testing.assert_allclose([compiled(2.0, data), compiled(3.0, data)], [want, want])
+    assert len(w) == 1
+    with pytest.raises(wg.errors.WengertError):
+        wg.jit(wg.grad(lambda p: f(1.0, p)))(data)  # here a derivative would be lost
+
+
+POINTS = np.random.default_rng(0).standard_normal((4, 3))
+GRAM = POINTS.T @ POINTS + np.eye(3)
+KNOTS, HEIGHTS = np.arange(4.0), np.array([0.0, 1.0, 4.0, 9.0])
+
+OF_CONSTANTS = {
+    "cdist": lambda p: np.sum(cdist(POINTS, POINTS) * p),
+    "eigvalsh": lambda p: np.sum(np.linalg.eigvalsh(GRAM) * p),
+    "a spline": lambda p: CubicSpline(KNOTS, HEIGHTS)(0.5) * p,
+    "a filter": lambda p: np.sum(lfilter([1.0, 2.0], [1.0, 0.5], HEIGHTS) * p),
+    "a factorisation": lambda p: np.sum(linalg.cho_solve(linalg.cho_factor(GRAM), POINTS[0]) * p),
+    "an image": lambda p: np.sum(ndimage.gaussian_filter(POINTS, 1.0) * p),
+    "of what is computed of captured arrays": lambda p: np.sum(cdist(2 * POINTS, POINTS[::2]) * p),
+    "np.unique": lambda p: np.sum(np.unique(np.round(POINTS)) * p),
+    "np.fft": lambda p: np.sum(np.abs(np.fft.rfft(HEIGHTS)) * p),
+}
+
+
+@pytest.mark.filterwarnings("ignore::wengert.PerformanceWarning")
+@pytest.mark.parametrize("name", OF_CONSTANTS)
+def test_library_calls_on_captured_arrays_alone_are_the_library_s_affair(name: str) -> None:
+    """They worked without jit, and with it they were refused: the captured arrays were traced."""
+    f = OF_CONSTANTS[name]
+    for transformed in (wg.grad(f), wg.jit(wg.grad(f)), wg.jit(wg.grad(f), strict=name in ("eigvalsh", "np.fft"))):
+        for p in (0.3, 2.0):
+            np.testing.assert_allclose(transformed(p), f(1.0), rtol=1e-12)
+
+
+def test_what_a_library_made_of_a_captured_array_is_not_old() -> None:
+    data = np.array([[2.0, 0.0], [0.0, 3.0]])
+    f = wg.jit(lambda p: np.sum(np.linalg.eigvalsh(data) * p), strict=True)
+    assert f(1.0) == 5.0
+    data[0, 0] = 10.0
+    assert f(1.0) == 13.0
+    data[0, 0] = 2.0
+    assert f(2.0) == 10.0 and f.stats()["traces"] == 2
+
+
+def test_a_library_never_gets_a_number_in_place_of_a_derivative() -> None:
+    """Only what captured arrays alone have gone into, and whole numbers, may be looked at."""
+    outer = np.ones(2)
+    for f in (
+        lambda x: np.sum(cdist(x[None], POINTS[:, :2])),
+        lambda x: np.sum(cdist(POINTS[:, :2], (x + outer)[None])),
+        lambda x: wg.grad(lambda y: y * np.sum(cdist(x[None], POINTS[:, :2])))(2.0),
+    ):
+        for transformed in (wg.grad(f), wg.jit(wg.grad(f))):
+            with pytest.raises(wg.errors.WengertError, match=HERE):
+                transformed(X[:2])
+
+
+def test_arguments_are_not_written_where_python_answers() -> None:
+    counter = SimpleNamespace(n=0)
+
+    def f(x: Any, y: Any) -> Any:
+        counter.n += 1
+        x[0] = 5.0
+        return np.sum(x * y)
+
+    x, y = np.ones(2), np.array([2.0, 3.0])
+    compiled = wg.jit(f)
+    with pytest.warns(wg.PerformanceWarning):
+        assert compiled(x, y) == 13.0
+    np.testing.assert_array_equal(x, [1.0, 1.0])
+    both = np.ones(4)
+    with pytest.raises(ValueError, match=r"same memory|read-only"):
+        compiled(both[:2], both[1:3])
+    np.testing.assert_array_equal(both, np.ones(4))
+
+
+def test_arrays_of_one_memory_are_lent_and_others_copied() -> None:
+    whole, alone = np.arange(4.0), np.ones(2)
+    readonly = wg.constant(np.ones(2))
+    a, b, c, d, text = with_own_arrays([whole[:3], whole[1:], alone, readonly, "text"])
+    assert not a.flags.writeable and np.shares_memory(a, b)
+    assert c.flags.writeable and not np.shares_memory(c, alone)
+    assert d is readonly and text == "text"
+
+
+def test_an_error_of_the_function_is_the_function_s() -> None:
+    """If Python fails too, that is what is raised: ours where it tells more, the user's where it is the user's."""
+
+    def f(x: Any) -> Any:
+        if x[0] > 0:
+            raise TypeError("of the user's")
+        return x
+
+    with pytest.raises(TypeError, match="of the user's"):
+        wg.jit(f)(X)
+    with pytest.raises(wg.errors.DTypeError, match="no derivative"):
+        wg.jit(wg.grad(lambda n: n * 2.0))(3)
+    with pytest.raises(wg.errors.ShapeError, match=HERE):
+        wg.jit(lambda x: x @ np.ones((2, 2)))(X)
+    assert wg.jit(f)(-X)[0] == -0.5
+
+
+def test_out_is_written_where_python_answers() -> None:
+    counter = SimpleNamespace(n=0)
+
+    def f(x: Any) -> Any:
+        counter.n += 1
+        return x * counter.n
+
+    compiled, out = wg.jit(f), np.empty(3)
+    with pytest.warns(wg.PerformanceWarning):
+        assert compiled(X, out=out) is out
+    np.testing.assert_array_equal(out, X)
+    compiled(X, out=out)
+    np.testing.assert_array_equal(out, 2 * X)
+
+
+def test_strict_raises_for_whatever_would_be_said() -> None:
+    items = iter(range(9))
+    scale = 1.0
+    with pytest.raises(wg.errors.CaptureError, match=r"again at every call(.|\n)*iterator"):
+        wg.jit(lambda x: x * next(items), strict=True)(X)
+    rebound = wg.jit(strict=True)(lambda x: x * scale)
+    for k in range(8):
+        scale = float(k)
+        rebound(X)
+    scale = 8.0
+    with pytest.raises(wg.errors.CaptureError, match="rebound"):
+        rebound(X)
+
+
+def test_a_warning_that_is_an_error_leaves_the_function_as_it_was() -> None:
+    counter = SimpleNamespace(n=0)
+
+    def f(x: Any) -> Any:
+        counter.n += 1
+        return x * 2
+
+    compiled = wg.jit(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with pytest.raises(wg.PerformanceWarning):
+            compiled(X)
+        np.testing.assert_array_equal(compiled(X), 2 * X)
