@@ -22,7 +22,7 @@ from wengert.tracing.tracer import Tracer
 def test_arrays_with_an_arithmetic_of_their_own_are_refused() -> None:
     """A matrix was multiplied element by element, and the mask of a masked array was not looked at."""
     with pytest.raises(wg.errors.UnsupportedFunctionError, match="matrix"), pytest.warns(PendingDeprecationWarning):
-        wg.jit(lambda x: x * x)(np.matrix([[1.0, 2.0], [3.0, 4.0]]))
+        wg.jit(lambda x: x * x, strict=True)(np.matrix([[1.0, 2.0], [3.0, 4.0]]))
     with pytest.raises(wg.errors.UnsupportedFunctionError, match="filled"):
         wg.grad(lambda x: np.sum(x * x))(np.ma.array([1.0, 2.0], mask=[0, 1]))
 

@@ -22,7 +22,7 @@ def test_errors_of_arithmetic_cannot_be_asked_for() -> None:
             return -x
 
     with pytest.raises(wg.errors.UnsupportedFunctionError, match=r"errstate: divide='raise'(.|\n)*test_refused\.py"):
-        wg.jit(f)(np.zeros(2))
+        wg.jit(f, strict=True)(np.zeros(2))
 
     def quiet(x: Any) -> Any:
         with np.errstate(divide="ignore", invalid="warn"):
@@ -36,7 +36,7 @@ def test_iteration_over_several_arrays_is_refused_where_one_is_traced() -> None:
     """Of what is not traced it is NumPy's own."""
     f = lambda x, w: [2 * one for one in np.nditer([x, w])]
     with pytest.raises(wg.errors.UnsupportedFunctionError, match=r"np\.nditer(.|\n)*x\.flat"):
-        wg.jit(f)(np.ones(3), np.ones(3))
+        wg.jit(f, strict=True)(np.ones(3), np.ones(3))
 
     def counted(x: Any) -> Any:
         return x * sum(float(one) for one in np.nditer(np.arange(3.0)))
