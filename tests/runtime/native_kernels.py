@@ -42,6 +42,16 @@ done:
 SOURCES = {
     "double": LOOP.format(name="double", body="%y = fmul double %x, 2.0"),
     "increment": LOOP.format(name="increment", body="%y = fadd double %x, 1.0"),
+    # takes 2 ms an element, and sends this process SIGINT at element 3
+    "interrupted": LOOP.format(
+        name="interrupted",
+        body="""%y = fadd double %x, 1.0
+  %slept = call i32 @usleep(i32 2000)
+  %is_fourth = icmp eq i64 %i, 3
+  %signal = select i1 %is_fourth, i32 2, i32 0
+  %raised = call i32 @raise(i32 %signal)""",
+    )
+    + "declare i32 @usleep(i32)\ndeclare i32 @raise(i32)",
     "nothing": "define i32 @nothing(ptr %p, ptr %s, i64 %b, i64 %e) { ret i32 0 }",
     "fail": "define i32 @fail(ptr %p, ptr %s, i64 %b, i64 %e) { ret i32 7 }",
     # pointers[0], an int64, becomes sizes[0]

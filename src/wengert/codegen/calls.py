@@ -23,6 +23,8 @@ class KernelCall(NamedTuple):
     sizes: tuple[int, ...]
     extent: int
     grain: int
+    """Parts of the extent begin and end at multiples of it. Threads may share them; but if it is negative, they are run
+    in their order. 0: never split."""
     name: str
     instr: Instr | None
     can_fail: bool = False

@@ -16,6 +16,7 @@ MAX_EMITTED = 2e6  # flops: of what BLAS cannot take, more than this is left to 
 MAX_TILED = 1_000_000  # multiply-adds of a product that is emitted with AVX-512 (benchmarks/bench_contract.py)
 GRAIN_FLOPS = 2_000_000  # of products that are worth handing to a thread
 LARGE = 2_000_000  # multiply-adds of a product that is worth cutting into blocks
+LONG = 2_000_000_000  # multiply-adds of a block between which and the next one looks for Ctrl-C: 50 to 100 ms
 ENOUGH = 8  # products in a batch: whole ones are parts enough
 PART, SHORTEST = 4096, 1536  # bytes of a column of a block: with one thread, blocks cost some 3 %
 TILE = 16  # the length of a block is a multiple of those of BLAS's own tiles
@@ -125,15 +126,17 @@ def as_gemm(step: PlanStep) -> KernelCall | None:
 
 
 def block(m: int, n: int, k: int, batch: int, itemsize: int) -> tuple[int, int]:
-    """Rows and columns of what BLAS computes at once of a product [m, k] @ [k, n]: the parts that threads share.
+    """Rows and columns of what BLAS computes at once of a product [m, k] @ [k, n]: the parts that threads share, and
+    between which a call can be interrupted.
 
     Set by the shapes and the dtype alone, so the bits are those of one thread. Each block of rows packs all of the
     right matrix again, each block of columns all of the left one, which costs more; so blocks are large.
     """
-    if batch >= ENOUGH or m * n * k < LARGE:
+    if m * n * k < (LARGE if batch < ENOUGH else LONG):
         return m, n
     if m * itemsize >= 2 * SHORTEST:
-        return _part(m, itemsize), n
+        rows = _part(m, itemsize)
+        return rows, _part(n, 4) if rows * n * k > LONG and n >= SHORTEST else n  # some 1024 columns of either dtype
     if n * itemsize >= 4 * SHORTEST:
         return m, _part(n, itemsize)
     return m, n

@@ -26,7 +26,9 @@ def routine(step: PlanStep, kernel: Routine) -> KernelCall | None:
     places = (*step.ins, *step.outs, *([step.work] if step.work is not None else []))
     name = f"{stem}_f{8 * step.ins[0].aval.dtype.itemsize}"
     # One matrix after the other: those that need a work area share it, and BLAS has threads of its own.
-    return KernelCall(name, places, tuple(sizes), batch, 0, describe(instr), instr, True, kernel.is_partial)
+    grain = -max(1, GRAIN_FLOPS // max(1, shape[-1] ** 3))
+    return KernelCall(name, places, tuple(sizes), batch, grain, describe(instr), instr, True, kernel.is_partial)
 
 
+GRAIN_FLOPS = 2_000_000  # of matrices after which it is worth looking for Ctrl-C
 ROUTINES = frozenset(["gesv", "potrf", "inv", "slogdet", "det", "cofactor", "trsm"])

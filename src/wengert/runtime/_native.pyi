@@ -38,9 +38,10 @@ Step: TypeAlias = (
 )
 """One step of a program.
 
-* ``("kernel", address, pointers, sizes, extent, grain, on_failure)``: runs over [0, extent). If grain > 0 and
-  extent >= 2 grain, threads may split it; parts begin and end at multiples of the grain. If it returns a status,
-  on_failure is called.
+* ``("kernel", address, pointers, sizes, extent, grain, on_failure)``: runs over [0, extent). If extent >= 2 |grain|
+  and the grain is not 0, it is run in parts that begin and end at multiples of the grain, so that the call can be
+  interrupted between them. Threads may share the parts; those of a negative grain are run in order, by one thread. If it
+  returns a status, on_failure is called.
 * ``("guard", pointer, nbytes, expected, position)``: the run stops if the bytes differ.
 * ``("callback", function, ins, outs)``: one result, or as many as ``outs`` in a tuple or list.
 * ``("while", condition, flag, body)``: the steps of condition; then, if the byte at flag is not 0, body, and again.
@@ -218,7 +219,7 @@ def kernel_address(name: str) -> int:
     one may be padded), the elements of a row of c are contiguous. Its extent is batch * ceil(m / block_rows) *
     ceil(n / block_columns) blocks of c (0: all rows, all columns); the bits depend on their size, not on who computes
     which. All the others have extent batch. Those with a work area (:func:`work_bytes` bytes, aligned to 8)
-    cannot be split: give them grain 0.
+    cannot be shared by threads: give them a negative grain, or 0.
 
     The status is > 0 where a matrix is singular (gesv, inv, trsm) or not positive definite (potrf); -1 where a routine
     was not set, -2 for strides that BLAS does not take, -3 for lengths beyond its int, -4 (cofactor) for a matrix of

@@ -1,4 +1,6 @@
 import os
+import subprocess
+import sys
 import threading
 from collections.abc import Iterator
 
@@ -125,3 +127,122 @@ def test_every_element_is_done_once():
     set_threads(2)
     executable(captures=[counter], inputs=[], outputs=[], steps=[step]).run([])
     assert 2 <= counter[0] <= 64
+
+
+# --------------------------------------------------------------------------------------------------------- interrupted
+
+PARTS = """
+import signal
+import numpy as np
+from tests.runtime.native_kernels import address
+from wengert.runtime import _native
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+_native.set_threads({threads})
+
+def bound(n):
+    steps = [("kernel", address("interrupted"), [(1, 0), (2, 0)], [], n, {grain}, None)]
+    program = _native.Executable(arena_bytes=0, inputs=[(np.dtype(float), (n,), None)], captures=[], constants=[],
+                                 outputs=[(np.dtype(float), (n,))], steps=steps, is_long={is_long})
+    out = np.zeros(n)
+    return program.bind([np.zeros(n)], None, [out], out), out
+
+call, out = bound(10_000)
+try:
+    call()
+except KeyboardInterrupt:
+    assert 3 < np.sum(out) < 1000, np.sum(out)
+    call, out = bound(3)
+    call()
+    assert np.all(out == 1)  # as if nothing had been
+    print("stopped")
+"""
+
+
+@pytest.mark.parametrize("is_long", [False, True])
+@pytest.mark.parametrize(("threads", "grain"), [(1, 1), (1, -1), (1, -3), (2, 1), (2, -1)])
+def test_ctrl_c_waited_for_the_running_kernel(threads, grain, is_long):
+    """A step of 20 s is left between two of its parts, whoever runs them."""
+    code = PARTS.format(threads=threads, grain=grain, is_long=is_long)
+    run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False)
+    assert run.stdout == "stopped\n", run.stderr
+
+
+@pytest.mark.parametrize("extent", [1, 2, 63, 64, 1000])
+def test_ordered_parts_follow_each_other(extent):
+    """Of a negative grain: by one thread, though there are four."""
+    parts, threads = [], set()
+
+    def note(pointers, sizes, begin, end):
+        parts.append((begin, end))
+        threads.add(threading.get_ident())
+        return 0
+
+    set_threads(4)
+    steps = [("kernel", python_kernel(note), [], [], extent, -16, None)]
+    executable(inputs=[], outputs=[], steps=steps, is_long=True).run([])
+    assert [begin for begin, _ in parts] == [0, *[end for _, end in parts[:-1]]]
+    assert parts[-1][1] == extent
+    assert len(threads) == 1
+
+
+def test_a_status_ends_ordered_parts():
+    done = []
+
+    def fail(pointers, sizes, begin, end):
+        done.append(begin)
+        return 7 if len(done) == 2 else 0
+
+    steps = [("kernel", python_kernel(fail), [], [], 1000, -1, None)]
+    with pytest.raises(RuntimeError, match="status 7"):
+        executable(inputs=[], outputs=[], steps=steps).run([])
+    assert len(done) == 2
+
+
+WHOLE = """
+import os, signal, sys, threading, time
+import numpy as np, wengert as wg
+
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+def tower(x):
+    for _ in range(30):
+        x = np.sin(x) * x + np.exp(-x)
+    return x
+
+f, x = {{
+    "elementwise": (tower, np.linspace(0, 1, 2_000_000)),
+    "product": (lambda x: x @ x, np.full((2600, 2600), 0.5)),
+    "batch": (lambda x: np.linalg.inv(x), np.tile(np.eye(200), (1000, 1, 1))),
+}}[{what!r}]
+program = wg.jit(f).program(x)
+out = np.full(x.shape, np.nan)
+call = program.bind(x, out=out)
+
+def interrupt():
+    while np.isnan(out.flat[0]):  # until it is under way
+        time.sleep(0.001)
+    os.kill(os.getpid(), signal.SIGINT)
+
+threading.Thread(target=interrupt).start()
+try:
+    call()
+except KeyboardInterrupt:
+    assert np.isnan(out.flat[-1]), "it had finished"
+    small = np.linspace(0, 1, 100)
+    assert wg.jit(lambda x: x * 2)(small).tobytes() == (small * 2).tobytes()
+    print("stopped")
+"""
+
+
+@pytest.mark.parametrize("what", ["elementwise", "product", "batch"])
+def test_ctrl_c_waited_for_an_array_a_product_a_batch(what):
+    run = subprocess.run(
+        [sys.executable, "-c", WHOLE.format(what=what)],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env={**os.environ, "OPENBLAS_NUM_THREADS": "1"},
+    )
+    assert run.stdout == "stopped\n", run.stderr

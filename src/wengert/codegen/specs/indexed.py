@@ -67,7 +67,7 @@ class _IndexedLoops:
         self._index_loops(0, self.x, self.arrays, self.other)
 
     def _range(self, d: int) -> tuple[Value, Value]:
-        if d == 0 and self.spec.what == "gather":
+        if d == 0:
             return self.code.begin, self.code.end
         return self.code.number(0), self.extents[d]
 
@@ -185,7 +185,8 @@ def indexed(what: str, x: Place, indices: Sequence[Place], other: Place) -> Size
         given(x_row, sizes),
         given([*other_outer, *other_inner], sizes),
     )
-    return Sized(spec, tuple(sizes), *(shared(extents, prod(extents)) if what == "gather" else (1, 0)))
+    extent, grain = shared(extents, prod(extents))
+    return Sized(spec, tuple(sizes), extent, grain if what == "gather" else -grain)  # writes are made in their order
 
 
 def _aligned(place: Place, ndim: int) -> list[int]:

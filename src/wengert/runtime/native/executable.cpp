@@ -5,6 +5,7 @@
 #include "layout.h"
 #include "reading.h"
 
+#include <cstdlib>
 #include <cstring>
 #include <new>
 
@@ -124,8 +125,10 @@ class Reader {
         code_.size_tables.emplace_back(sizes.begin(), sizes.end()); // moving the outer vector keeps the inner in place
         step.sizes = code_.size_tables.back().data();
         step.extent = integer(item(items, 4));
-        step.grain = integer(item(items, 5));
-        if (step.extent < 0 || step.grain < 0) throw std::invalid_argument("a kernel's extent or grain is negative");
+        const int64_t grain = integer(item(items, 5));
+        if (step.extent < 0 || grain == INT64_MIN) throw std::invalid_argument("a kernel's extent is negative");
+        step.grain = std::abs(grain);
+        step.is_ordered = grain < 0;
         if (!item(items, 6).is_none()) {
             nb::object failure = items_of(item(items, 6), "on_failure (function, operands, results)", 3);
             step.detail = callback(item(failure, 0), item(failure, 1), item(failure, 2));

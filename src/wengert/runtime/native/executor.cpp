@@ -14,31 +14,14 @@ namespace wengert {
 
 PyObject *guard_miss = nullptr;
 
-namespace {
-
 constexpr int64_t SIGNALS_EVERY_NS = 50'000'000;
 
-struct Run {
-    Executable &code;
-    Frame &frame;
-    Miss &miss;
-    PyThreadState *released = nullptr; // set while the GIL is given up
-    int64_t looked_at_ns;
-
-    void release_gil() { released = PyEval_SaveThread(); }
-    void take_gil() {
-        PyEval_RestoreThread(released);
-        released = nullptr;
-    }
-};
-
-int64_t coarse_now_ns() { // a few ns to read, right to a few ms
+int64_t coarse_now_ns() {
     timespec now;
     clock_gettime(CLOCK_MONOTONIC_COARSE, &now);
     return int64_t(now.tv_sec) * 1'000'000'000 + now.tv_nsec;
 }
 
-// Whether to go on. If not, a Python error is set.
 bool look_for_signals(Run &run) {
     const int64_t now = coarse_now_ns();
     if (now - run.looked_at_ns < SIGNALS_EVERY_NS) [[likely]] return true;
@@ -49,6 +32,8 @@ bool look_for_signals(Run &run) {
     if (was_released) run.release_gil();
     return goes_on;
 }
+
+namespace {
 
 // ------------------------------------------------------------------------------------------------------- callbacks
 
@@ -223,10 +208,10 @@ Outcome run_block(Run &run, const Block &block) {
         case StepKind::kernel: {
             char *const *pointers = frame.table + step.pointer;
             const int32_t status = step.grain > 0 && step.extent >= 2 * step.grain
-                                       ? run_parallel(step, pointers)
+                                       ? run_in_parts(step, pointers, run)
                                        : step.kernel(pointers, step.sizes, 0, step.extent);
             if (status != 0) [[unlikely]]
-                if (!resort(run, step, status)) return Outcome::failed;
+                if (status == STOPPED || !resort(run, step, status)) return Outcome::failed;
             break;
         }
         case StepKind::guard: {

@@ -56,7 +56,8 @@ struct Step {
     Kernel *kernel = nullptr;
     const int64_t *sizes = nullptr;
     int64_t extent = 0;
-    int64_t grain = 0; // parts given to threads begin and end at multiples of it; 0: never split
+    int64_t grain = 0; // parts begin and end at multiples of it; 0: never split
+    bool is_ordered = false; // the parts are run one after the other, by one thread
 };
 
 using Block = std::vector<Step>;
@@ -221,6 +222,26 @@ void raise_miss(const Miss &miss);
 PyObject *miss_bytes(const Miss &miss);
 extern PyObject *guard_miss; // the callable that makes that exception; set once by `setup`
 
+// One run under way, and whether the GIL is given up for it.
+struct Run {
+    Executable &code;
+    Frame &frame;
+    Miss &miss;
+    PyThreadState *released; // set while the GIL is given up
+    int64_t looked_at_ns;
+
+    void release_gil() { released = PyEval_SaveThread(); }
+    void take_gil() {
+        PyEval_RestoreThread(released);
+        released = nullptr;
+    }
+};
+
+int64_t coarse_now_ns(); // a few ns to read, right to a few ms
+// Now and then, lets Python handle the signals that came, which it does in its main thread alone. By the thread of the
+// run. Whether to go on; if not, a Python error is set.
+bool look_for_signals(Run &run);
+
 // --------------------------------------------------------------------------------------------------------- angles.cpp
 
 // Doubles from 2^20 on, modulo π/2: `numbers` holds n of them, and room for 2n more. They become the reduced angles,
@@ -260,8 +281,10 @@ PyObject *bind(PyObject *self, PyObject *args, PyObject *kwargs);
 
 int get_threads();
 bool set_threads(int n);
-// Splits the extent among threads. The parts' bounds do not matter to the result: kernels promise that.
-int32_t run_parallel(const Step &step, char *const *pointers);
+// A step whose extent is run in parts, by several threads if it may. The parts' bounds do not matter to the result:
+// kernels promise that. STOPPED: a signal's handler raised, and a Python error is set; else the kernel's status.
+int32_t run_in_parts(const Step &step, char *const *pointers, Run &run);
+constexpr int32_t STOPPED = INT32_MIN; // no kernel's status
 
 inline void count(std::atomic<uint64_t> &counter) {
 #ifdef Py_GIL_DISABLED

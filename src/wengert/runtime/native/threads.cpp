@@ -1,4 +1,5 @@
-// The threads that share a large step. A pool serves one step at a time; a step that finds it busy runs alone.
+// A large step in parts: what threads share, and between which the calling thread looks for a signal. A pool of threads
+// serves one step at a time; a step that finds it busy runs alone.
 //
 // Workers only ever run kernels, so they neither hold nor need the GIL. Parts are claimed as threads come free: a
 // kernel gives the same bits however its extent is split at multiples of the grain, so who runs what does not matter.
@@ -17,21 +18,37 @@ namespace wengert {
 
 namespace {
 
+// What a part should take. Each thread begins with one grain and doubles it while that takes less, since nobody knows
+// what a grain costs: so a short step is in few parts, and a long one is not left alone for long.
+constexpr int64_t SHORT_NS = 5'000'000, LONG_NS = 20'000'000;
+
 struct Job {
     const Step *step;
     char *const *pointers;
-    int64_t part; // of the extent, a multiple of the grain
+    int64_t most; // of the extent in one part, a multiple of the grain
     std::atomic<int64_t> next{0};
     std::atomic<int32_t> status{0};
 
-    void work() {
+    // `run` is that of the calling thread, which alone looks for signals; nullptr for the others.
+    void work(Run *run) {
+        int64_t part = step->grain, before = coarse_now_ns();
         for (;;) {
             const int64_t begin = next.fetch_add(part, std::memory_order_relaxed);
             if (begin >= step->extent || status.load(std::memory_order_relaxed) != 0) return;
-            const int32_t failure =
-                step->kernel(pointers, step->sizes, begin, std::min(begin + part, step->extent));
-            int32_t none = 0;
-            if (failure != 0) status.compare_exchange_strong(none, failure, std::memory_order_relaxed);
+            const int64_t end = std::min(begin + part, step->extent);
+            const int32_t failure = step->kernel(pointers, step->sizes, begin, end);
+            if (failure != 0) {
+                int32_t none = 0;
+                status.compare_exchange_strong(none, failure, std::memory_order_relaxed);
+            } else if (run != nullptr && end < step->extent && !look_for_signals(*run)) {
+                status.store(STOPPED, std::memory_order_relaxed); // whatever else went wrong: an error is set
+            }
+            const int64_t now = coarse_now_ns();
+            if (now - before < SHORT_NS)
+                part = std::min(2 * part, most);
+            else if (now - before > LONG_NS && part > step->grain)
+                part = part / step->grain / 2 * step->grain;
+            before = now;
         }
     }
 };
@@ -52,7 +69,7 @@ class Pool {
         }
     }
 
-    void run(Job &job, int n_helpers) {
+    void run(Job &job, Run &run, int n_helpers) {
         {
             std::lock_guard lock(mutex_);
             job_ = &job;
@@ -60,7 +77,7 @@ class Pool {
             generation_++;
         }
         wake_.notify_all();
-        job.work();
+        job.work(&run);
         std::unique_lock lock(mutex_);
         job_ = nullptr; // whoever wakes only now finds nothing to do
         idle_.wait(lock, [this] { return n_working_ == 0; });
@@ -78,7 +95,7 @@ class Pool {
             n_working_++;
             Job *job = job_;
             lock.unlock();
-            job->work();
+            job->work(nullptr);
             lock.lock();
             if (--n_working_ == 0) idle_.notify_one();
         }
@@ -128,17 +145,20 @@ bool set_threads(int n) {
     return true;
 }
 
-int32_t run_parallel(const Step &step, char *const *pointers) {
+int32_t run_in_parts(const Step &step, char *const *pointers, Run &run) {
     const int64_t n_grains = (step.extent + step.grain - 1) / step.grain;
-    const int64_t n = std::min<int64_t>(get_threads(), n_grains);
+    const int64_t n = step.is_ordered ? 1 : std::min<int64_t>(get_threads(), n_grains);
     Pool *shared = n > 1 ? shared_pool() : nullptr;
-    if (shared == nullptr || shared->is_taken.exchange(true, std::memory_order_acquire))
-        return step.kernel(pointers, step.sizes, 0, step.extent);
+    if (shared == nullptr || shared->is_taken.exchange(true, std::memory_order_acquire)) {
+        Job job{&step, pointers, n_grains * step.grain};
+        job.work(&run);
+        return job.status.load(std::memory_order_relaxed);
+    }
     // A few parts a thread, so that one that was held up does not hold up all.
     const int64_t n_parts = std::min<int64_t>(n * 4, n_grains);
     Job job{&step, pointers, (n_grains + n_parts - 1) / n_parts * step.grain};
     shared->grow(static_cast<int>(n - 1));
-    shared->run(job, static_cast<int>(n - 1));
+    shared->run(job, run, static_cast<int>(n - 1));
     shared->is_taken.store(false, std::memory_order_release);
     return job.status.load(std::memory_order_relaxed);
 }
