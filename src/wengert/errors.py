@@ -138,6 +138,13 @@ class InternalError(WengertError, AssertionError):
     """A bug in wengert. Please report it with the message and, if you can, the function traced."""
 
 
+class CacheWarning(UserWarning):
+    """Machine code on disk is not used, since somebody else may have written it. Kernels are compiled anew.
+
+    Give the folder to yourself alone (``chmod 700``), or name another one by ``WENGERT_CACHE_DIR``.
+    """
+
+
 def message(
     what: str,
     source: Source | None = None,

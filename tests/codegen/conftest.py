@@ -21,5 +21,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
     monkeypatch.setattr(config, "cache_dir", str(tmp_path / "cache"))
     monkeypatch.setenv("WENGERT_CACHE_DIR", str(tmp_path / "cache"))
     cache.suspects.cache_clear()
+    cache._open_to_all.cache_clear()
+    monkeypatch.setattr(cache, "_distrusted", set())
     yield tmp_path / "cache"
     cache.suspects.cache_clear()

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import socket
+import stat
 import subprocess
 import sys
 import textwrap
+import threading
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -16,6 +21,7 @@ from wengert import config
 from wengert.codegen import cache, compiler
 from wengert.codegen.nests.emit import emit
 from wengert.codegen.target import target
+from wengert.errors import CacheWarning
 
 
 def test_a_second_process_compiles_nothing(folder: Path) -> None:
@@ -87,7 +93,6 @@ def test_fifty_processes_share_a_folder(folder: Path) -> None:
     compiles. All others compute what is right, and afterwards every file is whole."""
     script = """
         import os, signal, sys
-        from pathlib import Path
         sys.path.insert(0, os.getcwd())
         from tests.codegen.new_kernels import address_of, call, factor, new_nest
         from wengert.codegen import compiler
@@ -99,9 +104,9 @@ def test_fifty_processes_share_a_folder(folder: Path) -> None:
             if pid:
                 children.append(pid)
                 continue
-            die = lambda *args: os.kill(os.getpid(), signal.SIGKILL)
+            die = lambda *args, **kwargs: os.kill(os.getpid(), signal.SIGKILL)
             if n == 7:
-                Path.replace = die
+                os.rename = die
             if n == 11:
                 compiler.object_code = die
             right = all(call(address_of(nest))[1] == factor(nest) for nest in nests)
@@ -118,6 +123,210 @@ def test_fifty_processes_share_a_folder(folder: Path) -> None:
     for path in folder.glob("*.o"):
         data = path.read_bytes()
         assert cache._checksum(data[16:]) == data[:16]
+
+
+# ---------------------------------------------------------------------------------------------- what is no machine code
+
+KEY = bytes(range(20))
+CODE = b"machine code" * 100
+
+
+def whole(path: Path) -> Path:
+    """A file that would be run."""
+    path.write_bytes(cache._checksum(CODE) + CODE)
+    return path
+
+
+def make_socket(path: Path) -> None:
+    with socket.socket(socket.AF_UNIX) as made:
+        made.bind(str(path))
+
+
+STRANGE: dict[str, Callable[[Path], Any]] = {
+    "a pipe": lambda path: os.mkfifo(path),
+    "a socket": make_socket,
+    "a directory": lambda path: path.mkdir(),
+    "a link": lambda path: path.symlink_to(whole(path.with_name("elsewhere"))),
+    "a broken link": lambda path: path.symlink_to("nowhere"),
+    "a link to itself": lambda path: path.symlink_to(path.name),
+    "a device": lambda path: path.symlink_to("/dev/zero"),
+}
+
+
+@pytest.mark.parametrize("what", STRANGE)
+def test_a_pipe_in_the_cache_folder_hung_the_load(folder: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    """What is no file counts as absent, in every place where a file would be read or written, and stays."""
+    folder.mkdir()
+    monkeypatch.chdir(folder)  # the path of a socket is short
+    nest = new_nest()
+    child = subprocess.Popen([sys.executable, "-c", ""])
+    child.wait()
+    names = [f"{compiler.key_of(nest).hex()}.o", f"{os.getpid()}.{threading.get_ident()}.compiling"]
+    names.append(f"{child.pid}.1.compiling")
+    for name in names:
+        STRANGE[what](Path(name))
+    before = [os.lstat(name) for name in names]
+    monkeypatch.setattr(cache, "_saved", 0)
+    assert call(address_of(nest))[0] == 0.0
+    cache.save(KEY, CODE)  # and now the folder is looked through
+    assert cache.read(KEY) == CODE
+    after = [os.lstat(name) for name in names]
+    assert [(s.st_ino, s.st_mode) for s in after] == [(s.st_ino, s.st_mode) for s in before]
+
+
+@pytest.mark.parametrize("what", sorted(STRANGE.keys() - {"a directory"}))
+def test_the_folder_is_none(folder: Path, monkeypatch: pytest.MonkeyPatch, what: str) -> None:
+    monkeypatch.chdir(folder.parent)
+    STRANGE[what](Path(folder.name))
+    cache.save(KEY, CODE)
+    assert cache.read(KEY) is None
+    assert call(address_of(new_nest()))[0] == 0.0
+
+
+def test_a_sparse_file_of_30_gb_killed_the_load(folder: Path) -> None:
+    nest = new_nest()
+    folder.mkdir(0o700)
+    path = folder / f"{compiler.key_of(nest).hex()}.o"
+    path.touch(0o600)
+    try:
+        os.truncate(path, 30 * 2**30)
+    except OSError:
+        pytest.skip("this file system has no files of that length")
+    assert cache.read(compiler.key_of(nest)) is None
+    assert call(address_of(nest))[0] == 0.0
+    assert path.stat().st_size < 100_000  # the file was ours, and is whole now
+
+
+def test_what_is_no_file_stays_when_the_folder_is_bounded(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    folder.mkdir()
+    (folder / "directory.o").mkdir()
+    (folder / "broken.o").symlink_to("nowhere")
+    os.mkfifo(folder / "pipe.tmp")
+    os.utime(folder / "pipe.tmp", (1e9, 1e9))
+    old = folder / "old.o"
+    old.write_bytes(bytes(1000))
+    os.utime(old, (1e9, 1e9))
+    monkeypatch.setattr(config, "cache_bytes", len(CODE) + 16)
+    monkeypatch.setattr(cache, "_saved", 0)
+    cache.save(KEY, CODE)
+    assert {path.name for path in folder.iterdir()} == {"directory.o", "broken.o", "pipe.tmp", f"{KEY.hex()}.o"}
+
+
+# -------------------------------------------------------------------------------------------------- whose machine code
+
+as_root = pytest.mark.skipif(os.geteuid() != 0, reason="only root can give a file to another user")
+
+
+def mode(path: Path) -> int:
+    return stat.S_IMODE(path.lstat().st_mode)
+
+
+def test_others_could_read_and_write_what_was_made(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the umask: folders have mode 0700, files 0600."""
+    deep = folder / "one" / "two"
+    monkeypatch.setattr(config, "cache_dir", str(deep))
+    before = os.umask(0)
+    try:
+        cache.save(KEY, CODE)
+        with cache.noted("text"):
+            assert {mode(path) for path in deep.iterdir()} == {0o600}
+    finally:
+        os.umask(before)
+    assert [mode(path) for path in (folder, folder / "one", deep)] == [0o700] * 3
+    assert cache.read(KEY) == CODE
+
+
+def is_compiled_anew(folder: Path, match: str, kept: Path | None = None) -> None:
+    """Nothing is read, one warning says so, and what is there stays as it is."""
+    with pytest.warns(CacheWarning, match=match):
+        assert cache.read(KEY) is None
+    assert call(address_of(new_nest()))[0] == 0.0
+    assert cache.read(KEY) is None  # without a second warning: they are errors in tests
+    assert kept is None or kept.exists()
+
+
+@pytest.mark.parametrize("open_to", [0o770, 0o777, 0o702, 0o1777])
+def test_code_was_read_from_a_folder_that_others_may_write(folder: Path, open_to: int) -> None:
+    cache.save(KEY, CODE)
+    folder.chmod(open_to)
+    is_compiled_anew(folder, "can be written by others", folder / f"{KEY.hex()}.o")
+    assert mode(folder) == open_to  # it was named, so it is not ours to close
+    assert len(list(folder.iterdir())) == 1  # nothing is written there either
+    folder.chmod(0o755)
+    assert cache.read(KEY) == CODE
+
+
+def test_the_users_own_folder_is_closed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Under a loose umask earlier versions made it open to others; files that they may have written are not read."""
+    monkeypatch.setattr(config, "cache_dir", None)
+    monkeypatch.setattr(cache, "_users_path", lambda: folder)
+    folder.mkdir()
+    folder.chmod(0o777)
+    private, planted = whole(folder / f"{KEY.hex()}.o"), whole(folder / f"{KEY[::-1].hex()}.o")
+    private.chmod(0o644)
+    planted.chmod(0o664)
+    assert cache.read(KEY) == CODE
+    assert mode(folder) == 0o700
+    with pytest.warns(CacheWarning, match=f"{planted.name} can be written by others"):
+        assert cache.read(KEY[::-1]) is None
+    cache.save(KEY[::-1], CODE)
+    assert cache.read(KEY[::-1]) == CODE and mode(planted) == 0o600
+
+
+@pytest.mark.parametrize("open_to", [0o620, 0o602, 0o666])
+def test_code_was_read_from_a_file_that_others_may_write(folder: Path, open_to: int) -> None:
+    cache.save(KEY, CODE)
+    path = folder / f"{KEY.hex()}.o"
+    path.chmod(open_to)
+    is_compiled_anew(folder, f"{path.name} can be written by others", path)
+    cache.save(KEY, CODE)
+    assert cache.read(KEY) == CODE
+
+
+@as_root
+def test_code_was_read_from_the_folder_of_another_user(folder: Path) -> None:
+    cache.save(KEY, CODE)
+    os.chown(folder, 12345, -1)
+    is_compiled_anew(folder, "belongs to user 12345", folder / f"{KEY.hex()}.o")
+
+
+@as_root
+def test_code_was_read_from_the_file_of_another_user(folder: Path) -> None:
+    cache.save(KEY, CODE)
+    path = folder / f"{KEY.hex()}.o"
+    os.chown(path, 12345, -1)
+    is_compiled_anew(folder, f"{path.name} belongs to user 12345", path)
+    cache.save(KEY, CODE)
+    assert path.stat().st_uid == 12345  # it is not ours to remove
+
+
+def test_code_was_read_from_a_file_with_another_name(folder: Path) -> None:
+    """By which others may reach it."""
+    cache.save(KEY, CODE)
+    (folder.parent / "other").hardlink_to(folder / f"{KEY.hex()}.o")
+    assert cache.read(KEY) is None
+
+
+def test_the_folder_could_be_exchanged(folder: Path) -> None:
+    """In a folder that anybody may write anybody may rename it; but not where the sticky bit forbids that."""
+    cache.save(KEY, CODE)
+    try:
+        folder.parent.chmod(0o777)
+        cache._open_to_all.cache_clear()  # a process looks once
+        is_compiled_anew(folder, "anybody can put another in its place")
+        folder.parent.chmod(0o1777)
+        cache._open_to_all.cache_clear()
+        assert cache.read(KEY) == CODE
+    finally:
+        folder.parent.chmod(0o700)
+
+
+def test_the_folder_may_be_a_link(folder: Path) -> None:
+    """To where there is room."""
+    (folder.parent / "room").mkdir()
+    folder.symlink_to("room")
+    cache.save(KEY, CODE)
+    assert cache.read(KEY) == CODE
 
 
 # ------------------------------------------------------------------------------------------------- processes that ended

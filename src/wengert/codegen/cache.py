@@ -1,5 +1,10 @@
 """Machine code on disk: object files by key, so that a second process compiles nothing that it has seen.
 
+* What is read there is run. So it is read only from a folder and from files that are this user's and that nobody else
+  may write; what is not is left alone, with one warning, and counts as absent. Folders are made with mode 0700, files
+  with 0600.
+* What is no regular file, or longer than machine code is, is neither read nor removed: nothing here waits at a pipe or
+  follows a link.
 * A file is written aside and renamed, so that others see all of it or nothing; it carries a checksum, and is thrown
   away if that is wrong. A folder that cannot be written is done without.
 * An LLVM that kills the process does so once: the texts of the kernels at hand stand in a note in the folder while they
@@ -14,15 +19,23 @@ import os
 import re
 import threading
 import time
-from contextlib import suppress
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 from pathlib import Path
+from stat import S_IRWXU, S_ISREG, S_ISVTX, S_IWGRP, S_IWOTH
+from typing import NamedTuple
 
 import llvmlite
 import llvmlite.binding as llvm
 
 from wengert import config
 from wengert.codegen.target import Target, target
+from wengert.errors import CacheWarning, message
+
+OTHERS_WRITE = S_IWGRP | S_IWOTH
+MAX_BYTES = 64 * 1024 * 1024  # of a file: the longest kernels take a few of them
 
 
 def stamp() -> bytes:
@@ -45,22 +58,166 @@ def _generator() -> tuple[tuple[str, int, int], ...]:
     return tuple(sorted([(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]))
 
 
-def _folder() -> Path | None:
+# ----------------------------------------------------------------------------------------------- what can be trusted
+
+
+class Folder(NamedTuple):
+    """The folder, opened: files are reached by the descriptor that was looked at, wherever the path leads later."""
+
+    path: Path
+    fd: int
+
+
+def _path() -> Path | None:
     """Where compiled kernels are kept, or None: nowhere."""
     if config.cache_dir is None:
-        return _users_folder()
+        return _users_path()
     return Path(config.cache_dir) if config.cache_dir else None
 
 
 @cache
-def _users_folder() -> Path:
+def _users_path() -> Path:
     from platformdirs import user_cache_path  # takes longer to import than a small program to load
 
     return user_cache_path("wengert")
 
 
-def _path(folder: Path, key: bytes) -> Path:
-    return folder / f"{key.hex()}.o"
+@contextmanager
+def _opened(is_made: bool = False) -> Iterator[Folder | None]:
+    """The folder, or None: there is none (``is_made``: it is made first), or others may have put things there."""
+    path, fd = _path(), None
+    if path is not None:
+        with suppress(OSError):
+            if is_made:
+                _make(path)
+            fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+    if path is None or fd is None:
+        yield None
+        return
+    try:
+        folder = Folder(path, fd)
+        yield folder if _is_private(folder) else None
+    finally:
+        os.close(fd)
+
+
+def _make(path: Path) -> None:
+    """The folder, and what it lies in: ``mkdir(parents=True)`` would make that as open as the umask has it."""
+    if not path.is_dir():
+        _make(path.parent)
+        with suppress(FileExistsError):
+            path.mkdir(S_IRWXU)
+
+
+def _is_private(folder: Folder) -> bool:
+    """Whether nobody else can put anything into the folder; warns if not."""
+    stat = os.fstat(folder.fd)
+    if not _is_ours(stat):
+        _distrust(folder, f"belongs to user {stat.st_uid}", "a folder of your own")
+        return False
+    if stat.st_mode & OTHERS_WRITE and config.cache_dir is None:
+        # Made by us under a loose umask. What others put there is theirs still, or could be written by others: _read
+        # looks at each file. A folder that was named may be anything, and open for a reason.
+        with suppress(OSError):
+            os.fchmod(folder.fd, S_IRWXU)
+        stat = os.fstat(folder.fd)
+    if stat.st_mode & OTHERS_WRITE:
+        _distrust(folder, "can be written by others", f"chmod 700 {folder.path}")
+        return False
+    around = _open_to_all(folder.path)
+    if around is not None:
+        _distrust(folder, f"lies in {around}, where anybody can put another in its place", f"chmod +t {around}")
+        return False
+    return True
+
+
+@cache
+def _open_to_all(path: Path) -> Path | None:
+    """A folder around this one in which anybody may rename what is another's, if there is one.
+
+    sshd and sudo ask whose all of them are as well. Within a container they may be nobody's; and who can rename this
+    folder can put only another one of this user's in its place, or _is_private sees it.
+    """
+    for around in path.resolve().parents:
+        mode = around.stat().st_mode
+        if mode & S_IWOTH and not mode & S_ISVTX:
+            return around
+    return None
+
+
+_distrusted: set[Path] = set()
+
+
+def _distrust(folder: Folder, why: str, remedy: str, name: str = "") -> None:
+    """Say, once for a folder, that it is not used."""
+    if folder.path in _distrusted:
+        return
+    _distrusted.add(folder.path)
+    what = f"{folder.path / name} {why}: machine code is not read from there, but compiled anew"
+    warnings.warn(
+        message(what, tries=[remedy, "WENGERT_CACHE_DIR=another_folder, or empty for none"]), CacheWarning, stacklevel=2
+    )
+
+
+def _is_ours(stat: os.stat_result) -> bool:
+    return stat.st_uid == os.geteuid()
+
+
+def _is_plain(stat: os.stat_result) -> bool:
+    """Whether it is a regular file of plausible size and no other name, by which it may lie open elsewhere."""
+    return S_ISREG(stat.st_mode) and stat.st_size <= MAX_BYTES and stat.st_nlink == 1
+
+
+# ------------------------------------------------------------------------------------------------------------ files
+
+
+def _read(folder: Folder, name: str) -> bytes | None:
+    """What is in a file, if it can be trusted."""
+    try:  # without waiting for whoever writes to a pipe
+        fd = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder.fd)
+    except OSError:
+        return None
+    try:
+        stat = os.fstat(fd)
+        if not _is_plain(stat):
+            return None
+        if not _is_ours(stat):
+            _distrust(folder, f"belongs to user {stat.st_uid}", f"rm {folder.path / name}", name)
+            return None
+        if stat.st_mode & OTHERS_WRITE:
+            _distrust(folder, "can be written by others", f"chmod go-w {folder.path / name}", name)
+            return None
+        with suppress(OSError), open(fd, "rb", closefd=False) as file:
+            return file.read(MAX_BYTES)
+        return None
+    finally:
+        os.close(fd)
+
+
+def _write(folder: Folder, name: str, data: bytes) -> bool:
+    """Make a file, whole or not at all; whether that went well. What is there and is not ours stays."""
+    with suppress(FileNotFoundError):
+        stat = os.stat(name, dir_fd=folder.fd, follow_symlinks=False)
+        if not (S_ISREG(stat.st_mode) and _is_ours(stat)):
+            return False
+    aside = f"{name}.{os.getpid()}.{threading.get_ident()}.tmp"
+    try:
+        fd = os.open(aside, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600, dir_fd=folder.fd)
+    except OSError:  # read-only: the next process compiles again
+        return False
+    try:
+        with open(fd, "wb") as file:
+            file.write(data)
+        os.rename(aside, name, src_dir_fd=folder.fd, dst_dir_fd=folder.fd)
+    except OSError:  # full
+        _remove(folder, aside)
+        return False
+    return True
+
+
+def _remove(folder: Folder, name: str) -> None:
+    with suppress(OSError):
+        os.unlink(name, dir_fd=folder.fd)
 
 
 def _checksum(data: bytes) -> bytes:
@@ -69,91 +226,81 @@ def _checksum(data: bytes) -> bytes:
 
 def read(key: bytes) -> bytes | None:
     """The object file of a kernel, if it is on disk and whole."""
-    folder = _folder()
-    if folder is None:
-        return None
-    path = _path(folder, key)
-    try:
-        data = path.read_bytes()
+    name = f"{key.hex()}.o"
+    with _opened() as folder:
+        data = None if folder is None else _read(folder, name)
+        if folder is None or data is None:
+            return None
         if _checksum(data[16:]) == data[:16]:
             return data[16:]
-        path.unlink(missing_ok=True)
-    except OSError:
-        pass
+        _remove(folder, name)
     return None
 
 
 def save(key: bytes, code: bytes) -> None:
-    folder = _folder()
-    if folder is None:
-        return
-    aside = folder / f"{key.hex()}.{os.getpid()}.{threading.get_ident()}.tmp"
-    try:
-        folder.mkdir(parents=True, exist_ok=True)
-        aside.write_bytes(_checksum(code) + code)
-        aside.replace(_path(folder, key))
-    except OSError:  # full, or read-only: the next process compiles again
-        with suppress(OSError):
-            aside.unlink(missing_ok=True)
-        return
-    _bound(folder)
+    with _opened(is_made=True) as folder:
+        if folder is not None and _write(folder, f"{key.hex()}.o", _checksum(code) + code):
+            _bound(folder)
 
 
 _saved = 0
 
 
-def _bound(folder: Path) -> None:
+def _bound(folder: Folder) -> None:
     """Now and then, drop what was written longest ago until the folder is within its bound."""
     global _saved
     _saved += 1
     if _saved % 64 != 1:
         return
+    files = []
+    with suppress(OSError), os.scandir(folder.fd) as entries:
+        for entry in entries:
+            with suppress(FileNotFoundError):  # another process drops files too
+                stat = entry.stat(follow_symlinks=False)
+                if not (_is_plain(stat) and _is_ours(stat)):
+                    continue
+                if entry.name.endswith(".o"):
+                    files.append((stat.st_mtime, stat.st_size, entry.name))
+                elif entry.name.endswith((".tmp", ".compiling")) and time.time() - stat.st_mtime > 3600:
+                    _remove(folder, entry.name)
+    total = sum([size for _, size, _ in files])
+    for _, size, name in sorted(files):
+        if total <= config.cache_bytes:
+            break
+        _remove(folder, name)
+        total -= size
+
+
+# ------------------------------------------------------------------------------------------------------------- notes
+
+
+@contextmanager
+def noted(text: str) -> Iterator[None]:
+    """Meanwhile it stands on disk that this process is compiling ``text``."""
+    name = f"{os.getpid()}.{threading.get_ident()}.compiling"
+    with _opened(is_made=True) as folder:
+        is_written = folder is not None and _write(folder, name, text.encode())
     try:
-        files = [(p.stat().st_mtime, p.stat().st_size, p) for p in folder.glob("*.o")]
-        for old in (*folder.glob("*.tmp"), *folder.glob("*.compiling")):
-            if time.time() - old.stat().st_mtime > 3600:
-                old.unlink(missing_ok=True)
-        total = sum(size for _, size, _ in files)
-        for _, size, path in sorted(files):
-            if total <= config.cache_bytes:
-                break
-            path.unlink(missing_ok=True)
-            total -= size
-    except OSError:
-        return
-
-
-def note_path() -> Path | None:
-    folder = _folder()
-    return None if folder is None else folder / f"{os.getpid()}.{threading.get_ident()}.compiling"
-
-
-def write_note(path: Path | None, text: str) -> None:
-    """Say on disk what this process is about to compile."""
-    if path is None:
-        return
-    try:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text)
-    except OSError:
-        pass
+        yield
+    finally:
+        if is_written:
+            with _opened() as folder:
+                if folder is not None:
+                    _remove(folder, name)
 
 
 @cache
 def suspects() -> frozenset[bytes]:
     """The kernels that processes, now dead, were compiling when they ended."""
-    folder = _folder()
     found: set[bytes] = set()
-    if folder is None:
-        return frozenset()
-    try:
-        for path in folder.glob("*.compiling"):
-            if not _is_alive(int(path.name.split(".")[0])):
-                found.update(
-                    bytes.fromhex(name) for name in re.findall(r"define i32 @k([0-9a-f]{40})", path.read_text())
-                )
-    except (OSError, ValueError):
-        pass
+    with _opened() as folder:
+        names = [] if folder is None else os.listdir(folder.fd)
+        for name in names:
+            pid, _, end = name.partition(".")
+            if folder is None or not end.endswith("compiling") or not pid.isdecimal() or _is_alive(int(pid)):
+                continue
+            text = _read(folder, name) or b""
+            found.update([bytes.fromhex(key.decode()) for key in re.findall(rb"define i32 @k([0-9a-f]{40})", text)])
     return frozenset(found)
 
 
@@ -162,6 +309,6 @@ def _is_alive(pid: int) -> bool:
         os.kill(pid, 0)
     except ProcessLookupError:
         return False
-    except OSError:
+    except (OSError, OverflowError):  # another user's
         return True
     return True

@@ -16,7 +16,6 @@ import os
 import sys
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 from functools import cache as once
 from typing import Any
 
@@ -86,9 +85,7 @@ def name_of(key: bytes) -> str:
 
 def _compile(kernels: Mapping[bytes, Callable[[str], str]]) -> None:
     texts = {key: write(name_of(key)) for key, write in kernels.items()}
-    note = cache.note_path()
-    cache.write_note(note, "".join(texts.values()))
-    try:
+    with cache.noted("".join(texts.values())):
         for key, text in texts.items():
             try:
                 if key in cache.suspects() and not survives(text):
@@ -100,10 +97,6 @@ def _compile(kernels: Mapping[bytes, Callable[[str], str]]) -> None:
             _link(key, code)
             Counters.compiled += 1
             cache.save(key, code)
-    finally:
-        if note is not None:
-            with suppress(OSError):  # the folder may not be one, or not writable
-                note.unlink()
 
 
 def object_code(text: str) -> bytes:

@@ -40,8 +40,8 @@ Step: TypeAlias = (
 
 * ``("kernel", address, pointers, sizes, extent, grain, on_failure)``: runs over [0, extent). If extent >= 2 |grain|
   and the grain is not 0, it is run in parts that begin and end at multiples of the grain, so that the call can be
-  interrupted between them. Threads may share the parts; those of a negative grain are run in order, by one thread. If it
-  returns a status, on_failure is called.
+  interrupted between them. Threads may share the parts; those of a negative grain are run in order, by one thread.
+  If it returns a status, on_failure is called.
 * ``("guard", pointer, nbytes, expected, position)``: the run stops if the bytes differ.
 * ``("callback", function, ins, outs)``: one result, or as many as ``outs`` in a tuple or list.
 * ``("while", condition, flag, body)``: the steps of condition; then, if the byte at flag is not 0, body, and again.
