@@ -12,6 +12,7 @@ import textwrap
 import numpy as np
 
 from wengert.codegen import compiler
+from wengert.codegen.compiler import Code
 from wengert.codegen.nests.emit import emit
 from wengert.codegen.nests.nest import Load, Nest, Operation, Store
 from wengert.codegen.target import target
@@ -58,15 +59,15 @@ def factor(nest: Nest) -> float:
     return float(np.frombuffer(nest.literals[0][1])[0])
 
 
-def address_of(nest: Nest) -> int | str:
+def code_of(nest: Nest) -> Code | str:
     key = compiler.key_of(nest)
-    return compiler.addresses({key: lambda name: emit(nest, name, target())})[key]
+    return compiler.machine_code({key: lambda name: emit(nest, name, target())})[key]
 
 
-def call(address: int | str) -> list[float]:
-    assert isinstance(address, int)
+def call(code: Code | str) -> list[float]:
+    assert isinstance(code, Code), code
     x, y = np.arange(4.0), np.empty(4)
     pointers = (ctypes.c_void_p * 2)(x.ctypes.data, y.ctypes.data)
     run = ctypes.CFUNCTYPE(ctypes.c_int32, ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int64, ctypes.c_int64)
-    assert run(address)(ctypes.addressof(pointers), None, 0, 4) == 0
+    assert run(code.address)(ctypes.addressof(pointers), None, 0, 4) == 0
     return y.tolist()

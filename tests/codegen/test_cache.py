@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from tests.codegen.new_kernels import PROGRAM, address_of, call, new_nest, python, run_program
+from tests.codegen.new_kernels import PROGRAM, call, code_of, new_nest, python, run_program
 from wengert import config
 from wengert.codegen import cache, compiler
 from wengert.codegen.nests.emit import emit
@@ -58,13 +58,13 @@ def test_a_folder_that_cannot_be_written(folder: Path) -> None:
     compiled, loaded, _ = run_program()
     assert compiled > 0 and loaded == 0
     assert folder.read_text() == "a file"
-    assert call(address_of(new_nest()))[0] == 0.0
+    assert call(code_of(new_nest()))[0] == 0.0
 
 
 def test_no_folder_at_all(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "cache_dir", "")
     monkeypatch.chdir(folder.parent)
-    assert call(address_of(new_nest()))[0] == 0.0
+    assert call(code_of(new_nest()))[0] == 0.0
     assert not list(folder.parent.iterdir())
 
 
@@ -80,7 +80,7 @@ def test_the_folder_is_bounded(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     os.utime(left, (1e9, 1e9))
     monkeypatch.setattr(config, "cache_bytes", 5000)
     monkeypatch.setattr(cache, "_saved", 0)
-    address_of(new_nest())
+    code_of(new_nest())
     sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
     assert sum(sizes.values()) <= 5000
     assert f"{9:040x}.o" in sizes and f"{0:040x}.o" not in sizes
@@ -94,7 +94,7 @@ def test_fifty_processes_share_a_folder(folder: Path) -> None:
     script = """
         import os, signal, sys
         sys.path.insert(0, os.getcwd())
-        from tests.codegen.new_kernels import address_of, call, factor, new_nest
+        from tests.codegen.new_kernels import code_of, call, factor, new_nest
         from wengert.codegen import compiler
 
         nests = [new_nest() for _ in range(4)]
@@ -109,7 +109,7 @@ def test_fifty_processes_share_a_folder(folder: Path) -> None:
                 os.rename = die
             if n == 11:
                 compiler.object_code = die
-            right = all(call(address_of(nest))[1] == factor(nest) for nest in nests)
+            right = all(call(code_of(nest))[1] == factor(nest) for nest in nests)
             os._exit(0 if right else 3)
         print(*[os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]) for pid in children])
     """
@@ -167,7 +167,7 @@ def test_a_pipe_in_the_cache_folder_hung_the_load(folder: Path, monkeypatch: pyt
         STRANGE[what](Path(name))
     before = [os.lstat(name) for name in names]
     monkeypatch.setattr(cache, "_saved", 0)
-    assert call(address_of(nest))[0] == 0.0
+    assert call(code_of(nest))[0] == 0.0
     cache.save(KEY, CODE)  # and now the folder is looked through
     assert cache.read(KEY) == CODE
     after = [os.lstat(name) for name in names]
@@ -180,7 +180,7 @@ def test_the_folder_is_none(folder: Path, monkeypatch: pytest.MonkeyPatch, what:
     STRANGE[what](Path(folder.name))
     cache.save(KEY, CODE)
     assert cache.read(KEY) is None
-    assert call(address_of(new_nest()))[0] == 0.0
+    assert call(code_of(new_nest()))[0] == 0.0
 
 
 def test_a_sparse_file_of_30_gb_killed_the_load(folder: Path) -> None:
@@ -193,7 +193,7 @@ def test_a_sparse_file_of_30_gb_killed_the_load(folder: Path) -> None:
     except OSError:
         pytest.skip("this file system has no files of that length")
     assert cache.read(compiler.key_of(nest)) is None
-    assert call(address_of(nest))[0] == 0.0
+    assert call(code_of(nest))[0] == 0.0
     assert path.stat().st_size < 100_000  # the file was ours, and is whole now
 
 
@@ -240,7 +240,7 @@ def is_compiled_anew(folder: Path, match: str, kept: Path | None = None) -> None
     """Nothing is read, one warning says so, and what is there stays as it is."""
     with pytest.warns(CacheWarning, match=match):
         assert cache.read(KEY) is None
-    assert call(address_of(new_nest()))[0] == 0.0
+    assert call(code_of(new_nest()))[0] == 0.0
     assert cache.read(KEY) is None  # without a second warning: they are errors in tests
     assert kept is None or kept.exists()
 
@@ -353,9 +353,9 @@ def test_a_kernel_that_ended_a_process_is_tried_in_another_first(folder: Path, m
         return names[0] not in text
 
     monkeypatch.setattr(compiler, "survives", survives)
-    assert isinstance(address_of(nests[0]), str)
-    assert call(address_of(nests[1]))[0] == 0.0
-    assert call(address_of(nests[2]))[0] == 0.0
+    assert isinstance(code_of(nests[0]), str)
+    assert call(code_of(nests[1]))[0] == 0.0
+    assert call(code_of(nests[2]))[0] == 0.0
     assert tried == texts[:2]  # the third was not under suspicion
 
 
@@ -365,14 +365,14 @@ def test_the_note_of_a_living_process_accuses_nobody(folder: Path, monkeypatch: 
     text = emit(nest, compiler.name_of(compiler.key_of(nest)), target())
     (folder / f"{os.getpid()}.1.compiling").write_text(text)
     monkeypatch.setattr(compiler, "survives", lambda text: False)
-    assert call(address_of(nest))[0] == 0.0
+    assert call(code_of(nest))[0] == 0.0
 
 
 @pytest.mark.parametrize("text", ["", "\0\xff nonsense", "define i32 @k123("])
 def test_a_note_that_cannot_be_read_accuses_nobody(folder: Path, text: str) -> None:
     note_of_a_dead_process(folder, text)
     (folder / "nobody.compiling").write_text("")
-    assert call(address_of(new_nest()))[0] == 0.0
+    assert call(code_of(new_nest()))[0] == 0.0
 
 
 def test_a_process_that_dies_while_it_compiles_leaves_the_next_one_well(folder: Path) -> None:

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+import gc
+import itertools
 import os
+import sys
+import threading
 import warnings
 from pathlib import Path
 from typing import Any
@@ -11,7 +15,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.codegen.new_kernels import address_of, call, factor, new_nest, python
+from tests.codegen.new_kernels import call, code_of, factor, new_nest, python
 from wengert.codegen import cache, compiler, lower
 from wengert.codegen.compiler import Counters
 from wengert.codegen.nests.emit import emit
@@ -23,8 +27,8 @@ from wengert.codegen.target import target
 
 def test_a_kernel_is_compiled_once(folder: Path) -> None:
     nest, before = new_nest(), Counters.compiled
-    first = address_of(nest)
-    assert address_of(nest) == first
+    first = code_of(nest)
+    assert code_of(nest) == first
     assert Counters.compiled == before + 1
     assert call(first) == [k * factor(nest) for k in range(4)]
     assert len(list(folder.glob("*.o"))) == 1
@@ -95,7 +99,7 @@ def test_what_is_refused_is_refused_once(folder: Path) -> None:
         return "this is no LLVM IR"
 
     for _ in range(2):
-        why = compiler.addresses({key: broken})[key]
+        why = compiler.machine_code({key: broken})[key]
         assert isinstance(why, str) and why
     assert texts == [compiler.name_of(key)]
     assert Counters.compiled == before
@@ -105,7 +109,7 @@ def test_what_is_refused_is_refused_once(folder: Path) -> None:
 def test_a_kernel_beside_a_broken_one_is_compiled(folder: Path) -> None:
     good, bad = new_nest(), new_nest()
     keys = compiler.key_of(good), compiler.key_of(bad)
-    found = compiler.addresses({keys[1]: lambda name: "no IR", keys[0]: lambda name: emit(good, name, target())})
+    found = compiler.machine_code({keys[1]: lambda name: "no IR", keys[0]: lambda name: emit(good, name, target())})
     assert isinstance(found[keys[1]], str)
     assert call(found[keys[0]])[0] == 0.0
 
@@ -114,3 +118,169 @@ def test_survives_asks_a_process_of_its_own() -> None:
     nest = new_nest()
     assert compiler.survives(emit(nest, "k1", target()))
     assert compiler.survives("no IR at all")  # refused, but nobody died
+
+
+# ---------------------------------------------------------------------------------------------------- freed when unused
+
+
+def alive() -> int:
+    gc.collect()
+    return len(compiler._codes)
+
+
+def executable_bytes() -> int:
+    """Of memory that holds code and is no file's."""
+    total = 0
+    for line in Path("/proc/self/maps").read_text().splitlines():
+        span, rights, _, _, inode, *name = line.split()
+        if "x" in rights and int(inode) == 0 and not name:
+            begin, end = span.split("-")
+            total += int(end, 16) - int(begin, 16)
+    return total
+
+
+OPS = (np.sin, np.cos, np.sqrt, np.abs, np.square, np.negative)
+
+
+def different_programs(n: int) -> None:
+    """n functions, none like another, compiled, run and dropped."""
+    x = np.linspace(0.1, 1, 5)
+    for a, b, c, d in itertools.islice(itertools.product(OPS, repeat=4), n):
+        f = lambda x, a=a, b=b, c=c, d=d: d(c(b(a(x)) + 1) + 2) + 3
+        with np.errstate(all="ignore"):
+            np.testing.assert_allclose(wg.jit(f)(x), f(x), rtol=1e-13)
+
+
+def test_machine_code_of_dropped_programs_was_never_freed(folder: Path) -> None:
+    """9 KB each. Those that were asked for last are kept, the same number at any time."""
+    different_programs(100)
+    before, most = alive(), compiler._recent.maxlen
+    bytes_before = executable_bytes() if sys.platform == "linux" else 0
+    assert most is not None
+    different_programs(200)
+    assert alive() <= before
+    assert len(compiler._recent) == most
+    if sys.platform == "linux":
+        assert executable_bytes() <= bytes_before + most * 4096  # some take two pages
+
+
+def test_code_is_freed_with_the_last_that_refers_to_it(folder: Path) -> None:
+    nest = new_nest()
+    key = compiler.key_of(nest)
+    code, again = code_of(nest), code_of(nest)
+    assert code is again
+    compiler._recent.clear()
+    del code
+    assert key in compiler._codes
+    assert call(again)[1] == factor(nest)
+    del again
+    gc.collect()
+    assert key not in compiler._codes and not compiler._dropped
+    assert call(code_of(nest))[1] == factor(nest)  # from disk
+
+
+def test_a_program_keeps_the_code_that_it_shares_with_a_dropped_one(folder: Path) -> None:
+    x = np.linspace(0, 1, 100)
+    f = lambda x: np.tanh(x * 3) + np.sin(x)
+    first, second = wg.jit(f), wg.jit(lambda x: np.tanh(x * 3) + np.sin(x))
+    y = first(x)
+    call = second.program(x).bind(x)
+    np.testing.assert_array_equal(call(), y)
+    del first, second, f
+    compiler._recent.clear()
+    different_programs(20)
+    np.testing.assert_array_equal(call(), y)
+
+
+def test_a_program_is_dropped_while_another_thread_runs_it(folder: Path) -> None:
+    x = np.linspace(0, 1, 200_000)
+    wrong: list[str] = []
+
+    def work(number: int) -> None:
+        for k in range(6):
+            f = lambda x, k=k, number=number: [np.sin, np.cos, np.exp][number](x) * (x + [1, 2, 3][k % 3])
+            jitted = wg.jit(f)
+            if not np.allclose(jitted(x), f(x), rtol=1e-14):
+                wrong.append(f"{number} {k}")
+            del jitted
+            compiler._recent.clear()
+            gc.collect()
+
+    threads = [threading.Thread(target=work, args=(number,)) for number in range(3)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert not wrong
+    compiler.machine_code({})
+    assert not compiler._dropped
+
+
+def test_code_that_is_dropped_while_another_thread_links_is_freed_later(folder: Path) -> None:
+    code = code_of(new_nest())
+    compiler._recent.clear()
+    held, go_on = threading.Event(), threading.Event()
+
+    def hold() -> None:
+        with compiler._lock:
+            held.set()
+            go_on.wait(30)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait(30)
+    del code
+    gc.collect()
+    assert len(compiler._dropped) == 1
+    go_on.set()
+    thread.join()
+    compiler.machine_code({})
+    assert not compiler._dropped
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="fork")
+def test_a_forked_child_compiles_and_frees(folder: Path) -> None:
+    script = """
+        import gc, os, sys
+        sys.path.insert(0, os.getcwd())
+        from tests.codegen.new_kernels import call, code_of, factor, new_nest
+        from wengert.codegen import compiler
+
+        nests = [new_nest() for _ in range(3)]
+        codes = [code_of(nest) for nest in nests[:2]]
+        pid = os.fork()
+        compiler._recent.clear()
+        del codes[0]
+        right = call(codes[0])[1] == factor(nests[1]) and call(code_of(nests[2]))[1] == factor(nests[2])
+        right = right and call(code_of(nests[0]))[1] == factor(nests[0])
+        if not pid:
+            os._exit(0 if right else 3)
+        print(right, os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+    """
+    done = python(script)
+    assert done.stdout == "True 0\n", done.stderr
+
+
+def test_a_process_ends_while_a_thread_runs_code(folder: Path) -> None:
+    """And while programs are alive, dropped, or in cycles."""
+    script = """
+        import threading, time
+        import numpy as np, wengert as wg
+
+        x = np.linspace(0, 1, 1_000_000)
+        jitted = wg.jit(lambda x: np.sin(x) * np.exp(x))
+        jitted(x)
+        cycle = [wg.jit(lambda x: np.cos(x) + 1)]
+        cycle.append(cycle)
+        cycle[0](x)
+
+        def work():
+            while True:
+                jitted(x)
+
+        threading.Thread(target=work, daemon=True).start()
+        time.sleep(0.05)
+        print("end")
+    """
+    done = python(script)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")

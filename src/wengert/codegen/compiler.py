@@ -1,8 +1,10 @@
-"""Kernels as addresses: LLVM IR text to machine code, once per machine.
+"""Kernels as machine code: from LLVM IR text, once per machine.
 
 A kernel is known by its *key*: what it computes, the processor, LLVM's version and the files of our code generator. It
 is looked up in memory, then on disk, and compiled last; so a second process compiles nothing that it has seen.
 
+* Machine code lives as long as somebody refers to it (:class:`Code`): programs share it, and with the last of them it
+  is freed.
 * The text is parsed and verified before anything is generated from it; what LLVM refuses is remembered as refused,
   and the caller runs the reference instead (:class:`Refused` says why).
 * One that ended a process which compiled it is tried in a process of its own first: :mod:`wengert.codegen.cache` has
@@ -12,12 +14,15 @@ is looked up in memory, then on disk, and compiled last; so a second process com
 from __future__ import annotations
 
 import hashlib
+import itertools
 import os
 import sys
 import time
+from collections import deque
 from collections.abc import Callable, Mapping
 from functools import cache as once
 from typing import Any
+from weakref import WeakValueDictionary, finalize
 
 import llvmlite.binding as llvm
 
@@ -31,9 +36,41 @@ class Refused(Exception):
     """A kernel that cannot be compiled, and why."""
 
 
-_lock = lock()  # LLVM's engine is used by one thread at a time
-_addresses: dict[bytes, int] = {}
+class Code:
+    """The machine code of a kernel, in memory as long as this object is: whoever keeps the address keeps it."""
+
+    __slots__ = ("__weakref__", "address")
+
+    def __init__(self, address: int, library: Any) -> None:
+        self.address = address
+        # Not when the process ends: a thread that is not waited for may run it until the very end.
+        finalize(self, _drop, library).atexit = False
+
+
+_lock = lock()  # LLVM's linker is used by one thread at a time
+_codes: WeakValueDictionary[bytes, Code] = WeakValueDictionary()
+_recent: deque[Code] = deque(maxlen=64)
+"""Those last asked for, for functions that are made, compiled and dropped in a loop: linking one takes 0.3 ms."""
 _refused: dict[bytes, str] = {}
+_provided: dict[str, int] = {}
+_dropped: deque[Any] = deque()
+"""Libraries of code that is gone."""
+
+
+def _drop(library: Any) -> None:
+    """Free a library; if another thread is at the linker, that does so, or the next one. This may be called anywhere,
+    by whoever lets go of the last reference."""
+    _dropped.append(library)
+    if _lock.acquire(blocking=False):
+        try:
+            _free()
+        finally:
+            _lock.release()
+
+
+def _free() -> None:
+    while _dropped:
+        _dropped.popleft().close()
 
 
 class Counters:
@@ -53,9 +90,9 @@ def _machine(t: Target) -> Any:
 
 
 @once
-def _engine() -> Any:
-    """The linker of all kernels; it owns their code for as long as the process lives."""
-    return llvm.create_mcjit_compiler(llvm.parse_assembly(f'target triple = "{host().triple}"'), _machine(host()))
+def _linker() -> Any:
+    """What links kernels, each as a library of its own. Only JITLink gives back all that one took."""
+    return llvm.create_lljit_compiler(_machine(host()), use_jit_link=True)
 
 
 def key_of(kernel: Any) -> bytes:
@@ -63,17 +100,32 @@ def key_of(kernel: Any) -> bytes:
     return hashlib.blake2b(repr(kernel).encode() + cache.stamp(), digest_size=20).digest()
 
 
-def addresses(kernels: Mapping[bytes, Callable[[str], str]]) -> dict[bytes, int | str]:
-    """For each key the address of its code, or why there is none. ``kernels[key](name)`` is the IR text."""
+def machine_code(kernels: Mapping[bytes, Callable[[str], str]]) -> dict[bytes, Code | str]:
+    """For each key its code, or why there is none. ``kernels[key](name)`` is the IR text."""
     with _lock:
-        missing = [k for k in kernels if k not in _addresses and k not in _refused]
+        found: dict[bytes, Code | str] = {}
+        missing = []
+        for key in kernels:
+            known = _codes.get(key) or _refused.get(key)
+            if known is None:
+                missing.append(key)
+            else:
+                found[key] = known
         if missing:
             start = time.perf_counter()
-            missing = [k for k in missing if not _load(k)]
-            if missing:
-                _compile({k: kernels[k] for k in missing})
+            texts = {}
+            for key in missing:
+                code = _loaded(key)
+                if code is None:
+                    texts[key] = kernels[key]
+                else:
+                    found[key] = code
+            if texts:
+                found.update(_compiled(texts))
             Counters.compile_s += time.perf_counter() - start
-        return {k: _addresses[k] if k in _addresses else _refused[k] for k in kernels}
+        _recent.extend([code for code in found.values() if isinstance(code, Code)])
+        _free()
+        return found
 
 
 def name_of(key: bytes) -> str:
@@ -83,7 +135,8 @@ def name_of(key: bytes) -> str:
 # ------------------------------------------------------------------------------------------------------ compiling
 
 
-def _compile(kernels: Mapping[bytes, Callable[[str], str]]) -> None:
+def _compiled(kernels: Mapping[bytes, Callable[[str], str]]) -> dict[bytes, Code | str]:
+    found: dict[bytes, Code | str] = {}
     texts = {key: write(name_of(key)) for key, write in kernels.items()}
     with cache.noted("".join(texts.values())):
         for key, text in texts.items():
@@ -91,12 +144,13 @@ def _compile(kernels: Mapping[bytes, Callable[[str], str]]) -> None:
                 if key in cache.suspects() and not survives(text):
                     raise Refused("LLVM ended the process that compiled it")
                 code = object_code(text)
+                found[key] = _linked(key, code)
             except Refused as error:
-                _refused[key] = str(error)
+                found[key] = _refused[key] = str(error)
                 continue
-            _link(key, code)
             Counters.compiled += 1
             cache.save(key, code)
+    return found
 
 
 def object_code(text: str) -> bytes:
@@ -109,30 +163,38 @@ def object_code(text: str) -> bytes:
     return _machine(target()).emit_object(module)
 
 
-def _link(key: bytes, code: bytes) -> None:
-    engine = _engine()
-    engine.add_object_file(llvm.ObjectFileRef.from_data(code))
-    address = engine.get_function_address(name_of(key))
-    if not address:
-        raise Refused("its object file does not hold it")
-    _addresses[key] = address
+_numbers = itertools.count()
+
+
+def _linked(key: bytes, code: bytes) -> Code:
+    """The code of an object file, in memory. Raises :class:`Refused`."""
+    name = name_of(key)
+    library = llvm.JITLibraryBuilder().add_object_img(code).export_symbol(name).add_current_process()
+    for symbol, address in _provided.items():
+        library.import_symbol(symbol, address)
+    try:
+        linked = library.link(_linker(), f"{name}.{next(_numbers)}")  # a name is never free again
+    except RuntimeError as error:
+        raise Refused(str(error)) from error
+    known = _codes[key] = Code(linked[name], linked)
+    return known
 
 
 def provide(name: str, address: int) -> None:
     """Let kernels call the routine at an address by name."""
-    llvm.add_symbol(name, address)
+    _provided[name] = address
 
 
-def _load(key: bytes) -> bool:
-    code = cache.read(key)
-    if code is None:
-        return False
+def _loaded(key: bytes) -> Code | None:
+    data = cache.read(key)
+    if data is None:
+        return None
     try:
-        _link(key, code)
-    except (Refused, RuntimeError):
-        return False
+        code = _linked(key, data)
+    except Refused:  # its object file does not hold it
+        return None
     Counters.loaded += 1
-    return True
+    return code
 
 
 def survives(text: str) -> bool:

@@ -96,9 +96,10 @@ class Executable:
         steps: Sequence[Step],
         is_long: bool,
         keeps_arena: bool = True,
+        code: Any = None,
     ) -> None:
         """An output is (dtype, shape), and whether it is zeros when a run begins. ``keeps_arena``: between runs, even
-        a large one."""
+        a large one. ``code``: what keeps the kernels' machine code in memory, kept as long as this is."""
 
     def run(
         self,

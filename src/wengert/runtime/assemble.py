@@ -55,6 +55,7 @@ def assemble(
     first["capture"] = first["input"] + len(tape.inputs)
     first["literal"] = first["capture"] + len(tape.captures)
     first["output"] = first["literal"] + len(made.literals)
+    steps, codes = _steps(planned, calls, first)
     executable = _native.Executable(
         arena_bytes=made.arena_bytes,
         inputs=[
@@ -64,9 +65,10 @@ def assemble(
         captures=[c.array for c in tape.captures],
         constants=[np.asarray(a.value) for a in made.literals],
         outputs=[(a.aval.dtype, a.aval.shape, k in zeroed.values()) for k, a in enumerate(tape.outputs)],
-        steps=_steps(planned, calls, first),
+        steps=steps,
         is_long=flops > LONG_FLOPS,
         keeps_arena=keeps_arena,
+        code=codes,
     )
     return made, executable, tuple([_describe(call) for call in calls])
 
@@ -147,14 +149,20 @@ def _key_of(step: PlanStep, places: Sequence[Place]) -> Any:
 # ----------------------------------------------------------------------------------------------------- assembling
 
 
-def _steps(planned: Sequence[PlanStep], calls: list[Call], first: dict[str, int]) -> list[tuple[Any, ...]]:
-    """The steps in the runtime's terms; calls that cannot be compiled become callbacks, in ``calls`` too."""
+def _steps(
+    planned: Sequence[PlanStep], calls: list[Call], first: dict[str, int]
+) -> tuple[list[tuple[Any, ...]], tuple[compiler.Code, ...]]:
+    """The steps in the runtime's terms, and the machine code that they point to; calls that cannot be compiled become
+    callbacks, in ``calls`` too."""
     kernels = [part.kernel for call in calls for part in _parts(call)]
     keys = {kernel: compiler.key_of(kernel) for kernel in dict.fromkeys(kernels) if not isinstance(kernel, str)}
-    addresses = compiler.addresses({key: partial(text_of, kernel) for kernel, key in keys.items()})
+    codes = compiler.machine_code({key: partial(text_of, kernel) for kernel, key in keys.items()})
 
     def address(kernel: Nest | Spec | str) -> int | str:
-        return routines.address(kernel) if isinstance(kernel, str) else addresses[keys[kernel]]
+        if isinstance(kernel, str):
+            return routines.address(kernel)
+        code = codes[keys[kernel]]
+        return code if isinstance(code, str) else code.address
 
     def pointer(place: Place) -> tuple[int, int]:
         buffer = place.buffer
@@ -194,7 +202,7 @@ def _steps(planned: Sequence[PlanStep], calls: list[Call], first: dict[str, int]
             ins = [view(p, call.copies) for p in call.ins]
             function = _saying_where(call.function, call.instr)
             steps.append(("callback", function, ins, [result(p) for p in call.outs]))
-    return steps
+    return steps, tuple([code for code in codes.values() if not isinstance(code, str)])
 
 
 def _parts(call: Call) -> list[KernelCall]:

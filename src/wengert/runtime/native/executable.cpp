@@ -206,16 +206,17 @@ Executable &code_of(PyObject *self) { return reinterpret_cast<ExecutableObject *
 
 PyObject *executable_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static const char *names[] = {"arena_bytes", "inputs", "captures", "constants", "outputs", "steps", "is_long",
-                                  "keeps_arena", nullptr};
+                                  "keeps_arena", "code", nullptr};
     PyObject *inputs = nullptr, *captures = nullptr, *constants = nullptr, *outputs = nullptr, *steps = nullptr;
+    PyObject *machine_code = nullptr;
     Py_ssize_t arena_bytes = 0;
     int is_long = -1, keeps_arena = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$nOOOOOpp", const_cast<char **>(names), &arena_bytes, &inputs,
-                                     &captures, &constants, &outputs, &steps, &is_long, &keeps_arena))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$nOOOOOppO", const_cast<char **>(names), &arena_bytes, &inputs,
+                                     &captures, &constants, &outputs, &steps, &is_long, &keeps_arena, &machine_code))
         return nullptr;
     if (inputs == nullptr || captures == nullptr || constants == nullptr || outputs == nullptr || steps == nullptr ||
         is_long < 0) {
-        PyErr_SetString(PyExc_TypeError, "all but keeps_arena are required"); // a keyword cannot be, behind the |
+        PyErr_SetString(PyExc_TypeError, "all but keeps_arena and code are required"); // a keyword cannot be, behind the |
         return nullptr;
     }
     if (arena_bytes < 0) {
@@ -229,6 +230,7 @@ PyObject *executable_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
         code.arena_bytes = static_cast<size_t>(arena_bytes);
         code.is_long = is_long != 0;
         code.keeps_arena = keeps_arena != 0;
+        code.machine_code = Py_XNewRef(machine_code);
         Reader reader(code);
         reader.inputs(inputs);
         reader.arrays(captures, code.captured, &code.captures);
@@ -267,6 +269,7 @@ void executable_dealloc(PyObject *self) {
         for (std::vector<View> *views : {&callback.ins, &callback.outs})
             for (View &view : *views) release(view.operand);
     }
+    Py_XDECREF(code.machine_code); // last of all: its kernels are not run again
     code.~Executable();
     type->tp_free(self);
     Py_DECREF(type);

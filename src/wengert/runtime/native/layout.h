@@ -119,6 +119,7 @@ struct Executable {
     std::vector<std::vector<char>> expected;       // of guards; likewise
     std::vector<std::vector<Use>> uses;            // by base
     uint32_t n_pointers = 0;
+    PyObject *machine_code = nullptr; // a strong reference: what the kernels' addresses are in; nullptr: it stays anyway
 
     std::atomic<uint64_t> runs{0};
     static constexpr int KEPT_FRAMES = 4;
