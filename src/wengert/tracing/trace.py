@@ -246,7 +246,7 @@ class Trace:
         raise UnsupportedFunctionError(message(f"{type(x).__name__} is neither an array nor a number", self.locate()))
 
     def _lift_tracer(self, x: Tracer) -> Atom:
-        constant = x.constant()
+        constant = x.lent_constant()
         if constant is not None:
             return self.capture_constant(constant)
         if not x._trace.is_open:

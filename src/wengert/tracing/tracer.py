@@ -91,19 +91,14 @@ class Tracer:
 
     def atom(self) -> Atom:
         """The present value, as an atom of ``self._trace``."""
+        constant = self.lent_constant()
+        if constant is not None:
+            return self._trace.capture_constant(constant)
         if not self._trace.is_open:
-            constant = self.constant()
-            if constant is None:
-                raise escaped(self)
+            raise escaped(self)
         if self._base is None:
-            if self._constant is not None:
-                self._is_shared = True
-                return self._trace.capture_constant(self._constant)
             assert self._atom is not None
             return self._atom
-        constant = self.constant()
-        if constant is not None:
-            return self._trace.capture_constant(np.array(constant))
         version = self.root()._version
         if self._atom is None or self._seen != version:
             if self._lens.is_ambiguous and self._atom is not None:
@@ -122,6 +117,19 @@ class Tracer:
         if base is None or self._lens.is_traced:
             return None
         return self._lens.read_constant(base)
+
+    def lent_constant(self) -> np.ndarray[Any, Any] | None:
+        """The same array for a tape to keep, whichever trace's: no write that comes later reaches it.
+
+        Whoever writes copies what is lent (:meth:`writable_constant`). Of a view the part is copied now, so that a loop
+        that reads parts and writes others does not copy the whole at every turn.
+        """
+        if self._base is None:
+            if self._constant is not None:
+                self._is_shared = True
+            return self._constant
+        constant = self.constant()
+        return None if constant is None else np.array(constant)
 
     def is_bare(self) -> bool:
         """Whether ``_atom`` is all there is to know: strong, C order, no view, no constant, a trace that records."""
@@ -671,11 +679,8 @@ def record(op: Op, xs: Sequence[Any], params: dict[str, Any]) -> Any:
 def _trace_for_concrete() -> Trace:
     trace = current_trace()
     if trace is None:
-        raise EscapedOutside
+        raise UnsupportedFunctionError("a traced operation was applied to concrete arrays outside of a trace")
     return trace
-
-
-EscapedOutside = UnsupportedFunctionError("a traced operation was applied to concrete arrays outside of a trace")
 
 
 def unwrap(x: Any, trace: Trace) -> Any:

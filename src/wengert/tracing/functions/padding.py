@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
+from wengert.ops.index import gather
+from wengert.ops.shape import transpose
 from wengert.tape import Atom, Aval
 from wengert.tracing.arguments import (
     along,
@@ -21,8 +23,9 @@ from wengert.tracing.arguments import (
 )
 from wengert.tracing.functions.joining import joined, take_runs
 from wengert.tracing.functions.shaping import broadcast_to, ravel
+from wengert.tracing.indexing import base_lift, front_order
 from wengert.tracing.inplace import view
-from wengert.tracing.tracer import Tracer, wrap
+from wengert.tracing.tracer import Tracer
 
 _OPTIONS = {
     "constant": {"constant_values"},
@@ -200,12 +203,13 @@ def sliding_window_view(
         if shape[k] < 1:
             raise ValueError("window shape cannot be larger than input array shape")
 
-    def windows(base: Atom) -> Atom:
-        y = wrap(z._trace, base)
+    def windows(y: Atom) -> Atom:
         for length, k in zip(lengths, axes, strict=True):
-            index = np.arange(y.shape[k] - length + 1)[:, None] + np.arange(length)
-            y = np.moveaxis(y[along(k, constant(z._trace, index))], k + 1, -1)
-        return y.atom()
+            index = np.arange(y.aval.shape[k] - length + 1)[:, None] + np.arange(length)
+            ndim = y.aval.ndim
+            taken = gather(transpose(y, axes=front_order(ndim, (k,))), base_lift(z, constant(z._trace, index)))
+            y = transpose(taken, axes=(*range(2, k + 2), 0, *range(k + 2, ndim + 1), 1))
+        return y
 
     return view(
         z,
