@@ -125,11 +125,16 @@ class Writer:
         self.names = ["x0", "x1", "w0", "b0", "s0", "t"]
 
     def _restart(self) -> None:
-        self.env: dict[str, Any] = {"__name__": "program"}
-        exec(PRELUDE, self.env)
-        self.env.update(zip(("x0", "x1", "p", "t", "idx", "k"), arguments(self.program), strict=True))
+        self.env = self.beginning()
         for line in self.lines:
             exec(line, self.env)
+
+    def beginning(self) -> dict[str, Any]:
+        """What names stand for before the first line."""
+        env: dict[str, Any] = {"__name__": "program"}
+        exec(PRELUDE, env)
+        env.update(zip(("x0", "x1", "p", "t", "idx", "k"), arguments(self.program), strict=True))
+        return env
 
     def _do(self, lines: Sequence[str]) -> None:
         exec("\n".join(lines), self.env)
@@ -188,7 +193,7 @@ class Writer:
         """Scale down, in place, what the last statement made large by writing into it."""
         for name in self.names:
             x = self.env[name]
-            if isinstance(x, np.ndarray) and np.max(np.abs(x)) > MAX_ABS and x.flags.writeable:
+            if self.may_write(x) and np.max(np.abs(x)) > MAX_ABS:
                 self._do([f"{name} *= {MAX_ABS / 4 / 2.0 ** np.ceil(np.log2(np.max(np.abs(x))))}"])
 
     # ------------------------------------------------------------------------------------ what it may talk about
@@ -205,7 +210,10 @@ class Writer:
         return self.pick(r, lambda x: np.ndim(x) >= ndim)
 
     def writable(self, r: Random, ndim: int = 0) -> str:
-        return self.pick(r, lambda x: isinstance(x, np.ndarray) and x.ndim >= ndim and x.flags.writeable)
+        return self.pick(r, lambda x: self.may_write(x) and x.ndim >= ndim)
+
+    def may_write(self, x: Any) -> bool:
+        return isinstance(x, np.ndarray) and x.flags.writeable
 
     def shape(self, name: str) -> tuple[int, ...]:
         return np.shape(self.env[name])
@@ -915,6 +923,75 @@ def write_at(w: Writer, r: Random) -> None:
                 f"np.add.at({a}, {w.integer(r, n)}, {w.like(r, w.shape(a)[1:])})",
                 f"np.fill_diagonal({a}, {w.scalar(r)})",
                 f"np.put_along_axis({a}, np.argmax({a}, 0, keepdims=True), 0.5, 0)",
+            ]
+        )
+    )
+
+
+MADE = (
+    "np.zeros({s})",
+    "np.ones({s})",
+    "np.full({s}, 0.5)",
+    "np.zeros_like({a})",
+    "np.full_like({a}, -0.25)",
+    "np.linspace(0.0, 1.0, {n})",
+    "np.array([0.5, -1.0, 0.25])",
+    "np.eye(2)",
+    "np.array(TABLE[0, :2])",
+    "0.5 * np.ones({s})",
+    "np.arange({n}.0) - 0.75",
+    "np.zeros({n} + 1)[1:]",
+    "np.ones(({n}, 2))[:, 0]",
+)
+
+
+@statement()
+def made(w: Writer, r: Random) -> None:
+    """A new array of numbers that the program knows: a constant, until something traced is written into it."""
+    a = w.array(r)
+    w.bind(r.choice(MADE).format(a=a, s=w.shape(a), n=w.shape(a)[0]))
+
+
+@statement()
+def reused(w: Writer, r: Random) -> None:
+    """A new array that is read, written, and read again."""
+    a = w.array(r)
+    b, v = w.fresh(), w.fresh()
+    w.run(f"{b} = {r.choice(MADE).format(a=a, s=w.shape(a), n=w.shape(a)[0])}")
+    other = w.like(r, w.shape(b))
+    read = r.choice(["{b} * {o}", "{b} + {o}", "{b}[1:] - t", "{b}[idx % 1] * t", "{b} @ {b} * t"])
+    w.run(f"{v} = {read.format(b=b, o=other)}")
+    w.run(r.choice([f"{b}[0] = 3", f"{b}[:] = -0.5", f"{b} += 0.75", f"{b}.fill(2.0)", f"np.copyto({b}, 0.25)"]))
+    w.keep(b)
+    w.keep(v)
+
+
+@statement()
+def write_constant(w: Writer, r: Random) -> None:
+    """Numbers that the program knows, in every way that there is to write."""
+    a = w.writable(r, 1)
+    c = r.choice(["0.5", "-1.25", "3", "TABLE[1, 2]"])
+    n = w.shape(a)[0]
+    w.run(
+        r.choice(
+            [
+                f"{a}[0] = {c}",
+                f"{a}[-1] += {c}",
+                f"{a}[:] = {c}",
+                f"{a} += {c}",
+                f"{a} *= 0.5",
+                f"{a}.fill({c})",
+                f"np.copyto({a}, {c})",
+                f"np.add({a}, {c}, out={a})",
+                f"{a}[::2] = {c}",
+                f"{a}[{r.randrange(n)}:] -= {c}",
+                f"{a}[[0, -1]] = {c}",
+                f"{a}[np.arange({n}) > 0] = {c}",
+                f"{a}.flat[0] = {c}",
+                f"np.put({a}, [0], {c})",
+                f"np.add.at({a}, [0], {c})",
+                f"{a}.ravel()[:1] = {c}",
+                f"{a}.T[...] = {c}",
             ]
         )
     )

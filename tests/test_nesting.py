@@ -9,6 +9,8 @@ import pytest
 
 import wengert as wg
 from tests.comparisons import close
+from tests.random_nesting import NESTS, TRANSFORMS, Nest, Wrong, check
+from wengert.tracing.tracer import Tracer
 
 X = np.array([0.5, -1.0, 2.0])
 V = np.array([1.0, 0.25, -0.5])
@@ -146,3 +148,59 @@ def test_the_primal_of_a_structure_in_a_nested_transform() -> None:
     f = lambda p: p["a"] ** 2 * p["b"]
     mixed = wg.grad(lambda p: wg.grad(f)(p)["b"])({"a": 3.0, "b": 2.0})
     assert mixed == {"a": 6.0, "b": 0.0}
+
+
+# ---------------------------------------------------------------------------------------------- random programs
+
+REFUSED = (
+    "the same memory is passed twice",
+    "cannot become a concrete array",
+    "out= is a concrete ndarray",
+    "made outside of",
+)
+"""What docs/limits.md says of arrays that are not differentiated, or shared."""
+
+
+def check_all(nests: list[Nest]) -> None:
+    """NumPy and differences say what is right; most programs are nothing out of the ordinary."""
+    refused = 0
+    for nest in nests:
+        found = check(nest)
+        if found not in ("right", "skipped"):
+            assert any(words in found for words in REFUSED), f"{found}\n{nest!r}"
+            refused += 1
+    assert refused <= 1 + 0.3 * len(nests)
+
+
+@pytest.mark.sampled(8, "all pairs of transforms")
+@pytest.mark.parametrize("inner", TRANSFORMS)
+@pytest.mark.parametrize("outer", TRANSFORMS)
+def test_random_programs_with_writes_under_every_pair(outer: str, inner: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wg.config, "native", False)
+    check_all([Nest((outer, inner), seed) for seed in range(4)])
+
+
+@pytest.mark.sampled(16, "all triples of transforms")
+@pytest.mark.parametrize("second", TRANSFORMS)
+@pytest.mark.parametrize("first", TRANSFORMS)
+def test_random_programs_with_writes_under_every_triple(
+    first: str, second: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wg.config, "native", False)
+    check_all([Nest(nest, 0) for nest in NESTS if nest[:2] == (first, second) and len(nest) == 3])
+
+
+def test_random_programs_find_a_constant_that_an_outer_tape_reads_as_written_later(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """What they are for: with the array itself on the tape, instead of one that later writes leave alone."""
+    monkeypatch.setattr(wg.config, "native", False)
+    monkeypatch.setattr(Tracer, "lent_constant", Tracer.constant)
+    wrong = 0
+    for outer in ("jit", "jvp", "linearize"):
+        for seed in range(20):
+            try:
+                check(Nest((outer, "vmap"), seed))
+            except Wrong:
+                wrong += 1
+    assert wrong >= 3

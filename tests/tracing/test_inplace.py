@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from typing import Any
 
@@ -292,3 +293,106 @@ def through_views_without_axes(x: Any) -> Any:
 
 def test_views_without_axes_are_written() -> None:
     as_numpy(through_views_without_axes, np.array([1.25, -0.5, 2.0]))
+
+
+# ------------------------------------------------------------------------------- writes under transforms in transforms
+
+TO_OUTER = {
+    "vmap": lambda f: lambda x, k: wg.vmap(f, in_axes=(0, None))(x, k),
+    "jvp": lambda f: lambda x, k: wg.jvp(lambda x: f(x, k), (x,), (x,))[0],
+    "vjp": lambda f: lambda x, k: wg.vjp(lambda x: f(x, k), x)[0],
+    "linearize": lambda f: lambda x, k: wg.linearize(lambda x: f(x, k), x)[0],
+}
+READS = ("b * k", "b + k * c", "b @ c * k", "b[idx] * k", "b[1:] + k", "k * b.T", "k + b[::2]", "np.dot(b, c * k)")
+LATER_WRITES = (
+    "b[0] = 3.0",
+    "b[:] = 3.0",
+    "b += 3.0",
+    "b.fill(3.0)",
+    "np.copyto(b, 3.0)",
+    "np.add(b, 3.0, out=b)",
+    "b[1:][:] = 3.0",
+    "b[idx] = 3.0",
+    "np.add.at(b, idx, 3.0)",
+)
+
+
+@pytest.mark.sampled(3, "all ways to make an array, under every transform")
+@pytest.mark.parametrize("made", ["np.zeros(3)", "np.array(TABLE)", "np.zeros((3, 3))[1]", "np.arange(3.0)"])
+@pytest.mark.parametrize("inner", TO_OUTER)
+def test_a_constant_read_on_an_outer_tape_is_not_read_as_written_later(
+    inner: str, made: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(wg.config, "native", False)
+    for read in READS:
+        for write in LATER_WRITES:
+            names = {"np": np, "TABLE": np.array([0.5, -1.0, 2.0]), "c": np.ones(3), "idx": np.array([2, 0])}
+            body = f"b = {made}; v = {read}; {write}; return x * np.sum(b) + np.sum(v)"
+            exec(f"def f(x, k): {body}", names)
+            f: Any = names["f"]
+            x, k = np.array([1.0, 2.0]), 2.0
+            want = np.stack([f(one, k) for one in x])
+            mapped = TO_OUTER[inner](f)
+            np.testing.assert_allclose(wg.jit(mapped)(x, k), want, err_msg=body)
+            total = lambda x, k, mapped=mapped: np.sum(mapped(x, k))
+            value, (_, slope) = wg.value_and_grad(total, (0, 1))(x, k)
+            np.testing.assert_allclose(value, np.sum(want), err_msg=body)
+            np.testing.assert_allclose(slope, np.sum(f(x[0], 3.0) - f(x[0], 2.0)) * 2, err_msg=body)
+
+
+def test_a_function_compiled_within_another_does_not_write_its_caller_s_array() -> None:
+    """As it does not when it is called from outside: the steps were the outer function's, and so were the writes."""
+
+    def g(y: Any) -> Any:
+        y[0] = 5.0
+        return np.sum(y)
+
+    def f(x: Any) -> Any:
+        y = x * 2.0
+        total = wg.jit(g)(y)
+        return total + y[0]
+
+    for run in (f, wg.jit(f), lambda x: wg.jvp(f, (x,), (x,))[0], lambda x: wg.vmap(f)(x[None])[0]):
+        assert run(np.array([1.0, 2.0])) == 11.0
+    np.testing.assert_array_equal(wg.grad(f)(np.array([1.0, 2.0])), [2.0, 2.0])
+
+
+def test_an_array_passed_to_a_function_compiled_within_another_is_not_written() -> None:
+    d = np.ones(2)
+
+    def g(d: Any, x: Any) -> Any:
+        d[0] = 5.0
+        return d * x
+
+    with pytest.raises(wg.errors.MutationError, match="made outside"):
+        wg.grad(lambda x: np.sum(wg.jit(g)(d, x)))(2.0)
+    assert d[0] == 1.0 and d.flags.writeable
+
+
+def test_a_view_stays_locked_with_its_array_and_both_are_unlocked_in_the_end() -> None:
+    """The inner trace locks the view, the outer one then the array: the view cannot be unlocked before that."""
+    d = np.ones(5000)
+    v = d[1:]
+
+    def f(x: Any) -> Any:
+        inner = wg.grad(lambda y: np.sum(v * y) + np.sum(d * x))(x)
+        return inner * x + np.sum(d * x)
+
+    assert wg.grad(f)(2.0) == 4999.0 + 5000.0
+    assert d.flags.writeable and v.flags.writeable
+
+
+def test_an_array_that_an_inner_function_read_is_not_written_before_the_outer_tape_is_run() -> None:
+    """It is made by NumPy, unseen, too large to be copied: the outer tape reads it where it lies."""
+
+    def f(x: Any) -> Any:
+        table = operator.call(ZEROS, 5000)
+        inner = wg.jvp(lambda y: np.sum(table * y), (x,), (x,))[0]
+        table[0] = 7.0
+        return inner
+
+    with pytest.raises(MutationError, match="read-only"):
+        wg.grad(f)(2.0)
+
+
+ZEROS = np.zeros  # by this name it is NumPy's own

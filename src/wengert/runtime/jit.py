@@ -31,7 +31,7 @@ from wengert.runtime.program import Program
 from wengert.runtime.specialisation import MAX_ENVIRONMENTS, Compiled, Specialisation, check_not_shared
 from wengert.tracing.signature import Array, Signature, signature_of
 from wengert.tracing.trace import current_trace
-from wengert.tracing.tracer import Tracer
+from wengert.tracing.tracer import Tracer, own_array
 from wengert.tracing.whole import ReadsEnclosingTrace, trace_whole
 
 TRACED_AGAIN = "is traced again at every call, which takes some fifty times as long as its program"
@@ -159,6 +159,11 @@ class Jit(_native.Dispatcher):
             )
         return self._answered(args, kwargs)
 
+    def _inlined(self, kwargs: dict[str, Any], leaves: list[Any], treedef: Any) -> Any:
+        """A call whose steps an enclosing transform records. What they write is not the caller's all the same."""
+        own = tree.unflatten(treedef, [own_array(x) for x in leaves])
+        return self.__wrapped__(*own[0], **own[1]) if kwargs else self.__wrapped__(*own)
+
     def _missed(
         self, token: Compiled, position: int, data: bytes, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
@@ -173,12 +178,12 @@ class Jit(_native.Dispatcher):
         leaves, treedef = tree.flatten((args, kwargs) if kwargs else args)
         refusal: NotTraced | None = None
         if current_trace() is not None and any(type(x) is Tracer for x in leaves):
-            result = self.__wrapped__(*args, **kwargs)  # an enclosing transform records the steps themselves
+            result = self._inlined(kwargs, leaves, treedef)
             return result if out is None else write_out(out, result)
         try:
             compiled, results = self._run(kwargs, leaves, treedef, missed)
         except ReadsEnclosingTrace:  # not by an argument, but by a variable it captured: likewise
-            result = self.__wrapped__(*args, **kwargs)
+            result = self._inlined(kwargs, leaves, treedef)
         except NotTraced as error:
             refusal = error
         else:

@@ -304,7 +304,11 @@ class Trace:
         return self._captured(id(array), array, "", self.known is not None)
 
     def capture_again(self, capture: Capture) -> Var:
-        """What an inner trace captured, and this one needs because it takes over the inner one's steps."""
+        """What an inner trace captured, and this one needs because it takes over the inner one's steps.
+
+        The inner trace held it locked, and has ended; this one reads it later.
+        """
+        self.lock(capture.array)
         return self._captured(id(capture.array), capture.array, capture.name, capture.is_constant)
 
     def _captured(self, key: int, array: np.ndarray[Any, Any], name: str, is_constant: bool) -> Var:
@@ -442,11 +446,31 @@ class Trace:
 _lent: dict[int, np.ndarray[Any, Any]] = {}  # arrays that some thread's trace has locked for its time
 
 
+_waiting: list[np.ndarray[Any, Any]] = []  # views of which the trace has ended, but not that of their owner
+
+
 def unlock(arrays: list[np.ndarray[Any, Any]]) -> None:
+    """Make arrays writeable again that a trace has locked; a view whose owner another trace still holds, with that."""
+    while _waiting:
+        arrays.append(_waiting.pop())
     for array in sorted(arrays, key=lambda array: array.base is not None):  # a view cannot be before its owner is
+        if _owner_is_lent(array):
+            _waiting.append(array)
+            continue
         array.setflags(write=True)
         _lent.pop(id(array), None)
     arrays.clear()
+
+
+def _owner_is_lent(array: np.ndarray[Any, Any]) -> bool:
+    owner: Any = array.base
+    while isinstance(owner, np.ndarray):
+        if owner.flags.writeable:
+            return False
+        if id(owner) in _lent:
+            return True
+        owner = owner.base
+    return False
 
 
 def _can_be_unlocked(array: np.ndarray[Any, Any]) -> bool:

@@ -626,6 +626,18 @@ def new_constant(trace: Trace, value: Any, is_scalar: bool) -> Tracer:
     return out
 
 
+def own_array(x: Any) -> Any:
+    """An argument for a function whose writes its caller must not see: a traced array under a name of its own, which
+    costs no step; an array as it is, locked while it is being traced."""
+    if type(x) is Tracer:
+        return x if x.is_scalar else x.copy("K")
+    if isinstance(x, np.ndarray):
+        trace = current_trace()
+        assert trace is not None
+        trace.lock(x)
+    return x
+
+
 def wrap(trace: Trace, atom: Atom, is_scalar: bool = True) -> Tracer:
     return Tracer(trace, atom, atom.aval, is_scalar and atom.aval.shape == ())
 
