@@ -87,20 +87,23 @@ def logaddexp2(x: Value, y: Value) -> Value:
 
 
 def _times_log(x: Value, y: Value, logarithm: Callable[[Value], Value]) -> Value:
-    """x · logarithm(y), and 0 where x = 0 and y is not NaN. Within 1.5 units: two roundings."""
+    """x · logarithm(y), and 0 where x = 0 and y is not NaN. Within 1.5 units for "f8": two roundings."""
     return select(x.eq(0) & y.eq(y), 0, x * logarithm(y))
 
 
+@in_double
 def xlogy(x: Value, y: Value) -> Value:
     return _times_log(x, y, log)
 
 
+@in_double
 def xlog1py(x: Value, y: Value) -> Value:
     return _times_log(x, y, log1p)
 
 
+@in_double
 def entr(x: Value) -> Value:
-    """−x log x; −∞ below 0. Within 1.5 units."""
+    """−x log x; −∞ below 0. Within 1.5 units for "f8"."""
     return select(x.eq(0), 0, select(x < 0, -INF, -x * log(x)))
 
 
