@@ -132,6 +132,8 @@ CASES = [
     case("power",         between(-3, 3), literal(1.0), numpy=lambda x, p: x, dtypes="d", note="one"),
     case("power",         between(-3, 3), literal(0.0), numpy=lambda x, p: np.ones_like(x), dtypes="d", note="zero"),
     case("power",         between(0.5, 3), literal(-0.5), numpy=lambda x, p: 1 / np.sqrt(x), dtypes="d", note="fraction"),
+    case("power",         between(0.5, 3), literal(0.5), numpy=lambda x, p: np.sqrt(x), dtypes="d", note="root"),
+    case("power",         between(0.5, 3), literal(-1.0), numpy=lambda x, p: 1 / x, dtypes="d", note="inverse"),
     case("power",         literal(2.0), between(-3, 3), dtypes="d", note="literal base"),
     case("float_power",   between(0.5, 3), between(-2, 2), at=[((0, 2), (0, 0)), ((0, 0), (0, 0))]),
     case("floor_divide",  between(-9, 9), signed(1, 3)),

@@ -13,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+import wengert as wg
 from tests.ops.cases import CASES, between, shapes
 from tests.ops.check_op import Case, case, check_op, evaluate, formula
 from wengert.ad.forward import jvp
@@ -302,3 +303,14 @@ def test_disjoint_regions_share_no_element(a: tuple[Any, Any], b: tuple[Any, Any
 
 def test_labels_of_a_contraction_may_be_any_numbers() -> None:
     check_op(case("contract", shapes(2, 3), shapes(3, 4), kw={"a": (7, 100), "b": (100, 3), "out": (3, 7)}))
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("p", [0.5, 2.0, -1.0, 1.0, 0.0, 3.0, -0.5])
+def test_power_of_a_number_at_negative_infinity_and_zero_was_not_numpys(p: float, dtype: str) -> None:
+    x = np.array([-np.inf, -0.0, 0.0, 4.0, np.inf, np.nan, -1.0], dtype)
+    for f in (lambda x: np.power(x, p), lambda x: x**p):
+        with np.errstate(all="ignore"):
+            expected, got = f(x), wg.compile(wg.trace(f)(x))(x)
+        np.testing.assert_array_equal(got, expected)
+        np.testing.assert_array_equal(np.signbit(got) & (got == 0), np.signbit(expected) & (expected == 0))

@@ -152,7 +152,7 @@ def power_partial_base(x: Atom, p: Atom, y: Atom) -> Any:
         value = float(p.value)
         if value == 0:
             return 0
-        return 2 * x if value == 2 else p * power(x, p - 1)
+        return 2 * x if value == 2 else 0.5 / y if value == 0.5 else p * power(x, p - 1)
     is_zero = equal(p, 0)
     return select(is_zero, Lit(0, p.aval.dtype), p * power(x, select(is_zero, Lit(1, p.aval.dtype), p - 1)))
 
@@ -168,8 +168,20 @@ def _power_shortcut(x: Atom, p: Atom) -> Atom | None:
     return x if is_literal(p, 1) and x.aval.dtype == p.aval.dtype else None
 
 
+def _power_identity(made: Any, x: Atom, p: Atom) -> Any:
+    """NumPy's ways for a scalar exponent. The values are not all those of pow: √ of −∞ is NaN, of −0 it is −0."""
+    if type(p) is not Lit or x.aval.dtype != p.aval.dtype or p.aval.dtype.kind != "f":
+        return None
+    way = {0.5: sqrt, 2.0: square, -1.0: reciprocal}.get(float(p.value))
+    return None if way is None else (way, (x,))
+
+
 power = elementwise(
-    np.power, partials=[power_partial_base, power_partial_exponent], shortcut=_power_shortcut, cost=flops(40)
+    np.power,
+    partials=[power_partial_base, power_partial_exponent],
+    shortcut=_power_shortcut,
+    identity=_power_identity,
+    cost=flops(40),
 )
 float_power = elementwise(np.float_power, partials=[power_partial_base, power_partial_exponent], cost=flops(40))
 

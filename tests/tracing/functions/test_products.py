@@ -116,3 +116,9 @@ def test_refused():
 )
 def test_products_of_booleans_are_booleans(f: Any, x: Any) -> None:
     as_numpy(f, x)
+
+
+@pytest.mark.parametrize("mode", ["valid", "same", "full"])
+@pytest.mark.parametrize("n", [2, 5])
+def test_correlate_of_booleans_gave_integers(mode, n):
+    same_as_numpy(lambda x, y: np.correlate(x, y, mode), [np.array([True, False, True]), np.arange(n) % 2 == 0])

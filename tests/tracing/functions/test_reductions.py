@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import wengert as wg
 from tests.comparisons import as_numpy
 from tests.tracing.numpy_cases import booleans, case, floats, integers, same_as_numpy, verify
 
@@ -103,3 +104,43 @@ def test_the_dtype_of_out_is_that_of_the_loop_where_numpy_has_it_so(f: Any, x: A
 
 def test_max_of_nothing_is_its_initial_value() -> None:
     as_numpy(lambda x: np.max(x[:0], initial=9.0, where=x[:0] > 0), V)
+
+
+I1 = np.array([1, 2], np.int8)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: np.max(x, initial=np.float64(2.7)),
+        lambda x: np.min(x, initial=0.5),
+        lambda x: x.max(initial=np.float64(1e9)),
+        lambda x: np.maximum.reduce(x, initial=np.float64(2.7)),
+        lambda x: np.max(x, initial=None),
+        lambda x: np.max(x[:0], initial=np.float64(2.7), keepdims=True),
+        lambda x: np.max(x, initial=np.float64(2.1), out=np.zeros((), np.float64)),
+        lambda x: np.sum(x, initial=np.float64(2.7)),
+        lambda x: np.prod(x, initial=np.float64(2.7)),
+    ],
+)
+@pytest.mark.parametrize("dtype", ["f4", "f8", "i8"])
+def test_the_initial_value_widened_the_result(f, dtype):
+    same_as_numpy(f, [np.arange(1, 4).astype(dtype)])
+
+
+@pytest.mark.parametrize(
+    ("f", "error"),
+    [
+        (lambda x: np.max(x, initial=300), OverflowError),
+        (lambda x: np.max(x, initial=np.int64(300)), OverflowError),
+        (lambda x: np.max(x, initial=np.inf), OverflowError),
+        (lambda x: np.max(x, initial=np.array([1.0, 2.0])), ValueError),
+        (lambda x: np.sum(x[:0], initial=None), ValueError),
+        (lambda x: np.max(x[:0], initial=None), ValueError),
+    ],
+)
+def test_an_initial_value_that_numpy_refuses(f, error):
+    with pytest.raises(error):
+        f(I1)
+    with pytest.raises(error):
+        wg.jit(f)(I1)

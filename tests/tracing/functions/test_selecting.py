@@ -115,3 +115,26 @@ def test_errors_are_numpys():
 
 def test_empty():
     same_as_numpy(lambda x: (np.where(x > 0, x, 0), np.nonzero(x), x[x > 0], np.argwhere(x)), [np.zeros((0, 3))])
+
+
+@pytest.mark.parametrize("where", [True, np.array([True, False, True])])
+@pytest.mark.parametrize("shape", [(1, 3), (1, 1, 1), (1, 1, 3), (3,), (1,)])
+def test_copyto_of_a_source_with_leading_axes_of_length_one(shape, where):
+    def f(b):
+        a = np.zeros(3)
+        np.copyto(a, b, where=where)
+        return a
+
+    same_as_numpy(f, [np.arange(1.0, 1 + np.prod(shape)).reshape(shape)])
+
+
+@pytest.mark.parametrize(("shape", "where"), [((2, 3), True), ((3, 1), True), ((3,), np.ones((1, 3), bool))])
+def test_copyto_of_what_does_not_fit(shape, where):
+    def f(b):
+        a = np.zeros(3)
+        np.copyto(a, b, where=where)
+        return a
+
+    for g in (f, wg.jit(f)):
+        with pytest.raises(ValueError, match="could not broadcast"):
+            g(np.ones(shape))

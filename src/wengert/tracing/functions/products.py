@@ -285,8 +285,10 @@ def _sliding_pair(a: Any, v: Any) -> tuple[Any, Any]:
 def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
     x, y = _sliding_pair(a, v)
     if y.shape[0] > x.shape[0]:
-        return np.conjugate(correlate(y, x, mode))[::-1]
-    return _slide(np.pad(x, _padding(mode, x.shape[0], y.shape[0])), np.conjugate(y))
+        z = correlate(y, x, mode)[::-1]
+        return np.conjugate(z) if z.dtype.kind == "c" else z
+    conjugated = np.conjugate(y) if y.dtype.kind == "c" else y  # of booleans NumPy's would be integers
+    return _slide(np.pad(x, _padding(mode, x.shape[0], y.shape[0])), conjugated)
 
 
 @implements(np.convolve)

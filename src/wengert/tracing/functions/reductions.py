@@ -40,6 +40,24 @@ def _sum_dtype(x: Tracer, dtype: Any, out: Any) -> np.dtype[Any]:
     return own
 
 
+def _first(initial: Any, dtype: np.dtype[Any], near: Any) -> Any:
+    """``initial=`` in the dtype of the reduction, which it does not widen: as a number is written into an array."""
+    if np.ndim(initial):
+        raise ValueError(f"initial= must be a number, and has shape {np.shape(initial)}")
+    if isinstance(initial, np.integer):
+        initial = int(initial)  # must fit
+    if isinstance(initial, float | np.floating) and dtype.kind in "iu":
+        initial = int(initial)  # truncated; of infinity, OverflowError
+    check_within(initial, dtype)
+    return as_dtype(initial, dtype, near)
+
+
+def _check_identity(combine: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
+    """Raise if there is nothing to reduce, where ``initial=None`` takes away what the result would be."""
+    if any(shape[k] == 0 for k in axes):
+        raise ValueError(f"zero-size array to reduction operation {combine.__name__} which has no identity")
+
+
 # ------------------------------------------------------------------------------------------------ sum, product
 
 
@@ -62,10 +80,11 @@ def _accumulate(
     if where is not MISSING and where is not True:
         x = np.where(where, x, identity)
     axes = axes_of(axis, x.ndim)
+    if initial is None:
+        _check_identity(combine, x.shape, axes)
     y = record(op, (x,), {"axis": axes})
     if initial is not MISSING and initial is not None:
-        check_within(initial, target)
-        y = combine(as_dtype(initial, target, (y,)), y)
+        y = combine(_first(initial, target, (y,)), y)
     return into(out, keep(y, x.shape, axes, keepdims), "unsafe")
 
 
@@ -115,7 +134,13 @@ def _extreme(
 ) -> Any:
     x = array(a)
     axes = axes_of(axis, x.ndim)
-    has_initial = initial is not MISSING
+    if initial is None:
+        _check_identity(combine, x.shape, axes)
+    has_initial = initial is not MISSING and initial is not None
+    if has_initial:
+        if out is not None and out is not MISSING:  # which has its say in where NumPy compares
+            x = as_dtype(x, np.result_type(x.dtype, (out[0] if isinstance(out, tuple) else out).dtype))
+        first: Any = _first(initial, x.dtype, (x,))
     if where is not MISSING and where is not True:
         if not has_initial:
             raise ValueError(
@@ -125,11 +150,12 @@ def _extreme(
         x = np.where(where, x, worst(x.dtype))
     if has_initial and any(x.shape[k] == 0 for k in axes):  # nothing to compare: the initial value everywhere
         rest = tuple([n for k, n in enumerate(x.shape) if k not in axes])
-        y = scalar(np.broadcast_to(as_dtype(initial, x.dtype, (x,)), rest).copy())
+        everywhere: Any = np.broadcast_to(first, rest)
+        y = scalar(everywhere.copy())
     else:
         y = record(op, (x,), {"axis": axes})
         if has_initial:
-            y = combine(y, initial)
+            y = combine(y, first)
     return into(out, keep(y, x.shape, axes, keepdims), "unsafe")
 
 

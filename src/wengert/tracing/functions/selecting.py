@@ -36,6 +36,7 @@ from wengert.tracing.arguments import (
 from wengert.tracing.functions.flat import Flat
 from wengert.tracing.functions.reductions import truth
 from wengert.tracing.functions.shaping import broadcast_to, on_axis, ravel, reshaped
+from wengert.tracing.indexing import fit
 from wengert.tracing.operators import check_within
 from wengert.tracing.tracer import Tracer, record
 
@@ -122,10 +123,13 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
     given = kind(src)  # a number is first what it becomes beside the destination
     if not np.can_cast(given if isinstance(given, np.dtype) else np.result_type(given, dst.dtype), dst.dtype, casting):
         raise TypeError(f"Cannot cast array data to {dst.dtype!r} according to the rule {casting!r}")
-    if where is True:
-        into(dst, broadcast_to(as_dtype(src, dst.dtype, (dst,)), dst.shape), casting)
-        return
-    into(dst, np.where(where, as_dtype(src, dst.dtype, (dst,)), dst), casting)
+    check_target(dst, src)
+    new = fit(array(as_dtype(src, dst.dtype, (dst,)), (dst,)), dst.shape, dst)  # as in an assignment
+    if where is not True:
+        if np.broadcast_shapes(np.shape(where), dst.shape) != dst.shape:
+            raise ValueError(f"could not broadcast where mask from shape {np.shape(where)} into shape {dst.shape}")
+        new = np.where(where, new, dst)
+    into(dst, broadcast_to(new, dst.shape), casting)
 
 
 @implements(np.putmask)
