@@ -1,49 +1,118 @@
-"""Functions that are made of the user's are called as the user's are."""
+"""What transforms make of functions: names, and being pickled, copied and bound as functions are."""
 
 from __future__ import annotations
 
+import copy
+import functools
 import inspect
-from functools import partial
+import pickle
+from typing import Any
 
 import numpy as np
+import pytest
 
 import wengert as wg
-from wengert.api.named import function_name, named_like
+from wengert import tree
+
+X = np.array([1.0, 2.0])
 
 
-def loss(x):
-    """The user's own words."""
-    return np.sum(x * x)
+def cubes(x: Any) -> Any:
+    """The sum of the cubes."""
+    return np.sum(x**3)
+
+
+def first(pair: Any) -> Any:
+    return pair[0]
+
+
+@wg.grad
+def slope(x: Any) -> Any:
+    return cubes(x)
+
+
+@wg.jit
+@wg.value_and_grad
+def value_and_slope(x: Any) -> Any:
+    return cubes(x)
+
+
+MADE = {
+    "grad": wg.grad(cubes),
+    "grad with options": wg.grad(cubes, wrt=first, nan_safe=True),
+    "value_and_grad": wg.value_and_grad(cubes),
+    "vmap": wg.vmap(np.square, out_axes=-1),
+    "jacobian": wg.jacobian(np.sin, mode="reverse"),
+    "hessian": wg.hessian(cubes),
+    "vmap of grad": wg.vmap(wg.grad(cubes), in_axes=(0,)),
+}
+
+
+@pytest.mark.parametrize("name", MADE)
+def test_what_a_transform_made_could_not_be_pickled(name: str) -> None:
+    """Nor a jit of it, where a jit of the function alone could."""
+    made = MADE[name]
+    expected = made(np.ones((2, 2)) if "vmap" in name else X)
+    for f in (made, wg.jit(made), functools.partial(made)):
+        again = pickle.loads(pickle.dumps(f))
+        for g in (again, copy.deepcopy(f), copy.copy(f)):
+            got = g(np.ones((2, 2)) if "vmap" in name else X)
+            for a, b in zip(tree.flatten(got)[0], tree.flatten(expected)[0], strict=True):
+                np.testing.assert_array_equal(a, b)
+
+
+def test_options_are_pickled_with_it() -> None:
+    f = pickle.loads(pickle.dumps(wg.grad(np.vdot, 1)))
+    np.testing.assert_array_equal(f(X, np.ones(2)), X)
+
+
+def test_by_its_name_where_it_stands_for_its_function() -> None:
+    assert pickle.loads(pickle.dumps(slope)) is slope
+    assert pickle.loads(pickle.dumps(value_and_slope)) is value_and_slope
+    assert copy.deepcopy([slope])[0] is slope
+
+
+def test_of_a_function_without_a_name_it_is_as_with_functions() -> None:
+    with pytest.raises((pickle.PicklingError, AttributeError)):
+        pickle.dumps(wg.grad(lambda x: x))
+
+
+def test_it_goes_by_the_name_of_its_function() -> None:
+    f = wg.grad(cubes)
+    assert (f.__name__, f.__qualname__, f.__doc__, f.__module__) == ("cubes", "cubes", cubes.__doc__, __name__)
+    assert f.__wrapped__ is cubes and inspect.signature(f) == inspect.signature(cubes)
+    assert repr(f) == "<wengert.grad of cubes>" and repr(wg.vmap(f)) == "<wengert.vmap of cubes>"
 
 
 class Model:
-    """Callable, with weights of its own."""
+    scale = 3.0
 
-    def __init__(self) -> None:
-        self.weights = np.ones(3)
+    @wg.grad
+    @staticmethod
+    def squares(x: Any) -> Any:
+        return np.sum(x**2)
 
-    def __call__(self, x):
-        return np.sum(self.weights * x)
+    def loss(self, x: Any) -> Any:
+        return self.scale * np.sum(x)
 
-
-def test_a_derivative_has_the_name_and_the_words_of_its_function() -> None:
-    for transform in (wg.grad, wg.value_and_grad, wg.jacobian, wg.hessian, wg.vmap, wg.trace):
-        made = transform(loss)
-        assert (made.__name__, made.__doc__, inspect.unwrap(made)) == ("loss", "The user's own words.", loss)
-
-
-def test_what_hangs_on_a_function_is_handed_on_and_what_an_object_holds_is_not() -> None:
-    def f(x):
-        return x
-
-    f.note = "hung"  # as people do
-    assert named_like(f)(lambda x: x).note == "hung"
-    model = Model()
-    assert not hasattr(named_like(model)(lambda x: x), "weights")
-    np.testing.assert_array_equal(wg.grad(model)(np.zeros(3)), model.weights)
+    @functools.partial(wg.grad, argnums=1)
+    def pull(self, x: Any) -> Any:
+        return self.loss(x)
 
 
-def test_what_has_no_name_is_called_by_its_class() -> None:
-    assert function_name(loss) == "loss"
-    assert function_name(partial(loss)) == "partial"
-    assert function_name(Model()) == "Model"
+def test_as_a_method() -> None:
+    m = Model()
+    np.testing.assert_array_equal(m.pull(X), [3.0, 3.0])
+    np.testing.assert_array_equal(wg.jit(m.pull)(X), [3.0, 3.0])
+    np.testing.assert_array_equal(wg.grad(m.loss)(X), [3.0, 3.0])
+    np.testing.assert_array_equal(pickle.loads(pickle.dumps(wg.jit(wg.grad(m.loss))))(X), [3.0, 3.0])
+
+
+def test_what_it_captures_is_followed_inside_of_a_jit() -> None:
+    weights = np.ones(2)
+    pull = wg.grad(lambda x: np.sum(weights * x))
+    f = wg.jit(lambda x: 2 * pull(x))
+    np.testing.assert_array_equal(f(X), [2.0, 2.0])
+    weights[:] = 5
+    np.testing.assert_array_equal(f(X), [10.0, 10.0])
+    assert f.stats()["traces"] == 1 and not f.stats()["unrepeatable"]

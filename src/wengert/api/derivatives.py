@@ -12,7 +12,7 @@ from wengert.ad.reverse import vjp as vjp_of_tape
 from wengert.api.auxiliary import Aux, split_aux, with_aux, with_aux_tree
 from wengert.api.chosen import Chosen, choose
 from wengert.api.linear import Linear, checked_like
-from wengert.api.named import F, function_name, named_like
+from wengert.api.named import F, function_name, made_by
 from wengert.api.ways import record_in_a_way
 from wengert.errors import DTypeError, ScalarOutputError, StructureError, message
 from wengert.ops.control import stop_gradient as stop_gradient_op
@@ -58,7 +58,9 @@ def value_and_grad(
 def _value_and_gradient(f: F, argnums: Any, wrt: F | None, has_aux: bool, nan_safe: bool, with_value: bool) -> F:
     previous = Previous()
 
-    @named_like(f)
+    options = {"argnums": argnums, "wrt": wrt, "has_aux": has_aux, "nan_safe": nan_safe}
+
+    @made_by(value_and_grad if with_value else grad, f, **options)
     def value_and_gradient(*args: Any, **kwargs: Any) -> Any:
         call, leaves, treedef = choose(f, args, kwargs, argnums, wrt)
         aux = Aux()

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert import config, tree
-from wengert.api.named import F, function_name, named_like
+from wengert.api.named import F, function_name, made_by
 from wengert.api.ways import Way, record_in_a_way
 from wengert.batching import batch as batch_of_tape
 from wengert.errors import ShapeError, StructureError, UnsupportedFunctionError, message
@@ -34,7 +34,7 @@ def vmap(f: F, in_axes: Any = 0, out_axes: int = 0) -> F:
     array([3., 4.])
     """
 
-    @named_like(f)
+    @made_by(vmap, f, in_axes=in_axes, out_axes=out_axes)
     def mapped(*args: Any, **kwargs: Any) -> Any:
         leaves, treedef = tree.flatten((args, kwargs))
         axes = _leaf_axes(in_axes, args, kwargs)

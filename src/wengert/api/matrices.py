@@ -13,7 +13,7 @@ from wengert.ad.partition import keep_outputs
 from wengert.ad.reverse import vjp as vjp_of_tape
 from wengert.api.chosen import choose
 from wengert.api.derivatives import grad, jvp
-from wengert.api.named import F, function_name, named_like
+from wengert.api.named import F, function_name, made_by
 from wengert.api.ways import record_in_a_way
 from wengert.batching import batch as batch_of_tape
 from wengert.errors import DTypeError, message
@@ -43,7 +43,7 @@ def jacobian(
     if mode not in (None, "forward", "reverse"):
         raise ValueError(f"mode={mode!r}: expected 'forward', 'reverse' or None")
 
-    @named_like(f)
+    @made_by(jacobian, f, argnums=argnums, wrt=wrt, mode=mode, nan_safe=nan_safe)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         call, leaves, treedef = choose(f, args, kwargs, argnums, wrt)
         recording = record_in_a_way(f, call, [input_of(x) for x in leaves])

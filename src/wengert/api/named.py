@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import WRAPPER_UPDATES, wraps
-from types import FunctionType
+from functools import WRAPPER_UPDATES, partial, wraps
+from types import FunctionType, MethodType
 from typing import Any
+
+from wengert.runtime.jit import standing_name
 
 F = Callable[..., Any]
 
@@ -14,6 +16,50 @@ def function_name(f: F) -> str:
     return getattr(f, "__name__", type(f).__name__)
 
 
-def named_like(f: F) -> Callable[[F], F]:
-    """``functools.wraps``; but what an object holds, the programs of a jit or the weights of a model, stays with it."""
-    return wraps(f, updated=WRAPPER_UPDATES if isinstance(f, FunctionType) else ())
+class Transformed(partial):
+    """What a transform makes of a function: a function too, but one that can be pickled where it has no name.
+
+    It is pickled as what made it: the transform, the function, the options. It is a partial without arguments, which
+    the interpreter calls as fast as what is inside.
+    """
+
+    __wengert_function__ = True  # to the walk of an enclosing function's environment: what it is, is in ``func``
+    _made_by: tuple[F, F, dict[str, Any]]
+    __name__ = property(lambda self: self.func.__name__)
+    __doc__ = property(lambda self: self.func.__doc__)  # type: ignore[assignment]  # of an instance it is a text
+    __wrapped__ = property(lambda self: self.func.__wrapped__)
+
+    def __get__(self, owner: Any, cls: type | None = None) -> Any:
+        return self if owner is None else MethodType(self, owner)
+
+    def __reduce__(self) -> Any:
+        return standing_name(self) or (_made_again, self._made_by)
+
+    def __copy__(self) -> Transformed:
+        return self
+
+    def __deepcopy__(self, memo: Any) -> Transformed:
+        return self
+
+    def __repr__(self) -> str:
+        return f"<wengert.{self._made_by[0].__name__} of {self.__name__}>"
+
+
+def _made_again(transform: F, f: F, options: dict[str, Any]) -> Any:
+    return transform(f, **options)
+
+
+def made_by(transform: F, f: F, **options: Any) -> Callable[[F], F]:
+    """Decorate what ``transform(f, **options)`` is to return, which becomes known by the name of ``f``.
+
+    As ``functools.wraps``; but what an object holds, the programs of a jit or the weights of a model, stays with it.
+    """
+
+    def decorate(call: F) -> F:
+        named = wraps(f, updated=WRAPPER_UPDATES if isinstance(f, FunctionType) else ())(call)
+        result = Transformed(named)
+        vars(result).update(__module__=named.__module__, __qualname__=named.__qualname__)  # a class has its own
+        result._made_by = transform, f, options
+        return result
+
+    return decorate

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert import passes, tree
-from wengert.api.named import F, function_name, named_like
+from wengert.api.named import F, function_name, made_by
 from wengert.errors import NotDifferentiableError, message
 from wengert.passes.number_guards import number_guards
 from wengert.runtime.jit import Jit
@@ -29,7 +29,7 @@ def trace(f: F) -> F:
     2
     """
 
-    @named_like(f)
+    @made_by(trace, f)
     def tape_of(*args: Any, **kwargs: Any) -> Tape:
         leaves, treedef = tree.flatten((args, kwargs) if kwargs else args)
         whole = trace_whole(f, function_name(f), leaves, signature_of(leaves, treedef, bool(kwargs)))

@@ -76,6 +76,14 @@ def _has_own_out(f: Callable[..., Any]) -> bool:
     return own is not None and own.kind is not own.POSITIONAL_ONLY and own.default is not None
 
 
+def standing_name(f: Any) -> str | None:
+    """The name by which ``f`` is found in its module, if that is what stands there: how Python pickles functions."""
+    found: Any = sys.modules.get(f.__module__)
+    for name in f.__qualname__.split("."):
+        found = getattr(found, name, None)
+    return f.__qualname__ if found is f else None
+
+
 class Jit(_native.Dispatcher):
     """The callable that ``wg.jit`` returns. ``__wrapped__`` is the user's function.
 
@@ -108,10 +116,7 @@ class Jit(_native.Dispatcher):
 
     def __reduce__(self) -> Any:
         """By name, as functions are, where it stands for its function; else made anew of the function."""
-        found: Any = sys.modules.get(self.__module__)
-        for name in self.__qualname__.split("."):
-            found = getattr(found, name, None)
-        return self.__qualname__ if found is self else (type(self), (self.__wrapped__, self._is_fast, self._is_strict))
+        return standing_name(self) or (type(self), (self.__wrapped__, self._is_fast, self._is_strict))
 
     def __copy__(self) -> Jit:
         return self

@@ -166,6 +166,9 @@ class Environment:
         watching.alive.append(value)
         if isinstance(value, types.FunctionType):
             return self._function(value, name)
+        if hasattr(type(value), "__wengert_function__"):  # what a transform made; it cannot change
+            self._memo[id(value)] = self._function(value.func, name)
+            return self._memo[id(value)]
         if isinstance(value, types.MethodType):
             return self._method(part)
         if isinstance(value, functools.partial):

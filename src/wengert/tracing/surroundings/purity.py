@@ -96,9 +96,13 @@ def is_pure(value: Any, is_foreign: bool) -> bool:
         return not vars(value)  # what hangs on a function is not looked at
     if cls is types.FunctionType:  # also what a transform of ours has made: its cells are looked at apart
         return value.__globals__.get("__name__", "").partition(".")[0] == "wengert"
-    if cls in (property, staticmethod) or hasattr(cls, "__wengert_transparent__") or hasattr(cls, "__wengert_cache__"):
+    if cls in (property, staticmethod) or any(hasattr(cls, f"__wengert_{kind}__") for kind in _OURS):
         return True
     return not is_foreign and not isinstance(value, type | types.ModuleType) and is_plain_class(cls)
+
+
+_OURS = ("transparent", "function", "cache")
+"""Marks of classes of ours: what a jit and the other transforms make, and what these remember."""
 
 
 def is_immutable(value: Any) -> bool:

@@ -23,7 +23,7 @@ import random
 import sys
 import types
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 
@@ -126,6 +126,8 @@ class Watching:
         self.alive.append(value)
         if isinstance(value, types.FunctionType):
             self._watch_function(value, name)
+        elif hasattr(type(value), "__wengert_function__"):
+            self._watch_function(cast(Any, value).func, name)
         else:
             self._watch_parts(part)
 
