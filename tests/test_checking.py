@@ -83,3 +83,32 @@ def test_a_nan_is_wrong() -> None:
 
 def test_its_error_is_an_assertion_and_one_of_wengerts() -> None:
     assert issubclass(DerivativeError, AssertionError) and issubclass(DerivativeError, WengertError)
+
+
+def test_the_gradient_of_cholesky_was_said_to_be_wrong() -> None:
+    """It was spread over both triangles, of which NumPy reads one."""
+    b = np.random.default_rng(0).standard_normal((3, 3))
+    a = b @ b.T + np.eye(3)
+    for upper in (False, True):
+        wg.check_derivatives(lambda a, upper=upper: np.linalg.cholesky(a, upper=upper), a)
+        wg.check_derivatives(lambda a, upper=upper: np.sum(np.log(np.diagonal(np.linalg.cholesky(a, upper=upper)))), a)
+    wg.check_derivatives(np.linalg.cholesky, np.stack([a, a + np.eye(3)]))
+
+
+@pytest.mark.parametrize("factor", [1.01, 0.5])
+@pytest.mark.parametrize("rule", ["pushforward", "pullback"])
+def test_a_wrong_rule_of_cholesky_is_found(rule: str, factor: float) -> None:
+    from wengert.ops.linalg import cholesky
+    from wengert.ops.linalg.factorisations import cholesky_pullback, cholesky_pushforward
+
+    if rule == "pushforward":
+        wrong: Any = lambda xs, dxs, y: factor * cholesky_pushforward(xs, dxs, y)
+    else:
+        wrong = (lambda ct, x, y: factor * cholesky_pullback(ct, x, y),)
+    before = getattr(cholesky, rule)
+    object.__setattr__(cholesky, rule, wrong)
+    try:
+        with pytest.raises(DerivativeError):
+            wg.check_derivatives(np.linalg.cholesky, np.diag([1.0, 2.0]) + 0.25)
+    finally:
+        object.__setattr__(cholesky, rule, before)

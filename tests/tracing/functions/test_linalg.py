@@ -69,6 +69,17 @@ def test_cholesky(a, upper):
     check(lambda a: np.linalg.cholesky(a @ a.swapaxes(-1, -2), upper=upper), a)
 
 
+def test_cholesky_of_a_matrix_with_one_triangle_filled_had_half_the_gradient():
+    def f(x):
+        a = np.zeros((2, 2))
+        a[0, 0], a[1, 0], a[1, 1] = x
+        return np.linalg.cholesky(a)[1, 0]  # x₁ / √x₀
+
+    x = np.array([4.0, 3.0, 9.0])
+    for g in (wg.grad(f), wg.jit(wg.grad(f))):
+        np.testing.assert_allclose(g(x), [-3 / 16, 1 / 2, 0])
+
+
 def test_cholesky_reads_one_triangle():
     a = A @ A.T
     for upper, half in ((False, np.tril(a)), (True, np.triu(a))):

@@ -1,8 +1,9 @@
 """Factorisations of matrices.
 
-``cholesky`` reads one triangle of a matrix that is symmetric by promise. Its tangents are symmetric
-likewise (what is given is made so), and its cotangents are the symmetric ones: the change of the result
-when the matrix moves among the symmetric matrices.
+``cholesky`` reads the lower triangle of its operand alone, as NumPy's does, and its derivative is that of what is
+computed: tangents of the upper triangle are not read, and the cotangent has zeros there. So it is what differences
+say, and right for a matrix of which only the lower triangle was filled. Where the matrix is made symmetric of something
+else, ``a @ a.T`` or ``(a + a.T) / 2``, the cotangent of that is the same as with one that is shared by both triangles.
 """
 
 from __future__ import annotations
@@ -21,11 +22,12 @@ from wengert.tape import Atom
 
 @real_only
 def cholesky_pushforward(xs: Any, dxs: Any, y: Atom) -> Any:
-    """ẏ = y Φ(y⁻¹ ẋ y⁻ᵀ), Φ(A) = tril(A) with its diagonal halved, ẋ made symmetric.
+    """ẏ = y Φ(y⁻¹ (Φ(ẋ) + Φ(ẋ)ᵀ) y⁻ᵀ), Φ(A) = tril(A) with its diagonal halved.
 
     Source: Murray (2016), Differentiation of the Cholesky decomposition, arXiv:1602.07527, equation 8.
     """
-    dx = 0.5 * (dxs[0] + swap(dxs[0]))
+    half = triangle(dxs[0], True, diagonal=0.5)
+    dx = half + swap(half)  # the symmetric matrix with the lower triangle of ẋ
     left = triangular_solve(y, dx, lower=True, transpose=False)  # y⁻¹ ẋ
     both = triangular_solve(y, swap(left), lower=True, transpose=False)  # y⁻¹ (y⁻¹ ẋ)ᵀ = y⁻¹ ẋ y⁻ᵀ
     return matmul(y, triangle(both, True, diagonal=0.5))
@@ -36,9 +38,11 @@ def cholesky_pullback(ct: Atom, x: Atom, y: Atom) -> Any:
     """Cotangent of ``x`` for ``y = cholesky(x)``.
 
     x, y, ct : float[..., n, n]; y lower triangular, of ct only the lower triangle counts.
-    Returns float[..., n, n], symmetric.
+    Returns float[..., n, n], lower triangular.
 
-        x̄ = (S + Sᵀ) / 2,   S = y⁻ᵀ Φ(yᵀ ȳ) y⁻¹,   Φ(A) = tril(A) with its diagonal halved
+        x̄ = Φ(S + Sᵀ),   S = y⁻ᵀ Φ(yᵀ ȳ) y⁻¹,   Φ(A) = tril(A) with its diagonal halved
+
+    The outer Φ is the transpose of Φ(ẋ) + Φ(ẋ)ᵀ; (S + Sᵀ)/2 would be the cotangent among the symmetric matrices.
 
     Costs two triangular solves and one product: 4n³ flops.
     Source: Murray (2016), Differentiation of the Cholesky decomposition, arXiv:1602.07527.
@@ -46,7 +50,7 @@ def cholesky_pullback(ct: Atom, x: Atom, y: Atom) -> Any:
     phi = triangle(matmul(swap(y), triangle(ct, True)), True, diagonal=0.5)
     left = triangular_solve(y, phi, lower=True, transpose=True)  # y⁻ᵀ Φ
     s = triangular_solve(y, swap(left), lower=True, transpose=True)  # y⁻ᵀ (y⁻ᵀ Φ)ᵀ = Sᵀ
-    return 0.5 * (s + swap(s))
+    return triangle(s + swap(s), True, diagonal=0.5)
 
 
 cholesky = op(  # the lower triangular y with y yᵀ = x; reads the lower triangle of x
