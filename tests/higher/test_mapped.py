@@ -200,6 +200,27 @@ def test_what_is_selected_stays_so_behind_the_body(name: str, derivative: Callab
     compare(FUNCTIONS[name], derivative, lambda y: np.sum(np.sqrt(y)))
 
 
+@pytest.mark.parametrize("name", FUNCTIONS)
+@pytest.mark.filterwarnings("ignore:.*:RuntimeWarning")
+def test_nan_safe_is_that_of_the_function(name: str) -> None:
+    compare(FUNCTIONS[name], nan_safe, np.sum)
+
+
+@pytest.mark.filterwarnings("ignore:.*:RuntimeWarning")
+def test_nan_safe_did_not_reach_into_the_body() -> None:
+    x = np.array([0.0, 1.0, 4.0])
+
+    def f(x: Any) -> Any:
+        return np.sum(wg.broadcast(lambda x: 0 * np.sqrt(x) + x * x, x))
+
+    for transform in (wg.grad, wg.jacobian):
+        for g in (transform(f, nan_safe=True), wg.jit(transform(f, nan_safe=True))):
+            np.testing.assert_array_equal(g(x), 2 * x)
+    np.testing.assert_array_equal(wg.jvp(f, (x,), (x,), nan_safe=True)[1], 34)
+    np.testing.assert_array_equal(wg.hessian(f, nan_safe=True)(x), 2 * np.eye(3))
+    assert np.isnan(wg.grad(f)(x)[0])  # as IEEE arithmetic says
+
+
 def test_no_nan_leaks_from_a_branch_not_taken() -> None:
     """Not in the body, nor from it into what the result is put into: a mask goes through."""
     x = np.array([-1.0, 0.0, 4.0])

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.errors import MissingRuleError, ShapeError, StructureError
+from wengert.errors import ConcretizationError, MissingRuleError, ShapeError, StructureError
 from wengert.higher.primitive import NUMBERS, Setting, keywords
 
 X = np.array([0.5, -1.0, 2.0])
@@ -246,3 +246,77 @@ def test_forward_mode_through_a_batch_says_what_to_write() -> None:
         wg.jvp(lambda x: wg.vmap(lambda r: f(r, X))(x), (np.ones((2, 3)),), (np.ones((2, 3)),))
     got = wg.vmap(lambda r: wg.jvp(lambda r: f(r, X), (r,), (r,))[1])(np.ones((2, 3)))
     np.testing.assert_allclose(got, [X, X])
+
+
+def doubled(with_rule: str, given: Any) -> Any:
+    @wg.primitive
+    def doubled(x: Any) -> Any:
+        return 2 * x
+
+    getattr(doubled, f"def_{with_rule}")(lambda *args: given(args[-1]))
+    return doubled
+
+
+@pytest.mark.parametrize(
+    "given", [lambda x: x[0], lambda x: x[None], lambda x: 0.0, lambda x: x[:2]], ids=["element", "axis", "0", "part"]
+)
+def test_a_tangent_of_another_shape_was_broadcast(given: Any) -> None:
+    f = doubled("pushforward", given)
+    with pytest.raises(ShapeError, match=r"the pushforward of doubled (.|\n)* for a result that is float64\[3\]"):
+        wg.jvp(f, (X,), (X,))
+
+
+@pytest.mark.parametrize("given", [lambda x: x[0], lambda x: x.T, lambda x: 2 * x[:, :1]], ids=["1", "turned", "part"])
+def test_a_batch_of_another_shape_was_broadcast(given: Any) -> None:
+    f = doubled("batch", given)
+    with pytest.raises(ShapeError, match=r"the batch rule of doubled returned (.|\n)* that is float64\[2, 3\]"):
+        wg.vmap(lambda x: f(x) + x)(np.ones((2, 3)))
+
+
+def test_rules_that_give_another_number_of_results_are_refused() -> None:
+    @wg.primitive
+    def both(x: Any) -> Any:
+        return x, 2 * x
+
+    both.def_pushforward(lambda dxs, y, x: dxs[0])
+    both.def_batch(lambda batched, x: (x, 2 * x, x))
+    with pytest.raises(StructureError, match=r"the pushforward of both returned (.|\n)* each of 2 results"):
+        wg.jvp(both, (X,), (X,))
+    with pytest.raises(StructureError, match=r"the batch rule of both returned (.|\n)* each of 2 results"):
+        wg.vmap(both)(np.ones((2, 3)))
+    both.def_pushforward(lambda dxs, y, x: (dxs[0], None))  # zero
+    (_, (dy, zero)) = wg.jvp(both, (X,), (X,))
+    np.testing.assert_array_equal(dy, X)
+    np.testing.assert_array_equal(zero, 0 * X)
+
+
+def test_where_no_value_shows_the_type_the_error_says_how_to_tell_it() -> None:
+    @wg.primitive
+    def square(x: Any) -> Any:
+        return x**2
+
+    square.def_pullback(lambda ct, y, x: (2 * ct * x,))
+
+    def f(x: Any) -> Any:
+        return np.sum(wg.vmap(square)(x))
+
+    for g in (f, wg.grad(f)):
+        with pytest.raises(ConcretizationError, match=r"square\(float64\[\]\) has no values(.|\n)*wg.primitive\(type="):
+            g(np.ones(0))
+
+
+def test_the_gradient_of_a_mapped_primitive_of_unknown_type_was_refused() -> None:
+    """One example of the batch shows the type, of values of an enclosing trace too."""
+
+    @wg.primitive
+    def square(x: Any) -> Any:
+        return x**2
+
+    square.def_pullback(lambda ct, y, x: (2 * ct * x,))
+
+    def f(x: Any) -> Any:
+        return np.sum(wg.vmap(square)(x))
+
+    np.testing.assert_array_equal(wg.grad(f)(X), 2 * X)
+    square._types.clear()
+    np.testing.assert_array_equal(wg.jit(wg.grad(f))(X), 2 * X)

@@ -99,7 +99,7 @@ def _push_elementwise(instr: Instr, operands: Sequence[int], dxs: Sequence[Any],
     total: Any = None
     y = instr.outs[0].aval
     for k in operands:
-        term = apply_partial(dxs[k], partial_of(instr, k), y, nan_safe)
+        term = apply_partial(dxs[k], partial_of(instr, k, nan_safe), y, nan_safe)
         if not (term is None or isinstance(term, Masked)):
             term = densify(term, y) if len(operands) > 1 else term
         total = add(total, term, y)

@@ -185,7 +185,7 @@ def _pull_supported(instr: Instr, k: int, counts: Masked) -> Any:
 
 def _pull_elementwise(instr: Instr, k: int, ct: Any, nan_safe: bool) -> Any:
     try:
-        partial = partial_of(instr, k)
+        partial = partial_of(instr, k, nan_safe)
     except MissingRuleError as error:
         _name(error, instr, k)
     return apply_partial(ct, partial, instr.outs[0].aval, nan_safe)

@@ -9,11 +9,16 @@ from wengert.ops.op import NONE, ZERO, partials_of, rule_for
 from wengert.tape import Instr
 
 
-def partial_of(instr: Instr, k: int) -> Any:
-    """∂y/∂x_k of an elementwise instruction, emitted on the current builder: an atom, a number or a Masked."""
+def partial_of(instr: Instr, k: int, nan_safe: bool = False) -> Any:
+    """∂y/∂x_k of an elementwise instruction, emitted on the current builder: an atom, a number or a Masked.
+
+    ``nan_safe`` is for the partials that are themselves made by reverse mode.
+    """
     op, ins, outs, params, _ = instr
     rule = rule_for(partials_of(op, params), k)
     assert rule is not ZERO and rule is not NONE
+    if nan_safe and op.has_derived_partials:
+        return rule(*ins, outs[0], nan_safe=True)
     return rule(*ins, outs[0]) if callable(rule) else rule
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import OrderedDict
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -48,7 +49,9 @@ def vmap(f: F, in_axes: Any = 0, out_axes: int = 0) -> F:
             array: Any = x if type(x) is Tracer else np.asarray(x)
             moved = np.moveaxis(array, axis, 0)
             # One example, for what needs one to see its type. It is a scalar where the batch is a vector.
-            first = moved[0] if type(moved) is not Tracer and size else None
+            first: Any = None
+            if size:
+                first = partial(_first_of, moved) if type(moved) is Tracer else moved[0]
             inputs.append(Input(Aval(moved.shape[1:], moved.dtype), first, None, moved.ndim == 1))
             values.append(moved)
             traced.append(k)
@@ -73,6 +76,11 @@ def vmap(f: F, in_axes: Any = 0, out_axes: int = 0) -> F:
         return tree.unflatten(recording.out_treedef, outs)
 
     return mapped
+
+
+def _first_of(batch: Tracer) -> Any:
+    """One example of a batch that is itself traced, once it is asked for."""
+    return batch._trace.evaluate(batch.atom(), is_example=True)[0]
 
 
 def _leaf_axes(in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int | None]:

@@ -3,7 +3,7 @@
 The parameter ``body`` is the function's tape, of numbers. Its partial derivatives are what reverse mode makes of it for
 a cotangent of one: steps on numbers again. They are emitted anew on the operands, where they are a formula like that of
 any elementwise op: differentiated again, batched and fused. What the body selects is so selected in its derivative.
-``nan_safe`` holds for the cotangent that comes to the op; within the body, zero times infinity is NaN.
+``nan_safe`` holds for the cotangents within the body too; in forward mode also, where they are the body's own still.
 """
 
 from __future__ import annotations
@@ -50,9 +50,9 @@ def _moving(body: Tape) -> set[Atom]:
     return found
 
 
-def _partial(body: Tape, k: int, *xs_y: Atom) -> Any:
+def _partial(body: Tape, k: int, *xs_y: Atom, nan_safe: bool = False) -> Any:
     """∂body/∂x_k at the operands, as a formula on the current builder; it may read the output."""
-    steps, result = _derivative(body, k)
+    steps, result = _derivative(body, k, nan_safe)
     values: dict[Atom, Atom] = dict(zip((*body.inputs, *body.outputs), xs_y, strict=True))
     for op, ins, outs, params, _ in steps:
         values[outs[0]] = op(*[values.get(a, a) for a in ins], **params)
@@ -62,11 +62,11 @@ def _partial(body: Tape, k: int, *xs_y: Atom) -> Any:
 
 
 @lru_cache(maxsize=1024)
-def _derivative(body: Tape, k: int) -> tuple[list[Instr], Any]:
+def _derivative(body: Tape, k: int, nan_safe: bool) -> tuple[list[Instr], Any]:
     """Steps on numbers, and what they give: ∂body/∂x_k, as an atom or where it counts. No step gives the output."""
     (y,) = body.outputs
     with building(Builder(start=body.instrs)) as builder:
-        (ct,) = cotangents(body, [body.inputs[k]], [y], [Lit(1, y.aval.dtype)])
+        (ct,) = cotangents(body, [body.inputs[k]], [y], [Lit(1, y.aval.dtype)], nan_safe)
     if ct is None:
         return [], NOWHERE
     steps = body.replace(instrs=tuple([i for i in builder.instrs if y not in i.outs]))
@@ -80,5 +80,6 @@ map_scalar = elementwise(
     partials=_map_partials,
     kernel=MapTape(),
     is_variadic=True,
+    has_derived_partials=True,
     cost=lambda *avals, body: len(body) * max((a.size for a in avals), default=1),
 )

@@ -20,7 +20,15 @@ import numpy as np
 
 from wengert import tree
 from wengert.ad.reverse import vjp
-from wengert.errors import DTypeError, MissingRuleError, ShapeError, StructureError, UnsupportedFunctionError, message
+from wengert.errors import (
+    ConcretizationError,
+    DTypeError,
+    MissingRuleError,
+    ShapeError,
+    StructureError,
+    UnsupportedFunctionError,
+    message,
+)
 from wengert.ops.elementwise import convert
 from wengert.ops.index import element, join
 from wengert.ops.kernels import Callback, flops
@@ -169,6 +177,11 @@ class Primitive:
         tries = ["arrays and numbers by position, hashable settings by keyword"]
         return UnsupportedFunctionError(message(f"{self.__name__}: {what}", trace.locate(), tries=tries))
 
+    def _untyped(self, trace: Trace, avals: Sequence[Aval]) -> ConcretizationError:
+        what = f"{self.__name__}({', '.join(map(str, avals))}) has no values here to run it on and see what it returns"
+        tries = [f"@wg.primitive(type=lambda ...: np.empty(shape, dtype)) for {self.__name__}, which says it"]
+        return ConcretizationError(message(what, trace.locate(), tries=tries))
+
     def _infer(
         self, trace: Trace, args: Sequence[Any], settings: tuple[Any, ...], all_constant: bool
     ) -> tuple[tuple[Aval, ...], bool]:
@@ -180,7 +193,11 @@ class Primitive:
                 result = self._type_rule(*[np.empty(a.shape, a.dtype) for a in avals], **keywords(settings))
             else:
                 value_of = Tracer.constant if all_constant else lambda x: trace.evaluate(trace.lift(x), is_example=True)
-                result = self._call([value_of(x) if type(x) is Tracer else x for x in args], settings)
+                try:
+                    values = [value_of(x) if type(x) is Tracer else x for x in args]
+                except ConcretizationError as error:
+                    raise self._untyped(trace, avals) from error
+                result = self._call(values, settings)
             results = result if isinstance(result, tuple) else (result,)
             for r in results:
                 check_dtype(r if isinstance(r, np.ndarray) else np.asarray(r))
@@ -277,7 +294,35 @@ class Primitive:
         if given.dtype.kind == "c" and x.dtype.kind != "c":
             raise DTypeError(message(what, tries=["np.real of it"]))
         if given.shape != x.shape:
-            raise ShapeError(message(what))
+            raise ShapeError(message(what, tries=["np.sum over what was broadcast"]))
+
+    def _checked(self, rule: str, what: str, given: Any, wanted: tuple[Aval, ...]) -> Any:
+        """What a rule gave for the results, once it has their number and shapes; None is a tangent of zero."""
+        several = len(wanted) > 1
+        every: Any
+        if type(given) is tuple and len(given) == 1 and not several:
+            (given,) = given
+        every = given if several else (given,)
+        if type(every) is not tuple or len(every) != len(wanted) or any(type(g) is tuple for g in every):
+            raise StructureError(
+                message(
+                    f"the {rule} of {self.__name__} returned {tree.describe(given)}; expected {what} for each of "
+                    f"{len(wanted)} results",
+                    current_builder().source,
+                )
+            )
+        for k, (g, aval) in enumerate(zip(every, wanted, strict=True)):
+            if g is None:
+                continue
+            where = f"the {rule} of {self.__name__} returned {g.aval}"
+            where += f" for result {k}, which is {aval}" if several else f" for a result that is {aval}"
+            if g.aval.dtype.kind == "c" and aval.dtype.kind != "c":
+                raise DTypeError(message(where, current_builder().source, tries=["np.real of it"]))
+            if g.aval.shape != aval.shape:
+                raise ShapeError(
+                    message(where, current_builder().source, tries=[f"np.broadcast_to(..., {aval.shape}) in the rule"])
+                )
+        return given
 
     def _pull_mapped(self, ct: Any, xs: Any, y: Any, operand: int, out: Any, settings: Any, maps: Any) -> Any:
         """One pullback an example. Its cotangents are stacked, or summed for an argument all examples share."""
@@ -305,7 +350,8 @@ class Primitive:
             raise MissingRuleError(f"forward mode through vmap of {self.__name__}: differentiate first, then map")
         if self._pushforward is not None:
             rule = partial(self._pushforward, **keywords(settings))
-            return traced_rule(self.__name__, rule, tuple(dxs), y, *xs)
+            dy = traced_rule(self.__name__, rule, tuple(dxs), y, *xs)
+            return self._checked("pushforward", "a tangent", dy, out)
         if self._pullback is None and not self._pullbacks:
             raise MissingRuleError(
                 message(
@@ -347,10 +393,10 @@ class Primitive:
         return tuple(dys) if len(out) > 1 else dys[0]
 
     def _batched(self, xs: Any, batched: Any, size: int, *, out: Any, settings: Any, maps: Any) -> Any:
+        wide = tuple(Aval((size, *a.shape), a.dtype) for a in out)
         if self._batch is not None and not maps:
             rule = partial(self._batch, tuple(batched), **keywords(settings))
-            return traced_rule(self.__name__, rule, *xs)
-        wide = tuple(Aval((size, *a.shape), a.dtype) for a in out)
+            return self._checked("batch rule", "an array", traced_rule(self.__name__, rule, *xs), wide)
         return self._op(*xs, out=wide, settings=settings, maps=((size, tuple(batched)), *maps))
 
 

@@ -98,6 +98,8 @@ class Op:
     is_stable: bool = True
     """The rules are fixed, so a tape of the same structure has the same derivative: false for the user's primitives,
     whose rules may read anything, and may be defined anew."""
+    has_derived_partials: bool = False
+    """The partials are what reverse mode makes of a tape, and take its ``nan_safe=``."""
     rearranges: bool = False
     """Only moves elements (reshape, transpose), so masks may move with their values."""
     doc: str = ""

@@ -17,6 +17,7 @@ import sys
 import threading
 from collections import ChainMap
 from collections.abc import Callable, Sequence
+from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -418,7 +419,11 @@ class Trace:
         return True
 
     def _concrete(self, value: Any, is_example: bool) -> Any:
-        return value if isinstance(value, np.ndarray | np.generic) else self._of_enclosing(value, is_example)
+        if isinstance(value, np.ndarray | np.generic):
+            return value
+        if type(value) is partial:  # an example, put off until it is asked for
+            return value()
+        return self._of_enclosing(value, is_example)
 
     def _of_enclosing(self, x: Tracer, is_example: bool) -> Any:
         if x._trace.concrete or is_example:
