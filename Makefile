@@ -59,7 +59,7 @@ clean:
 # The empty files below remember what has been installed; a change of pyproject.toml makes them stale.
 # Bytecode is compiled at once: where PYTHONDONTWRITEBYTECODE is set, every import would compile it again.
 
-$(VENV)/installed: pyproject.toml CMakeLists.txt $(wildcard src/wengert/runtime/native/*)
+$(VENV)/installed: pyproject.toml CMakeLists.txt $(wildcard src/wengert/*/native/*)
 	$(PYTHON) -m venv $(VENV)
 	$(PIP) install --upgrade "pip>=25.1"
 	$(PIP) install $(INSTALL_FLAGS) --editable ".[demo]"

@@ -6,6 +6,8 @@ numbers, nor those that set how it computes. In their place stand wrappers, whic
 * do what the decorated function does, for the user's code in a thread that is tracing,
 * do what NumPy does in every other thread, and for every caller that is not the user's code (see callers.py).
 
+And calls of its functions with traced values in lists are answered meanwhile (see arraylikes.py).
+
 Only attributes of the module can be replaced: after ``from numpy import zeros`` a program has NumPy's own, whose
 arrays refuse traced values with an error that says so. Classes that compiled modules look for when they are imported
 (``np.broadcast``, ``np.flatiter``) must stay what they are.
@@ -23,6 +25,7 @@ from typing import Any, TypeVar
 import numpy as np
 
 from wengert.locks import lock
+from wengert.tracing import _arraylikes, arraylikes  # noqa: F401  # arraylikes: it says who answers
 from wengert.tracing.arguments import holds_traced, holds_unsettled
 from wengert.tracing.callers import handed_to_library, is_called_by_name, is_library, is_ours
 from wengert.tracing.trace import current_trace
@@ -85,12 +88,14 @@ class _Patch:
         with self.lock:
             if self.open == 0:
                 _replace(NUMPY, WRAPPERS)
+                _arraylikes.begin()
             self.open += 1
 
     def __exit__(self, *error: object) -> None:
         with self.lock:
             self.open -= 1
             if self.open == 0:
+                _arraylikes.end()
                 _replace(WRAPPERS, NUMPY)
 
 

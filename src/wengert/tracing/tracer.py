@@ -203,19 +203,7 @@ class Tracer:
         for t in types:
             if not issubclass(t, Tracer | np.ndarray):
                 return NotImplemented
-        handler = HANDLED_FUNCTIONS.get(func)
-        if handler is None:
-            of_constants = hooks.of_constants(func, args, kwargs)
-            if of_constants is not NotImplemented:
-                return of_constants
-            raise UnsupportedFunctionError(
-                message(
-                    f"{function_name(func)} is not traced by wengert",
-                    _where(self),
-                    tries=["a formula in functions that are (docs/coverage.md)", "wg.primitive around it"],
-                )
-            )
-        return layouts.in_doubt(handler, args, kwargs)
+        return answer_function(func, args, kwargs)
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if self.is_settled():
@@ -243,8 +231,8 @@ class Tracer:
     def _refused_by(self, library: str) -> ConcretizationError:
         """The error for a function of a library that wanted a concrete array."""
         if getattr(np, library.removeprefix("np."), None) in HANDLED_FUNCTIONS:
-            what = f"{library} takes a traced array, but no list that has traced values in it"
-            tries = [f"{library}(np.array([...]))"]
+            what = f"{library} takes traced arrays and lists of traced values, but no other sequence of them"
+            tries = [f"{library}(list(...))"]
         else:
             what = f"{library} is not traced, and cannot take a traced {self.aval}"
             tries = [*callers.instead_of(library), "wg.primitive around it"]
@@ -599,6 +587,24 @@ class Tracer:
 
 
 hooks.Tracer = Tracer
+
+
+def answer_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What one of NumPy's array functions does to traced arrays, and to lists that hold traced values."""
+    handler = HANDLED_FUNCTIONS.get(func)
+    if handler is not None:
+        return layouts.in_doubt(handler, args, kwargs)
+    of_constants = hooks.of_constants(func, args, kwargs)
+    if of_constants is not NotImplemented:
+        return of_constants
+    trace = current_trace()
+    raise UnsupportedFunctionError(
+        message(
+            f"{function_name(func)} is not traced by wengert",
+            trace.locate() if trace else None,
+            tries=["a formula in functions that are (docs/coverage.md)", "wg.primitive around it"],
+        )
+    )
 
 
 def _where(x: Tracer) -> Any:
