@@ -741,9 +741,6 @@ def test_functions_of_libraries_that_are_not_traced_are_named() -> None:
         errors, match=r"scipy\.linalg\.solve is not traced(.|\n)*test_tracer\.py(.|\n)*np\.linalg\.solve"
     ):
         wg.jit(lambda a: linalg.solve(a, a[0]), strict=True)(np.eye(2))
-    double = np.vectorize(lambda x: 2 * x)
-    with pytest.raises(errors, match=r"np\.vectorize is not traced(.|\n)*test_tracer\.py(.|\n)*wg\.vmap\(f\)\(x\)"):
-        wg.jit(double, strict=True)(np.ones(3))
     with pytest.raises(wg.errors.UnsupportedFunctionError, match=r"np\.nditer(.|\n)*x\.flat"):
         wg.jit(lambda x: [2 * one for one in np.nditer(x)], strict=True)(np.ones(3))
 

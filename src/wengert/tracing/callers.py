@@ -135,7 +135,6 @@ def instead_of(library_function: str) -> list[str]:
 
 
 _INSTEAD = {
-    "vectorize": "wg.vmap(f)(x), or f written in NumPy's functions",
     "cho_factor": "np.linalg.cholesky",
     "cho_solve": "np.linalg.solve",
     "solve_triangular": "np.linalg.solve",

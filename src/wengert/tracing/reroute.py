@@ -1,7 +1,8 @@
-"""Functions of SciPy that are Python code rather than ufuncs, on traced arrays.
+"""Functions of SciPy, and a method of NumPy's, that are Python code rather than ufuncs, on traced arrays.
 
 NumPy's protocols do not reach them. So while a trace is active their *code* is exchanged (:func:`rerouted`)
-for one that asks whether a traced value is among the arguments: the function stays the object that it is, so
+for one that asks whether a traced value is among the arguments (or, where one of them is a function of the user's,
+which may know traced values, whether the user's code is calling): the function stays the object that it is, so
 that ``from scipy.special import logsumexp``, long before, is traced as well. What they do to traced values stands in
 :mod:`wengert.tracing.functions`, each under :func:`reroutes`.
 """
@@ -14,6 +15,8 @@ from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
 from wengert.locks import lock
+from wengert.tracing.callers import is_library
+from wengert.tracing.trace import current_trace
 from wengert.tracing.tracer import Tracer
 
 Replacement = TypeVar("Replacement", bound=Callable[..., Any])
@@ -22,11 +25,17 @@ REROUTED: dict[str, dict[str, Callable[..., Any]]] = {}
 """By module, what the functions of these names do to traced arguments."""
 
 
-def reroutes(module: str) -> Callable[[Replacement], Replacement]:
-    """Make the decorated function what the one of its name in ``module`` does to traced arguments."""
+TAKES_FUNCTIONS: set[tuple[str, str]] = set()
+"""Those that call a function of the user's: they are answered wherever the user's code calls them."""
+
+
+def reroutes(module: str, name: str = "", *, takes_functions: bool = False) -> Callable[[Replacement], Replacement]:
+    """Make the decorated function what the one of its name in ``module``, or ``name``, does to traced arguments."""
 
     def register(traced: Replacement) -> Replacement:
-        REROUTED.setdefault(module, {})[traced.__name__] = traced
+        REROUTED.setdefault(module, {})[name or traced.__name__] = traced
+        if takes_functions:
+            TAKES_FUNCTIONS.add((module, name or traced.__name__))
         return traced
 
     return register
@@ -35,7 +44,7 @@ def reroutes(module: str) -> Callable[[Replacement], Replacement]:
 class _Route:
     """A function of SciPy's, a copy of it that keeps its own code, and the code that decides between two."""
 
-    def __init__(self, module: str, function: FunctionType) -> None:
+    def __init__(self, module: str, name: str, function: FunctionType) -> None:
         self.function = function
         self.own = function.__code__
         self.original = FunctionType(
@@ -45,7 +54,7 @@ class _Route:
             function.__defaults__,
             function.__closure__,
         )
-        self.deciding = _deciding(module, function.__name__)
+        self.deciding = _deciding(module, name)
 
 
 _routes: dict[str, dict[str, _Route]] = {}  # by module, once that is imported
@@ -54,20 +63,28 @@ _routes: dict[str, dict[str, _Route]] = {}  # by module, once that is imported
 def _deciding(module: str, name: str) -> CodeType:
     """Code that runs in the globals of SciPy's module, so it imports what it needs."""
     namespace: dict[str, Any] = {}
+    last = name.rpartition(".")[2]
     exec(
-        f"def {name}(*args, **kwargs):\n"
+        f"def {last}(*args, **kwargs):\n"
         f"    from {decide.__module__} import {decide.__name__}\n"
         f"    return {decide.__name__}({module!r}, {name!r}, args, kwargs)\n",
         {"__name__": __name__},
         namespace,
     )
-    return namespace[name].__code__
+    return namespace[last].__code__
 
 
 def decide(module: str, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     """Call what a rerouted function stands for: ours for traced arguments, else SciPy's."""
     is_traced = any(_holds_traced(x) for x in (*args, *kwargs.values()))
-    return (REROUTED[module][name] if is_traced else _routes[module][name].original)(*args, **kwargs)
+    if not is_traced and (module, name) in TAKES_FUNCTIONS and current_trace() is not None:
+        is_traced = not is_library(sys._getframe(2))
+    return (REROUTED[module][name] if is_traced else original(module, name))(*args, **kwargs)
+
+
+def original(module: str, name: str) -> Callable[..., Any]:
+    """The function with its own code."""
+    return _routes[module][name].original
 
 
 def _holds_traced(x: Any) -> bool:
@@ -77,10 +94,19 @@ def _holds_traced(x: Any) -> bool:
 def _routes_of(module: str) -> Mapping[str, _Route]:
     """The routes of a module that is imported; none while another thread is about to import it."""
     if module not in _routes and module in sys.modules:
-        functions = {name: getattr(sys.modules[module], name, None) for name in REROUTED[module]}
+        functions = {name: _found(sys.modules[module], name) for name in REROUTED[module]}
         if all(type(f) is FunctionType and f.__closure__ is None for f in functions.values()):
-            _routes[module] = {name: _Route(module, f) for name, f in functions.items() if type(f) is FunctionType}
+            _routes[module] = {
+                name: _Route(module, name, f) for name, f in functions.items() if type(f) is FunctionType
+            }
     return _routes.get(module, {})
+
+
+def _found(module: Any, name: str) -> Any:
+    """What a name, of a function or ``Class.method``, stands for; None if there is none."""
+    for part in name.split("."):
+        module = getattr(module, part, None)
+    return module
 
 
 class _Rerouting:

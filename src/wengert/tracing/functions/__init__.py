@@ -28,4 +28,5 @@ from wengert.tracing.functions import (  # noqa: F401  # to fill the tables
     sorting,
     statistics,
     ufuncs,
+    vectorizing,
 )

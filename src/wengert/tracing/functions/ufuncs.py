@@ -222,7 +222,9 @@ def _apply(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) -> A
             message(
                 f"{_name(ufunc)} is not traced by wengert",
                 trace_near(inputs).locate(),
-                tries=["a formula in functions that are (docs/coverage.md)", "wg.primitive around it"],
+                tries=["np.vectorize(f)(x), which gives numbers and no objects", "wg.broadcast(f, x)"]
+                if ufunc.__name__.endswith(_OF_PYTHON)
+                else ["a formula in functions that are (docs/coverage.md)", "wg.primitive around it"],
             )
         )
     return composed(*inputs, **options)
@@ -271,7 +273,16 @@ def is_special(ufunc: np.ufunc) -> bool:
 
 
 def _name(ufunc: np.ufunc) -> str:
-    return f"scipy.special.{ufunc.__name__}" if is_special(ufunc) else f"np.{ufunc.__name__}"
+    """The full public name."""
+    name = ufunc.__name__
+    if name.endswith(_OF_PYTHON):
+        return f"np.frompyfunc of {name.removesuffix(_OF_PYTHON)}"
+    if is_special(ufunc):
+        return f"scipy.special.{name}"
+    return f"np.strings.{name}" if getattr(np, name, None) is not ufunc and hasattr(np.strings, name) else f"np.{name}"
+
+
+_OF_PYTHON = " (vectorized)"  # at the end of the name that NumPy gives to what np.frompyfunc makes
 
 
 # ------------------------------------------------------------------------------------------- compositions of ops
