@@ -17,12 +17,9 @@ from __future__ import annotations
 
 import dis
 import functools
-import itertools
 import types
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
-
-import numpy as np
 
 _OURS = frozenset(["wengert", "numpy", "scipy", "optree"])
 """wengert, and what it stands on: yes to all three questions."""
@@ -96,19 +93,6 @@ def is_ours(frame: types.FrameType) -> bool:
     return str(frame.f_globals.get("__name__")).partition(".")[0] == "wengert"
 
 
-def library_function(frame: types.FrameType | None) -> str | None:
-    """The function of a library, ``scipy.linalg.expm``, that the user's code called and ``frame`` is part of."""
-    outermost = _entry(frame)
-    if outermost is None:
-        return None
-    modules = str(outermost.f_globals.get("__name__")).split(".")
-    public = ".".join(itertools.takewhile(lambda part: not part.startswith("_"), modules))
-    name = outermost.f_code.co_qualname.partition(".")[0]
-    if name.startswith("_"):
-        return public
-    return f"np.{name}" if modules[0] == "numpy" and hasattr(np, name) else f"{public}.{name}"
-
-
 def _entry(frame: types.FrameType | None) -> types.FrameType | None:
     """The frame of the library's function that the user's code called and ``frame`` is part of."""
     outermost = None
@@ -124,21 +108,6 @@ def handed_to_library(frame: types.FrameType) -> list[Any]:
     outermost = _entry(frame)
     local = [] if outermost is None else list(outermost.f_locals.values())
     return [*local, *itertools.chain.from_iterable(list(x.values()) for x in local if type(x) is dict)]
-
-
-def instead_of(library_function: str) -> list[str]:
-    """What to write instead of a function that takes no traced array, if there is something of the kind."""
-    module, _, name = library_function.rpartition(".")
-    if name in _INSTEAD:
-        return [_INSTEAD[name]]
-    return [f"np.linalg.{name}"] if module == "scipy.linalg" and hasattr(np.linalg, name) else []
-
-
-_INSTEAD = {
-    "cho_factor": "np.linalg.cholesky",
-    "cho_solve": "np.linalg.solve",
-    "solve_triangular": "np.linalg.solve",
-}
 
 
 class Callee(NamedTuple):
@@ -169,7 +138,28 @@ def is_called_by_name(frame: types.FrameType, name: str) -> bool:
 
 
 def _callee(code: types.CodeType, place: int) -> Callee:
-    """What the instruction at ``place`` calls.
+    """What the instruction at ``place`` calls."""
+    loads = _loads_callee(code, place)
+    if loads is None:
+        return _ELSE
+    if loads.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+        return Callee("attribute", loads.argval)
+    if loads.opname.startswith(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF")):
+        return Callee("variable", loads.argval if isinstance(loads.argval, str) else loads.argval[-1])
+    return _ELSE
+
+
+def callee_span(code: types.CodeType, place: int) -> tuple[int, int, int, int] | None:
+    """Where in the source the callee is written: its first line and column in bytes, and where it ends."""
+    loads = _loads_callee(code, place)
+    if loads is None:
+        return None
+    at = loads.positions
+    return (at.lineno, at.col_offset, at.end_lineno, at.end_col_offset)
+
+
+def _loads_callee(code: types.CodeType, place: int) -> Any:
+    """The instruction that loads what the one at ``place`` calls; None if that is no call, or cannot be told.
 
     A call's expression begins with its callee, so what loads the callee has the same beginning in the source, and
     ends last of all that do (the first of those: names of keywords may be given the same place). Bytecode differs
@@ -185,10 +175,10 @@ def _callee(code: types.CodeType, place: int) -> Callee:
             before.append(current)
         current = instr
     if current is None or not current.opname.startswith("CALL"):
-        return _ELSE
+        return None
     here = current.positions
     if here is None or here.lineno is None or here.col_offset is None:
-        return _ELSE
+        return None
     end = (here.end_lineno, here.end_col_offset)
     best: Any = None
     best_end: Any = (-1, -1)
@@ -199,13 +189,7 @@ def _callee(code: types.CodeType, place: int) -> Callee:
         at_end = (at.end_lineno, at.end_col_offset)
         if best_end < at_end < end and instr.opname != "PUSH_NULL":
             best, best_end = instr, at_end
-    if best is None:
-        return _ELSE
-    if best.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-        return Callee("attribute", best.argval)
-    if best.opname.startswith(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF")):
-        return Callee("variable", best.argval if isinstance(best.argval, str) else best.argval[-1])
-    return _ELSE
+    return best
 
 
 def _value_of(frame: types.FrameType, name: str) -> Any:

@@ -21,11 +21,13 @@ from wengert.errors import (
 from wengert.source import Source
 from wengert.tape import Atom, Aval, Tape, check
 from wengert.tracing import functions, patch  # noqa: F401  # functions: they fill the tables and the hooks
+from wengert.tracing.arguments import holds_tracer
 from wengert.tracing.callers import is_internal, run
 from wengert.tracing.layouts import has_c_order, layout, strides_alone
+from wengert.tracing.libraries import instead_of, refused_function
 from wengert.tracing.reroute import rerouted
 from wengert.tracing.trace import Trace, check_dtype, current_trace
-from wengert.tracing.tracer import SAME_MEMORY, Tracer
+from wengert.tracing.tracer import HANDLED_FUNCTIONS, SAME_MEMORY, Tracer
 
 
 class Input(NamedTuple):
@@ -129,10 +131,18 @@ def record_call(
             raise
         except ValueError as error:  # NumPy hides what we raised while it asked for a number behind one of its own
             if isinstance(error.__cause__, ConcretizationError):
-                raise _written_outside(error.__cause__) from error
+                raise _named(_written_outside(error.__cause__), error) from error
             if "read-only" in repr(error.args):
                 raise _written_while_lent(trace, error) from error
+            refused = refused_function(error, holds_tracer)
+            if refused is not None and "type" in str(error):  # it knows no type of a traced value's
+                raise _not_traced(refused, error) from error
             raise
+        except (TypeError, AttributeError) as error:  # of a library that met a traced value where it knows none
+            refused = refused_function(error, holds_tracer)
+            if refused is None:
+                raise
+            raise _not_traced(refused, error) from error
         outputs = tuple(_output(trace, leaf, k, treedef) for k, leaf in enumerate(leaves))
         written = _written_inputs(inputs, tracers, trace)
     captured = tuple([c.array for c in trace.captures.values()])
@@ -152,6 +162,9 @@ def record_call(
     return Recording(tape, treedef, {}, implicit, trace.unrepeatable, captured, written)
 
 
+_REFUSALS = (UnsupportedFunctionError, ConcretizationError, MutationError)
+
+
 def _source_of(error: Exception) -> Source | None:
     """The user's line from which an exception came."""
     at = error.__traceback__
@@ -164,12 +177,38 @@ def _source_of(error: Exception) -> Source | None:
 
 
 def _locate(error: WengertError) -> None:
-    """Put the user's line into the text of an error that was raised where nobody knew it: by an op's type rule."""
+    """Put the user's line into the text of an error that was raised where nobody knew it, by an op's type rule; and
+    the function of a library that the line calls, if what is refused is something that the library called."""
     text = str(error)
+    if isinstance(error, _REFUSALS):
+        text = str(_named(error, error))
     source = _source_of(error)
     if "\n  at " not in text and source is not None:
         first, *rest = text.split("\n")
         error.args = ("\n".join([message(first, source), *rest]),)
+
+
+def _named(error: WengertError, raised: Exception) -> WengertError:
+    """``error``, which says what was refused in ``raised``, beginning with the function of a library, if that was
+    something that a library called."""
+    text = str(error)
+    refused = refused_function(raised)
+    if refused is not None and refused not in text.split("\n")[0]:
+        first, *rest = text.split("\n")
+        kept = [line for line in rest if not line.startswith(("  try ", "  or "))]
+        tries = message("", tries=_tries(refused)).split("\n")[1:]
+        error.args = ("\n".join([f"{refused} is not traced: {first}", *kept, *tries]),)
+    return error
+
+
+def _not_traced(refused: str, error: Exception) -> UnsupportedFunctionError:
+    """A library's own error, about a traced value."""
+    what = f"{refused} is not traced, and cannot take a traced value: {str(error).partition(chr(10))[0]}"
+    return UnsupportedFunctionError(message(what, _source_of(error), tries=_tries(refused)))
+
+
+def _tries(refused: str) -> list[str]:
+    return [*instead_of(refused, HANDLED_FUNCTIONS), "wg.primitive around it"]
 
 
 def _written_while_lent(trace: Trace, error: ValueError) -> MutationError:

@@ -23,7 +23,7 @@ from wengert.ops.elementwise import convert
 from wengert.ops.kernels import Contract
 from wengert.ops.op import UFUNCS, Op
 from wengert.tape import Atom, Aval
-from wengert.tracing import callers, hooks, layouts
+from wengert.tracing import callers, hooks, layouts, libraries
 from wengert.tracing.trace import Trace, check_dtype, current_trace, escaped, recorder
 
 HANDLED_FUNCTIONS: dict[Any, Callable[..., Any]] = {}
@@ -212,7 +212,7 @@ class Tracer:
             return out
         if not self._trace.is_open:
             raise escaped(self)
-        library = callers.library_function(sys._getframe(1))
+        library = libraries.library_function(sys._getframe(1))
         if library is not None:
             raise self._refused_by(library)
         raise ConcretizationError(
@@ -235,7 +235,7 @@ class Tracer:
             tries = [f"{library}(list(...))"]
         else:
             what = f"{library} is not traced, and cannot take a traced {self.aval}"
-            tries = [*callers.instead_of(library), "wg.primitive around it"]
+            tries = [*libraries.instead_of(library, HANDLED_FUNCTIONS), "wg.primitive around it"]
         return ConcretizationError(message(what, _where(self), tries=tries))
 
     def __array_namespace__(self, api_version: str | None = None) -> Any:

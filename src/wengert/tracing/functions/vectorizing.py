@@ -13,7 +13,6 @@ import numpy as np
 
 from wengert.tracing import hooks
 from wengert.tracing.arguments import array, scalar
-from wengert.tracing.callers import run
 from wengert.tracing.functions.creation import NUMBER_KINDS, constant
 from wengert.tracing.reroute import original, reroutes
 from wengert.tracing.tracer import Tracer
@@ -32,7 +31,7 @@ def vectorize(vectorized: Any, *args: Any, **kwargs: Any) -> Any:
         for k, x in zip(places, elements, strict=False):
             new_args[k] = x
         new_kwargs.update(zip(names, elements[len(places) :], strict=True))
-        return run(vectorized.pyfunc, new_args, new_kwargs)
+        return vectorized.pyfunc(*new_args, **new_kwargs)
 
     operands = [_operand(x) for x in (*[args[k] for k in places], *[kwargs[name] for name in names])]
     if not operands and vectorized.signature is None:

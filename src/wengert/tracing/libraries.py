@@ -1,0 +1,199 @@
+"""What a function of a library is called in an error: by its full public name, as the user's code would write it.
+
+The frame that fails is often a private one (a decorator's, a helper's), and compiled code has none. So the name is the
+one that the user's line calls, looked up where the line looks it up; where the line is not to be had, or says
+``table["f"](x)``, it is the outermost frame of the library with a name that is public.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import itertools
+import linecache
+import sys
+import types
+from collections.abc import Callable, Container, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.tracing.callers import callee_span, is_library, is_ours
+
+
+def library_function(frame: types.FrameType | None) -> str | None:
+    """The function of a library, ``scipy.linalg.expm``, that the user's code called and ``frame`` is part of."""
+    inside: list[types.FrameType] = []
+    while frame is not None and is_library(frame):
+        if not is_ours(frame):
+            inside.insert(0, frame)
+        frame = frame.f_back
+    if inside:
+        return _name(frame, frame.f_lasti if frame is not None else -1, inside)
+    return None if frame is None else _compiled(_called(frame, frame.f_lasti))
+
+
+def refused_function(error: BaseException, traced: Callable[[Any], bool] | None = None) -> str | None:
+    """The same of an error that came up through a library, from something that it called.
+
+    ``traced``: only if what it was called with, or made of that, holds something ``traced``.
+    """
+    stack: list[tuple[types.FrameType, int]] = []
+    at = error.__traceback__
+    while at is not None:
+        stack.append((at.tb_frame, at.tb_lasti))
+        at = at.tb_next
+    last = max((k for k, (frame, _) in enumerate(stack) if not is_library(frame)), default=-1)
+    inside = [frame for frame, _ in stack[last + 1 :]]
+    if not inside:  # compiled code, or the user's own error
+        if last < 0 or "Tracer" not in str(error):
+            return None
+        return (_called(*stack[last]) or (None, None))[0] or "a function of compiled code"
+    if is_ours(inside[0]) or _is_rerouted(inside):
+        return None
+    if traced is not None and not any(map(traced, inside[0].f_locals.values())):
+        return None
+    return _name(*(stack[last] if last >= 0 else (None, -1)), [frame for frame in inside if not is_ours(frame)])
+
+
+def _is_rerouted(inside: Sequence[types.FrameType]) -> bool:
+    """Whether it is a function that is traced, whose code is exchanged for a call of ours: see reroute.py."""
+    return len(inside) > 1 and inside[1].f_globals.get("__name__") == "wengert.tracing.reroute"
+
+
+def instead_of(library_function: str, traced: Container[Any]) -> list[str]:
+    """What to write instead of a function that takes no traced array, if there is something of the kind that is
+    ``traced``."""
+    if library_function in _INSTEAD:
+        return [_INSTEAD[library_function]]
+    module, _, name = library_function.rpartition(".")
+    if module.startswith("np.random"):
+        return ["numbers drawn without traced parameters, and scaled after: mean + sigma * np.random.normal(size=n)"]
+    for place, path in ((np.linalg, "np.linalg"), (np, "np")) if module == "scipy.linalg" else ():
+        if getattr(place, name, None) in traced:
+            return [f"{path}.{name}"]
+    return []
+
+
+_INSTEAD = {
+    "scipy.linalg.cholesky": "np.linalg.cholesky, which is lower triangular: its transpose is scipy's",
+    "scipy.linalg.cho_factor": "np.linalg.cholesky",
+    "scipy.linalg.cho_solve": "np.linalg.solve(a, b)",
+    "scipy.linalg.lu_solve": "np.linalg.solve(a, b)",
+    "scipy.linalg.lu_factor": "np.linalg.solve(a, b)",
+    "scipy.linalg.solve_triangular": "np.linalg.solve(np.tril(a), b)",
+    "scipy.linalg.solve": "np.linalg.solve",
+    "scipy.linalg.toeplitz": "c[np.abs(np.subtract.outer(i, i))], with i = np.arange(n)",
+    "scipy.spatial.distance.cdist": "np.linalg.norm(a[:, None] - b, axis=-1)",
+    "scipy.spatial.distance.pdist": "np.linalg.norm(a[:, None] - a, axis=-1)[np.triu_indices(n, 1)]",
+    "scipy.integrate.trapezoid": "np.trapezoid",
+    "np.asarray_chkfinite": "np.asarray",
+    "np.asmatrix": "np.asarray",
+    "np.require": "np.asarray",
+}
+
+
+# ------------------------------------------------------------------------------------------------------- names
+
+
+def _name(user: types.FrameType | None, place: int, inside: Sequence[types.FrameType]) -> str:
+    called = _called(user, place) if user is not None else None
+    if called is not None and called[0] is not None:
+        return called[0]
+    for frame in inside:
+        path = _public_path(str(frame.f_globals.get("__name__")), frame.f_code.co_qualname.partition(".<locals>")[0])
+        if path is not None:
+            return path
+    private = inside[0].f_code.co_name.rpartition(".")[2].lstrip("_")
+    return f"{_public_module(str(inside[0].f_globals.get('__name__')))}.{private}"
+
+
+def _compiled(called: tuple[str | None, Any] | None) -> str | None:
+    """The name of a function of compiled code, which has no frame; None of one that turns its argument into an array,
+    which are NumPy's own, and of code of the user's."""
+    if called is None or called[0] is None or isinstance(called[1], types.FunctionType | np.ufunc | type):
+        return None
+    name = called[0]
+    if name.partition(".")[0] not in ("np", "scipy") or (name.startswith("np.") and name.count(".") == 1):
+        return None
+    return name
+
+
+def _called(frame: types.FrameType, place: int) -> tuple[str | None, Any] | None:
+    """The public name of what a line calls, and the object; None if its text is not to be had, or is no plain name."""
+    span = callee_span(frame.f_code, place)
+    if span is None:
+        return None
+    first, start, last, end = span
+    if first != last:
+        return None
+    text = linecache.getline(frame.f_code.co_filename, first, frame.f_globals).encode()[start:end].decode()
+    try:
+        node: Any = ast.parse(text.strip(), mode="eval").body
+    except SyntaxError:
+        return None
+    names: list[str] = []
+    while isinstance(node, ast.Attribute):
+        names.insert(0, node.attr)
+        node = node.value
+    if not isinstance(node, ast.Name):
+        return None
+    found: Any = None
+    for namespace in (frame.f_locals, frame.f_globals, frame.f_builtins):
+        if node.id in namespace:
+            found = namespace[node.id]
+            break
+    return _followed(found, names)
+
+
+def _followed(found: Any, names: Sequence[str]) -> tuple[str | None, Any]:
+    """The public name of ``found.names``: attributes of modules as they are written, of an object with its class."""
+    path = found.__name__ if isinstance(found, types.ModuleType) else None
+    for name in names:
+        if path is None:
+            if not _is_of_library(type(found)):
+                return None, None
+            path = _of_object(found if isinstance(found, type) else type(found))
+        if path is None:
+            return None, None
+        is_module = isinstance(found, types.ModuleType)
+        found = getattr(found, name, None) if is_module else inspect.getattr_static(found, name, None)
+        path = f"{path}.{name}"
+    if not names or isinstance(found, types.FunctionType | np.ufunc):
+        own = _of_object(found)
+        path = own if own is not None and (path is None or not names) else path
+    return (None if path is None else _short(path)), found
+
+
+def _is_of_library(cls: type) -> bool:
+    return cls.__module__.partition(".")[0] in ("numpy", "scipy")
+
+
+def _of_object(found: Any) -> str | None:
+    """The public path of a function or a class, or of the class of an object that is called."""
+    if not hasattr(found, "__qualname__"):
+        found = type(found)
+    if getattr(found, "__self__", None) is not None and getattr(np.random, found.__name__, None) == found:
+        return f"np.random.{found.__name__}"  # a method of the one generator that the module has
+    if not isinstance(getattr(found, "__module__", None), str):
+        return None
+    return _public_path(found.__module__, found.__qualname__)
+
+
+def _public_module(module: str) -> str:
+    return ".".join(itertools.takewhile(lambda part: not part.startswith("_"), module.split(".")))
+
+
+def _public_path(module: str, qualname: str) -> str | None:
+    """``np.name`` or ``scipy.linalg.name``, if there is such a thing; of a method, what its class is found by."""
+    name = qualname.partition(".")[0]
+    public = _public_module(module)
+    if name.startswith(("_", "<")):
+        return None
+    if public.partition(".")[0] == "numpy" and public.count(".") <= 1 and hasattr(np, name):
+        return f"np.{qualname}"
+    return _short(f"{public}.{qualname}") if hasattr(sys.modules.get(public), name) else None
+
+
+def _short(path: str) -> str:
+    return f"np.{path.removeprefix('numpy.')}" if path.startswith("numpy.") else path

@@ -1,0 +1,195 @@
+"""What is refused is called by its full public name, and the first remedy is one that works."""
+
+from __future__ import annotations
+
+import importlib
+import inspect
+import signal
+import types
+import warnings
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.integrate
+import scipy.interpolate
+import scipy.linalg
+import scipy.ndimage
+import scipy.optimize
+import scipy.signal
+import scipy.sparse.linalg
+import scipy.spatial
+import scipy.special
+import scipy.stats
+from scipy import linalg as la
+from scipy.linalg import cholesky as imported
+
+import wengert as wg
+from wengert.tracing.libraries import instead_of
+from wengert.tracing.tracer import HANDLED_FUNCTIONS
+
+A = np.array([[2.0, 0.3, 0.1], [0.3, 3.0, 0.2], [0.1, 0.2, 4.0]])
+V = np.array([0.3, 0.5, 0.9])
+RNG = np.random.default_rng(0)
+SPLINE = scipy.interpolate.CubicSpline(np.arange(4.0), np.arange(4.0) ** 2)
+TABLE = {"chol": scipy.linalg.cholesky}
+
+REFUSED: list[tuple[str, Callable[[Any], Any], Any, str, str]] = [
+    ("a decorated function", lambda a: scipy.linalg.cholesky(a), A, "scipy.linalg.cholesky", "np.linalg.cholesky"),
+    ("a name of a module", lambda a: la.cholesky(a), A, "scipy.linalg.cholesky", "np.linalg.cholesky"),
+    ("an imported name", lambda a: imported(a), A, "scipy.linalg.cholesky", "np.linalg.cholesky"),
+    ("a table of functions", lambda a: TABLE["chol"](a), A, "scipy.linalg.cholesky", "np.linalg.cholesky"),
+    ("a call over lines", lambda a: scipy.linalg.solve(
+        a,
+        a[0],
+    ), A, "scipy.linalg.solve", "np.linalg.solve"),
+    ("a helper that is private", lambda a: scipy.linalg.expm(a), A, "scipy.linalg.expm", "wg.primitive"),
+    ("what asks for flags", lambda a: np.isfortran(a), A, "np.isfortran", "wg.primitive"),
+    ("what a library's own error came of", lambda a: scipy.linalg.sqrtm(a), A, "scipy.linalg.sqrtm", "wg.primitive"),
+    ("float() inside of a library", lambda x: np.format_float_positional(x), 0.5, "np.format_float_positional", "wg."),
+    ("a method of a distribution", lambda x: scipy.stats.gamma.pdf(x, 2.0), V, "scipy.stats.gamma.pdf", "wg."),
+    ("an object that is called", lambda x: SPLINE(x), V, "scipy.interpolate.CubicSpline", "wg.primitive"),
+    ("a write inside of a library", lambda x: np.polynomial.polynomial.polymulx(x), V,
+     "np.polynomial.polynomial.polymulx", "wg.primitive"),
+    ("compiled code of a module", lambda x: np.random.normal(x), V, "np.random.normal", "numbers"),  # noqa: NPY002
+    ("compiled code of an object", lambda x: RNG.normal(x), V, "np.random.Generator.normal", "numbers drawn"),
+    ("distances", lambda x: scipy.spatial.distance.cdist(x, A), A, "scipy.spatial.distance.cdist", "np.linalg.norm"),
+    ("cython", lambda x: scipy.ndimage.label(x), V, "scipy.ndimage.label", "wg.primitive"),
+    ("a solver of sparse matrices", lambda x: scipy.sparse.linalg.cg(A, x), V, "scipy.sparse.linalg.cg", "wg."),
+    ("a filter", lambda x: scipy.signal.lfilter([1.0], [1.0, 0.5], x), V, "scipy.signal.lfilter", "wg.primitive"),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("f", "x", "name", "remedy"), [r[1:] for r in REFUSED], ids=[r[0] for r in REFUSED])
+def test_a_refused_function_had_another_name(f: Any, x: Any, name: str, remedy: str) -> None:
+    for gradient in (wg.grad(lambda x: np.sum(f(x))), wg.jit(wg.grad(lambda x: np.sum(f(x))))):
+        with pytest.raises(wg.errors.WengertError) as caught:
+            gradient(x)
+        first, *rest = str(caught.value).split("\n")
+        assert first.startswith(f"{name} is not traced")
+        assert any(line.startswith("  at     ") and "test_libraries.py" in line for line in rest)
+        (tried,) = [line for line in rest if line.startswith("  try ")]
+        assert tried.split(maxsplit=1)[1].startswith(remedy)
+
+
+REMEDIES: dict[str, tuple[Callable[..., Any], Callable[..., Any]]] = {
+    "scipy.linalg.cholesky": (scipy.linalg.cholesky, lambda a: np.linalg.cholesky(a).T),
+    "scipy.linalg.solve": (lambda a: scipy.linalg.solve(a, a[0]), lambda a: np.linalg.solve(a, a[0])),
+    "scipy.linalg.solve_triangular": (
+        lambda a: scipy.linalg.solve_triangular(a, V, lower=True), lambda a: np.linalg.solve(np.tril(a), V)
+    ),
+    "scipy.linalg.cho_solve": (
+        lambda a: scipy.linalg.cho_solve(scipy.linalg.cho_factor(a), V), lambda a: np.linalg.solve(a, V)
+    ),
+    "scipy.linalg.lu_solve": (
+        lambda a: scipy.linalg.lu_solve(scipy.linalg.lu_factor(a), V), lambda a: np.linalg.solve(a, V)
+    ),
+    "scipy.linalg.inv": (scipy.linalg.inv, np.linalg.inv),
+    "scipy.linalg.det": (scipy.linalg.det, np.linalg.det),
+    "scipy.linalg.norm": (scipy.linalg.norm, np.linalg.norm),
+    "scipy.linalg.toeplitz": (
+        lambda a: scipy.linalg.toeplitz(a[0]),
+        lambda a: a[0][np.abs(np.subtract.outer(np.arange(3), np.arange(3)))],
+    ),
+    "scipy.spatial.distance.cdist": (
+        lambda a: scipy.spatial.distance.cdist(a, A + 1), lambda a: np.linalg.norm(a[:, None] - (A + 1), axis=-1)
+    ),
+    "scipy.integrate.trapezoid": (scipy.integrate.trapezoid, np.trapezoid),
+    "np.asmatrix": (np.asmatrix, lambda a: np.asarray(a)),
+    "np.require": (np.require, lambda a: np.asarray(a)),
+    "np.asarray_chkfinite": (np.asarray_chkfinite, lambda a: np.asarray(a)),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", REMEDIES)
+def test_the_first_remedy_works(name: str) -> None:
+    refused, remedy = REMEDIES[name]
+    warnings.simplefilter("ignore", PendingDeprecationWarning)  # np.matrix's; pytest restores what is shown
+    assert instead_of(name, HANDLED_FUNCTIONS)
+    np.testing.assert_allclose(remedy(A), refused(A), rtol=1e-12, atol=1e-15)
+    np.testing.assert_allclose(wg.vjp(remedy, A)[0], refused(A), rtol=1e-12, atol=1e-15)
+
+
+def test_a_remedy_that_is_not_traced_either_is_not_named() -> None:
+    assert instead_of("scipy.linalg.svd", HANDLED_FUNCTIONS) == []
+    assert instead_of("scipy.linalg.kron", HANDLED_FUNCTIONS) == ["np.kron"]
+
+
+def test_errors_of_the_users_own_stay_what_they_are() -> None:
+    """A TypeError of the user's is none of a library's, nor is what a library says of plain numbers."""
+
+    def mine(x: Any) -> Any:
+        raise TypeError("mine")
+
+    with pytest.raises(TypeError, match=r"^mine$"):
+        wg.grad(mine)(1.0)
+    with pytest.raises(TypeError, match="missing"):
+        wg.grad(lambda x: scipy.linalg.solve(A) * x)(1.0)
+    with pytest.raises(AttributeError, match="no_such"):
+        wg.grad(lambda x: x * scipy.linalg.no_such)(1.0)
+    with pytest.raises(TypeError, match=r"^mine$"):
+        wg.grad(lambda x: scipy.optimize.brentq(lambda t: mine(t * x), 0.0, 1.0))(1.0)
+
+
+# ---------------------------------------------------------------------------------------------- all of some modules
+
+MODULES = ["scipy.linalg", "scipy.spatial.distance", "scipy.fft", "numpy.linalg", "numpy.fft", "numpy.random",
+           "numpy.polynomial.polynomial", "scipy.integrate", "scipy.sparse.linalg"]  # fmt: skip
+OTHER_NAMES = {"scipy.linalg.solve_lyapunov": "scipy.linalg.solve_continuous_lyapunov"}
+
+
+def public(module: str) -> Iterator[tuple[str, Any]]:
+    found = importlib.import_module(module)
+    for name in sorted(getattr(found, "__all__", dir(found))):
+        f = getattr(found, name)
+        if not name.startswith("_") and callable(f) and not isinstance(f, type | types.ModuleType):
+            if name not in ("test", "seed", "set_state", "shuffle", "qmc_quad", "show_config"):
+                yield (f"np.{module[6:]}.{name}" if module.startswith("numpy") else f"{module}.{name}"), f
+
+
+def plausible(f: Any) -> Iterator[tuple[Any, list[Any]]]:
+    """Arguments that it may take: a matrix, a vector or a number, and as many more as it wants."""
+    try:
+        parameters = inspect.signature(f).parameters.values()
+        needed = sum(
+            p.default is p.empty and p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in parameters
+        )
+    except (ValueError, TypeError):
+        needed = 1
+    for first in (A, V, np.float64(0.5)):
+        for rest in (first, 1, V):
+            yield first, [np.array(rest) if isinstance(rest, np.ndarray) else rest] * (max(needed, 1) - 1)
+
+
+def too_long(*_: Any) -> None:
+    raise TimeoutError
+
+
+@pytest.mark.parametrize("module", MODULES)
+def test_every_public_function_is_traced_or_refused_by_its_name(module: str) -> None:
+    wrong = []
+    old = signal.signal(signal.SIGALRM, too_long)
+    try:
+        for name, f in public(module):
+            for first, rest in plausible(f):
+                signal.setitimer(signal.ITIMER_REAL, 0.5)
+                try:
+                    with warnings.catch_warnings():
+                        warnings.simplefilter("ignore")
+                        f(first, *rest)
+                        wg.grad(lambda x, f=f, rest=rest: (f(x, *rest), np.sum(x))[1])(first)
+                except wg.errors.WengertError as error:
+                    line = str(error).split("\n")[0]
+                    if OTHER_NAMES.get(name, name) not in line:
+                        wrong.append((name, line))
+                except Exception as error:
+                    if "Tracer" in str(error):
+                        wrong.append((name, str(error)))
+                    continue
+                finally:
+                    signal.setitimer(signal.ITIMER_REAL, 0)
+                break
+    finally:
+        signal.signal(signal.SIGALRM, old)
+    assert not wrong
