@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import itertools
 import types
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple

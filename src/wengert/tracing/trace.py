@@ -16,7 +16,8 @@ from __future__ import annotations
 import sys
 import threading
 from collections import ChainMap
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from functools import partial
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -56,6 +57,16 @@ _stack = _Stack()
 def current_trace() -> Trace | None:
     """The innermost trace of this thread."""
     return _stack.traces[-1] if _stack.traces else None
+
+
+@contextmanager
+def suspended() -> Iterator[None]:
+    """No trace is open in this thread: what is done meanwhile is not of the function that is traced."""
+    traces, _stack.traces = _stack.traces, []
+    try:
+        yield
+    finally:
+        _stack.traces = traces
 
 
 def recorder(trace: Trace) -> Trace:
@@ -108,6 +119,8 @@ class Trace:
         """Why this run cannot be replayed: it met a concrete array of unknown origin. Empty if it can."""
         self.is_closed = False
         """Whether an array of unknown origin must be what it would be in any other run: see purity.py."""
+        self.doubt = ""
+        """Why it need not be, in words."""
         self._defined: dict[Var, Instr] = {}
         self._indexed = 0
         self._marks: list[int] = []  # how far the enclosing traces had come when this one was opened
@@ -122,7 +135,7 @@ class Trace:
         outer = current_trace()
         if outer is not None and self.known is None:
             self.known = outer.known  # what an enclosing run may read again, this one may
-            self.is_closed = outer.is_closed
+            self.is_closed, self.doubt = outer.is_closed, outer.doubt
         self._marks = [len(t.builder) for t in _stack.traces]
         self.level = len(_stack.traces) + 1
         if self.concrete:
@@ -287,7 +300,8 @@ class Trace:
                 return self._captured(id(x), array, name, is_constant)
             if not self.unrepeatable and not self.is_closed:
                 self.unrepeatable = (
-                    f"{Aval(np.shape(x), x.dtype)} at {self.where()} is a NumPy value that was computed while tracing"
+                    f"{Aval(np.shape(x), x.dtype)} at {self.where()} is a NumPy value that was computed while tracing, "
+                    f"and {self.doubt or 'where it came from is not known'}: compute it outside, and pass it"
                 )
         if isinstance(x, np.generic) or x.nbytes <= config.snapshot_bytes or not _can_be_unlocked(x):
             old = self.snapshots.get(id(x))

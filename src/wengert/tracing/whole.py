@@ -45,7 +45,8 @@ def trace_whole(f: Callable[..., Any], name: str, leaves: Sequence[Any], signatu
         for k in static:
             new[k] = environment.copy_argument(leaves[k], f"argument{tree.path(treedef, k)}")
         environment.look_at_classes(tree.node_types(treedef))
-        trace.is_closed = environment.is_closed
+        trace.is_closed, trace.doubt = environment.is_closed, environment.doubt
+        trace.unrepeatable = trace.unrepeatable or environment.unrepeatable
         for k, t in zip(traced, tracers, strict=True):
             new[k] = t
         given = tree.unflatten(treedef, new)

@@ -229,7 +229,6 @@ def _partial() -> Kind:
             "a keyword": put(p.keywords, "default"),
             "an attribute": attribute(p, "note"),
         },
-        only_replaced=("an attribute",),
     )
 
 
@@ -242,7 +241,7 @@ def _gradient() -> Kind:
     """A function of wengert's, in whose cells the user's function is."""
     m = module_of_a_test()
     return Kind(
-        m.gradient, {"a global of its function": attribute(m, "scale")}, only_replaced=("a global of its function",)
+        m.gradient, {"a global of its function": attribute(m, "scale")}
     )
 
 
@@ -251,7 +250,6 @@ def _primitive() -> Kind:
     return Kind(
         m.primitive,
         {"a global of its function": attribute(m, "scale"), "a global of its rule": attribute(m, "weight")},
-        only_replaced=("a global of its rule",),
     )
 
 
@@ -454,10 +452,10 @@ def _imports() -> Any:
 INCOMPARABLE: dict[str, tuple[Callable[[], Any], str]] = {
     "iterator": (lambda: iter([1.0]), "value is an iterator"),
     "ufunc of the user's": (lambda: np.frompyfunc(abs, 1, 1), "value is made of a Python function"),
-    "reference": (lambda: weakref.ref(Box), "value is of weakref"),
+    "reference": (lambda: weakref.ref(Box), "value"),
     "long list of lists": (lambda: [[]] * 20_000, "a list has more than 10000 items"),
-    "reader of the clock": (lambda: _reads_the_clock, "value reads time"),
-    "reader of a file": (lambda: _opens_a_file, "value calls open()"),
+    "reader of the clock": (lambda: _reads_the_clock, "reads time.perf_counter, which reads the clock"),
+    "reader of a file": (lambda: _opens_a_file, "reads open(), which reads from outside"),
     "importer": (lambda: _imports, "value imports not_there"),
 }
 """What nothing can be compared by: how it is made, and the reason that is told for tracing a function anew."""

@@ -36,7 +36,7 @@ def test_what_cannot_be_compared_is_told(name: str) -> None:
     make, why = INCOMPARABLE[name]
     value = make()
     _, environment, trace = replaced(lambda: value)
-    assert trace.unrepeatable == why
+    assert why in trace.unrepeatable
     assert environment.holds()
 
 

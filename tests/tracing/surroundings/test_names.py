@@ -56,10 +56,10 @@ def test_variables_that_are_read_and_written() -> None:
 
 
 def test_modules_that_are_imported_when_it_runs() -> None:
-    assert names.imported(_imports.__code__) == {"os.path", "collections"}
-    assert names.imported(_reads.__code__) == frozenset()
+    assert names.uses(_imports.__code__).imported == {"os.path", "collections"}
+    assert names.uses(_reads.__code__).imported == frozenset()
 
 
 def test_patterns_of_classes() -> None:
-    assert names.matches_classes(_matches.__code__)
-    assert not names.matches_classes(_reads.__code__)
+    assert names.uses(_matches.__code__).matches_classes
+    assert not names.uses(_reads.__code__).matches_classes

@@ -30,7 +30,7 @@ def test_an_edit_of_any_part_is_seen(name: str, edit: str) -> None:
 def test_what_cannot_be_compared_is_told(name: str) -> None:
     make, why = INCOMPARABLE[name]
     watching = watched(make())
-    assert watching.unrepeatable == why
+    assert why in watching.unrepeatable
     assert all_hold(watching.slots)
 
 
@@ -139,11 +139,12 @@ CLOSED: dict[str, tuple[Any, bool]] = {
     "array": (np.ones(2), True),
     "object": (Box(), True),
     "function": (lambda x: x * 2.0, True),
-    "array of objects": (np.array([None]), False),
-    "dict with objects as keys": ({Box(): 1.0}, False),
-    "object with slots": (KINDS["object with slots"]().value, False),
-    "generator": (np.random.default_rng(0), False),
-    "module": (types, False),
+    "array of objects": (np.array([None]), True),
+    "dict with objects as keys": ({Box(): 1.0}, True),
+    "object with slots": (KINDS["object with slots"]().value, True),
+    "generator": (np.random.default_rng(0), True),
+    "module": (types, True),
+    "function of a library that nobody knows": (pytest.approx, False),
 }
 
 

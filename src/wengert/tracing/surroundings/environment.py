@@ -68,6 +68,16 @@ class Environment:
         """Whether nothing was found that could give another number to another run: see purity.py."""
         return self._watching.is_closed
 
+    @property
+    def doubt(self) -> str:
+        """What was found that could."""
+        return self._watching.doubt
+
+    @property
+    def unrepeatable(self) -> str:
+        """What was found that does."""
+        return self._watching.unrepeatable
+
     def holds(self) -> bool:
         """Whether everything that was read is still there."""
         return all_hold(self.slots)
@@ -146,10 +156,10 @@ class Environment:
         """What the traced copy sees in place of a value."""
         name, value, read = part.name, part.value, part.read
         watching = self._watching
-        watching.judge(value)
+        watching.judge(value, name)
         if isinstance(value, np.ndarray):
             return self._array(part)
-        if isinstance(value, np.generic):
+        if isinstance(value, np.generic) and not isinstance(value, np.void):
             self.known[id(value)] = (value, name, True)
             watching.alive.append(value)
             self.slots.append(Slot(name, read, value, True))
@@ -222,6 +232,10 @@ class Environment:
         self._hang(new, parts)
         for part in parts.cells:
             cell = cells[part.key]
+            if self._watching.is_followed(part.value):
+                cell.cell_contents = part.value
+                self.slots.append(Slot(part.name, part.read, part.value, False))
+                continue
             cell.cell_contents = put = self._replace(part)
             self.copies.append(Substituted(part.name, CellRead(cell), put, part.value))
         positional, by_keyword = self._arguments(parts)
@@ -247,7 +261,7 @@ class Environment:
         for part in parts.variables:
             variable, found, read = part.key, part.value, part.read
             if isinstance(found, HOLDERS):  # shared, whatever the code names of it is watched
-                self._watching.hold(found, variable)
+                self._watching.hold_variable(part)
                 self.slots.append(Slot(variable, read, found, False))
                 continue
             if id(found) in self._memo and shared.get(variable) is self._memo[id(found)]:

@@ -1,4 +1,7 @@
-"""The names in a function's code, and what the code does with them."""
+"""The names in a function's code, and what the code does with them.
+
+All of it is found in one pass over the instructions, once a code object.
+"""
 
 from __future__ import annotations
 
@@ -6,8 +9,40 @@ import dis
 import functools
 import types
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from wengert.source import Source
+
+Path = tuple[str, ...]
+"""A variable and the attributes that are asked of it: ``("np", "random", "default_rng")``."""
+
+_VARIABLES = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_GLOBALS")
+_ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
+_STORES = ("STORE_FAST", "STORE_DEREF", "STORE_NAME", "STORE_GLOBAL")
+_BETWEEN = ("PUSH_NULL", "PRECALL")
+
+
+class Uses(NamedTuple):
+    """What a code, and the codes of the functions defined in it, do with names."""
+
+    named: tuple[str, ...]
+    """Global variables, builtins, attributes, modules: whatever is looked up by name."""
+    loaded: frozenset[str]
+    """Global variables and builtins that are read."""
+    written: frozenset[str]
+    """Global variables that are written or deleted."""
+    imported: frozenset[str]
+    """Modules that are imported when it runs."""
+    paths: dict[Path, int]
+    """How far what is read is followed by name, with a line. A variable alone: its value goes elsewhere."""
+    taken: frozenset[tuple[str, str]]
+    """A module that is imported when it runs, and what is taken from it by name."""
+    modules: frozenset[tuple[str, str]]
+    """A variable, and the module that an import puts there."""
+    seeded: frozenset[Path]
+    """Those paths that are called with a literal number first, wherever they are read."""
+    matches_classes: bool
+    """Whether it has ``case Class(attribute)``, whose attributes are no names of the code."""
 
 
 def codes(code: types.CodeType) -> list[types.CodeType]:
@@ -20,35 +55,112 @@ def codes(code: types.CodeType) -> list[types.CodeType]:
 
 
 @functools.lru_cache(maxsize=4096)
+def uses(code: types.CodeType) -> Uses:
+    """What the code does with names."""
+    named: dict[str, None] = {}
+    loaded, written, imported, taken, modules = set(), set(), set(), set(), set()
+    paths: dict[Path, int] = {}
+    unseeded: set[Path] = set()
+    local: set[str] = set()
+    elsewhere: set[str] = set()
+    matches_classes = False
+    for c in codes(code):
+        named.update(dict.fromkeys(c.co_names))
+        instrs = [i for i in dis.get_instructions(c) if i.opname not in ("CACHE", "EXTENDED_ARG", "RESUME")]
+        for at, i in enumerate(instrs):
+            kind = i.opname
+            if kind in _VARIABLES or kind.startswith("LOAD_FAST"):
+                if kind.startswith("LOAD_FAST"):
+                    local.update([i.argval] if isinstance(i.argval, str) else i.argval)
+                else:
+                    elsewhere.add(i.argval)
+                if kind in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"):
+                    loaded.add(i.argval)
+                path, end = _followed(instrs, at)
+                paths.setdefault(path, _line(i) or c.co_firstlineno)
+                if not _is_called_with_a_number(instrs, end):
+                    unseeded.add(path)
+                if isinstance(i.argval, tuple):  # two variables at once: the first goes elsewhere
+                    paths.setdefault(i.argval[:1], c.co_firstlineno)
+            elif kind in ("STORE_GLOBAL", "DELETE_GLOBAL"):
+                written.add(i.argval)
+            elif kind == "IMPORT_NAME":
+                imported.add(i.argval)
+                names, variable = _import(instrs, at)
+                taken.update((i.argval, name) for name in names)
+                if variable:
+                    modules.add((variable[0], i.argval if variable[1] else i.argval.partition(".")[0]))
+            elif kind == "MATCH_CLASS":
+                matches_classes = True
+                named.update(dict.fromkeys(s for k in c.co_consts if type(k) is tuple for s in k if type(s) is str))
+    local -= elsewhere | {variable for variable, _ in modules}
+    paths = {path: line for path, line in paths.items() if path[0] not in local}
+    return Uses(
+        tuple(named),
+        frozenset(loaded),
+        frozenset(written),
+        frozenset(imported),
+        paths,
+        frozenset(taken),
+        frozenset(modules),
+        frozenset(paths.keys() - unseeded),
+        matches_classes,
+    )
+
+
 def named(code: types.CodeType) -> tuple[str, ...]:
     """Global variables, builtins, attributes, modules: whatever is looked up by name."""
-    return tuple(dict.fromkeys(name for c in codes(code) for name in c.co_names))
+    return uses(code).named
 
 
 def loaded(code: types.CodeType) -> frozenset[str]:
     """Global variables and builtins that are read."""
-    return _by_instruction(code, ("LOAD_GLOBAL", "LOAD_NAME"))
+    return uses(code).loaded
 
 
 def written(code: types.CodeType) -> frozenset[str]:
     """Global variables that are written or deleted."""
-    return _by_instruction(code, ("STORE_GLOBAL", "DELETE_GLOBAL"))
+    return uses(code).written
 
 
-def imported(code: types.CodeType) -> frozenset[str]:
-    """Modules that the function imports when it runs."""
-    return _by_instruction(code, ("IMPORT_NAME",))
+def _followed(instrs: list[dis.Instruction], at: int) -> tuple[Path, int]:
+    """The path that begins with the variable that is read at ``at``, and the place behind it."""
+    variable = instrs[at].argval
+    path = [variable if isinstance(variable, str) else variable[-1]]
+    end = at + 1
+    while end < len(instrs) and instrs[end].opname in _ATTRIBUTES:
+        path.append(instrs[end].argval)
+        end += 1
+    return tuple(path), end
 
 
-@functools.lru_cache(maxsize=4096)
-def matches_classes(code: types.CodeType) -> bool:
-    """Whether it has ``case Class(attribute=...)``, whose attributes are no names of the code."""
-    return any(i.opname == "MATCH_CLASS" for c in codes(code) for i in dis.get_instructions(c))
+def _is_called_with_a_number(instrs: list[dis.Instruction], at: int) -> bool:
+    """Whether a call of what was just read begins at ``at``, and a literal number is all that it is given."""
+    rest = [i for i in instrs[at : at + 6] if i.opname not in _BETWEEN][:3]
+    if len(rest) < 2 or rest[0].opname not in ("LOAD_CONST", "LOAD_SMALL_INT") or type(rest[0].argval) is not int:
+        return False
+    call = rest[-1] if rest[1].opname == "KW_NAMES" else rest[1]
+    if rest[1].opname == "LOAD_CONST" and rest[-1].opname == "CALL_KW":  # the names of keywords, as of Python 3.13
+        call = rest[-1]
+    return call.opname in ("CALL", "CALL_KW") and call.arg == 1
 
 
-@functools.lru_cache(maxsize=8192)
-def _by_instruction(code: types.CodeType, names: tuple[str, ...]) -> frozenset[str]:
-    return frozenset(i.argval for c in codes(code) for i in dis.get_instructions(c) if i.opname in names)
+def _line(instr: dis.Instruction) -> int | None:
+    return instr.positions.lineno if instr.positions else None
+
+
+def _import(instrs: list[dis.Instruction], at: int) -> tuple[tuple[str, ...], tuple[str, bool] | None]:
+    """What an import takes from its module by name; or the variable that it puts the module in, and whether that is
+    the module named (``import a.b as c``), not the package it is in (``import a.b``)."""
+    names = instrs[at - 1].argval
+    if names is not None:
+        return names, None
+    is_named = "." not in instrs[at].argval
+    for i in instrs[at + 1 :]:
+        if i.opname in _STORES:
+            return (), (i.argval, is_named)
+        is_named = is_named or i.opname == "IMPORT_FROM"
+    return (), None
 
 
 def place_of_write(found: Iterable[types.CodeType], name: str) -> Source | None:

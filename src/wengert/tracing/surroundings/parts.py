@@ -90,7 +90,7 @@ def parts_of(value: Any, name: str, read: Callable[[], Any], natively: bool = Tr
     """
     if isinstance(value, types.FunctionType):
         return _of_function(value, name, natively)
-    if isinstance(value, np.ndarray):
+    if isinstance(value, np.ndarray | np.void):
         return _of_array(value, name, read)
     if isinstance(value, HOLDERS):
         return _of_holder(value, name)
@@ -246,7 +246,7 @@ def _members(value: Iterable[Any], name: str) -> list[Part]:
 
 def _of_array(value: Any, name: str, read: Callable[[], Any]) -> Parts:
     content = Part(None, f"the content of {name}", _content(value), lambda: _content(read()))
-    return Parts(content, members=_members(value.flat, name) if value.dtype.hasobject else ())
+    return Parts(content, members=_members(np.asarray(value).flat, name) if value.dtype.hasobject else ())
 
 
 def _content(x: Any) -> tuple[Any, ...]:

@@ -1,107 +1,146 @@
-"""Whether a function can get another number from one call to the next, its arguments and surroundings being equal.
+"""Whether what a function takes from libraries can be another thing at the next call.
 
-A NumPy scalar that appears while tracing, the ``np.sqrt(d)`` of a Python number, say, comes from somewhere that no
-trace has followed. It is a constant of the program if whatever the function reaches is looked at before every call
-(:mod:`~wengert.tracing.surroundings.environment`) or listed here. One thing that is neither, and it counts as unknown:
-the function is traced again at every call. So what is not listed costs time, and nothing else.
+A compiled function is traced once, and a number that Python or NumPy computed meanwhile, the ``np.sqrt(d)`` of a Python
+number, say, is a constant of its program. That is right if nothing that the number was made of can change unseen:
+
+* What the function reads of the *user's* code and data is looked at before every call: variables, attributes, items,
+  the code of functions, methods and properties (:mod:`~wengert.tracing.surroundings.environment`). The walk follows
+  every name that such code has, so what it cannot see, no code of the user's reads.
+* What it reads of a *library* it reads by name as well: ``np.sqrt``, ``os.environ``, ``rng.normal``. Here is said, for
+  every name of NumPy's, SciPy's and the standard library's, which of three it is:
+
+  - **pure**: depends on its operands alone. A result of theirs from constants is a constant.
+  - **changing**: the clock, files, the environment, random numbers, what Python knows of itself. The function is
+    traced again at every call, and says why. Of the standard library, this is whatever is not known to be pure.
+  - **unknown**, as all of other libraries. A NumPy value that appears while tracing may come from there, so it makes
+    the function be traced again at every call. Python's numbers of theirs are taken as they are.
+
+* Code that can get at things by other ways than by name (``__globals__``, ``f_back``, a name that is computed, of a
+  library) makes everything unknown.
+
+So what is missing here costs time. What must never happen is that something is called pure which is not.
 """
 
 from __future__ import annotations
 
-import builtins
-import cmath
-import collections
 import functools
-import itertools
-import math
-import operator
+import random
 import sys
 import types
-from importlib.machinery import EXTENSION_SUFFIXES
-from typing import Any
+from collections import OrderedDict, defaultdict, deque
+from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.tracing.surroundings import names
-from wengert.tracing.tracer import HANDLED_FUNCTIONS
-
 _IMMUTABLE = frozenset({int, float, complex, bool, str, bytes, type(None), type(Ellipsis), range})
-_NUMPY_TYPES = (np.generic, np.dtype, np.ufunc, np.errstate, np.finfo, np.iinfo)
+
+PURE = ""
+"""The verdict on what depends on its operands alone; one on what changes says what it reads. None: unknown."""
+
 # fmt: off
-_BUILTINS = (
-    "abs", "all", "any", "bool", "complex", "dict", "divmod", "enumerate", "filter", "float", "frozenset", "int",
-    "isinstance", "len", "list", "map", "max", "min", "pow", "print", "range", "reversed", "round", "set", "slice",
-    "sorted", "str", "sum", "tuple", "zip", "ArithmeticError", "AssertionError", "IndexError", "KeyError",
-    "NotImplementedError", "RuntimeError", "TypeError", "ValueError",
+_PURE = (
+    "__future__", "_collections_abc", "_operator", "abc", "array", "base64", "binascii", "bisect", "builtins", "calendar",
+    "cmath", "collections", "colorsys", "contextlib", "copy", "copyreg", "dataclasses", "datetime", "difflib", "enum",
+    "errno", "fnmatch", "fractions", "functools", "genericpath", "graphlib", "hashlib", "heapq", "html", "itertools",
+    "json", "keyword", "logging", "math", "numbers", "numpy", "operator", "optree", "os.path", "posixpath", "ntpath",
+    "pickle", "pprint", "re", "reprlib", "scipy", "statistics", "string", "struct", "textwrap", "threading.Lock",
+    "threading.RLock", "threading.allocate_lock", "threading.lock", "traceback", "types", "typing", "unicodedata", "warnings", "wengert", "zlib",
+    "threading.Condition", "threading.Semaphore", "sys.exc_info", "sys.intern", "sys.getsizeof", "os.fspath",
+    "time.sleep", "time.struct_time", "random.Random", "threading.local", "threading._local", "decimal",
+    "contextvars", "inspect.signature", "inspect.Parameter", "inspect.Signature", "inspect.isclass", "os.PathLike",
+    "inspect.isfunction", "sys.float_info", "sys.int_info", "sys.hash_info", "sys.flags", "sys.version_info", "os.getenv",
+    "sys.implementation", "sys.thread_info", "sys.stdout", "sys.stderr", "os._Environ", "os.getcwd", "sys.exit",
+    "sys.getrecursionlimit", "locale.getlocale", "locale.localeconv", "numpy.geterr", "numpy.get_printoptions",
 )
-_OF_NUMPY = (
-    "bartlett", "base_repr", "binary_repr", "blackman", "broadcast_shapes", "c_", "diag_indices", "einsum_path",
-    "hamming", "hanning", "histogram2d", "histogram_bin_edges", "histogramdd", "index_exp", "intersect1d", "isdtype",
-    "isscalar", "issubdtype", "iterable", "ix_", "kaiser", "mask_indices", "mgrid", "ndindex", "ogrid", "poly",
-    "polydiv", "polyfit", "promote_types", "r_", "ravel_multi_index", "roots", "s_", "setdiff1d", "setxor1d",
-    "tril_indices", "trim_zeros", "triu_indices", "union1d",
-)
-_OF_LINALG = ("eig", "eigh", "eigvals", "eigvalsh", "lstsq", "matrix_rank", "pinv", "qr", "svd")
-_CLASS_METADATA = frozenset({
-    "__abstractmethods__", "__annotate__", "__annotate_func__", "__annotations__", "__annotations_cache__",
-    "__dataclass_fields__", "__dataclass_params__", "__dict__", "__doc__", "__firstlineno__", "__hash__",
-    "__match_args__", "__module__", "__qualname__", "__static_attributes__", "__weakref__",
-})
-_HOOKS = frozenset({
-    "__class_getitem__", "__del__", "__delete__", "__get__", "__getattr__", "__getattribute__", "__init_subclass__",
-    "__prepare__", "__set__", "__set_name__",
-})
-"""Methods by which a class does something else than what the code says."""
+_CHANGING = {
+    **dict.fromkeys(("__import__", "eval", "exec", "globals", "vars", "dir", "locals"), "looks around by itself"),
+    **dict.fromkeys(("hash", "id"), "is another number for another object"),
+    **dict.fromkeys(("input", "open", "breakpoint"), "reads from outside of the program"),
+}
+_BY_NAME = {
+    **{f"builtins.{name}": why for name, why in _CHANGING.items()},
+    **dict.fromkeys(("datetime.now", "datetime.today", "datetime.utcnow"), "reads the clock"),
+    **dict.fromkeys(("genericpath.exists", "genericpath.getatime", "genericpath.getctime", "genericpath.getmtime",
+                     "genericpath.getsize", "genericpath.isdir", "genericpath.isfile", "genericpath.samefile",
+                     "posixpath.abspath", "posixpath.expanduser", "posixpath.expandvars", "posixpath.ismount",
+                     "posixpath.lexists", "posixpath.realpath", "posixpath.relpath", "posixpath.islink",
+                     "ntpath.abspath", "ntpath.expanduser", "ntpath.expandvars", "ntpath.realpath", "ntpath.relpath"),
+                    "asks the file system"),
+    **dict.fromkeys(("contextlib.chdir", "logging.config", "logging.handlers"), "reads from outside of the program"),
+    **dict.fromkeys(("hashlib.file_digest", "pickle.load", "pickle.loads", "json.load"), "reads a file"),
+    **dict.fromkeys(("traceback.extract_stack", "traceback.format_stack", "traceback.walk_stack"), "reads the stack"),
+    "warnings.filters": "is set elsewhere",
+    "numpy.DataSource": "reads a file", "numpy.fromfile": "reads a file", "numpy.fromregex": "reads a file",
+    "numpy.genfromtxt": "reads a file", "numpy.load": "reads a file", "numpy.loadtxt": "reads a file",
+    "numpy.memmap": "reads a file", "numpy.lib.format": "reads a file", "numpy.lib.npyio": "reads a file",
+    "numpy.geterrcall": "is set elsewhere", "numpy.getbufsize": "is set elsewhere",
+    "numpy.show_config": "asks the machine",
+    "numpy.ctypeslib": "runs code that nothing is known of", "numpy.f2py": "runs code that nothing is known of",
+    "numpy.random": "draws random numbers", "numpy.testing": "reads from outside of the program",
+    "scipy.io": "reads a file", "scipy.datasets": "reads a file", "scipy.LowLevelCallable": "runs code that nothing is "
+    "known of", "scipy.stats.qmc": "draws random numbers", "scipy.sparse.load_npz": "reads a file",
+    "scipy.sparse.random": "draws random numbers", "scipy.sparse.rand": "draws random numbers",
+    "scipy.sparse.random_array": "draws random numbers", "scipy.linalg.interpolative": "draws random numbers",
+    "scipy.optimize.dual_annealing": "draws random numbers", "scipy.optimize.basinhopping": "draws random numbers",
+    "scipy.optimize.differential_evolution": "draws random numbers", "scipy.cluster.vq": "draws random numbers",
+    "scipy.stats.bootstrap": "draws random numbers", "scipy.stats.permutation_test": "draws random numbers",
+    "scipy.stats.monte_carlo_test": "draws random numbers", "scipy.stats.power": "draws random numbers",
+    "scipy.stats.Sobol": "draws random numbers", "scipy.stats.Halton": "draws random numbers",
+    "scipy.stats.LatinHypercube": "draws random numbers", "scipy.stats.PoissonDisk": "draws random numbers",
+    "scipy.stats.sampling": "draws random numbers", "scipy.special.errstate": PURE,
+    "scipy.special.geterr": "is set elsewhere",
+    "random": "draws random numbers", "secrets": "draws random numbers", "uuid": "draws random numbers",
+    "os.urandom": "draws random numbers", "time": "reads the clock", "socket": "reads from a network",
+    "subprocess": "runs another program", "gc": "asks Python about itself", "inspect": "asks Python about itself",
+    "sys": "asks Python about itself", "weakref": "may have gone", "locale": "is set elsewhere",
+    "threading": "is another thing in another thread", "platform": "asks the machine",
+    "signal": "is set elsewhere", "tempfile": "reads a file", "pathlib": "asks the file system",
+    "os": "asks the operating system", "io": "reads a file", "importlib": "imports what no name in the code tells",
+}
+SEEDED = frozenset({"default_rng", "RandomState", "SeedSequence", "PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64", "Generator"})
+_BY_NAME |= {f"numpy.random.{name}": PURE for name in SEEDED}
+"""What makes a generator of numpy.random's: of a seed, always the same."""
+
+_METHODS = {
+    "scipy.stats": frozenset({"rvs", "resample"}),
+    "datetime": frozenset({"now", "today", "utcnow", "astimezone", "timestamp", "fromtimestamp"}),
+    "statistics": frozenset({"samples"}),
+    "logging": frozenset({"getEffectiveLevel", "isEnabledFor", "hasHandlers"}),
+    "pickle": frozenset({"Unpickler"}),
+}
+"""Methods, by the library that their objects are of, that read what their objects do not hold."""
+
 _LOOKS_BEHIND = frozenset({
-    "ag_frame", "cr_frame", "f_back", "f_builtins", "f_globals", "f_locals", "format", "format_map", "gi_frame", "mro",
-    "register", "tb_frame",
+    "__builtins__", "__closure__", "__code__", "__func__", "__globals__", "__import__", "__kwdefaults__",
+    "__loader__", "__reduce__", "__reduce_ex__", "__self__", "__spec__", "__subclasses__", "__subclasshook__",
+    "__weakref__", "ag_frame", "cr_frame", "f_back", "f_builtins", "f_globals", "f_locals", "gi_frame", "tb_frame",
 })
-"""Attributes, beside those with two underscores, by which code gets at what it does not name."""
+"""Attributes by which code gets at what it does not name."""
 # fmt: on
 
 
-@functools.cache
-def _listed() -> dict[int, Any]:
-    """Functions, types and the like that depend on their operands alone, by identity."""
-    found = [getattr(builtins, name) for name in _BUILTINS]
-    found += [x for module in (math, cmath, itertools) for x in vars(module).values() if callable(x)]
-    getters = (operator.attrgetter, operator.methodcaller)
-    found += [x for name, x in vars(operator).items() if not name.startswith("_") and callable(x) and x not in getters]
-    found += [functools.reduce, functools.partial, np.ndarray, np.linalg.LinAlgError]
-    for x in vars(np).values():
-        if isinstance(x, np.ufunc) or (isinstance(x, type) and issubclass(x, _NUMPY_TYPES)):
-            found.append(x)
-    found += [getattr(np, name) for name in _OF_NUMPY] + [getattr(np.linalg, name) for name in _OF_LINALG]
-    found += list(HANDLED_FUNCTIONS)
-    return {id(x): x for x in found}
+class Origin(NamedTuple):
+    """Where something of a library's is from: the dotted name of its module, and its own there."""
+
+    module: str
+    name: str
+
+    def __str__(self) -> str:
+        return f"{self.module}.{self.name}" if self.name else self.module
 
 
-def is_pure(value: Any, is_foreign: bool) -> bool:
-    """Whether no number can come in through ``value`` itself; its items, attributes and code are looked at apart.
-
-    ``is_foreign``: they are not, as it belongs to a library.
-    """
-    cls = type(value)
-    if is_immutable(value) or id(value) in _listed() or cls in (list, tuple, collections.deque, types.MethodType):
-        return True
-    if cls is dict:
-        return all(map(is_immutable, value))
-    if cls is np.ndarray:
-        return value.dtype.kind in "fiubc"
-    if isinstance(value, np.ufunc):  # not one that was made of a Python function
-        return getattr(sys.modules.get("scipy.special"), value.__name__, None) is value
-    if isinstance(value, np.dtype):
-        return value.metadata is None
-    if cls is functools.partial or (cls is types.FunctionType and not is_foreign):
-        return not vars(value)  # what hangs on a function is not looked at
-    if cls is types.FunctionType:  # also what a transform of ours has made: its cells are looked at apart
-        return value.__globals__.get("__name__", "").partition(".")[0] == "wengert"
-    if cls in (property, staticmethod) or any(hasattr(cls, f"__wengert_{kind}__") for kind in _OURS):
-        return True
-    return not is_foreign and not isinstance(value, type | types.ModuleType) and is_plain_class(cls)
+_OTHER_NAMES = {"posix": "os", "nt": "os", "_thread": "threading", "_io": "io", "_sre": "re", "_threading_local": "threading"}
+_WALKED = (
+    *(list, tuple, dict, set, frozenset, deque, defaultdict, OrderedDict, slice),
+    *(types.MethodType, types.MappingProxyType, types.GenericAlias, types.UnionType, types.SimpleNamespace),
+    *(property, staticmethod, classmethod, functools.partial, functools.partialmethod, functools.cached_property),
+    *(bytearray, memoryview, functools.singledispatchmethod, types.CodeType, object, super, types.CellType),
+    *(types.MemberDescriptorType, types.GetSetDescriptorType, types.MethodWrapperType, types.TracebackType),
+)
+"""What is made of nothing but its parts, all of which are looked at."""
 
 
-_OURS = ("transparent", "function", "cache")
+_OURS = ("__wengert_transparent__", "__wengert_function__", "__wengert_cache__")
 """Marks of classes of ours: what a jit and the other transforms make, and what these remember."""
 
 
@@ -113,72 +152,115 @@ def is_immutable(value: Any) -> bool:
     return cls in _IMMUTABLE or (isinstance(value, np.generic) and value.dtype.kind in "fiubc")
 
 
-def is_plain_class(cls: type) -> bool:
-    """Whether a class and its bases are of the user's, and made of functions, properties and immutable values alone."""
-    for c in cls.__mro__[:-1]:
-        module = sys.modules.get(c.__module__)
-        file = getattr(module, "__file__", None) or ""
-        if type(c) is not type or module is None or c.__module__ in sys.builtin_module_names:
-            return False
-        if c.__module__ in ("abc", "enum", "types") or file.endswith(tuple(EXTENSION_SUFFIXES)):
-            return False
-        for name, value in vars(c).items():
-            if name in _CLASS_METADATA or is_immutable(value):
-                continue
-            if name in _HOOKS:
-                return False
-            if type(value) is types.FunctionType and not vars(value):
-                continue
-            if name.startswith("__") or type(value) not in (property, staticmethod):
-                return False
-    return cls.__mro__[-1] is object
+def is_walked(value: Any) -> bool:
+    """Whether no number comes in through ``value`` but by its parts, all of which are looked at apart."""
+    cls = type(value)
+    if is_immutable(value) or cls in _WALKED or isinstance(value, types.ModuleType):
+        return True
+    return any(hasattr(cls, mark) for mark in _OURS)
 
 
-def is_pure_module(module: Any) -> bool:
-    """Whether code may name a module: what it takes from it is for :func:`takes_in_only_pure` to judge."""
-    return module in (math, cmath, itertools, operator, functools, np) or (
-        type(module) is types.ModuleType and module.__name__ in ("wengert", "scipy.special")
-    )
+@functools.lru_cache(maxsize=8192)
+def verdict(origin: Origin) -> str | None:
+    """What is said of a name of a library's, or of the nearest that it stands in."""
+    dotted = ".".join(part for part in str(origin).split(".") if not part.startswith("_") or part in ("_Environ", "_local"))
+    while dotted:
+        found = _BY_NAME.get(dotted)
+        if found is not None:
+            return found
+        if dotted in _PURE_NAMES:
+            return PURE
+        dotted = dotted.rpartition(".")[0]
+    top = origin.module.partition(".")[0]
+    if str(origin) in _PURE_NAMES or top in _PURE_NAMES:
+        return PURE
+    return "is not known to be the same at the next call" if top in sys.stdlib_module_names else None
 
 
-def takes_in_only_pure(f: types.FunctionType) -> bool:
-    """Whether what a function's code takes from builtins and modules is listed, and how it takes it is plain."""
-    code = f.__code__
-    named = names.named(code)
-    if f.__builtins__ is not vars(builtins) or names.imported(code) or names.matches_classes(code):
-        return False
-    if any(name.startswith("__") for name in named) or not _LOOKS_BEHIND.isdisjoint(named):
-        return False
-    modules = []
-    for name in names.loaded(code):
-        value = f.__globals__.get(name, vars(builtins).get(name))
-        if isinstance(value, types.ModuleType):
-            modules.append(value)
-        if name not in f.__globals__ and id(value) not in _listed():
-            return False
-    return all(_members_are_pure(module, frozenset(named)) for module in modules)
+def is_listed(origin: Origin | None) -> bool:
+    """Whether it is called pure by its own name, whatever it is: ``sys.stdout``."""
+    return origin is not None and str(origin) in _PURE_NAMES
 
 
-def _members_are_pure(module: types.ModuleType, named: frozenset[str]) -> bool:
-    if _would_import(module) & named - vars(module).keys():
-        return False
-    for value in map(vars(module).__getitem__, vars(module).keys() & named):
-        if any(value is m for m in (np.linalg, np.lib, np.lib.stride_tricks)):
-            if not _members_are_pure(value, named):
-                return False
-        elif isinstance(value, np.generic) and not isinstance(value, np.bool):
-            return False  # somebody has put it there
-        elif not is_pure(value, True) or _own_attributes(value) & named:
-            return False
-    return True
+_PURE_NAMES = frozenset(_PURE)
 
 
-def _own_attributes(value: Any) -> frozenset[str]:
-    """What somebody may have hung on a function of NumPy's."""
-    return frozenset(getattr(value, "__dict__", ())) if callable(value) and not isinstance(value, type) else frozenset()
+def origin_of(value: Any) -> Origin:
+    """Where a value of a library's is from, or the class of an object."""
+    if isinstance(value, types.ModuleType):
+        return Origin(_public(value.__name__), "")
+    if isinstance(value, types.FunctionType):
+        home = str(value.__globals__.get("__name__"))
+        public = str(value.__module__)  # NumPy says ``numpy`` of what stands in numpy.lib._npyio_impl
+        is_there = public.partition(".")[0] == home.partition(".")[0]
+        return Origin(_public(public if is_there else home), value.__qualname__)
+    if isinstance(value, type):
+        return Origin(_public(value.__module__), value.__qualname__)
+    if isinstance(value, np.ufunc):
+        return Origin("numpy" if vars(np).get(value.__name__) is value else _home_of(value), value.__name__)
+    owner = getattr(value, "__self__", None)
+    name = getattr(value, "__name__", None)
+    if isinstance(owner, types.ModuleType) and isinstance(name, str):
+        return Origin(_public(owner.__name__), name)
+    if owner is not None and isinstance(name, str):
+        return Origin(*origin_of(owner if isinstance(owner, type) else type(owner))[:1], name)
+    module = getattr(value, "__module__", None)
+    if callable(value) and isinstance(name, str) and isinstance(module, str):  # a function that Cython made
+        return Origin(_public(module), name)
+    return origin_of(type(value))
 
 
-@functools.cache
-def _would_import(module: types.ModuleType) -> frozenset[str]:
-    """What it imports when it is first asked for, and may have imported."""
-    return frozenset(dir(module)) - vars(module).keys() if hasattr(module, "__getattr__") else frozenset()
+def _home_of(ufunc: np.ufunc) -> str:
+    special = sys.modules.get("scipy.special")
+    return "scipy.special" if getattr(special, ufunc.__name__, None) is ufunc else "?"
+
+
+def _public(module: str) -> str:
+    """The public name of a module of the standard library that is written in C: ``posix`` is ``os``."""
+    if module in _OTHER_NAMES:
+        return _OTHER_NAMES[module]
+    public = module.lstrip("_")
+    return public if public in sys.stdlib_module_names and module != "__future__" else module
+
+
+def verdict_on(value: Any) -> str | None:
+    """What is said of something that is no code of the user's: a library's function, class, or object."""
+    cls = type(value)
+    if is_walked(value):
+        return PURE
+    if isinstance(value, np.ndarray):
+        return PURE if cls is np.ndarray else "is no plain array" if cls is not np.memmap else "reads a file"
+    if isinstance(value, np.dtype):
+        return PURE if value.metadata is None else None
+    if hasattr(cls, "__wengert_parts__"):
+        return PURE
+    if isinstance(value, type) and value.__module__ == "builtins" and value.__flags__ & _IS_MADE_BY_CODE:
+        return None  # of code that says not where it is from
+    origin = origin_of(value)
+    if origin.module.startswith("numpy.random"):
+        is_maker = origin.name in SEEDED or isinstance(value, np.random.Generator | np.random.BitGenerator)
+        is_maker = is_maker or isinstance(value, np.random.RandomState | np.random.SeedSequence)
+        return PURE if is_maker else verdict(origin)  # of a generator that is there, the state is watched
+    if isinstance(value, random.Random) and not isinstance(value, random.SystemRandom):
+        return PURE
+    return verdict(origin)
+
+
+_IS_MADE_BY_CODE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
+
+
+def reading_methods(origin: Origin) -> frozenset[str]:
+    """The methods of what is from there that read what their object does not hold."""
+    module = origin.module
+    while module:
+        if module in _METHODS:
+            return _METHODS[module]
+        module = module.rpartition(".")[0]
+    return frozenset()
+
+
+def looks_behind(named: tuple[str, ...]) -> str:
+    """An attribute by which code gets at what it does not name; empty if there is none."""
+    return next((name for name in named if name in _LOOKS_BEHIND), "")
+
+

@@ -17,12 +17,17 @@ The parts of a value are those that the other walk puts copies in the place of. 
 
 from __future__ import annotations
 
+import builtins
+import decimal
 import functools
+import importlib.util
+import locale
 import os
 import random
 import sys
 import types
 from collections.abc import Iterable
+from importlib.machinery import EXTENSION_SUFFIXES
 from typing import Any, cast
 
 import numpy as np
@@ -42,13 +47,20 @@ from wengert.tracing.surroundings.parts import (
     parts_of,
 )
 from wengert.tracing.surroundings.purity import (
+    PURE,
+    SEEDED,
+    Origin,
     is_immutable,
-    is_plain_class,
-    is_pure,
-    is_pure_module,
-    takes_in_only_pure,
+    is_listed,
+    is_walked,
+    looks_behind,
+    origin_of,
+    reading_methods,
+    verdict,
+    verdict_on,
 )
-from wengert.tracing.surroundings.slots import AbsentRead, CodeRead, Slot
+from wengert.tracing.surroundings.slots import MISSING, AbsentRead, CodeRead, Slot, VariableRead
+from wengert.tracing.trace import suspended
 
 BY_VALUE = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), slice, range)
 """What is compared by value; everything else is compared by identity, and its parts are looked at."""
@@ -65,9 +77,10 @@ class Watching:
         self.slots: list[Slot] = []
         self.known: dict[int, tuple[Any, str, bool]] = {}
         """Captured arrays by their id, with their names, and whether they are promised to be constant: see Trace."""
-        self.is_closed = True
-        """Whether nothing was found that could give another number to another run: see purity.py."""
+        self.doubt = ""
+        """What was found that could give another number to another run, nobody knows: see purity.py."""
         self.unrepeatable = ""
+        """What was found that does."""
         self.alive: list[Any] = []  # what is remembered by its id
         self.codes: list[types.CodeType] = []
         """Of the functions that were met."""
@@ -75,30 +88,101 @@ class Watching:
         self._names: dict[str, None] = {}  # that the code met so far mentions
         self._holders: dict[int, tuple[Any, str]] = {}  # modules and classes: what code names of them is watched
         self._libraries: dict[int, tuple[Any, str]] = {}  # modules of others: the numbers that code names of them are
+        self._readers: dict[str, frozenset[str]] = {}  # methods that read what their object does not hold
+        self._functions: list[tuple[types.FunctionType, str]] = []
         self._found_classes: set[int] = set()
         self._watched: set[Any] = set()
 
-    def judge(self, value: Any) -> None:
-        """Note whether a number could come in through ``value``."""
-        if self.is_closed and not is_immutable(value):
-            home = value if isinstance(value, CODE) else type(value)
-            self.is_closed = is_pure(value, self.is_foreign(_namespace_of(home)))
+    @property
+    def is_closed(self) -> bool:
+        """Whether nothing was found that could give another number to another run: see purity.py."""
+        return not self.doubt
+
+    def judge(self, value: Any, name: str) -> None:
+        """Note whether a number could come in through ``value`` itself; its parts are looked at apart."""
         if isinstance(value, types.FunctionType) and value.__module__ in MAKE_OBJECTS:
             self._names["__class__"] = None  # copy and the like, by whatever name
+        if is_walked(value):
+            return
+        home = value if isinstance(value, CODE) else type(value)
+        if isinstance(value, np.ndarray) or self.is_foreign(_namespace_of(home)):
+            self._judge_library(value, name)
 
     def is_foreign(self, namespace: dict[str, Any]) -> bool:
         """Whether a function belongs to a library whose globals are its own affair."""
         module = namespace.get("__name__", "")
         package = module.partition(".")[0]
-        if is_opaque(module):
+        if is_opaque(module) or (package in sys.builtin_module_names and "__file__" not in namespace):
             return True
         if self._package is None:
             self._package = package  # the package of the function that is traced is always walked
-        return package != self._package and _is_installed(namespace)
+        return package != self._package and _is_installed(namespace.get("__file__") or "")
 
     def give_up(self, why: str) -> None:
         """The run cannot be repeated; the first reason is told."""
         self.unrepeatable = self.unrepeatable or why
+
+    def give_doubt(self, why: str) -> None:
+        """A number may come in that nothing is known of; the first reason is told."""
+        self.doubt = self.doubt or why
+
+    # ---------------------------------------------------------------------------------------------- libraries
+
+    def is_followed(self, value: Any) -> bool:
+        """Whether it is a library's module, of which code takes this and that by name: see :meth:`_take`."""
+        return isinstance(value, types.ModuleType) and self.is_foreign(vars(value))
+
+    def _take(self, module: types.ModuleType, name: str, path: tuple[str, ...], by: str) -> None:
+        """What code takes from a module, ``name.path``."""
+        while self.is_followed(module):
+            if not path:  # who knows what is done with it: any name in the code may be asked of it
+                self._hold_parts(module, name)
+                return
+            attribute, path = path[0], path[1:]
+            if module is np and attribute == "random" and (not path or path[0] not in SEEDED):
+                self.watch(Part("random", "np.random", _numpy_random_state(), _numpy_random_state))
+            found = vars(module).get(attribute, MISSING)
+            if found is MISSING:
+                found = sys.modules.get(f"{module.__name__}.{attribute}", MISSING)
+            name = f"{name}.{attribute}"
+            if not isinstance(found, types.ModuleType):
+                if (id(module), attribute) not in self._watched:
+                    self._watched.add((id(module), attribute))
+                    self._take_value(module, attribute, name, found, by)
+                if path and path[0] in getattr(found, "__dict__", ()) and type(found) is types.FunctionType:
+                    self.give_doubt(f"{by} reads {name}.{path[0]}, which somebody has put there")
+                return
+            module = found
+        self.hold(module, name)
+
+    def _take_value(self, module: types.ModuleType, attribute: str, name: str, found: Any, by: str) -> None:
+        where = Origin(origin_of(module).module, attribute)
+        if found is MISSING:
+            self._heed(verdict(where), by, name)
+        elif is_walked(found) or not self.is_foreign(_namespace_of(found if isinstance(found, CODE) else type(found))):
+            self.watch(Part(attribute, name, found, VariableRead(vars(module), attribute)))
+        else:
+            self._judge_library(found, name, by, where)
+
+    def _judge_library(self, value: Any, name: str, by: str = "", where: Origin | None = None) -> None:
+        """What a library's function, class or object is known to do; ``where`` it was found."""
+        home = origin_of(value)
+        for origin in (where, home):
+            read = None if origin is None else SET_ELSEWHERE.get(str(origin)) or SET_ELSEWHERE.get(origin.module)
+            if read is not None:
+                self.note(Part(None, str(origin), read(), read), is_shared=True)
+                return
+        if not is_listed(where):
+            self._heed((where and verdict(where)) or verdict_on(value), by, name)
+        if methods := reading_methods(home):
+            self._readers[name] = methods
+
+    def _heed(self, found: str | None, by: str, name: str) -> None:
+        """Act on a verdict."""
+        if found is None:
+            self.give_doubt(f"{by or 'the function'} reads {name}, of which nothing is known")
+        elif found != PURE:
+            self.give_up(f"{by or 'the function'} reads {name}, which {found}: pass what it gives as an argument")
 
     # ------------------------------------------------------------------------------------------------- values
 
@@ -110,8 +194,8 @@ class Watching:
     def watch(self, part: Part) -> None:
         """Note what a value looks like now, which the function reads in its original."""
         name, value, read = part.name, part.value, part.read
-        self.judge(value)
-        if isinstance(value, _BY_VALUE):
+        self.judge(value, name)
+        if isinstance(value, _BY_VALUE) and not isinstance(value, np.void):  # a record, which can be written
             self.slots.append(Slot(name, read, value, True, True))
             return
         self.slots.append(Slot(name, read, value, False, True))
@@ -147,6 +231,8 @@ class Watching:
             self.watch_each(parts.items)
         if parts.content is None or is_own_kind(value):
             self.watch_attributes(value, parts)
+        if hasattr(type(value), "__wengert_parts__"):  # the rules of a primitive
+            self.watch_each(parts.items)
 
     def _watch_content(self, value: Any, name: str, content: Part) -> None:
         is_shared = not is_generator(value)  # drawing from one changes it: each call that draws is a new one
@@ -156,7 +242,6 @@ class Watching:
                 self.known.setdefault(id(value), (value, name, False))
             self.alive.append(np.array(value))  # what an array of objects held, so that no id is used again
         elif is_long(value):
-            self.is_closed = False
             if not all(map(is_immutable, value.values() if isinstance(value, dict) else value)):
                 self.give_up(f"a {type(value).__name__} has more than {MAX_ITEMS} items")
 
@@ -166,6 +251,9 @@ class Watching:
             if not isinstance(part.value, types.ModuleType):
                 self.watch(part)
         cls = type(value)
+        if isinstance(value, functools.partial) and parts.names is not None:  # what somebody has hung there
+            self.note(parts.names)
+            self.watch_each(parts.attributes)
         if is_sealed(cls):
             return
         is_foreign = cls is not types.SimpleNamespace and self.is_foreign(_namespace_of(cls))
@@ -177,62 +265,129 @@ class Watching:
         self.hold(cls, cls.__name__, is_found=False)
 
     def _watch_function(self, f: types.FunctionType, name: str) -> None:
-        if self.is_foreign(f.__globals__):
-            return
         parts = parts_of(f, name, lambda: f, natively=False)
+        if self.is_foreign(f.__globals__):
+            for part in (*parts.cells, *parts.arguments):  # a transform of ours, a decorator: it holds the user's code
+                if self._is_users(part.value):
+                    self.watch(part)
+            return
         self.note(parts.names)
         self.watch_each(parts.attributes)
         self.note_code(f, name)
-        self.watch_each(parts.cells)
+        for part in parts.cells:
+            if self.is_followed(part.value):
+                self.slots.append(Slot(part.name, part.read, part.value, False, True))
+            else:
+                self.watch(part)
         self.watch_each(parts.inner)
         for part in parts.variables:
             variable = (id(f.__globals__), part.key)
             if variable in self._watched:
                 continue
             self._watched.add(variable)
-            if isinstance(part.value, HOLDERS):  # not judged: the code may name any that it does
-                self.hold(part.value, part.name)
+            if isinstance(part.value, HOLDERS):
+                self.hold_variable(part)
                 self.slots.append(Slot(part.name, part.read, part.value, False, True))
             else:
                 self.watch(part)
+
+    def hold_variable(self, part: Part) -> None:
+        """A module or class in a variable. What code takes from a library's module by name is known already."""
+        if not self.is_followed(part.value):
+            self.hold(part.value, part.name)
+
+    def _is_users(self, value: Any) -> bool:
+        """Whether it is the user's code, or holds some."""
+        if isinstance(value, types.FunctionType):
+            return not self.is_foreign(value.__globals__) or bool(value.__closure__)
+        if isinstance(value, (dict, list, tuple)) and len(value) < MANY:
+            return any(map(self._is_users, value.values() if isinstance(value, dict) else value))
+        if isinstance(value, (types.MethodType, functools.partial)) or hasattr(type(value), "__wengert_transparent__"):
+            return True
+        return not isinstance(value, (types.ModuleType, *BY_VALUE)) and not self.is_foreign(
+            _namespace_of(value if isinstance(value, type) else type(value))
+        )
 
     # --------------------------------------------------------------------------------------------------- code
 
     def note_code(self, f: types.FunctionType, name: str) -> None:
         """The names in a function's code, and what it asks of the world outside of the program."""
-        mentioned = names.named(f.__code__)
-        self.codes.append(f.__code__)
-        self.slots.append(Slot(f"the code of {name}", CodeRead(f), f.__code__, False))
-        missing = tuple(sorted(names.loaded(f.__code__) - f.__globals__.keys()))
+        code = f.__code__
+        self.codes.append(code)
+        uses = names.uses(code)
+        self.slots.append(Slot(f"the code of {name}", CodeRead(f), code, False))
+        missing = tuple(sorted(uses.loaded - f.__globals__.keys()))
         if missing:
             self.slots.append(Slot(f"the builtins of {name}", AbsentRead(f.__globals__, missing), (), True))
-        self.is_closed = self.is_closed and takes_in_only_pure(f)
-        self._names.update(dict.fromkeys(mentioned))
-        for builtin in missing:
-            if builtin in LOOKS_AROUND:
-                self.give_up(f"{name} calls {builtin}()")
-        imported = self._imported(f, name)
-        for module in (*[f.__globals__.get(variable) for variable in mentioned], *imported):
-            if module is np and "random" in mentioned:
-                self.watch(Part("random", "np.random", _numpy_random_state(), _numpy_random_state))
-            elif module is random:
+        self._functions.append((f, name))
+        self._names.update(dict.fromkeys(uses.named))
+        if uses.matches_classes:  # the class tells which attributes are meant
+            self._names["getattr"] = None
+        if f.__builtins__ is not vars(builtins):
+            self.give_doubt(f"{name} has builtins of its own")
+        if behind := looks_behind(uses.named):
+            self.give_up(f"{name} at {_place(code)} asks for {behind}: pass what it gives as an argument")
+        variables = self._modules_of(f, uses, name)
+        for path, line in uses.paths.items():
+            found = variables.get(path[0], MISSING)
+            if found is MISSING:
+                if path[0] in missing:
+                    self._heed(verdict(Origin("builtins", path[0])), f"{name} at {_place(code, line)}", f"{path[0]}()")
+                continue
+            if isinstance(found, types.ModuleType):
+                self._take(found, path[0], path[1:], f"{name} at {_place(code, line)}")
+                found = _at_the_end(found, path[1:])
+            if found is random.Random and path not in uses.seeded:
+                self.give_up(f"{name} at {_place(code, line)} calls random.Random, whose seed is no literal number")
+            elif found is random or (isinstance(found, type(random.random)) and found.__self__ is random._inst):
                 self.watch(Part("random", "random", _python_random_state(), _python_random_state))
-            elif isinstance(module, types.ModuleType) and module.__name__ in CLOCKS:
-                self.give_up(f"{name} reads {module.__name__}")
+        for module, attribute in uses.taken:
+            if module in sys.modules and self.is_followed(sys.modules[module]):
+                self._take(sys.modules[module], module, (attribute,), f"{name} at {_place(code)}")
 
-    def _imported(self, f: types.FunctionType, name: str) -> list[types.ModuleType]:
+    def _modules_of(self, f: types.FunctionType, uses: names.Uses, name: str) -> dict[str, Any]:
+        """What stands in the variables of a function that are no locals, and in those that it imports modules to."""
+        imported = self._imported(f, uses, name)
+        variables = dict(imported)
+        for path in uses.paths:
+            if path[0] in f.__globals__:
+                variables[path[0]] = f.__globals__[path[0]]
+        for variable, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
+            try:
+                variables[variable] = cell.cell_contents
+            except ValueError:  # not yet assigned
+                variables.pop(variable, None)
+        for variable, path in uses.modules:
+            if path in imported:
+                variables[variable] = imported[path]
+        return variables
+
+    def _imported(self, f: types.FunctionType, uses: names.Uses, name: str) -> dict[str, types.ModuleType]:
         """The modules that a function imports when it runs, and those they stand in."""
         found: dict[str, types.ModuleType] = {}
         package = _with_parents(f.__globals__.get("__package__") or "")
-        for path in map(_with_parents, names.imported(f.__code__)):
+        for path in map(_with_parents, uses.imported):
             paths = [*path, *[".".join(filter(None, (base, p))) for base in package for p in path]]  # from . import
             there = {p: sys.modules[p] for p in paths if p in sys.modules}
+            if not there and self._import(path[-1]):
+                there = {p: sys.modules[p] for p in path if p in sys.modules}
             if not there:
                 self.give_up(f"{name} imports {path[-1]}")
             found |= there
         for path, module in found.items():
-            self.hold(module, path)
-        return list(found.values())
+            if not self.is_followed(module):
+                self.hold(module, path)
+        return found
+
+    def _import(self, path: str) -> bool:
+        """Import a module of the user's, or of one of the libraries that are known, before the function does, whose
+        arrays would be traced ones."""
+        with suspended():
+            spec = importlib.util.find_spec(path.partition(".")[0])
+            if spec is None or not (verdict(Origin(path, "")) == PURE or not _is_installed(spec.origin or "")):
+                return False
+            importlib.import_module(path)
+        return True
 
     # ------------------------------------------------------------------------------------- modules and classes
 
@@ -242,21 +397,27 @@ class Watching:
         ``is_found``: the code can get hold of it, and so make instances; not so of the class of what it finds, unless
         that has class methods or descriptors, which are handed it.
         """
-        if is_found:
-            self.is_closed = self.is_closed and (is_pure_module(holder) or is_pure(holder, True))
-        elif not is_plain_class(holder):
-            self.is_closed, is_found = False, True
+        is_found = is_found or self._hands_itself(holder)
         if is_found and isinstance(holder, type):
             self._found_classes.update(map(id, holder.__mro__))
         self._hold_parts(holder, name)
+
+    def _hands_itself(self, cls: type) -> bool:
+        """Whether a class is given to code of the user's without a name: to a descriptor, or by its metaclass."""
+        kinds = {type(value) for value in vars(cls).values()} - _DESCRIPTORS
+        found = [c for kind in kinds for c in kind.__mro__[:-1] if not _HANDED_THE_CLASS.isdisjoint(vars(c))]
+        return not all(self.is_foreign(_namespace_of(c)) for c in (type(cls), *found))
 
     def _hold_parts(self, holder: Any, name: str) -> None:
         if id(holder) in self._holders or id(holder) in self._libraries:
             return
         if self.is_foreign(_namespace_of(holder)):
-            if isinstance(holder, types.ModuleType):
-                self._libraries[id(holder)] = (holder, name)
+            self._libraries[id(holder)] = (holder, name)
+            if isinstance(holder, type):
+                self._judge_library(holder, name)
             return
+        if isinstance(holder, type) and _is_compiled(holder):
+            self.give_doubt(f"{name} is a class of compiled code")
         self._holders[id(holder)] = (holder, name)
         if isinstance(holder, type):
             self.note(parts_of(holder, name, lambda: holder).names)
@@ -274,17 +435,26 @@ class Watching:
                 if (attribute in self._names or self._is_asked_for(holder, attribute, may_ask))
                 and (id(holder), attribute) not in self._watched
             ]
-            todo += [
-                (library, name, attribute)
-                for library, name in self._libraries.values()
-                for attribute in vars(library).keys() & self._names.keys()
-                if is_immutable(vars(library)[attribute]) and (id(library), attribute) not in self._watched
-            ]
-            if not todo:
-                return
+            if not todo and not self._watch_libraries():
+                break
             for holder, name, attribute in todo:
                 self._watched.add((id(holder), attribute))
                 self.watch(attribute_of(holder, name, attribute))
+        for name, methods in self._readers.items():
+            if which := methods & self._names.keys():
+                self.give_up(f"{sorted(which)[0]}() of {name} reads more than its object: pass what it gives")
+
+    def _watch_libraries(self) -> bool:
+        """What the code may ask by name of the libraries' modules that it hands about; whether there was more."""
+        before = len(self._watched)
+        may_ask = not ASKS_BY_NAME.isdisjoint(self._names)
+        for library, name in list(self._libraries.values()):
+            if isinstance(library, types.ModuleType):
+                for attribute in vars(library).keys() & self._names.keys():
+                    self._take(library, name, (attribute,), "the code")
+                if may_ask and library.__name__ not in LEAVES:
+                    self.give_doubt(f"{name} may be asked for a name that is computed")
+        return len(self._watched) > before
 
     def _is_asked_for(self, holder: Any, attribute: str, may_ask: bool) -> bool:
         """Whether an attribute can be asked for without its name in the code: by a computed name; by Python itself,
@@ -299,10 +469,14 @@ class Watching:
 
 
 CLOCKS = ("time", "secrets", "uuid", "weakref")
-"""Modules whose answers change from call to call, with nothing to compare them by."""
+"""Modules whose objects change from call to call, with nothing to compare them by."""
 
-LOOKS_AROUND = ("globals", "vars", "eval", "exec", "input", "open", "__import__")
-"""Builtins that read what no name in the code tells."""
+LEAVES = ("math", "cmath", "operator", "itertools", "functools")
+"""Modules of functions that depend on their operands alone, and of nothing else."""
+
+MANY = 1000
+_HANDED_THE_CLASS = {"__get__", "__set_name__"}
+_DESCRIPTORS = {types.FunctionType, property, staticmethod, str, type(None), dict, tuple, types.GetSetDescriptorType}
 
 CALLED = (types.FunctionType, staticmethod, classmethod, functools.partialmethod)
 MAKE_OBJECTS = ("copy", "copyreg", "dataclasses", "pickle")
@@ -316,7 +490,7 @@ ASKS_BY_NAME = frozenset({"getattr", "attrgetter", "methodcaller", "__dict__", "
 
 def _why_incomparable(value: Any, name: str) -> str:
     """Why nothing tells whether ``value`` is what it was; empty if its parts do."""
-    if isinstance(value, np.ufunc) and not is_pure(value, True):
+    if isinstance(value, np.ufunc) and verdict_on(value) is None:
         return f"{name} is made of a Python function"
     if hasattr(type(value), "__next__"):
         return f"{name} is an iterator"
@@ -324,9 +498,8 @@ def _why_incomparable(value: Any, name: str) -> str:
     return f"{name} is of {module}" if module in CLOCKS else ""
 
 
-def _is_installed(namespace: dict[str, Any]) -> bool:
+def _is_installed(file: str) -> bool:
     """Whether a module was installed, or came with Python: it is not of the program that the user works on."""
-    file = namespace.get("__file__") or ""
     return file.startswith(_STDLIB) or "site-packages" in file or "dist-packages" in file
 
 
@@ -336,14 +509,59 @@ def _namespace_of(holder: Any) -> dict[str, Any]:
         return vars(holder)
     if isinstance(holder, types.FunctionType):
         return holder.__globals__
-    module = sys.modules.get(holder.__module__)
-    return {"__name__": holder.__module__} if module is None else vars(module)
+    name = str(holder.__module__)
+    module = sys.modules.get(name)
+    return {"__name__": name} if module is None else vars(module)
 
 
 def _with_parents(path: str) -> list[str]:
     """ "a.b.c" as "a", "a.b" and "a.b.c"."""
     parts = path.split(".")
     return [".".join(parts[: k + 1]) for k in range(len(parts))]
+
+
+def _is_compiled(cls: type) -> bool:
+    """Whether a class is one of the user's, of a module in C: its methods cannot be read."""
+    file = _namespace_of(cls).get("__file__") or ""
+    return file.endswith(tuple(EXTENSION_SUFFIXES))
+
+
+def _place(code: types.CodeType, line: int = 0) -> str:
+    return f"{code.co_filename}:{line or code.co_firstlineno}"
+
+
+def _at_the_end(module: Any, path: tuple[str, ...]) -> Any:
+    """What is found along a path of modules: the first thing that is none."""
+    for attribute in path:
+        if not isinstance(module, types.ModuleType):
+            break
+        module = vars(module).get(attribute)
+    return module
+
+
+def _of_decimals() -> Any:
+    """What decimals are computed by, in the present context."""
+    c = decimal.getcontext()
+    return c.prec, c.rounding, c.Emin, c.Emax, c.capitals, c.clamp, tuple(c.traps.values())
+
+
+def _environ() -> Any:
+    return dict(vars(os.environ)["_data"])
+
+
+SET_ELSEWHERE: dict[str, Any] = {
+    "os.getenv": _environ,
+    "os.environ": _environ,
+    "os._Environ": _environ,
+    "os.getcwd": os.getcwd,
+    "sys.getrecursionlimit": sys.getrecursionlimit,
+    "locale.getlocale": lambda: locale.setlocale(locale.LC_ALL),
+    "locale.localeconv": lambda: locale.setlocale(locale.LC_ALL),
+    "numpy.geterr": lambda: np.geterr(),
+    "numpy.get_printoptions": lambda: np.get_printoptions(),
+    "decimal": _of_decimals,
+}
+"""What is set elsewhere and can be compared, by what reads it."""
 
 
 def _numpy_random_state() -> Any:
