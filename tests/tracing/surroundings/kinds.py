@@ -240,9 +240,7 @@ def _jitted() -> Kind:
 def _gradient() -> Kind:
     """A function of wengert's, in whose cells the user's function is."""
     m = module_of_a_test()
-    return Kind(
-        m.gradient, {"a global of its function": attribute(m, "scale")}
-    )
+    return Kind(m.gradient, {"a global of its function": attribute(m, "scale")})
 
 
 def _primitive() -> Kind:

@@ -84,7 +84,7 @@ class Model:
         return x
 
 
-model = Model()
+model, used = Model(), "used"
 
 
 def calls_the_object(x: Any) -> Any:
@@ -100,7 +100,11 @@ def makes_another_of_its_class(x: Any) -> Any:
 
 
 def computes_a_name(x: Any) -> Any:
-    return getattr(model, "un" + "used") * x
+    return getattr(model, "un" + str(used)) * x
+
+
+def asks_for_a_literal_name(x: Any) -> Any:
+    return getattr(model, "unused") * x  # noqa: B009
 
 
 @pytest.mark.parametrize(
@@ -109,6 +113,7 @@ def computes_a_name(x: Any) -> Any:
         (calls_the_object, ["Model.rate", "Model.__call__"]),
         (makes_an_object, ["Model.rate", "Model.__init__", "Model.__call__"]),
         (makes_another_of_its_class, ["Model.rate", "Model.__init__", "Model.__call__"]),
+        (asks_for_a_literal_name, ["Model.unused", "Model.__call__"]),
         (computes_a_name, ["Model.rate", "Model.unused", "Model.__call__", "Model.other"]),
     ],
 )

@@ -174,7 +174,7 @@ class Environment:
         if id(value) in self._memo:
             return self._memo[id(value)]
         watching.alive.append(value)
-        if isinstance(value, types.FunctionType):
+        if isinstance(value, types.FunctionType) and value.__globals__ is not vars(functools):
             return self._function(value, name)
         if hasattr(type(value), "__wengert_function__"):  # what a transform made; it cannot change
             self._memo[id(value)] = self._function(value.func, name)
@@ -230,6 +230,8 @@ class Environment:
         new.__qualname__, new.__module__, new.__doc__ = f.__qualname__, f.__module__, f.__doc__
         parts = parts_of(f, name, lambda: f)
         self._hang(new, parts)
+        if not in_library:
+            self._watching.mention(f)
         for part in parts.cells:
             cell = cells[part.key]
             if self._watching.is_followed(part.value):

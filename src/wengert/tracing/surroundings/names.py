@@ -19,6 +19,7 @@ Path = tuple[str, ...]
 _VARIABLES = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_GLOBALS")
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 _STORES = ("STORE_FAST", "STORE_DEREF", "STORE_NAME", "STORE_GLOBAL")
+_ASKING = ("getattr", "hasattr", "setattr", "delattr")
 _BETWEEN = ("PUSH_NULL", "PRECALL")
 
 
@@ -41,6 +42,8 @@ class Uses(NamedTuple):
     """A variable, and the module that an import puts there."""
     seeded: frozenset[Path]
     """Those paths that are called with a literal number first, wherever they are read."""
+    computes_names: bool
+    """Whether it asks for attributes by names that are no literals: ``getattr(x, name)``."""
     matches_classes: bool
     """Whether it has ``case Class(attribute)``, whose attributes are no names of the code."""
 
@@ -63,7 +66,7 @@ def uses(code: types.CodeType) -> Uses:
     unseeded: set[Path] = set()
     local: set[str] = set()
     elsewhere: set[str] = set()
-    matches_classes = False
+    matches_classes = computes_names = False
     for c in codes(code):
         named.update(dict.fromkeys(c.co_names))
         instrs = [i for i in dis.get_instructions(c) if i.opname not in ("CACHE", "EXTENDED_ARG", "RESUME")]
@@ -76,6 +79,10 @@ def uses(code: types.CodeType) -> Uses:
                     elsewhere.add(i.argval)
                 if kind in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"):
                     loaded.add(i.argval)
+                    if i.argval in _ASKING:
+                        literal = _second_argument(instrs, at)
+                        computes_names = computes_names or literal is None
+                        named[literal or i.argval] = None
                 path, end = _followed(instrs, at)
                 paths.setdefault(path, _line(i) or c.co_firstlineno)
                 if not _is_called_with_a_number(instrs, end):
@@ -104,6 +111,7 @@ def uses(code: types.CodeType) -> Uses:
         frozenset(taken),
         frozenset(modules),
         frozenset(paths.keys() - unseeded),
+        computes_names,
         matches_classes,
     )
 
@@ -143,6 +151,27 @@ def _is_called_with_a_number(instrs: list[dis.Instruction], at: int) -> bool:
     if rest[1].opname == "LOAD_CONST" and rest[-1].opname == "CALL_KW":  # the names of keywords, as of Python 3.13
         call = rest[-1]
     return call.opname in ("CALL", "CALL_KW") and call.arg == 1
+
+
+def _second_argument(instrs: list[dis.Instruction], at: int) -> str | None:
+    """The literal text that is given second to what is read at ``at``; None if that is not certain.
+
+    It is what last made two of the arguments there are, when the call is reached without a jump.
+    """
+    depth, literal = 0, None
+    for i in instrs[at + 1 :]:
+        if i.opname in ("PRECALL", "CALL") and depth == i.arg:
+            return literal
+        if i.opname == "PUSH_NULL" and depth == 0:
+            continue
+        if i.is_jump_target or i.opcode in dis.hasjrel or i.opcode in dis.hasjabs:
+            return None
+        before, depth = depth, depth + dis.stack_effect(i.opcode, i.arg)
+        if depth < 2:
+            literal = None
+        elif before < 2:
+            literal = i.argval if i.opname == "LOAD_CONST" and isinstance(i.argval, str) else None
+    return None
 
 
 def _line(instr: dis.Instruction) -> int | None:

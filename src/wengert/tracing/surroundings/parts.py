@@ -335,6 +335,8 @@ def is_copyable(cls: type) -> bool:
         return True
     if is_opaque(cls.__module__) or issubclass(cls, type) or cls.__dictoffset__ == 0:
         return False
+    if cls.__module__.partition(".")[0] == "logging":  # a logger knows all loggers, and what they write to
+        return False
     if _slots(cls) or hasattr(cls, "__del__"):  # a copy would release what the original still uses
         return False
     try:

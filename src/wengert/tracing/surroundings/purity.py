@@ -53,7 +53,7 @@ _PURE = (
     "sys.getrecursionlimit", "locale.getlocale", "locale.localeconv", "numpy.geterr", "numpy.get_printoptions",
 )
 _CHANGING = {
-    **dict.fromkeys(("__import__", "eval", "exec", "globals", "vars", "dir", "locals"), "looks around by itself"),
+    **dict.fromkeys(("__import__", "eval", "exec", "globals", "vars", "dir"), "looks around by itself"),
     **dict.fromkeys(("hash", "id"), "is another number for another object"),
     **dict.fromkeys(("input", "open", "breakpoint"), "reads from outside of the program"),
 }
@@ -129,13 +129,26 @@ class Origin(NamedTuple):
         return f"{self.module}.{self.name}" if self.name else self.module
 
 
-_OTHER_NAMES = {"posix": "os", "nt": "os", "_thread": "threading", "_io": "io", "_sre": "re", "_threading_local": "threading"}
+_OTHER_NAMES = {
+    "posix": "os",
+    "nt": "os",
+    "_thread": "threading",
+    "_io": "io",
+    "_sre": "re",
+    "_threading_local": "threading",
+}
 _WALKED = (
     *(list, tuple, dict, set, frozenset, deque, defaultdict, OrderedDict, slice),
     *(types.MethodType, types.MappingProxyType, types.GenericAlias, types.UnionType, types.SimpleNamespace),
     *(property, staticmethod, classmethod, functools.partial, functools.partialmethod, functools.cached_property),
     *(bytearray, memoryview, functools.singledispatchmethod, types.CodeType, object, super, types.CellType),
-    *(types.MemberDescriptorType, types.GetSetDescriptorType, types.MethodWrapperType, types.TracebackType),
+    *(
+        functools._lru_cache_wrapper,
+        types.MemberDescriptorType,
+        types.GetSetDescriptorType,
+        types.MethodWrapperType,
+        types.TracebackType,
+    ),
 )
 """What is made of nothing but its parts, all of which are looked at."""
 
@@ -163,7 +176,9 @@ def is_walked(value: Any) -> bool:
 @functools.lru_cache(maxsize=8192)
 def verdict(origin: Origin) -> str | None:
     """What is said of a name of a library's, or of the nearest that it stands in."""
-    dotted = ".".join(part for part in str(origin).split(".") if not part.startswith("_") or part in ("_Environ", "_local"))
+    dotted = ".".join(
+        part for part in str(origin).split(".") if not part.startswith("_") or part in ("_Environ", "_local")
+    )
     while dotted:
         found = _BY_NAME.get(dotted)
         if found is not None:
@@ -262,5 +277,3 @@ def reading_methods(origin: Origin) -> frozenset[str]:
 def looks_behind(named: tuple[str, ...]) -> str:
     """An attribute by which code gets at what it does not name; empty if there is none."""
     return next((name for name in named if name in _LOOKS_BEHIND), "")
-
-

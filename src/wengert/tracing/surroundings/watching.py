@@ -18,6 +18,8 @@ The parts of a value are those that the other walk puts copies in the place of. 
 from __future__ import annotations
 
 import builtins
+import contextlib
+import copyreg
 import decimal
 import functools
 import importlib.util
@@ -90,6 +92,7 @@ class Watching:
         self._libraries: dict[int, tuple[Any, str]] = {}  # modules of others: the numbers that code names of them are
         self._readers: dict[str, frozenset[str]] = {}  # methods that read what their object does not hold
         self._functions: list[tuple[types.FunctionType, str]] = []
+        self._matches = False  # whether the code has patterns of classes
         self._found_classes: set[int] = set()
         self._watched: set[Any] = set()
 
@@ -102,11 +105,29 @@ class Watching:
         """Note whether a number could come in through ``value`` itself; its parts are looked at apart."""
         if isinstance(value, types.FunctionType) and value.__module__ in MAKE_OBJECTS:
             self._names["__class__"] = None  # copy and the like, by whatever name
+        if value is getattr:
+            self._names[COMPUTED] = None
         if is_walked(value):
             return
         home = value if isinstance(value, CODE) else type(value)
+        if hasattr(value, "__dict__") and not isinstance(value, CODE):
+            self._fill_caches(value)
         if isinstance(value, np.ndarray) or self.is_foreign(_namespace_of(home)):
             self._judge_library(value, name)
+
+    def mention(self, f: types.FunctionType) -> None:
+        """The names in a function's code."""
+        self._names.update(dict.fromkeys(names.named(f.__code__)))
+
+    def _fill_caches(self, value: Any) -> None:
+        """Compute the cached properties that the code names: in the original, where a later call finds them, and not
+        of traced values."""
+        cached = _cached_properties(type(value))
+        if not cached:
+            return
+        for attribute in cached.keys() & (self._names.keys() | _named_by(type(value))) - vars(value).keys():
+            with suspended(), contextlib.suppress(Exception):  # which the function raises too, where it asks for it
+                getattr(value, attribute)
 
     def is_foreign(self, namespace: dict[str, Any]) -> bool:
         """Whether a function belongs to a library whose globals are its own affair."""
@@ -321,9 +342,10 @@ class Watching:
             self.slots.append(Slot(f"the builtins of {name}", AbsentRead(f.__globals__, missing), (), True))
         self._functions.append((f, name))
         self._names.update(dict.fromkeys(uses.named))
-        if uses.matches_classes:  # the class tells which attributes are meant
-            self._names["getattr"] = None
-        if f.__builtins__ is not vars(builtins):
+        self._matches = self._matches or uses.matches_classes
+        if uses.computes_names:
+            self._names[COMPUTED] = None
+        if f.__builtins__ and f.__builtins__ is not vars(builtins):
             self.give_doubt(f"{name} has builtins of its own")
         if behind := looks_behind(uses.named):
             self.give_up(f"{name} at {_place(code)} asks for {behind}: pass what it gives as an argument")
@@ -331,7 +353,7 @@ class Watching:
         for path, line in uses.paths.items():
             found = variables.get(path[0], MISSING)
             if found is MISSING:
-                if path[0] in missing:
+                if path[0] in missing and not (path[0] == "hash" and f.__name__ == "__hash__"):
                     self._heed(verdict(Origin("builtins", path[0])), f"{name} at {_place(code, line)}", f"{path[0]}()")
                 continue
             if isinstance(found, types.ModuleType):
@@ -420,6 +442,8 @@ class Watching:
             self.give_doubt(f"{name} is a class of compiled code")
         self._holders[id(holder)] = (holder, name)
         if isinstance(holder, type):
+            if not _COPIES.isdisjoint(self._names):
+                copyreg._slotnames(holder)  # type: ignore[attr-defined]  # which the first copy writes into the class
             self.note(parts_of(holder, name, lambda: holder).names)
             for base in (*holder.__mro__[1:], type(holder)):
                 self._hold_parts(base, base.__name__)
@@ -427,6 +451,9 @@ class Watching:
     def watch_holders(self) -> None:
         """Watch the attributes of modules and classes that the code names, and what is found by way of them."""
         while True:
+            if self._matches:  # the class tells which attributes are meant
+                for holder, _ in self._holders.values():
+                    self._names.update(dict.fromkeys(vars(holder).get("__match_args__", ())))
             may_ask = not ASKS_BY_NAME.isdisjoint(self._names)  # the code can compute a name
             todo = [
                 (holder, name, attribute)
@@ -484,7 +511,14 @@ MAKES_AN_INSTANCE = ("__init__", "__new__", "__post_init__")
 GETS_A_CLASS = frozenset({"__class__", "type", "__new__", "copy", "deepcopy", "replace", "__replace__", "__reduce__"})
 """Names by which code gets the class of an object, or a new object of it."""
 
-ASKS_BY_NAME = frozenset({"getattr", "attrgetter", "methodcaller", "__dict__", "__getattribute__", "getattr_static"})
+COMPUTED = "getattr()"
+"""No name, but the sign that code computes names."""
+
+_COPIES = frozenset({"copy", "deepcopy", "__reduce_ex__"})
+
+ASKS_BY_NAME = frozenset(
+    {COMPUTED, "format", "format_map", "attrgetter", "methodcaller", "__dict__", "__getattribute__", "getattr_static"}
+)
 """Names by which code gets attributes of any name."""
 
 
@@ -518,6 +552,17 @@ def _with_parents(path: str) -> list[str]:
     """ "a.b.c" as "a", "a.b" and "a.b.c"."""
     parts = path.split(".")
     return [".".join(parts[: k + 1]) for k in range(len(parts))]
+
+
+@functools.lru_cache(maxsize=1024)
+def _cached_properties(cls: type) -> dict[str, Any]:
+    return {k: v for c in cls.__mro__[:-1] for k, v in vars(c).items() if type(v) is functools.cached_property}
+
+
+def _named_by(cls: type) -> set[str]:
+    """The names in the code of a class."""
+    members = [getattr(v, "fget", getattr(v, "func", v)) for c in cls.__mro__[:-1] for v in vars(c).values()]
+    return {name for f in members if isinstance(f, types.FunctionType) for name in names.named(f.__code__)}
 
 
 def _is_compiled(cls: type) -> bool:
