@@ -113,7 +113,7 @@ def asks_for_a_literal_name(x: Any) -> Any:
         (calls_the_object, ["Model.rate", "Model.__call__"]),
         (makes_an_object, ["Model.rate", "Model.__init__", "Model.__call__"]),
         (makes_another_of_its_class, ["Model.rate", "Model.__init__", "Model.__call__"]),
-        (asks_for_a_literal_name, ["Model.unused", "Model.__call__"]),
+        (asks_for_a_literal_name, ["Model.rate", "Model.unused", "Model.__call__"]),
         (computes_a_name, ["Model.rate", "Model.unused", "Model.__call__", "Model.other"]),
     ],
 )

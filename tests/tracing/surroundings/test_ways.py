@@ -248,7 +248,7 @@ def reads_attributes_by_name(x: Any) -> Any:
 
 def quadratures(x: Any) -> Any:
     nodes, weights = quadrature(3)
-    return sum(w * np.sin(x * t) for t, w in zip(nodes, weights)) + binomial(5, 2)
+    return sum(w * np.sin(x * t) for t, w in zip(nodes, weights, strict=True)) + binomial(5, 2)
 
 
 def numpy_functions(x: Any) -> Any:
@@ -385,8 +385,8 @@ def test_there_are_sixty_ways() -> None:
 
 
 @pytest.mark.parametrize("name", WAYS)
-def test_an_ordinary_way_to_write_a_model_is_traced_once(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    f, change = WAYS[name]
+def test_an_ordinary_way_to_write_a_model_is_traced_once(name: str) -> None:
+    f, _ = WAYS[name]
     for step, of in ((wg.jit(f), f), (wg.jit(wg.grad(lambda x: np.sum(f(x)))), None)):
         expected = of or wg.grad(lambda x: np.sum(f(x)))
         for k in range(3):

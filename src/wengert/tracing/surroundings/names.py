@@ -166,10 +166,8 @@ def _second_argument(instrs: list[dis.Instruction], at: int) -> str | None:
             continue
         if i.is_jump_target or i.opcode in dis.hasjrel or i.opcode in dis.hasjabs:
             return None
-        before, depth = depth, depth + dis.stack_effect(i.opcode, i.arg)
-        if depth < 2:
-            literal = None
-        elif before < 2:
+        depth += dis.stack_effect(i.opcode, i.arg)
+        if depth <= 2:
             literal = i.argval if i.opname == "LOAD_CONST" and isinstance(i.argval, str) else None
     return None
 

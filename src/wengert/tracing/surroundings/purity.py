@@ -39,16 +39,18 @@ PURE = ""
 
 # fmt: off
 _PURE = (
-    "__future__", "_collections_abc", "_operator", "abc", "array", "base64", "binascii", "bisect", "builtins", "calendar",
-    "cmath", "collections", "colorsys", "contextlib", "copy", "copyreg", "dataclasses", "datetime", "difflib", "enum",
-    "errno", "fnmatch", "fractions", "functools", "genericpath", "graphlib", "hashlib", "heapq", "html", "itertools",
-    "json", "keyword", "logging", "math", "numbers", "numpy", "operator", "optree", "os.path", "posixpath", "ntpath",
-    "pickle", "pprint", "re", "reprlib", "scipy", "statistics", "string", "struct", "textwrap", "threading.Lock",
-    "threading.RLock", "threading.allocate_lock", "threading.lock", "traceback", "types", "typing", "unicodedata", "warnings", "wengert", "zlib",
+    "__future__", "_collections_abc", "_operator", "abc", "array", "base64", "binascii", "bisect", "builtins",
+    "calendar", "cmath", "collections", "colorsys", "contextlib", "copy", "copyreg", "dataclasses", "datetime", "difflib",
+    "enum", "errno", "fnmatch", "fractions", "functools", "genericpath", "graphlib", "hashlib", "heapq", "html",
+    "itertools", "json", "keyword", "logging", "math", "numbers", "numpy", "operator", "optree", "os.path", "posixpath",
+    "ntpath", "pickle", "pprint", "re", "reprlib", "scipy", "statistics", "string", "struct", "textwrap",
+    "threading.Lock", "threading.RLock", "threading.allocate_lock", "threading.lock", "traceback", "types",
+    "typing", "unicodedata", "warnings", "wengert", "zlib",
     "threading.Condition", "threading.Semaphore", "sys.exc_info", "sys.intern", "sys.getsizeof", "os.fspath",
     "time.sleep", "time.struct_time", "random.Random", "threading.local", "threading._local", "decimal",
     "contextvars", "inspect.signature", "inspect.Parameter", "inspect.Signature", "inspect.isclass", "os.PathLike",
-    "inspect.isfunction", "sys.float_info", "sys.int_info", "sys.hash_info", "sys.flags", "sys.version_info", "os.getenv",
+    "inspect.isfunction", "sys.float_info", "sys.int_info", "sys.hash_info", "sys.flags", "sys.version_info",
+    "os.getenv",
     "sys.implementation", "sys.thread_info", "sys.stdout", "sys.stderr", "os._Environ", "os.getcwd", "sys.exit",
     "sys.getrecursionlimit", "locale.getlocale", "locale.localeconv", "numpy.geterr", "numpy.get_printoptions",
 )
@@ -97,7 +99,9 @@ _BY_NAME = {
     "signal": "is set elsewhere", "tempfile": "reads a file", "pathlib": "asks the file system",
     "os": "asks the operating system", "io": "reads a file", "importlib": "imports what no name in the code tells",
 }
-SEEDED = frozenset({"default_rng", "RandomState", "SeedSequence", "PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64", "Generator"})
+SEEDED = frozenset({
+    "default_rng", "RandomState", "SeedSequence", "Generator", "PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"
+})
 _BY_NAME |= {f"numpy.random.{name}": PURE for name in SEEDED}
 """What makes a generator of numpy.random's: of a seed, always the same."""
 
