@@ -40,7 +40,8 @@ PURE = ""
 # fmt: off
 _PURE = (
     "__future__", "_collections_abc", "_operator", "abc", "array", "base64", "binascii", "bisect", "builtins",
-    "calendar", "cmath", "collections", "colorsys", "contextlib", "copy", "copyreg", "dataclasses", "datetime", "difflib",
+    "calendar", "cmath", "collections",
+    "colorsys", "contextlib", "copy", "copyreg", "dataclasses", "datetime", "difflib",
     "enum", "errno", "fnmatch", "fractions", "functools", "genericpath", "graphlib", "hashlib", "heapq", "html",
     "itertools", "json", "keyword", "logging", "math", "numbers", "numpy", "operator", "optree", "os.path", "posixpath",
     "ntpath", "pickle", "pprint", "re", "reprlib", "scipy", "statistics", "string", "struct", "textwrap",
@@ -54,13 +55,13 @@ _PURE = (
     "sys.implementation", "sys.thread_info", "sys.stdout", "sys.stderr", "os._Environ", "os.getcwd", "sys.exit",
     "sys.getrecursionlimit", "locale.getlocale", "locale.localeconv", "numpy.geterr", "numpy.get_printoptions",
 )
-_CHANGING = {
+CHANGING_BUILTINS = {
     **dict.fromkeys(("__import__", "eval", "exec", "globals", "vars", "dir"), "looks around by itself"),
     **dict.fromkeys(("hash", "id"), "is another number for another object"),
     **dict.fromkeys(("input", "open", "breakpoint"), "reads from outside of the program"),
 }
 _BY_NAME = {
-    **{f"builtins.{name}": why for name, why in _CHANGING.items()},
+    **{f"builtins.{name}": why for name, why in CHANGING_BUILTINS.items()},
     **dict.fromkeys(("datetime.now", "datetime.today", "datetime.utcnow"), "reads the clock"),
     **dict.fromkeys(("genericpath.exists", "genericpath.getatime", "genericpath.getctime", "genericpath.getmtime",
                      "genericpath.getsize", "genericpath.isdir", "genericpath.isfile", "genericpath.samefile",

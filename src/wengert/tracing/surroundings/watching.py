@@ -30,7 +30,7 @@ import sys
 import types
 from collections.abc import Iterable
 from importlib.machinery import EXTENSION_SUFFIXES
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -49,6 +49,7 @@ from wengert.tracing.surroundings.parts import (
     parts_of,
 )
 from wengert.tracing.surroundings.purity import (
+    CHANGING_BUILTINS,
     PURE,
     SEEDED,
     Origin,
@@ -70,6 +71,21 @@ BY_VALUE = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), s
 _BY_VALUE = (*BY_VALUE, np.generic)
 _STDLIB = os.path.dirname(os.__file__)  # sysconfig would say the same, and take a twentieth of our import
 CODE = (*HOLDERS, types.FunctionType)
+
+
+class By(NamedTuple):
+    """Who asks for something, in words: the name of a function, its file and line."""
+
+    name: str
+    code: types.CodeType
+    line: int = 0
+
+    def __str__(self) -> str:
+        return f"{self.name} at {self.code.co_filename}:{self.line or self.code.co_firstlineno}"
+
+
+_known_pure: dict[tuple[int, str], Any] = {}
+"""Functions of libraries' modules that were found to be pure, by the module, which lives for ever, and the name."""
 
 
 class Watching:
@@ -153,7 +169,7 @@ class Watching:
         """Whether it is a library's module, of which code takes this and that by name: see :meth:`_take`."""
         return isinstance(value, types.ModuleType) and self.is_foreign(vars(value))
 
-    def _take(self, module: types.ModuleType, name: str, path: tuple[str, ...], by: str) -> None:
+    def _take(self, module: types.ModuleType, name: str, path: tuple[str, ...], by: By | None) -> None:
         """What code takes from a module, ``name.path``."""
         while self.is_followed(module):
             if not path:  # who knows what is done with it: any name in the code may be asked of it
@@ -176,29 +192,34 @@ class Watching:
             module = found
         self.hold(module, name)
 
-    def _take_value(self, module: types.ModuleType, attribute: str, name: str, found: Any, by: str) -> None:
+    def _take_value(self, module: types.ModuleType, attribute: str, name: str, found: Any, by: By | None) -> None:
+        if _known_pure.get((id(module), attribute)) is found:
+            return
         where = Origin(origin_of(module).module, attribute)
         if found is MISSING:
             self._heed(verdict(where), by, name)
         elif is_walked(found) or not self.is_foreign(_namespace_of(found if isinstance(found, CODE) else type(found))):
             self.watch(Part(attribute, name, found, VariableRead(vars(module), attribute)))
         else:
-            self._judge_library(found, name, by, where)
+            if self._judge_library(found, name, by, where) and callable(found) and len(_known_pure) < 10_000:
+                _known_pure[id(module), attribute] = found
 
-    def _judge_library(self, value: Any, name: str, by: str = "", where: Origin | None = None) -> None:
-        """What a library's function, class or object is known to do; ``where`` it was found."""
+    def _judge_library(self, value: Any, name: str, by: By | None = None, where: Origin | None = None) -> bool:
+        """What a library's function, class or object is known to do; ``where`` it was found. Whether it is pure."""
         home = origin_of(value)
         for origin in (where, home):
             read = None if origin is None else SET_ELSEWHERE.get(str(origin)) or SET_ELSEWHERE.get(origin.module)
             if read is not None:
                 self.note(Part(None, str(origin), read(), read), is_shared=True)
-                return
-        if not is_listed(where):
-            self._heed((where and verdict(where)) or verdict_on(value), by, name)
-        if methods := reading_methods(home):
+                return False
+        found = PURE if is_listed(where) else (where and verdict(where)) or verdict_on(value)
+        self._heed(found, by, name)
+        methods = reading_methods(home)
+        if methods:
             self._readers[name] = methods
+        return found == PURE and not methods
 
-    def _heed(self, found: str | None, by: str, name: str) -> None:
+    def _heed(self, found: str | None, by: By | None, name: str) -> None:
         """Act on a verdict."""
         if found is None:
             self.give_doubt(f"{by or 'the function'} reads {name}, of which nothing is known")
@@ -348,24 +369,28 @@ class Watching:
         if f.__builtins__ and f.__builtins__ is not vars(builtins):
             self.give_doubt(f"{name} has builtins of its own")
         if behind := looks_behind(uses.named):
-            self.give_up(f"{name} at {_place(code)} asks for {behind}: pass what it gives as an argument")
+            self.give_up(f"{By(name, code)} asks for {behind}: pass what it gives as an argument")
         variables = self._modules_of(f, uses, name)
         for path, line in uses.paths.items():
             found = variables.get(path[0], MISSING)
             if found is MISSING:
-                if path[0] in missing and not (path[0] == "hash" and f.__name__ == "__hash__"):
-                    self._heed(verdict(Origin("builtins", path[0])), f"{name} at {_place(code, line)}", f"{path[0]}()")
+                if (
+                    path[0] in CHANGING_BUILTINS
+                    and path[0] in missing
+                    and (path[0], f.__name__) != ("hash", "__hash__")
+                ):
+                    self._heed(verdict(Origin("builtins", path[0])), By(name, code, line), f"{path[0]}()")
                 continue
             if isinstance(found, types.ModuleType):
-                self._take(found, path[0], path[1:], f"{name} at {_place(code, line)}")
+                self._take(found, path[0], path[1:], By(name, code, line))
                 found = _at_the_end(found, path[1:])
             if found is random.Random and path not in uses.seeded:
-                self.give_up(f"{name} at {_place(code, line)} calls random.Random, whose seed is no literal number")
-            elif found is random or (isinstance(found, type(random.random)) and found.__self__ is random._inst):
+                self.give_up(f"{By(name, code, line)} calls random.Random, whose seed is no literal number")
+            elif found is random or getattr(found, "__self__", None) is random._inst:
                 self.watch(Part("random", "random", _python_random_state(), _python_random_state))
         for module, attribute in uses.taken:
             if module in sys.modules and self.is_followed(sys.modules[module]):
-                self._take(sys.modules[module], module, (attribute,), f"{name} at {_place(code)}")
+                self._take(sys.modules[module], module, (attribute,), By(name, code))
 
     def _modules_of(self, f: types.FunctionType, uses: names.Uses, name: str) -> dict[str, Any]:
         """What stands in the variables of a function that are no locals, and in those that it imports modules to."""
@@ -478,7 +503,7 @@ class Watching:
         for library, name in list(self._libraries.values()):
             if isinstance(library, types.ModuleType):
                 for attribute in vars(library).keys() & self._names.keys():
-                    self._take(library, name, (attribute,), "the code")
+                    self._take(library, name, (attribute,), None)
                 if may_ask and library.__name__ not in LEAVES:
                     self.give_doubt(f"{name} may be asked for a name that is computed")
         return len(self._watched) > before
@@ -569,10 +594,6 @@ def _is_compiled(cls: type) -> bool:
     """Whether a class is one of the user's, of a module in C: its methods cannot be read."""
     file = _namespace_of(cls).get("__file__") or ""
     return file.endswith(tuple(EXTENSION_SUFFIXES))
-
-
-def _place(code: types.CodeType, line: int = 0) -> str:
-    return f"{code.co_filename}:{line or code.co_firstlineno}"
 
 
 def _at_the_end(module: Any, path: tuple[str, ...]) -> Any:
