@@ -25,7 +25,7 @@ import types
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable
 from itertools import islice
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -177,7 +177,7 @@ class Environment:
         if isinstance(value, types.FunctionType) and value.__globals__ is not vars(functools):
             return self._function(value, name)
         if hasattr(type(value), "__wengert_function__"):  # what a transform made; it cannot change
-            self._memo[id(value)] = self._function(value.func, name)
+            self._memo[id(value)] = self._function(cast(Any, value).func, name)
             return self._memo[id(value)]
         if isinstance(value, types.MethodType):
             return self._method(part)
