@@ -114,3 +114,32 @@ def test_a_program_refuses_what_is_traced() -> None:
     program = wg.jit(lambda x: x * 2).program(np.ones(3))
     with pytest.raises(wg.errors.ConcretizationError, match="arrays alone"):
         wg.grad(lambda x: np.sum(program(x)))(np.ones(3))
+
+
+@pytest.mark.parametrize("is_view", [False, True])
+def test_compile_did_not_notice_that_a_constant_was_made_writable(is_view: bool) -> None:
+    """What depends on a read-only array alone is computed once; written later, it would be another number."""
+    owner = np.ones(3)
+    owner.flags.writeable = False
+    c = owner[::-1] if is_view else owner
+    x = np.arange(3.0)
+    program = wg.compile(wg.trace(lambda x: x * np.sin(c))(x))
+    np.testing.assert_array_equal(program(x), x * np.sin(c))
+    owner.flags.writeable = True
+    for call in (program, program.bind):
+        with pytest.raises(wg.errors.GuardError, match="c was read-only when this was compiled"):
+            call(x)
+    owner.flags.writeable = False
+    np.testing.assert_array_equal(program(x), x * np.sin(c))
+
+
+def test_an_array_that_was_writable_is_read_at_every_call() -> None:
+    c, x = np.ones(3), np.arange(3.0)
+    program = wg.compile(wg.trace(lambda x: x * np.sin(c))(x))
+    for _ in range(2):
+        c += 1
+        np.testing.assert_allclose(program(x), x * np.sin(c), rtol=1e-15)
+    c.flags.writeable = False
+    np.testing.assert_allclose(program(x), x * np.sin(c), rtol=1e-15)
+    c.flags.writeable = True
+    np.testing.assert_allclose(program(x), x * np.sin(c), rtol=1e-15)

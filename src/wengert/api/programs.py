@@ -42,9 +42,10 @@ def compile(tape: Tape) -> Program:
     """``tape``, optimised, as a program: ``program(*args)``. One path: raises GuardError off it.
 
     Captured arrays are read at every call, but for those that the tape calls constant: what depends on these alone is
-    computed now.
+    computed now. Those are the read-only ones; a call after one was made writable raises GuardError.
     """
-    return Program(passes.run(tape, (*passes.ONCE, *passes.PIPELINE)))
+    promised = [c for c in tape.captures if c.is_constant]
+    return Program(passes.run(tape, (*passes.ONCE, *passes.PIPELINE)), promised=promised)
 
 
 def jit(f: F | None = None, *, strict: bool = False) -> Any:

@@ -6,7 +6,7 @@ arguments, captured arrays or each other.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,7 +20,7 @@ from wengert.runtime import _native, threadpool
 from wengert.runtime.assemble import KernelInfo, assemble
 from wengert.runtime.out import targets_of
 from wengert.runtime.reference import Reference
-from wengert.tape import Aval, Tape
+from wengert.tape import Aval, Capture, Tape
 from wengert.tracing.tracer import Tracer
 
 if TYPE_CHECKING:
@@ -43,6 +43,7 @@ class Program:
 
     ``captures_vary``: the captured arrays are given at each run (an un-jitted call), rather than read where they lie.
     ``is_fast``: by the faster versions of some functions, see :func:`wengert.fastmath`.
+    ``promised``: captures of which something was computed already, since they were read-only.
     """
 
     def __init__(
@@ -52,8 +53,10 @@ class Program:
         captures_vary: bool = False,
         in_strides: Sequence[tuple[int, ...] | None] = (),
         is_fast: bool = False,
+        promised: Sequence[Capture] = (),
     ) -> None:
         self.tape = tape
+        self._promised = [(c, a) for c in promised for a in _in_whose_memory(c.array) if not a.flags.writeable]
         self.capture_numbers = capture_numbers
         """Which of the captures of the tape that was recorded each of this tape's captures is."""
         self._captures_vary = captures_vary
@@ -132,7 +135,8 @@ class Program:
         """The value of the function that was traced, for arguments of the structure and types it was traced with.
 
         Raises StructureError, ShapeError or DTypeError where they differ, and GuardError where a branch of the
-        function would be taken that the tape did not record.
+        function would be taken that the tape did not record, or a captured array that was read-only when it was
+        compiled can be written now.
         """
         inputs = self._inputs(args, kwargs)
         try:
@@ -182,6 +186,9 @@ class Program:
 
     def _inputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
         """The arrays among the arguments, checked."""
+        for capture, array in self._promised:
+            if array.flags.writeable:
+                raise self._broken(capture)
         expected = self.tape.in_tree
         if expected is None:
             leaves = list(args)
@@ -207,8 +214,25 @@ class Program:
             _checked(x, v.aval, self.tape, k) for k, (x, v) in enumerate(zip(leaves, self.tape.inputs, strict=True))
         ]
 
+    def _broken(self, capture: Capture) -> GuardError:
+        name = capture.name or f"a captured {capture.var.aval}"
+        return GuardError(
+            message(
+                f"{self.tape.name}: {name} was read-only when this was compiled, and what depends on it alone was "
+                "computed then; now it can be written",
+                tries=["wg.jit, which traces again", f"{name}.flags.writeable = False", "wg.compile of a new tape"],
+            )
+        )
+
     def _result(self, results: list[Any]) -> Any:
         return tuple(results) if self.tape.out_tree is None else tree.unflatten(self.tape.out_tree, results)
+
+
+def _in_whose_memory(array: Any) -> Iterator[np.ndarray[Any, Any]]:
+    """The array, and those that it is a view of."""
+    while isinstance(array, np.ndarray):
+        yield array
+        array = array.base
 
 
 def _checked(x: Any, aval: Aval, tape: Tape, k: int) -> Any:
