@@ -321,6 +321,19 @@ def test_the_folder_could_be_exchanged(folder: Path) -> None:
         folder.parent.chmod(0o700)
 
 
+def test_what_the_users_own_folder_is_linked_to_is_not_closed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It may be a folder for all, such as /tmp."""
+    monkeypatch.setattr(config, "cache_dir", None)
+    monkeypatch.setattr(cache, "_users_path", lambda: folder)
+    room = folder.parent / "room"
+    room.mkdir()
+    room.chmod(0o1777)
+    folder.symlink_to(room)
+    with pytest.warns(CacheWarning, match="can be written by others"):
+        cache.save(KEY, CODE)
+    assert mode(room) == 0o1777 and not list(room.iterdir())
+
+
 def test_the_folder_may_be_a_link(folder: Path) -> None:
     """To where there is room."""
     (folder.parent / "room").mkdir()

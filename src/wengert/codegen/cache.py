@@ -115,9 +115,9 @@ def _is_private(folder: Folder) -> bool:
     if not _is_ours(stat):
         _distrust(folder, f"belongs to user {stat.st_uid}", "a folder of your own")
         return False
-    if stat.st_mode & OTHERS_WRITE and config.cache_dir is None:
+    if stat.st_mode & OTHERS_WRITE and config.cache_dir is None and not folder.path.is_symlink():
         # Made by us under a loose umask. What others put there is theirs still, or could be written by others: _read
-        # looks at each file. A folder that was named may be anything, and open for a reason.
+        # looks at each file. A folder that was named, or is linked to, may be anything, and open for a reason.
         with suppress(OSError):
             os.fchmod(folder.fd, S_IRWXU)
         stat = os.fstat(folder.fd)
@@ -138,10 +138,11 @@ def _open_to_all(path: Path) -> Path | None:
     sshd and sudo ask whose all of them are as well. Within a container they may be nobody's; and who can rename this
     folder can put only another one of this user's in its place, or _is_private sees it.
     """
-    for around in path.resolve().parents:
-        mode = around.stat().st_mode
-        if mode & S_IWOTH and not mode & S_ISVTX:
-            return around
+    with suppress(OSError):  # it is gone by now
+        for around in path.resolve().parents:
+            mode = around.stat().st_mode
+            if mode & S_IWOTH and not mode & S_ISVTX:
+                return around
     return None
 
 

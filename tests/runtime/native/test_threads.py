@@ -132,7 +132,7 @@ def test_every_element_is_done_once():
 # --------------------------------------------------------------------------------------------------------- interrupted
 
 PARTS = """
-import signal
+import signal, sys
 import numpy as np
 from tests.runtime.native_kernels import address
 from wengert.runtime import _native
@@ -145,14 +145,24 @@ def bound(n):
     program = _native.Executable(arena_bytes=0, inputs=[(np.dtype(float), (n,), None)], captures=[], constants=[],
                                  outputs=[(np.dtype(float), (n,))], steps=steps, is_long={is_long})
     out = np.zeros(n)
-    return program.bind([np.zeros(n)], None, [out], out), out
+    return program, program.bind([np.zeros(n)], None, [out], out), out
 
-call, out = bound(10_000)
+program, call, out = bound(10_000)
+x = np.zeros(10_000)
+counts = sys.getrefcount(x), sys.getrefcount(out)
+for _ in range(2):
+    try:
+        program.run([x], None, [out])
+        print("it had finished")
+    except KeyboardInterrupt:
+        pass
+assert (sys.getrefcount(x), sys.getrefcount(out)) == counts
+out[:] = 0
 try:
     call()
 except KeyboardInterrupt:
     assert 3 < np.sum(out) < 1000, np.sum(out)
-    call, out = bound(3)
+    _, call, out = bound(3)
     call()
     assert np.all(out == 1)  # as if nothing had been
     print("stopped")
