@@ -23,6 +23,27 @@ def test_blocks_cover_a_product_in_an_even_number(m: int, itemsize: int) -> None
             assert part % TILE == 0 and -(-n // part) % 2 == 0
 
 
+@pytest.mark.parametrize("itemsize", [4, 8])
+@pytest.mark.parametrize("batch", [1, 50])
+@pytest.mark.parametrize(("m", "n", "k"), [(6000, 6000, 6000), (40_000, 1536, 9000), (100, 100_000, 6000)])
+def test_a_product_could_not_be_interrupted(m: int, n: int, k: int, batch: int, itemsize: int) -> None:
+    """Its blocks are no longer than a fraction of a second, though it takes many, and so are those of a batch."""
+    rows, columns = block(m, n, k, batch, itemsize)
+    assert rows * columns * k < 6 * contract.LONG
+    for length, part in ((m, rows), (n, columns)):
+        assert part == length or part % TILE == 0
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+def test_products_in_blocks_of_rows_and_columns(monkeypatch: pytest.MonkeyPatch, dtype: Any) -> None:
+    monkeypatch.setattr(contract, "LONG", 1_000_000)
+    rng = np.random.default_rng(0)
+    x, y = rng.normal(size=(1601, 60)).astype(dtype), rng.normal(size=(60, 2500)).astype(dtype)
+    rows, columns = block(1601, 2500, 60, 1, x.itemsize)
+    assert rows < 1601 and columns < 2500
+    assert np.allclose(same_bits(lambda x, y: x @ y, x, y), x @ y, rtol=0, atol=1e-3 if dtype == np.float32 else 1e-10)
+
+
 def test_what_is_not_cut() -> None:
     assert block(100, 100, 100, 1, 8) == (100, 100)
     assert block(1000, 1000, 1000, 8, 8) == (1000, 1000)  # matrices are parts enough

@@ -112,3 +112,14 @@ def test_the_work_area_of_a_routine_is_large_enough() -> None:
                 made = native(function, a, b).plan
                 (work,) = [s.work for s in made.steps if s.work is not None]
                 assert work.aval.nbytes >= _native.work_bytes(f"{routine}_{suffix}", n, k)
+
+
+def test_a_long_stack_is_solved_in_parts() -> None:
+    """Between which a call can be interrupted. One that is singular is still found."""
+    a, b = well_conditioned(2000, 20, 20), numbers((2000, 20, 3), "f8")
+    close(np.linalg.solve, a, b)
+    close(np.linalg.det, a)
+    close(np.linalg.cholesky, a @ np.swapaxes(a, -1, -2))
+    a[1500] = 0
+    with pytest.raises(np.linalg.LinAlgError):
+        wg.jit(np.linalg.solve)(a, b)

@@ -115,6 +115,22 @@ def test_scatter(what: str, write: Callable[..., Any], dtype: str) -> None:
 
 
 @pytest.mark.parametrize("write", [written, added])
+@pytest.mark.parametrize("shape", [(100,), (100, 7)])
+def test_a_long_scatter_in_parts_writes_in_order(shape: tuple[int, ...], write: Callable[..., Any]) -> None:
+    """Between which a call can be interrupted; the bits are those of one part, whatever the number of threads."""
+    before = _native.get_threads()
+    rng = np.random.default_rng(0)
+    x, i = rng.normal(size=shape), rng.integers(-100, 100, 200_000)
+    v = rng.normal(size=(200_000, *shape[1:]))
+    try:
+        for n in (1, 3):
+            _native.set_threads(n)
+            check(write, x, v, i)
+    finally:
+        _native.set_threads(before)
+
+
+@pytest.mark.parametrize("write", [written, added])
 def test_scatter_of_strided_values(write: Callable[..., Any]) -> None:
     i = places((14,), 9)
     check(lambda x, v, i: write(x, v.T, i), numbers((9, 21), "f8"), numbers((21, 14), "f8"), i)
