@@ -2,7 +2,8 @@
 // from scipy.linalg.cython_blas and cython_lapack; whatever library SciPy was built with does the work.
 //
 // Called like every kernel: from any thread, without the GIL, allocating nothing. What a routine needs beside its
-// operands is an operand too, the work area, of `work_bytes`; so the parts of a step that has one are run in order (its grain is negative).
+// operands is an operand too, the work area, of `work_bytes`; so the parts of a step that has one are run one after the
+// other (its grain is negative).
 // A status > 0 is LAPACK's info: the matrix is singular, or not positive definite. Statuses < 0 are named below.
 #include "blas.h"
 

@@ -216,7 +216,8 @@ PyObject *executable_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
         return nullptr;
     if (inputs == nullptr || captures == nullptr || constants == nullptr || outputs == nullptr || steps == nullptr ||
         is_long < 0) {
-        PyErr_SetString(PyExc_TypeError, "all but keeps_arena and code are required"); // a keyword cannot be, behind the |
+        // A keyword cannot be required, behind the |.
+        PyErr_SetString(PyExc_TypeError, "all but keeps_arena and code are required");
         return nullptr;
     }
     if (arena_bytes < 0) {

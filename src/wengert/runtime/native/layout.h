@@ -56,8 +56,8 @@ struct Step {
     Kernel *kernel = nullptr;
     const int64_t *sizes = nullptr;
     int64_t extent = 0;
-    int64_t grain = 0; // parts begin and end at multiples of it; 0: never split
-    bool is_ordered = false; // the parts are run one after the other, by one thread
+    int64_t grain = 0;       // parts begin and end at multiples of it; 0: never split
+    bool is_ordered = false; // parts are run one after the other, by one thread
 };
 
 using Block = std::vector<Step>;
@@ -119,7 +119,7 @@ struct Executable {
     std::vector<std::vector<char>> expected;       // of guards; likewise
     std::vector<std::vector<Use>> uses;            // by base
     uint32_t n_pointers = 0;
-    PyObject *machine_code = nullptr; // a strong reference: what the kernels' addresses are in; nullptr: it stays anyway
+    PyObject *machine_code = nullptr;              // a strong reference: what keeps the kernels there; may be nullptr
 
     std::atomic<uint64_t> runs{0};
     static constexpr int KEPT_FRAMES = 4;
