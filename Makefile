@@ -32,11 +32,13 @@ SANITIZED  = -C cmake.define.WENGERT_SANITIZE=ON -C cmake.build-type=RelWithDebI
 SANITIZERS = LD_PRELOAD="$$($(CXX) -print-file-name=libasan.so) $$($(CXX) -print-file-name=libstdc++.so)" \
            ASAN_OPTIONS=detect_leaks=0:allocator_may_return_null=1 UBSAN_OPTIONS=print_stacktrace=1 PYTHONMALLOC=malloc
 COUNTING   = no_path_leaks or leak_nothing or bound_call_allocates or call_allocates_its or counter_counts
+# And one of a thread that Python 3.11 ends as the process does: unwinding its stack, the sanitizer errs about its own.
+UNWINDING  = ends_while_a_thread
 TESTS     ?=
 
 sanitize:
 	$(MAKE) VENV=.venv-sanitize INSTALL_FLAGS="$(SANITIZED)" .venv-sanitize/with-test
-	$(SANITIZERS) .venv-sanitize/bin/pytest -n auto --timeout 3000 -k "not ($(COUNTING))" $(TESTS)
+	$(SANITIZERS) .venv-sanitize/bin/pytest -n auto --timeout 3000 -k "not ($(COUNTING) or $(UNWINDING))" $(TESTS)
 
 lint: $(VENV)/with-test $(VENV)/with-lint
 	$(BIN)/ruff check
