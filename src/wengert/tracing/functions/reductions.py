@@ -254,9 +254,7 @@ def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any
 
 
 def _cumulative(op: Any, identity: int, a: Any, axis: Any, dtype: Any, out: Any, include_initial: bool) -> Any:
-    x = array(a)
-    if x.ndim == 0:
-        raise ValueError("the input must have at least one axis")
+    x = np.atleast_1d(array(a))
     if axis is None:
         if x.ndim != 1:
             raise ValueError("For arrays which have more than one dimension ``axis`` argument is required.")

@@ -311,7 +311,7 @@ def _quantile(
         if not skip_nan:
             raise IndexError("index -1 is out of bounds for axis 0 with size 0")
         y = np.full_like(inexact(rows), np.nan, shape=(*p.shape, *rest))
-    elif skip_nan:
+    elif skip_nan and x.dtype.kind == "f":
         count = _present_counts(rows)
         v = _virtual_index(np.reshape(p, (*p.shape, *ones)), as_dtype(count, p.dtype), method)
         v = np.broadcast_to(v, (*p.shape, *rest))
@@ -330,10 +330,11 @@ def _quantile(
         else:
             high = np.minimum(low + 1, rows.shape[0] - 1)
             y = _interpolated(rows[low], rows[high], np.reshape(t, (*t.shape, *ones)))
-        y = as_dtype(
-            _nan_where_last_is(rows, y),
-            np.result_type(rows.dtype, p.dtype) if method in ("linear", "midpoint", *_POSITIONS) else rows.dtype,
-        )
+        y = _nan_where_last_is(rows, y)
+    if rows.shape[0]:
+        is_at_elements = method == "linear" and scale == 1 and array(q, (x,)).dtype.kind in "iub"  # 0 or 1
+        is_between = method in ("linear", "midpoint", *_POSITIONS) and not is_at_elements
+        y = as_dtype(y, np.result_type(rows.dtype, p.dtype) if is_between else rows.dtype)
     if keepdims and keepdims is not np._NoValue:
         y = np.reshape(y, (*p.shape, *kept_shape(shape, axes)))
     if skip_nan and p.ndim:

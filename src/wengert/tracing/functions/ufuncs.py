@@ -537,9 +537,9 @@ def _accumulate(ufunc: np.ufunc, inputs: Sequence[Any], *, axis: Any = 0, dtype:
 
 def _running(ufunc: np.ufunc, x: Any, axis: int) -> Any:
     if ufunc is np.add:
-        return np.cumsum(x, axis)
+        return np.cumsum(x, axis, x.dtype)
     if ufunc is np.multiply:
-        return np.cumprod(x, axis)
+        return np.cumprod(x, axis, x.dtype)
     if ufunc in (np.maximum, np.logical_or):
         return record(cummax, (x,), {"axis": axis})
     if ufunc in (np.minimum, np.logical_and):
@@ -550,7 +550,7 @@ def _running(ufunc: np.ufunc, x: Any, axis: int) -> Any:
     if ufunc in _INVERSES:
         inverse, _ = _INVERSES[ufunc]
         first = x[along(axis, slice(0, 1))]
-        rest = inverse.accumulate(x[along(axis, slice(1, None))], axis=axis)
+        rest = inverse.accumulate(x[along(axis, slice(1, None))], axis=axis, dtype=x.dtype)
         return np.concatenate([first, ufunc(first, rest)], axis)
     if ufunc not in _COMMUTATIVE:
         raise _refused(ufunc, "accumulate", "a loop over the axis")
