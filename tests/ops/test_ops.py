@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 import wengert as wg
 from tests.ops.cases import CASES, between, shapes
 from tests.ops.check_op import Case, case, check_op, evaluate, formula
+from tests.tracing.numpy_cases import as_data
 from wengert.ad.forward import jvp
 from wengert.ad.reverse import vjp
 from wengert.ops import OPS, index, reduce, shape
@@ -25,6 +26,7 @@ from wengert.ops.index import to_numpy
 from wengert.ops.op import ZERO
 from wengert.ops.structured import Fill, Part, Parts
 from wengert.tape import Atom, Aval, Builder, Lit, Tape, Var, building, check, splice
+from wengert.tracing.tracer import Tracer, record
 
 FLOAT = np.dtype(float)
 
@@ -42,6 +44,19 @@ def forms(cases: list[Case]) -> list[Any]:
 @pytest.mark.parametrize("case", forms(CASES), ids=str)
 def test_op(case: Case) -> None:
     check_op(case)
+
+
+@pytest.mark.parametrize("case", forms([c for c in CASES if not c.op.effects]), ids=str)
+def test_an_op_of_data_beside_what_is_differentiated(case: Case) -> None:
+    """Inside of grad, hvp, vmap, jvp and their like, compiled: its step is on the outer tape, or on an inner one."""
+
+    def f(*xs: Any) -> Any:
+        values = [o.draw(case.rng(), o.shape) if o.is_literal else x for o, x in zip(case.operands, xs, strict=True)]
+        if any(type(x) is Tracer for x in xs):
+            return record(case.op, values, case.kw)
+        return case.op.reference(*values, **case.kw)
+
+    as_data(f, case.draw(case.rng()))
 
 
 # ------------------------------------------------------------------------------------ the checker is not blind

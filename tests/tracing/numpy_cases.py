@@ -5,7 +5,8 @@ A case is a function of arrays, written in plain NumPy, and the arguments to cal
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any
 
 import numpy as np
@@ -87,3 +88,42 @@ def verify(f: Function, args: Sequence[Any], order: int) -> None:
     assert not why_traced_again
     if order:
         wg.check_derivatives(f, *args, order=order)
+    as_data(f, args)
+
+
+@contextmanager
+def by_references() -> Iterator[None]:
+    """Without machine code, which is not on trial, and takes its time to make."""
+    before, wg.config.native = wg.config.native, False
+    try:
+        yield
+    finally:
+        wg.config.native = before
+
+
+def as_data(f: Function, args: Sequence[Any]) -> None:
+    """``f`` of arguments that are traced, not differentiated, within transforms of another: steps on the outer tape.
+
+    With s, c = f(args) in s³ Σ c, the first derivative at 2 is 12 Σ c, and so is the second.
+    """
+    total = lambda ys: sum([np.sum(np.real(y), dtype=np.float64) for y in tree.flatten(ys)[0]])
+    axes = (0, *[None] * len(args))
+
+    def g(s: Any, *data: Any) -> Any:
+        return s**3 * total(f(*data))
+
+    def nested(s: Any, *data: Any) -> Any:
+        rows = np.stack([s, s])
+        return (
+            wg.grad(g)(s, *data),
+            wg.hvp(lambda s: g(s, *data), (s,), (1.0,)),
+            wg.vmap(wg.grad(g), in_axes=axes)(rows, *data)[1],
+            wg.grad(lambda s: wg.vmap(g, in_axes=axes)(np.stack([0.0, s]), *data)[1])(s),
+            wg.jvp(lambda s: g(s, *data), (s,), (1.0,))[1],
+        )
+
+    with np.errstate(all="ignore"), by_references():
+        want = 12 * total(f(*[np.array(a) if isinstance(a, np.ndarray) else a for a in args]))
+        for run in (wg.jit(nested), nested):
+            for got in run(2.0, *args):
+                np.testing.assert_allclose(got, want, rtol=1e-10, atol=1e-10)

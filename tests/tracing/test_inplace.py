@@ -396,3 +396,49 @@ def test_an_array_that_an_inner_function_read_is_not_written_before_the_outer_ta
 
 
 ZEROS = np.zeros  # by this name it is NumPy's own
+
+
+@pytest.mark.parametrize("inner", ["grad", "vmap"])
+@pytest.mark.parametrize("made", ["np.array([1.0, 2.0])", "np.array([1.0, 2.0]) * s"])
+def test_an_array_is_not_written_while_a_function_of_it_is_traced(inner: str, made: str) -> None:
+    """The function had read it already, and its tape would have been run on what was written."""
+
+    def f(s: Any) -> Any:
+        b = eval(made, {"np": np, "s": s})
+        part = b[:1]
+
+        def g(x: Any) -> Any:
+            y = np.sum(x * x)
+            part[0] = 7.0
+            return y * s
+
+        return np.sum(wg.grad(g)(b) if inner == "grad" else wg.vmap(g)(b))
+
+    for run in (wg.jit(f), wg.grad(f)):
+        with pytest.raises(MutationError, match=r"argument of a function that is being traced[\s\S]*test_inplace"):
+            run(2.0)
+
+
+def test_an_array_is_written_again_after_the_function_of_it_has_returned() -> None:
+    def f(s: Any) -> Any:
+        b = np.array([1.0, 2.0]) * s
+        slope = wg.grad(lambda x: np.sum(x * x))(b)
+        b[0] = 7.0
+        return np.sum(slope) + b[0]
+
+    assert wg.jit(f)(1.0) == 13.0
+
+
+def test_writing_elements_one_after_another_into_an_array_of_an_enclosing_function_s_step() -> None:
+    """``flat`` and ``resize`` copied for themselves, and the copy was taken for the mapped function's."""
+
+    def f(s: Any, x: Any) -> Any:
+        y = x * 1.0
+        np.put(y, [0, 3], x[0])
+        y.flat[1] = 2.0
+        np.fill_diagonal(y, x[1])
+        return s * y
+
+    x = np.arange(4.0).reshape(2, 2)
+    want = np.stack([f(1.0, x), f(2.0, x)])
+    same(wg.jit(wg.vmap(f, in_axes=(0, None)))(np.array([1.0, 2.0]), x), want)

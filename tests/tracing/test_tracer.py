@@ -27,7 +27,8 @@ from wengert.errors import (
     UnsupportedFunctionError,
     WengertError,
 )
-from wengert.tracing.tracer import Tracer
+from wengert.ops import OPS
+from wengert.tracing.tracer import Tracer, record
 
 X = np.array([1.5, -2.0, 0.25])
 N = np.array([3, -4, 7])
@@ -751,3 +752,14 @@ def test_sequences_of_traced_values_that_are_no_lists_are_named() -> None:
     with pytest.raises(wg.errors.ConcretizationError, match=r"np\.max takes(.|\n)*try +np\.max\(list\(\.\.\.\)\)"):
         wg.jit(lambda x: np.max(values(x)), strict=True)(X)
     assert wg.jit(lambda x: np.max(list(values(x))))(X) == np.max(values(X))
+
+
+
+def test_a_step_outside_of_a_trace_raises_an_error_of_its_own_each_time() -> None:
+    """One exception raised twice has the traceback, the notes and the context of both."""
+    raised = []
+    for _ in range(2):
+        with pytest.raises(UnsupportedFunctionError, match="outside of a trace") as caught:
+            record(OPS["add"], (np.ones(2), np.ones(2)), {})
+        raised.append(caught.value)
+    assert raised[0] is not raised[1]

@@ -52,7 +52,8 @@ def vmap(f: F, in_axes: Any = 0, out_axes: int = 0) -> F:
             first: Any = None
             if size:
                 first = partial(_first_of, moved) if type(moved) is Tracer else moved[0]
-            inputs.append(Input(Aval(moved.shape[1:], moved.dtype), first, None, moved.ndim == 1))
+            lent = x if type(x) is Tracer else None
+            inputs.append(Input(Aval(moved.shape[1:], moved.dtype), first, None, moved.ndim == 1, lent=lent))
             values.append(moved)
             traced.append(k)
         shared = [x if axis is None else None for x, axis in zip(leaves, axes, strict=True)]

@@ -167,6 +167,12 @@ def formula(f: Callable[..., Atom], reference: Callable[..., Any], *xs: Any) -> 
     return result
 
 
+def detached(x: Tracer) -> Tracer:
+    """``x``, of one axis, as an array of its own on its own trace. A copy of the user's belongs to the function that
+    makes it, which may write what it alone knows; an array of an enclosing function then could not take it any more."""
+    return x.copy() if x.constant() is not None else x.frozen()
+
+
 def not_scalar(x: Any) -> Any:
     """A fresh result that NumPy gives as an array even if its shape is ()."""
     if type(x) is Tracer:

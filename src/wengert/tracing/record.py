@@ -39,6 +39,8 @@ class Input(NamedTuple):
     is_scalar: bool = False
     layout: Any = None
     """Of an array that is not in C order: one without memory that has its strides."""
+    lent: Tracer | None = None
+    """The array of an enclosing trace that is passed, which nobody may write until the function has returned."""
 
 
 class Recording(NamedTuple):
@@ -70,7 +72,7 @@ def input_of(leaf: Any) -> Input:
         return Input(Aval(leaf.shape, leaf.dtype), leaf)
     if type(leaf) is Tracer:
         order = None if has_c_order(leaf) else layout(leaf)
-        return Input(leaf.aval, leaf.frozen(), leaf.weak, leaf.is_scalar, order)
+        return Input(leaf.aval, leaf.frozen(), leaf.weak, leaf.is_scalar, order, None if leaf.is_scalar else leaf)
     if isinstance(leaf, np.generic):
         return Input(Aval((), leaf.dtype), leaf, None, True)
     check_integer(leaf)
@@ -109,12 +111,14 @@ def record_call(
     trace = Trace(name, concrete, why_abstract, known, follow)
     with trace, patch.patched(), rerouted():
         tracers: list[Tracer] = []
-        for aval, value, weak, is_scalar, order in inputs:
+        for aval, value, weak, is_scalar, order, lent in inputs:
             tracer = Tracer(trace, trace.new_input(aval, value), aval, is_scalar and aval.shape == ())
             if weak is not None:
                 tracer.weak = weak
             if order is not None:
                 tracer.reorder(order)
+            if lent is not None:
+                trace.lock_traced(lent)
             if type(value) is np.ndarray:
                 trace.lock(value)  # it is read when the tape runs, so nobody writes the original before
             if not aval.dtype.isnative:  # in this machine's byte order, and for the rest what NumPy was given

@@ -125,6 +125,7 @@ class Trace:
         self._indexed = 0
         self._marks: list[int] = []  # how far the enclosing traces had come when this one was opened
         self._locked: list[np.ndarray[Any, Any]] = []
+        self._locked_traced: list[Tracer] = []
         self._callers: dict[FrameType, Source | None] = {}
         self._sources: dict[tuple[int, int, Source | None], tuple[Source, Any]] = {}
 
@@ -159,6 +160,9 @@ class Trace:
         self._callers.clear()
         self._sources.clear()
         unlock(self._locked)
+        for root in self._locked_traced:
+            root._why_readonly = ""
+        self._locked_traced.clear()
         self.builder.locate = None  # so that the trace, and the values it looked at, go when the call ends
         self.values.clear()
         self._defined.clear()
@@ -346,6 +350,13 @@ class Trace:
             _lent[id(array)] = array
             array.setflags(write=False)
             self._locked.append(array)
+
+    def lock_traced(self, x: Tracer) -> None:
+        """The same for an array of an enclosing trace, and for what shares its memory: it is passed in the end."""
+        root = x.root()
+        if not root._why_readonly:
+            root._why_readonly = "it is an argument of a function that is being traced, which may have read it already"
+            self._locked_traced.append(root)
 
     def where(self) -> str:
         source = self.locate()

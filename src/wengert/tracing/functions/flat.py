@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from wengert.tracing import hooks
-from wengert.tracing.arguments import as_written
+from wengert.tracing.arguments import as_written, detached
 from wengert.tracing.tracer import Tracer
 
 
@@ -61,7 +61,8 @@ class Flat:
         """Values are repeated, or left out, to as many as there are positions. A scalar is not written, silently."""
         if self.base.is_scalar:
             return
-        flat = self.copy()
+        raveled: Any = np.ravel(self.base)
+        flat = detached(raveled)
         part = self[key]
         values = np.ravel(as_written(values, flat.dtype))
         if part.ndim == 0 and values.size != 1:

@@ -19,6 +19,7 @@ from wengert.tracing.arguments import (
     axis_of,
     concrete,
     constant,
+    detached,
     implements,
     into,
     not_scalar,
@@ -244,7 +245,7 @@ def resize(a: Any, new_shape: Any) -> Any:
     size = int(np.prod(shape))
     if x.size == 0:
         return np.zeros_like(x, shape=shape)
-    return reshaped(tile(x, -(-size // x.size))[:size].copy(), shape)
+    return reshaped(detached(tile(x, -(-size // x.size))[:size]), shape)
 
 
 # ----------------------------------------------------------------------------------------------- insert, delete
