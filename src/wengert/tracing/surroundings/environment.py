@@ -290,6 +290,8 @@ class Environment:
         parts = parts_of(part.value, part.name, part.read)
         function = self._replace(_inner(parts, "func"))
         positional, by_keyword = self._arguments(parts)
+        read, keywords = part.read, tuple(part.value.keywords)
+        self._watching.note(Part(None, f"the keywords of {part.name}", keywords, lambda: tuple(read().keywords)))
         new = functools.partial(function, *positional, **by_keyword)
         self._hang(new, parts)
         return new

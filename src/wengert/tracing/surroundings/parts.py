@@ -9,7 +9,9 @@ other does. What they do with a part, and which they leave alone, is theirs to s
 from __future__ import annotations
 
 import array
+import contextvars
 import functools
+import os
 import pickle
 import random
 import sys
@@ -39,6 +41,7 @@ from wengert.tracing.surroundings.slots import (
 )
 
 MAX_ITEMS = 10_000
+_ENVIRON = type(os.environ)
 SEQUENCES = (list, tuple, deque)
 SETS = (set, frozenset)
 CONTAINERS = (*SEQUENCES, dict, *SETS)
@@ -105,6 +108,8 @@ def parts_of(value: Any, name: str, read: Callable[[], Any], natively: bool = Tr
         return Parts(Part(None, name, bytes(value), lambda: bytes(read())))
     if is_generator(value):
         return Parts(Part(None, f"the state of {name}", _state(value), lambda: _state(read())))
+    if isinstance(value, contextvars.ContextVar):
+        return Parts(inner=[Part(None, f"{name}.get()", value.get(MISSING), lambda: read().get(MISSING))])
     parts = Parts()
     if isinstance(value, functools.partial):
         parts = _of_partial(value, name, read)
@@ -335,7 +340,7 @@ def is_copyable(cls: type) -> bool:
         return True
     if is_opaque(cls.__module__) or issubclass(cls, type) or cls.__dictoffset__ == 0:
         return False
-    if cls.__module__.partition(".")[0] == "logging":  # a logger knows all loggers, and what they write to
+    if cls is _ENVIRON or cls.__module__.partition(".")[0] == "logging":  # a logger knows all, and what they write to
         return False
     if _slots(cls) or hasattr(cls, "__del__"):  # a copy would release what the original still uses
         return False
@@ -347,9 +352,12 @@ def is_copyable(cls: type) -> bool:
 
 
 def is_sealed(cls: type) -> bool:
-    """Whether the attributes of an instance are a library's affair: not so of SciPy's objects, made of the user's
-    numbers."""
-    return is_opaque(cls.__module__) and not (cls.__module__.startswith("scipy.") and hasattr(cls, "__dict__"))
+    """Whether the attributes of an instance are a library's affair: not so of SciPy's objects and of polynomials, made
+    of the user's numbers."""
+    if cls is _ENVIRON:  # which is compared as a whole
+        return True
+    is_of_numbers = cls.__module__.startswith(("scipy.", "numpy.polynomial.")) or cls is np.poly1d
+    return is_opaque(cls.__module__) and not (is_of_numbers and hasattr(cls, "__dict__"))
 
 
 def _slots(cls: type) -> list[str]:

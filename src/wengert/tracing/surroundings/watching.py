@@ -17,6 +17,7 @@ The parts of a value are those that the other walk puts copies in the place of. 
 
 from __future__ import annotations
 
+import abc
 import builtins
 import contextlib
 import copyreg
@@ -63,7 +64,7 @@ from wengert.tracing.surroundings.purity import (
     verdict_on,
 )
 from wengert.tracing.surroundings.slots import MISSING, AbsentRead, CodeRead, Slot, VariableRead
-from wengert.tracing.trace import suspended
+from wengert.tracing.trace import current_trace, suspended
 
 BY_VALUE = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), slice, range)
 """What is compared by value; everything else is compared by identity, and its parts are looked at."""
@@ -181,6 +182,8 @@ class Watching:
             found = vars(module).get(attribute, MISSING)
             if found is MISSING:
                 found = sys.modules.get(f"{module.__name__}.{attribute}", MISSING)
+            if found is MISSING and module.__name__ in ("numpy", "scipy"):  # which import parts when they are asked for
+                found = getattr(module, attribute, MISSING)
             name = f"{name}.{attribute}"
             if not isinstance(found, types.ModuleType):
                 if (id(module), attribute) not in self._watched:
@@ -196,7 +199,8 @@ class Watching:
         if _known_pure.get((id(module), attribute)) is found:
             return
         where = Origin(origin_of(module).module, attribute)
-        if found is MISSING:
+        is_users = isinstance(found, CODE) and not self.is_foreign(_namespace_of(found))
+        if found is MISSING or (callable(found) and not is_users and verdict(where)):
             self._heed(verdict(where), by, name)
         elif is_walked(found) or not self.is_foreign(_namespace_of(found if isinstance(found, CODE) else type(found))):
             self.watch(Part(attribute, name, found, VariableRead(vars(module), attribute)))
@@ -214,6 +218,8 @@ class Watching:
                 return False
         found = PURE if is_listed(where) else (where and verdict(where)) or verdict_on(value)
         self._heed(found, by, name)
+        if home.module.startswith("numpy.random"):
+            _hear_of_seeds()
         methods = reading_methods(home)
         if methods:
             self._readers[name] = methods
@@ -470,6 +476,9 @@ class Watching:
             if not _COPIES.isdisjoint(self._names):
                 copyreg._slotnames(holder)  # type: ignore[attr-defined]  # which the first copy writes into the class
             self.note(parts_of(holder, name, lambda: holder).names)
+            if isinstance(holder, abc.ABCMeta):
+                read = functools.partial(_registered, holder)
+                self.note(Part(None, f"what is registered with {name}", read(), read))
             for base in (*holder.__mro__[1:], type(holder)):
                 self._hold_parts(base, base.__name__)
 
@@ -590,6 +599,25 @@ def _named_by(cls: type) -> set[str]:
     return {name for f in members if isinstance(f, types.FunctionType) for name in names.named(f.__code__)}
 
 
+@functools.cache
+def _hear_of_seeds() -> None:
+    """From now on a traced function that makes a generator without a seed, or with a seed of None, is found out:
+    NumPy asks for random bits by a name of one of its modules."""
+    from numpy.random import bit_generator
+
+    own = bit_generator.randbits  # type: ignore[attr-defined]
+
+    def randbits(k: int) -> int:
+        trace = current_trace()
+        if trace is not None:
+            trace.unrepeatable = trace.unrepeatable or (
+                f"a random generator at {trace.where()} has no seed: np.random.default_rng(0)"
+            )
+        return own(k)
+
+    bit_generator.randbits = randbits  # type: ignore[attr-defined]
+
+
 def _is_compiled(cls: type) -> bool:
     """Whether a class is one of the user's, of a module in C: its methods cannot be read."""
     file = _namespace_of(cls).get("__file__") or ""
@@ -603,6 +631,11 @@ def _at_the_end(module: Any, path: tuple[str, ...]) -> Any:
             break
         module = vars(module).get(attribute)
     return module
+
+
+def _registered(cls: Any) -> Any:
+    """The classes that an abstract one takes for its own."""
+    return frozenset(abc._get_dump(cls)[0])  # type: ignore[attr-defined]
 
 
 def _of_decimals() -> Any:

@@ -90,7 +90,7 @@ class Derived(Plain):
 
 class Mixin:
     def scaled(self, x: Any) -> Any:
-        return x * np.sqrt(self.width)  # type: ignore[attr-defined]
+        return x * np.sqrt(self.width)
 
 
 class Both(Mixin, Derived):
