@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import functools
+import gc
 import operator
 import sys
+import weakref
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -183,13 +185,9 @@ def test_compiled_code_gets_numpys_arrays(make: Any) -> None:
     assert type(made_while_tracing(make)) is np.ndarray
 
 
-NAMESPACES: list[dict[str, Any]] = []  # which, as modules', live for ever: they are known by their ids
-
-
 def frame_of(module: str) -> FrameType:
     """A frame that runs code of a module of this name."""
     namespace: dict[str, Any] = {"__name__": module, "sys": sys}
-    NAMESPACES.append(namespace)
     exec("frame = sys._getframe()", namespace)
     return namespace["frame"]
 
@@ -214,3 +212,16 @@ def test_whose_code_it_is(module: str, is_library: bool, is_internal: bool, is_o
     assert callers.is_library(frame) == is_library
     assert callers.is_internal(frame) == is_internal
     assert callers.is_opaque(module) == is_opaque
+
+
+def test_a_module_that_was_made_up_at_run_time_goes_when_it_is_let_go_of() -> None:
+    class Probe:
+        pass
+
+    namespace: dict[str, Any] = {"__name__": "made.up", "sys": sys, "probe": Probe()}
+    exec("frame = sys._getframe()", namespace)
+    is_gone = weakref.ref(namespace["probe"])
+    assert not callers.is_internal(namespace["frame"])
+    del namespace
+    gc.collect()
+    assert is_gone() is None

@@ -68,20 +68,18 @@ def is_library(frame: types.FrameType) -> bool:
     return known and frame.f_code is not RUN_CODE  # run() calls a function for the user
 
 
-_internal: dict[int, bool] = {}  # by the id of a module's namespace: frames are asked at every step
-_namespaces: list[dict[str, Any]] = []  # of those, kept so that no id is used again
+_is_internal: dict[Any, bool] = {}  # by the name of a module: frames are asked at every step
 
 
 def is_internal(frame: types.FrameType) -> bool:
     """Whether a frame's line is ours or NumPy's, so that the user's line is looked for among its callers."""
-    namespace = frame.f_globals
-    known = _internal.get(id(namespace))
+    name = frame.f_globals.get("__name__")
+    known = _is_internal.get(name)
     if known is None:
-        name = namespace.get("__name__", "")
-        known = name.partition(".")[0] in NO_LINES_OF_THE_USERS
-        if "." in name or name in ("wengert", "numpy"):  # modules, which mostly live for ever; scripts may be many
-            _internal[id(namespace)] = known
-            _namespaces.append(namespace)
+        known = str(name).partition(".")[0] in NO_LINES_OF_THE_USERS
+        if len(_is_internal) > 10_000:  # bounded: modules may be made up at run time
+            _is_internal.clear()
+        _is_internal[name] = known
     return known
 
 

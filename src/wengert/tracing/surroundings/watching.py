@@ -3,16 +3,18 @@
 Modules and classes with their methods and properties, sets, objects with slots, random generators are *shared* by the
 traced copy of a function with the function itself: no traced value can stand in them. Everything there that the code
 names is compared at every call, arrays by content. What cannot even be compared (an iterator, the clock) makes the run
-unrepeatable: the function is traced again at every call (see Trace.unrepeatable), slower, and right.
+unrepeatable: the function is traced again at every call (see Trace.unrepeatable), slower, and right. So does what is
+set elsewhere and has no parts, if it can be compared, count as watched: the environment, the context of decimals.
 
 The parts of a value are those that the other walk puts copies in the place of. The two differ where they must:
 
-* a function of a library is left alone; the other walk copies its cells and defaults, since a transform of ours holds
-  the user's function there.
+* of a function of a library, a transform of ours or a decorator, only the user's code is looked at that it holds; the
+  other walk copies its cells and defaults.
 * defaults, and the arguments of a partial, are looked at in the tuple or dict that holds them: nothing is put there.
 * of a library's object, what it holds itself is looked at, not the world behind it; no copy can be made of one.
 * cells, items and attributes are compared by Python, in one call of the runtime's.
-* what hangs on a partial, and the rules of a primitive, are not looked at.
+
+Of libraries, what the code takes from their modules by name is judged (:mod:`~wengert.tracing.surroundings.purity`).
 """
 
 from __future__ import annotations
