@@ -202,6 +202,17 @@ HAZARDS: dict[str, Hazard] = {
         lambda v: setattr(constants, "NEWEST", v),
         lambda x: x * constants.NEWEST if hasattr(constants, "NEWEST") else x,
     ),
+    "an attribute that is tried": (lambda v: setattr(constants, "TRIED", v), lambda x: tries(x)),
+    "an attribute of a function that is tried": (lambda v: setattr(tries, "rate", v), lambda x: tries_itself(x)),
+    "an attribute of a computed name that is not there": (
+        lambda v: setattr(constants, "NEWER2", v),
+        lambda x: x * getattr(constants, "".join(["NEW", "ER2"]), 1.0),
+    ),
+    "the names of a module": (lambda v: setattr(constants, "a" * int(v), v), lambda x: x * len(dir(constants))),
+    "the attributes of an object": (
+        lambda v: setattr(rates[0], "b" * int(v), v),
+        lambda x: x * sum(v for k, v in vars(rates[0]).items() if k != "value"),
+    ),
     "eval": (put_global, lambda x: x * eval("RATE")),
     "the frame": (put_global, lambda x: x * sys._getframe().f_globals["RATE"]),
     "the globals of a function": (put_global, lambda x: x * put_global.__globals__["RATE"]),
@@ -268,6 +279,20 @@ HAZARDS: dict[str, Hazard] = {
 }
 
 
+def tries(x: Any) -> Any:
+    try:
+        return x * constants.TRIED
+    except AttributeError:
+        return x
+
+
+def tries_itself(x: Any) -> Any:
+    try:
+        return x * tries.rate
+    except AttributeError:
+        return x
+
+
 def scoped(x: Any) -> Any:
     with readers.scope() as rate:
         return x * rate
@@ -307,10 +332,12 @@ def as_it_was(monkeypatch: pytest.MonkeyPatch) -> Any:
 def test_what_a_function_reads_around_itself_is_never_old(name: str) -> None:
     put, f = HAZARDS[name]
     step, slope = wg.jit(f), wg.jit(lambda x: np.sum(f(x)))
-    for v in (2.0, 3.0, 3.0, 5.0):
-        put(v)
-        expected = f(X)
-        np.testing.assert_allclose(step(X), expected, rtol=1e-12)
+    for v in (None, 2.0, 3.0, 3.0, 5.0):
+        try:
+            _ = f(X) if v is None else put(v)
+        except (AttributeError, KeyError, LookupError):  # there is nothing yet
+            continue
+        np.testing.assert_allclose(step(X), f(X), rtol=1e-12)
         np.testing.assert_allclose(step(X), f(X), rtol=1e-12)
         np.testing.assert_allclose(slope(X), np.sum(f(X)), rtol=1e-12)
 

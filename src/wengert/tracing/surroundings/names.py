@@ -42,6 +42,8 @@ class Uses(NamedTuple):
     """A variable, and the module that an import puts there."""
     seeded: frozenset[Path]
     """Those paths that are called with a literal number first, wherever they are read."""
+    asked: frozenset[str]
+    """Literal names of attributes: ``getattr(x, "rate", 1.0)``."""
     computes_names: bool
     """Whether it asks for attributes by names that are no literals: ``getattr(x, name)``."""
     matches_classes: bool
@@ -61,7 +63,7 @@ def codes(code: types.CodeType) -> list[types.CodeType]:
 def uses(code: types.CodeType) -> Uses:
     """What the code does with names."""
     named: dict[str, None] = {}
-    loaded, written, imported, taken, modules = set(), set(), set(), set(), set()
+    loaded, written, imported, taken, modules, asked = set(), set(), set(), set(), set(), set()
     paths: dict[Path, int] = {}
     unseeded: set[Path] = set()
     local: set[str] = set()
@@ -83,6 +85,7 @@ def uses(code: types.CodeType) -> Uses:
                         literal = _second_argument(instrs, at)
                         computes_names = computes_names or literal is None
                         named[literal or i.argval] = None
+                        asked.add(literal or i.argval)
                 path, end = _followed(instrs, at)
                 paths.setdefault(path, _line(i) or c.co_firstlineno)
                 if not _is_called_with_a_number(instrs, end):
@@ -111,6 +114,7 @@ def uses(code: types.CodeType) -> Uses:
         frozenset(taken),
         frozenset(modules),
         frozenset(paths.keys() - unseeded),
+        frozenset(asked),
         computes_names,
         matches_classes,
     )

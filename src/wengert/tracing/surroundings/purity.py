@@ -56,7 +56,7 @@ _PURE = (
     "sys.getrecursionlimit", "locale.getlocale", "locale.localeconv", "numpy.geterr", "numpy.get_printoptions",
 )
 CHANGING_BUILTINS = {
-    **dict.fromkeys(("__import__", "eval", "exec", "globals", "vars", "dir"), "looks around by itself"),
+    **dict.fromkeys(("__import__", "eval", "exec", "globals"), "looks around by itself"),
     **dict.fromkeys(("hash", "id"), "is another number for another object"),
     **dict.fromkeys(("input", "open", "breakpoint"), "reads from outside of the program"),
 }
@@ -79,7 +79,7 @@ _BY_NAME = {
     "numpy.geterrcall": "is set elsewhere", "numpy.getbufsize": "is set elsewhere",
     "numpy.show_config": "asks the machine",
     "numpy.ctypeslib": "runs code that nothing is known of", "numpy.f2py": "runs code that nothing is known of",
-    "numpy.random": "draws random numbers", "numpy.testing": "reads from outside of the program",
+    "numpy.random": "draws random numbers",
     "scipy.io": "reads a file", "scipy.datasets": "reads a file", "scipy.LowLevelCallable": "runs code that nothing is "
     "known of", "scipy.stats.qmc": "draws random numbers", "scipy.sparse.load_npz": "reads a file",
     "scipy.sparse.random": "draws random numbers", "scipy.sparse.rand": "draws random numbers",

@@ -37,7 +37,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from wengert.tracing.callers import is_opaque
+from wengert.tracing.callers import is_called_by_name, is_opaque
 from wengert.tracing.surroundings import names
 from wengert.tracing.surroundings.parts import (
     HOLDERS,
@@ -65,7 +65,7 @@ from wengert.tracing.surroundings.purity import (
     verdict,
     verdict_on,
 )
-from wengert.tracing.surroundings.slots import MISSING, AbsentRead, CodeRead, Slot, VariableRead
+from wengert.tracing.surroundings.slots import MISSING, AbsentRead, CodeRead, KeysRead, Slot, VariableRead
 from wengert.tracing.trace import current_trace, suspended
 
 BY_VALUE = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), slice, range)
@@ -111,6 +111,7 @@ class Watching:
         self._libraries: dict[int, tuple[Any, str]] = {}  # modules of others: the numbers that code names of them are
         self._readers: dict[str, frozenset[str]] = {}  # methods that read what their object does not hold
         self._functions: list[tuple[types.FunctionType, str]] = []
+        self._asked: set[str] = set()  # names that code asks for, as texts
         self._matches = False  # whether the code has patterns of classes
         self._found_classes: set[int] = set()
         self._watched: set[Any] = set()
@@ -372,8 +373,11 @@ class Watching:
         self._functions.append((f, name))
         self._names.update(dict.fromkeys(uses.named))
         self._matches = self._matches or uses.matches_classes
-        if uses.computes_names:
+        self._asked.update(uses.asked)
+        if uses.computes_names or not _SHOW_ALL.isdisjoint(missing):
             self._names[COMPUTED] = None
+        if not ASKS_BY_NAME.isdisjoint(self._names):
+            self._asked.add(COMPUTED)
         if f.__builtins__ and f.__builtins__ is not vars(builtins):
             self.give_doubt(f"{name} has builtins of its own")
         if behind := looks_behind(uses.named):
@@ -389,16 +393,24 @@ class Watching:
                 ):
                     self._heed(verdict(Origin("builtins", path[0])), By(name, code, line), f"{path[0]}()")
                 continue
+            self._note_absent(found, path[1:2], path[0])
             if isinstance(found, types.ModuleType):
                 self._take(found, path[0], path[1:], By(name, code, line))
                 found = _at_the_end(found, path[1:])
-            if found is random.Random and path not in uses.seeded:
-                self.give_up(f"{By(name, code, line)} calls random.Random, whose seed is no literal number")
+            if (found is random.Random or (found is not None and found is _random_state())) and path not in uses.seeded:
+                self.give_up(f"{By(name, code, line)} calls {found.__name__}, whose seed is no literal number")
             elif found is random or getattr(found, "__self__", None) is random._inst:
                 self.watch(Part("random", "random", _python_random_state(), _python_random_state))
         for module, attribute in uses.taken:
             if module in sys.modules and self.is_followed(sys.modules[module]):
                 self._take(sys.modules[module], module, (attribute,), By(name, code))
+
+    def _note_absent(self, holder: Any, attributes: Iterable[str], name: str) -> None:
+        """Attributes that a module or function has not, as yet: the code may ask whether it has."""
+        if isinstance(holder, (types.ModuleType, types.FunctionType)) and not self.is_foreign(_namespace_of(holder)):
+            there = vars(holder)
+            if missing := tuple(sorted(a for a in attributes if a not in there and not a.startswith("__"))):
+                self.slots.append(Slot(f"what {name} has not", AbsentRead(there, missing), (), True))
 
     def _modules_of(self, f: types.FunctionType, uses: names.Uses, name: str) -> dict[str, Any]:
         """What stands in the variables of a function that are no locals, and in those that it imports modules to."""
@@ -503,9 +515,23 @@ class Watching:
             for holder, name, attribute in todo:
                 self._watched.add((id(holder), attribute))
                 self.watch(attribute_of(holder, name, attribute))
+        self._watch_what_may_come()
         for name, methods in self._readers.items():
             if which := methods & self._names.keys():
                 self.give_up(f"{sorted(which)[0]}() of {name} reads more than its object: pass what it gives")
+
+    def _watch_what_may_come(self) -> None:
+        """What code asks for by a name that is no attribute's in the code, and that is not there yet."""
+        if not self._asked:
+            return
+        holders = [(holder, name) for holder, name in self._holders.values() if isinstance(holder, types.ModuleType)]
+        for holder, name in (*holders, *self._functions):
+            if ASKS_BY_NAME.isdisjoint(self._names):
+                self._note_absent(holder, self._asked, name)
+            else:
+                namespace = vars(holder)
+                which = KeysRead(lambda namespace=namespace: namespace, None)
+                self.slots.append(Slot(f"the attributes of {name}", which, which(), True))
 
     def _watch_libraries(self) -> bool:
         """What the code may ask by name of the libraries' modules that it hands about; whether there was more."""
@@ -552,6 +578,7 @@ COMPUTED = "getattr()"
 
 _COPIES = frozenset({"copy", "deepcopy", "__reduce_ex__"})
 
+_SHOW_ALL = frozenset({"vars", "dir"})
 ASKS_BY_NAME = frozenset(
     {COMPUTED, "format", "format_map", "attrgetter", "methodcaller", "__dict__", "__getattribute__", "getattr_static"}
 )
@@ -611,13 +638,18 @@ def _hear_of_seeds() -> None:
 
     def randbits(k: int) -> int:
         trace = current_trace()
-        if trace is not None:
+        if trace is not None and not is_called_by_name(sys._getframe(1), "RandomState"):  # which asks always
             trace.unrepeatable = trace.unrepeatable or (
                 f"a random generator at {trace.where()} has no seed: np.random.default_rng(0)"
             )
         return own(k)
 
     bit_generator.randbits = randbits  # type: ignore[attr-defined]
+
+
+def _random_state() -> Any:
+    module = sys.modules.get("numpy.random")
+    return None if module is None else module.RandomState
 
 
 def _is_compiled(cls: type) -> bool:
