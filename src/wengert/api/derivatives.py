@@ -17,6 +17,7 @@ from wengert.api.ways import record_in_a_way
 from wengert.errors import DTypeError, ScalarOutputError, StructureError, message
 from wengert.ops.control import stop_gradient as stop_gradient_op
 from wengert.runtime.execute import Previous, Transform, execute, transformed, without_guards
+from wengert.tracing import foreign
 from wengert.tracing.record import Recording, input_of
 from wengert.tracing.tracer import Tracer, record
 
@@ -206,7 +207,7 @@ def jvp(f: F, primals: Sequence[Any], tangents: Sequence[Any], *, nan_safe: bool
     avals = recording.tape.in_avals
     values = [
         checked_like(x, avals[k], lambda k=k: f"tangents{tree.path(chosen.treedef, k)}")
-        for k, x in enumerate(tree.flatten(tangents)[0])
+        for k, x in enumerate(foreign.flatten(tangents)[0])
     ]
     n_out = len(recording.tape.outputs)
     push: Transform = (jvp_of_tape, (tuple(range(len(values))), None, nan_safe))

@@ -12,6 +12,7 @@ from wengert.api.chosen import is_number
 from wengert.errors import DTypeError, ShapeError, StructureError, message
 from wengert.runtime.execute import execute
 from wengert.tape import Aval, Tape
+from wengert.tracing import foreign
 from wengert.tracing.record import Recording
 from wengert.tracing.tracer import Tracer
 
@@ -34,7 +35,7 @@ class Linear:
         difference = tree.mismatch(self._in_def, given)
         if difference is not None:
             raise StructureError(message(f"{self._names}: {difference}"))
-        leaves = tree.flatten(given)[0]
+        leaves = foreign.flatten(given)[0]
         values = [
             checked_like(x, aval, lambda k=k: f"{self._names}{tree.path(self._in_def, k)}")
             for k, (x, aval) in enumerate(zip(leaves, self._avals, strict=True))

@@ -17,6 +17,7 @@ from wengert.errors import ShapeError, StructureError, UnsupportedFunctionError,
 from wengert.higher.mapped import map_scalar
 from wengert.runtime.execute import execute
 from wengert.tape import Aval, Tape, structure
+from wengert.tracing import foreign
 from wengert.tracing.record import Input, record_call
 from wengert.tracing.tracer import Tracer, record
 
@@ -37,7 +38,7 @@ def vmap(f: F, in_axes: Any = 0, out_axes: int = 0) -> F:
 
     @made_by(vmap, f, in_axes=in_axes, out_axes=out_axes)
     def mapped(*args: Any, **kwargs: Any) -> Any:
-        leaves, treedef = tree.flatten((args, kwargs))
+        leaves, treedef = foreign.flatten((args, kwargs))
         axes = _leaf_axes(in_axes, args, kwargs)
         size = _batch_size(f, leaves, axes, treedef)
         inputs: list[Input] = []

@@ -15,6 +15,7 @@ from wengert.passes.number_guards import number_guards
 from wengert.runtime.jit import Jit
 from wengert.runtime.program import Program
 from wengert.tape import Tape
+from wengert.tracing import foreign
 from wengert.tracing.signature import signature_of
 from wengert.tracing.tracer import Tracer
 from wengert.tracing.whole import trace_whole
@@ -31,7 +32,7 @@ def trace(f: F) -> F:
 
     @made_by(trace, f)
     def tape_of(*args: Any, **kwargs: Any) -> Tape:
-        leaves, treedef = tree.flatten((args, kwargs) if kwargs else args)
+        leaves, treedef = foreign.flatten((args, kwargs) if kwargs else args)
         whole = trace_whole(f, function_name(f), leaves, signature_of(leaves, treedef, bool(kwargs)))
         return number_guards(whole.tape)
 

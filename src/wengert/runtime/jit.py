@@ -29,6 +29,7 @@ from wengert.runtime.out import write_out
 from wengert.runtime.plain import NotTraced, answered_by, is_refusal, warn_slow, with_own_arrays
 from wengert.runtime.program import Program
 from wengert.runtime.specialisation import MAX_ENVIRONMENTS, Compiled, Specialisation, check_not_shared
+from wengert.tracing import foreign
 from wengert.tracing.signature import Array, Signature, signature_of
 from wengert.tracing.trace import current_trace
 from wengert.tracing.tracer import Tracer, own_array
@@ -144,7 +145,7 @@ class Jit(_native.Dispatcher):
 
     def program(self, *args: Any, **kwargs: Any) -> Program:
         """The program that this call would run; traced now if need be."""
-        leaves, treedef = tree.flatten((args, kwargs) if kwargs else args)
+        leaves, treedef = foreign.flatten((args, kwargs) if kwargs else args)
         try:
             compiled, _ = self._run(kwargs, leaves, treedef)
         except NotTraced as refusal:
@@ -180,7 +181,7 @@ class Jit(_native.Dispatcher):
     ) -> Any:
         """What the call returns; ``missed`` is a program that was tried, and where it was left."""
         out = kwargs.pop("out", None)
-        leaves, treedef = tree.flatten((args, kwargs) if kwargs else args)
+        leaves, treedef = foreign.flatten((args, kwargs) if kwargs else args)
         refusal: NotTraced | None = None
         if current_trace() is not None and any(type(x) is Tracer for x in leaves):
             result = self._inlined(kwargs, leaves, treedef)

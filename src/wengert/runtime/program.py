@@ -21,6 +21,7 @@ from wengert.runtime.assemble import KernelInfo, assemble
 from wengert.runtime.out import targets_of
 from wengert.runtime.reference import Reference
 from wengert.tape import Aval, Capture, Tape
+from wengert.tracing import foreign
 from wengert.tracing.tracer import Tracer
 
 if TYPE_CHECKING:
@@ -191,13 +192,13 @@ class Program:
                 raise self._broken(capture)
         expected = self.tape.in_tree
         if expected is None:
-            leaves = list(args)
+            leaves = [foreign.taken(x) for x in args]
         else:
             given = (args, kwargs) if kwargs else args
             difference = tree.mismatch(expected, given)
             if difference is not None:
                 raise StructureError(message(f"{self.tape.name}: {difference}"))
-            leaves = tree.flatten(given)[0]
+            leaves = foreign.flatten(given)[0]
             for k, value in reversed(self.tape.in_static):
                 if type(leaves[k]) is not type(value) or leaves[k] != value:
                     raise StructureError(

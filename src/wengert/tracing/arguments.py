@@ -15,7 +15,7 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 from wengert.errors import ConcretizationError, MutationError, UnsupportedFunctionError, message
 from wengert.ops.elementwise import convert
 from wengert.tape import Atom, Lit
-from wengert.tracing import hooks
+from wengert.tracing import foreign, hooks
 from wengert.tracing.layouts import KNOWN_ORDER, UNKNOWN_ORDER, has_c_order
 from wengert.tracing.trace import Trace, current_trace
 from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, new_constant, record, trace_of, unwrap, wrap
@@ -127,8 +127,10 @@ def array(x: Any, near: Sequence[Any] = ()) -> Any:
         return stacked if type(stacked) is Tracer else array(stacked, near)
     if type(x) is hooks.Flat:
         return x.copy()
-    if isinstance(x, range) or hasattr(x, "__array__"):
+    if isinstance(x, range):
         return array(np.asarray(x), near)
+    if foreign.is_foreign(x):
+        return array(foreign.as_ndarray(x), near)
     raise unsupported(f"{type(x).__name__} is neither an array nor a number")
 
 

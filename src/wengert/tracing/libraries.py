@@ -48,7 +48,7 @@ def refused_function(error: BaseException, traced: Callable[[Any], bool] | None 
     if not inside:  # compiled code, or the user's own error
         if last < 0 or "Tracer" not in str(error):
             return None
-        return (_called(*stack[last]) or (None, None))[0] or "a function of compiled code"
+        return (_called(*stack[last]) or (None, None))[0] or "what this line calls"
     if is_ours(inside[0]) or _is_rerouted(inside):
         return None
     if traced is not None and not any(map(traced, inside[0].f_locals.values())):

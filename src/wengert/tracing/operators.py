@@ -12,7 +12,7 @@ from wengert.errors import DTypeError, UnsupportedFunctionError, message
 from wengert.ops.elementwise import convert
 from wengert.ops.op import UFUNCS, Op
 from wengert.tape import Atom, Aval
-from wengert.tracing import hooks, layouts
+from wengert.tracing import foreign, hooks, layouts
 from wengert.tracing.trace import Trace, check_dtype, current_trace
 from wengert.tracing.tracer import Tracer, new_constant, record, trace_of, unwrap
 
@@ -184,10 +184,15 @@ def constant_ufunc(ufunc: Any, trace: Trace, inputs: Sequence[Any]) -> Any:
 
 
 def as_operand(x: Any) -> Any:
-    """Lists and tuples are arrays to a ufunc; with traced values in them they are stacked."""
+    """Lists and tuples are arrays to a ufunc; with traced values in them they are stacked. So are other libraries'."""
     if isinstance(x, list | tuple):
         return hooks.array(x)
-    return x
+    return foreign.as_ndarray(x) if foreign.is_foreign(x) else x
+
+
+def _is_foreign_operand(x: Any) -> bool:
+    """Whether it is another library's array, and no container that has its turn."""
+    return foreign.is_foreign(x) and not hasattr(type(x), "__array_ufunc__")
 
 
 def binary(ufunc: Any, a: Any, b: Any) -> Any:
@@ -209,7 +214,7 @@ def binary(ufunc: Any, a: Any, b: Any) -> Any:
         other = b if type(a) is Tracer else a
         if getattr(type(other), "__array_ufunc__", _numeric) is None:
             return NotImplemented
-        if isinstance(other, list | tuple):
+        if isinstance(other, list | tuple) or _is_foreign_operand(other):
             a, b = as_operand(a), as_operand(b)
         elif not isinstance(other, np.ndarray | np.generic | bool | int | float | complex):
             return NotImplemented

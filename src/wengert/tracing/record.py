@@ -138,6 +138,8 @@ def record_call(
                 raise _named(_written_outside(error.__cause__), error) from error
             if "read-only" in repr(error.args):
                 raise _written_while_lent(trace, error) from error
+            if "__array__ method not producing an array" in str(error):
+                raise _not_memory(error) from error
             refused = refused_function(error, holds_tracer)
             if refused is not None and "type" in str(error):  # it knows no type of a traced value's
                 raise _not_traced(refused, error) from error
@@ -209,6 +211,13 @@ def _not_traced(refused: str, error: Exception) -> UnsupportedFunctionError:
     """A library's own error, about a traced value."""
     what = f"{refused} is not traced, and cannot take a traced value: {str(error).partition(chr(10))[0]}"
     return UnsupportedFunctionError(message(what, _source_of(error), tries=_tries(refused)))
+
+
+def _not_memory(error: ValueError) -> UnsupportedFunctionError:
+    """NumPy asked an object for an array, and what the object holds is traced."""
+    what = "an object's __array__ returned a traced array, and NumPy takes only memory from there"
+    tries = ["the arrays that the object holds, by their names: np.sin(x.values)"]
+    return UnsupportedFunctionError(message(what, _source_of(error), tries=tries))
 
 
 def _tries(refused: str) -> list[str]:

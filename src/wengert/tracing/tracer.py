@@ -544,7 +544,7 @@ class Tracer:
                 raise AttributeError(name)
             if hasattr(np.ndarray, name):
                 raise UnsupportedFunctionError(message(f"ndarray.{name} is not traced by wengert", _where(self)))
-            raise AttributeError(f"a traced array has no attribute {name!r}")
+            raise AttributeError(f"a traced array has no attribute {name!r}, as NumPy's have none")
         return lambda *args, **kwargs: layouts.in_doubt(method, (self, *args), kwargs)
 
     def copy(self, order: str = "C") -> Tracer:
