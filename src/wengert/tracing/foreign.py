@@ -71,7 +71,9 @@ def as_ndarray(x: Any) -> np.ndarray[Any, Any]:
             message(
                 f"{_name(x)} becomes an array of dtype {found.dtype}, which cannot be traced",
                 _line(),
-                tries=["x.to_numpy(float)" if hasattr(x, "to_numpy") else "np.asarray(x, dtype=float)"],
+                tries=["np.asarray(x).astype(np.int64), the ticks of the dates"]
+                if found.dtype.kind in "mM"
+                else ["x.to_numpy(float)" if hasattr(x, "to_numpy") else "np.asarray(x, dtype=float)"],
             )
         )
     check_dtype(found)

@@ -51,7 +51,7 @@ def refused_function(error: BaseException, traced: Callable[[Any], bool] | None 
         return (_called(*stack[last]) or (None, None))[0] or "what this line calls"
     if is_ours(inside[0]) or _is_rerouted(inside):
         return None
-    if traced is not None and not any(map(traced, inside[0].f_locals.values())):
+    if traced is not None and not any(traced(x) for frame in inside for x in frame.f_locals.values()):
         return None
     return _name(*(stack[last] if last >= 0 else (None, -1)), [frame for frame in inside if not is_ours(frame)])
 
@@ -69,6 +69,8 @@ def instead_of(library_function: str, traced: Container[Any]) -> list[str]:
     module, _, name = library_function.rpartition(".")
     if module.startswith("np.random"):
         return ["numbers drawn without traced parameters, and scaled after: mean + sigma * np.random.normal(size=n)"]
+    if module.partition(".")[0] in ("pandas", "xarray"):
+        return ["x.to_numpy(), whose numbers are traced"]
     for place, path in ((np.linalg, "np.linalg"), (np, "np")) if module == "scipy.linalg" else ():
         if getattr(place, name, None) in traced:
             return [f"{path}.{name}"]
@@ -98,14 +100,31 @@ _INSTEAD = {
 
 def _name(user: types.FrameType | None, place: int, inside: Sequence[types.FrameType]) -> str:
     called = _called(user, place) if user is not None else None
-    if called is not None and called[0] is not None:
+    others = [frame for frame in inside if _package(frame) != "numpy"]
+    if called is not None and called[0] is not None and not (called[0].startswith("np.") and others):
         return called[0]
-    for frame in inside:
-        path = _public_path(str(frame.f_globals.get("__name__")), frame.f_code.co_qualname.partition(".<locals>")[0])
+    for frame in others or inside:  # np.sum of a Series is what pandas does
+        path = _of_method(frame) or _public_path(
+            str(frame.f_globals.get("__name__")), frame.f_code.co_qualname.partition(".<locals>")[0]
+        )
         if path is not None:
             return path
     private = inside[0].f_code.co_name.rpartition(".")[2].lstrip("_")
     return f"{_public_module(str(inside[0].f_globals.get('__name__')))}.{private}"
+
+
+def _package(frame: types.FrameType) -> str:
+    return str(frame.f_globals.get("__name__")).partition(".")[0]
+
+
+def _of_method(frame: types.FrameType) -> str | None:
+    """``pandas.Series.__mul__``, of an object whose class is found in its package, though it has the method of a
+    base."""
+    cls, package = type(frame.f_locals.get("self")), _package(frame)
+    if cls.__module__.partition(".")[0] != package or getattr(sys.modules.get(package), cls.__name__, None) is not cls:
+        return None
+    method = frame.f_code.co_name
+    return f"{package}.{cls.__name__}" + (f".{method}" if hasattr(cls, method) and method != "__init__" else "")
 
 
 def _compiled(called: tuple[str | None, Any] | None) -> str | None:

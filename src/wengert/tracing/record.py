@@ -22,7 +22,7 @@ from wengert.source import Source
 from wengert.tape import Atom, Aval, Tape, check
 from wengert.tracing import functions, patch  # noqa: F401  # functions: they fill the tables and the hooks
 from wengert.tracing.arguments import holds_tracer
-from wengert.tracing.callers import is_internal, run
+from wengert.tracing.callers import is_internal, is_library, run
 from wengert.tracing.layouts import has_c_order, layout, strides_alone
 from wengert.tracing.libraries import instead_of, refused_function
 from wengert.tracing.reroute import rerouted
@@ -144,7 +144,11 @@ def record_call(
             if refused is not None and "type" in str(error):  # it knows no type of a traced value's
                 raise _not_traced(refused, error) from error
             raise
-        except (TypeError, AttributeError) as error:  # of a library that met a traced value where it knows none
+        except (
+            TypeError,
+            AttributeError,
+            RecursionError,
+        ) as error:  # of a library that met a traced value where it knows none
             refused = refused_function(error, holds_tracer)
             if refused is None:
                 raise
@@ -176,7 +180,7 @@ def _source_of(error: Exception) -> Source | None:
     at = error.__traceback__
     source = None
     while at is not None:
-        if not is_internal(at.tb_frame):
+        if not is_internal(at.tb_frame) and not is_library(at.tb_frame):
             source = Source(at.tb_frame.f_code.co_filename, at.tb_lineno, at.tb_frame.f_code.co_name)
         at = at.tb_next
     return source
@@ -201,9 +205,9 @@ def _named(error: WengertError, raised: Exception) -> WengertError:
     refused = refused_function(raised)
     if refused is not None and refused not in text.split("\n")[0]:
         first, *rest = text.split("\n")
-        kept = [line for line in rest if not line.startswith(("  try ", "  or "))]
-        tries = message("", tries=_tries(refused)).split("\n")[1:]
-        error.args = ("\n".join([f"{refused} is not traced: {first}", *kept, *tries]),)
+        where, *tries = message("", _source_of(raised), tries=_tries(refused)).split("\n")[1:]
+        kept = [line for line in rest if not line.startswith(("  at ", "  try ", "  or "))]
+        error.args = ("\n".join([f"{refused} is not traced: {first}", where, *kept, *tries]),)
     return error
 
 
