@@ -104,9 +104,8 @@ def _name(user: types.FrameType | None, place: int, inside: Sequence[types.Frame
     if called is not None and called[0] is not None and not (called[0].startswith("np.") and others):
         return called[0]
     for frame in others or inside:  # np.sum of a Series is what pandas does
-        path = _of_method(frame) or _public_path(
-            str(frame.f_globals.get("__name__")), frame.f_code.co_qualname.partition(".<locals>")[0]
-        )
+        qualname = frame.f_code.co_qualname.partition(".<locals>")[0]
+        path = _of_method(frame) or _public_path(str(frame.f_globals.get("__name__")), qualname)
         if path is not None:
             return path
     private = inside[0].f_code.co_name.rpartition(".")[2].lstrip("_")

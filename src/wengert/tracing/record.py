@@ -148,7 +148,7 @@ def record_call(
             TypeError,
             AttributeError,
             RecursionError,
-        ) as error:  # of a library that met a traced value where it knows none
+        ) as error:  # of a library that knows no traced values
             refused = refused_function(error, holds_tracer)
             if refused is None:
                 raise
