@@ -249,7 +249,7 @@ def test_an_object_with_a_hash_that_can_become_an_array_stays_what_it_is() -> No
     assert wg.grad(f)(1.0, setting) == wg.jit(wg.grad(f))(1.0, setting) == 5.0
     np.testing.assert_allclose(wg.grad(loss)(setting), wg.grad(loss)(setting.values))  # it is asked for its gradient
     with pytest.raises(wg.errors.WengertError, match=r"__array__(.|\n)*test_foreign\.py"):
-        wg.jit(lambda x, s: np.sum(np.sin(s) * x))(1.0, setting)
+        wg.jit(lambda x, s: np.sum(np.sin(s) * x), strict=True)(1.0, setting)
 
 
 def test_nothing_is_copied_that_need_not_be() -> None:
