@@ -47,7 +47,7 @@ def choose(f: F, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any, wr
 
             return call
 
-        leaves = [foreign.taken(every[k], is_number_wanted=True) for k in numbers]
+        leaves = foreign.numbers([every[k] for k in numbers])
         _check_leaves(f, leaves, lambda k: f"argument{tree.path(everything, numbers[k])}")
         return Chosen(call_selected, leaves, treedef)
     if isinstance(argnums, np.integer):
@@ -68,7 +68,7 @@ def choose(f: F, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any, wr
         raise StructureError(message(f"argnums={argnums} names an argument of {function_name(f)} twice"))
     chosen_args = args[positions[0]] if isinstance(argnums, int) else tuple(args[p] for p in positions)
     leaves, treedef = tree.flatten(chosen_args)
-    leaves = [foreign.taken(x, is_number_wanted=True) for x in leaves]
+    leaves = foreign.numbers(leaves)
     _check_leaves(f, leaves, lambda k: f"argument {argnums}{tree.path(treedef, k)}")
 
     others = [None if k in positions else x for k, x in enumerate(args)]

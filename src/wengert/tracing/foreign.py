@@ -30,6 +30,11 @@ def flatten(args: Any) -> tuple[list[Any], Any]:
     return [x if type(x) in _OWN else taken(x) for x in leaves], treedef
 
 
+def numbers(leaves: Sequence[Any]) -> list[Any]:
+    """The same of leaves that are asked for their derivatives."""
+    return [x if type(x) in _OWN else taken(x, is_number_wanted=True) for x in leaves]
+
+
 def is_foreign(x: Any) -> bool:
     """Whether ``x`` is an array of another library's: by what its class has, for nothing of it is called."""
     cls = type(x)
