@@ -202,7 +202,9 @@ def frame_of(module: str) -> FrameType:
         ("wengert.nn.layers", False, True, False),
         ("contextlib", True, True, False),
         ("functools", False, False, True),
-        ("pandas.core", True, False, False),
+        ("pandas.core", True, True, False),
+        ("statistics", False, True, False),  # traced as far as it goes; errors are at the user's line
+        ("logging.handlers", False, False, True),
         ("model", False, False, False),
         ("numpy_model", False, False, False),
     ],

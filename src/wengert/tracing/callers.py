@@ -35,12 +35,23 @@ _HANDS_TO_COMPILED = frozenset(
 )
 """Packages that hand arrays to compiled code. What they read or call in the user's name may change all the same."""
 
+_TAKES_NUMBERS = frozenset(
+    ["statistics", "fractions", "decimal", "_pydecimal", "random", "json", "struct", "datetime", "_pydatetime"]
+    + ["colorsys", "ctypes", "array", "collections", "copy", "dataclasses", "heapq", "bisect", "numbers", "csv"]
+    + ["mpmath", "sympy", "gmpy2", "uncertainties", "pint", "astropy", "numba", "pandas", "polars", "torch", "jax"]
+)
+"""Packages of Python code that compute with numbers of Python's. What works on a traced value there is traced; what
+does not is refused under the name of the function, at the user's line."""
+
 _OF_PYTHON = frozenset(["builtins", "functools", "itertools", "math", "operator"])
 """Modules that hold nothing that changes, and make no arrays."""
 
+_LOGS = frozenset(["logging", "warnings"])
+"""What they hold and write is for people, and nothing is computed from it."""
+
 GETS_NUMPYS_ARRAYS = _OURS | _BETWEEN | _HANDS_TO_COMPILED
-NO_LINES_OF_THE_USERS = _OURS | _BETWEEN
-OPAQUE = _OURS | _OF_PYTHON
+NO_LINES_OF_THE_USERS = _OURS | _BETWEEN | _TAKES_NUMBERS
+OPAQUE = _OURS | _OF_PYTHON | _LOGS
 
 BUILT_ON_TOP = frozenset(["nn", "graph", "ode", "optimize"])
 """Parts of wengert that use its public API alone: they are traced and watched as a user's code is. But an error in
@@ -92,10 +103,15 @@ def is_ours(frame: types.FrameType) -> bool:
     return str(frame.f_globals.get("__name__")).partition(".")[0] == "wengert"
 
 
+def is_of_library(frame: types.FrameType) -> bool:
+    """Whether a frame's function is a library's, be it one whose arrays are traced or not."""
+    return (is_library(frame) or is_internal(frame)) and frame.f_code is not RUN_CODE
+
+
 def _entry(frame: types.FrameType | None) -> types.FrameType | None:
     """The frame of the library's function that the user's code called and ``frame`` is part of."""
     outermost = None
-    while frame is not None and is_library(frame):
+    while frame is not None and is_of_library(frame):
         if not is_ours(frame):
             outermost = frame
         frame = frame.f_back

@@ -11,6 +11,7 @@ import ast
 import inspect
 import itertools
 import linecache
+import struct
 import sys
 import types
 from collections.abc import Callable, Container, Sequence
@@ -18,13 +19,13 @@ from typing import Any
 
 import numpy as np
 
-from wengert.tracing.callers import callee_span, is_library, is_ours
+from wengert.tracing.callers import callee_span, is_of_library, is_ours
 
 
 def library_function(frame: types.FrameType | None) -> str | None:
     """The function of a library, ``scipy.linalg.expm``, that the user's code called and ``frame`` is part of."""
     inside: list[types.FrameType] = []
-    while frame is not None and is_library(frame):
+    while frame is not None and is_of_library(frame):
         if not is_ours(frame):
             inside.insert(0, frame)
         frame = frame.f_back
@@ -43,10 +44,10 @@ def refused_function(error: BaseException, traced: Callable[[Any], bool] | None 
     while at is not None:
         stack.append((at.tb_frame, at.tb_lasti))
         at = at.tb_next
-    last = max((k for k, (frame, _) in enumerate(stack) if not is_library(frame)), default=-1)
+    last = max((k for k, (frame, _) in enumerate(stack) if not is_of_library(frame)), default=-1)
     inside = [frame for frame, _ in stack[last + 1 :]]
     if not inside:  # compiled code, or the user's own error
-        if last < 0 or "Tracer" not in str(error):
+        if last < 0 or not ("Tracer" in str(error) or isinstance(error, struct.error)):
             return None
         return (_called(*stack[last]) or (None, None))[0] or "what this line calls"
     if is_ours(inside[0]) or _is_rerouted(inside):
@@ -92,6 +93,14 @@ _INSTEAD = {
     "np.asarray_chkfinite": "np.asarray",
     "np.asmatrix": "np.asarray",
     "np.require": "np.asarray",
+    "statistics.mean": "np.mean(np.array([...]))",
+    "statistics.fmean": "np.mean(np.array([...]))",
+    "statistics.stdev": "np.std(np.array([...]), ddof=1)",
+    "statistics.variance": "np.var(np.array([...]), ddof=1)",
+    "statistics.pstdev": "np.std(np.array([...]))",
+    "statistics.pvariance": "np.var(np.array([...]))",
+    "fractions.Fraction": "p / q, in floats",
+    "decimal.Decimal": "the value as it is, a float",
 }
 
 

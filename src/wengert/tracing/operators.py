@@ -237,6 +237,10 @@ _OPERANDS = frozenset({Tracer, np.ndarray, float, int})
 def compare(ufunc: Any, a: Tracer, b: Any) -> Any:
     if b is None or isinstance(b, str):
         return ufunc is np.not_equal  # as NumPy: never equal, element by element
+    if not a._trace.is_open and a._hashed is not None:  # a key that a dict has kept: as what it was put there
+        return ufunc(a._hashed, b)
+    if type(b) is Tracer and not b._trace.is_open and b._hashed is not None:
+        b = b._hashed
     return binary(ufunc, a, b)
 
 

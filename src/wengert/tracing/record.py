@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
@@ -144,12 +145,8 @@ def record_call(
             if refused is not None and "type" in str(error):  # it knows no type of a traced value's
                 raise _not_traced(refused, error) from error
             raise
-        except (
-            TypeError,
-            AttributeError,
-            RecursionError,
-        ) as error:  # of a library that knows no traced values
-            refused = refused_function(error, holds_tracer)
+        except Exception as error:
+            refused = refused_function(error, holds_tracer) if isinstance(error, _OF_OTHERS) else None
             if refused is None:
                 raise
             raise _not_traced(refused, error) from error
@@ -173,6 +170,10 @@ def record_call(
 
 
 _REFUSALS = (UnsupportedFunctionError, ConcretizationError, MutationError)
+
+
+_OF_OTHERS = (TypeError, AttributeError, RecursionError, struct.error)
+"""What a library raises that knows no traced values."""
 
 
 def _source_of(error: Exception) -> Source | None:

@@ -557,6 +557,10 @@ def escaped(x: Tracer) -> EscapedTracerError:
         message(
             f"{x.aval} is used after the function that made it has been traced",
             notes=[("made", f"in {x._trace.name}")],
-            tries=["return the value from the function", "has_aux=True to return values beside the result"],
+            tries=[
+                "return the value from the function",
+                "has_aux=True to return values beside the result",
+                "no cache (lru_cache, a dict made outside) around what the function computes",
+            ],
         )
     )

@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -24,6 +25,7 @@ from wengert.ops.kernels import Contract
 from wengert.ops.op import UFUNCS, Op
 from wengert.tape import Atom, Aval
 from wengert.tracing import callers, hooks, layouts, libraries
+from wengert.tracing.text import is_for_people, is_formatting
 from wengert.tracing.trace import Trace, check_dtype, current_trace, escaped, recorder
 
 HANDLED_FUNCTIONS: dict[Any, Callable[..., Any]] = {}
@@ -53,7 +55,6 @@ class Tracer:
     """A traced array or scalar."""
 
     __array_priority__ = 1000.0
-    __hash__ = None  # type: ignore[assignment]  # as ndarray: compared element by element
 
     # What most tracers never are: defaults of the class, so that making one, which every step does, costs little.
     weak: type | None = None  # the Python number that it was passed as
@@ -67,6 +68,8 @@ class Tracer:
     _layout: Any = None
     _is_reordered = False  # of a root: not in C order in NumPy; then _layout says which, or layouts.UNKNOWN_ORDER
     _why_readonly = ""
+    _hashed: Any = None  # the value it was looked at as, to be a key of a dict that may outlive the trace
+    _told: Any = None  # of a scalar: the value that its text has shown, as the record of a message may do again later
 
     def __init__(self, trace: Trace, atom: Atom | None, aval: Aval, is_scalar: bool = False) -> None:
         self._trace = trace
@@ -77,8 +80,9 @@ class Tracer:
     @property
     def __class__(self) -> Any:
         """What ``isinstance`` goes by: for the user's code the class that NumPy's value, or Python's number, has."""
-        if callers.is_library(sys._getframe(1)):
-            return Tracer
+        return Tracer if callers.is_library(sys._getframe(1)) else self._class()
+
+    def _class(self) -> type:
         return self.weak or (self.aval.dtype.type if self.is_scalar else np.ndarray)
 
     # ------------------------------------------------------------------------------------------------- state
@@ -280,8 +284,14 @@ class Tracer:
             return float(np.reshape(constant, ()))
         if self.aval.dtype.kind in "iub":
             return float(np.reshape(self.look("float"), ()))
+        frame = sys._getframe(1)
+        if is_formatting(frame) and (self._trace.is_open or self._told is not None):
+            return float(self._shown(frame))
         if not self._trace.is_open:
             raise escaped(self)
+        library = libraries.library_function(frame)
+        if library is not None:
+            raise self._refused_by(library)
         raise ConcretizationError(
             message(
                 f"float() of a traced {self.aval} would cut its derivative and go stale",
@@ -326,19 +336,75 @@ class Tracer:
     def __contains__(self, value: Any) -> bool:
         return bool(np.any(self == value))
 
+    def __hash__(self) -> int:
+        """That of the value, looked at as ``int(k)`` looks; a float as a key would lose its derivative."""
+        if not self.is_scalar:
+            raise TypeError("unhashable type: 'numpy.ndarray'")
+        if self._hashed is None:
+            if self.aval.dtype.kind not in "iub" and self.constant() is None and self._trace.is_open:
+                raise ConcretizationError(
+                    message(
+                        f"a traced {self.aval} cannot be a key of a dict, an element of a set or an argument of a "
+                        "function with a cache: its derivative would be lost",
+                        _where(self),
+                        tries=["an integer as the key: int(round(x * 1000))", "x in (a, b) instead of x in {a, b}"],
+                    )
+                )
+            self._hashed = self._as_python(self.look("hash"))
+        return hash(self._hashed)
+
     def __repr__(self) -> str:
-        constant = self.constant()
-        if constant is not None:
-            return f"traced({constant!r})"
-        return f"traced({self.aval}{'' if self._trace.is_open else ', escaped'})"
+        return self._text(repr, sys._getframe(1))
+
+    def __str__(self) -> str:
+        return self._text(str, sys._getframe(1))
 
     def __format__(self, spec: str) -> str:
+        return self._text(lambda value: format(value, spec), sys._getframe(1))
+
+    def _text(self, show: Callable[[Any], str], frame: FrameType) -> str:
+        """What ``show`` makes of the value, for ``frame``; of one that has none, and for wengert itself, its type."""
         constant = self.constant()
-        return (
-            format(constant[()] if constant is not None and constant.ndim == 0 else self, spec)
-            if (constant is not None)
-            else repr(self)
-        )
+        if constant is not None:
+            return show(self._as_python(constant))
+        is_open = self._trace.is_open
+        if callers.is_ours(frame) or (not is_open and self._told is None):
+            return f"traced({self.aval}{'' if is_open else ', escaped'})"
+        try:
+            return show(self._as_python(self._shown(frame)))
+        except ConcretizationError:
+            if is_for_people(frame):
+                return f"traced({self.aval})"
+            raise
+
+    def _shown(self, frame: FrameType) -> Any:
+        """The value for a text that ``frame`` asks for, guarded if the run will be repeated and the text may decide."""
+        if not self._trace.is_open and self._told is not None:
+            return self._told
+        if self._trace.concrete and ((current_trace() or self._trace).known is None or is_for_people(frame)):
+            value = self._trace.evaluate(self.atom())
+        else:
+            value = self.look("text")
+            if self.aval.dtype.kind == "f" and not self.aval.shape and value == 0:
+                bool(np.signbit(self))  # a guard takes -0.0 for 0.0
+        if self.is_scalar:  # which nobody writes
+            self._told = value
+        return value
+
+    def _as_python(self, value: Any) -> Any:
+        """A concrete value as the user's code would have it: a number of Python's, a scalar of NumPy's or an array."""
+        array = np.asarray(value)
+        if self.weak is not None:
+            return array.item()
+        return array[()] if self.is_scalar else array
+
+    @property
+    def __dict__(self) -> Any:
+        """None, as of NumPy's arrays and of numbers: what a tracer is made of is nothing for ``vars(x)`` to show."""
+        raise AttributeError(f"{self._class().__name__!r} object has no attribute '__dict__'")
+
+    def __dir__(self) -> list[str]:
+        return dir(self._class())
 
     def __copy__(self) -> Tracer:
         return self.copy("K")
@@ -542,9 +608,11 @@ class Tracer:
         if method is None:
             if name.startswith("__"):
                 raise AttributeError(name)
+            if self.is_scalar and name in _OF_NUMBERS and hasattr(self._class(), name):
+                return _OF_NUMBERS[name](self)
             if hasattr(np.ndarray, name):
                 raise UnsupportedFunctionError(message(f"ndarray.{name} is not traced by wengert", _where(self)))
-            raise AttributeError(f"a traced array has no attribute {name!r}, as NumPy's have none")
+            raise AttributeError(f"{self._class().__name__!r} object has no attribute {name!r}")
         return lambda *args, **kwargs: layouts.in_doubt(method, (self, *args), kwargs)
 
     def copy(self, order: str = "C") -> Tracer:
@@ -605,6 +673,35 @@ def answer_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
             tries=["a formula in functions that are (docs/coverage.md)", "wg.primitive around it"],
         )
     )
+
+
+def _of_integer(name: str) -> Callable[[Tracer], Any]:
+    """A method of a number that takes its digits: of an integer those of the value that ``int(k)`` looks at."""
+
+    def of(x: Tracer) -> Callable[..., Any]:
+        def method(*args: Any, **kwargs: Any) -> Any:
+            if x.aval.dtype.kind in "iub":
+                return getattr(int(x), name)(*args, **kwargs)
+            if x.constant() is not None:
+                return getattr(x._as_python(x.constant()), name)(*args, **kwargs)
+            library = libraries.library_function(sys._getframe(1))
+            if library is not None:
+                raise x._refused_by(library)
+            what = f"x.{name}() of a traced {x.aval} would cut its derivative"
+            raise ConcretizationError(message(what, _where(x), tries=["the value as it is"]))
+
+        return method
+
+    return of
+
+
+_OF_NUMBERS: dict[str, Callable[[Tracer], Any]] = {
+    "is_integer": lambda x: lambda: bool(np.isfinite(x) & (np.trunc(x) == x)),
+    "numerator": int,
+    "denominator": lambda x: 1,
+    **{name: _of_integer(name) for name in ("as_integer_ratio", "bit_count", "bit_length", "hex", "to_bytes")},
+}
+"""What NumPy's scalars and Python's numbers have beside the attributes of an array."""
 
 
 def _where(x: Tracer) -> Any:

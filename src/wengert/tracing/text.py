@@ -1,0 +1,181 @@
+"""Whether the text of a traced value is for people, or may decide something.
+
+``print(f"{x:.3f}")`` shows a number, and the result of the function does not depend on it; ``cache[f"{x:.3f}"]`` takes
+a branch. A run that will be repeated must guard the second and need not guard the first. The two are told apart by
+the expression in the user's source: from the one that is being evaluated, found by the position of its instruction,
+one climbs through whatever only builds text (``+``, ``%``, ``.format``, ``.join``, ``str()``, a list) to what takes
+the text: an argument of ``print``, of logging, of ``warnings.warn``, of an exception; the message of an assertion.
+Those are for people. Everything else decides, and so does whatever cannot be told: no source, a message assigned to
+a variable first. That is right too, and only slower.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+import linecache
+import types
+from itertools import islice
+from typing import TYPE_CHECKING, Any
+
+from wengert.tracing.callers import is_library
+
+if TYPE_CHECKING:
+    import ast
+
+_FOR_PEOPLE = frozenset(
+    ["logging", "warnings", "traceback", "pdb", "bdb", "cmd", "code", "doctest", "unittest", "pprint", "reprlib"]
+    + ["pytest", "_pytest", "pluggy", "IPython", "rich", "loguru", "structlog", "tqdm", "debugpy", "pydevd"]
+    + ["_pydevd_bundle"]
+)
+"""Packages whose own code asks for text to show it."""
+
+_LOGGING = frozenset(["debug", "info", "warning", "warn", "error", "exception", "critical", "fatal", "log"])
+_BUILDING = (str, repr, format, ascii, map, list, tuple, reversed)
+_BUILDING_METHODS = frozenset(
+    ["format", "join", "ljust", "rjust", "center", "strip", "lstrip", "rstrip", "upper", "lower", "title", "zfill"]
+)
+_SHOWN_AS_TEXT = frozenset(["__repr__", "__str__", "__format__"])
+
+
+def is_for_people(frame: types.FrameType | None) -> bool:
+    """Whether the text that ``frame`` is asking a traced value for is shown to somebody, and decides nothing."""
+    while frame is not None:
+        module = str(frame.f_globals.get("__name__"))
+        if module.partition(".")[0] in _FOR_PEOPLE:
+            return True
+        if is_library(frame):
+            return False
+        tree = None if _is_generated(frame, module) else _tree(frame.f_code.co_filename)
+        if tree is not None:
+            end = _end(frame, tree)
+            if end is not None:
+                return end
+        elif not _is_generated(frame, module):
+            return False
+        frame = frame.f_back  # the text is part of another text, which that frame asks for
+    return False
+
+
+def _is_generated(frame: types.FrameType, module: str) -> bool:
+    """Whether a frame is a text method that no file has: that of a dataclass, and what stands around it."""
+    if module in ("dataclasses", "enum"):
+        return True
+    return frame.f_code.co_name in _SHOWN_AS_TEXT and frame.f_code.co_filename.startswith("<")
+
+
+@functools.lru_cache(64)
+def _tree(file: str) -> dict[tuple[int, ...], list[tuple[ast.AST, ...]]] | None:
+    """By position, the expressions of a file, each with what it stands in, innermost first."""
+    import ast
+
+    try:
+        root = ast.parse("".join(linecache.getlines(file)))
+    except (SyntaxError, ValueError):
+        return None
+    found: dict[tuple[int, ...], list[tuple[ast.AST, ...]]] = {}
+    stack: list[tuple[ast.AST, ...]] = [(root,)]
+    while stack:
+        path = stack.pop()
+        node = path[0]
+        if isinstance(node, ast.Call | ast.BinOp | ast.JoinedStr | ast.FormattedValue):
+            at = (node.lineno, node.end_lineno or 0, node.col_offset, node.end_col_offset or 0)
+            found.setdefault(at, []).append(path)
+        stack.extend([(child, *path) for child in ast.iter_child_nodes(node)])
+    return found or None
+
+
+def _end(frame: types.FrameType, tree: dict[tuple[int, ...], list[tuple[ast.AST, ...]]]) -> bool | None:
+    """Whether the text that is being made in ``frame`` ends before people; None: in the text of an object."""
+    at = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), None)
+    found = tree.get(at, []) if at is not None and None not in at else []  # type: ignore[arg-type]  # no None in it
+    ends = {_end_of(path, frame) for path in found}  # before Python 3.12 an f-string's parts have its position
+    if not ends or False in ends:
+        return False
+    return None if None in ends else True
+
+
+def _end_of(path: tuple[ast.AST, ...], frame: types.FrameType) -> bool | None:
+    """The same for one expression of the source, of a path from it outwards."""
+    import ast
+
+    for child, node in zip((None, *path), path, strict=False):
+        if isinstance(node, ast.Call) and child is not node.func:
+            if _is_shown_by(node.func, frame):
+                return True
+            if not _is_building(node.func, frame):
+                return False
+        elif isinstance(node, ast.Assert):
+            return child is node.msg
+        elif isinstance(node, ast.Return):
+            return None if frame.f_code.co_name in _SHOWN_AS_TEXT else False
+        elif not _passes_on(node, child):
+            return False
+    return False
+
+
+def _passes_on(node: ast.AST, child: ast.AST | None) -> bool:
+    """Whether what ``node`` gives is made of the text that its part ``child`` is, and of nothing that it decides."""
+    import ast
+
+    match node:
+        case ast.Attribute() | ast.Call():  # "...".format: its call comes next
+            return True if isinstance(node, ast.Call) else node.attr in _BUILDING_METHODS
+        case ast.BinOp():
+            return isinstance(node.op, ast.Add | ast.Mod)
+        case ast.IfExp():
+            return child is not node.test
+        case ast.GeneratorExp() | ast.ListComp():
+            return child is node.elt
+    return isinstance(node, ast.JoinedStr | ast.FormattedValue | ast.List | ast.Tuple | ast.Starred | ast.keyword)
+
+
+def _is_shown_by(callee: ast.expr, frame: types.FrameType) -> bool:
+    """Whether a call shows its arguments to people."""
+    import ast
+    import logging
+    import pprint
+    import warnings
+
+    function = _found(callee, frame)
+    if isinstance(function, type):
+        return issubclass(function, BaseException)
+    if any(function is shows for shows in (print, warnings.warn, pprint.pprint, pprint.pp)):
+        return True
+    if isinstance(callee, ast.Attribute) and callee.attr in _LOGGING:
+        owner = _found(callee.value, frame)
+        return owner is logging or isinstance(owner, logging.Logger | logging.LoggerAdapter)
+    return False
+
+
+def _is_building(callee: ast.expr, frame: types.FrameType) -> bool:
+    """Whether what a call returns is text, of its arguments alone."""
+    import ast
+
+    if isinstance(callee, ast.Attribute):
+        return callee.attr in _BUILDING_METHODS
+    function = _found(callee, frame)
+    return any(function is builds for builds in _BUILDING)
+
+
+def _found(expression: ast.expr, frame: types.FrameType | None) -> Any:
+    """What a name, or an attribute of what a name stands for, is at present; nothing of the user's is run."""
+    import ast
+
+    if isinstance(expression, ast.Attribute):
+        owner = _found(expression.value, frame)
+        holders = [owner, *type(owner).__mro__]
+        return next((vars(h)[expression.attr] for h in holders if expression.attr in getattr(h, "__dict__", ())), None)
+    if not isinstance(expression, ast.Name):
+        return None
+    while frame is not None:  # a comprehension has a frame of its own before Python 3.12
+        for namespace in (frame.f_locals, frame.f_globals, frame.f_builtins):
+            if expression.id in namespace:
+                return namespace[expression.id]
+        frame = frame.f_back if frame.f_code.co_name in ("<genexpr>", "<listcomp>") else None
+    return None
+
+
+def is_formatting(frame: types.FrameType) -> bool:
+    """Whether ``frame`` is at an operator, as it is when ``"%g" % x`` asks for a float, and ``float(x)`` is not."""
+    return dis.opname[frame.f_code.co_code[frame.f_lasti]] == "BINARY_OP"
