@@ -233,6 +233,114 @@ def test_a_cache_that_keeps_a_traced_result_says_so_later() -> None:
     assert times(4, 2) == 8
 
 
+# ---------------------------------------------------------------------------------------------------------- type
+
+
+def is_number(v: Any) -> bool:
+    return type(v) in (float, np.float64)
+
+
+class Model:
+    def __init__(self, slope: Any) -> None:
+        self.slope = slope
+
+    def loss(self, x: Any) -> Any:
+        return self.slope * x if type(x) is float else -x
+
+    @staticmethod
+    def offset(x: Any) -> Any:
+        return 2 * x if type(x) == float else 3 * x  # noqa: E721
+
+    @property
+    def rule(self) -> Any:
+        return lambda x: 2 * x if type(x) is float else 3 * x
+
+
+MODEL = Model(2.0)
+HANDLERS: dict[type, Any] = {float: lambda x: 2 * x, np.float64: lambda x: 4 * x, np.ndarray: lambda x: np.sum(5 * x)}
+
+
+def in_a_closure() -> Callable[[Any], Any]:
+    def is_float(v: Any) -> bool:
+        return type(v) is float
+
+    return lambda x: 2 * x if is_float(x) else 3 * x
+
+
+def beside_another_type(x: Any) -> Any:
+    class Tag:
+        type = 3
+
+    made = type("Made", (), {"type": 2})
+    return Tag.type * made().type * (2 * x if type(x) is float and isinstance(type(x), type) else x)
+
+
+BY_TYPE: dict[str, Callable[[Any], Any]] = {
+    "in a tuple": lambda x: 2 * x if type(x) in (float, np.float64) else 3 * x,
+    "is": lambda x: 2 * x if type(x) is float else 3 * x,
+    "is not": lambda x: 2 * x if type(x) is not float else 3 * x,
+    "==": lambda x: 2 * x if type(x) == float else 3 * x,  # noqa: E721
+    "a table of handlers": lambda x: HANDLERS[type(x)](x),
+    "get of a table": lambda x: HANDLERS.get(type(x), lambda v: 7 * v)(x),
+    "its name": lambda x: len(type(x).__name__) * x,
+    "its text": lambda x: len(str(type(x))) * x,
+    "issubclass": lambda x: 2 * x if issubclass(type(x), float) else 3 * x,
+    "np.issubdtype": lambda x: 2 * x if np.issubdtype(type(x), np.floating) else 3 * x,
+    "as a constructor": lambda x: type(x)(3.0) * x,
+    "a helper": lambda x: 2 * x if is_number(x) else 3 * x,
+    "a helper in a closure": in_a_closure(),
+    "a helper in a list": lambda x, helpers=[is_number]: 2 * x if helpers[0](x) else 3 * x,
+    "a method": lambda x: MODEL.loss(x) + Model.offset(x) + MODEL.rule(x),
+    "a bound method": MODEL.loss,
+    "a partial": functools.partial(lambda k, x: k * x if type(x) is float else 0.0 * x, 2.0),
+    "another type": beside_another_type,
+    "of what is computed": lambda x: 2 * x if type(x + 1) is float else 3 * x,
+    "match on it": lambda x: 2 * x if (type(x), 1) == (float, 1) else 3 * x,
+    "a compiled helper": wg.jit(lambda x: 2 * x if type(x) is float else 3 * x),
+}
+
+
+@pytest.mark.parametrize("name", BY_TYPE)
+def test_type_of_a_traced_number_was_that_of_no_number(name: str) -> None:
+    f = BY_TYPE[name]
+    as_python(f)
+    as_python(f, tuple(map(np.float64, VALUES)))
+    second = wg.grad(wg.grad(lambda x: f(x) * x))(0.7)
+    np.testing.assert_allclose(second, 2 * f(1.0), rtol=1e-14)
+    if not hasattr(f, "stats"):
+        g = wg.jit(f)
+        for value in VALUES:
+            g(value)
+        assert g.stats()["traces"] == 1
+
+
+def test_type_of_a_traced_array_is_ndarray() -> None:
+    def f(x: Any) -> Any:
+        return HANDLERS[type(x)](x) if type(x) is np.ndarray and type(x[0]) is np.float64 else np.sum(x)
+
+    for g in (wg.grad(f), wg.jit(wg.grad(f))):
+        np.testing.assert_array_equal(g(np.ones(2)), [5.0, 5.0])
+    np.testing.assert_array_equal(wg.vmap(lambda x: 2 * x if type(x) is np.float64 else 3 * x)(np.ones(2)), [2.0, 2.0])
+
+
+def test_type_where_it_cannot_be_answered_is_no_other_class() -> None:
+    for use in (
+        lambda x: 2 * x if eval("lambda v: type(v) == float")(x) else 3 * x,
+        lambda x: 2 * x if eval("lambda v: type(v) in (float, int)")(x) else 3 * x,
+        lambda x: eval("lambda table, v: table.get(type(v), 1.0)")({float: 2.0}, x) * x,
+    ):
+        refused(use, r"type\(\) of a traced value")
+
+
+def test_functions_have_their_own_code_again() -> None:
+    before = is_number.__code__, Model.loss.__code__
+    wg.grad(lambda x: MODEL.loss(x) if is_number(x) else x)(0.7)
+    with pytest.raises(ZeroDivisionError):
+        wg.grad(lambda x: MODEL.loss(x) / 0 if is_number(x) and 1 // 0 else x)(0.7)
+    wg.jit(lambda x: MODEL.loss(x) if is_number(x) else x)(0.7)
+    assert (is_number.__code__, Model.loss.__code__) == before
+
+
 # --------------------------------------------------------------------------------------- numbers of other libraries
 
 LIBRARIES: dict[str, Callable[[Any], Any]] = {

@@ -114,11 +114,11 @@ def test_the_function_gets_traced_values_in_this_machines_byte_order() -> None:
     seen: list[Any] = []
 
     def f(x: Any, n: Any) -> Any:
-        seen.extend([type(x), type(n), x.dtype.isnative])
+        seen.extend([x, n, x.dtype.isnative])
         return x * n
 
     tape = record_call(f, [input_of(np.ones(2, ">f8")), input_of(3)], name="f").tape
-    assert seen == [Tracer, Tracer, True]
+    assert [type(x) is Tracer for x in seen] == [True, True, False] and seen[2]
     assert [i.op.name for i in tape.instrs] == ["convert", "convert", "multiply"]  # of the bytes, and of the integer
     assert tape.inputs[0].aval.dtype == np.dtype(">f8") and tape.outputs[0].aval.dtype.isnative
 

@@ -79,6 +79,11 @@ def is_library(frame: types.FrameType) -> bool:
     return known and frame.f_code is not RUN_CODE  # run() calls a function for the user
 
 
+def is_library_module(name: str) -> bool:
+    """Whether a module's code must get NumPy's own arrays."""
+    return _is_among(GETS_NUMPYS_ARRAYS, name)
+
+
 _is_internal: dict[Any, bool] = {}  # by the name of a module: frames are asked at every step
 
 

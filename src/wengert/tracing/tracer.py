@@ -27,6 +27,7 @@ from wengert.tape import Atom, Aval
 from wengert.tracing import callers, hooks, layouts, libraries
 from wengert.tracing.text import is_for_people, is_formatting
 from wengert.tracing.trace import Trace, check_dtype, current_trace, escaped, recorder
+from wengert.tracing.type_of import is_the_users
 
 HANDLED_FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 """NumPy's array functions that wengert traces, each by the function itself: see :mod:`wengert.tracing.functions`."""
@@ -51,7 +52,42 @@ class Lens(NamedTuple):
     """Where it looks depends on a traced value: ``read_constant`` gives only its layout in memory."""
 
 
-class Tracer:
+class _TracerType(type):
+    """The class of Tracer, for code that gets it from ``type(x)`` where type_of.py does not reach: compared with a
+    class, or looked up, it would be none of those that the value may have, and another branch be taken."""
+
+    def __eq__(cls, other: Any) -> bool:
+        if other is cls:
+            return True
+        _check_asks_no_user(sys._getframe(1))
+        return False
+
+    def __ne__(cls, other: Any) -> bool:
+        return not cls == other
+
+    def __hash__(cls) -> int:
+        frame = sys._getframe(1)
+        if not callers.is_internal(frame):  # as optree is, at every leaf
+            _check_asks_no_user(frame)
+        return _HASH
+
+
+def _check_asks_no_user(frame: FrameType) -> None:
+    trace = current_trace()
+    if trace is None or callers.is_internal(frame) or not is_the_users(frame.f_globals):
+        return
+    if str(callers.called_at(frame, frame.f_lasti)).startswith("pickle."):  # refuses by itself
+        return
+    raise ConcretizationError(
+        message(
+            "type() of a traced value was compared with a class, or looked up, where it could not be answered",
+            trace.locate(),
+            tries=["isinstance(x, float)", "x.__class__"],
+        )
+    )
+
+
+class Tracer(metaclass=_TracerType):
     """A traced array or scalar."""
 
     __array_priority__ = 1000.0
@@ -655,6 +691,7 @@ class Tracer:
 
 
 hooks.Tracer = Tracer
+_HASH = type.__hash__(Tracer)
 
 
 def answer_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

@@ -12,6 +12,7 @@ from wengert.tracing.record import input_of, record_call
 from wengert.tracing.signature import Signature
 from wengert.tracing.surroundings.environment import Environment
 from wengert.tracing.trace import current_trace
+from wengert.tracing.type_of import Answered, asking
 
 
 class ReadsEnclosingTrace(StructureError):
@@ -50,7 +51,8 @@ def trace_whole(f: Callable[..., Any], name: str, leaves: Sequence[Any], signatu
         for k, t in zip(traced, tracers, strict=True):
             new[k] = t
         given = tree.unflatten(treedef, new)
-        return copy(*given[0], **given[1]) if signature.has_kwargs else copy(*given)
+        with Answered(asking(f, *new)):
+            return copy(*given[0], **given[1]) if signature.has_kwargs else copy(*given)
 
     inputs = [input_of(leaves[k]) for k in traced]
     recording = record_call(call, inputs, name=name, known=environment.known)

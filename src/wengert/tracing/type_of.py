@@ -1,0 +1,269 @@
+"""``type(x)`` of a traced value, in the user's code: the class that NumPy's value has, as ``x.__class__`` says.
+
+``type`` asks nobody. But whether a function calls it stands in its code, so while a function is traced, the functions
+of the user's that it can reach, and that call ``type``, have code that calls :func:`type_of` in its place: of
+everything that is not traced that gives the same. What the walk does not reach (a function found at run time, a
+library's) still gets the class ``Tracer``: comparing that with ``==`` or looking it up is an error (tracer.py).
+
+Only a call of the builtin by its name is another's: ``isinstance(c, type)`` and ``type`` as a value stay what they are.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import functools
+import os
+import sys
+import types
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.locks import lock
+from wengert.tracing import hooks
+from wengert.tracing.callers import is_library_module
+
+NAME = "_wengert_type_of"
+"""Where exchanged code finds :func:`type_of` among the builtins, once there is any."""
+
+_STDLIB = os.path.dirname(os.__file__)
+_PLAIN = (np.ndarray, np.generic, int, float, complex, str, bytes, types.ModuleType, types.NoneType)
+_MANY = 20_000  # objects that are walked: what lies behind more is left to the error of tracer.py
+_LONG = 100  # items of a list that are looked at: functions are kept in short ones
+
+
+def type_of(*args: Any) -> Any:
+    """``type(*args)``, but of a traced value the class of what it stands for."""
+    cls = type(*args)
+    return args[0]._class() if cls is hooks.Tracer and len(args) == 1 else cls
+
+
+_answering: dict[int, tuple[types.CodeType, types.CodeType]] = {}  # by the id of a code, which is kept
+
+
+def answering(code: types.CodeType) -> types.CodeType:
+    """The code with its calls of ``type`` exchanged, its inner functions' too; itself where there are none."""
+    known = _answering.get(id(code))
+    if known is None:
+        if len(_answering) > 10_000:  # bounded: code may be made up at run time
+            _answering.clear()
+        known = _answering[id(code)] = (_exchanged(code), code)
+    return known[0]
+
+
+def _exchanged(code: types.CodeType) -> types.CodeType:
+    constants = tuple([answering(c) if isinstance(c, types.CodeType) else c for c in code.co_consts])
+    if any(new is not old for new, old in zip(constants, code.co_consts, strict=True)):
+        code = code.replace(co_consts=constants)
+    if "type" not in code.co_names or "type" in code.co_varnames:
+        return code
+    place = len(code.co_names)
+    if place > 126:  # its number would not fit beside the bit that says that the name is called
+        return code
+    content = bytearray(code.co_code)
+    calls = [i.offset for i in dis.get_instructions(code) if i.opname == "LOAD_GLOBAL" and i.argval == "type"]
+    calls = [at for at in calls if content[at + 1] & 1]  # the bit is set where the name is called
+    if not calls:
+        return code
+    for at in calls:
+        content[at + 1] = 2 * place + 1
+    setattr(builtins, NAME, type_of)
+    return code.replace(co_code=bytes(content), co_names=(*code.co_names, NAME))
+
+
+class _Exchange:
+    """The functions whose code is exchanged at present, each with how many traces want it so."""
+
+    def __init__(self) -> None:
+        self.lock = lock()
+        self.wanted: dict[int, tuple[types.FunctionType, types.CodeType, int]] = {}
+
+    def enter(self, functions: Iterable[types.FunctionType]) -> None:
+        with self.lock:
+            for f in functions:
+                _, own, count = self.wanted.get(id(f), (f, f.__code__, 0))
+                self.wanted[id(f)] = (f, own, count + 1)
+                f.__code__ = answering(own)
+
+    def leave(self, functions: Iterable[types.FunctionType]) -> None:
+        with self.lock:
+            for f in functions:
+                _, own, count = self.wanted.pop(id(f))
+                if count > 1:
+                    self.wanted[id(f)] = (f, own, count - 1)
+                elif f.__code__ is answering(own):  # else somebody has given it another meanwhile
+                    f.__code__ = own
+
+
+_exchange = _Exchange()
+_silent: dict[int, Any] = {}
+"""By id, code of functions, and classes of objects, from which nothing was reached that calls ``type``."""
+
+
+class Answered:
+    """A context in which calls of ``type`` in these functions are answered by :func:`type_of`."""
+
+    def __init__(self, functions: Iterable[types.FunctionType]) -> None:
+        self.functions = functions
+
+    def __enter__(self) -> None:
+        _exchange.enter(self.functions)
+
+    def __exit__(self, *error: object) -> None:
+        _exchange.leave(self.functions)
+
+
+def asking(*roots: Any) -> Sequence[types.FunctionType]:
+    """The functions of the user's that ``roots`` reach, and that call ``type``."""
+    found, classes = reached(roots)
+    theirs = [f for f in found if is_the_users(f.__globals__)]
+    functions = [f for f in theirs if _asks(f.__code__)]
+    if not functions:
+        if len(_silent) > 10_000:
+            _silent.clear()
+        _silent.update([(id(f.__code__), f.__code__) for f in found])
+        _silent.update([(id(cls), cls) for cls in classes])
+    return functions
+
+
+def _asks(code: types.CodeType) -> bool:
+    """Whether code calls ``type``; or did, before an enclosing trace exchanged it."""
+    return answering(code) is not code or NAME in _names(code)
+
+
+def asking_in(call: Any) -> Sequence[types.FunctionType]:
+    """The same for what is traced at every call, most often in vain: ``call`` of wengert's, which calls its ``f``.
+
+    That nothing calls ``type`` is remembered by code. 0.3 µs, for it is done at every un-jitted call.
+    """
+    code = call.__code__
+    place = _places.get(id(code))
+    if place is None:
+        free = code.co_freevars
+        place = _places[id(code)] = free.index("f") if "f" in free else -1
+        _codes.append(code)
+    f = call if place < 0 else call.__closure__[place].cell_contents
+    if type(f) is types.FunctionType and id(f.__code__) in _silent:
+        for cell in f.__closure__ or ():
+            if not _is_silent(_contents(cell)):
+                break
+        else:
+            return ()
+    return asking(f)
+
+
+_places: dict[int, int] = {}  # by the id of a code of wengert's, which cell holds the user's function
+_codes: list[types.CodeType] = []  # of those, kept so that no id is used again
+
+
+def _is_silent(value: Any) -> bool:
+    """Whether nothing that calls ``type`` is reached from what a cell holds, as far as is known."""
+    cls = type(value)
+    if cls is types.FunctionType:
+        return id(value.__code__) in _silent
+    if cls is list or cls is tuple:
+        return len(value) > _LONG or all(map(_is_silent, value))
+    if cls is dict:
+        return len(value) > _LONG or all(map(_is_silent, value.values()))
+    return cls is np.ndarray or id(cls) in _silent or isinstance(value, _PLAIN)
+
+
+def _contents(cell: types.CellType) -> Any:
+    try:
+        return cell.cell_contents
+    except ValueError:  # not yet assigned
+        return None
+
+
+def reached(roots: Iterable[Any]) -> tuple[list[types.FunctionType], list[type]]:
+    """The functions that can be called by way of ``roots``, as far as names, cells and items tell; and the classes."""
+    stack, seen = list(roots), dict[int, Any]()
+    found: list[types.FunctionType] = []
+    classes: list[type] = []
+    while stack and len(seen) < _MANY:
+        value = stack.pop()
+        if id(value) in seen or isinstance(value, _PLAIN):
+            continue
+        seen[id(value)] = value  # kept, so that its id is
+        if isinstance(value, types.FunctionType):
+            if not is_the_users(value.__globals__):
+                if value.__globals__.get("__name__", "").startswith("wengert."):  # a transform, of what its cells hold
+                    stack.extend(map(_contents, value.__closure__ or ()))
+                    found.append(value)
+                continue
+            found.append(value)
+        elif isinstance(value, type) and _is_class_of_the_users(value):
+            classes.append(value)
+        stack.extend(_parts(value))
+    return found, classes
+
+
+def is_the_users(namespace: dict[str, Any]) -> bool:
+    """Whether code of a module's namespace is the user's: no library's, whose own affair its values' classes are."""
+    name = str(namespace.get("__name__"))
+    file = namespace.get("__file__") or ""
+    is_installed = file.startswith(_STDLIB) or "site-packages" in file or "dist-packages" in file
+    return not is_installed and name not in sys.builtin_module_names and not is_library_module(name)
+
+
+def _is_class_of_the_users(cls: type) -> bool:
+    module = sys.modules.get(cls.__module__)
+    return is_the_users({"__name__": cls.__module__} if module is None else vars(module))
+
+
+def _parts(value: Any) -> Iterator[Any]:
+    """What can be reached from a value in one step."""
+    if isinstance(value, types.FunctionType):
+        yield from map(_contents, value.__closure__ or ())
+        yield from value.__defaults__ or ()
+        yield from (value.__kwdefaults__ or {}).values()
+        yield from list(vars(value).values())
+        names = set(_names(value.__code__))
+        for name in names & value.__globals__.keys():
+            variable = value.__globals__[name]
+            if not isinstance(variable, types.ModuleType):
+                yield variable
+            elif is_the_users(vars(variable)):
+                yield from [vars(variable)[n] for n in names & vars(variable).keys()]
+    elif isinstance(value, types.MethodType):
+        yield from (value.__func__, value.__self__)
+    elif isinstance(value, functools.partial):
+        yield from (value.func, *value.args, *value.keywords.values())
+    elif isinstance(value, staticmethod | classmethod):
+        yield value.__func__
+    elif isinstance(value, property):
+        yield from (value.fget, value.fset, value.fdel)
+    elif isinstance(value, functools.cached_property):
+        yield value.func
+    elif isinstance(value, type):
+        if _is_class_of_the_users(value):
+            yield from list(vars(value).values())
+            yield from value.__bases__
+    elif isinstance(value, list | tuple | set | frozenset) and len(value) <= _LONG:
+        yield from value
+    elif isinstance(value, dict) and len(value) <= _LONG:
+        yield from list(value.values())
+    elif type(value) is types.SimpleNamespace or _is_class_of_the_users(type(value)):
+        yield type(value)
+        yield from list(_attributes(value).values())
+    else:  # of a cache, of a compiled function
+        yield _attributes(value).get("__wrapped__")
+
+
+def _attributes(value: Any) -> dict[str, Any]:
+    """Those that an object holds itself; nothing of the user's is asked for them."""
+    try:
+        found = object.__getattribute__(value, "__dict__")
+    except AttributeError:
+        return {}
+    return found if isinstance(found, dict) else {}
+
+
+def _names(code: types.CodeType) -> Iterator[str]:
+    """The names in a function's code, and in that of the functions in it."""
+    yield from code.co_names
+    for constant in code.co_consts:
+        if isinstance(constant, types.CodeType):
+            yield from _names(constant)

@@ -1,0 +1,153 @@
+"""Which functions are found that call ``type``, and what becomes of their code."""
+
+from __future__ import annotations
+
+import functools
+import json
+import threading
+from collections.abc import Callable
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert.tracing import type_of
+from wengert.tracing.type_of import Answered, answering, asking, asking_in
+
+
+def asks(x: Any) -> Any:
+    return type(x)
+
+
+def does_not_ask(x: Any) -> Any:
+    return isinstance(x, type), x.type
+
+
+def asks_twice(x: Any) -> Any:
+    return type(x), x.type, isinstance(type(x), type), type("Made", (), {})
+
+
+class Holder:
+    def __init__(self, f: Any = None) -> None:
+        self.f = f
+
+    def method(self, x: Any) -> Any:
+        return type(x)
+
+    @property
+    def attribute(self) -> Any:
+        return type(self)
+
+
+class Heir(Holder):
+    pass
+
+
+def through(f: Any) -> Callable[[Any], Any]:
+    return lambda x: f(x)
+
+
+HEIR = Heir()
+
+
+@pytest.mark.parametrize(
+    "root",
+    [
+        asks,
+        through(asks),
+        through(through([asks])),
+        lambda x: asks(x),
+        lambda x: [asks(v) for v in x],
+        functools.partial(through(1), asks),
+        Holder().method,
+        Holder,
+        Heir,
+        through(SimpleNamespace(f=asks)),
+        through({"f": asks}),
+        functools.cache(asks),
+        wg.jit(asks),
+        wg.grad(asks),
+        lambda x, f=asks: f(x),
+        lambda x: HEIR.method(x),
+        lambda x: type_of.__name__ + str(type(x)),
+        lambda x: (lambda y: type(y))(x),
+    ],
+)
+def test_what_calls_type_is_found(root: Any) -> None:
+    assert asking(root)
+
+
+@pytest.mark.parametrize("root", [does_not_ask, through(np.ones(3)), lambda x: np.sum(x), json.dumps, through(json), 3])
+def test_what_does_not_is_not(root: Any) -> None:
+    assert not asking(root)
+
+
+def test_only_calls_are_exchanged() -> None:
+    code = answering(asks_twice.__code__)
+    assert code is not asks_twice.__code__
+    assert code is answering(asks_twice.__code__)
+    assert answering(does_not_ask.__code__) is does_not_ask.__code__
+    thing = SimpleNamespace(type=3)
+    with Answered([asks_twice]):
+        got = asks_twice(thing)
+    assert got[:3] == (SimpleNamespace, 3, True)
+    assert got[3].__name__ == "Made"
+
+
+def test_of_what_is_not_traced_it_is_type() -> None:
+    for x in (1, 1.0, np.float64(1), np.ones(2), None, type, Holder, asks):
+        assert type_of.type_of(x) is type(x)
+    with pytest.raises(TypeError):
+        type_of.type_of()
+
+
+def test_code_is_exchanged_while_any_thread_wants_it() -> None:
+    own = asks.__code__
+    entered, leave = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with Answered([asks]):
+            entered.set()
+            leave.wait()
+
+    thread = threading.Thread(target=work)
+    with Answered([asks]):
+        thread.start()
+        entered.wait()
+    assert asks.__code__ is answering(own)
+    leave.set()
+    thread.join()
+    assert asks.__code__ is own
+
+
+def test_code_that_somebody_else_puts_there_stays() -> None:
+    def f(x: Any) -> Any:
+        return type(x)
+
+    with Answered([f]):
+        f.__code__ = (lambda x: x).__code__
+    assert f(3) == 3
+
+
+def test_that_nothing_asks_is_remembered_until_a_cell_holds_something_new() -> None:
+    walks: list[Any] = []
+
+    def call_of(f: Any) -> Any:
+        def call(x: Any) -> Any:
+            return f(x)
+
+        return call
+
+    silent = through(lambda x: x)
+    assert not asking_in(call_of(silent))
+    real = type_of.asking
+    type_of.asking = lambda *roots: (walks.append(roots), real(*roots))[1]  # type: ignore[assignment]
+    try:
+        assert not asking_in(call_of(silent))
+        assert not walks
+        assert asking_in(call_of(through(asks)))
+        assert len(walks) == 1
+    finally:
+        type_of.asking = real
