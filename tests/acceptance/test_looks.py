@@ -155,6 +155,14 @@ def test_text_in_a_batch_shows_the_type_or_is_refused(capsys: Any) -> None:
             f(np.ones(3))
 
 
+def test_a_number_read_from_text_lost_its_derivative() -> None:
+    refused(lambda x: float(str(x)) * x, r"float\(\) of the text of a traced float64")
+    refused(lambda x: float(f"{x:.3f}") * x, r"float\(\) of the text of a traced float64")
+    refused(lambda x: np.float64("{:.3f}".format(x)) * x, r"float64\(\) of the text of a traced float64")  # noqa: UP032
+    refused(lambda x: Decimal("%.3f" % x), r"Decimal\(\) of the text of a traced float64")  # noqa: UP031
+    as_python(lambda x: int(f"{x:.0f}") * x)  # a step, as int(x) is
+
+
 def test_text_of_nested_derivatives_is_that_of_the_value() -> None:
     def f(x: Any) -> Any:
         return x**3 if f"{x:.1f}" == "0.7" else x**2
@@ -324,12 +332,14 @@ def test_type_of_a_traced_array_is_ndarray() -> None:
 
 
 def test_type_where_it_cannot_be_answered_is_no_other_class() -> None:
-    for use in (
+    for use in (  # the line is that of the text that is evaluated
         lambda x: 2 * x if eval("lambda v: type(v) == float")(x) else 3 * x,
         lambda x: 2 * x if eval("lambda v: type(v) in (float, int)")(x) else 3 * x,
         lambda x: eval("lambda table, v: table.get(type(v), 1.0)")({float: 2.0}, x) * x,
     ):
-        refused(use, r"type\(\) of a traced value")
+        for g in (wg.grad(use), wg.jit(use)):
+            with pytest.raises(ConcretizationError, match=r"type\(\) of a traced value(.|\n)*at .*<string>:1"):
+                g(0.7)
 
 
 def test_functions_have_their_own_code_again() -> None:

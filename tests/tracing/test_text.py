@@ -24,15 +24,15 @@ class Asked:
         self.answers: list[bool] = []
 
     def __repr__(self) -> str:
-        self.answers.append(text.is_for_people(sys._getframe(1)))
+        self.answers.append(text.use(sys._getframe(1)) == text.PEOPLE)
         return "0.7"
 
     def __str__(self) -> str:
-        self.answers.append(text.is_for_people(sys._getframe(1)))
+        self.answers.append(text.use(sys._getframe(1)) == text.PEOPLE)
         return "0.7"
 
     def __format__(self, spec: str) -> str:
-        self.answers.append(text.is_for_people(sys._getframe(1)))
+        self.answers.append(text.use(sys._getframe(1)) == text.PEOPLE)
         return "0.7"
 
     def __float__(self) -> float:

@@ -14,6 +14,7 @@ from __future__ import annotations
 import dis
 import functools
 import linecache
+import numbers
 import types
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -38,23 +39,25 @@ _BUILDING_METHODS = frozenset(
 _SHOWN_AS_TEXT = frozenset(["__repr__", "__str__", "__format__"])
 
 
-def is_for_people(frame: types.FrameType | None) -> bool:
-    """Whether the text that ``frame`` is asking a traced value for is shown to somebody, and decides nothing."""
+PEOPLE, DECIDES = "people", "decides"
+"""What text is for. A number that is read from it is another use, under the name of what reads it: ``"float"``."""
+
+
+def use(frame: types.FrameType | None) -> str:
+    """What the text is for that ``frame`` is asking a traced value for."""
     while frame is not None:
         module = str(frame.f_globals.get("__name__"))
         if module.partition(".")[0] in _FOR_PEOPLE:
-            return True
+            return PEOPLE
         if is_library(frame):
-            return False
-        tree = None if _is_generated(frame, module) else _tree(frame.f_code.co_filename)
-        if tree is not None:
-            end = _end(frame, tree)
-            if end is not None:
+            return DECIDES
+        if not _is_generated(frame, module):
+            tree = _tree(frame.f_code.co_filename)
+            end = DECIDES if tree is None else _end(frame, tree)
+            if end:
                 return end
-        elif not _is_generated(frame, module):
-            return False
         frame = frame.f_back  # the text is part of another text, which that frame asks for
-    return False
+    return DECIDES
 
 
 def _is_generated(frame: types.FrameType, module: str) -> bool:
@@ -85,33 +88,36 @@ def _tree(file: str) -> dict[tuple[int, ...], list[tuple[ast.AST, ...]]] | None:
     return found or None
 
 
-def _end(frame: types.FrameType, tree: dict[tuple[int, ...], list[tuple[ast.AST, ...]]]) -> bool | None:
-    """Whether the text that is being made in ``frame`` ends before people; None: in the text of an object."""
+def _end(frame: types.FrameType, tree: dict[tuple[int, ...], list[tuple[ast.AST, ...]]]) -> str:
+    """What the text is for that is being made in ``frame``; empty: it is of the text of an object."""
     at = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), None)
     found = tree.get(at, []) if at is not None and None not in at else []  # type: ignore[arg-type]  # no None in it
     ends = {_end_of(path, frame) for path in found}  # before Python 3.12 an f-string's parts have its position
-    if not ends or False in ends:
-        return False
-    return None if None in ends else True
+    return ends.pop() if len(ends) == 1 else DECIDES
 
 
-def _end_of(path: tuple[ast.AST, ...], frame: types.FrameType) -> bool | None:
+def _end_of(path: tuple[ast.AST, ...], frame: types.FrameType) -> str:
     """The same for one expression of the source, of a path from it outwards."""
     import ast
 
     for child, node in zip((None, *path), path, strict=False):
         if isinstance(node, ast.Call) and child is not node.func:
             if _is_shown_by(node.func, frame):
-                return True
-            if not _is_building(node.func, frame):
-                return False
-        elif isinstance(node, ast.Assert):
-            return child is node.msg
-        elif isinstance(node, ast.Return):
-            return None if frame.f_code.co_name in _SHOWN_AS_TEXT else False
-        elif not _passes_on(node, child):
-            return False
-    return False
+                return PEOPLE
+            function = _found(node.func, frame)
+            if any(function is builds for builds in _BUILDING):
+                continue
+            if isinstance(node.func, ast.Attribute) and node.func.attr in _BUILDING_METHODS:
+                continue
+            is_number = isinstance(function, type) and issubclass(function, numbers.Number)
+            return function.__name__ if is_number and not issubclass(function, numbers.Integral) else DECIDES
+        if isinstance(node, ast.Assert):
+            return PEOPLE if child is node.msg else DECIDES
+        if isinstance(node, ast.Return):
+            return "" if frame.f_code.co_name in _SHOWN_AS_TEXT else DECIDES
+        if not isinstance(node, ast.Call) and not _passes_on(node, child):
+            return DECIDES
+    return DECIDES
 
 
 def _passes_on(node: ast.AST, child: ast.AST | None) -> bool:
@@ -119,8 +125,8 @@ def _passes_on(node: ast.AST, child: ast.AST | None) -> bool:
     import ast
 
     match node:
-        case ast.Attribute() | ast.Call():  # "...".format: its call comes next
-            return True if isinstance(node, ast.Call) else node.attr in _BUILDING_METHODS
+        case ast.Attribute():  # "...".format: its call comes next
+            return node.attr in _BUILDING_METHODS
         case ast.BinOp():
             return isinstance(node.op, ast.Add | ast.Mod)
         case ast.IfExp():
@@ -146,16 +152,6 @@ def _is_shown_by(callee: ast.expr, frame: types.FrameType) -> bool:
         owner = _found(callee.value, frame)
         return owner is logging or isinstance(owner, logging.Logger | logging.LoggerAdapter)
     return False
-
-
-def _is_building(callee: ast.expr, frame: types.FrameType) -> bool:
-    """Whether what a call returns is text, of its arguments alone."""
-    import ast
-
-    if isinstance(callee, ast.Attribute):
-        return callee.attr in _BUILDING_METHODS
-    function = _found(callee, frame)
-    return any(function is builds for builds in _BUILDING)
 
 
 def _found(expression: ast.expr, frame: types.FrameType | None) -> Any:

@@ -24,8 +24,7 @@ from wengert.ops.elementwise import convert
 from wengert.ops.kernels import Contract
 from wengert.ops.op import UFUNCS, Op
 from wengert.tape import Atom, Aval
-from wengert.tracing import callers, hooks, layouts, libraries
-from wengert.tracing.text import is_for_people, is_formatting
+from wengert.tracing import callers, hooks, layouts, libraries, text
 from wengert.tracing.trace import Trace, check_dtype, current_trace, escaped, recorder
 from wengert.tracing.type_of import is_the_users
 
@@ -321,7 +320,7 @@ class Tracer(metaclass=_TracerType):
         if self.aval.dtype.kind in "iub":
             return float(np.reshape(self.look("float"), ()))
         frame = sys._getframe(1)
-        if is_formatting(frame) and (self._trace.is_open or self._told is not None):
+        if text.is_formatting(frame) and (self._trace.is_open or self._told is not None):
             return float(self._shown(frame))
         if not self._trace.is_open:
             raise escaped(self)
@@ -409,7 +408,7 @@ class Tracer(metaclass=_TracerType):
         try:
             return show(self._as_python(self._shown(frame)))
         except ConcretizationError:
-            if is_for_people(frame):
+            if text.use(frame) == text.PEOPLE:
                 return f"traced({self.aval})"
             raise
 
@@ -417,7 +416,16 @@ class Tracer(metaclass=_TracerType):
         """The value for a text that ``frame`` asks for, guarded if the run will be repeated and the text may decide."""
         if not self._trace.is_open and self._told is not None:
             return self._told
-        if self._trace.concrete and ((current_trace() or self._trace).known is None or is_for_people(frame)):
+        use = text.use(frame)
+        if use not in (text.PEOPLE, text.DECIDES):
+            raise ConcretizationError(
+                message(
+                    f"{use}() of the text of a traced {self.aval} would cut its derivative",
+                    _where(self),
+                    tries=["the value as it is", "round(x, 3), for a number of so many digits"],
+                )
+            )
+        if self._trace.concrete and ((current_trace() or self._trace).known is None or use == text.PEOPLE):
             value = self._trace.evaluate(self.atom())
         else:
             value = self.look("text")
