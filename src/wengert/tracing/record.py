@@ -137,7 +137,7 @@ def record_call(
                     result = run(call, tracers, {})
             else:
                 result = run(call, tracers, {})
-            leaves, treedef = tree.flatten(result)
+            leaves, treedef = ([result], _LEAF) if type(result) is Tracer else tree.flatten(result)
         except WengertError as error:
             _locate(error)
             raise
@@ -181,6 +181,8 @@ _REFUSALS = (UnsupportedFunctionError, ConcretizationError, MutationError)
 
 _OF_OTHERS = (TypeError, AttributeError, RecursionError, struct.error)
 """What a library raises that knows no traced values."""
+
+_LEAF = tree.flatten(0.0)[1]
 
 
 def _source_of(error: Exception) -> Source | None:

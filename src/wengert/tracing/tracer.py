@@ -115,9 +115,12 @@ class Tracer(metaclass=_TracerType):
     @property
     def __class__(self) -> Any:
         """What ``isinstance`` goes by: for the user's code the class that NumPy's value, or Python's number, has."""
-        return Tracer if callers.is_library(sys._getframe(1)) else self._class()
+        if callers.is_library(sys._getframe(1)):
+            return Tracer
+        return self.weak or (self.aval.dtype.type if self.is_scalar else np.ndarray)
 
     def _class(self) -> type:
+        """The same, whoever asks."""
         return self.weak or (self.aval.dtype.type if self.is_scalar else np.ndarray)
 
     # ------------------------------------------------------------------------------------------------- state

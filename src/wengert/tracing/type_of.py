@@ -53,6 +53,11 @@ def answering(code: types.CodeType) -> types.CodeType:
     return known[0]
 
 
+def code_for(f: types.FunctionType) -> types.CodeType:
+    """The code of a copy of ``f``, which is made to be traced."""
+    return answering(f.__code__) if is_the_users(f.__globals__) and not _knows_tracers(f) else f.__code__
+
+
 def _exchanged(code: types.CodeType) -> types.CodeType:
     constants = tuple([answering(c) if isinstance(c, types.CodeType) else c for c in code.co_consts])
     if any(new is not old for new, old in zip(constants, code.co_consts, strict=True)):
@@ -118,8 +123,7 @@ class Answered:
 def asking(*roots: Any) -> Sequence[types.FunctionType]:
     """The functions of the user's that ``roots`` reach, and that call ``type``."""
     found, classes = reached(roots)
-    theirs = [f for f in found if is_the_users(f.__globals__)]
-    functions = [f for f in theirs if _asks(f.__code__)]
+    functions = [f for f in found if is_the_users(f.__globals__) and _asks(f.__code__) and not _knows_tracers(f)]
     if not functions:
         if len(_silent) > 10_000:
             _silent.clear()
@@ -133,12 +137,19 @@ def _asks(code: types.CodeType) -> bool:
     return answering(code) is not code or NAME in _names(code)
 
 
+def _knows_tracers(f: types.FunctionType) -> bool:
+    """Whether a function names the class Tracer: then that is what it asks for."""
+    return any(f.__globals__.get(name) is hooks.Tracer for name in f.__code__.co_names)
+
+
 def asking_in(call: Any) -> Sequence[types.FunctionType]:
     """The same for what is traced at every call, most often in vain: ``call`` of wengert's, which calls its ``f``.
 
     That nothing calls ``type`` is remembered by code. 0.3 µs, for it is done at every un-jitted call.
     """
-    code = call.__code__
+    code = getattr(call, "__code__", None)
+    if code is None:  # a function of NumPy's, given as it is
+        return asking(call)
     place = _places.get(id(code))
     if place is None:
         free = code.co_freevars

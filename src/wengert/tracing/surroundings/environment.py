@@ -37,7 +37,7 @@ from wengert.tracing.surroundings.slots import MISSING, CellRead, ClassRead, Slo
 from wengert.tracing.surroundings.watching import BY_VALUE, Watching
 from wengert.tracing.trace import Trace, is_readonly
 from wengert.tracing.tracer import wrap
-from wengert.tracing.type_of import answering
+from wengert.tracing.type_of import code_for
 
 _BY_VALUE = (*BY_VALUE, enum.Enum)
 DICTS = (dict, OrderedDict, defaultdict)
@@ -225,8 +225,7 @@ class Environment:
         in_library = self._watching.is_foreign(f.__globals__)
         shared = f.__globals__ if in_library else self._globals_for(f)
         cells = tuple([types.CellType() for _ in f.__closure__ or ()])
-        code = f.__code__ if in_library else answering(f.__code__)
-        new = types.FunctionType(code, shared, f.__name__, f.__defaults__, cells or None)
+        new = types.FunctionType(code_for(f), shared, f.__name__, f.__defaults__, cells or None)
         self._memo[id(f)] = new
         new.__kwdefaults__ = f.__kwdefaults__
         new.__qualname__, new.__module__, new.__doc__ = f.__qualname__, f.__module__, f.__doc__
