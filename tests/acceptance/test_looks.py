@@ -171,6 +171,31 @@ def test_text_of_nested_derivatives_is_that_of_the_value() -> None:
         np.testing.assert_allclose([second(0.7), second(0.8), second(0.7)], [4.2, 2.0, 4.2], rtol=1e-14)
 
 
+def test_text_inside_of_another_transform_is_that_of_the_outer_value() -> None:
+    def batched(x: Any) -> Any:
+        return np.sum(wg.vmap(lambda a: a * x * len(f"{x:.1f}"))(np.ones(2)))
+
+    def nested(x: Any) -> Any:
+        return wg.grad(lambda y: y * x * len(f"{y:.1f}"))(x)
+
+    for f, slope in ((batched, lambda x: 2.0 * len(f"{x:.1f}")), (nested, lambda x: 1.0 * len(f"{x:.1f}"))):
+        as_python(f, values=(2.0, 12.0, 2.0), derivative=slope)
+
+
+def test_a_logger_of_a_module_made_a_compiled_function_write_what_it_captured() -> None:
+    class Solver:
+        def __init__(self) -> None:
+            self.log = LOG
+
+        def loss(self, x: Any) -> Any:
+            self.log.warning(f"x = {x:.2f}")
+            return x * x
+
+    g = wg.jit(wg.grad(Solver().loss))
+    assert [g(v) for v in VALUES] == [2 * v for v in VALUES]
+    assert g.stats()["traces"] == 1
+
+
 # ---------------------------------------------------------------------------------------------------------- hash
 
 

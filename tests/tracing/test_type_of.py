@@ -143,7 +143,7 @@ def test_that_nothing_asks_is_remembered_until_a_cell_holds_something_new() -> N
     silent = through(lambda x: x)
     assert not asking_in(call_of(silent))
     real = type_of.asking
-    type_of.asking = lambda *roots: (walks.append(roots), real(*roots))[1]  # type: ignore[assignment]
+    type_of.asking = lambda *roots: (walks.append(roots), real(*roots))[1]
     try:
         assert not asking_in(call_of(silent))
         assert not walks
