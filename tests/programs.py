@@ -76,7 +76,8 @@ STATEMENTS: dict[str, Statement] = {}
 def statement(*tags: str) -> Callable[[Write], Write]:
     """Register a writer of statements under its name.
 
-    Tags: "kink" (not differentiable everywhere), "guard" (Python looks at a value), "mask" (a boolean index).
+    Tags: "kink" (not differentiable everywhere), "guard" (Python looks at a value), "mask" (a boolean index),
+    "constant" (of numbers that the program knows: for programs of tests/random_nesting.py).
     """
 
     def register(write: Write) -> Write:
@@ -945,14 +946,14 @@ MADE = (
 )
 
 
-@statement()
+@statement("constant")
 def made(w: Writer, r: Random) -> None:
     """A new array of numbers that the program knows: a constant, until something traced is written into it."""
     a = w.array(r)
     w.bind(r.choice(MADE).format(a=a, s=w.shape(a), n=w.shape(a)[0]))
 
 
-@statement()
+@statement("constant")
 def reused(w: Writer, r: Random) -> None:
     """A new array that is read, written, and read again."""
     a = w.array(r)
@@ -966,7 +967,7 @@ def reused(w: Writer, r: Random) -> None:
     w.keep(v)
 
 
-@statement()
+@statement("constant")
 def write_constant(w: Writer, r: Random) -> None:
     """Numbers that the program knows, in every way that there is to write."""
     a = w.writable(r, 1)
@@ -1169,8 +1170,8 @@ def plumbing(w: Writer, r: Random) -> None:
 
 
 SMOOTH_STATEMENTS = tuple(name for name, s in STATEMENTS.items() if not s.tags)
-PLAIN_STATEMENTS = tuple(name for name, s in STATEMENTS.items() if not s.tags & {"guard", "mask"})
-ALL_STATEMENTS = tuple(STATEMENTS)
+PLAIN_STATEMENTS = tuple(name for name, s in STATEMENTS.items() if not s.tags & {"guard", "mask", "constant"})
+ALL_STATEMENTS = tuple(name for name, s in STATEMENTS.items() if "constant" not in s.tags)
 
 SHAPES = ((3, 4), (4,), (3,), (2, 3), (4, 3), (1, 4), (3, 3), (2, 1, 3), (5,), (1,), (2, 2))
 
