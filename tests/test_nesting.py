@@ -157,6 +157,7 @@ REFUSED = (
     "cannot become a concrete array",
     "out= is a concrete ndarray",
     "made outside of",
+    "order of an array in memory",
 )
 """What docs/limits.md says of arrays that are not differentiated, or shared."""
 
