@@ -546,3 +546,32 @@ def test_a_module_that_a_function_imports_first_keeps_numpy_s_arrays(
     np.testing.assert_array_equal(step(X), X * 3)
     assert type(sys.modules[name].TABLE) is np.ndarray
     monkeypatch.delitem(sys.modules, name)
+
+
+@functools.cache
+def kept(n: int) -> Any:
+    table = np.zeros(n)
+    table[0] = np.sqrt(2)
+    return table + 1
+
+
+def test_what_a_function_keeps_for_later_is_numpy_s_own() -> None:
+    kept.cache_clear()
+    step = wg.jit(lambda x: x * kept(2))
+    for k in range(2):
+        np.testing.assert_array_equal(step(X + k), (X + k) * kept(2))
+    assert type(kept(2)) is np.ndarray
+    assert step.stats()["traces"] == 1 and not step.stats()["unrepeatable"]
+
+
+@functools.cache
+def squared(x: float) -> Any:
+    return x * x
+
+
+def test_a_function_that_keeps_results_may_be_given_a_traced_number() -> None:
+    f = lambda x: squared(x) * 3.0
+    step = wg.jit(wg.grad(f))
+    assert [step(v) for v in (2.0, 5.0)] == [12.0, 30.0]
+    assert step.stats()["traces"] == 1
+    assert squared.cache_info().currsize == 0

@@ -2,19 +2,24 @@
 
 from __future__ import annotations
 
+import argparse
 import contextlib
 import copy
 import functools
 import itertools
+import logging
 import math
 import operator
 import os.path
 import random
 import statistics
+import threading
 import typing
+import warnings
 from collections import ChainMap, Counter, OrderedDict, defaultdict, namedtuple
 from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields, replace
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -59,6 +64,62 @@ by_hand = m.ByHand(1.5)
 
 class K:
     pass
+
+
+@functools.total_ordering
+class Ranked:
+    def __init__(self, value: float) -> None:
+        self.value = value
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Ranked) and self.value == other.value
+
+    def __lt__(self, other: Ranked) -> bool:
+        return self.value < other.value
+
+    def __hash__(self) -> int:
+        return hash(self.value)
+
+
+class Meta(type):
+    known: dict[str, type] = {}  # noqa: RUF012
+
+    def __new__(cls, name: str, bases: tuple[type, ...], namespace: dict[str, Any]) -> Any:
+        made = super().__new__(cls, name, bases, namespace)
+        cls.known[name] = made
+        return made
+
+
+class WithMeta(metaclass=Meta):
+    rate = 2.0
+
+    def __call__(self, x: Any) -> Any:
+        return x * np.sqrt(self.rate)
+
+
+class Busy:
+    """Has what a program's objects have besides numbers."""
+
+    def __init__(self) -> None:
+        self.lock, self.log, self.path = threading.Lock(), logging.getLogger("busy"), Path("results") / "a"
+        self.arguments, self.rate = argparse.Namespace(rate=0.5, names=["a"]), 2.0
+
+    def __call__(self, x: Any) -> Any:
+        with self.lock:
+            self.log.info("%s at %s", self.rate, self.path.name)
+            return x * np.sqrt(self.rate) * self.arguments.rate
+
+    def numbers(self) -> Any:
+        return sum(v for v in vars(self).values() if isinstance(v, float)) * np.sqrt(2)
+
+
+def catches_warnings(x: Any) -> Any:
+    with warnings.catch_warnings(), contextlib.ExitStack() as stack:
+        warnings.simplefilter("ignore")
+        return x * np.log(0.5) * stack.enter_context(contextlib.nullcontext(2.0))
+
+
+busy, with_meta = Busy(), WithMeta()
 
 
 def decorated(f: Callable[..., Any]) -> Callable[..., Any]:
@@ -375,6 +436,12 @@ WAYS: dict[str, tuple[Callable[[Any], Any], Change]] = {
     "more of SciPy's functions": (more_scipy_functions, None),
     "statistics and math": (lambda x: x * statistics.fmean([1.0, 2.0]) * math.sqrt(2) * np.sqrt(math.pi), None),
     "paths are only joined": (lambda x: x * np.sqrt(len(os.path.join("a", "b"))), None),
+    "an order of objects": (lambda x: x * np.sqrt(max(Ranked(1.0), Ranked(2.0)).value), None),
+    "a metaclass": (lambda x: with_meta(x) + Meta.known["WithMeta"]()(x), attribute(WithMeta, "rate", 7.0)),
+    "locks, loggers, paths, arguments": (lambda x: busy(x), attribute(busy.arguments, "rate", 7.0)),
+    "all attributes of an object": (lambda x: x * busy.numbers(), attribute(busy, "rate", 7.0)),
+    "warnings and stacks of contexts": (catches_warnings, None),
+    "texts of numbers": (lambda x: x * np.sqrt(len("{:.3f}".format(2.0) + f"{1.5:.2e}")), None),  # noqa: UP032
     "a transform inside": (lambda x: wg.grad(lambda y: np.sum(normal.loss(y)))(x), attribute(normal, "sigma", 4.0)),
     "a compiled function inside": (lambda x: wg.jit(m.loss)(x) * np.sqrt(2), attribute(m, "RATE", 4.0)),
 }

@@ -31,11 +31,12 @@ import numpy as np
 
 from wengert.errors import CaptureError, WrittenError, message
 from wengert.source import Source
+from wengert.tracing.arguments import holds_tracer
 from wengert.tracing.surroundings import names
 from wengert.tracing.surroundings.parts import HOLDERS, Part, Parts, is_copyable, is_long, is_sequence, parts_of
 from wengert.tracing.surroundings.slots import MISSING, CellRead, ClassRead, Slot, VariableRead, all_hold, is_unchanged
 from wengert.tracing.surroundings.watching import BY_VALUE, Watching
-from wengert.tracing.trace import Trace, is_readonly
+from wengert.tracing.trace import Trace, is_readonly, suspended
 from wengert.tracing.tracer import wrap
 from wengert.tracing.type_of import code_for
 
@@ -184,6 +185,8 @@ class Environment:
             return self._method(part)
         if isinstance(value, functools.partial):
             return self._partial(part)
+        if isinstance(value, functools._lru_cache_wrapper):
+            return self._cached(part)
         if is_sequence(value) and not is_long(value):
             return self._sequence(part)
         if type(value) in DICTS and not is_long(value):
@@ -296,6 +299,23 @@ class Environment:
         new = functools.partial(function, *positional, **by_keyword)
         self._hang(new, parts)
         return new
+
+    def _cached(self, part: Part) -> Any:
+        """What keeps its results: for a later call too, so those that are not traced are made as if nobody traced."""
+        original = part.value
+        self._watching.watch(part)
+        of_traced = self._replace(_inner(parts_of(original, part.name, part.read), "__wrapped__"))
+
+        @functools.wraps(original)
+        def look_up(*args: Any, **kwargs: Any) -> Any:
+            if holds_tracer([*args, *kwargs.values()]):
+                return of_traced(*args, **kwargs)
+            with suspended():
+                return original(*args, **kwargs)
+
+        look_up.cache_info, look_up.cache_clear = original.cache_info, original.cache_clear  # type: ignore[attr-defined]
+        self._memo[id(original)] = look_up
+        return look_up
 
     def _arguments(self, parts: Parts) -> tuple[list[Any], dict[str, Any]]:
         """What stands for the defaults of a function, or the arguments of a partial: by position, by keyword."""

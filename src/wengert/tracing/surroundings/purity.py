@@ -39,6 +39,7 @@ PURE = ""
 
 # fmt: off
 _PURE = (
+    "argparse.Namespace", "ast", "configparser", "pathlib", "tomllib",
     "__future__", "_collections_abc", "_operator", "abc", "array", "base64", "binascii", "bisect", "builtins",
     "calendar", "cmath", "collections",
     "colorsys", "contextlib", "copy", "copyreg", "dataclasses", "datetime", "difflib",
@@ -72,7 +73,7 @@ _BY_NAME = {
     **dict.fromkeys(("contextlib.chdir", "logging.config", "logging.handlers"), "reads from outside of the program"),
     **dict.fromkeys(("hashlib.file_digest", "pickle.load", "pickle.loads", "json.load"), "reads a file"),
     **dict.fromkeys(("traceback.extract_stack", "traceback.format_stack", "traceback.walk_stack"), "reads the stack"),
-    "warnings.filters": "is set elsewhere",
+    "sys.modules": "is what was imported so far",
     "numpy.DataSource": "reads a file", "numpy.fromfile": "reads a file", "numpy.fromregex": "reads a file",
     "numpy.genfromtxt": "reads a file", "numpy.load": "reads a file", "numpy.loadtxt": "reads a file",
     "numpy.memmap": "reads a file", "numpy.lib.format": "reads a file", "numpy.lib.npyio": "reads a file",
@@ -97,7 +98,7 @@ _BY_NAME = {
     "subprocess": "runs another program", "gc": "asks Python about itself", "inspect": "asks Python about itself",
     "sys": "asks Python about itself", "weakref": "may have gone", "locale": "is set elsewhere",
     "threading": "is another thing in another thread", "platform": "asks the machine",
-    "signal": "is set elsewhere", "tempfile": "reads a file", "pathlib": "asks the file system",
+    "signal": "is set elsewhere", "tempfile": "reads a file",
     "os": "asks the operating system", "io": "reads a file", "importlib": "imports what no name in the code tells",
 }
 SEEDED = frozenset({
@@ -112,6 +113,12 @@ _METHODS = {
     "statistics": frozenset({"samples"}),
     "logging": frozenset({"getEffectiveLevel", "isEnabledFor", "hasHandlers"}),
     "pickle": frozenset({"Unpickler"}),
+    "configparser": frozenset({"read", "read_file"}),
+    "pathlib": frozenset({
+        "absolute", "cwd", "exists", "expanduser", "glob", "group", "home", "is_dir", "is_file", "is_mount",
+        "is_symlink", "iterdir", "lstat", "open", "owner", "read_bytes", "read_text", "readlink", "resolve", "rglob",
+        "samefile", "stat", "walk",
+    }),
 }
 """Methods, by the library that their objects are of, that read what their objects do not hold."""
 
@@ -195,6 +202,11 @@ def verdict(origin: Origin) -> str | None:
     if str(origin) in _PURE_NAMES or top in _PURE_NAMES:
         return PURE
     return "is not known to be the same at the next call" if top in sys.stdlib_module_names else None
+
+
+def is_changing_by_name(origin: Origin) -> bool:
+    """Whether it is called changing by its own name, whatever it is: ``sys.modules``."""
+    return bool(_BY_NAME.get(str(origin)))
 
 
 def is_listed(origin: Origin | None) -> bool:

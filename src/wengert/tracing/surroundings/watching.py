@@ -56,6 +56,7 @@ from wengert.tracing.surroundings.purity import (
     PURE,
     SEEDED,
     Origin,
+    is_changing_by_name,
     is_immutable,
     is_listed,
     is_walked,
@@ -203,7 +204,8 @@ class Watching:
             return
         where = Origin(origin_of(module).module, attribute)
         is_users = isinstance(found, CODE) and not self.is_foreign(_namespace_of(found))
-        if found is MISSING or (callable(found) and not is_users and verdict(where)):
+        is_changing = callable(found) and not is_users and verdict(where)
+        if found is MISSING or is_changing or is_changing_by_name(where):
             self._heed(verdict(where), by, name)
         elif is_walked(found) or not self.is_foreign(_namespace_of(found if isinstance(found, CODE) else type(found))):
             self.watch(Part(attribute, name, found, VariableRead(vars(module), attribute)))
