@@ -23,10 +23,8 @@ import abc
 import builtins
 import contextlib
 import copyreg
-import decimal
 import functools
 import importlib.util
-import locale
 import os
 import random
 import sys
@@ -676,8 +674,16 @@ def _registered(cls: Any) -> Any:
 
 def _of_decimals() -> Any:
     """What decimals are computed by, in the present context."""
+    import decimal  # which our import does without: it takes milliseconds
+
     c = decimal.getcontext()
     return c.prec, c.rounding, c.Emin, c.Emax, c.capitals, c.clamp, tuple(c.traps.values())
+
+
+def _locale() -> Any:
+    import locale  # likewise
+
+    return locale.setlocale(locale.LC_ALL)
 
 
 def _environ() -> Any:
@@ -690,8 +696,8 @@ SET_ELSEWHERE: dict[str, Any] = {
     "os._Environ": _environ,
     "os.getcwd": os.getcwd,
     "sys.getrecursionlimit": sys.getrecursionlimit,
-    "locale.getlocale": lambda: locale.setlocale(locale.LC_ALL),
-    "locale.localeconv": lambda: locale.setlocale(locale.LC_ALL),
+    "locale.getlocale": _locale,
+    "locale.localeconv": _locale,
     "numpy.geterr": lambda: np.geterr(),
     "numpy.get_printoptions": lambda: np.get_printoptions(),
     "decimal": _of_decimals,
