@@ -575,3 +575,11 @@ def test_a_function_that_keeps_results_may_be_given_a_traced_number() -> None:
     assert [step(v) for v in (2.0, 5.0)] == [12.0, 30.0]
     assert step.stats()["traces"] == 1
     assert squared.cache_info().currsize == 0
+
+
+def test_a_none_in_a_library_s_module_that_becomes_a_number(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(np, "of_a_test", None, raising=False)
+    step = wg.jit(lambda x: x if np.of_a_test is None else x * np.of_a_test)
+    np.testing.assert_array_equal(step(X), X)
+    monkeypatch.setattr(np, "of_a_test", 3.0)
+    np.testing.assert_array_equal(step(X), X * 3)

@@ -10,8 +10,10 @@ import operator
 import os
 import sys
 import threading
+import time
 import types
 import weakref
+import zipfile
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +24,7 @@ import pytest
 from scipy import special
 
 import wengert as wg
+from wengert.tracing.surroundings import purity
 
 pytestmark = pytest.mark.filterwarnings("ignore::wengert.PerformanceWarning")  # here it is asked that nothing is stale
 
@@ -547,3 +550,22 @@ def test_a_file_is_read_at_every_call(tmp_path: Path) -> None:
     for number in (2.0, 3.0):
         path.write_bytes(np.float64(number).tobytes())
         np.testing.assert_allclose(step(X), X * number)
+
+
+VERDICTS: dict[str, tuple[Any, str | None]] = {
+    "a function of NumPy's": (np.sum, ""),
+    "a reader of NumPy's": (np.load, "reads a file"),
+    "a ufunc of SciPy's": (special.gamma, ""),
+    "a function of SciPy's": (special.logsumexp, ""),
+    "a function of Python's": (operator.add, ""),
+    "a clock": (time.perf_counter, "reads the clock"),
+    "a module nobody thought of": (zipfile.ZipFile, "is not known to be the same at the next call"),
+    "another library": (pytest.approx, None),
+    "a ufunc of the user's": (np.frompyfunc(abs, 1, 1), None),
+}
+
+
+@pytest.mark.parametrize("name", VERDICTS)
+def test_what_is_said_of_a_library(name: str) -> None:
+    value, expected = VERDICTS[name]
+    assert purity.verdict_on(value) == expected

@@ -198,7 +198,7 @@ class Watching:
         self.hold(module, name)
 
     def _take_value(self, module: types.ModuleType, attribute: str, name: str, found: Any, by: By | None) -> None:
-        if _known_pure.get((id(module), attribute)) is found:
+        if callable(found) and _known_pure.get((id(module), attribute)) is found:
             return
         where = Origin(origin_of(module).module, attribute)
         is_users = isinstance(found, CODE) and not self.is_foreign(_namespace_of(found))
