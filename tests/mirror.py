@@ -40,6 +40,8 @@ COVERED = [
     row("tests/test_tree.py", "flattening, paths and words are tested together, on the same structures",
         "tree/nodes.py", "tree/words.py"),
     row("tests/tracing/test_trace.py", "data: what a step says of its line", "source.py"),
+    row("tests/tracing/test_exchange.py", "two files of one name and idea: what Python enrolls, and what C++ exchanges",
+        "tracing/native/exchange.cpp"),
     # ------------------------------------------------------------------------------------------------------ codegen
     row("tests/codegen/test_lower.py", "data: the calls that lowering returns, and the one function that makes them",
         "codegen/calls.py"),

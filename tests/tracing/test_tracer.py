@@ -5,6 +5,8 @@ A function is compared with itself, called on arrays and compiled: values, dtype
 
 from __future__ import annotations
 
+import array
+import cmath
 import collections
 import copy
 import math
@@ -370,13 +372,39 @@ def test_an_integer_may_index_and_count() -> None:
             wg.jit(lambda x, t: [1.0, 2.0][t] * x, strict=True)(X, index)
 
 
-def test_float_of_a_traced_value_is_refused() -> None:
-    for f in (lambda x: x + float(x), lambda x: x * math.exp(x), lambda x: abs(complex(x)) * x):
-        with pytest.raises(ConcretizationError):
+def test_the_number_of_a_traced_value_is_refused() -> None:
+    for f in (lambda x: x.__float__() * x, lambda x: abs(complex(x)) * x, lambda x: abs(cmath.sin(x)) * x):
+        with pytest.raises(ConcretizationError, match="go stale"):
             wg.grad(f)(1.0)
-    with pytest.raises(ConcretizationError, match=r"np\.sin\(x\) instead of math\.sin"):
-        wg.grad(math.sin)(1.0)
-    assert wg.jit(lambda n: float(n) * 0.5)(3) == 1.5  # an integer is looked at
+    with pytest.raises(ConcretizationError, match="a function of NumPy or of math"):
+        wg.grad(lambda x: array.array("d", [x])[0] * x)(1.0)
+    assert wg.jit(lambda n: complex(n).real * 0.5)(3) == 1.5  # an integer is looked at
+
+
+@pytest.mark.parametrize("method", ["hex", "as_integer_ratio"])
+def test_the_digits_of_a_traced_float_are_refused(method: str) -> None:
+    with pytest.raises(ConcretizationError, match=method):
+        wg.grad(lambda x: x * len(getattr(x, method)()))(0.5)
+
+
+def test_whether_a_float_is_whole_is_a_guard() -> None:
+    f = wg.jit(lambda x: x * 2 if x.is_integer() else x * 3)
+    assert [f(2.0), f(2.5), f(np.float64(4.0))] == [4.0, 7.5, 8.0]
+    assert [bool(wg.jit(lambda x: x.is_integer())(v)) for v in (np.inf, np.nan, -0.0)] == [False, False, True]
+    with pytest.raises(AttributeError):
+        wg.jit(lambda x: x.is_integer())(X)
+
+
+def test_what_integers_alone_have_is_asked_of_their_values() -> None:
+    assert wg.jit(lambda n: n.bit_length() + n.numerator)(5) == 8
+    assert wg.jit(lambda n: n.bit_count() + n.denominator)(np.int64(7)) == 4
+    with pytest.raises(AttributeError):
+        wg.jit(lambda n: n.bit_length())(5.0)
+    assert wg.jit(lambda n: pow(n, 3, 5))(2) == 3
+
+
+def test_a_rounded_python_number_is_one() -> None:
+    assert wg.jit(lambda x: np.float32(1) * round(x, 1))(0.12).dtype == np.float32
 
 
 def test_constants_may_be_looked_at_freely() -> None:
@@ -445,7 +473,8 @@ def test_attributes_that_do_not_exist() -> None:
         wg.jit(lambda x: x.strides, strict=True)(X)
     with pytest.raises(MutationError, match="reshape"):
         wg.jit(lambda x: setattr(x, "shape", (3, 1)), strict=True)(X)
-    assert wg.jit(lambda x: x if hasattr(x, "dtype") and not hasattr(x, "todense") else -x)(1.0) == 1
+    assert wg.jit(lambda x: x if hasattr(x, "dtype") and not hasattr(x, "todense") else -x)(np.float64(1)) == 1
+    assert wg.jit(lambda x: x if hasattr(x, "dtype") else -x)(1.0) == -1  # as of Python's float
 
 
 # -------------------------------------------------------------------------------------------- copies, text, identity

@@ -152,7 +152,9 @@ def record_call(
             if refused is not None and "type" in str(error):  # it knows no type of a traced value's
                 raise _not_traced(refused, error) from error
             raise
-        except Exception as error:
+        except Exception as error:  # of whatever class C code makes of ours
+            if _is_refusal(trace, error):
+                raise ConcretizationError(trace.refusal[0]) from error  # type: ignore[index]  # there is one
             refused = refused_function(error, holds_tracer) if isinstance(error, _OF_OTHERS) else None
             if refused is None:
                 raise
@@ -194,6 +196,24 @@ def _source_of(error: Exception) -> Source | None:
             source = Source(at.tb_frame.f_code.co_filename, at.tb_lineno, at.tb_frame.f_code.co_name)
         at = at.tb_next
     return source
+
+
+def _is_refusal(trace: Trace, error: Exception) -> bool:
+    """Whether an error is what a library's C code made of our refusal to be a number: ``SystemError``, as it went on
+    with an exception pending, or one of the library's own, for the same line of the user's."""
+    if trace.refusal is None:
+        return False
+    behind: BaseException | None = error
+    while behind is not None:
+        if isinstance(behind, ConcretizationError) and isinstance(error, SystemError):
+            return True
+        behind = behind.__cause__ or behind.__context__
+    at = error.__traceback__
+    while at is not None and at.tb_next is not None:
+        at = at.tb_next
+    source, refused = _source_of(error), trace.refusal[1]
+    is_librarys = at is not None and is_internal(at.tb_frame)
+    return is_librarys and source is not None and refused is not None and source[:2] == refused[:2]
 
 
 def _locate(error: WengertError) -> None:

@@ -4,7 +4,8 @@ NumPy's protocols do not reach them. So while a trace is active their *code* is 
 for one that asks whether a traced value is among the arguments (or, where one of them is a function of the user's,
 which may know traced values, whether the user's code is calling): the function stays the object that it is, so
 that ``from scipy.special import logsumexp``, long before, is traced as well. What they do to traced values stands in
-:mod:`wengert.tracing.functions`, each under :func:`reroutes`.
+:mod:`wengert.tracing.functions`, each under :func:`reroutes`. Functions that are C code have theirs exchanged in the
+same moments: see :mod:`~wengert.tracing.exchange`.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
 from wengert.locks import lock
+from wengert.tracing import exchange
 from wengert.tracing.callers import is_library
 from wengert.tracing.trace import current_trace
 from wengert.tracing.tracer import Tracer
@@ -110,7 +112,7 @@ def _found(module: Any, name: str) -> Any:
 
 
 class _Rerouting:
-    """The exchange of code while one trace or more are open in the process; nothing for modules not imported."""
+    """The exchange of code, Python's and C, while one trace or more are open; nothing for modules not imported."""
 
     def __init__(self) -> None:
         self.lock = lock()
@@ -119,6 +121,8 @@ class _Rerouting:
     def __enter__(self) -> None:
         with self.lock:
             self.open += 1
+            if self.open == 1:
+                exchange.open()
             for module in REROUTED:
                 for route in _routes_of(module).values():
                     route.function.__code__ = route.deciding
@@ -127,6 +131,7 @@ class _Rerouting:
         with self.lock:
             self.open -= 1
             if self.open == 0:
+                exchange.close()
                 for routes in _routes.values():
                     for route in routes.values():
                         route.function.__code__ = route.own
@@ -136,5 +141,6 @@ _rerouting = _Rerouting()
 
 
 def rerouted() -> _Rerouting:
-    """A context in which the functions of :data:`REROUTED` trace, however the caller got hold of SciPy's."""
+    """A context in which the functions of :data:`REROUTED`, and those that are exchanged, trace, however the caller got
+    hold of SciPy's or Python's."""
     return _rerouting

@@ -90,6 +90,9 @@ class Trace:
     compiled program may read again at every call; ``None`` means that the run will not be repeated.
     """
 
+    refusal: tuple[str, Source | None] | None = None
+    """The last refusal of a number to a library, and where: C code may make another error of it, or lose it."""
+
     def __init__(
         self,
         name: str,

@@ -37,6 +37,9 @@ SAME_MEMORY = "the same memory is passed twice, so a write through one argument 
 METHODS: dict[str, Callable[..., Any]] = {}
 """ndarray's methods that are functions of the same name: see methods.py there."""
 
+SCALAR_METHODS: dict[str, Callable[..., Any]] = {}
+"""The methods that Python's numbers and NumPy's scalars alone have, where their class has them."""
+
 
 class Lens(NamedTuple):
     """How a view is read from its base, and written back into it, on atoms and on constants."""
@@ -115,11 +118,9 @@ class Tracer(metaclass=_TracerType):
     @property
     def __class__(self) -> Any:
         """What ``isinstance`` goes by: for the user's code the class that NumPy's value, or Python's number, has."""
-        if callers.is_library(sys._getframe(1)):
-            return Tracer
-        return self.weak or (self.aval.dtype.type if self.is_scalar else np.ndarray)
+        return Tracer if callers.is_library(sys._getframe(1)) else self.seen_class()
 
-    def _class(self) -> type:
+    def seen_class(self) -> Any:
         """The same, whoever asks."""
         return self.weak or (self.aval.dtype.type if self.is_scalar else np.ndarray)
 
@@ -278,7 +279,9 @@ class Tracer(metaclass=_TracerType):
         else:
             what = f"{library} is not traced, and cannot take a traced {self.aval}"
             tries = [*libraries.instead_of(library, HANDLED_FUNCTIONS), "wg.primitive around it"]
-        return ConcretizationError(message(what, _where(self), tries=tries))
+        error = ConcretizationError(message(what, _where(self), tries=tries))
+        (current_trace() or self._trace).refusal = (str(error), _where(self))
+        return error
 
     def __array_namespace__(self, api_version: str | None = None) -> Any:
         return np
@@ -316,6 +319,7 @@ class Tracer(metaclass=_TracerType):
         return int(whole.astype(np.int64))  # only the integer part is looked at, and guarded
 
     def __float__(self) -> float:
+        """What C code takes a number out of a traced value by; ``float(x)`` itself is a step (python_numbers.py)."""
         self._only_one("float")
         constant = self.constant()
         if constant is not None:
@@ -325,28 +329,41 @@ class Tracer(metaclass=_TracerType):
         frame = sys._getframe(1)
         if text.is_formatting(frame) and (self._trace.is_open or self._told is not None):
             return float(self._shown(frame))
+        raise self._cut("C code asked for the number of")
+
+    def __complex__(self) -> complex:
+        self._only_one("complex")
+        constant = self.constant()
+        if constant is not None:
+            return complex(np.reshape(constant, ()))
+        if self.aval.dtype.kind in "iub":
+            return complex(np.reshape(self.look("complex"), ()))
+        raise self._cut("complex() of")
+
+    def _cut(self, what: str) -> Exception:
+        """The error for what takes a number out of a traced value, and hides what becomes of it."""
         if not self._trace.is_open:
-            raise escaped(self)
-        library = libraries.library_function(frame)
+            return escaped(self)
+        library = libraries.library_function(sys._getframe(2))
         if library is not None:
-            raise self._refused_by(library)
-        raise ConcretizationError(
+            return self._refused_by(library)
+        return ConcretizationError(
             message(
-                f"float() of a traced {self.aval} would cut its derivative and go stale",
+                f"{what} a traced {self.aval}, which would cut its derivative and go stale",
                 _where(self),
                 tries=[
                     "the value as it is: a traced scalar works wherever a number does",
-                    "np.sin(x) instead of math.sin(x)",
+                    "a function of NumPy or of math; x + 0j for complex(x)",
                     "an array made inside the traced function, if this writes into one made outside",
                 ],
             )
         )
 
-    def __complex__(self) -> complex:
-        return complex(float(self))
-
     def __round__(self, digits: int | None = None) -> Any:
-        return int(np.rint(self).astype(np.int64)) if digits is None else np.round(self, digits)
+        if digits is None:
+            return int(np.rint(self).astype(np.int64))
+        rounded: Any = np.round(self, digits)
+        return rounded if self.weak is None else hooks.python_number(rounded)
 
     def __floor__(self) -> int:
         return int(np.floor(self).astype(np.int64))
@@ -448,10 +465,10 @@ class Tracer(metaclass=_TracerType):
     @property
     def __dict__(self) -> Any:
         """None, as of NumPy's arrays and of numbers: what a tracer is made of is nothing for ``vars(x)`` to show."""
-        raise AttributeError(f"{self._class().__name__!r} object has no attribute '__dict__'")
+        raise AttributeError(f"{self.seen_class().__name__!r} object has no attribute '__dict__'")
 
     def __dir__(self) -> list[str]:
-        return dir(self._class())
+        return dir(self.seen_class())
 
     def __copy__(self) -> Tracer:
         return self.copy("K")
@@ -517,8 +534,10 @@ class Tracer(metaclass=_TracerType):
     def __imatmul__(self, other: Any) -> Any: return hooks.in_place(np.matmul, self, other)
     # fmt: on
 
-    def __pow__(self, other: Any) -> Any:
+    def __pow__(self, other: Any, modulus: Any = None) -> Any:
         """NumPy's operator takes the short way for these exponents, and so does the tape."""
+        if modulus is not None:  # of Python's integers alone, by their values
+            return pow(int(self), other, modulus) if self.weak is int else NotImplemented
         if type(other) is int and other == 2 and self.aval.dtype.kind == "b" and not self.is_scalar:
             return hooks.unary(np.square, self)
         if type(other) in (int, float) and self.aval.dtype.kind in "fc":
@@ -652,14 +671,19 @@ class Tracer(metaclass=_TracerType):
     def __getattr__(self, name: str) -> Any:
         """ndarray's methods, found by name in one table."""
         method = METHODS.get(name)
+        if method is None and self.is_scalar:
+            if name in SCALAR_METHODS and hasattr(self.seen_class(), name):
+                method = SCALAR_METHODS[name]
+            elif self.aval.dtype.kind in "iu" and not name.startswith("__") and hasattr(self.seen_class(), name):
+                return getattr(self.seen_class()(int(self)), name)  # of an integer all may be told, under a guard
         if method is None:
             if name.startswith("__"):
                 raise AttributeError(name)
-            if self.is_scalar and name in _OF_NUMBERS and hasattr(self._class(), name):
+            if self.is_scalar and name in _OF_NUMBERS and hasattr(self.seen_class(), name):
                 return _OF_NUMBERS[name](self)
             if hasattr(np.ndarray, name):
                 raise UnsupportedFunctionError(message(f"ndarray.{name} is not traced by wengert", _where(self)))
-            raise AttributeError(f"{self._class().__name__!r} object has no attribute {name!r}")
+            raise AttributeError(f"{self.seen_class().__name__!r} object has no attribute {name!r}")
         return lambda *args, **kwargs: layouts.in_doubt(method, (self, *args), kwargs)
 
     def copy(self, order: str = "C") -> Tracer:

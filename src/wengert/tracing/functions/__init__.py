@@ -19,6 +19,8 @@ from wengert.tracing.functions import (  # noqa: F401  # to fill the tables
     padding,
     polynomials,
     products,
+    python_math,
+    python_numbers,
     queries,
     reductions,
     refused,

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.errors import ConcretizationError, message
 from wengert.tracing.arguments import knows_order, refuse, unsupported
 from wengert.tracing.functions import (
     calculus,
@@ -23,7 +24,8 @@ from wengert.tracing.functions import (
     sorting,
     statistics,
 )
-from wengert.tracing.tracer import METHODS, Tracer
+from wengert.tracing.trace import current_trace
+from wengert.tracing.tracer import METHODS, SCALAR_METHODS, Tracer
 
 
 def _lengths(lengths: tuple[Any, ...]) -> Any:
@@ -92,6 +94,24 @@ def _bytes(name: str) -> Any:
     return refused
 
 
+def is_integer(x: Tracer) -> Any:
+    return np.isfinite(x) & (np.floor(x) == x)
+
+
+def _digits(name: str) -> Any:
+    def refused(x: Tracer, *args: Any, **kwargs: Any) -> Any:
+        trace = current_trace()
+        raise ConcretizationError(
+            message(
+                f"{name}() of a traced {x.aval} would tell all of its digits, and go stale",
+                trace.locate() if trace else None,
+                tries=["the value returned from the function", "wg.stop_gradient and a function of NumPy"],
+            )
+        )
+
+    return refused
+
+
 METHODS.update(
     reshape=reshape,
     ravel=shaping.ravel,
@@ -133,3 +153,5 @@ METHODS.update(
     conjugate=conjugate,
     **{name: _bytes(name) for name in ("tobytes", "tofile", "dump", "dumps", "byteswap", "getfield", "setfield")},
 )
+
+SCALAR_METHODS.update(is_integer=is_integer, hex=_digits("hex"), as_integer_ratio=_digits("as_integer_ratio"))

@@ -1,0 +1,41 @@
+"""Functions of Python's own that are C code, on traced values: ``math.sin``, ``float``, ``np.float64``, ``hasattr``.
+
+No protocol of NumPy's or Python's reaches them, or what it gives must be a real float. So while a trace is open their
+*C code* is exchanged (native/exchange.cpp) for code that asks whether an argument is traced: the function stays the
+object that it is, so that ``from math import sin``, long before, is recorded as well, and so is ``map(float, xs)``.
+Any other call, in any thread, goes on to the function's own code. reroute.py, which does the same to functions that are
+Python code, says when. What they do to traced values stands in :mod:`wengert.tracing.functions`, under
+:func:`exchanges`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from wengert.tracing import _exchange
+from wengert.tracing.tracer import Tracer
+
+Replacement = TypeVar("Replacement", bound=Callable[..., Any])
+
+# How much of its arguments a function looks at, to find a traced value (Looks in native/exchange.cpp).
+AT_ARGUMENTS, INTO_LISTS, INTO_ALL, AT_DEFAULT = range(4)
+
+_exchange.setup(Tracer)
+
+
+def exchanges(callee: Any, looks: int = AT_ARGUMENTS) -> Callable[[Replacement], Replacement]:
+    """Make the decorated function what ``callee``, a function or class of C code, does to traced arguments.
+
+    One that some Python to come calls in another way keeps its own code, which refuses them.
+    """
+
+    def register(traced: Replacement) -> Replacement:
+        _exchange.enroll(callee, traced, looks)
+        return traced
+
+    return register
+
+
+open = _exchange.open
+close = _exchange.close

@@ -1,0 +1,96 @@
+"""Classes of numbers on traced values, by :mod:`~wengert.tracing.exchange`: ``float(x)``, ``np.float64(x)``; and what
+``isinstance`` of an abstract class, ``hasattr`` and ``getattr`` with a default say of them.
+
+The conversions are steps of the tape, so that they keep the derivative. What Python is told of a traced value's class
+and attributes is what it would be told of NumPy's value, or of its own number: ``np.ndarray``, ``np.float64``,
+``float``, as ``__class__`` says. Libraries, which get the traced value for what it is, go by its own attributes.
+"""
+
+from __future__ import annotations
+
+import _abc  # type: ignore[import]  # the C functions behind abc.ABCMeta
+import sys
+from typing import Any
+
+import numpy as np
+
+from wengert.ops.elementwise import convert
+from wengert.tracing.arguments import array, unsupported
+from wengert.tracing.callers import is_library
+from wengert.tracing.exchange import AT_DEFAULT, INTO_LISTS, exchanges
+from wengert.tracing.operators import python_number
+from wengert.tracing.tracer import Tracer, record
+
+_FLOAT64 = np.dtype(np.float64)
+
+
+@exchanges(float)
+def python_float(x: Tracer) -> Any:
+    """The traced number as a Python float, with its derivative; of a constant the float that it is."""
+    if x.aval.shape:
+        x._only_one("float")
+        x = x.reshape(())
+    constant = x.constant()
+    if constant is not None:
+        return float(constant)
+    if x.weak is float:
+        return x
+    if x.aval.dtype.kind == "c":
+        raise TypeError("float() argument must be a string or a real number, not 'complex'")
+    return python_number(x if x.aval.dtype == _FLOAT64 else record(convert, (x,), {"dtype": _FLOAT64}))
+
+
+def _converts(cls: type[np.generic]) -> None:
+    @exchanges(cls, INTO_LISTS)
+    def converted(x: Any) -> Any:
+        """As NumPy's class: a scalar of one, an array of an array or a list."""
+        out = array(x).astype(cls)
+        out.is_scalar = not out.aval.shape
+        return out
+
+
+for _class in (
+    *[np.float64, np.float32, np.float16, np.complex128, np.complex64, np.bool_],
+    *[np.int64, np.int32, np.int16, np.int8, np.uint64, np.uint32, np.uint16, np.uint8, np.longlong, np.ulonglong],
+):
+    _converts(_class)
+
+
+# ------------------------------------------------------------------------------------------ what Python is told
+
+
+def _has(cls: Any, name: str) -> bool:
+    return any(name in vars(base) for base in cls.__mro__)
+
+
+@exchanges(hasattr)
+def has_attribute(x: Any, name: str) -> bool:
+    if is_library(sys._getframe(1)):
+        try:
+            getattr(x, name)
+        except AttributeError:
+            return False
+        return True
+    return _has(x.seen_class(), name)
+
+
+@exchanges(getattr, AT_DEFAULT)
+def attribute(x: Any, name: str, default: Any) -> Any:
+    """As Python's: the default alone where NumPy's value, or Python's number, has no such attribute."""
+    if is_library(sys._getframe(1)):
+        try:
+            return getattr(x, name)
+        except AttributeError:
+            return default
+    if not _has(x.seen_class(), name):
+        return default
+    try:
+        return getattr(x, name)
+    except AttributeError:
+        raise unsupported(f"{x.seen_class().__name__}.{name} is not traced by wengert") from None
+
+
+@exchanges(_abc._abc_instancecheck)
+def is_instance(cls: Any, x: Any) -> bool:
+    """``isinstance(x, Iterable)`` and the like, by the class that the user's code sees."""
+    return issubclass(x.seen_class() if type(x) is Tracer else type(x), cls)

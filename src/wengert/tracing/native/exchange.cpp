@@ -1,0 +1,221 @@
+// The extension module wengert.tracing._exchange: functions of Python's that are C code, and classes of numbers, answer
+// for a traced value while they are exchanged.
+//
+// `math.sin` takes a float out of whatever it is given, so no protocol reaches it, and no attribute of a module reaches
+// `from math import sin`. But Python reads the address of such a function from its PyMethodDef at every call, that of
+// `float` from tp_vectorcall, and that of `np.float64` from tp_new. There stands, while a trace is open, a trampoline:
+// it looks whether an argument is traced, and then calls what was enrolled, else the function's own code.
+//
+// Owned here: one slot a function or class, for as long as the process lives, with a reference to it and to its
+// replacement. All is called with the GIL; enroll() from the thread that imports, open() and close() under the lock of
+// tracing/exchange.py. A trampoline may be entered at any time, by any thread: also after close(), by who had read the
+// address before, or by a class that inherited it. So it never asks whether it is open, and a slot never goes.
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <array>
+#include <utility>
+
+namespace {
+
+constexpr int most_functions = 96, most_types = 24;
+
+// How much of its arguments a function's trampoline looks at.
+enum Looks {
+    at_arguments = 0, // is one of them traced?
+    into_lists = 1,   // or one of the items of a list or a tuple among them?
+    into_all = 2,     // the same, and what is neither a list nor a tuple is for the replacement to iterate
+    at_default = 3,   // is the first one traced, and are there three? getattr(x, name, default)
+};
+
+struct Function {
+    PyMethodDef *def;
+    PyCFunction own, trampoline;
+    PyObject *replacement;
+    int looks;
+};
+
+struct Type {
+    PyTypeObject *type;
+    newfunc own;
+    PyObject *replacement;
+};
+
+PyTypeObject *traced; // the class of traced values
+Function functions[most_functions];
+Type types[most_types];
+int n_functions, n_types;
+vectorcallfunc float_own; // of PyFloat_Type
+PyObject *float_replacement;
+
+bool is_traced(PyObject *x) { return Py_TYPE(x) == traced; }
+
+bool any_traced(PyObject *const *xs, Py_ssize_t n) {
+    for (Py_ssize_t k = 0; k < n; k++)
+        if (is_traced(xs[k])) return true;
+    return false;
+}
+
+bool holds_traced(PyObject *x, int looks) {
+    if (is_traced(x)) return true;
+    if (looks == at_arguments) return false;
+    if (PyList_CheckExact(x)) return any_traced(PySequence_Fast_ITEMS(x), PyList_GET_SIZE(x));
+    if (PyTuple_CheckExact(x)) return any_traced(PySequence_Fast_ITEMS(x), PyTuple_GET_SIZE(x));
+    return looks == into_all;
+}
+
+bool is_for_replacement(const Function &f, PyObject *const *args, Py_ssize_t n) {
+    if (f.looks == at_default) return n == 3 && is_traced(args[0]);
+    for (Py_ssize_t k = 0; k < n; k++)
+        if (holds_traced(args[k], f.looks)) return true;
+    return false;
+}
+
+template <typename F> F as(PyCFunction own) { return reinterpret_cast<F>(reinterpret_cast<void (*)()>(own)); }
+
+// ------------------------------------------------------------------------------- trampolines, by how Python calls them
+
+template <int K> PyObject *with_one(PyObject *self, PyObject *x) {
+    const Function &f = functions[K];
+    return is_for_replacement(f, &x, 1) ? PyObject_CallOneArg(f.replacement, x) : f.own(self, x);
+}
+
+template <int K> PyObject *with_array(PyObject *self, PyObject *const *args, Py_ssize_t n) {
+    using Own = PyObject *(*)(PyObject *, PyObject *const *, Py_ssize_t);
+    const Function &f = functions[K];
+    return is_for_replacement(f, args, n) ? PyObject_Vectorcall(f.replacement, args, n, nullptr)
+                                          : as<Own>(f.own)(self, args, n);
+}
+
+template <int K>
+PyObject *with_keywords(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    using Own = PyObject *(*)(PyObject *, PyObject *const *, Py_ssize_t, PyObject *);
+    const Function &f = functions[K];
+    const Py_ssize_t all = n + (names == nullptr ? 0 : PyTuple_GET_SIZE(names));
+    return is_for_replacement(f, args, all) ? PyObject_Vectorcall(f.replacement, args, n, names)
+                                            : as<Own>(f.own)(self, args, n, names);
+}
+
+template <int K> PyObject *with_tuple(PyObject *self, PyObject *args) {
+    const Function &f = functions[K];
+    return is_for_replacement(f, PySequence_Fast_ITEMS(args), PyTuple_GET_SIZE(args))
+               ? PyObject_CallObject(f.replacement, args)
+               : f.own(self, args);
+}
+
+template <int K> PyObject *made(PyTypeObject *type, PyObject *args, PyObject *keywords) {
+    const Type &t = types[K];
+    const bool is_plain = type == t.type && PyTuple_GET_SIZE(args) == 1 && keywords == nullptr;
+    if (is_plain && holds_traced(PyTuple_GET_ITEM(args, 0), into_lists)) return PyObject_CallObject(t.replacement, args);
+    return t.own(type, args, keywords);
+}
+
+PyObject *made_float(PyObject *type, PyObject *const *args, size_t n, PyObject *names) {
+    const bool is_plain = type == reinterpret_cast<PyObject *>(&PyFloat_Type) && PyVectorcall_NARGS(n) == 1;
+    if (is_plain && names == nullptr && is_traced(args[0])) return PyObject_CallOneArg(float_replacement, args[0]);
+    return float_own(type, args, n, names);
+}
+
+// One instance a slot, since a trampoline is told nothing of the function that it stands for.
+struct Ways {
+    PyCFunction one, array, keywords, tuple;
+};
+template <int K> Ways ways() {
+    return {with_one<K>, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(with_array<K>)),
+            reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(with_keywords<K>)), with_tuple<K>};
+}
+template <int... K> std::array<Ways, sizeof...(K)> all_ways(std::integer_sequence<int, K...>) { return {ways<K>()...}; }
+template <int... K> std::array<newfunc, sizeof...(K)> all_made(std::integer_sequence<int, K...>) { return {made<K>...}; }
+const auto trampolines = all_ways(std::make_integer_sequence<int, most_functions>());
+const auto type_trampolines = all_made(std::make_integer_sequence<int, most_types>());
+
+// ------------------------------------------------------------------------------------------------ the module's functions
+
+PyObject *setup(PyObject *, PyObject *cls) {
+    if (!PyType_Check(cls)) return PyErr_Format(PyExc_TypeError, "setup takes the class of traced values");
+    Py_XSETREF(traced, reinterpret_cast<PyTypeObject *>(Py_NewRef(cls)));
+    Py_RETURN_NONE;
+}
+
+PyObject *enroll_function(PyObject *function, PyObject *replacement, int looks) {
+    Function &f = functions[n_functions];
+    f.def = reinterpret_cast<PyCFunctionObject *>(function)->m_ml;
+    const Ways &way = trampolines[n_functions];
+    switch (f.def->ml_flags) { // what is not known here, as it may come with a Python to be, is left as it is
+    case METH_O: f.trampoline = way.one; break;
+    case METH_FASTCALL: f.trampoline = way.array; break;
+    case METH_FASTCALL | METH_KEYWORDS: f.trampoline = way.keywords; break;
+    case METH_VARARGS: f.trampoline = way.tuple; break;
+    default: Py_RETURN_FALSE;
+    }
+    for (int k = 0; k < n_functions; k++)
+        if (functions[k].def == f.def) return PyErr_Format(PyExc_ValueError, "%R is enrolled already", function);
+    f.own = f.def->ml_meth;
+    f.looks = looks;
+    f.replacement = Py_NewRef(replacement);
+    Py_INCREF(function); // and so its PyMethodDef stays
+    n_functions++;
+    Py_RETURN_TRUE;
+}
+
+PyObject *enroll_type(PyTypeObject *type, PyObject *replacement) {
+    types[n_types] = {reinterpret_cast<PyTypeObject *>(Py_NewRef(type)), type->tp_new, Py_NewRef(replacement)};
+    n_types++;
+    Py_RETURN_TRUE;
+}
+
+PyObject *enroll(PyObject *, PyObject *args) {
+    PyObject *callee, *replacement;
+    int looks = at_arguments;
+    if (!PyArg_ParseTuple(args, "OO|i", &callee, &replacement, &looks)) return nullptr;
+    if (callee == reinterpret_cast<PyObject *>(&PyFloat_Type)) {
+        if (PyFloat_Type.tp_vectorcall == nullptr) Py_RETURN_FALSE;
+        if (float_own == nullptr) float_own = PyFloat_Type.tp_vectorcall;
+        Py_XSETREF(float_replacement, Py_NewRef(replacement));
+        Py_RETURN_TRUE;
+    }
+    const bool is_type = PyType_Check(callee);
+    if (!is_type && !PyCFunction_CheckExact(callee)) Py_RETURN_FALSE;
+    if (is_type ? n_types == most_types : n_functions == most_functions)
+        return PyErr_Format(PyExc_RuntimeError, "no slot is left for %R", callee);
+    return is_type ? enroll_type(reinterpret_cast<PyTypeObject *>(callee), replacement)
+                   : enroll_function(callee, replacement, looks);
+}
+
+// A pointer that other threads may be reading; what they call is right with either value.
+template <typename P> void put(P &place, P value) { __atomic_store_n(&place, value, __ATOMIC_RELEASE); }
+
+PyObject *open(PyObject *, PyObject *) {
+    for (Function *f = functions; f != functions + n_functions; f++) put(f->def->ml_meth, f->trampoline);
+    for (int k = 0; k < n_types; k++) put(types[k].type->tp_new, type_trampolines[k]);
+    if (float_own != nullptr) put(PyFloat_Type.tp_vectorcall, &made_float);
+    Py_RETURN_NONE;
+}
+
+PyObject *close(PyObject *, PyObject *) {
+    for (Function *f = functions; f != functions + n_functions; f++) put(f->def->ml_meth, f->own);
+    for (int k = 0; k < n_types; k++) put(types[k].type->tp_new, types[k].own);
+    if (float_own != nullptr) put(PyFloat_Type.tp_vectorcall, float_own);
+    Py_RETURN_NONE;
+}
+
+PyMethodDef methods[] = {
+    {"setup", setup, METH_O, "Says which class traced values are of."},
+    {"enroll", enroll, METH_VARARGS, "Gives a function or class a replacement; False where its kind is not known."},
+    {"open", open, METH_NOARGS, "Puts the trampolines of all that is enrolled in their places."},
+    {"close", close, METH_NOARGS, "Puts back what stood there."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_exchange", "The exchange of C functions; see _exchange.pyi.", -1,
+                          methods, nullptr, nullptr, nullptr, nullptr};
+
+} // namespace
+
+PyMODINIT_FUNC PyInit__exchange() {
+    PyObject *module = PyModule_Create(&definition);
+#ifdef Py_GIL_DISABLED
+    if (module != nullptr) PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED);
+#endif
+    return module;
+}
