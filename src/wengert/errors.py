@@ -47,7 +47,7 @@ class ScalarOutputError(ShapeError):
 class ConcretizationError(WengertError, TypeError):
     """A traced value was asked for a concrete number, which would cut its derivative or go stale.
 
-    ``math.sin(x)`` and ``float(x)`` fail; write ``np.sin(x)``, or keep ``x`` as it is.
+    ``complex(x)`` and ``x.hex()`` fail; write ``x + 0j``, or keep ``x`` as it is.
     """
 
 

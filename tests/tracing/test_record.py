@@ -6,10 +6,11 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import integrate, ndimage, optimize
 
 import wengert as wg
 from wengert import config
-from wengert.errors import MutationError, ShapeError, UnsupportedFunctionError
+from wengert.errors import ConcretizationError, MutationError, ShapeError, UnsupportedFunctionError
 from wengert.tape import Aval
 from wengert.tracing.record import input_of, record_call, shares_memory
 from wengert.tracing.tracer import Tracer
@@ -220,3 +221,48 @@ def test_a_bad_tape_is_found_where_it_is_made(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr(config, "check", False)
     record_call(np.sin, [input_of(1.0)], name="f")
     assert asked == ["tracing"]
+
+
+CALLED_BACK = {
+    "scipy.optimize.brentq": lambda p: optimize.brentq(lambda t: t * t - p, 0, 2),
+    "scipy.optimize.bisect": lambda p: optimize.bisect(lambda t: t * t - p, 0, 2),
+    "scipy.optimize.fsolve": lambda p: optimize.fsolve(lambda t: t * t - p, 1.0)[0],
+    "scipy.optimize.root": lambda p: optimize.root(lambda t: t * t - p, [1.0]).x[0],
+    "scipy.optimize.curve_fit": lambda p: optimize.curve_fit(lambda t, a: a * t * p, [1.0, 2.0], [1.0, 2.0])[0][0],
+    "scipy.optimize.minimize": lambda p: optimize.minimize(lambda v: np.sum((v - p) ** 2), np.ones(2)).x[0],
+    "scipy.optimize.least_squares": lambda p: optimize.least_squares(lambda v: v - p, [1.0]).x[0],
+    "scipy.integrate.quad": lambda p: integrate.quad(lambda t: t * p, 0, 1)[0],
+    "scipy.integrate.dblquad": lambda p: integrate.dblquad(lambda t, u: t * p, 0, 1, 0, 1)[0],
+    "scipy.integrate.odeint": lambda p: integrate.odeint(lambda y, t: -p * y, [1.0], [0, 1.0])[-1, 0],
+    "scipy.ndimage.generic_filter": lambda p: ndimage.generic_filter(np.ones(4), lambda w: p * w[0], 3).sum(),
+}
+
+
+@pytest.mark.parametrize("name", CALLED_BACK)
+def test_c_code_that_calls_a_traced_function_back_is_named(name: str, capfd: pytest.CaptureFixture[str]) -> None:
+    """It went on with our error pending (SystemError), or made one of its own of it."""
+    for g in (wg.grad, lambda f: wg.jit(wg.grad(f))):
+        with pytest.raises(ConcretizationError, match=f"^{name} is not traced") as raised:
+            g(CALLED_BACK[name])(1.3)
+        assert "test_record.py" in str(raised.value) and "wg.primitive" in str(raised.value)
+    assert wg.grad(lambda x: x * x)(3.0) == 6.0  # nothing is left pending
+    capfd.readouterr()  # MINPACK prints what it was refused
+
+
+def test_what_the_user_makes_of_a_refusal_is_the_users() -> None:
+    def f(p: Any) -> Any:
+        try:
+            return integrate.quad(lambda t: t * p, 0, 1)[0]
+        except TypeError as error:
+            raise KeyError("no integral") from error
+
+    def recovers(p: Any) -> Any:
+        try:
+            integrate.quad(lambda t: t * p, 0, 1)
+        except TypeError:
+            return optimize.brentq(lambda t: t, 1, 2) * p
+
+    with pytest.raises(KeyError):
+        wg.grad(f)(1.0)
+    with pytest.raises(ValueError, match="different signs"):  # of another line
+        wg.grad(recovers)(1.0)

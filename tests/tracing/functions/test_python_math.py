@@ -136,7 +136,15 @@ def test_a_compiled_loop_is_not_traced_again() -> None:
     x = np.linspace(0.5, 2, 20)
     for scale in (1.0, 1.5, 2.0):
         np.testing.assert_allclose(f(x * scale), wg.grad(lambda v: np.sum(np.sqrt(v) * np.exp(-v)))(x * scale))
-    assert f.stats()["traces"] == 1 if "traces" in f.stats() else f.stats()["unrepeatable"] == 0
+    assert f.stats()["traces"] == 1
+    everything = wg.jit(
+        lambda x: (
+            math.log(x, 3) + math.hypot(1.0, 2.0, x) + math.pow(2.0, x) + math.remainder(x, 0.3) + math.fmod(2.0, x)
+            + math.dist((1.0, x), (2.0, 3.0)) + math.fsum([1, 2, x]) + math.isclose(x, 2) + math.modf(x)[0]
+        )
+    )  # fmt: skip
+    assert [everything(x) > 0 for x in (0.7, 0.8)] == [True, True]
+    assert everything.stats()["traces"] == 1 and everything.stats()["unrepeatable"] == ""
 
 
 def test_constants_are_computed_by_math_itself() -> None:
