@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import collections.abc
 import contextlib
+import copy
 import numbers
 import typing
 from typing import Any
@@ -116,3 +117,9 @@ def test_libraries_see_what_a_traced_value_is() -> None:
 def test_what_is_asked_of_the_class_of_traced_values_itself() -> None:
     assert isinstance(Tracer, type) and not isinstance(Tracer, collections.abc.Iterable)
     assert issubclass(WengertError, Exception)
+
+
+@pytest.mark.parametrize("value", VALUES, ids=repr)
+def test_copies_of_what_has_no_method_to_copy_itself(value: Any) -> None:
+    """``copy`` asks by getattr with a default, and a float has no ``__deepcopy__``."""
+    same(wg.jit(lambda x: copy.deepcopy({"a": [x]})["a"][0] * copy.copy(x))(value), np.asarray(value * value)[()])

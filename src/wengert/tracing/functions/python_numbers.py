@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import _abc  # type: ignore[import]  # the C functions behind abc.ABCMeta
 import sys
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -59,13 +60,18 @@ for _class in (
 # ------------------------------------------------------------------------------------------ what Python is told
 
 
+def _sees_tracer(frame: FrameType) -> bool:
+    """Whether who asks gets the traced value's own attributes: a library, and the module that copies with them."""
+    return is_library(frame) or frame.f_globals.get("__name__") == "copy"
+
+
 def _has(cls: Any, name: str) -> bool:
     return any(name in vars(base) for base in cls.__mro__)
 
 
 @exchanges(hasattr)
 def has_attribute(x: Any, name: str) -> bool:
-    if is_library(sys._getframe(1)):
+    if _sees_tracer(sys._getframe(1)):
         try:
             getattr(x, name)
         except AttributeError:
@@ -77,7 +83,7 @@ def has_attribute(x: Any, name: str) -> bool:
 @exchanges(getattr, AT_DEFAULT)
 def attribute(x: Any, name: str, default: Any) -> Any:
     """As Python's: the default alone where NumPy's value, or Python's number, has no such attribute."""
-    if is_library(sys._getframe(1)):
+    if _sees_tracer(sys._getframe(1)):
         try:
             return getattr(x, name)
         except AttributeError:
