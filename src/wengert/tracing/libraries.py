@@ -34,6 +34,12 @@ def library_function(frame: types.FrameType | None) -> str | None:
     return None if frame is None else _compiled(_called(frame, frame.f_lasti))
 
 
+def called(frame: types.FrameType) -> str | None:
+    """The public name, ``pickle.dumps``, of what the line that ``frame`` is at calls, if it has one."""
+    found = _called(frame, frame.f_lasti)
+    return None if found is None else found[0]
+
+
 def refused_function(error: BaseException, traced: Callable[[Any], bool] | None = None) -> str | None:
     """The same of an error that came up through a library, from something that it called.
 

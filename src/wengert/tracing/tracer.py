@@ -78,7 +78,7 @@ def _check_asks_no_user(frame: FrameType) -> None:
     trace = current_trace()
     if trace is None or callers.is_internal(frame) or not is_the_users(frame.f_globals):
         return
-    if str(callers.called_at(frame, frame.f_lasti)).startswith("pickle."):  # refuses by itself
+    if str(libraries.called(frame)).startswith("pickle."):  # refuses by itself
         return
     raise ConcretizationError(
         message(
