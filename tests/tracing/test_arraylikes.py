@@ -90,15 +90,14 @@ FORMS: dict[str, Callable[[Any], Any]] = {
 
 def function_of(expression: str, form: str = "lists") -> Callable[[Any], Any]:
     """The expression as a function of thirteen numbers, its operands lists of them."""
-    code = compile(expression, "<case>", "eval")
+    of_lists = eval(f"lambda v, w, A, B, S: {expression}", {"np": np, "imported_mean": imported_mean})
 
     def f(x: Any) -> Any:
         make = FORMS[form]
         v, w = [x[1], x[0], x[3], x[2]], [x[0], x[1], x[2], x[3]]
         A = [[x[4], x[5], x[6]], [x[7], x[8], x[9]], [x[10], x[11], x[12]]]
         S = [[x[8], x[0], x[6]], [x[0], x[12], x[5]], [x[6], x[5], x[8]]]
-        names = {"v": make(v), "w": w if form == "a number first" else make(w), "A": make(A), "B": make(A[:2]), "S": S}
-        return eval(code, {"np": np, "imported_mean": imported_mean, **names})
+        return of_lists(make(v), w if form == "a number first" else make(w), make(A), make(A[:2]), S)
 
     return f
 

@@ -37,7 +37,7 @@ _LONG = 100  # items of a list that are looked at: functions are kept in short o
 def type_of(*args: Any) -> Any:
     """``type(*args)``, but of a traced value the class of what it stands for."""
     cls = type(*args)
-    return args[0]._class() if cls is hooks.Tracer and len(args) == 1 else cls
+    return args[0].seen_class() if cls is hooks.Tracer and len(args) == 1 else cls
 
 
 _answering: dict[int, tuple[types.CodeType, types.CodeType]] = {}  # by the id of a code, which is kept

@@ -40,6 +40,8 @@ import wengert as wg
 from tests.tracing.surroundings.ways import constants, readers
 from tests.tracing.surroundings.ways import models as m
 
+pytestmark = pytest.mark.filterwarnings("ignore::wengert.PerformanceWarning")  # here it is asked that nothing is stale
+
 X = np.array([0.5, 1.5])
 Put = Callable[[float], Any]
 Hazard = tuple[Put, Callable[[Any], Any]]
