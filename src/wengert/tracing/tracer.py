@@ -671,16 +671,13 @@ class Tracer(metaclass=_TracerType):
     def __getattr__(self, name: str) -> Any:
         """ndarray's methods, found by name in one table."""
         method = METHODS.get(name)
-        if method is None and self.is_scalar:
-            if name in SCALAR_METHODS and hasattr(self.seen_class(), name):
-                method = SCALAR_METHODS[name]
-            elif self.aval.dtype.kind in "iu" and not name.startswith("__") and hasattr(self.seen_class(), name):
+        if method is None and self.is_scalar and not name.startswith("__") and hasattr(self.seen_class(), name):
+            if self.aval.dtype.kind in "iub":
                 return getattr(self.seen_class()(int(self)), name)  # of an integer all may be told, under a guard
+            method = SCALAR_METHODS.get(name)
         if method is None:
             if name.startswith("__"):
                 raise AttributeError(name)
-            if self.is_scalar and name in _OF_NUMBERS and hasattr(self.seen_class(), name):
-                return _OF_NUMBERS[name](self)
             if hasattr(np.ndarray, name):
                 raise UnsupportedFunctionError(message(f"ndarray.{name} is not traced by wengert", _where(self)))
             raise AttributeError(f"{self.seen_class().__name__!r} object has no attribute {name!r}")
@@ -745,35 +742,6 @@ def answer_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
             tries=["a formula in functions that are (docs/coverage.md)", "wg.primitive around it"],
         )
     )
-
-
-def _of_integer(name: str) -> Callable[[Tracer], Any]:
-    """A method of a number that takes its digits: of an integer those of the value that ``int(k)`` looks at."""
-
-    def of(x: Tracer) -> Callable[..., Any]:
-        def method(*args: Any, **kwargs: Any) -> Any:
-            if x.aval.dtype.kind in "iub":
-                return getattr(int(x), name)(*args, **kwargs)
-            if x.constant() is not None:
-                return getattr(x._as_python(x.constant()), name)(*args, **kwargs)
-            library = libraries.library_function(sys._getframe(1))
-            if library is not None:
-                raise x._refused_by(library)
-            what = f"x.{name}() of a traced {x.aval} would cut its derivative"
-            raise ConcretizationError(message(what, _where(x), tries=["the value as it is"]))
-
-        return method
-
-    return of
-
-
-_OF_NUMBERS: dict[str, Callable[[Tracer], Any]] = {
-    "is_integer": lambda x: lambda: bool(np.isfinite(x) & (np.trunc(x) == x)),
-    "numerator": int,
-    "denominator": lambda x: 1,
-    **{name: _of_integer(name) for name in ("as_integer_ratio", "bit_count", "bit_length", "hex", "to_bytes")},
-}
-"""What NumPy's scalars and Python's numbers have beside the attributes of an array."""
 
 
 def _where(x: Tracer) -> Any:

@@ -139,7 +139,7 @@ def _asks(code: types.CodeType) -> bool:
 
 def _knows_tracers(f: types.FunctionType) -> bool:
     """Whether a function names the class Tracer: then that is what it asks for."""
-    return any(f.__globals__.get(name) is hooks.Tracer for name in f.__code__.co_names)
+    return any(f.__globals__.get(name) is hooks.Tracer for name in _names(f.__code__))
 
 
 def asking_in(call: Any) -> Sequence[types.FunctionType]:

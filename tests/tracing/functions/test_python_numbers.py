@@ -32,7 +32,7 @@ def test_float_of_a_traced_value_is_a_step() -> None:
     assert wg.vmap(lambda x: float(x) * 2)(np.arange(3.0)).tolist() == [0, 2, 4]
     assert wg.jit(lambda n: float(n) / 2)(3) == 1.5
     with pytest.raises(TypeError, match="one element"):
-        wg.jit(float)(np.ones(2))
+        wg.jit(float, strict=True)(np.ones(2))
 
 
 CLASSES = [np.float64, np.float32, np.float16, np.int64, np.int32, np.uint8, np.bool_, np.complex128, np.intc]
@@ -91,7 +91,7 @@ def test_attributes_are_those_of_the_value(name: str, value: Any) -> None:
 def test_what_is_not_traced_is_no_attribute_that_is_missing() -> None:
     """The default would be taken without a word."""
     with pytest.raises(UnsupportedFunctionError, match="__array_interface__"):
-        wg.jit(lambda x: 1.0 if getattr(x, "__array_interface__", None) is None else x)(np.ones(2))
+        wg.jit(lambda x: 1.0 if getattr(x, "__array_interface__", None) is None else x, strict=True)(np.ones(2))
 
 
 def test_a_function_of_number_or_list() -> None:

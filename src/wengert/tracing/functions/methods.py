@@ -99,7 +99,9 @@ def is_integer(x: Tracer) -> Any:
 
 
 def _digits(name: str) -> Any:
-    def refused(x: Tracer, *args: Any, **kwargs: Any) -> Any:
+    def of_a_constant(x: Tracer, *args: Any, **kwargs: Any) -> Any:
+        if x.constant() is not None:
+            return getattr(x.seen_class()(x.constant()), name)(*args, **kwargs)
         trace = current_trace()
         raise ConcretizationError(
             message(
@@ -109,7 +111,7 @@ def _digits(name: str) -> Any:
             )
         )
 
-    return refused
+    return of_a_constant
 
 
 METHODS.update(

@@ -154,7 +154,7 @@ class Watching:
         package = module.partition(".")[0]
         if is_opaque(module) or (package in sys.builtin_module_names and "__file__" not in namespace):
             return True
-        if self._package is None:
+        if self._package is None and package not in sys.stdlib_module_names:
             self._package = package  # the package of the function that is traced is always walked
         return package != self._package and _is_installed(namespace.get("__file__") or "")
 
