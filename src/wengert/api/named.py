@@ -56,7 +56,8 @@ def made_by(transform: F, f: F, **options: Any) -> Callable[[F], F]:
     """
 
     def decorate(call: F) -> F:
-        named = wraps(f, updated=WRAPPER_UPDATES if isinstance(f, FunctionType) else ())(call)
+        is_plain = isinstance(f, FunctionType) and not hasattr(f, "registry")  # of a generic function: its cache, too
+        named = wraps(f, updated=WRAPPER_UPDATES if is_plain else ())(call)
         result = Transformed(named)
         vars(result).update(__module__=named.__module__, __qualname__=named.__qualname__)  # a class has its own
         result._made_by = transform, f, options
