@@ -38,6 +38,8 @@ from wengert.passes.simplify import drop_dead, fold_constants, merge_common
 from wengert.runtime.program import Program as Compiled
 from wengert.tape import Tape, check
 
+strictly = wg.jit(strict=True)  # what cannot be traced raises, instead of being answered by NumPy
+
 FLOATS = (0, 1, 2, 3)  # the arguments to differentiate; the other two are integers
 
 
@@ -110,7 +112,7 @@ def test_the_programs_are_long_and_nearly_every_statement_fits() -> None:
 def test_values_are_those_of_numpy(program: Program) -> None:
     built, args = build(program), arguments(program)
     given = copy.deepcopy(args)
-    jitted = wg.jit(built.f)
+    jitted = strictly(built.f)
     same(jitted(*given), built.f(*copy.deepcopy(args)))
     same(wg.compile(wg.trace(built.f)(*given))(*given), built.f(*copy.deepcopy(args)))
     for seed in (1, 2):  # which take other branches
@@ -124,7 +126,7 @@ def test_values_are_those_of_numpy(program: Program) -> None:
 @examples(0.75)
 def test_captured_arrays_are_read_at_every_call(program: Program) -> None:
     built, args = build(program), arguments(program)
-    jitted = wg.jit(built.f)
+    jitted = strictly(built.f)
     jitted(*args)
     built.namespace["TABLE"][...] *= 0.5
     built.namespace["SETTINGS"]["shift"][1] = 0.125
@@ -199,7 +201,7 @@ def test_forward_reverse_and_differences_agree() -> None:
 def test_a_compiled_gradient_takes_the_branches_of_its_arguments(program: Program) -> None:
     built = build(program)
     gradient = wg.grad(built.loss, FLOATS)
-    compiled = wg.jit(gradient)
+    compiled = strictly(gradient)
     for seed in (None, 1, 2):
         args = arguments(program, seed)
         numpy_says(built.loss, args)
@@ -257,7 +259,7 @@ def test_vmap_of_a_gradient_is_a_loop(program: Program) -> None:
 def test_float32_arguments_have_float32_gradients(program: Program) -> None:
     built, args = build(program), arguments(program, dtype=np.float32)
     want = numpy_says(built.f, args)
-    got = wg.jit(built.f)(*args)
+    got = strictly(built.f)(*args)
     assert [np.asarray(y).dtype for y in leaves(got)] == [np.asarray(y).dtype for y in leaves(want)]
     for argument, gradient in zip(args[:3], wg.grad(built.loss, (0, 1, 2))(*args), strict=True):
         for x, g in zip(leaves(argument), leaves(gradient), strict=True):
@@ -304,9 +306,9 @@ def test_machine_code_computes_what_the_references_do(program: Program) -> None:
     """Values and gradients; for other arguments too, which take other branches; and nobody writes to the arguments."""
     built = build(program)
     for f in (built.f, wg.grad(built.loss, FLOATS)):
-        by_references = wg.jit(f)
+        by_references = strictly(f)
         with natively():
-            by_machine = wg.jit(f)
+            by_machine = strictly(f)
         for seed in (None, 1):
             args = arguments(program, seed)
             numpy_says(built.loss, args)
@@ -323,7 +325,7 @@ def test_machine_code_for_float32(program: Program) -> None:
     built, args = build(program), arguments(program, dtype=np.float32)
     want = numpy_says(built.f, args)
     with natively():
-        got = wg.jit(built.f)(*args)
+        got = strictly(built.f)(*args)
     for a, b in zip(leaves(got), leaves(want), strict=True):
         assert np.asarray(a).dtype == np.asarray(b).dtype and np.shape(a) == np.shape(b)
 
@@ -336,7 +338,7 @@ def test_machine_code_of_a_batch_is_a_loop(program: Program) -> None:
     want = [numpy_says(built.f, args) for args in each]
     stacked = tree.tree_map(lambda *xs: np.stack(xs), *each)
     with natively():
-        same(wg.jit(wg.vmap(built.f))(*stacked), tree.tree_map(lambda *ys: np.stack(ys), *want), 1e-10)
+        same(strictly(wg.vmap(built.f))(*stacked), tree.tree_map(lambda *ys: np.stack(ys), *want), 1e-10)
 
 
 # -------------------------------------------------------------------------------------------------------- keys
@@ -417,21 +419,21 @@ def test_reading_at_any_key(case: tuple[tuple[int, ...], tuple[Any, ...]]) -> No
     shape, key = case
     x = numbered(shape)
     want = outcome(lambda: np.array(x[key]))
-    agree(outcome(wg.jit(lambda x: np.array(x[key])), x), want)  # the key belongs to the program
+    agree(outcome(strictly(lambda x: np.array(x[key])), x), want)  # the key belongs to the program
     data = {k: e for k, e in enumerate(key) if is_data(e)}
     fixed = tuple(None if is_data(e) else e for e in key)
 
     def read(x: Any, data: Any) -> Any:
         return np.array(x[tuple(data.get(k, e) for k, e in enumerate(fixed))])
 
-    agree(outcome(wg.jit(read), x, data), want)  # the key belongs to the arguments
+    agree(outcome(strictly(read), x, data), want)  # the key belongs to the arguments
     if isinstance(want, type) or not want.size:
         return
     w = np.cos(numbered(want.shape))
     gradient = np.zeros(shape)
     np.add.at(gradient, key, w)
     same(wg.grad(lambda x: np.sum(w * x[key]))(x), gradient)
-    same(wg.jit(wg.grad(lambda x, data: np.sum(w * read(x, data))))(x, data), gradient)
+    same(strictly(wg.grad(lambda x, data: np.sum(w * read(x, data))))(x, data), gradient)
 
 
 @given(shapes_and_keys(), st.data())
@@ -458,7 +460,7 @@ def test_writing_at_any_key(case: tuple[tuple[int, ...], tuple[Any, ...]], data:
 
     want = outcome(write, x, v)
     assume(want is not TypeError)  # to write (1, 3) at a mask is refused by NumPy, and is not by us
-    agree(outcome(wg.jit(write), x, v), want)
+    agree(outcome(strictly(write), x, v), want)
     arrays = {k: e for k, e in enumerate(key) if is_data(e)}
     fixed = tuple(None if is_data(e) else e for e in key)
 
@@ -467,7 +469,7 @@ def test_writing_at_any_key(case: tuple[tuple[int, ...], tuple[Any, ...]], data:
         y[tuple(arrays.get(k, e) for k, e in enumerate(fixed))] = v
         return y
 
-    agree(outcome(wg.jit(write_at), x, v, arrays), want)
+    agree(outcome(strictly(write_at), x, v, arrays), want)
     if isinstance(want, type):
         return
     w = np.cos(numbered(shape))
@@ -576,7 +578,7 @@ def test_a_write_reaches_what_shares_memory(
     args = (numbered(shape), k, np.array([1, 0, 1]), 0.25)
     want = namespace["f"](*args)
     try:
-        same(wg.jit(namespace["f"])(*args), want)
+        same(strictly(namespace["f"])(*args), want)
     except wg.errors.MutationError as error:
         assume("order of an array in memory" not in str(error))  # refused where it is not worked out: docs/limits.md
         raise

@@ -800,6 +800,7 @@ def test_a_constructor_that_the_function_cannot_call_is_no_part_of_it() -> None:
     assert step.stats()["traces"] == 1
 
 
+@pytest.mark.filterwarnings("ignore::wengert.PerformanceWarning")  # the constructor draws numbers
 @pytest.mark.parametrize("make", ["by name", "class method", "__class__", "type"])
 def test_a_constructor_that_the_function_calls_reads_what_is_there_now(
     make: str, monkeypatch: pytest.MonkeyPatch

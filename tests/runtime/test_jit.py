@@ -207,7 +207,7 @@ def test_programs_die_with_their_function() -> None:
         return wg.jit(lambda x: x * np.asarray(data)), weakref.ref(data)
 
     f, alive = make()
-    with pytest.warns(PerformanceWarning, match="Owned"):
+    with pytest.warns(PerformanceWarning, match="data, which is no plain array"):
         f(np.ones(1000))
     del f
     gc.collect()

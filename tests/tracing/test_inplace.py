@@ -118,7 +118,7 @@ def test_broadcast_views_and_diagonals_are_read_only() -> None:
         with pytest.raises(ValueError, match="read-only"):
             f(A)
         with pytest.raises(MutationError, match=r"read-only(.|\n)*np\.array\(x\)"):
-            wg.jit(f)(A)
+            wg.jit(f, strict=True)(A)
 
 
 def test_a_read_only_view_sees_writes_to_its_base() -> None:
@@ -362,8 +362,7 @@ def test_an_array_passed_to_a_function_compiled_within_another_is_not_written() 
         d[0] = 5.0
         return d * x
 
-    with pytest.raises(wg.errors.MutationError, match="made outside"):
-        wg.grad(lambda x: np.sum(wg.jit(g)(d, x)))(2.0)
+    assert wg.grad(lambda x: np.sum(wg.jit(g)(d, x)))(2.0) == 6.0  # it writes a value of its own
     assert d[0] == 1.0 and d.flags.writeable
 
 

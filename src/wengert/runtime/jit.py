@@ -214,9 +214,9 @@ class Jit(_native.Dispatcher):
         self._warn(WITHOUT_CODE, str(refusal.why))
         return result
 
-    def _warn(self, what: str, why: str) -> None:
-        """Say it, once; in strict functions it is an error."""
-        if self._is_strict:
+    def _warn(self, what: str, why: str, is_error: bool = True) -> None:
+        """Say it, once; in strict functions it is an error, if anybody can do something about it."""
+        if self._is_strict and is_error:
             raise CaptureError(f"{self.__name__} {what}: {why}")
         if what not in self._told:
             self._told.add(what)
@@ -323,7 +323,7 @@ class Jit(_native.Dispatcher):
         results, by_numpy = program.run_recorded(inputs)
         self._stats.undecided += by_numpy
         if by_numpy:
-            self._warn(UNDECIDED, "a guard compares values that are equal but for rounding")
+            self._warn(UNDECIDED, "a guard compares values that are equal but for rounding", is_error=False)
         return compiled, results
 
     def _note_plain(self, signature: Signature, why: Exception) -> None:

@@ -15,7 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import NotDifferentiableError, PerformanceWarning, SharedMemoryError, WengertError, WrittenError
+from wengert.errors import (
+    DTypeError,
+    NotDifferentiableError,
+    PerformanceWarning,
+    ShapeError,
+    SharedMemoryError,
+    StructureError,
+    WengertError,
+    WrittenError,
+)
 from wengert.tracing.callers import is_internal
 from wengert.tracing.record import sharing
 
@@ -48,11 +57,12 @@ def is_refusal(error: Exception) -> bool:
 
 
 def answered_by(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], why: Exception) -> Any:
-    """``f(*args, **kwargs)``. Where that fails as the tracing did, the error is the one that tells more: ours."""
+    """``f(*args, **kwargs)``. Where that fails, as the tracing did for input that fits nothing, the error is the one
+    that tells more: ours."""
     try:
         return f(*args, **kwargs)
-    except Exception as error:
-        if isinstance(why, WengertError) and isinstance(why, type(error)):
+    except (ValueError, TypeError):
+        if isinstance(why, ShapeError | DTypeError | StructureError):
             raise why from None
         raise
 

@@ -27,8 +27,8 @@ from wengert.tracing.callers import is_internal, is_library, run
 from wengert.tracing.layouts import has_c_order, layout, strides_alone
 from wengert.tracing.libraries import instead_of, refused_function
 from wengert.tracing.reroute import rerouted
-from wengert.tracing.trace import Trace, check_dtype, current_trace
-from wengert.tracing.tracer import HANDLED_FUNCTIONS, SAME_MEMORY, Tracer
+from wengert.tracing.trace import SAME_MEMORY, Trace, check_dtype, current_trace
+from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer
 from wengert.tracing.type_of import Answered, asking_in
 
 

@@ -43,6 +43,11 @@ if TYPE_CHECKING:
     from wengert.tracing.tracer import Tracer
 
 
+SAME_MEMORY = "the same memory is passed twice, so a write through one argument would have to be seen through the other"
+READ_ALREADY = "it is an argument of a function that is being traced, which may have read it already"
+SHARED = (SAME_MEMORY, READ_ALREADY)
+"""Why an array is read-only while somebody else holds its memory too."""
+
 LOOKS_INSTEAD = ["np.where(condition, a, b) instead of if", "a loop outside of the mapped function"]
 
 
@@ -358,7 +363,7 @@ class Trace:
         """The same for an array of an enclosing trace, and for what shares its memory: it is passed in the end."""
         root = x.root()
         if not root._why_readonly:
-            root._why_readonly = "it is an argument of a function that is being traced, which may have read it already"
+            root._why_readonly = READ_ALREADY
             self._locked_traced.append(root)
 
     def where(self) -> str:

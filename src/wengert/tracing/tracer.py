@@ -25,14 +25,11 @@ from wengert.ops.kernels import Contract
 from wengert.ops.op import UFUNCS, Op
 from wengert.tape import Atom, Aval
 from wengert.tracing import callers, hooks, layouts, libraries, text
-from wengert.tracing.trace import Trace, check_dtype, current_trace, escaped, recorder
+from wengert.tracing.trace import SHARED, Trace, check_dtype, current_trace, escaped, recorder
 from wengert.tracing.type_of import is_the_users
 
 HANDLED_FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 """NumPy's array functions that wengert traces, each by the function itself: see :mod:`wengert.tracing.functions`."""
-
-SAME_MEMORY = "the same memory is passed twice, so a write through one argument would have to be seen through the other"
-"""Why an argument that shares memory with another is read-only."""
 
 METHODS: dict[str, Callable[..., Any]] = {}
 """ndarray's methods that are functions of the same name: see methods.py there."""
@@ -602,7 +599,7 @@ class Tracer(metaclass=_TracerType):
                 if at.aval.ndim > 1:
                     at.reorder(layouts.UNKNOWN_ORDER)
             if at._why_readonly or (at._base is not None and at._lens.is_readonly):
-                error = SharedMemoryError if at._why_readonly is SAME_MEMORY else MutationError
+                error = SharedMemoryError if at._why_readonly in SHARED else MutationError
                 raise error(
                     message(
                         at._why_readonly or "assignment destination is read-only",

@@ -57,7 +57,7 @@ def test_text_is_numpys() -> None:
 
 def test_a_matrix_is_refused() -> None:
     with pytest.raises(wg.errors.UnsupportedFunctionError, match=r"np\.matrix"):
-        wg.jit(lambda a: np.r_["r", a])(A)
+        wg.jit(lambda a: np.r_["r", a], strict=True)(A)
 
 
 def test_their_results_can_be_written() -> None:

@@ -39,6 +39,7 @@ PURE = ""
 
 # fmt: off
 _PURE = (
+    "_pytest.assertion.rewrite", "_pytest.assertion.util",  # what stands in the place of ``assert`` in tests
     "argparse.Namespace", "ast", "configparser", "pathlib", "tomllib",
     "__future__", "_collections_abc", "_operator", "abc", "array", "base64", "binascii", "bisect", "builtins",
     "calendar", "cmath", "collections",
@@ -189,7 +190,7 @@ def is_walked(value: Any) -> bool:
 def verdict(origin: Origin) -> str | None:
     """What is said of a name of a library's, or of the nearest that it stands in."""
     dotted = ".".join(
-        part for part in str(origin).split(".") if not part.startswith("_") or part in ("_Environ", "_local")
+        part for part in str(origin).split(".") if not part.startswith("_") or part in ("_Environ", "_local", "_pytest")
     )
     while dotted:
         found = _BY_NAME.get(dotted)
