@@ -243,7 +243,8 @@ def _named(error: WengertError, raised: Exception) -> WengertError:
 
 def _not_traced(refused: str, error: Exception) -> UnsupportedFunctionError:
     """A library's own error, about a traced value."""
-    what = f"{refused} is not traced, and cannot take a traced value: {str(error).partition(chr(10))[0]}"
+    said = str(error).partition("\n")[0]
+    what = f"{refused} is not traced, and cannot take a traced value" + (f": {said}" if said else "")
     return UnsupportedFunctionError(message(what, _source_of(error), tries=_tries(refused)))
 
 
