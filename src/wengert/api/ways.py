@@ -19,7 +19,7 @@ from wengert.api.named import F, function_name
 from wengert.errors import CaptureError, ConcretizationError, MutationError, WengertError
 from wengert.tracing.layouts import strides_alone
 from wengert.tracing.record import Input, Recording, record_call, same_memory, shares_memory
-from wengert.tracing.surroundings.environment import Environment
+from wengert.tracing.surroundings.environment import Environment, walked
 from wengert.tracing.trace import Trace, current_trace
 from wengert.tracing.tracer import Tracer, wrap
 
@@ -74,17 +74,20 @@ def _as_they_are(f: F, others: Sequence[Any], by_keyword: dict[str, Any]) -> tup
 def _everything_traced(
     call: Callable[[Way], F], inputs: Sequence[Input], name: str, options: dict[str, Any]
 ) -> Recording:
-    way = _EverythingTraced()
-    recording = record_call(call(way), inputs, name=name, **options)
-    way.check(name)
-    return recording
+    def record(environment: Environment) -> Recording:
+        way = _EverythingTraced(environment)
+        recording = record_call(call(way), inputs, name=name, **options)
+        way.check(name)
+        return recording
+
+    return walked(record)
 
 
 class _EverythingTraced:
     """The other arguments, and what the function captured, are traced as captured arrays."""
 
-    def __init__(self) -> None:
-        self._environment = Environment()
+    def __init__(self, environment: Environment) -> None:
+        self._environment = environment
         self._given: list[tuple[np.ndarray[Any, Any], Tracer]] = []
 
     def __call__(

@@ -10,7 +10,7 @@ from wengert.errors import StructureError, message
 from wengert.tape import Tape
 from wengert.tracing.record import input_of, record_call
 from wengert.tracing.signature import Signature
-from wengert.tracing.surroundings.environment import Environment
+from wengert.tracing.surroundings.environment import Environment, walked
 from wengert.tracing.trace import current_trace
 from wengert.tracing.type_of import Answered, asking
 
@@ -33,7 +33,12 @@ class Whole(NamedTuple):
 
 def trace_whole(f: Callable[..., Any], name: str, leaves: Sequence[Any], signature: Signature) -> Whole:
     """The tape of ``f`` for a call's leaves, of this signature, and what must hold for another call to have it too."""
-    environment = Environment()
+    return walked(lambda environment: _trace_in(environment, f, name, leaves, signature))
+
+
+def _trace_in(
+    environment: Environment, f: Callable[..., Any], name: str, leaves: Sequence[Any], signature: Signature
+) -> Whole:
     treedef = signature.treedef
     traced = [k for k, leaf in enumerate(signature.leaves) if leaf.is_traced]
     static = [k for k, leaf in enumerate(signature.leaves) if not leaf.is_traced]

@@ -25,7 +25,7 @@ import types
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable
 from itertools import islice
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
@@ -33,12 +33,34 @@ from wengert.errors import CaptureError, WrittenError, message
 from wengert.source import Source
 from wengert.tracing.arguments import holds_tracer
 from wengert.tracing.surroundings import names
-from wengert.tracing.surroundings.parts import HOLDERS, Part, Parts, is_copyable, is_long, is_sequence, parts_of
-from wengert.tracing.surroundings.slots import MISSING, CellRead, ClassRead, Slot, VariableRead, all_hold, is_unchanged
+from wengert.tracing.surroundings.parts import (
+    HOLDERS,
+    SETS,
+    Part,
+    Parts,
+    functions_in,
+    is_copyable,
+    is_long,
+    is_sequence,
+    is_told_by_identity,
+    parts_of,
+)
+from wengert.tracing.surroundings.slots import (
+    MISSING,
+    AttributeRead,
+    CellRead,
+    ClassRead,
+    Slot,
+    VariableRead,
+    all_hold,
+    is_unchanged,
+)
 from wengert.tracing.surroundings.watching import BY_VALUE, Watching
 from wengert.tracing.trace import Trace, is_readonly, suspended
 from wengert.tracing.tracer import wrap
 from wengert.tracing.type_of import code_for
+
+T = TypeVar("T")
 
 _BY_VALUE = (*BY_VALUE, enum.Enum)
 DICTS = (dict, OrderedDict, defaultdict)
@@ -53,10 +75,37 @@ class Substituted(NamedTuple):
     original: Any
 
 
-class Environment:
-    """What one trace of a function found in its surroundings."""
+class ReachedTwice(Exception):
+    """Objects are reached as copies by one way and as themselves by another, or their ids are asked for: ``is``,
+    ``in`` and tables by identity would take the copy and the original for two. The walk begins again without copies
+    of them, see :func:`walked`."""
 
-    def __init__(self) -> None:
+    def __init__(self, objects: list[Any]) -> None:
+        super().__init__(f"{len(objects)} objects")
+        self.objects = objects
+
+
+def walked(record: Callable[[Environment], T]) -> T:
+    """What ``record`` returns for an environment in which every object is one: a copy, or itself."""
+    originals: list[Any] = []
+    while True:
+        try:
+            return record(Environment(originals))
+        except ReachedTwice as error:
+            originals += error.objects
+
+
+class Environment:
+    """What one trace of a function found in its surroundings.
+
+    ``originals`` are objects that the traced run must see themselves, not copies of them.
+    """
+
+    def __init__(self, originals: Iterable[Any] = ()) -> None:
+        self._originals = {id(x): x for x in originals}
+        self._copied: list[Any] = []  # the objects that have a copy
+        self._functions: list[Any] = []  # those that have one
+        self._keys: list[Any] = []  # the functions that are keys of a dict, or members of a set
         self._watching = Watching()
         self.slots = self._watching.slots
         self.known = self._watching.known
@@ -95,6 +144,7 @@ class Environment:
         self._trace = trace
         copy = self._replace(Part(None, getattr(f, "__name__", "function"), f, lambda: f), is_root=True)
         self._watching.watch_holders()
+        self._check_identities()
         trace.unrepeatable = trace.unrepeatable or self._watching.unrepeatable
         return copy
 
@@ -102,6 +152,7 @@ class Environment:
         """An argument that is not traced, an object or a function, which may hold arrays and change as captures do."""
         copy = self._replace(Part(None, name, value, lambda: value), is_root=True)
         self._watching.watch_holders()
+        self._check_identities()
         return copy
 
     def look_at_classes(self, classes: Iterable[type]) -> None:
@@ -110,12 +161,27 @@ class Environment:
             if cls not in (tuple, list, dict, type(None)):
                 self._watching.hold(cls, cls.__name__, is_found=False)
         self._watching.watch_holders()
+        self._check_identities()
+
+    def _check_identities(self) -> None:
+        """Raise ReachedTwice if code could tell a copy of an object from the object."""
+        watching = self._watching
+        told = [x for x in self._copied if watching.asks_ids or watching.is_watched(x)]
+        told += [f for f in self._keys if id(f) not in self._originals]  # a class holds the function, a global its copy
+        if watching.tells_apart:
+            told += filter(watching.is_watched, self._functions)
+        if told:
+            raise ReachedTwice(told)
 
     def close(self) -> None:
         """Check what was written, and let go of the trace and of what was handed to it."""
         self.check_unwritten()
         self._trace = None
         self._memo.clear()
+        self._copied.clear()
+        self._functions.clear()
+        self._keys.clear()
+        self._originals.clear()
         self._globals.clear()
         self.copies.clear()
 
@@ -124,7 +190,10 @@ class Environment:
         was the original, not the copy that the run was given, and cannot be put back."""
         written = [slot for slot in self.slots if slot.is_shared and not is_unchanged(slot)]
         for slot in written:
-            if not isinstance(slot.read, VariableRead | ClassRead) or self._place_of_write(slot.name) is None:
+            if (
+                not isinstance(slot.read, VariableRead | ClassRead | AttributeRead)
+                or self._place_of_write(slot.name) is None
+            ):
                 raise self._written(slot.name, WrittenError)
         for slot in written:  # which the function has bound anew, and nobody else
             slot.read.put(slot.seen)
@@ -175,6 +244,9 @@ class Environment:
             self.slots.append(Slot(name, read, value, False))
         if id(value) in self._memo:
             return self._memo[id(value)]
+        if id(value) in self._originals:
+            watching.watch(part)
+            return value
         watching.alive.append(value)
         if isinstance(value, types.FunctionType) and value.__globals__ is not vars(functools):
             return self._function(value, name)
@@ -191,6 +263,8 @@ class Environment:
             return self._sequence(part)
         if type(value) in DICTS and not is_long(value):
             return self._dict(part)
+        if type(value) in SETS and is_told_by_identity(value):
+            return self._set(part)
         if hasattr(type(value), "__wengert_transparent__"):  # a jitted function inside: its steps are recorded
             return self._wrapped(part)
         if hasattr(type(value), "__wengert_parts__"):  # a primitive: called as it is, but its rules read things too
@@ -230,6 +304,7 @@ class Environment:
         cells = tuple([types.CellType() for _ in f.__closure__ or ()])
         new = types.FunctionType(code_for(f), shared, f.__name__, f.__defaults__, cells or None)
         self._memo[id(f)] = new
+        self._functions.append(f)
         new.__kwdefaults__ = f.__kwdefaults__
         new.__qualname__, new.__module__, new.__doc__ = f.__qualname__, f.__module__, f.__doc__
         parts = parts_of(f, name, lambda: f)
@@ -354,18 +429,38 @@ class Environment:
         self._memo[id(value)] = new
         parts = parts_of(value, name, read)
         self._watching.note(parts.content)
-        self._watching.watch_each(parts.members)
+        keys = {id(member.value): self._member(member) for member in parts.members}
         for item in parts.items:
-            put = new[item.key] = self._replace(item)
-            self.copies.append(Substituted(item.name, lambda k=item.key: new[k], put, item.value))
+            key = keys.get(id(item.key), item.key)
+            put = new[key] = self._replace(item)
+            self.copies.append(Substituted(item.name, lambda k=key: new[k], put, item.value))
         self.copies.append(Substituted(f"len({name})", lambda: len(new), len(new), len(new)))
         return new
+
+    def _set(self, part: Part) -> Any:
+        parts = parts_of(part.value, part.name, part.read)
+        self._watching.note(parts.content)
+        members = {id(member.value): self._member(member) for member in parts.members}
+        new = self._memo[id(part.value)] = type(part.value)(members.get(id(x), x) for x in part.value)
+        before = frozenset(new)
+        self.copies.append(Substituted(part.name, lambda: new == before, True, True))
+        return new
+
+    def _member(self, part: Part) -> Any:
+        """What stands for a key of a dict or a member of a set: its copy where it is told by its identity, so that the
+        copy of the same object finds it; others equal their copies."""
+        if not is_told_by_identity(part.value):
+            self._watching.watch(part)
+            return part.value
+        self._keys += functions_in(part.value)
+        return self._replace(part)
 
     def _instance(self, part: Part) -> Any:
         name, value, read = part.name, part.value, part.read
         cls = type(value)
         new = types.SimpleNamespace() if cls is types.SimpleNamespace else object.__new__(cls)
         self._memo[id(value)] = new
+        self._copied.append(value)
         self._watching.hold(cls, cls.__name__, is_found=False)
         parts = parts_of(value, name, read)
         self._watching.note(parts.names)

@@ -48,6 +48,8 @@ class Uses(NamedTuple):
     """Whether it asks for attributes by names that are no literals: ``getattr(x, name)``."""
     matches_classes: bool
     """Whether it has ``case Class(attribute)``, whose attributes are no names of the code."""
+    tells_apart: bool
+    """Whether it compares what may be functions: ``rule is default``, ``rule == self.default``."""
 
 
 def codes(code: types.CodeType) -> list[types.CodeType]:
@@ -68,7 +70,7 @@ def uses(code: types.CodeType) -> Uses:
     unseeded: set[Path] = set()
     local: set[str] = set()
     elsewhere: set[str] = set()
-    matches_classes = computes_names = False
+    matches_classes = computes_names = tells_apart = False
     for c in codes(code):
         named.update(dict.fromkeys(c.co_names))
         instrs = [i for i in dis.get_instructions(c) if i.opname not in ("CACHE", "EXTENDED_ARG", "RESUME")]
@@ -100,6 +102,8 @@ def uses(code: types.CodeType) -> Uses:
                 taken.update((i.argval, name) for name in names)
                 if variable:
                     modules.add((variable[0], i.argval if variable[1] else i.argval.partition(".")[0]))
+            elif kind in ("IS_OP", "COMPARE_OP"):
+                tells_apart = tells_apart or _tells_apart(i, instrs[at - 1])
             elif kind == "MATCH_CLASS":
                 matches_classes = True
                 named.update(dict.fromkeys(s for k in c.co_consts if type(k) is tuple for s in k if type(s) is str))
@@ -117,6 +121,7 @@ def uses(code: types.CodeType) -> Uses:
         frozenset(asked),
         computes_names,
         matches_classes,
+        tells_apart,
     )
 
 
@@ -174,6 +179,14 @@ def _second_argument(instrs: list[dis.Instruction], at: int) -> str | None:
         if depth <= 2:
             literal = i.argval if i.opname == "LOAD_CONST" and isinstance(i.argval, str) else None
     return None
+
+
+def _tells_apart(comparison: dis.Instruction, last: dis.Instruction) -> bool:
+    """Whether two functions may be compared here, ``last`` having loaded the second of them: by ``is``, of no
+    literal, or by ``==``, of what has a name and is no local."""
+    if comparison.opname == "IS_OP":
+        return last.opname != "LOAD_CONST"
+    return comparison.argrepr.removeprefix("bool(")[:2] in ("==", "!=") and last.opname in (*_VARIABLES, *_ATTRIBUTES)
 
 
 def _line(instr: dis.Instruction) -> int | None:

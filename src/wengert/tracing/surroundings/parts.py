@@ -351,6 +351,32 @@ def is_copyable(cls: type) -> bool:
     return True
 
 
+_TOLD_BY_IDENTITY = (types.FunctionType, types.MethodType, functools.partial)
+
+
+def is_told_by_identity(value: Any, depth: int = 8) -> bool:
+    """Whether a copy of ``value`` does not equal it, nor has its hash: it is an object that says nothing of either, a
+    function, or holds one of those."""
+    if isinstance(value, _TOLD_BY_IDENTITY):
+        return True
+    if isinstance(value, (tuple, *SETS)):
+        return depth > 0 and any(is_told_by_identity(x, depth - 1) for x in value)
+    if is_immutable(value) or not is_copyable(type(value)):
+        return False
+    if type(value).__hash__ is object.__hash__:
+        return True
+    return depth > 0 and any(is_told_by_identity(x, depth - 1) for x in vars(value).values())
+
+
+def functions_in(value: Any) -> list[Any]:
+    """The functions in a key that is told by identity: itself, a method's, those of a tuple."""
+    if isinstance(value, types.FunctionType):
+        return [value]
+    if isinstance(value, types.MethodType):
+        return [value.__func__]
+    return [f for x in value for f in functions_in(x)] if isinstance(value, (tuple, *SETS)) else []
+
+
 def is_sealed(cls: type) -> bool:
     """Whether the attributes of an instance are a library's affair: not so of SciPy's objects and of polynomials, made
     of the user's numbers."""

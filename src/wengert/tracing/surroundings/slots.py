@@ -123,6 +123,9 @@ class AttributeRead(PartRead):
     def __call__(self) -> Any:
         return vars(self.read())[self.key]
 
+    def put(self, value: Any) -> None:
+        vars(self.read())[self.key] = value
+
 
 class AttributesRead(PartRead):
     """Reads of which class an object is, and which attributes it has."""

@@ -114,6 +114,10 @@ class Watching:
         self._matches = False  # whether the code has patterns of classes
         self._found_classes: set[int] = set()
         self._watched: set[Any] = set()
+        self.asks_ids = False
+        """Whether code that was met asks for the id or the hash of what it has."""
+        self.tells_apart = False
+        """Whether it may compare functions."""
 
     @property
     def is_closed(self) -> bool:
@@ -266,6 +270,10 @@ class Watching:
         else:
             self._watch_parts(part)
 
+    def is_watched(self, value: Any) -> bool:
+        """Whether the function may read ``value`` in its original."""
+        return id(value) in self._watched
+
     def watch_each(self, parts: Iterable[Part]) -> None:
         for part in parts:
             self.watch(part)
@@ -373,6 +381,7 @@ class Watching:
         self._functions.append((f, name))
         self._names.update(dict.fromkeys(uses.named))
         self._matches = self._matches or uses.matches_classes
+        self.tells_apart = self.tells_apart or uses.tells_apart
         self._asked.update(uses.asked)
         if uses.computes_names or not _SHOW_ALL.isdisjoint(missing):
             self._names[COMPUTED] = None
@@ -391,6 +400,7 @@ class Watching:
                     and path[0] in missing
                     and (path[0], f.__name__) != ("hash", "__hash__")
                 ):
+                    self.asks_ids = self.asks_ids or path[0] in ("id", "hash")
                     self._heed(verdict(Origin("builtins", path[0])), By(name, code, line), f"{path[0]}()")
                 continue
             self._note_absent(found, path[1:2], path[0])
