@@ -7,7 +7,7 @@ import numpy as np
 from numpy import arctan2, cos, sin, sqrt
 from scipy.integrate import cumulative_trapezoid
 
-from tests.acceptance.programs.entries import program
+from tests.acceptance.programs.entries import STEPS, program
 
 
 def eccentric_anomaly(M, e, tol=1e-14):
@@ -119,12 +119,10 @@ def polytrope_mass(index, n=60):
 STARS = OrderedDict(sirius=(101.3, -16.7), vega=(279.2, 38.8))
 
 PROGRAMS = [
-    program(
-        "orbits", orbit_misfit, [1.2, 0.3, 0.4, 0.05], traces=1, why="Newton's steps are counted by the branch of each"
-    ),
+    program("orbits", orbit_misfit, [1.2, 0.3, 0.4, 0.05], traces=3, why=STEPS),
     program("radial velocities", radial_velocity_chi2, {"K": 48.0, "e": 0.1, "omega": 0.2, "period": 7.1, "tau": 0.1}),
     program("celestial coordinates", galactic, np.array(STARS["vega"]), also=[(np.array(STARS["sirius"]),)]),
     program("cosmology", supernova_fit, {"Om": 0.3, "w": -1.0, "h": 0.7}),
-    program("transits", light_curve, {"b": 0.3, "a": 9.0, "k": 0.1}, traces=1),
+    program("transits", light_curve, {"b": 0.3, "a": 9.0, "k": 0.1}),
     program("stellar structure", polytrope_mass, 3.0),
 ]

@@ -170,12 +170,11 @@ def conditional(node, site, lengths, rate):
         return np.array([1.0 if ALIGNMENT[node.name][site] == b else 0.0 for b in BASES])
     return reduce(
         np.multiply,
-        (jukes_cantor(lengths[NAMES[id(c)]], rate) @ conditional(c, site, lengths, rate) for c in node.children),
+        (jukes_cantor(lengths[c.name], rate) @ conditional(c, site, lengths, rate) for c in node.children),
     )
 
 
 LIFE = Node("root", [Node("great apes", [Node("human"), Node("chimp")]), Node("gorilla")])
-NAMES = {id(n): n.name for n in LIFE}
 ALIGNMENT = {"human": "ACGTA", "chimp": "ACGTC", "gorilla": "ACTTC"}
 
 

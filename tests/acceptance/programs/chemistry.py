@@ -7,7 +7,7 @@ from math import exp, log
 import numpy as np
 from scipy.interpolate import CubicSpline
 
-from tests.acceptance.programs.entries import program
+from tests.acceptance.programs.entries import BRANCHES, STEPS, program
 
 R = 8.314462618
 
@@ -177,8 +177,8 @@ def debye_hueckel(ions, A=0.509):
 
 PROGRAMS = [
     program("chemical kinetics", yield_of_d, 330.0),
-    program("Peng-Robinson", methane_fugacity, (250.0, 40.0)),
-    program("flash", vapour_fraction, [2.5, 1.1, 0.4]),
+    program("Peng-Robinson", methane_fugacity, (250.0, 40.0), traces=3, why=STEPS),
+    program("flash", vapour_fraction, [2.5, 1.1, 0.4], traces=3, why=BRANCHES),
     program("titration", ph_error, 4.7),
     program("batteries", voltage_misfit, {"capacity": 2.0, "r0": 0.02, "r1": 0.015, "c1": 2000.0}),
     program("adsorption", langmuir_freundlich, {"qmax": 4.0, "b": 0.9, "n": 0.85}),

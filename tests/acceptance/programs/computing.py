@@ -227,7 +227,7 @@ PROGRAMS = [
     program("Markov chains", markov_chain, np.array([0.3, 0.2, 0.4])),
     program("dual numbers", second_derivative, 0.7),
     program("iterators", horner_with_windows, [0.1, 0.5, 0.2, 1.4, 0.9]),
-    program("optimisers", descended, 1.3, traces=1),
+    program("optimisers", descended, 1.3),
     program(
         "fitting",
         decay.loss,

@@ -6,7 +6,7 @@ from math import asin, atan2, cos, degrees, radians, sin, sqrt, tan
 
 import numpy as np
 
-from tests.acceptance.programs.entries import program
+from tests.acceptance.programs.entries import STEPS, program
 
 EARTH_RADIUS = 6371.0
 
@@ -240,13 +240,13 @@ def bearing(p):
 PROGRAMS = [
     program("navigation", tour_length, [(53.5, 10.0), (51.9, 4.5), (51.5, -0.1)]),
     program("courses", bearing, [53.5, 10.0, 40.6, -73.8]),
-    program("geodesics", geodesic, [50.07, -5.71, 58.64, -3.07]),
+    program("geodesics", geodesic, [50.07, -5.71, 58.64, -3.07], traces=3, why=STEPS),
     program("satellite navigation", receiver_offset, np.array([19.5, 20.1, 19.2, 19.9, 19.7])),
     program("seismology", travel_time, np.array([2.0, 3.1, 4.0, 5.2])),
     program("gravimetry", gravity_misfit, [0.3, 0.5]),
     program("oceanography", stability, {"salinity": [34.1, 34.5, 34.7, 34.9], "temperature": [18.0, 14.0, 9.0, 5.0]}),
     program("atmosphere", pressure_at, {"pressure": 1013.0, "warmth": 3.0}),
-    program("meteorology", wet_bulb, [25.0, 40.0]),
+    program("meteorology", wet_bulb, [25.0, 40.0], traces=3, why=STEPS),
     program("ground water", drawdown, {"storativity": 0.02, "transmissivity": 0.8}),
     program("hydrology", runoff, {"start": 4.0, "capacity": 15.0, "k": 0.1}),
 ]

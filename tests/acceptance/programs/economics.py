@@ -9,7 +9,7 @@ from math import erf, exp, log, sqrt
 import numpy as np
 from scipy.stats import norm
 
-from tests.acceptance.programs.entries import program
+from tests.acceptance.programs.entries import STEPS, program
 
 # ------------------------------------------------------------------------------------------------- options
 
@@ -247,7 +247,7 @@ PROGRAMS = [
     program("portfolios", portfolio, np.array([0.1, -0.2, 0.3, 0.0])),
     program("bonds", bond_curve, [0.02, 0.025, 0.03, 0.035]),
     program("consumption", welfare, {"elasticity": 1.7, "tax": 0.15}),
-    program("growth", steady_state, (0.33, 0.96, 0.08)),
+    program("growth", steady_state, (0.33, 0.96, 0.08), traces=3, why=STEPS),
     program("savings", savings_value, 0.93),
     program("discrete choice", discrete_choice, {"cost": -0.3, "time": -0.05, "car": 0.4, "bike": 0.1}),
     program("auctions", auction_revenue, 0.45),

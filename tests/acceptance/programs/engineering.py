@@ -9,7 +9,7 @@ from types import SimpleNamespace
 import numpy as np
 from scipy.special import roots_legendre
 
-from tests.acceptance.programs.entries import program
+from tests.acceptance.programs.entries import STEPS, program
 
 logger = logging.getLogger("engineering")
 
@@ -295,7 +295,7 @@ PROGRAMS = [
     program(
         "propellers", propeller_thrust, {"twist": [0.9, 0.6, 0.4, 0.31, 0.25], "chord": [0.08, 0.1, 0.09, 0.07, 0.05]}
     ),
-    program("pipes", pipe_pressure, {"velocity": 1.5, "diameter": 0.1}),
+    program("pipes", pipe_pressure, {"velocity": 1.5, "diameter": 0.1}, traces=3, why=STEPS),
     program("steam", turbine_work, {"p_hot": 3000.0, "p_cold": 300.0, "loss": 0.4}),
     program("power grid", power_flow, {"P": [0.8, 0.5], "Q": [0.3, 0.2]}),
     program("solar power", solar_yield, [0.5, 0.1]),
