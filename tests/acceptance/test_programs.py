@@ -20,7 +20,7 @@ from tests.acceptance.programs.entries import Entry
 
 FIELDS = (
     *("mechanics", "physics", "chemistry", "earth", "astronomy", "biology"),
-    *("statistics", "learning", "signals", "engineering", "economics", "computing"),
+    *("statistics", "learning", "signals", "engineering", "economics", "computing", "idioms"),
 )
 
 PROGRAMS: list[Entry] = [

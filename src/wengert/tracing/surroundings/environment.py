@@ -13,7 +13,8 @@ of what is found there, and the same for the functions it can reach. Then
 
 The function that is traced is a copy of the user's whose cells, globals, lists, dicts and objects hold the traced
 arrays. What cannot be copied is shared with the original, and watched: see
-:mod:`~wengert.tracing.surroundings.watching`. What a value is made of is for both to ask of
+:mod:`~wengert.tracing.surroundings.watching`. An object of which the copy and the original could both be met is not
+copied either, for Python tells the two apart: see :func:`walked`. What a value is made of is for both to ask of
 :func:`~wengert.tracing.surroundings.parts.parts_of`.
 """
 
