@@ -82,6 +82,19 @@ IDS = {id(ROOT): 2.0, id(LEAF): 5.0}
 SLOT = Slotted(ROOT)
 RULES = {double: 3.0, np.sin: 5.0, Node: 7.0, ROOT.is_root: 11.0}
 RULE = Rule()
+POINTS = np.arange(3.0)
+OPTIONS = {"scale": 2.0}
+STEPS = [1.0, 2.0]
+
+
+class Sum:
+    points = POINTS
+
+    def of(self, x: Any, points: Any, options: Any, steps: Any) -> Any:
+        return x * points.sum() if points is POINTS and options is OPTIONS and steps is STEPS else 7.0 * x
+
+
+SUM = Sum()
 
 CASES: dict[str, Callable[[Any], Any]] = {
     "a table whose keys are objects": lambda x: sum(TABLE[n] * n.weight * x for n in NODES),
@@ -96,6 +109,8 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "a dict made inside": lambda x: x * {ROOT: 2.0}[SLOT.node],
     "an index": lambda x: x * (1 + NODES.index(LEAF.parent)),
     "functions as keys": lambda x: x * RULES[double] * RULES[np.sin] * RULES[Node] * RULES[ROOT.is_root],
+    "an array, a dict and a list that a method has as globals": lambda x: SUM.of(x, POINTS, OPTIONS, STEPS),
+    "an array of a class": lambda x: x * POINTS.sum() if SUM.points is POINTS else 7.0 * x,
     "a function found by its class": lambda x: RULE.weighted(x) * (1.0 if RULE.apply is double else 7.0),
     "a function that equals one": lambda x: RULE.weighted(x) * (1.0 if RULE.apply == double else 7.0),
 }
@@ -111,9 +126,13 @@ def test_an_object_and_the_copy_that_is_traced_were_taken_for_two(case: str) -> 
     assert gradient.stats()["traces"] == 1
 
 
+def array_by_id(x: Any) -> Any:
+    return x if id(SUM.points) == id(POINTS) else 7.0 * x
+
+
 def test_a_table_by_id_was_not_found() -> None:
     """An id is another number for another object, so the function is traced again; but it is the original's id."""
-    for f in (lambda x: sum(IDS[id(n)] * x for n in NODES), lambda x: LEAF.by_id(x)):
+    for f in (lambda x: sum(IDS[id(n)] * x for n in NODES), lambda x: LEAF.by_id(x), array_by_id):
         gradient = wg.jit(wg.grad(f))
         with pytest.warns(wg.PerformanceWarning, match=r"id\(\)"):
             assert gradient(1.5) == f(1.0)

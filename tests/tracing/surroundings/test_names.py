@@ -63,3 +63,22 @@ def test_modules_that_are_imported_when_it_runs() -> None:
 def test_patterns_of_classes() -> None:
     assert names.uses(_matches.__code__).matches_classes
     assert not names.uses(_reads.__code__).matches_classes
+
+
+def test_what_asks_if_two_are_one() -> None:
+    for f in (lambda x, y: x is y, lambda x: x is not scale):
+        assert names.uses(f.__code__).compares
+    for f in (
+        lambda x: x is None,
+        lambda x: type(x) is float,
+        lambda x: None if x is not None else x,
+        lambda x: x == 2,
+    ):
+        assert not names.uses(f.__code__).compares
+
+
+def test_what_asks_if_functions_may_be_equal() -> None:
+    for f in (lambda x: x == _reads, lambda x: x.rule != x.default):
+        assert names.uses(f.__code__).equates
+    for f in (lambda x, y: x == y, lambda x: x == 2, lambda x: x < scale):
+        assert not names.uses(f.__code__).equates

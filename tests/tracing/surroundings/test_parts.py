@@ -175,3 +175,30 @@ def test_a_property_of_a_library_s_object_is_not_asked_for() -> None:
             raise RuntimeError("asked for")
 
     assert names_of(Lazy()) == {}
+
+
+def test_what_a_copy_does_not_equal() -> None:
+    frozen = dataclasses.make_dataclass("frozen", ["of"], frozen=True)
+    told = Box(1.0)
+    for value in (
+        told,
+        len_of,
+        told.__init__,
+        functools.partial(len_of),
+        (1, (told,)),
+        frozenset({told}),
+        frozen(told),
+    ):
+        assert parts.is_told_by_identity(value)
+    for value in (1.0, "a", (1, "a"), frozenset({1}), frozen(1.0), np.sin, Box, len):
+        assert not parts.is_told_by_identity(value)
+
+
+def test_the_functions_of_a_key() -> None:
+    box = Box(1.0)
+    assert parts.functions_in((len_of, 1, (box.__init__,))) == [len_of, Box.__init__]
+    assert parts.functions_in(box) == parts.functions_in("a") == []
+
+
+def len_of(x: Any) -> int:
+    return len(x)

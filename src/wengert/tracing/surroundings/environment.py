@@ -104,8 +104,6 @@ class Environment:
 
     def __init__(self, originals: Iterable[Any] = ()) -> None:
         self._originals = {id(x): x for x in originals}
-        self._copied: list[Any] = []  # the objects that have a copy
-        self._functions: list[Any] = []  # those that have one
         self._keys: list[Any] = []  # the functions that are keys of a dict, or members of a set
         self._watching = Watching()
         self.slots = self._watching.slots
@@ -165,22 +163,28 @@ class Environment:
         self._check_identities()
 
     def _check_identities(self) -> None:
-        """Raise ReachedTwice if code could tell a copy of an object from the object."""
+        """Raise ReachedTwice if code could tell what has a copy from its copy."""
         watching = self._watching
-        told = [x for x in self._copied if watching.asks_ids or watching.is_watched(x)]
-        told += [f for f in self._keys if id(f) not in self._originals]  # a class holds the function, a global its copy
-        if watching.tells_apart:
-            told += filter(watching.is_watched, self._functions)
+        told = [f for f in self._keys if id(f) not in self._originals]  # a class holds the function, a global its copy
+        both = self._memo.keys() if watching.asks_ids else self._memo.keys() & watching.watched
+        for x in {id(x): x for x in watching.alive if id(x) in both}.values() if both else ():
+            if self._memo[id(x)] is not x and self._is_told(x):
+                told.append(x)
         if told:
             raise ReachedTwice(told)
+
+    def _is_told(self, x: Any) -> bool:
+        """Whether code that was met tells the copy from ``x``: objects are keys and members; the others it compares."""
+        watching = self._watching
+        if isinstance(x, types.FunctionType):
+            return watching.compares or watching.equates
+        return watching.compares or watching.asks_ids or is_copyable(type(x))
 
     def close(self) -> None:
         """Check what was written, and let go of the trace and of what was handed to it."""
         self.check_unwritten()
         self._trace = None
         self._memo.clear()
-        self._copied.clear()
-        self._functions.clear()
         self._keys.clear()
         self._originals.clear()
         self._globals.clear()
@@ -281,7 +285,7 @@ class Environment:
     def _array(self, part: Part) -> Any:
         name, value, read = part.name, part.value, part.read
         self.slots.append(Slot(name, read, value, False))
-        if value.dtype.kind not in "fiubc" or type(value) is not np.ndarray:
+        if value.dtype.kind not in "fiubc" or type(value) is not np.ndarray or id(value) in self._originals:
             self._watching.watch(part)
             return value
         if id(value) in self._memo:
@@ -305,7 +309,6 @@ class Environment:
         cells = tuple([types.CellType() for _ in f.__closure__ or ()])
         new = types.FunctionType(code_for(f), shared, f.__name__, f.__defaults__, cells or None)
         self._memo[id(f)] = new
-        self._functions.append(f)
         new.__kwdefaults__ = f.__kwdefaults__
         new.__qualname__, new.__module__, new.__doc__ = f.__qualname__, f.__module__, f.__doc__
         parts = parts_of(f, name, lambda: f)
@@ -461,7 +464,6 @@ class Environment:
         cls = type(value)
         new = types.SimpleNamespace() if cls is types.SimpleNamespace else object.__new__(cls)
         self._memo[id(value)] = new
-        self._copied.append(value)
         self._watching.hold(cls, cls.__name__, is_found=False)
         parts = parts_of(value, name, read)
         self._watching.note(parts.names)

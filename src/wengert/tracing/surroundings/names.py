@@ -5,6 +5,7 @@ All of it is found in one pass over the instructions, once a code object.
 
 from __future__ import annotations
 
+import builtins
 import dis
 import functools
 import types
@@ -48,8 +49,10 @@ class Uses(NamedTuple):
     """Whether it asks for attributes by names that are no literals: ``getattr(x, name)``."""
     matches_classes: bool
     """Whether it has ``case Class(attribute)``, whose attributes are no names of the code."""
-    tells_apart: bool
-    """Whether it compares what may be functions: ``rule is default``, ``rule == self.default``."""
+    compares: bool
+    """Whether it asks if two are one: ``rule is default``."""
+    equates: bool
+    """Whether it asks if what may be functions are equal: ``rule == self.default``."""
 
 
 def codes(code: types.CodeType) -> list[types.CodeType]:
@@ -70,7 +73,7 @@ def uses(code: types.CodeType) -> Uses:
     unseeded: set[Path] = set()
     local: set[str] = set()
     elsewhere: set[str] = set()
-    matches_classes = computes_names = tells_apart = False
+    matches_classes = computes_names = compares = equates = False
     for c in codes(code):
         named.update(dict.fromkeys(c.co_names))
         instrs = [i for i in dis.get_instructions(c) if i.opname not in ("CACHE", "EXTENDED_ARG", "RESUME")]
@@ -102,8 +105,10 @@ def uses(code: types.CodeType) -> Uses:
                 taken.update((i.argval, name) for name in names)
                 if variable:
                     modules.add((variable[0], i.argval if variable[1] else i.argval.partition(".")[0]))
-            elif kind in ("IS_OP", "COMPARE_OP"):
-                tells_apart = tells_apart or _tells_apart(i, instrs[at - 1])
+            elif kind == "IS_OP":
+                compares = compares or not _is_literal(instrs[at - 1])
+            elif kind == "COMPARE_OP":
+                equates = equates or _equates(i, instrs[at - 1])
             elif kind == "MATCH_CLASS":
                 matches_classes = True
                 named.update(dict.fromkeys(s for k in c.co_consts if type(k) is tuple for s in k if type(s) is str))
@@ -121,7 +126,8 @@ def uses(code: types.CodeType) -> Uses:
         frozenset(asked),
         computes_names,
         matches_classes,
-        tells_apart,
+        compares,
+        equates,
     )
 
 
@@ -181,12 +187,15 @@ def _second_argument(instrs: list[dis.Instruction], at: int) -> str | None:
     return None
 
 
-def _tells_apart(comparison: dis.Instruction, last: dis.Instruction) -> bool:
-    """Whether two functions may be compared here, ``last`` having loaded the second of them: by ``is``, of no
-    literal, or by ``==``, of what has a name and is no local."""
-    if comparison.opname == "IS_OP":
-        return last.opname != "LOAD_CONST"
-    return comparison.argrepr.removeprefix("bool(")[:2] in ("==", "!=") and last.opname in (*_VARIABLES, *_ATTRIBUTES)
+def _is_literal(last: dis.Instruction) -> bool:
+    """Whether None, True, or a class of Python's was loaded: ``type(x) is float``."""
+    return last.opname == "LOAD_CONST" or (last.opname == "LOAD_GLOBAL" and hasattr(builtins, str(last.argval)))
+
+
+def _equates(comparison: dis.Instruction, last: dis.Instruction) -> bool:
+    """Whether functions may be compared, ``last`` having loaded the second of them: it has a name, and is no local."""
+    is_equality = comparison.argrepr.removeprefix("bool(")[:2] in ("==", "!=")
+    return is_equality and last.opname in (*_VARIABLES, *_ATTRIBUTES)
 
 
 def _line(instr: dis.Instruction) -> int | None:

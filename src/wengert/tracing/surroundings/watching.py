@@ -113,11 +113,12 @@ class Watching:
         self._asked: set[str] = set()  # names that code asks for, as texts
         self._matches = False  # whether the code has patterns of classes
         self._found_classes: set[int] = set()
-        self._watched: set[Any] = set()
+        self.watched: set[Any] = set()
+        """The ids of what the function may read in its original, and what is known of holders."""
         self.asks_ids = False
         """Whether code that was met asks for the id or the hash of what it has."""
-        self.tells_apart = False
-        """Whether it may compare functions."""
+        self.compares = self.equates = False
+        """Whether it asks if two of them are one; if functions are equal."""
 
     @property
     def is_closed(self) -> bool:
@@ -192,8 +193,8 @@ class Watching:
                 found = getattr(module, attribute, MISSING)
             name = f"{name}.{attribute}"
             if not isinstance(found, types.ModuleType):
-                if (id(module), attribute) not in self._watched:
-                    self._watched.add((id(module), attribute))
+                if (id(module), attribute) not in self.watched:
+                    self.watched.add((id(module), attribute))
                     self._take_value(module, attribute, name, found, by)
                 if path and path[0] in getattr(found, "__dict__", ()) and type(found) is types.FunctionType:
                     self.give_doubt(f"{by} reads {name}.{path[0]}, which somebody has put there")
@@ -259,9 +260,9 @@ class Watching:
             return
         if isinstance(value, classmethod):  # which is given the class
             self._names["__class__"] = None
-        if id(value) in self._watched:
+        if id(value) in self.watched:
             return
-        self._watched.add(id(value))
+        self.watched.add(id(value))
         self.alive.append(value)
         if isinstance(value, types.FunctionType):
             self._watch_function(value, name)
@@ -269,10 +270,6 @@ class Watching:
             self._watch_function(cast(Any, value).func, name)
         else:
             self._watch_parts(part)
-
-    def is_watched(self, value: Any) -> bool:
-        """Whether the function may read ``value`` in its original."""
-        return id(value) in self._watched
 
     def watch_each(self, parts: Iterable[Part]) -> None:
         for part in parts:
@@ -341,9 +338,9 @@ class Watching:
         self.watch_each(parts.inner)
         for part in parts.variables:
             variable = (id(f.__globals__), part.key)
-            if variable in self._watched:
+            if variable in self.watched:
                 continue
-            self._watched.add(variable)
+            self.watched.add(variable)
             if isinstance(part.value, HOLDERS):
                 self.hold_variable(part)
                 self.slots.append(Slot(part.name, part.read, part.value, False, True))
@@ -381,7 +378,8 @@ class Watching:
         self._functions.append((f, name))
         self._names.update(dict.fromkeys(uses.named))
         self._matches = self._matches or uses.matches_classes
-        self.tells_apart = self.tells_apart or uses.tells_apart
+        self.compares = self.compares or uses.compares
+        self.equates = self.equates or uses.equates
         self._asked.update(uses.asked)
         if uses.computes_names or not _SHOW_ALL.isdisjoint(missing):
             self._names[COMPUTED] = None
@@ -518,12 +516,12 @@ class Watching:
                 for holder, name in list(self._holders.values())
                 for attribute in list(vars(holder))
                 if (attribute in self._names or self._is_asked_for(holder, attribute, may_ask))
-                and (id(holder), attribute) not in self._watched
+                and (id(holder), attribute) not in self.watched
             ]
             if not todo and not self._watch_libraries():
                 break
             for holder, name, attribute in todo:
-                self._watched.add((id(holder), attribute))
+                self.watched.add((id(holder), attribute))
                 self.watch(attribute_of(holder, name, attribute))
         self._watch_what_may_come()
         for name, methods in self._readers.items():
@@ -545,7 +543,7 @@ class Watching:
 
     def _watch_libraries(self) -> bool:
         """What the code may ask by name of the libraries' modules that it hands about; whether there was more."""
-        before = len(self._watched)
+        before = len(self.watched)
         may_ask = not ASKS_BY_NAME.isdisjoint(self._names)
         for library, name in list(self._libraries.values()):
             if isinstance(library, types.ModuleType):
@@ -553,7 +551,7 @@ class Watching:
                     self._take(library, name, (attribute,), None)
                 if may_ask and library.__name__ not in LEAVES:
                     self.give_doubt(f"{name} may be asked for a name that is computed")
-        return len(self._watched) > before
+        return len(self.watched) > before
 
     def _is_asked_for(self, holder: Any, attribute: str, may_ask: bool) -> bool:
         """Whether an attribute can be asked for without its name in the code: by a computed name; by Python itself,
