@@ -188,6 +188,81 @@ def test_a_result_in_another_order_is_not_written_through_its_reshape(fresh: Any
             wg.jit(f, strict=True)(x)
 
 
+def of_part(y: Any, s: Any) -> Any:
+    u = y[:2].reshape(-1)
+    u[...] += s
+    return y
+
+
+def of_part_again(y: Any, s: Any) -> Any:
+    u = np.split(y, [2], 0)[0]
+    u = u[::-1]
+    u = np.ravel(u)
+    u[1:] += s
+    return y
+
+
+def of_what_is_no_copy(y: Any, s: Any) -> Any:
+    u = y[:2]
+    u = np.asfortranarray(u)
+    u[0] = s
+    return y
+
+
+@pytest.mark.parametrize("write", [of_part, of_part_again, of_what_is_no_copy])
+def test_a_reshape_of_a_view_that_nobody_holds_is_not_taken_for_a_copy(write: Any) -> None:
+    """The view is dropped, but what it shows a part of is not, and did not get what was written."""
+    with pytest.raises(wg.errors.MutationError, match="order of an array in memory"):
+        wg.jit(lambda x, s: write(x.T * 2.0, s), strict=True)(ROWS, 0.25)
+    as_numpy(lambda x, s: write(np.array(x.T * 2.0, order="C"), s), ROWS, 0.25)
+
+
+@pytest.mark.parametrize(
+    "read",
+    [
+        lambda y: y[:1].view(),
+        lambda y: y.view(),
+        lambda y: y[:, :1].reshape(-1),
+        lambda y: y[1].reshape(-1, 2),
+        lambda y: y[:1, :1].reshape(()),
+        lambda y: np.reshape(y, (1, 3, 2, 1)),
+        lambda y: y[..., np.newaxis].reshape(3, 1, 2),
+        lambda y: y[:0].reshape(5, 0),
+    ],
+)
+def test_a_reshape_that_joins_no_axes_shares_memory_in_every_order(read: Any) -> None:
+    """It was refused, or a copy where the array was at hand under another name: ``u = y[:1]; u = u.view()``."""
+
+    def f(x: Any, s: Any) -> Any:
+        y = x.T * 2.0
+        u = read(y)
+        u[...] += s
+        y[0] *= 3.0
+        return y, u
+
+    as_numpy(f, ROWS, 0.25)
+
+
+def test_a_reshape_of_an_array_in_unknown_order_that_holds_no_traced_value_is_not_read_after_a_write() -> None:
+    """It was taken for a view; NumPy's is a copy here."""
+
+    def f(s: Any) -> Any:
+        y = np.cumsum(np.ones((2, 3)).T, 0)
+        u = y.reshape(-1)
+        y[0, 1] = 7.0
+        return u * s
+
+    def then_traced(s: Any) -> Any:
+        y = np.cumsum(np.ones((2, 3)).T, 0)
+        u = y.reshape(-1)
+        y[0, 1] = s
+        return u * s
+
+    for g in (f, then_traced):
+        with pytest.raises(wg.errors.MutationError, match="which was written since"):
+            wg.jit(g, strict=True)(2.0)
+
+
 def test_arguments_in_fortran_order_alias_as_numpy_says() -> None:
     """The order of an argument decides whether a reshape of it is a view, and was not looked at."""
 

@@ -54,8 +54,10 @@ def op_view(
     """A view that one op reads. The result's type is worked out, and refused, now; the op when it is read."""
     (aval,) = infer(op, (x.aval,), params)
     out = view(x, aval, lambda a: op(a, **params), write, read_constant, is_readonly, is_ambiguous=is_ambiguous)
-    if is_ambiguous and out.constant() is None:
-        out.atom()  # read now: if the base is written later, nobody can say whether this would show it
+    if is_ambiguous:  # read now: if the base is written later, nobody can say whether this would show it
+        out._seen = x.root()._version
+        if out.constant() is None:
+            out.atom()
     return out
 
 
@@ -64,12 +66,14 @@ def reshape_shares(x: Tracer, shape: tuple[int, ...]) -> bool | None:
     if x._base is None and not x._is_reordered:
         return True
     at = layout(x)
-    if at is UNKNOWN_ORDER:
-        return None
+    is_known = at is not UNKNOWN_ORDER
+    if not is_known:  # of axes none of which can be joined: what is shared there, is in every order
+        one = np.ndarray(1, x.aval.dtype)
+        at = np.lib.stride_tricks.as_strided(one, x.aval.shape, x.aval.ndim * one.strides)
     try:
         np.reshape(at, shape, copy=False)
     except ValueError:
-        return False
+        return False if is_known else None
     return True
 
 

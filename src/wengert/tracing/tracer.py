@@ -99,7 +99,7 @@ class Tracer(metaclass=_TracerType):
     _base: Tracer | None = None
     _lens: Lens  # of a view only, beside _base
     _version = 0  # of a root: counts writes to it and through its views
-    _seen = 0  # of a view: the root's version at which _atom was read
+    _seen = 0  # of a view: the root's version at which _atom was read, or the view made if the lens is ambiguous
     _layout: Any = None
     _is_reordered = False  # of a root: not in C order in NumPy; then _layout says which, or layouts.UNKNOWN_ORDER
     _why_readonly = ""
@@ -141,10 +141,8 @@ class Tracer(metaclass=_TracerType):
             return self._atom
         version = self.root()._version
         if self._atom is None or self._seen != version:
-            if self._lens.is_ambiguous and self._atom is not None:
-                raise MutationError(
-                    message(f"{layouts.AMBIGUOUS}, which was written since", _where(self), tries=[layouts.MADE_PLAIN])
-                )
+            if self._lens.is_ambiguous:
+                self._check_unwritten()
             self._atom = self._trace.formula(self._lens.read, self._base.atom())
             self._seen = version
         return self._atom
@@ -156,7 +154,16 @@ class Tracer(metaclass=_TracerType):
         base = self._base.constant()
         if base is None or self._lens.is_traced:
             return None
+        if self._lens.is_ambiguous:
+            self._check_unwritten()
         return self._lens.read_constant(base)
+
+    def _check_unwritten(self) -> None:
+        """Raise if the base was written since this view was made, which NumPy may have made a copy."""
+        if self._seen != self.root()._version:
+            raise MutationError(
+                message(f"{layouts.AMBIGUOUS}, which was written since", _where(self), tries=[layouts.MADE_PLAIN])
+            )
 
     def lent_constant(self) -> np.ndarray[Any, Any] | None:
         """The same array for a tape to keep, whichever trace's: no write that comes later reaches it.
@@ -589,7 +596,10 @@ class Tracer(metaclass=_TracerType):
         at: Tracer | None = self
         while at is not None:
             if at._base is not None and at._lens.is_ambiguous:
-                if sys.getrefcount(at._base) > 2:  # by more than ``at`` and this call
+                below = at
+                while below._base is not None and sys.getrefcount(below._base) <= 2:  # by ``below`` and by this call
+                    below = below._base  # a view that nobody holds may be of an array that somebody does
+                if below._base is not None:
                     raise MutationError(
                         message(
                             f"{layouts.AMBIGUOUS}, so it cannot be written", _where(self), tries=[layouts.MADE_PLAIN]
