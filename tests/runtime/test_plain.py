@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import array
+import random
+import sys
 import warnings
 from types import SimpleNamespace
 from typing import Any
@@ -240,3 +243,85 @@ def test_a_warning_that_is_an_error_leaves_the_function_as_it_was() -> None:
         with pytest.raises(wg.PerformanceWarning):
             compiled(X)
         np.testing.assert_array_equal(compiled(X), 2 * X)
+
+
+def _complex(x: Any) -> Any:
+    """What cannot be traced."""
+    return complex(x).real
+
+
+DRAWS = {
+    "of NumPy": lambda: np.random.default_rng(0),
+    "of NumPy, the old one": lambda: np.random.RandomState(0),
+    "of Python": lambda: random.Random(0),
+}
+
+
+@pytest.mark.filterwarnings("ignore::wengert.PerformanceWarning")
+@pytest.mark.parametrize("kind", DRAWS)
+def test_a_run_that_ended_early_drew_from_the_generator_that_python_draws_from_again(kind: str) -> None:
+    rng, again = DRAWS[kind](), DRAWS[kind]()
+    compiled = wg.jit(lambda x: rng.uniform(0.0, 1.0) * _complex(x))
+    assert [compiled(x) for x in (1.0, 2.0, 3.0)] == [again.uniform(0.0, 1.0) * x for x in (1.0, 2.0, 3.0)]
+    assert rng.uniform(0.0, 1.0) == again.uniform(0.0, 1.0)
+
+
+def test_a_run_that_ended_early_had_written_what_python_writes_again() -> None:
+    """It wrote the set, Python wrote it again, and the answer was 2; an iterator was advanced twice."""
+    seen = set[int]()
+    steps = map(float, range(10))
+    counts = array.array("d", [0.0])
+
+    def f(x: Any) -> Any:
+        seen.add(len(seen))
+        return len(seen) * _complex(x)
+
+    def g(x: Any) -> Any:
+        return next(steps) * _complex(x)
+
+    def h(x: Any) -> Any:
+        counts[0] += 1
+        return counts[0] * _complex(x)
+
+    for function, what in ((f, "writes seen"), (g, rf"advanced steps(.|\n)*complex\(\)(.|\n)*{HERE}"), (h, "counts")):
+        with pytest.raises(wg.errors.WrittenError, match=what):
+            wg.jit(function)(2.0)
+
+
+@pytest.mark.filterwarnings("ignore::wengert.PerformanceWarning")
+def test_an_exception_of_the_function_s_own_leaves_what_it_wrote_before() -> None:
+    """The list stayed empty, so that every call raised what only the first should."""
+    calls = list[int]()
+
+    def f(x: Any) -> Any:
+        calls.append(1)
+        if len(calls) == 1:
+            raise ValueError("the first")
+        return x * len(calls)
+
+    compiled = wg.jit(f)
+    with pytest.raises(ValueError, match="the first"):
+        compiled(2.0)
+    assert compiled(2.0) == 4.0 and len(calls) == 2
+
+
+@pytest.mark.filterwarnings("ignore::wengert.PerformanceWarning")
+def test_what_is_printed_into_a_file_does_not_keep_python_from_running_the_function() -> None:
+    def f(x: Any) -> Any:
+        sys.stdout.write("a\n")
+        return _complex(x)
+
+    assert wg.jit(f)(2.0) == 2.0
+
+
+@pytest.mark.filterwarnings("ignore::wengert.PerformanceWarning")
+def test_a_counter_that_hangs_on_the_function_counts() -> None:
+    """It was written on the copy that was traced, and stayed 1 for ever."""
+
+    def count() -> int:
+        count.n = getattr(count, "n", 0) + 1  # type: ignore[attr-defined]
+        return count.n  # type: ignore[attr-defined]
+
+    compiled = wg.jit(lambda x: x * count())
+    assert [compiled(2.0) for _ in range(3)] == [2.0, 4.0, 6.0]
+    assert count() == 4

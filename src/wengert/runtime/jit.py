@@ -300,8 +300,9 @@ class Jit(_native.Dispatcher):
     ) -> tuple[Compiled, list[Any]]:
         """The same for a call whose path is new; ``special`` has the paths beside it, if there are any."""
         start = time.perf_counter()
+        runs_again = None if self._is_strict else is_refusal
         try:
-            whole = trace_whole(self.__wrapped__, self.__name__, leaves, signature)
+            whole = trace_whole(self.__wrapped__, self.__name__, leaves, signature, runs_again)
         except ReadsEnclosingTrace:
             raise
         except Exception as error:

@@ -10,7 +10,7 @@ from wengert.errors import StructureError, message
 from wengert.tape import Tape
 from wengert.tracing.record import input_of, record_call
 from wengert.tracing.signature import Signature
-from wengert.tracing.surroundings.environment import Environment, walked
+from wengert.tracing.surroundings.environment import Environment, ReachedTwice, walked
 from wengert.tracing.trace import current_trace
 from wengert.tracing.type_of import Answered, asking
 
@@ -31,13 +31,28 @@ class Whole(NamedTuple):
     """The inputs that it writes."""
 
 
-def trace_whole(f: Callable[..., Any], name: str, leaves: Sequence[Any], signature: Signature) -> Whole:
-    """The tape of ``f`` for a call's leaves, of this signature, and what must hold for another call to have it too."""
-    return walked(lambda environment: _trace_in(environment, f, name, leaves, signature))
+def trace_whole(
+    f: Callable[..., Any],
+    name: str,
+    leaves: Sequence[Any],
+    signature: Signature,
+    runs_again: Callable[[Exception], bool] | None = None,
+) -> Whole:
+    """The tape of ``f`` for a call's leaves, of this signature, and what must hold for another call to have it too.
+
+    ``runs_again``: whether an error that ends the traced run is followed by a run of ``f`` itself, so that what the
+    first did to its surroundings is to be undone: see Environment.end_early.
+    """
+    return walked(lambda environment: _trace_in(environment, f, name, leaves, signature, runs_again))
 
 
 def _trace_in(
-    environment: Environment, f: Callable[..., Any], name: str, leaves: Sequence[Any], signature: Signature
+    environment: Environment,
+    f: Callable[..., Any],
+    name: str,
+    leaves: Sequence[Any],
+    signature: Signature,
+    runs_again: Callable[[Exception], bool] | None,
 ) -> Whole:
     treedef = signature.treedef
     traced = [k for k, leaf in enumerate(signature.leaves) if leaf.is_traced]
@@ -60,15 +75,22 @@ def _trace_in(
             return copy(*given[0], **given[1]) if signature.has_kwargs else copy(*given)
 
     inputs = [input_of(leaves[k]) for k in traced]
-    recording = record_call(call, inputs, name=name, known=environment.known)
-    if recording.implicit:
-        raise ReadsEnclosingTrace(
-            message(
-                f"{name} captured a value of a function that is being traced, so it has no tape of its own",
-                tries=["the value as an argument"],
+    try:
+        recording = record_call(call, inputs, name=name, known=environment.known)
+        if recording.implicit:
+            raise ReadsEnclosingTrace(
+                message(
+                    f"{name} captured a value of a function that is being traced, so it has no tape of its own",
+                    tries=["the value as an argument"],
+                )
             )
-        )
-    environment.close()
+        environment.close()
+    except ReachedTwice:  # before the function ran
+        raise
+    except Exception as error:
+        if runs_again is not None:
+            environment.end_early(error, runs_again(error))
+        raise
     in_static = tuple([(k, leaves[k]) for k in static])
     tape = recording.tape.replace(in_tree=treedef, in_static=in_static, out_tree=recording.out_treedef)
     return Whole(tape, environment, recording.unrepeatable, recording.written)

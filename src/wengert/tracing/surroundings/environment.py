@@ -52,6 +52,7 @@ from wengert.tracing.surroundings.slots import (
     CellRead,
     ClassRead,
     Slot,
+    StateRead,
     VariableRead,
     all_hold,
     is_unchanged,
@@ -193,6 +194,40 @@ class Environment:
     def check_unwritten(self) -> None:
         """Raise CaptureError if the traced run wrote something that a later call would not write: WrittenError if that
         was the original, not the copy that the run was given, and cannot be put back."""
+        written = self._put_back()
+        if written:
+            raise self._written(written[0].name)
+        self._check_copies()
+
+    def end_early(self, error: Exception, is_rerun: bool) -> None:
+        """The traced run ended by ``error``, and what it did to its surroundings must be done once all the same.
+
+        ``is_rerun``: Python will run the function itself. Then what the run drew from random generators and bound anew
+        is put back; WrittenError says what cannot be. Otherwise the error is the function's own; what the run wrote
+        into copies, so that nobody sees it, is Python's to do: CaptureError.
+        """
+        if is_rerun and self._watching.iterator:
+            raise self._advanced(error)
+        if not is_rerun:
+            try:
+                self._check_copies()
+            except CaptureError:
+                if self._watching.iterator:
+                    return
+                self._draw_again()
+                self._put_back()
+                raise
+            return
+        self._draw_again()
+        self._put_back()
+
+    def _draw_again(self) -> None:
+        for slot in self.slots:
+            if isinstance(slot.read, StateRead) and not is_unchanged(slot):
+                slot.read.put(slot.seen)
+
+    def _put_back(self) -> list[Slot]:
+        """Put back what the run bound anew of what it shares with the function, if that is all that it wrote there."""
         written = [slot for slot in self.slots if slot.is_shared and not is_unchanged(slot)]
         for slot in written:
             if (
@@ -202,8 +237,9 @@ class Environment:
                 raise self._written(slot.name, WrittenError)
         for slot in written:  # which the function has bound anew, and nobody else
             slot.read.put(slot.seen)
-        if written:
-            raise self._written(written[0].name)
+        return written
+
+    def _check_copies(self) -> None:
         for name, read, put, original in self.copies:
             try:
                 now = read()
@@ -223,6 +259,18 @@ class Environment:
                 f"the function writes {name}, which it captured; a compiled function would write it only once",
                 place,
                 tries=[f"return {name.split('.')[0].split('[')[0]} from the function", "no wg.jit around it"],
+            )
+        )
+
+    def _advanced(self, error: Exception) -> WrittenError:
+        why, *rest = str(error).splitlines()
+        place = [line.split(None, 1)[1] for line in rest if line.startswith("  at ")]
+        return WrittenError(
+            message(
+                f"the function may have advanced {self._watching.iterator} before it could not be traced further, "
+                "so Python cannot begin it again",
+                notes=[("why", why), *[("at", line) for line in place]],
+                tries=["what it gives as an argument", "no wg.jit around it"],
             )
         )
 
@@ -406,7 +454,10 @@ class Environment:
         """What stands for the attributes that somebody has hung on a function."""
         self._watching.note(parts.names)
         for part in parts.attributes:
-            vars(copy)[part.key] = self._replace(part)
+            put = vars(copy)[part.key] = self._replace(part)
+            self.copies.append(Substituted(part.name, lambda k=part.key: vars(copy)[k], put, part.value))
+        count = len(vars(copy))
+        self.copies.append(Substituted(f"the attributes of {copy}", lambda: len(vars(copy)), count, count))
 
     # --------------------------------------------------------------------------------- containers and objects
 

@@ -12,7 +12,6 @@ import array
 import contextvars
 import functools
 import os
-import pickle
 import random
 import sys
 import types
@@ -37,6 +36,7 @@ from wengert.tracing.surroundings.slots import (
     ItemRead,
     KeysRead,
     LengthRead,
+    StateRead,
     VariableRead,
 )
 
@@ -107,7 +107,8 @@ def parts_of(value: Any, name: str, read: Callable[[], Any], natively: bool = Tr
     if isinstance(value, BYTES):
         return Parts(Part(None, name, bytes(value), lambda: bytes(read())))
     if is_generator(value):
-        return Parts(Part(None, f"the state of {name}", _state(value), lambda: _state(read())))
+        state = StateRead(read)
+        return Parts(Part(None, f"the state of {name}", state(), state))
     if isinstance(value, contextvars.ContextVar):
         return Parts(inner=[Part(None, f"{name}.get()", value.get(MISSING), lambda: read().get(MISSING))])
     parts = Parts()
@@ -268,19 +269,6 @@ def is_generator(value: Any) -> bool:
     if "numpy.random" not in sys.modules:  # NumPy imports it when it is first asked for, which takes its time
         return False
     return isinstance(value, np.random.Generator | np.random.BitGenerator | np.random.RandomState)
-
-
-def _state(value: Any) -> Any:
-    """The state of a random generator, comparable; None for anything else."""
-    if isinstance(value, random.Random):
-        return value.getstate()
-    if isinstance(value, np.random.Generator):
-        return pickle.dumps(value.bit_generator.state)
-    if isinstance(value, np.random.BitGenerator):
-        return pickle.dumps(value.state)
-    if isinstance(value, np.random.RandomState):
-        return pickle.dumps(value.get_state())
-    return None
 
 
 # ----------------------------------------------------------------------------------------------------------- objects

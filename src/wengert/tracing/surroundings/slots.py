@@ -8,6 +8,8 @@ and looks at them at every call. The readers are plain classes: dataclasses take
 from __future__ import annotations
 
 import math
+import pickle
+import random
 import types
 from collections.abc import Callable, Iterable
 from typing import Any, NamedTuple
@@ -173,6 +175,36 @@ class AbsentRead:
 
     def __call__(self) -> Any:
         return tuple(name for name in self.names if name in self.namespace)
+
+
+class StateRead:
+    """Reads the state of a random generator, comparable."""
+
+    __slots__ = ("read",)
+
+    def __init__(self, read: Callable[[], Any]) -> None:
+        self.read = read
+
+    def __call__(self) -> Any:
+        value = self.read()
+        if isinstance(value, random.Random):
+            return value.getstate()
+        return pickle.dumps(value.get_state() if hasattr(value, "get_state") else _bits(value).state)
+
+    def put(self, state: Any) -> None:
+        """Let it draw again what it has drawn since it was in this state."""
+        value = self.read()
+        if isinstance(value, random.Random):
+            value.setstate(state)
+        elif hasattr(value, "set_state"):  # a RandomState
+            value.set_state(pickle.loads(state))
+        else:
+            _bits(value).state = pickle.loads(state)
+
+
+def _bits(generator: Any) -> Any:
+    """The bit generator, which has the state, of one of numpy.random."""
+    return getattr(generator, "bit_generator", generator)
 
 
 class CodeRead:

@@ -25,6 +25,7 @@ import contextlib
 import copyreg
 import functools
 import importlib.util
+import io
 import os
 import random
 import sys
@@ -101,6 +102,8 @@ class Watching:
         """What was found that could give another number to another run, nobody knows: see purity.py."""
         self.unrepeatable = ""
         """What was found that does."""
+        self.iterator = ""
+        """The name of one that was found, a file or generator: what a run has drawn from it cannot be put back."""
         self.alive: list[Any] = []  # what is remembered by its id
         self.codes: list[types.CodeType] = []
         """Of the functions that were met."""
@@ -280,6 +283,8 @@ class Watching:
         parts = parts_of(value, name, read, natively=False)
         if parts.content is None and (why := _why_incomparable(value, name)):
             self.give_up(why)
+            if hasattr(type(value), "__next__") and not _is_written_only(value):
+                self.iterator = self.iterator or name
             return
         if parts.content is not None:
             self._watch_content(value, name, parts.content)
@@ -601,6 +606,11 @@ def _why_incomparable(value: Any, name: str) -> str:
         return f"{name} is an iterator"
     module = getattr(value, "__module__", type(value).__module__)
     return f"{name} is of {module}" if module in CLOCKS else ""
+
+
+def _is_written_only(value: Any) -> bool:
+    """Whether it is a file that cannot be read: what is printed while tracing has been printed."""
+    return isinstance(value, io.IOBase) and not value.closed and not value.readable()
 
 
 def _is_installed(file: str) -> bool:
