@@ -37,13 +37,13 @@ def record_in_a_way(f: F, call: Callable[[Way], F], inputs: Sequence[Input], **o
     try:
         if not is_known:
             return record_call(call(_as_they_are), inputs, name=name, **options)
-        return _everything_traced(call, inputs, name, options)
+        return _everything_traced(call, inputs, name, options, None)
     except (ConcretizationError, MutationError, CaptureError) as error:
         refusal = error
     try:
         if is_known:
             return record_call(call(_as_they_are), inputs, name=name, **options)
-        recording = _everything_traced(call, inputs, name, options)
+        recording = _everything_traced(call, inputs, name, options, refusal)
     except WengertError:
         raise refusal from None
     if (code := _code_of(f)) is not None:
@@ -72,10 +72,10 @@ def _as_they_are(f: F, others: Sequence[Any], by_keyword: dict[str, Any]) -> tup
 
 
 def _everything_traced(
-    call: Callable[[Way], F], inputs: Sequence[Input], name: str, options: dict[str, Any]
+    call: Callable[[Way], F], inputs: Sequence[Input], name: str, options: dict[str, Any], refusal: WengertError | None
 ) -> Recording:
     def record(environment: Environment) -> Recording:
-        way = _EverythingTraced(environment)
+        way = _EverythingTraced(environment, refusal)
         recording = record_call(call(way), inputs, name=name, **options)
         way.check(name)
         return recording
@@ -84,10 +84,14 @@ def _everything_traced(
 
 
 class _EverythingTraced:
-    """The other arguments, and what the function captured, are traced as captured arrays."""
+    """The other arguments, and what the function captured, are traced as captured arrays.
 
-    def __init__(self, environment: Environment) -> None:
+    ``refusal``: what ended a run before this one, which may have drawn from what the function captured.
+    """
+
+    def __init__(self, environment: Environment, refusal: WengertError | None) -> None:
         self._environment = environment
+        self._refusal = refusal
         self._given: list[tuple[np.ndarray[Any, Any], Tracer]] = []
 
     def __call__(
@@ -96,6 +100,8 @@ class _EverythingTraced:
         copy = self._environment.copy_for(f, _trace())
         leaves, treedef = tree.flatten((others, by_keyword))
         given = [self._argument(x, f"argument{tree.path(treedef, k)}") for k, x in enumerate(leaves)]
+        if self._refusal is not None and self._environment.is_drawn_from:
+            raise self._refusal
         return copy, *tree.unflatten(treedef, given)
 
     def _argument(self, x: Any, name: str) -> Any:

@@ -129,6 +129,11 @@ class Environment:
         """What was found that does."""
         return self._watching.unrepeatable
 
+    @property
+    def is_drawn_from(self) -> bool:
+        """Whether an iterator or a random generator was found, which another run would find advanced."""
+        return bool(self._watching.iterator) or any(isinstance(slot.read, StateRead) for slot in self.slots)
+
     def holds(self) -> bool:
         """Whether everything that was read is still there."""
         return all_hold(self.slots)
