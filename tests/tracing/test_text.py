@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
+import io
 import logging
 import pprint
 import sys
@@ -12,6 +14,7 @@ from typing import Any
 
 import pytest
 
+import wengert as wg
 from wengert.tracing import text
 
 LOG = logging.getLogger(__name__)
@@ -142,3 +145,84 @@ def test_a_percent_sign_asks_for_a_float_and_float_is_asked_for() -> None:
     float(x)
     LOG.error("%.2f", x)
     assert x.answers[:3] == [True, False, True]  # then of every handler of logging
+
+
+def _caught_by_name(x: Any) -> Any:
+    try:
+        raise ValueError(f"x = {x}")
+    except ValueError as error:
+        return x * len(str(error))
+
+
+def _asserted(x: Any) -> Any:
+    try:
+        assert x < 0, f"{x}"
+    except AssertionError as error:
+        return x * len(error.args[0])
+
+
+def _caught_by_the_caller(x: Any) -> Any:
+    def g(x: Any) -> Any:
+        raise ValueError(str(x))
+
+    try:
+        g(x)
+    except ValueError as error:
+        return x * len(str(error))
+
+
+def _kept(x: Any) -> Any:
+    errors = [ValueError(f"{x}")]
+    return x * len(str(errors[0]))
+
+
+def _printed_into_a_buffer(x: Any) -> Any:
+    buffer = io.StringIO()
+    print(x, file=buffer)
+    return x * len(buffer.getvalue())
+
+
+def _redirected(x: Any) -> Any:
+    with contextlib.redirect_stdout(io.StringIO()) as buffer:
+        print(x)
+    return x * len(buffer.getvalue())
+
+
+def _warned(x: Any) -> Any:
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("always")
+        warnings.warn(f"{x}", stacklevel=1)
+    return x * len(str(caught[0].message))
+
+
+def _logged(x: Any) -> Any:
+    buffer, log = io.StringIO(), logging.getLogger("of a test")
+    log.propagate, log.handlers = False, [logging.StreamHandler(buffer)]
+    log.warning("%s", x)
+    return x * len(buffer.getvalue())
+
+
+READ_AGAIN = [_caught_by_name, _asserted, _caught_by_the_caller, _kept]
+READ_AGAIN += [_printed_into_a_buffer, _redirected, _warned, _logged]
+
+
+@pytest.mark.filterwarnings("ignore::wengert.PerformanceWarning")
+@pytest.mark.parametrize("f", READ_AGAIN)
+def test_text_for_people_that_the_function_reads_again_was_that_of_the_first_call(f: Callable[[Any], Any]) -> None:
+    compiled = wg.jit(f)
+    assert [compiled(x) for x in (5.0, 9.125, 5.0)] == [f(5.0), f(9.125), f(5.0)]
+
+
+def test_the_message_of_an_exception_that_nobody_reads_is_no_branch() -> None:
+    def f(x: Any) -> Any:
+        try:
+            raise ValueError(f"{x}")
+        except ValueError:
+            return x * x
+
+    compiled = wg.jit(f)
+    try:
+        assert [compiled(x) for x in (5.0, 9.125)] == [25.0, 83.265625]
+    except ValueError as error:  # of which the function does not know
+        raise AssertionError from error
+    assert compiled.stats()["traces"] == 1

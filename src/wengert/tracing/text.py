@@ -4,17 +4,20 @@
 a branch. A run that will be repeated must guard the second and need not guard the first. The two are told apart by
 the expression in the user's source: from the one that is being evaluated, found by the position of its instruction,
 one climbs through whatever only builds text (``+``, ``%``, ``.format``, ``.join``, ``str()``, a list) to what takes
-the text: an argument of ``print``, of logging, of ``warnings.warn``, of an exception; the message of an assertion.
-Those are for people. Everything else decides, and so does whatever cannot be told: no source, a message assigned to
-a variable first. That is right too, and only slower.
+the text: an argument of ``print``, of logging, of ``warnings.warn``, of an exception that is raised; the message of an
+assertion. Those are for people, unless the function may read them again: see :func:`may_be_read`. Everything else
+decides, and so does whatever cannot be told: no source, a message assigned to a variable first. That is right too, and
+only slower.
 """
 
 from __future__ import annotations
 
 import dis
 import functools
+import io
 import linecache
 import numbers
+import sys
 import types
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -102,15 +105,17 @@ def _end_of(path: tuple[ast.AST, ...], frame: types.FrameType) -> str:
 
     for child, node in zip((None, *path), path, strict=False):
         if isinstance(node, ast.Call) and child is not node.func:
-            if _is_shown_by(node.func, frame):
+            if _is_shown_by(node, frame):
                 return PEOPLE
             function = _found(node.func, frame)
-            if any(function is builds for builds in _BUILDING):
+            if any(function is builds for builds in _BUILDING) or _is_exception(function):
                 continue
             if isinstance(node.func, ast.Attribute) and node.func.attr in _BUILDING_METHODS:
                 continue
             is_number = isinstance(function, type) and issubclass(function, numbers.Number)
             return function.__name__ if is_number and not issubclass(function, numbers.Integral) else DECIDES
+        if isinstance(node, ast.Raise):
+            return PEOPLE
         if isinstance(node, ast.Assert):
             return PEOPLE if child is node.msg else DECIDES
         if isinstance(node, ast.Return):
@@ -136,22 +141,74 @@ def _passes_on(node: ast.AST, child: ast.AST | None) -> bool:
     return isinstance(node, ast.JoinedStr | ast.FormattedValue | ast.List | ast.Tuple | ast.Starred | ast.keyword)
 
 
-def _is_shown_by(callee: ast.expr, frame: types.FrameType) -> bool:
+def _is_exception(function: Any) -> bool:
+    return isinstance(function, type) and issubclass(function, BaseException)
+
+
+def _is_shown_by(call: ast.Call, frame: types.FrameType) -> bool:
     """Whether a call shows its arguments to people."""
     import ast
     import logging
     import pprint
     import warnings
 
+    callee = call.func
     function = _found(callee, frame)
-    if isinstance(function, type):
-        return issubclass(function, BaseException)
     if any(function is shows for shows in (print, warnings.warn, pprint.pprint, pprint.pp)):
-        return True
+        files = [_found(given.value, frame) for given in call.keywords if given.arg in ("file", "stream")]
+        return all(file in (sys.stdout, sys.stderr) or _is_written_only(file) for file in files)
     if isinstance(callee, ast.Attribute) and callee.attr in _LOGGING:
         owner = _found(callee.value, frame)
         return owner is logging or isinstance(owner, logging.Logger | logging.LoggerAdapter)
     return False
+
+
+def _is_written_only(file: Any) -> bool:
+    return isinstance(file, io.IOBase) and not file.closed and not file.readable()
+
+
+def may_be_read(frame: types.FrameType, before: tuple[Any, ...]) -> bool:
+    """Whether the function that ``frame`` runs in may read again what it shows to people: it catches the exception by
+    a name, or printing, warnings or logging no longer go where they did ``before``: see :func:`outlets`."""
+    return outlets() != before or _is_caught(frame)
+
+
+def outlets() -> tuple[Any, ...]:
+    """Where text for people goes at present."""
+    warnings, logging = sys.modules["warnings"], sys.modules.get("logging")
+    handlers = 0 if logging is None else len(logging._handlerList)
+    return id(sys.stdout), id(sys.stderr), id(warnings.showwarning), id(warnings._showwarnmsg_impl), handlers
+
+
+def _is_caught(frame: types.FrameType | None) -> bool:
+    """Whether an exception that ``frame`` raises may be caught by name, within the outermost function traced."""
+    is_caught = is_caught_here = False
+    while frame is not None:
+        if frame.f_code.co_name == "record_call" and frame.f_globals.get("__name__") == _RECORDER:
+            is_caught, is_caught_here = is_caught or is_caught_here, False
+        elif not is_library(frame):
+            is_caught_here = is_caught_here or _catches(frame)
+        frame = frame.f_back
+    return is_caught
+
+
+def _catches(frame: types.FrameType) -> bool:
+    """Whether a handler around the expression that ``frame`` is at looks at the exception."""
+    import ast
+
+    if not frame.f_code.co_exceptiontable:
+        return False
+    if not _ASKS_FOR_THE_EXCEPTION.isdisjoint(frame.f_code.co_names):
+        return True
+    tree = _tree(frame.f_code.co_filename) or {}
+    at = next(islice(frame.f_code.co_positions(), frame.f_lasti // 2, None), None)
+    paths = tree.get(at, ())  # type: ignore[arg-type]  # nothing is found for a position that is not known
+    around = [node for path in paths for node in path if isinstance(node, ast.Try | ast.TryStar)]
+    return not paths or any(handler.name for node in around for handler in node.handlers)
+
+
+_RECORDER = "wengert.tracing.record"
+_ASKS_FOR_THE_EXCEPTION = frozenset(["exc_info", "format_exc", "exception"])
 
 
 def _found(expression: ast.expr, frame: types.FrameType | None) -> Any:

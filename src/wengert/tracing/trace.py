@@ -113,6 +113,8 @@ class Trace:
         self.concrete = concrete
         self.why_abstract = why_abstract
         self.known = known
+        self.outlets: tuple[Any, ...] = ()
+        """Where text for people went when a run began that will be repeated: see text.py."""
         self.level = 0
         self.is_open = False
         self.is_direct = False
@@ -144,6 +146,7 @@ class Trace:
         outer = current_trace()
         if outer is not None and self.known is None:
             self.known = outer.known  # what an enclosing run may read again, this one may
+            self.outlets = outer.outlets
             self.is_closed, self.doubt = outer.is_closed, outer.doubt
         self._marks = [len(t.builder) for t in _stack.traces]
         self.level = len(_stack.traces) + 1

@@ -449,7 +449,9 @@ class Tracer(metaclass=_TracerType):
                     tries=["the value as it is", "round(x, 3), for a number of so many digits"],
                 )
             )
-        if self._trace.concrete and ((current_trace() or self._trace).known is None or use == text.PEOPLE):
+        inner = current_trace() or self._trace
+        is_read = inner.known is not None and (use == text.DECIDES or text.may_be_read(frame, inner.outlets))
+        if self._trace.concrete and not is_read:
             value = self._trace.evaluate(self.atom())
         else:
             value = self.look("text")

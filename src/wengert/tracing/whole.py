@@ -11,6 +11,7 @@ from wengert.tape import Tape
 from wengert.tracing.record import input_of, record_call
 from wengert.tracing.signature import Signature
 from wengert.tracing.surroundings.environment import Environment, ReachedTwice, walked
+from wengert.tracing.text import outlets
 from wengert.tracing.trace import current_trace
 from wengert.tracing.type_of import Answered, asking
 
@@ -71,6 +72,7 @@ def _trace_in(
         for k, t in zip(traced, tracers, strict=True):
             new[k] = t
         given = tree.unflatten(treedef, new)
+        trace.outlets = outlets()
         with Answered(asking(f, *new)):
             return copy(*given[0], **given[1]) if signature.has_kwargs else copy(*given)
 
