@@ -30,7 +30,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
-from wengert.errors import CaptureError, WrittenError, message
+from wengert.errors import CaptureError, InternalError, WrittenError, message
 from wengert.source import Source
 from wengert.tracing.arguments import holds_tracer
 from wengert.tracing.surroundings import names
@@ -64,6 +64,9 @@ from wengert.tracing.type_of import code_for
 
 T = TypeVar("T")
 
+MAX_WALKS = 100
+"""Each keeps more originals than the one before; two are the rule where it is not one."""
+
 _BY_VALUE = (*BY_VALUE, enum.Enum)
 DICTS = (dict, OrderedDict, defaultdict)
 
@@ -90,11 +93,12 @@ class ReachedTwice(Exception):
 def walked(record: Callable[[Environment], T]) -> T:
     """What ``record`` returns for an environment in which every object is one: a copy, or itself."""
     originals: list[Any] = []
-    while True:
+    for _ in range(MAX_WALKS):
         try:
             return record(Environment(originals))
         except ReachedTwice as error:
             originals += error.objects
+    raise InternalError(f"what the function captured is new at every look: {originals[-1]!r:.200}")
 
 
 class Environment:
