@@ -139,7 +139,8 @@ def test_a_plain_call_has_numpys_value_and_the_gradient_of_differences(entry: En
 
 
 def test_a_compiled_call_is_the_plain_one_from_one_trace(entry: Entry) -> None:
-    gradient = wg.jit(wg.value_and_grad(entry.f))
+    plain = wg.value_and_grad(entry.f)
+    gradient = wg.jit(plain)
     with warnings.catch_warnings(record=True) as heard:
         warnings.simplefilter("always")
         for args in (*points(entry), points(entry)[0]):
@@ -147,7 +148,7 @@ def test_a_compiled_call_is_the_plain_one_from_one_trace(entry: Entry) -> None:
             counted = change(entry, lambda args=args, got=got: got.append(gradient(*copy.deepcopy(args))))
             assert not entry.plain or counted == change(entry, lambda args=args: entry.f(*copy.deepcopy(args)))
             assert_right(entry, got[0], args)
-            assert_close(got[0][1], wg.value_and_grad(entry.f)(*copy.deepcopy(args))[1])
+            assert_close(got[0][1], plain(*copy.deepcopy(args))[1])
     stats = gradient.stats()
     assert stats["unrepeatable"] == ""
     if entry.plain:

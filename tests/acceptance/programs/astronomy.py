@@ -104,7 +104,7 @@ def light_curve(planet, times=np.linspace(-0.12, 0.12, 13)):
     return np.sum((flux - 0.995) ** 2) * 1e4
 
 
-def polytrope_mass(index, n=60):
+def polytrope_mass(index, n=40):
     """Lane-Emden outward; the star has no surface before the grid ends."""
     theta, slope, xi, h = 1.0, 0.0, 1e-3, 0.03
     mass = 0.0

@@ -105,7 +105,7 @@ class HodgkinHuxley:
             + self.g["leak"] * (v - self.reversal["leak"])
         )
 
-    def run(self, stimulus, steps=40, dt=0.05):
+    def run(self, stimulus, steps=24, dt=0.05):
         v = -65.2
         gates = [a / (a + b) for a, b in self.rates(v)]
         for _ in range(steps):

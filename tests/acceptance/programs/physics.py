@@ -16,7 +16,7 @@ from tests.acceptance.programs.entries import STEPS, program
 # ------------------------------------------------------------------------------------------------- heat equation
 
 
-def implicit_euler_rod(conductivity, u0, dt=0.02, steps=5):
+def implicit_euler_rod(conductivity, u0, dt=0.03, steps=3):
     """The heat equation in a rod whose conductivity depends on the temperature: Newton's method in every step."""
     n = len(u0)
     h = 1.0 / (n - 1)
