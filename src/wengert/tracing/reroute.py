@@ -13,7 +13,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, FunctionType
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from wengert.locks import lock
 from wengert.tracing import exchange
@@ -93,15 +93,15 @@ def _holds_traced(x: Any) -> bool:
     return type(x) is Tracer or (type(x) in (list, tuple) and any(map(_holds_traced, x)))
 
 
-def _routes_of(module: str) -> Mapping[str, _Route]:
-    """The routes of a module that is imported; none while another thread is about to import it."""
-    if module not in _routes and module in sys.modules:
-        functions = {name: _found(sys.modules[module], name) for name in REROUTED[module]}
+def _new_routes() -> list[_Route]:
+    """Those of modules that were imported since this was last asked; none while another thread is about to."""
+    found: list[_Route] = []
+    for module in REROUTED.keys() - _routes.keys():
+        functions = {name: _found(sys.modules.get(module), name) for name in REROUTED[module]}
         if all(type(f) is FunctionType and f.__closure__ is None for f in functions.values()):
-            _routes[module] = {
-                name: _Route(module, name, f) for name, f in functions.items() if type(f) is FunctionType
-            }
-    return _routes.get(module, {})
+            _routes[module] = {name: _Route(module, name, cast(FunctionType, f)) for name, f in functions.items()}
+            found += _routes[module].values()
+    return found
 
 
 def _found(module: Any, name: str) -> Any:
@@ -117,24 +117,25 @@ class _Rerouting:
     def __init__(self) -> None:
         self.lock = lock()
         self.open = 0
+        self.routes: list[_Route] = []
 
     def __enter__(self) -> None:
         with self.lock:
+            new = _new_routes() if len(_routes) < len(REROUTED) else ()
+            self.routes += new
             self.open += 1
             if self.open == 1:
                 exchange.open()
-            for module in REROUTED:
-                for route in _routes_of(module).values():
-                    route.function.__code__ = route.deciding
+            for route in self.routes if self.open == 1 else new:
+                route.function.__code__ = route.deciding
 
     def __exit__(self, *error: object) -> None:
         with self.lock:
             self.open -= 1
             if self.open == 0:
                 exchange.close()
-                for routes in _routes.values():
-                    for route in routes.values():
-                        route.function.__code__ = route.own
+                for route in self.routes:
+                    route.function.__code__ = route.own
 
 
 _rerouting = _Rerouting()

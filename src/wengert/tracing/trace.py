@@ -494,8 +494,10 @@ def unlock(arrays: list[np.ndarray[Any, Any]]) -> None:
     """Make arrays writeable again that a trace has locked; a view whose owner another trace still holds, with that."""
     while _waiting:
         arrays.append(_waiting.pop())
-    for array in sorted(arrays, key=lambda array: array.base is not None):  # a view cannot be before its owner is
-        if _owner_is_lent(array):
+    if len(arrays) > 1:
+        arrays.sort(key=lambda array: array.base is not None)  # a view cannot be before its owner is
+    for array in arrays:
+        if array.base is not None and _owner_is_lent(array):
             _waiting.append(array)
             continue
         array.setflags(write=True)
