@@ -55,7 +55,7 @@ def answering(code: types.CodeType) -> types.CodeType:
 
 def code_for(f: types.FunctionType) -> types.CodeType:
     """The code of a copy of ``f``, which is made to be traced."""
-    return answering(f.__code__) if is_the_users(f.__globals__) and not _knows_tracers(f) else f.__code__
+    return answering(f.__code__) if asks(f) else f.__code__
 
 
 def _exchanged(code: types.CodeType) -> types.CodeType:
@@ -123,7 +123,7 @@ class Answered:
 def asking(*roots: Any) -> Sequence[types.FunctionType]:
     """The functions of the user's that ``roots`` reach, and that call ``type``."""
     found, classes = reached(roots)
-    functions = [f for f in found if is_the_users(f.__globals__) and _asks(f.__code__) and not _knows_tracers(f)]
+    functions = [f for f in found if asks(f)]
     if not functions:
         if len(_silent) > 10_000:
             _silent.clear()
@@ -132,9 +132,11 @@ def asking(*roots: Any) -> Sequence[types.FunctionType]:
     return functions
 
 
-def _asks(code: types.CodeType) -> bool:
-    """Whether code calls ``type``; or did, before an enclosing trace exchanged it."""
-    return answering(code) is not code or NAME in _names(code)
+def asks(f: types.FunctionType) -> bool:
+    """Whether a function of the user's calls ``type``; or did, before an enclosing trace exchanged it."""
+    code = f.__code__
+    is_asking = answering(code) is not code or NAME in _names(code)
+    return is_asking and is_the_users(f.__globals__) and not _knows_tracers(f)
 
 
 def _knows_tracers(f: types.FunctionType) -> bool:
@@ -231,7 +233,7 @@ def _parts(value: Any) -> Iterator[Any]:
         yield from value.__defaults__ or ()
         yield from (value.__kwdefaults__ or {}).values()
         yield from list(vars(value).values())
-        names = set(_names(value.__code__))
+        names = _names(value.__code__)
         for name in names & value.__globals__.keys():
             variable = value.__globals__[name]
             if not isinstance(variable, types.ModuleType):
@@ -272,9 +274,8 @@ def _attributes(value: Any) -> dict[str, Any]:
     return found if isinstance(found, dict) else {}
 
 
-def _names(code: types.CodeType) -> Iterator[str]:
+@functools.lru_cache(maxsize=4096)
+def _names(code: types.CodeType) -> frozenset[str]:
     """The names in a function's code, and in that of the functions in it."""
-    yield from code.co_names
-    for constant in code.co_consts:
-        if isinstance(constant, types.CodeType):
-            yield from _names(constant)
+    inner = [_names(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
+    return frozenset(code.co_names).union(*inner)

@@ -13,7 +13,7 @@ from wengert.tracing.signature import Signature
 from wengert.tracing.surroundings.environment import Environment, ReachedTwice, walked
 from wengert.tracing.text import outlets
 from wengert.tracing.trace import current_trace
-from wengert.tracing.type_of import Answered, asking
+from wengert.tracing.type_of import Answered
 
 
 class ReadsEnclosingTrace(StructureError):
@@ -73,7 +73,7 @@ def _trace_in(
             new[k] = t
         given = tree.unflatten(treedef, new)
         trace.outlets = outlets()
-        with Answered(asking(f, *new)):
+        with Answered(environment.asking()):
             return copy(*given[0], **given[1]) if signature.has_kwargs else copy(*given)
 
     inputs = [input_of(leaves[k]) for k in traced]

@@ -60,7 +60,7 @@ from wengert.tracing.surroundings.slots import (
 from wengert.tracing.surroundings.watching import BY_VALUE, Watching
 from wengert.tracing.trace import Trace, is_readonly, suspended
 from wengert.tracing.tracer import wrap
-from wengert.tracing.type_of import code_for
+from wengert.tracing.type_of import asks, code_for
 
 T = TypeVar("T")
 
@@ -145,6 +145,10 @@ class Environment:
     def changed(self) -> list[str]:
         """The names of what is no longer what it was."""
         return [slot.name for slot in self.slots if not is_unchanged(slot)]
+
+    def asking(self) -> list[types.FunctionType]:
+        """Those of the functions found, which the copy shares with the original, that call ``type``."""
+        return [f for f in self._watching.functions() if asks(f)]
 
     # ------------------------------------------------------------------------------------------------ walking
 

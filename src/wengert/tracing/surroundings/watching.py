@@ -128,6 +128,10 @@ class Watching:
         """Whether nothing was found that could give another number to another run: see purity.py."""
         return not self.doubt
 
+    def functions(self) -> list[types.FunctionType]:
+        """The user's that were met."""
+        return [f for f, _ in self._functions]
+
     def judge(self, value: Any, name: str) -> None:
         """Note whether a number could come in through ``value`` itself; its parts are looked at apart."""
         if isinstance(value, types.FunctionType) and value.__module__ in MAKE_OBJECTS:
