@@ -99,6 +99,7 @@ def is_internal(frame: types.FrameType) -> bool:
     return known
 
 
+@functools.lru_cache(maxsize=4096)
 def is_opaque(module: str) -> bool:
     """Whether what lies inside of a module is its own affair: a compiled function does not watch it for changes."""
     return _is_among(OPAQUE, module)

@@ -135,7 +135,7 @@ def asking(*roots: Any) -> Sequence[types.FunctionType]:
 def asks(f: types.FunctionType) -> bool:
     """Whether a function of the user's calls ``type``; or did, before an enclosing trace exchanged it."""
     code = f.__code__
-    is_asking = answering(code) is not code or NAME in _names(code)
+    is_asking = answering(code) is not code or (hasattr(builtins, NAME) and NAME in _names(code))
     return is_asking and is_the_users(f.__globals__) and not _knows_tracers(f)
 
 

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import builtins
 import dis
-import functools
 import types
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -64,9 +63,20 @@ def codes(code: types.CodeType) -> list[types.CodeType]:
     return found
 
 
-@functools.lru_cache(maxsize=4096)
+_known: dict[int, tuple[Uses, types.CodeType]] = {}  # by the id of a code, which is kept: its hash takes 2 µs
+
+
 def uses(code: types.CodeType) -> Uses:
     """What the code does with names."""
+    known = _known.get(id(code))
+    if known is None:
+        if len(_known) > 4096:  # bounded: code may be made up at run time
+            _known.clear()
+        known = _known[id(code)] = (_uses(code), code)
+    return known[0]
+
+
+def _uses(code: types.CodeType) -> Uses:
     named: dict[str, None] = {}
     loaded, written, imported, taken, modules, asked = set(), set(), set(), set(), set(), set()
     paths: dict[Path, int] = {}

@@ -150,18 +150,20 @@ _OTHER_NAMES = {
     "_sre": "re",
     "_threading_local": "threading",
 }
-_WALKED = (
-    *(list, tuple, dict, set, frozenset, deque, defaultdict, OrderedDict, slice),
-    *(types.MethodType, types.MappingProxyType, types.GenericAlias, types.UnionType, types.SimpleNamespace),
-    *(property, staticmethod, classmethod, functools.partial, functools.partialmethod, functools.cached_property),
-    *(bytearray, memoryview, functools.singledispatchmethod, types.CodeType, object, super, types.CellType),
-    *(
-        functools._lru_cache_wrapper,
-        types.MemberDescriptorType,
-        types.GetSetDescriptorType,
-        types.MethodWrapperType,
-        types.TracebackType,
-    ),
+_WALKED = frozenset(
+    {
+        *(list, tuple, dict, set, frozenset, deque, defaultdict, OrderedDict, slice),
+        *(types.MethodType, types.MappingProxyType, types.GenericAlias, types.UnionType, types.SimpleNamespace),
+        *(property, staticmethod, classmethod, functools.partial, functools.partialmethod, functools.cached_property),
+        *(bytearray, memoryview, functools.singledispatchmethod, types.CodeType, object, super, types.CellType),
+        *(
+            functools._lru_cache_wrapper,
+            types.MemberDescriptorType,
+            types.GetSetDescriptorType,
+            types.MethodWrapperType,
+            types.TracebackType,
+        ),
+    }
 )
 """What is made of nothing but its parts, all of which are looked at."""
 
@@ -181,9 +183,9 @@ def is_immutable(value: Any) -> bool:
 def is_walked(value: Any) -> bool:
     """Whether no number comes in through ``value`` but by its parts, all of which are looked at apart."""
     cls = type(value)
-    if is_immutable(value) or cls in _WALKED or isinstance(value, types.ModuleType):
+    if cls in _WALKED or isinstance(value, types.ModuleType) or is_immutable(value):
         return True
-    return any(hasattr(cls, mark) for mark in _OURS)
+    return cls is not types.FunctionType and cls is not np.ndarray and any(hasattr(cls, mark) for mark in _OURS)
 
 
 @functools.lru_cache(maxsize=8192)
