@@ -44,7 +44,7 @@ bool has_none_of(PyObject *dict, PyObject *keys) {
 // CPython's number of a type's state: another one after any change of it or of its bases, 0 if it has none just now.
 unsigned valid_version(PyObject *object) {
     auto *type = reinterpret_cast<PyTypeObject *>(object);
-#ifdef Py_TPFLAGS_VALID_VERSION_TAG
+#if PY_VERSION_HEX < 0x030D0000 // as of 3.13 nothing sets the flag, and a number that is not valid is 0
     if (!PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG)) return 0;
 #endif
     return type->tp_version_tag;
