@@ -112,6 +112,7 @@ def floats_of(f: Callable[[Any], Any]) -> Callable[[Any], Any]:
     return g
 
 
+@pytest.mark.filterwarnings("ignore:numpy.fix is deprecated")  # by NumPy 2.5, which still has it
 @pytest.mark.parametrize("form", FORMS)
 @pytest.mark.parametrize("expression", EXPRESSIONS)
 def test_a_list_of_traced_scalars_was_refused(expression: str, form: str) -> None:
