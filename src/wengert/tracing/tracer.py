@@ -12,9 +12,11 @@ let anyone write; a Python number passed as an argument is *weak* and takes the 
 
 from __future__ import annotations
 
+import dis
+import functools
 import sys
 from collections.abc import Callable, Iterator, Sequence
-from types import FrameType
+from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -66,9 +68,32 @@ class _TracerType(type):
 
     def __hash__(cls) -> int:
         frame = sys._getframe(1)
-        if not callers.is_internal(frame):  # as optree is, at every leaf
+        if not callers.is_internal(frame) and not _is_asked_by_numpy(frame):  # internal as optree is, at every leaf
             _check_asks_no_user(frame)
         return _HASH
+
+
+def _is_asked_by_numpy(frame: FrameType) -> bool:
+    """Whether it is NumPy's compiled code that looks the class up, on its way to making an array of a value. Most of
+    its versions pass on an error, where its own way leads to a constant, or to a refusal in better words.
+
+    Who asks has no frame if it is compiled: it is what the line calls, or an array that is indexed, in a function that
+    names no ``type``.
+    """
+    if _names_type(frame.f_code):
+        return False
+    function = libraries.called(frame)
+    if function is not None:
+        return function.startswith("np.")
+    return dis.opname[frame.f_code.co_code[frame.f_lasti]] in _INDEXING
+
+
+_INDEXING = frozenset({"BINARY_SUBSCR", "STORE_SUBSCR", "BINARY_SLICE", "STORE_SLICE"})
+
+
+@functools.lru_cache(1000)
+def _names_type(code: CodeType) -> bool:
+    return any(i.argval == "type" for i in dis.get_instructions(code))
 
 
 def _check_asks_no_user(frame: FrameType) -> None:
