@@ -439,3 +439,99 @@ def test_writing_elements_one_after_another_into_an_array_of_an_enclosing_functi
     x = np.arange(4.0).reshape(2, 2)
     want = np.stack([f(1.0, x), f(2.0, x)])
     same(wg.jit(wg.vmap(f, in_axes=(0, None)))(np.array([1.0, 2.0]), x), want)
+
+
+ASARRAY, COPY = np.asarray, np.array  # by these names they are NumPy's own
+
+
+@pytest.mark.parametrize(
+    "keep",
+    [
+        lambda c: np.lib.stride_tricks.as_strided(c, (2,), (16,)),
+        lambda c: np.asarray_chkfinite(c),
+        lambda c: c.__array__(),
+        lambda c: c.flat.__array__(),
+        lambda c: np.asmatrix(c),
+        lambda c: np.ma.asarray(c),
+        lambda c: ASARRAY(c),
+        lambda c: ASARRAY(c[1:3])[:1],
+    ],
+)
+@pytest.mark.parametrize(
+    "write",
+    [
+        lambda c, s: c.__setitem__(1, 9.0),
+        lambda c, s: c[2:].__iadd__(s),
+        lambda c, s: c.fill(s),
+        lambda c, s: np.copyto(c, 3.0),
+        lambda c, s: c.sort(),
+    ],
+)
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+def test_what_was_made_of_an_array_by_code_that_is_not_traced_is_not_stale_after_a_write(keep: Any, write: Any) -> None:
+    """It got a copy, in which the write was not seen. Once what was made is gone, the array is written as before."""
+
+    def kept(s: Any) -> Any:
+        c = np.array([4.0, 3.0, 2.0, 1.0])
+        v = keep(c)
+        write(c, s)
+        return s * np.sum(v)
+
+    def gone(s: Any) -> Any:
+        c = np.array([4.0, 3.0, 2.0, 1.0])
+        v = float(keep(c).max())
+        write(c, s)
+        return s * np.sum(c) + v
+
+    for transform in (wg.value_and_grad, lambda f: wg.jit(f, strict=True)):
+        with pytest.raises(MutationError, match=r"cannot be written: a function that is not traced[\s\S]*given  at"):
+            transform(kept)(2.0)
+    assert wg.value_and_grad(gone)(2.0)[0] == wg.jit(gone)(2.0) == gone(2.0)
+
+
+def test_what_code_that_is_not_traced_was_given_is_not_stale_in_an_inner_function() -> None:
+    """Made in the enclosing function, given away and written in the inner one, or read there after it was written."""
+
+    def within(s: Any) -> Any:
+        c = np.ones(4)
+
+        def g(y: Any) -> Any:
+            v = np.asarray_chkfinite(c)
+            c[0] = 9.0
+            return y * np.sum(v)
+
+        return wg.grad(g)(s)
+
+    def after(s: Any) -> Any:
+        c, kept = np.ones(4), []
+
+        def g(y: Any) -> Any:
+            kept.append(np.asarray_chkfinite(c))
+            return y * 1.0
+
+        wg.grad(g)(s)
+        c[0] = 9.0
+        return s * np.sum(kept[0])
+
+    for f in (within, after):
+        for transform in (wg.value_and_grad, lambda f: wg.jit(f, strict=True)):
+            with pytest.raises(MutationError, match="a function that is not traced"):
+                transform(f)(2.0)
+
+
+def test_an_array_that_was_looked_at_is_written_as_before() -> None:
+    """Tables, sorted or searched, and copies that were asked for, do not keep a part of it."""
+
+    def f(s: Any) -> Any:
+        c, k = np.arange(4.0), np.array([1, 2])
+        t = TABLE_OF_FOUR[k]
+        n = len(set(c.tolist())) + np.unique(c).size
+        v = ASARRAY(c, np.float32)
+        w = COPY(c)
+        c[0], k[0] = 5.0, 3
+        return s * np.sum(c) + np.sum(t) + n + np.sum(v) + np.sum(w) + np.sum(TABLE_OF_FOUR[k])
+
+    assert wg.value_and_grad(f)(2.0)[0] == wg.jit(f, strict=True)(2.0) == f(2.0)
+
+
+TABLE_OF_FOUR = np.arange(4.0) ** 2

@@ -15,6 +15,7 @@ from __future__ import annotations
 import dis
 import functools
 import sys
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -128,6 +129,7 @@ class Tracer(metaclass=_TracerType):
     _layout: Any = None
     _is_reordered = False  # of a root: not in C order in NumPy; then _layout says which, or layouts.UNKNOWN_ORDER
     _why_readonly = ""
+    _lent: tuple[tuple[weakref.ref[Any], Any], ...] = ()  # of a root: copies that code which is not traced was given
     _hashed: Any = None  # the value it was looked at as, to be a key of a dict that may outlive the trace
     _told: Any = None  # of a scalar: the value that its text has shown, as the record of a message may do again later
 
@@ -281,6 +283,8 @@ class Tracer(metaclass=_TracerType):
         if self.is_settled():
             out = np.array(self.look("array"), dtype=dtype)
             out.flags.writeable = False  # whoever asked would write into a copy, and nobody would see it
+            if not (copy or self.is_scalar) and out.dtype == self.aval.dtype:
+                self._lend(out)
             return out
         if not self._trace.is_open:
             raise escaped(self)
@@ -299,6 +303,27 @@ class Tracer(metaclass=_TracerType):
                 ],
             )
         )
+
+    def _lend(self, copy: np.ndarray[Any, Any]) -> None:
+        """Note who has a copy where NumPy shares memory: as long as it lives, or a view of it, writes are refused."""
+        root, trace = self.root(), current_trace()
+        place = trace.locate() if trace is not None else None
+        root._lent = (*[lent for lent in root._lent if lent[0]() is not None], (weakref.ref(copy), place))
+
+    def _check_unlent(self) -> None:
+        """Raise if code that is not traced still has a copy of this root, in which a write to it would not be seen."""
+        for copy, place in self._lent:
+            if copy() is not None:
+                raise MutationError(
+                    message(
+                        f"{self.aval} cannot be written: a function that is not traced has been given it as NumPy's"
+                        " array, and what it made of that may share the memory",
+                        _where(self),
+                        notes=[("given", f"at {place.where}")] if place is not None else (),
+                        tries=["np.array(x), a copy, given to that function"],
+                    )
+                )
+        self._lent = ()
 
     def _refused_by(self, library: str) -> ConcretizationError:
         """The error for a function of a library that wanted a concrete array."""
@@ -632,6 +657,7 @@ class Tracer(metaclass=_TracerType):
                             f"{layouts.AMBIGUOUS}, so it cannot be written", _where(self), tries=[layouts.MADE_PLAIN]
                         )
                     )
+                at._lent = at.root()._lent
                 at._atom, at._base = at.atom(), None  # nobody can see whether memory is shared
                 if at.aval.ndim > 1:
                     at.reorder(layouts.UNKNOWN_ORDER)
@@ -644,6 +670,8 @@ class Tracer(metaclass=_TracerType):
                         tries=["a copy: np.array(x), made inside the traced function"],
                     )
                 )
+            if at._lent:
+                at._check_unlent()
             at = at._base
         if not self._trace.is_open and self.constant() is None:
             raise escaped(self)
