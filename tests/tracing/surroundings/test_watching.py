@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import sys
+import threading
 import types
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 import pytest
 
+import wengert as wg
 from tests.tracing.surroundings.kinds import EDITS, INCOMPARABLE, KINDS, Box
 from tests.tracing.surroundings.walks import replaced, watched
 from wengert.tracing.surroundings.parts import Part
@@ -158,3 +163,45 @@ def test_whether_a_number_could_come_in_is_judged(name: str) -> None:
     value, is_closed = CLOSED[name]
     assert watched(value).is_closed == is_closed
     assert replaced(lambda: value)[1].is_closed == is_closed
+
+
+class _Doubled(list[float]):
+    """Gives other items than it holds."""
+
+    def __getitem__(self, k: Any) -> Any:
+        return 2 * list.__getitem__(self, k)
+
+
+class _Length(float):
+    """A number with a unit."""
+
+    unit = 1.0
+
+
+def test_kinds_of_containers_and_numbers_that_were_looked_at_once() -> None:
+    """A view of a dict, a proxy, the order of an OrderedDict, what hangs on a number: a change was not seen. A list
+    that gives other items than it holds was taken for written, and one that holds itself was walked for ever."""
+    table = {"a": 1.0, "b": 2.0}
+    views = table.values(), table.keys(), table.items()
+    proxy = types.MappingProxyType(table)
+    ordered = OrderedDict(table)
+    length, doubled = _Length(3.0), _Doubled([1.0, 2.0])
+    itself: list[Any] = [1.0]
+    itself.append(itself)
+    lock = threading.Lock()
+    cases: list[tuple[Callable[[Any], Any], Callable[[], Any]]] = [
+        (lambda x: x * sum(views[0]) * len(views[1]) * dict(views[2])["a"], lambda: table.update(a=5.0, c=1.0)),
+        (lambda x: x * proxy["a"] * len(proxy), lambda: table.update(a=7.0, d=1.0)),
+        (lambda x: x * next(iter(ordered.values())), lambda: ordered.move_to_end("a")),
+        (lambda x: x * length.unit * length, lambda: setattr(length, "unit", 4.0)),
+        (lambda x: x * doubled[1] * len(doubled), lambda: list.append(doubled, 1.0)),
+        (lambda x: x * itself[1][1][0], lambda: itself.__setitem__(0, 3.0)),
+        (lambda x: x * (2 if lock.locked() else 3), lambda: lock.acquire(blocking=False)),
+    ]
+    for f, change in cases:
+        compiled = wg.jit(f)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", wg.PerformanceWarning)  # of the lock
+            for _ in range(2):
+                assert compiled(1.5) == compiled(1.5) == f(1.5)
+                change()

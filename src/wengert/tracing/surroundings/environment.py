@@ -303,8 +303,7 @@ class Environment:
             return value
         if isinstance(value, _BY_VALUE):
             self.slots.append(Slot(name, read, value, True))
-            if isinstance(value, enum.Enum):
-                watching.watch_attributes(value, parts_of(value, name, read, natively=False))
+            watching.watch_what_hangs_on(part)
             return value
         if not is_root:
             self.slots.append(Slot(name, read, value, False))
@@ -480,12 +479,15 @@ class Environment:
             self._watching.hold(type(value), type(value).__name__, is_found=False)
         parts = parts_of(value, name, read)
         self._watching.note(parts.content)
+        new: Any = deque(maxlen=value.maxlen) if isinstance(value, deque) else []
+        if not isinstance(value, tuple):
+            self._memo[id(value)] = new  # it may hold itself
         items = [self._replace(item) for item in parts.items]
         if isinstance(value, tuple):
-            new: Any = type(value)(*items) if hasattr(value, "_fields") else tuple(items)
+            new = type(value)(*items) if hasattr(value, "_fields") else tuple(items)
         else:
-            new = deque(items, value.maxlen) if isinstance(value, deque) else items
-            for item, put in zip(parts.items, list(items), strict=True):
+            new.extend(items)
+            for item, put in zip(parts.items, items, strict=True):
                 self.copies.append(Substituted(item.name, lambda k=item.key: new[k], put, item.value))
             self.copies.append(Substituted(f"len({name})", lambda: len(new), len(new), len(new)))
         self._memo[id(value)] = new

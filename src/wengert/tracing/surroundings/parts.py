@@ -45,6 +45,7 @@ _ENVIRON = type(os.environ)
 SEQUENCES = (list, tuple, deque)
 SETS = (set, frozenset)
 CONTAINERS = (*SEQUENCES, dict, *SETS)
+VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
 HOLDERS = (types.ModuleType, type)
 BYTES = (bytearray, memoryview, array.array)
 INNER = ("__func__", "__self__", "__wrapped__", "fget", "fset", "func", "args", "keywords")
@@ -97,6 +98,10 @@ def parts_of(value: Any, name: str, read: Callable[[], Any], natively: bool = Tr
         return _of_array(value, name, read)
     if isinstance(value, HOLDERS):
         return _of_holder(value, name)
+    if isinstance(value, VIEWS):
+        return _of_dict(value.mapping, name, lambda: read().mapping, False)
+    if isinstance(value, types.MappingProxyType):
+        return _of_dict(value, name, read, False)
     if isinstance(value, CONTAINERS):
         parts = _of_container(value, name, read, natively)
         if is_own_kind(value):
@@ -226,18 +231,30 @@ def _of_container(value: Any, name: str, read: Callable[[], Any], natively: bool
         return Parts(Part(None, name, frozenset(value), lambda: frozenset(read())), members=_members(value, name))
     kind = "list" if type(value) is list else "tuple" if isinstance(value, tuple) else ""
     container = Container(kind, value) if natively and kind else None
+    base: Any = next(cls for cls in SEQUENCES if isinstance(value, cls))
     return Parts(
         Part(None, f"len({name})", len(value), LengthRead(read, container)),
-        [Part(k, f"{name}[{k}]", item, ItemRead(read, container, k)) for k, item in enumerate(value)],
+        [
+            Part(k, f"{name}[{k}]", item, _item_read(base, value, read, container, k))
+            for k, item in enumerate(base.__iter__(value))
+        ],
     )
 
 
-def _of_dict(value: dict[Any, Any], name: str, read: Callable[[], Any], natively: bool) -> Parts:
-    is_known = type(value) in (dict, OrderedDict, defaultdict)
+def _item_read(base: Any, value: Any, read: Callable[[], Any], container: Container | None, key: Any) -> Any:
+    """Reads an item where it lies: a class of the user's may give something else, made anew at each time."""
+    if type(value).__getitem__ is base.__getitem__:
+        return ItemRead(read, container, key)
+    return lambda: base.__getitem__(read(), key)
+
+
+def _of_dict(value: Any, name: str, read: Callable[[], Any], natively: bool) -> Parts:
+    is_known = type(value) in (dict, defaultdict)  # an OrderedDict keeps the order elsewhere
+    base: Any = next((cls for cls in (OrderedDict, dict) if isinstance(value, cls)), type(value))
     container = Container("dict", value) if natively and is_known else None
     return Parts(
         Part(None, f"{name}.keys()", tuple(value), KeysRead(read, container)),
-        [Part(k, f"{name}[{k!r}]", item, ItemRead(read, container, k)) for k, item in value.items()],
+        [Part(k, f"{name}[{k!r}]", item, _item_read(base, value, read, container, k)) for k, item in base.items(value)],
         _members(value, name),
     )
 

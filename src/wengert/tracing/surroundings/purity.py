@@ -114,6 +114,7 @@ _METHODS = {
     "statistics": frozenset({"samples"}),
     "logging": frozenset({"getEffectiveLevel", "isEnabledFor", "hasHandlers"}),
     "pickle": frozenset({"Unpickler"}),
+    "threading": frozenset({"locked"}),
     "configparser": frozenset({"read", "read_file"}),
     "pathlib": frozenset({
         "absolute", "cwd", "exists", "expanduser", "glob", "group", "home", "is_dir", "is_file", "is_mount",

@@ -260,6 +260,7 @@ class Watching:
         self.judge(value, name)
         if isinstance(value, _BY_VALUE) and not isinstance(value, np.void):  # a record, which can be written
             self.slots.append(Slot(name, read, value, True, True))
+            self.watch_what_hangs_on(part)
             return
         self.slots.append(Slot(name, read, value, False, True))
         if isinstance(value, HOLDERS):
@@ -309,6 +310,14 @@ class Watching:
         elif is_long(value):
             if not all(map(is_immutable, value.values() if isinstance(value, dict) else value)):
                 self.give_up(f"a {type(value).__name__} has more than {MAX_ITEMS} items")
+
+    def watch_what_hangs_on(self, part: Part) -> None:
+        """The attributes of a value that is a number or text of a class of the user's, or of an enumeration."""
+        value = part.value
+        if type(value) not in _BY_VALUE and hasattr(value, "__dict__") and id(value) not in self.watched:
+            self.watched.add(id(value))
+            self.alive.append(value)
+            self.watch_attributes(value, parts_of(value, part.name, part.read, natively=False))
 
     def watch_attributes(self, value: Any, parts: Parts) -> None:
         """What a method, property, partial, or object is made of."""
