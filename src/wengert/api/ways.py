@@ -65,10 +65,15 @@ def _code_of(f: Any) -> CodeType | None:
 
 def _as_they_are(f: F, others: Sequence[Any], by_keyword: dict[str, Any]) -> tuple[F, Sequence[Any], dict[str, Any]]:
     """The other arguments are still the caller's: nobody writes them while tracing."""
-    for x in tree.flatten((others, by_keyword))[0] if len(others) > 1 or by_keyword else ():
-        if isinstance(x, np.ndarray):
-            _trace().lock(x)
+    for x in (*others, *by_keyword.values()) if by_keyword else others:
+        if x is not None and type(x) not in _NUMBERS:
+            for leaf in (x,) if isinstance(x, np.ndarray) else tree.flatten(x)[0]:
+                if isinstance(leaf, np.ndarray):
+                    _trace().lock(leaf)
     return f, others, by_keyword
+
+
+_NUMBERS = frozenset({float, int, bool, complex})
 
 
 def _everything_traced(

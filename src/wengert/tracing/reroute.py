@@ -96,8 +96,10 @@ def _holds_traced(x: Any) -> bool:
 def _new_routes() -> list[_Route]:
     """Those of modules that were imported since this was last asked; none while another thread is about to."""
     found: list[_Route] = []
-    for module in REROUTED.keys() - _routes.keys():
-        functions = {name: _found(sys.modules.get(module), name) for name in REROUTED[module]}
+    for module in REROUTED:
+        if module not in sys.modules or module in _routes:
+            continue
+        functions = {name: _found(sys.modules[module], name) for name in REROUTED[module]}
         if all(type(f) is FunctionType and f.__closure__ is None for f in functions.values()):
             _routes[module] = {name: _Route(module, name, cast(FunctionType, f)) for name, f in functions.items()}
             found += _routes[module].values()
