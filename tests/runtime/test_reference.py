@@ -179,3 +179,17 @@ def test_threads_run_one_at_once() -> None:
         t.join()
     for k in range(8):
         np.testing.assert_allclose(results[k], 3 * k * np.sin(k), rtol=1e-15)
+
+
+def test_results_are_in_c_order_as_those_of_machine_code() -> None:
+    """A write through ``r.ravel()`` reached ``r`` when machine code had made it, and not before."""
+    x = np.arange(6.0).reshape(2, 3)
+    results = [
+        wg.jit(lambda x: x.T + 1.0)(x),
+        wg.vmap(lambda y: np.zeros(2))(x),
+        wg.vmap(lambda y: np.outer(y, y).T + 1.0)(x),
+        wg.grad(lambda x: np.sum((x.T + np.ones((3, 2))) ** 2))(x),
+        *wg.jvp(lambda x: x.T + 1.0, (x,), (x,)),
+    ]
+    for r in results:
+        assert r.flags.c_contiguous
