@@ -102,7 +102,11 @@ def _new_routes() -> list[_Route]:
         functions = {name: _found(sys.modules[module], name) for name in REROUTED[module]}
         if all(type(f) is FunctionType and f.__closure__ is None for f in functions.values()):
             _routes[module] = {name: _Route(module, name, cast(FunctionType, f)) for name, f in functions.items()}
-            found += _routes[module].values()
+            for name, route in _routes[module].items():
+                if (module, name) in TAKES_FUNCTIONS:  # it stays exchanged, and asks whether a trace is open: to give
+                    route.function.__code__ = route.deciding  # and take it at every trace would cost a microsecond
+                else:
+                    found.append(route)
     return found
 
 
