@@ -195,7 +195,7 @@ def _loads_callee(code: types.CodeType, place: int) -> Any:
         if current is not None:
             before.append(current)
         current = instr
-    if current is None or not current.opname.startswith("CALL"):
+    if current is None or not current.opname.startswith(("CALL", "PRECALL")):
         return None
     here = current.positions
     if here is None or here.lineno is None or here.col_offset is None:

@@ -146,6 +146,8 @@ def record_call(
                 raise _named(_written_outside(error.__cause__), error) from error
             if "read-only" in repr(error.args):
                 raise _written_while_lent(trace, error) from error
+            if _is_refusal(trace, error):
+                raise ConcretizationError(trace.refusal[0]) from error  # type: ignore[index]  # there is one
             if "__array__ method not producing an array" in str(error):
                 raise _not_memory(error) from error
             refused = refused_function(error, holds_tracer)
