@@ -319,8 +319,8 @@ def test_a_counter_that_hangs_on_the_function_counts() -> None:
     """It was written on the copy that was traced, and stayed 1 for ever."""
 
     def count() -> int:
-        count.n = getattr(count, "n", 0) + 1  # type: ignore[attr-defined]
-        return count.n  # type: ignore[attr-defined]
+        count.n = getattr(count, "n", 0) + 1
+        return count.n
 
     compiled = wg.jit(lambda x: x * count())
     assert [compiled(2.0) for _ in range(3)] == [2.0, 4.0, 6.0]

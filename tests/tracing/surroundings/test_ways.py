@@ -325,7 +325,7 @@ def scipy_functions(x: Any) -> Any:
     c = scipy.signal.get_window("hann", 3) + scipy.signal.windows.tukey(3)
     d = scipy.stats.norm.ppf(0.975) + scipy.stats.norm(0.0, 2.0).pdf(0.5)
     e = scipy.constants.Boltzmann / scipy.constants.physical_constants["Boltzmann constant"][0]
-    return x * a * b + c * d + e * scipy.special.logsumexp([0.0, 1.0])
+    return x * a * b + c * d + e * scipy.special.logsumexp([0.0, 1.0])  # type: ignore[operator]  # the stubs say a tuple
 
 
 def more_scipy_functions(x: Any) -> Any:
