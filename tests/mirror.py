@@ -42,6 +42,8 @@ COVERED = [
     row("tests/tracing/test_trace.py", "data: what a step says of its line", "source.py"),
     row("tests/tracing/test_exchange.py", "two files of one name and idea: what Python enrolls, and what C++ exchanges",
         "tracing/native/exchange.cpp"),
+    row("tests/tracing/surroundings/test_hazards.py", "what code takes from outside of Python, and that it is compared",
+        "tracing/surroundings/elsewhere.py"),
     # ------------------------------------------------------------------------------------------------------ codegen
     row("tests/codegen/test_lower.py", "data: the calls that lowering returns, and the one function that makes them",
         "codegen/calls.py"),

@@ -100,7 +100,6 @@ _INSTEAD = {
     "np.asmatrix": "np.asarray",
     "np.require": "np.asarray",
     "statistics.mean": "np.mean(np.array([...]))",
-    "statistics.fmean": "np.mean(np.array([...]))",
     "statistics.stdev": "np.std(np.array([...]), ddof=1)",
     "statistics.variance": "np.var(np.array([...]), ddof=1)",
     "statistics.pstdev": "np.std(np.array([...]))",

@@ -156,14 +156,15 @@ def _is_shown_by(call: ast.Call, frame: types.FrameType) -> bool:
     function = _found(callee, frame)
     if any(function is shows for shows in (print, warnings.warn, pprint.pprint, pprint.pp)):
         files = [_found(given.value, frame) for given in call.keywords if given.arg in ("file", "stream")]
-        return all(file in (sys.stdout, sys.stderr) or _is_written_only(file) for file in files)
+        return all(file in (sys.stdout, sys.stderr) or is_written_only(file) for file in files)
     if isinstance(callee, ast.Attribute) and callee.attr in _LOGGING:
         owner = _found(callee.value, frame)
         return owner is logging or isinstance(owner, logging.Logger | logging.LoggerAdapter)
     return False
 
 
-def _is_written_only(file: Any) -> bool:
+def is_written_only(file: Any) -> bool:
+    """Whether it is a file that nobody can read by this object: what is printed into it has been printed."""
     return isinstance(file, io.IOBase) and not file.closed and not file.readable()
 
 

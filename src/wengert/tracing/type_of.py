@@ -13,7 +13,6 @@ from __future__ import annotations
 import builtins
 import dis
 import functools
-import os
 import sys
 import types
 from collections.abc import Iterable, Iterator, Sequence
@@ -22,13 +21,12 @@ from typing import Any
 import numpy as np
 
 from wengert.locks import lock
-from wengert.tracing import hooks
-from wengert.tracing.callers import is_library_module
+from wengert.tracing import hooks, names
+from wengert.tracing.callers import is_installed, is_library_module
 
 NAME = "_wengert_type_of"
 """Where exchanged code finds :func:`type_of` among the builtins, once there is any."""
 
-_STDLIB = os.path.dirname(os.__file__)
 _PLAIN = (np.ndarray, np.generic, int, float, complex, str, bytes, types.ModuleType, types.NoneType)
 _MANY = 20_000  # objects that are walked: what lies behind more is left to the error of tracer.py
 _LONG = 100  # items of a list that are looked at: functions are kept in short ones
@@ -135,13 +133,13 @@ def asking(*roots: Any) -> Sequence[types.FunctionType]:
 def asks(f: types.FunctionType) -> bool:
     """Whether a function of the user's calls ``type``; or did, before an enclosing trace exchanged it."""
     code = f.__code__
-    is_asking = answering(code) is not code or (hasattr(builtins, NAME) and NAME in _names(code))
+    is_asking = answering(code) is not code or (hasattr(builtins, NAME) and NAME in names.mentioned(code))
     return is_asking and is_the_users(f.__globals__) and not _knows_tracers(f)
 
 
 def _knows_tracers(f: types.FunctionType) -> bool:
     """Whether a function names the class Tracer: then that is what it asks for."""
-    return any(f.__globals__.get(name) is hooks.Tracer for name in _names(f.__code__))
+    return any(f.__globals__.get(name) is hooks.Tracer for name in names.mentioned(f.__code__))
 
 
 def asking_in(call: Any) -> Sequence[types.FunctionType]:
@@ -219,9 +217,11 @@ def reached(roots: Iterable[Any]) -> tuple[list[types.FunctionType], list[type]]
 def is_the_users(namespace: dict[str, Any]) -> bool:
     """Whether code of a module's namespace is the user's: no library's, whose own affair its values' classes are."""
     name = str(namespace.get("__name__"))
-    file = namespace.get("__file__") or ""
-    is_installed = file.startswith(_STDLIB) or "site-packages" in file or "dist-packages" in file
-    return not is_installed and name not in sys.builtin_module_names and not is_library_module(name)
+    return (
+        not is_installed(namespace.get("__file__") or "")
+        and name not in sys.builtin_module_names
+        and not is_library_module(name)
+    )
 
 
 def _is_class_of_the_users(cls: type) -> bool:
@@ -236,13 +236,13 @@ def _parts(value: Any) -> Iterator[Any]:
         yield from value.__defaults__ or ()
         yield from (value.__kwdefaults__ or {}).values()
         yield from list(vars(value).values())
-        names = _names(value.__code__)
-        for name in names & value.__globals__.keys():
+        asked = names.mentioned(value.__code__)
+        for name in asked & value.__globals__.keys():
             variable = value.__globals__[name]
             if not isinstance(variable, types.ModuleType):
                 yield variable
             elif is_the_users(vars(variable)):
-                yield from [vars(variable)[n] for n in names & vars(variable).keys()]
+                yield from [vars(variable)[n] for n in asked & vars(variable).keys()]
     elif isinstance(value, types.MethodType):
         yield from (value.__func__, value.__self__)
     elif isinstance(value, functools.partial):
@@ -275,10 +275,3 @@ def _attributes(value: Any) -> dict[str, Any]:
     except AttributeError:
         return {}
     return found if isinstance(found, dict) else {}
-
-
-@functools.lru_cache(maxsize=4096)
-def _names(code: types.CodeType) -> frozenset[str]:
-    """The names in a function's code, and in that of the functions in it."""
-    inner = [_names(constant) for constant in code.co_consts if isinstance(constant, types.CodeType)]
-    return frozenset(code.co_names).union(*inner)

@@ -32,8 +32,8 @@ import numpy as np
 
 from wengert.errors import CaptureError, InternalError, WrittenError, message
 from wengert.source import Source
+from wengert.tracing import names
 from wengert.tracing.arguments import holds_tracer
-from wengert.tracing.surroundings import names
 from wengert.tracing.surroundings.parts import (
     HOLDERS,
     SETS,
@@ -262,7 +262,7 @@ class Environment:
                 raise self._written(name)
 
     def _place_of_write(self, name: str) -> Source | None:
-        return names.place_of_write(self._watching.codes, name)
+        return names.place_of_write([f.__code__ for f in self._watching.functions()], name)
 
     def _written(self, name: str, error: type[CaptureError] = CaptureError) -> CaptureError:
         place = self._place_of_write(name)
@@ -452,7 +452,7 @@ class Environment:
             with suspended():
                 return original(*args, **kwargs)
 
-        look_up.cache_info, look_up.cache_clear = original.cache_info, original.cache_clear  # type: ignore[attr-defined]
+        look_up.cache_info, look_up.cache_clear = original.cache_info, original.cache_clear  # type: ignore[attr-defined]  # its own
         self._memo[id(original)] = look_up
         return look_up
 

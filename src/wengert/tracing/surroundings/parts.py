@@ -22,8 +22,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.tracing import names
 from wengert.tracing.callers import is_opaque
-from wengert.tracing.surroundings import names
 from wengert.tracing.surroundings.purity import is_immutable
 from wengert.tracing.surroundings.slots import (
     MISSING,

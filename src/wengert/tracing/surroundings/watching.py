@@ -25,8 +25,6 @@ import contextlib
 import copyreg
 import functools
 import importlib.util
-import io
-import os
 import random
 import sys
 import types
@@ -36,8 +34,15 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
-from wengert.tracing.callers import is_called_by_name, is_opaque
-from wengert.tracing.surroundings import names
+from wengert.tracing import names
+from wengert.tracing.callers import is_installed, is_opaque
+from wengert.tracing.surroundings.elsewhere import (
+    SET_ELSEWHERE,
+    class_of_states,
+    hear_of_seeds,
+    state_of_numpy,
+    state_of_python,
+)
 from wengert.tracing.surroundings.parts import (
     HOLDERS,
     MAX_ITEMS,
@@ -66,13 +71,13 @@ from wengert.tracing.surroundings.purity import (
     verdict_on,
 )
 from wengert.tracing.surroundings.slots import MISSING, AbsentRead, CodeRead, KeysRead, Slot, VariableRead
-from wengert.tracing.trace import current_trace, suspended
+from wengert.tracing.text import is_written_only
+from wengert.tracing.trace import suspended
 
 BY_VALUE = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), slice, range)
 """What is compared by value; everything else is compared by identity, and its parts are looked at."""
 
 _BY_VALUE = (*BY_VALUE, np.generic)
-_STDLIB = os.path.dirname(os.__file__)  # sysconfig would say the same, and take a twentieth of our import
 CODE = (*HOLDERS, types.FunctionType)
 
 
@@ -105,8 +110,6 @@ class Watching:
         self.iterator = ""
         """The name of one that was found, a file or generator: what a run has drawn from it cannot be put back."""
         self.alive: list[Any] = []  # what is remembered by its id
-        self.codes: list[types.CodeType] = []
-        """Of the functions that were met."""
         self._package: str | None = None
         self._names: dict[str, None] = {}  # that the code met so far mentions
         self._holders: dict[int, tuple[Any, str]] = {}  # modules and classes: what code names of them is watched
@@ -168,7 +171,7 @@ class Watching:
             return True
         if self._package is None and package not in sys.stdlib_module_names:
             self._package = package  # the package of the function that is traced is always walked
-        return package != self._package and _is_installed(namespace.get("__file__") or "")
+        return package != self._package and is_installed(namespace.get("__file__") or "")
 
     def give_up(self, why: str) -> None:
         """The run cannot be repeated; the first reason is told."""
@@ -192,7 +195,7 @@ class Watching:
                 return
             attribute, path = path[0], path[1:]
             if module is np and attribute == "random" and (not path or path[0] not in SEEDED):
-                self.watch(Part("random", "np.random", _numpy_random_state(), _numpy_random_state))
+                self.watch(Part("random", "np.random", state_of_numpy(), state_of_numpy))
             found = vars(module).get(attribute, MISSING)
             if found is MISSING:
                 found = sys.modules.get(f"{module.__name__}.{attribute}", MISSING)
@@ -234,7 +237,7 @@ class Watching:
         found = PURE if is_listed(where) else (where and verdict(where)) or verdict_on(value)
         self._heed(found, by, name)
         if home.module.startswith("numpy.random"):
-            _hear_of_seeds()
+            hear_of_seeds()
         methods = reading_methods(home)
         if methods:
             self._readers[name] = methods
@@ -288,7 +291,7 @@ class Watching:
         parts = parts_of(value, name, read, natively=False)
         if parts.content is None and (why := _why_incomparable(value, name)):
             self.give_up(why)
-            if hasattr(type(value), "__next__") and not _is_written_only(value):
+            if hasattr(type(value), "__next__") and not is_written_only(value):
                 self.iterator = self.iterator or name
             return
         if parts.content is not None:
@@ -387,7 +390,6 @@ class Watching:
     def note_code(self, f: types.FunctionType, name: str) -> None:
         """The names in a function's code, and what it asks of the world outside of the program."""
         code = f.__code__
-        self.codes.append(code)
         uses = names.uses(code)
         self.slots.append(Slot(f"the code of {name}", CodeRead(f), code, False))
         missing = tuple(sorted(uses.loaded - f.__globals__.keys()))
@@ -423,10 +425,12 @@ class Watching:
             if isinstance(found, types.ModuleType):
                 self._take(found, path[0], path[1:], By(name, code, line))
                 found = _at_the_end(found, path[1:])
-            if (found is random.Random or (found is not None and found is _random_state())) and path not in uses.seeded:
+            if (
+                found is random.Random or (found is not None and found is class_of_states())
+            ) and path not in uses.seeded:
                 self.give_up(f"{By(name, code, line)} calls {found.__name__}, whose seed is no literal number")
             elif found is random or getattr(found, "__self__", None) is random._inst:
-                self.watch(Part("random", "random", _python_random_state(), _python_random_state))
+                self.watch(Part("random", "random", state_of_python(), state_of_python))
         for module, attribute in uses.taken:
             if module in sys.modules and self.is_followed(sys.modules[module]):
                 self._take(sys.modules[module], module, (attribute,), By(name, code))
@@ -477,7 +481,7 @@ class Watching:
         arrays would be traced ones."""
         with suspended():
             spec = importlib.util.find_spec(path.partition(".")[0])
-            if spec is None or not (verdict(Origin(path, "")) == PURE or not _is_installed(spec.origin or "")):
+            if spec is None or not (verdict(Origin(path, "")) == PURE or not is_installed(spec.origin or "")):
                 return False
             importlib.import_module(path)
         return True
@@ -514,7 +518,7 @@ class Watching:
         self._holders[id(holder)] = (holder, name)
         if isinstance(holder, type):
             if not _COPIES.isdisjoint(self._names):
-                copyreg._slotnames(holder)  # type: ignore[attr-defined]  # which the first copy writes into the class
+                copyreg._slotnames(holder)  # type: ignore[attr-defined]  # not in the stubs; the first copy writes it into the class
             self.note(parts_of(holder, name, lambda: holder).names)
             if isinstance(holder, abc.ABCMeta):
                 read = functools.partial(_registered, holder)
@@ -621,16 +625,6 @@ def _why_incomparable(value: Any, name: str) -> str:
     return f"{name} is of {module}" if module in CLOCKS else ""
 
 
-def _is_written_only(value: Any) -> bool:
-    """Whether it is a file that cannot be read: what is printed while tracing has been printed."""
-    return isinstance(value, io.IOBase) and not value.closed and not value.readable()
-
-
-def _is_installed(file: str) -> bool:
-    """Whether a module was installed, or came with Python: it is not of the program that the user works on."""
-    return file.startswith(_STDLIB) or "site-packages" in file or "dist-packages" in file
-
-
 def _namespace_of(holder: Any) -> dict[str, Any]:
     """The globals of the module that a module is, or that a class or function stands in."""
     if isinstance(holder, types.ModuleType):
@@ -659,30 +653,6 @@ def _named_by(cls: type) -> set[str]:
     return {name for f in members if isinstance(f, types.FunctionType) for name in names.named(f.__code__)}
 
 
-@functools.cache
-def _hear_of_seeds() -> None:
-    """From now on a traced function that makes a generator without a seed, or with a seed of None, is found out:
-    NumPy asks for random bits by a name of one of its modules."""
-    from numpy.random import bit_generator
-
-    own = bit_generator.randbits  # type: ignore[attr-defined]
-
-    def randbits(k: int) -> int:
-        trace = current_trace()
-        if trace is not None and not is_called_by_name(sys._getframe(1), "RandomState"):  # which asks always
-            trace.unrepeatable = trace.unrepeatable or (
-                f"a random generator at {trace.where()} has no seed: np.random.default_rng(0)"
-            )
-        return own(k)
-
-    bit_generator.randbits = randbits  # type: ignore[attr-defined]
-
-
-def _random_state() -> Any:
-    module = sys.modules.get("numpy.random")
-    return None if module is None else module.RandomState
-
-
 def _is_compiled(cls: type) -> bool:
     """Whether a class is one of the user's, of a module in C: its methods cannot be read."""
     file = _namespace_of(cls).get("__file__") or ""
@@ -700,45 +670,4 @@ def _at_the_end(module: Any, path: tuple[str, ...]) -> Any:
 
 def _registered(cls: Any) -> Any:
     """The classes that an abstract one takes for its own."""
-    return frozenset(abc._get_dump(cls)[0])  # type: ignore[attr-defined]
-
-
-def _of_decimals() -> Any:
-    """What decimals are computed by, in the present context."""
-    import decimal  # which our import does without: it takes milliseconds
-
-    c = decimal.getcontext()
-    return c.prec, c.rounding, c.Emin, c.Emax, c.capitals, c.clamp, tuple(c.traps.values())
-
-
-def _locale() -> Any:
-    import locale  # likewise
-
-    return locale.setlocale(locale.LC_ALL)
-
-
-def _environ() -> Any:
-    return dict(vars(os.environ)["_data"])
-
-
-SET_ELSEWHERE: dict[str, Any] = {
-    "os.getenv": _environ,
-    "os.environ": _environ,
-    "os._Environ": _environ,
-    "os.getcwd": os.getcwd,
-    "sys.getrecursionlimit": sys.getrecursionlimit,
-    "locale.getlocale": _locale,
-    "locale.localeconv": _locale,
-    "numpy.geterr": lambda: np.geterr(),
-    "numpy.get_printoptions": lambda: np.get_printoptions(),
-    "decimal": _of_decimals,
-}
-"""What is set elsewhere and can be compared, by what reads it."""
-
-
-def _numpy_random_state() -> Any:
-    return np.random.mtrand._rand
-
-
-def _python_random_state() -> Any:
-    return random._inst
+    return frozenset(abc._get_dump(cls)[0])  # type: ignore[attr-defined]  # not in the stubs: nothing public tells

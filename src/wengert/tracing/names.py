@@ -1,12 +1,13 @@
 """The names in a function's code, and what the code does with them.
 
-All of it is found in one pass over the instructions, once a code object.
+What it does with them is found in one pass over the instructions, once a code object.
 """
 
 from __future__ import annotations
 
 import builtins
 import dis
+import functools
 import types
 from collections.abc import Iterable
 from typing import NamedTuple
@@ -61,6 +62,12 @@ def codes(code: types.CodeType) -> list[types.CodeType]:
         found += [c for c in found[at].co_consts if isinstance(c, types.CodeType)]
         at += 1
     return found
+
+
+@functools.lru_cache(maxsize=4096)
+def mentioned(code: types.CodeType) -> frozenset[str]:
+    """All that is looked up by name, without a look at the instructions."""
+    return frozenset(name for c in codes(code) for name in c.co_names)
 
 
 _known: dict[int, tuple[Uses, types.CodeType]] = {}  # by the id of a code, which is kept: its hash takes 2 µs
@@ -144,11 +151,6 @@ def _uses(code: types.CodeType) -> Uses:
 def named(code: types.CodeType) -> tuple[str, ...]:
     """Global variables, builtins, attributes, modules: whatever is looked up by name."""
     return uses(code).named
-
-
-def loaded(code: types.CodeType) -> frozenset[str]:
-    """Global variables and builtins that are read."""
-    return uses(code).loaded
 
 
 def written(code: types.CodeType) -> frozenset[str]:

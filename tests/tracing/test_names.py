@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.tracing.surroundings import names
+from wengert.tracing import names
 
 scale = gone = 1.0
 
@@ -49,10 +49,10 @@ def test_whatever_is_looked_up_by_name() -> None:
 
 
 def test_variables_that_are_read_and_written() -> None:
-    assert names.loaded(_reads.__code__) == {"len", "scale"}
+    assert names.uses(_reads.__code__).loaded == {"len", "scale"}
     assert names.written(_reads.__code__) == frozenset()
     assert names.written(_writes.__code__) == {"scale", "gone"}
-    assert names.loaded(_defines.__code__) == {"scale"}
+    assert names.uses(_defines.__code__).loaded == {"scale"}
 
 
 def test_modules_that_are_imported_when_it_runs() -> None:
