@@ -1,5 +1,6 @@
-"""What holds for every test: tapes are checked after each transform, and nothing is random without a seed; and which
-tests are *deep*: those that take long and whose like the others have, so that `make test` leaves them out."""
+"""What holds for every test: tapes are checked after each transform, machine code answers, and nothing is random
+without a seed; and which tests are *deep*: those that take long and whose like the others have, so that `make test`
+leaves them out."""
 
 from __future__ import annotations
 
@@ -53,10 +54,11 @@ def arguments_of(mark: pytest.Mark, item: pytest.Item) -> tuple[Any, ...]:
 
 
 @pytest.fixture(autouse=True)
-def checked_tapes() -> Iterator[None]:
-    """``config.check`` is on: an ill-formed tape fails where it is made, not where it is run."""
-    before, config.check = config.check, True
+def checked_tapes_and_machine_code() -> Iterator[None]:
+    """``config.check`` is on: an ill-formed tape fails where it is made, not where it is run. ``config.tiered`` is off:
+    machine code answers every call, which is what there is to test; tests of first calls turn it on."""
+    before, (config.check, config.tiered) = (config.check, config.tiered), (True, False)
     try:
         yield
     finally:
-        config.check = before
+        config.check, config.tiered = before

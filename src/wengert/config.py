@@ -46,3 +46,8 @@ native: bool = os.environ.get("WENGERT_NATIVE", "1") == "1"
 threads: int = _count("WENGERT_THREADS", 1)
 """How many threads share a large step, when wengert is imported; later, :func:`wengert.set_threads`. Results do not
 depend on it (``WENGERT_THREADS``)."""
+
+tiered: bool = os.environ.get("WENGERT_TIERED", "1") == "1"
+"""Answer un-jitted calls of a structure that is new by NumPy, without waiting for a compiler, until it has earned
+machine code: at the same call in every run. Last digits may change then, as docs/how-it-works.md says. Off, the first
+call waits, and the same inputs give the same bits from the first call on (``WENGERT_TIERED=0``)."""

@@ -16,7 +16,7 @@ import numpy as np
 from wengert import config, passes
 from wengert.locks import lock
 from wengert.ops.control import guard
-from wengert.runtime.program import Program
+from wengert.runtime.tiered import TieredProgram
 from wengert.tape import Capture, Tape, splice, structure
 from wengert.tracing.record import Recording
 from wengert.tracing.tracer import Tracer, new_constant, trace_of, wrap
@@ -24,7 +24,7 @@ from wengert.tracing.tracer import Tracer, new_constant, trace_of, wrap
 Transform = tuple[Callable[..., Tape], tuple[Any, ...]]
 """A function ``Tape -> Tape`` and its further, hashable, arguments."""
 
-_programs: OrderedDict[Any, Program] = OrderedDict()
+_programs: OrderedDict[Any, TieredProgram] = OrderedDict()
 _lock = lock()
 
 
@@ -34,7 +34,7 @@ def transformed(tape: Tape, transforms: Sequence[Transform]) -> Tape:
     return tape
 
 
-def program_for(tape: Tape, transforms: tuple[Transform, ...]) -> Program:
+def program_for(tape: Tape, transforms: tuple[Transform, ...]) -> TieredProgram:
     """The program of the transformed tape, from the cache if a tape of this structure, and these lines, was seen.
 
     The lines are what its errors name.
@@ -50,7 +50,7 @@ def program_for(tape: Tape, transforms: tuple[Transform, ...]) -> Program:
     optimised = passes.run(transformed(tape, transforms))
     numbers = tuple([number.get(c.var, -1) for c in optimised.captures])
     hollow = tuple([c if k < 0 else without_data(c) for c, k in zip(optimised.captures, numbers, strict=True)])
-    program = Program(optimised.replace(captures=hollow), numbers, captures_vary=True)
+    program = TieredProgram(optimised.replace(captures=hollow), numbers)
     if all(instr.op.is_stable for instr in tape.instrs):
         with _lock:
             _programs[key] = program
@@ -119,7 +119,7 @@ def execute(
         recording.captured[k] if k >= 0 else own.array  # -1: an array that a rule captured, not the function
         for k, own in zip(program.capture_numbers, program.tape.captures, strict=True)
     ]
-    results, _ = program.run_recorded(arrays, captured)
+    results = program.run_recorded(arrays, captured)
     if trace is not None:  # constants went in: what comes out is known to that trace
         return [new_constant(trace, np.asarray(r), True) for r in results]
     return results

@@ -82,60 +82,70 @@ class Reference:
 
 
 def _plan(tape: Tape) -> tuple[list[ReferenceStep], list[Any], list[tuple[int, Aval, bool]]]:
-    slot: dict[Any, int] = {}
-    for v in tape.inputs:
-        slot[v] = len(slot)
-    for c in tape.captures:
-        slot[c.var] = len(slot)
+    given = (*tape.inputs, *[c.var for c in tape.captures])
+    slot: dict[Atom, int] = {v: k for k, v in enumerate(given)}
     first_own = len(slot)
-    initial: list[Any] = []
+    initial: list[Any] = []  # of the slots from there on
+    last_read: dict[Atom, int] = {a: k for k, instr in enumerate(tape.instrs) for a in instr.ins}
+    last_read.update([(a, len(tape.instrs)) for a in tape.outputs])
+    owner = _owners(tape)
+    overwrites = _overwriting(tape, owner, last_read)
 
     def slot_of(a: Atom) -> int:
-        key = a if type(a) is Var else ("lit", *a.key)
-        if key not in slot:
-            slot[key] = len(slot)
+        number = slot.get(a)
+        if number is None:
+            number = slot[a] = len(slot)
             initial.append(a.value if type(a) is Lit else None)
-        return slot[key]
+        return number
 
-    last_read: dict[Atom, int] = {a: k for k, instr in enumerate(tape.instrs) for a in instr.ins}
-    last_read.update(dict.fromkeys(tape.outputs, len(tape.instrs)))
-    # A view shares the memory of its operand. Memory may be overwritten when all who share it are dead.
-    owner: dict[Atom, Atom] = {}
-    shared: set[Any] = set()  # values of which there is a view
-    last_of_memory: dict[Atom, int] = dict.fromkeys([*tape.inputs, *[c.var for c in tape.captures]], len(tape.instrs))
     steps: list[ReferenceStep] = []
     for k, (op, ins, outs, params, _) in enumerate(tape.instrs):
-        memory = owner.get(ins[0], ins[0]) if ins else None
         if op.bind is not None:
             run = op.bind([a.aval for a in ins], **params)
-        elif (
-            op.in_place is not None
-            and memory is not None
-            and last_of_memory.get(memory, len(tape.instrs)) <= k
-            and all(owner.get(a, a) is not memory for a in ins[1:])
-        ):
+        elif k in overwrites:
             run = _bound(_writable(op.in_place), params)
         else:
             run = _bound(op.reference, params)
-        for v in outs:
-            if op.is_view and memory is not None:
-                owner[v] = memory
-                shared.add(memory)
-                last_of_memory[memory] = max(last_of_memory.get(memory, 0), last_read.get(v, k))
-            else:
-                last_of_memory[v] = last_read.get(v, k)
         in_slots = [slot_of(a) for a in ins]
-        out_slots = tuple([slot_of(v) for v in outs])
-        dead = [slot[a] for a in {a for a in ins if type(a) is Var} if last_read[a] == k and slot[a] >= first_own]
-        dead += [s for v, s in zip(outs, out_slots, strict=True) if v not in last_read]
+        out_slots = [slot_of(v) for v in outs]
+        dead = [slot[a] for a in ins if last_read[a] == k and slot[a] >= first_own and type(a) is Var]
+        dead += [slot[v] for v in outs if v not in last_read]
         if len(outs) == 1 and 0 < len(ins) < 3:
             steps.append(ReferenceStep(len(ins), run, in_slots[0], in_slots[-1], out_slots[0], tuple(dead)))
         else:
             steps.append(ReferenceStep(0, _taking_slots(run, in_slots, out_slots), -1, -1, -1, tuple(dead)))
     # A result that an op made, and that is returned once, is the caller's; whatever else is copied for the caller.
-    count = Counter(tape.outputs)
+    count, viewed = Counter(tape.outputs), set(owner.values())
     made = {v for instr in tape.instrs if not instr.op.is_view for v in instr.outs}
-    return steps, initial, [(slot_of(a), a.aval, a in made and count[a] == 1 and a not in shared) for a in tape.outputs]
+    return steps, initial, [(slot_of(a), a.aval, a in made and count[a] == 1 and a not in viewed) for a in tape.outputs]
+
+
+def _owners(tape: Tape) -> dict[Atom, Atom]:
+    """Views, each with the value whose memory it shares."""
+    owner: dict[Atom, Atom] = {}
+    for instr in tape.instrs:
+        if instr.op.is_view and instr.ins:
+            memory = owner.get(instr.ins[0], instr.ins[0])
+            owner.update(dict.fromkeys(instr.outs, memory))
+    return owner
+
+
+def _overwriting(tape: Tape, owner: dict[Atom, Atom], last_read: dict[Atom, int]) -> set[int]:
+    """The numbers of the steps that may overwrite operand 0: all that share its memory are dead then."""
+    if all(instr.op.in_place is None for instr in tape.instrs):
+        return set()
+    last_of_memory = dict(last_read)
+    for view, memory in owner.items():
+        last_of_memory[memory] = max(last_of_memory[memory], last_read.get(view, 0))
+    callers: list[Atom] = [*tape.inputs, *[c.var for c in tape.captures]]
+    last_of_memory.update(dict.fromkeys(callers, len(tape.instrs)))
+    found: set[int] = set()
+    for k, instr in enumerate(tape.instrs):
+        if instr.op.in_place is not None:
+            memory, *others = [owner.get(a, a) for a in instr.ins]
+            if last_of_memory[memory] <= k and memory not in others:
+                found.add(k)
+    return found
 
 
 def _taking_slots(run: Any, ins: Sequence[int], outs: Sequence[int]) -> Any:

@@ -1,0 +1,101 @@
+"""Programs of un-jitted calls: the references of their ops at first, machine code once they have earned it.
+
+A compiler takes as long as hundreds of small calls, and most structures are never met again; so nobody waits for it
+at the first call. NumPy answers, until it has taken, all calls together, about as long as compiling would: the cost is
+then within a factor of the better choice, whatever comes (the problem of renting or buying skis). Before that point
+another thread begins, where there is a processor for it, so that hardly anything is left to wait for.
+
+Both times are estimated from the tape and never measured. So machine code, whose last digits are not NumPy's, takes
+over at the same call in every run of a script: the same bits, run for run. ``config.tiered`` turns all this off.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import Any
+
+from wengert import config
+from wengert.runtime.program import Program
+from wengert.runtime.reference import Reference
+from wengert.tape import Tape
+
+# Seconds, as they were on a processor of 2024 (benchmarks/bench_first_calls.py); only their ratios count.
+A_STEP = 1e-6  # of NumPy, however small
+AN_ELEMENT = 1e-9  # that it writes
+COMPILING = 5e-3  # anything
+COMPILING_A_STEP = 4e-4
+
+BEGIN, ADOPT = 1 / 16, 1 / 2  # of what compiling costs: when to begin, and when to wait for what was begun
+
+
+class TieredProgram:
+    """Runs a tape whose captured arrays are given at each run. ``capture_numbers``: as
+    :class:`~wengert.runtime.program.Program` has them.
+
+    Safe under several threads without a lock: what they may lose is a count, what they may do twice is a program.
+    """
+
+    def __init__(self, tape: Tape, capture_numbers: tuple[int, ...] = ()) -> None:
+        self.tape = tape
+        self.capture_numbers = capture_numbers
+        self.program: Program | None = None
+        """The machine code; None as long as the references answer."""
+        self._seconds = reference_seconds(tape)  # of one run
+        self._price = compile_seconds(tape)
+        self._spent = 0.0
+        self._reference: Reference | None = None
+        self._thread: threading.Thread | None = None
+        self._begun: list[Program] = []  # what the thread has made
+
+    def run_recorded(self, inputs: Sequence[Any], captures: Sequence[Any]) -> list[Any]:
+        """The outputs, for the very values that the tape was recorded with: every guard holds."""
+        if self.program is None:
+            self._count_a_run()
+        if self.program is not None:
+            return self.program.run_recorded(inputs, captures)[0]
+        reference = self._reference = self._reference or Reference(self.tape)
+        return reference.run(inputs, captures)
+
+    def _count_a_run(self) -> None:
+        self._spent += self._seconds
+        if not config.native:
+            return
+        if not config.tiered or self._spent >= ADOPT * self._price:
+            self.program = self._awaited() or self._compiled()
+            self._reference = None
+        elif self._spent >= BEGIN * self._price and self._thread is None and _processors() > 1:
+            self._thread = threading.Thread(target=self._begin, name="wengert compiles")
+            self._thread.start()
+
+    def _compiled(self) -> Program:
+        return Program(self.tape, self.capture_numbers, captures_vary=True)
+
+    def _begin(self) -> None:
+        with suppress(Exception):  # it is raised again where it is heard, by the call that needs the program
+            self._begun.append(self._compiled())
+
+    def _awaited(self) -> Program | None:
+        if self._thread is not None:
+            self._thread.join()  # which in a child of a fork, where it does not run, returns at once
+            self._thread = None
+        return self._begun.pop() if self._begun else None
+
+
+def reference_seconds(tape: Tape) -> float:
+    """About how long NumPy takes for the steps that machine code would do faster, which it does by writing less. A
+    product takes what BLAS takes, whoever calls it."""
+    written = [sum([v.aval.size for v in i.outs]) for i in tape.instrs if not i.op.is_view]
+    return len(written) * A_STEP + sum(written) * AN_ELEMENT
+
+
+def compile_seconds(tape: Tape) -> float:
+    """About how long it takes to compile a tape of which nothing is on disk."""
+    return COMPILING + COMPILING_A_STEP * len(tape.instrs)
+
+
+def _processors() -> int:
+    """How many this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
