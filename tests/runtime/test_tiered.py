@@ -260,6 +260,11 @@ def test_what_is_estimated_grows_with_the_steps_and_with_what_they_write() -> No
     assert tiered.compile_seconds(short) == tiered.compile_seconds(wide) < tiered.compile_seconds(long)
 
 
+def test_a_function_of_scalars_over_arrays_has_an_estimate() -> None:
+    large, small = (wg.trace(lambda x: wg.broadcast(lambda v: v * v + 1, x))(np.ones(n)) for n in (1_000_000, 10))
+    assert tiered.reference_seconds(large) > 100 * tiered.reference_seconds(small)
+
+
 def test_views_of_a_large_array_cost_nothing() -> None:
     large = np.ones(10_000_000)
     assert tiered.reference_seconds(wg.trace(lambda x: x.reshape(10, -1)[3, 5])(large)) < 1e-4

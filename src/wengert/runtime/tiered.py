@@ -13,18 +13,21 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Sequence
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
 from wengert import config
+from wengert.ops.op import Op
 from wengert.runtime.program import Program
 from wengert.runtime.reference import Reference
-from wengert.tape import Tape
+from wengert.tape import Aval, Tape
 
 # Seconds, as they were on a processor of 2024 (benchmarks/bench_first_calls.py); only their ratios count.
 A_STEP = 1e-6  # of NumPy, however small
 AN_ELEMENT = 1e-9  # that it writes
+A_FLOP = 3e-10  # of an elementwise function
 COMPILING = 5e-3  # anything
 COMPILING_A_STEP = 4e-4
 
@@ -85,10 +88,17 @@ class TieredProgram:
 
 
 def reference_seconds(tape: Tape) -> float:
-    """About how long NumPy takes for the steps that machine code would do faster, which it does by writing less. A
-    product takes what BLAS takes, whoever calls it."""
-    written = [sum([v.aval.size for v in i.outs]) for i in tape.instrs if not i.op.is_view]
-    return len(written) * A_STEP + sum(written) * AN_ELEMENT
+    """About how long NumPy takes for what machine code does faster: it writes less, and computes what is elementwise
+    in wider registers. A product takes what BLAS takes, whoever calls it."""
+    alike = Counter([(i.op, v.aval) for i in tape.instrs if not i.params for v in i.outs])
+    others = [_seconds(i.op, v.aval, i.params) for i in tape.instrs if i.params for v in i.outs]
+    return sum([count * _seconds(op, aval, {}) for (op, aval), count in alike.items()]) + sum(others)
+
+
+def _seconds(op: Op, out: Aval, params: Mapping[str, Any]) -> float:
+    if op.is_view:
+        return 0.0
+    return A_STEP + AN_ELEMENT * out.size + (A_FLOP * op.cost(out, **params) if op.is_elementwise else 0.0)
 
 
 def compile_seconds(tape: Tape) -> float:
