@@ -83,21 +83,19 @@ class Reference:
 
 def _plan(tape: Tape) -> tuple[list[ReferenceStep], list[Any], list[tuple[int, Aval, bool]]]:
     given = (*tape.inputs, *[c.var for c in tape.captures])
-    slot: dict[Atom, int] = {v: k for k, v in enumerate(given)}
-    first_own = len(slot)
-    initial: list[Any] = []  # of the slots from there on
+    read_and_made = [a for instr in tape.instrs for a in (*instr.ins, *instr.outs)]
+    slot = {a: k for k, a in enumerate(dict.fromkeys((*given, *read_and_made, *tape.outputs)))}
+    first_own = len(given)
+    initial = [a.value if type(a) is Lit else None for a in list(slot)[first_own:]]
     last_read: dict[Atom, int] = {a: k for k, instr in enumerate(tape.instrs) for a in instr.ins}
     last_read.update([(a, len(tape.instrs)) for a in tape.outputs])
+    last_needed = {**{v: k for k, instr in enumerate(tape.instrs) for v in instr.outs}, **last_read}
+    dying: dict[int, list[int]] = {}
+    for a, k in last_needed.items():
+        if type(a) is Var and slot[a] >= first_own:
+            dying.setdefault(k, []).append(slot[a])
     owner = _owners(tape)
     overwrites = _overwriting(tape, owner, last_read)
-
-    def slot_of(a: Atom) -> int:
-        number = slot.get(a)
-        if number is None:
-            number = slot[a] = len(slot)
-            initial.append(a.value if type(a) is Lit else None)
-        return number
-
     steps: list[ReferenceStep] = []
     for k, (op, ins, outs, params, _) in enumerate(tape.instrs):
         if op.bind is not None:
@@ -106,18 +104,16 @@ def _plan(tape: Tape) -> tuple[list[ReferenceStep], list[Any], list[tuple[int, A
             run = _bound(_writable(op.in_place), params)
         else:
             run = _bound(op.reference, params)
-        in_slots = [slot_of(a) for a in ins]
-        out_slots = [slot_of(v) for v in outs]
-        dead = [slot[a] for a in ins if last_read[a] == k and slot[a] >= first_own and type(a) is Var]
-        dead += [slot[v] for v in outs if v not in last_read]
+        dead = tuple(dying.get(k, ()))
         if len(outs) == 1 and 0 < len(ins) < 3:
-            steps.append(ReferenceStep(len(ins), run, in_slots[0], in_slots[-1], out_slots[0], tuple(dead)))
+            steps.append(ReferenceStep(len(ins), run, slot[ins[0]], slot[ins[-1]], slot[outs[0]], dead))
         else:
-            steps.append(ReferenceStep(0, _taking_slots(run, in_slots, out_slots), -1, -1, -1, tuple(dead)))
+            run = _taking_slots(run, [slot[a] for a in ins], [slot[v] for v in outs])
+            steps.append(ReferenceStep(0, run, -1, -1, -1, dead))
     # A result that an op made, and that is returned once, is the caller's; whatever else is copied for the caller.
     count, viewed = Counter(tape.outputs), set(owner.values())
     made = {v for instr in tape.instrs if not instr.op.is_view for v in instr.outs}
-    return steps, initial, [(slot_of(a), a.aval, a in made and count[a] == 1 and a not in viewed) for a in tape.outputs]
+    return steps, initial, [(slot[a], a.aval, a in made and count[a] == 1 and a not in viewed) for a in tape.outputs]
 
 
 def _owners(tape: Tape) -> dict[Atom, Atom]:
