@@ -140,17 +140,23 @@ def _compiled(kernels: Mapping[bytes, Callable[[str], str]]) -> dict[bytes, Code
     texts = {key: write(name_of(key)) for key, write in kernels.items()}
     with cache.noted("".join(texts.values())):
         for key, text in texts.items():
-            try:
-                if key in cache.suspects() and not survives(text):
-                    raise Refused("LLVM ended the process that compiled it")
-                code = object_code(text)
-                found[key] = _linked(key, code)
-            except Refused as error:
-                found[key] = _refused[key] = str(error)
-                continue
-            Counters.compiled += 1
-            cache.save(key, code)
+            with cache.turn(key):
+                found[key] = _loaded(key) or _made(key, text)  # another process may have made it meanwhile
     return found
+
+
+def _made(key: bytes, text: str) -> Code | str:
+    try:
+        if key in cache.suspects() and not survives(text):
+            raise Refused("LLVM ended the process that compiled it")
+        code = object_code(text)
+        made = _linked(key, code)
+    except Refused as error:
+        _refused[key] = str(error)
+        return _refused[key]
+    Counters.compiled += 1
+    cache.save(key, code)
+    return made
 
 
 def object_code(text: str) -> bytes:
