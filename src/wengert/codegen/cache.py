@@ -316,7 +316,6 @@ def _wait_for(fd: int) -> None:
             return
 
 
-
 @contextmanager
 def noted(text: str) -> Iterator[None]:
     """Meanwhile it stands on disk that this process is compiling ``text``."""
