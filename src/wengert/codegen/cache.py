@@ -342,7 +342,7 @@ def suspects() -> frozenset[bytes]:
             if folder is None or not end.endswith("compiling") or not pid.isdecimal() or _is_alive(int(pid)):
                 continue
             text = _read(folder, name) or b""
-            found.update([bytes.fromhex(key.decode()) for key in re.findall(rb"define i32 @k([0-9a-f]{40})", text)])
+            found.update([bytes.fromhex(key.decode()) for key in re.findall(rb"define [^@]*@k([0-9a-f]{40})", text)])
     return frozenset(found)
 
 

@@ -19,7 +19,7 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import cache as once
 from typing import Any
 from weakref import WeakValueDictionary, finalize
@@ -29,6 +29,7 @@ import llvmlite.binding as llvm
 from wengert import config
 from wengert.codegen import cache
 from wengert.codegen.target import Target, host, target
+from wengert.codegen.vecmath import called
 from wengert.locks import lock
 
 
@@ -37,12 +38,14 @@ class Refused(Exception):
 
 
 class Code:
-    """The machine code of a kernel, in memory as long as this object is: whoever keeps the address keeps it."""
+    """The machine code of a kernel, in memory as long as this object is: whoever keeps the address keeps it, and the
+    routines that it calls."""
 
-    __slots__ = ("__weakref__", "address")
+    __slots__ = ("__weakref__", "address", "routines")
 
-    def __init__(self, address: int, library: Any) -> None:
+    def __init__(self, address: int, library: Any, routines: Sequence[Code] = ()) -> None:
         self.address = address
+        self.routines = tuple(routines)
         # Not when the process ends: a thread that is not waited for may run it until the very end.
         finalize(self, _drop, library).atexit = False
 
@@ -149,14 +152,27 @@ def _made(key: bytes, text: str) -> Code | str:
     try:
         if key in cache.suspects() and not survives(text):
             raise Refused("LLVM ended the process that compiled it")
+        symbols = called.symbols_in(text)
+        routines = [_routine(symbol) for symbol in symbols]
         code = object_code(text)
-        made = _linked(key, code)
+        made = _linked(key, code, dict(zip(symbols, routines, strict=True)))
     except Refused as error:
         _refused[key] = str(error)
         return _refused[key]
     Counters.compiled += 1
-    cache.save(key, code)
+    cache.save(key, " ".join(symbols).encode() + b"\n" + code)
     return made
+
+
+def _routine(symbol: str) -> Code:
+    """The code of a routine that kernels call. Raises :class:`Refused`."""
+    key = key_of(symbol)
+    known = _codes.get(key) or _refused.get(key) or _loaded(key)
+    if known is None:
+        known = _compiled({key: lambda name: called.text_of(symbol, name, target())})[key]
+    if isinstance(known, str):
+        raise Refused(f"{symbol}: {known}")
+    return known
 
 
 def object_code(text: str) -> bytes:
@@ -172,17 +188,18 @@ def object_code(text: str) -> bytes:
 _numbers = itertools.count()
 
 
-def _linked(key: bytes, code: bytes) -> Code:
-    """The code of an object file, in memory. Raises :class:`Refused`."""
+def _linked(key: bytes, code: bytes, routines: Mapping[str, Code]) -> Code:
+    """The code of an object file that calls ``routines``, in memory. Raises :class:`Refused`."""
     name = name_of(key)
     library = llvm.JITLibraryBuilder().add_object_img(code).export_symbol(name).add_current_process()
-    for symbol, address in _provided.items():
+    addresses = {symbol: routine.address for symbol, routine in routines.items()}
+    for symbol, address in {**_provided, **addresses}.items():
         library.import_symbol(symbol, address)
     try:
         linked = library.link(_linker(), f"{name}.{next(_numbers)}")  # a name is never free again
     except RuntimeError as error:
         raise Refused(str(error)) from error
-    known = _codes[key] = Code(linked[name], linked)
+    known = _codes[key] = Code(linked[name], linked, [*routines.values()])
     return known
 
 
@@ -195,12 +212,13 @@ def _loaded(key: bytes) -> Code | None:
     data = cache.read(key)
     if data is None:
         return None
+    symbols, _, code = data.partition(b"\n")
     try:
-        code = _linked(key, data)
+        made = _linked(key, code, {symbol: _routine(symbol) for symbol in symbols.decode().split()})
     except Refused:  # its object file does not hold it
         return None
     Counters.loaded += 1
-    return code
+    return made
 
 
 def survives(text: str) -> bool:

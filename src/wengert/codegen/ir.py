@@ -357,12 +357,27 @@ class Function:
 
     def kernel(self, name: str) -> str:
         """The text of a module with this function as the kernel ``name``."""
+        return self._module(f"i32 @{name}(ptr noalias %pointers, ptr noalias %sizes, i64 %begin, i64 %end)")
+
+    def routine(self, name: str, operands: Sequence[Value], results: Sequence[Value]) -> str:
+        """The text of a module with this function as one of values: ``name(*operands)``; of several results, as a
+        structure."""
+        returned = results[0].type if len(results) == 1 else f"{{ {', '.join([x.type for x in results])} }}"
+        answer = results[0].typed
+        if len(results) > 1:
+            answer = f"{returned} poison"
+            for k, x in enumerate(results):
+                answer = f"{returned} {self.pure(f'insertvalue {answer}, {x.typed}, {k}', x.dtype, x.lanes).text}"
+        self.lines.append(f"  ret {answer}")
+        return self._module(f"{returned} @{name}({', '.join([x.typed for x in operands])})")
+
+    def _module(self, header: str) -> str:
         width = 8 * self.target.vector_bytes
         return "\n".join(
             [
                 f'target triple = "{self.target.triple}"',
                 *self.declarations.values(),
-                f"define i32 @{name}(ptr noalias %pointers, ptr noalias %sizes, i64 %begin, i64 %end) #0 {{",
+                f"define {header} #0 {{",
                 *self.body(),
                 "}",
                 f'attributes #0 = {{ nounwind "prefer-vector-width"="{width}" "min-legal-vector-width"="{width}" }}',

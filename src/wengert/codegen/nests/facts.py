@@ -10,8 +10,9 @@ from wengert.codegen import vecmath
 from wengert.codegen.memory import size_of
 from wengert.codegen.nests.nest import Fold, Nest, Operation, Store
 from wengert.codegen.target import Target
-from wengert.codegen.vecmath import Weight
+from wengert.codegen.vecmath import Weight, called
 
+MAX_INLINED = 3  # functions of some length in a kernel; more are called (benchmarks/bench_calls.py)
 MAX_UNROLLED = 256  # steps of a loop that is unrolled, or takes several vectors at once
 
 
@@ -42,6 +43,8 @@ class Facts:
         self.inner = sorted(self._needs(nest.stores, (), self.folded))
         """The values that are computed inside of all loops, or further out for them."""
         self.used = self._needs(nest.post_stores, nest.post, [x.value for x in nest.folds]) | set(self.inner)
+        self.calls = len(self._long_functions()) > MAX_INLINED
+        """Whether functions are called rather than written where they are needed."""
 
     def _lane_count(self) -> int:
         nest = self.nest
@@ -69,6 +72,33 @@ class Facts:
                 if first + k in needed:
                     needed.update(steps[k].operands)
         return needed
+
+    def _long_functions(self) -> set[tuple[str, tuple[int, ...]]]:
+        """Functions that could be called, each with its operands; those that share a routine once."""
+        found = set[tuple[str, tuple[int, ...]]]()
+        for k in sorted(self.used):
+            if k >= self.first_step and not self.first_fold <= k < self.first_post:
+                function, operands, dtype = self.operation(k)
+                if called.is_called(function, [self.dtype_of(o) for o in operands], dtype):
+                    found.add((called.TOGETHER[0] if function in called.TOGETHER else function, operands))
+        return found
+
+    def dtype_of(self, k: int) -> str:
+        """The dtype of value ``k``."""
+        if k < self.first_literal:
+            return self.nest.loads[k].dtype
+        if k < self.first_step:
+            return self.nest.literals[k - self.first_literal][0]
+        if self.first_fold <= k < self.first_post:
+            return self.nest.folds[k - self.first_fold].dtype
+        return self.operation(k).dtype
+
+    def is_together(self, operation: Operation) -> bool:
+        """Whether the function is one of those that share a routine, and another of them has the same operands."""
+        if operation.function not in called.TOGETHER:
+            return False
+        others = [s.function for s in (*self.nest.steps, *self.nest.post) if s.operands == operation.operands]
+        return set(called.TOGETHER) <= set(others)
 
     def operation(self, k: int) -> Operation:
         """What computes value ``k``, a step or a post step."""

@@ -1,0 +1,56 @@
+"""Scalar functions as routines of their own, for kernels that compute so many that a copy of each would take longer to
+compile than it saves to run.
+
+A routine is compiled once, and kept on disk, for every kernel that calls it. Its symbol says all that there is to know:
+``wengert.exp.f8.8`` is the exponential of eight doubles. It computes what the inlined function does, to the bit.
+"""
+
+from __future__ import annotations
+
+import re
+
+from wengert.codegen.ir import LLVM_TYPES, Function, Value
+from wengert.codegen.target import Target
+from wengert.codegen.vecmath.table import FUNCTIONS, Weight, apply
+
+TOGETHER = ("sin", "cos")
+"""Functions that share most of their work: of one operand, one routine gives both."""
+
+_SYMBOL = re.compile(r"^declare .* @(wengert\.[\w.]+)\(", re.MULTILINE)
+
+
+def is_called(function: str, dtypes: list[str], out_dtype: str) -> bool:
+    """Whether it is long enough for a call, and of floats of one dtype, which registers hand over."""
+    row = FUNCTIONS[function]
+    return row.weight > Weight.LIGHT and out_dtype[0] == "f" and {*dtypes} == {out_dtype}
+
+
+def call(function: str, xs: list[Value], is_fast: bool, together: bool = False) -> Value:
+    """``apply(function, xs)`` by its routine; ``together``: the others of :data:`TOGETHER` are asked for too."""
+    x = xs[0]
+    f, types = x.f, [y.type for y in xs]
+    kind = "fast" if is_fast and FUNCTIONS[function].fast is not None else "exact"
+    name = "_".join(TOGETHER) if together else function
+    symbol = f"wengert.{name}.{x.dtype}.{x.lanes}.{len(xs)}.{kind}"
+    returned = f"{{ {x.type}, {x.type} }}" if together else x.type
+    f.declarations[symbol] = f"declare {returned} @{symbol}({', '.join(types)}) nounwind willreturn memory(none)"
+    given = ", ".join([y.typed for y in xs])
+    y = f.pure(f"call {returned} @{symbol}({given})", x.dtype, x.lanes)
+    if not together:
+        return y
+    return f.pure(f"extractvalue {returned} {y.text}, {TOGETHER.index(function)}", x.dtype, x.lanes)
+
+
+def symbols_in(text: str) -> tuple[str, ...]:
+    """The routines that a module calls."""
+    return tuple(_SYMBOL.findall(text))
+
+
+def text_of(symbol: str, name: str, target: Target) -> str:
+    """The text of an LLVM module with the routine of ``symbol`` as the function ``name``."""
+    _, function, dtype, lanes, arity, kind = symbol.split(".")
+    assert dtype in LLVM_TYPES
+    f = Function(target)
+    xs = [Value(f, f"%x{k}", dtype, int(lanes)) for k in range(int(arity))]
+    functions = TOGETHER if function == "_".join(TOGETHER) else (function,)
+    return f.routine(name, xs, [apply(each, xs, dtype, kind == "fast") for each in functions])
