@@ -143,13 +143,13 @@ class Points:
         lanes = max([x.lanes for x in xs], default=1)
         xs = [x.splat(lanes) for x in xs]
         if facts.calls and called.is_called(operation.function, [x.dtype for x in xs], operation.dtype):
-            return called.call(operation.function, xs, nest.is_fast, facts.is_together(operation))
+            return called.call(operation.function, xs, nest.is_fast, facts.are_together)
         return vecmath.apply(operation.function, xs, operation.dtype, nest.is_fast)
 
     def side_by_side(self, points: Sequence[Point]) -> None:
         """Compute what is stored or folded at several points, a step at a time for all of them: each step of a long
         chain waits for the one before, and a processor looks only so far ahead for others to do meanwhile."""
-        if self.facts.is_light and len(points) > 1:
+        if (self.facts.is_light or self.facts.calls) and len(points) > 1:
             for k in self.facts.inner:
                 for p in points:
                     self.value(p, k)

@@ -25,9 +25,9 @@ def is_called(function: str, dtypes: list[str], out_dtype: str) -> bool:
     return row.weight > Weight.LIGHT and out_dtype[0] == "f" and {*dtypes} == {out_dtype}
 
 
-def call(function: str, xs: list[Value], is_fast: bool, together: bool = False) -> Value:
-    """``apply(function, xs)`` by its routine; ``together``: the others of :data:`TOGETHER` are asked for too."""
-    x = xs[0]
+def call(function: str, xs: list[Value], is_fast: bool, are_together: bool = False) -> Value:
+    """``apply(function, xs)`` by its routine; ``are_together``: that of all of :data:`TOGETHER`, if it is one."""
+    x, together = xs[0], are_together and function in TOGETHER
     f, types = x.f, [y.type for y in xs]
     kind = "fast" if is_fast and FUNCTIONS[function].fast is not None else "exact"
     name = "_".join(TOGETHER) if together else function
