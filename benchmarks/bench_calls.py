@@ -1,14 +1,14 @@
 """Functions in kernels, written where they are needed or called: ``python -m benchmarks.bench_calls [--quick]``.
 
 What ``MAX_INLINED`` of codegen/nests/facts.py follows: kernels of so many different functions take how long to compile,
-and to run, the one way and the other. The routines that are called have been compiled before, as on a machine where
+and to run, the one way and the other. The callees that are called have been compiled before, as on a machine where
 wengert has been used.
 """
 
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from benchmarks.timing import Timing, measure, show
@@ -26,7 +26,7 @@ from wengert.codegen.nests import facts
 NEVER = 10**9
 LENGTHS = (1, 2, 3, 4, 5, 8, 20, 60)
 SIZES = (1, 8, 1000, 100_000)
-ROUTINES: dict[bytes, Code] = {}
+CALLEES: dict[bytes, Code] = {}
 
 
 def chain(length: int, functions: tuple[str, ...]) -> Callable[[Any], Any]:
@@ -51,12 +51,12 @@ def compiled(f: Callable[[Any], Any], x: Any, most: int) -> tuple[float, Callabl
 
 
 def forget_kernels() -> None:
-    """As a kernel has one key, however it is written; the routines stay."""
-    routines = {id(routine) for code in compiler._codes.values() for routine in code.routines}
-    kept = {key: code for key, code in compiler._codes.items() if id(code) in routines}
-    ROUTINES.update(kept)
+    """As a kernel has one key, however it is written; the callees stay."""
+    callees = {id(callee) for code in compiler._codes.values() for callee in code.callees.values()}
+    kept = {key: code for key, code in compiler._codes.items() if id(code) in callees}
+    CALLEES.update(kept)
     compiler._codes.clear()
-    compiler._codes.update(ROUTINES)
+    compiler._codes.update(CALLEES)
 
 
 def main() -> None:
@@ -70,7 +70,7 @@ def main() -> None:
             f, cells, compiling = chain(length, functions), [], (0.0, 0.0)
             for n in SIZES:
                 x = np.linspace(0.1, 1.0, n)
-                compiled(f, x, 0)  # the routines
+                compiled(f, x, 0)  # the callees
                 ways = [compiled(f, x, most) for most in (NEVER, 0)]
                 compiling = (ways[0][0], ways[1][0])
                 a, b = in_turns(ways[0][1], ways[1][1], budget)
@@ -82,7 +82,12 @@ def main() -> None:
 def in_turns(a: Callable[[], Any], b: Callable[[], Any], budget: float) -> tuple[Timing, Timing]:
     """Both, a few times each in turn, since the machine changes meanwhile."""
     rounds = [(measure(a, budget / 4), measure(b, budget / 4)) for _ in range(4)]
-    return tuple(Timing(min(t.least for t in ts), min(t.median for t in ts)) for ts in zip(*rounds, strict=True))
+    one, other = zip(*rounds, strict=True)
+    return best(one), best(other)
+
+
+def best(timings: Sequence[Timing]) -> Timing:
+    return Timing(min([t.least for t in timings]), min([t.median for t in timings]))
 
 
 if __name__ == "__main__":

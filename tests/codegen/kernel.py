@@ -43,9 +43,9 @@ def engine(cpu: str, features: str) -> tuple[Any, Any]:
 
 
 def add(text: str, where: Target, speed_level: int) -> Any:
-    """Add a module, and the routines that it calls, to the engine of a processor, which is returned.
+    """Add a module, and the callees that it calls, to the engine of a processor, which is returned.
 
-    An engine may hold code for vectors of several lengths: each has routines of its own name.
+    An engine may hold code for vectors of several lengths: each has callees of its own name.
     """
     machine, jit = engine(where.cpu, where.features)
     for symbol in called.symbols_in(text):

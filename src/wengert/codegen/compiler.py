@@ -19,7 +19,7 @@ import os
 import sys
 import time
 from collections import deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from functools import cache as once
 from typing import Any
 from weakref import WeakValueDictionary, finalize
@@ -39,13 +39,13 @@ class Refused(Exception):
 
 class Code:
     """The machine code of a kernel, in memory as long as this object is: whoever keeps the address keeps it, and the
-    routines that it calls."""
+    callees that it calls."""
 
-    __slots__ = ("__weakref__", "address", "routines")
+    __slots__ = ("__weakref__", "address", "callees")
 
-    def __init__(self, address: int, library: Any, routines: Sequence[Code] = ()) -> None:
+    def __init__(self, address: int, library: Any, callees: Mapping[str, Code]) -> None:
         self.address = address
-        self.routines = tuple(routines)
+        self.callees = dict(callees)
         # Not when the process ends: a thread that is not waited for may run it until the very end.
         finalize(self, _drop, library).atexit = False
 
@@ -153,9 +153,9 @@ def _made(key: bytes, text: str) -> Code | str:
         if key in cache.suspects() and not survives(text):
             raise Refused("LLVM ended the process that compiled it")
         symbols = called.symbols_in(text)
-        routines = [_routine(symbol) for symbol in symbols]
+        callees = [_callee(symbol) for symbol in symbols]
         code = object_code(text)
-        made = _linked(key, code, dict(zip(symbols, routines, strict=True)))
+        made = _linked(key, code, dict(zip(symbols, callees, strict=True)))
     except Refused as error:
         _refused[key] = str(error)
         return _refused[key]
@@ -164,8 +164,8 @@ def _made(key: bytes, text: str) -> Code | str:
     return made
 
 
-def _routine(symbol: str) -> Code:
-    """The code of a routine that kernels call. Raises :class:`Refused`."""
+def _callee(symbol: str) -> Code:
+    """The code of a callee that kernels call. Raises :class:`Refused`."""
     key = key_of(symbol)
     known = _codes.get(key) or _refused.get(key) or _loaded(key)
     if known is None:
@@ -188,23 +188,23 @@ def object_code(text: str) -> bytes:
 _numbers = itertools.count()
 
 
-def _linked(key: bytes, code: bytes, routines: Mapping[str, Code]) -> Code:
-    """The code of an object file that calls ``routines``, in memory. Raises :class:`Refused`."""
+def _linked(key: bytes, code: bytes, callees: Mapping[str, Code]) -> Code:
+    """The code of an object file that calls ``callees``, in memory. Raises :class:`Refused`."""
     name = name_of(key)
     library = llvm.JITLibraryBuilder().add_object_img(code).export_symbol(name).add_current_process()
-    addresses = {symbol: routine.address for symbol, routine in routines.items()}
+    addresses = {symbol: callee.address for symbol, callee in callees.items()}
     for symbol, address in {**_provided, **addresses}.items():
         library.import_symbol(symbol, address)
     try:
         linked = library.link(_linker(), f"{name}.{next(_numbers)}")  # a name is never free again
     except RuntimeError as error:
         raise Refused(str(error)) from error
-    known = _codes[key] = Code(linked[name], linked, [*routines.values()])
+    known = _codes[key] = Code(linked[name], linked, callees)
     return known
 
 
 def provide(name: str, address: int) -> None:
-    """Let kernels call the routine at an address by name."""
+    """Let kernels call the runtime's routine at an address by name."""
     _provided[name] = address
 
 
@@ -214,7 +214,7 @@ def _loaded(key: bytes) -> Code | None:
         return None
     symbols, _, code = data.partition(b"\n")
     try:
-        made = _linked(key, code, {symbol: _routine(symbol) for symbol in symbols.decode().split()})
+        made = _linked(key, code, {symbol: _callee(symbol) for symbol in symbols.decode().split()})
     except Refused:  # its object file does not hold it
         return None
     Counters.loaded += 1

@@ -359,7 +359,7 @@ class Function:
         """The text of a module with this function as the kernel ``name``."""
         return self._module(f"i32 @{name}(ptr noalias %pointers, ptr noalias %sizes, i64 %begin, i64 %end)")
 
-    def routine(self, name: str, operands: Sequence[Value], results: Sequence[Value]) -> str:
+    def of_values(self, name: str, operands: Sequence[Value], results: Sequence[Value]) -> str:
         """The text of a module with this function as one of values: ``name(*operands)``; of several results, as a
         structure."""
         returned = results[0].type if len(results) == 1 else f"{{ {', '.join([x.type for x in results])} }}"

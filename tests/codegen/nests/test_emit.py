@@ -593,7 +593,7 @@ def test_huge_angles_share_their_memory() -> None:
 
 
 def calls_in(*functions: tuple[str, tuple[int, ...]], n: int = 100, is_static: bool = True) -> dict[str, int]:
-    """The routines that a kernel of these functions of two arrays calls, and how often."""
+    """The callees that a kernel of these functions of two arrays calls, and how often."""
     steps = [(function, operands, "f8") for function, operands in functions]
     loops = Loops((n,), 1, 0, [np.ones(n)] * 2, steps, [(k + 2, np.ones(n)) for k in range(len(steps))])
     text = emit(loops.nest(is_static)[0], "k", target())
@@ -618,7 +618,7 @@ def test_sine_and_cosine_of_one_operand_are_one_call() -> None:
     both = calls_in(("sin", (0,)), ("cos", (0,)), ("exp", (2,)))
     assert both.keys() == {"sin_cos", "exp"} and both["sin_cos"] == both["exp"]
     assert calls_in(("sin", (0,)), ("cos", (1,)), ("exp", (2,))).keys() == {"sin", "cos", "exp"}
-    once_more = calls_in(("sin", (0,)), ("cos", (0,)), ("cos", (2,)))  # which needs no routine of its own
+    once_more = calls_in(("sin", (0,)), ("cos", (0,)), ("cos", (2,)))  # which needs no callee of its own
     assert once_more.keys() == {"sin_cos"}
 
 

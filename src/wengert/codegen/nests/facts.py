@@ -100,12 +100,12 @@ class Facts:
             in_a_row[k] = max([in_a_row.get(o, 0) for o in self.operation(k).operands], default=0) + (k in found)
         is_long = self.nest.lanes >= 0 and self.nest.extents[self.nest.lanes] is None
         return (
-            len({self._routine_of(k) for k in found}) > MAX_INLINED
+            len({self._call_of(k) for k in found}) > MAX_INLINED
             or max(in_a_row.values(), default=0) > 1
             or (is_long and any(FUNCTIONS[self.operation(k).function].weight == Weight.HEAVY for k in found))
         )
 
-    def _routine_of(self, k: int) -> tuple[str, tuple[int, ...]]:
+    def _call_of(self, k: int) -> tuple[str, tuple[int, ...]]:
         """Equal for functions that one call computes."""
         function, operands, _ = self.operation(k)
         return (called.TOGETHER[0] if function in called.TOGETHER else function), operands
@@ -121,7 +121,7 @@ class Facts:
 
     @cached_property
     def are_together(self) -> bool:
-        """Whether functions that share a routine are asked for of one operand: then it stands for each of them."""
+        """Whether functions that share a callee are asked for of one operand: then it stands for each of them."""
         found: dict[tuple[int, ...], set[str]] = {}
         for step in (*self.nest.steps, *self.nest.post):
             found.setdefault(step.operands, set()).add(step.function)
