@@ -1,7 +1,7 @@
 """Functions in kernels, written where they are needed or called: ``python -m benchmarks.bench_calls [--quick]``.
 
-What ``MAX_INLINED`` of codegen/nests/facts.py follows: kernels of so many different functions take how long to compile,
-and to run, the one way and the other. The callees that are called have been compiled before, as on a machine where
+What ``Facts._is_better_called`` of codegen/nests/facts.py follows: kernels of so many functions, one after another or
+side by side, take how long to compile, and to run, the one way and the other. The callees that are called have been compiled before, as on a machine where
 wengert has been used.
 """
 
@@ -21,9 +21,8 @@ import wengert as wg
 from wengert import config
 from wengert.codegen import compiler
 from wengert.codegen.compiler import Code
-from wengert.codegen.nests import facts
+from wengert.codegen.nests.facts import Facts
 
-NEVER = 10**9
 LENGTHS = (1, 2, 3, 4, 5, 8, 20, 60)
 SIZES = (1, 8, 1000, 100_000)
 CALLEES: dict[bytes, Code] = {}
@@ -38,15 +37,23 @@ def chain(length: int, functions: tuple[str, ...]) -> Callable[[Any], Any]:
     return f
 
 
-def compiled(f: Callable[[Any], Any], x: Any, most: int) -> tuple[float, Callable[[], Any]]:
-    """Seconds of compiling it anew, and the call, with so many functions inlined."""
-    facts.MAX_INLINED, before = most, facts.MAX_INLINED
+def side_by_side(length: int, functions: tuple[str, ...]) -> Callable[[Any], Any]:
+    def f(x: Any) -> Any:
+        return sum(getattr(np, functions[k % len(functions)])((0.5 + 0.1 * k) * x) for k in range(length))
+
+    return f
+
+
+def compiled(f: Callable[[Any], Any], x: Any, calls: bool) -> tuple[float, Callable[[], Any]]:
+    """Seconds of compiling it anew, and the call, with functions called or inlined."""
+    before = Facts._is_better_called
+    Facts._is_better_called = lambda self: calls
     forget_kernels()
     try:
         step = wg.jit(lambda x: f(x))
         program = step.program(x)
     finally:
-        facts.MAX_INLINED = before
+        Facts._is_better_called = before
     return step.stats()["compile_s"], program.bind(x)
 
 
@@ -62,16 +69,23 @@ def forget_kernels() -> None:
 def main() -> None:
     config.cache_dir = ""
     budget = 0.05 if "--quick" in sys.argv else 0.3
-    for functions in (("sin", "exp"), ("tanh",), ("log1p", "sqrt", "arctan")):
-        table = Table(title=f"{', '.join(functions)}: inlined / called")
+    cases = [
+        (chain, ("sin", "exp")),
+        (chain, ("tanh",)),
+        (chain, ("log1p", "sqrt", "arctan")),
+        (side_by_side, ("sin", "exp")),
+        (side_by_side, ("exp", "log1p", "tanh")),
+    ]
+    for way, functions in cases:
+        table = Table(title=f"{', '.join(functions)}, {way.__name__}: inlined / called")
         for title in ("functions", "to compile", *[f"to run, n = {n}" for n in SIZES]):
             table.add_column(title, no_wrap=True)
         for length in LENGTHS:
-            f, cells, compiling = chain(length, functions), [], (0.0, 0.0)
+            f, cells, compiling = way(length, functions), [], (0.0, 0.0)
             for n in SIZES:
                 x = np.linspace(0.1, 1.0, n)
-                compiled(f, x, 0)  # the callees
-                ways = [compiled(f, x, most) for most in (NEVER, 0)]
+                compiled(f, x, True)  # the callees
+                ways = [compiled(f, x, calls) for calls in (False, True)]
                 compiling = (ways[0][0], ways[1][0])
                 a, b = in_turns(ways[0][1], ways[1][1], budget)
                 cells.append(f"{show(a.least)} / {show(b.least)}: {b.least / a.least:.2f} ({b.median / a.median:.2f})")
