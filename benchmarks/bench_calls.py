@@ -1,8 +1,8 @@
 """Functions in kernels, written where they are needed or called: ``python -m benchmarks.bench_calls [--quick]``.
 
 What ``Facts._is_better_called`` of codegen/nests/facts.py follows: kernels of so many functions, one after another or
-side by side, take how long to compile, and to run, the one way and the other. The callees that are called have been compiled before, as on a machine where
-wengert has been used.
+side by side, take how long to compile, and to run, the one way and the other. The callees have been compiled before, as
+on a machine where wengert has been used.
 """
 
 from __future__ import annotations
