@@ -306,7 +306,7 @@ class Jit(_native.Dispatcher):
             whole = trace_whole(self.__wrapped__, self.__name__, leaves, signature, runs_again)
         except ReadsEnclosingTrace:
             raise
-        except Exception as error:
+        except Exception as error:  # the user's own, and whatever a library makes of a traced value
             if not is_refusal(error):
                 raise
             raise NotTraced(error, signature) from None

@@ -28,10 +28,8 @@ from wengert.errors import (
 from wengert.tracing.callers import is_internal
 from wengert.tracing.record import sharing
 
-REFUSALS = (
-    *(WengertError, TypeError),  # Python's own words for what a traced value is not
-    *(AttributeError, SystemError),  # and those of code which takes it for something else
-)
+REFUSALS = (WengertError, TypeError, AttributeError, SystemError)
+"""Ours; Python's own words for what a traced value is not; and those of code which takes it for something else."""
 
 _FINAL = (SharedMemoryError, WrittenError, NotDifferentiableError)
 

@@ -141,26 +141,11 @@ def record_call(
         except WengertError as error:
             _locate(error)
             raise
-        except ValueError as error:  # NumPy hides what we raised while it asked for a number behind one of its own
-            if isinstance(error.__cause__, ConcretizationError):
-                raise _named(_written_outside(error.__cause__), error) from error
-            if "read-only" in repr(error.args):
-                raise _written_while_lent(trace, error) from error
-            if _is_refusal(trace, error):
-                raise ConcretizationError(trace.refusal[0]) from error  # type: ignore[index]  # there is one
-            if "__array__ method not producing an array" in str(error):
-                raise _not_memory(error) from error
-            refused = refused_function(error, holds_tracer)
-            if refused is not None and "type" in str(error):  # it knows no type of a traced value's
-                raise _not_traced(refused, error) from error
-            raise
-        except Exception as error:  # of whatever class C code makes of ours
-            if _is_refusal(trace, error):
-                raise ConcretizationError(trace.refusal[0]) from error  # type: ignore[index]  # there is one
-            refused = refused_function(error, holds_tracer) if isinstance(error, _OF_OTHERS) else None
-            if refused is None:
+        except Exception as error:  # of whatever class a library, or its C code, makes of ours
+            ours = _in_our_words(trace, error)
+            if ours is None:
                 raise
-            raise _not_traced(refused, error) from error
+            raise ours from error
         outputs = tuple(_output(trace, leaf, k, treedef) for k, leaf in enumerate(leaves))
         written = _written_inputs(inputs, tracers, trace)
     captured = tuple([c.array for c in trace.captures.values()])
@@ -200,11 +185,25 @@ def _source_of(error: Exception) -> Source | None:
     return source
 
 
-def _is_refusal(trace: Trace, error: Exception) -> bool:
-    """Whether an error is what a library's C code made of our refusal to be a number: ``SystemError``, as it went on
-    with an exception pending, or one of the library's own, for the same line of the user's."""
-    if trace.refusal is None:
-        return False
+def _in_our_words(trace: Trace, error: Exception) -> WengertError | None:
+    """What a library's error says of traced values, if that is what it is about."""
+    if isinstance(error, ValueError):
+        if isinstance(error.__cause__, ConcretizationError):  # we raised it while NumPy asked for a number
+            return _named(_written_outside(error.__cause__), error)
+        if "read-only" in repr(error.args):
+            return _written_while_lent(trace, error)
+    if trace.refusal is not None and _is_refusal(trace.refusal[1], error):
+        return ConcretizationError(trace.refusal[0])
+    if isinstance(error, ValueError) and "__array__ method not producing an array" in str(error):
+        return _not_memory(error)
+    is_about_types = isinstance(error, ValueError) and "type" in str(error)  # it knows no type of a traced value's
+    refused = refused_function(error, holds_tracer) if is_about_types or isinstance(error, _OF_OTHERS) else None
+    return None if refused is None else _not_traced(refused, error)
+
+
+def _is_refusal(refused: Source | None, error: Exception) -> bool:
+    """Whether an error is what a library's C code made of our refusal, in the line ``refused``, to be a number:
+    ``SystemError``, as it went on with an exception pending, or one of the library's own, for the same line."""
     behind: BaseException | None = error
     while behind is not None:
         if isinstance(behind, ConcretizationError) and isinstance(error, SystemError):
@@ -213,7 +212,7 @@ def _is_refusal(trace: Trace, error: Exception) -> bool:
     at = error.__traceback__
     while at is not None and at.tb_next is not None:
         at = at.tb_next
-    source, refused = _source_of(error), trace.refusal[1]
+    source = _source_of(error)
     is_librarys = at is not None and is_internal(at.tb_frame)
     return is_librarys and source is not None and refused is not None and source[:2] == refused[:2]
 

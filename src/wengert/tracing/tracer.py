@@ -12,12 +12,10 @@ let anyone write; a Python number passed as an argument is *weak* and takes the 
 
 from __future__ import annotations
 
-import dis
-import functools
 import sys
 import weakref
 from collections.abc import Callable, Iterator, Sequence
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -29,7 +27,7 @@ from wengert.ops.op import UFUNCS, Op
 from wengert.tape import Atom, Aval
 from wengert.tracing import callers, hooks, layouts, libraries, text
 from wengert.tracing.trace import SHARED, Trace, check_dtype, current_trace, escaped, recorder
-from wengert.tracing.type_of import is_the_users
+from wengert.tracing.tracer_type import TracerType
 
 HANDLED_FUNCTIONS: dict[Any, Callable[..., Any]] = {}
 """NumPy's array functions that wengert traces, each by the function itself: see :mod:`wengert.tracing.functions`."""
@@ -54,65 +52,7 @@ class Lens(NamedTuple):
     """Where it looks depends on a traced value: ``read_constant`` gives only its layout in memory."""
 
 
-class _TracerType(type):
-    """The class of Tracer, for code that gets it from ``type(x)`` where type_of.py does not reach: compared with a
-    class, or looked up, it would be none of those that the value may have, and another branch be taken."""
-
-    def __eq__(cls, other: Any) -> bool:
-        if other is cls:
-            return True
-        _check_asks_no_user(sys._getframe(1))
-        return False
-
-    def __ne__(cls, other: Any) -> bool:
-        return not cls == other
-
-    def __hash__(cls) -> int:
-        frame = sys._getframe(1)
-        if not callers.is_internal(frame) and not _is_asked_by_numpy(frame):  # internal as optree is, at every leaf
-            _check_asks_no_user(frame)
-        return _HASH
-
-
-def _is_asked_by_numpy(frame: FrameType) -> bool:
-    """Whether it is NumPy's compiled code that looks the class up, on its way to making an array of a value. Most of
-    its versions pass on an error, where its own way leads to a constant, or to a refusal in better words.
-
-    Who asks has no frame if it is compiled: it is what the line calls, or an array that is indexed, in a function that
-    names no ``type``.
-    """
-    if _names_type(frame.f_code):
-        return False
-    function = libraries.called(frame)
-    if function is not None:
-        return function.startswith("np.")
-    return dis.opname[frame.f_code.co_code[frame.f_lasti]] in _INDEXING
-
-
-_INDEXING = frozenset({"BINARY_SUBSCR", "STORE_SUBSCR", "BINARY_SLICE", "STORE_SLICE"})
-
-
-@functools.lru_cache(1000)
-def _names_type(code: CodeType) -> bool:
-    return any(i.argval == "type" for i in dis.get_instructions(code))
-
-
-def _check_asks_no_user(frame: FrameType) -> None:
-    trace = current_trace()
-    if trace is None or callers.is_internal(frame) or not is_the_users(frame.f_globals):
-        return
-    if str(libraries.called(frame)).startswith("pickle."):  # refuses by itself
-        return
-    raise ConcretizationError(
-        message(
-            "type() of a traced value was compared with a class, or looked up, where it could not be answered",
-            trace.locate(),
-            tries=["isinstance(x, float)", "x.__class__"],
-        )
-    )
-
-
-class Tracer(metaclass=_TracerType):
+class Tracer(metaclass=TracerType):
     """A traced array or scalar."""
 
     __array_priority__ = 1000.0
@@ -785,7 +725,6 @@ class Tracer(metaclass=_TracerType):
 
 
 hooks.Tracer = Tracer
-_HASH = type.__hash__(Tracer)
 
 
 def answer_function(func: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:

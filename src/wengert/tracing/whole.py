@@ -89,7 +89,7 @@ def _trace_in(
         environment.close()
     except ReachedTwice:  # before the function ran
         raise
-    except Exception as error:
+    except Exception as error:  # whatever ended the run, what it did to its surroundings may have to be undone
         if runs_again is not None:
             environment.end_early(error, runs_again(error))
         raise
