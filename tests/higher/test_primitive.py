@@ -290,13 +290,19 @@ def test_rules_that_give_another_number_of_results_are_refused() -> None:
     np.testing.assert_array_equal(zero, 0 * X)
 
 
-def test_where_no_value_shows_the_type_the_error_says_how_to_tell_it() -> None:
+@pytest.fixture
+def square() -> Any:
+    """A primitive that has not been called, so that its type is not known."""
+
     @wg.primitive
     def square(x: Any) -> Any:
         return x**2
 
     square.def_pullback(lambda ct, y, x: (2 * ct * x,))
+    return square
 
+
+def test_where_no_value_shows_the_type_the_error_says_how_to_tell_it(square: Any) -> None:
     def f(x: Any) -> Any:
         return np.sum(wg.vmap(square)(x))
 
@@ -305,14 +311,8 @@ def test_where_no_value_shows_the_type_the_error_says_how_to_tell_it() -> None:
             g(np.ones(0))
 
 
-def test_the_gradient_of_a_mapped_primitive_of_unknown_type_was_refused() -> None:
+def test_the_gradient_of_a_mapped_primitive_of_unknown_type_was_refused(square: Any) -> None:
     """One example of the batch shows the type, of values of an enclosing trace too."""
-
-    @wg.primitive
-    def square(x: Any) -> Any:
-        return x**2
-
-    square.def_pullback(lambda ct, y, x: (2 * ct * x,))
 
     def f(x: Any) -> Any:
         return np.sum(wg.vmap(square)(x))

@@ -59,8 +59,8 @@ def _elementwise(vectorized: Any, call: Callable[..., Any], operands: Sequence[A
     results = [*first[:kept], *[call(*[x[i] for x in operands]) for i in list(np.ndindex(shape))[kept:]]]
     like = (first or results or [()])[0]
     count = len(vectorized.otypes) if vectorized.otypes is not None else len(like) if isinstance(like, tuple) else 1
-    rows = [r if count > 1 or (isinstance(r, tuple) and vectorized.otypes is None) else (r,) for r in results]
     is_many = count > 1
+    rows = [r if is_many or (isinstance(r, tuple) and vectorized.otypes is None) else (r,) for r in results]
     dtypes = vectorized.otypes or [_dtype(y) for y in (like if isinstance(like, tuple) else (like,))]
     outs = [_filled([row[k] for row in rows], shape, (), np.dtype(dtypes[k])) for k in range(count)]
     return tuple(outs) if is_many else outs[0]
