@@ -205,3 +205,20 @@ def test_kinds_of_containers_and_numbers_that_were_looked_at_once() -> None:
             for _ in range(2):
                 assert compiled(1.5) == compiled(1.5) == f(1.5)
                 change()
+
+
+def test_what_the_functions_of_one_module_name_is_followed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was decided for every function anew, whose it is."""
+    taken: list[str] = []
+    take = Watching._take
+    monkeypatch.setattr(
+        Watching, "_take", lambda self, module, name, path, by: (taken.append(name), take(self, module, name, path, by))
+    )
+    space: dict[str, Any] = {"__name__": "of_the_users", "np": np, "f0": lambda x: x}
+    for k in range(1, 9):
+        exec(f"def f{k}(x): return np.sin(f{k - 1}(x))", space)
+    compiled = wg.jit(space["f8"])
+    assert compiled(0.5) == pytest.approx(space["f8"](0.5), rel=1e-12)
+    assert taken.count("np") == 1
+    space["np"] = types.SimpleNamespace(sin=lambda x: 2 * x)  # what a name means is asked again for every trace
+    assert compiled(0.5) == 2**7

@@ -297,4 +297,6 @@ def reading_methods(origin: Origin) -> frozenset[str]:
 
 def looks_behind(named: tuple[str, ...]) -> str:
     """An attribute by which code gets at what it does not name; empty if there is none."""
-    return next((name for name in named if name in _LOOKS_BEHIND), "")
+    if _LOOKS_BEHIND.isdisjoint(named):
+        return ""
+    return next(name for name in named if name in _LOOKS_BEHIND)

@@ -28,7 +28,7 @@ import importlib.util
 import random
 import sys
 import types
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from importlib.machinery import EXTENSION_SUFFIXES
 from typing import Any, NamedTuple, cast
 
@@ -111,6 +111,8 @@ class Watching:
         """The name of one that was found, a file or generator: what a run has drawn from it cannot be put back."""
         self.alive: list[Any] = []  # what is remembered by its id
         self._package: str | None = None
+        self._followed: set[tuple[int, names.Path, bool]] = set()  # what code names, from a module's globals on
+        self._foreign: dict[tuple[Any, Any], bool] = {}  # by the name and the file of a module: see is_foreign
         self._names: dict[str, None] = {}  # that the code met so far mentions
         self._holders: dict[int, tuple[Any, str]] = {}  # modules and classes: what code names of them is watched
         self._libraries: dict[int, tuple[Any, str]] = {}  # modules of others: the numbers that code names of them are
@@ -165,6 +167,13 @@ class Watching:
 
     def is_foreign(self, namespace: dict[str, Any]) -> bool:
         """Whether a function belongs to a library whose globals are its own affair."""
+        home = (namespace.get("__name__", ""), namespace.get("__file__"))
+        known = self._foreign.get(home)
+        if known is None:
+            known = self._foreign[home] = self._decide_foreign(namespace)
+        return known
+
+    def _decide_foreign(self, namespace: dict[str, Any]) -> bool:
         module = namespace.get("__name__", "")
         package = module.partition(".")[0]
         if is_opaque(module) or (package in sys.builtin_module_names and "__file__" not in namespace):
@@ -392,7 +401,7 @@ class Watching:
         code = f.__code__
         uses = names.uses(code)
         self.slots.append(Slot(f"the code of {name}", CodeRead(f), code, False))
-        missing = tuple(sorted(uses.loaded - f.__globals__.keys()))
+        missing = tuple(sorted([v for v in uses.loaded if v not in f.__globals__]))  # `-` would go through all globals
         if missing:
             self.slots.append(Slot(f"the builtins of {name}", AbsentRead(f.__globals__, missing), (), True))
         self._functions.append((f, name))
@@ -421,6 +430,11 @@ class Watching:
                     self.asks_ids = self.asks_ids or path[0] in ("id", "hash")
                     self._heed(verdict(Origin("builtins", path[0])), By(name, code, line), f"{path[0]}()")
                 continue
+            if found is f.__globals__.get(path[0], MISSING):  # the functions of a module name the same, over and over
+                followed = (id(f.__globals__), path, path in uses.seeded)
+                if followed in self._followed:
+                    continue
+                self._followed.add(followed)
             self._note_absent(found, path[1:2], path[0])
             if isinstance(found, types.ModuleType):
                 self._take(found, path[0], path[1:], By(name, code, line))
@@ -435,8 +449,10 @@ class Watching:
             if module in sys.modules and self.is_followed(sys.modules[module]):
                 self._take(sys.modules[module], module, (attribute,), By(name, code))
 
-    def _note_absent(self, holder: Any, attributes: Iterable[str], name: str) -> None:
+    def _note_absent(self, holder: Any, attributes: Collection[str], name: str) -> None:
         """Attributes that a module or function has not, as yet: the code may ask whether it has."""
+        if not attributes:
+            return
         if isinstance(holder, (types.ModuleType, types.FunctionType)) and not self.is_foreign(_namespace_of(holder)):
             there = vars(holder)
             if missing := tuple(sorted(a for a in attributes if a not in there and not a.startswith("__"))):
@@ -461,6 +477,8 @@ class Watching:
 
     def _imported(self, f: types.FunctionType, uses: names.Uses, name: str) -> dict[str, types.ModuleType]:
         """The modules that a function imports when it runs, and those they stand in."""
+        if not uses.imported:
+            return {}
         found: dict[str, types.ModuleType] = {}
         package = _with_parents(f.__globals__.get("__package__") or "")
         for path in map(_with_parents, uses.imported):
@@ -484,6 +502,7 @@ class Watching:
             if spec is None or not (verdict(Origin(path, "")) == PURE or not is_installed(spec.origin or "")):
                 return False
             importlib.import_module(path)
+        self._followed.clear()  # there may be more behind a name now
         return True
 
     # ------------------------------------------------------------------------------------- modules and classes
