@@ -33,6 +33,9 @@ def _scalar_type(dtype: np.dtype[Any]) -> str:
 LLVM_TYPES = {dtype.str[1:]: _scalar_type(dtype) for dtype in NATIVE_DTYPES}
 """Of an element in a register, by the short name of its dtype."""
 
+RARE = "!0"
+"""The module's note that a branch is hardly ever taken."""
+
 T = TypeVar("T")
 
 
@@ -348,8 +351,12 @@ class Function:
     def branch(self, label: str) -> None:
         self.lines.append(f"  br label %{label}")
 
-    def branch_if(self, condition: Value, then: str, otherwise: str) -> None:
-        self.lines.append(f"  br {condition.typed}, label %{then}, label %{otherwise}")
+    def branch_if(self, condition: Value, then: str, otherwise: str, is_rare: bool = False) -> None:
+        """``is_rare``: that it holds. What stands there is moved out of the way, and gets no register for long."""
+        weights = f", !prof {RARE}" if is_rare else ""
+        self.lines.append(f"  br {condition.typed}, label %{then}, label %{otherwise}{weights}")
+        if is_rare:
+            self.declarations[RARE] = f'{RARE} = !{{!"branch_weights", i32 1, i32 2000}}'
 
     def body(self) -> list[str]:
         """The lines between the braces; the last block must have been terminated."""
@@ -396,10 +403,10 @@ class Function:
         for cell, (entry, _) in carried.items():
             self._leave(cell, cell.value if is_entered else self._merged(entry, before, cell.value, last))
 
-    def when(self, condition: Value, body: Callable[[], None]) -> None:
+    def when(self, condition: Value, body: Callable[[], None], is_rare: bool = False) -> None:
         """``if condition: body()``"""
         then, after = self.new_label("then"), self.new_label("after")
-        self.branch_if(condition, then, after)
+        self.branch_if(condition, then, after, is_rare)
         before = self.block
         self.start(then)
         with self.scope() as carried:
@@ -493,5 +500,5 @@ def replace_where(c: Value, near: Sequence[Value], far: Callable[[], Sequence[Va
         for cell, x in zip(cells, far(), strict=True):
             f.write(cell, select(c, x, f.read(cell)))
 
-    f.when(any_lane(c), rare)
+    f.when(any_lane(c), rare, is_rare=True)
     return [f.read(cell) for cell in cells]
