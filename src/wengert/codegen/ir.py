@@ -33,9 +33,6 @@ def _scalar_type(dtype: np.dtype[Any]) -> str:
 LLVM_TYPES = {dtype.str[1:]: _scalar_type(dtype) for dtype in NATIVE_DTYPES}
 """Of an element in a register, by the short name of its dtype."""
 
-RARE = "!0"
-"""The module's note that a branch is hardly ever taken."""
-
 T = TypeVar("T")
 
 
@@ -351,12 +348,8 @@ class Function:
     def branch(self, label: str) -> None:
         self.lines.append(f"  br label %{label}")
 
-    def branch_if(self, condition: Value, then: str, otherwise: str, is_rare: bool = False) -> None:
-        """``is_rare``: that it holds. What stands there is moved out of the way, and gets no register for long."""
-        weights = f", !prof {RARE}" if is_rare else ""
-        self.lines.append(f"  br {condition.typed}, label %{then}, label %{otherwise}{weights}")
-        if is_rare:
-            self.declarations[RARE] = f'{RARE} = !{{!"branch_weights", i32 1, i32 2000}}'
+    def branch_if(self, condition: Value, then: str, otherwise: str) -> None:
+        self.lines.append(f"  br {condition.typed}, label %{then}, label %{otherwise}")
 
     def body(self) -> list[str]:
         """The lines between the braces; the last block must have been terminated."""
@@ -365,6 +358,10 @@ class Function:
     def kernel(self, name: str) -> str:
         """The text of a module with this function as the kernel ``name``."""
         width = 8 * self.target.vector_bytes
+        # Aligned, a vector that is put aside lies in one cache line: else it takes up to twice as long, depending on
+        # where the caller's stack ends.
+        aligned = f"alignstack={self.target.vector_bytes}"
+        wide = f'"prefer-vector-width"="{width}" "min-legal-vector-width"="{width}"'
         return "\n".join(
             [
                 f'target triple = "{self.target.triple}"',
@@ -372,7 +369,7 @@ class Function:
                 f"define i32 @{name}(ptr noalias %pointers, ptr noalias %sizes, i64 %begin, i64 %end) #0 {{",
                 *self.body(),
                 "}",
-                f'attributes #0 = {{ nounwind "prefer-vector-width"="{width}" "min-legal-vector-width"="{width}" }}',
+                f"attributes #0 = {{ nounwind {aligned} {wide} }}",
                 "",
             ]
         )
@@ -403,10 +400,10 @@ class Function:
         for cell, (entry, _) in carried.items():
             self._leave(cell, cell.value if is_entered else self._merged(entry, before, cell.value, last))
 
-    def when(self, condition: Value, body: Callable[[], None], is_rare: bool = False) -> None:
+    def when(self, condition: Value, body: Callable[[], None]) -> None:
         """``if condition: body()``"""
         then, after = self.new_label("then"), self.new_label("after")
-        self.branch_if(condition, then, after, is_rare)
+        self.branch_if(condition, then, after)
         before = self.block
         self.start(then)
         with self.scope() as carried:
@@ -500,5 +497,5 @@ def replace_where(c: Value, near: Sequence[Value], far: Callable[[], Sequence[Va
         for cell, x in zip(cells, far(), strict=True):
             f.write(cell, select(c, x, f.read(cell)))
 
-    f.when(any_lane(c), rare, is_rare=True)
+    f.when(any_lane(c), rare)
     return [f.read(cell) for cell in cells]

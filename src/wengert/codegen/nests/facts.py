@@ -12,7 +12,8 @@ from wengert.codegen.nests.nest import Fold, Nest, Operation, Store
 from wengert.codegen.target import Target
 from wengert.codegen.vecmath import Weight
 
-LONG_CHAIN = 24  # steps, of which a processor sees less than two turns of a loop at once
+LONG_CHAIN = 24  # steps
+LONG_AT_ONCE = {16: 4, 32: 6}  # vectors of such a chain, by the number of registers (benchmarks/bench_memory.py)
 MAX_UNROLLED = 256  # steps of a loop that is unrolled, or takes several vectors at once
 
 
@@ -103,24 +104,19 @@ class Facts:
     def vectors_at_once(self, most: int) -> int:
         """How many vectors a loop takes at once: up to ``most``, as registers and the length of the code allow.
 
-        With 16 registers the constants count, which AVX-512 reads from memory within an operation: where few too many
-        are live all are a fourth slower. But of a long chain a processor does not see the next turn of the loop in
-        time, and several at once are worth what is put aside for them (benchmarks/bench_memory.py).
+        So many that their values and the constants fit into the registers. But of a long chain a processor does not see
+        the next turn of the loop in time, and several at once are worth what is put aside for them.
         """
         if not self.is_light:
             return 1
-        steps = self.inner_steps  # operands can be read again, at little cost
-        read = {o for k in steps for o in self.operation(k).operands}
+        steps = self.inner_steps
         last_read = {o: k for k in steps for o in self.operation(k).operands}
-        live, most_live = set[int](), 1
+        live, most_live = set[int](), 1  # operands can be read again, at little cost
         for k in steps:
             live = {x for x in live if last_read.get(x, self.first_fold) >= k} | {k}
             most_live = max(most_live, len(live))
-        if self.target.vector_bytes == 64:
-            many = -(-32 // most_live)
-        elif len(steps) > LONG_CHAIN:
-            many = 4
-        else:
-            constants = [o for o in read if not self.depends[o]]
-            many = (15 - len(constants)) // most_live
+        registers = 32 if self.target.vector_bytes == 64 else 16
+        constants = [o for o in last_read if not self.depends[o]]
+        fitting = (registers - 1 - len(constants)) // most_live
+        many = LONG_AT_ONCE[registers] if len(steps) > LONG_CHAIN else fitting
         return max(1, min(most, many, MAX_UNROLLED // max(1, len(steps))))
