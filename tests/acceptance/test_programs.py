@@ -17,6 +17,7 @@ import pytest
 
 import wengert as wg
 from tests.acceptance.programs.entries import Entry
+from wengert import config
 
 FIELDS = (
     *("mechanics", "physics", "chemistry", "earth", "astronomy", "biology"),
@@ -129,7 +130,11 @@ def entry(request: pytest.FixtureRequest) -> Entry:
     return request.param
 
 
-def test_a_plain_call_has_numpys_value_and_the_gradient_of_differences(entry: Entry) -> None:
+def test_a_plain_call_has_numpys_value_and_the_gradient_of_differences(
+    entry: Entry, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without waiting for machine code, as first calls are; the next test has plain calls with it."""
+    monkeypatch.setattr(config, "tiered", True)
     gradient = wg.value_and_grad(entry.f)
     for k, args in enumerate(points(entry)):
         got: list[Any] = []

@@ -13,7 +13,7 @@ import numpy as np
 from wengert.codegen import target as processors
 from wengert.codegen.ir import Function, Value, llvm_type
 from wengert.codegen.target import Target
-from wengert.codegen.vecmath import angles
+from wengert.codegen.vecmath import angles, called
 from wengert.runtime._native import reduce_huge_address
 
 llvm.add_symbol(angles.REDUCE, reduce_huge_address())
@@ -40,6 +40,26 @@ def target(vector_bytes: int = 32, has_fma: bool = HOST.has_fma) -> Target:
 def engine(cpu: str, features: str) -> tuple[Any, Any]:
     machine = llvm.Target.from_default_triple().create_target_machine(cpu=cpu, features=features, opt=2)
     return machine, llvm.create_mcjit_compiler(llvm.parse_assembly(""), machine)
+
+
+def add(text: str, where: Target, speed_level: int) -> Any:
+    """Add a module, and the callees that it calls, to the engine of a processor, which is returned.
+
+    An engine may hold code for vectors of several lengths: each has callees of its own name.
+    """
+    machine, jit = engine(where.cpu, where.features)
+    for symbol in called.symbols_in(text):
+        name = f"{symbol}.{where.vector_bytes}"
+        text = text.replace(f"@{symbol}(", f"@{name}(")
+        if not jit.get_function_address(name):
+            add(called.text_of(symbol, name, where), where, speed_level)
+    module = llvm.parse_assembly(text)
+    module.verify()
+    builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=speed_level))
+    builder.getModulePassManager().run(module, builder)
+    jit.add_module(module)
+    jit.finalize_object()
+    return jit
 
 
 def memory_type(dtype: str, lanes: int) -> str:
@@ -89,14 +109,7 @@ def compiled(
     where = where or target()
     name = f"kernel_{_count}"
     text = text_of(function, dtypes, out, lanes, where, name)
-    module = llvm.parse_assembly(text)
-    module.verify()
-    machine, jit = engine(where.cpu, where.features)
-    tuning = llvm.create_pipeline_tuning_options(speed_level=2)
-    builder = llvm.create_pass_builder(machine, tuning)
-    builder.getModulePassManager().run(module, builder)
-    jit.add_module(module)
-    jit.finalize_object()
+    jit = add(text, where, speed_level=2)
     call = ctypes.CFUNCTYPE(None, ctypes.c_int64, *[ctypes.c_void_p] * (len(dtypes) + 1))(
         jit.get_function_address(name)
     )

@@ -13,14 +13,16 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy import special
 
 import wengert as wg
 from tests.codegen.new_kernels import call, code_of, factor, new_nest, python
 from wengert.codegen import cache, compiler, lower
-from wengert.codegen.compiler import Counters
+from wengert.codegen.compiler import Code, Counters
 from wengert.codegen.nests.emit import emit
-from wengert.codegen.nests.nest import Nest
+from wengert.codegen.nests.nest import Nest, Operation, Store
 from wengert.codegen.target import target
+from wengert.codegen.vecmath import called
 
 # ----------------------------------------------------------------------------------------------------------------- keys
 
@@ -118,6 +120,91 @@ def test_survives_asks_a_process_of_its_own() -> None:
     nest = new_nest()
     assert compiler.survives(emit(nest, "k1", target()))
     assert compiler.survives("no IR at all")  # refused, but nobody died
+
+
+# ------------------------------------------------------------------------------------------ functions that kernels call
+
+
+def calling(*functions: str) -> Nest:
+    """A kernel that no other test has, of functions one after the other: it calls them."""
+    nest = new_nest()
+    steps = [*nest.steps, *[Operation(function, (2 + k,), "f8") for k, function in enumerate(functions)]]
+    return nest._replace(steps=tuple(steps), stores=(Store(1 + len(steps), "f8", (1,)),))
+
+
+def made(nest: Nest) -> Code:
+    code = code_of(nest)
+    assert isinstance(code, Code), code
+    return code
+
+
+def test_a_callee_is_compiled_once_for_all_that_call_it(folder: Path) -> None:
+    forget()
+    before = Counters.compiled
+    first = made(calling("erfcx", "cosm1"))
+    assert Counters.compiled == before + 3
+    second = made(calling("cosm1", "erfcx"))
+    assert Counters.compiled == before + 4
+    assert {*first.callees.values()} == {*second.callees.values()}
+    nest = calling("erfcx", "cosm1")
+    want = special.cosm1(special.erfcx(np.arange(4) * factor(nest)))
+    np.testing.assert_allclose(call(code_of(nest)), want, rtol=1e-13)
+
+
+def test_a_second_process_compiles_neither_kernels_nor_callees(folder: Path) -> None:
+    forget()
+    nest = calling("erfcx", "cosm1")
+    code_of(nest)
+    forget()
+    before = Counters.compiled, Counters.loaded
+    code_of(nest)
+    assert (Counters.compiled, Counters.loaded) == (before[0], before[1] + 3)
+
+
+@pytest.mark.parametrize("how", ["gone", "damaged"])
+def test_a_callee_that_is_not_on_disk_is_compiled_anew(folder: Path, how: str) -> None:
+    forget()
+    nest = calling("erfcx", "cosm1")
+    want = list(call(code_of(nest)))
+    path = folder / f"{compiler.key_of(next(iter(made(nest).callees))).hex()}.o"
+    if how == "gone":
+        path.unlink()
+    else:
+        path.write_bytes(path.read_bytes()[:-9])
+    forget()
+    before = Counters.compiled, Counters.loaded
+    assert list(call(code_of(nest))) == want
+    assert (Counters.compiled, Counters.loaded) == (before[0] + 1, before[1] + 2)
+
+
+def test_a_kernel_whose_callee_llvm_refuses_runs_as_numpy(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    forget()
+    text_of = called.text_of
+    broken = lambda symbol, *rest: "no IR" if "arctanh" in symbol else text_of(symbol, *rest)
+    monkeypatch.setattr(called, "text_of", broken)
+    x = np.linspace(0.1, 0.5, 6)
+    with pytest.warns(UserWarning, match="could not be compiled, and runs as NumPy: wengert.arctanh"):
+        y = wg.jit(lambda x: np.exp(np.arctanh(x * 0.71234)))(x)
+    np.testing.assert_allclose(y, np.exp(np.arctanh(x * 0.71234)), rtol=1e-14)
+    compiler._refused.clear()
+
+
+def test_callees_live_as_long_as_a_kernel_that_calls_them(folder: Path) -> None:
+    forget()
+    code = made(calling("erfcx", "cosm1"))
+    keys = [compiler.key_of(symbol) for symbol in code.callees]
+    compiler._recent.clear()
+    gc.collect()
+    assert all(key in compiler._codes for key in keys)
+    del code
+    gc.collect()
+    assert not any(key in compiler._codes for key in keys) and not compiler._dropped
+
+
+def forget() -> None:
+    """What this process has in memory, as if it were another."""
+    compiler._recent.clear()
+    compiler._codes.clear()
 
 
 # ---------------------------------------------------------------------------------------------------- freed when unused

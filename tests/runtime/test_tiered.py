@@ -324,3 +324,21 @@ def test_machine_code_and_numpy_are_within_two_units_of_each_other(tape: Tape) -
         units = np.abs(got.astype("g") - want.astype("g")) / unit
     same = (got == want) | (np.isnan(got) & np.isnan(want))
     assert np.all(same | (units <= (2 if want.dtype == np.float64 else 4)))
+
+
+# ------------------------------------------------------------------------ what a compiled function traces at every call
+
+
+def test_what_is_traced_at_every_call_compiles_nothing_at_first() -> None:
+    before = machine_code_made()
+
+    @wg.jit
+    def since(x: Any) -> Any:
+        return np.sum(np.sin(x)) + 0.0 * time.time()
+
+    with pytest.warns(wg.PerformanceWarning, match="reads the clock"):
+        assert since(X) == np.sum(np.sin(X))
+    assert since(X) == np.sum(np.sin(X))
+    assert machine_code_made() == before
+    assert since.stats()["traces"] == 2
+    assert since.program(X).executable is not None  # who asks for the program gets it

@@ -5,6 +5,7 @@
   with 0600.
 * What is no regular file, or longer than machine code is, is neither read nor removed: nothing here waits at a pipe or
   follows a link.
+* Of processes that need one kernel at once, one compiles it, and the others read what it has written (:func:`turn`).
 * A file is written aside and renamed, so that others see all of it or nothing; it carries a checksum, and is thrown
   away if that is wrong. A folder that cannot be written is done without.
 * An LLVM that kills the process does so once: the texts of the kernels at hand stand in a note in the folder while they
@@ -14,6 +15,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import os
 import re
@@ -35,6 +37,7 @@ from wengert.codegen.target import Target, target
 from wengert.errors import CacheWarning, message
 
 OTHERS_WRITE = S_IWGRP | S_IWOTH
+PATIENCE = 10.0  # seconds that a process waits for another, which may have been stopped
 MAX_BYTES = 64 * 1024 * 1024  # of a file: the longest kernels take a few of them
 
 
@@ -262,7 +265,7 @@ def _bound(folder: Folder) -> None:
                     continue
                 if entry.name.endswith(".o"):
                     files.append((stat.st_mtime, stat.st_size, entry.name))
-                elif entry.name.endswith((".tmp", ".compiling")) and time.time() - stat.st_mtime > 3600:
+                elif entry.name.endswith((".tmp", ".lock", ".compiling")) and time.time() - stat.st_mtime > 3600:
                     _remove(folder, entry.name)
     total = sum([size for _, size, _ in files])
     for _, size, name in sorted(files):
@@ -272,7 +275,45 @@ def _bound(folder: Folder) -> None:
         total -= size
 
 
-# ------------------------------------------------------------------------------------------------------------- notes
+# ------------------------------------------------------------------------------------------------- turns and notes
+
+
+@contextmanager
+def turn(key: bytes) -> Iterator[None]:
+    """Meanwhile no other process that asks for its turn compiles this kernel. It may be on disk once the turn has come.
+
+    A courtesy, not a promise: who has waited too long, or can make no file to lock, goes ahead.
+    """
+    name = f"{key.hex()}.lock"
+    with _opened(is_made=True) as folder:
+        fd = None
+        if folder is not None:
+            with suppress(OSError):
+                fd = os.open(name, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC, 0o600, dir_fd=folder.fd)
+        try:
+            if fd is not None:
+                _wait_for(fd)
+            yield
+        finally:
+            if folder is not None and fd is not None:
+                _remove(folder, name)  # those who wait for it find the kernel; who comes now makes another
+                os.close(fd)
+
+
+def _wait_for(fd: int) -> None:
+    """Lock the file, if that can be done before patience ends."""
+    end = time.monotonic() + PATIENCE
+    while True:
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            if time.monotonic() > end:
+                return
+            time.sleep(0.005)
+        except OSError:  # a file system without locks
+            return
+        else:
+            return
 
 
 @contextmanager
@@ -301,7 +342,7 @@ def suspects() -> frozenset[bytes]:
             if folder is None or not end.endswith("compiling") or not pid.isdecimal() or _is_alive(int(pid)):
                 continue
             text = _read(folder, name) or b""
-            found.update([bytes.fromhex(key.decode()) for key in re.findall(rb"define i32 @k([0-9a-f]{40})", text)])
+            found.update([bytes.fromhex(key.decode()) for key in re.findall(rb"define [^@]*@k([0-9a-f]{40})", text)])
     return frozenset(found)
 
 

@@ -29,6 +29,7 @@ import llvmlite.binding as llvm
 from wengert import config
 from wengert.codegen import cache
 from wengert.codegen.target import Target, host, target
+from wengert.codegen.vecmath import called
 from wengert.locks import lock
 
 
@@ -37,12 +38,14 @@ class Refused(Exception):
 
 
 class Code:
-    """The machine code of a kernel, in memory as long as this object is: whoever keeps the address keeps it."""
+    """The machine code of a kernel, in memory as long as this object is: whoever keeps the address keeps it, and the
+    callees that it calls."""
 
-    __slots__ = ("__weakref__", "address")
+    __slots__ = ("__weakref__", "address", "callees")
 
-    def __init__(self, address: int, library: Any) -> None:
+    def __init__(self, address: int, library: Any, callees: Mapping[str, Code]) -> None:
         self.address = address
+        self.callees = dict(callees)
         # Not when the process ends: a thread that is not waited for may run it until the very end.
         finalize(self, _drop, library).atexit = False
 
@@ -140,17 +143,36 @@ def _compiled(kernels: Mapping[bytes, Callable[[str], str]]) -> dict[bytes, Code
     texts = {key: write(name_of(key)) for key, write in kernels.items()}
     with cache.noted("".join(texts.values())):
         for key, text in texts.items():
-            try:
-                if key in cache.suspects() and not survives(text):
-                    raise Refused("LLVM ended the process that compiled it")
-                code = object_code(text)
-                found[key] = _linked(key, code)
-            except Refused as error:
-                found[key] = _refused[key] = str(error)
-                continue
-            Counters.compiled += 1
-            cache.save(key, code)
+            with cache.turn(key):
+                found[key] = _loaded(key) or _made(key, text)  # another process may have made it meanwhile
     return found
+
+
+def _made(key: bytes, text: str) -> Code | str:
+    try:
+        if key in cache.suspects() and not survives(text):
+            raise Refused("LLVM ended the process that compiled it")
+        symbols = called.symbols_in(text)
+        callees = [_callee(symbol) for symbol in symbols]
+        code = object_code(text)
+        made = _linked(key, code, dict(zip(symbols, callees, strict=True)))
+    except Refused as error:
+        _refused[key] = str(error)
+        return _refused[key]
+    Counters.compiled += 1
+    cache.save(key, " ".join(symbols).encode() + b"\n" + code)
+    return made
+
+
+def _callee(symbol: str) -> Code:
+    """The code of a callee that kernels call. Raises :class:`Refused`."""
+    key = key_of(symbol)
+    known = _codes.get(key) or _refused.get(key) or _loaded(key)
+    if known is None:
+        known = _compiled({key: lambda name: called.text_of(symbol, name, target())})[key]
+    if isinstance(known, str):
+        raise Refused(f"{symbol}: {known}")
+    return known
 
 
 def object_code(text: str) -> bytes:
@@ -166,22 +188,23 @@ def object_code(text: str) -> bytes:
 _numbers = itertools.count()
 
 
-def _linked(key: bytes, code: bytes) -> Code:
-    """The code of an object file, in memory. Raises :class:`Refused`."""
+def _linked(key: bytes, code: bytes, callees: Mapping[str, Code]) -> Code:
+    """The code of an object file that calls ``callees``, in memory. Raises :class:`Refused`."""
     name = name_of(key)
     library = llvm.JITLibraryBuilder().add_object_img(code).export_symbol(name).add_current_process()
-    for symbol, address in _provided.items():
+    addresses = {symbol: callee.address for symbol, callee in callees.items()}
+    for symbol, address in {**_provided, **addresses}.items():
         library.import_symbol(symbol, address)
     try:
         linked = library.link(_linker(), f"{name}.{next(_numbers)}")  # a name is never free again
     except RuntimeError as error:
         raise Refused(str(error)) from error
-    known = _codes[key] = Code(linked[name], linked)
+    known = _codes[key] = Code(linked[name], linked, callees)
     return known
 
 
 def provide(name: str, address: int) -> None:
-    """Let kernels call the routine at an address by name."""
+    """Let kernels call the runtime's routine at an address by name."""
     _provided[name] = address
 
 
@@ -189,12 +212,13 @@ def _loaded(key: bytes) -> Code | None:
     data = cache.read(key)
     if data is None:
         return None
+    symbols, _, code = data.partition(b"\n")
     try:
-        code = _linked(key, data)
+        made = _linked(key, code, {symbol: _callee(symbol) for symbol in symbols.decode().split()})
     except Refused:  # its object file does not hold it
         return None
     Counters.loaded += 1
-    return code
+    return made
 
 
 def survives(text: str) -> bool:

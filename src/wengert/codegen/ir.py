@@ -356,20 +356,36 @@ class Function:
         return ["entry:", *self._allocas, *self.lines]
 
     def kernel(self, name: str) -> str:
-        """The text of a module with this function as the kernel ``name``."""
+        """The text of a module with this function as the kernel ``name``.
+
+        With the stack aligned, a vector that LLVM puts aside lies in one cache line: else loops with many of them take
+        up to twice as long, depending on where the caller's stack ends.
+        """
+        operands = "ptr noalias %pointers, ptr noalias %sizes, i64 %begin, i64 %end"
+        return self._module(f"i32 @{name}({operands}) alignstack({self.target.vector_bytes})")
+
+    def of_values(self, name: str, operands: Sequence[Value], results: Sequence[Value]) -> str:
+        """The text of a module with this function as one of values: ``name(*operands)``; of several results, as a
+        structure."""
+        returned = results[0].type if len(results) == 1 else f"{{ {', '.join([x.type for x in results])} }}"
+        answer = results[0].typed
+        if len(results) > 1:
+            answer = f"{returned} poison"
+            for k, x in enumerate(results):
+                answer = f"{returned} {self.pure(f'insertvalue {answer}, {x.typed}, {k}', x.dtype, x.lanes).text}"
+        self.lines.append(f"  ret {answer}")
+        return self._module(f"{returned} @{name}({', '.join([x.typed for x in operands])})")
+
+    def _module(self, header: str) -> str:
         width = 8 * self.target.vector_bytes
-        # Aligned, a vector that is put aside lies in one cache line: else it takes up to twice as long, depending on
-        # where the caller's stack ends.
-        aligned = f"alignstack={self.target.vector_bytes}"
-        wide = f'"prefer-vector-width"="{width}" "min-legal-vector-width"="{width}"'
         return "\n".join(
             [
                 f'target triple = "{self.target.triple}"',
                 *self.declarations.values(),
-                f"define i32 @{name}(ptr noalias %pointers, ptr noalias %sizes, i64 %begin, i64 %end) #0 {{",
+                f"define {header} #0 {{",
                 *self.body(),
                 "}",
-                f"attributes #0 = {{ nounwind {aligned} {wide} }}",
+                f'attributes #0 = {{ nounwind "prefer-vector-width"="{width}" "min-legal-vector-width"="{width}" }}',
                 "",
             ]
         )

@@ -21,15 +21,15 @@ def entry_of(compiled: Compiled, signature: Signature, keywords: tuple[str, ...]
     structure = native_structure(numbered)
     if executable is None or structure is None:
         return None
-    outputs = range(len(compiled.program.tape.outputs))
-    result = native_structure(tree.unflatten(compiled.out_tree, outputs))
+    outputs = range(len(compiled.tape.outputs))
+    result = native_structure(tree.unflatten(compiled.tape.out_tree, outputs))
     return _native.Entry(
         structure,
         [native_leaf(leaf) for leaf in signature.leaves],
         native_slots(compiled.environment.slots, _native.type_version),
         executable,
         [k for k, leaf in enumerate(signature.leaves) if leaf.is_traced],
-        partial(tree.unflatten, compiled.out_tree) if result is None else result,
+        partial(tree.unflatten, compiled.tape.out_tree) if result is None else result,
         compiled,
         keywords,
         compiled.written,

@@ -115,14 +115,25 @@ def execute(
         x if type(x) is np.ndarray else concrete(x, v.aval.dtype)
         for x, v in zip(values, program.tape.inputs, strict=True)
     ]
-    captured = [
-        recording.captured[k] if k >= 0 else own.array  # -1: an array that a rule captured, not the function
-        for k, own in zip(program.capture_numbers, program.tape.captures, strict=True)
-    ]
-    results = program.run_recorded(arrays, captured)
+    results = program.run_recorded(arrays, _captures_of(program, recording.captured))
     if trace is not None:  # constants went in: what comes out is known to that trace
         return [new_constant(trace, np.asarray(r), True) for r in results]
     return results
+
+
+def run_once(tape: Tape, inputs: Sequence[Any]) -> list[Any]:
+    """The outputs of a tape for the very values that it was recorded with, which it will not be run for again: by the
+    program of its structure, as an un-jitted call."""
+    program = program_for(without_guards(tape), ())
+    return program.run_recorded(inputs, _captures_of(program, [c.array for c in tape.captures]))
+
+
+def _captures_of(program: TieredProgram, captured: Sequence[Any]) -> list[Any]:
+    """What a run of the program reads, of what the function captured; a rule may have captured something too (-1)."""
+    return [
+        captured[k] if k >= 0 else own.array
+        for k, own in zip(program.capture_numbers, program.tape.captures, strict=True)
+    ]
 
 
 def concrete(x: Any, dtype: np.dtype[Any]) -> Any:

@@ -25,6 +25,7 @@ from wengert.ops.control import GuardMiss
 from wengert.passes.number_guards import path_of
 from wengert.runtime import _native
 from wengert.runtime.entry import entry_of
+from wengert.runtime.execute import run_once
 from wengert.runtime.out import write_out
 from wengert.runtime.plain import NotTraced, answered_by, is_refusal, warn_slow, with_own_arrays
 from wengert.runtime.program import Program
@@ -193,7 +194,7 @@ class Jit(_native.Dispatcher):
         except NotTraced as error:
             refusal = error
         else:
-            result = tree.unflatten(compiled.out_tree, results)
+            result = tree.unflatten(compiled.tape.out_tree, results)
             if compiled.entry is not None:
                 self._install(compiled.entry)
         if refusal is not None:
@@ -312,15 +313,16 @@ class Jit(_native.Dispatcher):
         tape, environment, unrepeatable, written = whole
         tape = passes.run(tape, (*passes.ONCE, *passes.PIPELINE))
         strides = [leaf.strides for leaf in signature.leaves if leaf.is_traced]
-        program = Program(tape, in_strides=strides, is_fast=self._is_fast)
-        compiled = Compiled(program, tape.out_tree, environment, path_of(tape), written=written)
+        compiled = Compiled(tape, environment, path_of(tape), strides, self._is_fast, written=written)
         self._stats.traces += 1
-        self._stats.compile_s += time.perf_counter() - start
         if unrepeatable:
             self._stats.unrepeatable = unrepeatable
             self._warn(TRACED_AGAIN, unrepeatable)
-        else:
-            self._keep(compiled, signature, special, tuple(kwargs))
+            self._stats.compile_s += time.perf_counter() - start
+            return compiled, run_once(tape, inputs)
+        program = compiled.program
+        self._stats.compile_s += time.perf_counter() - start
+        self._keep(compiled, signature, special, tuple(kwargs))
         results, by_numpy = program.run_recorded(inputs)
         self._stats.undecided += by_numpy
         if by_numpy:
@@ -352,7 +354,7 @@ class Jit(_native.Dispatcher):
                     rebound = known[1].environment.changed()
             compiled.special, compiled.signature = special, signature
             compiled.entry = None if self._has_own_out else entry_of(compiled, signature, keywords)
-            last = next((i.source for i in reversed(compiled.program.tape.instrs) if i.op.effects), None)
+            last = next((i.source for i in reversed(compiled.tape.instrs) if i.op.effects), None)
             if not special.paths.is_full():  # another thread may have taken the last one
                 special.paths.add(path, compiled, last)
             self._specialisations.setdefault(signature, [special])

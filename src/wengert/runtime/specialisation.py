@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 from wengert.runtime import _native
 from wengert.runtime.paths import Path, Paths
 from wengert.runtime.program import Program
+from wengert.tape import Tape
 from wengert.tracing.record import same_memory, shares_memory
 from wengert.tracing.signature import Signature
 from wengert.tracing.surroundings.environment import Environment
@@ -19,12 +21,13 @@ MAX_ENVIRONMENTS = 8
 
 @dataclass(eq=False, repr=False)
 class Compiled:
-    """One path of one signature, ready to run."""
+    """One path of one signature."""
 
-    program: Program
-    out_tree: Any
+    tape: Tape
     environment: Environment
     path: Path = ()
+    in_strides: Sequence[tuple[int, ...] | None] = ()
+    is_fast: bool = False
     special: Specialisation | None = None
     entry: _native.Entry | None = None
     """For the runtime: when to run this without asking Python. None where its arguments have objects in them."""
@@ -33,6 +36,11 @@ class Compiled:
     """The inputs that the function writes: no other may share their memory."""
     calls_seen: int = 0
     """How many calls the runtime had answered with ``entry`` when somebody last looked."""
+
+    @cached_property
+    def program(self) -> Program:
+        """Machine code, made when it is first asked for: not for a path that is taken once."""
+        return Program(self.tape, in_strides=self.in_strides, is_fast=self.is_fast)
 
 
 class Specialisation:
@@ -45,6 +53,6 @@ class Specialisation:
 
 def check_not_shared(compiled: Compiled, inputs: Sequence[Any]) -> None:
     """Raise if an input that the function writes shares memory with another, or with an array that it captured."""
-    captured = [c.array for c in compiled.program.tape.captures]
+    captured = [c.array for c in compiled.tape.captures]
     if any(shares_memory(inputs[k], x) for k in compiled.written for x in (*inputs[:k], *inputs[k + 1 :], *captured)):
-        raise same_memory(compiled.program.tape.name)
+        raise same_memory(compiled.tape.name)

@@ -7,7 +7,6 @@ import mmap
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
-import llvmlite.binding as llvm
 import numpy as np
 
 from tests.codegen import kernel
@@ -131,13 +130,7 @@ def compiled(nest: Nest, where: Target) -> Any:
     key = nest, where
     if key not in _alive:
         name = f"nest_{len(_alive)}"
-        module = llvm.parse_assembly(emit(nest, name, where))
-        module.verify()
-        machine, jit = kernel.engine(where.cpu, where.features)
-        builder = llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options(speed_level=1))
-        builder.getModulePassManager().run(module, builder)
-        jit.add_module(module)
-        jit.finalize_object()
+        jit = kernel.add(emit(nest, name, where), where, speed_level=1)
         _alive[key] = KERNEL(jit.get_function_address(name))
     return _alive[key]
 

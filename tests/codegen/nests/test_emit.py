@@ -6,7 +6,9 @@ from __future__ import annotations
 
 import itertools
 import math
+import re
 import sys
+from collections import Counter
 from collections.abc import Callable
 from typing import Any
 
@@ -14,7 +16,8 @@ import numpy as np
 import pytest
 
 from tests.codegen import kernel
-from tests.codegen.nests.loops import TARGETS, Array, Guarded, Loops, at_the_edge, strides_of
+from tests.codegen.nests.loops import TARGETS, Array, Guarded, Loops, _alive, at_the_edge, strides_of
+from wengert.codegen.nests import facts
 from wengert.codegen.nests.emit import emit
 from wengert.codegen.target import Target, level, target
 
@@ -197,7 +200,8 @@ def test_what_is_read_later_is_asked_for(dtype: str) -> None:
 
     long = [(name, operands, dtype) for name, operands, _ in chain(20)]
     assert count(long) == 8  # of two operands eight vectors of 32 bytes, in lines of 64
-    assert count([("sin", (0,), dtype)]) == 2
+    assert count([("exp", (0,), dtype)]) == 2  # of two operands one vector
+    assert count([("sin", (0,), dtype)]) == 4  # of two operands four vectors of 32 bytes, in lines of 64
     assert [count(long[:8]), count(long, is_static=True), count(long, stride=2)] == [0, 0, 0]
 
 
@@ -586,9 +590,73 @@ def test_code_is_not_repeated_without_bound(function: str, length: int, shape: t
 
 def test_huge_angles_share_their_memory() -> None:
     """However many functions of angles a kernel has, its frame has room for one call of the routine behind them."""
-    steps = [("sin" if k % 2 else "cos", (k,), "f8") for k in range(40)]
-    text = emit(Loops((100,), 1, 0, [np.ones(100)], steps, [(40, np.ones(100))]).nest(True)[0], "k", target())
-    assert text.count("alloca") == 1 and text.count("call void @wengert_reduce_huge") == 40
+    steps = [(function, (k,), "f8") for k, function in enumerate(("sin", "cos", "tan"))]
+    steps += [("add", (3, 4), "f8"), ("add", (5, 6), "f8")]
+    loops = Loops((100,), 1, 0, [np.ones(100)] * 3, steps, [(7, np.ones(100))])
+    text = emit(loops.nest(True)[0], "k", target())
+    assert text.count("alloca") == 1 and text.count("call void @wengert_reduce_huge") == 3
+
+
+# -------------------------------------------------------------------------------------------- functions that are called
+
+
+def calls_in(*functions: tuple[str, tuple[int, ...]], n: int = 100, is_static: bool = True) -> dict[str, int]:
+    """The callees that a kernel of these functions of two arrays calls, and how often."""
+    steps = [(function, operands, "f8") for function, operands in functions]
+    loops = Loops((n,), 1, 0, [np.ones(n)] * 2, steps, [(k + 2, np.ones(n)) for k in range(len(steps))])
+    text = emit(loops.nest(is_static)[0], "k", target())
+    return Counter(re.findall(r"= call .* @wengert\.(\w+)\.", text))
+
+
+def test_functions_are_called_where_there_are_many_or_one_waits_for_another() -> None:
+    assert calls_in(("exp", (0,))) == {}
+    assert calls_in(("exp", (0,)), ("log", (1,)), ("tanh", (0,))) == {}
+    assert calls_in(("exp", (0,)), ("log", (1,)), ("tanh", (0,)), ("log", (0,))).keys() == {"exp", "log", "tanh"}
+    assert calls_in(("exp", (0,)), ("log", (2,))).keys() == {"exp", "log"}
+    assert calls_in(("multiply", (0, 1)), ("exp", (2,)), ("add", (0, 3)), ("log", (4,))).keys() == {"exp", "log"}
+
+
+def test_a_long_one_is_called_in_a_loop_of_unknown_length() -> None:
+    assert calls_in(("sin", (0,))) == {}
+    assert calls_in(("sin", (0,)), is_static=False).keys() == {"sin"}
+    assert calls_in(("exp", (0,)), is_static=False) == {}
+
+
+def test_sine_and_cosine_of_one_operand_are_one_call() -> None:
+    both = calls_in(("sin", (0,)), ("cos", (0,)), ("exp", (2,)))
+    assert both.keys() == {"sin_cos", "exp"} and both["sin_cos"] == both["exp"]
+    assert calls_in(("sin", (0,)), ("cos", (1,)), ("exp", (2,))).keys() == {"sin", "cos", "exp"}
+    once_more = calls_in(("sin", (0,)), ("cos", (0,)), ("cos", (2,)))  # which needs no callee of its own
+    assert once_more.keys() == {"sin_cos"}
+
+
+def test_integers_and_what_is_short_are_not_called() -> None:
+    assert calls_in(*[("sqrt", (k,)) for k in range(10)]) == {}
+    n = 10
+    steps = [("floor_divide", (k, 0), "i8") for k in range(n)]
+    loops = Loops((n,), 1, 0, [np.ones(n, "i8")], steps, [(n, np.ones(n, "i8"))])
+    assert "wengert." not in emit(loops.nest(True)[0], "k", target())
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("n", [0, 1, 7, 64, 65, 1003])
+def test_called_functions_give_the_bits_of_inlined_ones(n: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(n)
+    x, y = rng.normal(size=(2, n)).astype(dtype) * 3
+    steps = [("sin", (0,)), ("cos", (0,)), ("exp", (2,)), ("arctan2", (3, 1)), ("tanh", (4,)), ("add", (5, 6))]
+    results = []
+    for is_called in (True, False):
+        monkeypatch.setattr(facts.Facts, "_is_better_called", lambda self, is_called=is_called: is_called)
+        for where in TARGETS.values():
+            out = np.zeros(n, dtype)
+            typed = [(function, operands, dtype) for function, operands in steps]
+            for is_static in (True, False):
+                Loops((n,), 1, 0, [x, y], typed, [(7, out)]).run(where, is_static)
+                results.append(out.copy())
+        _alive.clear()
+    half = len(results) // 2
+    for called, inlined in zip(results[:half], results[half:], strict=True):
+        np.testing.assert_array_equal(called.view(f"u{called.itemsize}"), inlined.view(f"u{called.itemsize}"))
 
 
 # -------------------------------------------------------------------------------------------------------- one kernel

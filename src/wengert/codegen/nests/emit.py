@@ -51,7 +51,8 @@ def elementwise(points: Points, row: Point, span: tuple[Index, Index] | None = N
         for p in several:
             points.store(p)
 
-    many = points.facts.vectors_at_once(2 if len(nest.steps) <= SHORT_CHAIN else most)
+    is_short = len(nest.steps) <= SHORT_CHAIN and not points.facts.calls
+    many = points.facts.vectors_at_once(2 if is_short else most)
     over_blocks(points, span or points.span(nest.lanes), many, body)
 
 

@@ -5,15 +5,19 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
+from functools import cached_property
 
 from wengert.codegen import vecmath
 from wengert.codegen.memory import size_of
 from wengert.codegen.nests.nest import Fold, Nest, Operation, Store
 from wengert.codegen.target import Target
-from wengert.codegen.vecmath import Weight
+from wengert.codegen.vecmath import FUNCTIONS, Weight, called
 
 LONG_CHAIN = 24  # steps
 LONG_AT_ONCE = {16: 4, 32: 6}  # vectors of such a chain, by the number of registers (benchmarks/bench_memory.py)
+# By benchmarks/bench_calls.py, for processors that look some hundred instructions ahead
+MAX_INLINED = 3  # functions of some length in a kernel: more take longer to compile than calls cost
+CALLED_AT_ONCE = 4  # vectors: a function that waits for the one before leaves the processor to those of another
 MAX_UNROLLED = 256  # steps of a loop that is unrolled, or takes several vectors at once
 
 
@@ -33,9 +37,6 @@ class Facts:
         self.first_post = self.first_fold + len(nest.folds)
         self.width = self._lane_count()
         before, after = [[s.function for s in steps] for steps in (nest.steps, nest.post)]
-        weight = vecmath.weight_of(before)
-        self.is_light, self.is_heavy = weight == Weight.LIGHT, weight == Weight.HEAVY
-        self.ends_heavy = vecmath.weight_of(after) == Weight.HEAVY
         self.are_light_sums = are_light_sums(before, after)
         self.folded = [k for fold in nest.folds for k in self.factors(fold) or (fold.value,)]
         """What is computed at a point to be folded."""
@@ -44,6 +45,11 @@ class Facts:
         self.inner = sorted(self._needs(nest.stores, (), self.folded))
         """The values that are computed inside of all loops, or further out for them."""
         self.used = self._needs(nest.post_stores, nest.post, [x.value for x in nest.folds]) | set(self.inner)
+        self.calls = self._is_better_called()
+        """Whether functions of some length are called, rather than written where they are needed."""
+        weight, last_weight = [self._weight_of(first, steps) for first, steps in self._parts()]
+        self.is_light = weight == Weight.LIGHT and not self.calls
+        self.is_heavy, self.ends_heavy = weight == Weight.HEAVY, last_weight == Weight.HEAVY
 
     def _lane_count(self) -> int:
         nest = self.nest
@@ -67,10 +73,61 @@ class Facts:
         """The values that must be known for these, among them the loads."""
         needed = {s.value for s in stores} | set(values)
         for first, steps in ((self.first_post, post), (self.first_step, self.nest.steps)):
-            for k in range(len(steps) - 1, -1, -1):
+            for k in reversed(range(len(steps))):
                 if first + k in needed:
                     needed.update(steps[k].operands)
         return needed
+
+    def _parts(self) -> list[tuple[int, tuple[Operation, ...]]]:
+        """The steps, and the post steps, each with the number of the first."""
+        return [(self.first_step, self.nest.steps), (self.first_post, self.nest.post)]
+
+    def _weight_of(self, first: int, steps: Sequence[Operation]) -> Weight:
+        """Of what is written of these steps, and not called."""
+        return vecmath.weight_of(
+            [s.function for k, s in enumerate(steps, first) if not (self.calls and self._could_be_called(k))]
+        )
+
+    def _could_be_called(self, k: int) -> bool:
+        function, operands, dtype = self.operation(k)
+        return called.is_called(function, [self._dtype_of(o) for o in operands], dtype)
+
+    def _is_better_called(self) -> bool:
+        """Whether there are many functions, or one that waits for another; or one that is too long for a second copy,
+        without a mask, in a loop of unknown length."""
+        steps = [k for first, part in self._parts() for k in range(first, first + len(part)) if k in self.used]
+        found = [k for k in steps if self._could_be_called(k)]
+        in_a_row: dict[int, int] = {}
+        for k in steps:
+            in_a_row[k] = max([in_a_row.get(o, 0) for o in self.operation(k).operands], default=0) + (k in found)
+        is_long = self.nest.lanes >= 0 and self.nest.extents[self.nest.lanes] is None
+        return (
+            len({self._call_of(k) for k in found}) > MAX_INLINED
+            or max(in_a_row.values(), default=0) > 1
+            or (is_long and any(FUNCTIONS[self.operation(k).function].weight == Weight.HEAVY for k in found))
+        )
+
+    def _call_of(self, k: int) -> tuple[str, tuple[int, ...]]:
+        """Equal for functions that one call computes."""
+        function, operands, _ = self.operation(k)
+        return (called.TOGETHER[0] if function in called.TOGETHER else function), operands
+
+    def _dtype_of(self, k: int) -> str:
+        if k < self.first_literal:
+            return self.nest.loads[k].dtype
+        if k < self.first_step:
+            return self.nest.literals[k - self.first_literal][0]
+        if self.first_fold <= k < self.first_post:
+            return self.nest.folds[k - self.first_fold].dtype
+        return self.operation(k).dtype
+
+    @cached_property
+    def are_together(self) -> bool:
+        """Whether functions that share a callee are asked for of one operand: then it stands for each of them."""
+        found: dict[tuple[int, ...], set[str]] = {}
+        for step in (*self.nest.steps, *self.nest.post):
+            found.setdefault(step.operands, set()).add(step.function)
+        return any(found[operands].issuperset(called.TOGETHER) for operands in found)
 
     def operation(self, k: int) -> Operation:
         """What computes value ``k``, a step or a post step."""
@@ -107,6 +164,8 @@ class Facts:
         So many that their values and the constants fit into the registers. But of a long chain a processor does not see
         the next turn of the loop in time, and several at once are worth what is put aside for them.
         """
+        if self.calls and not self.is_heavy:
+            return max(1, min(most, CALLED_AT_ONCE, MAX_UNROLLED // len(self.inner)))
         if not self.is_light:
             return 1
         steps = self.inner_steps

@@ -17,6 +17,7 @@ from wengert.codegen.nests.facts import Facts
 from wengert.codegen.nests.nest import Load, Nest, Store
 from wengert.codegen.nests.panels import Panel
 from wengert.codegen.target import Target
+from wengert.codegen.vecmath import called
 
 SHORT_CHAIN = 8  # steps of a loop that memory keeps up with
 PREFETCHED = 4096  # bytes ahead
@@ -140,12 +141,15 @@ class Points:
         operation = facts.operation(k)
         xs = [self.value(point, o) for o in operation.operands]
         lanes = max([x.lanes for x in xs], default=1)
-        return vecmath.apply(operation.function, [x.splat(lanes) for x in xs], operation.dtype, nest.is_fast)
+        xs = [x.splat(lanes) for x in xs]
+        if facts.calls and called.is_called(operation.function, [x.dtype for x in xs], operation.dtype):
+            return called.call(operation.function, xs, nest.is_fast, facts.are_together)
+        return vecmath.apply(operation.function, xs, operation.dtype, nest.is_fast)
 
     def side_by_side(self, points: Sequence[Point]) -> None:
         """Compute what is stored or folded at several points, a step at a time for all of them: each step of a long
         chain waits for the one before, and a processor looks only so far ahead for others to do meanwhile."""
-        if self.facts.is_light and len(points) > 1:
+        if (self.facts.is_light or self.facts.calls) and len(points) > 1:
             for k in self.facts.inner:
                 for p in points:
                     self.value(p, k)
