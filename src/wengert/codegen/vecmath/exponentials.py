@@ -1,8 +1,9 @@
 """Exponentials and logarithms: exp, log and what is made of them, within one unit in the last place.
 
 * exp(x) = 2ᵏ exp(r), r = x − k ln 2 in [−ln 2/2, ln 2/2], a pair: what r loses to rounding comes back in its low part.
-  By a table k is a multiple of ⅛ ("f4": of 1/16), and its fraction numbers the root of two that it stands for. |r| <
-  0.0434 then, the polynomial is half as long, and rounding errors of r and of it hardly count. Registers hold it.
+  By a table of roots of two, which a register holds, k is a multiple of ⅛ ("f4", with AVX-512 alone: of 1/16), and its
+  fraction numbers the root. |r| < 0.0434 then, the polynomial is half as long, and rounding errors of r and of it
+  hardly count.
 * log(x) = e ln 2 + log(1 + f), 1 + f in [√½, √2], by the odd series in s = f/(2 + f).
 * Hyperbolic functions are sums of even and odd polynomials at r, their inverses logarithms of pairs.
 
