@@ -1,6 +1,8 @@
-"""Ways through memory: arrays that no cache holds, sums along the first axis, operands that lie crosswise.
+"""Ways through memory: arrays that no cache holds, sums along the first axis, operands that lie crosswise; and loops on
+arrays that the innermost cache holds.
 
-``points.PREFETCHED``, ``build.WIDE`` and the blocks of ``emit`` are chosen by this table. Each function as a bound
+``points.PREFETCHED``, ``build.WIDE``, the blocks of ``emit`` and how many vectors stand side by side
+(``facts.vectors_at_once``, ``emit.MAX_VECTORS``) are chosen by this table. Each function as a bound
 program and by NumPy; calls take turns on enough arrays that none of them is still in a cache, where it says so.
 """
 
@@ -18,12 +20,38 @@ from rich.console import Console  # isort: skip
 from rich.table import Table  # isort: skip
 
 import wengert as wg
+from benchmarks.with_numpy import twenty_steps as slope_of_steps
 from benchmarks.workloads import in_turn, steps
+
+
+def horner(x: Any) -> Any:
+    y = x * 0.3 + 1.7
+    for c in (1.1, 0.2, 0.7, 1.3, 2.2, 0.9, 1.6):
+        y = y * x + c
+    return y
+
+
+def products(x: Any) -> Any:
+    """Many values that are read again later."""
+    a = x * x
+    b = a - x
+    c = a * b + x
+    d = c * a - b
+    e = d * c + a
+    g = e * d - c
+    return (g * e + d * b) * a - e + x
+
 
 FUNCTIONS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...], int]] = {  # shape, arrays that take turns
     "sin(x), from memory": (np.sin, (1_000_000,), 24),
     "sum(sin(x)), from memory": (lambda x: np.sum(np.sin(x)), (1_000_000,), 24),
     "twenty steps, from memory": (steps, (1_000_000,), 24),
+    "exp(x)": (np.exp, (1000,), 1),
+    "twenty steps": (steps, (3000,), 1),
+    "slope of twenty steps": (slope_of_steps, (3000,), 1),
+    "a polynomial of degree 8": (horner, (3000,), 1),
+    "products": (products, (3000,), 1),
+    "products of products": (lambda x: products(products(x)), (3000,), 1),
     "sum(sin(x), 0)": (lambda x: np.sum(np.sin(x), 0), (1000, 1000), 1),
     "sum(exp(x), 0)": (lambda x: np.sum(np.exp(x), 0), (1000, 1000), 1),
     "sum(exp(x), 0), two columns": (lambda x: np.sum(np.exp(x), 0), (200_000, 2), 1),

@@ -125,7 +125,7 @@ def main() -> None:
         for j in range(steps):
             power = mpf(2) ** (mpf(j) / steps)
             high = float(dtype(power))
-            print("ROOTS_OF_TWO, _LOW:", high, float(dtype(power - high)))
+            print("ROOTS_OF_TWO, _LACK:", high, float(dtype((power - high) / high)))  # of "f8": 20 bits are enough
     cosh = near_zero(lambda z: (mp.cosh(root(z)) - 1) / z, mpf("0.5"))
     sinh = near_zero(lambda z: (mp.sinh(root(z)) / root(z) - 1) / z, mpf(1) / 6)
     for degree, dtype in ((5, np.float64), (2, f4)):

@@ -218,6 +218,14 @@ def test_what_is_rare_is_a_branch() -> None:
     )
 
 
+@pytest.mark.parametrize("vector_bytes", [16, 32, 64])
+def test_vectors_on_the_stack_are_aligned(vector_bytes: int) -> None:
+    """Those that LLVM put there straddled two lines of the cache, unless the caller's stack happened to end well."""
+    f = Function(target(16)._replace(vector_bytes=vector_bytes))
+    f.lines.append("  ret i32 0")
+    assert f" alignstack({vector_bytes}) " in f.kernel("k")
+
+
 def test_any_lane_of_a_scalar_is_itself() -> None:
     f, (c,) = values("b1")
     assert any_lane(c) is c and not f.lines

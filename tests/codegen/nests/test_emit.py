@@ -206,21 +206,29 @@ def test_what_is_read_later_is_asked_for(dtype: str) -> None:
 
 
 def test_how_many_vectors_stand_side_by_side() -> None:
-    """Twelve of a chain that keeps one value, fewer of one that keeps many: what registers hold."""
+    """Twelve of a chain that keeps one value, fewer of one that keeps many, or has constants: what registers hold. Of a
+    long one a fixed number."""
 
-    def products(steps: list[tuple[str, tuple[int, ...], str]], where: Target) -> int:
+    def products(steps: list[tuple[str, tuple[int, ...], str]], where: Target, n_constants: int = 0) -> int:
         """Of the one step that is a product: in the loop, and in the one for what is left over, up to four at once."""
         x = np.zeros(1000)
-        nest, _ = Loops((1000,), 1, 0, [x, x], steps, [(len(steps) + 1, x)]).nest(False)
+        literals = [float(k) for k in range(n_constants)]
+        value = 2 + n_constants + len(steps) - 1
+        nest, _ = Loops((1000,), 1, 0, [x, x], steps, [(value, x)], literals=literals).nest(False)
         return emit(nest, "k", where).count(" fmul ")
 
-    one = [("multiply", (1, 0), "f8"), *[("add", (k + 1, 0), "f8") for k in range(1, 12)]]
+    def adds(length: int) -> list[tuple[str, tuple[int, ...], str]]:
+        return [("multiply", (1, 0), "f8"), *[("add", (k + 1, 0), "f8") for k in range(1, length)]]
+
     wide, narrow = level("x86-64-v4"), level("x86-64-v3")
-    assert (products(one, wide), products(one, narrow)) == (12 + 4, 8 + 1)
+    assert (products(adds(12), wide), products(adds(12), narrow)) == (12 + 4, 7 + 1)
+    assert (products(adds(25), wide), products(adds(25), narrow)) == (6 + 4, 4 + 1)
     made = [("add", (k + 1, 0), "f8") for k in range(7)]
     read = [("add", (8 - k, 8 + k), "f8") for k in range(6)]
     many = [*made, *read, ("multiply", (14, 0), "f8")]
-    assert (products(many, wide), products(many, narrow)) == (5 + 4, 3 + 1)
+    assert (products(many, wide), products(many, narrow)) == (4 + 4, 2 + 1)
+    with_constants = [("multiply", (0, 1), "f8"), *[("add", (9 + k, 2 + k % 8), "f8") for k in range(1, 12)]]
+    assert (products(with_constants, wide, 8), products(with_constants, narrow, 8)) == (11 + 4, 3 + 1)
 
 
 def test_scalar_code() -> None:

@@ -13,6 +13,8 @@ from wengert.codegen.nests.nest import Fold, Nest, Operation, Store
 from wengert.codegen.target import Target
 from wengert.codegen.vecmath import FUNCTIONS, Weight, called
 
+LONG_CHAIN = 24  # steps
+LONG_AT_ONCE = {16: 4, 32: 6}  # vectors of such a chain, by the number of registers (benchmarks/bench_memory.py)
 # By benchmarks/bench_calls.py, for processors that look some hundred instructions ahead
 MAX_INLINED = 3  # functions of some length in a kernel: more take longer to compile than calls cost
 CALLED_AT_ONCE = 4  # vectors: a function that waits for the one before leaves the processor to those of another
@@ -157,16 +159,23 @@ class Facts:
         return min(most, MAX_UNROLLED // max(1, within * len(self.inner))) if self.is_light else 1
 
     def vectors_at_once(self, most: int) -> int:
-        """How many vectors a loop takes at once: up to ``most``, as registers and the length of the code allow."""
+        """How many vectors a loop takes at once: up to ``most``, as registers and the length of the code allow.
+
+        So many that their values and the constants fit into the registers. But of a long chain a processor does not see
+        the next turn of the loop in time, and several at once are worth what is put aside for them.
+        """
         if self.calls and not self.is_heavy:
             return max(1, min(most, CALLED_AT_ONCE, MAX_UNROLLED // len(self.inner)))
         if not self.is_light:
             return 1
-        steps = self.inner_steps  # operands can be read again, at little cost
+        steps = self.inner_steps
         last_read = {o: k for k in steps for o in self.operation(k).operands}
-        live, most_live = set[int](), 1
+        live, most_live = set[int](), 1  # operands can be read again, at little cost
         for k in steps:
             live = {x for x in live if last_read.get(x, self.first_fold) >= k} | {k}
             most_live = max(most_live, len(live))
         registers = 32 if self.target.vector_bytes == 64 else 16
-        return max(1, min(most, -(-registers // most_live), MAX_UNROLLED // max(1, len(steps))))
+        constants = [o for o in last_read if not self.depends[o]]
+        fitting = (registers - 1 - len(constants)) // most_live
+        many = LONG_AT_ONCE[registers] if len(steps) > LONG_CHAIN else fitting
+        return max(1, min(most, many, MAX_UNROLLED // max(1, len(steps))))

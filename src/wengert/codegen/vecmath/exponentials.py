@@ -1,8 +1,9 @@
 """Exponentials and logarithms: exp, log and what is made of them, within one unit in the last place.
 
 * exp(x) = 2ᵏ exp(r), r = x − k ln 2 in [−ln 2/2, ln 2/2], a pair: what r loses to rounding comes back in its low part.
-  With AVX-512 k is a multiple of ⅛ ("f4": of 1/16), and its fraction numbers a table of pairs. |r| < 0.0434 then, the
-  polynomial is half as long, and rounding errors of r and of it hardly count.
+  By a table of roots of two, which a register holds, k is a multiple of ⅛ ("f4", with AVX-512 alone: of 1/16), and its
+  fraction numbers the root. |r| < 0.0434 then, the polynomial is half as long, and rounding errors of r and of it
+  hardly count.
 * log(x) = e ln 2 + log(1 + f), 1 + f in [√½, √2], by the odd series in s = f/(2 + f).
 * Hyperbolic functions are sums of even and odd polynomials at r, their inverses logarithms of pairs.
 
@@ -14,8 +15,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from wengert.codegen.ir import Value, absolute, copysign, floor, fma, select, sqrt
-from wengert.codegen.vecmath import avx512
+from wengert.codegen.ir import Value, absolute, copysign, floor, fma, replace_where, select, sqrt
+from wengert.codegen.vecmath import avx512, tables
 from wengert.codegen.vecmath.arithmetic import INF, NAN, Format, format_of
 from wengert.codegen.vecmath.doubled import (
     Pair,
@@ -48,7 +49,7 @@ EXP_NEAR = {
     ],
     "f4": [0.5000162124633789, 0.166667178273201],
 }  # fmt: skip
-# 2^(j/8) and 2^(j/16), as high + low
+# 2^(j/8) and 2^(j/16), and what they lack, relative to them; the two halves of the latter's bits are the same number
 ROOTS_OF_TWO = {
     "f8": [
         1.0, 1.0905077326652577, 1.189207115002721, 1.2968395546510096, 1.4142135623730951, 1.5422108254079407,
@@ -60,16 +61,16 @@ ROOTS_OF_TWO = {
         1.610490322113037, 1.6817928552627563, 1.7562521696090698, 1.8340080976486206, 1.9152065515518188,
     ],
 }  # fmt: skip
-ROOTS_OF_TWO_LOW = {
+ROOTS_OF_TWO_LACK = {
     "f8": [
-        0.0, -3.046782079812471e-17, 3.982015231465646e-17, 2.5382502794888315e-17, -9.667293313452913e-17,
-        7.949834809697621e-17, 8.199010020581497e-17, 3.283107224245627e-17,
+        0.0, -2.793911008809339e-17, 3.348462156016866e-17, 1.9572578726533768e-17, -6.835808599950681e-17,
+        5.154831384862164e-17, 4.875159634459399e-17, 1.7901263607203692e-17,
     ],
     "f4": [
-        0.0, 4.8334701574503924e-08, -1.3077539939843064e-08, 5.386222312608879e-08, 3.797635272917432e-08,
-        4.496838101886169e-08, -4.018999533172973e-08, -1.0123349269974824e-08, 2.4203234971764687e-08,
-        -4.500898853621038e-08, 8.070904833346049e-09, 9.836217174097328e-09, -2.4755326677450284e-08,
-        -9.235770370707996e-09, -1.1239277952768134e-08, 9.845328108326612e-09,
+        0.0, 4.6285471455576044e-08, -1.199215748926008e-08, 4.7297824323777604e-08, 3.1934181521364735e-08,
+        3.621057231839586e-08, -3.0990719324108795e-08, -7.475213337215791e-09, 1.7114270889351246e-08,
+        -3.047683350132502e-08, 5.233334210430485e-09, 6.10759176566944e-09, -1.4719605090363075e-08,
+        -5.258795177098818e-09, -6.128259677495862e-09, 5.140609271592211e-09,
     ],
 }  # fmt: skip
 # (cosh(√z) − 1)/z and (sinh(√z)/√z − 1)/z on z < 0.1203; errors 2^-64.5, 2^-59.6 and 2^-30.0, 2^-30.9
@@ -108,7 +109,7 @@ TANH = [
 ]  # fmt: skip
 
 # Constants as high + low; the high part has few bits, so that its product with an exponent is exact.
-LN2 = {"f8": (0.6931471805598903, 5.497923018708371e-14), "f4": (0.693145751953125, 1.428606765330187e-06)}
+LN2 = {"f8": (0.6931471805582987, 1.6465949582897082e-12), "f4": (0.693145751953125, 1.428606765330187e-06)}
 LOG10_2 = {"f8": (0.30102999566395283, 2.8363394551044964e-14), "f4": (0.301025390625, 4.605039066518657e-06)}
 ONE_LN2 = {"f8": (1.4426950408889634, 2.0355273740931033e-17), "f4": (1.4426950216293335, 1.925963033500011e-08)}
 ONE_LN10 = {"f8": (0.4342944819032518, 1.098319650216765e-17), "f4": (0.4342944920063019, -1.0103049952192578e-08)}
@@ -161,7 +162,8 @@ def scale(y: Value, k: Value) -> Value:
 
 def clamp(x: Value, least: float, largest: float) -> Value:
     """x between the bounds, NaN kept."""
-    return select(x > largest, largest, select(x < least, least, x))
+    x = select(x < least, least, x)
+    return select(x > largest, largest, x)
 
 
 def split_exponent(x: Value, may_be_subnormal: bool = True) -> tuple[Value, Value]:
@@ -208,14 +210,12 @@ def polynomial_of_reduced(r: Pair) -> Value:
 
 
 def by_table(shifted: Value, r: Value) -> tuple[Value, Value]:
-    """exp(r + j ln 2/8) ("f4": j ln 2/16) as a root of two and what is to be added; j: the last bits of ``shifted``."""
-    roots, low = [
-        avx512.look_up(shifted.bits(format_of(r).integer), table[r.dtype], r.dtype)
-        for table in (ROOTS_OF_TWO, ROOTS_OF_TWO_LOW)
-    ]
-    r = avx512.at_most_one(r)  # of an operand out of bounds it may be anything, as the exponent decides; or NaN
-    expm1 = fma(r * r, horner(r, EXP_NEAR[r.dtype]), r)
-    return roots, fma(roots, expm1, low)
+    """y and e with exp(r + j ln 2/8) = y (1 + e) ("f4": j ln 2/16); j: the last bits of ``shifted``."""
+    number = shifted.bits(format_of(r).integer)
+    root, lack = [tables.look_up(number, table[r.dtype], r.dtype) for table in (ROOTS_OF_TWO, ROOTS_OF_TWO_LACK)]
+    if avx512.is_there(r):
+        r = avx512.at_most_one(r)  # of an operand out of bounds it may be anything, as the exponent decides; or NaN
+    return root, r + fma(r * r, horner(r, EXP_NEAR[r.dtype]), lack)
 
 
 def fraction_magic(x: Value) -> float:
@@ -233,20 +233,21 @@ def reduce_by_table(x: Value, low: Value | None = None) -> tuple[Value, Value, V
 
 
 def exp_rounded(x: Value, low: Value | None = None) -> tuple[Value, Value]:
-    """y, k with exp(x + low) = y · 2^⌊k⌋, for |low| ≤ ulp(x) and, where there is no table, |x| ≤ 1400 ("f4": 150)."""
-    if avx512.is_there(x):
+    """y, k with exp(x + low) = y · 2^⌊k⌋, for |low| ≤ ulp(x) and, without AVX-512, |x| ≤ 1400 ("f4": 150)."""
+    if tables.are_there(x):
         k, shifted, r = reduce_by_table(x, low)
-        root, rest = by_table(shifted, r)
-        return root + rest, k
+        root, e = by_table(shifted, r)
+        return fma(root, e, root), k if avx512.is_there(x) else floor(k)
     k, r = reduce_exp(x, low)
     return 1 + (r[0] + polynomial_of_reduced(r)), k
 
 
 def exp_pair(x: Value, low: Value | None = None) -> tuple[Pair, Value]:
     """The same as a pair with a relative error of 2^-57 ("f8"), and an integer k."""
-    if avx512.is_there(x):
+    if tables.are_there(x):
         k, shifted, r = reduce_by_table(x, low)
-        return quick_two_sum(*by_table(shifted, r)), floor(k)
+        root, e = by_table(shifted, r)
+        return quick_two_sum(root, root * e), floor(k)
     k, r = reduce_exp(x, low)
     high, e = quick_two_sum(x.like(1), r[0])
     return quick_two_sum(high, e + polynomial_of_reduced(r)), k
@@ -256,8 +257,28 @@ EXP_BOUND = {"f8": 1000.0, "f4": 150.0}
 
 
 def exp(x: Value) -> Value:
-    bound = EXP_BOUND[x.dtype]
-    return scale(*exp_rounded(x if avx512.is_there(x) else clamp(x, -bound, bound)))
+    if x.dtype == "f4" and not avx512.is_there(x):
+        bound = EXP_BOUND["f4"]
+        return scale(*exp_rounded(clamp(x, -bound, bound)))
+    return scaled_root(x, (-746.0, 710.0), *reduce_by_table(x))
+
+
+def scaled_root(x: Value, ends: tuple[float, float], k: Value, shifted: Value, r: Value) -> Value:
+    """2^⌊k⌋ times what :func:`by_table` has; 0 or ∞ where x is beyond the ends.
+
+    Without an instruction that scales it is added to the root's exponent, where the result is a normal number.
+    """
+    root, e = by_table(shifted, r)
+    if avx512.is_there(x):
+        return scale(fma(root, e, root), k)
+    exponent = shifted.bits("i8") >> 3 << format_of(x).fraction
+    high = (root.bits("i8") + exponent).bits("f8")
+
+    def far() -> list[Value]:
+        y = scale(fma(root, e, root), floor(k))
+        return [select(x > ends[1], INF, select(x < ends[0], 0, y))]
+
+    return replace_where(~(absolute(k) < 1021), [fma(high, e, high)], far)[0]
 
 
 def exp_short(x: Value) -> Value:
@@ -268,21 +289,15 @@ def exp_short(x: Value) -> Value:
 
 def exp2(x: Value) -> Value:
     """2ᵏ exp(r ln 2) with x = k + r exactly."""
-    if avx512.is_there(x):
+    if tables.are_there(x):
         shifted = x + fraction_magic(x)
         k = shifted - fraction_magic(x)
-        root, rest = by_table(shifted, (x - k) * LN2_PAIR[0])
-        return scale(root + rest, k)
-    bound = 1500.0 if x.dtype == "f8" else 200.0
-    x = clamp(x, -bound, bound)
+        return scaled_root(x, (-1076.0, 1024.5), k, shifted, (x - k) * LN2_PAIR[0])
+    x = clamp(x, -200.0, 200.0)
     k = nearest(x)
     rest = x - k
-    if x.dtype == "f4":
-        rest, ln2, ln2_low = rest, 0.6931471824645996, -1.9046542121259336e-09
-    else:
-        ln2, ln2_low = LN2_PAIR
-    r, e = two_product(rest, x.like(ln2))
-    return scale(1 + (r + polynomial_of_reduced((r, fma(rest, ln2_low, e)))), k)
+    r, e = two_product(rest, x.like(0.6931471824645996))
+    return scale(1 + (r + polynomial_of_reduced((r, fma(rest, -1.9046542121259336e-09, e)))), k)
 
 
 @in_double

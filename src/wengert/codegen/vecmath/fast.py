@@ -6,7 +6,7 @@ They leave out what the others do for the last bit, and for subnormal results, w
 from __future__ import annotations
 
 from wengert.codegen.ir import Value, absolute, copysign, fma, select
-from wengert.codegen.vecmath import avx512, exponentials
+from wengert.codegen.vecmath import exponentials, tables
 from wengert.codegen.vecmath.arithmetic import INF, NAN, format_of
 from wengert.codegen.vecmath.doubled import polynomial
 from wengert.codegen.vecmath.exponentials import LN2, ONE_LN2, clamp, log1p, nearest, power_of_two
@@ -37,7 +37,7 @@ def _expm1_reduced(r: Value) -> Value:
 
 def exp(x: Value) -> Value:
     """Within 1.5 units; the exponent is added to the bits of exp(r). By a table the exact one takes no longer."""
-    if avx512.is_there(x):
+    if tables.are_there(x):
         return exponentials.exp(x)
     form = format_of(x)
     least, largest = RANGE[x.dtype]
