@@ -120,18 +120,20 @@ def test_its_loops_are_those_of_a_function_of_its_weight(
             Loops((40, 100), 1, 1, [x], steps, folds=[("add", 2, "f8")], post_stores=[(3, total)]),
             Loops((40, 100), 1, 0, [x.T.copy().T], steps, folds=[("add", 2, "f8")], post_stores=[(3, total)]),
         ]
-        return [emit(each.nest(is_static)[0], "kernel", target()) for each in every]
+        return [emit(each.nest(is_static)[0], "kernel", target()).replace(f".{name}.", ".called.") for each in every]
 
     assert texts(NAME) == texts(ALIKE[weight])
 
 
 def test_a_light_one_is_repeated_and_a_heavy_one_is_not(monkeypatch: pytest.MonkeyPatch) -> None:
-    nest, _ = Loops((1000,), 1, 0, [np.ones(1000)], [(NAME, (0,), "f8")], [(1, np.ones(1000))]).nest(False)
-    copies = []
-    for weight in Weight:
+    def copies(weight: Weight, n: int, is_static: bool) -> int:
         monkeypatch.setitem(FUNCTIONS, NAME, row(weight))
-        copies.append(emit(nest, "kernel", target(32)).count("fdiv"))
-    assert copies == [3, 2, 1]  # two vectors at once and what is left over; one and that; all of it masked
+        loops = Loops((n,), 1, 0, [np.ones(n)], [(NAME, (0,), "f8")], [(1, np.ones(n))])
+        return emit(loops.nest(is_static)[0], "kernel", target(32)).count("fdiv")
+
+    # two vectors at once and what is left over; one and that; none of what is called
+    assert [copies(weight, 1000, is_static=False) for weight in Weight] == [3, 2, 0]
+    assert copies(Weight.HEAVY, 100, is_static=True) == 1  # all of it masked
 
 
 def test_a_row_cannot_do_without_a_weight() -> None:

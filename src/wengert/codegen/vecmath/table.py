@@ -22,7 +22,7 @@ Scalar = Callable[..., Value]
 
 
 class Weight(IntEnum):
-    """How many instructions a function is: how often a kernel may repeat it."""
+    """How many instructions a function is: how often a kernel may repeat it, where it does not call it."""
 
     LIGHT = 0
     """A few: a loop of them is unrolled, and takes several vectors at once."""
