@@ -128,4 +128,9 @@ def whole(f: Function, start: Index, stop: Index, many: int) -> Index:
 
 def plus(i: Index, k: int) -> Index:
     """``i + k``, without an instruction where k is 0."""
-    return i + k if isinstance(i, int) or k else i
+    if isinstance(i, int) or not k:
+        return i + k if k else i
+    base, before = i.shifted or (i, 0)
+    out = i + k
+    out.shifted = base, before + k
+    return out

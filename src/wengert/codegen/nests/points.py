@@ -173,8 +173,10 @@ class Points:
             stride = strides[d]
             if isinstance(stride, int) and stride == 0:
                 continue
-            if isinstance(stride, int) and isinstance(i, int):
-                known += i * stride * size
+            if isinstance(stride, int):
+                i, number = (None, i) if isinstance(i, int) else i.shifted or (i, 0)
+                known += number * stride * size
+            if i is None:
                 continue
             scaled = self.f.index(stride * size) if isinstance(stride, int) else stride * size
             term = self.f.index(i) * scaled
