@@ -8,9 +8,13 @@ import pytest
 
 import wengert as wg
 from tests.codegen.threads import same_bits
+from wengert import config
 from wengert.codegen import contract
+from wengert.codegen.calls import KernelCall
 from wengert.codegen.contract import TILE, block
-from wengert.codegen.target import target
+from wengert.codegen.nests.build import nest_call
+from wengert.codegen.nests.nest import Nest
+from wengert.codegen.target import LEVELS, lacking, target
 
 
 @pytest.mark.parametrize("itemsize", [4, 8])
@@ -101,9 +105,10 @@ def test_tiles_of_products(m: int, dtype: Any) -> None:
         np.testing.assert_allclose(wg.jit(lambda x, y: x @ y)(x[::-1], y[:, ::-1]), x[::-1] @ y[:, ::-1], **tolerance)
 
 
-def test_all_orders_of_operands_are_tiled(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Kernels of our own, but where rows are too long for a panel; as a processor with AVX-512 has them."""
-    monkeypatch.setattr(contract, "target", lambda: target()._replace(vector_bytes=64))
+@pytest.mark.parametrize("vector_bytes", [32, 64])
+def test_all_orders_of_operands_are_tiled(monkeypatch: pytest.MonkeyPatch, vector_bytes: int) -> None:
+    """Kernels of our own, but where rows are too long for a panel; as processors with AVX2 and AVX-512 have them."""
+    monkeypatch.setattr(contract, "target", lambda: target()._replace(vector_bytes=vector_bytes))
     rng = np.random.default_rng(4)
     for k, kinds in ((100, {"loops"}), (300, {"loops", "BLAS"})):
         x, y, z = rng.normal(size=(20, k)), rng.normal(size=(k, 30)), rng.normal(size=(40, k))
@@ -111,6 +116,65 @@ def test_all_orders_of_operands_are_tiled(monkeypatch: pytest.MonkeyPatch) -> No
         for got, want in zip(step(x, y, z), (x @ y, x.T @ (x @ y), x @ z.T), strict=True):
             np.testing.assert_allclose(got, want, rtol=1e-11)
         assert {kernel.kind for kernel in step.program(x, y, z).kernels} == kinds
+
+
+@pytest.mark.parametrize(
+    ("m", "n", "k", "dtype", "kinds"),
+    [
+        (128, 128, 128, np.float64, ("BLAS", "loops", "loops")),
+        (129, 128, 128, np.float64, ("BLAS", "BLAS", "BLAS")),
+        (12, 12, 12, np.float32, ("BLAS", "loops", "loops")),
+        (13, 13, 13, np.float32, ("BLAS", "loops", "loops")),  # rows of less than a vector of AVX-512
+        (50, 13, 50, np.float32, ("BLAS", "loops", "BLAS")),
+        (100, 4, 100, np.float32, ("BLAS", "loops", "BLAS")),  # half a vector of AVX2
+        (10, 3, 10, np.float32, ("loops", "loops", "loops")),
+        (100, 2, 100, np.float32, ("BLAS", "BLAS", "BLAS")),
+    ],
+)
+def test_which_products_are_tiled(
+    monkeypatch: pytest.MonkeyPatch, m: int, n: int, k: int, dtype: Any, kinds: tuple[str, ...]
+) -> None:
+    """With SSE, AVX2 and AVX-512."""
+    for name, kind in zip(LEVELS, kinds, strict=True):
+        if not lacking(name):
+            monkeypatch.setattr(config, "target", name)
+            program = wg.jit(lambda x, y: x @ y).program(np.ones((m, k), dtype), np.ones((k, n), dtype))
+            assert [kernel.kind for kernel in program.kernels] == [kind], name
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("m", "n", "k"), [(3, 5, 7), (8, 8, 8), (17, 33, 12), (1, 9, 9), (9, 1, 9), (64, 70, 80)])
+def test_batches_of_products(m: int, n: int, k: int, dtype: Any) -> None:
+    """The same bits in parts; operands turned round, and one for all."""
+    rng = np.random.default_rng(m)
+    for batch in (3, -(-(1 << 21) // (m * n * k)) + 1):
+        if batch * max(m * k, k * n) > 1 << 20:
+            continue
+        x, y = rng.normal(size=(batch, m, k)).astype(dtype), rng.normal(size=(batch, k, n)).astype(dtype)
+        tolerance = {"rtol": 0, "atol": 1e-4 if dtype == np.float32 else 1e-12}
+        np.testing.assert_allclose(same_bits(lambda x, y: x @ y, x, y), x @ y, **tolerance)
+        turned = np.ascontiguousarray(np.swapaxes(y, 1, 2))
+        np.testing.assert_allclose(same_bits(lambda x, y: x @ np.swapaxes(y, 1, 2), x, turned), x @ y, **tolerance)
+        np.testing.assert_allclose(wg.jit(lambda x, y: x @ y)(x, y[0]), x @ y[0], **tolerance)
+
+
+def test_a_batch_of_products_is_cut_into_parts() -> None:
+    """Which threads share, and between which Ctrl-C is looked for; and one kernel serves batches of every length."""
+    x, y = np.ones((3000, 12, 12)), np.ones((3000, 12, 12))
+    call = _call(x, y)
+    assert isinstance(call.kernel, Nest) and call.kernel.extents == (None, 12, 12, 12)
+    assert call.extent == 3000 and call.grain * 12**3 >= 1 << 20 > (call.grain - 1) * 12**3
+    assert _call(x[:2000], y[:2000]).kernel == call.kernel
+    short = _call(x[:10], y[:10])
+    assert isinstance(short.kernel, Nest) and short.kernel.extents == (10, 12, 12, 12) and short.grain == 0
+
+
+def _call(x: Any, y: Any) -> KernelCall:
+    """How the product of these is computed, with tiles."""
+    (step,) = wg.jit(lambda x, y: x @ y).program(x, y).plan.steps
+    call = nest_call(step)
+    assert isinstance(call, KernelCall)
+    return call
 
 
 def test_transposed_operands() -> None:

@@ -111,6 +111,14 @@ def test_small_contractions_take_what_follows() -> None:
     assert steps_of(product, square, square) == ["contract", "add+tanh"]
 
 
+def test_what_takes_long_is_not_done_in_the_tiles_of_a_product() -> None:
+    """Nor what such a step makes of the product, or of something else that is added to it."""
+    square = Aval((4, 4), F64)
+    product = lambda x, y: contract(x, y, a=(0, 1), b=(1, 2), out=(0, 2))
+    assert steps_of(lambda x, y: tanh(product(x, y) + 1.0) * 2.0, square, square) == ["contract+add", "tanh+multiply"]
+    assert steps_of(lambda x, y: product(x, y) + tanh(x), square, square) == ["tanh", "contract+add"]
+
+
 def test_the_other_operand_of_what_follows_a_contraction_is_computed_there() -> None:
     """Whichever of the two comes first on the tape; but not what another kernel has read meanwhile."""
 

@@ -9,11 +9,13 @@ from wengert.codegen.calls import Call, KernelCall, callback
 from wengert.codegen.nests.build import nest_call
 from wengert.codegen.nests.panels import MAX_TURNED
 from wengert.codegen.target import target
-from wengert.passes.fuse import is_small_contraction
+from wengert.passes.fuse import SMALL_CONTRACTION, SMALL_PRODUCT, is_small_contraction
 from wengert.passes.plan import Place, PlanStep
 
 MAX_EMITTED = 2e6  # flops: of what BLAS cannot take, more than this is left to NumPy, which copies and calls BLAS
-MAX_TILED = 1_000_000  # multiply-adds of a product that is emitted with AVX-512 (benchmarks/bench_contract.py)
+MAX_TILED = 128 * 128 * 128  # multiply-adds of a product of which tiles are emitted (benchmarks/bench_contract.py) ...
+FEWEST_BYTES = {32: 16, 64: 64}  # ... if rows of the result are so long, by the bytes of a vector; with SSE never
+MAX_NARROW = 16 * 16 * 16  # the same, where rows only fill half a vector: BLAS for AVX-512 knows such products
 GRAIN_FLOPS = 2_000_000  # of products that are worth handing to a thread
 LARGE = 2_000_000  # multiply-adds of a product that is worth cutting into blocks
 LONG = 2_000_000_000  # multiply-adds of a block between which and the next one looks for Ctrl-C: 50 to 100 ms
@@ -30,11 +32,11 @@ def contraction(step: PlanStep) -> Call:
     if dtype.kind != "b" and is_dot(step):
         return nest_call(step)
     gemm = as_gemm(step) if dtype.char in "fd" else None
-    if gemm is not None and not is_small_contraction(instr) and not is_tiled(gemm, step):
-        return gemm
+    if gemm is not None:
+        return nest_call(step) if is_small_contraction(instr) or is_tiled(gemm, step) else gemm
     if dtype.kind != "b" and instr.op.cost(*[a.aval for a in instr.ins], **instr.params) <= MAX_EMITTED:
         return nest_call(step)
-    return gemm or callback(step, "axes that BLAS cannot take without a copy")
+    return callback(step, "axes that BLAS cannot take without a copy")
 
 
 def is_dot(step: PlanStep) -> bool:
@@ -48,13 +50,14 @@ def is_dot(step: PlanStep) -> bool:
 
 
 def is_tiled(gemm: KernelCall, step: PlanStep) -> bool:
-    """Whether registers hold a tile of the product, and caches the matrices: then what is emitted takes half the time
-    of a BLAS that does not know the processor. Lanes must fill a vector, and lie side by side in an operand, or what is
-    summed does so in one that a panel can hold."""
+    """Whether registers hold a tile of the product, and caches the matrices: then what is emitted takes less time than
+    BLAS, which packs both of them first. Lanes must lie side by side in an operand, or what is summed does so in one
+    that a panel can hold. Of a batch, each product is asked about."""
     assert step.instr is not None
-    m, n, k = gemm.sizes[:3]
-    vector, itemsize = target().vector_bytes, step.outs[0].aval.dtype.itemsize
-    if vector < 64 or m < 2 or n * itemsize < vector or m * n * k > MAX_TILED:
+    (m, n, k), itemsize = gemm.sizes[:3], step.outs[0].aval.dtype.itemsize
+    if m == 1 or n == 1:
+        return m * n * k <= SMALL_CONTRACTION
+    if m * n * k > _most_tiled(n * itemsize, target().vector_bytes):
         return False
     a, b, out = [step.instr.params[name] for name in ("a", "b", "out")]
     inner = [label for label in a if label in b and label not in out]
@@ -65,6 +68,13 @@ def is_tiled(gemm: KernelCall, step: PlanStep) -> bool:
         if out[-1] in beside or (beside == inner and is_shared and k <= MAX_TURNED):
             return True
     return False
+
+
+def _most_tiled(row_bytes: int, vector_bytes: int) -> int:
+    """The most multiply-adds of a product whose result has rows of so many bytes."""
+    if vector_bytes not in FEWEST_BYTES or 2 * row_bytes < vector_bytes:
+        return SMALL_PRODUCT
+    return MAX_TILED if row_bytes >= FEWEST_BYTES[vector_bytes] else MAX_NARROW
 
 
 class Group(NamedTuple):

@@ -39,10 +39,12 @@ T = TypeVar("T")
 class Value:
     """An SSA value, or a constant, of ``lanes`` elements (1: a scalar)."""
 
-    __slots__ = ("dtype", "f", "lanes", "text")
+    __slots__ = ("dtype", "f", "lanes", "shifted", "text")
 
     def __init__(self, f: Function, text: str, dtype: str, lanes: int) -> None:
         self.f, self.text, self.dtype, self.lanes = f, text, dtype, lanes
+        self.shifted: tuple[Value, int] | None = None
+        """Of an index that is another one plus a number: these two, so that an address holds the number."""
 
     @property
     def type(self) -> str:

@@ -34,6 +34,7 @@ MANY_SCALARS = 512  # a tape with more steps on scalars fuses those that take no
 A_KERNEL = 50  # steps that are planned in the time that a kernel takes to compile; a function of n flops adds n²/4
 SMALL_CONTRACTION = 32 * 32 * 32  # products; above, BLAS is faster than what we emit (benchmarks/bench_contract.py)
 SMALL_PRODUCT = 10 * 10 * 10  # the same, where both operands have axes of their own: a matrix times a matrix
+CHEAP = 8  # flops: what takes more is not done in the tiles of a product, whose code there are several copies of
 
 IsNative = Callable[[str, tuple[np.dtype[Any], ...], np.dtype[Any]], bool]
 """Whether generated code has a scalar function for operands and a result of these dtypes."""
@@ -42,7 +43,7 @@ IsNative = Callable[[str, tuple[np.dtype[Any], ...], np.dtype[Any]], bool]
 class Cluster:
     """Instructions, by number, that become one."""
 
-    __slots__ = ("axes", "foreign", "has_contraction", "is_open", "kept", "members", "space")
+    __slots__ = ("axes", "foreign", "has_contraction", "is_open", "is_product", "kept", "members", "space")
 
     def __init__(self, space: tuple[int, ...], member: int) -> None:
         self.space = space
@@ -50,7 +51,7 @@ class Cluster:
         self.axes: tuple[int, ...] | None = None
         self.kept: tuple[int, ...] | None = None
         """The shape after reduction; None: nothing has been reduced."""
-        self.has_contraction = False
+        self.has_contraction = self.is_product = False
         self.is_open = True
         self.foreign: set[Any] = set()
         """The arrays that it reads from elsewhere; of a contraction, only those that come after it."""
@@ -100,7 +101,7 @@ def fuse(tape: Tape, is_native: IsNative) -> Tape:
             chosen.axes, chosen.kept = axes, instr.outs[0].aval.shape
         elif kind == "contraction":
             chosen = Cluster((), k)
-            chosen.has_contraction = True
+            chosen.has_contraction, chosen.is_product = True, _is_product(instr)
             chosen.axes, chosen.kept = (), instr.outs[0].aval.shape
         for c in near:
             if c is not chosen:
@@ -138,11 +139,24 @@ def kind_of(instr: Instr, is_native: IsNative) -> str:
 
 def is_small_contraction(instr: Instr) -> bool:
     """Whether a contraction is emitted for its shape, rather than given to BLAS."""
-    (x, y), params = instr.ins, instr.params
-    lengths = {**dict(zip(params["a"], x.aval.shape, strict=True)), **dict(zip(params["b"], y.aval.shape, strict=True))}
+    most = SMALL_PRODUCT if _is_product(instr) else SMALL_CONTRACTION
+    return 0 < math.prod(_lengths(instr).values()) <= most
+
+
+def _is_product(instr: Instr) -> bool:
+    """Whether a contraction is a matrix times a matrix, or several: both operands have axes of their own."""
+    params, lengths = instr.params, _lengths(instr)
     a, b = set(params["a"]), set(params["b"])
-    is_product = all(any(lengths[k] > 1 for k in group) for group in (a - b, b - a, (a & b) - set(params["out"])))
-    return 0 < math.prod(lengths.values()) <= (SMALL_PRODUCT if is_product else SMALL_CONTRACTION)
+    return all(any(lengths[k] > 1 for k in group) for group in (a - b, b - a, (a & b) - set(params["out"])))
+
+
+def _lengths(instr: Instr) -> dict[int, int]:
+    (x, y), params = instr.ins, instr.params
+    return {**dict(zip(params["a"], x.aval.shape, strict=True)), **dict(zip(params["b"], y.aval.shape, strict=True))}
+
+
+def _is_cheap(instr: Instr) -> bool:
+    return instr.op.cost(*[a.aval for a in instr.ins], **instr.params) <= CHEAP * instr.outs[0].aval.size
 
 
 def _is_native_map(instr: Instr, is_native: IsNative) -> bool:
@@ -159,7 +173,7 @@ def function_of(instr: Instr) -> str:
 def _takes_map(
     c: Cluster, shape: tuple[int, ...], instr: Instr, cluster_of: dict[Any, Cluster], is_bounded: bool
 ) -> bool:
-    if len(c.members) >= MAX_MEMBERS:
+    if len(c.members) >= MAX_MEMBERS or (c.is_product and not _is_cheap(instr)):
         return False
     if is_bounded:
         limit = 1 if c.has_contraction else MAX_FOREIGN
@@ -209,6 +223,8 @@ def _merged(
     chosen = next((c for c in fitting if c.kept == shape), fitting[0])
     for c in fitting:
         if c is not chosen and (_runs_beside(c, chosen) or _runs_after(c, chosen)):
+            if chosen.is_product and not all(_is_cheap(tape.instrs[k]) for k in c.members):
+                continue
             limit = 1 if chosen.has_contraction else MAX_FOREIGN
             if len(c.members) + len(chosen.members) >= MAX_MEMBERS or (
                 is_bounded and len(c.foreign | chosen.foreign) > limit

@@ -23,6 +23,7 @@ from wengert.passes.plan import MIN_PIECES, PIECE, Place, PlanStep, is_in_code, 
 from wengert.tape import Atom, Aval, Instr, Lit, key_of
 
 WIDE = 128  # lanes: with fewer, adding to memory waits for what was added before (benchmarks/bench_memory.py)
+SHARED = 1 << 20  # multiply-adds of a batch of products that are worth handing to a thread: 20 to 40 us
 STATIC_POINTS = 2048  # a nest of at most so many points has its sizes written into its code
 Ref = tuple[str, int]  # a value of a nest that is being built: ("load", 0), ("step", 3) ...
 
@@ -125,7 +126,8 @@ class _Builder:
             lanes = next(k for k, g in enumerate(groups) if lanes in g)
         points = int(np.prod(extents, dtype=np.int64)) if extents else 1
         is_static = points <= STATIC_POINTS if is_static is None else is_static
-        sizes: list[int] = [] if is_static else list(extents)
+        is_shared = is_static and n_kept > 2 and points > SHARED  # then only the number of products is not in the code
+        sizes: list[int] = extents[:1] if is_shared else [] if is_static else list(extents)
         n_pieces, then = 0, None
         if work is not None and not is_static and self.folds and not merged_kept:
             piece = -(-PIECE // (points // extents[0]))  # of the outermost extent
@@ -153,7 +155,7 @@ class _Builder:
             return Operation(step.function, tuple([number[r] for r in step.operands]), step.dtype)
 
         nest = Nest(
-            extents=tuple(extents if is_static else [None] * len(extents)),
+            extents=tuple([None, *extents[1:]] if is_shared else extents if is_static else [None] * len(extents)),
             n_kept=n_kept,
             lanes=lanes,
             loads=tuple([Load(dtype, strides(row), is_index) for dtype, row, is_index in self.loads]),
@@ -169,7 +171,10 @@ class _Builder:
         places = [p for p in self.load_places if p is not None]
         places += [p for *_, p in self.stores] + [p for *_, p in self.post_stores]
         extent = extents[0] if extents else 1
-        part = 1 if n_pieces else grain(extent, points, lanes == 0) if nest.is_splittable else 0
+        if is_shared:
+            part = -(-SHARED * extent // points)
+        else:
+            part = 1 if n_pieces else grain(extent, points, lanes == 0) if nest.is_splittable else 0
         return KernelCall(nest, tuple(places), tuple(sizes), extent, part, name, instr, then=then)
 
     def _finish(self, work: Place, n_pieces: int, name: str, instr: Instr | None) -> KernelCall:

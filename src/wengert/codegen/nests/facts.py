@@ -51,6 +51,14 @@ class Facts:
         self.is_light = weight == Weight.LIGHT and not self.calls
         self.is_heavy, self.ends_heavy = weight == Weight.HEAVY, last_weight == Weight.HEAVY
 
+    @property
+    def may_store_again(self) -> bool:
+        """Whether the sums of some lanes, and what becomes of them, may be computed and stored twice: not where there
+        are operands like the result, which may lie in one of them."""
+        nest = self.nest
+        like = [x for x in nest.loads if x.strides[nest.lanes] != 0 and all(s == 0 for s in x.strides[nest.n_kept :])]
+        return not nest.stores and not like
+
     def _lane_count(self) -> int:
         nest = self.nest
         if nest.lanes < 0:
@@ -147,6 +155,10 @@ class Facts:
 
     # ------------------------------------------------------------------------------------------------ how much at once
 
+    @property
+    def registers(self) -> int:
+        return 32 if self.target.vector_bytes == 64 else 16
+
     def points_from(self, dim: int) -> int:
         """How many points the loops from ``dim`` inwards visit; many, if that is known at run time."""
         return math.prod([MAX_UNROLLED if n is None else n for n in self.nest.extents[dim:]])
@@ -174,8 +186,7 @@ class Facts:
         for k in steps:
             live = {x for x in live if last_read.get(x, self.first_fold) >= k} | {k}
             most_live = max(most_live, len(live))
-        registers = 32 if self.target.vector_bytes == 64 else 16
         constants = [o for o in last_read if not self.depends[o]]
-        fitting = (registers - 1 - len(constants)) // most_live
-        many = LONG_AT_ONCE[registers] if len(steps) > LONG_CHAIN else fitting
+        fitting = (self.registers - 1 - len(constants)) // most_live
+        many = LONG_AT_ONCE[self.registers] if len(steps) > LONG_CHAIN else fitting
         return max(1, min(most, many, MAX_UNROLLED // max(1, len(steps))))

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from wengert.codegen.ir import Function, Index, Value
+from wengert.codegen.ir import Function, Index, Value, least
 from wengert.codegen.nests.points import Point, Points
 
 UNROLLED = 12  # vectors of a loop of known length that become straight-line code
@@ -72,6 +72,62 @@ def over_blocks(points: Points, span: tuple[Index, Index], many: int, body: Vect
     over_vectors(points, span, many, body, facts.is_heavy or facts.ends_heavy, within, left)
 
 
+def parts(n: int, most: int) -> list[tuple[int, int]]:
+    """``n`` in as few parts as can be, none longer than ``most``, and as equal as can be: lengths, and how many parts
+    have them, the longer ones first."""
+    count = -(-n // most)
+    length, longer = divmod(n, count)
+    return [(k, many) for k, many in ((length + 1, longer), (length, count - longer)) if many]
+
+
+def over_rows(f: Function, span: tuple[Index, Index], most: int, body: Callable[[Index, int], None]) -> None:
+    """``body(first, many)`` for the indices of a range, ``most`` at once or a little less. Of one that is not known
+    those left over are taken one by one."""
+    start, stop = span
+    if isinstance(start, int) and isinstance(stop, int):
+        for length, many in parts(stop - start, most):
+            loop(f, start, start + many * length, length, lambda i, n=length: body(i, n))
+            start += many * length
+    else:
+        end = whole(f, start, stop, most)
+        loop(f, start, end, most, lambda i: body(i, most))
+        loop(f, end, stop, 1, lambda i: body(i, 1))
+
+
+def over_columns(points: Points, most: int, body: Vectors) -> None:
+    """``body`` for the vectors along lanes whose number is known, ``most`` at once or a little less.
+
+    The last vector ends where the lanes do, and has some lanes of the one before once more: nothing needs a mask, which
+    takes time without AVX-512, and a register. Only where these lanes must not be stored again a mask says so.
+    """
+    f, width, extent = points.f, points.facts.width, points.nest.extents[points.nest.lanes]
+    assert extent is not None
+    may_store_again = points.facts.may_store_again
+
+    def last(i: Index) -> Vector:
+        if extent < width:
+            return i, mask(f, i, extent, width)
+        here = least(f, i, extent - width)
+        if may_store_again:
+            return here, None
+        assert isinstance(i, int) and isinstance(here, int)
+        return here, f.vector([k >= i - here for k in range(width)], "b1")
+
+    def some(i: Index, many: int, has_last: bool) -> None:
+        vectors: list[Vector] = [(plus(i, k * width), None) for k in range(many)]
+        body([*vectors[:-1], last(vectors[-1][0])] if has_last else vectors)
+
+    first = 0
+    for length, many in parts(-(-extent // width), most):
+        step, stop = length * width, first + many * length * width
+        is_cut = stop > extent
+        apart = is_cut and not may_store_again
+        loop(f, first, stop - step * apart, step, lambda i, n=length, cut=is_cut and not apart: some(i, n, cut))
+        if apart:
+            some(stop - step, length, True)
+        first = stop
+
+
 def over_vectors(
     points: Points,
     span: tuple[Index, Index],
@@ -128,4 +184,9 @@ def whole(f: Function, start: Index, stop: Index, many: int) -> Index:
 
 def plus(i: Index, k: int) -> Index:
     """``i + k``, without an instruction where k is 0."""
-    return i + k if isinstance(i, int) or k else i
+    if isinstance(i, int) or not k:
+        return i + k if k else i
+    base, before = i.shifted or (i, 0)
+    out = i + k
+    out.shifted = base, before + k
+    return out

@@ -1,5 +1,5 @@
-"""Panels: operands that are turned round before they are read, so that lanes lie side by side. :mod:`turn` fills
-them: of products once for all rows, and of elementwise loops a block at a time."""
+"""Panels: operands that are copied before they are read, so that lanes lie side by side, and vectors too. :mod:`turn`
+fills them: of products once for all rows, and of elementwise loops a block at a time."""
 
 from __future__ import annotations
 
@@ -12,12 +12,25 @@ from wengert.codegen.memory import load, memory_type, store
 FEWEST_ROWS, FEWEST_LANES = 4, 8  # of a product that is worth turning an operand round (benchmarks/bench_contract.py)
 MAX_PANEL = 1 << 16  # bytes of a panel for all columns of a product; else there is one for those of each tile ...
 MAX_TURNED = 256  # ... and for so many indices of what is summed, 112 KiB
+FIRST_CACHE = 1 << 15  # bytes, or more
+SET_BYTES = 512  # what lies a multiple of these bytes apart has at most an eighth of the first cache
+COPIED_ROWS = 16  # of a product that is worth copying an operand for (benchmarks/bench_contract.py)
 
 
 def is_turned(row: int | None, lane: int | None, summed: int | None) -> bool:
     """Whether an operand with these strides, in elements, is worth a panel: all rows read the same, and its elements
     lie side by side along what is summed, not along the lanes."""
     return row == 0 and summed == 1 and lane not in (0, 1)
+
+
+def is_crowded(row: int | None, lane: int | None, summed: int | None, length: int, itemsize: int) -> bool:
+    """Whether an operand is worth a panel though its lanes lie side by side: what all rows read of it, some vectors for
+    each of ``length`` indices of what is summed, has few places in the first cache, as where extents are powers of
+    two."""
+    if row != 0 or lane != 1 or summed is None:
+        return False
+    apart = abs(summed) * itemsize
+    return apart % SET_BYTES == 0 and apart * length > FIRST_CACHE
 
 
 def transposed(rows: Sequence[Value]) -> list[Value]:

@@ -173,8 +173,10 @@ class Points:
             stride = strides[d]
             if isinstance(stride, int) and stride == 0:
                 continue
-            if isinstance(stride, int) and isinstance(i, int):
-                known += i * stride * size
+            if isinstance(stride, int):
+                i, number = (None, i) if isinstance(i, int) else i.shifted or (i, 0)
+                known += number * stride * size
+            if i is None:
                 continue
             scaled = self.f.index(stride * size) if isinstance(stride, int) else stride * size
             term = self.f.index(i) * scaled
@@ -185,7 +187,7 @@ class Points:
         x, f, width = self.loads[k], self.f, self.facts.width
         panel = point.panels.get(k)
         if panel is not None:
-            return panel.read(point.index[panel.block.dim], point.index[self.nest.lanes], width, point.mask)
+            return panel.read(point.index[panel.block.dim], point.index[self.nest.lanes], width, self._read_mask(point))
         lane_stride = _lane_stride(x, point)
         if self.nest.loads[k].is_index:
             known, rest = self._offset(point, x.strides, 1)
@@ -197,7 +199,13 @@ class Points:
         address = self.address(x, point)
         if width == 1 or (isinstance(lane_stride, int) and lane_stride == 0):
             return memory.load(f, address, x.dtype, is_known=True)
-        return memory.load_strided(f, address, lane_stride, x.dtype, width, point.mask, is_known=True)
+        return memory.load_strided(f, address, lane_stride, x.dtype, width, self._read_mask(point), is_known=True)
+
+    def _read_mask(self, point: Point) -> Value | None:
+        """The lanes that may be read, unless all are known to be there, though not all may be for storing."""
+        first, extent = point.index[self.nest.lanes], self.nest.extents[self.nest.lanes]
+        is_whole = isinstance(first, int) and extent is not None and first + self.facts.width <= extent
+        return None if is_whole else point.mask
 
     def prefetch(self, points: Sequence[Point], ahead: int = PREFETCHED) -> None:
         """Ask for what is read some turns later, where a turn takes so long that nobody else asks for it in time."""

@@ -1,14 +1,11 @@
 """The ways to fold: which loops stand around which, where the accumulators are, and in what order they are added up.
 
 Lanes along what is reduced: several accumulators, in chunks that are added pairwise (:func:`one_sum`), or a square of
-them with a kept dimension beside it (:func:`square`). Lanes along a kept dimension: a sum for each lane, in registers,
-of several rows and vectors at once where that is a tile of a product (:func:`lane_sums`, :func:`tiles`), or in memory,
-where there are many lanes (:func:`sums_in_memory`).
+them with a kept dimension beside it (:func:`square`). Lanes along a kept dimension: a sum for each lane, in registers
+(:mod:`tiles`), or in memory, where there are many lanes (:func:`sums_in_memory`).
 """
 
 from __future__ import annotations
-
-from collections.abc import Callable, Sequence
 
 from wengert.codegen import memory
 from wengert.codegen.ir import Index, least
@@ -16,15 +13,12 @@ from wengert.codegen.memory import size_of
 from wengert.codegen.nests.chunks import chunked
 from wengert.codegen.nests.facts import MAX_UNROLLED, Facts
 from wengert.codegen.nests.folds import accumulators, across, across_each, begun, fold_in, folded
-from wengert.codegen.nests.loops import Vector, loop, over_blocks, over_kept, over_reduced, over_vectors, plus, whole
-from wengert.codegen.nests.panels import MAX_PANEL, MAX_TURNED, Block, is_turned
+from wengert.codegen.nests.loops import Vector, loop, over_kept, over_reduced, over_vectors, plus, whole
 from wengert.codegen.nests.points import Point, Points
-from wengert.codegen.nests.turn import turn
+from wengert.codegen.nests.tiles import lane_sums, tiles
 from wengert.codegen.vecmath import FUNCTIONS, Weight
 
 RUN = 64  # vectors of accumulators in memory
-ROWS = {4: 4, 3: 5, 5: 3, 2: 8, 8: 2, 7: 2, 1: 8, 6: 2}
-"""Shapes of a tile of a product of matrices: so many vectors, so many rows that share what is read. The best first."""
 
 
 def all_sums(points: Points, point: Point) -> None:
@@ -115,34 +109,8 @@ def square(points: Points, point: Point) -> None:
 # ------------------------------------------------------------------------------------ lanes along a kept dimension
 
 
-def lane_sums(points: Points, rows: Sequence[Point]) -> None:
-    """Lanes along the last kept dimension: every lane folds its own elements, one reduced index after the other."""
-    nest, facts = points.nest, points.facts
-    many = _tile_vectors(facts) if facts.are_light_sums else 1
-    within = len(rows) * facts.points_from(nest.n_kept)
-    over_blocks(points, points.span(nest.lanes), many, lambda vectors: sums_of(points, rows, vectors), within)
-
-
-def sums_of(points: Points, rows: Sequence[Point], vectors: Sequence[Vector]) -> None:
-    """The sums of some rows and some vectors of their lanes."""
-    nest = points.nest
-    several = [row.inner({nest.lanes: i}, nest.lanes, mask) for row in rows for i, mask in vectors]
-    for p in several:
-        points.hoist(p)
-    cells = [accumulators(points, points.facts.width) for _ in several]
-
-    def innermost(index: dict[int, Index]) -> None:
-        for p, group in zip(several, cells, strict=True):
-            fold_in(points, p.inner(index), group)
-
-    over_reduced(points, several[0], nest.ndim, innermost, len(several))
-    for p, group in zip(several, cells, strict=True):
-        points.store_totals(p, [points.f.read(cell) for cell in group])
-
-
 def sums_in_memory(points: Points, point: Point) -> None:
-    """The sums of :func:`lane_sums` with accumulators in memory, for many lanes at once: processors read ahead along
-    lanes, and not across them."""
+    """Sums with accumulators in memory, for many lanes at once: processors read ahead along lanes, not across them."""
     nest, facts, f, width = points.nest, points.facts, points.f, points.facts.width
     runs = [f.alloca(memory.memory_type(x.dtype, 1), RUN * width, f.target.vector_bytes) for x in nest.folds]
     start, stop = points.span(nest.lanes)
@@ -187,57 +155,3 @@ def sums_in_memory(points: Points, point: Point) -> None:
         over_vectors(points, span, 1, finish, facts.ends_heavy, 1)
 
     loop(f, start, stop, RUN * width, run)
-
-
-def tiles(points: Points, point: Point) -> None:
-    """Lanes along the last kept dimension, several indices of the one before at once: what they share is read
-    once for all of them. Of a product of matrices that is a tile."""
-    nest, facts, f = points.nest, points.facts, points.f
-    dim, length = nest.n_kept - 2, points.extents[-1]
-    start, stop = points.span(dim)
-    turned, wide = _turned(facts), _tile_vectors(facts)
-
-    def over_rows(point: Point, body: Callable[[list[Point]], None]) -> None:
-        def some(i: Index, many: int) -> None:
-            rows = [point.inner({dim: plus(i, k)}) for k in range(many)]
-            for row in rows:
-                points.hoist(row)
-            body(rows)
-
-        end = whole(f, start, stop, ROWS[wide])
-        loop(f, start, end, ROWS[wide], lambda i: some(i, ROWS[wide]))
-        loop(f, end, stop, 1, lambda i: some(i, 1))
-
-    def with_panels(first: Index, vectors: int) -> Point:
-        assert isinstance(length, int)
-        return turn(points, point, turned, Block(nest.ndim - 1, 0, length, length, first, vectors * facts.width))
-
-    def columns(vectors: list[Vector]) -> None:
-        over_rows(with_panels(vectors[0][0], len(vectors)), lambda rows: sums_of(points, rows, vectors))
-
-    if not turned:
-        over_rows(point, lambda rows: lane_sums(points, rows))
-        return
-    extent = points.extents[nest.lanes]
-    assert isinstance(extent, int)
-    all_vectors = -(-extent // facts.width)
-    if all_vectors * length * f.target.vector_bytes * len(turned) <= MAX_PANEL:
-        over_rows(with_panels(0, all_vectors), lambda rows: lane_sums(points, rows))
-    else:
-        over_blocks(points, points.span(nest.lanes), wide, columns, ROWS[wide] * facts.points_from(nest.n_kept))
-
-
-def _tile_vectors(facts: Facts) -> int:
-    """The vectors of a tile: such that none is left over, for that would be code of its own, if there is a way."""
-    extent = facts.nest.extents[facts.nest.lanes]
-    vectors = 4 if extent is None else -(-extent // facts.width)
-    return next((n for n in ROWS if vectors % n == 0 and (n > 2 or n == vectors)), 4)
-
-
-def _turned(facts: Facts) -> list[int]:
-    """The operands that are turned round, once for all rows."""
-    nest = facts.nest
-    length = nest.extents[-1]
-    if nest.ndim != nest.n_kept + 1 or length is None or length > MAX_TURNED:
-        return []
-    return [k for k, x in enumerate(nest.loads) if not x.is_index and is_turned(*x.strides[-3:])]

@@ -1,4 +1,4 @@
-"""Turn operands round: fill their panels, a square of elements at a time."""
+"""Turn operands round: fill their panels, a square of elements at a time; or a vector, where lanes lie side by side."""
 
 from __future__ import annotations
 
@@ -15,12 +15,35 @@ SQUARE = 4  # elements a side of what is turned round at once: larger squares ta
 
 
 def turn(points: Points, point: Point, loads: Sequence[int], block: Block) -> Point:
-    """Turn round what lies side by side along ``block.dim``. The point from which on these operands are read from
-    their panels."""
+    """Copy these operands, and turn round what lies side by side along ``block.dim``. The point from which on they are
+    read from their panels."""
     panels = {k: Panel(points.f, points.loads[k].dtype, block) for k in loads}
     for k, panel in panels.items():
-        _fill(points, point, panel, k)
+        if points.loads[k].strides[points.nest.lanes] == 1:
+            _copy(points, point, panel, k)
+        else:
+            _fill(points, point, panel, k)
     return point.reading(panels)
+
+
+def _copy(points: Points, point: Point, panel: Panel, k: int) -> None:
+    f, nest, operand, block, width = points.f, points.nest, points.loads[k], panel.block, points.facts.width
+    first, last = f.index(block.first), plus(points.extents[nest.lanes], -width)
+
+    def row(t: Index) -> None:
+        def vector(lane: Index) -> None:
+            i = f.index(least(f, first + lane, last))  # the last vector ends where the lanes do
+            place = points.address(operand, point.inner({block.dim: t, nest.lanes: i}))
+            panel.write(t, i - first, memory.load(f, place, panel.dtype, width, is_known=True))
+
+        loop(f, 0, _lanes(points, block), width, vector)
+
+    loop(f, block.start, block.stop, 1, row)
+
+
+def _lanes(points: Points, block: Block) -> Index:
+    """Of a block, those that there are."""
+    return least(points.f, points.extents[points.nest.lanes] - block.first, block.many)
 
 
 def _fill(points: Points, point: Point, panel: Panel, k: int) -> None:
@@ -53,4 +76,4 @@ def _fill(points: Points, point: Point, panel: Panel, k: int) -> None:
         loop(f, block.start, end, square, lambda i: rows(i, square))
         loop(f, end, block.stop, 1, lambda i: rows(i, 1), square)
 
-    loop(f, 0, least(f, plus(last, 1) - block.first, block.many), square, columns)
+    loop(f, 0, _lanes(points, block), square, columns)

@@ -1,0 +1,166 @@
+"""Sums with lanes along a kept dimension, in registers: every lane folds its own elements, one reduced index after the
+other. Several vectors of several rows are folded side by side, and what they share is read once for all of them: of a
+product of matrices that is a *tile*.
+
+A tile is as large as registers hold. Where extents are known all tiles are nearly as large, so that none has too few
+sums to keep a processor busy: each waits for the one before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
+
+from wengert.codegen.ir import Index
+from wengert.codegen.memory import size_of
+from wengert.codegen.nests.facts import Facts
+from wengert.codegen.nests.folds import accumulators, fold_in
+from wengert.codegen.nests.loops import Vector, over_blocks, over_columns, over_reduced, over_rows, parts, plus
+from wengert.codegen.nests.nest import Load, Nest
+from wengert.codegen.nests.panels import COPIED_ROWS, MAX_PANEL, MAX_TURNED, Block, is_crowded, is_turned
+from wengert.codegen.nests.points import Point, Points
+from wengert.codegen.nests.turn import turn
+
+LATENCY = 10  # sums that are under way: a processor begins two a cycle, and each takes four
+LONGEST = 16  # sums of a tile: with more it takes longer to compile, and no less to run (benchmarks/bench_contract.py)
+MOST = 8  # rows, or vectors, of a tile
+A_KIND = 0.02  # of the time that all tiles take: what a kind of them, which is compiled, must be worth
+
+
+class Tile(NamedTuple):
+    """What is summed side by side: so many vectors of so many rows."""
+
+    rows: int
+    vectors: int
+
+
+def tiles(points: Points, point: Point) -> None:
+    """The sums of all indices of the last two kept dimensions, the rows and the lanes."""
+    nest, facts, tile, copied = points.nest, points.facts, best_tile(points.facts), _copied(points.facts)
+    dim = nest.n_kept - 2
+
+    def rows(above: Point, body: Callable[[list[Point]], None]) -> None:
+        def some(i: Index, many: int) -> None:
+            several = [above.inner({dim: plus(i, k)}) for k in range(many)]
+            for row in several:
+                points.hoist(row)
+            body(several)
+
+        over_rows(points.f, points.span(dim), tile.rows, some)
+
+    def columns(vectors: list[Vector]) -> None:
+        above = _with_panels(points, point, copied, vectors[0][0], len(vectors)) if copied else point
+        rows(above, lambda several: sums_of(points, several, vectors))
+
+    if nest.extents[nest.lanes] is None or not _is_shared(nest):
+        rows(point, lambda several: lane_sums(points, several))
+        return
+    all_vectors = _n_vectors(facts) | 1  # an odd number, for those of an even one may be crowded
+    if copied and _panel_bytes(points, all_vectors) <= MAX_PANEL:
+        point, copied = _with_panels(points, point, copied, 0, all_vectors), []
+    over_columns(points, tile.vectors, columns)  # so that what all rows share stays in the first cache
+
+
+def lane_sums(points: Points, rows: Sequence[Point]) -> None:
+    """The sums of all lanes of some rows."""
+    nest, facts = points.nest, points.facts
+    body = lambda vectors: sums_of(points, rows, vectors)
+    many = best_tile(facts).vectors if facts.are_light_sums else 1
+    if nest.extents[nest.lanes] is not None and facts.are_light_sums:
+        over_columns(points, many, body)
+    else:
+        over_blocks(points, points.span(nest.lanes), many, body, len(rows) * facts.points_from(nest.n_kept))
+
+
+def sums_of(points: Points, rows: Sequence[Point], vectors: Sequence[Vector]) -> None:
+    """The sums of some rows and some vectors of their lanes."""
+    nest = points.nest
+    several = [row.inner({nest.lanes: i}, nest.lanes, mask) for row in rows for i, mask in vectors]
+    for p in several:
+        points.hoist(p)
+    cells = [accumulators(points, points.facts.width) for _ in several]
+    order = list(range(len(several)))
+    if len(rows) < len(vectors):  # registers hold what the fewer of them read
+        order.sort(key=lambda k: k % len(vectors))
+
+    def innermost(index: dict[int, Index]) -> None:
+        for k in order:
+            fold_in(points, several[k].inner(index), cells[k])
+
+    over_reduced(points, several[0], nest.ndim, innermost, len(several))
+    for p, group in zip(several, cells, strict=True):
+        points.store_totals(p, [points.f.read(cell) for cell in group])
+
+
+# ------------------------------------------------------------------------------------------------------------- shape
+
+
+def best_tile(facts: Facts) -> Tile:
+    """The tile with which all sums take the least time, by count of what a processor does two of a cycle."""
+    nest = facts.nest
+    lanes, n_rows = nest.extents[nest.lanes], nest.extents[nest.n_kept - 2] if nest.n_kept > 1 else 1
+    if lanes is None or n_rows is None:
+        return Tile(4, 4)
+    n_vectors, is_shared = _n_vectors(facts), _is_shared(nest)
+
+    def cost(tile: Tile) -> tuple[float, int]:
+        busy = all_loads = kinds = 0
+        for h, some in parts(n_rows, tile.rows):
+            for w, others in parts(n_vectors, tile.vectors):
+                loads = h + (w if is_shared else h * w)
+                busy += some * others * max(h * w, loads, LATENCY)
+                all_loads += some * others * loads
+                kinds += 1
+        return busy * (1 + A_KIND * kinds), all_loads
+
+    return min([Tile(_most_rows(facts, w), w) for w in range(1, min(n_vectors, MOST) + 1)], key=cost)
+
+
+def _most_rows(facts: Facts, vectors: int) -> int:
+    """The rows of a tile: registers hold its sums, what the fewer of rows and vectors read, and one of the others."""
+    left = facts.registers - 1 - (not facts.target.has_fma)  # without, a product needs one of its own
+    fitting = [h for h in range(1, MOST + 1) if h * vectors <= LONGEST and h * vectors + min(h, vectors) <= left]
+    return max(fitting, default=1)
+
+
+def _n_vectors(facts: Facts) -> int:
+    lanes = facts.nest.extents[facts.nest.lanes]
+    assert lanes is not None
+    return -(-lanes // facts.width)
+
+
+def _is_shared(nest: Nest) -> bool:
+    """Whether all rows read the same vectors."""
+    return nest.n_kept > 1 and any(x.strides[nest.n_kept - 2] == 0 and x.strides[nest.lanes] != 0 for x in nest.loads)
+
+
+# ------------------------------------------------------------------------------------------------------------ panels
+
+
+def _with_panels(points: Points, point: Point, loads: Sequence[int], first: Index, vectors: int) -> Point:
+    """The point from which on these operands are read from copies of so many vectors."""
+    length = points.extents[-1]
+    assert isinstance(length, int)
+    block = Block(points.nest.ndim - 1, 0, length, length, first, vectors * points.facts.width)
+    return turn(points, point, loads, block)
+
+
+def _panel_bytes(points: Points, vectors: int) -> int:
+    length = points.extents[-1]
+    assert isinstance(length, int)
+    return length * vectors * points.f.target.vector_bytes
+
+
+def _copied(facts: Facts) -> list[int]:
+    """The operands that all rows read the same of, and that do not lie as suits them."""
+    nest = facts.nest
+    n_rows, length = nest.extents[nest.n_kept - 2], nest.extents[-1]
+    if nest.ndim != nest.n_kept + 1 or length is None or n_rows is None or length > MAX_TURNED:
+        return []
+    is_long = _n_vectors(facts) > 1 and n_rows >= COPIED_ROWS
+
+    def is_copied(x: Load) -> bool:
+        row, lane, summed = x.strides[-3:]
+        return is_turned(row, lane, summed) or (is_long and is_crowded(row, lane, summed, length, size_of(x.dtype)))
+
+    return [k for k, x in enumerate(nest.loads) if not x.is_index and is_copied(x)]
