@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
+from wengert.collector import put_off
 from wengert.errors import InternalError
 from wengert.source import Source
 
@@ -358,6 +359,7 @@ def literal(value: Any, dtype: np.dtype[Any] | None) -> Lit:
     return known
 
 
+@put_off()
 def splice(builder: Builder, tape: Tape, args: Sequence[Atom], captures: Sequence[Atom]) -> list[Atom]:
     """Append the instructions of ``tape`` to ``builder`` with fresh variables; return the outputs.
 

@@ -16,10 +16,12 @@ import bisect
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.collector import put_off
 from wengert.errors import InternalError
 from wengert.ops.kernels import (
     NATIVE_DTYPES,
@@ -106,6 +108,7 @@ class Plan:
     places: dict[Any, Place] = field(default_factory=dict)
 
 
+@cache  # types are few, and live for ever
 def c_strides(aval: Aval) -> tuple[int, ...]:
     strides: list[int] = []
     step = aval.dtype.itemsize
@@ -118,6 +121,7 @@ def c_strides(aval: Aval) -> tuple[int, ...]:
 WRITES_ANYWHERE = (Map, MapTape, Fused, Reduce, Iota, Join)
 
 
+@put_off()
 def plan(tape: Tape, in_strides: Sequence[tuple[int, ...] | None] = ()) -> Plan:
     """The plan of ``tape``; ``in_strides`` are those of arguments that are not in C order. n log n in the tape."""
     return _Planner(tape, in_strides).run()
@@ -380,7 +384,8 @@ class _Planner:
     def _use(self, buffer: Buffer, until: int) -> None:
         if buffer.first < 0:
             buffer.first = self.now
-        buffer.last = max(buffer.last, until)
+        if buffer.last < until:
+            buffer.last = until
 
     def _step(
         self,
@@ -390,8 +395,9 @@ class _Planner:
         outs: Sequence[Place],
         work: Place | None = None,
     ) -> None:
-        for place in (*ins, *outs, *([work] if work is not None else [])):
-            self._use(place.buffer, self.now)
+        now = self.now
+        for place in (*ins, *outs) if work is None else (*ins, *outs, work):
+            self._use(place.buffer, now)
         self.out.steps.append(PlanStep(what, instr, tuple(ins), tuple(outs), self.now, work))
 
     def _assign_offsets(self) -> None:
