@@ -34,6 +34,7 @@ MANY_SCALARS = 512  # a tape with more steps on scalars fuses those that take no
 A_KERNEL = 50  # steps that are planned in the time that a kernel takes to compile; a function of n flops adds n²/4
 SMALL_CONTRACTION = 32 * 32 * 32  # products; above, BLAS is faster than what we emit (benchmarks/bench_contract.py)
 SMALL_PRODUCT = 10 * 10 * 10  # the same, where both operands have axes of their own: a matrix times a matrix
+BODY = Tape((), (), (), (), name="fused")
 
 IsNative = Callable[[str, tuple[np.dtype[Any], ...], np.dtype[Any]], bool]
 """Whether generated code has a scalar function for operands and a result of these dtypes."""
@@ -66,7 +67,7 @@ def fuse(tape: Tape, is_native: IsNative) -> Tape:
     cluster_of: dict[Any, Cluster] = {}  # by value
     home: list[Cluster | None] = [None] * len(tape.instrs)
     recent: dict[Any, Cluster] = {}  # by (operand, shape): the last cluster that ran over the whole of an operand
-    kinds = [kind_of(instr, is_native) for instr in tape.instrs]
+    kinds = _kinds(tape, is_native)
     scalars = sum(kind == "map" and not i.outs[0].aval.shape for kind, i in zip(kinds, tape.instrs, strict=True))
     has_many_scalars = scalars > MANY_SCALARS
 
@@ -113,6 +114,20 @@ def fuse(tape: Tape, is_native: IsNative) -> Tape:
                 if type(a) is Var and a.aval.shape == chosen.space and chosen.space:
                     recent[a, chosen.space] = chosen
     return _rewritten(tape, home, has_many_scalars)
+
+
+def _kinds(tape: Tape, is_native: IsNative) -> list[str]:
+    """The kind of each instruction, looked at once for all that are alike: a long tape has few sorts of them."""
+    known: dict[Any, str] = {}
+    kinds: list[str] = []
+    for instr in tape.instrs:
+        op, ins, outs, params, _ = instr
+        alike = (op, *[a.aval for a in ins], None, *[v.aval for v in outs], *params.items())
+        kind = known.get(alike)
+        if kind is None:
+            kind = known[alike] = kind_of(instr, is_native)
+        kinds.append(kind)
+    return kinds
 
 
 def kind_of(instr: Instr, is_native: IsNative) -> str:
@@ -263,9 +278,7 @@ def _sibling(
 
 def _rewritten(tape: Tape, home: Sequence[Cluster | None], has_many_scalars: bool) -> Tape:
     """Each cluster at the place of its last member."""
-    reads: Counter[Any] = Counter(tape.outputs)
-    for instr in tape.instrs:
-        reads.update(instr.ins)
+    reads: Counter[Any] = Counter([*tape.outputs, *[a for instr in tape.instrs for a in instr.ins]])
     made: dict[Cluster, Instr] = {}
     for c in dict.fromkeys(home):
         if c is not None and len(c.members) > 1:
@@ -275,7 +288,7 @@ def _rewritten(tape: Tape, home: Sequence[Cluster | None], has_many_scalars: boo
     last = {c: max(c.members) for c in made}
     kept: list[Instr] = []
     for k, (instr, c) in enumerate(zip(tape.instrs, home, strict=True)):
-        if c is None or c not in made:
+        if c is None or c not in last:
             kept.append(instr)
         elif k == last[c]:
             kept.append(made[c])
@@ -318,14 +331,12 @@ def _code_of(instr: Instr) -> Any:
 
 def _fused_instr(members: Sequence[Instr], reads: Counter[Any]) -> Instr:
     made = {v for i in members for v in i.outs}
-    inside: Counter[Any] = Counter()
-    for i in members:
-        inside.update(i.ins)
+    inside: Counter[Any] = Counter([a for i in members for a in i.ins])
     inputs = tuple([a for a in inside if type(a) is Var and a not in made])
     # What a small contraction gives is stored even if nobody else reads it: that costs nothing, and its kernel is then
     # the same whether somebody does or not.
     is_small = isinstance(members[0].op.kernel, Contract) and _size(members[0].outs[0].aval.shape) <= SMALL
     stored = set(members[0].outs) if is_small else set()
     outputs = tuple([v for i in members for v in i.outs if reads[v] > inside[v] or v in stored])
-    body = Tape(inputs, (), tuple(members), outputs, name="fused")
+    body = BODY.replace(inputs=inputs, instrs=tuple(members), outputs=outputs)
     return Instr(fused, inputs, outputs, {"body": body}, members[-1].source)

@@ -28,11 +28,12 @@ def schedule(tape: Tape) -> Tape:
         where, reader = min([first_reader.get(v, (n, n)) for v in instr.outs], default=(n, n))
         if not instr.op.effects and where < n and reader != k + 1:
             made = 0 if isinstance(instr.op.kernel, View) else sum([v.aval.nbytes for v in instr.outs])
-            let_go = sum([a.aval.nbytes for a in set(instr.ins) if last_read[a] == k and a not in not_ours])
-            if made - let_go >= MIN_BYTES:
-                moves[k] = True
-                before[reader].append(k)
-                place = where
+            if made >= MIN_BYTES:
+                let_go = sum([a.aval.nbytes for a in set(instr.ins) if last_read[a] == k and a not in not_ours])
+                if made - let_go >= MIN_BYTES:
+                    moves[k] = True
+                    before[reader].append(k)
+                    place = where
         for a in instr.ins:
             if type(a) is Var:
                 first_reader[a] = min(first_reader.get(a, (n, n)), (place, k))
