@@ -174,12 +174,8 @@ def function_of(instr: Instr) -> str:
 def _takes_map(
     c: Cluster, shape: tuple[int, ...], instr: Instr, cluster_of: dict[Any, Cluster], is_bounded: bool
 ) -> bool:
-    if len(c.members) >= MAX_MEMBERS:
+    if len(c.members) >= MAX_MEMBERS or (is_bounded and _reads_too_many(c, _foreign(instr, c, cluster_of))):
         return False
-    if is_bounded:
-        limit = 1 if c.has_contraction else MAX_FOREIGN
-        if len(c.foreign | _foreign(instr, c, cluster_of)) > limit:
-            return False
     mine = [a.aval.shape for a in instr.ins if cluster_of.get(a) is c]
     is_over_space = not c.has_contraction and shape == c.space and all(s == shape for s in mine)
     if c.kept is None:
@@ -189,6 +185,12 @@ def _takes_map(
     if all(s == c.kept for s in mine) and shape == c.kept:
         return True
     return is_over_space and not any(s == c.kept for s in mine)
+
+
+def _reads_too_many(c: Cluster, others: set[Any]) -> bool:
+    """Whether a bounded cluster would read more arrays than it may, with these ``others``."""
+    limit = 1 if c.has_contraction else MAX_FOREIGN
+    return len(others) > limit or len(c.foreign | others) > limit
 
 
 def _size(shape: tuple[int, ...]) -> int:
@@ -224,10 +226,8 @@ def _merged(
     chosen = next((c for c in fitting if c.kept == shape), fitting[0])
     for c in fitting:
         if c is not chosen and (_runs_beside(c, chosen) or _runs_after(c, chosen)):
-            limit = 1 if chosen.has_contraction else MAX_FOREIGN
-            if len(c.members) + len(chosen.members) >= MAX_MEMBERS or (
-                is_bounded and len(c.foreign | chosen.foreign) > limit
-            ):
+            is_too_long = len(c.members) + len(chosen.members) >= MAX_MEMBERS
+            if is_too_long or (is_bounded and _reads_too_many(chosen, c.foreign)):
                 continue
             if chosen.axes is None:
                 chosen.axes, chosen.kept = c.axes, c.kept
@@ -337,6 +337,6 @@ def _fused_instr(members: Sequence[Instr], reads: Counter[Any]) -> Instr:
     # the same whether somebody does or not.
     is_small = isinstance(members[0].op.kernel, Contract) and _size(members[0].outs[0].aval.shape) <= SMALL
     stored = set(members[0].outs) if is_small else set()
-    outputs = tuple([v for i in members for v in i.outs if reads[v] > inside[v] or v in stored])
+    outputs = tuple([v for i in members for v in i.outs if reads[v] > inside.get(v, 0) or v in stored])
     body = BODY.replace(inputs=inputs, instrs=tuple(members), outputs=outputs)
     return Instr(fused, inputs, outputs, {"body": body}, members[-1].source)

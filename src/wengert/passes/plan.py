@@ -119,6 +119,8 @@ def c_strides(aval: Aval) -> tuple[int, ...]:
 
 
 WRITES_ANYWHERE = (Map, MapTape, Fused, Reduce, Iota, Join)
+USES_INDICES = (Gather, Scatter)
+POINTWISE = (Map, MapTape, Accumulate)
 
 
 @put_off()
@@ -219,7 +221,7 @@ class _Planner:
             self._view(kernel, ins[0], outs[0], params)
         elif isinstance(kernel, Check):
             self._step("run", instr, [self._contiguous(self._of(ins[0]))], [])
-        elif isinstance(kernel, Gather | Scatter) and outs[0].aval.size == 0 and all(a.aval.size for a in ins[1:]):
+        elif isinstance(kernel, USES_INDICES) and outs[0].aval.size == 0 and all(a.aval.size for a in ins[1:]):
             self._run(instr)  # an index may be out of bounds although nothing is moved
         elif outs and all(v.aval.size == 0 for v in outs):
             for v in outs:
@@ -515,7 +517,7 @@ def is_pointwise(instr: Instr, a: Atom, v: Var) -> bool:
     """Whether the result ``v`` at an index is written after everything that reads ``a`` there has read it, and reads
     ``a`` at no other index: then both may share memory. They have one shape."""
     kernel = instr.op.kernel
-    if isinstance(kernel, Map | MapTape | Accumulate):
+    if isinstance(kernel, POINTWISE):
         return True
     if not isinstance(kernel, Fused):
         return False
@@ -534,4 +536,4 @@ def is_pointwise(instr: Instr, a: Atom, v: Var) -> bool:
 
 def has_native_dtypes(instr: Instr) -> bool:
     """Whether all operands and results have dtypes that generated code knows."""
-    return all(a.aval.dtype in NATIVE_DTYPES for a in (*instr.ins, *instr.outs))
+    return NATIVE_DTYPES.issuperset([a.aval.dtype for a in (*instr.ins, *instr.outs)])

@@ -14,6 +14,8 @@ MIN_BYTES = 4096  # what takes less stays where it is: its neighbours may be of 
 
 def schedule(tape: Tape) -> Tape:
     """``tape`` in an order with shorter lives of values."""
+    if all(sum([v.aval.nbytes for v in instr.outs]) < MIN_BYTES for instr in tape.instrs):
+        return tape
     n = len(tape.instrs)
     last_read = {a: k for k, instr in enumerate(tape.instrs) for a in instr.ins}
     last_read.update(dict.fromkeys(tape.outputs, n))
