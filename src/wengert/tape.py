@@ -15,6 +15,7 @@ instruction are hashable; a parameter may itself be a tape, and printing and che
 
 from __future__ import annotations
 
+import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -23,6 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
+from wengert.collector import put_off
 from wengert.errors import InternalError
 from wengert.source import Source
 
@@ -37,19 +39,27 @@ class Aval:
     float32[3, 4]
     """
 
-    __slots__ = ("dtype", "shape")
+    __slots__ = ("dtype", "is_inexact", "nbytes", "ndim", "shape", "size")
     _known: ClassVar[dict[tuple[tuple[int, ...], np.dtype[Any]], Aval]] = {}
 
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
+    ndim: int
+    size: int
+    """The number of elements."""
+    nbytes: int
+    is_inexact: bool
+    """Whether values of this type have a neighbourhood: only these have derivatives."""
 
     def __new__(cls, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Aval:
         known = cls._known.get((shape, dtype))
         if known is not None:
             return known
         self = object.__new__(cls)
-        object.__setattr__(self, "shape", shape)
-        object.__setattr__(self, "dtype", dtype)
+        size = math.prod(shape)
+        facts = (shape, dtype, len(shape), size, size * dtype.itemsize, dtype.kind in "fc")
+        for name, fact in zip(("shape", "dtype", "ndim", "size", "nbytes", "is_inexact"), facts, strict=True):
+            object.__setattr__(self, name, fact)
         return cls._known.setdefault((shape, dtype), self)  # atomic, so two threads get one object
 
     def __setattr__(self, name: str, value: object) -> None:
@@ -57,27 +67,6 @@ class Aval:
 
     def __reduce__(self) -> tuple[type[Aval], tuple[object, ...]]:
         return Aval, (self.shape, self.dtype)
-
-    @property
-    def ndim(self) -> int:
-        return len(self.shape)
-
-    @property
-    def size(self) -> int:
-        """The number of elements."""
-        size = 1
-        for n in self.shape:
-            size *= n
-        return size
-
-    @property
-    def nbytes(self) -> int:
-        return self.size * self.dtype.itemsize
-
-    @property
-    def is_inexact(self) -> bool:
-        """Whether values of this type have a neighbourhood: only these have derivatives."""
-        return self.dtype.kind in "fc"
 
     def __repr__(self) -> str:
         return f"{self.dtype.name}[{', '.join(map(str, self.shape))}]"
@@ -358,6 +347,7 @@ def literal(value: Any, dtype: np.dtype[Any] | None) -> Lit:
     return known
 
 
+@put_off()
 def splice(builder: Builder, tape: Tape, args: Sequence[Atom], captures: Sequence[Atom]) -> list[Atom]:
     """Append the instructions of ``tape`` to ``builder`` with fresh variables; return the outputs.
 

@@ -16,23 +16,28 @@ from wengert.tape import Atom, Instr, Tape, Var
 
 
 def has_derivative(op: Op, k: int, params: Mapping[str, Any]) -> bool:
-    """Whether the output of ``op`` changes with operand ``k``: its rule is neither ZERO nor NONE."""
-    if op.is_elementwise:
+    """Whether the output of ``op`` changes with operand ``k``."""
+    return bool(_with_derivative(op, [k], params))
+
+
+def active_operands(instr: Instr, active: Set[Atom]) -> list[int]:
+    """The operands of ``instr`` through which its output depends on active values."""
+    op, ins, _, params, _ = instr
+    operands = [k for k, a in enumerate(ins) if type(a) is Var and a in active]
+    return _with_derivative(op, operands, params) if operands else operands
+
+
+def _with_derivative(op: Op, operands: list[int], params: Mapping[str, Any]) -> list[int]:
+    """Those of ``operands`` whose rule is neither ZERO nor NONE."""
+    if op.partials is not None:
         rules = partials_of(op, params)
     elif op.transpose is not None:
         rules = op.transpose
     elif op.pullback is not None:
         rules = op.pullback
     else:
-        return op.pushforward is not None and op.pushforward is not ZERO
-    rule = rule_for(rules, k)
-    return rule is not ZERO and rule is not NONE
-
-
-def active_operands(instr: Instr, active: Set[Atom]) -> list[int]:
-    """The operands of ``instr`` through which its output depends on active values."""
-    op, ins, _, params, _ = instr
-    return [k for k, a in enumerate(ins) if type(a) is Var and a in active and has_derivative(op, k, params)]
+        return operands if op.pushforward is not None and op.pushforward is not ZERO else []
+    return [k for k in operands if (rule := rule_for(rules, k)) is not ZERO and rule is not NONE]
 
 
 def dependent(tape: Tape, wrt: Iterable[Var]) -> set[Var]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from wengert import config
+from wengert.collector import put_off
 from wengert.passes.fuse import IsNative, fuse
 from wengert.passes.number_guards import number_guards
 from wengert.passes.rematerialise import rematerialise
@@ -43,6 +44,7 @@ ASK_WHAT_IS_NATIVE = frozenset([fuse, rematerialise])
 """The passes that must know which scalar functions there is machine code for: ``run_pass(tape, is_native)``."""
 
 
+@put_off()
 def run(tape: Tape, passes: Sequence[Pass] = PIPELINE, is_native: IsNative | None = None) -> Tape:
     """``tape`` through ``passes`` in order, checked after each where ``config.check`` is on.
 

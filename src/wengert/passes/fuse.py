@@ -35,6 +35,7 @@ A_KERNEL = 50  # steps that are planned in the time that a kernel takes to compi
 SMALL_CONTRACTION = 32 * 32 * 32  # products; above, BLAS is faster than what we emit (benchmarks/bench_contract.py)
 SMALL_PRODUCT = 10 * 10 * 10  # the same, where both operands have axes of their own: a matrix times a matrix
 CHEAP = 8  # flops: what takes more is not done in the tiles of a product, whose code there are several copies of
+BODY = Tape((), (), (), (), name="fused")
 
 IsNative = Callable[[str, tuple[np.dtype[Any], ...], np.dtype[Any]], bool]
 """Whether generated code has a scalar function for operands and a result of these dtypes."""
@@ -67,7 +68,7 @@ def fuse(tape: Tape, is_native: IsNative) -> Tape:
     cluster_of: dict[Any, Cluster] = {}  # by value
     home: list[Cluster | None] = [None] * len(tape.instrs)
     recent: dict[Any, Cluster] = {}  # by (operand, shape): the last cluster that ran over the whole of an operand
-    kinds = [kind_of(instr, is_native) for instr in tape.instrs]
+    kinds = _kinds(tape, is_native)
     scalars = sum(kind == "map" and not i.outs[0].aval.shape for kind, i in zip(kinds, tape.instrs, strict=True))
     has_many_scalars = scalars > MANY_SCALARS
 
@@ -114,6 +115,20 @@ def fuse(tape: Tape, is_native: IsNative) -> Tape:
                 if type(a) is Var and a.aval.shape == chosen.space and chosen.space:
                     recent[a, chosen.space] = chosen
     return _rewritten(tape, home, has_many_scalars)
+
+
+def _kinds(tape: Tape, is_native: IsNative) -> list[str]:
+    """The kind of each instruction, looked at once for all that are alike: a long tape has few sorts of them."""
+    known: dict[Any, str] = {}
+    kinds: list[str] = []
+    for instr in tape.instrs:
+        op, ins, outs, params, _ = instr
+        alike = (op, *[a.aval for a in ins], None, *[v.aval for v in outs], *params.items())
+        kind = known.get(alike)
+        if kind is None:
+            kind = known[alike] = kind_of(instr, is_native)
+        kinds.append(kind)
+    return kinds
 
 
 def kind_of(instr: Instr, is_native: IsNative) -> str:
@@ -175,10 +190,8 @@ def _takes_map(
 ) -> bool:
     if len(c.members) >= MAX_MEMBERS or (c.is_product and not _is_cheap(instr)):
         return False
-    if is_bounded:
-        limit = 1 if c.has_contraction else MAX_FOREIGN
-        if len(c.foreign | _foreign(instr, c, cluster_of)) > limit:
-            return False
+    if is_bounded and _reads_too_many(c, _foreign(instr, c, cluster_of)):
+        return False
     mine = [a.aval.shape for a in instr.ins if cluster_of.get(a) is c]
     is_over_space = not c.has_contraction and shape == c.space and all(s == shape for s in mine)
     if c.kept is None:
@@ -188,6 +201,12 @@ def _takes_map(
     if all(s == c.kept for s in mine) and shape == c.kept:
         return True
     return is_over_space and not any(s == c.kept for s in mine)
+
+
+def _reads_too_many(c: Cluster, others: set[Any]) -> bool:
+    """Whether a bounded cluster would read more arrays than it may, with these ``others``."""
+    limit = 1 if c.has_contraction else MAX_FOREIGN
+    return len(others) > limit or len(c.foreign | others) > limit
 
 
 def _size(shape: tuple[int, ...]) -> int:
@@ -225,10 +244,8 @@ def _merged(
         if c is not chosen and (_runs_beside(c, chosen) or _runs_after(c, chosen)):
             if chosen.is_product and not all(_is_cheap(tape.instrs[k]) for k in c.members):
                 continue
-            limit = 1 if chosen.has_contraction else MAX_FOREIGN
-            if len(c.members) + len(chosen.members) >= MAX_MEMBERS or (
-                is_bounded and len(c.foreign | chosen.foreign) > limit
-            ):
+            is_too_long = len(c.members) + len(chosen.members) >= MAX_MEMBERS
+            if is_too_long or (is_bounded and _reads_too_many(chosen, c.foreign)):
                 continue
             if chosen.axes is None:
                 chosen.axes, chosen.kept = c.axes, c.kept
@@ -279,9 +296,7 @@ def _sibling(
 
 def _rewritten(tape: Tape, home: Sequence[Cluster | None], has_many_scalars: bool) -> Tape:
     """Each cluster at the place of its last member."""
-    reads: Counter[Any] = Counter(tape.outputs)
-    for instr in tape.instrs:
-        reads.update(instr.ins)
+    reads: Counter[Any] = Counter([*tape.outputs, *[a for instr in tape.instrs for a in instr.ins]])
     made: dict[Cluster, Instr] = {}
     for c in dict.fromkeys(home):
         if c is not None and len(c.members) > 1:
@@ -291,7 +306,7 @@ def _rewritten(tape: Tape, home: Sequence[Cluster | None], has_many_scalars: boo
     last = {c: max(c.members) for c in made}
     kept: list[Instr] = []
     for k, (instr, c) in enumerate(zip(tape.instrs, home, strict=True)):
-        if c is None or c not in made:
+        if c is None or c not in last:
             kept.append(instr)
         elif k == last[c]:
             kept.append(made[c])
@@ -334,14 +349,12 @@ def _code_of(instr: Instr) -> Any:
 
 def _fused_instr(members: Sequence[Instr], reads: Counter[Any]) -> Instr:
     made = {v for i in members for v in i.outs}
-    inside: Counter[Any] = Counter()
-    for i in members:
-        inside.update(i.ins)
+    inside: Counter[Any] = Counter([a for i in members for a in i.ins])
     inputs = tuple([a for a in inside if type(a) is Var and a not in made])
     # What a small contraction gives is stored even if nobody else reads it: that costs nothing, and its kernel is then
     # the same whether somebody does or not.
     is_small = isinstance(members[0].op.kernel, Contract) and _size(members[0].outs[0].aval.shape) <= SMALL
     stored = set(members[0].outs) if is_small else set()
-    outputs = tuple([v for i in members for v in i.outs if reads[v] > inside[v] or v in stored])
-    body = Tape(inputs, (), tuple(members), outputs, name="fused")
+    outputs = tuple([v for i in members for v in i.outs if reads[v] > inside.get(v, 0) or v in stored])
+    body = BODY.replace(inputs=inputs, instrs=tuple(members), outputs=outputs)
     return Instr(fused, inputs, outputs, {"body": body}, members[-1].source)

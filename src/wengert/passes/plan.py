@@ -16,10 +16,12 @@ import bisect
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.collector import put_off
 from wengert.errors import InternalError
 from wengert.ops.kernels import (
     NATIVE_DTYPES,
@@ -106,6 +108,7 @@ class Plan:
     places: dict[Any, Place] = field(default_factory=dict)
 
 
+@cache  # types are few, and live for ever
 def c_strides(aval: Aval) -> tuple[int, ...]:
     strides: list[int] = []
     step = aval.dtype.itemsize
@@ -116,8 +119,11 @@ def c_strides(aval: Aval) -> tuple[int, ...]:
 
 
 WRITES_ANYWHERE = (Map, MapTape, Fused, Reduce, Iota, Join)
+USES_INDICES = (Gather, Scatter)
+POINTWISE = (Map, MapTape, Accumulate)
 
 
+@put_off()
 def plan(tape: Tape, in_strides: Sequence[tuple[int, ...] | None] = ()) -> Plan:
     """The plan of ``tape``; ``in_strides`` are those of arguments that are not in C order. n log n in the tape."""
     return _Planner(tape, in_strides).run()
@@ -215,7 +221,7 @@ class _Planner:
             self._view(kernel, ins[0], outs[0], params)
         elif isinstance(kernel, Check):
             self._step("run", instr, [self._contiguous(self._of(ins[0]))], [])
-        elif isinstance(kernel, Gather | Scatter) and outs[0].aval.size == 0 and all(a.aval.size for a in ins[1:]):
+        elif isinstance(kernel, USES_INDICES) and outs[0].aval.size == 0 and all(a.aval.size for a in ins[1:]):
             self._run(instr)  # an index may be out of bounds although nothing is moved
         elif outs and all(v.aval.size == 0 for v in outs):
             for v in outs:
@@ -380,7 +386,8 @@ class _Planner:
     def _use(self, buffer: Buffer, until: int) -> None:
         if buffer.first < 0:
             buffer.first = self.now
-        buffer.last = max(buffer.last, until)
+        if buffer.last < until:
+            buffer.last = until
 
     def _step(
         self,
@@ -390,8 +397,9 @@ class _Planner:
         outs: Sequence[Place],
         work: Place | None = None,
     ) -> None:
-        for place in (*ins, *outs, *([work] if work is not None else [])):
-            self._use(place.buffer, self.now)
+        now = self.now
+        for place in (*ins, *outs) if work is None else (*ins, *outs, work):
+            self._use(place.buffer, now)
         self.out.steps.append(PlanStep(what, instr, tuple(ins), tuple(outs), self.now, work))
 
     def _assign_offsets(self) -> None:
@@ -509,7 +517,7 @@ def is_pointwise(instr: Instr, a: Atom, v: Var) -> bool:
     """Whether the result ``v`` at an index is written after everything that reads ``a`` there has read it, and reads
     ``a`` at no other index: then both may share memory. They have one shape."""
     kernel = instr.op.kernel
-    if isinstance(kernel, Map | MapTape | Accumulate):
+    if isinstance(kernel, POINTWISE):
         return True
     if not isinstance(kernel, Fused):
         return False
@@ -528,4 +536,4 @@ def is_pointwise(instr: Instr, a: Atom, v: Var) -> bool:
 
 def has_native_dtypes(instr: Instr) -> bool:
     """Whether all operands and results have dtypes that generated code knows."""
-    return all(a.aval.dtype in NATIVE_DTYPES for a in (*instr.ins, *instr.outs))
+    return NATIVE_DTYPES.issuperset([a.aval.dtype for a in (*instr.ins, *instr.outs)])

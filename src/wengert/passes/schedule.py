@@ -14,6 +14,8 @@ MIN_BYTES = 4096  # what takes less stays where it is: its neighbours may be of 
 
 def schedule(tape: Tape) -> Tape:
     """``tape`` in an order with shorter lives of values."""
+    if all(sum([v.aval.nbytes for v in instr.outs]) < MIN_BYTES for instr in tape.instrs):
+        return tape
     n = len(tape.instrs)
     last_read = {a: k for k, instr in enumerate(tape.instrs) for a in instr.ins}
     last_read.update(dict.fromkeys(tape.outputs, n))
@@ -28,11 +30,12 @@ def schedule(tape: Tape) -> Tape:
         where, reader = min([first_reader.get(v, (n, n)) for v in instr.outs], default=(n, n))
         if not instr.op.effects and where < n and reader != k + 1:
             made = 0 if isinstance(instr.op.kernel, View) else sum([v.aval.nbytes for v in instr.outs])
-            let_go = sum([a.aval.nbytes for a in set(instr.ins) if last_read[a] == k and a not in not_ours])
-            if made - let_go >= MIN_BYTES:
-                moves[k] = True
-                before[reader].append(k)
-                place = where
+            if made >= MIN_BYTES:
+                let_go = sum([a.aval.nbytes for a in set(instr.ins) if last_read[a] == k and a not in not_ours])
+                if made - let_go >= MIN_BYTES:
+                    moves[k] = True
+                    before[reader].append(k)
+                    place = where
         for a in instr.ins:
             if type(a) is Var:
                 first_reader[a] = min(first_reader.get(a, (n, n)), (place, k))

@@ -30,7 +30,8 @@ def use_identities(tape: Tape) -> Tape:
         better = None if op.identity is None else op.identity(made.get, *ins)
         if better is not None:
             instr = Instr(*better, outs, params, source)
-        made.update(dict.fromkeys(outs, instr))
+        for v in outs:
+            made[v] = instr
         kept.append(instr)
     return tape.replace(instrs=tuple(kept))
 
@@ -42,7 +43,7 @@ def merge_common(tape: Tape) -> Tape:
     kept: list[Instr] = []
     for instr in tape.instrs:
         op, ins, outs, params, source = instr
-        if any(a in same for a in ins):
+        if not same.keys().isdisjoint(ins):
             ins = tuple([same.get(a, a) for a in ins])
             instr = Instr(op, ins, outs, params, source)
         if not op.effects:
@@ -78,9 +79,9 @@ def fold_constants(tape: Tape) -> Tape:
             folded[c.var] = Lit(c.array, c.array.dtype)
     for instr in tape.instrs:
         op, ins, outs, params, source = instr
-        is_constant = all(type(a) is Lit or a in values for a in ins)
-        if not is_constant or op.effects or len(outs) != 1:
-            if any(a in folded for a in ins):
+        varies = any(type(a) is Var and a not in values for a in ins)
+        if varies or op.effects or len(outs) != 1:
+            if not folded.keys().isdisjoint(ins):
                 instr = Instr(op, tuple([folded.get(a, a) for a in ins]), outs, params, source)
             kept.append(instr)
             continue

@@ -50,7 +50,6 @@ def assemble(
     calls = [_lowered(step) for step in planned]
     if is_fast:
         calls = [_fast(call) if isinstance(call, KernelCall) else call for call in calls]
-    flops = sum([i.op.cost(*[a.aval for a in i.ins], **i.params) for i in tape.instrs])
     first = {"arena": 0, "input": 1}
     first["capture"] = first["input"] + len(tape.inputs)
     first["literal"] = first["capture"] + len(tape.captures)
@@ -66,11 +65,20 @@ def assemble(
         constants=[np.asarray(a.value) for a in made.literals],
         outputs=[(a.aval.dtype, a.aval.shape, k in zeroed.values()) for k, a in enumerate(tape.outputs)],
         steps=steps,
-        is_long=flops > LONG_FLOPS,
+        is_long=_is_long(tape),
         keeps_arena=keeps_arena,
         code=codes,
     )
     return made, executable, tuple([_describe(call) for call in calls])
+
+
+def _is_long(tape: Tape) -> bool:
+    flops = 0.0
+    for i in tape.instrs:
+        flops += i.op.cost(*[a.aval for a in i.ins], **i.params)
+        if flops > LONG_FLOPS:
+            return True
+    return False
 
 
 def zero_outputs(made: Plan) -> dict[int, int]:
