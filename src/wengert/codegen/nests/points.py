@@ -203,7 +203,7 @@ class Points:
 
     def _read_mask(self, point: Point) -> Value | None:
         """The lanes that may be read, unless all are known to be there, though not all may be for storing."""
-        first, extent = point.index[self.nest.lanes], self.nest.extents[self.nest.lanes]
+        first, extent = point.index[point.lane_dim], self.nest.extents[point.lane_dim]
         is_whole = isinstance(first, int) and extent is not None and first + self.facts.width <= extent
         return None if is_whole else point.mask
 
