@@ -28,8 +28,8 @@ from wengert.tape import Aval, Tape
 A_STEP = 1e-6  # of NumPy, however small
 AN_ELEMENT = 1e-9  # that it writes
 A_FLOP = 3e-10  # of an elementwise function
-COMPILING = 5e-3  # anything
-COMPILING_A_STEP = 4e-4
+COMPILING = 1e-2  # anything
+COMPILING_A_STEP = 2e-4
 
 BEGIN, ADOPT = 1 / 16, 1 / 2  # of what compiling costs: when to begin, and when to wait for what was begun
 
