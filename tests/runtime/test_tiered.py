@@ -170,7 +170,7 @@ def test_another_thread_begins_and_the_call_that_needs_it_waits(monkeypatch: pyt
     f, program = begun(monkeypatch)
     calls_until_machine_code(f, X)
     assert made == ["wengert compiles"]
-    assert program._thread is None and not program._begun
+    assert program._thread is None and program._begun == [program.program]
 
 
 def test_what_fails_there_is_heard_where_it_is_needed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -16,6 +16,7 @@ import numpy as np
 from wengert import config, passes
 from wengert.locks import lock
 from wengert.ops.control import guard
+from wengert.passes.simplify import drop_dead
 from wengert.runtime.tiered import TieredProgram
 from wengert.tape import Capture, Tape, splice, structure
 from wengert.tracing.record import Recording
@@ -47,10 +48,10 @@ def program_for(tape: Tape, transforms: tuple[Transform, ...]) -> TieredProgram:
             _programs.move_to_end(key)
             return program
     number = {c.var: k for k, c in enumerate(tape.captures)}
-    optimised = passes.run(transformed(tape, transforms))
-    numbers = tuple([number.get(c.var, -1) for c in optimised.captures])
-    hollow = tuple([c if k < 0 else without_data(c) for c, k in zip(optimised.captures, numbers, strict=True)])
-    program = TieredProgram(optimised.replace(captures=hollow), numbers)
+    needed = passes.run(transformed(tape, transforms), (drop_dead,))
+    numbers = tuple([number.get(c.var, -1) for c in needed.captures])
+    hollow = tuple([c if k < 0 else without_data(c) for c, k in zip(needed.captures, numbers, strict=True)])
+    program = TieredProgram(needed.replace(captures=hollow), numbers)
     if all(instr.op.is_stable for instr in tape.instrs):
         with _lock:
             _programs[key] = program

@@ -50,7 +50,6 @@ class Program:
     def __init__(
         self,
         tape: Tape,
-        capture_numbers: tuple[int, ...] = (),
         captures_vary: bool = False,
         in_strides: Sequence[tuple[int, ...] | None] = (),
         is_fast: bool = False,
@@ -58,8 +57,6 @@ class Program:
     ) -> None:
         self.tape = tape
         self._promised = [(c, a) for c in promised for a in _in_whose_memory(c.array) if not a.flags.writeable]
-        self.capture_numbers = capture_numbers
-        """Which of the captures of the tape that was recorded each of this tape's captures is."""
         self._captures_vary = captures_vary
         self.kernels: tuple[KernelInfo, ...] = ()
         """What it runs, in order."""

@@ -18,7 +18,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
-from wengert import config
+from wengert import config, passes
 from wengert.ops.op import Op
 from wengert.runtime.program import Program
 from wengert.runtime.reference import Reference
@@ -35,8 +35,10 @@ BEGIN, ADOPT = 1 / 16, 1 / 2  # of what compiling costs: when to begin, and when
 
 
 class TieredProgram:
-    """Runs a tape whose captured arrays are given at each run. ``capture_numbers``: as
-    :class:`~wengert.runtime.program.Program` has them.
+    """Runs a tape whose captured arrays are given at each run.
+
+    ``capture_numbers``: which of the captures of the tape that was recorded each of this tape's captures is; -1 for one
+    that was not, but that a rule captured.
 
     Safe under several threads without a lock: what they may lose is a count, what they may do twice is a program.
     """
@@ -49,6 +51,7 @@ class TieredProgram:
         self._seconds = reference_seconds(tape)  # of one run
         self._price = compile_seconds(tape)
         self._spent = 0.0
+        self._reads: list[int] = []  # the captures that it reads
         self._reference: Reference | None = None
         self._thread: threading.Thread | None = None
         self._begun: list[Program] = []  # what the thread has made
@@ -58,7 +61,7 @@ class TieredProgram:
         if self.program is None:
             self._count_a_run()
         if self.program is not None:
-            return self.program.run_recorded(inputs, captures)[0]
+            return self.program.run_recorded(inputs, [captures[k] for k in self._reads])[0]
         reference = self._reference = self._reference or Reference(self.tape)
         return reference.run(inputs, captures)
 
@@ -67,24 +70,28 @@ class TieredProgram:
         if not config.native:
             return
         if not config.tiered or self._spent >= ADOPT * self._price:
-            self.program = self._awaited() or self._compiled()
-            self._reference = None
+            program = self._awaited() or self._compiled()
+            number = {c.var: k for k, c in enumerate(self.tape.captures)}
+            self._reads = [number[c.var] for c in program.tape.captures]
+            self.program = program  # last: another thread may be at it
+            self._reference, self._thread = None, None
         elif self._spent >= BEGIN * self._price and self._thread is None and _processors() > 1:
             self._thread = threading.Thread(target=self._begin, name="wengert compiles")
             self._thread.start()
 
     def _compiled(self) -> Program:
-        return Program(self.tape, self.capture_numbers, captures_vary=True)
+        """Of the optimised tape: the references are run too seldom for that to be worth its time."""
+        return Program(passes.run(self.tape), captures_vary=True)
 
     def _begin(self) -> None:
         with suppress(Exception):  # it is raised again where it is heard, by the call that needs the program
             self._begun.append(self._compiled())
 
     def _awaited(self) -> Program | None:
-        if self._thread is not None:
-            self._thread.join()  # which in a child of a fork, where it does not run, returns at once
-            self._thread = None
-        return self._begun.pop() if self._begun else None
+        thread = self._thread
+        if thread is not None:
+            thread.join()  # which in a child of a fork, where it does not run, returns at once
+        return self._begun[0] if self._begun else None
 
 
 def reference_seconds(tape: Tape) -> float:
