@@ -39,7 +39,7 @@ class Refused(Exception):
 
 class Code:
     """The machine code of a kernel, in memory as long as this object is: whoever keeps the address keeps it, and the
-    callees that it calls."""
+    functions that it calls."""
 
     __slots__ = ("__weakref__", "address", "callees")
 
@@ -165,7 +165,7 @@ def _made(key: bytes, text: str) -> Code | str:
 
 
 def _callee(symbol: str) -> Code:
-    """The code of a callee that kernels call. Raises :class:`Refused`."""
+    """The code of a function that kernels call. Raises :class:`Refused`."""
     key = key_of(symbol)
     known = _codes.get(key) or _refused.get(key) or _loaded(key)
     if known is None:

@@ -104,10 +104,12 @@ class Facts:
         """Whether there are many functions, or one that waits for another; or one that is too long for a second copy,
         without a mask, in a loop of unknown length."""
         steps = [k for first, part in self._parts() for k in range(first, first + len(part)) if k in self.used]
-        found = [k for k in steps if self._could_be_called(k)]
-        in_a_row: dict[int, int] = {}
+        found, in_a_row = list[int](), dict[int, int]()
         for k in steps:
-            in_a_row[k] = max([in_a_row.get(o, 0) for o in self.operation(k).operands], default=0) + (k in found)
+            in_a_row[k] = max([in_a_row.get(o, 0) for o in self.operation(k).operands], default=0)
+            if self._could_be_called(k):
+                in_a_row[k] += 1
+                found.append(k)
         is_long = self.nest.lanes >= 0 and self.nest.extents[self.nest.lanes] is None
         return (
             len({self._call_of(k) for k in found}) > MAX_INLINED
