@@ -8,11 +8,13 @@ A NumPy function is recorded as a *tape* (a Wengert list), transformed, optimise
     gradient(np.linspace(0, 1, 5))
 """
 
+from typing import Any
+
 from wengert import config, edit, errors, ops
 from wengert.api.derivatives import grad, jvp, linearize, stop_gradient, value_and_grad, vjp
 from wengert.api.mapping import broadcast, vmap
 from wengert.api.matrices import hessian, hvp, jacobian
-from wengert.api.programs import compile, constant, fastmath, jit, trace
+from wengert.api.programs import compile, constant, fastmath, jit, spec, spec_of, trace
 from wengert.checking import check_derivatives
 from wengert.edit import format_tree
 from wengert.errors import PerformanceWarning
@@ -21,12 +23,18 @@ from wengert.runtime._native import get_threads, set_threads
 from wengert.tape import Tape, check
 from wengert.tree import register
 
+_ON_TOP = ("graph", "nn", "optimize")  # imported when they are asked for: who differentiates needs none of them
 
-def __getattr__(name: str) -> str:
+
+def __getattr__(name: str) -> Any:
     if name == "__version__":
         from importlib.metadata import version  # takes as long to import as half of NumPy
 
         return version("wengert")
+    if name in _ON_TOP:
+        from importlib import import_module
+
+        return import_module(f"wengert.{name}")
     raise AttributeError(f"module 'wengert' has no attribute {name!r}")
 
 
@@ -50,6 +58,8 @@ __all__ = [
     "compile",
     "jit",
     "fastmath",
+    "spec",
+    "spec_of",
     "PerformanceWarning",
     "Tape",
     "check",

@@ -210,3 +210,27 @@ def test_the_program_of_a_call() -> None:
     close(program(V), 3 * V**2)
     assert f.program(X) is program
     assert f.program(np.ones(2)) is not program
+
+
+def test_specs_stand_for_arrays_where_shapes_alone_are_asked() -> None:
+    x = wg.spec((2, 3), "float64")
+    assert x is wg.spec([np.int64(2), 3], float) and (x.shape, x.dtype, x.size) == ((2, 3), np.float64, 6)
+    assert wg.spec(3) is wg.spec((3,), np.float32)
+    f = lambda x, scale, *, square: {"y": x @ np.ones((3, 4)) * scale, "n": (x**2 if square else x).sum()}
+    found = wg.spec_of(f)(x, 2.0, square=True)
+    assert found == {"y": wg.spec((2, 4), "float64"), "n": wg.spec((), "float64")}
+    assert found == wg.spec_of(f)(np.zeros((2, 3)), 2.0, square=False)
+    assert [i.op.name for i in wg.trace(f)(x, 2.0, square=False).instrs] == ["contract", "multiply", "sum"]
+
+
+def test_specs_have_no_values_to_look_at() -> None:
+    with pytest.raises(wg.errors.ConcretizationError, match="shapes and dtypes alone"):
+        wg.spec_of(lambda x: x if x.sum() > 0 else -x)(np.ones(3))
+    with pytest.raises(wg.errors.ShapeError, match="negative"):
+        wg.spec((2, -1))
+
+
+def test_specs_of_what_is_being_traced() -> None:
+    f = lambda x: np.zeros(wg.spec_of(lambda y: y[0])(x).shape) + x[1]
+    close(wg.jit(f)(np.ones((3, 2))), np.ones(2))
+    close(wg.grad(lambda x: np.sum(f(x) ** 2))(np.ones((3, 2))), [[0, 0], [2, 2], [0, 0]])

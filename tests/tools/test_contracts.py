@@ -51,6 +51,12 @@ def test_a_layer_on_top_that_looks_below_is_named(package: Path) -> None:
     assert broken("made_up.nn") == [("made_up.nn.layers", "made_up.below")]
 
 
+def test_a_layer_on_top_imports_what_another_shows_and_not_its_files(package: Path) -> None:
+    write(package, {"nn/__init__": "from made_up import optimize\nfrom made_up.optimize import steps"})
+    write(package, {"optimize/__init__": "", "optimize/steps": ""})
+    assert broken("made_up.nn", "made_up.optimize") == [("made_up.nn", "made_up.optimize.steps")]
+
+
 def test_a_circle_is_found_also_through_an_import_inside_a_function(package: Path) -> None:
     write(package, {"below": "from made_up import beside", "beside": "def g():\n    from made_up import below"})
     assert circles("made_up") >= {frozenset({"made_up.below", "made_up.beside"})}

@@ -1,8 +1,8 @@
-"""Tapes and programs: ``trace``, ``compile``, ``jit``."""
+"""Tapes and programs: ``trace``, ``compile``, ``jit``; ``spec`` and ``spec_of``, of shapes alone."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -10,12 +10,13 @@ import numpy as np
 
 from wengert import passes, tree
 from wengert.api.named import F, function_name, made_by
-from wengert.errors import NotDifferentiableError, message
+from wengert.errors import NotDifferentiableError, ShapeError, message
 from wengert.passes.number_guards import number_guards
 from wengert.runtime.jit import Jit
 from wengert.runtime.program import Program
-from wengert.tape import Tape
+from wengert.tape import Aval, Tape
 from wengert.tracing import foreign
+from wengert.tracing.record import Input, Recording, record_call
 from wengert.tracing.signature import signature_of
 from wengert.tracing.tracer import Tracer
 from wengert.tracing.whole import trace_whole
@@ -23,6 +24,8 @@ from wengert.tracing.whole import trace_whole
 
 def trace(f: F) -> F:
     """The function that returns the tape of ``f`` for given arguments: ``print(wg.trace(f)(*args))``.
+
+    Arguments may be :func:`specs <spec>`; then no array is needed, and none is read.
 
     >>> import numpy as np, wengert as wg
     >>> tape = wg.trace(lambda x: np.sum(np.exp(x)))(np.ones(3))
@@ -33,10 +36,67 @@ def trace(f: F) -> F:
     @made_by(trace, f)
     def tape_of(*args: Any, **kwargs: Any) -> Tape:
         leaves, treedef = foreign.flatten((args, kwargs) if kwargs else args)
+        if any(type(x) is Aval for x in leaves):
+            return _recorded_abstractly(f, args, kwargs).tape
         whole = trace_whole(f, function_name(f), leaves, signature_of(leaves, treedef, bool(kwargs)))
         return number_guards(whole.tape)
 
     return tape_of
+
+
+def spec(shape: int | Sequence[int], dtype: Any = "float32") -> Aval:
+    """An array by its shape and dtype alone, for what asks for no more: :func:`trace`, :func:`spec_of`.
+
+    It has ``shape``, ``dtype``, ``ndim``, ``size`` and ``nbytes``, is a leaf of trees, and equal specs are one object.
+
+    >>> import wengert as wg
+    >>> wg.spec((32, 1, 8, 8))
+    float32[32, 1, 8, 8]
+    """
+    lengths = (shape,) if isinstance(shape, int | np.integer) else shape
+    if any(n < 0 for n in lengths):
+        raise ShapeError(message(f"spec: a shape has no negative lengths: {tuple(lengths)}"))
+    return Aval(tuple([int(n) for n in lengths]), np.dtype(dtype))
+
+
+def spec_of(f: F) -> F:
+    """The function that returns the :func:`spec` of each array that ``f`` returns, in their tree, and computes nothing.
+
+    Of arrays among its arguments shapes and dtypes alone are looked at, so specs will do; numbers and flags are what
+    they are. A function that looks at an array's values raises :class:`~wengert.errors.ConcretizationError`.
+
+    >>> import numpy as np, wengert as wg
+    >>> wg.spec_of(lambda x, w: {"h": np.tanh(x @ w)})(wg.spec((32, 5)), wg.spec((5, 7)))
+    {'h': float32[32, 7]}
+    """
+
+    @made_by(spec_of, f)
+    def specs(*args: Any, **kwargs: Any) -> Any:
+        recording = _recorded_abstractly(f, args, kwargs)
+        return tree.unflatten(recording.out_treedef, [a.aval for a in recording.tape.outputs])
+
+    return specs
+
+
+def _recorded_abstractly(f: F, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recording:
+    """What ``f`` does with arrays of these shapes and dtypes, whatever is in them."""
+    leaves, treedef = foreign.flatten((args, kwargs))
+    inputs = {
+        k: Input(x.aval if isinstance(x, Tracer) else Aval(x.shape, x.dtype))
+        for k, x in enumerate(leaves)
+        if isinstance(x, Aval | np.ndarray | Tracer)
+    }
+
+    def call(*tracers: Any) -> Any:
+        traced = dict(zip(inputs, tracers, strict=True))
+        given, by_keyword = tree.unflatten(treedef, [traced.get(k, x) for k, x in enumerate(leaves)])
+        return f(*given, **by_keyword)
+
+    why = "it is given shapes and dtypes alone"
+    recording = record_call(call, list(inputs.values()), name=function_name(f), concrete=False, why_abstract=why)
+    in_static = tuple([(k, x) for k, x in enumerate(leaves) if k not in inputs])
+    tape = recording.tape.replace(in_tree=treedef, in_static=in_static, out_tree=recording.out_treedef)
+    return recording._replace(tape=tape)
 
 
 def compile(tape: Tape) -> Program:
