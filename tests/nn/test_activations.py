@@ -72,8 +72,8 @@ FAR = [-800.0, -100.0, -41.0, -7.5, -2.9, -0.3, -1e-3, 1e-3, 0.3, 2.9, 7.5, 41.0
 
 def exact(f: Callable[[Any], Any], x: float, order: int = 0) -> float:
     with mp.workdps(400):  # so that differences and cancellations are exact
-        x = mp.mpf(float(x))
-        return float(mp.diff(f, x, order, h=mp.mpf(10) ** -60) if order else f(x))
+        at = mp.mpf(float(x))
+        return float(mp.diff(f, at, order, h=mp.mpf(10) ** -60) if order else f(at))
 
 
 def derivative(f: Callable[[Any], Any], compiled: bool) -> Callable[[Any], Any]:

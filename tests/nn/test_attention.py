@@ -67,8 +67,8 @@ def test_shapes_that_do_not_fit() -> None:
 
 def test_positions() -> None:
     p = nn.sinusoidal_positions(7, 6)
-    np.testing.assert_allclose(p[3], [np.sin(3), np.sin(3e4 ** 0 * 3 * 1e4 ** (-1 / 3)), np.sin(3 * 1e4 ** (-2 / 3)),
-                                      np.cos(3), np.cos(3 * 1e4 ** (-1 / 3)), np.cos(3 * 1e4 ** (-2 / 3))], rtol=1e-6)  # fmt: skip
+    angles = [3, 3 * 1e4 ** (-1 / 3), 3 * 1e4 ** (-2 / 3)]
+    np.testing.assert_allclose(p[3], [*np.sin(angles), *np.cos(angles)], rtol=1e-6)
     turned = nn.rotary(Q)
     np.testing.assert_allclose(np.linalg.norm(turned, axis=-1), np.linalg.norm(Q, axis=-1))
     np.testing.assert_array_equal(turned[:, 0], Q[:, 0])

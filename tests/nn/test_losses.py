@@ -57,10 +57,11 @@ CASES: dict[str, tuple[Any, Any, Any]] = {
     "huber": (nn.huber, P * 5, lambda a, b: scipy.special.huber(1, a - b)),
     "binary_cross_entropy": (
         nn.binary_cross_entropy, P,
-        lambda z, y: -scipy.special.xlogy(y, scipy.special.expit(z)) - scipy.special.xlog1py(1 - y, -scipy.special.expit(z)),
+        lambda z, y: -y * scipy.special.log_expit(z) - (1 - y) * scipy.special.log_expit(-z),
     ),
     "kl_divergence": (nn.kl_divergence, P, lambda log_q, p: (p * (np.log(p) - log_q)).sum(-1)),
-    "cosine": (nn.cosine, P, lambda a, b: 1 - (a * b).sum(-1) / np.linalg.norm(a, axis=-1) / np.linalg.norm(b, axis=-1)),
+    "cosine": (nn.cosine, P,
+               lambda a, b: 1 - np.einsum("ij,ij->i", a, b) / np.linalg.norm(a, axis=-1) / np.linalg.norm(b, axis=-1)),
     "hinge": (nn.hinge, SIGNS, lambda s, y: np.maximum(0, 1 - s * y)),
 }  # fmt: skip
 
