@@ -89,6 +89,7 @@ def test_bias_and_activation(act: Any, dtype: str) -> None:
         close(y, want, 1e-12 if dtype == "float64" else 1e-5)
 
 
+@pytest.mark.sampled(4, "every way in every dimension, compiled anew")
 @in_dimensions
 @in_ways
 def test_derivatives_of_both_orders(rank: int, options: dict[str, Any]) -> None:
@@ -130,6 +131,7 @@ def test_transpose_is_the_adjoint(rank: int, options: dict[str, Any]) -> None:
     close(wg.vjp(lambda x: nn.conv(x, w, **options), x)[1](ct)[0], back)
 
 
+@pytest.mark.sampled(4, "every way in every dimension, compiled anew")
 @in_dimensions
 @in_ways
 def test_derivatives_of_the_transpose(rank: int, options: dict[str, Any]) -> None:

@@ -65,6 +65,7 @@ def test_a_number_a_window(kind: str, options: dict[str, Any], rank: int) -> Non
     close(wg.jit(lambda x: pool(x, **options))(x), want)
 
 
+@pytest.mark.sampled(3, "every kind in every way, compiled anew")
 @every
 @in_ways
 @pytest.mark.parametrize("rank", [1, 2])

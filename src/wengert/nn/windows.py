@@ -28,7 +28,7 @@ def per_axis(value: PerAxis, rank: int, name: str, least: int = 1) -> tuple[int,
     ------
     ShapeError : not ``rank`` of them, or one is no integer or less than ``least``.
     """
-    values = tuple(value) if isinstance(value, tuple | list) else (value,) * rank
+    values: tuple[Any, ...] = tuple(value) if isinstance(value, tuple | list) else (value,) * rank
     if len(values) != rank or not all(isinstance(n, int | np.integer) and n >= least for n in values):
         raise wg.errors.ShapeError(
             wg.errors.message(f"{name} is {value}: expected an integer of at least {least}, or {rank} of them")
@@ -57,8 +57,8 @@ def paddings(
     if padding == "same":
         missing = [max((-(-n // s) - 1) * s + r - n, 0) for n, r, s in zip(space, reach, stride, strict=True)]
         return [(m // 2, m - m // 2) for m in missing]
-    each = padding if isinstance(padding, tuple | list) else [padding] * len(space)
-    pairs = [(p, p) if isinstance(p, int | np.integer) else p for p in each]
+    each: Sequence[Any] = padding if isinstance(padding, tuple | list) else [padding] * len(space)
+    pairs: list[Any] = [(p, p) if isinstance(p, int | np.integer) else p for p in each]
     if len(pairs) != len(space) or not all(_is_pair(pair) for pair in pairs):
         raise wg.errors.ShapeError(
             wg.errors.message(
