@@ -1,6 +1,71 @@
-"""Networks: layers with explicit parameters, and the functions they are made of, in plain NumPy."""
+"""Networks: layers with explicit parameters, and the functions they are made of, in plain NumPy.
 
+Nothing here is special to the compiler: ``np.tanh(x @ w.T + b)`` in your own code gives the same kernels as
+``nn.dense_bias_act(np.tanh, w, x, b)``. Axes: batch first; channels before space; features last. Weights are
+[out, in, *kernel].
+"""
+
+from wengert.nn import random
+from wengert.nn.activations import (
+    celu,
+    elu,
+    gelu,
+    gelu_erf,
+    gelu_sigmoid,
+    gelu_tanh,
+    glu,
+    hard_shrink,
+    hard_sigmoid,
+    hard_swish,
+    hard_tanh,
+    identity,
+    leaky_relu,
+    lisht,
+    log_cosh,
+    log_sigmoid,
+    mish,
+    relu,
+    relu6,
+    rrelu,
+    selu,
+    sigmoid,
+    sigmoid_fast,
+    silu,
+    soft_shrink,
+    softplus,
+    softsign,
+    swish,
+    tanh,
+    tanh_fast,
+    tanhshrink,
+    trelu,
+)
+from wengert.nn.attention import attention, causal_mask, rotary, sinusoidal_positions
 from wengert.nn.convolution import conv, conv_bias_act, conv_transpose
+from wengert.nn.dense import bias_act, dense_bias_act, embedding
+from wengert.nn.losses import (
+    absolute_error,
+    accuracy,
+    binary_cross_entropy,
+    cosine,
+    cross_entropy,
+    hinge,
+    huber,
+    kl_divergence,
+    squared_error,
+)
+from wengert.nn.normalisation import (
+    alpha_dropout,
+    batch_norm,
+    dropout,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    log_softmax,
+    logsumexp,
+    rms_norm,
+    softmax,
+)
 from wengert.nn.pooling import (
     adaptive_max_pool,
     adaptive_mean_pool,
@@ -13,11 +78,28 @@ from wengert.nn.pooling import (
 from wengert.nn.resizing import flatten, fold, pad, pixel_shuffle, pixel_unshuffle, unfold, upsample
 
 __all__ = [
+    # activations
+    "celu", "elu", "gelu", "gelu_erf", "gelu_sigmoid", "gelu_tanh", "glu", "hard_shrink", "hard_sigmoid", "hard_swish",
+    "hard_tanh", "identity", "leaky_relu", "lisht", "log_cosh", "log_sigmoid", "mish", "relu", "relu6", "rrelu", "selu",
+    "sigmoid", "sigmoid_fast", "silu", "soft_shrink", "softplus", "softsign", "swish", "tanh", "tanh_fast",
+    "tanhshrink", "trelu",
+    # attention
+    "attention", "causal_mask", "rotary", "sinusoidal_positions",
     # convolution
     "conv", "conv_bias_act", "conv_transpose",
+    # dense
+    "bias_act", "dense_bias_act", "embedding",
+    # losses
+    "absolute_error", "accuracy", "binary_cross_entropy", "cosine", "cross_entropy", "hinge", "huber", "kl_divergence",
+    "squared_error",
+    # norms, dropout, softmax
+    "alpha_dropout", "batch_norm", "dropout", "group_norm", "instance_norm", "layer_norm", "log_softmax", "logsumexp",
+    "rms_norm", "softmax",
     # pooling
     "adaptive_max_pool", "adaptive_mean_pool", "global_max_pool", "global_mean_pool", "lp_pool", "max_pool",
     "mean_pool",
+    # random numbers
+    "random",
     # resizing
     "flatten", "fold", "pad", "pixel_shuffle", "pixel_unshuffle", "unfold", "upsample",
 ]  # fmt: skip
