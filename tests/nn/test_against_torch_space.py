@@ -122,3 +122,16 @@ def test_columns(options: tuple[Any, ...]) -> None:
     x = numbers(2, 3, 4, 6)
     agree(lambda x: nn.unfold(x, *options), lambda x: F.unfold(x, *options), x)
     agree(lambda x: nn.fold(x, (4, 6), *options), lambda x: F.fold(x, (4, 6), *options), nn.unfold(x, *options))
+
+
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("corners", [False, True])
+@pytest.mark.parametrize("rank", [2, 3])
+def test_sampling(rank: int, corners: bool, padding: str) -> None:
+    x = numbers(2, 3, *SPACE[:rank])
+    grid = np.random.default_rng(0).uniform(-1.4, 1.4, (2, *(4, 2, 3)[:rank], rank))
+    agree(
+        lambda x, grid: nn.grid_sample(x, grid, "linear", padding, corners),
+        lambda x, grid: F.grid_sample(x, grid, "bilinear", padding, corners),
+        x, grid,
+    )  # fmt: skip

@@ -76,6 +76,7 @@ from wengert.nn.pooling import (
     mean_pool,
 )
 from wengert.nn.resizing import flatten, fold, pad, pixel_shuffle, pixel_unshuffle, unfold, upsample
+from wengert.nn.sampling import grid_sample
 
 __all__ = [
     # activations
@@ -102,4 +103,6 @@ __all__ = [
     "random",
     # resizing
     "flatten", "fold", "pad", "pixel_shuffle", "pixel_unshuffle", "unfold", "upsample",
+    # sampling
+    "grid_sample",
 ]  # fmt: skip
