@@ -6,6 +6,9 @@ a chain. Where several elements of a window are the greatest they share its deri
 
 from __future__ import annotations
 
+import functools
+import math
+import operator
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,9 +16,23 @@ import numpy as np
 
 import wengert as wg
 from wengert.nn.awaiting import awaits_array
-from wengert.nn.windows import Padding, PerAxis, padded, paddings, per_axis, space_rank, windows
+from wengert.nn.windows import (
+    Padding,
+    PerAxis,
+    counted,
+    elements,
+    padded,
+    paddings,
+    per_axis,
+    reach,
+    space_rank,
+    windows,
+)
 
 Array = Any
+
+MANY = 64
+"""Elements of a window up to which their maximum is that of as many arrays, one for each, which is read faster."""
 
 
 @awaits_array
@@ -47,7 +64,11 @@ def max_pool(
     >>> nn.max_pool(np.array([[[1.0, 5.0, 2.0, 3.0]]]), 2)
     array([[[5., 3.]]])
     """
-    return np.max(*_windows("max_pool", x, window, stride, padding, dilation, least(x.dtype)))
+    x, lengths, strides, steps = _placed("max_pool", x, window, stride, padding, dilation, least(x.dtype))
+    if math.prod(lengths) > MANY:
+        return np.max(windows(x, lengths, strides, steps), tuple(range(-len(lengths), 0)))
+    places = counted(x.shape[2:], lengths, strides, steps)
+    return np.max(np.stack([x[here] for _, here in elements(lengths, places, strides, steps)]), 0)
 
 
 @awaits_array
@@ -65,11 +86,12 @@ def mean_pool(
     >>> nn.mean_pool(np.array([[[1.0, 5.0, 2.0, 4.0]]]), 2)
     array([[[3., 3.]]])
     """
-    pooled, axes = _windows("mean_pool", x, window, stride, padding)
+    ones = np.ones((1, 1, *x.shape[2:]), x.dtype)
+    x, lengths, strides, _ = _placed("mean_pool", x, window, stride, padding)
     if count_include_pad:
-        return np.mean(pooled, axes)
-    inside, _ = _windows("mean_pool", np.ones((1, 1, *x.shape[2:]), x.dtype), window, stride, padding)
-    return np.sum(pooled, axes) / np.sum(inside, axes)
+        return _added(x, lengths, strides) / math.prod(lengths)
+    ones = _placed("mean_pool", ones, window, stride, padding)[0]
+    return _added(x, lengths, strides) / _added(ones, lengths, strides)
 
 
 @awaits_array
@@ -83,13 +105,13 @@ def lp_pool(x: Array, p: float, window: PerAxis, stride: PerAxis | None = None, 
     """
     if not p >= 1:
         raise wg.errors.ShapeError(wg.errors.message(f"lp_pool: p is {p}; expected at least 1"))
-    pooled, axes = _windows("lp_pool", x, window, stride, padding)
-    total = np.sum(np.abs(pooled) ** p, axes)
+    x, lengths, strides, _ = _placed("lp_pool", x, window, stride, padding)
+    total = _added(np.abs(x) ** p, lengths, strides)
     is_zero = total == 0
     return np.where(is_zero, 0, np.where(is_zero, 1, total) ** (1 / p))  # the root's derivative is infinite at 0
 
 
-def _windows(
+def _placed(
     what: str,
     x: Array,
     window: PerAxis,
@@ -97,37 +119,30 @@ def _windows(
     padding: Padding,
     dilation: PerAxis = 1,
     outside: Any = 0,
-) -> tuple[Array, tuple[int, ...]]:
-    """An array with the windows of ``x``, and along which of its axes the elements of one lie."""
+) -> tuple[Array, tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """``x``, padded, and the length, stride and dilation of its windows along each axis of space."""
     rank = space_rank(x, what)
     lengths, steps = per_axis(window, rank, "window"), per_axis(dilation, rank, "dilation")
     strides = lengths if stride is None else per_axis(stride, rank, "stride")
-    pairs = paddings(padding, x.shape[2:], _spans(lengths, steps), strides)
-    if any(max(pair) >= span for pair, span in zip(pairs, _spans(lengths, steps), strict=True)):
+    spans = reach(lengths, steps)
+    pairs = paddings(padding, x.shape[2:], spans, strides)
+    if any(max(pair) >= span for pair, span in zip(pairs, spans, strict=True)):
         raise wg.errors.ShapeError(
             wg.errors.message(f"{what}: with padding {padding} a window of {lengths} stands on padding alone")
         )
     x = padded(x, pairs, outside)
-    if strides == lengths and all(step == 1 for step in steps) and _fits(x, lengths):
-        return _blocks(x, lengths)
-    return windows(x, lengths, strides, steps), tuple(range(-rank, 0))
+    counted(x.shape[2:], lengths, strides, steps)
+    return x, lengths, strides, steps
 
 
-def _spans(lengths: Sequence[int], steps: Sequence[int]) -> list[int]:
-    return [d * (k - 1) + 1 for k, d in zip(lengths, steps, strict=True)]
-
-
-def _fits(x: Array, lengths: Sequence[int]) -> bool:
-    return all(n >= k for n, k in zip(x.shape[2:], lengths, strict=True))
-
-
-def _blocks(x: Array, lengths: Sequence[int]) -> tuple[Array, tuple[int, ...]]:
-    """Windows side by side are the array itself, each axis of space split in two."""
+def _added(x: Array, lengths: Sequence[int], strides: Sequence[int]) -> Array:
+    """The sum of each window, along one axis of space after another: r k sums for each, not kʳ."""
     rank = len(lengths)
-    counts = [n // k for n, k in zip(x.shape[2:], lengths, strict=True)]
-    x = x[(..., *[slice(n * k) for n, k in zip(counts, lengths, strict=True)])]
-    split = [n for pair in zip(counts, lengths, strict=True) for n in pair]
-    return x.reshape(*x.shape[:2], *split), tuple(range(3, 3 + 2 * rank, 2))
+    for k in range(rank):
+        length, stride, behind = lengths[k], strides[k], (slice(None),) * (rank - 1 - k)
+        end = x.shape[2 + k] - length + 1
+        x = functools.reduce(operator.add, [x[(..., slice(j, end + j, stride), *behind)] for j in range(length)])
+    return x
 
 
 def least(dtype: Any) -> Any:
@@ -167,32 +182,46 @@ def adaptive_max_pool(x: Array, bins: PerAxis) -> Array:
     >>> nn.adaptive_max_pool(np.array([[[1.0, 5.0, 2.0, 3.0]]]), 3)
     array([[[5., 5., 3.]]])
     """
-    return np.max(*_bins("adaptive_max_pool", x, bins, least(x.dtype))[:2])
+    rank, space = space_rank(x, "adaptive_max_pool"), x.shape[2:]
+    bins = per_axis(bins, rank, "bins")
+    if lengths := _even(space, bins):
+        return max_pool(x, lengths)
+    is_inside = np.ones((), bool)
+    for k, (n, m) in enumerate(zip(space, bins, strict=True)):
+        begins, ends = _bounds(n, m)
+        index = begins[:, None] + np.arange(np.max(ends - begins))
+        x = np.take(x, np.minimum(index, n - 1), 2 + 2 * k)
+        is_inside = is_inside[..., None, None] & (index < ends[:, None])
+    return np.max(np.where(is_inside, x, least(x.dtype)), tuple(range(3, 3 + 2 * rank, 2)))
 
 
 @awaits_array
 def adaptive_mean_pool(x: Array, bins: PerAxis) -> Array:
     """The mean of each bin, as :func:`adaptive_max_pool` has them."""
-    binned, axes, counts = _bins("adaptive_mean_pool", x, bins, 0)
-    return np.sum(binned, axes) / counts
+    rank, space = space_rank(x, "adaptive_mean_pool"), x.shape[2:]
+    bins = per_axis(bins, rank, "bins")
+    if lengths := _even(space, bins):
+        return mean_pool(x, lengths)
+    for axis, (n, m) in enumerate(zip(space, bins, strict=True), start=2):
+        before = (slice(None),) * axis
+        x = np.stack([np.mean(x[(*before, slice(a, b))], axis) for a, b in zip(*_bounds(n, m), strict=True)], axis)
+    return x
 
 
-def _bins(what: str, x: Array, bins: PerAxis, outside: Any) -> tuple[Array, tuple[int, ...], Array]:
-    """Bins of ``x``, filled up to one length; along which axes the elements of one lie; how many are of ``x``."""
-    rank = space_rank(x, what)
-    counts = per_axis(bins, rank, "bins")
-    space = x.shape[2:]
-    if all(n and n % m == 0 for n, m in zip(space, counts, strict=True)):
-        lengths = [n // m for n, m in zip(space, counts, strict=True)]
-        return *_blocks(x, lengths), np.asarray(np.prod(lengths), x.dtype)
+def _even(space: Sequence[int], bins: Sequence[int]) -> tuple[int, ...] | None:
+    """How long bins are, if all are of one length.
+
+    Raises
+    ------
+    ShapeError : there is nothing in space.
+    """
     if 0 in space:
-        raise wg.errors.ShapeError(wg.errors.message(f"{what}: there is nothing in space {tuple(space)}"))
-    is_inside = np.ones((), bool)
-    for k, (n, m) in enumerate(zip(space, counts, strict=True)):
-        axis = 2 + 2 * k
-        begins, ends = np.arange(m) * n // m, -(-np.arange(1, m + 1) * n // m)
-        index = begins[:, None] + np.arange(np.max(ends - begins))
-        x = np.take(x, np.minimum(index, n - 1), axis)
-        is_inside = is_inside[..., None, None] & (index < ends[:, None])
-    axes = tuple(range(3, 3 + 2 * rank, 2))
-    return np.where(is_inside, x, outside), axes, np.sum(is_inside, tuple(a - 2 for a in axes)).astype(x.dtype)
+        raise wg.errors.ShapeError(wg.errors.message(f"there is nothing in space {tuple(space)} to make bins of"))
+    if any(n % m for n, m in zip(space, bins, strict=True)):
+        return None
+    return tuple([n // m for n, m in zip(space, bins, strict=True)])
+
+
+def _bounds(n: int, m: int) -> tuple[np.ndarray, np.ndarray]:
+    """Where each of m bins of n elements begins and ends."""
+    return np.arange(m) * n // m, -(-np.arange(1, m + 1) * n // m)

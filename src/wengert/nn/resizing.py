@@ -241,24 +241,20 @@ def fold(
     rank, size = len(size), tuple(size)
     kernel, dilation = per_axis(kernel, rank, "kernel"), per_axis(dilation, rank, "dilation")
     stride = per_axis(stride, rank, "stride")
-    lengths = reach(kernel, dilation)
-    pairs = paddings(padding, size, lengths, stride)
+    pairs = paddings(padding, size, reach(kernel, dilation), stride)
     wide = [n + before + after for n, (before, after) in zip(size, pairs, strict=True)]
-    places = [(n - r) // s + 1 for n, r, s in zip(wide, lengths, stride, strict=True)]
-    elements = math.prod(kernel)
-    if x.ndim != 3 or x.shape[1] % elements or min(places) < 1 or x.shape[2] != math.prod(places):
+    places = spatial.counted(wide, kernel, stride, dilation)
+    of_window = math.prod(kernel)
+    if x.ndim != 3 or x.shape[1] % of_window or x.shape[2] != math.prod(places):
         raise wg.errors.ShapeError(
             wg.errors.message(
-                f"fold: x is {described(x)}, for windows of {kernel} at {tuple(places)} places in {size}",
-                notes=[("want", f"[batch, a multiple of {elements}, {math.prod(places)}]")],
+                f"fold: x is {described(x)}, for windows of {kernel} at {places} places in {size}",
+                notes=[("want", f"[batch, a multiple of {of_window}, {math.prod(places)}]")],
             )
         )
-    batch, channels = x.shape[0], x.shape[1] // elements
+    batch, channels = x.shape[0], x.shape[1] // of_window
     x = x.reshape(batch, channels, *kernel, *places)
     y = np.zeros((batch, channels, *wide), x.dtype)
-    for at in np.ndindex(*kernel):
-        here = [
-            slice(k * d, k * d + (n - 1) * s + 1, s) for k, d, n, s in zip(at, dilation, places, stride, strict=True)
-        ]
-        y[(..., *here)] += x[(slice(None), slice(None), *at)]
+    for at, here in spatial.elements(kernel, places, stride, dilation):
+        y[here] += x[(slice(None), slice(None), *at)]
     return y[(..., *[slice(before, before + n) for n, (before, _) in zip(size, pairs, strict=True)])]

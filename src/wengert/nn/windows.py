@@ -7,7 +7,7 @@ elements, ``dilation`` apart, stands at every ``stride``-th place of the padded 
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -82,15 +82,16 @@ def padded(x: Array, pairs: Sequence[tuple[int, int]], value: Any = 0, mode: Any
     return np.pad(x, widths, constant_values=value) if mode == "constant" else np.pad(x, widths, mode=mode)
 
 
-def windows(x: Array, kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int]) -> Array:
-    """The windows over the last axes of ``x``: [..., *places, *kernel], a view of it.
+def counted(
+    space: Sequence[int], kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int]
+) -> tuple[int, ...]:
+    """At how many places a window stands along each axis of the padded space.
 
     Raises
     ------
     ShapeError : a window is longer than the axis.
     """
-    rank, lengths = len(kernel), reach(kernel, dilation)
-    space = x.shape[x.ndim - rank :]
+    lengths = reach(kernel, dilation)
     if any(r > n for r, n in zip(lengths, space, strict=True)):
         raise wg.errors.ShapeError(
             wg.errors.message(
@@ -99,9 +100,26 @@ def windows(x: Array, kernel: Sequence[int], stride: Sequence[int], dilation: Se
                 tries=['padding="same"', "a smaller window"],
             )
         )
-    every = np.lib.stride_tricks.sliding_window_view(x, lengths, axis=tuple(range(x.ndim - rank, x.ndim)))
-    steps = [slice(None, None, s) for s in (*stride, *dilation)]
-    return every if all(s == 1 for s in (*stride, *dilation)) else every[(..., *steps)]
+    return tuple([(n - r) // s + 1 for n, r, s in zip(space, lengths, stride, strict=True)])
+
+
+def windows(x: Array, kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int]) -> Array:
+    """The windows over the last axes of ``x``: [..., *places, *kernel], a view of it. Errors as of :func:`counted`."""
+    first = x.ndim - len(kernel)
+    counted(x.shape[first:], kernel, stride, dilation)
+    axes = tuple(range(first, x.ndim))
+    every = np.lib.stride_tricks.sliding_window_view(x, reach(kernel, dilation), axis=axes)
+    steps = (*stride, *dilation)
+    return every if all(s == 1 for s in steps) else every[(..., *[slice(None, None, s) for s in steps])]
+
+
+def elements(
+    kernel: Sequence[int], places: Sequence[int], stride: Sequence[int], dilation: Sequence[int]
+) -> Iterator[tuple[tuple[int, ...], tuple[Any, ...]]]:
+    """For each element of a window: its index in there, and that of all that stand there, over the axes of space."""
+    for at in np.ndindex(*kernel):
+        starts = [k * d for k, d in zip(at, dilation, strict=True)]
+        yield at, (..., *[slice(a, a + (n - 1) * s + 1, s) for a, n, s in zip(starts, places, stride, strict=True)])
 
 
 def side_by_side(x: Array, scale: Sequence[int]) -> Array:
