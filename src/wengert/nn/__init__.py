@@ -43,6 +43,8 @@ from wengert.nn.activations import (
 from wengert.nn.attention import attention, causal_mask, rotary, sinusoidal_positions
 from wengert.nn.convolution import conv, conv_bias_act, conv_transpose
 from wengert.nn.dense import bias_act, dense_bias_act, embedding
+from wengert.nn.layers.base import Layer, as_layer
+from wengert.nn.layers.spatial import Conv, ConvTranspose, LPPool, MaxPool, MeanPool, Upsample
 from wengert.nn.losses import (
     absolute_error,
     accuracy,
@@ -90,6 +92,9 @@ __all__ = [
     "conv", "conv_bias_act", "conv_transpose",
     # dense
     "bias_act", "dense_bias_act", "embedding",
+    # layers
+    "Layer", "as_layer",
+    "Conv", "ConvTranspose", "LPPool", "MaxPool", "MeanPool", "Upsample",
     # losses
     "absolute_error", "accuracy", "binary_cross_entropy", "cosine", "cross_entropy", "hinge", "huber", "kl_divergence",
     "squared_error",
