@@ -7,14 +7,28 @@ mathematics, a correlation: the kernel is not turned round.)
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 import wengert as wg
-from wengert.nn.windows import Padding, PerAxis, described, padded, paddings, per_axis, reach, side_by_side, windows
+from wengert.nn.windows import (
+    Padding,
+    PerAxis,
+    counted,
+    described,
+    elements,
+    padded,
+    paddings,
+    per_axis,
+    reach,
+    side_by_side,
+    windows,
+)
 
 Array = Any
 Activation = Callable[[Any], Any]
@@ -101,11 +115,24 @@ def _correlated(x: Array, w: Array, stride: Sequence[int], dilation: Sequence[in
             f"nc{places}{kernel},mc{kernel}->nm{places}", windows(x, w.shape[2:], stride, dilation), w, optimize=True
         )
     outputs = w.shape[0]
+    if w.shape[1] == 1:
+        return _depthwise(x, w, stride, dilation)
     x = x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
     w = w.reshape(groups, outputs // groups, *w.shape[1:])
     grouped = windows(x, w.shape[3:], stride, dilation)
     y = np.einsum(f"ngc{places}{kernel},gmc{kernel}->ngm{places}", grouped, w, optimize=True)
     return y.reshape(y.shape[0], outputs, *y.shape[3:])
+
+
+def _depthwise(x: Array, w: Array, stride: Sequence[int], dilation: Sequence[int]) -> Array:
+    """Of each channel alone. Nothing is summed over channels, so it is no product of matrices but a sum of products,
+    one for each element of the kernel: one loop over ``x``."""
+    batch, channels, outputs, rank = x.shape[0], x.shape[1], w.shape[0], x.ndim - 2
+    places, kernel = counted(x.shape[2:], w.shape[2:], stride, dilation), w.shape[2:]
+    x = x.reshape(batch, channels, 1, *x.shape[2:])
+    w = w.reshape(channels, outputs // channels, *kernel, *(1,) * rank)
+    terms = [x[here] * w[(slice(None), slice(None), *at)] for at, here in elements(kernel, places, stride, dilation)]
+    return functools.reduce(operator.add, terms).reshape(batch, outputs, *places)
 
 
 # ------------------------------------------------------------------------------------------------------- the adjoint
