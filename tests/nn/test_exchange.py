@@ -27,8 +27,9 @@ def model() -> tuple[Any, Any]:
 
 
 NAMES = [
-    "0.weight", "0.bias", "1.weight", "1.bias", "4.0.weight", "4.0.bias", "4.out.weight",
-    "1.running_mean", "1.running_var", "1.num_batches_tracked",
+    "0.weight", "0.bias",
+    "1.weight", "1.bias", "1.running_mean", "1.running_var", "1.num_batches_tracked",
+    "4.0.weight", "4.0.bias", "4.out.weight",
 ]  # fmt: skip
 
 
@@ -38,8 +39,8 @@ def test_names_are_paths_without_layers() -> None:
 
 def test_names_that_are_said() -> None:
     names = {"layers.0": "features.conv", "layers.4": "head", "layers.4.layers.out": "last"}
-    assert list(nn.to_torch(*model(), names))[:7] == [
-        "features.conv.weight", "features.conv.bias", "1.weight", "1.bias",
+    assert [name for name in nn.to_torch(*model(), names) if not name.startswith("1.run")] == [
+        "features.conv.weight", "features.conv.bias", "1.weight", "1.bias", "1.num_batches_tracked",
         "head.0.weight", "head.0.bias", "last.weight",
     ]  # fmt: skip
 
@@ -56,6 +57,37 @@ def test_there_and_back(names: Any) -> None:
 
 def _zeros(tree: Any) -> Any:
     return {k: _zeros(v) for k, v in tree.items()} if isinstance(tree, dict) else np.zeros_like(tree)
+
+
+def test_queries_keys_and_values_are_one() -> None:
+    rng = np.random.default_rng(0)
+    params = {key: {"w": rng.standard_normal((4, 4)), "b": rng.standard_normal(4)} for key in ("q", "k", "v", "out")}
+    theirs = nn.to_torch({"a": params}, {})
+    assert {name: array.shape for name, array in theirs.items()} == {
+        "a.in_proj_weight": (12, 4), "a.out_proj.weight": (4, 4), "a.in_proj_bias": (12,), "a.out_proj.bias": (4,),
+    }  # fmt: skip
+    assert np.array_equal(theirs["a.in_proj_bias"][4:8], params["k"]["b"])
+    same(nn.from_torch({"a": _zeros(params)}, {}, theirs), ({"a": params}, {}), 0)
+
+
+@pytest.mark.parametrize("gates", [1, 3, 4])
+def test_two_biases_are_one(gates: int) -> None:
+    rng = np.random.default_rng(0)
+    draw = lambda *shape: rng.standard_normal(shape)
+    cell = lambda: {"w": draw(2 * gates, 3), "u": draw(2 * gates, 2), "b": draw(2 * gates)}
+    more = lambda: {"c": draw(2)} if gates == 3 else {}
+    params = {"rnn": {"layers": {"0": {**cell(), **more()}, "0 reversed": {**cell(), **more()}}}}
+    theirs = nn.to_torch(params, {})
+    assert list(theirs) == [
+        f"rnn.{name}_l0{end}" for end in ("", "_reverse") for name in ("weight_ih", "weight_hh", "bias_ih", "bias_hh")
+    ]
+    same(nn.from_torch(_zeros(params), {}, theirs), (params, {}), 0)
+    theirs["rnn.bias_hh_l0"] += 1
+    changed, _ = nn.from_torch(_zeros(params), {}, theirs)
+    old, new = params["rnn"]["layers"]["0"], changed["rnn"]["layers"]["0"]
+    same(new["b"], old["b"] + ([1, 1, 1, 1, 0, 0] if gates == 3 else 1))
+    if gates == 3:
+        same(new["c"], old["c"] + 1)
 
 
 def test_a_single_layer() -> None:
@@ -91,7 +123,7 @@ def test_names_that_are_missing_and_too_many() -> None:
 def test_another_shape() -> None:
     params, state = model()
     theirs = {**nn.to_torch(params, state), "0.bias": np.zeros(5)}
-    with pytest.raises(ShapeError, match=r"0.bias is float64\[5\], layers.0.b float32\[4\]"):
+    with pytest.raises(ShapeError, match=r"0.bias is float64\[5\], that of the model float32\[4\]"):
         nn.from_torch(params, state, theirs)
 
 
@@ -101,7 +133,7 @@ def test_names_of_nothing() -> None:
 
 
 def test_two_of_one_name() -> None:
-    with pytest.raises(StructureError, match=r"layers\.0\.w and layers\.4\.layers\.0\.w would both be x\.weight"):
+    with pytest.raises(StructureError, match=r"would both be x\.weight: one at layers\.4\.layers\.0"):
         nn.to_torch(*model(), {"layers.0": "x", "layers.4.layers.0": "x"})
 
 
