@@ -129,6 +129,10 @@ class NonFiniteError(WengertError, FloatingPointError):
     """A loss became infinite or NaN. The message says where that arose; smaller steps, or clipped ones, may help."""
 
 
+class StorageError(WengertError, ValueError):
+    """A file of arrays that is damaged, cut off, of another kind or from something else. Nothing was changed by it."""
+
+
 class WorkerError(WengertError, RuntimeError):
     """What was handed to another process or machine failed there, or the worker ended. The cause is what it raised."""
 
