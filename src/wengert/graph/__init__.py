@@ -19,7 +19,8 @@ what it reads. Graphs never change: an edit returns another graph, which shares 
     array([ True])
 
 Files: ``vertex`` is the data, ``wires`` builds by calling, ``graph`` holds and evaluates, ``order`` sorts, ``edits``
-changes, ``inherit`` carries parameters over an edit, ``recorded`` makes a graph of a function.
+changes, ``inherit`` carries parameters over an edit, ``recorded`` makes a graph of a function, ``difference`` compares
+two; ``table``, ``layout`` and ``drawing`` show one.
 """
 
 from wengert.graph.graph import Graph, empty

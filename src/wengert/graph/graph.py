@@ -17,6 +17,8 @@ import numpy as np
 
 import wengert as wg
 from wengert.graph import edits
+from wengert.graph.difference import difference
+from wengert.graph.drawing import draw, svg
 from wengert.graph.order import visited
 from wengert.graph.table import table
 from wengert.graph.vertex import Input, Vertex, is_layer, words
@@ -229,6 +231,13 @@ class Graph:
 
     def __str__(self) -> str:
         return table(self)
+
+    draw = draw
+    difference = difference
+
+    def _repr_svg_(self) -> str:
+        """How a notebook shows it."""
+        return svg(self)
 
     # ---------------------------------------------------------------------------------------------------- edits
 
