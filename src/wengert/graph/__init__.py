@@ -20,12 +20,14 @@ what it reads. Graphs never change: an edit returns another graph, which shares 
 
 Files: ``vertex`` is the data, ``wires`` builds by calling, ``graph`` holds and evaluates, ``order`` sorts, ``edits``
 changes, ``inherit`` carries parameters over an edit, ``recorded`` makes a graph of a function, ``difference`` compares
-two; ``table``, ``layout`` and ``drawing`` show one.
+two; ``table``, ``layout`` and ``drawing`` show one. Widths: ``rules`` of parts, ``couplings`` of features, ``widths``
+changes them.
 """
 
 from wengert.graph.graph import Graph, empty
 from wengert.graph.inherit import inherit
 from wengert.graph.recorded import of
+from wengert.graph.rules import Fixed, Joined, Own, Rule, Same, Times, rule
 from wengert.graph.vertex import Call, Constant, Vertex
 from wengert.graph.wires import Wire, concat, input, vertex
 
@@ -43,4 +45,12 @@ __all__ = [
     "of",
     # editing
     "inherit",
+    # how widths follow from one another
+    "rule",
+    "Rule",
+    "Own",
+    "Same",
+    "Joined",
+    "Times",
+    "Fixed",
 ]

@@ -66,7 +66,8 @@ def svg(graph: Graph, *xs: Any) -> str:
             f'<svg xmlns="http://www.w3.org/2000/svg" width="{sheet.width:.0f}" height="{sheet.height:.0f}" '
             f'viewBox="0 0 {sheet.width:.0f} {sheet.height:.0f}">',
             f"<style>{STYLE}</style>",
-            '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
+            '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" '
+            'orient="auto">'
             '<polygon points="0,0.5 8,4 0,7.5" fill="#999"/></marker></defs>',
             '<rect width="100%" height="100%" style="fill:#fff;stroke:none"/>',
             *edges,

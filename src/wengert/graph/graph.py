@@ -22,6 +22,7 @@ from wengert.graph.drawing import draw, svg
 from wengert.graph.order import visited
 from wengert.graph.table import table
 from wengert.graph.vertex import Input, Vertex, is_layer, words
+from wengert.graph.widths import resize
 from wengert.graph.wires import Wire, vertices_of
 
 Tree = Any
@@ -250,6 +251,7 @@ class Graph:
     merge = edits.merge
     returning = edits.returning
     part = edits.part
+    resize = resize
 
 
 def empty(*inputs: str) -> Graph:
