@@ -102,6 +102,17 @@ def pivot(a: Any, b: Any, lower: bool, transpose: bool) -> Any:
 # -------------------------------------------------------------------------------------------------- the table
 
 # fmt: off
+def convolved(x: Any, w: Any, step: int, dilation: int) -> Any:
+    """A convolution by its definition, place by place."""
+    span = [dilation * (n - 1) + 1 for n in w.shape[2:]]
+    places = [(n - m) // step + 1 for n, m in zip(x.shape[2:], span, strict=True)]
+    out = np.zeros((x.shape[0], w.shape[0], *places), x.dtype)
+    for i, j in np.ndindex(*places):
+        rows, columns = [slice(k * step, k * step + m, dilation) for k, m in zip((i, j), span, strict=True)]
+        out[:, :, i, j] = np.tensordot(x[:, :, rows, columns], w, axes=((1, 2, 3), (1, 2, 3)))
+    return out
+
+
 CASES = [
     # selection, conversion
     case("select",        booleans(), signed(1, 3), signed(1, 3), numpy=lambda c, x, y: np.where(c, x, y), dtypes="?bilfdD"),
@@ -350,6 +361,26 @@ CASES = [
     case("contract",      shapes(), shapes(3), kw=dict(a=(), b=(0,), out=(0,)), numpy=lambda x, y: x * y, note="scalar"),
     case("contract",      shapes(0, 4), shapes(4, 3), kw=dict(a=(0, 1), b=(1, 2), out=(0, 2)), note="no rows"),
     case("contract",      shapes(3, 0), shapes(0, 3), kw=dict(a=(0, 1), b=(1, 2), out=(0, 2)), numpy=lambda x, y: np.zeros((3, 3), x.dtype), note="nothing to sum"),
+
+    # windows
+    case("windows",       shapes(7), kw=dict(shape=(5, 3), axes=(0, 0), steps=(1, 1), start=(0,)), dtypes="?ilfdD", numpy=lambda x: np.lib.stride_tricks.sliding_window_view(x, 3)),
+    case("windows",       shapes(2, 9), kw=dict(shape=(4, 2, 3), axes=(1, 0, 1), steps=(2, 1, 1), start=(0, 0)), numpy=lambda x: np.lib.stride_tricks.sliding_window_view(x, 3, 1)[:, ::2].swapaxes(0, 1), note="strided"),
+    case("windows",       shapes(4, 8), kw=dict(shape=(3, 2, 2), axes=(1, 1, 0), steps=(-1, 2, 3), start=(0, 3)), numpy=lambda x: np.array([[x[::3, 3 - i + 2 * j] for j in range(2)] for i in range(3)]), note="backwards"),
+    case("windows",       shapes(3, 6, 5), kw=dict(shape=(4, 2, 3, 3), axes=(1, 2, 1, 2), steps=(1, 2, 1, 1), start=(2, 0, 0)), numpy=lambda x: np.lib.stride_tricks.sliding_window_view(x[2], (3, 3))[:, ::2], note="of one matrix"),
+    case("windows",       shapes(200), kw=dict(shape=(101, 100), axes=(0, 0), steps=(1, 1), start=(0,)), numpy=lambda x: np.lib.stride_tricks.sliding_window_view(x, 100), note="long"),
+    case("windows",       shapes(3, 4), kw=dict(shape=(3, 4), axes=(0, 1), steps=(1, 1), start=(0, 0)), note="everything"),
+    case("windows",       shapes(0, 4), kw=dict(shape=(0, 3, 2), axes=(0, 1, 1), steps=(1, 1, 1), start=(0, 0)), note="of nothing"),
+    *[
+        case("contract_windows", x, w, kw=dict(a=(0, 1, 4, 5, 6, 7), b=(3, 1, 6, 7), out=(0, 3, 4, 5), shape=shape, axes=(0, 1, 2, 3, 2, 3), steps=(1, 1, s, s, d, d), start=(0, 0, 0, 0)), numpy=lambda x, w, s=s, d=d: convolved(x, w, s, d), note=note)
+        for x, w, s, d, shape, note in [
+            (shapes(2, 3, 5, 6), shapes(4, 3, 3, 2), 1, 1, (2, 3, 3, 5, 3, 2), "convolution"),
+            (shapes(2, 1, 7, 6), shapes(2, 1, 3, 2), 2, 1, (2, 1, 3, 3, 3, 2), "every other place"),
+            (shapes(1, 2, 7, 8), shapes(2, 2, 2, 3), 1, 3, (1, 2, 4, 2, 2, 3), "every third element"),
+            (shapes(0, 2, 4, 4), shapes(3, 2, 2, 2), 1, 1, (0, 2, 3, 3, 2, 2), "of no pictures"),
+        ]
+    ],
+    case("contract_windows", shapes(6), shapes(4), kw=dict(a=(0, 1), b=(0,), out=(0, 1), shape=(4, 3), axes=(0, 0), steps=(1, 1), start=(0,)), numpy=lambda x, y: np.lib.stride_tricks.sliding_window_view(x, 3) * y[:, None], note="with a place of its own for each"),
+    case("contract_windows", shapes(2, 9), shapes(3), kw=dict(a=(0, 1, 2), b=(2,), out=(1, 0), shape=(2, 3, 3), axes=(0, 1, 1), steps=(1, 2, -1), start=(0, 3)), numpy=lambda x, y: np.array([[sum(r[3 + 2 * i - j] * y[j] for j in range(3)) for r in x] for i in range(3)]), note="backwards"),
 
     # steering
     case("guard",         exactly(2.0), kw=dict(expected=Expected(2.0), position=0, kind="float"), dtypes="d", batchable=False, numpy=lambda x: ()),

@@ -25,6 +25,7 @@ from wengert.ops.elementwise import convert, not_equal
 from wengert.ops.op import rule_for
 from wengert.ops.shape import broadcast_to
 from wengert.ops.structured import Fill, Masked
+from wengert.ops.windows import joined
 from wengert.source import Source
 from wengert.tape import Atom, Builder, Instr, Lit, Tape, Var, building, check, current_builder
 
@@ -50,6 +51,7 @@ def vjp(
     runs_once : the pullback runs exactly once for each forward run; written on the tape.
     nan_safe : a cotangent that is exactly zero stays zero, whatever partial it meets (0 · ∞ = 0).
     """
+    tape = joined(tape)
     wrt_vars = [tape.inputs[i] for i in wrt]
     out_atoms = [tape.outputs[k] for k in outputs]
     builder = Builder(start=tape.instrs)

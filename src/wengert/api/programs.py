@@ -109,7 +109,7 @@ def compile(tape: Tape) -> Program:
     return Program(passes.run(tape, (*passes.ONCE, *passes.PIPELINE)), promised=promised)
 
 
-def jit(f: F | None = None, *, strict: bool = False) -> Any:
+def jit(f: F | None = None, *, strict: bool = False, donate: F | None = None) -> Any:
     """``f``, traced once for each signature and path, and run as compiled programs from then on.
 
     Branches on values are guards, captured arrays are read at every call; see :class:`~wengert.runtime.jit.Jit` for
@@ -120,6 +120,11 @@ def jit(f: F | None = None, *, strict: bool = False) -> Any:
     goes on: with one :class:`~wengert.PerformanceWarning` a function, which names the line and what to write instead.
     ``strict=True``, ``@wg.jit(strict=True)`` as a decorator, raises there instead.
 
+    ``donate=lambda args: args[0]`` gives arguments away: results of the same shape and dtype may be written into their
+    memory, and then *are* those arrays, so that a step of training needs no second set of parameters. Look at the
+    results alone after a call. Arrays that are read-only, not in C order or share memory with other arguments are kept,
+    and nothing is written before the last step at which a guard may miss or an error be raised.
+
     Examples
     --------
     >>> import numpy as np, wengert as wg
@@ -129,7 +134,7 @@ def jit(f: F | None = None, *, strict: bool = False) -> Any:
     >>> f(2.0), f(-2.0)
     (np.float64(2.0), np.float64(8.0))
     """
-    return partial(Jit, is_strict=strict) if f is None else Jit(f, is_strict=strict)
+    return partial(Jit, is_strict=strict, donate=donate) if f is None else Jit(f, is_strict=strict, donate=donate)
 
 
 def fastmath() -> Callable[[F], Jit]:

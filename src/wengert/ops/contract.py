@@ -24,7 +24,7 @@ from wengert.tape import Atom, Aval
 Labels = tuple[int, ...]
 
 
-def _contract_type(x: Aval, y: Aval, *, a: Labels, b: Labels, out: Labels) -> Aval:
+def contract_type(x: Aval, y: Aval, *, a: Labels, b: Labels, out: Labels) -> Aval:
     lengths = dict(zip(a, x.shape, strict=True))
     for label, n in zip(b, y.shape, strict=True):
         if lengths.setdefault(label, n) != n:
@@ -32,7 +32,7 @@ def _contract_type(x: Aval, y: Aval, *, a: Labels, b: Labels, out: Labels) -> Av
     return Aval(tuple([lengths[label] for label in out]), x.dtype)
 
 
-def _contract_cost(x: Aval, y: Aval, *, a: Labels, b: Labels, out: Labels) -> float:
+def contract_cost(x: Aval, y: Aval, *, a: Labels, b: Labels, out: Labels) -> float:
     """Two flops a term: the product over the lengths of all labels."""
     total = 2.0
     for n in {**dict(zip(a, x.shape, strict=True)), **dict(zip(b, y.shape, strict=True))}.values():
@@ -133,14 +133,14 @@ def _batch(xs: Any, batched: Any, size: int, *, a: Labels, b: Labels, out: Label
 contract = linear(
     _reference,
     name="contract",
-    type=_contract_type,
+    type=contract_type,
     kernel=Contract(),
     transpose=[_transpose_x, _transpose_y],
     structured=_structured,
     is_multilinear=True,
     bind=contract_bind,
     batch=_batch,
-    cost=_contract_cost,
+    cost=contract_cost,
 )
 
 

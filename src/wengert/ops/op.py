@@ -103,6 +103,8 @@ class Op:
     whose rules may read anything, and may be defined anew."""
     has_derived_partials: bool = False
     """The partials are what reverse mode makes of a tape, and take its ``nan_safe=``."""
+    expansion: Callable[..., Any] | None = None
+    """``expansion(*ins, **params)``: the steps that there are kernels for, of one that is there for its derivatives."""
     rearranges: bool = False
     """Only moves elements (reshape, transpose), so masks may move with their values."""
     doc: str = ""

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 from wengert import config
 from wengert.collector import put_off
+from wengert.passes.expand import expand
 from wengert.passes.fuse import IsNative, fuse
 from wengert.passes.number_guards import number_guards
 from wengert.passes.rematerialise import rematerialise
@@ -35,6 +36,7 @@ PIPELINE: tuple[Pass, ...] = (
 
 BEFORE_KERNELS: tuple[Pass, ...] = (
     # What makes a tape of kernels: no derivative is taken of it, and nothing batches it.
+    expand,  # first: the others know the steps it is made of
     schedule,  # before fusion, which joins what stands near
     fuse,  # on what is left to compute, in the order in which it will be
     rematerialise,  # after it, when it is known what lies between kernels

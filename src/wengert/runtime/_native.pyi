@@ -97,9 +97,13 @@ class Executable:
         is_long: bool,
         keeps_arena: bool = True,
         code: Any = None,
+        donated: Sequence[tuple[int, int]] = (),
+        commits_at: int = -1,
     ) -> None:
         """An output is (dtype, shape), and whether it is zeros when a run begins. ``keeps_arena``: between runs, even
-        a large one. ``code``: what keeps the kernels' machine code in memory, kept as long as this is."""
+        a large one. ``code``: what keeps the kernels' machine code in memory, kept as long as this is. ``donated``:
+        pairs (output, input); where the input of a run is an array in C order that may be written, that output is this
+        very array. From step ``commits_at`` on a run is not interrupted."""
 
     def run(
         self,

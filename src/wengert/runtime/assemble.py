@@ -20,6 +20,7 @@ from wengert.codegen.nests.nest import Nest
 from wengert.codegen.specs.spec import Spec
 from wengert.codegen.vecmath import angles
 from wengert.errors import say_where
+from wengert.passes import donation
 from wengert.passes.plan import Place, Plan, PlanStep, c_strides, is_in_code, plan
 from wengert.runtime import _native, routines
 from wengert.tape import Instr, Lit, Tape, structure
@@ -41,10 +42,16 @@ class KernelInfo(NamedTuple):
 
 
 def assemble(
-    tape: Tape, in_strides: Sequence[tuple[int, ...] | None] = (), is_fast: bool = False, keeps_arena: bool = True
+    tape: Tape,
+    in_strides: Sequence[tuple[int, ...] | None] = (),
+    is_fast: bool = False,
+    keeps_arena: bool = True,
+    donated: Sequence[int] = (),
 ) -> tuple[Plan, _native.Executable, tuple[KernelInfo, ...]]:
-    """The plan of ``tape``, its executable, and what it runs; ``is_fast``: by :data:`vecmath.FAST` where it can."""
-    made = plan(passes.run(tape, passes.BEFORE_KERNELS, supports), in_strides)
+    """The plan of ``tape``, its executable, and what it runs; ``is_fast``: by :data:`vecmath.FAST` where it can;
+    ``donated``: the inputs that results may be written over."""
+    pairs = donation.pairs_of(tape, donated)
+    made = plan(donation.written_late(passes.run(tape, passes.BEFORE_KERNELS, supports), pairs), in_strides)
     zeroed = zero_outputs(made)
     planned = [step for step in made.steps if id(step) not in zeroed]
     calls = [_lowered(step) for step in planned]
@@ -55,6 +62,7 @@ def assemble(
     first["literal"] = first["capture"] + len(tape.captures)
     first["output"] = first["literal"] + len(made.literals)
     steps, codes = _steps(planned, calls, first)
+    pairs, commits_at = donation.safe(made, [p for p in pairs if p[0] not in zeroed.values()])
     executable = _native.Executable(
         arena_bytes=made.arena_bytes,
         inputs=[
@@ -68,8 +76,16 @@ def assemble(
         is_long=_is_long(tape),
         keeps_arena=keeps_arena,
         code=codes,
+        donated=pairs,
+        commits_at=_first_step(commits_at, made.steps, planned, calls) if pairs else -1,
     )
     return made, executable, tuple([_describe(call) for call in calls])
+
+
+def _first_step(commits_at: int, steps: Sequence[PlanStep], planned: Sequence[PlanStep], calls: Sequence[Call]) -> int:
+    """Where in the runtime's list of steps the plan's step ``commits_at`` begins."""
+    before = set(map(id, steps[:commits_at]))
+    return sum([len(_parts(call)) or 1 for step, call in zip(planned, calls, strict=True) if id(step) in before])
 
 
 def _is_long(tape: Tape) -> bool:

@@ -32,7 +32,7 @@ def entry_of(compiled: Compiled, signature: Signature, keywords: tuple[str, ...]
         partial(tree.unflatten, compiled.tape.out_tree) if result is None else result,
         compiled,
         keywords,
-        compiled.written,
+        (*compiled.written, *compiled.donated),
     )
 
 

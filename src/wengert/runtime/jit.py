@@ -95,8 +95,15 @@ class Jit(_native.Dispatcher):
 
     __wengert_transparent__ = True  # to the walk of an enclosing function's environment
 
-    def __init__(self, f: Callable[..., Any], is_fast: bool = False, is_strict: bool = False) -> None:
+    def __init__(
+        self,
+        f: Callable[..., Any],
+        is_fast: bool = False,
+        is_strict: bool = False,
+        donate: Callable[..., Any] | None = None,
+    ) -> None:
         super().__init__()
+        self._donate = donate
         self._has_own_out = _has_own_out(f)
         self._is_fast = is_fast
         self._is_strict = is_strict
@@ -118,7 +125,7 @@ class Jit(_native.Dispatcher):
 
     def __reduce__(self) -> Any:
         """By name, as functions are, where it stands for its function; else made anew of the function."""
-        return standing_name(self) or (type(self), (self.__wrapped__, self._is_fast, self._is_strict))
+        return standing_name(self) or (type(self), (self.__wrapped__, self._is_fast, self._is_strict, self._donate))
 
     def __copy__(self) -> Jit:
         return self
@@ -183,6 +190,8 @@ class Jit(_native.Dispatcher):
         """What the call returns; ``missed`` is a program that was tried, and where it was left."""
         out = kwargs.pop("out", None)
         leaves, treedef = foreign.flatten((args, kwargs) if kwargs else args)
+        if out is not None and self._donate is not None:
+            leaves = with_own_arrays(leaves)  # results go there, and nothing is given away
         refusal: NotTraced | None = None
         if current_trace() is not None and any(type(x) is Tracer for x in leaves):
             result = self._inlined(kwargs, leaves, treedef)
@@ -257,7 +266,7 @@ class Jit(_native.Dispatcher):
             if compiled.written:
                 check_not_shared(compiled, inputs)
             try:
-                results = compiled.program.run(inputs)
+                results = compiled.run(inputs)
             except GuardMiss as miss:
                 if not has_missed:
                     self._stats.guard_misses += 1
@@ -313,7 +322,8 @@ class Jit(_native.Dispatcher):
         tape, environment, unrepeatable, written = whole
         tape = passes.run(tape, (*passes.ONCE, *passes.PIPELINE))
         strides = [leaf.strides for leaf in signature.leaves if leaf.is_traced]
-        compiled = Compiled(tape, environment, path_of(tape), strides, self._is_fast, written=written)
+        donated = self._donated(leaves, signature)
+        compiled = Compiled(tape, environment, path_of(tape), strides, self._is_fast, written=written, donated=donated)
         self._stats.traces += 1
         if unrepeatable:
             self._stats.unrepeatable = unrepeatable
@@ -323,11 +333,20 @@ class Jit(_native.Dispatcher):
         program = compiled.program
         self._stats.compile_s += time.perf_counter() - start
         self._keep(compiled, signature, special, tuple(kwargs))
-        results, by_numpy = program.run_recorded(inputs)
+        results, by_numpy = program.run_recorded(compiled.apart(inputs))
         self._stats.undecided += by_numpy
         if by_numpy:
             self._warn(UNDECIDED, "a guard compares values that are equal but for rounding", is_error=False)
         return compiled, results
+
+    def _donated(self, leaves: list[Any], signature: Signature) -> tuple[int, ...]:
+        """The inputs that the call gives away."""
+        if self._donate is None:
+            return ()
+        given = tree.unflatten(signature.treedef, leaves)
+        chosen = set(tree.select(given[0] if signature.has_kwargs else given, self._donate)[0])  # keywords come behind
+        traced = [k for k, leaf in enumerate(signature.leaves) if leaf.is_traced]
+        return tuple([number for number, k in enumerate(traced) if k in chosen])
 
     def _note_plain(self, signature: Signature, why: Exception) -> None:
         """Do not try again to trace calls of this signature."""

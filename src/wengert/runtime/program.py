@@ -45,6 +45,7 @@ class Program:
     ``captures_vary``: the captured arrays are given at each run (an un-jitted call), rather than read where they lie.
     ``is_fast``: by the faster versions of some functions, see :func:`wengert.fastmath`.
     ``promised``: captures of which something was computed already, since they were read-only.
+    ``donated``: the inputs whose memory the results of ``run`` may be written into; then they are those arrays.
     """
 
     def __init__(
@@ -54,6 +55,7 @@ class Program:
         in_strides: Sequence[tuple[int, ...] | None] = (),
         is_fast: bool = False,
         promised: Sequence[Capture] = (),
+        donated: Sequence[int] = (),
     ) -> None:
         self.tape = tape
         self._promised = [(c, a) for c in promised for a in _in_whose_memory(c.array) if not a.flags.writeable]
@@ -70,11 +72,11 @@ class Program:
         self._reference: Reference | None = None
         if config.native:
             threadpool.register()
-            self._build(in_strides, is_fast)
+            self._build(in_strides, is_fast, donated)
         else:
             self._reference = Reference(tape)
 
-    def _build(self, in_strides: Sequence[tuple[int, ...] | None], is_fast: bool) -> None:
+    def _build(self, in_strides: Sequence[tuple[int, ...] | None], is_fast: bool, donated: Sequence[int]) -> None:
         whole = self.tape
         if self._captures_vary:
             whole = whole.replace(inputs=(*whole.inputs, *[c.var for c in whole.captures]), captures=())
@@ -83,6 +85,7 @@ class Program:
             in_strides,
             is_fast,
             keeps_arena=not self._captures_vary,  # there may be hundreds of un-jitted programs, each called once
+            donated=donated,
         )
         self.arena_bytes = self.plan.arena_bytes
 

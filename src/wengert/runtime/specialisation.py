@@ -11,7 +11,7 @@ from wengert.runtime import _native
 from wengert.runtime.paths import Path, Paths
 from wengert.runtime.program import Program
 from wengert.tape import Tape
-from wengert.tracing.record import same_memory, shares_memory
+from wengert.tracing.record import same_memory, shares_memory, sharing
 from wengert.tracing.signature import Signature
 from wengert.tracing.surroundings.environment import Environment
 
@@ -34,13 +34,26 @@ class Compiled:
     signature: Signature | None = None
     written: tuple[int, ...] = ()
     """The inputs that the function writes: no other may share their memory."""
+    donated: tuple[int, ...] = ()
+    """The inputs that results may be written over."""
     calls_seen: int = 0
     """How many calls the runtime had answered with ``entry`` when somebody last looked."""
 
     @cached_property
     def program(self) -> Program:
         """Machine code, made when it is first asked for: not for a path that is taken once."""
-        return Program(self.tape, in_strides=self.in_strides, is_fast=self.is_fast)
+        return Program(self.tape, in_strides=self.in_strides, is_fast=self.is_fast, donated=self.donated)
+
+    def run(self, inputs: Sequence[Any]) -> list[Any]:
+        """What the program gives for inputs of its signature; a donated one that shares memory with another is kept."""
+        return self.program.run(self.apart(inputs))
+
+    def apart(self, inputs: Sequence[Any]) -> Sequence[Any]:
+        """``inputs`` with a copy of each donated one that shares memory with another, or with a captured array."""
+        if not self.donated:
+            return inputs
+        shared = set(sharing([*inputs, *[c.array for c in self.tape.captures]])).intersection(self.donated)
+        return [x.copy() if k in shared else x for k, x in enumerate(inputs)]
 
 
 class Specialisation:

@@ -55,14 +55,19 @@ NO_LINES_OF_THE_USERS = _OURS | _BETWEEN | _TAKES_NUMBERS
 OPAQUE = _OURS | _OF_PYTHON | _LOGS
 
 BUILT_ON_TOP = frozenset(["nn", "graph", "ode", "optimize"])
-"""Parts of wengert that use its public API alone: they are traced and watched as a user's code is. But an error in
-one is placed at the user's line that called it."""
+"""Parts of wengert that use its public API alone: they are traced as a user's code is. But an error in one is placed
+at the user's line that called it, and of their functions nothing is watched; of a layer, what it holds is."""
 
 
 def _is_among(packages: frozenset[str], module: str) -> bool:
     """Whether a module is in one of ``packages``, and is not built on top of wengert."""
+    return module.partition(".")[0] in packages and not is_on_top(module)
+
+
+def is_on_top(module: str) -> bool:
+    """Whether a module is one of ours that are built on top."""
     top, _, rest = module.partition(".")
-    return top in packages and not (top == "wengert" and rest.partition(".")[0] in BUILT_ON_TOP)
+    return top == "wengert" and rest.partition(".")[0] in BUILT_ON_TOP
 
 
 _is_library: dict[Any, bool] = {}  # by the name of a module: a frame is asked at every array that is made

@@ -9,6 +9,7 @@
 
 #include <structmember.h>
 
+#include <algorithm>
 #include <memory>
 
 namespace wengert {
@@ -110,17 +111,25 @@ struct Extent {
             (far < 0 ? begin : end) += far;
         }
     }
-    bool meets(const Extent &other) const { return begin < other.end && other.begin < end; }
 };
 
 // Whether no input that is written can share memory with another or with a captured array, going by their extents.
 bool lie_apart(const Entry &entry, const Executable &code, PyObject *const *inputs) {
-    for (uint32_t k : entry.written) {
-        const Extent extent(inputs[k]);
-        for (size_t j = 0; j < code.inputs.size(); j++)
-            if (j != k && extent.meets(Extent(inputs[j]))) return false;
-        for (PyArrayObject *captured : code.captured)
-            if (extent.meets(Extent(reinterpret_cast<PyObject *>(captured)))) return false;
+    if (entry.written.empty()) return true;
+    std::vector<std::pair<Extent, bool>> extents; // and whether it is written
+    extents.reserve(code.inputs.size() + code.captured.size());
+    for (size_t k = 0; k < code.inputs.size(); k++) extents.emplace_back(Extent(inputs[k]), false);
+    for (uint32_t k : entry.written) extents[k].second = true;
+    for (PyArrayObject *captured : code.captured)
+        extents.emplace_back(Extent(reinterpret_cast<PyObject *>(captured)), false);
+    std::erase_if(extents, [](const auto &one) { return one.first.begin == one.first.end; });
+    std::sort(extents.begin(), extents.end(),
+              [](const auto &one, const auto &other) { return one.first.begin < other.first.begin; });
+    const char *end = nullptr, *written_end = nullptr; // of all so far, of those that are written
+    for (const auto &[extent, is_written] : extents) {
+        if (extent.begin < (is_written ? end : written_end)) return false;
+        end = std::max(end, extent.end);
+        if (is_written) written_end = std::max(written_end, extent.end);
     }
     return true;
 }

@@ -36,7 +36,23 @@ class Reader {
             code_.outputs.back().is_zeroed = length(spec) == 3 && nb::cast<bool>(item(spec, 2));
             if (code_.outputs.back().is_zeroed) code_.zeroed.push_back(k);
         }
-        share_memory(code_);
+    }
+
+    // Pairs (output, input): the one is written into the memory of the other.
+    void donated(nb::handle list) {
+        nb::object items = items_of(list, "donated");
+        for (size_t k = 0; k < length(items); k++) {
+            nb::object pair = items_of(item(items, k), "a donation (output, input)", 2);
+            const int64_t output = integer(item(pair, 0)), input = integer(item(pair, 1));
+            if (output < 0 || static_cast<size_t>(output) >= code_.outputs.size() || input < 0 ||
+                static_cast<size_t>(input) >= code_.inputs.size())
+                throw std::invalid_argument("a donation of what there is not");
+            Operand &over = code_.outputs[output];
+            const Operand &under = code_.inputs[input];
+            if (over.is_zeroed || over.nbytes != under.nbytes || over.shape != under.shape)
+                throw std::invalid_argument("an output does not fit the memory of the input that is donated to it");
+            over.over = static_cast<int32_t>(input);
+        }
     }
 
     void arrays(nb::handle list, std::vector<PyArrayObject *> &into, std::vector<Operand> *operands) {
@@ -206,18 +222,19 @@ Executable &code_of(PyObject *self) { return reinterpret_cast<ExecutableObject *
 
 PyObject *executable_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
     static const char *names[] = {"arena_bytes", "inputs", "captures", "constants", "outputs", "steps", "is_long",
-                                  "keeps_arena", "code", nullptr};
+                                  "keeps_arena", "code", "donated", "commits_at", nullptr};
     PyObject *inputs = nullptr, *captures = nullptr, *constants = nullptr, *outputs = nullptr, *steps = nullptr;
-    PyObject *machine_code = nullptr;
-    Py_ssize_t arena_bytes = 0;
+    PyObject *machine_code = nullptr, *donated = nullptr;
+    Py_ssize_t arena_bytes = 0, commits_at = -1;
     int is_long = -1, keeps_arena = 1;
-    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$nOOOOOppO", const_cast<char **>(names), &arena_bytes, &inputs,
-                                     &captures, &constants, &outputs, &steps, &is_long, &keeps_arena, &machine_code))
+    if (!PyArg_ParseTupleAndKeywords(args, kwargs, "|$nOOOOOppOOn", const_cast<char **>(names), &arena_bytes, &inputs,
+                                     &captures, &constants, &outputs, &steps, &is_long, &keeps_arena, &machine_code,
+                                     &donated, &commits_at))
         return nullptr;
     if (inputs == nullptr || captures == nullptr || constants == nullptr || outputs == nullptr || steps == nullptr ||
         is_long < 0) {
         // A keyword cannot be required, behind the |.
-        PyErr_SetString(PyExc_TypeError, "all but keeps_arena and code are required");
+        PyErr_SetString(PyExc_TypeError, "all but keeps_arena, code, donated and commits_at are required");
         return nullptr;
     }
     if (arena_bytes < 0) {
@@ -237,6 +254,9 @@ PyObject *executable_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
         reader.arrays(captures, code.captured, &code.captures);
         reader.arrays(constants, code.constants, nullptr);
         reader.outputs(outputs);
+        if (donated != nullptr) reader.donated(donated);
+        if (commits_at >= 0) code.commits_at = static_cast<size_t>(commits_at);
+        share_memory(code);
         reader.start_steps();
         reader.block(steps);
         return true;
@@ -371,7 +391,15 @@ PyType_Spec executable_spec = {"wengert.runtime._native.Executable", sizeof(Exec
 
 // ------------------------------------------------------------------------------------------------- placing operands
 
-bool place_outputs(Executable &code, Frame &frame, PyObject *const *out) {
+// The input that output `k` is written over, if this call's may be: an array in C order that can be written.
+PyObject *donated_to(const Executable &code, size_t k, PyObject *const *inputs) {
+    const Operand &operand = code.outputs[k];
+    if (operand.over < 0) return nullptr;
+    PyObject *x = inputs[operand.over];
+    return unfit_for_output(operand, x) == nullptr ? x : nullptr;
+}
+
+bool place_outputs(Executable &code, Frame &frame, PyObject *const *inputs, PyObject *const *out) {
     const size_t n = code.outputs.size(), n_inputs = code.inputs.size(), first = code.first_output();
     char *shared = nullptr;
     nb::object memory; // of the results that share theirs
@@ -387,9 +415,12 @@ bool place_outputs(Executable &code, Frame &frame, PyObject *const *out) {
                 set_base(code, frame, first + k, frame.values[n_inputs + k].bytes);
                 continue;
             }
-            x = memory && code.in_shared[k] != ALONE
-                    ? new_array_in(memory.ptr(), shared + code.in_shared[k], operand)
-                    : new_array(operand);
+            if (PyObject *given = out == nullptr ? donated_to(code, k, inputs) : nullptr)
+                x = Py_NewRef(given);
+            else
+                x = memory && code.in_shared[k] != ALONE
+                        ? new_array_in(memory.ptr(), shared + code.in_shared[k], operand)
+                        : new_array(operand);
             if (x == nullptr) return false;
         } else {
             const char *why = unfit_for_output(operand, x);
@@ -453,13 +484,19 @@ bool outputs_stand_apart(const Executable &code, Frame &frame) {
 Outcome run_frame(Executable &code, Frame &frame, PyObject *const *inputs, PyObject *const *captures,
                   PyObject *const *out, bool is_trusted, Miss &miss) {
     if (!place_reads(code, frame, inputs, captures, is_trusted)) return Outcome::failed;
-    if (!place_outputs(code, frame, out) || (out != nullptr && !outputs_stand_apart(code, frame)))
+    if (!place_outputs(code, frame, inputs, out) || (out != nullptr && !outputs_stand_apart(code, frame)))
         return out == nullptr ? Outcome::failed : Outcome::refused;
     const Outcome outcome = execute(code, frame, miss, out == nullptr);
     if (outcome != Outcome::done) return outcome;
     for (size_t k = 0; k < code.outputs.size(); k++)
         if (frame.results[k] == nullptr) {
-            frame.results[k] = new_scalar(code.outputs[k], frame.bases[code.first_output() + k]);
+            const char *value = frame.bases[code.first_output() + k];
+            if (PyObject *given = out == nullptr ? donated_to(code, k, inputs) : nullptr) {
+                std::memcpy(PyArray_BYTES(reinterpret_cast<PyArrayObject *>(given)), value, code.outputs[k].nbytes);
+                frame.results[k] = Py_NewRef(given);
+                continue;
+            }
+            frame.results[k] = new_scalar(code.outputs[k], value);
             if (frame.results[k] == nullptr) return Outcome::failed;
         }
     return Outcome::done;

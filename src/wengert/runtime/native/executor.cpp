@@ -24,7 +24,7 @@ int64_t coarse_now_ns() {
 
 bool look_for_signals(Run &run) {
     const int64_t now = coarse_now_ns();
-    if (now - run.looked_at_ns < SIGNALS_EVERY_NS) [[likely]] return true;
+    if (now - run.looked_at_ns < SIGNALS_EVERY_NS || run.is_committed) [[likely]] return true;
     run.looked_at_ns = now;
     const bool was_released = run.released != nullptr;
     if (was_released) run.take_gil();
@@ -203,7 +203,11 @@ bool call_back(Run &run, const Callback &callback, const int32_t *status = nullp
 
 Outcome run_block(Run &run, const Block &block) {
     Frame &frame = run.frame;
+    const Step *commits = &block == run.code.blocks.data() && run.code.commits_at < block.size()
+                              ? &block[run.code.commits_at]
+                              : nullptr;
     for (const Step &step : block) {
+        if (&step == commits) [[unlikely]] run.is_committed = true;
         switch (step.kind) {
         case StepKind::kernel: {
             char *const *pointers = frame.table + step.pointer;

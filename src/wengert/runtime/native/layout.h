@@ -43,6 +43,7 @@ struct Operand {
     bool is_contiguous = true;     // else the strides are demanded exactly
     bool is_inline = false;        // of shape () and small: its value is kept in the frame
     bool is_zeroed = false;        // of an output: zeros when a run begins
+    int32_t over = -1;             // of an output: the input whose memory it is written into, if that may be written
     npy_intp nbytes = 0;
     npy_intp low = 0, high = 0; // the bytes it covers, from its data pointer: [low, high)
 };
@@ -119,6 +120,7 @@ struct Executable {
     std::vector<std::vector<char>> expected;       // of guards; likewise
     std::vector<std::vector<Use>> uses;            // by base
     uint32_t n_pointers = 0;
+    size_t commits_at = SIZE_MAX;                  // from this step on a run writes its inputs, and goes on to its end
     PyObject *machine_code = nullptr;              // a strong reference: what keeps the kernels there; may be nullptr
 
     std::atomic<uint64_t> runs{0};
@@ -194,7 +196,7 @@ void share_memory(Executable &code); // decides which outputs do
 PyObject *new_shared_memory(const Executable &code, char *&begin);
 PyObject *new_array_in(PyObject *owner, char *memory, const Operand &operand);
 bool make_shared_memory_type();
-PyObject *new_scalar(const Operand &operand, char *value);
+PyObject *new_scalar(const Operand &operand, const char *value);
 // Why `x` cannot be an output written where it lies, or nullptr.
 const char *unfit_for_output(const Operand &operand, PyObject *x);
 bool overlaps(const char *a, const Operand &a_operand, const char *b, const Operand &b_operand);
@@ -230,6 +232,7 @@ struct Run {
     Miss &miss;
     PyThreadState *released; // set while the GIL is given up
     int64_t looked_at_ns;
+    bool is_committed = false; // it has begun to write its inputs
 
     void release_gil() { released = PyEval_SaveThread(); }
     void take_gil() {

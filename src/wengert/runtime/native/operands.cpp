@@ -218,7 +218,7 @@ void share_memory(Executable &code) {
     size_t n_shared = 0;
     for (const Operand &operand : code.outputs) {
         const auto nbytes = static_cast<size_t>(operand.nbytes);
-        const bool shares = !operand.is_inline && !operand.is_zeroed && nbytes > 0 && nbytes <= SHARED_MOST &&
+        const bool shares = !operand.is_inline && !operand.is_zeroed && operand.over < 0 && nbytes > 0 && nbytes <= SHARED_MOST &&
                             code.shared_bytes + nbytes <= ALL_SHARED_MOST;
         code.in_shared.push_back(shares ? code.shared_bytes : ALONE);
         if (shares) code.shared_bytes += at_line(nbytes), n_shared++;
@@ -257,13 +257,13 @@ bool make_shared_memory_type() {
     return shared_memory_type != nullptr;
 }
 
-PyObject *new_scalar(const Operand &operand, char *value) {
+PyObject *new_scalar(const Operand &operand, const char *value) {
     if (operand.descr->type_num == NPY_DOUBLE && PyDataType_ISNOTSWAPPED(operand.descr)) {
         PyObject *scalar = PyArrayScalar_New(Double);
         if (scalar != nullptr) std::memcpy(&PyArrayScalar_VAL(scalar, Double), value, sizeof(double));
         return scalar;
     }
-    return PyArray_Scalar(value, operand.descr, nullptr);
+    return PyArray_Scalar(const_cast<char *>(value), operand.descr, nullptr);
 }
 
 const char *unfit_for_output(const Operand &operand, PyObject *x) {

@@ -7,8 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from wengert.ops.index import gather
-from wengert.ops.shape import transpose
+from wengert.ops.windows import sliding, windows
 from wengert.tape import Atom, Aval
 from wengert.tracing.arguments import (
     along,
@@ -23,7 +22,6 @@ from wengert.tracing.arguments import (
 )
 from wengert.tracing.functions.joining import joined, take_runs
 from wengert.tracing.functions.shaping import broadcast_to, ravel
-from wengert.tracing.indexing import base_lift, front_order
 from wengert.tracing.inplace import view
 from wengert.tracing.tracer import Tracer
 
@@ -203,18 +201,15 @@ def sliding_window_view(
         if shape[k] < 1:
             raise ValueError("window shape cannot be larger than input array shape")
 
-    def windows(y: Atom) -> Atom:
-        for length, k in zip(lengths, axes, strict=True):
-            index = np.arange(y.aval.shape[k] - length + 1)[:, None] + np.arange(length)
-            ndim = y.aval.ndim
-            taken = gather(transpose(y, axes=front_order(ndim, (k,))), base_lift(z, constant(z._trace, index)))
-            y = transpose(taken, axes=(*range(2, k + 2), 0, *range(k + 2, ndim + 1), 1))
+    def windows_of(y: Atom) -> Atom:
+        for length, k in zip(lengths, axes, strict=True):  # one by one: an axis may stand there twice
+            y = windows(y, **sliding(y.aval.shape, (length,), (k,))._asdict())
         return y
 
     return view(
         z,
         Aval(tuple(shape), z.dtype),
-        windows,
+        windows_of,
         lambda base, new: base,  # never called: the view is read-only
         lambda a: np.lib.stride_tricks.sliding_window_view(a, lengths, axes),
         is_readonly=True,

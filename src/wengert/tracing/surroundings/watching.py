@@ -35,7 +35,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from wengert.tracing import names
-from wengert.tracing.callers import is_installed, is_opaque
+from wengert.tracing.callers import is_installed, is_on_top, is_opaque
 from wengert.tracing.surroundings.elsewhere import (
     SET_ELSEWHERE,
     class_of_states,
@@ -176,7 +176,11 @@ class Watching:
     def _decide_foreign(self, namespace: dict[str, Any]) -> bool:
         module = namespace.get("__name__", "")
         package = module.partition(".")[0]
-        if is_opaque(module) or (package in sys.builtin_module_names and "__file__" not in namespace):
+        if (
+            is_opaque(module)
+            or is_on_top(module)
+            or (package in sys.builtin_module_names and "__file__" not in namespace)
+        ):
             return True
         if self._package is None and package not in sys.stdlib_module_names:
             self._package = package  # the package of the function that is traced is always walked
@@ -342,7 +346,9 @@ class Watching:
             self.watch_each(parts.attributes)
         if is_sealed(cls):
             return
-        is_foreign = cls is not types.SimpleNamespace and self.is_foreign(_namespace_of(cls))
+        home = _namespace_of(cls)
+        is_ours = cls is types.SimpleNamespace or is_on_top(home.get("__name__", ""))  # a layer holds the user's code
+        is_foreign = not is_ours and self.is_foreign(home)
         for part in parts.attributes:
             if is_foreign and not isinstance(part.value, BY_VALUE) and type(part.value) is not np.ndarray:
                 continue  # a library's object: what it holds itself, not the world behind it

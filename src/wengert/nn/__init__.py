@@ -1,0 +1,87 @@
+"""Networks: layers with explicit parameters, and the functions they are made of, in plain NumPy.
+
+Nothing here is special to the compiler: ``np.tanh(x @ w.T + b)`` in your own code gives the same kernels as
+``nn.dense_bias_act(np.tanh, w, x, b)``. Axes: batch first; channels before space; features last. Weights are
+[out, in, *kernel].
+"""
+
+from wengert.nn import random
+from wengert.nn.activations import (
+    celu,
+    elu,
+    gelu,
+    gelu_erf,
+    gelu_sigmoid,
+    gelu_tanh,
+    glu,
+    hard_shrink,
+    hard_sigmoid,
+    hard_swish,
+    hard_tanh,
+    identity,
+    leaky_relu,
+    lisht,
+    log_cosh,
+    log_sigmoid,
+    mish,
+    relu,
+    relu6,
+    rrelu,
+    selu,
+    sigmoid,
+    sigmoid_fast,
+    silu,
+    soft_shrink,
+    softplus,
+    softsign,
+    swish,
+    tanh,
+    tanh_fast,
+    tanhshrink,
+    trelu,
+)
+from wengert.nn.attention import attention, causal_mask, rotary, sinusoidal_positions
+from wengert.nn.dense import bias_act, dense_bias_act, embedding
+from wengert.nn.losses import (
+    absolute_error,
+    accuracy,
+    binary_cross_entropy,
+    cosine,
+    cross_entropy,
+    hinge,
+    huber,
+    kl_divergence,
+    squared_error,
+)
+from wengert.nn.normalisation import (
+    alpha_dropout,
+    batch_norm,
+    dropout,
+    group_norm,
+    instance_norm,
+    layer_norm,
+    log_softmax,
+    logsumexp,
+    rms_norm,
+    softmax,
+)
+
+__all__ = [
+    # activations
+    "celu", "elu", "gelu", "gelu_erf", "gelu_sigmoid", "gelu_tanh", "glu", "hard_shrink", "hard_sigmoid", "hard_swish",
+    "hard_tanh", "identity", "leaky_relu", "lisht", "log_cosh", "log_sigmoid", "mish", "relu", "relu6", "rrelu", "selu",
+    "sigmoid", "sigmoid_fast", "silu", "soft_shrink", "softplus", "softsign", "swish", "tanh", "tanh_fast",
+    "tanhshrink", "trelu",
+    # attention
+    "attention", "causal_mask", "rotary", "sinusoidal_positions",
+    # dense
+    "bias_act", "dense_bias_act", "embedding",
+    # losses
+    "absolute_error", "accuracy", "binary_cross_entropy", "cosine", "cross_entropy", "hinge", "huber", "kl_divergence",
+    "squared_error",
+    # norms, dropout, softmax
+    "alpha_dropout", "batch_norm", "dropout", "group_norm", "instance_norm", "layer_norm", "log_softmax", "logsumexp",
+    "rms_norm", "softmax",
+    # random numbers
+    "random",
+]  # fmt: skip

@@ -1,0 +1,119 @@
+"""Attention, and positions for it."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+import wengert as wg
+from wengert.nn.normalisation import softmax
+
+Array = Any
+
+
+def attention(
+    q: Array,
+    k: Array,
+    v: Array,
+    mask: Array | None = None,
+    *,
+    causal: bool = False,
+    heads: int | None = None,
+    scale: float | None = None,
+    bias: Array | None = None,
+) -> Array:
+    """softmax(q kᵀ · scale) v (Vaswani et al. 2017, arXiv:1706.03762).
+
+    Parameters
+    ----------
+    q : [..., tokens, width]; k : [..., others, width]; v : [..., others, width of values].
+    mask : True where a token may look: broadcasts against [..., tokens, others]; with ``heads``,
+        [..., heads, tokens, others] or, without an axis for them, the same for all heads.
+    causal : a token looks at itself and those before it; the last token is the last of the others.
+    heads : the widths are cut into so many parts, which attend one by one.
+    scale : 1 / √width, of one head, if not given.
+    bias : added to the scaled scores.
+
+    Returns
+    -------
+    [..., tokens, width of values]. A token that may look nowhere gets zeros.
+
+    Raises
+    ------
+    ShapeError : shapes that do not fit; widths that ``heads`` does not divide.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> x = np.ones((2, 5, 8))
+    >>> nn.attention(x, x, x, heads=4, causal=True).shape
+    (2, 5, 8)
+    """
+    if q.shape[-1] != k.shape[-1] or k.shape[-2] != v.shape[-2]:
+        raise wg.errors.ShapeError(
+            wg.errors.message(
+                f"attention: q {q.shape}, k {k.shape}, v {v.shape}",
+                notes=[("want", "q and k of one width, k and v of as many tokens")],
+            )
+        )
+    if heads is not None:
+        q, k, v = [_split(x, heads) for x in (q, k, v)]
+        if mask is not None and mask.ndim == q.ndim - 1 and mask.ndim > 2:
+            mask = np.expand_dims(mask, -3)
+    scores = q @ np.swapaxes(k, -1, -2) * (1 / math.sqrt(q.shape[-1]) if scale is None else scale)
+    if bias is not None:
+        scores = scores + bias
+    allowed = mask
+    if causal:
+        seen = causal_mask(q.shape[-2], k.shape[-2])
+        allowed = seen if mask is None else seen & mask
+    if allowed is not None:
+        scores = np.where(allowed, scores, -np.inf)
+    mixed = softmax(scores) @ v
+    return mixed if heads is None else _join(mixed)
+
+
+def causal_mask(tokens: int, others: int | None = None) -> np.ndarray[Any, Any]:
+    """bool[tokens, others]: True where the other token is not later.
+
+    >>> causal_mask(2, 3)
+    array([[ True,  True, False],
+           [ True,  True,  True]])
+    """
+    others = tokens if others is None else others
+    return np.tri(tokens, others, others - tokens, dtype=bool)
+
+
+def _split(x: Array, heads: int) -> Array:
+    """[..., tokens, heads · n] -> [..., heads, tokens, n]"""
+    width = x.shape[-1]
+    if width % heads:
+        raise wg.errors.ShapeError(wg.errors.message(f"attention: a width of {width} cannot be cut for {heads} heads"))
+    return np.swapaxes(x.reshape(*x.shape[:-1], heads, width // heads), -2, -3)
+
+
+def _join(x: Array) -> Array:
+    x = np.swapaxes(x, -2, -3)
+    return x.reshape(*x.shape[:-2], -1)
+
+
+def sinusoidal_positions(tokens: int, width: int, base: float = 10000.0) -> np.ndarray[Any, Any]:
+    """float32[tokens, width]: sines and then cosines of the position, of wavelengths from 2π to 2π · base."""
+    angles = np.arange(tokens)[:, None] * base ** (-np.arange(0, width, 2) / width)
+    return np.concatenate([np.sin(angles), np.cos(angles)], 1)[:, :width].astype(np.float32)
+
+
+def rotary(x: Array, positions: Array | None = None, base: float = 10000.0) -> Array:
+    """``x`` [..., tokens, width] with each pair (x_k, x_{k + width/2}) turned by an angle that grows with the position
+    (Su et al. 2021, arXiv:2104.09864). ``positions`` are 0, 1, 2 ... if not given."""
+    half = x.shape[-1] // 2
+    if x.shape[-1] % 2:
+        raise wg.errors.ShapeError(wg.errors.message(f"rotary: the width of {x.shape} is odd"))
+    where = np.arange(x.shape[-2]) if positions is None else positions
+    angles = (where[..., None] * base ** (-np.arange(half) / half)).astype(x.dtype)
+    cos, sin = np.cos(angles), np.sin(angles)
+    a, b = x[..., :half], x[..., half:]
+    return np.concatenate([a * cos - b * sin, b * cos + a * sin], -1)

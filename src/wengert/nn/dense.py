@@ -1,0 +1,92 @@
+"""Affine maps with an activation, and tables of vectors.
+
+Written as anybody would: the compiler fuses bias and activation into what follows the product, here as in user code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import wengert as wg
+
+Array = Any
+Activation = Callable[[Any], Any]
+
+
+def dense_bias_act(act: Activation, w: Array, x: Array, b: Array | None = None) -> Array:
+    """``act(w @ x + b)`` of a vector, or of each vector along the last axis of ``x``.
+
+    Parameters
+    ----------
+    act : an elementwise function, :func:`~wengert.nn.relu`.
+    w : weights [out, in].
+    x : [..., in].
+    b : bias [out], or None.
+
+    Returns
+    -------
+    [..., out]
+
+    Raises
+    ------
+    ShapeError : the shapes do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> nn.dense_bias_act(np.tanh, np.ones((2, 3)), np.zeros((5, 3)), np.ones(2)).shape
+    (5, 2)
+    """
+    if w.ndim != 2 or x.ndim == 0 or x.shape[-1] != w.shape[1] or (b is not None and b.shape != w.shape[:1]):
+        bias = "" if b is None else f", b {b.shape}"
+        raise wg.errors.ShapeError(
+            wg.errors.message(
+                f"dense: x {x.shape} with w {w.shape}{bias}",
+                notes=[("want", "x [..., in], w [out, in], b [out]")],
+            )
+        )
+    y = w @ x if x.ndim == 1 else x @ w.T
+    return act(y if b is None else y + b)
+
+
+def bias_act(act: Activation, x: Array, b: Array, axis: int = -1) -> Array:
+    """``act(x + b)``, with a bias for each index of ``axis``: -1 for features, 1 for channels.
+
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> nn.bias_act(nn.relu, np.zeros((1, 2, 3)), np.array([1.0, -1.0]), axis=1)
+    array([[[1., 1., 1.],
+            [0., 0., 0.]]])
+    """
+    if b.ndim != 1 or not -x.ndim <= axis < x.ndim or x.shape[axis] != b.shape[0]:
+        raise wg.errors.ShapeError(
+            wg.errors.message(f"bias_act: b {b.shape} along axis {axis} of x {x.shape}; expected one number an index")
+        )
+    behind = x.ndim - 1 - axis % x.ndim
+    return act(x + b.reshape(b.shape + (1,) * behind))
+
+
+def embedding(table: Array, indices: Array) -> Array:
+    """The rows of ``table`` [n, width] at ``indices``: [*indices.shape, width].
+
+    Raises
+    ------
+    IndexError : an index is not in 0 ... n - 1; negative ones do not count from the end.
+    DTypeError : indices are no integers.
+
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> nn.embedding(np.eye(3), np.array([2, 0]))
+    array([[0., 0., 1.],
+           [1., 0., 0.]])
+    """
+    indices = np.asarray(indices)
+    if indices.dtype.kind not in "iu":
+        raise wg.errors.DTypeError(
+            wg.errors.message(f"embedding: indices of {indices.dtype.name}", tries=["indices.astype(np.int64)"])
+        )
+    return table[np.where(indices < 0, table.shape[0], indices)]

@@ -1,0 +1,114 @@
+"""Donation: results that are written into the memory of arguments, which the caller gives away.
+
+A step of training makes new parameters of old ones; if nobody wants the old ones, they need no memory of their own.
+A result may be written over an argument once everything else has read that, or point by point in the step that reads it
+last; and after the last step that may end the run, so that an error never leaves half of the arguments written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from wengert.ops.kernels import Call, Callback, Check, Gather, Nonzero, Scatter, View
+from wengert.passes.plan import Place, Plan, PlanStep, c_strides, is_pointwise, operands
+from wengert.tape import Atom, Aval, Instr, Tape
+
+Pair = tuple[int, int]
+"""An output, and the input over which it is written."""
+
+MAY_END_THE_RUN = (Check, Callback, Call, Gather, Scatter, Nonzero)
+
+
+def pairs_of(tape: Tape, given: Iterable[int]) -> tuple[Pair, ...]:
+    """Which output goes over which of the inputs ``given``: the first of equal type that is free, in order; so trees of
+    equal structure are written leaf over leaf."""
+    free: dict[Aval, list[int]] = {}
+    for k in given:
+        free.setdefault(tape.inputs[k].aval, []).append(k)
+    return tuple([(k, free[a.aval].pop(0)) for k, a in enumerate(tape.outputs) if free.get(a.aval)])
+
+
+def written_late(tape: Tape, pairs: Sequence[Pair]) -> Tape:
+    """``tape`` with the makers of donated outputs after all else that reads what they are written over, where no value
+    that they make is needed before. The others keep their order."""
+    if not pairs:
+        return tape
+    made_at = {v: k for k, instr in enumerate(tape.instrs) for v in instr.outs}
+    last_read = _last_reads(tape)
+    ends = max([k for k, instr in enumerate(tape.instrs) if may_end_the_run(instr)], default=-1)
+    turn: list[float] = [float(k) for k in range(len(tape.instrs))]
+    for output, given in pairs:
+        maker = made_at.get(tape.outputs[output])  # type: ignore[arg-type]  # a literal is made nowhere
+        if maker is not None:
+            last = max([k for k in last_read.get(tape.inputs[given], ()) if k != maker], default=-1)
+            turn[maker] = max(turn[maker], last + 0.5, ends + 0.5)
+    for k, instr in enumerate(tape.instrs):
+        turn[k] = max([turn[k], *[turn[made_at[a]] for a in instr.ins if a in made_at]])
+        if turn[k] > k and may_end_the_run(instr):
+            return tape
+    order = sorted(range(len(turn)), key=turn.__getitem__)
+    return tape.replace(instrs=tuple([tape.instrs[k] for k in order]))
+
+
+def _last_reads(tape: Tape) -> dict[Atom, list[int]]:
+    """The last two instructions that read the memory of each value, be it through views."""
+    found: dict[Atom, list[int]] = {}
+    for k in range(len(tape.instrs) - 1, -1, -1):
+        instr = tape.instrs[k]
+        is_view = isinstance(instr.op.kernel, View)
+        for a in dict.fromkeys(instr.ins):
+            reads = [k, *(found.get(instr.outs[0], ()) if is_view else ())]
+            found[a] = sorted({*found.get(a, ()), *reads}, reverse=True)[:2]
+    return found
+
+
+def safe(plan: Plan, pairs: Sequence[Pair]) -> tuple[tuple[Pair, ...], int]:
+    """Those of ``pairs`` of which ``plan`` writes the output when the input is no longer needed, and the first step
+    that does so: from there on a run must not end before its end."""
+    kept: list[Pair] = []
+    commits_at = len(plan.steps)
+    ends = max([k for k, step in enumerate(plan.steps) if step.instr and may_end_the_run(step.instr)], default=-1)
+    reads, writes = _touched(plan)
+    for output, given in pairs:
+        written = writes.get(("output", output), commits_at)
+        read = reads.get(("input", given), -1)
+        if written > ends and (read < written or (read == written and _is_read_first(plan.steps[read], output, given))):
+            kept.append((output, given))
+            commits_at = min(commits_at, written)
+    return tuple(kept), commits_at
+
+
+def _touched(plan: Plan) -> tuple[dict[tuple[str, int], int], dict[tuple[str, int], int]]:
+    """The last step that reads each buffer, and the first one that writes it, by kind and number."""
+    reads: dict[tuple[str, int], int] = {}
+    writes: dict[tuple[str, int], int] = {}
+    for k, step in enumerate(plan.steps):
+        reads.update([(_number(p), k) for p in step.ins])
+        for p in step.outs:
+            writes.setdefault(_number(p), k)
+    return reads, writes
+
+
+def _number(place: Place) -> tuple[str, int]:
+    return place.buffer.kind, place.buffer.number
+
+
+def _is_read_first(step: PlanStep, output: int, given: int) -> bool:
+    """Whether at every point the step reads the input before it writes the output there, and nowhere else."""
+    instr = step.instr
+    if instr is None:
+        return False
+    targets = [(v, p) for v, p in zip(instr.outs, step.outs, strict=True) if _number(p) == ("output", output)]
+    sources = [(a, p) for a, p in zip(operands(instr), step.ins, strict=True) if _number(p) == ("input", given)]
+    return all(
+        (p.offset, p.strides, p.aval.shape) == (goal.offset, goal.strides, goal.aval.shape)
+        and goal.strides == c_strides(goal.aval)
+        and is_pointwise(instr, a, v)
+        for v, goal in targets
+        for a, p in sources
+    )
+
+
+def may_end_the_run(instr: Instr) -> bool:
+    """Whether a guard may miss there, or an error be raised."""
+    return isinstance(instr.op.kernel, MAY_END_THE_RUN)

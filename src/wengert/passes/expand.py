@@ -1,0 +1,23 @@
+"""Steps that are one for the sake of their derivatives, as the steps that there are kernels for."""
+
+from __future__ import annotations
+
+from wengert.tape import Atom, Builder, Tape, building
+
+
+def expand(tape: Tape) -> Tape:
+    """``tape`` with the expansion of each op that has one in its place. Linear in the tape."""
+    if not any(instr.op.expansion for instr in tape.instrs):
+        return tape
+    builder = Builder()
+    new: dict[Atom, Atom] = {}
+    with building(builder):
+        for instr in tape.instrs:
+            ins = tuple([new.get(a, a) for a in instr.ins]) if new else instr.ins
+            if instr.op.expansion is None:
+                builder.append(instr._replace(ins=ins))
+                continue
+            builder.source = instr.source
+            made = instr.op.expansion(*ins, **instr.params)
+            new.update(zip(instr.outs, (made,) if len(instr.outs) == 1 else made, strict=True))
+    return tape.replace(instrs=builder.instrs, outputs=tuple([new.get(a, a) for a in tape.outputs]))
