@@ -10,18 +10,20 @@ among themselves in the caller's order.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
 
 import wengert as wg
 from wengert.graph import edits
+from wengert.graph.blocks import value_and_grad
 from wengert.graph.difference import difference
 from wengert.graph.drawing import draw, svg
+from wengert.graph.evaluation import evaluate, misfit
 from wengert.graph.order import visited
 from wengert.graph.table import table
-from wengert.graph.vertex import Input, Vertex, is_layer, words
+from wengert.graph.vertex import Input, Vertex, is_layer
 from wengert.graph.widths import resize
 from wengert.graph.wires import Wire, vertices_of
 
@@ -91,23 +93,8 @@ class Graph:
 
         Each vertex is called once. Raises ShapeError where values do not fit, naming the vertices and what they give.
         """
-        values = dict(zip(self.inputs, self._checked(xs), strict=True))
-        changed = {}
-        for name, vertex in self.vertices.items():
-            if name in values:
-                continue
-            operands = [values[read] for read in vertex.inputs]
-            part = vertex.part
-            try:
-                if is_layer(part):
-                    own = state.get(name)
-                    values[name], new = part.apply(params.get(name, {}), own or {}, *operands, train=train)
-                    if own is not None:
-                        changed[name] = new
-                else:
-                    values[name] = part(*operands)
-            except ValueError as error:  # ShapeError is one
-                raise misfit(vertex, operands, params.get(name), error) from error
+        given = dict(zip(self.inputs, self._checked(xs), strict=True))
+        values, changed = evaluate(self.vertices.values(), given, params, state, train)
         outputs = [values[name] for name in self.outputs]
         return outputs[0] if len(outputs) == 1 else tuple(outputs), {**state, **changed}
 
@@ -139,6 +126,8 @@ class Graph:
                 )
             )
         return xs
+
+    value_and_grad = value_and_grad
 
     # -------------------------------------------------------------------------------------------------- queries
 
@@ -290,17 +279,3 @@ def _spec_of_vertex(vertex: Vertex, operands: list[Any], params: Tree, state: Tr
         return part.apply(params, state, *xs)[0]
 
     return wg.spec_of(value)(params.get(name, {}), state.get(name, {}), *operands)
-
-
-def misfit(vertex: Vertex, operands: Sequence[Any], params: Tree, error: ValueError) -> wg.errors.ShapeError:
-    """What is said of a vertex whose part does not take what it reads."""
-    notes = [(name, f"gives {_shape(x)}") for name, x in zip(vertex.inputs, operands, strict=True)]
-    if isinstance(params, Mapping):
-        notes += [(f"{vertex.name}.{key}", f"is {_shape(x)}") for key, x in params.items() if hasattr(x, "shape")]
-    said, *rest = str(error).splitlines() or [type(error).__name__]
-    what = f"graph: {vertex.name!r}, {words(vertex.part)}, does not take what it reads: {said}"
-    return wg.errors.ShapeError("\n".join([wg.errors.message(what, notes=notes), *rest]))
-
-
-def _shape(x: Any) -> str:
-    return f"{x.dtype}{list(x.shape)}" if hasattr(x, "shape") and hasattr(x, "dtype") else type(x).__name__
