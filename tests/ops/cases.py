@@ -101,6 +101,7 @@ def pivot(a: Any, b: Any, lower: bool, transpose: bool) -> Any:
 
 # -------------------------------------------------------------------------------------------------- the table
 
+
 # fmt: off
 def convolved(x: Any, w: Any, step: int, dilation: int) -> Any:
     """A convolution by its definition, place by place."""

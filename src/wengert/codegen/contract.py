@@ -10,7 +10,7 @@ from wengert.codegen.nests.build import nest_call
 from wengert.codegen.nests.panels import MAX_TURNED
 from wengert.codegen.target import target
 from wengert.passes.fuse import SMALL_CONTRACTION, SMALL_PRODUCT, is_small_contraction
-from wengert.passes.plan import Place, PlanStep
+from wengert.passes.plan import Place, PlanStep, reach
 
 MAX_EMITTED = 2e6  # flops: of what BLAS cannot take, more than this is left to NumPy, which copies and calls BLAS
 MAX_TILED = 128 * 128 * 128  # multiply-adds of a product of which tiles are emitted (benchmarks/bench_contract.py) ...
@@ -34,9 +34,16 @@ def contraction(step: PlanStep) -> Call:
     gemm = as_gemm(step) if dtype.char in "fd" else None
     if gemm is not None:
         return nest_call(step) if is_small_contraction(instr) or is_tiled(gemm, step) else gemm
-    if dtype.kind != "b" and instr.op.cost(*[a.aval for a in instr.ins], **instr.params) <= MAX_EMITTED:
+    is_short = instr.op.cost(*[a.aval for a in instr.ins], **instr.params) <= MAX_EMITTED
+    if dtype.kind != "b" and (is_short or any(map(repeats, step.ins))):
         return nest_call(step)
     return callback(step, "axes that BLAS cannot take without a copy")
+
+
+def repeats(place: Place) -> bool:
+    """Whether elements stand several times under different indices: windows, which a copy would write out."""
+    low, high = reach(place)
+    return 0 not in place.strides and place.aval.nbytes > high - low
 
 
 def is_dot(step: PlanStep) -> bool:

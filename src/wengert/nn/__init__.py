@@ -41,7 +41,10 @@ from wengert.nn.activations import (
     trelu,
 )
 from wengert.nn.attention import attention, causal_mask, rotary, sinusoidal_positions
+from wengert.nn.convolution import conv, conv_bias_act, conv_transpose
 from wengert.nn.dense import bias_act, dense_bias_act, embedding
+from wengert.nn.layers.base import Layer, as_layer
+from wengert.nn.layers.spatial import Conv, ConvTranspose, LPPool, MaxPool, MeanPool, Upsample
 from wengert.nn.losses import (
     absolute_error,
     accuracy,
@@ -65,6 +68,17 @@ from wengert.nn.normalisation import (
     rms_norm,
     softmax,
 )
+from wengert.nn.pooling import (
+    adaptive_max_pool,
+    adaptive_mean_pool,
+    global_max_pool,
+    global_mean_pool,
+    lp_pool,
+    max_pool,
+    mean_pool,
+)
+from wengert.nn.resizing import flatten, fold, pad, pixel_shuffle, pixel_unshuffle, unfold, upsample
+from wengert.nn.sampling import grid_sample
 
 __all__ = [
     # activations
@@ -74,14 +88,26 @@ __all__ = [
     "tanhshrink", "trelu",
     # attention
     "attention", "causal_mask", "rotary", "sinusoidal_positions",
+    # convolution
+    "conv", "conv_bias_act", "conv_transpose",
     # dense
     "bias_act", "dense_bias_act", "embedding",
+    # layers
+    "Layer", "as_layer",
+    "Conv", "ConvTranspose", "LPPool", "MaxPool", "MeanPool", "Upsample",
     # losses
     "absolute_error", "accuracy", "binary_cross_entropy", "cosine", "cross_entropy", "hinge", "huber", "kl_divergence",
     "squared_error",
     # norms, dropout, softmax
     "alpha_dropout", "batch_norm", "dropout", "group_norm", "instance_norm", "layer_norm", "log_softmax", "logsumexp",
     "rms_norm", "softmax",
+    # pooling
+    "adaptive_max_pool", "adaptive_mean_pool", "global_max_pool", "global_mean_pool", "lp_pool", "max_pool",
+    "mean_pool",
     # random numbers
     "random",
+    # resizing
+    "flatten", "fold", "pad", "pixel_shuffle", "pixel_unshuffle", "unfold", "upsample",
+    # sampling
+    "grid_sample",
 ]  # fmt: skip

@@ -118,6 +118,8 @@ class _Builder:
         kept, reduced, lanes = self._choose_lanes(kept, reduced, rows, is_static=is_static is True)
         dims = [[d] for d in kept], [[d] for d in reduced]
         merged_kept, merged_reduced = [self._merged([d[0] for d in group], rows) for group in dims]
+        if self.folds:
+            merged_kept = self._with_shared_rows(merged_kept, lanes)
         groups = [*merged_kept, *merged_reduced]
         extents = [int(np.prod([self.extents[d] for d in g], dtype=np.int64)) for g in groups]
         inner = [g[-1] for g in groups]  # whose stride is that of the group
@@ -262,6 +264,20 @@ class _Builder:
                 group.remove(best)
                 group.append(best)
         return kept, reduced, best
+
+    def _with_shared_rows(self, kept: list[list[int]], lanes: int) -> list[list[int]]:
+        """The kept dimensions with that next to the lanes of which all indices read the same vectors, if one has enough
+        of them for a tile: so the windows of a convolution are read once for many channels, and not for many rows."""
+        if len(kept) < 3 or lanes not in kept[-1]:
+            return kept
+        along = [row for _, row, is_index in self.loads if row[lanes] != 0 and not is_index]
+        is_shared = lambda group: any(row[group[-1]] == 0 for row in along)
+        if is_shared(kept[-2]):
+            return kept
+        rows = [g for g in kept[1:-2] if is_shared(g) and self.extents[g[-1]] >= FEWEST_ROWS]
+        if not rows:
+            return kept
+        return [*[g for g in kept[:-1] if g is not rows[-1]], rows[-1], kept[-1]]
 
     def _is_turned(self, row: list[int], kept: list[int], d: int, reduced: list[int]) -> bool:
         """Whether a panel holds this operand with its lanes along ``d``, for enough of them and enough rows."""

@@ -50,9 +50,15 @@ def over_kept(points: Points, point: Point, stop: int, body: Callable[[Point], N
 
 
 def over_reduced(
-    points: Points, point: Point, stop: int, body: Callable[[dict[int, Index]], None], many: int = 1
+    points: Points,
+    point: Point,
+    stop: int,
+    body: Callable[[dict[int, Index]], None],
+    many: int = 1,
+    within: dict[int, Index] | None = None,
 ) -> None:
-    """``body`` for the indices of the reduced dimensions up to ``stop``, which computes ``many`` points of each."""
+    """``body`` for the indices of the reduced dimensions up to ``stop``, which computes ``many`` points of each; inside
+    of the loops over those of which ``within`` has an index."""
 
     def loops(dim: int, index: dict[int, Index]) -> None:
         if dim >= stop:
@@ -62,7 +68,7 @@ def over_reduced(
         span = points.reduced_span(dim, point)
         loop(points.f, *span, 1, lambda i: loops(dim + 1, {**index, dim: i}), turns)
 
-    loops(points.nest.n_kept, {})
+    loops(points.nest.n_kept + len(within or {}), within or {})
 
 
 def over_blocks(points: Points, span: tuple[Index, Index], many: int, body: Vectors, within: int = 1) -> None:

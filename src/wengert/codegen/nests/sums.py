@@ -7,13 +7,16 @@ them with a kept dimension beside it (:func:`square`). Lanes along a kept dimens
 
 from __future__ import annotations
 
+import itertools
+from typing import NamedTuple
+
 from wengert.codegen import memory
 from wengert.codegen.ir import Index, least
 from wengert.codegen.memory import size_of
 from wengert.codegen.nests.chunks import chunked
 from wengert.codegen.nests.facts import MAX_UNROLLED, Facts
-from wengert.codegen.nests.folds import accumulators, across, across_each, begun, fold_in, folded
-from wengert.codegen.nests.loops import Vector, loop, over_kept, over_reduced, over_vectors, plus, whole
+from wengert.codegen.nests.folds import accumulators, across, across_each, begun, combined, fold_in, folded
+from wengert.codegen.nests.loops import Vector, loop, over_kept, over_reduced, over_rows, over_vectors, plus, whole
 from wengert.codegen.nests.points import Point, Points
 from wengert.codegen.nests.tiles import lane_sums, tiles
 from wengert.codegen.vecmath import FUNCTIONS, Weight
@@ -24,7 +27,9 @@ RUN = 64  # vectors of accumulators in memory
 def all_sums(points: Points, point: Point) -> None:
     """The folds of the nest, in the way that suits it."""
     nest, facts = points.nest, points.facts
-    if nest.lanes < 0 or nest.lanes >= nest.n_kept:
+    if (grid := grid_of(facts)) is not None:
+        over_kept(points, point, grid.rows, lambda p: crossed(points, p, grid))
+    elif nest.lanes < 0 or nest.lanes >= nest.n_kept:
         if nest.n_kept and nest.lanes >= 0 and not nest.stores and not nest.has_pieces and _is_short(facts):
             over_kept(points, point, nest.n_kept - 1, lambda rows: square(points, rows))
         else:
@@ -104,6 +109,90 @@ def square(points: Points, point: Point) -> None:
     end = whole(f, *span, width)
     loop(f, span[0], end, width, lambda i: body([(i, None)]))
     loop(f, end, stop, 1, row)  # a square for what is left over would take as long again to compile
+
+
+class Grid(NamedTuple):
+    """Sums of products of which one factor is the same along the columns, and the other along the rows."""
+
+    rows: int
+    """The dimension of the rows, so many of which ..."""
+    many: int
+    """... are summed side by side."""
+    columns: int
+    """The first dimension of the columns, all of which are; the others follow it."""
+
+
+MOST_COLUMNS = 12
+
+
+def grid_of(facts: Facts) -> Grid | None:
+    """The grid of sums that registers hold at once, with lanes along what is reduced, if there is one: where the
+    derivative of a convolution in its weights has a row for each channel, and a column for each place in a window."""
+    nest = facts.nest
+    if nest.lanes < nest.n_kept or nest.stores or nest.has_pieces or len(nest.folds) != 1 or None in nest.extents[1:]:
+        return None
+    factors = facts.factors(nest.folds[0])
+    if not factors or not facts.are_light_sums:
+        return None
+    depends = [facts.depends[k] for k in factors]
+    if any(nest.lanes not in d for d in depends):
+        return None
+    columns, count, owner = nest.n_kept, 1, None
+    while columns > 0:
+        mine = [k for k in (0, 1) if columns - 1 in depends[k]]
+        extent = nest.extents[columns - 1]
+        if extent is None or len(mine) != 1 or owner not in (None, mine[0]) or count * extent > MOST_COLUMNS:
+            break
+        columns, count, owner = columns - 1, count * extent, mine[0]
+    if owner is None or count < 2:
+        return None
+    rows = [d for d in range(columns) if d in depends[1 - owner] and d not in depends[owner]]
+    many = (facts.registers - 2) // (count + 1)
+    return Grid(rows[-1], many, columns) if rows and many else None
+
+
+def crossed(points: Points, point: Point, grid: Grid) -> None:
+    """The sums of all rows and columns: vectors of each are read once for all of the other."""
+    nest, f = points.nest, points.f
+    extents = [points.span(d)[1] for d in range(grid.columns, nest.n_kept)]
+    places = list(itertools.product(*[range(n) for n in extents if isinstance(n, int)]))
+
+    def tile(rows: list[Point], dim: int) -> None:
+        """The loops over what stands between rows and columns."""
+        if dim < grid.columns:
+            loop(f, *points.span(dim), 1, lambda i: tile([row.inner({dim: i}) for row in rows], dim + 1))
+            return
+        below = [row.inner(dict(enumerate(at, grid.columns))) for row in rows for at in places]
+        for p in below:
+            points.hoist(p)
+        totals = [accumulators(points, points.facts.width) for _ in below]
+
+        def run(within: dict[int, Index]) -> None:
+            cells = [accumulators(points, points.facts.width) for _ in below] if within else totals
+
+            def along(index: dict[int, Index]) -> None:
+                def body(vectors: list[Vector]) -> None:
+                    for i, mask in vectors:
+                        for p, cell in zip(below, cells, strict=True):
+                            fold_in(points, p.inner({**index, nest.lanes: i}, nest.lanes, mask), cell)
+
+                over_vectors(points, points.reduced_span(nest.lanes, below[0]), 1, body, False, len(below))
+
+            over_reduced(points, below[0], nest.lanes, along, len(below), within)
+            for total, cell in zip(totals, cells, strict=True) if within else ():
+                f.write(total[0], combined(nest.folds[0], f.read(total[0]), f.read(cell[0])))
+
+        if nest.lanes - nest.n_kept > 1:  # many sums of few terms each, rather than few of many, which lose digits
+            loop(f, *points.reduced_span(nest.n_kept, below[0]), 1, lambda i: run({nest.n_kept: i}))
+        else:
+            run({})
+        for p, (cell,) in zip(below, totals, strict=True):
+            points.store_totals(p, [across(nest.folds[0], f.read(cell))])
+
+    def some(i: Index, many: int) -> None:
+        tile([point.inner({grid.rows: plus(i, k)}) for k in range(many)], grid.rows + 1)
+
+    over_rows(f, points.span(grid.rows), grid.many, some)
 
 
 # ------------------------------------------------------------------------------------ lanes along a kept dimension

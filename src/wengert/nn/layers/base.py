@@ -1,0 +1,87 @@
+"""What a layer is: two pure functions, one that makes parameters and one that uses them.
+
+``init(rng, *xs)`` returns ``(params, state)`` for inputs like ``xs``, arrays or :func:`wengert.spec`; ``apply(params,
+state, *xs, train=False)`` returns ``(y, new_state)``. Both are nested dicts of arrays, ``{}`` where there are none. The
+layer itself holds no array: it is a frozen dataclass, so that equal ones are equal, and can be a key.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import wengert as wg
+
+Array = Any
+Params = dict[str, Any]
+Generator = np.random.Generator | int
+"""A generator of random numbers, or the seed of one."""
+
+
+class Layer:
+    """Base class. A layer is a frozen dataclass of what its author chose: widths, an activation, a stride."""
+
+    def init(self, rng: Generator, *xs: Array, dtype: Any = "float32") -> tuple[Params, Params]:
+        """Parameters and state for inputs of the shapes of ``xs``."""
+        return {}, {}
+
+    def apply(self, params: Params, state: Params, *xs: Array, train: bool = False) -> tuple[Any, Params]:
+        """The output, and the state of the next call."""
+        raise wg.errors.StructureError(
+            wg.errors.message(
+                f"{type(self).__name__} has no apply", tries=["def apply(self, params, state, *xs, train=False)"]
+            )
+        )
+
+    def __repr__(self) -> str:
+        """As it is written: what has to be said, and what is not as usual."""
+        shown = []
+        for field in dataclasses.fields(self):  # pyright: ignore[reportArgumentType]
+            value = getattr(self, field.name)
+            if field.default is dataclasses.MISSING:
+                shown.append(_words(value))
+            elif value != field.default:
+                shown.append(f"{field.name}={_words(value)}")
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+def _words(value: Any) -> str:
+    return getattr(value, "__name__", repr(value))
+
+
+@dataclasses.dataclass(frozen=True, repr=False)
+class Function(Layer):
+    """A plain function as a layer."""
+
+    function: Callable[..., Any]
+
+    def apply(self, params: Params, state: Params, *xs: Array, train: bool = False) -> tuple[Any, Params]:
+        return self.function(*xs), state
+
+    def __repr__(self) -> str:
+        return _words(self.function)
+
+
+def as_layer(part: Any) -> Any:
+    """``part``, if it has ``init`` and ``apply``; a function as a layer without parameters.
+
+    Raises
+    ------
+    StructureError : it is neither.
+
+    >>> from wengert import nn
+    >>> nn.as_layer(nn.relu)
+    relu
+    >>> nn.as_layer(nn.max_pool(2))
+    max_pool(2)
+    """
+    if hasattr(part, "init") and hasattr(part, "apply"):
+        return part
+    if callable(part):
+        return Function(part)
+    raise wg.errors.StructureError(
+        wg.errors.message(f"{part!r} is no layer", tries=["a function of arrays", "an object with init and apply"])
+    )

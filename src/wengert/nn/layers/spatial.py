@@ -1,0 +1,179 @@
+"""Layers on space: convolutions with their weights, and pooling and resizing as layers with names.
+
+Inputs are [batch, channels, *space], and tell how many channels and axes of space there are.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+import wengert as wg
+from wengert.nn.activations import identity
+from wengert.nn.convolution import conv_bias_act, conv_transpose
+from wengert.nn.layers.base import Array, Generator, Layer, Params
+from wengert.nn.pooling import lp_pool, max_pool, mean_pool
+from wengert.nn.resizing import upsample
+from wengert.nn.windows import Padding, PerAxis, described, per_axis, space_rank
+
+
+@dataclass(frozen=True, repr=False)
+class Conv(Layer):
+    """A convolution with bias and activation: :func:`~wengert.nn.conv_bias_act` with parameters.
+
+    Parameters
+    ----------
+    kernel : its length along all axes of space, or each.
+    width : how many channels come out.
+    activation : an elementwise function.
+    stride, padding, dilation, groups : as of :func:`~wengert.nn.conv_bias_act`.
+    bias : whether there is one.
+
+    ``params`` are ``w`` [width, channels / groups, *kernel], drawn as of Glorot & Bengio, and ``b`` [width], zeros.
+
+    Raises
+    ------
+    ShapeError : channels or width are no multiple of ``groups``, or the input has no space.
+
+    Examples
+    --------
+    >>> import wengert as wg
+    >>> from wengert import nn
+    >>> layer = nn.Conv((3, 3), 16, nn.relu, padding="same")
+    >>> layer
+    Conv((3, 3), 16, activation=relu, padding='same')
+    >>> params, state = layer.init(0, wg.spec((32, 1, 8, 8)))
+    >>> params["w"].shape, params["b"].shape
+    ((16, 1, 3, 3), (16,))
+    """
+
+    kernel: PerAxis
+    width: int
+    activation: Callable[[Any], Any] = identity
+    stride: PerAxis = 1
+    padding: Padding = 0
+    dilation: PerAxis = 1
+    groups: int = 1
+    bias: bool = True
+
+    def init(self, rng: Generator, *xs: Array, dtype: Any = "float32") -> tuple[Params, Params]:
+        channels, kernel = _channels(self, xs[0]), per_axis(self.kernel, space_rank(xs[0], repr(self)), "kernel")
+        return _weights(rng, (self.width, channels // self.groups, *kernel), self.width, self.bias, dtype), {}
+
+    def apply(self, params: Params, state: Params, *xs: Array, train: bool = False) -> tuple[Any, Params]:
+        (x,), options = xs, (self.stride, self.padding, self.dilation, self.groups)
+        return conv_bias_act(self.activation, x, params["w"], params.get("b"), *options), state
+
+
+@dataclass(frozen=True, repr=False)
+class ConvTranspose(Layer):
+    """The adjoint of a convolution, with bias and activation: :func:`~wengert.nn.conv_transpose` with parameters.
+
+    ``params`` are ``w`` [channels, width / groups, *kernel] and ``b`` [width]; the rest is as of :class:`Conv`.
+
+    >>> import wengert as wg
+    >>> from wengert import nn
+    >>> layer = nn.ConvTranspose(2, 8, stride=2)
+    >>> params, state = layer.init(0, wg.spec((1, 16, 7, 7)))
+    >>> wg.spec_of(layer.apply)(params, state, wg.spec((1, 16, 7, 7)))[0]
+    float32[1, 8, 14, 14]
+    """
+
+    kernel: PerAxis
+    width: int
+    activation: Callable[[Any], Any] = identity
+    stride: PerAxis = 1
+    padding: Padding = 0
+    output_padding: PerAxis = 0
+    dilation: PerAxis = 1
+    groups: int = 1
+    bias: bool = True
+
+    def init(self, rng: Generator, *xs: Array, dtype: Any = "float32") -> tuple[Params, Params]:
+        channels, kernel = _channels(self, xs[0]), per_axis(self.kernel, space_rank(xs[0], repr(self)), "kernel")
+        return _weights(rng, (channels, self.width // self.groups, *kernel), self.width, self.bias, dtype), {}
+
+    def apply(self, params: Params, state: Params, *xs: Array, train: bool = False) -> tuple[Any, Params]:
+        (x,), options = xs, (self.stride, self.padding, self.output_padding, self.dilation, self.groups)
+        return self.activation(conv_transpose(x, params["w"], params.get("b"), *options)), state
+
+
+def _channels(layer: Conv | ConvTranspose, x: Array) -> int:
+    """Those of ``x``, which the layer's groups divide, as they do its width."""
+    if x.ndim < 3 or x.shape[1] % layer.groups or layer.width % layer.groups:
+        raise wg.errors.ShapeError(
+            wg.errors.message(
+                f"{layer}: x is {described(x)}",
+                notes=[("want", f"[batch, channels, *space]; channels and width multiples of groups, {layer.groups}")],
+            )
+        )
+    return x.shape[1]
+
+
+def _weights(rng: Generator, shape: Sequence[int], width: int, bias: bool, dtype: Any) -> Params:
+    """Uniform with variance 2 / (fan in + fan out).
+
+    Source: Glorot & Bengio (2010), Understanding the difficulty of training deep feedforward neural networks.
+    """
+    bound = math.sqrt(6 / ((shape[0] + shape[1]) * math.prod(shape[2:])))
+    w = np.random.default_rng(rng).uniform(-bound, bound, shape).astype(dtype)
+    return {"w": w, "b": np.zeros(width, dtype)} if bias else {"w": w}
+
+
+# --------------------------------------------------------------------------------------------------- without weights
+
+
+@dataclass(frozen=True, repr=False)
+class MaxPool(Layer):
+    """:func:`~wengert.nn.max_pool`."""
+
+    window: PerAxis
+    stride: PerAxis | None = None
+    padding: Padding = 0
+    dilation: PerAxis = 1
+
+    def apply(self, params: Params, state: Params, *xs: Array, train: bool = False) -> tuple[Any, Params]:
+        return max_pool(*xs, self.window, self.stride, self.padding, self.dilation), state
+
+
+@dataclass(frozen=True, repr=False)
+class MeanPool(Layer):
+    """:func:`~wengert.nn.mean_pool`."""
+
+    window: PerAxis
+    stride: PerAxis | None = None
+    padding: Padding = 0
+    count_include_pad: bool = True
+
+    def apply(self, params: Params, state: Params, *xs: Array, train: bool = False) -> tuple[Any, Params]:
+        return mean_pool(*xs, self.window, self.stride, self.padding, self.count_include_pad), state
+
+
+@dataclass(frozen=True, repr=False)
+class LPPool(Layer):
+    """:func:`~wengert.nn.lp_pool`."""
+
+    p: float
+    window: PerAxis
+    stride: PerAxis | None = None
+    padding: Padding = 0
+
+    def apply(self, params: Params, state: Params, *xs: Array, train: bool = False) -> tuple[Any, Params]:
+        return lp_pool(*xs, self.p, self.window, self.stride, self.padding), state
+
+
+@dataclass(frozen=True, repr=False)
+class Upsample(Layer):
+    """:func:`~wengert.nn.upsample`."""
+
+    scale: float | Sequence[float] | None = None
+    mode: str = "nearest"
+    size: PerAxis | None = None
+    align_corners: bool = False
+
+    def apply(self, params: Params, state: Params, *xs: Array, train: bool = False) -> tuple[Any, Params]:
+        return upsample(*xs, self.scale, self.mode, self.size, self.align_corners), state
