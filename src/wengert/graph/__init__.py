@@ -20,12 +20,13 @@ what it reads. Graphs never change: an edit returns another graph, which shares 
 
 Files: ``vertex`` is the data, ``wires`` builds by calling, ``graph`` holds and evaluates, ``order`` sorts, ``edits``
 changes, ``inherit`` carries parameters over an edit, ``recorded`` makes a graph of a function, ``difference`` compares
-two; ``table``, ``layout`` and ``drawing`` show one. Widths: ``rules`` of parts, ``couplings`` of features, ``widths``
-changes them.
+two; ``table``, ``layout`` and ``drawing`` show one. Widths: ``rules`` of parts, those of ``layers``, ``couplings``
+of features, and ``widths``, which changes them. ``evaluation`` computes, ``blocks`` differentiate what is being edited.
 """
 
 from wengert.graph.graph import Graph, empty
 from wengert.graph.inherit import inherit
+from wengert.graph.layers import register_layers
 from wengert.graph.recorded import of
 from wengert.graph.rules import Fixed, Joined, Own, Rule, Same, Times, rule
 from wengert.graph.vertex import Call, Constant, Vertex
@@ -54,3 +55,5 @@ __all__ = [
     "Times",
     "Fixed",
 ]
+
+register_layers()

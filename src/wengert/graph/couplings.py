@@ -18,7 +18,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 import wengert as wg
-from wengert.graph.rules import Fixed, Joined, Own, Rule, Same, Times, rule, rule_of
+from wengert.graph.rules import Fixed, Joined, Rule, Same, Times, rule, rule_of
 from wengert.graph.vertex import Input
 
 if TYPE_CHECKING:
@@ -159,7 +159,7 @@ def _groups(graph: Graph, rules: dict[str, Rule], widths: dict[str, int]) -> dic
     found: dict[str, list[tuple[str, int]]] = {name: [] for name in widths}
     for vertex in graph:
         rule = rules[vertex.name]
-        if isinstance(rule, Own) and rule.groups > 1:
+        if rule.groups > 1:
             for name in dict.fromkeys([vertex.name, *vertex.inputs]):
                 if name in found:
                     found[name].append((vertex.name, rule.groups))

@@ -76,16 +76,15 @@ class Graph:
         """The outputs for these inputs, of a graph without parameters."""
         return self.apply({}, {}, *xs)[0]
 
-    def init(self, rng: Any, *xs: Any) -> tuple[Tree, Tree]:
+    def init(self, rng: Any, *xs: Any, dtype: Any = None) -> tuple[Tree, Tree]:
         """Parameters and state of each vertex that has some, by its name.
 
-        ``rng`` is a Generator or a seed; ``xs`` are like the inputs, arrays or specs. Raises ShapeError where values
-        do not fit, naming the vertices.
+        ``rng`` is a Generator or a seed; ``xs`` are like the inputs, arrays or specs; ``dtype`` is given to the layers,
+        if it is given. Raises ShapeError where values do not fit, naming the vertices.
         """
-        rng = np.random.default_rng(rng)
         params: dict[str, Tree] = {}
         state: dict[str, Tree] = {}
-        self.specs(*xs, params=params, state=state, rng=rng)
+        self.specs(*xs, params=params, state=state, rng=rng, dtype=dtype)
         return params, state
 
     def apply(self, params: Tree, state: Tree, *xs: Any, train: bool = False) -> tuple[Any, Tree]:
@@ -98,7 +97,9 @@ class Graph:
         outputs = [values[name] for name in self.outputs]
         return outputs[0] if len(outputs) == 1 else tuple(outputs), {**state, **changed}
 
-    def specs(self, *xs: Any, params: Tree | None = None, state: Tree | None = None, rng: Any = None) -> dict[str, Any]:
+    def specs(
+        self, *xs: Any, params: Tree | None = None, state: Tree | None = None, rng: Any = None, dtype: Any = None
+    ) -> dict[str, Any]:
         """What every vertex gives, as specs, for inputs like ``xs``. Nothing is computed.
 
         Parameters and state of layers that are in neither tree are made with ``rng`` (by default with the seed 0), and
@@ -106,13 +107,14 @@ class Graph:
         """
         made = ({} if params is None else params), ({} if state is None else state)
         rng = np.random.default_rng(0 if rng is None else rng)
+        options = {} if dtype is None else {"dtype": dtype}
         found = {name: _spec_of(x) for name, x in zip(self.inputs, self._checked(xs), strict=True)}
         for name, vertex in self.vertices.items():
             if name in found:
                 continue
             operands = [found[read] for read in vertex.inputs]
             try:
-                found[name] = _spec_of_vertex(vertex, operands, *made, rng)
+                found[name] = _spec_of_vertex(vertex, operands, *made, rng, options)
             except ValueError as error:
                 raise misfit(vertex, operands, made[0].get(name), error) from error
         return found
@@ -264,12 +266,12 @@ def _spec_of(x: Any) -> Any:
     return wg.spec(x.shape, x.dtype)
 
 
-def _spec_of_vertex(vertex: Vertex, operands: list[Any], params: Tree, state: Tree, rng: Any) -> Any:
+def _spec_of_vertex(vertex: Vertex, operands: list[Any], params: Tree, state: Tree, rng: Any, options: Any) -> Any:
     name, part = vertex.name, vertex.part
     if not is_layer(part):
         return wg.spec_of(part)(*operands)
     if name not in params and name not in state:
-        own, own_state = part.init(rng, *operands)
+        own, own_state = part.init(rng, *operands, **options)
         if own:
             params[name] = own
         if own_state:

@@ -33,45 +33,44 @@ has that four times over, one block behind the other."""
 
 @dataclass(frozen=True)
 class Rule:
-    """``axis`` is that of the features in what is read and in the value; None: as in what is read."""
+    """``axis`` is that of the features in what is read and in the value; None: as in what is read.
+
+    ``widened(part, width)`` is the part with another width of its value, where it has to know; :class:`Times`: of what
+    it reads. With ``groups``, what is read and the value have as many equal pieces, and each piece follows from one.
+    """
 
     axis: int | None = None
     params: Axes = field(default_factory=dict)
     state: Axes = field(default_factory=dict)
-
-
-@dataclass(frozen=True)
-class Own(Rule):
-    """``widened(part, width)`` is the part with another width.
-
-    With ``groups``, what is read and the value have as many equal pieces, and each piece follows from one.
-    """
-
     widened: Callable[[Any, int], Any] | None = None
     groups: int = 1
 
 
 @dataclass(frozen=True)
-class Same(Rule):
-    """``widened(part, width)``, where the part has to know the width."""
+class Own(Rule):
+    """A width of its own."""
 
-    widened: Callable[[Any, int], Any] | None = None
+
+@dataclass(frozen=True)
+class Same(Rule):
+    """The width of all that is read."""
 
 
 @dataclass(frozen=True)
 class Joined(Rule):
-    pass
+    """The sum of the widths."""
 
 
 @dataclass(frozen=True)
 class Times(Rule):
+    """``count`` times the width."""
+
     count: int = 1
-    widened: Callable[[Any, int], Any] | None = None
 
 
 @dataclass(frozen=True)
 class Fixed(Rule):
-    pass
+    """No other than it is."""
 
 
 def rule_of(part: Any, operands: Sequence[Any], axes: Sequence[int]) -> Rule:
@@ -79,8 +78,12 @@ def rule_of(part: Any, operands: Sequence[Any], axes: Sequence[int]) -> Rule:
     found = rule(part, operands)
     if found is not None:
         return found
-    if is_layer(part) or isinstance(part, Input | Constant):
+    if isinstance(part, Input | Constant):
         return Fixed()
+    if is_layer(part):
+        if part.init(0, *operands)[0]:
+            return Fixed()
+        return _tried(_without_parameters(part, operands), operands, axes)
     if isinstance(part, Concatenate):
         is_of_features = operands and part.axis % operands[0].ndim == axes[0] % operands[0].ndim
         return Joined() if is_of_features else Same()
@@ -102,6 +105,11 @@ def rule(part: Any, operands: Sequence[Any]) -> Rule | None:
     ...     return graph.Same(params={"scale": ("out",)})
     """
     return None
+
+
+def _without_parameters(layer: Any, operands: Sequence[Any]) -> Callable[..., Any]:
+    state = layer.init(0, *operands)[1]
+    return lambda *xs: layer.apply({}, state, *xs)[0]
 
 
 def _tried(part: Any, operands: Sequence[Any], axes: Sequence[int]) -> Rule:
@@ -143,13 +151,12 @@ def followed(tree: Any, rule: Rule, ins: Any, out: Any, fresh: Any, of_state: bo
     is zero where one that is read is: so the value of the old features is what it was. ``fresh=None``: zero too.
     """
     axes = rule.state if of_state else rule.params
-    groups = rule.groups if isinstance(rule, Own) else 1
 
     def of(leaf: Any, path: str, new: Any) -> Any:
         if isinstance(leaf, Mapping):
             inner = {k: f"{path}.{k}" if path else k for k in leaf}
             return {k: of(x, inner[k], None if new is None else new[k]) for k, x in leaf.items()}
-        return _selected(leaf, axes.get(path, ()), ins, out, new, groups)
+        return _selected(leaf, axes.get(path, ()), ins, out, new, rule.groups)
 
     return of(tree, "", fresh)
 

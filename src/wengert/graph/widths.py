@@ -67,12 +67,13 @@ def resize(
     Examples
     --------
     >>> import numpy as np
-    >>> from wengert import graph, nn  # doctest: +SKIP
-    >>> g = graph.empty("x").insert("h", nn.Dense(8), after="x").insert("y", nn.Dense(2), after="h")  # doctest: +SKIP
-    >>> params, state = g.init(0, np.ones((1, 3)))  # doctest: +SKIP
-    >>> g, params, state = g.resize({"h": 5}, params, state, np.ones((1, 3)))  # doctest: +SKIP
-    >>> params["y"]["w"].shape  # doctest: +SKIP
-    (2, 5)
+    >>> from wengert import graph, nn
+    >>> x = np.ones((1, 3, 8, 8), np.float32)
+    >>> g = graph.empty("x").insert("h", nn.Conv(3, 8), after="x").insert("y", nn.Conv(3, 2), after="h")
+    >>> params, state = g.init(0, x)
+    >>> g, params, state = g.resize({"h": 5}, params, state, x)
+    >>> g["h"].part, params["y"]["w"].shape
+    (Conv(3, 5), (2, 5, 3, 3))
     """
     names = [graph[name].name for name in widths]
     specs = graph.specs(*xs, params=dict(params), state=dict(state))
@@ -319,7 +320,7 @@ def _follow(
             continue
         rule = coupled.rules[name]
         part = vertex.part
-        if name in changed and isinstance(rule, Own | Same | Times) and rule.widened is not None:
+        if name in changed and rule.widened is not None:
             width = len(changed[name]) // rule.count if isinstance(rule, Times) else len(changed[name])
             part = rule.widened(part, width)
             vertices[name] = Vertex(name, part, vertex.inputs)
