@@ -47,7 +47,7 @@ def difference(graph: Graph, other: Graph) -> Difference:
     added     c: exp(a)
     rewired   b: a -> c
     """
-    before, after = graph.vertices, other.vertices
+    before, after = graph.vertices.whole(), other.vertices.whole()
     removed = tuple([name for name in before if name not in after])
     added = tuple([name for name in after if name not in before])
     both = [name for name in after if name in before]

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import replace as changed
 from typing import TYPE_CHECKING, Any
 
 import wengert as wg
@@ -68,7 +67,7 @@ def insert(
     vertices = _with_new(graph, new)
     readers = [between[1]] if between else [] if after is None else graph.readers()[graph[after].name]
     for reader in readers:
-        vertices[reader] = changed(vertices[reader], inputs=_swapped(vertices[reader].inputs, source, name))
+        vertices[reader] = vertices[reader]._replace(inputs=_swapped(vertices[reader].inputs, source, name))
     outputs = _swapped(graph.outputs, after, name) if after is not None else graph.outputs
     return graph.made_of(in_order(vertices), graph.inputs, outputs)
 
@@ -85,9 +84,9 @@ def remove(graph: Graph, name: str, to: str | None = None) -> Graph:
         to = _only_input(graph, name, "remove")
     if to is not None and (to == name or to not in graph.vertices):
         raise unknown(to, graph.vertices, but=name)
-    vertices = {other: kept for other, kept in graph.vertices.items() if other != name}
+    vertices = {other: kept for other, kept in graph.vertices.whole().items() if other != name}
     for reader in readers:
-        vertices[reader] = changed(vertices[reader], inputs=_swapped(vertices[reader].inputs, name, to))
+        vertices[reader] = vertices[reader]._replace(inputs=_swapped(vertices[reader].inputs, name, to))
     inputs = tuple([other for other in graph.inputs if other != name])
     return graph.made_of(in_order(vertices), inputs, _swapped(graph.outputs, name, to))
 
@@ -101,7 +100,7 @@ def replace(graph: Graph, name: str, part: Part, *inputs: str) -> Graph:
                 tries=[f'g.insert("new", part, after="{name}")', f'g.part(inputs=[...]) without "{name}"'],
             )
         )
-    replaced = {**graph.vertices, name: changed(graph.vertices[name], part=part)}
+    replaced = {**graph.vertices.whole(), name: graph.vertices[name]._replace(part=part)}
     new = graph.made_of(replaced, graph.inputs, graph.outputs)
     return rewire(new, name, *inputs) if inputs else new
 
@@ -110,9 +109,9 @@ def rewire(graph: Graph, name: str, *inputs: str) -> Graph:
     """A graph in which ``name`` reads ``inputs``. Raises CycleError if one of them depends on ``name``."""
     if isinstance(graph[name].part, Input):
         raise wg.errors.GraphError(wg.errors.message(f"rewire: {name!r} is an input, which reads nothing"))
-    new = changed(graph.vertices[name], inputs=inputs)
+    new = graph.vertices[name]._replace(inputs=inputs)
     _check_inputs(graph, new)
-    return graph.made_of(in_order({**graph.vertices, name: new}), graph.inputs, graph.outputs)
+    return graph.made_of(in_order({**graph.vertices.whole(), name: new}), graph.inputs, graph.outputs)
 
 
 def rename(graph: Graph, names: Mapping[str, str] | Callable[[str], str]) -> Graph:
@@ -128,7 +127,7 @@ def rename(graph: Graph, names: Mapping[str, str] | Callable[[str], str]) -> Gra
     else:
         new_of = {name: names(name) for name in graph.vertices}
     vertices: dict[str, Vertex] = {}
-    for name, vertex in graph.vertices.items():
+    for name, vertex in graph.vertices.whole().items():
         inputs = tuple([new_of[read] for read in vertex.inputs])
         is_same = new_of[name] == name and inputs == vertex.inputs
         if new_of[name] in vertices:
@@ -149,8 +148,8 @@ def copy(graph: Graph, names: Mapping[str, str]) -> Graph:
             raise taken_twice(new)
     if len(set(names.values())) < len(names):
         raise taken_twice(next(new for new in names.values() if list(names.values()).count(new) > 1))
-    vertices = dict(graph.vertices)
-    for old, vertex in graph.vertices.items():
+    vertices = graph.vertices.whole()
+    for old, vertex in graph.vertices.whole().items():
         if old in names:
             inputs = tuple([names.get(read, read) for read in vertex.inputs])
             vertices[names[old]] = Vertex(names[old], vertex.part, inputs)
@@ -179,8 +178,8 @@ def merge(graph: Graph, other: Graph, inputs: Mapping[str, str] | None = None, p
         if name in graph.inputs:
             given.setdefault(name, name)
     new_of = {name: given.get(name, prefix + name) for name in other.vertices}
-    vertices = dict(graph.vertices)
-    for name, vertex in other.vertices.items():
+    vertices = graph.vertices.whole()
+    for name, vertex in other.vertices.whole().items():
         if name in given:
             continue
         if new_of[name] in vertices:
@@ -195,7 +194,7 @@ def returning(graph: Graph, *outputs: str) -> Graph:
     """A graph with the same vertices that returns ``outputs``."""
     for name in outputs:
         graph[name]
-    return graph.made_of(dict(graph.vertices), graph.inputs, outputs)
+    return graph.made_of(graph.vertices, graph.inputs, outputs)
 
 
 def part(graph: Graph, outputs: Iterable[str] | None = None, inputs: Iterable[str] | None = None) -> Graph:
@@ -208,7 +207,8 @@ def part(graph: Graph, outputs: Iterable[str] | None = None, inputs: Iterable[st
     ends = graph.inputs if inputs is None else tuple(inputs)
     for name in (*outputs, *ends):
         graph[name]
-    needed = set(visited(outputs, lambda name: () if name in ends else graph.vertices[name].inputs))
+    whole = graph.vertices.whole()
+    needed = set(visited(outputs, lambda name: () if name in ends else whole[name].inputs))
     missing = [name for name in graph.inputs if name in needed and name not in ends]
     if missing:
         raise wg.errors.GraphError(
@@ -220,7 +220,7 @@ def part(graph: Graph, outputs: Iterable[str] | None = None, inputs: Iterable[st
         )
     kept = tuple([name for name in ends if inputs is not None or name in needed])
     vertices = {name: Vertex(name, Input()) for name in kept}
-    vertices |= {name: v for name, v in graph.vertices.items() if name in needed and name not in vertices}
+    vertices |= {name: v for name, v in whole.items() if name in needed and name not in vertices}
     return graph.made_of(vertices, kept, outputs)
 
 
@@ -232,13 +232,13 @@ def _with_new(graph: Graph, new: Vertex) -> dict[str, Vertex]:
     if not new.inputs:
         first = dict.fromkeys(graph.inputs)
         inputs = {name: graph.vertices[name] for name in first}
-        return {**inputs, new.name: new, **graph.vertices}
+        return {**inputs, new.name: new, **graph.vertices.whole()}
     reads = set(new.inputs)
     last = next(name for name in reversed(graph.vertices) if name in reads)
     if last == next(reversed(graph.vertices)):  # the rule where a graph is built step by step
-        return {**graph.vertices, new.name: new}
+        return {**graph.vertices.whole(), new.name: new}
     vertices: dict[str, Vertex] = {}
-    for name, vertex in graph.vertices.items():
+    for name, vertex in graph.vertices.whole().items():
         vertices[name] = vertex
         if name == last:
             vertices[new.name] = new

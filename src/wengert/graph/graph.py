@@ -10,7 +10,7 @@ among themselves in the caller's order.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from wengert.graph.drawing import draw, svg
 from wengert.graph.evaluation import evaluate, misfit
 from wengert.graph.order import visited
 from wengert.graph.table import table
-from wengert.graph.vertex import Input, Vertex, is_layer
+from wengert.graph.vertex import Input, Vertex, Vertices, is_layer
 from wengert.graph.widths import resize
 from wengert.graph.wires import Wire, vertices_of
 
@@ -52,7 +52,7 @@ class Graph:
 
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
-    vertices: dict[str, Vertex]
+    vertices: Vertices
     """By name, in topological order."""
 
     def __init__(self, inputs: Iterable[Wire], outputs: Wire | Iterable[Wire]) -> None:
@@ -61,13 +61,13 @@ class Graph:
         vertices, names = vertices_of(inputs, outputs)
         self.inputs = tuple([names[wire] for wire in inputs])
         self.outputs = tuple([names[wire] for wire in outputs])
-        self.vertices = vertices
+        self.vertices = Vertices(vertices)
 
     @staticmethod
-    def made_of(vertices: dict[str, Vertex], inputs: Sequence[str], outputs: Sequence[str]) -> Graph:
-        """The graph of vertices in topological order, which are not copied: nobody else may change the dict."""
+    def made_of(vertices: Mapping[str, Vertex], inputs: Sequence[str], outputs: Sequence[str]) -> Graph:
+        """The graph of vertices that are in topological order."""
         graph = object.__new__(Graph)
-        graph.inputs, graph.outputs, graph.vertices = tuple(inputs), tuple(outputs), vertices
+        graph.inputs, graph.outputs, graph.vertices = tuple(inputs), tuple(outputs), Vertices(vertices)
         return graph
 
     # ------------------------------------------------------------------------------------------- as a function
@@ -93,7 +93,7 @@ class Graph:
         Each vertex is called once. Raises ShapeError where values do not fit, naming the vertices and what they give.
         """
         given = dict(zip(self.inputs, self._checked(xs), strict=True))
-        values, changed = evaluate(self.vertices.values(), given, params, state, train)
+        values, changed = evaluate(self.vertices.each(), given, params, state, train)
         outputs = [values[name] for name in self.outputs]
         return outputs[0] if len(outputs) == 1 else tuple(outputs), {**state, **changed}
 
@@ -109,7 +109,8 @@ class Graph:
         rng = np.random.default_rng(0 if rng is None else rng)
         options = {} if dtype is None else {"dtype": dtype}
         found = {name: _spec_of(x) for name, x in zip(self.inputs, self._checked(xs), strict=True)}
-        for name, vertex in self.vertices.items():
+        for vertex in self:
+            name = vertex.name
             if name in found:
                 continue
             operands = [found[read] for read in vertex.inputs]
@@ -151,7 +152,7 @@ class Graph:
         return len(self.vertices)
 
     def __iter__(self) -> Iterator[Vertex]:
-        return iter(self.vertices.values())
+        return self.vertices.each()
 
     def readers(self) -> dict[str, list[str]]:
         """Who reads each vertex, in topological order; a vertex that reads a value twice is there once."""
@@ -163,7 +164,8 @@ class Graph:
 
     def ancestors(self, *names: str) -> tuple[str, ...]:
         """What the vertices ``names`` depend on, without themselves, in topological order."""
-        reached = set(visited([self[name].name for name in names], lambda name: self.vertices[name].inputs))
+        vertices = self.vertices.whole()
+        reached = set(visited([self[name].name for name in names], lambda name: vertices[name].inputs))
         return tuple([name for name in self.vertices if name in reached and name not in names])
 
     def descendants(self, *names: str) -> tuple[str, ...]:
@@ -213,7 +215,8 @@ class Graph:
         """Whether inputs, outputs and vertices are equal, in whatever order they stand."""
         if not isinstance(other, Graph):
             return False
-        return (self.inputs, self.outputs, self.vertices) == (other.inputs, other.outputs, other.vertices)
+        ends = (self.inputs, self.outputs) == (other.inputs, other.outputs)
+        return ends and self.vertices.whole() == other.vertices.whole()
 
     def __hash__(self) -> int:
         return hash((self.inputs, self.outputs, len(self.vertices)))

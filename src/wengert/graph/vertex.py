@@ -3,23 +3,23 @@
 A *part* is any callable, or a layer: what has ``init(rng, *xs) -> (params, state)`` and
 ``apply(params, state, *xs, train=False) -> (y, new_state)``. A graph is a layer too.
 
-Vertices keep their attributes in ``__dict__``, without slots: a compiled function that captured a graph looks at each
-vertex at every call, and the runtime does that by itself for objects of this kind.
+A compiled function that captured a graph looks at every call at whatever in it might have changed: at parts, but not at
+vertices, which are tuples. Parts have no slots, for the runtime looks by itself at objects with a ``__dict__`` alone.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from itertools import chain
+from typing import Any, NamedTuple
 
 import numpy as np
 
 Part = Callable[..., Any]
 
 
-@dataclass(frozen=True)
-class Vertex:
+class Vertex(NamedTuple):
     """``part`` of the values of ``inputs``, under a name.
 
     >>> import numpy as np
@@ -30,6 +30,50 @@ class Vertex:
     name: str
     part: Any
     inputs: tuple[str, ...] = ()
+
+
+class Vertices(Mapping[str, Vertex]):
+    """Vertices by name, in topological order, as a dict has them; in pieces.
+
+    A compiled function that captured a dict of more than 10,000 items is traced at every call, for to look at all of
+    them would take as long: of this one the runtime looks at the pieces.
+    """
+
+    def __init__(self, vertices: Mapping[str, Vertex]) -> None:
+        items = list(vertices.items())
+        self._pieces = [dict(items[k : k + PIECE]) for k in range(0, len(items), PIECE)]
+
+    def __getitem__(self, name: str) -> Vertex:
+        for piece in self._pieces:
+            if name in piece:
+                return piece[name]
+        raise KeyError(name)
+
+    def __contains__(self, name: object) -> bool:
+        return any(name in piece for piece in self._pieces)
+
+    def __iter__(self) -> Iterator[str]:
+        return chain.from_iterable(self._pieces)
+
+    def __reversed__(self) -> Iterator[str]:
+        return chain.from_iterable(map(reversed, reversed(self._pieces)))
+
+    def __len__(self) -> int:
+        return sum(map(len, self._pieces))
+
+    def each(self) -> Iterator[Vertex]:
+        """In their order."""
+        return chain.from_iterable([piece.values() for piece in self._pieces])
+
+    def whole(self) -> dict[str, Vertex]:
+        """As one dict, which is the caller's."""
+        found: dict[str, Vertex] = {}
+        for piece in self._pieces:
+            found.update(piece)
+        return found
+
+
+PIECE = 1_000
 
 
 @dataclass(frozen=True)

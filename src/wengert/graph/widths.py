@@ -309,13 +309,13 @@ def _follow(
     rng: Any,
 ) -> tuple[Graph, Tree, Tree]:
     """The parts, parameters and state of the vertices that give or read what is ``changed``."""
-    vertices, params, state = dict(graph.vertices), dict(params), dict(state)
+    vertices, params, state = graph.vertices.whole(), dict(params), dict(state)
     generator = np.random.default_rng(0 if rng is None else rng)
     new_spec = {
         name: widened(spec, coupled.axes[name], len(changed[name])) if name in changed else spec
         for name, spec in specs.items()
     }
-    for name, vertex in graph.vertices.items():
+    for name, vertex in graph.vertices.whole().items():
         if name not in changed and changed.keys().isdisjoint(vertex.inputs):
             continue
         rule = coupled.rules[name]
