@@ -24,6 +24,8 @@ two; ``table``, ``layout`` and ``drawing`` show one. Widths: ``rules`` of parts,
 of features, and ``widths``, which changes them. ``evaluation`` computes, ``blocks`` differentiate what is being edited.
 """
 
+from wengert.graph.blocks import ValueAndGrad
+from wengert.graph.difference import Difference
 from wengert.graph.graph import Graph, empty
 from wengert.graph.inherit import inherit
 from wengert.graph.layers import register_layers
@@ -46,6 +48,8 @@ __all__ = [
     "of",
     # editing
     "inherit",
+    "Difference",
+    "ValueAndGrad",
     # how widths follow from one another
     "rule",
     "Rule",
