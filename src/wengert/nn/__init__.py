@@ -43,7 +43,13 @@ from wengert.nn.activations import (
 from wengert.nn.attention import attention, causal_mask, rotary, sinusoidal_positions
 from wengert.nn.convolution import conv, conv_bias_act, conv_transpose
 from wengert.nn.dense import bias_act, dense_bias_act, embedding
+from wengert.nn.initialisers import initialiser
+from wengert.nn.layers.attention import MultiHeadAttention, PositionalEmbedding, TransformerBlock
 from wengert.nn.layers.base import Layer, as_layer
+from wengert.nn.layers.containers import Branch, Chain, Maxout, Parallel, Repeat, SkipConnection, compact
+from wengert.nn.layers.dense import Bilinear, Dense, Dropout, Embedding, Reshape, Scale
+from wengert.nn.layers.norms import BatchNorm, GroupNorm, InstanceNorm, LayerNorm, RMSNorm
+from wengert.nn.layers.recurrent import GRU, LSTM, RNN
 from wengert.nn.layers.spatial import Conv, ConvTranspose, LPPool, MaxPool, MeanPool, Upsample
 from wengert.nn.losses import (
     absolute_error,
@@ -68,6 +74,7 @@ from wengert.nn.normalisation import (
     rms_norm,
     softmax,
 )
+from wengert.nn.params import accumulate, count, flat, paths, trainable
 from wengert.nn.pooling import (
     adaptive_max_pool,
     adaptive_mean_pool,
@@ -104,6 +111,12 @@ __all__ = [
     # pooling
     "adaptive_max_pool", "adaptive_mean_pool", "global_max_pool", "global_mean_pool", "lp_pool", "max_pool",
     "mean_pool",
+    # layers
+    "Bilinear", "Branch", "Chain", "Dense", "Dropout", "Embedding", "Maxout", "Parallel", "Repeat", "Reshape", "Scale",
+    "SkipConnection", "compact", "BatchNorm", "GroupNorm", "InstanceNorm", "LayerNorm", "RMSNorm", "GRU", "LSTM", "RNN",
+    "MultiHeadAttention", "PositionalEmbedding", "TransformerBlock",
+    # parameters
+    "accumulate", "count", "flat", "initialiser", "paths", "trainable",
     # random numbers
     "random",
     # resizing

@@ -43,7 +43,7 @@ class Layer:
             value = getattr(self, field.name)
             if field.default is dataclasses.MISSING:
                 shown.append(_words(value))
-            elif value != field.default:
+            elif _words(value) != _words(field.default):  # a function that is being traced is a copy
                 shown.append(f"{field.name}={_words(value)}")
         return f"{type(self).__name__}({', '.join(shown)})"
 
