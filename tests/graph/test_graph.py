@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import copy
+import pickle
 from dataclasses import dataclass
 from typing import Any
 
@@ -194,6 +196,53 @@ def test_wires_that_read_themselves() -> None:
         graph.Graph([x], [y])
 
 
+# --------------------------------------------------------------------------------------- in functions and processes
+
+
+def test_na_1_a_memo_of_the_users_is_the_same_tape() -> None:
+    """Recursion over the graph's vertices with a plain dict: what it records is what the graph does."""
+    g = diamond()
+
+    def output(memo: dict[str, Any], name: str) -> Any:
+        if name not in memo:
+            vertex = g[name]
+            memo[name] = vertex.part(*[output(memo, read) for read in vertex.inputs])
+        return memo[name]
+
+    def recursive(x: Any) -> Any:
+        return np.sum(output({"x": x}, "d"))
+
+    x = np.linspace(0, 1, 3)
+    by_user, by_graph = wg.trace(wg.grad(recursive))(x), wg.trace(wg.grad(lambda x: np.sum(g(x))))(x)
+    assert str(by_user).splitlines()[1:] != [] and len(by_user) == len(by_graph)
+    assert [i.op for i in by_user.instrs] == [i.op for i in by_graph.instrs]
+    np.testing.assert_array_equal(wg.grad(recursive)(x), wg.grad(lambda x: np.sum(g(x)))(x))
+
+
+def test_graphs_are_arguments_too() -> None:
+    """As they are static, a jitted function is traced once for each."""
+    value = wg.jit(lambda g, x: np.sum(g(x)))
+    assert value(diamond(), 1.0) == value(diamond(), 1.0) and value.stats()["traces"] == 1
+    assert value(diamond().replace("d", np.subtract), 1.0) != value(diamond(), 1.0)
+    assert wg.grad(lambda x, g: g(x))(0.5, diamond()) == wg.grad(diamond())(0.5)
+
+
+def test_a_jitted_graph_is_looked_at_at_every_call() -> None:
+    """An array that a part holds may be edited in place."""
+    shift = np.zeros(3)
+    g = graph.empty("x").insert("s", lambda x: x + shift, after="x")
+    f = wg.jit(g)
+    assert f(np.ones(3))[0] == 1
+    shift[:] = 5
+    assert f(np.ones(3))[0] == 6
+
+
+def test_graphs_travel_between_processes() -> None:
+    g = residual()
+    assert pickle.loads(pickle.dumps(g)) == g
+    assert len({g, residual()}) == 1 and copy.deepcopy(g) == g
+
+
 # ------------------------------------------------------------------------------------------------------------ size
 
 
@@ -208,4 +257,30 @@ def test_na_2_a_graph_of_100_000_vertices_in_a_row() -> None:
     assert g(2.0) == 2.0
     assert len(g.ancestors(g.outputs[0])) == 100_000
     edited = g.insert("last", np.negative, after=g.outputs[0])
-    assert edited(2.0) == -2.0 and g(2.0) == 2.0
+    assert edited(2.0) == -2.0 and g(2.0) == 2.0 and wg.grad(g)(2.0) == 1.0
+
+
+@pytest.mark.deep("half a minute, and like the one before")
+def test_na_2_it_is_compiled_too() -> None:
+    x = graph.input("x")
+    at = x
+    for k in range(100_000):
+        at = np.sin(at) if k % 2 else at * 1.5
+    step = wg.jit(wg.grad(graph.Graph([x], [at])), strict=True)
+    gradient = step(0.3)
+    assert np.isfinite(gradient) and step(0.3) == gradient
+    assert step.stats()["traces"] == 1
+
+
+def test_na_2_the_first_gradient_of_a_random_graph_of_1_000() -> None:
+    rng = np.random.default_rng(0)
+    wires = [graph.input("x")]
+    for k in range(1000):
+        reads = [wires[j] for j in sorted({int(j) for j in rng.integers(max(0, k - 50), k + 1, rng.integers(1, 4))})]
+        wires.append(graph.vertex(Linear(4))(graph.vertex(lambda *xs: np.tanh(sum(xs)))(*reads)))
+    g = graph.Graph(wires[:1], wires[-1:])
+    params, state = g.init(0, wg.spec(4, "float64"))
+    tape = wg.trace(wg.grad(lambda p, x: np.sum(g.apply(p, state, x)[0])))(params, np.ones(4))
+    assert len(tape) < 16 * len(g)
+    gradient = wg.grad(lambda p, x: np.sum(g.apply(p, state, x)[0]))(params, np.ones(4))
+    assert all(np.isfinite(leaf).all() for own in gradient.values() for leaf in own.values())

@@ -320,3 +320,35 @@ def test_random_changes_of_random_networks(seed: int) -> None:
         g, params, state, done = edited, p, s, done + 1
     assert done > 3
     wg.grad(lambda p: np.sum(value(g, p, state)))(params)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_200_random_edits_of_a_network_that_must_preserve_its_outputs(seed: int) -> None:
+    """Vertices that do nothing come and go, others are copied and renamed, widths grow; parameters go along."""
+    rng = np.random.default_rng(seed)
+    g = cnn()
+    params, state = g.init(seed, X)
+    state = moved(state)
+    expected = value(g, params, state)
+    grown = 0
+    for k in range(200):
+        kind, name = rng.integers(5), str(rng.choice([n for n in g.names if n not in g.inputs]))
+        before = g, dict(params)
+        if kind == 0:
+            g = g.insert(f"i{k}", np.positive, after=name)
+        elif kind == 1:
+            g = g.insert(f"i{k}", np.positive, between=(g[name].inputs[0], name))
+        elif kind == 2 and g.find(part=np.positive):
+            g = g.remove(str(rng.choice(g.find(part=np.positive))))
+        elif kind == 3:
+            g = g.rename({name: f"r{k}"})
+            params, state = ({f"r{k}" if n == name else n: own for n, own in tree.items()} for tree in (params, state))
+        elif kind == 4 and grown < 12 and name not in g.outputs:
+            n = g.specs(X, params=params, state=state)[name].shape[1]
+            try:
+                g, params, state = g.resize({name: n + int(rng.integers(1, 3))}, params, state, X, rng=rng)
+                grown += 1
+            except WidthError:
+                assert g is before[0] and list(params) == list(before[1])
+        np.testing.assert_allclose(value(g, params, state), expected, rtol=1e-9, atol=1e-9)
+    assert grown > 3

@@ -61,6 +61,10 @@ class Vertices(Mapping[str, Vertex]):
     def __len__(self) -> int:
         return sum(map(len, self._pieces))
 
+    def __hash__(self) -> int:
+        """Equal for equal ones, in whatever order they stand."""
+        return hash(frozenset(self))
+
     def each(self) -> Iterator[Vertex]:
         """In their order."""
         return chain.from_iterable([piece.values() for piece in self._pieces])
