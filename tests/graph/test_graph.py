@@ -180,6 +180,19 @@ def test_a_layer_that_does_not_fit_is_named_with_its_parameters() -> None:
         g.apply(params, {}, np.ones((5, 2)))
 
 
+def test_parameters_of_another_graph() -> None:
+    g, x = residual(), np.ones((5, 3), np.float32)
+    params, state = g.init(0, x)
+    with pytest.raises(StructureError, match=r"no parameters of 'h', Linear(.|\n)*other"):
+        g.rename({"t": "other"}).apply({"other": {}}, state, x)
+    with pytest.raises(StructureError, match="a parameter of 'other', which the graph does not have"):
+        g.apply({**params, "other": params["h"]}, state, x)
+    with pytest.raises(StructureError, match="a state of 'other'"):
+        g.apply(params, {"other": {}}, x)
+    with pytest.raises(StructureError, match="a parameter of 'other'"):
+        g.value_and_grad(lambda outputs: np.sum(outputs[0]))({**params, "other": params["h"]}, state, x)
+
+
 def test_an_input_that_is_missing_and_names_that_are_taken() -> None:
     x, y = graph.input("x"), graph.input("y")
     with pytest.raises(GraphError, match="need the input 'y'"):

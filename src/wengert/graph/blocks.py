@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 import wengert as wg
-from wengert.graph.evaluation import evaluate
+from wengert.graph.evaluation import check_names, evaluate
 from wengert.graph.vertex import Vertex, is_layer
 
 if TYPE_CHECKING:
@@ -164,7 +164,7 @@ class ValueAndGrad:
     """What :func:`value_and_grad` returns."""
 
     def __init__(self, graph: Graph, loss: Callable[..., Any]) -> None:
-        self._inputs, self._outputs = graph.inputs, graph.outputs
+        self._inputs, self._outputs, self._names = graph.inputs, graph.outputs, graph.vertices
         self._blocks = blocks_of(graph)
         found = [_programs_of(block) for block in self._blocks]
         self._steps = [programs for programs, _ in found]
@@ -175,6 +175,7 @@ class ValueAndGrad:
         self._end = _end_of(loss)
 
     def __call__(self, params: Tree, state: Tree, *xs: Any, args: tuple[Any, ...] = (), train: bool = False) -> Any:
+        check_names(self._names, params, "a parameter")
         values: dict[str, Any] = dict(zip(self._inputs, xs, strict=True))
         own = []
         new_state = dict(state)
@@ -196,7 +197,7 @@ class ValueAndGrad:
             of_params, of_reads = step.cotangents(*its, given, tuple([sums.get(name) for name in moving]), train)
             gradient.update(of_params)
             sums.update(zip(moving, of_reads, strict=True))
-        return (value, new_state), {k: gradient[k] if k in gradient else _zeros(own) for k, own in params.items()}
+        return (value, new_state), {name: gradient[name] for name in params}
 
 
 def value_and_grad(graph: Graph, loss: Callable[..., Any]) -> ValueAndGrad:

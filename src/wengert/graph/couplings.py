@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import connected_components
 
 import wengert as wg
 from wengert.graph.rules import Fixed, Joined, Rule, Same, Times, rule, rule_of
-from wengert.graph.vertex import Input
+from wengert.graph.vertex import Input, Vertex, is_layer
 
 if TYPE_CHECKING:
     from wengert.graph.graph import Graph
@@ -80,8 +80,15 @@ def _axes_and_rules(graph: Graph, specs: dict[str, Any]) -> tuple[dict[str, int]
         else:
             axis = axes[vertex.inputs[0]] if vertex.inputs else wanted.get(vertex.name, 1)
         axes[vertex.name] = min(axis, ndim - 1) % max(ndim, 1) if ndim else 0
-        rules[vertex.name] = found if ndim else Fixed()
+        rules[vertex.name] = found if ndim and _agrees(found, vertex, specs, axes) else Fixed()
     return axes, rules
+
+
+def _agrees(found: Rule, vertex: Vertex, specs: dict[str, Any], axes: dict[str, int]) -> bool:
+    """Whether a layer takes the features of what it reads to be along the axis where they are."""
+    if found.axis is None or not is_layer(vertex.part):
+        return True
+    return all(min(found.axis, specs[r].ndim - 1) % specs[r].ndim == axes[r] for r in vertex.inputs if specs[r].ndim)
 
 
 def _axes_of_inputs(graph: Graph) -> dict[str, int]:

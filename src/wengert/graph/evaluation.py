@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import wengert as wg
@@ -34,7 +34,34 @@ def evaluate(
                 values[name] = part(*operands)
         except ValueError as error:  # ShapeError is one
             raise misfit(vertex, operands, params.get(name), error) from error
+        except KeyError as error:
+            if is_layer(part) and name not in params:
+                raise missing(vertex, params) from error
+            raise
     return values, changed
+
+
+def missing(vertex: Vertex, params: Tree) -> wg.errors.StructureError:
+    """What is said where parameters are of another graph."""
+    return wg.errors.StructureError(
+        wg.errors.message(
+            f"graph: there are no parameters of {vertex.name!r}, {words(vertex.part)}",
+            notes=[("there", ", ".join(params) or "are none at all")],
+            tries=["what g.init made, or graph.inherit(g, ...)"],
+        )
+    )
+
+
+def check_names(graph_names: Container[str], tree: Tree, what: str) -> None:
+    """Raise StructureError if ``tree`` has something of a vertex that there is not."""
+    too_many = [name for name in tree if name not in graph_names]
+    if too_many:
+        raise wg.errors.StructureError(
+            wg.errors.message(
+                f"graph: there is {what} of {', '.join(map(repr, too_many[:5]))}, which the graph does not have",
+                tries=["what g.init made, or graph.inherit(g, ...)"],
+            )
+        )
 
 
 def misfit(vertex: Vertex, operands: Sequence[Any], params: Tree, error: ValueError) -> wg.errors.ShapeError:

@@ -20,7 +20,7 @@ from wengert.graph import edits
 from wengert.graph.blocks import value_and_grad
 from wengert.graph.difference import difference
 from wengert.graph.drawing import draw, svg
-from wengert.graph.evaluation import evaluate, misfit
+from wengert.graph.evaluation import check_names, evaluate, misfit
 from wengert.graph.order import visited
 from wengert.graph.table import table
 from wengert.graph.vertex import Input, Vertex, Vertices, is_layer
@@ -90,8 +90,11 @@ class Graph:
     def apply(self, params: Tree, state: Tree, *xs: Any, train: bool = False) -> tuple[Any, Tree]:
         """``(outputs, new state)`` for parameters and state as :meth:`init` returns them. Pure.
 
-        Each vertex is called once. Raises ShapeError where values do not fit, naming the vertices and what they give.
+        Each vertex is called once. Raises ShapeError where values do not fit, naming the vertices and what they give,
+        and StructureError if the parameters are of another graph.
         """
+        check_names(self.vertices, params, "a parameter")
+        check_names(self.vertices, state, "a state")
         given = dict(zip(self.inputs, self._checked(xs), strict=True))
         values, changed = evaluate(self.vertices.each(), given, params, state, train)
         outputs = [values[name] for name in self.outputs]

@@ -164,7 +164,7 @@ def followed(tree: Any, rule: Rule, ins: Any, out: Any, fresh: Any, of_state: bo
 def _selected(leaf: Any, axes: Sequence[Any], ins: Any, out: Any, new: Any, groups: int) -> Any:
     if groups > 1 and "in" in axes and "out" in axes:
         return _of_pieces(leaf, axes, ins, out, new, groups)
-    selected, is_new = leaf, np.zeros((), bool)
+    selected, is_new = leaf, None
     for axis, what in enumerate(axes):
         if what is None:
             continue
@@ -174,9 +174,9 @@ def _selected(leaf: Any, axes: Sequence[Any], ins: Any, out: Any, new: Any, grou
         along = gone.reshape([-1 if k == axis else 1 for k in range(leaf.ndim)])
         taken = np.take(selected, np.where(gone, 0, index), axis=axis)
         selected = np.where(along, np.zeros((), leaf.dtype), taken)
-        if name == "out":
-            is_new = is_new | along
-    if new is not None and is_new.any():
+        if name == "out" and is_new is None:  # a second one, as of what a cell carries, is read as what is read is
+            is_new = along
+    if new is not None and is_new is not None and is_new.any():
         selected = np.where(is_new, np.asarray(new, leaf.dtype), selected)
     return np.ascontiguousarray(selected)
 
