@@ -257,7 +257,7 @@ class Same:
 
 
 def operands(vertex: graph.Vertex) -> list[Any]:
-    from wengert.graph.vertex import Operand
+    from wengert.graph.vertices import Operand
 
     return [Operand(k) for k in range(len(vertex.inputs))]
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import wengert as wg
 from wengert import graph, nn
 from wengert.errors import WidthError
 
@@ -136,3 +137,28 @@ def test_a_layer_along_another_axis_than_the_features() -> None:
     params, state = g.init(0, X)
     with pytest.raises(WidthError, match="no rule"):
         g.resize({"v0": 5}, params, state, X)
+
+
+def test_lx_1_a_chain_a_graph_and_a_function_are_one_tape() -> None:
+    """ZY-5: what is differentiated and compiled is the same, however the network is written."""
+    parts = [nn.Dense(8, nn.tanh), nn.Dense(8, nn.relu), nn.Dense(3)]
+    chain, g = nn.Chain(*parts), network(*parts)
+    x = SERIES[:, 0]
+    params, state = g.init(0, x)
+    names = list(params)
+
+    def of_graph(params: Any, x: Any) -> Any:
+        return np.sum(g.apply(params, state, x)[0] ** 2)
+
+    def of_chain(params: Any, x: Any) -> Any:
+        return np.sum(chain.apply({"layers": {str(k): params[name] for k, name in enumerate(names)}}, {}, x)[0] ** 2)
+
+    def plain(params: Any, x: Any) -> Any:
+        for name, act in zip(names, (np.tanh, nn.relu, lambda x: x), strict=True):
+            x = act(x @ params[name]["w"].T + params[name]["b"])
+        return np.sum(x**2)
+
+    tapes = [wg.trace(wg.grad(f))(params, x) for f in (of_graph, of_chain, plain)]
+    steps = [[(i.op.name, tuple(v.aval for v in i.outs)) for i in wg.compile(tape).tape.instrs] for tape in tapes]
+    assert steps[0] == steps[1]
+    assert len(steps[2]) == len(steps[0])

@@ -6,7 +6,7 @@ import pytest
 
 from wengert.errors import CycleError
 from wengert.graph.order import in_order, visited
-from wengert.graph.vertex import Vertex
+from wengert.graph.vertices import Vertex
 
 
 def vertices(**reads: str) -> dict[str, Vertex]:

@@ -18,20 +18,20 @@ what it reads. Graphs never change: an edit returns another graph, which shares 
     >>> edited(np.array([0.5])) == 2 * np.sin(0.5) + 0.5
     array([ True])
 
-Files: ``vertex`` is the data, ``wires`` builds by calling, ``graph`` holds and evaluates, ``order`` sorts, ``edits``
-changes, ``inherit`` carries parameters over an edit, ``recorded`` makes a graph of a function, ``difference`` compares
-two; ``table``, ``layout`` and ``drawing`` show one. Widths: ``rules`` of parts, those of ``layers``, ``couplings``
+Files: ``vertices`` is the data, ``wires`` builds by calling, ``graph`` holds and evaluates, ``order`` sorts, ``edits``
+changes, ``inheriting`` carries parameters over an edit, ``recorded`` makes a graph of a function, ``difference``
+compares two; ``table``, ``layout`` and ``drawing`` show one. Widths: ``rules`` of parts, those of ``layers``, ``couplings``
 of features, and ``widths``, which changes them. ``evaluation`` computes, ``blocks`` differentiate what is being edited.
 """
 
 from wengert.graph.blocks import ValueAndGrad
 from wengert.graph.difference import Difference
 from wengert.graph.graph import Graph, empty
-from wengert.graph.inherit import inherit
+from wengert.graph.inheriting import inherit
 from wengert.graph.layers import register_layers
 from wengert.graph.recorded import of
 from wengert.graph.rules import Fixed, Joined, Own, Rule, Same, Times, rule
-from wengert.graph.vertex import Call, Constant, Vertex
+from wengert.graph.vertices import Call, Constant, Vertex
 from wengert.graph.wires import Wire, concat, input, vertex
 
 __all__ = [

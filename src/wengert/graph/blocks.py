@@ -22,7 +22,7 @@ import numpy as np
 
 import wengert as wg
 from wengert.graph.evaluation import check_names, evaluate
-from wengert.graph.vertex import Vertex, is_layer
+from wengert.graph.vertices import Vertex, is_layer
 
 if TYPE_CHECKING:
     from wengert.graph.graph import Graph

@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import connected_components
 
 import wengert as wg
 from wengert.graph.rules import Fixed, Joined, Rule, Same, Times, rule, rule_of
-from wengert.graph.vertex import Input, Vertex, is_layer
+from wengert.graph.vertices import Input, Vertex, is_layer
 
 if TYPE_CHECKING:
     from wengert.graph.graph import Graph

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from wengert.graph.vertex import Vertex, words
+from wengert.graph.vertices import Vertex, words
 
 if TYPE_CHECKING:
     from wengert.graph.graph import Graph

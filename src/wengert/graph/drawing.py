@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wengert.graph.layout import Layout, Place, columns, layout
-from wengert.graph.vertex import Constant, Input, Vertex, is_layer, words
+from wengert.graph.vertices import Constant, Input, Vertex, is_layer, words
 
 if TYPE_CHECKING:
     from wengert.graph.graph import Graph

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import wengert as wg
 from wengert.graph.order import in_order, visited
-from wengert.graph.vertex import Input, Part, Vertex
+from wengert.graph.vertices import Input, Part, Vertex
 from wengert.graph.wires import taken_twice
 
 if TYPE_CHECKING:

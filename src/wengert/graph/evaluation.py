@@ -6,7 +6,7 @@ from collections.abc import Container, Iterable, Mapping, Sequence
 from typing import Any
 
 import wengert as wg
-from wengert.graph.vertex import Vertex, is_layer, words
+from wengert.graph.vertices import Vertex, is_layer, words
 
 Tree = Any
 

@@ -23,7 +23,7 @@ from wengert.graph.drawing import draw, svg
 from wengert.graph.evaluation import check_names, evaluate, misfit
 from wengert.graph.order import visited
 from wengert.graph.table import table
-from wengert.graph.vertex import Input, Vertex, Vertices, is_layer
+from wengert.graph.vertices import Input, Vertex, Vertices, is_layer
 from wengert.graph.widths import resize
 from wengert.graph.wires import Wire, vertices_of
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from typing import TypeVar
 
 import wengert as wg
-from wengert.graph.vertex import Vertex
+from wengert.graph.vertices import Vertex
 
 T = TypeVar("T")
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import wengert as wg
 from wengert.graph.graph import Graph
-from wengert.graph.vertex import Call, Constant, Input, Operand, Vertex
+from wengert.graph.vertices import Call, Constant, Input, Operand, Vertex
 from wengert.graph.wires import free_name
 
 

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
-from wengert.graph.vertex import Constant, Input, is_layer
+from wengert.graph.vertices import Constant, Input, is_layer
 from wengert.graph.wires import Concatenate
 
 Axes = Mapping[str, tuple[Any, ...]]

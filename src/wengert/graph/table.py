@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from wengert.graph.vertex import words
+from wengert.graph.vertices import words
 
 if TYPE_CHECKING:
     from wengert.graph.graph import Graph

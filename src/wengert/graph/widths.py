@@ -19,7 +19,7 @@ from scipy.optimize import Bounds, LinearConstraint, milp
 import wengert as wg
 from wengert.graph.couplings import Couplings, couplings, is_spread, selections
 from wengert.graph.rules import Joined, Own, Same, Times, followed, widened
-from wengert.graph.vertex import Vertex, is_layer
+from wengert.graph.vertices import Vertex, is_layer
 
 if TYPE_CHECKING:
     from wengert.graph.graph import Graph

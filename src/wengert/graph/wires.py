@@ -17,7 +17,7 @@ import numpy as np
 
 import wengert as wg
 from wengert.graph.order import visited
-from wengert.graph.vertex import Call, Input, Operand, Part, Vertex
+from wengert.graph.vertices import Call, Input, Operand, Part, Vertex
 
 _WORDS = {"subtract": "sub", "multiply": "mul", "divide": "div"}
 

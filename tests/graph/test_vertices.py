@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from tests.graph.layers import Linear
-from wengert.graph.vertex import Call, Constant, Input, Operand, Vertex, words
+from wengert.graph.vertices import Call, Constant, Input, Operand, Vertex, words
 
 
 def test_parts_in_words() -> None:
