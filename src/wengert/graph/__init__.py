@@ -19,8 +19,8 @@ what it reads. Graphs never change: an edit returns another graph, which shares 
     array([ True])
 
 Files: ``vertices`` is the data, ``wires`` builds by calling, ``graph`` holds and evaluates, ``order`` sorts, ``edits``
-changes, ``inheriting`` carries parameters over an edit, ``recorded`` makes a graph of a function, ``difference``
-compares two; ``table``, ``layout`` and ``drawing`` show one. Widths: ``rules`` of parts, those of ``layers``, ``couplings``
+changes, ``inheriting`` carries parameters over, ``recorded`` makes a graph of a function, ``difference`` compares two;
+``table``, ``layout`` and ``drawing`` show one. Widths: ``rules`` of parts and of ``layers``, ``couplings``
 of features, and ``widths``, which changes them. ``evaluation`` computes, ``blocks`` differentiate what is being edited.
 """
 
