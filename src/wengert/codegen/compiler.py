@@ -99,7 +99,7 @@ _linkers: deque[Any] = deque(maxlen=1)
 
 
 def _linker(number: int) -> Any:
-    """What links kernels, each as a library of its own. Only JITLink gives back the memory of a library that is gone."""
+    """What links kernels, each as a library of its own. Only JITLink gives back what the code of one took."""
     if not _linkers or number % LINKED == 0:
         _linkers.append(llvm.create_lljit_compiler(_machine(host()), use_jit_link=True))
     return _linkers[0]
