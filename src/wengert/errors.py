@@ -125,6 +125,14 @@ class ConfigError(WengertError, ValueError):
     """
 
 
+class NonFiniteError(WengertError, FloatingPointError):
+    """A loss became infinite or NaN. The message says where that arose; smaller steps, or clipped ones, may help."""
+
+
+class WorkerError(WengertError, RuntimeError):
+    """What was handed to another process or machine failed there, or the worker ended. The cause is what it raised."""
+
+
 class PerformanceWarning(UserWarning):
     """A compiled function that is right and slow: it is traced again at every call, or answered without machine code.
 

@@ -73,10 +73,15 @@ def test_conv_with_other_numbers_an_axis() -> None:
     close(nn.conv(x, w, **options), loops(x, w, **options))
 
 
-def test_depthwise() -> None:
+@pytest.mark.parametrize("options", [{}, dict(stride=2, padding="same"), dict(dilation=2, padding=2)], ids=str)
+def test_depthwise(options: dict[str, Any]) -> None:
     rng = np.random.default_rng(0)
-    x, w = rng.standard_normal((2, 3, 5, 5)), rng.standard_normal((6, 1, 3, 3))
-    close(nn.conv(x, w, groups=3), loops(x, w, groups=3))
+    x, w = rng.standard_normal((2, 3, 5, 6)), rng.standard_normal((6, 1, 3, 2))
+    want = loops(x, w, groups=3, **options)
+    close(nn.conv(x, w, groups=3, **options), want)
+    close(wg.jit(lambda x, w: nn.conv(x, w, groups=3, **options))(x, w), want)
+    wg.check_derivatives(lambda x, w: nn.conv(x, w, groups=3, **options), x, w)
+    assert nn.conv(x[:0], w, groups=3, **options).shape == (0, *want.shape[1:])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])

@@ -43,6 +43,7 @@ from wengert.nn.activations import (
 from wengert.nn.attention import attention, causal_mask, rotary, sinusoidal_positions
 from wengert.nn.convolution import conv, conv_bias_act, conv_transpose
 from wengert.nn.dense import bias_act, dense_bias_act, embedding
+from wengert.nn.exchange import from_torch, to_torch
 from wengert.nn.initialisers import initialiser
 from wengert.nn.layers.attention import MultiHeadAttention, PositionalEmbedding, TransformerBlock
 from wengert.nn.layers.base import Layer, as_layer
@@ -99,6 +100,8 @@ __all__ = [
     "conv", "conv_bias_act", "conv_transpose",
     # dense
     "bias_act", "dense_bias_act", "embedding",
+    # weights of PyTorch's
+    "from_torch", "to_torch",
     # layers
     "Layer", "as_layer",
     "Conv", "ConvTranspose", "LPPool", "MaxPool", "MeanPool", "Upsample",

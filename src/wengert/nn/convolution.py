@@ -7,14 +7,29 @@ mathematics, a correlation: the kernel is not turned round.)
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 import wengert as wg
-from wengert.nn.windows import Padding, PerAxis, described, padded, paddings, per_axis, reach, side_by_side, windows
+from wengert.nn.windows import (
+    Padding,
+    PerAxis,
+    counted,
+    described,
+    elements,
+    padded,
+    paddings,
+    per_axis,
+    reach,
+    side_by_side,
+    taken_apart,
+    windows,
+)
 
 Array = Any
 Activation = Callable[[Any], Any]
@@ -94,7 +109,11 @@ def conv(
 
 def _correlated(x: Array, w: Array, stride: Sequence[int], dilation: Sequence[int], groups: int = 1) -> Array:
     """Σ over channels and kernel of windows times weights, without padding."""
+    if groups > 1 and w.shape[1] == 1:
+        return _depthwise(x, w, stride, dilation)
     rank = x.ndim - 2
+    if stride[-1] > 1 and all(s == 1 or d == 1 for s, d in zip(stride, dilation, strict=True)):
+        return _correlated(*_in_phases(x, w, stride, dilation), (1,) * rank, dilation, groups)
     places, kernel = _PLACES[:rank], _KERNEL[:rank]
     if groups == 1:
         return np.einsum(
@@ -106,6 +125,34 @@ def _correlated(x: Array, w: Array, stride: Sequence[int], dilation: Sequence[in
     grouped = windows(x, w.shape[3:], stride, dilation)
     y = np.einsum(f"ngc{places}{kernel},gmc{kernel}->ngm{places}", grouped, w, optimize=True)
     return y.reshape(y.shape[0], outputs, *y.shape[3:])
+
+
+def _in_phases(x: Array, w: Array, stride: Sequence[int], dilation: Sequence[int]) -> tuple[Array, Array]:
+    """``x`` and ``w`` of the same sums with stride 1: every s-th element of each is a channel of its own.
+
+    With k = s q + p, 0 ≤ p < s, of an element of the kernel, Σₖ x[s i + k] w[k] = Σₚ Σ_q xₚ[i + q] wₚ[q], where xₚ[i] =
+    x[s i + p]. Neighbours in xₚ are neighbours in memory, which they are not in x; nor has the derivative in x zeros
+    between its elements. Of a kernel shorter than the stride most of x is not read.
+    """
+    kernel = w.shape[2:]
+    places, lengths = counted(x.shape[2:], kernel, stride, dilation), reach(kernel, dilation)
+    kept = [min(k, s) for k, s in zip(kernel, stride, strict=True)]
+    turns = [-(-k // m) for k, m in zip(kernel, kept, strict=True)]
+    spans = [r if s == 1 else t for r, t, s in zip(lengths, turns, stride, strict=True)]
+    ends = [(n + t - 1) * s for n, t, s in zip(places, spans, stride, strict=True)]
+    w = padded(w, [(0, t * m - k) for t, m, k in zip(turns, kept, kernel, strict=True)])
+    return taken_apart(_span(x, (0,) * len(stride), ends), stride, kept), taken_apart(w, kept, kept)
+
+
+def _depthwise(x: Array, w: Array, stride: Sequence[int], dilation: Sequence[int]) -> Array:
+    """Of each channel alone. Nothing is summed over channels, so it is no product of matrices but a sum of products,
+    one for each element of the kernel: one loop over ``x``."""
+    batch, channels, outputs, rank = x.shape[0], x.shape[1], w.shape[0], x.ndim - 2
+    places, kernel = counted(x.shape[2:], w.shape[2:], stride, dilation), w.shape[2:]
+    x = x.reshape(batch, channels, 1, *x.shape[2:])
+    w = w.reshape(channels, outputs // channels, *kernel, *(1,) * rank)
+    terms = [x[here] * w[(slice(None), slice(None), *at)] for at, here in elements(kernel, places, stride, dilation)]
+    return functools.reduce(operator.add, terms).reshape(batch, outputs, *places)
 
 
 # ------------------------------------------------------------------------------------------------------- the adjoint

@@ -194,10 +194,7 @@ def pixel_unshuffle(x: Array, scale: int) -> Array:
         raise wg.errors.ShapeError(
             wg.errors.message(f"pixel_unshuffle: space {tuple(space)} is no multiple of {scale}")
         )
-    counts = [n // scale for n in space]
-    x = x.reshape(*x.shape[:2], *[n for count in counts for n in (count, scale)])
-    phased, counted = range(3, 3 + 2 * rank, 2), range(2, 2 + 2 * rank, 2)
-    return np.transpose(x, (0, 1, *phased, *counted)).reshape(x.shape[0], x.shape[1] * scale**rank, *counts)
+    return spatial.taken_apart(x, (scale,) * rank, (scale,) * rank)
 
 
 # -------------------------------------------------------------------------------------------------- columns of windows
