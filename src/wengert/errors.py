@@ -146,6 +146,21 @@ class PerformanceWarning(UserWarning):
     """
 
 
+class GraphError(WengertError, ValueError):
+    """A vertex or an edge that a graph does not have, or cannot have: a name nobody knows, or one that is taken.
+
+    ``g.insert("h", np.tanh, "x")`` fails where ``g`` has an ``h``; write another name.
+    """
+
+
+class CycleError(GraphError):
+    """A vertex that would read, by way of others, what it computes itself."""
+
+
+class WidthError(ShapeError):
+    """Widths of a graph's vertices that cannot be had together. The message names the couplings that conflict."""
+
+
 class InternalError(WengertError, AssertionError):
     """A bug in wengert. Please report it with the message and, if you can, the function traced."""
 
