@@ -126,7 +126,8 @@ def edits(quick: bool) -> Table:
 
             times.append(seconds(call))
         middle = statistics.median(times)
-        of = f"{middle / first['whole']:.1%} of the whole's first, {middle / first['blocks']:.1%} of the blocks' (must be 10%)"
+        whole_s, blocks_s = middle / first["whole"], middle / first["blocks"]
+        of = f"{whole_s:.1%} of the whole's first, {blocks_s:.1%} of the blocks' (must be 10%)"
         table.add_row(f"{what}, to the next gradient", show(middle), of, f"{statistics.median(shares):.0f} vertices")
 
     edited("one replaced", lambda k: g.replace(f"v{k}", Cell(16, np.sin)))
