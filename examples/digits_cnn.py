@@ -97,7 +97,9 @@ def main():
     done = train(chosen.epochs)
     _, (x, y) = digits()
     draw(done, x, y, chosen.picture)
-    console.print(f"[bold]{done.history[-1]['accuracy']:.2%}[/bold] of the test pictures are read right: {chosen.picture}")
+    console.print(
+        f"[bold]{done.history[-1]['accuracy']:.2%}[/bold] of the test pictures are read right: {chosen.picture}"
+    )
 
 
 if __name__ == "__main__":
