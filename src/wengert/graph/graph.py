@@ -221,6 +221,7 @@ class Graph:
     def __str__(self) -> str:
         return table(self)
 
+    summary = table
     draw = draw
     difference = difference
 
