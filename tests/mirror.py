@@ -42,7 +42,7 @@ COVERED = [
         "passes/expand.py"),
     row("tests/optimize/test_optimisers.py", "arithmetic on trees is what optimisers are made of; and imports",
         "optimize/__init__.py", "optimize/trees.py"),
-    row("tests/graph/search/test_running.py", "imports", "graph/search/__init__.py"),
+    row("tests/graph/search/test_running.py", "imports: searches are called by the names that it has", "graph/search/__init__.py"),
     row("tests/passes/test_pipeline.py", "the lists of passes, and what runs them, have a test of their own name",
         "passes/__init__.py"),
     row("tests/test_tree.py", "flattening, paths and words are tested together, on the same structures",
