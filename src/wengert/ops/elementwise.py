@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert.ops.kernels import flops
-from wengert.ops.op import NONE, ZERO, broadcast_shapes, elementwise, operator
+from wengert.ops.op import NONE, ZERO, Op, broadcast_shapes, elementwise, operator
 from wengert.ops.structured import Masked
 from wengert.tape import Atom, Aval, Lit
 
@@ -42,6 +42,7 @@ select = elementwise(  # where: selection, so that the derivative of the branch 
     type=_select_type,
     shortcut=_select_shortcut,
     partials=[NONE, lambda c, x1, x2, y: Masked(c, 1), lambda c, x1, x2, y: Masked(c, 1, holds=False)],
+    output_mask=lambda made, c, x1, x2: _output_mask(made, c, x1, x2),
 )
 
 
@@ -366,3 +367,34 @@ for _symbol, _op in {
     "logical_not": logical_not,
 }.items():
     operator(_symbol, _op)
+
+
+# ------------------------------------------------------------------------------------------------ masks of selections
+
+
+def _output_mask(made: Any, mask: Atom, x1: Atom, x2: Atom) -> tuple[Op, Lit] | None:
+    """The comparison of y = where(mask, x1, x2) with a number that is true where ``mask`` is: of a rectifier, leaky or
+    not. NaN compares as false on both sides, and is where x is."""
+    found = made(mask)
+    if found is None or found.op not in (less, less_equal, greater, greater_equal):
+        return None
+    x, limit = found.ins
+    if type(limit) is not Lit or limit.aval.shape != () or limit.aval.dtype.kind != "f":
+        return None
+    is_limit = lambda a: type(a) is Lit and a.aval.dtype == limit.aval.dtype and a.value == limit.value
+    holds_at_limit = found.op in (less_equal, greater_equal)
+    if (x1 is x and is_limit(x2) and not holds_at_limit) or (x2 is x and is_limit(x1) and holds_at_limit):
+        return found.op, limit
+    if found.op is greater and x1 is x and limit.value == 0 and _is_positive_multiple(made(x2), x):
+        return found.op, limit
+    return None
+
+
+def _is_positive_multiple(instr: Any, x: Atom) -> bool:
+    """Whether an instruction multiplies ``x`` with a number that is not negative."""
+    if instr is None or instr.op is not multiply or x not in instr.ins:
+        return False
+    factors = [a for a in instr.ins if a is not x]
+    if len(factors) != 1 or type(factors[0]) is not Lit or factors[0].aval.shape != ():
+        return False
+    return bool(np.real(factors[0].value) >= 0)

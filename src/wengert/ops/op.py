@@ -90,6 +90,9 @@ class Op:
     identity: Callable[..., tuple[Op, tuple[Atom, ...]] | None] | None = None
     """``identity(made, *ins)``: another op and its operands that give the same, bit for bit (but for a NaN's payload)
     and sooner; ``made(x)`` is the instruction that x comes from. None: there is none for these operands."""
+    output_mask: Callable[..., tuple[Op, Lit] | None] | None = None
+    """``output_mask(made, mask, *ins)`` of a selection: a comparison and a number with which its result compares as the
+    mask says, bit for bit. None: there is none for these operands."""
     is_commutative: bool = False
     """Gives the same, bit for bit, with its two operands exchanged."""
     bind: Callable[..., Callable[..., Any]] | None = None

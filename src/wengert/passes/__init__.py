@@ -14,6 +14,7 @@ from wengert.collector import put_off
 from wengert.passes.expand import expand
 from wengert.passes.fuse import IsNative, fuse
 from wengert.passes.number_guards import number_guards
+from wengert.passes.output_masks import output_masks
 from wengert.passes.rematerialise import rematerialise
 from wengert.passes.schedule import schedule
 from wengert.passes.simplify import drop_dead, fold_constants, merge_common, use_identities
@@ -31,6 +32,7 @@ ONCE: tuple[Pass, ...] = (
 PIPELINE: tuple[Pass, ...] = (
     use_identities,  # first, since what becomes equal by them is merged, and what they no longer need is dropped
     merge_common,  # so that what two rules both computed is one value, and one of them may die
+    output_masks,  # after it, so that a mask is one value; before the next, since what it compared may die
     drop_dead,  # after every pass that leaves values nobody reads
 )
 

@@ -24,6 +24,8 @@ from wengert.tape import Instr, Tape, Var
 
 MIN_BYTES = 16384  # values that fit the innermost cache are read back for next to nothing
 CHEAP_FLOPS = 6.0  # an operation of at most so many is computed again rather than read from memory
+DEAR_BYTES = 1 << 17  # of arrays as large as that dear ones are, too: then a layer keeps two of them, and not three ...
+DEAR_FLOPS = 48.0  # ... one after the other, so many together
 READ, WRITE = 2, 2  # what moving an array once costs; 1 is kept for ties, so that fewer values are stored
 FREE = 1
 
@@ -108,9 +110,16 @@ def _minimum_cut(
         return None
     read_anyway = set(later.ins)
 
+    dear: dict[Var, float] = {}
+    for v, i in made.items():  # of the dear operations on the way to each value
+        own = flops_an_element(i)
+        dear[v] = (own if own > CHEAP_FLOPS else 0) + max([dear.get(a, 0.0) for a in i.ins], default=0.0)  # type: ignore[call-overload]
+
     def is_recomputed(v: Var) -> bool:
         i = made.get(v)
-        if i is None or flops_an_element(i) > CHEAP_FLOPS:
+        if i is None:
+            return False
+        if flops_an_element(i) > CHEAP_FLOPS and (v.aval.nbytes < DEAR_BYTES or dear[v] > DEAR_FLOPS):
             return False
         return all(type(a) is not Var or a in made or a in earlier.ins for a in i.ins)
 

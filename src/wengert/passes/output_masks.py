@@ -1,0 +1,35 @@
+"""Comparisons of what a selection made, in the place of those of what it was made of.
+
+Of y = where(x <= 0, 0, x) the derivative asks once more whether x <= 0; but so is y, exactly where x is. So x need not
+be kept for the pullback where y is kept anyway, since the next layer multiplies with it.
+"""
+
+from __future__ import annotations
+
+from wengert.ops.op import Op
+from wengert.tape import Atom, Builder, Instr, Lit, Tape, building
+
+
+def output_masks(tape: Tape) -> Tape:
+    """``tape``, in which those who read such a mask after the selection read one of its result. Linear."""
+    made: dict[Atom, Instr] = {}
+    pending: dict[Atom, tuple[Op, Atom, Lit]] = {}  # by mask: the comparison that stands for it from here on
+    new: dict[Atom, Atom] = {}
+    builder = Builder()
+    with building(builder):
+        for instr in tape.instrs:
+            for a in instr.ins:
+                if a in pending and a not in new:
+                    builder.source = instr.source
+                    compare, y, limit = pending[a]
+                    new[a] = compare(y, limit)
+            if not new.keys().isdisjoint(instr.ins):
+                instr = instr._replace(ins=tuple([new.get(a, a) for a in instr.ins]))
+            builder.append(instr)
+            for v in instr.outs:
+                made[v] = instr
+            if instr.op.output_mask is not None:
+                found = instr.op.output_mask(made.get, *instr.ins)
+                if found is not None and instr.ins[0] not in new:
+                    pending.setdefault(instr.ins[0], (found[0], instr.outs[0], found[1]))
+    return tape.replace(instrs=builder.instrs) if new else tape
