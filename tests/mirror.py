@@ -51,6 +51,8 @@ COVERED = [
         "tracing/native/exchange.cpp"),
     row("tests/tracing/surroundings/test_hazards.py", "what code takes from outside of Python, and that it is compared",
         "tracing/surroundings/elsewhere.py"),
+    # -------------------------------------------------------------------------------------------------- on top
+    row("tests/graph/test_graph.py", "graphs as functions, and names", "graph/__init__.py", "graph/evaluation.py"),
     # ------------------------------------------------------------------------------------------------------ codegen
     row("tests/codegen/test_lower.py", "data: the calls that lowering returns, and the one function that makes them",
         "codegen/calls.py"),

@@ -44,6 +44,7 @@ from wengert.nn.attention import attention, causal_mask, rotary, sinusoidal_posi
 from wengert.nn.convolution import conv, conv_bias_act, conv_transpose
 from wengert.nn.dense import bias_act, dense_bias_act, embedding
 from wengert.nn.exchange import from_torch, to_torch
+from wengert.nn.fitting import Fitted, fit
 from wengert.nn.initialisers import initialiser
 from wengert.nn.layers.attention import MultiHeadAttention, PositionalEmbedding, TransformerBlock
 from wengert.nn.layers.base import Layer, as_layer
@@ -87,6 +88,7 @@ from wengert.nn.pooling import (
 )
 from wengert.nn.resizing import flatten, fold, pad, pixel_shuffle, pixel_unshuffle, unfold, upsample
 from wengert.nn.sampling import grid_sample
+from wengert.nn.storage import load, save
 
 __all__ = [
     # activations
@@ -119,6 +121,7 @@ __all__ = [
     "SkipConnection", "compact", "BatchNorm", "GroupNorm", "InstanceNorm", "LayerNorm", "RMSNorm", "GRU", "LSTM", "RNN",
     "MultiHeadAttention", "PositionalEmbedding", "TransformerBlock",
     # parameters
+    "Fitted", "fit", "load", "save",
     "accumulate", "count", "flat", "initialiser", "paths", "trainable",
     # random numbers
     "random",

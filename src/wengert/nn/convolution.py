@@ -34,7 +34,7 @@ from wengert.nn.windows import (
 Array = Any
 Activation = Callable[[Any], Any]
 
-_PLACES, _KERNEL = "xyz", "ijk"  # letters of einsum for the axes of space, and those of a kernel
+_PLACES, _KERNEL = "zyx", "ijk"  # letters of einsum for the axes of space, and those of a kernel
 
 
 def conv_bias_act(
@@ -114,16 +114,16 @@ def _correlated(x: Array, w: Array, stride: Sequence[int], dilation: Sequence[in
     rank = x.ndim - 2
     if stride[-1] > 1 and all(s == 1 or d == 1 for s, d in zip(stride, dilation, strict=True)):
         return _correlated(*_in_phases(x, w, stride, dilation), (1,) * rank, dilation, groups)
-    places, kernel = _PLACES[:rank], _KERNEL[:rank]
+    places, kernel = _PLACES[-rank:], _KERNEL[:rank]
     if groups == 1:
         return np.einsum(
-            f"nc{places}{kernel},mc{kernel}->nm{places}", windows(x, w.shape[2:], stride, dilation), w, optimize=True
+            f"nc{places}{kernel},oc{kernel}->no{places}", windows(x, w.shape[2:], stride, dilation), w, optimize=True
         )
     outputs = w.shape[0]
     x = x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
     w = w.reshape(groups, outputs // groups, *w.shape[1:])
     grouped = windows(x, w.shape[3:], stride, dilation)
-    y = np.einsum(f"ngc{places}{kernel},gmc{kernel}->ngm{places}", grouped, w, optimize=True)
+    y = np.einsum(f"ngc{places}{kernel},goc{kernel}->ngo{places}", grouped, w, optimize=True)
     return y.reshape(y.shape[0], outputs, *y.shape[3:])
 
 

@@ -27,6 +27,7 @@ class Step:
         wrt: Callable[[Any], Any] | None,
         has_aux: bool,
         donate: bool,
+        keep_finite: bool,
     ) -> None:
         self.wrt, self.optimiser = wrt, optimiser
         gradient = wg.value_and_grad(loss, wrt=wrt, has_aux=has_aux)
@@ -34,7 +35,13 @@ class Step:
 
         def whole(params: Tree, state: Tree, *args: Any) -> tuple[Tree, Tree, Any]:
             value, ct = gradient(params, *args)
-            return *_changed(optimiser, params, state, ct), value
+            new = _changed(optimiser, params, state, ct)
+            if keep_finite:
+                is_fine = np.isfinite(value[0] if has_aux else value)
+                for g in optree.tree_leaves(ct):
+                    is_fine = is_fine & np.isfinite(np.sum(g))
+                new = mapped(lambda x, before: np.where(is_fine, x, before), new, (params, state))
+            return *new, value
 
         whole.__name__ = f"step of {getattr(loss, '__name__', 'a loss')}"
         self.compiled = wg.jit(whole, donate=selector)
@@ -53,6 +60,7 @@ def step(
     wrt: Callable[[Any], Any] | None = None,
     has_aux: bool = False,
     donate: bool = True,
+    keep_finite: bool = False,
     executor: Executor | None = None,
     parts: int | None = None,
 ) -> Any:
@@ -65,6 +73,7 @@ def step(
     wrt : which parameters are trained, :func:`wengert.nn.trainable`; the others are constants.
     has_aux : the third result is ``(value, aux)``.
     donate : the arrays of ``params`` and ``state`` are written over, and are those of the results; go on with these.
+    keep_finite : where the value or its gradient is not finite, parameters and state stay what they were.
     executor : the batch, the arrays of ``args`` along their first axis, is split into ``parts``, one a worker, whose
         gradients are averaged by their sizes: the loss is a mean over the batch. Any executor of
         :mod:`concurrent.futures`; Dask's is ``client.get_executor()``. With ``has_aux``, the third result has the aux
@@ -87,7 +96,7 @@ def step(
     True
     """
     if executor is None:
-        return Step(loss, optimiser, wrt, has_aux, donate)
+        return Step(loss, optimiser, wrt, has_aux, donate, keep_finite)
     return SplitStep(loss, optimiser, wrt, has_aux, executor, parts or getattr(executor, "_max_workers", 2))
 
 

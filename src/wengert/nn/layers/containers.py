@@ -6,6 +6,8 @@ An error in a part says where it stands, what it is, and what it said.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -36,9 +38,31 @@ class Parts:
         """What a part makes of its inputs."""
         with Placed(self.prefix + name, part, xs):
             y, new = part.apply(self.params.get(name, {}), self.state.get(name, {}), *xs, train=self.train)
+            if _is_checked.get():
+                _check_finite(y)
         if new:
             self.new_state[name] = new
         return y
+
+
+_is_checked: ContextVar[bool] = ContextVar("whether what parts make is looked at", default=False)
+
+
+@contextmanager
+def finite_parts() -> Iterator[None]:
+    """Within it, a part whose output is not finite raises NonFiniteError, which says which. Not for compiled code."""
+    token = _is_checked.set(True)
+    try:
+        yield
+    finally:
+        _is_checked.reset(token)
+
+
+def _check_finite(y: Any) -> None:
+    for x in as_inputs(y):
+        if hasattr(x, "dtype") and x.dtype.kind == "f" and not np.all(np.isfinite(x)):
+            bad = int(np.sum(~np.isfinite(x)))
+            raise wg.errors.NonFiniteError(wg.errors.message(f"{bad} of {x.size} numbers that it makes are not finite"))
 
 
 class Placed:
