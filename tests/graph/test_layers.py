@@ -71,7 +71,7 @@ SERIES = np.random.default_rng(0).standard_normal((2, 5, 4)).astype(np.float32)
         ([nn.Conv(1, 6), nn.BatchNorm(), nn.relu, nn.MaxPool(2), nn.flatten, nn.Dense(3)], X, {"v1": 8}),
         ([nn.Conv(1, 6), nn.InstanceNorm(), nn.MeanPool(3), nn.flatten, nn.Dense(3)], X, {"v3": 32}),
     ],
-    ids=lambda x: "-".join(str(p).split("(")[0] for p in x) if isinstance(x, list) else "",
+    ids=lambda x: "-".join(repr(nn.as_layer(p)).split("(")[0] for p in x) if isinstance(x, list) else "",
 )
 def test_growing_leaves_the_function_as_it_is(parts: Any, x: Any, widths: Any) -> None:
     g = network(*parts)
@@ -98,7 +98,7 @@ def test_growing_leaves_the_function_as_it_is(parts: Any, x: Any, widths: Any) -
         ([nn.Embedding(7, 6), nn.Dense(3)], TOKENS, {"v0": 2}),
         ([nn.Dense(8), nn.MultiHeadAttention(2), nn.Dense(3)], SERIES, {"v0": 5}),
     ],
-    ids=lambda x: "-".join(str(p).split("(")[0] for p in x) if isinstance(x, list) else "",
+    ids=lambda x: "-".join(repr(nn.as_layer(p)).split("(")[0] for p in x) if isinstance(x, list) else "",
 )
 def test_shrinking_gives_a_network_that_runs(parts: Any, x: Any, widths: Any) -> None:
     g = network(*parts)

@@ -89,6 +89,7 @@ from wengert.nn.pooling import (
 from wengert.nn.resizing import flatten, fold, pad, pixel_shuffle, pixel_unshuffle, unfold, upsample
 from wengert.nn.sampling import grid_sample
 from wengert.nn.storage import load, save
+from wengert.nn.summaries import Summary, flops, summary
 
 __all__ = [
     # activations
@@ -121,7 +122,7 @@ __all__ = [
     "SkipConnection", "compact", "BatchNorm", "GroupNorm", "InstanceNorm", "LayerNorm", "RMSNorm", "GRU", "LSTM", "RNN",
     "MultiHeadAttention", "PositionalEmbedding", "TransformerBlock",
     # parameters
-    "Fitted", "fit", "load", "save",
+    "Fitted", "fit", "load", "save", "Summary", "flops", "summary",
     "accumulate", "count", "flat", "initialiser", "paths", "trainable",
     # random numbers
     "random",

@@ -250,7 +250,7 @@ def _interleaved(
 
     With K = ⌈k / s⌉ the elements s q + p, 0 ≤ p < s, of the sum are Σⱼ x[q − j] w[s j + p], j < K: for each phase p a
     convolution of x with every s-th weight, turned round. So it is one convolution with s times as many channels,
-    which then lie side by side. No zero is put between the elements of x, and none of the sums is wasted.
+    which then lie side by side. No zeros are put between the elements of x.
     """
     first = [begin // s for begin, s in zip(begins, stride, strict=True)]
     last = [-(-end // s) for end, s in zip(ends, stride, strict=True)]
@@ -265,13 +265,12 @@ def _interleaved(
 def _phases(w: Array, stride: Sequence[int], groups: int) -> Array:
     """[in, out / groups, *kernel] as [out · phases, in / groups, *⌈kernel / stride⌉], the kernels turned round."""
     rank, kernel = len(stride), w.shape[2:]
-    counts = [-(-k // s) for k, s in zip(kernel, stride, strict=True)]
-    w = padded(w, [(0, n * s - k) for n, s, k in zip(counts, stride, kernel, strict=True)])
-    split = [n for pair in zip(counts, stride, strict=True) for n in pair]
+    turns = [-(-k // s) for k, s in zip(kernel, stride, strict=True)]
+    w = padded(w, [(0, n * s - k) for n, s, k in zip(turns, stride, kernel, strict=True)])
+    split = [n for pair in zip(turns, stride, strict=True) for n in pair]
     inputs, outputs = w.shape[0] // groups, w.shape[1]
     w = w.reshape(groups, inputs, outputs, *split)
-    counted, phased = range(3, 3 + 2 * rank, 2), range(4, 3 + 2 * rank, 2)
-    w = np.transpose(w, (0, 2, *phased, 1, *counted))
+    w = np.transpose(w, (0, 2, *range(4, 3 + 2 * rank, 2), 1, *range(3, 3 + 2 * rank, 2)))
     w = w[(..., *[slice(None, None, -1)] * rank)]
     return w.reshape(groups * outputs * math.prod(stride), *w.shape[2 + rank :])
 

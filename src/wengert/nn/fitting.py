@@ -18,7 +18,7 @@ import numpy as np
 
 import wengert as wg
 from wengert import optimize
-from wengert.nn.layers.containers import finite_parts
+from wengert.nn.layers.containers import check_finite, watching
 from wengert.nn.losses import cross_entropy
 from wengert.nn.params import mapped, paths
 from wengert.nn.storage import load_with_notes, save
@@ -222,7 +222,7 @@ def _not_finite(
     """The error that says which layer made it."""
     where = "the loss of what the model makes, which is finite"
     try:
-        with finite_parts(), np.errstate(all="ignore"):
+        with watching(check_finite), np.errstate(all="ignore"):
             model.apply(made.params, made.state, x, train=True)
     except wg.errors.NonFiniteError as error:
         where = str(error)
