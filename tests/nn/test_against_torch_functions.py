@@ -188,3 +188,16 @@ def test_far_from_the_middle() -> None:
     agree(nn.logsumexp, lambda x: torch.logsumexp(x, -1), far[:2])
     agree(nn.cross_entropy, F.cross_entropy, far, np.array([1, 0, 0]))
     agree(nn.binary_cross_entropy, F.binary_cross_entropy_with_logits, far[:2], np.full((2, 5), 0.25))
+
+
+@pytest.mark.parametrize("reduction", ["sum", "none"])
+def test_ctc_loss(reduction: str) -> None:
+    logits, labels = RNG.standard_normal((3, 9, 5)), RNG.integers(1, 5, (3, 4))
+    lengths, label_lengths = np.array([9, 8, 9]), np.array([4, 2, 3])
+
+    def theirs(z: Any, y: Any) -> Any:
+        log_p = F.log_softmax(z, -1).transpose(0, 1)
+        return F.ctc_loss(log_p, y, torch.tensor(lengths), torch.tensor(label_lengths), reduction=reduction)
+
+    ours = lambda z, y: nn.ctc_loss(nn.log_softmax(z), y, lengths, label_lengths, reduction=reduction)
+    agree(ours, theirs, logits, labels)
