@@ -60,7 +60,7 @@ def total(outputs: Any) -> Any:
     return sum([np.sum(y) for y in outputs])
 
 
-def of_whole(g: graph.Graph) -> Any:
+def whole_gradient(g: graph.Graph) -> Any:
     def loss(params: Any, x: Any) -> Any:
         outputs = g.apply(params, {}, x)[0]
         return total(outputs if isinstance(outputs, tuple) else (outputs,))
@@ -95,13 +95,13 @@ def edits(quick: bool) -> Table:
     rng = np.random.default_rng(0)
     g, x = network(1000, rng), rng.standard_normal(16)
     params = {v.name: Cell().init(rng, x)[0] for v in g if v.inputs}
-    for f in (of_whole(network(30, rng)), network(30, rng).value_and_grad(total)):  # what is loaded late is there
+    for f in (whole_gradient(network(30, rng)), network(30, rng).value_and_grad(total)):  # what is loaded late is there
         small = {f"v{k}": params[f"v{k}"] for k in range(30)}
         f(small, x) if not isinstance(f, graph.ValueAndGrad) else f(small, {}, x)
     table = Table(title="a graph of 1,000 vertices", show_header=True)
     for title in ("gradient", "first", "each", "compiled again"):
         table.add_column(title)
-    plain, whole = of_plain(g), of_whole(g)
+    plain, whole = of_plain(g), whole_gradient(g)
     first = {name: seconds(lambda f=f: f(params, x)) for name, f in (("plain", plain), ("whole", whole))}
     step = g.value_and_grad(total)
     first["blocks"] = seconds(lambda: step(params, {}, x))
@@ -126,14 +126,15 @@ def edits(quick: bool) -> Table:
 
             times.append(seconds(call))
         middle = statistics.median(times)
-        of = f"{middle / first['whole']:.1%} of the whole's first, {middle / first['blocks']:.1%} of the blocks' (must be 10%)"
+        of_whole, of_blocks = middle / first["whole"], middle / first["blocks"]
+        of = f"{of_whole:.1%} of the whole's first, {of_blocks:.1%} of the blocks' (must be 10%)"
         table.add_row(f"{what}, to the next gradient", show(middle), of, f"{statistics.median(shares):.0f} vertices")
 
     edited("one replaced", lambda k: g.replace(f"v{k}", Cell(16, np.sin)))
     edited("one inserted", lambda k: g.insert("new", np.sin, between=(g[f"v{k}"].inputs[0], f"v{k}")))
     edited("one removed", lambda k: g.remove(f"v{k}", to=g[f"v{k}"].inputs[0]))
     k = 500
-    other = of_whole(g.replace(f"v{k}", Cell(16, np.sin)))
+    other = whole_gradient(g.replace(f"v{k}", Cell(16, np.sin)))
     table.add_row("one replaced, all compiled again", show(seconds(lambda: other(params, x))), "", "1000 vertices")
     return table
 
@@ -160,7 +161,7 @@ def many(count: int) -> Table:
             wires.append(graph.vertex(Cell(width, act), f"v{v}")(wires[rng.integers(max(0, v - 2), v + 1)]))
         g = graph.Graph(wires[:1], wires[-1:])
         params, _ = g.init(0, x)
-        of_whole(g)(params, x)
+        whole_gradient(g)(params, x)
         times.append(time.perf_counter() - start)
         if (k + 1) in (50, count // 4, count // 2, count):
             table.add_row(f"to {k + 1}", show(statistics.fmean(times)), f"{resident_mb():.0f} MB")

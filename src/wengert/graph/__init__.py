@@ -18,13 +18,15 @@ what it reads. Graphs never change: an edit returns another graph, which shares 
     >>> edited(np.array([0.5])) == 2 * np.sin(0.5) + 0.5
     array([ True])
 
-Files: ``vertices`` is the data, ``wires`` builds by calling, ``graph`` holds and evaluates, ``order`` sorts, ``edits``
-changes, ``inheriting`` carries parameters over, ``recorded`` makes a graph of a function, ``difference`` compares two;
-``table``, ``layout`` and ``drawing`` show one. Widths: ``rules`` of parts and of ``layers``, ``couplings``
-of features, and ``widths``, which changes them. ``evaluation`` computes, ``blocks`` differentiate what is being edited.
+Files: ``vertices`` is the data, ``wires`` builds by calling, ``recorded`` and ``chains`` make graphs of functions and
+chains; ``graph`` holds, ``evaluation`` computes, ``specs`` looks at shapes alone, ``blocks`` differentiate what is
+being edited; ``order`` sorts, ``edits`` changes, ``inheriting`` carries parameters over, ``difference`` compares;
+``table``, ``layout`` and ``drawing`` show. Widths: ``rules`` of parts and of ``layers``, ``couplings`` of features, and
+``widths``, which changes them.
 """
 
 from wengert.graph.blocks import ValueAndGrad
+from wengert.graph.chains import from_chain
 from wengert.graph.difference import Difference
 from wengert.graph.graph import Graph, empty
 from wengert.graph.inheriting import inherit
@@ -46,6 +48,7 @@ __all__ = [
     "concat",
     "empty",
     "of",
+    "from_chain",
     # editing
     "inherit",
     "Difference",

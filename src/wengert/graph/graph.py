@@ -20,10 +20,11 @@ from wengert.graph import edits
 from wengert.graph.blocks import value_and_grad
 from wengert.graph.difference import difference
 from wengert.graph.drawing import draw, svg
-from wengert.graph.evaluation import check_names, evaluate, misfit
+from wengert.graph.evaluation import check_names, evaluate
 from wengert.graph.order import visited
+from wengert.graph.specs import specs_of
 from wengert.graph.table import table
-from wengert.graph.vertices import Input, Vertex, Vertices, is_layer
+from wengert.graph.vertices import Input, Vertex, Vertices
 from wengert.graph.widths import resize
 from wengert.graph.wires import Wire, vertices_of
 
@@ -111,17 +112,7 @@ class Graph:
         made = ({} if params is None else params), ({} if state is None else state)
         rng = np.random.default_rng(0 if rng is None else rng)
         options = {} if dtype is None else {"dtype": dtype}
-        found = {name: _spec_of(x) for name, x in zip(self.inputs, self._checked(xs), strict=True)}
-        for vertex in self:
-            name = vertex.name
-            if name in found:
-                continue
-            operands = [found[read] for read in vertex.inputs]
-            try:
-                found[name] = _spec_of_vertex(vertex, operands, *made, rng, options)
-            except ValueError as error:
-                raise misfit(vertex, operands, made[0].get(name), error) from error
-        return found
+        return specs_of(self, self._checked(xs), *made, rng, options)
 
     def _checked(self, xs: Sequence[Any]) -> Sequence[Any]:
         if len(xs) != len(self.inputs):
@@ -230,6 +221,7 @@ class Graph:
     def __str__(self) -> str:
         return table(self)
 
+    summary = table
     draw = draw
     difference = difference
 
@@ -260,30 +252,3 @@ def empty(*inputs: str) -> Graph:
     """
     wires = [Wire(Input(), name, ()) for name in inputs]
     return Graph(wires, wires)
-
-
-# ------------------------------------------------------------------------------------------------------- specs
-
-
-def _spec_of(x: Any) -> Any:
-    if type(x) is type(wg.spec(())):
-        return x
-    x = np.asarray(x)
-    return wg.spec(x.shape, x.dtype)
-
-
-def _spec_of_vertex(vertex: Vertex, operands: list[Any], params: Tree, state: Tree, rng: Any, options: Any) -> Any:
-    name, part = vertex.name, vertex.part
-    if not is_layer(part):
-        return wg.spec_of(part)(*operands)
-    if name not in params and name not in state:
-        own, own_state = part.init(rng, *operands, **options)
-        if own:
-            params[name] = own
-        if own_state:
-            state[name] = own_state
-
-    def value(params: Tree, state: Tree, *xs: Any) -> Any:
-        return part.apply(params, state, *xs)[0]
-
-    return wg.spec_of(value)(params.get(name, {}), state.get(name, {}), *operands)

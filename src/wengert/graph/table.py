@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+import optree
+
 from wengert.graph.vertices import words
 
 if TYPE_CHECKING:
@@ -13,22 +15,29 @@ MAX_PART = 60
 
 
 def table(graph: Graph, *xs: Any) -> str:
-    """The vertices in topological order; with inputs like ``xs``, what each of them gives too.
+    """The vertices in topological order; with inputs like ``xs``, what each of them gives and how many numbers its
+    parameters are, too.
 
     >>> import numpy as np
-    >>> from wengert import graph
-    >>> print(table(graph.empty("x").insert("h", np.tanh, after="x"), np.ones((2, 3))))
-    vertex  part   reads  gives
-    x       input         float64[2, 3]
-    h       tanh   x      float64[2, 3]
-    returns h
+    >>> from wengert import graph, nn
+    >>> g = graph.empty("x").insert("h", nn.Dense(4), after="x").insert("t", np.tanh, after="h")
+    >>> print(g.summary(np.ones((2, 3))))
+    vertex  part      reads  gives          parameters
+    x       input            float64[2, 3]
+    h       Dense(4)  x      float64[2, 4]  16
+    t       tanh      h      float64[2, 4]
+    returns t; 16 parameters
     """
-    gives = {name: str(spec) for name, spec in graph.specs(*xs).items()} if xs else {}
-    rows = [("vertex", "part", "reads", *(["gives"] if xs else []))]
+    params: dict[str, Any] = {}
+    specs = graph.specs(*xs, params=params) if xs else {}
+    counts = {name: sum([x.size for x in optree.tree_leaves(own)]) for name, own in params.items()}
+    rows = [("vertex", "part", "reads", *(["gives", "parameters"] if xs else []))]
     for vertex in graph:
         part = words(vertex.part)
         part = part if len(part) <= MAX_PART else part[: MAX_PART - 3] + "..."
-        rows.append((vertex.name, part, ", ".join(vertex.inputs), *([gives[vertex.name]] if xs else [])))
+        more = [str(specs[vertex.name]), f"{counts[vertex.name]:,}" if vertex.name in counts else ""] if xs else []
+        rows.append((vertex.name, part, ", ".join(vertex.inputs), *more))
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip() for row in rows]
-    return "\n".join([*lines, f"returns {', '.join(graph.outputs)}"])
+    total = f"; {sum(counts.values()):,} parameters" if counts else ""
+    return "\n".join([*lines, f"returns {', '.join(graph.outputs)}{total}"])

@@ -16,7 +16,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+import wengert as wg
+
 Part = Callable[..., Any]
+_Op = wg.ops.Op  # by a name of ours: a compiled function watches what the modules hold that it names
 
 
 class Vertex(NamedTuple):
@@ -158,6 +161,8 @@ def words(part: Any) -> str:
         given = ["·" if isinstance(a, Operand) else repr(a) for a in part.arguments]
         given += [f"{name}={value!r}" for name, value in part.keywords.items()]
         return f"{words(part.function)}({', '.join(given)})"
+    if isinstance(part, _Op):
+        return part.name
     if is_layer(part) or not hasattr(part, "__name__"):
         return " ".join(repr(part).split())
     return part.__name__
