@@ -11,13 +11,16 @@ from wengert.codegen.vecmath.exponentials import (
     LN2,
     LN2_PAIR,
     ONE_LN2,
+    exp,
     exp_pair,
     in_double,
     log,
     log1p,
     log_pair,
+    log_short,
     power_of_two,
     scale,
+    single,
     split_exponent,
 )
 
@@ -44,7 +47,13 @@ def _log1p_exp(x: Value, low: Value) -> Pair:
     return log_pair(u, u_low + e_low, may_be_subnormal=False)
 
 
-@in_double
+def _log_expit_short(x: Value) -> Value:
+    e = exp(-absolute(x))
+    above = select(e < 2.0**-12, fma(e * e, fma(e, 1 / 3, -0.5), e), log_short(1 + e))
+    return -(absolute(select(x < 0, x, 0)) + above)
+
+
+@single(_log_expit_short)
 def log_expit(x: Value) -> Value:
     """log(1/(1 + e⁻ˣ)) = min(x, 0) − log(1 + e^−|x|)."""
     high, low = _log1p_exp(-absolute(x), x.like(0.0))
