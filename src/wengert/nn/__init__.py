@@ -77,7 +77,7 @@ from wengert.nn.normalisation import (
     rms_norm,
     softmax,
 )
-from wengert.nn.params import accumulate, count, flat, paths, trainable
+from wengert.nn.params import accumulate, count, flat, mapped, paths, trainable
 from wengert.nn.pooling import (
     adaptive_max_pool,
     adaptive_mean_pool,
@@ -126,7 +126,7 @@ __all__ = [
     "MultiHeadAttention", "PositionalEmbedding", "TransformerBlock",
     # parameters
     "Fitted", "fit", "load", "save", "Summary", "flops", "summary",
-    "accumulate", "count", "flat", "initialiser", "paths", "trainable",
+    "accumulate", "count", "flat", "initialiser", "mapped", "paths", "trainable",
     # random numbers
     "random",
     # resizing
