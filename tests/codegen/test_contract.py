@@ -190,3 +190,23 @@ def test_gradient_of_a_dense_layer() -> None:
     y = np.tanh(x @ w + b)
     ct = 2 * y * (1 - y**2)
     assert np.allclose(gw, x.T @ ct) and np.allclose(gb, ct.sum(0))
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(("tokens", "width", "name"), [(24, 16, "loops"), (200, 320, "BLAS")])
+def test_heads_of_attention_are_products_as_they_lie(tokens: int, width: int, name: str, dtype: Any) -> None:
+    """Of q [samples, tokens, heads, width] the two axes of the batch are not one, neither are those of k."""
+    rng = np.random.default_rng(0)
+    q, k, ct = [
+        rng.normal(size=shape).astype(dtype) for shape in [(2, tokens, 3, width)] * 2 + [(2, 3, tokens, tokens)]
+    ]
+    scores = lambda q, k: np.swapaxes(q, 1, 2) @ np.swapaxes(np.swapaxes(k, 1, 2), 2, 3)
+    tolerance = {"rtol": 0, "atol": 1e-3 if dtype == np.float32 else 1e-11}
+    np.testing.assert_allclose(same_bits(scores, q, k), np.einsum("bqhw,bkhw->bhqk", q, k), **tolerance)
+    pullback = wg.grad(lambda q, k: np.sum(scores(q, k) * ct), (0, 1))
+    expected = np.einsum("bhqk,bkhw->bqhw", ct, k), np.einsum("bhqk,bqhw->bkhw", ct, q)
+    for found, wanted in zip(same_bits(pullback, q, k), expected, strict=True):
+        np.testing.assert_allclose(found, wanted, **tolerance)
+    kernels = wg.jit(pullback).program(q, k).kernels
+    assert {kernel.kind for kernel in kernels} <= {"loops", name}
+    assert name in {kernel.kind for kernel in kernels}

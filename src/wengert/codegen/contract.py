@@ -31,9 +31,12 @@ def contraction(step: PlanStep) -> Call:
     dtype = step.outs[0].aval.dtype
     if dtype.kind != "b" and is_dot(step):
         return nest_call(step)
-    gemm = as_gemm(step) if dtype.char in "fd" else None
+    product = as_product(step) if dtype.char in "fd" else None
+    if product is not None and (is_small_contraction(instr) or is_tiled(product, step)):
+        return nest_call(step)
+    gemm = as_gemm(product, step) if product is not None else None
     if gemm is not None:
-        return nest_call(step) if is_small_contraction(instr) or is_tiled(gemm, step) else gemm
+        return gemm
     is_short = instr.op.cost(*[a.aval for a in instr.ins], **instr.params) <= MAX_EMITTED
     if dtype.kind != "b" and (is_short or any(map(repeats, step.ins))):
         return nest_call(step)
@@ -56,12 +59,13 @@ def is_dot(step: PlanStep) -> bool:
     return a == b
 
 
-def is_tiled(gemm: KernelCall, step: PlanStep) -> bool:
+def is_tiled(product: Product, step: PlanStep) -> bool:
     """Whether registers hold a tile of the product, and caches the matrices: then what is emitted takes less time than
     BLAS, which packs both of them first. Lanes must lie side by side in an operand, or what is summed does so in one
     that a panel can hold. Of a batch, each product is asked about."""
     assert step.instr is not None
-    (m, n, k), itemsize = gemm.sizes[:3], step.outs[0].aval.dtype.itemsize
+    m, n, k = product.m.extent, product.n.extent, product.x[1].extent
+    itemsize = step.outs[0].aval.dtype.itemsize
     if m == 1 or n == 1:
         return m * n * k <= SMALL_CONTRACTION
     if m * n * k > _most_tiled(n * itemsize, target().vector_bytes):
@@ -108,8 +112,20 @@ def _grouped(labels: Sequence[int], place: Place, wanted: Sequence[int]) -> Grou
     return Group(extent, stride)
 
 
-def as_gemm(step: PlanStep) -> KernelCall | None:
-    """The contraction as (a batch of) C = A @ B on the memory as it lies, or None."""
+class Product(NamedTuple):
+    """A contraction as C[m, n] = A[m, k] @ B[k, n], or many of them: operands in this order, and how they are read."""
+
+    operands: tuple[Place, Place]
+    labels: tuple[Sequence[int], Sequence[int]]
+    x: tuple[Group, Group]
+    y: tuple[Group, Group]
+    m: Group
+    n: Group
+    batch: list[int]
+
+
+def as_product(step: PlanStep) -> Product | None:
+    """The contraction as matrices that BLAS takes as they lie, wherever in memory those of a batch are; or None."""
     instr = step.instr
     assert instr is not None
     (x, y), (z,) = step.ins, step.outs
@@ -120,26 +136,65 @@ def as_gemm(step: PlanStep) -> KernelCall | None:
     if [*left, *right] != [k for k in out if k not in batch] and [*right, *left] == [k for k in out if k not in batch]:
         x, y, a, b, left, right = y, x, b, a, right, left  # C^T = B^T @ A^T
     parts = [
-        *[_grouped(labels, p, batch) for labels, p in ((a, x), (b, y), (out, z))],
         *[_grouped(labels, p, w) for labels, p, w in ((a, x, left), (a, x, inner), (b, y, inner), (b, y, right))],
         *[_grouped(out, z, w) for w in (left, right)],
     ]
     if any(g is None for g in parts):
         return None
-    xb, yb, zb, xm, xk, yk, yn, zm, zn = parts
-    assert xb and yb and zb and xm and xk and yk and yn and zm and zn
-    m, n, k = zm.extent, zn.extent, xk.extent
+    xm, xk, yk, yn, zm, zn = parts
+    assert xm and xk and yk and yn and zm and zn
+    m, n = zm.extent, zn.extent
     if not (_fits(xm, xk) and _fits(yk, yn) and (zn.stride == 1 or n == 1) and (m == 1 or zm.stride >= n)):
         return None
+    return Product((x, y), (a, b), (xm, xk), (yk, yn), zm, zn, batch)
+
+
+def as_gemm(product: Product, step: PlanStep) -> KernelCall | None:
+    """The call of BLAS, of which a batch steps through memory by one stride, or by two; or None."""
+    instr, (z,) = step.instr, step.outs
+    assert instr is not None
+    (xm, xk), (yk, yn), zm = product.x, product.y, product.m
+    m, n, k = zm.extent, product.n.extent, xk.extent
+    batches = _batches(product, step)
+    if batches is None:
+        return None
+    outer, inner = batches
+    count = outer.extent * inner.extent
     routine = "gemm_f64" if z.aval.dtype.char == "d" else "gemm_f32"
-    rows, columns = block(m, n, k, zb.extent, z.aval.dtype.itemsize)
+    rows, columns = block(m, n, k, count, z.aval.dtype.itemsize)
     sizes = (
         m, n, k, xm.stride, xk.stride, yk.stride, yn.stride, zm.stride or n,
-        zb.extent, xb.stride, yb.stride, zb.stride, 0, rows, columns,
+        inner.extent, *inner.strides, 0, rows, columns, *outer.strides,
     )  # fmt: skip
-    extent = zb.extent * -(-m // rows) * -(-n // columns)
+    extent = count * -(-m // rows) * -(-n // columns)
     grain = -(-GRAIN_FLOPS // (2 * rows * columns * k))
-    return KernelCall(routine, (x, y, z), sizes, extent, grain, "contract (BLAS)", instr)
+    return KernelCall(routine, (*product.operands, z), sizes, extent, grain, "contract (BLAS)", instr)
+
+
+class Batch(NamedTuple):
+    """Products of which one lies ``strides`` behind the one before it, in x, y and z. A single one: strides of 0."""
+
+    extent: int
+    strides: tuple[int, ...]
+
+
+def _batches(product: Product, step: PlanStep) -> tuple[Batch, Batch] | None:
+    """The axes of the batch as an outer and an inner one; None if memory does not allow. Heads of attention are such:
+    they stand one after the other within a token, samples behind all of their tokens."""
+    assert step.instr is not None
+    labels, places = [*product.labels, step.instr.params["out"]], [*product.operands, step.outs[0]]
+    for cut in range(max(1, len(product.batch))):
+        outer, inner = [
+            [g for g in (_grouped(own, place, axes) for own, place in zip(labels, places, strict=True)) if g]
+            for axes in (product.batch[:cut], product.batch[cut:])
+        ]
+        if len(outer) == len(inner) == 3:  # of each operand and the result
+            return _batch(outer), _batch(inner)
+    return None
+
+
+def _batch(groups: Sequence[Group]) -> Batch:
+    return Batch(groups[0].extent, tuple([group.stride for group in groups]))
 
 
 def block(m: int, n: int, k: int, batch: int, itemsize: int) -> tuple[int, int]:

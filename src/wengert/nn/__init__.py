@@ -40,6 +40,7 @@ from wengert.nn.activations import (
     tanhshrink,
     trelu,
 )
+from wengert.nn.alignment import ctc_loss
 from wengert.nn.attention import attention, causal_mask, rotary, sinusoidal_positions
 from wengert.nn.convolution import conv, conv_bias_act, conv_transpose
 from wengert.nn.dense import bias_act, dense_bias_act, embedding
@@ -97,6 +98,8 @@ __all__ = [
     "hard_tanh", "identity", "leaky_relu", "lisht", "log_cosh", "log_sigmoid", "mish", "relu", "relu6", "rrelu", "selu",
     "sigmoid", "sigmoid_fast", "silu", "soft_shrink", "softplus", "softsign", "swish", "tanh", "tanh_fast",
     "tanhshrink", "trelu",
+    # alignment
+    "ctc_loss",
     # attention
     "attention", "causal_mask", "rotary", "sinusoidal_positions",
     # convolution

@@ -167,7 +167,7 @@ gelu_erf = gelu
 
 def gelu_tanh(x: Array) -> Array:
     """:func:`gelu` to three digits: x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2."""
-    return x * special.expit(2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x**3))
+    return x * special.expit(2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x))
 
 
 def gelu_sigmoid(x: Array) -> Array:

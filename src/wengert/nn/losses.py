@@ -23,13 +23,13 @@ def squared_error(prediction: Array, target: Array, reduction: str = "mean") -> 
     np.float64(2.0)
     """
     _check_same("squared_error", prediction, target)
-    return _reduced((prediction - target) ** 2, reduction)
+    return reduced((prediction - target) ** 2, reduction)
 
 
 def absolute_error(prediction: Array, target: Array, reduction: str = "mean") -> Array:
     """|prediction − target|, of each element."""
     _check_same("absolute_error", prediction, target)
-    return _reduced(np.abs(prediction - target), reduction)
+    return reduced(np.abs(prediction - target), reduction)
 
 
 def huber(prediction: Array, target: Array, delta: float = 1.0, reduction: str = "mean") -> Array:
@@ -37,7 +37,7 @@ def huber(prediction: Array, target: Array, delta: float = 1.0, reduction: str =
     _check_same("huber", prediction, target)
     error = np.abs(prediction - target)
     near = np.where(error < delta, error, delta)
-    return _reduced(near * near / 2 + delta * (error - near), reduction)
+    return reduced(near * near / 2 + delta * (error - near), reduction)
 
 
 def cross_entropy(
@@ -93,7 +93,7 @@ def cross_entropy(
     each = -np.sum(p * log_softmax(logits), -1)
     if weights is not None and reduction == "mean":
         return np.sum(each) / np.sum(p)
-    return _reduced(each, reduction)
+    return reduced(each, reduction)
 
 
 def _one_hot(labels: Array, classes: int, dtype: Any) -> Array:
@@ -105,26 +105,26 @@ def _one_hot(labels: Array, classes: int, dtype: Any) -> Array:
 def binary_cross_entropy(logits: Array, labels: Array, reduction: str = "mean") -> Array:
     """−y log σ(z) − (1 − y) log(1 − σ(z)), of logits z and labels y in [0, 1]."""
     _check_same("binary_cross_entropy", logits, labels)
-    return _reduced(softplus(logits) - labels * logits, reduction)
+    return reduced(softplus(logits) - labels * logits, reduction)
 
 
 def kl_divergence(log_q: Array, p: Array, axis: int = -1, reduction: str = "mean") -> Array:
     """Σ p (log p − log q) along ``axis``, of logarithms of the model's probabilities and of probabilities p."""
     _check_same("kl_divergence", log_q, p)
-    return _reduced(np.sum(special.xlogy(p, p) - p * log_q, axis), reduction)
+    return reduced(np.sum(special.xlogy(p, p) - p * log_q, axis), reduction)
 
 
 def cosine(a: Array, b: Array, axis: int = -1, epsilon: float = 1e-8, reduction: str = "mean") -> Array:
     """1 − a·b / (|a| |b|) along ``axis``; a norm below ``epsilon`` counts as that."""
     _check_same("cosine", a, b)
     norms = [np.sqrt(np.maximum(np.sum(x * x, axis), epsilon**2)) for x in (a, b)]
-    return _reduced(1 - np.sum(a * b, axis) / (norms[0] * norms[1]), reduction)
+    return reduced(1 - np.sum(a * b, axis) / (norms[0] * norms[1]), reduction)
 
 
 def hinge(scores: Array, labels: Array, margin: float = 1.0, reduction: str = "mean") -> Array:
     """max(0, margin − y s), of scores s and labels y that are −1 or 1."""
     _check_same("hinge", scores, labels)
-    return _reduced(relu(margin - labels * scores), reduction)
+    return reduced(relu(margin - labels * scores), reduction)
 
 
 def accuracy(logits: Array, labels: Array) -> Array:
@@ -146,7 +146,8 @@ def _check_same(name: str, a: Array, b: Array) -> None:
         )
 
 
-def _reduced(each: Array, reduction: str) -> Array:
+def reduced(each: Array, reduction: str) -> Array:
+    """The mean or the sum of one number a sample, or all of them."""
     if reduction == "mean":
         return np.mean(each)
     if reduction == "sum":

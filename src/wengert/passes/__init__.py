@@ -18,6 +18,7 @@ from wengert.passes.output_masks import output_masks
 from wengert.passes.rematerialise import rematerialise
 from wengert.passes.schedule import schedule
 from wengert.passes.simplify import drop_dead, fold_constants, merge_common, use_identities
+from wengert.passes.turn import turn
 from wengert.tape import Tape, check
 
 Pass = Callable[..., Tape]
@@ -39,6 +40,7 @@ PIPELINE: tuple[Pass, ...] = (
 BEFORE_KERNELS: tuple[Pass, ...] = (
     # What makes a tape of kernels: no derivative is taken of it, and nothing batches it.
     expand,  # first: the others know the steps it is made of
+    turn,  # before fusion, which joins products with what reads them
     schedule,  # before fusion, which joins what stands near
     fuse,  # on what is left to compute, in the order in which it will be
     rematerialise,  # after it, when it is known what lies between kernels

@@ -38,13 +38,15 @@ def run(name: str, arrays: list[Any], out: list[Any], sizes: list[int], extent: 
 
 
 def gemm(a: Any, b: Any, c: Any = None, block_rows=0, block_columns=0, grain=1) -> Any:
-    """a @ b for matrices of any strides, or stacks of them; c + a @ b."""
+    """a @ b for matrices of any strides, stacks of them, or stacks of stacks; c + a @ b."""
     item = a.dtype.itemsize
-    batch, m, n, k = (a.shape[0] if a.ndim == 3 else 1), a.shape[-2], b.shape[-1], a.shape[-1]
+    (outer, batch), m, n, k = (1, 1, *a.shape)[-4:-2], a.shape[-2], b.shape[-1], a.shape[-1]
     strides = [s // item for x in (a, b) for s in x.strides[-2:]]
-    batches = [x.strides[0] // item if x.ndim == 3 else 0 for x in (a, b)]
+    outers, batches = zip(*[[s // item for s in (0, 0, *x.strides)[-4:-2]] for x in (a, b)], strict=True)
     shape = (*a.shape[:-2], m, n)
-    sizes = [m, n, k, *strides, n, batch, *batches, m * n, int(c is not None), block_rows, block_columns]
+    blocked = [int(c is not None), block_rows, block_columns]
+    sizes = [m, n, k, *strides, n, batch, *batches, m * n, *blocked, *outers, batch * m * n]
+    batch *= outer
     blocks = (-(-m // block_rows) if block_rows else 1) * (-(-n // block_columns) if block_columns else 1)
     if c is None:
         return run("gemm", [a, b], [shape], sizes, batch * blocks, grain)[0]
@@ -102,6 +104,14 @@ def test_batches():
     assert close(gemm(a, b[:, :, :1]), a @ b[:, :, :1])
 
 
+def test_batches_within_batches():
+    rng = np.random.default_rng(1)
+    a, b = rng.normal(size=(5, 3, 2, 4)).transpose(0, 2, 1, 3), rng.normal(size=(2, 5, 4, 6)).transpose(1, 0, 2, 3)
+    assert close(gemm(a, b), a @ b)
+    assert close(gemm(a, b, block_rows=2, block_columns=3, grain=2), a @ b)
+    assert close(gemm(np.broadcast_to(a[:1], a.shape), b), a[:1] @ b)
+
+
 def test_blocks_give_the_same_bits_to_any_number_of_threads():
     rng = np.random.default_rng(2)
     a, b = rng.normal(size=(103, 57)), rng.normal(size=(57, 41))
@@ -125,8 +135,8 @@ def test_other_strides_and_lengths_are_refused():
     with pytest.raises(RuntimeError, match="status -2"):
         gemm(np.broadcast_to(x[0], (8, 8)), x)
     for sizes in (
-        [2**31, 2, 2, 2, 1, 2, 1, 2, 1, 0, 0, 0, 0, 0, 0],
-        [2, 2**31, 2, 2, 1, 2**31, 1, 2**31, 1, 0, 0, 0, 0, 0, 0],
+        [2**31, 2, 2, 2, 1, 2, 1, 2, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0],
+        [2, 2**31, 2, 2, 1, 2**31, 1, 2**31, 1, 0, 0, 0, 0, 0, 0, 0, 0, 0],
     ):
         with pytest.raises(RuntimeError, match="status -3"):
             run("gemm", [x, x, x], [], sizes, 1)

@@ -65,7 +65,7 @@ struct Layout {
 
 enum GemmSize {
     M, N, K, A_ROW, A_COLUMN, B_ROW, B_COLUMN, C_ROW, BATCH, A_BATCH, B_BATCH, C_BATCH, ACCUMULATE, BLOCK_ROWS,
-    BLOCK_COLUMNS
+    BLOCK_COLUMNS, A_OUTER, B_OUTER, C_OUTER // the strides from one batch of BATCH products to the next
 };
 
 // y[m] = A[m, k] x[k] (+ y): the strides of x and y are free, but not 0 or negative.
@@ -127,15 +127,18 @@ template <class T> int32_t gemm(char *const *pointers, const int64_t *sizes, int
     if (m == 0 || n == 0) return done;
     const int64_t rows = sizes[BLOCK_ROWS] > 0 ? sizes[BLOCK_ROWS] : m;
     const int64_t columns = sizes[BLOCK_COLUMNS] > 0 ? sizes[BLOCK_COLUMNS] : n;
+    const int64_t batch = std::max<int64_t>(1, sizes[BATCH]);
     const int64_t n_across = (n + columns - 1) / columns, n_blocks = (m + rows - 1) / rows * n_across;
     const T *a = reinterpret_cast<const T *>(pointers[0]), *b = reinterpret_cast<const T *>(pointers[1]);
     T *c = reinterpret_cast<T *>(pointers[2]);
     for (int64_t i = begin; i < end; i++) {
         const int64_t item = i / n_blocks, row = i % n_blocks / n_across * rows, column = i % n_across * columns;
-        const int32_t status = multiply(a + item * sizes[A_BATCH] + row * sizes[A_ROW],
-                                        b + item * sizes[B_BATCH] + column * sizes[B_COLUMN],
-                                        c + item * sizes[C_BATCH] + row * sizes[C_ROW] + column,
-                                        std::min(rows, m - row), std::min(columns, n - column), sizes);
+        const int64_t outer = item / batch, inner = item % batch;
+        const int64_t a_at = outer * sizes[A_OUTER] + inner * sizes[A_BATCH] + row * sizes[A_ROW];
+        const int64_t b_at = outer * sizes[B_OUTER] + inner * sizes[B_BATCH] + column * sizes[B_COLUMN];
+        const int64_t c_at = outer * sizes[C_OUTER] + inner * sizes[C_BATCH] + row * sizes[C_ROW] + column;
+        const int32_t status = multiply(a + a_at, b + b_at, c + c_at, std::min(rows, m - row),
+                                        std::min(columns, n - column), sizes);
         if (status != done) return status;
     }
     return done;

@@ -1,0 +1,37 @@
+"""Turn: a product whose axes only its reader wants in another order is written in that order.
+
+The cotangent of ``w`` in ``x @ w.T`` is a product, transposed: a view whose memory runs the other way, which every
+reader would have to step through, and a result be copied from. A product has no order of its own: its labels say what
+is summed, and in which order it is written. Linear.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+
+from wengert.ops.kernels import Contract
+from wengert.ops.shape import transpose
+from wengert.tape import Atom, Instr, Tape
+
+
+def turn(tape: Tape) -> Tape:
+    """``tape`` with each product that is read by one transpose alone written as that has it."""
+    if not any(instr.op is transpose for instr in tape.instrs):
+        return tape
+    reads: Counter[Atom] = Counter(a for instr in tape.instrs for a in instr.ins)
+    reads.update(tape.outputs)
+    written: dict[Atom, int] = {}  # which of those kept writes a product
+    kept: list[Instr] = []
+    for instr in tape.instrs:
+        (x, *_) = instr.ins or (None,)
+        at = written.get(x) if instr.op is transpose and x is not None and reads[x] == 1 else None
+        if at is not None:
+            product = kept[at]
+            out = tuple([product.params["out"][axis] for axis in instr.params["axes"]])
+            kept[at] = Instr(product.op, product.ins, instr.outs, {**product.params, "out": out}, product.source)
+            written[instr.outs[0]] = at
+            continue
+        if isinstance(instr.op.kernel, Contract):
+            written[instr.outs[0]] = len(kept)
+        kept.append(instr)
+    return tape.replace(instrs=tuple(kept))
