@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from wengert.codegen.calls import Call, KernelCall, callback
 from wengert.codegen.nests.build import nest_call
+from wengert.codegen.nests.channels import taps_of
+from wengert.codegen.nests.facts import Facts
+from wengert.codegen.nests.nest import Nest
 from wengert.codegen.nests.panels import MAX_TURNED
 from wengert.codegen.target import target
 from wengert.passes.fuse import SMALL_CONTRACTION, SMALL_PRODUCT, is_small_contraction
@@ -34,10 +38,19 @@ def contraction(step: PlanStep) -> Call:
     gemm = as_gemm(step) if dtype.char in "fd" else None
     if gemm is not None:
         return nest_call(step) if is_small_contraction(instr) or is_tiled(gemm, step) else gemm
+    if dtype.kind == "f":
+        nest = nest_call(step)
+        if is_by_channels(nest.kernel):
+            return nest
     is_short = instr.op.cost(*[a.aval for a in instr.ins], **instr.params) <= MAX_EMITTED
     if dtype.kind != "b" and (is_short or any(map(repeats, step.ins))):
         return nest_call(step)
     return callback(step, "axes that BLAS cannot take without a copy")
+
+
+def is_by_channels(kernel: object) -> bool:
+    """Whether it is a nest that has its lanes along channels, for the derivative of weights."""
+    return isinstance(kernel, Nest) and taps_of(Facts(kernel, target())) is not None
 
 
 def repeats(place: Place) -> bool:
@@ -110,17 +123,29 @@ def _grouped(labels: Sequence[int], place: Place, wanted: Sequence[int]) -> Grou
 
 def as_gemm(step: PlanStep) -> KernelCall | None:
     """The contraction as (a batch of) C = A @ B on the memory as it lies, or None."""
+    assert step.instr is not None
+    a, b, out = [step.instr.params[name] for name in ("a", "b", "out")]
+    batch = [k for k in out if k in a and k in b]
+    gemm = _as_gemm(step, batch)
+    if gemm is not None or batch or not out:
+        return gemm
+    owner = a if out[0] in a else b  # of pictures, which are many with the same weights
+    pictures = list(itertools.takewhile(lambda k: k in owner, out[:-2]))
+    return _as_gemm(step, pictures) if pictures else None
+
+
+def _as_gemm(step: PlanStep, batch: Sequence[int]) -> KernelCall | None:
+    """The same, with this batch: an operand that does not have it is one for all."""
     instr = step.instr
     assert instr is not None
     (x, y), (z,) = step.ins, step.outs
     a, b, out = instr.params["a"], instr.params["b"], instr.params["out"]
-    batch = [k for k in out if k in a and k in b]
     inner = [k for k in a if k in b and k not in out]
-    left, right = [k for k in out if k in a and k not in b], [k for k in out if k in b and k not in a]
+    left, right = [[k for k in out if k in p and k not in q and k not in batch] for p, q in ((a, b), (b, a))]
     if [*left, *right] != [k for k in out if k not in batch] and [*right, *left] == [k for k in out if k not in batch]:
         x, y, a, b, left, right = y, x, b, a, right, left  # C^T = B^T @ A^T
     parts = [
-        *[_grouped(labels, p, batch) for labels, p in ((a, x), (b, y), (out, z))],
+        *[_grouped(labels, p, [k for k in batch if k in labels]) for labels, p in ((a, x), (b, y), (out, z))],
         *[_grouped(labels, p, w) for labels, p, w in ((a, x, left), (a, x, inner), (b, y, inner), (b, y, right))],
         *[_grouped(out, z, w) for w in (left, right)],
     ]

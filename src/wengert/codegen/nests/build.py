@@ -14,8 +14,8 @@ import numpy as np
 
 from wengert.codegen.calls import KernelCall, describe, short
 from wengert.codegen.memory import size_of
-from wengert.codegen.nests.channels import FEWEST_TAPS, MOST_TAPS, MOST_TERMS
-from wengert.codegen.nests.facts import are_light_sums
+from wengert.codegen.nests.channels import FEWEST_AT_ONCE, MOST_TAPS, MOST_TERMS, PART, taps_of
+from wengert.codegen.nests.facts import Facts, are_light_sums
 from wengert.codegen.nests.nest import Fold, Load, Nest, Operation, Store
 from wengert.codegen.nests.panels import FEWEST_LANES, FEWEST_ROWS, MAX_TURNED, is_turned
 from wengert.codegen.strides import grain
@@ -181,6 +181,8 @@ class _Builder:
         extent = extents[0] if extents else 1
         if is_shared:
             part = -(-SHARED * extent // points)
+            if taps_of(Facts(nest, target())) is not None:
+                part = max(part, PART)
         else:
             part = 1 if n_pieces else grain(extent, points, lanes == 0) if nest.is_splittable else 0
         return KernelCall(nest, tuple(places), tuple(sizes), extent, part, name, instr, then=then)
@@ -295,7 +297,7 @@ class _Builder:
             filled = lambda d, width=width: self.extents[d] / (-(-self.extents[d] // width) * width)
             if terms > MOST_TERMS:
                 taps = int(np.prod(others[1:], dtype=np.int64))
-                if w[reduced[-1]] == 1 and FEWEST_TAPS <= taps <= MOST_TAPS and len(others) > 1:
+                if w[reduced[-1]] == 1 and taps <= MOST_TAPS and taps * others[0] >= FEWEST_AT_ONCE:
                     return channel
             elif np.prod(others) >= FEWEST_PLACES and (x[along] != 1 or filled(channel) > FULLER * filled(along)):
                 return channel

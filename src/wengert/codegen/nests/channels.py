@@ -14,7 +14,7 @@ import math
 from typing import NamedTuple
 
 from wengert.codegen import memory
-from wengert.codegen.ir import Index, least
+from wengert.codegen.ir import Index, Value, least
 from wengert.codegen.memory import memory_type, size_of
 from wengert.codegen.nests.facts import Facts
 from wengert.codegen.nests.folds import begun, fold_in
@@ -24,7 +24,8 @@ from wengert.codegen.nests.tiles import best_tile, sums_of
 from wengert.codegen.nests.turn import gathered, turned_lines
 
 MOST_TERMS = 1024  # of sums whose weights one panel holds; more: the taps of a cotangent
-FEWEST_TAPS, MOST_TAPS = 5, 64  # for which a cotangent is worth a panel
+FEWEST_AT_ONCE, MOST_TAPS = 12, 64  # sums for which a cotangent is worth a panel, and taps
+PART = 8  # channels of a part, which copies the cotangent for itself
 MOST_ROWS = 14  # of a tile: one vector of channels is multiplied with so many elements
 PANEL_BYTES = 1 << 17  # of a cotangent at once (benchmarks/bench_convolution.py) ...
 TOTAL_BYTES = 1 << 16  # ... and of the sums of some channels
@@ -94,7 +95,7 @@ def taps_of(facts: Facts) -> Taps | None:
         return None
     strides = nest.loads[cotangent].strides
     taps = math.prod([n or 1 for n in nest.extents[1 : nest.lanes]])
-    if nest.n_kept < 3 or not FEWEST_TAPS <= taps <= MOST_TAPS or strides[-1] != 1 or 0 in strides[nest.n_kept :]:
+    if taps > MOST_TAPS or strides[-1] != 1 or 0 in strides[nest.n_kept :]:
         return None
     inner, row = nest.ndim, _vectors(facts) * facts.width * size_of(nest.folds[0].dtype)
     while inner > nest.n_kept and row * (nest.extents[inner - 1] or 1) <= PANEL_BYTES:
@@ -131,7 +132,7 @@ def by_taps(points: Points, point: Point, taps: Taps) -> None:
         def some_channels(first: Index) -> None:
             last = least(f, f.index(first) + channels_at_once, stop)
 
-            def row_of(c: Index) -> Index:
+            def row_of(c: Index) -> Value:
                 return (f.index(c) - f.index(first)) * len(places)
 
             def clear(c: Index) -> None:
@@ -139,17 +140,20 @@ def by_taps(points: Points, point: Point, taps: Taps) -> None:
                     for k in range(len(vectors)):
                         memory.store(f, slot(row_of(c) + r, k), begun(points, fold, width))
 
-            def add(above: Point, outer: dict[int, Index], c: Index) -> None:
+            def add(above: Point, outer: dict[int, Index], c: Index, count: int) -> None:
+                rows = [(plus(c, k), place) for k in range(count) for place in places]
                 done = 0
-                for length, count in parts(len(places), most):
-                    for _ in range(count):
-                        tile(above, outer, c, done, length)
+                for length, times in parts(len(rows), most):
+                    for _ in range(times):
+                        tile(above, outer, row_of(c), done, rows[done : done + length])
                         done += length
 
-            def tile(above: Point, outer: dict[int, Index], c: Index, begin: int, length: int) -> None:
-                rows = [above.inner({0: c, **dict(enumerate(places[begin + r], 1))}) for r in range(length)]
+            def tile(
+                above: Point, outer: dict[int, Index], base: Value, begin: int, of: list[tuple[Index, tuple[int, ...]]]
+            ) -> None:
+                rows = [above.inner({0: c, **dict(enumerate(place, 1))}) for c, place in of]
                 several = [row.inner({nest.lanes: i}, nest.lanes, mask) for row in rows for i, mask in vectors]
-                slots = [slot(row_of(c) + begin + r, k) for r in range(length) for k in range(len(vectors))]
+                slots = [slot(base + begin + r, k) for r in range(len(of)) for k in range(len(vectors))]
                 cells = [f.cell(memory.load(f, at, fold.dtype, width)) for at in slots]
 
                 def innermost(index: dict[int, Index]) -> None:
@@ -165,7 +169,7 @@ def by_taps(points: Points, point: Point, taps: Taps) -> None:
                     loop(f, 0, points.extents[dim], 1, lambda i: block(dim + 1, {**outer, dim: i}))
                     return
                 above = turned_lines(points, point.inner(outer), taps.cotangent, taps.inner, vectors)
-                loop(f, first, last, 1, lambda c: add(above, outer, c))
+                over_rows(f, (first, last), max(1, most // len(places)), lambda c, count: add(above, outer, c, count))
 
             def finish(c: Index) -> None:
                 for r, place in enumerate(places):
