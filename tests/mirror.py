@@ -40,6 +40,10 @@ COVERED = [
         "nn/__init__.py"),
     row("tests/codegen/nests/test_windows.py", "the one op that has an expansion is a contraction of windows",
         "passes/expand.py"),
+    row("tests/optimize/test_optimisers.py", "arithmetic on trees is what optimisers are made of; and imports",
+        "optimize/__init__.py", "optimize/trees.py"),
+    row("tests/graph/search/test_running.py", "imports: searches are called by the names that it has",
+        "graph/search/__init__.py"),
     row("tests/passes/test_pipeline.py", "the lists of passes, and what runs them, have a test of their own name",
         "passes/__init__.py"),
     row("tests/test_tree.py", "flattening, paths and words are tested together, on the same structures",
@@ -49,6 +53,9 @@ COVERED = [
         "tracing/native/exchange.cpp"),
     row("tests/tracing/surroundings/test_hazards.py", "what code takes from outside of Python, and that it is compared",
         "tracing/surroundings/elsewhere.py"),
+    # -------------------------------------------------------------------------------------------------- on top
+    row("tests/graph/test_graph.py", "what a graph is asked for is asked of the graph; and names",
+        "graph/__init__.py", "graph/evaluation.py", "graph/specs.py"),
     # ------------------------------------------------------------------------------------------------------ codegen
     row("tests/codegen/test_lower.py", "data: the calls that lowering returns, and the one function that makes them",
         "codegen/calls.py"),

@@ -125,6 +125,18 @@ class ConfigError(WengertError, ValueError):
     """
 
 
+class NonFiniteError(WengertError, FloatingPointError):
+    """A loss became infinite or NaN. The message says where that arose; smaller steps, or clipped ones, may help."""
+
+
+class StorageError(WengertError, ValueError):
+    """A file of arrays that is damaged, cut off, of another kind or from something else. Nothing was changed by it."""
+
+
+class WorkerError(WengertError, RuntimeError):
+    """What was handed to another process or machine failed there, or the worker ended. The cause is what it raised."""
+
+
 class PerformanceWarning(UserWarning):
     """A compiled function that is right and slow: it is traced again at every call, or answered without machine code.
 
@@ -132,6 +144,21 @@ class PerformanceWarning(UserWarning):
     ``wg.jit(f, strict=True)`` raises instead. ``warnings.simplefilter("ignore", wg.PerformanceWarning)`` where it is
     known and meant.
     """
+
+
+class GraphError(WengertError, ValueError):
+    """A vertex or an edge that a graph does not have, or cannot have: a name nobody knows, or one that is taken.
+
+    ``g.insert("h", np.tanh, "x")`` fails where ``g`` has an ``h``; write another name.
+    """
+
+
+class CycleError(GraphError):
+    """A vertex that would read, by way of others, what it computes itself."""
+
+
+class WidthError(ShapeError):
+    """Widths of a graph's vertices that cannot be had together. The message names the couplings that conflict."""
 
 
 class InternalError(WengertError, AssertionError):

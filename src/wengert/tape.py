@@ -72,7 +72,8 @@ class Aval:
         return f"{self.dtype.name}[{', '.join(map(str, self.shape))}]"
 
 
-# Operators on atoms, so that rules read like formulas; ops/elementwise.py fills this table.
+# Operators on atoms, so that rules read like formulas; ops/elementwise.py fills this table. And, from
+# tracing/tracer.py, what an op does that is called with arrays.
 OPERATORS: dict[str, Callable[..., Any]] = {}
 
 
@@ -323,6 +324,11 @@ def building(builder: Builder) -> Iterator[Builder]:
         yield builder
     finally:
         _current.builder = outer
+
+
+def is_building() -> bool:
+    """Whether there is such a builder: a rule is being applied, or an edit made."""
+    return _current.builder is not None
 
 
 def current_builder() -> Builder:

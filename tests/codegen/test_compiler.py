@@ -8,6 +8,7 @@ import os
 import sys
 import threading
 import warnings
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -249,6 +250,19 @@ def test_machine_code_of_dropped_programs_was_never_freed(folder: Path) -> None:
     assert len(compiler._recent) == most
     if sys.platform == "linux":
         assert executable_bytes() <= bytes_before + most * 4096  # some take two pages
+
+
+def test_linkers_go_with_the_last_of_their_libraries(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each keeps 14 KB of every kernel that it has linked, those included that are freed."""
+    monkeypatch.setattr(compiler, "LINKED", 10)
+    compiler._linkers.clear()
+    seen = weakref.WeakSet[Any]()
+    for _ in range(20):
+        different_programs(5)
+        seen.add(compiler._linkers[0])
+        compiler._recent.clear()
+    gc.collect()
+    assert len(seen) <= 2
 
 
 def test_code_is_freed_with_the_last_that_refers_to_it(folder: Path) -> None:

@@ -73,10 +73,15 @@ def test_conv_with_other_numbers_an_axis() -> None:
     close(nn.conv(x, w, **options), loops(x, w, **options))
 
 
-def test_depthwise() -> None:
+@pytest.mark.parametrize("options", [{}, dict(stride=2, padding="same"), dict(dilation=2, padding=2)], ids=str)
+def test_depthwise(options: dict[str, Any]) -> None:
     rng = np.random.default_rng(0)
-    x, w = rng.standard_normal((2, 3, 5, 5)), rng.standard_normal((6, 1, 3, 3))
-    close(nn.conv(x, w, groups=3), loops(x, w, groups=3))
+    x, w = rng.standard_normal((2, 3, 5, 6)), rng.standard_normal((6, 1, 3, 2))
+    want = loops(x, w, groups=3, **options)
+    close(nn.conv(x, w, groups=3, **options), want)
+    close(wg.jit(lambda x, w: nn.conv(x, w, groups=3, **options))(x, w), want)
+    wg.check_derivatives(lambda x, w: nn.conv(x, w, groups=3, **options), x, w)
+    assert nn.conv(x[:0], w, groups=3, **options).shape == (0, *want.shape[1:])
 
 
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
@@ -148,6 +153,53 @@ def test_transpose_of_more_padding_than_kernel() -> None:
     assert (
         nn.conv_transpose(x, w, stride=2, padding=5).tolist() == nn.conv_transpose(x, w, stride=2)[..., 5:-5].tolist()
     )
+
+
+# ------------------------------------------------------------------------------------------------------ what it costs
+
+
+def steps(f: Any, *args: Any) -> list[str]:
+    """Those that ``f`` is recorded as, without their lines."""
+    return [line.split("#")[0].strip() for line in str(wg.trace(f)(*args)).splitlines()[1:]]
+
+
+def test_spelt_in_numpy_it_is_the_same() -> None:
+    x, w, b = problem(2)
+
+    def spelt(x: Any, w: Any, b: Any) -> Any:
+        windows = np.lib.stride_tricks.sliding_window_view(x, w.shape[2:], axis=(2, 3))
+        return np.tanh(np.einsum("ncyxij,ocij->noyx", windows, w) + b.reshape(-1, 1, 1))
+
+    named = lambda x, w, b: nn.conv_bias_act(np.tanh, x, w, b)
+    assert steps(named, x, w, b) == steps(spelt, x, w, b)
+
+
+@pytest.mark.parametrize("act", [nn.identity, np.tanh])
+def test_nn_5_each_layer_keeps_one_array(act: Any) -> None:
+    rng = np.random.default_rng(0)
+    x, w, b = rng.standard_normal((4, 8, 40, 40)), rng.standard_normal((8, 8, 3, 3)), rng.standard_normal(8)
+
+    def loss(layers: int) -> Any:
+        def of(x: Any, w: Any, b: Any) -> Any:
+            for _ in range(layers):
+                x = nn.conv_bias_act(act, x, w, b, padding=1)
+            return np.sum(x**2)
+
+        return wg.grad(of, (0, 1, 2))
+
+    shallow, deep = [wg.jit(loss(n)).program(x, w, b).arena_bytes for n in (3, 6)]
+    among_zeros = 4 * 8 * 42 * 42 * 8  # bytes of what a layer reads, which is where that before it wrote
+    assert deep - shallow <= 3.1 * among_zeros
+    wg.check_derivatives(lambda x, w, b: np.sum(nn.conv_bias_act(act, x, w, b, padding=1) ** 2), x[:1], w, b, order=1)
+
+
+@pytest.mark.parametrize("options", [{}, dict(padding=2), dict(stride=2, padding=2), dict(dilation=2)], ids=str)
+def test_no_windows_are_written(options: dict[str, Any]) -> None:
+    rng = np.random.default_rng(0)
+    x, w = rng.standard_normal((4, 8, 40, 40)), rng.standard_normal((8, 8, 5, 5))
+    program = wg.jit(wg.grad(lambda x, w: np.sum(nn.conv(x, w, **options) ** 2), (0, 1))).program(x, w)
+    assert max(s.place.aval.nbytes for s in program.memory().stored) <= 2 * x.nbytes  # of all windows: 25 times
+    assert all(kernel.kind != "callback" for kernel in program.kernels)
 
 
 # ---------------------------------------------------------------------------------------------------------- bad input

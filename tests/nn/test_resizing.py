@@ -32,6 +32,7 @@ EACH = {
     "nearest": nn.upsample(2),
     "nearest, broken": nn.upsample(1.5),
     "linear": nn.upsample(2, "linear"),
+    "linear, three times": nn.upsample(3, "linear"),
     "linear, corners": nn.upsample(size=(5, 9), mode="linear", align_corners=True),
     "linear, smaller": nn.upsample(size=(3, 1), mode="linear", align_corners=True),
     "shuffled": lambda x: nn.pixel_shuffle(np.repeat(x, 4, 1), 2),
@@ -93,7 +94,7 @@ def test_each_element_several_times(rank: int) -> None:
 
 
 @in_dimensions
-@pytest.mark.parametrize("places", [1, 3, 4, 11])
+@pytest.mark.parametrize("places", [1, 3, 4, 11, 12, 60])
 @pytest.mark.parametrize("align_corners", [False, True])
 def test_straight_between_neighbours(rank: int, places: int, align_corners: bool) -> None:
     x = want = array(rank)

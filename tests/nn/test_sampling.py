@@ -51,6 +51,12 @@ def test_derivatives_in_both(padding: str, align_corners: bool) -> None:
     wg.check_derivatives(lambda x, grid: nn.grid_sample(x, grid, "linear", padding, align_corners), x, grid)
 
 
+def test_where_an_element_lies_the_slope_is_that_towards_the_next() -> None:
+    x = np.array([[[0.0, 1.0, 5.0]]])
+    at = lambda place: np.sum(nn.grid_sample(x, place.reshape(1, 1, 1), align_corners=True))
+    assert wg.grad(at)(np.zeros(1)).tolist() == [4.0]
+
+
 def test_dtypes_and_an_empty_batch() -> None:
     x, grid = problem(2)
     for dtype in (np.float32, np.float64):

@@ -112,6 +112,14 @@ def test_sizes_at_run_time_are_as_good_as_in_the_code(monkeypatch: pytest.Monkey
         wg.set_threads(before)
 
 
+def test_what_is_remembered_of_a_step_is_not_its_tape(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A process that makes networks by the thousand kept the steps of ten thousand."""
+    monkeypatch.setattr(assemble, "_templates", {})
+    wg.jit(lambda x: np.sin(x) * 2)(np.ones(7))
+    kept = [call for call, _ in assemble._templates.values()]
+    assert kept and all(call.instr is None and call.places == () for call in kept)
+
+
 def test_a_fused_step_without_native_code_reads_its_own_literals() -> None:
     """Those that are operands of a kernel were handed to the reference too, which refused them."""
     as_numpy(lambda x: x * np.float64(1.3), np.ones(3000, np.float16))

@@ -789,3 +789,19 @@ def test_a_step_outside_of_a_trace_raises_an_error_of_its_own_each_time() -> Non
             record(OPS["add"], (np.ones(2), np.ones(2)), {})
         raised.append(caught.value)
     assert raised[0] is not raised[1]
+
+
+# --------------------------------------------------------------------------------------------- ops that are called
+
+
+def test_an_op_that_is_called_with_arrays_is_its_reference() -> None:
+    assert wg.ops.OPS["sin"](0.5) == np.sin(0.5) and isinstance(wg.ops.OPS["sin"](0.5), np.float64)
+    same(wg.ops.OPS["sum"](np.ones((2, 3)), axis=(1,)), np.array([3.0, 3.0]))
+
+
+def test_an_op_that_is_called_with_traced_arrays_is_a_step() -> None:
+    def f(x: Any) -> Any:
+        return wg.ops.OPS["multiply"](wg.ops.OPS["sin"](x), 2.0)
+
+    assert [i.op.name for i in wg.trace(f)(np.ones(3)).instrs] == ["sin", "multiply"]
+    same(wg.grad(lambda x: np.sum(f(x)))(np.ones(3)), 2 * np.cos(np.ones(3)))

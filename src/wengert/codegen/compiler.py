@@ -43,11 +43,11 @@ class Code:
 
     __slots__ = ("__weakref__", "address", "callees")
 
-    def __init__(self, address: int, library: Any, callees: Mapping[str, Code]) -> None:
+    def __init__(self, address: int, library: Any, linker: Any, callees: Mapping[str, Code]) -> None:
         self.address = address
         self.callees = dict(callees)
         # Not when the process ends: a thread that is not waited for may run it until the very end.
-        finalize(self, _drop, library).atexit = False
+        finalize(self, _drop, library, linker).atexit = False
 
 
 _lock = lock()  # LLVM's linker is used by one thread at a time
@@ -56,14 +56,14 @@ _recent: deque[Code] = deque(maxlen=64)
 """Those last asked for, for functions that are made, compiled and dropped in a loop: linking one takes 0.3 ms."""
 _refused: dict[bytes, str] = {}
 _provided: dict[str, int] = {}
-_dropped: deque[Any] = deque()
-"""Libraries of code that is gone."""
+_dropped: deque[tuple[Any, Any]] = deque()
+"""Libraries of code that is gone, and what linked them."""
 
 
-def _drop(library: Any) -> None:
+def _drop(library: Any, linker: Any) -> None:
     """Free a library; if another thread is at the linker, that does so, or the next one. This may be called anywhere,
     by whoever lets go of the last reference."""
-    _dropped.append(library)
+    _dropped.append((library, linker))
     if _lock.acquire(blocking=False):
         try:
             _free()
@@ -73,7 +73,8 @@ def _drop(library: Any) -> None:
 
 def _free() -> None:
     while _dropped:
-        _dropped.popleft().close()
+        library, _ = _dropped.popleft()
+        library.close()  # before its linker, which goes with the last of its libraries
 
 
 class Counters:
@@ -92,10 +93,16 @@ def _machine(t: Target) -> Any:
     )
 
 
-@once
-def _linker() -> Any:
-    """What links kernels, each as a library of its own. Only JITLink gives back all that one took."""
-    return llvm.create_lljit_compiler(_machine(host()), use_jit_link=True)
+LINKED = 256
+"""Kernels that one linker links: it keeps some 14 kB of each until it goes itself."""
+_linkers: deque[Any] = deque(maxlen=1)
+
+
+def _linker(number: int) -> Any:
+    """What links kernels, each as a library of its own. Only JITLink gives back what the code of one took."""
+    if not _linkers or number % LINKED == 0:
+        _linkers.append(llvm.create_lljit_compiler(_machine(host()), use_jit_link=True))
+    return _linkers[0]
 
 
 def key_of(kernel: Any) -> bytes:
@@ -195,11 +202,13 @@ def _linked(key: bytes, code: bytes, callees: Mapping[str, Code]) -> Code:
     addresses = {symbol: callee.address for symbol, callee in callees.items()}
     for symbol, address in {**_provided, **addresses}.items():
         library.import_symbol(symbol, address)
+    number = next(_numbers)
+    linker = _linker(number)
     try:
-        linked = library.link(_linker(), f"{name}.{next(_numbers)}")  # a name is never free again
+        linked = library.link(linker, f"{name}.{number}")  # a name is never free again
     except RuntimeError as error:
         raise Refused(str(error)) from error
-    known = _codes[key] = Code(linked[name], linked, callees)
+    known = _codes[key] = Code(linked[name], linked, linker, callees)
     return known
 
 

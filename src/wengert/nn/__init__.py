@@ -43,6 +43,8 @@ from wengert.nn.activations import (
 from wengert.nn.attention import attention, causal_mask, rotary, sinusoidal_positions
 from wengert.nn.convolution import conv, conv_bias_act, conv_transpose
 from wengert.nn.dense import bias_act, dense_bias_act, embedding
+from wengert.nn.exchange import from_torch, to_torch
+from wengert.nn.fitting import Fitted, fit
 from wengert.nn.initialisers import initialiser
 from wengert.nn.layers.attention import MultiHeadAttention, PositionalEmbedding, TransformerBlock
 from wengert.nn.layers.base import Layer, as_layer
@@ -74,7 +76,7 @@ from wengert.nn.normalisation import (
     rms_norm,
     softmax,
 )
-from wengert.nn.params import accumulate, count, flat, paths, trainable
+from wengert.nn.params import accumulate, count, flat, mapped, paths, trainable
 from wengert.nn.pooling import (
     adaptive_max_pool,
     adaptive_mean_pool,
@@ -86,6 +88,8 @@ from wengert.nn.pooling import (
 )
 from wengert.nn.resizing import flatten, fold, pad, pixel_shuffle, pixel_unshuffle, unfold, upsample
 from wengert.nn.sampling import grid_sample
+from wengert.nn.storage import load, save
+from wengert.nn.summaries import Summary, flops, summary
 
 __all__ = [
     # activations
@@ -99,6 +103,8 @@ __all__ = [
     "conv", "conv_bias_act", "conv_transpose",
     # dense
     "bias_act", "dense_bias_act", "embedding",
+    # weights of PyTorch's
+    "from_torch", "to_torch",
     # layers
     "Layer", "as_layer",
     "Conv", "ConvTranspose", "LPPool", "MaxPool", "MeanPool", "Upsample",
@@ -116,7 +122,8 @@ __all__ = [
     "SkipConnection", "compact", "BatchNorm", "GroupNorm", "InstanceNorm", "LayerNorm", "RMSNorm", "GRU", "LSTM", "RNN",
     "MultiHeadAttention", "PositionalEmbedding", "TransformerBlock",
     # parameters
-    "accumulate", "count", "flat", "initialiser", "paths", "trainable",
+    "Fitted", "fit", "load", "save", "Summary", "flops", "summary",
+    "accumulate", "count", "flat", "initialiser", "mapped", "paths", "trainable",
     # random numbers
     "random",
     # resizing

@@ -7,19 +7,34 @@ mathematics, a correlation: the kernel is not turned round.)
 
 from __future__ import annotations
 
+import functools
 import math
+import operator
 from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 import wengert as wg
-from wengert.nn.windows import Padding, PerAxis, described, padded, paddings, per_axis, reach, side_by_side, windows
+from wengert.nn.windows import (
+    Padding,
+    PerAxis,
+    counted,
+    described,
+    elements,
+    padded,
+    paddings,
+    per_axis,
+    reach,
+    side_by_side,
+    taken_apart,
+    windows,
+)
 
 Array = Any
 Activation = Callable[[Any], Any]
 
-_PLACES, _KERNEL = "xyz", "ijk"  # letters of einsum for the axes of space, and those of a kernel
+_PLACES, _KERNEL = "zyx", "ijk"  # letters of einsum for the axes of space, and those of a kernel
 
 
 def conv_bias_act(
@@ -94,18 +109,50 @@ def conv(
 
 def _correlated(x: Array, w: Array, stride: Sequence[int], dilation: Sequence[int], groups: int = 1) -> Array:
     """Σ over channels and kernel of windows times weights, without padding."""
+    if groups > 1 and w.shape[1] == 1:
+        return _depthwise(x, w, stride, dilation)
     rank = x.ndim - 2
-    places, kernel = _PLACES[:rank], _KERNEL[:rank]
+    if stride[-1] > 1 and all(s == 1 or d == 1 for s, d in zip(stride, dilation, strict=True)):
+        return _correlated(*_in_phases(x, w, stride, dilation), (1,) * rank, dilation, groups)
+    places, kernel = _PLACES[-rank:], _KERNEL[:rank]
     if groups == 1:
         return np.einsum(
-            f"nc{places}{kernel},mc{kernel}->nm{places}", windows(x, w.shape[2:], stride, dilation), w, optimize=True
+            f"nc{places}{kernel},oc{kernel}->no{places}", windows(x, w.shape[2:], stride, dilation), w, optimize=True
         )
     outputs = w.shape[0]
     x = x.reshape(x.shape[0], groups, x.shape[1] // groups, *x.shape[2:])
     w = w.reshape(groups, outputs // groups, *w.shape[1:])
     grouped = windows(x, w.shape[3:], stride, dilation)
-    y = np.einsum(f"ngc{places}{kernel},gmc{kernel}->ngm{places}", grouped, w, optimize=True)
+    y = np.einsum(f"ngc{places}{kernel},goc{kernel}->ngo{places}", grouped, w, optimize=True)
     return y.reshape(y.shape[0], outputs, *y.shape[3:])
+
+
+def _in_phases(x: Array, w: Array, stride: Sequence[int], dilation: Sequence[int]) -> tuple[Array, Array]:
+    """``x`` and ``w`` of the same sums with stride 1: every s-th element of each is a channel of its own.
+
+    With k = s q + p, 0 ≤ p < s, of an element of the kernel, Σₖ x[s i + k] w[k] = Σₚ Σ_q xₚ[i + q] wₚ[q], where xₚ[i] =
+    x[s i + p]. Neighbours in xₚ are neighbours in memory, which they are not in x; nor has the derivative in x zeros
+    between its elements. Of a kernel shorter than the stride most of x is not read.
+    """
+    kernel = w.shape[2:]
+    places, lengths = counted(x.shape[2:], kernel, stride, dilation), reach(kernel, dilation)
+    kept = [min(k, s) for k, s in zip(kernel, stride, strict=True)]
+    turns = [-(-k // m) for k, m in zip(kernel, kept, strict=True)]
+    spans = [r if s == 1 else t for r, t, s in zip(lengths, turns, stride, strict=True)]
+    ends = [(n + t - 1) * s for n, t, s in zip(places, spans, stride, strict=True)]
+    w = padded(w, [(0, t * m - k) for t, m, k in zip(turns, kept, kernel, strict=True)])
+    return taken_apart(_span(x, (0,) * len(stride), ends), stride, kept), taken_apart(w, kept, kept)
+
+
+def _depthwise(x: Array, w: Array, stride: Sequence[int], dilation: Sequence[int]) -> Array:
+    """Of each channel alone. Nothing is summed over channels, so it is no product of matrices but a sum of products,
+    one for each element of the kernel: one loop over ``x``."""
+    batch, channels, outputs, rank = x.shape[0], x.shape[1], w.shape[0], x.ndim - 2
+    places, kernel = counted(x.shape[2:], w.shape[2:], stride, dilation), w.shape[2:]
+    x = x.reshape(batch, channels, 1, *x.shape[2:])
+    w = w.reshape(channels, outputs // channels, *kernel, *(1,) * rank)
+    terms = [x[here] * w[(slice(None), slice(None), *at)] for at, here in elements(kernel, places, stride, dilation)]
+    return functools.reduce(operator.add, terms).reshape(batch, outputs, *places)
 
 
 # ------------------------------------------------------------------------------------------------------- the adjoint
@@ -203,7 +250,7 @@ def _interleaved(
 
     With K = ⌈k / s⌉ the elements s q + p, 0 ≤ p < s, of the sum are Σⱼ x[q − j] w[s j + p], j < K: for each phase p a
     convolution of x with every s-th weight, turned round. So it is one convolution with s times as many channels,
-    which then lie side by side. No zero is put between the elements of x, and none of the sums is wasted.
+    which then lie side by side. No zeros are put between the elements of x.
     """
     first = [begin // s for begin, s in zip(begins, stride, strict=True)]
     last = [-(-end // s) for end, s in zip(ends, stride, strict=True)]
@@ -218,13 +265,12 @@ def _interleaved(
 def _phases(w: Array, stride: Sequence[int], groups: int) -> Array:
     """[in, out / groups, *kernel] as [out · phases, in / groups, *⌈kernel / stride⌉], the kernels turned round."""
     rank, kernel = len(stride), w.shape[2:]
-    counts = [-(-k // s) for k, s in zip(kernel, stride, strict=True)]
-    w = padded(w, [(0, n * s - k) for n, s, k in zip(counts, stride, kernel, strict=True)])
-    split = [n for pair in zip(counts, stride, strict=True) for n in pair]
+    turns = [-(-k // s) for k, s in zip(kernel, stride, strict=True)]
+    w = padded(w, [(0, n * s - k) for n, s, k in zip(turns, stride, kernel, strict=True)])
+    split = [n for pair in zip(turns, stride, strict=True) for n in pair]
     inputs, outputs = w.shape[0] // groups, w.shape[1]
     w = w.reshape(groups, inputs, outputs, *split)
-    counted, phased = range(3, 3 + 2 * rank, 2), range(4, 3 + 2 * rank, 2)
-    w = np.transpose(w, (0, 2, *phased, 1, *counted))
+    w = np.transpose(w, (0, 2, *range(4, 3 + 2 * rank, 2), 1, *range(3, 3 + 2 * rank, 2)))
     w = w[(..., *[slice(None, None, -1)] * rank)]
     return w.reshape(groups * outputs * math.prod(stride), *w.shape[2 + rank :])
 

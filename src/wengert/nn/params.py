@@ -6,7 +6,7 @@ import difflib
 import fnmatch
 import math
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -79,18 +79,24 @@ def trainable(params: Tree, *patterns: str, frozen: str | Iterable[str] = ()) ->
     if not chosen:
         raise wg.errors.StructureError(wg.errors.message("trainable: all of the parameters are frozen"))
 
-    def select(args: Any) -> Any:
+    return _Selector(frozenset(chosen))
+
+
+class _Selector(NamedTuple):
+    """Picks leaves by their paths. It is equal to others of the same paths, and can be sent to another process."""
+
+    chosen: frozenset[str]
+
+    def __call__(self, args: Any) -> Any:
         picked: dict[str, Any] = {}
         for path, leaf in paths(args[0]).items():
-            if path in chosen:
+            if path in self.chosen:
                 *above, name = path.split(".")
                 here = picked
                 for part in above:
                     here = here.setdefault(part, {})
                 here[name] = leaf
         return picked
-
-    return select
 
 
 def _matched(known: list[str], patterns: Iterable[str]) -> set[str]:

@@ -104,7 +104,7 @@ def lp_pool(x: Array, p: float, window: PerAxis, stride: PerAxis | None = None, 
     array([[[5., 0.]]])
     """
     if not p >= 1:
-        raise wg.errors.ShapeError(wg.errors.message(f"lp_pool: p is {p}; expected at least 1"))
+        raise ValueError(f"lp_pool: p is {p}; expected at least 1")
     x, lengths, strides, _ = _placed("lp_pool", x, window, stride, padding)
     total = _added(np.abs(x) ** p, lengths, strides)
     is_zero = total == 0

@@ -121,6 +121,8 @@ def upsample(
         n = x.shape[axis]
         if mode == "nearest":
             x = np.take(x, np.minimum(np.floor(np.arange(places) * ratio).astype(np.int64), n - 1), axis)
+        elif not align_corners and places % n == 0 and places <= MOST_PHASES * n and ratio == n / places:
+            x = _in_phases(x, axis, places // n)
         else:
             x = _between(x, axis, _positions(places, n, ratio, align_corners))
     return x
@@ -155,6 +157,22 @@ def _positions(places: int, n: int, ratio: float, align_corners: bool) -> Array:
     if align_corners:
         return np.linspace(0, n - 1, places) if places > 1 else np.zeros(1)
     return np.maximum((np.arange(places) + 0.5) * ratio - 0.5, 0)
+
+
+MOST_PHASES = 8
+"""Places an element up to which each is computed for all elements at once."""
+
+
+def _in_phases(x: Array, axis: int, scale: int) -> Array:
+    """``x`` at ``scale`` places an element, which are the same for each: so neighbours are arrays beside ``x``, and
+    nothing is looked up."""
+    before = (slice(None),) * axis
+    first, last = x[(*before, slice(1))], x[(*before, slice(-1, None))]
+    left = np.concatenate([first, x[(*before, slice(-1))]], axis)
+    right = np.concatenate([x[(*before, slice(1, None))], last], axis)
+    shares = [(k + 0.5) / scale - 0.5 for k in range(scale)]  # of the neighbour on that side
+    phases = [x * (1 - abs(share)) + (left if share < 0 else right) * abs(share) for share in shares]
+    return np.stack(phases, axis + 1).reshape(*x.shape[:axis], x.shape[axis] * scale, *x.shape[axis + 1 :])
 
 
 def _between(x: Array, axis: int, positions: Array) -> Array:
@@ -194,10 +212,7 @@ def pixel_unshuffle(x: Array, scale: int) -> Array:
         raise wg.errors.ShapeError(
             wg.errors.message(f"pixel_unshuffle: space {tuple(space)} is no multiple of {scale}")
         )
-    counts = [n // scale for n in space]
-    x = x.reshape(*x.shape[:2], *[n for count in counts for n in (count, scale)])
-    phased, counted = range(3, 3 + 2 * rank, 2), range(2, 2 + 2 * rank, 2)
-    return np.transpose(x, (0, 1, *phased, *counted)).reshape(x.shape[0], x.shape[1] * scale**rank, *counts)
+    return spatial.taken_apart(x, (scale,) * rank, (scale,) * rank)
 
 
 # -------------------------------------------------------------------------------------------------- columns of windows

@@ -132,6 +132,16 @@ def side_by_side(x: Array, scale: Sequence[int]) -> Array:
     return x.reshape(*x.shape[:2], *[n * s for n, s in zip(space, scale, strict=True)])
 
 
+def taken_apart(x: Array, scale: Sequence[int], kept: Sequence[int]) -> Array:
+    """[batch, c, *(space · scale)] as [batch, c · prod(kept), *space]: of each block of places the first ``kept`` along
+    each axis, as channels. The inverse of :func:`side_by_side` where all are kept."""
+    rank, space = len(scale), [n // s for n, s in zip(x.shape[2:], scale, strict=True)]
+    x = x.reshape(*x.shape[:2], *[n for pair in zip(space, scale, strict=True) for n in pair])
+    x = x[(..., *[part for m in kept for part in (slice(None), slice(m))])]
+    x = np.transpose(x, (0, 1, *range(3, 3 + 2 * rank, 2), *range(2, 2 + 2 * rank, 2)))
+    return x.reshape(x.shape[0], x.shape[1] * math.prod(kept), *space)
+
+
 def described(x: Any) -> str:
     """As ``float32[2, 3]``."""
     return f"{np.dtype(x.dtype).name}[{', '.join(str(n) for n in x.shape)}]"

@@ -20,7 +20,7 @@ import numpy as np
 
 from wengert.errors import DTypeError, InternalError, MissingRuleError, ShapeError, message
 from wengert.ops.kernels import Callback, Cost, Kernel, Map, View, flops, free
-from wengert.tape import OPERATORS, Atom, Aval, Instr, Lit, Var, current_builder
+from wengert.tape import OPERATORS, Atom, Aval, Instr, Lit, Var, current_builder, is_building
 
 Rule = Callable[..., Any]
 
@@ -62,6 +62,9 @@ class Op:
     - ``batch(xs, batched, size, **params)``: the op over a leading batch axis of the operands ``batched`` says.
 
     Ops with several outputs get and give tuples for ``y``, its tangent and its cotangent.
+
+    An op is called with atoms where a rule is written, and an edit made; and with arrays by whoever takes a tape for a
+    program: that is its reference, or a step of the function that is being traced.
     """
 
     name: str
@@ -107,11 +110,12 @@ class Op:
     doc: str = ""
 
     def __call__(self, *ins: Any, **params: Any) -> Any:
-        builder = current_builder()
         atoms: tuple[Any, ...] = tuple([a if type(a) is Var or type(a) is Lit else None for a in ins])
         if None in atoms:
+            if not is_building():
+                return OPERATORS["on arrays"](self, ins, params)  # tracing/tracer.py says how
             atoms = self._with_numbers(ins)
-        outs = builder.emit(self, atoms, params)
+        outs = current_builder().emit(self, atoms, params)
         return outs[0] if len(outs) == 1 else outs
 
     def _with_numbers(self, ins: Sequence[Any]) -> tuple[Atom, ...]:

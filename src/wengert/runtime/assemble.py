@@ -144,9 +144,10 @@ def _lowered(step: PlanStep) -> Call:
     if isinstance(call, KernelCall):
         number = {id(p): k for k, p in reversed(list(enumerate(places)))}
         if all(id(p) in number for p in call.places):
-            if len(_templates) > 10_000:
+            if len(_templates) > 4096:
                 _templates.clear()
-            _templates[key] = (call, tuple([number[id(p)] for p in call.places]))
+            bare = call._replace(places=(), instr=None)  # what is the step's own would keep its whole tape
+            _templates[key] = (bare, tuple([number[id(p)] for p in call.places]))
     return call
 
 

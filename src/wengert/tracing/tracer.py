@@ -24,7 +24,7 @@ from wengert.errors import ConcretizationError, MutationError, SharedMemoryError
 from wengert.ops.elementwise import convert
 from wengert.ops.kernels import Contract
 from wengert.ops.op import UFUNCS, Op
-from wengert.tape import Atom, Aval
+from wengert.tape import OPERATORS, Atom, Aval
 from wengert.tracing import callers, hooks, layouts, libraries, text
 from wengert.tracing.trace import SHARED, Trace, check_dtype, current_trace, escaped, recorder
 from wengert.tracing.tracer_type import TracerType
@@ -830,6 +830,17 @@ def record(op: Op, xs: Sequence[Any], params: dict[str, Any]) -> Any:
             result.reorder(layouts.UNKNOWN_ORDER)
         return result
     return tuple([wrap(trace, a) for a in outs])
+
+
+def _on_arrays(op: Op, xs: Sequence[Any], params: dict[str, Any]) -> Any:
+    """An op that is called with arrays: recorded if one is traced, its reference otherwise."""
+    if any(type(x) is Tracer for x in xs):
+        return record(op, xs, params)
+    result = op.reference(*map(np.asarray, xs), **params)
+    return tuple([y[()] for y in result]) if isinstance(result, tuple) else result[()]
+
+
+OPERATORS["on arrays"] = _on_arrays
 
 
 def _trace_for_concrete() -> Trace:

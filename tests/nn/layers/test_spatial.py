@@ -61,6 +61,13 @@ def test_weights_vary_as_glorot_says() -> None:
     assert np.var(w) == pytest.approx(2 / ((64 + 32) * 9), rel=0.02) and abs(np.mean(w)) < 1e-3
 
 
+def test_other_initialisers() -> None:
+    assert not nn.Conv(3, 2, weights="zeros").init(0, X)[0]["w"].any()
+    assert (
+        nn.ConvTranspose(3, 2, weights=lambda rng, shape, dtype: np.full(shape, 7, dtype)).init(0, X)[0]["w"].min() == 7
+    )
+
+
 def test_a_gradient_has_the_structure_of_the_parameters() -> None:
     layer = nn.Conv(3, 4, nn.relu)
     params, state = layer.init(0, X)

@@ -6,6 +6,8 @@ An error in a part says where it stands, what it is, and what it said.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -34,11 +36,45 @@ class Parts:
 
     def apply(self, name: str, part: Any, *xs: Array) -> Any:
         """What a part makes of its inputs."""
+        params, state, watch = self.params.get(name, {}), self.state.get(name, {}), _watch.get()
+        if watch is not None:
+            watch.path.append(self.prefix + name)
         with Placed(self.prefix + name, part, xs):
-            y, new = part.apply(self.params.get(name, {}), self.state.get(name, {}), *xs, train=self.train)
+            y, new = part.apply(params, state, *xs, train=self.train)
+            if watch is not None:
+                watch.see(".".join(watch.path), part, params, state, xs, y)
+                watch.path.pop()
         if new:
             self.new_state[name] = new
         return y
+
+
+class Watch:
+    """Told of every part that is applied while it is ``watching``: where it stands, and what it made."""
+
+    def __init__(self, see: Callable[[str, Any, Params, Params, tuple[Any, ...], Any], None]) -> None:
+        self.see, self.path = see, list[str]()
+
+
+_watch: ContextVar[Watch | None] = ContextVar("who is told of the parts that are applied", default=None)
+
+
+@contextmanager
+def watching(see: Callable[[str, Any, Params, Params, tuple[Any, ...], Any], None]) -> Iterator[None]:
+    """Within it, ``see(path, part, params, state, inputs, output)`` is called for each part, inner ones first."""
+    token = _watch.set(Watch(see))
+    try:
+        yield
+    finally:
+        _watch.reset(token)
+
+
+def check_finite(path: str, part: Any, params: Params, state: Params, xs: tuple[Any, ...], y: Any) -> None:
+    """Raise NonFiniteError for a part whose output is not finite. Not for compiled code."""
+    for x in as_inputs(y):
+        if hasattr(x, "dtype") and x.dtype.kind == "f" and not np.all(np.isfinite(x)):
+            bad = int(np.sum(~np.isfinite(x)))
+            raise wg.errors.NonFiniteError(wg.errors.message(f"{bad} of {x.size} numbers that it makes are not finite"))
 
 
 class Placed:

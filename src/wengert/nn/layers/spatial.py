@@ -5,7 +5,6 @@ Inputs are [batch, channels, *space], and tell how many channels and axes of spa
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,6 +14,7 @@ import numpy as np
 import wengert as wg
 from wengert.nn.activations import identity
 from wengert.nn.convolution import conv_bias_act, conv_transpose
+from wengert.nn.initialisers import Initialiser, initialiser
 from wengert.nn.layers.base import Array, Generator, Layer, Params
 from wengert.nn.pooling import lp_pool, max_pool, mean_pool
 from wengert.nn.resizing import upsample
@@ -32,8 +32,9 @@ class Conv(Layer):
     activation : an elementwise function.
     stride, padding, dilation, groups : as of :func:`~wengert.nn.conv_bias_act`.
     bias : whether there is one.
+    weights : what they begin as, an initialiser or its name.
 
-    ``params`` are ``w`` [width, channels / groups, *kernel], drawn as of Glorot & Bengio, and ``b`` [width], zeros.
+    ``params`` are ``w`` [width, channels / groups, *kernel] and ``b`` [width], zeros.
 
     Raises
     ------
@@ -59,10 +60,11 @@ class Conv(Layer):
     dilation: PerAxis = 1
     groups: int = 1
     bias: bool = True
+    weights: str | Initialiser = "glorot_uniform"
 
     def init(self, rng: Generator, *xs: Array, dtype: Any = "float32") -> tuple[Params, Params]:
         channels, kernel = _channels(self, xs[0]), per_axis(self.kernel, space_rank(xs[0], repr(self)), "kernel")
-        return _weights(rng, (self.width, channels // self.groups, *kernel), self.width, self.bias, dtype), {}
+        return _drawn(self, rng, (self.width, channels // self.groups, *kernel), dtype), {}
 
     def apply(self, params: Params, state: Params, *xs: Array, train: bool = False) -> tuple[Any, Params]:
         (x,), options = xs, (self.stride, self.padding, self.dilation, self.groups)
@@ -92,10 +94,11 @@ class ConvTranspose(Layer):
     dilation: PerAxis = 1
     groups: int = 1
     bias: bool = True
+    weights: str | Initialiser = "glorot_uniform"
 
     def init(self, rng: Generator, *xs: Array, dtype: Any = "float32") -> tuple[Params, Params]:
         channels, kernel = _channels(self, xs[0]), per_axis(self.kernel, space_rank(xs[0], repr(self)), "kernel")
-        return _weights(rng, (channels, self.width // self.groups, *kernel), self.width, self.bias, dtype), {}
+        return _drawn(self, rng, (channels, self.width // self.groups, *kernel), dtype), {}
 
     def apply(self, params: Params, state: Params, *xs: Array, train: bool = False) -> tuple[Any, Params]:
         (x,), options = xs, (self.stride, self.padding, self.output_padding, self.dilation, self.groups)
@@ -114,14 +117,9 @@ def _channels(layer: Conv | ConvTranspose, x: Array) -> int:
     return x.shape[1]
 
 
-def _weights(rng: Generator, shape: Sequence[int], width: int, bias: bool, dtype: Any) -> Params:
-    """Uniform with variance 2 / (fan in + fan out).
-
-    Source: Glorot & Bengio (2010), Understanding the difficulty of training deep feedforward neural networks.
-    """
-    bound = math.sqrt(6 / ((shape[0] + shape[1]) * math.prod(shape[2:])))
-    w = np.random.default_rng(rng).uniform(-bound, bound, shape).astype(dtype)
-    return {"w": w, "b": np.zeros(width, dtype)} if bias else {"w": w}
+def _drawn(layer: Conv | ConvTranspose, rng: Generator, shape: Sequence[int], dtype: Any) -> Params:
+    w = initialiser(layer.weights)(np.random.default_rng(rng), shape, dtype)
+    return {"w": w, "b": np.zeros(layer.width, dtype)} if layer.bias else {"w": w}
 
 
 # --------------------------------------------------------------------------------------------------- without weights

@@ -1,0 +1,64 @@
+"""Parameters of an edited graph: those of the graph before where they still fit, new ones where they do not."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import optree
+
+import wengert as wg
+from wengert.graph.graph import Graph, Tree
+from wengert.graph.vertices import is_layer
+
+
+def inherit(
+    graph: Graph, rng: Any, xs: tuple[Any, ...], params: Tree, state: Tree, names: Mapping[str, str] | None = None
+) -> tuple[Tree, Tree]:
+    """``(params, state)`` for ``graph``: what a vertex of the same name had before, if its arrays have the same
+    shapes and dtypes now; and what the layer's ``init`` makes with ``rng`` otherwise. No array is copied.
+
+    ``names`` says which vertices have been renamed, as for :meth:`Graph.rename`.
+
+    >>> import numpy as np
+    >>> from wengert import graph
+    >>> g = graph.empty("x").insert("h", np.tanh, after="x")
+    >>> inherit(g, 0, (np.ones(3),), {"gone": {"w": np.ones(2)}}, {})
+    ({}, {})
+    """
+    before = {new: old for old, new in (names or {}).items()}
+    old_params, old_state = (
+        {name: tree[before.get(name, name)] for name in graph.names if before.get(name, name) in tree}
+        for tree in (params, state)
+    )
+    try:
+        return _completed(graph, rng, xs, old_params, old_state)
+    except wg.errors.ShapeError:  # some do not fit any more; whether all would fit is for init to say
+        fresh_params, fresh_state = graph.init(rng, *xs)
+    return _fitting(old_params, fresh_params), _fitting(old_state, fresh_state)
+
+
+def _completed(graph: Graph, rng: Any, xs: tuple[Any, ...], params: Tree, state: Tree) -> tuple[Tree, Tree]:
+    """What is there, and what is made where there is nothing. Raises ShapeError if something does not fit: looking at
+    shapes takes a tenth of making everything anew."""
+    made = dict(params), dict(state)
+    specs = graph.specs(*xs, params=made[0], state=made[1], rng=rng)
+    for vertex in graph:
+        if vertex.name in params or vertex.name in state:
+            fresh = vertex.part.init(0, *[specs[read] for read in vertex.inputs]) if is_layer(vertex.part) else ({}, {})
+            if not all(_is_alike(old.get(vertex.name, {}), new) for old, new in zip(made, fresh, strict=True)):
+                raise wg.errors.ShapeError(f"inherit: {vertex.name!r} has parameters of other shapes")
+    in_order = [{name: tree[name] for name in graph.names if name in tree} for tree in made]
+    return in_order[0], in_order[1]
+
+
+def _fitting(old: Tree, fresh: Tree) -> Tree:
+    return {name: old[name] if name in old and _is_alike(old[name], own) else own for name, own in fresh.items()}
+
+
+def _is_alike(old: Tree, new: Tree) -> bool:
+    leaves, structure = optree.tree_flatten(old)
+    new_leaves, new_structure = optree.tree_flatten(new)
+    return structure == new_structure and all(
+        a.shape == b.shape and a.dtype == b.dtype for a, b in zip(leaves, new_leaves, strict=True)
+    )

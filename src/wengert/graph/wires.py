@@ -1,0 +1,169 @@
+"""Building a graph by calling vertices.
+
+    x = graph.input("x")
+    h = graph.vertex(nn.Dense(16), "h")(x)
+    y = h + graph.vertex(np.tanh)(x)
+    g = graph.Graph(inputs=[x], outputs=[y])
+
+What a vertex gives is a :class:`Wire`. Arithmetic on wires makes vertices, and so do NumPy's elementwise functions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+
+import wengert as wg
+from wengert.graph.order import visited
+from wengert.graph.vertices import Call, Input, Operand, Part, Vertex
+
+_WORDS = {"subtract": "sub", "multiply": "mul", "divide": "div"}
+
+
+class Wire:
+    """The value of a vertex of a graph that is being built."""
+
+    __slots__ = ("inputs", "name", "part")
+
+    def __init__(self, part: Any, name: str | None, inputs: tuple[Wire, ...]) -> None:
+        self.part, self.name, self.inputs = part, name, inputs
+
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *operands: Any, **keywords: Any) -> Any:
+        if method != "__call__" or keywords.keys() & {"out", "where"}:
+            return NotImplemented
+        return _called(ufunc, operands, keywords)
+
+    # fmt: off
+    def __add__(self, other: Any) -> Wire: return _called(np.add, (self, other), {})
+    def __radd__(self, other: Any) -> Wire: return _called(np.add, (other, self), {})
+    def __sub__(self, other: Any) -> Wire: return _called(np.subtract, (self, other), {})
+    def __rsub__(self, other: Any) -> Wire: return _called(np.subtract, (other, self), {})
+    def __mul__(self, other: Any) -> Wire: return _called(np.multiply, (self, other), {})
+    def __rmul__(self, other: Any) -> Wire: return _called(np.multiply, (other, self), {})
+    def __truediv__(self, other: Any) -> Wire: return _called(np.divide, (self, other), {})
+    def __rtruediv__(self, other: Any) -> Wire: return _called(np.divide, (other, self), {})
+    def __matmul__(self, other: Any) -> Wire: return _called(np.matmul, (self, other), {})
+    def __rmatmul__(self, other: Any) -> Wire: return _called(np.matmul, (other, self), {})
+    def __pow__(self, other: Any) -> Wire: return _called(np.power, (self, other), {})
+    def __neg__(self) -> Wire: return _called(np.negative, (self,), {})
+    # fmt: on
+
+    def __repr__(self) -> str:
+        return f"<wire {self.name or word_of(self.part)}>"
+
+
+def input(name: str) -> Wire:
+    """A value that the caller of the graph gives."""
+    return Wire(Input(), name, ())
+
+
+def vertex(part: Part, name: str | None = None) -> Callable[..., Wire]:
+    """``part`` as something to call with wires: ``vertex(np.tanh, "h")(x)`` is the wire of a new vertex.
+
+    Arguments that are no wires, and keywords, are given to ``part`` as they are. Without a name the vertex is named
+    after its part, with a number where that is taken.
+
+    >>> import numpy as np
+    >>> x = input("x")
+    >>> vertex(np.sum, "total")(x, axis=0)
+    <wire total>
+    """
+
+    def call(*arguments: Any, **keywords: Any) -> Wire:
+        return _called(part, arguments, keywords, name)
+
+    return call
+
+
+class Concatenate:
+    """The part that joins values along ``axis``, which is of the features by default."""
+
+    def __init__(self, axis: int = 1) -> None:
+        self.axis = axis
+
+    def __call__(self, *xs: Any) -> Any:
+        return np.concatenate(xs, axis=self.axis)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Concatenate) and self.axis == other.axis
+
+    def __hash__(self) -> int:
+        return hash((Concatenate, self.axis))
+
+    def __repr__(self) -> str:
+        return f"concat(axis={self.axis})"
+
+
+def concat(*wires: Wire, axis: int = 1, name: str | None = None) -> Wire:
+    """Wires side by side along ``axis``: 1 is that of channels, or of features where there is no space."""
+    return Wire(Concatenate(axis), name, wires)
+
+
+def _called(part: Part, arguments: Iterable[Any], keywords: dict[str, Any], name: str | None = None) -> Wire:
+    arguments = tuple(arguments)
+    wires = tuple([a for a in arguments if isinstance(a, Wire)])
+    if len(wires) < len(arguments) or keywords:
+        number = iter(range(len(wires)))
+        part = Call(part, tuple([Operand(next(number)) if isinstance(a, Wire) else a for a in arguments]), keywords)
+    return Wire(part, name, wires)
+
+
+# ---------------------------------------------------------------------------------------------------- to vertices
+
+
+def vertices_of(inputs: Iterable[Wire], outputs: Iterable[Wire]) -> tuple[dict[str, Vertex], dict[Wire, str]]:
+    """The vertices that ``outputs`` need, in topological order behind the inputs; and the name of each wire."""
+    inputs = list(inputs)
+    wires = visited([*inputs, *outputs], lambda wire: wire.inputs)
+    missing = [wire for wire in wires if isinstance(wire.part, Input) and wire not in inputs]
+    if missing:
+        raise wg.errors.GraphError(
+            wg.errors.message(
+                f"Graph: the outputs need the input {missing[0].name!r}, which is not among inputs",
+                tries=[f"inputs=[..., {missing[0].name}]"],
+            )
+        )
+    names = _names(wires)
+    return {names[w]: Vertex(names[w], w.part, tuple([names[v] for v in w.inputs])) for w in wires}, names
+
+
+def _names(wires: Iterable[Wire]) -> dict[Wire, str]:
+    names: dict[Wire, str] = {}
+    taken: set[str] = set()
+    for wire in wires:
+        if wire.name is not None:
+            if wire.name in taken:
+                raise taken_twice(wire.name)
+            names[wire] = wire.name
+            taken.add(wire.name)
+    counts: dict[str, int] = {}
+    for wire in wires:
+        if wire not in names:
+            names[wire] = free_name(word_of(wire.part), taken, counts)
+            taken.add(names[wire])
+    return names
+
+
+def free_name(word: str, taken: Iterable[str], counts: dict[str, int]) -> str:
+    """``word``, with the least number behind it that makes it a name of its own. ``counts`` has how far it has got."""
+    while True:
+        number = counts[word] = counts.get(word, 0) + 1
+        name = word if number == 1 else f"{word}_{number}"
+        if name not in taken:
+            return name
+
+
+def word_of(part: Any) -> str:
+    """What a vertex is called after, if nobody names it."""
+    if isinstance(part, Call):
+        return word_of(part.function)
+    name = getattr(part, "__name__", type(part).__name__).lower()
+    return "concat" if isinstance(part, Concatenate) else "vertex" if name == "<lambda>" else _WORDS.get(name, name)
+
+
+def taken_twice(name: str) -> wg.errors.GraphError:
+    return wg.errors.GraphError(
+        wg.errors.message(f"two vertices are called {name!r}", tries=[f"{name}_2, for one of them"])
+    )

@@ -1,0 +1,182 @@
+"""Trees of arrays on disk, as safetensors: arrays by their dotted paths, and how they are nested; never a pickle.
+
+A file is written beside its place and then put there, so there is always a whole one, the old or the new.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+import wengert as wg
+from wengert.nn.params import paths
+
+Tree = Any
+STRUCTURE, NOTES, CHECKSUM = "wengert.structure", "wengert.notes", "wengert.checksum"
+
+
+def save(path: str | os.PathLike[str], tree: Tree, notes: Any = None) -> None:
+    """Write a tree of arrays: nested dicts, lists and tuples. ``notes`` is anything that JSON knows.
+
+    Raises
+    ------
+    StructureError : a leaf is no array or number, or a key of a dict no string.
+    StorageError : safetensors, of the extra ``wengert[nn]``, is not installed.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> from wengert import nn
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     nn.save(f"{folder}/model.safetensors", {"w": np.ones(2)})
+    ...     nn.load(f"{folder}/model.safetensors")
+    {'w': array([1., 1.])}
+    """
+    arrays: dict[str, np.ndarray[Any, Any]] = {}
+    skeleton = _skeleton(tree, "", arrays)
+    about = {STRUCTURE: json.dumps(skeleton), NOTES: json.dumps(notes)}
+    about[CHECKSUM] = _checksum(about, arrays)
+    data = _safetensors().save(arrays, about)
+    target = Path(path)
+    handle, temporary = tempfile.mkstemp(dir=target.parent, prefix=f".{target.name}.")
+    try:
+        with os.fdopen(handle, "wb") as file:
+            file.write(data)
+            file.flush()
+            os.fsync(file.fileno())
+        os.replace(temporary, target)
+    except BaseException:
+        Path(temporary).unlink(missing_ok=True)
+        raise
+    folder = os.open(target.parent, os.O_RDONLY)
+    try:
+        os.fsync(folder)  # that it stands there, too
+    finally:
+        os.close(folder)
+
+
+def load(path: str | os.PathLike[str], like: Tree = None) -> Tree:
+    """What :func:`save` wrote; of a file of somebody else's, nested dicts by the dots in its names.
+
+    ``like``: a tree that it must have the structure, shapes and dtypes of.
+
+    Raises
+    ------
+    FileNotFoundError : there is no file.
+    StorageError : it is damaged, cut off, or no file of arrays.
+    StructureError : it is not like ``like``: which paths are missing, which too many, which have other shapes.
+    """
+    return load_with_notes(path, like)[0]
+
+
+def load_with_notes(path: str | os.PathLike[str], like: Tree = None) -> tuple[Tree, Any]:
+    """The tree, and the notes that were saved with it."""
+    data = Path(path).read_bytes()
+    library = _safetensors()
+    try:
+        arrays = {name: np.array(x) for name, x in library.load(data).items()}  # of their own: the others are read-only
+        length = int.from_bytes(data[:8], "little")
+        about = json.loads(data[8 : 8 + length]).get("__metadata__") or {}
+        if CHECKSUM in about and about[CHECKSUM] != _checksum(about, arrays):
+            raise ValueError("its checksum is another one")
+        notes = json.loads(about.get(NOTES, "null"))
+        skeleton = json.loads(about[STRUCTURE]) if STRUCTURE in about else _by_dots(arrays)
+        tree = _filled(skeleton, arrays)
+    except Exception as error:  # whatever a damaged file makes the reader raise
+        raise wg.errors.StorageError(
+            wg.errors.message(f"{os.fspath(path)} holds no arrays that can be read: {type(error).__name__}: {error}")
+        ) from error
+    if like is not None:
+        _check_alike(os.fspath(path), tree, like)
+    return tree, notes
+
+
+def _checksum(about: dict[str, str], arrays: dict[str, Any]) -> str:
+    found = hashlib.blake2b((about.get(STRUCTURE, "") + about.get(NOTES, "")).encode())
+    for name in sorted(arrays):
+        found.update(f"{name} {arrays[name].dtype} {arrays[name].shape}".encode())
+        found.update(arrays[name].tobytes())
+    return found.hexdigest()
+
+
+def _skeleton(tree: Tree, path: str, arrays: dict[str, Any]) -> Any:
+    """The structure as JSON, with the names of the arrays, which are put into ``arrays``."""
+    if tree is None:
+        return None
+    if isinstance(tree, dict):
+        if not all(isinstance(k, str) for k in tree):
+            raise wg.errors.StructureError(wg.errors.message(f"save: the keys of {path or 'the tree'} are no strings"))
+        return {"dict": {k: _skeleton(x, f"{path}.{k}" if path else k, arrays) for k, x in tree.items()}}
+    if isinstance(tree, list | tuple):
+        kind = "list" if isinstance(tree, list) else "tuple"
+        return {kind: [_skeleton(x, f"{path}.{k}" if path else str(k), arrays) for k, x in enumerate(tree)]}
+    if not isinstance(tree, np.ndarray | np.generic | bool | int | float):
+        raise wg.errors.StructureError(
+            wg.errors.message(f"save: {path or 'the tree'} is a {type(tree).__name__}; expected arrays")
+        )
+    name = path or "array"
+    while name in arrays:  # where a key has a dot in it
+        name += "'"
+    arrays[name] = np.ascontiguousarray(tree).reshape(np.shape(tree))
+    return name
+
+
+def _filled(skeleton: Any, arrays: dict[str, Any]) -> Tree:
+    if skeleton is None:
+        return None
+    if isinstance(skeleton, str):
+        return arrays[skeleton]
+    ((kind, inner),) = skeleton.items()
+    if kind == "dict":
+        return {k: _filled(x, arrays) for k, x in inner.items()}
+    return (list if kind == "list" else tuple)([_filled(x, arrays) for x in inner])
+
+
+def _by_dots(arrays: dict[str, Any]) -> Any:
+    tree: dict[str, Any] = {"dict": {}}
+    for name in sorted(arrays):
+        *above, last = name.split(".")
+        here = tree
+        for part in above:
+            here = here["dict"].setdefault(part, {"dict": {}})
+        here["dict"][last] = name
+    return tree
+
+
+def _check_alike(path: str, tree: Tree, like: Tree) -> None:
+    found, wanted = paths(tree), paths(like)
+    notes = [
+        ("lacks", ", ".join(k for k in wanted if k not in found)),
+        ("has", ", ".join(k for k in found if k not in wanted)),
+        (
+            "differ",
+            ", ".join(_words(k, found[k], x) for k, x in wanted.items() if k in found and not _fits(found[k], x)),
+        ),
+    ]
+    notes = [(name, text) for name, text in notes if text]
+    if notes:
+        raise wg.errors.StructureError(wg.errors.message(f"{path} is of something else", notes=notes))
+
+
+def _fits(a: Any, b: Any) -> bool:
+    return a.shape == np.shape(b) and a.dtype == np.asarray(b).dtype
+
+
+def _words(path: str, a: Any, b: Any) -> str:
+    return f"{path} ({a.dtype}{list(a.shape)}, expected {np.asarray(b).dtype}{list(np.shape(b))})"
+
+
+def _safetensors() -> Any:
+    try:
+        import safetensors.numpy
+    except ImportError:
+        raise wg.errors.StorageError(
+            wg.errors.message("arrays are saved by safetensors, which is not there", tries=["pip install wengert[nn]"])
+        ) from None
+    return safetensors.numpy

@@ -1,0 +1,98 @@
+"""What a model is made of, as a table: each part with its output, parameters, arithmetic and memory."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import wengert as wg
+from wengert.nn.layers.base import as_layer
+from wengert.nn.layers.containers import as_inputs, specs, watching
+from wengert.nn.params import count, paths
+
+Array = Any
+
+
+@dataclass(frozen=True)
+class Row:
+    """One part."""
+
+    path: str
+    layer: str
+    output: str
+    """Shapes and dtypes of what it makes."""
+    parameters: int
+    flops: float
+    """Floating-point operations of one call."""
+    nbytes: int
+    """Of its output."""
+
+
+@dataclass(frozen=True)
+class Summary:
+    """The parts of a model, inner ones before what they are in; print it."""
+
+    rows: tuple[Row, ...]
+    parameters: int
+    flops: float
+    parameter_bytes: int
+
+    def __str__(self) -> str:
+        head = ("path", "layer", "output", "parameters", "flops", "bytes")
+        lines = [
+            (r.path, r.layer, r.output, f"{r.parameters:,}", f"{r.flops:,.0f}", f"{r.nbytes:,}") for r in self.rows
+        ]
+        widths = [max(map(len, column)) for column in zip(head, *lines, strict=True)]
+        shown = []
+        for line in (head, *lines):
+            cells = [c.ljust(w) if k < 3 else c.rjust(w) for k, (c, w) in enumerate(zip(line, widths, strict=True))]
+            shown.append("  ".join(cells).rstrip())
+        total = f"{self.parameters:,} parameters of {self.parameter_bytes:,} bytes, {self.flops:,.0f} flops"
+        return "\n".join([*shown, total])
+
+
+def summary(model: Any, *xs: Array) -> Summary:
+    """What a layer is made of, for inputs of the shapes of ``xs``, arrays or :func:`wengert.spec`.
+
+    Nothing is computed: parameters are made, and the steps of each part counted.
+
+    >>> import wengert as wg
+    >>> from wengert import nn
+    >>> print(nn.summary(nn.Chain(nn.Dense(16, nn.relu), nn.Dense(10)), wg.spec((32, 64))))
+    path      layer                       output           parameters   flops  bytes
+    layers.0  Dense(16, activation=relu)  float32[32, 16]       1,040  67,072  2,048
+    layers.1  Dense(10)                   float32[32, 10]         170  10,560  1,280
+    1,210 parameters of 4,840 bytes, 77,632 flops
+    """
+    model = as_layer(model)
+    params, state = model.init(0, *specs(xs))
+    seen: list[tuple[Any, ...]] = []
+
+    def see(path: str, part: Any, own: Any, own_state: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        seen.append((path, part, own, own_state, specs(inputs), specs(as_inputs(output))))
+
+    with watching(see):
+        wg.spec_of(model.apply)(params, state, *specs(xs))
+    rows = [
+        Row(
+            path,
+            repr(part) if len(repr(part)) < 60 else type(part).__name__,
+            ", ".join(map(str, made)),
+            count(own),
+            flops(part, own, own_state, *inputs),
+            sum(x.nbytes for x in made),
+        )
+        for path, part, own, own_state, inputs, made in seen
+    ]
+    return Summary(tuple(rows), count(params), flops(model, params, state, *specs(xs)), _nbytes(params))
+
+
+def flops(model: Any, params: Any, state: Any, *xs: Array) -> float:
+    """The floating-point operations of one call."""
+    tape = wg.trace(lambda params, state, *xs: model.apply(params, state, *xs)[0])(params, state, *specs(xs))
+    return sum(i.op.cost(*[a.aval for a in i.ins], **i.params) for i in tape.instrs)
+
+
+def _nbytes(params: Any) -> int:
+    return sum(math.prod(x.shape) * x.dtype.itemsize for x in paths(params).values())

@@ -1,0 +1,31 @@
+"""Optimisers as pure functions on trees, steps of training as one program, and SciPy's minimisers on trees."""
+
+from wengert.optimize import schedules
+from wengert.optimize.minimisation import minimize
+from wengert.optimize.optimisers import (
+    Optimiser,
+    adagrad,
+    adam,
+    adamw,
+    add_decay,
+    apply,
+    averaged,
+    chain,
+    clip_by_norm,
+    clip_by_value,
+    every,
+    lbfgs,
+    lion,
+    rmsprop,
+    sgd,
+)
+from wengert.optimize.steps import step
+
+__all__ = [
+    # optimisers
+    "Optimiser", "adagrad", "adam", "adamw", "lbfgs", "lion", "rmsprop", "sgd",
+    # before and behind them
+    "add_decay", "apply", "averaged", "chain", "clip_by_norm", "clip_by_value", "every", "schedules",
+    # running them
+    "minimize", "step",
+]  # fmt: skip

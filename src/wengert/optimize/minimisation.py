@@ -1,0 +1,110 @@
+"""SciPy's minimisers on functions of trees."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+import optree
+import scipy.optimize
+
+import wengert as wg
+
+Tree = Any
+
+WITH_HESSIAN_PRODUCTS = frozenset(["newton-cg", "trust-ncg", "trust-krylov", "trust-constr"])
+WITHOUT_GRADIENTS = frozenset(["nelder-mead", "powell", "cobyla", "cobyqa"])
+
+
+def minimize(
+    f: Callable[..., Any],
+    x0: Tree,
+    args: Sequence[Any] = (),
+    method: str = "L-BFGS-B",
+    *,
+    bounds: Tree | None = None,
+    constraints: Any = (),
+    tol: float | None = None,
+    callback: Callable[[Tree], Any] | None = None,
+    options: dict[str, Any] | None = None,
+) -> scipy.optimize.OptimizeResult:
+    """:func:`scipy.optimize.minimize` of ``f(x, *args)``, a function of a tree of arrays.
+
+    Value and gradient are one compiled program, run once a point; the methods that want them get compiled products of
+    the Hessian with a vector, and none is ever formed.
+
+    Parameters
+    ----------
+    f : returns one real number.
+    x0 : where to begin: an array, or a tree of arrays.
+    args : further arguments of ``f``.
+    method : one of SciPy's.
+    bounds : a pair ``(low, high)`` of trees of the structure of ``x0``, of arrays or numbers; None: none.
+    constraints, tol, options : as SciPy's; constraints see one vector.
+    callback : gets the present tree.
+
+    Returns
+    -------
+    SciPy's result, with ``x`` and ``jac`` as trees, and ``vector``, the x that SciPy saw.
+
+    Raises
+    ------
+    NonFiniteError : f(x0) is infinite or NaN.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import optimize
+    >>> found = optimize.minimize(lambda p: np.sum((p["a"] - 3) ** 2) + (p["b"] + 1) ** 2, {"a": np.zeros(2), "b": 0.0})
+    >>> found.x["a"].round(4), round(float(found.x["b"]), 4)
+    (array([3., 3.]), -1.0)
+    """
+    leaves, treedef = optree.tree_flatten(x0)
+    shapes = [np.shape(x) for x in leaves]
+    ends = np.cumsum([np.size(x) for x in leaves])
+
+    def tree_of(vector: Any) -> Tree:
+        pieces = np.split(vector, ends[:-1]) if leaves else []
+        return optree.tree_unflatten(treedef, [p.reshape(s) for p, s in zip(pieces, shapes, strict=True)])
+
+    def vector_of(tree: Tree) -> Any:
+        return np.concatenate([np.ravel(x) for x in optree.tree_leaves(tree)])
+
+    of_vector = lambda vector, *rest: f(tree_of(vector), *rest)
+    start = np.concatenate([np.ravel(np.asarray(x, float)) for x in leaves])
+    more: dict[str, Any] = {}
+    name = method.lower()
+    has_gradient = name not in WITHOUT_GRADIENTS
+    run = wg.jit(wg.value_and_grad(of_vector) if has_gradient else of_vector)
+    last: list[Any] = [None, None]  # a point, and what was found there: the first is asked for twice
+
+    def objective(x: Any) -> Any:
+        if last[0] is None or not np.array_equal(x, last[0]):
+            last[:] = [np.array(x), run(x, *args)]
+        return last[1]
+
+    more["jac"] = has_gradient
+    first = objective(start)[0] if has_gradient else objective(start)
+    if name in WITH_HESSIAN_PRODUCTS:
+        product = wg.jit(lambda x, v, *rest: wg.hvp(lambda x: of_vector(x, *rest), (x,), (v,)))
+        more["hessp"] = lambda x, v: product(x, v, *args)
+    if not np.isfinite(first):
+        raise wg.errors.NonFiniteError(wg.errors.message(f"minimize: the function is {first} where it is to begin"))
+    if bounds is not None:
+        low, high = [optree.tree_leaves(b) for b in bounds]
+        spread = lambda side: np.concatenate(
+            [np.broadcast_to(np.asarray(b, float), s).ravel() for b, s in zip(side, shapes, strict=True)]
+        )
+        limits: Any = (spread(low), spread(high))
+        more["bounds"] = scipy.optimize.Bounds(*limits)
+    if callback is not None:
+        more["callback"] = lambda x, *state: callback(tree_of(np.array(x)))
+    result = scipy.optimize.minimize(
+        objective, start, method=method, constraints=constraints, tol=tol, options=options, **more
+    )
+    result.vector = result.x
+    result.x = tree_of(result.vector)
+    if "jac" in result and has_gradient:
+        result.jac = tree_of(np.asarray(result.jac))
+    return result

@@ -1,0 +1,300 @@
+"""Optimisers: what becomes of gradients, as pure functions on trees.
+
+An :class:`Optimiser` is two functions, as in Optax: ``init(params) -> state`` and ``update(gradient, state, params) ->
+(updates, state)``. Updates are added to the parameters. State is nested dicts of arrays; float32 stays float32. Several
+are put one behind the other by :func:`chain`, each working on the updates of the one before.
+
+A learning rate is a number or a function of the number of steps so far (:mod:`~wengert.optimize.schedules`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import numpy as np
+import optree
+
+from wengert.optimize.trees import mapped, merged, norm, parts, zeros_like
+
+Tree = Any
+Rate = float | Callable[[Any], Any]
+
+
+class Optimiser(NamedTuple):
+    """``init(params) -> state``; ``update(gradient, state, params) -> (updates, state)``."""
+
+    init: Callable[[Tree], Tree]
+    update: Callable[[Tree, Tree, Tree], tuple[Tree, Tree]]
+
+
+def apply(params: Tree, updates: Tree) -> Tree:
+    """The parameters with the updates added; entries of dicts that ``updates`` leaves out are kept."""
+    return merged(params, updates, lambda p, u: p + u)
+
+
+def chain(*optimisers: Optimiser) -> Optimiser:
+    """One after the other.
+
+    >>> import numpy as np
+    >>> from wengert import optimize
+    >>> opt = optimize.chain(optimize.clip_by_value(1.0), optimize.sgd(0.1))
+    >>> opt.update(np.array([5.0, 0.5]), opt.init(np.zeros(2)), np.zeros(2))[0]
+    array([-0.1 , -0.05])
+    """
+
+    def update(gradient: Tree, state: Tree, params: Tree) -> tuple[Tree, Tree]:
+        new = {}
+        for k, optimiser in enumerate(optimisers):
+            gradient, new[str(k)] = optimiser.update(gradient, state[str(k)], params)
+        return gradient, new
+
+    return Optimiser(lambda params: {str(k): o.init(params) for k, o in enumerate(optimisers)}, update)
+
+
+def _begin() -> Any:
+    """Of the number of steps."""
+    return np.array(0)
+
+
+def _rate(rate: Rate, count: Any) -> Any:
+    return rate(count) if callable(rate) else rate
+
+
+def _in(dtype: Any, number: Any) -> Any:
+    """A number in a dtype: one of NumPy's would make float32 into float64."""
+    return number if type(number) is float else np.asarray(number).astype(dtype)
+
+
+def _scaled(rate: Rate, count: Any, direction: Tree) -> Tree:
+    """What a step of this length in the opposite direction adds."""
+    return mapped(lambda d: -_in(d.dtype, _rate(rate, count)) * d, direction)
+
+
+# -------------------------------------------------------------------------------------------------- gradient descent
+
+
+def sgd(rate: Rate, momentum: float = 0.0, nesterov: bool = False) -> Optimiser:
+    """Gradient descent: v ← momentum v + g, step −rate v; with ``nesterov`` −rate (g + momentum v) (Sutskever et al.
+    2013)."""
+
+    def init(params: Tree) -> Tree:
+        return {"count": _begin(), **({"velocity": zeros_like(params)} if momentum else {})}
+
+    def update(gradient: Tree, state: Tree, params: Tree) -> tuple[Tree, Tree]:
+        new = {"count": state["count"] + 1}
+        direction = gradient
+        if momentum:
+            new["velocity"] = mapped(lambda v, g: momentum * v + g, state["velocity"], gradient)
+            direction = new["velocity"]
+            if nesterov:
+                direction = mapped(lambda v, g: g + momentum * v, new["velocity"], gradient)
+        return _scaled(rate, state["count"], direction), new
+
+    return Optimiser(init, update)
+
+
+def adam(rate: Rate, b1: float = 0.9, b2: float = 0.999, epsilon: float = 1e-8, nesterov: bool = False) -> Optimiser:
+    """m ← b1 m + (1 − b1) g, v ← b2 v + (1 − b2) g², step −rate m̂ / (√v̂ + epsilon), where m̂ = m / (1 − b1ᵗ) and
+    v̂ = v / (1 − b2ᵗ) (Kingma & Ba 2015, arXiv:1412.6980; ``nesterov``: Dozat 2016)."""
+
+    def init(params: Tree) -> Tree:
+        return {"count": _begin(), "mean": zeros_like(params), "square": zeros_like(params)}
+
+    def update(gradient: Tree, state: Tree, params: Tree) -> tuple[Tree, Tree]:
+        t = state["count"] + 1
+        of_mean, of_square = 1 / (1 - b1**t), 1 / (1 - b2**t)
+        length = _rate(rate, state["count"])
+
+        def leaf(g: Any, m: Any, v: Any) -> tuple[Any, Any, Any]:
+            m, v = b1 * m + (1 - b1) * g, b2 * v + (1 - b2) * (g * g)
+            mean = m * _in(g.dtype, of_mean)
+            if nesterov:
+                mean = b1 * m * _in(g.dtype, 1 / (1 - b1 ** (t + 1))) + (1 - b1) * g * _in(g.dtype, of_mean)
+            return -_in(g.dtype, length) * mean / (np.sqrt(v * _in(g.dtype, of_square)) + epsilon), m, v
+
+        updates, mean, square = parts(3, leaf, gradient, state["mean"], state["square"])
+        return updates, {"count": t, "mean": mean, "square": square}
+
+    return Optimiser(init, update)
+
+
+def adamw(
+    rate: Rate,
+    b1: float = 0.9,
+    b2: float = 0.999,
+    epsilon: float = 1e-8,
+    decay: float = 1e-2,
+    mask: Callable[[Tree], Tree] | Tree | None = None,
+) -> Optimiser:
+    """:func:`adam`, and −rate · decay · p beside it (Loshchilov & Hutter 2019, arXiv:1711.05101). ``mask`` as of
+    :func:`add_decay`."""
+    inner = adam(1.0, b1, b2, epsilon)
+
+    def update(gradient: Tree, state: Tree, params: Tree) -> tuple[Tree, Tree]:
+        updates, new = inner.update(gradient, state, params)
+        updates = _with_decay(updates, params, -decay, mask)
+        return mapped(lambda u: _in(u.dtype, _rate(rate, state["count"])) * u, updates), new
+
+    return Optimiser(inner.init, update)
+
+
+def lion(rate: Rate, b1: float = 0.9, b2: float = 0.99, decay: float = 0.0) -> Optimiser:
+    """The sign of b1 m + (1 − b1) g, then m ← b2 m + (1 − b2) g (Chen et al. 2023, arXiv:2302.06675)."""
+
+    def init(params: Tree) -> Tree:
+        return {"count": _begin(), "mean": zeros_like(params)}
+
+    def update(gradient: Tree, state: Tree, params: Tree) -> tuple[Tree, Tree]:
+        direction = mapped(lambda m, g: np.sign(b1 * m + (1 - b1) * g), state["mean"], gradient)
+        mean = mapped(lambda m, g: b2 * m + (1 - b2) * g, state["mean"], gradient)
+        direction = _with_decay(direction, params, decay, None) if decay else direction
+        return _scaled(rate, state["count"], direction), {"count": state["count"] + 1, "mean": mean}
+
+    return Optimiser(init, update)
+
+
+def rmsprop(rate: Rate, decay: float = 0.9, epsilon: float = 1e-8, momentum: float = 0.0) -> Optimiser:
+    """v ← decay v + (1 − decay) g², step −rate g / √(v + epsilon), with momentum of these steps (Tieleman & Hinton
+    2012)."""
+
+    def init(params: Tree) -> Tree:
+        state = {"count": _begin(), "square": zeros_like(params)}
+        return state | ({"velocity": zeros_like(params)} if momentum else {})
+
+    def update(gradient: Tree, state: Tree, params: Tree) -> tuple[Tree, Tree]:
+        square = mapped(lambda v, g: decay * v + (1 - decay) * (g * g), state["square"], gradient)
+        steps = mapped(lambda g, v: g / np.sqrt(v + epsilon), gradient, square)
+        new = {"count": state["count"] + 1, "square": square}
+        if momentum:
+            steps = new["velocity"] = mapped(lambda a, s: momentum * a + s, state["velocity"], steps)
+        return _scaled(rate, state["count"], steps), new
+
+    return Optimiser(init, update)
+
+
+def adagrad(rate: Rate, begin: float = 0.1, epsilon: float = 1e-7) -> Optimiser:
+    """v ← v + g², step −rate g / √(v + epsilon) (Duchi et al. 2011). v begins at ``begin``."""
+
+    def init(params: Tree) -> Tree:
+        return {"count": _begin(), "square": mapped(lambda p: np.full(p.shape, begin, p.dtype), params)}
+
+    def update(gradient: Tree, state: Tree, params: Tree) -> tuple[Tree, Tree]:
+        square = mapped(lambda v, g: v + g * g, state["square"], gradient)
+        steps = mapped(lambda g, v: g / np.sqrt(v + epsilon), gradient, square)
+        return _scaled(rate, state["count"], steps), {"count": state["count"] + 1, "square": square}
+
+    return Optimiser(init, update)
+
+
+def lbfgs(rate: Rate = 1.0, memory: int = 10) -> Optimiser:
+    """−rate H g, with the inverse Hessian H of the last ``memory`` steps (Nocedal & Wright 2006, algorithm 7.4).
+
+    Without a line search: for batches. :func:`~wengert.optimize.minimize` has one.
+    """
+
+    def ravelled(tree: Tree) -> Any:
+        return np.concatenate([np.ravel(x) for x in optree.tree_leaves(tree)])
+
+    def init(params: Tree) -> Tree:
+        x = ravelled(params)
+        pairs = np.zeros((memory, x.size), x.dtype)
+        return {"count": _begin(), "params": x, "gradient": np.zeros_like(x), "steps": pairs, "changes": pairs.copy()}
+
+    def update(gradient: Tree, state: Tree, params: Tree) -> tuple[Tree, Tree]:
+        g, x, count = ravelled(gradient), ravelled(params), state["count"]
+        s, y = x - state["params"], g - state["gradient"]
+        is_good = (count > 0) & (np.sum(s * y) > 1e-10 * np.sum(y * y))
+        keep = lambda new, old: np.where(is_good, np.concatenate([old[1:], new[None]]), old)
+        steps, changes = keep(s, state["steps"]), keep(y, state["changes"])
+        products = np.sum(steps * changes, 1)
+        inverse = np.where(products > 0, 1 / np.where(products > 0, products, 1), 0)
+        q, alphas = g, []
+        for k in reversed(range(memory)):
+            alphas.append(inverse[k] * np.sum(steps[k] * q))
+            q = q - alphas[-1] * changes[k]
+        last = np.sum(changes[-1] ** 2)
+        q = q * np.where(last > 0, products[-1] / np.where(last > 0, last, 1), 1)
+        for k in range(memory):
+            q = q + steps[k] * (alphas[memory - 1 - k] - inverse[k] * np.sum(changes[k] * q))
+        leaves, treedef = optree.tree_flatten(gradient)
+        found, start = [], 0
+        for leaf in leaves:
+            found.append(q[start : start + leaf.size].reshape(leaf.shape))
+            start += leaf.size
+        new = {"count": count + 1, "params": x, "gradient": g, "steps": steps, "changes": changes}
+        return _scaled(rate, count, optree.tree_unflatten(treedef, found)), new
+
+    return Optimiser(init, update)
+
+
+# -------------------------------------------------------------------------------------------- before and behind others
+
+
+def _stateless(change: Callable[[Tree, Tree], Tree]) -> Optimiser:
+    return Optimiser(lambda params: {}, lambda gradient, state, params: (change(gradient, params), state))
+
+
+def clip_by_norm(most: float) -> Optimiser:
+    """All of the gradient, shortened to this norm if it is longer."""
+
+    def change(gradient: Tree, params: Tree) -> Tree:
+        length = norm(gradient)
+        factor = most / np.where(length > most, length, most)
+        return mapped(lambda g: g * _in(g.dtype, factor), gradient)
+
+    return _stateless(change)
+
+
+def clip_by_value(most: float) -> Optimiser:
+    """Each number, clipped to ±``most``."""
+    return _stateless(lambda gradient, params: mapped(lambda g: np.clip(g, -most, most), gradient))
+
+
+def add_decay(decay: float, mask: Callable[[Tree], Tree] | Tree | None = None) -> Optimiser:
+    """``decay`` times the parameters, added. ``mask`` is a tree of booleans, or a function that makes one of the
+    parameters: which of them decay."""
+    return _stateless(lambda gradient, params: _with_decay(gradient, params, decay, mask))
+
+
+def _with_decay(updates: Tree, params: Tree, decay: float, mask: Any) -> Tree:
+    if mask is None:
+        return mapped(lambda u, p: u + decay * p, updates, params)
+    chosen = mask(params) if callable(mask) else mask
+    return mapped(lambda u, p, is_chosen: u + decay * p if is_chosen else u, updates, params, chosen)
+
+
+def averaged(optimiser: Optimiser, decay: float = 0.999) -> Optimiser:
+    """``optimiser``, whose ``state["average"]`` are the parameters averaged over the last steps: a ← decay a +
+    (1 − decay) p. With a ``decay`` of 1, over all steps evenly (Polyak & Juditsky 1992)."""
+
+    def init(params: Tree) -> Tree:
+        return {"count": _begin(), "inner": optimiser.init(params), "average": mapped(np.copy, params)}
+
+    def update(gradient: Tree, state: Tree, params: Tree) -> tuple[Tree, Tree]:
+        updates, inner = optimiser.update(gradient, state["inner"], params)
+        count = state["count"] + 1
+        share = 1 / (count + 1) if decay == 1 else 1 - decay
+        new = mapped(lambda a, p, u: a + _in(a.dtype, share) * (p + u - a), state["average"], params, updates)
+        return updates, {"count": count, "inner": inner, "average": new}
+
+    return Optimiser(init, update)
+
+
+def every(steps: int, optimiser: Optimiser) -> Optimiser:
+    """``optimiser``, at each ``steps``-th step, of the mean gradient since the last; nothing changes in between."""
+
+    def init(params: Tree) -> Tree:
+        return {"count": _begin(), "inner": optimiser.init(params), "total": zeros_like(params)}
+
+    def update(gradient: Tree, state: Tree, params: Tree) -> tuple[Tree, Tree]:
+        count = state["count"] + 1
+        is_last = count % steps == 0
+        total = mapped(lambda t, g: t + g, state["total"], gradient)
+        updates, inner = optimiser.update(mapped(lambda t: t / steps, total), state["inner"], params)
+        new = mapped(lambda now, before: np.where(is_last, now, before), inner, state["inner"])
+        cleared = mapped(lambda t: np.where(is_last, 0, t), total)
+        chosen = mapped(lambda u: np.where(is_last, u, 0), updates)
+        return chosen, {"count": count, "inner": new, "total": cleared}
+
+    return Optimiser(init, update)

@@ -1,0 +1,189 @@
+"""One step of training as one compiled program: value, gradient, and new parameters written over the old ones."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from concurrent.futures import Executor, Future
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+import optree
+
+import wengert as wg
+from wengert.optimize.optimisers import Optimiser, apply
+from wengert.optimize.trees import mapped, selected
+
+Tree = Any
+
+
+class Step:
+    """What :func:`step` makes; ``init(params)`` is the optimiser's state for what is trained of them."""
+
+    def __init__(
+        self,
+        loss: Callable[..., Any],
+        optimiser: Optimiser,
+        wrt: Callable[[Any], Any] | None,
+        has_aux: bool,
+        donate: bool,
+        keep_finite: bool,
+    ) -> None:
+        self.wrt, self.optimiser = wrt, optimiser
+        gradient = wg.value_and_grad(loss, wrt=wrt, has_aux=has_aux)
+        selector = (lambda args: (args[0], args[1])) if donate else None
+
+        def whole(params: Tree, state: Tree, *args: Any) -> tuple[Tree, Tree, Any]:
+            value, ct = gradient(params, *args)
+            new = _changed(optimiser, params, state, ct)
+            if keep_finite:
+                is_fine = np.isfinite(value[0] if has_aux else value)
+                for g in optree.tree_leaves(ct):
+                    is_fine = is_fine & np.isfinite(np.sum(g))
+                new = mapped(lambda x, before: np.where(is_fine, x, before), new, (params, state))
+            return *new, value
+
+        whole.__name__ = f"step of {getattr(loss, '__name__', 'a loss')}"
+        self.compiled = wg.jit(whole, donate=selector)
+
+    def init(self, params: Tree) -> Tree:
+        return self.optimiser.init(params if self.wrt is None else self.wrt((params,)))
+
+    def __call__(self, params: Tree, state: Tree, *args: Any) -> tuple[Tree, Tree, Any]:
+        return self.compiled(params, state, *args)
+
+
+def step(
+    loss: Callable[..., Any],
+    optimiser: Optimiser,
+    *,
+    wrt: Callable[[Any], Any] | None = None,
+    has_aux: bool = False,
+    donate: bool = True,
+    keep_finite: bool = False,
+    executor: Executor | None = None,
+    parts: int | None = None,
+) -> Any:
+    """The compiled function ``(params, state, *args) -> (params, state, value)``.
+
+    Parameters
+    ----------
+    loss : ``loss(params, *args)`` returns one number, or ``(number, aux)`` with ``has_aux``.
+    optimiser : what becomes of its gradient; ``step.init(params)`` is its state.
+    wrt : which parameters are trained, :func:`wengert.nn.trainable`; the others are constants.
+    has_aux : the third result is ``(value, aux)``.
+    donate : the arrays of ``params`` and ``state`` are written over, and are those of the results; go on with these.
+    keep_finite : where the value or its gradient is not finite, parameters and state stay what they were.
+    executor : the batch, the arrays of ``args`` along their first axis, is split into ``parts``, one a worker, whose
+        gradients are averaged by their sizes: the loss is a mean over the batch. Any executor of
+        :mod:`concurrent.futures`; Dask's is ``client.get_executor()``. With ``has_aux``, the third result has the aux
+        of each part.
+
+    Raises
+    ------
+    WorkerError : a part of the batch failed; nothing was changed.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import optimize
+    >>> fit = optimize.step(lambda w, x, y: np.mean((x @ w - y) ** 2), optimize.adam(0.1))
+    >>> w, x = np.zeros(2), np.eye(2)
+    >>> state = fit.init(w)
+    >>> for _ in range(100):
+    ...     w, state, value = fit(w, state, x, np.array([1.0, 2.0]))
+    >>> bool(value < 1e-2)
+    True
+    """
+    if executor is None:
+        return Step(loss, optimiser, wrt, has_aux, donate, keep_finite)
+    return SplitStep(loss, optimiser, wrt, has_aux, executor, parts or getattr(executor, "_max_workers", 2))
+
+
+def _changed(optimiser: Optimiser, params: Tree, state: Tree, ct: Tree) -> tuple[Tree, Tree]:
+    updates, state = optimiser.update(ct, state, selected(params, ct))
+    return apply(params, updates), state
+
+
+# ------------------------------------------------------------------------------------------------- over many workers
+
+
+class SplitStep:
+    """A step whose gradient is computed by the workers of an executor."""
+
+    def __init__(
+        self,
+        loss: Callable[..., Any],
+        optimiser: Optimiser,
+        wrt: Callable[[Any], Any] | None,
+        has_aux: bool,
+        executor: Executor,
+        n_parts: int,
+    ) -> None:
+        self.loss, self.wrt, self.has_aux, self.optimiser = loss, wrt, has_aux, optimiser
+        self.executor, self.n_parts = executor, n_parts
+        self.change = wg.jit(lambda params, state, ct: _changed(optimiser, params, state, ct))
+
+    def init(self, params: Tree) -> Tree:
+        return self.optimiser.init(params if self.wrt is None else self.wrt((params,)))
+
+    def __call__(self, params: Tree, state: Tree, *args: Any) -> tuple[Tree, Tree, Any]:
+        batches = _split(args, self.n_parts)
+        futures: list[Future[Any]] = [
+            self.executor.submit(gradient_of, self.loss, self.wrt, self.has_aux, params, part) for part, _ in batches
+        ]
+        total = sum(size for _, size in batches)
+        value, ct, aux = 0.0, None, []
+        try:
+            for future, (_, size) in zip(futures, batches, strict=True):  # in their order, whoever is ready first
+                of_part, ct_of_part = future.result()
+                if self.has_aux:
+                    of_part, more = of_part
+                    aux.append(more)
+                share = size / total
+                value = value + share * of_part
+                scaled = mapped(lambda g: np.asarray(g * g.dtype.type(share)), ct_of_part)  # noqa: B023  # used at once
+                ct = scaled if ct is None else mapped(np.add, ct, scaled)
+        except Exception as error:  # whatever a worker raises, or its end
+            for future in futures:
+                future.cancel()
+            raise wg.errors.WorkerError(
+                wg.errors.message(f"a part of the batch failed: {type(error).__name__}: {error}")
+            ) from error
+        params, state = self.change(params, state, ct)
+        return params, state, ((value, aux) if self.has_aux else value)
+
+
+def gradient_of(
+    loss: Callable[..., Any], wrt: Callable[[Any], Any] | None, has_aux: bool, params: Tree, args: tuple[Any, ...]
+) -> Any:
+    """What a worker computes: value and gradient, as one array a leaf."""
+    value, ct = _compiled(loss, wrt, has_aux)(params, *args)
+    return value, mapped(np.asarray, ct)
+
+
+@lru_cache(maxsize=64)
+def _compiled(loss: Callable[..., Any], wrt: Callable[[Any], Any] | None, has_aux: bool) -> Any:
+    """Compiled once a worker: functions are sent by name, and so are the same at every step."""
+    return wg.jit(wg.value_and_grad(loss, wrt=wrt, has_aux=has_aux))
+
+
+def _split(args: tuple[Any, ...], n: int) -> list[tuple[tuple[Any, ...], int]]:
+    """The batch in at most ``n`` parts of nearly equal size, with their sizes."""
+    batch: Any = args
+    leaves, treedef = optree.tree_flatten(batch)
+    sizes = {x.shape[0] for x in leaves if np.ndim(x)}
+    if len(sizes) != 1:
+        raise wg.errors.ShapeError(
+            wg.errors.message(
+                f"a batch is split along the first axis of its arrays; these have lengths {sorted(sizes)}",
+                tries=["a function of the batch alone, with everything else in the parameters"],
+            )
+        )
+    size = sizes.pop()
+    edges = np.linspace(0, size, min(n, max(size, 1)) + 1).astype(int)
+    found = []
+    for start, stop in zip(edges, edges[1:], strict=False):
+        part = [x[start:stop] if np.ndim(x) else x for x in leaves]
+        found.append((optree.tree_unflatten(treedef, part), int(stop - start)))
+    return found

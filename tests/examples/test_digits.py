@@ -1,0 +1,52 @@
+"""The examples on digits, a few epochs of them: they learn, and draw what they say."""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from wengert import nn
+
+pytest.importorskip("sklearn")
+pytest.importorskip("matplotlib")
+pytest.importorskip("rich")
+
+
+def example(name: str) -> Any:
+    path = Path(__file__).parents[2] / "examples" / f"{name}.py"
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None and spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def test_a_convolutional_network_learns_to_read(tmp_path: Path) -> None:
+    digits = example("digits_cnn")
+    done = digits.train(3, progress=False)
+    assert done.history[-1]["loss"] < done.history[0]["loss"]
+    assert done.history[-1]["accuracy"] > 0.3
+    _, (x, y) = digits.digits()
+    digits.draw(done, x, y, tmp_path / "digits.png")
+    assert (tmp_path / "digits.png").stat().st_size > 10_000
+
+
+@pytest.mark.deep("half a minute of training")
+def test_it_reads_98_of_100(tmp_path: Path) -> None:
+    assert example("digits_cnn").train(30, progress=False).history[-1]["accuracy"] >= 0.98
+
+
+def test_candidates_of_the_search_are_trained_and_measured() -> None:
+    searched = example("search_digits")
+    rng = np.random.default_rng(1)
+    candidates = [searched.SPACE.sample(rng) for _ in range(3)]
+    for candidate in candidates:
+        assert searched.words(candidate)
+    found = searched.evaluate(candidates[0], 0, epochs=1)
+    assert found.keys() == {"loss", "error", "flops", "parameters"} and 0 <= found["error"] <= 1
+    params, _ = searched.network(candidates[0]).init(0, np.zeros((1, 1, 8, 8), "f"))
+    assert found["parameters"] == nn.count(params)

@@ -1,0 +1,53 @@
+"""What other processes are asked to evaluate, and a search of it."""
+
+from __future__ import annotations
+
+import os
+import time
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from wengert.graph import search
+
+SPACE = search.Space({"x": search.Float(-2.0, 2.0), "n": search.Integer(1, 64, log=True)})
+
+
+def bowl(candidate: Any, seed: int) -> dict[str, float]:
+    return {"loss": candidate["x"] ** 2 + 1 / candidate["n"], "size": candidate["n"]}
+
+
+def slow_bowl(candidate: Any, seed: int) -> dict[str, float]:
+    time.sleep(0.01 * (seed % 5))
+    return bowl(candidate, seed)
+
+
+def with_budget(candidate: Any, seed: int, budget: float) -> float:
+    return bowl(candidate, seed)["loss"] / budget
+
+
+def sometimes_raises(candidate: Any, seed: int) -> dict[str, float]:
+    if candidate["n"] > 20:
+        raise ValueError(f"too many: {candidate['n']}")
+    return bowl(candidate, seed)
+
+
+def sometimes_ends_its_process(candidate: Any, seed: int) -> dict[str, float]:
+    if candidate["n"] > 30:
+        os._exit(3)
+    return slow_bowl(candidate, seed)
+
+
+def counted(candidate: Any, seed: int) -> dict[str, float]:
+    """Leaves a mark for each evaluation in the folder that COUNTED names."""
+    Path(os.environ["COUNTED"], f"{seed}-{os.getpid()}-{time.monotonic_ns()}").touch()
+    time.sleep(0.02)
+    return bowl(candidate, seed)
+
+
+def run(evaluate: Any, workers: int = 2, **options: Any) -> Any:
+    options = {"evaluations": 40, "seed": 4, "progress": False} | options
+    if "threads" in options:
+        with ThreadPoolExecutor(options.pop("threads")) as executor:
+            return search.search(SPACE, evaluate, executor=executor, **options)
+    return search.search(SPACE, evaluate, workers=workers, **options)

@@ -1,0 +1,91 @@
+"""Journals: trials that are claimed once, leases that run out, files of something else."""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import wengert as wg
+from wengert.graph.search import journal
+from wengert.graph.search.journal import Journal
+from wengert.graph.search.methods import Proposal
+
+ABOUT = {"space": {"x": [1, 2]}, "method": "m", "seed": 0}
+
+
+def propose(trials: list[Any]) -> Proposal:
+    return Proposal({"x": len(trials)})
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> Path:
+    return tmp_path / "search.db"
+
+
+def test_two_processes_never_run_the_same(path: Path) -> None:
+    first, second = Journal(path, ABOUT), Journal(path, ABOUT)
+    claimed = [j.claim(propose, 4) for j in (first, second, first, second, first)]
+    assert [t and t.number for t in claimed] == [0, 1, 2, 3, None]
+    second.finish(1, {"loss": 0.5}, None, 0.1)
+    first.finish(1, {"loss": 9.0}, None, 0.1)  # not its own
+    first.finish(0, None, "Traceback ...", 0.2)
+    first.give_back(2, True)
+    again = second.claim(propose, 4)
+    assert again is not None and (again.number, again.attempts) == (2, 1)
+    trials = first.trials()
+    assert [t.state for t in trials] == ["failed", "done", "running", "running"]
+    assert trials[0].error == "Traceback ..." and trials[1].result == {"loss": 0.5}
+    first.close()
+    second.close()
+
+
+def test_what_a_process_that_is_gone_had_claimed_is_anothers(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    first, second = Journal(path, ABOUT), Journal(path, ABOUT)
+    monkeypatch.setattr(journal, "LEASE", -1.0)
+    assert first.claim(propose, 1) is not None
+    monkeypatch.undo()
+    taken = second.claim(propose, 1)
+    assert taken is not None and taken.number == 0
+    first.finish(0, {"loss": 1.0}, None, 0.1)  # too late
+    assert second.trials()[0].state == "running"
+    first.renew()
+    assert first.claim(propose, 1) is None
+
+
+def test_of_another_search(path: Path) -> None:
+    Journal(path, ABOUT).close()
+    for name in ABOUT:
+        with pytest.raises(wg.errors.StructureError, match=f"another search\n  differ {name}"):
+            Journal(path, ABOUT | {name: "other"})
+    Journal(path, ABOUT).close()
+
+
+def test_files_that_are_no_journals(path: Path) -> None:
+    path.write_bytes(b"no database at all, but long enough to be looked at" * 50)
+    with pytest.raises(wg.errors.StorageError, match="no journal"):
+        Journal(path, ABOUT)
+    path.unlink()
+    with sqlite3.connect(path) as other:
+        other.execute("create table somebody (els text)")
+    other.close()
+    with pytest.raises(wg.errors.StorageError, match="no journal"):
+        Journal(path, ABOUT)
+    path.unlink()
+    kept = Journal(path, ABOUT)
+    kept.claim(propose, 1)
+    kept.close()
+    data = path.read_bytes()
+    path.write_bytes(data[: len(data) // 2])
+    with pytest.raises(wg.errors.StorageError):
+        Journal(path, ABOUT)
+
+
+def test_a_later_version(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(journal, "VERSION", 99)
+    Journal(path, ABOUT).close()
+    monkeypatch.undo()
+    with pytest.raises(wg.errors.StorageError, match="another version"):
+        Journal(path, ABOUT)

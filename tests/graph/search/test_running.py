@@ -1,0 +1,131 @@
+"""Searches: the same whatever the workers, and whatever becomes of them."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import wengert as wg
+from tests.graph.search import evaluations
+from tests.graph.search.evaluations import run
+from wengert.graph import search
+
+ROOT = Path(__file__).parents[3]
+
+
+def shown(found: Any) -> list[Any]:
+    return [(t.number, t.candidate, t.budget, t.result) for t in found.trials]
+
+
+@pytest.mark.parametrize("method", ["random", "evolution", search.Halving(9, 3)])
+def test_the_number_of_workers_changes_nothing(method: Any) -> None:
+    evaluate = evaluations.with_budget if isinstance(method, search.Halving) else evaluations.slow_bowl
+    one, many = [shown(run(evaluate, threads=n, method=method)) for n in (1, 7)]
+    assert one == many and len(one) == (13 if isinstance(method, search.Halving) else 40)
+
+
+def test_in_processes_it_is_the_same_too() -> None:
+    assert shown(run(evaluations.bowl, 2, evaluations=24)) == shown(run(evaluations.bowl, threads=1, evaluations=24))
+
+
+def test_an_evaluation_that_raises_has_failed_and_the_search_goes_on() -> None:
+    found = run(evaluations.sometimes_raises, threads=3)
+    failed = [t for t in found.trials if t.state == "failed"]
+    assert failed and all(t.candidate["n"] > 20 and "ValueError: too many" in t.error for t in failed)
+    assert len(found.done()) + len(failed) == 40 and found.best().candidate["n"] <= 20
+
+
+def test_a_worker_that_ends_loses_its_own_candidate_and_nothing_else() -> None:
+    found = run(evaluations.sometimes_ends_its_process, 2, evaluations=16, method="random")
+    for t in found.trials:
+        assert t.state == ("failed" if t.candidate["n"] > 30 else "done"), t
+    assert any("worker ended" in (t.error or "") for t in found.trials)
+
+
+def test_a_search_goes_on_from_its_journal(tmp_path: Path) -> None:
+    path = tmp_path / "search.db"
+    run(evaluations.bowl, threads=2, evaluations=15, journal=path)
+    rest = run(evaluations.bowl, threads=3, journal=path)
+    assert shown(rest) == shown(run(evaluations.bowl, threads=1))
+    with pytest.raises(wg.errors.StructureError, match="another search"):
+        run(evaluations.bowl, threads=1, seed=5, journal=path)
+
+
+PROGRAM = """
+import sys
+from concurrent.futures import ThreadPoolExecutor
+from tests.graph.search import evaluations
+from tests.graph.search.evaluations import run
+run(evaluations.counted, threads=2, evaluations=int(sys.argv[2]), journal=sys.argv[1])
+"""
+
+
+def started(path: Path, evaluations: int) -> subprocess.Popen[bytes]:
+    return subprocess.Popen([sys.executable, "-c", PROGRAM, str(path), str(evaluations)], cwd=ROOT)
+
+
+@pytest.fixture
+def marks(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "marks"
+    folder.mkdir()
+    monkeypatch.setenv("COUNTED", str(folder))
+    return folder
+
+
+def test_a_search_that_is_killed_ends_as_if_it_had_not_been(
+    tmp_path: Path, marks: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from wengert.graph.search import journal
+
+    path = tmp_path / "search.db"
+    with started(path, 40) as process:
+        while len(list(marks.iterdir())) < 12:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+    later = time.time() + 2 * journal.LEASE
+    monkeypatch.setattr(journal.time, "time", lambda: later)  # its leases have run out
+    rest = run(evaluations.counted, threads=2, journal=path)
+    monkeypatch.undo()
+    assert shown(rest) == shown(run(evaluations.bowl, threads=1))
+    assert len(list(marks.iterdir())) <= 42  # at most those that were under way are run twice
+
+
+def test_two_processes_share_a_journal(tmp_path: Path, marks: Path) -> None:
+    path = tmp_path / "search.db"
+    with started(path, 30) as first, started(path, 30) as second:
+        assert first.wait() == second.wait() == 0
+    assert len(list(marks.iterdir())) == 30
+    assert len({mark.name.split("-")[1] for mark in marks.iterdir()}) == 2
+    expected = run(evaluations.bowl, threads=1, evaluations=30)
+    assert shown(run(evaluations.bowl, threads=1, evaluations=30, journal=path)) == shown(expected)
+
+
+def test_time_is_a_budget_too() -> None:
+    found = run(evaluations.slow_bowl, threads=1, evaluations=10_000, seconds=0.3)
+    assert 1 <= len(found.trials) < 1000 and all(t.state == "done" for t in found.trials)
+
+
+def test_fronts_and_pictures(tmp_path: Path) -> None:
+    found = run(evaluations.bowl, threads=2)
+    front = found.front(("loss", "size"))
+    values = [(t.result["loss"], t.result["size"]) for t in found.done()]
+    beaten = lambda v: any(w[0] <= v[0] and w[1] <= v[1] and w != v for w in values)
+    assert {(t.result["loss"], t.result["size"]) for t in front} == {v for v in values if not beaten(v)}
+    assert [t.result["size"] for t in front] == sorted(t.result["size"] for t in front)
+    assert found.best().result["loss"] == min(v[0] for v in values)
+    with pytest.raises(wg.errors.StructureError, match="no 'flops'"):
+        found.front()
+    pytest.importorskip("matplotlib")
+    found.plot(tmp_path / "front.png", ("loss", "size"))
+    assert (tmp_path / "front.png").stat().st_size > 1000
+
+
+def test_nothing_was_found() -> None:
+    with pytest.raises(wg.errors.StructureError, match="no trial has a result"):
+        run(lambda c, seed: 1 / 0, threads=1, evaluations=3).best()
