@@ -17,7 +17,7 @@ from wengert.codegen import memory
 from wengert.codegen.ir import Index, Value, least
 from wengert.codegen.memory import memory_type, size_of
 from wengert.codegen.nests.facts import Facts
-from wengert.codegen.nests.folds import begun, fold_in
+from wengert.codegen.nests.folds import begun, combined, fold_in
 from wengert.codegen.nests.loops import Vector, loop, over_columns, over_kept, over_reduced, over_rows, parts, plus
 from wengert.codegen.nests.points import Point, Points
 from wengert.codegen.nests.tiles import best_tile, sums_of
@@ -117,7 +117,7 @@ def by_taps(points: Points, point: Point, taps: Taps) -> None:
     nest, facts, f, width, fold = points.nest, points.facts, points.f, points.facts.width, points.nest.folds[0]
     many = _vectors(facts)
     places = list(itertools.product(*[range(n or 1) for n in nest.extents[1 : nest.lanes]]))
-    most = (facts.registers - 2 - (not facts.target.has_fma)) // (many + 1) if facts.registers < 32 else 28 // many
+    most = (facts.registers - 1 - many - (not facts.target.has_fma)) // many  # as registers hold
     apart = many * width * size_of(fold.dtype)
     channels_at_once = max(1, TOTAL_BYTES // (apart * len(places)))
     area = f.alloca(memory_type(fold.dtype, 1), channels_at_once * len(places) * many * width, f.target.vector_bytes)
@@ -154,15 +154,15 @@ def by_taps(points: Points, point: Point, taps: Taps) -> None:
                 rows = [above.inner({0: c, **dict(enumerate(place, 1))}) for c, place in of]
                 several = [row.inner({nest.lanes: i}, nest.lanes, mask) for row in rows for i, mask in vectors]
                 slots = [slot(base + begin + r, k) for r in range(len(of)) for k in range(len(vectors))]
-                cells = [f.cell(memory.load(f, at, fold.dtype, width)) for at in slots]
+                cells = [f.cell(begun(points, fold, width)) for _ in slots]
 
                 def innermost(index: dict[int, Index]) -> None:
                     for p, cell in zip(several, cells, strict=True):
                         fold_in(points, p.inner(index), [cell])
 
                 over_reduced(points, several[0], nest.ndim, innermost, len(several), outer)
-                for at, cell in zip(slots, cells, strict=True):
-                    memory.store(f, at, f.read(cell))
+                for at, cell in zip(slots, cells, strict=True):  # sums of sums, which lose fewer digits than one
+                    memory.store(f, at, combined(fold, memory.load(f, at, fold.dtype, width), f.read(cell)))
 
             def block(dim: int, outer: dict[int, Index]) -> None:
                 if dim < taps.inner:
