@@ -38,8 +38,8 @@ def facts_of_contractions(f: Any, *args: Any) -> list[Facts]:
 
 
 def of(x: tuple[int, ...], w: tuple[int, ...]) -> tuple[Any, Any, Any]:
-    x, w = [RNG.normal(size=shape).astype("f") for shape in (x, w)]
-    return x, w, RNG.normal(size=by_places(x, w).shape).astype("f")
+    pictures, weights = [RNG.normal(size=shape).astype("f") for shape in (x, w)]
+    return pictures, weights, RNG.normal(size=by_places(pictures, weights).shape).astype("f")
 
 
 def pulled(x: Any, w: Any, ct: Any) -> Any:
@@ -111,4 +111,5 @@ def test_windows_of_one_place_are_products() -> None:
     np.testing.assert_allclose(dx, np.einsum("noyx,oc->ncyx", ct, matrix), rtol=1e-4, atol=1e-3)
     np.testing.assert_allclose(dw[:, :, 0, 0], np.einsum("noyx,ncyx->oc", ct, x), rtol=1e-3, atol=1e-2)
     assert [k.kind for k in forward.program(x, w).kernels] == ["BLAS"]
-    assert all(k.kind != "callback" for k in backward.program(x, w, ct).kernels)
+    if target().has_fma:
+        assert all(k.kind != "callback" for k in backward.program(x, w, ct).kernels)

@@ -280,7 +280,7 @@ class _Builder:
         product = self.steps[-1] if self.steps else None
         if len(self.folds) != 1 or product is None or product.function != "multiply" or not self._are_light_sums():
             return None
-        if {kind for kind, _ in product.operands} != {"load"} or len(kept) < 2:
+        if {kind for kind, _ in product.operands} != {"load"} or len(kept) < 2 or not target().has_fma:
             return None
         n_loads = len(self.loads)
         first, second = [self.loads[k][1] for _, k in product.operands]
