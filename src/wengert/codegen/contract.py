@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 from typing import NamedTuple
 
 from wengert.codegen.calls import Call, KernelCall, callback
 from wengert.codegen.nests.build import nest_call
+from wengert.codegen.nests.channels import taps_of
+from wengert.codegen.nests.facts import Facts
+from wengert.codegen.nests.nest import Nest
 from wengert.codegen.nests.panels import MAX_TURNED
 from wengert.codegen.target import target
 from wengert.passes.fuse import SMALL_CONTRACTION, SMALL_PRODUCT, is_small_contraction
@@ -37,10 +41,19 @@ def contraction(step: PlanStep) -> Call:
     gemm = as_gemm(product, step) if product is not None else None
     if gemm is not None:
         return gemm
+    if dtype.kind == "f":
+        nest = nest_call(step)
+        if is_by_channels(nest.kernel):
+            return nest
     is_short = instr.op.cost(*[a.aval for a in instr.ins], **instr.params) <= MAX_EMITTED
     if dtype.kind != "b" and (is_short or any(map(repeats, step.ins))):
         return nest_call(step)
     return callback(step, "axes that BLAS cannot take without a copy")
+
+
+def is_by_channels(kernel: object) -> bool:
+    """Whether it is a nest that has its lanes along channels, for the derivative of weights."""
+    return isinstance(kernel, Nest) and taps_of(Facts(kernel, target())) is not None
 
 
 def repeats(place: Place) -> bool:
@@ -126,13 +139,25 @@ class Product(NamedTuple):
 
 def as_product(step: PlanStep) -> Product | None:
     """The contraction as matrices that BLAS takes as they lie, wherever in memory those of a batch are; or None."""
+    assert step.instr is not None
+    a, b, out = [step.instr.params[name] for name in ("a", "b", "out")]
+    batch = [k for k in out if k in a and k in b]
+    product = _as_product(step, batch)
+    if product is not None or batch or not out:
+        return product
+    owner = a if out[0] in a else b  # of pictures, which are many with the same weights
+    pictures = list(itertools.takewhile(lambda k: k in owner, out[:-2]))
+    return _as_product(step, pictures) if pictures else None
+
+
+def _as_product(step: PlanStep, batch: list[int]) -> Product | None:
+    """The same, with this batch: an operand that does not have it is one for all."""
     instr = step.instr
     assert instr is not None
     (x, y), (z,) = step.ins, step.outs
     a, b, out = instr.params["a"], instr.params["b"], instr.params["out"]
-    batch = [k for k in out if k in a and k in b]
     inner = [k for k in a if k in b and k not in out]
-    left, right = [k for k in out if k in a and k not in b], [k for k in out if k in b and k not in a]
+    left, right = [[k for k in out if k in p and k not in q and k not in batch] for p, q in ((a, b), (b, a))]
     if [*left, *right] != [k for k in out if k not in batch] and [*right, *left] == [k for k in out if k not in batch]:
         x, y, a, b, left, right = y, x, b, a, right, left  # C^T = B^T @ A^T
     parts = [
@@ -185,7 +210,7 @@ def _batches(product: Product, step: PlanStep) -> tuple[Batch, Batch] | None:
     labels, places = [*product.labels, step.instr.params["out"]], [*product.operands, step.outs[0]]
     for cut in range(max(1, len(product.batch))):
         outer, inner = [
-            [g for g in (_grouped(own, place, axes) for own, place in zip(labels, places, strict=True)) if g]
+            [g for g in (_grouped(own, place, _of(own, axes)) for own, place in zip(labels, places, strict=True)) if g]
             for axes in (product.batch[:cut], product.batch[cut:])
         ]
         if len(outer) == len(inner) == 3:  # of each operand and the result
@@ -193,8 +218,13 @@ def _batches(product: Product, step: PlanStep) -> tuple[Batch, Batch] | None:
     return None
 
 
+def _of(labels: Sequence[int], axes: Sequence[int]) -> list[int]:
+    return [k for k in axes if k in labels]
+
+
 def _batch(groups: Sequence[Group]) -> Batch:
-    return Batch(groups[0].extent, tuple([group.stride for group in groups]))
+    """Of both operands and the result, which has all of it."""
+    return Batch(groups[-1].extent, tuple([group.stride for group in groups]))
 
 
 def block(m: int, n: int, k: int, batch: int, itemsize: int) -> tuple[int, int]:

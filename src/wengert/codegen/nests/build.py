@@ -13,10 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.codegen.calls import KernelCall, describe, short
-from wengert.codegen.nests.facts import are_light_sums
+from wengert.codegen.memory import size_of
+from wengert.codegen.nests.channels import FEWEST_AT_ONCE, MOST_TAPS, MOST_TERMS, PART, taps_of
+from wengert.codegen.nests.facts import Facts, are_light_sums
 from wengert.codegen.nests.nest import Fold, Load, Nest, Operation, Store
 from wengert.codegen.nests.panels import FEWEST_LANES, FEWEST_ROWS, MAX_TURNED, is_turned
 from wengert.codegen.strides import grain
+from wengert.codegen.target import target
 from wengert.ops.kernels import Contract, Fused, Iota, MapTape, Reduce
 from wengert.passes.fuse import function_of
 from wengert.passes.plan import MIN_PIECES, PIECE, Place, PlanStep, is_in_code, operands
@@ -25,6 +28,9 @@ from wengert.tape import Atom, Aval, Instr, Lit, key_of
 WIDE = 128  # lanes: with fewer, adding to memory waits for what was added before (benchmarks/bench_memory.py)
 SHARED = 1 << 20  # multiply-adds of a batch of products that are worth handing to a thread: 20 to 40 us
 STATIC_POINTS = 2048  # a nest of at most so many points has its sizes written into its code
+FEWEST_TERMS = 24  # of sums with lanes along channels, which are turned round
+FEWEST_PLACES = 256  # for which their weights are worth a panel
+FULLER = 1.1  # vectors along channels, that they are chosen (all: benchmarks/bench_convolution.py)
 Ref = tuple[str, int]  # a value of a nest that is being built: ("load", 0), ("step", 3) ...
 
 
@@ -175,6 +181,8 @@ class _Builder:
         extent = extents[0] if extents else 1
         if is_shared:
             part = -(-SHARED * extent // points)
+            if taps_of(Facts(nest, target())) is not None:
+                part = max(part, PART)
         else:
             part = 1 if n_pieces else grain(extent, points, lanes == 0) if nest.is_splittable else 0
         return KernelCall(nest, tuple(places), tuple(sizes), extent, part, name, instr, then=then)
@@ -259,11 +267,41 @@ class _Builder:
             return total * min(self.extents[d], 8), d
 
         best = max(candidates, key=score)
+        if is_static and (channel := self._channels(kept, reduced, rows)) is not None:
+            return [*[d for d in kept if d != channel], channel], reduced, channel
         for group in (kept, reduced):
             if best in group:
                 group.remove(best)
                 group.append(best)
         return kept, reduced, best
+
+    def _channels(self, kept: list[int], reduced: list[int], rows: list[list[int]]) -> int | None:
+        """The channels of a convolution, where vectors are better filled by them than by places along a line."""
+        product = self.steps[-1] if self.steps else None
+        if len(self.folds) != 1 or product is None or product.function != "multiply" or not self._are_light_sums():
+            return None
+        if {kind for kind, _ in product.operands} != {"load"} or len(kept) < 2 or not target().has_fma:
+            return None
+        n_loads = len(self.loads)
+        first, second = [self.loads[k][1] for _, k in product.operands]
+        for x, w in ((first, second), (second, first)):
+            own = [d for d in kept if w[d] != 0]
+            line = [d for d in kept if all(row[d] == 1 for row in rows[n_loads:])]
+            if len(own) != 1 or len(line) != 1 or own == line or x[own[0]] != 0 or x[line[0]] == 0:
+                continue
+            (channel,), (along,), width = own, line, target().lanes(size_of(product.dtype))
+            terms = int(np.prod([self.extents[d] for d in reduced], dtype=np.int64))
+            others = [self.extents[d] for d in kept if d != channel]
+            if self.extents[channel] < width or terms < FEWEST_TERMS or w[channel] == 1:
+                continue
+            filled = lambda d, width=width: self.extents[d] / (-(-self.extents[d] // width) * width)
+            if terms > MOST_TERMS:
+                taps = int(np.prod(others[1:], dtype=np.int64))
+                if w[reduced[-1]] == 1 and taps <= MOST_TAPS and taps * others[0] >= FEWEST_AT_ONCE:
+                    return channel
+            elif np.prod(others) >= FEWEST_PLACES and (x[along] != 1 or filled(channel) > FULLER * filled(along)):
+                return channel
+        return None
 
     def _with_shared_rows(self, kept: list[list[int]], lanes: int) -> list[list[int]]:
         """The kept dimensions with that next to the lanes of which all indices read the same vectors, if one has enough

@@ -3,7 +3,7 @@ fills them: of products once for all rows, and of elementwise loops a block at a
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from wengert.codegen.ir import Function, Index, Value
@@ -64,11 +64,20 @@ class Block(NamedTuple):
 
 
 class Panel:
-    """A copy of a block on the stack: for each index along its ``dim`` its lanes, side by side."""
+    """A copy of a block on the stack: for each index along its ``dim`` its lanes, side by side. ``dims``: those that
+    are numbered through as one, and how far apart their indices are."""
 
-    def __init__(self, f: Function, dtype: str, block: Block) -> None:
-        self.f, self.dtype, self.block = f, dtype, block
+    def __init__(self, f: Function, dtype: str, block: Block, dims: Mapping[int, int] | None = None) -> None:
+        self.f, self.dtype, self.block, self.dims = f, dtype, block, dims or {block.dim: 1}
         self.memory = f.alloca(memory_type(dtype, 1), block.length * block.many, f.target.vector_bytes)
+
+    def number(self, index: Mapping[int, Index]) -> Index:
+        """Which row of the panel is that of these indices."""
+        total: Index = 0
+        for d, apart in self.dims.items():
+            i = index[d] * apart if apart != 1 else index[d]
+            total = i if isinstance(total, int) and total == 0 else total + i
+        return total
 
     def write(self, index: Index, lane: Index, x: Value) -> None:
         """For the lanes from ``lane`` of the panel."""

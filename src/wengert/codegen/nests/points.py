@@ -15,7 +15,7 @@ from wengert.codegen.ir import Function, Index, Value, least
 from wengert.codegen.memory import size_of
 from wengert.codegen.nests.facts import Facts
 from wengert.codegen.nests.nest import Load, Nest, Store
-from wengert.codegen.nests.panels import Panel
+from wengert.codegen.nests.panels import Panel, transposed
 from wengert.codegen.target import Target
 from wengert.codegen.vecmath import called
 
@@ -187,7 +187,7 @@ class Points:
         x, f, width = self.loads[k], self.f, self.facts.width
         panel = point.panels.get(k)
         if panel is not None:
-            return panel.read(point.index[panel.block.dim], point.index[self.nest.lanes], width, self._read_mask(point))
+            return panel.read(panel.number(point.index), point.index[self.nest.lanes], width, self._read_mask(point))
         lane_stride = _lane_stride(x, point)
         if self.nest.loads[k].is_index:
             known, rest = self._offset(point, x.strides, 1)
@@ -232,6 +232,29 @@ class Points:
         for k, total in enumerate(totals):
             point.values[self.facts.first_fold + k] = total
         self._store_all(point, self.nest.post_stores, self._post_stores)
+
+    def store_across(self, rows: Sequence[Point], totals: Sequence[Sequence[Value]]) -> None:
+        """What is computed of the folded values of points that lie side by side in memory, where lanes do not: squares
+        of them are turned round before they are stored."""
+        f, nest, width = self.f, self.nest, self.facts.width
+        for p, values in zip(rows, totals, strict=True):
+            for k, total in enumerate(values):
+                p.values[self.facts.first_fold + k] = total
+        columns = [[self.value(p, s.value, width) for p in rows] for s in nest.post_stores]
+        for goal, values in zip(self._post_stores, columns, strict=True):
+            for start in range(0, len(rows), width):
+                p, group = rows[start], values[start : start + width]
+                size = 1 << (len(group) - 1).bit_length()
+                if size == 1:
+                    self._store(p, goal, group[0])
+                    continue
+                mask = f.vector([k < len(group) for k in range(size)], "b1") if len(group) < size else None
+                padded = [*group, *[group[-1]] * (size - len(group))]
+                for first in range(0, width, size):
+                    square = [x.shuffle(list(range(first, first + size))) for x in padded]
+                    for k, x in enumerate(transposed(square), first):
+                        at = p.inner({nest.lanes: p.index[nest.lanes] + k})
+                        memory.store(f, self.address(goal, at), x, mask)
 
     def _store_all(self, point: Point, stores: Sequence[Store], operands: Sequence[Operand]) -> None:
         values = [self.value(point, s.value) for s in stores]

@@ -13,6 +13,7 @@ from typing import NamedTuple
 from wengert.codegen import memory
 from wengert.codegen.ir import Index, least
 from wengert.codegen.memory import size_of
+from wengert.codegen.nests.channels import by_taps, channels, channels_of, taps_of
 from wengert.codegen.nests.chunks import chunked
 from wengert.codegen.nests.facts import MAX_UNROLLED, Facts
 from wengert.codegen.nests.folds import accumulators, across, across_each, begun, combined, fold_in, folded
@@ -27,13 +28,17 @@ RUN = 64  # vectors of accumulators in memory
 def all_sums(points: Points, point: Point) -> None:
     """The folds of the nest, in the way that suits it."""
     nest, facts = points.nest, points.facts
-    if (grid := grid_of(facts)) is not None:
+    if (taps := taps_of(facts)) is not None:
+        by_taps(points, point, taps)
+    elif (grid := grid_of(facts)) is not None:
         over_kept(points, point, grid.rows, lambda p: crossed(points, p, grid))
     elif nest.lanes < 0 or nest.lanes >= nest.n_kept:
         if nest.n_kept and nest.lanes >= 0 and not nest.stores and not nest.has_pieces and _is_short(facts):
             over_kept(points, point, nest.n_kept - 1, lambda rows: square(points, rows))
         else:
             over_kept(points, point, nest.n_kept, lambda row: one_sum(points, row))
+    elif (weights := channels_of(facts)) is not None:
+        channels(points, point, weights)
     elif nest.n_kept > 1 and facts.are_light_sums:
         over_kept(points, point, nest.n_kept - 2, lambda rows: tiles(points, rows))
     elif nest.is_wide and _all_depends_on_what_is_summed(facts):

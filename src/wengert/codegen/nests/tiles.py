@@ -15,7 +15,15 @@ from wengert.codegen.ir import Index
 from wengert.codegen.memory import size_of
 from wengert.codegen.nests.facts import Facts
 from wengert.codegen.nests.folds import accumulators, fold_in
-from wengert.codegen.nests.loops import Vector, over_blocks, over_columns, over_reduced, over_rows, parts, plus
+from wengert.codegen.nests.loops import (
+    Vector,
+    over_blocks,
+    over_columns,
+    over_reduced,
+    over_rows,
+    parts,
+    plus,
+)
 from wengert.codegen.nests.nest import Load, Nest
 from wengert.codegen.nests.panels import COPIED_ROWS, MAX_PANEL, MAX_TURNED, Block, is_crowded, is_turned
 from wengert.codegen.nests.points import Point, Points
@@ -72,8 +80,8 @@ def lane_sums(points: Points, rows: Sequence[Point]) -> None:
         over_blocks(points, points.span(nest.lanes), many, body, len(rows) * facts.points_from(nest.n_kept))
 
 
-def sums_of(points: Points, rows: Sequence[Point], vectors: Sequence[Vector]) -> None:
-    """The sums of some rows and some vectors of their lanes."""
+def sums_of(points: Points, rows: Sequence[Point], vectors: Sequence[Vector], is_across: bool = False) -> None:
+    """The sums of some rows and some vectors of their lanes. ``is_across``: they are stored side by side by rows."""
     nest = points.nest
     several = [row.inner({nest.lanes: i}, nest.lanes, mask) for row in rows for i, mask in vectors]
     for p in several:
@@ -88,6 +96,11 @@ def sums_of(points: Points, rows: Sequence[Point], vectors: Sequence[Vector]) ->
             fold_in(points, several[k].inner(index), cells[k])
 
     over_reduced(points, several[0], nest.ndim, innermost, len(several))
+    if is_across and all(mask is None for _, mask in vectors):
+        totals = [[points.f.read(cell) for cell in group] for group in cells]
+        for k in range(len(vectors)):
+            points.store_across(several[k :: len(vectors)], totals[k :: len(vectors)])
+        return
     for p, group in zip(several, cells, strict=True):
         points.store_totals(p, [points.f.read(cell) for cell in group])
 
@@ -95,8 +108,9 @@ def sums_of(points: Points, rows: Sequence[Point], vectors: Sequence[Vector]) ->
 # ------------------------------------------------------------------------------------------------------------- shape
 
 
-def best_tile(facts: Facts) -> Tile:
-    """The tile with which all sums take the least time, by count of what a processor does two of a cycle."""
+def best_tile(facts: Facts, most: int = MOST) -> Tile:
+    """The tile, of at most so many rows, with which all sums take the least time, by count of what a processor does two
+    of a cycle."""
     nest = facts.nest
     lanes, n_rows = nest.extents[nest.lanes], nest.extents[nest.n_kept - 2] if nest.n_kept > 1 else 1
     if lanes is None or n_rows is None:
@@ -113,13 +127,13 @@ def best_tile(facts: Facts) -> Tile:
                 kinds += 1
         return busy * (1 + A_KIND * kinds), all_loads
 
-    return min([Tile(_most_rows(facts, w), w) for w in range(1, min(n_vectors, MOST) + 1)], key=cost)
+    return min([Tile(_most_rows(facts, w, most), w) for w in range(1, min(n_vectors, MOST) + 1)], key=cost)
 
 
-def _most_rows(facts: Facts, vectors: int) -> int:
+def _most_rows(facts: Facts, vectors: int, most: int) -> int:
     """The rows of a tile: registers hold its sums, what the fewer of rows and vectors read, and one of the others."""
     left = facts.registers - 1 - (not facts.target.has_fma)  # without, a product needs one of its own
-    fitting = [h for h in range(1, MOST + 1) if h * vectors <= LONGEST and h * vectors + min(h, vectors) <= left]
+    fitting = [h for h in range(1, most + 1) if h * vectors <= LONGEST and h * vectors + min(h, vectors) <= left]
     return max(fitting, default=1)
 
 

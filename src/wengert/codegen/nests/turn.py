@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from wengert.codegen import memory
 from wengert.codegen.ir import Index, least
 from wengert.codegen.memory import size_of
-from wengert.codegen.nests.loops import loop, plus, whole
+from wengert.codegen.nests.loops import Vector, loop, plus, whole
 from wengert.codegen.nests.panels import Block, Panel, transposed
 from wengert.codegen.nests.points import Point, Points
 
@@ -24,6 +24,53 @@ def turn(points: Points, point: Point, loads: Sequence[int], block: Block) -> Po
         else:
             _fill(points, point, panel, k)
     return point.reading(panels)
+
+
+def gathered(points: Points, point: Point, k: int, vectors: Sequence[Vector]) -> Point:
+    """The point from which on an operand that depends on these lanes, and otherwise on what is reduced alone, is read
+    from a copy in which lanes lie side by side."""
+    f, nest, operand, width = points.f, points.nest, points.loads[k], points.facts.width
+    dims, length = dict[int, int](), 1
+    for d in reversed(range(nest.n_kept, nest.ndim)):
+        if nest.loads[k].strides[d] != 0:
+            dims[d] = length
+            length *= nest.extents[d] or 1
+    first = vectors[0][0]
+    panel = Panel(f, operand.dtype, Block(-1, 0, length, length, first, len(vectors) * width), dims)
+
+    def fill(left: list[int], index: dict[int, Index]) -> None:
+        if left:
+            loop(f, 0, points.extents[left[0]], 1, lambda i: fill(left[1:], {**index, left[0]: i}))
+            return
+        for i, mask in vectors:
+            place = points.address(operand, point.inner({**index, nest.lanes: i}))
+            x = memory.load_strided(f, place, operand.strides[nest.lanes], panel.dtype, width, mask, is_known=True)
+            panel.write(panel.number(index), f.index(i) - f.index(first), x)
+
+    fill(sorted(dims), {})
+    return point.reading({k: panel})
+
+
+def turned_lines(points: Points, point: Point, k: int, inner: int, vectors: Sequence[Vector]) -> Point:
+    """The same for what an operand has of these lanes along the dimensions from ``inner`` on, of which the last lies
+    side by side in memory."""
+    f, nest, operand, width = points.f, points.nest, points.loads[k], points.facts.width
+    dims, length = dict[int, int](), 1
+    for d in reversed(range(inner, nest.ndim)):
+        dims[d] = length
+        length *= nest.extents[d] or 1
+    last = nest.ndim - 1
+    block = Block(last, 0, nest.extents[last] or 1, length, vectors[0][0], len(vectors) * width)
+    panel = Panel(f, operand.dtype, block, dims)
+
+    def lines(dim: int, at: Point) -> None:
+        if dim == last:
+            _fill(points, at, panel, k)
+        else:
+            loop(f, 0, points.extents[dim], 1, lambda i: lines(dim + 1, at.inner({dim: i})))
+
+    lines(inner, point)
+    return point.reading({k: panel})
 
 
 def _copy(points: Points, point: Point, panel: Panel, k: int) -> None:
@@ -58,7 +105,7 @@ def _fill(points: Points, point: Point, panel: Panel, k: int) -> None:
             lines.append(points.address(operand, point.inner({nest.lanes: i})))
 
         def rows(i: Index, lanes: int) -> None:
-            at = Point({block.dim: i})
+            at, number = Point({block.dim: i}), lambda i: panel.number({**point.index, block.dim: i})
             values = [
                 memory.load(f, points.address(operand, at, base), panel.dtype, lanes, is_known=True) for base in lines
             ]
@@ -67,10 +114,10 @@ def _fill(points: Points, point: Point, panel: Panel, k: int) -> None:
                     memory.prefetch(f, points.address(operand, at, base), block.length * size_of(panel.dtype))
             if lanes == 1:
                 for j, x in enumerate(values):
-                    panel.write(i, start + j, x)
+                    panel.write(number(i), start + j, x)
             else:
                 for t, x in enumerate(transposed(values)):
-                    panel.write(plus(i, t), start, x)
+                    panel.write(plus(number(i), t), start, x)
 
         end = whole(f, block.start, block.stop, square)
         loop(f, block.start, end, square, lambda i: rows(i, square))
