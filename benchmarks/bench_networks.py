@@ -1,0 +1,278 @@
+"""Networks beside PyTorch's and JAX's, float32, one thread, all in one process, in turns: steps of training, gradients,
+and the same network spelt as a function, a chain of layers and a graph.
+
+    python -m benchmarks.bench_networks [--quick] [name ...]
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.timing import Timing, measure, show  # first: it pins the threads
+
+import numpy as np  # isort: skip
+from rich.console import Console  # isort: skip
+from rich.table import Table  # isort: skip
+
+import wengert as wg
+from wengert import graph, nn, optimize
+
+Calls = dict[str, Callable[[], Any]]
+"""By library, or spelling: one call, that waits for the result."""
+
+RNG = np.random.default_rng(0)
+
+
+def drawn(*shape: int) -> np.ndarray[Any, Any]:
+    return RNG.standard_normal(shape).astype(np.float32)
+
+
+def has(name: str) -> bool:
+    from importlib.util import find_spec
+
+    return find_spec(name) is not None
+
+
+# ------------------------------------------------------------------------------------------- a perceptron, with Adam
+
+
+def perceptron(batch: int) -> Calls:
+    """784-128-128-10, relu, softmax cross-entropy, one step with Adam."""
+    x, y = RNG.random((batch, 784), dtype=np.float32), RNG.integers(0, 10, batch)
+    model = nn.Chain(nn.Dense(128, nn.relu), nn.Dense(128, nn.relu), nn.Dense(10))
+    params, _ = model.init(0, x)
+    start = nn.mapped(np.copy, params)
+    step = optimize.step(lambda p, x, y: nn.cross_entropy(model.apply(p, {}, x)[0], y), optimize.adam(1e-3))
+    kept: list[Any] = [params, step.init(params)]
+
+    def ours() -> Any:
+        kept[0], kept[1], value = step(kept[0], kept[1], x, y)
+        return value
+
+    calls: Calls = {"wengert": ours}
+    layers = [(p["w"], p["b"]) for p in start["layers"].values()]
+    if has("torch"):
+        calls["pytorch"] = _perceptron_in_pytorch(layers, x, y)
+    if has("jax") and has("optax"):
+        calls["jax"] = _perceptron_in_jax(layers, x, y)
+    return calls
+
+
+def _perceptron_in_pytorch(layers: Any, x: Any, y: Any) -> Callable[[], Any]:
+    import torch
+
+    torch.set_num_threads(1)
+    parts: list[Any] = []
+    for k, (w, b) in enumerate(layers):
+        linear = torch.nn.Linear(w.shape[1], w.shape[0])
+        with torch.no_grad():
+            linear.weight.copy_(torch.tensor(w))
+            linear.bias.copy_(torch.tensor(b))
+        parts += [linear] + [torch.nn.ReLU()] * (k < len(layers) - 1)
+    model = torch.nn.Sequential(*parts)
+    optimiser = torch.optim.Adam(model.parameters(), 1e-3)
+    a, labels = torch.tensor(x), torch.tensor(y)
+
+    def step() -> Any:
+        optimiser.zero_grad()
+        loss = torch.nn.functional.cross_entropy(model(a), labels)
+        loss.backward()
+        optimiser.step()
+        return loss.item()
+
+    return step
+
+
+def _perceptron_in_jax(layers: Any, x: Any, y: Any) -> Callable[[], Any]:
+    import jax
+    import jax.numpy as jnp
+    import optax
+
+    optimiser = optax.adam(1e-3)
+
+    def loss(params: Any, x: Any, y: Any) -> Any:
+        for w, b in params[:-1]:
+            x = jax.nn.relu(x @ w.T + b)
+        w, b = params[-1]
+        return optax.softmax_cross_entropy_with_integer_labels(x @ w.T + b, y).mean()
+
+    def whole(params: Any, state: Any, x: Any, y: Any) -> Any:
+        value, ct = jax.value_and_grad(loss)(params, x, y)
+        updates, state = optimiser.update(ct, state)
+        return optax.apply_updates(params, updates), state, value
+
+    step = jax.jit(whole, donate_argnums=(0, 1))
+    params = [(jnp.array(w), jnp.array(b)) for w, b in layers]
+    kept: list[Any] = [params, optimiser.init(params)]
+    a, labels = jnp.array(x), jnp.array(y)
+
+    def run() -> Any:
+        kept[0], kept[1], value = step(kept[0], kept[1], a, labels)
+        return float(value)
+
+    return run
+
+
+# ------------------------------------------------------------------------------------------------ a transformer block
+
+
+def transformer() -> Calls:
+    """8 x 64 tokens of 128, 4 heads: the gradient of a sum of squares, of all parameters."""
+    x = drawn(8, 64, 128)
+    block = nn.TransformerBlock(4)
+    params, state = block.init(0, x)
+    gradient = wg.jit(wg.grad(lambda p, x: np.sum(block.apply(p, state, x)[0] ** 2)))
+    calls: Calls = {"wengert": lambda: gradient(params, x)}
+    if has("torch"):
+        import torch
+
+        torch.set_num_threads(1)
+        theirs = torch.nn.TransformerEncoderLayer(128, 4, 512, 0.0, "gelu", batch_first=True, norm_first=True)
+        a = torch.tensor(x)
+        weights = list(theirs.parameters())
+        calls["pytorch"] = lambda: torch.autograd.grad((theirs(a) ** 2).sum(), weights)
+    if has("jax"):
+        calls["jax"] = _transformer_in_jax(params, x)
+    return calls
+
+
+def _transformer_in_jax(params: Any, x: Any) -> Callable[[], Any]:
+    import jax
+    import jax.numpy as jnp
+
+    dense = lambda p, x: x @ p["w"].T + p["b"]
+
+    def norm(p: Any, x: Any) -> Any:
+        x = x - x.mean(-1, keepdims=True)
+        return x / jnp.sqrt((x * x).mean(-1, keepdims=True) + 1e-5) * p["scale"] + p["bias"]
+
+    def loss(p: Any, x: Any) -> Any:
+        h = norm(p["norm1"], x)
+        q, k, v = [dense(p["attention"][name], h).reshape(8, 64, 4, 32) for name in "qkv"]
+        scores = jnp.einsum("bqhd,bkhd->bhqk", q, k) / 32**0.5
+        mixed = jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(scores), v).reshape(8, 64, 128)
+        x = x + dense(p["attention"]["out"], mixed)
+        h = jax.nn.gelu(dense(p["hidden"], norm(p["norm2"], x)), approximate=False)
+        return ((x + dense(p["out"], h)) ** 2).sum()
+
+    gradient = jax.jit(jax.grad(loss))
+    of, a = jax.tree.map(jnp.array, params), jnp.array(x)
+    return lambda: jax.block_until_ready(gradient(of, a))
+
+
+# ------------------------------------------------------------------------------------------------------------ an LSTM
+
+
+def lstm(batch: int) -> Calls:
+    """Two layers of 14, 100 steps of a Python loop: the gradient of a sum of squares, of all parameters."""
+    x = drawn(batch, 100, 14)
+    layer = nn.LSTM(14, 2)
+    params, state = layer.init(0, x)
+    gradient = wg.jit(wg.grad(lambda p, x: np.sum(layer.apply(p, state, x)[0] ** 2)))
+    calls: Calls = {"wengert": lambda: gradient(params, x)}
+    if has("torch"):
+        import torch
+
+        torch.set_num_threads(1)
+        theirs = torch.nn.LSTM(14, 14, 2, batch_first=True)
+        a, weights = torch.tensor(x), list(theirs.parameters())
+        calls["pytorch"] = lambda: torch.autograd.grad((theirs(a)[0] ** 2).sum(), weights)
+    if has("jax"):
+        import jax
+        import jax.numpy as jnp
+
+        def loss(params: Any, x: Any) -> Any:
+            for cell in params["layers"].values():
+                h = c = jnp.zeros((batch, 14))
+                found, of_x = [], x @ cell["w"].T + cell["b"]
+                for t in range(100):
+                    i, f, g, o = jnp.split(of_x[:, t] + h @ cell["u"].T, 4, -1)
+                    c = jax.nn.sigmoid(f) * c + jax.nn.sigmoid(i) * jnp.tanh(g)
+                    h = jax.nn.sigmoid(o) * jnp.tanh(c)
+                    found.append(h)
+                x = jnp.stack(found, 1)
+            return (x**2).sum()
+
+        unrolled = jax.jit(jax.grad(loss))
+        of, b = jax.tree.map(jnp.array, params), jnp.array(x)
+        calls["jax"] = lambda: jax.block_until_ready(unrolled(of, b))
+    return calls
+
+
+# ------------------------------------------------------------------------------------------------------ one spelling
+
+
+def spellings(depth: int = 6, width: int = 12) -> Calls:
+    """The network of six 12 x 12 matrices and cosines: as a function, a chain and a graph, its gradient."""
+    x, ws = RNG.random(width), [RNG.random((width, width)) for _ in range(depth)]
+
+    def plain(ws: Any) -> Any:
+        h = x
+        for w in ws:
+            h = np.cos(w @ h)
+        return h[0]
+
+    chain = nn.Chain(*[nn.Dense(width, np.cos, bias=False) for _ in range(depth)])
+    of_chain = {"layers": {str(k): {"w": w} for k, w in enumerate(ws)}}
+    drawn_graph = graph.from_chain(chain)
+    of_graph = {name: {"w": w} for name, w in zip(drawn_graph.init(0, x)[0], ws, strict=True)}
+    gradients = {
+        "function": (wg.jit(wg.grad(plain)), ws),
+        "chain": (wg.jit(wg.grad(lambda p: chain.apply(p, {}, x)[0][0])), of_chain),
+        "graph": (wg.jit(wg.grad(lambda p: drawn_graph.apply(p, {}, x)[0][0])), of_graph),
+    }
+    return {name: (lambda f=f, p=p: f(p)) for name, (f, p) in gradients.items()}
+
+
+def deep(depth: int) -> Calls:
+    """Chains of dense layers of 16, batch 8: the time of the gradient, to be divided by their number."""
+    x = drawn(8, 16)
+    model = nn.Chain(*[nn.Dense(16, np.tanh) for _ in range(depth)])
+    params, state = model.init(0, x)
+    gradient = wg.jit(wg.grad(lambda p: np.sum(model.apply(p, state, x)[0])))
+    return {f"{depth} layers": lambda: gradient(params)}
+
+
+WORKLOADS: dict[str, Callable[[], Calls]] = {
+    "perceptron, Adam, batch 32": lambda: perceptron(32),
+    "perceptron, Adam, batch 256": lambda: perceptron(256),
+    "transformer block": transformer,
+    "LSTM, batch 1": lambda: lstm(1),
+    "LSTM, batch 32": lambda: lstm(32),
+    "one network, three spellings": spellings,
+    "100 layers, 1,000 layers": lambda: deep(100) | deep(1000),
+}
+
+
+def in_turns(calls: Calls, rounds: int, budget_s: float) -> dict[str, Timing]:
+    """Each call's best round: its neighbours' noise comes and goes."""
+    found: dict[str, list[Timing]] = {name: [] for name in calls}
+    for _ in range(rounds):
+        for name, call in calls.items():
+            found[name].append(measure(call, budget_s))
+    return {
+        name: Timing(min(t.least for t in ts), sorted(t.median for t in ts)[len(ts) // 2]) for name, ts in found.items()
+    }
+
+
+def main() -> None:
+    names = [a for a in sys.argv[1:] if not a.startswith("-")]
+    rounds, budget_s = (2, 0.2) if "--quick" in sys.argv else (7, 0.5)
+    table = Table("workload", "what", "least / median", "times the first")
+    for name, make in WORKLOADS.items():
+        if names and not any(part in name for part in names):
+            continue
+        timings = in_turns(make(), rounds, budget_s)
+        first = next(iter(timings.values()))
+        for what, timing in timings.items():
+            table.add_row(
+                name, what, f"{show(timing.least)} / {show(timing.median)}", f"{timing.least / first.least:.2f}"
+            )
+            name = ""
+    Console(width=110).print(table)
+
+
+if __name__ == "__main__":
+    main()
