@@ -1,0 +1,108 @@
+"""What fused layers promise, by the names of the checks: arrays that are stored, and that nothing is written over which
+somebody still reads."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from wengert import nn
+
+N = 100
+RNG = np.random.default_rng(0)
+W, X = RNG.normal(size=(N, N)).astype("f"), RNG.random((N, N)).astype("f")
+B = RNG.random(N).astype("f")
+ARRAY = 4 * N * N  # bytes
+
+SPELLINGS: dict[str, Callable[..., Any]] = {
+    "named": lambda w, x, b: nn.dense_bias_act(np.tanh, w, x, b),
+    "plain": lambda w, x, b: np.tanh(x @ w.T + b),
+    "in place": lambda w, x, b: _in_place(w, x, b),
+}
+
+
+def _in_place(w: Any, x: Any, b: Any) -> Any:
+    y = np.dot(x, w.T)
+    y += b
+    return np.tanh(y)
+
+
+def by_hand(w: Any, x: Any, b: Any) -> tuple[Any, ...]:
+    """Of the sum of squares."""
+    y = np.tanh(x.astype(float) @ w.T.astype(float) + b)
+    dz = 2 * y * (1 - y**2)
+    return dz.T @ x, dz @ w, dz.sum(0)
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_nn_1_gradients_take_three_arrays_with_the_results(spelling: str) -> None:
+    """NN-1: dw, dx, and one between them: dz is written over the output, since the pullback runs once."""
+    f = SPELLINGS[spelling]
+    gradient = wg.jit(wg.grad(lambda w, x, b: np.sum(f(w, x, b) ** 2), (0, 1, 2)))
+    for a, c in zip(gradient(W, X, B), by_hand(W, X, B), strict=True):
+        np.testing.assert_allclose(a, c, rtol=1e-3, atol=1e-2)
+    program = gradient.program(W, X, B)
+    assert program.arena_bytes <= ARRAY + 4096
+    assert len(program.kernels) <= 5 and all(k.kind in ("loops", "BLAS") for k in program.kernels)
+
+
+@pytest.mark.parametrize("spelling", SPELLINGS)
+def test_nn_2_a_pullback_may_be_called_again(spelling: str) -> None:
+    """NN-2: then nothing that it reads is written over."""
+    f = SPELLINGS[spelling]
+    y, pullback = wg.vjp(lambda w, x, b: f(w, x, b), W, X, B)
+    kept = np.array(y)
+    first = pullback(2 * y)
+    for _ in range(3):
+        for a, c in zip(pullback(2 * y), first, strict=True):
+            np.testing.assert_array_equal(a, c)
+    np.testing.assert_array_equal(y, kept)
+    for a, c in zip(first, by_hand(W, X, B), strict=True):
+        np.testing.assert_allclose(a, c, rtol=1e-3, atol=1e-2)
+    small = W[:3, :3].astype(float), X[:2, :3].astype(float), B[:3].astype(float)
+    jacobian = wg.jacobian(lambda b: f(small[0], small[1], b))(small[2])
+    expected = np.stack([np.diag(1 - np.tanh(x @ small[0].T + small[2]) ** 2) for x in small[1]])
+    np.testing.assert_allclose(jacobian, expected, rtol=1e-10, atol=1e-12)
+
+
+def test_nn_3_what_somebody_else_holds_is_not_written_over() -> None:
+    """NN-3: the product is read again after the activation."""
+
+    def loss(w: Any, x: Any, b: Any) -> Any:
+        y = w @ x
+        z = np.tanh(y + b)
+        return np.sum(z**2) + np.sum(y * y)
+
+    small = W[:6, :5].astype(float), X[:5, :4].astype(float), B[:4].astype(float)
+    wg.check_derivatives(loss, *small)
+    fast = wg.jit(wg.grad(loss, (0, 1, 2)))
+    for a, c in zip(fast(*small), wg.grad(loss, (0, 1, 2))(*small), strict=True):
+        np.testing.assert_allclose(a, c, rtol=1e-10)
+    held = wg.jit(lambda w, x, b: (lambda y: (y, np.tanh(y + b)))(w @ x))
+    product, activated = held(W, X, B)
+    np.testing.assert_allclose(product, W @ X, rtol=1e-4, atol=1e-4)
+    np.testing.assert_allclose(activated, np.tanh(product + B), rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("n", [100, 300])
+def test_nc_1_bias_and_activation_are_one_pass_over_the_product(n: int) -> None:
+    """NC-1: the product is written once and read once."""
+    w, x, b = [RNG.normal(size=s).astype("f") for s in ((n, n), (n, n), (n,))]
+    program = wg.jit(lambda w, x, b: nn.relu(x @ w.T + b)).program(w, x, b)
+    assert program.plan is not None
+    product, epilogue = program.plan.steps
+    assert product.outs[0].buffer in [place.buffer for place in epilogue.ins] and len(program.kernels) == 2
+    assert program.arena_bytes <= 4 * n * n + 64
+
+
+def test_nc_2_small_products_are_ours_and_have_their_epilogue_inside() -> None:
+    """NC-2: where the border lies is measured by benchmarks/bench_contract.py."""
+    for n, kinds in ((8, {"loops"}), (64, {"loops"}), (512, {"BLAS", "loops"})):
+        w, x, b = [RNG.normal(size=s).astype("f") for s in ((n, n), (n, n), (n,))]
+        program = wg.jit(lambda w, x, b: nn.relu(x @ w.T + b)).program(w, x, b)
+        assert {k.kind for k in program.kernels} == kinds
+        assert (len(program.kernels) == 1) == (n == 8)
