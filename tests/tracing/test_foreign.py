@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import array
+import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -15,6 +16,12 @@ from wengert import tree
 from wengert.tracing.foreign import as_ndarray
 
 V = np.array([0.3, 0.7])
+
+
+@pytest.fixture(autouse=True)
+def no_other_torch(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The stand-in says that it is PyTorch's; the real one, which another test may have imported, is not asked."""
+    monkeypatch.delitem(sys.modules, "torch", raising=False)
 
 
 class Held:

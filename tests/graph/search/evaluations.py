@@ -38,6 +38,10 @@ def sometimes_ends_its_process(candidate: Any, seed: int) -> dict[str, float]:
     return slow_bowl(candidate, seed)
 
 
+def always_ends_its_process(candidate: Any, seed: int) -> dict[str, float]:
+    os._exit(3)
+
+
 def counted(candidate: Any, seed: int) -> dict[str, float]:
     """Leaves a mark for each evaluation in the folder that COUNTED names."""
     Path(os.environ["COUNTED"], f"{seed}-{os.getpid()}-{time.monotonic_ns()}").touch()

@@ -89,3 +89,13 @@ def test_a_later_version(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.undo()
     with pytest.raises(wg.errors.StorageError, match="another version"):
         Journal(path, ABOUT)
+
+
+def test_somebody_elses_file_is_left_as_it_is(path: Path) -> None:
+    other = sqlite3.connect(path)
+    other.execute("create table somebody (els text)")
+    other.close()
+    before = path.read_bytes()
+    with pytest.raises(wg.errors.StorageError, match="no journal"):
+        Journal(path, ABOUT)
+    assert path.read_bytes() == before

@@ -6,6 +6,8 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,7 @@ import pytest
 
 import wengert as wg
 from tests.graph.search import evaluations
-from tests.graph.search.evaluations import run
+from tests.graph.search.evaluations import SPACE, run
 from wengert.graph import search
 
 ROOT = Path(__file__).parents[3]
@@ -61,7 +63,7 @@ PROGRAM = """
 import sys
 from concurrent.futures import ThreadPoolExecutor
 from tests.graph.search import evaluations
-from tests.graph.search.evaluations import run
+from tests.graph.search.evaluations import SPACE, run
 run(evaluations.counted, threads=2, evaluations=int(sys.argv[2]), journal=sys.argv[1])
 """
 
@@ -129,3 +131,18 @@ def test_fronts_and_pictures(tmp_path: Path) -> None:
 def test_nothing_was_found() -> None:
     with pytest.raises(wg.errors.StructureError, match="no trial has a result"):
         run(lambda c, seed: 1 / 0, threads=1, evaluations=3).best()
+
+
+def test_somebody_elses_executor_that_breaks_ends_the_search() -> None:
+    with (
+        ProcessPoolExecutor(2, mp_context=get_context("spawn")) as executor,
+        pytest.raises(wg.errors.WorkerError, match="takes no more"),
+    ):
+        search.search(SPACE, evaluations.always_ends_its_process, evaluations=8, executor=executor, progress=False)
+
+
+def test_what_cannot_be_sent_or_is_not_known() -> None:
+    with pytest.raises(wg.errors.StructureError, match="cannot be sent"):
+        search.search(SPACE, lambda c, seed: 0.0, progress=False)
+    with pytest.raises(wg.errors.StructureError, match="no method is called 'genetic'"):
+        run(evaluations.bowl, method="genetic")

@@ -61,3 +61,34 @@ def test_a_seed_gives_the_same_and_descriptions_tell_spaces_apart() -> None:
     assert described != json.dumps(search.Space({"kind": search.Choice("conv")}).describe())
     with pytest.raises(wg.errors.StructureError, match="nothing"):
         search.Choice()
+
+
+def test_a_list_that_there_is_sometimes_follows_its_length() -> None:
+    space = search.Space(
+        {
+            "kind": search.Choice("a", "b"),
+            "depth": search.Integer(1, 4),
+            "widths": search.When("kind", "a", search.Each("depth", search.Choice(8, 16))),
+        }
+    )
+    rng = np.random.default_rng(0)
+    c = space.sample(rng)
+    for _ in range(300):
+        c = space.mutate(c, rng)
+        assert c["widths"] is None if c["kind"] == "b" else len(c["widths"]) == c["depth"]
+
+
+def test_parts_that_make_no_sense_say_so_at_once() -> None:
+    for wrong in (
+        lambda: search.Float(0, 1, log=True),
+        lambda: search.Integer(3, 2),
+        lambda: search.Integer(0, 9, log=True),
+    ):
+        with pytest.raises(wg.errors.StructureError, match="no range"):
+            wrong()
+    with pytest.raises(wg.errors.StructureError, match="int64"):
+        search.Choice(np.int64(1))
+    pair = search.Choice((3, 3), (5, 5))
+    assert pair.near([3, 3], np.random.default_rng(0), {}) == [5, 5]
+    alone = search.Space({"n": search.When("m", 1, search.Choice(2))})
+    assert alone.mutate({"n": None}, np.random.default_rng(0)) == {"n": None}

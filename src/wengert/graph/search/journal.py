@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import os
+import platform
 import sqlite3
 import threading
 import time
@@ -57,7 +58,7 @@ class Journal:
 
     def __init__(self, path: str | os.PathLike[str] | None, about: dict[str, Any]) -> None:
         self.path = None if path is None else Path(path)
-        self.owner = f"{os.uname().nodename}-{os.getpid()}-{time.monotonic_ns()}"
+        self.owner = f"{platform.node()}-{os.getpid()}-{time.monotonic_ns()}"
         self._lock = threading.RLock()
         with self._sound():
             self._db = sqlite3.connect(
@@ -66,22 +67,32 @@ class Journal:
                 isolation_level=None,
                 check_same_thread=False,
             )
+            if not self._is_new_or_ours():
+                self.close()
+                raise wg.errors.StorageError(wg.errors.message(f"{self.path} is no journal of a search"))
             self._db.execute("pragma journal_mode = wal")
             self._db.execute("pragma synchronous = full")
             with self._writing():
-                tables = {row[0] for row in self._db.execute("select name from sqlite_master where type = 'table'")}
-                if not tables:
+                if not self._tables():
                     for statement in SCHEMA.split(";"):
                         self._db.execute(statement)
                     rows = [("version", VERSION), *about.items()]
                     self._db.executemany("insert into about values (?, ?)", [(k, json.dumps(v)) for k, v in rows])
         self._check(about)
 
+    def _tables(self) -> set[str]:
+        return {row[0] for row in self._db.execute("select name from sqlite_master where type = 'table'")}
+
+    def _is_new_or_ours(self) -> bool:
+        """Whether it may be written at all."""
+        return self._tables() in (set(), {"about", "trials"})
+
     def _check(self, about: dict[str, Any]) -> None:
         with self._sound():
             found = {name: json.loads(value) for name, value in self._db.execute("select name, value from about")}
             list(self._db.execute("select number, candidate, result from trials"))
         if found.get("version") != VERSION:
+            self.close()
             raise wg.errors.StorageError(wg.errors.message(f"{self.path} is a journal of another version"))
         wanted = json.loads(json.dumps(about))
         differ = [name for name in wanted if found.get(name) != wanted[name]]
@@ -99,7 +110,7 @@ class Journal:
     def _sound(self) -> Iterator[None]:
         try:
             yield
-        except (sqlite3.DatabaseError, ValueError) as error:
+        except (sqlite3.DatabaseError, json.JSONDecodeError) as error:
             if isinstance(error, sqlite3.OperationalError) and "locked" in str(error):
                 raise
             raise wg.errors.StorageError(
@@ -109,7 +120,7 @@ class Journal:
     @contextmanager
     def _writing(self) -> Iterator[None]:
         """A transaction that no other process interleaves with."""
-        with self._lock:
+        with self._lock, self._sound():
             self._db.execute("begin immediate")
             try:
                 yield
@@ -120,7 +131,7 @@ class Journal:
 
     def trials(self) -> list[Trial]:
         """All of them, by number."""
-        with self._lock:
+        with self._lock, self._sound():
             rows = self._db.execute(
                 "select number, candidate, budget, state, attempts, result, error, seconds from trials order by number"
             ).fetchall()

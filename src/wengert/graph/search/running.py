@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import os
+import pickle
 import threading
 import time
 import traceback
@@ -129,7 +130,11 @@ def search(
     >>> bool(found.best().result["loss"] < 0.05)
     True
     """
+    if isinstance(method, str) and method not in METHODS:
+        raise wg.errors.StructureError(wg.errors.message(f"no method is called {method!r}", tries=list(METHODS)))
     chosen = METHODS[method]() if isinstance(method, str) else method
+    if executor is None:
+        _check_sendable(evaluate)
     about = {"space": space.describe(), "method": repr(chosen), "seed": seed}
     kept = Journal(journal, about)
     pool = _Pool(executor, workers)
@@ -140,6 +145,19 @@ def search(
     finally:
         pool.close()
         kept.close()
+
+
+def _check_sendable(evaluate: Evaluate) -> None:
+    """Other processes import it by its name."""
+    try:
+        pickle.dumps(evaluate)
+    except Exception as error:  # of several classes
+        raise wg.errors.StructureError(
+            wg.errors.message(
+                f"other processes cannot be sent {getattr(evaluate, '__name__', evaluate)!r}: {error}",
+                tries=["a function that stands in a module", "executor=ThreadPoolExecutor()"],
+            )
+        ) from None
 
 
 class _Search:
@@ -179,6 +197,7 @@ class _Search:
         while len(self.running) < (1 if self.alone else room) and time.monotonic() < self.end:
             trial = self.kept.claim(self._propose, self.most)
             if trial is None:
+                self.alone.clear()  # they are another process's by now
                 return
             if self.alone and trial.number not in self.alone and self.running:
                 self.kept.give_back(trial.number, False)
@@ -186,8 +205,14 @@ class _Search:
             seed = 1_000_003 * self.seed + trial.number
             try:
                 future = self.pool.submit(evaluated, self.evaluate, trial.candidate, seed, trial.budget)
-            except BrokenExecutor:
+            except (BrokenExecutor, RuntimeError) as error:  # it broke, or was shut down
                 self.kept.give_back(trial.number, False)
+                if not self.pool.is_own:
+                    raise wg.errors.WorkerError(
+                        wg.errors.message(
+                            f"the executor takes no more: {error}", tries=["a new one; the journal goes on"]
+                        )
+                    ) from error
                 self.pool.renew()
                 continue
             self.running[future] = trial

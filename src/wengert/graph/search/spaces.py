@@ -6,6 +6,7 @@ tells it from others. Candidates are what JSON knows.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass
@@ -27,7 +28,13 @@ class Choice:
     def __init__(self, *options: Any) -> None:
         if not options:
             raise wg.errors.StructureError(wg.errors.message("Choice: of nothing"))
-        object.__setattr__(self, "options", options)
+        try:
+            plain = json.loads(json.dumps(options))  # as journals give them back: tuples are lists
+        except TypeError as error:
+            raise wg.errors.StructureError(
+                wg.errors.message(f"Choice: {error}", tries=["names or numbers, of which evaluate makes what it needs"])
+            ) from None
+        object.__setattr__(self, "options", tuple(plain))
 
     def sample(self, rng: np.random.Generator, chosen: Mapping[str, Any]) -> Any:
         return self.options[int(rng.integers(len(self.options)))]
@@ -37,6 +44,18 @@ class Choice:
         return others[int(rng.integers(len(others)))] if others else value
 
 
+def _check_range(part: Any) -> None:
+    if not part.low <= part.high or (part.log and part.low <= 0):
+        raise wg.errors.StructureError(
+            wg.errors.message(
+                f"{part}: no range",
+                notes=[
+                    ("want", "low <= high" + (", and both greater than 0, of which there are logarithms" * part.log))
+                ],
+            )
+        )
+
+
 @dataclass(frozen=True)
 class Integer:
     """A whole number from ``low`` to ``high``, both of them too; ``log``: each octave as often."""
@@ -44,6 +63,9 @@ class Integer:
     low: int
     high: int
     log: bool = False
+
+    def __post_init__(self) -> None:
+        _check_range(self)
 
     def sample(self, rng: np.random.Generator, chosen: Mapping[str, Any]) -> int:
         if self.log:
@@ -68,6 +90,9 @@ class Float:
     low: float
     high: float
     log: bool = False
+
+    def __post_init__(self) -> None:
+        _check_range(self)
 
     def _ends(self) -> tuple[float, float]:
         return (math.log(self.low), math.log(self.high)) if self.log else (self.low, self.high)
@@ -142,6 +167,8 @@ class Space:
     def mutate(self, candidate: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
         """One entry moved to a value near it; those that depend on it follow."""
         movable = [name for name, value in candidate.items() if value is not None and value != []]
+        if not movable:
+            return dict(candidate)
         chosen = movable[int(rng.integers(len(movable)))]
         new: dict[str, Any] = {}
         for name, part in self.entries.items():
@@ -160,8 +187,9 @@ def _fitting(part: Any, value: Any, rng: np.random.Generator, chosen: Mapping[st
         more = [part.part.sample(rng, chosen) for _ in range(chosen[part.count] - len(value))]
         return [*value[: chosen[part.count]], *more]
     if isinstance(part, When):
-        is_wanted = chosen[part.entry] == part.value
-        return None if not is_wanted else part.sample(rng, chosen) if value is None else value
+        if chosen[part.entry] != part.value:
+            return None
+        return part.sample(rng, chosen) if value is None else _fitting(part.part, value, rng, chosen)
     return value
 
 
