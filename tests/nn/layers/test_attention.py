@@ -49,7 +49,7 @@ def test_transformer_block(pre_norm: bool) -> None:
 
 def test_dropout_in_a_block() -> None:
     layer = nn.TransformerBlock(2, rate=0.5)
-    params, state = layer.init(0, X)
+    params, state = layer.init(0, X, dtype="float64")
     first, new = layer.apply(params, state, X, train=True)
     second, _ = layer.apply(params, new, X, train=True)
     assert new.keys() == {"dropout1", "dropout2"} and np.any(first != second)

@@ -5,6 +5,8 @@ An error in a part says where it stands, what it is, and what it said.
 
 from __future__ import annotations
 
+import sys
+import warnings
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
@@ -16,6 +18,7 @@ import numpy as np
 import wengert as wg
 from wengert.nn.initialisers import initialiser
 from wengert.nn.layers.base import Array, Generator, Layer, Params, as_layer
+from wengert.nn.params import paths
 
 
 class Parts:
@@ -24,6 +27,7 @@ class Parts:
     def __init__(self, params: Params, state: Params, train: bool, owner: Any, names: Any, prefix: str = "") -> None:
         self.params, self.state, self.train, self.prefix = params, state, train, prefix
         self.new_state: Params = {}
+        self.has_warned = False
         unknown = [name for name in params if name not in names]
         if unknown:
             raise wg.errors.StructureError(
@@ -37,9 +41,11 @@ class Parts:
     def apply(self, name: str, part: Any, *xs: Array) -> Any:
         """What a part makes of its inputs."""
         params, state, watch = self.params.get(name, {}), self.state.get(name, {}), _watch.get()
+        if not self.has_warned and not _is_inside.get():
+            self.has_warned = _warned_of_promotion(self.prefix + name, part, params, xs)
         if watch is not None:
             watch.path.append(self.prefix + name)
-        with Placed(self.prefix + name, part, xs):
+        with Placed(self.prefix + name, part, xs), _inside():
             y, new = part.apply(params, state, *xs, train=self.train)
             if watch is not None:
                 watch.see(".".join(watch.path), part, params, state, xs, y)
@@ -47,6 +53,42 @@ class Parts:
         if new:
             self.new_state[name] = new
         return y
+
+
+_is_inside: ContextVar[bool] = ContextVar("whether a part of a container is being applied", default=False)
+
+
+@contextmanager
+def _inside() -> Iterator[None]:
+    token = _is_inside.set(True)
+    try:
+        yield
+    finally:
+        _is_inside.reset(token)
+
+
+def _warned_of_promotion(path: str, part: Any, params: Params, xs: tuple[Any, ...]) -> bool:
+    """Whether a part's input and its parameters are floats of different precision, which has been said: it makes the
+    wider of both of everything that follows."""
+    narrow = {x.dtype.name for x in xs if hasattr(x, "dtype") and x.dtype.kind == "f"}
+    own = {x.dtype.name for x in paths(params).values() if x.dtype.kind == "f"}
+    if not narrow or not own or narrow | own == narrow & own:
+        return False
+    warnings.warn(
+        f"{path} {part!r}: an input of {', '.join(sorted(narrow))} with parameters of {', '.join(sorted(own))} makes "
+        "float64 of all that follows: x.astype(np.float32), or init(..., dtype=)",
+        wg.PerformanceWarning,
+        stacklevel=_to_the_user(),
+    )
+    return True
+
+
+def _to_the_user() -> int:
+    """How far up the caller is that is none of these files."""
+    frame, level = sys._getframe(1), 1
+    while frame is not None and frame.f_globals.get("__name__", "").startswith("wengert."):
+        frame, level = frame.f_back, level + 1
+    return level
 
 
 class Watch:
@@ -133,7 +175,7 @@ class Inits:
 
     def init(self, name: str, part: Any, *xs: Array) -> Any:
         """Make those of a part, and say the specs of its output."""
-        with Placed(self.prefix + name, part, xs):
+        with Placed(self.prefix + name, part, xs), _inside():
             params, state = part.init(self.rng, *xs, dtype=self.dtype)
             y, _ = wg.spec_of(part.apply)(params, state, *xs)
         self.made.add(name)
