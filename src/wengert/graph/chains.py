@@ -15,13 +15,13 @@ def from_chain(chain: nn.Chain) -> Graph:
 
     >>> import numpy as np
     >>> from wengert import graph, nn
-    >>> chain = nn.Chain(nn.Dense(8, nn.relu), nn.Dense(2))
-    >>> params, state = chain.init(0, np.ones((1, 3)))
+    >>> chain, x = nn.Chain(nn.Dense(8, nn.relu), nn.Dense(2)), np.ones((1, 3), np.float32)
+    >>> params, state = chain.init(0, x)
     >>> g = graph.from_chain(chain)
     >>> g.names
     ('x', '0', '1')
-    >>> y, _ = g.apply(params["layers"], state.get("layers", {}), np.ones((1, 3)))
-    >>> bool(np.all(y == chain.apply(params, state, np.ones((1, 3)))[0]))
+    >>> y, _ = g.apply(params["layers"], state.get("layers", {}), x)
+    >>> bool(np.all(y == chain.apply(params, state, x)[0]))
     True
     """
     vertices = {"x": Vertex("x", Input())}
