@@ -1,6 +1,6 @@
 """Where BLAS becomes faster than the contractions that we emit: ``fuse.SMALL_CONTRACTION`` and ``SMALL_PRODUCT``,
-``contract.MAX_TILED``, ``MAX_NARROW`` and ``FEWEST_BYTES``, the shape of tiles (``tiles.best_tile``) and what is copied
-into panels (``panels.is_crowded``) are chosen by these tables.
+``contract.MAX_TILED``, ``MAX_STREAMED``, ``MAX_NARROW`` and ``FEWEST_BYTES``, the shape of tiles (``tiles.best_tile``)
+and what is copied into panels (``panels.is_crowded``) are chosen by these tables.
 
 Products of matrices, square and not, in four layouts, and of a matrix and a vector, each as a bound program: once with
 every contraction emitted, once with every contraction given to BLAS. Run it for each processor that code is made for;
@@ -36,6 +36,7 @@ LIMITS = (
     (contract, "SMALL_PRODUCT"),
     (contract, "MAX_TILED"),
     (contract, "MAX_NARROW"),
+    (contract, "MAX_STREAMED"),
 )
 Shape = tuple[int, int, int]
 SQUARE: list[Shape] = [(n, n, n) for n in (4, 6, 8, 12, 16, 20, 24, 31, 32, 40, 48, 64, 96, 100, 128)]
@@ -44,6 +45,10 @@ OBLONG: list[Shape] = [  # m, n, k: rows, columns, and what is summed
     (30, 512, 128),  # vectors that are a power of two of bytes apart
     (20, 1024, 64),
     (64, 128, 200),
+    (256, 128, 784),  # layers of networks, and what their weights get
+    (128, 784, 256),
+    (512, 512, 128),
+    (512, 512, 512),
 ]
 VECTORS: list[Shape] = [(n, 1, n) for n in (4, 8, 12, 16, 24, 32, 48, 64, 100, 128, 180)]
 PRODUCTS: dict[str, Callable[[Any, Any], Any]] = {

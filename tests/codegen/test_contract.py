@@ -110,11 +110,11 @@ def test_all_orders_of_operands_are_tiled(monkeypatch: pytest.MonkeyPatch, vecto
     """Kernels of our own, but where rows are too long for a panel; as processors with AVX2 and AVX-512 have them."""
     monkeypatch.setattr(contract, "target", lambda: target()._replace(vector_bytes=vector_bytes))
     rng = np.random.default_rng(4)
-    for k, kinds in ((100, {"loops"}), (300, {"loops", "BLAS"})):
+    for k, kinds in ((100, {"loops"}), (300, {"loops"}), (1100, {"loops", "BLAS"})):
         x, y, z = rng.normal(size=(20, k)), rng.normal(size=(k, 30)), rng.normal(size=(40, k))
         step = wg.jit(lambda x, y, z: (x @ y, x.T @ (x @ y), x @ z.T))
         for got, want in zip(step(x, y, z), (x @ y, x.T @ (x @ y), x @ z.T), strict=True):
-            np.testing.assert_allclose(got, want, rtol=1e-11)
+            np.testing.assert_allclose(got, want, rtol=1e-11, atol=1e-10)
         assert {kernel.kind for kernel in step.program(x, y, z).kernels} == kinds
 
 
@@ -122,7 +122,10 @@ def test_all_orders_of_operands_are_tiled(monkeypatch: pytest.MonkeyPatch, vecto
     ("m", "n", "k", "dtype", "kinds"),
     [
         (128, 128, 128, np.float64, ("BLAS", "loops", "loops")),
-        (129, 128, 128, np.float64, ("BLAS", "BLAS", "BLAS")),
+        (129, 128, 128, np.float64, ("BLAS", "BLAS", "loops")),
+        (200, 2000, 900, np.float32, ("BLAS", "BLAS", "loops")),
+        (200, 200, 1100, np.float32, ("BLAS", "BLAS", "BLAS")),  # too many rows of the right matrix for a panel
+        (600, 100, 900, np.float64, ("BLAS", "BLAS", "BLAS")),  # a left matrix that leaves the caches
         (12, 12, 12, np.float32, ("BLAS", "loops", "loops")),
         (13, 13, 13, np.float32, ("BLAS", "loops", "loops")),  # rows of less than a vector of AVX-512
         (50, 13, 50, np.float32, ("BLAS", "loops", "BLAS")),
@@ -169,6 +172,42 @@ def test_a_batch_of_products_is_cut_into_parts() -> None:
     assert isinstance(short.kernel, Nest) and short.kernel.extents == (10, 12, 12, 12) and short.grain == 0
 
 
+def test_a_large_product_is_cut_into_parts_by_rows() -> None:
+    """One kernel serves every number of rows; each part copies what all of its rows read."""
+    x, y = np.ones((1000, 200)), np.ones((200, 120))
+    call = _call(x, y)
+    assert isinstance(call.kernel, Nest) and call.kernel.extents == (None, 120, 200)
+    assert call.extent == 1000 and call.grain == 64
+    assert _call(x[:900], y).kernel == call.kernel
+    short = _call(x[:30], y)
+    assert isinstance(short.kernel, Nest) and short.kernel.extents == (30, 120, 200) and short.grain == 0
+
+
+@pytest.mark.parametrize("dtype", [np.float64, np.float32])
+@pytest.mark.parametrize(
+    ("m", "n", "k"),
+    [
+        (203, 97, 130),  # one panel for all columns
+        (131, 512, 100),  # vectors a power of two apart
+        (97, 700, 150),  # on more pages than a processor knows at once
+        (65, 130, 1024),  # the longest panel
+    ],
+)
+def test_tiles_of_large_products(monkeypatch: pytest.MonkeyPatch, m: int, n: int, k: int, dtype: Any) -> None:
+    """As processors with AVX-512 have them, in parts that threads share, in every order of the operands."""
+    monkeypatch.setattr(contract, "target", lambda: target()._replace(vector_bytes=64))
+    rng = np.random.default_rng(n)
+    x, y = rng.integers(-8, 9, (m, k)).astype(dtype), rng.integers(-8, 9, (k, n)).astype(dtype)
+    for transposed_x, transposed_y in itertools.product((False, True), repeat=2):
+        a, b = x.T.copy() if transposed_x else x, y.T.copy() if transposed_y else y
+
+        def product(a: Any, b: Any, of_x: bool = transposed_x, of_y: bool = transposed_y) -> Any:
+            return (a.T if of_x else a) @ (b.T if of_y else b)
+
+        np.testing.assert_array_equal(same_bits(product, a, b), x @ y)  # whole numbers: every order of sums is right
+        assert [kernel.kind for kernel in wg.jit(product).program(a, b).kernels] == ["loops"]
+
+
 def _call(x: Any, y: Any) -> KernelCall:
     """How the product of these is computed, with tiles."""
     (step,) = wg.jit(lambda x, y: x @ y).program(x, y).plan.steps
@@ -193,7 +232,7 @@ def test_gradient_of_a_dense_layer() -> None:
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])
-@pytest.mark.parametrize(("tokens", "width", "name"), [(24, 16, "loops"), (200, 320, "BLAS")])
+@pytest.mark.parametrize(("tokens", "width", "name"), [(24, 16, "loops"), (1030, 20, "BLAS")])
 def test_heads_of_attention_are_products_as_they_lie(tokens: int, width: int, name: str, dtype: Any) -> None:
     """Of q [samples, tokens, heads, width] the two axes of the batch are not one, neither are those of k."""
     rng = np.random.default_rng(0)

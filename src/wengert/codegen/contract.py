@@ -18,7 +18,8 @@ from wengert.passes.plan import Place, PlanStep, reach
 
 MAX_EMITTED = 2e6  # flops: of what BLAS cannot take, more than this is left to NumPy, which copies and calls BLAS
 MAX_TILED = 128 * 128 * 128  # multiply-adds of a product of which tiles are emitted (benchmarks/bench_contract.py) ...
-FEWEST_BYTES = {32: 16, 64: 64}  # ... if rows of the result are so long, by the bytes of a vector; with SSE never
+MAX_STREAMED = 1 << 21  # ... or, with AVX-512, bytes of the operand that all columns of tiles read: then of any product
+FEWEST_BYTES = {32: 16, 64: 64}  # if rows of the result are so long, by the bytes of a vector; with SSE never
 MAX_NARROW = 16 * 16 * 16  # the same, where rows only fill half a vector: BLAS for AVX-512 knows such products
 GRAIN_FLOPS = 2_000_000  # of products that are worth handing to a thread
 LARGE = 2_000_000  # multiply-adds of a product that is worth cutting into blocks
@@ -81,7 +82,7 @@ def is_tiled(product: Product, step: PlanStep) -> bool:
     itemsize = step.outs[0].aval.dtype.itemsize
     if m == 1 or n == 1:
         return m * n * k <= SMALL_CONTRACTION
-    if m * n * k > _most_tiled(n * itemsize, target().vector_bytes):
+    if not _is_in_reach(m, n, k, itemsize, target().vector_bytes):
         return False
     a, b, out = [step.instr.params[name] for name in ("a", "b", "out")]
     inner = [label for label in a if label in b and label not in out]
@@ -94,11 +95,14 @@ def is_tiled(product: Product, step: PlanStep) -> bool:
     return False
 
 
-def _most_tiled(row_bytes: int, vector_bytes: int) -> int:
-    """The most multiply-adds of a product whose result has rows of so many bytes."""
+def _is_in_reach(m: int, n: int, k: int, itemsize: int, vector_bytes: int) -> bool:
+    """Whether a product has rows that fill vectors, and is small enough for the caches."""
+    size, row_bytes = m * n * k, n * itemsize
     if vector_bytes not in FEWEST_BYTES or 2 * row_bytes < vector_bytes:
-        return SMALL_PRODUCT
-    return MAX_TILED if row_bytes >= FEWEST_BYTES[vector_bytes] else MAX_NARROW
+        return size <= SMALL_PRODUCT
+    if row_bytes < FEWEST_BYTES[vector_bytes]:
+        return size <= MAX_NARROW
+    return size <= MAX_TILED or (vector_bytes == 64 and k <= MAX_TURNED and m * k * itemsize <= MAX_STREAMED)
 
 
 class Group(NamedTuple):

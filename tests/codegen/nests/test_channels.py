@@ -102,7 +102,7 @@ def test_any_number_of_threads_gives_the_same_bits() -> None:
 
 
 def test_windows_of_one_place_are_products() -> None:
-    """Of a batch of pictures with the same weights, which BLAS takes as they lie; nothing is done by NumPy."""
+    """Of a batch of pictures with the same weights, in tiles or as BLAS takes them; nothing is done by NumPy."""
     x, w, ct = of((3, 160, 24, 24), (160, 160, 1, 1))
     forward, backward = wg.jit(convolve), wg.jit(pulled)
     np.testing.assert_allclose(forward(x, w), by_places(x, w), rtol=1e-4, atol=1e-4)
@@ -110,6 +110,7 @@ def test_windows_of_one_place_are_products() -> None:
     matrix = w[:, :, 0, 0]
     np.testing.assert_allclose(dx, np.einsum("noyx,oc->ncyx", ct, matrix), rtol=1e-4, atol=1e-3)
     np.testing.assert_allclose(dw[:, :, 0, 0], np.einsum("noyx,ncyx->oc", ct, x), rtol=1e-3, atol=1e-2)
-    assert [k.kind for k in forward.program(x, w).kernels] == ["BLAS"]
+    (product,) = forward.program(x, w).kernels
+    assert product.kind in ("BLAS", "loops") and product.name.startswith("contract")
     if target().has_fma:
         assert all(k.kind != "callback" for k in backward.program(x, w, ct).kernels)

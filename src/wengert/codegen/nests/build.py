@@ -27,6 +27,7 @@ from wengert.tape import Atom, Aval, Instr, Lit, key_of
 
 WIDE = 128  # lanes: with fewer, adding to memory waits for what was added before (benchmarks/bench_memory.py)
 SHARED = 1 << 20  # multiply-adds of a batch of products that are worth handing to a thread: 20 to 40 us
+PART_ROWS = 64  # of a product that threads share, or a multiple: each copies what all of its rows read
 STATIC_POINTS = 2048  # a nest of at most so many points has its sizes written into its code
 FEWEST_TERMS = 24  # of sums with lanes along channels, which are turned round
 FEWEST_PLACES = 256  # for which their weights are worth a panel
@@ -134,7 +135,8 @@ class _Builder:
             lanes = next(k for k, g in enumerate(groups) if lanes in g)
         points = int(np.prod(extents, dtype=np.int64)) if extents else 1
         is_static = points <= STATIC_POINTS if is_static is None else is_static
-        is_shared = is_static and n_kept > 2 and points > SHARED  # then only the number of products is not in the code
+        is_shared = is_static and (n_kept > 2 or n_kept == lanes + 1 == 2) and points > SHARED
+        # then only the number of products, or of rows of a single one, is not in the code
         sizes: list[int] = extents[:1] if is_shared else [] if is_static else list(extents)
         n_pieces, then = 0, None
         if work is not None and not is_static and self.folds and not merged_kept:
@@ -181,7 +183,9 @@ class _Builder:
         extent = extents[0] if extents else 1
         if is_shared:
             part = -(-SHARED * extent // points)
-            if taps_of(Facts(nest, target())) is not None:
+            if n_kept == 2:
+                part = -(-part // PART_ROWS) * PART_ROWS
+            elif taps_of(Facts(nest, target())) is not None:
                 part = max(part, PART)
         else:
             part = 1 if n_pieces else grain(extent, points, lanes == 0) if nest.is_splittable else 0
@@ -293,6 +297,8 @@ class _Builder:
             terms = int(np.prod([self.extents[d] for d in reduced], dtype=np.int64))
             others = [self.extents[d] for d in kept if d != channel]
             if self.extents[channel] < width or terms < FEWEST_TERMS or w[channel] == 1:
+                continue
+            if self._is_turned(x, kept, along, reduced):
                 continue
             filled = lambda d, width=width: self.extents[d] / (-(-self.extents[d] // width) * width)
             if terms > MOST_TERMS:

@@ -11,9 +11,10 @@ from wengert.codegen.memory import load, memory_type, store
 
 FEWEST_ROWS, FEWEST_LANES = 4, 8  # of a product that is worth turning an operand round (benchmarks/bench_contract.py)
 MAX_PANEL = 1 << 16  # bytes of a panel for all columns of a product; else there is one for those of each tile ...
-MAX_TURNED = 256  # ... and for so many indices of what is summed, 112 KiB
+MAX_TURNED = 1024  # ... and for so many indices of what is summed, 256 KiB: half of the second cache, or less
 FIRST_CACHE = 1 << 15  # bytes, or more
 SET_BYTES = 512  # what lies a multiple of these bytes apart has at most an eighth of the first cache
+MAX_APART = 1 << 18  # bytes: 64 pages, which a processor knows at once
 COPIED_ROWS = 16  # of a product that is worth copying an operand for (benchmarks/bench_contract.py)
 
 
@@ -30,7 +31,7 @@ def is_crowded(row: int | None, lane: int | None, summed: int | None, length: in
     if row != 0 or lane != 1 or summed is None:
         return False
     apart = abs(summed) * itemsize
-    return apart % SET_BYTES == 0 and apart * length > FIRST_CACHE
+    return (apart % SET_BYTES == 0 and apart * length > FIRST_CACHE) or apart * length > MAX_APART
 
 
 def transposed(rows: Sequence[Value]) -> list[Value]:

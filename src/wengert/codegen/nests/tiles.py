@@ -32,6 +32,7 @@ from wengert.codegen.nests.turn import turn
 LATENCY = 10  # sums that are under way: a processor begins two a cycle, and each takes four
 LONGEST = 16  # sums of a tile: with more it takes longer to compile, and no less to run (benchmarks/bench_contract.py)
 MOST = 8  # rows, or vectors, of a tile
+MANY_ROWS = 1 << 10  # of a product whose number of rows is known at run time: each of its parts has at least 64
 A_KIND = 0.02  # of the time that all tiles take: what a kind of them, which is compiled, must be worth
 
 
@@ -113,8 +114,9 @@ def best_tile(facts: Facts, most: int = MOST) -> Tile:
     of a cycle."""
     nest = facts.nest
     lanes, n_rows = nest.extents[nest.lanes], nest.extents[nest.n_kept - 2] if nest.n_kept > 1 else 1
-    if lanes is None or n_rows is None:
+    if lanes is None or (n_rows is None and nest.n_kept != 2):
         return Tile(4, 4)
+    n_rows = n_rows or MANY_ROWS
     n_vectors, is_shared = _n_vectors(facts), _is_shared(nest)
 
     def cost(tile: Tile) -> tuple[float, int]:
@@ -168,8 +170,8 @@ def _panel_bytes(points: Points, vectors: int) -> int:
 def _copied(facts: Facts) -> list[int]:
     """The operands that all rows read the same of, and that do not lie as suits them."""
     nest = facts.nest
-    n_rows, length = nest.extents[nest.n_kept - 2], nest.extents[-1]
-    if nest.ndim != nest.n_kept + 1 or length is None or n_rows is None or length > MAX_TURNED:
+    n_rows, length = nest.extents[nest.n_kept - 2] or MANY_ROWS, nest.extents[-1]
+    if nest.ndim != nest.n_kept + 1 or length is None or length > MAX_TURNED:
         return []
     is_long = _n_vectors(facts) > 1 and n_rows >= COPIED_ROWS
 
