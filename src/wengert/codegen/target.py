@@ -13,6 +13,7 @@ import llvmlite.binding as llvm
 
 from wengert import config
 from wengert.errors import ConfigError, message
+from wengert.locks import lock
 
 MAX_LANES = 16
 
@@ -44,9 +45,17 @@ def target() -> Target:
     return _runnable(str(config.target)) if config.target else host()
 
 
+_lock = lock()  # LLVM has one of its own, which a fork would not leave free
+
+
 @cache
 def host() -> Target:
     """The processor that this process runs on."""
+    with _lock:
+        return _host()
+
+
+def _host() -> Target:
     llvm.initialize_native_target()
     llvm.initialize_native_asmprinter()
     found = llvm.get_host_cpu_features()
@@ -63,7 +72,8 @@ def level(name: str) -> Target:
     """A processor that has what its level has and no more; this machine may be another one."""
     features, vector_bytes = LEVELS[name]
     has = ",".join([f"+{feature}" for feature in features])
-    return Target(llvm.get_process_triple(), name, has, vector_bytes, "fma" in features)
+    with _lock:
+        return Target(llvm.get_process_triple(), name, has, vector_bytes, "fma" in features)
 
 
 def lacking(name: str) -> list[str]:
