@@ -15,6 +15,7 @@ from wengert.passes.expand import expand
 from wengert.passes.fuse import IsNative, fuse
 from wengert.passes.number_guards import number_guards
 from wengert.passes.output_masks import output_masks
+from wengert.passes.recompute import recompute
 from wengert.passes.rematerialise import rematerialise
 from wengert.passes.schedule import schedule
 from wengert.passes.simplify import drop_dead, fold_constants, merge_common, use_identities
@@ -42,11 +43,12 @@ BEFORE_KERNELS: tuple[Pass, ...] = (
     expand,  # first: the others know the steps it is made of
     turn,  # before fusion, which joins products with what reads them
     schedule,  # before fusion, which joins what stands near
+    recompute,  # once it is known what stands between an array and its last readers; before what it inserts is fused
     fuse,  # on what is left to compute, in the order in which it will be
     rematerialise,  # after it, when it is known what lies between kernels
 )
 
-ASK_WHAT_IS_NATIVE = frozenset([fuse, rematerialise])
+ASK_WHAT_IS_NATIVE = frozenset([recompute, fuse, rematerialise])
 """The passes that must know which scalar functions there is machine code for: ``run_pass(tape, is_native)``."""
 
 
