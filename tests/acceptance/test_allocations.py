@@ -65,6 +65,16 @@ WORKLOADS = {
     "nn-1": """
         x = np.ones((70, 70)); w = np.ones((70, 70)); b = np.ones(70)
         f = wg.grad(lambda x: np.sum(np.tanh(w @ x + b[:, None]) ** 2)); out = np.empty((70, 70))""",
+    "a layer's": """
+        from wengert import nn
+        x, b = np.ones((70, 70)), np.ones(70)
+        f = wg.grad(lambda w: np.sum(nn.dense_bias_act(np.tanh, w, x, b) ** 2)); x = np.ones((70, 70))
+        out = np.empty((70, 70))""",
+    "a convolution's": """
+        from wengert import nn
+        x, w, b = np.ones((2, 3, 9, 9), "f"), np.ones((4, 3, 3, 3), "f"), np.ones(4, "f")
+        f = wg.grad(lambda x: np.sum(nn.conv_bias_act(nn.relu, x, w, b, padding=1) ** 2))
+        out = np.empty((2, 3, 9, 9), "f")""",
     "fw-1": "x = np.ones(3); f = lambda x: 2 * (x + 1); out = np.empty(3)",
     "scalars": """
         x = np.ones(40)
