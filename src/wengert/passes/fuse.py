@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 
 from wengert.ops.fused import fused
-from wengert.ops.kernels import NATIVE_DTYPES, Contract, Map, MapTape, Reduce
+from wengert.ops.kernels import NATIVE_DTYPES, Contract, Fused, Map, MapTape, Reduce
 from wengert.passes.plan import is_in_code
 from wengert.passes.simplify import drop_dead
 from wengert.tape import Atom, Instr, Lit, Tape, Var, key_of, structure
@@ -65,10 +65,26 @@ class Cluster:
 def fuse(tape: Tape, is_native: IsNative) -> Tape:
     """``tape`` with clusters of maps and reductions as single instructions; what nobody reads is dropped."""
     tape = drop_dead(tape)  # else a cluster might lose the reduction that its last values stand behind
+    kinds = _kinds(tape, is_native)
+    found = _fused(tape, kinds, False)
+    if len(tape.instrs) > LONG and _are_of_many_kinds(found):
+        return _fused(tape, kinds, True)
+    return found
+
+
+def _are_of_many_kinds(tape: Tape) -> bool:
+    """Whether the kernels of small arrays are too many to be compiled: those of a loop are few, of which each turn has
+    one more; those of a graph need not be."""
+    small = [i for i in tape.instrs if isinstance(i.op.kernel, Fused) and _size(i.outs[0].aval.shape) <= SMALL]
+    many = {(_code_of(i), i.outs[0].aval) for i in small}
+    return len(many) * A_KERNEL > len(tape.instrs)
+
+
+def _fused(tape: Tape, kinds: Sequence[str], are_bounded: bool) -> Tape:
+    """The same for a tape of which nothing is dead; ``are_bounded``: clusters of small arrays read few of them."""
     cluster_of: dict[Any, Cluster] = {}  # by value
     home: list[Cluster | None] = [None] * len(tape.instrs)
     recent: dict[Any, Cluster] = {}  # by (operand, shape): the last cluster that ran over the whole of an operand
-    kinds = _kinds(tape, is_native)
     scalars = sum(kind == "map" and not i.outs[0].aval.shape for kind, i in zip(kinds, tape.instrs, strict=True))
     has_many_scalars = scalars > MANY_SCALARS
 
@@ -77,7 +93,7 @@ def fuse(tape: Tape, is_native: IsNative) -> Tape:
         chosen: Cluster | None = None
         if kind == "map":
             shape = instr.outs[0].aval.shape
-            is_bounded = len(tape.instrs) > LONG and _size(shape) <= SMALL
+            is_bounded = are_bounded and _size(shape) <= SMALL
             fitting = [c for c in near if _takes_map(c, shape, instr, cluster_of, is_bounded)]
             if has_many_scalars and not shape:
                 fitting = [c for c in fitting if c.is_of_scalars]
