@@ -262,6 +262,50 @@ def test_reads_of_one_array_share_one_buffer() -> None:
     assert steps.count("broadcast_to") <= 1 and steps.count("add_slice") <= 50
 
 
+@given(st.data())
+def test_parts_side_by_side_are_joined(data: st.DataObject) -> None:
+    """Whatever the axis, the cuts and the order in which they are read."""
+    axis, n = data.draw(st.integers(0, 2)), data.draw(st.integers(2, 6))
+    cuts = sorted(data.draw(st.sets(st.integers(1, n - 1), min_size=1)))
+    shape = tuple([n if k == axis else 8 for k in range(3)])
+    order = data.draw(st.permutations(list(zip([0, *cuts], [*cuts, n], strict=True))))
+    by_number = data.draw(st.booleans())
+
+    def at(start: int, stop: int) -> tuple[Any, ...]:
+        own = start if by_number and stop == start + 1 else slice(start, stop)
+        return tuple([own if k == axis else slice(None) for k in range(3)])
+
+    def f(x: Any) -> Any:
+        return sum([np.sum(x[at(*read)] * np.sin(x[at(*read)])) * k for k, read in enumerate(order, 1)])
+
+    x = np.random.default_rng(0).normal(size=shape)
+    steps = [i.op.name for i in wg.trace(wg.grad(f))(x).instrs]
+    assert steps.count("concatenate") == 1 and not {"add_slice", "embed"} & {*steps}
+    weights = np.empty(shape)
+    for k, read in enumerate(order, 1):
+        weights[at(*read)] = k
+    np.testing.assert_allclose(wg.grad(f)(x), weights * (np.sin(x) + x * np.cos(x)), rtol=1e-12)
+
+
+@pytest.mark.parametrize(
+    "reads",
+    [
+        pytest.param([slice(0, 3), slice(2, 4)], id="overlapping"),
+        pytest.param([slice(0, 1), slice(2, 4)], id="something left out"),
+        pytest.param([slice(0, 4, 2), slice(1, 4, 2)], id="every other one"),
+        pytest.param([slice(0, 4), slice(0, 2)], id="all of it, and a part"),
+    ],
+)
+def test_parts_that_are_not_joined(reads: list[slice]) -> None:
+    f = lambda x: sum([np.sum(np.sin(x[read]) * k) for k, read in enumerate(reads, 1)])
+    x = np.random.default_rng(0).normal(size=(4, 9))
+    assert "concatenate" not in [i.op.name for i in wg.trace(wg.grad(f))(x).instrs]
+    weights = np.zeros((4, 1))
+    for k, read in enumerate(reads, 1):
+        weights[read] += k
+    np.testing.assert_allclose(wg.grad(f)(x), weights * np.cos(x), rtol=1e-12)
+
+
 def test_reads_at_one_index_are_written_once() -> None:
     def f(x: Any) -> Any:
         total = slice_(x, index=(0,))

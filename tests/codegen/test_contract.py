@@ -128,7 +128,8 @@ def test_all_orders_of_operands_are_tiled(monkeypatch: pytest.MonkeyPatch, vecto
         (600, 100, 900, np.float64, ("BLAS", "BLAS", "BLAS")),  # a left matrix that leaves the caches
         (12, 12, 12, np.float32, ("BLAS", "loops", "loops")),
         (13, 13, 13, np.float32, ("BLAS", "loops", "loops")),  # rows of less than a vector of AVX-512
-        (50, 13, 50, np.float32, ("BLAS", "loops", "BLAS")),
+        (50, 13, 50, np.float32, ("BLAS", "loops", "loops")),
+        (50, 11, 50, np.float32, ("BLAS", "loops", "BLAS")),  # of less than three quarters
         (100, 4, 100, np.float32, ("BLAS", "loops", "BLAS")),  # half a vector of AVX2
         (10, 3, 10, np.float32, ("loops", "loops", "loops")),
         (100, 2, 100, np.float32, ("BLAS", "BLAS", "BLAS")),

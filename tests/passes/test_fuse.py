@@ -22,7 +22,7 @@ from wengert.ops.index import gather, reverse
 from wengert.ops.kernels import Fused
 from wengert.ops.reduce import cumsum, max_, sum_
 from wengert.ops.shape import broadcast_to, concatenate, reshape
-from wengert.passes.fuse import MANY_SCALARS, MAX_MEMBERS, SMALL_PRODUCT, fuse
+from wengert.passes.fuse import LONG, MANY_SCALARS, MAX_FOREIGN, MAX_MEMBERS, SMALL_PRODUCT, fuse
 from wengert.passes.plan import plan
 from wengert.passes.simplify import drop_dead
 from wengert.runtime.reference import Reference
@@ -182,6 +182,34 @@ def test_many_scalars_fuse_where_that_takes_no_longer_to_compile() -> None:
     # Dear steps of one kind, again and again: compiled once.
     before, after, sizes = scalar_steps(lambda x, k: sin(x) * 0.9, many)
     assert after <= before // MAX_MEMBERS + MAX_MEMBERS and sizes == {MAX_MEMBERS}
+
+
+def test_small_arrays_of_a_long_tape_fuse_where_their_clusters_are_of_few_kinds() -> None:
+    """Those of a loop are; those of a graph of which each vertex sums others read few arrays each."""
+    arrays = [Aval((8,), F64)] * 6
+    turns = LONG // 4
+    random = np.random.default_rng(0)
+
+    def loop(*xs: Any) -> Any:
+        c = xs[0]
+        for _ in range(turns):
+            c = reverse(sin(c) * xs[1] + cos(c) * xs[2] + exp(c) * xs[3] + xs[4] * xs[5], 0)
+        return c
+
+    def graph(*xs: Any) -> Any:
+        values = list(xs)
+        for _ in range(turns):
+            chosen = random.choice(len(values[-30:]), random.integers(3, 7), replace=False)
+            terms = [[sin, cos, exp, tanh][random.integers(4)](values[-1 - k]) for k in chosen]
+            values.append(reverse(sum(terms[1:], terms[0]), 0))
+        return values[-1]
+
+    turn = "sin+multiply+cos+multiply+add+exp+multiply+add+multiply+add"
+    assert steps_of(loop, *arrays)[:4] == [turn, "slice"] * 2
+    whole = tape(graph, *arrays)
+    assert len(whole.instrs) > LONG
+    read = [len(i.ins) for i in fuse(whole, supports).instrs if i.op.name == "fused"]
+    assert max(read) <= MAX_FOREIGN
 
 
 def test_comparisons_conversions_and_selections_fuse() -> None:

@@ -206,6 +206,22 @@ def test_a_concatenation_of_concatenations_is_written_once() -> None:
     )
 
 
+def test_what_is_stacked_is_written_where_it_comes_to_stand() -> None:
+    """Through the view that gives it an axis of length 1; but not what is longer than what is stacked of it."""
+    becomes(
+        lambda x: concatenate(reshape(sin(x), shape=(3, 1, 4)), reshape(cos(x), shape=(3, 1, 4)), axis=1),
+        [MATRIX],
+        "sin input0[3, 4] -> output0[3, 4] by (64, 8)",
+        "cos input0[3, 4] -> output0+32[3, 4] by (64, 8)",
+    )
+    longer = lambda x: concatenate(
+        slice_(sin(x), index=((0, 2, 1), (0, 4, 1))), slice_(x, index=((2, 1, 1), (0, 4, 1))), axis=0
+    )
+    assert [line.split()[0] for line in text_of(plan(tape(longer, MATRIX)))] == ["sin", "copy", "copy"]
+    x = np.arange(12.0).reshape(3, 4)
+    np.testing.assert_array_equal(simulate(plan(tape(longer, MATRIX)), [x])[0], np.concatenate([np.sin(x[:2]), x[2:]]))
+
+
 def test_what_is_joined_twice_is_copied_once() -> None:
     def f(x: Any) -> Any:
         y = sin(x)

@@ -16,15 +16,28 @@ primal's dtype (its *projection* onto the primal's space), is decided here, once
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
 
 from wengert.ops.elementwise import add as add_op
 from wengert.ops.elementwise import convert, equal, multiply, negative, select
-from wengert.ops.index import add_slice, embed, gather, is_everything, scatter_add, scatter_set, set_slice, slice_
+from wengert.ops.index import (
+    StaticIndex,
+    add_slice,
+    embed,
+    everything,
+    gather,
+    is_everything,
+    region_shape,
+    scatter_add,
+    scatter_set,
+    set_slice,
+    slice_,
+)
 from wengert.ops.reduce import any_
-from wengert.ops.shape import broadcast_to, embed_diagonal, full, reshape, unbroadcast, zeros
+from wengert.ops.shape import broadcast_to, concatenate, embed_diagonal, full, reshape, unbroadcast, zeros
 from wengert.ops.structured import Diagonal, Fill, Masked, Part, Parts
 from wengert.tape import Atom, Aval, Lit, Var
 
@@ -91,6 +104,8 @@ def _densify_parts(ct: Parts, aval: Aval) -> Atom:
             elsewhere.append((value, part.indices))
         else:
             at[part.index] = add_op(at[part.index], value) if part.index in at else value
+    if buffer is None and (side_by_side := _side_by_side(at, aval)) is not None:
+        buffer, at = side_by_side, {}
     for index, value in at.items():
         if buffer is not None:
             buffer = add_slice(buffer, value, index=index)
@@ -103,6 +118,35 @@ def _densify_parts(ct: Parts, aval: Aval) -> Atom:
     for value, indices in elsewhere:
         buffer = scatter_add(buffer, value, *indices)
     return buffer
+
+
+LEAST_OF_A_PART = 8  # elements, on average: below, a copy of each costs more than writing them one after the other
+
+
+def _side_by_side(at: Mapping[StaticIndex, Atom], aval: Aval) -> Atom | None:
+    """Parts that lie side by side along one axis, and leave nothing out, as one array, which each is written into where
+    it is made: what the gates of a cell are given back, or the steps of a loop over time."""
+    if len(at) < 2 or aval.size < LEAST_OF_A_PART * len(at):
+        return None
+    whole = everything(aval.shape)
+    cut = {k for index in at for k, (own, all_of_it) in enumerate(zip(index, whole, strict=True)) if own != all_of_it}
+    if len(cut) != 1:
+        return None
+    (axis,) = cut
+    begins, parts = dict[int, int](), dict[int, Atom]()
+    for index, value in at.items():
+        start, length, step = (index[axis], 1, 1) if type(index[axis]) is int else index[axis]
+        if step != 1 or not length or value.aval.shape != region_shape(index) or start in parts:
+            return None
+        begins[start] = length
+        shape = (*aval.shape[:axis], length, *aval.shape[axis + 1 :])
+        parts[start] = reshape(value, shape=shape)
+    starts, end = sorted(parts), 0
+    for start in starts:
+        if start != end:
+            return None
+        end += begins[start]
+    return concatenate(*[parts[start] for start in starts], axis=axis) if end == aval.shape[axis] else None
 
 
 def project(ct: Cotangent, aval: Aval) -> Cotangent:

@@ -75,9 +75,9 @@ def fuse(tape: Tape, is_native: IsNative) -> Tape:
 def _are_of_many_kinds(tape: Tape) -> bool:
     """Whether the kernels of small arrays are too many to be compiled: those of a loop are few, of which each turn has
     one more; those of a graph need not be."""
-    small = [i for i in tape.instrs if isinstance(i.op.kernel, Fused) and _size(i.outs[0].aval.shape) <= SMALL]
-    many = {(_code_of(i), i.outs[0].aval) for i in small}
-    return len(many) * A_KERNEL > len(tape.instrs)
+    clusters = [i for i in tape.instrs if isinstance(i.op.kernel, Fused) and i.outs[0].aval.shape]
+    kinds = {(_code_of(i), i.outs[0].aval) for i in clusters if _size(i.outs[0].aval.shape) <= SMALL}
+    return len(kinds) * A_KERNEL > len(tape.instrs)
 
 
 def _fused(tape: Tape, kinds: Sequence[str], are_bounded: bool) -> Tape:

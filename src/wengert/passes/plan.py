@@ -186,7 +186,7 @@ class _Planner:
                 count = Counter(ins)
                 for a, part in zip(ins, join_parts(self.wanted[v], ins, params["axis"]), strict=True):
                     maker = made_by.get(a)
-                    if maker is not None and isinstance(maker.op.kernel, WRITES_ANYWHERE) and count[a] == 1:
+                    if maker is not None and isinstance(maker.op.kernel, (*WRITES_ANYWHERE, View)) and count[a] == 1:
                         until = self.overwritten.get(v, self.end + 1)
                         is_alike = a.aval.dtype == v.aval.dtype
                         if a not in self.wanted and is_alike and self.last_of_memory[a] < until:
@@ -197,15 +197,15 @@ class _Planner:
                 a = ins[0]
                 if isinstance(kernel, View):
                     region = kernel.layout(a.aval.shape, c_strides(a.aval), **params)
-                    is_whole = a.aval.size == outs[0].aval.size
-                    is_whole &= region == Region(0, outs[0].aval.shape, c_strides(outs[0].aval))
+                    is_whole = a.aval.size == outs[0].aval.size and is_in_c_order(region, outs[0].aval)
+                    strides = same_elements(goal, a.aval) if is_whole else None
                     if (
-                        is_whole
-                        and goal.strides == c_strides(outs[0].aval)
+                        strides is not None
                         and not isinstance(made_by[a].op.kernel, View)
+                        and (strides == c_strides(a.aval) or isinstance(made_by[a].op.kernel, WRITES_ANYWHERE))
                         and self.last_of_memory[a] <= self.overwritten.get(outs[0], self.end + 1)
                     ):
-                        self.wanted[a] = Place(goal.buffer, goal.offset, c_strides(a.aval), a.aval)
+                        self.wanted[a] = Place(goal.buffer, goal.offset, strides, a.aval)
                         self.overwritten[a] = self.overwritten.get(outs[0], self.end + 1)
                 elif isinstance(kernel, Write | Scatter) and self.last_of_memory[a] == k:
                     if not isinstance(made_by[a].op.kernel, View):
@@ -231,7 +231,7 @@ class _Planner:
         elif isinstance(kernel, Join):
             goal = self._destination(outs[0])
             for a, part in zip(ins, join_parts(goal, ins, params["axis"]), strict=True):
-                if self._of(a)[:3] != part[:3] and a.aval.size:
+                if a.aval.size and not is_there(self._of(a), part):
                     self._step("copy", None, [self._of(a)], [part])
         elif isinstance(kernel, Write):
             goal = self._overwritten(instr)
@@ -511,6 +511,33 @@ def join_parts(goal: Place, ins: Sequence[Atom], axis: int) -> list[Place]:
         parts.append(Place(goal.buffer, offset, goal.strides, Aval(a.aval.shape, goal.aval.dtype)))
         offset += a.aval.shape[axis] * goal.strides[axis]
     return parts
+
+
+def is_there(place: Place, goal: Place) -> bool:
+    """Whether both are the same elements in the same order."""
+    strides = zip(goal.aval.shape, place.strides, goal.strides, strict=True)
+    same = all(n == 1 or a == b for n, a, b in strides)
+    return same and place.buffer is goal.buffer and place.offset == goal.offset
+
+
+def is_in_c_order(region: Region | None, aval: Aval) -> bool:
+    """Whether a region of an array in C order is all of it, in its order, with this shape."""
+    if region is None or region.offset or region.shape != aval.shape:
+        return False
+    strides = zip(aval.shape, region.strides, c_strides(aval), strict=True)
+    return all(n == 1 or own == expected for n, own, expected in strides)
+
+
+def same_elements(place: Place, aval: Aval) -> tuple[int, ...] | None:
+    """Strides by which an array of another shape has the elements of a place in their order: in C order, or where the
+    shapes differ by axes of length 1 alone; else None."""
+    if place.strides == c_strides(place.aval):
+        return c_strides(aval)
+    axes = [(n, s) for n, s in zip(place.aval.shape, place.strides, strict=True) if n != 1]
+    if [n for n, _ in axes] != [n for n in aval.shape if n != 1]:
+        return None
+    strides = iter([s for _, s in axes])
+    return tuple([next(strides) if n != 1 else aval.dtype.itemsize for n in aval.shape])
 
 
 def is_pointwise(instr: Instr, a: Atom, v: Var) -> bool:
