@@ -50,6 +50,12 @@ def counted(candidate: Any, seed: int) -> dict[str, float]:
     return bowl(candidate, seed)
 
 
+def tells_who_it_is_and_waits(candidate: Any, seed: int) -> float:
+    Path(os.environ["COUNTED"], str(os.getpid())).touch()
+    time.sleep(1000)
+    return 0.0
+
+
 beside: dict[int, int] = {}
 _lock, _running = threading.Lock(), set[int]()
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -96,6 +97,34 @@ def test_a_search_that_is_killed_ends_as_if_it_had_not_been(
     monkeypatch.undo()
     assert shown(rest) == shown(run(evaluations.bowl, threads=1))
     assert len(list(marks.iterdir())) <= 42  # at most those that were under way are run twice
+
+
+ENDLESS = """
+from tests.graph.search import evaluations
+if __name__ == "__main__":
+    evaluations.run(evaluations.tells_who_it_is_and_waits, 2)
+"""
+
+
+def test_workers_of_a_process_that_is_killed_end_too(tmp_path: Path, marks: Path) -> None:
+    program = tmp_path / "endless.py"
+    program.write_text(ENDLESS)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    with subprocess.Popen([sys.executable, str(program)], cwd=ROOT, env=environment) as process:
+        while len(list(marks.iterdir())) < 2:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+    workers = [int(mark.name) for mark in marks.iterdir()]
+    while any(map(lives, workers)):  # or the test runs into its time limit
+        time.sleep(0.02)
+
+
+def lives(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"  # who inherits it may be slow to look
 
 
 def test_two_processes_share_a_journal(tmp_path: Path, marks: Path) -> None:

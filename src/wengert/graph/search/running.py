@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Any
 
@@ -298,6 +298,18 @@ def evaluated(
     return result, None, time.perf_counter() - start
 
 
+def _end_with_parent() -> None:
+    """Workers wait for work for ever, of a process that was killed too."""
+    parent = parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 class _Pool:
     """An executor of somebody else's, or one of our own, which is made anew when one of its processes ends."""
 
@@ -308,7 +320,7 @@ class _Pool:
         self.size = self.workers if self.is_own or workers else getattr(executor, "_max_workers", 4)
 
     def _new(self) -> Executor:
-        return ProcessPoolExecutor(self.workers, mp_context=get_context("spawn"))
+        return ProcessPoolExecutor(self.workers, mp_context=get_context("spawn"), initializer=_end_with_parent)
 
     def submit(self, *call: Any) -> Future[Any]:
         return self.executor.submit(*call)
