@@ -12,10 +12,12 @@ import pytest
 
 from tests.codegen.nests.loops import TARGETS, Array, Guarded, Loops, at_the_edge, compiled, facts, numbers, product
 from wengert.codegen.memory import size_of
+from wengert.codegen.nests.emit import emit
 from wengert.codegen.nests.facts import Facts
 from wengert.codegen.nests.nest import Tiling
-from wengert.codegen.nests.panels import MAX_TURNED
+from wengert.codegen.nests.panels import MAX_PANEL
 from wengert.codegen.nests.products import FEWEST, opened, tiling_of
+from wengert.codegen.nests.tiles import LONGEST_PANEL, MOST
 from wengert.codegen.target import Target, level
 
 every_float = pytest.mark.parametrize("dtype", ["f8", "f4"])
@@ -52,7 +54,7 @@ def test_every_remainder_of_rows_and_lanes(is_turned: bool, dtype: str, where: A
 @every_float
 def test_as_many_terms_as_a_panel_holds(dtype: str) -> None:
     where = TARGETS["32 bytes"]
-    for k in (2, 3, 5, MAX_TURNED - 1, MAX_TURNED):
+    for k in (2, 3, 5, LONGEST_PANEL - 1, LONGEST_PANEL):
         x, y = of(5, 19, k, dtype, True)
         goal = Guarded(np.empty((5, 19), dtype))
         run(product(x, y, goal.array), Tiling(3, 2, (1,)), where)
@@ -96,3 +98,10 @@ def test_many_sizes_have_few_kernels(name: str) -> None:
             count += 1
     assert count > 400 and len(kernels) < count / 30, (count, len(kernels))
     assert all(level(name).lanes(4) * nest.tiling.vectors < 400 for nest in kernels)
+
+
+def test_panels_are_no_longer_than_a_thread_has_stack() -> None:
+    for vectors in range(1, MOST + 1):
+        nest = opened(facts(40, 97, 50, "x86-64-v4").nest, Tiling(3, vectors, (1,)))[0]
+        [room] = [line for line in emit(nest, "k", level("x86-64-v4")).splitlines() if "alloca" in line]
+        assert 8 * int(room.split("i64 ")[1].split(",")[0]) <= 2 * MAX_PANEL

@@ -34,6 +34,7 @@ LONGEST = 16  # sums of a tile: with more it takes longer to compile, and no les
 MOST = 8  # rows, or vectors, of a tile
 MANY_ROWS = 1 << 10  # of a product whose number of rows is known at run time: each of its parts has at least 64
 FEWEST_ALIKE = 3  # rows of tiles that are all alike: with fewer, what they share is read too often
+LONGEST_PANEL = 256  # indices of what is summed, of a panel that has room for any number of them: 128 KiB or less
 ALIKE = 1.1  # times what tiles of several kinds take, for which a kernel that others share is worth it
 A_KIND = 0.02  # of the time that all tiles take: what a kind of them, which is compiled, must be worth
 
@@ -159,7 +160,7 @@ def equal_tiling(facts: Facts) -> Tiling | None:
     rows, terms, copied = nest.extents[nest.n_kept - 2] or 1, nest.extents[-1] or 1, _copied(facts)
     if rows < FEWEST_ALIKE or not _is_shared(nest) or any(nest.loads[k].strides[nest.lanes] == 1 for k in copied):
         return None
-    if copied and terms > MAX_TURNED:
+    if copied and terms > LONGEST_PANEL:
         return None
 
     def busy(h: int, w: int) -> int:
