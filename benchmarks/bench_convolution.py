@@ -251,12 +251,13 @@ def of_status(name: str) -> float:
 
 
 def peaks() -> dict[str, float]:
-    """In a fresh process each, twice: the second time kernels are there, and a compiler's memory is not counted."""
+    """In fresh processes, the least of some: after the first one kernels are there, and compiling is not counted."""
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         for library in STEPS:
             command = [sys.executable, "-m", "benchmarks.bench_convolution", "--peak", library]
-            for _ in range(2):
+            least = float("inf")
+            for round_ in range(5):
                 done = subprocess.run(
                     command,
                     cwd=Path(__file__).parent.parent,
@@ -265,7 +266,8 @@ def peaks() -> dict[str, float]:
                     text=True,
                     check=True,
                 )
-            found[library] = float(done.stdout.split()[-1])
+                least = min(least, float(done.stdout.split()[-1])) if round_ else least
+            found[library] = least
     return found
 
 
@@ -303,7 +305,7 @@ def main() -> None:
     Console(width=160).print(table)
     if sys.platform == "linux" and (not names or "memory" in names):
         mb = peaks()
-        table = Table("peak memory of the step", *mb, "of PyTorch's (must be at most a half)")
+        table = Table("peak memory of the step", *mb, "ours of PyTorch's (at most a half)")
         table.add_row(
             "beside library and inputs", *[f"{x:.1f} MB" for x in mb.values()], f"{mb['wengert'] / mb['pytorch']:.2f}"
         )
