@@ -6,8 +6,13 @@ of all. Ours are contractions of windows, as anybody would write them.
 
 from __future__ import annotations
 
+import ctypes
+import gc
+import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.timing import Timing, measure, show  # first: it pins the threads
@@ -17,6 +22,8 @@ from rich.console import Console  # isort: skip
 from rich.table import Table  # isort: skip
 
 import wengert as wg
+from benchmarks.processes import ENVIRONMENT
+from wengert import nn
 
 Calls = dict[str, Callable[[], Any]]
 """By library: one call, that waits for the result."""
@@ -146,6 +153,24 @@ def step_of_wengert() -> Callable[[], Any]:
     return lambda: step(params, x)
 
 
+def step_of_nn() -> Callable[[], Any]:
+    """The same in the functions of ``wengert.nn``, whose rectifier keeps its output alone, as PyTorch's does."""
+    params, (x, labels) = parameters(), digits()
+
+    def loss(params: Any, x: Any) -> Any:
+        w1, b1, w2, b2, w3, b3 = params
+        h = nn.conv_bias_act(nn.relu, x, w1, b1)
+        h = nn.conv_bias_act(nn.relu, h, w2, b2)
+        return nn.cross_entropy(h.reshape(BATCH, -1) @ w3 + b3, labels)
+
+    @wg.jit
+    def step(params: Any, x: Any) -> Any:
+        value, grads = wg.value_and_grad(loss)(params, x)
+        return tuple([p - np.float32(RATE) * g for p, g in zip(params, grads, strict=True)]), value
+
+    return lambda: step(params, x)
+
+
 def step_of_jax() -> Callable[[], Any]:
     import jax
     import jax.numpy as jnp
@@ -189,11 +214,61 @@ def step_of_pytorch() -> Callable[[], Any]:
     return step
 
 
+STEPS = {"wengert": step_of_wengert, "wengert.nn": step_of_nn, "pytorch": step_of_pytorch, "jax": step_of_jax}
+
+
 def step_calls() -> Calls:
-    calls = {"wengert": step_of_wengert(), "pytorch": step_of_pytorch(), "jax": step_of_jax()}
+    calls = {name: STEPS[name]() for name in ("wengert", "pytorch", "jax")}
     losses = [float(call()[1]) for call in calls.values()]
     np.testing.assert_allclose(losses, losses[0], rtol=1e-4)
     return calls
+
+
+# ----------------------------------------------------------------------------------------------------------- memory
+
+
+def peak_mb(library: str) -> float:
+    """What three steps add to the memory of this process at their worst: beside the library, which has made a step of
+    two pictures, and what the step is given. Results are counted."""
+    global BATCH
+    BATCH, whole = 2, BATCH
+    STEPS[library]()()
+    BATCH = whole
+    call = STEPS[library]()
+    gc.collect()
+    if hasattr(libc := ctypes.CDLL(None), "malloc_trim"):
+        libc.malloc_trim(0)
+    before = of_status("VmRSS")
+    Path("/proc/self/clear_refs").write_text("5")  # the peak is that from here on
+    for _ in range(3):
+        call()
+    return of_status("VmHWM") - before
+
+
+def of_status(name: str) -> float:
+    found = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(name))
+    return int(found.split()[1]) * 1024 / 1e6
+
+
+def peaks() -> dict[str, float]:
+    """In fresh processes, the least of some: after the first one kernels are there, and compiling is not counted."""
+    found = {}
+    with tempfile.TemporaryDirectory() as folder:
+        for library in STEPS:
+            command = [sys.executable, "-m", "benchmarks.bench_convolution", "--peak", library]
+            least = float("inf")
+            for round_ in range(5):
+                done = subprocess.run(
+                    command,
+                    cwd=Path(__file__).parent.parent,
+                    env={**ENVIRONMENT, "WENGERT_CACHE_DIR": folder},
+                    capture_output=True,
+                    text=True,
+                    check=True,
+                )
+                least = min(least, float(done.stdout.split()[-1])) if round_ else least
+            found[library] = least
+    return found
 
 
 # ----------------------------------------------------------------------------------------------------------- report
@@ -228,7 +303,17 @@ def main() -> None:
     if not names or "step" in names:
         row("two convolutions and a dense layer, batch of 64", "step", step_calls())
     Console(width=160).print(table)
+    if sys.platform == "linux" and (not names or "memory" in names):
+        mb = peaks()
+        table = Table("peak memory of the step", *mb, "ours of PyTorch's (at most a half)")
+        table.add_row(
+            "beside library and inputs", *[f"{x:.1f} MB" for x in mb.values()], f"{mb['wengert'] / mb['pytorch']:.2f}"
+        )
+        Console(width=160).print(table)
 
 
 if __name__ == "__main__":
-    main()
+    if "--peak" in sys.argv:
+        print(peak_mb(sys.argv[-1]))
+    else:
+        main()

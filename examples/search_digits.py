@@ -1,4 +1,4 @@
-"""Search for small networks that read handwritten digits: how few operations will do?
+"""Search for small networks that read handwritten digits: how few operations, and how little time, will do?
 
 Each candidate, some convolutions and a dense layer or two, is trained for a few epochs in a process of its own; the
 next ones are small changes of good ones.  Everything tried is in a journal on disk: end the search whenever you like
@@ -8,6 +8,7 @@ and start it again, or start it twice at once, and it goes on.
 """
 
 import argparse
+import time
 from pathlib import Path
 
 import numpy as np
@@ -55,6 +56,17 @@ def network(c):
     return nn.Chain(*convolutions, *pools, nn.flatten, *[nn.Dense(width, act) for width in c["widths"]], nn.Dense(10))
 
 
+def latency(model, params, state):
+    """Seconds in which it reads one picture: the least of many."""
+    read = wg.jit(lambda x: model.apply(params, state, x)[0])
+    picture, times = np.zeros((1, 1, 8, 8), np.float32), []
+    for _ in range(200):
+        start = time.perf_counter()
+        read(picture)
+        times.append(time.perf_counter() - start)
+    return min(times)
+
+
 def evaluate(candidate, seed, epochs=6):
     """Train one, and say how often it errs and what a picture costs it."""
     training, testing = digits()
@@ -80,6 +92,7 @@ def evaluate(candidate, seed, epochs=6):
         "error": 1 - last["accuracy"],
         "flops": nn.flops(model, params, state, one),
         "parameters": nn.count(params),
+        "latency": latency(model, done.params, done.state),
     }
 
 
@@ -104,10 +117,11 @@ def main():
         workers=chosen.workers,
         journal=chosen.journal,
     )
-    table = Table("network", "errors", "operations", "parameters", title="none is better and cheaper")
-    for trial in found.front(("error", "flops")):
+    table = Table("network", "errors", "operations", "a picture", "parameters", title="none better and cheaper")
+    for trial in found.front(("error", "latency", "flops")):
         r = trial.result
-        table.add_row(words(trial.candidate), f"{r['error']:.1%}", f"{r['flops']:,.0f}", f"{r['parameters']:,.0f}")
+        costs = f"{r['flops']:,.0f}", f"{1e6 * r['latency']:.1f} us", f"{r['parameters']:,.0f}"
+        table.add_row(words(trial.candidate), f"{r['error']:.1%}", *costs)
     Console().print(table)
     found.plot(chosen.picture, ("error", "flops"))
     Console().print(f"{len(found.done())} networks, drawn: {chosen.picture}; kept: {chosen.journal}")

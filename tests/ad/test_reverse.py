@@ -211,3 +211,12 @@ def test_cotangents_have_the_type_of_their_primal(dtype: Any) -> None:
     aval = Aval((3,), np.dtype(dtype))
     joint = vjp(formula(lambda x, s: x * s, aval, Aval((), np.dtype(dtype))), (0, 1), (0,))
     assert joint.out_avals[1:] == (aval, Aval((), np.dtype(dtype)))
+
+
+def test_the_cotangent_of_weights_is_made_before_what_goes_on() -> None:
+    """What goes on needs the values no longer that the one of weights is made of."""
+    x, w, v = [Aval(shape, F64) for shape in ((3, 4), (4, 5), (5, 6))]
+    loss = lambda x, w, v: sum_(sin(matmul(tanh(matmul(x, w)), v)), axis=(0, 1))
+    tape = gradient(loss, x, w, v, wrt=(1, 2))
+    contractions = [i.outs[0].aval.shape for i in tape.instrs if i.op.name == "contract"]
+    assert contractions == [(3, 5), (3, 6), (5, 6), (3, 5), (4, 5)]

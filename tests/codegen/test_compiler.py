@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gc
+import io
 import itertools
 import os
 import sys
@@ -239,17 +240,30 @@ def different_programs(n: int) -> None:
             np.testing.assert_allclose(wg.jit(f)(x), f(x), rtol=1e-13)
 
 
-def test_machine_code_of_dropped_programs_was_never_freed(folder: Path) -> None:
+def test_machine_code_of_dropped_programs_was_never_freed(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """9 KB each. Those that were asked for last are kept, the same number at any time."""
+    monkeypatch.setattr(compiler, "RECENT", most := 64)
     different_programs(100)
-    before, most = alive(), compiler._recent.maxlen
+    before = alive()
     bytes_before = executable_bytes() if sys.platform == "linux" else 0
-    assert most is not None
     different_programs(200)
     assert alive() <= before
     assert len(compiler._recent) == most
     if sys.platform == "linux":
         assert executable_bytes() <= bytes_before + most * 4096  # some take two pages
+
+
+def test_what_is_asked_for_again_is_kept_before_what_is_not(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Each once, however often it is asked for."""
+    monkeypatch.setattr(compiler, "RECENT", 4)
+    compiler._recent.clear()
+    codes = {b"%d" % k: Code(k, io.BytesIO(), None, {}) for k in range(6)}  # what they refer to is only closed
+    for asked in ("01", "23", "01", "0", "45"):
+        compiler._keep({key: codes[key] for key in (k.encode() for k in asked)})
+    assert list(compiler._recent) == [b"1", b"0", b"4", b"5"]
+    compiler._keep({b"0": "refused", b"2": codes[b"2"]})
+    assert list(compiler._recent) == [b"1", b"4", b"5", b"2"]
+    compiler._recent.clear()
 
 
 def test_linkers_go_with_the_last_of_their_libraries(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -181,7 +181,7 @@ def test_a_large_product_is_cut_into_parts_by_rows() -> None:
     assert call.extent == 1000 and call.grain == 64
     assert _call(x[:900], y).kernel == call.kernel
     short = _call(x[:30], y)
-    assert isinstance(short.kernel, Nest) and short.kernel.extents == (30, 120, 200) and short.grain == 0
+    assert isinstance(short.kernel, Nest) and short.kernel.tiling is not None and short.grain == 0  # no part of it
 
 
 @pytest.mark.parametrize("dtype", [np.float64, np.float32])

@@ -3,6 +3,13 @@
 from __future__ import annotations
 
 import importlib.util
+import json
+import signal
+import sqlite3
+import subprocess
+import sys
+import time
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -47,6 +54,42 @@ def test_candidates_of_the_search_are_trained_and_measured() -> None:
     for candidate in candidates:
         assert searched.words(candidate)
     found = searched.evaluate(candidates[0], 0, epochs=1)
-    assert found.keys() == {"loss", "error", "flops", "parameters"} and 0 <= found["error"] <= 1
+    assert found.keys() == {"loss", "error", "flops", "parameters", "latency"} and 0 <= found["error"] <= 1
     params, _ = searched.network(candidates[0]).init(0, np.zeros((1, 1, 8, 8), "f"))
     assert found["parameters"] == nn.count(params)
+
+
+def searching(journal: Path, picture: Path) -> subprocess.Popen[bytes]:
+    program = Path(__file__).parents[2] / "examples" / "search_digits.py"
+    options = ["--evaluations", "24", "--workers", "2", "--journal", str(journal), "--picture", str(picture)]
+    return subprocess.Popen([sys.executable, str(program), *options], stdout=subprocess.DEVNULL)
+
+
+def tried(journal: Path) -> dict[int, tuple[str, dict[str, float]]]:
+    """What has been tried, and what came of it, but for how long a picture took."""
+    if not journal.exists():
+        return {}
+    with closing(sqlite3.connect(f"file:{journal}?mode=ro", uri=True)) as db:
+        if not list(db.execute("select name from sqlite_master where name = 'trials'")):
+            return {}
+        rows = db.execute("select number, candidate, result from trials where state = 'done'").fetchall()
+    return {n: (c, {k: v for k, v in json.loads(r).items() if k != "latency"}) for n, c, r in rows}
+
+
+@pytest.mark.deep("it waits half a minute for the leases of the process that was killed")
+def test_a_search_that_is_killed_ends_as_one_that_is_not(tmp_path: Path) -> None:
+    killed, whole = tmp_path / "killed.journal", tmp_path / "whole.journal"
+    with searching(killed, tmp_path / "no.png") as process:
+        while len(tried(killed)) < 3:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+    before = tried(killed)
+    assert 3 <= len(before) < 24 and not (tmp_path / "no.png").exists()
+    for journal in (killed, whole):
+        picture = journal.with_suffix(".png")
+        with searching(journal, picture) as process:
+            assert process.wait() == 0
+        assert picture.stat().st_size > 10_000
+    found = tried(killed)
+    assert found == tried(whole) and len(found) == 24
+    assert {n: found[n] for n in before} == before

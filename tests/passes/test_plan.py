@@ -7,6 +7,7 @@ compute, every value was in its place for as long as it was wanted.
 from __future__ import annotations
 
 import itertools
+import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -470,3 +471,14 @@ def test_the_work_of_planning_is_linear() -> None:
     small, large = plan(chain(20)), plan(chain(200))
     assert len(large.steps) == 10 * len(small.steps)
     assert large.arena_bytes == small.arena_bytes
+
+
+def test_a_stretch_at_the_end_grows() -> None:
+    """What is larger than what was last let go of begins where that did."""
+    free = sys.modules["wengert.passes.plan"]._FreeList()
+    assert [free.take(64), free.take(128)] == [0, 64]
+    free.give(64, 128)
+    assert free.take(256) == 64 and free.top == 320
+    free.give(0, 64)
+    assert free.take(128) == 320 and free.top == 448  # the free one is not the last
+    assert free.take(64) == 0

@@ -10,7 +10,7 @@ import pytest
 from tests.passes.random_tapes import arguments, random_tape
 from wengert.ops.elementwise import add, multiply, sin
 from wengert.ops.reduce import sum_
-from wengert.ops.shape import broadcast_to
+from wengert.ops.shape import broadcast_to, transpose
 from wengert.passes.schedule import schedule
 from wengert.runtime.reference import Reference
 from wengert.tape import Aval, Builder, Lit, Tape, Var, building, check
@@ -42,6 +42,22 @@ def test_what_lets_go_of_as_much_as_it_makes_stays() -> None:
     tape = Tape((x,), (), builder.instrs, (c,))
     # The product takes 8000 bytes, so it waits for the sine; the sine lets go of the product, so it stays.
     assert order(schedule(tape)) == ["multiply", "sin", "sum", "multiply"]
+
+
+@pytest.mark.parametrize("is_view", [False, True])
+def test_what_it_is_made_of_is_not_kept_for_it(is_view: bool) -> None:
+    """A product of 80 kB is read as a view, too: what takes 8 kB could wait for its reader, and what it reads cannot.
+    But for an argument, which is kept anyway."""
+    x, y = Var(Aval((10, 1000), F64)), Var(Aval((10, 1000), F64))
+    with building(Builder()) as builder:
+        a = multiply(x, y)
+        columns = sum_(transpose(a, axes=(1, 0)) if is_view else a, axis=(1,) if is_view else (0,))
+        of_x = sum_(x, axis=(0,))
+        last = sum_(sin(y), axis=(0,))
+        z = add(multiply(columns, last), of_x)
+    tape = Tape((x, y), (), builder.instrs, (z,))
+    made = {i.outs[0]: k for k, i in enumerate(schedule(tape).instrs)}
+    assert made[columns] < made[last] < made[of_x]
 
 
 def test_small_values_stay() -> None:

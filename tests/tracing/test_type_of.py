@@ -151,3 +151,31 @@ def test_that_nothing_asks_is_remembered_until_a_cell_holds_something_new() -> N
         assert len(walks) == 1
     finally:
         type_of.asking = real
+
+
+class Quiet:
+    def __init__(self, *within: Any) -> None:
+        self.within = within
+
+    def call(self, x: Any) -> Any:
+        return [f(x) for f in self.within]
+
+
+def test_what_a_method_s_owner_holds_is_looked_at_each_time() -> None:
+    """That a class is silent is remembered; of one instance, not of all."""
+
+    def given(f: Any) -> Any:
+        return lambda x: f(x)  # the cell that wengert's own calls have
+
+    type_of._places.clear()
+    assert asking_in(given(Quiet(np.sin, does_not_ask).call)) == []
+    assert asking_in(given(Quiet(np.sin, does_not_ask).call)) == ()  # without a walk
+    assert asking_in(given(Quiet(does_not_ask, asks).call)) == [asks]
+    assert asking_in(given(Quiet(Quiet(), {"deeper": asks}).call)) == [asks]
+
+
+def test_layers_of_ours_are_left_as_they_are_and_what_they_hold_is_not() -> None:
+    from wengert import nn
+
+    assert asking(nn.Chain(nn.Dense(3, np.tanh), nn.Dense(2)).apply) == []
+    assert asking(nn.Chain(nn.Dense(3, asks), nn.Dense(2)).apply) == [asks]

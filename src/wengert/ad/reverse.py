@@ -88,6 +88,7 @@ def cotangents(
     active = active_values(tape, wrt, outputs)
     builder = current_builder()
     known: dict[Atom, Any] = {}
+    ends = set(wrt)
     for a, ct in zip(outputs, seeds, strict=True):
         if a in active:
             known[a] = add(known.get(a), ct, a.aval)
@@ -99,6 +100,8 @@ def cotangents(
             continue
         builder.source = cotangent_source(instr.source)
         operands = active_operands(instr, active)
+        if len(operands) > 1 and not instr.op.is_elementwise:  # weights first: what goes on lets go of the most
+            operands.sort(key=lambda k: instr.ins[k] not in ends)
         for k in operands:
             ct = pull(instr, k, cts, nan_safe)
             if ct is not None:

@@ -52,8 +52,10 @@ class Code:
 
 _lock = lock()  # LLVM's linker is used by one thread at a time
 _codes: WeakValueDictionary[bytes, Code] = WeakValueDictionary()
-_recent: deque[Code] = deque(maxlen=64)
-"""Those last asked for, for functions that are made, compiled and dropped in a loop: linking one takes 0.3 ms."""
+_recent: dict[bytes, Code] = {}
+"""Those last asked for, for functions that are made, compiled and dropped in a loop: reading and linking one takes half
+a millisecond."""
+RECENT = 256  # 5 to 10 MB
 _refused: dict[bytes, str] = {}
 _provided: dict[str, int] = {}
 _dropped: deque[tuple[Any, Any]] = deque()
@@ -133,9 +135,19 @@ def machine_code(kernels: Mapping[bytes, Callable[[str], str]]) -> dict[bytes, C
             if texts:
                 found.update(_compiled(texts))
             Counters.compile_s += time.perf_counter() - start
-        _recent.extend([code for code in found.values() if isinstance(code, Code)])
+        _keep(found)
         _free()
         return found
+
+
+def _keep(found: Mapping[bytes, Code | str]) -> None:
+    """Those last asked for, each once."""
+    for key, code in found.items():
+        _recent.pop(key, None)
+        if isinstance(code, Code):
+            _recent[key] = code
+    for key in list(itertools.islice(_recent, max(0, len(_recent) - RECENT))):
+        del _recent[key]
 
 
 def name_of(key: bytes) -> str:

@@ -428,7 +428,11 @@ class _FreeList:
     def take(self, size: int) -> int:
         k = bisect.bisect_left(self.by_size, (size, -1))
         if k == len(self.by_size):
-            start, self.top = self.top, self.top + size
+            start = self.top
+            if self.starts and self.starts[-1] + self.sizes[self.starts[-1]] == self.top:  # the last one, and some more
+                start = self.starts[-1]
+                self._remove(start)
+            self.top = start + size
             return start
         found, start = self.by_size.pop(k)
         self._drop(start)
@@ -451,6 +455,7 @@ class _FreeList:
         bisect.insort(self.by_size, (size, start))
 
     def _remove(self, start: int) -> int:
+        """Take a stretch off the list, and say its size."""
         size = self.sizes[start]
         self.by_size.pop(bisect.bisect_left(self.by_size, (size, start)))
         self._drop(start)

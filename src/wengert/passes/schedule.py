@@ -1,10 +1,14 @@
 """Schedule: what is only needed later is computed later, so that it does not take memory meanwhile.
 
 An instruction that makes more bytes than it lets go of moves to just before the first instruction that reads it. The
-others stay: they free memory, the sooner the better. Instructions with effects keep their order. Linear.
+others stay: they free memory, the sooner the better. What nobody else reads so late, it would keep until then: the
+derivative of weights stays where the values that it is made of are at hand. Instructions with effects keep their order.
+Linear.
 """
 
 from __future__ import annotations
+
+from typing import Any
 
 from wengert.ops.kernels import View
 from wengert.tape import Instr, Tape, Var
@@ -17,10 +21,12 @@ def schedule(tape: Tape) -> Tape:
     if all(sum([v.aval.nbytes for v in instr.outs]) < MIN_BYTES for instr in tape.instrs):
         return tape
     n = len(tape.instrs)
-    last_read = {a: k for k, instr in enumerate(tape.instrs) for a in instr.ins}
-    last_read.update(dict.fromkeys(tape.outputs, n))
+    base: dict[Any, Any] = {v: i.ins[0] for i in tape.instrs if isinstance(i.op.kernel, View) for v in i.outs}
+    for v, a in base.items():  # of a view of a view
+        base[v] = base.get(a, a)
+    last_read = {base.get(a, a): k for k, instr in enumerate(tape.instrs) for a in instr.ins}
+    last_read.update({base.get(a, a): n for a in tape.outputs})
     not_ours = {*tape.inputs, *[c.var for c in tape.captures]}  # whose memory is never let go of
-    not_ours.update(v for i in tape.instrs if isinstance(i.op.kernel, View) for v in i.outs)
     first_reader: dict[Var, tuple[int, int]] = {}  # where it comes to stand, and its number
     before: list[list[int]] = [[] for _ in range(n)]  # by instruction: what moves to just before it, latest first
     moves = [False] * n
@@ -31,7 +37,8 @@ def schedule(tape: Tape) -> Tape:
         if not instr.op.effects and where < n and reader != k + 1:
             made = 0 if isinstance(instr.op.kernel, View) else sum([v.aval.nbytes for v in instr.outs])
             if made >= MIN_BYTES:
-                let_go = sum([a.aval.nbytes for a in set(instr.ins) if last_read[a] == k and a not in not_ours])
+                read = {base.get(a, a) for a in instr.ins} - not_ours
+                let_go = sum([a.aval.nbytes for a in read if last_read[a] < where])
                 if made - let_go >= MIN_BYTES:
                     moves[k] = True
                     before[reader].append(k)

@@ -22,7 +22,7 @@ import numpy as np
 
 from wengert.locks import lock
 from wengert.tracing import hooks, names
-from wengert.tracing.callers import is_installed, is_library_module
+from wengert.tracing.callers import is_installed, is_library_module, is_on_top
 
 NAME = "_wengert_type_of"
 """Where exchanged code finds :func:`type_of` among the builtins, once there is any."""
@@ -134,7 +134,13 @@ def asks(f: types.FunctionType) -> bool:
     """Whether a function of the user's calls ``type``; or did, before an enclosing trace exchanged it."""
     code = f.__code__
     is_asking = answering(code) is not code or (hasattr(builtins, NAME) and NAME in names.mentioned(code))
-    return is_asking and is_the_users(f.__globals__) and not _knows_tracers(f)
+    return is_asking and is_the_users(f.__globals__) and not _knows_tracers(f) and not _is_ours(f)
+
+
+def _is_ours(f: types.FunctionType) -> bool:
+    """Whether a function is of what is built on top of wengert, which asks ``type`` of no traced value: its layers'
+    methods would be exchanged for each of them that is traced."""
+    return is_on_top(str(f.__globals__.get("__name__")))
 
 
 def _knows_tracers(f: types.FunctionType) -> bool:
@@ -158,6 +164,10 @@ def asking_in(call: Any) -> Sequence[types.FunctionType]:
     f = call if place < 0 else call.__closure__[place].cell_contents
     if type(f) in _OF_NUMPY:
         return ()
+    if type(f) is types.MethodType:
+        if not _is_silent_within(f.__self__):
+            return asking(f)
+        f = f.__func__
     if type(f) is types.FunctionType and id(f.__code__) in _silent:
         for cell in f.__closure__ or ():
             if not _is_silent(_contents(cell)):
@@ -181,7 +191,12 @@ def _is_silent(value: Any) -> bool:
         return len(value) > _LONG or all(map(_is_silent, value))
     if cls is dict:
         return len(value) > _LONG or all(map(_is_silent, value.values()))
-    return cls is np.ndarray or id(cls) in _silent or isinstance(value, _PLAIN)
+    return cls is np.ndarray or id(cls) in _silent or cls in _OF_NUMPY or isinstance(value, _PLAIN)
+
+
+def _is_silent_within(owner: Any) -> bool:
+    """The same of what a method is of: of what it holds, too."""
+    return id(type(owner)) in _silent and all(map(_is_silent, _attributes(owner).values()))
 
 
 def _contents(cell: types.CellType) -> Any:

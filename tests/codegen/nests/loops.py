@@ -11,8 +11,9 @@ import numpy as np
 
 from tests.codegen import kernel
 from wengert.codegen.nests.emit import emit
+from wengert.codegen.nests.facts import Facts
 from wengert.codegen.nests.nest import Fold, Load, Nest, Operation, Store
-from wengert.codegen.target import Target
+from wengert.codegen.target import Target, level
 
 Array = np.ndarray[Any, Any]
 KERNEL = ctypes.CFUNCTYPE(
@@ -115,6 +116,29 @@ def evaluate(values: Sequence[Any], steps: Sequence[tuple[str, tuple[int, ...], 
 
 def short(x: Array) -> str:
     return x.dtype.str[1:]
+
+
+def numbers(shape: tuple[int, ...], dtype: str, seed: int = 0) -> Array:
+    """Small whole numbers, so that every order of adding them gives the same bits."""
+    return np.random.default_rng(seed).integers(-4, 5, shape).astype(np.dtype(dtype))
+
+
+def product(x: Array, y: Array, goal: Array, other: Array | None = None) -> Loops:
+    """``goal = x @ y``, or ``x @ y + other``."""
+    (m, k), n = x.shape, y.shape[1]
+    loads, dtype = [x[:, None, :], y.T[None, :, :]], x.dtype.str[1:]
+    after: list[tuple[str, tuple[int, ...], str]] = []
+    if other is not None:
+        loads.append(other[:, :, None])
+        after.append(("add", (len(loads) + 1, 2), dtype))
+    steps = [("multiply", (0, 1), dtype)]
+    folds = [("add", len(loads), dtype)]
+    return Loops((m, n, k), 2, 1, loads, steps, (), folds, after, [(len(loads) + 1 + len(after), goal[:, :, None])])
+
+
+def facts(m: int, n: int, k: int, name: str, dtype: str = "f8") -> Facts:
+    x, y = np.ones((m, k), dtype), np.ones((k, n), dtype)
+    return Facts(product(x, y, np.empty((m, n), dtype)).nest(True)[0], level(name))
 
 
 TARGETS = {

@@ -9,9 +9,8 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.codegen.nests.loops import TARGETS, Array, Guarded, Loops, at_the_edge
+from tests.codegen.nests.loops import TARGETS, Array, Guarded, Loops, at_the_edge, facts, numbers, product
 from wengert.codegen.nests.emit import emit
-from wengert.codegen.nests.facts import Facts
 from wengert.codegen.nests.loops import parts
 from wengert.codegen.nests.panels import MAX_PANEL, is_crowded, is_turned
 from wengert.codegen.nests.tiles import LATENCY, MOST, best_tile
@@ -22,28 +21,10 @@ every_float = pytest.mark.parametrize("dtype", ["f8", "f4"])
 EDGES = (1, 3, 4, 5, 8, 9, 15, 16, 17, 24, 31, 33, 50)
 
 
-def numbers(shape: tuple[int, ...], dtype: str, seed: int = 0) -> Array:
-    """Small whole numbers, so that every order of adding them gives the same bits."""
-    return np.random.default_rng(seed).integers(-4, 5, shape).astype(np.dtype(dtype))
-
-
 def guarded(x: Array) -> Guarded:
     out = Guarded(x)
     out.array[...] = x
     return out
-
-
-def product(x: Array, y: Array, goal: Array, other: Array | None = None) -> Loops:
-    """``goal = x @ y``, or ``x @ y + other``."""
-    (m, k), n = x.shape, y.shape[1]
-    loads, dtype = [x[:, None, :], y.T[None, :, :]], x.dtype.str[1:]
-    after: list[tuple[str, tuple[int, ...], str]] = []
-    if other is not None:
-        loads.append(other[:, :, None])
-        after.append(("add", (len(loads) + 1, 2), dtype))
-    steps = [("multiply", (0, 1), dtype)]
-    folds = [("add", len(loads), dtype)]
-    return Loops((m, n, k), 2, 1, loads, steps, (), folds, after, [(len(loads) + 1 + len(after), goal[:, :, None])])
 
 
 @pytest.mark.sampled(3, "every remainder on every processor")
@@ -153,11 +134,6 @@ def test_parts_are_nearly_as_long_as_each_other() -> None:
         lengths = [length for length, _ in found]
         assert max(lengths) <= most and max(lengths) - min(lengths) <= 1
         assert sum([many for _, many in found]) == -(-n // most)
-
-
-def facts(m: int, n: int, k: int, name: str, dtype: str = "f8") -> Facts:
-    x, y = np.ones((m, k), dtype), np.ones((k, n), dtype)
-    return Facts(product(x, y, np.empty((m, n), dtype)).nest(True)[0], level(name))
 
 
 @pytest.mark.parametrize("name", ["x86-64-v2", "x86-64-v3", "x86-64-v4"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -46,6 +47,28 @@ def counted(candidate: Any, seed: int) -> dict[str, float]:
     """Leaves a mark for each evaluation in the folder that COUNTED names."""
     Path(os.environ["COUNTED"], f"{seed}-{os.getpid()}-{time.monotonic_ns()}").touch()
     time.sleep(0.02)
+    return bowl(candidate, seed)
+
+
+def tells_who_it_is_and_waits(candidate: Any, seed: int) -> float:
+    Path(os.environ["COUNTED"], str(os.getpid())).touch()
+    time.sleep(1000)
+    return 0.0
+
+
+beside: dict[int, int] = {}
+_lock, _running = threading.Lock(), set[int]()
+
+
+def noting_who_is_beside(candidate: Any, seed: int) -> dict[str, float]:
+    """How many run at once, while this one does."""
+    with _lock:
+        _running.add(seed)
+        for other in _running:
+            beside[other] = max(beside.get(other, 0), len(_running))
+    time.sleep(0.02)
+    with _lock:
+        _running.remove(seed)
     return bowl(candidate, seed)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -53,6 +54,63 @@ def test_what_a_process_that_is_gone_had_claimed_is_anothers(path: Path, monkeyp
     assert second.trials()[0].state == "running"
     first.renew()
     assert first.claim(propose, 1) is None
+
+
+def lost(path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    """What a process claims that is gone at once."""
+    monkeypatch.setattr(journal, "LEASE", -1.0)
+    process = Journal(path, ABOUT)
+    claimed = process.claim(propose, 1)
+    process.close()
+    monkeypatch.undo()
+    return claimed
+
+
+def test_a_trial_that_every_process_is_gone_with_has_failed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert [lost(path, monkeypatch).gone for _ in range(journal.MOST_GONE)] == list(range(journal.MOST_GONE))
+    last = Journal(path, ABOUT)
+    assert last.claim(propose, 1) is None
+    [trial] = last.trials()
+    assert trial.state == "failed" and trial.result is None and "are gone" in str(trial.error)
+
+
+def test_one_that_is_given_back_is_not_blamed(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    kept = Journal(path, ABOUT)
+    for _ in range(2 * journal.MOST_GONE):
+        claimed = kept.claim(propose, 1)
+        assert claimed is not None and claimed.gone == claimed.attempts == 0
+        kept.give_back(0, False)
+    assert lost(path, monkeypatch).gone == 0 and lost(path, monkeypatch).gone == 1
+
+
+def test_what_is_new_alone_is_read(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Candidates are parsed once, whoever wrote them, and results when they are there."""
+    first, second = Journal(path, ABOUT), Journal(path, ABOUT)
+    parsed: list[str] = []
+    loads = json.loads
+    for k in range(20):
+        first.claim(propose, 20)
+        if k % 2:
+            first.finish(k, {"loss": float(k)}, None, 0.1)
+    assert len(second.trials()) == len(first.trials()) == 20
+    monkeypatch.setattr(journal.json, "loads", lambda text: parsed.append(text) or loads(text))
+    assert second.trials() == first.trials() and not parsed
+    first.finish(4, {"loss": 4.5}, None, 0.1)
+    assert second.trials()[4].result == {"loss": 4.5}
+    assert sorted(parsed) == ['{"loss": 4.5}', '{"x": 4}']
+    assert second.trials() == first.trials() == Journal(path, ABOUT).trials()
+
+
+def test_a_proposal_that_raises_leaves_the_journal_as_it_is(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(trials: list[Any]) -> Proposal:
+        raise ValueError("a method of somebody's")
+
+    for _ in range(journal.MOST_GONE):
+        lost(path, monkeypatch)
+    kept = Journal(path, ABOUT)
+    with pytest.raises(ValueError, match="somebody's"):
+        kept.claim(refuse, 2)
+    assert kept.trials() == Journal(path, ABOUT).trials() and kept.trials()[0].state == "running"
 
 
 def test_of_another_search(path: Path) -> None:

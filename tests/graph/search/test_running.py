@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 import sys
@@ -98,6 +99,34 @@ def test_a_search_that_is_killed_ends_as_if_it_had_not_been(
     assert len(list(marks.iterdir())) <= 42  # at most those that were under way are run twice
 
 
+ENDLESS = """
+from tests.graph.search import evaluations
+if __name__ == "__main__":
+    evaluations.run(evaluations.tells_who_it_is_and_waits, 2)
+"""
+
+
+def test_workers_of_a_process_that_is_killed_end_too(tmp_path: Path, marks: Path) -> None:
+    program = tmp_path / "endless.py"
+    program.write_text(ENDLESS)
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join([str(ROOT), *sys.path])}
+    with subprocess.Popen([sys.executable, str(program)], cwd=ROOT, env=environment) as process:
+        while len(list(marks.iterdir())) < 2:
+            time.sleep(0.02)
+        process.send_signal(signal.SIGKILL)
+    workers = [int(mark.name) for mark in marks.iterdir()]
+    while any(map(lives, workers)):  # or the test runs into its time limit
+        time.sleep(0.02)
+
+
+def lives(pid: int) -> bool:
+    try:
+        state = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0]
+    except FileNotFoundError:
+        return False
+    return state != "Z"  # who inherits it may be slow to look
+
+
 def test_two_processes_share_a_journal(tmp_path: Path, marks: Path) -> None:
     path = tmp_path / "search.db"
     with started(path, 30) as first, started(path, 30) as second:
@@ -139,6 +168,57 @@ def test_somebody_elses_executor_that_breaks_ends_the_search() -> None:
         pytest.raises(wg.errors.WorkerError, match="takes no more"),
     ):
         search.search(SPACE, evaluations.always_ends_its_process, evaluations=8, executor=executor, progress=False)
+
+
+def test_halving_that_would_end_before_any_has_the_whole_budget() -> None:
+    method = search.Halving(9, 3)
+    with pytest.raises(wg.errors.StructureError, match="12 evaluations") as raised:
+        run(evaluations.with_budget, threads=1, evaluations=12, method=method)
+    assert "evaluations=13" in str(raised.value)
+    found = run(evaluations.with_budget, threads=2, evaluations=13, method=method)
+    assert found.best().budget == 1
+    found = run(evaluations.with_budget, threads=1, evaluations=41, method=search.Halving(2, 5))
+    assert len(found.done()) == len(found.trials) == 2  # one rung, of the whole budget
+
+
+def test_what_several_processes_are_gone_with_is_run_by_itself(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from wengert.graph.search import journal, running
+
+    path = tmp_path / "search.db"
+    about = {"space": SPACE.describe(), "method": repr(search.Random()), "seed": 4}
+    now = time.time()
+    for k in range(running.SUSPECT + 1):  # each claims all, and is gone
+        monkeypatch.setattr(journal.time, "time", lambda k=k: now + 2 * k * journal.LEASE)
+        kept = journal.Journal(path, about)
+        for _ in range(3):
+            kept.claim(lambda trials: search.Random().propose(len(trials), SPACE, 4, {}, {}), 3)
+        kept.close()
+    monkeypatch.setattr(journal.time, "time", lambda: now + 2 * (running.SUSPECT + 1) * journal.LEASE)
+    evaluations.beside.clear()
+    found = run(evaluations.noting_who_is_beside, threads=4, evaluations=12, method="random", journal=path)
+    assert all(t.state == "done" for t in found.trials) and len(found.trials) == 12
+    suspects = {t.number for t in found.trials if t.gone >= running.SUSPECT}
+    assert suspects == {0, 1, 2} and all(evaluations.beside[4_000_012 + k] == 1 for k in suspects)
+    assert max(evaluations.beside.values()) > 1
+
+
+def test_a_search_that_is_interrupted_gives_back_what_it_had(tmp_path: Path) -> None:
+    path = tmp_path / "search.db"
+
+    class Broken(search.Random):
+        def propose(self, k: int, *others: Any) -> Any:
+            if k == 3:
+                raise KeyboardInterrupt
+            return super().propose(k, *others)
+
+        def __repr__(self) -> str:
+            return repr(search.Random())
+
+    with pytest.raises(KeyboardInterrupt):
+        run(evaluations.bowl, threads=4, method=Broken(), journal=path)
+    assert shown(run(evaluations.bowl, threads=1, method="random", evaluations=9, journal=path)) == shown(
+        run(evaluations.bowl, threads=1, method="random", evaluations=9)
+    )
 
 
 def test_what_cannot_be_sent_or_is_not_known() -> None:

@@ -18,6 +18,7 @@ from wengert.codegen.nests.channels import FEWEST_AT_ONCE, MOST_TAPS, MOST_TERMS
 from wengert.codegen.nests.facts import Facts, are_light_sums
 from wengert.codegen.nests.nest import Fold, Load, Nest, Operation, Store
 from wengert.codegen.nests.panels import FEWEST_LANES, FEWEST_ROWS, MAX_TURNED, is_turned
+from wengert.codegen.nests.products import opened, tiling_of
 from wengert.codegen.strides import grain
 from wengert.codegen.target import target
 from wengert.ops.kernels import Contract, Fused, Iota, MapTape, Reduce
@@ -181,6 +182,9 @@ class _Builder:
         places = [p for p in self.load_places if p is not None]
         places += [p for *_, p in self.stores] + [p for *_, p in self.post_stores]
         extent = extents[0] if extents else 1
+        if (tiling := tiling_of(Facts(nest, target())) if is_static else None) is not None:
+            nest, given = opened(nest, tiling)
+            return KernelCall(nest, tuple(places), given, extent, 0, name, instr)
         if is_shared:
             part = -(-SHARED * extent // points)
             if n_kept == 2:

@@ -49,6 +49,16 @@ class Fold(NamedTuple):
     dtype: str
 
 
+class Tiling(NamedTuple):
+    """How a product is cut whose sizes are given at run time."""
+
+    rows: int
+    vectors: int
+    """Of each tile."""
+    copied: tuple[int, ...]
+    """The operands that panels hold."""
+
+
 class Nest(NamedTuple):
     """A kernel, as data. Equal nests are one kernel."""
 
@@ -68,6 +78,8 @@ class Nest(NamedTuple):
     """The one kept dimension numbers the pieces of the first reduced one; their length is given at run time."""
     is_wide: bool = False
     """So many lanes, of a kept dimension, that their sums are kept in memory."""
+    tiling: Tiling | None = None
+    """A product of any size, in tiles that are all alike (:mod:`~wengert.codegen.nests.products`)."""
 
     @property
     def ndim(self) -> int:

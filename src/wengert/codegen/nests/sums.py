@@ -19,6 +19,7 @@ from wengert.codegen.nests.facts import MAX_UNROLLED, Facts
 from wengert.codegen.nests.folds import accumulators, across, across_each, begun, combined, fold_in, folded
 from wengert.codegen.nests.loops import Vector, loop, over_kept, over_reduced, over_rows, over_vectors, plus, whole
 from wengert.codegen.nests.points import Point, Points
+from wengert.codegen.nests.products import equal_tiles
 from wengert.codegen.nests.tiles import lane_sums, tiles
 from wengert.codegen.vecmath import FUNCTIONS, Weight
 
@@ -28,7 +29,9 @@ RUN = 64  # vectors of accumulators in memory
 def all_sums(points: Points, point: Point) -> None:
     """The folds of the nest, in the way that suits it."""
     nest, facts = points.nest, points.facts
-    if (taps := taps_of(facts)) is not None:
+    if nest.tiling is not None:
+        equal_tiles(points, point, nest.tiling)
+    elif (taps := taps_of(facts)) is not None:
         by_taps(points, point, taps)
     elif (grid := grid_of(facts)) is not None:
         over_kept(points, point, grid.rows, lambda p: crossed(points, p, grid))

@@ -24,7 +24,7 @@ from wengert.codegen.nests.loops import (
     parts,
     plus,
 )
-from wengert.codegen.nests.nest import Load, Nest
+from wengert.codegen.nests.nest import Load, Nest, Tiling
 from wengert.codegen.nests.panels import COPIED_ROWS, MAX_PANEL, MAX_TURNED, Block, is_crowded, is_turned
 from wengert.codegen.nests.points import Point, Points
 from wengert.codegen.nests.turn import turn
@@ -33,6 +33,9 @@ LATENCY = 10  # sums that are under way: a processor begins two a cycle, and eac
 LONGEST = 16  # sums of a tile: with more it takes longer to compile, and no less to run (benchmarks/bench_contract.py)
 MOST = 8  # rows, or vectors, of a tile
 MANY_ROWS = 1 << 10  # of a product whose number of rows is known at run time: each of its parts has at least 64
+FEWEST_ALIKE = 3  # rows of tiles that are all alike: with fewer, what they share is read too often
+LONGEST_PANEL = 256  # indices of what is summed, of a panel that has room for any number of them: 128 KiB or less
+ALIKE = 1.1  # times what tiles of several kinds take, for which a kernel that others share is worth it
 A_KIND = 0.02  # of the time that all tiles take: what a kind of them, which is compiled, must be worth
 
 
@@ -148,6 +151,35 @@ def _n_vectors(facts: Facts) -> int:
 def _is_shared(nest: Nest) -> bool:
     """Whether all rows read the same vectors."""
     return nest.n_kept > 1 and any(x.strides[nest.n_kept - 2] == 0 and x.strides[nest.lanes] != 0 for x in nest.loads)
+
+
+def equal_tiling(facts: Facts) -> Tiling | None:
+    """The tile with which the sums of a product of known size take the least time if all tiles are alike, and what is
+    turned round; None if tiles of several kinds take much less."""
+    nest, n_vectors = facts.nest, _n_vectors(facts)
+    rows, terms, copied = nest.extents[nest.n_kept - 2] or 1, nest.extents[-1] or 1, _copied(facts)
+    if rows < FEWEST_ALIKE or not _is_shared(nest) or any(nest.loads[k].strides[nest.lanes] == 1 for k in copied):
+        return None
+    if copied and terms > LONGEST_PANEL:
+        return None
+
+    def busy(h: int, w: int) -> int:
+        return max(h * w, h + w, LATENCY)
+
+    def of_all(tile: Tile) -> tuple[int, int]:
+        count = -(-rows // tile.rows) * -(-n_vectors // tile.vectors)
+        return count * busy(*tile), count * sum(tile)
+
+    tiles = [
+        Tile(h, w)
+        for w in range(1, min(n_vectors, MOST) + 1)
+        for h in range(FEWEST_ALIKE, min(rows, _most_rows(facts, w, MOST)) + 1)
+    ]
+    found, best = min(tiles, key=of_all), best_tile(facts)
+    several = [(h, w, a * b) for h, a in parts(rows, best.rows) for w, b in parts(n_vectors, best.vectors)]
+    if of_all(found)[0] > ALIKE * sum([many * busy(h, w) for h, w, many in several]):
+        return None
+    return Tiling(*found, tuple(copied))
 
 
 # ------------------------------------------------------------------------------------------------------------ panels

@@ -1,7 +1,10 @@
 """What was tried, on disk: an SQLite file that survives its process, and that several processes may share.
 
 A trial is *claimed* before it is run, with a lease that its process renews; a lease that has run out means that the
-process is gone, and the trial is another's.
+process is gone, and the trial is another's. One that several processes are gone with has failed: it may have ended
+them.
+
+Rows are numbered by their last change, so that a process reads again what is new alone.
 """
 
 from __future__ import annotations
@@ -21,15 +24,20 @@ from typing import Any
 import wengert as wg
 from wengert.graph.search.methods import Proposal
 
-VERSION = 1
+VERSION = 2
 LEASE = 30.0  # s
+MOST_GONE = 4  # processes that claimed a trial and are gone; people end some, and mean no trial by it
 SCHEMA = """
 create table about (name text primary key, value text not null);
 create table trials (
     number integer primary key, candidate text not null, budget real, state text not null,
-    owner text, lease real, attempts integer not null default 0, result text, error text, seconds real
+    owner text, lease real, attempts integer not null default 0, gone integer not null default 0,
+    result text, error text, seconds real, change integer not null
 );
+create index by_state on trials (state);
+create index by_change on trials (change);
 """
+NEXT = "(select coalesce(max(change), 0) + 1 from trials)"
 
 
 @dataclass(frozen=True)
@@ -42,6 +50,8 @@ class Trial:
     state: str
     """ "waiting", "running", "done" or "failed"."""
     attempts: int = 0
+    gone: int = 0
+    """The processes that claimed it and are gone."""
     result: dict[str, float] | None = None
     error: str | None = None
     seconds: float | None = None
@@ -60,6 +70,9 @@ class Journal:
         self.path = None if path is None else Path(path)
         self.owner = f"{platform.node()}-{os.getpid()}-{time.monotonic_ns()}"
         self._lock = threading.RLock()
+        self._known: list[Trial] = []
+        self._change = 0
+        """The last one that has been read."""
         with self._sound():
             self._db = sqlite3.connect(
                 ":memory:" if path is None else os.fspath(path),
@@ -90,7 +103,6 @@ class Journal:
     def _check(self, about: dict[str, Any]) -> None:
         with self._sound():
             found = {name: json.loads(value) for name, value in self._db.execute("select name, value from about")}
-            list(self._db.execute("select number, candidate, result from trials"))
         if found.get("version") != VERSION:
             self.close()
             raise wg.errors.StorageError(wg.errors.message(f"{self.path} is a journal of another version"))
@@ -105,6 +117,7 @@ class Journal:
                     tries=["another file for this one"],
                 )
             )
+        self.trials()  # all that is there can be read
 
     @contextmanager
     def _sound(self) -> Iterator[None]:
@@ -126,6 +139,7 @@ class Journal:
                 yield
             except BaseException:
                 self._db.execute("rollback")
+                self._known, self._change = [], 0  # what was read of it is not so
                 raise
             self._db.execute("commit")
 
@@ -133,20 +147,25 @@ class Journal:
         """All of them, by number."""
         with self._lock, self._sound():
             rows = self._db.execute(
-                "select number, candidate, budget, state, attempts, result, error, seconds from trials order by number"
+                "select change, number, candidate, budget, state, attempts, gone, result, error, seconds from trials "
+                "where change > ? order by +number",  # by the index of changes, then sorted
+                (self._change,),
             ).fetchall()
-        return [
-            Trial(n, json.loads(c), b, state, attempts, json.loads(r) if r else None, error, seconds)
-            for n, c, b, state, attempts, r, error, seconds in rows
-        ]
+            for change, number, candidate, budget, state, attempts, gone, result, error, seconds in rows:
+                found = json.loads(result) if result else None
+                made = Trial(number, json.loads(candidate), budget, state, attempts, gone, found, error, seconds)
+                self._known[number : number + 1] = [made]  # numbers begin with 0, and none is left out
+                self._change = max(self._change, change)
+            return list(self._known)
 
     def claim(self, propose: Callable[[list[Trial]], Proposal | None], most: int) -> Trial | None:
         """A trial for this process to run: one that waits, one whose owner is gone, or a new one while there are fewer
         than ``most``. None: there is none now."""
         with self._writing():
             now = time.time()
+            self._give_up(now)
             row = self._db.execute(
-                "select number, candidate, budget, attempts from trials "
+                "select number, candidate, budget, attempts, gone + (state = 'running') from trials "
                 "where state = 'waiting' or (state = 'running' and lease < ?) order by number limit 1",
                 (now,),
             ).fetchone()
@@ -155,15 +174,26 @@ class Journal:
                 proposal = propose(known) if len(known) < most else None
                 if proposal is None:
                     return None
-                row = (len(known), json.dumps(proposal.candidate), proposal.budget, 0)
+                row = (len(known), json.dumps(proposal.candidate), proposal.budget, 0, 0)
                 self._db.execute(
-                    "insert into trials (number, candidate, budget, state) values (?, ?, ?, 'waiting')", row[:3]
+                    "insert into trials (number, candidate, budget, state, change) "
+                    f"values (?, ?, ?, 'waiting', {NEXT})",
+                    row[:3],
                 )
             self._db.execute(
-                "update trials set state = 'running', owner = ?, lease = ? where number = ?",
-                (self.owner, now + LEASE, row[0]),
+                f"update trials set state = 'running', owner = ?, lease = ?, gone = ?, change = {NEXT} "
+                "where number = ?",
+                (self.owner, now + LEASE, row[4], row[0]),
             )
-        return Trial(row[0], json.loads(row[1]), row[2], "running", row[3])
+        return Trial(row[0], json.loads(row[1]), row[2], "running", row[3], row[4])
+
+    def _give_up(self, now: float) -> None:
+        """Trials that too many processes are gone with have failed."""
+        self._db.execute(
+            f"update trials set state = 'failed', gone = gone + 1, error = ?, seconds = 0, change = {NEXT} "
+            "where state = 'running' and lease < ? and gone + 1 >= ?",
+            (f"{MOST_GONE} processes that ran it are gone", now, MOST_GONE),
+        )
 
     def renew(self) -> None:
         """Say that this process is still there."""
@@ -177,7 +207,7 @@ class Journal:
         state = "failed" if result is None else "done"
         with self._writing():
             self._db.execute(
-                "update trials set state = ?, result = ?, error = ?, seconds = ? "
+                f"update trials set state = ?, result = ?, error = ?, seconds = ?, change = {NEXT} "
                 "where number = ? and owner = ? and state = 'running'",
                 (state, None if result is None else json.dumps(result), error, seconds, number, self.owner),
             )
@@ -186,7 +216,7 @@ class Journal:
         """Let a trial be claimed again; ``has_tried``: it counts as an attempt."""
         with self._writing():
             self._db.execute(
-                "update trials set state = 'waiting', owner = null, attempts = attempts + ? "
+                f"update trials set state = 'waiting', owner = null, attempts = attempts + ?, change = {NEXT} "
                 "where number = ? and owner = ?",
                 (int(has_tried), number, self.owner),
             )

@@ -86,6 +86,11 @@ class Halving:
             found.append(found[-1] // self.factor)
         return found
 
+    @property
+    def fewest(self) -> int:
+        """Trials, for a result of the whole budget."""
+        return sum(self.rungs()[:-1]) + 1
+
     def propose(
         self, k: int, space: Any, seed: int, candidates: Mapping[int, Candidate], results: Results
     ) -> Proposal | None:

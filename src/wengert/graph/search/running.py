@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
 from contextlib import contextmanager
 from dataclasses import dataclass
-from multiprocessing import get_context
+from multiprocessing import get_context, parent_process
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from wengert.graph.search.methods import METHODS
 
 Evaluate = Callable[..., float | dict[str, float]]
 ATTEMPTS = 2  # of a trial whose worker ends
+SUSPECT = 2  # processes that are gone with a trial: then it is run by itself, as it may have ended them
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,7 @@ class Found:
         """The one with the least of it. Raises StructureError if no trial has a result."""
         done = [t for t in self.done() if not math.isnan(_of(t, objective))]
         if not done:
-            raise wg.errors.StructureError(wg.errors.message("no trial has a result"))
+            raise wg.errors.StructureError(wg.errors.message("no trial has a result of the whole budget"))
         return min(done, key=lambda t: (_of(t, objective), t.number))
 
     def front(self, objectives: Sequence[str] = ("loss", "flops")) -> list[Trial]:
@@ -113,11 +114,12 @@ def search(
     journal : a file that keeps the trials. A search that was ended goes on from it; two processes may share it.
     progress : show how far it is, with rich if that is installed.
 
-    A candidate whose evaluation raises has failed, and the search goes on; one whose worker ends is tried once more.
+    A candidate whose evaluation raises has failed, and the search goes on; one whose worker ends is tried once more,
+    and one that is under way each time that a whole process ends has failed after four.
 
     Raises
     ------
-    StructureError : the journal is of another search.
+    StructureError : the journal is of another search; fewer evaluations than a method of budgets needs for a result.
     StorageError : it is damaged.
 
     Examples
@@ -135,6 +137,7 @@ def search(
     chosen = METHODS[method]() if isinstance(method, str) else method
     if executor is None:
         _check_sendable(evaluate)
+    _check_enough(chosen, evaluations)
     about = {"space": space.describe(), "method": repr(chosen), "seed": seed}
     kept = Journal(journal, about)
     pool = _Pool(executor, workers)
@@ -160,6 +163,18 @@ def _check_sendable(evaluate: Evaluate) -> None:
         ) from None
 
 
+def _check_enough(method: Any, evaluations: int) -> None:
+    """A method that gives the whole budget to few at the end must come so far."""
+    fewest = getattr(method, "fewest", 0)
+    if evaluations < fewest:
+        raise wg.errors.StructureError(
+            wg.errors.message(
+                f"{evaluations} evaluations: {method} tries {fewest} before one of them has had the whole budget",
+                tries=[f"evaluations={fewest}", "fewer that begin: Halving(first=...)"],
+            )
+        )
+
+
 class _Search:
     """The loop: claim, submit, write down."""
 
@@ -171,9 +186,17 @@ class _Search:
         self.running: dict[Future[Any], Trial] = {}
         self.is_exhausted = False
         self.alone: set[int] = set()
-        """Trials that were running when a worker ended: each is run by itself, to see whose it was."""
+        """Trials that were running when a worker ended, or a process: each is run by itself, to see whose it was."""
 
     def run(self, show: Callable[[list[Trial]], None]) -> None:
+        try:
+            self._loop(show)
+        except BaseException:  # whoever goes on need not wait for the leases
+            for trial in self.running.values():
+                self.kept.give_back(trial.number, False)
+            raise
+
+    def _loop(self, show: Callable[[list[Trial]], None]) -> None:
         while True:
             self._fill()
             if not self.running:
@@ -194,12 +217,17 @@ class _Search:
 
     def _fill(self) -> None:
         room = min(self.pool.size, self.method.lag)
+        if self.alone:  # but those that another process has taken
+            waiting = {t.number for t in self.kept.trials() if t.state == "waiting"}
+            self.alone &= waiting | {t.number for t in self.running.values()}
         while len(self.running) < (1 if self.alone else room) and time.monotonic() < self.end:
             trial = self.kept.claim(self._propose, self.most)
             if trial is None:
                 self.alone.clear()  # they are another process's by now
                 return
-            if self.alone and trial.number not in self.alone and self.running:
+            if trial.gone >= SUSPECT:
+                self.alone.add(trial.number)
+            if self.alone and self.running:
                 self.kept.give_back(trial.number, False)
                 return
             seed = 1_000_003 * self.seed + trial.number
@@ -270,6 +298,18 @@ def evaluated(
     return result, None, time.perf_counter() - start
 
 
+def _end_with_parent() -> None:
+    """Workers wait for work for ever, of a process that was killed too."""
+    parent = parent_process()
+    assert parent is not None
+
+    def watch() -> None:
+        parent.join()
+        os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
 class _Pool:
     """An executor of somebody else's, or one of our own, which is made anew when one of its processes ends."""
 
@@ -280,7 +320,7 @@ class _Pool:
         self.size = self.workers if self.is_own or workers else getattr(executor, "_max_workers", 4)
 
     def _new(self) -> Executor:
-        return ProcessPoolExecutor(self.workers, mp_context=get_context("spawn"))
+        return ProcessPoolExecutor(self.workers, mp_context=get_context("spawn"), initializer=_end_with_parent)
 
     def submit(self, *call: Any) -> Future[Any]:
         return self.executor.submit(*call)
