@@ -67,9 +67,12 @@ WORKLOADS = {
         f = wg.grad(lambda x: np.sum(np.tanh(w @ x + b[:, None]) ** 2)); out = np.empty((70, 70))""",
     "a layer's": """
         from wengert import nn
-        x, b = np.ones((70, 70)), np.ones(70)
-        f = wg.grad(lambda w: np.sum(nn.dense_bias_act(np.tanh, w, x, b) ** 2)); x = np.ones((70, 70))
-        out = np.empty((70, 70))""",
+        inputs, b, x = np.ones((70, 70)), np.ones(70), np.ones((70, 70))
+        f = wg.grad(lambda w: np.sum(nn.dense_bias_act(np.tanh, w, inputs, b) ** 2)); out = np.empty((70, 70))""",
+    "a layer's, forward": """
+        from wengert import nn
+        w, b, x = np.ones((50, 70)), np.ones(50), np.ones((20, 70))
+        f = lambda x: nn.dense_bias_act(np.tanh, w, x, b); out = np.empty((20, 50))""",
     "a convolution's": """
         from wengert import nn
         x, w, b = np.ones((2, 3, 9, 9), "f"), np.ones((4, 3, 3, 3), "f"), np.ones(4, "f")
