@@ -129,7 +129,7 @@ def test_all_orders_of_operands_are_tiled(monkeypatch: pytest.MonkeyPatch, vecto
         (12, 12, 12, np.float32, ("BLAS", "loops", "loops")),
         (13, 13, 13, np.float32, ("BLAS", "loops", "loops")),  # rows of less than a vector of AVX-512
         (50, 13, 50, np.float32, ("BLAS", "loops", "loops")),
-        (50, 11, 50, np.float32, ("BLAS", "loops", "BLAS")),  # of less than three quarters
+        (50, 9, 50, np.float32, ("BLAS", "loops", "BLAS")),  # much less than a vector
         (100, 4, 100, np.float32, ("BLAS", "loops", "BLAS")),  # half a vector of AVX2
         (10, 3, 10, np.float32, ("loops", "loops", "loops")),
         (100, 2, 100, np.float32, ("BLAS", "BLAS", "BLAS")),

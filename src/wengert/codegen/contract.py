@@ -19,7 +19,7 @@ from wengert.passes.plan import Place, PlanStep, reach
 MAX_EMITTED = 2e6  # flops: of what BLAS cannot take, more than this is left to NumPy, which copies and calls BLAS
 MAX_TILED = 128 * 128 * 128  # multiply-adds of a product of which tiles are emitted (benchmarks/bench_contract.py) ...
 MAX_STREAMED = 1 << 21  # ... or, with AVX-512, bytes of the operand that all columns of tiles read: then of any product
-FEWEST_BYTES = {32: 16, 64: 48}  # if rows of the result are so long, by the bytes of a vector; with SSE never
+FEWEST_BYTES = {32: 16, 64: 40}  # if rows of the result are so long, by the bytes of a vector; with SSE never
 MAX_NARROW = 16 * 16 * 16  # the same, where rows only fill half a vector: BLAS for AVX-512 knows such products
 GRAIN_FLOPS = 2_000_000  # of products that are worth handing to a thread
 LARGE = 2_000_000  # multiply-adds of a product that is worth cutting into blocks
