@@ -11,6 +11,7 @@ import threading
 import warnings
 import weakref
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import numpy as np
@@ -399,3 +400,12 @@ def test_a_process_ends_while_a_thread_runs_code(folder: Path) -> None:
     """
     done = python(script)
     assert (done.returncode, done.stdout, done.stderr) == (0, "end\n", "")
+
+
+@pytest.mark.parametrize("can", [True, False])
+def test_memory_is_given_back_where_the_c_library_can(monkeypatch: pytest.MonkeyPatch, can: bool) -> None:
+    asked: list[int] = []
+    library = SimpleNamespace(malloc_trim=asked.append) if can else SimpleNamespace()
+    monkeypatch.setattr(compiler.ctypes, "CDLL", lambda name: library)
+    compiler._give_back()
+    assert asked == ([0] if can else [])

@@ -13,6 +13,7 @@ is looked up in memory, then on disk, and compiled last; so a second process com
 
 from __future__ import annotations
 
+import ctypes
 import hashlib
 import itertools
 import os
@@ -103,8 +104,16 @@ _linkers: deque[Any] = deque(maxlen=1)
 def _linker(number: int) -> Any:
     """What links kernels, each as a library of its own. Only JITLink gives back what the code of one took."""
     if not _linkers or number % LINKED == 0:
+        _give_back()
         _linkers.append(llvm.create_lljit_compiler(_machine(host()), use_jit_link=True))
     return _linkers[0]
+
+
+def _give_back() -> None:
+    """Give the system what LLVM has freed: glibc keeps it, in as many pieces as there were kernels."""
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # other C libraries have none
+    if trim is not None:
+        trim(0)
 
 
 def key_of(kernel: Any) -> bytes:
