@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.ops.cases import positive_definite
+from tests.ops.cases import positive_definite, shapes, well_conditioned
 from tests.ops.check_op import Case, case, check_op, evaluate, formula
 from wengert.ad.reverse import vjp
 from wengert.errors import MissingRuleError, ShapeError
@@ -26,6 +26,8 @@ F64 = np.dtype(float)
 CASES = [
     case("cholesky", positive_definite(4, 4), numpy=np.linalg.cholesky),
     case("cholesky", positive_definite(2, 3, 3), numpy=np.linalg.cholesky, note="stack"),
+    case("qr", well_conditioned(4, 4), numpy=lambda x: tuple(np.linalg.qr(x)), rtol=1e-7),
+    case("qr", shapes(2, 4, 2), numpy=lambda x: tuple(np.linalg.qr(x)), note="stack", rtol=1e-7),
 ]
 
 

@@ -30,6 +30,8 @@ CASES = [
     case("solve", well_conditioned(0, 0), shapes(0, 2), numpy=np.linalg.solve, note="empty"),
     case("inv", well_conditioned(4, 4), numpy=np.linalg.inv, analytic=True),
     case("inv", well_conditioned(2, 3, 3), numpy=np.linalg.inv, note="stack"),
+    case("pinv", shapes(4, 3), kw={"rcond": 1e-15}, numpy=np.linalg.pinv, rtol=1e-7),
+    case("pinv", shapes(2, 2, 4), kw={"rcond": 1e-15}, numpy=np.linalg.pinv, note="stack", rtol=1e-7),
     *[
         case(
             "triangular_solve",

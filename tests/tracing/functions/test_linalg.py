@@ -263,15 +263,101 @@ def test_gradient_of_norms_of_rows_one_of_them_zero():
     np.testing.assert_allclose(gradient, [[0.6, 0.8], [0, 0]])
 
 
-def test_what_needs_singular_values_says_so():
-    for ord in (2, -2, "nuc"):
-        with pytest.raises(UnsupportedFunctionError, match="ord="):
-            wg.jit(lambda x, ord=ord: np.linalg.norm(x, ord), strict=True)(X)
-    with pytest.raises(UnsupportedFunctionError, match="p=None"):
-        wg.jit(np.linalg.cond, strict=True)(A)
-    for f in (np.linalg.svd, np.linalg.eigh, np.linalg.pinv, np.linalg.qr):
+@pytest.mark.parametrize("ord", [2, -2, "nuc"])
+def test_norms_by_singular_values(ord):
+    check(lambda x: np.linalg.norm(x, ord), X, rtol=1e-6)
+    check(lambda x: np.linalg.norm(x, ord, axis=(2, 0), keepdims=True), STACK[0], rtol=1e-6)
+    check(lambda x: np.linalg.matrix_norm(x, ord=ord), STACK, rtol=1e-6)
+
+
+@pytest.mark.parametrize("p", [None, 2, -2])
+def test_condition_by_singular_values(p):
+    check(lambda x: np.linalg.cond(x, p), A, rtol=1e-6)
+    check(lambda x: np.linalg.cond(x, p), STACK, rtol=1e-6)
+
+
+# ---------------------------------------------------------------------------- eigenvalues and singular values
+
+SYMMETRIC = A + A.T
+
+
+@pytest.mark.parametrize("uplo", ["L", "U", "l"])
+def test_eigenvalues_of_symmetric_matrices(uplo):
+    check(lambda x: np.linalg.eigvalsh(x, uplo), A, rtol=1e-6)
+    check(lambda x: np.linalg.eigh(x, UPLO=uplo).eigenvalues, STACK, rtol=1e-6)
+    check(lambda x: (lambda w, v: v * np.exp(w) @ v.T)(*np.linalg.eigh(x, uplo)), SYMMETRIC, rtol=1e-6)
+
+
+@pytest.mark.parametrize("x", [A, X, X.T, STACK[:, :, :3]], ids=lambda x: str(x.shape))
+def test_singular_values(x):
+    check(np.linalg.svdvals, x, rtol=1e-6)
+    check(lambda x: np.linalg.svd(x, compute_uv=False), x, rtol=1e-6)
+    check(lambda x: (lambda u, s, vh: (u * np.tanh(s)[..., None, :]) @ vh)(*np.linalg.svd(x, False)), x, rtol=1e-6)
+
+
+@pytest.mark.parametrize("x", [A, X, X.T, STACK[0], STACK[:, :, :3]], ids=lambda x: str(x.shape))
+def test_qr(x):
+    check(lambda x: np.linalg.qr(x).R, x, rtol=1e-6)
+    check(lambda x: np.linalg.qr(x)[0], x, rtol=1e-6)
+    check(lambda x: np.linalg.qr(x, "r"), x, rtol=1e-6)
+    if x.shape[-1] >= x.shape[-2]:
+        check(lambda x: np.linalg.qr(x, "complete").Q, x, rtol=1e-6)
+
+
+@pytest.mark.parametrize("x", [A, X, X.T, STACK[0], np.outer(V, V[:3])], ids=lambda x: str(x.shape))
+def test_pseudo_inverse(x):
+    check_value(np.linalg.pinv, x)
+    check_value(lambda x: np.linalg.pinv(x, rtol=0.3), x)
+    if np.all(np.linalg.matrix_rank(x) == min(x.shape[-2:])):
+        check_derivative(np.linalg.pinv, x, rtol=1e-6)
+
+
+def test_the_derivative_of_a_pseudo_inverse_is_that_among_matrices_of_its_rank():
+    u, v = RNG.standard_normal(4), RNG.standard_normal(3)
+    f = lambda u: np.sum(np.linalg.pinv(np.outer(u, v)) * np.arange(12.0).reshape(3, 4))
+    expected = lambda u: np.sum(np.outer(v, u) / (u @ u) / (v @ v) * np.arange(12.0).reshape(3, 4))
+    np.testing.assert_allclose(wg.grad(f)(u), wg.grad(expected)(u), rtol=1e-8)
+
+
+def test_rank():
+    for x in (A, X, np.outer(V, V), np.zeros((3, 3)), STACK, V, np.zeros(3)):
+        check_value(np.linalg.matrix_rank, x)
+        check_value(lambda x: np.linalg.matrix_rank(x, 0.5), x)
+        check_value(lambda x: np.linalg.matrix_rank(x, rtol=0.5), x)
+
+
+@pytest.mark.parametrize("x", [A, X, X.T, np.outer(V, V[:3])], ids=lambda x: str(x.shape))
+def test_least_squares(x):
+    for b in (RNG.standard_normal(x.shape[0]), RNG.standard_normal((x.shape[0], 2))):
+        found, expected = wg.jit(lambda x, b: np.linalg.lstsq(x, b))(x, b), np.linalg.lstsq(x, b)
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-12)
+        if expected[2] == min(x.shape):
+            check_derivative(lambda x, b: np.linalg.lstsq(x, b)[0], x, b, rtol=1e-5)
+    for wrong in (x[0], x[:2]):
+        with pytest.raises(np.linalg.LinAlgError):
+            wg.jit(lambda x, b: np.linalg.lstsq(x, b)[0])(wrong, np.ones(3))
+
+
+def test_decompositions_that_are_refused():
+    for f in (
+        lambda x: np.linalg.svd(x),
+        lambda x: np.linalg.svd(x, hermitian=True),
+        lambda x: np.linalg.pinv(x, hermitian=True),
+        lambda x: np.linalg.qr(x.T, "complete"),
+        lambda x: np.linalg.qr(x, "raw"),
+        lambda x: np.linalg.eigh(x[:, :3] * 1j),
+    ):
         with pytest.raises(UnsupportedFunctionError):
-            wg.jit(f, strict=True)(A)
+            wg.jit(f, strict=True)(X)
+    for f, error in (
+        (lambda x: np.linalg.qr(x, "nonsense"), ValueError),
+        (lambda x: np.linalg.eigh(x[:, :3], "X"), ValueError),
+        (lambda x: np.linalg.eigh(x), ShapeError),
+        (lambda x: np.linalg.svd(x[0]), np.linalg.LinAlgError),
+    ):
+        with pytest.raises(error):
+            wg.jit(f, strict=True)(X)
 
 
 def test_norms_that_numpy_refuses():

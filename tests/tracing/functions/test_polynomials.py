@@ -5,7 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from tests.tracing.numpy_cases import case, floats, integers, record, same_as_numpy, verify
+import wengert as wg
+from tests.tracing.functions.differences import check
+from tests.tracing.numpy_cases import case, floats, integers, same_as_numpy, verify
 from wengert.errors import UnsupportedFunctionError
 
 X = floats(3, 4)
@@ -35,6 +37,28 @@ def test_dtypes(dtype):
     same_as_numpy(np.vander, [integers(4, low=0, high=3).astype(dtype)])
 
 
-def test_refused():
-    with pytest.raises(UnsupportedFunctionError, match=r"np\.polyfit is not traced"):
-        record(lambda x: np.polyfit(x, x, 1), [V])
+FIT = np.linspace(-1, 2, 9), np.random.default_rng(3).standard_normal(9), np.linspace(0.5, 2, 9)
+
+
+@pytest.mark.parametrize("deg", [0, 1, 3])
+def test_polyfit(deg):
+    x, y, w = FIT
+    check(lambda x, y: np.polyfit(x, y, deg), x, y, rtol=1e-5)
+    check(lambda y, w: np.polyfit(x, np.stack([y, y * y], 1), deg, w=w), y, w, rtol=1e-5)
+    for found, expected in zip(
+        wg.jit(lambda x, y: np.polyfit(x, y, deg, full=True))(x, y), np.polyfit(x, y, deg, full=True), strict=True
+    ):
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+
+
+def test_what_polyfit_refuses():
+    x, y, w = FIT
+    with pytest.raises(UnsupportedFunctionError, match="cov=True"):
+        wg.grad(lambda x: np.sum(np.polyfit(x, y, 1, cov=True)[0]))(x)
+    for args, error in (((x, y, -1), ValueError), ((x[:3], y, 1), TypeError), ((x[None], y, 1), TypeError)):
+        with pytest.raises(error):
+            np.polyfit(*args)
+        with pytest.raises(error):
+            wg.grad(lambda x, args=args: np.sum(np.polyfit(x, *args[1:])))(args[0])
+    with pytest.raises(TypeError, match="weights"):
+        wg.grad(lambda x: np.sum(np.polyfit(x, y, 1, w=w[None])))(x)

@@ -10,7 +10,21 @@ reverse mode algorithmic differentiation. A bar means cotangent, a dot tangent.
 """
 
 from wengert.ops.linalg.determinants import cofactor, cofactor_along, det, slogdet
-from wengert.ops.linalg.factorisations import cholesky
-from wengert.ops.linalg.solutions import inv, solve, triangular_solve
+from wengert.ops.linalg.factorisations import cholesky, qr
+from wengert.ops.linalg.solutions import inv, pinv, solve, triangular_solve
+from wengert.ops.linalg.spectra import eigh, svd
 
-__all__ = ["cholesky", "cofactor", "cofactor_along", "det", "inv", "slogdet", "solve", "triangular_solve"]
+__all__ = [
+    "cholesky",
+    "cofactor",
+    "cofactor_along",
+    "det",
+    "eigh",
+    "inv",
+    "pinv",
+    "qr",
+    "slogdet",
+    "solve",
+    "svd",
+    "triangular_solve",
+]

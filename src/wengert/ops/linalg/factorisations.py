@@ -12,12 +12,13 @@ from typing import Any
 
 import numpy as np
 
+from wengert.errors import ShapeError
 from wengert.ops.contract import matmul
 from wengert.ops.kernels import Call
 from wengert.ops.linalg.matrices import cubic, real_only, same_type, swap, triangle
 from wengert.ops.linalg.solutions import triangular_solve
 from wengert.ops.op import op
-from wengert.tape import Atom
+from wengert.tape import Atom, Aval
 
 
 @real_only
@@ -62,4 +63,53 @@ cholesky = op(  # the lower triangular y with y yᵀ = x; reads the lower triang
     pushforward=cholesky_pushforward,
     pullback=[cholesky_pullback],
     batch=lambda xs, batched, size: cholesky(xs[0]),
+)
+
+
+# ------------------------------------------------------------------------------------------------------------- qr
+
+
+def _qr_type(x: Aval) -> tuple[Aval, Aval]:
+    *lead, m, n = x.shape
+    if m < n:
+        raise ShapeError(f"qr: {x} has more columns than rows")
+    return x, Aval((*lead, n, n), x.dtype)
+
+
+@real_only
+def qr_pushforward(xs: Any, dxs: Any, y: Any) -> Any:
+    """q̇ = q (Ω − M) + C and ṙ = (M − Ω) r, with C = ẋ r⁻¹, M = qᵀ C and Ω = tril(M, −1) − tril(M, −1)ᵀ.
+
+    Source: Walter & Lehmann (2012), Algorithmic differentiation of linear algebra functions, arXiv:1001.1654.
+    """
+    q, r = y
+    c = swap(triangular_solve(swap(r), swap(dxs[0]), lower=True, transpose=False))  # (r⁻ᵀ ẋᵀ)ᵀ
+    m = matmul(swap(q), c)
+    below = triangle(m, True, diagonal=0)
+    omega = below - swap(below)
+    return matmul(q, omega - m) + c, matmul(m - omega, r)
+
+
+@real_only
+def qr_pullback(ct: Any, x: Atom, y: Any) -> Any:
+    """Cotangent of ``x`` for ``q, r = qr(x)``: float[..., m, n].
+
+        x̄ = (q̄ + q sym(M)) r⁻ᵀ,   M = r r̄ᵀ − q̄ᵀ q,   sym(M) = tril(M) + tril(M, −1)ᵀ
+
+    Source: Walter & Lehmann (2012), arXiv:1001.1654.
+    """
+    (q, r), (ct_q, ct_r) = y, ct
+    m = matmul(r, swap(triangle(ct_r, False))) - matmul(swap(ct_q), q)
+    total = ct_q + matmul(q, triangle(m, True) + swap(triangle(m, True, diagonal=0)))
+    return swap(triangular_solve(swap(r), swap(total), lower=True, transpose=True))
+
+
+qr = op(  # of x float[..., m, n], m ≥ n: q float[..., m, n] with orthogonal columns, r upper triangular
+    lambda x: tuple(np.linalg.qr(x)),
+    name="qr",
+    type=_qr_type,
+    cost=cubic(4),
+    pushforward=qr_pushforward,
+    pullback=[qr_pullback],
+    batch=lambda xs, batched, size: qr(xs[0]),
 )

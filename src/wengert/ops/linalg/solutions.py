@@ -9,10 +9,12 @@ import numpy as np
 
 from wengert.errors import ShapeError
 from wengert.ops.contract import matmul
+from wengert.ops.elementwise import convert, equal
+from wengert.ops.index import INTP
 from wengert.ops.kernels import Call
-from wengert.ops.linalg.matrices import batch_all, cubic, same_type, square, swap, triangle
+from wengert.ops.linalg.matrices import batch_all, cubic, real_only, same_type, square, swap, triangle
 from wengert.ops.op import op
-from wengert.ops.shape import reshape, transpose
+from wengert.ops.shape import expand, iota, reshape, transpose
 from wengert.tape import Atom, Aval
 
 
@@ -141,4 +143,46 @@ inv = op(
     pushforward=inv_pushforward,
     pullback=[inv_pullback],
     batch=lambda xs, batched, size: inv(xs[0]),
+)
+
+
+# ------------------------------------------------------------------------------------------------- pseudo-inverse
+
+
+def _beside(x: Atom, y: Atom) -> Any:
+    """1 − x y, the projector onto what x does not reach."""
+    product = matmul(x, y)
+    n = product.aval.shape[-1]
+    one = equal(expand(iota(size=n, dtype=INTP), [1], 2), expand(iota(size=n, dtype=INTP), [0], 2))
+    return convert(one, dtype=product.aval.dtype) - product
+
+
+@real_only
+def pinv_pushforward(xs: Any, dxs: Any, y: Atom, *, rcond: float) -> Any:
+    """ẏ = −y ẋ y + y yᵀ ẋᵀ (1 − x y) + (1 − y x) ẋᵀ yᵀ y, among the matrices of one rank.
+
+    Source: Golub & Pereyra (1973), The differentiation of pseudo-inverses, theorem 4.3.
+    """
+    (x,), (dx,) = xs, dxs
+    beside = matmul(matmul(y, swap(y)), matmul(swap(dx), _beside(x, y)))
+    across = matmul(_beside(y, x), matmul(swap(dx), matmul(swap(y), y)))
+    return beside + across - matmul(y, matmul(dx, y))
+
+
+@real_only
+def pinv_pullback(ct: Atom, x: Atom, y: Atom, *, rcond: float) -> Any:
+    """x̄ = −yᵀ ȳ yᵀ + (1 − x y) ȳᵀ y yᵀ + yᵀ y ȳᵀ (1 − y x): the transpose of the pushforward."""
+    beside = matmul(_beside(x, y), matmul(swap(ct), matmul(y, swap(y))))
+    across = matmul(matmul(swap(y), y), matmul(swap(ct), _beside(y, x)))
+    return beside + across - matmul(swap(y), matmul(ct, swap(y)))
+
+
+pinv = op(  # Moore and Penrose's; singular values below rcond times the largest count as zero
+    lambda x, *, rcond: np.linalg.pinv(x, rcond),
+    name="pinv",
+    type=lambda x, *, rcond: Aval((*x.shape[:-2], x.shape[-1], x.shape[-2]), x.dtype),
+    cost=cubic(20),
+    pushforward=pinv_pushforward,
+    pullback=[pinv_pullback],
+    batch=lambda xs, batched, size, *, rcond: pinv(xs[0], rcond=rcond),
 )

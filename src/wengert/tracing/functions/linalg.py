@@ -1,7 +1,7 @@
 """numpy.linalg on traced arrays.
 
 Factorisations are ops of their own (:mod:`wengert.ops.linalg`); norms, powers and chains of products are
-compositions, written in NumPy. What is not here needs eigenvalues or singular values, and raises by itself.
+compositions, written in NumPy. What is not here needs eigenvalues that may be complex, and raises by itself.
 """
 
 from __future__ import annotations
@@ -35,6 +35,9 @@ from wengert.tracing.arguments import (
 from wengert.tracing.tracer import Tracer, record
 
 SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))
+EighResult: Any = type(np.linalg.eigh(np.eye(1)))
+SVDResult: Any = type(np.linalg.svd(np.eye(1)))
+QRResult: Any = type(np.linalg.qr(np.eye(1)))
 
 
 # --------------------------------------------------------------------------------------------------- operands
@@ -166,11 +169,144 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     return formula(lambda x: swap(ops.cholesky(swap(x))), lambda x: np.linalg.cholesky(x, upper=True), a)
 
 
+# ---------------------------------------------------------------------------- eigenvalues and singular values
+
+
+def _real(function: str, x: Any) -> Any:
+    """Matrices, of which the decomposition is not there for complex ones."""
+    (x,) = operands(x)
+    if x.ndim < 2:
+        raise np.linalg.LinAlgError(f"{x.ndim}-dimensional array given. Array must be at least two-dimensional")
+    if x.dtype.kind == "c":
+        raise refuse(f"linalg.{function}", "dtype", x.dtype.name, "the real and the imaginary part as one real matrix")
+    return x
+
+
+def _one_triangle(function: str, a: Any, UPLO: str) -> Any:
+    """With its lower triangle where ``UPLO`` says that it is to be read."""
+    a = _real(function, a)
+    check_square(function, a)
+    if UPLO.upper() not in ("L", "U"):
+        raise ValueError("UPLO argument must be 'L' or 'U'")
+    return np.swapaxes(a, -1, -2) if UPLO.upper() == "U" else a
+
+
+@implements(np.linalg.eigh)
+def eigh(a: Any, UPLO: str = "L") -> Any:
+    """The cotangent lies in the triangle that is read, as that of ``cholesky`` does."""
+    return EighResult(*record(ops.eigh, (_one_triangle("eigh", a, UPLO),), {}))
+
+
+@implements(np.linalg.eigvalsh)
+def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+    return record(ops.eigh, (_one_triangle("eigvalsh", a, UPLO),), {})[0]
+
+
+@implements(np.linalg.svd)
+def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+    """Of matrices that are not square, the vectors that ``full_matrices`` adds are any that complete the others."""
+    if hermitian:
+        raise refuse("linalg.svd", "hermitian", hermitian, "np.linalg.eigh")
+    a = _real("svd", a)
+    if compute_uv and full_matrices and a.shape[-1] != a.shape[-2]:
+        raise refuse("linalg.svd", "full_matrices", full_matrices, "full_matrices=False")
+    u, s, vh = record(ops.svd, (a,), {})
+    return SVDResult(u, s, vh) if compute_uv else s
+
+
+@implements(np.linalg.svdvals)
+def svdvals(x: Any, /) -> Any:
+    return svd(x, compute_uv=False)
+
+
+@implements(np.linalg.qr)
+def qr(a: Any, mode: str = "reduced") -> Any:
+    """Of a wide matrix the first columns are factored, and the others follow: ``qᵀ a``."""
+    if mode in ("raw", "economic", "e", "f", "full"):
+        raise refuse("linalg.qr", "mode", mode, "mode='reduced'")
+    if mode not in ("reduced", "complete", "r"):
+        raise ValueError(f"Unrecognized mode '{mode}'")
+    a = _real("qr", a)
+    m, n = a.shape[-2:]
+    if mode == "complete" and m > n:
+        raise refuse("linalg.qr", "mode", mode, "mode='reduced': the other columns of q are any that complete them")
+    q, r = record(ops.qr, (a[..., :m] if m < n else a,), {})
+    if m < n:
+        r = np.concatenate([r, np.matmul(np.swapaxes(q, -1, -2), a[..., m:])], -1)
+    return r if mode == "r" else QRResult(q, r)
+
+
+def _relative_limit(x: Any, given: Any, name: str) -> float:
+    """Of singular values that count as zero, beside the largest: a number."""
+    if given is None:
+        return max(x.shape[-2:]) * float(np.finfo(x.dtype).eps)
+    if type(given) is Tracer or np.ndim(given):
+        raise refuse("linalg.pinv", name, given, f"{name} as one number that is not traced")
+    return float(given)
+
+
+@implements(np.linalg.pinv)
+def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+    """Its derivative is that among the matrices of the same rank."""
+    if hermitian:
+        raise refuse("linalg.pinv", "hermitian", hermitian, "np.linalg.eigh")
+    if rcond is not None and rtol is not None:
+        raise ValueError("`rtol` and `rcond` can't be both set.")
+    a = _real("pinv", a)
+    if rcond is None and rtol is None:
+        limit = 1e-15  # what NumPy takes by default
+    else:
+        limit = _relative_limit(a, rcond if rtol is None else rtol, "rcond" if rtol is None else "rtol")
+    return record(ops.pinv, (a,), {"rcond": limit})
+
+
+@implements(np.linalg.lstsq)
+def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+    """The shortest solution, by the pseudo-inverse; its derivative is that among the matrices of the same rank."""
+    a, b = operands(a, b)
+    if a.ndim != 2 or b.ndim not in (1, 2):
+        wrong = a if a.ndim != 2 else b
+        raise np.linalg.LinAlgError(f"{wrong.ndim}-dimensional array given. Array must be two-dimensional")
+    a, (m, n) = _real("lstsq", a), a.shape
+    if b.shape[0] != m:
+        raise np.linalg.LinAlgError("Incompatible dimensions")
+    limit = _relative_limit(a, None if rcond is None or rcond < 0 else rcond, "rcond")
+    x = np.matmul(record(ops.pinv, (a,), {"rcond": limit}), b)
+    s = svdvals(a)
+    rank = np.count_nonzero(s > limit * s[0]) if s.size else 0
+    if m > n and rank == n:
+        left = b - np.matmul(a, x)
+        residuals = np.atleast_1d(np.sum(left * left, axis=0))
+    else:
+        residuals = np.zeros(0, a.dtype)
+    return x, residuals, rank, s
+
+
+@implements(np.linalg.matrix_rank)
+def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+    """The number of singular values above ``tol``, or ``rtol`` times the largest."""
+    if hermitian:
+        raise refuse("linalg.matrix_rank", "hermitian", hermitian, "np.linalg.eigvalsh")
+    if tol is not None and rtol is not None:
+        raise ValueError("`tol` and `rtol` can't be both set.")
+    (x,) = operands(A)
+    if x.ndim < 2:
+        return np.any(x != 0).astype(int)
+    s = svdvals(x)
+    if tol is None:
+        rtol = max(x.shape[-2:]) * np.finfo(s.dtype).eps if rtol is None else np.asarray(rtol)[..., None]
+        tol = np.max(s, axis=-1, keepdims=True, initial=0) * rtol
+    else:
+        tol = np.asarray(tol)[..., None]
+    return np.count_nonzero(s > tol, axis=-1)
+
+
 @implements(np.linalg.cond)
 def cond(x: Any, p: Any = None) -> Any:
-    """‖x‖ ‖x⁻¹‖; a singular matrix raises LinAlgError, where NumPy gives inf."""
-    if p is None or p in (2, -2, "nuc"):
-        raise refuse("linalg.cond", "p", p, "p=1, np.inf or 'fro', which need no singular values")
+    """‖x‖ ‖x⁻¹‖, or the ratio of singular values; a singular matrix raises LinAlgError, where NumPy gives inf."""
+    if p is None or p in (2, -2):
+        s = svdvals(x)
+        return s[..., 0] / s[..., -1] if p != -2 else s[..., -1] / s[..., 0]
     x = _matrices("cond", x)
     return norm(x, p, (-2, -1)) * norm(inv(x), p, (-2, -1))
 
@@ -307,7 +443,9 @@ def _matrix_norm(x: Any, order: Any, axis: tuple[int, int], keepdims: bool) -> A
     if order in (None, "fro", "f"):
         return root(np.sum(squares(x), axis=axis, keepdims=keepdims), 2)
     if order in (2, -2, "nuc"):
-        raise refuse("linalg.norm", "ord", order, "'fro', 1 or np.inf, which need no singular values")
+        s = svdvals(np.moveaxis(x, axis, (-2, -1)))
+        one = extreme(np.max if order == 2 else np.min, s, -1, False) if order != "nuc" else np.sum(s, axis=-1)
+        return np.expand_dims(one, tuple(sorted(axis))) if keepdims else one
     if isinstance(order, str) or order not in (1, -1, np.inf, -np.inf):
         raise ValueError("Invalid norm order for matrices.")
     rows, columns = axis

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.tracing.arguments import array, arrays, axis_of, constant, implements
+from wengert.tracing.arguments import array, arrays, axis_of, constant, implements, refuse
 from wengert.tracing.tracer import Tracer
 
 
@@ -109,3 +109,36 @@ def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
         y = func(x, axis_of(axis, a.ndim))
         x = y if y.ndim == x.ndim else np.expand_dims(y, axis_of(axis, a.ndim))
     return x
+
+
+@implements(np.polyfit)
+def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
+    """Least squares with columns of one length, as NumPy has them."""
+    if cov:
+        raise refuse("polyfit", "cov", cov, "cov=False")
+    x, y = [z.astype(np.result_type(z.dtype, float)) for z in arrays(x, y)]
+    order = int(deg) + 1
+    if order < 1:
+        raise ValueError("expected deg >= 0")
+    if x.ndim != 1:
+        raise TypeError("expected 1D vector for x")
+    if x.shape[0] == 0:
+        raise TypeError("expected non-empty vector for x")
+    if y.ndim not in (1, 2):
+        raise TypeError("expected 1D or 2D array for y")
+    if x.shape[0] != y.shape[0]:
+        raise TypeError("expected x and y to have same length")
+    columns, right = np.vander(x, order), y
+    if w is not None:
+        weights = array(w)
+        if weights.ndim != 1:
+            raise TypeError("expected a 1-d array for weights")
+        if weights.shape[0] != y.shape[0]:
+            raise TypeError("expected w and y to have the same length")
+        columns = columns * weights[:, None]
+        right = right * (weights[:, None] if y.ndim == 2 else weights)
+    lengths = np.sqrt(np.sum(columns * columns, axis=0))
+    limit = x.shape[0] * np.finfo(x.dtype).eps if rcond is None else rcond
+    c, residuals, rank, s = np.linalg.lstsq(columns / lengths, right, limit)
+    c = (c.T / lengths).T
+    return (c, residuals, rank, s, limit) if full else c
