@@ -68,6 +68,12 @@ np.square(v)  np.sin(A)  np.add(v, w)  np.multiply(A, v[:3])  np.maximum(v, 1.0)
 np.divmod(v, w)  np.modf(v)  np.less(v, w)  np.logical_and(v, w)  np.add.reduce(v)  np.add.reduce(A, 0)
 np.multiply.reduce(v)  np.maximum.reduce(A)  np.add.accumulate(v)  np.add.reduceat(v, [0, 2])  np.multiply.outer(v, w)
 np.subtract.outer(A, v)  np.max(v, initial=v[1])  np.linalg.norm([v[1], w[1]])  np.array(v) + w  w * np.array(v)
+np.histogram_bin_edges(v, 4)  np.histogram2d(v, w, [0.0, 1.0, 3.0])  np.histogramdd([v, w], 2)  np.intersect1d(v, w)
+np.setdiff1d(v, [5.0])  np.setxor1d(v, [5.0, v[1]])  np.union1d(v, w)  np.unique_all(v).values
+np.unique_counts(v).values  np.unique_inverse(v).values  np.poly(v)  np.polyfit(v, A[0] + v[:1], 1)
+np.polynomial.polynomial.polyval2d(v, w, A)  np.polynomial.polynomial.polygrid2d(v, w, A)  np.linalg.eigvalsh(S)
+np.linalg.eigh(S).eigenvalues  np.linalg.svd(A).S  np.linalg.svdvals(A)  np.linalg.qr(A).R  np.linalg.pinv(A)
+np.linalg.lstsq(A, v[:3])[0]  np.linalg.matrix_rank(A)
 np.array(A) @ v[:3]  v[:3] @ np.array(A)  np.dot(np.array(A), v[:3])  imported_mean(v)  np.sum(np.array(v)[[0, 1]])
 """
 EXPRESSIONS = [e.strip() for line in CASES.strip().splitlines() for e in line.split("  ") if e.strip()]
@@ -78,7 +84,7 @@ NO_LISTS = {
     **dict.fromkeys(["np.copyto", "np.fill_diagonal", "np.place", "np.put", "np.put_along_axis", "np.putmask"],
                     "writes into its first argument, which is an array: below"),
     **dict.fromkeys(["np.shares_memory"], "asks for the memory of arrays"),
-    "np.unravel_index": "takes integers that say shapes",
+    **dict.fromkeys(["np.ravel_multi_index", "np.unravel_index"], "takes integers that say shapes"),
 }  # fmt: skip
 
 FORMS: dict[str, Callable[[Any], Any]] = {

@@ -24,6 +24,12 @@ CASES = [
     case("apply_along_axis", lambda x: np.apply_along_axis(lambda r: r[::-1] * r[0], 1, x), X),
     case("apply_along_axis_to_scalars", lambda x: np.apply_along_axis(np.sum, 0, x), X),
     case("apply_over_axes", lambda x: np.apply_over_axes(np.sum, x, [0, 2]), X3),
+    case("poly", np.poly, floats(4)),
+    case("poly of one root", np.poly, floats(1)),
+    case("polyval2d", lambda x, y, c: np.polynomial.polynomial.polyval2d(x, y, c), V, V + 1, X),
+    case("polyval2d of numbers", lambda c: np.polynomial.polynomial.polyval2d(0.5, 2.0, c), X),
+    case("polyval2d of a stack", lambda x, c: np.polynomial.polynomial.polyval2d(x, x * x, c), V, X3),
+    case("polygrid2d", lambda x, y, c: np.polynomial.polynomial.polygrid2d(x, y, c), V[:2], V, X),
 ]  # fmt: skip
 
 

@@ -66,6 +66,14 @@ CASES = [
     case("bincount_weights", lambda w: np.bincount(N, weights=w, minlength=8), V[:6]),
     case("histogram", lambda x: np.histogram(x, bins=TABLE), X, order=0),
     case("histogram_range", lambda x: np.histogram(x, bins=4, range=(-2, 2)), X, order=0),
+    case("histogram_bin_edges", lambda x: np.histogram_bin_edges(x, bins=5), X),
+    case("histogram_bin_edges_range", lambda x: np.histogram_bin_edges(x, bins=3, range=(0, 2)), X, order=0),
+    case("histogram2d", lambda x: np.histogram2d(x[0], x[1], bins=3), X, order=0),
+    case("histogram2d_edges", lambda x: np.histogram2d(x[0], x[1], bins=TABLE), X, order=0),
+    case("histogram2d_each", lambda x: np.histogram2d(x[0], x[1], bins=[TABLE, 4], range=[None, (-2, 2)]), X, order=0),
+    case("histogramdd", lambda x: np.histogramdd(x.T, bins=(2, 3, 4))[0], X, order=0),
+    case("histogramdd_density", lambda x: np.histogramdd(x.T, 2, [(-2, 2)] * 3, density=True)[0], X, order=0),
+    case("histogram2d_weights", lambda w: np.histogram2d(V, V * V, bins=3, weights=w, density=True)[0], W),
     case("histogram_weights", lambda w: np.histogram(V, bins=TABLE, weights=w, density=True)[0], W),
 ]  # fmt: skip
 

@@ -26,6 +26,7 @@ from wengert.tracing.functions import (  # noqa: F401  # to fill the tables
     refused,
     scipy_special,
     selecting,
+    sets,
     shaping,
     sorting,
     statistics,

@@ -111,6 +111,43 @@ def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
     return x
 
 
+@implements(np.poly)
+def poly(seq_of_zeros: Any) -> Any:
+    """The coefficients of the polynomial with these roots, one factor after the other."""
+    roots = np.atleast_1d(array(seq_of_zeros))
+    if roots.ndim != 1:
+        raise refuse("poly", "seq_of_zeros", f"{roots.dtype.name}{list(roots.shape)}", "np.poly(np.linalg.eigvalsh(a))")
+    found = np.ones_like(roots, shape=(1,))
+    for k in range(roots.shape[0]):
+        found = np.convolve(found, np.stack([np.ones_like(roots[k]), -roots[k]]), mode="full")
+    return found if roots.shape[0] else 1.0
+
+
+@implements(np.polynomial.polynomial.polyval2d)
+def polyval2d(x: Any, y: Any, c: Any) -> Any:
+    """Σᵢⱼ cᵢⱼ xⁱ yʲ, by Horner's rule in x, then in y."""
+    x, y, c = arrays(x, y, c)
+    if x.shape != y.shape:
+        raise ValueError("x, y, z are not compatible")
+    return _horner(_horner(np.reshape(c, c.shape + (1,) * x.ndim), x), y)
+
+
+@implements(np.polynomial.polynomial.polygrid2d)
+def polygrid2d(x: Any, y: Any, c: Any) -> Any:
+    """The same at all points of a grid: the axes of ``x``, and behind them those of ``y``."""
+    x, y, c = arrays(x, y, c)
+    rows = _horner(np.reshape(c, c.shape + (1,) * x.ndim), x)
+    return _horner(np.reshape(rows, rows.shape + (1,) * y.ndim), y)
+
+
+def _horner(c: Any, x: Any) -> Any:
+    """Σᵢ cᵢ xⁱ of coefficients along the first axis."""
+    y = c[-1] + x * 0
+    for k in range(c.shape[0] - 2, -1, -1):
+        y = c[k] + y * x
+    return y
+
+
 @implements(np.polyfit)
 def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
     """Least squares with columns of one length, as NumPy has them."""

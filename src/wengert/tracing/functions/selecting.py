@@ -272,6 +272,26 @@ def argwhere(a: Any) -> Any:
     return np.transpose(np.stack(nonzero(x)))
 
 
+@implements(np.ravel_multi_index)
+def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
+    indices, lengths = arrays(*multi_index), tuple(dims) if isinstance(dims, tuple | list) else (dims,)
+    modes = (mode,) * len(lengths) if isinstance(mode, str) else tuple(mode)
+    if order not in ("C", "F"):
+        raise ValueError("only 'C' or 'F' order is permitted")
+    if len(indices) != len(lengths):
+        raise ValueError(f"parameter multi_index must be a sequence of length {len(lengths)}")
+    total: Any = 0
+    axes = list(zip(indices, lengths, modes, strict=True))
+    for index, n, how in axes if order == "C" else reversed(axes):
+        if index.dtype.kind not in "iu":
+            raise TypeError("only int indices permitted")
+        if how == "raise" and holds(np.any((index < 0) | (index >= n))):
+            raise ValueError("invalid entry in coordinates array")
+        index = index % n if how == "wrap" else np.clip(index, 0, n - 1) if how == "clip" else index
+        total = total * n + index
+    return total
+
+
 @implements(np.unravel_index)
 def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
     index = array(indices)

@@ -6,12 +6,15 @@ them is meant is decided by their order in memory: ``argsort`` is always stable.
 
 from __future__ import annotations
 
+import math
 import operator
+from builtins import range as range_  # histograms have a range of their own
 from typing import Any
 
 import numpy as np
 
 from wengert.ops import index as ops
+from wengert.tape import Aval
 from wengert.tracing.arguments import (
     INTP,
     array,
@@ -35,7 +38,7 @@ from wengert.tracing.arguments import kind as kind_of  # sorts have a ``kind`` o
 from wengert.tracing.functions.reductions import kept_shape
 from wengert.tracing.functions.selecting import nonzero, taken_along
 from wengert.tracing.functions.shaping import on_axis, ravel
-from wengert.tracing.layouts import UNKNOWN_ORDER
+from wengert.tracing.layouts import UNKNOWN_ORDER, laid_out
 from wengert.tracing.tracer import Tracer, record
 
 # ------------------------------------------------------------------------------------------------------ sorting
@@ -454,6 +457,67 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
     if density:
         return counted / np.diff(edges) / np.sum(counted), edges
     return counted, edges
+
+
+@implements(np.histogram_bin_edges)
+def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+    if isinstance(bins, str):
+        raise refuse("histogram_bin_edges", "bins", bins, "the number of bins, or their edges")
+    return _edges(ravel(array(a, (weights,))), bins, range)
+
+
+def _length(bins: Any, none: int = 1) -> int:
+    """How many; ``none`` of what has no length, a number."""
+    try:
+        return len(bins)
+    except TypeError:
+        return none
+
+
+@implements(np.histogramdd)
+def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    """Of points [point, coordinate], or of a sequence of coordinates; weights and edges move, counts do not."""
+    points: Any = array(sample) if type(sample) is Tracer else np.stack(arrays(*sample), axis=-1)
+    points = points[:, None] if points.ndim == 1 else points
+    d = points.shape[1]
+    each = list(bins) if _length(bins, none=0) else [bins] * d
+    ranges = [None] * d if range is None else list(range)
+    if len(each) != d:
+        raise ValueError("The dimension of bins must be equal to the dimension of the sample x.")
+    if len(ranges) != d:
+        raise ValueError("range argument must have one entry per dimension")
+    double = as_dtype(points, np.dtype(float))  # in which NumPy has the edges of a range that is given
+    edges = [_edges((points if ranges[k] is None else double)[:, k], each[k], ranges[k]) for k in range_(d)]
+    place, inside = np.zeros_like(points[:, 0], dtype=INTP), np.ones_like(points[:, 0], dtype=bool)
+    for k, own in enumerate(edges):
+        x, n = points[:, k], own.size - 1
+        at = np.where(x == own[-1], n - 1, searchsorted(own, x, "right") - 1)
+        inside = inside & (x >= own[0]) & (x <= own[-1])
+        place = place * n + np.clip(at, 0, n - 1)
+    w = np.ones_like(points[:, 0]) if weights is None else array(weights, (points,))
+    w = as_dtype(w, np.dtype(float))  # what NumPy counts in
+    shape = tuple([own.size - 1 for own in edges])
+    nothing = np.zeros_like(w, shape=(math.prod(shape),))
+    counted: Any = np.reshape(record(ops.scatter_add, (nothing, np.where(inside, w, 0), place), {}), shape)
+    padded = Aval(tuple([n + 2 for n in shape]), counted.dtype)  # NumPy counts outliers too, and cuts them off
+    counted.reorder(laid_out(padded, range_(d))[(slice(1, -1),) * d])
+    if density:
+        total = np.sum(counted)
+        for k, own in enumerate(edges):
+            widths = np.diff(own)
+            counted = counted / np.reshape(widths, (1,) * k + widths.shape + (1,) * (d - 1 - k))
+        counted = counted / total
+    return counted, edges
+
+
+@implements(np.histogram2d)
+def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+    if len(x) != len(y):
+        raise ValueError("x and y must have the same length.")
+    if _length(bins) not in (1, 2):  # one array of edges, for both
+        bins = [bins, bins]
+    counted, edges = histogramdd([x, y], bins, range, density, weights)
+    return counted, edges[0], edges[1]
 
 
 def _edges(x: Tracer, bins: Any, range: Any) -> Any:
