@@ -134,13 +134,13 @@ def test_library_calls_on_captured_arrays_alone_are_the_library_s_affair(name: s
 
 
 def test_what_a_library_made_of_a_captured_array_is_not_old() -> None:
-    data = np.array([[2.0, 0.0], [0.0, 3.0]])
-    f = wg.jit(lambda p: np.sum(np.linalg.eigvalsh(data) * p), strict=True)
-    assert f(1.0) == 5.0
+    data = np.array([[2.0, 0.0], [0.0, 0.0]])
+    f = wg.jit(lambda p: np.sum(cdist(data, data) * p), strict=True)
+    assert f(1.0) == 4.0
     data[0, 0] = 10.0
-    assert f(1.0) == 13.0
+    assert f(1.0) == 20.0
     data[0, 0] = 2.0
-    assert f(2.0) == 10.0 and f.stats()["traces"] == 2
+    assert f(2.0) == 8.0 and f.stats()["traces"] == 2
 
 
 def test_a_library_never_gets_a_number_in_place_of_a_derivative() -> None:

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import wengert as wg
 from tests.ops.cases import positive_definite, shapes, well_conditioned
 from tests.ops.check_op import Case, case, check_op, evaluate, formula
 from wengert.ad.reverse import vjp
@@ -95,3 +96,13 @@ def test_matrices_that_are_not_square_are_refused(shape: tuple[int, ...]) -> Non
 
 def test_the_cost_is_that_of_the_textbook() -> None:
     assert cholesky.cost(Aval((100, 100), F64)) == pytest.approx(1e6 / 3)
+
+
+def test_the_factors_of_a_matrix_of_less_than_full_rank_have_no_derivative() -> None:
+    """Never a large wrong number; in a stack the others have theirs."""
+    deficient = np.outer(np.arange(1.0, 5.0), [1.0, 2.0, -1.0])
+    other = np.random.default_rng(0).normal(size=(4, 3))
+    ct = wg.grad(lambda x: np.sum(np.linalg.qr(x)[0] ** 3))(np.stack([deficient, other]))
+    assert np.isnan(ct[0]).all() and np.isfinite(ct[1]).all() and np.abs(ct[1]).max() < 100
+    _, tangent = wg.jvp(lambda x: np.linalg.qr(x).R, (deficient,), (other,))
+    assert np.isnan(tangent).all()

@@ -14,11 +14,14 @@ import numpy as np
 
 from wengert.errors import ShapeError
 from wengert.ops.contract import matmul
+from wengert.ops.elementwise import absolute, less_equal, select
 from wengert.ops.kernels import Call
-from wengert.ops.linalg.matrices import cubic, real_only, same_type, swap, triangle
+from wengert.ops.linalg.matrices import cubic, diagonal_of, real_only, rounding, same_type, swap, triangle
 from wengert.ops.linalg.solutions import triangular_solve
 from wengert.ops.op import op
-from wengert.tape import Atom, Aval
+from wengert.ops.reduce import min_
+from wengert.ops.shape import reshape
+from wengert.tape import Atom, Aval, Lit
 
 
 @real_only
@@ -76,6 +79,15 @@ def _qr_type(x: Aval) -> tuple[Aval, Aval]:
     return x, Aval((*lead, n, n), x.dtype)
 
 
+def _unless_deficient(x: Atom, r: Atom) -> Any:
+    """``x``; NaN where r has an element on its diagonal that is nothing: then columns of q are not determined."""
+    if r.aval.size == 0:
+        return x
+    least = min_(absolute(diagonal_of(r)), axis=(r.aval.ndim - 2,))
+    is_deficient = less_equal(reshape(least, shape=(*least.aval.shape, 1, 1)), rounding(r))
+    return select(is_deficient, Lit(np.nan, x.aval.dtype), x)
+
+
 @real_only
 def qr_pushforward(xs: Any, dxs: Any, y: Any) -> Any:
     """q̇ = q (Ω − M) + C and ṙ = (M − Ω) r, with C = ẋ r⁻¹, M = qᵀ C and Ω = tril(M, −1) − tril(M, −1)ᵀ.
@@ -87,7 +99,7 @@ def qr_pushforward(xs: Any, dxs: Any, y: Any) -> Any:
     m = matmul(swap(q), c)
     below = triangle(m, True, diagonal=0)
     omega = below - swap(below)
-    return matmul(q, omega - m) + c, matmul(m - omega, r)
+    return _unless_deficient(matmul(q, omega - m) + c, r), _unless_deficient(matmul(m - omega, r), r)
 
 
 @real_only
@@ -101,7 +113,7 @@ def qr_pullback(ct: Any, x: Atom, y: Any) -> Any:
     (q, r), (ct_q, ct_r) = y, ct
     m = matmul(r, swap(triangle(ct_r, False))) - matmul(swap(ct_q), q)
     total = ct_q + matmul(q, triangle(m, True) + swap(triangle(m, True, diagonal=0)))
-    return swap(triangular_solve(swap(r), swap(total), lower=True, transpose=True))
+    return _unless_deficient(swap(triangular_solve(swap(r), swap(total), lower=True, transpose=True)), r)
 
 
 qr = op(  # of x float[..., m, n], m ≥ n: q float[..., m, n] with orthogonal columns, r upper triangular

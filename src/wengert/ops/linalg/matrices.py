@@ -6,14 +6,18 @@ import functools
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from wengert.errors import MissingRuleError, ShapeError
-from wengert.ops.elementwise import equal, greater_equal, select
+from wengert.ops.elementwise import absolute, equal, greater_equal, select
 from wengert.ops.index import INTP
 from wengert.ops.kernels import Cost
 from wengert.ops.op import front
-from wengert.ops.reduce import sum_
+from wengert.ops.reduce import max_, sum_
 from wengert.ops.shape import expand, iota, reshape, transpose
 from wengert.tape import Atom, Aval, Lit
+
+ROUNDING = 16  # units of rounding an order of the matrix: what is less, beside the largest, is nothing
 
 
 def swap(x: Atom) -> Any:
@@ -42,6 +46,25 @@ def triangle(x: Atom, lower: bool, diagonal: float = 1) -> Any:
     if diagonal != 1:
         x = select(equal(row, column), diagonal * x, x)
     return select(kept, x, Lit(0, x.aval.dtype))
+
+
+def is_on_diagonal(n: int) -> Any:
+    return equal(expand(iota(size=n, dtype=INTP), [1], 2), expand(iota(size=n, dtype=INTP), [0], 2))
+
+
+def diagonal_of(p: Atom) -> Any:
+    kept = select(is_on_diagonal(p.aval.shape[-1]), p, Lit(0, p.aval.dtype))
+    return sum_(kept, axis=(p.aval.ndim - 1,))
+
+
+def rounding(x: Atom) -> Any:
+    """What is nothing beside the largest element of each matrix: float[..., 1, 1]."""
+    if x.aval.size == 0:
+        return Lit(0, x.aval.dtype)
+    n = x.aval.ndim
+    largest = max_(absolute(x), axis=(n - 2, n - 1))
+    unit = ROUNDING * max(x.aval.shape[-2:]) * float(np.finfo(x.aval.dtype).eps)
+    return unit * reshape(largest, shape=(*largest.aval.shape, 1, 1))
 
 
 def square(name: str, a: Aval) -> int:

@@ -12,15 +12,11 @@ from typing import Any
 import numpy as np
 
 from wengert.ops.contract import matmul
-from wengert.ops.elementwise import absolute, divide, equal, greater, less_equal, select
-from wengert.ops.index import INTP
-from wengert.ops.linalg.matrices import cubic, real_only, square, swap, triangle
+from wengert.ops.elementwise import absolute, divide, greater, less_equal, select
+from wengert.ops.linalg.matrices import cubic, diagonal_of, is_on_diagonal, real_only, rounding, square, swap, triangle
 from wengert.ops.op import op
-from wengert.ops.reduce import max_, sum_
-from wengert.ops.shape import expand, iota, reshape
+from wengert.ops.shape import reshape
 from wengert.tape import Atom, Aval, Lit
-
-ROUNDING = 16  # units of rounding an order of the matrix: what differs by less, beside the largest, is equal
 
 
 def _columns(s: Atom) -> Any:
@@ -32,39 +28,20 @@ def _rows(s: Atom) -> Any:
     return reshape(s, shape=(*s.aval.shape, 1))
 
 
-def _is_on_diagonal(n: int) -> Any:
-    return equal(expand(iota(size=n, dtype=INTP), [1], 2), expand(iota(size=n, dtype=INTP), [0], 2))
-
-
-def _diagonal_of(p: Atom) -> Any:
-    kept = select(_is_on_diagonal(p.aval.shape[-1]), p, Lit(0, p.aval.dtype))
-    return sum_(kept, axis=(p.aval.ndim - 1,))
-
-
 def _diagonal_matrix(s: Atom) -> Any:
-    return select(_is_on_diagonal(s.aval.shape[-1]), _columns(s), Lit(0, s.aval.dtype))
-
-
-def _rounding(x: Atom) -> Any:
-    """What is nothing beside the largest element of each matrix: float[..., 1, 1]."""
-    if x.aval.size == 0:
-        return Lit(0, x.aval.dtype)
-    n = x.aval.ndim
-    largest = max_(absolute(x), axis=(n - 2, n - 1))
-    unit = ROUNDING * max(x.aval.shape[-2:]) * float(np.finfo(x.aval.dtype).eps)
-    return unit * reshape(largest, shape=(*largest.aval.shape, 1, 1))
+    return select(is_on_diagonal(s.aval.shape[-1]), _columns(s), Lit(0, s.aval.dtype))
 
 
 def _quotient(x: Atom, by: Atom, values: Atom) -> Any:
     """x / by. Where ``by`` is nothing beside the ``values``, 0 if ``x`` is so beside its largest, else NaN."""
     dtype = x.aval.dtype
-    is_nothing = less_equal(absolute(by), _rounding(_columns(values)))
-    undetermined = select(greater(absolute(x), _rounding(x)), Lit(np.nan, dtype), Lit(0, dtype))
+    is_nothing = less_equal(absolute(by), rounding(_columns(values)))
+    undetermined = select(greater(absolute(x), rounding(x)), Lit(np.nan, dtype), Lit(0, dtype))
     return select(is_nothing, undetermined, divide(x, select(is_nothing, Lit(1, dtype), by)))
 
 
 def _off_diagonal(x: Atom) -> Any:
-    return select(_is_on_diagonal(x.aval.shape[-1]), Lit(0, x.aval.dtype), x)
+    return select(is_on_diagonal(x.aval.shape[-1]), Lit(0, x.aval.dtype), x)
 
 
 # ---------------------------------------------------------------------------------------------------- eigenvalues
@@ -84,7 +61,7 @@ def eigh_pushforward(xs: Any, dxs: Any, y: Any) -> Any:
     w, v = y
     half = triangle(dxs[0], True, diagonal=0.5)
     p = matmul(swap(v), matmul(half + swap(half), v))
-    return _diagonal_of(p), matmul(v, _quotient(_off_diagonal(p), _columns(w) - _rows(w), w))
+    return diagonal_of(p), matmul(v, _quotient(_off_diagonal(p), _columns(w) - _rows(w), w))
 
 
 @real_only
@@ -139,7 +116,7 @@ def svd_pushforward(xs: Any, dxs: Any, y: Any) -> Any:
     between = _quotient(_off_diagonal(p - swap(p)), total, s)
     du = matmul(u, 0.5 * (among + between)) + _quotient(dxv - matmul(u, p), _columns(s), s)
     dv = matmul(v, 0.5 * (among - between)) + _quotient(dxtu - matmul(v, swap(p)), _columns(s), s)
-    return du, _diagonal_of(p), swap(dv)
+    return du, diagonal_of(p), swap(dv)
 
 
 @real_only
