@@ -92,7 +92,6 @@ def test_wrt_an_integer_names_the_leaf() -> None:
     [
         (3, "int64"),
         (True, "bool"),
-        (1 + 2j, "complex128"),
         (np.arange(3), "int64"),
         ("text", "str"),
         ([1.0, "text"], "str"),

@@ -91,3 +91,46 @@ def test_hvp_is_the_hessian_times_the_vector() -> None:
     close(wg.hvp(f, (X,), (V,)), H @ V)
     two = wg.hvp(lambda x, y: x * y**2, (2.0, 3.0), (1.0, 1.0))
     assert two == (6.0, 10.0)
+
+
+# ------------------------------------------------------------------------------------------------ complex numbers
+
+Z = np.array([1 + 2j, 3 - 1j, -0.5j])
+MATRIX = np.array([[1, 2j, 0], [3, 4, 1j], [0, 1, -1j]])
+
+
+@pytest.mark.parametrize("mode", ["forward", "reverse"])
+def test_the_jacobian_of_a_holomorphic_function_is_its_complex_derivative(mode: str) -> None:
+    got = wg.jacobian(lambda z: np.exp(MATRIX @ z), mode=mode)(Z)
+    np.testing.assert_allclose(got, np.exp(MATRIX @ Z)[:, None] * MATRIX, rtol=1e-13)
+
+
+@pytest.mark.parametrize("f", [np.conj, np.abs, np.real, np.angle, lambda z: z * z.imag, np.sign])
+def test_what_is_not_holomorphic_is_refused_and_of_parts_it_is_right(f: Any) -> None:
+    with pytest.raises(DTypeError, match=r"not holomorphic(.|\n)*real=True"):
+        wg.jacobian(f)(Z)
+    got = wg.jacobian(f, real=True)(Z)
+    steps = [(f(Z + h * 1e-6) - f(Z - h * 1e-6)) / 2e-6 for h in (1, 1j)]
+    for part, step in enumerate(steps):
+        parts = [step.real, step.imag] if np.iscomplexobj(step) else [step]
+        for k, want in enumerate(parts):
+            block = got[k, :, part] if np.iscomplexobj(step) else got[:, part]
+            np.testing.assert_allclose(block, np.diag(want), atol=1e-8)
+
+
+def test_complex_values_of_real_arguments_have_a_complex_jacobian() -> None:
+    x = np.array([1.0, 2.0])
+    f = lambda x: np.exp(1j * x)
+    np.testing.assert_allclose(wg.jacobian(f)(x), np.diag(1j * np.exp(1j * x)), rtol=1e-14)
+    with pytest.raises(DTypeError, match="mode='forward'"):
+        wg.jacobian(f, mode="reverse")(x)
+    g = lambda x: np.sum(np.abs(f(x) + x) ** 2)
+    np.testing.assert_allclose(wg.hessian(g)(x), wg.jacobian(wg.grad(g), mode="reverse")(x), rtol=1e-12)
+
+
+def test_the_hessian_of_a_complex_argument_is_refused_and_of_parts_it_is_symmetric() -> None:
+    loss = lambda z: np.sum(np.abs(z) ** 4)
+    with pytest.raises(DTypeError, match="not holomorphic"):
+        wg.hessian(loss)(Z)
+    parts = wg.hessian(lambda x: loss(x[0] + 1j * x[1]))(np.stack([Z.real, Z.imag])).reshape(6, 6)
+    np.testing.assert_allclose(parts, parts.T, rtol=1e-13)

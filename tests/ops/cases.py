@@ -32,6 +32,16 @@ def signed(low: float, high: float) -> Operand:
     return Operand(lambda rng, shape: rng.uniform(low, high, shape) * rng.choice([-1, 1], shape))
 
 
+def complex_numbers(*shape: int) -> Operand:
+    """Of some size, in all quadrants, off the axes."""
+
+    def draw(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
+        angle = rng.uniform(0.1, math.pi / 2 - 0.1, shape) + rng.integers(0, 4, shape) * math.pi / 2
+        return rng.uniform(0.5, 2, shape) * np.exp(1j * angle)
+
+    return Operand(draw, shape or (3, 4))
+
+
 def integers(low: int, high: int, *shape: int) -> Operand:
     return Operand(lambda rng, shape: rng.integers(low, high, shape, INT), shape or (3, 4))
 
@@ -470,6 +480,11 @@ CASES = [
     case("i0e",           signed(0.5, 3)),
     case("i1e",           signed(0.5, 3)),
     case("exp_minus",     between(-3, 3), between(-3, 3), kw=dict(body=special.exp_minus_body(FLOAT)), dtypes="d", numpy=lambda x, m: np.exp(x - m)),
+
+    # complex numbers; tests/ops/test_complex.py has more
+    case("real",          complex_numbers(), dtypes="DF", numpy=np.real),
+    case("imag",          complex_numbers(), dtypes="DF", numpy=np.imag),
+    case("compose",       between(-3, 3), between(-3, 3), numpy=lambda re, im: re + 1j * im),
 
     # a function of the user's, of numbers
     case(map_scalar.name, between(-3, 3), between(-1, 1), kw=dict(body=sine_plus_product()), dtypes="d", numpy=lambda x, w: np.sin(x * w) + x),

@@ -147,7 +147,7 @@ def active_inputs(case: Case, tape: Tape, number: Sequence[int]) -> list[int]:
     return [
         i
         for i, (v, k) in enumerate(zip(tape.inputs, number, strict=True))
-        if v.aval.dtype.kind == "f" and has_derivative(case.op, k, case.kw) and k not in case.unwritten
+        if v.aval.is_inexact and has_derivative(case.op, k, case.kw) and k not in case.unwritten
     ]
 
 
@@ -161,7 +161,12 @@ def subsets(items: Sequence[int]) -> list[tuple[int, ...]]:
 
 
 def normal_like(rng: np.random.Generator, avals: Sequence[Aval]) -> list[Any]:
-    return [rng.standard_normal(a.shape).astype(a.dtype) for a in avals]
+    return [normal(rng, a.shape, a.dtype) for a in avals]
+
+
+def normal(rng: np.random.Generator, shape: tuple[int, ...], dtype: np.dtype[Any]) -> Any:
+    x = rng.standard_normal(shape)
+    return (x + 1j * rng.standard_normal(shape) if dtype.kind == "c" else x).astype(dtype)
 
 
 def close(actual: Sequence[Any], expected: Sequence[Any], rtol: float, what: str, smallest: float = 0) -> None:
@@ -217,7 +222,7 @@ def dtypes_of(case: Case) -> str:
 def cast(x: Any, code: str, case: Case) -> Any:
     """An operand as another dtype. Where the case chooses the types, integers (an index, a shift) stay."""
     is_free = not case.dtypes and isinstance(case.op.reference, np.ufunc)
-    if np.asarray(x).dtype.kind == "f" or is_free:
+    if np.asarray(x).dtype.kind in "fc" or is_free:
         with np.errstate(all="ignore"):
             return np.asarray(x).astype(code)
     return x
@@ -302,7 +307,7 @@ def first_order(
     rtol: float,
     projections: Sequence[Callable[[Any], Any]],
 ) -> None:
-    """J dx against differences, and Jᵀ ct against J dx."""
+    """J dx against differences, and Jᵀ ct against J dx: Re(ct · J dx) = Re(Jᵀ ct · dx), without conjugation."""
     avals = [tape.inputs[i].aval for i in wrt]
     dxs = [p(dx) for p, dx in zip(projections, normal_like(rng, avals), strict=True)]
     dys = evaluate(jvp(tape, wrt, outputs), [*xs, *dxs])[len(tape.outputs) :]
@@ -322,8 +327,8 @@ def first_order(
         assert Aval(np.shape(gradient), np.asarray(gradient).dtype) is aval
     pairs = [*zip(cts, dys, strict=True), *zip(gradients, dxs, strict=True)]
     scale = sum(float(np.sum(np.abs(a * b))) for a, b in pairs)
-    left = sum(float(np.sum(ct * dy)) for ct, dy in zip(cts, dys, strict=True))
-    right = sum(float(np.sum(g * dx)) for g, dx in zip(gradients, dxs, strict=True))
+    left = sum(float(np.sum(ct * dy).real) for ct, dy in zip(cts, dys, strict=True))
+    right = sum(float(np.sum(g * dx).real) for g, dx in zip(gradients, dxs, strict=True))
     assert abs(left - right) <= 1e-11 * scale, f"cotangent of {tape.name} in {wrt}: {left} and {right}"
 
 
@@ -356,11 +361,11 @@ def check_flat(case: Case) -> None:
     if case.is_detached or not outputs:
         return
     for i, (v, k) in enumerate(zip(tape.inputs, number, strict=True)):
-        if v.aval.dtype.kind != "f" or i in active or k in case.unwritten:
+        if not v.aval.is_inexact or i in active or k in case.unwritten:
             continue
 
-        def along(t: float, i: int = i) -> list[Any]:
-            ys = evaluate(tape, [*xs[:i], xs[i] + t, *xs[i + 1 :]])
+        def along(t: float, i: int = i, step: Any = 1 + 1j if v.aval.dtype.kind == "c" else 1) -> list[Any]:
+            ys = evaluate(tape, [*xs[:i], xs[i] + t * step, *xs[i + 1 :]])
             return [ys[k] for k in outputs]
 
         for slope in differences(along):
@@ -412,15 +417,19 @@ def check_unwritten(case: Case) -> None:
             jvp(tape, [i])
 
 
+NARROW = {"d": "f", "D": "F"}
+WIDE = {"f": "d", "F": "D"}
+
+
 def check_float32(case: Case) -> None:
     """Of float32 the tangents and cotangents are float32, and so is everything they are computed from."""
     rng = case.rng()
-    narrow = [x.astype("f") if x.dtype == "d" else x for x in map(np.asarray, case.draw(rng))]
+    narrow = [x.astype(NARROW.get(x.dtype.char, x.dtype)) for x in map(np.asarray, case.draw(rng))]
     tape, xs, number = tape_of(case, narrow)
     wrt, outputs = active_inputs(case, tape, number), inexact_outputs(tape)
-    if not wrt or any(v.aval.dtype == "d" for v in tape.outputs):
+    if not wrt or any(v.aval.dtype.char in WIDE.values() for v in tape.outputs):
         return
-    wide_tape, wide_xs, _ = tape_of(case, [x.astype("d") if x.dtype == "f" else x for x in narrow])
+    wide_tape, wide_xs, _ = tape_of(case, [x.astype(WIDE.get(x.dtype.char, x.dtype)) for x in narrow])
     for transform, extra in [
         (jvp, normal_like(rng, [tape.inputs[i].aval for i in wrt])),
         (vjp, normal_like(rng, [tape.outputs[k].aval for k in outputs])),
@@ -430,7 +439,7 @@ def check_float32(case: Case) -> None:
             for a in (*ins, *outs):
                 assert a.aval.dtype.char not in "dD", f"{op.name} of {ins} works in float64:\n{joint}"
         wide = transform(wide_tape, wrt, outputs)
-        expected = evaluate(wide, [*wide_xs, *[x.astype("d") for x in extra]])
+        expected = evaluate(wide, [*wide_xs, *[x.astype(WIDE[x.dtype.char]) for x in extra]])
         close(evaluate(joint, [*xs, *extra]), expected, 2e-3, "float32")
 
 

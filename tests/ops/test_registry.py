@@ -16,7 +16,7 @@ from tests.ops.cases import CASES
 from tests.ops.check_op import Case, tape_of
 from wengert.ops import OPS, UFUNCS
 from wengert.ops.kernels import Callback, Kernel, Map
-from wengert.ops.op import NONE, ZERO, Op, partials_of
+from wengert.ops.op import CONJUGATION, NONE, ZERO, Op, partials_of
 
 ALL = sorted(OPS.values(), key=lambda op: op.name)
 
@@ -73,7 +73,7 @@ def test_rules_are_formulas_numbers_or_answers() -> None:
         params = [case.kw for case in cases_of(op)] if op.is_elementwise else []
         partials = [rule for kw in params for rule in partials_of(op, kw)]
         for rule in (*partials, *(op.transpose or ()), *(op.pullback or ())):
-            assert rule is ZERO or rule is NONE or callable(rule) or isinstance(rule, int | float)
+            assert rule in (ZERO, NONE, CONJUGATION) or callable(rule) or isinstance(rule, int | float)
 
 
 def test_every_ufunc_is_the_op_of_its_name() -> None:

@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
-from wengert.errors import MissingRuleError, message
-from wengert.ops.op import NONE, ZERO, Op, partials_of, rule_for
+from wengert.ops.op import CONJUGATION, NONE, ZERO, Op, partials_of, rule_for
 from wengert.tape import Atom, Instr, Tape, Var
 
 
@@ -46,16 +45,24 @@ def dependent(tape: Tape, wrt: Iterable[Var]) -> set[Var]:
     for instr in tape.instrs:
         outs = [v for v in instr.outs if v.aval.is_inexact]
         if outs and not active.isdisjoint(instr.ins) and active_operands(instr, active):
-            if any(v.aval.dtype.kind == "c" for v in outs):
-                raise MissingRuleError(
-                    message(
-                        f"{instr.op.name}: derivatives of complex numbers are not there yet",
-                        instr.source,
-                        tries=["the real and the imaginary part as two real arrays"],
-                    )
-                )
             active.update(outs)
     return active
+
+
+def first_not_holomorphic(tape: Tape, wrt: Iterable[Var]) -> Instr | None:
+    """The first instruction that makes of complex values that depend on ``wrt`` something without a complex derivative:
+    a conjugate, or a real number. None: the tape is holomorphic."""
+    active = {v for v in wrt if v.aval.dtype.kind == "c"}
+    for instr in tape.instrs:
+        if active.isdisjoint(instr.ins) or not active_operands(instr, active):
+            continue
+        op, _, outs, params, _ = instr
+        inexact = [v for v in outs if v.aval.is_inexact]
+        is_conjugate = op.partials is not None and CONJUGATION in partials_of(op, params)
+        if is_conjugate or not op.is_holomorphic or any(v.aval.dtype.kind != "c" for v in inexact):
+            return instr
+        active.update(inexact)
+    return None
 
 
 def active_values(tape: Tape, wrt: Iterable[Var], outputs: Iterable[object]) -> set[Atom]:

@@ -11,7 +11,8 @@ While a backward tape is built, a cotangent is one of
 
 and it becomes dense as late as possible: when a rule that knows nothing of structure needs it. A value of smaller
 shape than its primal's stands for its broadcast; what is summed over repeated axes, and what is cast to the
-primal's dtype (its *projection* onto the primal's space), is decided here, once for all rules.
+primal's dtype (its *projection* onto the primal's space: of what is complex, for something real, the real part), is
+decided here, once for all rules.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from wengert.ops.elementwise import add as add_op
-from wengert.ops.elementwise import convert, equal, multiply, negative, select
+from wengert.ops.elementwise import cast, complex_dtype, conjugate, equal, multiply, negative, select
 from wengert.ops.index import (
     StaticIndex,
     add_slice,
@@ -36,6 +37,7 @@ from wengert.ops.index import (
     set_slice,
     slice_,
 )
+from wengert.ops.op import CONJUGATION
 from wengert.ops.reduce import any_
 from wengert.ops.shape import broadcast_to, concatenate, embed_diagonal, full, reshape, unbroadcast, zeros
 from wengert.ops.structured import Diagonal, Fill, Masked, Part, Parts
@@ -90,7 +92,7 @@ def _fit(ct: Atom, aval: Aval) -> Atom:
             ct = broadcast_to(ct, shape=aval.shape)
         else:
             ct = unbroadcast(broadcast_to(ct, shape=wide), aval.shape)
-    return convert(ct, dtype=aval.dtype)
+    return cast(ct, aval.dtype)
 
 
 def _densify_parts(ct: Parts, aval: Aval) -> Atom:
@@ -99,7 +101,7 @@ def _densify_parts(ct: Parts, aval: Aval) -> Atom:
     at: dict[Any, Atom] = {}
     elsewhere: list[tuple[Atom, tuple[Atom, ...]]] = []
     for part in ct.parts:
-        value = convert(part.value, dtype=aval.dtype)
+        value = cast(part.value, aval.dtype)
         if part.index is None:
             elsewhere.append((value, part.indices))
         else:
@@ -156,7 +158,7 @@ def project(ct: Cotangent, aval: Aval) -> Cotangent:
     if isinstance(ct, Fill):
         if ct.aval is aval:
             return ct
-        value = convert(ct.value, dtype=aval.dtype)
+        value = cast(ct.value, aval.dtype)
         if ct.aval.shape != aval.shape:
             repeats = ct.aval.size / aval.size if aval.size else 0
             value = multiply(value, Lit(repeats, aval.dtype))
@@ -164,7 +166,7 @@ def project(ct: Cotangent, aval: Aval) -> Cotangent:
     if isinstance(ct, Masked):
         shape = np.broadcast_shapes(ct.mask.aval.shape, ct.value.aval.shape)
         if shape == aval.shape:
-            return ct._replace(value=convert(ct.value, dtype=aval.dtype))
+            return ct._replace(value=cast(ct.value, aval.dtype))
         # Where no repeat counts, the sum is not 0 + 0 but nothing.
         return Masked(_any_repeat(where_it_counts(ct), shape, aval), densify(ct, aval), is_clean=True)
     if isinstance(ct, Parts) and ct.aval.shape != aval.shape:
@@ -174,7 +176,7 @@ def project(ct: Cotangent, aval: Aval) -> Cotangent:
     if ct.aval is aval:
         return ct
     if ct.aval.shape == () and aval.shape != ():
-        return Fill(convert(ct, dtype=aval.dtype), aval)
+        return Fill(cast(ct, aval.dtype), aval)
     return _fit(ct, aval)
 
 
@@ -208,7 +210,7 @@ def add(a: Cotangent, b: Cotangent, aval: Aval) -> Cotangent:
 
 def _add_masked(a: Masked, b: Masked, aval: Aval) -> Cotangent:
     """Still masked: where neither counts, the sum is not 0 + 0 but nothing, so that 0 · ∞ does not come of it."""
-    a, b = [m._replace(value=convert(m.value, dtype=aval.dtype)) for m in (a, b)]
+    a, b = [m._replace(value=cast(m.value, aval.dtype)) for m in (a, b)]
     if a.mask is not b.mask:
         return Masked(where_it_counts(a) | where_it_counts(b), add_op(selected(a), selected(b)), is_clean=True)
     if a.holds == b.holds:
@@ -226,6 +228,8 @@ def apply_partial(ct: Cotangent, partial: Any, y: Aval, nan_safe: bool = False) 
 
     Forward mode uses it too, for tangents: dense or masked. ``nan_safe``: see :func:`times`.
     """
+    if partial is CONJUGATION:
+        return _conjugated(ct, y)
     mask: Masked | None = None
     if isinstance(ct, Masked):
         mask, ct = ct, ct.value
@@ -256,6 +260,12 @@ def apply_partial(ct: Cotangent, partial: Any, y: Aval, nan_safe: bool = False) 
     if fill and value.aval.shape != y.shape:  # a partial that broadcasts (a scalar operand's, a row's)
         return broadcast_to(value, shape=y.shape)
     return value
+
+
+def _conjugated(ct: Cotangent, y: Aval) -> Cotangent:
+    if isinstance(ct, Fill | Masked):
+        return ct._replace(value=conjugate(ct.value))
+    return conjugate(densify(ct, y))
 
 
 MAX_PARTS = 4
@@ -300,8 +310,8 @@ def times(value: Atom, partial: Any, nan_safe: bool = False) -> Atom:
         if partial == -1:
             return negative(value)
         return multiply(value, Lit(partial, value.aval.dtype))
-    same = value if value.aval.dtype == partial.aval.dtype else convert(value, dtype=partial.aval.dtype)
-    product = multiply(same, partial)
+    dtype = partial.aval.dtype if value.aval.dtype.kind != "c" else complex_dtype(partial.aval.dtype)
+    product = multiply(cast(value, dtype), cast(partial, dtype))
     if not nan_safe or (type(value) is Lit and value.value != 0):
         return product
     return select(equal(value, 0), zero_like(product.aval), product)

@@ -100,14 +100,7 @@ def _check_leaves(f: F, leaves: Sequence[Any], path: Callable[[int], str]) -> No
                     tries=["wrt=lambda args: ..., to differentiate with respect to the numbers alone"],
                 )
             )
-        if dtype.kind == "c":
-            raise DTypeError(
-                message(
-                    f"{function_name(f)}: {path(k)} is {dtype.name}; derivatives of complex numbers are not there yet",
-                    tries=["the real and the imaginary part as two arguments"],
-                )
-            )
-        if dtype.kind != "f":
+        if dtype.kind not in "fc":
             shown = repr(leaf) if isinstance(leaf, int) else f"x.astype(float), now {dtype.name}"
             raise DTypeError(
                 message(

@@ -30,7 +30,8 @@ def value_and_grad(
     Parameters
     ----------
     f : returns one real number (shape ``()``), or ``(number, aux)`` with ``has_aux``.
-    argnums : the positional argument, or the arguments, to differentiate with respect to: pytrees of floats.
+    argnums : the positional argument, or the arguments, to differentiate with respect to: pytrees of real or complex
+        numbers. With respect to z = x + iy the gradient is ∂f/∂x − i ∂f/∂y: ``z - rate * np.conj(gradient)`` descends.
     wrt : selects leaves instead, ``wrt=lambda args: args[0].c2``; all others are constants.
     has_aux : ``f`` returns ``(value, aux)``; ``aux`` is any pytree, returned beside the value.
     nan_safe : a cotangent of exactly zero stays zero whatever derivative it meets (0 · ∞ = 0).
@@ -43,7 +44,7 @@ def value_and_grad(
     Raises
     ------
     ScalarOutputError : the value is not one real number.
-    DTypeError : an argument to differentiate with respect to is not a float.
+    DTypeError : an argument to differentiate with respect to is neither real nor complex.
 
     Examples
     --------
@@ -91,7 +92,9 @@ def _check_scalar(f: F, recording: Recording, has_aux: bool) -> None:
         return
     what = str(outputs[0].aval) if len(outputs) == 1 or (has_aux and outputs) else f"{len(outputs)} values"
     tries = ["wg.jacobian or wg.vjp, for a function with several outputs"]
-    if ok and outputs[0].aval.dtype.kind == "f":
+    if ok and outputs[0].aval.shape == () and outputs[0].aval.dtype.kind == "c":
+        tries = ["np.real or np.abs of it", "wg.jvp, wg.vjp or wg.jacobian, which take complex values"]
+    elif ok and outputs[0].aval.dtype.kind == "f":
         tries.insert(0, "np.sum of it, or one element")
     elif not ok:
         tries.insert(0, "has_aux=True, to return values beside the one that is differentiated")
@@ -138,6 +141,9 @@ def record_primals(f: F, primals: Sequence[Any], has_aux: bool) -> tuple[Chosen,
 
 def vjp(f: F, *primals: Any, has_aux: bool = False, nan_safe: bool = False) -> Any:
     """``f(*primals)`` and its pullback, ``ct -> (cotangent of each primal, ...)``.
+
+    Of complex numbers the pullback transposes and does not conjugate: f'(z) · ct for a holomorphic f; always
+    Re(pullback(ct) · dz) = Re(ct · df).
 
     The pullback takes a cotangent of the structure, shapes and dtypes of the value, may be called many times, and
     keeps what it needs as it was: later writes to the primals do not reach it.

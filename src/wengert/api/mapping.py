@@ -16,7 +16,7 @@ from wengert.batching import batch as batch_of_tape
 from wengert.errors import ShapeError, StructureError, UnsupportedFunctionError, message
 from wengert.higher.mapped import map_scalar
 from wengert.runtime.execute import execute
-from wengert.tape import Aval, Tape, structure
+from wengert.tape import Aval, Lit, Tape, structure
 from wengert.tracing import foreign
 from wengert.tracing.record import Input, record_call
 from wengert.tracing.tracer import Tracer, record
@@ -173,5 +173,17 @@ def broadcast(f: F, *arrays: Any) -> Any:
     body = _bodies.setdefault(structure(body), body)
     operands = [*given, *recording.implicit, *captured]
     if any(type(x) is Tracer for x in operands):
+        if any(v.aval.dtype.kind == "c" for instr in body.instrs for v in (*instr.ins, *instr.outs)):
+            return _step_by_step(body, operands)
         return record(map_scalar, operands, {"body": body})
     return map_scalar.reference(*operands, body=body)[()]
+
+
+def _step_by_step(body: Tape, operands: Sequence[Any]) -> Any:
+    """The steps of a scalar function on arrays. Of complex numbers its derivative need not be one factor."""
+    values: dict[Any, Any] = dict(zip(body.inputs, operands, strict=True))
+    for op, ins, (out,), params, _ in body.instrs:
+        values[out] = record(op, [a.value if type(a) is Lit else values[a] for a in ins], dict(params))
+    (y,) = body.outputs
+    result = y.value if type(y) is Lit else values[y]
+    return np.broadcast_to(result, np.broadcast_shapes(*[np.shape(x) for x in operands])).copy()

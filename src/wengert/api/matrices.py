@@ -2,36 +2,52 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
 from wengert import tree
+from wengert.ad.activity import first_not_holomorphic
 from wengert.ad.forward import jvp as jvp_of_tape
 from wengert.ad.partition import keep_outputs
 from wengert.ad.reverse import vjp as vjp_of_tape
 from wengert.api.chosen import choose
 from wengert.api.derivatives import grad, jvp
 from wengert.api.named import F, function_name, made_by
-from wengert.api.ways import record_in_a_way
+from wengert.api.ways import Way, record_in_a_way
 from wengert.batching import batch as batch_of_tape
 from wengert.errors import DTypeError, message
 from wengert.runtime.execute import Transform, execute
-from wengert.tape import Aval
+from wengert.tape import Aval, Tape
 from wengert.tracing.record import input_of
 from wengert.tracing.trace import current_trace
 from wengert.tracing.tracer import new_constant
 
 
 def jacobian(
-    f: F, argnums: int | Sequence[int] = 0, *, wrt: F | None = None, mode: str | None = None, nan_safe: bool = False
+    f: F,
+    argnums: int | Sequence[int] = 0,
+    *,
+    wrt: F | None = None,
+    mode: str | None = None,
+    real: bool = False,
+    nan_safe: bool = False,
 ) -> F:
     """The function that returns the Jacobian of ``f``: for each output ``y`` and input ``x``, float[*y, *x].
 
     The structure is that of the value, with that of the argument in place of each leaf. ``mode`` is "forward" (one
     batched pass with as many tangents as there are inputs) or "reverse" (as many cotangents as outputs); by default
     the one with fewer.
+
+    With respect to complex numbers it is the complex derivative, complex[*y, *x], and a function that has none, since
+    it conjugates or takes a real part on the way, is refused. ``real`` takes a complex array for two real ones, its
+    real and its imaginary part, in values and arguments: float[2, *y, 2, *x], without the 2 where one is real.
+
+    Raises
+    ------
+    DTypeError : a value or argument is an integer; ``f`` is not holomorphic; ``mode="reverse"`` of complex values of
+        real arguments, of which it would see half.
 
     Examples
     --------
@@ -43,15 +59,28 @@ def jacobian(
     if mode not in (None, "forward", "reverse"):
         raise ValueError(f"mode={mode!r}: expected 'forward', 'reverse' or None")
 
-    @made_by(jacobian, f, argnums=argnums, wrt=wrt, mode=mode, nan_safe=nan_safe)
+    @made_by(jacobian, f, argnums=argnums, wrt=wrt, mode=mode, real=real, nan_safe=nan_safe)
     def jacobian_of(*args: Any, **kwargs: Any) -> Any:
         call, leaves, treedef = choose(f, args, kwargs, argnums, wrt)
+        if real:
+            call, leaves = _of_parts(call, leaves)
         recording = record_in_a_way(f, call, [input_of(x) for x in leaves])
         tape = recording.tape
         ins, outs = tape.in_avals[: len(leaves)], tape.out_avals
         _check_inexact(f, outs)
+        _check_holomorphic(f, tape, len(leaves))
         n_in, n_out = sum(a.size for a in ins), sum(a.size for a in outs)
         forward = n_in <= n_out if mode is None else mode == "forward"
+        if any(a.dtype.kind == "c" for a in outs) and any(a.dtype.kind != "c" for a in ins):
+            if mode == "reverse":
+                raise DTypeError(
+                    message(
+                        f"jacobian: {function_name(f)} makes complex numbers of real ones, and mode='reverse' sees of "
+                        "them the real parts alone",
+                        tries=["mode='forward'", "real=True, for real and imaginary parts"],
+                    )
+                )
+            forward = True
         along, size = (ins, n_in) if forward else (outs, n_out)
         wrt_inputs = tuple(range(len(leaves)))
         if forward:
@@ -73,6 +102,44 @@ def jacobian(
         return tree.unflatten(recording.out_treedef, [tree.unflatten(treedef, row) for row in blocks])
 
     return jacobian_of
+
+
+def _of_parts(call: Callable[[Way], F], leaves: Sequence[Any]) -> tuple[Callable[[Way], F], list[Any]]:
+    """The function of real leaves whose complex arguments and results are two real ones, stacked."""
+
+    def split(z: Any) -> Any:
+        return np.stack([np.real(z), np.imag(z)]) if np.iscomplexobj(z) else z
+
+    def joined(x: Any, is_complex: bool) -> Any:
+        return x[0] + 1j * x[1] if is_complex else x
+
+    are_complex = [bool(np.iscomplexobj(x)) for x in leaves]
+
+    def call_parts(way: Way) -> F:
+        function = call(way)
+
+        def of_parts(*parts: Any) -> Any:
+            value = function(*[joined(x, c) for x, c in zip(parts, are_complex, strict=True)])
+            return tree.tree_map(split, value)
+
+        return of_parts
+
+    return call_parts, [split(x) for x in leaves]
+
+
+def _check_holomorphic(f: F, tape: Tape, n: int) -> None:
+    instr = first_not_holomorphic(tape, tape.inputs[:n])
+    if instr is not None:
+        raise DTypeError(
+            message(
+                f"jacobian: {function_name(f)} is not holomorphic, so it has no complex derivative: {instr.op.name}",
+                instr.source,
+                tries=[
+                    f"wg.jacobian({function_name(f)}, real=True), of real and imaginary parts",
+                    "wg.grad, for a real loss of complex numbers",
+                ],
+            )
+        )
 
 
 def _check_inexact(f: F, outs: Sequence[Aval]) -> None:

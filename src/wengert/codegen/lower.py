@@ -45,6 +45,7 @@ from wengert.ops.kernels import (
 )
 from wengert.ops.kernels import Call as Routine
 from wengert.passes.plan import Place, PlanStep
+from wengert.tape import Aval
 
 
 def lower(step: PlanStep) -> Call:
@@ -83,6 +84,8 @@ def lower(step: PlanStep) -> Call:
 
 
 def _copy(step: PlanStep) -> Call:
+    if all(p.aval.dtype.kind == "c" for p in (*step.ins, *step.outs)):
+        step = step._replace(ins=tuple(map(_as_pairs, step.ins)), outs=tuple(map(_as_pairs, step.outs)))
     (source,), (goal,) = step.ins, step.outs
     if can_reach((source, goal)):
         if step.what == "copy" and source.aval.dtype == goal.aval.dtype and goal.aval.size <= FEW:
@@ -91,6 +94,13 @@ def _copy(step: PlanStep) -> Call:
     if step.what == "add":
         return CallbackCall(np.add, (goal, source), (goal,), False, "add", None, "a dtype without native code")
     return callback(step, "a dtype without native code")
+
+
+def _as_pairs(place: Place) -> Place:
+    """Complex numbers as pairs of real ones: float[..., 2]."""
+    half = place.aval.dtype.itemsize // 2
+    aval = Aval((*place.aval.shape, 2), np.dtype(f"f{half}"))
+    return place._replace(strides=(*place.strides, half), aval=aval)
 
 
 FEW = 64

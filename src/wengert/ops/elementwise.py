@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from wengert.ops.kernels import flops
-from wengert.ops.op import NONE, ZERO, Op, broadcast_shapes, elementwise, operator
+from wengert.ops.op import CONJUGATION, NONE, ZERO, Op, broadcast_shapes, elementwise, operator
 from wengert.ops.structured import Masked
 from wengert.tape import Atom, Aval, Lit
 
@@ -139,7 +139,7 @@ divide = elementwise(
 negative = elementwise(np.negative, partials=[-1])
 positive = elementwise(np.positive, partials=[1], shortcut=lambda x: x)
 conjugate = elementwise(
-    np.conjugate, name="conjugate", partials=[1], shortcut=lambda x: x if x.aval.dtype.kind != "c" else None
+    np.conjugate, name="conjugate", partials=[CONJUGATION], shortcut=lambda x: x if x.aval.dtype.kind != "c" else None
 )
 reciprocal = elementwise(np.reciprocal, partials=[lambda x, y: -y * y], cost=flops(4))
 square = elementwise(np.square, partials=[lambda x, y: 2 * x])
@@ -150,7 +150,7 @@ cbrt = elementwise(np.cbrt, partials=[lambda x, y: 1 / (3 * (y * y))], cost=flop
 def power_partial_base(x: Atom, p: Atom, y: Atom) -> Any:
     """p xᵖ⁻¹, and 0 where p = 0 although x may be 0."""
     if type(p) is Lit:
-        value = float(p.value)
+        value = p.value
         if value == 0:
             return 0
         return 2 * x if value == 2 else 0.5 / y if value == 0.5 else p * power(x, p - 1)
@@ -187,6 +187,17 @@ power = elementwise(
 float_power = elementwise(np.float_power, partials=[power_partial_base, power_partial_exponent], cost=flops(40))
 
 
+def direction(x: Atom) -> Any:
+    """x / |x| of complex numbers, and 0 at 0."""
+    size = _nonzero(absolute(x))
+    return compose(real(x) / size, imag(x) / size)
+
+
+def _absolute_partial(x: Atom, y: Atom) -> Any:
+    """The sign; of complex numbers the conjugate of x / |x|, since d|x| = Re(x̄ dx) / |x|."""
+    return conjugate(direction(x)) if x.aval.dtype.kind == "c" else sign(x)
+
+
 def _truncated_quotient(x1: Atom, x2: Atom, y: Atom) -> Any:
     return -trunc(x1 / x2)
 
@@ -198,7 +209,7 @@ def _floored_quotient(x1: Atom, x2: Atom, y: Atom) -> Any:
 floor_divide = elementwise(np.floor_divide, partials=[ZERO, ZERO], cost=flops(6))
 remainder = elementwise(np.remainder, partials=[1, _floored_quotient], cost=flops(8))
 fmod = elementwise(np.fmod, partials=[1, _truncated_quotient], cost=flops(8))
-absolute = elementwise(np.absolute, partials=[lambda x, y: sign(x)])
+absolute = elementwise(np.absolute, partials=[_absolute_partial])
 fabs = elementwise(np.fabs, partials=[lambda x, y: sign(x)])
 copysign = elementwise(np.copysign, partials=[lambda x1, x2, y: sign(x1) * copysign(Lit(1, x1.aval.dtype), x2), ZERO])
 ldexp = elementwise(np.ldexp, partials=[lambda x, n, y: ldexp(Lit(1, x.aval.dtype), n), NONE])
@@ -275,8 +286,15 @@ logaddexp2 = elementwise(
 sin = elementwise(np.sin, partials=[lambda x, y: cos(x)], cost=flops(15))
 cos = elementwise(np.cos, partials=[lambda x, y: -sin(x)], cost=flops(15))
 tan = elementwise(np.tan, partials=[lambda x, y: 1 + y * y], cost=flops(20))
-arcsin = elementwise(np.arcsin, partials=[lambda x, y: 1 / sqrt((1 - x) * (1 + x))], cost=flops(20))
-arccos = elementwise(np.arccos, partials=[lambda x, y: -1 / sqrt((1 - x) * (1 + x))], cost=flops(20))
+
+
+def _half_chord(x: Atom) -> Any:
+    """√(1 − x²); of complex numbers as a product of roots, which have their cuts where the functions have theirs."""
+    return sqrt(1 - x) * sqrt(1 + x) if x.aval.dtype.kind == "c" else sqrt((1 - x) * (1 + x))
+
+
+arcsin = elementwise(np.arcsin, partials=[lambda x, y: 1 / _half_chord(x)], cost=flops(20))
+arccos = elementwise(np.arccos, partials=[lambda x, y: -1 / _half_chord(x)], cost=flops(20))
 arctan = elementwise(np.arctan, partials=[lambda x, y: 1 / (1 + x * x)], cost=flops(20))
 
 
@@ -308,7 +326,13 @@ hypot = elementwise(
 sinh = elementwise(np.sinh, partials=[lambda x, y: cosh(x)], cost=flops(20))
 cosh = elementwise(np.cosh, partials=[lambda x, y: sinh(x)], cost=flops(20))
 tanh = elementwise(np.tanh, partials=[lambda x, y: 1 - y * y], cost=flops(12))
-arcsinh = elementwise(np.arcsinh, partials=[lambda x, y: 1 / hypot(x, 1)], cost=flops(25))
+
+
+def _arcsinh_partial(x: Atom, y: Atom) -> Any:
+    return 1 / (sqrt(1 - 1j * x) * sqrt(1 + 1j * x) if x.aval.dtype.kind == "c" else hypot(x, 1))
+
+
+arcsinh = elementwise(np.arcsinh, partials=[_arcsinh_partial], cost=flops(25))
 arccosh = elementwise(np.arccosh, partials=[lambda x, y: 1 / (sqrt(x - 1) * sqrt(x + 1))], cost=flops(25))
 arctanh = elementwise(np.arctanh, partials=[lambda x, y: 1 / ((1 - x) * (1 + x))], cost=flops(20))
 deg2rad = elementwise(np.deg2rad, partials=[math.pi / 180])
@@ -316,9 +340,60 @@ rad2deg = elementwise(np.rad2deg, partials=[180 / math.pi])
 radians = elementwise(np.radians, partials=[math.pi / 180])
 degrees = elementwise(np.degrees, partials=[180 / math.pi])
 
+# ---------------------------------------------------------------------------------------------- complex numbers
+
+
+def _part_type(x: Aval) -> Aval:
+    return Aval(x.shape, real_dtype(x.dtype))
+
+
+def real_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of the parts of complex numbers; of others their own."""
+    return np.dtype(f"f{dtype.itemsize // 2}") if dtype.kind == "c" else dtype
+
+
+def complex_dtype(dtype: np.dtype[Any]) -> np.dtype[Any]:
+    """The dtype of complex numbers with such parts; of complex ones their own."""
+    return np.dtype(f"c{2 * dtype.itemsize}") if dtype.kind == "f" else dtype
+
+
+real = elementwise(
+    lambda x: np.real(x).copy(),
+    name="real",
+    type=_part_type,
+    partials=[1],
+    shortcut=lambda x: x if x.aval.dtype.kind != "c" else None,
+)
+imag = elementwise(
+    lambda x: np.imag(x).copy(),
+    name="imag",
+    type=_part_type,
+    partials=[lambda x, y: Lit(-1j, x.aval.dtype)],  # y = Re(-i x)
+)
+
+
+def _composed(re: Any, im: Any) -> Any:
+    z = np.empty(np.broadcast_shapes(np.shape(re), np.shape(im)), np.result_type(re, 1j))
+    z.real, z.imag = re, im
+    return z
+
+
+compose = elementwise(  # re + i im, bit for bit
+    _composed,
+    name="compose",
+    type=lambda re, im: Aval(broadcast_shapes("compose", re, im), complex_dtype(re.dtype)),
+    partials=[1, lambda re, im, y: Lit(1j, y.aval.dtype)],
+)
+
+
+def cast(x: Atom, dtype: np.dtype[Any]) -> Any:
+    """``x`` in a dtype; of complex numbers in a real one the real part, without the warning that NumPy gives."""
+    return convert(x if dtype.kind == "c" else real(x), dtype=dtype)
+
+
 # -------------------------------------------------------------------- flat: the derivative is zero, where it exists
 
-sign = elementwise(np.sign, partials=[ZERO])
+sign = elementwise(np.sign, partials=[ZERO])  # of complex numbers, for which it is not flat, tracing writes x / |x|
 heaviside = elementwise(np.heaviside, partials=[ZERO, lambda x1, x2, y: Masked(equal(x1, 0), 1)])
 floor = elementwise(np.floor, partials=[ZERO])
 ceil = elementwise(np.ceil, partials=[ZERO])

@@ -154,6 +154,10 @@ class Join(Kernel):
     """Operands one after the other along parameter ``axis``."""
 
 
+class Interleave(Kernel):
+    """Complex numbers, of their real and their imaginary parts: operand 0 and operand 1."""
+
+
 class Gather(Kernel):
     """Elements of operand 0 at index operands."""
 

@@ -5,9 +5,12 @@
 * :func:`op`: the few others, with a pushforward and one pullback an operand.
 
 Rules are written in ops, never in NumPy: calling an op on atoms emits an instruction on the current builder, so
-rules are differentiable again, batchable and fusible. Three answers that are not a formula are different things:
-:data:`ZERO` (the derivative is zero), :data:`NONE` (there cannot be one: an index, a boolean), and
-:func:`not_implemented` (nobody has written it).
+rules are differentiable again, batchable and fusible. Four answers that are not a formula are different things:
+:data:`ZERO` (the derivative is zero), :data:`NONE` (there cannot be one: an index, a boolean), :data:`CONJUGATION`
+(the derivative is no factor), and :func:`not_implemented` (nobody has written it).
+
+Of complex numbers a partial is the complex derivative, and of a real result the p with dy = Re(p dx): the engine takes
+the real part of what reaches something real, forward and backward (``ad/cotangents.project``), and no rule does.
 """
 
 from __future__ import annotations
@@ -37,6 +40,7 @@ class _Answer:
 
 ZERO = _Answer("ZERO")  # the derivative is zero (almost) everywhere: sign, floor, comparisons
 NONE = _Answer("NONE")  # the operand cannot have a derivative: an index, a condition
+CONJUGATION = _Answer("CONJUGATION")  # a partial that is no factor: what comes is conjugated, in either mode
 
 
 def not_implemented(reason: str) -> Rule:
@@ -108,6 +112,9 @@ class Op:
     """The partials are what reverse mode makes of a tape, and take its ``nan_safe=``."""
     expansion: Callable[..., Any] | None = None
     """``expansion(*ins, **params)``: the steps that there are kernels for, of one that is there for its derivatives."""
+    is_holomorphic: bool = True
+    """A complex result of complex operands has a complex derivative. What has the partial :data:`CONJUGATION` has none,
+    and need not say so."""
     rearranges: bool = False
     """Only moves elements (reshape, transpose), so masks may move with their values."""
     doc: str = ""

@@ -15,6 +15,7 @@ from wengert.passes.expand import expand
 from wengert.passes.fuse import IsNative, fuse
 from wengert.passes.number_guards import number_guards
 from wengert.passes.output_masks import output_masks
+from wengert.passes.planes import planes
 from wengert.passes.recompute import recompute
 from wengert.passes.rematerialise import rematerialise
 from wengert.passes.schedule import schedule
@@ -41,6 +42,7 @@ PIPELINE: tuple[Pass, ...] = (
 BEFORE_KERNELS: tuple[Pass, ...] = (
     # What makes a tape of kernels: no derivative is taken of it, and nothing batches it.
     expand,  # first: the others know the steps it is made of
+    planes,  # before all that knows kernels, which are of real numbers
     turn,  # before fusion, which joins products with what reads them
     schedule,  # before fusion, which joins what stands near
     recompute,  # once it is known what stands between an array and its last readers; before what it inserts is fused

@@ -32,6 +32,7 @@ from wengert.ops.kernels import (
     Embed,
     Fused,
     Gather,
+    Interleave,
     Iota,
     Join,
     Kernel,
@@ -179,16 +180,16 @@ class _Planner:
         for k in range(len(tape.instrs) - 1, -1, -1):
             op, ins, outs, params, _ = tape.instrs[k]
             kernel = op.kernel
-            if isinstance(kernel, Join) and has_native_dtypes(tape.instrs[k]):
+            if is_joining(tape.instrs[k]):
                 v = outs[0]
                 if v not in self.wanted:
                     self.wanted[v] = Place(self._new(v.aval), 0, c_strides(v.aval), v.aval)
                 count = Counter(ins)
-                for a, part in zip(ins, join_parts(self.wanted[v], ins, params["axis"]), strict=True):
+                for a, part in zip(ins, parts_of(self.wanted[v], tape.instrs[k]), strict=True):
                     maker = made_by.get(a)
                     if maker is not None and isinstance(maker.op.kernel, (*WRITES_ANYWHERE, View)) and count[a] == 1:
                         until = self.overwritten.get(v, self.end + 1)
-                        is_alike = a.aval.dtype == v.aval.dtype
+                        is_alike = a.aval.dtype == part.aval.dtype
                         if a not in self.wanted and is_alike and self.last_of_memory[a] < until:
                             self.wanted[a] = part
                             self.overwritten[a] = until
@@ -226,13 +227,13 @@ class _Planner:
         elif outs and all(v.aval.size == 0 for v in outs):
             for v in outs:
                 self._destination(v)
-        elif not has_native_dtypes(instr):
-            self._run(instr)
-        elif isinstance(kernel, Join):
+        elif is_joining(instr):
             goal = self._destination(outs[0])
-            for a, part in zip(ins, join_parts(goal, ins, params["axis"]), strict=True):
+            for a, part in zip(ins, parts_of(goal, instr), strict=True):
                 if a.aval.size and not is_there(self._of(a), part):
                     self._step("copy", None, [self._of(a)], [part])
+        elif not has_native_dtypes(instr):
+            self._run(instr)
         elif isinstance(kernel, Write):
             goal = self._overwritten(instr)
             part = goal.region(_region(kernel.layout, goal, params), goal.aval.dtype)
@@ -508,14 +509,28 @@ def _region(layout: Any, place: Place, params: Any) -> Region:
     return region
 
 
-def join_parts(goal: Place, ins: Sequence[Atom], axis: int) -> list[Place]:
-    """Where in a concatenation each operand goes."""
-    parts = []
-    offset = goal.offset
+def is_joining(instr: Instr) -> bool:
+    """Whether the operands are the parts of the result, each to be written into its place."""
+    return isinstance(instr.op.kernel, Interleave) or (isinstance(instr.op.kernel, Join) and has_native_dtypes(instr))
+
+
+def parts_of(goal: Place, instr: Instr) -> list[Place]:
+    """Where in the result of a joining instruction each operand goes."""
+    ins = instr.ins
+    if isinstance(instr.op.kernel, Interleave):
+        return list(planes_of(goal))
+    axis, parts, offset = instr.params["axis"], [], goal.offset
     for a in ins:
         parts.append(Place(goal.buffer, offset, goal.strides, Aval(a.aval.shape, goal.aval.dtype)))
         offset += a.aval.shape[axis] * goal.strides[axis]
     return parts
+
+
+def planes_of(place: Place) -> tuple[Place, Place]:
+    """Where the real and the imaginary parts of complex numbers are."""
+    half = place.aval.dtype.itemsize // 2
+    aval = Aval(place.aval.shape, np.dtype(f"f{half}"))
+    return place._replace(aval=aval), place._replace(offset=place.offset + half, aval=aval)
 
 
 def is_there(place: Place, goal: Place) -> bool:

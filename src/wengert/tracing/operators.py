@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import DTypeError, UnsupportedFunctionError, message
-from wengert.ops.elementwise import convert
+from wengert.ops.elementwise import convert, direction
 from wengert.ops.op import UFUNCS, Op
 from wengert.tape import Atom, Aval
 from wengert.tracing import foreign, hooks, layouts
@@ -74,7 +74,8 @@ def apply_ufunc(ufunc: Any, op: Op, inputs: Sequence[Any], operator: bool = Fals
             known = _loops.get((ufunc, x.aval))
             if known is None:
                 dtype = x.aval.dtype
-                known = _loops[ufunc, x.aval] = loop_dtypes(ufunc, (dtype,))[0] == dtype
+                is_formula = dtype.kind == "c" and ufunc in COMPLEX_FORMULAS
+                known = _loops[ufunc, x.aval] = loop_dtypes(ufunc, (dtype,))[0] == dtype and not is_formula
             if known:
                 (out,) = x._trace.builder.emit(op, (x._atom,), {})
                 return Tracer(x._trace, out, out.aval, out.aval.shape == ())
@@ -109,7 +110,10 @@ def apply_ufunc(ufunc: Any, op: Op, inputs: Sequence[Any], operator: bool = Fals
         if atom.aval.dtype != dtype:
             atom = trace.emit(convert, (atom,), {"dtype": dtype})[0]
         atoms.append(atom)
-    (out,) = trace.emit(op, tuple(atoms), {})
+    if dtypes[0].kind == "c" and ufunc in COMPLEX_FORMULAS:
+        out = trace.formula(COMPLEX_FORMULAS[ufunc], *atoms)
+    else:
+        (out,) = trace.emit(op, tuple(atoms), {})
     result = Tracer(trace, out, out.aval, out.aval.shape == ())
     if len(out.aval.shape) > 1 and not all(map(layouts.has_c_order, inputs)):
         result.reorder(layouts.UNKNOWN_ORDER)
@@ -119,6 +123,9 @@ def apply_ufunc(ufunc: Any, op: Op, inputs: Sequence[Any], operator: bool = Fals
 
 
 hooks.apply_ufunc = apply_ufunc
+
+COMPLEX_FORMULAS: dict[Any, Any] = {np.sign: direction}
+"""Ufuncs that are of complex numbers another function, with another derivative."""
 
 
 _PYTHON: dict[str, tuple[type | None, type]] = {  # kind -> weak type, dtype

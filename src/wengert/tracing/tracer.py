@@ -658,9 +658,19 @@ class Tracer(metaclass=TracerType):
     def real(self) -> Any:
         return np.real(self)
 
+    @real.setter
+    def real(self, values: Any) -> None:
+        np.real(self)[...] = values
+
     @property
     def imag(self) -> Any:
         return np.imag(self)
+
+    @imag.setter
+    def imag(self, values: Any) -> None:
+        if self.aval.dtype.kind != "c":
+            raise TypeError("array does not have imaginary part to set")
+        np.imag(self)[...] = values
 
     @property
     def flat(self) -> Any:

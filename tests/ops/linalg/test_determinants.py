@@ -108,10 +108,9 @@ def test_gradient_of_det_of_a_matrix_with_nan_is_nan() -> None:
 # ------------------------------------------------------------------------------------------ complex, shapes, costs
 
 
-@pytest.mark.parametrize("op", [slogdet, det], ids=lambda op: op.name)
-def test_complex_determinants_have_no_derivative_yet(op: Any) -> None:
+def test_complex_slogdet_has_no_derivative_yet() -> None:
     with pytest.raises(MissingRuleError, match="complex"):
-        vjp(formula(lambda x: op(x), Aval((2, 2), np.dtype(complex))), [0], [0])
+        vjp(formula(lambda x: slogdet(x), Aval((2, 2), np.dtype(complex))), [0], [0])
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 3), (3, 2, 3)])

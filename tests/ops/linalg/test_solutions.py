@@ -12,7 +12,7 @@ from tests.ops.cases import shapes, well_conditioned
 from tests.ops.check_op import Case, case, check_op, evaluate, formula
 from wengert.ad.forward import jvp
 from wengert.ad.reverse import vjp
-from wengert.errors import MissingRuleError, ShapeError
+from wengert.errors import ShapeError
 from wengert.ops.linalg.solutions import inv, solve, triangular_solve
 from wengert.tape import Aval
 
@@ -99,11 +99,6 @@ def test_singular_matrices_raise_as_in_numpy() -> None:
     lower = formula(lambda a, b: triangular_solve(a, b, lower=True, transpose=False), square, column)
     with pytest.raises(scipy.linalg.LinAlgError):
         evaluate(lower, [np.zeros((2, 2)), np.ones((2, 1))])
-
-
-def test_complex_inverses_have_no_derivative_yet() -> None:
-    with pytest.raises(MissingRuleError, match="complex"):
-        vjp(formula(lambda x: inv(x), Aval((2, 2), np.dtype(complex))), [0], [0])
 
 
 def test_right_hand_sides_that_do_not_fit_are_refused() -> None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
 
-from wengert.ops.op import OPS
+from wengert.ops.op import OPS, Op
+from wengert.tape import Atom
 from wengert.tracing.arguments import (
     MISSING,
     along,
@@ -28,6 +30,7 @@ from wengert.tracing.arguments import (
 )
 from wengert.tracing.functions.shaping import broadcast_to, ravel
 from wengert.tracing.functions.sorting import searchsorted
+from wengert.tracing.inplace import op_view
 from wengert.tracing.operators import is_within
 from wengert.tracing.tracer import Tracer, record
 
@@ -281,7 +284,9 @@ def clip(
 def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
     z = array(x)
     if z.dtype.kind == "c":
-        raise unsupported("np.nan_to_num of a complex array is not traced", "its real and imaginary part")
+        parts = [nan_to_num(part, True, nan, posinf, neginf) for part in (np.real(z), np.imag(z))]
+        y = record(OPS["compose"], parts, {})
+        return scalar(y if copy or type(x) is not Tracer or x.is_scalar else into(x, y))
     if z.dtype.kind != "f":
         return z.copy() if copy else z
     limits = np.finfo(z.dtype)
@@ -295,29 +300,29 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
 # ----------------------------------------------------------------------------------------- real and complex parts
 
 
-def _part_of_complex(name: str, x: Tracer) -> Any:
-    op = OPS.get(name)
-    if op is None:
-        raise unsupported(f"np.{name} of a complex array is not traced", "real arrays for both parts")
-    return record(op, (x,), {})
-
-
 @implements(np.real)
 def real(val: Any) -> Any:
     x = array(val)
-    return x if x.dtype.kind != "c" else _part_of_complex("real", x)
+    return _plane(x, OPS["real"], np.real, lambda z, v: OPS["compose"](v, OPS["imag"](z)))
 
 
 @implements(np.imag)
 def imag(val: Any) -> Any:
     x = array(val)
     if x.dtype.kind == "c":
-        return _part_of_complex("imag", x)
+        return _plane(x, OPS["imag"], np.imag, lambda z, v: OPS["compose"](OPS["real"](z), v))
     zeros = np.zeros_like(x, order="A")
     if x.is_scalar:
         return zeros[()]
     zeros._why_readonly = "the imaginary part of real numbers cannot be written"
     return zeros
+
+
+def _plane(x: Tracer, op: Op, numpy: Any, write: Callable[[Atom, Atom], Atom]) -> Any:
+    """The real or the imaginary part: of an array a view, which can be written."""
+    if x.dtype.kind != "c":
+        return x
+    return record(op, (x,), {}) if x.is_scalar else op_view(x, op, {}, write, numpy)
 
 
 @implements(np.angle)
