@@ -8,6 +8,7 @@ import math
 from typing import Any
 
 import numpy as np
+import scipy.fft
 import scipy.linalg
 
 from tests.ops.check_op import Operand, case, formula
@@ -485,6 +486,12 @@ CASES = [
     case("real",          complex_numbers(), dtypes="DF", numpy=np.real),
     case("imag",          complex_numbers(), dtypes="DF", numpy=np.imag),
     case("compose",       between(-3, 3), between(-3, 3), numpy=lambda re, im: re + 1j * im),
+
+    # transforms; tests/ops/test_fourier.py has more
+    case("fft",           complex_numbers(3, 4), kw=dict(axes=(1,), forward=True, norm=0), dtypes="DF", numpy=np.fft.fft),
+    case("rfft",          shapes(2, 6), kw=dict(axis=1, forward=True, norm=0), numpy=np.fft.rfft),
+    case("irfft",         complex_numbers(2, 4), kw=dict(axis=1, n=6, forward=False, norm=2), dtypes="DF", numpy=np.fft.irfft),
+    case("real_transform", shapes(5, 2), kw=dict(kind="dct", type=2, axis=0, norm=0, orthogonal=False), numpy=lambda x: scipy.fft.dct(x, axis=0)),
 
     # a function of the user's, of numbers
     case(map_scalar.name, between(-3, 3), between(-1, 1), kw=dict(body=sine_plus_product()), dtypes="d", numpy=lambda x, w: np.sin(x * w) + x),

@@ -73,6 +73,9 @@ np.histogramdd([v, w], [[0.0, 1.0, 3.0], [0.0, 2.0, 3.0]])  np.intersect1d(v, w)
 np.setdiff1d(v, [5.0])  np.setxor1d(v, [5.0, v[1]])  np.union1d(v, w)  np.unique_all(v).values
 np.unique_counts(v).values  np.unique_inverse(v).values  np.poly(v)  np.polyfit(v, A[0] + v[:1], 1)
 np.polynomial.polynomial.polyval2d(v, w, A)  np.polynomial.polynomial.polygrid2d(v, w, A)  np.linalg.eigvalsh(S)
+np.fft.fft(v)  np.fft.ifft(v)  np.fft.rfft(v)  np.fft.irfft(v)  np.fft.hfft(v)  np.fft.ihfft(v)  np.fft.fft2(A)
+np.fft.ifft2(A)  np.fft.rfft2(A)  np.fft.irfft2(A)  np.fft.fftn(A)  np.fft.ifftn(A)  np.fft.rfftn(A)  np.fft.irfftn(A)
+np.fft.fftshift(v)  np.fft.ifftshift(v)
 np.linalg.eigh(S).eigenvalues  np.linalg.svd(A).S  np.linalg.svdvals(A)  np.linalg.qr(A).R  np.linalg.pinv(A)
 np.linalg.lstsq(A, v[:3])[0]  np.linalg.matrix_rank(A)
 np.array(A) @ v[:3]  v[:3] @ np.array(A)  np.dot(np.array(A), v[:3])  imported_mean(v)  np.sum(np.array(v)[[0, 1]])
@@ -262,8 +265,8 @@ def test_another_thread_goes_on_while_one_is_tracing() -> None:
 def test_what_cannot_be_an_array_is_an_error_of_ours() -> None:
     with pytest.raises(wg.errors.ShapeError, match=r"inhomogeneous(.|\n)*test_arraylikes\.py"):
         wg.grad(lambda x: np.sum([[x[0]], x[1]]))(X)
-    with pytest.raises(wg.errors.UnsupportedFunctionError, match=r"np\.fft\.fft2(.|\n)*test_arraylikes\.py"):
-        wg.grad(lambda x: np.fft.fft2([[x[0], x[1]]])[0, 0].real)(X)
+    with pytest.raises(wg.errors.UnsupportedFunctionError, match=r"np\.savez(.|\n)*test_arraylikes\.py"):
+        wg.grad(lambda x: np.savez("nowhere", [x[0], x[1]]))(X)
     captured = np.zeros(2)
     with pytest.raises(wg.errors.MutationError, match="cannot hold traced values"):
         wg.grad(lambda x: np.add([x[0], 1.0], [1.0, x[1]], captured)[0])(X)

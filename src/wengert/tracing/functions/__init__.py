@@ -12,6 +12,7 @@ from wengert.tracing.functions import (  # noqa: F401  # to fill the tables
     diagonals,
     einsum,
     flat,
+    fourier,
     index_tricks,
     joining,
     linalg,
