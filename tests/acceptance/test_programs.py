@@ -21,7 +21,7 @@ from wengert import config
 
 FIELDS = (
     *("mechanics", "physics", "chemistry", "earth", "astronomy", "biology"),
-    *("statistics", "learning", "signals", "engineering", "economics", "computing", "idioms"),
+    *("statistics", "learning", "signals", "waves", "engineering", "economics", "computing", "idioms"),
 )
 
 PROGRAMS: list[Entry] = [
