@@ -16,8 +16,9 @@ import numpy as np
 import scipy.special
 from numpy.testing.overrides import get_overridable_numpy_array_functions, get_overridable_numpy_ufuncs
 
-import wengert.ops.special  # which tracing imports only when the first of its ufuncs asks for an op
+import wengert
 from wengert.ops.op import NONE, UFUNCS, ZERO, Op, partials_of
+from wengert.ops.special import SEVERAL  # with it come their ops
 from wengert.tracing.functions.ufuncs import COMPOSED
 from wengert.tracing.tracer import HANDLED_FUNCTIONS, function_name
 
@@ -28,7 +29,8 @@ NOT_NUMERIC = "not numeric"
 
 MEANINGS = {
     DIFFERENTIABLE: "traced, with derivatives",
-    NO_DERIVATIVE: "traced; the result is an integer, a boolean, a shape, or flat almost everywhere",
+    NO_DERIVATIVE: "traced; the result is an integer, a boolean, a shape, or flat almost everywhere; or there is a "
+    "derivative that has no closed form, and asking for it raises `MissingRuleError`",
     NOT_YET: "raises `UnsupportedFunctionError`; of constants alone, NumPy computes it",
     NOT_NUMERIC: "text, dates, records, files or memory: raises `UnsupportedFunctionError`",
 }
@@ -73,8 +75,10 @@ class Row(NamedTuple):
 
 
 def is_flat(op: Op) -> bool:
-    """Whether no operand of an op has a derivative."""
-    return op.is_elementwise and all(rule is ZERO or rule is NONE for rule in partials_of(op, {}))
+    """Whether no operand of an op has a derivative, or none that is written."""
+    if not op.is_elementwise:
+        return False
+    return all(rule is ZERO or rule is NONE or hasattr(rule, "is_missing") for rule in partials_of(op, {}))
 
 
 def is_numeric(ufunc: np.ufunc) -> bool:
@@ -93,7 +97,7 @@ def ufunc_rows(ufuncs: Iterable[np.ufunc], module: str) -> Iterator[Row]:
             status = NOT_NUMERIC
         else:
             traced = NO_DERIVATIVE if ufunc.__name__ in FLAT_UFUNCS else DIFFERENTIABLE
-            status = traced if ufunc in COMPOSED else NOT_YET
+            status = traced if ufunc in COMPOSED or ufunc in SEVERAL else NOT_YET
         yield Row(f"{module}.{ufunc.__name__}", status, ufunc)
 
 

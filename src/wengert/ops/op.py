@@ -49,6 +49,7 @@ def not_implemented(reason: str) -> Rule:
     def missing(*args: Any, **params: Any) -> Any:
         raise MissingRuleError(reason)
 
+    missing.is_missing = True  # type: ignore[attr-defined]
     return missing
 
 

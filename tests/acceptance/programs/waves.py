@@ -197,10 +197,10 @@ PROGRAMS = [
     program("spectral Burgers", burgers, np.sin(np.arange(16) * 2 * np.pi / 16) + 0.3),
     program("sine transforms", poisson_energy, np.outer(np.arange(4.0), np.ones(4)) - 1.2),
     program("Hueckel orbitals", hueckel, np.array([1.38, 1.44, 1.37, 1.46, 1.39, 1.43])),
-    program("principal components", pca_loss, np.array([1.0, 0.8, 1.1, 1.3, 0.7])),
+    program("truncated components", pca_loss, np.array([1.0, 0.8, 1.1, 1.3, 0.7])),
     program("variable projection", variable_projection, np.array([0.6, 3.1])),
     program("phase retrieval", phase_retrieval, np.random.default_rng(2).uniform(size=(4, 4))),
     program("equaliser", equaliser, np.array([3.0, -2.0, 4.0])),
-    program("thin films", thin_films, np.array([99.0, 65.0, 30.0])),
+    program("antireflective coating", thin_films, np.array([99.0, 65.0, 30.0])),
     program("Joukowski profile", lift, np.array([0.05, 0.1])),
 ]

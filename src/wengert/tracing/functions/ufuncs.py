@@ -216,7 +216,7 @@ def _apply(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) -> A
     op = find_op(ufunc)
     if op is not None:
         return apply_ufunc(ufunc, op, inputs)
-    composed = COMPOSED.get(ufunc)
+    composed = COMPOSED.get(ufunc) or _of_several(ufunc)
     if composed is None:
         raise UnsupportedFunctionError(
             message(
@@ -264,6 +264,23 @@ def find_op(ufunc: np.ufunc) -> Op | None:
 
         op = UFUNCS.get(ufunc)
     return op
+
+
+def _of_several(ufunc: np.ufunc) -> Callable[..., Any] | None:
+    """A ufunc of scipy.special with several results, each of which is an op."""
+    if not is_special(ufunc):
+        return None
+    from wengert.ops.special import SEVERAL
+
+    ops = SEVERAL.get(ufunc)
+    if ops is None:
+        return None
+
+    def several(*inputs: Any) -> Any:
+        operands = _as_loop(ufunc, *inputs)
+        return tuple([record(op, operands, {}) for op in ops])
+
+    return several
 
 
 def is_special(ufunc: np.ufunc) -> bool:

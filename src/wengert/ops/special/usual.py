@@ -1,7 +1,6 @@
-"""Ufuncs of scipy.special: one entry each, like :mod:`wengert.ops.elementwise`.
+"""The usual functions of scipy.special: one entry each, like :mod:`wengert.ops.elementwise`. Most have machine code.
 
-Imported when the first of these ufuncs meets a traced value, never by ``import wengert``: scipy.special is
-slow to import. Partials are chosen for their relative error in the tails as well as in the middle: where
+Partials are chosen for their relative error in the tails as well as in the middle: where
 the textbook formula subtracts numbers that are nearly equal, another one takes over, and its function says
 which.
 
@@ -38,30 +37,14 @@ from wengert.ops.elementwise import (
     sqrt,
 )
 from wengert.ops.kernels import MapTape, flops
-from wengert.ops.op import UFUNCS, broadcast_shapes, elementwise, not_implemented
+from wengert.ops.op import OPS, UFUNCS, broadcast_shapes, elementwise, not_implemented
+from wengert.ops.special.declare import SQRT_2PI, SQRT_PI, either, series
 from wengert.tape import Atom, Aval, Builder, Lit, Tape, Var, building
-
-SQRT_PI = math.sqrt(math.pi)
-SQRT_2PI = math.sqrt(2 * math.pi)
 
 UFUNCS[sp.log1p] = log1p  # scipy.special has ufuncs of its own for some of NumPy's
 UFUNCS[sp.expm1] = expm1
 UFUNCS[sp.exp2] = exp2
 UFUNCS[sp.cbrt] = cbrt
-
-
-def either(condition: Atom, x: Any, y: Any, like: Atom) -> Any:
-    """``x`` where the condition holds, else ``y``; numbers take the dtype of ``like``."""
-    x, y = [a if isinstance(a, Atom) else Lit(a, like.aval.dtype) for a in (x, y)]
-    return select(condition, x, y)
-
-
-def series(coefficients: list[float], x: Atom) -> Any:
-    """Σ cₖ xᵏ by Horner's rule."""
-    total: Any = coefficients[-1]
-    for c in reversed(coefficients[:-1]):
-        total = total * x + c
-    return total
 
 
 # -------------------------------------------------------------------------------------------- error functions
@@ -272,20 +255,50 @@ pseudo_huber = elementwise(
 
 # -------------------------------------------------------------------------------------------- gamma functions
 
+TERMS, BERNOULLI = 20, sp.bernoulli(30)[2::2]
+
+
+def _zeta_by_s(s: Any, q: Any) -> Any:
+    """∂/∂s of Σ (k + q)⁻ˢ by the Euler-Maclaurin formula (DLMF 25.11.5), differentiated: to 1e-12 for s from −1 on."""
+    dtype = np.result_type(s, q)
+    s, q = np.broadcast_arrays(np.asarray(s, float), np.asarray(q, float))
+    with np.errstate(all="ignore"):
+        total = -sum([np.log(q + k) * (q + k) ** -s for k in range(TERMS)])
+        a = q + TERMS
+        log_a = np.log(a)
+        total = total - a ** (1 - s) / (s - 1) * (log_a + 1 / (s - 1)) - 0.5 * log_a * a**-s
+        product, slope = s, np.ones_like(s)  # s (s + 1) ... (s + 2 j − 2), and its derivative
+        for j, number in enumerate(BERNOULLI, 1):
+            total = total + number / math.factorial(2 * j) * a ** (1 - s - 2 * j) * (slope - log_a * product)
+            for i in (2 * j - 1, 2 * j):
+                product, slope = product * (s + i), slope * (s + i) + product
+    return np.asarray(np.where(q > 0, total, np.nan), dtype)[()]
+
+
+zeta_by_s = elementwise(
+    _zeta_by_s,
+    name="zeta_by_s",
+    type=lambda s, q: zeta.type(s, q),
+    partials=[
+        not_implemented("the second derivative of zeta in s was not written"),
+        lambda s, q, y: -zeta(s + 1, q) - s * zeta_by_s(s + 1, q),
+    ],
+    cost=flops(2000),
+)
 zeta = elementwise(  # of Hurwitz: Σ (k + q)⁻ˢ
     sp._ufuncs._zeta,
     name="zeta",
-    partials=[
-        not_implemented("zeta(s, q) in s has no closed form"),
-        lambda s, q, y: -s * zeta(s + 1, q),
-    ],
+    partials=[lambda s, q, y: zeta_by_s(s, q), lambda s, q, y: -s * zeta(s + 1, q)],
     cost=flops(60),
 )
 riemann_zeta = elementwise(
     sp._ufuncs._riemann_zeta,
     name="riemann_zeta",
-    partials=[not_implemented("zeta(s) in s has no closed form")],
+    partials=[lambda s, y: zeta_by_s(s, Lit(1, s.aval.dtype))],
     cost=flops(60),
+)
+zetac = elementwise(  # ζ(s) − 1
+    sp.zetac, partials=[lambda s, y: zeta_by_s(s, Lit(1, s.aval.dtype))], cost=flops(60)
 )
 psi = elementwise(sp.psi, partials=[lambda x, y: zeta(Lit(2, x.aval.dtype), x)], cost=flops(40))
 gammaln = elementwise(sp.gammaln, partials=[lambda x, y: psi(x)], cost=flops(40))
@@ -332,7 +345,7 @@ def gamma_density(a: Atom, x: Atom) -> Any:
 gammainc = elementwise(
     sp.gammainc,
     partials=[
-        not_implemented("gammainc(a, x) in a has no closed form"),
+        lambda a, x, y: OPS["gammainc_by_a"](a, x, order=1),  # distributions.py has it
         lambda a, x, y: gamma_density(a, x),
     ],
     cost=flops(100),
@@ -340,7 +353,7 @@ gammainc = elementwise(
 gammaincc = elementwise(
     sp.gammaincc,
     partials=[
-        not_implemented("gammaincc(a, x) in a has no closed form"),
+        lambda a, x, y: -OPS["gammainc_by_a"](a, x, order=1),
         lambda a, x, y: -gamma_density(a, x),
     ],
     cost=flops(100),
@@ -348,8 +361,8 @@ gammaincc = elementwise(
 betainc = elementwise(
     sp.betainc,
     partials=[
-        not_implemented("betainc(a, b, x) in a has no closed form"),
-        not_implemented("betainc(a, b, x) in b has no closed form"),
+        lambda a, b, x, y: OPS["betainc_by_parameters"](a, b, x, m=1, n=0),
+        lambda a, b, x, y: OPS["betainc_by_parameters"](a, b, x, m=0, n=1),
         lambda a, b, x, y: exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b)),
     ],
     cost=flops(150),

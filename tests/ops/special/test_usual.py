@@ -199,7 +199,7 @@ def test_second_derivative(op, f, xs, k):
 
 def test_every_entry_is_in_a_table():
     tested = {op for op, *_ in (*UNARY, *BINARY, *IN_LAST_ONLY)}
-    untested = {"ndtri_exp", "riemann_zeta", "exp_minus"}  # by their own tests below
+    untested = {"ndtri_exp", "riemann_zeta", "zetac", "zeta_by_s", "exp_minus"}  # by their own tests below
     mine = {op for u, op in UFUNCS.items() if isinstance(op, type(ops.erf)) and op is getattr(ops, op.name, None)}
     mine = {op for op in mine if op.reference not in vars(np).values()}
     assert {op.name for op in mine - tested} <= untested
@@ -270,10 +270,20 @@ def test_hessian_of_log_ndtr_far_out_is_finite():
 
 
 def test_orders_and_parameters_without_closed_form_say_so():
-    for op, k in ((ops.zeta, 0), (ops.riemann_zeta, 0), (ops.jv, 0), (ops.gammainc, 0), (ops.betainc, 1)):
+    for op, k in ((ops.jv, 0), (ops.kv, 0)):
         with pytest.raises(MissingRuleError, match="closed form"):
             derivatives(op, [2.0] * len(op.partials), k)
     assert callable(not_implemented(""))
+
+
+@pytest.mark.parametrize("s", [-1.0, 0.0, 0.5, 1.001, 2.0, 11.3, 60.0])
+def test_zeta_in_its_exponent(s):
+    want = float(mp.zeta(mpf(s), derivative=1))
+    for op in (ops.riemann_zeta, ops.zetac):
+        np.testing.assert_allclose(derivatives(op, [s], 0)[1], want, rtol=1e-11)
+    if s > 1:
+        want = float(mp.diff(lambda s: mp.zeta(s, mpf(2.5)), mpf(s)))
+        np.testing.assert_allclose(derivatives(ops.zeta, [s, 2.5], 0)[1], want, rtol=1e-11)
 
 
 def test_ufuncs_that_scipy_shares_with_numpy_are_the_same_op():

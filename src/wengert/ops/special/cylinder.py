@@ -1,0 +1,197 @@
+"""Airy, Bessel, Hankel, Kelvin, Struve, Mathieu and parabolic cylinder functions, and integrals of them, in their
+argument: by recurrences and differential equations (DLMF 9, 10, 11, 12, 28)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import scipy.special as sp
+
+from wengert.errors import MissingRuleError
+from wengert.ops.elementwise import cos, cosh, power, sqrt
+from wengert.ops.op import NONE
+from wengert.ops.special.declare import SQRT_PI, either, function, functions, like, no_formula, number, over
+from wengert.ops.special.usual import NO_ORDER, i0, j0, k0, kv, y0, yv
+from wengert.tape import Atom
+
+# ------------------------------------------------------------------------------------------------- Bessel, Hankel
+
+
+def _real(rule: Any) -> Any:
+    """``rule``, of a function of a real argument: scaled by exp(−|Im z|), it has no complex derivative."""
+
+    def of_real(*xs_y: Atom) -> Any:
+        if xs_y[-1].aval.dtype.kind == "c":
+            raise MissingRuleError("of complex numbers it is scaled by what has no complex derivative")
+        return rule(*xs_y)
+
+    return of_real
+
+
+def _between(of: Any, sign: float) -> Any:
+    """½ (C_{v−1} + sign C_{v+1})."""
+    return lambda v, x: 0.5 * (of(v - 1, x) + sign * of(v + 1, x))
+
+
+jve = function(sp.jve, NO_ORDER, _real(lambda v, x, y: _between(jve, -1)(v, x)))
+yve = function(sp.yve, NO_ORDER, _real(lambda v, x, y: _between(yve, -1)(v, x)))
+kve = function(sp.kve, NO_ORDER, lambda v, x, y: y - _between(kve, 1)(v, x))
+k0e = function(sp.k0e, lambda x, y: y - k1e(x))
+k1e = function(sp.k1e, lambda x, y: y - k0e(x) - y / x)
+kn = function(sp.kn, NONE, lambda n, x, y: -_between(kv, 1)(like(n, x), x))
+yn = function(sp.yn, NONE, lambda n, x, y: _between(yv, -1)(like(n, x), x))
+hankel1 = function(sp.hankel1, NO_ORDER, lambda v, z, y: _between(hankel1, -1)(v, z))
+hankel2 = function(sp.hankel2, NO_ORDER, lambda v, z, y: _between(hankel2, -1)(v, z))
+hankel1e = function(sp.hankel1e, NO_ORDER, lambda v, z, y: _between(hankel1e, -1)(v, z) - 1j * y)
+hankel2e = function(sp.hankel2e, NO_ORDER, lambda v, z, y: _between(hankel2e, -1)(v, z) + 1j * y)
+besselpoly = function(
+    sp.besselpoly,
+    lambda a, p, v, y: besselpoly(a, p + 1, v - 1) - besselpoly(a, p + 1, v + 1),
+    no_formula("besselpoly in its power"),
+    no_formula("besselpoly in its order"),
+)
+
+# --------------------------------------------------------------------------------------------------------- Airy
+
+ai, aip, bi, bip = functions(
+    sp.airy,
+    airy_ai=[lambda x, y: aip(x)],
+    airy_aip=[lambda x, y: x * ai(x)],
+    airy_bi=[lambda x, y: bip(x)],
+    airy_bip=[lambda x, y: x * bi(x)],
+)
+
+
+def _root(x: Atom) -> Any:
+    """√x, and 0 for x < 0, where nothing is scaled."""
+    return sqrt(either(x > 0, x, 0, like=x))
+
+
+eai, eaip, ebi, ebip = functions(  # scaled by exp(±⅔ x^(3/2))
+    sp.airye,
+    airye_ai=[_real(lambda x, y: eaip(x) + sqrt(x) * y)],
+    airye_aip=[_real(lambda x, y: x * eai(x) + sqrt(x) * y)],
+    airye_bi=[_real(lambda x, y: ebip(x) - _root(x) * y)],
+    airye_bip=[_real(lambda x, y: x * ebi(x) - _root(x) * y)],
+)
+functions(
+    sp.itairy,
+    itairy_ai=[lambda x, y: ai(x)],
+    itairy_bi=[lambda x, y: bi(x)],
+    itairy_ai_back=[lambda x, y: ai(-x)],
+    itairy_bi_back=[lambda x, y: bi(-x)],
+)
+
+# ------------------------------------------------------------------------------ Kelvin: be'' = i be − be'/x
+
+ber = function(sp.ber, lambda x, y: berp(x))
+bei = function(sp.bei, lambda x, y: beip(x))
+berp = function(sp.berp, lambda x, y: -bei(x) - over(y, x))
+beip = function(sp.beip, lambda x, y: ber(x) - over(y, x, 0.5))
+ker = function(sp.ker, lambda x, y: kerp(x))
+kei = function(sp.kei, lambda x, y: keip(x))
+kerp = function(sp.kerp, lambda x, y: -kei(x) - y / x)
+keip = function(sp.keip, lambda x, y: ker(x) - y / x)
+
+
+def _by_equation(of: Any) -> Any:
+    """i w − w'/x, of w' real in x and complex in value."""
+
+    def rule(x: Atom, y: Atom) -> Any:
+        z = like(x, y)
+        return 1j * of(x) - over(y, z, 0.5j)
+
+    return rule
+
+
+be, ke, bep, kep = functions(
+    sp.kelvin,
+    kelvin_be=[lambda x, y: bep(x)],
+    kelvin_ke=[lambda x, y: kep(x)],
+    kelvin_bep=[_by_equation(lambda x: be(x))],
+    kelvin_kep=[_by_equation(lambda x: ke(x))],
+)
+
+# ------------------------------------------------------------------------------------------------------- Struve
+
+
+def _struve_term(v: Atom, x: Atom) -> Any:
+    """(x/2)ᵛ / √π Γ(v + 3/2) (DLMF 11.4.25)."""
+    from wengert.ops.special.gammas import rgamma  # which has no other business with these
+
+    return power(0.5 * x, v) * rgamma(v + 1.5) / SQRT_PI
+
+
+struve = function(
+    sp.struve,
+    NO_ORDER,
+    lambda v, x, y: 0.5 * (struve(v - 1, x) - struve(v + 1, x) + _struve_term(v, x)),
+)
+modstruve = function(
+    sp.modstruve,
+    NO_ORDER,
+    lambda v, x, y: 0.5 * (modstruve(v - 1, x) + modstruve(v + 1, x) + _struve_term(v, x)),
+)
+
+# ------------------------------------------------------------------------------------------------------ integrals
+
+_ZERO_ORDER = lambda x: number(0, x)
+functions(sp.itj0y0, itj0=[lambda x, y: j0(x)], ity0=[lambda x, y: y0(x)])
+functions(sp.iti0k0, iti0=[lambda x, y: i0(x)], itk0=[lambda x, y: k0(x)])
+functions(sp.it2j0y0, it2j0=[lambda x, y: over(1 - j0(x), x)], it2y0=[lambda x, y: -y0(x) / x])
+functions(sp.it2i0k0, it2i0=[lambda x, y: over(i0(x) - 1, x)], it2k0=[lambda x, y: -k0(x) / x])
+itstruve0 = function(sp.itstruve0, lambda x, y: struve(_ZERO_ORDER(x), x))
+it2struve0 = function(sp.it2struve0, lambda x, y: over(-struve(_ZERO_ORDER(x), x), x, -2 / math.pi))
+itmodstruve0 = function(sp.itmodstruve0, lambda x, y: modstruve(_ZERO_ORDER(x), x))
+
+# ------------------------------------------------------------------------------------- parabolic cylinder, Mathieu
+
+
+def _cylinder(ufunc: Any, name: str, factor: Any) -> Any:
+    """w and w' of w'' = factor(v, x) w."""
+    in_order = no_formula(f"{name} in its order")
+    w, slope = functions(
+        ufunc,
+        **{
+            name: [in_order, lambda v, x, y: slope(v, x)],
+            f"{name}_slope": [in_order, lambda v, x, y: factor(v, x) * w(v, x)],
+        },
+    )
+    return w, slope
+
+
+pbdv = _cylinder(sp.pbdv, "pbdv", lambda v, x: 0.25 * x * x - v - 0.5)
+pbvv = _cylinder(sp.pbvv, "pbvv", lambda v, x: 0.25 * x * x - v - 0.5)
+pbwa = _cylinder(sp.pbwa, "pbwa", lambda a, x: a - 0.25 * x * x)
+
+mathieu_a = function(sp.mathieu_a, no_formula("mathieu_a in m"), no_formula("mathieu_a in q"))
+mathieu_b = function(sp.mathieu_b, no_formula("mathieu_b in m"), no_formula("mathieu_b in q"))
+DEGREE = math.pi / 180
+
+
+def _mathieu(ufunc: Any, name: str, eigenvalue: Any, is_modified: bool, unit: float) -> Any:
+    """y and y' of Mathieu's equation y'' = (2 q cos 2x − a) y, or the modified one, y'' = (a − 2 q cosh 2x) y; ``unit``
+    is that of x in radians."""
+
+    def factor(m: Atom, q: Atom, x: Atom) -> Any:
+        twice = 2 * unit * x
+        return eigenvalue(m, q) - 2 * q * cosh(twice) if is_modified else 2 * q * cos(twice) - eigenvalue(m, q)
+
+    rest = [no_formula(f"{name} in m"), no_formula(f"{name} in q")]
+    w, slope = functions(
+        ufunc,
+        **{
+            name: [*rest, lambda m, q, x, y: unit * slope(m, q, x)],
+            f"{name}_slope": [*rest, lambda m, q, x, y: unit * factor(m, q, x) * w(m, q, x)],
+        },
+    )
+    return w, slope
+
+
+_mathieu(sp.mathieu_cem, "mathieu_cem", mathieu_a, False, DEGREE)
+_mathieu(sp.mathieu_sem, "mathieu_sem", mathieu_b, False, DEGREE)
+_mathieu(sp.mathieu_modcem1, "mathieu_modcem1", mathieu_a, True, 1)
+_mathieu(sp.mathieu_modcem2, "mathieu_modcem2", mathieu_a, True, 1)
+_mathieu(sp.mathieu_modsem1, "mathieu_modsem1", mathieu_b, True, 1)
+_mathieu(sp.mathieu_modsem2, "mathieu_modsem2", mathieu_b, True, 1)

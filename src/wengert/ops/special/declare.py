@@ -1,0 +1,99 @@
+"""How the ufuncs of scipy.special that are computed by SciPy are declared: their partials, and no code of ours.
+
+``function(sp.agm, by_a, by_b)`` is one op. A ufunc of several results is one op a result, all of which call it, and so
+as many calls as results are read: :data:`SEVERAL`.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import DTypeError
+from wengert.ops.elementwise import convert, equal, exp, select
+from wengert.ops.kernels import flops
+from wengert.ops.op import UFUNCS, Op, broadcast_shapes, elementwise, not_implemented
+from wengert.tape import Atom, Aval, Lit
+
+SQRT_PI = math.sqrt(math.pi)
+SQRT_2PI = math.sqrt(2 * math.pi)
+
+SEVERAL: dict[np.ufunc, tuple[Op, ...]] = {}
+"""The ops of the results of a ufunc that has several."""
+
+
+def function(ufunc: Any, *partials: Any, name: str = "") -> Op:
+    """The op of a ufunc; ``partials`` are formulas ``(*xs, y)``, as everywhere."""
+    return elementwise(ufunc, name=name or ufunc.__name__, partials=partials, cost=flops(200))
+
+
+def functions(ufunc: Any, **partials: Sequence[Any]) -> tuple[Op, ...]:
+    """The ops of a ufunc's results, in their order: name and partials ``(*xs, y)`` of each."""
+    made = []
+    for k, (name, rules) in enumerate(partials.items()):
+        made.append(
+            elementwise(
+                lambda *xs, k=k: ufunc(*xs)[k], name=name, type=_type_of(ufunc, k), partials=rules, cost=flops(200)
+            )
+        )
+    SEVERAL[ufunc] = tuple(made)
+    return SEVERAL[ufunc]
+
+
+def _type_of(ufunc: Any, k: int) -> Callable[..., Aval]:
+    def result(*avals: Aval) -> Aval:
+        try:
+            dtypes = ufunc.resolve_dtypes((*[a.dtype for a in avals], *[None] * ufunc.nout))
+        except TypeError:
+            raise DTypeError(f"{ufunc.__name__}: not defined for {', '.join(map(str, avals))}") from None
+        return Aval(broadcast_shapes(ufunc.__name__, *avals), dtypes[ufunc.nin + k])
+
+    return result
+
+
+def alias(ufunc: Any, op: Op) -> None:
+    """Another ufunc that computes the same."""
+    UFUNCS[ufunc] = op
+
+
+def no_formula(what: str) -> Any:
+    return not_implemented(f"{what} has no closed form")
+
+
+# ------------------------------------------------------------------------------------------------ parts of formulas
+
+
+def either(condition: Atom, x: Any, y: Any, like: Atom) -> Any:
+    """``x`` where the condition holds, else ``y``; numbers take the dtype of ``like``."""
+    x, y = [a if isinstance(a, Atom) else Lit(a, like.aval.dtype) for a in (x, y)]
+    return select(condition, x, y)
+
+
+def series(coefficients: list[float], x: Atom) -> Any:
+    """Σ cₖ xᵏ by Horner's rule."""
+    total: Any = coefficients[-1]
+    for c in reversed(coefficients[:-1]):
+        total = total * x + c
+    return total
+
+
+def like(n: Atom, x: Atom) -> Any:
+    """``n``, perhaps an integer, in the dtype of ``x``."""
+    return convert(n, dtype=x.aval.dtype)
+
+
+def over(x: Atom, y: Atom, at_zero: Any = 0) -> Any:
+    """x / y, and ``at_zero`` where y is 0."""
+    is_zero = equal(y, 0)
+    return either(is_zero, at_zero, x / either(is_zero, 1, y, like=y), like=x)
+
+
+def number(value: float, x: Atom) -> Lit:
+    return Lit(value, x.aval.dtype)
+
+
+def normal_density(x: Atom) -> Any:
+    return exp(-0.5 * (x * x)) / SQRT_2PI

@@ -1,0 +1,118 @@
+"""Orthogonal polynomials, in their argument: derivatives are those of the next family (DLMF 18.9).
+
+In the degree and the parameters there is no closed form. At degree 0, also where it is an integer, the derivative is 0
+by selection: degree −1 is nothing that SciPy computes.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import scipy.special as sp
+
+from wengert.ops.elementwise import convert, equal, select
+from wengert.ops.op import NONE
+from wengert.ops.special.declare import either, function, like, no_formula, number
+from wengert.tape import Atom, Lit
+
+
+def _degree(name: str) -> Any:
+    return no_formula(f"{name} in its degree")
+
+
+def _parameter(name: str) -> Any:
+    return no_formula(f"{name} in its parameter")
+
+
+def _lower(n: Atom) -> Any:
+    """n − 1, and 0 for n = 0."""
+    one = Lit(1, n.aval.dtype)
+    return select(equal(n, 0), n, n - one)
+
+
+def _unless_constant(n: Atom, slope: Any, x: Atom) -> Any:
+    return either(equal(n, 0), 0, slope, like=x)
+
+
+jacobi = function(
+    sp.eval_jacobi,
+    _degree("eval_jacobi"),
+    _parameter("eval_jacobi"),
+    _parameter("eval_jacobi"),
+    lambda n, a, b, x, y: _unless_constant(
+        n, 0.5 * (like(n, x) + like(a, x) + like(b, x) + 1) * jacobi(_lower(n), a + 1, b + 1, x), x
+    ),
+)
+sh_jacobi = function(  # monic, so its derivative is n times the one of degree n − 1
+    sp.eval_sh_jacobi,
+    _degree("eval_sh_jacobi"),
+    _parameter("eval_sh_jacobi"),
+    _parameter("eval_sh_jacobi"),
+    lambda n, p, q, x, y: _unless_constant(n, like(n, x) * sh_jacobi(_lower(n), p + 2, q + 1, x), x),
+)
+gegenbauer = function(
+    sp.eval_gegenbauer,
+    _degree("eval_gegenbauer"),
+    _parameter("eval_gegenbauer"),
+    lambda n, a, x, y: _unless_constant(n, 2 * like(a, x) * gegenbauer(_lower(n), a + 1, x), x),
+)
+genlaguerre = function(
+    sp.eval_genlaguerre,
+    _degree("eval_genlaguerre"),
+    _parameter("eval_genlaguerre"),
+    lambda n, a, x, y: _unless_constant(n, -genlaguerre(_lower(n), a + 1, x), x),
+)
+
+
+def _gegenbauer(n: Atom, alpha: float, x: Atom) -> Any:
+    """C_{n−1} of a parameter: what several families differentiate into."""
+    real = convert(n, dtype=x.aval.dtype) if x.aval.dtype.kind == "c" and n.aval.dtype.kind == "f" else x
+    parameter = Lit(alpha, real.aval.dtype) if x.aval.dtype.kind != "c" else Lit(alpha, n.aval.dtype)
+    return gegenbauer(_lower(n), parameter, x)
+
+
+def _of_gegenbauer(ufunc: Any, alpha: float, factor: float = 1, scale: float = 1, shift: float = 0) -> Any:
+    """One whose derivative is ``factor`` C_{n−1}^(alpha)(scale x + shift)."""
+    return function(
+        ufunc,
+        _degree(ufunc.__name__),
+        lambda n, x, y: _unless_constant(n, factor * _gegenbauer(n, alpha, scale * x + shift), x),
+    )
+
+
+chebyu = _of_gegenbauer(sp.eval_chebyu, 2, 2)
+chebys = _of_gegenbauer(sp.eval_chebys, 2, 1, 0.5)
+sh_chebyu = _of_gegenbauer(sp.eval_sh_chebyu, 2, 4, 2, -1)
+legendre = _of_gegenbauer(sp.eval_legendre, 1.5)
+sh_legendre = _of_gegenbauer(sp.eval_sh_legendre, 1.5, 2, 2, -1)
+
+
+def _of_chebyu(ufunc: Any, factor: float, scale: float, shift: float) -> Any:
+    """One whose derivative is ``factor`` n U_{n−1}(scale x + shift)."""
+    return function(
+        ufunc,
+        _degree(ufunc.__name__),
+        lambda n, x, y: _unless_constant(n, factor * like(n, x) * chebyu(_lower(n), scale * x + shift), x),
+    )
+
+
+chebyt = _of_chebyu(sp.eval_chebyt, 1, 1, 0)
+chebyc = _of_chebyu(sp.eval_chebyc, 1, 0.5, 0)
+sh_chebyt = _of_chebyu(sp.eval_sh_chebyt, 2, 2, -1)
+laguerre = function(
+    sp.eval_laguerre,
+    _degree("eval_laguerre"),
+    lambda n, x, y: _unless_constant(n, -genlaguerre(_lower(n), number(1, x), x), x),
+)
+hermite = function(
+    sp.eval_hermite, NONE, lambda n, x, y: _unless_constant(n, 2 * like(n, x) * hermite(_lower(n), x), x)
+)
+hermitenorm = function(
+    sp.eval_hermitenorm, NONE, lambda n, x, y: _unless_constant(n, like(n, x) * hermitenorm(_lower(n), x), x)
+)
+lpmv = function(  # DLMF 14.10.5
+    sp.lpmv,
+    _degree("lpmv"),
+    _degree("lpmv"),
+    lambda m, v, x, y: (v * x * y - (v + m) * lpmv(m, v - 1, x)) / (x * x - 1),
+)

@@ -1,0 +1,180 @@
+"""Every family of scipy.special: the checker of ops on each, and mpmath where a derivative is a quadrature."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import mpmath
+import numpy as np
+import pytest
+import scipy.special as sp
+
+import wengert as wg
+from tests.ops.check_op import CHECKS, Case, check_derivatives, first_order, inexact_outputs, tape_of
+from tests.ops.special_cases import CASES
+from wengert.errors import MissingRuleError
+from wengert.ops.special import SEVERAL
+
+BY_QUADRATURE = frozenset(
+    [
+        "bdtrik",
+        "bdtrin",
+        "betaincc",
+        "betainccinv",
+        "betaincinv",
+        "betainc_by_parameters",
+        "btdtria",
+        "btdtrib",
+        "carlson",
+    ]
+    + [
+        "chdtriv",
+        "elliprd",
+        "elliprg",
+        "elliprj",
+        "fdtr",
+        "fdtrc",
+        "fdtri",
+        "fdtridfd",
+        "gammainc_by_a",
+        "gdtr",
+        "gdtrc",
+    ]
+    + ["gdtria", "gdtrib", "gdtrix", "nbdtrik", "nbdtrin", "pdtrik", "stdtr", "stdtridf", "stdtrit", "chdtr", "chdtrc"]
+    + ["chdtri", "gammaincinv", "gammainccinv"]
+)
+"""Their derivatives take milliseconds each: of these all is checked with the deep tests."""
+
+
+@pytest.mark.parametrize(
+    "case",
+    [pytest.param(c, marks=pytest.mark.deep("quadratures")) if c.name in BY_QUADRATURE else c for c in CASES],
+    ids=str,
+)
+def test_family(case: Case) -> None:
+    for check in CHECKS:
+        check(case)
+
+
+@pytest.mark.parametrize("case", [c for c in CASES if c.name in BY_QUADRATURE], ids=str)
+def test_family_once(case: Case) -> None:
+    """Value and first derivatives, at one shape."""
+    for check in CHECKS:
+        if check is not check_derivatives and check.__name__ in ("check_value", "check_unwritten"):
+            check(case)
+    rng = case.rng()
+    tape, xs, number = tape_of(case, case.draw(rng))
+    wrt = [i for i, k in enumerate(number) if tape.inputs[i].aval.is_inexact and k not in case.unwritten]
+    first_order(tape, wrt, inexact_outputs(tape), xs, rng, case.rtol, [lambda dx: dx for _ in wrt])
+
+
+@pytest.mark.parametrize("ufunc", SEVERAL, ids=lambda ufunc: ufunc.__name__)
+def test_all_results_of_a_ufunc_with_several(ufunc: np.ufunc) -> None:
+    xs = [np.array([0.5, 0.7]), np.array([2.0, 2.0]), np.array([0.6, 0.3])][: ufunc.nin]
+    xs = xs if ufunc.nin == 1 else xs[1:] + xs[:1] if ufunc.nin == 2 else [xs[1], xs[0], xs[2]]
+    got = wg.jit(lambda *xs: ufunc(*xs))(*xs)
+    assert isinstance(got, tuple) and len(got) == ufunc.nout
+    for a, b in zip(got, ufunc(*xs), strict=True):
+        assert a.dtype == b.dtype
+        np.testing.assert_array_equal(a, b)
+
+
+# ----------------------------------------------------------------------------------------------------- quadratures
+
+
+def gradient(f: Any, *xs: float) -> Any:
+    return wg.grad(f, argnums=tuple(range(len(xs))))(*map(float, xs))
+
+
+@pytest.mark.parametrize("a", [1e-3, 0.3, 1.0, 7.5, 200.0, 1e4])
+@pytest.mark.parametrize("share", [1e-3, 0.5, 0.99, 1.02, 1.5, 5.0])
+def test_the_incomplete_gamma_function_in_its_parameter(a: float, share: float) -> None:
+    """To 1e-10 relative, but for what is smaller than any difference that mpmath takes."""
+    x = a * share
+    with mpmath.workdps(40):
+        want = mpmath.diff(lambda a: mpmath.gammainc(a, 0, x, regularized=True), mpmath.mpf(a), h=mpmath.mpf(10) ** -12)
+    got = gradient(sp.gammainc, a, x)[0]
+    np.testing.assert_allclose(got, float(want), rtol=1e-10, atol=1e-60)
+    np.testing.assert_allclose(gradient(sp.gammaincc, a, x)[0], -got, rtol=1e-14)
+
+
+@pytest.mark.parametrize("a", [0.05, 0.5, 3.0, 80.0])
+@pytest.mark.parametrize("b", [0.1, 2.0, 150.0])
+@pytest.mark.parametrize("x", [1e-4, 0.3, 0.9])
+def test_the_incomplete_beta_function_in_its_parameters(a: float, b: float, x: float) -> None:
+    with mpmath.workdps(60):
+        f = lambda a, b: mpmath.betainc(a, b, 0, mpmath.mpf(x), regularized=True)
+        want = [mpmath.diff(f, (mpmath.mpf(a), mpmath.mpf(b)), n) for n in ((1, 0), (0, 1))]
+    got = gradient(sp.betainc, a, b, x)[:2]
+    np.testing.assert_allclose(got, [float(w) for w in want], rtol=1e-10, atol=1e-60)
+
+
+@pytest.mark.parametrize("df", [0.5, 3.0, 40.0])
+@pytest.mark.parametrize("t", [-4.0, -0.2, 0.0, 0.7, 12.0])
+def test_students_distribution_in_its_degrees_of_freedom(df: float, t: float) -> None:
+    def cdf(v: Any) -> Any:
+        w = v / (v + mpmath.mpf(t) ** 2)
+        tail = mpmath.betainc(v / 2, 0.5, 0, w, regularized=True) / 2
+        return tail if t < 0 else 1 - tail
+
+    with mpmath.workdps(40):
+        want = mpmath.diff(cdf, mpmath.mpf(df))
+    np.testing.assert_allclose(gradient(sp.stdtr, df, t)[0], float(want), rtol=1e-10, atol=1e-18)
+
+
+@pytest.mark.parametrize("m", [-3.0, 0.0, 1e-9, 0.5, 0.999])
+def test_elliptic_integrals_where_the_textbook_cancels(m: float) -> None:
+    with mpmath.workdps(30):
+        for f, g in ((sp.ellipk, mpmath.ellipk), (sp.ellipe, mpmath.ellipe)):
+            want = [mpmath.diff(g, mpmath.mpf(m), n) for n in (1, 2)]
+            got = [wg.grad(f)(m), wg.grad(wg.grad(f))(m)]
+            np.testing.assert_allclose(got, [float(w) for w in want], rtol=1e-11)
+
+
+def test_what_has_no_derivative_says_so() -> None:
+    with pytest.raises(MissingRuleError, match="degree has no closed form"):
+        wg.grad(lambda n: sp.eval_legendre(n, 0.3))(2.5)
+    with pytest.raises(MissingRuleError, match=r"hyp1f1 in a(.|\n)*test_families\.py"):
+        wg.grad(lambda a: sp.hyp1f1(a, 2.0, 0.3))(2.5)
+    assert wg.grad(lambda x: sp.pdtr(2.0 + 0 * x, x))(1.0) < 0
+
+
+@pytest.mark.parametrize(
+    ("f", "x", "slope"),
+    [
+        (sp.rgamma, -2.0, 2.0),
+        (sp.rgamma, 0.0, 1.0),
+        (sp.spence, 1.0, -1.0),
+        (lambda x: sp.sici(x)[0], 0.0, 1.0),
+        (lambda x: sp.shichi(x)[0], 0.0, 1.0),
+        (sp.beip, 0.0, 0.5),
+        (lambda x: sp.eval_legendre(0, x), 0.3, 0.0),
+        (lambda lam: sp.tklmbda(0.3, lam), 0.0, 0.0516556),
+        (lambda x: sp.nctdtr(4.0, 0.5, x), 0.0, None),
+        (lambda x: sp.chndtr(x, 3.0, 0.0), 1.0, None),
+    ],
+)
+def test_removable_points(f: Any, x: float, slope: float | None) -> None:
+    if slope is None:
+        slope = (f(x + 1e-5) - f(x - 1e-5)) / 2e-5
+    np.testing.assert_allclose(wg.grad(f)(x), slope, rtol=1e-6, atol=1e-12)
+
+
+def test_of_complex_numbers() -> None:
+    z = 0.7 + 0.4j
+    for f in (
+        sp.erfi,
+        sp.wofz,
+        sp.rgamma,
+        sp.spence,
+        sp.lambertw,
+        sp.wrightomega,
+        lambda z: sp.hyp2f1(1.0, 2.0, 2.5, z),
+    ):
+        step = (f(z + 1e-6) - f(z - 1e-6)) / 2e-6
+        np.testing.assert_allclose(wg.jacobian(f)(z), step, rtol=1e-7)
+    for order in (0, 2.5):
+        f = lambda z, v=order: sp.jv(v, z) * sp.hankel1(v, z)
+        np.testing.assert_allclose(wg.jacobian(f)(z), (f(z + 1e-6) - f(z - 1e-6)) / 2e-6, rtol=1e-7)
+    with pytest.raises(MissingRuleError, match="complex"):
+        wg.jacobian(lambda z: sp.jve(1.0, z))(z)
