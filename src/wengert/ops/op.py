@@ -49,7 +49,7 @@ def not_implemented(reason: str) -> Rule:
     def missing(*args: Any, **params: Any) -> Any:
         raise MissingRuleError(reason)
 
-    missing.is_missing = True  # type: ignore[attr-defined]
+    missing.is_missing = True
     return missing
 
 

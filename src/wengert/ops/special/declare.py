@@ -91,7 +91,7 @@ def over(x: Atom, y: Atom, at_zero: Any = 0) -> Any:
     return either(is_zero, at_zero, x / either(is_zero, 1, y, like=y), like=x)
 
 
-def number(value: float, x: Atom) -> Lit:
+def number(value: complex, x: Atom) -> Lit:
     return Lit(value, x.aval.dtype)
 
 

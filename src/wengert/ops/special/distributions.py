@@ -43,19 +43,18 @@ from wengert.tape import Atom
 STEP = 0.04
 
 
-def _on_half_line(log_f: Callable[[Any, Any], Any], scale: Any) -> Any:
-    """∫₀^∞ g(s) ds by the exp-sinh rule; ``log_f(s, log s)`` gives g, of s = scale · exp(π/2 sinh u)."""
-    total = 0.0
+def _on_half_line(f: Callable[[Any], Any], scale: Any) -> Any:
+    """∫₀^∞ f(s) ds by the exp-sinh rule, s = scale · exp(π/2 sinh u)."""
+    total: Any = 0.0
     for u in np.arange(-6.0, 5.0, STEP):
-        exponent = math.pi / 2 * math.sinh(u)
-        s = scale * np.exp(exponent)
-        total = total + log_f(s, np.log(scale) + exponent) * s * (math.pi / 2 * math.cosh(u) * STEP)
+        s = scale * math.exp(math.pi / 2 * math.sinh(u))
+        total = total + f(s) * s * (math.pi / 2 * math.cosh(u) * STEP)
     return total
 
 
-def _on_unit(log_f: Callable[[Any], Any]) -> Any:
-    """∫₀¹ g(τ) dτ by the tanh-sinh rule; g is given log τ, so that it may be large where τ underflows."""
-    total = 0.0
+def _on_unit(log_f: Callable[[float, float], Any]) -> Any:
+    """∫₀¹ g(τ) dτ by the tanh-sinh rule: ``log_f(log τ, log w)`` gives w g, of a τ that may underflow."""
+    total: Any = 0.0
     for u in np.arange(-12.0, 4.0, STEP):
         exponent = math.pi * math.sinh(u)  # τ = 1 / (1 + e^−exponent), dτ = τ (1 − τ) π cosh u du
         log_tau = -math.log1p(math.exp(-exponent)) if exponent > -700 else exponent
@@ -93,7 +92,7 @@ def _gammainc_by_a(a: Any, x: Any, *, order: int) -> Any:
             log_t = np.log(below) + log_tau
             return np.exp(a * log_t - np.exp(log_t) - sp.gammaln(a) - log_tau + log_weight) * factor(log_t)
 
-        def upper(s: Any, log_s: Any) -> Any:
+        def upper(s: Any) -> Any:
             t = above + s
             return np.exp((a - 1) * np.log(t) - t - sp.gammaln(a)) * factor(np.log(t))
 
