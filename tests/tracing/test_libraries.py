@@ -50,8 +50,8 @@ REFUSED: list[tuple[str, Callable[[Any], Any], Any, str, str]] = [
     ("float() inside of a library", lambda x: np.format_float_positional(x), 0.5, "np.format_float_positional", "wg."),
     ("a method of a distribution", lambda x: scipy.stats.gamma.pdf(x, 2.0), V, "scipy.stats.gamma.pdf", "wg."),
     ("an object that is called", lambda x: SPLINE(x), V, "scipy.interpolate.CubicSpline", "wg.primitive"),
-    ("a write inside of a library", lambda x: np.polynomial.polynomial.polymulx(x), V,
-     "np.polynomial.polynomial.polymulx", "wg.primitive"),
+    ("a write inside of a library", lambda x: scipy.signal.savgol_coeffs(5, 2, deriv=1, delta=x), 0.5,
+     "scipy.signal.savgol_coeffs", "wg.primitive"),
     ("compiled code of a module", lambda x: np.random.normal(x), V, "np.random.normal", "numbers"),  # noqa: NPY002
     ("compiled code of an object", lambda x: RNG.normal(x), V, "np.random.Generator.normal", "numbers drawn"),
     ("distances", lambda x: scipy.spatial.distance.cdist(x, A), A, "scipy.spatial.distance.cdist", "np.linalg.norm"),

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import functools
+import importlib
+
 import numpy as np
 import pytest
+from numpy.polynomial import Chebyshev, Hermite, HermiteE, Laguerre, Legendre, Polynomial
 
 import wengert as wg
 from tests.tracing.functions.differences import check
@@ -68,3 +72,99 @@ def test_what_polyfit_refuses():
             wg.grad(lambda x, args=args: np.sum(np.polyfit(x, *args[1:])))(args[0])
     with pytest.raises(TypeError, match="weights"):
         wg.grad(lambda x: np.sum(np.polyfit(x, y, 1, w=w[None])))(x)
+
+
+# ----------------------------------------------------------------------------------------------- numpy.polynomial
+
+BASES = {
+    "polynomial": ("poly", Polynomial),
+    "chebyshev": ("cheb", Chebyshev),
+    "legendre": ("leg", Legendre),
+    "hermite": ("herm", Hermite),
+    "hermite_e": ("herme", HermiteE),
+    "laguerre": ("lag", Laguerre),
+}
+FUNCTIONS = """
+{0}val(x, c)  {0}val(0.5, c)  {0}val(x[:2], m)  {0}val(x, m, tensor=False)  {0}val2d(x, x[::-1], m)  {0}grid2d(x, c, m)
+{0}val3d(x, x, x, t)  {0}grid3d(x, c, x, t)  {0}add(c, x)  {0}sub(x, c)  {0}mul(c, x)
+{0}pow(c, 3)  {0}mulx(c)  {0}der(c)  {0}der(m, 2, axis=1)  {0}der(c, 3)
+{0}int(c)  {0}int(c, 2, k=[1, c[0]], lbnd=x[1])  {0}int(m, axis=1, scl=2.0)  {0}vander(x, 3)  {0}vander2d(x, x, [2, 1])
+{0}vander3d(x, x, x, [1, 1, 2])  {0}companion(c)  {0}fromroots(c)  {0}line(c[0], c[1])
+"""
+NOT_OF_POWERS = "{0}weight(x / 3)  {0}gauss(4)[0] * c[1]", "  {0}2poly(c)  poly2{0}(c)"
+NOT_IN_BATCHES = """
+{0}div(x, c)[0]  {0}div(x, c)[1]  {0}div(c, x)[1]  {0}fit(x, x**3 + c[0], 2)  {0}fit(x, m.T, [0, 2], w=x)
+{0}fit(x, x**3, 1, full=True)[0]  {0}trim(c)
+"""
+OF_CLASSES = """
+K(c)(x)  K(c)(x[1])  K(c, [0, 2], [-1, 1])(x)  K(c, [x[1], x[0]], [-1, 1])(x)  ((K(c) * K(x) + 2 - K(c)**2) / 2).coef
+(K(x) // K(c)).coef  (K(x) % K(c)).coef  divmod(K(x), K(c))[1].coef  (x[0] * K(c)).coef  (K(c) - x[0])(x)  (-K(c)).coef
+K(c).deriv(2)(x)  K(c).integ(1, k=[x[0]], lbnd=0.5)(x)  K.fit(x, x**2, 2)(x)  K.fit(x, x**2, 2, domain=[0, 2]).coef
+K(c).convert(kind=P).coef  K(c).convert(domain=[0, 1]).coef  K.fromroots(c, domain=[0, 1])(x)
+K(c).trim().coef  K(c).truncate(2).coef  K(c).cutdeg(1).coef  K(c).linspace(5)[1]  K([1, 2, 3.0])(x)  K.identity()(x)
+K.basis(3)(x)  len(K(c)) * K(c).degree() * x  K(c).copy()(x)  np.array(list(K(c)))  K(c)(K(x)).coef  captured(x)
+"""
+DATA = floats(3, low=0.2) + 0.1, np.array([0.3, 0.7, 1.1, 1.9]), floats(3, 4), floats(2, 3, 2)
+
+
+def together(expressions: str, prefix: str, **names):
+    """All expressions, of a vector, points, a matrix and a tensor of coefficients, as one function."""
+    texts = [e for line in expressions.format(prefix).strip().splitlines() for e in line.split("  ")]
+    return eval(f"lambda c, x, m, t: ({', '.join(texts)},)", {"np": np, **names})
+
+
+@pytest.mark.parametrize("module", BASES)
+def test_functions_of_numpy_polynomial(module):
+    prefix, _ = BASES[module]
+    names = vars(importlib.import_module(f"numpy.polynomial.{module}"))
+    own, not_in_batches = ("polyvalfromroots(x, c)", "") if prefix == "poly" else NOT_OF_POWERS
+    verify(together(f"{FUNCTIONS.strip()}  {own}", prefix, **names), DATA, order=1)
+    f = together(NOT_IN_BATCHES.strip() + not_in_batches, prefix, **names)
+    same_as_numpy(f, DATA)
+    wg.check_derivatives(f, *DATA, order=1)
+
+
+@pytest.mark.parametrize("module", BASES)
+def test_classes_of_numpy_polynomial(module):
+    _, cls = BASES[module]
+    f = together(OF_CLASSES, "", K=cls, P=Polynomial, captured=cls([1.0, -2.0, 0.5], [0, 2]))
+    same_as_numpy(f, DATA)
+    wg.check_derivatives(f, *DATA, order=1)
+    wg.check_derivatives(lambda c, x: (cls(c) ** 2 + 1).deriv()(x), *DATA[:2], order=2)
+
+
+def test_zeros_at_the_end_of_coefficients_are_looked_at():
+    f = wg.jit(lambda c: (Legendre(c) * Legendre(c)).coef, strict=True)
+    for c in ([1.0, 2.0], [1.0, 0.0], [0.0, 0.0]):
+        np.testing.assert_array_equal(f(np.array(c)), (Legendre(c) * Legendre(c)).coef)
+    rows = np.array([[1.0, 2.0], [1.0, 0.0]])
+    np.testing.assert_array_equal(
+        wg.vmap(lambda c: (Legendre(c) * Legendre(c)).coef)(rows), [(Legendre([1, 2]) ** 2).coef, [1, 0, 0]]
+    )
+
+
+def test_a_captured_polynomial_is_read_at_every_call():
+    p = Chebyshev([1.0, 2.0, 3.0])
+    f = wg.jit(lambda x: p(x), strict=True)
+    x = DATA[1]
+    for change in (
+        lambda: None,
+        lambda: p.coef.__setitem__(0, 9.0),
+        lambda: setattr(p, "coef", np.array([1.0, 5.0])),
+        lambda: setattr(p, "domain", np.array([0.0, 2.0])),
+    ):
+        change()
+        np.testing.assert_allclose(f(x), p(x), rtol=1e-14)
+
+
+def test_nodes_of_a_quadrature_are_numpys_arrays():
+    """They may be kept, by a cache, beyond the trace."""
+    nodes = functools.cache(np.polynomial.legendre.leggauss)
+
+    def f(x):
+        t, w = nodes(5)
+        assert type(t) is np.ndarray and type(Polynomial.basis(2).coef) is np.ndarray
+        return np.sum(w * np.exp(x * t))
+
+    check(f, 0.3)
+    check(lambda x: f(x) + 1, 0.3)

@@ -1,4 +1,7 @@
-"""Polynomials as arrays of coefficients, the highest power first; and functions along axes."""
+"""Polynomials as arrays of coefficients, the highest power first; and functions along axes.
+
+The package ``numpy.polynomial`` is not here: its code is traced as it is (see callers.py), all but ``trimseq``.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.tracing.arguments import array, arrays, axis_of, constant, implements, refuse
+from wengert.tracing.arguments import array, arrays, axis_of, constant, holds, implements, refuse
+from wengert.tracing.reroute import reroutes
 from wengert.tracing.tracer import Tracer
 
 
@@ -179,3 +183,12 @@ def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: 
     c, residuals, rank, s = np.linalg.lstsq(columns / lengths, right, limit)
     c = (c.T / lengths).T
     return (c, residuals, rank, s, limit) if full else c
+
+
+@reroutes("numpy.polynomial.polyutils")
+def trimseq(seq: Any) -> Any:
+    """Without the zeros at the end, which are looked at; in a batch, where each example may have others, they stay."""
+    n = len(seq)
+    while n > 1 and holds(seq[n - 1] == 0):
+        n -= 1
+    return seq[:n] if n < len(seq) else seq
