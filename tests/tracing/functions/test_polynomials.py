@@ -30,6 +30,9 @@ CASES = [
     case("apply_over_axes", lambda x: np.apply_over_axes(np.sum, x, [0, 2]), X3),
     case("poly", np.poly, floats(4)),
     case("poly of one root", np.poly, floats(1)),
+    case("polydiv", lambda a, b: (*np.polydiv(a, b), *np.polydiv(b, a)), V, V[:3]),
+    case("polydiv by a number", lambda a, b: (*np.polydiv(a, b[0]), *np.polydiv(b[0], a)), V[:3], V[:3] + 3),
+    case("polydiv of numbers", lambda a: (*np.polydiv(a, [2.0, 1.0]), *np.polydiv([1, 2], a)), V[:3]),
     case("polyval2d", lambda x, y, c: np.polynomial.polynomial.polyval2d(x, y, c), V, V + 1, X),
     case("polyval2d of numbers", lambda c: np.polynomial.polynomial.polyval2d(0.5, 2.0, c), X),
     case("polyval2d of a stack", lambda x, c: np.polynomial.polynomial.polyval2d(x, x * x, c), V, X3),
@@ -45,6 +48,34 @@ def test_like_numpy(f, args, order):
 @pytest.mark.parametrize("dtype", [bool, np.int8, np.int64, np.float16])
 def test_dtypes(dtype):
     same_as_numpy(np.vander, [integers(4, low=0, high=3).astype(dtype)])
+
+
+def test_a_remainder_begins_where_it_is_not_zero():
+    divisor = np.array([2.0, 1.0, -1.0])
+    f = wg.jit(np.polydiv, strict=True)
+    for quotient in ([1.0, 2.0, 4.0], [1.0, 0.0, 0.0]):
+        for remainder in ([0.0], [2.0], [1.0, 3.0]):
+            u = np.polyadd(np.polymul(quotient, divisor), remainder)
+            for found, expected in zip(f(u, divisor), np.polydiv(u, divisor), strict=True):
+                np.testing.assert_allclose(found, expected, rtol=1e-14, atol=1e-14)
+    for u in (np.array([4, 2, 3]), np.array([4, 2, 3], np.float32)):
+        same_as_numpy(np.polydiv, [u, u[:2]])
+
+
+OF_POLY1D = """
+p(x)  (p * p).c  (p + x[0]).c  (p - np.poly1d(x[:2])).c  (-p).c  (p**2).c  p.deriv()(x)  p.integ()(x)  p.c  p[2]
+p.o * x  p(p).c  np.poly1d(x, True).c  np.poly1d([1, 2.0])(x)  np.polyadd(p, x).c  np.polymul(x, p).c
+np.polysub(p, x).c  np.polydiv(x, p)[0].c  np.polyval(x, p).c  len(p) * x  np.array(list(p))
+(p * 2).c  np.poly1d([1, x[0]])(p).c
+"""
+
+
+def test_poly1d():
+    texts = ", ".join(e for line in OF_POLY1D.strip().splitlines() for e in line.split("  "))
+    f = eval(f"lambda x: (lambda p: ({texts}))(np.poly1d(x[1:]))", {"np": np})
+    x = np.array([0.3, 0.7, 1.1, 1.9])
+    same_as_numpy(f, [x])
+    wg.check_derivatives(f, x, order=1)
 
 
 FIT = np.linspace(-1, 2, 9), np.random.default_rng(3).standard_normal(9), np.linspace(0.5, 2, 9)

@@ -5,6 +5,7 @@ The package ``numpy.polynomial`` is not here: its code is traced as it is (see c
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -17,6 +18,8 @@ from wengert.tracing.tracer import Tracer
 @implements(np.polyval)
 def polyval(p: Any, x: Any) -> Any:
     """Horner's rule."""
+    if isinstance(x, np.poly1d):
+        return functools.reduce(lambda y, c: y * x + c, array(p), np.poly1d(0))
     c, z = arrays(p, x)
     y = np.zeros_like(z)
     for k in range(c.shape[0]):
@@ -47,21 +50,45 @@ def _same_length(a1: Any, a2: Any) -> tuple[Any, Any]:
     return x, y
 
 
+def _like(c: Any, *given: Any) -> Any:
+    """Coefficients as an object that NumPy makes of them where one was given."""
+    return np.poly1d(c) if any(isinstance(p, np.poly1d) for p in given) else c
+
+
 @implements(np.polyadd)
 def polyadd(a1: Any, a2: Any) -> Any:
     x, y = _same_length(a1, a2)
-    return x + y
+    return _like(x + y, a1, a2)
 
 
 @implements(np.polysub)
 def polysub(a1: Any, a2: Any) -> Any:
     x, y = _same_length(a1, a2)
-    return x - y
+    return _like(x - y, a1, a2)
 
 
 @implements(np.polymul)
 def polymul(a1: Any, a2: Any) -> Any:
-    return np.convolve(*arrays(a1, a2))
+    return _like(np.convolve(*arrays(a1, a2)), a1, a2)
+
+
+@implements(np.polydiv)
+def polydiv(u: Any, v: Any) -> Any:
+    """By long division; the zeros at the beginning of the remainder are looked at, and guarded, or stay in a batch."""
+    given = u, v
+    u, v = [np.atleast_1d(z) + 0.0 for z in arrays(u, v)]
+    r = u + np.zeros_like(v, shape=(1,))  # in the dtype that both have together
+    n = v.shape[0]
+    count = max(u.shape[0] - n + 1, 0)
+    scale = 1.0 / v[0]
+    q = []
+    for k in range(count):
+        q.append(scale * r[k])
+        r[k : k + n] -= q[k] * v
+    q = np.stack(q) if q else np.zeros_like(r, shape=(1,))
+    while r.shape[0] > 1 and holds(np.allclose(r[0], 0, rtol=1e-14)):
+        r = r[1:]
+    return _like(q, *given), _like(r, *given)
 
 
 @implements(np.polyder)
