@@ -60,6 +60,11 @@ class Recording(NamedTuple):
     """The inputs that the function wrote."""
 
 
+def has_own_strides(x: np.ndarray[Any, Any]) -> bool:
+    """Whether an array is seen with the strides that it has: not in C order, or of one axis that runs backwards."""
+    return x.ndim > 0 and not x.flags.c_contiguous and (x.ndim > 1 or x.strides[0] < 0)
+
+
 def input_of(leaf: Any) -> Input:
     """How ``leaf``, an array, a number or a tracer, is presented to the function.
 
@@ -69,7 +74,7 @@ def input_of(leaf: Any) -> Input:
     """
     if isinstance(leaf, np.ndarray):
         check_dtype(leaf)
-        if leaf.ndim > 1 and not leaf.flags.c_contiguous:
+        if has_own_strides(leaf):
             return Input(Aval(leaf.shape, leaf.dtype), leaf, layout=strides_alone(leaf))
         return Input(Aval(leaf.shape, leaf.dtype), leaf)
     if type(leaf) is Tracer:

@@ -15,6 +15,7 @@ from wengert.tracing.functions import (  # noqa: F401  # to fill the tables
     flat,
     fourier,
     index_tricks,
+    iterating,
     joining,
     linalg,
     memory,

@@ -1,7 +1,7 @@
 """An array as it lies in memory: its flags, and views that strides say.
 
-Where an array that is traced would lie is known as far as NumPy makes it plain (see layouts.py). An argument of one
-axis is taken to be in one piece: compiled code runs for those that are, and for those that are not.
+Where an array that is traced would lie is known as far as NumPy makes it plain (see layouts.py). The elements of an
+argument of one axis are taken to lie side by side: the same code runs for those that do and those that do not.
 """
 
 from __future__ import annotations
