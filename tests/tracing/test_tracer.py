@@ -770,8 +770,6 @@ def test_functions_of_libraries_that_are_not_traced_are_named() -> None:
         errors, match=r"scipy\.linalg\.solve is not traced(.|\n)*test_tracer\.py(.|\n)*np\.linalg\.solve"
     ):
         wg.jit(lambda a: linalg.solve(a, a[0]), strict=True)(np.eye(2))
-    with pytest.raises(wg.errors.UnsupportedFunctionError, match=r"np\.nditer(.|\n)*x\.flat"):
-        wg.jit(lambda x: [2 * one for one in np.nditer(x)], strict=True)(np.ones(3))
 
 
 def test_sequences_of_traced_values_that_are_no_lists_are_named() -> None:

@@ -12,7 +12,6 @@ from numpy.polynomial import Chebyshev, Hermite, HermiteE, Laguerre, Legendre, P
 import wengert as wg
 from tests.tracing.functions.differences import check
 from tests.tracing.numpy_cases import case, floats, integers, same_as_numpy, verify
-from wengert.errors import UnsupportedFunctionError
 
 X = floats(3, 4)
 X3 = floats(3, 3, 4)
@@ -92,10 +91,21 @@ def test_polyfit(deg):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("cov", [True, "unscaled"])
+def test_polyfit_and_how_sure_it_is(cov):
+    x, y, w = FIT
+    f = lambda x, y: np.polyfit(x, y, 2, cov=cov)
+    g = lambda y: np.polyfit(x, np.stack([y, np.sin(y)], 1), 1, w=w, cov=cov)
+    for found, expected in zip((*wg.jit(f)(x, y), *wg.jit(g)(y)), (*f(x, y), *g(y)), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    wg.check_derivatives(f, x, y, order=1)
+    wg.check_derivatives(g, y, order=1)
+
+
 def test_what_polyfit_refuses():
     x, y, w = FIT
-    with pytest.raises(UnsupportedFunctionError, match="cov=True"):
-        wg.grad(lambda x: np.sum(np.polyfit(x, y, 1, cov=True)[0]))(x)
+    with pytest.raises(ValueError, match="exceed order"):
+        wg.grad(lambda x: np.sum(np.polyfit(x, y[:3], 2, cov=True)[0]))(x[:3])
     for args, error in (((x, y, -1), ValueError), ((x[:3], y, 1), TypeError), ((x[None], y, 1), TypeError)):
         with pytest.raises(error):
             np.polyfit(*args)

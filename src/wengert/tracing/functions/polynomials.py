@@ -182,8 +182,6 @@ def _horner(c: Any, x: Any) -> Any:
 @implements(np.polyfit)
 def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
     """Least squares with columns of one length, as NumPy has them."""
-    if cov:
-        raise refuse("polyfit", "cov", cov, "cov=False")
     x, y = [z.astype(np.result_type(z.dtype, float)) for z in arrays(x, y)]
     order = int(deg) + 1
     if order < 1:
@@ -209,7 +207,19 @@ def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: 
     limit = x.shape[0] * np.finfo(x.dtype).eps if rcond is None else rcond
     c, residuals, rank, s = np.linalg.lstsq(columns / lengths, right, limit)
     c = (c.T / lengths).T
-    return (c, residuals, rank, s, limit) if full else c
+    if full:
+        return c, residuals, rank, s, limit
+    if not cov:
+        return c
+    columns = columns / lengths
+    scatter = np.linalg.inv(columns.T @ columns) / np.outer(lengths, lengths)
+    if isinstance(cov, str) and cov == "unscaled":
+        factor = np.ones_like(y, shape=())
+    elif x.shape[0] <= order:
+        raise ValueError("the number of data points must exceed order to scale the covariance matrix")
+    else:
+        factor = residuals / (x.shape[0] - order)
+    return c, scatter * factor if y.ndim == 1 else scatter[:, :, None] * factor
 
 
 @reroutes("numpy.polynomial.polyutils")
