@@ -32,6 +32,8 @@ from wengert.tracing.tracer import HANDLED_FUNCTIONS
 A = np.array([[2.0, 0.3, 0.1], [0.3, 3.0, 0.2], [0.1, 0.2, 4.0]])
 V = np.array([0.3, 0.5, 0.9])
 RNG = np.random.default_rng(0)
+MASK = V > 0.5
+MAKERS = {"less": np.ma.masked_less}  # by no name that the line has
 SPLINE = scipy.interpolate.CubicSpline(np.arange(4.0), np.arange(4.0) ** 2)
 TABLE = {"chol": scipy.linalg.cholesky}
 
@@ -45,6 +47,9 @@ REFUSED: list[tuple[str, Callable[[Any], Any], Any, str, str]] = [
         a[0],
     ), A, "scipy.linalg.solve", "np.linalg.solve"),
     ("a helper that is private", lambda a: scipy.linalg.expm(a), A, "scipy.linalg.expm", "wg.primitive"),
+    ("a masked array", lambda x: np.ma.masked_array(x, MASK).sum(), V, "np.ma.masked_array", "np.where(mask"),
+    ("what makes a masked array", lambda x: MAKERS["less"](x, 0.5).sum(), V, "np.ma.masked_less", "np.where(mask"),
+    ("what masked arrays have", lambda x: np.ma.average(x), V, "np.ma.average", "np.where(mask"),
     ("what asks for memory", lambda a: np.ctypeslib.as_ctypes(a), A, "np.ctypeslib.as_ctypes", "wg.primitive"),
     ("what asks for an attribute", lambda a: np.matrix.getA(a), A, "np.matrix.getA", "wg.primitive"),
     ("what a library's own error came of", lambda a: scipy.linalg.sqrtm(a), A, "scipy.linalg.sqrtm", "wg.primitive"),

@@ -30,7 +30,7 @@ from wengert.tracing import hooks
 from wengert.tracing.inplace import view, write
 from wengert.tracing.layouts import UNKNOWN_ORDER, layout
 from wengert.tracing.operators import converted
-from wengert.tracing.trace import Trace, current_trace
+from wengert.tracing.trace import Trace, check_dtype, current_trace
 from wengert.tracing.tracer import Tracer, new_constant, record, unwrap
 
 
@@ -72,6 +72,8 @@ def _as_index(entry: Any) -> Any:
             array = array.astype(INTP)
         return _as_index(array) if type(array) is Tracer else new_constant(_open_trace(), array, False)
     if isinstance(entry, np.ndarray):
+        if type(entry) is not np.ndarray:
+            check_dtype(entry)  # which refuses masked arrays
         return int(entry) if entry.ndim == 0 and entry.dtype.kind in "iu" else entry
     if hasattr(entry, "__index__"):
         return entry.__index__()

@@ -360,7 +360,7 @@ def _weighted_quantile(x: Any, p: Any, axis: Any, keepdims: Any, weights: Any, s
     part = as_dtype(part, p.dtype)
     part = np.where(part == 0, -1, part)
     below = part < np.reshape(p, (*p.shape, *[1] * part.ndim))
-    y = _at(rows, np.minimum(np.sum(below, axis=p.ndim), size - 1))
+    y: Any = _at(rows, np.minimum(np.sum(below, axis=p.ndim), size - 1))
     y = y if skip_nan else _nan_where_last_is(rows, y)
     if keepdims and keepdims is not np._NoValue:
         y = np.reshape(y, (*p.shape, *kept_shape(x.shape, axes)))
