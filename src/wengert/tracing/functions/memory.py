@@ -117,53 +117,65 @@ METHODS.update(setflags=setflags, to_device=to_device)
 
 @reroutes("numpy.lib._stride_tricks_impl")
 def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True) -> Any:
-    """Elements of ``x``, which lies in C order, at these strides: a view that is read-only, for an element may stand
-    several times. What would be read beside ``x`` is refused."""
+    """Elements at these strides of the array in C order that ``x`` is, or is a view of. It is read-only, for an element
+    may stand several times; what would be read beside that array is refused."""
     z = array(x)
     name = "lib.stride_tricks.as_strided"
-    at = z.laid_out("strides")
-    if not at.flags.c_contiguous:
-        raise refuse(name, "strides of x", at.strides, "np.ascontiguousarray(x), and its strides")
     shape = z.shape if shape is None else tuple([int(n) for n in shape])
     strides = z.strides if strides is None else tuple([int(s) for s in strides])
     if len(strides) != len(shape):
         raise ValueError("mismatch in length of strides and shape")
     if 0 in shape:
         return np.zeros_like(z, shape=shape)
+    root = z
+    while root._base is not None and not root._lens.is_traced:  # whose layout says not where it looks
+        root = root._base
+    whole, part = root.laid_out("strides"), z.laid_out("strides")
+    if not whole.flags.c_contiguous or root.dtype != z.dtype:
+        raise refuse(name, "strides of x", part.strides, "np.ascontiguousarray(x), and its strides")
+    first = part.ctypes.data - whole.ctypes.data
     reaches = [s * (n - 1) for s, n in zip(strides, shape, strict=True)]
-    if any(s % z.itemsize for s in strides) or min(reaches, default=0) < 0 or sum(reaches) > z.nbytes - z.itemsize:
+    low, high = first + sum([min(r, 0) for r in reaches]), first + sum([max(r, 0) for r in reaches])
+    if any(s % z.itemsize for s in strides) or low < 0 or high > root.nbytes - z.itemsize:
         raise unsupported(
-            f"np.{name}: shape {shape} at strides {strides} reads what is not an element of {z.aval}",
+            f"np.{name}: shape {shape} at strides {strides} reads what is not an element of {root.aval}",
             "strides that stay within x",
             "np.take(x, indices)",
         )
     steps = [s // z.itemsize for s in strides]
     out = view(
-        z,
+        root,
         Aval(shape, z.dtype),
-        lambda a: _strided(a, shape, steps),
+        lambda a: _strided(a, low // z.itemsize, shape, steps),
         lambda base, new: base,  # never called: the view is read-only
-        lambda a: original("numpy.lib._stride_tricks_impl", "as_strided")(a, shape, strides),
+        lambda a: _own_as_strided(a.reshape(-1)[first // z.itemsize :], shape, strides),
         is_readonly=True,
     )
     out._why_readonly = "a view by np.lib.stride_tricks.as_strided, in which elements may stand several times"
     return out
 
 
-def _strided(a: Atom, shape: tuple[int, ...], steps: list[int]) -> Atom:
-    """Windows of windows, an axis that moves after the other: [where it is, what lies behind it]. The others repeat."""
+def _own_as_strided(a: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+    return original("numpy.lib._stride_tricks_impl", "as_strided")(a, shape, strides)
+
+
+def _strided(a: Atom, low: int, shape: tuple[int, ...], steps: list[int]) -> Atom:
+    """Windows of windows, an axis that moves after the other: [where it is, what lies behind it]. The others repeat,
+    and those that go down are turned round."""
     moving = [k for k, s in enumerate(steps) if s and shape[k] > 1]
-    behind = 1 + sum([steps[k] * (shape[k] - 1) for k in moving])
-    y = reshape(a, shape=(a.aval.size,))
-    y = windows(y, shape=(behind,), axes=(0,), steps=(1,), start=(0,))
+    behind = 1 + sum([abs(steps[k]) * (shape[k] - 1) for k in moving])
+    y = windows(reshape(a, shape=(a.aval.size,)), shape=(behind,), axes=(0,), steps=(1,), start=(low,))
     for done, k in enumerate(moving):
-        behind -= steps[k] * (shape[k] - 1)
+        behind -= abs(steps[k]) * (shape[k] - 1)
         y = windows(
             y,
             shape=(*y.aval.shape[:done], shape[k], behind),
             axes=(*range(done + 1), done),
-            steps=(*[1] * done, steps[k], 1),
+            steps=(*[1] * done, abs(steps[k]), 1),
             start=(0,) * (done + 1),
         )
     y = reshape(y, shape=tuple([n if k in moving else 1 for k, n in enumerate(shape)]))
+    turned = [-1 if k in moving and s < 0 else 1 for k, s in enumerate(steps)]
+    start = tuple([n - 1 if t < 0 else 0 for t, n in zip(turned, y.aval.shape, strict=True)])
+    y = windows(y, shape=y.aval.shape, axes=tuple(range(len(shape))), steps=tuple(turned), start=start)
     return broadcast_to(y, shape=shape)
