@@ -7,7 +7,8 @@ How what the function calls gets there, while a trace is open:
 * Lists that hold traced values are seen at the door of NumPy's two types of functions: ``arraylikes``.
 * ``numpy.polynomial``, which is Python code on arrays throughout, is run as the user's code is: ``callers``.
 * SciPy's Python code is exchanged for code that asks (``reroute``), the C code of ``math``, ``float``, ``hasattr`` and
-  ``np.nditer`` for trampolines that do (``exchange``), and ``type(x)`` in the user's code for a call that knows: ``type_of``.
+  ``np.nditer`` for trampolines that do (``exchange``), and ``type(x)`` in the user's code for a call that knows:
+  ``type_of``.
 
 Each leaves what is not traced, other threads and libraries as they were.
 """

@@ -76,7 +76,7 @@ def is_on_top(module: str) -> bool:
     return top == "wengert" and rest.partition(".")[0] in BUILT_ON_TOP
 
 
-_is_library: dict[Any, bool] = {}  # by the name of a module: a frame is asked at every array that is made
+_is_library: dict[Any, bool | str] = {}  # by the name of a module: a frame is asked at every array that is made
 
 
 def is_library(frame: types.FrameType) -> bool:
@@ -84,13 +84,13 @@ def is_library(frame: types.FrameType) -> bool:
     name = frame.f_globals.get("__name__")
     known = _is_library.get(name)
     if known is None:
-        known = _is_among(GETS_NUMPYS_ARRAYS, str(name))
+        known = _IN_PYTHON if str(name).startswith(_IN_PYTHON) else is_library_module(str(name))
         if len(_is_library) > 10_000:  # bounded: modules may be made up at run time
             _is_library.clear()
         _is_library[name] = known
-    if known and str(name).startswith(_IN_PYTHON):
+    if known is _IN_PYTHON:
         return not _has_traced_in_hand(frame)
-    return known and frame.f_code is not RUN_CODE  # run() calls a function for the user
+    return known is True and frame.f_code is not RUN_CODE  # run() calls a function for the user
 
 
 def _has_traced_in_hand(frame: types.FrameType | None) -> bool:
