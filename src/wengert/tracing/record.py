@@ -207,8 +207,9 @@ def _in_our_words(trace: Trace, error: Exception) -> WengertError | None:
 
 
 def _is_refusal(refused: Source | None, error: Exception) -> bool:
-    """Whether an error is what a library's C code made of our refusal, in the line ``refused``, to be a number:
-    ``SystemError``, as it went on with an exception pending, or one of the library's own, for the same line."""
+    """Whether an error is what a library made of our refusal, in the line ``refused``, to be a number: ``SystemError``,
+    as C code went on with an exception pending, one of the library's own, for the same line, or Python's, of an
+    operator whose method took the refusal for one of the operand's type, as numpy.polynomial's do."""
     behind: BaseException | None = error
     while behind is not None:
         if isinstance(behind, ConcretizationError) and isinstance(error, SystemError):
@@ -219,6 +220,7 @@ def _is_refusal(refused: Source | None, error: Exception) -> bool:
         at = at.tb_next
     source = _source_of(error)
     is_librarys = at is not None and is_internal(at.tb_frame)
+    is_librarys = is_librarys or (isinstance(error, TypeError) and "unsupported operand type" in str(error))
     return is_librarys and source is not None and refused is not None and source[:2] == refused[:2]
 
 

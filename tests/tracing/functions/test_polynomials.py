@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import functools
 import importlib
+from typing import Any
 
 import numpy as np
 import pytest
@@ -12,6 +14,7 @@ from numpy.polynomial import Chebyshev, Hermite, HermiteE, Laguerre, Legendre, P
 import wengert as wg
 from tests.tracing.functions.differences import check
 from tests.tracing.numpy_cases import case, floats, integers, same_as_numpy, verify
+from wengert.errors import ConcretizationError
 
 X = floats(3, 4)
 X3 = floats(3, 3, 4)
@@ -182,6 +185,22 @@ def test_zeros_at_the_end_of_coefficients_are_looked_at():
     np.testing.assert_array_equal(
         wg.vmap(lambda c: (Legendre(c) * Legendre(c)).coef)(rows), [(Legendre([1, 2]) ** 2).coef, [1, 0, 0]]
     )
+
+
+def test_what_a_batch_cannot_do_is_refused_for_what_it_is():
+    """Operators of polynomials take any error for one of types: TypeError, unsupported operand types."""
+    for f in (lambda c: (Legendre([1.0, 2.0]) // Legendre(c)).coef, lambda c: Legendre(c).trim().coef):
+        with pytest.raises(ConcretizationError, match=r"(?s)which has none: vmap.*test_polynomials\.py"):
+            wg.vmap(f)(np.ones((2, 2)))
+
+    def mine(c):
+        with contextlib.suppress(ConcretizationError):
+            bool(c[0] > 0)
+        word: Any = "x"
+        return len(c) // word
+
+    with pytest.raises(TypeError, match="unsupported operand"):
+        wg.vmap(mine)(np.ones((2, 2)))
 
 
 def test_a_captured_polynomial_is_read_at_every_call():
