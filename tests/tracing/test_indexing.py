@@ -230,3 +230,14 @@ def test_a_traced_position_out_of_bounds_is_found_when_it_runs() -> None:
     for k in (3, -4):
         with pytest.raises(IndexError, match="out of bounds"):
             at(V, k)
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass")
+def test_a_masked_array_is_no_index() -> None:
+    """NumPy reads what the mask hides, too; the elements that it does not hide were taken for all."""
+    x = np.arange(3.0)
+    masked = np.ma.masked_array([False, True, True], [False, True, False])
+    for key in (masked, np.ma.masked_array([0, 2], [False, True]), np.ma.masked_array(1, True), np.matrix([0, 1])):
+        for f in (lambda x, key=key: np.sum(x[key]), lambda x, key=key: (2 * x).__setitem__(key, 1.0)):
+            with pytest.raises(wg.errors.UnsupportedFunctionError, match="arithmetic of its own"):
+                wg.vjp(lambda x, f=f: f(x) or x, x)

@@ -447,7 +447,6 @@ ASARRAY, COPY = np.asarray, np.array  # by these names they are NumPy's own
 @pytest.mark.parametrize(
     "keep",
     [
-        lambda c: np.lib.stride_tricks.as_strided(c, (2,), (16,)),
         lambda c: np.asarray_chkfinite(c),
         lambda c: c.__array__(),
         lambda c: c.flat.__array__(),

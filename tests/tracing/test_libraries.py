@@ -32,6 +32,8 @@ from wengert.tracing.tracer import HANDLED_FUNCTIONS
 A = np.array([[2.0, 0.3, 0.1], [0.3, 3.0, 0.2], [0.1, 0.2, 4.0]])
 V = np.array([0.3, 0.5, 0.9])
 RNG = np.random.default_rng(0)
+MASK = V > 0.5
+MAKERS = {"less": np.ma.masked_less}  # by no name that the line has
 SPLINE = scipy.interpolate.CubicSpline(np.arange(4.0), np.arange(4.0) ** 2)
 TABLE = {"chol": scipy.linalg.cholesky}
 
@@ -45,13 +47,17 @@ REFUSED: list[tuple[str, Callable[[Any], Any], Any, str, str]] = [
         a[0],
     ), A, "scipy.linalg.solve", "np.linalg.solve"),
     ("a helper that is private", lambda a: scipy.linalg.expm(a), A, "scipy.linalg.expm", "wg.primitive"),
-    ("what asks for flags", lambda a: np.isfortran(a), A, "np.isfortran", "wg.primitive"),
+    ("a masked array", lambda x: np.ma.masked_array(x, MASK).sum(), V, "np.ma.masked_array", "np.where(mask"),
+    ("what makes a masked array", lambda x: MAKERS["less"](x, 0.5).sum(), V, "np.ma.masked_less", "np.where(mask"),
+    ("what masked arrays have", lambda x: np.ma.average(x), V, "np.ma.average", "np.where(mask"),
+    ("what asks for memory", lambda a: np.ctypeslib.as_ctypes(a), A, "np.ctypeslib.as_ctypes", "wg.primitive"),
+    ("what asks for an attribute", lambda a: np.matrix.getA(a), A, "np.matrix.getA", "wg.primitive"),
     ("what a library's own error came of", lambda a: scipy.linalg.sqrtm(a), A, "scipy.linalg.sqrtm", "wg.primitive"),
     ("float() inside of a library", lambda x: np.format_float_positional(x), 0.5, "np.format_float_positional", "wg."),
     ("a method of a distribution", lambda x: scipy.stats.gamma.pdf(x, 2.0), V, "scipy.stats.gamma.pdf", "wg."),
     ("an object that is called", lambda x: SPLINE(x), V, "scipy.interpolate.CubicSpline", "wg.primitive"),
-    ("a write inside of a library", lambda x: np.polynomial.polynomial.polymulx(x), V,
-     "np.polynomial.polynomial.polymulx", "wg.primitive"),
+    ("a write inside of a library", lambda x: scipy.signal.savgol_coeffs(5, 2, deriv=1, delta=x), 0.5,
+     "scipy.signal.savgol_coeffs", "wg.primitive"),
     ("compiled code of a module", lambda x: np.random.normal(x), V, "np.random.normal", "numbers"),  # noqa: NPY002
     ("compiled code of an object", lambda x: RNG.normal(x), V, "np.random.Generator.normal", "numbers drawn"),
     ("distances", lambda x: scipy.spatial.distance.cdist(x, A), A, "scipy.spatial.distance.cdist", "np.linalg.norm"),

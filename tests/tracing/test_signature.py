@@ -147,6 +147,7 @@ def test_strides_are_told_where_the_order_is_not_c() -> None:
     x = np.ones((2, 3))
     assert leaf_of(x).strides is None and leaf_of(x[0, ::2]).strides is None
     assert leaf_of(x.T).strides == (8, 24)
+    assert leaf_of(x[0, ::-1]).strides == (-8,) and leaf_of(x[0, :1][::-1]).strides is None
     assert leaf_of(x.T) != leaf_of(np.ones((3, 2)))
     assert [leaf_of(a).strides for a in (np.float64(1), 1.0, "sin")] == [None, None, None]
 

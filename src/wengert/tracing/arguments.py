@@ -129,6 +129,8 @@ def array(x: Any, near: Sequence[Any] = ()) -> Any:
         return x.copy()
     if isinstance(x, range):
         return array(np.asarray(x), near)
+    if isinstance(x, np.poly1d):
+        return array(x.coeffs, near)
     if foreign.is_foreign(x):
         return array(foreign.as_ndarray(x), near)
     raise unsupported(f"{type(x).__name__} is neither an array nor a number")

@@ -23,6 +23,8 @@ import types
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
+from wengert.tracing import hooks
+
 _OURS = frozenset(["wengert", "numpy", "scipy", "optree"])
 """wengert, and what it stands on: yes to all three questions."""
 
@@ -50,6 +52,10 @@ _OF_PYTHON = frozenset(["builtins", "functools", "itertools", "math", "operator"
 _LOGS = frozenset(["logging", "warnings"])
 """What they hold and write is for people, and nothing is computed from it."""
 
+_IN_PYTHON = "numpy.polynomial"
+"""A package of NumPy's that is Python code on arrays throughout. With a traced value in its hands it is traced as the
+user's code is; without one it gets NumPy's own arrays, so that ``leggauss(5)``, which may be kept, is an array."""
+
 GETS_NUMPYS_ARRAYS = _OURS | _BETWEEN | _HANDS_TO_COMPILED
 NO_LINES_OF_THE_USERS = _OURS | _BETWEEN | _TAKES_NUMBERS
 OPAQUE = _OURS | _OF_PYTHON | _LOGS
@@ -70,7 +76,7 @@ def is_on_top(module: str) -> bool:
     return top == "wengert" and rest.partition(".")[0] in BUILT_ON_TOP
 
 
-_is_library: dict[Any, bool] = {}  # by the name of a module: a frame is asked at every array that is made
+_is_library: dict[Any, bool | str] = {}  # by the name of a module: a frame is asked at every array that is made
 
 
 def is_library(frame: types.FrameType) -> bool:
@@ -78,11 +84,23 @@ def is_library(frame: types.FrameType) -> bool:
     name = frame.f_globals.get("__name__")
     known = _is_library.get(name)
     if known is None:
-        known = _is_among(GETS_NUMPYS_ARRAYS, str(name))
+        known = _IN_PYTHON if str(name).startswith(_IN_PYTHON) else is_library_module(str(name))
         if len(_is_library) > 10_000:  # bounded: modules may be made up at run time
             _is_library.clear()
         _is_library[name] = known
-    return known and frame.f_code is not RUN_CODE  # run() calls a function for the user
+    if known is _IN_PYTHON:
+        return not _has_traced_in_hand(frame)
+    return known is True and frame.f_code is not RUN_CODE  # run() calls a function for the user
+
+
+def _has_traced_in_hand(frame: types.FrameType | None) -> bool:
+    """Whether a frame of ``_IN_PYTHON``, or one there that has called it, has a traced value, or a list with one."""
+    while frame is not None and str(frame.f_globals.get("__name__")).startswith(_IN_PYTHON):
+        for x in frame.f_locals.values():
+            if any(type(one) is hooks.Tracer for one in (x if type(x) in (list, tuple) else (x,))):
+                return True
+        frame = frame.f_back
+    return False
 
 
 def is_library_module(name: str) -> bool:

@@ -1,4 +1,5 @@
-"""Functions of Python's own that are C code, on traced values: ``math.sin``, ``float``, ``np.float64``, ``hasattr``.
+"""Functions of Python's own that are C code, on traced values: ``math.sin``, ``float``, ``np.float64``, ``hasattr``,
+and of NumPy's: ``np.nditer``.
 
 No protocol of NumPy's or Python's reaches them, or what it gives must be a real float. So while a trace is open their
 *C code* is exchanged (native/exchange.cpp) for code that asks whether an argument is traced: the function stays the
@@ -19,7 +20,7 @@ from wengert.tracing.tracer import Tracer
 Replacement = TypeVar("Replacement", bound=Callable[..., Any])
 
 # How much of its arguments a function looks at, to find a traced value (Looks in native/exchange.cpp).
-AT_ARGUMENTS, INTO_LISTS, INTO_ALL, AT_DEFAULT = range(4)
+AT_ARGUMENTS, INTO_LISTS, INTO_ALL, AT_DEFAULT, AT_ANY = range(5)
 
 _exchange.setup(Tracer)
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from wengert.ops.op import Op
     from wengert.tracing.functions.flat import Flat as _Flat
+    from wengert.tracing.functions.memory import Flags as _Flags
     from wengert.tracing.tracer import Tracer as _Tracer
 
 
@@ -39,6 +40,7 @@ def _from(file: str, name: str) -> Any:
 # The classes, to tell their objects by: ``type(x) is hooks.Tracer``. There is none before the slot is filled.
 Tracer: type[_Tracer] = _from("tracer.py", "Tracer")
 Flat: type[_Flat] = _from("functions/flat.py", "Flat")
+Flags: type[_Flags] = _from("functions/memory.py", "Flags")
 
 # Operators: ``binary(np.add, x, y)``.
 unary: Callable[[Any, _Tracer], Any] = _from("operators.py", "unary")

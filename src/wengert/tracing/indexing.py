@@ -30,7 +30,7 @@ from wengert.tracing import hooks
 from wengert.tracing.inplace import view, write
 from wengert.tracing.layouts import UNKNOWN_ORDER, layout
 from wengert.tracing.operators import converted
-from wengert.tracing.trace import Trace, current_trace
+from wengert.tracing.trace import Trace, check_dtype, current_trace
 from wengert.tracing.tracer import Tracer, new_constant, record, unwrap
 
 
@@ -72,6 +72,8 @@ def _as_index(entry: Any) -> Any:
             array = array.astype(INTP)
         return _as_index(array) if type(array) is Tracer else new_constant(_open_trace(), array, False)
     if isinstance(entry, np.ndarray):
+        if type(entry) is not np.ndarray:
+            check_dtype(entry)  # which refuses masked arrays
         return int(entry) if entry.ndim == 0 and entry.dtype.kind in "iu" else entry
     if hasattr(entry, "__index__"):
         return entry.__index__()
@@ -308,11 +310,17 @@ def _traced_view(x: Tracer, basic: Basic, arrays: tuple[Any, ...], axes: tuple[i
             base, reshape(transpose(done, axes=inverse_permutation(front)), shape=region), index=basic.index
         )
 
+    def lies(array: Any) -> Any:
+        return array[to_numpy(basic.index)].reshape(basic.shape)[at_zero]
+
     if inner:  # the array belongs to an enclosing trace, which cannot know where: a copy, not to be written
         taken = record(
             gather, (Tracer(x._trace, x._trace.formula(part, x.atom()), _part_aval(x, basic, front)), *arrays), {}
         )
         taken.is_scalar = False
+        at = layout(x)
+        at = at if at is UNKNOWN_ORDER else lies(at)
+        taken.reorder(None if at is not UNKNOWN_ORDER and at.flags.c_contiguous else at)
         taken._why_readonly = f"a part of {x.aval} at an index that is traced by an inner function"
         return taken
     return view(
@@ -320,7 +328,7 @@ def _traced_view(x: Tracer, basic: Basic, arrays: tuple[Any, ...], axes: tuple[i
         Aval(tuple([n for k, n in enumerate(basic.shape) if k not in axes]), x.aval.dtype),
         lambda base: gather(part(base), *[base_lift(x, a) for a in arrays]),
         put_back,
-        lambda array: array[to_numpy(basic.index)].reshape(basic.shape)[at_zero],
+        lies,
         is_traced=True,
     )
 

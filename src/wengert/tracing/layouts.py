@@ -50,6 +50,8 @@ def in_doubt(function: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[s
 
 def laid_out(aval: Aval, axes: Sequence[int]) -> np.ndarray[Any, Any]:
     """An array without memory, contiguous with its axes in this order: the one with the longest stride first."""
+    if 0 in aval.shape:
+        return np.ndarray(aval.shape, aval.dtype)
     strides, step = [0] * aval.ndim, aval.dtype.itemsize
     for k in reversed(axes):
         strides[k] = step

@@ -74,6 +74,8 @@ def instead_of(library_function: str, traced: Container[Any]) -> list[str]:
     if library_function in _INSTEAD:
         return [_INSTEAD[library_function]]
     module, _, name = library_function.rpartition(".")
+    if library_function.startswith("np.ma."):
+        return ["np.where(mask, 0.0, x) and where=~mask in np.sum, np.mean, of an array and its mask"]
     if module.startswith("np.random"):
         return ["numbers drawn without traced parameters, and scaled after: mean + sigma * np.random.normal(size=n)"]
     if module.partition(".")[0] in ("pandas", "xarray"):
@@ -224,7 +226,19 @@ def _public_path(module: str, qualname: str) -> str | None:
         return None
     if public.partition(".")[0] == "numpy" and public.count(".") <= 1 and hasattr(np, name):
         return f"np.{qualname}"
+    public = next((m for m in _outer(public) if _has_the_same(m, public, name)), public)
     return _short(f"{public}.{qualname}") if hasattr(sys.modules.get(public), name) else None
+
+
+def _outer(module: str) -> list[str]:
+    """``numpy.ma`` of ``numpy.ma.core``: the packages that a module is in, but for the first."""
+    parts = module.split(".")
+    return [".".join(parts[:k]) for k in range(2, len(parts))]
+
+
+def _has_the_same(package: str, module: str, name: str) -> bool:
+    found = getattr(sys.modules.get(package), name, None)
+    return found is not None and found is getattr(sys.modules.get(module), name, None)
 
 
 def _short(path: str) -> str:

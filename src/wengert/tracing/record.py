@@ -60,6 +60,11 @@ class Recording(NamedTuple):
     """The inputs that the function wrote."""
 
 
+def has_own_strides(x: np.ndarray[Any, Any]) -> bool:
+    """Whether an array is seen with the strides that it has: not in C order, or of one axis that runs backwards."""
+    return x.ndim > 0 and not x.flags.c_contiguous and (x.ndim > 1 or x.strides[0] < 0)
+
+
 def input_of(leaf: Any) -> Input:
     """How ``leaf``, an array, a number or a tracer, is presented to the function.
 
@@ -69,7 +74,7 @@ def input_of(leaf: Any) -> Input:
     """
     if isinstance(leaf, np.ndarray):
         check_dtype(leaf)
-        if leaf.ndim > 1 and not leaf.flags.c_contiguous:
+        if has_own_strides(leaf):
             return Input(Aval(leaf.shape, leaf.dtype), leaf, layout=strides_alone(leaf))
         return Input(Aval(leaf.shape, leaf.dtype), leaf)
     if type(leaf) is Tracer:
@@ -202,8 +207,9 @@ def _in_our_words(trace: Trace, error: Exception) -> WengertError | None:
 
 
 def _is_refusal(refused: Source | None, error: Exception) -> bool:
-    """Whether an error is what a library's C code made of our refusal, in the line ``refused``, to be a number:
-    ``SystemError``, as it went on with an exception pending, or one of the library's own, for the same line."""
+    """Whether an error is what a library made of our refusal, in the line ``refused``, to be a number: ``SystemError``,
+    as C code went on with an exception pending, one of the library's own, for the same line, or Python's, of an
+    operator whose method took the refusal for one of the operand's type, as numpy.polynomial's do."""
     behind: BaseException | None = error
     while behind is not None:
         if isinstance(behind, ConcretizationError) and isinstance(error, SystemError):
@@ -214,6 +220,7 @@ def _is_refusal(refused: Source | None, error: Exception) -> bool:
         at = at.tb_next
     source = _source_of(error)
     is_librarys = at is not None and is_internal(at.tb_frame)
+    is_librarys = is_librarys or (isinstance(error, TypeError) and "unsupported operand type" in str(error))
     return is_librarys and source is not None and refused is not None and source[:2] == refused[:2]
 
 

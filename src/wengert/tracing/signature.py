@@ -15,7 +15,7 @@ import numpy as np
 
 from wengert import tree
 from wengert.errors import StructureError, message
-from wengert.tracing.record import check_integer
+from wengert.tracing.record import check_integer, has_own_strides
 
 
 class Static(NamedTuple):
@@ -34,7 +34,8 @@ class Array(NamedTuple):
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
     strides: tuple[int, ...] | None = None
-    """Of an array that is not in C order: whether a reshape of it is a view or a copy depends on them."""
+    """Of an array that is not in C order, or of one axis that runs backwards: whether a reshape of it is a view or a
+    copy depends on them, and in which order its elements lie."""
     kind: str = "array"
     is_traced = True
 
@@ -84,7 +85,7 @@ def leaf_of(x: Any) -> Leaf:
     """What a signature says of a leaf. Raises StructureError for one that cannot be compared with the next call's."""
     t = type(x)
     if t is np.ndarray or isinstance(x, np.ndarray):
-        if x.ndim > 1 and not x.flags.c_contiguous:
+        if has_own_strides(x):
             return Array(x.shape, x.dtype, x.strides)
         return _tuple(Array, (x.shape, x.dtype, None, "array"))
     if isinstance(x, np.generic):

@@ -96,7 +96,7 @@ class Trace:
     """
 
     refusal: tuple[str, Source | None] | None = None
-    """The last refusal of a number to a library, and where: C code may make another error of it, or lose it."""
+    """The last refusal of a number to a library, and where: its code may make another error of it, or lose it."""
 
     def __init__(
         self,
@@ -380,13 +380,11 @@ class Trace:
         if type(atom) is Lit:
             return atom.value
         if not self.concrete:
-            raise ConcretizationError(
-                message(
-                    f"{kind} needs the value of {owner.aval}, which has none: {self.why_abstract}",
-                    self.locate(),
-                    tries=LOOKS_INSTEAD,
-                )
-            )
+            where = self.locate()
+            what = f"{kind} needs the value of {owner.aval}, which has none: {self.why_abstract}"
+            error = ConcretizationError(message(what, where, tries=LOOKS_INSTEAD))
+            (current_trace() or self).refusal = (str(error), where)
+            raise error
         value = self.evaluate(atom)
         # The innermost trace records the guard, whoever the value belongs to: guards stay in the order of the looks,
         # on which the tree of tapes rests.

@@ -647,6 +647,32 @@ class Tracer(metaclass=TracerType):
         return self.aval.nbytes
 
     @property
+    def strides(self) -> tuple[int, ...]:
+        return self.laid_out("strides").strides
+
+    def laid_out(self, attribute: str) -> np.ndarray[Any, Any]:
+        """An array without memory that lies as this one does in NumPy, for an ``attribute`` that tells it."""
+        at = layouts.layout(self)
+        if at is layouts.UNKNOWN_ORDER:
+            raise UnsupportedFunctionError(
+                message(
+                    f"ndarray.{attribute} tells the order of an array in memory, here of a result whose order is not"
+                    " known",
+                    _where(self),
+                    tries=["np.ascontiguousarray(y), and of that"],
+                )
+            )
+        return at
+
+    @property
+    def flags(self) -> Any:
+        return hooks.Flags(self)
+
+    @property
+    def device(self) -> str:
+        return "cpu"
+
+    @property
     def T(self) -> Any:
         return np.transpose(self)
 
@@ -691,6 +717,9 @@ class Tracer(metaclass=TracerType):
             if name.startswith("__"):
                 raise AttributeError(name)
             if hasattr(np.ndarray, name):
+                library = libraries.library_function(sys._getframe(1))
+                if library is not None:
+                    raise self._refused_by(library)
                 raise UnsupportedFunctionError(message(f"ndarray.{name} is not traced by wengert", _where(self)))
             raise AttributeError(f"{self.seen_class().__name__!r} object has no attribute {name!r}")
         return lambda *args, **kwargs: layouts.in_doubt(method, (self, *args), kwargs)

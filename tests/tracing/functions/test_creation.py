@@ -476,3 +476,23 @@ def test_conversions_of_arrays_that_are_not_traced_are_views() -> None:
     w = np.array([1.0, 2.0])
     for run in (wg.vmap(lambda x: f(x, w)), wg.jit(lambda x: f(x[0], w)[None])):
         np.testing.assert_array_equal(run(X[:1]), [[7.0 * X[0]]])
+
+
+@pytest.mark.parametrize("requirements", [None, "C", "F", ["C", "W"], ["F", "A"], ["E"], "W"])
+def test_require(requirements: Any) -> None:
+    a = np.arange(12.0).reshape(3, 4)
+
+    def f(x: Any) -> Any:
+        y = x * 2
+        np.require(y, requirements=requirements)[0] = 1.0  # y itself, or a copy
+        np.require(y.T, requirements=requirements)[1] = 3.0
+        wide = np.require(np.broadcast_to(x, (2, 3, 4)), requirements=requirements)
+        return y, np.require(x.T, np.float32, requirements) * 2, np.require([1, x[0, 0]], float, requirements), wide + 1
+
+    as_numpy(f, a)
+
+
+def test_what_require_refuses() -> None:
+    for requirements, error in ((["C", "F"], ValueError), (["Q"], KeyError), (["O"], UnsupportedFunctionError)):
+        with pytest.raises(error):
+            wg.jit(lambda x, r=requirements: np.require(x, requirements=r), strict=True)(np.ones(3))

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+import wengert as wg
 from tests.comparisons import as_numpy
 from tests.tracing.numpy_cases import floats, integers, record, same_as_numpy, verify
 
@@ -99,3 +100,16 @@ def test_einsum_of_three_meets_two_by_two():
 def test_einsum_of_booleans_is_boolean() -> None:
     b = np.array([True, False, True])
     as_numpy(lambda b: np.einsum("i,j->ij", b, b) | np.eye(3, dtype=bool), b)
+
+
+def test_einsum_path_looks_at_shapes_alone():
+    def f(a, b):
+        paths = (
+            np.einsum_path("ij,jk,kl->il", a, b, a),
+            np.einsum_path(a, [0, 1], b, [1, 2], a, [2, 3], [0, 3], optimize="optimal"),
+            np.einsum_path(a, [0, 1], [b[0], b[1], b[2]], [1, 2], optimize=True),
+        )
+        return a * sum([len(text) + sum(sum(step) for step in path[1:]) for path, text in paths])
+
+    a, b = np.ones((2, 3)), np.ones((3, 2))
+    np.testing.assert_array_equal(wg.jit(f, strict=True)(a, b), f(a, b))

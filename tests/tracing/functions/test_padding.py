@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import wengert as wg
 from tests.comparisons import as_numpy
 from tests.tracing.numpy_cases import case, floats, integers, record, same_as_numpy, verify
 from wengert.errors import UnsupportedFunctionError
@@ -36,6 +37,32 @@ CASES = [
 @pytest.mark.parametrize(("f", "args", "order"), CASES)
 def test_like_numpy(f, args, order):
     verify(f, args, order)
+
+
+SPARSE = np.array([[0.0, 0, 0, 0, 0], [0, 0, 3, 0, 0], [0, 1, 0, 0, 0], [0, 0, 0, 0, 0]])
+
+
+@pytest.mark.parametrize("trim", ["fb", "F", "b"])
+@pytest.mark.parametrize("x", [SPARSE[1], SPARSE[1].astype(int), SPARSE[1] > 0, SPARSE[0], np.zeros(0), np.float64(1)])
+def test_trim_zeros(x, trim):
+    same_as_numpy(lambda x: np.trim_zeros(x, trim), [x])
+
+
+@pytest.mark.parametrize("axis", [None, 0, -1, (0, 1), ()])
+def test_trim_zeros_of_axes(axis):
+    for x in (SPARSE, 0 * SPARSE):
+        same_as_numpy(lambda x: (np.trim_zeros(x, axis=axis), np.trim_zeros(x, "f", axis)), [x])
+
+
+def test_where_zeros_end_is_looked_at():
+    f = wg.jit(lambda x: np.trim_zeros(x) ** 2, strict=True)
+    for x in ([0.0, 1, 2, 0], [3.0, 0, 2, 0], [0.0, 0, 0, 0]):
+        np.testing.assert_array_equal(f(np.array(x)), np.trim_zeros(np.array(x)) ** 2)
+    np.testing.assert_array_equal(wg.grad(lambda x: np.sum(np.trim_zeros(x) ** 2))(SPARSE[1]), 2 * SPARSE[1])
+    wg.check_derivatives(lambda x: np.trim_zeros(x) ** 2, np.array([1.0, 2, 0, 3]))
+    assert type(wg.jit(lambda x: np.array(type(np.trim_zeros([0.0, x, 0.0])) is list), strict=True)(1.0)[()]) is np.bool
+    with pytest.raises(ValueError, match="unexpected"):
+        wg.jit(lambda x: np.trim_zeros(x, "x"), strict=True)(V)
 
 
 def test_integers_stay_integers():

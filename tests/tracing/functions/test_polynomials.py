@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
+import contextlib
+import functools
+import importlib
+from typing import Any
+
 import numpy as np
 import pytest
+from numpy.polynomial import Chebyshev, Hermite, HermiteE, Laguerre, Legendre, Polynomial
 
 import wengert as wg
 from tests.tracing.functions.differences import check
 from tests.tracing.numpy_cases import case, floats, integers, same_as_numpy, verify
-from wengert.errors import UnsupportedFunctionError
+from wengert.errors import ConcretizationError
 
 X = floats(3, 4)
 X3 = floats(3, 3, 4)
@@ -26,6 +32,9 @@ CASES = [
     case("apply_over_axes", lambda x: np.apply_over_axes(np.sum, x, [0, 2]), X3),
     case("poly", np.poly, floats(4)),
     case("poly of one root", np.poly, floats(1)),
+    case("polydiv", lambda a, b: (*np.polydiv(a, b), *np.polydiv(b, a)), V, V[:3]),
+    case("polydiv by a number", lambda a, b: (*np.polydiv(a, b[0]), *np.polydiv(b[0], a)), V[:3], V[:3] + 3),
+    case("polydiv of numbers", lambda a: (*np.polydiv(a, [2.0, 1.0]), *np.polydiv([1, 2], a)), V[:3]),
     case("polyval2d", lambda x, y, c: np.polynomial.polynomial.polyval2d(x, y, c), V, V + 1, X),
     case("polyval2d of numbers", lambda c: np.polynomial.polynomial.polyval2d(0.5, 2.0, c), X),
     case("polyval2d of a stack", lambda x, c: np.polynomial.polynomial.polyval2d(x, x * x, c), V, X3),
@@ -43,6 +52,34 @@ def test_dtypes(dtype):
     same_as_numpy(np.vander, [integers(4, low=0, high=3).astype(dtype)])
 
 
+def test_a_remainder_begins_where_it_is_not_zero():
+    divisor = np.array([2.0, 1.0, -1.0])
+    f = wg.jit(np.polydiv, strict=True)
+    for quotient in ([1.0, 2.0, 4.0], [1.0, 0.0, 0.0]):
+        for remainder in ([0.0], [2.0], [1.0, 3.0]):
+            u = np.polyadd(np.polymul(quotient, divisor), remainder)
+            for found, expected in zip(f(u, divisor), np.polydiv(u, divisor), strict=True):
+                np.testing.assert_allclose(found, expected, rtol=1e-14, atol=1e-14)
+    for u in (np.array([4, 2, 3]), np.array([4, 2, 3], np.float32)):
+        same_as_numpy(np.polydiv, [u, u[:2]])
+
+
+OF_POLY1D = """
+p(x)  (p * p).c  (p + x[0]).c  (p - np.poly1d(x[:2])).c  (-p).c  (p**2).c  p.deriv()(x)  p.integ()(x)  p.c  p[2]
+p.o * x  p(p).c  np.poly1d(x, True).c  np.poly1d([1, 2.0])(x)  np.polyadd(p, x).c  np.polymul(x, p).c
+np.polysub(p, x).c  np.polydiv(x, p)[0].c  np.polyval(x, p).c  len(p) * x  np.array(list(p))
+(p * 2).c  np.poly1d([1, x[0]])(p).c
+"""
+
+
+def test_poly1d():
+    texts = ", ".join(e for line in OF_POLY1D.strip().splitlines() for e in line.split("  "))
+    f = eval(f"lambda x: (lambda p: ({texts}))(np.poly1d(x[1:]))", {"np": np})
+    x = np.array([0.3, 0.7, 1.1, 1.9])
+    same_as_numpy(f, [x])
+    wg.check_derivatives(f, x, order=1)
+
+
 FIT = np.linspace(-1, 2, 9), np.random.default_rng(3).standard_normal(9), np.linspace(0.5, 2, 9)
 
 
@@ -57,10 +94,21 @@ def test_polyfit(deg):
         np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
 
 
+@pytest.mark.parametrize("cov", [True, "unscaled"])
+def test_polyfit_and_how_sure_it_is(cov):
+    x, y, w = FIT
+    f = lambda x, y: np.polyfit(x, y, 2, cov=cov)
+    g = lambda y: np.polyfit(x, np.stack([y, np.sin(y)], 1), 1, w=w, cov=cov)
+    for found, expected in zip((*wg.jit(f)(x, y), *wg.jit(g)(y)), (*f(x, y), *g(y)), strict=True):
+        np.testing.assert_allclose(found, expected, rtol=1e-9, atol=1e-12)
+    wg.check_derivatives(f, x, y, order=1)
+    wg.check_derivatives(g, y, order=1)
+
+
 def test_what_polyfit_refuses():
     x, y, w = FIT
-    with pytest.raises(UnsupportedFunctionError, match="cov=True"):
-        wg.grad(lambda x: np.sum(np.polyfit(x, y, 1, cov=True)[0]))(x)
+    with pytest.raises(ValueError, match="exceed order"):
+        wg.grad(lambda x: np.sum(np.polyfit(x, y[:3], 2, cov=True)[0]))(x[:3])
     for args, error in (((x, y, -1), ValueError), ((x[:3], y, 1), TypeError), ((x[None], y, 1), TypeError)):
         with pytest.raises(error):
             np.polyfit(*args)
@@ -68,3 +116,115 @@ def test_what_polyfit_refuses():
             wg.grad(lambda x, args=args: np.sum(np.polyfit(x, *args[1:])))(args[0])
     with pytest.raises(TypeError, match="weights"):
         wg.grad(lambda x: np.sum(np.polyfit(x, y, 1, w=w[None])))(x)
+
+
+# ----------------------------------------------------------------------------------------------- numpy.polynomial
+
+BASES = {
+    "polynomial": ("poly", Polynomial),
+    "chebyshev": ("cheb", Chebyshev),
+    "legendre": ("leg", Legendre),
+    "hermite": ("herm", Hermite),
+    "hermite_e": ("herme", HermiteE),
+    "laguerre": ("lag", Laguerre),
+}
+FUNCTIONS = """
+{0}val(x, c)  {0}val(0.5, c)  {0}val(x[:2], m)  {0}val(x, m, tensor=False)  {0}val2d(x, x[::-1], m)  {0}grid2d(x, c, m)
+{0}val3d(x, x, x, t)  {0}grid3d(x, c, x, t)  {0}add(c, x)  {0}sub(x, c)  {0}mul(c, x)
+{0}pow(c, 3)  {0}mulx(c)  {0}der(c)  {0}der(m, 2, axis=1)  {0}der(c, 3)
+{0}int(c)  {0}int(c, 2, k=[1, c[0]], lbnd=x[1])  {0}int(m, axis=1, scl=2.0)  {0}vander(x, 3)  {0}vander2d(x, x, [2, 1])
+{0}vander3d(x, x, x, [1, 1, 2])  {0}companion(c)  {0}fromroots(c)  {0}line(c[0], c[1])
+"""
+NOT_OF_POWERS = "{0}weight(x / 3)  {0}gauss(4)[0] * c[1]", "  {0}2poly(c)  poly2{0}(c)"
+NOT_IN_BATCHES = """
+{0}div(x, c)[0]  {0}div(x, c)[1]  {0}div(c, x)[1]  {0}fit(x, x**3 + c[0], 2)  {0}fit(x, m.T, [0, 2], w=x)
+{0}fit(x, x**3, 1, full=True)[0]  {0}trim(c)
+"""
+OF_CLASSES = """
+K(c)(x)  K(c)(x[1])  K(c, [0, 2], [-1, 1])(x)  K(c, [x[1], x[0]], [-1, 1])(x)  ((K(c) * K(x) + 2 - K(c)**2) / 2).coef
+(K(x) // K(c)).coef  (K(x) % K(c)).coef  divmod(K(x), K(c))[1].coef  (x[0] * K(c)).coef  (K(c) - x[0])(x)  (-K(c)).coef
+K(c).deriv(2)(x)  K(c).integ(1, k=[x[0]], lbnd=0.5)(x)  K.fit(x, x**2, 2)(x)  K.fit(x, x**2, 2, domain=[0, 2]).coef
+K(c).convert(kind=P).coef  K(c).convert(domain=[0, 1]).coef  K.fromroots(c, domain=[0, 1])(x)
+K(c).trim().coef  K(c).truncate(2).coef  K(c).cutdeg(1).coef  K(c).linspace(5)[1]  K([1, 2, 3.0])(x)  K.identity()(x)
+K.basis(3)(x)  len(K(c)) * K(c).degree() * x  K(c).copy()(x)  np.array(list(K(c)))  K(c)(K(x)).coef  captured(x)
+"""
+DATA = floats(3, low=0.2) + 0.1, np.array([0.3, 0.7, 1.1, 1.9]), floats(3, 4), floats(2, 3, 2)
+
+
+def together(expressions: str, prefix: str, **names):
+    """All expressions, of a vector, points, a matrix and a tensor of coefficients, as one function."""
+    texts = [e for line in expressions.format(prefix).strip().splitlines() for e in line.split("  ")]
+    return eval(f"lambda c, x, m, t: ({', '.join(texts)},)", {"np": np, **names})
+
+
+@pytest.mark.parametrize("module", BASES)
+def test_functions_of_numpy_polynomial(module):
+    prefix, _ = BASES[module]
+    names = vars(importlib.import_module(f"numpy.polynomial.{module}"))
+    own, not_in_batches = ("polyvalfromroots(x, c)", "") if prefix == "poly" else NOT_OF_POWERS
+    verify(together(f"{FUNCTIONS.strip()}  {own}", prefix, **names), DATA, order=1)
+    f = together(NOT_IN_BATCHES.strip() + not_in_batches, prefix, **names)
+    same_as_numpy(f, DATA)
+    wg.check_derivatives(f, *DATA, order=1)
+
+
+@pytest.mark.parametrize("module", BASES)
+def test_classes_of_numpy_polynomial(module):
+    _, cls = BASES[module]
+    f = together(OF_CLASSES, "", K=cls, P=Polynomial, captured=cls([1.0, -2.0, 0.5], [0, 2]))
+    same_as_numpy(f, DATA)
+    wg.check_derivatives(f, *DATA, order=1)
+    wg.check_derivatives(lambda c, x: (cls(c) ** 2 + 1).deriv()(x), *DATA[:2], order=2)
+
+
+def test_zeros_at_the_end_of_coefficients_are_looked_at():
+    f = wg.jit(lambda c: (Legendre(c) * Legendre(c)).coef, strict=True)
+    for c in ([1.0, 2.0], [1.0, 0.0], [0.0, 0.0]):
+        np.testing.assert_array_equal(f(np.array(c)), (Legendre(c) * Legendre(c)).coef)
+    rows = np.array([[1.0, 2.0], [1.0, 0.0]])
+    np.testing.assert_array_equal(
+        wg.vmap(lambda c: (Legendre(c) * Legendre(c)).coef)(rows), [(Legendre([1, 2]) ** 2).coef, [1, 0, 0]]
+    )
+
+
+def test_what_a_batch_cannot_do_is_refused_for_what_it_is():
+    """Operators of polynomials take any error for one of types: TypeError, unsupported operand types."""
+    for f in (lambda c: (Legendre([1.0, 2.0]) // Legendre(c)).coef, lambda c: Legendre(c).trim().coef):
+        with pytest.raises(ConcretizationError, match=r"(?s)which has none: vmap.*test_polynomials\.py"):
+            wg.vmap(f)(np.ones((2, 2)))
+
+    def mine(c):
+        with contextlib.suppress(ConcretizationError):
+            bool(c[0] > 0)
+        word: Any = "x"
+        return len(c) // word
+
+    with pytest.raises(TypeError, match="unsupported operand"):
+        wg.vmap(mine)(np.ones((2, 2)))
+
+
+def test_a_captured_polynomial_is_read_at_every_call():
+    p = Chebyshev([1.0, 2.0, 3.0])
+    f = wg.jit(lambda x: p(x), strict=True)
+    x = DATA[1]
+    for change in (
+        lambda: None,
+        lambda: p.coef.__setitem__(0, 9.0),
+        lambda: setattr(p, "coef", np.array([1.0, 5.0])),
+        lambda: setattr(p, "domain", np.array([0.0, 2.0])),
+    ):
+        change()
+        np.testing.assert_allclose(f(x), p(x), rtol=1e-14)
+
+
+def test_nodes_of_a_quadrature_are_numpys_arrays():
+    """They may be kept, by a cache, beyond the trace."""
+    nodes = functools.cache(np.polynomial.legendre.leggauss)
+
+    def f(x):
+        t, w = nodes(5)
+        assert type(t) is np.ndarray and type(Polynomial.basis(2).coef) is np.ndarray
+        return np.sum(w * np.exp(x * t))
+
+    check(f, 0.3)
+    check(lambda x: f(x) + 1, 0.3)

@@ -32,18 +32,6 @@ def test_errors_of_arithmetic_cannot_be_asked_for() -> None:
         as_numpy(quiet, np.zeros(2))
 
 
-def test_iteration_over_several_arrays_is_refused_where_one_is_traced() -> None:
-    """Of what is not traced it is NumPy's own."""
-    f = lambda x, w: [2 * one for one in np.nditer([x, w])]
-    with pytest.raises(wg.errors.UnsupportedFunctionError, match=r"np\.nditer(.|\n)*x\.flat"):
-        wg.jit(f, strict=True)(np.ones(3), np.ones(3))
-
-    def counted(x: Any) -> Any:
-        return x * sum(float(one) for one in np.nditer(np.arange(3.0)))
-
-    as_numpy(counted, np.ones(2))
-
-
 def test_switches_of_arithmetic_are_set_as_ever() -> None:
     def f(x: Any) -> Any:
         before = np.seterr(over="ignore")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -128,12 +129,136 @@ def test_unique_guards_the_count_alone():
 
 
 def test_refused():
-    with pytest.raises(UnsupportedFunctionError, match=r"method='inverted_cdf'.*"):
-        same_as_numpy(lambda x: np.quantile(x, 0.5, method="inverted_cdf"), [V])
-    with pytest.raises(UnsupportedFunctionError, match="axis=0"):
-        record(lambda x: np.unique(x, axis=0), [X])
-    with pytest.raises(UnsupportedFunctionError, match="bins='auto'"):
-        record(lambda x: np.histogram(x, bins="auto"), [X])
+    with pytest.raises(UnsupportedFunctionError, match="order='f0'"):
+        record(lambda x: np.sort(x, order="f0"), [X])
+    with pytest.raises(UnsupportedFunctionError, match="bins='stone'"):
+        record(lambda x: np.histogram(x, bins="stone"), [X])
+
+
+ROWS = np.array([[1.0, 2, 1], [3, 1, 2], [1, 2, 1], [3, 1, 0]])
+NO_ROWS, NO_COLUMNS, PAIRS = ROWS[:0], ROWS[:, :0], np.stack([ROWS, ROWS], 1)
+NAN_ROWS = np.array([[np.nan, 1], [np.nan, 1], [1, np.nan], [1, 2], [1, 2]])
+
+
+@pytest.mark.parametrize("axis", [0, 1, -1])
+@pytest.mark.parametrize("a", [ROWS, ROWS > 1, ROWS.astype(int), NO_ROWS, NO_COLUMNS, PAIRS, NAN_ROWS])
+def test_unique_along_an_axis(a, axis):
+    same_as_numpy(lambda x: np.unique(x, axis=axis), [a])
+    same_as_numpy(lambda x: np.unique(x, True, True, True, axis=axis), [a])
+
+
+def test_unique_rows_are_looked_at_and_move():
+    f = wg.jit(lambda x: np.unique(x, axis=0), strict=True)
+    for x in (ROWS, ROWS[::-1], ROWS + np.arange(4)[:, None]):
+        np.testing.assert_array_equal(f(x), np.unique(x, axis=0))
+    same_as_numpy(lambda x: np.unique(x, return_inverse=True, axis=0), [V])
+    for f in (lambda x: np.unique(x, axis=2), lambda x: np.unique(x[0], axis=1)):
+        with pytest.raises(ValueError):
+            wg.jit(f, strict=True)(X)
+    by = wg.grad(lambda x: np.sum(np.unique(x, axis=0) * [[1.0], [2], [3]]))(ROWS)
+    assert by[:, 0].tolist() == [1, 3, 0, 2]  # of equal rows the first moves
+
+
+@pytest.mark.parametrize("method", ["inverted_cdf", "averaged_inverted_cdf", "closest_observation"])
+def test_quantiles_that_are_elements_or_half_way(method):
+    q = np.linspace(0, 1, 9)
+    for n in (1, 2, 4, 5):
+        for x in (V[:n], N[:n], V[:n].astype(np.float32)):
+            same_as_numpy(lambda x: (np.quantile(x, q, method=method), np.quantile(x, 0.5, method=method)), [x])
+    f = lambda x: np.nanquantile(x, [0.1, 0.5, 1 / 3], axis=0, method=method)
+    same_as_numpy(f, [NAN])
+    same_as_numpy(lambda x: np.percentile(x, [10, 50], axis=1, method=method, keepdims=True), [X])
+    wg.check_derivatives(lambda x: np.quantile(x, q, method=method), V)
+
+
+WEIGHTED: list[dict[str, Any]] = [
+    {"axis": 0, "weights": W[:3]},
+    {"axis": 1, "weights": W[:4], "keepdims": True},
+    {"axis": 0, "weights": np.array([0.0, 2, 1])},
+    {"axis": (0, 1), "weights": np.abs(X)},
+    {"axis": (1, 0), "weights": np.abs(X).T},
+    {"weights": np.abs(X)},
+    {"axis": -1, "weights": np.abs(X)},
+]
+
+
+@pytest.mark.parametrize("options", WEIGHTED)
+def test_weighted_quantiles(options):
+    def f(x, quantile=np.quantile, scale=1):
+        return tuple([quantile(x, scale * np.array(q), method="inverted_cdf", **options) for q in (0.3, [0, 0.25, 1])])
+
+    for x in (X, np.where(X > 1, np.nan, X), (4 * X).astype(int)):
+        same_as_numpy(f, [x])
+    same_as_numpy(lambda x: f(x, np.percentile, 100), [X])
+    wg.check_derivatives(f, X)
+
+
+def test_weighted_quantiles_without_nan():
+    x = np.where(X > 1, np.nan, X)
+    x[:, 1] = np.nan
+    options = {"axis": 0, "weights": np.abs(X), "method": "inverted_cdf"}
+    with np.errstate(all="ignore"), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of a column without a number
+        same_as_numpy(lambda x: np.nanquantile(x, [0.2, 1.0], **options), [x])
+        same_as_numpy(lambda x: np.nanpercentile(x, 30, **options), [x])
+
+
+def test_weights_of_quantiles_as_lists():
+    f = lambda w: np.quantile([1.0, 3.0, 2.0], 0.5, method="inverted_cdf", weights=[w[0], 1.0, w[1]])
+    as_numpy(f, W)
+    assert not wg.grad(f)(W).any()
+
+
+@pytest.mark.parametrize(
+    ("options", "error"),
+    [
+        ({"weights": W[:3]}, TypeError),
+        ({"weights": W[:3], "axis": 1}, ValueError),
+        ({"weights": -np.abs(X)}, ValueError),
+        ({"weights": 0 * X}, ValueError),
+        ({"weights": np.abs(X), "method": "linear"}, ValueError),
+        ({"method": "median"}, ValueError),
+    ],
+)
+def test_weights_and_methods_that_numpy_refuses(options, error):
+    f = lambda x: np.quantile(x, 0.5, **{"method": "inverted_cdf", **options})
+    with np.errstate(invalid="ignore"):
+        for call in (f, wg.jit(f, strict=True)):
+            with pytest.raises(error):
+                call(X)
+
+
+MANY = np.random.default_rng(0).normal(size=50)
+
+
+@pytest.mark.parametrize("bins", ["auto", "fd", "doane", "scott", "rice", "sturges", "sqrt"])
+def test_estimated_bins(bins):
+    arrays = (MANY, MANY.astype(np.float32), np.arange(30) ** 2, MANY[:2], np.ones(4), np.array([1, 1, 1, 1, 9.0]))
+    for x in (*arrays, np.zeros(0)):
+        same_as_numpy(lambda x: np.histogram(x, bins), [x])
+        same_as_numpy(lambda x: np.histogram_bin_edges(x, bins, range=(0, 2)), [x])
+    wg.check_derivatives(lambda x: np.histogram_bin_edges(x, bins), MANY, order=1)
+
+
+def test_how_many_bins_is_looked_at():
+    f = wg.jit(lambda x: np.histogram(x, "fd"), strict=True)
+    for x in (MANY, MANY**3, MANY + 1):
+        for found, expected in zip(f(x), np.histogram(x, "fd"), strict=True):
+            np.testing.assert_allclose(found, expected, rtol=1e-14, atol=1e-14)
+    for options, error in (({"bins": "none"}, ValueError), ({"bins": "fd", "weights": MANY}, TypeError)):
+        with pytest.raises(error):
+            wg.jit(lambda x, options=options: np.histogram(x, **options), strict=True)(MANY)
+
+
+def test_nothing_is_partitioned():
+    same_as_numpy(lambda x: (np.partition(x, 0), np.argpartition(x, 3)), [np.zeros(0)])
+
+
+def test_a_sorter_is_of_integers():
+    with pytest.raises(TypeError, match="integers"):
+        wg.jit(lambda x: np.searchsorted(x, x, sorter=x), strict=True)(V)
+    f = lambda x, v: (np.searchsorted(x, v, sorter=np.argsort(x)), x.searchsorted(v, "right", [3, 2, 1, 0, 4, 5, 6]))
+    as_numpy(f, np.array([4.0, 3, 2, 1, 5, 6, 7]), W)
 
 
 def test_errors_are_numpys():

@@ -16,7 +16,7 @@ bool matches(const Leaf &leaf, PyObject *x) {
         if (!same_type(leaf.operand, array) || !same_shape(leaf.operand, array)) return false;
         const int ndim = PyArray_NDIM(array);
         const bool is_c = PyArray_FLAGS(array) & NPY_ARRAY_C_CONTIGUOUS;
-        if (leaf.operand.is_contiguous) return ndim <= 1 || is_c;
+        if (leaf.operand.is_contiguous) return is_c || ndim == 0 || (ndim == 1 && PyArray_STRIDES(array)[0] >= 0);
         return !is_c && std::memcmp(PyArray_STRIDES(array), leaf.operand.strides.data(),
                                     sizeof(npy_intp) * static_cast<size_t>(ndim)) == 0;
     }

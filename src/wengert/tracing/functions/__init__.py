@@ -7,6 +7,7 @@ what ``np.var`` becomes on the tape is what ``var`` in :mod:`wengert.tracing.fun
 from __future__ import annotations
 
 from wengert.tracing.functions import (  # noqa: F401  # to fill the tables
+    bits,
     calculus,
     creation,
     diagonals,
@@ -14,8 +15,10 @@ from wengert.tracing.functions import (  # noqa: F401  # to fill the tables
     flat,
     fourier,
     index_tricks,
+    iterating,
     joining,
     linalg,
+    memory,
     methods,
     padding,
     polynomials,

@@ -29,6 +29,7 @@ from wengert.tracing.arguments import (
     holds_unsettled,
     is_traced,
     knows_order,
+    refuse,
 )
 from wengert.tracing.functions.flat import Flat
 from wengert.tracing.inplace import op_view
@@ -392,6 +393,30 @@ def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
 @_creates("asfortranarray", is_conversion=True)
 def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
     return array(a, dtype, copy=None, order="F", ndmin=1)
+
+
+_REQUIREMENTS = {
+    **{name: name for name in "CFAWOE"},
+    **dict.fromkeys(["C_CONTIGUOUS", "CONTIGUOUS"], "C"),
+    **dict.fromkeys(["F_CONTIGUOUS", "FORTRAN"], "F"),
+    "ALIGNED": "A",
+    "WRITEABLE": "W",
+    "OWNDATA": "O",
+    "ENSUREARRAY": "E",
+}
+
+
+@_creates("require", is_conversion=True)
+def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
+    """In the order that is asked for, and writeable; who owns an argument's memory is not known."""
+    names = {_REQUIREMENTS[name.upper()] for name in requirements or ()}
+    if {"C", "F"} <= names:
+        raise ValueError('Cannot specify both "C" and "F" order')
+    if "O" in names and holds_tracer(a):
+        raise refuse("require", "requirements", requirements, "np.array(x), a copy")
+    order = "C" if "C" in names else "F" if "F" in names else "A"
+    out = array(a, dtype, copy=None, order=order if names else "K", subok="E" not in names)
+    return out.copy(order) if "W" in names and not out.flags.writeable else out
 
 
 @_creates("copy", is_conversion=True)

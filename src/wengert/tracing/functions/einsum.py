@@ -216,6 +216,17 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **options: An
     return into(out, scalar(y))
 
 
+@implements(np.einsum_path)
+def einsum_path(*operands: Any, optimize: Any = "greedy", **options: Any) -> Any:
+    """What NumPy says of arrays of these shapes, which is all that it looks at."""
+    first = 1 if isinstance(operands[0], str) else 0
+    step = 1 if first else 2  # without subscripts as text, an array, its labels, and so on; then those of the result
+    given = list(operands)
+    for k in range(first, len(given) if first else len(given) // 2 * 2, step):
+        given[k] = np.broadcast_to(np.zeros(()), np.shape(given[k]))
+    return np.einsum_path(*given, optimize=optimize, **options)
+
+
 def _order_in_memory(xs: list[Any], terms: Sequence[Labels], result: Labels, optimize: Any) -> Any:
     """The axes of the result as they lie in memory, the longest stride first, or UNKNOWN_ORDER."""
     layouts = [layout(x) for x in xs]

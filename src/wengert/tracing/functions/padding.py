@@ -1,4 +1,4 @@
-"""Padding, rolling and sliding windows: elements at other places, or at several."""
+"""Padding and trimming, rolling and sliding windows: elements at other places, or at several."""
 
 from __future__ import annotations
 
@@ -21,6 +21,7 @@ from wengert.tracing.arguments import (
     refuse,
 )
 from wengert.tracing.functions.joining import joined, take_runs
+from wengert.tracing.functions.selecting import truth
 from wengert.tracing.functions.shaping import broadcast_to, ravel
 from wengert.tracing.inplace import view
 from wengert.tracing.tracer import Tracer
@@ -154,6 +155,26 @@ def _with_statistic(x: Tracer, axis: int, width: tuple[int, int], lengths: tuple
     if width[1]:
         parts.append(fill(x[along(axis, slice(n - last, n))], width[1]))
     return joined(parts, axis)
+
+
+@implements(np.trim_zeros)
+def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+    """Where the first and the last elements are that are not zero is looked at, and guarded."""
+    x = array(filt)
+    ends = trim.lower()
+    if ends not in ("fb", "bf", "f", "b"):
+        raise ValueError(f"unexpected character(s) in `trim`: {ends!r}")
+    axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim, "axis")
+    key: list[Any] = [slice(None)] * x.ndim
+    is_used = truth(x)
+    is_empty = not np.any(is_used)
+    for k in axes:
+        used = np.any(is_used, axis=tuple([j for j in range(x.ndim) if j != k]))
+        start, stop = (0, 0) if is_empty else (int(np.argmax(used)), x.shape[k] - int(np.argmax(used[::-1])))
+        key[k] = slice(start if "f" in ends or is_empty else None, stop if "b" in ends or is_empty else None)
+    if not axes:
+        return filt
+    return filt[key[0]] if x.ndim == 1 else x[tuple(key)]  # of a list, a list
 
 
 # --------------------------------------------------------------------------------------------------------- roll

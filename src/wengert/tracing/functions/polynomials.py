@@ -1,18 +1,25 @@
-"""Polynomials as arrays of coefficients, the highest power first; and functions along axes."""
+"""Polynomials as arrays of coefficients, the highest power first; and functions along axes.
+
+The package ``numpy.polynomial`` is not here: its code is traced as it is (see callers.py), all but ``trimseq``.
+"""
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
 
-from wengert.tracing.arguments import array, arrays, axis_of, constant, implements, refuse
+from wengert.tracing.arguments import array, arrays, axis_of, constant, holds, implements, refuse
+from wengert.tracing.reroute import reroutes
 from wengert.tracing.tracer import Tracer
 
 
 @implements(np.polyval)
 def polyval(p: Any, x: Any) -> Any:
     """Horner's rule."""
+    if isinstance(x, np.poly1d):
+        return functools.reduce(lambda y, c: y * x + c, array(p), np.poly1d(0))
     c, z = arrays(p, x)
     y = np.zeros_like(z)
     for k in range(c.shape[0]):
@@ -43,21 +50,45 @@ def _same_length(a1: Any, a2: Any) -> tuple[Any, Any]:
     return x, y
 
 
+def _like(c: Any, *given: Any) -> Any:
+    """Coefficients as an object that NumPy makes of them where one was given."""
+    return np.poly1d(c) if any(isinstance(p, np.poly1d) for p in given) else c
+
+
 @implements(np.polyadd)
 def polyadd(a1: Any, a2: Any) -> Any:
     x, y = _same_length(a1, a2)
-    return x + y
+    return _like(x + y, a1, a2)
 
 
 @implements(np.polysub)
 def polysub(a1: Any, a2: Any) -> Any:
     x, y = _same_length(a1, a2)
-    return x - y
+    return _like(x - y, a1, a2)
 
 
 @implements(np.polymul)
 def polymul(a1: Any, a2: Any) -> Any:
-    return np.convolve(*arrays(a1, a2))
+    return _like(np.convolve(*arrays(a1, a2)), a1, a2)
+
+
+@implements(np.polydiv)
+def polydiv(u: Any, v: Any) -> Any:
+    """By long division; the zeros at the beginning of the remainder are looked at, and guarded, or stay in a batch."""
+    given = u, v
+    u, v = [np.atleast_1d(z) + 0.0 for z in arrays(u, v)]
+    r = u + np.zeros_like(v, shape=(1,))  # in the dtype that both have together
+    n = v.shape[0]
+    count = max(u.shape[0] - n + 1, 0)
+    scale = 1.0 / v[0]
+    q = []
+    for k in range(count):
+        q.append(scale * r[k])
+        r[k : k + n] -= q[k] * v
+    q = np.stack(q) if q else np.zeros_like(r, shape=(1,))
+    while r.shape[0] > 1 and holds(np.allclose(r[0], 0, rtol=1e-14)):
+        r = r[1:]
+    return _like(q, *given), _like(r, *given)
 
 
 @implements(np.polyder)
@@ -151,8 +182,6 @@ def _horner(c: Any, x: Any) -> Any:
 @implements(np.polyfit)
 def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
     """Least squares with columns of one length, as NumPy has them."""
-    if cov:
-        raise refuse("polyfit", "cov", cov, "cov=False")
     x, y = [z.astype(np.result_type(z.dtype, float)) for z in arrays(x, y)]
     order = int(deg) + 1
     if order < 1:
@@ -178,4 +207,25 @@ def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: 
     limit = x.shape[0] * np.finfo(x.dtype).eps if rcond is None else rcond
     c, residuals, rank, s = np.linalg.lstsq(columns / lengths, right, limit)
     c = (c.T / lengths).T
-    return (c, residuals, rank, s, limit) if full else c
+    if full:
+        return c, residuals, rank, s, limit
+    if not cov:
+        return c
+    columns = columns / lengths
+    scatter = np.linalg.inv(columns.T @ columns) / np.outer(lengths, lengths)
+    if isinstance(cov, str) and cov == "unscaled":
+        factor = np.ones_like(y, shape=())
+    elif x.shape[0] <= order:
+        raise ValueError("the number of data points must exceed order to scale the covariance matrix")
+    else:
+        factor = residuals / (x.shape[0] - order)
+    return c, scatter * factor if y.ndim == 1 else scatter[:, :, None] * factor
+
+
+@reroutes("numpy.polynomial.polyutils")
+def trimseq(seq: Any) -> Any:
+    """Without the zeros at the end, which are looked at; in a batch, where each example may have others, they stay."""
+    n = len(seq)
+    while n > 1 and holds(seq[n - 1] == 0):
+        n -= 1
+    return seq[:n] if n < len(seq) else seq

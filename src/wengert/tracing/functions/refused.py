@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
-from wengert.tracing.arguments import holds_traced, holds_tracer, refuse, unsupported
+from wengert.tracing.arguments import refuse
 from wengert.tracing.patch import NUMPY, replaces
 
 
@@ -27,11 +25,3 @@ def errstate(*args: Any, **kwargs: Any) -> Any:
 def seterr(*args: Any, **kwargs: Any) -> Any:
     _check_switches("seterr", args, kwargs)
     return NUMPY["seterr"](*args, **kwargs)
-
-
-@replaces("nditer")
-def nditer(op: Any, *args: Any, **kwargs: Any) -> Any:
-    if holds_traced(op):
-        raise unsupported("np.nditer of traced arrays is not traced", "x.flat", "np.ndenumerate(x)")
-    given = [np.asarray(x) if holds_tracer(x) else x for x in (op if isinstance(op, list | tuple) else [op])]
-    return NUMPY["nditer"](given, *args, **kwargs)

@@ -40,7 +40,9 @@ def reshaped(x: Tracer, shape: tuple[int, ...]) -> Any:
     old = x.aval.shape
     shares = False if x.is_scalar else reshape_shares(x, shape)
     if shares is False:
-        return not_scalar(record(ops.reshape, (x,), {"shape": shape}))
+        out = not_scalar(record(ops.reshape, (x,), {"shape": shape}))
+        out.reorder(None)
+        return out
     return op_view(
         x,
         ops.reshape,

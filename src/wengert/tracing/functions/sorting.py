@@ -85,7 +85,7 @@ def argpartition(a: Any, kth: Any, axis: Any = -1, kind: Any = None, order: Any 
 
 def _check_kth(kth: Any, n: int) -> None:
     at = concrete(kth, "kth")
-    if at.size and not (-n <= at.min() and at.max() < n):
+    if at.size and n and not (-n <= at.min() and at.max() < n):
         raise ValueError(f"kth(={kth}) out of bounds ({n})")
 
 
@@ -102,6 +102,13 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     return order
 
 
+def _order_of_rows(rows: Any) -> Any:
+    """By the first column, ties by the next."""
+    if not rows.shape[1]:
+        return np.cumsum(np.ones_like(rows, shape=rows.shape[:1], dtype=INTP)) - 1
+    return lexsort([rows[:, k] for k in range_(rows.shape[1] - 1, -1, -1)])
+
+
 @implements(np.unique)
 def unique(
     ar: Any,
@@ -114,26 +121,32 @@ def unique(
     sorted: bool = True,
 ) -> Any:
     """Sorted, and the first of equals kept: how many there are is looked at, and guarded."""
-    if axis is not None:
-        raise refuse("unique", "axis", axis)
     x = array(ar)
-    flat = ravel(x)
-    order = argsort(flat)
-    values = flat[order]
-    is_new = values[1:] != values[:-1]
-    if equal_nan and x.dtype.kind in "fc":
-        is_new = is_new & ~(np.isnan(values[1:]) & np.isnan(values[:-1]))
-    is_new = np.concatenate([np.ones_like(values[:1], dtype=bool), is_new])
-    (first,) = nonzero(is_new)
-    out = [values[first]]
+    axis = None if axis is None else axis_of(axis, x.ndim)
+    if axis is None or x.ndim == 1:
+        rows = ravel(x)
+        order = argsort(rows)
+        values = rows[order]
+        is_new = values[1:] != values[:-1]
+        if equal_nan and x.dtype.kind in "fc":
+            is_new = is_new & ~(np.isnan(values[1:]) & np.isnan(values[:-1]))
+    else:
+        rows = np.moveaxis(x, axis, 0)
+        columns: Any = np.reshape(rows, (rows.shape[0], math.prod(rows.shape[1:])))
+        order = _order_of_rows(columns)
+        values = rows[order]
+        is_new = np.any(columns[order[1:]] != columns[order[:-1]], axis=1)
+    is_first = np.concatenate([np.ones_like(order[:1], dtype=bool), is_new])
+    (first,) = nonzero(is_first)
+    out = [values[first] if axis is None or x.ndim == 1 else np.moveaxis(values[first], 0, axis)]
     if return_index:
         out.append(order[first])
     if return_inverse:
         inverse = np.zeros_like(order)
-        inverse[order] = np.cumsum(is_new) - 1
-        out.append(np.reshape(inverse, x.shape))
+        inverse[order] = np.cumsum(is_first) - 1
+        out.append(inverse if axis is not None else np.reshape(inverse, x.shape))
     if return_counts:
-        out.append(np.diff(np.append(first, constant(x._trace, [flat.size], INTP))))
+        out.append(np.diff(np.append(first, constant(x._trace, [order.size], INTP))))
     return out[0] if len(out) == 1 else tuple(out)
 
 
@@ -154,6 +167,8 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
         raise ValueError(f"search side must be 'left' or 'right' (got {side!r})")
     if sorter is not None:
         order = array(sorter, (table,))
+        if order.dtype.kind not in "iub":
+            raise TypeError("sorter must only contain integers")
         if order.shape != table.shape:
             raise ValueError("sorter.size must equal a.size")
         if holds(np.any((order < 0) | (order >= table.size))):
@@ -262,9 +277,12 @@ _POSITIONS = {
     "normal_unbiased": (3 / 8, 3 / 8),
 }
 _LINEAR = ("linear", "lower", "higher", "nearest", "midpoint")
+_STEPS = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation")
 
 
 def _virtual_index(q: Any, n: Any, method: str) -> Any:
+    if method in _STEPS:
+        return np.clip(_step_index(q, n, method), 0, n - 1)
     if method in _LINEAR:
         v = q * (n - 1)
         if method == "linear":
@@ -274,6 +292,17 @@ def _virtual_index(q: Any, n: Any, method: str) -> Any:
         return {"lower": np.floor, "higher": np.ceil, "nearest": np.rint}[method](v)
     alpha, beta = _POSITIONS[method]
     return np.clip(n * q + (alpha + q * (1 - alpha - beta)) - 1, 0, n - 1)
+
+
+def _step_index(q: Any, n: Any, method: str) -> Any:
+    """The same where it is an element's own, or half way between two: the first three methods of Hyndman & Fan."""
+    if method == "closest_observation":
+        v = n * q - 1.5
+        return np.where((v == np.floor(v)) & (np.floor(v) % 2 == 1), np.floor(v), np.floor(v) + 1)
+    v = n * q - 1
+    if method == "inverted_cdf":
+        return np.ceil(v)
+    return np.where(v < 0, 0, np.where(v == np.floor(v), v + 0.5, np.ceil(v)))
 
 
 def _probabilities(q: Any, x: Tracer, scale: int) -> Tracer:
@@ -295,18 +324,64 @@ def _interpolated(low: Any, high: Any, t: Any) -> Any:
     return scalar(np.where(t >= 0.5, high - step * (1 - t), low + step * t))
 
 
+def _weights_of(x: Any, weights: Any, axis: Any) -> Any:
+    """A weight for each element, of as many as ``x`` has, or as its reduced axes have."""
+    w = array(weights, (x,))
+    if w.shape != x.shape:
+        if axis is None:
+            raise TypeError("Axis must be specified when shapes of a and weights differ.")
+        given = [axis_of(k, x.ndim) for k in (axis if isinstance(axis, tuple) else (axis,))]
+        if w.shape != tuple([x.shape[k] for k in given]):
+            raise ValueError("Shape of weights must be consistent with shape of a along specified axis.")
+        w = np.transpose(w, np.argsort(given))
+        w = np.broadcast_to(np.reshape(w, [n if k in given else 1 for k, n in enumerate(x.shape)]), x.shape)
+    if holds(np.any(w < 0)):
+        raise ValueError("Weights must be non-negative.")
+    return as_dtype(w, np.float64)
+
+
+def _weighted_quantile(x: Any, p: Any, axis: Any, keepdims: Any, weights: Any, skip_nan: bool) -> Any:
+    """The first element up to which the weights are that part of all; of elements of no weight, none."""
+    w = _weights_of(x, weights, axis)
+    axes = axes_of(axis, x.ndim)
+    if skip_nan and x.dtype.kind == "f":
+        is_nan = np.isnan(x)
+        w = np.where(is_nan & ~np.all(is_nan, axis=axes, keepdims=True), 0.0, w)
+    rest = [k for k in range_(x.ndim) if k not in axes]
+    shape = tuple([x.shape[k] for k in rest])
+    size = math.prod([x.shape[k] for k in axes])
+    rows, w = [np.reshape(np.transpose(z, (*axes, *rest)), (size, *shape)) for z in (x, w)]
+    order = argsort(rows, 0)
+    rows, w = taken_along(rows, order, 0), taken_along(w, order, 0)
+    part: Any = np.cumsum(w, axis=0)
+    part = part / part[-1]
+    if holds(np.any(np.isnan(part[-1]))):
+        raise ValueError("Weights included NaN, inf or were all zero.")
+    part = as_dtype(part, p.dtype)
+    part = np.where(part == 0, -1, part)
+    below = part < np.reshape(p, (*p.shape, *[1] * part.ndim))
+    y: Any = _at(rows, np.minimum(np.sum(below, axis=p.ndim), size - 1))
+    y = y if skip_nan else _nan_where_last_is(rows, y)
+    if keepdims and keepdims is not np._NoValue:
+        y = np.reshape(y, (*p.shape, *kept_shape(x.shape, axes)))
+    if skip_nan and p.ndim:
+        y.reorder(UNKNOWN_ORDER)
+    return y
+
+
 def _quantile(
     a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: Any, weights: Any, scale: int, skip_nan: bool
 ) -> Any:
-    name = "quantile" if scale == 1 else "percentile"
-    if weights is not None:
-        raise refuse(name, "weights", weights)
-    if method not in _LINEAR and method not in _POSITIONS:
-        raise refuse(name, "method", method, *[f"method={m!r}" for m in ("linear", "nearest", "hazen")])
-    x = array(a, (q,))
+    if method not in (*_LINEAR, *_STEPS, *_POSITIONS):
+        raise ValueError(f"{method!r} is not a valid method. Use one of: {[*_STEPS, *_POSITIONS, *_LINEAR]}")
+    x = array(a, (q, weights))
     if x.dtype.kind == "c":
         raise TypeError("a must be an array of real numbers")
     p = _probabilities(q, x, scale)
+    if weights is not None:
+        if method != "inverted_cdf":
+            raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
+        return into(out, _weighted_quantile(x, p, axis, keepdims, weights, skip_nan))
     rows, shape, axes, rest = _rows(x, axis)
     ones = (1,) * len(rest)
     y: Any
@@ -336,7 +411,7 @@ def _quantile(
         y = _nan_where_last_is(rows, y)
     if rows.shape[0]:
         is_at_elements = method == "linear" and scale == 1 and array(q, (x,)).dtype.kind in "iub"  # 0 or 1
-        is_between = method in ("linear", "midpoint", *_POSITIONS) and not is_at_elements
+        is_between = method in ("linear", "midpoint", "averaged_inverted_cdf", *_POSITIONS) and not is_at_elements
         y = as_dtype(y, np.result_type(rows.dtype, p.dtype) if is_between else rows.dtype)
     if keepdims and keepdims is not np._NoValue:
         y = np.reshape(y, (*p.shape, *kept_shape(shape, axes)))
@@ -438,9 +513,8 @@ def _counted(index: Any, size: int, weights: Any) -> Any:
 @implements(np.histogram)
 def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
     """Counts do not move with the values, but weights and edges do."""
-    if isinstance(bins, str):
-        raise refuse("histogram", "bins", bins, "the number of bins, or their edges")
     x = array(a, (weights,))
+    _check_estimated(bins, weights)
     w = None if weights is None else array(weights, (x,))
     if w is not None and w.shape != x.shape:
         raise ValueError("weights should have the same shape as a.")
@@ -461,9 +535,51 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
 
 @implements(np.histogram_bin_edges)
 def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
-    if isinstance(bins, str):
-        raise refuse("histogram_bin_edges", "bins", bins, "the number of bins, or their edges")
+    _check_estimated(bins, weights)
     return _edges(ravel(array(a, (weights,))), bins, range)
+
+
+def _check_estimated(bins: Any, weights: Any) -> None:
+    if isinstance(bins, str) and weights is not None:
+        raise TypeError("Automated estimation of the number of bins is not supported for weighted data")
+
+
+def _width(x: Any, name: str) -> Any:
+    """How wide bins should be, by the estimator of that name."""
+    n = x.size
+    if name == "auto":
+        return np.minimum(np.maximum(_width(x, "fd"), _width(x, "sqrt") / 2), _width(x, "sturges"))
+    if name == "fd":
+        return 2.0 * (np.percentile(x, 75) - np.percentile(x, 25)) * n ** (-1.0 / 3.0)
+    if name == "scott":
+        return (24.0 * np.pi**0.5 / n) ** (1.0 / 3.0) * np.std(x)
+    if name == "doane":
+        spread = np.std(x)
+        if n <= 2 or not spread > 0:
+            return 0.0 * spread
+        skew = np.mean(((x - np.mean(x)) / spread) ** 3)
+        error = math.sqrt(6.0 * (n - 2) / ((n + 1.0) * (n + 3)))
+        return np.ptp(x) / (1.0 + math.log2(n) + np.log2(1.0 + np.abs(skew) / error))
+    shares = {"sqrt": math.sqrt(n), "sturges": math.log2(n) + 1.0, "rice": 2.0 * n ** (1.0 / 3)}
+    if name in shares:
+        return np.ptp(x) / shares[name]
+    if name == "stone":
+        raise refuse("histogram", "bins", name, *[f"bins={other!r}" for other in ("auto", "fd", "scott")])
+    raise ValueError(f"{name!r} is not a valid estimator for `bins`")
+
+
+def _estimated(x: Any, name: str, low: Any, high: Any, range: Any) -> int:
+    """How many bins an estimator asks for: looked at, and guarded."""
+    if range is not None:
+        x = x[(x >= low) & (x <= high)]
+    if not x.size:
+        return 1
+    width = _width(x, name)
+    if not width:
+        return 1
+    if x.dtype.kind in "iu" and width < 1:
+        width = 1
+    return int(np.ceil((high - low) / width))
 
 
 def _length(bins: Any, none: int = 1) -> int:
@@ -521,12 +637,12 @@ def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any 
 
 
 def _edges(x: Tracer, bins: Any, range: Any) -> Any:
-    given = array(bins, (x,))
-    if given.ndim:
+    given = None if isinstance(bins, str) else array(bins, (x,))
+    if given is not None and given.ndim:
         if holds(~np.all(given[:-1] <= given[1:])):
             raise ValueError("`bins` must increase monotonically, when an array")
         return given
-    n = operator.index(given)
+    n = 1 if given is None else operator.index(given)
     if n < 1:
         raise ValueError("`bins` must be positive, when an integer")
     low, high = range if range is not None else (np.min(x), np.max(x)) if x.size else (0, 1)
@@ -535,6 +651,8 @@ def _edges(x: Tracer, bins: Any, range: Any) -> Any:
     first, last = low, high = [as_dtype(array(end, (x,)), dtype) for end in (low, high)]
     is_point = low == high  # a width of one, if all values are equal
     low, high = np.where(is_point, low - 0.5, low), np.where(is_point, high + 0.5, high)
+    if given is None:
+        n = _estimated(x, bins, low, high, range)
     steps = low + constant(x._trace, np.arange(n, dtype=dtype)) * ((high - low) / n)
     edges = np.concatenate([steps, np.reshape(high, (1,))])
     if holds(~np.all(edges[:-1] < edges[1:])):  # one guard for all that can be wrong; what it is, is looked at after it

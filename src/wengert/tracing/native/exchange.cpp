@@ -26,6 +26,7 @@ enum Looks {
     into_lists = 1,   // or one of the items of a list or a tuple among them?
     into_all = 2,     // the same, and what is neither a list nor a tuple is for the replacement to iterate
     at_default = 3,   // is the first one traced, and are there three? getattr(x, name, default)
+    at_any = 4,       // of a class: as into_lists; of any other class the one argument is looked at, if there is but one
 };
 
 struct Function {
@@ -39,6 +40,7 @@ struct Type {
     PyTypeObject *type;
     newfunc own;
     PyObject *replacement;
+    int looks;
 };
 
 PyTypeObject *traced; // the class of traced values
@@ -105,8 +107,10 @@ template <int K> PyObject *with_tuple(PyObject *self, PyObject *args) {
 
 template <int K> PyObject *made(PyTypeObject *type, PyObject *args, PyObject *keywords) {
     const Type &t = types[K];
-    const bool is_plain = type == t.type && PyTuple_GET_SIZE(args) == 1 && keywords == nullptr;
-    if (is_plain && holds_traced(PyTuple_GET_ITEM(args, 0), into_lists)) return PyObject_CallObject(t.replacement, args);
+    const Py_ssize_t n = PyTuple_GET_SIZE(args);
+    const bool is_asked = type == t.type && (t.looks == at_any || (n == 1 && keywords == nullptr));
+    for (Py_ssize_t k = 0; is_asked && k < n; k++)
+        if (holds_traced(PyTuple_GET_ITEM(args, k), into_lists)) return PyObject_Call(t.replacement, args, keywords);
     return t.own(type, args, keywords);
 }
 
@@ -158,8 +162,8 @@ PyObject *enroll_function(PyObject *function, PyObject *replacement, int looks) 
     Py_RETURN_TRUE;
 }
 
-PyObject *enroll_type(PyTypeObject *type, PyObject *replacement) {
-    types[n_types] = {reinterpret_cast<PyTypeObject *>(Py_NewRef(type)), type->tp_new, Py_NewRef(replacement)};
+PyObject *enroll_type(PyTypeObject *type, PyObject *replacement, int looks) {
+    types[n_types] = {reinterpret_cast<PyTypeObject *>(Py_NewRef(type)), type->tp_new, Py_NewRef(replacement), looks};
     n_types++;
     Py_RETURN_TRUE;
 }
@@ -178,7 +182,7 @@ PyObject *enroll(PyObject *, PyObject *args) {
     if (!is_type && !PyCFunction_CheckExact(callee)) Py_RETURN_FALSE;
     if (is_type ? n_types == most_types : n_functions == most_functions)
         return PyErr_Format(PyExc_RuntimeError, "no slot is left for %R", callee);
-    return is_type ? enroll_type(reinterpret_cast<PyTypeObject *>(callee), replacement)
+    return is_type ? enroll_type(reinterpret_cast<PyTypeObject *>(callee), replacement, looks)
                    : enroll_function(callee, replacement, looks);
 }
 

@@ -34,6 +34,7 @@ from wengert.errors import CaptureError, InternalError, WrittenError, message
 from wengert.source import Source
 from wengert.tracing import names
 from wengert.tracing.arguments import holds_tracer
+from wengert.tracing.layouts import strides_alone
 from wengert.tracing.surroundings.parts import (
     HOLDERS,
     SETS,
@@ -357,6 +358,8 @@ class Environment:
             self.slots.append(Slot(f"{name} is read-only", lambda: is_readonly(read()), True, True))
         assert self._trace is not None
         tracer = wrap(self._trace, self._trace.capture(value), is_scalar=False)
+        if not value.flags.c_contiguous:
+            tracer.reorder(strides_alone(value))
         tracer._why_readonly = f"{name} is captured from outside of the compiled function, which may not write it"
         self._memo[id(value)] = tracer
         return tracer
