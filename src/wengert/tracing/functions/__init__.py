@@ -28,6 +28,7 @@ from wengert.tracing.functions import (  # noqa: F401  # to fill the tables
     queries,
     reductions,
     refused,
+    scimath,
     scipy_special,
     selecting,
     sets,

@@ -662,3 +662,10 @@ def _edges(x: Tracer, bins: Any, range: Any) -> Any:
             raise ValueError(f"{'autodetected' if range is None else 'supplied'} range is not finite")
         raise ValueError(f"Too many bins for data range. Cannot create {n} finite-sized bins.")
     return edges
+
+
+@implements(np.sort_complex)
+def sort_complex(a: Any) -> Any:
+    """Sorted by the real parts, of equal ones by the imaginary parts; complex."""
+    x = np.sort(array(a))
+    return x if x.dtype.kind == "c" else as_dtype(x, np.complex64 if x.dtype.char in "bhBH" else np.complex128)
