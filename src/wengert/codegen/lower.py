@@ -15,6 +15,7 @@ import numpy as np
 from wengert.codegen import vecmath
 from wengert.codegen.calls import Call, CallbackCall, GuardCall, KernelCall, callback, describe, short
 from wengert.codegen.contract import contraction
+from wengert.codegen.fourier import transform
 from wengert.codegen.lapack import routine
 from wengert.codegen.nests.build import aligned_strides, copy_nest, nest_call
 from wengert.codegen.nests.emit import emit as emit_nest
@@ -57,6 +58,8 @@ def lower(step: PlanStep) -> Call:
     kernel = instr.op.kernel
     if isinstance(kernel, Check):
         return GuardCall(step.ins[0], instr)
+    if isinstance(kernel, Routine) and kernel.is_of_complex:
+        return transform(step) or callback(step, "computed by SciPy's pocketfft")
     if not can_reach((*step.ins, *step.outs)):
         return callback(step, "a dtype without native code")
     if isinstance(kernel, Map):

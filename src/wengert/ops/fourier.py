@@ -19,13 +19,14 @@ import numpy as np
 from wengert.errors import ShapeError
 from wengert.ops.elementwise import complex_dtype, equal, real_dtype, select
 from wengert.ops.index import INTP
-from wengert.ops.kernels import Callback, Cost
+from wengert.ops.kernels import Call, Callback, Cost
 from wengert.ops.op import linear
 from wengert.ops.shape import expand, iota
 from wengert.tape import Atom, Aval, Lit
 
 Axes = tuple[int, ...]
 BY_POCKETFFT = Callback("computed by SciPy's pocketfft")
+BY_ROUTINE = Call("fourier.fft", is_of_complex=True)  # where codegen has one, else as the others
 
 
 @cache
@@ -71,7 +72,7 @@ fft = linear(  # of x real or complex, along different axes: complex, of the sam
     lambda x, *, axes, forward, norm: _pocketfft().c2c(x, axes, forward, norm),
     name="fft",
     type=lambda x, *, axes, forward, norm: Aval(x.shape, complex_dtype(x.dtype)),
-    kernel=BY_POCKETFFT,
+    kernel=BY_ROUTINE,
     transpose=lambda ct, x, **params: fft(ct, **params),
     bind=lambda avals, *, axes, forward, norm: partial(_pocketfft().c2c, axes=axes, forward=forward, inorm=norm),
     batch=_fft_batch,

@@ -199,6 +199,8 @@ class Call(Kernel):
     """It works beside its operands: on copies of a matrix of each operand and result, with a pivot a row."""
     is_partial: bool = False
     """It leaves some operands to the reference; any other refuses those that the reference refuses."""
+    is_of_complex: bool = False
+    """It takes and gives complex numbers, whole, and works on four times the parts of one of its rows."""
 
 
 class Callback(Kernel):

@@ -232,6 +232,8 @@ class _Planner:
             for a, part in zip(ins, parts_of(goal, instr), strict=True):
                 if a.aval.size and not is_there(self._of(a), part):
                     self._step("copy", None, [self._of(a)], [part])
+        elif isinstance(kernel, Call) and kernel.is_of_complex:
+            self._call_whole(instr)
         elif not has_native_dtypes(instr):
             self._run(instr)
         elif isinstance(kernel, Write):
@@ -304,6 +306,13 @@ class _Planner:
             aval = Aval((nbytes,), np.dtype(np.uint8))
             work = Place(self._new(aval), 0, (1,), aval)
         self._step("run", instr, given, made, work)
+
+    def _call_whole(self, instr: Instr) -> None:
+        """A routine on complex arrays in C order: its work area is that of one row."""
+        x = instr.ins[0].aval
+        aval = Aval((2 * x.shape[-1] * instr.outs[0].aval.dtype.itemsize,), np.dtype(np.uint8))
+        work = Place(self._new(aval), 0, (1,), aval)
+        self._step("run", instr, [self._contiguous(self._of(instr.ins[0]))], [self._destination(instr.outs[0])], work)
 
     def _view(self, kernel: View, a: Atom, v: Var, params: Any) -> None:
         place = self._of(a)

@@ -1,6 +1,7 @@
 // The extension module wengert.runtime._native: its types and its few functions. Imported once; with the GIL held.
 #define WENGERT_IMPORTS_NUMPY
 #include "blas.h"
+#include "fourier.h"
 #include "layout.h"
 #include "places.h"
 
@@ -46,10 +47,13 @@ NB_MODULE(_native, module) {
         "kernel_address",
         [](const char *name) {
             wengert::Kernel *kernel = std::string_view(name) == "copy" ? wengert::copy_few : wengert::named_kernel(name);
+            if (kernel == nullptr) kernel = wengert::fourier_kernel(name);
             if (kernel == nullptr) throw nb::key_error(name);
             return reinterpret_cast<uintptr_t>(kernel);
         },
         "name"_a, "The address of a kernel of the runtime's own.");
+    module.def("prepare_fourier", &wengert::prepare_fourier, "logarithm"_a,
+               "Makes the tables for transforms of 2**logarithm numbers; False: there is no kernel for them.");
     module.def(
         "reduce_huge_address", [] { return reinterpret_cast<uintptr_t>(&wengert::reduce_huge); },
         "The address of the routine that generated code calls for huge angles.");
