@@ -63,6 +63,8 @@ COVERED = [
     row("tests/graph/test_graph.py", "what a graph is asked for is asked of the graph; and names",
         "graph/__init__.py", "graph/evaluation.py", "graph/specs.py"),
     # ------------------------------------------------------------------------------------------------------ codegen
+    row("tests/codegen/test_fourier.py", "which transforms there are, and what they compute, are asked in one place",
+        "runtime/native/fourier.cpp"),
     row("tests/codegen/test_lower.py", "data: the calls that lowering returns, and the one function that makes them",
         "codegen/calls.py"),
     row(

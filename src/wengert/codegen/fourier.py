@@ -12,8 +12,9 @@ SHORTEST, LONGEST = 3, 16
 
 
 def transform(step: PlanStep) -> KernelCall | None:
-    """The kernel of a transform, on arrays in C order, which the plan has seen to; behind the result comes the work area.
-    None: there is none."""
+    """The kernel of a transform, on arrays in C order, as the plan has them; None: there is none.
+
+    Behind the result comes the work area."""
     instr = step.instr
     assert instr is not None
     (x,), (y,) = step.ins, step.outs

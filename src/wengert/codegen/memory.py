@@ -81,12 +81,18 @@ def compress(f: Function, pointer: str, x: Value, mask: Value) -> None:
 def load_strided(
     f: Function, pointer: str, stride: int | Value, dtype: str, lanes: int, mask: Value | None, is_known: bool = False
 ) -> Value:
-    """Elements ``stride`` elements apart; backwards they are read in order, and turned round."""
+    """Elements ``stride`` elements apart. Backwards they are read in order, and turned round; every other one, as parts
+    of complex numbers lie, is taken out of two vectors that reach no further than the last."""
     if isinstance(stride, int) and stride == 1:
         return load(f, pointer, dtype, lanes, mask, is_known)
     if isinstance(stride, int) and stride == -1:
         mask = None if mask is None else _reversed(mask)
         return _reversed(load(f, _last(f, pointer, dtype, lanes), dtype, lanes, mask, is_known))
+    if isinstance(stride, int) and stride == 2 and lanes > 1:
+        masks = (None, None) if mask is None else _every_other(f, mask)
+        first = load(f, pointer, dtype, lanes, masks[0], is_known)
+        second = load(f, _halfway(f, pointer, dtype, lanes), dtype, lanes, masks[1], is_known)
+        return first.shuffle([2 * k + (2 * k >= lanes) for k in range(lanes)], second)
     return gather(f, pointer, _offsets(f, stride, dtype, lanes), dtype, mask, is_known)
 
 
@@ -96,6 +102,11 @@ def store_strided(f: Function, pointer: str, stride: int | Value, x: Value, mask
     elif isinstance(stride, int) and stride == -1:
         mask = None if mask is None else _reversed(mask)
         store(f, _last(f, pointer, x.dtype, x.lanes), _reversed(x), mask)
+    elif isinstance(stride, int) and stride == 2 and x.lanes > 1:
+        n = x.lanes
+        masks = _every_other(f, mask or f.constant(1, "b1", n))
+        store(f, pointer, x.shuffle([k // 2 for k in range(n)]), masks[0])
+        store(f, _halfway(f, pointer, x.dtype, n), x.shuffle([(n - 1 + k) // 2 for k in range(n)]), masks[1])
     else:
         scatter(f, pointer, _offsets(f, stride, x.dtype, x.lanes), x, mask)
 
@@ -121,6 +132,21 @@ def _offsets(f: Function, stride: int | Value, dtype: str, lanes: int) -> Value:
 def _last(f: Function, pointer: str, dtype: str, lanes: int) -> str:
     """Where the last of the lanes lies, if they lie backwards: the first in memory."""
     return f.pure(f"getelementptr i8, ptr {pointer}, i64 {-(lanes - 1) * size_of(dtype)}", "u8", 1).text
+
+
+def _halfway(f: Function, pointer: str, dtype: str, lanes: int) -> str:
+    """Where the second of two vectors begins whose even elements are as many as a vector has: one before its first."""
+    return f.pure(f"getelementptr i8, ptr {pointer}, i64 {(lanes - 1) * size_of(dtype)}", "u8", 1).text
+
+
+def _every_other(f: Function, mask: Value) -> tuple[Value, Value]:
+    """The masks of these two vectors: of the elements that are meant, those that count."""
+    n = mask.lanes
+    first = mask.shuffle([k // 2 for k in range(n)]) & f.vector([k % 2 == 0 for k in range(n)], "b1")
+    second = mask.shuffle([(n - 1 + k) // 2 for k in range(n)]) & f.vector(
+        [(n - 1 + k) % 2 == 0 for k in range(n)], "b1"
+    )
+    return first, second
 
 
 def _reversed(x: Value) -> Value:

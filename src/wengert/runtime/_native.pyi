@@ -234,5 +234,8 @@ def kernel_address(name: str) -> int:
 def reduce_huge_address() -> int:
     """The address of the routine that generated code calls for huge angles (:mod:`wengert.codegen.vecmath.angles`)."""
 
+def prepare_fourier(logarithm: int) -> bool:
+    """Makes the tables for transforms of 2**logarithm numbers; False: there is no kernel for them."""
+
 def work_bytes(name: str, n: int, k: int = 0) -> int:
     """How many bytes the work area of a kernel takes, for matrices [n, n] and right-hand sides [n, k]."""

@@ -20,8 +20,8 @@ NAMES = {
 
 
 def address(name: str) -> int:
-    """The address of "copy", of a kernel that calls BLAS or LAPACK, such as "gemm_f64", or of a transform of 2ⁿ numbers,
-    "fft_f64:n"."""
+    """The address of "copy", of a kernel that calls BLAS or LAPACK, such as "gemm_f64", or that transforms 2ⁿ complex
+    numbers, "fft_f64:n"."""
     name, _, logarithm = name.partition(":")
     if logarithm:
         _native.prepare_fourier(int(logarithm))

@@ -152,8 +152,8 @@ class _Builder:
 
         def strides(row: list[int], of_piece: int = 0) -> tuple[int | None, ...]:
             out: list[int | None] = [of_piece] if n_pieces else []
-            for d in inner:
-                if is_static or row[d] in (-1, 0, 1):
+            for k, d in enumerate(inner, n_pieces > 0):
+                if is_static or row[d] in (-1, 0, 1) or (k == lanes and row[d] == 2):  # 2: a part of complex numbers
                     out.append(row[d])
                 else:
                     sizes.append(row[d])
