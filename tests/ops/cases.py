@@ -407,7 +407,7 @@ CASES = [
     case("triangular_solve", well_conditioned(2, 3, 3), shapes(2, 3, 1), kw=dict(lower=True, transpose=True), note="stack"),
     case("cholesky",      positive_definite(4, 4), rtol=1e-7),
     case("cholesky",      positive_definite(2, 3, 3), rtol=1e-7, note="stack"),
-    case("eigh",          well_conditioned(4, 4), rtol=1e-7),
+    case("eigh",          well_conditioned(4, 4), kw=dict(lower=True), rtol=1e-7),
     case("svd",           shapes(4, 3), rtol=1e-7),
     case("qr",            shapes(4, 3), rtol=1e-7),
     case("pinv",          shapes(4, 3), kw={"rcond": 1e-15}, rtol=1e-7),

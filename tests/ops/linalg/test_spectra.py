@@ -9,11 +9,26 @@ import pytest
 
 import wengert as wg
 from tests.ops.cases import shapes, well_conditioned
-from tests.ops.check_op import Case, case, check_op
+from tests.ops.check_op import Case, case, check_op, first_order, formula, normal_like
+from wengert.ad.reverse import vjp
+from wengert.ops.contract import matmul
+from wengert.ops.elementwise import cast, tanh
+from wengert.ops.linalg import eigh, svd
+from wengert.ops.linalg.matrices import adjoint
+from wengert.ops.shape import reshape
+from wengert.tape import Aval
 
 CASES = [
-    case("eigh", well_conditioned(4, 4), numpy=lambda x: tuple(np.linalg.eigh(x)), rtol=1e-7),
-    case("eigh", shapes(2, 3, 3), numpy=lambda x: tuple(np.linalg.eigh(x)), note="stack", rtol=1e-7),
+    case("eigh", well_conditioned(4, 4), kw=dict(lower=True), numpy=lambda x: tuple(np.linalg.eigh(x)), rtol=1e-7),
+    case("eigh", shapes(2, 3, 3), kw=dict(lower=True), note="stack", rtol=1e-7),
+    case(
+        "eigh",
+        shapes(3, 3),
+        kw=dict(lower=False),
+        numpy=lambda x: tuple(np.linalg.eigh(x, "U")),
+        note="upper",
+        rtol=1e-7,
+    ),
     case("svd", well_conditioned(4, 4), numpy=lambda x: tuple(np.linalg.svd(x)), rtol=1e-7),
     case("svd", shapes(5, 3), numpy=lambda x: tuple(np.linalg.svd(x, full_matrices=False)), note="tall", rtol=1e-7),
     case("svd", shapes(2, 2, 4), numpy=lambda x: tuple(np.linalg.svd(x, full_matrices=False)), note="wide", rtol=1e-7),
@@ -26,6 +41,76 @@ M = RNG.normal(size=(4, 4))
 @pytest.mark.parametrize("one", CASES, ids=str)
 def test_rules(one: Case) -> None:
     check_op(one)
+
+
+def scaled(v: Any, s: Any) -> Any:
+    """Its columns times the numbers."""
+    return v * cast(reshape(s, shape=(*s.aval.shape[:-1], 1, s.aval.shape[-1])), v.aval.dtype)
+
+
+def of_eigenvalues(x: Any) -> Any:
+    """Functions of a matrix, which no phase of a vector is in."""
+    w, v = eigh(x, lower=True)
+    return w, matmul(scaled(v, tanh(w)), adjoint(v)), matmul(scaled(v, w * w * w), adjoint(v))
+
+
+def of_singular_values(x: Any) -> Any:
+    u, s, vh = svd(x)
+    left, right = matmul(scaled(u, s * s * s), adjoint(u)), matmul(scaled(adjoint(vh), s * s * s), vh)
+    return s, matmul(scaled(u, tanh(s)), vh), left, right
+
+
+@pytest.mark.parametrize("shape", [(1, 1), (3, 3), (6, 6), (2, 4, 4), (2, 4, 2), (2, 4)], ids=str)
+@pytest.mark.parametrize("dtype", [float, complex])
+@pytest.mark.parametrize("f", [of_eigenvalues, of_singular_values])
+def test_what_has_no_phase_at_first_and_second_order(f: Any, dtype: Any, shape: Any) -> None:
+    if f is of_eigenvalues and shape[-1] != shape[-2]:
+        return
+    rng = np.random.default_rng(3)
+    (x,) = normal_like(rng, [Aval(shape, np.dtype(dtype))])
+    tape, free = formula(f, Aval(shape, np.dtype(dtype))), [lambda dx: dx]
+    outputs = range(len(tape.outputs))
+    first_order(tape, [0], outputs, [x], rng, 1e-6, free)
+    joint = vjp(tape, [0], outputs)
+    xs = [x, *normal_like(rng, [v.aval for v in tape.outputs])]
+    gradients = range(len(tape.outputs), len(joint.outputs))
+    first_order(joint, range(len(xs)), gradients, xs, rng, 1e-5, free * len(xs))
+
+
+@pytest.mark.parametrize("n", [1, 2, 3, 6])
+@pytest.mark.parametrize("dtype", ["f", "d", "F", "D"])
+def test_what_is_put_together_again_moves_as_it_was(dtype: str, n: int) -> None:
+    x, dx = normal_like(np.random.default_rng(n), [Aval((2, n, n), np.dtype(dtype))] * 2)
+    dx = np.tril(dx, -1) + np.tril(dx).conj().swapaxes(-1, -2)
+    dx[..., range(n), range(n)] = dx[..., range(n), range(n)].real
+    together = {
+        "eigh": lambda x: (lambda w, v: v * w[..., None, :] @ v.conj().swapaxes(-1, -2))(*np.linalg.eigh(x)),
+        "svd": lambda x: (lambda u, s, vh: u * s[..., None, :] @ vh)(*np.linalg.svd(x)),
+        "qr": lambda x: np.matmul(*np.linalg.qr(x)),
+    }
+    for name, f in together.items():
+        y, dy = wg.jvp(f, (x,), (dx,))
+        assert y.dtype == x.dtype
+        np.testing.assert_allclose(dy, dx, atol=2e-4 if dtype in "fF" else 1e-11, err_msg=name)
+        _, pullback = wg.vjp(f, x)
+        (back,) = pullback(dx)
+        if name == "eigh":  # of the triangle that is read
+            back = (back + back.conj().swapaxes(-1, -2)) / 2
+        np.testing.assert_allclose(back, dx, atol=2e-4 if dtype in "fF" else 1e-11, err_msg=name)
+
+
+def test_complex_values_that_are_equal() -> None:
+    rng = np.random.default_rng(5)
+    turn, _ = np.linalg.qr(rng.normal(size=(4, 4)) + 1j * rng.normal(size=(4, 4)))
+    x = turn * [2, 2, 5, 5] @ turn.conj().T
+    ct = wg.grad(lambda x: np.sum(np.linalg.eigvalsh(x) ** 3))(x)  # of tr x³
+    whole = 3 * np.conj(x @ x)
+    np.testing.assert_allclose(ct, 2 * np.tril(whole, -1) + np.diag(np.diag(whole)), atol=1e-11)
+    low = lambda x: (lambda v: np.real(np.sum((v @ v.conj().T) * M)))(np.linalg.eigh(x)[1][:, :2])
+    dx = M + M.T + 1j * (M - M.T)
+    slope = (low(x + 1e-6 * dx) - low(x - 1e-6 * dx)) / 2e-6
+    assert np.sum(wg.grad(low)(x) * dx).real == pytest.approx(slope, rel=1e-6)
+    assert np.isnan(wg.grad(lambda x: np.sum(np.abs(np.linalg.eigh(x)[1][:, 0]) ** 4))(x)).any()
 
 
 @pytest.fixture(

@@ -339,6 +339,100 @@ def test_least_squares(x):
             wg.jit(lambda x, b: np.linalg.lstsq(x, b)[0])(wrong, np.ones(3))
 
 
+def complex_like(x):
+    return x + 1j * np.random.default_rng(3).standard_normal(x.shape)
+
+
+AC, BC, SC, XC = [complex_like(x) for x in (A, B, STACK[:, 0], X)]
+
+
+def adjoint(x):
+    return np.conj(np.swapaxes(x, -1, -2))
+
+
+@pytest.mark.parametrize("a", [AC, SC], ids=lambda a: str(a.shape))
+def test_complex_factorisations(a):
+    for upper in (False, True):
+        check(lambda a, upper=upper: np.linalg.cholesky(a @ adjoint(a), upper=upper), a)
+    for part in (0, 1):
+        check(lambda a, part=part: np.linalg.qr(a)[part], a, rtol=1e-6)
+        check(lambda a, part=part: np.linalg.qr(a[..., :2])[part], a, rtol=1e-6)
+        check(lambda a, part=part: np.linalg.qr(a[..., :2, :])[part], a, rtol=1e-6)
+        check(lambda a, part=part: np.linalg.slogdet(a)[part], a, rtol=1e-6)
+
+
+@pytest.mark.parametrize("uplo", ["L", "U"])
+@pytest.mark.parametrize("a", [AC, SC], ids=lambda a: str(a.shape))
+def test_eigenvalues_of_hermitian_matrices(a, uplo):
+    check(lambda x: np.linalg.eigvalsh(x, uplo), a, rtol=1e-6)
+    check_value(lambda x: np.linalg.eigh(x, uplo).eigenvectors, a)
+    check(lambda x: (lambda w, v: v * np.exp(w[..., None, :]) @ adjoint(v))(*np.linalg.eigh(x, uplo)), a, rtol=1e-6)
+
+
+@pytest.mark.parametrize("a", [AC, XC, XC.T, SC], ids=lambda a: str(a.shape))
+def test_singular_values_and_solutions_of_complex_matrices(a):
+    check(np.linalg.svdvals, a, rtol=1e-6)
+    check(lambda x: (lambda u, s, vh: (u * np.tanh(s)[..., None, :]) @ vh)(*np.linalg.svd(x, False)), a, rtol=1e-6)
+    check(np.linalg.pinv, a, rtol=1e-6)
+    for tol in (None, 1.0):
+        check_value(lambda x, tol=tol: np.linalg.matrix_rank(x, tol), a)
+    if a.ndim == 2:
+        found, expected = wg.jit(np.linalg.lstsq)(a, a[:, :2] + 1), np.linalg.lstsq(a, a[:, :2] + 1)
+        for one, other in zip(found, expected, strict=True):
+            np.testing.assert_allclose(one, other, rtol=1e-8, atol=1e-12)
+            assert np.asarray(one).dtype.kind == np.asarray(other).dtype.kind
+        check_derivative(lambda a, b: np.linalg.lstsq(a, b)[0], a, a[:, 0] * 2j, rtol=1e-5)
+    if a.shape == (4, 3):
+        check_derivative(lambda a, b: np.linalg.lstsq(a, b)[1], a, a[:, 0] + V, rtol=1e-5)
+
+
+def test_norms_and_conditions_of_complex_matrices():
+    for order in ("fro", "nuc", 2, -2, 1, -1, np.inf, -np.inf):
+        check(lambda x, order=order: np.linalg.norm(x, order), XC, rtol=1e-6)
+    for order in (2, -2):
+        check(lambda x, order=order: np.linalg.cond(x, order), XC, rtol=1e-6)
+    for p in (1, -1, np.inf, -np.inf, "fro"):
+        check(lambda a, p=p: np.linalg.cond(a, p), AC, rtol=1e-6)
+
+
+def test_compositions_of_complex_matrices():
+    for n in (-2, 0, 3):
+        check(lambda a, n=n: np.linalg.matrix_power(a / 3, n), SC, rtol=1e-6)
+    check(lambda *xs: np.linalg.multi_dot(xs), XC, AC, BC[:, 0])
+    check(lambda a, b: np.linalg.tensorsolve(a.reshape(2, 2, 4), b.reshape(2, 2)), AC, BC[0], rtol=1e-6)
+    check(lambda a: np.linalg.tensorinv(a.reshape(4, 2, 2), ind=1), AC, rtol=1e-6)
+    check(np.linalg.det, SC, rtol=1e-6)
+    check(lambda a: np.linalg.norm(a[0], 3), AC)
+    assert wg.grad(lambda z: np.linalg.norm(z))(np.zeros(3, complex)).tolist() == [0, 0, 0]
+
+
+SINGLE = AC.astype(np.complex64)
+DECOMPOSED = [
+    lambda a: np.linalg.cholesky(a @ adjoint(a) + np.eye(4, dtype=a.dtype)),
+    lambda a: np.linalg.qr(a).R,
+    np.linalg.svdvals,
+    np.linalg.eigvalsh,
+    np.linalg.pinv,
+    lambda a: np.linalg.slogdet(a).sign,
+    lambda a: (lambda w, v: v @ (np.tanh(w)[:, None] * adjoint(v)))(*np.linalg.eigh(a)),
+]
+
+
+@pytest.mark.parametrize("f", DECOMPOSED)
+def test_complex_decompositions_in_single_precision_mapped_and_of_second_order(f):
+    loss = lambda a: np.sum(np.abs(f(a)) ** 2)
+    for a in (SINGLE, A.astype(np.float32)):
+        assert wg.jit(f)(a).dtype == f(a).dtype
+        gradient = wg.jit(wg.grad(loss))(a)
+        assert gradient.dtype == a.dtype
+        wide = wg.grad(loss)(a.astype(complex if a is SINGLE else float))
+        np.testing.assert_allclose(gradient, wide, rtol=1e-3, atol=1e-4 * np.abs(wide).max())
+    np.testing.assert_allclose(wg.vmap(f)(SC), [f(x) for x in SC], rtol=1e-10, atol=1e-12)
+    g = wg.grad(loss)
+    np.testing.assert_allclose(wg.vmap(g)(SC), [g(x) for x in SC], rtol=1e-8, atol=1e-9)
+    check_derivative(g, AC, rtol=1e-5)
+
+
 def test_decompositions_that_are_refused():
     for f in (
         lambda x: np.linalg.svd(x),
@@ -346,7 +440,6 @@ def test_decompositions_that_are_refused():
         lambda x: np.linalg.pinv(x, hermitian=True),
         lambda x: np.linalg.qr(x.T, "complete"),
         lambda x: np.linalg.qr(x, "raw"),
-        lambda x: np.linalg.eigh(x[:, :3] * 1j),
     ):
         with pytest.raises(UnsupportedFunctionError):
             wg.jit(f, strict=True)(X)

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from wengert.errors import MissingRuleError, ShapeError
-from wengert.ops.elementwise import absolute, equal, greater_equal, select
+from wengert.errors import ShapeError
+from wengert.ops.elementwise import absolute, conjugate, equal, greater_equal, real, real_dtype, select
 from wengert.ops.index import INTP
 from wengert.ops.kernels import Cost
 from wengert.ops.op import front
@@ -24,6 +23,20 @@ def swap(x: Atom) -> Any:
     """The matrices transposed."""
     n = x.aval.ndim
     return transpose(x, axes=(*range(n - 2), n - 1, n - 2))
+
+
+def conj(x: Atom) -> Any:
+    """Nothing for real numbers, so that a formula for complex ones is that for real ones too."""
+    return conjugate(x) if x.aval.dtype.kind == "c" else x
+
+
+def real_part(x: Atom) -> Any:
+    return real(x) if x.aval.dtype.kind == "c" else x
+
+
+def adjoint(x: Atom) -> Any:
+    """The matrices transposed and conjugated."""
+    return swap(conj(x))
 
 
 def trace_of_product(x: Atom, y: Atom) -> Any:
@@ -60,7 +73,7 @@ def diagonal_of(p: Atom) -> Any:
 def rounding(x: Atom) -> Any:
     """What is nothing beside the largest element of each matrix: float[..., 1, 1]."""
     if x.aval.size == 0:
-        return Lit(0, x.aval.dtype)
+        return Lit(0, real_dtype(x.aval.dtype))
     n = x.aval.ndim
     largest = max_(absolute(x), axis=(n - 2, n - 1))
     unit = ROUNDING * max(x.aval.shape[-2:]) * float(np.finfo(x.aval.dtype).eps)
@@ -99,19 +112,6 @@ def cubic(factor: float, per_column: float = 0) -> Cost:
         return a.size * (factor * n + per_column * columns) if n else 0.0
 
     return cost
-
-
-def real_only(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """``rule``, refused for complex operands, for which the formula is another one."""
-
-    @functools.wraps(rule)
-    def checked(*args: Any, **params: Any) -> Any:
-        operands = [a for arg in args for a in (arg if isinstance(arg, tuple | list) else (arg,))]
-        if any(isinstance(a, Atom) and a.aval.dtype.kind == "c" for a in operands):
-            raise MissingRuleError("for complex matrices")
-        return rule(*args, **params)
-
-    return checked
 
 
 def batch_all(xs: Any, batched: Any, size: int) -> list[Any]:

@@ -1,8 +1,10 @@
-"""Eigenvalues of symmetric matrices and singular values, with their vectors.
+"""Eigenvalues of Hermitian matrices and singular values, with their vectors.
 
-Vectors are known up to their signs, and those of equal values up to a rotation among themselves. A derivative leaves
-each where it is along itself. Where values are equal to rounding, what depends on the rotation has no derivative, and
-is NaN; what does not, as a sum over these values or the projector onto their space, has the right one in reverse mode.
+Vectors are known up to their signs, complex ones up to their phases, and those of equal values up to a rotation among
+themselves. A derivative leaves each where it is along itself: of what depends on NumPy's choice of a phase, as the real
+part of a vector does, it is not that of NumPy's vectors, which no formula has. Where values are equal to rounding, what
+depends on the rotation has no derivative, and is NaN; what does not, as a sum over these values or the projector onto
+their space, has the right one in reverse mode.
 """
 
 from __future__ import annotations
@@ -12,8 +14,18 @@ from typing import Any
 import numpy as np
 
 from wengert.ops.contract import matmul
-from wengert.ops.elementwise import absolute, divide, greater, less_equal, select
-from wengert.ops.linalg.matrices import cubic, diagonal_of, is_on_diagonal, real_only, rounding, square, swap, triangle
+from wengert.ops.elementwise import absolute, cast, divide, greater, less_equal, real_dtype, select
+from wengert.ops.linalg.matrices import (
+    adjoint,
+    conj,
+    cubic,
+    diagonal_of,
+    is_on_diagonal,
+    real_part,
+    rounding,
+    square,
+    triangle,
+)
 from wengert.ops.op import op
 from wengert.ops.shape import reshape
 from wengert.tape import Atom, Aval, Lit
@@ -28,8 +40,8 @@ def _rows(s: Atom) -> Any:
     return reshape(s, shape=(*s.aval.shape, 1))
 
 
-def _diagonal_matrix(s: Atom) -> Any:
-    return select(is_on_diagonal(s.aval.shape[-1]), _columns(s), Lit(0, s.aval.dtype))
+def _diagonal_matrix(s: Atom, dtype: np.dtype[Any]) -> Any:
+    return cast(select(is_on_diagonal(s.aval.shape[-1]), _columns(s), Lit(0, s.aval.dtype)), dtype)
 
 
 def _quotient(x: Atom, by: Atom, values: Atom) -> Any:
@@ -37,7 +49,7 @@ def _quotient(x: Atom, by: Atom, values: Atom) -> Any:
     dtype = x.aval.dtype
     is_nothing = less_equal(absolute(by), rounding(_columns(values)))
     undetermined = select(greater(absolute(x), rounding(x)), Lit(np.nan, dtype), Lit(0, dtype))
-    return select(is_nothing, undetermined, divide(x, select(is_nothing, Lit(1, dtype), by)))
+    return select(is_nothing, undetermined, divide(x, cast(select(is_nothing, Lit(1, by.aval.dtype), by), dtype)))
 
 
 def _off_diagonal(x: Atom) -> Any:
@@ -47,47 +59,48 @@ def _off_diagonal(x: Atom) -> Any:
 # ---------------------------------------------------------------------------------------------------- eigenvalues
 
 
-def _eigh_type(x: Aval) -> tuple[Aval, Aval]:
+def _eigh_type(x: Aval, *, lower: bool) -> tuple[Aval, Aval]:
     square("eigh", x)
-    return Aval(x.shape[:-1], x.dtype), x
+    return Aval(x.shape[:-1], real_dtype(x.dtype)), x
 
 
-@real_only
-def eigh_pushforward(xs: Any, dxs: Any, y: Any) -> Any:
-    """ẇ = diag P and v̇ = v (P / (wⱼ − wᵢ)) with P = vᵀ ẋ v, of the symmetric matrix with the lower triangle of ẋ.
+def eigh_pushforward(xs: Any, dxs: Any, y: Any, *, lower: bool) -> Any:
+    """ẇ = diag P and v̇ = v (P / (wⱼ − wᵢ)) with P = vᴴ ẋ v, of the Hermitian matrix with the triangle of ẋ.
 
     Source: Giles (2008), section 3.1.
     """
     w, v = y
-    half = triangle(dxs[0], True, diagonal=0.5)
-    p = matmul(swap(v), matmul(half + swap(half), v))
-    return diagonal_of(p), matmul(v, _quotient(_off_diagonal(p), _columns(w) - _rows(w), w))
+    half = triangle(dxs[0], lower, diagonal=0.5)
+    p = matmul(adjoint(v), matmul(half + adjoint(half), v))
+    return real_part(diagonal_of(p)), matmul(v, _quotient(_off_diagonal(p), _columns(w) - _rows(w), w))
 
 
-@real_only
-def eigh_pullback(ct: Any, x: Atom, y: Any) -> Any:
-    """Cotangent of ``x`` for ``w, v = eigh(x)``: float[..., n, n], lower triangular, as what is read.
+def eigh_pullback(ct: Any, x: Atom, y: Any, *, lower: bool) -> Any:
+    """Cotangent of ``x`` for ``w, v = eigh(x)``: float[..., n, n], triangular, as what is read.
 
-        S = v (diag w̄ + (P − Pᵀ)/2 / (wⱼ − wᵢ)) vᵀ,   P = vᵀ v̄
+        x̄ = Φ(S + Sᴴ),   S = v (diag w̄ + (P − Pᴴ)/2 / (wⱼ − wᵢ)) vᴴ,   P = vᴴ v̄,   Φ(A) = tril(A), half its diagonal
 
-    The antisymmetric part alone counts: for a projector onto the space of equal values there is none between them.
-    Source: Giles (2008), section 3.1.
+    The antihermitian part alone counts: for a projector onto the space of equal values there is none between them.
+    Source: Giles (2008), section 3.1; Boeddeker et al. (2017), On the computation of complex-valued gradients with
+    application to statistically optimum beamforming, arXiv:1701.00392, section 4.
     """
     (w, v), (ct_w, ct_v) = y, ct
-    p = matmul(swap(v), ct_v)
-    turned = _quotient(_off_diagonal(0.5 * (p - swap(p))), _columns(w) - _rows(w), w)
-    s = matmul(v, matmul(_diagonal_matrix(ct_w) + turned, swap(v)))
-    return triangle(s + swap(s), True, diagonal=0.5)
+    v = conj(v)
+    p = matmul(adjoint(v), ct_v)
+    turned = _quotient(_off_diagonal(0.5 * (p - adjoint(p))), _columns(w) - _rows(w), w)
+    s = matmul(v, matmul(_diagonal_matrix(ct_w, v.aval.dtype) + turned, adjoint(v)))
+    return triangle(s + adjoint(s), lower, diagonal=0.5)
 
 
-eigh = op(  # eigenvalues, ascending, and the vectors as columns; reads the lower triangle of x
-    lambda x: tuple(np.linalg.eigh(x)),
+eigh = op(  # eigenvalues, ascending, and the vectors as columns; reads one triangle of x
+    lambda x, *, lower: tuple(np.linalg.eigh(x, "L" if lower else "U")),
     name="eigh",
     type=_eigh_type,
     cost=cubic(9),
     pushforward=eigh_pushforward,
     pullback=[eigh_pullback],
-    batch=lambda xs, batched, size: eigh(xs[0]),
+    is_holomorphic=False,
+    batch=lambda xs, batched, size, *, lower: eigh(xs[0], lower=lower),
 )
 
 
@@ -97,46 +110,47 @@ eigh = op(  # eigenvalues, ascending, and the vectors as columns; reads the lowe
 def _svd_type(x: Aval) -> tuple[Aval, Aval, Aval]:
     *lead, m, n = x.shape
     k = min(m, n)
-    return Aval((*lead, m, k), x.dtype), Aval((*lead, k), x.dtype), Aval((*lead, k, n), x.dtype)
+    return Aval((*lead, m, k), x.dtype), Aval((*lead, k), real_dtype(x.dtype)), Aval((*lead, k, n), x.dtype)
 
 
-@real_only
 def svd_pushforward(xs: Any, dxs: Any, y: Any) -> Any:
-    """ṡ = diag P with P = uᵀ ẋ v;  u̇ = u (½(A/(sⱼ−sᵢ) + B/(sⱼ+sᵢ))) + (1 − u uᵀ) ẋ v / sⱼ, v̇ likewise, where
-    A = P + Pᵀ and B = P − Pᵀ.
+    """ṡ = Re diag P with P = uᴴ ẋ v;  u̇ = u (½(A/(sⱼ−sᵢ) + B/(sⱼ+sᵢ))) + (1 − u uᴴ) ẋ v / sⱼ, v̇ likewise, where
+    A = P + Pᴴ, without its diagonal, and B = P − Pᴴ. That on the diagonal of B is how the phases of u and v move
+    against each other.
 
-    Source: Townsend (2016), Differentiating the singular value decomposition, with the difference of squares factored.
+    Source: Townsend (2016), Differentiating the singular value decomposition, with the difference of squares factored;
+    Wan & Zhang (2019), Automatic differentiation for complex valued SVD, arXiv:1909.02659.
     """
     (dx,), (u, s, vh) = dxs, y
-    v, ut = swap(vh), swap(u)
-    dxv, dxtu = matmul(dx, v), matmul(swap(dx), u)
-    p = matmul(ut, dxv)
+    v = adjoint(vh)
+    dxv, dxhu = matmul(dx, v), matmul(adjoint(dx), u)
+    p = matmul(adjoint(u), dxv)
     difference, total = _columns(s) - _rows(s), _columns(s) + _rows(s)
-    among = _quotient(_off_diagonal(p + swap(p)), difference, s)
-    between = _quotient(_off_diagonal(p - swap(p)), total, s)
+    among = _quotient(_off_diagonal(p + adjoint(p)), difference, s)
+    between = _quotient(p - adjoint(p), total, s)
     du = matmul(u, 0.5 * (among + between)) + _quotient(dxv - matmul(u, p), _columns(s), s)
-    dv = matmul(v, 0.5 * (among - between)) + _quotient(dxtu - matmul(v, swap(p)), _columns(s), s)
-    return du, diagonal_of(p), swap(dv)
+    dv = matmul(v, 0.5 * (among - between)) + _quotient(dxhu - matmul(v, adjoint(p)), _columns(s), s)
+    return du, real_part(diagonal_of(p)), adjoint(dv)
 
 
-@real_only
 def svd_pullback(ct: Any, x: Atom, y: Any) -> Any:
     """Cotangent of ``x`` for ``u, s, vh = svd(x, full_matrices=False)``: float[..., m, n].
 
-        x̄ = u (diag s̄ + ½ ((J + K)/(sⱼ−sᵢ) + (J − K)/(sⱼ+sᵢ))) vᵀ + (1 − u uᵀ) ū s⁻¹ vᵀ + u s⁻¹ v̄ᵀ (1 − v vᵀ)
+        x̄ = u (diag s̄ + (J + K)/(sⱼ−sᵢ) + (J − K)/(sⱼ+sᵢ)) vᴴ + (1 − u uᴴ) ū s⁻¹ vᴴ + u s⁻¹ v̄ᴴ (1 − v vᴴ)
 
-    with J and K the antisymmetric parts of uᵀū and vᵀv̄, each taken once. Source: as above, section 3.
+    with J and K the antihermitian parts of uᴴū and vᴴv̄, of J + K without the diagonal. Source: as above.
     """
     (u, s, vh), (ct_u, ct_s, ct_vh) = y, ct
-    v, ct_v = swap(vh), swap(ct_vh)
-    of_u, of_v = matmul(swap(u), ct_u), matmul(vh, ct_v)
-    j, k = 0.5 * (of_u - swap(of_u)), 0.5 * (of_v - swap(of_v))
+    u, vh = conj(u), conj(vh)
+    v, ct_v = adjoint(vh), adjoint(ct_vh)
+    of_u, of_v = matmul(adjoint(u), ct_u), matmul(vh, ct_v)
+    j, k = 0.5 * (of_u - adjoint(of_u)), 0.5 * (of_v - adjoint(of_v))
     difference, total = _columns(s) - _rows(s), _columns(s) + _rows(s)
-    among, between = _quotient(_off_diagonal(j + k), difference, s), _quotient(_off_diagonal(j - k), total, s)
-    inner = matmul(u, matmul(_diagonal_matrix(ct_s) + (among + between), vh))
+    among, between = _quotient(_off_diagonal(j + k), difference, s), _quotient(j - k, total, s)
+    inner = matmul(u, matmul(_diagonal_matrix(ct_s, u.aval.dtype) + (among + between), vh))
     beside_u = _quotient(ct_u - matmul(u, of_u), _columns(s), s)
     beside_v = _quotient(ct_v - matmul(v, of_v), _columns(s), s)
-    return inner + matmul(beside_u, vh) + matmul(u, swap(beside_v))
+    return inner + matmul(beside_u, vh) + matmul(u, adjoint(beside_v))
 
 
 svd = op(  # of x float[..., m, n], k = min(m, n): u float[..., m, k], s float[..., k] descending, vh float[..., k, n]
@@ -146,5 +160,6 @@ svd = op(  # of x float[..., m, n], k = min(m, n): u float[..., m, k], s float[.
     cost=cubic(20),
     pushforward=svd_pushforward,
     pullback=[svd_pullback],
+    is_holomorphic=False,
     batch=lambda xs, batched, size: svd(xs[0]),
 )

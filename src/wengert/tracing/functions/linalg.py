@@ -16,7 +16,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from wengert.errors import ShapeError, message
 from wengert.ops import linalg as ops
 from wengert.ops.elementwise import equal, power, select, sqrt
-from wengert.ops.linalg.matrices import swap
+from wengert.ops.linalg.matrices import adjoint
 from wengert.ops.shape import broadcast_to, reshape, transpose
 from wengert.tape import Atom, Lit
 from wengert.tracing.arguments import (
@@ -164,42 +164,43 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     a = _matrices("cholesky", a)
     if not upper:
         return record(ops.cholesky, (a,), {})
-    if a.dtype.kind == "c":
-        raise refuse("linalg.cholesky", "upper", upper, "the conjugate transpose of the lower factor")
-    return formula(lambda x: swap(ops.cholesky(swap(x))), lambda x: np.linalg.cholesky(x, upper=True), a)
+    return formula(lambda x: adjoint(ops.cholesky(adjoint(x))), lambda x: np.linalg.cholesky(x, upper=True), a)
 
 
 # ---------------------------------------------------------------------------- eigenvalues and singular values
 
 
-def _real(function: str, x: Any) -> Any:
-    """Matrices, of which the decomposition is not there for complex ones."""
+def _stacked(x: Any) -> Any:
+    """Matrices of any shape."""
     (x,) = operands(x)
     if x.ndim < 2:
         raise np.linalg.LinAlgError(f"{x.ndim}-dimensional array given. Array must be at least two-dimensional")
-    if x.dtype.kind == "c":
-        raise refuse(f"linalg.{function}", "dtype", x.dtype.name, "the real and the imaginary part as one real matrix")
     return x
 
 
-def _one_triangle(function: str, a: Any, UPLO: str) -> Any:
-    """With its lower triangle where ``UPLO`` says that it is to be read."""
-    a = _real(function, a)
+def _hermitian(function: str, a: Any, UPLO: str) -> Any:
+    """Eigenvalues and vectors, of which ``UPLO`` says what is read."""
+    a = _stacked(a)
     check_square(function, a)
     if UPLO.upper() not in ("L", "U"):
         raise ValueError("UPLO argument must be 'L' or 'U'")
-    return np.swapaxes(a, -1, -2) if UPLO.upper() == "U" else a
+    return record(ops.eigh, (a,), {"lower": UPLO.upper() == "L"})
+
+
+def _adjoint(x: Any) -> Any:
+    x = np.swapaxes(x, -1, -2)
+    return np.conj(x) if x.dtype.kind == "c" else x
 
 
 @implements(np.linalg.eigh)
 def eigh(a: Any, UPLO: str = "L") -> Any:
     """The cotangent lies in the triangle that is read, as that of ``cholesky`` does."""
-    return EighResult(*record(ops.eigh, (_one_triangle("eigh", a, UPLO),), {}))
+    return EighResult(*_hermitian("eigh", a, UPLO))
 
 
 @implements(np.linalg.eigvalsh)
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
-    return record(ops.eigh, (_one_triangle("eigvalsh", a, UPLO),), {})[0]
+    return _hermitian("eigvalsh", a, UPLO)[0]
 
 
 @implements(np.linalg.svd)
@@ -207,7 +208,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     """Of matrices that are not square, the vectors that ``full_matrices`` adds are any that complete the others."""
     if hermitian:
         raise refuse("linalg.svd", "hermitian", hermitian, "np.linalg.eigh")
-    a = _real("svd", a)
+    a = _stacked(a)
     if compute_uv and full_matrices and a.shape[-1] != a.shape[-2]:
         raise refuse("linalg.svd", "full_matrices", full_matrices, "full_matrices=False")
     u, s, vh = record(ops.svd, (a,), {})
@@ -221,18 +222,18 @@ def svdvals(x: Any, /) -> Any:
 
 @implements(np.linalg.qr)
 def qr(a: Any, mode: str = "reduced") -> Any:
-    """Of a wide matrix the first columns are factored, and the others follow: ``qᵀ a``."""
+    """Of a wide matrix the first columns are factored, and the others follow: ``qᴴ a``."""
     if mode in ("raw", "economic", "e", "f", "full"):
         raise refuse("linalg.qr", "mode", mode, "mode='reduced'")
     if mode not in ("reduced", "complete", "r"):
         raise ValueError(f"Unrecognized mode '{mode}'")
-    a = _real("qr", a)
+    a = _stacked(a)
     m, n = a.shape[-2:]
     if mode == "complete" and m > n:
         raise refuse("linalg.qr", "mode", mode, "mode='reduced': the other columns of q are any that complete them")
     q, r = record(ops.qr, (a[..., :m] if m < n else a,), {})
     if m < n:
-        r = np.concatenate([r, np.matmul(np.swapaxes(q, -1, -2), a[..., m:])], -1)
+        r = np.concatenate([r, np.matmul(_adjoint(q), a[..., m:])], -1)
     return r if mode == "r" else QRResult(q, r)
 
 
@@ -252,7 +253,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
         raise refuse("linalg.pinv", "hermitian", hermitian, "np.linalg.eigh")
     if rcond is not None and rtol is not None:
         raise ValueError("`rtol` and `rcond` can't be both set.")
-    a = _real("pinv", a)
+    a = _stacked(a)
     if rcond is None and rtol is None:
         limit = 1e-15  # what NumPy takes by default
     else:
@@ -267,7 +268,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     if a.ndim != 2 or b.ndim not in (1, 2):
         wrong = a if a.ndim != 2 else b
         raise np.linalg.LinAlgError(f"{wrong.ndim}-dimensional array given. Array must be two-dimensional")
-    a, (m, n) = _real("lstsq", a), a.shape
+    m, n = a.shape
     if b.shape[0] != m:
         raise np.linalg.LinAlgError("Incompatible dimensions")
     limit = _relative_limit(a, None if rcond is None or rcond < 0 else rcond, "rcond")
@@ -276,9 +277,9 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     rank = np.count_nonzero(s > limit * s[0]) if s.size else 0
     if m > n and rank == n:
         left = b - np.matmul(a, x)
-        residuals = np.atleast_1d(np.sum(left * left, axis=0))
+        residuals = np.atleast_1d(np.sum(squares(left), axis=0))
     else:
-        residuals = np.zeros(0, a.dtype)
+        residuals = np.zeros(0, s.dtype)
     return x, residuals, rank, s
 
 
