@@ -408,6 +408,8 @@ CASES = [
     case("cholesky",      positive_definite(4, 4), rtol=1e-7),
     case("cholesky",      positive_definite(2, 3, 3), rtol=1e-7, note="stack"),
     case("eigh",          well_conditioned(4, 4), kw=dict(lower=True), rtol=1e-7),
+    case("eig",           shapes(4, 4), rtol=1e-7),
+    case("eig",           complex_numbers(3, 3), dtypes="DF", rtol=1e-6, note="complex"),
     case("svd",           shapes(4, 3), rtol=1e-7),
     case("qr",            shapes(4, 3), rtol=1e-7),
     case("pinv",          shapes(4, 3), kw={"rcond": 1e-15}, rtol=1e-7),

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.ops.cases import shapes, well_conditioned
+from tests.ops.cases import complex_numbers, shapes, well_conditioned
 from tests.ops.check_op import Case, case, check_op, first_order, formula, normal_like
 from wengert.ad.reverse import vjp
 from wengert.ops.contract import matmul
@@ -29,6 +29,11 @@ CASES = [
         note="upper",
         rtol=1e-7,
     ),
+    case("eig", shapes(2, 3, 3), note="stack", rtol=1e-6),
+    case(
+        "eig", complex_numbers(2, 3, 3), numpy=lambda x: tuple(np.linalg.eig(x)), dtypes="DF", note="complex", rtol=1e-6
+    ),
+    *[case("eig", shapes(n, n), note=f"{n}x{n}", rtol=1e-6) for n in (1, 2, 4, 5)],
     case("svd", well_conditioned(4, 4), numpy=lambda x: tuple(np.linalg.svd(x)), rtol=1e-7),
     case("svd", shapes(5, 3), numpy=lambda x: tuple(np.linalg.svd(x, full_matrices=False)), note="tall", rtol=1e-7),
     case("svd", shapes(2, 2, 4), numpy=lambda x: tuple(np.linalg.svd(x, full_matrices=False)), note="wide", rtol=1e-7),
@@ -84,13 +89,14 @@ def test_what_is_put_together_again_moves_as_it_was(dtype: str, n: int) -> None:
     dx = np.tril(dx, -1) + np.tril(dx).conj().swapaxes(-1, -2)
     dx[..., range(n), range(n)] = dx[..., range(n), range(n)].real
     together = {
+        "eig": lambda x: (lambda w, v: v * w[..., None, :] @ np.linalg.inv(v))(*np.linalg.eig(x)),
         "eigh": lambda x: (lambda w, v: v * w[..., None, :] @ v.conj().swapaxes(-1, -2))(*np.linalg.eigh(x)),
         "svd": lambda x: (lambda u, s, vh: u * s[..., None, :] @ vh)(*np.linalg.svd(x)),
         "qr": lambda x: np.matmul(*np.linalg.qr(x)),
     }
     for name, f in together.items():
         y, dy = wg.jvp(f, (x,), (dx,))
-        assert y.dtype == x.dtype
+        assert y.dtype == (x.dtype if name != "eig" else np.result_type(y, np.float32))
         np.testing.assert_allclose(dy, dx, atol=2e-4 if dtype in "fF" else 1e-11, err_msg=name)
         _, pullback = wg.vjp(f, x)
         (back,) = pullback(dx)
@@ -182,8 +188,26 @@ def test_vectors_of_a_singular_value_of_zero_are_not_determined() -> None:
     assert np.isnan(wg.grad(f)(x, 1)).any()
 
 
+@pytest.mark.parametrize("dtype", [float, complex])
+def test_a_sum_over_eigenvalues_of_dependent_vectors(dtype: Any) -> None:
+    """The trace; what there is no derivative of is NaN, never a large number."""
+    jordan = np.eye(4, k=1) + 2 * np.eye(4)
+    for x in (jordan, np.zeros((4, 4)), np.eye(4), np.eye(2, k=1)):
+        x = x.astype(dtype)
+        trace = wg.grad(lambda x: np.real(np.sum(np.linalg.eigvals(x))))
+        np.testing.assert_allclose(trace(x), np.eye(len(x)), atol=1e-14)
+    largest = wg.grad(lambda x: np.real(np.linalg.eigvals(x)[0]))
+    assert np.isnan(largest(jordan.astype(dtype))).all()
+    assert np.isnan(wg.jvp(np.linalg.eigvals, (jordan.astype(dtype),), (np.ones((4, 4), dtype),))[1]).all()
+    both = np.diag([1.0, 1, 3]).astype(dtype)
+    vector = wg.grad(lambda x: np.real(np.sum(np.linalg.eig(x)[1][:, 0] * np.arange(3))))
+    assert np.isnan(vector(both)).any()
+    last = wg.grad(lambda x: np.real(np.sum(np.linalg.eig(x)[1][:, 2] * np.arange(3))))
+    np.testing.assert_allclose(last(both), [[0, 0, 0], [0, 0, 0.5], [0, 0, 0]], atol=1e-14)
+
+
 @pytest.mark.parametrize("shape", [(0, 0), (2, 0, 0), (1, 1)])
 def test_empty_and_single(shape: tuple[int, ...]) -> None:
     x = np.full(shape, 3.0)
-    for f in (np.linalg.eigvalsh, np.linalg.svdvals):
+    for f in (np.linalg.eigvalsh, np.linalg.svdvals, np.linalg.eigvals):
         assert wg.grad(lambda x, f=f: np.sum(f(x)))(x).tolist() == np.ones(shape).tolist()

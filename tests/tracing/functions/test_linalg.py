@@ -406,6 +406,51 @@ def test_compositions_of_complex_matrices():
     assert wg.grad(lambda z: np.linalg.norm(z))(np.zeros(3, complex)).tolist() == [0, 0, 0]
 
 
+TURNING = np.array([[0.0, -2, 0.3], [1, 0.1, 0], [0.2, 0, 1]])  # of which two eigenvalues are complex
+
+
+@pytest.mark.parametrize("a", [A, AC, SC, SYMMETRIC, TURNING, STACK[0]], ids=lambda a: f"{a.dtype}{a.shape}")
+def test_eigenvalues_and_vectors(a):
+    check(np.linalg.eigvals, a, rtol=1e-6)
+    check_value(np.linalg.eig, a)
+    check(lambda x: np.linalg.eig(x).eigenvalues, a, rtol=1e-6)
+    check(lambda x: np.real(np.linalg.eig(x)[1] * np.linalg.eig(x)[1]), a, rtol=1e-6)
+    check_derivative(wg.grad(lambda x: np.sum(np.abs(np.linalg.eig(x)[1][..., 0, :]) ** 4)), a, rtol=1e-5)
+    check(
+        lambda x: (lambda w, v: np.linalg.solve(v.swapaxes(-1, -2), v.swapaxes(-1, -2) * w[..., None]))(
+            *np.linalg.eig(x)
+        ),
+        a,
+    )
+
+
+def test_eigenvalues_are_real_where_numpys_are():
+    f = wg.jit(np.linalg.eigvals)
+    for a in (
+        SYMMETRIC,
+        TURNING,
+        SYMMETRIC[:3, :3],
+        TURNING,
+        np.zeros((3, 3)),
+        np.zeros((0, 0)),
+        np.arange(4).reshape(2, 2),
+    ):
+        same(f(a), np.linalg.eigvals(a))
+    for a in (A, AC, TURNING):
+        single = a.astype(np.complex64 if a.dtype.kind == "c" else np.float32)
+        same(f(single), np.linalg.eigvals(single), rtol=1e-5)
+    stack = np.stack([SYMMETRIC[:3, :3], TURNING])
+    np.testing.assert_allclose(wg.vmap(np.linalg.eigvals)(stack), np.linalg.eigvals(stack))
+    assert wg.vmap(np.linalg.eigvals)(stack[:1]).dtype == complex
+    g = wg.grad(lambda a: np.sum(np.abs(np.linalg.eig(a)[1]) ** 4))
+    np.testing.assert_allclose(wg.vmap(g)(stack), [g(x) for x in stack], rtol=1e-9, atol=1e-12)
+    z = wg.jacobian(lambda t: np.linalg.eigvals(TURNING * t))(1.0)
+    np.testing.assert_allclose(z, np.linalg.eigvals(TURNING), rtol=1e-12)
+    for wrong in (X, V):
+        with pytest.raises(ShapeError, match="square"):
+            wg.jit(np.linalg.eig)(wrong)
+
+
 SINGLE = AC.astype(np.complex64)
 DECOMPOSED = [
     lambda a: np.linalg.cholesky(a @ adjoint(a) + np.eye(4, dtype=a.dtype)),

@@ -14,13 +14,14 @@ where the literature has x̄ = f(y, ȳ), a pullback returns f(conj y, ȳ): its f
 from wengert.ops.linalg.determinants import cofactor, cofactor_along, det, slogdet
 from wengert.ops.linalg.factorisations import cholesky, qr
 from wengert.ops.linalg.solutions import inv, pinv, solve, triangular_solve
-from wengert.ops.linalg.spectra import eigh, svd
+from wengert.ops.linalg.spectra import eig, eigh, svd
 
 __all__ = [
     "cholesky",
     "cofactor",
     "cofactor_along",
     "det",
+    "eig",
     "eigh",
     "inv",
     "pinv",

@@ -14,8 +14,23 @@ from typing import Any
 import numpy as np
 
 from wengert.ops.contract import matmul
-from wengert.ops.elementwise import absolute, cast, divide, greater, less_equal, real_dtype, select
+from wengert.ops.elementwise import (
+    absolute,
+    cast,
+    complex_dtype,
+    compose,
+    divide,
+    equal,
+    greater,
+    imag,
+    less_equal,
+    real,
+    real_dtype,
+    select,
+)
+from wengert.ops.index import INTP, argmax
 from wengert.ops.linalg.matrices import (
+    ROUNDING,
     adjoint,
     conj,
     cubic,
@@ -24,10 +39,13 @@ from wengert.ops.linalg.matrices import (
     real_part,
     rounding,
     square,
+    swap,
     triangle,
 )
+from wengert.ops.linalg.solutions import inv
 from wengert.ops.op import op
-from wengert.ops.shape import reshape
+from wengert.ops.reduce import max_, sum_
+from wengert.ops.shape import iota, reshape
 from wengert.tape import Atom, Aval, Lit
 
 
@@ -101,6 +119,106 @@ eigh = op(  # eigenvalues, ascending, and the vectors as columns; reads one tria
     pullback=[eigh_pullback],
     is_holomorphic=False,
     batch=lambda xs, batched, size, *, lower: eigh(xs[0], lower=lower),
+)
+
+
+# ------------------------------------------------------------------------- eigenvalues of what is not Hermitian
+
+
+def _eig_type(x: Aval) -> tuple[Aval, Aval]:
+    square("eig", x)
+    dtype = complex_dtype(x.dtype)
+    return Aval(x.shape[:-1], dtype), Aval(x.shape, dtype)
+
+
+def _eig_reference(x: Any) -> tuple[Any, Any]:
+    """Complex numbers always, whatever the imaginary parts turn out to be."""
+    w, v = np.linalg.eig(x)
+    dtype = complex_dtype(x.dtype)
+    return w.astype(dtype, copy=False), v.astype(dtype, copy=False)
+
+
+def _sum_of_rows(x: Atom) -> Any:
+    return sum_(x, axis=(x.aval.ndim - 2,))
+
+
+def _real_element(v: Atom) -> Any:
+    """Which element of each column has its phase fixed: the largest, that LAPACK has made real."""
+    n = v.aval.ndim
+    size = select(equal(imag(v), 0), absolute(v), Lit(0, real_dtype(v.aval.dtype)))
+    at = _columns(argmax(size, axis=n - 2))
+    rows = reshape(iota(size=v.aval.shape[-2], dtype=INTP), shape=(v.aval.shape[-2], 1))
+    return equal(at, rows)
+
+
+def _is_defective(inverse: Atom) -> Any:
+    """Whether vectors of length one, of which this is the inverse, are dependent but for rounding."""
+    n = inverse.aval.ndim
+    largest = max_(absolute(inverse), axis=(n - 2, n - 1))
+    order = inverse.aval.shape[-1]
+    limit = 1 / (ROUNDING * order**2 * float(np.finfo(inverse.aval.dtype).eps))
+    return reshape(greater(largest, limit), shape=(*largest.aval.shape, 1, 1))
+
+
+def eig_pushforward(xs: Any, dxs: Any, y: Any) -> Any:
+    """ẇ = diag P and v̇ = z − v (n + iθ) with P = v⁻¹ ẋ v and z = v (P / (wⱼ − wᵢ)). A vector keeps its length by
+    n = Re vⱼᴴ zⱼ, and its k-th element, the largest, stays real by θ = Im zₖⱼ / vₖⱼ: as LAPACK's geev leaves them.
+
+    Source: Boeddeker et al. (2017), arXiv:1701.00392, section 4.2.
+    """
+    w, v = y
+    if v.aval.size == 0:
+        return w, v
+    inverse = inv(v)
+    p = matmul(inverse, matmul(cast(dxs[0], v.aval.dtype), v))
+    p = select(_is_defective(inverse), Lit(np.nan, p.aval.dtype), p)
+    z = matmul(v, _quotient(_off_diagonal(p), _columns(w) - _rows(w), w))
+    is_fixed, zero = _real_element(v), Lit(0, v.aval.dtype)
+    turned = _sum_of_rows(select(is_fixed, divide(z, select(is_fixed, v, Lit(1, v.aval.dtype))), zero))
+    along = compose(real(_sum_of_rows(conj(v) * z)), imag(turned))
+    return diagonal_of(p), z - v * _columns(along)
+
+
+def eig_pullback(ct: Any, x: Atom, y: Any) -> Any:
+    """Cotangent of ``x`` for ``w, v = eig(x)``: complex[..., n, n].
+
+        x̄ = v⁻ᴴ (diag w̄ + vᴴ z̄ / (wⱼ − wᵢ)ᴴ) vᴴ,   z̄ = v̄ − v Re g − i eₖ Im g / v̄ₖⱼ,   gⱼ = vⱼᴴ v̄ⱼ
+
+    With the conjugate of v for v, vᴴ is the transpose. What is the same for all eigenvalues, of their sum, goes to the
+    diagonal of x̄, also where vectors are dependent. Source: as above.
+    """
+    (w, v), (ct_w, ct_v) = y, ct
+    if v.aval.size == 0:
+        return v
+    dtype, n = v.aval.dtype, v.aval.shape[-1]
+    vt, inverse = swap(v), inv(v)
+    is_fixed = _real_element(v)
+    g = _columns(_sum_of_rows(v * ct_v))
+    turned = compose(Lit(0, real_dtype(dtype)), imag(g))
+    turned = select(is_fixed, divide(turned, select(is_fixed, v, Lit(1, dtype))), Lit(0, dtype))
+    z = ct_v - conj(v) * cast(real(g), dtype) - turned
+    mean = sum_(ct_w, axis=(ct_w.aval.ndim - 1,)) / n
+    rest = _diagonal_matrix(ct_w - reshape(mean, shape=(*mean.aval.shape, 1)), dtype)
+    rest = rest + _quotient(_off_diagonal(matmul(vt, z)), _columns(w) - _rows(w), w)
+    mean = reshape(mean, shape=(*mean.aval.shape, 1, 1))
+    unit = ROUNDING * n * float(np.finfo(dtype).eps)
+    largest = max_(absolute(rest), axis=(rest.aval.ndim - 2, rest.aval.ndim - 1))
+    is_something = greater(reshape(largest, shape=mean.aval.shape), unit * absolute(mean))
+    undetermined = select(is_something, Lit(np.nan, dtype), Lit(0, dtype))
+    turned_back = matmul(swap(inverse), matmul(rest, vt))
+    each = select(_is_defective(inverse), undetermined, turned_back)
+    return select(is_on_diagonal(n), mean, Lit(0, dtype)) + each
+
+
+eig = op(  # eigenvalues and the vectors as columns, of length one; complex, of real x too
+    _eig_reference,
+    name="eig",
+    type=_eig_type,
+    cost=cubic(25),
+    pushforward=eig_pushforward,
+    pullback=[eig_pullback],
+    batch=lambda xs, batched, size: eig(xs[0]),
+    is_holomorphic=False,  # the eigenvalues are; the vectors, of length one, are not
 )
 
 

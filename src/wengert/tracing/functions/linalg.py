@@ -1,7 +1,7 @@
 """numpy.linalg on traced arrays.
 
 Factorisations are ops of their own (:mod:`wengert.ops.linalg`); norms, powers and chains of products are
-compositions, written in NumPy. What is not here needs eigenvalues that may be complex, and raises by itself.
+compositions, written in NumPy.
 """
 
 from __future__ import annotations
@@ -25,6 +25,7 @@ from wengert.tracing.arguments import (
     as_dtype,
     constant,
     formula,
+    holds,
     implements,
     inexact,
     into,
@@ -35,6 +36,7 @@ from wengert.tracing.arguments import (
 from wengert.tracing.tracer import Tracer, record
 
 SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))
+EigResult: Any = type(np.linalg.eig(np.eye(1)))
 EighResult: Any = type(np.linalg.eigh(np.eye(1)))
 SVDResult: Any = type(np.linalg.svd(np.eye(1)))
 QRResult: Any = type(np.linalg.qr(np.eye(1)))
@@ -201,6 +203,21 @@ def eigh(a: Any, UPLO: str = "L") -> Any:
 @implements(np.linalg.eigvalsh)
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
     return _hermitian("eigvalsh", a, UPLO)[0]
+
+
+@implements(np.linalg.eig)
+def eig(a: Any) -> Any:
+    """Of a real matrix real, as in NumPy, if all imaginary parts are zero: a look, guarded; in a batch complex."""
+    a = _matrices("eig", a)
+    w, v = record(ops.eig, (a,), {})
+    if a.dtype.kind != "c" and holds(np.all(w.imag == 0)):
+        w, v = w.real, v.real
+    return EigResult(w, v)
+
+
+@implements(np.linalg.eigvals)
+def eigvals(a: Any) -> Any:
+    return eig(a)[0]
 
 
 @implements(np.linalg.svd)
