@@ -36,12 +36,31 @@ def hermitian_definite(*shape: int) -> Operand:
 CASES = [
     case("cholesky", positive_definite(4, 4), numpy=np.linalg.cholesky),
     case("cholesky", positive_definite(2, 3, 3), numpy=np.linalg.cholesky, note="stack"),
-    case("qr", well_conditioned(4, 4), numpy=lambda x: tuple(np.linalg.qr(x)), rtol=1e-7),
-    case("qr", shapes(2, 4, 2), numpy=lambda x: tuple(np.linalg.qr(x)), note="stack", rtol=1e-7),
+    case("qr", well_conditioned(4, 4), kw=dict(complete=False), numpy=lambda x: tuple(np.linalg.qr(x)), rtol=1e-7),
+    case(
+        "qr", shapes(2, 4, 2), kw=dict(complete=False), numpy=lambda x: tuple(np.linalg.qr(x)), note="stack", rtol=1e-7
+    ),
+    case(
+        "qr",
+        shapes(4, 3),
+        kw=dict(complete=True),
+        numpy=lambda x: tuple(np.linalg.qr(x, "complete")),
+        note="complete",
+        rtol=1e-7,
+    ),
+    case("qr", shapes(2, 3, 2), kw=dict(complete=True), note="complete stack", rtol=1e-7),
     case("cholesky", hermitian_definite(4, 4), numpy=np.linalg.cholesky, dtypes="DF", note="complex"),
     case("cholesky", hermitian_definite(2, 3, 3), dtypes="DF", note="complex stack"),
-    case("qr", complex_numbers(3, 3), numpy=lambda x: tuple(np.linalg.qr(x)), dtypes="DF", note="complex", rtol=1e-6),
-    case("qr", complex_numbers(2, 4, 2), dtypes="DF", note="complex stack", rtol=1e-6),
+    case(
+        "qr",
+        complex_numbers(3, 3),
+        kw=dict(complete=False),
+        numpy=lambda x: tuple(np.linalg.qr(x)),
+        dtypes="DF",
+        note="complex",
+        rtol=1e-6,
+    ),
+    case("qr", complex_numbers(2, 4, 2), kw=dict(complete=False), dtypes="DF", note="complex stack", rtol=1e-6),
 ]
 
 

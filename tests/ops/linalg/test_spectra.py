@@ -14,7 +14,7 @@ from wengert.ad.reverse import vjp
 from wengert.ops.contract import matmul
 from wengert.ops.elementwise import cast, tanh
 from wengert.ops.linalg import eigh, svd
-from wengert.ops.linalg.matrices import adjoint
+from wengert.ops.linalg.matrices import adjoint, columns_of
 from wengert.ops.shape import reshape
 from wengert.tape import Aval
 
@@ -34,9 +34,25 @@ CASES = [
         "eig", complex_numbers(2, 3, 3), numpy=lambda x: tuple(np.linalg.eig(x)), dtypes="DF", note="complex", rtol=1e-6
     ),
     *[case("eig", shapes(n, n), note=f"{n}x{n}", rtol=1e-6) for n in (1, 2, 4, 5)],
-    case("svd", well_conditioned(4, 4), numpy=lambda x: tuple(np.linalg.svd(x)), rtol=1e-7),
-    case("svd", shapes(5, 3), numpy=lambda x: tuple(np.linalg.svd(x, full_matrices=False)), note="tall", rtol=1e-7),
-    case("svd", shapes(2, 2, 4), numpy=lambda x: tuple(np.linalg.svd(x, full_matrices=False)), note="wide", rtol=1e-7),
+    case("svd", well_conditioned(4, 4), kw=dict(full=False), numpy=lambda x: tuple(np.linalg.svd(x)), rtol=1e-7),
+    case(
+        "svd",
+        shapes(5, 3),
+        kw=dict(full=False),
+        numpy=lambda x: tuple(np.linalg.svd(x, full_matrices=False)),
+        note="tall",
+        rtol=1e-7,
+    ),
+    case(
+        "svd",
+        shapes(2, 2, 4),
+        kw=dict(full=False),
+        numpy=lambda x: tuple(np.linalg.svd(x, full_matrices=False)),
+        note="wide",
+        rtol=1e-7,
+    ),
+    case("svd", shapes(4, 3), kw=dict(full=True), numpy=lambda x: tuple(np.linalg.svd(x)), note="full", rtol=1e-7),
+    case("svd", shapes(2, 2, 3), kw=dict(full=True), note="full, wide stack", rtol=1e-7),
 ]
 RNG = np.random.default_rng(0)
 TURN, _ = np.linalg.qr(RNG.normal(size=(4, 4)))
@@ -60,14 +76,22 @@ def of_eigenvalues(x: Any) -> Any:
 
 
 def of_singular_values(x: Any) -> Any:
-    u, s, vh = svd(x)
+    u, s, vh = svd(x, full=False)
     left, right = matmul(scaled(u, s * s * s), adjoint(u)), matmul(scaled(adjoint(vh), s * s * s), vh)
     return s, matmul(scaled(u, tanh(s)), vh), left, right
 
 
+def of_the_space_beside(x: Any) -> Any:
+    """Projectors onto what x, and what its adjoint, does not reach, for the columns that complete u and v."""
+    u, s, vh = svd(x, full=True)
+    k, v = s.aval.shape[-1], adjoint(vh)
+    beside = [columns_of(q, k, q.aval.shape[-1] - k) for q in (u, v)]
+    return (s, *[matmul(q, adjoint(q)) for q in beside if q.aval.shape[-1]])
+
+
 @pytest.mark.parametrize("shape", [(1, 1), (3, 3), (6, 6), (2, 4, 4), (2, 4, 2), (2, 4)], ids=str)
 @pytest.mark.parametrize("dtype", [float, complex])
-@pytest.mark.parametrize("f", [of_eigenvalues, of_singular_values])
+@pytest.mark.parametrize("f", [of_eigenvalues, of_singular_values, of_the_space_beside])
 def test_what_has_no_phase_at_first_and_second_order(f: Any, dtype: Any, shape: Any) -> None:
     if f is of_eigenvalues and shape[-1] != shape[-2]:
         return
@@ -211,3 +235,12 @@ def test_empty_and_single(shape: tuple[int, ...]) -> None:
     x = np.full(shape, 3.0)
     for f in (np.linalg.eigvalsh, np.linalg.svdvals, np.linalg.eigvals):
         assert wg.grad(lambda x, f=f: np.sum(f(x)))(x).tolist() == np.ones(shape).tolist()
+
+
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0), (2, 0, 3)])
+def test_vectors_of_empty_matrices(shape: tuple[int, ...]) -> None:
+    x = np.ones(shape)
+    for f in (np.linalg.svd, lambda x: np.linalg.qr(x, "complete")):
+        for found, expected in zip(wg.jit(f)(x), f(x), strict=True):
+            np.testing.assert_array_equal(found, expected)
+        assert wg.grad(lambda x, f=f: sum(np.sum(part) for part in f(x)))(x).shape == shape

@@ -274,3 +274,10 @@ def test_poly_of_roots_that_are_pairs_and_of_matrices():
     np.testing.assert_allclose(wg.grad(lambda a: np.poly(a)[2])(a), [[4, 3], [-2, 1]], rtol=1e-12)  # the determinant
     with pytest.raises(ValueError, match="square"):
         f(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("c", [[2.0, -3, 1.5, 0.5], [2.0, 1, 1.5, -0.7], [1.0, 2]], ids=str)
+def test_roots_in_other_bases(base, c):
+    _, kind = BASES[base]
+    check(lambda c: kind(c).roots(), np.array(c), rtol=1e-6)

@@ -16,12 +16,25 @@ import numpy as np
 from wengert.errors import ShapeError
 from wengert.ops.contract import matmul
 from wengert.ops.elementwise import absolute, less_equal, select
+from wengert.ops.index import slice_axis
 from wengert.ops.kernels import Call
-from wengert.ops.linalg.matrices import adjoint, conj, cubic, diagonal_of, rounding, same_type, swap, triangle
+from wengert.ops.linalg.matrices import (
+    adjoint,
+    columns_of,
+    completed,
+    conj,
+    cubic,
+    diagonal_of,
+    rounding,
+    same_type,
+    swap,
+    triangle,
+    uncompleted,
+)
 from wengert.ops.linalg.solutions import triangular_solve
 from wengert.ops.op import op
 from wengert.ops.reduce import min_
-from wengert.ops.shape import reshape
+from wengert.ops.shape import concatenate, reshape, zeros
 from wengert.tape import Atom, Aval, Lit
 
 
@@ -73,11 +86,16 @@ cholesky = op(  # the lower triangular y with y yᴴ = x; reads the lower triang
 # ------------------------------------------------------------------------------------------------------------- qr
 
 
-def _qr_type(x: Aval) -> tuple[Aval, Aval]:
+def _qr_type(x: Aval, *, complete: bool) -> tuple[Aval, Aval]:
     *lead, m, n = x.shape
     if m < n:
         raise ShapeError(f"qr: {x} has more columns than rows")
-    return x, Aval((*lead, n, n), x.dtype)
+    k = m if complete else n
+    return Aval((*lead, m, k), x.dtype), Aval((*lead, k, n), x.dtype)
+
+
+def _rows_of(r: Atom, count: int) -> Any:
+    return slice_axis(r, r.aval.ndim - 2, 0, count)
 
 
 def _unless_deficient(x: Atom, r: Atom) -> Any:
@@ -89,41 +107,50 @@ def _unless_deficient(x: Atom, r: Atom) -> Any:
     return select(is_deficient, Lit(np.nan, x.aval.dtype), x)
 
 
-def qr_pushforward(xs: Any, dxs: Any, y: Any) -> Any:
+def qr_pushforward(xs: Any, dxs: Any, y: Any, *, complete: bool) -> Any:
     """q̇ = q (Ω − M) + C and ṙ = (M − Ω) r, with C = ẋ r⁻¹, M = qᴴ C and Ω = Φ(M) − Φ(M)ᴴ, Φ(A) = tril(A) with its
     diagonal halved: so the diagonal of r stays real, as LAPACK's is.
 
     Source: Walter & Lehmann (2012), Algorithmic differentiation of linear algebra functions, arXiv:1001.1654.
     """
-    q, r = y
+    all_q, all_r = y
+    n = all_r.aval.shape[-1]
+    q, r = columns_of(all_q, 0, n), _rows_of(all_r, n)
     c = swap(triangular_solve(swap(r), swap(dxs[0]), lower=True, transpose=False))  # (r⁻ᵀ ẋᵀ)ᵀ
     m = matmul(adjoint(q), c)
     half = triangle(m, True, diagonal=0.5)
     omega = half - adjoint(half)
-    return _unless_deficient(matmul(q, omega - m) + c, r), _unless_deficient(matmul(m - omega, r), r)
+    dq, dr = _unless_deficient(matmul(q, omega - m) + c, r), _unless_deficient(matmul(m - omega, r), r)
+    if complete:
+        *lead, rows, _ = all_r.aval.shape
+        dr = concatenate(dr, zeros(Aval((*lead, rows - n, n), r.aval.dtype)), axis=len(lead))
+    return completed(dq, all_q), dr
 
 
-def qr_pullback(ct: Any, x: Atom, y: Any) -> Any:
+def qr_pullback(ct: Any, x: Atom, y: Any, *, complete: bool) -> Any:
     """Cotangent of ``x`` for ``q, r = qr(x)``: float[..., m, n].
 
         x̄ = (q̄ + q (Φ(M) + Φ(M)ᴴ)) r⁻ᴴ,   M = r r̄ᴴ − q̄ᴴ q,   Φ(A) = tril(A) with its diagonal halved
 
     Source: Walter & Lehmann (2012), arXiv:1001.1654.
     """
-    (q, r), (ct_q, ct_r) = (conj(y[0]), conj(y[1])), ct
+    n = x.aval.shape[-1]
+    all_q, r, ct_r = conj(y[0]), _rows_of(conj(y[1]), n), _rows_of(ct[1], n)
+    q, ct_q = columns_of(all_q, 0, n), uncompleted(ct[0], all_q, n)
     m = matmul(r, adjoint(triangle(ct_r, False))) - matmul(adjoint(ct_q), q)
     half = triangle(m, True, diagonal=0.5)
     total = ct_q + matmul(q, half + adjoint(half))
     return _unless_deficient(adjoint(triangular_solve(swap(r), adjoint(total), lower=True, transpose=True)), r)
 
 
-qr = op(  # of x float[..., m, n], m ≥ n: q float[..., m, n] with orthogonal columns, r upper triangular
-    lambda x: tuple(np.linalg.qr(x)),
+qr = op(  # of x float[..., m, n], m ≥ n: q float[..., m, n] with orthogonal columns, r upper triangular; complete: q is
+    # float[..., m, m] with columns that complete the others, and r has rows of zeros
+    lambda x, *, complete: tuple(np.linalg.qr(x, "complete" if complete else "reduced")),
     name="qr",
     type=_qr_type,
     cost=cubic(4),
     pushforward=qr_pushforward,
     pullback=[qr_pullback],
     is_holomorphic=False,
-    batch=lambda xs, batched, size: qr(xs[0]),
+    batch=lambda xs, batched, size, *, complete: qr(xs[0], complete=complete),
 )

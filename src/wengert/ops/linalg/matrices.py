@@ -8,12 +8,13 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import ShapeError
+from wengert.ops.contract import matmul
 from wengert.ops.elementwise import absolute, conjugate, equal, greater_equal, real, real_dtype, select
-from wengert.ops.index import INTP
+from wengert.ops.index import INTP, slice_axis
 from wengert.ops.kernels import Cost
 from wengert.ops.op import front
 from wengert.ops.reduce import max_, sum_
-from wengert.ops.shape import expand, iota, reshape, transpose
+from wengert.ops.shape import concatenate, expand, iota, reshape, transpose
 from wengert.tape import Atom, Aval, Lit
 
 ROUNDING = 16  # units of rounding an order of the matrix: what is less, beside the largest, is nothing
@@ -112,6 +113,32 @@ def cubic(factor: float, per_column: float = 0) -> Cost:
         return a.size * (factor * n + per_column * columns) if n else 0.0
 
     return cost
+
+
+# Columns that complete others to a basis, as those of a full svd and a complete qr, are known up to a rotation among
+# themselves. A derivative moves them out of their space alone, and so is right for what depends on the space.
+
+
+def columns_of(q: Atom, start: int, count: int) -> Any:
+    return slice_axis(q, q.aval.ndim - 1, start, count)
+
+
+def completed(dq: Atom, q: Atom) -> Any:
+    """The tangent of all columns of the unitary q = [q₁ q₂], of q̇₁: q̇₂ = −q₁ q̇₁ᴴ q₂."""
+    k, n = dq.aval.shape[-1], q.aval.shape[-1]
+    if k == n:
+        return dq
+    others = matmul(adjoint(dq), columns_of(q, k, n - k))
+    return concatenate(dq, -matmul(columns_of(q, 0, k), others), axis=q.aval.ndim - 1)
+
+
+def uncompleted(ct_q: Atom, q: Atom, k: int) -> Any:
+    """The cotangent of the first k columns, q̄₁ − q₂ q̄₂ᴴ q₁: the transpose of the above."""
+    n = q.aval.shape[-1]
+    if k == n:
+        return ct_q
+    others = matmul(adjoint(columns_of(ct_q, k, n - k)), columns_of(q, 0, k))
+    return columns_of(ct_q, 0, k) - matmul(columns_of(q, k, n - k), others)
 
 
 def batch_all(xs: Any, batched: Any, size: int) -> list[Any]:

@@ -32,6 +32,8 @@ from wengert.ops.index import INTP, argmax
 from wengert.ops.linalg.matrices import (
     ROUNDING,
     adjoint,
+    columns_of,
+    completed,
     conj,
     cubic,
     diagonal_of,
@@ -41,6 +43,7 @@ from wengert.ops.linalg.matrices import (
     square,
     swap,
     triangle,
+    uncompleted,
 )
 from wengert.ops.linalg.solutions import inv
 from wengert.ops.op import op
@@ -225,13 +228,14 @@ eig = op(  # eigenvalues and the vectors as columns, of length one; complex, of 
 # ------------------------------------------------------------------------------------------------- singular values
 
 
-def _svd_type(x: Aval) -> tuple[Aval, Aval, Aval]:
+def _svd_type(x: Aval, *, full: bool) -> tuple[Aval, Aval, Aval]:
     *lead, m, n = x.shape
     k = min(m, n)
-    return Aval((*lead, m, k), x.dtype), Aval((*lead, k), real_dtype(x.dtype)), Aval((*lead, k, n), x.dtype)
+    u, vh = ((m, m), (n, n)) if full else ((m, k), (k, n))
+    return Aval((*lead, *u), x.dtype), Aval((*lead, k), real_dtype(x.dtype)), Aval((*lead, *vh), x.dtype)
 
 
-def svd_pushforward(xs: Any, dxs: Any, y: Any) -> Any:
+def svd_pushforward(xs: Any, dxs: Any, y: Any, *, full: bool) -> Any:
     """ṡ = Re diag P with P = uᴴ ẋ v;  u̇ = u (½(A/(sⱼ−sᵢ) + B/(sⱼ+sᵢ))) + (1 − u uᴴ) ẋ v / sⱼ, v̇ likewise, where
     A = P + Pᴴ, without its diagonal, and B = P − Pᴴ. That on the diagonal of B is how the phases of u and v move
     against each other.
@@ -239,8 +243,9 @@ def svd_pushforward(xs: Any, dxs: Any, y: Any) -> Any:
     Source: Townsend (2016), Differentiating the singular value decomposition, with the difference of squares factored;
     Wan & Zhang (2019), Automatic differentiation for complex valued SVD, arXiv:1909.02659.
     """
-    (dx,), (u, s, vh) = dxs, y
-    v = adjoint(vh)
+    (dx,), (all_u, s, vh) = dxs, y
+    k, all_v = s.aval.shape[-1], adjoint(vh)
+    u, v = columns_of(all_u, 0, k), columns_of(all_v, 0, k)
     dxv, dxhu = matmul(dx, v), matmul(adjoint(dx), u)
     p = matmul(adjoint(u), dxv)
     difference, total = _columns(s) - _rows(s), _columns(s) + _rows(s)
@@ -248,19 +253,22 @@ def svd_pushforward(xs: Any, dxs: Any, y: Any) -> Any:
     between = _quotient(p - adjoint(p), total, s)
     du = matmul(u, 0.5 * (among + between)) + _quotient(dxv - matmul(u, p), _columns(s), s)
     dv = matmul(v, 0.5 * (among - between)) + _quotient(dxhu - matmul(v, adjoint(p)), _columns(s), s)
-    return du, real_part(diagonal_of(p)), adjoint(dv)
+    return completed(du, all_u), real_part(diagonal_of(p)), adjoint(completed(dv, all_v))
 
 
-def svd_pullback(ct: Any, x: Atom, y: Any) -> Any:
-    """Cotangent of ``x`` for ``u, s, vh = svd(x, full_matrices=False)``: float[..., m, n].
+def svd_pullback(ct: Any, x: Atom, y: Any, *, full: bool) -> Any:
+    """Cotangent of ``x`` for ``u, s, vh = svd(x)``: float[..., m, n].
 
         x̄ = u (diag s̄ + (J + K)/(sⱼ−sᵢ) + (J − K)/(sⱼ+sᵢ)) vᴴ + (1 − u uᴴ) ū s⁻¹ vᴴ + u s⁻¹ v̄ᴴ (1 − v vᴴ)
 
     with J and K the antihermitian parts of uᴴū and vᴴv̄, of J + K without the diagonal. Source: as above.
     """
     (u, s, vh), (ct_u, ct_s, ct_vh) = y, ct
-    u, vh = conj(u), conj(vh)
-    v, ct_v = adjoint(vh), adjoint(ct_vh)
+    n = s.aval.shape[-1]
+    u, v = conj(u), adjoint(conj(vh))
+    ct_u, ct_v = uncompleted(ct_u, u, n), uncompleted(adjoint(ct_vh), v, n)
+    u, v = columns_of(u, 0, n), columns_of(v, 0, n)
+    vh = adjoint(v)
     of_u, of_v = matmul(adjoint(u), ct_u), matmul(vh, ct_v)
     j, k = 0.5 * (of_u - adjoint(of_u)), 0.5 * (of_v - adjoint(of_v))
     difference, total = _columns(s) - _rows(s), _columns(s) + _rows(s)
@@ -271,13 +279,14 @@ def svd_pullback(ct: Any, x: Atom, y: Any) -> Any:
     return inner + matmul(beside_u, vh) + matmul(u, adjoint(beside_v))
 
 
-svd = op(  # of x float[..., m, n], k = min(m, n): u float[..., m, k], s float[..., k] descending, vh float[..., k, n]
-    lambda x: tuple(np.linalg.svd(x, full_matrices=False)),
+svd = op(  # of x float[..., m, n], k = min(m, n): u float[..., m, k], s float[..., k] descending, vh float[..., k, n];
+    # full: u and vh with the columns and rows that complete them
+    lambda x, *, full: tuple(np.linalg.svd(x, full_matrices=full)),
     name="svd",
     type=_svd_type,
     cost=cubic(20),
     pushforward=svd_pushforward,
     pullback=[svd_pullback],
     is_holomorphic=False,
-    batch=lambda xs, batched, size: svd(xs[0]),
+    batch=lambda xs, batched, size, *, full: svd(xs[0], full=full),
 )

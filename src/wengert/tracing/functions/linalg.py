@@ -223,13 +223,31 @@ def eigvals(a: Any) -> Any:
 @implements(np.linalg.svd)
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """Of matrices that are not square, the vectors that ``full_matrices`` adds are any that complete the others."""
-    if hermitian:
-        raise refuse("linalg.svd", "hermitian", hermitian, "np.linalg.eigh")
     a = _stacked(a)
-    if compute_uv and full_matrices and a.shape[-1] != a.shape[-2]:
-        raise refuse("linalg.svd", "full_matrices", full_matrices, "full_matrices=False")
-    u, s, vh = record(ops.svd, (a,), {})
+    if hermitian:
+        return _svd_of_hermitian(a, compute_uv)
+    full = bool(compute_uv and full_matrices and a.shape[-1] != a.shape[-2])
+    u, s, vh = record(ops.svd, (a,), {"full": full})
     return SVDResult(u, s, vh) if compute_uv else s
+
+
+def _svd_of_hermitian(a: Any, compute_uv: bool) -> Any:
+    """By eigenvalues, whose signs go into the second vectors."""
+    w, u = _hermitian("svd", a, "L")
+    s = np.abs(w)
+    order = np.argsort(s, axis=-1)[..., ::-1]
+    s = np.take_along_axis(s, order, axis=-1)
+    if not compute_uv:
+        return s
+    sign = np.take_along_axis(np.sign(w), order, axis=-1)
+    u = np.take_along_axis(u, order[..., None, :], axis=-1)
+    return SVDResult(u, s, _adjoint(u * sign[..., None, :]))
+
+
+def _of_lower_triangle(a: Any) -> Any:
+    """The Hermitian matrices of which this is the lower triangle."""
+    half = np.tril(a, -1) + np.tril(np.triu(a)) * a.dtype.type(0.5)
+    return half + _adjoint(half)
 
 
 @implements(np.linalg.svdvals)
@@ -240,18 +258,47 @@ def svdvals(x: Any, /) -> Any:
 @implements(np.linalg.qr)
 def qr(a: Any, mode: str = "reduced") -> Any:
     """Of a wide matrix the first columns are factored, and the others follow: ``qᴴ a``."""
-    if mode in ("raw", "economic", "e", "f", "full"):
+    if mode in ("economic", "e", "f", "full"):
         raise refuse("linalg.qr", "mode", mode, "mode='reduced'")
-    if mode not in ("reduced", "complete", "r"):
+    if mode not in ("reduced", "complete", "r", "raw"):
         raise ValueError(f"Unrecognized mode '{mode}'")
     a = _stacked(a)
     m, n = a.shape[-2:]
-    if mode == "complete" and m > n:
-        raise refuse("linalg.qr", "mode", mode, "mode='reduced': the other columns of q are any that complete them")
-    q, r = record(ops.qr, (a[..., :m] if m < n else a,), {})
+    if mode == "raw":
+        return _reflections(a)
+    q, r = record(ops.qr, (a[..., :m] if m < n else a,), {"complete": mode == "complete" and m > n})
     if m < n:
         r = np.concatenate([r, np.matmul(_adjoint(q), a[..., m:])], -1)
     return r if mode == "r" else QRResult(q, r)
+
+
+def _reflections(a: Any) -> Any:
+    """The vectors v and factors τ of the reflections 1 − τ v vᴴ of which q is the product, as LAPACK's geqrf leaves
+    them: below the diagonal of r, all transposed. A step a column.
+
+    Source: Golub & Van Loan, Matrix Computations, section 5.2; LAPACK's larfg for the signs.
+    """
+    m, n = a.shape[-2:]
+    taus, columns = [], []
+    for k in range(min(m, n)):
+        x, below = a[..., k, 0], a[..., k + 1 :, 0]
+        done, length = a[..., :k, 0], root(np.sum(squares(below), axis=-1), 2)
+        first, turned = (x.real, x.imag) if a.dtype.kind == "c" else (x, np.zeros_like(x))
+        is_there = (length == 0) & (turned == 0)
+        beta = np.where(is_there, first, -np.copysign(np.hypot(np.hypot(first, turned), length), first))
+        by, at = np.where(is_there, 1, beta), np.where(is_there, 1, x - beta)
+        tau = np.where(is_there, 0, (beta - x) / by)
+        v = np.concatenate([np.ones_like(x)[..., None], below / at[..., None]], -1)
+        columns.append(np.concatenate([done, beta[..., None].astype(a.dtype), v[..., 1:]], -1))
+        taus.append(tau)
+        rest = a[..., k:, 1:]
+        along = np.matmul(np.conj(v)[..., None, :], rest)
+        rest = rest - np.conj(tau)[..., None, None] * v[..., None] * along
+        a = np.concatenate([a[..., :k, 1:], rest], -2)
+    h = np.stack(columns, -2) if columns else np.swapaxes(a[..., :0], -1, -2)
+    if m < n:
+        h = np.concatenate([h, np.swapaxes(a, -1, -2)], -2)
+    return h, np.stack(taus, -1) if taus else np.zeros((*a.shape[:-2], 0), a.dtype)
 
 
 def _relative_limit(x: Any, given: Any, name: str) -> float:
@@ -266,11 +313,9 @@ def _relative_limit(x: Any, given: Any, name: str) -> float:
 @implements(np.linalg.pinv)
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     """Its derivative is that among the matrices of the same rank."""
-    if hermitian:
-        raise refuse("linalg.pinv", "hermitian", hermitian, "np.linalg.eigh")
     if rcond is not None and rtol is not None:
         raise ValueError("`rtol` and `rcond` can't be both set.")
-    a = _stacked(a)
+    a = _of_lower_triangle(_stacked(a)) if hermitian else _stacked(a)
     if rcond is None and rtol is None:
         limit = 1e-15  # what NumPy takes by default
     else:
@@ -303,14 +348,12 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
 @implements(np.linalg.matrix_rank)
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     """The number of singular values above ``tol``, or ``rtol`` times the largest."""
-    if hermitian:
-        raise refuse("linalg.matrix_rank", "hermitian", hermitian, "np.linalg.eigvalsh")
     if tol is not None and rtol is not None:
         raise ValueError("`tol` and `rtol` can't be both set.")
     (x,) = operands(A)
     if x.ndim < 2:
         return np.any(x != 0).astype(int)
-    s = svdvals(x)
+    s = svd(x, compute_uv=False, hermitian=hermitian)
     if tol is None:
         rtol = max(x.shape[-2:]) * np.finfo(s.dtype).eps if rtol is None else np.asarray(rtol)[..., None]
         tol = np.max(s, axis=-1, keepdims=True, initial=0) * rtol
