@@ -47,7 +47,7 @@ from wengert.ops.linalg.matrices import (
 )
 from wengert.ops.linalg.solutions import inv
 from wengert.ops.op import op
-from wengert.ops.reduce import max_, sum_
+from wengert.ops.reduce import any_, sum_
 from wengert.ops.shape import iota, reshape
 from wengert.tape import Atom, Aval, Lit
 
@@ -154,13 +154,19 @@ def _real_element(v: Atom) -> Any:
     return equal(at, rows)
 
 
-def _is_defective(inverse: Atom) -> Any:
-    """Whether vectors of length one, of which this is the inverse, are dependent but for rounding."""
-    n = inverse.aval.ndim
-    largest = max_(absolute(inverse), axis=(n - 2, n - 1))
-    order = inverse.aval.shape[-1]
-    limit = 1 / (ROUNDING * order**2 * float(np.finfo(inverse.aval.dtype).eps))
-    return reshape(greater(largest, limit), shape=(*largest.aval.shape, 1, 1))
+def _is_defective(x: Atom, w: Atom, inverse: Atom) -> Any:
+    """Whether vectors are dependent but for rounding: an eigenvalue moves by rounding of x as far as to the next.
+
+    It moves by the norm of its row of the inverse (Golub & Van Loan, Matrix Computations, section 7.2.2). Rows of equal
+    values whose vectors are independent are short.
+    """
+    unit = ROUNDING * x.aval.shape[-1] * float(np.finfo(x.aval.dtype).eps)
+    condition = _rows(sum_(absolute(inverse), axis=(inverse.aval.ndim - 1,)))
+    distance = absolute(_columns(w) - _rows(w))
+    is_near = less_equal(distance, rounding(x) * condition) & greater(condition, unit**-0.5)
+    is_near = is_near & ~is_on_diagonal(x.aval.shape[-1])
+    found = any_(is_near, axis=(is_near.aval.ndim - 2, is_near.aval.ndim - 1))
+    return reshape(found, shape=(*found.aval.shape, 1, 1))
 
 
 def eig_pushforward(xs: Any, dxs: Any, y: Any) -> Any:
@@ -174,7 +180,7 @@ def eig_pushforward(xs: Any, dxs: Any, y: Any) -> Any:
         return w, v
     inverse = inv(v)
     p = matmul(inverse, matmul(cast(dxs[0], v.aval.dtype), v))
-    p = select(_is_defective(inverse), Lit(np.nan, p.aval.dtype), p)
+    p = select(_is_defective(xs[0], w, inverse), Lit(np.nan, p.aval.dtype), p)
     z = matmul(v, _quotient(_off_diagonal(p), _columns(w) - _rows(w), w))
     is_fixed, zero = _real_element(v), Lit(0, v.aval.dtype)
     turned = _sum_of_rows(select(is_fixed, divide(z, select(is_fixed, v, Lit(1, v.aval.dtype))), zero))
@@ -187,30 +193,21 @@ def eig_pullback(ct: Any, x: Atom, y: Any) -> Any:
 
         x̄ = v⁻ᴴ (diag w̄ + vᴴ z̄ / (wⱼ − wᵢ)ᴴ) vᴴ,   z̄ = v̄ − v Re g − i eₖ Im g / v̄ₖⱼ,   gⱼ = vⱼᴴ v̄ⱼ
 
-    With the conjugate of v for v, vᴴ is the transpose. What is the same for all eigenvalues, of their sum, goes to the
-    diagonal of x̄, also where vectors are dependent. Source: as above.
+    With the conjugate of v for v, vᴴ is the transpose. Source: as above.
     """
     (w, v), (ct_w, ct_v) = y, ct
     if v.aval.size == 0:
         return v
-    dtype, n = v.aval.dtype, v.aval.shape[-1]
+    dtype = v.aval.dtype
     vt, inverse = swap(v), inv(v)
     is_fixed = _real_element(v)
     g = _columns(_sum_of_rows(v * ct_v))
     turned = compose(Lit(0, real_dtype(dtype)), imag(g))
     turned = select(is_fixed, divide(turned, select(is_fixed, v, Lit(1, dtype))), Lit(0, dtype))
     z = ct_v - conj(v) * cast(real(g), dtype) - turned
-    mean = sum_(ct_w, axis=(ct_w.aval.ndim - 1,)) / n
-    rest = _diagonal_matrix(ct_w - reshape(mean, shape=(*mean.aval.shape, 1)), dtype)
-    rest = rest + _quotient(_off_diagonal(matmul(vt, z)), _columns(w) - _rows(w), w)
-    mean = reshape(mean, shape=(*mean.aval.shape, 1, 1))
-    unit = ROUNDING * n * float(np.finfo(dtype).eps)
-    largest = max_(absolute(rest), axis=(rest.aval.ndim - 2, rest.aval.ndim - 1))
-    is_something = greater(reshape(largest, shape=mean.aval.shape), unit * absolute(mean))
-    undetermined = select(is_something, Lit(np.nan, dtype), Lit(0, dtype))
-    turned_back = matmul(swap(inverse), matmul(rest, vt))
-    each = select(_is_defective(inverse), undetermined, turned_back)
-    return select(is_on_diagonal(n), mean, Lit(0, dtype)) + each
+    inner = _diagonal_matrix(ct_w, dtype) + _quotient(_off_diagonal(matmul(vt, z)), _columns(w) - _rows(w), w)
+    turned_back = matmul(swap(inverse), matmul(inner, vt))
+    return select(_is_defective(x, w, inverse), Lit(np.nan, dtype), turned_back)
 
 
 eig = op(  # eigenvalues and the vectors as columns, of length one; complex, of real x too
