@@ -410,6 +410,8 @@ CASES = [
     case("eigh",          well_conditioned(4, 4), kw=dict(lower=True), rtol=1e-7),
     case("eig",           shapes(4, 4), rtol=1e-7),
     case("eig",           complex_numbers(3, 3), dtypes="DF", rtol=1e-6, note="complex"),
+    case("roots",         shapes(5), rtol=1e-6),
+    case("roots",         complex_numbers(2, 4), dtypes="DF", rtol=1e-6, note="complex stack"),
     case("svd",           shapes(4, 3), kw=dict(full=False), rtol=1e-7),
     case("qr",            shapes(4, 3), kw=dict(complete=False), rtol=1e-7),
     case("pinv",          shapes(4, 3), kw={"rcond": 1e-15}, rtol=1e-7),

@@ -13,6 +13,7 @@ where the literature has x̄ = f(y, ȳ), a pullback returns f(conj y, ȳ): its f
 
 from wengert.ops.linalg.determinants import cofactor, cofactor_along, det, slogdet
 from wengert.ops.linalg.factorisations import cholesky, qr
+from wengert.ops.linalg.roots import roots
 from wengert.ops.linalg.solutions import inv, pinv, solve, triangular_solve
 from wengert.ops.linalg.spectra import eig, eigh, svd
 
@@ -26,6 +27,7 @@ __all__ = [
     "inv",
     "pinv",
     "qr",
+    "roots",
     "slogdet",
     "solve",
     "svd",

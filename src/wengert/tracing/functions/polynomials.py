@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
+from wengert.ops import linalg as ops
 from wengert.tracing.arguments import array, arrays, axis_of, constant, holds, implements, inexact
 from wengert.tracing.reroute import reroutes
-from wengert.tracing.tracer import Tracer
+from wengert.tracing.tracer import Tracer, record
 
 
 @implements(np.polyval)
@@ -144,8 +145,8 @@ def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
 
 @implements(np.roots)
 def roots(p: Any) -> Any:
-    """The eigenvalues of the companion matrix. Zeros at both ends are looked for, and guarded; in a batch they cannot
-    be, and the first coefficient must not be zero."""
+    """The eigenvalues of the companion matrix, real if all are, as in NumPy. Zeros at both ends are looked for, and
+    guarded; in a batch they cannot be, and the first coefficient must not be zero."""
     c: Any = np.atleast_1d(array(p))
     if c.ndim != 1:
         raise ValueError("Input must be a rank-1 array.")
@@ -160,7 +161,9 @@ def roots(p: Any) -> Any:
     n = c.shape[0] - 1
     if n == 0:
         return np.zeros(at_zero)
-    found = np.linalg.eigvals(np.concatenate([np.reshape(-c[1:] / c[0], (1, n)), np.eye(n - 1, n, dtype=c.dtype)]))
+    found: Any = record(ops.roots, (c,), {})
+    if c.dtype.kind != "c" and holds(np.all(found.imag == 0)):
+        found = found.real
     return np.concatenate([found, np.zeros(at_zero, found.dtype)]) if at_zero else found
 
 
