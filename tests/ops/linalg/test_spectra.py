@@ -249,3 +249,24 @@ def test_vectors_of_empty_matrices(shape: tuple[int, ...]) -> None:
         for found, expected in zip(wg.jit(f)(x), f(x), strict=True):
             np.testing.assert_array_equal(found, expected)
         assert wg.grad(lambda x, f=f: sum(np.sum(part) for part in f(x)))(x).shape == shape
+
+
+@pytest.mark.parametrize("n", [2, 3, 6])
+@pytest.mark.parametrize("gap", [1e-3, 1e-6, 1e-9])
+def test_values_that_are_nearly_equal(n: int, gap: float) -> None:
+    """What does not depend on which is which: the projector onto both, and the polar factor, in both modes."""
+    rng = np.random.default_rng(n)
+    turn, _ = np.linalg.qr(rng.normal(size=(n, n)) + 1j * rng.normal(size=(n, n)))
+    other, _ = np.linalg.qr(rng.normal(size=(n, n)) + 1j * rng.normal(size=(n, n)))
+    values = np.arange(1.0, n + 1)
+    values[1] = 1 + gap
+    weight, dx = rng.normal(size=(2, n, n)) + 1j * rng.normal(size=(2, n, n))
+    both = lambda x: np.real(np.sum((lambda v: v @ v.conj().T)(np.linalg.eigh(x)[1][:, :2]) * weight))
+    polar = lambda x: np.real(np.sum((lambda u, s, vh: u @ vh)(*np.linalg.svd(x)) * weight))
+    for f, x, d in ((both, turn * values @ turn.conj().T, dx + dx.conj().T), (polar, turn * values @ other, dx)):
+        h = 1e-5
+        slope = (8 * (f(x + h * d) - f(x - h * d)) - (f(x + 2 * h * d) - f(x - 2 * h * d))) / (12 * h)
+        size = np.abs(weight).sum() * np.abs(d).max()
+        tolerance = size * max(1e-8, 1e-15 / gap)
+        assert abs(np.real(np.sum(wg.grad(f)(x) * d)) - slope) < tolerance
+        assert abs(wg.jvp(f, (x,), (d,))[1] - slope) < tolerance

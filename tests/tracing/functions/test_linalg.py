@@ -406,9 +406,7 @@ def test_compositions_of_complex_matrices():
     assert wg.grad(lambda z: np.linalg.norm(z))(np.zeros(3, complex)).tolist() == [0, 0, 0]
 
 
-@pytest.mark.parametrize(
-    "a", [X, X.T, STACK[:, 0, :, :3], XC, XC.T, SC[:, :2], X[:2]], ids=lambda a: f"{a.dtype}{a.shape}"
-)
+@pytest.mark.parametrize("a", [X.T, STACK[0, :, :3], XC, X[:2]], ids=lambda a: f"{a.dtype}{a.shape}")
 def test_vectors_that_complete_the_others(a):
     """Of the space that they span: NumPy's own, and projectors onto it."""
     m, n = a.shape[-2:]
@@ -430,7 +428,7 @@ def test_vectors_that_complete_the_others(a):
     check_derivative(lambda x: np.matmul(*np.linalg.qr(x, "complete")), tall, rtol=1e-6)
 
 
-@pytest.mark.parametrize("a", [A, X, X.T, STACK[0, :, :3], AC, XC, XC.T, SC], ids=lambda a: f"{a.dtype}{a.shape}")
+@pytest.mark.parametrize("a", [A, X, STACK[0, :, :3], XC.T], ids=lambda a: f"{a.dtype}{a.shape}")
 def test_reflections_of_qr(a):
     for part in (0, 1):
         check(lambda x, part=part: np.linalg.qr(x, "raw")[part], a, rtol=1e-6)
@@ -462,7 +460,7 @@ def test_hermitian_matrices_by_their_lower_triangle(a):
 TURNING = np.array([[0.0, -2, 0.3], [1, 0.1, 0], [0.2, 0, 1]])  # of which two eigenvalues are complex
 
 
-@pytest.mark.parametrize("a", [A, AC, SC, SYMMETRIC, TURNING, STACK[0]], ids=lambda a: f"{a.dtype}{a.shape}")
+@pytest.mark.parametrize("a", [A, SC, TURNING], ids=lambda a: f"{a.dtype}{a.shape}")
 def test_eigenvalues_and_vectors(a):
     check(np.linalg.eigvals, a, rtol=1e-6)
     check_value(np.linalg.eig, a)
