@@ -82,7 +82,7 @@ np.lib.scimath.arctanh(v)
 np.linalg.eigh(S).eigenvalues  np.linalg.svd(A).S  np.linalg.svdvals(A)  np.linalg.qr(A).R  np.linalg.pinv(A)
 np.trim_zeros([0.0, *v, 0.0])  np.polydiv(v, w[:2])  np.packbits(np.array(v) > 0.5)  np.require(A, float, "C")
 np.unpackbits(np.array(v).astype(np.uint8))  len(np.einsum_path("i,i", v, w)[0])
-np.linalg.lstsq(A, v[:3])[0]  np.linalg.matrix_rank(A)
+np.linalg.lstsq(A, v[:3])[0]  np.linalg.matrix_rank(A)  np.linalg.eig(A).eigenvalues  np.linalg.eigvals(A)  np.roots(v)
 np.array(A) @ v[:3]  v[:3] @ np.array(A)  np.dot(np.array(A), v[:3])  imported_mean(v)  np.sum(np.array(v)[[0, 1]])
 """
 EXPRESSIONS = [e.strip() for line in CASES.strip().splitlines() for e in line.split("  ") if e.strip()]

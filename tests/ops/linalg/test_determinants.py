@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.ops.cases import shapes, well_conditioned
+from tests.ops.cases import complex_numbers, shapes, well_conditioned
 from tests.ops.check_op import Case, case, check_op, evaluate, formula
 from wengert.ad.forward import jvp
 from wengert.ad.reverse import vjp
-from wengert.errors import MissingRuleError, ShapeError
+from wengert.errors import ShapeError
 from wengert.ops.linalg.determinants import cofactor, det, slogdet
 from wengert.tape import Aval, Tape
 
@@ -32,6 +32,8 @@ CASES = [
     ],
     case("slogdet", well_conditioned(4, 4), numpy=lambda x: tuple(np.linalg.slogdet(x))),
     case("slogdet", shapes(2, 3, 3), numpy=lambda x: tuple(np.linalg.slogdet(x)), note="stack"),
+    case("slogdet", complex_numbers(3, 3), numpy=lambda x: tuple(np.linalg.slogdet(x)), dtypes="DF", note="complex"),
+    case("slogdet", complex_numbers(2, 3, 3), dtypes="DF", note="complex stack", rtol=1e-7),
 ]
 
 
@@ -106,11 +108,6 @@ def test_gradient_of_det_of_a_matrix_with_nan_is_nan() -> None:
 
 
 # ------------------------------------------------------------------------------------------ complex, shapes, costs
-
-
-def test_complex_slogdet_has_no_derivative_yet() -> None:
-    with pytest.raises(MissingRuleError, match="complex"):
-        vjp(formula(lambda x: slogdet(x), Aval((2, 2), np.dtype(complex))), [0], [0])
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 3), (3, 2, 3)])

@@ -8,10 +8,10 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.ops.cases import positive_definite, shapes, well_conditioned
-from tests.ops.check_op import Case, case, check_op, evaluate, formula
+from tests.ops.cases import complex_numbers, positive_definite, shapes, well_conditioned
+from tests.ops.check_op import Case, Operand, case, check_op, evaluate, formula
 from wengert.ad.reverse import vjp
-from wengert.errors import MissingRuleError, ShapeError
+from wengert.errors import ShapeError
 from wengert.ops.contract import matmul
 from wengert.ops.elementwise import log
 from wengert.ops.linalg.determinants import slogdet
@@ -24,11 +24,43 @@ from wengert.tape import Aval
 
 F64 = np.dtype(float)
 
+
+def hermitian_definite(*shape: int) -> Operand:
+    def draw(rng: np.random.Generator, shape: tuple[int, ...]) -> Any:
+        a = rng.standard_normal(shape) + 1j * rng.standard_normal(shape)
+        return a @ a.conj().swapaxes(-1, -2) + shape[-1] * np.eye(shape[-1])
+
+    return Operand(draw, shape)  # of other directions than Hermitian ones the lower triangle is read
+
+
 CASES = [
     case("cholesky", positive_definite(4, 4), numpy=np.linalg.cholesky),
     case("cholesky", positive_definite(2, 3, 3), numpy=np.linalg.cholesky, note="stack"),
-    case("qr", well_conditioned(4, 4), numpy=lambda x: tuple(np.linalg.qr(x)), rtol=1e-7),
-    case("qr", shapes(2, 4, 2), numpy=lambda x: tuple(np.linalg.qr(x)), note="stack", rtol=1e-7),
+    case("qr", well_conditioned(4, 4), kw=dict(complete=False), numpy=lambda x: tuple(np.linalg.qr(x)), rtol=1e-7),
+    case(
+        "qr", shapes(2, 4, 2), kw=dict(complete=False), numpy=lambda x: tuple(np.linalg.qr(x)), note="stack", rtol=1e-7
+    ),
+    case(
+        "qr",
+        shapes(4, 3),
+        kw=dict(complete=True),
+        numpy=lambda x: tuple(np.linalg.qr(x, "complete")),
+        note="complete",
+        rtol=1e-7,
+    ),
+    case("qr", shapes(2, 3, 2), kw=dict(complete=True), note="complete stack", rtol=1e-7),
+    case("cholesky", hermitian_definite(4, 4), numpy=np.linalg.cholesky, dtypes="DF", note="complex"),
+    case("cholesky", hermitian_definite(2, 3, 3), dtypes="DF", note="complex stack"),
+    case(
+        "qr",
+        complex_numbers(3, 3),
+        kw=dict(complete=False),
+        numpy=lambda x: tuple(np.linalg.qr(x)),
+        dtypes="DF",
+        note="complex",
+        rtol=1e-6,
+    ),
+    case("qr", complex_numbers(2, 4, 2), kw=dict(complete=False), dtypes="DF", note="complex stack", rtol=1e-6),
 ]
 
 
@@ -81,11 +113,6 @@ def test_what_is_not_positive_definite_raises_as_in_numpy() -> None:
     for x in (np.zeros((2, 2)), np.diag([1.0, -1.0])):
         with pytest.raises(np.linalg.LinAlgError):
             evaluate(tape, [x])
-
-
-def test_complex_factorisations_have_no_derivative_yet() -> None:
-    with pytest.raises(MissingRuleError, match="complex"):
-        vjp(formula(lambda x: cholesky(x), Aval((2, 2), np.dtype(complex))), [0], [0])
 
 
 @pytest.mark.parametrize("shape", [(3,), (2, 3), (3, 2, 3)])

@@ -9,12 +9,11 @@ import numpy as np
 import pytest
 
 from tests.ops.check_op import evaluate, formula
-from wengert.errors import MissingRuleError, ShapeError
+from wengert.errors import ShapeError
 from wengert.ops.linalg.matrices import (
     batch_all,
     cubic,
     number_type,
-    real_only,
     same_type,
     square,
     swap,
@@ -67,13 +66,6 @@ def test_costs() -> None:
     assert cubic(2)(a) == 7 * 2 * 10**3
     assert cubic(2, per_column=3)(a, b) == 7 * (2 * 10**3 + 3 * 10**2 * 4)
     assert cubic(2)(Aval((0, 0), F64)) == 0
-
-
-def test_a_rule_for_real_matrices_alone_says_so() -> None:
-    rule = real_only(lambda xs, dxs: swap(xs[0]))
-    assert value(lambda a: rule([a], [None]), A).shape == A.shape
-    with pytest.raises(MissingRuleError, match="for complex matrices"):
-        value(lambda a: rule([a], [None]), A.astype(complex))
 
 
 def test_operands_that_all_examples_share_are_repeated() -> None:

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 import scipy.linalg
 
-from tests.ops.cases import shapes, well_conditioned
+from tests.ops.cases import complex_numbers, shapes, well_conditioned
 from tests.ops.check_op import Case, case, check_op, evaluate, formula
 from wengert.ad.forward import jvp
 from wengert.ad.reverse import vjp
@@ -32,6 +32,16 @@ CASES = [
     case("inv", well_conditioned(2, 3, 3), numpy=np.linalg.inv, note="stack"),
     case("pinv", shapes(4, 3), kw={"rcond": 1e-15}, numpy=np.linalg.pinv, rtol=1e-7),
     case("pinv", shapes(2, 2, 4), kw={"rcond": 1e-15}, numpy=np.linalg.pinv, note="stack", rtol=1e-7),
+    case("pinv", complex_numbers(4, 3), kw={"rcond": 1e-15}, dtypes="DF", note="complex", rtol=1e-6),
+    case("pinv", complex_numbers(2, 2, 4), kw={"rcond": 1e-15}, dtypes="DF", note="complex stack", rtol=1e-6),
+    case(
+        "triangular_solve",
+        complex_numbers(3, 3),
+        complex_numbers(3, 2),
+        kw={"lower": True, "transpose": True},
+        dtypes="DF",
+        note="complex",
+    ),
     *[
         case(
             "triangular_solve",

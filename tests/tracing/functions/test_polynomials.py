@@ -228,3 +228,56 @@ def test_nodes_of_a_quadrature_are_numpys_arrays():
 
     check(f, 0.3)
     check(lambda x: f(x) + 1, 0.3)
+
+
+# ----------------------------------------------------------------------------------------------- roots, matrices
+
+OF_ROOTS = [[1.0, -3, 2], [0.0, 1, 2, 5, 0], [2.0, 0], [1.0, 2, 3, 4], [1.0, 2j, 3], [0.0, 1, 1j, 2, 0, 0]]
+
+
+@pytest.mark.parametrize("p", OF_ROOTS, ids=str)
+def test_roots(p):
+    p = np.array(p)
+    found, expected = wg.jit(np.roots)(p), np.roots(p)
+    assert found.dtype == expected.dtype
+    np.testing.assert_allclose(found, expected, rtol=1e-12)
+    _, pullback = wg.vjp(np.roots, p)
+    ct = np.arange(1, len(expected) + 1).astype(expected.dtype)
+    inner = np.trim_zeros(p)  # roots at zero stay there: the zeros were found
+    r = np.roots(inner)
+    powers = r[:, None] ** np.arange(len(inner))[::-1]
+    slopes = -np.sum((ct[: len(r)] / np.polyval(np.polyder(inner), r))[:, None] * powers, 0)  # dr = -rᵏ dpₖ / p'(r)
+    wanted = np.zeros(len(p), slopes.dtype)
+    wanted[np.flatnonzero(p)[0] :][: len(inner)] = slopes
+    np.testing.assert_allclose(pullback(ct)[0], wanted if p.dtype == complex else wanted.real, rtol=1e-9, atol=1e-12)
+
+
+def test_roots_of_special_polynomials():
+    f = wg.jit(np.roots)
+    for p in ([0.0, 0.0], [3.0], [1, 2, 3]):
+        np.testing.assert_allclose(f(np.array(p)), np.roots(p), rtol=1e-12)
+    stack = np.array([[1.0, -3, 2], [1.0, 2, 5]])
+    np.testing.assert_allclose(wg.vmap(np.roots)(stack), [np.roots(p) for p in stack], rtol=1e-12)
+    double = np.array([1.0, -2, 1])
+    assert np.isnan(wg.grad(lambda p: np.abs(np.roots(p)[0]))(double)).any()
+    with pytest.raises(ValueError, match="rank-1"):
+        f(stack)
+
+
+def test_poly_of_roots_that_are_pairs_and_of_matrices():
+    f = wg.jit(np.poly)
+    a = np.array([[1.0, 2], [-3, 4]])
+    for x in (np.array([1j, -1j, 2]), np.array([1j, 2]), a, a @ a.T, a * 1j):
+        found, expected = f(x), np.poly(x)
+        assert found.dtype == expected.dtype
+        np.testing.assert_allclose(found, expected, rtol=1e-12, atol=1e-12)
+    np.testing.assert_allclose(wg.grad(lambda a: np.poly(a)[2])(a), [[4, 3], [-2, 1]], rtol=1e-12)  # the determinant
+    with pytest.raises(ValueError, match="square"):
+        f(np.ones((2, 3)))
+
+
+@pytest.mark.parametrize("base", BASES)
+@pytest.mark.parametrize("c", [[2.0, -3, 1.5, 0.5], [2.0, 1, 1.5, -0.7], [1.0, 2]], ids=str)
+def test_roots_in_other_bases(base, c):
+    _, kind = BASES[base]
+    check(lambda c: kind(c).roots(), np.array(c), rtol=1e-6)

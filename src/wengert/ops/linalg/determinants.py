@@ -13,12 +13,12 @@ import numpy as np
 
 from wengert.errors import ShapeError
 from wengert.ops.contract import matmul
+from wengert.ops.elementwise import compose, imag, real, real_dtype
 from wengert.ops.kernels import Call
 from wengert.ops.linalg.matrices import (
     batch_all,
     cubic,
     number_type,
-    real_only,
     same_type,
     square,
     swap,
@@ -28,26 +28,27 @@ from wengert.ops.linalg.matrices import (
 from wengert.ops.linalg.solutions import inv
 from wengert.ops.op import op
 from wengert.ops.shape import zeros
-from wengert.tape import Atom, Aval
+from wengert.tape import Atom, Aval, Lit
 
 
 def _slogdet_type(x: Aval) -> tuple[Aval, Aval]:
     square("slogdet", x)
-    size = x.dtype.itemsize // 2
-    real = np.dtype(f"f{size}") if x.dtype.kind == "c" else x.dtype
-    return Aval(x.shape[:-2], x.dtype), Aval(x.shape[:-2], real)
+    return Aval(x.shape[:-2], x.dtype), Aval(x.shape[:-2], real_dtype(x.dtype))
 
 
-@real_only
 def slogdet_pushforward(xs: Any, dxs: Any, y: Any) -> Any:
-    """The tangent of log |det x| is tr(x⁻¹ ẋ); the sign is flat."""
-    return None, trace_of_product(swap(inv(xs[0])), dxs[0])
+    """With t = tr(x⁻¹ ẋ), the tangent of log |det x| is Re t, and that of the sign σ is i σ Im t: nothing for
+    real ones."""
+    t = trace_of_product(swap(inv(xs[0])), dxs[0])
+    if t.aval.dtype.kind != "c":
+        return None, t
+    return y[0] * compose(Lit(0, y[1].aval.dtype), imag(t)), real(t)
 
 
-@real_only
 def slogdet_pullback(ct: Any, x: Atom, y: Any) -> Any:
-    """x̄ = x⁻ᵀ times the cotangent of the logarithm."""
-    return times_matrix(ct[1], swap(inv(x)))
+    """x̄ = c x⁻ᵀ, where c is the cotangent of the logarithm, and of a complex matrix Im(σ σ̄) its imaginary part."""
+    of_log = compose(ct[1], imag(ct[0] * y[0])) if x.aval.dtype.kind == "c" else ct[1]
+    return times_matrix(of_log, swap(inv(x)))
 
 
 slogdet = op(  # sign and logarithm of the absolute value of the determinant
@@ -58,6 +59,7 @@ slogdet = op(  # sign and logarithm of the absolute value of the determinant
     cost=cubic(2 / 3),
     pushforward=slogdet_pushforward,
     pullback=[slogdet_pullback],
+    is_holomorphic=False,
     batch=lambda xs, batched, size: slogdet(xs[0]),
 )
 

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from wengert.errors import MissingRuleError, ShapeError
-from wengert.ops.elementwise import absolute, equal, greater_equal, select
-from wengert.ops.index import INTP
+from wengert.errors import ShapeError
+from wengert.ops.contract import matmul
+from wengert.ops.elementwise import absolute, conjugate, equal, greater_equal, real, real_dtype, select
+from wengert.ops.index import INTP, slice_axis
 from wengert.ops.kernels import Cost
 from wengert.ops.op import front
 from wengert.ops.reduce import max_, sum_
-from wengert.ops.shape import expand, iota, reshape, transpose
+from wengert.ops.shape import concatenate, expand, iota, reshape, transpose
 from wengert.tape import Atom, Aval, Lit
 
 ROUNDING = 16  # units of rounding an order of the matrix: what is less, beside the largest, is nothing
@@ -24,6 +24,20 @@ def swap(x: Atom) -> Any:
     """The matrices transposed."""
     n = x.aval.ndim
     return transpose(x, axes=(*range(n - 2), n - 1, n - 2))
+
+
+def conj(x: Atom) -> Any:
+    """Nothing for real numbers, so that a formula for complex ones is that for real ones too."""
+    return conjugate(x) if x.aval.dtype.kind == "c" else x
+
+
+def real_part(x: Atom) -> Any:
+    return real(x) if x.aval.dtype.kind == "c" else x
+
+
+def adjoint(x: Atom) -> Any:
+    """The matrices transposed and conjugated."""
+    return swap(conj(x))
 
 
 def trace_of_product(x: Atom, y: Atom) -> Any:
@@ -60,7 +74,7 @@ def diagonal_of(p: Atom) -> Any:
 def rounding(x: Atom) -> Any:
     """What is nothing beside the largest element of each matrix: float[..., 1, 1]."""
     if x.aval.size == 0:
-        return Lit(0, x.aval.dtype)
+        return Lit(0, real_dtype(x.aval.dtype))
     n = x.aval.ndim
     largest = max_(absolute(x), axis=(n - 2, n - 1))
     unit = ROUNDING * max(x.aval.shape[-2:]) * float(np.finfo(x.aval.dtype).eps)
@@ -101,17 +115,30 @@ def cubic(factor: float, per_column: float = 0) -> Cost:
     return cost
 
 
-def real_only(rule: Callable[..., Any]) -> Callable[..., Any]:
-    """``rule``, refused for complex operands, for which the formula is another one."""
+# Columns that complete others to a basis, as those of a full svd and a complete qr, are known up to a rotation among
+# themselves. A derivative moves them out of their space alone, and so is right for what depends on the space.
 
-    @functools.wraps(rule)
-    def checked(*args: Any, **params: Any) -> Any:
-        operands = [a for arg in args for a in (arg if isinstance(arg, tuple | list) else (arg,))]
-        if any(isinstance(a, Atom) and a.aval.dtype.kind == "c" for a in operands):
-            raise MissingRuleError("for complex matrices")
-        return rule(*args, **params)
 
-    return checked
+def columns_of(q: Atom, start: int, count: int) -> Any:
+    return slice_axis(q, q.aval.ndim - 1, start, count)
+
+
+def completed(dq: Atom, q: Atom) -> Any:
+    """The tangent of all columns of the unitary q = [q₁ q₂], of q̇₁: q̇₂ = −q₁ q̇₁ᴴ q₂."""
+    k, n = dq.aval.shape[-1], q.aval.shape[-1]
+    if k == n:
+        return dq
+    others = matmul(adjoint(dq), columns_of(q, k, n - k))
+    return concatenate(dq, -matmul(columns_of(q, 0, k), others), axis=q.aval.ndim - 1)
+
+
+def uncompleted(ct_q: Atom, q: Atom, k: int) -> Any:
+    """The cotangent of the first k columns, q̄₁ − q₂ q̄₂ᴴ q₁: the transpose of the above."""
+    n = q.aval.shape[-1]
+    if k == n:
+        return ct_q
+    others = matmul(adjoint(columns_of(ct_q, k, n - k)), columns_of(q, 0, k))
+    return columns_of(ct_q, 0, k) - matmul(columns_of(q, k, n - k), others)
 
 
 def batch_all(xs: Any, batched: Any, size: int) -> list[Any]:

@@ -12,7 +12,7 @@ from wengert.ops.contract import matmul
 from wengert.ops.elementwise import convert, equal
 from wengert.ops.index import INTP
 from wengert.ops.kernels import Call
-from wengert.ops.linalg.matrices import batch_all, cubic, real_only, same_type, square, swap, triangle
+from wengert.ops.linalg.matrices import adjoint, batch_all, conj, cubic, same_type, square, swap, triangle
 from wengert.ops.op import op
 from wengert.ops.shape import expand, iota, reshape, transpose
 from wengert.tape import Atom, Aval
@@ -157,24 +157,23 @@ def _beside(x: Atom, y: Atom) -> Any:
     return convert(one, dtype=product.aval.dtype) - product
 
 
-@real_only
 def pinv_pushforward(xs: Any, dxs: Any, y: Atom, *, rcond: float) -> Any:
-    """ẏ = −y ẋ y + y yᵀ ẋᵀ (1 − x y) + (1 − y x) ẋᵀ yᵀ y, among the matrices of one rank.
+    """ẏ = −y ẋ y + y yᴴ ẋᴴ (1 − x y) + (1 − y x) ẋᴴ yᴴ y, among the matrices of one rank.
 
     Source: Golub & Pereyra (1973), The differentiation of pseudo-inverses, theorem 4.3.
     """
     (x,), (dx,) = xs, dxs
-    beside = matmul(matmul(y, swap(y)), matmul(swap(dx), _beside(x, y)))
-    across = matmul(_beside(y, x), matmul(swap(dx), matmul(swap(y), y)))
+    beside = matmul(matmul(y, adjoint(y)), matmul(adjoint(dx), _beside(x, y)))
+    across = matmul(_beside(y, x), matmul(adjoint(dx), matmul(adjoint(y), y)))
     return beside + across - matmul(y, matmul(dx, y))
 
 
-@real_only
 def pinv_pullback(ct: Atom, x: Atom, y: Atom, *, rcond: float) -> Any:
-    """x̄ = −yᵀ ȳ yᵀ + (1 − x y) ȳᵀ y yᵀ + yᵀ y ȳᵀ (1 − y x): the transpose of the pushforward."""
-    beside = matmul(_beside(x, y), matmul(swap(ct), matmul(y, swap(y))))
-    across = matmul(matmul(swap(y), y), matmul(swap(ct), _beside(y, x)))
-    return beside + across - matmul(swap(y), matmul(ct, swap(y)))
+    """x̄ = −yᴴ ȳ yᴴ + (1 − x y) ȳᴴ y yᴴ + yᴴ y ȳᴴ (1 − y x): the transpose of the pushforward."""
+    x, y = conj(x), conj(y)
+    beside = matmul(_beside(x, y), matmul(adjoint(ct), matmul(y, adjoint(y))))
+    across = matmul(matmul(adjoint(y), y), matmul(adjoint(ct), _beside(y, x)))
+    return beside + across - matmul(adjoint(y), matmul(ct, adjoint(y)))
 
 
 pinv = op(  # Moore and Penrose's; singular values below rcond times the largest count as zero
@@ -184,5 +183,6 @@ pinv = op(  # Moore and Penrose's; singular values below rcond times the largest
     cost=cubic(20),
     pushforward=pinv_pushforward,
     pullback=[pinv_pullback],
+    is_holomorphic=False,
     batch=lambda xs, batched, size, *, rcond: pinv(xs[0], rcond=rcond),
 )

@@ -1,8 +1,10 @@
-"""Eigenvalues of symmetric matrices and singular values, with their vectors.
+"""Eigenvalues of Hermitian matrices and singular values, with their vectors.
 
-Vectors are known up to their signs, and those of equal values up to a rotation among themselves. A derivative leaves
-each where it is along itself. Where values are equal to rounding, what depends on the rotation has no derivative, and
-is NaN; what does not, as a sum over these values or the projector onto their space, has the right one in reverse mode.
+Vectors are known up to their signs, complex ones up to their phases, and those of equal values up to a rotation among
+themselves. A derivative leaves each where it is along itself: of what depends on NumPy's choice of a phase, as the real
+part of a vector does, it is not that of NumPy's vectors, which no formula has. Where values are equal to rounding, what
+depends on the rotation has no derivative, and is NaN; what does not, as a sum over these values or the projector onto
+their space, has the right one in reverse mode.
 """
 
 from __future__ import annotations
@@ -12,10 +14,41 @@ from typing import Any
 import numpy as np
 
 from wengert.ops.contract import matmul
-from wengert.ops.elementwise import absolute, divide, greater, less_equal, select
-from wengert.ops.linalg.matrices import cubic, diagonal_of, is_on_diagonal, real_only, rounding, square, swap, triangle
+from wengert.ops.elementwise import (
+    absolute,
+    cast,
+    complex_dtype,
+    compose,
+    divide,
+    equal,
+    greater,
+    imag,
+    less_equal,
+    real,
+    real_dtype,
+    select,
+)
+from wengert.ops.index import INTP, argmax
+from wengert.ops.linalg.matrices import (
+    ROUNDING,
+    adjoint,
+    columns_of,
+    completed,
+    conj,
+    cubic,
+    diagonal_of,
+    is_on_diagonal,
+    real_part,
+    rounding,
+    square,
+    swap,
+    triangle,
+    uncompleted,
+)
+from wengert.ops.linalg.solutions import inv
 from wengert.ops.op import op
-from wengert.ops.shape import reshape
+from wengert.ops.reduce import any_, sum_
+from wengert.ops.shape import iota, reshape
 from wengert.tape import Atom, Aval, Lit
 
 
@@ -28,8 +61,8 @@ def _rows(s: Atom) -> Any:
     return reshape(s, shape=(*s.aval.shape, 1))
 
 
-def _diagonal_matrix(s: Atom) -> Any:
-    return select(is_on_diagonal(s.aval.shape[-1]), _columns(s), Lit(0, s.aval.dtype))
+def _diagonal_matrix(s: Atom, dtype: np.dtype[Any]) -> Any:
+    return cast(select(is_on_diagonal(s.aval.shape[-1]), _columns(s), Lit(0, s.aval.dtype)), dtype)
 
 
 def _quotient(x: Atom, by: Atom, values: Atom) -> Any:
@@ -37,7 +70,7 @@ def _quotient(x: Atom, by: Atom, values: Atom) -> Any:
     dtype = x.aval.dtype
     is_nothing = less_equal(absolute(by), rounding(_columns(values)))
     undetermined = select(greater(absolute(x), rounding(x)), Lit(np.nan, dtype), Lit(0, dtype))
-    return select(is_nothing, undetermined, divide(x, select(is_nothing, Lit(1, dtype), by)))
+    return select(is_nothing, undetermined, divide(x, cast(select(is_nothing, Lit(1, by.aval.dtype), by), dtype)))
 
 
 def _off_diagonal(x: Atom) -> Any:
@@ -47,104 +80,210 @@ def _off_diagonal(x: Atom) -> Any:
 # ---------------------------------------------------------------------------------------------------- eigenvalues
 
 
-def _eigh_type(x: Aval) -> tuple[Aval, Aval]:
+def _eigh_type(x: Aval, *, lower: bool) -> tuple[Aval, Aval]:
     square("eigh", x)
-    return Aval(x.shape[:-1], x.dtype), x
+    return Aval(x.shape[:-1], real_dtype(x.dtype)), x
 
 
-@real_only
-def eigh_pushforward(xs: Any, dxs: Any, y: Any) -> Any:
-    """ẇ = diag P and v̇ = v (P / (wⱼ − wᵢ)) with P = vᵀ ẋ v, of the symmetric matrix with the lower triangle of ẋ.
+def eigh_pushforward(xs: Any, dxs: Any, y: Any, *, lower: bool) -> Any:
+    """ẇ = diag P and v̇ = v (P / (wⱼ − wᵢ)) with P = vᴴ ẋ v, of the Hermitian matrix with the triangle of ẋ.
 
     Source: Giles (2008), section 3.1.
     """
     w, v = y
-    half = triangle(dxs[0], True, diagonal=0.5)
-    p = matmul(swap(v), matmul(half + swap(half), v))
-    return diagonal_of(p), matmul(v, _quotient(_off_diagonal(p), _columns(w) - _rows(w), w))
+    half = triangle(dxs[0], lower, diagonal=0.5)
+    p = matmul(adjoint(v), matmul(half + adjoint(half), v))
+    return real_part(diagonal_of(p)), matmul(v, _quotient(_off_diagonal(p), _columns(w) - _rows(w), w))
 
 
-@real_only
-def eigh_pullback(ct: Any, x: Atom, y: Any) -> Any:
-    """Cotangent of ``x`` for ``w, v = eigh(x)``: float[..., n, n], lower triangular, as what is read.
+def eigh_pullback(ct: Any, x: Atom, y: Any, *, lower: bool) -> Any:
+    """Cotangent of ``x`` for ``w, v = eigh(x)``: float[..., n, n], triangular, as what is read.
 
-        S = v (diag w̄ + (P − Pᵀ)/2 / (wⱼ − wᵢ)) vᵀ,   P = vᵀ v̄
+        x̄ = Φ(S + Sᴴ),   S = v (diag w̄ + (P − Pᴴ)/2 / (wⱼ − wᵢ)) vᴴ,   P = vᴴ v̄,   Φ(A) = tril(A), half its diagonal
 
-    The antisymmetric part alone counts: for a projector onto the space of equal values there is none between them.
-    Source: Giles (2008), section 3.1.
+    The antihermitian part alone counts: for a projector onto the space of equal values there is none between them.
+    Source: Giles (2008), section 3.1; Boeddeker et al. (2017), On the computation of complex-valued gradients with
+    application to statistically optimum beamforming, arXiv:1701.00392, section 4.
     """
     (w, v), (ct_w, ct_v) = y, ct
-    p = matmul(swap(v), ct_v)
-    turned = _quotient(_off_diagonal(0.5 * (p - swap(p))), _columns(w) - _rows(w), w)
-    s = matmul(v, matmul(_diagonal_matrix(ct_w) + turned, swap(v)))
-    return triangle(s + swap(s), True, diagonal=0.5)
+    v = conj(v)
+    p = matmul(adjoint(v), ct_v)
+    turned = _quotient(_off_diagonal(0.5 * (p - adjoint(p))), _columns(w) - _rows(w), w)
+    s = matmul(v, matmul(_diagonal_matrix(ct_w, v.aval.dtype) + turned, adjoint(v)))
+    return triangle(s + adjoint(s), lower, diagonal=0.5)
 
 
-eigh = op(  # eigenvalues, ascending, and the vectors as columns; reads the lower triangle of x
-    lambda x: tuple(np.linalg.eigh(x)),
+eigh = op(  # eigenvalues, ascending, and the vectors as columns; reads one triangle of x
+    lambda x, *, lower: tuple(np.linalg.eigh(x, "L" if lower else "U")),
     name="eigh",
     type=_eigh_type,
     cost=cubic(9),
     pushforward=eigh_pushforward,
     pullback=[eigh_pullback],
-    batch=lambda xs, batched, size: eigh(xs[0]),
+    is_holomorphic=False,
+    batch=lambda xs, batched, size, *, lower: eigh(xs[0], lower=lower),
+)
+
+
+# ------------------------------------------------------------------------- eigenvalues of what is not Hermitian
+
+
+def _eig_type(x: Aval) -> tuple[Aval, Aval]:
+    square("eig", x)
+    dtype = complex_dtype(x.dtype)
+    return Aval(x.shape[:-1], dtype), Aval(x.shape, dtype)
+
+
+def _eig_reference(x: Any) -> tuple[Any, Any]:
+    """Complex numbers always, whatever the imaginary parts turn out to be."""
+    w, v = np.linalg.eig(x)
+    dtype = complex_dtype(x.dtype)
+    return w.astype(dtype, copy=False), v.astype(dtype, copy=False)
+
+
+def _sum_of_rows(x: Atom) -> Any:
+    return sum_(x, axis=(x.aval.ndim - 2,))
+
+
+def _real_element(v: Atom) -> Any:
+    """Which element of each column has its phase fixed: the largest, that LAPACK has made real."""
+    n = v.aval.ndim
+    size = select(equal(imag(v), 0), absolute(v), Lit(0, real_dtype(v.aval.dtype)))
+    at = _columns(argmax(size, axis=n - 2))
+    rows = reshape(iota(size=v.aval.shape[-2], dtype=INTP), shape=(v.aval.shape[-2], 1))
+    return equal(at, rows)
+
+
+def _is_defective(x: Atom, w: Atom, inverse: Atom) -> Any:
+    """Whether vectors are dependent but for rounding: an eigenvalue moves by rounding of x as far as to the next.
+
+    It moves by the norm of its row of the inverse (Golub & Van Loan, Matrix Computations, section 7.2.2). Rows of equal
+    values whose vectors are independent are short.
+    """
+    unit = ROUNDING * x.aval.shape[-1] * float(np.finfo(x.aval.dtype).eps)
+    condition = _rows(sum_(absolute(inverse), axis=(inverse.aval.ndim - 1,)))
+    distance = absolute(_columns(w) - _rows(w))
+    is_near = less_equal(distance, rounding(x) * condition) & greater(condition, unit**-0.5)
+    is_near = is_near & ~is_on_diagonal(x.aval.shape[-1])
+    found = any_(is_near, axis=(is_near.aval.ndim - 2, is_near.aval.ndim - 1))
+    return reshape(found, shape=(*found.aval.shape, 1, 1))
+
+
+def eig_pushforward(xs: Any, dxs: Any, y: Any) -> Any:
+    """ẇ = diag P and v̇ = z − v (n + iθ) with P = v⁻¹ ẋ v and z = v (P / (wⱼ − wᵢ)). A vector keeps its length by
+    n = Re vⱼᴴ zⱼ, and its k-th element, the largest, stays real by θ = Im zₖⱼ / vₖⱼ: as LAPACK's geev leaves them.
+
+    Source: Boeddeker et al. (2017), arXiv:1701.00392, section 4.2.
+    """
+    w, v = y
+    if v.aval.size == 0:
+        return w, v
+    inverse = inv(v)
+    p = matmul(inverse, matmul(cast(dxs[0], v.aval.dtype), v))
+    p = select(_is_defective(xs[0], w, inverse), Lit(np.nan, p.aval.dtype), p)
+    z = matmul(v, _quotient(_off_diagonal(p), _columns(w) - _rows(w), w))
+    is_fixed, zero = _real_element(v), Lit(0, v.aval.dtype)
+    turned = _sum_of_rows(select(is_fixed, divide(z, select(is_fixed, v, Lit(1, v.aval.dtype))), zero))
+    along = compose(real(_sum_of_rows(conj(v) * z)), imag(turned))
+    return diagonal_of(p), z - v * _columns(along)
+
+
+def eig_pullback(ct: Any, x: Atom, y: Any) -> Any:
+    """Cotangent of ``x`` for ``w, v = eig(x)``: complex[..., n, n].
+
+        x̄ = v⁻ᴴ (diag w̄ + vᴴ z̄ / (wⱼ − wᵢ)ᴴ) vᴴ,   z̄ = v̄ − v Re g − i eₖ Im g / v̄ₖⱼ,   gⱼ = vⱼᴴ v̄ⱼ
+
+    With the conjugate of v for v, vᴴ is the transpose. Source: as above.
+    """
+    (w, v), (ct_w, ct_v) = y, ct
+    if v.aval.size == 0:
+        return v
+    dtype = v.aval.dtype
+    vt, inverse = swap(v), inv(v)
+    is_fixed = _real_element(v)
+    g = _columns(_sum_of_rows(v * ct_v))
+    turned = compose(Lit(0, real_dtype(dtype)), imag(g))
+    turned = select(is_fixed, divide(turned, select(is_fixed, v, Lit(1, dtype))), Lit(0, dtype))
+    z = ct_v - conj(v) * cast(real(g), dtype) - turned
+    inner = _diagonal_matrix(ct_w, dtype) + _quotient(_off_diagonal(matmul(vt, z)), _columns(w) - _rows(w), w)
+    turned_back = matmul(swap(inverse), matmul(inner, vt))
+    return select(_is_defective(x, w, inverse), Lit(np.nan, dtype), turned_back)
+
+
+eig = op(  # eigenvalues and the vectors as columns, of length one; complex, of real x too
+    _eig_reference,
+    name="eig",
+    type=_eig_type,
+    cost=cubic(25),
+    pushforward=eig_pushforward,
+    pullback=[eig_pullback],
+    batch=lambda xs, batched, size: eig(xs[0]),
+    is_holomorphic=False,  # the eigenvalues are; the vectors, of length one, are not
 )
 
 
 # ------------------------------------------------------------------------------------------------- singular values
 
 
-def _svd_type(x: Aval) -> tuple[Aval, Aval, Aval]:
+def _svd_type(x: Aval, *, full: bool) -> tuple[Aval, Aval, Aval]:
     *lead, m, n = x.shape
     k = min(m, n)
-    return Aval((*lead, m, k), x.dtype), Aval((*lead, k), x.dtype), Aval((*lead, k, n), x.dtype)
+    u, vh = ((m, m), (n, n)) if full else ((m, k), (k, n))
+    return Aval((*lead, *u), x.dtype), Aval((*lead, k), real_dtype(x.dtype)), Aval((*lead, *vh), x.dtype)
 
 
-@real_only
-def svd_pushforward(xs: Any, dxs: Any, y: Any) -> Any:
-    """ṡ = diag P with P = uᵀ ẋ v;  u̇ = u (½(A/(sⱼ−sᵢ) + B/(sⱼ+sᵢ))) + (1 − u uᵀ) ẋ v / sⱼ, v̇ likewise, where
-    A = P + Pᵀ and B = P − Pᵀ.
+def svd_pushforward(xs: Any, dxs: Any, y: Any, *, full: bool) -> Any:
+    """ṡ = Re diag P with P = uᴴ ẋ v;  u̇ = u (½(A/(sⱼ−sᵢ) + B/(sⱼ+sᵢ))) + (1 − u uᴴ) ẋ v / sⱼ, v̇ likewise, where
+    A = P + Pᴴ, without its diagonal, and B = P − Pᴴ. That on the diagonal of B is how the phases of u and v move
+    against each other.
 
-    Source: Townsend (2016), Differentiating the singular value decomposition, with the difference of squares factored.
+    Source: Townsend (2016), Differentiating the singular value decomposition, with the difference of squares factored;
+    Wan & Zhang (2019), Automatic differentiation for complex valued SVD, arXiv:1909.02659.
     """
-    (dx,), (u, s, vh) = dxs, y
-    v, ut = swap(vh), swap(u)
-    dxv, dxtu = matmul(dx, v), matmul(swap(dx), u)
-    p = matmul(ut, dxv)
+    (dx,), (all_u, s, vh) = dxs, y
+    k, all_v = s.aval.shape[-1], adjoint(vh)
+    u, v = columns_of(all_u, 0, k), columns_of(all_v, 0, k)
+    dxv, dxhu = matmul(dx, v), matmul(adjoint(dx), u)
+    p = matmul(adjoint(u), dxv)
     difference, total = _columns(s) - _rows(s), _columns(s) + _rows(s)
-    among = _quotient(_off_diagonal(p + swap(p)), difference, s)
-    between = _quotient(_off_diagonal(p - swap(p)), total, s)
+    among = _quotient(_off_diagonal(p + adjoint(p)), difference, s)
+    between = _quotient(p - adjoint(p), total, s)
     du = matmul(u, 0.5 * (among + between)) + _quotient(dxv - matmul(u, p), _columns(s), s)
-    dv = matmul(v, 0.5 * (among - between)) + _quotient(dxtu - matmul(v, swap(p)), _columns(s), s)
-    return du, diagonal_of(p), swap(dv)
+    dv = matmul(v, 0.5 * (among - between)) + _quotient(dxhu - matmul(v, adjoint(p)), _columns(s), s)
+    return completed(du, all_u), real_part(diagonal_of(p)), adjoint(completed(dv, all_v))
 
 
-@real_only
-def svd_pullback(ct: Any, x: Atom, y: Any) -> Any:
-    """Cotangent of ``x`` for ``u, s, vh = svd(x, full_matrices=False)``: float[..., m, n].
+def svd_pullback(ct: Any, x: Atom, y: Any, *, full: bool) -> Any:
+    """Cotangent of ``x`` for ``u, s, vh = svd(x)``: float[..., m, n].
 
-        x̄ = u (diag s̄ + ½ ((J + K)/(sⱼ−sᵢ) + (J − K)/(sⱼ+sᵢ))) vᵀ + (1 − u uᵀ) ū s⁻¹ vᵀ + u s⁻¹ v̄ᵀ (1 − v vᵀ)
+        x̄ = u (diag s̄ + (J + K)/(sⱼ−sᵢ) + (J − K)/(sⱼ+sᵢ)) vᴴ + (1 − u uᴴ) ū s⁻¹ vᴴ + u s⁻¹ v̄ᴴ (1 − v vᴴ)
 
-    with J and K the antisymmetric parts of uᵀū and vᵀv̄, each taken once. Source: as above, section 3.
+    with J and K the antihermitian parts of uᴴū and vᴴv̄, of J + K without the diagonal. Source: as above.
     """
     (u, s, vh), (ct_u, ct_s, ct_vh) = y, ct
-    v, ct_v = swap(vh), swap(ct_vh)
-    of_u, of_v = matmul(swap(u), ct_u), matmul(vh, ct_v)
-    j, k = 0.5 * (of_u - swap(of_u)), 0.5 * (of_v - swap(of_v))
+    n = s.aval.shape[-1]
+    u, v = conj(u), adjoint(conj(vh))
+    ct_u, ct_v = uncompleted(ct_u, u, n), uncompleted(adjoint(ct_vh), v, n)
+    u, v = columns_of(u, 0, n), columns_of(v, 0, n)
+    vh = adjoint(v)
+    of_u, of_v = matmul(adjoint(u), ct_u), matmul(vh, ct_v)
+    j, k = 0.5 * (of_u - adjoint(of_u)), 0.5 * (of_v - adjoint(of_v))
     difference, total = _columns(s) - _rows(s), _columns(s) + _rows(s)
-    among, between = _quotient(_off_diagonal(j + k), difference, s), _quotient(_off_diagonal(j - k), total, s)
-    inner = matmul(u, matmul(_diagonal_matrix(ct_s) + (among + between), vh))
+    among, between = _quotient(_off_diagonal(j + k), difference, s), _quotient(j - k, total, s)
+    inner = matmul(u, matmul(_diagonal_matrix(ct_s, u.aval.dtype) + (among + between), vh))
     beside_u = _quotient(ct_u - matmul(u, of_u), _columns(s), s)
     beside_v = _quotient(ct_v - matmul(v, of_v), _columns(s), s)
-    return inner + matmul(beside_u, vh) + matmul(u, swap(beside_v))
+    return inner + matmul(beside_u, vh) + matmul(u, adjoint(beside_v))
 
 
-svd = op(  # of x float[..., m, n], k = min(m, n): u float[..., m, k], s float[..., k] descending, vh float[..., k, n]
-    lambda x: tuple(np.linalg.svd(x, full_matrices=False)),
+svd = op(  # of x float[..., m, n], k = min(m, n): u float[..., m, k], s float[..., k] descending, vh float[..., k, n];
+    # full: u and vh with the columns and rows that complete them
+    lambda x, *, full: tuple(np.linalg.svd(x, full_matrices=full)),
     name="svd",
     type=_svd_type,
     cost=cubic(20),
     pushforward=svd_pushforward,
     pullback=[svd_pullback],
-    batch=lambda xs, batched, size: svd(xs[0]),
+    is_holomorphic=False,
+    batch=lambda xs, batched, size, *, full: svd(xs[0], full=full),
 )

@@ -1,7 +1,7 @@
 """numpy.linalg on traced arrays.
 
 Factorisations are ops of their own (:mod:`wengert.ops.linalg`); norms, powers and chains of products are
-compositions, written in NumPy. What is not here needs eigenvalues that may be complex, and raises by itself.
+compositions, written in NumPy.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from numpy.lib.array_utils import normalize_axis_tuple
 from wengert.errors import ShapeError, message
 from wengert.ops import linalg as ops
 from wengert.ops.elementwise import equal, power, select, sqrt
-from wengert.ops.linalg.matrices import swap
+from wengert.ops.linalg.matrices import adjoint
 from wengert.ops.shape import broadcast_to, reshape, transpose
 from wengert.tape import Atom, Lit
 from wengert.tracing.arguments import (
@@ -25,6 +25,7 @@ from wengert.tracing.arguments import (
     as_dtype,
     constant,
     formula,
+    holds,
     implements,
     inexact,
     into,
@@ -35,6 +36,7 @@ from wengert.tracing.arguments import (
 from wengert.tracing.tracer import Tracer, record
 
 SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))
+EigResult: Any = type(np.linalg.eig(np.eye(1)))
 EighResult: Any = type(np.linalg.eigh(np.eye(1)))
 SVDResult: Any = type(np.linalg.svd(np.eye(1)))
 QRResult: Any = type(np.linalg.qr(np.eye(1)))
@@ -164,54 +166,88 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
     a = _matrices("cholesky", a)
     if not upper:
         return record(ops.cholesky, (a,), {})
-    if a.dtype.kind == "c":
-        raise refuse("linalg.cholesky", "upper", upper, "the conjugate transpose of the lower factor")
-    return formula(lambda x: swap(ops.cholesky(swap(x))), lambda x: np.linalg.cholesky(x, upper=True), a)
+    return formula(lambda x: adjoint(ops.cholesky(adjoint(x))), lambda x: np.linalg.cholesky(x, upper=True), a)
 
 
 # ---------------------------------------------------------------------------- eigenvalues and singular values
 
 
-def _real(function: str, x: Any) -> Any:
-    """Matrices, of which the decomposition is not there for complex ones."""
+def _stacked(x: Any) -> Any:
+    """Matrices of any shape."""
     (x,) = operands(x)
     if x.ndim < 2:
         raise np.linalg.LinAlgError(f"{x.ndim}-dimensional array given. Array must be at least two-dimensional")
-    if x.dtype.kind == "c":
-        raise refuse(f"linalg.{function}", "dtype", x.dtype.name, "the real and the imaginary part as one real matrix")
     return x
 
 
-def _one_triangle(function: str, a: Any, UPLO: str) -> Any:
-    """With its lower triangle where ``UPLO`` says that it is to be read."""
-    a = _real(function, a)
+def _hermitian(function: str, a: Any, UPLO: str) -> Any:
+    """Eigenvalues and vectors, of which ``UPLO`` says what is read."""
+    a = _stacked(a)
     check_square(function, a)
     if UPLO.upper() not in ("L", "U"):
         raise ValueError("UPLO argument must be 'L' or 'U'")
-    return np.swapaxes(a, -1, -2) if UPLO.upper() == "U" else a
+    return record(ops.eigh, (a,), {"lower": UPLO.upper() == "L"})
+
+
+def _adjoint(x: Any) -> Any:
+    x = np.swapaxes(x, -1, -2)
+    return np.conj(x) if x.dtype.kind == "c" else x
 
 
 @implements(np.linalg.eigh)
 def eigh(a: Any, UPLO: str = "L") -> Any:
     """The cotangent lies in the triangle that is read, as that of ``cholesky`` does."""
-    return EighResult(*record(ops.eigh, (_one_triangle("eigh", a, UPLO),), {}))
+    return EighResult(*_hermitian("eigh", a, UPLO))
 
 
 @implements(np.linalg.eigvalsh)
 def eigvalsh(a: Any, UPLO: str = "L") -> Any:
-    return record(ops.eigh, (_one_triangle("eigvalsh", a, UPLO),), {})[0]
+    return _hermitian("eigvalsh", a, UPLO)[0]
+
+
+@implements(np.linalg.eig)
+def eig(a: Any) -> Any:
+    """Of a real matrix real, as in NumPy, if all imaginary parts are zero: a look, guarded; in a batch complex."""
+    a = _matrices("eig", a)
+    w, v = record(ops.eig, (a,), {})
+    if a.dtype.kind != "c" and holds(np.all(w.imag == 0)):
+        w, v = w.real, v.real
+    return EigResult(w, v)
+
+
+@implements(np.linalg.eigvals)
+def eigvals(a: Any) -> Any:
+    return eig(a)[0]
 
 
 @implements(np.linalg.svd)
 def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """Of matrices that are not square, the vectors that ``full_matrices`` adds are any that complete the others."""
+    a = _stacked(a)
     if hermitian:
-        raise refuse("linalg.svd", "hermitian", hermitian, "np.linalg.eigh")
-    a = _real("svd", a)
-    if compute_uv and full_matrices and a.shape[-1] != a.shape[-2]:
-        raise refuse("linalg.svd", "full_matrices", full_matrices, "full_matrices=False")
-    u, s, vh = record(ops.svd, (a,), {})
+        return _svd_of_hermitian(a, compute_uv)
+    full = bool(compute_uv and full_matrices and a.shape[-1] != a.shape[-2])
+    u, s, vh = record(ops.svd, (a,), {"full": full})
     return SVDResult(u, s, vh) if compute_uv else s
+
+
+def _svd_of_hermitian(a: Any, compute_uv: bool) -> Any:
+    """By eigenvalues, whose signs go into the second vectors."""
+    w, u = _hermitian("svd", a, "L")
+    s = np.abs(w)
+    order = np.argsort(s, axis=-1)[..., ::-1]
+    s = np.take_along_axis(s, order, axis=-1)
+    if not compute_uv:
+        return s
+    sign = np.take_along_axis(np.sign(w), order, axis=-1)
+    u = np.take_along_axis(u, order[..., None, :], axis=-1)
+    return SVDResult(u, s, _adjoint(u * sign[..., None, :]))
+
+
+def _of_lower_triangle(a: Any) -> Any:
+    """The Hermitian matrices of which this is the lower triangle."""
+    half = np.tril(a, -1) + np.tril(np.triu(a)) * a.dtype.type(0.5)
+    return half + _adjoint(half)
 
 
 @implements(np.linalg.svdvals)
@@ -221,19 +257,48 @@ def svdvals(x: Any, /) -> Any:
 
 @implements(np.linalg.qr)
 def qr(a: Any, mode: str = "reduced") -> Any:
-    """Of a wide matrix the first columns are factored, and the others follow: ``qᵀ a``."""
-    if mode in ("raw", "economic", "e", "f", "full"):
+    """Of a wide matrix the first columns are factored, and the others follow: ``qᴴ a``."""
+    if mode in ("economic", "e", "f", "full"):
         raise refuse("linalg.qr", "mode", mode, "mode='reduced'")
-    if mode not in ("reduced", "complete", "r"):
+    if mode not in ("reduced", "complete", "r", "raw"):
         raise ValueError(f"Unrecognized mode '{mode}'")
-    a = _real("qr", a)
+    a = _stacked(a)
     m, n = a.shape[-2:]
-    if mode == "complete" and m > n:
-        raise refuse("linalg.qr", "mode", mode, "mode='reduced': the other columns of q are any that complete them")
-    q, r = record(ops.qr, (a[..., :m] if m < n else a,), {})
+    if mode == "raw":
+        return _reflections(a)
+    q, r = record(ops.qr, (a[..., :m] if m < n else a,), {"complete": mode == "complete" and m > n})
     if m < n:
-        r = np.concatenate([r, np.matmul(np.swapaxes(q, -1, -2), a[..., m:])], -1)
+        r = np.concatenate([r, np.matmul(_adjoint(q), a[..., m:])], -1)
     return r if mode == "r" else QRResult(q, r)
+
+
+def _reflections(a: Any) -> Any:
+    """The vectors v and factors τ of the reflections 1 − τ v vᴴ of which q is the product, as LAPACK's geqrf leaves
+    them: below the diagonal of r, all transposed. A step a column.
+
+    Source: Golub & Van Loan, Matrix Computations, section 5.2; LAPACK's larfg for the signs.
+    """
+    m, n = a.shape[-2:]
+    taus, columns = [], []
+    for k in range(min(m, n)):
+        x, below = a[..., k, 0], a[..., k + 1 :, 0]
+        done, length = a[..., :k, 0], root(np.sum(squares(below), axis=-1), 2)
+        first, turned = (x.real, x.imag) if a.dtype.kind == "c" else (x, np.zeros_like(x))
+        is_there = (length == 0) & (turned == 0)
+        beta = np.where(is_there, first, -np.copysign(np.hypot(np.hypot(first, turned), length), first))
+        by, at = np.where(is_there, 1, beta), np.where(is_there, 1, x - beta)
+        tau = np.where(is_there, 0, (beta - x) / by)
+        v = np.concatenate([np.ones_like(x)[..., None], below / at[..., None]], -1)
+        columns.append(np.concatenate([done, beta[..., None].astype(a.dtype), v[..., 1:]], -1))
+        taus.append(tau)
+        rest = a[..., k:, 1:]
+        along = np.matmul(np.conj(v)[..., None, :], rest)
+        rest = rest - np.conj(tau)[..., None, None] * v[..., None] * along
+        a = np.concatenate([a[..., :k, 1:], rest], -2)
+    h = np.stack(columns, -2) if columns else np.swapaxes(a[..., :0], -1, -2)
+    if m < n:
+        h = np.concatenate([h, np.swapaxes(a, -1, -2)], -2)
+    return h, np.stack(taus, -1) if taus else np.zeros((*a.shape[:-2], 0), a.dtype)
 
 
 def _relative_limit(x: Any, given: Any, name: str) -> float:
@@ -248,11 +313,9 @@ def _relative_limit(x: Any, given: Any, name: str) -> float:
 @implements(np.linalg.pinv)
 def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     """Its derivative is that among the matrices of the same rank."""
-    if hermitian:
-        raise refuse("linalg.pinv", "hermitian", hermitian, "np.linalg.eigh")
     if rcond is not None and rtol is not None:
         raise ValueError("`rtol` and `rcond` can't be both set.")
-    a = _real("pinv", a)
+    a = _of_lower_triangle(_stacked(a)) if hermitian else _stacked(a)
     if rcond is None and rtol is None:
         limit = 1e-15  # what NumPy takes by default
     else:
@@ -267,7 +330,7 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     if a.ndim != 2 or b.ndim not in (1, 2):
         wrong = a if a.ndim != 2 else b
         raise np.linalg.LinAlgError(f"{wrong.ndim}-dimensional array given. Array must be two-dimensional")
-    a, (m, n) = _real("lstsq", a), a.shape
+    m, n = a.shape
     if b.shape[0] != m:
         raise np.linalg.LinAlgError("Incompatible dimensions")
     limit = _relative_limit(a, None if rcond is None or rcond < 0 else rcond, "rcond")
@@ -276,23 +339,21 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
     rank = np.count_nonzero(s > limit * s[0]) if s.size else 0
     if m > n and rank == n:
         left = b - np.matmul(a, x)
-        residuals = np.atleast_1d(np.sum(left * left, axis=0))
+        residuals = np.atleast_1d(np.sum(squares(left), axis=0))
     else:
-        residuals = np.zeros(0, a.dtype)
+        residuals = np.zeros(0, s.dtype)
     return x, residuals, rank, s
 
 
 @implements(np.linalg.matrix_rank)
 def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
     """The number of singular values above ``tol``, or ``rtol`` times the largest."""
-    if hermitian:
-        raise refuse("linalg.matrix_rank", "hermitian", hermitian, "np.linalg.eigvalsh")
     if tol is not None and rtol is not None:
         raise ValueError("`tol` and `rtol` can't be both set.")
     (x,) = operands(A)
     if x.ndim < 2:
         return np.any(x != 0).astype(int)
-    s = svdvals(x)
+    s = svd(x, compute_uv=False, hermitian=hermitian)
     if tol is None:
         rtol = max(x.shape[-2:]) * np.finfo(s.dtype).eps if rtol is None else np.asarray(rtol)[..., None]
         tol = np.max(s, axis=-1, keepdims=True, initial=0) * rtol

@@ -10,9 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from wengert.tracing.arguments import array, arrays, axis_of, constant, holds, implements, refuse
+from wengert.ops import linalg as ops
+from wengert.tracing.arguments import array, arrays, axis_of, constant, holds, implements, inexact
 from wengert.tracing.reroute import reroutes
-from wengert.tracing.tracer import Tracer
+from wengert.tracing.tracer import Tracer, record
 
 
 @implements(np.polyval)
@@ -142,16 +143,46 @@ def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
     return x
 
 
+@implements(np.roots)
+def roots(p: Any) -> Any:
+    """The eigenvalues of the companion matrix, real if all are, as in NumPy. Zeros at both ends are looked for, and
+    guarded; in a batch they cannot be, and the first coefficient must not be zero."""
+    c: Any = np.atleast_1d(array(p))
+    if c.ndim != 1:
+        raise ValueError("Input must be a rank-1 array.")
+    first, end = 0, c.shape[0]
+    while first < end and holds(c[first] == 0):
+        first += 1
+    if first == end:
+        return np.zeros(0)
+    while holds(c[end - 1] == 0):
+        end -= 1
+    at_zero, c = c.shape[0] - end, inexact(c[first:end])
+    n = c.shape[0] - 1
+    if n == 0:
+        return np.zeros(at_zero)
+    found: Any = record(ops.roots, (c,), {})
+    if c.dtype.kind != "c" and holds(np.all(found.imag == 0)):
+        found = found.real
+    return np.concatenate([found, np.zeros(at_zero, found.dtype)]) if at_zero else found
+
+
 @implements(np.poly)
 def poly(seq_of_zeros: Any) -> Any:
-    """The coefficients of the polynomial with these roots, one factor after the other."""
-    roots = np.atleast_1d(array(seq_of_zeros))
-    if roots.ndim != 1:
-        raise refuse("poly", "seq_of_zeros", f"{roots.dtype.name}{list(roots.shape)}", "np.poly(np.linalg.eigvalsh(a))")
-    found = np.ones_like(roots, shape=(1,))
+    """The coefficients of the polynomial with these roots, or with the eigenvalues of a matrix, one factor after the
+    other. Those of complex roots that are pairs of conjugates are real, as in NumPy: a look, guarded."""
+    roots: Any = np.atleast_1d(array(seq_of_zeros))
+    if roots.ndim == 2 and roots.shape[0] == roots.shape[1] != 0:
+        roots = np.linalg.eigvals(roots)
+    elif roots.ndim != 1:
+        raise ValueError("input must be 1d or non-empty square 2d array.")
+    found: Any = np.ones_like(roots, shape=(1,))
     for k in range(roots.shape[0]):
         found = np.convolve(found, np.stack([np.ones_like(roots[k]), -roots[k]]), mode="full")
-    return found if roots.shape[0] else 1.0
+    if not roots.shape[0]:
+        return 1.0
+    is_paired = roots.dtype.kind == "c" and holds(np.all(np.sort(roots) == np.sort(np.conj(roots))))
+    return found.real if is_paired else found
 
 
 @implements(np.polynomial.polynomial.polyval2d)
