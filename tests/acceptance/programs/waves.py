@@ -191,7 +191,32 @@ def lift(shape):
     return 4 * np.pi * radius * np.sin(shape[1] + beta) + 0.1 * np.ptp(profile.real)
 
 
+# ------------------------------------------------------------------------------------------------------- control
+
+PLANT = np.array([[0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [2.0, -1.0, 0.5]])
+INPUT = np.array([[0.0], [0.3], [1.0]])
+
+
+def pole_placement(gains):
+    """How far the poles of a controlled plant lie from where they should, and how fast the slowest of them decays."""
+    values, vectors = np.linalg.eig(PLANT - INPUT @ gains[None, :])
+    wanted = np.array([-1.0 + 1.0j, -1.0 - 1.0j, -2.0])
+    order, target = np.lexsort((values.imag, values.real)), np.lexsort((wanted.imag, wanted.real))
+    misfit = np.sum(np.abs(values[order] - wanted[target]) ** 2)
+    slowest = vectors[:, np.argmax(values.real)]
+    return misfit + 0.1 * np.max(values.real) + 0.01 * np.abs(slowest[0] / slowest[2]) ** 2
+
+
+def flutter(stiffness):
+    """The damping of the least damped mode of two coupled oscillators, of the roots of their polynomial."""
+    k1, k2 = stiffness
+    roots = np.roots([1.0, 0.4, k1 + k2 + 0.3, 0.2 * k1 + 0.1, k1 * k2])
+    return np.max(roots.real) + 0.1 * np.min(np.abs(roots))
+
+
 PROGRAMS = [
+    program("pole placement", pole_placement, np.array([5.0, 6.0, 4.0])),
+    program("flutter", flutter, np.array([1.3, 2.1])),
     program("variational eigensolver", vqe_energy, np.linspace(0.1, 1.4, 16)),
     program("quantum control", schroedinger_control, np.array([0.5, -0.2, 0.8, 0.3, 0.1])),
     program("spectral Burgers", burgers, np.sin(np.arange(16) * 2 * np.pi / 16) + 0.3),
