@@ -31,6 +31,7 @@ bei 0.5:3.0
 beip 0.5:3.0
 ber 0.5:3.0
 berp 0.5:3.0
+bessel_by_order 0.5:3.0 0.5:5.0
 besselpoly 0.5:2.0 1.0:2.0 1.0:2.0 | 1 2
 betaincc 0.5:3.0 0.5:3.0 0.2:0.8
 betainccinv 0.5:3.0 0.5:3.0 0.2:0.8
@@ -119,7 +120,7 @@ itk0 0.5:3.0
 itmodstruve0 0.5:3.0
 itstruve0 0.5:3.0
 ity0 0.5:3.0
-jve 0.5:2.0 1.0:3.0 | 0
+jve 0.5:2.0 1.0:3.0
 k0e 0.5:3.0
 k1e 0.5:3.0
 kei 0.5:3.0
@@ -134,7 +135,7 @@ kn 0:3 0.5:3.0
 kolmogi 0.2:0.8
 kolmogorov 0.5:1.5
 kolmogp 0.5:1.5 | 0
-kve 0.5:2.0 1.0:3.0 | 0
+kve 0.5:2.0 1.0:3.0
 lambertw 0.5j:2.0j 0:1 1e-10:1e-9
 log_wright_bessel 0.5:1.0 0.5:2.0 0.5:2.0 | 0 1
 lpmv 1.0:1.0 2.0:2.5 -0.8:0.8 | 0 1
@@ -209,9 +210,10 @@ wofz -1.0j:1.0j
 wright_bessel 0.5:1.0 0.5:2.0 0.5:2.0 | 0 1
 wrightomega 0.5:3.0
 yn 0:3 0.5:3.0
-yve 0.5:2.0 1.0:3.0 | 0
+yve 0.5:2.0 1.0:3.0
 """
 PARAMETERS: dict[str, dict[str, Any]] = {
+    "bessel_by_order": {"kind": "j", "order": 1},
     "carlson": {"powers": (0.5, 0.5, 1.5), "of_t": 0},
     "gammainc_by_a": {"order": 1},
     "betainc_by_parameters": {"m": 1, "n": 0},

@@ -12,10 +12,13 @@ from wengert.errors import MissingRuleError
 from wengert.ops.elementwise import cos, cosh, power, sqrt
 from wengert.ops.op import NONE
 from wengert.ops.special.declare import SQRT_PI, either, function, functions, like, no_formula, number, over
-from wengert.ops.special.usual import NO_ORDER, i0, j0, k0, kv, y0, yv
+from wengert.ops.special.usual import i0, in_order, j0, k0, kv, y0, yv
 from wengert.tape import Atom
 
 # ------------------------------------------------------------------------------------------------- Bessel, Hankel
+
+
+NO_ORDER = no_formula("a function of Bessel's kind in its order")
 
 
 def _real(rule: Any) -> Any:
@@ -34,9 +37,9 @@ def _between(of: Any, sign: float) -> Any:
     return lambda v, x: 0.5 * (of(v - 1, x) + sign * of(v + 1, x))
 
 
-jve = function(sp.jve, NO_ORDER, _real(lambda v, x, y: _between(jve, -1)(v, x)))
-yve = function(sp.yve, NO_ORDER, _real(lambda v, x, y: _between(yve, -1)(v, x)))
-kve = function(sp.kve, NO_ORDER, lambda v, x, y: y - _between(kve, 1)(v, x))
+jve = function(sp.jve, _real(in_order("j")), _real(lambda v, x, y: _between(jve, -1)(v, x)))
+yve = function(sp.yve, _real(in_order("y")), _real(lambda v, x, y: _between(yve, -1)(v, x)))
+kve = function(sp.kve, in_order("k"), lambda v, x, y: y - _between(kve, 1)(v, x))
 k0e = function(sp.k0e, lambda x, y: y - k1e(x))
 k1e = function(sp.k1e, lambda x, y: y - k0e(x) - y / x)
 kn = function(sp.kn, NONE, lambda n, x, y: -_between(kv, 1)(like(n, x), x))

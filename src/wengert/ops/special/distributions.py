@@ -4,7 +4,7 @@
 (DLMF 8.2.1). The integrand changes its sign once, so either it or its negative from x on has one sign, and nothing
 cancels: that one is integrated, by the double exponential rules. So for the beta function, in log t and log(1 − t).
 The error is that of rounding, some 1e-13 relative, for parameters between 1e-3 and 1e5 and values that do not underflow
-(tests/ops/test_special_families.py, against mpmath).
+(tests/ops/special/test_families.py, against mpmath).
 
 Everything else follows: a distribution function F has the derivatives of these, and what solves F(θ, q) = p for one of
 them, the implicit function theorem's.
