@@ -40,7 +40,7 @@ COVERED = [
         "tests/ops/special/test_families.py",
         "one checker runs every function of one table; a few of each family against mpmath",
         "ops/special/cylinder.py", "ops/special/declare.py", "ops/special/distributions.py",
-        "ops/special/elliptic.py", "ops/special/gammas.py", "ops/special/polynomials.py",
+        "ops/special/elliptic.py", "ops/special/gammas.py", "ops/special/orders.py", "ops/special/polynomials.py",
     ),
     row("tests/nn/test_activations.py", "imports: each file's functions are tested in the file of its name",
         "nn/__init__.py"),

@@ -66,6 +66,20 @@ SUBMODULES = ("char", "fft", "lib.recfunctions", "lib.scimath", "linalg", "ma", 
 """NumPy lists a function once its module has been imported; the page must not depend on what else has been."""
 
 
+REASONS = {
+    ("SciPy: ufuncs of scipy.special", NO_DERIVATIVE): [
+        "`gammasgn` and `round` are flat. `chndtridf`, `nctdtridf`, `ncfdtridfn` and `ncfdtridfd` have derivatives",
+        "that nobody has written: they solve for degrees of freedom, in which the noncentral distributions have no",
+        "closed form.",
+    ],
+    ("SciPy: ufuncs of scipy.special", NOT_YET): [
+        "All are spheroidal wave functions, prolate and oblate, which few programs call. In their argument the",
+        "equation they solve would do; in c, and of the characteristic values, there is no closed form.",
+    ],
+}
+"""What is said below a list."""
+
+
 class Row(NamedTuple):
     """One function of NumPy's or SciPy's, and whether wengert traces it."""
 
@@ -175,6 +189,8 @@ def markdown() -> str:
             names = [row.name for row in rows if row.status == status]
             if names:
                 lines += ["", f"### {title}, {status}", "", *_wrapped(names)]
+                if (title, status) in REASONS:
+                    lines += ["", *REASONS[title, status]]
     return "\n".join(lines) + "\n"
 
 

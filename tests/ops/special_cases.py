@@ -31,6 +31,7 @@ bei 0.5:3.0
 beip 0.5:3.0
 ber 0.5:3.0
 berp 0.5:3.0
+bessel_by_order 0.5:3.0 0.5:5.0
 besselpoly 0.5:2.0 1.0:2.0 1.0:2.0 | 1 2
 betaincc 0.5:3.0 0.5:3.0 0.2:0.8
 betainccinv 0.5:3.0 0.5:3.0 0.2:0.8
@@ -119,7 +120,7 @@ itk0 0.5:3.0
 itmodstruve0 0.5:3.0
 itstruve0 0.5:3.0
 ity0 0.5:3.0
-jve 0.5:2.0 1.0:3.0 | 0
+jve 0.5:2.0 1.0:3.0
 k0e 0.5:3.0
 k1e 0.5:3.0
 kei 0.5:3.0
@@ -134,12 +135,14 @@ kn 0:3 0.5:3.0
 kolmogi 0.2:0.8
 kolmogorov 0.5:1.5
 kolmogp 0.5:1.5 | 0
-kve 0.5:2.0 1.0:3.0 | 0
+kve 0.5:2.0 1.0:3.0
 lambertw 0.5j:2.0j 0:1 1e-10:1e-9
 log_wright_bessel 0.5:1.0 0.5:2.0 0.5:2.0 | 0 1
 lpmv 1.0:1.0 2.0:2.5 -0.8:0.8 | 0 1
-mathieu_a 1.0:1.0 0.5:2.0 | 0 1
-mathieu_b 1.0:1.0 0.5:2.0 | 0 1
+mathieu_a 1.0:1.0 0.5:2.0 | 0
+mathieu_a_by_q 1.0:1.0 0.5:2.0 | 0 1
+mathieu_b 1.0:1.0 0.5:2.0 | 0
+mathieu_b_by_q 1.0:1.0 0.5:2.0 | 0 1
 mathieu_cem 2.0:2.0 0.5:2.0 10.0:80.0 | 0 1
 mathieu_cem_slope 2.0:2.0 0.5:2.0 10.0:80.0 | 0 1
 mathieu_modcem1 2.0:2.0 0.5:2.0 0.3:0.8 | 0 1
@@ -162,15 +165,15 @@ nbdtrc 1:3 2:4 0.2:0.8
 nbdtri 1:3 2:4 0.2:0.8
 nbdtrik 0.4:0.8 2.0:4.0 0.3:0.6
 nbdtrin 1.0:3.0 0.2:0.6 0.3:0.7
-ncfdtr 2.0:4.0 2.0:4.0 0.5:1.0 0.5:2.0 | 0 1 2 3
-ncfdtri 2.0:4.0 2.0:4.0 0.5:1.0 0.3:0.6 | 0 1 2 3
+ncfdtr 2.0:4.0 2.0:4.0 0.5:1.0 0.5:2.0 | 0 1
+ncfdtri 2.0:4.0 2.0:4.0 0.5:1.0 0.3:0.6 | 0 1
 ncfdtridfd 2.0:4.0 0.3:0.4 0.5:1.0 0.8:1.0 | 0 1 2 3
 ncfdtridfn 0.3:0.4 2.0:4.0 0.5:1.0 0.8:1.0 | 0 1 2 3
-ncfdtrinc 2.0:4.0 2.0:4.0 0.2:0.3 1.5:2.0 | 0 1 2 3
-nctdtr 3.0:5.0 0.5:1.0 0.5:2.0 | 0 1
+ncfdtrinc 2.0:4.0 2.0:4.0 0.2:0.3 1.5:2.0 | 0 1
+nctdtr 3.0:5.0 0.5:1.0 0.5:2.0 | 0
 nctdtridf 0.3:0.5 0.5:1.0 0.5:0.8 | 0 1 2
-nctdtrinc 3.0:5.0 0.2:0.5 1.0:2.0 | 0 1 2
-nctdtrit 3.0:5.0 0.5:1.0 0.5:0.8 | 0 1
+nctdtrinc 3.0:5.0 0.2:0.5 1.0:2.0 | 0
+nctdtrit 3.0:5.0 0.5:1.0 0.5:0.8 | 0
 nrdtrimn 0.6:0.9 0.5:2.0 1.0:2.0
 nrdtrisd 0.1:0.5 0.6:0.9 1.0:2.0
 owens_t -2.0:2.0 -2.0:2.0
@@ -209,9 +212,10 @@ wofz -1.0j:1.0j
 wright_bessel 0.5:1.0 0.5:2.0 0.5:2.0 | 0 1
 wrightomega 0.5:3.0
 yn 0:3 0.5:3.0
-yve 0.5:2.0 1.0:3.0 | 0
+yve 0.5:2.0 1.0:3.0
 """
 PARAMETERS: dict[str, dict[str, Any]] = {
+    "bessel_by_order": {"kind": "j", "order": 1},
     "carlson": {"powers": (0.5, 0.5, 1.5), "of_t": 0},
     "gammainc_by_a": {"order": 1},
     "betainc_by_parameters": {"m": 1, "n": 0},
@@ -230,7 +234,20 @@ NOT_EXACT = frozenset(
         "nbdtrik",
         "nbdtrin",
     ]
-    + ["pdtrik", "stdtridf", "stdtrit", "chndtr", "chndtrinc", "chndtrix", "nctdtr", "nctdtrit"]
+    + [
+        "pdtrik",
+        "stdtridf",
+        "stdtrit",
+        "chndtr",
+        "chndtrinc",
+        "chndtrix",
+        "nctdtr",
+        "nctdtrit",
+        "nctdtrinc",
+        "ncfdtr",
+        "ncfdtri",
+        "ncfdtrinc",
+    ]
     + ["it2i0", "it2j0", "it2k0", "it2y0", "itairy_ai", "itairy_ai_back", "itairy_bi", "itairy_bi_back", "iti0"]
     + ["itj0", "itk0", "ity0", "itstruve0", "it2struve0", "itmodstruve0", "besselpoly", "pbdv", "pbdv_slope", "pbvv"]
     + ["pbvv_slope", "pbwa", "pbwa_slope", "hyperu", "modfresnelm_f", "modfresnelm_k", "modfresnelp_f", "modfresnelp_k"]
@@ -238,8 +255,10 @@ NOT_EXACT = frozenset(
 )
 """What SciPy computes to some 8 digits, by iteration or by old formulas: differences of it are no better."""
 
+ROUGH = {"ncfdtrinc": 1e-3}
+"""SciPy's root is off by some 1e-5, smoothly, and its differences by 1e-4; the true one's: test_families.py."""
 
-ONCE = frozenset(["kolmogorov", "kolmogi", "smirnov", "smirnovi"])
+ONCE = frozenset(["kolmogorov", "kolmogi", "smirnov", "smirnovi", "mathieu_a", "mathieu_b"])
 """Nobody has written the second derivative."""
 
 
@@ -267,7 +286,7 @@ def _case(line: str) -> Case:
         is_narrow=not name.startswith(("mathieu_cem", "mathieu_sem", "mathieu_mod")),
         has_second=name not in ONCE,
         is_detached=name == "lambertw",  # in its tolerance
-        rtol=1e-4 if name in NOT_EXACT else 2e-7,
+        rtol=ROUGH.get(name, 1e-4 if name in NOT_EXACT else 2e-7),
     )
 
 

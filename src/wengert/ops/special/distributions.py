@@ -4,7 +4,7 @@
 (DLMF 8.2.1). The integrand changes its sign once, so either it or its negative from x on has one sign, and nothing
 cancels: that one is integrated, by the double exponential rules. So for the beta function, in log t and log(1 − t).
 The error is that of rounding, some 1e-13 relative, for parameters between 1e-3 and 1e5 and values that do not underflow
-(tests/ops/test_special_families.py, against mpmath).
+(tests/ops/special/test_families.py, against mpmath).
 
 Everything else follows: a distribution function F has the derivatives of these, and what solves F(θ, q) = p for one of
 them, the implicit function theorem's.
@@ -24,6 +24,7 @@ from wengert.ops.elementwise import exp, floor, log, log1p, power, sqrt
 from wengert.ops.kernels import flops
 from wengert.ops.op import NONE, ZERO, elementwise
 from wengert.ops.special.declare import either, function, like, no_formula, normal_density, number
+from wengert.ops.special.gammas import hyp1f1
 from wengert.ops.special.usual import (
     betainc,
     betaln,
@@ -402,20 +403,42 @@ def _noncentral_t_density(v: Atom, nc: Atom, t: Atom) -> Any:
     return either(is_zero, at_zero, general, like=t)
 
 
+def _noncentral_t_by_nc(v: Atom, nc: Atom, t: Atom) -> Any:
+    """−E φ(t χ/√v − λ): under s φ the density of χ with v − 1 degrees of freedom is one with v, and so this is the
+    distribution's own density, of v − 1, scaled. For v > 1."""
+    less = v - 1
+    scale = sqrt(0.5 * less) * exp(gammaln(0.5 * less) - gammaln(0.5 * v))
+    return -scale * _noncentral_t_density(less, nc, t * sqrt(less / v))
+
+
 _noncentral_t: list[Any] = [
     no_formula("a noncentral t distribution in its degrees of freedom"),
-    no_formula("a noncentral t distribution in its noncentrality"),
+    _noncentral_t_by_nc,
     _noncentral_t_density,
 ]
 nctdtr = _plain(sp.nctdtr, _noncentral_t)
 nctdtrit = _inverse(sp.nctdtrit, _noncentral_t, 2, 2)
 nctdtridf = function(sp.nctdtridf, *[_noncentral_t[0]] * 3)
-nctdtrinc = function(sp.nctdtrinc, *[_noncentral_t[1]] * 3)
-NO_NONCENTRAL_F = no_formula("a noncentral F distribution")
-ncfdtr, ncfdtri, ncfdtridfd, ncfdtridfn, ncfdtrinc = [
-    function(ufunc, *[NO_NONCENTRAL_F] * 4)
-    for ufunc in (sp.ncfdtr, sp.ncfdtri, sp.ncfdtridfd, sp.ncfdtridfn, sp.ncfdtrinc)
+nctdtrinc = _inverse(sp.nctdtrinc, _noncentral_t, 1, 1)
+
+
+def _noncentral_ratio_density(m: Atom, n: Atom, nc: Atom, x: Atom) -> Any:
+    """e^−λ/2 ₁F₁((m + n)/2, m/2, λw/2) times the central one: Σ of those of m + 2j with Poisson's weights."""
+    a, b, w = 0.5 * m, 0.5 * n, m * x / (n + m * x)
+    mixed = beta_density(a, b, w) * exp(-0.5 * nc) * hyp1f1(a + b, a, 0.5 * nc * w)
+    return mixed * m * n / (n + m * x) ** 2
+
+
+_noncentral_ratio: list[Any] = [  # Σ Poisson(j; λ/2) I(m/2 + j, n/2, w), w = m x / (n + m x): that of m + 2 has j + 1
+    no_formula("a noncentral F distribution in its degrees of freedom"),
+    no_formula("a noncentral F distribution in its degrees of freedom"),
+    lambda m, n, nc, x: 0.5 * (ncfdtr(m + 2, n, nc, x * m / (m + 2)) - ncfdtr(m, n, nc, x)),
+    _noncentral_ratio_density,
 ]
+ncfdtr = _plain(sp.ncfdtr, _noncentral_ratio)
+ncfdtri = _inverse(sp.ncfdtri, _noncentral_ratio, 3, 3)
+ncfdtrinc = _inverse(sp.ncfdtrinc, _noncentral_ratio, 2, 2)
+ncfdtridfn, ncfdtridfd = [function(f, *[_noncentral_ratio[0]] * 4) for f in (sp.ncfdtridfn, sp.ncfdtridfd)]
 
 # ------------------------------------------------------------------------------------------------------- others
 

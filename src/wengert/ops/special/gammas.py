@@ -136,7 +136,7 @@ def _voigt_by_sigma(x: Atom, sigma: Atom, gamma_: Atom, y: Atom) -> Any:
     return -y / sigma - real(slope * z) * scale * math.sqrt(2)
 
 
-voigt_profile = function(  # Re w(z) / σ√(2π); where σ or γ is 0 it is another function: NaN
+voigt_profile = function(  # Re w(z) / σ√(2π); where σ is 0 it is another function: NaN
     sp.voigt_profile,
     lambda x, sigma, gamma_, y: (lambda w, z, scale: real(w) * scale)(*_voigt(x, sigma, gamma_)),
     _voigt_by_sigma,

@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 import scipy.special as sp
 
+from wengert.errors import MissingRuleError
 from wengert.ops.elementwise import (
     LN10,
     absolute,
@@ -372,10 +373,20 @@ expi = elementwise(sp.expi, partials=[lambda x, y: exp(x) / x], cost=flops(40))
 
 # ------------------------------------------------------------------------------------------- Bessel functions
 #
-# In the order there is no derivative in closed form. In x (DLMF 10.6.1, 10.29.1) order 1 uses order 2
-# rather than y/x, which is 0/0 at 0.
+# In the order by quadrature: orders.py. In x (DLMF 10.6.1, 10.29.1) order 1 uses order 2 rather than y/x, which is 0/0
+# at 0.
 
-NO_ORDER = not_implemented("a Bessel function in its order has no closed form")
+
+def in_order(kind: str, scale: Any = None) -> Any:
+    """∂/∂v of J, Y, I or K, of a real argument; ``scale`` is the function over the one that orders.py integrates."""
+
+    def rule(v: Atom, x: Atom, y: Atom) -> Any:
+        if x.aval.dtype.kind == "c":
+            raise MissingRuleError("a Bessel function of a complex argument, in its order")
+        slope = OPS["bessel_by_order"](v, x, kind=kind, order=1)
+        return slope if scale is None else scale(x) * slope
+
+    return rule
 
 
 def _order(v: float, x: Atom) -> Lit:
@@ -384,27 +395,27 @@ def _order(v: float, x: Atom) -> Lit:
 
 jv = elementwise(
     sp.jv,
-    partials=[NO_ORDER, lambda v, x, y: 0.5 * (jv(v - 1, x) - jv(v + 1, x))],
+    partials=[in_order("j"), lambda v, x, y: 0.5 * (jv(v - 1, x) - jv(v + 1, x))],
     cost=flops(200),
 )
 yv = elementwise(
     sp.yv,
-    partials=[NO_ORDER, lambda v, x, y: 0.5 * (yv(v - 1, x) - yv(v + 1, x))],
+    partials=[in_order("y"), lambda v, x, y: 0.5 * (yv(v - 1, x) - yv(v + 1, x))],
     cost=flops(200),
 )
 iv = elementwise(
     sp.iv,
-    partials=[NO_ORDER, lambda v, x, y: 0.5 * (iv(v - 1, x) + iv(v + 1, x))],
+    partials=[in_order("i", lambda x: exp(absolute(x))), lambda v, x, y: 0.5 * (iv(v - 1, x) + iv(v + 1, x))],
     cost=flops(200),
 )
 kv = elementwise(
     sp.kv,
-    partials=[NO_ORDER, lambda v, x, y: -0.5 * (kv(v - 1, x) + kv(v + 1, x))],
+    partials=[in_order("k", lambda x: exp(-x)), lambda v, x, y: -0.5 * (kv(v - 1, x) + kv(v + 1, x))],
     cost=flops(200),
 )
 ive = elementwise(  # e⁻ˡˣˡ I_v(x); for large x a difference of close terms, better in i0e and i1e
     sp.ive,
-    partials=[NO_ORDER, lambda v, x, y: 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - sign(x) * y],
+    partials=[in_order("i"), lambda v, x, y: 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - sign(x) * y],
     cost=flops(200),
 )
 j0 = elementwise(sp.j0, partials=[lambda x, y: -j1(x)], cost=flops(40))
