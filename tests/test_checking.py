@@ -112,3 +112,22 @@ def test_a_wrong_rule_of_cholesky_is_found(rule: str, factor: float) -> None:
             wg.check_derivatives(np.linalg.cholesky, np.diag([1.0, 2.0]) + 0.25)
     finally:
         object.__setattr__(cholesky, rule, before)
+
+
+def test_complex_arguments_and_values_are_checked_in_parts() -> None:
+    z = np.array([1 + 2j, 3 - 1j])
+    wg.check_derivatives(lambda z, x: (z * np.conj(z) * x, np.abs(z)), {"z": z}["z"], np.array([1.0, 2.0]))
+    wg.check_derivatives(lambda p: np.sum(np.exp(p["z"]) * p["x"]).real, {"z": z, "x": np.array([0.5, 1.0])})
+
+    @wg.primitive
+    def squared(z: Any) -> Any:
+        return z * z
+
+    @squared.def_pullback
+    def _(ct: Any, y: Any, z: Any) -> Any:
+        return (ct * 2 * np.conj(z),)  # conjugated, where nothing is to be
+
+    with pytest.raises(DerivativeError):
+        wg.check_derivatives(squared, z)
+    with pytest.raises(DerivativeError, match="no argument"):
+        wg.check_derivatives(lambda n: n * 2.0, 3)

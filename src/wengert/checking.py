@@ -35,8 +35,13 @@ def check_derivatives(
     - reverse with forward mode: ⟨ct, J dx⟩ = ⟨Jᵀ ct, dx⟩;
     - with ``order=2``, the same for the gradient of ⟨ct, f⟩.
 
-    ``args`` are pytrees; float arguments are differentiated (or those in ``argnums``), in float64 whatever their dtype,
-    so that differences mean something. Where ``f`` has a kink at ``args`` it will, rightly, fail.
+    ``args`` are pytrees; real and complex arguments are differentiated (or those in ``argnums``), in double precision
+    whatever their dtype, so that differences mean something; complex ones, and results, as their real and imaginary
+    parts. Where ``f`` has a kink at ``args`` it will, rightly, fail.
+
+    Raises
+    ------
+    DerivativeError : they differ, or there is nothing to differentiate.
 
     Examples
     --------
@@ -45,15 +50,21 @@ def check_derivatives(
     """
     rng = np.random.default_rng(seed)
     numbers = _float_arguments(args) if argnums is None else [argnums] if isinstance(argnums, int) else list(argnums)
-    chosen = tuple(_as_float64(args[k]) for k in numbers)
+    name = function_name(f)
+    if not numbers:
+        raise DerivativeError(message(f"check_derivatives: {name} has no argument of real or complex numbers"))
+    leaves, treedef = tree.flatten(tuple(args[k] for k in numbers))
+    are_complex = [bool(np.iscomplexobj(x)) for x in leaves]
+    chosen = tuple([x for leaf in leaves for x in _parts(leaf)])
 
     def floats(*xs: Any) -> list[Any]:
+        parts = iter(xs)
+        whole = [next(parts) + 1j * next(parts) if is_complex else next(parts) for is_complex in are_complex]
         new = list(args)
-        for k, x in zip(numbers, xs, strict=True):
+        for k, x in zip(numbers, tree.unflatten(treedef, whole), strict=True):
             new[k] = x
-        return [y for y in tree.flatten(f(*new))[0] if _is_float(y)]
+        return [part for y in tree.flatten(f(*new))[0] if _is_inexact(y) for part in _parts(y, as_they_are=True)]
 
-    name = function_name(f)
     _check_first(name, floats, chosen, rng, rtol, atol)
     if order >= 2:
         ys = floats(*chosen)
@@ -72,20 +83,22 @@ def check_derivatives(
         )
 
 
-def _is_float(y: Any) -> bool:
-    return (y.dtype if hasattr(y, "dtype") else np.asarray(y).dtype).kind == "f"
+def _is_inexact(y: Any) -> bool:
+    return (y.dtype if hasattr(y, "dtype") else np.asarray(y).dtype).kind in "fc"
 
 
 def _float_arguments(args: Sequence[Any]) -> list[int]:
     return [
         k
         for k, arg in enumerate(args)
-        if tree.flatten(arg)[0] and all(is_number(x) and _is_float(x) for x in tree.flatten(arg)[0])
+        if tree.flatten(arg)[0] and all(is_number(x) and _is_inexact(x) for x in tree.flatten(arg)[0])
     ]
 
 
-def _as_float64(arg: Any) -> Any:
-    return tree.tree_map(lambda x: np.asarray(x, np.float64) if np.ndim(x) else float(x), arg)
+def _parts(x: Any, as_they_are: bool = False) -> list[Any]:
+    """The real and the imaginary part of complex numbers, or real ones; as float64, a number as a number."""
+    parts = [np.real(x), np.imag(x)] if np.iscomplexobj(x) else [x]
+    return parts if as_they_are else [np.array(y, np.float64) if np.ndim(y) else float(y) for y in parts]
 
 
 def _direction(rng: np.random.Generator, xs: Any) -> Any:

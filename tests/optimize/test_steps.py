@@ -113,3 +113,15 @@ def test_a_part_that_fails_changes_nothing() -> None:
         close(params, begin())
         with pytest.raises(wg.errors.ShapeError, match=r"lengths \[9, 10\]"):
             step(params, step.init(params), X, Y[:9])
+
+
+def test_complex_parameters_are_refused() -> None:
+    """Their gradient is no direction of descent: with every optimiser, they went astray."""
+    w = np.array([1 + 2j, 3.0])
+    loss = lambda w: np.sum(np.abs(w) ** 2)
+    for optimiser in (optimize.sgd(0.1), optimize.adam(0.1), optimize.lbfgs()):
+        fit = optimize.step(loss, optimiser)
+        with pytest.raises(TypeError, match="real and imaginary parts"):
+            fit(w, fit.init(w))
+    with pytest.raises(TypeError, match="real and imaginary parts"):
+        optimize.minimize(loss, w)

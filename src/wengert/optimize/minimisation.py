@@ -10,6 +10,7 @@ import optree
 import scipy.optimize
 
 import wengert as wg
+from wengert.optimize.trees import of_reals
 
 Tree = Any
 
@@ -60,7 +61,7 @@ def minimize(
     >>> found.x["a"].round(4), round(float(found.x["b"]), 4)
     (array([3., 3.]), -1.0)
     """
-    leaves, treedef = optree.tree_flatten(x0)
+    leaves, treedef = optree.tree_flatten(of_reals(x0))
     shapes = [np.shape(x) for x in leaves]
     ends = np.cumsum([np.size(x) for x in leaves])
 

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import optree
 
-from wengert.optimize.trees import mapped, merged, norm, parts, zeros_like
+from wengert.optimize.trees import mapped, merged, norm, of_reals, parts, zeros_like
 
 Tree = Any
 Rate = float | Callable[[Any], Any]
@@ -30,7 +30,7 @@ class Optimiser(NamedTuple):
 
 def apply(params: Tree, updates: Tree) -> Tree:
     """The parameters with the updates added; entries of dicts that ``updates`` leaves out are kept."""
-    return merged(params, updates, lambda p, u: p + u)
+    return merged(of_reals(params), updates, lambda p, u: p + u)
 
 
 def chain(*optimisers: Optimiser) -> Optimiser:

@@ -81,6 +81,7 @@ def step(
 
     Raises
     ------
+    TypeError : parameters are complex.
     WorkerError : a part of the batch failed; nothing was changed.
 
     Examples

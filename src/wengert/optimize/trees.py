@@ -37,6 +37,17 @@ def parts(n: int, f: Callable[..., Any], tree: Tree, *others: Tree) -> tuple[Tre
     return tuple([optree.tree_unflatten(treedef, [x[k] for x in found]) for k in range(n)])
 
 
+def of_reals(tree: Tree) -> Tree:
+    """``tree``. Raises for complex leaves, of which a gradient is no direction of descent (its conjugate is), and whose
+    squares are not sizes."""
+    for x in optree.tree_leaves(tree):
+        if np.iscomplexobj(x):
+            raise TypeError(
+                f"parameters are complex, {np.shape(x)}: optimise their real and imaginary parts as two real arrays"
+            )
+    return tree
+
+
 def zeros_like(tree: Tree) -> Tree:
     return mapped(lambda x: np.zeros(x.shape, x.dtype), tree)
 
