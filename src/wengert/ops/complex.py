@@ -18,6 +18,7 @@ from wengert.ops.elementwise import (
     LN2,
     LN10,
     absolute,
+    arcsinh,
     arctan2,
     complex_dtype,
     compose,
@@ -371,6 +372,78 @@ def tan_(x: Planes) -> Planes:
     return Planes(turned.im, negative(turned.re))
 
 
+# The inverse functions (Kahan 1987): roots of z − 1 and z + 1 have their cuts where these have theirs, and of their
+# products the parts are taken that do not cancel.
+
+
+def _roots(x: Planes) -> tuple[Planes, Planes]:
+    """√(1 − z), √(1 + z)."""
+    return sqrt_(Planes(1 - x.re, negative(x.im))), sqrt_(Planes(1 + x.re, x.im))
+
+
+def _infinite(x: Planes) -> Any:
+    return isinf(x.re) | isinf(x.im)
+
+
+def arcsin_(x: Planes) -> Planes:
+    """At infinity the angle from the imaginary axis."""
+    below, above = _roots(x)
+    is_infinite, inf = _infinite(x), Lit(np.inf, x.re.aval.dtype)
+    cosine = select(is_infinite, absolute(x.im), below.re * above.re - below.im * above.im)
+    size = select(is_infinite, copysign(inf, x.im), arcsinh(below.re * above.im - below.im * above.re))
+    return Planes(select(equal(x.re, 0), x.re, arctan2(x.re, cosine)), size)
+
+
+def arccos_(x: Planes) -> Planes:
+    """At infinity the angle from the real axis."""
+    dtype = x.re.aval.dtype
+    below, above = _roots(x)
+    is_infinite, inf = _infinite(x), Lit(np.inf, dtype)
+    angle = select(is_infinite, arctan2(absolute(x.im), x.re), 2 * arctan2(below.re, above.re))
+    size = arcsinh(above.re * below.im - above.im * below.re)
+    size = select(is_infinite, copysign(inf, negative(x.im)), size)
+    return Planes(select(equal(x.re, 0), Lit(math.pi / 2, dtype), angle), size)
+
+
+def arccosh_(x: Planes) -> Planes:
+    below, above = sqrt_(Planes(x.re - 1, x.im)), sqrt_(Planes(x.re + 1, x.im))
+    is_infinite, inf = _infinite(x), Lit(np.inf, x.re.aval.dtype)
+    size = select(is_infinite, inf, arcsinh(below.re * above.re + below.im * above.im))
+    return Planes(size, select(is_infinite, arctan2(x.im, x.re), 2 * arctan2(below.im, above.re)))
+
+
+def arcsinh_(x: Planes) -> Planes:
+    """arsinh z = −i arcsin iz."""
+    turned = arcsin_(Planes(negative(x.im), x.re))
+    return Planes(turned.im, negative(turned.re))
+
+
+def arctanh_(x: Planes) -> Planes:
+    """¼ log1p(4x / ((1 − x)² + y²)) and ½ arg((1 − x)(1 + x) − y² + 2iy), of a z in the first quadrant; above 1, where
+    the square of y may vanish, ½ log(2/y); and where z is large 1/z + iπ/2."""
+    dtype = x.re.aval.dtype
+    one, size, height = Lit(1, dtype), absolute(x.re), absolute(x.im)
+    far = 1e8 if dtype.itemsize == 8 else 1e4
+    is_far = greater(size, far) | greater(height, far)
+    a, y = select(is_far, one, size), select(is_far, one, height)
+    is_close = equal(a, 1) & less(y, 1 / far)
+    close = 0.5 * (LN2 - log(select(is_close, y, one)))
+    near = select(is_close, close, 0.25 * log1p(4 * a / ((1 - a) * (1 - a) + select(is_close, one, y * y))))
+    is_infinite, zero = _infinite(x), Lit(0, dtype)
+    inverse = reciprocal(Planes(select(is_far, size, one), select(is_far, height, one)))
+    re = select(is_far, select(is_infinite, zero, inverse.re), near)
+    turned = math.pi / 2 + select(is_infinite, zero, inverse.im)
+    im = select(is_far, turned, 0.5 * arctan2(2 * y, (1 - a) * (1 + a) - y * y))
+    on_axis = equal(x.im, 0) & less(size, 1)
+    return Planes(select(equal(x.re, 0), x.re, copysign(re, x.re)), select(on_axis, x.im, copysign(im, x.im)))
+
+
+def arctan_(x: Planes) -> Planes:
+    """arctan z = −i artanh iz."""
+    turned = arctanh_(Planes(negative(x.im), x.re))
+    return Planes(turned.im, negative(turned.re))
+
+
 # ------------------------------------------------------------------------------------------------------- the table
 
 _less, _less_equal = _ordered(False, False), _ordered(True, False)
@@ -425,6 +498,12 @@ FORMULAS: dict[str, Callable[..., Any]] = {
     "sinh": sinh_,
     "cosh": cosh_,
     "tanh": tanh_,
+    "arcsin": arcsin_,
+    "arccos": arccos_,
+    "arctan": arctan_,
+    "arcsinh": arcsinh_,
+    "arccosh": arccosh_,
+    "arctanh": arctanh_,
 }
 
 
