@@ -34,13 +34,13 @@ def test_fields_are_bound_in_their_order_and_by_name() -> None:
 def test_defaults_are_filled_in() -> None:
     for same in (Call("a", False), Call("a", is_partial=False), Call(routine="a", needs_room=False)):
         assert same == Call("a") and hash(same) == hash(Call("a")) and repr(same) == repr(Call("a"))
-    assert repr(Call("a")) == "Call(routine='a', needs_room=False, is_partial=False)"
+    assert repr(Call("a")) == "Call(routine='a', needs_room=False, is_partial=False, is_of_complex=False)"
     assert Callback() == Callback("no native lowering") != Callback("another reason")
 
 
 def test_what_cannot_be_bound_is_refused() -> None:
     """With the class and its fields, so that a misspelt name shows."""
-    signature = r"Call\(routine, needs_room=False, is_partial=False\): "
+    signature = r"Call\(routine, needs_room=False, is_partial=False, is_of_complex=False\): "
     with pytest.raises(TypeError, match=signature + "no such field: need_room$"):
         Call("lapack.potrf", need_room=True)
     with pytest.raises(TypeError, match=signature + "no value given: routine$"):

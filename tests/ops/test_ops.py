@@ -31,9 +31,13 @@ from wengert.tracing.tracer import Tracer, record
 FLOAT = np.dtype(float)
 
 
+BY_QUADRATURE = {"gammainc", "gammaincc", "betainc", "jv", "yv", "iv", "kv", "ive"}
+"""Their derivatives in parameters take milliseconds; tests/ops/special has them against mpmath."""
+
+
 def forms(cases: list[Case]) -> list[Any]:
-    """The cases; of an op that has several forms, those after the first are deep."""
-    seen, deep = set[str](), pytest.mark.deep("every form of every op")
+    """The cases; of an op that has several forms, those after the first are deep, and what quadratures are taken of."""
+    seen, deep = set(BY_QUADRATURE), pytest.mark.deep("every form of every op")
     params = []
     for one in cases:
         params.append(pytest.param(one, marks=deep if one.op.name in seen else ()))

@@ -157,6 +157,7 @@ def together(expressions: str, prefix: str, **names):
     return eval(f"lambda c, x, m, t: ({', '.join(texts)},)", {"np": np, **names})
 
 
+@pytest.mark.sampled(3, "every function of six families of the same form")
 @pytest.mark.parametrize("module", BASES)
 def test_functions_of_numpy_polynomial(module):
     prefix, _ = BASES[module]
@@ -168,6 +169,7 @@ def test_functions_of_numpy_polynomial(module):
     wg.check_derivatives(f, *DATA, order=1)
 
 
+@pytest.mark.sampled(3, "every function of six families of the same form")
 @pytest.mark.parametrize("module", BASES)
 def test_classes_of_numpy_polynomial(module):
     _, cls = BASES[module]
