@@ -14,7 +14,7 @@ import scipy.linalg
 from tests.ops.check_op import Operand, case, formula
 from wengert.higher.mapped import map_scalar
 from wengert.ops import elementwise as e
-from wengert.ops import special
+from wengert.ops import random, special
 from wengert.ops.control import Expected
 from wengert.tape import Aval
 
@@ -99,6 +99,16 @@ def positive_definite(*shape: int) -> Operand:
         return a @ np.swapaxes(a, -1, -2) + shape[-1] * np.eye(shape[-1])
 
     return Operand(draw, shape, symmetric)
+
+
+class Repeating:
+    """A generator that draws the same numbers at every call."""
+
+    def __getattr__(self, method: str) -> Any:
+        return getattr(np.random.default_rng(0), method)
+
+
+REPEATING = Repeating()
 
 
 def sine_plus_product() -> Any:
@@ -397,6 +407,14 @@ CASES = [
     # steering
     case("guard",         exactly(2.0), kw=dict(expected=Expected(2.0), position=0, kind="float"), dtypes="d", batchable=False, numpy=lambda x: ()),
     case("stop_gradient", shapes(3, 4), dtypes="?ilfdD", numpy=lambda x: x, is_detached=True),
+
+    # random numbers (what moves with a parameter is no difference of values: tests/ops/test_random.py)
+    case("draw",          kw=dict(generator=REPEATING, drawing=random.Drawing("normal", (), {"size": (2, 3)}), out=Aval((2, 3), np.dtype(float))), dtypes="d", numpy=lambda: np.random.default_rng(0).normal(size=(2, 3)), note="of no parameter"),
+    case("draw",          exactly([1.5, 2.5]), kw=dict(generator=REPEATING, drawing=random.Drawing("poisson", (random.Operand(0),), {}), out=Aval((2,), np.dtype(int))), dtypes="d", numpy=lambda a: np.random.default_rng(0).poisson(a), batchable=False, note="of a parameter"),
+    case("implicit",      between(0.2, 3, 3, 4), between(0.5, 3, 4), kw=dict(family="standard_gamma"), dtypes="d", numpy=lambda z, a: z, moving=(1,), note="gamma"),
+    case("implicit",      between(0.1, 0.9, 3), between(0.5, 3, 3), between(0.5, 3, 3), kw=dict(family="beta"), dtypes="d", numpy=lambda z, a, b: z, moving=(1, 2), note="beta"),
+    case("implicit",      shapes(3), between(0.5, 3, 3), kw=dict(family="standard_t"), dtypes="d", numpy=lambda z, v: z, moving=(1,), note="t"),
+    case("implicit",      between(0.2, 3, 3), between(0.5, 3, 3), between(0.5, 3, 3), kw=dict(family="f"), dtypes="d", numpy=lambda z, m, n: z, moving=(1, 2), note="F"),
 
     # linear algebra
     case("solve",         well_conditioned(4, 4), shapes(4, 2), numpy=lambda a, b: np.linalg.inv(a) @ b, dtypes="d"),

@@ -71,6 +71,8 @@ class Case:
     """NumPy computes it for complex numbers as well, so that a complex step gives the derivative to the last digits."""
     unwritten: tuple[int, ...] = ()
     """Operands in which there is a derivative, but nobody has written it."""
+    moving: tuple[int, ...] = ()
+    """Operands that the value moves with by its derivative alone: no difference of values says how."""
     has_second: bool = True
     """Whether the derivative has one that is written."""
     keeps_reals: bool = False
@@ -153,7 +155,7 @@ def active_inputs(case: Case, tape: Tape, number: Sequence[int]) -> list[int]:
     return [
         i
         for i, (v, k) in enumerate(zip(tape.inputs, number, strict=True))
-        if v.aval.is_inexact and has_derivative(case.op, k, case.kw) and k not in case.unwritten
+        if v.aval.is_inexact and has_derivative(case.op, k, case.kw) and k not in (*case.unwritten, *case.moving)
     ]
 
 
@@ -371,7 +373,7 @@ def check_flat(case: Case) -> None:
     if case.is_detached or not outputs:
         return
     for i, (v, k) in enumerate(zip(tape.inputs, number, strict=True)):
-        if not v.aval.is_inexact or i in active or k in case.unwritten:
+        if not v.aval.is_inexact or i in active or k in (*case.unwritten, *case.moving):
             continue
 
         def along(t: float, i: int = i, step: Any = 1 + 1j if v.aval.dtype.kind == "c" else 1) -> list[Any]:
@@ -401,7 +403,7 @@ def check_each_pays_for_itself(case: Case) -> None:
     extra = {i: len(vjp(tape, [i], outputs)) - len(tape) for i in wrt}
     for chosen in subsets(wrt):
         assert len(vjp(tape, chosen, outputs)) - len(tape) == sum(extra[i] for i in chosen)
-    inactive = [i for i in range(len(tape.inputs)) if i not in wrt and number[i] not in case.unwritten]
+    inactive = [i for i in range(len(tape.inputs)) if i not in wrt and number[i] not in (*case.unwritten, *case.moving)]
     for i in inactive:  # nothing at all, but for the zero that is returned
         joint = vjp(tape, [i], outputs)
         assert len(joint) - len(tape) <= 1

@@ -31,7 +31,7 @@ from wengert.tracing.tracer import HANDLED_FUNCTIONS
 
 A = np.array([[2.0, 0.3, 0.1], [0.3, 3.0, 0.2], [0.1, 0.2, 4.0]])
 V = np.array([0.3, 0.5, 0.9])
-RNG = np.random.default_rng(0)
+OLD = np.random.RandomState(0)
 MASK = V > 0.5
 MAKERS = {"less": np.ma.masked_less}  # by no name that the line has
 SPLINE = scipy.interpolate.CubicSpline(np.arange(4.0), np.arange(4.0) ** 2)
@@ -59,7 +59,7 @@ REFUSED: list[tuple[str, Callable[[Any], Any], Any, str, str]] = [
     ("a write inside of a library", lambda x: scipy.signal.savgol_coeffs(5, 2, deriv=1, delta=x), 0.5,
      "scipy.signal.savgol_coeffs", "wg.primitive"),
     ("compiled code of a module", lambda x: np.random.normal(x), V, "np.random.normal", "numbers"),  # noqa: NPY002
-    ("compiled code of an object", lambda x: RNG.normal(x), V, "np.random.Generator.normal", "numbers drawn"),
+    ("compiled code of an object", lambda x: OLD.normal(x), V, "np.random.RandomState.normal", "numbers drawn"),
     ("distances", lambda x: scipy.spatial.distance.cdist(x, A), A, "scipy.spatial.distance.cdist", "np.linalg.norm"),
     ("cython", lambda x: scipy.ndimage.label(x), V, "scipy.ndimage.label", "wg.primitive"),
     ("a solver of sparse matrices", lambda x: scipy.sparse.linalg.cg(A, x), V, "scipy.sparse.linalg.cg", "wg."),

@@ -11,6 +11,7 @@ Python code, says when. What they do to traced values stands in :mod:`wengert.tr
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -20,7 +21,7 @@ from wengert.tracing.tracer import Tracer
 Replacement = TypeVar("Replacement", bound=Callable[..., Any])
 
 # How much of its arguments a function looks at, to find a traced value (Looks in native/exchange.cpp).
-AT_ARGUMENTS, INTO_LISTS, INTO_ALL, AT_DEFAULT, AT_ANY = range(5)
+AT_ARGUMENTS, INTO_LISTS, INTO_ALL, AT_DEFAULT, AT_ANY, AT_OBJECT = range(6)
 
 _exchange.setup(Tracer)
 
@@ -38,5 +39,25 @@ def exchanges(callee: Any, looks: int = AT_ARGUMENTS) -> Callable[[Replacement],
     return register
 
 
-open = _exchange.open
+_waiting: dict[str, Callable[[], None]] = {}  # by module, what is to be enrolled once that is imported
+
+
+def enrolls(module: str) -> Callable[[Callable[[], None]], Callable[[], None]]:
+    """Call the decorated function, which enrolls functions of ``module``, before the first trace that finds it there:
+    it takes its time to import, and is not imported for this."""
+
+    def register(enroll: Callable[[], None]) -> Callable[[], None]:
+        _waiting[module] = enroll
+        return enroll
+
+    return register
+
+
+def open() -> None:
+    """While a trace is open somewhere in the process."""
+    for module in [m for m in _waiting if m in sys.modules] if _waiting else ():
+        _waiting.pop(module)()
+    _exchange.open()
+
+
 close = _exchange.close

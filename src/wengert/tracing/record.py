@@ -24,6 +24,7 @@ from wengert.tape import Atom, Aval, Tape, check
 from wengert.tracing import functions, patch  # noqa: F401  # functions: they fill the tables and the hooks
 from wengert.tracing.arguments import holds_tracer
 from wengert.tracing.callers import is_internal, is_library, run
+from wengert.tracing.generators import WalkAgain
 from wengert.tracing.layouts import has_c_order, layout, strides_alone
 from wengert.tracing.libraries import instead_of, refused_function
 from wengert.tracing.reroute import rerouted
@@ -143,6 +144,8 @@ def record_call(
             else:
                 result = run(call, tracers, {})
             leaves, treedef = ([result], _LEAF) if type(result) is Tracer else tree.flatten(result)
+        except WalkAgain:
+            raise
         except WengertError as error:
             _locate(error)
             raise

@@ -38,6 +38,7 @@ from wengert.source import Source
 from wengert.tape import Atom, Aval, Builder, Capture, Instr, Lit, Tape, Var, building, literal
 from wengert.tracing import hooks
 from wengert.tracing.callers import RUN_CODE, is_internal
+from wengert.tracing.generators import Generators
 
 if TYPE_CHECKING:
     from wengert.tracing.tracer import Tracer
@@ -76,8 +77,11 @@ def suspended() -> Iterator[None]:
 
 def recorder(trace: Trace) -> Trace:
     """The trace that records a step on values of ``trace``, the innermost of its operands'."""
-    if trace.is_direct or not trace.is_open:
-        return trace
+    return trace if trace.is_direct or not trace.is_open else recorder_of_none()
+
+
+def recorder_of_none() -> Trace:
+    """The trace that records a step without operands."""
     return next(t for t in reversed(_stack.traces) if t.is_direct and t.concrete)
 
 
@@ -115,6 +119,8 @@ class Trace:
         self.known = known
         self.outlets: tuple[Any, ...] = ()
         """Where text for people went when a run began that will be repeated: see text.py."""
+        self.generators: Generators | None = None
+        """Those that a run which will be repeated found in its surroundings. None: they are drawn from at once."""
         self.level = 0
         self.is_open = False
         self.is_direct = False
@@ -147,6 +153,7 @@ class Trace:
         if outer is not None and self.known is None:
             self.known = outer.known  # what an enclosing run may read again, this one may
             self.outlets = outer.outlets
+            self.generators = outer.generators
             self.is_closed, self.doubt = outer.is_closed, outer.doubt
         self._marks = [len(t.builder) for t in _stack.traces]
         self.level = len(_stack.traces) + 1
@@ -400,6 +407,8 @@ class Trace:
         """
         if type(atom) is Lit:
             return atom.value
+        if self.generators is not None and self.generators.has_drawn and not is_example:
+            raise self.generators.need()
         defined = self._definitions()
         values = ChainMap({}, self.values) if is_example else self.values  # nobody takes an example for the value
         stack: list[Var] = [atom]

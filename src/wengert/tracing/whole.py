@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from wengert import tree
 from wengert.errors import StructureError, message
 from wengert.tape import Tape
+from wengert.tracing.generators import DrawnAtOnce, Generators
 from wengert.tracing.record import input_of, record_call
 from wengert.tracing.signature import Signature
 from wengert.tracing.surroundings.environment import Environment, ReachedTwice, walked
@@ -44,7 +45,7 @@ def trace_whole(
     ``runs_again``: whether an error that ends the traced run is followed by a run of ``f`` itself, so that what the
     first did to its surroundings is to be undone: see Environment.end_early.
     """
-    return walked(lambda environment: _trace_in(environment, f, name, leaves, signature, runs_again))
+    return walked(lambda environment: _trace_in(environment, f, name, leaves, signature, runs_again), Generators)
 
 
 def _trace_in(
@@ -73,6 +74,7 @@ def _trace_in(
             new[k] = t
         given = tree.unflatten(treedef, new)
         trace.outlets = outlets()
+        trace.generators = environment.generators
         with Answered(environment.asking()):
             return copy(*given[0], **given[1]) if signature.has_kwargs else copy(*given)
 
@@ -86,10 +88,19 @@ def _trace_in(
                     tries=["the value as an argument"],
                 )
             )
+        assert environment.generators is not None
+        environment.generators.check_undrawn()
         environment.close()
     except ReachedTwice:  # before the function ran
         raise
+    except DrawnAtOnce as error:
+        environment.end_early(error, True)
+        raise
     except Exception as error:  # whatever ended the run, what it did to its surroundings may have to be undone
+        assert environment.generators is not None
+        if environment.generators.has_drawn and not (runs_again is not None and runs_again(error)):
+            environment.end_early(error, True)
+            raise environment.generators.need() from error  # so that it draws as far as it comes
         if runs_again is not None:
             environment.end_early(error, runs_again(error))
         raise

@@ -340,10 +340,10 @@ def _student_by_v(v: Atom, t: Atom) -> Any:
     return either(is_zero, 0, either(t > 0, -tail, tail, like=t), like=t)
 
 
-_student: Slopes = [_student_by_v, student_density]
-stdtr = _plain(sp.stdtr, _student)
-stdtridf = _inverse(sp.stdtridf, _student, 0, 0)
-stdtrit = _inverse(sp.stdtrit, _student, 1, 1)
+student_slopes: Slopes = [_student_by_v, student_density]
+stdtr = _plain(sp.stdtr, student_slopes)
+stdtridf = _inverse(sp.stdtridf, student_slopes, 0, 0)
+stdtrit = _inverse(sp.stdtrit, student_slopes, 1, 1)
 
 
 # of Fisher's F: I(m/2, n/2, w), w = m x / (n + m x)
@@ -358,15 +358,15 @@ def _fisher(weights: Callable[..., tuple[Any, Any, Any]]) -> Callable[..., Any]:
     return slope
 
 
-_ratio: Slopes = [
+ratio_slopes: Slopes = [
     _fisher(lambda m, n, x: (0.5, None, n * x / (n + m * x) ** 2)),
     _fisher(lambda m, n, x: (None, 0.5, -m * x / (n + m * x) ** 2)),
     _fisher(lambda m, n, x: (None, None, m * n / (n + m * x) ** 2)),
 ]
-fdtr = _plain(sp.fdtr, _ratio)
-fdtrc = _complement(sp.fdtrc, _ratio)
-fdtri = _inverse(sp.fdtri, _ratio, 2, 2)
-fdtridfd = _inverse(sp.fdtridfd, _ratio, 1, 1)
+fdtr = _plain(sp.fdtr, ratio_slopes)
+fdtrc = _complement(sp.fdtrc, ratio_slopes)
+fdtri = _inverse(sp.fdtri, ratio_slopes, 2, 2)
+fdtridfd = _inverse(sp.fdtridfd, ratio_slopes, 1, 1)
 
 
 # ------------------------------------------------------------------------------------------------------- noncentral

@@ -11,6 +11,7 @@ from wengert.tracing.functions import (  # noqa: F401  # to fill the tables
     calculus,
     creation,
     diagonals,
+    drawing,
     einsum,
     flat,
     fourier,

@@ -13,12 +13,17 @@
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
+#include <algorithm>
 #include <array>
+#include <cstddef>
+#include <cstring>
+#include <memory>
+#include <new>
 #include <utility>
 
 namespace {
 
-constexpr int most_functions = 96, most_types = 24;
+constexpr int most_functions = 192, most_types = 24;
 
 // How much of its arguments a function's trampoline looks at.
 enum Looks {
@@ -27,6 +32,7 @@ enum Looks {
     into_all = 2,     // the same, and what is neither a list nor a tuple is for the replacement to iterate
     at_default = 3,   // is the first one traced, and are there three? getattr(x, name, default)
     at_any = 4,       // of a class: as into_lists; of any other class the one argument is looked at, if there is but one
+    at_object = 5,    // of a method: the replacement is asked, with the object in front; it may answer NotImplemented
 };
 
 struct Function {
@@ -89,11 +95,27 @@ template <int K> PyObject *with_array(PyObject *self, PyObject *const *args, Py_
                                           : as<Own>(f.own)(self, args, n);
 }
 
+// What the replacement of a method says of a call of it.
+PyObject *asked(const Function &f, PyObject *self, PyObject *const *args, Py_ssize_t n, Py_ssize_t all,
+                PyObject *names) {
+    std::unique_ptr<PyObject *[]> with_self(new (std::nothrow) PyObject *[all + 1]);
+    if (with_self == nullptr) return PyErr_NoMemory();
+    with_self[0] = self;
+    std::copy(args, args + all, with_self.get() + 1);
+    return PyObject_Vectorcall(f.replacement, with_self.get(), n + 1, names);
+}
+
 template <int K>
 PyObject *with_keywords(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObject *names) {
     using Own = PyObject *(*)(PyObject *, PyObject *const *, Py_ssize_t, PyObject *);
     const Function &f = functions[K];
     const Py_ssize_t all = n + (names == nullptr ? 0 : PyTuple_GET_SIZE(names));
+    if (f.looks == at_object) {
+        PyObject *answer = asked(f, self, args, n, all, names);
+        if (answer != Py_NotImplemented) return answer;
+        Py_DECREF(answer);
+        return as<Own>(f.own)(self, args, n, names);
+    }
     return is_for_replacement(f, args, all) ? PyObject_Vectorcall(f.replacement, args, n, names)
                                             : as<Own>(f.own)(self, args, n, names);
 }
@@ -141,10 +163,20 @@ PyObject *setup(PyObject *, PyObject *cls) {
     Py_RETURN_NONE;
 }
 
+// Whether a function of another C class, as Cython's are, is laid out as Python's own: it says where its vectorcall is.
+bool is_like_pythons(PyObject *callee) {
+    PyTypeObject *type = Py_TYPE(callee);
+    return PyCFunction_CheckExact(callee) || (PyType_HasFeature(type, Py_TPFLAGS_HAVE_VECTORCALL) &&
+                                              type->tp_vectorcall_offset == offsetof(PyCFunctionObject, vectorcall) &&
+                                              type->tp_basicsize > Py_ssize_t(sizeof(PyCFunctionObject)) &&
+                                              std::strstr(type->tp_name, "cython_function_or_method") != nullptr);
+}
+
 PyObject *enroll_function(PyObject *function, PyObject *replacement, int looks) {
     Function &f = functions[n_functions];
     f.def = reinterpret_cast<PyCFunctionObject *>(function)->m_ml;
     const Ways &way = trampolines[n_functions];
+    if (looks == at_object && f.def->ml_flags != (METH_FASTCALL | METH_KEYWORDS)) Py_RETURN_FALSE;
     switch (f.def->ml_flags) { // what is not known here, as it may come with a Python to be, is left as it is
     case METH_O: f.trampoline = way.one; break;
     case METH_FASTCALL: f.trampoline = way.array; break;
@@ -179,7 +211,7 @@ PyObject *enroll(PyObject *, PyObject *args) {
         Py_RETURN_TRUE;
     }
     const bool is_type = PyType_Check(callee);
-    if (!is_type && !PyCFunction_CheckExact(callee)) Py_RETURN_FALSE;
+    if (!is_type && !is_like_pythons(callee)) Py_RETURN_FALSE;
     if (is_type ? n_types == most_types : n_functions == most_functions)
         return PyErr_Format(PyExc_RuntimeError, "no slot is left for %R", callee);
     return is_type ? enroll_type(reinterpret_cast<PyTypeObject *>(callee), replacement, looks)

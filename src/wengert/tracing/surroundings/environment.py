@@ -34,6 +34,7 @@ from wengert.errors import CaptureError, InternalError, WrittenError, message
 from wengert.source import Source
 from wengert.tracing import names
 from wengert.tracing.arguments import holds_tracer
+from wengert.tracing.generators import Generators, WalkAgain
 from wengert.tracing.layouts import strides_alone
 from wengert.tracing.surroundings.parts import (
     HOLDERS,
@@ -81,23 +82,22 @@ class Substituted(NamedTuple):
     original: Any
 
 
-class ReachedTwice(Exception):
+class ReachedTwice(WalkAgain):
     """Objects are reached as copies by one way and as themselves by another, or their ids are asked for: ``is``,
     ``in`` and tables by identity would take the copy and the original for two. The walk begins again without copies
     of them, see :func:`walked`."""
 
-    def __init__(self, objects: list[Any]) -> None:
-        super().__init__(f"{len(objects)} objects")
-        self.objects = objects
 
+def walked(record: Callable[[Environment], T], generators: Callable[[], Generators | None] = lambda: None) -> T:
+    """What ``record`` returns for an environment in which every object is one: a copy, or itself.
 
-def walked(record: Callable[[Environment], T]) -> T:
-    """What ``record`` returns for an environment in which every object is one: a copy, or itself."""
+    ``generators``: makes what is to take up the random generators that are drawn from at every call.
+    """
     originals: list[Any] = []
     for _ in range(MAX_WALKS):
         try:
-            return record(Environment(originals))
-        except ReachedTwice as error:
+            return record(Environment(originals, generators()))
+        except WalkAgain as error:
             originals += error.objects
     raise InternalError(f"what the function captured is new at every look: {originals[-1]!r:.200}")
 
@@ -108,10 +108,11 @@ class Environment:
     ``originals`` are objects that the traced run must see themselves, not copies of them.
     """
 
-    def __init__(self, originals: Iterable[Any] = ()) -> None:
+    def __init__(self, originals: Iterable[Any] = (), generators: Generators | None = None) -> None:
         self._originals = {id(x): x for x in originals}
         self._keys: list[Any] = []  # the functions that are keys of a dict, or members of a set
-        self._watching = Watching()
+        self._watching = Watching(self._originals, generators)
+        self.generators = generators
         self.slots = self._watching.slots
         self.known = self._watching.known
         self.copies: list[Substituted] = []
@@ -180,6 +181,7 @@ class Environment:
     def _check_identities(self) -> None:
         """Raise ReachedTwice if code could tell what has a copy from its copy."""
         watching = self._watching
+        watching.settle_generators()
         told = [f for f in self._keys if id(f) not in self._originals]  # a class holds the function, a global its copy
         both = self._memo.keys() if watching.asks_ids else self._memo.keys() & watching.watched
         for x in {id(x): x for x in watching.alive if id(x) in both}.values() if both else ():
@@ -236,6 +238,8 @@ class Environment:
         self._put_back()
 
     def _draw_again(self) -> None:
+        if self.generators is not None:
+            self.generators.put_back()
         for slot in self.slots:
             if isinstance(slot.read, StateRead) and not is_unchanged(slot):
                 slot.read.put(slot.seen)

@@ -288,6 +288,11 @@ def is_generator(value: Any) -> bool:
     return isinstance(value, np.random.Generator | np.random.BitGenerator | np.random.RandomState)
 
 
+def is_recorded(value: Any) -> bool:
+    """Whether it is a generator of which it is recorded what a function draws."""
+    return is_generator(value) and type(value) is np.random.Generator
+
+
 # ----------------------------------------------------------------------------------------------------------- objects
 
 

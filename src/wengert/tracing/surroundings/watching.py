@@ -36,6 +36,7 @@ import numpy as np
 
 from wengert.tracing import names
 from wengert.tracing.callers import is_installed, is_on_top, is_opaque
+from wengert.tracing.generators import ASK_FOR_STATE, Found, Generators
 from wengert.tracing.surroundings.elsewhere import (
     SET_ELSEWHERE,
     class_of_states,
@@ -52,6 +53,7 @@ from wengert.tracing.surroundings.parts import (
     is_generator,
     is_long,
     is_own_kind,
+    is_recorded,
     is_sealed,
     parts_of,
 )
@@ -99,7 +101,9 @@ _known_pure: dict[tuple[int, str], Any] = {}
 class Watching:
     """What the walks of one trace have noted."""
 
-    def __init__(self) -> None:
+    def __init__(self, originals: Collection[int] = (), generators: Generators | None = None) -> None:
+        self._originals = originals
+        self._generators = generators
         self.slots: list[Slot] = []
         self.known: dict[int, tuple[Any, str, bool]] = {}
         """Captured arrays by their id, with their names, and whether they are promised to be constant: see Trace."""
@@ -317,6 +321,11 @@ class Watching:
             self.watch_each(parts.items)
 
     def _watch_content(self, value: Any, name: str, content: Part) -> None:
+        if self._generators is not None and is_recorded(value):
+            if id(value) not in self._originals and self._generators.is_recording:
+                self._generators.found[id(value)] = Found(value, name, content.read, content.value)
+                return
+            self._generators.at_once.add(id(value))
         is_shared = not is_generator(value)  # drawing from one changes it: each call that draws is a new one
         self.note(content, is_shared)
         if isinstance(value, np.ndarray):
@@ -326,6 +335,16 @@ class Watching:
         elif is_long(value):
             if not all(map(is_immutable, value.values() if isinstance(value, dict) else value)):
                 self.give_up(f"a {type(value).__name__} has more than {MAX_ITEMS} items")
+
+    def settle_generators(self) -> None:
+        """Compare the state of generators, rather than record what is drawn, where the code gets at it otherwise."""
+        generators = self._generators
+        if generators is not None and not ASK_FOR_STATE.isdisjoint(self._names):
+            for _, name, read, state in generators.found.values():
+                self.note(Part(None, f"the state of {name}", state, read))
+            generators.at_once |= generators.found.keys()
+            generators.found.clear()
+            generators.is_recording = False
 
     def watch_what_hangs_on(self, part: Part) -> None:
         """The attributes of a value that is a number or text of a class of the user's, or of an enumeration."""

@@ -1,0 +1,391 @@
+"""The methods of ``np.random.Generator``, drawn at every call of a compiled function.
+
+Each is the arithmetic of its parameters on numbers that are drawn without any, where NumPy's is: ``loc + scale * z``.
+Such a number has derivatives in ``loc`` and ``scale`` without a word here. Shape parameters move the numbers by the
+implicit rule (ops/random.py). What is discrete has no derivative.
+
+A generator is drawn from at once where the numbers are those of this very run: without ``wg.jit``, and of a generator
+that the function has made. See :mod:`wengert.tracing.generators` for when it is not.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Sequence
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from wengert.errors import ConcretizationError, UnsupportedFunctionError, message
+from wengert.ops.control import stop_gradient
+from wengert.ops.random import Drawing, Operand, draw, implicit
+from wengert.tape import Aval
+from wengert.tracing.callers import is_library, is_ours
+from wengert.tracing.exchange import AT_OBJECT, enrolls, exchanges
+from wengert.tracing.trace import Trace, current_trace, recorder, recorder_of_none
+from wengert.tracing.tracer import Tracer, record, wrap
+
+METHODS: dict[str, Callable[..., Any]] = {}
+"""By the name of a method of a generator, what it becomes where an argument is traced."""
+
+
+def method(f: Callable[..., Any]) -> Callable[..., Any]:
+    METHODS[f.__name__] = f
+    return f
+
+
+@enrolls("numpy.random")
+def _enroll() -> None:
+    for name, callee in vars(np.random.Generator).items():
+        if not name.startswith("_") or name in ("__reduce__", "__getstate__", "__setstate__"):
+            if callable(callee):
+                exchanges(callee, AT_OBJECT)(partial(_answer, name))
+
+
+DRAWN_WITHOUT_TRACED = frozenset(
+    [
+        "random",
+        "standard_normal",
+        "standard_exponential",
+        "standard_cauchy",
+        "multinomial",
+        "multivariate_hypergeometric",
+    ]
+)
+"""Methods that are recorded, but take no traced parameters."""
+
+
+def _answer(name: str, generator: Any, *args: Any, **kwargs: Any) -> Any:
+    """What a method of a generator gives while a trace is open; NotImplemented where it is NumPy's affair."""
+    trace = current_trace()
+    if trace is None:
+        return NotImplemented
+    frame = sys._getframe(1)
+    if is_ours(frame):
+        return NotImplemented
+    is_followed = trace.generators is not None and trace.generators.has(generator)
+    if trace.generators is not None and id(generator) in trace.generators.at_once and not is_library(frame):
+        trace.unrepeatable = trace.unrepeatable or f"{name}() at {trace.where()} draws numbers that are needed there"
+    is_traced = any(type(x) is Tracer or _holds_tracer(x) for x in (*args, *kwargs.values()))
+    if name == "spawn":  # what it counts is no part of the state
+        trace.unrepeatable = trace.unrepeatable or f"spawn() at {trace.where()} makes a new generator at every call"
+        return NotImplemented
+    if is_followed and (is_library(frame) or not (name in METHODS or name in DRAWN_WITHOUT_TRACED)):
+        assert trace.generators is not None
+        raise trace.generators.need()
+    if is_traced and name in METHODS:
+        return METHODS[name](generator, *args, **kwargs)
+    if is_traced and "out" not in kwargs:
+        raise UnsupportedFunctionError(
+            message(
+                f"Generator.{name} is not traced with a traced argument",
+                trace.locate(),
+                tries=["numbers drawn without traced parameters, and scaled after: mean + sigma * rng.normal(size=n)"],
+            )
+        )
+    out = kwargs.pop("out", None) if is_traced or is_followed else None
+    if out is None:
+        return _drawn(generator, name, args, kwargs) if is_followed else NotImplemented
+    if "size" not in kwargs and not args:
+        kwargs["size"] = out.shape
+    out[...] = _drawn(generator, name, args, kwargs)
+    return out
+
+
+def _holds_tracer(x: Any) -> bool:
+    return type(x) in (list, tuple) and any(type(item) is Tracer or _holds_tracer(item) for item in x)
+
+
+# ------------------------------------------------------------------------------------------------------- drawing
+
+
+def _drawn(generator: Any, name: str, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None) -> Any:
+    """What is drawn, some of the arguments being traced: recorded, or at once."""
+    trace = current_trace()
+    assert trace is not None
+    operands: list[Any] = []
+
+    def stand_in(x: Any) -> Any:
+        if type(x) is not Tracer:
+            return x
+        operands.append(x)
+        return Operand(len(operands) - 1)
+
+    drawing = Drawing(name, [stand_in(x) for x in args], {key: stand_in(x) for key, x in (kwargs or {}).items()})
+    if trace.generators is None or not trace.generators.has(generator):
+        return drawing.by(generator, [_value(trace, x, name) for x in operands])
+    return _record(trace, generator, drawing, [record(stop_gradient, [x], {}) for x in operands])
+
+
+def _value(trace: Trace, x: Tracer, name: str) -> Any:
+    """A parameter as it is in this run, which is not to be repeated."""
+    if trace.known is not None and not trace.unrepeatable:
+        raise UnsupportedFunctionError(
+            message(
+                f"Generator.{name} takes a traced parameter, of a generator that the compiled function makes itself",
+                trace.locate(),
+                tries=["the generator as an argument", "one that was made outside"],
+            )
+        )
+    if not x._trace.concrete:
+        raise ConcretizationError(
+            message(
+                f"Generator.{name} needs the value of a parameter, which has none: {x._trace.why_abstract}",
+                trace.locate(),
+                tries=["wg.jit around the mapped function", "a Python loop over examples"],
+            )
+        )
+    value = x._trace.evaluate(x.atom())
+    return value[()] if x.is_scalar else value
+
+
+def _record(trace: Trace, generator: Any, drawing: Drawing, operands: Sequence[Tracer]) -> Any:
+    assert trace.generators is not None
+    trace.generators.has_drawn = True
+    innermost = max((x._trace for x in operands), key=lambda t: t.level, default=None)
+    target = recorder_of_none() if innermost is None else recorder(innermost)
+    examples = [x._trace.evaluate(x._trace.lift(x), is_example=True) for x in operands]
+    example = drawing.by(np.random.Generator(np.random.PCG64(0)), examples)
+    array = np.asarray(example)
+    params = {"generator": generator, "drawing": drawing, "out": Aval(array.shape, array.dtype)}
+    atom: Any
+    (atom,) = target.emit(draw, tuple([target.lift(x) for x in operands]), params)
+    target.values[atom] = array  # of the right type: nobody looks at what was not drawn yet
+    result = wrap(target, atom, is_scalar=not isinstance(example, np.ndarray))
+    if type(example) in (float, int, bool):
+        result.weak = type(example)
+    return result
+
+
+def _size(size: Any, *parameters: Any) -> Any:
+    """The shape of what is drawn: as NumPy, which takes the broadcast one of the parameters if none is given."""
+    shape = np.broadcast_shapes(*map(np.shape, parameters))
+    if size is None:
+        return shape or None
+    size = tuple(np.atleast_1d(size).tolist()) if np.ndim(size) else (int(size),)
+    if np.broadcast_shapes(shape, size) != size:
+        raise ValueError(f"Output size {size} is not compatible with broadcast dimensions of inputs {shape}.")
+    return size
+
+
+# --------------------------------------------------------------------------------------------- location and scale
+
+
+def _scaled(name: str, *standard: float) -> None:
+    def scaled(generator: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+        return loc + scale * _drawn(generator, name, standard, {"size": _size(size, loc, scale)})
+
+    METHODS[{"standard_normal": "normal"}.get(name, name)] = scaled
+
+
+_scaled("standard_normal")
+_scaled("laplace", 0.0, 1.0)
+_scaled("logistic", 0.0, 1.0)
+_scaled("gumbel", 0.0, 1.0)
+
+
+@method
+def uniform(generator: Any, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
+    return low + (high - low) * _drawn(generator, "random", (), {"size": _size(size, low, high)})
+
+
+@method
+def exponential(generator: Any, scale: Any = 1.0, size: Any = None) -> Any:
+    return scale * _drawn(generator, "standard_exponential", (), {"size": _size(size, scale)})
+
+
+@method
+def rayleigh(generator: Any, scale: Any = 1.0, size: Any = None) -> Any:
+    return scale * _drawn(generator, "rayleigh", (1.0,), {"size": _size(size, scale)})
+
+
+@method
+def lognormal(generator: Any, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None) -> Any:
+    return np.exp(METHODS["normal"](generator, mean, sigma, size))
+
+
+@method
+def weibull(generator: Any, a: Any, size: Any = None) -> Any:
+    return _drawn(generator, "standard_exponential", (), {"size": _size(size, a)}) ** (1.0 / a)
+
+
+@method
+def pareto(generator: Any, a: Any, size: Any = None) -> Any:
+    return np.expm1(_drawn(generator, "standard_exponential", (), {"size": _size(size, a)}) / a)
+
+
+@method
+def power(generator: Any, a: Any, size: Any = None) -> Any:
+    return (-np.expm1(-_drawn(generator, "standard_exponential", (), {"size": _size(size, a)}))) ** (1.0 / a)
+
+
+@method
+def triangular(generator: Any, left: Any, mode: Any, right: Any, size: Any = None) -> Any:
+    """By the inverse of the distribution function, as NumPy does."""
+    u = _drawn(generator, "random", (), {"size": _size(size, left, mode, right)})
+    width, below, above = right - left, mode - left, right - mode
+    is_below = u * width <= below
+    lower = left + np.sqrt(np.where(is_below, u * below * width, 1.0))
+    return np.where(is_below, lower, right - np.sqrt(np.where(is_below, 1.0, (1 - u) * above * width)))
+
+
+@method
+def multivariate_normal(
+    generator: Any,
+    mean: Any,
+    cov: Any,
+    size: Any = None,
+    check_valid: str = "warn",
+    tol: float = 1e-8,
+    *,
+    method: str = "svd",
+) -> Any:
+    """A root of the covariance times standard normal numbers, the one that NumPy takes. Of "svd" and "eigh" it has no
+    derivative where eigenvalues are equal; "cholesky" has."""
+    shape = () if size is None else _size(size, 0.0)
+    z = _drawn(generator, "standard_normal", (), {"size": (*shape, len(mean))})
+    if method == "cholesky":
+        root = np.linalg.cholesky(cov).T
+    elif method == "eigh":
+        w, v = np.linalg.eigh(cov)
+        root = (v * np.sqrt(w)).T
+    else:
+        _, w, vt = np.linalg.svd(cov)
+        root = np.sqrt(w)[:, None] * vt
+    return mean + z @ root
+
+
+# ------------------------------------------------------------------------------------------------ shape parameters
+
+
+def _implicit(generator: Any, family: str, parameters: Sequence[Any], size: Any) -> Any:
+    z = _drawn(generator, family, parameters, {"size": _size(size, *parameters)})
+    doubles = [x.astype(float) if type(x) is Tracer and x.dtype != float else x for x in parameters]
+    return record(implicit, [z, *doubles], {"family": family})
+
+
+@method
+def standard_gamma(generator: Any, shape: Any, size: Any = None) -> Any:
+    return _implicit(generator, "standard_gamma", (shape,), size)
+
+
+@method
+def gamma(generator: Any, shape: Any, scale: Any = 1.0, size: Any = None) -> Any:
+    return scale * _implicit(generator, "standard_gamma", (shape,), _size(size, shape, scale))
+
+
+@method
+def chisquare(generator: Any, df: Any, size: Any = None) -> Any:
+    return 2.0 * _implicit(generator, "standard_gamma", (df / 2.0,), size)
+
+
+@method
+def beta(generator: Any, a: Any, b: Any, size: Any = None) -> Any:
+    return _implicit(generator, "beta", (a, b), size)
+
+
+@method
+def standard_t(generator: Any, df: Any, size: Any = None) -> Any:
+    return _implicit(generator, "standard_t", (df,), size)
+
+
+@method
+def f(generator: Any, dfnum: Any, dfden: Any, size: Any = None) -> Any:
+    return _implicit(generator, "f", (dfnum, dfden), size)
+
+
+@method
+def dirichlet(generator: Any, alpha: Any, size: Any = None) -> Any:
+    """Gamma numbers over their sum. (NumPy draws other ones where every parameter is below 0.1.)"""
+    shape = () if size is None else _size(size, 0.0)
+    z = _implicit(generator, "standard_gamma", (alpha,), (*shape, *np.shape(alpha)))
+    return z / z.sum(axis=-1, keepdims=True)
+
+
+# -------------------------------------------------------------------------------------------- without a derivative
+
+
+def _without_derivative(name: str, *names: str, is_discrete: bool = True) -> None:
+    """A method of elementwise parameters that is drawn as it is."""
+
+    def drawn(generator: Any, *args: Any, **kwargs: Any) -> Any:
+        given = {"size": None, **dict(zip((*names, "size"), args, strict=False)), **kwargs}
+        size = given.pop("size")
+        parameters = [given.pop(n) for n in names if n in given]
+        if not is_discrete:
+            return _implicit(generator, name, parameters, size)
+        return _drawn(generator, name, parameters, {"size": _size(size, *parameters), **given})
+
+    METHODS[name] = drawn
+
+
+_without_derivative("binomial", "n", "p")
+_without_derivative("negative_binomial", "n", "p")
+_without_derivative("poisson", "lam")
+_without_derivative("geometric", "p")
+_without_derivative("hypergeometric", "ngood", "nbad", "nsample")
+_without_derivative("logseries", "p")
+_without_derivative("zipf", "a")
+_without_derivative("wald", "mean", "scale", is_discrete=False)
+_without_derivative("vonmises", "mu", "kappa", is_discrete=False)
+_without_derivative("noncentral_chisquare", "df", "nonc", is_discrete=False)
+_without_derivative("noncentral_f", "dfnum", "dfden", "nonc", is_discrete=False)
+
+
+@method
+def integers(
+    generator: Any, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
+) -> Any:
+    bounds = (low,) if high is None else (low, high)
+    kwargs = {"size": _size(size, *bounds), "dtype": dtype, "endpoint": endpoint}
+    return _drawn(generator, "integers", bounds, kwargs)
+
+
+# --------------------------------------------------------------------------------------------------- what is given
+
+
+@method
+def choice(
+    generator: Any,
+    a: Any,
+    size: Any = None,
+    replace: bool = True,
+    p: Any = None,
+    axis: int = 0,
+    shuffle: bool = True,
+) -> Any:
+    """Elements of ``a`` at places that are drawn."""
+    if np.ndim(a) == 0:
+        return _drawn(generator, "choice", (a, size, replace, p, axis, shuffle))
+    at = _drawn(generator, "choice", (np.shape(a)[axis], size, replace, p, 0, shuffle))
+    return _taken(a, at, axis)
+
+
+@method
+def permutation(generator: Any, x: Any, axis: int = 0) -> Any:
+    if np.ndim(x) == 0:
+        return _drawn(generator, "permutation", (x,))
+    return _taken(x, _drawn(generator, "permutation", (np.shape(x)[axis],)), axis)
+
+
+@method
+def permuted(generator: Any, x: Any, *, axis: int | None = None, out: Any = None) -> Any:
+    flat = x if axis is not None else x.reshape(-1)
+    along = axis if axis is not None else 0
+    places = np.arange(flat.shape[along]).reshape([-1 if k == along % flat.ndim else 1 for k in range(flat.ndim)])
+    at = _drawn(generator, "permuted", (np.broadcast_to(places, flat.shape),), {"axis": along})
+    y = np.take_along_axis(flat, at, along).reshape(x.shape)
+    if out is None:
+        return y
+    out[...] = y
+    return out
+
+
+@method
+def shuffle(generator: Any, x: Any, axis: int = 0) -> None:
+    x[...] = _taken(x, _drawn(generator, "permutation", (np.shape(x)[axis],)), axis)
+
+
+def _taken(x: Any, at: Any, axis: int) -> Any:
+    return x[(*[slice(None)] * (axis % np.ndim(x)), at)]

@@ -1,0 +1,182 @@
+"""Compiled functions that draw random numbers: NumPy's numbers, in its order, and one trace, or as many as calls."""
+
+from __future__ import annotations
+
+import copy
+import pickle
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.stats
+
+import wengert as wg
+
+X = np.arange(4.0)
+
+
+def calls(f: Callable[[Any, Any], Any], n: int = 4) -> dict[str, Any]:
+    """Compare a compiled function of a generator and an array with the function, call by call, states included."""
+    ours, numpys = np.random.default_rng(7), np.random.default_rng(7)
+    compiled = wg.jit(f)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", wg.errors.PerformanceWarning)
+        for _ in range(n):
+            np.testing.assert_allclose(compiled(ours, X), f(numpys, X), rtol=1e-14)
+            assert ours.bit_generator.state == numpys.bit_generator.state
+    return compiled.stats()
+
+
+class Holder:
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng = rng
+
+
+def test_a_captured_generator_is_drawn_from_at_every_call() -> None:
+    rng, again = np.random.default_rng(1), np.random.default_rng(1)
+    holder, table = Holder(rng), {"rng": rng}
+    f = wg.jit(lambda x: x + rng.normal(size=4) * holder.rng.random() + table["rng"].integers(5))
+    for _ in range(3):
+        np.testing.assert_array_equal(f(X), X + again.normal(size=4) * again.random() + again.integers(5))
+    assert f.stats()["traces"] == 1 and not f.stats()["unrepeatable"]
+
+
+def test_a_generator_that_is_rebound_or_set_to_a_state_is_heeded() -> None:
+    rng = np.random.default_rng(1)
+    f = wg.jit(lambda x: x + rng.normal())
+    first = f(0.0)
+    rng.bit_generator.state = np.random.default_rng(1).bit_generator.state
+    assert f(0.0) == first and f.stats()["traces"] == 1
+    rng = np.random.default_rng(2)
+    assert f(0.0) == np.random.default_rng(2).normal() and f.stats()["traces"] == 2
+
+
+def test_two_generators_of_one_state_are_drawn_from_in_turn() -> None:
+    one = np.random.default_rng(3)
+    two = np.random.Generator(one.bit_generator)
+    again = np.random.default_rng(3)
+    f = wg.jit(lambda x: one.normal() - two.normal() * one.normal() + x)
+    for _ in range(3):
+        a, b, c = again.normal(size=3)
+        assert f(1.0) == pytest.approx(a - b * c + 1.0, rel=1e-15)
+
+
+def test_a_branch_before_the_draws_is_a_guard() -> None:
+    stats = calls(lambda rng, x: (x if x[1] > 0 else -x) + rng.normal())
+    assert stats["traces"] == 1
+
+
+def _caught(rng: Any, x: Any) -> Any:
+    try:
+        if rng.random() < 0.5:
+            return x
+    except Exception:
+        pass
+    return -x
+
+
+AT_ONCE: dict[str, Callable[[Any, Any], Any]] = {
+    "a branch on what was drawn": lambda rng, x: x if rng.random() < 0.5 else -x,
+    "caught by the user's code": _caught,
+    "a branch after a draw": lambda rng, x: rng.random() * (x if x[1] > 0 else -x),
+    "text of what was drawn": lambda rng, x: x * len(f"{rng.normal()}"),
+    "the state": lambda rng, x: x + rng.normal() + rng.bit_generator.state["state"]["inc"] % 7,
+    "a library draws": lambda rng, x: x * scipy.stats.norm.rvs(size=4, random_state=rng),
+    "compiled code draws": lambda rng, x: x * rng.random() + scipy.stats.uniform_direction(2, seed=rng).rvs()[0],
+    "a copy": lambda rng, x: x + copy.copy(rng).normal() + rng.normal(),
+    "a deep copy": lambda rng, x: x + copy.deepcopy(rng).normal(),
+    "pickled": lambda rng, x: x + pickle.loads(pickle.dumps(rng)).normal(),
+    "another generator": lambda rng, x: x + rng.spawn(1)[0].normal(),
+    "bytes": lambda rng, x: x + rng.bytes(1)[0],
+    "another generator of its bits": lambda rng, x: x + np.random.Generator(rng.bit_generator).normal(),
+    "a seed": lambda rng, x: x + np.random.default_rng(rng.integers(100)).normal(),
+    "an attribute of a computed name": lambda rng, x: x + getattr(rng, "normal" if len(x) else "random")(),
+}
+
+
+@pytest.mark.parametrize("name", AT_ONCE)
+def test_what_needs_the_numbers_is_drawn_as_python_does(name: str) -> None:
+    assert calls(AT_ONCE[name])["traces"] == 4
+
+
+def test_an_error_of_the_functions_leaves_the_state_as_python_would() -> None:
+    def f(rng: Any, x: Any) -> Any:
+        y = rng.normal() + x
+        raise ValueError(f"{len(x)}")
+        return y
+
+    ours, numpys = np.random.default_rng(7), np.random.default_rng(7)
+    with pytest.raises(ValueError, match="4"):
+        wg.jit(f)(ours, X)
+    with pytest.raises(ValueError, match="4"):
+        f(numpys, X)
+    assert ours.bit_generator.state == numpys.bit_generator.state
+
+
+def test_what_numpy_refuses_is_refused_at_the_call_and_at_the_trace() -> None:
+    rng = np.random.default_rng(0)
+    f = wg.jit(lambda lam: rng.poisson(lam) * lam)
+    f(2.0)
+    with pytest.raises(ValueError, match="lam < 0"):
+        f(-2.0)
+    with pytest.raises(ValueError, match="scale < 0"):
+        wg.jit(lambda x: x + rng.normal(0.0, -1.0))(1.0)
+
+
+def test_without_jit_the_numbers_are_those_of_the_run() -> None:
+    def loss(m: Any, s: Any, rng: Any) -> Any:
+        return np.mean((rng.normal(m, s, size=50) - 1) ** 2 * rng.random(50))
+
+    ours, again = np.random.default_rng(3), np.random.default_rng(3)
+    compiled = wg.jit(wg.grad(loss, argnums=(0, 1)))
+    for _ in range(3):
+        expected = wg.grad(loss, argnums=(0, 1))(1.0, 2.0, again)
+        np.testing.assert_allclose(compiled(1.0, 2.0, ours), expected, rtol=1e-13)
+        assert ours.bit_generator.state == again.bit_generator.state
+    assert compiled.stats()["traces"] == 1
+
+
+def test_a_mapped_function_draws_once_for_all_examples() -> None:
+    """As Python runs it once; parameters of each example's own draw for each."""
+    rng = np.random.default_rng(0)
+    f = lambda x: x + rng.normal(size=2)
+    a = wg.jit(wg.vmap(f))(np.zeros((3, 2)))
+    np.testing.assert_array_equal(a, [np.random.default_rng(0).normal(size=2)] * 3)
+    rng = np.random.default_rng(0)
+    np.testing.assert_array_equal(wg.vmap(f)(np.zeros((3, 2))), a)
+    rng = np.random.default_rng(0)
+    shapes = np.array([[1.0, 2.0], [3.0, 4.0]])
+    b = wg.jit(wg.vmap(lambda a: rng.gamma(a)))(shapes)
+    np.testing.assert_array_equal(b, np.random.default_rng(0).gamma(shapes))
+    with pytest.raises(wg.errors.ConcretizationError, match="needs the value of a parameter"):
+        wg.vmap(lambda a: rng.gamma(a))(shapes)
+
+
+def test_a_generator_that_the_function_makes_gives_constants() -> None:
+    f = wg.jit(lambda x: x * np.random.default_rng(5).normal(x, 1.0))
+    for x in (1.0, 2.0):
+        assert f(x) == pytest.approx(x * (x + np.random.default_rng(5).normal()), rel=1e-15)
+    assert f.stats()["traces"] == 1
+    with pytest.raises(wg.errors.UnsupportedFunctionError, match="that the compiled function makes itself"):
+        wg.jit(lambda a: np.random.default_rng(5).gamma(a), strict=True)(1.0)
+
+
+def test_derivatives_of_any_order_draw_once() -> None:
+    ours, again = np.random.default_rng(4), np.random.default_rng(4)
+    f = wg.jit(wg.hessian(lambda m, rng: np.sum(np.exp(rng.normal(m, 1.0, size=3)))))
+    for _ in range(2):
+        assert f(0.1, ours) == pytest.approx(np.sum(np.exp(again.normal(0.1, 1.0, size=3))), rel=1e-14)
+    y, pullback = wg.vjp(lambda m: m * ours.normal(size=3), 2.0)
+    assert pullback(np.ones(3)) == pullback(np.ones(3)) == (pytest.approx(y.sum() / 2),)
+
+
+def test_a_tape_that_draws_is_a_program() -> None:
+    ours, again = np.random.default_rng(4), np.random.default_rng(4)
+    tape = wg.trace(lambda x: x + ours.random(4))(X)
+    assert "random(4)" in str(tape)
+    call = wg.compile(tape).bind(X, out=(out := np.empty(4)))
+    for _ in range(2):
+        call()
+        np.testing.assert_array_equal(out, X + again.random(4))
