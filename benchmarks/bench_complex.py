@@ -108,7 +108,7 @@ def log_det_and_solve(n: int) -> Calls:
 def sampling(n: int) -> Calls:
     """The mean of normals, and its gradient in location and scale; beside NumPy's drawing and one pass."""
     rng, other = np.random.default_rng(0), np.random.default_rng(0)
-    ours = wg.jit(wg.grad(lambda p: np.mean(p[0] + p[1] * rng.standard_normal(n))))
+    ours = wg.jit(wg.grad(lambda p: np.mean(rng.normal(p[0], p[1], n))))
     p = np.array([0.5, 2.0])
     return {"wengert": lambda: ours(p), "numpy, drawing and a sum": lambda: other.standard_normal(n).sum()}
 

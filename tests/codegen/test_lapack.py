@@ -123,3 +123,58 @@ def test_a_long_stack_is_solved_in_parts() -> None:
     a[1500] = 0
     with pytest.raises(np.linalg.LinAlgError):
         wg.jit(np.linalg.solve)(a, b)
+
+
+def symmetric(kind: str, n: int, b: int, dtype: str = "f8") -> np.ndarray[Any, Any]:
+    a = numbers((b, n, n), dtype)
+    a = (a + np.swapaxes(a, -1, -2)) / 2
+    scale = np.logspace(-8, 8, n).astype(dtype) if n else np.ones(0, dtype)
+    return {
+        "ordinary": lambda: a,
+        "huge": lambda: a * np.dtype(dtype).type(1e30 if dtype == "f4" else 1e300),
+        "tiny": lambda: a * np.dtype(dtype).type(1e-30 if dtype == "f4" else 1e-300),
+        "of equal values": lambda: np.round(a) * np.eye(n, dtype=dtype) + np.ones((n, n), dtype),
+        "graded": lambda: a * scale * scale[:, None],
+        "zero": lambda: np.zeros_like(a),
+    }[kind]()
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4"])
+@pytest.mark.parametrize("kind", ["ordinary", "huge", "tiny", "of equal values", "graded", "zero"])
+def test_eigenvalues_of_stacks(kind: str, dtype: str) -> None:
+    """To a few roundings of the largest, with orthogonal vectors; one matrix has the bits it has among others."""
+    eps = np.finfo(dtype).eps
+    for n, b in ((1, 3), (2, 9), (3, 1), (4, 17), (6, 2), (7, 3), (16, 5)):
+        a = symmetric(kind, n, b, dtype)
+        for lower in (False, True):
+            program = native(lambda a, lower=lower: tuple(linalg.eigh(a, lower=lower, any_vectors=True)), a)
+            w, v = program(np.tril(a) if lower else np.triu(a))
+            expected = np.linalg.eigvalsh(a.astype(float))
+            largest = np.abs(expected).max(-1, keepdims=True)
+            assert np.all(np.abs(w - expected) <= 4 * n * eps * largest)
+            np.testing.assert_allclose(v @ np.swapaxes(v, -1, -2), [np.eye(n)] * b, atol=8 * n * eps)
+            back = v.astype(float) * w[:, None, :] @ np.swapaxes(v, -1, -2)
+            assert np.all(np.abs(back - a) <= 8 * n * eps * largest[..., None])
+            if b > 8:
+                few = native(lambda a, lower=lower: tuple(linalg.eigh(a, lower=lower, any_vectors=True)), a[3:7])
+                np.testing.assert_array_equal(few(a[3:7])[0], w[3:7])
+
+
+def test_the_vectors_that_are_seen_are_numpys() -> None:
+    for n in (1, 4, 30):
+        a = symmetric("ordinary", n, 3)
+        for UPLO in "LU":
+            close(lambda a, UPLO=UPLO: tuple(np.linalg.eigh(a, UPLO)), a)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf])
+def test_what_is_not_finite_is_numpys(bad: float) -> None:
+    a = np.diag([1.0, bad, 2.0])
+    for f in (lambda a: tuple(np.linalg.eigh(a)), lambda a: linalg.eigh(a, lower=True, any_vectors=True)):
+        try:
+            expected = tuple(np.linalg.eigh(a))
+        except np.linalg.LinAlgError as error:
+            with pytest.raises(np.linalg.LinAlgError, match=str(error)):
+                native(f, a)(a)
+        else:
+            np.testing.assert_array_equal(native(f, a)(a)[0], expected[0])

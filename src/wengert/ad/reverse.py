@@ -125,7 +125,11 @@ def pull(instr: Instr, k: int, cts: Sequence[Any], nan_safe: bool = False) -> An
     if op.is_elementwise:
         return _pull_elementwise(instr, k, cts[0], nan_safe)
     if len(outs) > 1:
-        return _pull_dense(instr, k, tuple([densify(ct, v.aval) for ct, v in zip(cts, outs, strict=True)]))
+        known = [None if ct is None else densify(ct, v.aval) for ct, v in zip(cts, outs, strict=True)]
+        answer = op.structured(known, k, *instr.ins, outs, **instr.params) if op.structured is not None else None
+        if answer is not None:
+            return answer
+        return _pull_dense(instr, k, tuple([densify(ct, v.aval) for ct, v in zip(known, outs, strict=True)]))
     ct, y = cts[0], outs[0].aval
     if is_atom(ct):
         return _pull_dense(instr, k, densify(ct, y))

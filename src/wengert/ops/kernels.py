@@ -197,6 +197,8 @@ class Call(Kernel):
     routine: str
     needs_room: bool = False
     """It works beside its operands: on copies of a matrix of each operand and result, with a pivot a row."""
+    further_rows: int = 0
+    """And so many rows more, of one element more than the matrix has."""
     is_partial: bool = False
     """It leaves some operands to the reference; any other refuses those that the reference refuses."""
     is_of_complex: bool = False

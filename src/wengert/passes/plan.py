@@ -302,7 +302,8 @@ class _Planner:
         if kernel.needs_room:
             first = instr.ins[0].aval
             matrices = [a.aval.shape[-2:] for a in (*instr.ins, *instr.outs) if a.aval.ndim >= first.ndim]
-            nbytes = sum([n * m * first.dtype.itemsize for n, m in matrices]) + 4 * first.shape[-1]
+            elements = sum([n * m for n, m in matrices]) + kernel.further_rows * (first.shape[-1] + 1)
+            nbytes = elements * first.dtype.itemsize + 4 * first.shape[-1]
             aval = Aval((nbytes,), np.dtype(np.uint8))
             work = Place(self._new(aval), 0, (1,), aval)
         self._step("run", instr, given, made, work)

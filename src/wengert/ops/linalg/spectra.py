@@ -29,6 +29,7 @@ from wengert.ops.elementwise import (
     select,
 )
 from wengert.ops.index import INTP, argmax
+from wengert.ops.kernels import Call
 from wengert.ops.linalg.matrices import (
     ROUNDING,
     adjoint,
@@ -80,12 +81,12 @@ def _off_diagonal(x: Atom) -> Any:
 # ---------------------------------------------------------------------------------------------------- eigenvalues
 
 
-def _eigh_type(x: Aval, *, lower: bool) -> tuple[Aval, Aval]:
+def _eigh_type(x: Aval, *, lower: bool, any_vectors: bool) -> tuple[Aval, Aval]:
     square("eigh", x)
     return Aval(x.shape[:-1], real_dtype(x.dtype)), x
 
 
-def eigh_pushforward(xs: Any, dxs: Any, y: Any, *, lower: bool) -> Any:
+def eigh_pushforward(xs: Any, dxs: Any, y: Any, *, lower: bool, any_vectors: bool) -> Any:
     """ẇ = diag P and v̇ = v (P / (wⱼ − wᵢ)) with P = vᴴ ẋ v, of the Hermitian matrix with the triangle of ẋ.
 
     Source: Giles (2008), section 3.1.
@@ -96,7 +97,7 @@ def eigh_pushforward(xs: Any, dxs: Any, y: Any, *, lower: bool) -> Any:
     return real_part(diagonal_of(p)), matmul(v, _quotient(_off_diagonal(p), _columns(w) - _rows(w), w))
 
 
-def eigh_pullback(ct: Any, x: Atom, y: Any, *, lower: bool) -> Any:
+def eigh_pullback(ct: Any, x: Atom, y: Any, *, lower: bool, any_vectors: bool) -> Any:
     """Cotangent of ``x`` for ``w, v = eigh(x)``: float[..., n, n], triangular, as what is read.
 
         x̄ = Φ(S + Sᴴ),   S = v (diag w̄ + (P − Pᴴ)/2 / (wⱼ − wᵢ)) vᴴ,   P = vᴴ v̄,   Φ(A) = tril(A), half its diagonal
@@ -113,15 +114,28 @@ def eigh_pullback(ct: Any, x: Atom, y: Any, *, lower: bool) -> Any:
     return triangle(s + adjoint(s), lower, diagonal=0.5)
 
 
-eigh = op(  # eigenvalues, ascending, and the vectors as columns; reads one triangle of x
-    lambda x, *, lower: tuple(np.linalg.eigh(x, "L" if lower else "U")),
+def eigh_structured(ct: Any, k: int, x: Atom, y: Any, *, lower: bool, any_vectors: bool) -> Any:
+    """Where the vectors have no cotangent, S is v diag w̄ vᴴ, which is Hermitian: nothing is divided."""
+    (w, v), (ct_w, ct_v) = y, ct
+    if ct_v is not None:
+        return None
+    v = conj(v)
+    weighted = v * cast(_columns(ct_w), v.aval.dtype)
+    return triangle(2.0 * matmul(weighted, adjoint(v)), lower, diagonal=0.5)
+
+
+eigh = op(  # eigenvalues, ascending, and the vectors as columns; reads one triangle of x. any_vectors: nobody sees the
+    # vectors but in what does not depend on their signs, or on which ones of equal eigenvalues they are
+    lambda x, *, lower, any_vectors: tuple(np.linalg.eigh(x, "L" if lower else "U")),
     name="eigh",
     type=_eigh_type,
+    kernel=Call("lapack.syevd", needs_room=True, further_rows=11),
+    structured=eigh_structured,
     cost=cubic(9),
     pushforward=eigh_pushforward,
     pullback=[eigh_pullback],
     is_holomorphic=False,
-    batch=lambda xs, batched, size, *, lower: eigh(xs[0], lower=lower),
+    batch=lambda xs, batched, size, **params: eigh(xs[0], **params),
 )
 
 
@@ -276,6 +290,16 @@ def svd_pullback(ct: Any, x: Atom, y: Any, *, full: bool) -> Any:
     return inner + matmul(beside_u, vh) + matmul(u, adjoint(beside_v))
 
 
+def svd_structured(ct: Any, k: int, x: Atom, y: Any, *, full: bool) -> Any:
+    """Where the vectors have no cotangent, u diag s̄ vᴴ."""
+    (u, s, vh), (ct_u, ct_s, ct_vh) = y, ct
+    if ct_u is not None or ct_vh is not None:
+        return None
+    n = s.aval.shape[-1]
+    u, v = columns_of(conj(u), 0, n), columns_of(adjoint(conj(vh)), 0, n)
+    return matmul(u * cast(_columns(ct_s), u.aval.dtype), adjoint(v))
+
+
 svd = op(  # of x float[..., m, n], k = min(m, n): u float[..., m, k], s float[..., k] descending, vh float[..., k, n];
     # full: u and vh with the columns and rows that complete them
     lambda x, *, full: tuple(np.linalg.svd(x, full_matrices=full)),
@@ -284,6 +308,7 @@ svd = op(  # of x float[..., m, n], k = min(m, n): u float[..., m, k], s float[.
     cost=cubic(20),
     pushforward=svd_pushforward,
     pullback=[svd_pullback],
+    structured=svd_structured,
     is_holomorphic=False,
     batch=lambda xs, batched, size, *, full: svd(xs[0], full=full),
 )

@@ -7,6 +7,8 @@
 // A status > 0 is LAPACK's info: the matrix is singular, or not positive definite. Statuses < 0 are named below.
 #include "blas.h"
 
+#include "spectra.h"
+
 #include <algorithm>
 #include <climits>
 #include <cmath>
@@ -34,6 +36,7 @@ template <class T> struct Routines {
     void (*potrf)(const char *, int *, T *, int *, int *) = nullptr;
     void (*gesv)(int *, int *, T *, int *, int *, T *, int *, int *) = nullptr;
     void (*getrf)(int *, int *, T *, int *, int *, int *) = nullptr;
+    void (*syevd)(const char *, const char *, int *, T *, int *, T *, T *, int *, int *, int *, int *) = nullptr;
 };
 
 Routines<double> of_double;
@@ -344,6 +347,26 @@ template <class T> int32_t trsm(char *const *pointers, const int64_t *sizes, int
     return done;
 }
 
+// pointers (A, w, V, work), sizes (n, batch, lower): A = V diag(w) Vᵀ, of one triangle of A, as NumPy calls it.
+template <class T> int32_t syevd(char *const *p, const int64_t *sizes, int64_t begin, int64_t end) {
+    if (routines<T>().syevd == nullptr) return no_routine;
+    const int64_t n = sizes[0];
+    const int64_t room = 1 + 6 * n + 2 * n * n, integers = 3 + 5 * n;
+    if (!fits_int({n, room})) return too_large;
+    int order = static_cast<int>(n), l_work = static_cast<int>(room), l_integers = static_cast<int>(integers), info = 0;
+    T *work = reinterpret_cast<T *>(p[3]);
+    for (int64_t item = begin; item < end && n > 0; item++) {
+        T *v = reinterpret_cast<T *>(p[2]) + item * n * n;
+        transpose(reinterpret_cast<const T *>(p[0]) + item * n * n, v, n, n);
+        routines<T>().syevd("V", sizes[2] != 0 ? "L" : "U", &order, v, &order, reinterpret_cast<T *>(p[1]) + item * n,
+                            work, &l_work, reinterpret_cast<int *>(work + room), &l_integers, &info);
+        if (info != 0) return info;
+        for (int64_t i = 0; i < n; i++)
+            for (int64_t j = 0; j < i; j++) std::swap(v[i * n + j], v[j * n + i]);
+    }
+    return done;
+}
+
 // ---------------------------------------------------------------------------------------------------------- tables
 
 struct NamedKernel {
@@ -357,7 +380,8 @@ constexpr NamedKernel KERNELS[] = {
     {"inv_f64", inv<double>},         {"inv_f32", inv<float>},         {"slogdet_f64", slogdet<double>},
     {"slogdet_f32", slogdet<float>},  {"det_f64", det<double>},        {"det_f32", det<float>},
     {"trsm_f64", trsm<double>},       {"trsm_f32", trsm<float>},       {"cofactor_f64", cofactor<double>},
-    {"cofactor_f32", cofactor<float>},
+    {"cofactor_f32", cofactor<float>},  {"syevd_f64", syevd<double>},   {"jacobi_f64", jacobi_f64},
+    {"jacobi_f32", jacobi_f32},
 };
 
 template <class T> bool set_in(Routines<T> &routines, std::string_view name, void *address) {
@@ -371,6 +395,7 @@ template <class T> bool set_in(Routines<T> &routines, std::string_view name, voi
     if (name == "potrf") return set(routines.potrf);
     if (name == "gesv") return set(routines.gesv);
     if (name == "getrf") return set(routines.getrf);
+    if (name == "syevd") return set(routines.syevd);
     return false;
 }
 
@@ -391,6 +416,7 @@ Kernel *named_kernel(std::string_view name) {
 int64_t work_bytes(std::string_view name, int64_t n, int64_t k) {
     const int64_t itemsize = name.ends_with("_f32") ? sizeof(float) : sizeof(double);
     const auto is = [&](const char *stem) { return name.substr(0, name.find('_')) == stem; };
+    if (is("syevd")) return (1 + 6 * n + 2 * n * n) * itemsize + (3 + 5 * n) * static_cast<int64_t>(sizeof(int));
     const int64_t n_sides = is("gesv") ? k : is("inv") || is("cofactor") ? n : 0;
     if (!is("gesv") && !is("inv") && !is("slogdet") && !is("det") && !is("cofactor")) return 0;
     return (n * n + n * n_sides) * itemsize + n * static_cast<int64_t>(sizeof(int));

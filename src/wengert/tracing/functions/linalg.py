@@ -186,7 +186,7 @@ def _hermitian(function: str, a: Any, UPLO: str) -> Any:
     check_square(function, a)
     if UPLO.upper() not in ("L", "U"):
         raise ValueError("UPLO argument must be 'L' or 'U'")
-    return record(ops.eigh, (a,), {"lower": UPLO.upper() == "L"})
+    return record(ops.eigh, (a,), {"lower": UPLO.upper() == "L", "any_vectors": function == "eigvalsh"})
 
 
 def _adjoint(x: Any) -> Any:
