@@ -14,7 +14,7 @@ import scipy.linalg
 from tests.ops.check_op import Operand, case, formula
 from wengert.higher.mapped import map_scalar
 from wengert.ops import elementwise as e
-from wengert.ops import random, special
+from wengert.ops import linalg, random, special
 from wengert.ops.control import Expected
 from wengert.tape import Aval
 
@@ -109,6 +109,10 @@ class Repeating:
 
 
 REPEATING = Repeating()
+
+
+MATRIX = np.array([[1.0, 5.0, 2.0], [4.0, 1.0, 0.5], [0.3, 2.0, 6.0]])
+FACTORS = linalg.factors.lu.reference(MATRIX)
 
 
 def sine_plus_product() -> Any:
@@ -417,9 +421,13 @@ CASES = [
     case("implicit",      between(0.2, 3, 3), between(0.5, 3, 3), between(0.5, 3, 3), kw=dict(family="f"), dtypes="d", numpy=lambda z, m, n: z, moving=(1, 2), note="F"),
 
     # linear algebra
-    case("solve",         well_conditioned(4, 4), shapes(4, 2), numpy=lambda a, b: np.linalg.inv(a) @ b, dtypes="d"),
-    case("solve",         well_conditioned(2, 3, 3), shapes(2, 3, 1), dtypes="fdD", note="stack"),
-    case("solve",         shapes(0, 0), shapes(0, 2), note="empty"),
+    case("solve",         well_conditioned(4, 4), shapes(4, 2), kw=dict(transpose=False), numpy=lambda a, b: np.linalg.inv(a) @ b, dtypes="d"),
+    case("solve",         well_conditioned(2, 3, 3), shapes(2, 3, 1), kw=dict(transpose=True), dtypes="fdD", note="stack"),
+    case("solve",         shapes(0, 0), shapes(0, 2), kw=dict(transpose=False), note="empty"),
+    case("lu",            well_conditioned(2, 3, 3), unwritten=(0,), rtol=1e-7),
+    case("lu_solve",      exactly(FACTORS[0]), exactly(FACTORS[1]), shapes(3, 2), kw=dict(transpose=True), numpy=lambda f, p, b: np.linalg.solve(MATRIX.T, b), dtypes="d", unwritten=(0, 2)),
+    case("lu_inv",        exactly(FACTORS[0]), exactly(FACTORS[1]), numpy=lambda f, p: np.linalg.inv(MATRIX), dtypes="d", unwritten=(0,)),
+    case("lu_slogdet",    exactly(FACTORS[0]), exactly(FACTORS[1]), numpy=lambda f, p: tuple(np.linalg.slogdet(MATRIX)), dtypes="d", unwritten=(0,)),
     case("triangular_solve", well_conditioned(4, 4), shapes(4, 2), kw=dict(lower=True, transpose=False), numpy=lambda a, b: pivot(a, b, True, False)),
     case("triangular_solve", well_conditioned(4, 4), shapes(4, 2), kw=dict(lower=False, transpose=True), numpy=lambda a, b: pivot(a, b, False, True), note="upper transposed"),
     case("triangular_solve", well_conditioned(2, 3, 3), shapes(2, 3, 1), kw=dict(lower=True, transpose=True), note="stack"),

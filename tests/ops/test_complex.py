@@ -59,7 +59,7 @@ CASES = [
     case("embed_diagonal", complex_numbers(3), dtypes="DF"),
     case("inv", complex_numbers(3, 3), dtypes="D", rtol=1e-6),
     case("det", complex_numbers(3, 3), dtypes="D", rtol=1e-6),
-    case("solve", complex_numbers(3, 3), complex_numbers(3, 2), dtypes="D", rtol=1e-6),
+    case("solve", complex_numbers(3, 3), complex_numbers(3, 2), kw=dict(transpose=True), dtypes="D", rtol=1e-6),
 ]  # fmt: skip
 
 

@@ -16,14 +16,14 @@ def routine(step: PlanStep, kernel: Routine) -> KernelCall | None:
     instr = step.instr
     assert instr is not None
     stem = kernel.routine.partition(".")[2]
-    dtypes = {p.aval.dtype.char for p in (*step.ins, *step.outs)}
+    dtypes = {p.aval.dtype.char for p in (*step.ins, *step.outs) if p.aval.is_inexact}
     if stem not in ROUTINES or dtypes not in ({"f"}, {"d"}) or not all(map(is_c_order, (*step.ins, *step.outs))):
         return None
     shape = step.ins[0].aval.shape
     batch = int(np.prod(shape[:-2], dtype=np.int64))
     sizes = [shape[-1], batch]
-    if stem in ("gesv", "trsm"):
-        sizes.insert(1, step.ins[1].aval.shape[-1])
+    if stem in ("getrs", "trsm"):
+        sizes.insert(1, step.ins[-1].aval.shape[-1])
     sizes += [int(instr.params[name]) for name in ("lower", "transpose") if name in instr.params]
     if stem == "syevd" and instr.params["any_vectors"]:
         most = EIGHT_AT_A_TIME if batch > 3 or dtypes == {"f"} else ALONE
@@ -44,4 +44,4 @@ def routine(step: PlanStep, kernel: Routine) -> KernelCall | None:
 GRAIN_FLOPS = 2_000_000  # of matrices after which it is worth looking for Ctrl-C
 EIGHT_AT_A_TIME, ALONE = 16, 6
 """Rows up to which a stack of symmetric matrices, and a few, are rotated to be diagonal sooner than LAPACK's are."""
-ROUTINES = frozenset(["syevd", "gesv", "potrf", "inv", "slogdet", "det", "cofactor", "trsm"])
+ROUTINES = frozenset(["syevd", "getrf", "getrs", "getri", "potrf", "slogdet", "det", "cofactor", "trsm"])

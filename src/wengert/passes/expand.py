@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+from wengert.passes.simplify import merge_common
 from wengert.tape import Atom, Builder, Tape, building
 
 
 def expand(tape: Tape) -> Tape:
-    """``tape`` with the expansion of each op that has one in its place. Linear in the tape."""
+    """``tape`` with the expansion of each op that has one in its place, and each step once. Linear in the tape."""
     if not any(instr.op.expansion for instr in tape.instrs):
         return tape
     builder = Builder()
@@ -20,4 +21,5 @@ def expand(tape: Tape) -> Tape:
             builder.source = instr.source
             made = instr.op.expansion(*ins, **instr.params)
             new.update(zip(instr.outs, (made,) if len(instr.outs) == 1 else made, strict=True))
-    return tape.replace(instrs=builder.instrs, outputs=tuple([new.get(a, a) for a in tape.outputs]))
+    expanded = tape.replace(instrs=builder.instrs, outputs=tuple([new.get(a, a) for a in tape.outputs]))
+    return merge_common(expanded)  # two of them may be made of the same

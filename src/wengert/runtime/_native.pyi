@@ -198,8 +198,8 @@ def get_threads() -> int:
     """How many threads share a large step; at first one a processor."""
 
 def set_routines(addresses: dict[str, int]) -> None:
-    """Set the routines that the kernels of :func:`kernel_address` call: dgemm, dgemv, dtrsm, dpotrf, dgesv, dgetrf and
-    the same with s. They take the arguments of Fortran's, as those of scipy.linalg.cython_blas and cython_lapack do."""
+    """Set the routines that the kernels of :func:`kernel_address` call: dgemm, dgemv, dtrsm, dpotrf, dgetrf and the
+    same with s, and dsyevd. They take the arguments of Fortran's, as those of scipy.linalg.cython_blas and cython_lapack do."""
 
 def kernel_address(name: str) -> int:
     """The address of a kernel, or KeyError. Names end in ``_f64`` or ``_f32``; matrices are in C order, a batch of them
@@ -212,9 +212,13 @@ def kernel_address(name: str) -> int:
                                    c_row_stride, batch, a_batch_stride, b_batch_stride, c_batch_stride,
                                    accumulate, block_rows, block_columns
     potrf    a, lower              n, batch
-    gesv     a, b, x, work         n, k, batch; b and x are [n, k]
-    inv      a, x, work            n, batch
-    slogdet  a, sign, log, work    n, batch
+    getrf    a, factors, pivots    n, batch; factors lie by columns, and pivots count rows from 1
+    getrs    factors, pivots, b, x n, k, batch, transpose; b and x are [n, k]
+    getri    factors, pivots, x    n, batch
+    slogdet  factors, pivots,      n, batch
+             sign, log
+    syevd    a, w, v, work         n, batch, lower; reads one triangle of a; float64 alone
+    jacobi   a, w, v               n, batch, lower; n is at most 16
     det      a, det, work          n, batch
     cofactor a, c, work            n, batch; c is the derivative of det
     trsm     a, b, x               n, k, batch, lower, transpose; reads one triangle of a; x may be b
@@ -226,7 +230,8 @@ def kernel_address(name: str) -> int:
     which. All the others have extent batch. Those with a work area (:func:`work_bytes` bytes, aligned to 8)
     cannot be shared by threads: give them a negative grain, or 0.
 
-    The status is > 0 where a matrix is singular (gesv, inv, trsm) or not positive definite (potrf); -1 where a routine
+    The status is > 0 where a matrix is singular (getrs, getri, trsm), not positive definite (potrf) or not finite
+    (jacobi), or where eigenvalues did not converge; -1 where a routine
     was not set, -2 for strides that BLAS does not take, -3 for lengths beyond its int, -4 (cofactor) for a matrix of
     more than 3 rows whose inverse is not accurate enough.
     """
@@ -237,5 +242,5 @@ def reduce_huge_address() -> int:
 def prepare_fourier(logarithm: int) -> bool:
     """Makes the tables for transforms of 2**logarithm numbers; False: there is no kernel for them."""
 
-def work_bytes(name: str, n: int, k: int = 0) -> int:
-    """How many bytes the work area of a kernel takes, for matrices [n, n] and right-hand sides [n, k]."""
+def work_bytes(name: str, n: int) -> int:
+    """How many bytes the work area of a kernel takes, for matrices [n, n]."""

@@ -15,7 +15,7 @@ from wengert.runtime import _native
 BLAS, LAPACK = "cython_blas", "cython_lapack"
 NAMES = {
     BLAS: [kind + name for name in ("gemm", "gemv", "trsm") for kind in "ds"],
-    LAPACK: [*[kind + name for name in ("potrf", "gesv", "getrf") for kind in "ds"], "dsyevd"],
+    LAPACK: [*[kind + name for name in ("potrf", "getrf") for kind in "ds"], "dsyevd"],
 }
 
 

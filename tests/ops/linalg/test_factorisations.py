@@ -99,7 +99,7 @@ def test_gaussian_log_likelihood_through_cholesky_agrees_with_slogdet() -> None:
         return sum_(log(diagonal(y)), axis=(0,)) + 0.5 * sum_(r * r, axis=(0, 1))
 
     def by_solve(x: Any, b: Any) -> Any:
-        return 0.5 * slogdet(x)[1] + 0.5 * sum_(matmul(swap(b), solve(x, b)), axis=(0, 1))
+        return 0.5 * slogdet(x)[1] + 0.5 * sum_(matmul(swap(b), solve(x, b, transpose=False)), axis=(0, 1))
 
     left, right = [evaluate(vjp(formula(f, *avals), [0, 1], [0], seed="one"), [x, b]) for f in (by_cholesky, by_solve)]
     for l_k, r_k in zip(left, right, strict=True):

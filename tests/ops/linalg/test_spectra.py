@@ -19,7 +19,13 @@ from wengert.ops.shape import reshape
 from wengert.tape import Aval
 
 CASES = [
-    case("eigh", well_conditioned(4, 4), kw=dict(lower=True, any_vectors=False), numpy=lambda x: tuple(np.linalg.eigh(x)), rtol=1e-7),
+    case(
+        "eigh",
+        well_conditioned(4, 4),
+        kw=dict(lower=True, any_vectors=False),
+        numpy=lambda x: tuple(np.linalg.eigh(x)),
+        rtol=1e-7,
+    ),
     case("eigh", shapes(2, 3, 3), kw=dict(lower=True, any_vectors=False), note="stack", rtol=1e-7),
     case(
         "eigh",

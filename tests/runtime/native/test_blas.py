@@ -140,7 +140,7 @@ def test_other_strides_and_lengths_are_refused():
     ):
         with pytest.raises(RuntimeError, match="status -3"):
             run("gemm", [x, x, x], [], sizes, 1)
-    for name, pointers, sizes in (("potrf", 2, [2**31, 1]), ("gesv", 4, [1, 2**31, 1]), ("det", 3, [2**31, 1])):
+    for name, pointers, sizes in (("potrf", 2, [2**31, 1]), ("getrs", 4, [1, 2**31, 1, 0]), ("det", 3, [2**31, 1])):
         with pytest.raises(RuntimeError, match="status -3"):
             run(name, [x] * pointers, [], sizes, 1)
 
@@ -148,6 +148,26 @@ def test_other_strides_and_lengths_are_refused():
 def positive(n, batch, dtype):
     x = np.random.default_rng(n).normal(size=(*batch, n, n))
     return (x @ np.swapaxes(x, -1, -2) + n * np.eye(n)).astype(dtype)
+
+
+def factored(a: Any) -> list[Any]:
+    """The factors and pivots, as the kernel has them: those of LAPACK."""
+    n, count = a.shape[-1], int(np.prod(a.shape[:-2]))
+    factors = np.full(a.shape, np.nan, a.dtype)
+    pivots = np.zeros(a.shape[:-1], np.intc)
+    pointers = [(k, 0) for k in (1, 2, 3)]
+    step = ("kernel", kernel_address(f"getrf_f{8 * a.dtype.itemsize}"), pointers, [n, count], count, 0, None)
+    executable(
+        arena_bytes=0,
+        inputs=[],
+        captures=[a],
+        outputs=[(a.dtype, a.shape), (pivots.dtype, pivots.shape)],
+        steps=[step],
+    ).run([], out=[factors, pivots])
+    for k in np.ndindex(a.shape[:-2]) if n else ():
+        lu, at, _ = scipy.linalg.get_lapack_funcs("getrf", dtype=a.dtype)(a[k])
+        assert close(factors[k].T, lu) and np.array_equal(pivots[k] - 1, at)
+    return [factors, pivots]
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
@@ -166,17 +186,18 @@ class TestFactorisations:
         rng = np.random.default_rng(n)
         a = rng.normal(size=(*batch, n, n)).astype(dtype) + n * np.eye(n, dtype=dtype)
         b = rng.normal(size=(*batch, n, k)).astype(dtype)
-        stem = f"gesv_f{8 * a.dtype.itemsize}"
         count = int(np.prod(batch))
-        x = run("gesv", [a, b], [b.shape], [n, k, count], count, work=work_bytes(stem, n, k))[0]
-        assert close(x, np.linalg.solve(a, b))
+        factors, pivots = factored(a)
+        for transpose in (False, True):
+            x = run("getrs", [factors, pivots, b], [b.shape], [n, k, count, int(transpose)], count)[0]
+            assert close(x, np.linalg.solve(np.swapaxes(a, -1, -2) if transpose else a, b))
 
     def test_inverse_and_determinant(self, n, batch, dtype):
         a = np.random.default_rng(n).normal(size=(*batch, n, n)).astype(dtype) + np.eye(n, dtype=dtype) * 3
         count, bits = int(np.prod(batch)), 8 * a.dtype.itemsize
-        x = run("inv", [a], [a.shape], [n, count], count, work=work_bytes(f"inv_f{bits}", n))[0]
+        x = run("getri", factored(a), [a.shape], [n, count], count)[0]
         assert close(x, np.linalg.inv(a))
-        sign, log = run("slogdet", [a], [batch, batch], [n, count], count, work=work_bytes(f"slogdet_f{bits}", n))
+        sign, log = run("slogdet", factored(a), [batch, batch], [n, count], count)
         expected = np.linalg.slogdet(a)
         assert np.array_equal(sign, expected.sign)
         assert close(log, np.asarray(expected.logabsdet))
@@ -215,12 +236,12 @@ def test_matrices_that_have_no_answer():
         run("potrf", [np.diag([1.0, -1.0, 1.0])], [(3, 3)], [3, 1], 1)
     singular = np.array([[1.0, 2.0], [2.0, 4.0]])
     with pytest.raises(RuntimeError, match="status 2"):
-        run("gesv", [singular, np.ones((2, 1))], [(2, 1)], [2, 1, 1], 1, work=work_bytes("gesv_f64", 2, 1))
+        run("getrs", [*factored(singular), np.ones((2, 1))], [(2, 1)], [2, 1, 1, 0], 1)
     with pytest.raises(RuntimeError, match="status 2"):
-        run("inv", [singular], [(2, 2)], [2, 1], 1, work=work_bytes("inv_f64", 2))
+        run("getri", factored(singular), [(2, 2)], [2, 1], 1)
     with pytest.raises(RuntimeError, match="status 2"):
         run("trsm", [np.diag([1.0, 0.0]), np.ones((2, 1))], [(2, 1)], [2, 1, 1, 1, 0], 1)
-    sign, log = run("slogdet", [singular], [(), ()], [2, 1], 1, work=work_bytes("slogdet_f64", 2))
+    sign, log = run("slogdet", factored(singular), [(), ()], [2, 1], 1)
     assert (sign, log) == (0, -np.inf)
     assert run("det", [singular], [()], [2, 1], 1, work=work_bytes("det_f64", 2))[0] == 0
     for bad in (np.ones((4, 4)), np.diag([1.0, 1.0, 1.0, 1e5]), np.full((4, 4), np.nan), np.diag([1e200] * 4)):
@@ -229,11 +250,11 @@ def test_matrices_that_have_no_answer():
 
 
 def test_names():
-    for stem in ("gemm", "potrf", "gesv", "inv", "slogdet", "det", "cofactor", "trsm"):
+    for stem in ("gemm", "potrf", "getrf", "getrs", "getri", "slogdet", "det", "cofactor", "trsm", "jacobi"):
         assert kernel_address(f"{stem}_f64") != kernel_address(f"{stem}_f32") != 0
     with pytest.raises(KeyError):
         kernel_address("gemm_f16")
     with pytest.raises(ValueError, match="dgeqrf"):
         set_routines({"dgeqrf": 1})
     assert work_bytes("gemm_f64", 10) == 0
-    assert work_bytes("gesv_f32", 3, 2) == 4 * (9 + 6) + 12
+    assert work_bytes("cofactor_f32", 3) == 4 * (9 + 9) + 12

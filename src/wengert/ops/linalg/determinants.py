@@ -15,6 +15,7 @@ from wengert.errors import ShapeError
 from wengert.ops.contract import matmul
 from wengert.ops.elementwise import compose, imag, real, real_dtype
 from wengert.ops.kernels import Call
+from wengert.ops.linalg.factors import is_factored, lu, lu_slogdet
 from wengert.ops.linalg.matrices import (
     batch_all,
     cubic,
@@ -55,7 +56,7 @@ slogdet = op(  # sign and logarithm of the absolute value of the determinant
     lambda x: tuple(np.linalg.slogdet(x)),
     name="slogdet",
     type=_slogdet_type,
-    kernel=Call("lapack.slogdet", needs_room=True),
+    expansion=lambda x: lu_slogdet(*lu(x)) if is_factored(x) else slogdet(x),
     cost=cubic(2 / 3),
     pushforward=slogdet_pushforward,
     pullback=[slogdet_pullback],

@@ -12,6 +12,7 @@ from wengert.ops.contract import matmul
 from wengert.ops.elementwise import convert, equal
 from wengert.ops.index import INTP
 from wengert.ops.kernels import Call
+from wengert.ops.linalg.factors import is_factored, lu, lu_inv, lu_solve
 from wengert.ops.linalg.matrices import adjoint, batch_all, conj, cubic, same_type, square, swap, triangle
 from wengert.ops.op import op
 from wengert.ops.shape import expand, iota, reshape, transpose
@@ -28,21 +29,28 @@ def _solution_type(name: str) -> Callable[..., Aval]:
     return result
 
 
-def solve_pushforward(xs: Any, dxs: Any, y: Atom) -> Any:
+def solve_pushforward(xs: Any, dxs: Any, y: Atom, *, transpose: bool) -> Any:
     """ẏ = a⁻¹ (ḃ − ȧ y)."""
     (a, _), (da, db) = xs, dxs
-    if da is None:
-        return solve(a, db)
-    return solve(a, -matmul(da, y) if db is None else db - matmul(da, y))
+    rate = db
+    if da is not None:
+        moved = matmul(swap(da) if transpose else da, y)
+        rate = -moved if db is None else db - moved
+    return solve(a, rate, transpose=transpose)
 
 
-def solve_pullback_a(ct: Atom, a: Atom, b: Atom, y: Atom) -> Any:
-    """ā = −b̄ yᵀ with b̄ = a⁻ᵀ ȳ."""
-    return -matmul(solve_pullback_b(ct, a, b, y), swap(y))  # b̄ is shared with the pullback of b
+def solve_pullback_a(ct: Atom, a: Atom, b: Atom, y: Atom, *, transpose: bool) -> Any:
+    """ā = −b̄ yᵀ with b̄ = a⁻ᵀ ȳ, or its transpose where aᵀ was solved."""
+    ct_b = solve_pullback_b(ct, a, b, y, transpose=transpose)  # shared with the pullback of b
+    return -(matmul(y, swap(ct_b)) if transpose else matmul(ct_b, swap(y)))
 
 
-def solve_pullback_b(ct: Atom, a: Atom, b: Atom, y: Atom) -> Any:
-    return solve(swap(a), ct)
+def solve_pullback_b(ct: Atom, a: Atom, b: Atom, y: Atom, *, transpose: bool) -> Any:
+    return solve(a, ct, transpose=not transpose)
+
+
+def _solve_expansion(a: Atom, b: Atom, *, transpose: bool) -> Any:
+    return lu_solve(*lu(a), b, transpose=transpose) if is_factored(a) else solve(a, b, transpose=transpose)
 
 
 def _columns_of_batch(b: Atom) -> Any:
@@ -68,15 +76,15 @@ def _solution_batch(make: Callable[..., Any]) -> Callable[..., Any]:
     return batch
 
 
-solve = op(  # a⁻¹ b; a is float[..., n, n], b is float[..., n, k]
-    lambda a, b: np.linalg.solve(a, b),
+solve = op(  # a⁻¹ b, or a⁻ᵀ b; a is float[..., n, n], b is float[..., n, k]
+    lambda a, b, *, transpose: np.linalg.solve(np.swapaxes(a, -1, -2) if transpose else a, b),
     name="solve",
     type=_solution_type("solve"),
-    kernel=Call("lapack.gesv", needs_room=True),
+    expansion=_solve_expansion,
     cost=cubic(2 / 3, per_column=2),
     pushforward=solve_pushforward,
     pullback=[solve_pullback_a, solve_pullback_b],
-    batch=lambda xs, batched, size: _solution_batch(solve)(xs, batched, size),
+    batch=lambda xs, batched, size, **params: _solution_batch(solve)(xs, batched, size, **params),
 )
 
 
@@ -138,7 +146,7 @@ inv = op(
     lambda x: np.linalg.inv(x),
     name="inv",
     type=same_type("inv"),
-    kernel=Call("lapack.inv", needs_room=True),
+    expansion=lambda x: lu_inv(*lu(x)) if is_factored(x) else inv(x),
     cost=cubic(2),
     pushforward=inv_pushforward,
     pullback=[inv_pullback],

@@ -7,6 +7,7 @@
 // A status > 0 is LAPACK's info: the matrix is singular, or not positive definite. Statuses < 0 are named below.
 #include "blas.h"
 
+#include "factors.h"
 #include "spectra.h"
 
 #include <algorithm>
@@ -34,7 +35,6 @@ template <class T> struct Routines {
     void (*trsm)(const char *, const char *, const char *, const char *, int *, int *, T *, const T *, int *, T *,
                  int *) = nullptr;
     void (*potrf)(const char *, int *, T *, int *, int *) = nullptr;
-    void (*gesv)(int *, int *, T *, int *, int *, T *, int *, int *) = nullptr;
     void (*getrf)(int *, int *, T *, int *, int *, int *) = nullptr;
     void (*syevd)(const char *, const char *, int *, T *, int *, T *, T *, int *, int *, int *, int *) = nullptr;
 };
@@ -177,82 +177,143 @@ template <class T> void transpose(const T *a, T *t, int64_t n, int64_t m) {
                 for (int64_t j = j0; j < std::min(j0 + TILE, m); j++) t[j * n + i] = a[i * m + j];
 }
 
-// A work area: a matrix, right-hand sides, pivots.
-template <class T> struct Work {
-    T *matrix, *sides;
-    int *pivots;
+// ------------------------------------------------------------------------------------------------------ LU factors
+//
+// They lie as LAPACK has them, by columns; what is solved lies by rows, so it is, to LAPACK, a row from the right.
 
-    Work(char *memory, int64_t n, int64_t n_sides)
-        : matrix(reinterpret_cast<T *>(memory)), sides(matrix + n * n),
-          pivots(reinterpret_cast<int *>(sides + n * n_sides)) {}
-};
-
-// pointers (A, B, X, work), sizes (n, k, batch): A X = B; B and X are [n, k]. For inv, B is the identity.
-template <class T, bool is_inverse>
-int32_t solve(const char *a_memory, const char *b_memory, char *x_memory, char *work_memory, int64_t n, int64_t k,
-              int64_t begin, int64_t end) {
-    if (routines<T>().gesv == nullptr) return no_routine;
-    if (!fits_int({n, k})) return too_large;
-    if (n == 0 || (k == 0 && !is_inverse)) return done;
-    Work<T> work(work_memory, n, k);
-    int order = static_cast<int>(n), n_sides = static_cast<int>(k), info = 0;
-    for (int64_t item = begin; item < end; item++) {
-        transpose(reinterpret_cast<const T *>(a_memory) + item * n * n, work.matrix, n, n);
-        if constexpr (is_inverse) {
-            std::fill_n(work.sides, n * n, T(0));
-            for (int64_t i = 0; i < n; i++) work.sides[i * n + i] = 1;
-        } else {
-            transpose(reinterpret_cast<const T *>(b_memory) + item * n * k, work.sides, n, k);
-        }
-        routines<T>().gesv(&order, &n_sides, work.matrix, &order, work.pivots, work.sides, &order, &info);
-        if (info != 0) return info;
-        transpose(work.sides, reinterpret_cast<T *>(x_memory) + item * n * k, k, n);
-    }
-    return done;
+template <class T> const T *at(char *memory, int64_t item, int64_t size) {
+    return reinterpret_cast<const T *>(memory) + item * size;
+}
+template <class T> T *to(char *memory, int64_t item, int64_t size) {
+    return reinterpret_cast<T *>(memory) + item * size;
 }
 
-template <class T> int32_t gesv(char *const *p, const int64_t *sizes, int64_t begin, int64_t end) {
-    return solve<T, false>(p[0], p[1], p[2], p[3], sizes[0], sizes[1], begin, end);
+template <class T> void factor(const T *a, T *lu, int *pivots, int64_t n) {
+    transpose(a, lu, n, n);
+    int order = static_cast<int>(n), info = 0; // a zero among the pivots is found by who divides by them
+    if (n <= FEW_ROWS) return factor_few(lu, pivots, order);
+    routines<T>().getrf(&order, &order, lu, &order, pivots, &info);
 }
 
-// pointers (A, X, work), sizes (n, batch)
-template <class T> int32_t inv(char *const *p, const int64_t *sizes, int64_t begin, int64_t end) {
-    return solve<T, true>(p[0], nullptr, p[1], p[2], sizes[0], sizes[0], begin, end);
-}
-
-// The sign and the logarithm of the absolute value of a determinant; of a singular matrix 0 and -inf.
-template <class T> int32_t factor(const T *a, Work<T> &work, int64_t n, T &sign, T &logarithm) {
-    int order = static_cast<int>(n), info = 0;
-    transpose(a, work.matrix, n, n);
-    sign = 1;
-    logarithm = 0;
-    if (n > 0) routines<T>().getrf(&order, &order, work.matrix, &order, work.pivots, &info);
-    if (info > 0) {
-        sign = 0;
-        logarithm = -INFINITY;
-        return done;
-    }
-    for (int64_t i = 0; i < n; i++) {
-        const T pivot = work.matrix[i * n + i];
-        if ((work.pivots[i] != i + 1) != (pivot < 0)) sign = -sign;
-        logarithm += std::log(std::abs(pivot));
-    }
-    return info;
-}
-
-// pointers (A, sign, log, work), sizes (n, batch)
-template <class T> int32_t slogdet(char *const *p, const int64_t *sizes, int64_t begin, int64_t end) {
+// pointers (A, factors, pivots), sizes (n, batch)
+template <class T> int32_t getrf(char *const *p, const int64_t *sizes, int64_t begin, int64_t end) {
     if (routines<T>().getrf == nullptr) return no_routine;
     const int64_t n = sizes[0];
     if (!fits_int({n})) return too_large;
-    Work<T> work(p[3], n, 0);
+    for (int64_t item = begin; item < end; item++)
+        factor(at<T>(p[0], item, n * n), to<T>(p[1], item, n * n), to<int>(p[2], item, n), n);
+    return done;
+}
+
+template <class T> int32_t zero_pivot(const T *lu, int64_t n) {
+    for (int64_t i = 0; i < n; i++)
+        if (lu[i * n + i] == 0) return static_cast<int32_t>(i + 1);
+    return done;
+}
+
+template <class T> void exchange_rows(T *x, const int *pivots, int64_t n, int64_t k, bool is_backwards) {
+    for (int64_t step = 0; step < n; step++) {
+        const int64_t i = is_backwards ? n - 1 - step : step, other = pivots[i] - 1;
+        if (other != i) std::swap_ranges(x + i * k, x + (i + 1) * k, x + other * k);
+    }
+}
+
+// x[n, k] becomes A⁻¹ x, or A⁻ᵀ x, A being P L U.
+template <class T> void solve(const T *lu, const int *pivots, T *x, int64_t n, int64_t k, bool is_transposed) {
+    int order = static_cast<int>(n), columns = static_cast<int>(k);
+    if (n <= FEW_ROWS) return solve_few(lu, pivots, x, order, k, is_transposed);
+    T one = 1;
+    // One right-hand side is a column as well, from the left.
+    const char *side = k == 1 ? "L" : "R", *op = (k == 1) == is_transposed ? "T" : "N";
+    int *m = k == 1 ? &order : &columns, *of = k == 1 ? &columns : &order;
+    const auto divide = [&](const char *triangle, const char *diagonal) {
+        routines<T>().trsm(side, triangle, op, diagonal, m, of, &one, lu, &order, x, m);
+    };
+    if (!is_transposed) exchange_rows(x, pivots, n, k, false);
+    is_transposed ? divide("U", "N") : divide("L", "U");
+    is_transposed ? divide("L", "U") : divide("U", "N");
+    if (is_transposed) exchange_rows(x, pivots, n, k, true);
+}
+
+// pointers (factors, pivots, B, X), sizes (n, k, batch, transpose)
+template <class T> int32_t getrs(char *const *p, const int64_t *sizes, int64_t begin, int64_t end) {
+    if (routines<T>().trsm == nullptr) return no_routine;
+    const int64_t n = sizes[0], k = sizes[1];
+    if (!fits_int({n, k})) return too_large;
+    if (n == 0 || k == 0) return done;
     for (int64_t item = begin; item < end; item++) {
-        const int32_t status = factor(reinterpret_cast<const T *>(p[0]) + item * n * n, work, n,
-                                      reinterpret_cast<T *>(p[1])[item], reinterpret_cast<T *>(p[2])[item]);
-        if (status != done) return status;
+        const T *lu = at<T>(p[0], item, n * n), *b = at<T>(p[2], item, n * k);
+        T *x = to<T>(p[3], item, n * k);
+        if (const int32_t info = zero_pivot(lu, n); info != done) return info;
+        if (x != b) std::memcpy(x, b, n * k * sizeof(T));
+        solve(lu, at<int>(p[1], item, n), x, n, k, sizes[3] != 0);
     }
     return done;
 }
+
+// By rows A⁻¹, which is by columns A⁻ᵀ = P L⁻ᵀ U⁻ᵀ: of L⁻ᵀ, a triangle, block by block as far as it is not zero.
+template <class T> void invert(const T *lu, const int *pivots, T *x, int64_t n) {
+    std::fill_n(x, n * n, T(0));
+    for (int64_t i = 0; i < n; i++) x[i * n + i] = 1;
+    if (n <= FEW_ROWS) return solve(lu, pivots, x, n, n, false);
+    int order = static_cast<int>(n);
+    T one = 1;
+    constexpr int64_t COLUMNS = 48;
+    for (int64_t j = 0; j < n; j += COLUMNS) {
+        int rows = static_cast<int>(std::min(j + COLUMNS, n)), columns = static_cast<int>(rows - j);
+        routines<T>().trsm("L", "L", "T", "U", &rows, &columns, &one, lu, &order, x + j * n, &order);
+    }
+    routines<T>().trsm("R", "U", "T", "N", &order, &order, &one, lu, &order, x, &order);
+    for (int64_t r = 0; r < n; r++)
+        for (int64_t i = n - 1; i >= 0; i--) std::swap(x[r * n + i], x[r * n + pivots[i] - 1]);
+}
+
+// pointers (factors, pivots, X), sizes (n, batch)
+template <class T> int32_t getri(char *const *p, const int64_t *sizes, int64_t begin, int64_t end) {
+    if (routines<T>().trsm == nullptr) return no_routine;
+    const int64_t n = sizes[0];
+    if (!fits_int({n})) return too_large;
+    for (int64_t item = begin; item < end; item++) {
+        const T *lu = at<T>(p[0], item, n * n);
+        if (const int32_t info = zero_pivot(lu, n); info != done) return info;
+        invert(lu, at<int>(p[1], item, n), to<T>(p[2], item, n * n), n);
+    }
+    return done;
+}
+
+// The sign and the logarithm of the absolute value of a determinant; of a singular matrix 0 and -inf.
+template <class T> void determinant(const T *lu, const int *pivots, int64_t n, T &sign, T &logarithm) {
+    sign = 1;
+    logarithm = 0;
+    if (zero_pivot(lu, n) != done) {
+        sign = 0;
+        logarithm = -INFINITY;
+        return;
+    }
+    for (int64_t i = 0; i < n; i++) {
+        const T pivot = lu[i * n + i];
+        if ((pivots[i] != i + 1) != (pivot < 0)) sign = -sign;
+        logarithm += std::log(std::abs(pivot));
+    }
+}
+
+// pointers (factors, pivots, sign, log), sizes (n, batch)
+template <class T> int32_t slogdet(char *const *p, const int64_t *sizes, int64_t begin, int64_t end) {
+    const int64_t n = sizes[0];
+    for (int64_t item = begin; item < end; item++)
+        determinant(at<T>(p[0], item, n * n), at<int>(p[1], item, n), n, *to<T>(p[2], item, 1), *to<T>(p[3], item, 1));
+    return done;
+}
+
+// A work area: a matrix, another, pivots.
+template <class T> struct Work {
+    T *matrix, *other;
+    int *pivots;
+
+    Work(char *memory, int64_t n, int64_t n_others)
+        : matrix(reinterpret_cast<T *>(memory)), other(matrix + n * n),
+          pivots(reinterpret_cast<int *>(other + n * n * n_others)) {}
+};
 
 // pointers (A, det, work), sizes (n, batch)
 template <class T> int32_t det(char *const *p, const int64_t *sizes, int64_t begin, int64_t end) {
@@ -262,9 +323,9 @@ template <class T> int32_t det(char *const *p, const int64_t *sizes, int64_t beg
     Work<T> work(p[2], n, 0);
     for (int64_t item = begin; item < end; item++) {
         T sign, logarithm;
-        const int32_t status = factor(reinterpret_cast<const T *>(p[0]) + item * n * n, work, n, sign, logarithm);
-        if (status != done) return status;
-        reinterpret_cast<T *>(p[1])[item] = sign * std::exp(logarithm);
+        factor(at<T>(p[0], item, n * n), work.matrix, work.pivots, n);
+        determinant(work.matrix, work.pivots, n, sign, logarithm);
+        *to<T>(p[1], item, 1) = sign * std::exp(logarithm);
     }
     return done;
 }
@@ -296,20 +357,20 @@ template <class T> void few_cofactors(const T *a, T *c, int64_t n) {
 
 // pointers (A, C, work), sizes (n, batch): C = det(A) A⁻ᵀ, if A is well conditioned.
 template <class T> int32_t cofactor(char *const *p, const int64_t *sizes, int64_t begin, int64_t end) {
-    if (routines<T>().gesv == nullptr) return no_routine;
+    if (routines<T>().getrf == nullptr || routines<T>().trsm == nullptr) return no_routine;
     const int64_t n = sizes[0];
     if (!fits_int({n})) return too_large;
-    Work<T> work(p[2], n, n);
+    Work<T> work(p[2], n, 1);
     for (int64_t item = begin; item < end; item++) {
-        const T *a = reinterpret_cast<const T *>(p[0]) + item * n * n;
-        T *c = reinterpret_cast<T *>(p[1]) + item * n * n;
+        const T *a = at<T>(p[0], item, n * n);
+        T *c = to<T>(p[1], item, n * n);
         if (n <= 3) {
             few_cofactors(a, c, n);
             continue;
         }
-        const int64_t whole[] = {n, 1};
-        char *pointers[] = {reinterpret_cast<char *>(const_cast<T *>(a)), p[1] + item * n * n * sizeof(T), p[2]};
-        if (inv<T>(pointers, whole, 0, 1) != done) return inaccurate;
+        factor(a, work.matrix, work.pivots, n);
+        if (zero_pivot(work.matrix, n) != done) return inaccurate;
+        invert(work.matrix, work.pivots, work.other, n);
         T determinant = 1;
         for (int64_t i = 0; i < n; i++) {
             const T pivot = work.matrix[i * n + i];
@@ -317,9 +378,10 @@ template <class T> int32_t cofactor(char *const *p, const int64_t *sizes, int64_
         }
         // As the reference has it: twelve digits of double, five of float.
         const T most = sizeof(T) == sizeof(double) ? T(1e4) : T(1e2);
-        if (!(greatest_row_sum(a, n) * greatest_row_sum(c, n) < most)) return inaccurate;
+        if (!(greatest_row_sum(a, n) * greatest_row_sum(work.other, n) < most)) return inaccurate;
         if (!std::isnormal(determinant)) return inaccurate;
-        for (int64_t i = 0; i < n * n; i++) c[i] = determinant * work.sides[i]; // which is the inverse, transposed
+        transpose(work.other, c, n, n);
+        for (int64_t i = 0; i < n * n; i++) c[i] *= determinant;
     }
     return done;
 }
@@ -376,12 +438,12 @@ struct NamedKernel {
 
 constexpr NamedKernel KERNELS[] = {
     {"gemm_f64", gemm<double>},       {"gemm_f32", gemm<float>},       {"potrf_f64", potrf<double>},
-    {"potrf_f32", potrf<float>},      {"gesv_f64", gesv<double>},      {"gesv_f32", gesv<float>},
-    {"inv_f64", inv<double>},         {"inv_f32", inv<float>},         {"slogdet_f64", slogdet<double>},
-    {"slogdet_f32", slogdet<float>},  {"det_f64", det<double>},        {"det_f32", det<float>},
-    {"trsm_f64", trsm<double>},       {"trsm_f32", trsm<float>},       {"cofactor_f64", cofactor<double>},
-    {"cofactor_f32", cofactor<float>},  {"syevd_f64", syevd<double>},   {"jacobi_f64", jacobi_f64},
-    {"jacobi_f32", jacobi_f32},
+    {"potrf_f32", potrf<float>},      {"getrf_f64", getrf<double>},    {"getrf_f32", getrf<float>},
+    {"getrs_f64", getrs<double>},     {"getrs_f32", getrs<float>},     {"getri_f64", getri<double>},
+    {"getri_f32", getri<float>},      {"slogdet_f64", slogdet<double>}, {"slogdet_f32", slogdet<float>},
+    {"det_f64", det<double>},         {"det_f32", det<float>},         {"trsm_f64", trsm<double>},
+    {"trsm_f32", trsm<float>},        {"cofactor_f64", cofactor<double>}, {"cofactor_f32", cofactor<float>},
+    {"syevd_f64", syevd<double>},     {"jacobi_f64", jacobi_f64},      {"jacobi_f32", jacobi_f32},
 };
 
 template <class T> bool set_in(Routines<T> &routines, std::string_view name, void *address) {
@@ -393,7 +455,6 @@ template <class T> bool set_in(Routines<T> &routines, std::string_view name, voi
     if (name == "gemv") return set(routines.gemv);
     if (name == "trsm") return set(routines.trsm);
     if (name == "potrf") return set(routines.potrf);
-    if (name == "gesv") return set(routines.gesv);
     if (name == "getrf") return set(routines.getrf);
     if (name == "syevd") return set(routines.syevd);
     return false;
@@ -413,13 +474,12 @@ Kernel *named_kernel(std::string_view name) {
     return nullptr;
 }
 
-int64_t work_bytes(std::string_view name, int64_t n, int64_t k) {
+int64_t work_bytes(std::string_view name, int64_t n) {
     const int64_t itemsize = name.ends_with("_f32") ? sizeof(float) : sizeof(double);
     const auto is = [&](const char *stem) { return name.substr(0, name.find('_')) == stem; };
     if (is("syevd")) return (1 + 6 * n + 2 * n * n) * itemsize + (3 + 5 * n) * static_cast<int64_t>(sizeof(int));
-    const int64_t n_sides = is("gesv") ? k : is("inv") || is("cofactor") ? n : 0;
-    if (!is("gesv") && !is("inv") && !is("slogdet") && !is("det") && !is("cofactor")) return 0;
-    return (n * n + n * n_sides) * itemsize + n * static_cast<int64_t>(sizeof(int));
+    if (is("det") || is("cofactor")) return n * n * (is("det") ? 1 : 2) * itemsize + n * static_cast<int64_t>(sizeof(int));
+    return 0;
 }
 
 } // namespace wengert

@@ -5,6 +5,8 @@
 // an operand, the work area. The tables of roots of unity are made once for each length, by Python's thread, and stay.
 #include "fourier.h"
 
+#include "processors.h"
+
 #include <array>
 #include <atomic>
 #include <cmath>
@@ -12,18 +14,6 @@
 #include <mutex>
 #include <numbers>
 #include <vector>
-
-// A function for each kind of processor, chosen when it is first called. Only what the compiler vectorises gains.
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
-#define FOR_EACH_PROCESSOR __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define FOR_EACH_PROCESSOR
-#endif
-#if defined(__GNUC__) && !defined(__clang__)
-#define IN_ANY_ORDER _Pragma("GCC ivdep") // what a loop writes is apart, and it reads none of it
-#else
-#define IN_ANY_ORDER
-#endif
 
 namespace wengert {
 

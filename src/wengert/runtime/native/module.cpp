@@ -58,8 +58,8 @@ NB_MODULE(_native, module) {
         "reduce_huge_address", [] { return reinterpret_cast<uintptr_t>(&wengert::reduce_huge); },
         "The address of the routine that generated code calls for huge angles.");
     module.def(
-        "work_bytes", [](const char *name, int64_t n, int64_t k) { return wengert::work_bytes(name, n, k); }, "name"_a,
-        "n"_a, "k"_a = 0, "How large the work area of such a kernel is.");
+        "work_bytes", [](const char *name, int64_t n) { return wengert::work_bytes(name, n); }, "name"_a, "n"_a,
+        "How large the work area of such a kernel is.");
     module.def(
         "type_version",
         [](nb::handle cls) {

@@ -7,16 +7,11 @@
 // is, so that a matrix has the same bits whichever seven others stand beside it.
 #include "spectra.h"
 
+#include "processors.h"
+
 #include <algorithm>
 #include <cmath>
 #include <limits>
-
-#if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__) && !defined(__SANITIZE_ADDRESS__)
-#define FOR_EACH_PROCESSOR __attribute__((target_clones("arch=x86-64-v4", "arch=x86-64-v3", "default")))
-#else
-#define FOR_EACH_PROCESSOR
-#endif
-#define INLINED [[gnu::always_inline]] inline // into the function of each processor
 
 namespace wengert {
 

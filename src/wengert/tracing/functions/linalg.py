@@ -81,10 +81,12 @@ def solve_columns(a: Atom, b: Atom) -> Any:
     if a.aval.ndim == 2 and len(lead) > 0:  # one matrix: factored once, the stack of b goes into the columns
         n = b.aval.ndim
         flat = transpose(b, axes=(n - 2, *range(n - 2), n - 1))
-        y = ops.solve(a, reshape(flat, shape=(flat.aval.shape[0], flat.aval.size // max(flat.aval.shape[0], 1))))
+        y = ops.solve(
+            a, reshape(flat, shape=(flat.aval.shape[0], flat.aval.size // max(flat.aval.shape[0], 1))), transpose=False
+        )
         return transpose(reshape(y, shape=flat.aval.shape), axes=(*range(1, n - 1), 0, n - 1))
     a = broadcast_to(a, shape=(*lead, *a.aval.shape[-2:]))
-    return ops.solve(a, broadcast_to(b, shape=(*lead, *b.aval.shape[-2:])))
+    return ops.solve(a, broadcast_to(b, shape=(*lead, *b.aval.shape[-2:])), transpose=False)
 
 
 def solve_any(a: Atom, b: Atom) -> Any:
