@@ -199,7 +199,8 @@ def get_threads() -> int:
 
 def set_routines(addresses: dict[str, int]) -> None:
     """Set the routines that the kernels of :func:`kernel_address` call: dgemm, dgemv, dtrsm, dpotrf, dgetrf and the
-    same with s, and dsyevd. They take the arguments of Fortran's, as those of scipy.linalg.cython_blas and cython_lapack do."""
+    same with s, and dsyevd. They take the arguments of Fortran's, as those of scipy.linalg.cython_blas and
+    cython_lapack do."""
 
 def kernel_address(name: str) -> int:
     """The address of a kernel, or KeyError. Names end in ``_f64`` or ``_f32``; matrices are in C order, a batch of them
