@@ -65,6 +65,12 @@ COVERED = [
     # ------------------------------------------------------------------------------------------------------ codegen
     row("tests/codegen/test_fourier.py", "which transforms there are, and what they compute, are asked in one place",
         "runtime/native/fourier.cpp"),
+    row("tests/codegen/test_lapack.py", "eigenvalues by rotations are asked where those of LAPACK are",
+        "runtime/native/spectra.cpp"),
+    row("tests/codegen/test_sorting.py", "which sorts there are, and their order, are asked in one place",
+        "runtime/native/sorting.cpp"),
+    row("tests/runtime/native/test_blas.py", "small factors and LAPACK's are one kernel",
+        "runtime/native/factors.cpp"),
     row("tests/codegen/test_lower.py", "data: the calls that lowering returns, and the one function that makes them",
         "codegen/calls.py"),
     row(

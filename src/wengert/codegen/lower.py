@@ -20,6 +20,7 @@ from wengert.codegen.lapack import routine
 from wengert.codegen.nests.build import aligned_strides, copy_nest, nest_call
 from wengert.codegen.nests.emit import emit as emit_nest
 from wengert.codegen.nests.nest import Nest
+from wengert.codegen.sorting import ordering
 from wengert.codegen.specs.extremes import extreme
 from wengert.codegen.specs.indexed import indexed
 from wengert.codegen.specs.nonzero import nonzero
@@ -43,6 +44,7 @@ from wengert.ops.kernels import (
     Reduce,
     Scatter,
     Search,
+    Sort,
 )
 from wengert.ops.kernels import Call as Routine
 from wengert.passes.plan import Place, PlanStep
@@ -81,6 +83,8 @@ def lower(step: PlanStep) -> Call:
         return callback(step, "nothing to move, only bounds to look at")
     if isinstance(kernel, Gather | Scatter | Accumulate | ArgReduce | Nonzero | Search):
         return _spec_call(step) or callback(step, "shapes or dtypes without native code")
+    if isinstance(kernel, Sort):
+        return ordering(step) or callback(step, "sorted by NumPy")
     if isinstance(kernel, Routine):
         return routine(step, kernel) or callback(step, "no native lowering")
     return callback(step, getattr(kernel, "why", "no native lowering"))

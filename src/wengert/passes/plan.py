@@ -41,6 +41,7 @@ from wengert.ops.kernels import (
     Reduce,
     Region,
     Scatter,
+    Sort,
     View,
     Write,
     of_nothing,
@@ -259,6 +260,8 @@ class _Planner:
             self._step("copy", None, [self._of(Lit(0, outs[0].aval.dtype))], [self._destination(outs[0])])
         elif isinstance(kernel, Call):
             self._call(kernel, instr)
+        elif isinstance(kernel, Sort):
+            self._sort(instr)
         else:
             self._run(instr)
 
@@ -312,6 +315,12 @@ class _Planner:
         """A routine on complex arrays in C order: its work area is that of one row."""
         x = instr.ins[0].aval
         aval = Aval((2 * x.shape[-1] * instr.outs[0].aval.dtype.itemsize,), np.dtype(np.uint8))
+        work = Place(self._new(aval), 0, (1,), aval)
+        self._step("run", instr, [self._contiguous(self._of(instr.ins[0]))], [self._destination(instr.outs[0])], work)
+
+    def _sort(self, instr: Instr) -> None:
+        """Along an axis, in C order; its work area is that of one row: twice its keys and their places."""
+        aval = Aval((32 * instr.ins[0].aval.shape[instr.params["axis"]],), np.dtype(np.uint8))
         work = Place(self._new(aval), 0, (1,), aval)
         self._step("run", instr, [self._contiguous(self._of(instr.ins[0]))], [self._destination(instr.outs[0])], work)
 

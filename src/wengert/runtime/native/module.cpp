@@ -2,6 +2,7 @@
 #define WENGERT_IMPORTS_NUMPY
 #include "blas.h"
 #include "fourier.h"
+#include "sorting.h"
 #include "layout.h"
 #include "places.h"
 
@@ -48,6 +49,7 @@ NB_MODULE(_native, module) {
         [](const char *name) {
             wengert::Kernel *kernel = std::string_view(name) == "copy" ? wengert::copy_few : wengert::named_kernel(name);
             if (kernel == nullptr) kernel = wengert::fourier_kernel(name);
+            if (kernel == nullptr) kernel = wengert::sorting_kernel(name);
             if (kernel == nullptr) throw nb::key_error(name);
             return reinterpret_cast<uintptr_t>(kernel);
         },

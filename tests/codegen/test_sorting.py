@@ -1,0 +1,76 @@
+"""Sorting by the runtime's own code: which there is, and that it is NumPy's order, ties and NaN included."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.codegen.natively import native
+from wengert.codegen.sorting import MOST_VALUES
+
+RNG = np.random.default_rng(0)
+DTYPES = ["f8", "f4", "i8", "i4", "?"]
+
+
+def drawn(dtype: str, *shape: int) -> Any:
+    """With ties, and of floats zeros of either sign, infinities and NaN."""
+    x = RNG.integers(-40, 40, shape)
+    if dtype == "?":
+        return x > 0
+    if dtype[0] == "i":
+        return (x * 10**7).astype(dtype)
+    special = np.array([np.nan, -np.nan, np.inf, -np.inf, 0.0, -0.0, 5e-324, 1e30])
+    x = np.where(RNG.random(shape) < 0.2, special[RNG.integers(len(special), size=shape)], x / 7.0)
+    with np.errstate(over="ignore"):
+        return x.astype(dtype)
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+@pytest.mark.parametrize("n", [1, 2, 7, 48, 49, 64, 65, 300, 3000])
+def test_places_are_those_of_a_stable_sort(n: int, dtype: str) -> None:
+    x = drawn(dtype, n)
+    np.testing.assert_array_equal(native(np.argsort, x)(x), np.argsort(x, kind="stable"))
+    if n <= MOST_VALUES:
+        np.testing.assert_array_equal(native(np.sort, x)(x), np.sort(x))
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_any_axis_of_arrays_of_any_layout(dtype: str) -> None:
+    x = drawn(dtype, 3, 60, 5)
+    for axis in (0, 1, 2, -1):
+        for f in (np.sort, lambda x, axis: np.argsort(x, axis, kind="stable")):
+            for given in (x, np.asfortranarray(x), x[::-1, ::2]):
+                of = lambda x, f=f, axis=axis: f(x, axis=axis)
+                np.testing.assert_array_equal(native(of, given)(given), f(given, axis=axis))
+    assert native(np.sort, x[:, :0])(x[:, :0]).shape == (3, 0, 5)
+
+
+def test_what_numpy_sorts_sooner_is_called_back() -> None:
+    kinds = lambda f, x: {k.kind for k in wg.jit(f).program(x).kernels}
+    assert kinds(np.sort, np.ones(MOST_VALUES + 1)) == {"callback"}
+    assert kinds(np.sort, np.ones(3, complex)) == kinds(np.argsort, np.ones(3, np.float16)) == {"callback"}
+
+
+def test_what_is_made_of_sorting_calls_nobody() -> None:
+    x = drawn("i8", 9, 20) / 3.0
+    for f in (
+        lambda x: np.median(x, axis=1),
+        lambda x: np.quantile(x, [0.1, 0.5], axis=0),
+        lambda x: np.partition(x, 3, axis=1)[:, :3],
+        lambda x: np.sort(x, axis=1)[:, -3:],
+        lambda x: np.searchsorted(x[0], x[1], sorter=np.argsort(x[0])) * x[1],
+    ):
+        gradient = wg.value_and_grad(lambda x, f=f: np.sum(f(x) ** 2))
+        value, slope = native(gradient, x)(x)
+        expected = gradient(x)
+        np.testing.assert_allclose(value, expected[0], rtol=1e-13)
+        np.testing.assert_allclose(slope, expected[1], rtol=1e-13)
+
+
+def test_a_sort_in_place_of_what_dies() -> None:
+    f = lambda x: np.sort(np.sort(2 * x, axis=0), axis=1)
+    x = drawn("f8", 20, 30)
+    np.testing.assert_array_equal(native(f, x)(x), f(x))
