@@ -65,6 +65,8 @@ COVERED = [
     # ------------------------------------------------------------------------------------------------------ codegen
     row("tests/codegen/test_fourier.py", "which transforms there are, and what they compute, are asked in one place",
         "runtime/native/fourier.cpp"),
+    row("tests/higher/test_loops.py", "what is made of bodies is seen in the loops that have them",
+        "higher/bodies.py"),
     row("tests/codegen/test_lapack.py", "eigenvalues by rotations are asked where those of LAPACK are",
         "runtime/native/spectra.cpp"),
     row("tests/codegen/test_sorting.py", "which sorts there are, and their order, are asked in one place",

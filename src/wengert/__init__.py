@@ -11,6 +11,7 @@ A NumPy function is recorded as a *tape* (a Wengert list), transformed, optimise
 from typing import Any
 
 from wengert import config, edit, errors, ops
+from wengert.api.control import cond, fori_loop, scan, switch, while_loop
 from wengert.api.derivatives import grad, jvp, linearize, stop_gradient, value_and_grad, vjp
 from wengert.api.mapping import broadcast, vmap
 from wengert.api.matrices import hessian, hvp, jacobian
@@ -50,6 +51,12 @@ __all__ = [
     "hvp",
     # batching
     "vmap",
+    # branches and loops
+    "cond",
+    "switch",
+    "scan",
+    "fori_loop",
+    "while_loop",
     # what is constant
     "stop_gradient",
     "constant",

@@ -403,9 +403,20 @@ def definitions(tape: Tape) -> dict[Var, Instr]:
 # ---------------------------------------------------------------------------------------------------- printing
 
 
+def tapes_in(value: Any) -> list[Tape]:
+    """The tapes in the parameter of an instruction: it is one, or a tuple with some."""
+    if isinstance(value, Tape):
+        return [value]
+    return [tape for part in value for tape in tapes_in(part)] if isinstance(value, tuple) else []
+
+
 def format_param(value: Any) -> str:
     if isinstance(value, Tape):
         return f"<{value.name}: {len(value)} instructions>"
+    if isinstance(value, tuple) and tapes_in(value):
+        names = getattr(value, "_fields", None)
+        parts = [format_param(v) for v in value]
+        return f"({', '.join(parts if names is None else [f'{n}={p}' for n, p in zip(names, parts, strict=True)])})"
     if isinstance(value, np.dtype):
         return value.name
     if callable(value):
@@ -434,7 +445,7 @@ def format_tape(tape: Tape, indent: str = "") -> str:
         text = f"{op.name}({', '.join(args)})"
         where = "" if source is None else f"# {source.where}{' ' + source.role if source.role else ''}"
         rows.append((f"  {left} = {text}" if left else f"  {text}", where))
-        sub = [p for p in params.values() if isinstance(p, Tape)]
+        sub = [t for p in params.values() for t in tapes_in(p)]
         if sub:
             nested[len(rows) - 1] = sub
     outputs = ", ".join(names[a] if type(a) is Var else repr(a) for a in tape.outputs)
@@ -483,8 +494,8 @@ def check(tape: Tape, after: str = "") -> Tape:
                 fail(f"instruction {k}, {op.name}, assigns a value again")
             known.add(v)
         for p in params.values():
-            if isinstance(p, Tape):
-                check(p, after)
+            for nested in tapes_in(p):
+                check(nested, after)
     for a in tape.outputs:
         if type(a) is Var and a not in known:
             fail("an output is never assigned")

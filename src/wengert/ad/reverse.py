@@ -54,6 +54,7 @@ def vjp(
     tape = joined(tape)
     wrt_vars = [tape.inputs[i] for i in wrt]
     out_atoms = [tape.outputs[k] for k in outputs]
+    tape = with_residuals(tape, wrt_vars, out_atoms)
     builder = Builder(start=tape.instrs)
     seeds: list[Var] = []
     with building(builder):
@@ -76,6 +77,18 @@ def vjp(
         name=f"vjp of {tape.name}",
     )
     return check(joint, after="vjp") if config.check else joint
+
+
+def with_residuals(tape: Tape, wrt: Sequence[Var], outputs: Sequence[Atom]) -> Tape:
+    """``tape``, whose steps keep what their pullbacks will read, where that is more than operands and results."""
+    if not any(instr.op.keep for instr in tape.instrs):
+        return tape
+    active = active_values(tape, wrt, outputs)
+    kept = [
+        instr if instr.op.keep is None or active.isdisjoint(instr.outs) else instr.op.keep(instr, active)
+        for instr in tape.instrs
+    ]
+    return tape.replace(instrs=tuple(kept))
 
 
 def cotangents(

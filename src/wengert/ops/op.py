@@ -107,6 +107,9 @@ class Op:
     """``structured(ct, k, *xs, y, **params)``: the cotangent of operand ``k`` for a ct that is a :class:`Fill`,
     :class:`Parts` or :class:`Diagonal`; None where the dense rule is as good. Of an op with several outputs it gets
     dense cotangents, and None for an output that nothing has reached."""
+    keep: Callable[..., Instr] | None = None
+    """``keep(instr, active)``, given the active values: the instruction with what its pullback will read in its
+    parameters, and as further outputs."""
     is_stable: bool = True
     """The rules are fixed, so a tape of the same structure has the same derivative: false for the user's primitives,
     whose rules may read anything, and may be defined anew."""

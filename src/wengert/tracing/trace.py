@@ -80,9 +80,14 @@ def recorder(trace: Trace) -> Trace:
     return trace if trace.is_direct or not trace.is_open else recorder_of_none()
 
 
+def is_in_body() -> bool:
+    """Whether what happens now in this thread is recorded once, for any number of runs."""
+    return any(t.is_body for t in _stack.traces)
+
+
 def recorder_of_none() -> Trace:
-    """The trace that records a step without operands."""
-    return next(t for t in reversed(_stack.traces) if t.is_direct and t.concrete)
+    """The trace that records a step without operands: the innermost concrete one, or the outermost of all."""
+    return next((t for t in reversed(_stack.traces) if t.is_direct and t.concrete), _stack.traces[0])
 
 
 class Implicit(NamedTuple):
@@ -121,6 +126,8 @@ class Trace:
         """Where text for people went when a run began that will be repeated: see text.py."""
         self.generators: Generators | None = None
         """Those that a run which will be repeated found in its surroundings. None: they are drawn from at once."""
+        self.is_body = False
+        """Whether this is the body of a loop or a branch, which runs as often as nobody knows."""
         self.level = 0
         self.is_open = False
         self.is_direct = False

@@ -23,7 +23,7 @@ from wengert.ops.random import Drawing, Operand, draw, implicit
 from wengert.tape import Aval
 from wengert.tracing.callers import is_library, is_ours
 from wengert.tracing.exchange import AT_OBJECT, enrolls, exchanges
-from wengert.tracing.trace import Trace, current_trace, recorder, recorder_of_none
+from wengert.tracing.trace import Trace, current_trace, is_in_body, recorder, recorder_of_none
 from wengert.tracing.tracer import Tracer, record, wrap
 
 METHODS: dict[str, Callable[..., Any]] = {}
@@ -64,6 +64,14 @@ def _answer(name: str, generator: Any, *args: Any, **kwargs: Any) -> Any:
     frame = sys._getframe(1)
     if is_ours(frame):
         return NotImplemented
+    if is_in_body():
+        raise UnsupportedFunctionError(
+            message(
+                f"Generator.{name} in the body of a loop or a branch would be drawn once, for all iterations",
+                trace.locate(),
+                tries=["numbers drawn before the loop, a row an iteration: scan(f, init, rng.normal(size=(n, ...)))"],
+            )
+        )
     is_followed = trace.generators is not None and trace.generators.has(generator)
     if trace.generators is not None and id(generator) in trace.generators.at_once and not is_library(frame):
         trace.unrepeatable = trace.unrepeatable or f"{name}() at {trace.where()} draws numbers that are needed there"

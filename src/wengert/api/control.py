@@ -1,0 +1,314 @@
+"""Branches and loops as single steps: ``cond``, ``switch``, ``scan``, ``fori_loop``, ``while_loop``.
+
+Names, the order of arguments and results are those that users of JAX know. Outside of a traced function they are
+Python's own branches and loops. In one, the body is recorded once, whatever the number of iterations: what it reads of
+its surroundings becomes an operand.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert import tree
+from wengert.errors import DTypeError, ShapeError, StructureError, message
+from wengert.higher.bodies import alive
+from wengert.higher.branches import cond as cond_op
+from wengert.higher.loops import Loop, While
+from wengert.higher.loops import scan as scan_op
+from wengert.higher.loops import while_ as while_op
+from wengert.source import Source
+from wengert.tape import Aval, Tape, Var
+from wengert.tracing.record import Input, record_call
+from wengert.tracing.trace import current_trace, recorder_of_none
+from wengert.tracing.tracer import Tracer, record, wrap
+
+NO_VALUE = "it is the body of a loop or a branch, recorded once for all"
+
+
+ONE_TRUTH = ["np.all(...) or np.any(...) of it"]
+
+
+class _Body(NamedTuple):
+    """A function as a tape whose first inputs are what it read of its surroundings."""
+
+    tape: Tape
+    constants: list[Any]
+    treedef: Any
+    """Of what it returned."""
+    source: Source
+
+
+def _leaves(x: Any) -> tuple[list[Any], Any]:
+    leaves, treedef = tree.flatten(x)
+    return [leaf if isinstance(leaf, _AS_THEY_ARE) else np.asarray(leaf) for leaf in leaves], treedef
+
+
+_AS_THEY_ARE = (Tracer, bool, int, float, complex)
+
+
+def _aval(x: Any) -> Aval:
+    return x.aval if type(x) is Tracer else Aval(np.shape(x), np.asarray(x).dtype)
+
+
+def _recorded(name: str, f: Callable[..., Any], avals: Sequence[Aval], treedef: Any) -> _Body:
+    """``f``, of the arguments that ``treedef`` says."""
+
+    def call(*tracers: Any) -> Any:
+        trace = current_trace()
+        assert trace is not None
+        trace.is_body = True
+        return f(*tree.unflatten(treedef, list(tracers)))
+
+    inputs = [Input(a, is_scalar=a.shape == ()) for a in avals]
+    recording = record_call(call, inputs, name=name, concrete=False, why_abstract=NO_VALUE)
+    tape, n = recording.tape, len(inputs)
+    around = recorder_of_none()
+    captured = [wrap(around, around.capture_again(c)) for c in tape.captures]
+    first = (*[c.var for c in tape.captures], *tape.inputs[n:])
+    closed = alive(tape.replace(inputs=(*first, *tape.inputs[:n]), captures=()))
+    code = getattr(f, "__code__", None)
+    source = Source("?", 0, name) if code is None else Source(code.co_filename, code.co_firstlineno, f.__name__)
+    return _Body(closed, [*captured, *recording.implicit], recording.out_treedef, source)
+
+
+def _check_carry(name: str, body: _Body, given: Sequence[Aval], found: Sequence[Aval], before: Any, after: Any) -> None:
+    """Raise unless a carry comes back as it went in, of the structures ``before`` and ``after``."""
+    if before != after:
+        what = f"{name}: the carry came back with another structure"
+        notes = [("given", str(before)), ("back", str(after))]
+        raise StructureError(message(what, body.source, notes=notes, tries=["a body that returns what it was given"]))
+    for k, (a, b) in enumerate(zip(given, found, strict=True)):
+        if a is not b:
+            error = DTypeError if a.dtype != b.dtype else ShapeError
+            what = f"{name}: the carry{tree.path(before, k)} went in as {a} and came back as {b}"
+            tries = [f"an initial value of dtype {b.dtype}"] if a.dtype != b.dtype else []
+            raise error(message(what, body.source, tries=[*tries, "a body that returns what it was given"]))
+
+
+def _result(outs: Any) -> list[Any]:
+    return list(outs) if isinstance(outs, tuple) else [outs]
+
+
+# ------------------------------------------------------------------------------------------------------------ loops
+
+
+def scan(
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any = None,
+    length: int | None = None,
+    reverse: bool = False,
+) -> tuple[Any, Any]:
+    """``carry, ys[k] = f(carry, xs[k])`` for each k, as one step: the last carry, and the stacked ys.
+
+    Parameters
+    ----------
+    f : takes the carry and a slice of ``xs``; returns the next carry, of the same structure, shapes and dtypes, and
+        what is to be stacked: any pytrees, None for nothing.
+    init : the first carry, a pytree of arrays and numbers.
+    xs : a pytree of arrays with a common first axis, along which they are sliced; None, with ``length`` iterations.
+    reverse : from the last slice to the first.
+
+    Raises StructureError, DTypeError or ShapeError, with the body's line and both types, where the carry changes; and
+    ShapeError where the lengths of ``xs`` differ.
+
+    Examples
+    --------
+    >>> import numpy as np, wengert as wg
+    >>> def step(y, x):
+    ...     y = 0.5 * y + x
+    ...     return y, y
+    >>> total = wg.grad(lambda x: wg.scan(step, 0.0, x)[0])
+    >>> total(np.ones(4))
+    array([0.125, 0.25 , 0.5  , 1.   ])
+    """
+    carry, carry_def = _leaves(init)
+    stacks, stack_def = _leaves(xs)
+    count = _length("scan", [np.shape(x) for x in stacks], length)
+    if current_trace() is None:
+        return _scan_now(f, init, xs, count, reverse)
+    avals = [_aval(x) for x in carry]
+    slices = [Aval(a.shape[1:], a.dtype) for a in map(_aval, stacks)]
+    both = tree.flatten((tree.unflatten(carry_def, [0.0] * len(carry)), tree.unflatten(stack_def, [0.0] * len(stacks))))
+    body = _recorded("scan", f, [*avals, *slices], both[1])
+    leaves = tree.unflatten(body.treedef, list(range(len(body.tape.outputs))))
+    if not isinstance(leaves, tuple) or len(leaves) != 2:
+        raise StructureError(message("scan: the body returned no pair", body.source, tries=["return carry, y"]))
+    back, back_def = tree.flatten(leaves[0])
+    found, y_def = [a.aval for a in body.tape.outputs], tree.flatten(leaves[1])[1]
+    _check_carry("scan", body, avals, found[: len(back)], carry_def, back_def)
+    loop = Loop(body.tape, len(body.constants), len(carry), count, reverse)
+    outs = _result(record(scan_op, [*body.constants, *carry, *stacks], {"loop": loop, "pull": None}))
+    return tree.unflatten(carry_def, outs[: len(carry)]), tree.unflatten(y_def, outs[len(carry) :])
+
+
+def _length(name: str, shapes: Sequence[tuple[int, ...]], length: int | None) -> int:
+    if any(not shape for shape in shapes):
+        raise ShapeError(message(f"{name}: an array of shape () has no axis to slice", tries=["it as a capture"]))
+    lengths = {shape[0] for shape in shapes} | ({length} if length is not None else set())
+    if len(lengths) != 1:
+        what = "no length: neither xs nor length" if not lengths else f"lengths that differ: {sorted(lengths)}"
+        raise ShapeError(message(f"{name}: {what}", tries=["xs with one first axis", "length=n"]))
+    (count,) = lengths
+    return int(count)
+
+
+def _scan_now(f: Callable[..., Any], init: Any, xs: Any, length: int, reverse: bool) -> tuple[Any, Any]:
+    """Python's loop. What an iteration returns is asked of one even where there is none."""
+    if length == 0:
+        return _traced_once(lambda init, xs: scan(f, init, xs, length, reverse), init, xs)
+    carry, ys = init, []
+    slices, treedef = tree.flatten(xs)
+    for k in reversed(range(length)) if reverse else range(length):
+        carry, y = f(carry, tree.unflatten(treedef, [np.asarray(x)[k] for x in slices]))
+        ys.append(y)
+    ordered = ys[::-1] if reverse else ys
+    return carry, tree.tree_map(lambda *parts: np.stack([np.asarray(p) for p in parts]), *ordered)
+
+
+def _traced_once(f: Callable[..., Any], *args: Any) -> Any:
+    """``f`` as it is where it is traced: what has no iteration has types all the same."""
+    from wengert.api.programs import jit  # which stands beside this file
+
+    return jit(f)(*args)
+
+
+def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
+    """``val = body_fun(i, val)`` for i from ``lower`` up to, not including, ``upper``.
+
+    Bounds that are Python's numbers make a :func:`scan`; traced ones a :func:`while_loop`, whose number of iterations
+    is decided when the program runs.
+
+    Examples
+    --------
+    >>> import wengert as wg
+    >>> wg.grad(lambda x: wg.fori_loop(0, 3, lambda i, y: y * x, 1.0))(2.0)
+    np.float64(12.0)
+    """
+    if type(lower) is not Tracer and type(upper) is not Tracer:
+        at = np.arange(int(lower), max(int(lower), int(upper)))
+        return scan(lambda val, i: (body_fun(i, val), None), init_val, at)[0]
+    start = lower + np.int64(0)
+    return while_loop(lambda state: state[0] < upper, lambda s: (s[0] + 1, body_fun(s[0], s[1])), (start, init_val))[1]
+
+
+def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
+    """``val = body_fun(val)`` while ``cond_fun(val)``, as one step: the number of iterations is decided when it runs.
+
+    The carry is a pytree of arrays and numbers that keeps structure, shapes and dtypes. Reverse mode runs the loop
+    again, and keeps its carries, one for each iteration.
+
+    Raises StructureError, DTypeError or ShapeError where the carry changes, and where the condition is no boolean of
+    shape ().
+
+    Examples
+    --------
+    >>> import numpy as np, wengert as wg
+    >>> root = lambda a: wg.while_loop(lambda x: np.abs(x * x - a) > 1e-12, lambda x: (x + a / x) / 2, a)
+    >>> wg.grad(root)(4.0)
+    np.float64(0.25)
+    """
+    carry, treedef = _leaves(init_val)
+    if current_trace() is None:
+        val = init_val
+        while _truth(cond_fun(val)):
+            val = body_fun(val)
+        return val
+    avals = [_aval(x) for x in carry]
+    one = tree.flatten((tree.unflatten(treedef, [0.0] * len(carry)),))[1]
+    test = _recorded("while_loop", cond_fun, avals, one)
+    if [a.aval for a in test.tape.outputs] != [Aval((), np.dtype(bool))]:
+        what = f"while_loop: the condition is {', '.join(str(a.aval) for a in test.tape.outputs)}; expected bool[]"
+        raise DTypeError(message(what, test.source, tries=ONE_TRUTH))
+    body = _recorded("while_loop", body_fun, avals, one)
+    found = [a.aval for a in body.tape.outputs]
+    _check_carry("while_loop", body, avals, found, treedef, body.treedef)
+    loop = While(test.tape, body.tape, len(test.constants), len(body.constants))
+    outs = _result(record(while_op, [*test.constants, *body.constants, *carry], {"loop": loop}))
+    return tree.unflatten(treedef, outs)
+
+
+def _truth(x: Any) -> bool:
+    if _aval(x) is not Aval((), np.dtype(bool)):
+        raise DTypeError(message(f"while_loop: the condition is {_aval(x)}; expected bool[]", tries=ONE_TRUTH))
+    return bool(x)
+
+
+# --------------------------------------------------------------------------------------------------------- branches
+
+
+def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
+    """``true_fun(*operands)`` if ``pred``, else ``false_fun(*operands)``, as one step: decided when the program runs.
+
+    Both are recorded, and give the same structure, shapes and dtypes; the one that is not taken costs nothing. Within
+    :func:`vmap`, where examples choose for themselves, both are computed.
+
+    Raises DTypeError if ``pred`` is no boolean of shape (); StructureError, ShapeError or DTypeError, with both types,
+    if the branches differ.
+
+    Examples
+    --------
+    >>> import numpy as np, wengert as wg
+    >>> f = wg.jit(lambda x: wg.cond(x > 0, np.sqrt, lambda x: -x, x))
+    >>> f(4.0), f(-3.0), wg.grad(f)(4.0)
+    (np.float64(2.0), np.float64(3.0), np.float64(0.25))
+    """
+    if _aval(pred) is not Aval((), np.dtype(bool)):
+        raise DTypeError(message(f"cond: the predicate is {_aval(pred)}; expected bool[]", tries=ONE_TRUTH))
+    if type(pred) is not Tracer:
+        return true_fun(*operands) if pred else false_fun(*operands)
+    return _chosen("cond", pred, (false_fun, true_fun), operands)
+
+
+def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+    """``branches[index](*operands)``, ``index`` clipped to those there are; otherwise as :func:`cond`.
+
+    Examples
+    --------
+    >>> import numpy as np, wengert as wg
+    >>> wg.jit(lambda k: wg.switch(k, [np.sin, np.cos, np.exp], 0.0))(2)
+    np.float64(1.0)
+    """
+    if not branches:
+        raise StructureError(message("switch: no branches"))
+    if type(index) is not Tracer:
+        return branches[min(max(int(index), 0), len(branches) - 1)](*operands)
+    if index.shape != () or index.dtype.kind not in "iu":
+        raise DTypeError(message(f"switch: the index is {index.aval}; expected an integer of shape ()"))
+    return _chosen("switch", index, branches, operands)
+
+
+def _chosen(name: str, index: Any, functions: Sequence[Callable[..., Any]], operands: Sequence[Any]) -> Any:
+    leaves, treedef = _leaves(tuple(operands))
+    avals = [_aval(x) for x in leaves]
+    bodies = [_recorded(name, f, avals, treedef) for f in functions]
+    for body in bodies[1:]:
+        _check_alike(name, bodies[0], body)
+    constants = [c for body in bodies for c in body.constants]
+    at = 0
+    branches = []
+    for body in bodies:  # each takes what all of them read
+        n = len(body.constants)
+        others = [Var(_aval(c)) for c in constants]
+        others[at : at + n] = body.tape.inputs[:n]
+        branches.append(alive(body.tape.replace(inputs=(*others, *body.tape.inputs[n:]))))
+        at += n
+    params = {"branches": tuple(branches), "wrt": None}
+    outs = _result(record(cond_op, [index.astype(np.int64), *constants, *leaves], params))
+    return tree.unflatten(bodies[0].treedef, outs)
+
+
+def _check_alike(name: str, first: _Body, other: _Body) -> None:
+    tries = ["branches that return the same structure, shapes and dtypes"]
+    if first.treedef != other.treedef:
+        notes = [("one", str(first.treedef)), ("other", str(other.treedef))]
+        what = f"{name}: branches return different structures"
+        raise StructureError(message(what, other.source, notes=notes, tries=tries))
+    for k, (a, b) in enumerate(zip(first.tape.out_avals, other.tape.out_avals, strict=True)):
+        if a is not b:
+            error = DTypeError if a.dtype != b.dtype else ShapeError
+            what = f"{name}: one branch returns {a} and another {b} at result{tree.path(first.treedef, k)}"
+            raise error(message(what, other.source, tries=tries))

@@ -1,0 +1,97 @@
+"""Tapes as parameters: the bodies of branches and loops, and what derivatives and batches make of them.
+
+A body has no captured arrays: what it reads of its surroundings are operands of its op. So its structure says all, and
+bodies of one structure are one object here (:func:`interned`): instructions with equal bodies are equal, and what was
+made of one is made once.
+"""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+from wengert.ad.activity import dependent
+from wengert.ad.cotangents import add, densify
+from wengert.ad.forward import jvp
+from wengert.ad.reverse import cotangents
+from wengert.batching import batch
+from wengert.edit import ancestors
+from wengert.locks import lock
+from wengert.tape import Atom, Builder, Tape, Var, building, structure
+
+MOST_BODIES = 10_000
+
+_known: OrderedDict[Any, Tape] = OrderedDict()
+_lock = lock()
+
+
+def interned(body: Tape) -> Tape:
+    """The tape of this structure that was seen first, in place of ``body``."""
+    key = structure(body)
+    with _lock:
+        known = _known.setdefault(key, body)
+        _known.move_to_end(key)
+        while len(_known) > MOST_BODIES:
+            _known.popitem(last=False)
+    return known
+
+
+def alive(body: Tape) -> Tape:
+    """``body`` without steps that its outputs do not need."""
+    needed = ancestors(body, [a for a in body.outputs if isinstance(a, Var)])
+    if not any(i.op.effects for i in body.instrs):
+        body = body.replace(instrs=tuple(needed))
+    return interned(body.replace(in_tree=None, out_tree=None, in_static=(), metadata={}))
+
+
+def select_outputs(body: Tape, which: Sequence[int]) -> Tape:
+    return alive(body.replace(outputs=tuple([body.outputs[k] for k in which])))
+
+
+def moving_carry(body: Tape, first: int, count: int, active: frozenset[int]) -> frozenset[int]:
+    """Which inputs of a body move when those numbered ``active`` do: these, and every carry that does after some
+    iterations. Carries are the inputs from number ``first``, ``count`` of them, and the first outputs."""
+    while True:
+        moved = dependent(body, [body.inputs[k] for k in active])
+        carried = {first + k for k in range(count) if body.outputs[k] in moved}
+        if carried <= active:
+            return active
+        active = active | carried
+
+
+@lru_cache(maxsize=4096)
+def pushed(body: Tape, wrt: tuple[int, ...], outputs: tuple[int, ...]) -> Tape:
+    """The outputs of ``body`` and, behind them, the tangents of those numbered ``outputs``; behind its inputs the
+    tangents of those numbered ``wrt``."""
+    return alive(jvp(body, wrt, outputs))
+
+
+@lru_cache(maxsize=4096)
+def pulled(body: Tape, wrt: tuple[int, ...], outputs: tuple[int, ...], sums: int = 0) -> Tape:
+    """The outputs of ``body`` and, behind them, the cotangents of the inputs numbered ``wrt``; behind its inputs the
+    cotangents of the outputs numbered ``outputs``.
+
+    ``sums``: to the first so many cotangents one is added that is given behind all else: in place, of the elements that
+    the body has read.
+    """
+    wrt_vars = [body.inputs[k] for k in wrt]
+    builder = Builder(start=body.instrs)
+    seeds = [Var(body.outputs[k].aval) for k in outputs]
+    given = [Var(v.aval) for v in wrt_vars[:sums]]
+    with building(builder):
+        found = cotangents(body, wrt_vars, [body.outputs[k] for k in outputs], list(seeds))
+        totals = [*given, *[None] * (len(wrt) - sums)]
+        results: list[Atom] = [
+            densify(ct if total is None else add(total, ct, v.aval), v.aval)
+            for ct, total, v in zip(found, totals, wrt_vars, strict=True)
+        ]
+    inputs = (*body.inputs, *seeds, *given)
+    return interned(body.replace(inputs=inputs, instrs=builder.instrs, outputs=(*body.outputs, *results)))
+
+
+@lru_cache(maxsize=4096)
+def batched(body: Tape, flags: tuple[bool, ...], size: int) -> Tape:
+    """``body`` over a leading axis of the inputs that ``flags`` marks, and of every output."""
+    return alive(batch(body, flags, size))

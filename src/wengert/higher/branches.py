@@ -1,0 +1,105 @@
+"""``cond``: one of several tapes, chosen when the program runs.
+
+Its tangent is that of the branch that is taken, and so is its cotangent, for which the branch is run again. In a batch
+whose examples choose for themselves all branches are computed, and selected from: what is not taken leaks no NaN.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from wengert.ad.activity import active_operands
+from wengert.edit import play
+from wengert.higher.bodies import batched, pulled, pushed, select_outputs
+from wengert.ops.elementwise import equal, select
+from wengert.ops.kernels import Callback
+from wengert.ops.op import NONE, Op
+from wengert.ops.shape import broadcast_to, expand
+from wengert.tape import Atom, Aval, Instr, Tape, current_builder, splice
+
+
+def _cond(index: Any, *operands: Any, branches: tuple[Tape, ...], wrt: Any) -> Any:
+    """The branch number ``index``, clipped to those there are."""
+    branch = branches[min(max(int(index), 0), len(branches) - 1)]
+    values = play(branch, *operands)
+    results = tuple([np.array(values[a]) for a in branch.outputs])
+    return results if len(results) != 1 else results[0]
+
+
+def _cond_type(index: Aval, *avals: Aval, branches: tuple[Tape, ...], wrt: Any) -> tuple[Aval, ...]:
+    return branches[0].out_avals
+
+
+def _cost(index: Aval, *avals: Aval, branches: tuple[Tape, ...], wrt: Any) -> float:
+    return max(sum([float(i.op.cost(*[a.aval for a in i.ins], **i.params)) for i in b.instrs]) for b in branches)
+
+
+def _inexact(branches: tuple[Tape, ...]) -> tuple[int, ...]:
+    return tuple([k for k, a in enumerate(branches[0].outputs) if a.aval.is_inexact])
+
+
+def _several(results: Any) -> tuple[Any, ...]:
+    return results if isinstance(results, tuple) else (results,)
+
+
+def _pushforward(xs: Any, dxs: Any, y: Any, *, branches: tuple[Tape, ...], wrt: Any) -> Any:
+    moving = tuple([k - 1 for k, dx in enumerate(dxs) if dx is not None and k])
+    outputs, count = _inexact(branches), len(branches[0].outputs)
+    joint = tuple([select_outputs(pushed(b, moving, outputs), range(count, count + len(outputs))) for b in branches])
+    found = iter(_several(cond(*xs, *[dxs[k + 1] for k in moving], branches=joint, wrt=None)))
+    tangents = [next(found) if k in outputs else None for k in range(count)]
+    return tangents if count > 1 else tangents[0]
+
+
+def keep(instr: Instr, active: Any) -> Instr:
+    """The same, knowing which operands its pullback is asked for."""
+    wrt = tuple([k - 1 for k in active_operands(instr, active) if k])
+    return instr._replace(params={**instr.params, "wrt": wrt})
+
+
+@lru_cache(maxsize=4096)
+def _back(branch: Tape, wrt: tuple[int, ...], outputs: tuple[int, ...]) -> Tape:
+    count = len(branch.outputs)
+    return select_outputs(pulled(branch, wrt, outputs), range(count, count + len(wrt)))
+
+
+def _pullback(ct: Any, *xs_y: Any, operand: int, branches: tuple[Tape, ...], wrt: Any) -> Any:
+    xs, outputs = xs_y[:-1], _inexact(branches)
+    if wrt is None:
+        wrt = tuple([k for k, x in enumerate(xs[1:]) if x.aval.is_inexact])
+    joint = tuple([_back(b, wrt, outputs) for b in branches])
+    results = _several(cond(*xs, *[_several(ct)[k] for k in outputs], branches=joint, wrt=None))
+    return results[wrt.index(operand - 1)] if operand - 1 in wrt else None
+
+
+def _batch(xs: Sequence[Atom], flags: Sequence[bool], size: int, *, branches: tuple[Tape, ...], wrt: Any) -> Any:
+    wide = tuple([batched(b, tuple(flags[1:]), size) for b in branches])
+    if not flags[0]:
+        return cond(*xs, branches=wide, wrt=None)
+    results = [splice(current_builder(), b, xs[1:], ()) for b in wide]
+    chosen = results[-1]
+    for k in reversed(range(len(branches) - 1)):
+        is_taken = equal(xs[0], k) if k else ~(xs[0] > 0)  # what is below the first is the first
+        chosen = [
+            select(broadcast_to(expand(is_taken, list(range(1, y.aval.ndim)), y.aval.ndim), shape=y.aval.shape), y, z)
+            for y, z in zip(results[k], chosen, strict=True)
+        ]
+    return tuple(chosen)
+
+
+cond = Op(  # an index, and the operands that every branch takes -> what the branch gives
+    name="cond",
+    reference=_cond,
+    type=_cond_type,
+    kernel=Callback("a branch"),
+    cost=_cost,
+    pushforward=_pushforward,
+    pullback=(NONE, _pullback),
+    batch=_batch,
+    keep=keep,
+    is_variadic=True,
+)

@@ -1,0 +1,493 @@
+"""Loops as single steps: ``scan``, of a number of iterations that is known, and ``while_``, of one that is not.
+
+A body is a tape (see :mod:`wengert.higher.bodies`); what it carries from one iteration to the next has one type.
+
+* Tangents are carried beside their primals.
+* The pullback of a scan is a scan that runs the other way. What it reads of the forward iterations is stacked by the
+  forward scan, which reverse mode asks to keep it (:func:`keep`): what the body computes, once an iteration; what does
+  not change from one to the next, not at all. Cotangents of constants are summed in place.
+* That of a while loop, ``while_pull``, runs the loop again and keeps the carries, on a stack of its own that grows: how
+  many there will be nobody knows. Its derivatives are loops of the same kinds, by
+  ⟨u, ∂(F'(x)ᵀ c)/∂x⟩ = ∂⟨c, F'(x) u⟩/∂x.
+
+Source: Griewank and Walther (2008), Evaluating Derivatives, chapters 3 and 12.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.ad.activity import active_operands
+from wengert.edit import play
+from wengert.higher.bodies import alive, batched, interned, moving_carry, pulled, pushed, select_outputs
+from wengert.ops.elementwise import select
+from wengert.ops.kernels import Callback
+from wengert.ops.op import Op, front
+from wengert.ops.reduce import any_
+from wengert.ops.shape import broadcast_to, expand, transpose, zeros
+from wengert.tape import Atom, Aval, Builder, Instr, Tape, Var, building, current_builder, splice
+
+
+class Loop(NamedTuple):
+    """What a scan is: its body takes constants, carries and a slice of each stack, and gives carries and slices."""
+
+    body: Tape
+    constants: int
+    carries: int
+    length: int
+    is_reversed: bool
+
+    @property
+    def stacks(self) -> int:
+        """How many inputs are sliced."""
+        return len(self.body.inputs) - self.constants - self.carries
+
+
+def _cost(*avals: Aval, loop: Loop, **params: Any) -> float:
+    return loop.length * _cost_of(loop.body)
+
+
+def _cost_of(body: Tape) -> float:
+    return float(sum([i.op.cost(*[a.aval for a in i.ins], **i.params) for i in body.instrs]))
+
+
+# ------------------------------------------------------------------------------------------------------------- scan
+
+
+def _scan_type(*avals: Aval, loop: Loop, pull: Any) -> tuple[Aval, ...]:
+    outs = loop.body.out_avals
+    stacked = [Aval((loop.length, *a.shape), a.dtype) for a in outs[loop.carries :]]
+    return (*outs[: loop.carries], *stacked)
+
+
+def _scan(*operands: Any, loop: Loop, pull: Any) -> Any:
+    body, n, first = loop.body, loop.constants, loop.constants + loop.carries
+    constants, carry, stacks = operands[:n], list(operands[n:first]), operands[first:]
+    made = [np.empty((loop.length, *a.shape), a.dtype) for a in body.out_avals[loop.carries :]]
+    for step in range(loop.length):
+        k = loop.length - 1 - step if loop.is_reversed else step
+        values = play(body, *constants, *carry, *[x[k] for x in stacks])
+        results = [values[a] for a in body.outputs]
+        carry = results[: loop.carries]
+        for y, part in zip(made, results[loop.carries :], strict=True):
+            y[k] = part
+    results = (*[np.array(c) for c in carry], *made)
+    return results if len(results) != 1 else results[0]
+
+
+def _scan_pushforward(xs: Any, dxs: Any, y: Any, *, loop: Loop, pull: Any) -> Any:
+    body, n, first = loop.body, loop.constants, loop.constants + loop.carries
+    given = frozenset(k for k, dx in enumerate(dxs) if dx is not None)
+    wrt = tuple(sorted(moving_carry(body, n, loop.carries, given)))
+    outputs = [k for k, a in enumerate(body.outputs) if a.aval.is_inexact]
+    outputs = [k for k in outputs if k >= loop.carries or n + k in wrt]
+    joint = pushed(body, wrt, tuple(outputs))
+    # inputs: constants, carries, slices, tangents of each in the order of wrt; outputs likewise
+    m = len(body.inputs)
+    kinds = [range(n), range(n, first), range(first, m)]
+    tangent = {k: m + i for i, k in enumerate(wrt)}
+    ins = [j for kind in kinds for j in (*kind, *[tangent[k] for k in kind if k in tangent])]
+    position = {k: len(body.outputs) + i for i, k in enumerate(outputs)}
+    out_kinds = [range(loop.carries), range(loop.carries, len(body.outputs))]
+    outs = [j for kind in out_kinds for j in (*kind, *[position[k] for k in kind if k in position])]
+    both = interned(
+        joint.replace(inputs=tuple([joint.inputs[j] for j in ins]), outputs=tuple([joint.outputs[j] for j in outs]))
+    )
+    operands = [xs[j] if j < m else _tangent(xs, dxs, wrt[j - m]) for j in ins]
+    counts = [sum(1 for k in wrt if k in kind) for kind in kinds[:2]]
+    wide = Loop(both, n + counts[0], loop.carries + counts[1], loop.length, loop.is_reversed)
+    results = _several(scan(*operands, loop=wide, pull=None))
+    at = {j: i for i, j in enumerate(outs)}
+    tangents = [results[at[position[k]]] if k in position else None for k in range(len(body.outputs))]
+    return tangents if len(tangents) > 1 else tangents[0]
+
+
+def _tangent(xs: Any, dxs: Any, k: int) -> Atom:
+    return dxs[k] if dxs[k] is not None else zeros(xs[k].aval)
+
+
+def _several(results: Any) -> Any:
+    return results if isinstance(results, tuple) else (results,)
+
+
+@dataclass(frozen=True, repr=False)
+class Pull:
+    """How a scan is pulled back: which operands, from which outputs, and by which loop, of these residuals."""
+
+    wrt: tuple[int, ...]
+    outputs: tuple[int, ...]
+    loop: Loop
+    constants: tuple[int, ...]
+    """The operands that the loop reads as they are."""
+    stacks: tuple[int, ...]
+    """Those that it slices: operands, and (from the number of operands on) outputs of the forward scan."""
+
+    def __repr__(self) -> str:
+        return f"<of operands {self.wrt}>"
+
+
+def keep(instr: Instr, active: Any) -> Instr:
+    """The scan with further outputs: what its pullback reads of each iteration."""
+    loop: Loop = instr.params["loop"]
+    given = frozenset(active_operands(instr, active))
+    wide, pull = _kept(loop, given)
+    more = [Var(Aval((loop.length, *a.aval.shape), a.aval.dtype)) for a in wide.body.outputs[len(loop.body.outputs) :]]
+    return instr._replace(outs=(*instr.outs, *more), params={"loop": wide, "pull": pull})
+
+
+@lru_cache(maxsize=4096)
+def _kept(loop: Loop, given: frozenset[int]) -> tuple[Loop, Pull]:
+    body, n, first = loop.body, loop.constants, loop.constants + loop.carries
+    wrt = tuple(sorted(moving_carry(body, n, loop.carries, given)))
+    outputs = [k for k, a in enumerate(body.outputs) if a.aval.is_inexact]
+    outputs = tuple([k for k in outputs if k >= loop.carries or n + k in wrt])
+    sums = sum(1 for k in wrt if k < n)
+    joint = pulled(body, wrt, outputs, sums)
+    m, n_outs = len(body.inputs), len(body.outputs)
+    seeds, totals = joint.inputs[m : m + len(outputs)], joint.inputs[m + len(outputs) :]
+    late: set[Atom] = {*seeds, *totals}
+    backward: list[Instr] = []
+    for i in joint.instrs:
+        if not late.isdisjoint(i.ins):
+            late.update(i.outs)
+            backward.append(i)
+    results = joint.outputs[n_outs:]
+    read = dict.fromkeys(a for atoms in (*[i.ins for i in backward], results) for a in atoms if type(a) is Var)
+    residuals = [a for a in read if a not in late]
+    number: dict[Atom, int] = {v: k for k, v in enumerate(body.inputs)}
+    constants = [v for v in residuals if number.get(v, m) < n]
+    slices = [v for v in residuals if first <= number.get(v, -1) < m]
+    computed = [v for v in residuals if v not in constants and v not in slices]
+    forward = [i for i in joint.instrs if late.isdisjoint(i.outs)]
+    wide_body = alive(joint.replace(inputs=body.inputs, instrs=tuple(forward), outputs=(*body.outputs, *computed)))
+    wide = loop._replace(body=wide_body)
+    # inputs: constants; totals and cotangents of carries; slices of residuals and of cotangents
+    fresh: dict[Atom, Var] = {v: Var(v.aval) for v in residuals}
+    carried = [seed for seed, k in zip(seeds, outputs, strict=True) if k < loop.carries]
+    sliced = [seed for seed, k in zip(seeds, outputs, strict=True) if k >= loop.carries]
+    inputs = (
+        *[fresh[v] for v in constants],
+        *totals,
+        *carried,
+        *[fresh[v] for v in (*slices, *computed)],
+        *sliced,
+    )
+    of_carries = [fresh.get(a, a) for a, k in zip(results, wrt, strict=True) if k < first]
+    of_slices = [fresh.get(a, a) for a, k in zip(results, wrt, strict=True) if k >= first]
+    back = joint.replace(
+        inputs=inputs,
+        instrs=tuple([i._replace(ins=tuple([fresh.get(a, a) for a in i.ins])) for i in backward]),
+        outputs=(*of_carries, *of_slices),
+    )
+    back_loop = Loop(interned(back), len(constants), len(of_carries), loop.length, not loop.is_reversed)
+    stacks = (*[number[v] for v in slices], *[m + n_outs + k for k in range(len(computed))])
+    return wide, Pull(wrt, outputs, back_loop, tuple([number[v] for v in constants]), stacks)
+
+
+def _scan_pullback(ct: Any, *xs_y: Any, operand: int, loop: Loop, pull: Pull | None) -> Any:
+    xs, y = xs_y[:-1], _several(xs_y[-1])
+    cts = _several(ct)
+    if pull is None:  # nobody has asked the forward scan to keep anything
+        wide, pull = _kept(loop, frozenset(k for k, x in enumerate(xs) if x.aval.is_inexact))
+        y = _several(scan(*xs, loop=wide, pull=None))
+    known = {k: cts[k] for k in pull.outputs}
+    values = (*xs, *y)
+    carried = [known[k] for k in pull.outputs if k < loop.carries]
+    totals = [zeros(xs[k].aval) for k in pull.wrt if k < loop.constants]
+    results = _several(
+        scan(
+            *[xs[k] for k in pull.constants],
+            *totals,
+            *carried,
+            *[values[k] for k in pull.stacks],
+            *[known[k] for k in pull.outputs if k >= loop.carries],
+            loop=pull.loop,
+            pull=None,
+        )
+    )
+    return results[pull.wrt.index(operand)] if operand in pull.wrt else None
+
+
+def _scan_batch(xs: Sequence[Atom], flags: Sequence[bool], size: int, *, loop: Loop, pull: Any) -> Any:
+    n, first = loop.constants, loop.constants + loop.carries
+    marked = (*flags[:n], *[True] * loop.carries, *flags[first:])
+    body = batched(loop.body, marked, size)
+    operands = [
+        *xs[:n],
+        *[front(x, b, size) for x, b in zip(xs[n:first], flags[n:first], strict=True)],
+        *[_swapped(x) if b else x for x, b in zip(xs[first:], flags[first:], strict=True)],
+    ]
+    results = _several(scan(*operands, loop=loop._replace(body=body), pull=None))
+    return (*results[: loop.carries], *[_swapped(y) for y in results[loop.carries :]])
+
+
+def _swapped(x: Atom) -> Any:
+    """With its first two axes exchanged: the batch stands first outside of a loop, the iterations inside."""
+    return transpose(x, axes=(1, 0, *range(2, x.aval.ndim)))
+
+
+scan = Op(  # constants, carries, stacks -> carries after the last iteration, stacks of what each gave
+    name="scan",
+    reference=_scan,
+    type=_scan_type,
+    kernel=Callback("a loop"),
+    cost=_cost,
+    pushforward=_scan_pushforward,
+    pullback=(_scan_pullback,),
+    batch=_scan_batch,
+    keep=keep,
+    is_variadic=True,
+)
+
+# ------------------------------------------------------------------------------------------------------------ while
+
+
+class While(NamedTuple):
+    """A loop while ``condition`` of its constants and the carries holds; ``body`` takes its own and the carries."""
+
+    condition: Tape
+    body: Tape
+    of_condition: int
+    constants: int
+
+    @property
+    def carries(self) -> int:
+        return len(self.body.outputs)
+
+    @property
+    def first(self) -> int:
+        """The number of the first carry among the operands."""
+        return self.of_condition + self.constants
+
+
+def _turns(loop: While, operands: Sequence[Any], trail: list[Any] | None = None) -> list[Any]:
+    """The carries when the condition no longer holds; those that each iteration began with go to ``trail``."""
+    tests, constants = operands[: loop.of_condition], operands[loop.of_condition : loop.first]
+    carry = list(operands[loop.first : loop.first + loop.carries])
+    while play(loop.condition, *tests, *carry)[loop.condition.outputs[0]]:
+        if trail is not None:
+            trail.append(carry)
+        values = play(loop.body, *constants, *carry)
+        carry = [values[a] for a in loop.body.outputs]
+    return carry
+
+
+def _while(*operands: Any, loop: While) -> Any:
+    results = tuple([np.array(c) for c in _turns(loop, operands)])
+    return results if len(results) != 1 else results[0]
+
+
+def _while_type(*avals: Aval, loop: While) -> tuple[Aval, ...]:
+    return loop.body.out_avals
+
+
+def _active_of(loop: While, operands: Sequence[int]) -> tuple[int, ...]:
+    """The inputs of the body that move with these operands, those of the condition left out."""
+    given = frozenset(k - loop.of_condition for k in operands if k >= loop.of_condition)
+    return tuple(sorted(moving_carry(loop.body, loop.constants, loop.carries, given)))
+
+
+@lru_cache(maxsize=4096)
+def _with_tangents(loop: While, wrt: tuple[int, ...]) -> While:
+    """The loop that carries tangents behind the carries; behind the constants stand those of constants."""
+    n, m = loop.constants, len(loop.body.inputs)
+    outputs = tuple([k - n for k in wrt if k >= n])
+    joint = pushed(loop.body, wrt, outputs)
+    few = sum(1 for k in wrt if k < n)
+    inputs = (*joint.inputs[:n], *joint.inputs[m : m + few], *joint.inputs[n:m], *joint.inputs[m + few :])
+    more = [Var(joint.inputs[m + few + k].aval) for k in range(len(outputs))]
+    condition = loop.condition.replace(inputs=(*loop.condition.inputs, *more))
+    return While(interned(condition), interned(joint.replace(inputs=inputs)), loop.of_condition, n + few)
+
+
+def _with_tangents_of(loop: While, wrt: tuple[int, ...], xs: Sequence[Atom], dxs: dict[int, Atom]) -> list[Atom]:
+    """The operands of the loop with tangents; ``dxs`` by the number of the body's input, zero where there is none."""
+    at = loop.of_condition
+    tangents = {k: dxs[k] if dxs.get(k) is not None else zeros(xs[at + k].aval) for k in wrt}
+    of_constants = [tangents[k] for k in wrt if k < loop.constants]
+    of_carries = [tangents[k] for k in wrt if k >= loop.constants]
+    return [*xs[: loop.first], *of_constants, *xs[loop.first : loop.first + loop.carries], *of_carries]
+
+
+def _tangents_of_results(loop: While, wrt: tuple[int, ...], xs: Sequence[Atom], dxs: dict[int, Atom]) -> dict[int, Any]:
+    """By the number of a carry, its tangent when the loop ends."""
+    results = _several(while_(*_with_tangents_of(loop, wrt, xs, dxs), loop=_with_tangents(loop, wrt)))
+    carried = [k - loop.constants for k in wrt if k >= loop.constants]
+    return dict(zip(carried, results[loop.carries :], strict=True))
+
+
+def _while_pushforward(xs: Any, dxs: Any, y: Any, *, loop: While) -> Any:
+    given = [k for k, dx in enumerate(dxs) if dx is not None and k >= loop.of_condition]
+    wrt = _active_of(loop, given)
+    moved = _tangents_of_results(loop, wrt, xs, {k - loop.of_condition: dxs[k] for k in given})
+    tangents = [moved.get(k) for k in range(loop.carries)]
+    return tangents if loop.carries > 1 else tangents[0]
+
+
+def _while_pullback(ct: Any, *xs_y: Any, operand: int, loop: While) -> Any:
+    if operand < loop.of_condition:
+        return None
+    xs = xs_y[:-1]
+    wrt = _active_of(loop, [k for k, x in enumerate(xs) if x.aval.is_inexact])
+    cts = [_several(ct)[k - loop.constants] for k in wrt if k >= loop.constants]
+    results = _several(while_pull(*xs, *cts, loop=loop, wrt=wrt))
+    return results[wrt.index(operand - loop.of_condition)] if operand - loop.of_condition in wrt else None
+
+
+def _while_batch(xs: Sequence[Atom], flags: Sequence[bool], size: int, *, loop: While) -> Any:
+    """All examples together, until the last is done: one that is done stays as it is, by selection."""
+    at, first = loop.of_condition, loop.first
+    wide = [front(x, b, size) for x, b in zip(xs[first:], flags[first:], strict=True)]
+    looped = _batched_loop(loop, tuple(flags[:first]), size)
+    return while_(
+        *xs[:first] if looped.constants == loop.constants else (*xs[:at], *xs[:at], *xs[at:first]), *wide, loop=looped
+    )
+
+
+@lru_cache(maxsize=4096)
+def _batched_loop(loop: While, flags: tuple[bool, ...], size: int) -> While:
+    at, n, carries = loop.of_condition, loop.constants, loop.carries
+    each = batched(loop.condition, (*flags[:at], *[True] * carries), size)
+    body = batched(loop.body, (*flags[at:], *[True] * carries), size)
+    with building(Builder()) as builder:
+        inputs = [Var(v.aval) for v in each.inputs]
+        (goes_on,) = _inlined(each, inputs)
+        outputs = (any_(goes_on, axis=(0,)),)
+    condition = interned(each.replace(inputs=tuple(inputs), instrs=builder.instrs, outputs=outputs))
+    with building(Builder()) as builder:
+        tests = [Var(v.aval) for v in each.inputs[:at]]
+        constants = [Var(v.aval) for v in body.inputs[:n]]
+        carry = [Var(v.aval) for v in body.inputs[n:]]
+        (goes_on,) = _inlined(each, [*tests, *carry])
+        new = _inlined(body, [*constants, *carry])
+        kept = [
+            select(broadcast_to(expand(goes_on, list(range(1, c.aval.ndim)), c.aval.ndim), shape=c.aval.shape), x, c)
+            for x, c in zip(new, carry, strict=True)
+        ]
+    looped = body.replace(inputs=(*tests, *constants, *carry), instrs=builder.instrs, outputs=tuple(kept))
+    return While(condition, interned(looped), at, at + n)
+
+
+def _inlined(body: Tape, inputs: Sequence[Atom]) -> list[Any]:
+    """The steps of ``body`` on the current builder."""
+    return splice(current_builder(), body, inputs, ())
+
+
+while_ = Op(  # constants of the condition, of the body, carries -> carries
+    name="while",
+    reference=_while,
+    type=_while_type,
+    kernel=Callback("a loop"),
+    cost=lambda *avals, loop: 10 * (_cost_of(loop.body) + _cost_of(loop.condition)),
+    pushforward=_while_pushforward,
+    pullback=(_while_pullback,),
+    batch=_while_batch,
+    is_variadic=True,
+)
+
+
+def _while_pull_type(*avals: Aval, loop: While, wrt: tuple[int, ...]) -> tuple[Aval, ...]:
+    return tuple([loop.body.inputs[k].aval for k in wrt])
+
+
+@lru_cache(maxsize=4096)
+def _one_turn_back(loop: While, wrt: tuple[int, ...]) -> Tape:
+    """The cotangents before an iteration: of the body's inputs, the cotangents of the carries, and the sums so far."""
+    n = loop.constants
+    outputs = tuple([k - n for k in wrt if k >= n])
+    joint = pulled(loop.body, wrt, outputs, sum(1 for k in wrt if k < n))
+    return select_outputs(joint, range(loop.carries, len(joint.outputs)))
+
+
+def _while_pull(*operands: Any, loop: While, wrt: tuple[int, ...]) -> Any:
+    n_sums = sum(1 for k in wrt if k < loop.constants)
+    xs, cts = operands[: loop.first + loop.carries], list(operands[loop.first + loop.carries :])
+    trail: list[Any] = []
+    _turns(loop, xs, trail)
+    back = _one_turn_back(loop, wrt)
+    constants = xs[loop.of_condition : loop.first]
+    sums = [np.zeros(v.aval.shape, v.aval.dtype) for v in (loop.body.inputs[k] for k in wrt[:n_sums])]
+    while trail:
+        values = play(back, *constants, *trail.pop(), *cts, *sums)
+        results = [values[a] for a in back.outputs]
+        sums, cts = results[:n_sums], results[n_sums:]
+    results = (*[np.array(x) for x in sums], *[np.array(x) for x in cts])
+    return results if len(results) != 1 else results[0]
+
+
+def _parts(loop: While, wrt: tuple[int, ...], operands: Sequence[Any]) -> tuple[Any, Any]:
+    """The operands of the loop, and the cotangents of the carries."""
+    count = loop.first + loop.carries
+    return operands[:count], operands[count:]
+
+
+def _pull_with_tangents(
+    loop: While, wrt: tuple[int, ...], xs: Sequence[Atom], dxs: dict[int, Atom], cts: Sequence[Any], of_tangents: Any
+) -> dict[int, Any]:
+    """By the number of the body's input, the cotangent of the loop with tangents for ``cts`` of the carries that move
+    and ``of_tangents`` of their tangents; None is zero."""
+    wide = _with_tangents(loop, wrt)
+    operands = _with_tangents_of(loop, wrt, xs, dxs)
+    few = sum(1 for k in wrt if k < loop.constants)
+    place = lambda k: k if k < loop.constants else k + few
+    primal = tuple([place(k) for k in wrt])
+    after = loop.constants + few + loop.carries
+    tangent = (*range(loop.constants, loop.constants + few), *range(after, after + len(wrt) - few))
+    chosen = tuple(sorted({*primal, *tangent}))
+    seeds = {place(k): ct for k, ct in zip([k for k in wrt if k >= loop.constants], cts, strict=True)}
+    seeds |= dict(zip(tangent[few:], of_tangents, strict=True))
+    all_seeds = []
+    for k in chosen:
+        if k >= wide.constants:
+            ct = seeds.get(k)
+            all_seeds.append(ct if ct is not None else zeros(wide.body.inputs[k].aval))
+    results = _several(while_pull(*operands, *all_seeds, loop=wide, wrt=chosen))
+    return {k: results[chosen.index(place(k))] for k in wrt}
+
+
+def _while_pull_pushforward(xs: Any, dxs: Any, y: Any, *, loop: While, wrt: tuple[int, ...]) -> Any:
+    (given, cts), (tangents, d_cts) = _parts(loop, wrt, xs), _parts(loop, wrt, dxs)
+    moves = {k - loop.of_condition: dx for k, dx in enumerate(tangents) if dx is not None and k >= loop.of_condition}
+    found = _pull_with_tangents(loop, wrt, given, moves, d_cts, cts)
+    results = [found[k] for k in wrt]
+    return results if len(results) > 1 else results[0]
+
+
+def _while_pull_pullback(ct: Any, *xs_y: Any, operand: int, loop: While, wrt: tuple[int, ...]) -> Any:
+    given, cts = _parts(loop, wrt, xs_y[:-1])
+    u = dict(zip(wrt, _several(ct), strict=True))
+    count = loop.first + loop.carries
+    if operand >= count:
+        carried = [k - loop.constants for k in wrt if k >= loop.constants]
+        return _tangents_of_results(loop, wrt, given, u)[carried[operand - count]]
+    found = _pull_with_tangents(loop, wrt, given, u, [None] * len(cts), cts)
+    return found.get(operand - loop.of_condition)
+
+
+def _while_pull_batch(xs: Any, flags: Any, size: int, *, loop: While, wrt: tuple[int, ...]) -> Any:
+    count, at, first = loop.first + loop.carries, loop.of_condition, loop.first
+    looped = _batched_loop(loop, tuple(flags[:first]), size)
+    constants = [front(x, b, size) for x, b in zip(xs[at:first], flags[at:first], strict=True)]
+    if not all(flags[at:first]):  # the cotangent of a constant is one of each example
+        looped = _batched_loop(loop, (*flags[:at], *[True] * (first - at)), size)
+    wide = [front(x, b, size) for x, b in zip(xs[first:], flags[first:], strict=True)]
+    moved = tuple([k + at for k in wrt])
+    return while_pull(*xs[:at], *xs[:at], *constants, *wide, loop=looped, wrt=moved) if count else None
+
+
+while_pull = Op(  # the operands of a while loop, cotangents of the carries that move -> cotangents of what ``wrt`` says
+    name="while_pull",
+    reference=_while_pull,
+    type=_while_pull_type,
+    kernel=Callback("a loop"),
+    cost=lambda *avals, loop, wrt: 40 * _cost_of(loop.body),
+    pushforward=_while_pull_pushforward,
+    pullback=(_while_pull_pullback,),
+    batch=_while_pull_batch,
+    is_variadic=True,
+)

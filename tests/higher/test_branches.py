@@ -1,0 +1,76 @@
+"""``cond`` and ``switch``: the branch that is taken, in value and in every derivative."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+
+def rooted(x: Any) -> Any:
+    return wg.cond(x > 0, np.sqrt, lambda x: x**2 - x, x)
+
+
+def test_the_branch_that_is_taken_is_differentiated() -> None:
+    for f in (rooted, wg.jit(rooted)):
+        for x, values in ((4.0, (2.0, 0.25, -1 / 32)), (-3.0, (12.0, -7.0, 2.0))):
+            assert f(x) == pytest.approx(values[0])
+            assert wg.grad(f)(x) == wg.jvp(f, (x,), (1.0,))[1] == pytest.approx(values[1])
+            assert wg.grad(wg.grad(f))(x) == wg.hessian(f)(x) == pytest.approx(values[2])
+    compiled = wg.jit(wg.grad(rooted))
+    assert [compiled(4.0), compiled(-3.0)] == [0.25, -7.0] and compiled.stats()["traces"] == 1
+
+
+def test_in_a_batch_nothing_leaks_from_the_branch_not_taken() -> None:
+    x = np.array([4.0, -3.0, 9.0])
+    np.testing.assert_allclose(wg.vmap(rooted)(x), [2.0, 12.0, 3.0])
+    np.testing.assert_allclose(wg.vmap(wg.grad(rooted))(x), [0.25, -7.0, 1 / 6])
+    np.testing.assert_allclose(wg.grad(lambda x: np.sum(wg.vmap(rooted)(x)))(x), [0.25, -7.0, 1 / 6])
+    np.testing.assert_allclose(wg.vmap(wg.grad(wg.grad(rooted)))(x), [-1 / 32, 2.0, -1 / 108])
+    one_for_all = lambda p, x: wg.cond(p, np.sin, np.cos, x)
+    np.testing.assert_allclose(wg.vmap(one_for_all, in_axes=(None, 0))(np.True_, x), np.sin(x))
+
+
+def test_captures_trees_and_arrays() -> None:
+    w = np.array([1.0, 2.0, 3.0])
+
+    def f(p: Any, x: Any, scale: Any) -> Any:
+        big = scale * 10
+        out = wg.cond(p, lambda t: {"y": t["a"] * w, "n": 1}, lambda t: {"y": t["a"] + big, "n": 2}, {"a": x})
+        return np.sum(out["y"]) * out["n"]
+
+    for p in (True, False):
+        plain = (lambda x, s: np.sum(x * w)) if p else (lambda x, s: 2 * np.sum(x + s * 10))
+        for g in (lambda x, s, p=p: f(np.bool_(p), x, s), lambda x, s, p=p: f((x[0] > 0) == p, x, s)):
+            for h in (g, wg.jit(g)):
+                assert h(w, 0.5) == pytest.approx(plain(w, 0.5))
+                for got, want in zip(*[wg.grad(k, argnums=(0, 1))(w, 0.5) for k in (h, plain)], strict=True):
+                    np.testing.assert_allclose(got, want)
+    compiled = wg.jit(lambda x: wg.cond(x > 0, lambda x: x * w, lambda x: x + w, x))
+    compiled(1.0)
+    w[0] = 7.0  # a captured array is read at every call
+    assert compiled(1.0)[0] == 7.0 and compiled.stats()["traces"] == 1
+
+
+def test_switch_clips_its_index() -> None:
+    branches = [np.sin, np.cos, lambda x: x * x]
+    f = lambda k, x: wg.switch(k, branches, x)
+    compiled = wg.jit(f)
+    for k, want in ((0, np.sin), (1, np.cos), (2, np.square), (-5, np.sin), (9, np.square)):
+        assert f(k, 0.3) == compiled(k, 0.3) == pytest.approx(want(0.3))
+        assert wg.jit(wg.grad(f, argnums=1))(k, 0.3) == pytest.approx(wg.grad(want)(0.3))
+    at = np.array([0, 1, 2, -1, 5])
+    np.testing.assert_allclose(wg.vmap(f, in_axes=(0, None))(at, 0.3), [f(int(k), 0.3) for k in at])
+
+
+def test_only_the_operand_that_moves_is_pulled_back() -> None:
+    f = lambda x, y: wg.cond(x > y, lambda x, y: np.sin(x) * np.exp(y), lambda x, y: x, x, y)
+    tape = wg.trace(wg.grad(f))(1.0, 0.5)
+    count = Counter(i.op.name for i in tape.instrs)
+    (_, back) = [i for i in tape.instrs if i.op.name == "cond"]
+    assert count["cond"] == 2 and len(back.outs) == 1
+    assert "exp" in str(tape) and "branches=(<cond: " in str(tape)
