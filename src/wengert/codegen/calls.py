@@ -11,7 +11,7 @@ import numpy as np
 from wengert.codegen.nests.nest import Nest
 from wengert.codegen.specs.spec import Spec
 from wengert.passes.plan import Place, PlanStep
-from wengert.tape import Instr
+from wengert.tape import Instr, Tape
 
 
 class KernelCall(NamedTuple):
@@ -35,6 +35,18 @@ class KernelCall(NamedTuple):
     """What finishes the work, when all of the extent is done."""
 
 
+class LoopCall(NamedTuple):
+    """A body that is run again and again: a program of its own, which the runtime makes."""
+
+    step: PlanStep
+    name: str
+
+    @property
+    def body(self) -> Tape:
+        assert self.step.instr is not None
+        return self.step.instr.params["loop"].body
+
+
 class GuardCall(NamedTuple):
     place: Place
     instr: Instr
@@ -54,6 +66,7 @@ class CallbackCall(NamedTuple):
 
 
 Call = KernelCall | GuardCall | CallbackCall
+"""What the runtime runs; a :class:`LoopCall` it makes a kernel of before."""
 
 
 def short(dtype: np.dtype[Any]) -> str:

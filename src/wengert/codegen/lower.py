@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.codegen import vecmath
-from wengert.codegen.calls import Call, CallbackCall, GuardCall, KernelCall, callback, describe, short
+from wengert.codegen.calls import Call, CallbackCall, GuardCall, KernelCall, LoopCall, callback, describe, short
 from wengert.codegen.contract import contraction
 from wengert.codegen.fourier import transform
 from wengert.codegen.lapack import routine
@@ -38,6 +38,7 @@ from wengert.ops.kernels import (
     Fused,
     Gather,
     Iota,
+    Loop,
     Map,
     MapTape,
     Nonzero,
@@ -51,7 +52,7 @@ from wengert.passes.plan import Place, PlanStep
 from wengert.tape import Aval
 
 
-def lower(step: PlanStep) -> Call:
+def lower(step: PlanStep) -> Call | LoopCall:
     """The call that does what ``step`` says."""
     if step.what != "run":
         return _copy(step)
@@ -83,6 +84,8 @@ def lower(step: PlanStep) -> Call:
         return callback(step, "nothing to move, only bounds to look at")
     if isinstance(kernel, Gather | Scatter | Accumulate | ArgReduce | Nonzero | Search):
         return _spec_call(step) or callback(step, "shapes or dtypes without native code")
+    if isinstance(kernel, Loop):
+        return LoopCall(step, instr.op.name)
     if isinstance(kernel, Sort):
         return ordering(step) or callback(step, "sorted by NumPy")
     if isinstance(kernel, Routine):

@@ -27,6 +27,7 @@ from wengert.edit import play
 from wengert.higher.bodies import alive, batched, interned, moving_carry, pulled, pushed, select_outputs
 from wengert.ops.elementwise import select
 from wengert.ops.kernels import Callback
+from wengert.ops.kernels import Loop as LoopKernel
 from wengert.ops.op import Op, front
 from wengert.ops.reduce import any_
 from wengert.ops.shape import broadcast_to, expand, transpose, zeros
@@ -235,7 +236,7 @@ scan = Op(  # constants, carries, stacks -> carries after the last iteration, st
     name="scan",
     reference=_scan,
     type=_scan_type,
-    kernel=Callback("a loop"),
+    kernel=LoopKernel(),
     cost=_cost,
     pushforward=_scan_pushforward,
     pullback=(_scan_pullback,),

@@ -10,6 +10,7 @@ The cotangent of what reads ``x[i]`` is :class:`~wengert.ops.structured.Parts`: 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from operator import itemgetter
 from typing import Any
@@ -310,6 +311,8 @@ def _scatter_set_x(ct: Atom, x: Atom, v: Atom, *indices: Atom, operand: int) -> 
 def _scatter_set_v(ct: Atom, x: Atom, v: Atom, *indices: Atom, operand: int) -> Any:
     """Where an index occurs twice the last write wins, and only it has a cotangent."""
     shape = broadcast_shapes("index", *[i.aval for i in indices])
+    if math.prod(shape) == 1:  # one place alone
+        return unbroadcast(gather(ct, *indices), v.aval.shape)
     order = reshape(iota(size=Aval(shape, INTP).size, dtype=INTP), shape=shape)
     rows = Aval(x.aval.shape[: len(indices)], INTP)
     last = gather(scatter_set(zeros(rows), order, *indices), *indices)

@@ -205,6 +205,11 @@ class Call(Kernel):
     """It takes and gives complex numbers, whole, and works on four times the parts of one of its rows."""
 
 
+class Loop(Kernel):
+    """The tape of parameter ``loop``, once for each slice of some operands, along with what it hands on: see
+    :mod:`wengert.higher.loops`."""
+
+
 class Callback(Kernel):
     """Python is called back inside the program: right, and slow; ``why`` says what stands in the way."""
 

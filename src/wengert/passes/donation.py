@@ -28,14 +28,16 @@ def pairs_of(tape: Tape, given: Iterable[int]) -> tuple[Pair, ...]:
     return tuple([(k, free[a.aval].pop(0)) for k, a in enumerate(tape.outputs) if free.get(a.aval)])
 
 
-def written_late(tape: Tape, pairs: Sequence[Pair]) -> Tape:
+def written_late(tape: Tape, pairs: Sequence[Pair], is_body: bool = False) -> Tape:
     """``tape`` with the makers of donated outputs after all else that reads what they are written over, where no value
-    that they make is needed before. The others keep their order."""
+    that they make is needed before. The others keep their order.
+
+    ``is_body``: of a loop, whose carries are nobody's if it ends early."""
     if not pairs:
         return tape
     made_at = {v: k for k, instr in enumerate(tape.instrs) for v in instr.outs}
     last_read = _last_reads(tape)
-    ends = max([k for k, instr in enumerate(tape.instrs) if may_end_the_run(instr)], default=-1)
+    ends = -1 if is_body else max([k for k, instr in enumerate(tape.instrs) if may_end_the_run(instr)], default=-1)
     turn: list[float] = [float(k) for k in range(len(tape.instrs))]
     for output, given in pairs:
         maker = made_at.get(tape.outputs[output])  # type: ignore[arg-type]  # a literal is made nowhere
@@ -44,7 +46,7 @@ def written_late(tape: Tape, pairs: Sequence[Pair]) -> Tape:
             turn[maker] = max(turn[maker], last + 0.5, ends + 0.5)
     for k, instr in enumerate(tape.instrs):
         turn[k] = max([turn[k], *[turn[made_at[a]] for a in instr.ins if a in made_at]])
-        if turn[k] > k and may_end_the_run(instr):
+        if turn[k] > k and may_end_the_run(instr) and not is_body:
             return tape
     order = sorted(range(len(turn)), key=turn.__getitem__)
     return tape.replace(instrs=tuple([tape.instrs[k] for k in order]))
@@ -62,12 +64,13 @@ def _last_reads(tape: Tape) -> dict[Atom, list[int]]:
     return found
 
 
-def safe(plan: Plan, pairs: Sequence[Pair]) -> tuple[tuple[Pair, ...], int]:
+def safe(plan: Plan, pairs: Sequence[Pair], is_body: bool = False) -> tuple[tuple[Pair, ...], int]:
     """Those of ``pairs`` of which ``plan`` writes the output when the input is no longer needed, and the first step
-    that does so: from there on a run must not end before its end."""
+    that does so: from there on a run must not end before its end, but for that of a loop's body."""
     kept: list[Pair] = []
     commits_at = len(plan.steps)
-    ends = max([k for k, step in enumerate(plan.steps) if step.instr and may_end_the_run(step.instr)], default=-1)
+    may_end = [k for k, step in enumerate(plan.steps) if step.instr and may_end_the_run(step.instr)]
+    ends = -1 if is_body else max(may_end, default=-1)
     reads, writes = _touched(plan)
     for output, given in pairs:
         written = writes.get(("output", output), commits_at)
@@ -97,7 +100,7 @@ def _is_read_first(step: PlanStep, output: int, given: int) -> bool:
     """Whether at every point the step reads the input before it writes the output there, and nowhere else."""
     instr = step.instr
     if instr is None:
-        return False
+        return is_nothing(step, [(output, given)])
     targets = [(v, p) for v, p in zip(instr.outs, step.outs, strict=True) if _number(p) == ("output", output)]
     sources = [(a, p) for a, p in zip(operands(instr), step.ins, strict=True) if _number(p) == ("input", given)]
     return all(
@@ -107,6 +110,17 @@ def _is_read_first(step: PlanStep, output: int, given: int) -> bool:
         for v, goal in targets
         for a, p in sources
     )
+
+
+def is_nothing(step: PlanStep, pairs: Sequence[Pair]) -> bool:
+    """Whether a step copies an input to where it lies, the output being written over it."""
+    if step.what != "copy" or step.instr is not None:
+        return False
+    (source,), (goal,) = step.ins, step.outs
+    if (source.buffer.kind, goal.buffer.kind) != ("input", "output"):
+        return False
+    is_same = (source.offset, source.strides, source.aval) == (goal.offset, goal.strides, goal.aval)
+    return is_same and (goal.buffer.number, source.buffer.number) in pairs
 
 
 def may_end_the_run(instr: Instr) -> bool:

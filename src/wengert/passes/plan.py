@@ -36,6 +36,7 @@ from wengert.ops.kernels import (
     Iota,
     Join,
     Kernel,
+    Loop,
     Map,
     MapTape,
     Reduce,
@@ -262,6 +263,9 @@ class _Planner:
             self._call(kernel, instr)
         elif isinstance(kernel, Sort):
             self._sort(instr)
+        elif isinstance(kernel, Loop):  # it reads operands when it has written results, and takes both in C order
+            given = [self._contiguous(self._of(a)) for a in instr.ins]
+            self._step("run", instr, given, [self._destination(v) for v in instr.outs])
         else:
             self._run(instr)
 

@@ -114,6 +114,11 @@ class Executable:
         """The outputs: fresh arrays (NumPy scalars for shape ``()``), or those of ``out``, which may share no memory
         with what is read. Raises TypeError or ValueError for operands that do not fit, before anything runs."""
 
+    @property
+    def address(self) -> int:
+        """What the kernel "scan" is given whose body this is: constants, carries and slices in, carries and slices out,
+        and kernels alone."""
+
     def bind(
         self,
         inputs: Sequence[Any],

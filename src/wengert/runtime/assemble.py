@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert import config, passes
 from wengert.codegen import compiler, vecmath
-from wengert.codegen.calls import Call, CallbackCall, GuardCall, KernelCall, callback
+from wengert.codegen.calls import Call, CallbackCall, GuardCall, KernelCall, LoopCall, callback
 from wengert.codegen.lower import lower, supports, text_of
 from wengert.codegen.nests.nest import Nest
 from wengert.codegen.specs.spec import Spec
@@ -28,6 +28,10 @@ from wengert.tape import Instr, Lit, Tape, structure
 compiler.provide(angles.REDUCE, _native.reduce_huge_address())
 
 LONG_FLOPS = 200_000  # a program that does more lets other Python threads run meanwhile
+
+
+OWN = ("copy", "scan")
+"""The runtime's own kernels that call no library."""
 
 
 class KernelInfo(NamedTuple):
@@ -47,14 +51,18 @@ def assemble(
     is_fast: bool = False,
     keeps_arena: bool = True,
     donated: Sequence[int] = (),
+    is_body: bool = False,
 ) -> tuple[Plan, _native.Executable, tuple[KernelInfo, ...]]:
     """The plan of ``tape``, its executable, and what it runs; ``is_fast``: by :data:`vecmath.FAST` where it can;
-    ``donated``: the inputs that results may be written over."""
+    ``donated``: the inputs that results may be written over. ``is_body``: of a loop, where they always are."""
     pairs = donation.pairs_of(tape, donated)
-    made = plan(donation.written_late(passes.run(tape, passes.BEFORE_KERNELS, supports), pairs), in_strides)
+    made = plan(donation.written_late(passes.run(tape, passes.BEFORE_KERNELS, supports), pairs, is_body), in_strides)
     zeroed = zero_outputs(made)
-    planned = [step for step in made.steps if id(step) not in zeroed]
-    calls = [_lowered(step) for step in planned]
+    pairs, commits_at = donation.safe(made, [p for p in pairs if p[0] not in zeroed.values()], is_body)
+    planned = [s for s in made.steps if id(s) not in zeroed and not (is_body and donation.is_nothing(s, pairs))]
+    bodies: list[_native.Executable] = []
+    lowered = [_lowered(step) for step in planned]
+    calls = [_looped(call, bodies, is_fast) if isinstance(call, LoopCall) else call for call in lowered]
     if is_fast:
         calls = [_fast(call) if isinstance(call, KernelCall) else call for call in calls]
     first = {"arena": 0, "input": 1}
@@ -62,7 +70,6 @@ def assemble(
     first["literal"] = first["capture"] + len(tape.captures)
     first["output"] = first["literal"] + len(made.literals)
     steps, codes = _steps(planned, calls, first)
-    pairs, commits_at = donation.safe(made, [p for p in pairs if p[0] not in zeroed.values()])
     executable = _native.Executable(
         arena_bytes=made.arena_bytes,
         inputs=[
@@ -75,7 +82,7 @@ def assemble(
         steps=steps,
         is_long=_is_long(tape),
         keeps_arena=keeps_arena,
-        code=codes,
+        code=(codes, bodies),
         donated=pairs,
         commits_at=_first_step(commits_at, made.steps, planned, calls) if pairs else -1,
     )
@@ -127,12 +134,34 @@ def _is_zero(place: Place, made: Plan) -> bool:
     return capture.is_constant and capture.array.size > 0 and not any(capture.array.ravel()[:1].tobytes())
 
 
+def _looped(call: LoopCall, bodies: list[_native.Executable], is_fast: bool) -> Call:
+    """The kernel of a loop whose body has kernels alone, which goes to ``bodies``: it must live as long."""
+    step, instr = call.step, call.step.instr
+    assert instr is not None
+    loop = instr.params["loop"]
+    body = passes.run(loop.body)
+    carries = range(loop.constants, loop.constants + loop.carries)
+    _, executable, infos = assemble(body, is_fast=is_fast, donated=carries, is_body=True)
+    outside = [info for info in infos if info.kind in ("callback", "guard")]
+    if outside or executable.captures:
+        why = f"{outside[0].name}, in its body, runs in Python" if outside else "its body captures an array"
+        return callback(step, why)
+    bodies.append(executable)
+    cost = max(1, int(instr.op.cost(*[a.aval for a in instr.ins], **instr.params)))
+    grain = -max(1, LOOP_FLOPS * loop.length // cost)  # iterations after which it is worth looking for Ctrl-C
+    sizes = (executable.address, loop.constants, loop.carries, loop.length, int(loop.is_reversed))
+    places = (*step.ins, *step.outs)
+    return KernelCall("scan", places, sizes, loop.length, grain, call.name, instr, can_fail=True, is_partial=True)
+
+
+LOOP_FLOPS = 5_000_000
+
 # ------------------------------------------------------------------------------------------------------- lowering
 
 _templates: dict[Any, tuple[KernelCall, tuple[int, ...]]] = {}
 
 
-def _lowered(step: PlanStep) -> Call:
+def _lowered(step: PlanStep) -> Call | LoopCall:
     """The call of a step, from that of an equal one if there was one: a long program has few kinds of step."""
     places = (*step.ins, *step.outs)
     key = _key_of(step, places)
@@ -273,4 +302,4 @@ def _describe(call: Call) -> KernelInfo:
         return KernelInfo("guard", "guard")
     if isinstance(call, CallbackCall):
         return KernelInfo(call.name, "callback", call.why)
-    return KernelInfo(call.name, "BLAS" if isinstance(call.kernel, str) and call.kernel != "copy" else "loops")
+    return KernelInfo(call.name, "BLAS" if isinstance(call.kernel, str) and call.kernel not in OWN else "loops")

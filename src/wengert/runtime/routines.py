@@ -25,7 +25,7 @@ def address(name: str) -> int:
     name, _, logarithm = name.partition(":")
     if logarithm:
         _native.prepare_fourier(int(logarithm))
-    elif name != "copy" and "sort_" not in name:
+    elif name not in ("copy", "scan") and "sort_" not in name:
         _connect(BLAS)
         if not name.startswith("gemm_"):
             _connect(LAPACK)

@@ -3,6 +3,7 @@
 // Making one is cold (see reading.h); running one is plain C API, without exceptions. The GIL is held, but for the run
 // itself (see executor.cpp).
 #include "layout.h"
+#include "loops.h"
 #include "reading.h"
 
 #include <cstdlib>
@@ -281,6 +282,7 @@ void executable_dealloc(PyObject *self) {
     PyObject_GC_UnTrack(self);
     Executable &code = code_of(self);
     for (auto &slot : code.kept) free_frame(slot.exchange(nullptr));
+    free_loop_memory(code);
     for (std::vector<Operand> *operands : {&code.inputs, &code.captures, &code.outputs})
         for (Operand &operand : *operands) release(operand);
     for (std::vector<PyArrayObject *> *arrays : {&code.captured, &code.constants})
@@ -362,7 +364,12 @@ PyObject *get_arrays(const std::vector<PyArrayObject *> &arrays) {
 PyObject *get_captures(PyObject *self, void *) { return get_arrays(code_of(self).captured); }
 PyObject *get_constants(PyObject *self, void *) { return get_arrays(code_of(self).constants); }
 
+PyObject *get_address(PyObject *self, void *) {
+    return PyLong_FromVoidPtr(&reinterpret_cast<ExecutableObject *>(self)->code);
+}
+
 PyGetSetDef executable_getset[] = {
+    {"address", get_address, nullptr, "what a loop is given whose body this is", nullptr},
     {"arena_bytes", get_arena_bytes, nullptr, "bytes of memory that a run takes beside its arrays", nullptr},
     {"is_long", get_is_long, nullptr, "whether a run gives up the GIL", nullptr},
     {"runs", get_runs, nullptr, "how many runs began", nullptr},

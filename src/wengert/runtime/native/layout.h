@@ -125,6 +125,7 @@ struct Executable {
 
     std::atomic<uint64_t> runs{0};
     static constexpr int KEPT_FRAMES = 4;
+    std::atomic<char *> loop_memory[KEPT_FRAMES] = {}; // of a body: what its loops work in, see loops.cpp
     std::atomic<Frame *> kept[KEPT_FRAMES] = {}; // free frames; whoever exchanges one out owns it
 
     size_t first_input() const { return 1; }

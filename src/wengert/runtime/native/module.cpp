@@ -2,6 +2,7 @@
 #define WENGERT_IMPORTS_NUMPY
 #include "blas.h"
 #include "fourier.h"
+#include "loops.h"
 #include "sorting.h"
 #include "layout.h"
 #include "places.h"
@@ -50,6 +51,7 @@ NB_MODULE(_native, module) {
             wengert::Kernel *kernel = std::string_view(name) == "copy" ? wengert::copy_few : wengert::named_kernel(name);
             if (kernel == nullptr) kernel = wengert::fourier_kernel(name);
             if (kernel == nullptr) kernel = wengert::sorting_kernel(name);
+            if (kernel == nullptr && std::string_view(name) == "scan") kernel = wengert::run_scan;
             if (kernel == nullptr) throw nb::key_error(name);
             return reinterpret_cast<uintptr_t>(kernel);
         },
