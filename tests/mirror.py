@@ -67,6 +67,8 @@ COVERED = [
         "runtime/native/fourier.cpp"),
     row("tests/higher/test_loops.py", "what is made of bodies is seen in the loops that have them",
         "higher/bodies.py"),
+    row("tests/higher/test_loops.py", "what loops and branches compute natively is what they compute at all",
+        "runtime/native/loops.cpp"),
     row("tests/codegen/test_lapack.py", "eigenvalues by rotations are asked where those of LAPACK are",
         "runtime/native/spectra.cpp"),
     row("tests/codegen/test_sorting.py", "which sorts there are, and their order, are asked in one place",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -11,7 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wengert as wg
+from wengert import passes
 from wengert.higher.loops import Loop, scan
+from wengert.runtime.assemble import assemble
 
 X = np.linspace(-1, 1, 5)
 M = np.array([[0.5, 0.2], [-0.3, 0.4]])
@@ -228,3 +231,81 @@ def test_a_cost_counts_iterations() -> None:
     tape = wg.trace(lambda x: wg.scan(lambda c, t: (c * t, None), 1.0, x)[0])(np.ones(50))
     (step,) = tape.instrs
     assert isinstance(step.params["loop"], Loop) and step.op.cost(*[a.aval for a in step.ins], **step.params) == 50
+
+
+# --------------------------------------------------------------------------------------------------------- natively
+
+
+def callbacks(f: Any, *args: Any) -> list[str]:
+    return [k.name for k in wg.jit(f).program(*args).kernels if k.kind == "callback"]
+
+
+def test_loops_and_branches_call_nobody() -> None:
+    a = 0.7
+    for f in LOOPS.values():
+        rolled = lambda x, a, f=f: f(wg.scan, x, a)
+        assert callbacks(rolled, X, a) == callbacks(wg.grad(rolled, argnums=(0, 1)), X, a) == []
+    assert callbacks(newton, 4.0) == []
+    assert callbacks(wg.grad(newton), 4.0) == ["while_pull"]
+    branching = lambda x: wg.scan(lambda c, t: (wg.cond(t > 0, np.sin, lambda c: c * t, c), c), 0.1, x)[0]
+    assert callbacks(branching, X) == callbacks(wg.grad(branching), X) == []
+
+
+def test_a_carry_is_written_in_place() -> None:
+    """No step of a body copies the array that it writes an element of, forward or backward."""
+    f = lambda x: np.sum(_filled(wg.scan, x, 0.5))
+    for transform in (lambda g: g, wg.grad):
+        tape = wg.jit(transform(f)).program(np.ones(5)).tape
+        for instr in tape.instrs:
+            if instr.op is scan:
+                loop = instr.params["loop"]
+                carries = range(loop.constants, loop.constants + loop.carries)
+                _, _, kernels = assemble(passes.run(loop.body), donated=carries, is_body=True)
+                assert "copy" not in [k.name for k in kernels[:-1]], str(loop.body)
+
+
+def test_carries_that_change_places_and_what_is_handed_on_unchanged() -> None:
+    def f(x: Any) -> Any:
+        step = lambda c, t: ((c[1], c[0] * t, c[2], c[1] + c[3]), (c[0], c[2]))
+        return wg.scan(step, (x[0], x[1], x, x[2]), x)
+
+    expected = f(X)
+    for got, want in zip(wg.tree.flatten(wg.jit(f)(X))[0], wg.tree.flatten(expected)[0], strict=True):
+        np.testing.assert_array_equal(got, want)
+
+
+def test_what_a_kernel_of_a_body_refuses_is_numpys_error() -> None:
+    """And a right answer where NumPy has one."""
+    f = wg.jit(lambda k, x: wg.scan(lambda c, j: (c + x[j], None), 0.0, k)[0])
+    assert f(np.array([0, -1]), X) == X[0] + X[-1]
+    with pytest.raises(IndexError):
+        f(np.array([0, 9]), X)
+    g = wg.jit(lambda a: wg.scan(lambda c, m: (c + np.linalg.solve(m, np.ones(2)), None), np.zeros(2), a)[0])
+    good = np.stack([np.eye(2), 2 * np.eye(2)])
+    np.testing.assert_allclose(g(good), [1.5, 1.5])
+    with pytest.raises(np.linalg.LinAlgError):
+        g(np.stack([np.eye(2), np.zeros((2, 2))]))
+
+
+def test_a_loop_in_a_loop_in_a_branch() -> None:
+    def f(x: Any, n: Any) -> Any:
+        inner = lambda c, t: wg.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, np.cos(s[1]) * t), (0, c))[1]
+        outer = lambda x: wg.scan(lambda c, t: (wg.cond(t > 0, inner, lambda c, t: c - t, c, t), c), 0.5, x)[1].sum()
+        return wg.cond(n > 1, outer, np.sum, x)
+
+    compiled = wg.jit(f)
+    for n in (1, 2, 5):
+        assert compiled(X, n) == pytest.approx(f(X, n), rel=1e-13)
+        np.testing.assert_allclose(wg.jit(wg.grad(f))(X, n), wg.grad(f)(X, n), rtol=1e-11)
+    assert compiled.stats()["traces"] == 1 and callbacks(f, X, 2) == []
+
+
+def test_a_run_allocates_nothing() -> None:
+    call = wg.jit(lambda x: wg.scan(lambda c, t: (np.tanh(M @ c + t), None), np.ones(2), x)[0]).program(X)
+    bound = call.bind(X, out=(out := np.empty(2)))
+    bound()
+    kept = sys.getallocatedblocks()
+    for _ in range(50):
+        bound()
+    assert sys.getallocatedblocks() - kept <= 2
+    assert np.all(np.isfinite(out))

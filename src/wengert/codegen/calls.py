@@ -11,7 +11,7 @@ import numpy as np
 from wengert.codegen.nests.nest import Nest
 from wengert.codegen.specs.spec import Spec
 from wengert.passes.plan import Place, PlanStep
-from wengert.tape import Instr, Tape
+from wengert.tape import Instr
 
 
 class KernelCall(NamedTuple):
@@ -35,16 +35,31 @@ class KernelCall(NamedTuple):
     """What finishes the work, when all of the extent is done."""
 
 
-class LoopCall(NamedTuple):
-    """A body that is run again and again: a program of its own, which the runtime makes."""
+class NestedCall(NamedTuple):
+    """A loop or a branch: its bodies are programs of their own, which the runtime makes."""
 
     step: PlanStep
     name: str
 
-    @property
-    def body(self) -> Tape:
-        assert self.step.instr is not None
-        return self.step.instr.params["loop"].body
+
+class SwitchCall(NamedTuple):
+    """One of several kernels, by the int64 at ``index``."""
+
+    index: Place
+    branches: tuple[KernelCall, ...]
+    name: str
+    instr: Instr
+
+
+class WhileCall(NamedTuple):
+    """``first``, and while the byte at ``flag`` is not 0, which ``condition`` writes, ``body``."""
+
+    first: KernelCall
+    condition: KernelCall
+    flag: Place
+    body: KernelCall
+    name: str
+    instr: Instr
 
 
 class GuardCall(NamedTuple):
@@ -65,8 +80,7 @@ class CallbackCall(NamedTuple):
     why: str
 
 
-Call = KernelCall | GuardCall | CallbackCall
-"""What the runtime runs; a :class:`LoopCall` it makes a kernel of before."""
+Call = KernelCall | SwitchCall | WhileCall | GuardCall | CallbackCall
 
 
 def short(dtype: np.dtype[Any]) -> str:

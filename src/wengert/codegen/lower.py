@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.codegen import vecmath
-from wengert.codegen.calls import Call, CallbackCall, GuardCall, KernelCall, LoopCall, callback, describe, short
+from wengert.codegen.calls import Call, CallbackCall, GuardCall, KernelCall, NestedCall, callback, describe, short
 from wengert.codegen.contract import contraction
 from wengert.codegen.fourier import transform
 from wengert.codegen.lapack import routine
@@ -33,6 +33,7 @@ from wengert.ops.kernels import (
     NATIVE_DTYPES,
     Accumulate,
     ArgReduce,
+    Branch,
     Check,
     Contract,
     Fused,
@@ -43,6 +44,7 @@ from wengert.ops.kernels import (
     MapTape,
     Nonzero,
     Reduce,
+    Repeat,
     Scatter,
     Search,
     Sort,
@@ -52,7 +54,7 @@ from wengert.passes.plan import Place, PlanStep
 from wengert.tape import Aval
 
 
-def lower(step: PlanStep) -> Call | LoopCall:
+def lower(step: PlanStep) -> Call | NestedCall:
     """The call that does what ``step`` says."""
     if step.what != "run":
         return _copy(step)
@@ -84,8 +86,8 @@ def lower(step: PlanStep) -> Call | LoopCall:
         return callback(step, "nothing to move, only bounds to look at")
     if isinstance(kernel, Gather | Scatter | Accumulate | ArgReduce | Nonzero | Search):
         return _spec_call(step) or callback(step, "shapes or dtypes without native code")
-    if isinstance(kernel, Loop):
-        return LoopCall(step, instr.op.name)
+    if isinstance(kernel, Loop | Repeat | Branch):
+        return NestedCall(step, instr.op.name)
     if isinstance(kernel, Sort):
         return ordering(step) or callback(step, "sorted by NumPy")
     if isinstance(kernel, Routine):

@@ -16,7 +16,7 @@ from wengert.ad.activity import active_operands
 from wengert.edit import play
 from wengert.higher.bodies import batched, pulled, pushed, select_outputs
 from wengert.ops.elementwise import equal, select
-from wengert.ops.kernels import Callback
+from wengert.ops.kernels import Branch
 from wengert.ops.op import NONE, Op
 from wengert.ops.shape import broadcast_to, expand
 from wengert.tape import Atom, Aval, Instr, Tape, current_builder, splice
@@ -95,7 +95,7 @@ cond = Op(  # an index, and the operands that every branch takes -> what the bra
     name="cond",
     reference=_cond,
     type=_cond_type,
-    kernel=Callback("a branch"),
+    kernel=Branch(),
     cost=_cost,
     pushforward=_pushforward,
     pullback=(NONE, _pullback),

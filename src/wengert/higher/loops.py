@@ -26,7 +26,7 @@ from wengert.ad.activity import active_operands
 from wengert.edit import play
 from wengert.higher.bodies import alive, batched, interned, moving_carry, pulled, pushed, select_outputs
 from wengert.ops.elementwise import select
-from wengert.ops.kernels import Callback
+from wengert.ops.kernels import Callback, Repeat
 from wengert.ops.kernels import Loop as LoopKernel
 from wengert.ops.op import Op, front
 from wengert.ops.reduce import any_
@@ -383,7 +383,7 @@ while_ = Op(  # constants of the condition, of the body, carries -> carries
     name="while",
     reference=_while,
     type=_while_type,
-    kernel=Callback("a loop"),
+    kernel=Repeat(),
     cost=lambda *avals, loop: 10 * (_cost_of(loop.body) + _cost_of(loop.condition)),
     pushforward=_while_pushforward,
     pullback=(_while_pullback,),
@@ -485,7 +485,7 @@ while_pull = Op(  # the operands of a while loop, cotangents of the carries that
     name="while_pull",
     reference=_while_pull,
     type=_while_pull_type,
-    kernel=Callback("a loop"),
+    kernel=Callback("nobody knows how many carries it keeps"),
     cost=lambda *avals, loop, wrt: 40 * _cost_of(loop.body),
     pushforward=_while_pull_pushforward,
     pullback=(_while_pull_pullback,),

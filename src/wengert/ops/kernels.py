@@ -210,6 +210,14 @@ class Loop(Kernel):
     :mod:`wengert.higher.loops`."""
 
 
+class Repeat(Kernel):
+    """The tape of parameter ``loop``, while its condition holds, on what it hands on."""
+
+
+class Branch(Kernel):
+    """The one of the tapes of parameter ``branches`` that operand 0 says, an int64, of the other operands."""
+
+
 class Callback(Kernel):
     """Python is called back inside the program: right, and slow; ``why`` says what stands in the way."""
 

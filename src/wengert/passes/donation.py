@@ -9,14 +9,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from wengert.ops.kernels import Call, Callback, Check, Gather, Nonzero, Scatter, View
+from wengert.ops.kernels import Branch, Call, Callback, Check, Gather, Loop, Nonzero, Repeat, Scatter, View, Write
 from wengert.passes.plan import Place, Plan, PlanStep, c_strides, is_pointwise, operands
-from wengert.tape import Atom, Aval, Instr, Tape
+from wengert.tape import Atom, Aval, Instr, Tape, Var
 
 Pair = tuple[int, int]
 """An output, and the input over which it is written."""
 
-MAY_END_THE_RUN = (Check, Callback, Call, Gather, Scatter, Nonzero)
+MAY_END_THE_RUN = (Check, Callback, Call, Gather, Scatter, Nonzero, Loop, Repeat, Branch)
 
 
 def pairs_of(tape: Tape, given: Iterable[int]) -> tuple[Pair, ...]:
@@ -40,7 +40,7 @@ def written_late(tape: Tape, pairs: Sequence[Pair], is_body: bool = False) -> Ta
     ends = -1 if is_body else max([k for k, instr in enumerate(tape.instrs) if may_end_the_run(instr)], default=-1)
     turn: list[float] = [float(k) for k in range(len(tape.instrs))]
     for output, given in pairs:
-        maker = made_at.get(tape.outputs[output])  # type: ignore[arg-type]  # a literal is made nowhere
+        maker = _first_writer(tape, made_at, output, given)
         if maker is not None:
             last = max([k for k in last_read.get(tape.inputs[given], ()) if k != maker], default=-1)
             turn[maker] = max(turn[maker], last + 0.5, ends + 0.5)
@@ -50,6 +50,18 @@ def written_late(tape: Tape, pairs: Sequence[Pair], is_body: bool = False) -> Ta
             return tape
     order = sorted(range(len(turn)), key=turn.__getitem__)
     return tape.replace(instrs=tuple([tape.instrs[k] for k in order]))
+
+
+def _first_writer(tape: Tape, made_at: dict[Var, int], output: int, given: int) -> int | None:
+    """The instruction that begins to write an output: its maker, or the first of a chain of writes into one array that
+    begins with the input."""
+    maker = at = made_at.get(tape.outputs[output])  # type: ignore[arg-type]  # a literal is made nowhere
+    while at is not None and isinstance(tape.instrs[at].op.kernel, Write | Scatter):
+        source = tape.instrs[at].ins[0]
+        if source is tape.inputs[given]:
+            return at
+        at = made_at.get(source)  # type: ignore[arg-type]  # likewise
+    return maker
 
 
 def _last_reads(tape: Tape) -> dict[Atom, list[int]]:

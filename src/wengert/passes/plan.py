@@ -26,6 +26,7 @@ from wengert.errors import InternalError
 from wengert.ops.kernels import (
     NATIVE_DTYPES,
     Accumulate,
+    Branch,
     Call,
     Check,
     Contract,
@@ -41,6 +42,7 @@ from wengert.ops.kernels import (
     MapTape,
     Reduce,
     Region,
+    Repeat,
     Scatter,
     Sort,
     View,
@@ -263,9 +265,15 @@ class _Planner:
             self._call(kernel, instr)
         elif isinstance(kernel, Sort):
             self._sort(instr)
-        elif isinstance(kernel, Loop):  # it reads operands when it has written results, and takes both in C order
+        elif isinstance(
+            kernel, Loop | Repeat | Branch
+        ):  # it reads operands when it has written results, and takes both in C order
             given = [self._contiguous(self._of(a)) for a in instr.ins]
-            self._step("run", instr, given, [self._destination(v) for v in instr.outs])
+            work = None
+            if isinstance(kernel, Repeat):  # whether it goes on
+                aval = Aval((1,), np.dtype(bool))
+                work = Place(self._new(aval), 0, (1,), aval)
+            self._step("run", instr, given, [self._destination(v) for v in instr.outs], work)
         else:
             self._run(instr)
 

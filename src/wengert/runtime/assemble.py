@@ -14,12 +14,22 @@ import numpy as np
 
 from wengert import config, passes
 from wengert.codegen import compiler, vecmath
-from wengert.codegen.calls import Call, CallbackCall, GuardCall, KernelCall, LoopCall, callback
+from wengert.codegen.calls import (
+    Call,
+    CallbackCall,
+    GuardCall,
+    KernelCall,
+    NestedCall,
+    SwitchCall,
+    WhileCall,
+    callback,
+)
 from wengert.codegen.lower import lower, supports, text_of
 from wengert.codegen.nests.nest import Nest
 from wengert.codegen.specs.spec import Spec
 from wengert.codegen.vecmath import angles
 from wengert.errors import say_where
+from wengert.ops.kernels import Branch, Loop, Repeat
 from wengert.passes import donation
 from wengert.passes.plan import Place, Plan, PlanStep, c_strides, is_in_code, plan
 from wengert.runtime import _native, routines
@@ -62,7 +72,7 @@ def assemble(
     planned = [s for s in made.steps if id(s) not in zeroed and not (is_body and donation.is_nothing(s, pairs))]
     bodies: list[_native.Executable] = []
     lowered = [_lowered(step) for step in planned]
-    calls = [_looped(call, bodies, is_fast) if isinstance(call, LoopCall) else call for call in lowered]
+    calls = [_nested(call, bodies, is_fast) if isinstance(call, NestedCall) else call for call in lowered]
     if is_fast:
         calls = [_fast(call) if isinstance(call, KernelCall) else call for call in calls]
     first = {"arena": 0, "input": 1}
@@ -92,12 +102,15 @@ def assemble(
 def _first_step(commits_at: int, steps: Sequence[PlanStep], planned: Sequence[PlanStep], calls: Sequence[Call]) -> int:
     """Where in the runtime's list of steps the plan's step ``commits_at`` begins."""
     before = set(map(id, steps[:commits_at]))
-    return sum([len(_parts(call)) or 1 for step, call in zip(planned, calls, strict=True) if id(step) in before])
+    counts = [2 if isinstance(call, WhileCall) else len(_parts(call)) or 1 for call in calls]
+    return sum([count for step, count in zip(planned, counts, strict=True) if id(step) in before])
 
 
 def _is_long(tape: Tape) -> bool:
     flops = 0.0
     for i in tape.instrs:
+        if isinstance(i.op.kernel, Repeat):  # nobody knows how long
+            return True
         flops += i.op.cost(*[a.aval for a in i.ins], **i.params)
         if flops > LONG_FLOPS:
             return True
@@ -134,24 +147,50 @@ def _is_zero(place: Place, made: Plan) -> bool:
     return capture.is_constant and capture.array.size > 0 and not any(capture.array.ravel()[:1].tobytes())
 
 
-def _looped(call: LoopCall, bodies: list[_native.Executable], is_fast: bool) -> Call:
-    """The kernel of a loop whose body has kernels alone, which goes to ``bodies``: it must live as long."""
+class _Outside(Exception):
+    """A body runs in Python, and so does what it is the body of; the text says why."""
+
+
+def _nested(call: NestedCall, bodies: list[_native.Executable], is_fast: bool) -> Call:
+    """A loop or a branch whose bodies have kernels alone. They go to ``bodies``: they must live as long."""
     step, instr = call.step, call.step.instr
     assert instr is not None
-    loop = instr.params["loop"]
-    body = passes.run(loop.body)
-    carries = range(loop.constants, loop.constants + loop.carries)
-    _, executable, infos = assemble(body, is_fast=is_fast, donated=carries, is_body=True)
-    outside = [info for info in infos if info.kind in ("callback", "guard")]
-    if outside or executable.captures:
-        why = f"{outside[0].name}, in its body, runs in Python" if outside else "its body captures an array"
-        return callback(step, why)
-    bodies.append(executable)
-    cost = max(1, int(instr.op.cost(*[a.aval for a in instr.ins], **instr.params)))
-    grain = -max(1, LOOP_FLOPS * loop.length // cost)  # iterations after which it is worth looking for Ctrl-C
-    sizes = (executable.address, loop.constants, loop.carries, loop.length, int(loop.is_reversed))
-    places = (*step.ins, *step.outs)
-    return KernelCall("scan", places, sizes, loop.length, grain, call.name, instr, can_fail=True, is_partial=True)
+    operands, params = step.ins, instr.params
+
+    def made(body: Tape, carries: range = range(0)) -> int:
+        _, executable, infos = assemble(passes.run(body), is_fast=is_fast, donated=carries, is_body=True)
+        outside = [info.name for info in infos if info.kind in ("callback", "guard")]
+        if outside or executable.captures:
+            raise _Outside(f"{outside[0]}, in its body, runs in Python" if outside else "its body captures an array")
+        bodies.append(executable)
+        return executable.address
+
+    def kernel(places: Sequence[Place], *sizes: int, grain: int = 0, can_fail: bool = True) -> KernelCall:
+        return KernelCall("scan", tuple(places), sizes, sizes[3], grain, call.name, instr, can_fail, is_partial=True)
+
+    try:
+        if isinstance(instr.op.kernel, Branch):
+            addresses = [made(body) for body in params["branches"]]
+            places = (*operands[1:], *step.outs)
+            branches = [kernel(places, address, len(operands) - 1, 0, 1, 0) for address in addresses]
+            return SwitchCall(operands[0], tuple(branches), call.name, instr)
+        loop = params["loop"]
+        address = made(loop.body, range(loop.constants, loop.constants + loop.carries))
+        if isinstance(instr.op.kernel, Loop):
+            cost = max(1, int(instr.op.cost(*[a.aval for a in instr.ins], **params)))
+            grain = -max(1, LOOP_FLOPS * loop.length // cost)  # iterations until it is worth looking for Ctrl-C
+            sizes = (address, loop.constants, loop.carries, loop.length, int(loop.is_reversed))
+            return kernel((*operands, *step.outs), *sizes, grain=grain)
+        assert step.work is not None
+        tests, constants = operands[: loop.of_condition], operands[loop.of_condition : loop.first]
+        test = kernel(
+            (*tests, *step.outs, step.work), made(loop.condition), len(tests) + loop.carries, 0, 1, 0, can_fail=False
+        )
+        body = kernel((*constants, *step.outs, *step.outs), address, loop.constants, loop.carries, 1, 0)
+        first = kernel((*constants, *operands[loop.first :], *step.outs), address, loop.constants, loop.carries, 0, 0)
+        return WhileCall(first, test, step.work, body, call.name, instr)
+    except _Outside as why:
+        return callback(step, str(why))
 
 
 LOOP_FLOPS = 5_000_000
@@ -161,7 +200,7 @@ LOOP_FLOPS = 5_000_000
 _templates: dict[Any, tuple[KernelCall, tuple[int, ...]]] = {}
 
 
-def _lowered(step: PlanStep) -> Call | LoopCall:
+def _lowered(step: PlanStep) -> Call | NestedCall:
     """The call of a step, from that of an equal one if there was one: a long program has few kinds of step."""
     places = (*step.ins, *step.outs)
     key = _key_of(step, places)
@@ -230,6 +269,17 @@ def _steps(
     def result(place: Place) -> tuple[Any, ...]:
         return pointer(place), place.aval.dtype, place.aval.shape, place.strides
 
+    def kernel(part: KernelCall, whole: KernelCall, step: PlanStep) -> tuple[Any, ...]:
+        failure = None
+        if whole.can_fail:
+            reference = callback(step, "")
+            function = reference.function if whole.is_partial else partial(_fail, whole.name, reference.function)
+            function = _saying_where(function, step.instr)
+            ins, outs = [view(p, False) for p in reference.ins], [result(p) for p in reference.outs]
+            failure = function, ins, outs if whole.is_partial else []
+        pointers = [pointer(p) for p in part.places]
+        return "kernel", address(part.kernel), pointers, part.sizes, part.extent, part.grain, failure
+
     steps: list[tuple[Any, ...]] = []
     for k, call in enumerate(calls):
         parts = [(part, address(part.kernel)) for part in _parts(call)]
@@ -237,17 +287,13 @@ def _steps(
         if refused is not None:
             calls[k] = call = _refused(planned[k], *refused)
         if isinstance(call, KernelCall):
-            failure = None
-            if call.can_fail:
-                reference = callback(planned[k], "")
-                computes = call.is_partial
-                function = reference.function if computes else partial(_fail, call.name, reference.function)
-                function = _saying_where(function, planned[k].instr)
-                ins, outs = [view(p, False) for p in reference.ins], [result(p) for p in reference.outs]
-                failure = function, ins, outs if computes else []
-            for part, found in parts:
-                pointers = [pointer(p) for p in part.places]
-                steps.append(("kernel", found, pointers, part.sizes, part.extent, part.grain, failure))
+            steps += [kernel(part, call, planned[k]) for part, _ in parts]
+        elif isinstance(call, SwitchCall):
+            branches = [[kernel(branch, branch, planned[k])] for branch in call.branches]
+            steps.append(("switch", pointer(call.index), branches))
+        elif isinstance(call, WhileCall):
+            start, test, body = [kernel(c, c, planned[k]) for c in (call.first, call.condition, call.body)]
+            steps += [start, ("while", [test], pointer(call.flag), [body])]
         elif isinstance(call, GuardCall):
             params, aval = call.instr.params, call.place.aval
             expected = np.asarray(params["expected"].value, aval.dtype).tobytes()
@@ -302,4 +348,6 @@ def _describe(call: Call) -> KernelInfo:
         return KernelInfo("guard", "guard")
     if isinstance(call, CallbackCall):
         return KernelInfo(call.name, "callback", call.why)
+    if not isinstance(call, KernelCall):
+        return KernelInfo(call.name, "loops")
     return KernelInfo(call.name, "BLAS" if isinstance(call.kernel, str) and call.kernel not in OWN else "loops")

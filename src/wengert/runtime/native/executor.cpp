@@ -244,11 +244,7 @@ Outcome run_block(Run &run, const Block &block) {
         }
         case StepKind::branch: {
             const Branch &branch = run.code.branches[step.detail];
-            int64_t index;
-            std::memcpy(&index, frame.table[branch.pointer], sizeof index);
-            const int64_t last = static_cast<int64_t>(branch.blocks.size()) - 1;
-            index = index < 0 ? 0 : index > last ? last : index;
-            const Outcome outcome = run_block(run, run.code.blocks[branch.blocks[index]]);
+            const Outcome outcome = run_block(run, run.code.blocks[chosen(branch, frame.table[branch.pointer])]);
             if (outcome != Outcome::done) return outcome;
             break;
         }

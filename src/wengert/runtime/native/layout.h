@@ -94,6 +94,14 @@ struct Branch { // the block that an int64 says; clipped to those there are, as 
     std::vector<int32_t> blocks;
 };
 
+// The block that the int64 at `index` says.
+inline int32_t chosen(const Branch &branch, const char *index) {
+    int64_t k;
+    __builtin_memcpy(&k, index, sizeof k);
+    const int64_t last = static_cast<int64_t>(branch.blocks.size()) - 1;
+    return branch.blocks[k < 0 ? 0 : k > last ? last : k];
+}
+
 // Where a base appears in the table of pointers.
 struct Use {
     uint32_t pointer;

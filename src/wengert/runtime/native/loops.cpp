@@ -47,6 +47,37 @@ void set(const Executable &code, char **table, size_t base, char *address) {
     for (const Use &use : code.uses[base]) table[use.pointer] = address + use.offset;
 }
 
+// Now and then, whether Python wants the loop to end: an error is set then.
+bool is_interrupted() {
+    const PyGILState_STATE state = PyGILState_Ensure();
+    const bool is_over = PyErr_CheckSignals() != 0;
+    PyGILState_Release(state);
+    return is_over;
+}
+
+int32_t run(const Executable &code, char **table, const Block &block) {
+    constexpr int64_t TURNS = 1 << 16; // between two looks
+    for (const Step &step : block) {
+        int32_t status = 0;
+        if (step.kind == StepKind::kernel) {
+            status = step.kernel(table + step.pointer, step.sizes, 0, step.extent);
+        } else if (step.kind == StepKind::branch) {
+            const Branch &branch = code.branches[step.detail];
+            status = run(code, table, code.blocks[chosen(branch, table[branch.pointer])]);
+        } else if (step.kind == StepKind::loop) {
+            const Loop &loop = code.loops[step.detail];
+            for (int64_t turn = 1; status == 0; turn++) {
+                status = run(code, table, code.blocks[loop.condition]);
+                if (status != 0 || *table[loop.pointer] == 0) break;
+                status = run(code, table, code.blocks[loop.body]);
+                if (turn % TURNS == 0 && is_interrupted()) return STOPPED;
+            }
+        }
+        if (status != 0) return status;
+    }
+    return 0;
+}
+
 } // namespace
 
 void free_loop_memory(Executable &code) {
@@ -89,10 +120,7 @@ int32_t run_scan(char *const *pointers, const int64_t *sizes, int64_t begin, int
             if (k >= carries) at = stacked[k - carries] + row * code.outputs[k].nbytes;
             std::memset(at, 0, static_cast<size_t>(code.outputs[k].nbytes));
         }
-        for (const Step &step : code.blocks[0]) {
-            status = step.kernel(table + step.pointer, step.sizes, 0, step.extent);
-            if (status != 0) break;
-        }
+        status = run(code, table, code.blocks[0]);
         if (status != 0) break;
         beside = memory + layout.beside;
         for (size_t k = 0; k < carries; k++) {

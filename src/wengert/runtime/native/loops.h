@@ -7,7 +7,7 @@ namespace wengert {
 
 // pointers (constants, first carries, stacks, last carries, stacked results), sizes (address of the body's Executable,
 // constants, carries, length, whether it runs backwards); the extent is the length, and parts go in order. The body's
-// inputs are constants, carries and slices, its outputs carries and slices; it has kernels alone.
+// inputs are constants, carries and slices, its outputs carries and slices; it has kernels, branches and loops alone.
 Kernel run_scan;
 void free_loop_memory(Executable &code);
 
