@@ -9,7 +9,7 @@ import pytest
 
 import wengert as wg
 from tests.codegen.natively import native
-from wengert.codegen.sorting import MOST_VALUES
+from wengert.codegen.sorting import FEWEST, MOST
 
 RNG = np.random.default_rng(0)
 DTYPES = ["f8", "f4", "i8", "i4", "?"]
@@ -29,17 +29,17 @@ def drawn(dtype: str, *shape: int) -> Any:
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
-@pytest.mark.parametrize("n", [1, 2, 7, 48, 49, 64, 65, 300, 3000])
+@pytest.mark.parametrize("n", [1, 2, 7, 8, 9, 64, 65, 160, 161, 256, 257, 3000])
 def test_places_are_those_of_a_stable_sort(n: int, dtype: str) -> None:
     x = drawn(dtype, n)
     np.testing.assert_array_equal(native(np.argsort, x)(x), np.argsort(x, kind="stable"))
-    if n <= MOST_VALUES:
+    if n <= MOST or dtype == "?":
         np.testing.assert_array_equal(native(np.sort, x)(x), np.sort(x))
 
 
 @pytest.mark.parametrize("dtype", DTYPES)
 def test_any_axis_of_arrays_of_any_layout(dtype: str) -> None:
-    x = drawn(dtype, 3, 60, 5)
+    x = drawn(dtype, 3, 40, 5)
     for axis in (0, 1, 2, -1):
         for f in (np.sort, lambda x, axis: np.argsort(x, axis, kind="stable")):
             for given in (x, np.asfortranarray(x), x[::-1, ::2]):
@@ -48,10 +48,27 @@ def test_any_axis_of_arrays_of_any_layout(dtype: str) -> None:
     assert native(np.sort, x[:, :0])(x[:, :0]).shape == (3, 0, 5)
 
 
+def kinds(f: Any, x: Any) -> set[str]:
+    return {k.kind for k in wg.jit(f).program(x).kernels}
+
+
 def test_what_numpy_sorts_sooner_is_called_back() -> None:
-    kinds = lambda f, x: {k.kind for k in wg.jit(f).program(x).kernels}
-    assert kinds(np.sort, np.ones(MOST_VALUES + 1)) == {"callback"}
+    assert kinds(np.sort, np.ones(MOST + 1)) == {"callback"}
+    assert kinds(np.sort, np.ones((1000, FEWEST + 1))) == {"callback"}
+    assert "callback" not in kinds(np.sort, np.ones((1000, FEWEST))) | kinds(np.sort, np.ones(MOST))
+    assert "callback" not in kinds(np.sort, np.ones(10_000, bool)) | kinds(np.argsort, np.ones((9, 3000)))
     assert kinds(np.sort, np.ones(3, complex)) == kinds(np.argsort, np.ones(3, np.float16)) == {"callback"}
+
+
+def test_values_have_the_signs_of_zero_that_a_stable_sort_gives_them() -> None:
+    x = np.array([0.0, 3.0, -0.0, -1.0, 0.0, -0.0])
+    assert np.signbit(native(np.sort, x)(x)).tolist() == [True, False, True, False, True, False]
+
+
+def test_only_places_take_room() -> None:
+    n = 1 << 18
+    room = lambda f: wg.jit(f).program(np.ones(n)).arena_bytes
+    assert room(np.sort) < 8 * n <= 32 * n <= room(np.argsort) < 33 * n
 
 
 def test_what_is_made_of_sorting_calls_nobody() -> None:
