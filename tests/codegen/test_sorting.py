@@ -10,6 +10,8 @@ import pytest
 import wengert as wg
 from tests.codegen.natively import native
 from wengert.codegen.sorting import FEWEST, MOST
+from wengert.ops import index as ops
+from wengert.tracing.tracer import record
 
 RNG = np.random.default_rng(0)
 DTYPES = ["f8", "f4", "i8", "i4", "?"]
@@ -46,6 +48,44 @@ def test_any_axis_of_arrays_of_any_layout(dtype: str) -> None:
                 of = lambda x, f=f, axis=axis: f(x, axis=axis)
                 np.testing.assert_array_equal(native(of, given)(given), f(given, axis=axis))
     assert native(np.sort, x[:, :0])(x[:, :0]).shape == (3, 0, 5)
+
+
+def selected(ranks: tuple[int, ...], axis: int = 0) -> Any:
+    """A function of the places of these ranks."""
+    return lambda x: record(ops.argselect, (x,), {"axis": axis, "ranks": ranks})
+
+
+@pytest.mark.parametrize("dtype", ["f8", "f4", "i8", "i4"])
+@pytest.mark.parametrize("n", [1, 7, 160, 161, 257, 3000, 5000])
+def test_places_of_some_ranks_are_those_of_a_stable_sort(n: int, dtype: str) -> None:
+    ranks = tuple(sorted({0, n // 3, (n - 1) // 2, n // 2, n - 1}))
+    spread = RNG.standard_normal(n) * 10.0 ** RNG.integers(-9, 9, n)
+    for x in (drawn(dtype, n), spread.astype(dtype), np.full(n, 3, dtype), np.arange(n, 0, -1).astype(dtype)):
+        x = np.where(np.isnan(x), x.dtype.type(7), x)
+        expected = np.argsort(x, kind="stable")[list(ranks)]
+        np.testing.assert_array_equal(native(selected(ranks), x)(x), expected)
+
+
+@pytest.mark.parametrize("n", [5, 300])
+def test_a_nan_stands_for_all_ranks_of_its_row(n: int) -> None:
+    x = RNG.standard_normal((2, n, 3))
+    x[0, [1, 3], 1] = np.nan
+    places = native(selected((0, 2), axis=1), x)(x)
+    assert places.shape == (2, 2, 3)
+    assert places[0, :, 1].tolist() == [3, 3]
+    rest = np.argsort(x, axis=1)[:, [0, 2]]
+    assert (places == rest).sum() == places.size - 2
+
+
+def test_medians_and_percentiles_select() -> None:
+    x = RNG.standard_normal((7, 600))
+    for f in (lambda x: np.median(x, axis=1), lambda x: np.percentile(x, [25, 75], axis=1), np.median):
+        gradient = wg.value_and_grad(lambda x, f=f: np.sum(f(x)))
+        names = [k.name for k in native(gradient, x).kernels]
+        assert names.count("argselect") == 1
+        assert not {"sort", "argsort"} & set(names)
+    many = wg.compile(wg.trace(lambda x: np.percentile(x, np.arange(0, 100, 5)))(x))
+    assert "argselect" not in [k.name for k in many.kernels]
 
 
 def kinds(f: Any, x: Any) -> set[str]:

@@ -22,20 +22,26 @@ def ordering(step: PlanStep) -> KernelCall | None:
     instr = step.instr
     assert instr is not None and isinstance(instr.op.kernel, Sort)
     (x,), (y,) = step.ins, step.outs
-    axis, of_values = instr.params["axis"], instr.op.kernel.what == "values"
+    axis, what = instr.params["axis"], instr.op.kernel.what
     n = x.aval.shape[axis]
     name = TYPES.get(x.aval.dtype.str[1:])
     if name is None or not is_c_order(x) or not is_c_order(y) or n > 2**31:
         return None
     inner = math.prod(x.aval.shape[axis + 1 :])
     rows = math.prod(x.aval.shape[:axis]) * inner
-    if of_values and name != "b1" and n > FEWEST and (n > MOST or rows * n * n > CALL):
-        return None
     grain = max(1, GRAIN // max(1, n))
-    if of_values:
+    if what == "values":
+        if name != "b1" and n > FEWEST and (n > MOST or rows * n * n > CALL):
+            return None
         return KernelCall(f"sort_{name}", (x, y), (n, inner), rows, grain, describe(instr), instr)
+    stem, sizes = "argsort", (n, inner)
+    if what == "places":
+        if name == "b1":
+            return None
+        ranks = instr.params["ranks"]
+        stem, sizes = "argselect", (n, inner, len(ranks), *ranks)
     assert step.work is not None  # the rows share it: one after the other
-    return KernelCall(f"argsort_{name}", (x, y, step.work), (n, inner), rows, -grain, describe(instr), instr)
+    return KernelCall(f"{stem}_{name}", (x, y, step.work), sizes, rows, -grain, describe(instr), instr)
 
 
 GRAIN = 1_000_000  # numbers after which it is worth looking for Ctrl-C

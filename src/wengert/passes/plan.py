@@ -325,7 +325,7 @@ class _Planner:
     def _sort(self, kernel: Sort, instr: Instr) -> None:
         """Along an axis, in C order; the work area of places is that of one row: twice its keys and their places."""
         x, work = instr.ins[0].aval, None
-        if kernel.what == "permutation":
+        if kernel.what != "values":
             aval = Aval((4 * x.dtype.itemsize * x.shape[instr.params["axis"]],), np.dtype(np.uint8))
             work = Place(self._new(aval), 0, (1,), aval)
         self._step("run", instr, [self._contiguous(self._of(instr.ins[0]))], [self._destination(instr.outs[0])], work)

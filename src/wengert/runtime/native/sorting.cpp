@@ -6,6 +6,7 @@
 
 #include "processors.h"
 
+#include <algorithm>
 #include <array>
 #include <bit>
 #include <cstring>
@@ -110,19 +111,29 @@ template <class T> Item<T> *sort_by_radix(Item<T> *items, Item<T> *other, int64_
 // What goes where x[i] goes: itself, or its place.
 template <class T, bool of_places> using Out = std::conditional_t<of_places, int64_t, T>;
 
+// For each of `n` numbers, which may be as many as FEW, how many go before it.
+template <class T> struct Counts {
+    static constexpr int64_t ROOM = FEW<T> + BLOCK;
+    alignas(64) T own[ROOM];
+    alignas(64) Key<T> keys[ROOM], before[ROOM];
+
+    void count(const T *x, int64_t n, int64_t step) {
+        using Limits = std::numeric_limits<T>;
+        constexpr T LAST = std::is_floating_point_v<T> ? Limits::quiet_NaN() : Limits::max();
+        const int64_t blocks = (n + BLOCK - 1) / BLOCK;
+        for (int64_t i = 0; i < BLOCK; i++) own[(blocks - 1) * BLOCK + i] = LAST; // of these, some are overwritten
+        for (int64_t i = 0; i < n; i++) own[i] = x[i * step];
+        count_before(blocks * BLOCK, own, keys, before);
+    }
+};
+
 template <class T, bool of_places>
 void order_few(const T *x, Out<T, of_places> *y, int64_t n, int64_t step) {
-    constexpr T LAST = std::is_floating_point_v<T> ? std::numeric_limits<T>::quiet_NaN() : std::numeric_limits<T>::max();
-    constexpr int64_t ROOM = FEW<T> + BLOCK;
-    const int64_t blocks = (n + BLOCK - 1) / BLOCK;
-    alignas(64) T own[ROOM]; // `x` and `y` may be one array
-    alignas(64) Key<T> keys[ROOM], before[ROOM];
-    for (int64_t i = 0; i < BLOCK; i++) own[(blocks - 1) * BLOCK + i] = LAST; // of these, some are overwritten
-    for (int64_t i = 0; i < n; i++) own[i] = x[i * step];
-    count_before(blocks * BLOCK, own, keys, before);
+    Counts<T> counts; // with copies of the numbers: `x` and `y` may be one array
+    counts.count(x, n, step);
     for (int64_t i = 0; i < n; i++) {
-        if constexpr (of_places) y[before[i] * step] = i;
-        else y[before[i] * step] = own[i];
+        if constexpr (of_places) y[counts.before[i] * step] = i;
+        else y[counts.before[i] * step] = counts.own[i];
     }
 }
 
@@ -159,6 +170,106 @@ int32_t order(char *const *pointers, const int64_t *sizes, int64_t begin, int64_
     return 0;
 }
 
+// ------------------------------------------------------------------------------------------------------ selecting
+//
+// By the bits below the first in which keys differ: those that have these bits as the wanted one has are kept, in their
+// order, until few are left, or only equal ones.
+
+constexpr int64_t NEARLY_FOUND = 48;
+
+template <class Bits> struct Digits {
+    Bits differing = 0;
+    int shift = 0;
+    std::array<uint32_t, 2048> counts;
+
+    template <class KeyAt> void count(int64_t n, KeyAt key_at) {
+        const int width = n < 4096 ? 8 : 11;
+        differing = 0;
+        for (int64_t i = 0; i < n; i++) differing |= key_at(i) ^ key_at(0);
+        shift = std::max(0, static_cast<int>(std::bit_width(differing)) - width);
+        mask_ = (Bits(1) << width) - 1;
+        std::fill_n(counts.begin(), mask_ + 1, 0);
+        for (int64_t i = 0; i < n; i++) counts[of(key_at(i))]++;
+    }
+    Bits of(Bits key) const { return key >> shift & mask_; }
+    // The digits of the key that has `rank` before it, which becomes its rank among those that have them too.
+    Bits at(int64_t &rank) const {
+        Bits digits = 0;
+        for (; rank >= counts[digits]; digits++) rank -= counts[digits];
+        return digits;
+    }
+
+  private:
+    Bits mask_ = 0;
+};
+
+template <class T>
+void select_many(const T *x, int64_t *places, void *work, int64_t n, int64_t step, int64_t m, const int64_t *ranks) {
+    using Bits = Item<T>::Bits;
+    auto *items = static_cast<Item<T> *>(work);
+    auto *keys = reinterpret_cast<Bits *>(items + n);
+    for (int64_t i = 0; i < n; i++) keys[i] = item_of(x[i * step], i).key;
+    Digits<Bits> first, digits;
+    first.count(n, [&](int64_t i) { return keys[i]; });
+    for (int64_t j = 0; j < m;) {
+        int64_t rank = ranks[j], left = 0;
+        const Bits wanted = first.at(rank);
+        for (int64_t i = 0; i < n; i++) {
+            items[left] = {keys[i], static_cast<Bits>(i)};
+            left += first.of(keys[i]) == wanted;
+        }
+        while (left > NEARLY_FOUND) {
+            digits.count(left, [&](int64_t i) { return items[i].key; });
+            if (digits.differing == 0) break; // in the order of their places
+            const Bits there = digits.at(rank);
+            const int64_t many = std::exchange(left, 0);
+            for (int64_t i = 0; i < many; i++) {
+                const Item<T> item = items[i];
+                items[left] = item;
+                left += digits.of(item.key) == there;
+            }
+        }
+        if (left <= NEARLY_FOUND)
+            std::sort(items, items + left, [](const Item<T> &a, const Item<T> &b) {
+                return a.key != b.key ? a.key < b.key : a.place < b.place;
+            });
+        const int64_t before = ranks[j] - rank; // of those that are left
+        for (; j < m && ranks[j] < before + left; j++)
+            places[j * step] = static_cast<int64_t>(items[ranks[j] - before].place);
+    }
+}
+
+template <class T>
+void select_few(const T *x, int64_t *places, int64_t n, int64_t step, int64_t m, const int64_t *ranks) {
+    Counts<T> counts;
+    std::array<int64_t, FEW<T>> order;
+    counts.count(x, n, step);
+    for (int64_t i = 0; i < n; i++) order[counts.before[i]] = i;
+    for (int64_t j = 0; j < m; j++) places[j * step] = order[ranks[j]];
+}
+
+// The last NaN, -1 if there is none.
+template <class T> int64_t last_nan(const T *x, int64_t n, int64_t step) {
+    int64_t last = -1;
+    if constexpr (std::is_floating_point_v<T>)
+        for (int64_t i = 0; i < n; i++) last = x[i * step] != x[i * step] ? i : last;
+    return last;
+}
+
+template <class T> int32_t select(char *const *pointers, const int64_t *sizes, int64_t begin, int64_t end) {
+    const int64_t n = sizes[0], inner = sizes[1], m = sizes[2], *ranks = sizes + 3;
+    for (int64_t row = begin; row < end; row++) {
+        const T *x = reinterpret_cast<const T *>(pointers[0]) + row / inner * n * inner + row % inner;
+        auto *places = reinterpret_cast<int64_t *>(pointers[1]) + row / inner * m * inner + row % inner;
+        const int64_t nan = last_nan(x, n, inner);
+        if (nan >= 0)
+            for (int64_t j = 0; j < m; j++) places[j * inner] = nan;
+        else if (n <= FEW<T>) select_few(x, places, n, inner, m, ranks);
+        else select_many(x, places, pointers[2], n, inner, m, ranks);
+    }
+    return 0;
+}
+
 struct NamedKernel {
     const char *name;
     Kernel *kernel;
@@ -168,7 +279,8 @@ constexpr NamedKernel KERNELS[] = {
     {"sort_f64", order<double, false>},    {"sort_f32", order<float, false>},    {"sort_i64", order<int64_t, false>},
     {"sort_i32", order<int32_t, false>},   {"sort_b1", order<uint8_t, false>},   {"argsort_f64", order<double, true>},
     {"argsort_f32", order<float, true>},   {"argsort_i64", order<int64_t, true>}, {"argsort_i32", order<int32_t, true>},
-    {"argsort_b1", order<uint8_t, true>},
+    {"argsort_b1", order<uint8_t, true>},  {"argselect_f64", select<double>},    {"argselect_f32", select<float>},
+    {"argselect_i64", select<int64_t>},    {"argselect_i32", select<int32_t>},
 };
 
 } // namespace
