@@ -324,6 +324,8 @@ CASES = [
     case("argmax",        shapes(4, 5), kw=dict(axis=1), dtypes="?ilfd", numpy=lambda x: np.argmax(x, 1)),
     case("argmin",        shapes(4, 5), kw=dict(axis=0), dtypes="?ilfd", numpy=lambda x: np.argmin(x, 0)),
     case("argsort",       exactly([[3.0, 1.0, 2.0, 1.0]]), kw=dict(axis=1), dtypes="ilfd", numpy=lambda x: np.array([[1, 3, 2, 0]])),
+    case("argselect",     exactly([[3.0, 1.0, 2.0, 1.0]]), kw=dict(axis=1, ranks=(1, 2)), dtypes="ilfd", numpy=lambda x: np.array([[3, 2]])),
+    case("argselect",     exactly([[3.0, 1.0], [np.nan, 0.0]]), kw=dict(axis=0, ranks=(0,)), numpy=lambda x: np.array([[1, 1]]), note="NaN"),
     case("sort",          shapes(4, 5), kw=dict(axis=1), dtypes="?ilfd"),
     case("sort",          shapes(4, 5), kw=dict(axis=0), note="columns"),
     case("searchsorted",  ascending(6), shapes(3, 2), kw=dict(side="left")),

@@ -441,6 +441,24 @@ argsort = op(  # always stable, so that ties have one documented order
 )
 
 
+def _selected(x: Any, *, axis: int, ranks: tuple[int, ...]) -> Any:
+    order = np.argsort(x, axis, kind="stable")
+    places = np.take(order, ranks, axis)
+    if x.dtype.kind not in "fc":
+        return places
+    last = np.take(order, [-1], axis)
+    return np.where(np.isnan(np.take_along_axis(x, last, axis)), last, places)
+
+
+argselect = op(  # of the permutation these alone, ascending; with a NaN among the elements the last one's, for all
+    _selected,
+    name="argselect",
+    type=lambda x, *, axis, ranks: Aval((*x.shape[:axis], len(ranks), *x.shape[axis + 1 :]), INTP),
+    kernel=Sort("places"),
+    batch=lambda xs, batched, size, **params: _shift_axis(argselect)(xs, batched, size, **params),
+)
+
+
 def sort_pullback(ct: Atom, x: Atom, y: Atom, *, axis: int) -> Any:
     at = along(argsort(x, axis=axis), x.aval.shape, axis)
     return Parts(None, (Part(ct, None, at),), x.aval)

@@ -186,7 +186,8 @@ class Contract(Kernel):
 
 
 class Sort(Kernel):
-    """Sort along parameter ``axis``: the values, or the permutation ("values", "permutation")."""
+    """Sort along parameter ``axis``: the values, the permutation, or of it the places of parameter ``ranks`` ("values",
+    "permutation", "places")."""
 
     what: str
 

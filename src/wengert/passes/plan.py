@@ -264,10 +264,8 @@ class _Planner:
         elif isinstance(kernel, Call):
             self._call(kernel, instr)
         elif isinstance(kernel, Sort):
-            self._sort(instr)
-        elif isinstance(
-            kernel, Loop | Repeat | Branch
-        ):  # it reads operands when it has written results, and takes both in C order
+            self._sort(kernel, instr)
+        elif isinstance(kernel, Loop | Repeat | Branch):  # all in C order; results are written before all is read
             given = [self._contiguous(self._of(a)) for a in instr.ins]
             work = None
             if isinstance(kernel, Repeat):  # whether it goes on
@@ -330,10 +328,12 @@ class _Planner:
         work = Place(self._new(aval), 0, (1,), aval)
         self._step("run", instr, [self._contiguous(self._of(instr.ins[0]))], [self._destination(instr.outs[0])], work)
 
-    def _sort(self, instr: Instr) -> None:
-        """Along an axis, in C order; its work area is that of one row: twice its keys and their places."""
-        aval = Aval((32 * instr.ins[0].aval.shape[instr.params["axis"]],), np.dtype(np.uint8))
-        work = Place(self._new(aval), 0, (1,), aval)
+    def _sort(self, kernel: Sort, instr: Instr) -> None:
+        """Along an axis, in C order; the work area of places is that of one row: twice its keys and their places."""
+        x, work = instr.ins[0].aval, None
+        if kernel.what != "values":
+            aval = Aval((4 * x.dtype.itemsize * x.shape[instr.params["axis"]],), np.dtype(np.uint8))
+            work = Place(self._new(aval), 0, (1,), aval)
         self._step("run", instr, [self._contiguous(self._of(instr.ins[0]))], [self._destination(instr.outs[0])], work)
 
     def _view(self, kernel: View, a: Atom, v: Var, params: Any) -> None:

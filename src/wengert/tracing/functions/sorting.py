@@ -212,8 +212,8 @@ def isin(
 # ------------------------------------------------------------------------------------------- medians, quantiles
 
 
-def _rows(a: Any, axis: Any) -> tuple[Tracer, tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """``a`` sorted along its first axis, into which the reduced axes went; its shape, they, and what stays."""
+def _columns(a: Any, axis: Any) -> tuple[Tracer, tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+    """``a`` with one first axis, into which the reduced ones went; its shape, they, and what stays."""
     x = array(a)
     axes = axes_of(axis, x.ndim)
     rest = [k for k in range(x.ndim) if k not in axes]
@@ -221,8 +221,23 @@ def _rows(a: Any, axis: Any) -> tuple[Tracer, tuple[int, ...], tuple[int, ...], 
     for k in axes:
         size *= x.shape[k]
     shape = tuple([x.shape[k] for k in rest])
-    flat = np.reshape(np.transpose(x, (*axes, *rest)), (size, *shape))
-    return sorted_along(flat, 0), x.shape, axes, shape
+    columns: Any = np.reshape(np.transpose(x, (*axes, *rest)), (size, *shape))
+    return columns, x.shape, axes, shape
+
+
+MOST_RANKS = 8
+"""Of how many elements each is sought; for more, all are sorted."""
+
+
+def _ranked(columns: Any, ranks: Any) -> Any:
+    """The elements of each column that have these ranks, an array of any shape; NaN if any of the column is NaN."""
+    each, index = np.unique(ranks, return_inverse=True)
+    if each.size > MOST_RANKS or columns.dtype.char not in "fdilq":  # of others values are found sooner than places
+        rows = sorted_along(columns, 0)
+        return _nan_where_last_is(rows, rows[ranks])
+    last = columns.ndim - 1  # where columns lie in one piece
+    places = record(ops.argselect, (np.moveaxis(columns, 0, last),), {"axis": last, "ranks": tuple(each.tolist())})
+    return taken_along(columns, np.moveaxis(places, last, 0), 0)[np.reshape(index, np.shape(ranks))]
 
 
 def _present_counts(rows: Any) -> Any:
@@ -246,22 +261,24 @@ def _nan_where_last_is(rows: Any, y: Any) -> Any:
 
 @implements(np.median)
 def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
-    rows, shape, axes, rest = _rows(a, axis)
-    n = rows.shape[0]
+    columns, shape, axes, rest = _columns(a, axis)
+    n = columns.shape[0]
     if n == 0:
-        y = np.full_like(inexact(rows), np.nan, shape=rest)
+        y = np.full_like(inexact(columns), np.nan, shape=rest)
     elif n % 2:
-        y = _nan_where_last_is(rows, inexact(rows[n // 2]))
+        y = inexact(_ranked(columns, n // 2))
     else:
-        y = _nan_where_last_is(rows, (inexact(rows[n // 2 - 1]) + inexact(rows[n // 2])) / 2)
+        low, high = _ranked(columns, [n // 2 - 1, n // 2])
+        y = (inexact(low) + inexact(high)) / 2
     return into(out, np.reshape(y, kept_shape(shape, axes)) if keepdims else y)
 
 
 @implements(np.nanmedian)
 def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
-    rows, shape, axes, _ = _rows(a, axis)
-    if rows.shape[0] == 0:
+    columns, shape, axes, _ = _columns(a, axis)
+    if columns.shape[0] == 0:
         return median(a, axis, out, overwrite_input, keepdims)
+    rows = sorted_along(columns, 0)
     count = _present_counts(rows)
     y = (inexact(_at(rows, (count - 1) // 2)) + inexact(_at(rows, count // 2))) / 2
     return into(out, np.reshape(y, kept_shape(shape, axes)) if keepdims and keepdims is not np._NoValue else y)
@@ -382,14 +399,16 @@ def _quantile(
         if method != "inverted_cdf":
             raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
         return into(out, _weighted_quantile(x, p, axis, keepdims, weights, skip_nan))
-    rows, shape, axes, rest = _rows(x, axis)
+    columns, shape, axes, rest = _columns(x, axis)
+    n = columns.shape[0]
     ones = (1,) * len(rest)
     y: Any
-    if rows.shape[0] == 0:
+    if n == 0:
         if not skip_nan:
             raise IndexError("index -1 is out of bounds for axis 0 with size 0")
-        y = np.full_like(inexact(rows), np.nan, shape=(*p.shape, *rest))
+        y = np.full_like(inexact(columns), np.nan, shape=(*p.shape, *rest))
     elif skip_nan and x.dtype.kind == "f":
+        rows = sorted_along(columns, 0)
         count = _present_counts(rows)
         v = _virtual_index(np.reshape(p, (*p.shape, *ones)), as_dtype(count, p.dtype), method)
         v = np.broadcast_to(v, (*p.shape, *rest))
@@ -398,21 +417,24 @@ def _quantile(
         high = np.minimum(low + 1, count - 1)
         y = _interpolated(_at(rows, low), _at(rows, high), v - floor)
     else:
-        v = _virtual_index(p, rows.shape[0], method)
+        v = _virtual_index(p, n, method)
         floor = np.floor(v)
         low = as_dtype(floor, INTP)
         t = v - floor
-        known = t.constant()
+        known, ranks = t.constant(), low.constant()
         if known is not None and not known.any():
-            y = rows[low]
+            y = _ranked(columns, ranks)
+        elif ranks is not None:
+            y = _ranked(columns, np.stack([ranks, np.minimum(ranks + 1, n - 1)]))
+            y = _interpolated(y[0], y[1], np.reshape(t, (*t.shape, *ones)))
         else:
-            high = np.minimum(low + 1, rows.shape[0] - 1)
-            y = _interpolated(rows[low], rows[high], np.reshape(t, (*t.shape, *ones)))
-        y = _nan_where_last_is(rows, y)
-    if rows.shape[0]:
+            rows = sorted_along(columns, 0)
+            y = _interpolated(rows[low], rows[np.minimum(low + 1, n - 1)], np.reshape(t, (*t.shape, *ones)))
+            y = _nan_where_last_is(rows, y)
+    if n:
         is_at_elements = method == "linear" and scale == 1 and array(q, (x,)).dtype.kind in "iub"  # 0 or 1
         is_between = method in ("linear", "midpoint", "averaged_inverted_cdf", *_POSITIONS) and not is_at_elements
-        y = as_dtype(y, np.result_type(rows.dtype, p.dtype) if is_between else rows.dtype)
+        y = as_dtype(y, np.result_type(x.dtype, p.dtype) if is_between else x.dtype)
     if keepdims and keepdims is not np._NoValue:
         y = np.reshape(y, (*p.shape, *kept_shape(shape, axes)))
     if skip_nan and p.ndim:
