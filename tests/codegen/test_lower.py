@@ -22,7 +22,7 @@ X = np.linspace(0.1, 2, 300)
 A = np.eye(3) + 0.1
 
 
-def calls(f: Callable[..., Any], *args: Any) -> list[Call]:
+def calls(f: Callable[..., Any], *args: Any) -> list[Any]:
     """What the program of ``f`` calls, in order."""
     tape = passes.run(wg.trace(f)(*args))
     return [lower(step) for step in plan(passes.run(tape, passes.BEFORE_KERNELS, supports)).steps]
