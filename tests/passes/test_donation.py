@@ -186,3 +186,24 @@ def test_without_machine_code_nothing_is_given_away(monkeypatch: pytest.MonkeyPa
     result = wg.jit(lambda x: x + 1, donate=everything)(a)
     np.testing.assert_array_equal(result, 1)
     np.testing.assert_array_equal(a, 0)
+
+
+def test_a_chain_of_writes_begins_when_all_else_has_read_the_input() -> None:
+    """An element is taken out, and nothing copied, although the tape takes it after the first write."""
+
+    def f(ct: Any, k: Any) -> Any:
+        cleared = ct.copy()
+        cleared[k] = 0.0
+        cleared[k - 1] += ct[k] * 2.0
+        return cleared
+
+    tape = run(wg.trace(f)(np.ones(5), np.int64(3)))
+    late = donation.written_late(tape, [(0, 0)], is_body=True)
+    names = [i.op.name for i in late.instrs]
+    assert names[:3] == ["subtract", "gather", "scatter_set"]
+    made = plan(late)
+    pairs, _ = donation.safe(made, [(0, 0)], is_body=True)
+    assert pairs == ((0, 0),)
+    copies = [step for step in made.steps if step.what == "copy" and step.ins[0].aval.shape == (5,)]
+    assert len(copies) == 1 and donation.is_nothing(copies[0], pairs)
+    assert not donation.is_nothing(copies[0], ()) and not donation.is_nothing(made.steps[0], pairs)

@@ -78,6 +78,8 @@ class CallbackCall(NamedTuple):
     name: str
     instr: Instr | None
     why: str
+    writes: bool = False
+    """``function(*arrays, *results)`` writes its results."""
 
 
 Call = KernelCall | SwitchCall | WhileCall | GuardCall | CallbackCall
@@ -100,6 +102,9 @@ def callback(step: PlanStep, why: str) -> CallbackCall:
             partial(np.broadcast_to, shape=out.shape), step.ins, step.outs, False, f"copy of {source}", None, why
         )
     op = instr.op
+    if op.into is not None:
+        function = partial(op.into, **instr.params)
+        return CallbackCall(function, step.ins, step.outs, False, describe(instr), instr, why, writes=True)
     function = op.bind([a.aval for a in instr.ins], **instr.params) if op.bind is not None else op.reference
     if op.bind is None and instr.params:
         function = partial(function, **instr.params)

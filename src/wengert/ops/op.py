@@ -90,6 +90,8 @@ class Op:
     """Must stay on the tape although nobody reads its outputs, and in its order: guards."""
     in_place: Callable[..., Any] | None = None
     """The reference, allowed to overwrite and return operand 0."""
+    into: Callable[..., None] | None = None
+    """``into(*xs, *results, **params)``: the reference, writing into arrays that it is given and does not keep."""
     shortcut: Callable[..., Atom | None] | None = None
     """An operand (or literal) that equals the result bit for bit, so that no instruction is needed."""
     identity: Callable[..., tuple[Op, tuple[Atom, ...]] | None] | None = None

@@ -63,6 +63,18 @@ def _draw(*operands: Any, generator: Any, drawing: Drawing, out: Aval) -> Any:
     return np.asarray(drawing.by(generator, operands), out.dtype)
 
 
+WRITING = frozenset(["standard_normal", "random", "standard_exponential"])
+"""Methods that write into an array that they are given."""
+
+
+def _draw_into(*operands_result: Any, generator: Any, drawing: Drawing, out: Aval) -> None:
+    *operands, result = operands_result
+    if drawing.method in WRITING and not drawing.args and set(drawing.kwargs) <= {"size"} and out.dtype == float:
+        getattr(generator, drawing.method)(out=result)
+    else:
+        result[...] = drawing.by(generator, operands)
+
+
 def _draw_batch(
     xs: Sequence[Atom], batched: Sequence[bool], size: int, *, generator: Any, drawing: Drawing, out: Aval
 ) -> Any:
@@ -91,6 +103,7 @@ draw = op(
     kernel=Callback("a generator of NumPy's"),
     cost=flops(20),
     batch=_draw_batch,
+    into=_draw_into,
     is_variadic=True,
     effects=True,
     describe=describe,

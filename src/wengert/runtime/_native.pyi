@@ -32,7 +32,7 @@ Failure: TypeAlias = tuple[Callable[..., Any], Sequence[View], Sequence[Result]]
 Step: TypeAlias = (
     tuple[Literal["kernel"], int, Sequence[Pointer], Sequence[int], int, int, Failure | None]
     | tuple[Literal["guard"], Pointer, int, bytes, int]
-    | tuple[Literal["callback"], Callable[..., Any], Sequence[View], Sequence[Result]]
+    | tuple[Literal["callback", "writing"], Callable[..., Any], Sequence[View], Sequence[Result]]
     | tuple[Literal["while"], Sequence[Step], Pointer, Sequence[Step]]
     | tuple[Literal["switch"], Pointer, Sequence[Sequence[Step]]]
 )
@@ -44,6 +44,8 @@ Step: TypeAlias = (
   If it returns a status, on_failure is called.
 * ``("guard", pointer, nbytes, expected, position)``: the run stops if the bytes differ.
 * ``("callback", function, ins, outs)``: one result, or as many as ``outs`` in a tuple or list.
+* ``("writing", function, ins, outs)``: the function is given arrays to write its results into, behind its operands. It
+  does not keep them: they have no owner.
 * ``("while", condition, flag, body)``: the steps of condition; then, if the byte at flag is not 0, body, and again.
 * ``("switch", index, branches)``: the branch that the int64 at index says, clipped to those there are.
 """

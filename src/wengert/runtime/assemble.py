@@ -301,7 +301,7 @@ def _steps(
         else:
             ins = [view(p, call.copies) for p in call.ins]
             function = _saying_where(call.function, call.instr)
-            steps.append(("callback", function, ins, [result(p) for p in call.outs]))
+            steps.append(("writing" if call.writes else "callback", function, ins, [result(p) for p in call.outs]))
     return steps, tuple([code for code in codes.values() if not isinstance(code, str)])
 
 

@@ -331,6 +331,34 @@ class TestCallbacks:
         expected[:, 1:3] = [[0, 4], [1, 5]]
         assert np.array_equal(program.run([np.arange(8.0)])[0], expected)
 
+    def test_results_that_the_function_writes_itself(self):
+        """Into columns of the result, and into the arena, which the next step reads."""
+
+        def function(x, column, beside):
+            assert column.flags.writeable and not x.flags.writeable and column.base is beside.base is None
+            column[...] = x[:2]
+            np.negative(x, out=beside)
+
+        program = executable(
+            arena_bytes=64,
+            outputs=[(F8, (2, 4)), (F8, (8,))],
+            steps=[
+                kernel("double", (1, 0), (2, 0)),
+                (
+                    "writing",
+                    function,
+                    [((1, 0), F8, (N,), None, False)],
+                    [((2, 8), F8, (2,), (32,)), ((0, 0), F8, (N,), None)],
+                ),
+                kernel("double", (0, 0), (3, 0)),
+            ],
+        )
+        x = np.arange(8.0)
+        first, second = program.run([x])
+        expected = 2 * x.reshape(2, 4)
+        expected[:, 1] = [0, 1]
+        assert np.array_equal(first, expected) and np.array_equal(second, -2 * x)
+
     @pytest.mark.parametrize("as_list", [False, True])
     def test_several_results_in_other_layouts(self, as_list):
         program = executable(

@@ -111,6 +111,12 @@ class Reader {
             return {.kind = StepKind::callback,
                     .detail = callback(item(items, 1), item(items, 2), item(items, 3))};
         }
+        if (name == "writing") { // a callback that writes its results where they are to lie
+            expect(4);
+            const int32_t number = callback(item(items, 1), item(items, 2), item(items, 3));
+            code_.callbacks[number].writes = true;
+            return {.kind = StepKind::callback, .detail = number};
+        }
         if (name == "while") { // ("while", condition steps, pointer of the flag, body steps)
             expect(4);
             Loop loop{pointer(item(items, 2)), block(item(items, 1)), block(item(items, 3))};

@@ -83,6 +83,15 @@ PyObject *new_view(Run &run, const View &view, PyObject *&lease) {
     return reinterpret_cast<PyObject *>(array);
 }
 
+// Where a result is to lie, for a function that writes it there and does not keep it.
+PyObject *new_place(Run &run, const View &view) {
+    const Operand &operand = view.operand;
+    Py_INCREF(operand.descr);
+    return PyArray_NewFromDescr(&PyArray_Type, operand.descr, static_cast<int>(operand.shape.size()),
+                                operand.shape.data(), operand.strides.data(), run.frame.table[view.pointer],
+                                NPY_ARRAY_WRITEABLE, nullptr);
+}
+
 PyObject *name_of(PyObject *function) {
     PyObject *name = PyObject_GetAttrString(function, "__name__");
     if (name == nullptr) {
@@ -152,7 +161,8 @@ bool store_all(Run &run, const Callback &callback, PyObject *result) {
 
 // Calls function([status], *views) with the GIL held. Whether it went well; if not, a Python error is set.
 bool call_python(Run &run, const Callback &callback, const int32_t *status) {
-    const size_t n_extra = status != nullptr, n = callback.ins.size() + n_extra;
+    const size_t n_extra = status != nullptr, n_read = callback.ins.size() + n_extra;
+    const size_t n = n_read + (callback.writes ? callback.outs.size() : 0);
     std::unique_ptr<PyObject *[]> args(new (std::nothrow) PyObject *[n + 1]());
     if (args == nullptr) {
         PyErr_NoMemory();
@@ -163,12 +173,13 @@ bool call_python(Run &run, const Callback &callback, const int32_t *status) {
     size_t made = 0;
     if (status != nullptr && (args[0] = PyLong_FromLong(*status)) != nullptr) made = 1;
     while (made < n && made >= n_extra) {
-        args[made] = new_view(run, callback.ins[made - n_extra], lease);
+        args[made] = made < n_read ? new_view(run, callback.ins[made - n_extra], lease)
+                                   : new_place(run, callback.outs[made - n_read]);
         if (args[made] == nullptr) break;
         made++;
     }
     if (made == n) result = PyObject_Vectorcall(function, args.get(), n, nullptr);
-    bool goes_on = result != nullptr && (status != nullptr || store_all(run, callback, result));
+    bool goes_on = result != nullptr && (status != nullptr || callback.writes || store_all(run, callback, result));
     Py_XDECREF(result);
     for (size_t k = 0; k < made; k++) Py_DECREF(args[k]);
     if (lease != nullptr) goes_on = settle_lease(run, lease) && goes_on;

@@ -82,6 +82,7 @@ struct Callback {
     PyObject *function; // a strong reference
     std::vector<View> ins;
     std::vector<View> outs;
+    bool writes = false; // it is given arrays for its results behind its operands, and returns nothing
 };
 
 struct Loop { // while the condition holds; the flag is one byte
