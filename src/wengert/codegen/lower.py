@@ -45,6 +45,7 @@ from wengert.ops.kernels import (
     Nonzero,
     Reduce,
     Repeat,
+    RepeatBack,
     Scatter,
     Search,
     Sort,
@@ -86,7 +87,7 @@ def lower(step: PlanStep) -> Call | NestedCall:
         return callback(step, "nothing to move, only bounds to look at")
     if isinstance(kernel, Gather | Scatter | Accumulate | ArgReduce | Nonzero | Search):
         return _spec_call(step) or callback(step, "shapes or dtypes without native code")
-    if isinstance(kernel, Loop | Repeat | Branch):
+    if isinstance(kernel, Loop | Repeat | RepeatBack | Branch):
         return NestedCall(step, instr.op.name)
     if isinstance(kernel, Sort):
         return ordering(step) or callback(step, "sorted by NumPy")

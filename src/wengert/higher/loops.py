@@ -26,8 +26,8 @@ from wengert.ad.activity import active_operands
 from wengert.edit import play
 from wengert.higher.bodies import alive, batched, interned, moving_carry, pulled, pushed, select_outputs
 from wengert.ops.elementwise import select
-from wengert.ops.kernels import Callback, Repeat
 from wengert.ops.kernels import Loop as LoopKernel
+from wengert.ops.kernels import Repeat, RepeatBack
 from wengert.ops.op import Op, front
 from wengert.ops.reduce import any_
 from wengert.ops.shape import broadcast_to, expand, transpose, zeros
@@ -397,7 +397,7 @@ def _while_pull_type(*avals: Aval, loop: While, wrt: tuple[int, ...]) -> tuple[A
 
 
 @lru_cache(maxsize=4096)
-def _one_turn_back(loop: While, wrt: tuple[int, ...]) -> Tape:
+def one_turn_back(loop: While, wrt: tuple[int, ...]) -> Tape:
     """The cotangents before an iteration: of the body's inputs, the cotangents of the carries, and the sums so far."""
     n = loop.constants
     outputs = tuple([k - n for k in wrt if k >= n])
@@ -410,7 +410,7 @@ def _while_pull(*operands: Any, loop: While, wrt: tuple[int, ...]) -> Any:
     xs, cts = operands[: loop.first + loop.carries], list(operands[loop.first + loop.carries :])
     trail: list[Any] = []
     _turns(loop, xs, trail)
-    back = _one_turn_back(loop, wrt)
+    back = one_turn_back(loop, wrt)
     constants = xs[loop.of_condition : loop.first]
     sums = [np.zeros(v.aval.shape, v.aval.dtype) for v in (loop.body.inputs[k] for k in wrt[:n_sums])]
     while trail:
@@ -485,7 +485,7 @@ while_pull = Op(  # the operands of a while loop, cotangents of the carries that
     name="while_pull",
     reference=_while_pull,
     type=_while_pull_type,
-    kernel=Callback("nobody knows how many carries it keeps"),
+    kernel=RepeatBack(),
     cost=lambda *avals, loop, wrt: 40 * _cost_of(loop.body),
     pushforward=_while_pull_pushforward,
     pullback=(_while_pull_pullback,),

@@ -215,6 +215,10 @@ class Repeat(Kernel):
     """The tape of parameter ``loop``, while its condition holds, on what it hands on."""
 
 
+class RepeatBack(Kernel):
+    """The pullback of a :class:`Repeat`, which it runs again; parameters ``loop``, and ``wrt``: in what."""
+
+
 class Branch(Kernel):
     """The one of the tapes of parameter ``branches`` that operand 0 says, an int64, of the other operands."""
 

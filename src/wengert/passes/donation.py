@@ -9,14 +9,27 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 
-from wengert.ops.kernels import Branch, Call, Callback, Check, Gather, Loop, Nonzero, Repeat, Scatter, View, Write
+from wengert.ops.kernels import (
+    Branch,
+    Call,
+    Callback,
+    Check,
+    Gather,
+    Loop,
+    Nonzero,
+    Repeat,
+    RepeatBack,
+    Scatter,
+    View,
+    Write,
+)
 from wengert.passes.plan import Place, Plan, PlanStep, c_strides, is_pointwise, operands
 from wengert.tape import Atom, Aval, Instr, Tape, Var
 
 Pair = tuple[int, int]
 """An output, and the input over which it is written."""
 
-MAY_END_THE_RUN = (Check, Callback, Call, Gather, Scatter, Nonzero, Loop, Repeat, Branch)
+MAY_END_THE_RUN = (Check, Callback, Call, Gather, Scatter, Nonzero, Loop, Repeat, RepeatBack, Branch)
 
 
 def pairs_of(tape: Tape, given: Iterable[int]) -> tuple[Pair, ...]:

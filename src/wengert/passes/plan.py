@@ -43,6 +43,7 @@ from wengert.ops.kernels import (
     Reduce,
     Region,
     Repeat,
+    RepeatBack,
     Scatter,
     Sort,
     View,
@@ -265,7 +266,7 @@ class _Planner:
             self._call(kernel, instr)
         elif isinstance(kernel, Sort):
             self._sort(kernel, instr)
-        elif isinstance(kernel, Loop | Repeat | Branch):  # all in C order; results are written before all is read
+        elif isinstance(kernel, Loop | Repeat | RepeatBack | Branch):  # results are written before all is read
             given = [self._contiguous(self._of(a)) for a in instr.ins]
             work = None
             if isinstance(kernel, Repeat):  # whether it goes on

@@ -29,7 +29,8 @@ from wengert.codegen.nests.nest import Nest
 from wengert.codegen.specs.spec import Spec
 from wengert.codegen.vecmath import angles
 from wengert.errors import say_where
-from wengert.ops.kernels import Branch, Loop, Repeat
+from wengert.higher.loops import one_turn_back
+from wengert.ops.kernels import Branch, Loop, Repeat, RepeatBack
 from wengert.passes import donation
 from wengert.passes.plan import Place, Plan, PlanStep, c_strides, is_in_code, plan
 from wengert.runtime import _native, routines
@@ -40,7 +41,7 @@ compiler.provide(angles.REDUCE, _native.reduce_huge_address())
 LONG_FLOPS = 200_000  # a program that does more lets other Python threads run meanwhile
 
 
-OWN = ("copy", "scan")
+OWN = ("copy", "scan", "while_back")
 """The runtime's own kernels that call no library."""
 
 
@@ -109,7 +110,7 @@ def _first_step(commits_at: int, steps: Sequence[PlanStep], planned: Sequence[Pl
 def _is_long(tape: Tape) -> bool:
     flops = 0.0
     for i in tape.instrs:
-        if isinstance(i.op.kernel, Repeat):  # nobody knows how long
+        if isinstance(i.op.kernel, Repeat | RepeatBack):  # nobody knows how long
             return True
         flops += i.op.cost(*[a.aval for a in i.ins], **i.params)
         if flops > LONG_FLOPS:
@@ -157,7 +158,7 @@ def _nested(call: NestedCall, bodies: list[_native.Executable], is_fast: bool) -
     assert instr is not None
     operands, params = step.ins, instr.params
 
-    def made(body: Tape, carries: range = range(0)) -> int:
+    def made(body: Tape, carries: Sequence[int] = ()) -> int:
         _, executable, infos = assemble(passes.run(body), is_fast=is_fast, donated=carries, is_body=True)
         outside = [info.name for info in infos if info.kind in ("callback", "guard")]
         if outside or executable.captures:
@@ -175,6 +176,15 @@ def _nested(call: NestedCall, bodies: list[_native.Executable], is_fast: bool) -
             branches = [kernel(places, address, len(operands) - 1, 0, 1, 0) for address in addresses]
             return SwitchCall(operands[0], tuple(branches), call.name, instr)
         loop = params["loop"]
+        if isinstance(instr.op.kernel, RepeatBack):
+            back, sums = one_turn_back(loop, params["wrt"]), sum(k < loop.constants for k in params["wrt"])
+            first = loop.constants + loop.carries
+            cts = len(back.inputs) - first - sums
+            over = (*range(first + cts, first + cts + sums), *range(first, first + cts))
+            sizes = (made(loop.condition), made(loop.body), made(back, over))
+            sizes = (*sizes, loop.of_condition, loop.constants, loop.carries, cts, sums)
+            places = (*operands, *step.outs)
+            return KernelCall("while_back", places, sizes, 1, 0, call.name, instr, can_fail=True, is_partial=True)
         address = made(loop.body, range(loop.constants, loop.constants + loop.carries))
         if isinstance(instr.op.kernel, Loop):
             cost = max(1, int(instr.op.cost(*[a.aval for a in instr.ins], **params)))

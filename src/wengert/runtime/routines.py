@@ -25,7 +25,7 @@ def address(name: str) -> int:
     name, _, logarithm = name.partition(":")
     if logarithm:
         _native.prepare_fourier(int(logarithm))
-    elif name.partition("_")[0] not in ("copy", "scan", "sort", "argsort", "argselect"):
+    elif name.partition("_")[0] not in ("copy", "scan", "while", "sort", "argsort", "argselect"):
         _connect(BLAS)
         if not name.startswith("gemm_"):
             _connect(LAPACK)

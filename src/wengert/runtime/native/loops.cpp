@@ -8,6 +8,7 @@
 
 #include <cstdlib>
 #include <cstring>
+#include <vector>
 
 namespace wengert {
 
@@ -82,6 +83,133 @@ int32_t run(const Executable &code, char **table, const Block &block) {
 
 void free_loop_memory(Executable &code) {
     for (auto &kept : code.loop_memory) std::free(kept.exchange(nullptr));
+}
+
+namespace {
+
+// The program of a body, ready to run: a block of memory, and its table in it.
+class Ready {
+  public:
+    Ready(int64_t address, size_t n_beside)
+        : code(*reinterpret_cast<Executable *>(address)), layout_(code, n_beside), memory_(take(code, layout_.total)) {
+        if (memory_ == nullptr) return;
+        set(code, table(), 0, memory_ + layout_.arena);
+        for (size_t k = 0; k < code.constants.size(); k++)
+            set(code, table(), code.first_constant() + k, PyArray_BYTES(code.constants[k]));
+    }
+    ~Ready() {
+        if (memory_ != nullptr) give_back(code, memory_);
+    }
+    Ready(const Ready &) = delete;
+    Ready &operator=(const Ready &) = delete;
+
+    bool is_ready() const { return memory_ != nullptr; }
+    void input(size_t k, char *address) { set(code, table(), code.first_input() + k, address); }
+    void output(size_t k, char *address) { set(code, table(), code.first_output() + k, address); }
+    // Room for outputs that are not written over their inputs.
+    char *beside() { return memory_ + layout_.beside; }
+    int32_t run() { return wengert::run(code, table(), code.blocks[0]); }
+
+    Executable &code;
+
+  private:
+    char **table() { return reinterpret_cast<char **>(memory_); }
+    Layout layout_;
+    char *memory_;
+};
+
+// Carries, turn after turn.
+class Trail {
+  public:
+    explicit Trail(const Executable &body, size_t first, size_t count) {
+        for (size_t k = 0; k < count; k++) {
+            offsets_.push_back(turn_);
+            turn_ += in_lines(static_cast<size_t>(body.inputs[first + k].nbytes));
+        }
+        turn_ = turn_ ? turn_ : LINE;
+    }
+    ~Trail() { std::free(memory_); }
+    Trail(const Trail &) = delete;
+    Trail &operator=(const Trail &) = delete;
+
+    bool reach(size_t turns) { // room for so many
+        if (turns <= room_) return true;
+        const size_t more = turns < 2 * room_ ? 2 * room_ : turns;
+        char *memory = static_cast<char *>(std::aligned_alloc(LINE, more * turn_));
+        if (memory == nullptr) return false;
+        if (memory_ != nullptr) std::memcpy(memory, memory_, room_ * turn_);
+        std::free(memory_);
+        memory_ = memory;
+        room_ = more;
+        return true;
+    }
+    char *at(size_t turn, size_t k) { return memory_ + turn * turn_ + offsets_[k]; }
+
+  private:
+    std::vector<size_t> offsets_;
+    size_t turn_ = 0, room_ = 0;
+    char *memory_ = nullptr;
+};
+
+} // namespace
+
+int32_t run_while_back(char *const *pointers, const int64_t *sizes, int64_t, int64_t) {
+    const size_t tests = static_cast<size_t>(sizes[3]), constants = static_cast<size_t>(sizes[4]);
+    const size_t carries = static_cast<size_t>(sizes[5]), cts = static_cast<size_t>(sizes[6]);
+    const size_t sums = static_cast<size_t>(sizes[7]);
+    char *const *of_body = pointers + tests, *const *given = of_body + constants + carries, *const *results = given + cts;
+    Ready condition(sizes[0], 0), body(sizes[1], 0), back(sizes[2], sums + cts);
+    if (!condition.is_ready() || !body.is_ready() || !back.is_ready()) return NO_MEMORY;
+    Trail trail(body.code, constants, carries);
+    if (!trail.reach(8)) return NO_MEMORY;
+    bool goes_on = false;
+    for (size_t k = 0; k < tests; k++) condition.input(k, pointers[k]);
+    condition.output(0, reinterpret_cast<char *>(&goes_on));
+    for (size_t k = 0; k < constants; k++) body.input(k, of_body[k]), back.input(k, of_body[k]);
+    for (size_t k = 0; k < carries; k++)
+        std::memcpy(trail.at(0, k), of_body[constants + k], static_cast<size_t>(body.code.inputs[constants + k].nbytes));
+    constexpr size_t TURNS = 1 << 16; // between two looks for a signal
+    size_t turns = 0;
+    for (;; turns++) {
+        if (!trail.reach(turns + 2)) return NO_MEMORY;
+        for (size_t k = 0; k < carries; k++) {
+            condition.input(tests + k, trail.at(turns, k));
+            body.input(constants + k, trail.at(turns, k));
+            body.output(k, trail.at(turns + 1, k));
+            if (body.code.outputs[k].is_zeroed)
+                std::memset(trail.at(turns + 1, k), 0, static_cast<size_t>(body.code.outputs[k].nbytes));
+        }
+        if (const int32_t status = condition.run(); status != 0) return status;
+        if (!goes_on) break;
+        if (const int32_t status = body.run(); status != 0) return status;
+        if (turns % TURNS == TURNS - 1 && is_interrupted()) return STOPPED;
+    }
+    const size_t first_ct = constants + carries, first_sum = first_ct + cts;
+    char *beside = back.beside();
+    std::vector<char *> apart(sums + cts, nullptr);
+    for (size_t k = 0; k < sums + cts; k++) { // results: sums, then cotangents
+        const size_t nbytes = static_cast<size_t>(back.code.outputs[k].nbytes);
+        const size_t input = k < sums ? first_sum + k : first_ct + k - sums;
+        if (k < sums)
+            std::memset(results[k], 0, nbytes);
+        else
+            std::memcpy(results[k], given[k - sums], nbytes);
+        back.input(input, results[k]);
+        const bool in_place = back.code.outputs[k].over == static_cast<int32_t>(input);
+        if (!in_place) apart[k] = beside;
+        back.output(k, in_place ? results[k] : beside);
+        beside += in_lines(nbytes);
+    }
+    for (size_t turn = turns; turn-- > 0;) {
+        for (size_t k = 0; k < carries; k++) back.input(constants + k, trail.at(turn, k));
+        for (size_t k = 0; k < sums + cts; k++)
+            if (back.code.outputs[k].is_zeroed) std::memset(apart[k], 0, static_cast<size_t>(back.code.outputs[k].nbytes));
+        if (const int32_t status = back.run(); status != 0) return status;
+        for (size_t k = 0; k < sums + cts; k++)
+            if (apart[k] != nullptr) std::memcpy(results[k], apart[k], static_cast<size_t>(back.code.outputs[k].nbytes));
+        if (turn % TURNS == TURNS - 1 && is_interrupted()) return STOPPED;
+    }
+    return 0;
 }
 
 int32_t run_scan(char *const *pointers, const int64_t *sizes, int64_t begin, int64_t end) {

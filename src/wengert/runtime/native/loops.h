@@ -9,6 +9,12 @@ namespace wengert {
 // constants, carries, length, whether it runs backwards); the extent is the length, and parts go in order. The body's
 // inputs are constants, carries and slices, its outputs carries and slices; it has kernels, branches and loops alone.
 Kernel run_scan;
+
+// pointers (constants of the condition, of the body, first carries, cotangents of the last, results), sizes (addresses
+// of the condition's Executable, the body's, and that of one turn back; constants of the condition, of the body,
+// carries, cotangents, sums): runs the loop, keeping its carries, and then its turns backwards. One turn back takes
+// constants, carries, cotangents and sums, and gives sums and cotangents, which are the results.
+Kernel run_while_back;
 void free_loop_memory(Executable &code);
 
 } // namespace wengert

@@ -52,6 +52,7 @@ NB_MODULE(_native, module) {
             if (kernel == nullptr) kernel = wengert::fourier_kernel(name);
             if (kernel == nullptr) kernel = wengert::sorting_kernel(name);
             if (kernel == nullptr && std::string_view(name) == "scan") kernel = wengert::run_scan;
+            if (kernel == nullptr && std::string_view(name) == "while_back") kernel = wengert::run_while_back;
             if (kernel == nullptr) throw nb::key_error(name);
             return reinterpret_cast<uintptr_t>(kernel);
         },
