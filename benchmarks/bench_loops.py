@@ -1,0 +1,135 @@
+"""Loops as single steps beside JAX: compiled functions and gradients, float64, one thread, in one process, in turns.
+
+python -m benchmarks.bench_loops [--quick] [name ...]
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks.bench_networks import Calls, has, in_turns
+from benchmarks.timing import show  # with it, the threads are pinned
+
+import numpy as np  # isort: skip
+from rich.console import Console  # isort: skip
+from rich.table import Table  # isort: skip
+
+import wengert as wg
+
+RNG = np.random.default_rng(0)
+
+
+def beside_jax(f: Callable[..., Any], *args: Any, gradient: bool, jax_gradient: bool = True) -> Calls:
+    """``f(np, wg, *args)`` or its gradient by both; of what JAX does not differentiate in reverse, its value."""
+    ours = lambda *xs: f(np, wg, *xs)
+    compiled = wg.jit(wg.grad(ours) if gradient else ours)
+    calls: Calls = {"wengert": lambda: compiled(*args)}
+    if has("jax"):
+        import jax
+
+        jax.config.update("jax_enable_x64", True)
+        theirs = lambda *xs: f(jax.numpy, jax.lax, *xs)
+        jitted = jax.jit(jax.grad(theirs) if gradient and jax_gradient else theirs)
+        given = [jax.numpy.asarray(x) for x in args]
+        name = "jax" if jax_gradient or not gradient else "jax, the value alone"
+        calls[name] = lambda: jax.block_until_ready(jitted(*given))
+    return calls
+
+
+def recurrence(n: int, gradient: bool) -> Calls:
+    """Of numbers, by a carry."""
+
+    def f(xp: Any, control: Any, x: Any) -> Any:
+        return control.scan(lambda y, x: (0.7 * y + xp.sin(x), None), 0.3, x)[0]
+
+    return beside_jax(f, RNG.normal(size=n), gradient=gradient)
+
+
+def filled(n: int, gradient: bool) -> Calls:
+    """Of an array that is the carry, written element by element."""
+
+    def f(xp: Any, control: Any, x: Any) -> Any:
+        def step(y: Any, k: Any) -> Any:
+            value = 0.7 * y[k] + xp.sin(x[k])
+            if xp is np:
+                y = y.copy()
+                y[k + 1] = value
+                return y, None
+            return y.at[k + 1].set(value), None
+
+        return xp.sum(control.scan(step, xp.zeros(n + 1), xp.arange(n))[0])
+
+    return beside_jax(f, RNG.normal(size=n), gradient=gradient)
+
+
+def leaves(number: int = 60, steps: int = 614) -> Calls:
+    """A carry of many leaves."""
+    start = tuple(RNG.normal(size=4) for _ in range(number))
+
+    def f(xp: Any, control: Any, a: Any) -> Any:
+        step = lambda carry, t: (tuple(xp.tanh(a * c) + t for c in carry), None)
+        carry = control.scan(step, start, xp.linspace(0.0, 1.0, steps))[0]
+        return sum(xp.sum(c) for c in carry)
+
+    return beside_jax(f, np.float64(0.9), gradient=True)
+
+
+def newton(gradient: bool) -> Calls:
+    def f(xp: Any, control: Any, a: Any) -> Any:
+        return control.while_loop(lambda x: xp.abs(x * x - a) > 1e-13 * a, lambda x: (x + a / x) / 2, a)
+
+    return beside_jax(f, np.float64(4e9), gradient=gradient, jax_gradient=False)
+
+
+def steps(number: int = 1000) -> Calls:
+    """Runge and Kutta's for Lotka's and Volterra's equations."""
+
+    def f(xp: Any, control: Any, p: Any) -> Any:
+        def rate(y: Any) -> Any:
+            return xp.stack([p[0] * y[0] - p[1] * y[0] * y[1], p[2] * y[0] * y[1] - p[3] * y[1]])
+
+        def step(y: Any, t: Any) -> Any:
+            h = 0.01
+            a = rate(y)
+            b = rate(y + h / 2 * a)
+            c = rate(y + h / 2 * b)
+            d = rate(y + h * c)
+            return y + h / 6 * (a + 2 * b + 2 * c + d), None
+
+        return xp.sum(control.scan(step, xp.ones(2), None, number)[0])
+
+    return beside_jax(f, np.array([1.1, 0.4, 0.1, 0.4]), gradient=True)
+
+
+WORKLOADS: dict[str, Callable[[], Calls]] = {
+    **{f"recurrence, n=1e{k}": (lambda k=k: recurrence(10**k, False)) for k in (3, 5)},
+    **{f"its gradient, n=1e{k}": (lambda k=k: recurrence(10**k, True)) for k in (3, 5)},
+    **{f"written in place, n=1e{k}": (lambda k=k: filled(10**k, False)) for k in (3, 5)},
+    **{f"its gradient in place, n=1e{k}": (lambda k=k: filled(10**k, True)) for k in (3,)},
+    "60 leaves, 614 steps, gradient": leaves,
+    "1,000 Runge-Kutta steps, gradient": steps,
+    "Newton's iteration": lambda: newton(False),
+    "Newton's iteration, gradient": lambda: newton(True),
+}
+
+
+def main() -> None:
+    names = [a for a in sys.argv[1:] if not a.startswith("-")]
+    rounds, budget_s = (2, 0.2) if "--quick" in sys.argv else (7, 0.5)
+    table = Table("workload", "what", "least / median", "times ours")
+    for name, make in WORKLOADS.items():
+        if names and not any(part in name for part in names):
+            continue
+        timings = in_turns(make(), rounds, budget_s)
+        first = timings["wengert"]
+        for what, timing in timings.items():
+            ratio = f"{timing.least / first.least:.2f}"
+            table.add_row(name, what, f"{show(timing.least)} / {show(timing.median)}", ratio)
+            name = ""
+    Console(width=110).print(table)
+
+
+if __name__ == "__main__":
+    main()
