@@ -13,7 +13,8 @@ class Source(NamedTuple):
     function: str
     parent: Source | None = None
     role: str = ""
-    """"" for what the user wrote, "tangent" or "cotangent" for what a transform added to it."""
+    """"" for what the user wrote, "tangent" or "cotangent" for what a transform added to it, "9 iterations" for what
+    stands in place of so many."""
 
     @property
     def where(self) -> str:

@@ -24,7 +24,7 @@ from wengert.errors import MissingRuleError, message
 from wengert.ops.elementwise import convert, not_equal
 from wengert.ops.op import rule_for
 from wengert.ops.shape import broadcast_to
-from wengert.ops.structured import Fill, Masked
+from wengert.ops.structured import Fill, Masked, Parts
 from wengert.ops.windows import joined
 from wengert.source import Source
 from wengert.tape import Atom, Builder, Instr, Lit, Tape, Var, building, check, current_builder
@@ -191,12 +191,14 @@ def _pull_supported(instr: Instr, k: int, counts: Masked) -> Any:
     Through an op that only moves and adds elements up, the mask goes as the value does. A mask that is one boolean (a
     branch that is not taken at all) holds for any operand of any op.
     """
-    op, ins, _, _, _ = instr
-    operand = ins[k].aval
+    op, ins, outs, _, _ = instr
+    operand, y_is_array = ins[k].aval, outs[0].aval.ndim > 0
     pulled = pull(instr, k, [counts.value])
     if pulled is None:
         return None
     pulled = project(pulled, operand)
+    if isinstance(pulled, Parts) and not y_is_array and any(p.index is None for p in pulled.parts):
+        return pulled  # one element at a place that moves, in a loop: a mask of all of them would make it quadratic
     if counts.mask.aval.shape == ():
         return Masked(counts.mask, densify(pulled, operand), is_clean=True)
     if op.is_linear and not op.is_multilinear:

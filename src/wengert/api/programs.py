@@ -109,7 +109,7 @@ def compile(tape: Tape) -> Program:
     return Program(passes.run(tape, (*passes.ONCE, *passes.PIPELINE)), promised=promised)
 
 
-def jit(f: F | None = None, *, strict: bool = False, donate: F | None = None) -> Any:
+def jit(f: F | None = None, *, strict: bool = False, donate: F | None = None, reroll: bool = True) -> Any:
     """``f``, traced once for each signature and path, and run as compiled programs from then on.
 
     Branches on values are guards, captured arrays are read at every call; see :class:`~wengert.runtime.jit.Jit` for
@@ -125,6 +125,8 @@ def jit(f: F | None = None, *, strict: bool = False, donate: F | None = None) ->
     results alone after a call. Arrays that are read-only, not in C order or share memory with other arguments are kept,
     and nothing is written before the last step at which a guard may miss or an error be raised.
 
+    Loops that were unrolled become array steps, sums and scans; ``reroll=False`` leaves every iteration on the tape.
+
     Examples
     --------
     >>> import numpy as np, wengert as wg
@@ -134,7 +136,8 @@ def jit(f: F | None = None, *, strict: bool = False, donate: F | None = None) ->
     >>> f(2.0), f(-2.0)
     (np.float64(2.0), np.float64(8.0))
     """
-    return partial(Jit, is_strict=strict, donate=donate) if f is None else Jit(f, is_strict=strict, donate=donate)
+    options = {"is_strict": strict, "donate": donate, "is_rolled": reroll}
+    return partial(Jit, **options) if f is None else Jit(f, **options)
 
 
 def fastmath() -> Callable[[F], Jit]:

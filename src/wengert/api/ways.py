@@ -17,6 +17,7 @@ import numpy as np
 from wengert import tree
 from wengert.api.named import F, function_name
 from wengert.errors import CaptureError, ConcretizationError, MutationError, WengertError
+from wengert.passes.reroll import reroll
 from wengert.tracing.layouts import strides_alone
 from wengert.tracing.record import Input, Recording, record_call, same_memory, shares_memory
 from wengert.tracing.surroundings.environment import Environment, walked
@@ -32,6 +33,20 @@ def record_in_a_way(f: F, call: Callable[[Way], F], inputs: Sequence[Input], **o
 
     Raises what the first way raised if the other fails too.
     """
+    return _rolled(_recorded(f, call, inputs, options))
+
+
+def _rolled(recording: Recording) -> Recording:
+    """With loops in place of what repeats, where an enclosing trace will be compiled: so what is short is
+    differentiated."""
+    trace = current_trace()
+    tape = recording.tape
+    if trace is None or not trace.is_rolled or (rolled := reroll(tape)) is tape:
+        return recording
+    return recording._replace(tape=rolled, programs={}, captured=tuple([c.array for c in rolled.captures]))
+
+
+def _recorded(f: F, call: Callable[[Way], F], inputs: Sequence[Input], options: dict[str, Any]) -> Recording:
     name = function_name(f)
     is_known = _traced and _code_of(f) in _traced
     try:

@@ -15,7 +15,7 @@ Source: Griewank and Walther (2008), Evaluating Derivatives, chapters 3 and 12.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple
@@ -31,7 +31,7 @@ from wengert.ops.kernels import Repeat, RepeatBack
 from wengert.ops.op import Op, front
 from wengert.ops.reduce import any_
 from wengert.ops.shape import broadcast_to, expand, transpose, zeros
-from wengert.tape import Atom, Aval, Builder, Instr, Tape, Var, building, current_builder, splice
+from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, Var, building, current_builder, splice
 
 
 class Loop(NamedTuple):
@@ -159,16 +159,17 @@ def _kept(loop: Loop, given: frozenset[int]) -> tuple[Loop, Pull]:
             backward.append(i)
     results = joint.outputs[n_outs:]
     read = dict.fromkeys(a for atoms in (*[i.ins for i in backward], results) for a in atoms if type(a) is Var)
-    residuals = [a for a in read if a not in late]
+    forward = [i for i in joint.instrs if late.isdisjoint(i.outs)]
     number: dict[Atom, int] = {v: k for k, v in enumerate(body.inputs)}
+    again, residuals = _recomputed(forward, [a for a in read if a not in late], body, loop)
     constants = [v for v in residuals if number.get(v, m) < n]
     slices = [v for v in residuals if first <= number.get(v, -1) < m]
     computed = [v for v in residuals if v not in constants and v not in slices]
-    forward = [i for i in joint.instrs if late.isdisjoint(i.outs)]
     wide_body = alive(joint.replace(inputs=body.inputs, instrs=tuple(forward), outputs=(*body.outputs, *computed)))
     wide = loop._replace(body=wide_body)
     # inputs: constants; totals and cotangents of carries; slices of residuals and of cotangents
-    fresh: dict[Atom, Var] = {v: Var(v.aval) for v in residuals}
+    fresh: dict[Atom, Var] = {v: Var(v.aval) for v in (*residuals, *[v for i in again for v in i.outs])}
+    again = [i._replace(outs=tuple([fresh[v] for v in i.outs])) for i in again]
     carried = [seed for seed, k in zip(seeds, outputs, strict=True) if k < loop.carries]
     sliced = [seed for seed, k in zip(seeds, outputs, strict=True) if k >= loop.carries]
     inputs = (
@@ -182,12 +183,54 @@ def _kept(loop: Loop, given: frozenset[int]) -> tuple[Loop, Pull]:
     of_slices = [fresh.get(a, a) for a, k in zip(results, wrt, strict=True) if k >= first]
     back = joint.replace(
         inputs=inputs,
-        instrs=tuple([i._replace(ins=tuple([fresh.get(a, a) for a in i.ins])) for i in backward]),
+        instrs=tuple([i._replace(ins=tuple([fresh.get(a, a) for a in i.ins])) for i in (*again, *backward)]),
         outputs=(*of_carries, *of_slices),
     )
     back_loop = Loop(interned(back), len(constants), len(of_carries), loop.length, not loop.is_reversed)
     stacks = (*[number[v] for v in slices], *[m + n_outs + k for k in range(len(computed))])
     return wide, Pull(wrt, outputs, back_loop, tuple([number[v] for v in constants]), stacks)
+
+
+def _recomputed(forward: list[Instr], read: list[Var], body: Tape, loop: Loop) -> tuple[list[Instr], list[Var]]:
+    """What the way back computes again, in their order, and what is kept for it: of what it reads, ``read``, no value
+    that is the same at every iteration, and where that is fewer bytes, what cheap steps made them of."""
+    maker = {v: k for k, i in enumerate(forward) for v in i.outs}
+    constant: set[Atom] = set(body.inputs[: loop.constants])
+    for i in forward:
+        if all(type(a) is Lit or a in constant for a in i.ins) and not i.op.effects:
+            constant.update(i.outs)
+    first = loop.constants + loop.carries
+    free = {*constant, *body.inputs[first:]}
+
+    def roots(may_repeat: Callable[[Var], bool]) -> tuple[list[Instr], list[Var]]:
+        steps: set[int] = set()
+        kept: dict[Var, None] = {}
+        todo = list(read)
+        while todo:
+            v = todo.pop()
+            if v not in maker or not may_repeat(v):
+                kept[v] = None
+            elif maker[v] not in steps:
+                steps.add(maker[v])
+                todo += [a for a in forward[maker[v]].ins if type(a) is Var]
+        return [forward[k] for k in sorted(steps)], sorted(
+            kept, key=lambda v: (maker.get(v, -1), body.inputs.index(v) if v in body.inputs else 0)
+        )
+
+    def stored(kept: list[Var]) -> int:
+        return sum([v.aval.nbytes for v in kept if v not in free])
+
+    fewest = roots(lambda v: v in constant)
+    cheap = roots(lambda v: v in constant or _is_cheap(forward[maker[v]]))
+    return cheap if stored(cheap[1]) <= stored(fewest[1]) else fewest
+
+
+CHEAP = 4.0
+"""Flops an element that are sooner computed again than stored and read: products, comparisons, selections."""
+
+
+def _is_cheap(i: Instr) -> bool:
+    return i.op.is_elementwise and i.op.cost(*[a.aval for a in i.ins], **i.params) <= CHEAP * i.outs[0].aval.size
 
 
 def _scan_pullback(ct: Any, *xs_y: Any, operand: int, loop: Loop, pull: Pull | None) -> Any:

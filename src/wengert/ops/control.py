@@ -42,13 +42,32 @@ class GuardMiss(Exception):
         self.value = value
 
 
+EACH = "each"
+"""The kind of a guard that is as many as it has elements, in C order: those of all iterations of a loop."""
+
+
+def miss_of(x: Any, expected: Expected, position: int, kind: str) -> GuardMiss:
+    """What a guard says that saw ``x`` instead."""
+    if kind != EACH:
+        return GuardMiss(position, Expected(x))
+    seen = np.asarray(x).reshape(-1)
+    first = next(k for k, wanted in enumerate(np.asarray(expected.value).flat) if Expected(seen[k]) != Expected(wanted))
+    return GuardMiss(position + first, Expected(seen[first]))
+
+
+def values_of(guard: Instr) -> tuple[Expected, ...]:
+    """What a guard expects; one of the kind EACH, of every element."""
+    expected = guard.params["expected"]
+    return (expected,) if guard.params["kind"] != EACH else tuple(map(Expected, expected.value.flat))
+
+
 def _guard_reference(x: Any, *, expected: Expected, position: int, kind: str) -> tuple[()]:
     if np.ndim(x) == 0:
         if x == expected.value:
             return ()
     elif Expected(x) == expected:
         return ()
-    raise GuardMiss(position, Expected(x))
+    raise miss_of(x, expected, position, kind)
 
 
 def describe_guard(instr: Instr) -> str:

@@ -18,6 +18,7 @@ from wengert.passes.output_masks import output_masks
 from wengert.passes.planes import planes
 from wengert.passes.recompute import recompute
 from wengert.passes.rematerialise import rematerialise
+from wengert.passes.reroll import reroll
 from wengert.passes.schedule import schedule
 from wengert.passes.simplify import drop_dead, fold_constants, merge_common, use_identities
 from wengert.passes.turn import turn
@@ -29,6 +30,7 @@ ONCE: tuple[Pass, ...] = (
     # Not for un-jitted calls: their tape stands for every tape of its structure, and those have other constants; and it
     # has no guards, since it runs on the very values that it was recorded with.
     fold_constants,  # before the pipeline, which drops what the constants were made of
+    reroll,  # after it, when steps on constants are gone, which no two iterations share
     number_guards,  # anywhere: no pass drops a guard, or moves one before another
 )
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wengert.ops.control import Expected, guard
+from wengert.ops.control import Expected, guard, values_of
 from wengert.tape import Instr, Tape
 
 
@@ -13,11 +13,11 @@ def number_guards(tape: Tape) -> Tape:
     for instr in tape.instrs:
         if instr.op is guard:
             instr = instr._replace(params={**instr.params, "position": count})
-            count += 1
+            count += len(values_of(instr))
         instrs.append(instr)
     return tape.replace(instrs=tuple(instrs)) if count else tape
 
 
 def path_of(tape: Tape) -> tuple[Expected, ...]:
     """The path that a tape takes through the branches of its function: what its guards expect, in order."""
-    return tuple([instr.params["expected"] for instr in tape.instrs if instr.op is guard])
+    return tuple([value for instr in tape.instrs if instr.op is guard for value in values_of(instr)])

@@ -23,6 +23,7 @@ from wengert import config, passes, tree
 from wengert.errors import CaptureError, InternalError, StructureError, WengertError, message
 from wengert.ops.control import GuardMiss
 from wengert.passes.number_guards import path_of
+from wengert.passes.reroll import reroll
 from wengert.runtime import _native
 from wengert.runtime.entry import entry_of
 from wengert.runtime.execute import run_once
@@ -101,8 +102,10 @@ class Jit(_native.Dispatcher):
         is_fast: bool = False,
         is_strict: bool = False,
         donate: Callable[..., Any] | None = None,
+        is_rolled: bool = True,
     ) -> None:
         super().__init__()
+        self._is_rolled = is_rolled
         self._donate = donate
         self._has_own_out = _has_own_out(f)
         self._is_fast = is_fast
@@ -125,7 +128,10 @@ class Jit(_native.Dispatcher):
 
     def __reduce__(self) -> Any:
         """By name, as functions are, where it stands for its function; else made anew of the function."""
-        return standing_name(self) or (type(self), (self.__wrapped__, self._is_fast, self._is_strict, self._donate))
+        return standing_name(self) or (type(self), (self.__wrapped__, *self._options()))
+
+    def _options(self) -> tuple[Any, ...]:
+        return self._is_fast, self._is_strict, self._donate, self._is_rolled
 
     def __copy__(self) -> Jit:
         return self
@@ -312,7 +318,7 @@ class Jit(_native.Dispatcher):
         start = time.perf_counter()
         runs_again = None if self._is_strict else is_refusal
         try:
-            whole = trace_whole(self.__wrapped__, self.__name__, leaves, signature, runs_again)
+            whole = trace_whole(self.__wrapped__, self.__name__, leaves, signature, runs_again, self._is_rolled)
         except ReadsEnclosingTrace:
             raise
         except Exception as error:  # the user's own, and whatever a library makes of a traced value
@@ -320,7 +326,8 @@ class Jit(_native.Dispatcher):
                 raise
             raise NotTraced(error, signature) from None
         tape, environment, unrepeatable, written = whole
-        tape = passes.run(tape, (*passes.ONCE, *passes.PIPELINE))
+        once = tuple([p for p in passes.ONCE if self._is_rolled or p is not reroll])
+        tape = passes.run(tape, (*once, *passes.PIPELINE))
         strides = [leaf.strides for leaf in signature.leaves if leaf.is_traced]
         donated = self._donated(leaves, signature)
         compiled = Compiled(tape, environment, path_of(tape), strides, self._is_fast, written=written, donated=donated)

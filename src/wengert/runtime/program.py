@@ -13,7 +13,7 @@ import numpy as np
 
 from wengert import config, tree
 from wengert.errors import ConcretizationError, DTypeError, GuardError, LayoutError, ShapeError, StructureError, message
-from wengert.ops.control import Expected, GuardMiss
+from wengert.ops.control import EACH, GuardMiss, guard, miss_of, values_of
 from wengert.ops.index import CountMiss
 from wengert.passes.plan import Plan
 from wengert.runtime import _native, threadpool
@@ -65,9 +65,7 @@ class Program:
         self.arena_bytes = 0
         """Bytes of the one block of memory that all intermediate values share."""
         self.plan: Plan | None = None
-        self._guards = {
-            i.params["position"]: i.ins[0].aval for i in tape.instrs if i.op.effects and "position" in i.params
-        }
+        self._guards = {i.params["position"]: i for i in tape.instrs if i.op is guard}
         self.executable: _native.Executable | None = None
         self._reference: Reference | None = None
         if config.native:
@@ -129,8 +127,9 @@ class Program:
 
     def missed(self, position: int, data: bytes) -> GuardMiss:
         """The miss that a native guard found."""
-        aval = self._guards[position]
-        return GuardMiss(position, Expected(np.frombuffer(data, aval.dtype).reshape(aval.shape)))
+        instr = self._guards[position]
+        aval = instr.ins[0].aval
+        return miss_of(np.frombuffer(data, aval.dtype).reshape(aval.shape), **instr.params)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         """The value of the function that was traced, for arguments of the structure and types it was traced with.
@@ -258,12 +257,13 @@ def _checked(x: Any, aval: Aval, tape: Tape, k: int) -> Any:
 
 
 def guard_error(tape: Tape, miss: GuardMiss) -> GuardError:
-    guards = [i for i in tape.instrs if i.op.effects]
-    instr = guards[miss.position] if miss.position < len(guards) else guards[-1]
+    guards = [i for i in tape.instrs if i.op is guard]
+    instr = next((i for i in reversed(guards) if i.params["position"] <= miss.position), guards[-1])
+    kind = instr.params["kind"] if instr.params["kind"] != EACH else "a condition in a loop"
+    expected = dict(enumerate(values_of(instr), instr.params["position"])).get(miss.position)
     return GuardError(
         message(
-            f"{tape.name}: the tape was made where {instr.params['kind']} was {instr.params['expected']!r}, "
-            f"and here it is {miss.value!r}",
+            f"{tape.name}: the tape was made where {kind} was {expected!r}, and here it is {miss.value!r}",
             instr.source,
             tries=["wg.jit, which keeps a tape for each path"],
         )

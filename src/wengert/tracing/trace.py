@@ -126,6 +126,8 @@ class Trace:
         """Where text for people went when a run began that will be repeated: see text.py."""
         self.generators: Generators | None = None
         """Those that a run which will be repeated found in its surroundings. None: they are drawn from at once."""
+        self.is_rolled = True if not _stack.traces else _stack.traces[-1].is_rolled
+        """Whether loops that were unrolled are rolled up again before a derivative is taken of what is recorded."""
         self.is_body = False
         """Whether this is the body of a loop or a branch, which runs as often as nobody knows."""
         self.level = 0

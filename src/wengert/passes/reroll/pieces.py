@@ -1,0 +1,254 @@
+"""A tape with its reads and writes of single elements and rows followed through: what is left are steps that compute.
+
+``x[3]`` is no step but a *piece*: a place in an array. An array that is written piece after piece (``y[i] = v``, or a
+list that ``np.array`` joins) is no step at every write either: who reads ``y[i]`` reads ``v``; and where all of the
+array is read, it is *assembled* once, of all that was written since. What repeats is then seen: two iterations of a
+loop differ in the places that they read and write, and in nothing else.
+
+Source: the scalar replacement of compilers: Allen and Kennedy (2001), Optimizing Compilers for Modern Architectures,
+chapter 8.
+"""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Mapping, Sequence
+from functools import lru_cache
+from typing import Any, NamedTuple
+
+from wengert.ops.index import StaticIndex, set_slice, slice_
+from wengert.ops.op import Op
+from wengert.ops.shape import concatenate, reshape
+from wengert.source import Source
+from wengert.tape import Atom, Aval, Instr, Tape, Var
+
+
+class Piece(NamedTuple):
+    """Elements of ``base``, as it lies in C order: from ``start``, with these strides, counted in elements."""
+
+    base: Atom
+    start: int
+    shape: tuple[int, ...]
+    strides: tuple[int, ...]
+
+    @property
+    def aval(self) -> Aval:
+        return Aval(self.shape, self.base.aval.dtype)
+
+    def is_contiguous(self) -> bool:
+        return self.strides == steps_of(self.shape)
+
+
+Ref = Atom | Piece
+"""What a step reads: a value, or a piece of one."""
+
+
+@lru_cache(maxsize=10_000)
+def steps_of(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides, in elements, of an array in C order."""
+    strides, step = [], 1
+    for n in reversed(shape):
+        strides.append(step)
+        step *= n
+    return tuple(reversed(strides))
+
+
+def whole(a: Atom) -> Piece:
+    return Piece(a, 0, a.aval.shape, steps_of(a.aval.shape))
+
+
+def as_piece(ref: Ref) -> Piece:
+    return ref if type(ref) is Piece else whole(ref)  # type: ignore[arg-type]  # no Piece, so an atom
+
+
+def simplest(piece: Piece) -> Ref:
+    """The value itself, if the piece is all of it."""
+    base = piece.base
+    return base if piece.shape == base.aval.shape and piece.start == 0 and piece.is_contiguous() else piece
+
+
+def part(ref: Ref, index: StaticIndex) -> Piece:
+    """The part of ``ref`` at a static index."""
+    base, start, _, strides = as_piece(ref)
+    shape, kept = [], []
+    for entry, stride in zip(index, strides, strict=True):
+        if type(entry) is int:
+            start += entry * stride
+        else:
+            first, length, step = entry
+            start += first * stride
+            shape.append(length)
+            kept.append(step * stride)
+    return Piece(base, start, tuple(shape), tuple(kept))
+
+
+class Step(NamedTuple):
+    """An instruction of which the operands are pieces. Without an op: an array is assembled."""
+
+    op: Op | None
+    refs: tuple[Ref, ...]
+    outs: tuple[Var, ...]
+    params: Mapping[str, Any]
+    source: Source | None
+    places: tuple[int, ...] = ()
+    """Where the last so many ``refs`` come to lie in the array that is assembled; what stands before them is what they
+    are written over, if they do not cover it."""
+
+    @property
+    def is_covered(self) -> bool:
+        """Whether all of the array that is assembled is written."""
+        return len(self.refs) == len(self.places)
+
+
+class _Chain:
+    """An array through all its writes, each of a piece of one shape."""
+
+    def __init__(self, aval: Aval, unit: tuple[int, ...], base: Ref | None, source: Source | None) -> None:
+        self.aval, self.unit, self.base, self.source = aval, unit, base, source
+        self.size = Aval(unit, aval.dtype).size
+        self.log: list[tuple[int, Ref]] = []
+        self.times: dict[int, list[int]] = {}  # of a place: after how many writes it was written
+        self.made: list[tuple[int, Var]] = []  # after how many writes it was read as a whole
+
+    def write(self, start: int, ref: Ref) -> None:
+        self.log.append((start, ref))
+        self.times.setdefault(start, []).append(len(self.log))
+
+    def at(self, start: int, time: int) -> Ref | None:
+        """What stands at ``start`` after ``time`` writes, if it was written."""
+        times = self.times.get(start, [])
+        k = bisect_right(times, time)
+        return self.log[times[k - 1] - 1][1] if k else None
+
+
+class _Version(NamedTuple):
+    chain: _Chain
+    time: int
+
+
+class _Reader:
+    def __init__(self, tape: Tape) -> None:
+        self.steps: list[Step] = []
+        self.env: dict[Atom, Ref | _Version] = {}
+        for instr in tape.instrs:
+            if not self._follow(instr):
+                self.steps.append(Step(instr.op, tuple([self.whole(a) for a in instr.ins]), *instr[2:]))
+
+    def whole(self, a: Atom) -> Ref:
+        found = self.env.get(a)
+        if found is None:
+            return a
+        return self._assembled(found, a) if type(found) is _Version else found  # type: ignore[return-value]
+
+    def _assembled(self, version: _Version, a: Atom) -> Atom:
+        """The array of a version as one value."""
+        chain, time = version
+        k = bisect_right(chain.made, time, key=lambda made: made[0])
+        since, before = (chain.made[k - 1]) if k else (0, chain.base)
+        if since == time and k:
+            return before  # type: ignore[return-value]  # a variable that was made
+        latest = dict(chain.log[since:time])
+        places = tuple(sorted(latest))
+        is_covered = len(places) * chain.size == chain.aval.size
+        assert is_covered or before is not None
+        refs = (*([] if is_covered else [before]), *[latest[p] for p in places])
+        assert isinstance(a, Var)
+        self.steps.append(Step(None, refs, (a,), {}, chain.source, places))  # type: ignore[arg-type]
+        chain.made.insert(k, (time, a))
+        return a
+
+    def _follow(self, instr: Instr) -> bool:
+        """Whether the instruction only reads or writes pieces, and was noted."""
+        op = instr.op
+        if op is slice_:
+            return self._read(instr)
+        if op is set_slice:
+            return self._write(instr)
+        if op is reshape:
+            return self._reshape(instr)
+        return op is concatenate and self._join(instr)
+
+    def _read(self, instr: Instr) -> bool:
+        (x,), (y,), index = instr.ins, instr.outs, instr.params["index"]
+        known = self.env.get(x)
+        if type(known) is _Version:
+            chain, time = known
+            wanted = part(whole(x), index)
+            found = self._within(chain, time, wanted)
+            if found is not None:
+                self.env[y] = found
+                return True
+        self.env[y] = simplest(part(self.whole(x), index))
+        return True
+
+    def _within(self, chain: _Chain, time: int, wanted: Piece) -> Ref | None:
+        """A piece of a version without the version: of what was written there, or of what it is written over."""
+        reach = [(n - 1) * s for n, s in zip(wanted.shape, wanted.strides, strict=True)]
+        low = wanted.start + sum([r for r in reach if r < 0])
+        high = wanted.start + sum([r for r in reach if r > 0])
+        first = low - low % chain.size
+        if 0 in wanted.shape or high >= first + chain.size:
+            return None
+        written = chain.at(first, time)
+        if written is None:
+            inner, begin = chain.base, 0
+        else:
+            inner, begin = written, first
+        assert inner is not None
+        around = as_piece(inner)
+        if not around.is_contiguous():
+            is_all = written is not None and wanted.shape == chain.unit and wanted.is_contiguous()
+            return written if is_all else None
+        return simplest(wanted._replace(base=around.base, start=around.start + wanted.start - begin))
+
+    def _write(self, instr: Instr) -> bool:
+        (x, v), (y,), index = instr.ins, instr.outs, instr.params["index"]
+        wanted = part(whole(x), index)
+        count = len(wanted.shape)
+        rows = all(type(entry) is int for entry in index[: len(index) - count])
+        if not rows or wanted.shape != x.aval.shape[len(index) - count :] or v.aval is not wanted.aval:
+            return False
+        if count == len(index):  # all of it
+            return False
+        known, value = self.env.get(x), self.whole(v)
+        if type(known) is _Version and known.chain.unit == wanted.shape and known.time == len(known.chain.log):
+            chain = known.chain
+        else:
+            chain = _Chain(x.aval, wanted.shape, self.whole(x), instr.source)
+        chain.write(wanted.start, value)
+        self.env[y] = _Version(chain, len(chain.log))
+        return True
+
+    def _reshape(self, instr: Instr) -> bool:
+        (x,), (y,) = instr.ins, instr.outs
+        ref = as_piece(self.whole(x))
+        if not ref.is_contiguous():
+            return False
+        self.env[y] = simplest(ref._replace(shape=y.aval.shape, strides=steps_of(y.aval.shape)))
+        return True
+
+    def _join(self, instr: Instr) -> bool:
+        """Rows, one behind the other."""
+        ins, (y,), axis = instr.ins, instr.outs, instr.params["axis"]
+        if axis != 0 or len(ins) < 2 or any(a.aval.shape[0] != 1 for a in ins):
+            return False
+        unit = y.aval.shape[1:]
+        chain = _Chain(y.aval, unit, None, instr.source)
+        for k, a in enumerate(ins):
+            ref = as_piece(self.whole(a))
+            row = ref._replace(shape=unit, strides=ref.strides[1:])
+            chain.write(k * chain.size, simplest(row))
+        self.env[y] = _Version(chain, len(ins))
+        return True
+
+
+def read(tape: Tape) -> tuple[list[Step], list[Ref]]:
+    """The steps of ``tape`` that compute, and its outputs. Linear."""
+    reader = _Reader(tape)
+    outputs = [reader.whole(a) for a in tape.outputs]
+    return reader.steps, outputs
+
+
+def pieces_of(refs: Sequence[Ref]) -> list[Atom]:
+    """What they are pieces of."""
+    return [r.base if type(r) is Piece else r for r in refs]  # type: ignore[misc]

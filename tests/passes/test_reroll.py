@@ -1,0 +1,398 @@
+"""Loops that were unrolled, rolled up: what their tapes become, and that they compute what they did."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import wengert as wg
+from wengert.ad.reverse import vjp
+from wengert.edit import play
+from wengert.errors import GuardError
+from wengert.passes.reroll import loops, reroll
+from wengert.tape import Tape, check
+
+RNG = np.random.default_rng(0)
+
+
+@pytest.fixture(autouse=True)
+def short_scans(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Scans whatever they save."""
+    monkeypatch.setattr(loops, "LEAST_SCANNED", 0)
+
+
+def ops(tape: Tape) -> list[str]:
+    return [i.op.name for i in tape.instrs]
+
+
+def value(tape: Tape, *args: Any) -> Any:
+    return play(tape, *args)[tape.outputs[0]]
+
+
+def rolled(f: Callable[..., Any], *args: Any) -> Tape:
+    """The tape of ``f``, rolled up; that it computes the same, and its gradient, was seen."""
+    tape = wg.trace(f)(*args)
+    new = check(reroll(tape))
+    np.testing.assert_allclose(value(new, *args), f(*args), rtol=1e-11, atol=1e-13)
+    arguments = (tuple(range(len(args))), (0,), "one")
+    for seen, expected in zip(*[_cotangents(vjp(t, *arguments), args) for t in (new, tape)], strict=True):
+        np.testing.assert_allclose(seen, expected, rtol=1e-9, atol=1e-11)
+    return new
+
+
+def _cotangents(tape: Tape, args: Any) -> list[Any]:
+    values = play(tape, *args)
+    return [values[a] for a in tape.outputs[1:]]
+
+
+# ------------------------------------------------------------------------------------------------- array steps
+
+
+@pytest.mark.parametrize("n", [10, 100])
+def test_a_sum_over_elements(n: int) -> None:
+    tape = rolled(lambda x: sum(np.exp(v) for v in x), RNG.normal(size=n))
+    assert ops(tape) == ["exp", "sum", "add"]
+
+
+def test_few_elements_stay_as_they_are() -> None:
+    tape = wg.trace(lambda x: sum(np.exp(v) for v in x))(np.ones(5))
+    assert reroll(tape) is tape
+
+
+def test_neighbours() -> None:
+    def f(x: Any) -> Any:
+        s = 0.0
+        for i in range(len(x) - 1):
+            s += x[i] * x[i + 1]
+        return s
+
+    assert ops(rolled(f, RNG.normal(size=20))) == ["slice", "slice", "multiply", "sum", "add"]
+
+
+def test_pairs_are_one_loop() -> None:
+    def f(x: Any) -> Any:
+        s = 0.0
+        for i in range(len(x)):
+            for j in range(i + 1, len(x)):
+                s += np.sqrt((x[i] - x[j]) ** 2 + 1)
+        return s
+
+    lengths = {len(rolled(f, RNG.normal(size=n))) for n in (7, 12)}
+    assert lengths == {8}
+
+
+def test_rows_of_a_matrix_and_a_list_that_is_joined() -> None:
+    def f(m: Any, w: Any) -> Any:
+        return np.sum(np.array([np.tanh(np.sum(row * w)) for row in m]) ** 2)
+
+    assert ops(rolled(f, RNG.normal(size=(9, 4)), RNG.normal(size=4))) == ["multiply", "sum", "tanh", "square", "sum"]
+
+
+def test_an_array_that_is_filled() -> None:
+    def f(x: Any) -> Any:
+        y = np.zeros(len(x))
+        for i in range(len(x)):
+            y[i] = np.sin(x[i]) * (i + 2)
+        return np.sum(y * y)
+
+    assert ops(rolled(f, RNG.normal(size=12))) == ["sin", "multiply", "multiply", "sum"]
+
+
+def test_partial_sums_are_a_running_sum() -> None:
+    def f(x: Any) -> Any:
+        s, out = 0.0, []
+        for v in x:
+            s -= v * v
+            out.append(s)
+        return np.sum(np.array(out) ** 2)
+
+    assert "cumsum" in ops(rolled(f, RNG.normal(size=12)))
+
+
+def test_a_sum_of_arrays_backwards() -> None:
+    def f(m: Any) -> Any:
+        s = np.ones(3)
+        for k in range(11, -1, -1):
+            s = s + np.exp(m[k]) - m[k] * 2.0
+        return np.sum(s**2)
+
+    assert "scan" not in ops(rolled(f, RNG.normal(size=(12, 3))))
+
+
+# ------------------------------------------------------------------------------------------------- recurrences
+
+
+def horner(c: Any, x: Any) -> Any:
+    s = 0.0
+    for a in c:
+        s = s * x + a
+    return s
+
+
+def smoothed(x: Any) -> Any:
+    y = np.zeros(len(x))
+    y[0] = x[0]
+    for i in range(1, len(x)):
+        y[i] = 0.5 * y[i - 1] + np.sin(x[i])
+    return np.sum(y * y)
+
+
+def two_back(x: Any) -> Any:
+    y = [x[0], x[1]]
+    for i in range(2, len(x)):
+        y.append(0.5 * y[i - 1] + np.sin(x[i]) * y[i - 2])
+    return sum(y)
+
+
+def runge_kutta(y: Any) -> Any:
+    def rate(y: Any) -> Any:
+        return [y[1] * y[2], -y[0] * y[2], -0.5 * y[0] * y[1]]
+
+    state = list(y)
+    for _ in range(9):
+        k1 = rate(state)
+        k2 = rate([a + 0.1 * b for a, b in zip(state, k1, strict=True)])
+        state = [a + 0.05 * (b + c) for a, b, c in zip(state, k1, k2, strict=True)]
+    return state[0] + state[1] * state[2]
+
+
+def of_arrays(y: Any) -> Any:
+    def rate(y: Any) -> Any:
+        out = np.zeros(3)
+        out[0] = y[1] * y[2]
+        out[2] = -y[0] * y[1]
+        return out
+
+    for _ in range(9):
+        y = y + 0.1 * rate(y + 0.05 * rate(y))
+    return np.sum(y**2)
+
+
+def warping(a: Any, b: Any) -> Any:
+    d = np.full((len(a) + 1, len(b) + 1), np.inf)
+    d[0, 0] = 0
+    for i in range(1, len(a) + 1):
+        for j in range(1, len(b) + 1):
+            d[i, j] = (a[i - 1] - b[j - 1]) ** 2 + np.minimum(np.minimum(d[i - 1, j], d[i, j - 1]), d[i - 1, j - 1])
+    return d[-1, -1]
+
+
+def tree_of_prices(p: Any) -> Any:
+    v = [np.maximum(p[0] * 1.1**j * 0.9 ** (9 - j) - p[1], 0.0) for j in range(10)]
+    for i in range(9, 0, -1):
+        v = [0.99 * (p[2] * v[j + 1] + (1 - p[2]) * v[j]) for j in range(i)]
+    return v[0]
+
+
+def filtered(p: Any, z: Any) -> Any:
+    m, cov, total = np.zeros(2), np.eye(2), 0.0
+    a = np.array([[1.0, 0.1], [0.0, 1.0]]) * p[0]
+    h = np.array([[1.0, 0.0]])
+    for k in range(len(z)):
+        m, cov = a @ m, a @ cov @ a.T + p[1] * np.eye(2)
+        s = h @ cov @ h.T + 1.0
+        r = z[k] - h @ m
+        gain = cov @ h.T @ np.linalg.inv(s)
+        m, cov = m + gain @ r, cov - gain @ h @ cov
+        total = total + np.log(np.linalg.det(s)) + r @ np.linalg.solve(s, r)
+    return total
+
+
+def a_branch_on_the_index(x: Any, a: Any) -> Any:
+    s, total = x[0], 0.0
+    for t in range(len(x)):
+        s = a[0] * s + x[t] ** 2 if t > 0 else s * 1.5
+        total += np.log(s**2 + 1) * a[1]
+    return total
+
+
+def products(a: Any, b: Any) -> Any:
+    c = np.zeros((4, 4))
+    for i in range(4):
+        for j in range(4):
+            for k in range(4):
+                c[i, j] += a[i, k] * b[k, j]
+    return np.sum(c**2)
+
+
+RECURRENCES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
+    "Horner": (horner, ((12,), ())),
+    "smoothing": (smoothed, ((15,),)),
+    "two back": (two_back, ((14,),)),
+    "Runge-Kutta on lists": (runge_kutta, ((3,),)),
+    "Runge-Kutta on arrays": (of_arrays, ((3,),)),
+    "dynamic time warping": (warping, ((6,), (5,))),
+    "binomial tree": (tree_of_prices, ((3,),)),
+    "Kalman filter": (filtered, ((2,), (14,))),
+    "a branch on the index": (a_branch_on_the_index, ((13,), (2,))),
+    "products of matrices": (products, ((4, 4), (4, 4))),
+}
+
+
+@pytest.mark.parametrize("name", RECURRENCES)
+def test_a_recurrence_is_a_scan(name: str) -> None:
+    f, shapes = RECURRENCES[name]
+    tape = rolled(f, *[RNG.uniform(0.5, 1.5, size=shape) for shape in shapes])
+    assert "scan" in ops(tape)
+
+
+def test_a_tape_of_one_length_for_any_number_of_iterations() -> None:
+    for f in (horner, smoothed):
+        xs = [(RNG.normal(size=n), 0.5)[: 2 if f is horner else 1] for n in (20, 50)]
+        assert len({len(rolled(f, *x)) for x in xs}) == 1
+
+
+def test_single_precision_stays_single() -> None:
+    def f(x: Any) -> Any:
+        y = np.zeros(len(x), np.float32)
+        for i in range(1, len(x)):
+            y[i] = np.float32(0.5) * y[i - 1] + np.sin(x[i])
+        return sum(np.exp(v) for v in y)
+
+    tape = reroll(wg.trace(f)(np.ones(20, np.float32)))
+    assert "scan" in ops(tape)
+    assert {v.aval.dtype.name for i in tape.instrs for v in i.outs if v.aval.is_inexact} == {"float32"}
+
+
+def test_a_loop_in_a_loop() -> None:
+    def f(m: Any) -> Any:
+        s = 1.0
+        for row in m:
+            total = 0.0
+            for v in row:
+                total += np.exp(v)
+            s = np.sin(s) * total
+        return s
+
+    assert "scan" in ops(rolled(f, RNG.normal(size=(9, 9))))
+
+
+def test_what_is_not_the_loop_stays() -> None:
+    def f(x: Any) -> Any:
+        a = np.cos(x[0])
+        s = sum(np.exp(v) * a for v in x)
+        return np.sin(s) + x[3]
+
+    tape = rolled(f, RNG.normal(size=10))
+    assert ops(tape) == ["slice", "cos", "exp", "multiply", "sum", "add", "sin", "slice", "add"]
+
+
+# ------------------------------------------------------------------------------------------------------ guards
+
+
+def least_path(a: Any, b: Any) -> Any:
+    d = [[0.0] * 7 for _ in range(7)]
+    for i in range(1, 7):
+        for j in range(1, 7):
+            d[i][j] = (a[i - 1] - b[j - 1]) ** 2 + min(d[i - 1][j], d[i][j - 1])
+    return d[6][6]
+
+
+def test_branches_keep_their_paths() -> None:
+    f = wg.jit(wg.grad(least_path))
+    plain = wg.jit(wg.grad(least_path), reroll=False)
+    points = [(RNG.normal(size=6), RNG.normal(size=6)) for _ in range(3)]
+    for _ in range(2):
+        for a, b in points:
+            np.testing.assert_allclose(f(a, b), plain(a, b), rtol=1e-10)
+    assert f.stats()["traces"] == plain.stats()["traces"]
+    assert f.stats()["sibling_hits"] == plain.stats()["sibling_hits"]
+
+
+def until_small(x: Any) -> Any:
+    while abs(x) > 1e-3:
+        for _ in range(9):
+            x = x * 0.95 + 1e-9 * np.sin(x)
+    return x
+
+
+def test_loops_of_other_counts_are_other_paths() -> None:
+    f = wg.jit(until_small)
+    for _ in range(2):
+        for x in (1.0, 1e5, -3.0, 1e9):
+            assert f(x) == pytest.approx(until_small(x), rel=1e-12)
+    assert f.stats()["traces"] <= 4
+
+
+def test_a_guard_that_misses_says_which() -> None:
+    def f(x: Any) -> Any:
+        s = 0.0
+        for v in x:
+            s = s * 0.5 + (np.exp(v) if v > 0 else np.cos(v))
+        return s
+
+    x = np.ones(20)
+    program = wg.compile(reroll(wg.trace(f)(x)))
+    assert program(x) == pytest.approx(f(x))
+    x[13] = -1.0
+    with pytest.raises(GuardError, match=r"a condition in a loop was .*True.*, and here it is .*False"):
+        program(x)
+
+
+# ----------------------------------------------------------------------------------------------- random loops
+
+names = st.sampled_from(["sin", "multiply", "add", "subtract", "tanh"])
+operands = st.tuples(st.sampled_from(["x", "y", "state", "now", "number", "k"]), st.integers(0, 3))
+bodies = st.lists(st.tuples(names, operands, operands), min_size=1, max_size=5)
+
+
+@settings(max_examples=80, deadline=None)
+@given(bodies, st.integers(8, 12), st.booleans(), st.booleans())
+def test_random_loops(body: Any, n: int, begins_otherwise: bool, is_joined: bool) -> None:
+    """Of reads at some distance, of what was written before, of the state and of the number of the iteration."""
+
+    def f(x: Any) -> Any:
+        y = np.zeros(n + 4)
+        y[:4] = x[:4]
+        state, seen = x[1] * 1.0, []
+        for k in range(n):
+            now = [x[k]]
+            for op, *reads in body:
+                given = [
+                    {
+                        "x": x[k + d],
+                        "y": y[k + d],
+                        "state": state,
+                        "now": now[d % len(now)],
+                        "number": 0.5 * d,
+                        "k": 0.1 * k,
+                    }[name]
+                    for name, d in reads
+                ]
+                if begins_otherwise and k == 0:
+                    given[0] = given[0] * 0.5
+                made = getattr(np, op)(*given[: 1 if op in ("sin", "tanh") else 2])
+                now.append(np.tanh(made))
+            y[k + 4] = now[-1]
+            state = state * 0.9 + now[len(now) // 2]
+            seen.append(now[-1] * state)
+        return np.sum(np.array(seen)) + np.sum(y) if is_joined else state + y[-1] * y[5]
+
+    rolled(f, np.linspace(-1.0, 1.5, n + 4))
+
+
+# -------------------------------------------------------------------------------------------------- compiled
+
+
+@pytest.mark.parametrize("name", RECURRENCES)
+def test_compiled_gradients(name: str) -> None:
+    f, shapes = RECURRENCES[name]
+    args = [RNG.uniform(0.5, 1.5, size=shape) for shape in shapes]
+    seen = wg.jit(wg.grad(f))(*args)
+    np.testing.assert_allclose(seen, wg.grad(f)(*args), rtol=1e-9, atol=1e-12)
+
+
+def test_it_can_be_turned_off() -> None:
+    f = wg.jit(smoothed, reroll=False)
+    x = RNG.normal(size=20)
+    f(x)
+    assert "scan" not in ops(f.program(x).tape)
+    g = wg.jit(wg.grad(smoothed), reroll=False)
+    g(x)
+    assert "scan" not in ops(g.program(x).tape)
+    assert "scan" in ops(wg.jit(wg.grad(smoothed)).program(x).tape)
