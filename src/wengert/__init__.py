@@ -11,7 +11,7 @@ A NumPy function is recorded as a *tape* (a Wengert list), transformed, optimise
 from typing import Any
 
 from wengert import config, edit, errors, ops
-from wengert.api.control import cond, fori_loop, scan, switch, while_loop
+from wengert.api.control import cond, fori_loop, known_states, scan, switch, while_loop
 from wengert.api.derivatives import grad, jvp, linearize, stop_gradient, value_and_grad, vjp
 from wengert.api.mapping import broadcast, vmap
 from wengert.api.matrices import hessian, hvp, jacobian
@@ -24,7 +24,7 @@ from wengert.runtime._native import get_threads, set_threads
 from wengert.tape import Tape, check
 from wengert.tree import register
 
-_ON_TOP = ("graph", "nn", "optimize")  # imported when they are asked for: who differentiates needs none of them
+_ON_TOP = ("graph", "nn", "ode", "optimize")  # imported when they are asked for: who differentiates needs none of them
 
 
 def __getattr__(name: str) -> Any:
@@ -45,6 +45,7 @@ __all__ = [
     "value_and_grad",
     "vjp",
     "jvp",
+    "known_states",
     "linearize",
     "jacobian",
     "hessian",

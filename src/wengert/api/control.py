@@ -16,6 +16,8 @@ from wengert import tree
 from wengert.errors import DTypeError, ShapeError, StructureError, message
 from wengert.higher.bodies import alive
 from wengert.higher.branches import cond as cond_op
+from wengert.higher.chain import Chain
+from wengert.higher.chain import chain as chain_op
 from wengert.higher.loops import Loop, While
 from wengert.higher.loops import scan as scan_op
 from wengert.higher.loops import while_ as while_op
@@ -235,6 +237,43 @@ def _truth(x: Any) -> bool:
     if _aval(x) is not Aval((), np.dtype(bool)):
         raise DTypeError(message(f"while_loop: the condition is {_aval(x)}; expected bool[]", tries=ONE_TRUTH))
     return bool(x)
+
+
+def known_states(step: Callable[..., Any], init: Any, xs: Sequence[Any], states: Any, count: Any) -> Any:
+    """``states``, of which somebody knows that ``states[0] = init`` and ``states[k+1] = step(states[k], *xs[k])``.
+
+    For who finds the steps of a recurrence as they go, and rejects some: what is returned is ``states``, and nothing is
+    computed again; derivatives, forward and reverse, of any order, are those of the recurrence, in ``init``, ``xs``
+    and what ``step`` captures, one step at a time.
+
+    Parameters
+    ----------
+    step : takes a state, an array of shape ``s``, and a slice of each of ``xs``; returns the next state.
+    xs : arrays with a first axis of at least ``count``.
+    states : array of shape ``(m, *s)``, m > count. What lies behind number ``count`` is not looked at.
+    count : how many steps there are, an integer, traced or not.
+
+    Within a traced function alone. Raises ShapeError or DTypeError where the step gives another type than the state's.
+
+    Examples
+    --------
+    >>> import numpy as np, wengert as wg
+    >>> def cube(x):
+    ...     states = np.array([2.0, 4.0, 8.0])  # found elsewhere
+    ...     return wg.known_states(lambda y, _: y * x, x, [np.zeros(2)], states, 2)[2]
+    >>> wg.grad(cube)(2.0)
+    np.float64(12.0)
+    """
+    init, states, *stacks = [x if type(x) is Tracer else np.asarray(x) for x in (init, states, *xs)]
+    if current_trace() is None:
+        return states
+    avals = [_aval(init), *[Aval(a.shape[1:], a.dtype) for a in map(_aval, stacks)]]
+    body = _recorded("known_states", step, avals, tree.flatten(tuple([0.0] * len(avals)))[1])
+    _check_carry("known_states", body, avals[:1], [a.aval for a in body.tape.outputs], 0, 0)
+    chain = Chain(body.tape, len(body.constants))
+    number = count.astype(np.intp) if type(count) is Tracer else np.intp(count)
+    operands = [states, number, *body.constants, init, *stacks]
+    return record(chain_op, operands, {"chain": chain, "wrt": None})
 
 
 # --------------------------------------------------------------------------------------------------------- branches

@@ -78,7 +78,8 @@ def assemble(
         calls = [_fast(call) if isinstance(call, KernelCall) else call for call in calls]
     first = {"arena": 0, "input": 1}
     first["capture"] = first["input"] + len(tape.inputs)
-    first["literal"] = first["capture"] + len(tape.captures)
+    captures = made.tape.captures  # what passes left of them
+    first["literal"] = first["capture"] + len(captures)
     first["output"] = first["literal"] + len(made.literals)
     steps, codes = _steps(planned, calls, first)
     executable = _native.Executable(
@@ -87,7 +88,7 @@ def assemble(
             (v.aval.dtype, v.aval.shape, s)
             for v, s in zip(tape.inputs, in_strides or [None] * len(tape.inputs), strict=True)
         ],
-        captures=[c.array for c in tape.captures],
+        captures=[c.array for c in captures],
         constants=[np.asarray(a.value) for a in made.literals],
         outputs=[(a.aval.dtype, a.aval.shape, k in zeroed.values()) for k, a in enumerate(tape.outputs)],
         steps=steps,

@@ -1,0 +1,5 @@
+"""Differential equations: ``solve_ivp`` as SciPy's, compiled, and differentiable in all that it is given."""
+
+from wengert.ode.solve import OdeResult, solve_ivp
+
+__all__ = ["OdeResult", "solve_ivp"]

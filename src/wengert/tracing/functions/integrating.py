@@ -1,0 +1,84 @@
+"""``scipy.integrate.solve_ivp`` and ``odeint`` within a traced function: wengert's solver, which differentiates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from importlib import import_module
+from typing import Any
+
+import numpy as np
+
+from wengert.tracing.arguments import array
+from wengert.tracing.reroute import reroutes
+
+DEFAULT = 1.49012e-8  # the tolerances of odeint
+
+
+def _solver() -> Any:
+    return import_module("wengert.ode")  # which stands on top of all this, and is imported when somebody asks for it
+
+
+@reroutes("scipy.integrate", takes_functions=True)
+def solve_ivp(
+    fun: Callable[..., Any],
+    t_span: Sequence[Any],
+    y0: Any,
+    method: Any = "RK45",
+    t_eval: Any = None,
+    dense_output: bool = False,
+    events: Any = None,
+    vectorized: bool = False,
+    args: Any = None,
+    **options: Any,
+) -> Any:
+    for name in ("jac", "jac_sparsity", "lband", "uband"):  # wengert knows the Jacobian
+        options.pop(name, None)
+    name = method if isinstance(method, str) else method.__name__
+    return _solver().solve_ivp(fun, t_span, y0, name, t_eval, dense_output, events, vectorized, args, **options)
+
+
+@reroutes("scipy.integrate", takes_functions=True)
+def odeint(
+    func: Callable[..., Any],
+    y0: Any,
+    t: Any,
+    args: Any = (),
+    Dfun: Any = None,  # SciPy's name
+    col_deriv: Any = 0,
+    full_output: Any = 0,
+    ml: Any = None,
+    mu: Any = None,
+    rtol: Any = None,
+    atol: Any = None,
+    tcrit: Any = None,
+    h0: float = 0.0,
+    hmax: float = 0.0,
+    hmin: float = 0.0,
+    ixpr: Any = 0,
+    mxstep: int = 0,
+    mxhnil: int = 0,
+    mxordn: int = 12,
+    mxords: int = 5,
+    printmessg: Any = 0,
+    tfirst: bool = False,
+) -> Any:
+    if full_output:
+        raise NotImplementedError("odeint within a traced function: full_output is not there; use solve_ivp")
+    ts = array(t)
+    fun = func if tfirst else lambda t, y, *args: func(y, t, *args)
+    found = _solver().solve_ivp(
+        fun,
+        (ts[0], ts[-1]),
+        np.atleast_1d(y0),
+        "LSODA",
+        t_eval=ts,
+        args=args if isinstance(args, tuple) else (args,),
+        rtol=DEFAULT if rtol is None else rtol,
+        atol=DEFAULT if atol is None else atol,
+        first_step=h0 or None,
+        max_step=hmax or np.inf,
+        max_steps=mxstep or None,
+    )
+    if not found.success:
+        raise RuntimeError(f"odeint: {found.message}")
+    return found.y.T

@@ -1,0 +1,54 @@
+"""SciPy's solvers of differential equations within traced functions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.integrate
+from scipy.integrate import odeint, solve_ivp
+
+import wengert as wg
+
+TIMES = np.linspace(0.0, 2.0, 5)
+
+
+def rate(t: Any, y: Any, k: Any) -> Any:
+    return np.array([-k * y[0], k * y[0] - y[1]])
+
+
+def total(k: Any, method: Any = "RK45") -> Any:
+    found = solve_ivp(rate, (0.0, 2.0), [1.0, 0.0], method, t_eval=TIMES, args=(k,), rtol=1e-8, atol=1e-10)
+    return np.sum(found.y[1])
+
+
+def exact(k: float) -> float:
+    return float(np.sum(k / (1 - k) * (np.exp(-k * TIMES) - np.exp(-TIMES))))
+
+
+@pytest.mark.parametrize("method", ["RK45", "DOP853", scipy.integrate.RK23, "Radau", "BDF", "LSODA"])
+def test_solve_ivp(method: Any) -> None:
+    value, slope = wg.jit(wg.value_and_grad(lambda k: total(k, method)))(0.5)
+    assert value == pytest.approx(exact(0.5), rel=1e-5)
+    assert slope == pytest.approx((exact(0.501) - exact(0.499)) / 0.002, rel=1e-4)
+
+
+def test_a_solver_that_captures_what_is_traced() -> None:
+    def f(k: Any) -> Any:
+        return scipy.integrate.solve_ivp(lambda t, y: -k * y, (0, 1), [1.0], rtol=1e-8, atol=1e-8).y[0, -1]
+
+    assert wg.grad(f)(0.5) == pytest.approx(-np.exp(-0.5), rel=1e-5)
+
+
+def test_odeint() -> None:
+    def f(k: Any) -> Any:
+        return np.sum(odeint(lambda y, t, k: rate(t, y, k), [1.0, 0.0], TIMES, args=(k,))[:, 1])
+
+    value, slope = wg.jit(wg.value_and_grad(f))(0.5)
+    assert value == pytest.approx(exact(0.5), rel=1e-6)
+    assert slope == pytest.approx((exact(0.501) - exact(0.499)) / 0.002, rel=1e-4)
+
+
+def test_outside_of_a_trace_they_are_scipys() -> None:
+    assert type(solve_ivp(rate, (0, 1), [1.0, 0.0], args=(0.5,))).__module__.startswith("scipy")
