@@ -62,7 +62,7 @@ COVERED = [
     row("tests/tracing/surroundings/test_hazards.py", "what code takes from outside of Python, and that it is compared",
         "tracing/surroundings/elsewhere.py"),
     # -------------------------------------------------------------------------------------------------- on top
-    row("tests/ode/test_solve.py", "imports", "ode/__init__.py"),
+    row("tests/ode/test_solve.py", "imports: the solver is called by the name that it has", "ode/__init__.py"),
     row("tests/graph/test_graph.py", "what a graph is asked for is asked of the graph; and names",
         "graph/__init__.py", "graph/evaluation.py", "graph/specs.py"),
     # ------------------------------------------------------------------------------------------------------ codegen

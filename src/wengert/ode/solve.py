@@ -71,7 +71,7 @@ def solve_ivp(
     fun : NumPy code; takes t, float64[], and y, of shape (n,), and returns an array or a list of n numbers.
     t_span : the first and the last t.
     y0 : array of shape (n,), float64 or complex128.
-    method : "Tsit5", "RK45", "RK23" or "DOP853", explicit; "KenCarp4", for stiff equations, with the Jacobian by wengert.
+    method : "Tsit5", "RK45", "RK23" or "DOP853", explicit; "KenCarp4", for stiff equations, by their Jacobian.
         "Radau", "BDF" and "LSODA" are solved by KenCarp4, at the same tolerances.
     t_eval : where y is wanted; None, where the steps end.
     events : functions ``g(t, y, *args)``, as SciPy's, with the attributes ``terminal`` and ``direction``.
