@@ -104,3 +104,108 @@ def test_an_endless_loop_is_stopped() -> None:
         signal.signal(signal.SIGINT, before)
     assert time.monotonic() > start
     assert f(-1.0) == -1.0
+
+
+# -------------------------------------------------------------------------------------------------- checkpoints
+
+
+def deep(x: Any, layer: Any) -> Any:
+    for w in (0.5, 1.5, 0.7):
+        x = layer(w, x)
+    return np.sum(x)
+
+
+def layer(w: Any, x: Any) -> Any:
+    return np.tanh(np.sin(w * x) @ np.exp(-(x**2)) * x)
+
+
+def test_a_checkpoint_has_the_same_derivatives() -> None:
+    x = np.linspace(-1.0, 1.0, 30).reshape(5, 6)[:5, :5]
+    kept = wg.checkpoint(layer)
+    assert deep(x, kept) == deep(x, layer)
+    for transform in (wg.grad, lambda f: wg.jit(wg.grad(f))):
+        expected = transform(lambda x: deep(x, layer))(x)
+        np.testing.assert_allclose(transform(lambda x: deep(x, kept))(x), expected, rtol=1e-12)
+    v = np.cos(x)
+    hvps = [wg.hvp(lambda x, f=f: deep(x, f), (x,), (v,)) for f in (kept, layer)]
+    np.testing.assert_allclose(*hvps, rtol=1e-11)
+    batches = [wg.vmap(wg.grad(lambda x, f=f: deep(x, f)))(np.stack([x, v])) for f in (kept, layer)]
+    np.testing.assert_allclose(*batches, rtol=1e-12)
+
+
+def test_a_checkpoint_keeps_less() -> None:
+    def chain(x: Any, step: Any) -> Any:
+        for _ in range(6):
+            x = step(x)
+        return np.sum(x)
+
+    def step(x: Any) -> Any:
+        for _ in range(5):
+            x = np.sin(x) * np.cos(np.cumsum(x))
+        return x
+
+    x = np.linspace(0.0, 1.0, 10_000)
+    sizes = []
+    for f in (step, wg.checkpoint(step)):
+        g = wg.jit(wg.grad(lambda x, f=f: chain(x, f)))
+        g(x)
+        sizes.append(g.program(x).arena_bytes)
+    assert sizes[1] < sizes[0] / 2
+
+
+def test_a_checkpoint_of_trees_and_captures() -> None:
+    def f(a: Any) -> Any:
+        g = wg.checkpoint(lambda d, scale=1.0: {"y": d["x"] * a * scale, "z": np.sin(a)})
+        out = g({"x": a}, scale=2.0)
+        return out["y"] + out["z"]
+
+    assert wg.grad(f)(0.5) == pytest.approx(2.0 + np.cos(0.5))
+
+
+def walk(x: Any, a: Any, **options: Any) -> Any:
+    def step(c: Any, t: Any) -> Any:
+        c = np.sin(c) * a + t * np.exp(-(c**2))
+        return c, c * t
+
+    c, ys = wg.scan(step, x[:2], np.stack([x, x * 0.5], axis=1), **options)
+    return np.sum(c) + np.sum(ys**2)
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+@pytest.mark.parametrize("options", [{"checkpoint": 1}, {"checkpoint": 4}, {"checkpoint": 5}, {"budget": 100}])
+def test_a_checkpointed_scan(options: Any, reverse: bool) -> None:
+    x = np.linspace(-1.0, 1.0, 22)
+    plain, kept = (lambda x, a: walk(x, a, reverse=reverse)), (lambda x, a: walk(x, a, reverse=reverse, **options))
+    for f in (lambda g: wg.grad(g, (0, 1))(x, 0.7), lambda g: wg.jit(wg.grad(g, (0, 1)))(x, 0.7)):
+        for seen, expected in zip(f(kept), f(plain), strict=True):
+            np.testing.assert_allclose(seen, expected, rtol=1e-11)
+    assert kept(x, 0.7) == pytest.approx(plain(x, 0.7), rel=1e-12)
+    hvps = [wg.hvp(lambda x, f=f: f(x, 0.7), (x,), (np.cos(x),)) for f in (kept, plain)]
+    np.testing.assert_allclose(*hvps, rtol=1e-10)
+
+
+def test_memory_within_a_budget() -> None:
+    x = np.linspace(-1.0, 1.0, 10_000)
+    sizes = []
+    for options in ({}, {"budget": 200_000}):
+        g = wg.jit(wg.grad(lambda x, o=options: walk(x, 0.7, **o)))
+        g(x)
+        program = g.program(x)
+        sizes.append(program.arena_bytes)
+    assert sizes[1] < sizes[0]
+
+
+# ------------------------------------------------------------------------------------------------- bounded loops
+
+
+def halving(x: Any) -> Any:
+    return wg.while_loop(lambda c: c > 1.0, lambda c: c / 2, x, max_steps=5)
+
+
+@pytest.mark.parametrize("transform", [lambda f: f, wg.jit, wg.grad, lambda f: wg.jit(wg.grad(f))])
+def test_a_loop_that_takes_too_long(transform: Any) -> None:
+    f = transform(halving)
+    f(10.0)
+    with pytest.raises(RuntimeError, match=r"the condition still holds after max_steps=5\n  at .*test_control.py"):
+        f(100.0)
+    f(20.0)

@@ -13,12 +13,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert import tree
+from wengert.api.named import F, made_by
 from wengert.errors import DTypeError, ShapeError, StructureError, message
 from wengert.higher.bodies import alive
 from wengert.higher.branches import cond as cond_op
 from wengert.higher.chain import Chain
 from wengert.higher.chain import chain as chain_op
-from wengert.higher.loops import Loop, While
+from wengert.higher.loops import Loop, While, kept_bytes
 from wengert.higher.loops import scan as scan_op
 from wengert.higher.loops import while_ as while_op
 from wengert.source import Source
@@ -26,6 +27,9 @@ from wengert.tape import Aval, Tape, Var
 from wengert.tracing.record import Input, record_call
 from wengert.tracing.trace import current_trace, recorder_of_none
 from wengert.tracing.tracer import Tracer, record, wrap
+
+BUDGET = 1 << 30  # bytes that the way back may find stored of one scan
+NO_LIMIT = 1 << 62
 
 NO_VALUE = "it is the body of a loop or a branch, recorded once for all"
 
@@ -103,6 +107,9 @@ def scan(
     xs: Any = None,
     length: int | None = None,
     reverse: bool = False,
+    *,
+    checkpoint: int | None = None,
+    budget: int = BUDGET,
 ) -> tuple[Any, Any]:
     """``carry, ys[k] = f(carry, xs[k])`` for each k, as one step: the last carry, and the stacked ys.
 
@@ -113,6 +120,9 @@ def scan(
     init : the first carry, a pytree of arrays and numbers.
     xs : a pytree of arrays with a common first axis, along which they are sliced; None, with ``length`` iterations.
     reverse : from the last slice to the first.
+    checkpoint : keep for the way back only what every so many iterations begin with, and run those in between again
+        (:func:`checkpoint`). None: keep what the way back reads, unless that is more than
+    budget : bytes (1 GiB); then as many as make what is kept least.
 
     Raises StructureError, DTypeError or ShapeError, with the body's line and both types, where the carry changes; and
     ShapeError where the lengths of ``xs`` differ.
@@ -143,8 +153,43 @@ def scan(
     found, y_def = [a.aval for a in body.tape.outputs], tree.flatten(leaves[1])[1]
     _check_carry("scan", body, avals, found[: len(back)], carry_def, back_def)
     loop = Loop(body.tape, len(body.constants), len(carry), count, reverse)
+    if checkpoint is None and count * kept_bytes(loop) > budget:
+        checkpoint = _segment(loop)
+    if checkpoint is not None and checkpoint < count:
+        return _in_segments(f, init, xs, count, reverse, checkpoint)
     outs = _result(record(scan_op, [*body.constants, *carry, *stacks], {"loop": loop, "pull": None}))
     return tree.unflatten(carry_def, outs[: len(carry)]), tree.unflatten(y_def, outs[len(carry) :])
+
+
+def _segment(loop: Loop) -> int:
+    """How many iterations between two carries that are kept make the bytes of both, carries and iterations, least."""
+    carries = sum([a.nbytes for a in loop.body.out_avals[: loop.carries]])
+    return max(1, min(loop.length, round((loop.length * carries / kept_bytes(loop)) ** 0.5)))
+
+
+def _in_segments(f: Callable[..., Any], init: Any, xs: Any, count: int, reverse: bool, size: int) -> tuple[Any, Any]:
+    """A scan over segments of ``size`` iterations, each checkpointed, and one over those that are left at the end."""
+    full = count // size
+    stacks, treedef = tree.flatten(xs)
+    many = [x[: full * size].reshape((full, size, *np.shape(x)[1:])) for x in stacks]
+    rest = tree.unflatten(treedef, [x[full * size :] for x in stacks])
+    segment = checkpoint(lambda carry, part: scan(f, carry, part, size, reverse, budget=NO_LIMIT))
+    whole = lambda carry: scan(segment, carry, tree.unflatten(treedef, many), full, reverse, budget=NO_LIMIT)
+    last = lambda carry: scan(f, carry, rest, count - full * size, reverse, budget=NO_LIMIT)
+    if count == full * size:
+        carry, ys = whole(init)
+        return carry, tree.tree_map(_joined, ys)
+    if reverse:
+        carry, end = last(init)
+        carry, ys = whole(carry)
+    else:
+        carry, ys = whole(init)
+        carry, end = last(carry)
+    return carry, tree.tree_map(lambda a, b: np.concatenate([_joined(a), b]), ys, end)
+
+
+def _joined(y: Any) -> Any:
+    return y.reshape((-1, *np.shape(y)[2:]))
 
 
 def _length(name: str, shapes: Sequence[tuple[int, ...]], length: int | None) -> int:
@@ -178,6 +223,29 @@ def _traced_once(f: Callable[..., Any], *args: Any) -> Any:
     return jit(f)(*args)
 
 
+def checkpoint(f: F) -> F:
+    """``f``, of which the way back keeps the arguments alone: it runs again where its derivative is computed.
+
+    Less memory for more time: nothing within is stored. Arguments and results are pytrees of arrays and numbers; what
+    ``f`` reads of its surroundings counts as an argument. It looks at no traced value.
+
+    Examples
+    --------
+    >>> import numpy as np, wengert as wg
+    >>> layer = wg.checkpoint(lambda w, x: np.tanh(w * np.exp(-(x**2))))
+    >>> wg.grad(lambda x: layer(2.0, layer(0.5, x)))(1.0).round(6)
+    np.float64(0.020049)
+    """
+
+    @made_by(checkpoint, f)
+    def checkpointed(*args: Any, **kwargs: Any) -> Any:
+        if current_trace() is None:
+            return f(*args, **kwargs)
+        return _chosen("checkpoint", np.int64(0), [lambda *operands: f(*operands, **kwargs)], args)
+
+    return checkpointed
+
+
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
     """``val = body_fun(i, val)`` for i from ``lower`` up to, not including, ``upper``.
 
@@ -197,11 +265,16 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
     return while_loop(lambda state: state[0] < upper, lambda s: (s[0] + 1, body_fun(s[0], s[1])), (start, init_val))[1]
 
 
-def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
+def while_loop(
+    cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, *, max_steps: int | None = None
+) -> Any:
     """``val = body_fun(val)`` while ``cond_fun(val)``, as one step: the number of iterations is decided when it runs.
 
     The carry is a pytree of arrays and numbers that keeps structure, shapes and dtypes. Reverse mode runs the loop
     again, and keeps its carries, one for each iteration.
+
+    ``max_steps``: raise RuntimeError if the condition still holds after so many iterations. Ctrl-C stops a loop that
+    does not end.
 
     Raises StructureError, DTypeError or ShapeError where the carry changes, and where the condition is no boolean of
     shape ().
@@ -213,6 +286,8 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     >>> wg.grad(root)(4.0)
     np.float64(0.25)
     """
+    if max_steps is not None:
+        return _bounded(cond_fun, body_fun, init_val, max_steps)
     carry, treedef = _leaves(init_val)
     if current_trace() is None:
         val = init_val
@@ -231,6 +306,20 @@ def while_loop(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], i
     loop = While(test.tape, body.tape, len(test.constants), len(body.constants))
     outs = _result(record(while_op, [*test.constants, *body.constants, *carry], {"loop": loop}))
     return tree.unflatten(treedef, outs)
+
+
+def _bounded(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, most: int) -> Any:
+    val, count = while_loop(
+        lambda s: cond_fun(s[0]) & (s[1] < most), lambda s: (body_fun(s[0]), s[1] + 1), (init_val, np.int64(0))
+    )
+    if count >= most and cond_fun(val):  # where this is traced, a guard: another path, on which it is raised
+        code = getattr(cond_fun, "__code__", None)
+        source = None if code is None else Source(code.co_filename, code.co_firstlineno, code.co_name)
+        tries = ["a condition that ends", "a larger max_steps"]
+        raise RuntimeError(
+            message(f"while_loop: the condition still holds after max_steps={most}", source, tries=tries)
+        )
+    return val
 
 
 def _truth(x: Any) -> bool:
@@ -336,7 +425,13 @@ def _chosen(name: str, index: Any, functions: Sequence[Callable[..., Any]], oper
         branches.append(alive(body.tape.replace(inputs=(*others, *body.tape.inputs[n:]))))
         at += n
     params = {"branches": tuple(branches), "wrt": None}
-    outs = _result(record(cond_op, [index.astype(np.int64), *constants, *leaves], params))
+    outs = _result(
+        record(
+            cond_op,
+            [np.int64(index) if type(index) is not Tracer else index.astype(np.int64), *constants, *leaves],
+            params,
+        )
+    )
     return tree.unflatten(bodies[0].treedef, outs)
 
 

@@ -191,6 +191,15 @@ def _kept(loop: Loop, given: frozenset[int]) -> tuple[Loop, Pull]:
     return wide, Pull(wrt, outputs, back_loop, tuple([number[v] for v in constants]), stacks)
 
 
+def kept_bytes(loop: Loop) -> int:
+    """What the way back keeps of an iteration if everything moves."""
+    moving = frozenset(k for k, v in enumerate(loop.body.inputs) if v.aval.is_inexact)
+    if not moving or not any(a.aval.is_inexact for a in loop.body.outputs):
+        return 0
+    wide, _ = _kept(loop, moving)
+    return sum([a.aval.nbytes for a in wide.body.outputs[len(loop.body.outputs) :]])
+
+
 def _recomputed(forward: list[Instr], read: list[Var], body: Tape, loop: Loop) -> tuple[list[Instr], list[Var]]:
     """What the way back computes again, in their order, and what is kept for it: of what it reads, ``read``, no value
     that is the same at every iteration, and where that is fewer bytes, what cheap steps made them of."""
