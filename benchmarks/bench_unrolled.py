@@ -1,47 +1,173 @@
-"""Unrolled time steps: does compiling, and running, the gradient grow linearly with their number?
+"""Loops of Python's, traced: the time to the first compiled gradient, and of each after it, beside one plain call.
 
-A time from the function to its first gradient in a fresh process, without and with our cache of kernels; then the time
-of each gradient. ``roll`` makes JAX's compiler explode, reversed indexing what it generates: the longest are left out.
+python -m benchmarks.bench_unrolled [name ...]
 """
 
 from __future__ import annotations
 
 import sys
+import time
+from collections.abc import Callable
+from typing import Any
 
-from benchmarks.processes import is_installed, run, run_cold_and_warm
-from benchmarks.timing import show
-from benchmarks.workloads import UNROLLED
+from benchmarks.timing import show  # with it, the threads are pinned
 
+import numpy as np  # isort: skip
 from rich.console import Console  # isort: skip
 from rich.table import Table  # isort: skip
 
-LENGTHS = (4, 8, 16, 32)
-LONGEST = {"burgers": 16, "mirror": 16, "slices": 32}  # for JAX: beyond, it takes a minute or seconds a call
+import wengert as wg
+
+RNG = np.random.default_rng(0)
+
+
+def exponentials(x: Any) -> Any:
+    return sum(np.exp(v) for v in x)
+
+
+def horner(c: Any) -> Any:
+    s = 0.0
+    for a in c:
+        s = s * 0.7 + a
+    return s
+
+
+def pairs(x: Any) -> Any:
+    s = 0.0
+    for i in range(len(x)):
+        for j in range(i + 1, len(x)):
+            s += np.sqrt((x[i] - x[j]) ** 2 + 1.0)
+    return s
+
+
+def warping(a: Any) -> Any:
+    b = a[::-1] * 0.9
+    n = len(a)
+    d = np.full((n + 1, n + 1), np.inf)
+    d[0, 0] = 0.0
+    for i in range(1, n + 1):
+        for j in range(1, n + 1):
+            best = np.minimum(np.minimum(d[i - 1, j], d[i, j - 1]), d[i - 1, j - 1])
+            d[i, j] = (a[i - 1] - b[j - 1]) ** 2 + best
+    return d[n, n]
+
+
+def binomial(p: Any, n: int = 500) -> Any:
+    spot, strike, sigma, r = p[0], p[1], p[2], p[3]
+    dt = 1.0 / n
+    u = np.exp(sigma * np.sqrt(dt))
+    q = (np.exp(r * dt) - 1 / u) / (u - 1 / u)
+    discount = np.exp(-r * dt)
+    v = [np.maximum(spot * u ** (2.0 * j - n) - strike, 0.0) for j in range(n + 1)]
+    for i in range(n, 0, -1):
+        v = [discount * (q * v[j + 1] + (1 - q) * v[j]) for j in range(i)]
+    return v[0]
+
+
+RETURNS = RNG.normal(size=1000)
+
+
+def garch(p: Any) -> Any:
+    omega, alpha, beta = p
+    variance, total = np.var(RETURNS), 0.0
+    for t in range(len(RETURNS)):
+        total += np.log(variance) + RETURNS[t] ** 2 / variance
+        variance = omega + alpha * RETURNS[t] ** 2 + beta * variance
+    return 0.5 * total
+
+
+SEEN = RNG.normal(size=(500, 2))
+OBSERVE = np.eye(2, 4)
+
+
+def kalman(p: Any) -> Any:
+    a = np.eye(4) + p[0] * np.eye(4, k=2)
+    q, r = p[1] * np.eye(4), p[2] * np.eye(2)
+    m, cov, total = np.zeros(4), np.eye(4), 0.0
+    for z in SEEN:
+        m, cov = a @ m, a @ cov @ a.T + q
+        s = OBSERVE @ cov @ OBSERVE.T + r
+        residual = z - OBSERVE @ m
+        gain = cov @ OBSERVE.T @ np.linalg.inv(s)
+        m, cov = m + gain @ residual, cov - gain @ OBSERVE @ cov
+        total = total + np.log(np.linalg.det(s)) + residual @ np.linalg.solve(s, residual)
+    return 0.5 * total
+
+
+def rigid_body(y: Any, steps: int = 400) -> Any:
+    def rate(y: Any) -> Any:
+        return [y[1] * y[2], -y[0] * y[2], -0.51 * y[0] * y[1]]
+
+    y, h = list(y), 0.01
+    along = lambda y, k, h: [a + h * b for a, b in zip(y, k, strict=True)]
+    for _ in range(steps):
+        k1 = rate(y)
+        k2 = rate(along(y, k1, h / 2))
+        k3 = rate(along(y, k2, h / 2))
+        k4 = rate(along(y, k3, h))
+        y = [a + h / 6 * (b + 2 * c + 2 * d + e) for a, b, c, d, e in zip(y, k1, k2, k3, k4, strict=True)]
+    return y[0] + y[1] * y[2]
+
+
+def recurrence(x: Any) -> Any:
+    y = np.zeros(len(x))
+    for i in range(1, len(x)):
+        y[i] = 0.7 * y[i - 1] + np.sin(x[i])
+    return np.sum(y)
+
+
+def numbers(n: int) -> Any:
+    return RNG.normal(size=n)
+
+
+PROGRAMS: dict[str, tuple[Callable[..., Any], Any]] = {
+    "sum of exp, n=10": (exponentials, numbers(10)),
+    "sum of exp, n=1e3": (exponentials, numbers(1000)),
+    "sum of exp, n=1e5": (exponentials, numbers(100_000)),
+    "Horner, n=1e4": (horner, numbers(10_000)),
+    "pairs, n=60": (pairs, numbers(60)),
+    "pairs, n=300": (pairs, numbers(300)),
+    "time warping, 60 by 60": (warping, numbers(60)),
+    "binomial tree, 500 steps": (binomial, np.array([100.0, 95.0, 0.2, 0.05])),
+    "GARCH(1,1), 1,000 days": (garch, np.array([0.1, 0.1, 0.8])),
+    "Kalman filter, 500 of 4x4": (kalman, np.array([0.1, 0.1, 0.5])),
+    "rigid body, 400 steps": (rigid_body, np.array([0.0, 1.0, 1.0])),
+    "rigid body, 1,000 steps": (lambda y: rigid_body(y, 1000), np.array([0.0, 1.0, 1.0])),
+    "recurrence, n=1e3": (recurrence, numbers(1000)),
+    "recurrence, n=1e4": (recurrence, numbers(10_000)),
+}
+
+
+def timed(f: Callable[..., Any], *args: Any) -> float:
+    start = time.perf_counter()
+    f(*args)
+    return time.perf_counter() - start
+
+
+def least(f: Callable[..., Any], *args: Any) -> float:
+    times = [timed(f, *args) for _ in range(5)]
+    end = time.perf_counter() + 0.3
+    while time.perf_counter() < end:
+        times.append(timed(f, *args))
+    return min(times)
 
 
 def main() -> None:
-    quick = "--quick" in sys.argv
-    table = Table(title="gradient of K steps; JAX with its own arrays in and out")
-    for title in ("workload", "cold / warm", "kernels", "called", "bound", "JAX first", "JAX called", "called, faster"):
-        table.add_column(title, no_wrap=True)
-    for name in UNROLLED:
-        for k in LENGTHS:
-            ours = run_cold_and_warm(f"{name}, K={k}", "called", "bound", rounds=1 if quick else 2)
-            cells = [f"{name}, K={k}", ours.get("failed", "")[:60]]
-            if "failed" not in ours:
-                first = f"{show(ours['cold_s'])} / {show(ours['warm_s'])}"
-                kernels = f"{ours['kernels']} ({ours['compiled']} compiled)"
-                cells = [cells[0], first, kernels, str(ours["called"]), str(ours["bound"])]
-                if is_installed("jax") and k <= (8 if quick else LONGEST[name]):
-                    theirs = run("jax", f"{name}, K={k}", "called", timeout_s=200)
-                    if "failed" in theirs:
-                        cells += [theirs["failed"][:40]]
-                    else:
-                        ratio = theirs["called"].least / ours["called"].least
-                        cells += [show(theirs["first_s"]), str(theirs["called"]), f"{ratio:.3g} x"]
-            table.add_row(*cells)
-        table.add_section()
-    Console(width=None if sys.stdout.isatty() else 170).print(table)
+    names = [a for a in sys.argv[1:] if not a.startswith("-")]
+    table = Table("program", "call", "first gradient", "calls + 0.5 s", "forward", "gradient", "of a call", "lines")
+    for name, (f, x) in PROGRAMS.items():
+        if names and not any(part in name for part in names):
+            continue
+        call = min(timed(f, x) for _ in range(3))
+        compiled, gradient = wg.jit(f), wg.jit(wg.grad(f))
+        first = timed(gradient, x)
+        compiled(x)
+        forward, each = least(compiled, x), least(gradient, x)
+        lines = f"{len(compiled.program(x).tape)} / {len(gradient.program(x).tape)}"
+        allowed = f"{max(first - 0.5, 0) / call:.0f}"
+        row = [show(call), show(first), allowed, show(forward), f"{show(each)} ({each / forward:.1f})"]
+        table.add_row(name, *row, f"{each / call:.3f}", lines)
+    Console(width=130).print(table)
 
 
 if __name__ == "__main__":

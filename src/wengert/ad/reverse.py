@@ -115,6 +115,8 @@ def cotangents(
         operands = active_operands(instr, active)
         if len(operands) > 1 and not instr.op.is_elementwise:  # weights first: what goes on lets go of the most
             operands.sort(key=lambda k: instr.ins[k] not in ends)
+        if instr.op.in_place is not None:  # what reads the cotangent, before what writes over it
+            operands.reverse()
         for k in operands:
             ct = pull(instr, k, cts, nan_safe)
             if ct is not None:
