@@ -34,6 +34,24 @@ def put_off() -> Iterator[None]:
             _turn_on()
 
 
+SELDOM = 50_000  # new objects between two looks
+
+
+@contextmanager
+def seldom() -> Iterator[None]:
+    """The collector runs a hundred times less often in here: while code of the user's is recorded, whose own garbage
+    may not wait for ever. Where threads overlap the first one to leave sets it back."""
+    before = gc.get_threshold()
+    if not 0 < before[0] < SELDOM:
+        yield
+        return
+    gc.set_threshold(SELDOM, *before[1:])
+    try:
+        yield
+    finally:
+        gc.set_threshold(*before)
+
+
 def _turn_off() -> None:
     global _is_off
     with _lock:

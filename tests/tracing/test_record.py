@@ -233,7 +233,6 @@ CALLED_BACK = {
     "scipy.optimize.least_squares": lambda p: optimize.least_squares(lambda v: v - p, [1.0]).x[0],
     "scipy.integrate.quad": lambda p: integrate.quad(lambda t: t * p, 0, 1)[0],
     "scipy.integrate.dblquad": lambda p: integrate.dblquad(lambda t, u: t * p, 0, 1, 0, 1)[0],
-    "scipy.integrate.odeint": lambda p: integrate.odeint(lambda y, t: -p * y, [1.0], [0, 1.0])[-1, 0],
     "scipy.ndimage.generic_filter": lambda p: ndimage.generic_filter(np.ones(4), lambda w: p * w[0], 3).sum(),
 }
 

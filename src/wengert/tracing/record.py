@@ -10,6 +10,7 @@ import numpy as np
 from numpy.lib.array_utils import byte_bounds
 
 from wengert import config, tree
+from wengert.collector import seldom
 from wengert.errors import (
     ConcretizationError,
     DTypeError,
@@ -117,7 +118,7 @@ def record_call(
         if [v.aval for v in previous.tape.inputs] == [i.aval for i in inputs]:
             follow = previous.tape
     trace = Trace(name, concrete, why_abstract, known, follow)
-    with trace, patch.patched(), rerouted():
+    with trace, patch.patched(), rerouted(), seldom():
         tracers: list[Tracer] = []
         for aval, value, weak, is_scalar, order, lent in inputs:
             tracer = Tracer(trace, trace.new_input(aval, value), aval, is_scalar and aval.shape == ())

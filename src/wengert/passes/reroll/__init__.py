@@ -16,12 +16,13 @@ from typing import Any
 
 import numpy as np
 
+from wengert.collector import put_off
 from wengert.ops.control import guard
 from wengert.ops.index import scatter_set, set_slice
 from wengert.ops.shape import reshape
 from wengert.passes.reroll.columns import Places, Rolled
 from wengert.passes.reroll.loops import Irregular, Iteration, NotRolled, Roller
-from wengert.passes.reroll.pieces import Ref, Step, as_piece, pieces_of, read
+from wengert.passes.reroll.pieces import Ref, Step, pieces_of, read
 from wengert.passes.reroll.repeats import FEWEST, Run, repeats
 from wengert.passes.simplify import drop_dead
 from wengert.tape import Aval, Builder, Instr, Tape, building
@@ -32,6 +33,7 @@ PEELED = 4
 """Iterations that may stay outside, where a loop begins otherwise than it goes on."""
 
 
+@put_off()
 def reroll(tape: Tape) -> Tape:
     """``tape`` with loops in place of what repeats; sums are taken in another order. Log-linear."""
     for _ in range(TIMES):
@@ -59,12 +61,12 @@ def _kinds(steps: list[Step]) -> Any:
         if op is not None and ((op.effects and op is not guard) or not op.is_stable or op.batch is None):
             kinds[k] = -1 - k
             continue
-        line = None if source is None else (source.file, source.line)
+        line = None if source is None else source[:2]
         if op is guard:
             said: Any = (params["kind"], params["expected"].key[:2])
         else:
             said = tuple(params.items())
-        key = (op, said, len(places), line, *[as_piece(r).aval for r in refs], *[v.aval for v in outs])
+        key = (op, said, len(places), line, *[r.aval for r in refs], *[v.aval for v in outs])
         kinds[k] = known.setdefault(key, len(known))
     return kinds
 

@@ -37,7 +37,7 @@ class Places:
         """``ref`` as a piece of a value of the new tape."""
         if type(ref) is Lit:
             return ref
-        piece = as_piece(ref)
+        piece = ref if type(ref) is Piece else as_piece(ref)
         found = self.where.get(piece.base)
         if found is None:
             return piece

@@ -54,7 +54,8 @@ def steps_of(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def whole(a: Atom) -> Piece:
-    return Piece(a, 0, a.aval.shape, steps_of(a.aval.shape))
+    shape = a.aval.shape
+    return Piece(a, 0, shape, steps_of(shape) if shape else ())
 
 
 def as_piece(ref: Ref) -> Piece:
@@ -64,12 +65,16 @@ def as_piece(ref: Ref) -> Piece:
 def simplest(piece: Piece) -> Ref:
     """The value itself, if the piece is all of it."""
     base = piece.base
+    if not piece.shape and base.aval.shape:
+        return piece
     return base if piece.shape == base.aval.shape and piece.start == 0 and piece.is_contiguous() else piece
 
 
 def part(ref: Ref, index: StaticIndex) -> Piece:
     """The part of ``ref`` at a static index."""
     base, start, _, strides = as_piece(ref)
+    if len(index) == 1 and type(index[0]) is int:
+        return Piece(base, start + index[0] * strides[0], (), ())
     shape, kept = [], []
     for entry, stride in zip(index, strides, strict=True):
         if type(entry) is int:
