@@ -4,8 +4,8 @@ Hares multiply until lynxes eat them; lynxes starve unless they eat hares (Lotka
 
     hare' = (a - b lynx) hare          lynx' = (d hare - c) lynx
 
-The model is ordinary NumPy: a loop that fills an array.  wengert turns the gradient of its likelihood, in all
-eight unknowns, into native code; SciPy's L-BFGS does the rest.
+The model is ordinary NumPy, solved by adaptive steps.  wengert turns the gradient of its likelihood, in all eight
+unknowns, into native code; SciPy's L-BFGS does the rest.
 
     python examples/lotka_volterra.py
 """
@@ -31,38 +31,28 @@ UNKNOWNS = ["a", "b", "c", "d", "hares in 1900", "lynxes in 1900", "σ of hares"
 # Posterior means of the same model: Carpenter (2018), Predator-Prey Population Dynamics, a Stan case study.
 PUBLISHED = np.array([0.55, 0.028, 0.80, 0.024, 34.0, 5.9, 0.25, 0.25])
 
-STEPS_PER_YEAR = 4
-
 
 # ---------------------------------------------------------------------- the model, in plain NumPy
 
 
-def lotka_volterra(y, rates):
+def lotka_volterra(t, y, rates):
     """How fast the numbers of hares and lynxes change."""
     a, b, c, d = rates
     hare, lynx = y
     return np.array([(a - b * lynx) * hare, (d * hare - c) * lynx])
 
 
-def simulate(rates, start, steps_per_year=STEPS_PER_YEAR):
-    """Hares and lynxes from 1900 to 1920, by the classical Runge-Kutta method: float[steps + 1, 2]."""
-    h = 1 / steps_per_year
-    y = np.empty((20 * steps_per_year + 1, 2))
-    y[0] = start
-    for i in range(len(y) - 1):
-        k1 = lotka_volterra(y[i], rates)
-        k2 = lotka_volterra(y[i] + h / 2 * k1, rates)
-        k3 = lotka_volterra(y[i] + h / 2 * k2, rates)
-        k4 = lotka_volterra(y[i] + h * k3, rates)
-        y[i + 1] = y[i] + h / 6 * (k1 + 2 * k2 + 2 * k3 + k4)
-    return y
+def simulate(rates, start, years=YEARS):
+    """Hares and lynxes in these years, of which the first is 1900: float[years, 2]."""
+    span = (years[0], years[-1])
+    return wg.ode.solve_ivp(lotka_volterra, span, start, t_eval=years, args=(rates,), rtol=1e-6, atol=1e-6).y.T
 
 
 def loss(theta):
     """Minus the log-likelihood of the pelts; theta is the logarithm of the unknowns, which are positive."""
     unknowns = np.exp(theta)
     rates, start, sigma = unknowns[:4], unknowns[4:6], unknowns[6:]
-    y = simulate(rates, start)[::STEPS_PER_YEAR]
+    y = simulate(rates, start)
     z = np.log(PELTS / y) / sigma
     return np.sum(z**2 / 2 + np.log(sigma))
 
@@ -165,8 +155,8 @@ def milliseconds(call):
 def draw(unknowns):
     """Data and model: on the left over time, on the right one against the other."""
     rates, start, sigma = unknowns[:4], unknowns[4:6], unknowns[6:]
-    y = simulate(rates, start, steps_per_year=50)
-    t = np.linspace(YEARS[0], YEARS[-1], len(y))
+    t = np.linspace(YEARS[0], YEARS[-1], 1001)
+    y = simulate(rates, start, t)
     band = np.exp(sigma)  # a factor: two thirds of the pelts should lie within it
 
     figure = Figure(figsize=(11, 4.4), layout="constrained")

@@ -72,6 +72,7 @@ def fold_constants(tape: Tape) -> Tape:
     """
     values: dict[Atom, Any] = {c.var: c.array for c in tape.captures if c.is_constant}
     folded: dict[Atom, Atom] = {}
+    seen: dict[Any, Var] = {}  # equal constants are one, or what reads them would not be merged
     captures = list(tape.captures)
     kept: list[Instr] = []
     for c in tape.captures:
@@ -85,13 +86,19 @@ def fold_constants(tape: Tape) -> Tape:
                 instr = Instr(op, tuple([folded.get(a, a) for a in ins]), outs, params, source)
             kept.append(instr)
             continue
+        (out,) = outs
+        key = (op, *[key_of(folded.get(a, a)) for a in ins], *params.items())
+        known = seen.setdefault(key, out)
+        if known is not out and known in values:
+            values[out] = values[known]
+            folded[out] = folded.get(known, known)
+            continue
         with np.errstate(all="ignore"):
             try:
                 value = op.reference(*[a.value if type(a) is Lit else values[a] for a in ins], **params)
             except Exception:  # what fails now fails, or is not reached, when the program runs
                 kept.append(Instr(op, tuple([folded.get(a, a) for a in ins]), outs, params, source))
                 continue
-        (out,) = outs
         values[out] = np.asarray(value)
         if out.aval.shape == ():
             folded[out] = Lit(value, out.aval.dtype)
