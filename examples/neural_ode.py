@@ -67,11 +67,16 @@ def fit(params, steps, console):
         for count in STAGES:
             optimiser = optimize.adam(optimize.schedules.cosine(1e-2, steps))
             state = optimiser.init(params)
-            value_and_gradient = wg.jit(wg.value_and_grad(loss_of(count)))
-            for _ in range(steps):
+            value_and_gradient = wg.value_and_grad(loss_of(count))
+
+            @wg.jit
+            def step(params, state, value_and_gradient=value_and_gradient, update=optimiser.update):
                 value, gradient = value_and_gradient(params)
-                updates, state = optimiser.update(gradient, state, params)
-                params = optimize.apply_updates(params, updates)
+                updates, state = update(gradient, state, params)
+                return optimize.apply(params, updates), state, value
+
+            for _ in range(steps):
+                params, state, value = step(params, state)
                 losses.append(float(value))
                 progress.update(task, advance=1, description=f"{count:2d} years, loss {value:8.5f}")
     return params, losses

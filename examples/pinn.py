@@ -6,7 +6,7 @@ A front forms at x = 0.  The loss is how far the network is from the equation, a
 the edges; it holds second derivatives, and is differentiated itself.  The solution is known as a quotient of two
 integrals (Cole 1951, Hopf 1950), with which the network is compared.
 
-    python examples/pinn.py [--steps 3000]
+    python examples/pinn.py [--steps 6000]
 """
 
 import argparse
@@ -128,7 +128,7 @@ def draw(t, x, seen, expected):
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("--steps", type=int, default=3000)
+    parser.add_argument("--steps", type=int, default=6000)
     console = Console()
     t, x, seen, expected, error = compare(fit(parser.parse_args().steps, console))
     console.print(f"relative error in the mean square: {error:.1e}")
