@@ -11,7 +11,7 @@ import pytest
 
 import wengert as wg
 from wengert import collector, passes
-from wengert.collector import put_off
+from wengert.collector import SELDOM, put_off, seldom
 from wengert.passes.plan import plan
 
 
@@ -106,3 +106,17 @@ def test_a_long_tape_is_planned_with_few_collections() -> None:
     finally:
         gc.callbacks.remove(note)
     assert len(collections) <= 8  # a start and a stop each; some seventy without
+
+
+def test_it_looks_seldom_where_much_is_recorded() -> None:
+    before = gc.get_threshold()
+    gc.set_threshold(100, 10, 10)
+    try:
+        with seldom():
+            assert gc.get_threshold() == (100, 10, 10)
+            kept = [[k] for k in range(5_000)]
+            assert gc.get_threshold() == (SELDOM, 10, 10)
+        assert gc.get_threshold() == (100, 10, 10)
+        assert len(kept) == 5_000
+    finally:
+        gc.set_threshold(*before)

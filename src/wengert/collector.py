@@ -35,21 +35,33 @@ def put_off() -> Iterator[None]:
 
 
 SELDOM = 50_000  # new objects between two looks
+OFTEN = 20
 
 
 @contextmanager
 def seldom() -> Iterator[None]:
-    """The collector runs a hundred times less often in here: while code of the user's is recorded, whose own garbage
-    may not wait for ever. Where threads overlap the first one to leave sets it back."""
+    """Once the collector has looked often in here, it does so a hundred times less often: for code of the user's that
+    is recorded, step after step, whose own garbage may not wait for ever. Where threads overlap the first one to leave
+    sets it back."""
     before = gc.get_threshold()
+    looks = 0
+
+    def count(phase: str, info: object) -> None:
+        nonlocal looks
+        looks += 1
+        if looks == OFTEN:
+            gc.set_threshold(SELDOM, *before[1:])
+
     if not 0 < before[0] < SELDOM:
         yield
         return
-    gc.set_threshold(SELDOM, *before[1:])
+    gc.callbacks.append(count)
     try:
         yield
     finally:
-        gc.set_threshold(*before)
+        gc.callbacks.remove(count)
+        if looks >= OFTEN:
+            gc.set_threshold(*before)
 
 
 def _turn_off() -> None:

@@ -120,8 +120,8 @@ def apex(t: Any, y: Any) -> Any:
     return y[1]
 
 
-ground.terminal = True  # type: ignore[attr-defined]
-ground.direction = -1  # type: ignore[attr-defined]
+ground.terminal = True
+ground.direction = -1
 
 
 def test_events() -> None:

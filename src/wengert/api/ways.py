@@ -17,7 +17,7 @@ import numpy as np
 from wengert import tree
 from wengert.api.named import F, function_name
 from wengert.errors import CaptureError, ConcretizationError, MutationError, WengertError
-from wengert.passes.reroll import reroll
+from wengert.passes.reroll import reroll, with_loops_of_any_count
 from wengert.tracing.layouts import strides_alone
 from wengert.tracing.record import Input, Recording, record_call, same_memory, shares_memory
 from wengert.tracing.surroundings.environment import Environment, walked
@@ -41,7 +41,12 @@ def _rolled(recording: Recording) -> Recording:
     differentiated."""
     trace = current_trace()
     tape = recording.tape
-    if trace is None or not trace.is_rolled or (rolled := reroll(tape)) is tape:
+    if trace is None or not trace.is_rolled:
+        return recording
+    if trace.counts is not None:
+        tape = with_loops_of_any_count(tape, trace.counts)
+    rolled = reroll(tape)
+    if rolled is recording.tape:
         return recording
     return recording._replace(tape=rolled, programs={}, captured=tuple([c.array for c in rolled.captures]))
 

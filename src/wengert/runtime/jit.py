@@ -23,11 +23,12 @@ from wengert import config, passes, tree
 from wengert.errors import CaptureError, InternalError, StructureError, WengertError, message
 from wengert.ops.control import GuardMiss
 from wengert.passes.number_guards import path_of
-from wengert.passes.reroll import reroll
+from wengert.passes.reroll import Counts, reroll, with_loops_of_any_count
 from wengert.runtime import _native
 from wengert.runtime.entry import entry_of
 from wengert.runtime.execute import run_once
 from wengert.runtime.out import write_out
+from wengert.runtime.paths import Paths
 from wengert.runtime.plain import NotTraced, answered_by, is_refusal, warn_slow, with_own_arrays
 from wengert.runtime.program import Program
 from wengert.runtime.specialisation import MAX_ENVIRONMENTS, Compiled, Specialisation, check_not_shared
@@ -106,6 +107,7 @@ class Jit(_native.Dispatcher):
     ) -> None:
         super().__init__()
         self._is_rolled = is_rolled
+        self._counts = Counts() if is_rolled else None
         self._donate = donate
         self._has_own_out = _has_own_out(f)
         self._is_fast = is_fast
@@ -278,6 +280,8 @@ class Jit(_native.Dispatcher):
                     self._stats.guard_misses += 1
                 has_missed = True
                 if miss.position <= position:  # each path agrees further than the one before, so this cannot be
+                    if self._counts is not None and self._counts.knows_any:  # but for those of single counts
+                        break
                     raise InternalError(f"{self.__name__}: the paths of its guards disagree") from miss
                 position = miss.position
                 found = special.paths.after(path, miss)
@@ -318,7 +322,8 @@ class Jit(_native.Dispatcher):
         start = time.perf_counter()
         runs_again = None if self._is_strict else is_refusal
         try:
-            whole = trace_whole(self.__wrapped__, self.__name__, leaves, signature, runs_again, self._is_rolled)
+            options = runs_again, self._is_rolled, self._counts
+            whole = trace_whole(self.__wrapped__, self.__name__, leaves, signature, *options)
         except ReadsEnclosingTrace:
             raise
         except Exception as error:  # the user's own, and whatever a library makes of a traced value
@@ -326,6 +331,11 @@ class Jit(_native.Dispatcher):
                 raise
             raise NotTraced(error, signature) from None
         tape, environment, unrepeatable, written = whole
+        if self._counts is not None:
+            tape = with_loops_of_any_count(tape, self._counts)
+            if self._counts.has_learnt and special is not None:
+                special.paths = Paths(self.__name__)  # the paths of single counts are not needed any more
+            self._counts.has_learnt = False
         once = tuple([p for p in passes.ONCE if self._is_rolled or p is not reroll])
         tape = passes.run(tape, (*once, *passes.PIPELINE))
         strides = [leaf.strides for leaf in signature.leaves if leaf.is_traced]

@@ -39,6 +39,7 @@ from wengert.tape import Atom, Aval, Builder, Capture, Instr, Lit, Tape, Var, bu
 from wengert.tracing import hooks
 from wengert.tracing.callers import RUN_CODE, is_internal
 from wengert.tracing.generators import Generators
+from wengert.tracing.turns import turn
 
 if TYPE_CHECKING:
     from wengert.tracing.tracer import Tracer
@@ -128,6 +129,8 @@ class Trace:
         """Those that a run which will be repeated found in its surroundings. None: they are drawn from at once."""
         self.is_rolled = True if not _stack.traces else _stack.traces[-1].is_rolled
         """Whether loops that were unrolled are rolled up again before a derivative is taken of what is recorded."""
+        self.counts: Any = None if not _stack.traces else _stack.traces[-1].counts
+        """Of the compiled function that is traced: how often its loops ran."""
         self.is_body = False
         """Whether this is the body of a loop or a branch, which runs as often as nobody knows."""
         self.level = 0
@@ -406,7 +409,8 @@ class Trace:
         # on which the tree of tapes rests.
         innermost = current_trace() or self
         inner_atom = atom if innermost is self else innermost.lift(owner)
-        innermost.emit(guard, (inner_atom,), {"expected": Expected(value), "position": -1, "kind": kind})
+        noted = turn() if kind == "bool" and innermost.counts is not None else None
+        innermost.emit(guard, (inner_atom,), {"expected": Expected(value, noted), "position": -1, "kind": kind})
         return value
 
     def evaluate(self, atom: Atom, is_example: bool = False) -> Any:

@@ -40,15 +40,15 @@ def trace_whole(
     signature: Signature,
     runs_again: Callable[[Exception], bool] | None = None,
     is_rolled: bool = True,
+    counts: Any = None,
 ) -> Whole:
     """The tape of ``f`` for a call's leaves, of this signature, and what must hold for another call to have it too.
 
     ``runs_again``: whether an error that ends the traced run is followed by a run of ``f`` itself, so that what the
-    first did to its surroundings is to be undone: see Environment.end_early. ``is_rolled``: see Trace.
+    first did to its surroundings is to be undone: see Environment.end_early. ``is_rolled``, ``counts``: see Trace.
     """
-    return walked(
-        lambda environment: _trace_in(environment, f, name, leaves, signature, runs_again, is_rolled), Generators
-    )
+    rest = runs_again, is_rolled, counts
+    return walked(lambda environment: _trace_in(environment, f, name, leaves, signature, *rest), Generators)
 
 
 def _trace_in(
@@ -59,6 +59,7 @@ def _trace_in(
     signature: Signature,
     runs_again: Callable[[Exception], bool] | None,
     is_rolled: bool,
+    counts: Any,
 ) -> Whole:
     treedef = signature.treedef
     traced = [k for k, leaf in enumerate(signature.leaves) if leaf.is_traced]
@@ -67,7 +68,7 @@ def _trace_in(
     def call(*tracers: Any) -> Any:
         trace = current_trace()
         assert trace is not None
-        trace.is_rolled = is_rolled
+        trace.is_rolled, trace.counts = is_rolled, counts
         copy = environment.copy_for(f, trace)
         new = list(leaves)
         for k in static:

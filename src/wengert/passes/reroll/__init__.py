@@ -24,6 +24,7 @@ from wengert.passes.reroll.columns import Places, Rolled
 from wengert.passes.reroll.loops import Irregular, Iteration, NotRolled, Roller
 from wengert.passes.reroll.pieces import Ref, Step, pieces_of, read
 from wengert.passes.reroll.repeats import FEWEST, Run, repeats
+from wengert.passes.reroll.whiles import Counts, WhileMaker, turns
 from wengert.passes.simplify import drop_dead
 from wengert.tape import Aval, Builder, Instr, Tape, building
 
@@ -71,6 +72,23 @@ def _kinds(steps: list[Step]) -> Any:
     return kinds
 
 
+def with_loops_of_any_count(tape: Tape, counts: Counts) -> Tape:
+    """``tape`` with a ``while`` in place of each loop of Python's, if all are known to be one of any count."""
+    new, turned = tape, []
+    while (found := _with_a_while(new)) is not None:
+        new, count = found
+        turned.append(count)
+    return new if turned and counts.knows(new, turned) else tape
+
+
+def _with_a_while(tape: Tape) -> tuple[Tape, int] | None:
+    if not any(i.op is guard and i.params["expected"].turn is not None for i in tape.instrs):
+        return None
+    steps, outputs = read(drop_dead(tape))
+    run = turns(steps, _kinds(steps))
+    return None if run is None else _Emitter(tape, steps, outputs).run_while(run)
+
+
 class _Emitter:
     def __init__(self, tape: Tape, steps: list[Step], outputs: list[Ref]) -> None:
         self.tape, self.steps, self.outputs = tape, steps, outputs
@@ -92,9 +110,11 @@ class _Emitter:
                 self._roll(r, PEELED)
                 done = r.stop
             self._each(done, len(self.steps))
-            if not self.has_rolled:
-                return self.tape
-            self.builder.source = None
+        return self._made() if self.has_rolled else self.tape
+
+    def _made(self) -> Tape:
+        self.builder.source = None
+        with building(self.builder):
             outputs = tuple([self.places.atom(r) for r in self.outputs])
         metadata = {v: note for v, note in self.tape.metadata.items() if v not in self.places.where}
         return drop_dead(
@@ -105,6 +125,19 @@ class _Emitter:
                 metadata=metadata,
             )
         )
+
+    def run_while(self, r: Run) -> tuple[Tape, int] | None:
+        """The tape with one loop of any count in place of a run of turns, if it can be one."""
+        try:
+            maker = WhileMaker(Iteration(self.steps, r), self.places, self.last_use)
+            maker.check()
+        except Irregular:
+            return None
+        with building(self.builder):
+            self._each(0, r.start)
+            maker.emit()
+            self._each(r.stop, len(self.steps))
+        return self._made(), r.count
 
     def _each(self, start: int, stop: int) -> None:
         for step in self.steps[start:stop]:

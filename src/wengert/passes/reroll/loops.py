@@ -10,9 +10,10 @@ Source: Allen and Kennedy (2001), Optimizing Compilers for Modern Architectures,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from graphlib import TopologicalSorter
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -381,9 +382,31 @@ class ScanMaker:
         }
         moving = {j: self._moving_places(j) for j in plan.group if it.step(j).op is None}
         source = it.source(plan.group[0])
-        body = Builder()
+        body = self._body(given, moving, of_history, written)
+        held = [slot for slot, _ in self.held]
+        carried = [*[self.now[slot] for slot in held], *self.past.values()]
+        stacked = [s for s in self.now if s not in of_history and self._is_stacked(s, held)]
+        inputs = (*self.constants.variables, *[v for v, _ in self.carries], *self.stacks.variables)
+        outputs = (*carried, *[self.now[s] for s in stacked])
+        tape = Tape(inputs=inputs, captures=(), instrs=body.instrs, outputs=outputs, name="scan")
+        loop = Loop(alive(tape), len(self.constants.variables), len(self.carries), self.count, False)
+        operands = (*self.constants.operands, *[a for _, a in self.carries], *self.stacks.operands)
+        builder = current_builder()
+        builder.source = source
+        results = builder.emit(scan, operands, {"loop": loop, "pull": None})
+        self._place(results, held, stacked)
+
+    def _body(
+        self,
+        given: dict[tuple[int, int], Any],
+        moving: dict[int, list[Any]],
+        of_history: Mapping[Slot, History] = MappingProxyType({}),
+        written: Mapping[Slot, Atom] = MappingProxyType({}),
+    ) -> Builder:
+        """The steps of one iteration; their values are found in ``now`` and ``past``."""
+        it, body = self.it, Builder()
         with building(body):
-            for j in plan.group:
+            for j in self.plan.group:
                 step = it.step(j)
                 body.source = step.source
                 atoms = [self._operand(j, o, given) for o in range(len(it.operands[j]))]
@@ -397,18 +420,7 @@ class ScanMaker:
                     if slot in of_history:
                         aval = of_history[slot].aval
                         self.past[aval] = scatter_set(self.past[aval], a, written[slot])
-        held = [slot for slot, _ in self.held]
-        carried = [*[self.now[slot] for slot in held], *self.past.values()]
-        stacked = [s for s in self.now if s not in of_history and self._is_stacked(s, held)]
-        inputs = (*self.constants.variables, *[v for v, _ in self.carries], *self.stacks.variables)
-        outputs = (*carried, *[self.now[s] for s in stacked])
-        tape = Tape(inputs=inputs, captures=(), instrs=body.instrs, outputs=outputs, name="scan")
-        loop = Loop(alive(tape), len(self.constants.variables), len(self.carries), self.count, False)
-        operands = (*self.constants.operands, *[a for _, a in self.carries], *self.stacks.operands)
-        builder = current_builder()
-        builder.source = source
-        results = builder.emit(scan, operands, {"loop": loop, "pull": None})
-        self._place(results, held, stacked)
+        return body
 
     def _is_stacked(self, slot: Slot, held: Sequence[Slot]) -> bool:
         need = self.needs[slot]
