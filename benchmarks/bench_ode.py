@@ -139,7 +139,7 @@ def neural() -> Calls:
 
         def in_torch() -> Any:
             w, b, v, c = tensors
-            found = odeint(lambda t, y: v @ torch.tanh(w @ y + b) + c, y0, times, **options)
+            found: Any = odeint(lambda t, y: v @ torch.tanh(w @ y + b) + c, y0, times, **options)
             return torch.autograd.grad(((found[1:] - wanted) ** 2).mean(), tensors)
 
         calls["torchdiffeq"] = in_torch
