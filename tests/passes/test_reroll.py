@@ -259,6 +259,44 @@ def test_single_precision_stays_single() -> None:
     assert {v.aval.dtype.name for i in tape.instrs for v in i.outs if v.aval.is_inexact} == {"float32"}
 
 
+def test_every_third_of_a_matrix_that_is_carried() -> None:
+    def f(m: Any) -> Any:
+        for _ in range(10):
+            m = np.tanh(m * np.sum(m.reshape(-1)[::3]) + m.reshape(-1)[1:11:5][0])
+        return np.sum(m**2)
+
+    rolled(f, RNG.normal(size=(4, 5)))
+
+
+@pytest.mark.parametrize("dtype", [np.int32, np.int64, np.float32, bool, complex])
+def test_sums_keep_their_dtype(dtype: Any) -> None:
+    x = (RNG.normal(size=12) * 10).astype(dtype)
+
+    def f(x: Any) -> Any:
+        s = x[0]
+        for v in x[1:]:
+            s = s + v
+        return s
+
+    assert value(reroll(wg.trace(f)(x)), x) == pytest.approx(f(x), rel=1e-5)
+    assert reroll(wg.trace(f)(x)).outputs[0].aval.dtype == f(x).dtype
+
+
+def test_random_numbers_are_drawn_one_by_one() -> None:
+    rng = np.random.default_rng(3)
+
+    def f(x: Any) -> Any:
+        s = 0.0
+        for v in x:
+            s = s + rng.normal() * v
+        return s
+
+    compiled, plain = wg.jit(f), np.random.default_rng(3)
+    x = np.ones(20)
+    for _ in range(2):
+        assert compiled(x) == pytest.approx(sum(plain.normal() for _ in range(20)))
+
+
 def test_a_loop_in_a_loop() -> None:
     def f(m: Any) -> Any:
         s = 1.0
@@ -266,7 +304,7 @@ def test_a_loop_in_a_loop() -> None:
             total = 0.0
             for v in row:
                 total += np.exp(v)
-            s = np.sin(s) * total
+            s = np.sin(s) * 0.5 + total
         return s
 
     assert "scan" in ops(rolled(f, RNG.normal(size=(9, 9))))

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from wengert.collector import put_off
+from wengert.errors import InternalError, WengertError
 from wengert.ops.control import guard
 from wengert.ops.index import scatter_set, set_slice
 from wengert.ops.shape import reshape
@@ -50,7 +51,14 @@ def _rolled(tape: Tape) -> Tape:
         return tape
     steps, outputs = read(drop_dead(tape))
     runs = repeats(_kinds(steps))
-    return _Emitter(tape, steps, outputs).run(runs) if runs else tape
+    if not runs:
+        return tape
+    try:
+        return _Emitter(tape, steps, outputs).run(runs)
+    except InternalError:
+        raise
+    except WengertError:  # of an op that has no batches
+        return tape
 
 
 def _kinds(steps: list[Step]) -> Any:
@@ -135,7 +143,10 @@ class _Emitter:
             return None
         with building(self.builder):
             self._each(0, r.start)
-            maker.emit()
+            try:
+                maker.emit()
+            except Irregular:
+                return None
             self._each(r.stop, len(self.steps))
         return self._made(), r.count
 

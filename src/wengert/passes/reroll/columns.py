@@ -182,5 +182,10 @@ def _as_index(
     return tuple(index) if not left and start == 0 else None
 
 
+def is_readable(piece: Piece, around: Aval) -> bool:
+    """Whether the elements of an array of this type are a view of it."""
+    return piece.is_contiguous() or _as_index(around.shape, piece.start, piece.shape, piece.strides) is not None
+
+
 def _fits(at: int, count: int, step: int, n: int) -> bool:
     return count >= 1 and step != 0 and 0 <= at + (count - 1) * step < n

@@ -26,7 +26,7 @@ from wengert.ops.elementwise import add, subtract
 from wengert.ops.index import INTP, everything, gather, scatter_set, set_slice, slice_
 from wengert.ops.reduce import cumsum, sum_
 from wengert.ops.shape import broadcast_to, concatenate, iota, reshape, zeros
-from wengert.passes.reroll.columns import Places, Rolled
+from wengert.passes.reroll.columns import Places, Rolled, is_readable
 from wengert.passes.reroll.pieces import Piece, Ref, Step, as_piece, pieces_of
 from wengert.passes.reroll.repeats import FEWEST, Run
 from wengert.source import Source
@@ -155,6 +155,8 @@ def as_sum(it: Iteration, group: Sequence[int], needs: dict[Slot, Needs]) -> Sum
         if step.op is not add and step.op is not subtract:
             return None
         aval = step.outs[0].aval
+        if aval.dtype.kind not in "fc" and aval.dtype != np.int64:  # sums of others have another dtype
+            return None
         before = Slot(group[at - 1], 0)
         inner = [k for k, o in enumerate(it.operands[j]) if any(h is not None and h[0].step in group for h in o.hits)]
         if len(inner) != 1 or (step.op is subtract and inner != [0]):
@@ -248,6 +250,8 @@ def plan_scan(it: Iteration, group: list[int]) -> ScanPlan:
 def _source(it: Iteration, plan: ScanPlan, operand: Operand, inner: list[bool]) -> Held | Recalled:
     refs, hits = operand
     cut = _same_cut([r for r, is_inner in zip(refs, inner, strict=True) if is_inner])
+    if any(cut is not None and not is_readable(cut, _aval(it, h)) for h in hits if h is not None):
+        raise Irregular
     first = hits[-1]
     assert first is not None or not inner[-1]
     if inner[-1] and first is not None:
@@ -258,6 +262,10 @@ def _source(it: Iteration, plan: ScanPlan, operand: Operand, inner: list[bool]) 
             init = _like(refs[0], cut, it.step(slot.step).outs[slot.output].aval)
             return Held(slot, init, cut)
     return _recalled(it, plan, operand, inner, cut)
+
+
+def _aval(it: Iteration, hit: Hit) -> Aval:
+    return it.step(hit[0].step).outs[hit[0].output].aval
 
 
 def _like(ref: Ref, cut: Piece | None, aval: Aval) -> Ref:
@@ -274,7 +282,7 @@ def _like(ref: Ref, cut: Piece | None, aval: Aval) -> Ref:
 
 
 def _recalled(it: Iteration, plan: ScanPlan, operand: Operand, inner: list[bool], cut: Piece | None) -> Recalled:
-    avals = {it.step(h[0].step).outs[h[0].output].aval for h, i in zip(operand.hits, inner, strict=True) if i and h}
+    avals = {_aval(it, h) for h, i in zip(operand.hits, inner, strict=True) if i and h}
     if len(avals) != 1:
         raise Irregular
     aval = avals.pop()
