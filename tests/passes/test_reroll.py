@@ -357,6 +357,23 @@ def test_loops_of_other_counts_are_other_paths() -> None:
     assert f.stats()["traces"] <= 4
 
 
+def test_what_a_guard_stands_before_is_not_reached() -> None:
+    def f(stack: Any) -> Any:
+        total = 0.0
+        for a in stack:
+            if np.abs(a[0, 0]) > 1e-3:
+                total += np.sum(np.linalg.inv(a))
+            else:
+                return total
+        return total
+
+    stack = np.stack([np.eye(2) * (k + 1) for k in range(12)])
+    compiled = wg.jit(f)
+    assert compiled(stack) == pytest.approx(f(stack))
+    stack[5] = 0.0  # singular
+    assert compiled(stack) == pytest.approx(f(stack))
+
+
 def test_a_guard_that_misses_says_which() -> None:
     def f(x: Any) -> Any:
         s = 0.0

@@ -21,6 +21,7 @@ import numpy as np
 from wengert.batching import batch
 from wengert.higher.bodies import alive
 from wengert.higher.loops import Loop, scan
+from wengert.ops import kernels
 from wengert.ops.control import EACH, Expected, guard
 from wengert.ops.elementwise import add, subtract
 from wengert.ops.index import INTP, everything, gather, scatter_set, set_slice, slice_
@@ -38,6 +39,10 @@ LEAST_SCANNED = 1_500
 
 MOST_JOINED = 64
 """Elements of arrays that are worth copying to stand side by side."""
+
+
+MAY_RAISE = (kernels.Call, kernels.Callback, kernels.Gather, kernels.Scatter, kernels.Nonzero)
+MAY_RAISE += (kernels.Loop, kernels.Repeat, kernels.RepeatBack, kernels.Branch)
 
 
 class Irregular(Exception):
@@ -510,6 +515,9 @@ class Roller:
         conditions = {as_piece(it.step(j).refs[0]).aval for j in self.guards}
         if len(conditions) > 1 or any(a.shape or a.dtype != bool for a in conditions):
             raise NotRolled
+        ops = [it.step(j).op for j in range(it.run.period)]
+        if self.guards and any(op is not None and isinstance(op.kernel, MAY_RAISE) for op in ops):
+            raise NotRolled  # a guard may stand before it, so that it is not reached
         if any(self._is_heavy(o) for operands in it.operands for o in operands):
             raise NotRolled
         self.groups = it.parts()
