@@ -34,7 +34,8 @@ from tests.programs import (
 )
 from wengert import passes, tree
 from wengert.ad.reverse import vjp as vjp_of_tape
-from wengert.passes.simplify import drop_dead, fold_constants, merge_common
+from wengert.edit import merge_common
+from wengert.passes.simplify import drop_dead, fold_constants
 from wengert.runtime.program import Program as Compiled
 from wengert.tape import Tape, check
 

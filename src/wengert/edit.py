@@ -22,7 +22,7 @@ from typing import Any
 
 from wengert.errors import ShapeError, StructureError, message, say_where
 from wengert.source import Source
-from wengert.tape import Atom, Builder, Instr, Lit, Tape, Var, building, check, definitions
+from wengert.tape import Atom, Builder, Instr, Lit, Tape, Var, building, check, definitions, key_of
 
 # ----------------------------------------------------------------------------------------------------- queries
 
@@ -158,6 +158,34 @@ def delete(tape: Tape, var: Var) -> Tape:
             message(f"{var.aval} cannot be deleted: {who} reads it", tries=["wg.edit.replace_value first"])
         )
     return check(tape.replace(instrs=(*tape.instrs[:at], *tape.instrs[at + 1 :])), after="delete")
+
+
+def merge_common(tape: Tape) -> Tape:
+    """Compute equal expressions once: same op, same operands, same parameters, no effects. Linear."""
+    same: dict[Atom, Atom] = {}
+    seen: dict[Any, tuple[Var, ...]] = {}
+    kept: list[Instr] = []
+    for instr in tape.instrs:
+        op, ins, outs, params, source = instr
+        if not same.keys().isdisjoint(ins):
+            ins = tuple([same.get(a, a) for a in ins])
+            instr = Instr(op, ins, outs, params, source)
+        if not op.effects:
+            operands: Any = list(map(key_of, ins))
+            if op.is_commutative:
+                operands = [frozenset(operands)]  # one of them, if they are the same
+            key = (op, *operands, *params.items())
+            known = seen.setdefault(key, outs)
+            if known is not outs:
+                same.update(zip(outs, known, strict=True))
+                continue
+        kept.append(instr)
+    metadata = {same.get(v, v): note for v, note in tape.metadata.items()}
+    return tape.replace(
+        instrs=tuple(kept),
+        outputs=tuple(same.get(a, a) for a in tape.outputs),
+        metadata=metadata,
+    )
 
 
 def annotate(tape: Tape, notes: Mapping[Var, Any]) -> Tape:

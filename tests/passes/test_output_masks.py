@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.edit import merge_common
 from wengert.passes import PIPELINE, run
 from wengert.passes.output_masks import output_masks
-from wengert.passes.simplify import drop_dead, merge_common
+from wengert.passes.simplify import drop_dead
 
 X = np.array([-2.0, -0.0, 0.0, 1e-310, 3.0, np.inf, -np.inf, np.nan, -1e-310])
 

@@ -10,12 +10,13 @@ import pytest
 
 from tests.passes.tapes import F64, NUMBER, VECTOR, effect, tape
 from wengert.ad.reverse import vjp
+from wengert.edit import merge_common
 from wengert.ops.elementwise import add, cos, divide, exp, multiply, negative, sin, subtract, tanh
 from wengert.ops.linalg import slogdet
 from wengert.ops.reduce import sum_
 from wengert.ops.shape import iota
 from wengert.passes import PIPELINE, run
-from wengert.passes.simplify import drop_dead, fold_constants, merge_common, use_identities
+from wengert.passes.simplify import drop_dead, fold_constants, use_identities
 from wengert.source import Source
 from wengert.tape import Aval, Capture, Lit, Tape, Var, check
 

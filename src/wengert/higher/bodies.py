@@ -17,7 +17,7 @@ from wengert.ad.cotangents import add, densify
 from wengert.ad.forward import jvp
 from wengert.ad.reverse import cotangents
 from wengert.batching import batch
-from wengert.edit import ancestors
+from wengert.edit import ancestors, merge_common
 from wengert.locks import lock
 from wengert.tape import Atom, Builder, Tape, Var, building, structure
 
@@ -88,7 +88,10 @@ def pulled(body: Tape, wrt: tuple[int, ...], outputs: tuple[int, ...], sums: int
             for ct, total, v in zip(found, totals, wrt_vars, strict=True)
         ]
     inputs = (*body.inputs, *seeds, *given)
-    return interned(body.replace(inputs=inputs, instrs=builder.instrs, outputs=(*body.outputs, *results)))
+    # a step of several operands is pulled back once for each, by steps that are equal; unmerged they were several in
+    # each derivative of each body around
+    joint = merge_common(body.replace(inputs=inputs, instrs=builder.instrs, outputs=(*body.outputs, *results)))
+    return interned(joint)
 
 
 @lru_cache(maxsize=4096)

@@ -11,6 +11,7 @@ from collections.abc import Callable, Sequence
 
 from wengert import config
 from wengert.collector import put_off
+from wengert.edit import merge_common
 from wengert.passes.expand import expand
 from wengert.passes.fuse import IsNative, fuse
 from wengert.passes.number_guards import number_guards
@@ -20,7 +21,7 @@ from wengert.passes.recompute import recompute
 from wengert.passes.rematerialise import rematerialise
 from wengert.passes.reroll import reroll
 from wengert.passes.schedule import schedule
-from wengert.passes.simplify import drop_dead, fold_constants, merge_common, use_identities
+from wengert.passes.simplify import drop_dead, fold_constants, use_identities
 from wengert.passes.turn import turn
 from wengert.tape import Tape, check
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from wengert.passes.simplify import merge_common
+from wengert.edit import merge_common
 from wengert.tape import Atom, Builder, Tape, building
 
 

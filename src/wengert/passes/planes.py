@@ -18,13 +18,14 @@ from typing import Any
 
 import numpy as np
 
+from wengert.edit import merge_common
 from wengert.ops import complex as formulas
 from wengert.ops.complex import Planes, interleave, plane
 from wengert.ops.elementwise import real_dtype
 from wengert.ops.index import slice_axis
 from wengert.ops.kernels import Call, Callback, Check, Contract, Map, Reduce
 from wengert.ops.shape import broadcast_to, reshape
-from wengert.passes.simplify import drop_dead, merge_common, use_identities
+from wengert.passes.simplify import drop_dead, use_identities
 from wengert.tape import Atom, Builder, Instr, Lit, Tape, Var, building
 
 

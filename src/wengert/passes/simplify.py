@@ -36,34 +36,6 @@ def use_identities(tape: Tape) -> Tape:
     return tape.replace(instrs=tuple(kept))
 
 
-def merge_common(tape: Tape) -> Tape:
-    """Compute equal expressions once: same op, same operands, same parameters, no effects. Linear."""
-    same: dict[Atom, Atom] = {}
-    seen: dict[Any, tuple[Var, ...]] = {}
-    kept: list[Instr] = []
-    for instr in tape.instrs:
-        op, ins, outs, params, source = instr
-        if not same.keys().isdisjoint(ins):
-            ins = tuple([same.get(a, a) for a in ins])
-            instr = Instr(op, ins, outs, params, source)
-        if not op.effects:
-            operands: Any = list(map(key_of, ins))
-            if op.is_commutative:
-                operands = [frozenset(operands)]  # one of them, if they are the same
-            key = (op, *operands, *params.items())
-            known = seen.setdefault(key, outs)
-            if known is not outs:
-                same.update(zip(outs, known, strict=True))
-                continue
-        kept.append(instr)
-    metadata = {same.get(v, v): note for v, note in tape.metadata.items()}
-    return tape.replace(
-        instrs=tuple(kept),
-        outputs=tuple(same.get(a, a) for a in tape.outputs),
-        metadata=metadata,
-    )
-
-
 def fold_constants(tape: Tape) -> Tape:
     """Compute now what depends only on constants: literals and captures that never change. Linear.
 
