@@ -9,7 +9,7 @@ import pytest
 from scipy.integrate import solve_ivp as of_scipy
 
 import wengert as wg
-from wengert.ode import solve_ivp
+from wengert.ode import solve, solve_ivp
 
 ARGS = (1.5, 1.0, 3.0, 1.0)
 TIMES = np.linspace(0.0, 4.0, 6)
@@ -48,22 +48,88 @@ def test_first_and_largest_step() -> None:
     assert ours.nfev == theirs.nfev
 
 
+def torus(t: Any, y: Any) -> Any:
+    r = np.sqrt(y[0] ** 2 + y[1] ** 2)
+    return np.array([-y[1] - y[0] * y[2] / r, y[0] - y[1] * y[2] / r, y[0] / r])
+
+
+def chain(t: Any, y: Any) -> Any:
+    k = np.arange(1, 10)
+    return np.concatenate([-y[:1], k[:-1] * y[:-2] - k[1:] * y[1:-1], k[-1:] * y[-2:-1]])
+
+
+def heat(t: Any, y: Any) -> Any:
+    return np.concatenate([[0.0], y[:-1]]) - 2 * y + np.concatenate([y[1:], [0.0]])
+
+
+MASSES = np.array([0.000954786104043, 0.000285583733151, 0.0000437273164546, 0.0000517759138449, 0.00000277777777778])
+PLANETS = np.array(  # Jupiter, Saturn, Uranus, Neptune, Pluto
+    [
+        [3.42947415189, 3.35386959711, 1.35494901715, -0.557160570446, 0.505696783289, 0.230578543901],
+        [6.64145542550, 5.97156957878, 2.18231499728, -0.415570776342, 0.365682722812, 0.169143213293],
+        [11.2630437207, 14.6952576794, 6.27960525067, -0.325325669158, 0.189706021964, 0.0877265322780],
+        [-30.1552268759, 1.65699966404, 1.43785752721, -0.0240476254170, -0.287659532608, -0.117219543175],
+        [-21.1238353380, 28.4465098142, 15.3882659679, -0.176860753121, -0.216393453025, -0.0148647893090],
+    ]
+)
+
+
+def planets(t: Any, y: Any) -> Any:
+    x, v = y[:15].reshape(5, 3), y[15:]
+    r3 = np.sum(x**2, axis=1) ** 1.5
+    apart = x[None] - x[:, None]
+    d3 = (np.sum(apart**2, axis=2) + np.eye(5)) ** 1.5
+    pull = np.sum(MASSES[None, :, None] * (apart / d3[:, :, None] - (x / r3[:, None])[None]), axis=1)
+    own = (MASSES / r3)[:, None] * x  # which the sum has taken away
+    return np.concatenate(
+        [v, 2.95912208286 * (pull + own - (1.00000597682 + MASSES)[:, None] * x / r3[:, None]).ravel()]
+    )
+
+
+def two_bodies(t: Any, y: Any) -> Any:
+    return np.array([y[2], y[3], *(-y[:2] / (y[0] ** 2 + y[1] ** 2) ** 1.5)])
+
+
+def orbit(e: float) -> list[float]:
+    return [1 - e, 0.0, 0.0, np.sqrt((1 + e) / (1 - e))]
+
+
 DETEST: dict[str, tuple[Any, Any]] = {  # Hull, Enright, Fellen, Sedgwick (1972), classes A to E
+    "A1": (lambda t, y: -y, [1.0]),
+    "A2": (lambda t, y: -(y**3) / 2, [1.0]),
     "A3": (lambda t, y: y * np.cos(t), [1.0]),
     "A4": (lambda t, y: y / 4 * (1 - y / 20), [1.0]),
+    "A5": (lambda t, y: (y - t) / (y + t), [4.0]),
     "B1": (lambda t, y: np.array([2 * (y[0] - y[0] * y[1]), -(y[1] - y[0] * y[1])]), [1.0, 3.0]),
+    "B2": (lambda t, y: np.array([-y[0] + y[1], y[0] - 2 * y[1] + y[2], y[1] - y[2]]), [2.0, 0.0, 1.0]),
+    "B3": (lambda t, y: np.array([-y[0], y[0] - y[1] ** 2, y[1] ** 2]), [1.0, 0.0, 0.0]),
+    "B4": (torus, [3.0, 0.0, 0.0]),
     "B5": (lambda t, y: np.array([y[1] * y[2], -y[0] * y[2], -0.51 * y[0] * y[1]]), [0.0, 1.0, 1.0]),
     "C1": (lambda t, y: np.concatenate([-y[:1], y[:-2] - y[1:-1], y[-2:-1]]), [1.0, *[0.0] * 9]),
-    "D2": (
-        lambda t, y: np.array([y[2], y[3], *(-y[:2] / (y[0] ** 2 + y[1] ** 2) ** 1.5)]),
-        [0.7, 0.0, 0.0, np.sqrt(1.3 / 0.7)],
+    "C2": (chain, [1.0, *[0.0] * 9]),
+    "C3": (heat, [1.0, *[0.0] * 9]),
+    "C4": (heat, [1.0, *[0.0] * 50]),
+    "C5": (planets, np.concatenate([PLANETS[:, :3].ravel(), PLANETS[:, 3:].ravel()])),
+    "D1": (two_bodies, orbit(0.1)),
+    "D2": (two_bodies, orbit(0.3)),
+    "D3": (two_bodies, orbit(0.5)),
+    "D4": (two_bodies, orbit(0.7)),
+    "D5": (two_bodies, orbit(0.9)),
+    "E1": (
+        lambda t, y: np.array([y[1], -(y[1] / (t + 1) + (1 - 0.25 / (t + 1) ** 2) * y[0])]),
+        [0.6713967071418030, 0.09540051444747446],
     ),
     "E2": (lambda t, y: np.array([y[1], (1 - y[0] ** 2) * y[1] - y[0]]), [2.0, 0.0]),
+    "E3": (lambda t, y: np.array([y[1], y[0] ** 3 / 6 - y[0] + 2 * np.sin(2.78535 * t)]), [0.0, 0.0]),
+    "E4": (lambda t, y: np.array([y[1], 0.032 - 0.4 * y[1] ** 2]), [30.0, 0.0]),
+    "E5": (lambda t, y: np.array([y[1], np.sqrt(1 + y[1] ** 2) / (25 - t)]), [0.0, 0.0]),
 }
+FEW = ("A3", "B5", "C1", "D2", "E2")
+MANY = pytest.mark.deep("a program for each of sixty equations and methods")
 
 
 @pytest.mark.parametrize("method", ["Tsit5", "DOP853", "KenCarp4"])
-@pytest.mark.parametrize("name", DETEST)
+@pytest.mark.parametrize("name", [n if n in FEW else pytest.param(n, marks=MANY) for n in DETEST])
 def test_detest(name: str, method: str) -> None:
     f, y0 = DETEST[name]
     ts = [5.0, 10.0]
@@ -85,10 +151,16 @@ def test_complex_states() -> None:
     np.testing.assert_allclose(seen.y[0, 0], np.exp(1j), rtol=1e-8)
 
 
-def test_more_steps_than_there_is_room_for() -> None:
-    seen = solve_ivp(prey, (0, 20), [5.0, 2.0], method="RK23", args=ARGS, rtol=1e-6, atol=1e-8)
-    theirs = of_scipy(prey, (0, 20), [5.0, 2.0], method="RK23", args=ARGS, rtol=1e-6, atol=1e-8)
+def test_more_steps_than_there_is_room_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The search goes on where it stopped."""
+    options: dict[str, Any] = {"method": "RK23", "args": ARGS, "rtol": 1e-6, "atol": 1e-8}
+    seen, theirs = (f(prey, (0, 20), [5.0, 2.0], **options) for f in (solve_ivp, of_scipy))
     assert len(seen.t) == len(theirs.t) > 1000
+    assert seen.nfev == theirs.nfev
+    monkeypatch.setattr(solve, "ROOM", 4096)
+    at_once = solve_ivp(prey, (0, 20), [5.0, 2.0], **options)
+    np.testing.assert_array_equal(at_once.t, seen.t)
+    np.testing.assert_array_equal(at_once.y, seen.y)
 
 
 def test_no_time_passes() -> None:
@@ -208,10 +280,43 @@ def test_a_captured_number_never_goes_stale() -> None:
         assert solve_ivp(f, (0.0, 1.0), [1.0], rtol=1e-8, atol=1e-8).y[0, -1] == pytest.approx(np.exp(-k), rel=1e-6)
 
 
-def test_steps_are_taken_natively() -> None:
-    g = wg.jit(wg.grad(end))
-    g(P)
-    assert {k.kind for k in g.program(P).kernels} <= {"loops", "guard", "BLAS"}
+@pytest.mark.parametrize("method", ["Tsit5", "KenCarp4"])
+def test_a_budget_of_states(method: str) -> None:
+    """Those between the ones that are kept are taken again: less memory, the same numbers."""
+
+    def last(p: Any, budget: int) -> Any:
+        options = {"t_eval": [1.0, 2.0, 8.0], "args": tuple(p[:4]), "rtol": 1e-8, "atol": 1e-8, "budget": budget}
+        return np.sum(solve_ivp(prey, (0.0, 8.0), p[4:], method, **options).y ** 2)
+
+    whole, little = (wg.jit(wg.value_and_grad(lambda p, n=n: last(p, n))) for n in (1 << 30, 600))
+    (value, gradient), (again, found) = whole(P), little(P)
+    assert again == pytest.approx(value, rel=1e-13)
+    np.testing.assert_allclose(found, gradient, rtol=1e-11)
+
+
+def test_the_budget_is_kept() -> None:
+    n, budget = 1000, 1 << 20
+    rates = np.linspace(1.0, 50.0, n)
+
+    def last(k: Any, budget: int) -> Any:
+        f = lambda t, y: -k * rates * (y - np.cos(t))
+        found = solve_ivp(f, (0.0, 20.0), np.ones(n), t_eval=[20.0], rtol=1e-6, atol=1e-6, budget=budget)
+        assert found.nfev > 6 * 500
+        return np.sum(found.y)
+
+    whole, little = (wg.jit(wg.grad(lambda k, b=b: last(k, b))) for b in (1 << 30, budget))
+    assert little(1.0) == pytest.approx(whole(1.0), rel=1e-10)
+    assert little.program(1.0).arena_bytes < budget < 500 * 8 * n < whole.program(1.0).arena_bytes
+
+
+def test_events_within_a_budget() -> None:
+    def lands(v: Any, budget: int) -> Any:
+        start = np.stack([0.0 * v, v])
+        options: dict[str, Any] = {"events": ground, "max_step": 0.05, "budget": budget}
+        return solve_ivp(fall, (0.0, 10.0), start, t_eval=[0.5, 5.0], **options).t_events[0][0]
+
+    assert wg.grad(lambda v: lands(v, 200))(10.0) == pytest.approx(2 / 9.81, rel=1e-6)
+    assert lands(10.0, 200) == pytest.approx(lands(10.0, 1 << 30), rel=1e-13)
 
 
 # ----------------------------------------------------------------------------------------------------- bad input

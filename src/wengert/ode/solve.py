@@ -23,6 +23,8 @@ from wengert.ode.methods import METHODS, STIFF, Method, Rate, rms
 SAFETY, LEAST, MOST = 0.9, 0.2, 10.0  # of the factor that a step is made longer by
 ROOM = 256
 """Steps that there is room for at first; four times as many when they do not do."""
+BUDGET = 1 << 30
+"""Bytes of the states that are kept, unless somebody says otherwise."""
 
 RUNNING, AT_EVENT, FINISHED, TOO_SMALL, FULL = 0, 1, 2, 3, 4
 MESSAGES = {
@@ -41,6 +43,8 @@ class _Options(NamedTuple):
 
     method: Method
     room: int
+    every: int
+    """Every so many steps a state is kept."""
     max_steps: int | None
     events: tuple[Callable[..., Any], ...]
     has_outputs: bool
@@ -63,6 +67,7 @@ def solve_ivp(
     first_step: float | None = None,
     max_step: float = np.inf,
     max_steps: int | None = None,
+    budget: int = BUDGET,
 ) -> OdeResult:
     """Solve dy/dt = fun(t, y, *args), y(t_span[0]) = y0, as ``scipy.integrate.solve_ivp`` does.
 
@@ -77,7 +82,11 @@ def solve_ivp(
     events : functions ``g(t, y, *args)``, as SciPy's, with the attributes ``terminal`` and ``direction``.
     args : further arguments of ``fun``, pytrees.
     rtol, atol : the error of a step is at most atol + rtol |y|.
-    max_steps : refuse more steps than that. Memory grows with the steps: 8 (n + 1) bytes each.
+    max_steps : refuse more steps than that.
+    budget : bytes of the states that are kept, 1 GiB if nothing is said. Where ``t_eval`` is given and all states are
+        more, one of every so many is kept, and the steps between are taken again where ``t_eval``, a terminal event or
+        the way back wants them. The times, 24 bytes a step, are always kept; and all states are where ``dense_output``
+        or an event that is not terminal asks for them.
 
     Derivatives, of any order, exist in y0, args, what ``fun`` captures, t_span and t_eval, and through terminal events.
     Within a traced function the number of steps is a path of its own where ``t_eval`` is None.
@@ -116,15 +125,20 @@ def solve_ivp(
         "t_eval": None if t_eval is None else np.asarray(t_eval) * 1.0,
     }
     room = ROOM if max_steps is None else min(ROOM, max_steps)
+    asks_for_all = t_eval is None or dense_output or not all(getattr(g, "terminal", False) for g in listeners)
+    nbytes = start.size * start.dtype.itemsize
+    found, room = None, ROOM
     while True:
-        options = _Options(chosen, room, max_steps, listeners, t_eval is not None, first_step is not None)
-        found = _solver(fun, options)(given)
+        room = room if max_steps is None else min(room, max_steps)
+        every = 1 if asks_for_all else _every(room, nbytes, budget)
+        options = _Options(chosen, room, every, max_steps, listeners, t_eval is not None, first_step is not None)
+        found = _searcher(fun, options)(given, found)
         if found["status"] != FULL:
             break
-        if max_steps is not None and room >= max_steps:
+        if room == max_steps:
             raise ValueError(f"solve_ivp: more than max_steps={max_steps} steps before t = {t1}")
-        room = 4 * room if max_steps is None else min(4 * room, max_steps)
-    return _result(fun, options, given, found, dense_output)
+        room *= 4
+    return _result(fun, options, given, _follower_of(fun, options)(given, found), dense_output)
 
 
 def state(y0: Any) -> Any:
@@ -137,6 +151,15 @@ def state(y0: Any) -> Any:
     return y
 
 
+def _every(room: int, nbytes: int, budget: int) -> int:
+    """How many steps between two states of ``nbytes`` that are kept, a power of two, so that within the budget are
+    those that are kept, their cotangents, and the states of the steps between two of them."""
+    every = 1
+    while 4 * every**2 <= room and (2 * -(-room // every) + every) * nbytes > budget:
+        every *= 2
+    return every
+
+
 def _listeners(events: Any) -> tuple[Callable[..., Any], ...]:
     if events is None:
         return ()
@@ -147,13 +170,16 @@ def _listeners(events: Any) -> tuple[Callable[..., Any], ...]:
 
 
 @lru_cache(maxsize=256)
-def _solver(fun: Callable[..., Any], options: _Options) -> Callable[..., Any]:
-    """The compiled solver of this equation, for what it is given as one dict."""
+def _searcher(fun: Callable[..., Any], options: _Options) -> Callable[..., Any]:
+    """The compiled search for the steps of this equation, for what it is given as one dict, and what was found with
+    less room."""
+    return wg.jit(lambda given, before: search(fun, options, given, before))
 
-    def solver(given: dict[str, Any]) -> dict[str, Any]:
-        return solve(fun, options, given)
 
-    return wg.jit(solver)
+@lru_cache(maxsize=256)
+def _follower_of(fun: Callable[..., Any], options: _Options) -> Callable[..., Any]:
+    """The compiled :func:`follow`."""
+    return wg.jit(lambda given, found: follow(fun, options, given, found))
 
 
 def rate_of(fun: Callable[..., Any], args: Sequence[Any], dtype: Any) -> Rate:
@@ -166,54 +192,91 @@ def rate_of(fun: Callable[..., Any], args: Sequence[Any], dtype: Any) -> Rate:
     return rate
 
 
-def solve(fun: Callable[..., Any], options: _Options, given: dict[str, Any]) -> dict[str, Any]:
-    """Times and states of the steps, their number, how it ended, and y at t_eval."""
+def follow(fun: Callable[..., Any], options: _Options, given: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
+    """The steps that were found, their states as what follows from y0, y at t_eval, and where terminal events are."""
     y0, t0, t1 = given["y0"], given["t0"], given["t1"]
-    rate = rate_of(fun, given["args"], y0.dtype)
-    hears = [lambda t, y, g=g: g(t, y, *given["args"]) for g in options.events]
-    found = wg.stop_gradient(_steps(rate, hears, options, given))
+    rate, hears = _equation(fun, options, given)
+    found = wg.stop_gradient(found)
     count, times = found["count"], found["times"]
-    starts = times.copy()
+    times = np.where(np.arange(times.size) <= count, times, times[count])  # no time passes in steps that are not taken
+    starts = times[:-1].copy()
     starts[0] = t0
     ends = times[1:].copy()
     is_at_end = found["status"] == FINISHED
     ends[count - 1] = np.where(is_at_end & (count > 0), t1, ends[count - 1])
-    follow = lambda y, start, end: options.method.follow(rate, start, end - start, y)
-    states = wg.known_states(follow, y0, [starts[:-1], ends], found["states"], count)
+    steps = [_in_rows(x, options.every) for x in (starts, ends)]
+    states = wg.known_states(_steps(rate, options), y0, steps, found["states"], -(-count // options.every))
     out = {**found, "states": states, "starts": starts, "ends": ends}
     if options.has_outputs:
-        out["outputs"] = between(rate, options.method, out, t0, t1, given["t_eval"])
+        out["outputs"] = between(rate, options, out, t0, t1, given["t_eval"])
     terminal = [k for k, g in enumerate(options.events) if getattr(g, "terminal", False)]
     for k in terminal:
-        out[f"event {k}"] = _event_time(rate, hears[k], options.method, out)
+        out[f"event {k}"] = _event_time(rate, hears[k], options, out)
     return out
 
 
-def _steps(rate: Rate, hears: Sequence[Any], options: _Options, given: dict[str, Any]) -> dict[str, Any]:
-    """The steps that are accurate enough, as one loop."""
+def _equation(fun: Callable[..., Any], options: _Options, given: dict[str, Any]) -> tuple[Rate, list[Any]]:
+    """The equation, and the functions of its events, of t and y alone."""
+    hears = [lambda t, y, g=g: g(t, y, *given["args"]) for g in options.events]
+    return rate_of(fun, given["args"], given["y0"].dtype), hears
+
+
+def _steps(rate: Rate, options: _Options) -> Callable[[Any, Any, Any], Any]:
+    """From a state that is kept to the next, over the times at which the steps between them start and end."""
+    step = lambda y, start, end: options.method.follow(rate, start, end - start, y)
+    if options.every == 1:
+        return step
+    again = wg.checkpoint(step)
+    return lambda y, starts, ends: wg.scan(lambda y, at: (again(y, *at), None), y, (starts, ends))[0]
+
+
+def _in_rows(x: Any, every: int) -> Any:
+    return x if every == 1 else x.reshape(-1, every)
+
+
+def _state_at(rate: Rate, options: _Options, found: dict[str, Any], k: Any) -> Any:
+    """The state that step number ``k`` begins with."""
+    every, states = options.every, found["states"]
+    if every == 1:
+        return states[k]
+    starts, ends = [_in_rows(found[name], every)[k // every] for name in ("starts", "ends")]
+    return _steps(rate, options)(states[k // every], starts, np.where(np.arange(every) < k % every, ends, starts))
+
+
+def search(fun: Callable[..., Any], options: _Options, given: dict[str, Any], before: Any) -> dict[str, Any]:
+    """The steps that are accurate enough, as one loop: their number, times and states, how it ended, and what it goes
+    on with if it is given more room; ``before`` is that, or None."""
+    given, before = wg.stop_gradient((given, before))
     method, room = options.method, options.room
     y0, t0, t1, rtol, atol = (given[k] for k in ("y0", "t0", "t1", "rtol", "atol"))
     max_step, power = given["max_step"], -1.0 / (method.order + 1)
     direction = np.where(t1 >= t0, 1.0, -1.0)
-    first = rate(t0, y0)
-    h = given["first_step"] if options.has_first_step else _first_step(rate, method, given, first, direction)
-    times, states = np.zeros(room + 2), np.zeros((room + 2, y0.size), y0.dtype)
-    times[0], states[0] = t0, y0
+    rate, hears = _equation(fun, options, given)
     terminal = [g for g, f in zip(hears, options.events, strict=True) if getattr(f, "terminal", False)]
     signs = [getattr(f, "direction", 0.0) for f in options.events if getattr(f, "terminal", False)]
-    begin = {
-        "t": t0,
-        "y": y0,
-        "first": first,
-        "h": h * 1.0,
-        "was_rejected": t0 > np.inf,
-        "count": np.int64(0),
-        "attempts": np.int64(0),
-        "status": np.where(t0 == t1, FINISHED, RUNNING),
-        "times": times,
-        "states": states,
-        "heard": [g(t0, y0) * 1.0 for g in terminal],
-    }
+    rows = -(-room // options.every)
+    times, states = np.zeros(rows * options.every + 1), np.zeros((rows + 1, y0.size), y0.dtype)
+    if before is None:
+        first = rate(t0, y0)
+        h = given["first_step"] if options.has_first_step else _first_step(rate, method, given, first, direction)
+        times[0], states[0] = t0, y0
+        begin = {
+            "t": t0,
+            "y": y0,
+            "first": first,
+            "h": h * 1.0,
+            "was_rejected": t0 > np.inf,
+            "count": np.int64(0),
+            "attempts": np.int64(0),
+            "status": np.where(t0 == t1, FINISHED, RUNNING),
+            "heard": [g(t0, y0) * 1.0 for g in terminal],
+            "rings": [t0 > np.inf for _ in terminal],
+        }
+    else:
+        times[: before["times"].size] = before["times"]
+        kept = before["states"][:: options.every * (len(before["states"]) - 1) // (before["times"].size - 1)]
+        states[: len(kept)] = kept
+        begin = {**before, "status": np.int64(RUNNING)}
 
     def attempt(now: Any) -> Any:
         t, y = now["t"], now["y"]
@@ -236,14 +299,13 @@ def _steps(rate: Rate, hears: Sequence[Any], options: _Options, given: dict[str,
         count = now["count"] + is_good
         times, states = now["times"].copy(), now["states"].copy()
         times[now["count"] + 1] = t_new
-        states[now["count"] + 1] = y_new
+        states[now["count"] // options.every + 1] = y_new  # the last of a row remains
         heard = [g(t_new, y_new) * 1.0 for g in terminal]
-        rings = t0 > np.inf
-        for before, after, sign in zip(now["heard"], heard, signs, strict=True):
-            up, down = (before <= 0) & (after >= 0), (before >= 0) & (after <= 0)
-            rings = rings | (up if sign > 0 else down if sign < 0 else up | down)
+        rings = [_rings(*x) for x in zip(now["heard"], heard, signs, strict=True)]
         ended = np.where(direction * (t_new - t1) >= 0, FINISHED, np.where(count >= room, FULL, RUNNING))
-        ended = np.where(is_good, np.where(rings, AT_EVENT, ended), RUNNING)
+        for is_heard in rings:
+            ended = np.where(is_heard, AT_EVENT, ended)
+        ended = np.where(is_good, ended, RUNNING)
         pick = lambda new, old: np.where(is_good, new, old)
         return {
             "t": pick(t_new, t),
@@ -257,10 +319,17 @@ def _steps(rate: Rate, hears: Sequence[Any], options: _Options, given: dict[str,
             "times": times,
             "states": states,
             "heard": [pick(a, b) for a, b in zip(heard, now["heard"], strict=True)],
+            "rings": rings,
         }
 
-    end = wg.while_loop(lambda now: now["status"] == RUNNING, attempt, begin)
-    return {k: end[k] for k in ("times", "states", "count", "attempts", "status", "first")}
+    begin |= {"times": times, "states": states}
+    return wg.while_loop(lambda now: now["status"] == RUNNING, attempt, begin)
+
+
+def _rings(before: Any, after: Any, sign: float) -> Any:
+    """Whether an event's function passes zero, in the direction that it listens to."""
+    up, down = (before <= 0) & (after >= 0), (before >= 0) & (after <= 0)
+    return up if sign > 0 else down if sign < 0 else up | down
 
 
 def _first_step(rate: Rate, method: Method, given: dict[str, Any], first: Any, direction: Any) -> Any:
@@ -280,9 +349,9 @@ def _first_step(rate: Rate, method: Method, given: dict[str, Any], first: Any, d
     return np.minimum(np.minimum(100 * h0, h1), np.minimum(np.abs(t1 - t0), given["max_step"]))
 
 
-def between(rate: Rate, method: Method, found: dict[str, Any], t0: Any, t1: Any, ts: Any) -> Any:
+def between(rate: Rate, options: _Options, found: dict[str, Any], t0: Any, t1: Any, ts: Any) -> Any:
     """y at ``ts``, of shape (n, len(ts)), by the method's own interpolation."""
-    count, times = found["count"], found["times"]
+    method, count, times = options.method, found["count"], found["times"]
     direction = np.where(t1 >= t0, 1.0, -1.0)
     room = np.arange(times.size)
     known = np.where(room <= count, direction * times, np.inf)
@@ -296,14 +365,22 @@ def between(rate: Rate, method: Method, found: dict[str, Any], t0: Any, t1: Any,
         _, stages = method.stages(rate, start, h, y)
         return np.where(is_empty, y, method.dense(method, rate, start, h, y, y_new, stages, x))
 
-    states = found["states"]
-    return wg.vmap(at)(ts, found["starts"][k], found["ends"][k], states[k], states[k + 1]).T
+    starts, ends, states = found["starts"], found["ends"], found["states"]
+    if options.every == 1:
+        return wg.vmap(at)(ts, starts[k], ends[k], states[k], states[k + 1]).T
+
+    def again(t: Any, k: Any) -> Any:
+        y = _state_at(rate, options, found, k)
+        return at(t, starts[k], ends[k], y, method.follow(rate, starts[k], ends[k] - starts[k], y))
+
+    return wg.scan(lambda _, x: (None, wg.checkpoint(again)(*x)), None, (ts, k))[1].T
 
 
-def _event_time(rate: Rate, hear: Any, method: Method, found: dict[str, Any]) -> tuple[Any, Any]:
+def _event_time(rate: Rate, hear: Any, options: _Options, found: dict[str, Any]) -> tuple[Any, Any]:
     """When the last step crosses zero of ``hear``, and the state then; its derivative is that of a step of Newton's."""
-    k = np.maximum(found["count"] - 1, 0)
-    start, end, y, y_new = found["starts"][k], found["ends"][k], found["states"][k], found["states"][k + 1]
+    method, k = options.method, np.maximum(found["count"] - 1, 0)
+    start, end, y = found["starts"][k], found["ends"][k], _state_at(rate, options, found, k)
+    y_new = found["states"][k // options.every + 1]  # the last that is kept
     _, stages = method.stages(rate, start, end - start, y)
     at = lambda x: method.dense(method, rate, start, end - start, y, y_new, stages, x)
     value = lambda x: hear(start + x * (end - start), at(x))
@@ -333,7 +410,7 @@ def _result(
     status = {FINISHED: 0, AT_EVENT: 1}.get(int(found["status"]), -1)
     message = MESSAGES[status]
     if status == -1:
-        message += " " + _why(fun, given, found)
+        message += " " + _why(options, given, found)
     ts, ys = given["t_eval"], None
     t_events, y_events = _events(fun, options, given, found)
     if options.has_outputs:
@@ -365,10 +442,10 @@ def _result(
     )
 
 
-def _why(fun: Callable[..., Any], given: dict[str, Any], found: dict[str, Any]) -> str:
+def _why(options: _Options, given: dict[str, Any], found: dict[str, Any]) -> str:
     """Which component fails, at what time."""
     k = int(found["count"])
-    t, y = found["times"][k], found["states"][k]
+    t, y = found["times"][k], found["states"][-(-k // options.every)]
     dy = np.abs(np.asarray(found["first"]))
     bad = np.flatnonzero(~np.isfinite(dy))
     worst = int(bad[0]) if len(bad) else int(np.argmax(dy / (np.abs(np.asarray(y)) + np.asarray(given["atol"]))))
@@ -397,28 +474,23 @@ def _events(
     y_events: list[Any] = []
     status = int(found["status"])
     count = int(found["count"])
+    terminal = [e for e in range(len(options.events)) if f"event {e}" in found]
     for e, g in enumerate(options.events):
         ts, ys = [], []
-        if f"event {e}" in found:
-            if status == AT_EVENT and _rings(g, given, found, count - 1):
+        if e in terminal:
+            if status == AT_EVENT and found["rings"][terminal.index(e)]:
                 t, y = found[f"event {e}"]
                 ts, ys = [t], [y]
         else:
+            heard = [float(g(found["times"][k], found["states"][k], *given["args"])) for k in range(count + 1)]
             for k in range(count):
-                if _rings(g, given, found, k):
+                if _rings(heard[k], heard[k + 1], getattr(g, "direction", 0.0)):
                     t, y = _located(fun, g, options, given, found, k)
                     ts.append(t)
                     ys.append(y)
         t_events.append(np.array(ts))
         y_events.append(np.array(ys))
     return t_events, y_events
-
-
-def _rings(g: Callable[..., Any], given: dict[str, Any], found: dict[str, Any], k: int) -> bool:
-    before, after = (float(g(found["times"][j], found["states"][j], *given["args"])) for j in (k, k + 1))
-    sign = getattr(g, "direction", 0.0)
-    up, down = before <= 0 <= after, before >= 0 >= after
-    return up if sign > 0 else down if sign < 0 else up or down
 
 
 def _located(
@@ -454,6 +526,6 @@ class Solution:
 def _interpolator(fun: Callable[..., Any], options: _Options) -> Callable[..., Any]:
     def interpolate(given: dict[str, Any], found: dict[str, Any], ts: Any) -> Any:
         rate = rate_of(fun, given["args"], given["y0"].dtype)
-        return between(rate, options.method, found, given["t0"], given["t1"], ts)
+        return between(rate, options, found, given["t0"], given["t1"], ts)
 
     return wg.jit(interpolate)
