@@ -19,6 +19,7 @@ from hypothesis import strategies as st
 from tests.passes.random_tapes import arguments, random_tape
 from tests.passes.tapes import tape
 from wengert.codegen.lower import supports
+from wengert.higher.loops import Loop, scan
 from wengert.ops.contract import contract
 from wengert.ops.elementwise import add, cos, exp, multiply, sin
 from wengert.ops.index import add_slice, reverse, scatter_add, set_slice, slice_
@@ -117,6 +118,31 @@ def test_a_result_is_not_overwritten_by_what_reads_it() -> None:
         return y, sum_(cos(y), axis=(0,))
 
     becomes(f, [VECTOR], "sin input0[3] -> output0[3]", "cos output0[3] -> a[3]", "sum a[3] -> output1[]")
+
+
+def test_a_loop_carries_on_where_its_carry_is() -> None:
+    """If the carry dies with it, and is nothing else to the loop."""
+    loop = Loop(tape(lambda x, carry: (sin(carry) * x,), VECTOR, VECTOR), 1, 1, 5, False)
+    again = lambda x, begin: sum_(scan(x, begin, loop=loop, pull=None), axis=(0,))
+    becomes(
+        lambda x: again(x, cos(x)),
+        [VECTOR],
+        "cos input0[3] -> a[3]",
+        "scan input0[3], a[3] -> a[3]",
+        "sum a[3] -> output0[]",
+    )
+
+    def of_one_value(x: Any) -> Any:
+        y = cos(x)
+        return again(y, y)
+
+    becomes(
+        of_one_value,
+        [VECTOR],
+        "cos input0[3] -> a[3]",
+        "scan a[3], a[3] -> b[3]",
+        "sum b[3] -> output0[]",
+    )
 
 
 def test_an_operand_that_is_read_at_other_indices_is_not_overwritten() -> None:

@@ -272,9 +272,22 @@ class _Planner:
             if isinstance(kernel, Repeat):  # whether it goes on
                 aval = Aval((1,), np.dtype(bool))
                 work = Place(self._new(aval), 0, (1,), aval)
-            self._step("run", instr, given, [self._destination(v) for v in instr.outs], work)
+            made = [self._carried(instr, k, given) for k in range(len(instr.outs))]
+            self._step("run", instr, given, made, work)
         else:
             self._run(instr)
+
+    def _carried(self, instr: Instr, k: int, given: Sequence[Place]) -> Place:
+        """Where result number ``k`` of a loop is: where what it begins with is, if that is a carry that dies here."""
+        v, operand = instr.outs[k], _first_carry(instr, k)
+        if operand is not None and v not in self.wanted:
+            place = given[operand]
+            is_alone = all(p.buffer is not place.buffer for j, p in enumerate(given) if j != operand)
+            if place.buffer.kind == "arena" and place.buffer.last <= self.now and is_alone:
+                self.place[v] = place
+                self._use(place.buffer, self.last_read.get(v, self.now))
+                return place
+        return self._destination(v)
 
     def _run(self, instr: Instr) -> None:
         given = [self._of(a) for a in operands(instr)]
@@ -539,6 +552,14 @@ def _region(layout: Any, place: Place, params: Any) -> Region:
     region = layout(place.aval.shape, place.strides, **params)
     assert region is not None
     return region
+
+
+def _first_carry(instr: Instr, k: int) -> int | None:
+    """Which operand of a loop its result number ``k`` begins with."""
+    kernel, loop = instr.op.kernel, instr.params.get("loop")
+    if not isinstance(kernel, Loop | Repeat) or loop is None or k >= loop.carries:
+        return None
+    return k + (loop.constants if isinstance(kernel, Loop) else loop.first)
 
 
 def is_joining(instr: Instr) -> bool:
