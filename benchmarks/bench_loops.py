@@ -1,12 +1,18 @@
-"""Loops as single steps beside JAX: compiled functions and gradients, float64, one thread, in one process, in turns.
+"""Loops as single steps beside JAX and C: compiled functions and gradients, float64, one thread, in one process, in
+turns.
 
 python -m benchmarks.bench_loops [--quick] [name ...]
 """
 
 from __future__ import annotations
 
+import ctypes
+import shutil
+import subprocess
 import sys
+import tempfile
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 from benchmarks.bench_networks import Calls, has, in_turns
@@ -61,7 +67,37 @@ def filled(n: int, gradient: bool) -> Calls:
 
         return xp.sum(control.scan(step, xp.zeros(n + 1), xp.arange(n))[0])
 
-    return beside_jax(f, RNG.normal(size=n), gradient=gradient)
+    calls = beside_jax(f, RNG.normal(size=n), gradient=gradient)
+    if gradient and n > 10_000:
+        calls.pop("jax", None)  # it copies the array in each iteration: minutes
+    compiler = shutil.which("cc")
+    if compiler is not None and not gradient:
+        calls["C, -O3 -march=native"] = in_c(compiler, RNG.normal(size=n))
+    return calls
+
+
+SOURCE = """
+#include <math.h>
+double filled(const double *x, double *y, long n) {
+    double sum = y[0] = 0;
+    for (long k = 0; k < n; k++) y[k + 1] = 0.7 * y[k] + sin(x[k]);
+    for (long k = 0; k < n; k++) sum += y[k + 1];
+    return sum;
+}
+"""
+
+
+def in_c(compiler: str, x: Any) -> Callable[[], float]:
+    """The same written in C, with the sine of the C library."""
+    with tempfile.TemporaryDirectory() as folder:
+        source, library = Path(folder) / "filled.c", Path(folder) / "filled.so"
+        source.write_text(SOURCE)
+        options = ["-O3", "-march=native", "-shared", "-fPIC"]
+        subprocess.run([compiler, *options, str(source), "-o", str(library), "-lm"], check=True)
+        function = ctypes.CDLL(str(library)).filled
+    function.restype, function.argtypes = ctypes.c_double, [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_long]
+    y = np.empty(len(x) + 1)
+    return lambda: function(x.ctypes.data, y.ctypes.data, len(x))
 
 
 def leaves(number: int = 60, steps: int = 614) -> Calls:
@@ -106,8 +142,8 @@ def steps(number: int = 1000) -> Calls:
 WORKLOADS: dict[str, Callable[[], Calls]] = {
     **{f"recurrence, n=1e{k}": (lambda k=k: recurrence(10**k, False)) for k in (3, 5)},
     **{f"its gradient, n=1e{k}": (lambda k=k: recurrence(10**k, True)) for k in (3, 5)},
-    **{f"written in place, n=1e{k}": (lambda k=k: filled(10**k, False)) for k in (3, 5)},
-    **{f"its gradient in place, n=1e{k}": (lambda k=k: filled(10**k, True)) for k in (3,)},
+    **{f"written in place, n=1e{k}": (lambda k=k: filled(10**k, False)) for k in (3, 4, 5, 6)},
+    **{f"its gradient in place, n=1e{k}": (lambda k=k: filled(10**k, True)) for k in (3, 4, 5, 6)},
     "60 leaves, 614 steps, gradient": leaves,
     "1,000 Runge-Kutta steps, gradient": steps,
     "Newton's iteration": lambda: newton(False),
