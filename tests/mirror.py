@@ -68,6 +68,8 @@ COVERED = [
     # ------------------------------------------------------------------------------------------------------ codegen
     row("tests/codegen/test_fourier.py", "which transforms there are, and what they compute, are asked in one place",
         "runtime/native/fourier.cpp"),
+    row("tests/codegen/test_loops.py", "a plan becomes a body, of which a function is written: both are seen in that",
+        "codegen/bodies.py"),
     row("tests/higher/test_loops.py", "what is made of bodies is seen in the loops that have them",
         "higher/bodies.py"),
     row("tests/higher/test_loops.py", "what loops and branches compute natively is what they compute at all",

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.codegen.loops import Whole
 from wengert.codegen.nests.nest import Nest
 from wengert.codegen.specs.spec import Spec
 from wengert.passes.plan import Place, PlanStep
@@ -17,7 +18,7 @@ from wengert.tape import Instr
 class KernelCall(NamedTuple):
     """Native code on memory."""
 
-    kernel: Nest | Spec | str
+    kernel: Nest | Spec | Whole | str
     """What is compiled; or the name of a kernel of the runtime's own ("copy", BLAS, LAPACK)."""
     places: tuple[Place, ...]
     sizes: tuple[int, ...]

@@ -29,6 +29,7 @@ import llvmlite.binding as llvm
 
 from wengert import config
 from wengert.codegen import cache
+from wengert.codegen.loops import is_to_be_optimised
 from wengert.codegen.target import Target, host, target
 from wengert.codegen.vecmath import called
 from wengert.locks import lock
@@ -210,7 +211,18 @@ def object_code(text: str) -> bytes:
         module.verify()
     except RuntimeError as error:
         raise Refused(str(error)) from error
+    if is_to_be_optimised(text):
+        _optimise(module)
     return _machine(target()).emit_object(module)
+
+
+def _optimise(module: Any) -> None:
+    """Inline the kernels of a loop in it, and what follows from that: our texts of single kernels leave LLVM nothing to
+    do before it generates code."""
+    options = llvm.create_pipeline_tuning_options(speed_level=2)
+    options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = False
+    passes = llvm.create_pass_builder(_machine(target()), options)
+    passes.getModulePassManager().run(module, passes)
 
 
 _numbers = itertools.count()

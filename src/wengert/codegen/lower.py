@@ -17,6 +17,8 @@ from wengert.codegen.calls import Call, CallbackCall, GuardCall, KernelCall, Nes
 from wengert.codegen.contract import contraction
 from wengert.codegen.fourier import transform
 from wengert.codegen.lapack import routine
+from wengert.codegen.loops import Whole
+from wengert.codegen.loops import emit as emit_loop
 from wengert.codegen.nests.build import aligned_strides, copy_nest, nest_call
 from wengert.codegen.nests.emit import emit as emit_nest
 from wengert.codegen.nests.nest import Nest
@@ -127,8 +129,10 @@ def _copy_few(source: Place, goal: Place) -> KernelCall:
     return KernelCall("copy", (source, goal), tuple(sizes), 1, 0, "copy", None)
 
 
-def text_of(kernel: Nest | Spec, name: str) -> str:
+def text_of(kernel: Nest | Spec | Whole, name: str) -> str:
     """The text of an LLVM module with the kernel ``name``, for the processor that code is made for."""
+    if isinstance(kernel, Whole):
+        return emit_loop(kernel, name, target(), text_of)
     return emit_nest(kernel, name, target()) if isinstance(kernel, Nest) else emit_spec(kernel, name, target())
 
 

@@ -165,7 +165,8 @@ def _kept(loop: Loop, given: frozenset[int]) -> tuple[Loop, Pull]:
     constants = [v for v in residuals if number.get(v, m) < n]
     slices = [v for v in residuals if first <= number.get(v, -1) < m]
     computed = [v for v in residuals if v not in constants and v not in slices]
-    wide_body = alive(joint.replace(inputs=body.inputs, instrs=tuple(forward), outputs=(*body.outputs, *computed)))
+    kept = (*joint.outputs[:n_outs], *computed)
+    wide_body = alive(joint.replace(inputs=body.inputs, instrs=tuple(forward), outputs=kept))
     wide = loop._replace(body=wide_body)
     # inputs: constants; totals and cotangents of carries; slices of residuals and of cotangents
     fresh: dict[Atom, Var] = {v: Var(v.aval) for v in (*residuals, *[v for i in again for v in i.outs])}

@@ -247,6 +247,9 @@ def kernel_address(name: str) -> int:
 def reduce_huge_address() -> int:
     """The address of the routine that generated code calls for huge angles (:mod:`wengert.codegen.vecmath.angles`)."""
 
+def loop_routine_address(name: str) -> int:
+    """The address of a routine that generated loops call (:mod:`wengert.codegen.loops`)."""
+
 def prepare_fourier(logarithm: int) -> bool:
     """Makes the tables for transforms of 2**logarithm numbers; False: there is no kernel for them."""
 

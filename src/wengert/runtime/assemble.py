@@ -8,12 +8,13 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeGuard
 
 import numpy as np
 
 from wengert import config, passes
-from wengert.codegen import compiler, vecmath
+from wengert.codegen import compiler, loops, vecmath
+from wengert.codegen.bodies import body_of, parts_of
 from wengert.codegen.calls import (
     Call,
     CallbackCall,
@@ -32,11 +33,13 @@ from wengert.errors import say_where
 from wengert.higher.loops import one_turn_back
 from wengert.ops.kernels import Branch, Loop, Repeat, RepeatBack
 from wengert.passes import donation
-from wengert.passes.plan import Place, Plan, PlanStep, c_strides, is_in_code, plan
+from wengert.passes.plan import Buffer, Place, Plan, PlanStep, c_strides, is_in_code, plan
 from wengert.runtime import _native, routines
 from wengert.tape import Instr, Lit, Tape, structure
 
 compiler.provide(angles.REDUCE, _native.reduce_huge_address())
+for routine in (loops.INTERRUPTED, loops.MORE_ROOM, loops.FREE):
+    compiler.provide(routine, _native.loop_routine_address(routine))
 
 LONG_FLOPS = 200_000  # a program that does more lets other Python threads run meanwhile
 
@@ -62,26 +65,22 @@ def assemble(
     is_fast: bool = False,
     keeps_arena: bool = True,
     donated: Sequence[int] = (),
-    is_body: bool = False,
 ) -> tuple[Plan, _native.Executable, tuple[KernelInfo, ...]]:
     """The plan of ``tape``, its executable, and what it runs; ``is_fast``: by :data:`vecmath.FAST` where it can;
-    ``donated``: the inputs that results may be written over. ``is_body``: of a loop, where they always are."""
-    pairs = donation.pairs_of(tape, donated)
-    made = plan(donation.written_late(passes.run(tape, passes.BEFORE_KERNELS, supports), pairs, is_body), in_strides)
-    zeroed = zero_outputs(made)
-    pairs, commits_at = donation.safe(made, [p for p in pairs if p[0] not in zeroed.values()], is_body)
-    planned = [s for s in made.steps if id(s) not in zeroed and not (is_body and donation.is_nothing(s, pairs))]
-    bodies: list[_native.Executable] = []
-    lowered = [_lowered(step) for step in planned]
-    calls = [_nested(call, bodies, is_fast) if isinstance(call, NestedCall) else call for call in lowered]
-    if is_fast:
-        calls = [_fast(call) if isinstance(call, KernelCall) else call for call in calls]
+    ``donated``: the inputs that results may be written over."""
+    return _assembled(lowered_tape(tape, in_strides, is_fast, donated), tape, in_strides, keeps_arena)
+
+
+def _assembled(
+    lowered: Lowered, tape: Tape, in_strides: Sequence[tuple[int, ...] | None] = (), keeps_arena: bool = True
+) -> tuple[Plan, _native.Executable, tuple[KernelInfo, ...]]:
+    made, calls, pairs = lowered.made, lowered.calls, lowered.pairs
     first = {"arena": 0, "input": 1}
     first["capture"] = first["input"] + len(tape.inputs)
     captures = made.tape.captures  # what passes left of them
     first["literal"] = first["capture"] + len(captures)
     first["output"] = first["literal"] + len(made.literals)
-    steps, codes = _steps(planned, calls, first)
+    steps, codes = _steps(lowered.steps, calls, first)
     executable = _native.Executable(
         arena_bytes=made.arena_bytes,
         inputs=[
@@ -90,21 +89,80 @@ def assemble(
         ],
         captures=[c.array for c in captures],
         constants=[np.asarray(a.value) for a in made.literals],
-        outputs=[(a.aval.dtype, a.aval.shape, k in zeroed.values()) for k, a in enumerate(tape.outputs)],
+        outputs=[(a.aval.dtype, a.aval.shape, k in lowered.zeroed) for k, a in enumerate(tape.outputs)],
         steps=steps,
         is_long=_is_long(tape),
         keeps_arena=keeps_arena,
-        code=(codes, bodies),
+        code=(codes, lowered.bodies),
         donated=pairs,
-        commits_at=_first_step(commits_at, made.steps, planned, calls) if pairs else -1,
+        commits_at=_first_step(lowered.commits_at, made.steps, lowered.steps, calls) if pairs else -1,
     )
     return made, executable, tuple([_describe(call) for call in calls])
+
+
+class Lowered(NamedTuple):
+    """A tape as calls, before anything is compiled."""
+
+    tape: Tape
+    made: Plan
+    steps: list[PlanStep]
+    """Those of the plan that there is something to do for."""
+    calls: list[Call]
+    """Of each, its call."""
+    pairs: tuple[donation.Pair, ...]
+    commits_at: int
+    zeroed: tuple[int, ...]
+    """Results that begin as zeros."""
+    bodies: list[_native.Executable]
+    """What calls point to."""
+
+    def body(self) -> tuple[loops.Body, tuple[int, ...]] | None:
+        """As what a loop's function runs, if it is small, with the sizes that it is given."""
+        flops = sum([i.op.cost(*[a.aval for a in i.ins], **i.params) for i in self.made.tape.instrs])
+        return None if self.bodies else body_of(self.made, self.calls, flops, self.pairs, self.zeroed)
+
+
+def lowered_tape(
+    tape: Tape,
+    in_strides: Sequence[tuple[int, ...] | None] = (),
+    is_fast: bool = False,
+    donated: Sequence[int] = (),
+    is_body: bool = False,
+) -> Lowered:
+    """``is_body``: of a loop, where results always may be written over what was ``donated``."""
+    pairs = donation.pairs_of(tape, donated)
+    made = plan(donation.written_late(passes.run(tape, passes.BEFORE_KERNELS, supports), pairs, is_body), in_strides)
+    zeroed = zero_outputs(made)
+    pairs, commits_at = donation.safe(made, [p for p in pairs if p[0] not in zeroed.values()], is_body)
+    steps = [s for s in made.steps if id(s) not in zeroed and not (is_body and donation.is_nothing(s, pairs))]
+    bodies: list[_native.Executable] = []
+    lowered = [_lowered(step) for step in steps]
+    calls = [_nested(call, bodies, is_fast) if isinstance(call, NestedCall) else call for call in lowered]
+    if is_fast:
+        calls = [_fast(call) if isinstance(call, KernelCall) else call for call in calls]
+    return Lowered(tape, made, steps, calls, pairs, commits_at, tuple(zeroed.values()), bodies)
+
+
+def _straight(lowered: Lowered) -> Lowered:
+    """A body of several kernels as one call, if it is small."""
+    found = lowered.body() if len(lowered.calls) > 1 else None
+    if found is None:
+        return lowered
+    body, sizes = found
+    tape = lowered.made.tape
+    places = [
+        Place(Buffer(kind, k), 0, c_strides(a.aval), a.aval)
+        for kind, atoms in (("input", tape.inputs), ("output", tape.outputs))
+        for k, a in enumerate(atoms)
+    ]
+    call = KernelCall(loops.Straight(body), tuple(places), sizes, 1, 0, tape.name, None)
+    return lowered._replace(steps=lowered.steps[:1], calls=[call])
 
 
 def _first_step(commits_at: int, steps: Sequence[PlanStep], planned: Sequence[PlanStep], calls: Sequence[Call]) -> int:
     """Where in the runtime's list of steps the plan's step ``commits_at`` begins."""
     before = set(map(id, steps[:commits_at]))
-    counts = [2 if isinstance(call, WhileCall) else len(_parts(call)) or 1 for call in calls]
+    counts = [2 if isinstance(call, WhileCall) else len(parts_of(call)) or 1 for call in calls]
     return sum([count for step, count in zip(planned, counts, strict=True) if id(step) in before])
 
 
@@ -154,54 +212,90 @@ class _Outside(Exception):
 
 
 def _nested(call: NestedCall, bodies: list[_native.Executable], is_fast: bool) -> Call:
-    """A loop or a branch whose bodies have kernels alone. They go to ``bodies``: they must live as long."""
+    """A loop or a branch: one function, if its bodies are small, or else what runs their programs, which have kernels
+    alone. Those go to ``bodies``: they must live as long."""
     step, instr = call.step, call.step.instr
     assert instr is not None
     operands, params = step.ins, instr.params
 
-    def made(body: Tape, carries: Sequence[int] = ()) -> int:
-        _, executable, infos = assemble(passes.run(body), is_fast=is_fast, donated=carries, is_body=True)
+    def lowered(body: Tape, carries: Sequence[int] = ()) -> Lowered:
+        return lowered_tape(passes.run(body), (), is_fast, carries, is_body=True)
+
+    def made(lowered: Lowered) -> int:
+        _, executable, infos = _assembled(_straight(lowered), lowered.tape)
         outside = [info.name for info in infos if info.kind in ("callback", "guard")]
         if outside or executable.captures:
             raise _Outside(f"{outside[0]}, in its body, runs in Python" if outside else "its body captures an array")
         bodies.append(executable)
         return executable.address
 
-    def kernel(places: Sequence[Place], *sizes: int, grain: int = 0, can_fail: bool = True) -> KernelCall:
-        return KernelCall("scan", tuple(places), sizes, sizes[3], grain, call.name, instr, can_fail, is_partial=True)
+    def kernel(
+        kernel: loops.Whole | str, places: Sequence[Place], sizes: Sequence[int], extent: int = 1, grain: int = 0
+    ) -> KernelCall:
+        sizes = tuple(sizes)
+        return KernelCall(kernel, tuple(places), sizes, extent, grain, call.name, instr, can_fail=True, is_partial=True)
 
+    def scan(places: Sequence[Place], *sizes: int, grain: int = 0) -> KernelCall:
+        return kernel("scan", places, sizes, sizes[3], grain)
+
+    places = (*operands, *step.outs)
     try:
         if isinstance(instr.op.kernel, Branch):
-            addresses = [made(body) for body in params["branches"]]
-            places = (*operands[1:], *step.outs)
-            branches = [kernel(places, address, len(operands) - 1, 0, 1, 0) for address in addresses]
-            return SwitchCall(operands[0], tuple(branches), call.name, instr)
+            branches = [lowered(body) for body in params["branches"]]
+            found = [branch.body() for branch in branches]
+            if is_small(found):
+                return kernel(loops.Switch(tuple([body for body, _ in found])), places, _sizes_of(found))
+            parts = [scan(places[1:], made(branch), len(operands) - 1, 0, 1, 0) for branch in branches]
+            return SwitchCall(operands[0], tuple(parts), call.name, instr)
         loop = params["loop"]
         if isinstance(instr.op.kernel, RepeatBack):
             back, sums = one_turn_back(loop, params["wrt"]), sum(k < loop.constants for k in params["wrt"])
             first = loop.constants + loop.carries
             cts = len(back.inputs) - first - sums
             over = (*range(first + cts, first + cts + sums), *range(first, first + cts))
-            sizes = (made(loop.condition), made(loop.body), made(back, over))
-            sizes = (*sizes, loop.of_condition, loop.constants, loop.carries, cts, sums)
-            places = (*operands, *step.outs)
-            return KernelCall("while_back", places, sizes, 1, 0, call.name, instr, can_fail=True, is_partial=True)
-        address = made(loop.body, range(loop.constants, loop.constants + loop.carries))
+            parts = [lowered(loop.condition), lowered(loop.body), lowered(back, over)]
+            found = [part.body() for part in parts]
+            if is_small(found):
+                (condition, _), (body, _), (turn, _) = found
+                whole = loops.WhileBack(condition, body, turn, loop.of_condition, loop.constants, loop.carries, sums)
+                return kernel(whole, places, _sizes_of(found))
+            sizes = [made(part) for part in parts]
+            return kernel("while_back", places, (*sizes, loop.of_condition, loop.constants, loop.carries, cts, sums))
+        body = lowered(loop.body, range(loop.constants, loop.constants + loop.carries))
         if isinstance(instr.op.kernel, Loop):
             cost = max(1, int(instr.op.cost(*[a.aval for a in instr.ins], **params)))
             grain = -max(1, LOOP_FLOPS * loop.length // cost)  # iterations until it is worth looking for Ctrl-C
-            sizes = (address, loop.constants, loop.carries, loop.length, int(loop.is_reversed))
-            return kernel((*operands, *step.outs), *sizes, grain=grain)
+            found = [body.body()]
+            if is_small(found):
+                whole = loops.Scan(found[0][0], loop.constants, loop.carries, loop.is_reversed)
+                return kernel(whole, places, (loop.length, *_sizes_of(found)), loop.length, grain)
+            sizes = (made(body), loop.constants, loop.carries, loop.length, int(loop.is_reversed))
+            return scan(places, *sizes, grain=grain)
         assert step.work is not None
+        condition = lowered(loop.condition)
+        found = [condition.body(), body.body()]
+        if is_small(found):
+            whole = loops.While(found[0][0], found[1][0], loop.of_condition, loop.constants, loop.carries)
+            return kernel(whole, places, _sizes_of(found))
+        address = made(body)
         tests, constants = operands[: loop.of_condition], operands[loop.of_condition : loop.first]
-        test = kernel(
-            (*tests, *step.outs, step.work), made(loop.condition), len(tests) + loop.carries, 0, 1, 0, can_fail=False
-        )
-        body = kernel((*constants, *step.outs, *step.outs), address, loop.constants, loop.carries, 1, 0)
-        first = kernel((*constants, *operands[loop.first :], *step.outs), address, loop.constants, loop.carries, 0, 0)
-        return WhileCall(first, test, step.work, body, call.name, instr)
+        test = scan((*tests, *step.outs, step.work), made(condition), len(tests) + loop.carries, 0, 1, 0)
+        turn = scan((*constants, *step.outs, *step.outs), address, loop.constants, loop.carries, 1, 0)
+        first = scan((*constants, *operands[loop.first :], *step.outs), address, loop.constants, loop.carries, 0, 0)
+        return WhileCall(first, test._replace(can_fail=False), step.work, turn, call.name, instr)
     except _Outside as why:
         return callback(step, str(why))
+
+
+Found = tuple[loops.Body, tuple[int, ...]]
+
+
+def is_small(found: Sequence[Found | None]) -> TypeGuard[Sequence[Found]]:
+    return None not in found
+
+
+def _sizes_of(found: Sequence[Found]) -> list[int]:
+    return [size for _, sizes in found for size in sizes]
 
 
 LOOP_FLOPS = 5_000_000
@@ -258,11 +352,11 @@ def _steps(
 ) -> tuple[list[tuple[Any, ...]], tuple[compiler.Code, ...]]:
     """The steps in the runtime's terms, and the machine code that they point to; calls that cannot be compiled become
     callbacks, in ``calls`` too."""
-    kernels = [part.kernel for call in calls for part in _parts(call)]
+    kernels = [part.kernel for call in calls for part in parts_of(call)]
     keys = {kernel: compiler.key_of(kernel) for kernel in dict.fromkeys(kernels) if not isinstance(kernel, str)}
     codes = compiler.machine_code({key: partial(text_of, kernel) for kernel, key in keys.items()})
 
-    def address(kernel: Nest | Spec | str) -> int | str:
+    def address(kernel: Nest | Spec | loops.Whole | str) -> int | str:
         if isinstance(kernel, str):
             return routines.address(kernel)
         code = codes[keys[kernel]]
@@ -293,7 +387,7 @@ def _steps(
 
     steps: list[tuple[Any, ...]] = []
     for k, call in enumerate(calls):
-        parts = [(part, address(part.kernel)) for part in _parts(call)]
+        parts = [(part, address(part.kernel)) for part in parts_of(call)]
         refused = next(((part, why) for part, why in parts if isinstance(why, str)), None)
         if refused is not None:
             calls[k] = call = _refused(planned[k], *refused)
@@ -314,16 +408,6 @@ def _steps(
             function = _saying_where(call.function, call.instr)
             steps.append(("writing" if call.writes else "callback", function, ins, [result(p) for p in call.outs]))
     return steps, tuple([code for code in codes.values() if not isinstance(code, str)])
-
-
-def _parts(call: Call) -> list[KernelCall]:
-    """The kernels of a call, in order."""
-    parts = []
-    part = call if isinstance(call, KernelCall) else None
-    while part is not None:
-        parts.append(part)
-        part = part.then
-    return parts
 
 
 def _saying_where(function: Callable[..., Any], instr: Instr | None) -> Callable[..., Any]:

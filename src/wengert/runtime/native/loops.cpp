@@ -48,14 +48,6 @@ void set(const Executable &code, char **table, size_t base, char *address) {
     for (const Use &use : code.uses[base]) table[use.pointer] = address + use.offset;
 }
 
-// Now and then, whether Python wants the loop to end: an error is set then.
-bool is_interrupted() {
-    const PyGILState_STATE state = PyGILState_Ensure();
-    const bool is_over = PyErr_CheckSignals() != 0;
-    PyGILState_Release(state);
-    return is_over;
-}
-
 int32_t run(const Executable &code, char **table, const Block &block) {
     constexpr int64_t TURNS = 1 << 16; // between two looks
     for (const Step &step : block) {
@@ -80,6 +72,25 @@ int32_t run(const Executable &code, char **table, const Block &block) {
 }
 
 } // namespace
+
+int32_t is_interrupted() {
+    const PyGILState_STATE state = PyGILState_Ensure();
+    const bool is_over = PyErr_CheckSignals() != 0;
+    PyGILState_Release(state);
+    return is_over;
+}
+
+char *more_room(char *memory, int64_t nbytes, const char *on_stack) {
+    auto *more = static_cast<char *>(std::malloc(2 * static_cast<size_t>(nbytes)));
+    if (more == nullptr) return nullptr;
+    std::memcpy(more, memory, static_cast<size_t>(nbytes));
+    free_room(memory, on_stack);
+    return more;
+}
+
+void free_room(char *memory, const char *on_stack) {
+    if (memory != on_stack) std::free(memory);
+}
 
 void free_loop_memory(Executable &code) {
     for (auto &kept : code.loop_memory) std::free(kept.exchange(nullptr));

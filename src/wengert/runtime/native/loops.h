@@ -15,6 +15,12 @@ Kernel run_scan;
 // carries, cotangents, sums): runs the loop, keeping its carries, and then its turns backwards. One turn back takes
 // constants, carries, cotangents and sums, and gives sums and cotangents, which are the results.
 Kernel run_while_back;
+// Now and then, whether Python wants a loop to end: an error is set then.
+int32_t is_interrupted();
+// Memory of twice as many bytes that begins with those of `memory`, which is freed unless it is the caller's, on the
+// stack; nullptr: there is none, and nothing was freed.
+char *more_room(char *memory, int64_t nbytes, const char *on_stack);
+void free_room(char *memory, const char *on_stack);
 void free_loop_memory(Executable &code);
 
 } // namespace wengert

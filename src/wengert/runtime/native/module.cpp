@@ -63,6 +63,16 @@ NB_MODULE(_native, module) {
         "reduce_huge_address", [] { return reinterpret_cast<uintptr_t>(&wengert::reduce_huge); },
         "The address of the routine that generated code calls for huge angles.");
     module.def(
+        "loop_routine_address",
+        [](const char *name) {
+            const std::string_view wanted = name;
+            if (wanted == "wengert_is_interrupted") return reinterpret_cast<uintptr_t>(&wengert::is_interrupted);
+            if (wanted == "wengert_more_room") return reinterpret_cast<uintptr_t>(&wengert::more_room);
+            if (wanted == "wengert_free") return reinterpret_cast<uintptr_t>(&wengert::free_room);
+            throw nb::key_error(name);
+        },
+        "name"_a, "The address of a routine that generated loops call.");
+    module.def(
         "work_bytes", [](const char *name, int64_t n) { return wengert::work_bytes(name, n); }, "name"_a, "n"_a,
         "How large the work area of such a kernel is.");
     module.def(

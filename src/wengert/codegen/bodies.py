@@ -1,0 +1,70 @@
+"""From the plan of a loop's body to the data that :mod:`wengert.codegen.loops` writes code from, if the body is small.
+
+Sizes beyond the smallest are given at run time: the same loop over longer arrays is the same code.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from wengert.codegen.calls import Call, KernelCall
+from wengert.codegen.loops import COPY, FEW_BYTES, Body, Segment
+from wengert.codegen.nests.nest import Nest
+from wengert.passes.plan import Place, Plan
+
+MOST_CALLS = 160
+MOST_STEPS = 1000  # of its nests, all together
+MOST_FLOPS = 20_000  # in an iteration: beyond that, calling kernels costs nothing
+MOST_MEMORY = 1 << 14  # bytes that a function keeps for it
+KNOWN = 64  # sizes up to this are written into the code
+
+
+def body_of(
+    made: Plan, calls: Sequence[Call], flops: float, pairs: Sequence[tuple[int, int]], zeroed: Sequence[int]
+) -> tuple[Body, tuple[int, ...]] | None:
+    """The calls of a plan as a body, and the sizes that it is run with; None if it is not small, or not of kernels
+    alone. ``pairs``: outputs, and the inputs that they are written over; ``zeroed``: outputs that begin as zeros."""
+    literals = tuple([a.value.tobytes() for a in made.literals])
+    inputs, outputs = [[a.aval.nbytes for a in atoms] for atoms in (made.tape.inputs, made.tape.outputs)]
+    over = dict(pairs)
+    memory = made.arena_bytes + sum(map(len, literals)) + sum([n for k, n in enumerate(outputs) if k not in over])
+    if made.tape.captures or flops > MOST_FLOPS or memory > MOST_MEMORY:
+        return None
+    parts = list[KernelCall]()
+    for call in calls:
+        if not isinstance(call, KernelCall):
+            return None
+        parts += parts_of(call)
+    if any(isinstance(part.kernel, str) and part.kernel != COPY for part in parts):
+        return None
+    steps = sum([len(part.kernel.steps) if isinstance(part.kernel, Nest) else 1 for part in parts])
+    if len(parts) > MOST_CALLS or steps > MOST_STEPS:
+        return None
+    few = [n if n <= FEW_BYTES else None for n in inputs]
+    beside = [n if k not in over or n <= FEW_BYTES else None for k, n in enumerate(outputs)]
+    sizes = [n for n, known in zip((*inputs, *outputs), (*few, *beside), strict=True) if known is None]
+    segments = list[Segment]()
+    for part in parts:
+        numbers = (*part.sizes, part.extent)
+        known = [n if part.kernel == COPY or abs(n) <= KNOWN else None for n in numbers]
+        sizes += [n for n, k in zip(numbers, known, strict=True) if k is None]
+        segments.append(Segment(part.kernel, tuple(map(_where, part.places)), tuple(known[:-1]), known[-1]))
+    order = tuple([over.get(k, -1) for k in range(len(outputs))])
+    body = Body(tuple(segments), made.arena_bytes, literals, tuple(few), tuple(beside), order, tuple(zeroed))
+    return body, tuple(sizes)
+
+
+def _where(place: Place) -> tuple[str, int, int]:
+    buffer = place.buffer
+    if buffer.kind == "arena":
+        return buffer.kind, 0, buffer.offset + place.offset
+    return buffer.kind, buffer.number, place.offset
+
+
+def parts_of(call: Call) -> list[KernelCall]:
+    """The kernels of a call, in order."""
+    parts, part = [], call if isinstance(call, KernelCall) else None
+    while part is not None:
+        parts.append(part)
+        part = part.then
+    return parts
