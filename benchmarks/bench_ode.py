@@ -1,6 +1,10 @@
-"""Differential equations beside SciPy, Diffrax and torchdiffeq: float64, one thread, in one process, in turns.
+"""Differential equations beside SciPy, Diffrax, torchdiffeq and numbalsoda: float64, one thread, in one process, in
+turns.
 
 python -m benchmarks.bench_ode [--quick] [name ...]
+
+numbalsoda is built when it is installed, for which it wants CMake and a Fortran compiler; where it is not there, it is
+left out.
 """
 
 from __future__ import annotations
@@ -84,7 +88,33 @@ def equation(rate: Any, end: float, start: Any, p: Any, methods: tuple[str, str,
         jitted = jax.jit(jax.grad(lambda p: theirs(p).sum()) if gradient else theirs)
         given = jax.numpy.asarray(p)
         calls[f"diffrax, {methods[2]}"] = lambda: jax.block_until_ready(jitted(given))
+    if has("numbalsoda") and not gradient:
+        calls |= in_numbalsoda(rate, end, start, p)
     return calls
+
+
+def in_numbalsoda(rate: Any, end: float, start: Any, p: Any) -> Calls:
+    """By LSODA and by DOP853, of machine code of Numba's."""
+    import numba
+    from numbalsoda import dop853, lsoda, lsoda_sig
+
+    inner = numba.njit(rate)
+    n, m = len(start), len(p)
+
+    @numba.cfunc(lsoda_sig)
+    def compiled(t: Any, y: Any, dy: Any, p: Any) -> None:
+        found = inner(t, numba.carray(y, (n,)), numba.carray(p, (m,)))
+        for k in range(n):
+            dy[k] = found[k]
+
+    ts = np.array([0.0, end])
+    solvers = {"lsoda": lsoda, "dop853": dop853}
+    if rate is robertson:
+        del solvers["dop853"]  # it does not end
+    return {
+        f"numbalsoda, {name}": lambda solve=solve: solve(compiled.address, start, ts, data=p, **TOLERANCES)
+        for name, solve in solvers.items()
+    }
 
 
 def network(sizes: tuple[int, ...] = (4, 32, 4)) -> list[tuple[Any, Any]]:
