@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from typing import Any
 
 from benchmarks.bench_networks import Calls, has, in_turns
@@ -95,7 +96,7 @@ def equation(rate: Any, end: float, start: Any, p: Any, methods: tuple[str, str,
 
 def in_numbalsoda(rate: Any, end: float, start: Any, p: Any) -> Calls:
     """By LSODA and by DOP853, of machine code of Numba's."""
-    import numba
+    numba: Any = import_module("numba")  # which does not say what it exports
     from numbalsoda import dop853, lsoda, lsoda_sig
 
     inner = numba.njit(rate)
