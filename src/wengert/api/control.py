@@ -8,7 +8,7 @@ its surroundings becomes an operand.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
@@ -22,6 +22,8 @@ from wengert.higher.chain import chain as chain_op
 from wengert.higher.loops import Loop, While, kept_bytes
 from wengert.higher.loops import scan as scan_op
 from wengert.higher.loops import while_ as while_op
+from wengert.higher.revolve import revolve as revolve_op
+from wengert.higher.revolve import schedule
 from wengert.source import Source
 from wengert.tape import Aval, Tape, Var
 from wengert.tracing.record import Input, record_call
@@ -108,7 +110,7 @@ def scan(
     length: int | None = None,
     reverse: bool = False,
     *,
-    checkpoint: int | None = None,
+    checkpoint: int | Literal["binomial"] | None = None,
     budget: int = BUDGET,
 ) -> tuple[Any, Any]:
     """``carry, ys[k] = f(carry, xs[k])`` for each k, as one step: the last carry, and the stacked ys.
@@ -121,8 +123,11 @@ def scan(
     xs : a pytree of arrays with a common first axis, along which they are sliced; None, with ``length`` iterations.
     reverse : from the last slice to the first.
     checkpoint : keep for the way back only what every so many iterations begin with, and run those in between again
-        (:func:`checkpoint`). None: keep what the way back reads, unless that is more than
-    budget : bytes (1 GiB); then as many as make what is kept least.
+        (:func:`checkpoint`). "binomial": as many carries as the budget has room for, and those in between again, some
+        more than once, by the schedule that takes the fewest iterations (revolve). None: keep what the way back reads,
+        unless that is more than
+    budget : bytes (1 GiB); then what every so many iterations begin with, as many as make what is kept least; and by
+        the binomial schedule if that is too much as well.
 
     Raises StructureError, DTypeError or ShapeError, with the body's line and both types, where the carry changes; and
     ShapeError where the lengths of ``xs`` differ.
@@ -153,18 +158,46 @@ def scan(
     found, y_def = [a.aval for a in body.tape.outputs], tree.flatten(leaves[1])[1]
     _check_carry("scan", body, avals, found[: len(back)], carry_def, back_def)
     loop = Loop(body.tape, len(body.constants), len(carry), count, reverse)
-    if checkpoint is None and count * kept_bytes(loop) > budget:
-        checkpoint = _segment(loop)
-    if checkpoint is not None and checkpoint < count:
-        return _in_segments(f, init, xs, count, reverse, checkpoint)
-    outs = _result(record(scan_op, [*body.constants, *carry, *stacks], {"loop": loop, "pull": None}))
+    if checkpoint is None:
+        checkpoint = _which(loop, budget)
+    elif checkpoint != "binomial" and not (isinstance(checkpoint, int | np.integer) and checkpoint >= 1):
+        expected = "a number of iterations, at least 1, or 'binomial'"
+        raise ValueError(message(f"scan: checkpoint={checkpoint!r}; expected {expected}", body.source))
+    if isinstance(checkpoint, int | np.integer) and checkpoint < count:
+        return _in_segments(f, init, xs, count, reverse, int(checkpoint))
+    operands = [*body.constants, *carry, *stacks]
+    if checkpoint == "binomial" and count > 1:
+        outs = _result(_revolved(loop, operands, budget, body.source))
+    else:
+        outs = _result(record(scan_op, operands, {"loop": loop, "pull": None}))
     return tree.unflatten(carry_def, outs[: len(carry)]), tree.unflatten(y_def, outs[len(carry) :])
 
 
-def _segment(loop: Loop) -> int:
-    """How many iterations between two carries that are kept make the bytes of both, carries and iterations, least."""
-    carries = sum([a.nbytes for a in loop.body.out_avals[: loop.carries]])
-    return max(1, min(loop.length, round((loop.length * carries / kept_bytes(loop)) ** 0.5)))
+def _which(loop: Loop, budget: int) -> int | Literal["binomial"] | None:
+    """What of a loop is kept within ``budget``: all; what segments begin with, so many iterations each, which make the
+    bytes of both, carries and iterations, least; or some carries."""
+    each, carries = kept_bytes(loop), _carried_bytes(loop)
+    if loop.length * each <= budget:
+        return None
+    size = max(1, min(loop.length, round((loop.length * carries / each) ** 0.5)))
+    fits = size * each + loop.length // size * carries <= budget
+    return size if fits or 2 * carries > budget else "binomial"
+
+
+def _carried_bytes(loop: Loop) -> int:
+    return sum([a.nbytes for a in loop.body.out_avals[: loop.carries]])
+
+
+def _revolved(loop: Loop, operands: Sequence[Any], budget: int, source: Source) -> Any:
+    """The results of a scan whose way back keeps as many carries as ``budget`` has room for: one fewer, since one is on
+    its way."""
+    each = max(1, _carried_bytes(loop))
+    slots = min(loop.length, budget // each - 1)
+    if slots < 1:
+        what = f"scan: a budget of {budget} bytes has no room for two carries of {each} bytes"
+        raise ValueError(message(what, source, tries=[f"budget={2 * each} or more"]))
+    table = schedule(loop.length, slots, loop.is_reversed)
+    return record(revolve_op, [*table, *operands], {"loop": loop, "slots": slots, "wrt": None})
 
 
 def _in_segments(f: Callable[..., Any], init: Any, xs: Any, count: int, reverse: bool, size: int) -> tuple[Any, Any]:

@@ -491,9 +491,13 @@ class _Writer:
         return self._room(nbytes) if isinstance(nbytes, int) and nbytes <= FEW_BYTES else last
 
     def _carry(self, start: str, last: str, nbytes: Index) -> str:
-        """Where a carry is, with what it begins with."""
+        """Where a carry is, with what it begins with, which may be there already."""
         place = self._place(last, nbytes)
-        self._copy(place, start, nbytes)
+        if place != last:
+            self._copy(place, start, nbytes)
+        elif nbytes != 0:
+            is_elsewhere = self.f.pure(f"icmp ne ptr {start}, {last}", "b1", 1)
+            self.f.when(is_elsewhere, lambda: self._copy(last, start, nbytes))
         return place
 
     def _beside(self, k: int, carries: Sequence[str], sized: _Sized, first: int) -> str:

@@ -60,13 +60,13 @@ def _cost_of(body: Tape) -> float:
 # ------------------------------------------------------------------------------------------------------------- scan
 
 
-def _scan_type(*avals: Aval, loop: Loop, pull: Any) -> tuple[Aval, ...]:
+def scan_type(*avals: Aval, loop: Loop, pull: Any = None) -> tuple[Aval, ...]:
     outs = loop.body.out_avals
     stacked = [Aval((loop.length, *a.shape), a.dtype) for a in outs[loop.carries :]]
     return (*outs[: loop.carries], *stacked)
 
 
-def _scan(*operands: Any, loop: Loop, pull: Any) -> Any:
+def scanned(*operands: Any, loop: Loop, pull: Any = None) -> Any:
     body, n, first = loop.body, loop.constants, loop.constants + loop.carries
     constants, carry, stacks = operands[:n], list(operands[n:first]), operands[first:]
     made = [np.empty((loop.length, *a.shape), a.dtype) for a in body.out_avals[loop.carries :]]
@@ -81,7 +81,20 @@ def _scan(*operands: Any, loop: Loop, pull: Any) -> Any:
     return results if len(results) != 1 else results[0]
 
 
+Run = Callable[[Sequence[Atom], Loop], Any]
+"""``run(operands, loop)``: the op that a rule is of, again."""
+
+
+def _again(operands: Sequence[Atom], loop: Loop) -> Any:
+    return scan(*operands, loop=loop, pull=None)
+
+
 def _scan_pushforward(xs: Any, dxs: Any, y: Any, *, loop: Loop, pull: Any) -> Any:
+    return tangents_by(_again, xs, dxs, loop)
+
+
+def tangents_by(run: Run, xs: Any, dxs: Any, loop: Loop) -> Any:
+    """The tangents of the results, by a loop that carries tangents beside what it carries."""
     body, n, first = loop.body, loop.constants, loop.constants + loop.carries
     given = frozenset(k for k, dx in enumerate(dxs) if dx is not None)
     wrt = tuple(sorted(moving_carry(body, n, loop.carries, given)))
@@ -102,7 +115,7 @@ def _scan_pushforward(xs: Any, dxs: Any, y: Any, *, loop: Loop, pull: Any) -> An
     operands = [xs[j] if j < m else _tangent(xs, dxs, wrt[j - m]) for j in ins]
     counts = [sum(1 for k in wrt if k in kind) for kind in kinds[:2]]
     wide = Loop(both, n + counts[0], loop.carries + counts[1], loop.length, loop.is_reversed)
-    results = _several(scan(*operands, loop=wide, pull=None))
+    results = _several(run(operands, wide))
     at = {j: i for i, j in enumerate(outs)}
     tangents = [results[at[position[k]]] if k in position else None for k in range(len(body.outputs))]
     return tangents if len(tangents) > 1 else tangents[0]
@@ -268,6 +281,11 @@ def _scan_pullback(ct: Any, *xs_y: Any, operand: int, loop: Loop, pull: Pull | N
 
 
 def _scan_batch(xs: Sequence[Atom], flags: Sequence[bool], size: int, *, loop: Loop, pull: Any) -> Any:
+    return batch_by(_again, xs, flags, size, loop)
+
+
+def batch_by(run: Run, xs: Sequence[Atom], flags: Sequence[bool], size: int, loop: Loop) -> Any:
+    """The results for a batch, by a loop over the batch."""
     n, first = loop.constants, loop.constants + loop.carries
     marked = (*flags[:n], *[True] * loop.carries, *flags[first:])
     body = batched(loop.body, marked, size)
@@ -276,7 +294,7 @@ def _scan_batch(xs: Sequence[Atom], flags: Sequence[bool], size: int, *, loop: L
         *[front(x, b, size) for x, b in zip(xs[n:first], flags[n:first], strict=True)],
         *[_swapped(x) if b else x for x, b in zip(xs[first:], flags[first:], strict=True)],
     ]
-    results = _several(scan(*operands, loop=loop._replace(body=body), pull=None))
+    results = _several(run(operands, loop._replace(body=body)))
     return (*results[: loop.carries], *[_swapped(y) for y in results[loop.carries :]])
 
 
@@ -287,8 +305,8 @@ def _swapped(x: Atom) -> Any:
 
 scan = Op(  # constants, carries, stacks -> carries after the last iteration, stacks of what each gave
     name="scan",
-    reference=_scan,
-    type=_scan_type,
+    reference=scanned,
+    type=scan_type,
     kernel=LoopKernel(),
     cost=_cost,
     pushforward=_scan_pushforward,

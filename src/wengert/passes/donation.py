@@ -23,7 +23,7 @@ from wengert.ops.kernels import (
     View,
     Write,
 )
-from wengert.passes.plan import Place, Plan, PlanStep, c_strides, is_pointwise, operands
+from wengert.passes.plan import Place, Plan, PlanStep, c_strides, first_carry, is_pointwise, operands
 from wengert.tape import Atom, Aval, Instr, Tape, Var
 
 Pair = tuple[int, int]
@@ -126,14 +126,15 @@ def _is_read_first(step: PlanStep, output: int, given: int) -> bool:
     instr = step.instr
     if instr is None:
         return is_nothing(step, [(output, given)])
-    targets = [(v, p) for v, p in zip(instr.outs, step.outs, strict=True) if _number(p) == ("output", output)]
-    sources = [(a, p) for a, p in zip(operands(instr), step.ins, strict=True) if _number(p) == ("input", given)]
+    targets = [(k, p) for k, p in enumerate(step.outs) if _number(p) == ("output", output)]
+    sources = [(j, p) for j, p in enumerate(step.ins) if _number(p) == ("input", given)]
+    atoms = operands(instr)
     return all(
         (p.offset, p.strides, p.aval.shape) == (goal.offset, goal.strides, goal.aval.shape)
         and goal.strides == c_strides(goal.aval)
-        and is_pointwise(instr, a, v)
-        for v, goal in targets
-        for a, p in sources
+        and (j == first_carry(instr, k) or is_pointwise(instr, atoms[j], instr.outs[k]))
+        for k, goal in targets
+        for j, p in sources
     )
 
 

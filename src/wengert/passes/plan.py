@@ -279,7 +279,7 @@ class _Planner:
 
     def _carried(self, instr: Instr, k: int, given: Sequence[Place]) -> Place:
         """Where result number ``k`` of a loop is: where what it begins with is, if that is a carry that dies here."""
-        v, operand = instr.outs[k], _first_carry(instr, k)
+        v, operand = instr.outs[k], first_carry(instr, k)
         if operand is not None and v not in self.wanted:
             place = given[operand]
             is_alone = all(p.buffer is not place.buffer for j, p in enumerate(given) if j != operand)
@@ -554,7 +554,7 @@ def _region(layout: Any, place: Place, params: Any) -> Region:
     return region
 
 
-def _first_carry(instr: Instr, k: int) -> int | None:
+def first_carry(instr: Instr, k: int) -> int | None:
     """Which operand of a loop its result number ``k`` begins with."""
     kernel, loop = instr.op.kernel, instr.params.get("loop")
     if not isinstance(kernel, Loop | Repeat) or loop is None or k >= loop.carries:
