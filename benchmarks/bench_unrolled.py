@@ -1,4 +1,6 @@
-"""Loops of Python's, traced: the time to the first compiled gradient, and of each after it, beside one plain call.
+"""Loops of Python's, traced: the time to the first compiled gradient, and of each after it, beside one plain call; a
+loop's replay beside that of the vector form; and loops to convergence from 1,000 random starts, compiled, beside the
+plain functions.
 
 python -m benchmarks.bench_unrolled [name ...]
 """
@@ -138,6 +140,55 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Any]] = {
 }
 
 
+# ------------------------------------------------------------------------------------------------- to convergence
+
+
+def kepler(mean: Any) -> Any:
+    """Newton's iteration on one number."""
+    e, anomaly, step = 0.6, mean, 1.0
+    while abs(step) > 1e-12:
+        step = (anomaly - e * np.sin(anomaly) - mean) / (1 - e * np.cos(anomaly))
+        anomaly = anomaly - step
+    return anomaly
+
+
+def newton(x: Any) -> Any:
+    """On two equations."""
+    f = np.ones_like(x)
+    while np.sum(f**2) > 1e-20:
+        f = np.array([x[0] ** 2 + x[1] ** 2 - 4, np.exp(x[0]) + x[1] - 1])
+        x = x - np.linalg.solve(np.array([[2 * x[0], 2 * x[1]], [np.exp(x[0]), 1.0]]), f)
+    return x
+
+
+def fixed_point(x: Any) -> Any:
+    y = np.zeros(5)
+    while np.linalg.norm(x - y) > 1e-10:
+        y = x
+        x = np.cos(x) * 0.9 + 0.1 * np.mean(x)
+    return x
+
+
+MATRIX = np.cov(RNG.normal(size=(10, 40)))
+
+
+def power_iteration(x: Any) -> Any:
+    x, before = x / np.sqrt(x @ x), np.zeros(10)
+    while np.max(np.abs(x - before)) > 1e-10:
+        before = x
+        x = MATRIX @ x
+        x = x / np.sqrt(x @ x)
+    return x @ MATRIX @ x
+
+
+STARTS: dict[str, tuple[Callable[..., Any], Any]] = {
+    "Kepler's equation": (kepler, RNG.uniform(0.0, 6.0, 1000)),
+    "Newton, two equations": (newton, RNG.uniform(-2.0, -1.0, (1000, 2)) * np.array([1.0, -1.0])),
+    "fixed point of 5 numbers": (fixed_point, RNG.normal(size=(1000, 5))),
+    "power iteration, 10x10": (power_iteration, RNG.normal(size=(1000, 10))),
+}
+
+
 def timed(f: Callable[..., Any], *args: Any) -> float:
     start = time.perf_counter()
     f(*args)
@@ -154,20 +205,50 @@ def least(f: Callable[..., Any], *args: Any) -> float:
 
 def main() -> None:
     names = [a for a in sys.argv[1:] if not a.startswith("-")]
+    wanted = lambda name: not names or any(part in name for part in names)
+    console = Console(width=130)
     table = Table("program", "call", "first gradient", "calls + 0.5 s", "forward", "gradient", "of a call", "lines")
     for name, (f, x) in PROGRAMS.items():
-        if names and not any(part in name for part in names):
-            continue
-        call = min(timed(f, x) for _ in range(3))
-        compiled, gradient = wg.jit(f), wg.jit(wg.grad(f))
-        first = timed(gradient, x)
-        compiled(x)
-        forward, each = least(compiled, x), least(gradient, x)
-        lines = f"{len(compiled.program(x).tape)} / {len(gradient.program(x).tape)}"
-        allowed = f"{max(first - 0.5, 0) / call:.0f}"
-        row = [show(call), show(first), allowed, show(forward), f"{show(each)} ({each / forward:.1f})"]
-        table.add_row(name, *row, f"{each / call:.3f}", lines)
-    Console(width=130).print(table)
+        if wanted(name):
+            table.add_row(name, *first_and_each(f, x))
+    console.print(table)
+    table = Table("replay", "loop", "vector form", "ratio")
+    for n in (10, 1000, 100_000):
+        if wanted(name := f"sum of exp, n={n}"):
+            loop, vectors = wg.jit(exponentials), wg.jit(lambda x: np.sum(np.exp(x)))
+            both = [least(f, numbers(n)) for f in (loop, vectors)]
+            table.add_row(name, *map(show, both), f"{both[0] / both[1]:.2f}")
+    console.print(table)
+    table = Table("to convergence, a call", "plain", "compiled", "ratio", "traces, 1,000 starts", "programs")
+    for name, (f, starts) in STARTS.items():
+        if wanted(name):
+            table.add_row(name, *from_all(f, starts))
+    console.print(table)
+
+
+def first_and_each(f: Callable[..., Any], x: Any) -> list[str]:
+    call = min(timed(f, x) for _ in range(3))
+    compiled, gradient = wg.jit(f), wg.jit(wg.grad(f))
+    first = timed(gradient, x)
+    compiled(x)
+    forward, each = least(compiled, x), least(gradient, x)
+    lines = f"{len(compiled.program(x).tape)} / {len(gradient.program(x).tape)}"
+    allowed = f"{max(first - 0.5, 0) / call:.0f}"
+    row = [show(call), show(first), allowed, show(forward), f"{show(each)} ({each / forward:.1f})"]
+    return [*row, f"{each / call:.3f}", lines]
+
+
+def from_all(f: Callable[..., Any], starts: Any) -> list[str]:
+    compiled = wg.jit(f)
+
+    def run(f: Callable[..., Any]) -> None:
+        for x in starts:
+            f(x)
+
+    run(compiled)
+    stats = compiled.stats()
+    plain, each = [least(run, g) / len(starts) for g in (f, compiled)]
+    return [show(plain), show(each), f"{plain / each:.1f}", str(stats["traces"]), str(stats["specialisations"])]
 
 
 if __name__ == "__main__":
