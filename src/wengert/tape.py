@@ -181,6 +181,8 @@ class Tape:
     name: str = "tape"
     runs_once: bool = False
     """The backward part is known to run exactly once for each forward part, so it may overwrite residuals."""
+    any_length: bool = False
+    """Loops were rolled up in it. Its lengths are those of loops, of which others are soon to come."""
     in_tree: Any = None
     """The structure of the arguments, where the tape is a whole function of the user's; else None."""
     in_static: tuple[tuple[int, Any], ...] = ()
@@ -383,7 +385,7 @@ def structure(tape: Tape) -> tuple[Any, ...]:
         number[v] = len(number)
     for c in tape.captures:
         number[c.var] = len(number)
-    key: list[Any] = [tape.in_avals, tuple([c.var.aval for c in tape.captures]), tape.runs_once]
+    key: list[Any] = [tape.in_avals, tuple([c.var.aval for c in tape.captures]), tape.runs_once, tape.any_length]
     for op, ins, outs, params, _ in tape.instrs:
         key.append(op)
         key.append(tuple([number[a] if type(a) is Var else a.key for a in ins]))

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 
 import wengert as wg
 from wengert.ad.reverse import vjp
+from wengert.codegen.compiler import Counters
 from wengert.edit import play
 from wengert.errors import GuardError
 from wengert.passes.reroll import loops, reroll
@@ -451,3 +452,34 @@ def test_it_can_be_turned_off() -> None:
     g(x)
     assert "scan" not in ops(g.program(x).tape)
     assert "scan" in ops(wg.jit(wg.grad(smoothed)).program(x).tape)
+
+
+def _filled(x: Any) -> Any:
+    y = np.zeros(len(x))
+    for i in range(1, len(x)):
+        y[i] = 0.3 * y[i - 1] + np.sinh(x[i])
+    return np.sum(y)
+
+
+def _of_pairs(x: Any) -> Any:
+    return sum([np.cosh(x[i] - x[j]) for i in range(len(x)) for j in range(i)])
+
+
+def _longest(x: Any) -> Any:
+    """A table, as of the longest common subsequence."""
+    d = np.zeros((len(x) + 1, len(x) + 1))
+    for i in range(1, len(x) + 1):
+        for j in range(1, len(x) + 1):
+            d[i, j] = np.maximum(np.maximum(d[i - 1, j], d[i, j - 1]), d[i - 1, j - 1] + x[i - 1] * x[j - 1])
+    return d[-1, -1]
+
+
+@pytest.mark.parametrize(("f", "n"), [(_filled, 200), (_of_pairs, 40), (_longest, 20)])
+def test_another_number_of_iterations_compiles_nothing(f: Callable[..., Any], n: int) -> None:
+    compiled = wg.jit(wg.grad(f))
+    compiled(RNG.normal(size=n))
+    before = Counters.compiled
+    xs = [RNG.normal(size=m) for m in (n + 1, n + 20)]
+    found = [compiled(x) for x in xs]
+    assert (Counters.compiled, compiled.stats()["traces"]) == (before, 3)
+    np.testing.assert_allclose(found[0], wg.jit(wg.grad(f), reroll=False)(xs[0]), rtol=1e-10)

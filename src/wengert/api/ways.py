@@ -46,6 +46,7 @@ def _rolled(recording: Recording) -> Recording:
     if trace.counts is not None:
         tape = with_loops_of_any_count(tape, trace.counts)
     rolled = reroll(tape)
+    trace.any_length = trace.any_length or rolled.any_length
     if rolled is recording.tape:
         return recording
     return recording._replace(tape=rolled, programs={}, captured=tuple([c.array for c in rolled.captures]))

@@ -100,6 +100,8 @@ class PlanStep(NamedTuple):
     """Of the instruction in the tape."""
     work: Place | None = None
     """Bytes of the arena that it may use while it runs."""
+    any_length: bool = False
+    """As the tape says it."""
 
 
 @dataclass(eq=False)
@@ -446,7 +448,7 @@ class _Planner:
         now = self.now
         for place in (*ins, *outs) if work is None else (*ins, *outs, work):
             self._use(place.buffer, now)
-        self.out.steps.append(PlanStep(what, instr, tuple(ins), tuple(outs), self.now, work))
+        self.out.steps.append(PlanStep(what, instr, tuple(ins), tuple(outs), self.now, work, self.tape.any_length))
 
     def _assign_offsets(self) -> None:
         """First fit, best size: buffers in the order of their births, bytes of the dead handed out again."""

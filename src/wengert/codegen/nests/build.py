@@ -30,6 +30,7 @@ WIDE = 128  # lanes: with fewer, adding to memory waits for what was added befor
 SHARED = 1 << 20  # multiply-adds of a batch of products that are worth handing to a thread: 20 to 40 us
 PART_ROWS = 64  # of a product that threads share, or a multiple: each copies what all of its rows read
 STATIC_POINTS = 2048  # a nest of at most so many points has its sizes written into its code
+ROLLED_POINTS = 16  # likewise, in a tape whose loops were rolled up: code that is for any number of iterations
 FEWEST_TERMS = 24  # of sums with lanes along channels, which are turned round
 FEWEST_PLACES = 256  # for which their weights are worth a panel
 FULLER = 1.1  # vectors along channels, that they are chosen (all: benchmarks/bench_convolution.py)
@@ -48,8 +49,9 @@ class _Operation(NamedTuple):
 class _Builder:
     """A nest that is being put together: dimensions as they come, kept ones first."""
 
-    def __init__(self, extents: Sequence[int], n_kept: int) -> None:
+    def __init__(self, any_length: bool, extents: Sequence[int], n_kept: int) -> None:
         self.extents = list(extents)
+        self.any_length = any_length
         self.n_kept = n_kept
         self.loads: list[tuple[str, list[int], bool]] = []
         self.load_places: list[Place | None] = []
@@ -135,7 +137,7 @@ class _Builder:
         if lanes >= 0:
             lanes = next(k for k, g in enumerate(groups) if lanes in g)
         points = int(np.prod(extents, dtype=np.int64)) if extents else 1
-        is_static = points <= STATIC_POINTS if is_static is None else is_static
+        is_static = points <= (ROLLED_POINTS if self.any_length else STATIC_POINTS) if is_static is None else is_static
         is_shared = is_static and (n_kept > 2 or n_kept == lanes + 1 == 2) and points > SHARED
         # then only the number of products, or of rows of a single one, is not in the code
         sizes: list[int] = extents[:1] if is_shared else [] if is_static else list(extents)
@@ -200,7 +202,7 @@ class _Builder:
 
         This one keeps what comes before, and stores what its pieces come to.
         """
-        last = _Builder([n_pieces], 0)
+        last = _Builder(self.any_length, [n_pieces], 0)
         parts: list[Place] = []
         carried: dict[Ref, Ref] = {}
         for k, (combine, _, dtype) in enumerate(self.folds):
@@ -362,7 +364,7 @@ def copy_nest(step: PlanStep) -> KernelCall:
     """Operand 0, broadcast, written over the goal, or added to what is there."""
     (source,), (goal,) = step.ins, step.outs
     shape = goal.aval.shape
-    b = _Builder(shape, len(shape))
+    b = _Builder(step.any_length, shape, len(shape))
     value = b.load(source, aligned_strides(source, shape))
     if source.aval.dtype != goal.aval.dtype:
         value = b.step("convert", [value], short(goal.aval.dtype))
@@ -379,7 +381,7 @@ def nest_call(step: PlanStep) -> KernelCall:
     instr = step.instr
     assert instr is not None
     if isinstance(instr.op.kernel, Iota):
-        b = _Builder(instr.outs[0].aval.shape, 1)
+        b = _Builder(step.any_length, instr.outs[0].aval.shape, 1)
         goal = step.outs[0]
         value = b.index("i8", [1])
         if short(goal.aval.dtype) != "i8":
@@ -396,7 +398,7 @@ class _Lowering:
     """Writes the instructions of one step into a nest."""
 
     def __init__(self, instrs: Sequence[Instr], step: PlanStep, instr: Instr) -> None:
-        self.instrs, self.instr, self.work = instrs, instr, step.work
+        self.instrs, self.instr, self.step = instrs, instr, step
         self.places = {key_of(a): place for a, place in zip(operands(instr), step.ins, strict=True)}
         self.goals = dict(zip(instr.outs, step.outs, strict=True))
         self.contraction = next((i for i in instrs if isinstance(i.op.kernel, Contract)), None)
@@ -422,7 +424,7 @@ class _Lowering:
             self.kept = tuple([self.space[d] for d in self.order])
             self.n_kept = len(self.order)
             extents = [self.space[d] for d in (*self.order, *self.axes)]
-        self.b = _Builder(extents, self.n_kept)
+        self.b = _Builder(self.step.any_length, extents, self.n_kept)
         self.after: set[Any] = set()  # values after the reduction
         self.ref: dict[Any, Ref] = {}
 
@@ -442,7 +444,7 @@ class _Lowering:
             is_post = v in self.after
             self.b.store(self.ref[v], goal, self._spread(goal, is_post), is_post)
         is_static = None if self.contraction is None else True
-        return self.b.call(describe(self.instr), self.instr, is_static, self.work)
+        return self.b.call(describe(self.instr), self.instr, is_static, self.step.work)
 
     def _spread(self, place: Place, is_post: bool) -> list[int]:
         """Byte strides over the dimensions of the nest."""

@@ -131,6 +131,7 @@ class _Emitter:
                 captures=tuple(self.places.captures),
                 outputs=outputs,
                 metadata=metadata,
+                any_length=True,
             )
         )
 
