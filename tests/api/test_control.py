@@ -40,11 +40,26 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "lengths that differ": (lambda x: wg.scan(lambda c, t: (c, None), 0.0, (x, x[:2]))[0], errors.ShapeError, "differ"),
     "no length": (lambda x: wg.scan(lambda c, t: (c, None), x[0])[0], errors.ShapeError, "no length"),
     "no axis": (lambda x: wg.scan(lambda c, t: (c, None), 0.0, x[0])[0], errors.ShapeError, "no axis"),
-    "a look in a body": (lambda x: wg.scan(lambda c, t: (c + t if t > 0 else c, None), 0.0, x)[0],
-                         errors.ConcretizationError, "recorded once for all"),
+    "an index in a body": (lambda x: wg.scan(lambda c, t: (c + [1, 2][int(t)], None), 0.0, x)[0],
+                           errors.ConcretizationError, "recorded once for all"),
+    "a write of what is outside": (lambda x: counted_outside(x), errors.MutationError, "made outside of it"),
+    "a branch that writes": (lambda x: wg.cond(x[0] > 0, lambda y: y.__iadd__(1)[0], lambda y: y[0], x),
+                             errors.MutationError, "writes an array that it was given"),
     "a draw in a body": (lambda x: wg.scan(lambda c, t: (c + RNG.normal(), None), 0.0, x)[0],
                          errors.UnsupportedFunctionError, "drawn once, for all iterations"),
 }  # fmt: skip
+
+
+def counted_outside(x: Any) -> Any:
+    count = np.zeros(1)
+
+    def step(c: Any, t: Any) -> Any:
+        count[0] += 1
+        return c + t, None
+
+    return wg.scan(step, 0.0, x)[0] + count[0]
+
+
 RNG = np.random.default_rng(0)
 
 

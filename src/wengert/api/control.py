@@ -8,13 +8,14 @@ its surroundings becomes an operand.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
 from wengert import tree
-from wengert.api.named import F, made_by
-from wengert.errors import DTypeError, ShapeError, StructureError, message
+from wengert.api.bodies import Body, aval_of, leaves_of, recorded
+from wengert.api.named import F, function_name, made_by
+from wengert.errors import DTypeError, MutationError, ShapeError, StructureError, message
 from wengert.higher.bodies import alive
 from wengert.higher.branches import cond as cond_op
 from wengert.higher.chain import Chain
@@ -23,64 +24,17 @@ from wengert.higher.loops import Loop, While, kept_bytes
 from wengert.higher.loops import scan as scan_op
 from wengert.higher.loops import while_ as while_op
 from wengert.source import Source
-from wengert.tape import Aval, Tape, Var
-from wengert.tracing.record import Input, record_call
-from wengert.tracing.trace import current_trace, recorder_of_none
-from wengert.tracing.tracer import Tracer, record, wrap
+from wengert.tape import Aval, Var
+from wengert.tracing.trace import current_trace
+from wengert.tracing.tracer import Tracer, inlined, record
 
 BUDGET = 1 << 30  # bytes that the way back may find stored of one scan
 NO_LIMIT = 1 << 62
 
-NO_VALUE = "it is the body of a loop or a branch, recorded once for all"
-
-
 ONE_TRUTH = ["np.all(...) or np.any(...) of it"]
 
 
-class _Body(NamedTuple):
-    """A function as a tape whose first inputs are what it read of its surroundings."""
-
-    tape: Tape
-    constants: list[Any]
-    treedef: Any
-    """Of what it returned."""
-    source: Source
-
-
-def _leaves(x: Any) -> tuple[list[Any], Any]:
-    leaves, treedef = tree.flatten(x)
-    return [leaf if isinstance(leaf, _AS_THEY_ARE) else np.asarray(leaf) for leaf in leaves], treedef
-
-
-_AS_THEY_ARE = (Tracer, bool, int, float, complex)
-
-
-def _aval(x: Any) -> Aval:
-    return x.aval if type(x) is Tracer else Aval(np.shape(x), np.asarray(x).dtype)
-
-
-def _recorded(name: str, f: Callable[..., Any], avals: Sequence[Aval], treedef: Any) -> _Body:
-    """``f``, of the arguments that ``treedef`` says."""
-
-    def call(*tracers: Any) -> Any:
-        trace = current_trace()
-        assert trace is not None
-        trace.is_body = True
-        return f(*tree.unflatten(treedef, list(tracers)))
-
-    inputs = [Input(a, is_scalar=a.shape == ()) for a in avals]
-    recording = record_call(call, inputs, name=name, concrete=False, why_abstract=NO_VALUE)
-    tape, n = recording.tape, len(inputs)
-    around = recorder_of_none()
-    captured = [wrap(around, around.capture_again(c)) for c in tape.captures]
-    first = (*[c.var for c in tape.captures], *tape.inputs[n:])
-    closed = alive(tape.replace(inputs=(*first, *tape.inputs[:n]), captures=()))
-    code = getattr(f, "__code__", None)
-    source = Source("?", 0, name) if code is None else Source(code.co_filename, code.co_firstlineno, f.__name__)
-    return _Body(closed, [*captured, *recording.implicit], recording.out_treedef, source)
-
-
-def _check_carry(name: str, body: _Body, given: Sequence[Aval], found: Sequence[Aval], before: Any, after: Any) -> None:
+def _check_carry(name: str, body: Body, given: Sequence[Aval], found: Sequence[Aval], before: Any, after: Any) -> None:
     """Raise unless a carry comes back as it went in, of the structures ``before`` and ``after``."""
     if before != after:
         what = f"{name}: the carry came back with another structure"
@@ -137,15 +91,15 @@ def scan(
     >>> total(np.ones(4))
     array([0.125, 0.25 , 0.5  , 1.   ])
     """
-    carry, carry_def = _leaves(init)
-    stacks, stack_def = _leaves(xs)
+    carry, carry_def = leaves_of(init)
+    stacks, stack_def = leaves_of(xs)
     count = _length("scan", [np.shape(x) for x in stacks], length)
     if current_trace() is None:
         return _scan_now(f, init, xs, count, reverse)
-    avals = [_aval(x) for x in carry]
-    slices = [Aval(a.shape[1:], a.dtype) for a in map(_aval, stacks)]
+    avals = [aval_of(x) for x in carry]
+    slices = [Aval(a.shape[1:], a.dtype) for a in map(aval_of, stacks)]
     both = tree.flatten((tree.unflatten(carry_def, [0.0] * len(carry)), tree.unflatten(stack_def, [0.0] * len(stacks))))
-    body = _recorded("scan", f, [*avals, *slices], both[1])
+    body = recorded("scan", f, [*avals, *slices], both[1])
     leaves = tree.unflatten(body.treedef, list(range(len(body.tape.outputs))))
     if not isinstance(leaves, tuple) or len(leaves) != 2:
         raise StructureError(message("scan: the body returned no pair", body.source, tries=["return carry, y"]))
@@ -288,19 +242,19 @@ def while_loop(
     """
     if max_steps is not None:
         return _bounded(cond_fun, body_fun, init_val, max_steps)
-    carry, treedef = _leaves(init_val)
+    carry, treedef = leaves_of(init_val)
     if current_trace() is None:
         val = init_val
         while _truth(cond_fun(val)):
             val = body_fun(val)
         return val
-    avals = [_aval(x) for x in carry]
+    avals = [aval_of(x) for x in carry]
     one = tree.flatten((tree.unflatten(treedef, [0.0] * len(carry)),))[1]
-    test = _recorded("while_loop", cond_fun, avals, one)
+    test = recorded("while_loop", cond_fun, avals, one)
     if [a.aval for a in test.tape.outputs] != [Aval((), np.dtype(bool))]:
         what = f"while_loop: the condition is {', '.join(str(a.aval) for a in test.tape.outputs)}; expected bool[]"
         raise DTypeError(message(what, test.source, tries=ONE_TRUTH))
-    body = _recorded("while_loop", body_fun, avals, one)
+    body = recorded("while_loop", body_fun, avals, one)
     found = [a.aval for a in body.tape.outputs]
     _check_carry("while_loop", body, avals, found, treedef, body.treedef)
     loop = While(test.tape, body.tape, len(test.constants), len(body.constants))
@@ -323,8 +277,8 @@ def _bounded(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], ini
 
 
 def _truth(x: Any) -> bool:
-    if _aval(x) is not Aval((), np.dtype(bool)):
-        raise DTypeError(message(f"while_loop: the condition is {_aval(x)}; expected bool[]", tries=ONE_TRUTH))
+    if aval_of(x) is not Aval((), np.dtype(bool)):
+        raise DTypeError(message(f"while_loop: the condition is {aval_of(x)}; expected bool[]", tries=ONE_TRUTH))
     return bool(x)
 
 
@@ -356,8 +310,8 @@ def known_states(step: Callable[..., Any], init: Any, xs: Sequence[Any], states:
     init, states, *stacks = [x if type(x) is Tracer else np.asarray(x) for x in (init, states, *xs)]
     if current_trace() is None:
         return states
-    avals = [_aval(init), *[Aval(a.shape[1:], a.dtype) for a in map(_aval, stacks)]]
-    body = _recorded("known_states", step, avals, tree.flatten(tuple([0.0] * len(avals)))[1])
+    avals = [aval_of(init), *[Aval(a.shape[1:], a.dtype) for a in map(aval_of, stacks)]]
+    body = recorded("known_states", step, avals, tree.flatten(tuple([0.0] * len(avals)))[1])
     _check_carry("known_states", body, avals[:1], [a.aval for a in body.tape.outputs], 0, 0)
     chain = Chain(body.tape, len(body.constants))
     number = count.astype(np.intp) if type(count) is Tracer else np.intp(count)
@@ -384,8 +338,8 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     >>> f(4.0), f(-3.0), wg.grad(f)(4.0)
     (np.float64(2.0), np.float64(3.0), np.float64(0.25))
     """
-    if _aval(pred) is not Aval((), np.dtype(bool)):
-        raise DTypeError(message(f"cond: the predicate is {_aval(pred)}; expected bool[]", tries=ONE_TRUTH))
+    if aval_of(pred) is not Aval((), np.dtype(bool)):
+        raise DTypeError(message(f"cond: the predicate is {aval_of(pred)}; expected bool[]", tries=ONE_TRUTH))
     if type(pred) is not Tracer:
         return true_fun(*operands) if pred else false_fun(*operands)
     return _chosen("cond", pred, (false_fun, true_fun), operands)
@@ -410,9 +364,11 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
 
 
 def _chosen(name: str, index: Any, functions: Sequence[Callable[..., Any]], operands: Sequence[Any]) -> Any:
-    leaves, treedef = _leaves(tuple(operands))
-    avals = [_aval(x) for x in leaves]
-    bodies = [_recorded(name, f, avals, treedef) for f in functions]
+    leaves, treedef = leaves_of(tuple(operands))
+    avals = [aval_of(x) for x in leaves]
+    bodies = [recorded(name, f, avals, treedef) for f in functions]
+    for body in bodies:
+        _check_unwritten(name, body)
     for body in bodies[1:]:
         _check_alike(name, bodies[0], body)
     constants = [c for body in bodies for c in body.constants]
@@ -420,7 +376,7 @@ def _chosen(name: str, index: Any, functions: Sequence[Callable[..., Any]], oper
     branches = []
     for body in bodies:  # each takes what all of them read
         n = len(body.constants)
-        others = [Var(_aval(c)) for c in constants]
+        others = [Var(aval_of(c)) for c in constants]
         others[at : at + n] = body.tape.inputs[:n]
         branches.append(alive(body.tape.replace(inputs=(*others, *body.tape.inputs[n:]))))
         at += n
@@ -435,7 +391,56 @@ def _chosen(name: str, index: Any, functions: Sequence[Callable[..., Any]], oper
     return tree.unflatten(bodies[0].treedef, outs)
 
 
-def _check_alike(name: str, first: _Body, other: _Body) -> None:
+def joined(f: F) -> F:
+    """``f``, whose paths join where it returns: an ``if`` in it is a branch of the program that is recorded.
+
+    Within a traced function ``f`` is recorded by itself, and where it looks at the truth of a traced value, for both
+    outcomes: instead of a guard, one program for either, and in the body of a loop, fewer paths, since what follows is
+    recorded once. Arguments and results are pytrees, of which ``f`` writes none; the results of all paths have the same
+    structure, shapes and dtypes. At most 32 paths.
+
+    Examples
+    --------
+    >>> import wengert as wg
+    >>> clipped = wg.joined(lambda x: min(max(x, 0.0), 1.0))
+    >>> f = wg.jit(lambda x: clipped(x) * 2)
+    >>> f(0.5), f(-3.0), f(7.0), f.stats()["traces"]
+    (np.float64(1.0), np.float64(0.0), np.float64(2.0), 1)
+    """
+
+    @made_by(joined, f)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        leaves, treedef = tree.flatten((args, kwargs))
+        traced = [k for k, x in enumerate(leaves) if type(x) is Tracer and x.constant() is None]
+        if not traced:
+            return f(*args, **kwargs)
+
+        def of_traced(*given: Any) -> Any:
+            new = list(leaves)
+            for k, x in zip(traced, given, strict=True):
+                new[k] = x
+            args, kwargs = tree.unflatten(treedef, new)
+            return f(*args, **kwargs)
+
+        given = [leaves[k] for k in traced]
+        body = recorded(function_name(f), of_traced, [x.aval for x in given], tree.flatten(tuple(given))[1])
+        if body.written:
+            raise MutationError(
+                message(f"joined: {function_name(f)} writes an argument", tries=["a copy: np.array(x)"])
+            )
+        return tree.unflatten(body.treedef, inlined(body.tape, [*body.constants, *given]))
+
+    return call
+
+
+def _check_unwritten(name: str, body: Body) -> None:
+    """Raise if a function writes an argument, which its caller would not see."""
+    if body.written:
+        what = f"{name}: {body.source.function} writes an array that it was given"
+        raise MutationError(message(what, body.source, tries=["a copy: np.array(x)"]))
+
+
+def _check_alike(name: str, first: Body, other: Body) -> None:
     tries = ["branches that return the same structure, shapes and dtypes"]
     if first.treedef != other.treedef:
         notes = [("one", str(first.treedef)), ("other", str(other.treedef))]
