@@ -18,8 +18,8 @@ from wengert.source import Source
 from wengert.tape import Aval, Capture, Tape, Var
 from wengert.tracing.decisions import MOST_PATHS, Decisions, number_of, too_many_paths
 from wengert.tracing.generators import WalkAgain
-from wengert.tracing.record import Input, Recording, record_call
-from wengert.tracing.trace import current_trace, recorder_of_none, same_bytes
+from wengert.tracing.record import Input, Recording, check_integer, record_call
+from wengert.tracing.trace import check_dtype, current_trace, recorder_of_none, same_bytes
 from wengert.tracing.tracer import Tracer, wrap
 
 NO_VALUE = "it is the body of a loop or a branch, recorded once for all"
@@ -39,7 +39,30 @@ class Body(NamedTuple):
 
 def leaves_of(x: Any) -> tuple[list[Any], Any]:
     leaves, treedef = tree.flatten(x)
-    return [leaf if isinstance(leaf, _AS_THEY_ARE) else np.asarray(leaf) for leaf in leaves], treedef
+    return [_leaf(leaf) for leaf in leaves], treedef
+
+
+def _leaf(x: Any) -> Any:
+    if isinstance(x, _AS_THEY_ARE):
+        check_integer(x)
+        return x
+    array = np.asarray(x)
+    check_dtype(array)
+    return array
+
+
+def source_of(name: str, f: Callable[..., Any]) -> Source:
+    """Where the user's function stands that is called by ``f``."""
+    while hasattr(f, "__wrapped__"):
+        f = f.__wrapped__
+    code = getattr(f, "__code__", None)
+    return Source("?", 0, name) if code is None else Source(code.co_filename, code.co_firstlineno, f.__name__)
+
+
+def calling(f: Callable[..., Any], caller: Callable[..., Any]) -> Callable[..., Any]:
+    """``caller``, a body of ours around the user's ``f``, whose line errors name."""
+    caller.__wrapped__ = f
+    return caller
 
 
 _AS_THEY_ARE = (Tracer, bool, int, float, complex)
@@ -66,10 +89,8 @@ def recorded(name: str, f: Callable[..., Any], avals: Sequence[Aval], treedef: A
         joined = join(name, paths)
         tape = tape.replace(instrs=joined.instrs, outputs=joined.outputs)
         constants, given = list(around.known), list(around.known.values())
-    code = getattr(f, "__code__", None)
-    source = Source("?", 0, name) if code is None else Source(code.co_filename, code.co_firstlineno, f.__name__)
     closed = alive(tape.replace(inputs=(*constants, *inputs), captures=()))
-    return Body(closed, given, first.recording.out_treedef, source, written)
+    return Body(closed, given, first.recording.out_treedef, source_of(name, f), written)
 
 
 # --------------------------------------------------------------------------------------------------------- its runs
