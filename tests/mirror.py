@@ -25,6 +25,8 @@ def row(test: str, why: str, *sources: str) -> Row:
 COVERED = [
     row("tests/api/test_derivatives.py", "the functions that vjp and linearize return, with good and bad tangents",
         "api/linear.py"),
+    row("tests/api/test_bodies.py", "what a body decides, and the one tape of its paths, are seen on programs",
+        "higher/joining.py", "tracing/decisions.py"),
     row(
         "tests/ops/test_ops.py",
         "one checker runs every op of one table: value, both modes, second order, batches, native code, dtypes",

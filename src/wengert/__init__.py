@@ -11,7 +11,7 @@ A NumPy function is recorded as a *tape* (a Wengert list), transformed, optimise
 from typing import Any
 
 from wengert import config, edit, errors, ops
-from wengert.api.control import checkpoint, cond, fori_loop, known_states, scan, switch, while_loop
+from wengert.api.control import checkpoint, cond, fori_loop, joined, known_states, scan, switch, while_loop
 from wengert.api.derivatives import grad, jvp, linearize, stop_gradient, value_and_grad, vjp
 from wengert.api.mapping import broadcast, vmap
 from wengert.api.matrices import hessian, hvp, jacobian
@@ -57,6 +57,7 @@ __all__ = [
     "scan",
     "fori_loop",
     "while_loop",
+    "joined",
     "known_states",
     "checkpoint",
     # what is constant

@@ -40,11 +40,57 @@ REFUSED: dict[str, tuple[Any, type[Exception], str]] = {
     "lengths that differ": (lambda x: wg.scan(lambda c, t: (c, None), 0.0, (x, x[:2]))[0], errors.ShapeError, "differ"),
     "no length": (lambda x: wg.scan(lambda c, t: (c, None), x[0])[0], errors.ShapeError, "no length"),
     "no axis": (lambda x: wg.scan(lambda c, t: (c, None), 0.0, x[0])[0], errors.ShapeError, "no axis"),
-    "a look in a body": (lambda x: wg.scan(lambda c, t: (c + t if t > 0 else c, None), 0.0, x)[0],
-                         errors.ConcretizationError, "recorded once for all"),
+    "an index in a body": (lambda x: wg.scan(lambda c, t: (c + [1, 2][int(t)], None), 0.0, x)[0],
+                           errors.ConcretizationError, "recorded once for all"),
+    "a write of what is outside": (lambda x: counted_outside(x), errors.MutationError, "made outside of it"),
+    "a branch that writes": (lambda x: wg.cond(x[0] > 0, lambda y: y.__iadd__(1)[0], lambda y: y[0], x),
+                             errors.MutationError, "writes an array that it was given"),
+    "a while that changes its carry": (lambda x: wg.while_loop(lambda c: np.sum(c) < 9, lambda c: c[:2], x),
+                                       errors.ShapeError, r"went in as float64\[3\] and came back as float64\[2\]"),
+    "a counted loop that does": (lambda x: wg.fori_loop(0, 3, lambda i, c: c + 0.5, 0), errors.DTypeError,
+                                 r"fori_loop: the carry went in as int64\[\] and came back as float64\[\]"),
+    "one of a traced count": (lambda x: wg.fori_loop(0, x.astype(int)[0], lambda i, c: {"a": c}, x[0]),
+                              errors.StructureError, r"(?s)fori_loop: the carry.*given +PyTreeSpec\(\*\)"),
+    "a bounded one": (lambda x: wg.while_loop(lambda c: c < 9, lambda c: (c, c), x[0], max_steps=3),
+                      errors.StructureError, r"(?s)while_loop: the carry.*given +PyTreeSpec\(\*\)"),
+    "no condition": (lambda x: wg.while_loop(lambda c: None, lambda c: c, x), errors.DTypeError, "condition is None"),
+    "two conditions": (lambda x: wg.while_loop(lambda c: (c > 0, c < 1), lambda c: c, x[0]), errors.DTypeError,
+                       r"the condition is bool\[\], bool\[\]; expected bool\[\]"),
+    "a bounded condition": (lambda x: wg.while_loop(lambda c: c, lambda c: c, x[0], max_steps=3), errors.DTypeError,
+                            r"the condition is float64\[\]; expected bool\[\]"),
+    "a traced length": (lambda x: wg.scan(lambda c, _: (c, None), 0, None, x.astype(int)[0]),
+                        errors.ConcretizationError, r"(?s)the length is a traced int64\[\].*wg.fori_loop\(0, n"),
+    "a length that is none": (lambda x: wg.scan(lambda c, _: (c, None), 0, None, 3.0), errors.DTypeError,
+                              "the length is 3.0; expected an integer"),
+    "a length below zero": (lambda x: wg.scan(lambda c, _: (c, None), 0, None, -3), errors.ShapeError, "is -3"),
+    "a bound beyond int64": (lambda x: wg.fori_loop(0, 2**63, lambda i, c: c, 0), errors.DTypeError,
+                             "the upper bound is 9223372036854775808; expected an integer that fits into int64"),
+    "a bound below": (lambda x: wg.fori_loop(-(2**63) - 1, x.astype(int)[0], lambda i, c: c, 0), errors.DTypeError,
+                      "the lower bound is -9223372036854775809"),
+    "a bound that is none": (lambda x: wg.fori_loop(0, x[0], lambda i, c: c, 0), errors.DTypeError,
+                             r"the upper bound is float64\[\]; expected an integer of shape \(\)"),
+    "a bound of many": (lambda x: wg.fori_loop(x.astype(int), 3, lambda i, c: c, 0), errors.DTypeError,
+                        r"the lower bound is int64\[3\]; expected an integer of shape \(\)"),
+    "a bound without sign": (lambda x: wg.fori_loop(0, x.astype(np.uint64)[0], lambda i, c: c, 0), errors.DTypeError,
+                             r"the upper bound is uint64\[\]"),
+    "another index that is none": (lambda x: wg.switch(1.5, [np.sin], x), errors.DTypeError, "expected an integer"),
+    "no value at all": (lambda x: wg.scan(lambda c, t: (c, None), object(), x)[0], errors.UnsupportedFunctionError,
+                        "an array of dtype object cannot be traced"),
     "a draw in a body": (lambda x: wg.scan(lambda c, t: (c + RNG.normal(), None), 0.0, x)[0],
                          errors.UnsupportedFunctionError, "drawn once, for all iterations"),
 }  # fmt: skip
+
+
+def counted_outside(x: Any) -> Any:
+    count = np.zeros(1)
+
+    def step(c: Any, t: Any) -> Any:
+        count[0] += 1
+        return c + t, None
+
+    return wg.scan(step, 0.0, x)[0] + count[0]
+
+
 RNG = np.random.default_rng(0)
 
 
@@ -53,7 +99,7 @@ def test_refusals_name_both_types_and_the_line(name: str) -> None:
     f, error, text = REFUSED[name]
     with pytest.raises(error, match=text) as caught:
         wg.jit(f, strict=True)(np.ones(3))
-    if name not in ("no branches", "lengths that differ", "no length", "no axis", "a predicate of many"):
+    if name not in ("no branches"):
         assert LINE in str(caught.value)
 
 
@@ -88,10 +134,26 @@ def test_what_does_not_change_is_computed_before_the_loop() -> None:
     assert [i.op.name for i in tape.instrs] == ["exp", "sum", "scan"]
 
 
-def test_an_endless_loop_is_stopped() -> None:
+def step_of(c: Any) -> Any:
+    return c * 1.0
+
+
+ENDLESS: dict[str, Any] = {
+    "one native function": lambda x: wg.while_loop(lambda c: c > 0, step_of, x),
+    "branches": lambda x: wg.while_loop(lambda c: c > 0 and c < 1e9, lambda c: c * 1.0 if c > 2 else c + 0.0, x),
+    "a count": lambda x: wg.fori_loop(0, np.where(x > 0, 2**62, 0), lambda i, c: np.abs(c) * 0.5 + c * 0.5, x),
+    "kernels": lambda x: wg.while_loop(
+        lambda c: np.sum(c) > 0, lambda c: np.linalg.solve(np.eye(3), c), np.full(3, x) * 1.0
+    )[0],
+    "a batch": lambda x: wg.vmap(lambda x: wg.while_loop(lambda c: c > 0, step_of, x))(np.stack([x, x]))[0],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", ENDLESS)
+def test_an_endless_loop_is_stopped(name: str) -> None:
     import _thread
 
-    f = wg.jit(lambda x: wg.while_loop(lambda c: c > 0, lambda c: c * 1.0, x))
+    f = wg.jit(ENDLESS[name], strict=True)
     assert f(-1.0) == -1.0
     timer = threading.Timer(0.3, _thread.interrupt_main)
     before = signal.signal(signal.SIGINT, signal.default_int_handler)  # what runs in the background may ignore it
@@ -105,6 +167,31 @@ def test_an_endless_loop_is_stopped() -> None:
         signal.signal(signal.SIGINT, before)
     assert time.monotonic() > start
     assert f(-1.0) == -1.0
+
+
+def test_counters_do_not_wrap() -> None:
+    """They are int64 whatever the bounds are."""
+    count = wg.jit(lambda low, high: wg.fori_loop(low, high, lambda i, c: c + (i > 0), 0), strict=True)
+    total = wg.jit(lambda low, high: wg.fori_loop(low, high, lambda i, c: c + i, 0), strict=True)
+    for dtype in (np.int8, np.uint8, np.int16, np.int64):
+        assert count(dtype(100), 300) == 200 and count(np.int64(-5), dtype(127)) == 126
+        assert total(dtype(120), dtype(127)) == sum(range(120, 127))
+    assert count(-5, True) == 0 and total(np.int8(5), np.int8(3)) == 0
+    assert wg.fori_loop(np.int8(100), np.int8(127), lambda i, c: c + i, 0) == sum(range(100, 127))
+    near = wg.jit(lambda low: wg.fori_loop(low, 2**63 - 1, lambda i, c: c + 1, 0), strict=True)
+    assert near(2**63 - 4) == 3
+
+
+def test_many_iterations_take_no_array_of_numbers() -> None:
+    from wengert.api.control import MOST_COUNTED
+
+    f = lambda x: wg.fori_loop(0, 10 * MOST_COUNTED, lambda i, c: c + 1, x)
+    assert [i.op.name for i in wg.trace(f)(1.0).instrs] == ["while"]
+
+
+def test_the_index_of_a_switch_is_clipped_as_it_is() -> None:
+    f = wg.jit(lambda k: wg.switch(k, [lambda: 0, lambda: 1, lambda: 2]), strict=True)
+    assert [f(k) for k in (np.uint64(2**64 - 1), np.int8(-5), 7, np.uint8(1))] == [2, 0, 2, 1]
 
 
 # -------------------------------------------------------------------------------------------------- checkpoints

@@ -110,5 +110,5 @@ def test_a_budget_without_room_is_refused() -> None:
 
 @pytest.mark.parametrize("checkpoint", [0, -3, 2.0, "segments"])
 def test_another_checkpoint_is_refused(checkpoint: Any) -> None:
-    with pytest.raises(ValueError, match=r"scan: checkpoint=.*; expected a number of iterations, at least 1"):
+    with pytest.raises(ValueError, match=r"scan: checkpoint is .*; expected a number of iterations, 1 or more"):
         wg.grad(lambda x: walk(x, 0.7, checkpoint=checkpoint))(X)

@@ -8,13 +8,14 @@ its surroundings becomes an operand.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal
 
 import numpy as np
 
 from wengert import tree
-from wengert.api.named import F, made_by
-from wengert.errors import DTypeError, ShapeError, StructureError, message
+from wengert.api.bodies import Body, aval_of, calling, leaves_of, recorded, source_of
+from wengert.api.named import F, function_name, made_by
+from wengert.errors import ConcretizationError, DTypeError, MutationError, ShapeError, StructureError, message
 from wengert.higher.bodies import alive
 from wengert.higher.branches import cond as cond_op
 from wengert.higher.chain import Chain
@@ -25,75 +26,44 @@ from wengert.higher.loops import while_ as while_op
 from wengert.higher.revolve import revolve as revolve_op
 from wengert.higher.revolve import schedule
 from wengert.source import Source
-from wengert.tape import Aval, Tape, Var
-from wengert.tracing.record import Input, record_call
-from wengert.tracing.trace import current_trace, recorder_of_none
-from wengert.tracing.tracer import Tracer, record, wrap
+from wengert.tape import Aval, Var
+from wengert.tracing.trace import current_trace
+from wengert.tracing.tracer import Tracer, inlined, record
 
 BUDGET = 1 << 30  # bytes that the way back may find stored of one scan
 NO_LIMIT = 1 << 62
-
-NO_VALUE = "it is the body of a loop or a branch, recorded once for all"
-
+Kept = int | Literal["binomial"] | None  # what a scan keeps for the way back, see there
+MOST_COUNTED = BUDGET // 8  # iterations of a loop whose counters are an array
 
 ONE_TRUTH = ["np.all(...) or np.any(...) of it"]
 
 
-class _Body(NamedTuple):
-    """A function as a tape whose first inputs are what it read of its surroundings."""
-
-    tape: Tape
-    constants: list[Any]
-    treedef: Any
-    """Of what it returned."""
-    source: Source
-
-
-def _leaves(x: Any) -> tuple[list[Any], Any]:
-    leaves, treedef = tree.flatten(x)
-    return [leaf if isinstance(leaf, _AS_THEY_ARE) else np.asarray(leaf) for leaf in leaves], treedef
-
-
-_AS_THEY_ARE = (Tracer, bool, int, float, complex)
-
-
-def _aval(x: Any) -> Aval:
-    return x.aval if type(x) is Tracer else Aval(np.shape(x), np.asarray(x).dtype)
-
-
-def _recorded(name: str, f: Callable[..., Any], avals: Sequence[Aval], treedef: Any) -> _Body:
-    """``f``, of the arguments that ``treedef`` says."""
-
-    def call(*tracers: Any) -> Any:
-        trace = current_trace()
-        assert trace is not None
-        trace.is_body = True
-        return f(*tree.unflatten(treedef, list(tracers)))
-
-    inputs = [Input(a, is_scalar=a.shape == ()) for a in avals]
-    recording = record_call(call, inputs, name=name, concrete=False, why_abstract=NO_VALUE)
-    tape, n = recording.tape, len(inputs)
-    around = recorder_of_none()
-    captured = [wrap(around, around.capture_again(c)) for c in tape.captures]
-    first = (*[c.var for c in tape.captures], *tape.inputs[n:])
-    closed = alive(tape.replace(inputs=(*first, *tape.inputs[:n]), captures=()))
-    code = getattr(f, "__code__", None)
-    source = Source("?", 0, name) if code is None else Source(code.co_filename, code.co_firstlineno, f.__name__)
-    return _Body(closed, [*captured, *recording.implicit], recording.out_treedef, source)
-
-
-def _check_carry(name: str, body: _Body, given: Sequence[Aval], found: Sequence[Aval], before: Any, after: Any) -> None:
+def _check_carry(
+    name: str, source: Source, given: Sequence[Aval], found: Sequence[Aval], before: Any, after: Any
+) -> None:
     """Raise unless a carry comes back as it went in, of the structures ``before`` and ``after``."""
     if before != after:
         what = f"{name}: the carry came back with another structure"
         notes = [("given", str(before)), ("back", str(after))]
-        raise StructureError(message(what, body.source, notes=notes, tries=["a body that returns what it was given"]))
+        raise StructureError(message(what, source, notes=notes, tries=["a body that returns what it was given"]))
     for k, (a, b) in enumerate(zip(given, found, strict=True)):
         if a is not b:
             error = DTypeError if a.dtype != b.dtype else ShapeError
             what = f"{name}: the carry{tree.path(before, k)} went in as {a} and came back as {b}"
             tries = [f"an initial value of dtype {b.dtype}"] if a.dtype != b.dtype else []
-            raise error(message(what, body.source, tries=[*tries, "a body that returns what it was given"]))
+            raise error(message(what, source, tries=[*tries, "a body that returns what it was given"]))
+
+
+def _checked(name: str, f: Callable[..., Any], avals: Sequence[Aval], treedef: Any) -> Callable[..., Any]:
+    """``f``, the user's body in one of ours, of which the last argument must come back as it was: of these types."""
+
+    def checked(*args: Any) -> Any:
+        back = f(*args)
+        leaves, after = leaves_of(back)
+        _check_carry(name, source_of(name, f), avals, [aval_of(x) for x in leaves], treedef, after)
+        return back
+
+    return checked
 
 
 def _result(outs: Any) -> list[Any]:
@@ -110,7 +80,7 @@ def scan(
     length: int | None = None,
     reverse: bool = False,
     *,
-    checkpoint: int | Literal["binomial"] | None = None,
+    checkpoint: Kept = None,
     budget: int = BUDGET,
 ) -> tuple[Any, Any]:
     """``carry, ys[k] = f(carry, xs[k])`` for each k, as one step: the last carry, and the stacked ys.
@@ -142,27 +112,41 @@ def scan(
     >>> total(np.ones(4))
     array([0.125, 0.25 , 0.5  , 1.   ])
     """
-    carry, carry_def = _leaves(init)
-    stacks, stack_def = _leaves(xs)
-    count = _length("scan", [np.shape(x) for x in stacks], length)
+    is_number = isinstance(checkpoint, int | np.integer) and checkpoint >= 1
+    if not (checkpoint is None or checkpoint == "binomial" or is_number):
+        expected = "a number of iterations, 1 or more, or 'binomial'"
+        raise ValueError(message(f"scan: checkpoint is {checkpoint!r}; expected {expected}"))
+    return _scanned("scan", f, init, xs, length, reverse, checkpoint, budget)
+
+
+def _scanned(
+    name: str,
+    f: Callable[[Any, Any], tuple[Any, Any]],
+    init: Any,
+    xs: Any,
+    length: Any,
+    reverse: bool,
+    checkpoint: Kept,
+    budget: int,
+) -> tuple[Any, Any]:
+    stacks, stack_def = leaves_of(xs)
+    count = _length(name, [np.shape(x) for x in stacks], length)
     if current_trace() is None:
         return _scan_now(f, init, xs, count, reverse)
-    avals = [_aval(x) for x in carry]
-    slices = [Aval(a.shape[1:], a.dtype) for a in map(_aval, stacks)]
+    carry, carry_def = leaves_of(init)
+    avals = [aval_of(x) for x in carry]
+    slices = [Aval(a.shape[1:], a.dtype) for a in map(aval_of, stacks)]
     both = tree.flatten((tree.unflatten(carry_def, [0.0] * len(carry)), tree.unflatten(stack_def, [0.0] * len(stacks))))
-    body = _recorded("scan", f, [*avals, *slices], both[1])
+    body = recorded(name, f, [*avals, *slices], both[1])
     leaves = tree.unflatten(body.treedef, list(range(len(body.tape.outputs))))
     if not isinstance(leaves, tuple) or len(leaves) != 2:
         raise StructureError(message("scan: the body returned no pair", body.source, tries=["return carry, y"]))
     back, back_def = tree.flatten(leaves[0])
     found, y_def = [a.aval for a in body.tape.outputs], tree.flatten(leaves[1])[1]
-    _check_carry("scan", body, avals, found[: len(back)], carry_def, back_def)
+    _check_carry(name, body.source, avals, found[: len(back)], carry_def, back_def)
     loop = Loop(body.tape, len(body.constants), len(carry), count, reverse)
     if checkpoint is None:
         checkpoint = _which(loop, budget)
-    elif checkpoint != "binomial" and not (isinstance(checkpoint, int | np.integer) and checkpoint >= 1):
-        expected = "a number of iterations, at least 1, or 'binomial'"
-        raise ValueError(message(f"scan: checkpoint={checkpoint!r}; expected {expected}", body.source))
     if isinstance(checkpoint, int | np.integer) and checkpoint < count:
         return _in_segments(f, init, xs, count, reverse, int(checkpoint))
     operands = [*body.constants, *carry, *stacks]
@@ -173,7 +157,7 @@ def scan(
     return tree.unflatten(carry_def, outs[: len(carry)]), tree.unflatten(y_def, outs[len(carry) :])
 
 
-def _which(loop: Loop, budget: int) -> int | Literal["binomial"] | None:
+def _which(loop: Loop, budget: int) -> Kept:
     """What of a loop is kept within ``budget``: all; what segments begin with, so many iterations each, which make the
     bytes of both, carries and iterations, least; or some carries."""
     each, carries = kept_bytes(loop), _carried_bytes(loop)
@@ -225,7 +209,8 @@ def _joined(y: Any) -> Any:
     return y.reshape((-1, *np.shape(y)[2:]))
 
 
-def _length(name: str, shapes: Sequence[tuple[int, ...]], length: int | None) -> int:
+def _length(name: str, shapes: Sequence[tuple[int, ...]], length: Any) -> int:
+    length = None if length is None else _checked_length(name, length)
     if any(not shape for shape in shapes):
         raise ShapeError(message(f"{name}: an array of shape () has no axis to slice", tries=["it as a capture"]))
     lengths = {shape[0] for shape in shapes} | ({length} if length is not None else set())
@@ -233,7 +218,18 @@ def _length(name: str, shapes: Sequence[tuple[int, ...]], length: int | None) ->
         what = "no length: neither xs nor length" if not lengths else f"lengths that differ: {sorted(lengths)}"
         raise ShapeError(message(f"{name}: {what}", tries=["xs with one first axis", "length=n"]))
     (count,) = lengths
-    return int(count)
+    return count
+
+
+def _checked_length(name: str, length: Any) -> int:
+    if type(length) is Tracer and length.constant() is None:
+        what = f"{name}: the length is a traced {length.aval}, and decides the shape of what is stacked"
+        tries = ["wg.fori_loop(0, n, ...), whose bounds may be traced", "length=int(n), a program for each length"]
+        raise ConcretizationError(message(what, tries=tries))
+    if not isinstance(length, int | np.integer | Tracer) or length < 0:
+        error = DTypeError if not isinstance(length, int | np.integer) else ShapeError
+        raise error(message(f"{name}: the length is {length!r}; expected an integer, 0 or more"))
+    return int(length)
 
 
 def _scan_now(f: Callable[..., Any], init: Any, xs: Any, length: int, reverse: bool) -> tuple[Any, Any]:
@@ -291,11 +287,33 @@ def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_
     >>> wg.grad(lambda x: wg.fori_loop(0, 3, lambda i, y: y * x, 1.0))(2.0)
     np.float64(12.0)
     """
-    if type(lower) is not Tracer and type(upper) is not Tracer:
-        at = np.arange(int(lower), max(int(lower), int(upper)))
-        return scan(lambda val, i: (body_fun(i, val), None), init_val, at)[0]
-    start = lower + np.int64(0)
-    return while_loop(lambda state: state[0] < upper, lambda s: (s[0] + 1, body_fun(s[0], s[1])), (start, init_val))[1]
+    lower, upper = _bound("lower", lower), _bound("upper", upper)
+    is_traced = type(lower) is Tracer or type(upper) is Tracer
+    if not is_traced and upper - lower <= MOST_COUNTED:
+        at: Any = np.arange(int(lower), max(int(lower), int(upper)), dtype=np.int64)
+        step = calling(body_fun, lambda val, i: (body_fun(i, val), None))
+        return _scanned("fori_loop", step, init_val, at, None, False, None, BUDGET)[0]
+    if not is_traced and current_trace() is None:
+        return _repeated("fori_loop", lambda s: s[0] < upper, lambda s: (s[0] + 1, body_fun(*s)), (lower, init_val))[1]
+    leaves, treedef = leaves_of(init_val)
+    body = _checked("fori_loop", body_fun, [aval_of(x) for x in leaves], treedef)
+    step = calling(body_fun, lambda state: (state[0] + 1, body(state[0], state[1])))
+    start = lower if type(lower) is Tracer else np.int64(lower)
+    return _repeated("fori_loop", lambda state: state[0] < upper, step, (start, init_val))[1]
+
+
+def _bound(which: str, x: Any) -> Any:
+    """A bound of a loop as one that fits the counter, which is int64: a number of Python's, or traced."""
+    if type(x) is int and not -(2**63) <= x < 2**63:
+        raise DTypeError(message(f"fori_loop: the {which} bound is {x}; expected an integer that fits into int64"))
+    aval = aval_of(x)
+    if aval.shape or aval.dtype.kind not in "iub" or aval.dtype == np.uint64:
+        what = f"fori_loop: the {which} bound is {aval}; expected an integer of shape () that fits into int64"
+        tries = ["n.astype(np.int64)"] if aval.dtype.kind == "u" else ["int(n)", "a bound of one number"]
+        raise DTypeError(message(what, tries=tries))
+    if type(x) is Tracer and x.constant() is None:
+        return x.astype(np.int64)
+    return int(x)
 
 
 def while_loop(
@@ -321,44 +339,56 @@ def while_loop(
     """
     if max_steps is not None:
         return _bounded(cond_fun, body_fun, init_val, max_steps)
-    carry, treedef = _leaves(init_val)
+    return _repeated("while_loop", cond_fun, body_fun, init_val)
+
+
+def _repeated(name: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any) -> Any:
     if current_trace() is None:
         val = init_val
-        while _truth(cond_fun(val)):
+        while _condition(cond_fun, val):
             val = body_fun(val)
         return val
-    avals = [_aval(x) for x in carry]
+    carry, treedef = leaves_of(init_val)
+    avals = [aval_of(x) for x in carry]
     one = tree.flatten((tree.unflatten(treedef, [0.0] * len(carry)),))[1]
-    test = _recorded("while_loop", cond_fun, avals, one)
+    test = recorded(name, cond_fun, avals, one)
     if [a.aval for a in test.tape.outputs] != [Aval((), np.dtype(bool))]:
-        what = f"while_loop: the condition is {', '.join(str(a.aval) for a in test.tape.outputs)}; expected bool[]"
+        found = ", ".join(str(a.aval) for a in test.tape.outputs) or "None"
+        what = f"while_loop: the condition is {found}; expected bool[]"
         raise DTypeError(message(what, test.source, tries=ONE_TRUTH))
-    body = _recorded("while_loop", body_fun, avals, one)
+    body = recorded(name, body_fun, avals, one)
     found = [a.aval for a in body.tape.outputs]
-    _check_carry("while_loop", body, avals, found, treedef, body.treedef)
+    _check_carry(name, body.source, avals, found, treedef, body.treedef)
     loop = While(test.tape, body.tape, len(test.constants), len(body.constants))
     outs = _result(record(while_op, [*test.constants, *body.constants, *carry], {"loop": loop}))
     return tree.unflatten(treedef, outs)
 
 
 def _bounded(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, most: int) -> Any:
-    val, count = while_loop(
-        lambda s: cond_fun(s[0]) & (s[1] < most), lambda s: (body_fun(s[0]), s[1] + 1), (init_val, np.int64(0))
-    )
+    leaves, treedef = leaves_of(init_val)
+    is_traced = current_trace() is not None
+    body = _checked("while_loop", body_fun, [aval_of(x) for x in leaves], treedef) if is_traced else body_fun
+    goes_on = calling(cond_fun, lambda s: _condition(cond_fun, s[0]) & (s[1] < most))
+    step = calling(body_fun, lambda s: (body(s[0]), s[1] + 1))
+    val, count = _repeated("while_loop", goes_on, step, (init_val, np.int64(0)))
     if count >= most and cond_fun(val):  # where this is traced, a guard: another path, on which it is raised
-        code = getattr(cond_fun, "__code__", None)
-        source = None if code is None else Source(code.co_filename, code.co_firstlineno, code.co_name)
+        what = f"while_loop: the condition still holds after max_steps={most}"
         tries = ["a condition that ends", "a larger max_steps"]
-        raise RuntimeError(
-            message(f"while_loop: the condition still holds after max_steps={most}", source, tries=tries)
-        )
+        raise RuntimeError(message(what, source_of("while_loop", cond_fun), tries=tries))
     return val
 
 
-def _truth(x: Any) -> bool:
-    if _aval(x) is not Aval((), np.dtype(bool)):
-        raise DTypeError(message(f"while_loop: the condition is {_aval(x)}; expected bool[]", tries=ONE_TRUTH))
-    return bool(x)
+def _condition(cond_fun: Callable[[Any], Any], val: Any) -> Any:
+    """Whether the loop goes on, which is one boolean."""
+    holds = cond_fun(val)
+    if tree.flatten(holds)[1] != _ONE_LEAF or aval_of(holds) is not Aval((), np.dtype(bool)):
+        found = ", ".join(str(aval_of(x)) for x in tree.flatten(holds)[0]) or "None"
+        what = f"while_loop: the condition is {found}; expected bool[]"
+        raise DTypeError(message(what, source_of("while_loop", cond_fun), tries=ONE_TRUTH))
+    return holds
+
+
+_ONE_LEAF = tree.flatten(0.0)[1]
 
 
 def known_states(step: Callable[..., Any], init: Any, xs: Sequence[Any], states: Any, count: Any) -> Any:
@@ -389,9 +419,9 @@ def known_states(step: Callable[..., Any], init: Any, xs: Sequence[Any], states:
     init, states, *stacks = [x if type(x) is Tracer else np.asarray(x) for x in (init, states, *xs)]
     if current_trace() is None:
         return states
-    avals = [_aval(init), *[Aval(a.shape[1:], a.dtype) for a in map(_aval, stacks)]]
-    body = _recorded("known_states", step, avals, tree.flatten(tuple([0.0] * len(avals)))[1])
-    _check_carry("known_states", body, avals[:1], [a.aval for a in body.tape.outputs], 0, 0)
+    avals = [aval_of(init), *[Aval(a.shape[1:], a.dtype) for a in map(aval_of, stacks)]]
+    body = recorded("known_states", step, avals, tree.flatten(tuple([0.0] * len(avals)))[1])
+    _check_carry("known_states", body.source, avals[:1], [a.aval for a in body.tape.outputs], 0, 0)
     chain = Chain(body.tape, len(body.constants))
     number = count.astype(np.intp) if type(count) is Tracer else np.intp(count)
     operands = [states, number, *body.constants, init, *stacks]
@@ -417,8 +447,8 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     >>> f(4.0), f(-3.0), wg.grad(f)(4.0)
     (np.float64(2.0), np.float64(3.0), np.float64(0.25))
     """
-    if _aval(pred) is not Aval((), np.dtype(bool)):
-        raise DTypeError(message(f"cond: the predicate is {_aval(pred)}; expected bool[]", tries=ONE_TRUTH))
+    if aval_of(pred) is not Aval((), np.dtype(bool)):
+        raise DTypeError(message(f"cond: the predicate is {aval_of(pred)}; expected bool[]", tries=ONE_TRUTH))
     if type(pred) is not Tracer:
         return true_fun(*operands) if pred else false_fun(*operands)
     return _chosen("cond", pred, (false_fun, true_fun), operands)
@@ -435,17 +465,21 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     """
     if not branches:
         raise StructureError(message("switch: no branches"))
+    if aval_of(index).shape != () or (aval_of(index).dtype.kind not in "iu" and type(index) is not int):
+        raise DTypeError(message(f"switch: the index is {aval_of(index)}; expected an integer of shape ()"))
     if type(index) is not Tracer:
         return branches[min(max(int(index), 0), len(branches) - 1)](*operands)
-    if index.shape != () or index.dtype.kind not in "iu":
-        raise DTypeError(message(f"switch: the index is {index.aval}; expected an integer of shape ()"))
+    if index.dtype == np.uint64:  # which int64 need not hold
+        index = np.minimum(index, np.uint64(len(branches) - 1))
     return _chosen("switch", index, branches, operands)
 
 
 def _chosen(name: str, index: Any, functions: Sequence[Callable[..., Any]], operands: Sequence[Any]) -> Any:
-    leaves, treedef = _leaves(tuple(operands))
-    avals = [_aval(x) for x in leaves]
-    bodies = [_recorded(name, f, avals, treedef) for f in functions]
+    leaves, treedef = leaves_of(tuple(operands))
+    avals = [aval_of(x) for x in leaves]
+    bodies = [recorded(name, f, avals, treedef) for f in functions]
+    for body in bodies:
+        _check_unwritten(name, body)
     for body in bodies[1:]:
         _check_alike(name, bodies[0], body)
     constants = [c for body in bodies for c in body.constants]
@@ -453,7 +487,7 @@ def _chosen(name: str, index: Any, functions: Sequence[Callable[..., Any]], oper
     branches = []
     for body in bodies:  # each takes what all of them read
         n = len(body.constants)
-        others = [Var(_aval(c)) for c in constants]
+        others = [Var(aval_of(c)) for c in constants]
         others[at : at + n] = body.tape.inputs[:n]
         branches.append(alive(body.tape.replace(inputs=(*others, *body.tape.inputs[n:]))))
         at += n
@@ -468,7 +502,56 @@ def _chosen(name: str, index: Any, functions: Sequence[Callable[..., Any]], oper
     return tree.unflatten(bodies[0].treedef, outs)
 
 
-def _check_alike(name: str, first: _Body, other: _Body) -> None:
+def joined(f: F) -> F:
+    """``f``, whose paths join where it returns: an ``if`` in it is a branch of the program that is recorded.
+
+    Within a traced function ``f`` is recorded by itself, and where it looks at the truth of a traced value, for both
+    outcomes: instead of a guard, one program for either, and in the body of a loop, fewer paths, since what follows is
+    recorded once. Arguments and results are pytrees, of which ``f`` writes none; the results of all paths have the same
+    structure, shapes and dtypes. At most 32 paths.
+
+    Examples
+    --------
+    >>> import wengert as wg
+    >>> clipped = wg.joined(lambda x: min(max(x, 0.0), 1.0))
+    >>> f = wg.jit(lambda x: clipped(x) * 2)
+    >>> f(0.5), f(-3.0), f(7.0), f.stats()["traces"]
+    (np.float64(1.0), np.float64(0.0), np.float64(2.0), 1)
+    """
+
+    @made_by(joined, f)
+    def call(*args: Any, **kwargs: Any) -> Any:
+        leaves, treedef = tree.flatten((args, kwargs))
+        traced = [k for k, x in enumerate(leaves) if type(x) is Tracer and x.constant() is None]
+        if not traced:
+            return f(*args, **kwargs)
+
+        def of_traced(*given: Any) -> Any:
+            new = list(leaves)
+            for k, x in zip(traced, given, strict=True):
+                new[k] = x
+            args, kwargs = tree.unflatten(treedef, new)
+            return f(*args, **kwargs)
+
+        given = [leaves[k] for k in traced]
+        body = recorded(function_name(f), of_traced, [x.aval for x in given], tree.flatten(tuple(given))[1])
+        if body.written:
+            raise MutationError(
+                message(f"joined: {function_name(f)} writes an argument", tries=["a copy: np.array(x)"])
+            )
+        return tree.unflatten(body.treedef, inlined(body.tape, [*body.constants, *given]))
+
+    return call
+
+
+def _check_unwritten(name: str, body: Body) -> None:
+    """Raise if a function writes an argument, which its caller would not see."""
+    if body.written:
+        what = f"{name}: {body.source.function} writes an array that it was given"
+        raise MutationError(message(what, body.source, tries=["a copy: np.array(x)"]))
+
+
+def _check_alike(name: str, first: Body, other: Body) -> None:
     tries = ["branches that return the same structure, shapes and dtypes"]
     if first.treedef != other.treedef:
         notes = [("one", str(first.treedef)), ("other", str(other.treedef))]

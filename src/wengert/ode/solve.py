@@ -183,8 +183,12 @@ def _follower_of(fun: Callable[..., Any], options: _Options) -> Callable[..., An
 
 
 def rate_of(fun: Callable[..., Any], args: Sequence[Any], dtype: Any) -> Rate:
+    """The right-hand side, of ``dtype``. Each of the many calls of a step is recorded by itself, so that its branches
+    do not multiply."""
+    of_state = wg.joined(lambda t, y: fun(t, y, *args))
+
     def rate(t: Any, y: Any) -> Any:
-        dy = np.asarray(fun(t, y, *args))
+        dy = np.asarray(of_state(t, y))
         if dy.shape != y.shape:
             raise ValueError(f"fun returned shape {dy.shape}; y has {y.shape}")
         return dy.astype(dtype)
@@ -217,7 +221,7 @@ def follow(fun: Callable[..., Any], options: _Options, given: dict[str, Any], fo
 
 def _equation(fun: Callable[..., Any], options: _Options, given: dict[str, Any]) -> tuple[Rate, list[Any]]:
     """The equation, and the functions of its events, of t and y alone."""
-    hears = [lambda t, y, g=g: g(t, y, *given["args"]) for g in options.events]
+    hears = [wg.joined(lambda t, y, g=g: g(t, y, *given["args"])) for g in options.events]
     return rate_of(fun, given["args"], given["y0"].dtype), hears
 
 

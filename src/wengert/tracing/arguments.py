@@ -204,6 +204,8 @@ def concrete(x: Any, kind: str) -> Any:
 
 def holds(condition: Any) -> bool | None:
     """Whether ``condition`` holds: a look, guarded. None where values cannot be looked at, as in a batch."""
+    if type(condition) is Tracer and condition.constant() is None and not condition._trace.has_values():
+        return None
     try:
         return bool(condition)
     except ConcretizationError:

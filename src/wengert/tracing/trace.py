@@ -9,6 +9,10 @@ Traces nest in a thread and form a stack. The innermost concrete trace records e
 above all, stay in the order in which they were taken. An abstract one (a batch) records only what depends on its own
 values, so that what is the same for all examples is computed once, and can be looked at.
 A trace that has ended is closed, and using its values raises. Nothing is evaluated unless a guard needs it.
+
+The body of a loop or a branch is an abstract trace too. There the truth of a value is *decided*: the body is run once
+for each outcome (:mod:`wengert.tracing.decisions`). A guard would be looked at once an iteration, so what can be looked
+at is guarded before the loop.
 """
 
 from __future__ import annotations
@@ -16,7 +20,7 @@ from __future__ import annotations
 import sys
 import threading
 from collections import ChainMap
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
 from types import FrameType
@@ -38,6 +42,7 @@ from wengert.source import Source
 from wengert.tape import Atom, Aval, Builder, Capture, Instr, Lit, Tape, Var, building, literal
 from wengert.tracing import hooks
 from wengert.tracing.callers import RUN_CODE, is_internal
+from wengert.tracing.decisions import Decisions, ValueNumbers, moved_out
 from wengert.tracing.generators import Generators
 from wengert.tracing.turns import turn
 
@@ -50,6 +55,7 @@ READ_ALREADY = "it is an argument of a function that is being traced, which may 
 SHARED = (SAME_MEMORY, READ_ALREADY)
 """Why an array is read-only while somebody else holds its memory too."""
 
+OF_NUMBERS = ["np.array(a)[i] for an element of a list; np.floor(x), x.astype(int) for int(x): these are steps"]
 LOOKS_INSTEAD = ["np.where(condition, a, b) instead of if", "a loop outside of the mapped function"]
 
 
@@ -83,7 +89,15 @@ def recorder(trace: Trace) -> Trace:
 
 def is_in_body() -> bool:
     """Whether what happens now in this thread is recorded once, for any number of runs."""
-    return any(t.is_body for t in _stack.traces)
+    return any(t.decisions is not None for t in _stack.traces)
+
+
+def innermost_body() -> Trace | None:
+    return next((t for t in reversed(_stack.traces) if t.decisions is not None), None)
+
+
+def _bodies() -> list[Trace]:
+    return [t for t in _stack.traces if t.decisions is not None]
 
 
 def recorder_of_none() -> Trace:
@@ -132,8 +146,9 @@ class Trace:
         """Whether loops that were unrolled are rolled up again before a derivative is taken of what is recorded."""
         self.counts: Any = None if not _stack.traces else _stack.traces[-1].counts
         """Of the compiled function that is traced: how often its loops ran."""
-        self.is_body = False
-        """Whether this is the body of a loop or a branch, which runs as often as nobody knows."""
+        self.decisions: Decisions | None = None
+        """Of the body of a loop or a branch, which runs as often as nobody knows: what it decides in this run."""
+        self._numbers: ValueNumbers | None = None
         self.level = 0
         self.is_open = False
         self.is_direct = False
@@ -143,6 +158,8 @@ class Trace:
         self.implicit: dict[Var, Implicit] = {}
         self.captures: dict[int, Capture] = {}
         self.snapshots: dict[int, tuple[Any, Capture]] = {}
+        self.given: dict[Var, Any] = {}
+        """What the inputs are: arrays, and values of enclosing traces."""
         self.values: dict[Var, Any] = {}
         self.unrepeatable: str = ""
         """Why this run cannot be replayed: it met a concrete array of unknown origin. Empty if it can."""
@@ -195,7 +212,9 @@ class Trace:
             root._why_readonly = ""
         self._locked_traced.clear()
         self.builder.locate = None  # so that the trace, and the values it looked at, go when the call ends
+        self.given.clear()
         self.values.clear()
+        self._numbers = None
         self._defined.clear()
         self.snapshots.clear()
 
@@ -203,13 +222,19 @@ class Trace:
         """Whether an enclosing trace recorded ``atom`` while this one was open: the inner function made it."""
         return any(atom in instr.outs for instr in outer.builder.since(self._marks[outer.level - 1]))
 
+    def is_from_outside(self, root: Tracer) -> bool:
+        """Whether an array was made before this trace was opened."""
+        if root._trace.level >= self.level:
+            return False
+        return root._atom is None or not self.saw_made(root._atom, root._trace)
+
     def new_input(self, aval: Aval, value: Any) -> Var:
         """A further input; ``value`` is its array, or a tracer of an enclosing trace, or None."""
         k = len(self.inputs)
         var = Var(aval) if self._follow is None else self._follow.inputs[k]
         self.inputs.append(var)
         if value is not None:
-            self.values[var] = value
+            self.given[var] = self.values[var] = value
         return var
 
     def tape(self, outputs: Sequence[Atom]) -> Tape:
@@ -341,7 +366,7 @@ class Trace:
                 )
         if isinstance(x, np.generic) or x.nbytes <= config.snapshot_bytes or not _can_be_unlocked(x):
             old = self.snapshots.get(id(x))
-            if old is not None and (isinstance(x, np.generic) or _same_bytes(old[1].array, x)):
+            if old is not None and (isinstance(x, np.generic) or same_bytes(old[1].array, x)):
                 return old[1].var
             capture = Capture(self._new_capture(Aval(x.shape, x.dtype)), _copied(x))
             self.captures[id(capture)] = capture
@@ -396,24 +421,92 @@ class Trace:
 
     # ------------------------------------------------------------------------------------------------ looking
 
+    def has_values(self) -> bool:
+        """Whether values can be looked at, as those of no batch and of no body can."""
+        bodies = _bodies()
+        return self.concrete and (not bodies or bodies[0].level > self.level)
+
     def look(self, atom: Atom, kind: str, owner: Tracer) -> Any:
-        """The concrete value of ``atom``, guarded: the tape is valid for inputs that look the same."""
+        """The concrete value of ``atom``, guarded: the tape is valid for inputs that look the same. Within the body of
+        a loop or a branch, the outcome of a truth that has no value."""
         if type(atom) is Lit:
             return atom.value
-        if not self.concrete:
-            where = self.locate()
-            what = f"{kind} needs the value of {owner.aval}, which has none: {self.why_abstract}"
-            error = ConcretizationError(message(what, where, tries=LOOKS_INSTEAD))
-            (current_trace() or self).refusal = (str(error), where)
-            raise error
+        bodies = _bodies()
+        if self.has_values() and not (bodies and self._is_of_batch(atom)):
+            return self._guarded(atom, kind, owner)
+        if bodies and kind == "bool" and bodies[-1].level >= self.level:
+            return bodies[-1]._decided(owner)
+        if self.concrete:  # of a derivative within a body: the value is looked at where it comes from
+            moved = moved_out(self, atom, self._around_bodies())
+            return moved._trace.look(moved.atom(), kind, moved)
+        where = self.locate()
+        what = f"{kind} needs the value of {owner.aval}, which has none: {self.why_abstract}"
+        error = ConcretizationError(message(what, where, tries=LOOKS_INSTEAD if self.decisions is None else OF_NUMBERS))
+        (current_trace() or self).refusal = (str(error), where)
+        raise error
+
+    def _is_of_batch(self, atom: Atom) -> bool:
+        """Whether a value of an enclosing trace without values has gone into ``atom``."""
+        if type(atom) is Lit or all(t.concrete for t in _stack.traces[: self.level]):
+            return False
+        outer = [self.from_outside(v) for v in self.ancestors(atom)[1]]
+        traced = [x for x in outer if type(x) is hooks.Tracer and x.constant() is None]
+        return any(not x._trace.concrete or x._trace._is_of_batch(x.atom()) for x in traced)
+
+    def _guarded(self, atom: Atom, kind: str, owner: Tracer) -> Any:
         value = self.evaluate(atom)
         # The innermost trace records the guard, whoever the value belongs to: guards stay in the order of the looks,
-        # on which the tree of tapes rests.
-        innermost = current_trace() or self
+        # on which the tree of tapes rests. But no body does: what is looked at there does not change while it runs.
+        bodies = _bodies()
+        innermost = _stack.traces[bodies[0].level - 2] if bodies else current_trace() or self
         inner_atom = atom if innermost is self else innermost.lift(owner)
-        noted = turn() if kind == "bool" and innermost.counts is not None else None
+        noted = turn() if kind == "bool" and innermost.counts is not None and not bodies else None
         innermost.emit(guard, (inner_atom,), {"expected": Expected(value, noted), "position": -1, "kind": kind})
         return value
+
+    def _decided(self, condition: Tracer) -> bool:
+        """The outcome of ``condition`` in this run of a body."""
+        atom = self.lift(condition)
+        if type(atom) is Lit:
+            return bool(atom.value)
+        assert self.decisions is not None
+        return self.decisions.outcome(self.number(atom), len(self.builder), atom, self.locate())
+
+    def number(self, atom: Atom) -> Hashable:
+        """Equal for values that are equal since they are made in one way."""
+        if self._numbers is None:
+            self._numbers = ValueNumbers()
+        return self._numbers.of(atom, self)
+
+    def _around_bodies(self) -> Trace:
+        """The innermost trace with values around the outermost body; the outermost of all if there is none."""
+        around = _stack.traces[: _bodies()[0].level - 1]
+        return next((t for t in reversed(around) if t.concrete), around[0])
+
+    def ancestors(self, atom: Var) -> tuple[list[Instr], list[Var]]:
+        """The steps that ``atom`` comes from, in their order, and the variables that no step gives them."""
+        defined = self._definitions()
+        leaves: list[Var] = []
+        steps: set[int] = set()
+        seen, todo = set[Var](), [atom]
+        while todo:
+            at = todo.pop()
+            if at in seen:
+                continue
+            seen.add(at)
+            if at in defined:
+                steps.add(id(defined[at]))
+                todo.extend([a for a in defined[at].ins if type(a) is Var])
+            else:
+                leaves.append(at)
+        return [i for i in self.builder.since(0) if id(i) in steps], leaves
+
+    def from_outside(self, var: Var) -> Any:
+        """What an input, an implicit input or a captured array is: an array, or a value of an enclosing trace."""
+        if var in self.given:
+            return self.given[var]
+        implicit = next((i.outer for i in self.implicit.values() if i.var is var), None)
+        return implicit if implicit is not None else next(c for c in self.captures.values() if c.var is var)
 
     def evaluate(self, atom: Atom, is_example: bool = False) -> Any:
         """The concrete value of an atom: its ancestors are run through their references, each at most once.
@@ -563,7 +656,7 @@ def _copied(x: Any) -> np.ndarray[Any, Any]:
     return out
 
 
-def _same_bytes(a: np.ndarray[Any, Any], b: Any) -> bool:
+def same_bytes(a: np.ndarray[Any, Any], b: Any) -> bool:
     return a.shape == b.shape and a.dtype == b.dtype and a.tobytes() == b.tobytes()
 
 

@@ -24,9 +24,9 @@ from wengert.errors import ConcretizationError, MutationError, SharedMemoryError
 from wengert.ops.elementwise import convert
 from wengert.ops.kernels import Contract
 from wengert.ops.op import UFUNCS, Op
-from wengert.tape import OPERATORS, Atom, Aval
+from wengert.tape import OPERATORS, Atom, Aval, Tape, splice
 from wengert.tracing import callers, hooks, layouts, libraries, text
-from wengert.tracing.trace import SHARED, Trace, check_dtype, current_trace, escaped, recorder
+from wengert.tracing.trace import SHARED, Trace, check_dtype, current_trace, escaped, innermost_body, recorder
 from wengert.tracing.tracer_type import TracerType
 
 HANDLED_FUNCTIONS: dict[Any, Callable[..., Any]] = {}
@@ -615,6 +615,15 @@ class Tracer(metaclass=TracerType):
             at = at._base
         if not self._trace.is_open and self.constant() is None:
             raise escaped(self)
+        body = innermost_body()
+        if body is not None and body.is_from_outside(self.root()):
+            raise MutationError(
+                message(
+                    f"{body.name}: the body writes {self.aval}, made outside of it, which would be done once for all",
+                    _where(self),
+                    tries=["the array as a part of the carry", "an array made in the body"],
+                )
+            )
 
     # -------------------------------------------------------------------------------- attributes of an ndarray
 
@@ -869,6 +878,13 @@ def record(op: Op, xs: Sequence[Any], params: dict[str, Any]) -> Any:
             result.reorder(layouts.UNKNOWN_ORDER)
         return result
     return tuple([wrap(trace, a) for a in outs])
+
+
+def inlined(tape: Tape, xs: Sequence[Any]) -> list[Tracer]:
+    """The results of a tape for ``xs``, of which one is traced, its steps recorded one by one."""
+    trace, _ = trace_of(xs)
+    assert trace is not None
+    return [wrap(trace, a) for a in splice(trace.builder, tape, [trace.lift(x) for x in xs], ())]
 
 
 def _on_arrays(op: Op, xs: Sequence[Any], params: dict[str, Any]) -> Any:

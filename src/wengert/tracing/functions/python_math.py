@@ -19,10 +19,9 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import ConcretizationError
 from wengert.ops.control import stop_gradient
 from wengert.tracing import hooks
-from wengert.tracing.arguments import array, unsupported
+from wengert.tracing.arguments import array, holds, unsupported
 from wengert.tracing.exchange import AT_ARGUMENTS, INTO_ALL, INTO_LISTS, exchanges
 from wengert.tracing.functions.python_numbers import python_float
 from wengert.tracing.tracer import Tracer, record
@@ -87,10 +86,7 @@ def python_number(x: Any) -> Any:
 
 def is_known(condition: Any) -> bool:
     """Whether a condition holds, under a guard; where values cannot be looked at, in a batch, it is said not to."""
-    try:
-        return bool(condition)
-    except ConcretizationError:
-        return False
+    return bool(holds(condition))
 
 
 def must_not(outside: Any) -> None:

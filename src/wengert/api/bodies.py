@@ -1,0 +1,208 @@
+"""Functions as the bodies of loops and branches: recorded once, whatever they read becoming operands.
+
+Where one looks at the truth of a value it is run once for each outcome, and the paths are joined.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert import tree
+from wengert.errors import ConcretizationError, WengertError, message
+from wengert.higher.bodies import alive
+from wengert.higher.joining import Path, join
+from wengert.source import Source
+from wengert.tape import Aval, Capture, Tape, Var
+from wengert.tracing.decisions import MOST_PATHS, Decisions, number_of, too_many_paths
+from wengert.tracing.generators import WalkAgain
+from wengert.tracing.record import Input, Recording, check_integer, record_call
+from wengert.tracing.trace import check_dtype, current_trace, recorder_of_none, same_bytes
+from wengert.tracing.tracer import Tracer, wrap
+
+NO_VALUE = "it is the body of a loop or a branch, recorded once for all"
+
+
+class Body(NamedTuple):
+    """A function as a tape whose first inputs are what it read of its surroundings."""
+
+    tape: Tape
+    constants: list[Any]
+    treedef: Any
+    """Of what it returned."""
+    source: Source
+    written: tuple[int, ...]
+    """The arguments that it writes."""
+
+
+def leaves_of(x: Any) -> tuple[list[Any], Any]:
+    leaves, treedef = tree.flatten(x)
+    return [_leaf(leaf) for leaf in leaves], treedef
+
+
+def _leaf(x: Any) -> Any:
+    if isinstance(x, _AS_THEY_ARE):
+        check_integer(x)
+        return x
+    array = np.asarray(x)
+    check_dtype(array)
+    return array
+
+
+def source_of(name: str, f: Callable[..., Any]) -> Source:
+    """Where the user's function stands that is called by ``f``."""
+    while hasattr(f, "__wrapped__"):
+        f = f.__wrapped__
+    code = getattr(f, "__code__", None)
+    return Source("?", 0, name) if code is None else Source(code.co_filename, code.co_firstlineno, f.__name__)
+
+
+def calling(f: Callable[..., Any], caller: Callable[..., Any]) -> Callable[..., Any]:
+    """``caller``, a body of ours around the user's ``f``, whose line errors name."""
+    caller.__wrapped__ = f
+    return caller
+
+
+_AS_THEY_ARE = (Tracer, bool, int, float, complex)
+_NUMBERS = (bool, int, float, complex)
+
+
+def aval_of(x: Any) -> Aval:
+    return x.aval if type(x) is Tracer else Aval(np.shape(x), np.asarray(x).dtype)
+
+
+def recorded(name: str, f: Callable[..., Any], avals: Sequence[Aval], treedef: Any) -> Body:
+    """``f``, of the arguments that ``treedef`` says."""
+    run = lambda decisions: _run(name, f, avals, treedef, decisions)
+    first, around = run(Decisions()), _Surroundings()
+    tape, inputs, written = first.recording.tape, first.recording.tape.inputs[: len(avals)], first.recording.written
+    if not first.decisions.made:
+        constants = [*[c.var for c in tape.captures], *tape.inputs[len(avals) :]]
+        given = [*around.captured(tape.captures), *first.recording.implicit]
+    else:
+        paths = []
+        for one in _runs(first, run):  # what one captures is locked before the next is run
+            paths.append(_path(one, inputs, around))
+            written = tuple({*written, *one.recording.written})
+        joined = join(name, paths)
+        tape = tape.replace(instrs=joined.instrs, outputs=joined.outputs)
+        constants, given = list(around.known), list(around.known.values())
+    closed = alive(tape.replace(inputs=(*constants, *inputs), captures=()))
+    return Body(closed, given, first.recording.out_treedef, source_of(name, f), written)
+
+
+# --------------------------------------------------------------------------------------------------------- its runs
+
+
+class _Run(NamedTuple):
+    recording: Recording
+    decisions: Decisions
+    weak: tuple[type | None, ...]
+    """Of each leaf of the result: the class of the number of Python's that it is."""
+
+
+def _runs(run: _Run, again: Callable[[Decisions], _Run]) -> Iterator[_Run]:
+    """``run``, which chose True throughout, and one more for each other choice of outcomes."""
+    todo: list[tuple[bool, ...]] = []
+    count = 0
+    while True:
+        yield run
+        count += 1
+        outcomes = run.decisions.outcomes
+        todo += [(*outcomes[:k], False) for k in range(len(run.decisions.given), len(outcomes))]
+        if count + len(todo) > MOST_PATHS:
+            raise too_many_paths(run.decisions.made[-1].source)
+        if not todo:
+            return
+        run = again(Decisions(todo.pop()))
+
+
+def _run(name: str, f: Callable[..., Any], avals: Sequence[Aval], treedef: Any, decisions: Decisions) -> _Run:
+    weak: list[type | None] = []
+
+    def call(*tracers: Any) -> Any:
+        trace = current_trace()
+        assert trace is not None
+        trace.decisions = decisions
+        result = f(*tree.unflatten(treedef, list(tracers)))
+        if decisions.made:
+            weak.extend([_number_class(x) for x in tree.flatten(result)[0]])
+        return result
+
+    inputs = [Input(a, is_scalar=a.shape == ()) for a in avals]
+    try:
+        recording = record_call(call, inputs, name=name, concrete=False, why_abstract=NO_VALUE)
+    except (WengertError, WalkAgain):
+        raise
+    except Exception as error:
+        if not decisions.made:
+            raise
+        raise _of_one_path(name, decisions, error) from error
+    return _Run(recording, decisions, tuple(weak))
+
+
+def _number_class(x: Any) -> type | None:
+    return x.weak if type(x) is Tracer else type(x) if type(x) in _NUMBERS else None
+
+
+def _of_one_path(name: str, decisions: Decisions, error: Exception) -> ConcretizationError:
+    """What is said of an exception that may never be raised: the loop may not come to where it is."""
+    last = decisions.made[-1]
+    what = f"{name}: the body is recorded for both outcomes, and if this is {last.outcome} it raises"
+    what += f" {type(error).__name__}"
+    notes = [("says", str(error).partition("\n")[0])] if str(error) else []
+    tries = ["np.nan as the result there, looked at after the loop", "the check before the loop"]
+    return ConcretizationError(message(what, last.source, notes=notes, tries=tries))
+
+
+# -------------------------------------------------------------------------------------------------- what they read
+
+
+class _Surroundings:
+    """What the runs of a body read from outside, each value once: the variable that stands for it, and what it is."""
+
+    def __init__(self) -> None:
+        self.known: dict[Var, Any] = {}
+        self._captures: dict[Var, Capture] = {}
+        self._implicit: dict[Any, Var] = {}
+        self._around = recorder_of_none()
+
+    def captured(self, captures: Sequence[Capture]) -> list[Any]:
+        """What captured arrays are around the body."""
+        return [wrap(self._around, self._around.capture_again(c)) for c in captures]
+
+    def of_capture(self, capture: Capture) -> Var:
+        for var, known in self._captures.items():
+            if _is_same(known, capture):
+                return var
+        (self.known[capture.var],) = self.captured([capture])
+        self._captures[capture.var] = capture
+        return capture.var
+
+    def of_implicit(self, var: Var, outer: Tracer) -> Var:
+        known = self._implicit.setdefault(number_of(outer), var)
+        if known is var:
+            self.known[var] = outer
+        return known
+
+
+def _is_same(a: Capture, b: Capture) -> bool:
+    """Whether two runs captured one array, or made equal ones."""
+    if a.array is b.array or a.name or b.name or a.is_constant != b.is_constant:
+        return a.array is b.array
+    return same_bytes(a.array, b.array)
+
+
+def _path(run: _Run, inputs: Sequence[Var], around: _Surroundings) -> Path:
+    """A run as a path that reads the variables of ``around`` and ``inputs``."""
+    tape = run.recording.tape
+    env: dict[Any, Any] = dict(zip(tape.inputs, inputs, strict=False))
+    env |= {c.var: around.of_capture(c) for c in tape.captures}
+    outer = zip(tape.inputs[len(inputs) :], run.recording.implicit, strict=True)
+    env |= {var: around.of_implicit(var, x) for var, x in outer}
+    moved = [i._replace(ins=tuple([env.get(a, a) for a in i.ins])) for i in tape.instrs]
+    outputs = tuple([env.get(a, a) for a in tape.outputs])
+    decisions = [d._replace(condition=env.get(d.condition, d.condition)) for d in run.decisions.made]
+    return Path(tuple(moved), outputs, run.weak, tuple(decisions), run.recording.out_treedef)
