@@ -193,6 +193,7 @@ class _Writer:
             self._zero(sized, [*beside, *results])
             run([*constants, *carries, *slices], [*beside, *results])
             self._advance(carries, beside, sized)
+            f.when((i & (TURNS - 1)).eq(TURNS - 1), self._look)  # in a loop within a loop nobody else does
 
         f.loop(begin, end, f.constant(1, "i8"), turn)
         for p, carry, size in zip(last, carries, sized.outputs, strict=False):

@@ -163,6 +163,7 @@ def _kept(loop: Loop, given: frozenset[int]) -> tuple[Loop, Pull]:
     sums = sum(1 for k in wrt if k < n)
     joint = pulled(body, wrt, outputs, sums)
     m, n_outs = len(body.inputs), len(body.outputs)
+    taken = joint.inputs[:m]  # which need not be those of the body: the joint tape may be an equal one
     seeds, totals = joint.inputs[m : m + len(outputs)], joint.inputs[m + len(outputs) :]
     late: set[Atom] = {*seeds, *totals}
     backward: list[Instr] = []
@@ -173,13 +174,13 @@ def _kept(loop: Loop, given: frozenset[int]) -> tuple[Loop, Pull]:
     results = joint.outputs[n_outs:]
     read = dict.fromkeys(a for atoms in (*[i.ins for i in backward], results) for a in atoms if type(a) is Var)
     forward = [i for i in joint.instrs if late.isdisjoint(i.outs)]
-    number: dict[Atom, int] = {v: k for k, v in enumerate(body.inputs)}
-    again, residuals = _recomputed(forward, [a for a in read if a not in late], body, loop)
+    number: dict[Atom, int] = {v: k for k, v in enumerate(taken)}
+    again, residuals = _recomputed(forward, [a for a in read if a not in late], taken, loop)
     constants = [v for v in residuals if number.get(v, m) < n]
     slices = [v for v in residuals if first <= number.get(v, -1) < m]
     computed = [v for v in residuals if v not in constants and v not in slices]
     kept = (*joint.outputs[:n_outs], *computed)
-    wide_body = alive(joint.replace(inputs=body.inputs, instrs=tuple(forward), outputs=kept))
+    wide_body = alive(joint.replace(inputs=taken, instrs=tuple(forward), outputs=kept))
     wide = loop._replace(body=wide_body)
     # inputs: constants; totals and cotangents of carries; slices of residuals and of cotangents
     fresh: dict[Atom, Var] = {v: Var(v.aval) for v in (*residuals, *[v for i in again for v in i.outs])}
@@ -214,16 +215,19 @@ def kept_bytes(loop: Loop) -> int:
     return sum([a.aval.nbytes for a in wide.body.outputs[len(loop.body.outputs) :]])
 
 
-def _recomputed(forward: list[Instr], read: list[Var], body: Tape, loop: Loop) -> tuple[list[Instr], list[Var]]:
+def _recomputed(
+    forward: list[Instr], read: list[Var], taken: Sequence[Var], loop: Loop
+) -> tuple[list[Instr], list[Var]]:
     """What the way back computes again, in their order, and what is kept for it: of what it reads, ``read``, no value
-    that is the same at every iteration, and where that is fewer bytes, what cheap steps made them of."""
+    that is the same at every iteration, and where that is fewer bytes, what cheap steps made them of. The body takes
+    ``taken``, and computes ``forward``."""
     maker = {v: k for k, i in enumerate(forward) for v in i.outs}
-    constant: set[Atom] = set(body.inputs[: loop.constants])
+    constant: set[Atom] = set(taken[: loop.constants])
     for i in forward:
         if all(type(a) is Lit or a in constant for a in i.ins) and not i.op.effects:
             constant.update(i.outs)
     first = loop.constants + loop.carries
-    free = {*constant, *body.inputs[first:]}
+    free = {*constant, *taken[first:]}
 
     def roots(may_repeat: Callable[[Var], bool]) -> tuple[list[Instr], list[Var]]:
         steps: set[int] = set()
@@ -237,7 +241,7 @@ def _recomputed(forward: list[Instr], read: list[Var], body: Tape, loop: Loop) -
                 steps.add(maker[v])
                 todo += [a for a in forward[maker[v]].ins if type(a) is Var]
         return [forward[k] for k in sorted(steps)], sorted(
-            kept, key=lambda v: (maker.get(v, -1), body.inputs.index(v) if v in body.inputs else 0)
+            kept, key=lambda v: (maker.get(v, -1), taken.index(v) if v in taken else 0)
         )
 
     def stored(kept: list[Var]) -> int:

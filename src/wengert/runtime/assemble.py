@@ -35,7 +35,7 @@ from wengert.ops.kernels import Branch, Loop, Repeat, RepeatBack
 from wengert.passes import donation
 from wengert.passes.plan import Buffer, Place, Plan, PlanStep, c_strides, is_in_code, plan
 from wengert.runtime import _native, routines
-from wengert.tape import Instr, Lit, Tape, structure
+from wengert.tape import Instr, Lit, Tape, structure, tapes_in
 
 compiler.provide(angles.REDUCE, _native.reduce_huge_address())
 for routine in (loops.INTERRUPTED, loops.MORE_ROOM, loops.FREE):
@@ -167,9 +167,12 @@ def _first_step(commits_at: int, steps: Sequence[PlanStep], planned: Sequence[Pl
 
 
 def _is_long(tape: Tape) -> bool:
+    """Whether a run takes long, or as long as nobody knows."""
     flops = 0.0
     for i in tape.instrs:
-        if isinstance(i.op.kernel, Repeat | RepeatBack):  # nobody knows how long
+        if isinstance(i.op.kernel, Repeat | RepeatBack):
+            return True
+        if isinstance(i.op.kernel, Loop | Branch) and any(map(_is_long, tapes_in(tuple(i.params.values())))):
             return True
         flops += i.op.cost(*[a.aval for a in i.ins], **i.params)
         if flops > LONG_FLOPS:

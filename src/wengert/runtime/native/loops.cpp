@@ -6,6 +6,7 @@
 // no GIL; a block is allocated when a loop runs for the first time, or in more threads than ever.
 #include "loops.h"
 
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <vector>
@@ -48,8 +49,18 @@ void set(const Executable &code, char **table, size_t base, char *address) {
     for (const Use &use : code.uses[base]) table[use.pointer] = address + use.offset;
 }
 
+// Whether Python wants a loop to end, which it is asked at most every so often: asking may mean to wait for the GIL.
+bool wants_to_end() {
+    using Clock = std::chrono::steady_clock;
+    constexpr auto BETWEEN = std::chrono::milliseconds(50);
+    static thread_local Clock::time_point next{};
+    const auto now = Clock::now();
+    if (now < next) return false;
+    next = now + BETWEEN;
+    return is_interrupted() != 0;
+}
+
 int32_t run(const Executable &code, char **table, const Block &block) {
-    constexpr int64_t TURNS = 1 << 16; // between two looks
     for (const Step &step : block) {
         int32_t status = 0;
         if (step.kind == StepKind::kernel) {
@@ -59,11 +70,11 @@ int32_t run(const Executable &code, char **table, const Block &block) {
             status = run(code, table, code.blocks[chosen(branch, table[branch.pointer])]);
         } else if (step.kind == StepKind::loop) {
             const Loop &loop = code.loops[step.detail];
-            for (int64_t turn = 1; status == 0; turn++) {
+            while (status == 0) {
                 status = run(code, table, code.blocks[loop.condition]);
                 if (status != 0 || *table[loop.pointer] == 0) break;
                 status = run(code, table, code.blocks[loop.body]);
-                if (turn % TURNS == 0 && is_interrupted()) return STOPPED;
+                if (wants_to_end()) return STOPPED;
             }
         }
         if (status != 0) return status;
@@ -179,7 +190,6 @@ int32_t run_while_back(char *const *pointers, const int64_t *sizes, int64_t, int
     for (size_t k = 0; k < constants; k++) body.input(k, of_body[k]), back.input(k, of_body[k]);
     for (size_t k = 0; k < carries; k++)
         std::memcpy(trail.at(0, k), of_body[constants + k], static_cast<size_t>(body.code.inputs[constants + k].nbytes));
-    constexpr size_t TURNS = 1 << 16; // between two looks for a signal
     size_t turns = 0;
     for (;; turns++) {
         if (!trail.reach(turns + 2)) return NO_MEMORY;
@@ -193,7 +203,7 @@ int32_t run_while_back(char *const *pointers, const int64_t *sizes, int64_t, int
         if (const int32_t status = condition.run(); status != 0) return status;
         if (!goes_on) break;
         if (const int32_t status = body.run(); status != 0) return status;
-        if (turns % TURNS == TURNS - 1 && is_interrupted()) return STOPPED;
+        if (wants_to_end()) return STOPPED;
     }
     const size_t first_ct = constants + carries, first_sum = first_ct + cts;
     char *beside = back.beside();
@@ -218,7 +228,7 @@ int32_t run_while_back(char *const *pointers, const int64_t *sizes, int64_t, int
         if (const int32_t status = back.run(); status != 0) return status;
         for (size_t k = 0; k < sums + cts; k++)
             if (apart[k] != nullptr) std::memcpy(results[k], apart[k], static_cast<size_t>(back.code.outputs[k].nbytes));
-        if (turn % TURNS == TURNS - 1 && is_interrupted()) return STOPPED;
+        if (wants_to_end()) return STOPPED;
     }
     return 0;
 }
@@ -267,6 +277,7 @@ int32_t run_scan(char *const *pointers, const int64_t *sizes, int64_t begin, int
             if (code.outputs[k].over != static_cast<int32_t>(constants + k)) std::memcpy(last[k], beside, nbytes);
             beside += in_lines(nbytes);
         }
+        if (wants_to_end()) status = STOPPED;
     }
     give_back(code, memory);
     return status;
