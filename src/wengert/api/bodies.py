@@ -73,9 +73,12 @@ def aval_of(x: Any) -> Aval:
     return x.aval if type(x) is Tracer else Aval(np.shape(x), np.asarray(x).dtype)
 
 
-def recorded(name: str, f: Callable[..., Any], avals: Sequence[Aval], treedef: Any) -> Body:
-    """``f``, of the arguments that ``treedef`` says."""
-    run = lambda decisions: _run(name, f, avals, treedef, decisions)
+def recorded(
+    name: str, f: Callable[..., Any], avals: Sequence[Aval], treedef: Any, *, is_certain: bool = False
+) -> Body:
+    """``f``, of the arguments that ``treedef`` says. ``is_certain``: it will run, at least once, so that what it does
+    with its surroundings alone can be done before."""
+    run = lambda decisions: _run(name, f, avals, treedef, decisions, is_certain)
     first, around = run(Decisions()), _Surroundings()
     tape, inputs, written = first.recording.tape, first.recording.tape.inputs[: len(avals)], first.recording.written
     if not first.decisions.made:
@@ -119,13 +122,17 @@ def _runs(run: _Run, again: Callable[[Decisions], _Run]) -> Iterator[_Run]:
         run = again(Decisions(todo.pop()))
 
 
-def _run(name: str, f: Callable[..., Any], avals: Sequence[Aval], treedef: Any, decisions: Decisions) -> _Run:
+def _run(
+    name: str, f: Callable[..., Any], avals: Sequence[Aval], treedef: Any, decisions: Decisions, is_certain: bool
+) -> _Run:
     weak: list[type | None] = []
 
     def call(*tracers: Any) -> Any:
         trace = current_trace()
         assert trace is not None
         trace.decisions = decisions
+        if not is_certain:
+            trace.own_all()
         result = f(*tree.unflatten(treedef, list(tracers)))
         if decisions.made:
             weak.extend([_number_class(x) for x in tree.flatten(result)[0]])

@@ -16,7 +16,7 @@ from wengert import tree
 from wengert.api.bodies import Body, aval_of, calling, leaves_of, recorded, source_of
 from wengert.api.named import F, function_name, made_by
 from wengert.errors import ConcretizationError, DTypeError, MutationError, ShapeError, StructureError, message
-from wengert.higher.bodies import alive
+from wengert.higher.bodies import alive, steps_of_constants
 from wengert.higher.branches import cond as cond_op
 from wengert.higher.chain import Chain
 from wengert.higher.chain import chain as chain_op
@@ -25,8 +25,9 @@ from wengert.higher.loops import scan as scan_op
 from wengert.higher.loops import while_ as while_op
 from wengert.higher.revolve import revolve as revolve_op
 from wengert.higher.revolve import schedule
+from wengert.ops.shape import zeros
 from wengert.source import Source
-from wengert.tape import Aval, Var
+from wengert.tape import Aval, Builder, Var, building
 from wengert.tracing.trace import current_trace
 from wengert.tracing.tracer import Tracer, inlined, record
 
@@ -137,7 +138,7 @@ def _scanned(
     avals = [aval_of(x) for x in carry]
     slices = [Aval(a.shape[1:], a.dtype) for a in map(aval_of, stacks)]
     both = tree.flatten((tree.unflatten(carry_def, [0.0] * len(carry)), tree.unflatten(stack_def, [0.0] * len(stacks))))
-    body = recorded(name, f, [*avals, *slices], both[1])
+    body = recorded(name, f, [*avals, *slices], both[1], is_certain=count > 0)
     leaves = tree.unflatten(body.treedef, list(range(len(body.tape.outputs))))
     if not isinstance(leaves, tuple) or len(leaves) != 2:
         raise StructureError(message("scan: the body returned no pair", body.source, tries=["return carry, y"]))
@@ -351,7 +352,7 @@ def _repeated(name: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any
     carry, treedef = leaves_of(init_val)
     avals = [aval_of(x) for x in carry]
     one = tree.flatten((tree.unflatten(treedef, [0.0] * len(carry)),))[1]
-    test = recorded(name, cond_fun, avals, one)
+    test = recorded(name, cond_fun, avals, one, is_certain=True)
     if [a.aval for a in test.tape.outputs] != [Aval((), np.dtype(bool))]:
         found = ", ".join(str(a.aval) for a in test.tape.outputs) or "None"
         what = f"while_loop: the condition is {found}; expected bool[]"
@@ -359,9 +360,36 @@ def _repeated(name: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any
     body = recorded(name, body_fun, avals, one)
     found = [a.aval for a in body.tape.outputs]
     _check_carry(name, body.source, avals, found, treedef, body.treedef)
+    body = _with_constants_before(body, lambda: inlined(test.tape, [*test.constants, *carry]))
     loop = While(test.tape, body.tape, len(test.constants), len(body.constants))
     outs = _result(record(while_op, [*test.constants, *body.constants, *carry], {"loop": loop}))
     return tree.unflatten(treedef, outs)
+
+
+HEAVY = 1000.0  # flops of what is the same in every turn, that are worth a branch before the loop
+
+
+def _with_constants_before(body: Body, begins: Callable[[], Sequence[Any]]) -> Body:
+    """``body`` without the steps that are the same in every turn, if they are heavy: they are taken before the loop, if
+    that ``begins``."""
+    tape, n = body.tape, len(body.constants)
+    steps = steps_of_constants(tape, n)
+    if sum([i.op.cost(*[a.aval for a in i.ins], **i.params) for i in steps]) < HEAVY:
+        return body
+    inner = [i for i in tape.instrs if i not in steps]
+    read = {*[a for i in inner for a in i.ins], *tape.outputs}
+    known = [v for i in steps for v in i.outs if v in read]
+    taken = alive(tape.replace(inputs=tape.inputs[:n], instrs=tuple(steps), outputs=tuple(known)))
+    with building(Builder()) as builder:
+        nothing = tuple([zeros(v.aval) for v in known])
+    left = alive(tape.replace(inputs=tape.inputs[:n], instrs=builder.instrs, outputs=nothing))
+    if not any(type(x) is Tracer for x in body.constants):
+        return body
+    (goes_on,) = begins()
+    operands = [goes_on.astype(np.int64), *body.constants]
+    found = _result(record(cond_op, operands, {"branches": (left, taken), "wrt": None}))
+    new = tape.replace(inputs=(*tape.inputs[:n], *known, *tape.inputs[n:]), instrs=tuple(inner))
+    return body._replace(tape=alive(new), constants=[*body.constants, *found])
 
 
 def _bounded(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, most: int) -> Any:
@@ -420,7 +448,7 @@ def known_states(step: Callable[..., Any], init: Any, xs: Sequence[Any], states:
     if current_trace() is None:
         return states
     avals = [aval_of(init), *[Aval(a.shape[1:], a.dtype) for a in map(aval_of, stacks)]]
-    body = recorded("known_states", step, avals, tree.flatten(tuple([0.0] * len(avals)))[1])
+    body = recorded("known_states", step, avals, tree.flatten(tuple([0.0] * len(avals)))[1], is_certain=True)
     _check_carry("known_states", body.source, avals[:1], [a.aval for a in body.tape.outputs], 0, 0)
     chain = Chain(body.tape, len(body.constants))
     number = count.astype(np.intp) if type(count) is Tracer else np.intp(count)
@@ -534,7 +562,7 @@ def joined(f: F) -> F:
             return f(*args, **kwargs)
 
         given = [leaves[k] for k in traced]
-        body = recorded(function_name(f), of_traced, [x.aval for x in given], tree.flatten(tuple(given))[1])
+        body = recorded(function_name(f), of_traced, [x.aval for x in given], tree.flatten(tuple(given))[1], is_certain=True)
         if body.written:
             raise MutationError(
                 message(f"joined: {function_name(f)} writes an argument", tries=["a copy: np.array(x)"])

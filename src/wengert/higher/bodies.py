@@ -19,7 +19,7 @@ from wengert.ad.reverse import cotangents
 from wengert.batching import batch
 from wengert.edit import ancestors, merge_common
 from wengert.locks import lock
-from wengert.tape import Atom, Builder, Tape, Var, building, structure
+from wengert.tape import Atom, Builder, Instr, Lit, Tape, Var, building, structure
 
 MOST_BODIES = 10_000
 
@@ -44,6 +44,18 @@ def alive(body: Tape) -> Tape:
     if not any(i.op.effects for i in body.instrs):
         body = body.replace(instrs=tuple(needed))
     return interned(body.replace(in_tree=None, out_tree=None, in_static=(), metadata={}))
+
+
+def steps_of_constants(body: Tape, count: int) -> list[Instr]:
+    """The steps that depend on nothing but the first ``count`` inputs, without those that depend on nothing at all."""
+    known: set[Atom] = set(body.inputs[:count])
+    steps = []
+    for i in body.instrs:
+        is_known = all(type(a) is Lit or a in known for a in i.ins) and any(type(a) is Var for a in i.ins)
+        if is_known and not i.op.effects and i.op.is_stable:
+            known.update(i.outs)
+            steps.append(i)
+    return steps
 
 
 def select_outputs(body: Tape, which: Sequence[int]) -> Tape:

@@ -102,7 +102,7 @@ def _bodies() -> list[Trace]:
 
 def recorder_of_none() -> Trace:
     """The trace that records a step without operands: the innermost concrete one, or the outermost of all."""
-    return next((t for t in reversed(_stack.traces) if t.is_direct and t.concrete), _stack.traces[0])
+    return next((t for t in reversed(_stack.traces) if t.is_direct and (t.concrete or t.owns)), _stack.traces[0])
 
 
 class Implicit(NamedTuple):
@@ -149,6 +149,9 @@ class Trace:
         self.decisions: Decisions | None = None
         """Of the body of a loop or a branch, which runs as often as nobody knows: what it decides in this run."""
         self._numbers: ValueNumbers | None = None
+        self.owns = False
+        """Whether a body without values records all that is done in it, be it on values of enclosing traces alone: what
+        may not be reached is not done before."""
         self.level = 0
         self.is_open = False
         self.is_direct = False
@@ -188,12 +191,27 @@ class Trace:
         self._marks = [len(t.builder) for t in _stack.traces]
         self.level = len(_stack.traces) + 1
         if self.concrete:
-            self._overtaken = [t for t in _stack.traces if t.is_direct]
-            for t in self._overtaken:
-                t.is_direct = False
+            self._overtake(_stack.traces)
         _stack.traces.append(self)
         self.is_open = self.is_direct = True
         return self
+
+    def _overtake(self, traces: Sequence[Trace]) -> None:
+        self._overtaken = [t for t in traces if t.is_direct]
+        for t in self._overtaken:
+            t.is_direct = False
+
+    def own_all(self) -> None:
+        """From now on record what does not depend on this trace's values, too."""
+        if self.owns:
+            return
+        self.owns = True
+        below = _stack.traces[: self.level - 1]
+        for inner in _stack.traces[self.level :]:  # which were opened since, and give back what they overtook
+            for t in [t for t in inner._overtaken if t in below]:
+                inner._overtaken.remove(t)
+                t.is_direct = True
+        self._overtake(below)
 
     def __exit__(self, *error: object) -> None:
         if _stack.traces.pop() is not self:
@@ -436,7 +454,7 @@ class Trace:
             return self._guarded(atom, kind, owner)
         if bodies and kind == "bool" and bodies[-1].level >= self.level:
             return bodies[-1]._decided(owner)
-        if self.concrete:  # of a derivative within a body: the value is looked at where it comes from
+        if self.concrete or (kind != "bool" and self._comes_from_outside(atom)):  # it is looked at where it comes from
             moved = moved_out(self, atom, self._around_bodies())
             return moved._trace.look(moved.atom(), kind, moved)
         where = self.locate()
@@ -444,6 +462,9 @@ class Trace:
         error = ConcretizationError(message(what, where, tries=LOOKS_INSTEAD if self.decisions is None else OF_NUMBERS))
         (current_trace() or self).refusal = (str(error), where)
         raise error
+
+    def _comes_from_outside(self, atom: Atom) -> bool:
+        return self.owns and type(atom) is Var and all(v not in self.inputs for v in self.ancestors(atom)[1])
 
     def _is_of_batch(self, atom: Atom) -> bool:
         """Whether a value of an enclosing trace without values has gone into ``atom``."""
@@ -470,7 +491,9 @@ class Trace:
         if type(atom) is Lit:
             return bool(atom.value)
         assert self.decisions is not None
-        return self.decisions.outcome(self.number(atom), len(self.builder), atom, self.locate())
+        outcome = self.decisions.outcome(self.number(atom), len(self.builder), atom, self.locate())
+        self.own_all()  # what comes now is of this path
+        return outcome
 
     def number(self, atom: Atom) -> Hashable:
         """Equal for values that are equal since they are made in one way."""

@@ -735,10 +735,10 @@ class Tracer(metaclass=TracerType):
 
     def copy(self, order: str = "C") -> Tracer:
         """The same value under a name of its own, of a scalar a scalar. Nothing is recorded: values are immutable."""
+        trace = current_trace() or self._trace  # the function that copies it may write what it knows into the copy
         constant = self.constant()
         if constant is not None:
-            return new_constant(self._trace, np.array(constant), self.is_scalar).reorder_like(self, order)
-        trace = current_trace() or self._trace  # the function that copies it may write what it knows into the copy
+            return new_constant(trace, np.array(constant), self.is_scalar).reorder_like(self, order)
         return Tracer(trace, trace.lift(self), self.aval, self.is_scalar).reorder_like(self, order)
 
     def astype(
@@ -860,7 +860,7 @@ def record(op: Op, xs: Sequence[Any], params: dict[str, Any]) -> Any:
     """
     trace, all_constant = trace_of(xs)
     if all_constant:
-        trace = trace or _trace_for_concrete()
+        trace = current_trace() or trace or _trace_for_concrete()  # where it is made, and may be written
         values = [unwrap(x, trace) for x in xs]
         out = op.reference(*[np.asarray(v) for v in values], **params)
         if isinstance(out, tuple):
@@ -881,9 +881,10 @@ def record(op: Op, xs: Sequence[Any], params: dict[str, Any]) -> Any:
 
 
 def inlined(tape: Tape, xs: Sequence[Any]) -> list[Tracer]:
-    """The results of a tape for ``xs``, of which one is traced, its steps recorded one by one."""
-    trace, _ = trace_of(xs)
-    assert trace is not None
+    """The results of a tape for ``xs``, its steps recorded one by one."""
+    trace, are_constant = trace_of(xs)
+    if trace is None or are_constant:
+        trace = _trace_for_concrete()
     return [wrap(trace, a) for a in splice(trace.builder, tape, [trace.lift(x) for x in xs], ())]
 
 
