@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 import threading
 import time
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -146,7 +147,17 @@ ENDLESS: dict[str, Any] = {
         lambda c: np.sum(c) > 0, lambda c: np.linalg.solve(np.eye(3), c), np.full(3, x) * 1.0
     )[0],
     "a batch": lambda x: wg.vmap(lambda x: wg.while_loop(lambda c: c > 0, step_of, x))(np.stack([x, x]))[0],
+    "in a branch": lambda x: wg.cond(
+        x > 0, lambda x: wg.while_loop(lambda c: c > 0, lambda c: c + 1e-3, x), lambda x: x, x
+    ),
+    "a scan in a scan": lambda x: wg.cond(x > 0, in_scans, lambda x: x, x),
+    "large scans in a scan": lambda x: wg.cond(x > 0, lambda x: np.sum(in_scans(x + np.zeros(30_000))), lambda x: x, x),
 }  # fmt: skip
+
+
+def in_scans(x: Any) -> Any:
+    inner = lambda c: wg.scan(lambda c, _: (np.sin(c) + 2 + np.cumsum(np.cumsum(c)), None), c, None, 10**10)[0]
+    return wg.scan(lambda c, _: (inner(c), None), np.ravel(x), None, 3)[0][0]
 
 
 @pytest.mark.parametrize("name", ENDLESS)
@@ -321,3 +332,82 @@ def test_a_loop_that_takes_too_long(transform: Any) -> None:
     with pytest.raises(RuntimeError, match=r"the condition still holds after max_steps=5\n  at .*test_control.py"):
         f(100.0)
     f(20.0)
+
+
+# -------------------------------------------------------------------------------------- what may not be reached
+
+
+def test_what_a_branch_does_with_its_surroundings_is_not_done_before_it() -> None:
+    f = lambda x: wg.cond(x > 0, lambda: np.sqrt(x), lambda: 0.0 * x)
+    assert (wg.grad(f)(-1.0), wg.jit(wg.grad(f))(-1.0), wg.jit(wg.grad(f))(4.0)) == (0.0, 0.0, 0.25)
+    np.testing.assert_array_equal(wg.jit(wg.vmap(wg.grad(f)))(np.array([-1.0, 4.0])), [0.0, 0.25])
+    element = wg.jit(lambda x, i: wg.cond(i > 2, lambda: x[i], lambda: 0.0), strict=True)
+    assert element(np.ones(5), -9) == 0.0 and element(np.ones(5), 3) == 1.0
+    with pytest.raises(IndexError):
+        element(np.ones(5), 9)
+    singular = wg.jit(lambda x, i: wg.cond(i < 5, lambda: np.linalg.solve(0 * np.outer(x, x), x), lambda: x))
+    np.testing.assert_array_equal(singular(np.ones(3), 9), np.ones(3))
+
+
+def test_nor_what_a_loop_does_that_does_not_begin() -> None:
+    f = lambda x: wg.while_loop(lambda c: c < 0, lambda c: c + np.sqrt(x), 5.0 + x)
+    assert wg.grad(f)(-1.0) == wg.jit(wg.grad(f))(-1.0) == 1.0
+    element = wg.jit(lambda x, i: wg.while_loop(lambda c: c < 0, lambda c: c + x[i], 5.0), strict=True)
+    assert element(np.ones(5), 9) == 5.0
+    nothing = lambda x: wg.scan(lambda c, t: (c + np.sqrt(x), None), 2.0 * x, np.zeros(0))[0]
+    assert wg.jit(wg.grad(nothing))(-1.0) == 2.0
+
+
+def test_nor_what_stands_behind_a_look() -> None:
+    f = lambda x, a: wg.scan(lambda c, t: (c + np.sqrt(a) if c > 10 else c * t, None), x, np.arange(3.0))[0]
+    for g in (wg.grad(f, (0, 1)), wg.jit(wg.grad(f, (0, 1)), strict=True)):
+        assert g(1.0, -1.0) == (0.0, 0.0)
+
+
+def test_heavy_steps_that_are_the_same_in_every_turn_are_taken_once_if_the_loop_begins() -> None:
+    def f(w: Any, x: Any, n: Any) -> Any:
+        return wg.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, np.tanh(np.sqrt(w) @ w @ w @ s[1])), (0, x))[1]
+
+    w, x = RNG.uniform(0.1, 0.2, (12, 12)), np.ones(12)
+    tape = wg.trace(f)(w, x, 3)
+    assert [i.op.name for i in tape.instrs] == ["less", "convert", "cond", "while"]
+    expected = x
+    for _ in range(3):
+        expected = np.tanh(np.sqrt(w) @ w @ w @ expected)
+    np.testing.assert_allclose(wg.jit(f)(w, x, 3), expected, rtol=1e-12)
+    eager = wg.grad(lambda w: np.sum(f(w, x, 3)))(w)
+    step = 1e-6 * np.eye(12)[:1].T @ np.eye(12)[3:4]
+    slope = (np.sum(f(w + step, x, 3)) - np.sum(f(w - step, x, 3))) / 2e-6
+    assert eager[0, 3] == pytest.approx(slope, rel=1e-6, abs=1e-9)
+    np.testing.assert_array_equal(wg.jit(wg.grad(lambda w: np.sum(f(w, x, 0))))(-w), np.zeros((12, 12)))
+
+
+def test_an_integer_made_of_the_surroundings_is_looked_at_before_the_branch() -> None:
+    f = wg.jit(lambda x, n: wg.cond(x > 0, lambda: x * np.arange(5.0)[int(n + 1)], lambda: x), strict=True)
+    assert [f(2.0, 2), f(2.0, 3), f(-1.0, 3)] == [6.0, 8.0, -1.0]
+
+
+def test_arrays_that_a_body_makes_of_constants_are_its_own() -> None:
+    def f(p: Any, make: Callable[[Any], Any]) -> Any:
+        c = np.ones(3)
+
+        def step(s: Any, _: Any) -> Any:
+            u = make(c)
+            u[0] = np.cos(s)
+            return s + u.sum(), None
+
+        return wg.scan(step, p, None, 3)[0]
+
+    for make in (lambda c: c.copy(), lambda c: 2 * c, lambda c: np.concatenate([c, c])):
+        slope = (f(1.0 + 1e-6, make) - f(1.0 - 1e-6, make)) / 2e-6
+        gradient = wg.grad(lambda p, m=make: f(p, m))
+        assert gradient(1.0) == pytest.approx(slope, rel=1e-6)
+        assert wg.jit(gradient)(1.0) == pytest.approx(slope, rel=1e-6)
+
+
+def test_the_pullback_of_a_body_that_was_seen_in_another_loop() -> None:
+    """The joint tape of the one was another's body, of other variables."""
+    wg.jit(lambda x, d: wg.scan(lambda c, x: (np.sin(c), x * np.cos(c)), x, d))(0.5, np.ones(3))
+    f = lambda x: wg.scan(lambda c, _: (np.sin(c), None), x, None, 3)[0]
+    slopes = np.cos([0.5, np.sin(0.5), np.sin(np.sin(0.5))])
+    assert wg.grad(f)(0.5) == pytest.approx(np.prod(slopes), rel=1e-14)

@@ -108,6 +108,14 @@ def test_a_budget_without_room_is_refused() -> None:
         wg.grad(lambda x: walk(x, 0.7, checkpoint="binomial", budget=20))(X)
 
 
+def test_a_schedule_that_would_be_endless_is_refused_or_not_chosen() -> None:
+    step = lambda c, _: (np.sin(c) * np.exp(c), None)
+    f = lambda x, **options: wg.scan(step, x, None, 10**10, **options)[0]
+    assert {i.op.name for i in wg.trace(lambda x: f(x, budget=2000))(0.5).instrs} == {"scan"}
+    with pytest.raises(ValueError, match="a binomial schedule of 10000000000 iterations; at most"):
+        wg.trace(lambda x: f(x, checkpoint="binomial"))(0.5)
+
+
 @pytest.mark.parametrize("checkpoint", [0, -3, 2.0, "segments"])
 def test_another_checkpoint_is_refused(checkpoint: Any) -> None:
     with pytest.raises(ValueError, match=r"scan: checkpoint is .*; expected a number of iterations, 1 or more"):

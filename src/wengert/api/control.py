@@ -33,6 +33,7 @@ from wengert.tracing.tracer import Tracer, inlined, record
 
 BUDGET = 1 << 30  # bytes that the way back may find stored of one scan
 NO_LIMIT = 1 << 62
+FEW_SCHEDULED, MOST_SCHEDULED = 1 << 16, 1 << 22  # iterations, of which a table is made: a microsecond each
 Kept = int | Literal["binomial"] | None  # what a scan keeps for the way back, see there
 MOST_COUNTED = BUDGET // 8  # iterations of a loop whose counters are an array
 
@@ -166,7 +167,7 @@ def _which(loop: Loop, budget: int) -> Kept:
         return None
     size = max(1, min(loop.length, round((loop.length * carries / each) ** 0.5)))
     fits = size * each + loop.length // size * carries <= budget
-    return size if fits or 2 * carries > budget else "binomial"
+    return size if fits or 2 * carries > budget or loop.length > FEW_SCHEDULED else "binomial"
 
 
 def _carried_bytes(loop: Loop) -> int:
@@ -181,6 +182,9 @@ def _revolved(loop: Loop, operands: Sequence[Any], budget: int, source: Source) 
     if slots < 1:
         what = f"scan: a budget of {budget} bytes has no room for two carries of {each} bytes"
         raise ValueError(message(what, source, tries=[f"budget={2 * each} or more"]))
+    if loop.length > MOST_SCHEDULED:
+        what = f"scan: a binomial schedule of {loop.length} iterations; at most {MOST_SCHEDULED}"
+        raise ValueError(message(what, source, tries=["checkpoint=k, segments of k iterations", "a scan of scans"]))
     table = schedule(loop.length, slots, loop.is_reversed)
     return record(revolve_op, [*table, *operands], {"loop": loop, "slots": slots, "wrt": None})
 
@@ -562,7 +566,9 @@ def joined(f: F) -> F:
             return f(*args, **kwargs)
 
         given = [leaves[k] for k in traced]
-        body = recorded(function_name(f), of_traced, [x.aval for x in given], tree.flatten(tuple(given))[1], is_certain=True)
+        body = recorded(
+            function_name(f), of_traced, [x.aval for x in given], tree.flatten(tuple(given))[1], is_certain=True
+        )
         if body.written:
             raise MutationError(
                 message(f"joined: {function_name(f)} writes an argument", tries=["a copy: np.array(x)"])

@@ -49,7 +49,7 @@ class Loop(NamedTuple):
         return len(self.body.inputs) - self.constants - self.carries
 
 
-def _cost(*avals: Aval, loop: Loop, **params: Any) -> float:
+def scan_cost(*avals: Aval, loop: Loop, **params: Any) -> float:
     return loop.length * _cost_of(loop.body)
 
 
@@ -312,7 +312,7 @@ scan = Op(  # constants, carries, stacks -> carries after the last iteration, st
     reference=scanned,
     type=scan_type,
     kernel=LoopKernel(),
-    cost=_cost,
+    cost=scan_cost,
     pushforward=_scan_pushforward,
     pullback=(_scan_pullback,),
     batch=_scan_batch,

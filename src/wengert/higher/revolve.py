@@ -20,10 +20,10 @@ import numpy as np
 from wengert.ad.activity import active_operands
 from wengert.edit import merge_common
 from wengert.higher.bodies import alive, moving_carry, pulled
-from wengert.higher.loops import Loop, While, batch_by, scan, scan_type, scanned, tangents_by, while_
+from wengert.higher.loops import Loop, While, batch_by, scan, scan_cost, scan_type, scanned, tangents_by, while_
 from wengert.ops.elementwise import add, less
 from wengert.ops.index import INTP, gather, scatter_set
-from wengert.ops.kernels import View, free, whole
+from wengert.ops.kernels import View, whole
 from wengert.ops.op import Op
 from wengert.ops.shape import zeros
 from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, Var, building, splice
@@ -197,7 +197,7 @@ revolve = Op(  # a schedule, constants, carries, stacks -> as scan
     reference=lambda *operands, loop, slots, wrt: scanned(*operands[FIRST:], loop=loop),
     type=lambda *avals, loop, slots, wrt: scan_type(*avals[FIRST:], loop=loop),
     kernel=View(whole),
-    cost=free,
+    cost=lambda *avals, loop, slots, wrt: scan_cost(*avals, loop=loop),
     pushforward=_pushforward,
     pullback=(_pullback,),
     batch=_batch,

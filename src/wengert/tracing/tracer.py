@@ -806,6 +806,7 @@ def function_name(func: Any) -> str:
 
 
 def new_constant(trace: Trace, value: Any, is_scalar: bool) -> Tracer:
+    trace = current_trace() or trace  # where it is made it may be written, whatever it is made of
     array = np.asarray(value)
     if array.dtype == object:  # an integer of more than 64 bits, among others
         check_dtype(array)
@@ -860,7 +861,7 @@ def record(op: Op, xs: Sequence[Any], params: dict[str, Any]) -> Any:
     """
     trace, all_constant = trace_of(xs)
     if all_constant:
-        trace = current_trace() or trace or _trace_for_concrete()  # where it is made, and may be written
+        trace = trace or _trace_for_concrete()
         values = [unwrap(x, trace) for x in xs]
         out = op.reference(*[np.asarray(v) for v in values], **params)
         if isinstance(out, tuple):
