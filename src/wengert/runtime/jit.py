@@ -23,7 +23,7 @@ from wengert import config, passes, tree
 from wengert.errors import CaptureError, InternalError, StructureError, WengertError, message
 from wengert.ops.control import GuardMiss
 from wengert.passes.number_guards import path_of
-from wengert.passes.reroll import Counts, reroll, with_loops_of_any_count
+from wengert.passes.reroll import Counts, check_counted, reroll, with_loops_of_any_count
 from wengert.runtime import _native
 from wengert.runtime.entry import entry_of
 from wengert.runtime.execute import run_once
@@ -36,7 +36,7 @@ from wengert.tracing import foreign
 from wengert.tracing.signature import Array, Signature, signature_of
 from wengert.tracing.trace import current_trace
 from wengert.tracing.tracer import Tracer, own_array
-from wengert.tracing.whole import ReadsEnclosingTrace, trace_whole
+from wengert.tracing.whole import ReadsEnclosingTrace, Whole, trace_whole
 
 TRACED_AGAIN = "is traced again at every call, which takes some fifty times as long as its program"
 WITHOUT_CODE = "is answered without machine code, as it is without wg.jit"
@@ -320,16 +320,7 @@ class Jit(_native.Dispatcher):
     ) -> tuple[Compiled, list[Any]]:
         """The same for a call whose path is new; ``special`` has the paths beside it, if there are any."""
         start = time.perf_counter()
-        runs_again = None if self._is_strict else is_refusal
-        try:
-            options = runs_again, self._is_rolled, self._counts
-            whole = trace_whole(self.__wrapped__, self.__name__, leaves, signature, *options)
-        except ReadsEnclosingTrace:
-            raise
-        except Exception as error:  # the user's own, and whatever a library makes of a traced value
-            if not is_refusal(error):
-                raise
-            raise NotTraced(error, signature) from None
+        whole = self._whole(leaves, signature)
         tape, environment, unrepeatable, written = whole
         if self._counts is not None:
             tape = with_loops_of_any_count(tape, self._counts)
@@ -355,6 +346,26 @@ class Jit(_native.Dispatcher):
         if by_numpy:
             self._warn(UNDECIDED, "a guard compares values that are equal but for rounding", is_error=False)
         return compiled, results
+
+    def _whole(self, leaves: list[Any], signature: Signature, is_by_value: bool = False) -> Whole:
+        """What one run of the function records. ``is_by_value``: each ``for`` by its count, since otherwise it is
+        refused."""
+        counts = self._counts
+        if counts is not None:
+            counts.begin(is_by_value)
+        may_run_again = not self._is_strict or (counts is not None and counts.may_count())
+        check = None if counts is None else partial(check_counted, counts=counts)
+        options = is_refusal if may_run_again else None, self._is_rolled, counts, check
+        try:
+            return trace_whole(self.__wrapped__, self.__name__, leaves, signature, *options)
+        except ReadsEnclosingTrace:
+            raise
+        except Exception as error:  # the user's own, and whatever a library makes of a traced value
+            if not is_refusal(error):
+                raise
+            if is_by_value or counts is None or not counts.failed():
+                raise NotTraced(error, signature) from None
+        return self._whole(leaves, signature, is_by_value=True)
 
     def _donated(self, leaves: list[Any], signature: Signature) -> tuple[int, ...]:
         """The inputs that the call gives away."""

@@ -202,6 +202,12 @@ def _callee(code: types.CodeType, place: int) -> Callee:
     return _ELSE
 
 
+def callee_at(frame: types.FrameType, place: int) -> Any:
+    """The object that the instruction at ``place`` calls, where that is a variable; else None."""
+    kind, name = _callee(frame.f_code, place)
+    return _value_of(frame, name) if kind == "variable" else None
+
+
 def callee_span(code: types.CodeType, place: int) -> tuple[int, int, int, int] | None:
     """Where in the source the callee is written: its first line and column in bytes, and where it ends."""
     loads = _loads_callee(code, place)

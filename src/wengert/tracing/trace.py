@@ -146,6 +146,8 @@ class Trace:
         """Whether loops that were unrolled are rolled up again before a derivative is taken of what is recorded."""
         self.counts: Any = None if not _stack.traces else _stack.traces[-1].counts
         """Of the compiled function that is traced: how often its loops ran."""
+        self.turning: Any = None
+        """The number of the ``for`` with a traced counter that is being looked at: see functions/counting.py."""
         self.decisions: Decisions | None = None
         """Of the body of a loop or a branch, which runs as often as nobody knows: what it decides in this run."""
         self._numbers: ValueNumbers | None = None
@@ -482,6 +484,9 @@ class Trace:
         innermost = _stack.traces[bodies[0].level - 2] if bodies else current_trace() or self
         inner_atom = atom if innermost is self else innermost.lift(owner)
         noted = turn() if kind == "bool" and innermost.counts is not None and not bodies else None
+        if kind == "turn" and not bodies:
+            note = turn(is_counted=True)
+            noted = None if note is None else (self.turning, note)
         innermost.emit(guard, (inner_atom,), {"expected": Expected(value, noted), "position": -1, "kind": kind})
         return value
 

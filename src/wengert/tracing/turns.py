@@ -30,9 +30,9 @@ class _Unknown(Exception):
     """Something whose state is nobody's to compare."""
 
 
-def turn() -> Any:
+def turn(is_counted: bool = False) -> Any:
     """What stands beside traced values now, as something hashable; None where it cannot be said, or where no ``while``
-    can be the reason."""
+    can be the reason. ``is_counted``: the reason is a ``for`` of the innermost frame's, whose counter is traced."""
     frames: list[FrameType] = []
     outermost = 0
     frame: FrameType | None = sys._getframe(1)
@@ -43,9 +43,9 @@ def turn() -> Any:
             frames.append(frame)
         frame = frame.f_back
     frames = frames[:outermost]
-    if not any(_has_a_while(f.f_code) for f in frames):
+    if not is_counted and not any(_has_a_while(f.f_code) for f in frames):
         return None
-    if any(_innermost_loop(f.f_code, f.f_lasti) == "for" for f in frames):
+    if any(_innermost_loop(f.f_code, f.f_lasti) == "for" for f in frames[is_counted:]):
         return None
     try:
         return tuple([(id(f.f_code), _note(f.f_locals, [0], 0)) for f in frames])

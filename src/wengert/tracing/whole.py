@@ -41,13 +41,15 @@ def trace_whole(
     runs_again: Callable[[Exception], bool] | None = None,
     is_rolled: bool = True,
     counts: Any = None,
+    check: Callable[[Tape], None] | None = None,
 ) -> Whole:
     """The tape of ``f`` for a call's leaves, of this signature, and what must hold for another call to have it too.
 
     ``runs_again``: whether an error that ends the traced run is followed by a run of ``f`` itself, so that what the
     first did to its surroundings is to be undone: see Environment.end_early. ``is_rolled``, ``counts``: see Trace.
+    ``check`` raises if the tape will not do.
     """
-    rest = runs_again, is_rolled, counts
+    rest = runs_again, is_rolled, counts, check
     return walked(lambda environment: _trace_in(environment, f, name, leaves, signature, *rest), Generators)
 
 
@@ -60,6 +62,7 @@ def _trace_in(
     runs_again: Callable[[Exception], bool] | None,
     is_rolled: bool,
     counts: Any,
+    check: Callable[[Tape], None] | None,
 ) -> Whole:
     treedef = signature.treedef
     traced = [k for k, leaf in enumerate(signature.leaves) if leaf.is_traced]
@@ -94,6 +97,8 @@ def _trace_in(
                     tries=["the value as an argument"],
                 )
             )
+        if check is not None:
+            check(recording.tape)
         assert environment.generators is not None
         environment.generators.check_undrawn()
         environment.close()

@@ -82,19 +82,40 @@ def _kinds(steps: list[Step]) -> Any:
 
 def with_loops_of_any_count(tape: Tape, counts: Counts) -> Tape:
     """``tape`` with a ``while`` in place of each loop of Python's, if all are known to be one of any count."""
-    new, turned = tape, []
-    while (found := _with_a_while(new)) is not None:
-        new, count = found
-        turned.append(count)
+    new, turned = _with_whiles(tape, counts)
     return new if turned and counts.knows(new, turned) else tape
 
 
-def _with_a_while(tape: Tape) -> tuple[Tape, int] | None:
+def check_counted(tape: Tape, counts: Counts) -> None:
+    """Raise NotCounted unless each ``for`` that was traced with a counter is a loop of any count."""
+    if any(i.op is guard and i.params["kind"] == "turn" for i in tape.instrs):
+        _with_whiles(tape, counts)
+        counts.check(tape)
+
+
+def _with_whiles(tape: Tape, counts: Counts) -> tuple[Tape, list[int]]:
+    """The tape with a ``while`` in place of each loop that may be one of any count, and how many turns they had."""
+    turned = []
+    while (found := _with_a_while(tape)) is not None:
+        tape, count, number = found
+        turned.append(count)
+        if number is not None:
+            counts.rolled(number)
+    return tape, turned
+
+
+def _with_a_while(tape: Tape) -> tuple[Tape, int, int | None] | None:
+    """The tape with one loop rolled up, its count, and its number, if it is a ``for`` with a traced counter."""
     if not any(i.op is guard and i.params["expected"].turn is not None for i in tape.instrs):
         return None
     steps, outputs = read(drop_dead(tape))
     run = turns(steps, _kinds(steps))
-    return None if run is None else _Emitter(tape, steps, outputs).run_while(run)
+    if run is None:
+        return None
+    last = steps[run.stop - 1].params
+    number = last["expected"].turn[0] if last["kind"] == "turn" else None
+    rolled = _Emitter(tape, steps, outputs).run_while(run)
+    return None if rolled is None else (*rolled, number)
 
 
 class _Emitter:

@@ -8,26 +8,37 @@ the tape does not depend on the count either is seen when several counts have co
 
 from __future__ import annotations
 
+import itertools
+from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 
+from wengert.errors import ConcretizationError
 from wengert.higher.bodies import alive
 from wengert.higher.loops import While, while_
-from wengert.ops.control import guard
-from wengert.ops.elementwise import logical_not
+from wengert.ops import kernels
+from wengert.ops.control import Expected, guard
+from wengert.ops.elementwise import absolute, add, convert, logical_not, multiply, negative, square, subtract
 from wengert.ops.shape import zeros
 from wengert.passes.reroll.columns import Places, Rolled
-from wengert.passes.reroll.loops import Irregular, Iteration, ScanMaker, Slot, plan_scan, settle
+from wengert.passes.reroll.loops import Irregular, Iteration, Operand, ScanMaker, Slot, plan_scan, settle
 from wengert.passes.reroll.pieces import Piece, Step
 from wengert.passes.reroll.repeats import Run
-from wengert.tape import Atom, Lit, Tape, building, current_builder, structure
+from wengert.tape import Atom, Lit, Tape, building, current_builder, definitions, structure
 
 ENOUGH = 3
 """Numbers of turns that must have come to one tape."""
 FEWEST = 3
 """Turns that show what is carried."""
+
+SEVERAL = 2
+"""Counts of one ``for`` after which it is traced with a counter."""
+MOST_TURNS = 1 << 20
+"""Of a loop that is counted: its numbers are Python's, of which products must fit into int64."""
+MOST_TRIES = 6
+"""Traces with a counter that have come to no loop."""
 
 BOOL = np.dtype(bool)
 
@@ -37,6 +48,11 @@ class Counts:
 
     def __init__(self) -> None:
         self._seen: dict[Any, list[set[int]]] = {}
+        self._ranges: dict[Any, set[int]] = {}
+        self._tries: dict[Any, int] = {}
+        self._tried: set[Any] = set()
+        self._rolled: set[int] = set()
+        self._is_by_value = False
         self.knows_any = False
         self.has_learnt = False
         """Whether loops have become known since this was last set back."""
@@ -50,7 +66,65 @@ class Counts:
         is_known = all(len(counts) >= ENOUGH for counts in seen)
         self.has_learnt = self.has_learnt or (is_known and not was_known)
         self.knows_any = self.knows_any or is_known
+        if is_known:
+            for place in self._tried:
+                self._tries.pop(place, None)
         return is_known
+
+    # Of ``for`` loops whose count is a traced integer (tracing/functions/counting.py), each by its place:
+
+    def note(self, place: Any, count: int) -> None:
+        """A loop was traced with this count."""
+        self._ranges.setdefault(place, set()).add(count)
+
+    def may_count(self) -> bool:
+        return any(self._is_open(place) for place in self._ranges)
+
+    def _is_open(self, place: Any) -> bool:
+        is_worth_it = len(self._ranges.get(place, ())) >= SEVERAL and self._tries.get(place, 0) < MOST_TRIES
+        return is_worth_it and not self._is_by_value
+
+    def counted(self, place: Any) -> int | None:
+        """A number for a loop that is to be traced as a ``while`` on a traced counter: not before several counts, and
+        not if that has been of no use often."""
+        if not self._is_open(place):
+            return None
+        self._tried.add(place)
+        return next(_numbers)
+
+    def begin(self, is_by_value: bool = False) -> None:
+        """The function is traced once more; ``is_by_value``: with every ``for`` by its count."""
+        self._tried.clear()
+        self._rolled.clear()
+        self._is_by_value = is_by_value
+
+    def rolled(self, number: int) -> None:
+        """The loop of this number was one of any count."""
+        self._rolled.add(number)
+
+    def check(self, tape: Tape) -> None:
+        """Raise NotCounted where a counter would make a difference: it is an int64, and Python's integers are not; or
+        where it is of no use, in a loop that is none of any count, though it has turned often enough to tell."""
+        turned = [i.params["expected"].turn for i in tape.instrs if i.op is guard and i.params["kind"] == "turn"]
+        if turned and not are_small(tape):
+            self._tries.update(dict.fromkeys(self._tried, MOST_TRIES))
+            raise NotCounted("an integer may leave int64")
+        looks = Counter(None if turn is None else turn[0] for turn in turned)
+        if any(number is None or (number not in self._rolled and n > FEWEST + 1) for number, n in looks.items()):
+            raise NotCounted("a loop is none of any count")
+
+    def failed(self) -> bool:
+        """Note that what was traced since :meth:`begin` will not do; whether a loop in it had a counter."""
+        for place in self._tried:
+            self._tries[place] = self._tries.get(place, 0) + 1
+        return bool(self._tried)
+
+
+_numbers = itertools.count()
+
+
+class NotCounted(ConcretizationError):
+    """A ``for`` that was traced with a counter is to be traced by its count after all."""
 
 
 def turns(steps: Sequence[Step], kinds: Any) -> Run | None:
@@ -142,9 +216,39 @@ class WhileMaker(ScanMaker):
         (condition,) = self.it.operands[self.it.run.period - 1]
         if any(hit is None or hit[1] != k for k, hit in enumerate(condition.hits)):
             raise Irregular
+        if self._is_counted():
+            of_counter = check_numbers(self.it, self._counter())
+            if any(slot in of_counter for slot in self.wanted):
+                raise Irregular
+
+    def _is_counted(self) -> bool:
+        """Whether this is a ``for`` whose counter is traced."""
+        return self.it.step(self.it.run.period - 1).params["kind"] == "turn"
+
+    def _counter(self) -> Slot:
+        """The step that gives the next turn's number, which the condition compares."""
+        compared = self.it.operands[self.it.run.period - 1][0].hits[0]
+        assert compared is not None
+        counter = self.it.operands[compared[0].step][0].hits[-1]
+        if counter is None or self.it.step(counter[0].step).op is not add:
+            raise Irregular
+        return counter[0]
+
+    def _guard_numbers(self) -> None:
+        """See before the loop that its counter stays within the bounds for which it was checked."""
+        compared = self.it.operands[self.it.run.period - 1][0].hits[0]
+        assert compared is not None
+        stop = self.places.atom(self.it.operands[compared[0].step][1].refs[0])
+        first = self.places.atom(self.it.operands[self._counter().step][0].refs[0])
+        for holds in (stop < MOST_TURNS, first > -MOST_TURNS):
+            if type(holds) is not Lit:
+                current_builder().emit(guard, (holds,), {"expected": Expected(True), "position": -1, "kind": "bool"})
 
     def emit(self) -> None:
         it, last = self.it, self.it.run.period - 1
+        if self._is_counted():
+            current_builder().source = it.step(last).source
+            self._guard_numbers()
         given = self._given()
         moving = {j: self._moving_places(j) for j in self.plan.group if it.step(j).op is None}
         held = [slot for slot, _ in self.held]
@@ -172,3 +276,74 @@ class WhileMaker(ScanMaker):
         results = builder.emit(while_, (*self.constants.operands, *[a for _, a in self.carries]), {"loop": loop})
         for slot, r in zip((*held, *extra), results, strict=False):
             settle(it, slot, Rolled(r, self.count - 1), self.places)
+
+
+# ---------------------------------------------------------------------------------------------- numbers of Python's
+
+
+def check_numbers(it: Iteration, counter: Slot) -> set[Slot]:
+    """The integers that are computed of the counter, which stay in int64, as Python's need not. Raise Irregular where
+    one may leave it, or is carried on."""
+    bounds = {counter: MOST_TURNS}
+    for j in range(it.run.period - 1):
+        step, known = it.step(j), [_bound(o, it.run.count, bounds, counter) for o in it.operands[j]]
+        is_free = step.op is not None and isinstance(step.op.kernel, kernels.Gather | kernels.Scatter)
+        if j == counter.step or is_free or not any(_is_counters(o, bounds) for o in it.operands[j]):
+            continue
+        for m, v in enumerate(step.outs):
+            if v.aval.dtype.kind in "iu":
+                bound = _bound_of_step(step.op, known)
+                if bound is None or bound >= 2**62 or v.aval.dtype != np.int64:
+                    raise Irregular
+                bounds[Slot(j, m)] = bound
+    return set(bounds)
+
+
+def are_small(tape: Tape) -> bool:
+    """Whether each integer that is computed of a traced counter stays in int64."""
+    made = definitions(tape)
+    turns = [made.get(i.ins[0]) for i in tape.instrs if i.op is guard and i.params["kind"] == "turn"]  # type: ignore[arg-type]  # no literal
+    bounds: dict[Atom, int] = {i.ins[0]: MOST_TURNS for i in turns if i is not None}
+    read = {a for i in tape.instrs for a in i.ins} | {*tape.outputs}
+    for i in tape.instrs:
+        if bounds.keys().isdisjoint(i.ins) or isinstance(i.op.kernel, kernels.Gather | kernels.Scatter):
+            continue
+        for v in i.outs:
+            if v.aval.dtype.kind in "iu" and v not in bounds and v in read:
+                bound = _bound_of_step(i.op, [bounds.get(a, _size(a)) for a in i.ins])
+                if bound is None or bound >= 2**62 or v.aval.dtype != np.int64:
+                    return False
+                bounds[v] = bound
+    return True
+
+
+def _size(a: Any) -> int | None:
+    """Of a literal, how large it is."""
+    return abs(int(a.value)) if type(a) is Lit and a.aval.dtype.kind in "iu" else None
+
+
+def _is_counters(operand: Operand, bounds: dict[Slot, int]) -> bool:
+    """Whether it is the counter, or an integer that was computed of it."""
+    return any(hit is not None and hit[0] in bounds for hit in operand.hits)
+
+
+def _bound(operand: Operand, count: int, bounds: dict[Slot, int], counter: Slot) -> int | None:
+    """How large it can be, as far as that is known."""
+    hit, ref = operand.hits[-1], operand.refs[-1]
+    if hit is None:
+        return _size(ref)
+    is_of_this_turn = hit[1] == count - 1
+    return bounds.get(hit[0]) if is_of_this_turn or hit[0] == counter else None
+
+
+def _bound_of_step(op: Any, known: list[int | None]) -> int | None:
+    bounds = [b for b in known if b is not None]
+    if len(bounds) < len(known):
+        return None
+    if op in (add, subtract):
+        return sum(bounds)
+    if op is multiply:
+        return bounds[0] * bounds[1]
+    if op is square:
+        return bounds[0] ** 2
+    return bounds[0] if op in (negative, absolute, convert) else None

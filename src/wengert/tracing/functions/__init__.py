@@ -9,6 +9,7 @@ from __future__ import annotations
 from wengert.tracing.functions import (  # noqa: F401  # to fill the tables
     bits,
     calculus,
+    counting,
     creation,
     diagonals,
     drawing,

@@ -4,7 +4,8 @@
 // `math.sin` takes a float out of whatever it is given, so no protocol reaches it, and no attribute of a module reaches
 // `from math import sin`. But Python reads the address of such a function from its PyMethodDef at every call, that of
 // `float` from tp_vectorcall, and that of `np.float64` from tp_new. There stands, while a trace is open, a trampoline:
-// it looks whether an argument is traced, and then calls what was enrolled, else the function's own code.
+// it looks whether an argument is traced, and then calls what was enrolled, else the function's own code. Another class
+// with a tp_vectorcall, as `range`, is meanwhile without, and so it is made by tp_new.
 //
 // Owned here: one slot a function or class, for as long as the process lives, with a reference to it and to its
 // replacement. All is called with the GIL; enroll() from the thread that imports, open() and close() under the lock of
@@ -45,6 +46,7 @@ struct Function {
 struct Type {
     PyTypeObject *type;
     newfunc own;
+    vectorcallfunc own_vectorcall; // or null
     PyObject *replacement;
     int looks;
 };
@@ -195,7 +197,8 @@ PyObject *enroll_function(PyObject *function, PyObject *replacement, int looks) 
 }
 
 PyObject *enroll_type(PyTypeObject *type, PyObject *replacement, int looks) {
-    types[n_types] = {reinterpret_cast<PyTypeObject *>(Py_NewRef(type)), type->tp_new, Py_NewRef(replacement), looks};
+    types[n_types] = {reinterpret_cast<PyTypeObject *>(Py_NewRef(type)), type->tp_new, type->tp_vectorcall,
+                      Py_NewRef(replacement), looks};
     n_types++;
     Py_RETURN_TRUE;
 }
@@ -223,14 +226,20 @@ template <typename P> void put(P &place, P value) { __atomic_store_n(&place, val
 
 PyObject *open(PyObject *, PyObject *) {
     for (Function *f = functions; f != functions + n_functions; f++) put(f->def->ml_meth, f->trampoline);
-    for (int k = 0; k < n_types; k++) put(types[k].type->tp_new, type_trampolines[k]);
+    for (int k = 0; k < n_types; k++) {
+        put(types[k].type->tp_new, type_trampolines[k]);
+        if (types[k].own_vectorcall != nullptr) put(types[k].type->tp_vectorcall, vectorcallfunc(nullptr));
+    }
     if (float_own != nullptr) put(PyFloat_Type.tp_vectorcall, &made_float);
     Py_RETURN_NONE;
 }
 
 PyObject *close(PyObject *, PyObject *) {
     for (Function *f = functions; f != functions + n_functions; f++) put(f->def->ml_meth, f->own);
-    for (int k = 0; k < n_types; k++) put(types[k].type->tp_new, types[k].own);
+    for (int k = 0; k < n_types; k++) {
+        put(types[k].type->tp_new, types[k].own);
+        if (types[k].own_vectorcall != nullptr) put(types[k].type->tp_vectorcall, types[k].own_vectorcall);
+    }
     if (float_own != nullptr) put(PyFloat_Type.tp_vectorcall, float_own);
     Py_RETURN_NONE;
 }

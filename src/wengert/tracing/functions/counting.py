@@ -1,0 +1,115 @@
+"""``for i in range(n)``, where ``n`` is a traced integer: by its value, or as a ``while`` on a traced counter.
+
+The value of ``n`` is looked at, so each count is a path of its own. Where a compiled function has met several counts in
+one place, the loop is recorded there as the ``while`` that it is, ``i`` being traced too: at each turn it is looked at
+whether ``i < n``, and nobody learns the count. If the turns then carry traced values alone, they become one step
+(passes/reroll/whiles.py); what asks for the value of ``i``, as an index into a list does, says so by a guard, and the
+loop stays what it was.
+
+``n`` may be ``int(n)``, if that is written in the brackets of ``range`` and nobody else gets the number.
+"""
+
+from __future__ import annotations
+
+import builtins
+import dis
+import operator
+import sys
+from collections.abc import Iterator
+from functools import lru_cache
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+
+from wengert.ops.elementwise import subtract
+from wengert.tracing.callers import callee_at, is_internal
+from wengert.tracing.exchange import AT_ANY, exchanges
+from wengert.tracing.operators import python_number
+from wengert.tracing.trace import current_trace, is_in_body
+from wengert.tracing.tracer import Tracer, record
+
+INT64 = np.dtype(np.int64)
+
+
+@exchanges(range, AT_ANY)
+def traced_range(*args: Any) -> Any:
+    counts, frame = _counts(), sys._getframe(1)
+    if counts is None or len(args) > 2 or not all(map(_is_count, args)) or not _is_of_a_loop(frame, frame.f_lasti):
+        return range(*map(operator.index, args))
+    place = frame.f_code, frame.f_lasti
+    number = counts.counted(place)
+    if number is not None:
+        start, stop = args if len(args) == 2 else (0, args[0])
+        return _counted(number, start, stop)
+    found = range(*map(operator.index, args))
+    counts.note(place, len(found))
+    return found
+
+
+def _counts() -> Any:
+    """Of the compiled function that is traced: how often its loops ran. None in a body, which is not its tape."""
+    trace = current_trace()
+    return None if trace is None or is_in_body() else trace.counts
+
+
+@exchanges(int)
+def traced_int(x: Any) -> Any:
+    """The value, looked at; the traced number itself where ``range`` gets it, which then asks for the value."""
+    if type(x) is not Tracer:
+        raise TypeError(
+            f"int() argument must be a string, a bytes-like object or a real number, not {type(x).__name__!r}"
+        )
+    frame = sys._getframe(1)
+    if _is_count(x) and _counts() is not None:
+        place = _range_around(frame.f_code, frame.f_lasti)
+        if place is not None and _is_of_a_loop(frame, place):
+            return python_number(x.astype(INT64))
+    return x.__int__()
+
+
+def _is_count(x: Any) -> bool:
+    """Whether a loop may count to ``x``: an integer that int64 holds, of which the value, if it is traced, is known."""
+    if type(x) is not Tracer:
+        return type(x) is int
+    is_integer = x.is_scalar and x.aval.dtype.kind in "iu" and x.aval.dtype != np.uint64
+    return is_integer and x.constant() is None and x._trace.is_open and x._trace.has_values()
+
+
+def _counted(number: int, start: Any, stop: Any) -> Iterator[Any]:
+    """The numbers of ``range(start, stop)``, traced, each when it has been looked at whether it is one."""
+    start, stop = (python_number(x.astype(INT64)) if type(x) is Tracer else x for x in (start, stop))
+    i = start if type(start) is Tracer else python_number(record(subtract, (stop, stop), {})) + start
+    while _goes_on(i < stop, number):
+        yield i
+        i = i + 1
+
+
+def _goes_on(condition: Any, number: int) -> bool:
+    condition._trace.turning = number
+    return bool(condition.look("turn"))
+
+
+# --------------------------------------------------------------------------------------------------- where it stands
+
+
+def _is_of_a_loop(frame: FrameType, place: int) -> bool:
+    """Whether the call at ``place`` is one of Python's ``range``, and a ``for`` statement goes over what it gives."""
+    is_users = not is_internal(frame)
+    return is_users and _is_before_a_loop(frame.f_code, place) and callee_at(frame, place) is builtins.range
+
+
+@lru_cache(maxsize=4096)
+def _is_before_a_loop(code: CodeType, place: int) -> bool:
+    return [i.opname for i in _behind(code, place)[:2]] == ["GET_ITER", "FOR_ITER"]
+
+
+@lru_cache(maxsize=4096)
+def _range_around(code: CodeType, place: int) -> int | None:
+    """Where the call is that takes what the call at ``place`` gives, as its last argument."""
+    behind = [i for i in _behind(code, place) if i.opname != "PRECALL"]
+    return behind[0].offset if behind and behind[0].opname == "CALL" else None
+
+
+def _behind(code: CodeType, place: int) -> list[dis.Instruction]:
+    return [i for i in dis.get_instructions(code) if i.offset > place]
