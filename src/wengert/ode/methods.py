@@ -14,21 +14,27 @@ import numpy as np
 from scipy.integrate import DOP853, RK23, RK45
 
 import wengert as wg
-
-Rate = Callable[[Any, Any], Any]
-"""dy/dt of t, float64[], and y, of shape (n,)."""
-
-
-def numbers(table: Any) -> Any:
-    """An array as tuples of floats."""
-    return None if table is None else tuple(map(numbers, table)) if np.ndim(table) else float(table)
-
+from wengert.ode.radau import Radau
+from wengert.ode.step import (
+    LEAST,
+    MOST,
+    SAFETY,
+    Attempt,
+    Method,
+    Rate,
+    Step,
+    Trial,
+    combined,
+    jacobian,
+    numbers,
+    rms,
+)
 
 E3, E5, EXTRA_A, EXTRA_C, EXTRA_D = map(numbers, (DOP853.E3, DOP853.E5, DOP853.A_EXTRA, DOP853.C_EXTRA, DOP853.D))
 
 
 @dataclass(frozen=True, eq=False)
-class Method:
+class RungeKutta:
     """Explicit, unless ``gamma`` is the diagonal of its implicit stages, all but the first."""
 
     name: str
@@ -40,14 +46,51 @@ class Method:
     order: int
     """That the step size is chosen by: of the estimate."""
     dense: Callable[..., Any]
-    """``dense(method, rate, t, h, y, y_new, stages, x)``: y at t + x h, 0 <= x <= 1."""
+    """``dense(method, rate, t, h, y, y_new, stages)(x)``: y at t + x h, 0 <= x <= 1."""
     gamma: float = 0.0
 
     def __post_init__(self) -> None:
         for name in ("a", "b", "c", "e"):  # plain numbers, so that a trace reads no arrays
             object.__setattr__(self, name, numbers(getattr(self, name)))
 
-    # --------------------------------------------------------------------------------------------------- a step
+    @property
+    def is_implicit(self) -> bool:
+        return self.gamma != 0
+
+    def start(self, rate: Rate, t: Any, h: Any, y: Any) -> Any:
+        return y
+
+    def begin(self, rate: Rate, t: Any, y: Any, first: Any, h: Any) -> dict[str, Any]:
+        return {}
+
+    def attempt(self, rate: Rate, trial: Trial, memory: dict[str, Any]) -> Attempt:
+        t, h, y, first, rtol, atol, was_rejected, *_ = trial
+        y_new, stages, is_found = self.step(rate, t, h, y, first, atol + np.abs(y) * rtol)
+        scale = atol + np.maximum(np.abs(y), np.abs(y_new)) * rtol
+        error = np.where(is_found, self.error_norm(h, stages, scale), np.inf)
+        is_good = error < 1
+        factor = SAFETY * np.where(error == 0, 1.0, error) ** (-1.0 / (self.order + 1))
+        grown = np.where(error == 0, MOST, np.minimum(MOST, factor))
+        grown = np.where(was_rejected, np.minimum(1.0, grown), grown)
+        factor = np.where(is_good, grown, np.fmax(LEAST, factor))
+        one = int(self.is_implicit)
+        return Attempt(is_good, y_new, y_new, stages[-1], factor, {}, np.int64(0), (len(self.b), one, one))
+
+    def follow(self, rate: Rate, step: Step, state: Any) -> Any:
+        t, h, y = step.start, step.h, state
+        first = rate(t, y)
+        if not self.gamma:
+            return self.step(rate, t, h, y, first, 1.0)[0]
+        return y + h * combined(self.b, self._refined(rate, t, h, y))
+
+    def within(self, rate: Rate, step: Step, state: Any, after: Any) -> Callable[[Any], Any]:
+        t, h, y = step.start, step.h, state
+        if not self.gamma:
+            stages = self.step(rate, t, h, y, rate(t, y), 1.0)[1]
+        else:
+            stages = self._refined(rate, t, h, y)
+            stages.append(rate(t + h, y + h * combined(self.b, stages)))
+        return self.dense(self, rate, t, h, y, after, stages)
 
     def step(self, rate: Rate, t: Any, h: Any, y: Any, first: Any, scale: Any) -> tuple[Any, list[Any], Any]:
         """y at t + h, the stages with the derivative at the end, and whether the stages were found."""
@@ -59,22 +102,6 @@ class Method:
                 stages.append(rate(t + self.c[i] * h, y + h * combined(self.a[i], stages)))
         y_new = y + h * combined(self.b, stages)
         return y_new, [*stages, rate(t + h, y_new)], is_found
-
-    def follow(self, rate: Rate, t: Any, h: Any, y: Any) -> Any:
-        """y at t + h alone, as its derivative is taken: of stages that are found, the equations that they satisfy."""
-        first = rate(t, y)
-        if not self.gamma:
-            return self.step(rate, t, h, y, first, 1.0)[0]
-        return y + h * combined(self.b, self._refined(rate, t, h, y))
-
-    def stages(self, rate: Rate, t: Any, h: Any, y: Any) -> tuple[Any, list[Any]]:
-        """y at t + h, and the stages with the derivative at the end, likewise."""
-        if not self.gamma:
-            y_new, stages, _ = self.step(rate, t, h, y, rate(t, y), 1.0)
-            return y_new, stages
-        stages = self._refined(rate, t, h, y)
-        y_new = y + h * combined(self.b, stages)
-        return y_new, [*stages, rate(t + h, y_new)]
 
     def _refined(self, rate: Rate, t: Any, h: Any, y: Any) -> list[Any]:
         """Newton's iteration, twice from where it has converged: exact in derivatives of first and second order."""
@@ -90,27 +117,14 @@ class Method:
             stages.append(k)
         return stages
 
-    def error_norm(self, h: Any, stages: Sequence[Any], scale: Any, solve: Callable[[Any], Any]) -> Any:
+    def error_norm(self, h: Any, stages: Sequence[Any], scale: Any) -> Any:
         """The estimate of the error of a step, in units of what is allowed: 1 is as large as may be."""
         if self.name == "DOP853":
             e3, e5 = [combined(e, stages) / scale for e in (E3, E5)]
             fifth, third = np.sum(np.abs(e5) ** 2), np.sum(np.abs(e3) ** 2)
             both = fifth + 0.01 * third
             return np.abs(h) * fifth / np.sqrt(np.where(both == 0, 1.0, both) * e5.size)
-        return rms(solve(h * combined(self.e, stages)) / scale)
-
-
-def rms(x: Any) -> Any:
-    return np.sqrt(np.sum(np.abs(x) ** 2) / x.size)
-
-
-def combined(weights: Sequence[Any], stages: Sequence[Any]) -> Any:
-    """Σ_j weights[j] stages[j], of the weights that are not zero."""
-    terms = [w * k for w, k in zip(weights, stages, strict=False) if w != 0]
-    total = terms[0]
-    for term in terms[1:]:
-        total = total + term
-    return total
+        return rms(h * combined(self.e, stages) / scale)
 
 
 # -------------------------------------------------------------------------------------------------- implicit stages
@@ -121,11 +135,11 @@ CONVERGED = 1e-3  # of the error that is allowed
 
 def newton_matrix(rate: Rate, t: Any, y: Any, h: Any) -> Any:
     """I − h ∂f/∂y."""
-    return np.eye(y.size) - h * wg.jacobian(lambda y: rate(t, y))(y)
+    return np.eye(y.size) - h * jacobian(rate, t, y)
 
 
 def implicit_stages(
-    method: Method, rate: Rate, t: Any, h: Any, y: Any, first: Any, scale: Any
+    method: RungeKutta, rate: Rate, t: Any, h: Any, y: Any, first: Any, scale: Any
 ) -> tuple[list[Any], Any]:
     """The stages by the simplified Newton iteration, with the Jacobian at the step's beginning, and whether it
     converged: Hairer and Wanner (1996), Solving Ordinary Differential Equations II, section IV.8."""
@@ -152,46 +166,57 @@ def implicit_stages(
 def by_polynomials(p: Any) -> Callable[..., Any]:
     """y + h Σ_j k_j Σ_m p[j, m] x^(m+1)."""
 
-    def dense(method: Method, rate: Rate, t: Any, h: Any, y: Any, y_new: Any, stages: Sequence[Any], x: Any) -> Any:
-        powers = [x ** (m + 1) for m in range(len(weights[0]))]
-        total = y * 1.0
-        for row, k in zip(weights, stages, strict=True):
-            if any(row):
-                total = total + (h * combined(row, powers)) * k
-        return total
+    def dense(method: RungeKutta, rate: Rate, t: Any, h: Any, y: Any, y_new: Any, stages: Sequence[Any]) -> Any:
+        def at(x: Any) -> Any:
+            powers = [x ** (m + 1) for m in range(len(weights[0]))]
+            total = y * 1.0
+            for row, k in zip(weights, stages, strict=True):
+                if any(row):
+                    total = total + (h * combined(row, powers)) * k
+            return total
+
+        return at
 
     weights = numbers(p)
 
     return dense
 
 
-def by_hermite(method: Method, rate: Rate, t: Any, h: Any, y: Any, y_new: Any, stages: Sequence[Any], x: Any) -> Any:
+def by_hermite(method: RungeKutta, rate: Rate, t: Any, h: Any, y: Any, y_new: Any, stages: Sequence[Any]) -> Any:
     """The cubic through both ends with their derivatives."""
-    change = y_new - y
-    ends = (1 - 2 * x) * change + (x - 1) * h * stages[0] + x * h * stages[-1]
-    return (1 - x) * y + x * y_new + x * (x - 1) * ends
+
+    def at(x: Any) -> Any:
+        change = y_new - y
+        ends = (1 - 2 * x) * change + (x - 1) * h * stages[0] + x * h * stages[-1]
+        return (1 - x) * y + x * y_new + x * (x - 1) * ends
+
+    return at
 
 
-def of_dop853(method: Method, rate: Rate, t: Any, h: Any, y: Any, y_new: Any, stages: Sequence[Any], x: Any) -> Any:
+def of_dop853(method: RungeKutta, rate: Rate, t: Any, h: Any, y: Any, y_new: Any, stages: Sequence[Any]) -> Any:
     """Of order 7, with three stages more: Hairer, Nørsett, Wanner (1993), section II.6."""
     k = list(stages)
     for a, c in zip(EXTRA_A, EXTRA_C, strict=True):
         k.append(rate(t + c * h, y + h * combined(a[: len(k)], k)))
     change = y_new - y
     terms = [change, h * k[0] - change, 2 * change - h * (stages[-1] + k[0]), *[h * combined(d, k) for d in EXTRA_D]]
-    total: Any = 0.0
-    for i, term in enumerate(reversed(terms)):
-        total = (total + term) * (x if i % 2 == 0 else 1 - x)
-    return y + total
+
+    def at(x: Any) -> Any:
+        total: Any = 0.0
+        for i, term in enumerate(reversed(terms)):
+            total = (total + term) * (x if i % 2 == 0 else 1 - x)
+        return y + total
+
+    return at
 
 
-def _of_scipy(method: Any, order: int) -> Method:
+def _of_scipy(method: Any, order: int) -> RungeKutta:
     dense = of_dop853 if method is DOP853 else by_polynomials(method.P)
     e = None if method is DOP853 else method.E
-    return Method(method.__name__, method.A, method.B, method.C, e, order, dense)
+    return RungeKutta(method.__name__, method.A, method.B, method.C, e, order, dense)
 
 
-def _tsit5() -> Method:
+def _tsit5() -> RungeKutta:
     """Tsitouras (2011), Runge-Kutta pairs of order 5(4) satisfying only the first column simplifying assumption."""
     a = np.zeros((6, 6))
     a[1, :1] = [0.161]
@@ -218,10 +243,10 @@ def _tsit5() -> Method:
         -34.87065786149660974 * (x - 1.2) * (x - 0.666666666666666667) * x**2,
         2.5 * (x - 1) * (x - 0.6) * x**2,
     ]
-    return Method("Tsit5", a, b, c, e, 4, by_polynomials(np.array([w.coef[1:] for w in weights])))
+    return RungeKutta("Tsit5", a, b, c, e, 4, by_polynomials(np.array([w.coef[1:] for w in weights])))
 
 
-def _kencarp4() -> Method:
+def _kencarp4() -> RungeKutta:
     """ESDIRK4(3)6L[2]SA: Kennedy and Carpenter (2003), Additive Runge-Kutta schemes for convection-diffusion-reaction
     equations. Stiffly accurate and L-stable."""
     a = np.zeros((6, 6))
@@ -234,9 +259,9 @@ def _kencarp4() -> Method:
     lower = [4586570599 / 29645900160, 0, 178811875 / 945068544, 814220225 / 1159782912, -3700637 / 11593932]
     c = np.array([0.0, 1 / 2, 83 / 250, 31 / 50, 17 / 20, 1])
     e = np.array([*(b - np.array([*lower, 61727 / 225920])), 0.0])
-    return Method("KenCarp4", a, b, c, e, 3, by_hermite, gamma=1 / 4)
+    return RungeKutta("KenCarp4", a, b, c, e, 3, by_hermite, gamma=1 / 4)
 
 
-METHODS = {m.name: m for m in (_tsit5(), _of_scipy(RK45, 4), _of_scipy(RK23, 2), _of_scipy(DOP853, 7), _kencarp4())}
-STIFF = ("Radau", "BDF", "LSODA")
-"""SciPy's methods in whose place KenCarp4 stands, at the same tolerances."""
+_ALL: Sequence[Method] = (_tsit5(), _of_scipy(RK45, 4), _of_scipy(RK23, 2), _of_scipy(DOP853, 7), _kencarp4(), Radau())
+METHODS = {m.name: m for m in _ALL}
+METHODS |= {"BDF": METHODS["Radau"], "LSODA": METHODS["Radau"]}
