@@ -9,6 +9,7 @@ import pytest
 from scipy.integrate import solve_ivp as of_scipy
 
 import wengert as wg
+from wengert.errors import ConcretizationError
 from wengert.ode import solve, solve_ivp
 
 ARGS = (1.5, 1.0, 3.0, 1.0)
@@ -415,3 +416,61 @@ def test_bad_input() -> None:
         solve_ivp(prey, (0, 4), [5.0, 2.0], args=ARGS, max_steps=5)
     with pytest.raises(ValueError, match="the state is complex"):
         solve_ivp(lambda t, y: 1j * y, (0, 1), np.array([1 + 0j]), method="KenCarp4")
+
+
+# ------------------------------------------------------------------------------------------------------- batches
+
+
+def outputs(p: Any, method: str = "Tsit5", **options: Any) -> Any:
+    options = {"t_eval": TIMES[1:], "args": tuple(p[:4]), "rtol": 1e-8, "atol": 1e-8, **options}
+    return solve_ivp(prey, (0.0, 4.0), p[4:], method, **options).y
+
+
+PS = P * np.linspace(0.8, 1.2, 5)[:, None]
+
+
+@pytest.mark.parametrize("method", ["Tsit5", "Radau"])
+def test_a_batch_is_a_loop_over_examples(method: str) -> None:
+    """Each with steps of its own."""
+    one = lambda p: np.sum(outputs(p, method) ** 2)
+    np.testing.assert_allclose(wg.vmap(lambda p: outputs(p, method))(PS), [outputs(p, method) for p in PS], rtol=1e-12)
+    many = lambda ps: np.sum(wg.vmap(one)(ps))
+    gradient = wg.jit(wg.grad(one))
+    np.testing.assert_allclose(wg.jit(wg.grad(many))(PS), [gradient(p) for p in PS], rtol=1e-11)
+    np.testing.assert_allclose(wg.jvp(many, (PS,), (PS,))[1], sum(gradient(p) @ p for p in PS), rtol=1e-11)
+
+
+def test_a_batch_of_arguments() -> None:
+    """With one start for all, which has the sum of its derivatives."""
+    rates, start = np.array([0.5, 1.0, 2.0]), np.array([1.0, 2.0])
+
+    def last(k: Any, y: Any) -> Any:
+        return solve_ivp(lambda t, y, k: -k * y, (0.0, 1.0), y, t_eval=[1.0], args=(k,), rtol=1e-9, atol=1e-9).y[:, 0]
+
+    ends = wg.vmap(last, (0, None))
+    np.testing.assert_allclose(ends(rates, start), np.exp(-rates)[:, None] * start, rtol=1e-8)
+    by_rate, by_start = wg.grad(lambda k, y: np.sum(ends(k, y)), (0, 1))(rates, start)
+    np.testing.assert_allclose(by_rate, -3 * np.exp(-rates), rtol=1e-7)
+    np.testing.assert_allclose(by_start, np.full(2, np.exp(-rates).sum()), rtol=1e-8)
+
+
+def test_within_the_body_of_a_loop() -> None:
+    def chained(y: Any) -> Any:
+        step = lambda y, k: (solve_ivp(lambda t, y: -k * y, (0.0, 1.0), y, t_eval=[1.0], rtol=1e-9).y[:, 0], None)
+        return wg.scan(step, y, np.array([0.5, 1.5]))[0][0]
+
+    assert wg.jit(chained)(np.ones(1)) == pytest.approx(np.exp(-2), rel=1e-6)
+    assert wg.grad(chained)(np.ones(1))[0] == pytest.approx(np.exp(-2), rel=1e-6)
+
+
+def test_what_fails_in_a_batch() -> None:
+    explodes = lambda k: solve_ivp(lambda t, y: k * y**2, (0, 2), [1.0], t_eval=[0.5, 2.0])
+    seen = wg.vmap(lambda k: dict(y=explodes(k).y, status=explodes(k).status))(np.array([0.1, 1.0]))
+    np.testing.assert_array_equal(seen["status"], [0, -1])
+    np.testing.assert_allclose(seen["y"], [[[1 / 0.95, 1 / 0.8]], [[2.0, np.nan]]], rtol=1e-2)
+    with pytest.raises(ValueError, match="more than 20 steps, in a batch"):
+        wg.vmap(lambda p: outputs(p, max_steps=20))(PS)
+    with pytest.raises(ConcretizationError, match="the number of steps is not known"):
+        wg.vmap(lambda p: outputs(p, t_eval=None))(PS)
+    with pytest.raises(ConcretizationError, match="the number of events is not known"):
+        wg.vmap(lambda p: outputs(p, events=lambda t, y, *args: y[0] - 1.0))(PS)

@@ -85,11 +85,10 @@ class RungeKutta:
 
     def within(self, rate: Rate, step: Step, state: Any, after: Any) -> Callable[[Any], Any]:
         t, h, y = step.start, step.h, state
-        if not self.gamma:
-            stages = self.step(rate, t, h, y, rate(t, y), 1.0)[1]
+        if self.gamma:
+            stages = [rate(t, y), rate(t + h, after)]  # the only ones that by_hermite asks for
         else:
-            stages = self._refined(rate, t, h, y)
-            stages.append(rate(t + h, y + h * combined(self.b, stages)))
+            stages = self.step(rate, t, h, y, rate(t, y), 1.0)[1]
         return self.dense(self, rate, t, h, y, after, stages)
 
     def step(self, rate: Rate, t: Any, h: Any, y: Any, first: Any, scale: Any) -> tuple[Any, list[Any], Any]:

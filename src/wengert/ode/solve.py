@@ -23,6 +23,8 @@ from wengert.ode.step import Method, Rate, Step, Trial, rms
 
 ROOM = 256
 """Steps that there is room for at first; four times as many when they do not do."""
+UNSEEN_ROOM = 1024
+"""Steps that there is room for where nobody sees how many they are."""
 BUDGET = 1 << 30
 """Bytes of the states that are kept, unless somebody says otherwise."""
 
@@ -143,12 +145,24 @@ def solve_ivp(
             chosen, room, every, max_steps, listeners, limits, t_eval is not None, first_step is not None
         )
         found = _searcher(fun, options)(given, found)
+        if not _is_known(found["status"] != FULL):
+            options = options._replace(room=max_steps or UNSEEN_ROOM, every=1)
+            return _result_of_any(fun, options, given, listeners, dense_output)
         if found["status"] != FULL:
             break
         if room == max_steps:
             raise ValueError(f"solve_ivp: more than max_steps={max_steps} steps before t = {t1}")
         room *= 4
     return _result(fun, options, given, _follower_of(fun, options)(given, found), dense_output)
+
+
+def _is_known(x: Any) -> bool:
+    """Whether there is one value of ``x`` to look at: not in a batch, nor in the body of a loop."""
+    try:
+        bool(x)
+    except wg.errors.ConcretizationError:
+        return False
+    return True
 
 
 def state(y0: Any) -> Any:
@@ -329,9 +343,9 @@ def search(fun: Callable[..., Any], options: _Options, given: dict[str, Any], be
         is_good = tried.is_good & ~is_too_small
         count = now["count"] + is_good
         times, states, marks = now["times"].copy(), now["states"].copy(), now["marks"].copy()
-        times[now["count"] + 1] = t_new
-        states[now["count"] // options.every + 1] = tried.state  # the last of a row remains
-        marks[now["count"] + 1] = tried.mark
+        at = np.minimum(now["count"], room - 1)  # where there is none left: in a batch, of which others go on
+        times[at + 1], marks[at + 1] = t_new, tried.mark
+        states[at // options.every + 1] = tried.state  # the last of a row remains
         heard = [hears[e](t_new, tried.y) * 1.0 for e in options.terminal]
         rings = [is_good & _rings(*x) for x in zip(now["heard"], heard, signs, strict=True)]
         rung = [n + is_heard for n, is_heard in zip(now["rung"], rings, strict=True)]
@@ -504,6 +518,56 @@ def _result(
         nlu=nlu,
         status=status,
         message=message,
+        success=status >= 0,
+    )
+
+
+@wg.primitive(type=lambda status, count: np.empty(status.shape, np.int64))
+def _has_room(status: Any, count: Any) -> Any:
+    """The status; raises where there was too little room for the steps."""
+    if np.any(status == FULL):
+        what = f"solve_ivp: more than {int(np.max(count))} steps, in a batch or in the body of a loop"
+        raise ValueError(wg.errors.message(what, tries=["a larger max_steps", "less accuracy, rtol and atol"]))
+    return np.array(status, np.int64)
+
+
+@_has_room.def_batch
+def _have_room(batched: Any, status: Any, count: Any) -> Any:
+    return _has_room(status, count)
+
+
+IN_A_BATCH = "status says of each example how it ended: 0 at the end of t_span, -1 before it; what lies behind is NaN."
+
+
+def _result_of_any(
+    fun: Callable[..., Any], options: _Options, given: dict[str, Any], listeners: Any, dense_output: bool
+) -> OdeResult:
+    """The result where nobody sees how the solution ended: in a batch, or in the body of a loop."""
+    where = "in a batch, or in the body of a loop,"
+    if not options.has_outputs:
+        what = f"solve_ivp: {where} the number of steps is not known"
+        raise wg.errors.ConcretizationError(wg.errors.message(what, tries=["t_eval=", "a Python loop over examples"]))
+    if listeners:
+        what = f"solve_ivp: {where} the number of events is not known"
+        raise wg.errors.ConcretizationError(wg.errors.message(what, tries=["a Python loop over examples"]))
+    found = _searcher(fun, options)(given, None)
+    found = _follower_of(fun, options)(given, found)
+    ended = _has_room(found["status"], found["count"])
+    status = np.where(ended == FINISHED, 0, -1)
+    direction = np.where(given["t1"] >= given["t0"], 1.0, -1.0)
+    is_there = (status == 0) | (direction * (given["t_eval"] - found["t"]) <= 0)
+    nfev, njev, nlu = found["costs"]
+    return OdeResult(
+        t=given["t_eval"],
+        y=np.where(is_there, found["outputs"], np.nan),
+        sol=Solution(fun, options, given, found) if dense_output else None,
+        t_events=None,
+        y_events=None,
+        nfev=nfev,
+        njev=njev,
+        nlu=nlu,
+        status=status,
+        message=IN_A_BATCH,
         success=status >= 0,
     )
 
