@@ -60,7 +60,7 @@ MOST_ITERATIONS = 6
 
 
 class Radau:
-    name, order, is_implicit = "Radau", 3, True
+    name, order, is_implicit, first_mark = "Radau", 3, True, 0
     a, b, c, gamma = A, A[2], C, 0.0
 
     def start(self, rate: Rate, t: Any, h: Any, y: Any) -> Any:
@@ -84,7 +84,7 @@ class Radau:
         }
 
     def attempt(self, rate: Rate, trial: Trial, memory: dict[str, Any]) -> Attempt:
-        t, h, y, first, rtol, atol, was_rejected, is_bounded, asked = trial
+        t, h, y, first, rtol, atol, was_rejected, is_bounded, _, asked = trial
         now = _factored(rate, trial, memory)
         scale = atol + np.abs(y) * rtol
         newton = _stages(rate, trial, now, scale)

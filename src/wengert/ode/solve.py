@@ -84,8 +84,8 @@ def solve_ivp(
     fun : NumPy code; takes t, float64[], and y, of shape (n,), and returns an array or a list of n numbers.
     t_span : the first and the last t.
     y0 : array of shape (n,), float64 or complex128.
-    method : "Tsit5", "RK45", "RK23" or "DOP853", explicit; "KenCarp4" and "Radau", for stiff equations, by their
-        Jacobian. "BDF" and "LSODA" are solved by Radau, at the same tolerances.
+    method : "Tsit5", "RK45", "RK23" or "DOP853", explicit; "KenCarp4", "Radau" and "BDF", for stiff equations, by
+        their Jacobian; "LSODA", which is Tsit5 where the equation is not stiff, and Radau where it is.
     t_eval : where y is wanted; None, where the steps end.
     events : functions ``g(t, y, *args)``, as SciPy's, with the attributes ``terminal`` and ``direction``.
     args : further arguments of ``fun``, pytrees.
@@ -115,13 +115,14 @@ def solve_ivp(
     chosen = METHODS.get(method)
     if chosen is None:
         raise ValueError(f"method: {method!r} is none of {', '.join(METHODS)}")
-    start = state(y0)
+    start, (t0, t1) = state(y0), t_span
     if chosen.is_implicit and start.dtype.kind == "c":
         raise ValueError(f"{method}: the state is complex; solve for its real and imaginary part")
+    times = None if t_eval is None else np.asarray(t_eval) * 1.0
+    _check_times(times, t0, t1)
     listeners = _listeners(events)
     limits = tuple([_limit(g) for g in listeners])
     rtol = max(float(rtol), 100 * np.finfo(float).eps)
-    t0, t1 = t_span
     arguments = () if args is None else tuple(args)
     given = {
         "t0": t0 * 1.0,
@@ -132,7 +133,7 @@ def solve_ivp(
         "atol": np.asarray(atol, float) * np.ones(start.shape),
         "first_step": 0.0 if first_step is None else float(first_step),
         "max_step": float(max_step),
-        "t_eval": None if t_eval is None else np.asarray(t_eval) * 1.0,
+        "t_eval": times,
     }
     room = ROOM if max_steps is None else min(ROOM, max_steps)
     asks_for_all = t_eval is None or dense_output or any(limit != 1 for limit in limits)
@@ -173,6 +174,20 @@ def state(y0: Any) -> Any:
     if y.ndim != 1:
         raise ValueError(f"y0 has shape {y.shape}; expected (n,)")
     return y
+
+
+def _check_times(times: Any, t0: Any, t1: Any) -> None:
+    """Raise where values of t_eval are outside of t_span, or in no order, as far as anybody sees."""
+    if times is None:
+        return
+    if times.ndim != 1:
+        raise ValueError(f"t_eval has shape {times.shape}; expected (m,)")
+    is_outside = np.any((times < np.minimum(t0, t1)) | (times > np.maximum(t0, t1)))
+    if _is_known(is_outside) and is_outside:
+        raise ValueError("t_eval: values are outside of t_span")
+    is_unsorted = np.any((times[1:] - times[:-1]) * np.sign(t1 - t0) < 0)
+    if _is_known(is_unsorted) and is_unsorted:
+        raise ValueError("t_eval: values are not sorted from the start of t_span to its end")
 
 
 def _every(room: int, nbytes: int, budget: int) -> int:
@@ -302,7 +317,7 @@ def search(fun: Callable[..., Any], options: _Options, given: dict[str, Any], be
     rate, hears = _equation(fun, options, given)
     signs = [getattr(options.events[e], "direction", 0.0) for e in options.terminal]
     rows = -(-room // options.every)
-    times, marks = np.zeros(rows * options.every + 1), np.zeros(rows * options.every + 1, np.int64)
+    times, marks = np.zeros(rows * options.every + 1), np.full(rows * options.every + 1, method.first_mark)
     if before is None:
         first = rate(t0, y0)
         h = given["first_step"] if options.has_first_step else _first_step(rate, method, given, first, direction)
@@ -337,8 +352,9 @@ def search(fun: Callable[..., Any], options: _Options, given: dict[str, Any], be
         size = np.where(was_rejected, now["h"], np.maximum(np.minimum(now["h"], given["max_step"]), least))
         is_too_small = was_rejected & (size < least)
         t_new = t + size * direction
-        t_new = np.where(direction * (t_new - t1) > 0, t1, t_new)
-        trial = Trial(t, t_new - t, y, now["first"], rtol, atol, was_rejected, size != now["h"], now["h"])
+        is_cut, is_bounded = direction * (t_new - t1) > 0, size != now["h"]
+        t_new = np.where(is_cut, t1, t_new)
+        trial = Trial(t, t_new - t, y, now["first"], rtol, atol, was_rejected, is_bounded, is_cut, now["h"])
         tried = method.attempt(rate, trial, now["memory"])
         is_good = tried.is_good & ~is_too_small
         count = now["count"] + is_good
@@ -554,8 +570,8 @@ def _result_of_any(
     found = _follower_of(fun, options)(given, found)
     ended = _has_room(found["status"], found["count"])
     status = np.where(ended == FINISHED, 0, -1)
-    direction = np.where(given["t1"] >= given["t0"], 1.0, -1.0)
-    is_there = (status == 0) | (direction * (given["t_eval"] - found["t"]) <= 0)
+    t0, ts = given["t0"], given["t_eval"]
+    is_there = (np.minimum(t0, found["t"]) <= ts) & (ts <= np.maximum(t0, found["t"])) & (ended != FULL)
     nfev, njev, nlu = found["costs"]
     return OdeResult(
         t=given["t_eval"],

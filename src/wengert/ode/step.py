@@ -51,6 +51,8 @@ class Trial(NamedTuple):
     """Whether the trial before was of this step too."""
     is_bounded: Any
     """Whether its length is not what the step before has asked for."""
+    is_cut: Any
+    """Whether it ends where the solution ends, sooner than was asked for."""
     asked: Any
     """The length that has been asked for, positive."""
 
@@ -82,6 +84,11 @@ class Method(Protocol):
 
     @property
     def is_implicit(self) -> bool: ...
+
+    @property
+    def first_mark(self) -> int:
+        """The mark at the start of the first step."""
+        ...
 
     def start(self, rate: Rate, t: Any, h: Any, y: Any) -> Any:
         """The state that the first step, of length h, begins with."""
