@@ -288,6 +288,18 @@ def test_the_derivatives_of_events_that_do_not_end(method: str) -> None:
         np.testing.assert_allclose(reverse(p), exact[-1], rtol=1e-6)
 
 
+def test_the_number_of_steps_is_no_path_where_times_are_given() -> None:
+    def lands(v: Any) -> Any:
+        options: dict[str, Any] = {"t_eval": [0.1, 0.5], "events": ground, "max_step": 0.2}
+        found = solve_ivp(lambda t, y: np.stack([y[1], -9.81 - 0.1 * y[1]]), (0.0, 10.0), [0.0, v], **options)
+        return np.sum(found.y) + found.t_events[0][0]
+
+    compiled = wg.jit(wg.grad(lands))
+    for v in (5.0, 10.0, 20.0):
+        assert compiled(v) == pytest.approx((lands(v + 1e-4) - lands(v - 1e-4)) / 2e-4, rel=1e-6)
+    assert compiled.stats()["traces"] == 1
+
+
 # -------------------------------------------------------------------------------------------------- derivatives
 
 

@@ -510,14 +510,14 @@ def _result(
         message += " " + _why(options, given, found)
     ts, ys = given["t_eval"], None
     t_events, y_events, reached = _events(fun, options, given, found)
-    k = int(found["count"])
     if options.has_outputs:
         ys = found["outputs"]
         if status != 0:  # those before its end
-            t = found["times"][k] if reached is None else reached[0]
+            t = found["t"] if reached is None else reached[0]
             is_there = np.sign(given["t1"] - given["t0"]) * (np.asarray(ts) - t) <= 0
             ts, ys = ts[is_there], ys[:, is_there]
     else:
+        k = int(found["count"])
         ts, ys = found["times"][: k + 1], found["states"][: k + 1, : given["y0"].size].T
         if reached is not None:
             t, y = reached
@@ -608,7 +608,7 @@ def _events(
     heard: list[Any] = []
     for e, (mask, number) in enumerate(masks):
         heard.append(_locator(fun, options, e, int(number))(given, found, mask))
-    reached, last = None, int(found["count"]) - 1
+    reached, last = None, found["count"] - 1
     if int(found["status"]) == AT_EVENT:
         direction = np.sign(given["t1"] - given["t0"])
         ends = [(e, n) for e, n in zip(options.terminal, found["rung"], strict=True) if n >= options.limits[e]]
