@@ -116,8 +116,9 @@ class Bdf:
     def follow(self, rate: Rate, step: Step, state: Any) -> Any:
         table = _respaced(state.reshape(ROWS, -1), step.mark, step.h / step.before)
         predicted, psi, c = _equation(table, step.mark, step.h)
-        residual = lambda d: c * rate(step.end, predicted + d) - psi - d
-        d = solution(residual, 0.0 * psi, 1e-3 + np.abs(predicted))
+        residual = lambda d: d + psi - c * rate(step.end, predicted + d)
+        matrix = lambda d: np.eye(psi.size) - c * jacobian(rate, step.end, predicted + d)
+        d = solution(residual, matrix, 0.0 * psi, 1e-3 + np.abs(predicted))
         return _with_correction(table, step.mark, d).reshape(-1)
 
     def within(self, rate: Rate, step: Step, state: Any, after: Any) -> Callable[[Any], Any]:

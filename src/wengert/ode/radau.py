@@ -206,5 +206,10 @@ def _solved(rate: Rate, step: Step, y: Any) -> Any:
         f = np.stack([rate(t + C[i] * h, y + stages[i]) for i in range(3)])
         return z - h * (np.array(A) @ f).reshape(3 * n)
 
+    def matrix(z: Any) -> Any:
+        jacobians = [jacobian(rate, t + C[i] * h, y + z.reshape(3, n)[i]) for i in range(3)]
+        rows = [np.concatenate([-h * a * jac for a, jac in zip(row, jacobians, strict=True)], axis=1) for row in A]
+        return np.eye(3 * n) + np.concatenate(rows)
+
     scale = 1e-3 + np.abs(np.concatenate([y, y, y]))
-    return solution(residual, np.zeros(3 * n), scale).reshape(3, n)
+    return solution(residual, matrix, np.zeros(3 * n), scale).reshape(3, n)

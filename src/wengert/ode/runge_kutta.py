@@ -25,6 +25,7 @@ from wengert.ode.step import (
     combined,
     jacobian,
     numbers,
+    refined,
     rms,
 )
 
@@ -113,17 +114,16 @@ class RungeKutta:
         return y_new, [*stages, rate(t + h, y_new)], is_found
 
     def _refined(self, rate: Rate, t: Any, h: Any, y: Any) -> list[Any]:
-        """Newton's iteration, twice from where it has converged: exact in derivatives of first and second order."""
+        """The stages, each as the solution of its equation."""
         fixed = wg.stop_gradient
         start = fixed(t), fixed(h), fixed(y)
         found, _ = implicit_stages(self, rate, *start, rate(start[0], start[2]), 1e-3 + np.abs(start[2]))
         stages = [rate(t, y)]
         for i in range(1, len(self.b)):
-            at, known, k = t + self.c[i] * h, y + h * combined(self.a[i][:i], stages), fixed(found[i])
-            for _ in range(2):
-                z = known + h * self.gamma * k
-                k = k + np.linalg.solve(newton_matrix(rate, at, z, h * self.gamma), rate(at, z) - k)
-            stages.append(k)
+            at, known = t + self.c[i] * h, y + h * combined(self.a[i][:i], stages)
+            matrix = newton_matrix(rate, at, known + h * self.gamma * found[i], h * self.gamma)
+            residual = lambda k, at=at, known=known: k - rate(at, known + h * self.gamma * k)
+            stages.append(refined(residual, matrix, found[i]))
         return stages
 
     def error_norm(self, h: Any, stages: Sequence[Any], scale: Any) -> Any:

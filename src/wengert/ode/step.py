@@ -170,22 +170,38 @@ def simplified_newton(change: Callable[[Any], Any], size: Callable[[Any], Any], 
     return Newton(state == found, count, speed, x)
 
 
-MOST_FULL = 20
-REFINED = 1e-8  # the next change is the square of it, and two more follow
+MOST_MATRICES, MOST_CHANGES = 10, 6
+CONVERGED = 1e-10
+"""Of what is to be 1; less is left then, and less still when the zero is refined."""
 
 
-def solution(residual: Callable[[Any], Any], guess: Any, scale: Any) -> Any:
-    """The zero of ``residual``, by Newton's iteration from ``guess``; of the last two iterations derivatives are taken:
-    from where it has converged, exact ones of first and second order."""
+def solution(residual: Callable[[Any], Any], matrix: Callable[[Any], Any], guess: Any, scale: Any) -> Any:
+    """The zero of ``residual``, whose derivative is ``matrix``, by Newton's iteration from ``guess``. A
+    matrix does for several changes, and another is made where these do not converge."""
     fixed = wg.stop_gradient
 
-    def improved(now: Any) -> Any:
-        x, _, k = now
-        dx = np.linalg.solve(fixed(wg.jacobian(residual)(x)), fixed(residual(x)))
-        return fixed(x - dx), fixed(rms(dx / scale)), k + 1
+    def with_a_matrix(now: Any) -> Any:
+        x, _, number = now
+        inverse = np.linalg.inv(fixed(matrix(x)))
+
+        def changed(now: Any) -> Any:
+            x, _, k = now
+            dx = inverse @ fixed(residual(x))
+            return x - dx, fixed(rms(dx / scale)), k + 1
+
+        begin = (x, np.float64(np.inf), np.int64(0))
+        x, size, _ = wg.while_loop(lambda now: (now[1] > CONVERGED) & (now[2] < MOST_CHANGES), changed, begin)
+        return x, size, number + 1
 
     begin = (fixed(guess), np.float64(np.inf), np.int64(0))
-    x = fixed(wg.while_loop(lambda now: (now[1] > REFINED) & (now[2] < MOST_FULL), improved, begin)[0])
-    for _ in range(2):
-        x = x - np.linalg.solve(wg.jacobian(residual)(x), residual(x))
+    x = wg.while_loop(lambda now: (now[1] > CONVERGED) & (now[2] < MOST_MATRICES), with_a_matrix, begin)[0]
+    return refined(residual, matrix(x), x)
+
+
+def refined(residual: Callable[[Any], Any], matrix: Any, x: Any) -> Any:
+    """The zero of ``residual``, with its derivatives, of a zero that is known and the derivative of ``residual`` there:
+    each of three iterations makes derivatives of one order more exact."""
+    x, matrix = wg.stop_gradient((x, matrix))
+    for _ in range(3):
+        x = x - np.linalg.solve(matrix, residual(x))
     return x
