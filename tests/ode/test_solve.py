@@ -327,11 +327,24 @@ def test_gradients(method: str) -> None:
     np.testing.assert_allclose(wg.jvp(f, (P,), (np.ones(6),))[1], np.sum(found), rtol=1e-9)
 
 
-def test_second_derivatives() -> None:
+@pytest.mark.parametrize("method", ["Tsit5", "KenCarp4", "Radau", "BDF", "LSODA"])
+def test_second_derivatives(method: str) -> None:
     v = np.array([0.1, -0.2, 0.3, 0.1, 0.5, -0.4])
-    gradient = wg.jit(wg.grad(end))
+    f = lambda p: end(p, method)
+    gradient = wg.jit(wg.grad(lambda p: end(p, "DOP853")))
     expected = (gradient(P + 1e-4 * v) - gradient(P - 1e-4 * v)) / 2e-4
-    np.testing.assert_allclose(wg.jit(lambda p: wg.hvp(end, (p,), (v,)))(P), expected, rtol=1e-4)
+    np.testing.assert_allclose(wg.jit(lambda p: wg.hvp(f, (p,), (v,)))(P), expected, rtol=3e-4)
+
+
+@pytest.mark.parametrize("method", ["Tsit5", "KenCarp4", "Radau", "BDF"])
+def test_third_derivatives(method: str) -> None:
+    """Of 1 / (1 + k)."""
+
+    def last(k: Any) -> Any:
+        return solve_ivp(lambda t, y: -k * y**2, (0, 1), [1.0], method, t_eval=[1.0], rtol=1e-9, atol=1e-11).y[0, 0]
+
+    along = lambda f: lambda k: wg.jvp(f, (k,), (1.0,))[1]
+    assert wg.jit(along(wg.grad(along(last))))(0.5) == pytest.approx(-6 / 1.5**4, rel=1e-5)
 
 
 def test_derivatives_in_time() -> None:

@@ -45,7 +45,7 @@ MOST_ITERATIONS = 4
 
 
 class Bdf:
-    name, order, is_implicit, first_mark = "BDF", 1, True, 1
+    name, order, is_implicit, rows, first_mark = "BDF", 1, True, ROWS, 1
 
     def start(self, rate: Rate, t: Any, h: Any, y: Any) -> Any:
         return np.concatenate([y, h * rate(t, y), np.zeros((ROWS - 2) * y.size)])

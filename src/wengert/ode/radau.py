@@ -60,7 +60,7 @@ MOST_ITERATIONS = 6
 
 
 class Radau:
-    name, order, is_implicit, first_mark = "Radau", 3, True, 0
+    name, order, is_implicit, rows, first_mark = "Radau", 3, True, 1, 0
     a, b, c, gamma = A, A[2], C, 0.0
 
     def start(self, rate: Rate, t: Any, h: Any, y: Any) -> Any:

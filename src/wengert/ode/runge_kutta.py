@@ -57,6 +57,10 @@ class RungeKutta:
         return self.gamma != 0
 
     @property
+    def rows(self) -> int:
+        return 1
+
+    @property
     def first_mark(self) -> int:
         return 0
 

@@ -93,12 +93,12 @@ def solve_ivp(
     max_steps : refuse more steps than that.
     budget : bytes of the states that are kept, 1 GiB if nothing is said. Where ``t_eval`` is given and all states are
         more, one of every so many is kept, and the steps between are taken again where ``t_eval``, a terminal event or
-        the way back wants them. The times, 24 bytes a step, are always kept; and all states are where ``dense_output``
-        or an event that is not terminal asks for them.
+        the way back wants them. The times and marks, some 60 bytes a step, are always kept; and all states are where
+        ``dense_output`` or an event that is not terminal asks for them.
 
-    Derivatives, of any order, exist in y0, args, what ``fun`` captures, t_span and t_eval, and in the times of events.
-    Within a traced function the number of steps is a path of its own where ``t_eval`` is None, and so is the number of
-    events.
+    Derivatives, of any order (of implicit methods the first three), exist in y0, args, what ``fun`` captures, t_span
+    and t_eval, and in the times of events. Within a traced function the number of steps is a path of its own where
+    ``t_eval`` is None, and so is the number of events.
 
     Returns
     -------
@@ -137,7 +137,7 @@ def solve_ivp(
     }
     room = ROOM if max_steps is None else min(ROOM, max_steps)
     asks_for_all = t_eval is None or dense_output or any(limit != 1 for limit in limits)
-    nbytes = start.size * start.dtype.itemsize
+    nbytes = chosen.rows * start.size * start.dtype.itemsize
     found, room = None, ROOM
     while True:
         room = room if max_steps is None else min(room, max_steps)

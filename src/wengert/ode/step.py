@@ -86,6 +86,11 @@ class Method(Protocol):
     def is_implicit(self) -> bool: ...
 
     @property
+    def rows(self) -> int:
+        """How many times as long as y a state is."""
+        ...
+
+    @property
     def first_mark(self) -> int:
         """The mark at the start of the first step."""
         ...

@@ -33,7 +33,7 @@ LAGRANGE = tuple([tuple(map(float, row)) for row in np.linalg.inv(np.vander(NODE
 
 
 class Switching:
-    order, is_implicit, first_mark = 4, True, EXPLICITLY
+    order, is_implicit, rows, first_mark = 4, True, 1, EXPLICITLY
 
     def __init__(self, name: str, explicit: RungeKutta) -> None:
         self.name, self.explicit, self.implicit = name, explicit, Radau()
