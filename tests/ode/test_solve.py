@@ -11,6 +11,7 @@ from scipy.integrate import solve_ivp as of_scipy
 import wengert as wg
 from wengert.errors import ConcretizationError
 from wengert.ode import solve, solve_ivp
+from wengert.ode.methods import METHODS
 
 ARGS = (1.5, 1.0, 3.0, 1.0)
 TIMES = np.linspace(0.0, 4.0, 6)
@@ -430,6 +431,15 @@ def test_a_solution_that_explodes() -> None:
     assert (seen.status, seen.success) == (theirs.status, False)
     assert seen.message.startswith(theirs.message)
     assert "component 1" in seen.message
+
+
+@pytest.mark.parametrize("method", METHODS)
+def test_every_method_gives_up_where_there_is_no_solution(method: str) -> None:
+    for f in (lambda t, y: np.array([0.0 * y[0], y[1] ** 2]), lambda t, y: y * np.where(t > 0.5, np.nan, 1.0)):
+        seen = solve_ivp(f, (0, 2), [1.0, 1.0], method, max_steps=5000)
+        assert (seen.status, seen.success) == (-1, False)
+        assert seen.message.startswith("Required step size is less than spacing between numbers. At step ")
+        assert 0.4 < seen.t[-1] < 1.1
 
 
 def test_bad_input() -> None:

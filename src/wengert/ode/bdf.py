@@ -72,6 +72,7 @@ class Bdf:
         predicted, psi, c = _equation(table, order, trial.h)
         wants = memory["wants_jacobian"]
         jac = wg.cond(wants, lambda y, old: jacobian(rate, end, y), lambda y, old: old, predicted, memory["jacobian"])
+        jac = np.where(np.all(np.isfinite(jac)), jac, memory["jacobian"])  # one step too far there may be none
         is_stale = memory["is_stale"] | wants | trial.is_cut
         inverted = lambda jac, c, old: np.linalg.inv(np.eye(psi.size) - c * jac)
         inverse = wg.cond(is_stale, inverted, lambda jac, c, old: old, jac, c, memory["inverse"])
@@ -94,7 +95,7 @@ class Bdf:
         may_change = is_good & (equal > order)
         best, longer = _best_order(after, order, error, scale)
         again = ~newton.is_found & ~(memory["is_current"] | wants)  # by the Jacobian there
-        shorter = np.where(newton.is_found, np.maximum(LEAST, safety * _power(error, order + 1)), 0.5)
+        shorter = np.where(newton.is_found, np.fmax(LEAST, safety * _power(error, order + 1)), 0.5)
         factor = np.where(may_change, np.minimum(MOST, safety * longer), np.where(is_good | again, 1.0, shorter))
         order_after = np.where(may_change, best, order)
         pick = lambda new, old: np.where(is_good, new, old)

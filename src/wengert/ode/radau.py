@@ -100,7 +100,7 @@ class Radau:
         wants_jacobian = (newton.count > 2) & (newton.speed > 1e-3)
         grown = np.where((wanted < 1.2) & ~wants_jacobian, 1.0, np.minimum(MOST, wanted))
         again = ~newton.is_found & ~now["is_current"]  # by the Jacobian at hand
-        factor = np.where(again, 1.0, np.where(newton.is_found, np.maximum(LEAST, wanted), 0.5))
+        factor = np.where(again, 1.0, np.where(newton.is_found, np.fmax(LEAST, wanted), 0.5))
         factor = np.where(is_good, grown, factor)
         pick = lambda new, old: np.where(is_good, new, old)
         after = {

@@ -350,7 +350,7 @@ def search(fun: Callable[..., Any], options: _Options, given: dict[str, Any], be
         t, y, was_rejected = now["t"], now["y"], now["was_rejected"]
         least = 10 * np.spacing(np.abs(t))
         size = np.where(was_rejected, now["h"], np.maximum(np.minimum(now["h"], given["max_step"]), least))
-        is_too_small = was_rejected & (size < least)
+        is_too_small = was_rejected & ~(size >= least)  # or is NaN
         t_new = t + size * direction
         is_cut, is_bounded = direction * (t_new - t1) > 0, size != now["h"]
         t_new = np.where(is_cut, t1, t_new)
