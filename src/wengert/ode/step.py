@@ -175,27 +175,30 @@ def simplified_newton(change: Callable[[Any], Any], size: Callable[[Any], Any], 
     return Newton(state == found, count, speed, x)
 
 
-MOST_MATRICES, MOST_CHANGES = 10, 6
+MOST_MATRICES, MOST_CHANGES = 20, 6
 CONVERGED = 1e-10
 """Of what is to be 1; less is left then, and less still when the zero is refined."""
 
 
 def solution(residual: Callable[[Any], Any], matrix: Callable[[Any], Any], guess: Any, scale: Any) -> Any:
     """The zero of ``residual``, whose derivative is ``matrix``, by Newton's iteration from ``guess``. A
-    matrix does for several changes, and another is made where these do not converge."""
+    matrix does for as long as each change is less than half of the one before; then another is made."""
     fixed = wg.stop_gradient
 
     def with_a_matrix(now: Any) -> Any:
-        x, _, number = now
+        x, size, number = now
         inverse = np.linalg.inv(fixed(matrix(x)))
 
         def changed(now: Any) -> Any:
-            x, _, k = now
+            x, before, k, _ = now
             dx = inverse @ fixed(residual(x))
-            return x - dx, fixed(rms(dx / scale)), k + 1
+            size = fixed(rms(dx / scale))
+            shrinks = size < 0.5 * before
+            return np.where(shrinks, x - dx, x), size, k + 1, shrinks
 
-        begin = (x, np.float64(np.inf), np.int64(0))
-        x, size, _ = wg.while_loop(lambda now: (now[1] > CONVERGED) & (now[2] < MOST_CHANGES), changed, begin)
+        goes_on = lambda now: (now[1] > CONVERGED) & (now[2] < MOST_CHANGES) & now[3]
+        begin = (x, np.float64(np.inf), np.int64(0), size >= 0)
+        x, size, _, _ = wg.while_loop(goes_on, changed, begin)
         return x, size, number + 1
 
     begin = (fixed(guess), np.float64(np.inf), np.int64(0))
