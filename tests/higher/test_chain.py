@@ -101,3 +101,31 @@ def test_a_step_that_changes_the_type() -> None:
         wg.trace(lambda y: wg.known_states(np.sum, y, [], np.ones((3, 2)), 2))(B)
     with pytest.raises(DTypeError, match=r"float64\[2\] and came back as complex128\[2\]"):
         wg.trace(lambda y: wg.known_states(lambda y: y * 1j, y, [], np.ones((3, 2)), 2))(B)
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_batches_of_chains_of_different_lengths(compiled: bool) -> None:
+    def found(a: Any, y: Any, xs: Any, count: Any) -> Any:
+        def go(state: Any) -> Any:
+            out, k = state
+            out = out.copy()
+            out[k + 1] = step(out[k], xs[k], a)
+            return out, k + 1
+
+        room = np.zeros((len(XS) + 1, 2))
+        room[0] = y
+        states, k = wg.stop_gradient(wg.while_loop(lambda s: s[1] < count, go, (room, np.int64(0))))
+        return np.sum(np.cos(wg.known_states(lambda y, x: step(y, x, a), y, [xs], states, k)))
+
+    rates, starts, counts = np.array([0.3, 0.7, 0.9]), np.arange(6.0).reshape(3, 2), np.array([2, 5, 0])
+    many = lambda a, y, xs: wg.vmap(found, (0, 0, None, 0))(a, y, xs, counts)
+    each = list(zip(rates, starts, counts, strict=True))
+    np.testing.assert_allclose(many(rates, starts, XS), [found(a, y, XS, k) for a, y, k in each], rtol=1e-13)
+    gradient = wg.grad(lambda *args: np.sum(many(*args)), (0, 1, 2))
+    by_a, by_y, by_xs = (wg.jit(gradient) if compiled else gradient)(rates, starts, XS)
+    expected = [wg.grad(found, (0, 1, 2))(a, y, XS, k) for a, y, k in each]
+    np.testing.assert_allclose(by_a, [e[0] for e in expected], rtol=1e-12)
+    np.testing.assert_allclose(by_y, [e[1] for e in expected], rtol=1e-12)
+    np.testing.assert_allclose(by_xs, sum(e[2] for e in expected), rtol=1e-12)
+    tangent = wg.jvp(lambda a: many(a, starts, XS), (rates,), (np.ones(3),))[1]
+    np.testing.assert_allclose(tangent, by_a, rtol=1e-12)

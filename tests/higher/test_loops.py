@@ -310,3 +310,25 @@ def test_a_run_allocates_nothing() -> None:
         bound()
     assert sys.getallocatedblocks() - kept <= 2
     assert np.all(np.isfinite(out))
+
+
+def test_a_batch_of_loops_that_carry_much_is_one_after_the_other() -> None:
+    """So that a turn that writes one element does not select among all."""
+
+    def counted(n: Any, x: Any) -> Any:
+        def go(state: Any) -> Any:
+            out, k = state
+            out = out.copy()
+            out[k] = np.sin(x * k)
+            return out, k + 1
+
+        return np.sum(wg.while_loop(lambda s: s[1] < n, go, (np.zeros(500), np.int64(0)))[0])
+
+    counts, xs = np.array([3, 0, 400]), np.array([0.5, 1.0, 2.0])
+    many = wg.vmap(counted)
+    expected = [np.sum(np.sin(x * np.arange(n))) for n, x in zip(counts, xs, strict=True)]
+    np.testing.assert_allclose(many(counts, xs), expected, rtol=1e-12)
+    gradient = wg.jit(wg.grad(lambda x: np.sum(many(counts, x))))
+    expected = [np.sum(np.cos(x * np.arange(n)) * np.arange(n)) for n, x in zip(counts, xs, strict=True)]
+    np.testing.assert_allclose(gradient(xs), expected, rtol=1e-10)
+    assert "scan" in [i.op.name for i in wg.trace(many)(counts, xs).instrs]

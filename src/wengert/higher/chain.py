@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from wengert.ad.activity import active_operands
 from wengert.higher.bodies import alive, pulled, pushed
-from wengert.higher.loops import While, while_
+from wengert.higher.loops import While, in_turn, while_
 from wengert.ops.elementwise import add, greater, less
 from wengert.ops.index import INTP, gather, scatter_set
 from wengert.ops.kernels import View, free, whole
@@ -150,6 +150,11 @@ def _pullback(ct: Any, *xs_y: Any, operand: int, chain: Chain, wrt: tuple[int, .
     return results[1] if k == chain.state else results[2 + moving.index(k)]
 
 
+def _batch(xs: Sequence[Atom], flags: Sequence[bool], size: int, **params: Any) -> Any:
+    """Each example has a number of steps of its own."""
+    return in_turn(chain, {**params, "wrt": None}, xs, flags, size)
+
+
 chain = Op(  # states, their number but the first, constants, the first state, stacks -> states
     name="chain",
     reference=lambda ys, *rest, chain, wrt: ys,
@@ -159,7 +164,7 @@ chain = Op(  # states, their number but the first, constants, the first state, s
     pushforward=_pushforward,
     pullback=(_pullback,),
     keep=_keep,
-    batch=lambda xs, batched, size, **params: NotImplemented,  # each example has steps of its own
+    batch=_batch,
     expansion=lambda ys, *rest, chain, wrt: ys,
     is_variadic=True,
 )

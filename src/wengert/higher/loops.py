@@ -302,6 +302,24 @@ def batch_by(run: Run, xs: Sequence[Atom], flags: Sequence[bool], size: int, loo
     return (*results[: loop.carries], *[_swapped(y) for y in results[loop.carries :]])
 
 
+def in_turn(op: Op, params: dict[str, Any], xs: Sequence[Atom], flags: Sequence[bool], size: int) -> Any:
+    """An op of one example after another: a scan over what ``flags`` marks."""
+    constants = [k for k, is_batched in enumerate(flags) if not is_batched]
+    stacks = [k for k, is_batched in enumerate(flags) if is_batched]
+    inputs = {k: Var(Aval(xs[k].aval.shape[1:], xs[k].aval.dtype) if flags[k] else xs[k].aval) for k in range(len(xs))}
+    builder = Builder()
+    with building(builder):
+        results = op(*[inputs[k] for k in range(len(xs))], **params)
+    body = Tape(
+        inputs=tuple([inputs[k] for k in (*constants, *stacks)]),
+        captures=(),
+        instrs=builder.instrs,
+        outputs=tuple(_several(results)),
+    )
+    loop = Loop(alive(body), len(constants), 0, size, False)
+    return scan(*[xs[k] for k in (*constants, *stacks)], loop=loop, pull=None)
+
+
 def _swapped(x: Atom) -> Any:
     """With its first two axes exchanged: the batch stands first outside of a loop, the iterations inside."""
     return transpose(x, axes=(1, 0, *range(2, x.aval.ndim)))
@@ -415,9 +433,16 @@ def _while_pullback(ct: Any, *xs_y: Any, operand: int, loop: While) -> Any:
     return results[wrt.index(operand - loop.of_condition)] if operand - loop.of_condition in wrt else None
 
 
+LARGE = 1024
+"""Bytes of carries: to select among so many at each turn takes longer than a turn that writes a few of them."""
+
+
 def _while_batch(xs: Sequence[Atom], flags: Sequence[bool], size: int, *, loop: While) -> Any:
-    """All examples together, until the last is done: one that is done stays as it is, by selection."""
+    """All examples together, until the last is done: one that is done stays as it is, by selection. Where that would be
+    of much, each with turns of its own."""
     at, first = loop.of_condition, loop.first
+    if sum([a.nbytes for a in loop.body.out_avals]) > LARGE:
+        return in_turn(while_, {"loop": loop}, xs, flags, size)
     wide = [front(x, b, size) for x, b in zip(xs[first:], flags[first:], strict=True)]
     looped = _batched_loop(loop, tuple(flags[:first]), size)
     return while_(

@@ -18,11 +18,13 @@ import numpy as np
 from scipy.optimize import OptimizeResult
 
 import wengert as wg
-from wengert.ode.methods import METHODS, STIFF, Method, Rate, rms
+from wengert.ode.methods import METHODS
+from wengert.ode.step import Method, Rate, Step, Trial, rms
 
-SAFETY, LEAST, MOST = 0.9, 0.2, 10.0  # of the factor that a step is made longer by
 ROOM = 256
 """Steps that there is room for at first; four times as many when they do not do."""
+UNSEEN_ROOM = 1024
+"""Steps that there is room for where nobody sees how many they are."""
 BUDGET = 1 << 30
 """Bytes of the states that are kept, unless somebody says otherwise."""
 
@@ -47,8 +49,14 @@ class _Options(NamedTuple):
     """Every so many steps a state is kept."""
     max_steps: int | None
     events: tuple[Callable[..., Any], ...]
+    limits: tuple[int, ...]
+    """How often each event may happen; 0: as often as it likes."""
     has_outputs: bool
     has_first_step: bool
+
+    @property
+    def terminal(self) -> list[int]:
+        return [e for e, limit in enumerate(self.limits) if limit]
 
 
 def solve_ivp(
@@ -76,8 +84,8 @@ def solve_ivp(
     fun : NumPy code; takes t, float64[], and y, of shape (n,), and returns an array or a list of n numbers.
     t_span : the first and the last t.
     y0 : array of shape (n,), float64 or complex128.
-    method : "Tsit5", "RK45", "RK23" or "DOP853", explicit; "KenCarp4", for stiff equations, by their Jacobian.
-        "Radau", "BDF" and "LSODA" are solved by KenCarp4, at the same tolerances.
+    method : "Tsit5", "RK45", "RK23" or "DOP853", explicit; "KenCarp4", "Radau" and "BDF", for stiff equations, by
+        their Jacobian; "LSODA", which is Tsit5 where the equation is not stiff, and Radau where it is.
     t_eval : where y is wanted; None, where the steps end.
     events : functions ``g(t, y, *args)``, as SciPy's, with the attributes ``terminal`` and ``direction``.
     args : further arguments of ``fun``, pytrees.
@@ -85,11 +93,12 @@ def solve_ivp(
     max_steps : refuse more steps than that.
     budget : bytes of the states that are kept, 1 GiB if nothing is said. Where ``t_eval`` is given and all states are
         more, one of every so many is kept, and the steps between are taken again where ``t_eval``, a terminal event or
-        the way back wants them. The times, 24 bytes a step, are always kept; and all states are where ``dense_output``
-        or an event that is not terminal asks for them.
+        the way back wants them. The times and marks, some 60 bytes a step, are always kept; and all states are where
+        ``dense_output`` or an event that is not terminal asks for them.
 
-    Derivatives, of any order, exist in y0, args, what ``fun`` captures, t_span and t_eval, and through terminal events.
-    Within a traced function the number of steps is a path of its own where ``t_eval`` is None.
+    Derivatives, of any order (of implicit methods the first three), exist in y0, args, what ``fun`` captures, t_span
+    and t_eval, and in the times of events. Within a traced function the number of steps is a path of its own where
+    ``t_eval`` is None, and so is the number of events.
 
     Returns
     -------
@@ -103,15 +112,17 @@ def solve_ivp(
     >>> round(float(wg.grad(end)(2.0)), 6), round(-np.exp(-2), 6)
     (-0.135335, np.float64(-0.135335))
     """
-    chosen = METHODS.get("KenCarp4" if method in STIFF else method)
+    chosen = METHODS.get(method)
     if chosen is None:
-        raise ValueError(f"method: {method!r} is none of {', '.join([*METHODS, *STIFF])}")
-    start = state(y0)
-    if chosen.gamma and start.dtype.kind == "c":
+        raise ValueError(f"method: {method!r} is none of {', '.join(METHODS)}")
+    start, (t0, t1) = state(y0), t_span
+    if chosen.is_implicit and start.dtype.kind == "c":
         raise ValueError(f"{method}: the state is complex; solve for its real and imaginary part")
+    times = None if t_eval is None else np.asarray(t_eval) * 1.0
+    _check_times(times, t0, t1)
     listeners = _listeners(events)
+    limits = tuple([_limit(g) for g in listeners])
     rtol = max(float(rtol), 100 * np.finfo(float).eps)
-    t0, t1 = t_span
     arguments = () if args is None else tuple(args)
     given = {
         "t0": t0 * 1.0,
@@ -122,23 +133,37 @@ def solve_ivp(
         "atol": np.asarray(atol, float) * np.ones(start.shape),
         "first_step": 0.0 if first_step is None else float(first_step),
         "max_step": float(max_step),
-        "t_eval": None if t_eval is None else np.asarray(t_eval) * 1.0,
+        "t_eval": times,
     }
     room = ROOM if max_steps is None else min(ROOM, max_steps)
-    asks_for_all = t_eval is None or dense_output or not all(getattr(g, "terminal", False) for g in listeners)
-    nbytes = start.size * start.dtype.itemsize
+    asks_for_all = t_eval is None or dense_output or any(limit != 1 for limit in limits)
+    nbytes = chosen.rows * start.size * start.dtype.itemsize
     found, room = None, ROOM
     while True:
         room = room if max_steps is None else min(room, max_steps)
         every = 1 if asks_for_all else _every(room, nbytes, budget)
-        options = _Options(chosen, room, every, max_steps, listeners, t_eval is not None, first_step is not None)
+        options = _Options(
+            chosen, room, every, max_steps, listeners, limits, t_eval is not None, first_step is not None
+        )
         found = _searcher(fun, options)(given, found)
+        if not _is_known(found["status"] != FULL):
+            options = options._replace(room=max_steps or UNSEEN_ROOM, every=1)
+            return _result_of_any(fun, options, given, listeners, dense_output)
         if found["status"] != FULL:
             break
         if room == max_steps:
             raise ValueError(f"solve_ivp: more than max_steps={max_steps} steps before t = {t1}")
         room *= 4
     return _result(fun, options, given, _follower_of(fun, options)(given, found), dense_output)
+
+
+def _is_known(x: Any) -> bool:
+    """Whether there is one value of ``x`` to look at: not in a batch, nor in the body of a loop."""
+    try:
+        bool(x)
+    except wg.errors.ConcretizationError:
+        return False
+    return True
 
 
 def state(y0: Any) -> Any:
@@ -149,6 +174,20 @@ def state(y0: Any) -> Any:
     if y.ndim != 1:
         raise ValueError(f"y0 has shape {y.shape}; expected (n,)")
     return y
+
+
+def _check_times(times: Any, t0: Any, t1: Any) -> None:
+    """Raise where values of t_eval are outside of t_span, or in no order, as far as anybody sees."""
+    if times is None:
+        return
+    if times.ndim != 1:
+        raise ValueError(f"t_eval has shape {times.shape}; expected (m,)")
+    is_outside = np.any((times < np.minimum(t0, t1)) | (times > np.maximum(t0, t1)))
+    if _is_known(is_outside) and is_outside:
+        raise ValueError("t_eval: values are outside of t_span")
+    is_unsorted = np.any((times[1:] - times[:-1]) * np.sign(t1 - t0) < 0)
+    if _is_known(is_unsorted) and is_unsorted:
+        raise ValueError("t_eval: values are not sorted from the start of t_span to its end")
 
 
 def _every(room: int, nbytes: int, budget: int) -> int:
@@ -164,6 +203,14 @@ def _listeners(events: Any) -> tuple[Callable[..., Any], ...]:
     if events is None:
         return ()
     return (events,) if callable(events) else tuple(events)
+
+
+def _limit(event: Callable[..., Any]) -> int:
+    """How often an event happens before it ends the solution; 0: it does not."""
+    terminal = getattr(event, "terminal", None) or 0
+    if int(terminal) != terminal or terminal < 0:
+        raise ValueError(f"the event's attribute terminal is {terminal!r}; expected a boolean or a positive integer")
+    return int(terminal)
 
 
 # ------------------------------------------------------------------------------------------------------- the solver
@@ -197,9 +244,9 @@ def rate_of(fun: Callable[..., Any], args: Sequence[Any], dtype: Any) -> Rate:
 
 
 def follow(fun: Callable[..., Any], options: _Options, given: dict[str, Any], found: dict[str, Any]) -> dict[str, Any]:
-    """The steps that were found, their states as what follows from y0, y at t_eval, and where terminal events are."""
+    """The steps that were found, their states as what follows from y0, and y at t_eval."""
     y0, t0, t1 = given["y0"], given["t0"], given["t1"]
-    rate, hears = _equation(fun, options, given)
+    rate, _ = _equation(fun, options, given)
     found = wg.stop_gradient(found)
     count, times = found["count"], found["times"]
     times = np.where(np.arange(times.size) <= count, times, times[count])  # no time passes in steps that are not taken
@@ -208,14 +255,14 @@ def follow(fun: Callable[..., Any], options: _Options, given: dict[str, Any], fo
     ends = times[1:].copy()
     is_at_end = found["status"] == FINISHED
     ends[count - 1] = np.where(is_at_end & (count > 0), t1, ends[count - 1])
-    steps = [_in_rows(x, options.every) for x in (starts, ends)]
-    states = wg.known_states(_steps(rate, options), y0, steps, found["states"], -(-count // options.every))
-    out = {**found, "states": states, "starts": starts, "ends": ends}
+    before = np.concatenate([(ends - starts)[:1], (ends - starts)[:-1]])
+    marks = found["marks"]
+    out = {**found, "steps": Step(starts, ends, before, marks[:-1], marks[1:])}
+    begin = options.method.start(rate, t0, ends[0] - t0, y0)
+    rows = [_in_rows(x, options.every) for x in out["steps"]]
+    out["states"] = wg.known_states(_taken(rate, options), begin, rows, found["states"], -(-count // options.every))
     if options.has_outputs:
         out["outputs"] = between(rate, options, out, t0, t1, given["t_eval"])
-    terminal = [k for k, g in enumerate(options.events) if getattr(g, "terminal", False)]
-    for k in terminal:
-        out[f"event {k}"] = _event_time(rate, hears[k], options, out)
     return out
 
 
@@ -225,26 +272,43 @@ def _equation(fun: Callable[..., Any], options: _Options, given: dict[str, Any])
     return rate_of(fun, given["args"], given["y0"].dtype), hears
 
 
-def _steps(rate: Rate, options: _Options) -> Callable[[Any, Any, Any], Any]:
-    """From a state that is kept to the next, over the times at which the steps between them start and end."""
-    step = lambda y, start, end: options.method.follow(rate, start, end - start, y)
+def _taken(rate: Rate, options: _Options) -> Callable[..., Any]:
+    """From a state that is kept to the next, over the steps between them, each a row of those."""
     if options.every == 1:
-        return step
-    again = wg.checkpoint(step)
-    return lambda y, starts, ends: wg.scan(lambda y, at: (again(y, *at), None), y, (starts, ends))[0]
+        return lambda state, *at: options.method.follow(rate, Step(*at), state)
+
+    def unless_empty(state: Any, *at: Any) -> Any:
+        step, is_empty = _lasting(Step(*at))
+        return np.where(is_empty, state, options.method.follow(rate, step, state))
+
+    again = wg.checkpoint(unless_empty)
+    return lambda state, *rows: wg.scan(lambda state, at: (again(state, *at), None), state, rows)[0]
+
+
+def _lasting(step: Step) -> tuple[Step, Any]:
+    """The step, or one of which something can be computed where no time passes in it, and whether that is so."""
+    is_empty = step.h == 0
+    end, before = np.where(is_empty, step.start + 1.0, step.end), np.where(is_empty, 1.0, step.before)
+    return step._replace(end=end, before=before), is_empty
 
 
 def _in_rows(x: Any, every: int) -> Any:
     return x if every == 1 else x.reshape(-1, every)
 
 
-def _state_at(rate: Rate, options: _Options, found: dict[str, Any], k: Any) -> Any:
-    """The state that step number ``k`` begins with."""
+def _at(found: dict[str, Any], k: Any) -> Step:
+    return Step(*[x[k] for x in found["steps"]])
+
+
+def _around(rate: Rate, options: _Options, found: dict[str, Any], k: Any) -> tuple[Any, Any]:
+    """The states before and after step number ``k``."""
     every, states = options.every, found["states"]
     if every == 1:
-        return states[k]
-    starts, ends = [_in_rows(found[name], every)[k // every] for name in ("starts", "ends")]
-    return _steps(rate, options)(states[k // every], starts, np.where(np.arange(every) < k % every, ends, starts))
+        return states[k], states[k + 1]
+    rows = Step(*[_in_rows(x, every)[k // every] for x in found["steps"]])
+    rows = rows._replace(end=np.where(np.arange(every) < k % every, rows.end, rows.start))
+    state = _taken(rate, options)(states[k // every], *rows)
+    return state, options.method.follow(rate, _at(found, k), state)
 
 
 def search(fun: Callable[..., Any], options: _Options, given: dict[str, Any], before: Any) -> dict[str, Any]:
@@ -253,17 +317,17 @@ def search(fun: Callable[..., Any], options: _Options, given: dict[str, Any], be
     given, before = wg.stop_gradient((given, before))
     method, room = options.method, options.room
     y0, t0, t1, rtol, atol = (given[k] for k in ("y0", "t0", "t1", "rtol", "atol"))
-    max_step, power = given["max_step"], -1.0 / (method.order + 1)
     direction = np.where(t1 >= t0, 1.0, -1.0)
     rate, hears = _equation(fun, options, given)
-    terminal = [g for g, f in zip(hears, options.events, strict=True) if getattr(f, "terminal", False)]
-    signs = [getattr(f, "direction", 0.0) for f in options.events if getattr(f, "terminal", False)]
+    signs = [getattr(options.events[e], "direction", 0.0) for e in options.terminal]
     rows = -(-room // options.every)
-    times, states = np.zeros(rows * options.every + 1), np.zeros((rows + 1, y0.size), y0.dtype)
+    times, marks = np.zeros(rows * options.every + 1), np.full(rows * options.every + 1, method.first_mark)
     if before is None:
         first = rate(t0, y0)
         h = given["first_step"] if options.has_first_step else _first_step(rate, method, given, first, direction)
-        times[0], states[0] = t0, y0
+        start = method.start(rate, t0, h * direction, y0)
+        states = np.zeros((rows + 1, start.size), start.dtype)
+        times[0], states[0] = t0, start
         begin = {
             "t": t0,
             "y": y0,
@@ -272,61 +336,64 @@ def search(fun: Callable[..., Any], options: _Options, given: dict[str, Any], be
             "was_rejected": t0 > np.inf,
             "count": np.int64(0),
             "attempts": np.int64(0),
+            "costs": (np.int64(1 if options.has_first_step else 2), np.int64(0), np.int64(0)),
             "status": np.where(t0 == t1, FINISHED, RUNNING),
-            "heard": [g(t0, y0) * 1.0 for g in terminal],
-            "rings": [t0 > np.inf for _ in terminal],
+            "heard": [hears[e](t0, y0) * 1.0 for e in options.terminal],
+            "rings": [t0 > np.inf for _ in options.terminal],
+            "rung": [np.int64(0) for _ in options.terminal],
+            "memory": method.begin(rate, t0, y0, first, h * direction),
         }
     else:
-        times[: before["times"].size] = before["times"]
+        times[: before["times"].size], marks[: before["marks"].size] = before["times"], before["marks"]
         kept = before["states"][:: options.every * (len(before["states"]) - 1) // (before["times"].size - 1)]
+        states = np.zeros((rows + 1, kept.shape[1]), kept.dtype)
         states[: len(kept)] = kept
         begin = {**before, "status": np.int64(RUNNING)}
 
     def attempt(now: Any) -> Any:
-        t, y = now["t"], now["y"]
+        t, y, was_rejected = now["t"], now["y"], now["was_rejected"]
         least = 10 * np.spacing(np.abs(t))
-        size = np.where(now["was_rejected"], now["h"], np.maximum(np.minimum(now["h"], max_step), least))
-        is_too_small = now["was_rejected"] & (size < least)
+        size = np.where(was_rejected, now["h"], np.maximum(np.minimum(now["h"], given["max_step"]), least))
+        is_too_small = was_rejected & ~(size >= least)  # or is NaN
         t_new = t + size * direction
-        t_new = np.where(direction * (t_new - t1) > 0, t1, t_new)
-        h = t_new - t
-        scale = atol + np.abs(y) * rtol
-        y_new, stages, is_found = method.step(rate, t, h, y, now["first"], scale)
-        scale = atol + np.maximum(np.abs(y), np.abs(y_new)) * rtol
-        error = method.error_norm(h, stages, scale, lambda e: e)
-        error = np.where(is_found, error, np.inf)
-        is_good = (error < 1) & ~is_too_small
-        factor = SAFETY * np.where(error == 0, 1.0, error) ** power
-        grown = np.where(error == 0, MOST, np.minimum(MOST, factor))
-        grown = np.where(now["was_rejected"], np.minimum(1.0, grown), grown)
-        factor = np.where(is_good, grown, np.fmax(LEAST, factor))
+        is_cut, is_bounded = direction * (t_new - t1) > 0, size != now["h"]
+        t_new = np.where(is_cut, t1, t_new)
+        trial = Trial(t, t_new - t, y, now["first"], rtol, atol, was_rejected, is_bounded, is_cut, now["h"])
+        tried = method.attempt(rate, trial, now["memory"])
+        is_good = tried.is_good & ~is_too_small
         count = now["count"] + is_good
-        times, states = now["times"].copy(), now["states"].copy()
-        times[now["count"] + 1] = t_new
-        states[now["count"] // options.every + 1] = y_new  # the last of a row remains
-        heard = [g(t_new, y_new) * 1.0 for g in terminal]
-        rings = [_rings(*x) for x in zip(now["heard"], heard, signs, strict=True)]
+        times, states, marks = now["times"].copy(), now["states"].copy(), now["marks"].copy()
+        at = np.minimum(now["count"], room - 1)  # where there is none left: in a batch, of which others go on
+        times[at + 1], marks[at + 1] = t_new, tried.mark
+        states[at // options.every + 1] = tried.state  # the last of a row remains
+        heard = [hears[e](t_new, tried.y) * 1.0 for e in options.terminal]
+        rings = [is_good & _rings(*x) for x in zip(now["heard"], heard, signs, strict=True)]
+        rung = [n + is_heard for n, is_heard in zip(now["rung"], rings, strict=True)]
         ended = np.where(direction * (t_new - t1) >= 0, FINISHED, np.where(count >= room, FULL, RUNNING))
-        for is_heard in rings:
-            ended = np.where(is_heard, AT_EVENT, ended)
+        for e, n in zip(options.terminal, rung, strict=True):
+            ended = np.where(n >= options.limits[e], AT_EVENT, ended)
         ended = np.where(is_good, ended, RUNNING)
         pick = lambda new, old: np.where(is_good, new, old)
         return {
             "t": pick(t_new, t),
-            "y": pick(y_new, y),
-            "first": pick(stages[-1], now["first"]),
-            "h": np.abs(h) * factor,
+            "y": pick(tried.y, y),
+            "first": pick(tried.first, now["first"]),
+            "h": np.abs(trial.h) * tried.factor,
             "was_rejected": ~is_good,
             "count": count,
             "attempts": now["attempts"] + 1,
+            "costs": tuple([a + b for a, b in zip(now["costs"], tried.costs, strict=True)]),
             "status": np.where(is_too_small, TOO_SMALL, ended),
-            "times": times,
-            "states": states,
             "heard": [pick(a, b) for a, b in zip(heard, now["heard"], strict=True)],
             "rings": rings,
+            "rung": rung,
+            "memory": tried.memory,
+            "times": times,
+            "states": states,
+            "marks": marks,
         }
 
-    begin |= {"times": times, "states": states}
+    begin |= {"times": times, "states": states, "marks": marks}
     return wg.while_loop(lambda now: now["status"] == RUNNING, attempt, begin)
 
 
@@ -356,40 +423,70 @@ def _first_step(rate: Rate, method: Method, given: dict[str, Any], first: Any, d
 def between(rate: Rate, options: _Options, found: dict[str, Any], t0: Any, t1: Any, ts: Any) -> Any:
     """y at ``ts``, of shape (n, len(ts)), by the method's own interpolation."""
     method, count, times = options.method, found["count"], found["times"]
+    n = found["y"].size
     direction = np.where(t1 >= t0, 1.0, -1.0)
     room = np.arange(times.size)
     known = np.where(room <= count, direction * times, np.inf)
     k = np.searchsorted(known, direction * wg.stop_gradient(ts), side="left") - 1
     k = np.clip(k, 0, np.maximum(count - 1, 0))
 
-    def at(t: Any, start: Any, end: Any, y: Any, y_new: Any) -> Any:
-        h = end - start
-        is_empty = h == 0
-        x = (t - start) / np.where(is_empty, 1.0, h)
-        _, stages = method.stages(rate, start, h, y)
-        return np.where(is_empty, y, method.dense(method, rate, start, h, y, y_new, stages, x))
+    def at(t: Any, step: Step, state: Any, after: Any) -> Any:
+        step, is_empty = _lasting(step)
+        x = (t - step.start) / step.h
+        return np.where(is_empty, state[:n], method.within(rate, step, state, after)(x))
 
-    starts, ends, states = found["starts"], found["ends"], found["states"]
     if options.every == 1:
-        return wg.vmap(at)(ts, starts[k], ends[k], states[k], states[k + 1]).T
+        states = found["states"]
+        return wg.vmap(at)(ts, _at(found, k), states[k], states[k + 1]).T
 
     def again(t: Any, k: Any) -> Any:
-        y = _state_at(rate, options, found, k)
-        return at(t, starts[k], ends[k], y, method.follow(rate, starts[k], ends[k] - starts[k], y))
+        return at(t, _at(found, k), *_around(rate, options, found, k))
 
     return wg.scan(lambda _, x: (None, wg.checkpoint(again)(*x)), None, (ts, k))[1].T
 
 
-def _event_time(rate: Rate, hear: Any, options: _Options, found: dict[str, Any]) -> tuple[Any, Any]:
-    """When the last step crosses zero of ``hear``, and the state then; its derivative is that of a step of Newton's."""
-    method, k = options.method, np.maximum(found["count"] - 1, 0)
-    start, end, y = found["starts"][k], found["ends"][k], _state_at(rate, options, found, k)
-    y_new = found["states"][k // options.every + 1]  # the last that is kept
-    _, stages = method.stages(rate, start, end - start, y)
-    at = lambda x: method.dense(method, rate, start, end - start, y, y_new, stages, x)
-    value = lambda x: hear(start + x * (end - start), at(x))
+@lru_cache(maxsize=256)
+def _bells(fun: Callable[..., Any], options: _Options) -> Callable[..., Any]:
+    """The compiled function that says in which steps each event happens, and how many they are."""
+
+    def bells(given: dict[str, Any], found: dict[str, Any]) -> list[tuple[Any, Any]]:
+        given, found = wg.stop_gradient((given, found))
+        _, hears = _equation(fun, options, given)
+        count, n = found["count"], given["y0"].size
+        room = np.arange(found["times"].size - 1)
+        if options.every > 1:  # all are terminal, and happen in the last step
+            masks = [(room == count - 1) & is_heard for is_heard in found["rings"]]
+        else:
+            taken = np.minimum(np.arange(found["times"].size), count)
+            ts, ys = found["times"][taken], found["states"][taken][:, :n]
+            signs = [getattr(g, "direction", 0.0) for g in options.events]
+            heard = [wg.vmap(lambda t, y, hear=hear: hear(t, y) * 1.0)(ts, ys) for hear in hears]
+            masks = [(room < count) & _rings(h[:-1], h[1:], sign) for h, sign in zip(heard, signs, strict=True)]
+        return [(mask, np.sum(mask)) for mask in masks]
+
+    return wg.jit(bells)
+
+
+@lru_cache(maxsize=256)
+def _locator(fun: Callable[..., Any], options: _Options, event: int, number: int) -> Callable[..., Any]:
+    """The compiled function that gives times and states of an event that happens in so many steps."""
+
+    def locate(given: dict[str, Any], found: dict[str, Any], mask: Any) -> tuple[Any, Any]:
+        rate, hears = _equation(fun, options, given)
+        steps = np.argsort(~mask, kind="stable")[:number]
+        return wg.scan(lambda _, k: (None, _event_time(rate, hears[event], options, found, k)), None, steps)[1]
+
+    return wg.jit(locate)
+
+
+def _event_time(rate: Rate, hear: Any, options: _Options, found: dict[str, Any], k: Any) -> tuple[Any, Any]:
+    """When step number ``k`` crosses zero of ``hear``, and the state then; its derivative is that of a step of
+    Newton's."""
+    step = _at(found, k)
+    at = options.method.within(rate, step, *_around(rate, options, found, k))
+    value = lambda x: hear(step.start + x * step.h, at(x))
     fixed = lambda x: wg.stop_gradient(value(x))
-    left = fixed(0.0 * start)
+    left = fixed(0.0 * step.start)
 
     def halved(state: Any) -> Any:
         low, high, n = state
@@ -397,12 +494,12 @@ def _event_time(rate: Rate, hear: Any, options: _Options, found: dict[str, Any])
         is_left = np.sign(fixed(middle)) == np.sign(left)
         return np.where(is_left, middle, low), np.where(is_left, high, middle), n + 1
 
-    zero = wg.stop_gradient(0.0 * start)
+    zero = wg.stop_gradient(0.0 * step.start)
     x = wg.stop_gradient(wg.while_loop(lambda s: s[2] < 60, halved, (zero, zero + 1.0, np.int64(0)))[1])
     for _ in range(2):
         _, slope = wg.jvp(value, (x,), (np.ones_like(x),))
         x = x - value(x) / np.where(slope == 0, 1.0, slope)
-    return start + x * (end - start), at(x)
+    return step.start + x * step.h, at(x)
 
 
 # --------------------------------------------------------------------------------------------------------- results
@@ -416,32 +513,81 @@ def _result(
     if status == -1:
         message += " " + _why(options, given, found)
     ts, ys = given["t_eval"], None
-    t_events, y_events = _events(fun, options, given, found)
+    t_events, y_events, reached = _events(fun, options, given, found)
     if options.has_outputs:
         ys = found["outputs"]
         if status != 0:  # those before its end
-            reached = found["times"][int(found["count"])] if status == -1 else _earliest(t_events)
-            is_there = np.sign(given["t1"] - given["t0"]) * (np.asarray(ts) - reached) <= 0
+            t = found["t"] if reached is None else reached[0]
+            is_there = np.sign(given["t1"] - given["t0"]) * (np.asarray(ts) - t) <= 0
             ts, ys = ts[is_there], ys[:, is_there]
     else:
-        count = int(found["count"])
-        ts, ys = found["times"][: count + 1], found["states"][: count + 1].T
-        if status == 1:
-            t, y = min(_terminal(options, found), key=lambda both: abs(float(both[0]) - float(given["t0"])))
+        k = int(found["count"])
+        ts, ys = found["times"][: k + 1], found["states"][: k + 1, : given["y0"].size].T
+        if reached is not None:
+            t, y = reached
             ts, ys = np.concatenate([ts[:-1], [t]]), np.concatenate([ys[:, :-1], y[:, None]], axis=1)
-    stages = len(options.method.b)
-    attempts = found["attempts"]
+    nfev, njev, nlu = found["costs"]
     return OdeResult(
         t=ts,
         y=ys,
         sol=Solution(fun, options, given, found) if dense_output else None,
         t_events=t_events,
         y_events=y_events,
-        nfev=attempts * stages + (1 if options.has_first_step else 2),
-        njev=attempts if options.method.gamma else 0,
-        nlu=attempts if options.method.gamma else 0,
+        nfev=nfev,
+        njev=njev,
+        nlu=nlu,
         status=status,
         message=message,
+        success=status >= 0,
+    )
+
+
+@wg.primitive(type=lambda status, count: np.empty(status.shape, np.int64))
+def _has_room(status: Any, count: Any) -> Any:
+    """The status; raises where there was too little room for the steps."""
+    if np.any(status == FULL):
+        what = f"solve_ivp: more than {int(np.max(count))} steps, in a batch or in the body of a loop"
+        raise ValueError(wg.errors.message(what, tries=["a larger max_steps", "less accuracy, rtol and atol"]))
+    return np.array(status, np.int64)
+
+
+@_has_room.def_batch
+def _have_room(batched: Any, status: Any, count: Any) -> Any:
+    return _has_room(status, count)
+
+
+IN_A_BATCH = "status says of each example how it ended: 0 at the end of t_span, -1 before it; what lies behind is NaN."
+
+
+def _result_of_any(
+    fun: Callable[..., Any], options: _Options, given: dict[str, Any], listeners: Any, dense_output: bool
+) -> OdeResult:
+    """The result where nobody sees how the solution ended: in a batch, or in the body of a loop."""
+    where = "in a batch, or in the body of a loop,"
+    if not options.has_outputs:
+        what = f"solve_ivp: {where} the number of steps is not known"
+        raise wg.errors.ConcretizationError(wg.errors.message(what, tries=["t_eval=", "a Python loop over examples"]))
+    if listeners:
+        what = f"solve_ivp: {where} the number of events is not known"
+        raise wg.errors.ConcretizationError(wg.errors.message(what, tries=["a Python loop over examples"]))
+    found = _searcher(fun, options)(given, None)
+    found = _follower_of(fun, options)(given, found)
+    ended = _has_room(found["status"], found["count"])
+    status = np.where(ended == FINISHED, 0, -1)
+    t0, ts = given["t0"], given["t_eval"]
+    is_there = (np.minimum(t0, found["t"]) <= ts) & (ts <= np.maximum(t0, found["t"])) & (ended != FULL)
+    nfev, njev, nlu = found["costs"]
+    return OdeResult(
+        t=given["t_eval"],
+        y=np.where(is_there, found["outputs"], np.nan),
+        sol=Solution(fun, options, given, found) if dense_output else None,
+        t_events=None,
+        y_events=None,
+        nfev=nfev,
+        njev=njev,
+        nlu=nlu,
+        status=status,
+        message=IN_A_BATCH,
         success=status >= 0,
     )
 
@@ -449,69 +595,33 @@ def _result(
 def _why(options: _Options, given: dict[str, Any], found: dict[str, Any]) -> str:
     """Which component fails, at what time."""
     k = int(found["count"])
-    t, y = found["times"][k], found["states"][-(-k // options.every)]
+    t, y = found["times"][k], found["y"]
     dy = np.abs(np.asarray(found["first"]))
     bad = np.flatnonzero(~np.isfinite(dy))
     worst = int(bad[0]) if len(bad) else int(np.argmax(dy / (np.abs(np.asarray(y)) + np.asarray(given["atol"]))))
     return f"At step {k}, t = {float(t)!r}: component {worst} is {y[worst]} and changes by {found['first'][worst]}."
 
 
-def _terminal(options: _Options, found: dict[str, Any]) -> list[tuple[Any, Any]]:
-    """Times and states of the terminal events that lie in the last step."""
-    k = int(found["count"])
-    low, high = sorted((float(found["times"][k - 1]), float(found["times"][k])))
-    width = 1e-9 * (high - low)
-    heard = [found[f"event {e}"] for e in range(len(options.events)) if f"event {e}" in found]
-    return [both for both in heard if low - width <= float(both[0]) <= high + width]
-
-
-def _earliest(t_events: Any) -> Any:
-    return next(t[-1] for t in t_events if len(t))
-
-
 def _events(
     fun: Callable[..., Any], options: _Options, given: dict[str, Any], found: dict[str, Any]
-) -> tuple[Any, Any]:
+) -> tuple[Any, Any, Any]:
+    """Times and states of the events, a list of arrays each, and time and state of the one that ended the solution."""
     if not options.events:
-        return None, None
-    t_events: list[Any] = []
-    y_events: list[Any] = []
-    status = int(found["status"])
-    count = int(found["count"])
-    terminal = [e for e in range(len(options.events)) if f"event {e}" in found]
-    for e, g in enumerate(options.events):
-        ts, ys = [], []
-        if e in terminal:
-            if status == AT_EVENT and found["rings"][terminal.index(e)]:
-                t, y = found[f"event {e}"]
-                ts, ys = [t], [y]
-        else:
-            heard = [float(g(found["times"][k], found["states"][k], *given["args"])) for k in range(count + 1)]
-            for k in range(count):
-                if _rings(heard[k], heard[k + 1], getattr(g, "direction", 0.0)):
-                    t, y = _located(fun, g, options, given, found, k)
-                    ts.append(t)
-                    ys.append(y)
-        t_events.append(np.array(ts))
-        y_events.append(np.array(ys))
-    return t_events, y_events
-
-
-def _located(
-    fun: Callable[..., Any],
-    g: Callable[..., Any],
-    options: _Options,
-    given: dict[str, Any],
-    found: dict[str, Any],
-    k: int,
-) -> tuple[Any, Any]:
-    from scipy.optimize import brentq
-
-    solution = Solution(fun, options, given, found)
-    low, high = found["times"][k], found["times"][k + 1]
-    eps = 4 * np.finfo(float).eps
-    t = brentq(lambda t: g(t, solution(t), *given["args"]), low, high, xtol=eps, rtol=eps)
-    return t, solution(t)
+        return None, None, None
+    masks = _bells(fun, options)(given, found)
+    heard: list[Any] = []
+    for e, (mask, number) in enumerate(masks):
+        heard.append(_locator(fun, options, e, int(number))(given, found, mask))
+    reached, last = None, found["count"] - 1
+    if int(found["status"]) == AT_EVENT:
+        direction = np.sign(given["t1"] - given["t0"])
+        ends = [(e, n) for e, n in zip(options.terminal, found["rung"], strict=True) if n >= options.limits[e]]
+        ended = [tuple([x[-1] for x in heard[e]]) for e, _ in ends]
+        reached = min(ended, key=lambda both: direction * both[0])
+        for e, (mask, _) in enumerate(masks):  # no event happens after the end
+            if mask[last] and direction * (heard[e][0][-1] - reached[0]) > 0:
+                heard[e] = tuple([x[:-1] for x in heard[e]])
+    return [t for t, _ in heard], [y for _, y in heard], reached
 
 
 class Solution:

@@ -31,7 +31,7 @@ def solve_ivp(
     args: Any = None,
     **options: Any,
 ) -> Any:
-    for name in ("jac", "jac_sparsity", "lband", "uband"):  # wengert knows the Jacobian
+    for name in ("jac", "jac_sparsity", "lband", "uband", "min_step"):  # wengert knows the Jacobian
         options.pop(name, None)
     name = method if isinstance(method, str) else method.__name__
     return _solver().solve_ivp(fun, t_span, y0, name, t_eval, dense_output, events, vectorized, args, **options)
@@ -79,6 +79,6 @@ def odeint(
         max_step=hmax or np.inf,
         max_steps=mxstep or None,
     )
-    if not found.success:
+    if type(found.success) is bool and not found.success:  # in a batch, what fails is NaN
         raise RuntimeError(f"odeint: {found.message}")
     return found.y.T

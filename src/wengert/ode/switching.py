@@ -1,0 +1,87 @@
+"""An explicit method where it does, and an implicit one where the equation turns stiff: the mark says which.
+
+Explicit steps whose length is what stability allows, not accuracy, are the sign of it: |h| times an estimate of the
+largest eigenvalue, ‖f(y_new) − f(g)‖ / ‖y_new − g‖ of the last stage g, is beyond the limit. Implicit steps so short
+that the explicit method would be stable are the sign of the opposite.
+
+Source: Hairer and Wanner (1996), Solving Ordinary Differential Equations II, section IV.2; the idea of going to and fro
+is Petzold's (1983), Automatic selection of methods for solving stiff and nonstiff systems, SIAM J. Sci. Comput. 4.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+import wengert as wg
+from wengert.ode.radau import Radau
+from wengert.ode.runge_kutta import RungeKutta
+from wengert.ode.step import Attempt, Rate, Step, Trial
+
+EXPLICITLY, IMPLICITLY = 0, 1
+UNSTABLE = 3.3
+"""|h| times the largest eigenvalue where Tsit5 is at the end of its stability."""
+CALM = 1.0
+"""|h| times the largest sum of a row of the Jacobian where it surely is not."""
+SIGN, ENOUGH = 4, 40  # of one step, which four steps without take back; and where the method is changed
+
+NODES = (0.0, 0.25, 0.5, 0.75, 1.0)
+LAGRANGE = tuple([tuple(map(float, row)) for row in np.linalg.inv(np.vander(NODES, increasing=True))])
+"""Of powers and nodes: the polynomial of degree 4 through its values."""
+
+
+class Switching:
+    order, is_implicit, rows, first_mark = 4, True, 1, EXPLICITLY
+
+    def __init__(self, name: str, explicit: RungeKutta) -> None:
+        self.name, self.explicit, self.implicit = name, explicit, Radau()
+
+    def start(self, rate: Rate, t: Any, h: Any, y: Any) -> Any:
+        return y
+
+    def begin(self, rate: Rate, t: Any, y: Any, first: Any, h: Any) -> dict[str, Any]:
+        return {"is_stiff": h != h, "signs": np.int64(0), "implicit": self.implicit.begin(rate, t, y, first, h)}
+
+    def attempt(self, rate: Rate, trial: Trial, memory: dict[str, Any]) -> Attempt:
+        def explicitly(trial: Trial, memory: dict[str, Any]) -> Any:
+            tried, size = self.explicit.tried(rate, trial)
+            return tried._replace(memory=memory["implicit"]), size > UNSTABLE
+
+        def implicitly(trial: Trial, memory: dict[str, Any]) -> Any:
+            tried = self.implicit.attempt(rate, trial, memory["implicit"])
+            size = np.abs(trial.h) * np.max(np.sum(np.abs(tried.memory["jacobian"]), axis=1))
+            return tried, size < CALM
+
+        is_stiff = memory["is_stiff"]
+        tried, is_sign = wg.cond(is_stiff, implicitly, explicitly, trial, memory)
+        signs = np.maximum(memory["signs"] + np.where(is_sign, SIGN, -1), 0)
+        signs = np.where(tried.is_good, signs, memory["signs"])
+        changes = tried.is_good & (signs >= ENOUGH)
+        fresh = self.implicit.begin(rate, trial.t, trial.y, trial.first, trial.h)
+        after = {
+            "is_stiff": is_stiff ^ changes,
+            "signs": np.where(changes, 0, signs),
+            "implicit": {name: np.where(changes, fresh[name], x) for name, x in tried.memory.items()},
+        }
+        return tried._replace(memory=after, mark=np.where(is_stiff, IMPLICITLY, EXPLICITLY))
+
+    def follow(self, rate: Rate, step: Step, state: Any) -> Any:
+        by = lambda method: lambda step, state: method.follow(rate, step, state)
+        return wg.cond(step.mark_after == IMPLICITLY, by(self.implicit), by(self.explicit), step, state)
+
+    def within(self, rate: Rate, step: Step, state: Any, after: Any) -> Callable[[Any], Any]:
+        """By the polynomial of either, of degree 4 at most."""
+
+        def values(method: Any) -> Any:
+            def at_nodes(step: Step, state: Any, after: Any) -> Any:
+                y = method.within(rate, step, state, after)
+                return np.stack([y(x) for x in NODES])
+
+            return at_nodes
+
+        is_implicit = step.mark_after == IMPLICITLY
+        known = wg.cond(is_implicit, values(self.implicit), values(self.explicit), step, state, after)
+        rows = np.array(LAGRANGE) @ known
+        return lambda x: rows[0] + x * (rows[1] + x * (rows[2] + x * (rows[3] + x * rows[4])))
