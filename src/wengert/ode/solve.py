@@ -146,10 +146,11 @@ def solve_ivp(
             chosen, room, every, max_steps, listeners, limits, t_eval is not None, first_step is not None
         )
         found = _searcher(fun, options)(given, found)
-        if not _is_known(found["status"] != FULL):
+        is_full = _seen(found["status"] == FULL)
+        if is_full is None:
             options = options._replace(room=max_steps or UNSEEN_ROOM, every=1)
             return _result_of_any(fun, options, given, listeners, dense_output)
-        if found["status"] != FULL:
+        if not is_full:
             break
         if room == max_steps:
             raise ValueError(f"solve_ivp: more than max_steps={max_steps} steps before t = {t1}")
@@ -157,13 +158,12 @@ def solve_ivp(
     return _result(fun, options, given, _follower_of(fun, options)(given, found), dense_output)
 
 
-def _is_known(x: Any) -> bool:
-    """Whether there is one value of ``x`` to look at: not in a batch, nor in the body of a loop."""
+def _seen(x: Any) -> bool | None:
+    """A boolean, where there is one value to look at: not in a batch, nor in the body of a loop."""
     try:
-        bool(x)
+        return bool(int(x))  # a body would decide bool(x) for itself
     except wg.errors.ConcretizationError:
-        return False
-    return True
+        return None
 
 
 def state(y0: Any) -> Any:
@@ -183,10 +183,10 @@ def _check_times(times: Any, t0: Any, t1: Any) -> None:
     if times.ndim != 1:
         raise ValueError(f"t_eval has shape {times.shape}; expected (m,)")
     is_outside = np.any((times < np.minimum(t0, t1)) | (times > np.maximum(t0, t1)))
-    if _is_known(is_outside) and is_outside:
+    if _seen(is_outside):
         raise ValueError("t_eval: values are outside of t_span")
     is_unsorted = np.any((times[1:] - times[:-1]) * np.sign(t1 - t0) < 0)
-    if _is_known(is_unsorted) and is_unsorted:
+    if _seen(is_unsorted):
         raise ValueError("t_eval: values are not sorted from the start of t_span to its end")
 
 
