@@ -19,7 +19,7 @@ from wengert.ops.control import guard
 from wengert.ops.elementwise import logical_not
 from wengert.ops.shape import zeros
 from wengert.passes.reroll.columns import Places, Rolled
-from wengert.passes.reroll.loops import Irregular, Iteration, ScanMaker, Slot, plan_scan, settle
+from wengert.passes.reroll.loops import Irregular, Iteration, ScanMaker, Slot, plan_scan
 from wengert.passes.reroll.pieces import Piece, Step
 from wengert.passes.reroll.repeats import Run
 from wengert.tape import Atom, Lit, Tape, building, current_builder, structure
@@ -96,7 +96,7 @@ def _same_place(a: Step, b: Step) -> bool:
 class WhileMaker(ScanMaker):
     """Emits one while loop in place of a run whose last step is a guard."""
 
-    def __init__(self, it: Iteration, places: Places, last_use: dict[Atom, int]) -> None:
+    def __init__(self, it: Iteration, places: Places) -> None:
         group = list(range(it.run.period - 1))
         ops = [it.step(j).op for j in group]
         if any(op is not None and op.effects for op in ops):
@@ -104,23 +104,17 @@ class WhileMaker(ScanMaker):
         super().__init__(it, plan_scan(it, group), places, {})
         if self.plan.histories:
             raise Irregular
-        self.wanted = self._after(last_use)
+        self.wanted = self._after()
 
-    def _after(self, last_use: dict[Atom, int]) -> list[Slot]:
+    def _after(self) -> list[Slot]:
         """What is read when the loop has ended: of the last turn alone."""
-        it, stop = self.it, self.it.run.stop
-        found = []
-        for j in self.plan.group:
-            for m in range(len(it.step(j).outs)):
-                after = [last_use.get(it.step(j, k).outs[m], -1) >= stop for k in range(self.count)]
-                if any(after[:-1]):
-                    raise Irregular
-                if after[-1]:
-                    found.append(Slot(j, m))
-        return found
+        needs = {slot: self.it.needs(slot) for slot in self.it.slots if slot.step in self.plan.group}
+        if any(need.all for need in needs.values()):
+            raise Irregular
+        return [slot for slot, need in needs.items() if need.last]
 
-    def _of_outside(self, refs: Any) -> Atom:
-        atom, is_stacked = self.places.column(refs)
+    def _of_outside(self, read: Any) -> Atom:
+        atom, is_stacked = self.places.column(read)
         if is_stacked:
             raise Irregular
         return atom if type(atom) is Lit else self.constants.add(atom, atom.aval)
@@ -134,13 +128,13 @@ class WhileMaker(ScanMaker):
         """Raise Irregular where a turn reads what others do not."""
         for j in self.plan.group:
             for o, operand in enumerate(self.it.operands[j]):
-                places = {self.places.place(r) for r in operand.refs} if self.plan.sources[j, o] is None else set()
+                places = {self.places.place(r) for r in operand.read.refs} if self.plan.sources[j, o] is None else set()
                 if len({p if isinstance(p, Piece) else p.key for p in places}) > 1:
                     raise Irregular
             if any(self.it.step(j, k).places != self.it.step(j).places for k in range(self.count)):
                 raise Irregular
         (condition,) = self.it.operands[self.it.run.period - 1]
-        if any(hit is None or hit[1] != k for k, hit in enumerate(condition.hits)):
+        if (condition.slot < 0).any() or (condition.iteration != np.arange(self.count)).any():
             raise Irregular
 
     def emit(self) -> None:
@@ -155,9 +149,7 @@ class WhileMaker(ScanMaker):
         goes_on = bool(it.step(last).params["expected"].value)
         body = self._body(given, moving)
         with building(body):
-            hit = it.operands[last][0].hits[0]
-            assert hit is not None
-            condition = self.now[hit[0]]
+            condition = self.now[it.slots[it.operands[last][0].slot[0]]]
             if not goes_on:
                 condition = logical_not(condition)
         outputs = (*[self.now[s] for s in (*held, *extra)], condition)
@@ -171,4 +163,4 @@ class WhileMaker(ScanMaker):
         builder.source = None if source is None else source._replace(role="any number of turns")
         results = builder.emit(while_, (*self.constants.operands, *[a for _, a in self.carries]), {"loop": loop})
         for slot, r in zip((*held, *extra), results, strict=False):
-            settle(it, slot, Rolled(r, self.count - 1), self.places)
+            self.places.settle(it.values(slot), Rolled(r, self.count - 1))
