@@ -55,7 +55,7 @@ COVERED = [
     row("tests/passes/test_pipeline.py", "the lists of passes, and what runs them, have a test of their own name",
         "passes/__init__.py"),
     row("tests/passes/test_reroll.py", "what a loop becomes is seen on the tape, whichever file made it so",
-        "passes/reroll/columns.py", "passes/reroll/loops.py", "passes/reroll/pieces.py"),
+        "passes/reroll/columns.py", "passes/reroll/loops.py", "passes/reroll/pieces.py", "passes/reroll/reads.py"),
     row("tests/test_tree.py", "flattening, paths and words are tested together, on the same structures",
         "tree/nodes.py", "tree/words.py"),
     row("tests/tracing/test_trace.py", "data: what a step says of its line", "source.py"),

@@ -23,7 +23,8 @@ from wengert.ops.index import scatter_set, set_slice
 from wengert.ops.shape import reshape
 from wengert.passes.reroll.columns import Places, Rolled
 from wengert.passes.reroll.loops import Irregular, Iteration, NotRolled, Roller
-from wengert.passes.reroll.pieces import Ref, Step, pieces_of, read
+from wengert.passes.reroll.pieces import Ref, Step, read
+from wengert.passes.reroll.reads import Reads
 from wengert.passes.reroll.repeats import FEWEST, Run, repeats
 from wengert.passes.reroll.whiles import Counts, WhileMaker, turns
 from wengert.passes.simplify import drop_dead
@@ -121,14 +122,9 @@ def _with_a_while(tape: Tape) -> tuple[Tape, int, int | None] | None:
 class _Emitter:
     def __init__(self, tape: Tape, steps: list[Step], outputs: list[Ref]) -> None:
         self.tape, self.steps, self.outputs = tape, steps, outputs
-        self.places = Places(tape.captures)
+        self.reads = Reads(steps, outputs)
+        self.places = Places(tape.captures, self.reads)
         self.builder = Builder()
-        self.last_use: dict[Any, int] = {}
-        for k, step in enumerate(steps):
-            for a in pieces_of(step.refs):
-                self.last_use[a] = k
-        for a in pieces_of(outputs):
-            self.last_use[a] = len(steps)
         self.has_rolled = False
 
     def run(self, runs: list[Run]) -> Tape:
@@ -145,7 +141,7 @@ class _Emitter:
         self.builder.source = None
         with building(self.builder):
             outputs = tuple([self.places.atom(r) for r in self.outputs])
-        metadata = {v: note for v, note in self.tape.metadata.items() if v not in self.places.where}
+        metadata = {v: note for v, note in self.tape.metadata.items() if not self.places.has_moved(v)}
         return drop_dead(
             self.tape.replace(
                 instrs=self.builder.instrs,
@@ -159,7 +155,7 @@ class _Emitter:
     def run_while(self, r: Run) -> tuple[Tape, int] | None:
         """The tape with one loop of any count in place of a run of turns, if it can be one."""
         try:
-            maker = WhileMaker(Iteration(self.steps, r), self.places, self.last_use)
+            maker = WhileMaker(Iteration(self.reads, r), self.places)
             maker.check()
         except Irregular:
             return None
@@ -178,7 +174,7 @@ class _Emitter:
 
     def _roll(self, r: Run, may_peel: int) -> None:
         try:
-            roller = Roller(Iteration(self.steps, r), self.places, self.last_use, self.emit)
+            roller = Roller(Iteration(self.reads, r), self.places, self.emit)
         except NotRolled:
             self._each(r.start, r.stop)
             return
@@ -203,12 +199,12 @@ class _Emitter:
             self.builder.append(Instr(step.op, atoms, step.outs, step.params, step.source))
             return
         (out,) = step.outs
-        self.places.where[out] = len(self.places.rolled), 0
-        self.places.rolled.append(Rolled(self._assembled(step), None))
+        number = self.reads.number[out]
+        self.places.settle(range(number, number + 1), Rolled(self._assembled(step), None))
 
     def _assembled(self, step: Step) -> Any:
         aval, n = step.outs[0].aval, len(step.places)
-        values = self.places.stacked(step.refs[-n:])
+        values = self.places.stacked(self.reads.column(step.refs[-n:]))
         if step.is_covered:
             return reshape(values, shape=aval.shape)
         unit = values.aval.shape[1:]

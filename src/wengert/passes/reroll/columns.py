@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import groupby
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -11,6 +11,7 @@ import numpy as np
 from wengert.ops.index import INTP, gather, slice_
 from wengert.ops.shape import broadcast_to, concatenate, reshape
 from wengert.passes.reroll.pieces import Piece, Ref, as_piece, simplest, steps_of
+from wengert.passes.reroll.reads import Column, Numbers, Reads, is_one
 from wengert.tape import Atom, Aval, Capture, Lit, Var
 
 
@@ -25,29 +26,56 @@ class Rolled(NamedTuple):
 class Places:
     """Where values of the tape as it was stand in the tape that is made; on which ``emit`` and ops append."""
 
-    def __init__(self, captures: Sequence[Capture]) -> None:
-        self.rolled: list[Rolled] = []
-        self.where: dict[Atom, tuple[int, int]] = {}
-        """Of a value: its number in ``rolled``, and its iteration."""
+    def __init__(self, captures: Sequence[Capture], reads: Reads) -> None:
+        self.reads = reads
         self.captures = list(captures)
-        self._constants: dict[Atom, Any] = {c.var: c.array for c in captures if c.is_constant}
         self.known: dict[Any, Atom] = {}
+        self._atoms = list(reads.values)
+        """What is in the tape that is made; what stayed as it was has the number that it has in ``reads``."""
+        self._number: dict[Atom, int] = {}
+        self._base = np.arange(len(self._atoms))
+        """Of each value of the tape as it was: the number of the one that it is a piece of now."""
+        self._offset = np.zeros(len(self._atoms), np.int64)
+        self._is_literal = reads.is_literal()
+        constants: dict[Atom, Any] = {c.var: c.array for c in captures if c.is_constant and c.var in reads.number}
+        self._constants = constants
+        self._is_constant = self._is_literal.copy()
+        self._is_constant[[reads.number[v] for v in constants]] = True
+
+    def settle(self, numbers: range, rolled: Rolled) -> None:
+        """Say where the values of these numbers stand now: those of one step, iteration after iteration."""
+        values = slice(numbers.start, numbers.stop, numbers.step)
+        self._base[values] = self._number_of(rolled.atom)
+        if rolled.first is not None:
+            size = self.reads.values[numbers[0]].aval.size
+            self._offset[values] = (np.arange(len(numbers)) - rolled.first) * size
+
+    def _number_of(self, a: Atom) -> int:
+        known = self.reads.number.get(a)
+        if known is None:
+            known = self._number.setdefault(a, len(self._atoms))
+            if known == len(self._atoms):
+                self._atoms.append(a)
+        return known
+
+    def has_moved(self, a: Atom) -> bool:
+        """Whether a value of the tape as it was is another's piece now."""
+        number = self.reads.number.get(a)
+        return number is not None and self._base[number] != number
 
     def place(self, ref: Ref) -> Piece | Lit:
         """``ref`` as a piece of a value of the new tape."""
         if type(ref) is Lit:
             return ref
-        piece = ref if type(ref) is Piece else as_piece(ref)
-        found = self.where.get(piece.base)
-        if found is None:
+        piece = as_piece(ref)
+        if not self.has_moved(piece.base):
             return piece
-        rolled, k = self.rolled[found[0]], found[1]
-        offset = 0 if rolled.first is None else (k - rolled.first) * piece.base.aval.size
-        return piece._replace(base=rolled.atom, start=piece.start + offset)
+        number = self.reads.number[piece.base]
+        return piece._replace(base=self._atoms[self._base[number]], start=piece.start + int(self._offset[number]))
 
     def atom(self, ref: Ref) -> Atom:
         """The value of ``ref``."""
-        if type(ref) is Var and ref not in self.where:
+        if type(ref) is Var and not self.has_moved(ref):
             return ref
         piece = self.place(ref)
         if type(piece) is Lit:
@@ -94,43 +122,39 @@ class Places:
 
     # --------------------------------------------------------------------------------------------------- columns
 
-    def column(self, refs: Sequence[Ref]) -> tuple[Atom, bool]:
-        """What stands at ``refs``: an array of which the first axis counts them, and True; or, if it is the same for
-        all, that value, and False."""
-        first = refs[0]
-        if all(r is first for r in refs) or all(r == first for r in refs):
+    def column(self, read: Column) -> tuple[Atom, bool]:
+        """What is read: an array of which the first axis counts its entries, and True; or, if it is the same for all,
+        that value, and False."""
+        first = read.refs[0]
+        if read.is_one():
             return self.atom(first), False
-        places = [self.place(r) for r in refs]
-        if all(p == places[0] for p in places):
+        base, start = self._base[read.value], read.start + self._offset[read.value]
+        if is_one(base) and is_one(start) and is_one(read.form):
             return self.atom(first), False
-        if all(type(p) is Lit for p in places):
-            values = [p.value for p in places]  # type: ignore[union-attr]
+        if self._is_literal[read.value].all():
+            values = [a.value for a in read.refs]  # type: ignore[union-attr]  # all of them are literals
             if all(v.tobytes() == values[0].tobytes() for v in values):
-                return places[0], False  # type: ignore[return-value]
-            return self.constant(np.array(values, places[0].aval.dtype)), True
-        groups = [list(g) for _, g in groupby(places, key=self._kind)]
-        return self._joined([self._stack(g) for g in groups]), True
+                return first, False  # type: ignore[return-value]
+            return self.constant(np.array(values, first.aval.dtype)), True
+        is_constant = self._is_constant[read.value]
+        way = np.where(is_constant, -1, base), np.where(is_constant, 0, read.form)
+        ends = np.flatnonzero((way[0][1:] != way[0][:-1]) | (way[1][1:] != way[1][:-1])) + 1
+        groups = [slice(a, b) for a, b in pairwise([0, *ends.tolist(), len(read)])]  # what is read together
+        return self._joined([self._stack(read.refs[g], start[g], bool(is_constant[g.start])) for g in groups]), True
 
-    def _kind(self, p: Piece | Lit) -> Any:
-        """Equal for places that are read together: of one base in one way; or of constants."""
-        if type(p) is Lit or p.base in self._constants:
-            return None
-        return p.base, p.shape, p.strides
-
-    def _stack(self, places: Sequence[Piece | Lit]) -> Atom:
-        first = places[0]
-        if self._kind(first) is None:
-            return self.constant(np.array([self._value(p) for p in places]))
+    def _stack(self, refs: Sequence[Ref], starts: Numbers, is_constant: bool) -> Atom:
+        """Pieces of one value in one way, from these elements of it on; or constants."""
+        if is_constant:
+            return self.constant(np.array([self._value(r) for r in refs]))
+        first = self.place(refs[0])
         assert type(first) is Piece
-        starts = np.array([p.start for p in places])  # type: ignore[union-attr]
         base, start, shape, _ = first
-        size = Aval(shape, INTP).size
-        steps = np.unique(np.diff(starts))
-        step = int(steps[0]) if len(steps) == 1 else 0
-        n = len(places)
+        n = len(refs)
         if n == 1:
-            return reshape(self.atom(first), shape=(1, *shape))
-        if first.is_contiguous() and size and start % size == 0 and not (starts % size).any():
+            return reshape(self.atom(refs[0]), shape=(1, *shape))
+        size = Aval(shape, INTP).size
+        step = int(starts[1] - starts[0]) if is_one(np.diff(starts)) else 0
+        if first.is_contiguous() and size and not (starts % size).any():
             rows = self._shaped(base, (base.aval.size // size, *shape)) if base.aval.size % size == 0 else None
             if rows is not None:
                 if step and step % size == 0:
@@ -140,18 +164,19 @@ class Places:
         table = starts.reshape(n, *[1] * len(shape)) + _elements(first) - start
         return gather(self._flat(base), self.constant(table))
 
-    def _value(self, p: Piece | Lit) -> Any:
-        if type(p) is Lit:
-            return p.value
-        return self._constants[p.base].reshape(-1)[_elements(p)]
+    def _value(self, ref: Ref) -> Any:
+        if type(ref) is Lit:
+            return ref.value
+        piece = as_piece(ref)
+        return self._constants[piece.base].reshape(-1)[_elements(piece)]
 
     def _joined(self, stacks: Sequence[Atom]) -> Atom:
         return stacks[0] if len(stacks) == 1 else concatenate(*stacks, axis=0)
 
-    def stacked(self, refs: Sequence[Ref]) -> Atom:
+    def stacked(self, read: Column) -> Atom:
         """The column, also where it is the same for all."""
-        atom, is_stacked = self.column(refs)
-        return atom if is_stacked else broadcast_to(atom, shape=(len(refs), *atom.aval.shape))
+        atom, is_stacked = self.column(read)
+        return atom if is_stacked else broadcast_to(atom, shape=(len(read), *atom.aval.shape))
 
 
 def _elements(piece: Piece) -> Any:

@@ -28,7 +28,8 @@ from wengert.ops.index import INTP, everything, gather, scatter_set, set_slice, 
 from wengert.ops.reduce import cumsum, sum_
 from wengert.ops.shape import broadcast_to, concatenate, iota, reshape, zeros
 from wengert.passes.reroll.columns import Places, Rolled, is_readable
-from wengert.passes.reroll.pieces import Piece, Ref, Step, as_piece, pieces_of
+from wengert.passes.reroll.pieces import Piece, Ref, Step, as_piece
+from wengert.passes.reroll.reads import Column, Numbers, Reads, is_one
 from wengert.passes.reroll.repeats import FEWEST, Run
 from wengert.source import Source
 from wengert.tape import Atom, Aval, Builder, Lit, Tape, Var, building, current_builder, splice
@@ -60,52 +61,94 @@ class Slot(NamedTuple):
     output: int
 
 
-Hit = tuple[Slot, int]
-"""A slot, and the iteration of which it is read."""
-
-
 class Operand(NamedTuple):
     """What one operand of a step is, iteration after iteration."""
 
-    refs: list[Ref]
-    hits: list[Hit | None]
+    read: Column
+    slot: Numbers
+    """Of which slot of the run, by its number; below zero: of none."""
+    iteration: Numbers
+    """And of which iteration."""
+
+    def is_of(self, slot: int, lag: int) -> bool:
+        """Whether each iteration reads ``slot`` of the one ``lag`` before it; what the first ones read is not asked."""
+        count = len(self.slot)
+        is_slot = (self.slot[lag:] == slot).all()
+        return bool(is_slot and (self.iteration[lag:] == np.arange(count - lag)).all())
+
+
+class Needs(NamedTuple):
+    """Of which iterations a value is read outside of its group."""
+
+    all: bool
+    last: bool
 
 
 # ------------------------------------------------------------------------------------------------- of an iteration
 
 
-@dataclass
 class Iteration:
     """The steps of a run as one iteration, with what they read of each other."""
 
-    steps: Sequence[Step]
-    """Of the whole tape."""
-    run: Run
-    number: dict[Atom, Hit] = field(default_factory=dict)
-    operands: list[list[Operand]] = field(default_factory=list)
+    def __init__(self, reads: Reads, run: Run) -> None:
+        self.reads, self.run = reads, run
+        start, period, count = run
+        self.slots = [Slot(j, m) for j in range(period) for m in range(len(reads.steps[start + j].outs))]
+        self.number = {slot: s for s, slot in enumerate(self.slots)}
+        self.operands = [
+            [self._operand(reads.operand(start + j, o, period, count)) for o in range(len(reads.steps[start + j].refs))]
+            for j in range(period)
+        ]
+        self.read_by = [self._steps_of(operands) for operands in self.operands]
+        """Of each step, which steps of this or of earlier iterations it reads."""
 
-    def __post_init__(self) -> None:
-        start, period, count = self.run
-        for k in range(count):
-            for j in range(period):
-                for m, v in enumerate(self.steps[start + k * period + j].outs):
-                    self.number[v] = Slot(j, m), k
-        for j in range(period):
-            of_all = [self.steps[start + k * period + j].refs for k in range(count)]
-            columns = [list(refs) for refs in zip(*of_all, strict=True)]
-            hits = [[self.number.get(a) for a in pieces_of(refs)] for refs in columns]
-            self.operands.append([Operand(*both) for both in zip(columns, hits, strict=True)])
+    def _operand(self, read: Column) -> Operand:
+        first, n = int(self.reads.first_out[self.run.start]), len(self.slots)
+        behind = read.value - first
+        is_inside = (behind >= 0) & (behind < n * self.run.count)
+        iteration, slot = np.divmod(behind, max(n, 1))
+        return Operand(read, np.where(is_inside, slot, -1), iteration)
+
+    def hit(self, operand: Operand, k: int) -> tuple[Slot, int] | None:
+        """The slot that iteration ``k`` reads, and of which iteration; None: what stands outside."""
+        slot = int(operand.slot[k])
+        return None if slot < 0 else (self.slots[slot], int(operand.iteration[k]))
+
+    def seen(self, operand: Operand) -> list[int]:
+        """The slots that it reads, by their numbers."""
+        is_seen = np.zeros(len(self.slots) + 1, bool)
+        is_seen[operand.slot] = True  # the last one, where it is none
+        return np.flatnonzero(is_seen[:-1]).tolist()
+
+    def _steps_of(self, operands: Sequence[Operand]) -> set[int]:
+        return {self.slots[s].step for operand in operands for s in self.seen(operand)}
+
+    def is_inner(self, operand: Operand, group: Sequence[int]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+        """In which iterations it reads what a step of ``group`` gave."""
+        is_of_group = np.array([*[slot.step in group for slot in self.slots], False])
+        return is_of_group[operand.slot]
 
     def step(self, j: int, k: int = 0) -> Step:
-        return self.steps[self.run.start + k * self.run.period + j]
+        return self.reads.steps[self.run.start + k * self.run.period + j]
+
+    def values(self, slot: Slot) -> range:
+        """The numbers of its values, iteration after iteration."""
+        n = len(self.slots)
+        first = int(self.reads.first_out[self.run.start]) + self.number[slot]
+        return range(first, first + n * self.run.count, n)
+
+    def needs(self, slot: Slot, is_read_elsewhere: bool = False) -> Needs:
+        """What is read of it when the run has ended, or besides, if it is read elsewhere in it."""
+        numbers = self.values(slot)
+        is_after = self.reads.last_use[numbers.start : numbers.stop : numbers.step] >= self.run.stop
+        return Needs(is_read_elsewhere or bool(is_after[:-1].any()), bool(is_after[-1]))
+
+    def aval(self, slot: Slot) -> Aval:
+        return self.step(slot.step).outs[slot.output].aval
 
     def source(self, j: int) -> Source | None:
         source = self.step(j).source
         return None if source is None else source._replace(role=f"{self.run.count} iterations")
-
-    def read_by(self, j: int) -> set[int]:
-        """The steps of this or of earlier iterations that step ``j`` reads."""
-        return {hit[0].step for operand in self.operands[j] for hit in operand.hits if hit is not None}
 
     def parts(self) -> list[list[int]]:
         """The steps in groups, each of one step or a cycle, in an order in which they can be done."""
@@ -113,8 +156,7 @@ class Iteration:
         from scipy.sparse.csgraph import connected_components
 
         period = self.run.period
-        reads = [self.read_by(j) for j in range(period)]
-        edges = [(i, j) for j in range(period) for i in reads[j]]
+        edges = [(i, j) for j in range(period) for i in self.read_by[j]]
         rows, columns = zip(*edges, strict=True) if edges else ((), ())
         graph = coo_array((np.ones(len(edges)), (rows, columns)), (period, period))
         label = connected_components(graph, connection="strong")[1].tolist()
@@ -128,14 +170,7 @@ class Iteration:
         return [groups[g] for g in order.static_order()]
 
     def is_cycle(self, group: Sequence[int]) -> bool:
-        return len(group) > 1 or group[0] in self.read_by(group[0])
-
-
-class Needs(NamedTuple):
-    """Of which iterations a value is read outside of its group."""
-
-    all: bool
-    last: bool
+        return len(group) > 1 or group[0] in self.read_by[group[0]]
 
 
 # ------------------------------------------------------------------------------------------------------------ sums
@@ -162,20 +197,19 @@ def as_sum(it: Iteration, group: Sequence[int], needs: dict[Slot, Needs]) -> Sum
         aval = step.outs[0].aval
         if aval.dtype.kind not in "fc" and aval.dtype != np.int64:  # sums of others have another dtype
             return None
-        before = Slot(group[at - 1], 0)
-        inner = [k for k, o in enumerate(it.operands[j]) if any(h is not None and h[0].step in group for h in o.hits)]
+        before = it.number[Slot(group[at - 1], 0)]
+        inner = [k for k, o in enumerate(it.operands[j]) if it.is_inner(o, group).any()]
         if len(inner) != 1 or (step.op is subtract and inner != [0]):
             return None
         mine, other = it.operands[j][inner[0]], it.operands[j][1 - inner[0]]
         lag = 1 if at == 0 else 0
-        known = [(before, k - lag) for k in range(lag, it.run.count)]
-        if mine.hits[lag:] != known or any(type(r) is Piece for r in mine.refs[lag:]):
+        if not mine.is_of(before, lag) or mine.read.is_piece[lag:].any():
             return None
         if lag:
-            init = mine.refs[0]
-            if mine.hits[0] is not None or as_piece(init).aval is not aval:
+            init = mine.read.refs[0]
+            if mine.slot[0] >= 0 or as_piece(init).aval is not aval:
                 return None
-        if any(as_piece(r).aval is not aval for r in other.refs):
+        if as_piece(other.read.refs[0]).aval is not aval:  # and so for all, since they are steps of one kind
             return None
         terms.append((other, step.op is subtract))
     last = Slot(group[-1], 0)
@@ -198,8 +232,9 @@ class History:
     outside: dict[Ref, int] = field(default_factory=dict)
     members: dict[Slot, int] = field(default_factory=dict)
 
-    def place(self, slot: Slot, k: Any, count: int) -> Any:
-        return len(self.outside) + self.members[slot] * count + k
+    def place(self, slot: Slot, count: int) -> int:
+        """Of its first value; the others follow."""
+        return len(self.outside) + self.members[slot] * count
 
 
 class Held(NamedTuple):
@@ -215,7 +250,9 @@ class Recalled(NamedTuple):
     """An operand that some iteration gave."""
 
     history: History
-    table: list[int | Hit]
+    operand: Operand
+    outside: dict[int, int]
+    """What no iteration gave, by the iteration that reads it: its number in the history."""
     cut: Piece | None
 
 
@@ -227,50 +264,36 @@ class ScanPlan:
     histories: dict[Aval, History]
 
 
-def _cut(ref: Ref) -> Piece | None:
-    """Which piece it is of its base, whatever that is."""
-    return ref._replace(base=Lit(0)) if type(ref) is Piece else None
-
-
-def _same_cut(refs: Sequence[Ref]) -> Piece | None:
-    """The piece that all are of their bases."""
-    first = refs[0]
-    for r in refs:
-        if type(r) is not type(first) or (type(r) is Piece and r[1:] != first[1:]):  # type: ignore[index]
-            raise Irregular
-    return _cut(first)
+def _same_cut(read: Column) -> Piece | None:
+    """The piece that all are of their bases, whatever those are."""
+    if not (is_one(read.is_piece) and is_one(read.start) and is_one(read.form)):
+        raise Irregular
+    first = read.refs[0]
+    return first._replace(base=Lit(0)) if type(first) is Piece else None
 
 
 def plan_scan(it: Iteration, group: list[int]) -> ScanPlan:
     """Where the steps of a cycle find their operands. Raises Irregular."""
-    mine = set(group)
     plan = ScanPlan(group, {}, {})
     for j in group:
         for o, operand in enumerate(it.operands[j]):
-            inner = [h is not None and h[0].step in mine for h in operand.hits]
-            plan.sources[j, o] = _source(it, plan, operand, inner) if any(inner) else None
+            inner = it.is_inner(operand, group)
+            plan.sources[j, o] = _source(it, plan, operand, inner) if inner.any() else None
     return plan
 
 
-def _source(it: Iteration, plan: ScanPlan, operand: Operand, inner: list[bool]) -> Held | Recalled:
-    refs, hits = operand
-    cut = _same_cut([r for r, is_inner in zip(refs, inner, strict=True) if is_inner])
-    if any(cut is not None and not is_readable(cut, _aval(it, h)) for h in hits if h is not None):
+def _source(it: Iteration, plan: ScanPlan, operand: Operand, inner: Any) -> Held | Recalled:
+    cut = _same_cut(operand.read.where(inner))
+    if cut is not None and not all(is_readable(cut, it.aval(it.slots[s])) for s in it.seen(operand)):
         raise Irregular
-    first = hits[-1]
-    assert first is not None or not inner[-1]
-    if inner[-1] and first is not None:
-        slot, count = first[0], len(refs)
-        if hits == [(slot, k) for k in range(count)]:
+    if inner[-1]:
+        number = int(operand.slot[-1])
+        slot = it.slots[number]
+        if operand.is_of(number, 0):
             return Held(slot, None, cut)
-        if not inner[0] and hits[1:] == [(slot, k) for k in range(count - 1)]:
-            init = _like(refs[0], cut, it.step(slot.step).outs[slot.output].aval)
-            return Held(slot, init, cut)
+        if not inner[0] and operand.is_of(number, 1):
+            return Held(slot, _like(operand.read.refs[0], cut, it.aval(slot)), cut)
     return _recalled(it, plan, operand, inner, cut)
-
-
-def _aval(it: Iteration, hit: Hit) -> Aval:
-    return it.step(hit[0].step).outs[hit[0].output].aval
 
 
 def _like(ref: Ref, cut: Piece | None, aval: Aval) -> Ref:
@@ -286,21 +309,20 @@ def _like(ref: Ref, cut: Piece | None, aval: Aval) -> Ref:
     return found
 
 
-def _recalled(it: Iteration, plan: ScanPlan, operand: Operand, inner: list[bool], cut: Piece | None) -> Recalled:
-    avals = {_aval(it, h) for h, i in zip(operand.hits, inner, strict=True) if i and h}
+def _recalled(it: Iteration, plan: ScanPlan, operand: Operand, inner: Any, cut: Piece | None) -> Recalled:
+    slots = [it.slots[s] for s in dict.fromkeys(operand.slot[inner].tolist())]
+    avals = {it.aval(slot) for slot in slots}
     if len(avals) != 1:
         raise Irregular
     aval = avals.pop()
     history = plan.histories.setdefault(aval, History(aval))
-    table: list[Any] = []
-    for ref, hit, is_inner in zip(*operand, inner, strict=True):
-        if is_inner and hit is not None:
-            history.members.setdefault(hit[0], len(history.members))
-            table.append(hit)
-        else:
-            outer = _like(ref, cut, aval)
-            table.append(history.outside.setdefault(outer, len(history.outside)))
-    return Recalled(history, table, cut)
+    for slot in slots:
+        history.members.setdefault(slot, len(history.members))
+    outside: dict[int, int] = {}
+    for k in np.flatnonzero(~inner).tolist():
+        outer = _like(operand.read.refs[k], cut, aval)
+        outside[k] = history.outside.setdefault(outer, len(history.outside))
+    return Recalled(history, operand, outside, cut)
 
 
 class _Inputs:
@@ -332,8 +354,8 @@ class ScanMaker:
         self.now: dict[Slot, Atom] = {}
         self.past: dict[Aval, Atom] = {}
 
-    def _of_outside(self, refs: Sequence[Ref]) -> Atom:
-        atom, is_stacked = self.places.column(refs)
+    def _of_outside(self, read: Column) -> Atom:
+        atom, is_stacked = self.places.column(read)
         if type(atom) is Lit:
             return atom
         if not is_stacked:
@@ -350,7 +372,7 @@ class ScanMaker:
         given: dict[tuple[int, int], Any] = {}
         for key, source in self.plan.sources.items():
             if source is None:
-                given[key] = self._of_outside(self.it.operands[key[0]][key[1]].refs)
+                given[key] = self._of_outside(self.it.operands[key[0]][key[1]].read)
             elif type(source) is Held:
                 if source.init is not None:
                     known = source.slot, source.init
@@ -358,13 +380,18 @@ class ScanMaker:
                         self.held[known] = self._carry(self.places.atom(source.init))
                     given[key] = self.held[known]
             elif type(source) is Recalled:
-                of = source.history
-                table = [t if isinstance(t, int) else of.place(t[0], t[1], self.count) for t in source.table]
-                given[key] = self._table(table)
+                given[key] = self._of_outside_array(self._table(source))
         return given
 
-    def _table(self, numbers: Sequence[int]) -> Atom:
-        return self._of_outside_array(np.array(numbers, INTP))
+    def _table(self, source: Recalled) -> Any:
+        """Where in its history each iteration finds what it recalls."""
+        history, operand, outside, _ = source
+        first = np.zeros(len(self.it.slots), INTP)
+        for slot in history.members:
+            first[self.it.number[slot]] = history.place(slot, self.count)
+        table = first[operand.slot] + operand.iteration
+        table[list(outside)] = list(outside.values())
+        return table.astype(INTP)
 
     def _of_outside_array(self, array: Any) -> Atom:
         if (array == array[0]).all():
@@ -390,7 +417,7 @@ class ScanMaker:
             self.past[aval] = self._carry(concatenate(*rows, room, axis=0) if rows else room)
         of_history = {slot: h for h in plan.histories.values() for slot in h.members}
         written = {
-            slot: self._table([h.place(slot, k, self.count) for k in range(self.count)])
+            slot: self._of_outside_array(h.place(slot, self.count) + np.arange(self.count, dtype=INTP))
             for slot, h in of_history.items()
         }
         moving = {j: self._moving_places(j) for j in plan.group if it.step(j).op is None}
@@ -446,13 +473,13 @@ class ScanMaker:
             found[slot] = Rolled(r, count - 1)
         for (aval, history), r in zip(self.plan.histories.items(), results[len(held) :], strict=False):
             for slot in history.members:
-                index = ((history.place(slot, 0, count), count, 1), *everything(aval.shape))
+                index = ((history.place(slot, count), count, 1), *everything(aval.shape))
                 if self.needs[slot] != (False, False):
                     found[slot] = Rolled(slice_(r, index=index), 0)
         for slot, r in zip(stacked, results[len(self.carries) :], strict=True):
             found[slot] = Rolled(r, 0)
         for slot, rolled in found.items():
-            settle(it, slot, rolled, self.places)
+            self.places.settle(it.values(slot), rolled)
 
     def _moving_places(self, j: int) -> list[Any]:
         """Where the pieces that step ``j`` assembles come to lie, counted in pieces: numbers or variables."""
@@ -474,7 +501,7 @@ class ScanMaker:
 
 
 def cut_from(value: Atom, cut: Piece) -> Atom:
-    return Places(()).atom(cut._replace(base=value))
+    return Places((), Reads((), ())).atom(cut._replace(base=value))
 
 
 def assembled(step: Step, atoms: Sequence[Atom], places: Sequence[Any]) -> Atom:
@@ -495,21 +522,13 @@ def assembled(step: Step, atoms: Sequence[Atom], places: Sequence[Any]) -> Atom:
     return reshape(made, shape=aval.shape)
 
 
-def settle(it: Iteration, slot: Slot, rolled: Rolled, places: Places) -> None:
-    """Say where the values of ``slot`` stand now."""
-    number = len(places.rolled)
-    places.rolled.append(rolled)
-    for k in range(it.run.count):
-        places.where[it.step(slot.step, k).outs[slot.output]] = number, k
-
-
 # --------------------------------------------------------------------------------------------------------- a run
 
 
 class Roller:
     """Emits a run on the current builder."""
 
-    def __init__(self, it: Iteration, places: Places, last_use: dict[Atom, int], emit: Any) -> None:
+    def __init__(self, it: Iteration, places: Places, emit: Any) -> None:
         self.it, self.places, self.emit = it, places, emit
         self.guards = [j for j in range(it.run.period) if it.step(j).op is guard]
         conditions = {as_piece(it.step(j).refs[0]).aval for j in self.guards}
@@ -522,7 +541,7 @@ class Roller:
             raise NotRolled
         self.groups = it.parts()
         group_of = {j: n for n, group in enumerate(self.groups) for j in group}
-        self.needs = self._needs(last_use, group_of)
+        self.needs = self._needs(group_of)
         self.made: list[Sum | ScanPlan | None] = []
         for group in self.groups:
             if not it.is_cycle(group):
@@ -533,24 +552,19 @@ class Roller:
 
     def _is_heavy(self, operand: Operand) -> bool:
         """Whether arrays that lie apart would have to be copied together."""
-        if as_piece(operand.refs[0]).aval.size <= MOST_JOINED:
+        if as_piece(operand.read.refs[0]).aval.size <= MOST_JOINED:
             return False
-        outside = [r for r, hit in zip(operand.refs, operand.hits, strict=True) if hit is None]
-        return len({p.base for p in map(self.places.place, outside) if isinstance(p, Piece)}) > FEWEST // 2
+        outside = dict.fromkeys(operand.read.value[operand.slot < 0].tolist())
+        places = [self.places.place(self.it.reads.values[number]) for number in outside]
+        return len({p.base for p in places if isinstance(p, Piece)}) > FEWEST // 2
 
-    def _needs(self, last_use: dict[Atom, int], group_of: dict[int, int]) -> dict[Slot, Needs]:
-        it, run = self.it, self.it.run
+    def _needs(self, group_of: dict[int, int]) -> dict[Slot, Needs]:
+        it = self.it
         elsewhere: set[Slot] = set()
-        for j in range(run.period):
-            for operand in it.operands[j]:
-                seen = {h[0] for h in operand.hits if h is not None}
-                elsewhere.update([s for s in seen if group_of[s.step] != group_of[j]])
-        found = {}
-        for j in range(run.period):
-            for m in range(len(it.step(j).outs)):
-                after = [last_use.get(it.step(j, k).outs[m], -1) >= run.stop for k in range(run.count)]
-                found[Slot(j, m)] = Needs(Slot(j, m) in elsewhere or any(after[:-1]), after[-1])
-        return found
+        for j, operands in enumerate(it.operands):
+            seen = [it.slots[s] for operand in operands for s in it.seen(operand)]
+            elsewhere.update([slot for slot in seen if group_of[slot.step] != group_of[j]])
+        return {slot: it.needs(slot, slot in elsewhere) for slot in it.slots}
 
     def is_worth_it(self) -> bool:
         scans = any(type(made) is ScanPlan for made in self.made)
@@ -574,7 +588,7 @@ class Roller:
     def _at_once(self, j: int) -> None:
         it, count = self.it, self.it.run.count
         step = it.step(j)
-        columns = [self.places.column(o.refs) for o in it.operands[j]]
+        columns = [self.places.column(o.read) for o in it.operands[j]]
         atoms, flags = [a for a, _ in columns], [f for _, f in columns]
         if step.op is None:
             results = self._assembled_at_once(j, atoms, flags)
@@ -592,7 +606,7 @@ class Roller:
                 self.emit(it.step(j, k))
             return
         for m, r in enumerate(results):
-            settle(it, Slot(j, m), Rolled(r, 0 if any(flags) else None), self.places)
+            self.places.settle(it.values(Slot(j, m)), Rolled(r, 0 if any(flags) else None))
 
     def _assembled_at_once(self, j: int, atoms: Sequence[Atom], flags: Sequence[bool]) -> Any:
         it, count = self.it, self.it.run.count
@@ -613,7 +627,7 @@ class Roller:
     def _guard(self) -> None:
         """One guard in place of those of all iterations, in their order."""
         it, count = self.it, self.it.run.count
-        conditions = [self.places.stacked(it.operands[j][0].refs) for j in self.guards]
+        conditions = [self.places.stacked(it.operands[j][0].read) for j in self.guards]
         dtype = conditions[0].aval.dtype
         columns = [reshape(c, shape=(count, 1)) for c in conditions]
         seen = [[it.step(j, k).params["expected"].value for j in self.guards] for k in range(count)]
@@ -624,7 +638,7 @@ class Roller:
     def _sum(self, made: Sum) -> None:
         total: Any = None
         for operand, is_subtracted in made.terms:
-            term = self.places.stacked(operand.refs)
+            term = self.places.stacked(operand.read)
             if total is None:
                 total = -term if is_subtracted else term
             else:
@@ -637,4 +651,4 @@ class Roller:
             rolled = Rolled(slice_(running, index=index), 0)
         else:
             rolled = Rolled(init + sum_(total, axis=(0,)), self.it.run.count - 1)
-        settle(self.it, made.last, rolled, self.places)
+        self.places.settle(self.it.values(made.last), rolled)

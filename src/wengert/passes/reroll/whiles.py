@@ -23,7 +23,7 @@ from wengert.ops.control import Expected, guard
 from wengert.ops.elementwise import absolute, add, convert, logical_not, multiply, negative, square, subtract
 from wengert.ops.shape import zeros
 from wengert.passes.reroll.columns import Places, Rolled
-from wengert.passes.reroll.loops import Irregular, Iteration, Operand, ScanMaker, Slot, plan_scan, settle
+from wengert.passes.reroll.loops import Irregular, Iteration, Operand, ScanMaker, Slot, plan_scan
 from wengert.passes.reroll.pieces import Piece, Step
 from wengert.passes.reroll.repeats import Run
 from wengert.tape import Atom, Lit, Tape, building, current_builder, definitions, structure
@@ -170,7 +170,7 @@ def _same_place(a: Step, b: Step) -> bool:
 class WhileMaker(ScanMaker):
     """Emits one while loop in place of a run whose last step is a guard."""
 
-    def __init__(self, it: Iteration, places: Places, last_use: dict[Atom, int]) -> None:
+    def __init__(self, it: Iteration, places: Places) -> None:
         group = list(range(it.run.period - 1))
         ops = [it.step(j).op for j in group]
         if any(op is not None and op.effects for op in ops):
@@ -178,23 +178,17 @@ class WhileMaker(ScanMaker):
         super().__init__(it, plan_scan(it, group), places, {})
         if self.plan.histories:
             raise Irregular
-        self.wanted = self._after(last_use)
+        self.wanted = self._after()
 
-    def _after(self, last_use: dict[Atom, int]) -> list[Slot]:
+    def _after(self) -> list[Slot]:
         """What is read when the loop has ended: of the last turn alone."""
-        it, stop = self.it, self.it.run.stop
-        found = []
-        for j in self.plan.group:
-            for m in range(len(it.step(j).outs)):
-                after = [last_use.get(it.step(j, k).outs[m], -1) >= stop for k in range(self.count)]
-                if any(after[:-1]):
-                    raise Irregular
-                if after[-1]:
-                    found.append(Slot(j, m))
-        return found
+        needs = {slot: self.it.needs(slot) for slot in self.it.slots if slot.step in self.plan.group}
+        if any(need.all for need in needs.values()):
+            raise Irregular
+        return [slot for slot, need in needs.items() if need.last]
 
-    def _of_outside(self, refs: Any) -> Atom:
-        atom, is_stacked = self.places.column(refs)
+    def _of_outside(self, read: Any) -> Atom:
+        atom, is_stacked = self.places.column(read)
         if is_stacked:
             raise Irregular
         return atom if type(atom) is Lit else self.constants.add(atom, atom.aval)
@@ -208,13 +202,13 @@ class WhileMaker(ScanMaker):
         """Raise Irregular where a turn reads what others do not."""
         for j in self.plan.group:
             for o, operand in enumerate(self.it.operands[j]):
-                places = {self.places.place(r) for r in operand.refs} if self.plan.sources[j, o] is None else set()
+                places = {self.places.place(r) for r in operand.read.refs} if self.plan.sources[j, o] is None else set()
                 if len({p if isinstance(p, Piece) else p.key for p in places}) > 1:
                     raise Irregular
             if any(self.it.step(j, k).places != self.it.step(j).places for k in range(self.count)):
                 raise Irregular
         (condition,) = self.it.operands[self.it.run.period - 1]
-        if any(hit is None or hit[1] != k for k, hit in enumerate(condition.hits)):
+        if (condition.slot < 0).any() or (condition.iteration != np.arange(self.count)).any():
             raise Irregular
         if self._is_counted():
             of_counter = check_numbers(self.it, self._counter())
@@ -227,19 +221,21 @@ class WhileMaker(ScanMaker):
 
     def _counter(self) -> Slot:
         """The step that gives the next turn's number, which the condition compares."""
-        compared = self.it.operands[self.it.run.period - 1][0].hits[0]
-        assert compared is not None
-        counter = self.it.operands[compared[0].step][0].hits[-1]
+        counter = self.it.hit(self._compared()[0], -1)
         if counter is None or self.it.step(counter[0].step).op is not add:
             raise Irregular
         return counter[0]
 
+    def _compared(self) -> list[Operand]:
+        """What the condition compares: the counter, and where it stops."""
+        condition = self.it.hit(self.it.operands[self.it.run.period - 1][0], 0)
+        assert condition is not None
+        return self.it.operands[condition[0].step]
+
     def _guard_numbers(self) -> None:
         """See before the loop that its counter stays within the bounds for which it was checked."""
-        compared = self.it.operands[self.it.run.period - 1][0].hits[0]
-        assert compared is not None
-        stop = self.places.atom(self.it.operands[compared[0].step][1].refs[0])
-        first = self.places.atom(self.it.operands[self._counter().step][0].refs[0])
+        stop = self.places.atom(self._compared()[1].read.refs[0])
+        first = self.places.atom(self.it.operands[self._counter().step][0].read.refs[0])
         for holds in (stop < MOST_TURNS, first > -MOST_TURNS):
             if type(holds) is not Lit:
                 current_builder().emit(guard, (holds,), {"expected": Expected(True), "position": -1, "kind": "bool"})
@@ -259,9 +255,7 @@ class WhileMaker(ScanMaker):
         goes_on = bool(it.step(last).params["expected"].value)
         body = self._body(given, moving)
         with building(body):
-            hit = it.operands[last][0].hits[0]
-            assert hit is not None
-            condition = self.now[hit[0]]
+            condition = self.now[it.slots[it.operands[last][0].slot[0]]]
             if not goes_on:
                 condition = logical_not(condition)
         outputs = (*[self.now[s] for s in (*held, *extra)], condition)
@@ -275,7 +269,7 @@ class WhileMaker(ScanMaker):
         builder.source = None if source is None else source._replace(role="any number of turns")
         results = builder.emit(while_, (*self.constants.operands, *[a for _, a in self.carries]), {"loop": loop})
         for slot, r in zip((*held, *extra), results, strict=False):
-            settle(it, slot, Rolled(r, self.count - 1), self.places)
+            self.places.settle(it.values(slot), Rolled(r, self.count - 1))
 
 
 # ---------------------------------------------------------------------------------------------- numbers of Python's
@@ -286,9 +280,9 @@ def check_numbers(it: Iteration, counter: Slot) -> set[Slot]:
     one may leave it, or is carried on."""
     bounds = {counter: MOST_TURNS}
     for j in range(it.run.period - 1):
-        step, known = it.step(j), [_bound(o, it.run.count, bounds, counter) for o in it.operands[j]]
+        step, known = it.step(j), [_bound(it, o, bounds, counter) for o in it.operands[j]]
         is_free = step.op is not None and isinstance(step.op.kernel, kernels.Gather | kernels.Scatter)
-        if j == counter.step or is_free or not any(_is_counters(o, bounds) for o in it.operands[j]):
+        if j == counter.step or is_free or not any(it.slots[k] in bounds for o in it.operands[j] for k in it.seen(o)):
             continue
         for m, v in enumerate(step.outs):
             if v.aval.dtype.kind in "iu":
@@ -322,17 +316,12 @@ def _size(a: Any) -> int | None:
     return abs(int(a.value)) if type(a) is Lit and a.aval.dtype.kind in "iu" else None
 
 
-def _is_counters(operand: Operand, bounds: dict[Slot, int]) -> bool:
-    """Whether it is the counter, or an integer that was computed of it."""
-    return any(hit is not None and hit[0] in bounds for hit in operand.hits)
-
-
-def _bound(operand: Operand, count: int, bounds: dict[Slot, int], counter: Slot) -> int | None:
+def _bound(it: Iteration, operand: Operand, bounds: dict[Slot, int], counter: Slot) -> int | None:
     """How large it can be, as far as that is known."""
-    hit, ref = operand.hits[-1], operand.refs[-1]
+    hit = it.hit(operand, -1)
     if hit is None:
-        return _size(ref)
-    is_of_this_turn = hit[1] == count - 1
+        return _size(operand.read.refs[-1])
+    is_of_this_turn = hit[1] == it.run.count - 1
     return bounds.get(hit[0]) if is_of_this_turn or hit[0] == counter else None
 
 
