@@ -18,7 +18,8 @@ def notes(f: Any, *args: Any) -> list[Any]:
     compiled(*args)
     for instr in compiled.program(*args).tape.instrs:
         if instr.op is guard:
-            seen.append(instr.params["expected"].turn)
+            noted = instr.params["expected"].turn
+            seen.append(None if noted is None else noted[1].beside)
     return seen
 
 

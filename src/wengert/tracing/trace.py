@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import sys
 import threading
+from bisect import bisect_right
 from collections import ChainMap
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
@@ -44,7 +45,7 @@ from wengert.tracing import hooks
 from wengert.tracing.callers import RUN_CODE, is_internal
 from wengert.tracing.decisions import Decisions, ValueNumbers, moved_out
 from wengert.tracing.generators import Generators
-from wengert.tracing.turns import turn
+from wengert.tracing.turns import Which, turn
 
 if TYPE_CHECKING:
     from wengert.tracing.tracer import Tracer
@@ -151,6 +152,11 @@ class Trace:
         self.decisions: Decisions | None = None
         """Of the body of a loop or a branch, which runs as often as nobody knows: what it decides in this run."""
         self._numbers: ValueNumbers | None = None
+        self._looks: list[int] = []
+        """How far the steps had come whenever somebody looked at a value."""
+        self._place: dict[Any, tuple[int, int]] = {}
+        """Of each value, the step that made it, and which of its outputs it is; of so many steps:"""
+        self._placed = 0
         self.owns = False
         """Whether a body without values records all that is done in it, be it on values of enclosing traces alone: what
         may not be reached is not done before."""
@@ -483,12 +489,27 @@ class Trace:
         bodies = _bodies()
         innermost = _stack.traces[bodies[0].level - 2] if bodies else current_trace() or self
         inner_atom = atom if innermost is self else innermost.lift(owner)
-        noted = turn() if kind == "bool" and innermost.counts is not None and not bodies else None
-        if kind == "turn" and not bodies:
-            note = turn(is_counted=True)
-            noted = None if note is None else (self.turning, note)
+        note = None
+        if not bodies and (kind == "turn" or (kind == "bool" and innermost.counts is not None)):
+            note = turn(is_counted=kind == "turn")
+        noted = None if note is None else (self.turning if kind == "turn" else None, note)
         innermost.emit(guard, (inner_atom,), {"expected": Expected(value, noted), "position": -1, "kind": kind})
+        for t in _stack.traces:
+            t._looks.append(len(t.builder))
         return value
+
+    def which(self, x: Tracer) -> Which:
+        """Which value of this trace ``x`` is, or is a view of."""
+        for instr in self.builder.since(self._placed):
+            self._place.update({v: (self._placed, m) for m, v in enumerate(instr.outs)})
+            self._placed += 1
+        root = x.root()._atom
+        step, output = self._place.get(root, (-1, 0))
+        looks = bisect_right(self._looks, step)
+        begin = self._looks[looks - 1] if looks else 0
+        return Which(
+            root, "" if x._atom is not None else repr(x._lens), (len(self._looks) - looks, step - begin, output)
+        )
 
     def _decided(self, condition: Tracer) -> bool:
         """The outcome of ``condition`` in this run of a body."""

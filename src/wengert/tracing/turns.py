@@ -3,7 +3,8 @@
 What a loop does may depend on how often it has run: on a counter, a list that grows, the iterator of a ``for``. None of
 that is on the tape. So at each condition that is looked at, what stands beside traced values in the frames of the
 user's functions is noted; a loop between two looks that note the same is a function of traced values alone. What cannot
-be compared makes no note.
+be compared makes no note. Of a traced value it is noted which it is: the one that a step of this turn has made, or one
+from before the loop, of which names may have been exchanged.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import sys
 from functools import lru_cache
 from hashlib import blake2b
 from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -30,9 +31,32 @@ class _Unknown(Exception):
     """Something whose state is nobody's to compare."""
 
 
-def turn(is_counted: bool = False) -> Any:
-    """What stands beside traced values now, as something hashable; None where it cannot be said, or where no ``while``
-    can be the reason. ``is_counted``: the reason is a ``for`` of the innermost frame's, whose counter is traced."""
+class Turn(NamedTuple):
+    """What is noted at a look, hashable."""
+
+    beside: Any
+    """What stands beside traced values."""
+    which: tuple[Which, ...]
+    """Which traced values stand there."""
+
+
+class Which(NamedTuple):
+    """A traced value: it stays what it is if it was made before a loop; or is, in each turn, what the same step of that
+    turn, or of one before it, has made."""
+
+    value: Any
+    view: str
+    """How it is seen, if it is a view of that."""
+    made: tuple[int, int, int]
+    """How many looks ago, by which step after that look, and which of its outputs it is."""
+
+    def is_as(self, other: Which) -> bool:
+        return self.view == other.view and (self.value is other.value or self.made == other.made)
+
+
+def turn(is_counted: bool = False) -> Turn | None:
+    """What stands there now; None where it cannot be said, or where no ``while`` can be the reason. ``is_counted``: the
+    reason is a ``for`` of the innermost frame's, whose counter is traced."""
     frames: list[FrameType] = []
     outermost = 0
     frame: FrameType | None = sys._getframe(1)
@@ -47,10 +71,12 @@ def turn(is_counted: bool = False) -> Any:
         return None
     if any(_innermost_loop(f.f_code, f.f_lasti) == "for" for f in frames[is_counted:]):
         return None
+    which: list[Any] = []
     try:
-        return tuple([(id(f.f_code), _note(f.f_locals, [0], 0)) for f in frames])
+        beside = tuple([(id(f.f_code), _note(f.f_locals, [0], 0, which)) for f in frames])
     except _Unknown:
         return None
+    return Turn(beside, tuple(which))
 
 
 def _digest(x: np.ndarray[Any, Any]) -> bytes:
@@ -83,13 +109,15 @@ def _loops(code: CodeType) -> list[tuple[int, int, str]]:
     return [(start, end, "for" if instructions[start].opname == "FOR_ITER" else "while") for start, end in back]
 
 
-def _note(x: Any, count: list[int], depth: int) -> Any:
+def _note(x: Any, count: list[int], depth: int, which: list[Any]) -> Any:
     count[0] += 1
     if count[0] > MOST_ELEMENTS or depth > 6:
         raise _Unknown
     kind = type(x)
     if kind is hooks.Tracer:
         value = x.constant() if x._atom is None else None
+        if value is None:
+            which.append(x._trace.which(x))
         return ("traced", x.aval) if value is None else ("constant", _digest(value))
     if kind in AS_THEY_ARE:
         return kind, repr(x)
@@ -98,12 +126,14 @@ def _note(x: Any, count: list[int], depth: int) -> Any:
     if kind is np.ndarray:
         return id(x), _digest(x)
     if kind in (list, tuple):
-        return kind, tuple([_note(one, count, depth + 1) for one in x])
+        return kind, tuple([_note(one, count, depth + 1, which) for one in x])
     if kind is dict:
-        return kind, tuple([(k, _note(v, count, depth + 1)) for k, v in sorted(x.items(), key=lambda kv: repr(kv[0]))])
+        return kind, tuple(
+            [(k, _note(v, count, depth + 1, which)) for k, v in sorted(x.items(), key=lambda kv: repr(kv[0]))]
+        )
     if kind is FunctionType:
         cells = x.__closure__ or ()
-        return id(x.__code__), tuple([_note(c.cell_contents, count, depth + 1) for c in cells])
+        return id(x.__code__), tuple([_note(c.cell_contents, count, depth + 1, which) for c in cells])
     if isinstance(x, BY_IDENTITY) or kind.__module__.startswith("wengert"):
         return id(x)
     raise _Unknown

@@ -125,6 +125,54 @@ def test_what_depends_on_its_count_stays_as_it_is(f: Callable[..., Any]) -> None
     assert "while" not in [i.op.name for i in compiled.program(4.0).tape.instrs]
 
 
+def exchanged(x: Any) -> Any:
+    a, b, c = x, 3 * x, x
+    while c < 100.0:
+        a, b, c = b, a, c * 2.0
+    return a
+
+
+def exchanged_in_an_array(x: Any) -> Any:
+    u, c = np.array([x, 2 * x, 3 * x]), x
+    while c < 100.0:
+        u[1], u[2] = u[2], u[1]
+        c = c * 2.0
+    return u[1]
+
+
+def turned_round(x: Any) -> Any:
+    r, c = [x, 2 * x, 3 * x], x
+    while c < 100.0:
+        r, c = [r[2], r[0], r[1]], c * 2.0
+    return r[0]
+
+
+def turned_round_in_views(x: Any) -> Any:
+    u, c = np.stack([x, 2 * x, 3 * x]), x
+    a, b = u[:1], u[1:2]
+    while c < 100.0:
+        a, b, c = b[:], a[:], c * 2.0
+    return a[0]
+
+
+def named_in_turn(x: Any) -> Any:
+    u, w = np.zeros(2) * x, np.ones(2) * x
+    v, c = u, x
+    while c < 100.0:
+        v, c = w if v is u else u, c * 2.0
+    return v[0]
+
+
+@pytest.mark.parametrize("f", [exchanged, exchanged_in_an_array, turned_round, turned_round_in_views, named_in_turn])
+@pytest.mark.parametrize("step", [2, 3])
+def test_what_changes_places_is_no_loop_of_any_count(f: Callable[..., Any], step: int) -> None:
+    """After counts that had led to one tape it took any other for one of them."""
+    compiled = wg.jit(f)
+    for count in (*range(4, 4 + 5 * step, step), *range(3, 16)):
+        x = 100 / 2.0 ** (count - 0.5)
+        assert compiled(x) == pytest.approx(f(x), rel=1e-12)
+
+
 def test_it_can_be_turned_off() -> None:
     compiled = wg.jit(newton, reroll=False)
     for a in POINTS:

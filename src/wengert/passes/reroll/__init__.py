@@ -23,10 +23,10 @@ from wengert.ops.index import scatter_set, set_slice
 from wengert.ops.shape import reshape
 from wengert.passes.reroll.columns import Places, Rolled
 from wengert.passes.reroll.loops import Irregular, Iteration, NotRolled, Roller
-from wengert.passes.reroll.pieces import Ref, Step, read
+from wengert.passes.reroll.pieces import Ref, Step, read, read_with_moves
 from wengert.passes.reroll.reads import Reads
 from wengert.passes.reroll.repeats import FEWEST, Run, repeats
-from wengert.passes.reroll.whiles import Counts, WhileMaker, turns
+from wengert.passes.reroll.whiles import Counts, WhileMaker, are_moved_alike, turns
 from wengert.passes.simplify import drop_dead
 from wengert.tape import Aval, Builder, Instr, Tape, building
 
@@ -109,9 +109,9 @@ def _with_a_while(tape: Tape) -> tuple[Tape, int, int | None] | None:
     """The tape with one loop rolled up, its count, and its number, if it is a ``for`` with a traced counter."""
     if not any(i.op is guard and i.params["expected"].turn is not None for i in tape.instrs):
         return None
-    steps, outputs = read(drop_dead(tape))
+    steps, outputs, moves = read_with_moves(drop_dead(tape))
     run = turns(steps, _kinds(steps))
-    if run is None:
+    if run is None or not are_moved_alike(moves, steps, run):
         return None
     last = steps[run.stop - 1].params
     number = last["expected"].turn[0] if last["kind"] == "turn" else None

@@ -247,6 +247,40 @@ class _Reader:
         return True
 
 
+class Move(NamedTuple):
+    """What a read or a write that was followed through put where: pieces at places."""
+
+    before: int
+    """The number of the step that comes next."""
+    content: tuple[tuple[int, Ref], ...]
+
+
+class _NotingReader(_Reader):
+    def __init__(self, tape: Tape) -> None:
+        self.moves: list[Move] = []
+        super().__init__(tape)
+
+    def _follow(self, instr: Instr) -> bool:
+        if not super()._follow(instr):
+            return False
+        found = self.env[instr.outs[0]]
+        if type(found) is not _Version:
+            content = ((0, found),)
+        elif instr.op is set_slice:
+            content = (found.chain.log[found.time - 1],)
+        else:
+            content = tuple(found.chain.log[: found.time])
+        self.moves.append(Move(len(self.steps), content))  # type: ignore[arg-type]  # no version, so a reference
+        return True
+
+
+def read_with_moves(tape: Tape) -> tuple[list[Step], list[Ref], list[Move]]:
+    """As :func:`read`; and what was followed through, in order."""
+    reader = _NotingReader(tape)
+    outputs = [reader.whole(a) for a in tape.outputs]
+    return reader.steps, outputs, reader.moves
+
+
 def read(tape: Tape) -> tuple[list[Step], list[Ref]]:
     """The steps of ``tape`` that compute, and its outputs. Linear."""
     reader = _Reader(tape)

@@ -24,7 +24,7 @@ from wengert.ops.elementwise import absolute, add, convert, logical_not, multipl
 from wengert.ops.shape import zeros
 from wengert.passes.reroll.columns import Places, Rolled
 from wengert.passes.reroll.loops import Irregular, Iteration, Operand, ScanMaker, Slot, plan_scan
-from wengert.passes.reroll.pieces import Piece, Step
+from wengert.passes.reroll.pieces import Move, Piece, Ref, Step, as_piece
 from wengert.passes.reroll.repeats import Run
 from wengert.tape import Atom, Lit, Tape, building, current_builder, definitions, structure
 
@@ -155,16 +155,46 @@ def _value(step: Step) -> bool:
 def _goes_on(steps: Sequence[Step], kinds: Any, chain: list[int], k: int) -> bool:
     """Whether the steps up to the guard ``k`` are one more turn."""
     if len(chain) == 1:
-        return _same_place(steps[chain[0]], steps[k])
+        return _same_place(steps[chain[0]], steps[k], is_first=True)
     period = chain[1] - chain[0]
     if k - chain[-1] != period or not _same_place(steps[chain[-1]], steps[k]):
         return False
     return bool((kinds[k - period + 1 : k + 1] == kinds[k - 2 * period + 1 : k - period + 1]).all())
 
 
-def _same_place(a: Step, b: Step) -> bool:
-    is_line = a.source is not None and b.source is not None and a.source[:2] == b.source[:2]
-    return is_line and _noted(a) == _noted(b)
+def _same_place(a: Step, b: Step, is_first: bool = False) -> bool:
+    """Whether two looks are one condition's, with the same beside it; ``is_first``: ``a`` was before the first turn,
+    when other values stood there."""
+    if a.source is None or b.source is None or a.source[:2] != b.source[:2]:
+        return False
+    (number, before), (other, after) = [_noted(s) for s in (a, b)]
+    if number != other or before.beside != after.beside:
+        return False
+    return is_first or all(x.is_as(y) for x, y in zip(before.which, after.which, strict=True))
+
+
+def are_moved_alike(moves: Sequence[Move], steps: Sequence[Step], run: Run) -> bool:
+    """Whether each turn reads and writes pieces as the one before it, from the second on: what no step shows, for it is
+    followed through. Pieces from before the loop that change their places would be where the count says."""
+    start, period, count = run
+    made = {
+        v: (j, m, k)
+        for k in range(count)
+        for j in range(period)
+        for m, v in enumerate(steps[start + k * period + j].outs)
+    }
+    turns: list[list[Any]] = [[] for _ in range(count)]
+    for before, content in moves:
+        k, j = divmod(before - start, period)
+        if 0 <= k < count:
+            turns[k].append((j, [(place, *_which(ref, made, k)) for place, ref in content]))
+    return all(turn == turns[1] for turn in turns[2:])
+
+
+def _which(ref: Ref, made: dict[Any, tuple[int, int, int]], turn: int) -> tuple[Any, ...]:
+    base, *piece = as_piece(ref)
+    known = made.get(base)
+    return (base, *piece) if known is None else (*known[:2], turn - known[2], *piece)
 
 
 class WhileMaker(ScanMaker):
