@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from scipy.integrate import RK45
 from scipy.integrate import solve_ivp as of_scipy
 
 import wengert as wg
@@ -456,6 +457,80 @@ def test_bad_input() -> None:
             solve_ivp(prey, (0, 1), [1.0, 1.0], args=ARGS, t_eval=times)
     with pytest.raises(ValueError, match="the state is complex"):
         solve_ivp(lambda t, y: 1j * y, (0, 1), np.array([1 + 0j]), method="KenCarp4")
+
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "a step of nothing": ({"max_step": 0.0}, "max_step is 0.0; expected more than 0"),
+    "a step backwards": ({"max_step": -1.0}, "max_step is -1.0"),
+    "no number for a step": ({"max_step": np.nan}, "max_step is nan"),
+    "a first step backwards": ({"first_step": -1.0}, "first_step is -1.0; expected more than 0"),
+    "a first step beyond the end": ({"first_step": 5.0}, "first_step is 5.0"),
+    "a negative tolerance": ({"atol": -1.0}, "atol is -1.0; expected 0 or more"),
+    "no steps": ({"max_steps": 0}, "max_steps is 0; expected 1 or more"),
+    "fewer than none": ({"max_steps": -1}, "max_steps is -1"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_options_that_make_no_sense(name: str) -> None:
+    options, text = REFUSED[name]
+    with pytest.raises(ValueError, match=text):
+        solve_ivp(lambda t, y: -y, (0, 2), [1.0], **options)
+    with pytest.raises(TypeError, match="solve_ivp: no option tolerance"):
+        solve_ivp(lambda t, y: -y, (0, 2), [1.0], tolerance=1e-3)
+    with pytest.raises(ValueError, match=r"y0 has shape \(0,\)"):
+        solve_ivp(lambda t, y: -y, (0, 2), [])
+
+
+NAN: dict[str, tuple[Any, Any, Any]] = {
+    "equation": (lambda t, y: y * np.nan, (0, 2), [1.0]),
+    "state": (lambda t, y: -y, (0, 2), [np.nan]),
+    "span": (lambda t, y: -y, (0, np.nan), [1.0]),
+}
+
+
+@pytest.mark.parametrize("method", ["Tsit5", "RK45", "KenCarp4", "Radau", "BDF", "LSODA"])
+@pytest.mark.parametrize("name", NAN)
+def test_what_is_no_number_ends_with_a_word(name: str, method: str) -> None:
+    found = solve_ivp(*NAN[name], method=method)
+    assert found.status == -1 and "component 0" in found.message
+
+
+def test_what_scipy_takes_is_taken() -> None:
+    expected = np.exp(-2.0)
+    for given in ({}, {"method": RK45}, {"jac": None, "min_step": 0.0}, {"vectorized": True}):
+        found = solve_ivp(lambda t, y: -2 * y[0], (0, 1), [1.0], rtol=1e-8, atol=1e-8, dense_output=True, **given)
+        assert found.y[0, -1] == pytest.approx(expected, rel=1e-6)
+        assert (found.sol.t_min, found.sol.t_max) == (0.0, 1.0) and len(found.sol.ts) == len(found.t)
+        assert found.sol([]).shape == (1, 0)
+    single = solve_ivp(lambda t, y: -2 * y, (0, 1), np.ones(1, np.float32), rtol=1e-8, atol=1e-8)
+    assert single.y.dtype == np.float64 and single.y[0, -1] == pytest.approx(expected, rel=1e-6)
+
+    class Equation:
+        __hash__ = None  # type: ignore[assignment]
+
+        def __call__(self, t: Any, y: Any) -> Any:
+            return -2 * y
+
+    assert solve_ivp(Equation(), (0, 1), [1.0], rtol=1e-8, atol=1e-8).y[0, -1] == pytest.approx(expected, rel=1e-6)
+
+
+def test_the_earliest_terminal_event_ends_it() -> None:
+    """Whatever the order in which they are given, and whatever is heard beside or behind it."""
+    fun, options = lambda t, y: -y, {"method": "RK45", "first_step": 0.6, "t_eval": np.linspace(0, 2, 21)}
+
+    def half(t: Any, y: Any) -> Any:
+        return y[0] - 0.5
+
+    def less(t: Any, y: Any) -> Any:
+        return y[0] - 0.4
+
+    half.terminal = less.terminal = True  # type: ignore[attr-defined]
+    first, behind = (lambda t, y: y[0] - 0.9), (lambda t, y: y[0] - 0.45)
+    for events in ([half, less], [less, half], [first, less, behind, half]):
+        ours, theirs = (f(fun, (0, 2), [1.0], events=events, **options) for f in (solve_ivp, of_scipy))
+        np.testing.assert_array_equal(ours.t, theirs.t)
+        assert [len(t) for t in ours.t_events] == [len(t) for t in theirs.t_events]
 
 
 def switched(t: Any, y: Any, a: Any, b: Any) -> Any:

@@ -25,6 +25,7 @@ ROOM = 256
 """Steps that there is room for at first; four times as many when they do not do."""
 UNSEEN_ROOM = 1024
 """Steps that there is room for where nobody sees how many they are."""
+NOT_NEEDED = {"jac", "jac_sparsity", "lband", "uband", "min_step"}
 BUDGET = 1 << 30
 """Bytes of the states that are kept, unless somebody says otherwise."""
 
@@ -63,7 +64,7 @@ def solve_ivp(
     fun: Callable[..., Any],
     t_span: Sequence[Any],
     y0: Any,
-    method: str = "Tsit5",
+    method: Any = "Tsit5",
     t_eval: Any = None,
     dense_output: bool = False,
     events: Any = None,
@@ -76,6 +77,7 @@ def solve_ivp(
     max_step: float = np.inf,
     max_steps: int | None = None,
     budget: int = BUDGET,
+    **not_needed: Any,
 ) -> OdeResult:
     """Solve dy/dt = fun(t, y, *args), y(t_span[0]) = y0, as ``scipy.integrate.solve_ivp`` does.
 
@@ -83,14 +85,16 @@ def solve_ivp(
     ----------
     fun : NumPy code; takes t, float64[], and y, of shape (n,), and returns an array or a list of n numbers.
     t_span : the first and the last t.
-    y0 : array of shape (n,), float64 or complex128.
+    y0 : array of shape (n,), solved in float64 or complex128.
     method : "Tsit5", "RK45", "RK23" or "DOP853", explicit; "KenCarp4", "Radau" and "BDF", for stiff equations, by
-        their Jacobian; "LSODA", which is Tsit5 where the equation is not stiff, and Radau where it is.
+        their Jacobian; "LSODA", which is Tsit5 where the equation is not stiff, and Radau where it is. Or a class of
+        SciPy's of that name.
     t_eval : where y is wanted; None, where the steps end.
     events : functions ``g(t, y, *args)``, as SciPy's, with the attributes ``terminal`` and ``direction``.
     args : further arguments of ``fun``, pytrees.
     rtol, atol : the error of a step is at most atol + rtol |y|.
     max_steps : refuse more steps than that.
+    not_needed : SciPy's jac, jac_sparsity, lband, uband and min_step; wengert knows the Jacobian.
     budget : bytes of the states that are kept, 1 GiB if nothing is said. Where ``t_eval`` is given and all states are
         more, one of every so many is kept, and the steps between are taken again where ``t_eval``, a terminal event or
         the way back wants them. The times and marks, some 60 bytes a step, are always kept; and all states are where
@@ -112,12 +116,18 @@ def solve_ivp(
     >>> round(float(wg.grad(end)(2.0)), 6), round(-np.exp(-2), 6)
     (-0.135335, np.float64(-0.135335))
     """
-    chosen = METHODS.get(method)
+    name = method if isinstance(method, str) else getattr(method, "__name__", method)
+    chosen = METHODS.get(name)
     if chosen is None:
         raise ValueError(f"method: {method!r} is none of {', '.join(METHODS)}")
+    if unknown := not_needed.keys() - NOT_NEEDED:
+        raise TypeError(f"solve_ivp: no option {', '.join(sorted(unknown))}")
     start, (t0, t1) = state(y0), t_span
+    _check_options(t0, t1, first_step, max_step, max_steps, atol)
+    if getattr(fun, "__hash__", None) is None:  # what is compiled is kept by it
+        fun = fun.__call__
     if chosen.is_implicit and start.dtype.kind == "c":
-        raise ValueError(f"{method}: the state is complex; solve for its real and imaginary part")
+        raise ValueError(f"{name}: the state is complex; solve for its real and imaginary part")
     times = None if t_eval is None else np.asarray(t_eval) * 1.0
     _check_times(times, t0, t1)
     listeners = _listeners(events)
@@ -169,11 +179,20 @@ def _seen(x: Any) -> bool | None:
 def state(y0: Any) -> Any:
     """The initial state as an array of shape (n,)."""
     y = np.asarray(y0)
-    if y.dtype.kind not in "fc":
-        y = y.astype(float)
-    if y.ndim != 1:
-        raise ValueError(f"y0 has shape {y.shape}; expected (n,)")
-    return y
+    if y.ndim != 1 or not y.size:
+        raise ValueError(f"y0 has shape {y.shape}; expected (n,), n > 0")
+    return y.astype(complex if y.dtype.kind == "c" else float)
+
+
+def _check_options(t0: Any, t1: Any, first_step: Any, max_step: Any, max_steps: int | None, atol: Any) -> None:
+    if not max_step > 0:
+        raise ValueError(f"max_step is {max_step}; expected more than 0")
+    if max_steps is not None and max_steps < 1:
+        raise ValueError(f"max_steps is {max_steps}; expected 1 or more")
+    if np.any(np.asarray(atol, float) < 0):
+        raise ValueError(f"atol is {atol}; expected 0 or more")
+    if first_step is not None and not (first_step > 0 and _seen(first_step <= np.abs(t1 - t0)) is not False):
+        raise ValueError(f"first_step is {first_step}; expected more than 0, and no more than t_span")
 
 
 def _check_times(times: Any, t0: Any, t1: Any) -> None:
@@ -236,6 +255,8 @@ def rate_of(fun: Callable[..., Any], args: Sequence[Any], dtype: Any) -> Rate:
 
     def rate(t: Any, y: Any) -> Any:
         dy = np.asarray(of_state(t, y))
+        if dy.shape == () and y.shape == (1,):
+            dy = dy.reshape(1)
         if dy.shape != y.shape:
             raise ValueError(f"fun returned shape {dy.shape}; y has {y.shape}")
         return dy.astype(dtype)
@@ -598,7 +619,8 @@ def _why(options: _Options, given: dict[str, Any], found: dict[str, Any]) -> str
     t, y = found["times"][k], found["y"]
     dy = np.abs(np.asarray(found["first"]))
     bad = np.flatnonzero(~np.isfinite(dy))
-    worst = int(bad[0]) if len(bad) else int(np.argmax(dy / (np.abs(np.asarray(y)) + np.asarray(given["atol"]))))
+    size = np.abs(np.asarray(y)) + np.asarray(given["atol"])
+    worst = int(bad[0]) if len(bad) else int(np.argmax(dy / np.where(size == 0, np.finfo(float).tiny, size)))
     return f"At step {k}, t = {float(t)!r}: component {worst} is {y[worst]} and changes by {found['first'][worst]}."
 
 
@@ -630,8 +652,23 @@ class Solution:
     def __init__(self, fun: Any, options: _Options, given: dict[str, Any], found: dict[str, Any]) -> None:
         self._fun, self._options, self._given, self._found = fun, options, given, found
 
+    @property
+    def ts(self) -> Any:
+        """The times between steps."""
+        return self._found["times"][: int(self._found["count"]) + 1]
+
+    @property
+    def t_min(self) -> Any:
+        return np.min(self.ts)
+
+    @property
+    def t_max(self) -> Any:
+        return np.max(self.ts)
+
     def __call__(self, t: Any) -> Any:
         ts = np.atleast_1d(t) * 1.0
+        if not ts.size:
+            return np.zeros((self._given["y0"].size, 0))
         ys = _interpolator(self._fun, self._options)(self._given, self._found, ts)
         return ys[:, 0] if np.ndim(t) == 0 else ys
 

@@ -31,10 +31,7 @@ def solve_ivp(
     args: Any = None,
     **options: Any,
 ) -> Any:
-    for name in ("jac", "jac_sparsity", "lband", "uband", "min_step"):  # wengert knows the Jacobian
-        options.pop(name, None)
-    name = method if isinstance(method, str) else method.__name__
-    return _solver().solve_ivp(fun, t_span, y0, name, t_eval, dense_output, events, vectorized, args, **options)
+    return _solver().solve_ivp(fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options)
 
 
 @reroutes("scipy.integrate", takes_functions=True)
