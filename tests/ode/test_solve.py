@@ -507,7 +507,7 @@ def test_what_scipy_takes_is_taken() -> None:
     assert single.y.dtype == np.float64 and single.y[0, -1] == pytest.approx(expected, rel=1e-6)
 
     class Equation:
-        __hash__ = None  # type: ignore[assignment]
+        __hash__ = None
 
         def __call__(self, t: Any, y: Any) -> Any:
             return -2 * y
