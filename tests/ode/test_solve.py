@@ -507,7 +507,7 @@ def test_what_scipy_takes_is_taken() -> None:
     assert single.y.dtype == np.float64 and single.y[0, -1] == pytest.approx(expected, rel=1e-6)
 
     class Equation:
-        __hash__ = None
+        __hash__ = None  # type: ignore[assignment]  # as a class with __eq__ alone has it
 
         def __call__(self, t: Any, y: Any) -> Any:
             return -2 * y
@@ -525,7 +525,7 @@ def test_the_earliest_terminal_event_ends_it() -> None:
     def less(t: Any, y: Any) -> Any:
         return y[0] - 0.4
 
-    half.terminal = less.terminal = True  # type: ignore[attr-defined]
+    half.terminal = less.terminal = True
     first, behind = (lambda t, y: y[0] - 0.9), (lambda t, y: y[0] - 0.45)
     for events in ([half, less], [less, half], [first, less, behind, half]):
         ours, theirs = (f(fun, (0, 2), [1.0], events=events, **options) for f in (solve_ivp, of_scipy))
