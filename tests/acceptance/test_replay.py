@@ -156,8 +156,10 @@ def test_yo_3_another_length_branch_or_loop_count_is_another_program() -> None:
             assert_gradient(gradient(x, n), lambda x, n=n: repeated(x, n), x)
     stats = gradient.stats()
     assert stats["calls"] == 12
-    assert stats["traces"] == 8  # 2 lengths, 4 counts
-    assert stats["specialisations"] == 8
+    assert (
+        stats["traces"] == 11
+    )  # 2 lengths, 4 counts, and tries of a program for any count, which few turns do not tell
+    assert stats["specialisations"] == 11
     assert stats["sibling_hits"] > 0
     assert stats["guard_misses"] >= stats["sibling_hits"]
 
