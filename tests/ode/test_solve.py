@@ -167,6 +167,7 @@ def van_der_pol(t: Any, y: Any, stiffness: Any) -> Any:
     return np.array([y[1], stiffness * (1 - y[0] ** 2) * y[1] - y[0]])
 
 
+@pytest.mark.sampled(2, "a program for each method; the steps of each are compared in quick ones")
 @pytest.mark.parametrize("method", ["KenCarp4", "Radau", "BDF", "LSODA"])
 def test_gradients_of_a_stiff_equation(method: str) -> None:
     def last(p: Any, method: str, rtol: float) -> Any:
@@ -267,6 +268,7 @@ def test_an_event_that_ends_at_its_third_time() -> None:
     np.testing.assert_allclose((ours.t[-1], *ours.y[:, -1]), (theirs.t[-1], *theirs.y[:, -1]), rtol=1e-9)
 
 
+@pytest.mark.sampled(2, "a program for each method; the steps of each are compared in quick ones")
 @pytest.mark.parametrize("method", ["Tsit5", "Radau"])
 def test_the_derivatives_of_events_that_do_not_end(method: str) -> None:
     """Of y = r sin(w t), where y is 5 and rises: t = (asin(5/r) + 2 π k) / w."""
@@ -329,6 +331,7 @@ def test_gradients(method: str) -> None:
     np.testing.assert_allclose(wg.jvp(f, (P,), (np.ones(6),))[1], np.sum(found), rtol=1e-9)
 
 
+@pytest.mark.sampled(3, "a program for each method; the steps of each are compared in quick ones")
 @pytest.mark.parametrize("method", ["Tsit5", "KenCarp4", "Radau", "BDF", "LSODA"])
 def test_second_derivatives(method: str) -> None:
     v = np.array([0.1, -0.2, 0.3, 0.1, 0.5, -0.4])
@@ -338,6 +341,7 @@ def test_second_derivatives(method: str) -> None:
     np.testing.assert_allclose(wg.jit(lambda p: wg.hvp(f, (p,), (v,)))(P), expected, rtol=3e-4)
 
 
+@pytest.mark.sampled(2, "a program for each method; the steps of each are compared in quick ones")
 @pytest.mark.parametrize("method", ["Tsit5", "KenCarp4", "Radau", "BDF"])
 def test_third_derivatives(method: str) -> None:
     """Of 1 / (1 + k)."""
@@ -383,6 +387,7 @@ def test_a_captured_number_never_goes_stale() -> None:
         assert solve_ivp(f, (0.0, 1.0), [1.0], rtol=1e-8, atol=1e-8).y[0, -1] == pytest.approx(np.exp(-k), rel=1e-6)
 
 
+@pytest.mark.sampled(3, "a program for each method; the steps of each are compared in quick ones")
 @pytest.mark.parametrize("method", ["Tsit5", "KenCarp4", "Radau", "BDF"])
 def test_a_budget_of_states(method: str) -> None:
     """Those between the ones that are kept are taken again: less memory, the same numbers."""
@@ -489,6 +494,7 @@ NAN: dict[str, tuple[Any, Any, Any]] = {
 }
 
 
+@pytest.mark.sampled(5, "a program for each method; the steps of each are compared in quick ones")
 @pytest.mark.parametrize("method", ["Tsit5", "RK45", "KenCarp4", "Radau", "BDF", "LSODA"])
 @pytest.mark.parametrize("name", NAN)
 def test_what_is_no_number_ends_with_a_word(name: str, method: str) -> None:
@@ -576,6 +582,7 @@ def outputs(p: Any, method: str = "Tsit5", **options: Any) -> Any:
 PS = P * np.linspace(0.8, 1.2, 5)[:, None]
 
 
+@pytest.mark.sampled(3, "a program for each method; the steps of each are compared in quick ones")
 @pytest.mark.parametrize("method", ["Tsit5", "Radau", "BDF"])
 def test_a_batch_is_a_loop_over_examples(method: str) -> None:
     """Each with steps of its own."""
