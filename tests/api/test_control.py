@@ -368,7 +368,7 @@ def test_heavy_steps_that_are_the_same_in_every_turn_are_taken_once_if_the_loop_
     def f(w: Any, x: Any, n: Any) -> Any:
         return wg.while_loop(lambda s: s[0] < n, lambda s: (s[0] + 1, np.tanh(np.sqrt(w) @ w @ w @ s[1])), (0, x))[1]
 
-    w, x = RNG.uniform(0.1, 0.2, (12, 12)), np.ones(12)
+    w, x = RNG.uniform(0.02, 0.06, (12, 12)), np.ones(12)
     tape = wg.trace(f)(w, x, 3)
     assert [i.op.name for i in tape.instrs] == ["less", "convert", "cond", "while"]
     expected = x
@@ -378,7 +378,8 @@ def test_heavy_steps_that_are_the_same_in_every_turn_are_taken_once_if_the_loop_
     eager = wg.grad(lambda w: np.sum(f(w, x, 3)))(w)
     step = 1e-6 * np.eye(12)[:1].T @ np.eye(12)[3:4]
     slope = (np.sum(f(w + step, x, 3)) - np.sum(f(w - step, x, 3))) / 2e-6
-    assert eager[0, 3] == pytest.approx(slope, rel=1e-6, abs=1e-9)
+    assert eager[0, 3] == pytest.approx(slope, rel=1e-5)
+    assert abs(slope) > 1e-2
     np.testing.assert_array_equal(wg.jit(wg.grad(lambda w: np.sum(f(w, x, 0))))(-w), np.zeros((12, 12)))
 
 

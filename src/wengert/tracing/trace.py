@@ -143,8 +143,8 @@ class Trace:
         self.generators: Generators | None = None
         """Those that a run which will be repeated found in its surroundings. None: they are drawn from at once."""
         self.is_rolled = True if not _stack.traces else _stack.traces[-1].is_rolled
-        self.any_length = False  # see Tape
         """Whether loops that were unrolled are rolled up again before a derivative is taken of what is recorded."""
+        self.any_length = False  # see Tape
         self.counts: Any = None if not _stack.traces else _stack.traces[-1].counts
         """Of the compiled function that is traced: how often its loops ran."""
         self.turning: Any = None
