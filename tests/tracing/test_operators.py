@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import array
+import collections
 from typing import Any
 
 import numpy as np
@@ -132,3 +134,61 @@ def test_in_place_keeps_the_dtype_or_raises() -> None:
             n += 0.5
         with pytest.raises(ValueError, match="does not fit"):
             x += np.ones((2, 3), np.float32)
+
+
+REPEATED = {
+    "a list": lambda n, x: np.array([x] * n),
+    "from the left": lambda n, x: np.array(n * [x]),
+    "a tuple": lambda n, x: np.array((x, 1.0) * n),
+    "a nested list": lambda n, x: np.array([[x, 1.0]] * n),
+    "a computed count": lambda n, x: np.array([x] * (2 * n - 1)),
+    "an integer of NumPy's": lambda n, x: np.array([x] * np.abs(n)),
+    "a text": lambda n, x: x * len("ab" * n),
+    "bytes": lambda n, x: x * len(n * b"ab"),
+    "an array of Python's": lambda n, x: x * np.array(list(array.array("d", [1.0, 2.0]) * n)),
+    "a deque": lambda n, x: x * len(collections.deque([1, 2]) * n),
+}
+
+
+@pytest.mark.parametrize("f", REPEATED.values(), ids=list(REPEATED))
+def test_a_list_times_a_traced_count_was_an_array_of_one_element(f: Any) -> None:
+    compiled = wg.jit(f)
+    for n in (3, 4, 3, 0):
+        np.testing.assert_array_equal(compiled(n, 2.0), f(n, 2.0))
+    np.testing.assert_array_equal(compiled(np.int64(5), 2.0), f(np.int64(5), 2.0))
+
+
+def test_a_list_is_repeated_in_place_by_a_traced_count() -> None:
+    @wg.jit
+    def f(n: Any, x: Any) -> Any:
+        values = [x]
+        values *= n
+        return np.array(values)
+
+    assert f(3, 2.0).tolist() == [2.0] * 3
+
+
+def test_a_list_is_repeated_by_the_counter_of_a_loop_of_any_count() -> None:
+    def f(n: Any, x: Any) -> Any:
+        total = 0.0
+        for i in range(n):
+            total = total + sum([x] * i)
+        return total
+
+    compiled = wg.jit(f)
+    assert [compiled(n, 2.0) for n in (3, 4, 5, 6, 3)] == [f(n, 2.0) for n in (3, 4, 5, 6, 3)]
+
+
+@pytest.mark.parametrize("value", [np.array(3), np.array([1, 2])], ids=["0-d", "1-d"])
+def test_an_array_times_a_list_is_an_array(value: Any) -> None:
+    np.testing.assert_array_equal(wg.jit(lambda n: n * [1.5])(value), value * [1.5])
+    np.testing.assert_array_equal(wg.jit(lambda n: (1.5,) * n)(value), (1.5,) * value)
+
+
+def test_a_truth_of_python_numbers_repeats_a_list() -> None:
+    compiled = wg.jit(lambda n, x: np.array([x] * (n > 3) + [x]))
+    assert [compiled(n, 2.0).tolist() for n in (3, 4)] == [[2.0], [2.0, 2.0]]
+
+
+def test_a_python_number_never_equals_a_list() -> None:
+    assert wg.jit(lambda n, x: x if n == [3] or n in ([3], (3,)) else -x)(3, 2.0) == -2.0

@@ -3,6 +3,7 @@ numbers, which are weak (NEP 50) but must fit, and the short ways for what is wr
 
 from __future__ import annotations
 
+import array
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -202,6 +203,19 @@ def _is_foreign_operand(x: Any) -> bool:
     return foreign.is_foreign(x) and not hasattr(type(x), "__array_ufunc__")
 
 
+def _is_left_to_python(ufunc: Any, x: Any, other: Any) -> bool:
+    """Whether Python, rather than NumPy, says what a traced value and a sequence give: it repeats a list as often as an
+    integer says, which it asks for by ``__index__``; and numbers of its own have no other operator with lists."""
+    if not x.is_scalar or not isinstance(other, _SEQUENCES):
+        return False
+    if type(other) is array.array:  # which a float multiplies, as other libraries' arrays
+        return ufunc is np.multiply and x.aval.dtype.kind in "biu"
+    return ufunc is np.multiply or x.weak is not None
+
+
+_SEQUENCES = (list, tuple, array.array)
+
+
 def binary(ufunc: Any, a: Any, b: Any) -> Any:
     """An operator between two values, one of them traced."""
     if type(a) is Tracer and type(b) is Tracer and a._trace is b._trace:
@@ -218,9 +232,12 @@ def binary(ufunc: Any, a: Any, b: Any) -> Any:
             return Tracer(a._trace, out, out.aval, out.aval.shape == ())
     op = UFUNCS.get(ufunc)
     if type(a) not in _OPERANDS or type(b) not in _OPERANDS:
-        other = b if type(a) is Tracer else a
+        x, other = (a, b) if type(a) is Tracer else (b, a)
         if getattr(type(other), "__array_ufunc__", _numeric) is None:
             return NotImplemented
+        if _is_left_to_python(ufunc, x, other):
+            is_truth = ufunc is np.multiply and x.dtype.kind == "b"  # of Python's integers, perhaps
+            return other * int(x) if is_truth else NotImplemented
         if isinstance(other, list | tuple) or _is_foreign_operand(other):
             a, b = as_operand(a), as_operand(b)
         elif not isinstance(other, np.ndarray | np.generic | bool | int | float | complex):
