@@ -7,7 +7,10 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.fft
+import scipy.signal
 
+import wengert as wg
 from tests.ops.check_op import evaluate, formula
 from wengert import passes
 from wengert.ad.reverse import cotangent_source, cotangents, vjp
@@ -220,3 +223,24 @@ def test_the_cotangent_of_weights_is_made_before_what_goes_on() -> None:
     tape = gradient(loss, x, w, v, wrt=(1, 2))
     contractions = [i.outs[0].aval.shape for i in tape.instrs if i.op.name == "contract"]
     assert contractions == [(3, 5), (3, 6), (5, 6), (3, 5), (4, 5)]
+
+
+FOURIER = [
+    (lambda a: np.sum(WEIGHTS[:8] * np.fft.irfft(a, 10)[0:8]), 6),
+    (lambda a: np.sum(WEIGHTS[:4] * np.fft.irfft(np.fft.rfft(a) * 2)[1:5]), 8),
+    (lambda a: np.sum(np.fft.fft(np.fft.fft(a)[:6]).real[np.array([0, 2])]), 12),
+    (lambda a: np.sum(scipy.signal.fftconvolve(a, a[:3], mode="same") ** 2), 7),
+    (lambda a: np.sum(np.square(scipy.fft.dct(a, 2)[::2])) + np.sum(np.square(scipy.fft.dst(a, 1)[-1:])), 8),
+    (lambda a: np.sum(np.where(np.arange(9) < 4, np.fft.irfft(a, 9), 0) ** 2), 5),
+]
+WEIGHTS = np.random.default_rng(30).standard_normal(8)
+
+
+@pytest.mark.parametrize(("f", "n"), FOURIER, ids=["irfft", "two", "index array", "fftconvolve", "dct", "where"])
+def test_a_cotangent_was_lost_where_the_transform_of_its_mask_is_zero(f: Any, n: int) -> None:
+    """The mask of what counts went through the transpose as numbers, which cancel in a Fourier transform."""
+    a = np.random.default_rng(n).standard_normal(n)
+    forward = [wg.jvp(f, (a,), (e,))[1] for e in np.eye(n)]
+    np.testing.assert_allclose(wg.grad(f)(a), forward, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(wg.jit(wg.grad(f))(a), forward, rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(wg.jacobian(f, mode="reverse")(a), forward, rtol=1e-11, atol=1e-11)

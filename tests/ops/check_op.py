@@ -528,6 +528,21 @@ READERS: dict[str, tuple[Callable[[Any], Any], Callable[[Aval], bool]]] = {
 }
 
 
+def check_only_adds(case: Case) -> None:
+    """The matrix of an op that only adds is of zeros and ones, so that nothing in it can cancel."""
+    if not case.op.only_adds:
+        return
+    tape, xs, number = tape_of(case, case.draw(case.rng()))
+    active = active_inputs(case, tape, number)
+    zeros = [np.zeros_like(x) if i in active else x for i, x in enumerate(xs)]
+    for i in active:
+        for place in np.ndindex(np.shape(xs[i])):
+            one_hot = np.zeros_like(xs[i])
+            one_hot[place] = 1
+            (column,) = evaluate(tape, [*zeros[:i], one_hot, *zeros[i + 1 :]])
+            assert np.all((column == 0) | (column == 1)), f"operand {i} at {place}: {column}"
+
+
 def check_batch(case: Case) -> None:
     """Every combination of batched operands, against a loop; of the pullback too."""
     size, rng = 3, case.rng()
@@ -661,6 +676,7 @@ CHECKS = (
     check_unwritten,
     check_float32,
     check_structured,
+    check_only_adds,
     check_batch,
     check_special_points,
     check_native,

@@ -190,8 +190,8 @@ def _pull_dense(instr: Instr, k: int, ct: Any) -> Any:
 def _pull_supported(instr: Instr, k: int, counts: Masked) -> Any:
     """The cotangent of operand ``k`` for one that is structurally zero somewhere: zero stays nothing on the way.
 
-    Through an op that only moves and adds elements up, the mask goes as the value does. A mask that is one boolean (a
-    branch that is not taken at all) holds for any operand of any op.
+    Through an op that only adds elements up, the mask goes as the value does. A mask that is one boolean (a branch that
+    is not taken at all) holds for any operand of any op. Through any other op the zeros are numbers.
     """
     op, ins, outs, _, _ = instr
     operand, y_is_array = ins[k].aval, outs[0].aval.ndim > 0
@@ -203,7 +203,7 @@ def _pull_supported(instr: Instr, k: int, counts: Masked) -> Any:
         return pulled  # one element at a place that moves, in a loop: a mask of all of them would make it quadratic
     if counts.mask.aval.shape == ():
         return Masked(counts.mask, densify(pulled, operand), is_clean=True)
-    if op.is_linear and not op.is_multilinear:
+    if op.only_adds:
         mask = broadcast_to(counts.mask, shape=counts.value.aval.shape)
         reached = pull(instr, k, [convert(mask, dtype=counts.value.aval.dtype)])
         reached = densify(project(reached, operand), operand)

@@ -47,6 +47,14 @@ class Kernel:
                 raise TypeError(f"{type(self)._signature()}: {what}: {', '.join(map(str, which))}")
         self.__dict__.update(bound)
 
+    @property
+    def only_adds(self) -> bool:
+        """Whether elements of the result are sums of some elements of the operands, without weights.
+
+        Nothing cancels in such a sum. So its transpose, given a mask as numbers, is zero exactly where nothing arrives.
+        """
+        return False
+
     @classmethod
     def _signature(cls) -> str:
         fields = [name if default is _MISSING else f"{name}={default!r}" for name, default in cls._fields.items()]
@@ -63,6 +71,14 @@ class Kernel:
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({', '.join(f'{k}={v!r}' for k, v in vars(self).items())})"
+
+
+class Moves(Kernel):
+    """Base class of the kinds that put elements in other places, and compute nothing."""
+
+    @property
+    def only_adds(self) -> bool:
+        return True
 
 
 class Map(Kernel):
@@ -91,7 +107,7 @@ Layout = Callable[..., Region | None]
 """``layout(shape, strides, **params)``: the region of an array of that shape and strides; None: no strides say it."""
 
 
-class View(Kernel):
+class View(Moves):
     """A region of the operand under the result's shape: no work at all, where the strides allow it."""
 
     layout: Layout
@@ -101,6 +117,10 @@ class Reduce(Kernel):
     """Combine along parameter ``axis`` with an associative ``combine``, one of :data:`IDENTITIES`."""
 
     combine: str
+
+    @property
+    def only_adds(self) -> bool:
+        return self.combine == "add"
 
 
 IDENTITIES: dict[str, Callable[[np.dtype[Any]], Any]] = {
@@ -130,6 +150,10 @@ class Accumulate(Kernel):
 
     combine: str
 
+    @property
+    def only_adds(self) -> bool:
+        return self.combine == "add"
+
 
 class ArgReduce(Kernel):
     """The first index along parameter ``axis`` at which ``compare`` is extreme ("maximum", "minimum")."""
@@ -150,7 +174,7 @@ class Iota(Kernel):
     """Every element is its index."""
 
 
-class Join(Kernel):
+class Join(Moves):
     """Operands one after the other along parameter ``axis``."""
 
 
@@ -158,7 +182,7 @@ class Interleave(Kernel):
     """Complex numbers, of their real and their imaginary parts: operand 0 and operand 1."""
 
 
-class Gather(Kernel):
+class Gather(Moves):
     """Elements of operand 0 at index operands."""
 
 
@@ -175,7 +199,7 @@ class Write(Kernel):
     layout: Layout
 
 
-class Embed(Kernel):
+class Embed(Moves):
     """Zeros, with operand 0, broadcast, in a region."""
 
     layout: Layout

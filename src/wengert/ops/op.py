@@ -158,6 +158,14 @@ class Op:
         return self.transpose is not None
 
     @property
+    def only_adds(self) -> bool:
+        """Whether the op is linear, and its results are sums of elements, as its kernel says.
+
+        Then a mask can go through its transpose as numbers do. In other linear ops numbers may cancel, so that a zero
+        does not say that nothing arrives."""
+        return self.is_linear and not self.is_multilinear and self.kernel.only_adds
+
+    @property
     def is_view(self) -> bool:
         return isinstance(self.kernel, View)
 
