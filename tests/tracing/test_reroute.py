@@ -2,16 +2,24 @@
 
 from __future__ import annotations
 
+import inspect
+import math
+import sys
 import threading
+import types
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.fft
+import scipy.integrate
+import scipy.signal
 import scipy.special as sp
 from scipy.special import logsumexp
 
 import wengert as wg
-from wengert.tracing.reroute import REROUTED, decide, rerouted
+from wengert.tracing import reroute
+from wengert.tracing.reroute import REROUTED, decide, original, rerouted
 
 
 def codes() -> dict[str, Any]:
@@ -59,3 +67,46 @@ def test_without_a_traced_value_scipy_decides() -> None:
     wg.jvp(f, (1.0,), (1.0,))
     assert [y.tolist() for y in found] == [[0.5, 0.5], [0.5, 0.5]]
     assert decide("scipy.special", "softmax", ([3.0, 3.0],), {}).tolist() == [0.5, 0.5]
+
+
+def test_functions_of_keyword_only_defaults_are_called_without_them() -> None:
+    """A copy that had lost its defaults failed for every array, in any thread, while any thread was tracing."""
+    a, b = np.arange(8.0), np.ones(2)
+    expected = scipy.signal.fftconvolve(a, b), scipy.fft.rfft(a)
+    with rerouted():
+        np.testing.assert_array_equal(scipy.signal.fftconvolve(a, b), expected[0])
+        np.testing.assert_array_equal(scipy.fft.rfft(a), expected[1])
+
+
+def test_one_function_that_cannot_be_rerouted_leaves_the_rest_of_its_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    """C code, a class, a name that this version has not: each keeps what it has. A closure is rerouted as any other."""
+    module = types.ModuleType("invented")
+    scale = 3.0
+
+    def scaled(x: Any, *, by: float = 2.0) -> Any:
+        return scale * by * x
+
+    vars(module).update(first=lambda x: x + 1, scaled=scaled, compiled=math.sin, cls=int)
+    monkeypatch.setitem(sys.modules, "invented", module)
+    names = ["first", "scaled", "compiled", "cls", "missing"]
+    monkeypatch.setitem(REROUTED, "invented", {name: lambda *args: "ours" for name in names})
+    monkeypatch.setattr(reroute, "_routes", dict(reroute._routes))
+    monkeypatch.setattr(reroute, "_rerouting", rerouting := reroute._Rerouting())
+
+    def f(x: Any) -> Any:
+        return [module.first(x), module.scaled(x)]
+
+    answers: list[Any] = []
+    with rerouting:
+        wg.jvp(lambda x: answers.extend(f(x)) or x, (1.0,), (1.0,))
+        assert answers == ["ours", "ours"]
+        assert f(1.0) == [2.0, 6.0] and module.scaled(1.0, by=1.0) == 3.0
+        assert original("invented", "compiled") is math.sin
+    assert f(1.0) == [2.0, 6.0] and reroute._routes["invented"].keys() == {"first", "scaled"}
+
+
+def test_a_rerouted_function_says_what_it_takes_and_where_it_is_written() -> None:
+    functions = [reroute._found(sys.modules[module], name) for module in REROUTED for name in REROUTED[module]]
+    asked = [(inspect.signature(f), inspect.getsource(f), f.__kwdefaults__) for f in functions]
+    with rerouted():
+        assert [(inspect.signature(f), inspect.getsource(f), f.__kwdefaults__) for f in functions] == asked

@@ -10,14 +10,16 @@ same moments: see :mod:`~wengert.tracing.exchange`.
 
 from __future__ import annotations
 
+import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from types import CodeType, FunctionType
-from typing import Any, TypeVar, cast
+from typing import Any, TypeVar
 
 from wengert.locks import lock
 from wengert.tracing import exchange
 from wengert.tracing.callers import is_library
+from wengert.tracing.copying import copied
 from wengert.tracing.trace import current_trace
 from wengert.tracing.tracer import Tracer
 
@@ -47,33 +49,42 @@ class _Route:
     """A function of SciPy's, a copy of it that keeps its own code, and the code that decides between two."""
 
     def __init__(self, module: str, name: str, function: FunctionType) -> None:
-        self.function = function
-        self.own = function.__code__
-        self.original = FunctionType(
-            function.__code__,
-            function.__globals__,
-            function.__name__,
-            function.__defaults__,
-            function.__closure__,
-        )
-        self.deciding = _deciding(module, name)
+        own = function.__code__
+        self.function, self.own = function, own
+        self.original = copied(function, own, function.__globals__, function.__closure__)
+        self.deciding = _deciding(module, name, own)
+        if not hasattr(function, "__wrapped__"):  # else that is asked
+            function.__signature__ = inspect.signature(function)  # the code will not tell
 
 
-_routes: dict[str, dict[str, _Route]] = {}  # by module, once that is imported
+_routes: dict[str, dict[str, _Route]] = {}  # by module, once that is imported; a name without one keeps its own code
 
 
-def _deciding(module: str, name: str) -> CodeType:
-    """Code that runs in the globals of SciPy's module, so it imports what it needs."""
+def _deciding(module: str, name: str, own: CodeType) -> CodeType:
+    """Code that runs in the globals of SciPy's module, so it imports what it needs.
+
+    A function takes no code but one of as many cells as it has, so there are as many here, of which none is read. And
+    it is asked where its source is.
+    """
     namespace: dict[str, Any] = {}
-    last = name.rpartition(".")[2]
+    cells = "".join([f"_{k}, " for k in range(len(own.co_freevars))])
     exec(
-        f"def {last}(*args, **kwargs):\n"
-        f"    from {decide.__module__} import {decide.__name__}\n"
-        f"    return {decide.__name__}({module!r}, {name!r}, args, kwargs)\n",
+        f"def outer({cells}):\n"
+        "    def deciding(*args, **kwargs):\n"
+        f"        from {decide.__module__} import {decide.__name__}\n"
+        f"        return {decide.__name__}({module!r}, {name!r}, args, kwargs)\n"
+        f"        ({cells})\n"
+        "    return deciding\n",
         {"__name__": __name__},
         namespace,
     )
-    return namespace[last].__code__
+    code: CodeType = namespace["outer"](*own.co_freevars).__code__
+    return code.replace(
+        co_name=own.co_name,
+        co_qualname=own.co_qualname,
+        co_filename=own.co_filename,
+        co_firstlineno=own.co_firstlineno,
+    )
 
 
 def decide(module: str, name: str, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
@@ -86,7 +97,8 @@ def decide(module: str, name: str, args: Sequence[Any], kwargs: Mapping[str, Any
 
 def original(module: str, name: str) -> Callable[..., Any]:
     """The function with its own code."""
-    return _routes[module][name].original
+    route = _routes[module].get(name)
+    return _found(sys.modules[module], name) if route is None else route.original
 
 
 def _holds_traced(x: Any) -> bool:
@@ -100,14 +112,21 @@ def _new_routes() -> list[_Route]:
         if module not in sys.modules or module in _routes:
             continue
         functions = {name: _found(sys.modules[module], name) for name in REROUTED[module]}
-        if all(type(f) is FunctionType and f.__closure__ is None for f in functions.values()):
-            _routes[module] = {name: _Route(module, name, cast(FunctionType, f)) for name, f in functions.items()}
-            for name, route in _routes[module].items():
-                if (module, name) in TAKES_FUNCTIONS:  # it stays exchanged, and asks whether a trace is open: to give
-                    route.function.__code__ = route.deciding  # and take it at every trace would cost a microsecond
-                else:
-                    found.append(route)
+        if any(f is None for f in functions.values()) and _is_being_imported(sys.modules[module]):
+            continue
+        # One that this version of the library has not, or not in Python, keeps what it has: that refuses traced values.
+        routes = {name: _Route(module, name, f) for name, f in functions.items() if type(f) is FunctionType}
+        _routes[module] = routes
+        for name, route in routes.items():
+            if (module, name) in TAKES_FUNCTIONS:  # it stays exchanged, and asks whether a trace is open: to give and
+                route.function.__code__ = route.deciding  # take it at every trace would cost a microsecond
+            else:
+                found.append(route)
     return found
+
+
+def _is_being_imported(module: Any) -> bool:
+    return bool(getattr(module.__spec__, "_initializing", False))
 
 
 def _found(module: Any, name: str) -> Any:

@@ -34,6 +34,7 @@ from wengert.errors import CaptureError, InternalError, WrittenError, message
 from wengert.source import Source
 from wengert.tracing import names
 from wengert.tracing.arguments import holds_tracer
+from wengert.tracing.copying import copied
 from wengert.tracing.generators import Generators, WalkAgain
 from wengert.tracing.layouts import strides_alone
 from wengert.tracing.surroundings.parts import (
@@ -374,10 +375,7 @@ class Environment:
         in_library = self._watching.is_foreign(f.__globals__)
         shared = f.__globals__ if in_library else self._globals_for(f)
         cells = tuple([types.CellType() for _ in f.__closure__ or ()])
-        new = types.FunctionType(code_for(f), shared, f.__name__, f.__defaults__, cells or None)
-        self._memo[id(f)] = new
-        new.__kwdefaults__ = f.__kwdefaults__
-        new.__qualname__, new.__module__, new.__doc__ = f.__qualname__, f.__module__, f.__doc__
+        new = self._memo[id(f)] = copied(f, code_for(f), shared, cells or None)
         parts = parts_of(f, name, lambda: f)
         self._hang(new, parts)
         if not in_library:
