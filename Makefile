@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --quiet
 
-.PHONY: demo test test-deep test-all test-narrow sanitize lint format bench clean
+.PHONY: demo test test-deep test-mutants test-all test-narrow sanitize lint format bench clean
 
 demo: $(VENV)/installed
 	$(BIN)/python examples/lotka_volterra.py
@@ -19,7 +19,11 @@ test: $(VENV)/with-test
 test-deep: $(VENV)/with-test
 	$(BIN)/pytest -n auto -m "deep or hypothesis" $(TESTS)
 
-test-all: test test-deep
+# Whether the tests notice small mistakes in rules, derivatives, passes, machine code and watching: tools/mutants.py.
+test-mutants: $(VENV)/with-test
+	$(BIN)/python -m tools.mutants --count 30
+
+test-all: test test-deep test-mutants
 
 # The tests of machine code as on a machine with AVX2 alone.
 test-narrow: $(VENV)/with-test
