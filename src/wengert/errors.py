@@ -7,9 +7,10 @@ The first line stands alone. :func:`message` lays the parts out; nothing else fo
 from __future__ import annotations
 
 import linecache
+import math
 from collections.abc import Iterable
 from contextlib import suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from wengert.source import Source
@@ -30,6 +31,27 @@ class DTypeError(WengertError, TypeError):
     """A dtype that the operation does not take, or that has no derivative.
 
     ``wg.grad(f)(3)`` fails because an integer has no neighbourhood; write ``wg.grad(f)(3.0)``.
+    """
+
+
+class RangeError(WengertError, OverflowError):
+    """A Python integer that the dtype it is to have cannot hold.
+
+    ``n + 2**63`` of a traced int64 fails; write ``n + 2.0**63``, or compute with the integer outside.
+    """
+
+
+class ArgumentError(WengertError, TypeError):
+    """An argument of another kind than the function takes: the message names it, what was given and what is taken.
+
+    ``nn.relu("x")`` fails; pass an array of numbers.
+    """
+
+
+class OptionError(WengertError, ValueError):
+    """An argument of the right kind that is none of the values the function takes.
+
+    ``nn.squared_error(y, t, reduction="all")`` fails; write one of the names in the message.
     """
 
 
@@ -194,6 +216,22 @@ def message(
     lines += [f"  {name:<6} {text}" for name, text in notes]
     lines += [f"  {'or' if k else 'try':<6} {text}" for k, text in enumerate(tries)]
     return "\n".join(lines)
+
+
+def in_short(x: Any, limit: int = 60) -> str:
+    """``repr(x)``, of at most ``limit`` characters, whatever ``x`` is.
+
+    >>> in_short(10**400)
+    'an integer of 401 digits'
+    """
+    if isinstance(x, int) and x.bit_length() > 3 * limit:
+        digits = int(x.bit_length() * math.log10(2)) + 1
+        return f"an integer of {digits} digits"
+    try:
+        text = repr(x)
+    except Exception as error:  # of the user's class, for a message about something else
+        text = f"<{type(x).__name__}, whose repr raises {type(error).__name__}>"
+    return text if len(text) <= limit else text[: limit - 3] + "..."
 
 
 def _at(source: Source) -> str:

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, final
 import numpy as np
 
 from wengert.collector import put_off
-from wengert.errors import InternalError
+from wengert.errors import InternalError, RangeError, in_short, message
 from wengert.source import Source
 
 if TYPE_CHECKING:
@@ -124,9 +124,13 @@ class Lit(_Formula):
     __slots__ = ("aval", "value")
 
     def __init__(self, value: Any, dtype: np.dtype[Any] | None = None) -> None:
-        array = np.asarray(value, dtype)
-        if array.dtype == object:
-            raise OverflowError(f"{value} has more than 64 bits, so it can be no element of an array")
+        try:
+            array = np.asarray(value, dtype)
+        except OverflowError:
+            array = None
+        if array is None or array.dtype == object:
+            what = f"{in_short(value)} has more than 64 bits, so it can be no element of an array"
+            raise RangeError(message(what if dtype is None else f"{in_short(value)} is out of bounds for {dtype.name}"))
         self.value: np.generic = array[()]  # type: ignore[assignment]  # of shape (), so a scalar
         self.aval = Aval((), self.value.dtype)
 

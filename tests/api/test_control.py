@@ -412,3 +412,15 @@ def test_the_pullback_of_a_body_that_was_seen_in_another_loop() -> None:
     f = lambda x: wg.scan(lambda c, _: (np.sin(c), None), x, None, 3)[0]
     slopes = np.cos([0.5, np.sin(0.5), np.sin(np.sin(0.5))])
     assert wg.grad(f)(0.5) == pytest.approx(np.prod(slopes), rel=1e-14)
+
+
+def test_a_scan_of_no_iterations_whose_body_cannot_be_recorded() -> None:
+    """It went round in circles until Python's stack was full."""
+
+    def body(c: Any, x: Any) -> Any:
+        return c * len(c.hex()), x
+
+    with pytest.raises(errors.ConcretizationError, match="hex"):
+        wg.scan(body, 1.0, np.zeros(0))
+    carry, ys = wg.scan(lambda c, x: (c * 2, c + x), 1.0, np.zeros(0))
+    assert carry == 1.0 and ys.shape == (0,)

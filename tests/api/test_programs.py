@@ -234,3 +234,11 @@ def test_specs_of_what_is_being_traced() -> None:
     f = lambda x: np.zeros(wg.spec_of(lambda y: y[0])(x).shape) + x[1]
     close(wg.jit(f)(np.ones((3, 2))), np.ones(2))
     close(wg.grad(lambda x: np.sum(f(x) ** 2))(np.ones((3, 2))), [[0, 0], [2, 2], [0, 0]])
+
+
+def test_compile_takes_a_tape_and_says_so() -> None:
+    for value in (np.sin, lambda x: x, np.ones(3), None, "tape", wg.jit(np.sin)):
+        with pytest.raises(
+            StructureError, match=r"compile: tape is .*; expected a Tape\n  try    wg.compile\(wg.trace"
+        ):
+            wg.compile(value)  # type: ignore[arg-type]

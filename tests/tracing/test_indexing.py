@@ -241,3 +241,51 @@ def test_a_masked_array_is_no_index() -> None:
         for f in (lambda x, key=key: np.sum(x[key]), lambda x, key=key: (2 * x).__setitem__(key, 1.0)):
             with pytest.raises(wg.errors.UnsupportedFunctionError, match="arithmetic of its own"):
                 wg.vjp(lambda x, f=f: f(x) or x, x)
+
+
+BOOLEAN_KEYS: dict[str, Any] = {
+    "x[b]": lambda b: b,
+    "x[(b,)]": lambda b: (b,),
+    "x[b, 0]": lambda b: (b, 0),
+    "x[0, b]": lambda b: (0, b),
+    "x[b, b]": lambda b: (b, b),
+    "x[:, b]": lambda b: (slice(None), b),
+    "x[b, :, 0]": lambda b: (b, slice(None), 0),
+    "x[b, [0, 1]]": lambda b: (b, [0, 1]),
+    "x[[0, 1], :, b]": lambda b: ([0, 1], slice(None), b),
+    "x[None, b]": lambda b: (None, b),
+    "x[..., b]": lambda b: (..., b),
+}
+
+
+@pytest.mark.parametrize("is_true", [True, False])
+@pytest.mark.parametrize("key", BOOLEAN_KEYS)
+def test_one_boolean_as_an_index_is_all_or_nothing_of_a_new_axis(key: str, is_true: bool) -> None:
+    """A traced one was refused, and any among other indices."""
+    x = np.arange(12.0).reshape(3, 4) + 1
+    ways = [lambda x: np.bool_(is_true), lambda x: np.array(is_true), lambda x: (x[0, 0] > 0) == is_true]
+    for boolean in ways:
+
+        def read(x: Any, boolean: Any = boolean) -> Any:
+            return x[BOOLEAN_KEYS[key](boolean(x))]
+
+        def write(x: Any, boolean: Any = boolean) -> Any:
+            y = x * 1.0
+            y[BOOLEAN_KEYS[key](boolean(x))] = 3 * x[0, 0]
+            return y
+
+        for f in (read, write):
+            try:
+                want = f(x)
+            except IndexError:
+                with pytest.raises(IndexError):
+                    wg.vjp(f, x)
+                continue
+            got = wg.vjp(f, x)[0]
+            assert np.shape(got) == want.shape and np.array_equal(got, want)
+
+
+def test_a_traced_boolean_as_an_index_is_guarded() -> None:
+    f = wg.jit(lambda x: np.sum(x[x > 1]))
+    assert [float(f(v)) for v in (2.0, 0.5, 3.0)] == [2.0, 0.0, 3.0]
+    assert wg.grad(f)(2.0) == 1 and wg.grad(f)(0.5) == 0

@@ -199,3 +199,22 @@ def test_every_public_function_is_traced_or_refused_by_its_name(module: str) -> 
     finally:
         signal.signal(signal.SIGALRM, old)
     assert not wrong
+
+
+@pytest.mark.parametrize("f", [la.det, la.inv, la.expm, la.sqrtm], ids=lambda f: f.__name__)
+def test_a_librarys_function_that_is_differentiated_itself_is_refused_by_its_name(f: Any) -> None:
+    """It was "wengert.api.chosen.choose.<locals>...", or SciPy's "No matching signature found"."""
+    for derivative in (lambda: wg.grad(f)(np.eye(2)), lambda: wg.vjp(f, np.eye(2)), lambda: wg.jacobian(f)(np.eye(2))):
+        with pytest.raises(wg.errors.WengertError, match=rf"^scipy\.linalg\.{f.__name__} is not traced"):
+            derivative()
+
+
+def test_a_package_of_columns_gets_memory_or_a_refusal() -> None:
+    """pandas asks again for an array until it has one: np.asarray gave it traced values, until the stack was full."""
+    code = "def column(x):\n    return x if type(x) is np.ndarray else column(np.asarray(x))"
+    pandas: dict[str, Any] = {"__name__": "pandas.core.frame", "np": np}
+    exec(code, pandas)
+    column = pandas["column"]
+    with pytest.raises(wg.errors.ConcretizationError):
+        wg.grad(lambda x: np.sum(column(x)))(np.ones(3))
+    assert wg.grad(lambda x: np.sum(x * column(np.ones(3))))(np.ones(3)).tolist() == [1, 1, 1]

@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.errors import DTypeError, UnsupportedFunctionError
+from wengert.errors import DTypeError, RangeError, UnsupportedFunctionError
 from wengert.tape import Aval
 from wengert.tracing import operators
 from wengert.tracing.operators import check_within, is_within, kind_of, loop_dtypes
@@ -192,3 +192,17 @@ def test_a_truth_of_python_numbers_repeats_a_list() -> None:
 
 def test_a_python_number_never_equals_a_list() -> None:
     assert wg.jit(lambda n, x: x if n == [3] or n in ([3], (3,)) else -x)(3, 2.0) == -2.0
+
+
+def test_an_integer_of_more_bits_than_the_dtype_is_refused_in_our_words() -> None:
+    for f in (lambda n: n + 2**63, lambda n: 2**64 - n, lambda n: n * 10**400):
+        with pytest.raises(RangeError, match=r"out of bounds for int64\n  at .*test_operators.py(.|\n)*  try "):
+            wg.trace(f)(3)
+        with pytest.warns(wg.PerformanceWarning, match="out of bounds"):
+            assert wg.jit(f)(3) == f(3)  # Python's number, as without jit
+        with pytest.raises(OverflowError):
+            f(np.arange(3))
+        with pytest.raises(RangeError):
+            wg.jit(f)(np.arange(3))
+    with pytest.raises(RangeError, match="an integer of 401 digits is out of bounds for float64"):
+        wg.grad(lambda x: x * 10**400)(3.0)

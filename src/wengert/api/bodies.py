@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert import tree
+from wengert.attributes import held
 from wengert.errors import ConcretizationError, WengertError, message
 from wengert.higher.bodies import alive
 from wengert.higher.joining import Path, join
@@ -53,9 +54,9 @@ def _leaf(x: Any) -> Any:
 
 def source_of(name: str, f: Callable[..., Any]) -> Source:
     """Where the user's function stands that is called by ``f``."""
-    while hasattr(f, "__wrapped__"):
+    while held(f, "__wrapped__") is not None:
         f = f.__wrapped__
-    code = getattr(f, "__code__", None)
+    code = held(f, "__code__")
     return Source("?", 0, name) if code is None else Source(code.co_filename, code.co_firstlineno, f.__name__)
 
 

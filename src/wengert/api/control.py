@@ -251,10 +251,13 @@ def _scan_now(f: Callable[..., Any], init: Any, xs: Any, length: int, reverse: b
 
 
 def _traced_once(f: Callable[..., Any], *args: Any) -> Any:
-    """``f`` as it is where it is traced: what has no iteration has types all the same."""
-    from wengert.api.programs import jit  # which stands beside this file
+    """Run ``f`` as it is where it is traced, which says the types of what has no iteration.
 
-    return jit(f)(*args)
+    A body that cannot be recorded is refused here as it is there: nothing else says what it would return.
+    """
+    from wengert.api.programs import compile, trace  # which stand beside this file
+
+    return compile(trace(f)(*args))(*args)
 
 
 def checkpoint(f: F) -> F:

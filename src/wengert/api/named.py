@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import WRAPPER_UPDATES, partial, wraps
+from functools import WRAPPER_ASSIGNMENTS, WRAPPER_UPDATES, partial, wraps
 from types import FunctionType, MethodType
 from typing import Any
 
+from wengert.attributes import held
 from wengert.runtime.jit import standing_name
 
 F = Callable[..., Any]
 
 
 def function_name(f: F) -> str:
-    return getattr(f, "__name__", type(f).__name__)
+    return held(f, "__name__", type(f).__name__)
 
 
 class Transformed(partial):
@@ -56,8 +57,9 @@ def made_by(transform: F, f: F, **options: Any) -> Callable[[F], F]:
     """
 
     def decorate(call: F) -> F:
-        is_plain = isinstance(f, FunctionType) and not hasattr(f, "registry")  # of a generic function: its cache, too
-        named = wraps(f, updated=WRAPPER_UPDATES if is_plain else ())(call)
+        is_plain = isinstance(f, FunctionType) and held(f, "registry") is None  # of a generic function: its cache, too
+        assigned = [name for name in WRAPPER_ASSIGNMENTS if held(f, name, f) is not f]
+        named = wraps(f, assigned, WRAPPER_UPDATES if is_plain else ())(call)
         result = Transformed(named)
         vars(result).update(__module__=named.__module__, __qualname__=named.__qualname__)  # a class has its own
         result._made_by = transform, f, options

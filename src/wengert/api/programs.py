@@ -10,7 +10,8 @@ import numpy as np
 
 from wengert import passes, tree
 from wengert.api.named import F, function_name, made_by
-from wengert.errors import NotDifferentiableError, ShapeError, message
+from wengert.errors import NotDifferentiableError, ShapeError, StructureError, message
+from wengert.expect import given
 from wengert.passes.number_guards import number_guards
 from wengert.runtime.jit import Jit
 from wengert.runtime.program import Program
@@ -105,6 +106,10 @@ def compile(tape: Tape) -> Program:
     Captured arrays are read at every call, but for those that the tape calls constant: what depends on these alone is
     computed now. Those are the read-only ones; a call after one was made writable raises GuardError.
     """
+    if not isinstance(tape, Tape):
+        tries = ["wg.compile(wg.trace(f)(*args)), the one path that these arguments take", "wg.jit(f), all of them"]
+        what = f"compile: tape is {given(tape)}; expected a Tape"
+        raise StructureError(message(what, tries=tries if callable(tape) else tries[:1]))
     promised = [c for c in tape.captures if c.is_constant]
     return Program(passes.run(tape, (*passes.ONCE, *passes.PIPELINE)), promised=promised)
 

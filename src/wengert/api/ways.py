@@ -16,6 +16,7 @@ import numpy as np
 
 from wengert import tree
 from wengert.api.named import F, function_name
+from wengert.attributes import held
 from wengert.errors import CaptureError, ConcretizationError, MutationError, WengertError
 from wengert.passes.reroll import reroll, with_loops_of_any_count
 from wengert.tracing.layouts import strides_alone
@@ -79,9 +80,9 @@ _traced = set[CodeType]()  # the code of functions that need everything traced
 
 def _code_of(f: Any) -> CodeType | None:
     """The user's code, below what transforms have made of it."""
-    while hasattr(f, "__wrapped__"):
+    while held(f, "__wrapped__") is not None:
         f = f.__wrapped__
-    return getattr(f, "__code__", None)
+    return held(f, "__code__")
 
 
 def _as_they_are(f: F, others: Sequence[Any], by_keyword: dict[str, Any]) -> tuple[F, Sequence[Any], dict[str, Any]]:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple, TypeGuard
 import numpy as np
 
 from wengert import config, passes
+from wengert.attributes import held
 from wengert.codegen import compiler, loops, vecmath
 from wengert.codegen.bodies import body_of, parts_of
 from wengert.codegen.calls import (
@@ -425,7 +426,7 @@ def _saying_where(function: Callable[..., Any], instr: Instr | None) -> Callable
             say_where(error, instr.source)
             raise
 
-    call.__name__ = getattr(function, "__name__", instr.op.name)  # the runtime names it when a result does not fit
+    call.__name__ = held(function, "__name__", instr.op.name)  # the runtime names it when a result does not fit
     return call
 
 

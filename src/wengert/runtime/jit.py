@@ -15,11 +15,13 @@ from collections import OrderedDict
 from collections.abc import Callable
 from dataclasses import asdict, dataclass
 from functools import partial
+from types import BuiltinFunctionType, FunctionType, MethodType
 from typing import Any
 
 import numpy as np
 
 from wengert import config, passes, tree
+from wengert.attributes import held
 from wengert.errors import CaptureError, InternalError, StructureError, WengertError, message
 from wengert.ops.control import GuardMiss
 from wengert.passes.number_guards import path_of
@@ -71,10 +73,15 @@ class Stats:
     """Why the last of them was."""
 
 
+_HAVE_SIGNATURES = (FunctionType, MethodType, BuiltinFunctionType, type, partial)
+"""What is asked itself for its signature; of other objects their class is, since ``__getattr__`` may raise anything."""
+
+
 def _has_own_out(f: Callable[..., Any]) -> bool:
     """Whether ``out=`` says something else to ``f`` than where its results go, as it does in NumPy."""
     try:
-        own = inspect.signature(f, follow_wrapped=False).parameters.get("out")
+        asked = f if isinstance(f, _HAVE_SIGNATURES) or held(f, "__signature__") is not None else type(f).__call__
+        own = inspect.signature(asked, follow_wrapped=False).parameters.get("out")
     except (TypeError, ValueError):  # of a builtin
         return False
     return own is not None and own.kind is not own.POSITIONAL_ONLY and own.default is not None
@@ -115,10 +122,10 @@ class Jit(_native.Dispatcher):
         self._plain: dict[Signature, Exception] = {}  # what cannot be traced, and why
         self._told: set[str] = set()  # what it has warned of
         self.__wrapped__ = f
-        self.__name__ = getattr(f, "__name__", type(f).__name__)
-        self.__qualname__ = getattr(f, "__qualname__", self.__name__)
-        self.__doc__ = getattr(f, "__doc__", None)
-        self.__module__ = getattr(f, "__module__", __name__)
+        self.__name__ = held(f, "__name__", type(f).__name__)
+        self.__qualname__ = held(f, "__qualname__", self.__name__)
+        self.__doc__ = held(f, "__doc__")
+        self.__module__ = held(f, "__module__", __name__)
         self._specialisations: OrderedDict[Any, list[Specialisation]] = OrderedDict()  # by signature, oldest use first
         self._lock = threading.RLock()
         self._stats = Stats()

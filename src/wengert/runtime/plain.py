@@ -19,6 +19,7 @@ from wengert.errors import (
     DTypeError,
     NotDifferentiableError,
     PerformanceWarning,
+    RangeError,
     ShapeError,
     SharedMemoryError,
     StructureError,
@@ -59,8 +60,8 @@ def answered_by(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
     that tells more: ours."""
     try:
         return f(*args, **kwargs)
-    except (ValueError, TypeError):
-        if isinstance(why, ShapeError | DTypeError | StructureError):
+    except (ValueError, TypeError, OverflowError):
+        if isinstance(why, ShapeError | DTypeError | StructureError | RangeError):
             raise why from None
         raise
 

@@ -38,6 +38,9 @@ _HANDS_TO_COMPILED = frozenset(
 )
 """Packages that hand arrays to compiled code. What they read or call in the user's name may change all the same."""
 
+_WANTS_MEMORY = frozenset(["pandas", "polars", "pyarrow"])
+"""Packages whose columns are memory: what converts a value for them must give an ndarray, or refuse."""
+
 _TAKES_NUMBERS = frozenset(
     ["statistics", "fractions", "decimal", "_pydecimal", "random", "json", "struct", "datetime", "_pydatetime"]
     + ["colorsys", "ctypes", "array", "collections", "copy", "dataclasses", "heapq", "bisect", "numbers", "csv"]
@@ -101,6 +104,11 @@ def _has_traced_in_hand(frame: types.FrameType | None) -> bool:
                 return True
         frame = frame.f_back
     return False
+
+
+def wants_memory(frame: types.FrameType) -> bool:
+    """Whether a library's code asks NumPy for memory, and again as long as it gets anything else."""
+    return str(frame.f_globals.get("__name__")).partition(".")[0] in _WANTS_MEMORY
 
 
 def is_library_module(name: str) -> bool:

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.errors import EscapedTracerError, UnsupportedFunctionError, message
+from wengert.errors import EscapedTracerError, message
 from wengert.ops.elementwise import select
 from wengert.ops.index import (
     INTP,
@@ -96,35 +96,12 @@ def _has_tracer(entry: Any) -> bool:
     return type(entry) is Tracer
 
 
-def _mask_indices(mask: Any, x: Tracer) -> list[Any]:
+def _mask_indices(mask: Any) -> list[Any]:
     """A boolean array as index arrays: of a traced mask only the number of true elements is looked at."""
     if type(mask) is Tracer:
-        if not mask.ndim:
-            raise _scalar_mask(mask)
         found = record(nonzero, (mask,), {"size": int(np.count_nonzero(mask))})
         return list(found) if isinstance(found, tuple) else [found]
-    if not np.ndim(mask):
-        raise UnsupportedFunctionError(
-            message("a boolean among other indices", x._trace.locate(), tries=["np.newaxis and an index of that axis"])
-        )
     return list(np.nonzero(mask))
-
-
-def _is_boolean(key: Any) -> bool:
-    if type(key) is Tracer:
-        return key.ndim == 0 and key.dtype == bool and key.constant() is not None
-    return isinstance(key, bool | np.bool_) or (isinstance(key, np.ndarray) and key.ndim == 0 and key.dtype == bool)
-
-
-def _of_one_more_axis(x: Tracer, key: Any) -> tuple[Tracer, Any]:
-    """``x[True]`` and ``x[False]``: all or nothing of a new first axis."""
-    return getitem(x, None), np.zeros(int(bool(key)), INTP)
-
-
-def _scalar_mask(mask: Any) -> UnsupportedFunctionError:
-    return UnsupportedFunctionError(
-        message("a traced boolean scalar as an index", mask._trace.locate(), tries=["np.where(mask, x, y)"])
-    )
 
 
 def parse(x: Tracer, key: Any) -> Key:
@@ -148,7 +125,7 @@ def parse(x: Tracer, key: Any) -> Key:
     new_shape: list[int] = []  # of what the basic part gives
     arrays: list[Any] = []
     axes: list[int] = []
-    of_x: list[int] = []  # the axes of x that the arrays index
+    of_x: list[tuple[int, int]] = []  # the axes that the arrays index: their numbers in x, and their lengths
     groups: list[int] = []  # positions in the key of the advanced entries, to see whether they are adjacent
     for position, e in enumerate(entries):
         axis = len(static)
@@ -165,6 +142,13 @@ def parse(x: Tracer, key: Any) -> Key:
             new_shape.append(length)
         elif isinstance(e, int) and not has_arrays:
             static.append(_position(e, shape[axis], axis))
+        elif not isinstance(e, int) and e.dtype.kind == "b" and e.ndim == 0:
+            # All or nothing of a new axis. A traced one is looked at, as the count of a mask's true elements is.
+            arrays.append(np.zeros(int(bool(e)), INTP))
+            of_x.append((axis, 1))
+            axes.append(len(new_shape))
+            groups.append(position)
+            new_shape.append(1)
         else:
             if isinstance(e, int):
                 parts = [new_constant(x._trace, np.asarray(_position(e, shape[axis], axis)), False)]
@@ -176,23 +160,23 @@ def parse(x: Tracer, key: Any) -> Key:
                         f"boolean index did not match indexed array along axis {axis}; size is "
                         f"{shape[axis : axis + e.ndim]} but the boolean is {e.shape}"
                     )
-                parts = _mask_indices(e, x)
+                parts = _mask_indices(e)
             for part in parts:
                 if part.dtype.kind not in "iu":
                     raise IndexError("arrays used as indices must be of integer (or boolean) type")
                 arrays.append(_as_intp(part))
-                of_x.append(len(static))
+                of_x.append((len(static), shape[len(static)]))
                 axes.append(len(new_shape))
                 groups.append(position)
                 static.append((0, shape[len(static)], 1))
                 new_shape.append(static[-1][1])
     if arrays:
-        _check_arrays(arrays, of_x, shape)
+        _check_arrays(arrays, of_x)
     adjacent = all(b - a <= 1 for a, b in zip(groups, groups[1:], strict=False))
     return Key(Basic(tuple(static), tuple(new_shape)), tuple(arrays), tuple(axes), axes[0] if adjacent and axes else 0)
 
 
-def _check_arrays(arrays: list[Any], axes: list[int], shape: tuple[int, ...]) -> None:
+def _check_arrays(arrays: list[Any], of_x: list[tuple[int, int]]) -> None:
     """Shapes must broadcast, and values that are known now be in bounds, unless nothing is selected anyway."""
     shapes = [a.shape for a in arrays]
     try:
@@ -201,8 +185,7 @@ def _check_arrays(arrays: list[Any], axes: list[int], shape: tuple[int, ...]) ->
         raise IndexError(
             f"shape mismatch: indexing arrays could not be broadcast together with shapes {' '.join(map(str, shapes))}"
         ) from None
-    for index, axis in zip(arrays, axes, strict=True):
-        n = shape[axis]
+    for index, (axis, n) in zip(arrays, of_x, strict=True):
         known = index.constant() if type(index) is Tracer else index
         if known is None or known.size == 0 or (selects_nothing and known.ndim):
             continue
@@ -257,8 +240,6 @@ def getitem(x: Tracer, key: Any) -> Any:
             return record(slice_, (x,), {"index": (k,)})
     if isinstance(key, str):
         raise IndexError("only structured arrays have fields, and those are not traced")
-    if _is_boolean(key):
-        return getitem(*_of_one_more_axis(x, key))
     if x.is_scalar:  # s[...] of a NumPy scalar is a new array, not a view of it
         x = x.copy()
         x.is_scalar = False
@@ -375,8 +356,6 @@ def _concrete_key(key: Any) -> Any:
 def setitem(x: Tracer, key: Any, value: Any) -> None:
     """``x[key] = value``, cast to x's dtype and broadcast, as NumPy does; recorded as a functional update."""
     x.check_writable()
-    if _is_boolean(key):
-        x, key = _of_one_more_axis(x, key)
     if isinstance(value, list | tuple) or type(value) is hooks.Flat:
         value = hooks.array(value, x.dtype)
     if x.constant() is not None and _is_concrete(value) and _key_is_concrete(key):

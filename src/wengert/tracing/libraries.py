@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.attributes import held
 from wengert.tracing.callers import callee_span, is_of_library, is_ours
 
 
@@ -51,7 +52,7 @@ def refused_function(error: BaseException, traced: Callable[[Any], bool] | None 
         stack.append((at.tb_frame, at.tb_lasti))
         at = at.tb_next
     last = max((k for k, (frame, _) in enumerate(stack) if not is_of_library(frame)), default=-1)
-    inside = [frame for frame, _ in stack[last + 1 :]]
+    inside = [*itertools.dropwhile(_only_calls, [frame for frame, _ in stack[last + 1 :]])]
     if not inside:  # compiled code, or the user's own error
         if last < 0 or not ("Tracer" in str(error) or isinstance(error, struct.error)):
             return None
@@ -61,6 +62,11 @@ def refused_function(error: BaseException, traced: Callable[[Any], bool] | None 
     if traced is not None and not any(traced(x) for frame in inside for x in frame.f_locals.values()):
         return None
     return _name(*(stack[last] if last >= 0 else (None, -1)), [frame for frame in inside if not is_ours(frame)])
+
+
+def _only_calls(frame: types.FrameType) -> bool:
+    """Whether a frame is of a transform's, which calls the user's function and does nothing with what it computes."""
+    return str(frame.f_globals.get("__name__")).startswith("wengert.api.")
 
 
 def _is_rerouted(inside: Sequence[types.FrameType]) -> bool:
@@ -118,7 +124,8 @@ def _name(user: types.FrameType | None, place: int, inside: Sequence[types.Frame
     called = _called(user, place) if user is not None else None
     others = [frame for frame in inside if _package(frame) != "numpy"]
     if called is not None and called[0] is not None and not (called[0].startswith("np.") and others):
-        return called[0]
+        if not called[0].startswith("wengert."):  # a transform's closure, of the library's function itself
+            return called[0]
     for frame in others or inside:  # np.sum of a Series is what pandas does
         qualname = frame.f_code.co_qualname.partition(".<locals>")[0]
         path = _of_method(frame) or _public_path(str(frame.f_globals.get("__name__")), qualname)
@@ -205,11 +212,11 @@ def _is_of_library(cls: type) -> bool:
 
 def _of_object(found: Any) -> str | None:
     """The public path of a function or a class, or of the class of an object that is called."""
-    if not hasattr(found, "__qualname__"):
+    if held(found, "__qualname__") is None:
         found = type(found)
-    if getattr(found, "__self__", None) is not None and getattr(np.random, found.__name__, None) == found:
+    if held(found, "__self__") is not None and getattr(np.random, found.__name__, None) == found:
         return f"np.random.{found.__name__}"  # a method of the one generator that the module has
-    if not isinstance(getattr(found, "__module__", None), str):
+    if not isinstance(held(found, "__module__"), str):
         return None
     return _public_path(found.__module__, found.__qualname__)
 

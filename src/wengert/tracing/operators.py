@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import DTypeError, UnsupportedFunctionError, message
+from wengert.errors import DTypeError, RangeError, UnsupportedFunctionError, in_short, message
 from wengert.ops.elementwise import convert, direction
 from wengert.ops.op import UFUNCS, Op
 from wengert.tape import Atom, Aval
@@ -164,10 +164,11 @@ def is_within(x: Any, dtype: np.dtype[Any]) -> bool:
 
 
 def check_within(x: Any, dtype: np.dtype[Any]) -> None:
-    """Raise OverflowError, as NumPy does, where a Python integer becomes one of a ``dtype`` that has no such number."""
+    """Raise RangeError, an OverflowError as NumPy's, for a Python integer that ``dtype`` cannot hold."""
     if not is_within(x, dtype):
-        n = f"{x} is" if type(x) is int else "a traced Python integer is"
-        raise OverflowError(message(f"{n} out of bounds for {dtype.name}", _current_source()))
+        n = in_short(x) if type(x) is int else "a traced Python integer"
+        tries = ["a float: 2.0**63 in the place of 2**63"] if type(x) is int else []
+        raise RangeError(message(f"{n} is out of bounds for {dtype.name}", _current_source(), tries=tries))
 
 
 def converted(x: Tracer, dtype: np.dtype[Any]) -> Any:

@@ -27,7 +27,7 @@ import numpy as np
 from wengert.locks import lock
 from wengert.tracing import _arraylikes, arraylikes  # noqa: F401  # arraylikes: it says who answers
 from wengert.tracing.arguments import holds_traced, holds_unsettled
-from wengert.tracing.callers import handed_to_library, is_called_by_name, is_library, is_ours
+from wengert.tracing.callers import handed_to_library, is_called_by_name, is_library, is_ours, wants_memory
 from wengert.tracing.trace import current_trace
 
 Replacement = TypeVar("Replacement", bound=Callable[..., Any])
@@ -67,7 +67,7 @@ def replaces(name: str, is_conversion: bool = False) -> Callable[[Replacement], 
 def _is_for_numpy(x: Any, frame: FrameType) -> bool:
     """Whether a library's conversion of ``x`` is NumPy's affair: nothing is traced, or all that the user's code has
     handed to the library is made of captured arrays, and may be looked at."""
-    if not holds_traced(x):
+    if not holds_traced(x) or wants_memory(frame):
         return True
     return not holds_unsettled(x) and not any(map(holds_unsettled, handed_to_library(frame)))
 

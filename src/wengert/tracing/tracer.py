@@ -21,6 +21,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.errors import ConcretizationError, MutationError, SharedMemoryError, UnsupportedFunctionError, message
+from wengert.expect import is_array_type
 from wengert.ops.elementwise import convert
 from wengert.ops.kernels import Contract
 from wengert.ops.op import UFUNCS, Op
@@ -52,6 +53,7 @@ class Lens(NamedTuple):
     """Where it looks depends on a traced value: ``read_constant`` gives only its layout in memory."""
 
 
+@is_array_type
 class Tracer(metaclass=TracerType):
     """A traced array or scalar."""
 

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.attributes import held
 from wengert.locks import lock
 from wengert.tracing import hooks, names
 from wengert.tracing.callers import is_installed, is_library_module, is_on_top
@@ -153,7 +154,7 @@ def asking_in(call: Any) -> Sequence[types.FunctionType]:
 
     That nothing calls ``type`` is remembered by code. 0.3 µs, for it is done at every un-jitted call.
     """
-    code = getattr(call, "__code__", None)
+    code = held(call, "__code__")
     if code is None:  # a function of NumPy's, given as it is
         return asking(call)
     place = _places.get(id(code))

@@ -17,6 +17,7 @@ import numpy as np
 import optree
 from optree import PyTreeSpec
 
+from wengert.attributes import held
 from wengert.errors import StructureError, message
 from wengert.locks import lock
 
@@ -372,7 +373,7 @@ def _object_functions(cls: type) -> tuple[Callable[[Any], tuple[Any, ...]], Call
 
     def with_slots(obj: Any) -> dict[str, Any]:
         state = dict(vars(obj)) if has_dict else {}
-        return state | {name: getattr(obj, name) for name in slots if hasattr(obj, name)}
+        return state | {name: held(obj, name) for name in slots if held(obj, name, slots) is not slots}
 
     @functools.lru_cache(maxsize=64)
     def in_order(names: tuple[str, ...]) -> list[str]:

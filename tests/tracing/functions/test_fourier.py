@@ -128,3 +128,36 @@ def test_a_convolution_and_its_gradient() -> None:
             up = loss(a + h, b) if argnum == 0 else loss(a, b + h)
             down = loss(a - h, b) if argnum == 0 else loss(a, b - h)
             np.testing.assert_allclose(got[k], (up - down) / 2e-6, rtol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["fft2", "ifftn", "rfft2", "rfftn", "irfft2", "irfftn"])
+def test_an_axis_that_is_transformed_twice_is_resized_each_time(name: str) -> None:
+    """rfft2 along (0, 0) lost a third of its result: the half spectrum is brought to the length of the array again."""
+    f = getattr(np.fft, name)
+    x = np.arange(1.0, 10.0).reshape(3, 3) ** 2
+    for options in ({"axes": (0, 0)}, {"s": (2, 3), "axes": (1, 1)}):
+        want = f(x, **options)
+        np.testing.assert_allclose(wg.jit(lambda x, o=options: f(x, **o))(x), want, rtol=1e-12, atol=1e-12)
+
+
+def test_more_lengths_than_axes_are_refused_as_in_numpy() -> None:
+    with pytest.warns(DeprecationWarning, match="axes"), pytest.raises(np.exceptions.AxisError):
+        np.fft.ifftn(np.ones(3), s=(1, 1))
+    with pytest.raises(np.exceptions.AxisError):
+        wg.trace(lambda x: np.fft.ifftn(x, s=(1, 1)))(np.ones(3))
+
+
+@pytest.mark.parametrize("shape", [(1,), (3, 1), (1, 3), (1, 1)])
+def test_half_a_spectrum_of_length_one(shape: tuple[int, ...]) -> None:
+    x = np.arange(1.0, 1 + np.prod(shape)).reshape(shape)
+    for f in (np.fft.irfft, np.fft.irfft2, np.fft.irfftn):
+        for lengths in (None, (1,) * x.ndim, (2,) * x.ndim):
+            n = lengths if f is not np.fft.irfft or lengths is None else lengths[0]
+            axes = () if f is np.fft.irfft else (tuple(range(-x.ndim, 0)),)
+            try:
+                want = f(x, n, *axes)
+            except ValueError as error:
+                with pytest.raises(ValueError, match=str(error).partition("(")[0]):
+                    wg.jit(lambda x, f=f, n=n, axes=axes: f(x, n, *axes))(x)
+                continue
+            np.testing.assert_allclose(wg.jit(lambda x, f=f, n=n, axes=axes: f(x, n, *axes))(x), want, atol=1e-14)

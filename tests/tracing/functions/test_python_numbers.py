@@ -123,3 +123,19 @@ def test_what_is_asked_of_the_class_of_traced_values_itself() -> None:
 def test_copies_of_what_has_no_method_to_copy_itself(value: Any) -> None:
     """``copy`` asks by getattr with a default, and a float has no ``__deepcopy__``."""
     same(wg.jit(lambda x: copy.deepcopy({"a": [x]})["a"][0] * copy.copy(x))(value), np.asarray(value * value)[()])
+
+
+@typing.runtime_checkable
+class HasShape(typing.Protocol):
+    """A protocol with a data member beside a method."""
+
+    shape: tuple[int, ...]
+
+    def sum(self) -> Any: ...
+
+
+def test_a_runtime_protocol_with_data_members() -> None:
+    """isinstance(x, P) raised TypeError, as issubclass does: xarray asks so for arrays."""
+    assert isinstance(np.ones(2), HasShape) and not isinstance(3, HasShape)
+    for t in (wg.grad, lambda f: wg.jit(wg.grad(f))):
+        assert t(lambda x: np.sum(x * (2 if isinstance(x, HasShape) else 3)))(np.ones(2)).tolist() == [2, 2]

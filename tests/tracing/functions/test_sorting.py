@@ -289,3 +289,17 @@ def test_quantiles_had_another_dtype_where_they_are_elements(function, dtype, me
         return  # of NumPy's several ways, with integers among them
     assert got.dtype == expected.dtype
     np.testing.assert_allclose(got, expected, rtol=1e-6)
+
+
+@pytest.mark.parametrize("axis", [0, 1])
+@pytest.mark.parametrize("shape", [(0, 3), (3, 0)])
+def test_medians_and_quantiles_of_empty_arrays(shape: tuple[int, int], axis: int) -> None:
+    """Where no column is left nanmedian raised: reshape cannot tell a length from no elements."""
+    x = np.ones(shape)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        for f in (np.median, np.nanmedian):
+            np.testing.assert_array_equal(wg.jit(lambda x, f=f: f(x, axis=axis))(x), f(x, axis=axis))
+        np.testing.assert_array_equal(
+            wg.jit(lambda x: np.nanquantile(x, [0.2, 0.5], axis=axis))(x), np.nanquantile(x, [0.2, 0.5], axis=axis)
+        )

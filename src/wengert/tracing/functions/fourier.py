@@ -67,9 +67,9 @@ def _axis(x: Tracer, axis: Any) -> int:
 
 
 def _lengths_and_axes(x: Tracer, s: Any, axes: Any) -> tuple[list[Any], list[int]]:
-    """The lengths, None where they stay, and the axes that are transformed."""
+    """The lengths, None where they are not given, and the axes that are transformed."""
     if axes is None:
-        axes = range(x.ndim) if s is None else range(x.ndim - len(s), x.ndim)
+        axes = range(x.ndim) if s is None else range(-len(s), 0)
     axes = [axes] if isinstance(axes, int | np.integer) else list(axes)
     axes = list(normalize_axis_tuple(axes, x.ndim, allow_duplicate=True))
     s = [s] if isinstance(s, int | np.integer) else s
@@ -82,22 +82,26 @@ def _lengths_and_axes(x: Tracer, s: Any, axes: Any) -> tuple[list[Any], list[int
 # ----------------------------------------------------------------------------------------------------- transforms
 
 
-def _complex(x: Tracer, axes: Sequence[int], forward: bool, norm: int) -> Any:
-    if not axes:
+def _complex(x: Tracer, lengths: Sequence[int], axes: Sequence[int], forward: bool, norm: int) -> Any:
+    """``x`` transformed along ``axes``, each first brought to its length: one after the other where one comes twice."""
+    params = {"forward": forward, "norm": norm}
+    if len(set(axes)) < len(axes):
+        for n, axis in reversed([*zip(lengths, axes, strict=True)]):
+            x = record(ops.fft, (_resized(x, axis, n),), {"axes": (axis,), **params})
         return x
-    if len(set(axes)) == len(axes):
-        return record(ops.fft, (x,), {"axes": tuple(axes), "forward": forward, "norm": norm})
-    for axis in axes:
-        x = record(ops.fft, (x,), {"axes": (axis,), "forward": forward, "norm": norm})
-    return x
+    for n, axis in zip(lengths, axes, strict=True):
+        x = _resized(x, axis, n)
+    return record(ops.fft, (x,), {"axes": tuple(axes), **params}) if axes else x
 
 
 def complex_transform(a: Any, s: Any, axes: Any, norm: Any, is_inverse: bool) -> Any:
     x = _operand(a, "complex")
     lengths, axes = _lengths_and_axes(x, s, axes)
-    for n, axis in zip(lengths, axes, strict=True):
-        x = _resized(x, axis, x.shape[axis] if n is None else n)
-    return _complex(x, axes, not is_inverse, _norm(norm, is_inverse))
+    return _complex(x, _given_or_own(x, lengths, axes), axes, not is_inverse, _norm(norm, is_inverse))
+
+
+def _given_or_own(x: Tracer, lengths: Sequence[int | None], axes: Sequence[int]) -> list[int]:
+    return [x.shape[axis] if n is None else n for n, axis in zip(lengths, axes, strict=True)]
 
 
 def half_transform(a: Any, s: Any, axes: Any, norm: Any, is_inverse: bool) -> Any:
@@ -106,11 +110,11 @@ def half_transform(a: Any, s: Any, axes: Any, norm: Any, is_inverse: bool) -> An
     lengths, axes = _lengths_and_axes(x, s, axes)
     if not axes:
         raise ValueError("at least 1 axis must be transformed")
-    for n, axis in zip(lengths, axes, strict=True):
-        x = _resized(x, axis, x.shape[axis] if n is None else n)
+    whole = _given_or_own(x, lengths, axes)
     forward, number = not is_inverse, _norm(norm, is_inverse)
+    x = _resized(x, axes[-1], whole[-1])
     half = record(ops.rfft, (x,), {"axis": axes[-1], "forward": forward, "norm": number})
-    return _complex(half, axes[:-1], forward, number) if len(axes) > 1 else half
+    return _complex(half, whole[:-1], axes[:-1], forward, number)
 
 
 def whole_transform(a: Any, s: Any, axes: Any, norm: Any, is_inverse: bool) -> Any:
@@ -123,12 +127,12 @@ def whole_transform(a: Any, s: Any, axes: Any, norm: Any, is_inverse: bool) -> A
     n = 2 * (x.shape[last] - 1) if lengths[-1] is None else lengths[-1]
     if n < 1:
         raise ValueError(f"Invalid number of FFT data points ({n}) specified.")
-    for length, axis in zip(lengths[:-1], axes[:-1], strict=True):
-        x = _resized(x, axis, x.shape[axis] if length is None else length)
-    x = _resized(x, last, n // 2 + 1)
     x = as_dtype(x, complex_dtype(x.dtype))
     forward, number = not is_inverse, _norm(norm, is_inverse)
-    x = _complex(x, axes[:-1], forward, number) if len(axes) > 1 else x
+    if last not in axes[:-1]:  # fewer to transform; else after the transforms along it
+        x = _resized(x, last, n // 2 + 1)
+    x = _complex(x, _given_or_own(x, lengths[:-1], axes[:-1]), axes[:-1], forward, number)
+    x = _resized(x, last, n // 2 + 1)
     return record(ops.irfft, (x,), {"axis": last, "n": n, "forward": forward, "norm": number})
 
 

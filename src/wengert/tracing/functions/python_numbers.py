@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import _abc  # type: ignore[import]  # the C functions behind abc.ABCMeta
 import sys
-from types import FrameType
+from types import FrameType, FunctionType
 from typing import Any
 
 import numpy as np
@@ -99,4 +99,8 @@ def attribute(x: Any, name: str, default: Any) -> Any:
 @exchanges(_abc._abc_instancecheck)
 def is_instance(cls: Any, x: Any) -> bool:
     """``isinstance(x, Iterable)`` and the like, by the class that the user's code sees."""
-    return issubclass(x.seen_class() if type(x) is Tracer else type(x), cls)
+    return _ask(x.seen_class() if type(x) is Tracer else type(x), cls)
+
+
+# A protocol with data members answers ``issubclass`` to the code of isinstance alone, which it knows by its module.
+_ask: Any = FunctionType((lambda a, b: issubclass(a, b)).__code__, {"__name__": "abc", "issubclass": issubclass})

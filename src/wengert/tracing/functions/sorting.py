@@ -250,7 +250,7 @@ def _present_counts(rows: Any) -> Any:
 def _at(rows: Any, index: Any) -> Any:
     """rows[index[..., c], c] for each column c."""
     n_extra = index.ndim - (rows.ndim - 1)
-    flat = np.reshape(index, (-1, *rows.shape[1:]))
+    flat = np.reshape(index, (math.prod(index.shape[:n_extra]), *rows.shape[1:]))
     taken = taken_along(rows, np.maximum(flat, 0), 0)
     return np.reshape(taken, index.shape) if n_extra != 1 else taken
 
@@ -399,15 +399,15 @@ def _quantile(
         if method != "inverted_cdf":
             raise ValueError(f"Only method 'inverted_cdf' supports weights. Got: {method}.")
         return into(out, _weighted_quantile(x, p, axis, keepdims, weights, skip_nan))
+    if skip_nan and x.size == 0:  # as NumPy: whatever is asked for, the means
+        return np.nanmean(x, axis, out=out, keepdims=keepdims)
     columns, shape, axes, rest = _columns(x, axis)
     n = columns.shape[0]
     ones = (1,) * len(rest)
     y: Any
     if n == 0:
-        if not skip_nan:
-            raise IndexError("index -1 is out of bounds for axis 0 with size 0")
-        y = np.full_like(inexact(columns), np.nan, shape=(*p.shape, *rest))
-    elif skip_nan and x.dtype.kind == "f":
+        raise IndexError("index -1 is out of bounds for axis 0 with size 0")
+    if skip_nan and x.dtype.kind == "f":
         rows = sorted_along(columns, 0)
         count = _present_counts(rows)
         v = _virtual_index(np.reshape(p, (*p.shape, *ones)), as_dtype(count, p.dtype), method)

@@ -30,6 +30,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 
 import numpy as np
 
+from wengert.attributes import held
 from wengert.errors import CaptureError, InternalError, WrittenError, message
 from wengert.source import Source
 from wengert.tracing import names
@@ -158,7 +159,7 @@ class Environment:
     def copy_for(self, f: Callable[..., Any], trace: Trace) -> Callable[..., Any]:
         """``f`` with its captured arrays replaced by traced values of ``trace``; notes every slot it reads."""
         self._trace = trace
-        copy = self._replace(Part(None, getattr(f, "__name__", "function"), f, lambda: f), is_root=True)
+        copy = self._replace(Part(None, held(f, "__name__", "function"), f, lambda: f), is_root=True)
         self._watching.watch_holders()
         self._check_identities()
         trace.unrepeatable = trace.unrepeatable or self._watching.unrepeatable

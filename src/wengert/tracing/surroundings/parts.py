@@ -22,6 +22,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.attributes import held
 from wengert.tracing import names
 from wengert.tracing.callers import is_opaque
 from wengert.tracing.surroundings.purity import is_immutable
@@ -311,14 +312,14 @@ def _add_attributes(parts: Parts, value: Any, name: str, read: Callable[[], Any]
     parts.inner = _inner(value, name, read)
     if is_sealed(type(value)) or parts.names is not None:
         return
-    if hasattr(value, "__dict__"):
+    if held(value, "__dict__") is not None:
         parts.names = _which(value, name, read, None)
     parts.attributes = _attributes(value, name, read)
 
 
 def _inner(value: Any, name: str, read: Callable[[], Any]) -> Iterator[Part]:
     for attribute in INNER:
-        found = getattr(value, attribute, None)
+        found = held(value, attribute)
         if found is not None:
             yield Part(attribute, f"{name}.{attribute}", found, lambda a=attribute: getattr(read(), a))
 
@@ -329,9 +330,9 @@ def _which(value: Any, name: str, read: Callable[[], Any], container: Container 
 
 def _attributes(value: Any, name: str, read: Callable[[], Any]) -> Iterator[Part]:
     """Of an object that keeps some of them elsewhere than in its ``__dict__``."""
-    for attribute in (*getattr(value, "__dict__", ()), *_slots(type(value))):
-        found = getattr(value, attribute, MISSING)
-        yield Part(attribute, f"{name}.{attribute}", found, lambda a=attribute: getattr(read(), a, MISSING))
+    for attribute in (*held(value, "__dict__", ()), *_slots(type(value))):
+        found = held(value, attribute, MISSING)
+        yield Part(attribute, f"{name}.{attribute}", found, lambda a=attribute: held(read(), a, MISSING))
 
 
 def _of_holder(holder: Any, name: str) -> Parts:

@@ -32,6 +32,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.attributes import held
+
 _IMMUTABLE = frozenset({int, float, complex, bool, str, bytes, type(None), type(Ellipsis), range})
 
 PURE = ""
@@ -234,13 +236,13 @@ def origin_of(value: Any) -> Origin:
         return Origin(_public(value.__module__), value.__qualname__)
     if isinstance(value, np.ufunc):
         return Origin("numpy" if vars(np).get(value.__name__) is value else _home_of(value), value.__name__)
-    owner = getattr(value, "__self__", None)
-    name = getattr(value, "__name__", None)
+    owner = held(value, "__self__")
+    name = held(value, "__name__")
     if isinstance(owner, types.ModuleType) and isinstance(name, str):
         return Origin(_public(owner.__name__), name)
     if owner is not None and isinstance(name, str):
         return Origin(*origin_of(owner if isinstance(owner, type) else type(owner))[:1], name)
-    module = getattr(value, "__module__", None)
+    module = held(value, "__module__")
     if callable(value) and isinstance(name, str) and isinstance(module, str):  # a function that Cython made
         return Origin(_public(module), name)
     return origin_of(type(value))

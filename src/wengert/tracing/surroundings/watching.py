@@ -34,6 +34,7 @@ from typing import Any, NamedTuple, cast
 
 import numpy as np
 
+from wengert.attributes import held
 from wengert.tracing import names
 from wengert.tracing.callers import is_installed, is_on_top, is_opaque
 from wengert.tracing.generators import ASK_FOR_STATE, Found, Generators
@@ -150,7 +151,7 @@ class Watching:
         if is_walked(value):
             return
         home = value if isinstance(value, CODE) else type(value)
-        if hasattr(value, "__dict__") and not isinstance(value, CODE):
+        if held(value, "__dict__") is not None and not isinstance(value, CODE):
             self._fill_caches(value)
         if isinstance(value, np.ndarray) or self.is_foreign(_namespace_of(home)):
             self._judge_library(value, name)
@@ -223,7 +224,7 @@ class Watching:
                 if (id(module), attribute) not in self.watched:
                     self.watched.add((id(module), attribute))
                     self._take_value(module, attribute, name, found, by)
-                if path and path[0] in getattr(found, "__dict__", ()) and type(found) is types.FunctionType:
+                if path and path[0] in held(found, "__dict__", ()) and type(found) is types.FunctionType:
                     self.give_doubt(f"{by} reads {name}.{path[0]}, which somebody has put there")
                 return
             module = found
@@ -349,7 +350,7 @@ class Watching:
     def watch_what_hangs_on(self, part: Part) -> None:
         """The attributes of a value that is a number or text of a class of the user's, or of an enumeration."""
         value = part.value
-        if type(value) not in _BY_VALUE and hasattr(value, "__dict__") and id(value) not in self.watched:
+        if type(value) not in _BY_VALUE and held(value, "__dict__") is not None and id(value) not in self.watched:
             self.watched.add(id(value))
             self.alive.append(value)
             self.watch_attributes(value, parts_of(value, part.name, part.read, natively=False))
@@ -468,7 +469,7 @@ class Watching:
                 found is random.Random or (found is not None and found is class_of_states())
             ) and path not in uses.seeded:
                 self.give_up(f"{By(name, code, line)} calls {found.__name__}, whose seed is no literal number")
-            elif found is random or getattr(found, "__self__", None) is random._inst:
+            elif found is random or held(found, "__self__") is random._inst:
                 self.watch(Part("random", "random", state_of_python(), state_of_python))
         for module, attribute in uses.taken:
             if module in sys.modules and self.is_followed(sys.modules[module]):
@@ -665,7 +666,7 @@ def _why_incomparable(value: Any, name: str) -> str:
         return f"{name} is made of a Python function"
     if hasattr(type(value), "__next__"):
         return f"{name} is an iterator"
-    module = getattr(value, "__module__", type(value).__module__)
+    module = held(value, "__module__", type(value).__module__)
     return f"{name} is of {module}" if module in CLOCKS else ""
 
 
