@@ -66,7 +66,7 @@ def test_what_is_taken_arrives_as_it_is() -> None:
     assert scaled([1, 2])[0].tolist() == [1, 2] and type(scaled(2.0)[0]) is np.float64
     assert Window(3, (1, 2)) == Window(width=3, shape=(1, 2)) and pickle.loads(pickle.dumps(Window(3))) == Window(3)
     with pytest.raises(TypeError, match=r"scaled\(\) missing 1 required positional argument: 'x'"):
-        scaled()  # type: ignore[call-arg]
+        scaled()
 
 
 def test_traced_values_pass_the_door() -> None:

@@ -96,7 +96,7 @@ def array(x: Any) -> Any:
             raise _Other
         return x
     if hasattr(cls, "shape") and hasattr(cls, "dtype") and hasattr(cls, "__array__"):
-        found = x if isinstance(x, np.generic) else np.asarray(x)  # of a number of NumPy's, or of another library
+        found: Any = x if isinstance(x, np.generic) else np.asarray(x)  # a NumPy number, or another library's array
     else:
         try:
             found = np.asarray(x)

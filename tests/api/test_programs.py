@@ -241,4 +241,4 @@ def test_compile_takes_a_tape_and_says_so() -> None:
         with pytest.raises(
             StructureError, match=r"compile: tape is .*; expected a Tape\n  try    wg.compile\(wg.trace"
         ):
-            wg.compile(value)  # type: ignore[arg-type]
+            wg.compile(value)
