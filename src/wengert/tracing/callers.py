@@ -146,7 +146,11 @@ def is_installed(file: str) -> bool:
 
 
 def is_ours(frame: types.FrameType) -> bool:
-    return str(frame.f_globals.get("__name__")).partition(".")[0] == "wengert"
+    return is_own_module(str(frame.f_globals.get("__name__")))
+
+
+def is_own_module(name: str) -> bool:
+    return name.partition(".")[0] == "wengert"
 
 
 def is_of_library(frame: types.FrameType) -> bool:
@@ -198,6 +202,7 @@ def is_called_by_name(frame: types.FrameType, name: str) -> bool:
     return False
 
 
+@functools.lru_cache(maxsize=4096)
 def _callee(code: types.CodeType, place: int) -> Callee:
     """What the instruction at ``place`` calls."""
     loads = _loads_callee(code, place)
@@ -208,6 +213,11 @@ def _callee(code: types.CodeType, place: int) -> Callee:
     if loads.opname.startswith(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF")):
         return Callee("variable", loads.argval if isinstance(loads.argval, str) else loads.argval[-1])
     return _ELSE
+
+
+def callee(frame: types.FrameType) -> Callee:
+    """What the instruction that ``frame`` is in the middle of calls."""
+    return _callee(frame.f_code, frame.f_lasti)
 
 
 def callee_at(frame: types.FrameType, place: int) -> Any:

@@ -122,6 +122,8 @@ class Trace:
 
     refusal: tuple[str, Source | None] | None = None
     """The last refusal of a number to a library, and where: its code may make another error of it, or lose it."""
+    watches: Callable[[Any], bool] = staticmethod(lambda x: False)
+    """Whether a module, a class or the globals of functions are watched for changes: see Environment.watches."""
 
     def __init__(
         self,
@@ -149,6 +151,8 @@ class Trace:
         """Of the compiled function that is traced: how often its loops ran."""
         self.turning: Any = None
         """The number of the ``for`` with a traced counter that is being looked at: see functions/counting.py."""
+        self.looping: dict[int, Any] = {}
+        """By their ids, which no other may get: what has been noted by its id of a loop that turns: see turns.py."""
         self.decisions: Decisions | None = None
         """Of the body of a loop or a branch, which runs as often as nobody knows: what it decides in this run."""
         self._numbers: ValueNumbers | None = None
@@ -195,6 +199,7 @@ class Trace:
             self.known = outer.known  # what an enclosing run may read again, this one may
             self.outlets = outer.outlets
             self.generators = outer.generators
+            self.watches = outer.watches
             self.is_closed, self.doubt = outer.is_closed, outer.doubt
         self._marks = [len(t.builder) for t in _stack.traces]
         self.level = len(_stack.traces) + 1
@@ -233,6 +238,8 @@ class Trace:
         self._overtaken.clear()
         self._callers.clear()
         self._sources.clear()
+        self.looping.clear()
+        self.watches = type(self).watches
         unlock(self._locked)
         for root in self._locked_traced:
             root._why_readonly = ""
@@ -491,15 +498,15 @@ class Trace:
         inner_atom = atom if innermost is self else innermost.lift(owner)
         note = None
         if not bodies and (kind == "turn" or (kind == "bool" and innermost.counts is not None)):
-            note = turn(is_counted=kind == "turn")
+            note = turn(innermost, is_counted=kind == "turn")
         noted = None if note is None else (self.turning if kind == "turn" else None, note)
         innermost.emit(guard, (inner_atom,), {"expected": Expected(value, noted), "position": -1, "kind": kind})
         for t in _stack.traces:
             t._looks.append(len(t.builder))
         return value
 
-    def which(self, x: Tracer) -> Which:
-        """Which value of this trace ``x`` is, or is a view of."""
+    def which(self, x: Tracer, memory: int) -> Which:
+        """Which value of this trace ``x`` is, or is a view of; ``memory``: see Which."""
         for instr in self.builder.since(self._placed):
             self._place.update({v: (self._placed, m) for m, v in enumerate(instr.outs)})
             self._placed += 1
@@ -507,9 +514,8 @@ class Trace:
         step, output = self._place.get(root, (-1, 0))
         looks = bisect_right(self._looks, step)
         begin = self._looks[looks - 1] if looks else 0
-        return Which(
-            root, "" if x._atom is not None else repr(x._lens), (len(self._looks) - looks, step - begin, output)
-        )
+        view = "" if x._atom is not None else repr(x._lens)
+        return Which(root, view, (len(self._looks) - looks, step - begin, output), memory)
 
     def _decided(self, condition: Tracer) -> bool:
         """The outcome of ``condition`` in this run of a body."""

@@ -10,21 +10,25 @@ from before the loop, of which names may have been exchanged.
 from __future__ import annotations
 
 import dis
+import inspect
 import sys
 from functools import lru_cache
 from hashlib import blake2b
-from types import BuiltinFunctionType, CodeType, FrameType, FunctionType, ModuleType
-from typing import Any, NamedTuple
+from types import BuiltinFunctionType, CellType, CodeType, FrameType, FunctionType, ModuleType
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from wengert.tracing import hooks
-from wengert.tracing.callers import RUN_CODE, is_internal
+from wengert.tracing.callers import RUN_CODE, callee, callee_at, is_internal, is_own_module
+
+if TYPE_CHECKING:
+    from wengert.tracing.trace import Trace
+    from wengert.tracing.tracer import Tracer
 
 MOST_BYTES = 1 << 18
 MOST_ELEMENTS = 200
 AS_THEY_ARE = (bool, int, float, complex, str, bytes, type(None))
-BY_IDENTITY = (type, ModuleType, BuiltinFunctionType, np.ufunc, np.dtype)
 
 
 class _Unknown(Exception):
@@ -49,12 +53,15 @@ class Which(NamedTuple):
     """How it is seen, if it is a view of that."""
     made: tuple[int, int, int]
     """How many looks ago, by which step after that look, and which of its outputs it is."""
+    memory: int = 0
+    """Of an array, a number for its memory: which others are it, or views of it."""
 
     def is_as(self, other: Which) -> bool:
-        return self.view == other.view and (self.value is other.value or self.made == other.made)
+        is_it = self.value is other.value or self.made == other.made
+        return is_it and self.view == other.view and self.memory == other.memory
 
 
-def turn(is_counted: bool = False) -> Turn | None:
+def turn(trace: Trace, is_counted: bool = False) -> Turn | None:
     """What stands there now; None where it cannot be said, or where no ``while`` can be the reason. ``is_counted``: the
     reason is a ``for`` of the innermost frame's, whose counter is traced."""
     frames: list[FrameType] = []
@@ -67,73 +74,239 @@ def turn(is_counted: bool = False) -> Turn | None:
             frames.append(frame)
         frame = frame.f_back
     frames = frames[:outermost]
-    if not is_counted and not any(_has_a_while(f.f_code) for f in frames):
+    looping = 0 if is_counted else _frame_of_while(frames)
+    if looping is None or not frames or frames[looping].f_code.co_flags & IS_GENERATOR:
+        return None  # who takes from a generator may stop before its loop does
+    around = [_loops_around(f.f_code, f.f_lasti) for f in frames[looping + 1 :]]
+    if any(loops and loops[0].kind == "for" for loops in around):
         return None
-    if any(_innermost_loop(f.f_code, f.f_lasti) == "for" for f in frames[is_counted:]):
-        return None
-    which: list[Any] = []
+    trace.looping[id(frames[looping])] = frames[looping]
+    note = _Note(trace)
     try:
-        beside = tuple([(id(f.f_code), _note(f.f_locals, [0], 0, which)) for f in frames])
+        beside = tuple([note.of_frame(f) for f in frames])
     except _Unknown:
         return None
-    return Turn(beside, tuple(which))
+    return Turn((id(frames[looping]), beside), tuple(note.which))
 
 
-def _digest(x: np.ndarray[Any, Any]) -> bytes:
-    if x.dtype.kind not in "fiubc" or x.nbytes > MOST_BYTES:
-        raise _Unknown
-    return blake2b(x.tobytes(), digest_size=16).digest()
+# -------------------------------------------------------------------------------------------------- whose loop it is
+
+IS_GENERATOR = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
+
+
+def _frame_of_while(frames: list[FrameType]) -> int | None:
+    """The innermost frame with a ``while`` around what it executes, if nothing else can have brought about the look,
+    in one turn, more than once: no ``for``, and no compiled code, as ``any(map(f, iterator))`` is."""
+    for k, frame in enumerate(frames):
+        code, at = frame.f_code, frame.f_lasti
+        loops = _loops_around(code, at)
+        if (loops and loops[0].kind == "for") or code.co_flags & IS_GENERATOR:
+            return None
+        if not (_looks_itself(frame) if k == 0 else _calls(frame, frames[k - 1])):
+            return None
+        if loops:
+            return k if all(x.kind == "while" or _is_counting(frame, x) for x in loops) else None
+    return None
+
+
+def _is_counting(frame: FrameType, loop: Loop) -> bool:
+    """Whether it is ``for i in range(...)``, and nobody else assigns ``i``: a name that tells its iterations apart."""
+    found = _counter(frame.f_code, loop)
+    return found is not None and callee_at(frame, found) is range
+
+
+@lru_cache(maxsize=1024)
+def _counter(code: CodeType, loop: Loop) -> int | None:
+    """Where the call is that gives what such a loop goes over; None if it is of another kind."""
+    instructions = [i for i in dis.get_instructions(code) if i.opname != "EXTENDED_ARG"]
+    k = next(k for k, i in enumerate(instructions) if i.offset >= loop.start)
+    call, get_iter, _, store = instructions[k - 2 : k + 2]
+    if (call.opname, get_iter.opname) != ("CALL", "GET_ITER") or not store.opname.startswith("STORE_FAST"):
+        return None
+    name = store.argval if isinstance(store.argval, str) else store.argval[0]
+    others = (i for i in instructions[k + 2 :] if i.offset <= loop.end and i.opname.startswith(("STORE", "DELETE")))
+    is_alone = all(name not in (i.argval if isinstance(i.argval, tuple) else (i.argval,)) for i in others)
+    return call.offset if is_alone and isinstance(name, str) else None
+
+
+def _looks_itself(frame: FrameType) -> bool:
+    """Whether the frame's own code branches on a value, or asks for its ``bool``."""
+    name = _instruction(frame.f_code, frame.f_lasti).opname
+    is_branch = "JUMP" in name or name in ("TO_BOOL", "UNARY_NOT")
+    return is_branch or callee_at(frame, frame.f_lasti) is bool
+
+
+def _calls(frame: FrameType, inner: FrameType) -> bool:
+    """Whether the frame's code has called the function of ``inner`` by its name, and not code that calls it."""
+    kind, name = callee(frame)
+    if kind == "variable":
+        return getattr(callee_at(frame, frame.f_lasti), "__code__", None) is inner.f_code
+    return kind == "attribute" and name == inner.f_code.co_name
 
 
 @lru_cache(maxsize=4096)
-def _innermost_loop(code: CodeType, at: int) -> str:
-    """ "for", "while" or "": of the jumps back over this instruction, the shortest."""
-    around = [(end - start, kind) for start, end, kind in _loops(code) if start <= at <= end]
-    return min(around)[1] if around else ""
+def _instruction(code: CodeType, at: int) -> dis.Instruction:
+    """The one at ``at``, which may be in the middle of its cache."""
+    return [i for i in dis.get_instructions(code) if i.offset <= at][-1]
+
+
+class Loop(NamedTuple):
+    start: int
+    """Where it jumps back to."""
+    end: int
+    """From where."""
+    kind: str
+    """ "for" or "while"."""
+
+
+@lru_cache(maxsize=4096)
+def _loops_around(code: CodeType, at: int) -> tuple[Loop, ...]:
+    """The loops around an instruction, the innermost first. A ``while`` may look at its condition once before it turns,
+    by instructions that are written in the same place as those at its end."""
+    here = _instruction(code, at).positions
+    positions = {i.offset: i.positions for i in dis.get_instructions(code)}
+    around = []
+    for loop in _loops(code):
+        again = (p for k, p in positions.items() if loop.start <= k <= loop.end)
+        if loop.start <= at <= loop.end or (at < loop.start and loop.kind == "while" and here in again):
+            around.append(loop)
+    return tuple(sorted(around, key=lambda x: x.end - x.start))
 
 
 @lru_cache(maxsize=1024)
-def _has_a_while(code: CodeType) -> bool:
-    return any(kind == "while" for _, _, kind in _loops(code))
-
-
-@lru_cache(maxsize=1024)
-def _loops(code: CodeType) -> list[tuple[int, int, str]]:
-    """Every jump back: to where, from where, and whether it is of a ``for`` or a ``while``."""
+def _loops(code: CodeType) -> list[Loop]:
+    """One for every jump back."""
     instructions = {i.offset: i for i in dis.get_instructions(code)}
     back = [
         (int(i.argval), offset)
         for offset, i in instructions.items()
         if i.opcode in dis.hasjrel and isinstance(i.argval, int) and i.argval <= offset
     ]
-    return [(start, end, "for" if instructions[start].opname == "FOR_ITER" else "while") for start, end in back]
+    return [Loop(start, end, _kind(instructions, start)) for start, end in back]
 
 
-def _note(x: Any, count: list[int], depth: int, which: list[Any]) -> Any:
-    count[0] += 1
-    if count[0] > MOST_ELEMENTS or depth > 6:
+def _kind(instructions: dict[int, dis.Instruction], start: int) -> str:
+    first = next(i for k, i in instructions.items() if k >= start and i.opname != "EXTENDED_ARG")
+    return "for" if first.opname == "FOR_ITER" else "while"
+
+
+# ------------------------------------------------------------------------------------------- what stands beside it
+
+
+class _Note:
+    """One note in the making. What is met again is noted by its number: whether two names have one object counts."""
+
+    def __init__(self, trace: Trace) -> None:
+        self.trace = trace
+        self.which: list[Any] = []
+        self._known: dict[int, int] = {}
+        self._count = 0
+
+    def of_frame(self, frame: FrameType) -> Any:
+        names = tuple([(name, self.of(x)) for name, x in frame.f_locals.items()])
+        return id(frame.f_code), self._of_globals(frame.f_globals), names
+
+    def of(self, x: Any) -> Any:
+        """What tells ``x``, all the way down, from what it may be in another turn. Raises _Unknown for what it is of
+        that cannot be compared."""
+        kind: Any = type(x)
+        if kind is hooks.Tracer:  # before it is compared with others
+            return self._of_tracer(x)
+        if kind in AS_THEY_ARE:
+            self._number()
+            return kind, repr(x)
+        known = self._known.get(id(x))
+        if known is not None:
+            return "met", known
+        self._known[id(x)] = self._number()
+        if issubclass(kind, np.generic) and kind.__module__ == "numpy":
+            return kind, str(x.dtype), x.tobytes()
+        if kind is np.ndarray:
+            return id(x), x.shape, x.strides, x.flags.writeable, _digest(x)
+        if kind in (list, tuple):
+            return kind, tuple([self.of(one) for one in x])
+        if kind is dict:
+            return kind, tuple([(self.of(k), self.of(v)) for k, v in x.items()])
+        if kind is FunctionType:
+            return self._of_function(x)
+        if kind is CellType:
+            return "cell", self.of(x.cell_contents) if _is_filled(x) else None
+        if kind is BuiltinFunctionType:  # a method of an object, or a function of a module
+            owner = x.__self__
+            return x.__name__, id(x) if owner is None or isinstance(owner, ModuleType | str) else self.of(owner)
+        if kind is np.dtype or issubclass(kind, np.dtype):
+            return "dtype", self._of_dtype(x)
+        if kind is np.ufunc and any(t.strip("O") != "->" for t in x.types):  # none of a Python function
+            return id(x)
+        if issubclass(kind, type | ModuleType) and (_is_immutable(x) or self.trace.watches(x)):
+            return id(x)
+        if is_own_module(kind.__module__):
+            return self._of_ours(x)
         raise _Unknown
-    kind = type(x)
-    if kind is hooks.Tracer:
+
+    def _number(self) -> int:
+        self._count += 1
+        if self._count > MOST_ELEMENTS:
+            raise _Unknown
+        return self._count
+
+    def _of_tracer(self, x: Tracer) -> Any:
+        memory = 0 if x.is_scalar else self._known.setdefault(id(x.root()), self._number())
         value = x.constant() if x._atom is None else None
-        if value is None:
-            which.append(x._trace.which(x))
-        return ("traced", x.aval) if value is None else ("constant", _digest(value))
-    if kind in AS_THEY_ARE:
-        return kind, repr(x)
-    if isinstance(x, np.generic):
-        return kind, x.tobytes()
-    if kind is np.ndarray:
-        return id(x), _digest(x)
-    if kind in (list, tuple):
-        return kind, tuple([_note(one, count, depth + 1, which) for one in x])
-    if kind is dict:
-        return kind, tuple(
-            [(k, _note(v, count, depth + 1, which)) for k, v in sorted(x.items(), key=lambda kv: repr(kv[0]))]
-        )
-    if kind is FunctionType:
-        cells = x.__closure__ or ()
-        return id(x.__code__), tuple([_note(c.cell_contents, count, depth + 1, which) for c in cells])
-    if isinstance(x, BY_IDENTITY) or kind.__module__.startswith("wengert"):
-        return id(x)
-    raise _Unknown
+        if value is not None:
+            return "constant", memory, value.shape, str(value.dtype), _digest(value)
+        self.which.append(x._trace.which(x, memory))
+        return "traced", x.aval
+
+    def _of_function(self, f: FunctionType) -> Any:
+        said = f.__name__, f.__qualname__, f.__module__, f.__doc__
+        parts = (f.__defaults__, f.__kwdefaults__, f.__dict__, f.__annotations__, *(f.__closure__ or ()))
+        return id(f.__code__), self._of_globals(f.__globals__), *map(self.of, said), *map(self.of, parts)
+
+    def _of_ours(self, x: Any) -> Any:
+        """An object of ours, by what a user's function or layer it holds."""
+        self.trace.looping[id(x)] = x
+        if hasattr(type(x), "__wengert_parts__"):
+            return id(x), self.of(x.__wengert_parts__())
+        if hasattr(type(x), "__wrapped__") or "__wrapped__" in getattr(x, "__dict__", ()):
+            return id(x), self.of(x.__wrapped__)
+        if not hasattr(x, "__dict__"):
+            raise _Unknown
+        return type(x), self.of(vars(x))
+
+    def _of_globals(self, namespace: dict[str, Any]) -> int:
+        """Those of modules are watched; so are their copies."""
+        if id(namespace) not in self.trace.looping:
+            module = sys.modules.get(str(namespace.get("__name__")))
+            if vars(module or object) is not namespace and not self.trace.watches(namespace):
+                raise _Unknown
+            self.trace.looping[id(namespace)] = namespace
+        return id(namespace)
+
+    def _of_dtype(self, x: np.dtype[Any]) -> str:
+        if x.fields is not None or x.metadata is not None:  # of which the names can be changed
+            raise _Unknown
+        return repr(x)
+
+
+def _is_filled(cell: CellType) -> bool:
+    try:
+        cell.cell_contents  # noqa: B018  # it raises
+    except ValueError:
+        return False
+    return True
+
+
+def _is_immutable(x: Any) -> bool:
+    """Whether it is a class that nobody can change, as those of compiled code are."""
+    return isinstance(x, type) and (bool(x.__flags__ & IMMUTABLE) or not x.__flags__ & ON_THE_HEAP)
+
+
+IMMUTABLE, ON_THE_HEAP = 1 << 8, 1 << 9
+"""Py_TPFLAGS_IMMUTABLETYPE and Py_TPFLAGS_HEAPTYPE."""
+
+
+def _digest(x: np.ndarray[Any, Any]) -> bytes:
+    if x.dtype.kind not in "fiubc" or x.nbytes > MOST_BYTES:
+        raise _Unknown
+    return blake2b(x.tobytes(), digest_size=16).digest()

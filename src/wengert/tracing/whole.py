@@ -83,7 +83,7 @@ def _trace_in(
             new[k] = t
         given = tree.unflatten(treedef, new)
         trace.outlets = outlets()
-        trace.generators = environment.generators
+        trace.generators, trace.watches = environment.generators, environment.watches
         with Answered(environment.asking()):
             return copy(*given[0], **given[1]) if signature.has_kwargs else copy(*given)
 

@@ -142,6 +142,10 @@ class Environment:
         """Whether an iterator or a random generator was found, which another run would find advanced."""
         return bool(self._watching.iterator) or any(isinstance(slot.read, StateRead) for slot in self.slots)
 
+    def watches(self, x: Any) -> bool:
+        """Whether ``x`` is a module or class of which the run's writes are seen, or the globals of its functions."""
+        return self._watching.is_held(x) or any(x is shared for shared in self._globals.values())
+
     def holds(self) -> bool:
         """Whether everything that was read is still there."""
         return all_hold(self.slots)

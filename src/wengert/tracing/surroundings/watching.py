@@ -544,6 +544,10 @@ class Watching:
             self._found_classes.update(map(id, holder.__mro__))
         self._hold_parts(holder, name)
 
+    def is_held(self, holder: Any) -> bool:
+        """Whether it is one of these, or is a library's, which keep their own."""
+        return id(holder) in self._holders or id(holder) in self._libraries
+
     def _hands_itself(self, cls: type) -> bool:
         """Whether a class is given to code of the user's without a name: to a descriptor, or by its metaclass."""
         kinds = {type(value) for value in vars(cls).values()} - _DESCRIPTORS
