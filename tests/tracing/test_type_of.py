@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import functools
 import json
+import os
 import threading
 from collections.abc import Callable
+from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
 
@@ -14,6 +16,7 @@ import pytest
 
 import wengert as wg
 from wengert.tracing import type_of
+from wengert.tracing.callers import is_installed
 from wengert.tracing.type_of import Answered, answering, asking, asking_in
 
 
@@ -179,3 +182,29 @@ def test_layers_of_ours_are_left_as_they_are_and_what_they_hold_is_not() -> None
 
     assert asking(nn.Chain(nn.Dense(3, np.tanh), nn.Dense(2)).apply) == []
     assert asking(nn.Chain(nn.Dense(3, asks), nn.Dense(2)).apply) == [asks]
+
+
+def test_what_a_layer_holds_is_found_wherever_wengert_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Its files were judged by their folder: in site-packages a layer was a library's, and its activation was not
+    looked at, so that ``type(x)`` was another class in a derivative than without it."""
+    from wengert import nn
+
+    monkeypatch.setattr(type_of, "is_installed", lambda file: is_installed(file) or "wengert" in Path(file).parts)
+    type_of._silent.clear()
+    assert asking(nn.Chain(nn.Dense(3, asks), nn.Dense(2)).apply) == [asks]
+
+    def scaled(x: Any) -> Any:
+        return 2.0 * x if type(x) is np.ndarray else 3.0 * x
+
+    layer = nn.Dense(2, scaled)
+    x = np.ones((1, 3))
+    params, state = layer.init(np.random.default_rng(0), x, dtype="float64")
+    loss = lambda params: np.sum(layer.apply(params, state, x)[0])
+    assert wg.value_and_grad(loss)(params)[0] == loss(params) == wg.jit(loss)(params)
+
+
+@pytest.mark.parametrize(("folder", "expected"), [("site-packages", True), ("my-site-packages-demo", False)])
+def test_installed_is_what_lies_in_a_folder_of_packages(folder: str, expected: bool) -> None:
+    """And not what has a folder of a like name above it, as a checkout may."""
+    assert is_installed(f"/home/me/{folder}/model.py") is expected
+    assert is_installed(os.__file__) and not is_installed(f"{Path(os.__file__).parent}-mine/model.py")

@@ -67,7 +67,7 @@ def lower(step: PlanStep) -> Call | NestedCall:
     if isinstance(kernel, Check):
         return GuardCall(step.ins[0], instr)
     if isinstance(kernel, Routine) and kernel.is_of_complex:
-        return transform(step) or callback(step, "computed by SciPy's pocketfft")
+        return transform(step) or callback(step, "computed by scipy.fft")
     if not can_reach((*step.ins, *step.outs)):
         return callback(step, "a dtype without native code")
     if isinstance(kernel, Map):

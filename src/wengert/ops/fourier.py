@@ -1,7 +1,7 @@
 """Fourier, cosine and sine transforms: linear ops, each of which has a transform for its transpose.
 
-They are computed by SciPy's pocketfft, in which ``norm`` is a number: 0 nothing, 1 by the root of the length, 2 by the
-length, of all transformed axes; where ``forward`` says so the exponent is negative.
+They are computed by the compiled part of scipy.fft, in which ``norm`` is a number: 0 nothing, 1 by the root of the
+length, 2 by the length, of all transformed axes; where ``forward`` says so the exponent is negative.
 
 Source of the definitions: scipy.fft's documentation. F is symmetric, so the cotangent of a transform is transformed
 alike, without conjugation; half spectra stand for whole ones, in which the inner bins occur twice.
@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from functools import cache, partial
 from importlib import import_module
+from importlib.util import find_spec
 from typing import Any
 
 import numpy as np
@@ -25,15 +26,16 @@ from wengert.ops.shape import expand, iota
 from wengert.tape import Atom, Aval, Lit
 
 Axes = tuple[int, ...]
-BY_POCKETFFT = Callback("computed by SciPy's pocketfft")
+BY_SCIPY = Callback("computed by scipy.fft")
 BY_ROUTINE = Call("fourier.fft", is_of_complex=True)  # where codegen has one, else as the others
 
 
 @cache
-def _pocketfft() -> Any:
-    """The compiled part of scipy.fft, which takes a fifth of the time of the functions around it; imported when it is
-    needed."""
-    return import_module("scipy.fft._pocketfft.pypocketfft")
+def _compiled() -> Any:
+    """Return the compiled part of scipy.fft, imported when it is needed: it takes a fifth of the time of the functions
+    around it."""
+    library = "duccfft" if find_spec("scipy.fft._duccfft") else "pocketfft"  # since SciPy 1.18, and before
+    return import_module(f"scipy.fft._{library}.py{library}")
 
 
 def _cost_along(axes_of: Callable[[Any], Axes]) -> Cost:
@@ -69,12 +71,12 @@ def _fft_batch(xs: Any, batched: Any, size: int, *, axes: Axes, forward: bool, n
 
 
 fft = linear(  # of x real or complex, along different axes: complex, of the same shape
-    lambda x, *, axes, forward, norm: _pocketfft().c2c(x, axes, forward, norm),
+    lambda x, *, axes, forward, norm: _compiled().c2c(x, axes, forward, norm),
     name="fft",
     type=lambda x, *, axes, forward, norm: Aval(x.shape, complex_dtype(x.dtype)),
     kernel=BY_ROUTINE,
     transpose=lambda ct, x, **params: fft(ct, **params),
-    bind=lambda avals, *, axes, forward, norm: partial(_pocketfft().c2c, axes=axes, forward=forward, inorm=norm),
+    bind=lambda avals, *, axes, forward, norm: partial(_compiled().c2c, axes=axes, forward=forward, inorm=norm),
     batch=_fft_batch,
     cost=_cost_along(lambda params: params["axes"]),
 )
@@ -103,12 +105,12 @@ def _rfft_batch(xs: Any, batched: Any, size: int, *, axis: int, forward: bool, n
 
 
 rfft = linear(  # of x real, along one axis of length n: the first n // 2 + 1 bins
-    lambda x, *, axis, forward, norm: _pocketfft().r2c(x, (axis,), forward, norm),
+    lambda x, *, axis, forward, norm: _compiled().r2c(x, (axis,), forward, norm),
     name="rfft",
     type=_half_type,
-    kernel=BY_POCKETFFT,
+    kernel=BY_SCIPY,
     transpose=_rfft_transpose,
-    bind=lambda avals, *, axis, forward, norm: partial(_pocketfft().r2c, axes=(axis,), forward=forward, inorm=norm),
+    bind=lambda avals, *, axis, forward, norm: partial(_compiled().r2c, axes=(axis,), forward=forward, inorm=norm),
     batch=_rfft_batch,
     cost=_cost_along(lambda params: (params["axis"],)),
 )
@@ -130,13 +132,13 @@ def _irfft_batch(xs: Any, batched: Any, size: int, *, axis: int, n: int, forward
 
 
 irfft = linear(  # of the first bins of a spectrum of n real numbers: these. What cannot be is ignored: imag x₀
-    lambda x, *, axis, n, forward, norm: _pocketfft().c2r(x, (axis,), n, forward, norm),
+    lambda x, *, axis, n, forward, norm: _compiled().c2r(x, (axis,), n, forward, norm),
     name="irfft",
     type=_whole_type,
-    kernel=BY_POCKETFFT,
+    kernel=BY_SCIPY,
     transpose=_irfft_transpose,
     bind=lambda avals, *, axis, n, forward, norm: partial(
-        _pocketfft().c2r, axes=(axis,), lastsize=n, forward=forward, inorm=norm
+        _compiled().c2r, axes=(axis,), lastsize=n, forward=forward, inorm=norm
     ),
     batch=_irfft_batch,
     cost=_cost_along(lambda params: (params["axis"],)),
@@ -149,11 +151,11 @@ TRANSPOSED = {1: 1, 2: 3, 3: 2, 4: 4}
 
 
 def _real_transform(x: Any, *, kind: str, type: int, axis: int, norm: int, orthogonal: bool) -> Any:
-    return getattr(_pocketfft(), kind)(x, type, (axis,), norm, None, 1, orthogonal)
+    return getattr(_compiled(), kind)(x, type, (axis,), norm, None, 1, orthogonal)
 
 
 def _real_bind(avals: Any, *, kind: str, type: int, axis: int, norm: int, orthogonal: bool) -> Callable[..., Any]:
-    transform = getattr(_pocketfft(), kind)
+    transform = getattr(_compiled(), kind)
     return lambda x: transform(x, type, (axis,), norm, None, 1, orthogonal)
 
 
@@ -179,7 +181,7 @@ real_transform = linear(  # of x real, along one axis: "dct" or "dst" of type 1 
     _real_transform,
     name="real_transform",
     type=lambda x, **params: x,
-    kernel=BY_POCKETFFT,
+    kernel=BY_SCIPY,
     transpose=_real_transpose,
     bind=_real_bind,
     batch=_real_batch,

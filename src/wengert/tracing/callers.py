@@ -137,12 +137,13 @@ def is_opaque(module: str) -> bool:
     return _is_among(OPAQUE, module)
 
 
-_STDLIB = os.path.dirname(os.__file__)  # sysconfig would say the same, and take a twentieth of our import
+_STDLIB = os.path.join(os.path.dirname(os.__file__), "")  # sysconfig would say the same, in a twentieth of our import
+_PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
 
 
 def is_installed(file: str) -> bool:
     """Whether a module's file was installed, or came with Python: it is not of the program that the user works on."""
-    return file.startswith(_STDLIB) or "site-packages" in file or "dist-packages" in file
+    return file.startswith(_STDLIB) or any(folder in file for folder in _PACKAGES)
 
 
 def is_ours(frame: types.FrameType) -> bool:

@@ -231,9 +231,10 @@ def reached(roots: Iterable[Any]) -> tuple[list[types.FunctionType], list[type]]
 
 
 def is_the_users(namespace: dict[str, Any]) -> bool:
-    """Whether code of a module's namespace is the user's: no library's, whose own affair its values' classes are."""
+    """Whether code of a module's namespace is the user's: no library's, whose own affair its values' classes are. What
+    is built on top of wengert counts as the user's wherever it is installed, for its objects hold the user's code."""
     name = str(namespace.get("__name__"))
-    return (
+    return is_on_top(name) or (
         not is_installed(namespace.get("__file__") or "")
         and name not in sys.builtin_module_names
         and not is_library_module(name)
