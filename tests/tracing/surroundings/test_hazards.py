@@ -585,3 +585,77 @@ def test_a_none_in_a_library_s_module_that_becomes_a_number(monkeypatch: pytest.
     np.testing.assert_array_equal(step(X), X)
     monkeypatch.setattr(np, "of_a_test", 3.0)
     np.testing.assert_array_equal(step(X), X * 3)
+
+
+FACTORS = {1: 2.0}
+
+
+@functools.cache
+def factor(n: int) -> float:
+    return FACTORS[n]
+
+
+@functools.cache
+def row(n: int) -> Any:
+    return np.full(n, 2.0)
+
+
+def test_a_function_that_keeps_results_and_is_cleared(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(FACTORS, 1, 2.0)
+    factor.cache_clear()
+    f = lambda x: x * factor(1)
+    step = wg.jit(f)
+    np.testing.assert_array_equal(step(X), X * 2)
+    FACTORS[1] = 3.0
+    np.testing.assert_array_equal(step(X), X * 2)  # as in Python: what it had kept
+    factor.cache_clear()
+    np.testing.assert_array_equal(step(X), X * 3)
+    factor.cache_clear()
+
+
+def test_what_a_function_has_kept_is_edited() -> None:
+    row.cache_clear()
+    step = wg.jit(lambda x: x * row(3))
+    np.testing.assert_array_equal(step(2.0), [4.0, 4.0, 4.0])
+    row(3)[0] = 5.0
+    np.testing.assert_array_equal(step(2.0), [10.0, 4.0, 4.0])
+    row.cache_clear()
+
+
+class Keeping:
+    def __init__(self) -> None:
+        self.rate = 2.0
+
+    @functools.cache  # noqa: B019
+    def scaled(self, n: int) -> float:
+        return self.rate * n
+
+
+def test_a_method_that_keeps_results_knows_its_object() -> None:
+    """A copy of the object would be another key, and so computed anew."""
+    k = Keeping()
+    step = wg.jit(lambda x: x * k.scaled(3))
+    assert step(1.0) == 6.0
+    k.rate = 5.0
+    assert step(1.0) == k.scaled(3) == 6.0
+    Keeping.scaled.cache_clear()
+    assert step(1.0) == k.scaled(3) == 15.0
+    Keeping.scaled.cache_clear()
+    k.rate = 7.0
+    assert step(1.0) == k.scaled(3) == 21.0
+
+
+@pytest.mark.parametrize("of", [random.Random, np.random.RandomState])
+def test_a_generator_that_is_seeded_again_before_a_call_is_drawn_from_in_it(of: Any) -> None:
+    """It is then as it was when the function was traced; a program that holds what was drawn would not move it on."""
+    generator = of(3)
+    f = lambda x: x * generator.uniform(0.0, 1.0)
+
+    def calls(f: Any) -> list[Any]:
+        generator.seed(3)
+        first = f(1.0)
+        generator.seed(3)
+        return [first, f(1.0), f(1.0), f(1.0)]
+
+    step = wg.jit(f)
+    assert calls(step) == calls(f)

@@ -50,6 +50,7 @@ from wengert.tracing.surroundings.parts import (
     is_told_by_identity,
     parts_of,
 )
+from wengert.tracing.surroundings.purity import is_immutable
 from wengert.tracing.surroundings.slots import (
     MISSING,
     AttributeRead,
@@ -206,6 +207,9 @@ class Environment:
     def close(self) -> None:
         """Check what was written, and let go of the trace and of what was handed to it."""
         self.check_unwritten()
+        for k, slot in enumerate(self.slots):
+            if not slot.is_shared and not is_unchanged(slot):  # the run drew from a generator: a program would not
+                self.slots[k] = slot._replace(seen=MISSING)
         self._trace = None
         self._memo.clear()
         self._keys.clear()
@@ -454,17 +458,31 @@ class Environment:
         original = part.value
         self._watching.watch(part)
         of_traced = self._replace(_inner(parts_of(original, part.name, part.read), "__wrapped__"))
+        asked = set[Any]()
 
         @functools.wraps(original)
         def look_up(*args: Any, **kwargs: Any) -> Any:
             if holds_tracer([*args, *kwargs.values()]):
                 return of_traced(*args, **kwargs)
+            args = tuple(map(self._original_of, args))
             with suspended():
-                return original(*args, **kwargs)
+                found = original(*args, **kwargs)
+            key = functools._make_key(args, kwargs, True)
+            if key not in asked:  # asked again at later calls, as Python would: it may have been cleared, or edited
+                asked.add(key)
+                asking = functools.partial(original, *args, **kwargs)
+                self._watching.watch(Part(None, f"{part.name}{args}", found, asking))
+            return found
 
         look_up.cache_info, look_up.cache_clear = original.cache_info, original.cache_clear  # type: ignore[attr-defined]  # its own
         self._memo[id(original)] = look_up
         return look_up
+
+    def _original_of(self, x: Any) -> Any:
+        """What ``x`` stands for where it is a copy: a cache tells objects by their identity."""
+        if is_immutable(x):
+            return x
+        return next((found for found in self._watching.alive if self._memo.get(id(found)) is x), x)
 
     def _arguments(self, parts: Parts) -> tuple[list[Any], dict[str, Any]]:
         """What stands for the defaults of a function, or the arguments of a partial: by position, by keyword."""

@@ -355,6 +355,8 @@ def is_copyable(cls: type) -> bool:
         return False
     if _slots(cls) or hasattr(cls, "__del__"):  # a copy would release what the original still uses
         return False
+    if any(isinstance(found, functools._lru_cache_wrapper) for kind in cls.__mro__ for found in vars(kind).values()):
+        return False  # a method that keeps its results tells objects by their identity
     try:
         object.__new__(cls)
     except TypeError:  # made by a base in C, with state of its own: a dict, an exception, a generator of numbers

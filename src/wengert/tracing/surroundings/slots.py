@@ -207,6 +207,21 @@ def _bits(generator: Any) -> Any:
     return getattr(generator, "bit_generator", generator)
 
 
+class CacheRead:
+    """Reads whether a function that keeps its results (``functools.cache``) still has all that it had: how often it had
+    to compute one only grows, until somebody clears it."""
+
+    __slots__ = ("f", "most")
+
+    def __init__(self, f: Any) -> None:
+        self.f, self.most = f, f.cache_info().misses
+
+    def __call__(self) -> Any:
+        misses = self.f.cache_info().misses
+        has_all, self.most = misses >= self.most, max(self.most, misses)
+        return has_all
+
+
 class CodeRead:
     """Reads what a function does."""
 

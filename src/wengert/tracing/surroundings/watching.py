@@ -73,7 +73,7 @@ from wengert.tracing.surroundings.purity import (
     verdict,
     verdict_on,
 )
-from wengert.tracing.surroundings.slots import MISSING, AbsentRead, CodeRead, KeysRead, Slot, VariableRead
+from wengert.tracing.surroundings.slots import MISSING, AbsentRead, CacheRead, CodeRead, KeysRead, Slot, VariableRead
 from wengert.tracing.text import is_written_only
 from wengert.tracing.trace import suspended
 
@@ -307,6 +307,8 @@ class Watching:
     def _watch_parts(self, part: Part) -> None:
         name, value, read = part.name, part.value, part.read
         parts = parts_of(value, name, read, natively=False)
+        if isinstance(value, functools._lru_cache_wrapper):
+            self.note(Part(None, f"what {name} keeps", True, CacheRead(value)), True)
         if parts.content is None and (why := _why_incomparable(value, name)):
             self.give_up(why)
             if hasattr(type(value), "__next__") and not is_written_only(value):
