@@ -6,7 +6,8 @@
 * the tangent with differences, the cotangent with the tangent: <ct, J dx> = <Jᵀ ct, dx>, for every choice of active
   operands, and that no choice pays for an operand that is not in it;
 * the same once more for the tape of the pullback: second order;
-* a cotangent known by structure (fill, parts, diagonal, masked) with the same one written out;
+* cotangents and tangents of every kind known by structure (:mod:`tests.ops.structures`) with the same written out;
+* for an op that only adds, its matrix: of zeros and ones;
 * a batch with a loop over its examples, of the op and of its pullback;
 * what the case says of special points: the derivative at a kink, at infinity, at a pole;
 * the native program of the instruction with the reference, for every dtype, contiguous or not, 0-d and empty.
@@ -18,23 +19,23 @@ from __future__ import annotations
 
 import itertools
 import zlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pytest
 
+from tests.ops.structures import COTANGENTS, Given, every_cotangent, every_tangent
 from wengert.ad.activity import has_derivative
-from wengert.ad.forward import jvp
-from wengert.ad.reverse import vjp
+from wengert.ad.cotangents import densify, project, support
+from wengert.ad.forward import jvp, push
+from wengert.ad.reverse import cotangents, vjp
 from wengert.batching import batch
 from wengert.errors import ConcretizationError, MissingRuleError
 from wengert.ops import OPS, Op
-from wengert.ops.elementwise import greater, select
-from wengert.ops.index import INTP, gather, slice_
-from wengert.ops.reduce import sum_
-from wengert.ops.shape import diagonal, iota
+from wengert.ops.elementwise import select
 from wengert.runtime.program import Program
 from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, Var, building, check, infer
 
@@ -457,75 +458,59 @@ def check_float32(case: Case) -> None:
 
 
 def check_structured(case: Case) -> None:
-    """A cotangent known by structure gives what the same one gives written out."""
+    """A cotangent known by structure, of any kind, gives what the same one gives written out; so do tangents."""
     rng = case.rng()
     tape, xs, number = tape_of(case, case.draw(rng))
     wrt, outputs = active_inputs(case, tape, number), inexact_outputs(tape)
-    if not wrt or len(tape.outputs) != 1:
+    if not wrt:
         return
-    ones = seeds_like(tape, outputs)
-    plain = vjp(tape, wrt, outputs)
     seeded = evaluate(vjp(tape, wrt, outputs, seed="one"), xs)
-    close(seeded, evaluate(plain, [*xs, *ones]), 1e-12, "seed one")
-    (y,) = evaluate(tape, xs)
-    for name, (reader, can_read) in READERS.items():
-        if not can_read(tape.outputs[0].aval):
-            continue
-        reading = formula(reader, tape.outputs[0].aval)
-        with building(Builder(start=tape.instrs)) as builder:
-            z = reader(tape.outputs[0])
-        whole = tape.replace(instrs=builder.instrs, outputs=(z,))
-        ct = normal_like(rng, [z.aval])
-        dense = evaluate(vjp(reading, [0], [0]), [y, *ct])[1:]
-        expected = evaluate(plain, [*xs, *dense])[1:]
-        close(evaluate(vjp(whole, wrt, [0]), [*xs, *ct])[1:], expected, 1e-11, f"cotangent of {name}")
+    close(seeded, evaluate(vjp(tape, wrt, outputs), [*xs, *seeds_like(tape, outputs)]), 1e-12, "seed one")
+    kinds = list(COTANGENTS)
+    if case.op.is_elementwise:  # one rule for all of them, and many of them
+        kinds = list(rng.choice(kinds, 4, replace=False))
+    y, dense = [tape.outputs[k] for k in outputs], Given(rng)
+    beside = [dense.normal(a.aval.shape, a.aval.dtype) for a in y]
+    for k in range(len(y)):
+        with comparing(tape, xs, dense) as (given, same):
+            for n, (name, ct) in enumerate(every_cotangent(given, y[k].aval, kinds)):
+                others = beside if n % 2 else [None] * len(y)  # nothing has reached the other outputs, or all of them
+                pulled, expected = [
+                    cotangents(tape, [tape.inputs[i] for i in wrt], y, [*others[:k], one, *others[k + 1 :]])
+                    for one in (ct, densify(ct, y[k].aval))
+                ]
+                for i, a, b in zip(wrt, pulled, expected, strict=True):
+                    aval = tape.inputs[i].aval
+                    same(f"cotangent of {i}: {name}", written_out(a, aval), densify(b, aval))
+    (instr,) = tape.instrs
+    for x in [tape.inputs[i] for i in wrt]:
+        with comparing(tape, xs, Given(rng)) as (given, same):
+            for name, dx in every_tangent(given, x.aval):
+                operands = [k for k, a in enumerate(instr.ins) if a is x]
+                pushed, expected = [push(instr, operands, {x: one}) for one in (dx, densify(dx, x.aval))]
+                for v, a, b in zip(instr.outs, pushed, expected, strict=True):
+                    same(f"tangent: {name}", written_out(project(a, v.aval), v.aval), densify(b, v.aval))
 
 
-def total(y: Atom) -> Any:
-    return sum_(y, axis=tuple(range(y.aval.ndim)))
+@contextmanager
+def comparing(tape: Tape, xs: Sequence[Any], given: Given) -> Iterator[tuple[Given, Callable[[str, Atom, Atom], None]]]:
+    """A block that continues the instructions of ``tape``, and may read inputs of ``given``.
+
+    It calls ``same(what, a, b)`` for each two values that are to be equal; they are evaluated all at once, in the end.
+    """
+    asked: list[tuple[str, Atom, Atom]] = []
+    with building(Builder(start=tape.instrs)) as builder:
+        yield given, lambda what, a, b: asked.append((what, a, b))
+    outputs = tuple([a for _, *pair in asked for a in pair])
+    got = evaluate(check(Tape((*tape.inputs, *given.inputs), (), builder.instrs, outputs)), [*xs, *given.arrays])
+    for (what, _, _), a, b in zip(asked, got[::2], got[1::2], strict=True):
+        close([a], [b], 1e-11, what)
 
 
-def one_element(y: Atom) -> Any:
-    return slice_(y, index=tuple(n - 1 for n in y.aval.shape))
-
-
-def some_elements(y: Atom) -> Any:
-    index = tuple((n - 1, (n + 1) // 2, -2) if n else (0, 0, 1) for n in y.aval.shape)
-    return slice_(y, index=index)
-
-
-def repeated_rows(y: Atom) -> Any:
-    return gather(y, iota(size=3, dtype=INTP) * Lit(0, INTP))
-
-
-def has_elements(y: Aval) -> bool:
-    return y.ndim > 0 and y.size > 0
-
-
-def is_square(y: Aval) -> bool:
-    return y.ndim == 2 and y.shape[0] == y.shape[1] > 0
-
-
-def positive_part(y: Atom) -> Any:
-    zero = Lit(0, y.aval.dtype)
-    return select(greater(y, zero), y, zero)
-
-
-# How the next step of a program reads y decides how the cotangent of y is structured; and which y it can read.
-READERS: dict[str, tuple[Callable[[Any], Any], Callable[[Aval], bool]]] = {
-    "fill": (total, has_elements),
-    "element": (one_element, has_elements),
-    "strided part": (some_elements, has_elements),
-    "index array": (repeated_rows, has_elements),
-    "two parts": (lambda y: one_element(y) + total(some_elements(y)), has_elements),
-    "fill and part": (lambda y: one_element(y) + total(y), has_elements),
-    "part and dense": (lambda y: one_element(y) * (y * y), has_elements),
-    "masked": (positive_part, lambda y: True),
-    "masked fill": (lambda y: total(positive_part(y)), has_elements),
-    "diagonal": (lambda y: diagonal(y), is_square),
-    "trace": (lambda y: total(diagonal(y)), is_square),
-    "trace and fill": (lambda y: total(diagonal(y)) + total(y), is_square),
-}
+def written_out(ct: Any, aval: Aval) -> Any:
+    """A dense cotangent that is zero wherever its structure says that it does not count, also if its value is not."""
+    counts = support(ct, aval)
+    return densify(ct, aval) if counts is None else select(counts.mask, counts.value, Lit(0, aval.dtype))
 
 
 def check_only_adds(case: Case) -> None:
