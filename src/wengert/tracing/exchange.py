@@ -23,6 +23,9 @@ Replacement = TypeVar("Replacement", bound=Callable[..., Any])
 # How much of its arguments a function looks at, to find a traced value (Looks in native/exchange.cpp).
 AT_ARGUMENTS, INTO_LISTS, INTO_ALL, AT_DEFAULT, AT_ANY, AT_OBJECT = range(6)
 
+EXCHANGED: list[Any] = []
+"""The functions and classes that are exchanged, of the modules that have been imported."""
+
 _exchange.setup(Tracer)
 
 
@@ -33,7 +36,8 @@ def exchanges(callee: Any, looks: int = AT_ARGUMENTS) -> Callable[[Replacement],
     """
 
     def register(traced: Replacement) -> Replacement:
-        _exchange.enroll(callee, traced, looks)
+        if _exchange.enroll(callee, traced, looks):
+            EXCHANGED.append(callee)
         return traced
 
     return register

@@ -1,0 +1,237 @@
+"""What is changed while a trace is open gives, of what is not traced, what it gives without one.
+
+Every function that is rerouted, patched or exchanged is called with the same arguments without a trace, and while one
+is open: in the thread that traces, by the user's code and by a library's, and in another thread. The tables say which
+functions those are: a new one is called with the arguments that are here, and if it takes none of them, its test fails
+until it has got some (``OWN``).
+"""
+
+from __future__ import annotations
+
+import copy
+import inspect
+import pickle
+import sys
+import threading
+import types
+from collections.abc import Callable, Iterable
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.fft
+import scipy.integrate
+import scipy.special  # noqa: F401  # rerouted once they are imported
+
+import wengert as wg
+from wengert.tracing import functions  # noqa: F401  # they fill the tables
+from wengert.tracing.exchange import EXCHANGED
+from wengert.tracing.patch import NUMPY, WRAPPERS
+from wengert.tracing.reroute import REROUTED, TAKES_FUNCTIONS, _found
+
+np.random.default_rng()
+wg.jvp(lambda x: x, (1.0,), (1.0,))  # a trace enrolls what waits for a module
+
+Call = tuple[tuple[Any, ...], dict[str, Any]]
+ERRSTATE = np.errstate  # by itself: in its place stands a function, while a trace is open
+LIBRARY = types.ModuleType("scipy.made_up")
+exec("def call(f, args, kwargs): return f(*args, **kwargs) if callable(f) else f[args]", vars(LIBRARY))
+
+
+def squared(x: Any) -> Any:
+    return x * x
+
+
+def decay(t: Any, y: Any) -> Any:
+    return -np.asarray(y)
+
+
+VALUES: list[tuple[Any, ...]] = [
+    (),
+    ("a",),
+    (0.5,),
+    (3,),
+    (3.5, 2.0),
+    (7, 2),
+    (2.0, 3.0, 4.0),
+    (1, 2, 3, 4),
+    ([1.0, 2.0], [0.5, 3.0]),
+    ([2, 3, 4],),
+    ((2, 3),),
+    (np.array([0.5, -1.5, 2.25, 4.0]),),
+    (np.arange(8.0).reshape(2, 4),),
+    (np.arange(8.0).reshape(2, 4), np.ones((2, 4))),
+    (np.array([0.5, 1.5]) + 1j,),
+    (0.5, "real"),
+    (0.5, "shape", 7),
+    (None,),
+]
+"""Arguments for everything: some are right for one function, the rest are errors, which are to be the same."""
+
+OWN: dict[str, list[Call]] = {
+    "scipy.integrate.solve_ivp": [((decay, (0.0, 1.0), [1.0, 2.0]), {}), ((decay, (0.0, 1.0), [1.0]), {"method": "?"})],
+    "scipy.integrate.odeint": [((decay, [1.0], [0.0, 0.5]), {"tfirst": True}), ((decay, [1.0]), {})],
+    "numpy.vectorize.__call__": [((np.vectorize(squared), [1.0, 2.0]), {}), ((np.vectorize(squared),), {})],
+    "numpy.full": [((3, 2.5), {}), (((2, 2), 1), {"dtype": "f"}), ((3,), {})],
+    "numpy.full_like": [((np.ones(3), 2), {"dtype": int})],
+    "numpy.fromfunction": [((np.add, (2, 3)), {"dtype": int})],
+    "numpy.fromiter": [(([1, 2, 3], "d"), {}), (([1, 2, 3], "d"), {"count": 2})],
+    "numpy.errstate": [((), {"divide": "raise", "over": "ignore"})],
+    "numpy.r_": [((slice(0, 3),), {}), ((0.5, [1.0]), {})],
+    "numpy.c_": [(([1, 2], [3, 4]), {})],
+    "numpy.mgrid": [((slice(0, 2), slice(0, 3)), {})],
+    "numpy.ogrid": [((slice(0, 2), slice(0, 3)), {})],
+    "math.isclose": [((1.0, 1.0 + 1e-12), {"rel_tol": 1e-9})],
+    "math.ldexp": [((0.5, 3), {})],
+    "math.nextafter": [((1.0, 2.0), {"steps": 2})],
+    "_abc._abc_instancecheck": [((Iterable, [1]), {}), ((Iterable, 1), {})],
+    "numpy.random.Generator.choice": [((5,), {"size": 3, "replace": False}), ((5,), {"p": np.ones(4)})],
+    "numpy.random.Generator.normal": [((0.5,), {"size": (2, 3)})],
+    "numpy.random.Generator.integers": [((0, 10), {"size": 4, "endpoint": True})],
+    "numpy.random.Generator.binomial": [((10, 0.25), {"size": 3})],
+    "numpy.random.Generator.negative_binomial": [((10, 0.25), {"size": 3})],
+    "numpy.random.Generator.hypergeometric": [((5, 6, 7), {"size": 2})],
+    "numpy.random.Generator.multinomial": [((10, [0.25, 0.75]), {})],
+    "numpy.random.Generator.multivariate_hypergeometric": [(([3, 4, 5], 2), {})],
+    "numpy.random.Generator.multivariate_normal": [((np.zeros(2), np.eye(2)), {"size": 2})],
+    "numpy.random.Generator.dirichlet": [(([1.0, 2.0],), {})],
+    "numpy.random.Generator.__setstate__": [((np.random.default_rng(1).bit_generator.state,), {})],
+}
+"""Arguments for one function; for objects of NumPy's they are indices."""
+
+
+def _entries() -> dict[str, Callable[[], Any]]:
+    """By name, what finds each of the functions where a program does."""
+    found: dict[str, Callable[[], Any]] = {}
+    for module in REROUTED:
+        for name in REROUTED[module]:
+            found[f"{module}.{name}"] = lambda module=module, name=name: _found(sys.modules[module], name)
+    for name in NUMPY:
+        found[f"numpy.{name}"] = lambda name=name: getattr(np, name)
+    for callee in EXCHANGED:
+        owner, _, name = callee.__qualname__.rpartition(".")
+        if owner == "Generator":  # found in one that is new for each call: the state is where it begins
+            found[f"numpy.random.Generator.{name}"] = lambda name=name: getattr(np.random.default_rng(7), name)
+        else:
+            found[f"{callee.__module__}.{callee.__qualname__}"] = lambda callee=callee: callee
+    return found
+
+
+ENTRIES = _entries()
+PATCHED = {f"numpy.{name}" for name in NUMPY}
+OBJECTS = {f"numpy.{name}" for name in NUMPY if not callable(NUMPY[name])}
+ANSWERED = {f"{module}.{name}" for module, name in TAKES_FUNCTIONS}
+
+
+def calls(name: str) -> list[Call]:
+    return [*((args, {}) for args in VALUES), *OWN.get(name, ())]
+
+
+def plain(x: Any) -> Any:
+    """Something that is equal, with all its types and bits, where two results are."""
+    if isinstance(x, np.ndarray | np.generic) and x.dtype.kind != "O":
+        return type(x), x.dtype, x.shape, x.tobytes()
+    if isinstance(x, list | tuple):
+        return type(x), [plain(item) for item in x]
+    if isinstance(x, dict):
+        return type(x), [(key, plain(item)) for key, item in x.items()]
+    if isinstance(x, np.nditer | np.broadcast):
+        return type(x), x.shape, [plain(item) for item in x]
+    if isinstance(x, ERRSTATE):
+        with x:
+            return type(x), np.geterr()
+    if isinstance(x, float | complex):
+        return type(x), repr(x)  # NaN is itself
+    if isinstance(x, int | str | bytes | range | type | types.NoneType):
+        return x
+    return type(x), pickle.dumps(x)
+
+
+def outcome(find: Callable[[], Any], call: Call, by: Callable[..., Any] = LIBRARY.call) -> Any:
+    """What a call gives, or the error that it raises."""
+    args, kwargs = copy.deepcopy(call)
+    before = np.seterr()
+    try:
+        f = find()
+        result = by(f, args, kwargs)
+        if "empty" in getattr(f, "__name__", ""):
+            result.fill(0)
+        return "gives", plain(result)
+    except Exception as error:  # any: it is compared
+        return "raises", type(error), str(error)
+    finally:
+        np.seterr(**before)
+
+
+def by_user(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    return f(*args, **kwargs) if callable(f) else f[args]
+
+
+def in_another_thread(f: Callable[[], Any]) -> Any:
+    results: list[Any] = []
+    thread = threading.Thread(target=lambda: results.append(f()))
+    thread.start()
+    thread.join()
+    return results[0]
+
+
+def while_tracing(f: Callable[[], Any]) -> Any:
+    results: list[Any] = []
+
+    def traced(x: Any) -> Any:
+        assert NUMPY["zeros"] is not np.zeros is WRAPPERS["zeros"]
+        results.append(f())
+        return x
+
+    wg.jvp(traced, (1.0,), (1.0,))
+    return results[0]
+
+
+@pytest.mark.filterwarnings("ignore")  # of odd arguments
+@pytest.mark.parametrize("name", ENTRIES)
+def test_untraced_calls_are_as_without_a_trace(name: str) -> None:
+    find = ENTRIES[name]
+    expected = [outcome(find, call, by_user) for call in calls(name)]
+    assert any(kind == "gives" for kind, *_ in expected), f"no arguments for {name}: give some in OWN"
+    everywhere = lambda by: [outcome(find, call, by) for call in calls(name)]
+    assert while_tracing(lambda: in_another_thread(lambda: everywhere(by_user))) == expected, "in another thread"
+    assert while_tracing(lambda: everywhere(LIBRARY.call)) == expected, "by a library"
+    if name not in PATCHED | ANSWERED:  # those make traced arrays for the user's code, and call the user's function
+        assert while_tracing(lambda: everywhere(by_user)) == expected, "by the user"
+    assert everywhere(by_user) == expected, "after the trace"
+
+
+@pytest.mark.parametrize("name", [name for name in ENTRIES if name not in OBJECTS])
+def test_what_is_asked_of_a_function_is_as_without_a_trace(name: str) -> None:
+    """Its parameters and their defaults, its names, and how it is pickled."""
+    asks = [inspect.signature, pickle.dumps, lambda f: f.__name__, lambda f: f.__qualname__, inspect.getdoc]
+    if name not in PATCHED:  # in whose place stands another function
+        asks += [lambda f: f.__kwdefaults__, lambda f: f.__defaults__]
+
+    def answers() -> list[Any]:
+        f, found = ENTRIES[name](), list[Any]()
+        for ask in asks:
+            try:
+                found.append(ask(f))
+            except Exception as error:  # any: it is compared
+                found.append((type(error), str(error)))
+        return found
+
+    expected = answers()
+    assert while_tracing(answers) == expected == while_tracing(lambda: in_another_thread(answers))
+
+
+@pytest.mark.parametrize("name", [n for n in ENTRIES if getattr(ENTRIES[n](), "__kwdefaults__", None)])
+def test_defaults_of_keywords_are_those_of_the_function(name: str) -> None:
+    """A call without them is the call with them."""
+    find, known = ENTRIES[name], calls(name)
+    with_defaults = [(args, {**find().__kwdefaults__, **kwargs}) for args, kwargs in known]
+    expected = [outcome(find, call, by_user) for call in with_defaults]
+    got = while_tracing(lambda: [outcome(find, call) for call in known])
+    assert all(a == b for a, b in zip(got, expected, strict=True) if b[0] == "gives")  # errors count the arguments
+
+
+def test_the_tables_have_what_this_covers() -> None:
+    """Of each table there is something, and nothing twice under one name."""
+    count = sum(map(len, REROUTED.values())) + len(NUMPY) + len(EXCHANGED)
+    assert len(ENTRIES) == count > 150 and OWN.keys() <= ENTRIES.keys() | {"math.nextafter"}
