@@ -307,7 +307,31 @@ def in_a_for_around(x: Any) -> Any:
     return x
 
 
-@pytest.mark.parametrize("f", [in_who_takes_from_a_generator, in_compiled_code_that_iterates, in_a_for_around])
+def in_a_comparison_of_lists(x: Any) -> Any:
+    ones = [1.0] * 6
+    while [x, x * 0.5, x * 0.25, 1.0, 2.0, x] != ones and [x, 0.0] > [1.0, 0.0]:
+        x = x * 0.5
+    return x
+
+
+def in_an_equality_of_lists(x: Any) -> Any:
+    while [1.0, x] != [1.0, 1.0]:
+        x = x * 0.5
+        if x < 1:
+            break
+    return x
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        in_who_takes_from_a_generator,
+        in_compiled_code_that_iterates,
+        in_a_for_around,
+        in_a_comparison_of_lists,
+        in_an_equality_of_lists,
+    ],
+)
 def test_looks_that_no_while_brought_about_were_taken_for_its_turns(f: Any) -> None:
     check_counts(f)
 

@@ -24,7 +24,7 @@ from collections import ChainMap
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from contextlib import contextmanager
 from functools import partial
-from types import FrameType
+from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -153,6 +153,8 @@ class Trace:
         """The number of the ``for`` with a traced counter that is being looked at: see functions/counting.py."""
         self.looping: dict[int, Any] = {}
         """By their ids, which no other may get: what has been noted by its id of a loop that turns: see turns.py."""
+        self.container_comparisons: set[tuple[CodeType, int]] = set()
+        """Codes and places in them that have compared what may be containers, item by item: see turns.py."""
         self.decisions: Decisions | None = None
         """Of the body of a loop or a branch, which runs as often as nobody knows: what it decides in this run."""
         self._numbers: ValueNumbers | None = None
@@ -498,7 +500,8 @@ class Trace:
         inner_atom = atom if innermost is self else innermost.lift(owner)
         note = None
         if not bodies and (kind == "turn" or (kind == "bool" and innermost.counts is not None)):
-            note = turn(innermost, is_counted=kind == "turn")
+            made = self._definitions().get(atom) if type(atom) is Var else None
+            note = turn(innermost, "" if made is None else made.op.name, is_counted=kind == "turn")
         noted = None if note is None else (self.turning if kind == "turn" else None, note)
         innermost.emit(guard, (inner_atom,), {"expected": Expected(value, noted), "position": -1, "kind": kind})
         for t in _stack.traces:

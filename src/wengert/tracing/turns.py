@@ -61,9 +61,10 @@ class Which(NamedTuple):
         return is_it and self.view == other.view and self.memory == other.memory
 
 
-def turn(trace: Trace, is_counted: bool = False) -> Turn | None:
-    """What stands there now; None where it cannot be said, or where no ``while`` can be the reason. ``is_counted``: the
-    reason is a ``for`` of the innermost frame's, whose counter is traced."""
+def turn(trace: Trace, made_by: str, is_counted: bool = False) -> Turn | None:
+    """What stands there now; None where it cannot be said, or where no ``while`` can be the reason. ``made_by``: the
+    name of the op that has made the value that is looked at. ``is_counted``: the reason is a ``for`` of the innermost
+    frame's, whose counter is traced."""
     frames: list[FrameType] = []
     outermost = 0
     frame: FrameType | None = sys._getframe(1)
@@ -74,7 +75,7 @@ def turn(trace: Trace, is_counted: bool = False) -> Turn | None:
             frames.append(frame)
         frame = frame.f_back
     frames = frames[:outermost]
-    looping = 0 if is_counted else _frame_of_while(frames)
+    looping = 0 if is_counted else _frame_of_while(trace, frames, made_by)
     if looping is None or not frames or frames[looping].f_code.co_flags & IS_GENERATOR:
         return None  # who takes from a generator may stop before its loop does
     around = [_loops_around(f.f_code, f.f_lasti) for f in frames[looping + 1 :]]
@@ -94,7 +95,7 @@ def turn(trace: Trace, is_counted: bool = False) -> Turn | None:
 IS_GENERATOR = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
-def _frame_of_while(frames: list[FrameType]) -> int | None:
+def _frame_of_while(trace: Trace, frames: list[FrameType], made_by: str) -> int | None:
     """The innermost frame with a ``while`` around what it executes, if nothing else can have brought about the look,
     in one turn, more than once: no ``for``, and no compiled code, as ``any(map(f, iterator))`` is."""
     for k, frame in enumerate(frames):
@@ -102,7 +103,7 @@ def _frame_of_while(frames: list[FrameType]) -> int | None:
         loops = _loops_around(code, at)
         if (loops and loops[0].kind == "for") or code.co_flags & IS_GENERATOR:
             return None
-        if not (_looks_itself(frame) if k == 0 else _calls(frame, frames[k - 1])):
+        if not (_looks_itself(trace, frame, made_by) if k == 0 else _calls(frame, frames[k - 1])):
             return None
         if loops:
             return k if all(x.kind == "while" or _is_counting(frame, x) for x in loops) else None
@@ -129,11 +130,23 @@ def _counter(code: CodeType, loop: Loop) -> int | None:
     return call.offset if is_alone and isinstance(name, str) else None
 
 
-def _looks_itself(frame: FrameType) -> bool:
+def _looks_itself(trace: Trace, frame: FrameType, made_by: str) -> bool:
     """Whether the frame's own code branches on a value, or asks for its ``bool``."""
-    name = _instruction(frame.f_code, frame.f_lasti).opname
+    instruction = _instruction(frame.f_code, frame.f_lasti)
+    name = instruction.opname
+    if name == "COMPARE_OP":
+        place = (frame.f_code, frame.f_lasti)
+        if not instruction.argrepr.startswith("bool(") or made_by not in _ORDERINGS:
+            trace.container_comparisons.add(place)
+        return place not in trace.container_comparisons
     is_branch = "JUMP" in name or name in ("TO_BOOL", "UNARY_NOT")
     return is_branch or callee_at(frame, frame.f_lasti) is bool
+
+
+_ORDERINGS = ("less", "less_equal", "greater", "greater_equal", "not_equal")
+"""The ops that comparisons are, but for ``==``. Since Python 3.13 a comparison asks for the ``bool`` of its result
+itself, and cannot be told from one of two lists, which asks for those of its items. But that asks first which of the
+items are *equal*: so of ``==`` nothing can be told, and of another nothing where an equality was looked at before."""
 
 
 def _calls(frame: FrameType, inner: FrameType) -> bool:
