@@ -74,7 +74,7 @@ PARTS = [0.0, -0.0, 1.0, -1.0, 0.5, 2.0, -3.0, math.inf, -math.inf, math.nan, 1e
 POINTS = np.array([complex(x, y) for x, y in itertools.product(PARTS, PARTS)])
 OTHERS = {"square"}  # NumPy's own has other infinities with and without fused multiply-add
 TO_BOOLEANS = ["isnan", "isinf", "isfinite", "logical_not"]
-ROUNDED = [name for name in (*ONE, *INVERSE, "rint", "absolute", *TO_BOOLEANS) if name not in OTHERS]
+ROUNDED = [name for name in (*ONE, *INVERSE, "rint", "absolute", "sign", *TO_BOOLEANS) if name not in OTHERS]
 TO_A_NAN = {"sin", "cos", "tan", "sinh", "cosh", "tanh", *INVERSE}
 """Where NumPy's C library has a NaN in one part and an infinity in the other, ours may have two NaN."""
 
@@ -150,3 +150,29 @@ def test_powers_are_numpys(x: complex, p: complex) -> None:
 
 
 POWER = wg.jit(lambda z, p: z**p)
+
+
+@pytest.mark.parametrize("p", [0.3 + 0.2j, 1 + 1j, -0.3 + 0.2j, 0.2j, 0j, 2.0, -1.0, complex(math.inf, 1)], ids=str)
+def test_zero_to_a_complex_power_was_nan_in_machine_code(p: complex) -> None:
+    z = np.array([0j, complex(-0.0, 0.0), 1 + 1j])
+    for f, args in [(lambda z: z**p, (z,)), (lambda z, p: z**p, (z, np.full(3, p)))]:
+        with np.errstate(all="ignore"):
+            got, want = wg.compile(wg.trace(f)(*args))(*args), f(*args)
+        np.testing.assert_allclose(got, want, rtol=1e-14)
+
+
+def test_the_sign_of_what_is_infinite_was_nan() -> None:
+    z = np.array([complex(math.inf, 0), complex(0, -math.inf), complex(-math.inf, 3), complex(math.inf, math.inf)])
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(wg.compile(wg.trace(np.sign)(z))(z), [1, -1j, -1, complex(math.nan, math.nan)])
+    derivative = wg.jvp(np.sign, (z[:3],), (np.ones(3, complex),))[1]
+    np.testing.assert_array_equal(derivative, np.zeros(3))
+
+
+@pytest.mark.parametrize("zero", [0, 0.0, 0j, complex(-0.0, 0.0)], ids=str)
+def test_a_literal_zero_subtracted_from_a_complex_value_was_a_foreign_error(zero: complex) -> None:
+    z = np.array([1 - 2j, complex(-0.0, -0.0)])
+    np.testing.assert_array_equal(wg.grad(lambda z: np.sum(np.abs(z - zero) ** 2))(z), np.conj(2 * z))
+    got, want = wg.jit(lambda z: z - zero)(z), z - zero
+    np.testing.assert_array_equal(got, want)
+    np.testing.assert_array_equal(np.signbit([got.real, got.imag]), np.signbit([want.real, want.imag]))

@@ -268,10 +268,14 @@ def sqrt_(x: Planes) -> Planes:
 
 
 MOST_MULTIPLIED = 100  # NumPy multiplies for whole exponents below
+with np.errstate(all="ignore"):
+    ZERO_TO_COMPLEX = bool(np.power(0j, 1 + 1j) == 0)
+    """Whether this NumPy takes 0ᵖ for 0 wherever the real part of p is positive; older ones only of real p."""
 
 
 def power(x: Planes, p: Planes) -> Planes:
-    """e^(p log x); for whole numbers that are literals products, as NumPy has it. 0ᵖ is 0, or 1 for p = 0."""
+    """e^(p log x); for whole numbers that are literals products, as NumPy has it. 0ᵖ is 0, or 1
+    for p = 0; NaN for other p whose real part is not positive."""
     if type(p.re) is Lit and type(p.im) is Lit and p.im.value == 0:
         number = float(p.re.value)
         if number.is_integer() and abs(number) < MOST_MULTIPLIED:
@@ -281,7 +285,7 @@ def power(x: Planes, p: Planes) -> Planes:
     dtype = x.re.aval.dtype
     one, zero, nan = Lit(1, dtype), Lit(0, dtype), Lit(np.nan, dtype)
     of_zero = equal(x.re, 0) & equal(x.im, 0)
-    is_vanishing = greater(p.re, 0) & equal(p.im, 0)
+    is_vanishing = greater(p.re, 0) if ZERO_TO_COMPLEX else greater(p.re, 0) & equal(p.im, 0)
     to_zero = equal(p.re, 0) & equal(p.im, 0)
     of_nothing = select(is_vanishing, zero, nan)
     return Planes(

@@ -96,6 +96,14 @@ def _subtract_identity(made: Any, x1: Atom, x2: Atom) -> Any:
     return None if opposite is None else (add, (x1, opposite))
 
 
+def _subtract_shortcut(x1: Atom, x2: Atom) -> Atom | None:
+    """``x - 0`` is x, bit for bit; ``x - (-0)`` is not where a part of x is -0."""
+    if not is_literal(x2, 0):
+        return None
+    value = x2.value  # type: ignore[union-attr]
+    return None if np.signbit(value.real) or np.signbit(value.imag) else x1
+
+
 def _multiply_identity(made: Any, x1: Atom, x2: Atom) -> Any:
     """(-x₁) (-x₂) = x₁ x₂, of one dtype, also where one of them is a number"""
     if x1.aval.dtype != x2.aval.dtype:
@@ -120,7 +128,7 @@ subtract = elementwise(
     np.subtract,
     partials=[1, -1],
     identity=_subtract_identity,
-    shortcut=lambda x1, x2: x1 if is_literal(x2, 0) and not np.signbit(x2.value) else None,
+    shortcut=_subtract_shortcut,
 )
 multiply = elementwise(
     np.multiply,
@@ -191,6 +199,20 @@ def direction(x: Atom) -> Any:
     """x / |x| of complex numbers, and 0 at 0."""
     size = _nonzero(absolute(x))
     return compose(real(x) / size, imag(x) / size)
+
+
+def complex_sign(x: Atom) -> Any:
+    """x / |x|, and 0 at 0, as np.sign of complex numbers; where |x| is infinite, the sign of the part that is."""
+    re, im = real(x), imag(x)
+    size, way = absolute(x), direction(x)
+    zero, one, nan = [Lit(value, re.aval.dtype) for value in (0, 1, np.nan)]
+    is_flat = isinf(re)
+    of_both = select(isinf(im), nan, zero)
+    at_infinity = compose(
+        select(is_flat, copysign(one, re) + of_both, zero), select(is_flat, of_both, copysign(one, im))
+    )
+    at_end = select(isinf(size), at_infinity, Lit(0, x.aval.dtype))
+    return select(isinf(size) | equal(size, 0), at_end, way)
 
 
 def _absolute_partial(x: Atom, y: Atom) -> Any:

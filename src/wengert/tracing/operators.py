@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import DTypeError, RangeError, UnsupportedFunctionError, in_short, message
-from wengert.ops.elementwise import convert, direction
+from wengert.ops.elementwise import complex_sign, convert
 from wengert.ops.op import UFUNCS, Op
 from wengert.tape import Atom, Aval
 from wengert.tracing import foreign, hooks, layouts
@@ -125,7 +125,7 @@ def apply_ufunc(ufunc: Any, op: Op, inputs: Sequence[Any], operator: bool = Fals
 
 hooks.apply_ufunc = apply_ufunc
 
-COMPLEX_FORMULAS: dict[Any, Any] = {np.sign: direction}
+COMPLEX_FORMULAS: dict[Any, Any] = {np.sign: complex_sign}
 """Ufuncs that are of complex numbers another function, with another derivative."""
 
 
