@@ -249,6 +249,35 @@ def test_what_is_stacked_is_written_where_it_comes_to_stand() -> None:
     np.testing.assert_array_equal(simulate(plan(tape(longer, MATRIX)), [x])[0], np.concatenate([np.sin(x[:2]), x[2:]]))
 
 
+def test_two_parts_of_one_result_that_are_written_into_were_refused() -> None:
+    """The second part's memory was taken for being read, since the buffer of both is, by the first part."""
+
+    def f(x: Any, i: Any) -> Any:
+        first, second = sin(x), cos(x)
+        after = reshape(scatter_add(second, x, i), shape=(12,))
+        return concatenate(reshape(scatter_add(first, x, i), shape=(12,)), after, axis=0)
+
+    becomes(
+        f,
+        [MATRIX, Aval((3,), INT)],
+        "sin input0[3, 4] -> output0[3, 4]",
+        "cos input0[3, 4] -> output0+96[3, 4]",
+        "scatter_add output0+96[3, 4], input0[3, 4], input1[3] -> output0+96[3, 4]",
+        "scatter_add output0[3, 4], input0[3, 4], input1[3] -> output0[3, 4]",
+    )
+
+
+def test_a_part_that_is_read_again_is_not_what_is_written_into() -> None:
+    def f(x: Any) -> Any:
+        y = sin(x)
+        return concatenate(y, set_slice(y, Lit(0.5), index=(1,)), cos(y), axis=0)
+
+    y = np.sin(np.arange(3.0))
+    np.testing.assert_array_equal(
+        simulate(plan(tape(f, VECTOR)), [np.arange(3.0)])[0], [*y, y[0], 0.5, y[2], *np.cos(y)]
+    )
+
+
 def test_what_is_joined_twice_is_copied_once() -> None:
     def f(x: Any) -> Any:
         y = sin(x)

@@ -313,10 +313,7 @@ class _Planner:
 
     def _apart(self, place: Place, goal: Place) -> Place:
         """``place``, or a copy of it if writing ``goal`` would change what is still to be read."""
-        if place.buffer is not goal.buffer:
-            return place
-        (low, high), (first, end) = reach(place), reach(goal)
-        return self._copied(place) if low < end and first < high else place
+        return self._copied(place) if overlap(place, goal) else place
 
     def _copied(self, place: Place) -> Place:
         copy = Place(self._new(place.aval), 0, c_strides(place.aval), place.aval)
@@ -366,14 +363,20 @@ class _Planner:
         """Where the result of a write is: operand 0 itself if it dies here, else a copy of it."""
         base, v = self._of(instr.ins[0]), instr.outs[0]
         goal = self.wanted.get(v)
-        is_free = base.buffer.kind == "arena" or (goal is not None and base.buffer is goal.buffer)
-        is_dying = base.buffer.last <= self.now and self.last_read.get(instr.ins[0], 0) <= self.now
-        if is_free and is_dying and (goal is None or goal[:3] == base[:3]) and is_dense(base):
+        if goal is not None and goal[:3] == base[:3]:
+            # Operand 0 was put there for this. Its buffer may live on: it has further parts, of other values.
+            if self.last_of_memory[instr.ins[0]] > self.now:
+                raise InternalError("plan: a value that is still read has the memory of what is written over it")
+            is_free = True
+        else:
+            is_dying = base.buffer.last <= self.now and self.last_read.get(instr.ins[0], 0) <= self.now
+            is_free = goal is None and base.buffer.kind == "arena" and is_dying and is_dense(base)
+        if is_free:
             self.place[v] = base
             self._use(base.buffer, self.last_read.get(v, self.now))
             return base
-        if goal is not None and goal.buffer is base.buffer:
-            raise InternalError("plan: a value that is still read has the memory of what is written over it")
+        if goal is not None and overlap(base, goal):
+            raise InternalError("plan: a value is copied over its own memory")
         place = self._destination(v)
         self._step("copy", None, [base], [place])
         return place
@@ -543,6 +546,14 @@ def reach(place: Place) -> tuple[int, int]:
         else:
             high += (n - 1) * s
     return low, high + place.aval.dtype.itemsize
+
+
+def overlap(a: Place, b: Place) -> bool:
+    """Whether two places may have a byte in common, as far as their first and their last ones tell."""
+    if a.buffer is not b.buffer:
+        return False
+    (low, high), (first, end) = reach(a), reach(b)
+    return low < end and first < high
 
 
 def is_dense(place: Place) -> bool:
