@@ -133,3 +133,24 @@ def test_the_factors_of_a_matrix_of_less_than_full_rank_have_no_derivative() -> 
     assert np.isnan(ct[0]).all() and np.isfinite(ct[1]).all() and np.abs(ct[1]).max() < 100
     _, tangent = wg.jvp(lambda x: np.linalg.qr(x).R, (deficient,), (other,))
     assert np.isnan(tangent).all()
+
+
+@pytest.mark.parametrize("mode", ["reduced", "complete", "r"])
+@pytest.mark.parametrize("column", [0, 1])
+def test_a_column_of_zeros_made_the_derivative_of_qr_raise(mode: Any, column: int) -> None:
+    """The triangle with an exact zero on its diagonal was solved with before the result became NaN."""
+    deficient = np.arange(1.0, 7).reshape(3, 2)
+    deficient[:, column] = 0
+
+    def size(x: Any) -> Any:
+        factors: Any = np.linalg.qr(x, mode=mode)
+        return np.sum((factors if mode == "r" else factors[1]) ** 2)
+
+    for x in (deficient, np.stack([deficient, np.eye(3)[:, :2] + 0.1])):
+        expected = np.zeros(x.shape, bool)
+        expected[0 if x.ndim == 3 else ...] = True
+        for gradient in (wg.grad(size)(x), wg.compile(wg.trace(wg.grad(size))(x))(x)):
+            np.testing.assert_array_equal(np.isnan(gradient), expected)
+        assert np.isnan(wg.jvp(size, (x,), (np.ones(x.shape),))[1])
+    wide = np.array([[0.0, 1, 1], [0, 2, 1]] if column == 0 else [[1.0, 2, 1], [2, 4, 1]])
+    assert np.isnan(wg.grad(size)(wide)[:, :2]).all()

@@ -98,13 +98,16 @@ def _rows_of(r: Atom, count: int) -> Any:
     return slice_axis(r, r.aval.ndim - 2, 0, count)
 
 
-def _unless_deficient(x: Atom, r: Atom) -> Any:
-    """``x``; NaN where r has an element on its diagonal that is nothing: then columns of q are not determined."""
+def _nan_if_deficient(r: Atom) -> Any:
+    """``r``, or NaN where an element on its diagonal is zero, to rounding: then columns of q are not determined.
+
+    A solve with r itself would be refused where the zero is exact.
+    """
     if r.aval.size == 0:
-        return x
+        return r
     least = min_(absolute(diagonal_of(r)), axis=(r.aval.ndim - 2,))
     is_deficient = less_equal(reshape(least, shape=(*least.aval.shape, 1, 1)), rounding(r))
-    return select(is_deficient, Lit(np.nan, x.aval.dtype), x)
+    return select(is_deficient, Lit(np.nan, r.aval.dtype), r)
 
 
 def qr_pushforward(xs: Any, dxs: Any, y: Any, *, complete: bool) -> Any:
@@ -115,12 +118,12 @@ def qr_pushforward(xs: Any, dxs: Any, y: Any, *, complete: bool) -> Any:
     """
     all_q, all_r = y
     n = all_r.aval.shape[-1]
-    q, r = columns_of(all_q, 0, n), _rows_of(all_r, n)
+    q, r = columns_of(all_q, 0, n), _nan_if_deficient(_rows_of(all_r, n))
     c = swap(triangular_solve(swap(r), swap(dxs[0]), lower=True, transpose=False))  # (r⁻ᵀ ẋᵀ)ᵀ
     m = matmul(adjoint(q), c)
     half = triangle(m, True, diagonal=0.5)
     omega = half - adjoint(half)
-    dq, dr = _unless_deficient(matmul(q, omega - m) + c, r), _unless_deficient(matmul(m - omega, r), r)
+    dq, dr = matmul(q, omega - m) + c, matmul(m - omega, r)
     if complete:
         *lead, rows, _ = all_r.aval.shape
         dr = concatenate(dr, zeros(Aval((*lead, rows - n, n), r.aval.dtype)), axis=len(lead))
@@ -135,12 +138,12 @@ def qr_pullback(ct: Any, x: Atom, y: Any, *, complete: bool) -> Any:
     Source: Walter & Lehmann (2012), arXiv:1001.1654.
     """
     n = x.aval.shape[-1]
-    all_q, r, ct_r = conj(y[0]), _rows_of(conj(y[1]), n), _rows_of(ct[1], n)
+    all_q, r, ct_r = conj(y[0]), _nan_if_deficient(_rows_of(conj(y[1]), n)), _rows_of(ct[1], n)
     q, ct_q = columns_of(all_q, 0, n), uncompleted(ct[0], all_q, n)
     m = matmul(r, adjoint(triangle(ct_r, False))) - matmul(adjoint(ct_q), q)
     half = triangle(m, True, diagonal=0.5)
     total = ct_q + matmul(q, half + adjoint(half))
-    return _unless_deficient(adjoint(triangular_solve(swap(r), adjoint(total), lower=True, transpose=True)), r)
+    return adjoint(triangular_solve(swap(r), adjoint(total), lower=True, transpose=True))
 
 
 qr = op(  # of x float[..., m, n], m ≥ n: q float[..., m, n] with orthogonal columns, r upper triangular; complete: q is
