@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --quiet
 
-.PHONY: demo test test-deep test-mutants test-all test-narrow sanitize lint format bench clean
+.PHONY: demo test test-deep test-mutants test-verify test-all test-narrow sanitize lint format bench clean
 
 demo: $(VENV)/installed
 	$(BIN)/python examples/lotka_volterra.py
@@ -23,7 +23,11 @@ test-deep: $(VENV)/with-test
 test-mutants: $(VENV)/with-test
 	$(BIN)/python -m tools.mutants --count 30
 
-test-all: test test-deep test-mutants
+# Every kernel that these tests make, on operands that are hard to get right: codegen/verify.py.
+test-verify: $(VENV)/with-test
+	WENGERT_VERIFY=1 HYPOTHESIS_PROFILE=few $(BIN)/pytest -n auto -m "not deep" tests/codegen tests/acceptance tests/passes tests/nn tests/ops
+
+test-all: test test-deep test-verify test-mutants
 
 # The tests of machine code as on a machine with AVX2 alone.
 test-narrow: $(VENV)/with-test

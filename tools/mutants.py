@@ -6,9 +6,9 @@ its file (its mirror, as :mod:`tests.mirror` says) and fails if less than :data:
 * A mutant is one change of a syntax tree (:mod:`tools.mutations`), compiled in memory: the checkout is never written.
 * Each runs in a process of its own, forked from one that has NumPy, SciPy, LLVM and pytest imported already, and
   imports wengert only then. It ends with the first test that fails.
-* Before the first mutant of a file, its tests run once without one. They must pass, and it is noted which functions
-  each runs and for how long: the tests that run the mutated function come first, the fastest first, and then the
-  others of the mirror.
+* The tests come first whose names have that of the mutated function or op in them. Where many mutants of a file are
+  drawn, its tests run once without one. They must pass, and it is noted which functions each runs and for how long:
+  then the tests that run the mutated function come first, the fastest first, and then the others of the mirror.
 * No kernel is read from a user's cache or written to it. Object files are kept by the text that they were made of.
 * Which mutants are drawn depends on the seed and on each mutant's own text, so that an edit changes only those of the
   lines it touches. With ``--results`` what ran is appended to a file, and a run that was cut goes on.
@@ -36,6 +36,7 @@ import tempfile
 import threading
 import time
 import traceback
+from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from types import CodeType
@@ -68,8 +69,12 @@ PRELOADED = (
     *("scipy.linalg.cython_lapack", "llvmlite.binding", "platformdirs", "hypothesis", "hypothesis.extra.numpy"),
     *("_pytest.doctest", "_pytest.assertion.rewrite", "numpy.testing", "scipy.stats", "scipy.signal"),
 )
-PATIENCE_S = 20.0
-"""Seconds of processor time that a mutant gets beside five times what the tests take without it."""
+MANY = 8
+"""Mutants of one test file that are worth a run of it that notes which test runs what."""
+PATIENCE_S = 15
+"""Seconds of processor time that one test gets."""
+LONGEST_S = 600
+"""And all of them."""
 WALL = 6.0
 """How much longer it may take by the clock: other processes may be at work."""
 MEMORY = 12 << 30
@@ -146,15 +151,26 @@ class MutantFinder(importlib.abc.MetaPathFinder, importlib.machinery.SourceFileL
 class Order:
     """A plugin of pytest: runs these tests first, in this order, and says which failed."""
 
-    def __init__(self, first: Sequence[str]) -> None:
+    def __init__(self, first: Sequence[str], names: Sequence[str]) -> None:
         self.rank = {test: k for k, test in enumerate(first)}
+        self.names = [name.strip("_").lower() for name in names if len(name.strip("_")) > 2]
         self.failed = ""
         self.count = 0
 
     @pytest.hookimpl(trylast=True)
     def pytest_collection_modifyitems(self, items: list[pytest.Item]) -> None:
-        items.sort(key=lambda item: self.rank.get(item.nodeid, len(self.rank)))
+        items.sort(key=lambda item: (self.rank.get(item.nodeid, len(self.rank)), not self._is_named(item)))
         self.count = len(items)
+
+    def _is_named(self, item: pytest.Item) -> bool:
+        return any(name in item.name.lower() for name in self.names)
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        signal.setitimer(signal.ITIMER_VIRTUAL, PATIENCE_S)  # it ends the process
+        result = yield
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        return result
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
         if report.failed and not self.failed:
@@ -279,7 +295,7 @@ def forked(work: Callable[[], Any], cpu_s: float, log: Path) -> tuple[Any, str]:
     if os.WIFEXITED(status) and os.WEXITSTATUS(status) == TOOL_FAILED:
         raise RuntimeError(log.read_text())
     number = os.WTERMSIG(status) if os.WIFSIGNALED(status) else 0
-    slow = number in (signal.SIGXCPU, signal.SIGKILL)
+    slow = number in (signal.SIGXCPU, signal.SIGVTALRM, signal.SIGKILL)
     return None, "out of time" if slow else f"ended by signal {number}" if number else "ended"
 
 
@@ -298,14 +314,14 @@ class Mirror(NamedTuple):
     before: set[str]
     tests: dict[str, tuple[float, list[str]]]
 
-    def order(self, mutant: Mutant) -> tuple[list[str], float]:
-        """The tests, those that run the mutated function first; and the seconds that all of them take."""
+    def order(self, mutant: Mutant) -> list[str]:
+        """The tests, those that run the mutated function first."""
         function = f"{mutant.file}:{mutant.function_line}"
         everywhere = mutant.function_line == 0 or function in self.before
         reach = [t for t, (_, functions) in self.tests.items() if everywhere or function in functions]
         reach.sort(key=lambda t: self.tests[t][0])
         rest = sorted(set(self.tests) - set(reach), key=lambda t: self.tests[t][0])
-        return reach + rest, sum([seconds for seconds, _ in self.tests.values()])
+        return reach + rest
 
 
 def profile(test: str, cache: Path) -> dict[str, Any]:
@@ -314,13 +330,15 @@ def profile(test: str, cache: Path) -> dict[str, Any]:
     return {"failed": failed, "before": sorted(plugin.before), "tests": plugin.tests}
 
 
-def mirror(test: str, file: str, cache: Path) -> Mirror:
-    """What is known of a test file; it runs first if it or the source file has changed since."""
+def mirror(test: str, file: str, cache: Path, is_worth_it: bool) -> Mirror | None:
+    """What is known of a test file; if it or the source file has changed since, it runs first, or nothing is known."""
     stamp = [digest(ROOT / test), digest(SOURCE / file)]
     path = cache / "mirrors" / f"{(test + ' ' + file).replace('/', '.')}.json"
     found = json.loads(path.read_text()) if path.exists() else None
     if found is None or found["stamp"] != stamp:
-        found, why = forked(lambda: profile(test, cache / "objects"), 3000, cache / "log")
+        if not is_worth_it:
+            return None
+        found, why = forked(lambda: profile(test, cache / "objects"), LONGEST_S, cache / "log")
         if found is None or found["failed"] or not found["tests"]:
             raise SystemExit(f"{test} does not pass without a mutant: {why or found['failed'] or 'no tests'}")
         for source in {s for s in files_of([p for ps in GROUPS.values() for p in ps]) if mirror_of(s) == test}:
@@ -329,13 +347,13 @@ def mirror(test: str, file: str, cache: Path) -> Mirror:
     return Mirror(set(found["before"]), {t: (s, f) for t, (s, f) in found["tests"].items()})
 
 
-def run(mutant: Mutant, cache: Path) -> Result:
+def run(mutant: Mutant, cache: Path, are_many: bool) -> Result:
     test = mirror_of(mutant.file)
     assert test is not None
-    tests, seconds = mirror(test, mutant.file, cache).order(mutant)
+    known = mirror(test, mutant.file, cache, are_many)
+    order = Order(known.order(mutant) if known is not None else (), mutant.names)
     start = time.perf_counter()
-    work = lambda: run_tests(test, Order(tests), cache / "objects", mutant)
-    failed, why = forked(work, PATIENCE_S + 5 * seconds, cache / "log")
+    failed, why = forked(lambda: run_tests(test, order, cache / "objects", mutant), LONGEST_S, cache / "log")
     took = round(time.perf_counter() - start, 2)
     where = f"{mutant.file}:{mutant.line}"
     return Result(mutant.key, mutant.file, where, mutant.kind, mutant.change, failed or why, took)
@@ -382,11 +400,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for name in PRELOADED:
             importlib.import_module(name)
         assert "wengert" not in sys.modules
-        for mutant in mutants:
-            before = results.get(mutant.key)
-            if before is not None and (before.is_caught or not chosen.again):
-                continue
-            result = results[mutant.key] = run(mutant, cache)
+        pending = [m for m in mutants if m.key not in results or (chosen.again and not results[m.key].is_caught)]
+        count = Counter([mirror_of(m.file) for m in pending])
+        for mutant in pending:
+            result = results[mutant.key] = run(mutant, cache, count[mirror_of(mutant.file)] >= MANY)
             if chosen.results is not None:
                 with chosen.results.open("a") as file:
                     file.write(json.dumps(result._asdict()) + "\n")

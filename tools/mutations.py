@@ -26,6 +26,8 @@ class Mutant(NamedTuple):
     kind: str
     change: str
     number: int
+    names: tuple[str, ...]
+    """Of the functions that the change is in, or of what is defined there: tests of the like are tried first."""
     key: str
     """Of the function's name, the change, and how many of its like stand before it: it holds when lines move."""
 
@@ -45,6 +47,8 @@ class Edit(NamedTuple):
     old: ast.AST
     new: ast.AST
     functions: tuple[ast.AST, ...]
+    statement: ast.AST
+    """Of the module, the one that it is in."""
 
 
 SWAPPED: dict[type, type] = {
@@ -132,7 +136,7 @@ def _only_raises(node: ast.If) -> bool:
 def edits(tree: ast.AST) -> Iterator[Edit]:
     """Every change of the tree, in an order that depends on it alone."""
 
-    def walk(node: ast.AST, functions: tuple[ast.AST, ...]) -> Iterator[Edit]:
+    def walk(node: ast.AST, functions: tuple[ast.AST, ...], statement: ast.AST | None) -> Iterator[Edit]:
         inner = (
             (*functions, node) if isinstance(node, ast.FunctionDef | ast.Lambda | ast.AsyncFunctionDef) else functions
         )
@@ -141,10 +145,10 @@ def edits(tree: ast.AST) -> Iterator[Edit]:
                 continue
             for kind, new in changes(child, node, field):
                 at = functions if isinstance(node, ast.FunctionDef | ast.Lambda) and field == "args" else inner
-                yield Edit(kind, node, field, k, child, new, at)
-            yield from walk(child, inner)
+                yield Edit(kind, node, field, k, child, new, at, statement or child)
+            yield from walk(child, inner, statement or child)
 
-    yield from walk(tree, ())
+    yield from walk(tree, (), None)
 
 
 def changes(node: ast.AST, parent: ast.AST, field: str) -> Iterator[tuple[str, ast.AST]]:
@@ -248,7 +252,9 @@ def mutants_in(file: str, text: str) -> list[Mutant]:
         seen[what] += 1
         line = getattr(edit.old, "lineno", getattr(edit.parent, "lineno", 0))
         function_line = begins(edit.functions[-1]) if edit.functions else 0
-        found.append(Mutant(file, line, function_line, edit.kind, change, number, key))
+        targets = [called_name(t) for t in getattr(edit.statement, "targets", [])]
+        own = [*targets, *[getattr(f, "name", "") for f in (edit.statement, *edit.functions)]]
+        found.append(Mutant(file, line, function_line, edit.kind, change, number, tuple(dict.fromkeys(own)), key))
     return found
 
 

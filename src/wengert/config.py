@@ -10,6 +10,10 @@ import os
 check: bool = os.environ.get("WENGERT_CHECK", "0") == "1"
 """Check every tape after every transform and pass (``WENGERT_CHECK=1``). The tests turn it on."""
 
+verify: bool = os.environ.get("WENGERT_VERIFY", "0") == "1"
+"""Compare every kernel, when it is made or loaded, with the references of its steps on operands that are hard to get
+right (``WENGERT_VERIFY=1``): some ten milliseconds a kernel. A difference raises InternalError."""
+
 
 def _count(variable: str, default: int) -> int:
     text = os.environ.get(variable, "") or str(default)

@@ -156,6 +156,7 @@ def test_a_first_gradient_imports_only_what_it_needs() -> None:
     """
     code = """
         import sys, numpy as np, wengert as wg
+        wg.config.verify = False
         wg.jit(wg.grad(lambda x: np.sum(np.sin(x) * np.cos(x))))(np.zeros(3))
         wg.jit(wg.grad(lambda x: np.sum(np.log(np.sum(np.exp(x * x), 1)))))(np.ones((300, 30)))
         assert not {"numpy.random", "scipy", "multiprocessing", "subprocess"} & set(sys.modules)

@@ -359,6 +359,10 @@ def _steps(
     kernels = [part.kernel for call in calls for part in parts_of(call)]
     keys = {kernel: compiler.key_of(kernel) for kernel in dict.fromkeys(kernels) if not isinstance(kernel, str)}
     codes = compiler.machine_code({key: partial(text_of, kernel) for kernel, key in keys.items()})
+    if config.verify:
+        from wengert.codegen import verify  # only here: nobody else needs it
+
+        verify.verify_new(keys, codes)
 
     def address(kernel: Nest | Spec | loops.Whole | str) -> int | str:
         if isinstance(kernel, str):
