@@ -7,82 +7,48 @@ garbage while it is being made: looking takes a quarter of the time, and finds n
 
 from __future__ import annotations
 
-import gc
+import functools
 import os
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from typing import ParamSpec, TypeVar
 
-from wengert.locks import lock
+from wengert import _contexts
 
-_lock = lock()  # a fork does not come between the collector and what is noted of it
-_is_off = False  # by us
+Given = ParamSpec("Given")
+Result = TypeVar("Result")
+
+SELDOM = 50_000
+OFTEN = 20
+"""The new objects between two looks of the collector where it looks seldom, and the looks before it does so. They stand
+in native/contexts.cpp too, where they count: a test compares them."""
 
 
-@contextmanager
-def put_off() -> Iterator[None]:
-    """The collector does not run in here, and is left as it was; also a decorator. Not for code of the user's.
+def put_off() -> AbstractContextManager[None]:
+    """The collector does not run in here, and is left as it was. Not for code of the user's.
 
     Where threads overlap the first one to leave turns it on again: then the others are slower, and nothing is lost.
     """
-    was_on = gc.isenabled()
-    if was_on:
-        _turn_off()
-    try:
-        yield
-    finally:
-        if was_on:
-            _turn_on()
+    return _contexts.put_off()
 
 
-SELDOM = 50_000  # new objects between two looks
-OFTEN = 20
+def undisturbed(function: Callable[Given, Result]) -> Callable[Given, Result]:
+    """Make the collector not run while the decorated function does."""
+
+    @functools.wraps(function)
+    def undisturbed_function(*args: Given.args, **kwargs: Given.kwargs) -> Result:
+        with _contexts.put_off():
+            return function(*args, **kwargs)
+
+    return undisturbed_function
 
 
-@contextmanager
-def seldom() -> Iterator[None]:
+def seldom() -> AbstractContextManager[None]:
     """Once the collector has looked often in here, it does so a hundred times less often: for code of the user's that
-    is recorded, step after step, whose own garbage may not wait for ever. Where threads overlap the first one to leave
+    is recorded, step after step, whose own garbage may not wait for ever. Where threads overlap the last one to leave
     sets it back."""
-    before = gc.get_threshold()
-    looks = 0
-
-    def count(phase: str, info: object) -> None:
-        nonlocal looks
-        looks += 1
-        if looks == OFTEN:
-            gc.set_threshold(SELDOM, *before[1:])
-
-    if not 0 < before[0] < SELDOM:
-        yield
-        return
-    gc.callbacks.append(count)
-    try:
-        yield
-    finally:
-        gc.callbacks.remove(count)
-        if looks >= OFTEN:
-            gc.set_threshold(*before)
-
-
-def _turn_off() -> None:
-    global _is_off
-    with _lock:
-        gc.disable()
-        _is_off = True
-
-
-def _turn_on() -> None:
-    global _is_off
-    with _lock:
-        gc.enable()
-        _is_off = False
-
-
-def _after_fork() -> None:
-    """In a child whose parent had it off in another thread, which is not there to turn it on."""
-    if _is_off:
-        _turn_on()
+    return _contexts.seldom()
 
 
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_after_fork)
+    os.register_at_fork(after_in_child=_contexts.forked)

@@ -30,8 +30,8 @@ max_programs: int = _count("WENGERT_MAX_PROGRAMS", 512)
 recently used goes first."""
 
 snapshot_bytes: int = 8192
-"""A captured array of at most this many bytes is copied when it meets an un-jitted trace. A larger one is
-locked against writes until the trace ends: copying it would make touching a large constant expensive."""
+"""A captured array of at most this many bytes is copied when it meets an un-jitted trace. A larger one may not be
+written until the trace ends: copying it would make touching a large constant expensive."""
 
 cache_dir: str | None = os.environ.get("WENGERT_CACHE_DIR")
 """Where compiled kernels are kept between processes; None, the user's cache folder; "" keeps none

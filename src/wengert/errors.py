@@ -95,6 +95,14 @@ class SharedMemoryError(MutationError):
     """
 
 
+class WrittenMeanwhileError(SharedMemoryError):
+    """An array that a function reads was written while the function was traced: by another thread, or by the function
+    while there are other threads, of which none may be kept from writing its arrays.
+
+    Give the function a copy: ``x.copy()``.
+    """
+
+
 class LayoutError(WengertError, ValueError):
     """An array to be read or written where it lies is not contiguous, not aligned, read-only, or shared."""
 

@@ -17,14 +17,15 @@ from __future__ import annotations
 
 import math
 import threading
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from wengert.collector import put_off
+from wengert import _contexts
+from wengert.collector import undisturbed
 from wengert.errors import InternalError, RangeError, in_short, message
 from wengert.source import Source
 
@@ -310,7 +311,7 @@ def fold_literals(op: Op, ins: Sequence[Atom], params: Mapping[str, Any], out_av
     """The literal that ``op`` makes of literals, or None where it makes an array, or has effects."""
     if not ins or op.effects or len(out_avals) != 1 or out_avals[0].shape or not op.is_elementwise:
         return None
-    with np.errstate(all="ignore"):  # the run time warns where NumPy would; a literal is only arithmetic
+    with _contexts.silent():  # the run time warns where NumPy would; a literal is only arithmetic
         value = op.reference(*[a.value for a in ins], **params)  # type: ignore[union-attr]  # no Var among them
     return (Lit(value, out_avals[0].dtype),)
 
@@ -322,14 +323,9 @@ class _Current(threading.local):
 _current = _Current()
 
 
-@contextmanager
-def building(builder: Builder) -> Iterator[Builder]:
+def building(builder: Builder) -> AbstractContextManager[Builder]:
     """Make ``builder`` the one that ops called on atoms in this thread append to."""
-    outer, _current.builder = _current.builder, builder
-    try:
-        yield builder
-    finally:
-        _current.builder = outer
+    return _contexts.replaced(_current, "builder", builder)
 
 
 def is_building() -> bool:
@@ -359,7 +355,7 @@ def literal(value: Any, dtype: np.dtype[Any] | None) -> Lit:
     return known
 
 
-@put_off()
+@undisturbed
 def splice(builder: Builder, tape: Tape, args: Sequence[Atom], captures: Sequence[Atom]) -> list[Atom]:
     """Append the instructions of ``tape`` to ``builder`` with fresh variables; return the outputs.
 

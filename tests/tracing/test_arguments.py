@@ -59,7 +59,7 @@ def argument(trace: Trace, value: Any) -> Tracer:
 def test_an_array_of_the_users_is_captured_and_what_we_make_is_a_constant() -> None:
     """Its identity says which capture it is: a converted copy would go stale."""
     w = np.ones(3)
-    with Trace("f", known={id(w): (w, "w", False)}) as trace:
+    with Trace("f", known={id(w): (w, "w", False)}).opened() as trace:
         assert arguments.array(w).constant() is None and arguments.array(2.0).constant() == 2.0
         assert arguments.array([1.0, 2.0]).constant().tolist() == [1, 2]
         x = argument(trace, np.ones(3))
@@ -70,7 +70,7 @@ def test_an_array_of_the_users_is_captured_and_what_we_make_is_a_constant() -> N
 
 
 def test_what_is_a_number_what_is_traced_and_what_holds_a_traced_value() -> None:
-    with Trace("f") as trace:
+    with Trace("f").opened() as trace:
         x = argument(trace, 1.0)
         c = arguments.constant(trace, 1.0)
         assert [arguments.is_number(v) for v in (1, True, [1.0], np.float64(1), x)] == [True, True, False, False, False]
@@ -82,7 +82,7 @@ def test_what_is_a_number_what_is_traced_and_what_holds_a_traced_value() -> None
 
 
 def test_python_numbers_take_the_dtype_of_the_arrays_beside_them() -> None:
-    with Trace("f") as trace:
+    with Trace("f").opened() as trace:
         x, n = argument(trace, np.ones(2, np.float32)), argument(trace, np.ones(2, int))
         assert arguments.common_dtype(x, 2.0) == np.float32 and arguments.common_dtype(x, n) == np.float64
         same, other = arguments.promote(x, 2.0)
@@ -105,7 +105,7 @@ def test_axes_are_counted_from_the_front() -> None:
 
 
 def test_what_decides_a_shape_is_looked_at_once_and_guarded() -> None:
-    with Trace("f") as trace:
+    with Trace("f").opened() as trace:
         n = argument(trace, 3)
         assert arguments.concrete(4, "repeats") == 4 and arguments.concrete([1, 2], "repeats").tolist() == [1, 2]
         assert not trace.builder.instrs
@@ -114,9 +114,9 @@ def test_what_decides_a_shape_is_looked_at_once_and_guarded() -> None:
 
 
 def test_in_a_batch_nothing_holds_and_nothing_does_not() -> None:
-    with Trace("batch", concrete=False, why_abstract="of many") as batch:
+    with Trace("batch", concrete=False, why_abstract="of many").opened() as batch:
         assert arguments.holds(argument(batch, 1.0) > 0) is None
-    with Trace("f") as trace:
+    with Trace("f").opened() as trace:
         assert arguments.holds(argument(trace, 1.0) > 0) is True
 
 
@@ -124,7 +124,8 @@ def test_in_a_batch_nothing_holds_and_nothing_does_not() -> None:
 
 
 def test_a_result_goes_where_out_says_if_it_fits() -> None:
-    with Trace("f") as trace:
+    outside = np.zeros(3)
+    with Trace("f").opened() as trace:
         x, out = argument(trace, np.ones(3)), arguments.constant(trace, np.zeros(3))
         assert arguments.into(None, x) is x
         assert arguments.into((out,), x) is out and out.constant() is None
@@ -133,11 +134,11 @@ def test_a_result_goes_where_out_says_if_it_fits() -> None:
         with pytest.raises(TypeError, match="cannot cast the result from float64 to int64"):
             arguments.into(arguments.constant(trace, np.zeros(3, int)), x)
         with pytest.raises(MutationError, match="made outside of the traced function"):
-            arguments.into(np.zeros(3), x)
+            arguments.into(outside, x)
 
 
 def test_an_option_that_is_not_traced_is_refused_with_the_line() -> None:
-    with Trace("f"):
+    with Trace("f").opened():
         error = arguments.refuse("sum", "order", "K", "order='C'")
     first, at, last = str(error).splitlines()
     assert first == "np.sum: order='K' is not traced" and "test_arguments.py" in at and last == "  try    order='C'"

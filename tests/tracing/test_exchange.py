@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import ctypes
 import gc
 import math
 import os
+import pickle
 import sys
 import threading
 from math import sin
@@ -16,7 +18,8 @@ import pytest
 
 import wengert as wg
 from wengert.tracing import exchange
-from wengert.tracing.reroute import rerouted
+from wengert.tracing.reroute import opened
+from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import Tracer
 
 
@@ -31,8 +34,8 @@ def address(function: Any) -> int:
 def test_the_code_is_the_functions_own_without_a_trace() -> None:
     """Nested and left by an exception."""
     own = [address(f) for f in (math.sin, math.hypot, math.log, hasattr)]
-    with rerouted():
-        with pytest.raises(ZeroDivisionError), rerouted():
+    with opened(Trace("f")):
+        with pytest.raises(ZeroDivisionError), opened(Trace("f")):
             raise ZeroDivisionError
         assert all(a != b for a, b in zip(own, map(address, (math.sin, math.hypot, math.log, hasattr)), strict=True))
     assert own == [address(f) for f in (math.sin, math.hypot, math.log, hasattr)]
@@ -88,7 +91,6 @@ def test_other_threads_see_nothing_of_an_open_trace() -> None:
 
 
 def test_a_class_made_while_a_trace_was_open_goes_on_afterwards() -> None:
-    """It inherits the address that it finds, and keeps it."""
     made: list[Any] = []
 
     def f(x: Any) -> Any:
@@ -99,6 +101,48 @@ def test_a_class_made_while_a_trace_was_open_goes_on_afterwards() -> None:
     assert wg.grad(f)(1.0) == 2.5
     assert type(made[0](1.5)) is made[0] and made[0](1.5) == 1.5
     assert wg.grad(lambda x: x * made[0](3.0))(1.0) == 3.0
+
+
+class Metres(float):
+    pass
+
+
+class Count(int):
+    pass
+
+
+class Exact(np.float64):
+    pass
+
+
+def copies(*classes: type) -> list[Any]:
+    """In all ways in which a number of a subclass is made anew."""
+    made = [cls(5) for cls in classes]
+    again = [copy.copy(x) for x in made] + [cls.__new__(cls, 5) for cls in classes]
+    again += [pickle.loads(pickle.dumps(x)) for x in made if type(x).__module__ == __name__]
+    assert [*map(type, made)] == [*classes] and all(x == 5 for x in made + again)
+    return [*map(type, again)]
+
+
+def test_numbers_of_subclasses_are_copied_while_a_trace_is_open_and_afterwards() -> None:
+    """``__new__`` compares what a class and its base are made by: a class that inherited a trampoline, before or while
+    it stood in the base, could never be copied."""
+    before = copies(Metres, Count, Exact)
+    found: list[Any] = []
+    made: list[type] = []
+
+    def f(x: Any) -> Any:
+        assert copies(Metres, Count, Exact) == before
+        made.extend(type(f"Of_{base.__name__}", (base,), {}) for base in (int, float, np.float64, np.int32, Count))
+        found.append(copies(Metres, Count, Exact, *made))
+        thread = threading.Thread(target=lambda: found.append(copies(Metres, Count, Exact, *made)))
+        thread.start()
+        thread.join()
+        return math.sin(x) * float(made[0](3))
+
+    assert wg.grad(f)(0.5) == 3 * math.cos(0.5)
+    assert found == [copies(Metres, Count, Exact, *made)] * 2
+    assert wg.grad(lambda x: x * made[0](3))(1.0) == 3.0
 
 
 def test_calls_leave_no_references() -> None:

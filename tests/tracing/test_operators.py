@@ -54,7 +54,7 @@ def test_what_decides_the_dtype_of_a_result() -> None:
     class Real(float):
         pass
 
-    with Trace("f") as trace:
+    with Trace("f").opened() as trace:
         assert kind_of(argument(trace, 2.0)) is float and kind_of(argument(trace, np.float32(2))) == F4
     assert [kind_of(x) for x in (True, 1, 1.0, Real(1))] == [bool, int, float, float]
     assert [kind_of(x) for x in (np.int64(1), np.ones(2, "f4"))] == [I8, F4]
@@ -74,7 +74,7 @@ def test_pythons_integers_must_fit(n: int, dtype: Any, fits: bool) -> None:
 
 
 def test_whether_a_traced_integer_fits_is_a_guard() -> None:
-    with Trace("f") as trace:
+    with Trace("f").opened() as trace:
         n = argument(trace, 300)
         assert is_within(n, I8) and is_within(n, F4) and not trace.builder.instrs  # of int64 there is nothing to ask
         assert not is_within(n, U1)
@@ -93,7 +93,7 @@ def test_the_short_way_is_taken_for_types_that_were_met() -> None:
     """What one step was found to be it is again; it asks each time whether the operands are plain arrays."""
     x = np.ones((5, 7))
     operators.DIRECT_STEPS.pop((np.multiply, Aval((5, 7), F8), Aval((5, 7), F8)), None)
-    with Trace("f") as trace:
+    with Trace("f").opened() as trace:
         a, b = argument(trace, x), argument(trace, x)
         first = a * b
         assert (np.multiply, a.aval, b.aval) in operators.DIRECT_STEPS
@@ -109,7 +109,7 @@ def test_what_another_class_may_answer_is_left_to_it() -> None:
         def __rmul__(self, x: Any) -> str:
             return "mine"
 
-    with Trace("f") as trace:
+    with Trace("f").opened() as trace:
         x = argument(trace, 2.0)
         assert operators.binary(np.multiply, x, Unit()) is NotImplemented
         assert operators.binary(np.multiply, x, object()) is NotImplemented
@@ -117,19 +117,20 @@ def test_what_another_class_may_answer_is_left_to_it() -> None:
 
 
 def test_a_python_number_of_a_traced_value_is_weak_and_of_full_precision() -> None:
-    with Trace("f") as trace:
+    with Trace("f").opened() as trace:
         number = operators.python_number(argument(trace, np.float32(0.5)))
         assert number.weak is float and number.is_scalar and number.aval.dtype == F8
         assert operators.python_number(argument(trace, np.uint8(3))).weak is int
 
 
 def test_in_place_keeps_the_dtype_or_raises() -> None:
-    with Trace("f") as trace:
-        x = argument(trace, np.ones(3, np.float32))
+    ones, integers = np.ones(3, np.float32), np.ones(3, int)
+    with Trace("f").opened() as trace:
+        x = argument(trace, ones)
         same = x
         x += np.ones(3, np.float64)
         assert x is same and x.aval.dtype == F4
-        n = argument(trace, np.ones(3, int))
+        n = argument(trace, integers)
         with pytest.raises(TypeError, match="cannot cast float64 to int64, as add in place must"):
             n += 0.5
         with pytest.raises(ValueError, match="does not fit"):

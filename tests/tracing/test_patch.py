@@ -17,6 +17,7 @@ from tests.tracing.numpy_cases import play
 from wengert.errors import ConcretizationError, MutationError
 from wengert.tracing import functions, patch  # noqa: F401  # they fill the tables
 from wengert.tracing.record import Recording, input_of, record_call
+from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import Tracer
 
 ORIGINALS = {name: getattr(np, name) for name in patch.NUMPY}
@@ -163,7 +164,7 @@ def test_what_somebody_else_has_put_there_stays(monkeypatch: pytest.MonkeyPatch)
         return "mine"
 
     monkeypatch.setattr(np, "zeros", mine)
-    with patch.patched():
+    with Trace("f").opened():
         assert np.zeros is mine
         assert np.ones is not ORIGINALS["ones"]
     assert np.zeros is mine
@@ -171,7 +172,7 @@ def test_what_somebody_else_has_put_there_stays(monkeypatch: pytest.MonkeyPatch)
 
 
 def test_wrappers_look_like_what_they_wrap() -> None:
-    with patch.patched():
+    with Trace("f").opened():
         for name, original in ORIGINALS.items():
             wrapper = getattr(np, name)
             assert wrapper is not original
@@ -187,8 +188,10 @@ def test_wrappers_look_like_what_they_wrap() -> None:
 def test_entering_is_cheap() -> None:
     """A ratio, not a time: one entry costs less than what any trace costs besides."""
 
+    opened = Trace("f")
+
     def enter() -> None:
-        with patch.patched():
+        with opened.opened():
             pass
 
     def trace() -> None:

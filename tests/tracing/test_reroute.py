@@ -19,7 +19,8 @@ from scipy.special import logsumexp
 
 import wengert as wg
 from wengert.tracing import reroute
-from wengert.tracing.reroute import REROUTED, decide, original, rerouted
+from wengert.tracing.reroute import REROUTED, decide, opened, original
+from wengert.tracing.trace import Trace
 
 
 def codes() -> dict[str, Any]:
@@ -30,8 +31,8 @@ def test_the_functions_of_scipy_are_themselves_without_a_trace() -> None:
     """Nested and left by an exception: their code is their own again."""
     own = codes()
     assert own["logsumexp"].co_filename.endswith("_logsumexp.py")
-    with rerouted():
-        with pytest.raises(ZeroDivisionError), rerouted():
+    with opened(Trace("f")):
+        with pytest.raises(ZeroDivisionError), opened(Trace("f")):
             raise ZeroDivisionError
         assert sp.logsumexp.__code__ is not own["logsumexp"]
         assert sp.logsumexp([0.0, 0.0]) == np.log(2)  # not traced: SciPy's own
@@ -73,7 +74,7 @@ def test_functions_of_keyword_only_defaults_are_called_without_them() -> None:
     """A copy that had lost its defaults failed for every array, in any thread, while any thread was tracing."""
     a, b = np.arange(8.0), np.ones(2)
     expected = scipy.signal.fftconvolve(a, b), scipy.fft.rfft(a)
-    with rerouted():
+    with opened(Trace("f")):
         np.testing.assert_array_equal(scipy.signal.fftconvolve(a, b), expected[0])
         np.testing.assert_array_equal(scipy.fft.rfft(a), expected[1])
 
@@ -91,13 +92,13 @@ def test_one_function_that_cannot_be_rerouted_leaves_the_rest_of_its_module(monk
     names = ["first", "scaled", "compiled", "cls", "missing"]
     monkeypatch.setitem(REROUTED, "invented", {name: lambda *args: "ours" for name in names})
     monkeypatch.setattr(reroute, "_routes", dict(reroute._routes))
-    monkeypatch.setattr(reroute, "_rerouting", rerouting := reroute._Rerouting())
+    monkeypatch.setattr(reroute, "_prepared", set(reroute._prepared))
 
     def f(x: Any) -> Any:
         return [module.first(x), module.scaled(x)]
 
     answers: list[Any] = []
-    with rerouting:
+    with opened(Trace("f")):
         wg.jvp(lambda x: answers.extend(f(x)) or x, (1.0,), (1.0,))
         assert answers == ["ours", "ours"]
         assert f(1.0) == [2.0, 6.0] and module.scaled(1.0, by=1.0) == 3.0
@@ -108,5 +109,5 @@ def test_one_function_that_cannot_be_rerouted_leaves_the_rest_of_its_module(monk
 def test_a_rerouted_function_says_what_it_takes_and_where_it_is_written() -> None:
     functions = [reroute._found(sys.modules[module], name) for module in REROUTED for name in REROUTED[module]]
     asked = [(inspect.signature(f), inspect.getsource(f), f.__kwdefaults__) for f in functions]
-    with rerouted():
+    with opened(Trace("f")):
         assert [(inspect.signature(f), inspect.getsource(f), f.__kwdefaults__) for f in functions] == asked

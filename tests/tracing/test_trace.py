@@ -15,6 +15,7 @@ from wengert import config
 from wengert.errors import ConcretizationError, EscapedTracerError, InternalError, UnsupportedFunctionError
 from wengert.ops.elementwise import exp, sin
 from wengert.tape import Aval, Lit
+from wengert.tracing.patch import NUMPY
 from wengert.tracing.trace import Trace, current_trace, is_readonly
 from wengert.tracing.tracer import Tracer
 
@@ -70,8 +71,9 @@ def test_an_array_that_is_looked_at_is_guarded_as_a_whole() -> None:
 
 def argument(trace: Trace, value: Any) -> Tracer:
     """A traced value that is an input of ``trace``."""
-    aval = Aval(np.shape(value), np.asarray(value).dtype)
-    return Tracer(trace, trace.new_input(aval, np.asarray(value)), aval)
+    array = NUMPY["asarray"](value)  # np.asarray makes a traced one now
+    aval = Aval(array.shape, array.dtype)
+    return Tracer(trace, trace.new_input(aval, array), aval)
 
 
 # ---------------------------------------------------------------------------------------------------- a stack of traces
@@ -79,8 +81,8 @@ def argument(trace: Trace, value: Any) -> Tracer:
 
 def test_traces_nest_in_a_thread_and_end_in_order() -> None:
     assert current_trace() is None
-    with Trace("outer") as outer:
-        with Trace("inner") as inner:
+    with Trace("outer").opened() as outer:
+        with Trace("inner").opened() as inner:
             assert current_trace() is inner and (outer.level, inner.level) == (1, 2)
             seen: list[Any] = []
             thread = threading.Thread(target=lambda: seen.append(current_trace()))
@@ -93,11 +95,11 @@ def test_traces_nest_in_a_thread_and_end_in_order() -> None:
 
 def test_closing_the_wrong_trace_is_a_bug_of_ours() -> None:
     outer, inner = Trace("outer"), Trace("inner")
-    outer.__enter__()
-    inner.__enter__()
+    contexts = [outer.opened(), inner.opened()]
     with pytest.raises(InternalError, match="another order"):
-        outer.__exit__()
-    outer.__exit__()
+        contexts[0].__exit__(None, None, None)
+    assert current_trace() is inner and inner.is_open and not outer.is_open
+    contexts[1].__exit__(None, None, None)
     assert current_trace() is None
 
 
@@ -105,7 +107,7 @@ def test_an_error_leaves_nothing_behind() -> None:
     x, trace = np.ones(10_000), Trace("f")
 
     def fails() -> None:
-        with trace:
+        with trace.opened():
             trace.lift(x)
             assert not x.flags.writeable and not is_readonly(x)  # lent, not its owner's wish
             raise KeyError
@@ -120,7 +122,7 @@ def test_an_error_leaves_nothing_behind() -> None:
 
 def test_numbers_are_literals_and_arrays_are_captured_once() -> None:
     x = np.arange(3.0)
-    with Trace("f") as trace:
+    with Trace("f").opened() as trace:
         number = trace.lift(2.0)
         assert isinstance(number, Lit) and number.value == 2.0
         assert trace.lift(x) is trace.lift(x) is not trace.lift(x.copy())
@@ -133,7 +135,7 @@ def test_a_small_array_is_copied_and_a_large_one_is_lent(monkeypatch: pytest.Mon
     """What is captured is what the array was at the first look; a small one may be written meanwhile."""
     monkeypatch.setattr(config, "snapshot_bytes", 24)
     small, large = np.ones(3), np.ones(4)
-    with Trace("f") as trace:
+    with Trace("f").opened() as trace:
         before = trace.lift(small)
         small[0] = 5.0
         assert trace.lift(small) is not before
@@ -147,7 +149,7 @@ def test_a_small_array_is_copied_and_a_large_one_is_lent(monkeypatch: pytest.Mon
 
 def test_a_captured_array_of_known_origin_is_read_again() -> None:
     x, unknown = np.ones(3), np.ones(3)
-    with Trace("f", known={id(x): (x, "weights", False)}) as trace:
+    with Trace("f", known={id(x): (x, "weights", False)}).opened() as trace:
         trace.lift(x)
         assert not trace.unrepeatable
         trace.lift(unknown)
@@ -158,9 +160,9 @@ def test_a_captured_array_of_known_origin_is_read_again() -> None:
 
 def test_a_value_of_an_enclosing_trace_is_an_implicit_input() -> None:
     """So the inner derivative takes it for a constant: perturbations are not confused."""
-    with Trace("outer") as outer:
+    with Trace("outer").opened() as outer:
         x = argument(outer, 2.0)
-        with Trace("inner") as inner:
+        with Trace("inner").opened() as inner:
             y = argument(inner, 3.0)
             z = y * x * x
             tape = inner.tape((inner.lift(z),))
@@ -174,9 +176,9 @@ def test_a_value_of_an_enclosing_trace_is_an_implicit_input() -> None:
 
 def test_a_batch_records_only_what_depends_on_it() -> None:
     """What is the same for all examples is computed once, and can be looked at."""
-    with Trace("outer") as outer:
+    with Trace("outer").opened() as outer:
         x = argument(outer, 2.0)
-        with Trace("batch", concrete=False, why_abstract="of many") as batch:
+        with Trace("batch", concrete=False, why_abstract="of many").opened() as batch:
             y = argument(batch, np.ones(3))
             z = x * x
             _ = y * z
@@ -191,7 +193,7 @@ def test_a_batch_records_only_what_depends_on_it() -> None:
 
 
 def test_nothing_is_evaluated_unless_a_guard_needs_it() -> None:
-    with Trace("f") as trace:
+    with Trace("f").opened() as trace:
         x = argument(trace, 2.0)
         y, z = np.exp(x), np.sin(x)
         assert set(trace.values) == {x.atom()}
@@ -201,9 +203,9 @@ def test_nothing_is_evaluated_unless_a_guard_needs_it() -> None:
 
 def test_a_look_is_a_guard_of_the_innermost_trace() -> None:
     """Whoever the value belongs to: guards stay in the order of the looks."""
-    with Trace("outer") as outer:
+    with Trace("outer").opened() as outer:
         x = argument(outer, 2.0)
-        with Trace("inner") as inner:
+        with Trace("inner").opened() as inner:
             assert outer.look(x.atom(), "bool", x) == 2.0
         (instr,) = inner.builder.instrs
         assert instr.op.name == "guard" and instr.params["kind"] == "bool"
@@ -212,7 +214,7 @@ def test_a_look_is_a_guard_of_the_innermost_trace() -> None:
 
 
 def test_a_long_chain_is_evaluated_without_recursion() -> None:
-    with Trace("f") as trace:
+    with Trace("f").opened() as trace:
         x = argument(trace, 1.0)
         y = x
         for _ in range(5000):
@@ -239,7 +241,7 @@ def test_a_step_says_the_users_line_and_the_calls_that_led_there() -> None:
 
 
 def test_a_formula_of_ours_stands_under_the_users_line() -> None:
-    with Trace("f") as trace:
+    with Trace("f").opened() as trace:
         x = argument(trace, 1.0)
         trace.formula(lambda a: exp(sin(a)), x.atom())
         assert [i.op.name for i in trace.builder.instrs] == ["sin", "exp"]

@@ -17,7 +17,7 @@ import pytest
 import wengert as wg
 from wengert.tracing import type_of
 from wengert.tracing.callers import is_installed
-from wengert.tracing.type_of import Answered, answering, asking, asking_in
+from wengert.tracing.type_of import answered, answering, asking, asking_in
 
 
 def asks(x: Any) -> Any:
@@ -93,7 +93,7 @@ def test_only_calls_are_exchanged() -> None:
     assert code is answering(asks_twice.__code__)
     assert answering(does_not_ask.__code__) is does_not_ask.__code__
     thing = SimpleNamespace(type=3)
-    with Answered([asks_twice]):
+    with answered([asks_twice]):
         got = asks_twice(thing)
     assert got[:3] == (SimpleNamespace, 3, True)
     assert got[3].__name__ == "Made"
@@ -111,12 +111,12 @@ def test_code_is_exchanged_while_any_thread_wants_it() -> None:
     entered, leave = threading.Event(), threading.Event()
 
     def work() -> None:
-        with Answered([asks]):
+        with answered([asks]):
             entered.set()
             leave.wait()
 
     thread = threading.Thread(target=work)
-    with Answered([asks]):
+    with answered([asks]):
         thread.start()
         entered.wait()
     assert asks.__code__ is answering(own)
@@ -129,7 +129,7 @@ def test_code_that_somebody_else_puts_there_stays() -> None:
     def f(x: Any) -> Any:
         return type(x)
 
-    with Answered([f]):
+    with answered([f]):
         f.__code__ = (lambda x: x).__code__
     assert f(3) == 3
 

@@ -19,7 +19,7 @@ from wengert import config
 from wengert.ad.activity import active_operands, active_values
 from wengert.ad.cotangents import add, apply_partial, densify, is_atom, project, support
 from wengert.ad.rules import no_rule, partial_of
-from wengert.collector import put_off
+from wengert.collector import undisturbed
 from wengert.errors import MissingRuleError, message
 from wengert.ops.elementwise import convert, not_equal
 from wengert.ops.op import rule_for
@@ -30,7 +30,7 @@ from wengert.source import Source
 from wengert.tape import Atom, Builder, Instr, Lit, Tape, Var, building, check, current_builder
 
 
-@put_off()
+@undisturbed
 def vjp(
     tape: Tape,
     wrt: Sequence[int],

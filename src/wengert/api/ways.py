@@ -17,7 +17,7 @@ import numpy as np
 from wengert import tree
 from wengert.api.named import F, function_name
 from wengert.attributes import held
-from wengert.errors import CaptureError, ConcretizationError, MutationError, WengertError
+from wengert.errors import CaptureError, ConcretizationError, MutationError, WengertError, WrittenMeanwhileError
 from wengert.passes.reroll import reroll, with_loops_of_any_count
 from wengert.tracing.layouts import strides_alone
 from wengert.tracing.record import Input, Recording, record_call, same_memory, shares_memory
@@ -60,6 +60,8 @@ def _recorded(f: F, call: Callable[[Way], F], inputs: Sequence[Input], options: 
         if not is_known:
             return record_call(call(_as_they_are), inputs, name=name, **options)
         return _everything_traced(call, inputs, name, options, None)
+    except WrittenMeanwhileError:  # another run would read what was written
+        raise
     except (ConcretizationError, MutationError, CaptureError) as error:
         refusal = error
     try:
@@ -87,12 +89,18 @@ def _code_of(f: Any) -> CodeType | None:
 
 def _as_they_are(f: F, others: Sequence[Any], by_keyword: dict[str, Any]) -> tuple[F, Sequence[Any], dict[str, Any]]:
     """The other arguments are still the caller's: nobody writes them while tracing."""
-    for x in (*others, *by_keyword.values()) if by_keyword else others:
-        if x is not None and type(x) not in _NUMBERS:
-            for leaf in (x,) if isinstance(x, np.ndarray) else tree.flatten(x)[0]:
-                if isinstance(leaf, np.ndarray):
-                    _trace().lock(leaf)
-    return f, others, by_keyword
+    if by_keyword:
+        by_keyword = {name: _lent(x) for name, x in by_keyword.items()}
+    return f, [x if x is None or type(x) in _NUMBERS else _lent(x) for x in others], by_keyword
+
+
+def _lent(x: Any) -> Any:
+    if isinstance(x, np.ndarray):
+        return _trace().lend(x)
+    for leaf in tree.flatten(x)[0]:
+        if isinstance(leaf, np.ndarray):
+            _trace().lock(leaf)
+    return x
 
 
 _NUMBERS = frozenset({float, int, bool, complex})

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert import _contexts
 from wengert.codegen.loops import Whole
 from wengert.codegen.nests.nest import Nest
 from wengert.codegen.specs.spec import Spec
@@ -110,5 +111,10 @@ def callback(step: PlanStep, why: str) -> CallbackCall:
     if op.bind is None and instr.params:
         function = partial(function, **instr.params)
     if op.is_stable:  # as the reference runs: a backward part divides by zero where a mask will not look
-        function = np.errstate(all="ignore")(function)
+        function = partial(_silently, function)
     return CallbackCall(function, step.ins, step.outs, not op.is_stable, describe(instr), instr, why)
+
+
+def _silently(function: Callable[..., Any], *args: Any) -> Any:
+    with _contexts.silent():
+        return function(*args)

@@ -27,7 +27,7 @@ from weakref import WeakValueDictionary, finalize
 
 import llvmlite.binding as llvm
 
-from wengert import config
+from wengert import _contexts, config
 from wengert.codegen import cache
 from wengert.codegen.loops import is_to_be_optimised
 from wengert.codegen.target import Target, host, target
@@ -68,11 +68,9 @@ def _drop(library: Any, linker: Any) -> None:
     """Free a library; if another thread is at the linker, that does so, or the next one. This may be called anywhere,
     by whoever lets go of the last reference."""
     _dropped.append((library, linker))
-    if _lock.acquire(blocking=False):
-        try:
+    with _contexts.acquired(_lock) as is_acquired:
+        if is_acquired:
             _free()
-        finally:
-            _lock.release()
 
 
 def _free() -> None:

@@ -35,9 +35,8 @@ from wengert.ops.kernels import Callback, flops
 from wengert.ops.op import Op
 from wengert.ops.shape import zeros
 from wengert.tape import Atom, Aval, Var, current_builder, splice
-from wengert.tracing import patch
 from wengert.tracing.record import Input, record_call
-from wengert.tracing.reroute import rerouted
+from wengert.tracing.reroute import opened
 from wengert.tracing.trace import Trace, check_dtype, current_trace
 from wengert.tracing.tracer import Tracer, record, trace_of
 
@@ -424,7 +423,7 @@ def traced_rule(name: str, rule: Callable[..., Any], *values: Any) -> Any:
             return tuple(atoms(v) for v in value)
         return trace.lift(value)
 
-    with trace, patch.patched(), rerouted():
+    with opened(trace):
         result = atoms(rule(*[present(v) for v in values]))
     builder.source = source
     if trace.implicit:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from wengert import config
-from wengert.collector import put_off
+from wengert.collector import undisturbed
 from wengert.edit import merge_common
 from wengert.passes.expand import expand
 from wengert.passes.fuse import IsNative, fuse
@@ -57,7 +57,7 @@ ASK_WHAT_IS_NATIVE = frozenset([recompute, fuse, rematerialise])
 """The passes that must know which scalar functions there is machine code for: ``run_pass(tape, is_native)``."""
 
 
-@put_off()
+@undisturbed
 def run(tape: Tape, passes: Sequence[Pass] = PIPELINE, is_native: IsNative | None = None) -> Tape:
     """``tape`` through ``passes`` in order, checked after each where ``config.check`` is on.
 

@@ -21,7 +21,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.collector import put_off
+from wengert.collector import undisturbed
 from wengert.errors import InternalError
 from wengert.ops.kernels import (
     NATIVE_DTYPES,
@@ -131,7 +131,7 @@ USES_INDICES = (Gather, Scatter)
 POINTWISE = (Map, MapTape, Accumulate)
 
 
-@put_off()
+@undisturbed
 def plan(tape: Tape, in_strides: Sequence[tuple[int, ...] | None] = ()) -> Plan:
     """The plan of ``tape``; ``in_strides`` are those of arguments that are not in C order. n log n in the tape."""
     return _Planner(tape, in_strides).run()

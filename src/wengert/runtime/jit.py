@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import inspect
 import sys
-import threading
 import time
 from collections import OrderedDict
 from collections.abc import Callable
@@ -23,6 +22,7 @@ import numpy as np
 from wengert import config, passes, tree
 from wengert.attributes import held
 from wengert.errors import CaptureError, InternalError, StructureError, WengertError, message
+from wengert.locks import lock_of_object
 from wengert.ops.control import GuardMiss
 from wengert.passes.number_guards import path_of
 from wengert.passes.reroll import Counts, check_counted, reroll, with_loops_of_any_count
@@ -127,7 +127,7 @@ class Jit(_native.Dispatcher):
         self.__doc__ = held(f, "__doc__")
         self.__module__ = held(f, "__module__", __name__)
         self._specialisations: OrderedDict[Any, list[Specialisation]] = OrderedDict()  # by signature, oldest use first
-        self._lock = threading.RLock()
+        self._lock = lock_of_object()
         self._stats = Stats()
         self._calls_forgotten = 0
 

@@ -7,11 +7,11 @@ last time; a guard that misses says where to branch off, and only a branch never
 
 from __future__ import annotations
 
-import threading
 from typing import Any, Generic, TypeVar
 
 from wengert import config
 from wengert.errors import TooManyPathsError, message
+from wengert.locks import lock_of_object
 from wengert.ops.control import Expected, GuardMiss
 from wengert.source import Source
 
@@ -36,7 +36,7 @@ class Paths(Generic[P]):
         self.count = 0
         self._last: Source | None = None
         self._root = _Node()
-        self._lock = threading.Lock()
+        self._lock = lock_of_object()
 
     @property
     def recent(self) -> tuple[Path, P] | None:

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert import _contexts
 from wengert.errors import say_where
 from wengert.tape import Atom, Aval, Lit, Tape, Var
 
@@ -46,7 +47,7 @@ class Reference:
         if captures is None:
             captures = [c.array for c in self.tape.captures]
         slots = [*inputs, *captures, *self._initial]
-        with np.errstate(all="ignore"):  # a backward part divides by zero where a mask will not look
+        with _contexts.silent():  # a backward part divides by zero where a mask will not look
             self._run_steps(slots)
         return self._collect(slots, inputs, captures)
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 from wengert.runtime import _native
@@ -38,11 +37,20 @@ class Compiled:
     """The inputs that results may be written over."""
     calls_seen: int = 0
     """How many calls the runtime had answered with ``entry`` when somebody last looked."""
+    _program: Program | None = None
 
-    @cached_property
+    @property
     def program(self) -> Program:
-        """Machine code, made when it is first asked for: not for a path that is taken once."""
-        return Program(self.tape, in_strides=self.in_strides, is_fast=self.is_fast, donated=self.donated)
+        """Machine code, made when it is first asked for: not for a path that is taken once.
+
+        Two threads may make it at once. No ``cached_property``: Python 3.11's holds a lock meanwhile, of all objects
+        of the class, which a child process that is forked then would wait for.
+        """
+        program = self._program
+        if program is None:
+            program = Program(self.tape, in_strides=self.in_strides, is_fast=self.is_fast, donated=self.donated)
+            self._program = program
+        return program
 
     def run(self, inputs: Sequence[Any]) -> list[Any]:
         """What the program gives for inputs of its signature; a donated one that shares memory with another is kept."""

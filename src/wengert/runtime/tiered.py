@@ -23,6 +23,7 @@ from wengert.ops.op import Op
 from wengert.runtime.program import Program
 from wengert.runtime.reference import Reference
 from wengert.tape import Aval, Tape
+from wengert.tracing.trace import writes_no_arrays
 
 # Seconds, as they were on a processor of 2024 (benchmarks/bench_first_calls.py); only their ratios count.
 A_STEP = 1e-6  # of NumPy, however small
@@ -76,15 +77,17 @@ class TieredProgram:
             self.program = program  # last: another thread may be at it
             self._reference, self._thread = None, None
         elif self._spent >= BEGIN * self._price and self._thread is None and _processors() > 1:
-            self._thread = threading.Thread(target=self._begin, name="wengert compiles")
-            self._thread.start()
+            thread = threading.Thread(target=self._begin, name="wengert compiles")
+            thread.start()
+            self._thread = thread  # last: it may be interrupted before
 
     def _compiled(self) -> Program:
         """Of the optimised tape: the references are run too seldom for that to be worth its time."""
         return Program(passes.run(self.tape), captures_vary=True)
 
     def _begin(self) -> None:
-        with suppress(Exception):  # it is raised again where it is heard, by the call that needs the program
+        # An error is raised again where it is heard, by the call that needs the program.
+        with writes_no_arrays(), suppress(Exception):
             self._begun.append(self._compiled())
 
     def _awaited(self) -> Program | None:

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable
 from typing import Any, TypeVar
 
-from wengert.tracing import _exchange
+from wengert.tracing import _exchange, _opened
 from wengert.tracing.tracer import Tracer
 
 Replacement = TypeVar("Replacement", bound=Callable[..., Any])
@@ -57,11 +57,12 @@ def enrolls(module: str) -> Callable[[Callable[[], None]], Callable[[], None]]:
     return register
 
 
-def open() -> None:
-    """While a trace is open somewhere in the process."""
+def enroll_new() -> None:
+    """Enroll functions of modules that were imported since this was last called."""
     for module in [m for m in _waiting if m in sys.modules] if _waiting else ():
-        _waiting.pop(module)()
-    _exchange.open()
+        _waiting[module]()
+        _opened.begin_again()
+        _waiting.pop(module, None)  # at last: whatever interrupts this, it is done anew
 
 
-close = _exchange.close
+_opened.exchange(_exchange.open, _exchange.close)

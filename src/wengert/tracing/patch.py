@@ -16,7 +16,6 @@ arrays refuse traced values with an error that says so. Classes that compiled mo
 from __future__ import annotations
 
 import functools
-import operator
 import sys
 from collections.abc import Callable
 from types import FrameType
@@ -24,8 +23,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from wengert.locks import lock
-from wengert.tracing import _arraylikes, arraylikes  # noqa: F401  # arraylikes: it says who answers
+from wengert.tracing import _arraylikes, _opened, arraylikes  # noqa: F401  # arraylikes: it says who answers
 from wengert.tracing.arguments import holds_traced, holds_unsettled
 from wengert.tracing.callers import handed_to_library, is_called_by_name, is_library, is_ours, wants_memory
 from wengert.tracing.trace import current_trace
@@ -58,7 +56,7 @@ def replaces(name: str, is_conversion: bool = False) -> Callable[[Replacement], 
                 return own(*args, **kwargs)
             return (traced if is_called_by_name(frame, name) else own)(*args, **kwargs)
 
-        NUMPY[name], WRAPPERS[name] = own, wrapper
+        replaces_object(name, wrapper)
         return traced
 
     return register
@@ -75,52 +73,7 @@ def _is_for_numpy(x: Any, frame: FrameType) -> bool:
 def replaces_object(name: str, stand_in: Any) -> None:
     """Make ``stand_in`` what is found at ``np.name`` while a trace is open; it asks itself who is calling."""
     NUMPY[name], WRAPPERS[name] = getattr(np, name), stand_in
+    _opened.exchange_name(np.__dict__, name, NUMPY[name], stand_in)
 
 
-class _Patch:
-    """The replacement, while one trace or more are open in the process."""
-
-    def __init__(self) -> None:
-        self.lock = lock()
-        self.open = 0
-
-    def __enter__(self) -> None:
-        with self.lock:
-            if self.open == 0:
-                _replace(NUMPY, WRAPPERS)
-                _arraylikes.begin()
-            self.open += 1
-
-    def __exit__(self, *error: object) -> None:
-        with self.lock:
-            self.open -= 1
-            if self.open == 0:
-                _arraylikes.end()
-                _replace(WRAPPERS, NUMPY)
-
-
-@functools.cache
-def _names() -> tuple[Callable[[dict[str, Any]], tuple[Any, ...]], tuple[Any, ...], tuple[Any, ...]]:
-    """What reads all replaced names, and what it finds, without a trace and with one. First asked when all have been
-    named by the modules that replace them."""
-    return operator.itemgetter(*NUMPY), tuple(NUMPY.values()), tuple(WRAPPERS.values())
-
-
-def _replace(old: dict[str, Any], new: dict[str, Any]) -> None:
-    """Put ``new`` functions where the ``old`` ones stand in numpy's namespace; 1 µs, for it is done at every trace."""
-    namespace = np.__dict__
-    read, own, ours = _names()
-    if read(namespace) == (own if old is NUMPY else ours):
-        namespace.update(new)
-        return
-    for name, function in old.items():  # what somebody else has put there is theirs to keep
-        if namespace[name] is function:
-            namespace[name] = new[name]
-
-
-_patch = _Patch()
-
-
-def patched() -> _Patch:
-    """A context in which functions of ``numpy`` are replaced, for threads that are tracing."""
-    return _patch
+_opened.exchange(_arraylikes.begin, _arraylikes.end)

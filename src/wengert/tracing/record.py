@@ -28,10 +28,10 @@ from wengert.tracing.callers import is_internal, is_library, run
 from wengert.tracing.generators import WalkAgain
 from wengert.tracing.layouts import has_c_order, layout, strides_alone
 from wengert.tracing.libraries import instead_of, refused_function
-from wengert.tracing.reroute import rerouted
+from wengert.tracing.reroute import opened
 from wengert.tracing.trace import SAME_MEMORY, Trace, check_dtype, current_trace
 from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer
-from wengert.tracing.type_of import Answered, asking_in
+from wengert.tracing.type_of import answered, asking_in
 
 
 class Input(NamedTuple):
@@ -118,7 +118,7 @@ def record_call(
         if [v.aval for v in previous.tape.inputs] == [i.aval for i in inputs]:
             follow = previous.tape
     trace = Trace(name, concrete, why_abstract, known, follow)
-    with trace, patch.patched(), rerouted(), seldom():
+    with opened(trace), seldom():
         tracers: list[Tracer] = []
         for aval, value, weak, is_scalar, order, lent in inputs:
             tracer = Tracer(trace, trace.new_input(aval, value), aval, is_scalar and aval.shape == ())
@@ -140,7 +140,7 @@ def record_call(
         try:
             functions = asking_in(call) if known is None else ()  # a run that will be repeated sees to it itself
             if functions:
-                with Answered(functions):
+                with answered(functions):
                     result = run(call, tracers, {})
             else:
                 result = run(call, tracers, {})

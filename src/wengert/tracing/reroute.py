@@ -1,6 +1,6 @@
 """Functions of SciPy, and a method of NumPy's, that are Python code rather than ufuncs, on traced arrays.
 
-NumPy's protocols do not reach them. So while a trace is active their *code* is exchanged (:func:`rerouted`)
+NumPy's protocols do not reach them. So while a trace is active their *code* is exchanged (:func:`opened`)
 for one that asks whether a traced value is among the arguments (or, where one of them is a function of the user's,
 which may know traced values, whether the user's code is calling): the function stays the object that it is, so
 that ``from scipy.special import logsumexp``, long before, is traced as well. What they do to traced values stands in
@@ -13,14 +13,15 @@ from __future__ import annotations
 import inspect
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
 from wengert.locks import lock
-from wengert.tracing import exchange
+from wengert.tracing import _opened, exchange
 from wengert.tracing.callers import is_library
 from wengert.tracing.copying import copied
-from wengert.tracing.trace import current_trace
+from wengert.tracing.trace import Trace, current_trace
 from wengert.tracing.tracer import Tracer
 
 Replacement = TypeVar("Replacement", bound=Callable[..., Any])
@@ -105,24 +106,28 @@ def _holds_traced(x: Any) -> bool:
     return type(x) is Tracer or (type(x) in (list, tuple) and any(map(_holds_traced, x)))
 
 
-def _new_routes() -> list[_Route]:
-    """Those of modules that were imported since this was last asked; none while another thread is about to."""
-    found: list[_Route] = []
-    for module in REROUTED:
-        if module not in sys.modules or module in _routes:
-            continue
-        functions = {name: _found(sys.modules[module], name) for name in REROUTED[module]}
-        if any(f is None for f in functions.values()) and _is_being_imported(sys.modules[module]):
-            continue
-        # One that this version of the library has not, or not in Python, keeps what it has: that refuses traced values.
-        routes = {name: _Route(module, name, f) for name, f in functions.items() if type(f) is FunctionType}
-        _routes[module] = routes
-        for name, route in routes.items():
-            if (module, name) in TAKES_FUNCTIONS:  # it stays exchanged, and asks whether a trace is open: to give and
-                route.function.__code__ = route.deciding  # take it at every trace would cost a microsecond
-            else:
-                found.append(route)
-    return found
+_lock = lock()
+_prepared: set[str] = set()  # modules of which all routes are known to native/opened.cpp
+
+
+def _prepare() -> None:
+    """Make the routes of modules that were imported since this was last called; none of one that another thread is
+    importing. Wherever it is interrupted, the next call goes on."""
+    with _lock:
+        for module in REROUTED:
+            if module not in sys.modules or module in _prepared:
+                continue
+            if module not in _routes:
+                functions = {name: _found(sys.modules[module], name) for name in REROUTED[module]}
+                if any(f is None for f in functions.values()) and _is_being_imported(sys.modules[module]):
+                    continue
+                # One that this version of the library has not, or not in Python, keeps what it has: that refuses traced
+                # values.
+                known = {name: f for name, f in functions.items() if type(f) is FunctionType}
+                _routes[module] = {name: _Route(module, name, f) for name, f in known.items()}
+            for route in _routes[module].values():
+                _opened.exchange_code(route.function, route.own, route.deciding)
+            _prepared.add(module)
 
 
 def _is_being_imported(module: Any) -> bool:
@@ -136,37 +141,9 @@ def _found(module: Any, name: str) -> Any:
     return module
 
 
-class _Rerouting:
-    """The exchange of code, Python's and C, while one trace or more are open; nothing for modules not imported."""
-
-    def __init__(self) -> None:
-        self.lock = lock()
-        self.open = 0
-        self.routes: list[_Route] = []
-
-    def __enter__(self) -> None:
-        with self.lock:
-            new = _new_routes() if len(_routes) < len(REROUTED) else ()
-            self.routes += new
-            self.open += 1
-            if self.open == 1:
-                exchange.open()
-            for route in self.routes if self.open == 1 else new:
-                route.function.__code__ = route.deciding
-
-    def __exit__(self, *error: object) -> None:
-        with self.lock:
-            self.open -= 1
-            if self.open == 0:
-                exchange.close()
-                for route in self.routes:
-                    route.function.__code__ = route.own
-
-
-_rerouting = _Rerouting()
-
-
-def rerouted() -> _Rerouting:
-    """A context in which the functions of :data:`REROUTED`, and those that are exchanged, trace, however the caller got
-    hold of SciPy's or Python's."""
-    return _rerouting
+def opened(trace: Trace) -> AbstractContextManager[Trace]:
+    """A context in which ``trace`` is open, and what is exchanged meanwhile is, of all modules imported so far."""
+    if len(_prepared) < len(REROUTED):
+        _prepare()
+    exchange.enroll_new()
+    return trace.opened()

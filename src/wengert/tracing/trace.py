@@ -17,31 +17,33 @@ at is guarded before the loop.
 
 from __future__ import annotations
 
+import os
 import sys
 import threading
 from bisect import bisect_right
 from collections import ChainMap
-from collections.abc import Callable, Hashable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Sequence
+from contextlib import AbstractContextManager
 from functools import partial
 from types import CodeType, FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from wengert import config
+from wengert import _contexts, config
 from wengert.errors import (
     ConcretizationError,
     EscapedTracerError,
     InternalError,
     UnsupportedFunctionError,
+    WrittenMeanwhileError,
     message,
 )
 from wengert.ops.control import Expected, guard
 from wengert.ops.elementwise import convert
 from wengert.source import Source
 from wengert.tape import Atom, Aval, Builder, Capture, Instr, Lit, Tape, Var, building, literal
-from wengert.tracing import hooks
+from wengert.tracing import _opened, hooks
 from wengert.tracing.callers import RUN_CODE, is_internal
 from wengert.tracing.decisions import Decisions, ValueNumbers, moved_out
 from wengert.tracing.generators import Generators
@@ -73,14 +75,14 @@ def current_trace() -> Trace | None:
     return _stack.traces[-1] if _stack.traces else None
 
 
-@contextmanager
-def suspended() -> Iterator[None]:
+def suspended() -> AbstractContextManager[Any]:
     """No trace is open in this thread: what is done meanwhile is not of the function that is traced."""
-    traces, _stack.traces = _stack.traces, []
-    try:
-        yield
-    finally:
-        _stack.traces = traces
+    return _contexts.replaced(_stack, "traces", [])
+
+
+def writes_no_arrays() -> AbstractContextManager[None]:
+    """What this thread does meanwhile writes no array of the user's, so that another may lend one to a trace."""
+    return _opened.harmless()
 
 
 def recorder(trace: Trace) -> Trace:
@@ -187,15 +189,20 @@ class Trace:
         self._defined: dict[Var, Instr] = {}
         self._indexed = 0
         self._marks: list[int] = []  # how far the enclosing traces had come when this one was opened
-        self._locked: list[np.ndarray[Any, Any]] = []
-        self._locked_traced: list[Tracer] = []
+        self._lent: list[np.ndarray[Any, Any]] = []
+        self._lent_traced: list[Tracer] = []
+        self._digests: list[tuple[np.ndarray[Any, Any], int]] = []
+        """Arrays that will be read again, each with a number that tells whether it has been written since."""
         self._callers: dict[FrameType, Source | None] = {}
         self._sources: dict[tuple[int, int, Source | None], tuple[Source, Any]] = {}
 
     # ------------------------------------------------------------------------------------------------ life
 
-    def __enter__(self) -> Trace:
-        """Open the trace for the block; whatever happens in it, nothing of it stays behind."""
+    def opened(self) -> AbstractContextManager[Trace]:
+        """A context in which the trace is open. Whatever ends the block, at whatever place, nothing stays behind.
+
+        Here the trace alone is changed: what others see, the enclosing traces and the process, is native/opened.cpp's.
+        """
         outer = current_trace()
         if outer is not None and self.known is None:
             self.known = outer.known  # what an enclosing run may read again, this one may
@@ -205,16 +212,8 @@ class Trace:
             self.is_closed, self.doubt = outer.is_closed, outer.doubt
         self._marks = [len(t.builder) for t in _stack.traces]
         self.level = len(_stack.traces) + 1
-        if self.concrete:
-            self._overtake(_stack.traces)
-        _stack.traces.append(self)
-        self.is_open = self.is_direct = True
-        return self
-
-    def _overtake(self, traces: Sequence[Trace]) -> None:
-        self._overtaken = [t for t in traces if t.is_direct]
-        for t in self._overtaken:
-            t.is_direct = False
+        self._overtaken = [t for t in _stack.traces if t.is_direct] if self.concrete else []
+        return _opened.opened(self, _stack.traces)
 
     def own_all(self) -> None:
         """From now on record what does not depend on this trace's values, too."""
@@ -226,32 +225,26 @@ class Trace:
             for t in [t for t in inner._overtaken if t in below]:
                 inner._overtaken.remove(t)
                 t.is_direct = True
-        self._overtake(below)
+        self._overtaken = [t for t in below if t.is_direct]
+        for t in self._overtaken:
+            t.is_direct = False
 
-    def __exit__(self, *error: object) -> None:
-        if _stack.traces.pop() is not self:
-            raise InternalError("traces are closed in another order than they were opened in")
+    def _ended(self, is_error: bool) -> None:
+        """Let go of the values that were looked at, so that they go when the call ends; raise MutationError if an array
+        was written that is going to be read."""
         outer = current_trace()
         if outer is not None:
             outer.unrepeatable = outer.unrepeatable or self.unrepeatable
-        self.is_open = self.is_direct = False
-        for t in self._overtaken:
-            t.is_direct = True
-        self._overtaken.clear()
-        self._callers.clear()
-        self._sources.clear()
-        self.looping.clear()
+        digests = self._digests
+        for kept in (self._overtaken, self._callers, self._sources, self._lent, self._lent_traced, self.looping):
+            kept.clear()
+        for kept in (self.given, self.values, self._defined, self.snapshots):
+            kept.clear()
         self.watches = type(self).watches
-        unlock(self._locked)
-        for root in self._locked_traced:
-            root._why_readonly = ""
-        self._locked_traced.clear()
-        self.builder.locate = None  # so that the trace, and the values it looked at, go when the call ends
-        self.given.clear()
-        self.values.clear()
-        self._numbers = None
-        self._defined.clear()
-        self.snapshots.clear()
+        self.builder.locate = self._numbers = None
+        self._digests = []
+        if not is_error:
+            self._check_unwritten(digests)
 
     def saw_made(self, atom: Atom, outer: Trace) -> bool:
         """Whether an enclosing trace recorded ``atom`` while this one was open: the inner function made it."""
@@ -399,7 +392,7 @@ class Trace:
                     f"{Aval(np.shape(x), x.dtype)} at {self.where()} is a NumPy value that was computed while tracing, "
                     f"and {self.doubt or 'where it came from is not known'}: compute it outside, and pass it"
                 )
-        if isinstance(x, np.generic) or x.nbytes <= config.snapshot_bytes or not _can_be_unlocked(x):
+        if isinstance(x, np.generic) or x.nbytes <= config.snapshot_bytes:
             old = self.snapshots.get(id(x))
             if old is not None and (isinstance(x, np.generic) or same_bytes(old[1].array, x)):
                 return old[1].var
@@ -437,18 +430,41 @@ class Trace:
         return Var(aval)
 
     def lock(self, array: np.ndarray[Any, Any]) -> None:
-        """Refuse writes until the trace ends: the tape is run later and would read what is written now."""
-        if array.flags.writeable and _can_be_unlocked(array):
-            _lent[id(array)] = array
-            array.setflags(write=False)
-            self._locked.append(array)
+        """See to it that no write is lost: the tape is run later and would read what is written now.
+
+        A write is refused where it is made, unless there are other threads: theirs may not be. Then it is an error when
+        the trace ends, for which the array is read twice.
+        """
+        if not _opened.lend(self._lent, array):
+            self._digests.append((array, _opened.digest(array)))
+
+    def lend(self, array: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+        """What the function is given for an array that it may not write: itself, or a view if others may write it."""
+        self.lock(array)
+        if not array.flags.writeable:
+            return array
+        view = array.view()
+        view.flags.writeable = False
+        return view
+
+    def _check_unwritten(self, digests: Sequence[tuple[np.ndarray[Any, Any], int]]) -> None:
+        for array, before in digests:
+            if _opened.digest(array) != before:
+                raise WrittenMeanwhileError(
+                    message(
+                        f"an array of {Aval(array.shape, array.dtype)} was written, in this thread or another, while "
+                        f"{self.name} was traced, which reads it",
+                        self.locate(),
+                        tries=["a copy for the function, or for whoever writes: x.copy()"],
+                    )
+                )
 
     def lock_traced(self, x: Tracer) -> None:
         """The same for an array of an enclosing trace, and for what shares its memory: it is passed in the end."""
         root = x.root()
         if not root._why_readonly:
+            self._lent_traced.append(root)
             root._why_readonly = READ_ALREADY
-            self._locked_traced.append(root)
 
     def where(self) -> str:
         source = self.locate()
@@ -594,7 +610,7 @@ class Trace:
                 stack.extend(missing)
                 continue
             args = [a.value if type(a) is Lit else self._concrete(values[a], is_example) for a in instr.ins]
-            with np.errstate(all="ignore"):
+            with _contexts.silent():
                 out = instr.op.reference(*args, **instr.params)
             if len(instr.outs) == 1:
                 values[instr.outs[0]] = out
@@ -657,54 +673,9 @@ class Trace:
         )
 
 
-_lent: dict[int, np.ndarray[Any, Any]] = {}  # arrays that some thread's trace has locked for its time
-
-
-_waiting: list[np.ndarray[Any, Any]] = []  # views of which the trace has ended, but not that of their owner
-
-
-def unlock(arrays: list[np.ndarray[Any, Any]]) -> None:
-    """Make arrays writeable again that a trace has locked; a view whose owner another trace still holds, with that."""
-    while _waiting:
-        arrays.append(_waiting.pop())
-    if len(arrays) > 1:
-        arrays.sort(key=lambda array: array.base is not None)  # a view cannot be before its owner is
-    for array in arrays:
-        if array.base is not None and _owner_is_lent(array):
-            _waiting.append(array)
-            continue
-        array.setflags(write=True)
-        _lent.pop(id(array), None)
-    arrays.clear()
-
-
-def _owner_is_lent(array: np.ndarray[Any, Any]) -> bool:
-    owner: Any = array.base
-    while isinstance(owner, np.ndarray):
-        if owner.flags.writeable:
-            return False
-        if id(owner) in _lent:
-            return True
-        owner = owner.base
-    return False
-
-
-def _can_be_unlocked(array: np.ndarray[Any, Any]) -> bool:
-    """Whether NumPy would make it writeable again: what ``as_strided`` gives stays read-only for ever."""
-    owner: Any = array.base
-    while isinstance(owner, np.ndarray):
-        if owner.flags.writeable or id(owner) in _lent:
-            return True
-        owner = owner.base
-    try:
-        return owner is None or not memoryview(owner).readonly
-    except TypeError:
-        return False
-
-
 def is_readonly(array: np.ndarray[Any, Any]) -> bool:
     """Whether its owner has made an array read-only, rather than a trace of some thread for its time."""
-    return not array.flags.writeable and id(array) not in _lent
+    return not array.flags.writeable and not _opened.is_lent(array)
 
 
 def _copied(x: Any) -> np.ndarray[Any, Any]:
@@ -750,3 +721,8 @@ def escaped(x: Tracer) -> EscapedTracerError:
             ],
         )
     )
+
+
+_opened.setup(np.ndarray, InternalError)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_opened.forked)

@@ -16,13 +16,13 @@ import functools
 import sys
 import types
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import AbstractContextManager
 from typing import Any
 
 import numpy as np
 
 from wengert.attributes import held
-from wengert.locks import lock
-from wengert.tracing import hooks, names
+from wengert.tracing import _opened, hooks, names
 from wengert.tracing.callers import is_installed, is_library_module, is_on_top
 
 NAME = "_wengert_type_of"
@@ -77,46 +77,14 @@ def _exchanged(code: types.CodeType) -> types.CodeType:
     return code.replace(co_code=bytes(content), co_names=(*code.co_names, NAME))
 
 
-class _Exchange:
-    """The functions whose code is exchanged at present, each with how many traces want it so."""
-
-    def __init__(self) -> None:
-        self.lock = lock()
-        self.wanted: dict[int, tuple[types.FunctionType, types.CodeType, int]] = {}
-
-    def enter(self, functions: Iterable[types.FunctionType]) -> None:
-        with self.lock:
-            for f in functions:
-                _, own, count = self.wanted.get(id(f), (f, f.__code__, 0))
-                self.wanted[id(f)] = (f, own, count + 1)
-                f.__code__ = answering(own)
-
-    def leave(self, functions: Iterable[types.FunctionType]) -> None:
-        with self.lock:
-            for f in functions:
-                _, own, count = self.wanted.pop(id(f))
-                if count > 1:
-                    self.wanted[id(f)] = (f, own, count - 1)
-                elif f.__code__ is answering(own):  # else somebody has given it another meanwhile
-                    f.__code__ = own
-
-
-_exchange = _Exchange()
 _silent: dict[int, Any] = {}
 """By id, code of functions, and classes of objects, from which nothing was reached that calls ``type``."""
 
 
-class Answered:
+def answered(functions: Iterable[types.FunctionType]) -> AbstractContextManager[None]:
     """A context in which calls of ``type`` in these functions are answered by :func:`type_of`."""
-
-    def __init__(self, functions: Iterable[types.FunctionType]) -> None:
-        self.functions = functions
-
-    def __enter__(self) -> None:
-        _exchange.enter(self.functions)
-
-    def __exit__(self, *error: object) -> None:
-        _exchange.leave(self.functions)
+    given = tuple(functions)
+    return _opened.answered(given, tuple([answering(f.__code__) for f in given]))
 
 
 def asking(*roots: Any) -> Sequence[types.FunctionType]:

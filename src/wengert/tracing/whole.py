@@ -14,7 +14,7 @@ from wengert.tracing.signature import Signature
 from wengert.tracing.surroundings.environment import Environment, ReachedTwice, walked
 from wengert.tracing.text import outlets
 from wengert.tracing.trace import current_trace
-from wengert.tracing.type_of import Answered
+from wengert.tracing.type_of import answered
 
 
 class ReadsEnclosingTrace(StructureError):
@@ -84,7 +84,7 @@ def _trace_in(
         given = tree.unflatten(treedef, new)
         trace.outlets = outlets()
         trace.generators, trace.watches = environment.generators, environment.watches
-        with Answered(environment.asking()):
+        with answered(environment.asking()):
             return copy(*given[0], **given[1]) if signature.has_kwargs else copy(*given)
 
     inputs = [input_of(leaves[k]) for k in traced]

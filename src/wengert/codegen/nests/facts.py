@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from functools import cached_property
 
 from wengert.codegen import vecmath
 from wengert.codegen.memory import size_of
@@ -47,6 +46,8 @@ class Facts:
         self.used = self._needs(nest.post_stores, nest.post, [x.value for x in nest.folds]) | set(self.inner)
         self.calls = self._is_better_called()
         """Whether functions of some length are called, rather than written where they are needed."""
+        self.are_together = self._are_together()
+        """Whether functions that share a callee are asked for of one operand: then it stands for each of them."""
         weight, last_weight = [self._weight_of(first, steps) for first, steps in self._parts()]
         self.is_light = weight == Weight.LIGHT and not self.calls
         self.is_heavy, self.ends_heavy = weight == Weight.HEAVY, last_weight == Weight.HEAVY
@@ -131,9 +132,7 @@ class Facts:
             return self.nest.folds[k - self.first_fold].dtype
         return self.operation(k).dtype
 
-    @cached_property
-    def are_together(self) -> bool:
-        """Whether functions that share a callee are asked for of one operand: then it stands for each of them."""
+    def _are_together(self) -> bool:
         found: dict[tuple[int, ...], set[str]] = {}
         for step in (*self.nest.steps, *self.nest.post):
             found.setdefault(step.operands, set()).add(step.function)

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.collector import put_off
+from wengert.collector import undisturbed
 from wengert.errors import InternalError, WengertError
 from wengert.ops.control import guard
 from wengert.ops.index import scatter_set, set_slice
@@ -36,7 +36,7 @@ PEELED = 4
 """Iterations that may stay outside, where a loop begins otherwise than it goes on."""
 
 
-@put_off()
+@undisturbed
 def reroll(tape: Tape) -> Tape:
     """``tape`` with loops in place of what repeats; sums are taken in another order. Log-linear."""
     for _ in range(TIMES):

@@ -35,9 +35,9 @@ INT64 = np.dtype(np.int64)
 @exchanges(range, AT_ANY)
 def traced_range(*args: Any) -> Any:
     counts, frame = _counts(), sys._getframe(1)
-    if counts is None or len(args) > 2 or not all(map(_is_count, args)) or not _is_of_a_loop(frame, frame.f_lasti):
+    if counts is None or len(args) > 2 or not all(map(_is_count, args)) or not _is_of_a_loop(frame, _called_at(frame)):
         return range(*map(operator.index, args))
-    place = frame.f_code, frame.f_lasti
+    place = frame.f_code, _called_at(frame)
     number = counts.counted(place)
     if number is not None:
         start, stop = args if len(args) == 2 else (0, args[0])
@@ -62,7 +62,7 @@ def traced_int(x: Any) -> Any:
         )
     frame = sys._getframe(1)
     if _is_count(x) and _counts() is not None:
-        place = _range_around(frame.f_code, frame.f_lasti)
+        place = _range_around(frame.f_code, _called_at(frame))
         if place is not None and _is_of_a_loop(frame, place):
             return python_number(x.astype(INT64))
     return x.__int__()
@@ -91,6 +91,17 @@ def _goes_on(condition: Any, number: int) -> bool:
 
 
 # --------------------------------------------------------------------------------------------------- where it stands
+
+
+def _called_at(frame: FrameType) -> int:
+    """Where the instruction is that calls what was called last. Python 3.11 may do that in the one before it."""
+    return _call_behind(frame.f_code, frame.f_lasti)
+
+
+@lru_cache(maxsize=4096)
+def _call_behind(code: CodeType, place: int) -> int:
+    at = [i for i in dis.get_instructions(code) if i.offset >= place][:2]
+    return at[1].offset if at[0].opname == "PRECALL" else place
 
 
 def _is_of_a_loop(frame: FrameType, place: int) -> bool:

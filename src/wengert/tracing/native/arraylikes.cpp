@@ -164,7 +164,13 @@ PyMethodDef FUNCTIONS[] = {
 
 int fill(PyObject *module) { return PyModule_AddFunctions(module, FUNCTIONS); }
 
-PyModuleDef_Slot SLOTS[] = {{Py_mod_exec, reinterpret_cast<void *>(&fill)}, {0, nullptr}};
+PyModuleDef_Slot SLOTS[] = {
+    {Py_mod_exec, reinterpret_cast<void *>(&fill)},
+#ifdef Py_GIL_DISABLED
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, nullptr},
+};
 PyModuleDef MODULE{
     PyModuleDef_HEAD_INIT, "_arraylikes", "Calls of NumPy's functions while a trace is open; see _arraylikes.pyi.",
     0, nullptr, SLOTS, nullptr, nullptr, nullptr};

@@ -2,15 +2,16 @@
 // for a traced value while they are exchanged.
 //
 // `math.sin` takes a float out of whatever it is given, so no protocol reaches it, and no attribute of a module reaches
-// `from math import sin`. But Python reads the address of such a function from its PyMethodDef at every call, that of
-// `float` from tp_vectorcall, and that of `np.float64` from tp_new. There stands, while a trace is open, a trampoline:
-// it looks whether an argument is traced, and then calls what was enrolled, else the function's own code. Another class
-// with a tp_vectorcall, as `range`, is meanwhile without, and so it is made by tp_new.
+// `from math import sin`. But Python reads the address of such a function from its PyMethodDef at every call, and that
+// of a class from its tp_vectorcall, where there may be none. There stands, while a trace is open, a trampoline: it looks
+// whether an argument is traced, and then calls what was enrolled, else the function's own code. No class inherits
+// tp_vectorcall, as it does tp_new, which stays what it is: of a subclass (`class Metres(np.float64)`) nothing is
+// exchanged, and what `__new__` compares when one is copied is the same at all times.
 //
 // Owned here: one slot a function or class, for as long as the process lives, with a reference to it and to its
-// replacement. All is called with the GIL; enroll() from the thread that imports, open() and close() under the lock of
-// tracing/exchange.py. A trampoline may be entered at any time, by any thread: also after close(), by who had read the
-// address before, or by a class that inherited it. So it never asks whether it is open, and a slot never goes.
+// replacement. All is called with the GIL; enroll() from the thread that imports, open() and close() by opened.cpp, so
+// they run no bytecode. A trampoline may be entered at any time, by any thread: also after close(), by who had read the
+// address before. So it never asks whether it is open, and a slot never goes.
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
@@ -45,8 +46,7 @@ struct Function {
 
 struct Type {
     PyTypeObject *type;
-    newfunc own;
-    vectorcallfunc own_vectorcall; // or null
+    vectorcallfunc own; // or null: then it is called as any class
     PyObject *replacement;
     int looks;
 };
@@ -55,8 +55,6 @@ PyTypeObject *traced; // the class of traced values
 Function functions[most_functions];
 Type types[most_types];
 int n_functions, n_types;
-vectorcallfunc float_own; // of PyFloat_Type
-PyObject *float_replacement;
 
 bool is_traced(PyObject *x) { return Py_TYPE(x) == traced; }
 
@@ -129,19 +127,27 @@ template <int K> PyObject *with_tuple(PyObject *self, PyObject *args) {
                : f.own(self, args);
 }
 
-template <int K> PyObject *made(PyTypeObject *type, PyObject *args, PyObject *keywords) {
-    const Type &t = types[K];
-    const Py_ssize_t n = PyTuple_GET_SIZE(args);
-    const bool is_asked = type == t.type && (t.looks == at_any || (n == 1 && keywords == nullptr));
-    for (Py_ssize_t k = 0; is_asked && k < n; k++)
-        if (holds_traced(PyTuple_GET_ITEM(args, k), into_lists)) return PyObject_Call(t.replacement, args, keywords);
-    return t.own(type, args, keywords);
+// What calling a class does that has no tp_vectorcall.
+PyObject *called(PyObject *type, PyObject *const *args, Py_ssize_t n, PyObject *names) {
+    PyObject *positional = PyTuple_New(n), *keywords = names == nullptr ? nullptr : PyDict_New();
+    bool is_done = positional != nullptr && (names == nullptr || keywords != nullptr);
+    for (Py_ssize_t k = 0; is_done && k < n; k++) PyTuple_SET_ITEM(positional, k, Py_NewRef(args[k]));
+    for (Py_ssize_t k = 0; is_done && names != nullptr && k < PyTuple_GET_SIZE(names); k++)
+        is_done = PyDict_SetItem(keywords, PyTuple_GET_ITEM(names, k), args[n + k]) == 0;
+    PyObject *result = is_done ? Py_TYPE(type)->tp_call(type, positional, keywords) : nullptr;
+    Py_XDECREF(positional);
+    Py_XDECREF(keywords);
+    return result;
 }
 
-PyObject *made_float(PyObject *type, PyObject *const *args, size_t n, PyObject *names) {
-    const bool is_plain = type == reinterpret_cast<PyObject *>(&PyFloat_Type) && PyVectorcall_NARGS(n) == 1;
-    if (is_plain && names == nullptr && is_traced(args[0])) return PyObject_CallOneArg(float_replacement, args[0]);
-    return float_own(type, args, n, names);
+template <int K> PyObject *made(PyObject *type, PyObject *const *args, size_t given, PyObject *names) {
+    const Type &t = types[K];
+    const Py_ssize_t n = PyVectorcall_NARGS(given);
+    const int depth = t.type == &PyFloat_Type ? at_arguments : into_lists;
+    const bool is_asked = t.looks == at_any || (n == 1 && names == nullptr);
+    for (Py_ssize_t k = 0; is_asked && k < n; k++)
+        if (holds_traced(args[k], depth)) return PyObject_Vectorcall(t.replacement, args, n, names);
+    return t.own != nullptr ? t.own(type, args, given, names) : called(type, args, n, names);
 }
 
 // One instance a slot, since a trampoline is told nothing of the function that it stands for.
@@ -153,7 +159,9 @@ template <int K> Ways ways() {
             reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(with_keywords<K>)), with_tuple<K>};
 }
 template <int... K> std::array<Ways, sizeof...(K)> all_ways(std::integer_sequence<int, K...>) { return {ways<K>()...}; }
-template <int... K> std::array<newfunc, sizeof...(K)> all_made(std::integer_sequence<int, K...>) { return {made<K>...}; }
+template <int... K> std::array<vectorcallfunc, sizeof...(K)> all_made(std::integer_sequence<int, K...>) {
+    return {made<K>...};
+}
 const auto trampolines = all_ways(std::make_integer_sequence<int, most_functions>());
 const auto type_trampolines = all_made(std::make_integer_sequence<int, most_types>());
 
@@ -174,6 +182,20 @@ bool is_like_pythons(PyObject *callee) {
                                               std::strstr(type->tp_name, "cython_function_or_method") != nullptr);
 }
 
+// What enrolls several was interrupted, and does it anew: then it gives the same functions, of the same code.
+PyObject *enrolled_again(PyObject *callee, PyObject *replacement, PyObject *again) {
+    const auto code = [](PyObject *function) -> PyObject * { // also of a functools.partial
+        PyObject *inner = PyFunction_Check(function) ? Py_NewRef(function) : PyObject_GetAttrString(function, "func");
+        PyObject *found = inner != nullptr && PyFunction_Check(inner) ? PyFunction_GET_CODE(inner) : nullptr;
+        Py_XDECREF(inner); // the replacement keeps it
+        PyErr_Clear();
+        return found;
+    };
+    PyObject *own = code(replacement);
+    if (own != nullptr && own == code(again)) Py_RETURN_TRUE;
+    return PyErr_Format(PyExc_ValueError, "%R is enrolled already", callee);
+}
+
 PyObject *enroll_function(PyObject *function, PyObject *replacement, int looks) {
     Function &f = functions[n_functions];
     f.def = reinterpret_cast<PyCFunctionObject *>(function)->m_ml;
@@ -187,7 +209,7 @@ PyObject *enroll_function(PyObject *function, PyObject *replacement, int looks) 
     default: Py_RETURN_FALSE;
     }
     for (int k = 0; k < n_functions; k++)
-        if (functions[k].def == f.def) return PyErr_Format(PyExc_ValueError, "%R is enrolled already", function);
+        if (functions[k].def == f.def) return enrolled_again(function, functions[k].replacement, replacement);
     f.own = f.def->ml_meth;
     f.looks = looks;
     f.replacement = Py_NewRef(replacement);
@@ -197,8 +219,11 @@ PyObject *enroll_function(PyObject *function, PyObject *replacement, int looks) 
 }
 
 PyObject *enroll_type(PyTypeObject *type, PyObject *replacement, int looks) {
-    types[n_types] = {reinterpret_cast<PyTypeObject *>(Py_NewRef(type)), type->tp_new, type->tp_vectorcall,
-                      Py_NewRef(replacement), looks};
+    for (int k = 0; k < n_types; k++)
+        if (types[k].type == type)
+            return enrolled_again(reinterpret_cast<PyObject *>(type), types[k].replacement, replacement);
+    types[n_types] = {reinterpret_cast<PyTypeObject *>(Py_NewRef(type)), type->tp_vectorcall, Py_NewRef(replacement),
+                      looks};
     n_types++;
     Py_RETURN_TRUE;
 }
@@ -207,12 +232,6 @@ PyObject *enroll(PyObject *, PyObject *args) {
     PyObject *callee, *replacement;
     int looks = at_arguments;
     if (!PyArg_ParseTuple(args, "OO|i", &callee, &replacement, &looks)) return nullptr;
-    if (callee == reinterpret_cast<PyObject *>(&PyFloat_Type)) {
-        if (PyFloat_Type.tp_vectorcall == nullptr) Py_RETURN_FALSE;
-        if (float_own == nullptr) float_own = PyFloat_Type.tp_vectorcall;
-        Py_XSETREF(float_replacement, Py_NewRef(replacement));
-        Py_RETURN_TRUE;
-    }
     const bool is_type = PyType_Check(callee);
     if (!is_type && !is_like_pythons(callee)) Py_RETURN_FALSE;
     if (is_type ? n_types == most_types : n_functions == most_functions)
@@ -226,21 +245,13 @@ template <typename P> void put(P &place, P value) { __atomic_store_n(&place, val
 
 PyObject *open(PyObject *, PyObject *) {
     for (Function *f = functions; f != functions + n_functions; f++) put(f->def->ml_meth, f->trampoline);
-    for (int k = 0; k < n_types; k++) {
-        put(types[k].type->tp_new, type_trampolines[k]);
-        if (types[k].own_vectorcall != nullptr) put(types[k].type->tp_vectorcall, vectorcallfunc(nullptr));
-    }
-    if (float_own != nullptr) put(PyFloat_Type.tp_vectorcall, &made_float);
+    for (int k = 0; k < n_types; k++) put(types[k].type->tp_vectorcall, type_trampolines[k]);
     Py_RETURN_NONE;
 }
 
 PyObject *close(PyObject *, PyObject *) {
     for (Function *f = functions; f != functions + n_functions; f++) put(f->def->ml_meth, f->own);
-    for (int k = 0; k < n_types; k++) {
-        put(types[k].type->tp_new, types[k].own);
-        if (types[k].own_vectorcall != nullptr) put(types[k].type->tp_vectorcall, types[k].own_vectorcall);
-    }
-    if (float_own != nullptr) put(PyFloat_Type.tp_vectorcall, float_own);
+    for (int k = 0; k < n_types; k++) put(types[k].type->tp_vectorcall, types[k].own);
     Py_RETURN_NONE;
 }
 

@@ -1,0 +1,28 @@
+"""What is set for a time, so that no signal can leave it set: see native/context.h.
+
+Each context is entered when it is made, so it stands behind ``with``, and is kept in no variable. The constants of
+:func:`seldom` are those of :mod:`wengert.collector`.
+"""
+
+from contextlib import AbstractContextManager
+from typing import Any, TypeVar
+
+Value = TypeVar("Value")
+
+def replaced(holder: Any, name: str, value: Value, /) -> AbstractContextManager[Value]:
+    """A context in which the attribute ``name`` of ``holder``, of this thread or not, is ``value``."""
+
+def silent() -> AbstractContextManager[None]:
+    """A context in which NumPy warns of no arithmetic, as ``np.errstate(all="ignore")`` is, which is Python code."""
+
+def acquired(lock: Any, /) -> AbstractContextManager[bool]:
+    """A context in which a lock is held, if it was free: whether it was."""
+
+def put_off() -> AbstractContextManager[None]:
+    """A context in which the garbage collector does not run."""
+
+def seldom() -> AbstractContextManager[None]:
+    """A context in which the garbage collector, once it has looked often, looks a hundred times less often."""
+
+def forked() -> None:
+    """In a child process: the contexts of threads that are not in it are left."""

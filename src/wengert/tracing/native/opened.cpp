@@ -1,0 +1,390 @@
+// The extension module wengert.tracing._opened: a trace is open, and what is exchanged in the process meanwhile is.
+//
+// Opening and closing a trace each is one call that no signal can come into, and what an exception leaves unclosed is
+// closed when the context is freed (native/context.h). So nothing is counted that could be counted wrongly: what is
+// exchanged is exchanged as long as there is a context.
+//
+// Owned here: what has been named to be exchanged, for as long as the process lives; whose `type` is answered, and which
+// arrays are lent, as long as a context says so. What somebody else has put in a place meanwhile is theirs to keep.
+#include "../../native/context.h"
+
+#define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
+#define NO_IMPORT_ARRAY
+#include <numpy/arrayobject.h>
+
+#include <array>
+#include <cstdint>
+#include <cstring>
+#include <map>
+#include <unordered_set>
+#include <vector>
+
+using wengert::Alone, wengert::Context, wengert::Owned, wengert::said;
+
+namespace {
+
+PyTypeObject *ndarray;
+PyObject *disordered; // the exception of traces that are closed in another order than they were opened in
+
+PyObject *text(const char *name) { return PyUnicode_InternFromString(name); }
+struct Names {
+    PyObject *is_open = text("is_open"), *is_direct = text("is_direct"), *overtaken = text("_overtaken"),
+             *lent = text("_lent"), *lent_traced = text("_lent_traced"), *why_readonly = text("_why_readonly"),
+             *ended = text("_ended"), *code = text("__code__"), *empty = text("");
+};
+const Names *names;
+
+bool set(PyObject *holder, PyObject *name, PyObject *value) { return PyObject_SetAttr(holder, name, value) == 0; }
+
+// One attribute of all items of a list that is an attribute of `holder`.
+bool set_all(PyObject *holder, PyObject *list, PyObject *name, PyObject *value) {
+    const Owned items = Owned::stolen(PyObject_GetAttr(holder, list));
+    if (items == nullptr) return false;
+    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(items.get()); k++)
+        if (!set(PyList_GET_ITEM(items.get(), k), name, value)) return false;
+    return true;
+}
+
+// ------------------------------------------------------------------------- what is exchanged while any trace is open
+
+struct Name { // in a module's namespace
+    PyObject *space, *name, *own, *ours;
+};
+struct Code { // of a function of Python's
+    PyObject *function, *own, *ours;
+};
+struct Exchange { // C functions without arguments, which have theirs
+    PyObject *begin, *end;
+};
+std::vector<Name> all_names;
+std::vector<Code> all_code;
+std::vector<Exchange> exchanges;
+
+bool put_name(const Name &at, PyObject *old, PyObject *now) {
+    PyObject *found = PyDict_GetItemWithError(at.space, at.name);
+    if (found != old) return !PyErr_Occurred();
+    return PyDict_SetItem(at.space, at.name, now) == 0;
+}
+
+bool put_code(PyObject *function, PyObject *old, PyObject *now) {
+    return PyFunction_GET_CODE(function) != old || set(function, names->code, now);
+}
+
+bool call(PyObject *function) {
+    const Owned done = Owned::stolen(PyObject_CallNoArgs(function));
+    return done != nullptr;
+}
+
+void end_all() {
+    for (const Name &one : all_names) said(put_name(one, one.ours, one.own));
+    for (const Code &one : all_code) said(put_code(one.function, one.ours, one.own));
+    for (const Exchange &one : exchanges) said(call(one.end));
+}
+
+bool begin_all() {
+    bool is_done = true;
+    for (const Name &one : all_names) is_done = is_done && put_name(one, one.own, one.ours);
+    for (const Exchange &one : exchanges) is_done = is_done && call(one.begin);
+    for (const Code &one : all_code) is_done = is_done && put_code(one.function, one.own, one.ours);
+    return is_done;
+}
+
+// -------------------------------------------------------------------------------------------- arrays that a trace is lent
+
+std::unordered_set<PyObject *> lent; // not writeable until the trace ends that has it in its list
+
+void give_back(PyObject *trace) {
+    const Owned arrays = Owned::stolen(PyObject_GetAttr(trace, names->lent));
+    if (arrays == nullptr) return said(false);
+    for (Py_ssize_t k = 0; k < PyList_GET_SIZE(arrays.get()); k++) {
+        PyObject *array = PyList_GET_ITEM(arrays.get(), k);
+        if (lent.erase(array) != 0) PyArray_ENABLEFLAGS(reinterpret_cast<PyArrayObject *>(array), NPY_ARRAY_WRITEABLE);
+    }
+}
+
+// ------------------------------------------------------------------------------------------------------- an open trace
+
+struct Opened {
+    Owned trace, stack;
+
+    bool enter(bool is_first) {
+        if (PyList_Append(stack, trace) < 0) return false;
+        const bool is_done = set_all(trace, names->overtaken, names->is_direct, Py_False) &&
+                             set(trace, names->is_direct, Py_True) && set(trace, names->is_open, Py_True) &&
+                             (!is_first || begin_all());
+        if (is_done) return true;
+        PyObject *kind, *value, *traceback;
+        PyErr_Fetch(&kind, &value, &traceback);
+        leave(is_first);
+        PyErr_Restore(kind, value, traceback);
+        return false;
+    }
+
+    bool was_last = true; // of the traces of its thread
+
+    void leave(bool is_last) {
+        const Py_ssize_t n = PyList_GET_SIZE(stack.get());
+        for (Py_ssize_t k = n - 1; k >= 0; k--)
+            if (PyList_GET_ITEM(stack.get(), k) == trace) {
+                was_last = k == n - 1;
+                said(PyList_SetSlice(stack, k, k + 1, nullptr) == 0);
+                break;
+            }
+        if (is_last) end_all();
+        said(set(trace, names->is_open, Py_False));
+        said(set(trace, names->is_direct, Py_False));
+        said(set_all(trace, names->overtaken, names->is_direct, Py_True));
+        said(set_all(trace, names->lent_traced, names->why_readonly, names->empty));
+        give_back(trace);
+    }
+
+    PyObject *entered() { return trace; }
+
+    PyObject *exited(bool is_error) {
+        if (!was_last) {
+            PyErr_SetString(disordered, "traces are closed in another order than they were opened in");
+            return nullptr;
+        }
+        return PyObject_CallMethodOneArg(trace, names->ended, is_error ? Py_True : Py_False);
+    }
+};
+
+PyObject *opened(PyObject *, PyObject *args) {
+    PyObject *trace, *stack;
+    if (!PyArg_ParseTuple(args, "OO!:opened", &trace, &PyList_Type, &stack)) return nullptr;
+    return Context<Opened>::make(trace, stack);
+}
+
+// ------------------------------------------------------------------------------- functions whose code asks for no `type`
+
+struct Answer {
+    Owned function, own, ours;
+    int wanted;
+};
+std::map<PyObject *, Answer> answers; // by the function
+
+struct Answered {
+    Owned functions, codes; // tuples of one length
+    Py_ssize_t n_done = 0;
+
+    bool enter(bool) {
+        for (; n_done < PyTuple_GET_SIZE(functions.get()); n_done++) {
+            PyObject *function = PyTuple_GET_ITEM(functions.get(), n_done), *ours = PyTuple_GET_ITEM(codes.get(), n_done);
+            PyObject *own = PyFunction_GET_CODE(function);
+            Answer &answer = answers.try_emplace(function, Answer{function, own, ours, 0}).first->second;
+            answer.wanted++;
+            if (own != ours && !set(function, names->code, ours)) {
+                n_done++;
+                PyObject *kind, *value, *traceback;
+                PyErr_Fetch(&kind, &value, &traceback);
+                leave(false);
+                PyErr_Restore(kind, value, traceback);
+                return false;
+            }
+        }
+        return true;
+    }
+    void leave(bool) {
+        while (n_done > 0) {
+            const auto found = answers.find(PyTuple_GET_ITEM(functions.get(), --n_done));
+            if (found == answers.end() || --found->second.wanted > 0) continue;
+            const Answer answer = std::move(found->second);
+            answers.erase(found);
+            said(put_code(answer.function, answer.ours, answer.own));
+        }
+    }
+    PyObject *entered() { return Py_None; }
+    PyObject *exited(bool) { Py_RETURN_NONE; }
+};
+
+PyObject *answered(PyObject *, PyObject *args) {
+    PyObject *functions, *codes;
+    if (!PyArg_ParseTuple(args, "O!O!:answered", &PyTuple_Type, &functions, &PyTuple_Type, &codes)) return nullptr;
+    bool are_sound = PyTuple_GET_SIZE(functions) == PyTuple_GET_SIZE(codes);
+    for (Py_ssize_t k = 0; are_sound && k < PyTuple_GET_SIZE(functions); k++)
+        are_sound = PyFunction_Check(PyTuple_GET_ITEM(functions, k)) && PyCode_Check(PyTuple_GET_ITEM(codes, k));
+    if (!are_sound) return PyErr_Format(PyExc_TypeError, "answered takes functions, and as many codes");
+    return Context<Answered>::make(functions, codes);
+}
+
+// ------------------------------------------------------------------------------------------- the bytes of an array, told
+
+constexpr uint64_t odd = 0x9e3779b97f4a7c15, other_odd = 0xc2b2ae3d27d4eb4f;
+
+struct Digest {
+    std::array<uint64_t, 8> lanes{1, 2, 3, 4, 5, 6, 7, 8};
+    uint64_t n_bytes = 0;
+
+    static void mix(uint64_t &lane, uint64_t word) {
+        lane = (lane ^ word) * odd;
+        lane ^= lane >> 32;
+    }
+    void add(const char *bytes, Py_ssize_t n) {
+        n_bytes += n;
+        for (; n >= 64; bytes += 64, n -= 64) {
+            std::array<uint64_t, 8> words;
+            std::memcpy(words.data(), bytes, 64);
+            for (size_t k = 0; k < 8; k++) mix(lanes[k], words[k]);
+        }
+        for (; n > 0; bytes += 8, n -= 8) {
+            uint64_t word = 0;
+            std::memcpy(&word, bytes, n < 8 ? n : 8);
+            mix(lanes[0], word);
+            std::swap(lanes[0], lanes[1 + n / 8 % 7]);
+        }
+    }
+    void add(const Py_buffer &of, const char *at, int axis) {
+        Py_ssize_t inner = of.itemsize; // how much of it lies in one piece
+        int k = of.ndim;
+        for (; k > axis && of.strides[k - 1] == inner; k--) inner *= of.shape[k - 1];
+        if (k == axis) return add(at, inner);
+        for (Py_ssize_t i = 0; i < of.shape[axis]; i++) add(of, at + i * of.strides[axis], axis + 1);
+    }
+    uint64_t end() {
+        uint64_t all = n_bytes;
+        for (uint64_t lane : lanes) {
+            mix(all, lane);
+            all *= other_odd;
+        }
+        return all;
+    }
+};
+
+PyObject *digest(PyObject *, PyObject *array) {
+    Py_buffer buffer;
+    if (PyObject_GetBuffer(array, &buffer, PyBUF_STRIDED_RO) < 0) return nullptr;
+    Digest made;
+    if (buffer.len > 0) made.add(buffer, static_cast<const char *>(buffer.buf), 0);
+    PyBuffer_Release(&buffer);
+    return PyLong_FromUnsignedLongLong(made.end());
+}
+
+// ---------------------------------------------------------------------------------------------- the module's functions
+
+int n_harmless; // threads that write no array of the user's
+
+struct Harmless {
+    bool enter(bool) { return ++n_harmless; }
+    void leave(bool) { --n_harmless; }
+    PyObject *entered() { return Py_None; }
+    PyObject *exited(bool) { Py_RETURN_NONE; }
+};
+
+PyObject *harmless(PyObject *, PyObject *) { return Context<Harmless>::make(); }
+
+bool are_others_running() { // threads that Python knows, which may write an array at any time
+#ifdef Py_GIL_DISABLED
+    return true;
+#else
+    int n = 0;
+    PyThreadState *one = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
+    for (; one != nullptr && n < 2 + n_harmless; one = PyThreadState_Next(one)) n++;
+    return n > 1 + n_harmless;
+#endif
+}
+
+PyObject *lend(PyObject *, PyObject *args) {
+    PyObject *list, *array;
+    if (!PyArg_ParseTuple(args, "O!O!:lend", &PyList_Type, &list, ndarray, &array)) return nullptr;
+    auto *numpys = reinterpret_cast<PyArrayObject *>(array);
+    if (!(PyArray_FLAGS(numpys) & NPY_ARRAY_WRITEABLE)) Py_RETURN_TRUE;
+    if (are_others_running()) Py_RETURN_FALSE;
+    if (PyList_Append(list, array) < 0) return nullptr;
+    lent.insert(array);
+    PyArray_CLEARFLAGS(numpys, NPY_ARRAY_WRITEABLE);
+    Py_RETURN_TRUE;
+}
+
+PyObject *is_lent(PyObject *, PyObject *array) { return PyBool_FromLong(lent.count(array) != 0); }
+
+PyObject *exchange_name(PyObject *, PyObject *args) {
+    PyObject *space, *name, *own, *ours;
+    if (!PyArg_ParseTuple(args, "O!UOO:exchange_name", &PyDict_Type, &space, &name, &own, &ours)) return nullptr;
+    const Alone alone;
+    all_names.push_back({Py_NewRef(space), Py_NewRef(name), Py_NewRef(own), Py_NewRef(ours)});
+    if (Context<Opened>::last != nullptr && !put_name(all_names.back(), own, ours)) return nullptr;
+    Py_RETURN_NONE;
+}
+
+PyObject *exchange_code(PyObject *, PyObject *args) {
+    PyObject *function, *own, *ours;
+    if (!PyArg_ParseTuple(args, "O!O!O!:exchange_code", &PyFunction_Type, &function, &PyCode_Type, &own, &PyCode_Type,
+                          &ours))
+        return nullptr;
+    const Alone alone;
+    for (const Code &one : all_code)
+        if (one.function == function) Py_RETURN_NONE;
+    all_code.push_back({Py_NewRef(function), Py_NewRef(own), Py_NewRef(ours)});
+    if (Context<Opened>::last != nullptr && !put_code(function, own, ours)) return nullptr;
+    Py_RETURN_NONE;
+}
+
+PyObject *exchange(PyObject *, PyObject *args) {
+    PyObject *begin, *end;
+    if (!PyArg_ParseTuple(args, "O!O!:exchange", &PyCFunction_Type, &begin, &PyCFunction_Type, &end)) return nullptr;
+    const Alone alone;
+    exchanges.push_back({Py_NewRef(begin), Py_NewRef(end)});
+    if (Context<Opened>::last != nullptr && !call(begin)) return nullptr;
+    Py_RETURN_NONE;
+}
+
+PyObject *begin_again(PyObject *, PyObject *) {
+    const Alone alone;
+    if (Context<Opened>::last != nullptr && !begin_all()) return nullptr;
+    Py_RETURN_NONE;
+}
+
+PyObject *setup(PyObject *, PyObject *args) {
+    PyObject *arrays, *error;
+    if (!PyArg_ParseTuple(args, "O!O:setup", &PyType_Type, &arrays, &error)) return nullptr;
+    Py_XSETREF(ndarray, reinterpret_cast<PyTypeObject *>(Py_NewRef(arrays)));
+    Py_XSETREF(disordered, Py_NewRef(error));
+    Py_RETURN_NONE;
+}
+
+PyObject *forked(PyObject *, PyObject *) {
+    Context<Harmless>::leave_those_of_other_threads();
+    Context<Answered>::leave_those_of_other_threads();
+    Context<Opened>::leave_those_of_other_threads();
+    Py_RETURN_NONE;
+}
+
+PyMethodDef functions[] = {
+    {"setup", setup, METH_VARARGS, "setup(ndarray, error): the class of arrays, and what is raised for a wrong order."},
+    {"opened", opened, METH_VARARGS, "opened(trace, stack): a context in which a trace is open, the last of its stack."},
+    {"answered", answered, METH_VARARGS, "answered(functions, codes): a context in which functions have these codes."},
+    {"exchange_name", exchange_name, METH_VARARGS, "exchange_name(namespace, name, own, ours): while a trace is open."},
+    {"exchange_code", exchange_code, METH_VARARGS, "exchange_code(function, own, ours): while a trace is open."},
+    {"exchange", exchange, METH_VARARGS, "exchange(begin, end): C functions, called when the first trace is opened, and "
+                                         "when the last one is closed."},
+    {"begin_again", begin_again, METH_NOARGS, "Exchanges what has been enrolled since a trace that is open was opened."},
+    {"harmless", harmless, METH_NOARGS, "A context in which this thread writes no array of the user's."},
+    {"lend", lend, METH_VARARGS, "lend(list, array): not writeable until the trace ends whose list it is; False if "
+                                 "there are other threads, which may want to write it."},
+    {"is_lent", is_lent, METH_O, "Whether an array is not writeable because a trace is lent it."},
+    {"digest", digest, METH_O, "A number that is another one when an element of an array is."},
+    {"forked", forked, METH_NOARGS, "In a child process: leaves the contexts of threads that are not in it."},
+    {nullptr, nullptr, 0, nullptr},
+};
+
+int fill(PyObject *module) {
+    if (names == nullptr) names = new (std::nothrow) Names;
+    const bool is_made = names != nullptr && Context<Opened>::make_type("wengert.tracing._opened.Opened") &&
+                         Context<Answered>::make_type("wengert.tracing._opened.Answered") &&
+                         Context<Harmless>::make_type("wengert.tracing._opened.Harmless");
+    return is_made ? PyModule_AddFunctions(module, functions) : -1;
+}
+
+PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, reinterpret_cast<void *>(&fill)},
+#ifdef Py_GIL_DISABLED
+    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
+#endif
+    {0, nullptr},
+};
+PyModuleDef definition{PyModuleDef_HEAD_INIT, "_opened", "What is exchanged while a trace is open; see _opened.pyi.", 0,
+                       nullptr, slots, nullptr, nullptr, nullptr};
+
+} // namespace
+
+PyMODINIT_FUNC PyInit__opened() { return PyModuleDef_Init(&definition); }

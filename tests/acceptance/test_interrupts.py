@@ -1,0 +1,204 @@
+"""Ctrl-C leaves nothing behind: not in NumPy, not in Python's functions, not in the user's arrays, at once.
+
+A signal is handled between two instructions of the interpreter. The quick test raises at each of them in turn, where a
+trace is opened and closed; the deep one sends real signals at random times, which ``python -m
+tests.acceptance.test_interrupts 10000`` does as often as it is told.
+"""
+
+from __future__ import annotations
+
+import copy
+import gc
+import math
+import random
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable
+from types import CodeType, FrameType
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy import special
+
+import wengert as wg
+
+LARGE = np.linspace(0.1, 1.0, 2_000)  # which an un-jitted call is lent
+X = np.array([0.25, 0.5, -0.75])
+
+
+class Count(int):
+    pass
+
+
+def asks_type(x: Any) -> Any:
+    return 2 * x if type(x) is float else 3 * x
+
+
+def plain(x: Any, scale: Any = 1.0) -> Any:
+    a = np.zeros(3)
+    a[0] = math.sin(x[0])
+    return np.sum(a) + np.sum(x * LARGE[:3]) + special.logsumexp(x) + np.sum(LARGE * x[0]) * np.sum(scale)
+
+
+def nested(x: Any) -> Any:
+    return plain(x) + np.sum(wg.grad(plain)(x) * x) + asks_type(x[1])
+
+
+def branching(x: Any) -> Any:
+    return wg.cond(x[0] > 0, lambda x: x[0] * 2, lambda x: x[1], x) if x[0] > 0.1 else x[2]
+
+
+CALLS: dict[str, Callable[[], Any]] = {
+    "grad": lambda: wg.grad(plain)(X, scale=LARGE[:3]),
+    "value_and_grad": lambda: wg.value_and_grad(nested)(X),
+    "branch": lambda: wg.grad(branching)(X),
+    "jvp": lambda: wg.jvp(plain, (X,), (X,)),
+    "vmap": lambda: wg.vmap(plain)(np.stack([X, X])),
+    "jit": lambda: wg.jit(wg.grad(nested))(X),
+}
+
+
+class Process:
+    """What a call may not change; taken before, and compared afterwards."""
+
+    FUNCTIONS = (special.logsumexp, special.softmax, np.vectorize.__call__, asks_type, plain)
+
+    def __init__(self) -> None:
+        self.namespace = dict(np.__dict__)
+        self.code = [f.__code__ for f in self.FUNCTIONS]
+        self.collector = gc.isenabled(), gc.get_threshold(), len(gc.callbacks)
+        self.errors = np.geterr()
+
+    def differences(self) -> list[str]:
+        for thread in threading.enumerate():  # one of ours may be compiling, with the collector put off
+            if thread is not threading.current_thread():
+                while thread.ident is None:  # Thread.start() was interrupted while it was waiting for it
+                    time.sleep(1e-3)
+                thread.join()
+        found = [f"np.{name}" for name, x in self.namespace.items() if np.__dict__.get(name) is not x]
+        found += [f.__name__ for f, code in zip(self.FUNCTIONS, self.code, strict=True) if f.__code__ is not code]
+        if self.collector != (gc.isenabled(), gc.get_threshold(), len(gc.callbacks)):
+            found.append("the collector")
+        if self.errors != np.geterr():
+            found.append("np.errstate")
+        if not (X.flags.writeable and LARGE.flags.writeable):
+            found.append("an array is read-only")
+        if type(copy.copy(Count(5))) is not Count or float("1.5") != 1.5 or math.sin(0.5) != np.sin(0.5):
+            found.append("numbers")
+        try:
+            if wg.grad(math.sin)(0.5) != math.cos(0.5) or wg.trace(math.sin)(0.5).instrs[0].op.name != "sin":
+                found.append("math.sin")
+        except (TypeError, wg.errors.WengertError) as error:
+            found.append(repr(error))
+        return found
+
+
+def raising_at(number: int, codes: set[CodeType] | None) -> tuple[Callable[..., Any], list[int]]:
+    """What ``sys.settrace`` takes to raise KeyboardInterrupt before the instruction of this number, of those in frames
+    of ``codes`` (None: in all of ours); and how many have come."""
+    come = [0]
+
+    def local(frame: FrameType, event: str, arg: Any) -> Any:
+        if event == "opcode":
+            if come[0] == number:
+                come[0] += 1
+                raise KeyboardInterrupt
+            come[0] += 1
+        return local
+
+    def begin(frame: FrameType, event: str, arg: Any) -> Any:
+        if frame.f_code in codes if codes is not None else "wengert" in str(frame.f_globals.get("__name__")):
+            frame.f_trace_opcodes = True
+            frame.f_trace_lines = False
+            return local
+        return None
+
+    return begin, come
+
+
+def left_behind(call: Callable[[], Any], codes: set[CodeType] | None, step: int = 1) -> tuple[int, list[Any]]:
+    """At how many instructions the call was interrupted, and what some of them left."""
+    call()
+    before, left, number = Process(), list[Any](), 0
+    while True:
+        trace, come = raising_at(number, codes)
+        sys.settrace(trace)
+        try:
+            call()
+        except KeyboardInterrupt:  # its traceback lives: nothing waits for that to go
+            sys.settrace(None)
+            left += [(number, what) for what in before.differences()]
+        finally:
+            sys.settrace(None)
+        if come[0] <= number:
+            return number // step, left
+        number += step
+
+
+def of_opening() -> set[CodeType]:
+    """The functions that open and close traces, and what is lent to them."""
+    from wengert import collector, tape
+    from wengert.api import ways
+    from wengert.tracing import exchange, record, reroute, trace, type_of
+
+    functions = [record.record_call, reroute.opened, reroute._prepare, exchange.enroll_new, type_of.answered]
+    functions += [trace.Trace.opened, trace.Trace._ended, trace.Trace.lock, trace.Trace.lend, trace.Trace.own_all]
+    functions += [trace.suspended, tape.building, collector.seldom, ways._as_they_are, ways._lent]
+    return {f.__code__ for f in functions}
+
+
+def test_an_interrupt_at_any_instruction_leaves_nothing_behind() -> None:
+    """A second, for it is one call for each of 600 instructions."""
+    n_places, left = left_behind(CALLS["grad"], of_opening())
+    assert n_places > 100 and not left
+
+
+@pytest.mark.deep("every instruction of ours in each kind of call: minutes")
+@pytest.mark.parametrize("name", CALLS)
+def test_an_interrupt_anywhere_in_ours_leaves_nothing_behind(name: str) -> None:
+    n_places, left = left_behind(CALLS[name], None, step=7)
+    assert n_places > 100 and not left
+
+
+def real_signals(n: int, seed: int = 0) -> tuple[int, dict[str, int]]:
+    """Send ``n`` signals at random times into calls; how many came while one ran, and what they left, how often."""
+    chance, before, left = random.Random(seed), Process(), dict[str, int]()
+
+    def interrupt(number: int, frame: FrameType | None) -> None:
+        raise KeyboardInterrupt
+
+    longest = {}
+    for name, call in CALLS.items():
+        call()
+        begin = time.perf_counter()
+        call()
+        longest[name] = time.perf_counter() - begin
+    n_came, handler = 0, signal.signal(signal.SIGALRM, interrupt)
+    try:
+        while n_came < n:
+            name = chance.choice([*CALLS])
+            try:
+                signal.setitimer(signal.ITIMER_REAL, 1e-6 + chance.random() * longest[name])
+                CALLS[name]()
+                signal.setitimer(signal.ITIMER_REAL, 0)
+            except KeyboardInterrupt:
+                n_came += 1
+                for what in before.differences():
+                    left[what] = left.get(what, 0) + 1
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0)
+        signal.signal(signal.SIGALRM, handler)
+    return n_came, left
+
+
+@pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="the platform has no timers")
+@pytest.mark.deep("real signals by the thousand, of which few come where it matters")
+def test_real_signals_at_random_times_leave_nothing_behind() -> None:
+    assert real_signals(1_000) == (1_000, {})
+
+
+if __name__ == "__main__":
+    print(*real_signals(int(sys.argv[1])))

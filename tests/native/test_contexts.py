@@ -1,0 +1,110 @@
+"""Contexts that are entered when they are made, and left when they are freed: what each sets, and that it is undone."""
+
+from __future__ import annotations
+
+import gc
+import sys
+import threading
+import warnings
+from types import SimpleNamespace
+
+import numpy as np
+import pytest
+
+from wengert import _contexts, collector
+
+
+def test_an_attribute_is_replaced_until_the_block_ends_however_it_ends() -> None:
+    holder = SimpleNamespace(x=1)
+    with _contexts.replaced(holder, "x", 2) as value:
+        assert (holder.x, value) == (2, 2)
+    assert holder.x == 1
+    with pytest.raises(ZeroDivisionError), _contexts.replaced(holder, "x", 2):
+        _ = 1 / 0
+    assert holder.x == 1
+    context = _contexts.replaced(holder, "x", 3)  # as an exception between here and the block leaves it
+    assert holder.x == 3
+    del context
+    assert holder.x == 1
+    with pytest.raises(AttributeError):
+        _contexts.replaced(holder, "missing", 1)
+    assert vars(holder) == {"x": 1}
+
+
+def test_what_is_freed_while_an_exception_goes_up_leaves_the_exception() -> None:
+    holder = SimpleNamespace(x=1)
+
+    def fails() -> None:
+        [_contexts.replaced(holder, "x", 2), 1 / 0]
+
+    with pytest.raises(ZeroDivisionError) as raised:
+        fails()
+    assert holder.x == 1 and raised.value.__traceback__ is not None  # although that lives
+
+
+def test_a_context_is_left_once() -> None:
+    holder = SimpleNamespace(x=1)
+    context = _contexts.replaced(holder, "x", 2)
+    context.__exit__(None, None, None)
+    holder.x = 5
+    context.__exit__(None, None, None)
+    del context
+    assert holder.x == 5
+
+
+def test_a_lock_is_held_if_it_was_free() -> None:
+    lock, held, done = threading.RLock(), threading.Event(), threading.Event()
+    with _contexts.acquired(lock) as is_acquired:
+        assert is_acquired is True
+
+    def hold() -> None:
+        with lock:
+            held.set()
+            done.wait(10)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    held.wait(10)
+    with _contexts.acquired(lock) as is_acquired:
+        assert is_acquired is False
+    done.set()
+    thread.join()
+    assert lock.acquire(blocking=False)
+    lock.release()
+
+
+def test_numpy_warns_of_no_arithmetic() -> None:
+    zero = np.zeros(1)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with _contexts.silent():
+            assert np.geterr() == dict.fromkeys(np.geterr(), "ignore")
+            assert np.isinf(1 / zero).all()
+        with pytest.raises(RuntimeWarning):
+            1 / zero
+
+
+def test_the_constants_of_the_collector_are_those_of_the_module() -> None:
+    before = gc.get_threshold()
+    with _contexts.seldom(), _contexts.seldom():
+        for _ in range(collector.OFTEN):
+            gc.collect(0)
+        assert gc.get_threshold()[0] == collector.SELDOM
+    assert gc.get_threshold() == before
+    with _contexts.seldom():
+        pass
+    assert gc.get_threshold() == before and len({id(one) for one in gc.callbacks}) == len(gc.callbacks)
+
+
+def test_contexts_leave_no_references() -> None:
+    holder, value = SimpleNamespace(x=1), object()
+
+    def use() -> None:
+        for _ in range(100):
+            with _contexts.replaced(holder, "x", value), _contexts.put_off(), _contexts.seldom(), _contexts.silent():
+                pass
+
+    use()
+    before = [sys.getrefcount(x) for x in (holder, value, type(_contexts.put_off()), np.geterr)]
+    use()
+    assert before == [sys.getrefcount(x) for x in (holder, value, type(_contexts.put_off()), np.geterr)]
