@@ -62,6 +62,10 @@ OF_NUMBERS = ["np.array(a)[i] for an element of a list; np.floor(x), x.astype(in
 LOOKS_INSTEAD = ["np.where(condition, a, b) instead of if", "a loop outside of the mapped function"]
 
 
+MOST_CALLERS = 2000
+"""Frames whose callers are remembered, unless more than half as many are calling at once: they are kept alive."""
+
+
 class _Stack(threading.local):
     def __init__(self) -> None:
         self.traces: list[Trace] = []
@@ -194,7 +198,8 @@ class Trace:
         self._digests: list[tuple[np.ndarray[Any, Any], int]] = []
         """Arrays that will be read again, each with a number that tells whether it has been written since."""
         self._callers: dict[FrameType, Source | None] = {}
-        self._sources: dict[tuple[int, int, Source | None], tuple[Source, Any]] = {}
+        self._most_callers = MOST_CALLERS
+        self._sources: dict[tuple[int, int, int], tuple[Source, Any]] = {}
 
     # ------------------------------------------------------------------------------------------------ life
 
@@ -300,18 +305,19 @@ class Trace:
 
     def _source(self, frame: FrameType, parent: Source | None) -> Source:
         code = frame.f_code
-        key = (id(code), frame.f_lasti, parent)
+        key = (id(code), frame.f_lasti, id(parent))  # not the parent: its hash takes as long as it has parents
         known = self._sources.get(key)
         if known is None:
             source = Source(code.co_filename, frame.f_lineno or 0, code.co_name, parent)
-            self._sources[key] = known = (source, code)  # the code is kept so that its id stays taken
+            self._sources[key] = known = (source, code)  # the code, and the parent, are kept so that their ids are
         return known[0]
 
     def _caller(self, frame: FrameType) -> Source | None:
         callers = self._callers
         if frame in callers:
             return callers[frame]
-        if len(callers) > 2000:
+        is_begun_anew = len(callers) > self._most_callers
+        if is_begun_anew:
             callers.clear()
         chain: list[FrameType] = []
         at: FrameType | None = frame
@@ -320,6 +326,8 @@ class Trace:
             at = at.f_back
             if at is not None and at.f_code is RUN_CODE:
                 at = None  # the boundary: what is above belongs to whoever started the trace
+        if is_begun_anew:  # all who are calling now are in it; as many may come, before it is done again
+            self._most_callers = max(MOST_CALLERS, 2 * len(chain))
         parent: Source | None = None
         if at is not None:
             parent = callers[at] if is_internal(at) else self._source(at, callers[at])
