@@ -33,6 +33,48 @@ def test_a_second_process_compiles_nothing(folder: Path) -> None:
 # -------------------------------------------------------------------------------------------------- a folder in trouble
 
 
+def test_two_files_that_were_exchanged_are_not_run(folder: Path) -> None:
+    """Each was whole, so that one kernel ran the code of the other."""
+    keys = KEY, KEY[::-1]
+    for key, code in zip(keys, (CODE, CODE[::-1]), strict=True):
+        cache.save(key, code)
+    assert [cache.read(key) for key in keys] == [CODE, CODE[::-1]]
+    first, second = [folder / f"{key.hex()}.o" for key in keys]
+    first.rename(aside := folder / "aside")
+    second.rename(first)
+    aside.rename(second)
+    assert [cache.read(key) for key in keys] == [None, None]
+    assert not first.exists() and not second.exists()
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the platform does not say which files are open")
+def test_no_file_is_left_open(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Also where a file is damaged, a pipe, or cannot be read, and where the folder is none."""
+
+    def use() -> None:
+        cache.save(KEY, CODE)
+        cache.read(KEY)
+        with cache.turn(KEY), cache.noted("define void @k()"):
+            pass
+        (folder / f"{KEY.hex()}.o").write_bytes(b"damaged")
+        cache.read(KEY)
+        os.mkfifo(folder / f"{KEY.hex()}.o")
+        cache.read(KEY)
+        cache.save(KEY, CODE)
+        (folder / f"{KEY.hex()}.o").unlink()
+        with pytest.raises(ZeroDivisionError), cache.turn(KEY), cache.noted("define void @k()"):
+            _ = 1 / 0
+        with monkeypatch.context() as patched:
+            patched.setattr(config, "cache_dir", "/dev/null/none")
+            cache.save(KEY, CODE)
+            cache.read(KEY)
+
+    use()
+    before = os.listdir("/proc/self/fd")
+    use()
+    assert os.listdir("/proc/self/fd") == before
+
+
 @pytest.mark.sampled(4, "three processes each")
 @pytest.mark.parametrize("how", ["a bit", "cut short", "empty", "another file"])
 def test_a_damaged_file_is_compiled_anew(folder: Path, how: str) -> None:
@@ -126,7 +168,7 @@ def test_fifty_processes_share_a_folder(folder: Path) -> None:
     assert len(list(folder.glob("*.o"))) == 4
     for path in folder.glob("*.o"):
         data = path.read_bytes()
-        assert cache._checksum(data[16:]) == data[:16]
+        assert cache._checksum(bytes.fromhex(path.stem), data[16:]) == data[:16]
 
 
 def test_a_process_waits_for_another_that_compiles_the_same(folder: Path) -> None:
@@ -196,7 +238,7 @@ CODE = b"machine code" * 100
 
 def whole(path: Path) -> Path:
     """A file that would be run."""
-    path.write_bytes(cache._checksum(CODE) + CODE)
+    path.write_bytes(cache._checksum(KEY, CODE) + CODE)
     return path
 
 

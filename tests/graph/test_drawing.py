@@ -67,3 +67,14 @@ def test_kinds_and_shapes_are_shown_and_text_is_escaped(tmp_path: Path) -> None:
 
 def test_an_empty_graph_is_drawn() -> None:
     ElementTree.fromstring(svg(graph.empty()))
+
+
+def test_control_characters_in_names_leave_a_picture_that_can_be_read(tmp_path: Path) -> None:
+    """XML has no place for them: no browser showed the picture."""
+    x = graph.input("x\x00")
+    h = graph.vertex(Linear(4), "a\x1b[1m\ufffe\ud800\u00fc")(x)
+    graph.Graph([x], [h]).draw(tmp_path / "g.svg")
+    picture = (tmp_path / "g.svg").read_text()
+    titles = [title.text for title in ElementTree.fromstring(picture).iter(f"{SVG}title")]
+    assert any(title is not None and title.startswith(r"a\x1b[1m\ufffe\ud800ü = ") for title in titles)
+    assert r"x\x00" in picture

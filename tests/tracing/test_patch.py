@@ -15,7 +15,7 @@ import pytest
 from tests.comparisons import same
 from tests.tracing.numpy_cases import play
 from wengert.errors import ConcretizationError, MutationError
-from wengert.tracing import functions, patch  # noqa: F401  # they fill the tables
+from wengert.tracing import _opened, functions, patch  # noqa: F401  # they fill the tables
 from wengert.tracing.record import Recording, input_of, record_call
 from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import Tracer
@@ -191,7 +191,7 @@ def test_entering_is_cheap() -> None:
     opened = Trace("f")
 
     def enter() -> None:
-        with opened.opened():
+        with _opened.opened(opened, []):  # what is exchanged; the rest is the trace's
             pass
 
     def trace() -> None:

@@ -6,8 +6,9 @@
 * What is no regular file, or longer than machine code is, is neither read nor removed: nothing here waits at a pipe or
   follows a link.
 * Of processes that need one kernel at once, one compiles it, and the others read what it has written (:func:`turn`).
-* A file is written aside and renamed, so that others see all of it or nothing; it carries a checksum, and is thrown
-  away if that is wrong. A folder that cannot be written is done without.
+* A file is written aside and renamed, so that others see all of it or nothing; it carries a checksum of its key and its
+  code, and is thrown away if that is wrong: so is one that stands under the name of another. A folder that cannot be
+  written is done without.
 * An LLVM that kills the process does so once: the texts of the kernels at hand stand in a note in the folder while they
   are compiled. A later process that finds such a note, and its writer dead, tries each of them in a process of its own
   first, and refuses the one that ends it.
@@ -224,8 +225,10 @@ def _remove(folder: Folder, name: str) -> None:
         os.unlink(name, dir_fd=folder.fd)
 
 
-def _checksum(data: bytes) -> bytes:
-    return hashlib.blake2b(data, digest_size=16).digest()
+def _checksum(key: bytes, code: bytes) -> bytes:
+    made = hashlib.blake2b(key, digest_size=16)
+    made.update(code)
+    return made.digest()
 
 
 def read(key: bytes) -> bytes | None:
@@ -235,7 +238,7 @@ def read(key: bytes) -> bytes | None:
         data = None if folder is None else _read(folder, name)
         if folder is None or data is None:
             return None
-        if _checksum(data[16:]) == data[:16]:
+        if _checksum(key, data[16:]) == data[:16]:
             return data[16:]
         _remove(folder, name)
     return None
@@ -243,7 +246,7 @@ def read(key: bytes) -> bytes | None:
 
 def save(key: bytes, code: bytes) -> None:
     with _opened(is_made=True) as folder:
-        if folder is not None and _write(folder, f"{key.hex()}.o", _checksum(code) + code):
+        if folder is not None and _write(folder, f"{key.hex()}.o", _checksum(key, code) + code):
             _bound(folder)
 
 

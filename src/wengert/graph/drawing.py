@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from html import escape
 from itertools import pairwise
@@ -167,6 +168,14 @@ def _kind(vertex: Vertex) -> str:
     return "constant" if isinstance(part, Constant) else "layer" if is_layer(part) else "function"
 
 
+def _text(line: str) -> str:
+    """As it stands in XML, which has no place for control characters: they are written as Python writes them."""
+    return escape(_NOT_OF_XML.sub(lambda found: ascii(found[0])[1:-1], line))
+
+
+_NOT_OF_XML = re.compile("[^\t\n\r -\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
+
+
 def _box(
     graph: Graph,
     vertex: Vertex,
@@ -182,11 +191,11 @@ def _box(
     about = f"{vertex.name} = {words(vertex.part)}" + (f" of {reads}" if reads else "")
     return "\n".join(
         [
-            f"<g><title>{escape(about)}</title>",
+            f"<g><title>{_text(about)}</title>",
             f'<rect{kind} x="{middle - width / 2:.1f}" y="{top:.1f}" width="{width:.1f}" height="{height:.1f}" '
             f'fill="{COLOURS[_kind(vertex)]}"/>',
             *[
-                f'<text class="{kind}" x="{middle:.1f}" y="{first + k * LINE:.1f}">{escape(line)}</text>'
+                f'<text class="{kind}" x="{middle:.1f}" y="{first + k * LINE:.1f}">{_text(line)}</text>'
                 for k, (kind, line) in enumerate(lines)
             ],
             "</g>",
