@@ -19,10 +19,15 @@ def acquired(lock: Any, /) -> AbstractContextManager[bool]:
     """A context in which a lock is held, if it was free: whether it was."""
 
 def put_off() -> AbstractContextManager[None]:
-    """A context in which the garbage collector does not run."""
+    """A context in which the garbage collector does not run, and is left as it was. Not for code of the user's.
+
+    Where threads overlap the first one to leave turns it on again: then the others are slower, and nothing is lost.
+    """
 
 def seldom() -> AbstractContextManager[None]:
-    """A context in which the garbage collector, once it has looked often, looks a hundred times less often."""
+    """A context in which the garbage collector, once it has looked often, does so a hundred times less often: for code of
+    the user's that is recorded, step after step, whose own garbage may not wait for ever. Where threads overlap the
+    last one to leave sets it back."""
 
 def forked() -> None:
     """In a child process: the contexts of threads that are not in it are left."""

@@ -10,10 +10,11 @@ from __future__ import annotations
 import functools
 import os
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from typing import ParamSpec, TypeVar
 
-from wengert import _contexts
+from wengert._contexts import forked, put_off, seldom
+
+__all__ = ["put_off", "seldom", "undisturbed"]
 
 Given = ParamSpec("Given")
 Result = TypeVar("Result")
@@ -24,31 +25,16 @@ OFTEN = 20
 in native/contexts.cpp too, where they count: a test compares them."""
 
 
-def put_off() -> AbstractContextManager[None]:
-    """The collector does not run in here, and is left as it was. Not for code of the user's.
-
-    Where threads overlap the first one to leave turns it on again: then the others are slower, and nothing is lost.
-    """
-    return _contexts.put_off()
-
-
 def undisturbed(function: Callable[Given, Result]) -> Callable[Given, Result]:
     """Make the collector not run while the decorated function does."""
 
     @functools.wraps(function)
     def undisturbed_function(*args: Given.args, **kwargs: Given.kwargs) -> Result:
-        with _contexts.put_off():
+        with put_off():
             return function(*args, **kwargs)
 
     return undisturbed_function
 
 
-def seldom() -> AbstractContextManager[None]:
-    """Once the collector has looked often in here, it does so a hundred times less often: for code of the user's that
-    is recorded, step after step, whose own garbage may not wait for ever. Where threads overlap the last one to leave
-    sets it back."""
-    return _contexts.seldom()
-
-
 if hasattr(os, "register_at_fork"):
-    os.register_at_fork(after_in_child=_contexts.forked)
+    os.register_at_fork(after_in_child=forked)

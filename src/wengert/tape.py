@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, NamedTuple, final
 
 import numpy as np
 
-from wengert import _contexts
+from wengert._contexts import replaced, silent
 from wengert.collector import undisturbed
 from wengert.errors import InternalError, RangeError, in_short, message
 from wengert.source import Source
@@ -311,7 +311,7 @@ def fold_literals(op: Op, ins: Sequence[Atom], params: Mapping[str, Any], out_av
     """The literal that ``op`` makes of literals, or None where it makes an array, or has effects."""
     if not ins or op.effects or len(out_avals) != 1 or out_avals[0].shape or not op.is_elementwise:
         return None
-    with _contexts.silent():  # the run time warns where NumPy would; a literal is only arithmetic
+    with silent():  # the run time warns where NumPy would; a literal is only arithmetic
         value = op.reference(*[a.value for a in ins], **params)  # type: ignore[union-attr]  # no Var among them
     return (Lit(value, out_avals[0].dtype),)
 
@@ -325,7 +325,7 @@ _current = _Current()
 
 def building(builder: Builder) -> AbstractContextManager[Builder]:
     """Make ``builder`` the one that ops called on atoms in this thread append to."""
-    return _contexts.replaced(_current, "builder", builder)
+    return replaced(_current, "builder", builder)
 
 
 def is_building() -> bool:

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert import _contexts
+from wengert._contexts import silent
 from wengert.codegen.loops import Whole
 from wengert.codegen.nests.nest import Nest
 from wengert.codegen.specs.spec import Spec
@@ -116,5 +116,5 @@ def callback(step: PlanStep, why: str) -> CallbackCall:
 
 
 def _silently(function: Callable[..., Any], *args: Any) -> Any:
-    with _contexts.silent():
+    with silent():
         return function(*args)

@@ -27,7 +27,8 @@ from weakref import WeakValueDictionary, finalize
 
 import llvmlite.binding as llvm
 
-from wengert import _contexts, config
+from wengert import config
+from wengert._contexts import acquired
 from wengert.codegen import cache
 from wengert.codegen.loops import is_to_be_optimised
 from wengert.codegen.target import Target, host, target
@@ -68,7 +69,7 @@ def _drop(library: Any, linker: Any) -> None:
     """Free a library; if another thread is at the linker, that does so, or the next one. This may be called anywhere,
     by whoever lets go of the last reference."""
     _dropped.append((library, linker))
-    with _contexts.acquired(_lock) as is_acquired:
+    with acquired(_lock) as is_acquired:
         if is_acquired:
             _free()
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert import _contexts
+from wengert._contexts import silent
 from wengert.tape import Atom, Capture, Instr, Lit, Tape, Var, key_of
 
 
@@ -66,7 +66,7 @@ def fold_constants(tape: Tape) -> Tape:
             values[out] = values[known]
             folded[out] = folded.get(known, known)
             continue
-        with _contexts.silent():
+        with silent():
             try:
                 value = op.reference(*[a.value if type(a) is Lit else values[a] for a in ins], **params)
             except Exception:  # what fails now fails, or is not reached, when the program runs

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert import _contexts
+from wengert._contexts import silent
 from wengert.errors import say_where
 from wengert.tape import Atom, Aval, Lit, Tape, Var
 
@@ -47,7 +47,7 @@ class Reference:
         if captures is None:
             captures = [c.array for c in self.tape.captures]
         slots = [*inputs, *captures, *self._initial]
-        with _contexts.silent():  # a backward part divides by zero where a mask will not look
+        with silent():  # a backward part divides by zero where a mask will not look
             self._run_steps(slots)
         return self._collect(slots, inputs, captures)
 

@@ -30,7 +30,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from wengert import _contexts, config
+from wengert import config
+from wengert._contexts import replaced, silent
 from wengert.errors import (
     ConcretizationError,
     EscapedTracerError,
@@ -81,7 +82,7 @@ def current_trace() -> Trace | None:
 
 def suspended() -> AbstractContextManager[Any]:
     """No trace is open in this thread: what is done meanwhile is not of the function that is traced."""
-    return _contexts.replaced(_stack, "traces", [])
+    return replaced(_stack, "traces", [])
 
 
 def writes_no_arrays() -> AbstractContextManager[None]:
@@ -618,7 +619,7 @@ class Trace:
                 stack.extend(missing)
                 continue
             args = [a.value if type(a) is Lit else self._concrete(values[a], is_example) for a in instr.ins]
-            with _contexts.silent():
+            with silent():
                 out = instr.op.reference(*args, **instr.params)
             if len(instr.outs) == 1:
                 values[instr.outs[0]] = out
