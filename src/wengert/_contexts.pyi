@@ -25,8 +25,8 @@ def put_off() -> AbstractContextManager[None]:
     """
 
 def seldom() -> AbstractContextManager[None]:
-    """A context in which the garbage collector, once it has looked often, does so a hundred times less often: for code of
-    the user's that is recorded, step after step, whose own garbage may not wait for ever. Where threads overlap the
+    """A context in which the garbage collector, once it has looked often, does so a hundred times less often: for code
+    of the user's that is recorded, step after step, whose own garbage may not wait for ever. Where threads overlap the
     last one to leave sets it back."""
 
 def forked() -> None:

@@ -140,13 +140,13 @@ def left_behind(call: Callable[[], Any], codes: set[CodeType] | None, step: int 
 
 def of_opening() -> set[CodeType]:
     """The functions that open and close traces, and what is lent to them."""
-    from wengert import collector, tape
+    from wengert import tape
     from wengert.api import ways
     from wengert.tracing import exchange, record, reroute, trace, type_of
 
     functions = [record.record_call, reroute.opened, reroute._prepare, exchange.enroll_new, type_of.answered]
     functions += [trace.Trace.opened, trace.Trace._ended, trace.Trace.lock, trace.Trace.lend, trace.Trace.own_all]
-    functions += [trace.suspended, tape.building, collector.seldom, ways._as_they_are, ways._lent]
+    functions += [trace.suspended, tape.building, ways._as_they_are, ways._lent]
     return {f.__code__ for f in functions}
 
 
