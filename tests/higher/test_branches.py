@@ -74,3 +74,34 @@ def test_only_the_operand_that_moves_is_pulled_back() -> None:
     (_, back) = [i for i in tape.instrs if i.op.name == "cond"]
     assert count["cond"] == 2 and len(back.outs) == 1
     assert [i.op.name for i in back.params["branches"][1].instrs] == ["exp", "multiply", "cos", "multiply"]
+
+
+def a_scan(x: Any) -> Any:
+    return wg.scan(lambda c, z: (np.sin(c) + z * z, None), 0.5, x)[0]
+
+
+def a_binomial_scan(x: Any) -> Any:
+    return wg.scan(lambda c, z: (np.sin(c) + z * z, None), 0.5, x, checkpoint="binomial", budget=64)[0]
+
+
+def a_branch(x: Any) -> Any:
+    return wg.cond(x[0] > 0, lambda x: np.sum(np.sin(x) * np.prod(x)), lambda x: x[1], x)
+
+
+def another_while(x: Any) -> Any:
+    return wg.while_loop(lambda c: c[1] < 3, lambda c: (np.sin(c[0]) * np.sum(x), c[1] + 1), (1.0, 0))[0]
+
+
+@pytest.mark.parametrize("inner", [a_scan, a_binomial_scan, a_branch, another_while])
+def test_the_derivative_of_a_body_that_takes_a_derivative_itself(inner: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The body's own derivative had asked its loop to keep what that needs; the next one took this for its own."""
+    monkeypatch.setattr(wg.config, "native", False)
+    f = lambda x: np.sum(wg.grad(inner)(x) * np.cos(x))
+    x = np.array([0.3, -0.4, 0.7])
+    want = wg.grad(f)(x)
+    for body in (
+        wg.checkpoint(f),
+        lambda x: wg.cond(x[0] > 0, f, lambda x: 0.0, x),
+        lambda x: wg.scan(lambda c, _: (c + f(x), None), 0.0, None, length=1)[0],
+    ):
+        np.testing.assert_allclose(wg.grad(body)(x), want, rtol=1e-12)

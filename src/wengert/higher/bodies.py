@@ -58,6 +58,15 @@ def steps_of_constants(body: Tape, count: int) -> list[Instr]:
     return steps
 
 
+def unasked(body: Tape) -> Tape:
+    """``body``, in which no step knows what an earlier derivative has asked it to keep: a derivative that was taken in
+    the body asked for less than the next one, of which its own results are a part."""
+    if not any(i.op.kept_in and i.params[i.op.kept_in] is not None for i in body.instrs):
+        return body
+    fresh = [i if i.op.kept_in is None else i._replace(params={**i.params, i.op.kept_in: None}) for i in body.instrs]
+    return body.replace(instrs=tuple(fresh))
+
+
 def select_outputs(body: Tape, which: Sequence[int]) -> Tape:
     return alive(body.replace(outputs=tuple([body.outputs[k] for k in which])))
 
@@ -88,6 +97,7 @@ def pulled(body: Tape, wrt: tuple[int, ...], outputs: tuple[int, ...], sums: int
     ``sums``: to the first so many cotangents one is added that is given behind all else: in place, of the elements that
     the body has read.
     """
+    body = unasked(body)
     wrt_vars = [body.inputs[k] for k in wrt]
     builder = Builder(start=body.instrs)
     seeds = [Var(body.outputs[k].aval) for k in outputs]

@@ -101,5 +101,6 @@ cond = Op(  # an index, and the operands that every branch takes -> what the bra
     pullback=(NONE, _pullback),
     batch=_batch,
     keep=keep,
+    kept_in="wrt",
     is_variadic=True,
 )

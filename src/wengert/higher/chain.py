@@ -164,6 +164,7 @@ chain = Op(  # states, their number but the first, constants, the first state, s
     pushforward=_pushforward,
     pullback=(_pullback,),
     keep=_keep,
+    kept_in="wrt",
     batch=_batch,
     expansion=lambda ys, *rest, chain, wrt: ys,
     is_variadic=True,

@@ -335,6 +335,7 @@ scan = Op(  # constants, carries, stacks -> carries after the last iteration, st
     pullback=(_scan_pullback,),
     batch=_scan_batch,
     keep=keep,
+    kept_in="pull",
     is_variadic=True,
 )
 

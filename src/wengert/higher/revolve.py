@@ -202,6 +202,7 @@ revolve = Op(  # a schedule, constants, carries, stacks -> as scan
     pullback=(_pullback,),
     batch=_batch,
     keep=_keep,
+    kept_in="wrt",
     expansion=lambda *operands, loop, slots, wrt: scan(*operands[FIRST:], loop=loop, pull=None),
     is_variadic=True,
 )

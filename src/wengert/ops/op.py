@@ -112,6 +112,8 @@ class Op:
     keep: Callable[..., Instr] | None = None
     """``keep(instr, active)``, given the active values: the instruction with what its pullback will read in its
     parameters, and as further outputs."""
+    kept_in: str | None = None
+    """The parameter in which it says so; None there: nobody has asked, and the pullback sees to it itself."""
     is_stable: bool = True
     """The rules are fixed, so a tape of the same structure has the same derivative: false for the user's primitives,
     whose rules may read anything, and may be defined anew."""
