@@ -10,8 +10,9 @@ from tests.ops.check_op import evaluate, formula
 from wengert.ad.forward import jvp, tangent_source
 from wengert.ops.contract import matmul
 from wengert.ops.control import stop_gradient
-from wengert.ops.elementwise import exp, greater, multiply, select, sign, sin, sqrt
+from wengert.ops.elementwise import convert, copysign, exp, greater, multiply, select, sign, sin, sqrt
 from wengert.ops.index import slice_
+from wengert.ops.linalg.solutions import solve
 from wengert.ops.reduce import sum_
 from wengert.ops.shape import transpose
 from wengert.source import Source
@@ -80,6 +81,26 @@ def test_a_tangent_that_is_zero_costs_nothing() -> None:
         assert joint.instrs[: len(tape)] == tape.instrs
         assert not np.any(evaluate(joint, [X, DX])[1])
         assert joint.out_avals[1] is tape.out_avals[0]
+
+
+def test_a_term_that_is_zero_is_no_step() -> None:
+    """copysign(x, y) has no derivative in y."""
+    both, one = [jvp(formula(copysign, V3, V3), wrt) for wrt in ((0, 1), (0,))]
+    assert names(both) == names(one)
+
+
+def test_an_integer_has_no_tangent() -> None:
+    INT = np.dtype(np.int64)
+    joint = jvp(formula(lambda n, x: multiply(convert(n, dtype=F64), x), Aval((3,), INT), V3), (0, 1))
+    n, dn = np.array([2, 3, 4]), np.array([7, 7, 7])
+    np.testing.assert_array_equal(evaluate(joint, [n, X, dn, DX])[1], n * DX)
+
+
+def test_a_rule_is_not_given_zeros_for_what_does_not_vary() -> None:
+    """a⁻¹ db is one more solution; with zeros for da there would be a product too."""
+    M33, M31 = Aval((3, 3), F64), Aval((3, 1), F64)
+    joint = jvp(formula(lambda a, b: solve(a, b, transpose=False), M33, M31), (1,))
+    assert names(joint) == ["solve", "solve"]
 
 
 def test_a_branch_not_taken_does_not_leak() -> None:

@@ -20,6 +20,7 @@ from wengert.ops.control import stop_gradient
 from wengert.ops.elementwise import exp, greater, log, multiply, select, sign, sin, sqrt, tanh
 from wengert.ops.index import slice_
 from wengert.ops.kernels import Callback, flops
+from wengert.ops.linalg.determinants import slogdet
 from wengert.ops.op import Op, not_implemented
 from wengert.ops.reduce import sum_
 from wengert.ops.structured import Fill, Part, Parts
@@ -121,6 +122,23 @@ def test_derivatives_stop_where_they_are_zero() -> None:
     joint = vjp(formula(lambda x: sign(exp(x)), S), (0,), (0,), "one")
     assert names(joint) == ["exp", "sign"]  # no step is added
     assert evaluate(joint, [np.float64(3)])[1] == 0
+
+
+def test_the_cotangents_of_an_op_of_two_results() -> None:
+    """The logarithm of a determinant, the second of two: its gradient is a⁻ᵀ. And the sign has none."""
+    a = np.array([[3.0, 1.0, 0.5], [0.25, 2.0, -1.0], [0.75, 1.5, 4.0]])
+    joint = vjp(formula(lambda a: slogdet(a)[1], M33), (0,), (0,), "one")
+    np.testing.assert_allclose(evaluate(joint, [a])[1], np.linalg.inv(a).T, rtol=1e-13)
+    joint = vjp(formula(lambda a: slogdet(a)[0], M33), (0,), (0,), "one")
+    np.testing.assert_array_equal(evaluate(joint, [a])[1], np.zeros((3, 3)))
+
+
+def test_a_cotangent_that_is_an_array_meets_a_transpose() -> None:
+    joint = vjp(formula(matmul, M33, V3), (0, 1), (0,))
+    w, ct = np.arange(9.0).reshape(3, 3), np.array([2.0, -1.0, 0.5])
+    _, ct_w, ct_x = evaluate(joint, [w, X, ct])
+    np.testing.assert_allclose(ct_w, np.outer(ct, X))
+    np.testing.assert_allclose(ct_x, w.T @ ct)
 
 
 def test_the_seed_of_a_sum_is_one_scalar() -> None:

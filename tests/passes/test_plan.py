@@ -22,7 +22,7 @@ from wengert.codegen.lower import supports
 from wengert.higher.loops import Loop, scan
 from wengert.ops.contract import contract
 from wengert.ops.elementwise import add, cos, exp, multiply, sin
-from wengert.ops.index import add_slice, reverse, scatter_add, set_slice, slice_
+from wengert.ops.index import add_slice, argsort, reverse, scatter_add, set_slice, slice_
 from wengert.ops.kernels import Scatter
 from wengert.ops.reduce import cumsum, sum_
 from wengert.ops.shape import broadcast_to, concatenate, reshape, transpose
@@ -355,6 +355,12 @@ def test_strides_of_arguments_are_those_given() -> None:
     with_reshape = tape(lambda x: reshape(x, shape=(12,)), MATRIX)
     x = np.asfortranarray(np.arange(12.0).reshape(3, 4))
     same(simulate(plan(with_reshape, [x.strides]), [x]), [x.reshape(12)])
+
+
+def test_sorting_places_has_room_for_a_row_of_keys_and_places_twice() -> None:
+    made = plan(tape(lambda x: argsort(x, axis=1), Aval((3, 50), F64)))
+    (work,) = [step.work for step in made.steps if step.work is not None]
+    assert work.aval.size == 2 * 50 * (8 + 8) <= made.arena_bytes
 
 
 def test_a_buffer_that_died_lends_its_bytes() -> None:

@@ -560,6 +560,11 @@ VERDICTS: dict[str, tuple[Any, str | None]] = {
     "a function of Python's": (operator.add, ""),
     "a clock": (time.perf_counter, "reads the clock"),
     "a module nobody thought of": (zipfile.ZipFile, "is not known to be the same at the next call"),
+    "a builtin that looks around": (globals, "looks around by itself"),
+    "a builtin that runs code": (eval, "looks around by itself"),
+    "a builtin that reads": (open, "reads from outside of the program"),
+    "a builtin that asks for input": (input, "reads from outside of the program"),
+    "a builtin of identities": (id, "is another number for another object"),
     "another library": (pytest.approx, None),
     "a ufunc of the user's": (np.frompyfunc(abs, 1, 1), None),
 }
