@@ -27,7 +27,7 @@ from wengert.ops.shape import broadcast_to
 from wengert.ops.structured import Fill, Masked, Parts
 from wengert.ops.windows import joined
 from wengert.source import Source
-from wengert.tape import Atom, Builder, Instr, Lit, Tape, Var, building, check, current_builder
+from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, Var, building, check, current_builder
 
 
 @undisturbed
@@ -140,11 +140,12 @@ def pull(instr: Instr, k: int, cts: Sequence[Any], nan_safe: bool = False) -> An
     if op.is_elementwise:
         return _pull_elementwise(instr, k, cts[0], nan_safe)
     if len(outs) > 1:
-        known = [None if ct is None else densify(ct, v.aval) for ct, v in zip(cts, outs, strict=True)]
-        answer = op.structured(known, k, *instr.ins, outs, **instr.params) if op.structured is not None else None
-        if answer is not None:
-            return answer
-        return _pull_dense(instr, k, tuple([densify(ct, v.aval) for ct, v in zip(known, outs, strict=True)]))
+        if op.structured is not None:
+            known = [None if ct is None else _counting(ct, v.aval) for ct, v in zip(cts, outs, strict=True)]
+            answer = op.structured(known, k, *instr.ins, outs, **instr.params)
+            if answer is not None:
+                return answer
+        return _pull_dense(instr, k, tuple([densify(ct, v.aval) for ct, v in zip(cts, outs, strict=True)]))
     ct, y = cts[0], outs[0].aval
     if is_atom(ct):
         return _pull_dense(instr, k, densify(ct, y))
@@ -156,6 +157,14 @@ def pull(instr: Instr, k: int, cts: Sequence[Any], nan_safe: bool = False) -> An
     if counts is not None:
         return _pull_supported(instr, k, counts)
     return _pull_dense(instr, k, densify(ct, y))
+
+
+def _counting(ct: Any, aval: Aval) -> Any:
+    """``ct`` as a dense one, or as one that is masked and clean where it counts in part."""
+    counts = support(ct, aval)
+    if counts is None:
+        return densify(ct, aval)
+    return Masked(broadcast_to(counts.mask, shape=aval.shape), counts.value, is_clean=True)
 
 
 def _pull_structured(instr: Instr, k: int, ct: Any) -> Any:

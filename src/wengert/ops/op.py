@@ -107,8 +107,8 @@ class Op:
     describe: Callable[[Instr], str] | None = None
     structured: Rule | None = None
     """``structured(ct, k, *xs, y, **params)``: the cotangent of operand ``k`` for a ct that is a :class:`Fill`,
-    :class:`Parts` or :class:`Diagonal`; None where the dense rule is as good. Of an op with several outputs it gets
-    dense cotangents, and None for an output that nothing has reached."""
+    :class:`Parts` or :class:`Diagonal`; None where the dense rule is as good. Of an op with several outputs it gets one
+    an output: None where nothing has reached it, else dense, or :class:`Masked` and clean where it counts in part."""
     keep: Callable[..., Instr] | None = None
     """``keep(instr, active)``, given the active values: the instruction with what its pullback will read in its
     parameters, and as further outputs."""

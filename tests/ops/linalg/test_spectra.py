@@ -276,3 +276,76 @@ def test_values_that_are_nearly_equal(n: int, gap: float) -> None:
         tolerance = size * max(1e-8, 1e-15 / gap)
         assert abs(np.real(np.sum(wg.grad(f)(x) * d)) - slope) < tolerance
         assert abs(wg.jvp(f, (x,), (d,))[1] - slope) < tolerance
+
+
+ONE = np.array([[0.0, 1, 2], [1, 0, 3], [2, 3, 1]])
+SYMMETRIC = np.array([[2.0, 6, 10], [6, 10, 14], [10, 14, 18]])
+
+
+def right_or_nan(got: Any, right: Any) -> None:
+    assert np.all(np.isnan(got) | (np.abs(got - right) <= 1e-6 * np.max(np.abs(right)))), f"{got}, not {right}"
+
+
+def test_the_second_derivative_of_a_simple_vector_beside_equal_ones_was_half_of_it() -> None:
+    def f(t: Any) -> Any:
+        v = np.linalg.eigh(np.diag([2.0, -1, -1]) + t * ONE)[1][:, 2]
+        return v[1] / v[0]
+
+    forward: Any = lambda g: lambda t: wg.jvp(g, (t,), (1.0,))[1]
+    assert wg.grad(f)(0.0) == pytest.approx(1 / 3)
+    assert forward(f)(0.0) == pytest.approx(1 / 3)
+    for second in (wg.grad(wg.grad(f)), forward(wg.grad(f)), wg.grad(forward(f)), forward(forward(f))):
+        right_or_nan(second(0.0), 4 / 3)
+
+
+@pytest.mark.parametrize(
+    ("function", "slope", "values"),
+    [(np.exp, np.exp, [1.0, 1, 1]), (np.exp, np.exp, [1.0, 1, 2]), (lambda w: w, np.ones_like, [0.0, 0, 1])],
+    ids=["exp of 1", "exp", "itself"],
+)
+def test_a_function_of_a_matrix_of_equal_eigenvalues_had_none_of_its_derivative_between_them(
+    function: Any, slope: Any, values: Any
+) -> None:
+    """In v f(w) vᴴ the numerator between equal values is zero, and so is what it is divided by; or f is zero itself."""
+    values = np.array(values)
+    apart = np.subtract.outer(values, values)
+    quotient = np.subtract.outer(function(values), function(values)) / np.where(apart == 0, 1, apart)
+    right = SYMMETRIC * np.where(apart == 0, slope(values)[:, None], quotient)
+
+    def f(x: Any) -> Any:
+        w, v = np.linalg.eigh((x + x.T) / 2)
+        return np.sum(((v * function(w)) @ v.T) * SYMMETRIC)
+
+    def by_eig(x: Any) -> Any:
+        w, v = np.linalg.eig(x)
+        return np.sum(np.real((v * function(w)) @ np.linalg.inv(v)) * SYMMETRIC)
+
+    def by_svd(x: Any) -> Any:
+        u, s, vh = np.linalg.svd(x)
+        return np.sum(((u * s) @ vh) * SYMMETRIC)
+
+    for g in (f, by_eig):
+        right_or_nan(wg.grad(g)(np.diag(values)), right)
+        right_or_nan(wg.jvp(g, (np.diag(values),), (ONE,))[1], np.sum(right * ONE))
+    right_or_nan(wg.grad(by_svd)(np.diag(values)), SYMMETRIC)
+
+
+def test_vectors_of_equal_values_turn_although_nothing_turns_them_at_first_order() -> None:
+    """By what reaches both from a third; the tangent was that of vectors that stay."""
+    direction = np.array([[1.0, 0, 1], [0, 2, 1], [1, 1, 0]])
+    for f, x in ((lambda x: np.linalg.eigh(x)[1], np.diag([-1.0, -1, 2])), (lambda x: np.linalg.svd(x)[0], np.eye(3))):
+        assert np.isnan(wg.jvp(f, (x,), (direction,))[1][:, 0]).all()
+        assert not np.any(wg.jvp(f, (x,), (np.zeros((3, 3)),))[1])
+
+
+def test_what_of_equal_values_is_not_used_does_not_matter() -> None:
+    """A single vector, the values, and what is left of a matrix by its largest singular value, which is all of it."""
+    x = np.diag([1.0, 1, 2])
+    simple = lambda x: (lambda w, v: np.sum(w**2) + v[0, 2] * v[2, 2])(*np.linalg.eigh(x))
+    np.testing.assert_allclose(wg.grad(simple)(x), by_differences(simple, x), atol=1e-6)
+    x = np.outer([1.0, 2, 3], [1.0, 0, 1])
+    u, _, vh = np.linalg.svd(x)
+    largest = lambda x: (lambda u, s, vh: np.sum(((u[:, :1] * s[:1]) @ vh[:1]) * SYMMETRIC))(*np.linalg.svd(x))
+    beside = lambda q: np.eye(3) - np.outer(q, q)
+    right = SYMMETRIC - beside(u[:, 0]) @ SYMMETRIC @ beside(vh[0])
+    np.testing.assert_allclose(wg.grad(largest)(x), right, atol=1e-11)

@@ -4,7 +4,8 @@ Vectors are known up to their signs, complex ones up to their phases, and those 
 themselves. A derivative leaves each where it is along itself: of what depends on NumPy's choice of a phase, as the real
 part of a vector does, it is not that of NumPy's vectors, which no formula has. Where values are equal to rounding, what
 depends on the rotation has no derivative, and is NaN; what does not, as a sum over these values or the projector onto
-their space, has the right one in reverse mode.
+their space, has the right one in reverse mode. A function of values and vectors together is NaN there as well, if it
+uses the vectors of equal values: its derivative is the limit of a quotient of zeros.
 """
 
 from __future__ import annotations
@@ -24,6 +25,8 @@ from wengert.ops.elementwise import (
     greater,
     imag,
     less_equal,
+    logical_not,
+    not_equal,
     real,
     real_dtype,
     select,
@@ -49,7 +52,8 @@ from wengert.ops.linalg.matrices import (
 from wengert.ops.linalg.solutions import inv
 from wengert.ops.op import op
 from wengert.ops.reduce import any_, sum_
-from wengert.ops.shape import iota, reshape
+from wengert.ops.shape import iota, reshape, zeros
+from wengert.ops.structured import Masked
 from wengert.tape import Atom, Aval, Lit
 
 
@@ -66,12 +70,55 @@ def _diagonal_matrix(s: Atom, dtype: np.dtype[Any]) -> Any:
     return cast(select(is_on_diagonal(s.aval.shape[-1]), _columns(s), Lit(0, s.aval.dtype)), dtype)
 
 
-def _quotient(x: Atom, by: Atom, values: Atom) -> Any:
-    """x / by. Where ``by`` is nothing beside the ``values``, 0 if ``x`` is so beside its largest, else NaN."""
+def _quotient(x: Atom, by: Atom, values: Atom, is_settled: Any) -> Any:
+    """x / by. Where ``by`` is nothing beside the ``values``: 0 where ``is_settled`` holds, else NaN."""
     dtype = x.aval.dtype
     is_nothing = less_equal(absolute(by), rounding(_columns(values)))
-    undetermined = select(greater(absolute(x), rounding(x)), Lit(np.nan, dtype), Lit(0, dtype))
+    undetermined = select(is_settled, Lit(0, dtype), Lit(np.nan, dtype))
     return select(is_nothing, undetermined, divide(x, cast(select(is_nothing, Lit(1, by.aval.dtype), by), dtype)))
+
+
+# ------------------------------------------------------------------- between equal values: what is settled, and zero
+
+
+def _is_still(dx: Atom) -> Any:
+    """bool[..., 1, 1]: whether a matrix does not move at all.
+
+    In another direction the vectors of equal values may turn although nothing turns them at first order: by what
+    reaches both from the other vectors, over the distance at which the values part.
+    """
+    moves = any_(not_equal(dx, 0), axis=(dx.aval.ndim - 2, dx.aval.ndim - 1))
+    return logical_not(reshape(moves, shape=(*moves.aval.shape, 1, 1)))
+
+
+def _is_nothing(x: Atom) -> Any:
+    """Whether elements are zero to rounding: for a cotangent that comes from vectors alone, and not from values, this
+    says that the result does not depend on which vectors of equal values these are."""
+    return less_equal(absolute(x), rounding(x))
+
+
+def _used(ct: Any, axis: int) -> Any:
+    """bool[..., n]: which vectors have a cotangent, by its structure alone; ``axis`` is the one along a vector.
+
+    A zero would not say it. In v f(w) vᴴ, for f(w) = 0, the cotangent of v is zero, and that of x is not.
+    """
+    if ct is None:
+        return Lit(False)
+    return any_(ct.mask, axis=(ct.value.aval.ndim + axis,)) if isinstance(ct, Masked) else Lit(True)
+
+
+def _neither(used: Any) -> Any:
+    """bool[..., n, n]: the pairs of which neither is used."""
+    return logical_not(used if used.aval.ndim == 0 else _columns(used) | _rows(used))
+
+
+def _dense(ct: Any, like: Atom) -> Any:
+    return zeros(like.aval) if ct is None else ct.value if isinstance(ct, Masked) else ct
+
+
+def _among(x: Atom, w: Atom, is_settled: Any) -> Any:
+    """xᵢⱼ / (wⱼ − wᵢ), and 0 on the diagonal."""
+    return _off_diagonal(_quotient(x, _columns(w) - _rows(w), w, is_settled))
 
 
 def _off_diagonal(x: Atom) -> Any:
@@ -94,7 +141,8 @@ def eigh_pushforward(xs: Any, dxs: Any, y: Any, *, lower: bool, any_vectors: boo
     w, v = y
     half = triangle(dxs[0], lower, diagonal=0.5)
     p = matmul(adjoint(v), matmul(half + adjoint(half), v))
-    return real_part(diagonal_of(p)), matmul(v, _quotient(_off_diagonal(p), _columns(w) - _rows(w), w))
+    turned = _among(p, w, _is_still(dxs[0]))
+    return real_part(diagonal_of(p)), matmul(v, turned)
 
 
 def eigh_pullback(ct: Any, x: Atom, y: Any, *, lower: bool, any_vectors: bool) -> Any:
@@ -102,25 +150,31 @@ def eigh_pullback(ct: Any, x: Atom, y: Any, *, lower: bool, any_vectors: bool) -
 
         x̄ = Φ(S + Sᴴ),   S = v (diag w̄ + (P − Pᴴ)/2 / (wⱼ − wᵢ)) vᴴ,   P = vᴴ v̄,   Φ(A) = tril(A), half its diagonal
 
-    The antihermitian part alone counts: for a projector onto the space of equal values there is none between them.
+    The antihermitian part alone counts: for a projector onto the space of equal values there is none between them. But
+    neither is there for v f(w) vᴴ, where the quotient is f'(w) in the limit; so where values have a cotangent too, it
+    is NaN between equal ones whose vectors are used.
     Source: Giles (2008), section 3.1; Boeddeker et al. (2017), On the computation of complex-valued gradients with
     application to statistically optimum beamforming, arXiv:1701.00392, section 4.
     """
     (w, v), (ct_w, ct_v) = y, ct
     v = conj(v)
-    p = matmul(adjoint(v), ct_v)
-    turned = _quotient(_off_diagonal(0.5 * (p - adjoint(p))), _columns(w) - _rows(w), w)
-    s = matmul(v, matmul(_diagonal_matrix(ct_w, v.aval.dtype) + turned, adjoint(v)))
+    p = matmul(adjoint(v), _dense(ct_v, v))
+    turn = 0.5 * (p - adjoint(p))
+    is_settled = _is_nothing(_off_diagonal(turn)) if ct_w is None else _neither(_used(ct_v, -2))
+    inner = _among(turn, w, is_settled)
+    if ct_w is not None:
+        inner = inner + _diagonal_matrix(_dense(ct_w, w), v.aval.dtype)
+    s = matmul(v, matmul(inner, adjoint(v)))
     return triangle(s + adjoint(s), lower, diagonal=0.5)
 
 
 def eigh_structured(ct: Any, k: int, x: Atom, y: Any, *, lower: bool, any_vectors: bool) -> Any:
     """Where the vectors have no cotangent, S is v diag w̄ vᴴ, which is Hermitian: nothing is divided."""
-    v, (ct_w, ct_v) = y[1], ct
+    (w, v), (ct_w, ct_v) = y, ct
     if ct_v is not None:
-        return None
+        return eigh_pullback(ct, x, y, lower=lower, any_vectors=any_vectors)
     v = conj(v)
-    weighted = v * cast(_columns(ct_w), v.aval.dtype)
+    weighted = v * cast(_columns(_dense(ct_w, w)), v.aval.dtype)
     return triangle(2.0 * matmul(weighted, adjoint(v)), lower, diagonal=0.5)
 
 
@@ -195,7 +249,7 @@ def eig_pushforward(xs: Any, dxs: Any, y: Any) -> Any:
     inverse = inv(v)
     p = matmul(inverse, matmul(cast(dxs[0], v.aval.dtype), v))
     p = select(_is_defective(xs[0], w, inverse), Lit(np.nan, p.aval.dtype), p)
-    z = matmul(v, _quotient(_off_diagonal(p), _columns(w) - _rows(w), w))
+    z = matmul(v, _among(p, w, _is_still(dxs[0])))
     is_fixed, zero = _real_element(v), Lit(0, v.aval.dtype)
     turned = _sum_of_rows(select(is_fixed, divide(z, select(is_fixed, v, Lit(1, v.aval.dtype))), zero))
     along = compose(real(_sum_of_rows(conj(v) * z)), imag(turned))
@@ -207,9 +261,10 @@ def eig_pullback(ct: Any, x: Atom, y: Any) -> Any:
 
         x̄ = v⁻ᴴ (diag w̄ + vᴴ z̄ / (wⱼ − wᵢ)ᴴ) vᴴ,   z̄ = v̄ − v Re g − i eₖ Im g / v̄ₖⱼ,   gⱼ = vⱼᴴ v̄ⱼ
 
-    With the conjugate of v for v, vᴴ is the transpose. Source: as above.
+    With the conjugate of v for v, vᴴ is the transpose. Between equal values: as for Hermitian matrices. Source: above.
     """
-    (w, v), (ct_w, ct_v) = y, ct
+    (w, v), (of_w, of_v) = y, ct
+    ct_w, ct_v = _dense(of_w, w), _dense(of_v, v)
     if v.aval.size == 0:
         return v
     dtype = v.aval.dtype
@@ -219,9 +274,15 @@ def eig_pullback(ct: Any, x: Atom, y: Any) -> Any:
     turned = compose(Lit(0, real_dtype(dtype)), imag(g))
     turned = select(is_fixed, divide(turned, select(is_fixed, v, Lit(1, dtype))), Lit(0, dtype))
     z = ct_v - conj(v) * cast(real(g), dtype) - turned
-    inner = _diagonal_matrix(ct_w, dtype) + _quotient(_off_diagonal(matmul(vt, z)), _columns(w) - _rows(w), w)
+    turn = matmul(vt, z)
+    is_settled = _is_nothing(_off_diagonal(turn)) if of_w is None else _neither(_used(of_v, -2))
+    inner = _diagonal_matrix(ct_w, dtype) + _among(turn, w, is_settled)
     turned_back = matmul(swap(inverse), matmul(inner, vt))
     return select(_is_defective(x, w, inverse), Lit(np.nan, dtype), turned_back)
+
+
+def eig_structured(ct: Any, k: int, x: Atom, y: Any) -> Any:
+    return eig_pullback(ct, x, y)  # which asks what has reached the values, and which vectors
 
 
 eig = op(  # eigenvalues and the vectors as columns, of length one; complex, of real x too
@@ -231,6 +292,7 @@ eig = op(  # eigenvalues and the vectors as columns, of length one; complex, of 
     cost=cubic(25),
     pushforward=eig_pushforward,
     pullback=[eig_pullback],
+    structured=eig_structured,
     batch=lambda xs, batched, size: eig(xs[0]),
     is_holomorphic=False,  # the eigenvalues are; the vectors, of length one, are not
 )
@@ -259,12 +321,24 @@ def svd_pushforward(xs: Any, dxs: Any, y: Any, *, full: bool) -> Any:
     u, v = columns_of(all_u, 0, k), columns_of(all_v, 0, k)
     dxv, dxhu = matmul(dx, v), matmul(adjoint(dx), u)
     p = matmul(adjoint(u), dxv)
-    difference, total = _columns(s) - _rows(s), _columns(s) + _rows(s)
-    among = _quotient(_off_diagonal(p + adjoint(p)), difference, s)
-    between = _quotient(p - adjoint(p), total, s)
-    du = matmul(u, 0.5 * (among + between)) + _quotient(dxv - matmul(u, p), _columns(s), s)
-    dv = matmul(v, 0.5 * (among - between)) + _quotient(dxhu - matmul(v, adjoint(p)), _columns(s), s)
+    total, still = _columns(s) + _rows(s), _is_still(dx)
+    among = _among(p + adjoint(p), s, still)
+    between = _quotient(p - adjoint(p), total, s, still | _is_never_turned(p))
+    du = matmul(u, 0.5 * (among + between)) + _beside(dxv - matmul(u, p), s, still)
+    dv = matmul(v, 0.5 * (among - between)) + _beside(dxhu - matmul(v, adjoint(p)), s, still)
     return completed(du, all_u), real_part(diagonal_of(p)), adjoint(completed(dv, all_v))
+
+
+def _is_never_turned(p: Atom) -> Any:
+    """Where the antihermitian part of a matrix is zero whatever it is: on the diagonal, if it is real."""
+    return Lit(False) if p.aval.dtype.kind == "c" else is_on_diagonal(p.aval.shape[-1])
+
+
+def _beside(x: Atom, s: Atom, is_settled: Any) -> Any:
+    """x / s, for what of x is in the space that the vectors leave out: there is none, if x is square."""
+    if x.aval.shape[-1] == x.aval.shape[-2]:
+        return zeros(x.aval)
+    return _quotient(x, _columns(s), s, is_settled)
 
 
 def svd_pullback(ct: Any, x: Atom, y: Any, *, full: bool) -> Any:
@@ -274,30 +348,45 @@ def svd_pullback(ct: Any, x: Atom, y: Any, *, full: bool) -> Any:
 
     with J and K the antihermitian parts of uᴴū and vᴴv̄, of J + K without the diagonal. Source: as above.
     """
-    (u, s, vh), (ct_u, ct_s, ct_vh) = y, ct
+    (u, s, vh), (of_u, of_s, of_vh) = y, ct
     n = s.aval.shape[-1]
+    if full and (u.aval.shape[-1] > n or vh.aval.shape[-2] > n):  # the cotangent of what completes them goes to all
+        used_u = used_v = used = Lit(True)
+    else:
+        used_u, used_v = _used(of_u, -2), _used(of_vh, -1)
+        used = used_u | used_v
     u, v = conj(u), adjoint(conj(vh))
-    ct_u, ct_v = uncompleted(ct_u, u, n), uncompleted(adjoint(ct_vh), v, n)
+    ct_u, ct_v = uncompleted(_dense(of_u, u), u, n), uncompleted(adjoint(_dense(of_vh, vh)), v, n)
     u, v = columns_of(u, 0, n), columns_of(v, 0, n)
     vh = adjoint(v)
-    of_u, of_v = matmul(adjoint(u), ct_u), matmul(vh, ct_v)
-    j, k = 0.5 * (of_u - adjoint(of_u)), 0.5 * (of_v - adjoint(of_v))
-    difference, total = _columns(s) - _rows(s), _columns(s) + _rows(s)
-    among, between = _quotient(_off_diagonal(j + k), difference, s), _quotient(j - k, total, s)
-    inner = matmul(u, matmul(_diagonal_matrix(ct_s, u.aval.dtype) + (among + between), vh))
-    beside_u = _quotient(ct_u - matmul(u, of_u), _columns(s), s)
-    beside_v = _quotient(ct_v - matmul(v, of_v), _columns(s), s)
-    return inner + matmul(beside_u, vh) + matmul(u, adjoint(beside_v))
+    of_both_u, of_both_v = matmul(adjoint(u), ct_u), matmul(vh, ct_v)
+    j, k = 0.5 * (of_both_u - adjoint(of_both_u)), 0.5 * (of_both_v - adjoint(of_both_v))
+    beside_u, beside_v = ct_u - matmul(u, of_both_u), ct_v - matmul(v, of_both_v)
+    total = _columns(s) + _rows(s)
+
+    def settled(x: Atom, pairs: Any) -> Any:
+        return _is_nothing(x) if of_s is None else pairs
+
+    alike, unlike, neither = j + k, j - k, _neither(used)
+    inner = _among(alike, s, settled(_off_diagonal(alike), neither))
+    inner = inner + _quotient(unlike, total, s, settled(unlike, neither | _is_never_turned(unlike)))
+    if of_s is not None:
+        inner = inner + _diagonal_matrix(_dense(of_s, s), u.aval.dtype)
+    of_u, of_v = [
+        _beside(x, s, settled(x, logical_not(w if w.aval.ndim == 0 else _columns(w))))
+        for x, w in ((beside_u, used_u), (beside_v, used_v))
+    ]
+    return matmul(u, matmul(inner, vh)) + matmul(of_u, vh) + matmul(u, adjoint(of_v))
 
 
 def svd_structured(ct: Any, k: int, x: Atom, y: Any, *, full: bool) -> Any:
     """Where the vectors have no cotangent, u diag s̄ vᴴ."""
     (u, s, vh), (ct_u, ct_s, ct_vh) = y, ct
     if ct_u is not None or ct_vh is not None:
-        return None
+        return svd_pullback(ct, x, y, full=full)
     n = s.aval.shape[-1]
     u, v = columns_of(conj(u), 0, n), columns_of(adjoint(conj(vh)), 0, n)
-    return matmul(u * cast(_columns(ct_s), u.aval.dtype), adjoint(v))
+    return matmul(u * cast(_columns(_dense(ct_s, s)), u.aval.dtype), adjoint(v))
 
 
 svd = op(  # of x float[..., m, n], k = min(m, n): u float[..., m, k], s float[..., k] descending, vh float[..., k, n];
