@@ -118,6 +118,33 @@ def test_what_is_not_holomorphic_is_refused_and_of_parts_it_is_right(f: Any) -> 
             np.testing.assert_allclose(block, np.diag(want), atol=1e-8)
 
 
+BODIES: dict[str, Any] = {
+    "checkpoint": lambda g: lambda z: wg.checkpoint(g)(z),
+    "scan": lambda g: lambda z: wg.scan(lambda c, x: (g(c) + x, c), z, np.ones((3, 3)))[0],
+    "stacks": lambda g: lambda z: wg.scan(lambda c, x: (c, g(x)), 0.0, np.stack([z, z]))[1][1],
+    "loop": lambda g: lambda z: wg.fori_loop(0, 2, lambda k, c: g(c), z),
+    "while": lambda g: lambda z: wg.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1.0, g(c[1])), (0.0, z))[1],
+    "branch": lambda g: lambda z: wg.cond(np.sum(np.abs(z)) > 0, g, lambda z: z * 2, z),
+    "carry": lambda g: lambda z: wg.fori_loop(0, 3, lambda k, c: (c[1], g(c[0])), (0j * z + 1, z))[0],
+    "within": lambda g: lambda z: wg.checkpoint(lambda z: wg.fori_loop(0, 2, lambda k, c: g(c), z))(z),
+}
+
+
+@pytest.mark.parametrize("body", BODIES)
+def test_what_is_not_holomorphic_was_not_refused_within_a_body(body: str) -> None:
+    with pytest.raises(DTypeError, match=r"not holomorphic.*conjugate"):
+        wg.jacobian(BODIES[body](lambda z: np.conj(z) * z))(Z)
+    f = BODIES[body](lambda z: 0.3 * z * z)
+    step = (f(Z + 1e-6) - f(Z - 1e-6)) / 2e-6
+    np.testing.assert_allclose(wg.jacobian(f)(Z), np.diag(step), atol=1e-8)
+    np.testing.assert_allclose(wg.jacobian(f, mode="reverse")(Z), np.diag(step), atol=1e-8)
+
+
+def test_a_real_part_that_only_a_decision_reads_is_no_reason_to_refuse() -> None:
+    f = lambda z: np.where(np.abs(z) > 1, z * z, z)
+    np.testing.assert_allclose(wg.jacobian(f)(Z), np.diag([*(2 * Z[:2]), 1]), rtol=1e-14)
+
+
 def test_complex_values_of_real_arguments_have_a_complex_jacobian() -> None:
     x = np.array([1.0, 2.0])
     f = lambda x: np.exp(1j * x)

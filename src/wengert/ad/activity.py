@@ -7,11 +7,11 @@ to the derivative, whatever its size.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Set
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import Any
 
-from wengert.ops.op import CONJUGATION, NONE, ZERO, Op, partials_of, rule_for
-from wengert.tape import Atom, Instr, Tape, Var
+from wengert.ops.op import CONJUGATION, NONE, ZERO, Body, Op, partials_of, rule_for
+from wengert.tape import Atom, Instr, Tape, Var, tapes_in
 
 
 def has_derivative(op: Op, k: int, params: Mapping[str, Any]) -> bool:
@@ -49,20 +49,52 @@ def dependent(tape: Tape, wrt: Iterable[Var]) -> set[Var]:
     return active
 
 
-def first_not_holomorphic(tape: Tape, wrt: Iterable[Var]) -> Instr | None:
-    """The first instruction that makes of complex values that depend on ``wrt`` something without a complex derivative:
-    a conjugate, or a real number. None: the tape is holomorphic."""
-    active = {v for v in wrt if v.aval.dtype.kind == "c"}
+def first_not_holomorphic(tape: Tape, wrt: Sequence[Var]) -> Instr | None:
+    """The first instruction, also of a body, that makes of complex values that depend on ``wrt`` something without a
+    complex derivative: a conjugate, or a real number. None: the tape is holomorphic."""
+    return _followed(tape, {v for v in wrt if v.aval.dtype.kind == "c"}, active_values(tape, wrt, tape.outputs))[0]
+
+
+def _followed(tape: Tape, active: set[Atom], needed: Set[Atom] | None = None) -> tuple[Instr | None, set[Atom]]:
+    """The first instruction that is not holomorphic in ``active``, complex values, or None and all that depends on
+    them; ``needed`` are the values that count."""
     for instr in tape.instrs:
+        op, _, outs, params, _ = instr
         if active.isdisjoint(instr.ins) or not active_operands(instr, active):
             continue
-        op, _, outs, params, _ = instr
-        inexact = [v for v in outs if v.aval.is_inexact]
+        if needed is not None and needed.isdisjoint(outs):
+            continue
+        found, inexact = None, [v for v in outs if v.aval.is_inexact]
+        if op.bodies is not None:
+            found, inexact = _followed_within(instr, op.bodies(**params), active)
+        else:  # of any other op with tapes nothing is known but what they take
+            for body in [body for p in params.values() for body in tapes_in(p)]:
+                found = found or _followed(body, {v for v in body.inputs if v.aval.dtype.kind == "c"})[0]
+        if found is not None:
+            return found, active
         is_conjugate = op.partials is not None and CONJUGATION in partials_of(op, params)
         if is_conjugate or not op.is_holomorphic or any(v.aval.dtype.kind != "c" for v in inexact):
-            return instr
+            return instr, active
         active.update(inexact)
-    return None
+    return None, active
+
+
+def _followed_within(instr: Instr, bodies: Sequence[Body], active: Set[Atom]) -> tuple[Instr | None, list[Var]]:
+    """As ``_followed``, for the bodies of an instruction; and the results that depend on ``active``."""
+    reached: set[Var] = set()
+    for tape, first_operand, first_carry, carries in bodies:
+        operands = instr.ins[first_operand : first_operand + len(tape.inputs)]
+        begin = {v for v, a in zip(tape.inputs, operands, strict=True) if a in active}
+        while True:
+            found, inside = _followed(tape, set(begin))
+            if found is not None:
+                return found, []
+            carried = {tape.inputs[first_carry + k] for k in range(carries) if tape.outputs[k] in inside}
+            if carried <= begin:
+                break
+            begin |= carried
+        reached.update([v for v, a in zip(instr.outs, tape.outputs, strict=True) if a in inside])
+    return None, [v for v in instr.outs if v in reached]
 
 
 def active_values(tape: Tape, wrt: Iterable[Var], outputs: Iterable[object]) -> set[Atom]:

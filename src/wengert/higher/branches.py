@@ -17,7 +17,7 @@ from wengert.edit import play
 from wengert.higher.bodies import batched, pulled, pushed, select_outputs
 from wengert.ops.elementwise import equal, select
 from wengert.ops.kernels import Branch
-from wengert.ops.op import NONE, Op
+from wengert.ops.op import NONE, Body, Op
 from wengert.ops.shape import broadcast_to, expand
 from wengert.tape import Atom, Aval, Instr, Tape, current_builder, splice
 
@@ -102,5 +102,6 @@ cond = Op(  # an index, and the operands that every branch takes -> what the bra
     batch=_batch,
     keep=keep,
     kept_in="wrt",
+    bodies=lambda branches, wrt: [Body(branch, 1) for branch in branches],
     is_variadic=True,
 )

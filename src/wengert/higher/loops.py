@@ -28,7 +28,7 @@ from wengert.higher.bodies import alive, batched, interned, moving_carry, pulled
 from wengert.ops.elementwise import select
 from wengert.ops.kernels import Loop as LoopKernel
 from wengert.ops.kernels import Repeat, RepeatBack
-from wengert.ops.op import Op, front
+from wengert.ops.op import Body, Op, front
 from wengert.ops.reduce import any_
 from wengert.ops.shape import broadcast_to, expand, transpose, zeros
 from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, Var, building, current_builder, splice
@@ -336,6 +336,7 @@ scan = Op(  # constants, carries, stacks -> carries after the last iteration, st
     batch=_scan_batch,
     keep=keep,
     kept_in="pull",
+    bodies=lambda loop, pull=None: [Body(loop.body, 0, loop.constants, loop.carries)],
     is_variadic=True,
 )
 
@@ -489,6 +490,7 @@ while_ = Op(  # constants of the condition, of the body, carries -> carries
     pushforward=_while_pushforward,
     pullback=(_while_pullback,),
     batch=_while_batch,
+    bodies=lambda loop: [Body(loop.body, loop.of_condition, loop.constants, loop.carries)],
     is_variadic=True,
 )
 

@@ -17,13 +17,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from wengert.errors import DTypeError, InternalError, MissingRuleError, ShapeError, message
 from wengert.ops.kernels import Callback, Cost, Kernel, Map, View, flops, free
-from wengert.tape import OPERATORS, Atom, Aval, Instr, Lit, Var, current_builder, is_building
+from wengert.tape import OPERATORS, Atom, Aval, Instr, Lit, Tape, Var, current_builder, is_building
 
 Rule = Callable[..., Any]
 
@@ -51,6 +51,17 @@ def not_implemented(reason: str) -> Rule:
 
     missing.is_missing = True
     return missing
+
+
+class Body(NamedTuple):
+    """A tape among the parameters of an op, whose results are those of the op, or slices of them."""
+
+    tape: Tape
+    first_operand: int
+    """The number of the operand that its first input is, or is a slice of; its other inputs follow."""
+    first_carry: int = 0
+    carries: int = 0
+    """So many results, the first ones, are its inputs from ``first_carry`` on in the next iteration."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, match_args=False)
@@ -124,6 +135,8 @@ class Op:
     is_holomorphic: bool = True
     """A complex result of complex operands has a complex derivative. What has the partial :data:`CONJUGATION` has none,
     and need not say so."""
+    bodies: Callable[..., Sequence[Body]] | None = None
+    """``bodies(**params)``: the tapes that the op runs, where each gives all of its results."""
     rearranges: bool = False
     """Only moves elements (reshape, transpose), so masks may move with their values."""
     doc: str = ""

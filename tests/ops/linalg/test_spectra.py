@@ -341,7 +341,7 @@ def test_vectors_of_equal_values_turn_although_nothing_turns_them_at_first_order
 def test_what_of_equal_values_is_not_used_does_not_matter() -> None:
     """A single vector, the values, and what is left of a matrix by its largest singular value, which is all of it."""
     x = np.diag([1.0, 1, 2])
-    simple = lambda x: (lambda w, v: np.sum(w**2) + v[0, 2] * v[2, 2])(*np.linalg.eigh(x))
+    simple = lambda x: (lambda w, v: np.sum(np.square(w)) + v[0, 2] * v[2, 2])(*np.linalg.eigh(x))
     np.testing.assert_allclose(wg.grad(simple)(x), by_differences(simple, x), atol=1e-6)
     x = np.outer([1.0, 2, 3], [1.0, 0, 1])
     u, _, vh = np.linalg.svd(x)
