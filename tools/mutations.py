@@ -79,8 +79,8 @@ SYMMETRIC = (
 MESSAGES = ("message", "warn", "Unsupported", "not_implemented", "flops", "log", "debug", "cast", "TypeVar", "NewType")
 """What is called for people or for types, not for values."""
 PRINTING = ("__repr__", "__str__", "describe", "format", "words", "why")
-LEFT_OUT = ("cost", "why", "name", "label", "describe", "doc", "stacklevel", "title")
-"""Keywords and functions that say what something costs or is called."""
+LEFT_OUT = ("cost", "why", "name", "label", "describe", "doc", "stacklevel", "strict", "title")
+"""Keywords that say what something costs or is called, or that lengths are alike."""
 
 
 def is_for_people(name: str) -> bool:

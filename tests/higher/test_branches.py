@@ -56,6 +56,15 @@ def test_captures_trees_and_arrays() -> None:
     assert compiled(1.0)[0] == 7.0 and compiled.stats()["traces"] == 1
 
 
+@pytest.mark.parametrize("native", [True, False])
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_branches_of_several_results(count: int, native: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(wg.config, "native", native)
+    f = wg.jit(lambda x: wg.cond(x > 0, lambda x: (x, 2 * x, 3 * x)[:count], lambda x: (-x, x * x, x)[:count], x))
+    assert f(2.0) == (2.0, 4.0, 6.0)[:count]
+    assert f(-3.0) == (3.0, 9.0, -3.0)[:count]
+
+
 def test_switch_clips_its_index() -> None:
     branches = [np.sin, np.cos, lambda x: x * x]
     f = lambda k, x: wg.switch(k, branches, x)

@@ -61,3 +61,13 @@ def test_draws_are_neither_merged_nor_dropped_nor_computed_beforehand() -> None:
     program = wg.jit(f).program(1.0)
     assert [i.op for i in program.tape.instrs].count(draw) == 3
     assert [k.name for k in program.kernels if k.kind == "callback"] == ["normal()"] * 3
+
+
+def test_in_a_batch_a_parameter_of_each_belongs_to_all_of_its_draws() -> None:
+    rng = np.random.default_rng(0)
+    means = np.array([0.0, 100.0])
+    draws = wg.vmap(lambda mean: rng.normal(mean, 1e-3, size=(2, 3)))(means)
+    np.testing.assert_allclose(draws, np.broadcast_to(means[:, None, None], (2, 2, 3)), atol=0.1)
+    rows = np.array([[0.0, 1.0, 2.0], [10.0, 11.0, 12.0]])
+    draws = wg.vmap(lambda mean: rng.normal(mean, 1e-3, size=(2, 3)))(rows)
+    np.testing.assert_allclose(draws, np.broadcast_to(rows[:, None], (2, 2, 3)), atol=0.1)

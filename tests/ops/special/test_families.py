@@ -289,3 +289,9 @@ def test_of_complex_numbers() -> None:
         np.testing.assert_allclose(wg.jacobian(f)(z), (f(z + 1e-6) - f(z - 1e-6)) / 2e-6, rtol=1e-7)
     with pytest.raises(MissingRuleError, match="complex"):
         wg.jacobian(lambda z: sp.jve(1.0, z))(z)
+
+
+@pytest.mark.parametrize("function", [sp.bdtr, sp.bdtrc])
+def test_where_all_trials_are_counted_their_probability_does_not_matter(function: Any) -> None:
+    assert wg.grad(lambda p: function(5.0, 5, p))(0.3) == 0
+    assert abs(wg.grad(lambda p: function(4.0, 5, p))(0.3)) == pytest.approx(5 * 0.3**4)  # d(1 - p⁵)
