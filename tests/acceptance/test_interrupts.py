@@ -156,6 +156,24 @@ def test_an_interrupt_at_any_instruction_leaves_nothing_behind() -> None:
     assert n_places > 100 and not left
 
 
+def test_an_interrupted_run_of_a_compiled_function_leaves_no_value_of_its_own() -> None:
+    """A variable that it had bound kept a traced value, which no later call could use."""
+    last: Any = 0.5
+    is_interrupted = True
+    generator = np.random.default_rng(0)
+
+    def f(x: Any) -> Any:
+        nonlocal last
+        previous, last = last, x + generator.normal()
+        if is_interrupted:
+            raise KeyboardInterrupt
+        return previous * x
+
+    with pytest.raises(KeyboardInterrupt):
+        wg.jit(f)(2.0)
+    assert last == 0.5 and generator.normal() == np.random.default_rng(0).normal()
+
+
 @pytest.mark.deep("every instruction of ours in each kind of call: minutes")
 @pytest.mark.parametrize("name", CALLS)
 def test_an_interrupt_anywhere_in_ours_leaves_nothing_behind(name: str) -> None:

@@ -107,6 +107,9 @@ def _trace_in(
     except DrawnAtOnce as error:
         environment.end_early(error, True)
         raise
+    except KeyboardInterrupt:
+        environment.end_interrupted()
+        raise
     except Exception as error:  # whatever ended the run, what it did to its surroundings may have to be undone
         assert environment.generators is not None
         if environment.generators.has_drawn and not (runs_again is not None and runs_again(error)):

@@ -25,6 +25,7 @@ import functools
 import types
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -246,6 +247,12 @@ class Environment:
             return
         self._draw_again()
         self._put_back()
+
+    def end_interrupted(self) -> None:
+        """Ctrl-C ended the traced run: put back what can be, so that no value of it stays where the user finds it."""
+        self._draw_again()
+        with suppress(WrittenError):
+            self._put_back()
 
     def _draw_again(self) -> None:
         if self.generators is not None:
