@@ -119,12 +119,22 @@ def raising_at(number: int, codes: set[CodeType] | None) -> tuple[Callable[..., 
     return begin, come
 
 
-def left_behind(call: Callable[[], Any], codes: set[CodeType] | None, step: int = 1) -> tuple[int, list[Any]]:
-    """At how many instructions the call was interrupted, and what some of them left."""
+def n_instructions(call: Callable[[], Any], codes: set[CodeType] | None) -> int:
+    trace, come = raising_at(-1, codes)
+    sys.settrace(trace)
     call()
-    before, left, number = Process(), list[Any](), 0
-    while True:
-        trace, come = raising_at(number, codes)
+    sys.settrace(None)
+    return come[0]
+
+
+def left_behind(call: Callable[[], Any], codes: set[CodeType] | None, most: int = 10_000) -> tuple[int, list[Any]]:
+    """At how many instructions the call was interrupted, evenly spread if there are more than ``most``, and what some
+    of them left."""
+    call()
+    before, left = Process(), list[Any]()
+    numbers = range(0, n := n_instructions(call, codes), n // most + 1)
+    for number in numbers:
+        trace, _ = raising_at(number, codes)
         sys.settrace(trace)
         try:
             call()
@@ -133,9 +143,7 @@ def left_behind(call: Callable[[], Any], codes: set[CodeType] | None, step: int 
             left += [(number, what) for what in before.differences()]
         finally:
             sys.settrace(None)
-        if come[0] <= number:
-            return number // step, left
-        number += step
+    return len(numbers), left
 
 
 def of_opening() -> set[CodeType]:
@@ -174,10 +182,10 @@ def test_an_interrupted_run_of_a_compiled_function_leaves_no_value_of_its_own() 
     assert last == 0.5 and generator.normal() == np.random.default_rng(0).normal()
 
 
-@pytest.mark.deep("every instruction of ours in each kind of call: minutes")
+@pytest.mark.deep("hundreds of instructions of ours in each kind of call: minutes")
 @pytest.mark.parametrize("name", CALLS)
 def test_an_interrupt_anywhere_in_ours_leaves_nothing_behind(name: str) -> None:
-    n_places, left = left_behind(CALLS[name], None, step=7)
+    n_places, left = left_behind(CALLS[name], None, most=300)
     assert n_places > 100 and not left
 
 
