@@ -32,6 +32,9 @@ from tests.programs import (
     build,
     random_program,
 )
+from tests.random_programs.check import Run, Skipped, chosen, direction, in_every_way, inner, moved
+from tests.random_programs.module import MIX, write
+from tests.random_programs.plain import stand_in
 from wengert import passes, tree
 from wengert.ad.reverse import vjp as vjp_of_tape
 from wengert.edit import merge_common
@@ -133,23 +136,6 @@ def test_captured_arrays_are_read_at_every_call(program: Program) -> None:
     built.namespace["SETTINGS"]["shift"][1] = 0.125
     built.namespace["SETTINGS"]["scale"] = 0.25
     same(jitted(*args), numpy_says(built.f, args))
-
-
-def moved(args: tuple[Any, ...], dx: Any, h: float) -> tuple[Any, ...]:
-    """The arguments, ``h`` further in the direction ``dx``; arrays of shape () stay arrays."""
-    step = lambda x, d: np.array(x + h * d) if isinstance(x, np.ndarray) else x + h * d
-    return (*tree.tree_map(step, args[:4], dx), *args[4:])
-
-
-def direction(args: tuple[Any, ...], seed: int = 0) -> Any:
-    rng = np.random.default_rng(seed)
-    return tree.tree_map(lambda x: rng.standard_normal(np.shape(x)) if np.ndim(x) else rng.standard_normal(), args[:4])
-
-
-def inner(a: Any, b: Any) -> tuple[float, float]:
-    """⟨a, b⟩, and the sum of the sizes of its terms."""
-    terms = [np.asarray(x) * y for x, y in zip(leaves(a), leaves(b), strict=True)]
-    return sum(float(np.sum(t)) for t in terms), sum(float(np.sum(np.abs(t))) for t in terms)
 
 
 class Differences:
@@ -340,6 +326,35 @@ def test_machine_code_of_a_batch_is_a_loop(program: Program) -> None:
     stacked = tree.tree_map(lambda *xs: np.stack(xs), *each)
     with natively():
         same(strictly(wg.vmap(built.f))(*stacked), tree.tree_map(lambda *ys: np.stack(ys), *want), 1e-10)
+
+
+# ----------------------------------------------------------------------------------------------------------- modules
+
+
+@pytest.mark.parametrize("kind", MIX)
+def test_modules_with_state_are_right_in_every_way(kind: str) -> None:
+    modules_are_right(kind, range({"solver": 0, "transform": 2, "bodies": 4}.get(kind, 8)))
+
+
+@pytest.mark.deep("random programs by the hundred")
+@pytest.mark.parametrize("kind", MIX)
+def test_more_modules_with_state_are_right_in_every_way(kind: str) -> None:
+    modules_are_right(kind, range(1000, 1000 + {"solver": 5, "transform": 40, "bodies": 40}.get(kind, 200)))
+
+
+def modules_are_right(kind: str, seeds: range) -> None:
+    """Programs of that kind, of these numbers: ``python -m tests.random_programs`` runs more, and makes them small."""
+    skipped = 0
+    for seed in seeds:
+        run = Run(write(kind, seed, stand_in(kind)), kind)
+        try:
+            in_every_way(run, chosen(seed))
+        except Skipped:
+            skipped += 1
+        except Exception as error:
+            error.add_note(f"{run.written.text}\nedits {run.written.edits}")
+            raise
+    assert skipped <= 1 + 0.1 * len(seeds)
 
 
 # -------------------------------------------------------------------------------------------------------- keys
