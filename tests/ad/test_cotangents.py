@@ -11,11 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
-from tests.ops.check_op import evaluate
+from tests.ops.check_op import evaluate, formula
 from wengert.ad.cotangents import add, apply_partial, densify, project, selected
 from wengert.ad.reverse import vjp
 from wengert.ops.elementwise import greater, multiply, select, sin
-from wengert.ops.index import slice_
+from wengert.ops.index import set_slice, slice_
 from wengert.ops.reduce import sum_
 from wengert.ops.shape import diagonal
 from wengert.ops.structured import Diagonal, Fill, Masked, Part, Parts
@@ -363,3 +363,136 @@ def test_leaky_relu_selects_once() -> None:
 def test_structural_zeros_meet_no_infinite_partial(f: Any, at: Any, want: Any) -> None:
     """The cotangent of what is not selected, or not read, became a dense 0 on its way, and 0 · ∞ is NaN."""
     np.testing.assert_array_equal(wg.grad(f)(at), want)
+
+
+def by_index_array(x: Any) -> Any:
+    y = np.sqrt(x - 1)
+    y[[0, 1]] = x[:2]
+    return np.sum(y)
+
+
+def by_slice(x: Any) -> Any:
+    y = np.sqrt(x - 1)
+    y[:2] = x[:2]
+    return np.sum(y**2)
+
+
+def by_mask(x: Any) -> Any:
+    y = np.sqrt(x - 1)
+    y[x < 2] = x[x < 2]
+    return np.sum(y)
+
+
+def by_elements(x: Any) -> Any:
+    y = np.sqrt(x - 1)
+    y[0] = x[0]
+    y[1] = x[1] * 2
+    return np.sum(y)
+
+
+def by_put(x: Any) -> Any:
+    y = np.sqrt(x - 1)
+    np.put(y, [0, 1], x[:2])
+    return np.sum(y)
+
+
+def element_over_element(x: Any) -> Any:
+    y = np.zeros(3)
+    y[0] = np.sqrt(x[0] - 1)
+    y[1] = x[1]
+    y[0] = x[0]
+    return np.sum(y)
+
+
+def element_over_part(x: Any) -> Any:
+    y = np.zeros(3)
+    y[:2] = np.sqrt(x[:2] - 1)
+    y[0] = x[0]
+    return np.sum(y**2)
+
+
+def after_steps(x: Any) -> Any:
+    y = 1 - np.sqrt(x - 1) * 2
+    y[0] = 0.0
+    return np.sum(y**2)
+
+
+def with_a_read_before(x: Any) -> Any:
+    y = np.sqrt(x - 1)
+    z = y[2]
+    y[:2] = 0.0
+    return np.sum(y**2) + z
+
+
+def one_index_twice(x: Any) -> Any:
+    y = np.zeros(3)
+    y[np.array([0, 0])] = np.sqrt(x[:2] - 1)
+    return np.sum(y)
+
+
+def column_over_row(x: Any) -> Any:
+    y = np.zeros((2, 3))
+    y[0] = np.sqrt(x - 1)
+    y[:, 0] = 1
+    return np.sum(y**2)
+
+
+def moved(x: Any) -> Any:
+    y = np.sqrt(x - 1).reshape(3, 1)
+    y[0] = x[0]
+    return np.sum(y.ravel()[::-1] * np.arange(3.0))
+
+
+def written_twice(x: Any) -> Any:
+    y = np.sqrt(x - 1)
+    y[0] = x[1]
+    y = y * x
+    y[1] = y[0]
+    return np.sum(y)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        by_index_array,
+        by_slice,
+        by_mask,
+        by_elements,
+        by_put,
+        element_over_element,
+        element_over_part,
+        after_steps,
+        with_a_read_before,
+        one_index_twice,
+        column_over_row,
+        moved,
+        written_twice,
+    ],
+    ids=lambda f: f.__name__,
+)
+def test_what_was_overwritten_had_the_cotangent_zero_and_so_nan(f: Any) -> None:
+    """Zero times the infinite slope of a root that nobody reads."""
+    x = np.array([1.0, 2.0, 3.0])
+    with np.errstate(all="ignore"):
+        forward = [wg.jvp(f, (x,), (e,))[1] for e in np.eye(3)]
+        assert np.isfinite(forward).all()
+        np.testing.assert_allclose(wg.grad(f)(x), forward, rtol=1e-14)
+        np.testing.assert_allclose(wg.jit(wg.grad(f))(x), forward, rtol=1e-14)
+
+
+@pytest.mark.parametrize("read", [False, True])
+def test_writes_one_after_the_other_make_no_masks(read: bool) -> None:
+    """Neither apart, nor each over the last: the work of each is what it was."""
+
+    def steps(n: int) -> int:
+        def f(x: Any) -> Any:
+            y = x
+            for k in range(n):
+                value = slice_(y, index=(k,)) if read else slice_(x, index=(k,))
+                y = set_slice(y, sin(value), index=((7 * k + 1) % 40,))
+            return sum_(multiply(y, y), axis=(0,))
+
+        return len(vjp(formula(f, Aval((40,), F64)), [0], [0], "one"))
+
+    assert steps(40) - steps(20) == steps(30) - steps(10)
+    assert steps(30) - steps(10) <= 20 * (9 if read else 8)

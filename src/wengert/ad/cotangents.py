@@ -40,7 +40,7 @@ from wengert.ops.index import (
 from wengert.ops.op import CONJUGATION
 from wengert.ops.reduce import any_
 from wengert.ops.shape import broadcast_to, concatenate, embed_diagonal, full, reshape, unbroadcast, zeros
-from wengert.ops.structured import Diagonal, Fill, Masked, Part, Parts
+from wengert.ops.structured import Diagonal, Fill, Marks, Masked, Part, Parts, marks_of
 from wengert.tape import Atom, Aval, Lit, Var
 
 Cotangent = Any
@@ -78,7 +78,22 @@ def selected(ct: Masked) -> Atom:
 
 
 def where_it_counts(ct: Masked) -> Atom:
+    if isinstance(ct.mask, Marks):
+        return written(ct.mask)
     return ct.mask if ct.holds else ~ct.mask
+
+
+def written(marks: Marks) -> Atom:
+    """The mask that marks stand for."""
+    mask = marks.rest
+    for mark in reversed(list(marks.newest_first())):
+        mask = broadcast_to(mask, shape=marks.aval.shape)
+        holds = Lit(isinstance(mark, Part))
+        if mark.index is not None:
+            mask = set_slice(mask, holds, index=mark.index)
+        else:
+            mask = scatter_set(mask, holds, *mark.indices)
+    return mask
 
 
 def _fit(ct: Atom, aval: Aval) -> Atom:
@@ -214,7 +229,7 @@ def _add_masked(a: Masked, b: Masked, aval: Aval) -> Cotangent:
     if a.mask is not b.mask:
         return Masked(where_it_counts(a) | where_it_counts(b), add_op(selected(a), selected(b)), is_clean=True)
     if a.holds == b.holds:
-        return Masked(a.mask, add_op(a.value, b.value), a.holds)
+        return Masked(a.mask, add_op(a.value, b.value), a.holds, a.is_clean and b.is_clean)
     return select(a.mask, a.value, b.value) if a.holds else select(a.mask, b.value, a.value)
 
 
@@ -232,14 +247,18 @@ def apply_partial(ct: Cotangent, partial: Any, y: Aval, nan_safe: bool = False) 
         return _conjugated(ct, y)
     mask: Masked | None = None
     if isinstance(ct, Masked):
+        if isinstance(ct.mask, Marks):
+            if not is_atom(partial) and not isinstance(partial, Masked):  # a number: what is zero stays zero
+                return ct._replace(value=times(ct.value, partial))
+            ct = ct._replace(mask=written(ct.mask))
         mask, ct = ct, ct.value
     elif isinstance(ct, Parts) and ct.base is None and is_atom(partial):
         parts = ct.few_parts(MAX_PARTS)
         if parts is not None:
             return Parts(None, tuple([_times_part(part, partial, y, nan_safe) for part in parts]), y)
-        mask, ct = Masked(_where_parts_are(ct, y), None), densify(ct, y)
+        mask, ct = support(ct, y), densify(ct, y)
     elif isinstance(ct, Parts | Diagonal):
-        ct = densify(ct, y)
+        mask, ct = support(ct, y) if is_atom(partial) else None, densify(ct, y)
     fill = isinstance(ct, Fill)
     value = ct.value if fill else ct
     if isinstance(partial, Masked):
@@ -282,21 +301,8 @@ def support(ct: Cotangent, aval: Aval) -> Masked | None:
     """A structural zero as a mask: where ``ct`` counts, with its dense value; None if it counts everywhere."""
     if isinstance(ct, Masked):
         return Masked(where_it_counts(ct), densify(ct, aval))
-    if isinstance(ct, Parts) and ct.base is None:
-        return Masked(_where_parts_are(ct, aval), densify(ct, aval))
-    return None
-
-
-def _where_parts_are(ct: Parts, y: Aval) -> Atom:
-    """A mask of the elements that any part touches: elsewhere the cotangent is nothing, not zero times a partial."""
-    mask = zeros(Aval(y.shape, np.dtype(bool)))
-    true = Lit(True, np.dtype(bool))
-    for part in ct.parts:
-        if part.index is not None:
-            mask = set_slice(mask, true, index=part.index)
-        else:
-            mask = scatter_set(mask, true, *part.indices)
-    return mask
+    marks = marks_of(ct, aval)
+    return None if marks is None else Masked(written(marks), densify(ct, aval))
 
 
 def times(value: Atom, partial: Any, nan_safe: bool = False) -> Atom:

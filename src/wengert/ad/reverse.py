@@ -17,14 +17,15 @@ from typing import Any, NoReturn
 
 from wengert import config
 from wengert.ad.activity import active_operands, active_values
-from wengert.ad.cotangents import add, apply_partial, densify, is_atom, project, support
+from wengert.ad.cotangents import add, apply_partial, densify, is_atom, project, support, written
 from wengert.ad.rules import no_rule, partial_of
 from wengert.collector import undisturbed
 from wengert.errors import MissingRuleError, message
 from wengert.ops.elementwise import convert, not_equal
+from wengert.ops.index import are_disjoint
 from wengert.ops.op import rule_for
 from wengert.ops.shape import broadcast_to
-from wengert.ops.structured import Fill, Masked, Parts
+from wengert.ops.structured import Fill, Hole, Marks, Masked, Part, Parts, marks_of
 from wengert.ops.windows import joined
 from wengert.source import Source
 from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, Var, building, check, current_builder
@@ -147,6 +148,8 @@ def pull(instr: Instr, k: int, cts: Sequence[Any], nan_safe: bool = False) -> An
                 return answer
         return _pull_dense(instr, k, tuple([densify(ct, v.aval) for ct, v in zip(cts, outs, strict=True)]))
     ct, y = cts[0], outs[0].aval
+    if op.overwrites is not None:
+        return _pull_overwriting(instr, k, ct)
     if is_atom(ct):
         return _pull_dense(instr, k, densify(ct, y))
     answer = _pull_structured(instr, k, ct)
@@ -175,7 +178,8 @@ def _pull_structured(instr: Instr, k: int, ct: Any) -> Any:
         if answer is not None:
             return answer
     if op.rearranges and isinstance(ct, Masked) and op.transpose is not None:  # the mask moves as the value does
-        wide = [broadcast_to(a, shape=y.aval.shape) for a in (ct.mask, ct.value)]
+        mask = ct.mask if is_atom(ct.mask) else written(ct.mask)
+        wide = [broadcast_to(a, shape=y.aval.shape) for a in (mask, ct.value)]
         mask, value = [op.transpose[0](a, *ins, **params) for a in wide]
         return ct._replace(mask=mask, value=value)
     return None
@@ -212,12 +216,63 @@ def _pull_supported(instr: Instr, k: int, counts: Masked) -> Any:
         return pulled  # one element at a place that moves, in a loop: a mask of all of them would make it quadratic
     if counts.mask.aval.shape == ():
         return Masked(counts.mask, densify(pulled, operand), is_clean=True)
-    if op.only_adds:
-        mask = broadcast_to(counts.mask, shape=counts.value.aval.shape)
-        reached = pull(instr, k, [convert(mask, dtype=counts.value.aval.dtype)])
-        reached = densify(project(reached, operand), operand)
-        return Masked(not_equal(reached, 0), densify(pulled, operand), is_clean=True)
-    return pulled
+    return _masked_alike(instr, k, counts, pulled) if op.only_adds else pulled
+
+
+def _masked_alike(instr: Instr, k: int, counts: Masked, pulled: Any) -> Masked:
+    """What was pulled of the value of ``counts``, with its mask pulled as numbers, which cannot cancel on the way."""
+    operand = instr.ins[k].aval
+    mask = broadcast_to(counts.mask, shape=counts.value.aval.shape)
+    reached = pull(instr, k, [convert(mask, dtype=counts.value.aval.dtype)])
+    reached = densify(project(reached, operand), operand)
+    return Masked(not_equal(reached, 0), densify(pulled, operand), is_clean=True)
+
+
+MANY_MARKS = 8
+"""So many marks, the latest, are asked about what was written before them. What others are over has the cotangent zero
+in the place of none, so that n writes into one array do not look at n marks each."""
+
+
+def _pull_overwriting(instr: Instr, k: int, ct: Any) -> Any:
+    """The cotangent of operand ``k`` of what writes operand 1 into operand 0: what is overwritten has none."""
+    op, ins, (y,), params, _ = instr
+    answer = None if is_atom(ct) else _pull_structured(instr, k, ct)
+    if answer is not None:
+        return answer
+    assert op.overwrites is not None
+    hole = op.overwrites(*ins, **params)
+    marks = marks_of(ct, y.aval) or Marks(Lit(True), (), y.aval)
+    if k == 0:
+        value = densify(_pull_dense(instr, k, densify(ct, y.aval)), y.aval)
+        return Masked(marks._replace(joined=(marks.joined, hole)), value, is_clean=True)
+    counts = _counts_at(marks, hole)
+    if counts is False:
+        return None
+    dense = densify(ct, y.aval)
+    pulled = _pull_dense(instr, k, dense)
+    if counts is True or pulled is None:
+        return pulled
+    return _masked_alike(instr, k, Masked(written(marks), dense), project(pulled, ins[k].aval))
+
+
+def _counts_at(marks: Marks, hole: Hole) -> bool | None:
+    """Whether a cotangent counts where something was written; None: it may do so in part, as its mask says.
+
+    The latest mark there decides. Where that is a part, most of it counts, and no mask is made for the rest.
+    """
+    for n, mark in enumerate(marks.newest_first()):
+        if n == MANY_MARKS:
+            return True
+        if hole.index is not None and mark.index is not None:
+            is_same = mark.index == hole.index
+            if not is_same and are_disjoint(mark.index, hole.index):
+                continue
+        else:
+            is_same = mark.index is hole.index and mark.indices == hole.indices
+        if is_same or isinstance(mark, Part):
+            return isinstance(mark, Part)
+        return None
+    return bool(marks.rest.value) if isinstance(marks.rest, Lit) else None
 
 
 def _pull_elementwise(instr: Instr, k: int, ct: Any, nan_safe: bool) -> Any:

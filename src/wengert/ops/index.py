@@ -17,11 +17,11 @@ from typing import Any
 
 import numpy as np
 
-from wengert.ops.elementwise import convert, equal, less, less_equal, select
+from wengert.ops.elementwise import convert, equal, less, less_equal
 from wengert.ops.kernels import ArgReduce, Embed, Gather, Nonzero, Region, Scatter, Search, Sort, View, Write
 from wengert.ops.op import NONE, broadcast_shapes, front, linear, op
 from wengert.ops.shape import broadcast_to, concatenate, iota, reshape, unbroadcast, zeros
-from wengert.ops.structured import Fill, Part, Parts
+from wengert.ops.structured import Fill, Hole, Masked, Part, Parts
 from wengert.tape import Atom, Aval, Lit
 
 INTP = np.dtype(np.intp)
@@ -158,8 +158,19 @@ MANY_PARTS = 16
 
 
 def are_disjoint(a: StaticIndex, b: StaticIndex) -> bool:
-    """Whether two regions certainly share no element: on some axis both are single, different positions."""
-    return any(type(i) is int and type(j) is int and i != j for i, j in zip(a, b, strict=True))
+    """Whether two regions certainly share no element: on some axis the one ends before the other, or both leave out
+    what the other has."""
+    return any(i != j and (type(i) is type(j) is int or _never_meet(i, j)) for i, j in zip(a, b, strict=True))
+
+
+def _never_meet(a: Any, b: Any) -> bool:
+    start_a, length_a, step_a = (a, 1, 0) if type(a) is int else a
+    start_b, length_b, step_b = (b, 1, 0) if type(b) is int else b
+    if not length_a or not length_b:
+        return True
+    low_a, high_a = sorted((start_a, start_a + (length_a - 1) * step_a))
+    low_b, high_b = sorted((start_b, start_b + (length_b - 1) * step_b))
+    return high_a < low_b or high_b < low_a or (start_a - start_b) % (math.gcd(step_a, step_b) or 1) != 0
 
 
 def _set_transpose_x(ct: Atom, x: Atom, v: Atom, *, index: StaticIndex) -> Any:
@@ -193,6 +204,7 @@ set_slice = linear(  # x with v, broadcast, written at a static index
     kernel=Write("set", slice_layout),
     transpose=[_set_transpose_x, _slice_of_ct],
     structured=_set_structured,
+    overwrites=lambda x, v, *, index: Hole(index),
     in_place=_set_in_place,
     batch=lambda xs, batched, size, *, index: _write_batch(set_slice)(xs, batched, size, index=index),
     shortcut=_set_shortcut,
@@ -319,7 +331,7 @@ def _scatter_set_v(ct: Atom, x: Atom, v: Atom, *indices: Atom, operand: int) -> 
     wins = equal(last, order)
     taken = gather(ct, *indices)
     wins = reshape(wins, shape=(*shape, *[1] * (taken.aval.ndim - len(shape))))
-    return unbroadcast(select(wins, taken, Lit(0, ct.aval.dtype)), v.aval.shape)
+    return Masked(wins, taken)
 
 
 def _scatter_add_v(ct: Atom, x: Atom, v: Atom, *indices: Atom, operand: int) -> Any:
@@ -345,6 +357,7 @@ scatter_set = linear(  # x with v, broadcast, written at index arrays
     type=lambda x, v, *indices: x,
     kernel=Scatter("set"),
     transpose=[_scatter_set_x, _scatter_set_v, NONE],
+    overwrites=lambda x, v, *indices: Hole(None, indices),
     in_place=_scatter_set_in_place,
     batch=lambda xs, batched, size: _scatter_batch(scatter_set)(xs, batched, size),
     is_variadic=True,

@@ -23,6 +23,7 @@ import numpy as np
 
 from wengert.errors import DTypeError, InternalError, MissingRuleError, ShapeError, message
 from wengert.ops.kernels import Callback, Cost, Kernel, Map, View, flops, free
+from wengert.ops.structured import Hole
 from wengert.tape import OPERATORS, Atom, Aval, Instr, Lit, Tape, Var, current_builder, is_building
 
 Rule = Callable[..., Any]
@@ -137,6 +138,8 @@ class Op:
     and need not say so."""
     bodies: Callable[..., Sequence[Body]] | None = None
     """``bodies(**params)``: the tapes that the op runs, where each gives all of its results."""
+    overwrites: Callable[..., Hole] | None = None
+    """``overwrites(*ins, **params)``: where of operand 0 the result is operand 1. Elsewhere it is operand 0."""
     rearranges: bool = False
     """Only moves elements (reshape, transpose), so masks may move with their values."""
     doc: str = ""

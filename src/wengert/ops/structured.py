@@ -12,7 +12,7 @@ import itertools
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from wengert.tape import Atom, Aval
+from wengert.tape import Atom, Aval, Lit
 
 
 class Masked(NamedTuple):
@@ -22,6 +22,7 @@ class Masked(NamedTuple):
     """
 
     mask: Any
+    """An atom, or :class:`Marks`."""
     value: Any
     holds: bool = True
     """False: it counts where ``mask`` does not hold. The two branches of a selection so share one mask."""
@@ -81,3 +82,42 @@ class Parts(NamedTuple):
                 yield last
             else:
                 todo += reversed(last)
+
+
+class Hole(NamedTuple):
+    """A place as that of a :class:`Part`, where something else was written: what was there has no cotangent."""
+
+    index: tuple[Any, ...] | None
+    indices: tuple[Atom, ...] = ()
+
+
+class Marks(NamedTuple):
+    """The mask of a :class:`Masked` that is clean, before it is written: most masks are never read.
+
+    It is what ``rest`` says, and then, one after the other, true at parts and false at holes. So a chain of writes into
+    one array costs one hole a write.
+    """
+
+    rest: Atom
+    joined: tuple[Any, ...]
+    """:class:`Part`, :class:`Hole`, and such tuples, the oldest first."""
+    aval: Aval
+
+    def newest_first(self) -> Iterator[Part | Hole]:
+        todo: list[Any] = [self.joined]
+        while todo:
+            last = todo.pop()
+            if isinstance(last, Part | Hole):
+                yield last
+            else:
+                todo += last
+
+
+def marks_of(ct: Any, aval: Aval) -> Marks | None:
+    """Where a cotangent counts, by its structure; None if it counts everywhere."""
+    if isinstance(ct, Parts):
+        under = Marks(Lit(False), (), aval) if ct.base is None else marks_of(ct.base, aval)
+        return None if under is None else under._replace(joined=(under.joined, ct.joined))
+    if not isinstance(ct, Masked):
+        return None
+    return ct.mask if isinstance(ct.mask, Marks) else Marks(ct.mask if ct.holds else ~ct.mask, (), aval)
