@@ -43,6 +43,10 @@ EXACT = ("wengert.codegen.vecmath.arithmetic", "wengert.codegen.vecmath.table", 
 """Where the functions are written that are NumPy's bit for bit."""
 ULPS = 4
 """Units in the last place that ours and NumPy's may be apart, as docs/how-it-works.md says."""
+RELATIVE_TO_TERMS = ("logaddexp", "logaddexp2")
+"""Functions whose error is measured in units of the greatest operand, as what they add may cancel."""
+OVERFLOW_BETWEEN = ("pseudo_huber",)
+"""Functions whose reference has NaN where a term overflows, and ours the value."""
 MARGIN = 128  # bytes on both sides of an operand
 SAMPLES = 3
 MANY_POINTS, MOST_POINTS = 1 << 14, 1 << 20
@@ -154,7 +158,15 @@ class Blur:
             return self._converted(xs[0], y)
         if y.dtype.kind != "f" or _is_exact(name):
             return y
-        return y + self.signs(y.shape) * ULPS * np.spacing(np.abs(y))
+        if name in OVERFLOW_BETWEEN:
+            y = np.where(np.isnan(y), self.rng.normal(size=y.shape), y)
+        size = np.abs(y)
+        if name in RELATIVE_TO_TERMS:
+            size = np.maximum(size, np.max(np.abs(np.broadcast_arrays(*xs)), axis=0))
+        off = ULPS * np.spacing(size)
+        tiny = np.finfo(y.dtype).tiny
+        off = np.where(size < tiny, tiny, off)  # SciPy's expit(-720) is 0, of e⁻⁷²⁰ = 2e-313
+        return y + self.signs(y.shape) * off
 
     def _converted(self, x: Array, y: Array) -> Array:
         """Numbers that an integer type does not hold become whatever a processor makes of them."""
