@@ -254,7 +254,7 @@ def test_parts_that_are_written() -> None:
     steps = [(f(x + 1e-6 * e) - f(x - 1e-6 * e)) / 2e-6 for e in np.eye(3)]
     np.testing.assert_allclose(wg.grad(f)(x), steps, rtol=1e-8)
     np.testing.assert_allclose(wg.jit(f)(x), f(x), rtol=1e-14)
-    with pytest.raises(TypeError, match="does not have imaginary part"):
+    with pytest.raises(TypeError, match="imaginary part"):
         wg.jit(lambda x: setattr(x, "imag", 1.0))(x)
 
 

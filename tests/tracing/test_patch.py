@@ -39,6 +39,14 @@ def record(f: Callable[..., Any], *args: Any) -> Recording:
     return record_call(f, [input_of(a) for a in args], name="f")
 
 
+def signature(f: Callable[..., Any]) -> inspect.Signature | None:
+    """None of a function of C that says none, as those of NumPy before 2.4."""
+    try:
+        return inspect.signature(f)
+    except ValueError:
+        return None
+
+
 def check(f: Callable[..., Any], *args: Any) -> None:
     """``f`` gives NumPy's values, shapes and dtypes."""
     want = f(*args)
@@ -181,7 +189,7 @@ def test_wrappers_look_like_what_they_wrap() -> None:
             if not callable(original):  # np.r_
                 continue
             assert wrapper.__name__ == original.__name__
-            assert inspect.signature(wrapper) == inspect.signature(original)
+            assert signature(wrapper) == signature(original)
             assert np.array_equal(wrapper(3), original(3)) if name in ("zeros", "ones", "eye", "arange") else True
 
 

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from tests.comparisons import as_numpy
+from tests.comparisons import NUMPY, as_numpy
 from tests.tracing.numpy_cases import case, floats, integers, record, same_as_numpy, verify
 from wengert.errors import UnsupportedFunctionError
 
@@ -23,7 +23,7 @@ CASES = [
     case("pad", lambda x: np.pad(x, 2), X),
     case("pad_values", lambda x: np.pad(x, ((1, 2), (0, 1)), constant_values=((1, 2), (3, 4))), X),
     case("pad_traced_value", lambda x, v: np.pad(x, 1, constant_values=v[0]), X, V),
-    case("pad_one_axis", lambda x: np.pad(x, {1: (1, 2)}), X),
+    *([case("pad_one_axis", lambda x: np.pad(x, {1: (1, 2)}), X)] if NUMPY >= (2, 4) else []),
     *[case(f"pad_{m}", lambda x, m=m: np.pad(x, ((1, 2), (2, 1)), mode=m), X)
       for m in ("edge", "linear_ramp", "maximum", "mean", "median", "minimum", "reflect", "symmetric", "wrap")],
     case("pad_far", lambda x: tuple(np.pad(x, 17, mode=m) for m in ("reflect", "symmetric", "wrap", "edge")), V),
@@ -48,7 +48,7 @@ def test_trim_zeros(x, trim):
     same_as_numpy(lambda x: np.trim_zeros(x, trim), [x])
 
 
-@pytest.mark.parametrize("axis", [None, 0, -1, (0, 1), ()])
+@pytest.mark.parametrize("axis", [None, 0, -1, *([(0, 1), ()] if NUMPY >= (2, 4) else [])])
 def test_trim_zeros_of_axes(axis):
     for x in (SPARSE, 0 * SPARSE):
         same_as_numpy(lambda x: (np.trim_zeros(x, axis=axis), np.trim_zeros(x, "f", axis)), [x])

@@ -36,7 +36,10 @@ from wengert.tracing.arguments import (
 from wengert.tracing.tracer import Tracer, record
 
 SlogdetResult: Any = type(np.linalg.slogdet(np.eye(1)))
-EigResult: Any = type(np.linalg.eig(np.eye(1)))
+_EIG_OF_ONE = np.linalg.eig(np.eye(1))
+EigResult: Any = type(_EIG_OF_ONE)
+MAY_BE_REAL = _EIG_OF_ONE[0].dtype.kind == "f"
+"""Whether eigenvalues of a real matrix are real where all imaginary parts are zero: not since NumPy 2.5."""
 EighResult: Any = type(np.linalg.eigh(np.eye(1)))
 SVDResult: Any = type(np.linalg.svd(np.eye(1)))
 QRResult: Any = type(np.linalg.qr(np.eye(1)))
@@ -209,10 +212,11 @@ def eigvalsh(a: Any, UPLO: str = "L") -> Any:
 
 @implements(np.linalg.eig)
 def eig(a: Any) -> Any:
-    """Of a real matrix real, as in NumPy, if all imaginary parts are zero: a look, guarded; in a batch complex."""
+    """Of a real matrix real, as in NumPy before 2.5, if all imaginary parts are zero: a look, guarded; in a batch
+    complex."""
     a = _matrices("eig", a)
     w, v = record(ops.eig, (a,), {})
-    if a.dtype.kind != "c" and holds(np.all(w.imag == 0)):
+    if MAY_BE_REAL and a.dtype.kind != "c" and holds(np.all(w.imag == 0)):
         w, v = w.real, v.real
     return EigResult(w, v)
 
