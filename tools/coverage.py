@@ -7,6 +7,7 @@ of ``np.argmax`` is an integer, and that ``np.savetxt`` is not mathematics.
 from __future__ import annotations
 
 import importlib
+import re
 import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -68,9 +69,7 @@ SUBMODULES = ("char", "fft", "lib.recfunctions", "lib.scimath", "linalg", "ma", 
 
 REASONS = {
     ("SciPy: ufuncs of scipy.special", NO_DERIVATIVE): [
-        "`gammasgn` and `round` are flat. `chndtridf`, `nctdtridf`, `ncfdtridfn` and `ncfdtridfd` have derivatives",
-        "that nobody has written: they solve for degrees of freedom, in which the noncentral distributions have no",
-        "closed form.",
+        "Both are flat.",
     ],
     ("SciPy: ufuncs of scipy.special", NOT_YET): [
         "All are spheroidal wave functions, prolate and oblate, which few programs call. In their argument the",
@@ -141,6 +140,33 @@ def special_rows() -> list[Row]:
     return sorted(ufunc_rows(found, "scipy.special"))
 
 
+def gaps() -> list[str]:
+    """Which operands of a differentiable function of scipy.special have no derivative: a table, as lines."""
+    lines = []
+    for row in special_rows():
+        ops = SEVERAL.get(row.function) or ((UFUNCS[row.function],) if row.function in UFUNCS else ())
+        if row.status != DIFFERENTIABLE or not ops:
+            continue
+        missing, whole = [], []
+        for name, *rules in zip(operand_names(row.function), *[partials_of(op, {}) for op in ops], strict=False):
+            if any(hasattr(rule, "is_missing") for rule in rules):
+                missing.append(f"`{name}`")
+            elif all(rule is NONE for rule in rules):
+                whole.append(f"`{name}`")
+        if missing or whole:
+            lines.append(f"| `{row.name}` | {', '.join(missing)} | {', '.join(whole)} |")
+    return ["| function | no rule in | a whole number |", "|---|---|---|", *lines]
+
+
+def operand_names(ufunc: np.ufunc) -> list[str]:
+    """The operands' names, from the documentation: NumPy's own line before it has none but x1, x2."""
+    for call in re.findall(rf"{ufunc.__name__}\(([^)]*)\)", ufunc.__doc__ or ""):
+        names = [name.strip() for name in call.split(",")]
+        if len(names) >= ufunc.nin and "x1" not in names and names[0] * (ufunc.nin > 1) != "x":
+            return names[: ufunc.nin]
+    return [f"x{k + 1}" for k in range(ufunc.nin)]
+
+
 def tables() -> dict[str, list[Row]]:
     return {
         "NumPy: ufuncs": sorted(ufunc_rows(get_overridable_numpy_ufuncs(), "np"), key=_by_name),
@@ -191,6 +217,16 @@ def markdown() -> str:
                 lines += ["", f"### {title}, {status}", "", *_wrapped(names)]
                 if (title, status) in REASONS:
                     lines += ["", *REASONS[title, status]]
+    lines += [
+        "",
+        "### SciPy: operands without a derivative",
+        "",
+        "These functions are differentiable in their other operands. Asking for one that has no rule raises",
+        "`MissingRuleError`, with the function's name and the operand's number. Bessel functions have a derivative in",
+        "their order where the argument is real.",
+        "",
+        *gaps(),
+    ]
     return "\n".join(lines) + "\n"
 
 

@@ -13,14 +13,14 @@ Source: Griewank and Walther (2008), Evaluating Derivatives, chapter 3.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any, NoReturn
+from typing import Any
 
 from wengert import config
 from wengert.ad.activity import active_operands, active_values
 from wengert.ad.cotangents import add, apply_partial, densify, is_atom, project, support, written
-from wengert.ad.rules import no_rule, partial_of
+from wengert.ad.rules import name_missing, no_rule, partial_of
 from wengert.collector import undisturbed
-from wengert.errors import MissingRuleError, message
+from wengert.errors import MissingRuleError
 from wengert.ops.elementwise import convert, not_equal
 from wengert.ops.index import are_disjoint
 from wengert.ops.op import rule_for
@@ -196,7 +196,7 @@ def _pull_dense(instr: Instr, k: int, ct: Any) -> Any:
         if op.pullback is not None:
             return rule_for(op.pullback, k)(ct, *ins, y, **keywords)
     except MissingRuleError as error:
-        _name(error, instr, k)
+        name_missing(error, instr, k)
     raise no_rule(instr, "pullback")
 
 
@@ -276,21 +276,4 @@ def _counts_at(marks: Marks, hole: Hole) -> bool | None:
 
 
 def _pull_elementwise(instr: Instr, k: int, ct: Any, nan_safe: bool) -> Any:
-    try:
-        partial = partial_of(instr, k, nan_safe)
-    except MissingRuleError as error:
-        _name(error, instr, k)
-    return apply_partial(ct, partial, instr.outs[0].aval, nan_safe)
-
-
-def _name(error: MissingRuleError, instr: Instr, k: int) -> NoReturn:
-    """Raise ``error``, of a rule that nobody has written, with the op, the operand and the user's line."""
-    if error.__cause__ is not None or "\n" in str(error):  # it has been named
-        raise error
-    raise MissingRuleError(
-        message(
-            f"{instr.op.name}: the derivative with respect to operand {k} was not written: {error}",
-            instr.source,
-            tries=["wg.stop_gradient around the operand, if it is to count as a constant"],
-        )
-    ) from error
+    return apply_partial(ct, partial_of(instr, k, nan_safe), instr.outs[0].aval, nan_safe)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NoReturn
 
 from wengert.errors import MissingRuleError, message
 from wengert.ops.op import NONE, ZERO, partials_of, rule_for
@@ -17,9 +17,25 @@ def partial_of(instr: Instr, k: int, nan_safe: bool = False) -> Any:
     op, ins, outs, params, _ = instr
     rule = rule_for(partials_of(op, params), k)
     assert rule is not ZERO and rule is not NONE
-    if nan_safe and op.has_derived_partials:
-        return rule(*ins, outs[0], nan_safe=True)
-    return rule(*ins, outs[0]) if callable(rule) else rule
+    try:
+        if nan_safe and op.has_derived_partials:
+            return rule(*ins, outs[0], nan_safe=True)
+        return rule(*ins, outs[0]) if callable(rule) else rule
+    except MissingRuleError as error:
+        name_missing(error, instr, k)
+
+
+def name_missing(error: MissingRuleError, instr: Instr, k: int) -> NoReturn:
+    """Raises ``error``, of a rule that nobody has written, with the op, the operand and the user's line."""
+    if error.__cause__ is not None or "\n" in str(error):  # it has been named
+        raise error
+    raise MissingRuleError(
+        message(
+            f"{instr.op.name}: the derivative with respect to operand {k} was not written: {error}",
+            instr.source,
+            tries=["wg.stop_gradient around the operand, if it is to count as a constant"],
+        )
+    ) from error
 
 
 def no_rule(instr: Instr, kind: str) -> MissingRuleError:

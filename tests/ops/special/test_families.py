@@ -42,8 +42,23 @@ BY_QUADRATURE = frozenset(
         "gdtr",
         "gdtrc",
     ]
-    + ["gdtria", "gdtrib", "gdtrix", "nbdtrik", "nbdtrin", "pdtrik", "stdtr", "stdtridf", "stdtrit", "chdtr", "chdtrc"]
+    + [
+        "gdtria",
+        "gdtrib",
+        "gdtrix",
+        "nbdtrik",
+        "nbdtrin",
+        "pdtrik",
+        "stdtr",
+        "student_by_v",
+        "stdtridf",
+        "stdtrit",
+        "chdtr",
+        "chdtrc",
+    ]
     + ["chdtri", "gammaincinv", "gammainccinv", "jve", "yve", "kve"]
+    + ["chndtr", "chndtrix", "chndtridf", "chndtrinc", "nctdtr", "nctdtrit", "nctdtridf", "nctdtrinc"]
+    + ["ncfdtr", "ncfdtri", "ncfdtrinc", "ncfdtridfn", "ncfdtridfd"]
 )
 """Their derivatives take milliseconds each: of these all is checked with the deep tests."""
 
@@ -180,7 +195,9 @@ def test_bessel_functions_in_their_order_where_there_is_none() -> None:
 
 
 def test_voigts_profile_at_its_edges() -> None:
-    assert np.isnan(gradient(sp.voigt_profile, 0.3, 0.0, 1.0)).all()
+    lorentz = lambda x, gamma: gamma / (np.pi * (x * x + gamma * gamma))
+    want = wg.grad(lorentz, argnums=(0, 1))(0.3, 1.0)
+    np.testing.assert_allclose(gradient(sp.voigt_profile, 0.3, 0.0, 1.0), [want[0], 0.0, want[1]], rtol=1e-14)
     density = np.exp(-0.5 * 0.3**2) / np.sqrt(2 * np.pi)
     np.testing.assert_allclose(gradient(sp.voigt_profile, 0.3, 1.0, 0.0)[0], -0.3 * density, rtol=1e-12)
 
@@ -295,3 +312,26 @@ def test_of_complex_numbers() -> None:
 def test_where_all_trials_are_counted_their_probability_does_not_matter(function: Any) -> None:
     assert wg.grad(lambda p: function(5.0, 5, p))(0.3) == 0
     assert abs(wg.grad(lambda p: function(4.0, 5, p))(0.3)) == pytest.approx(5 * 0.3**4)  # d(1 - p⁵)
+
+
+def test_what_has_no_derivative_says_so_in_forward_mode_too() -> None:
+    """With the function and the operand."""
+    with pytest.raises(MissingRuleError, match=r"hyp1f1: .* operand 0 .*hyp1f1 in a"):
+        wg.jvp(lambda a: sp.hyp1f1(a, 2.0, 0.3), (2.5,), (1.0,))
+    with pytest.raises(MissingRuleError, match="scaled"):
+        wg.jacobian(lambda z: sp.ive(1.0, z))(0.7 + 0.4j)
+
+
+@pytest.mark.parametrize("ufunc", [sp.chndtridf, sp.nctdtridf, sp.ncfdtridfn, sp.ncfdtridfd])
+def test_degrees_of_freedom_of_noncentral_distributions_have_derivatives(ufunc: Any) -> None:
+    """In p: dy/dp of a root is 1 over dp/dy."""
+    cdf, at, xs = {
+        sp.chndtridf: (sp.chndtr, 1, (3.0, 2.2, 0.7)),
+        sp.nctdtridf: (sp.nctdtr, 0, (2.5, 0.5, 2.0)),
+        sp.ncfdtridfn: (sp.ncfdtr, 0, (2.5, 3.0, 0.7, 0.3)),
+        sp.ncfdtridfd: (sp.ncfdtr, 1, (3.0, 2.7, 0.6, 1.5)),
+    }[ufunc]
+    h, place = 1e-4, [[*xs[:at], xs[at] + d, *xs[at + 1 :]] for d in (-1e-4, 1e-4)]
+    slope = (cdf(*place[1]) - cdf(*place[0])) / (2 * h)
+    solving = [*xs[:at], float(cdf(*xs)), *xs[at + 1 :]]
+    np.testing.assert_allclose(wg.grad(ufunc, argnums=at)(*solving), 1 / slope, rtol=1e-4)

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 import scipy.special as sp
 
-from wengert.errors import MissingRuleError
 from wengert.ops.elementwise import cos, cosh, power, sqrt
 from wengert.ops.kernels import flops
 from wengert.ops.op import NONE, elementwise
 from wengert.ops.special.declare import SQRT_PI, either, function, functions, like, no_formula, number, over
-from wengert.ops.special.usual import i0, in_order, j0, k0, kv, y0, yv
+from wengert.ops.special.usual import i0, in_order, j0, k0, kv, of_real, scaled_partial, with_tail, y0, yv
 from wengert.tape import Atom
 
 # ------------------------------------------------------------------------------------------------- Bessel, Hankel
@@ -23,27 +22,16 @@ from wengert.tape import Atom
 NO_ORDER = no_formula("a function of Bessel's kind in its order")
 
 
-def _real(rule: Any) -> Any:
-    """``rule``, of a function of a real argument: scaled by exp(−|Im z|), it has no complex derivative."""
-
-    def of_real(*xs_y: Atom) -> Any:
-        if xs_y[-1].aval.dtype.kind == "c":
-            raise MissingRuleError("of complex numbers it is scaled by what has no complex derivative")
-        return rule(*xs_y)
-
-    return of_real
-
-
 def _between(of: Any, sign: float) -> Any:
     """½ (C_{v−1} + sign C_{v+1})."""
     return lambda v, x: 0.5 * (of(v - 1, x) + sign * of(v + 1, x))
 
 
-jve = function(sp.jve, _real(in_order("j")), _real(lambda v, x, y: _between(jve, -1)(v, x)))
-yve = function(sp.yve, _real(in_order("y")), _real(lambda v, x, y: _between(yve, -1)(v, x)))
-kve = function(sp.kve, in_order("k"), lambda v, x, y: y - _between(kve, 1)(v, x))
-k0e = function(sp.k0e, lambda x, y: y - k1e(x))
-k1e = function(sp.k1e, lambda x, y: y - k0e(x) - y / x)
+jve = function(sp.jve, of_real(in_order("j")), of_real(lambda v, x, y: _between(jve, -1)(v, x)))
+yve = function(sp.yve, of_real(in_order("y")), of_real(lambda v, x, y: _between(yve, -1)(v, x)))
+kve = function(sp.kve, in_order("k"), scaled_partial("k", lambda v, x, y: y - _between(kve, 1)(v, x)))
+k0e = function(sp.k0e, with_tail(0, "k", lambda x, y: y - k1e(x)))
+k1e = function(sp.k1e, with_tail(1, "k", lambda x, y: y - k0e(x) - y / x))
 kn = function(sp.kn, NONE, lambda n, x, y: -_between(kv, 1)(like(n, x), x))
 yn = function(sp.yn, NONE, lambda n, x, y: _between(yv, -1)(like(n, x), x))
 hankel1 = function(sp.hankel1, NO_ORDER, lambda v, z, y: _between(hankel1, -1)(v, z))
@@ -75,10 +63,10 @@ def _root(x: Atom) -> Any:
 
 eai, eaip, ebi, ebip = functions(  # scaled by exp(±⅔ x^(3/2))
     sp.airye,
-    airye_ai=[_real(lambda x, y: eaip(x) + sqrt(x) * y)],
-    airye_aip=[_real(lambda x, y: x * eai(x) + sqrt(x) * y)],
-    airye_bi=[_real(lambda x, y: ebip(x) - _root(x) * y)],
-    airye_bip=[_real(lambda x, y: x * ebi(x) - _root(x) * y)],
+    airye_ai=[of_real(lambda x, y: eaip(x) + sqrt(x) * y)],
+    airye_aip=[of_real(lambda x, y: x * eai(x) + sqrt(x) * y)],
+    airye_bi=[of_real(lambda x, y: ebip(x) - _root(x) * y)],
+    airye_bip=[of_real(lambda x, y: x * ebi(x) - _root(x) * y)],
 )
 functions(
     sp.itairy,

@@ -20,18 +20,15 @@ from typing import Any
 import numpy as np
 import scipy.special as sp
 
-from wengert.ops.elementwise import exp, floor, log, log1p, power, sqrt
+from wengert.ops.elementwise import absolute, exp, floor, hypot, log, log1p, power, sqrt
 from wengert.ops.kernels import flops
 from wengert.ops.op import NONE, ZERO, elementwise
-from wengert.ops.special.declare import either, function, like, no_formula, normal_density, number
-from wengert.ops.special.gammas import hyp1f1
+from wengert.ops.special.declare import either, function, like, no_formula, normal_density, number, sum_or_nan
 from wengert.ops.special.usual import (
     betainc,
     betaln,
     gamma_density,
     gammainc,
-    gammaln,
-    ive,
     psi,
     xlog1py,
     xlogy,
@@ -41,27 +38,66 @@ from wengert.tape import Atom
 
 # ------------------------------------------------------------------------------------------------------- quadrature
 
-STEP = 0.04
+STEP = 0.05
 
 
-def _on_half_line(f: Callable[[Any], Any], scale: Any) -> Any:
-    """∫₀^∞ f(s) ds by the exp-sinh rule, s = scale · exp(π/2 sinh u)."""
+def _outward(f: Callable[[Any], Any], start: Any, way: Any, scale: Any) -> Any:
+    """∫ f from ``start`` to infinity, upward or downward (``way`` 1 or −1), by the exp-sinh rule: of an f that varies
+    and falls off within some ``scale``."""
     total: Any = 0.0
-    for u in np.arange(-6.0, 5.0, STEP):
-        s = scale * math.exp(math.pi / 2 * math.sinh(u))
-        total = total + f(s) * s * (math.pi / 2 * math.cosh(u) * STEP)
+    for u in np.arange(-3.9, 3.3, STEP):
+        step = scale * math.exp(math.pi / 2 * math.sinh(u))
+        total = total + f(start + way * step) * step * (math.pi / 2 * math.cosh(u) * STEP)
     return total
 
 
-def _on_unit(log_f: Callable[[float, float], Any]) -> Any:
-    """∫₀¹ g(τ) dτ by the tanh-sinh rule: ``log_f(log τ, log w)`` gives w g, of a τ that may underflow."""
+def _between(f: Callable[[Any], Any], low: Any, high: Any) -> Any:
+    """∫ f from ``low`` to ``high`` by the tanh-sinh rule; nothing where they are the same."""
     total: Any = 0.0
-    for u in np.arange(-12.0, 4.0, STEP):
-        exponent = math.pi * math.sinh(u)  # τ = 1 / (1 + e^−exponent), dτ = τ (1 − τ) π cosh u du
-        log_tau = -math.log1p(math.exp(-exponent)) if exponent > -700 else exponent
-        weight = log_tau - (math.log1p(math.exp(exponent)) if exponent < 700 else exponent)
-        total = total + log_f(log_tau, weight + math.log(math.pi * math.cosh(u) * STEP))
-    return total
+    middle, half = 0.5 * (low + high), 0.5 * (high - low)
+    for u in np.arange(-3.2, 3.2 + STEP / 2, STEP):
+        inner = math.pi / 2 * math.sinh(u)
+        weight = math.pi / 2 * math.cosh(u) / math.cosh(inner) ** 2 * STEP
+        total = total + f(middle + half * math.tanh(inner)) * weight
+    return total * half
+
+
+def _side(f: Callable[[Any], Any], start: Any, way: Any, scale: Any, knee: Any) -> Any:
+    """∫ f from ``start`` to infinity, of what is wide until it bends at ``knee``, within 1, and falls off."""
+    is_bent = (scale > 1) & (way * (knee - start) > 0)
+    corner = np.where(is_bent, knee, start)
+    first = np.where(way > 0, _between(f, start, corner), _between(f, corner, start))
+    return first + _outward(f, corner, way, np.where(is_bent, 1.0, scale))
+
+
+def _scale(slope: Any, curvature: Any) -> Any:
+    """Within what a log-concave function varies."""
+    return 1 / np.maximum(np.abs(slope), np.sqrt(curvature))
+
+
+def _stirling(z: Any) -> Any:
+    """log Γ(z) − (z − ½) log z + z − ½ log 2π for z ≥ 30 (DLMF 5.11.1)."""
+    w = 1 / (z * z)
+    return (1 / 12 - w * (1 / 360 - w * (1 / 1260 - w / 1680))) / z
+
+
+def _psi_rest(z: Any) -> Any:
+    """ψ(z) − log z."""
+    w = 1 / (z * z)
+    far = -0.5 / z - w * (1 / 12 - w * (1 / 120 - w * (1 / 252 - w * (1 / 240 - w / 132))))
+    return np.where(z > 30, far, sp.psi(z) - np.log(z))
+
+
+def _psi_gap(a: Any, b: Any) -> Any:
+    """ψ(a) − ψ(a + b) of arrays, also where the two are close: :func:`~wengert.ops.special.usual.psi_difference`."""
+    far = _psi_rest(a) - _psi_rest(a + b) - np.log1p(b / a)
+    close = -b * (sp.zeta(2, a) - b * (sp.zeta(3, a) - b * sp.zeta(4, a)))
+    return np.where(b < 1e-5 * a, close, np.where(a > 30, far, sp.psi(a) - sp.psi(a + b)))
+
+
+def _log_ratio(x: Any, y: Any) -> Any:
+    """log(x/y), without the rounding of a ratio near 1."""
+    return np.where(np.abs(x - y) < 0.5 * y, np.log1p((x - y) / y), np.log(x) - np.log(y))
 
 
 def _bell(kappa: Callable[[int, int], Any], m: int, n: int) -> Any:
@@ -76,59 +112,70 @@ def _bell(kappa: Callable[[int, int], Any], m: int, n: int) -> Any:
     return total
 
 
-def _gammainc_by_a(a: Any, x: Any, *, order: int) -> Any:
+def gammainc_slope(a: Any, x: Any, *, order: int) -> Any:
+    """In d = log(t/a), of which tᵃ e⁻ᵗ / Γ(a) is a log-concave function with its maximum at 0, and a (d − e^d + 1) its
+    logarithm but for what depends on a: no two large numbers cancel."""
     dtype = np.result_type(a, x)
     a, x = np.broadcast_arrays(np.asarray(a, float), np.asarray(x, float))
     with np.errstate(all="ignore"):
-        middle = sp.psi(a)
+        rest = _psi_rest(a)
         higher = [sp.polygamma(j, a) for j in range(1, order)]
-        is_lower = np.log(x) < middle
-        below = np.where(is_lower, x, 1.0)
-        above = np.where(is_lower, 1.0, x)
+        top = np.where(a > 30, 0.5 * np.log(a / (2 * np.pi)) - _stirling(a), a * np.log(a) - a - sp.gammaln(a))
+        end = _log_ratio(x, a)
+        way = np.where(end < rest, -1.0, 1.0)
 
-        def factor(log_t: Any) -> Any:
-            return _bell(lambda i, _: log_t - middle if i == 1 else -higher[i - 2], order, 0)
+        def f(d: Any) -> Any:
+            factor = _bell(lambda i, _: d - rest if i == 1 else -higher[i - 2], order, 0)
+            return np.exp(top + a * (d - np.expm1(d))) * factor
 
-        def lower(log_tau: float, log_weight: float) -> Any:
-            log_t = np.log(below) + log_tau
-            return np.exp(a * log_t - np.exp(log_t) - sp.gammaln(a) - log_tau + log_weight) * factor(log_t)
-
-        def upper(s: Any) -> Any:
-            t = above + s
-            return np.exp((a - 1) * np.log(t) - t - sp.gammaln(a)) * factor(np.log(t))
-
-        value = np.where(is_lower, _on_unit(lower), -_on_half_line(upper, np.maximum(1.0, np.sqrt(a))))
+        value = -way * _side(f, end, way, _scale(a - x, x), -np.log(a))
         value = np.where(x == 0, 0.0, np.where((a > 0) & (x >= 0), value, np.nan))
         value = np.where((x == np.inf) & (a > 0), 0.0, value)
     return np.asarray(value, dtype)[()]
 
 
-def _betainc_by(a: Any, b: Any, x: Any, *, m: int, n: int) -> Any:
+def betainc_slope(a: Any, b: Any, x: Any, *, m: int, n: int) -> Any:
+    """In d = log(t/(1 − t)) − log(a/b), of which tᵃ (1 − t)ᵇ / B(a, b) is a log-concave function with its maximum at 0,
+    and a d − (a + b) log(1 + p (e^d − 1)), p = a/(a + b), its logarithm but for what depends on a and b."""
     dtype = np.result_type(a, b, x)
     a, b, x = np.broadcast_arrays(*[np.asarray(v, float) for v in (a, b, x)])
-    k = 0 if m else 1
     with np.errstate(all="ignore"):
-        both, beta = sp.psi(a + b), sp.betaln(a, b)
-        middles = (sp.psi(a) - both, sp.psi(b) - both)
-        logs = (np.log(x), np.log1p(-x))
-        is_lower = (logs[k] < middles[k]) == (k == 0)
+        log_p, log_q, p = -np.log1p(b / a), -np.log1p(a / b), a / (a + b)
+        are_large = np.minimum(a, b) > 30
+        smooth = 0.5 * (np.log(a) + log_q - np.log(2 * np.pi)) - _stirling(a) - _stirling(b) + _stirling(a + b)
+        small, large = np.minimum(a, b), np.maximum(a, b)
+        one = (
+            (large - 0.5) * np.log1p(small / large) + small * np.log(a + b) - small
+        )  # SciPy's loses it where one is large
+        log_beta = np.where(large > 30, sp.gammaln(small) - one + _stirling(large) - _stirling(a + b), sp.betaln(a, b))
+        top = np.where(are_large, smooth, a * log_p + b * log_q - log_beta)
+        both = _psi_rest(a + b)
+        rests = [
+            np.where(v > 30, both - _psi_rest(v), g - _psi_gap(v, w)) for v, w, g in ((a, b, log_p), (b, a, log_q))
+        ]
         higher: dict[tuple[int, int], Any] = {}
         for i, j in itertools.product(range(m + 1), range(n + 1)):
             if i + j > 1:
                 own = sp.polygamma(i - 1, a) if j == 0 else sp.polygamma(j - 1, b) if i == 0 else 0.0
                 higher[i, j] = sp.polygamma(i + j - 1, a + b) - own
 
-        def part(log_tau: float, log_weight: float) -> Any:
-            """From 0 to x, of t = x τ, or from x to 1, of 1 − t = (1 − x) τ."""
-            log_near = np.where(is_lower, logs[0], logs[1]) + log_tau
-            log_far = np.log1p(-np.exp(log_near))
-            log_t, log_rest = np.where(is_lower, log_near, log_far), np.where(is_lower, log_far, log_near)
-            first = (log_t - middles[0], log_rest - middles[1])
-            factor = _bell(lambda i, j: first[j] if i + j == 1 else higher[i, j], m, n)
-            density = (a - 1) * log_t + (b - 1) * log_rest - beta
-            return np.exp(density + log_near - log_tau + log_weight) * factor
+        def firsts(d: Any) -> tuple[Any, Any, Any]:
+            """The logarithm of 1 + p (e^d − 1), and log t and log (1 − t) less their means."""
+            moved = np.where(np.abs(d) < 1, np.log1p(p * np.expm1(d)), np.logaddexp(log_q, log_p + d))
+            return moved, d - moved + rests[0], rests[1] - moved
 
-        value = _on_unit(part) * np.where(is_lower, 1.0, -1.0)
+        def f(d: Any) -> Any:
+            moved, *first = firsts(d)
+            factor = _bell(lambda i, j: first[j] if i + j == 1 else higher[i, j], m, n)
+            return np.exp(top + a * d - (a + b) * moved) * factor
+
+        end = _log_ratio(x * b, a * (1 - x))
+        by_own = firsts(end)[1 if m else 2]
+        way = np.where((by_own < 0) == (m > 0), -1.0, 1.0)
+        peak = np.log(a) - np.log(b)
+        knee = np.where(way > 0, -np.log(np.maximum(b, 1.0)), np.log(np.maximum(a, 1.0))) - peak
+        slope = np.where(are_large, b * x - a * (1 - x), a - (a + b) * x)
+        value = -way * _side(f, end, way, _scale(slope, (a + b) * x * (1 - x)), knee)
         value = np.where((x == 0) | (x == 1), 0.0, value)
         value = np.where((a > 0) & (b > 0) & (x >= 0) & (x <= 1), value, np.nan)
     return np.asarray(value, dtype)[()]
@@ -153,7 +200,7 @@ def _gamma_partials(order: int) -> list[Any]:
 
 
 gammainc_by = elementwise(  # ∂ⁿ/∂aⁿ of the lower incomplete gamma function, n = ``order``
-    _gammainc_by_a,
+    gammainc_slope,
     name="gammainc_by_a",
     type=lambda a, x, *, order: gammainc.type(a, x),
     partials=_gamma_partials,
@@ -178,7 +225,7 @@ def _beta_partials(m: int, n: int) -> list[Any]:
 
 
 betainc_by = elementwise(  # ∂ᵐ⁺ⁿ/∂aᵐ∂bⁿ of the incomplete beta function
-    _betainc_by,
+    betainc_slope,
     name="betainc_by_parameters",
     type=lambda a, b, x, *, m, n: betainc.type(a, b, x),
     partials=_beta_partials,
@@ -205,16 +252,16 @@ def betainc_by_b(a: Atom, b: Atom, x: Atom) -> Any:
 Slopes = list[Callable[..., Any]]
 
 
-def _complement(ufunc: Any, slopes: Slopes) -> Any:
+def complement(ufunc: Any, slopes: Slopes) -> Any:
     """1 − F."""
     return function(ufunc, *[(lambda *xs, rule=rule: -rule(*xs[:-1])) if callable(rule) else rule for rule in slopes])
 
 
-def _plain(ufunc: Any, slopes: Slopes) -> Any:
+def plain(ufunc: Any, slopes: Slopes) -> Any:
     return function(ufunc, *[(lambda *xs, rule=rule: rule(*xs[:-1])) if callable(rule) else rule for rule in slopes])
 
 
-def _inverse(ufunc: Any, slopes: Slopes, solved: int, at: int, sign: float = 1) -> Any:
+def inverse(ufunc: Any, slopes: Slopes, solved: int, at: int, sign: float = 1) -> Any:
     """What solves F(θ) = p for argument ``solved`` of F; ``at`` is where p stands among its own arguments, which are
     otherwise those of F in their order. ``sign`` −1: 1 − F = p."""
 
@@ -246,20 +293,20 @@ _beta: Slopes = [
     lambda a, b, x: betainc_by_b(a, b, x),
     beta_density,
 ]
-gammaincinv = _inverse(sp.gammaincinv, _gamma, 1, 1)
-gammainccinv = _inverse(sp.gammainccinv, _gamma, 1, 1, -1)
-betaincc = _complement(sp.betaincc, _beta)
-betaincinv = _inverse(sp.betaincinv, _beta, 2, 2)
-betainccinv = _inverse(sp.betainccinv, _beta, 2, 2, -1)
-btdtria = _inverse(sp.btdtria, _beta, 0, 0)
-btdtrib = _inverse(sp.btdtrib, _beta, 1, 1)
+gammaincinv = inverse(sp.gammaincinv, _gamma, 1, 1)
+gammainccinv = inverse(sp.gammainccinv, _gamma, 1, 1, -1)
+betaincc = complement(sp.betaincc, _beta)
+betaincinv = inverse(sp.betaincinv, _beta, 2, 2)
+betainccinv = inverse(sp.betainccinv, _beta, 2, 2, -1)
+btdtria = inverse(sp.btdtria, _beta, 0, 0)
+btdtrib = inverse(sp.btdtrib, _beta, 1, 1)
 
 # of χ²: P(v/2, x/2)
 _chi: Slopes = [lambda v, x: 0.5 * gammainc_by_a(0.5 * v, 0.5 * x), lambda v, x: 0.5 * gamma_density(0.5 * v, 0.5 * x)]
-chdtr = _plain(sp.chdtr, _chi)
-chdtrc = _complement(sp.chdtrc, _chi)
-chdtri = _inverse(sp.chdtri, _chi, 1, 1, -1)
-chdtriv = _inverse(sp.chdtriv, _chi, 0, 0)
+chdtr = plain(sp.chdtr, _chi)
+chdtrc = complement(sp.chdtrc, _chi)
+chdtri = inverse(sp.chdtri, _chi, 1, 1, -1)
+chdtriv = inverse(sp.chdtriv, _chi, 0, 0)
 
 # of the gamma distribution with rate a and shape b: P(b, a x)
 _rate: Slopes = [
@@ -267,11 +314,11 @@ _rate: Slopes = [
     lambda a, b, x: gammainc_by_a(b, a * x),
     lambda a, b, x: a * gamma_density(b, a * x),
 ]
-gdtr = _plain(sp.gdtr, _rate)
-gdtrc = _complement(sp.gdtrc, _rate)
-gdtria = _inverse(sp.gdtria, _rate, 0, 0)
-gdtrib = _inverse(sp.gdtrib, _rate, 1, 1)
-gdtrix = _inverse(sp.gdtrix, _rate, 2, 2)
+gdtr = plain(sp.gdtr, _rate)
+gdtrc = complement(sp.gdtrc, _rate)
+gdtria = inverse(sp.gdtria, _rate, 0, 0)
+gdtrib = inverse(sp.gdtrib, _rate, 1, 1)
+gdtrix = inverse(sp.gdtrix, _rate, 2, 2)
 
 # of Poisson's, k + 1 or more: P(k + 1, m). SciPy takes the floor of k but in what solves for it
 _poisson: Slopes = [
@@ -279,16 +326,16 @@ _poisson: Slopes = [
     lambda k, m: -gamma_density(k + 1, m),
 ]
 _floored_poisson: list[Any] = [ZERO, lambda k, m: -gamma_density(floor(k) + 1, m)]
-pdtr = _plain(sp.pdtr, _floored_poisson)
-pdtrc = _complement(sp.pdtrc, _floored_poisson)
+pdtr = plain(sp.pdtr, _floored_poisson)
+pdtrc = complement(sp.pdtrc, _floored_poisson)
 pdtri = function(sp.pdtri, NONE, lambda k, p, m: -1 / gamma_density(like(k, m) + 1, m))
-pdtrik = _inverse(sp.pdtrik, _poisson, 0, 0)
+pdtrik = inverse(sp.pdtrik, _poisson, 0, 0)
 
-# of the binomial distribution, up to k of n: I(n − k, k + 1, 1 − p)
+# of the binomial distribution, up to k of n: 1 − I(k + 1, n − k, p); in 1 − p a small p would be lost
 _binomial: Slopes = [
-    lambda k, n, p: betainc_by_b(n - k, k + 1, 1 - p) - betainc_by_a(n - k, k + 1, 1 - p),
-    lambda k, n, p: betainc_by_a(n - k, k + 1, 1 - p),
-    lambda k, n, p: -beta_density(n - k, k + 1, 1 - p),
+    lambda k, n, p: betainc_by_b(k + 1, n - k, p) - betainc_by_a(k + 1, n - k, p),
+    lambda k, n, p: -betainc_by_b(k + 1, n - k, p),
+    lambda k, n, p: -beta_density(k + 1, n - k, p),
 ]
 
 
@@ -296,15 +343,15 @@ def _binomial_by_p(k: Atom, n: Atom, p: Atom) -> Any:
     """Of the floor of k; 0 where all of n are counted."""
     whole, most = floor(k), like(n, p)
     is_all = whole >= most
-    return either(is_all, 0, -beta_density(either(is_all, 1, most - whole, like=p), whole + 1, 1 - p), like=p)
+    return either(is_all, 0, -beta_density(whole + 1, either(is_all, 1, most - whole, like=p), p), like=p)
 
 
 _floored_binomial: list[Any] = [ZERO, NONE, _binomial_by_p]
-bdtr = _plain(sp.bdtr, _floored_binomial)
-bdtrc = _complement(sp.bdtrc, _floored_binomial)
+bdtr = plain(sp.bdtr, _floored_binomial)
+bdtrc = complement(sp.bdtrc, _floored_binomial)
 bdtri = function(sp.bdtri, ZERO, NONE, lambda k, n, y, p: 1 / _binomial_by_p(k, n, p))
-bdtrik = _inverse(sp.bdtrik, _binomial, 0, 0)
-bdtrin = _inverse(sp.bdtrin, _binomial, 1, 1)
+bdtrik = inverse(sp.bdtrik, _binomial, 0, 0)
+bdtrin = inverse(sp.bdtrin, _binomial, 1, 1)
 
 # of the negative binomial distribution, up to k failures before n successes: I(n, k + 1, p)
 _waiting: Slopes = [
@@ -318,42 +365,115 @@ def _waiting_by_p(k: Atom, n: Atom, p: Atom) -> Any:
     return beta_density(like(n, p), like(k, p) + 1, p)
 
 
-nbdtr = _plain(sp.nbdtr, [NONE, NONE, _waiting_by_p])  # type: ignore[list-item]  # SciPy's k and n are integers
-nbdtrc = _complement(sp.nbdtrc, [NONE, NONE, _waiting_by_p])  # type: ignore[list-item]
+nbdtr = plain(sp.nbdtr, [NONE, NONE, _waiting_by_p])  # type: ignore[list-item]  # SciPy's k and n are integers
+nbdtrc = complement(sp.nbdtrc, [NONE, NONE, _waiting_by_p])  # type: ignore[list-item]
 nbdtri = function(sp.nbdtri, NONE, NONE, lambda k, n, y, p: 1 / _waiting_by_p(k, n, p))
-nbdtrik = _inverse(sp.nbdtrik, _waiting, 0, 0)
-nbdtrin = _inverse(sp.nbdtrin, _waiting, 1, 1)
+nbdtrik = inverse(sp.nbdtrik, _waiting, 0, 0)
+nbdtrin = inverse(sp.nbdtrin, _waiting, 1, 1)
 
 
 # of Student's t: ½ I(v/2, ½, v/(v + t²)) for t < 0, and 1 less it for t > 0
 def student_density(v: Atom, t: Atom) -> Any:
-    half = 0.5 * (v + 1)
-    return exp(gammaln(half) - gammaln(0.5 * v) - half * log1p(t * t / v)) / sqrt(math.pi * v)
+    """(1 + t²/v)^−(v+1)/2 / √v B(v/2, ½)."""
+    ratio = absolute(t) / sqrt(v)
+    is_large = ratio > 1
+    large = either(is_large, ratio, 1, like=ratio)
+    inside = either(is_large, 0, ratio, like=ratio)
+    logarithm = log1p(inside * inside) + 2 * log(hypot(1, large)) * either(is_large, 1, 0, like=ratio)
+    return exp(-0.5 * (v + 1) * logarithm - betaln(0.5 * v, number(0.5, v))) / sqrt(v)
 
 
-def _student_by_v(v: Atom, t: Atom) -> Any:
-    w = v / (v + t * t)
-    a, b = 0.5 * v, number(0.5, v)
-    is_zero = t * t <= 0
-    inside = either(is_zero, 0.5, w, like=w)
-    tail = 0.5 * (0.5 * betainc_by_a(a, b, inside) + beta_density(a, b, inside) * (t / (v + t * t)) ** 2)
-    return either(is_zero, 0, either(t > 0, -tail, tail, like=t), like=t)
+def _student_kappa(v: Any, ratio: Any, n: int) -> Any:
+    """∂ⁿ/∂vⁿ of the logarithm of the density, of ``ratio`` = t²/v. The first is a sum of terms of v⁻² each."""
+    if n > 1:
+        gap = sp.polygamma(n - 1, 0.5 * (v + 1)) - sp.polygamma(n - 1, 0.5 * v)
+        sign, factorial = (-1) ** n, math.factorial(n - 1)
+        inner = (v + 1) * (1 - (1 + ratio) ** -n) / v**n * factorial
+        outer = n * (1 - (1 + ratio) ** (1 - n)) / v ** (n - 1) * math.factorial(n - 2)
+        return (
+            gap / 2**n + 0.5 * sign * factorial / v**n - 0.5 * sign * inner + 0.5 * sign * outer
+            if n > 2
+            else (gap / 4 + 0.5 / v**2 - 0.5 * inner + ratio / (v * (1 + ratio)))
+        )
+    far = 0.5 / v**2 - 0.25 / v**4 + 0.5 / v**6  # ψ((v + 1)/2) − ψ(v/2) − 1/v
+    level = np.where(v > 200, far, -_psi_gap(0.5 * v, 0.5 + 0 * v) - 1 / v)
+    share = ratio / (1 + ratio)
+    close = -sum([share**k / k for k in range(2, 14)])  # log(1 − s) + s of s = r/(1 + r)
+    bend = np.where(share < 0.05, close, share - np.log1p(ratio))
+    return 0.5 * (level + bend + share / v)
 
 
-student_slopes: Slopes = [_student_by_v, student_density]
-stdtr = _plain(sp.stdtr, student_slopes)
-stdtridf = _inverse(sp.stdtridf, student_slopes, 0, 0)
-stdtrit = _inverse(sp.stdtrit, student_slopes, 1, 1)
+def _student_by_v(v: Any, t: Any, *, order: int) -> Any:
+    """The integral of the density's derivative, in log |t|: beyond |t|, or from 0 to it, as it has one sign there; from
+    −∞ to 0 it is 0. Made of those of the beta function it would be a difference of terms of 1/v, and is of 1/v²."""
+    dtype = np.result_type(v, t)
+    v, t = np.broadcast_arrays(np.asarray(v, float), np.asarray(t, float))
+    with np.errstate(all="ignore"):
+        level = -0.5 * np.log(v) - sp.betaln(0.5 * v, 0.5)
+        end = np.log(np.abs(t))
+        middle = 0.5 * np.log(v)
+
+        def parts(s: Any) -> tuple[Any, Any]:
+            logarithm = np.logaddexp(0.0, 2 * (s - middle))
+            return logarithm, np.exp(np.minimum(2 * (s - middle), 700.0))
+
+        def f(s: Any) -> Any:
+            logarithm, ratio = parts(s)
+            factor = _bell(lambda i, _: _student_kappa(v, ratio, i), order, 0)
+            return np.exp(level + s - 0.5 * (v + 1) * logarithm) * factor
+
+        ratio = parts(end)[1]
+        way = np.where(_student_kappa(v, ratio, 1) < 0, 1.0, -1.0)
+        share = ratio / (1 + ratio)
+        value = way * _side(f, end, way, _scale(1 - (v + 1) * share, 2 * (v + 1) * share * (1 - share)), middle)
+        value = np.where(t == 0, 0.0, -np.sign(t) * value)
+        value = np.where(v > 0, np.where(np.isinf(t), 0.0, value), np.nan)
+    return np.asarray(value, dtype)[()]
+
+
+def _student_partials(order: int) -> list[Any]:
+    def by_t(v: Atom, t: Atom, y: Atom) -> Any:
+        square = t * t
+
+        def kappa(n: int, _: int) -> Any:
+            both = _polygamma(n - 1, 0.5 * (v + 1)) - _polygamma(n - 1, 0.5 * v)
+            powers = lambda k: (-1.0) ** (k - 1) * math.factorial(k - 1) * (power(v + square, -k) - power(v, -k))
+            moved = 0.5 * (v + 1) * powers(n) + 0.5 * n * (powers(n - 1) if n > 1 else log1p(square / v))
+            return both * 0.5**n + 0.5 * (-1.0) ** n * math.factorial(n - 1) * power(v, -n) - moved
+
+        return student_density(v, t) * _bell(kappa, order, 0)
+
+    return [lambda v, t, y: student_by_v(v, t, order=order + 1), by_t]
+
+
+student_by_v = elementwise(  # ∂ⁿ/∂vⁿ of Student's distribution, n = ``order``
+    _student_by_v,
+    name="student_by_v",
+    type=lambda v, t, *, order: stdtr.type(v, t),
+    partials=_student_partials,
+    cost=flops(20_000),
+)
+
+student_slopes: Slopes = [lambda v, t: student_by_v(v, t, order=1), student_density]
+stdtr = plain(sp.stdtr, student_slopes)
+stdtridf = inverse(sp.stdtridf, student_slopes, 0, 0)
+stdtrit = inverse(sp.stdtrit, student_slopes, 1, 1)
 
 
 # of Fisher's F: I(m/2, n/2, w), w = m x / (n + m x)
 def _fisher(weights: Callable[..., tuple[Any, Any, Any]]) -> Callable[..., Any]:
     def slope(m: Atom, n: Atom, x: Atom) -> Any:
-        a, b, w = 0.5 * m, 0.5 * n, m * x / (n + m * x)
-        by_a, by_b, by_w = weights(m, n, x)
-        total = by_w * beta_density(a, b, w)
-        total = total if by_a is None else total + by_a * betainc_by_a(a, b, w)
-        return total if by_b is None else total + by_b * betainc_by_b(a, b, w)
+        is_upper = m * x > n  # w is near 1: then 1 − I(n/2, m/2, 1 − w)
+        a, b = either(is_upper, 0.5 * n, 0.5 * m, like=x), either(is_upper, 0.5 * m, 0.5 * n, like=x)
+        w = either(is_upper, n, m * x, like=x) / (n + m * x)
+        by_m, by_n, by_w = weights(m, n, x)
+        moved = by_w * beta_density(a, b, w)
+        if by_m is None and by_n is None:
+            return moved
+        first = betainc_by_b(a, b, w) if by_m is None else betainc_by_a(a, b, w)
+        second = -betainc_by_a(a, b, w) if by_m is None else -betainc_by_b(a, b, w)
+        is_large = (m > 1e5) | (n > 1e5)  # of many degrees of freedom, where the result is of their inverse square
+        return sum_or_nan(0.5 * either(is_upper, second, first, like=x), moved, is_large)
 
     return slope
 
@@ -363,82 +483,11 @@ ratio_slopes: Slopes = [
     _fisher(lambda m, n, x: (None, 0.5, -m * x / (n + m * x) ** 2)),
     _fisher(lambda m, n, x: (None, None, m * n / (n + m * x) ** 2)),
 ]
-fdtr = _plain(sp.fdtr, ratio_slopes)
-fdtrc = _complement(sp.fdtrc, ratio_slopes)
-fdtri = _inverse(sp.fdtri, ratio_slopes, 2, 2)
-fdtridfd = _inverse(sp.fdtridfd, ratio_slopes, 1, 1)
+fdtr = plain(sp.fdtr, ratio_slopes)
+fdtrc = complement(sp.fdtrc, ratio_slopes)
+fdtri = inverse(sp.fdtri, ratio_slopes, 2, 2)
+fdtridfd = inverse(sp.fdtridfd, ratio_slopes, 1, 1)
 
-
-# ------------------------------------------------------------------------------------------------------- noncentral
-
-
-def _noncentral_chi_density(x: Atom, v: Atom, nc: Atom) -> Any:
-    """½ e^−(√x − √λ)²/2 (x/λ)^(v/4 − ½) I_{v/2 − 1}(√(λ x)), scaled; of λ = 0 that of χ²."""
-    is_central = nc <= 0
-    away = either(is_central, 1, nc, like=nc)
-    root, shift = sqrt(x), sqrt(away)
-    scaled = exp(-0.5 * (root - shift) * (root - shift)) * power(x / away, 0.25 * v - 0.5)
-    general = 0.5 * scaled * ive(0.5 * v - 1, root * shift)
-    return either(is_central, 0.5 * gamma_density(0.5 * v, 0.5 * x), general, like=x)
-
-
-_noncentral_chi: list[Any] = [
-    _noncentral_chi_density,
-    no_formula("a noncentral χ² distribution in its degrees of freedom"),
-    lambda x, v, nc: 0.5 * (chndtr(x, v + 2, nc) - chndtr(x, v, nc)),
-]
-chndtr = _plain(sp.chndtr, _noncentral_chi)
-chndtrix = _inverse(sp.chndtrix, _noncentral_chi, 0, 0)
-chndtrinc = _inverse(sp.chndtrinc, _noncentral_chi, 2, 2)
-chndtridf = function(sp.chndtridf, *[_noncentral_chi[1]] * 3)
-
-
-def _noncentral_t_density(v: Atom, nc: Atom, t: Atom) -> Any:
-    """v/t (F(v + 2, λ, t √(1 + 2/v)) − F(v, λ, t)); at t = 0 its own value (Johnson, Kotz and Balakrishnan 1995,
-    Continuous Univariate Distributions 2, 31.15)."""
-    is_zero = t * t <= 0
-    away = either(is_zero, 1, t, like=t)
-    general = v / away * (nctdtr(v + 2, nc, away * sqrt(1 + 2 / v)) - nctdtr(v, nc, away))
-    at_zero = exp(gammaln(0.5 * (v + 1)) - gammaln(0.5 * v) - 0.5 * nc * nc) / sqrt(math.pi * v)
-    return either(is_zero, at_zero, general, like=t)
-
-
-def _noncentral_t_by_nc(v: Atom, nc: Atom, t: Atom) -> Any:
-    """−E φ(t χ/√v − λ): under s φ the density of χ with v − 1 degrees of freedom is one with v, and so this is the
-    distribution's own density, of v − 1, scaled. For v > 1."""
-    less = v - 1
-    scale = sqrt(0.5 * less) * exp(gammaln(0.5 * less) - gammaln(0.5 * v))
-    return -scale * _noncentral_t_density(less, nc, t * sqrt(less / v))
-
-
-_noncentral_t: list[Any] = [
-    no_formula("a noncentral t distribution in its degrees of freedom"),
-    _noncentral_t_by_nc,
-    _noncentral_t_density,
-]
-nctdtr = _plain(sp.nctdtr, _noncentral_t)
-nctdtrit = _inverse(sp.nctdtrit, _noncentral_t, 2, 2)
-nctdtridf = function(sp.nctdtridf, *[_noncentral_t[0]] * 3)
-nctdtrinc = _inverse(sp.nctdtrinc, _noncentral_t, 1, 1)
-
-
-def _noncentral_ratio_density(m: Atom, n: Atom, nc: Atom, x: Atom) -> Any:
-    """e^−λ/2 ₁F₁((m + n)/2, m/2, λw/2) times the central one: Σ of those of m + 2j with Poisson's weights."""
-    a, b, w = 0.5 * m, 0.5 * n, m * x / (n + m * x)
-    mixed = beta_density(a, b, w) * exp(-0.5 * nc) * hyp1f1(a + b, a, 0.5 * nc * w)
-    return mixed * m * n / (n + m * x) ** 2
-
-
-_noncentral_ratio: list[Any] = [  # Σ Poisson(j; λ/2) I(m/2 + j, n/2, w), w = m x / (n + m x): that of m + 2 has j + 1
-    no_formula("a noncentral F distribution in its degrees of freedom"),
-    no_formula("a noncentral F distribution in its degrees of freedom"),
-    lambda m, n, nc, x: 0.5 * (ncfdtr(m + 2, n, nc, x * m / (m + 2)) - ncfdtr(m, n, nc, x)),
-    _noncentral_ratio_density,
-]
-ncfdtr = _plain(sp.ncfdtr, _noncentral_ratio)
-ncfdtri = _inverse(sp.ncfdtri, _noncentral_ratio, 3, 3)
-ncfdtrinc = _inverse(sp.ncfdtrinc, _noncentral_ratio, 2, 2)
-ncfdtridfn, ncfdtridfd = [function(f, *[_noncentral_ratio[0]] * 4) for f in (sp.ncfdtridfn, sp.ncfdtridfd)]
 
 # ------------------------------------------------------------------------------------------------------- others
 

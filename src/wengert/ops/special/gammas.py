@@ -12,17 +12,21 @@ from typing import Any
 import scipy.special as sp
 
 from wengert.ops.elementwise import (
+    absolute,
     compose,
     cos,
     cosh,
     equal,
     exp,
+    hypot,
     imag,
     less_equal,
     log,
     power,
     real,
+    rint,
     select,
+    sign,
     sin,
     sinh,
 )
@@ -39,7 +43,7 @@ from wengert.ops.special.declare import (
     over,
     series,
 )
-from wengert.ops.special.usual import erf, gamma, psi
+from wengert.ops.special.usual import beta, erf, gamma, gammaln, psi, psi_difference
 from wengert.tape import Atom, Lit
 
 # ------------------------------------------------------------------------------------------------------- gamma
@@ -57,12 +61,58 @@ def _rgamma_partial(x: Atom, y: Atom) -> Any:
 
 rgamma = function(sp.rgamma, _rgamma_partial)
 gammasgn = function(sp.gammasgn, ZERO)
-poch = function(sp.poch, lambda z, m, y: y * (psi(z + m) - psi(z)), lambda z, m, y: y * psi(z + m))
-binom = function(
-    sp.binom,
-    lambda n, k, y: y * (psi(n + 1) - psi(n - k + 1)),
-    lambda n, k, y: y * (psi(n - k + 1) - psi(k + 1)),
-)
+
+
+def _is_pole(x: Atom) -> Any:
+    """Whether x is 0, −1, −2, ..., where Γ has its poles and 1/Γ its zeros."""
+    return less_equal(x, 0) & equal(x, rint(x))
+
+
+def _parity(x: Atom) -> Any:
+    """(−1)ˣ of a whole number."""
+    return 1 - 2 * absolute(x - 2 * rint(0.5 * x))
+
+
+def _poch_by_z(z: Atom, m: Atom, y: Atom) -> Any:
+    """y (ψ(z + m) − ψ(z)); where z is a pole Γ(z + m) (1/Γ)'(z), and where z + m is one too, y (ψ(1 − z − m) −
+    ψ(1 − z)): a polynomial's."""
+    top = z + m
+    is_zero, is_whole = _is_pole(z) & ~_is_pole(top), _is_pole(z) & _is_pole(top)
+    pole = either(_is_pole(z), z, 0, like=z)
+    over_pole = either(is_zero, top, 1, like=z)
+    at_zero = _parity(pole) * gammasgn(over_pole) * exp(gammaln(over_pole) + gammaln(1 - pole))
+    at_whole = y * psi_difference(1 - pole, either(is_whole, -m, 0, like=z)) * -1
+    general = -y * psi_difference(either(_is_pole(z), 1, z, like=z), m)
+    return either(is_zero, at_zero, either(is_whole, at_whole, general, like=z), like=z)
+
+
+poch = function(sp.poch, _poch_by_z, lambda z, m, y: y * psi(z + m))
+
+
+def _binom_zeros(n: Atom, k: Atom) -> tuple[Any, Any, Any, Any]:
+    """Where n − k + 1 is a pole of Γ, so that the coefficient is 0, and the slope of 1/Γ there times the rest,
+    (−1)^(k−n−1) B(n + 1, k − n); and the same of k + 1."""
+    above, below = _is_pole(n - k + 1), _is_pole(k + 1)
+    over_n, under_0 = either(above, k - n, 1, like=k), either(below, -k, 1, like=k)
+    at_above = _parity(over_n - 1) * beta(n + 1, over_n)
+    at_below = _parity(under_0 - 1) * beta(n + 1, under_0)
+    return above, at_above, below, at_below
+
+
+def _binom_by_n(n: Atom, k: Atom, y: Atom) -> Any:
+    above, at_above, below, _ = _binom_zeros(n, k)
+    general = y * psi_difference(n + 1, either(above | below, 0, -k, like=k))
+    return either(above, at_above, general, like=k)
+
+
+def _binom_by_k(n: Atom, k: Atom, y: Atom) -> Any:
+    above, at_above, below, at_below = _binom_zeros(n, k)
+    inside = either(above | below, 0, k, like=k)
+    general = y * (psi(either(above | below, 1, n - inside + 1, like=k)) - psi(inside + 1))
+    return either(above, -at_above, either(below, at_below, general, like=k), like=k)
+
+
+binom = function(sp.binom, _binom_by_n, _binom_by_k)
 
 # ------------------------------------------------------------------------------------------- exponential integrals
 
@@ -79,18 +129,44 @@ sici_si, sici_ci = functions(sp.sici, sici_si=[lambda x, y: over(sin(x), x, 1)],
 shichi_shi, shichi_chi = functions(
     sp.shichi, shichi_shi=[lambda x, y: over(sinh(x), x, 1)], shichi_chi=[lambda x, y: cosh(x) / x]
 )
+
+
+def _quarter_turns(x: Atom) -> Any:
+    """x² less a multiple of 4, without the rounding of x²: of x = 2 m + f it is 4 m f + f², and m f is exact, since the
+    two have together the digits of x."""
+    m = rint(0.5 * x)
+    f = x - 2 * m
+    crossed = m * f
+    return 4 * (crossed - rint(crossed)) + f * f
+
+
+def _wave(x: Atom, complex_wave: Any, in_degrees: Any) -> Any:
+    """sin or cos of ½ π x²."""
+    return complex_wave(0.5 * math.pi * x * x) if x.aval.dtype.kind == "c" else in_degrees(90 * _quarter_turns(x))
+
+
 fresnel_s, fresnel_c = functions(
     sp.fresnel,
-    fresnel_s=[lambda x, y: sin(0.5 * math.pi * x * x)],
-    fresnel_c=[lambda x, y: cos(0.5 * math.pi * x * x)],
+    fresnel_s=[lambda x, y: _wave(x, sin, sindg)],
+    fresnel_c=[lambda x, y: _wave(x, cos, cosdg)],
 )
+
+
+def _squared(x: Atom) -> tuple[Any, Any]:
+    """x² and its rounding error (Dekker 1971, Numerische Mathematik 18, 224)."""
+    split = x * 134217729.0 if x.aval.dtype.itemsize == 8 else x * 4097.0
+    high = split - (split - x)
+    low = x - high
+    square = x * x
+    return square, ((high * high - square) + 2 * high * low) + low * low
 
 
 def _modified_fresnel(ufunc: Any, name: str, sign: float) -> None:
     """F(x) = ∫ₓ^∞ exp(±i t²) dt and K = F exp(∓i (x² + π/4)) / √π."""
 
     def wave(x: Atom, y: Atom) -> Any:
-        return exp(sign * 1j * like(x * x, y))
+        square, rest = _squared(x)
+        return exp(sign * 1j * like(square, y)) * exp(sign * 1j * like(rest, y))
 
     turned = -cmath.exp(-sign * 1j * math.pi / 4) / SQRT_PI
     functions(
@@ -124,23 +200,31 @@ erfi = function(sp.erfi, lambda x, y: (2 / SQRT_PI) * exp(x * x))
 wofz = function(sp.wofz, lambda z, y: number(2j / SQRT_PI, z) - 2 * z * y)
 
 
-def _voigt(x: Atom, sigma: Atom, gamma_: Atom) -> tuple[Any, Any, Any]:
-    """w'(z) for z = (x + iγ) / σ√2, z itself, and 1/2σ²√π."""
-    z = compose(x, gamma_) / like(math.sqrt(2) * sigma, compose(x, gamma_))
+def _voigt(x: Atom, sigma: Atom, gamma_: Atom, y: Atom) -> tuple[Any, Any, Any]:
+    """The derivatives of Re w(z) / σ√(2π), z = (x + iγ) / σ√2, by w' = 2i/√π − 2 z w; where z is large that is rounding
+    alone, and w is i/√π Σ (½)ₖ z^(−2k−1) (DLMF 7.12.1), a series in σ/(x + iγ): right for σ = 0, too."""
+    size = absolute(sigma)
+    is_far = (gamma_ > 17 * size) | (hypot(x, gamma_) > 55 * size)
+    v = compose(x, gamma_)
+    z = compose(either(is_far, 1, x, like=x), either(is_far, 1, gamma_, like=x))
+    width = either(is_far, 1, size, like=x)
+    z = z / like(math.sqrt(2) * width, z)
     slope = number(2j / SQRT_PI, z) - 2 * z * wofz(z)
-    return slope, z, 1 / (2 * SQRT_PI * sigma * sigma)
+    scale = 1 / (2 * SQRT_PI * width * width)
+    near = (real(slope) * scale, -y / width - real(slope * z) * (math.sqrt(2) * scale), -imag(slope) * scale)
+
+    inverse = 1 / either(is_far, v, 1, like=v)
+    w = like(math.sqrt(2) * either(is_far, size, 0, like=x), v) * inverse
+    c = [math.prod(k - 0.5 for k in range(1, n + 1)) for n in range(14)]
+    by_v = (-1j / math.pi) * inverse * inverse * series([(2 * k + 1) * c[k] for k in range(14)], w * w)
+    by_sigma = w * inverse * inverse * series([(2 * k) * c[k] for k in range(1, 14)], w * w)
+    far = (real(by_v), real((1j * math.sqrt(2) / math.pi) * by_sigma), -imag(by_v))
+    by_x, by_size, by_gamma = [either(is_far, f, n, like=x) for f, n in zip(far, near, strict=True)]
+    return by_x, sign(sigma) * by_size, by_gamma
 
 
-def _voigt_by_sigma(x: Atom, sigma: Atom, gamma_: Atom, y: Atom) -> Any:
-    slope, z, scale = _voigt(x, sigma, gamma_)
-    return -y / sigma - real(slope * z) * scale * math.sqrt(2)
-
-
-voigt_profile = function(  # Re w(z) / σ√(2π); where σ is 0 it is another function: NaN
-    sp.voigt_profile,
-    lambda x, sigma, gamma_, y: (lambda w, z, scale: real(w) * scale)(*_voigt(x, sigma, gamma_)),
-    _voigt_by_sigma,
-    lambda x, sigma, gamma_, y: (lambda w, z, scale: -imag(w) * scale)(*_voigt(x, sigma, gamma_)),
+voigt_profile = function(
+    sp.voigt_profile, *[lambda x, sigma, gamma_, y, k=k: _voigt(x, sigma, gamma_, y)[k] for k in range(3)]
 )
 owens_t = function(  # Owen (1956), Annals of Mathematical Statistics 27, 1075
     sp.owens_t,

@@ -10,9 +10,10 @@ from typing import Any
 
 import scipy.special as sp
 
-from wengert.ops.elementwise import convert, equal, select
+from wengert.errors import MissingRuleError
+from wengert.ops.elementwise import arccos, arccosh, convert, cos, cosh, equal, select, sin, sinh
 from wengert.ops.op import NONE
-from wengert.ops.special.declare import either, function, like, no_formula, number
+from wengert.ops.special.declare import either, function, like, no_formula, number, over
 from wengert.tape import Atom, Lit
 
 
@@ -71,29 +72,62 @@ def _gegenbauer(n: Atom, alpha: float, x: Atom) -> Any:
     return gegenbauer(_lower(n), parameter, x)
 
 
-def _of_gegenbauer(ufunc: Any, alpha: float, factor: float = 1, scale: float = 1, shift: float = 0) -> Any:
-    """One whose derivative is ``factor`` C_{n−1}^(alpha)(scale x + shift)."""
-    return function(
-        ufunc,
-        _degree(ufunc.__name__),
-        lambda n, x, y: _unless_constant(n, factor * _gegenbauer(n, alpha, scale * x + shift), x),
-    )
+def _mirrored(n: Atom, shift: int) -> tuple[Any, Any]:
+    """Whether n is below −shift/2; and the degree above with which the family has the same polynomial, −shift − n."""
+    is_below = n + n < -shift
+    return is_below, select(is_below, Lit(-shift, n.aval.dtype) - n, n)
 
 
-chebyu = _of_gegenbauer(sp.eval_chebyu, 2, 2)
-chebys = _of_gegenbauer(sp.eval_chebys, 2, 1, 0.5)
-sh_chebyu = _of_gegenbauer(sp.eval_sh_chebyu, 2, 4, 2, -1)
+def _of_gegenbauer(
+    ufunc: Any, alpha: float, factor: float = 1, scale: float = 1, shift: float = 0, by_degree: Any = None
+) -> Any:
+    """One whose derivative is ``factor`` C_{n−1}^(alpha)(scale x + shift): Legendre's, of which P_{−n−1} is P_n, or
+    Chebyshev's of the second kind, of which U_{−n−2} is −U_n, and U₋₁ is 0."""
+    is_odd = alpha == 2
+
+    def rule(n: Atom, x: Atom, y: Atom) -> Any:
+        is_below, degree = _mirrored(n, 2 if is_odd else 1)
+        degree = select(equal(degree, -1), Lit(0, n.aval.dtype), degree)
+        slope = factor * _gegenbauer(degree, alpha, scale * x + shift)
+        slope = either(is_below, -slope, slope, like=x) if is_odd else slope
+        return _unless_constant(degree, slope, x)
+
+    return function(ufunc, by_degree or _degree(ufunc.__name__), rule)
+
+
+def _chebyshev_degree(kind: int, factor: float, scale: float, shift: float) -> Any:
+    """In the degree: T_n is cos nθ and U_n is sin (n + 1)θ / sin θ, of x = cos θ; beyond 1 with cosh and sinh."""
+
+    def rule(n: Atom, x: Atom, y: Atom) -> Any:
+        if x.aval.dtype.kind == "c":
+            raise MissingRuleError("a Chebyshev polynomial of a complex argument, in its degree")
+        at = scale * x + shift
+        is_out = at > 1
+        theta = arccos(either(is_out, 0, at, like=x))
+        alpha = arccosh(either(is_out, at, 1, like=x))
+        if kind == 1:
+            return factor * either(is_out, alpha * sinh(n * alpha), -theta * sin(n * theta), like=x)
+        inside = over(theta, sin(theta), 1) * cos((n + 1) * theta)
+        return factor * either(is_out, over(alpha, sinh(alpha), 1) * cosh((n + 1) * alpha), inside, like=x)
+
+    return rule
+
+
+chebyu = _of_gegenbauer(sp.eval_chebyu, 2, 2, by_degree=_chebyshev_degree(2, 1, 1, 0))
+chebys = _of_gegenbauer(sp.eval_chebys, 2, 1, 0.5, by_degree=_chebyshev_degree(2, 1, 0.5, 0))
+sh_chebyu = _of_gegenbauer(sp.eval_sh_chebyu, 2, 4, 2, -1, by_degree=_chebyshev_degree(2, 1, 2, -1))
 legendre = _of_gegenbauer(sp.eval_legendre, 1.5)
 sh_legendre = _of_gegenbauer(sp.eval_sh_legendre, 1.5, 2, 2, -1)
 
 
 def _of_chebyu(ufunc: Any, factor: float, scale: float, shift: float) -> Any:
-    """One whose derivative is ``factor`` n U_{n−1}(scale x + shift)."""
-    return function(
-        ufunc,
-        _degree(ufunc.__name__),
-        lambda n, x, y: _unless_constant(n, factor * like(n, x) * chebyu(_lower(n), scale * x + shift), x),
-    )
+    """One whose derivative is ``factor`` n U_{n−1}(scale x + shift): Chebyshev's of the first kind, T₋ₙ = Tₙ."""
+
+    def rule(n: Atom, x: Atom, y: Atom) -> Any:
+        _, degree = _mirrored(n, 0)
+        return _unless_constant(degree, factor * like(degree, x) * chebyu(_lower(degree), scale * x + shift), x)
+
+    return function(ufunc, _chebyshev_degree(1, factor / scale, scale, shift), rule)
 
 
 chebyt = _of_chebyu(sp.eval_chebyt, 1, 1, 0)

@@ -21,6 +21,8 @@ from wengert.ops.elementwise import (
     LN10,
     absolute,
     cbrt,
+    convert,
+    cos,
     equal,
     exp,
     exp2,
@@ -32,6 +34,7 @@ from wengert.ops.elementwise import (
     minimum,
     negative,
     power,
+    rint,
     select,
     sign,
     sin,
@@ -189,7 +192,10 @@ def _inverse_log(y: Atom, lam: Atom) -> Any:
 
 
 def inv_boxcox_partial_lam(y: Atom, lam: Atom, base: Atom, scale: Any) -> Any:
-    """Of the implicit equation boxcox(x, λ) = y: ∂x/∂λ = −x^(1−λ) ∂boxcox/∂λ; ``base`` is log x."""
+    """Of the implicit equation boxcox(x, λ) = y: ∂x/∂λ = −x^(1−λ) ∂boxcox/∂λ; ``base`` is log x.
+
+    x^(1−λ) is x / (1 + λ y): where λ is large x is near 1, and its power would be that of its rounding.
+    """
     return -scale * _power_of_log(base, lam, y)
 
 
@@ -209,16 +215,16 @@ boxcox1p = elementwise(
 inv_boxcox = elementwise(
     sp.inv_boxcox,
     partials=[
-        lambda y, lam, x: power(x, 1 - lam),
-        lambda y, lam, x: inv_boxcox_partial_lam(y, lam, _inverse_log(y, lam), power(x, 1 - lam)),
+        lambda y, lam, x: x / (1 + lam * y),
+        lambda y, lam, x: inv_boxcox_partial_lam(y, lam, _inverse_log(y, lam), x / (1 + lam * y)),
     ],
     cost=flops(40),
 )
 inv_boxcox1p = elementwise(
     sp.inv_boxcox1p,
     partials=[
-        lambda y, lam, x: power(1 + x, 1 - lam),
-        lambda y, lam, x: inv_boxcox_partial_lam(y, lam, _inverse_log(y, lam), power(1 + x, 1 - lam)),
+        lambda y, lam, x: (1 + x) / (1 + lam * y),
+        lambda y, lam, x: inv_boxcox_partial_lam(y, lam, _inverse_log(y, lam), (1 + x) / (1 + lam * y)),
     ],
     cost=flops(40),
 )
@@ -260,20 +266,36 @@ TERMS, BERNOULLI = 20, sp.bernoulli(30)[2::2]
 
 
 def _zeta_by_s(s: Any, q: Any) -> Any:
-    """∂/∂s of Σ (k + q)⁻ˢ by the Euler-Maclaurin formula (DLMF 25.11.5), differentiated: to 1e-12 for s from −1 on."""
+    """∂/∂s of Σ (k + q)⁻ˢ by the Euler-Maclaurin formula (DLMF 25.11.5), differentiated: to 1e-12 for s from −½ on.
+
+    What follows the sum is nothing where its power underflows, as for any large s: its factors may overflow there.
+    """
     dtype = np.result_type(s, q)
     s, q = np.broadcast_arrays(np.asarray(s, float), np.asarray(q, float))
     with np.errstate(all="ignore"):
         total = -sum([np.log(q + k) * (q + k) ** -s for k in range(TERMS)])
         a = q + TERMS
         log_a = np.log(a)
-        total = total - a ** (1 - s) / (s - 1) * (log_a + 1 / (s - 1)) - 0.5 * log_a * a**-s
+        rest = -(a ** (1 - s)) / (s - 1) * (log_a + 1 / (s - 1)) - 0.5 * log_a * a**-s
         product, slope = s, np.ones_like(s)  # s (s + 1) ... (s + 2 j − 2), and its derivative
         for j, number in enumerate(BERNOULLI, 1):
-            total = total + number / math.factorial(2 * j) * a ** (1 - s - 2 * j) * (slope - log_a * product)
+            rest = rest + number / math.factorial(2 * j) * a ** (1 - s - 2 * j) * (slope - log_a * product)
             for i in (2 * j - 1, 2 * j):
                 product, slope = product * (s + i), slope * (s + i) + product
-    return np.asarray(np.where(q > 0, total, np.nan), dtype)[()]
+        total = total + np.where((a**-s == 0) & (s > 1), 0.0, rest)
+    return np.asarray(np.where((q > 0) & (s >= -0.5), total, np.nan), dtype)[()]
+
+
+def _riemann_partial(s: Atom, y: Atom) -> Any:
+    """ζ'(s); left of −½ that of ζ(s) = 2 (2π)^(s−1) sin(πs/2) Γ(1 − s) ζ(1 − s) (DLMF 25.4.1)."""
+    one = Lit(1, s.aval.dtype)
+    is_left = s < -0.5
+    t = 1 - either(is_left, s, -1, like=s)
+    turns = s - 4 * rint(0.25 * s)  # of which no large multiple of π is taken
+    factor = 2 * exp(gammaln(t) - math.log(2 * math.pi) * t)
+    across = (math.log(2 * math.pi) - psi(t)) * riemann_zeta(t) - zeta_by_s(t, one)
+    left = factor * (0.5 * math.pi * cos(0.5 * math.pi * turns) * riemann_zeta(t) + sin(0.5 * math.pi * turns) * across)
+    return either(is_left, left, zeta_by_s(either(is_left, 2, s, like=s), one), like=s)
 
 
 zeta_by_s = elementwise(
@@ -295,12 +317,10 @@ zeta = elementwise(  # of Hurwitz: Σ (k + q)⁻ˢ
 riemann_zeta = elementwise(
     sp._ufuncs._riemann_zeta,
     name="riemann_zeta",
-    partials=[lambda s, y: zeta_by_s(s, Lit(1, s.aval.dtype))],
+    partials=[_riemann_partial],
     cost=flops(60),
 )
-zetac = elementwise(  # ζ(s) − 1
-    sp.zetac, partials=[lambda s, y: zeta_by_s(s, Lit(1, s.aval.dtype))], cost=flops(60)
-)
+zetac = elementwise(sp.zetac, partials=[_riemann_partial], cost=flops(60))  # ζ(s) − 1
 psi = elementwise(sp.psi, partials=[lambda x, y: zeta(Lit(2, x.aval.dtype), x)], cost=flops(40))
 gammaln = elementwise(sp.gammaln, partials=[lambda x, y: psi(x)], cost=flops(40))
 loggamma = elementwise(sp.loggamma, partials=[lambda x, y: psi(x)], cost=flops(40))
@@ -315,15 +335,19 @@ def _psi_minus_log(z: Atom) -> Any:
 
 
 def psi_difference(a: Atom, b: Atom) -> Any:
-    """ψ(a) − ψ(a + b). For large a, where the two are close, −log(1 + b/a) and a difference of small terms.
+    """ψ(a) − ψ(a + b), also where the two are close.
 
-    For b much smaller than 1 still a difference: the absolute error stays near that of ψ.
+    Where both arguments are large, −log(1 + b/a) and a difference of small terms. For b that is small beside the
+    distance of a from the poles, −b ψ'(a) − ½ b² ψ''(a) − ...: where b is tiny a beta function is 1/b.
     """
-    is_far = (a > FAR) & (b > 0)
-    big = either(is_far, a, FAR, like=a)
-    positive = either(is_far, b, 1, like=a)
-    far = _psi_minus_log(big) - _psi_minus_log(big + positive) - log1p(positive / big)
-    return either(is_far, far, psi(a) - psi(a + b), like=a)
+    is_far = (a > FAR) & (a + b > FAR)
+    big, step = either(is_far, a, FAR, like=a), either(is_far, b, 1, like=a)
+    far = _psi_minus_log(big) - _psi_minus_log(big + step) - log1p(step / big)
+    distance = either(a > 0, a, absolute(a - rint(a)), like=a)
+    is_close = absolute(b) < 1e-5 * distance
+    at, moved = either(is_close, a, 1, like=a), either(is_close, b, 0, like=a)
+    close = -moved * series([(-1) ** n * zeta(Lit(n + 2, a.aval.dtype), at) for n in range(3)], moved)
+    return either(is_close, close, either(is_far, far, psi(a) - psi(a + b), like=a), like=a)
 
 
 beta = elementwise(
@@ -413,9 +437,40 @@ kv = elementwise(
     partials=[in_order("k", lambda x: exp(-x)), lambda v, x, y: -0.5 * (kv(v - 1, x) + kv(v + 1, x))],
     cost=flops(200),
 )
-ive = elementwise(  # e⁻ˡˣˡ I_v(x); for large x a difference of close terms, better in i0e and i1e
+
+
+def scaled_partial(kind: str, near: Any) -> Any:
+    """The rule in x of e⁻ˡˣˡ I_v(x) or eˣ K_v(x): ``near``, and for x > v² and 50 that of the asymptotic series."""
+
+    def rule(v: Atom, x: Atom, y: Atom) -> Any:
+        order, size = convert(v, dtype=x.aval.dtype), absolute(x) if kind == "i" else x
+        is_far = (absolute(x) > FAR_SCALED) & (v * v < absolute(x))
+        order, size = either(is_far, order, 0, like=order), either(is_far, size, FAR_SCALED, like=size)
+        tail = scaled_bessel_tail(order, size, kind)
+        return either(is_far, sign(x) * sign(y) * tail if kind == "i" else tail, near(v, x, y), like=y)
+
+    return rule
+
+
+def of_real(rule: Any) -> Any:
+    """``rule``, of a function of a real argument: scaled by exp(−|Im z|) or the like, it has no complex derivative."""
+
+    def real_rule(*xs_y: Atom) -> Any:
+        if xs_y[-1].aval.dtype.kind == "c":
+            raise MissingRuleError("of complex numbers it is scaled by what has no complex derivative")
+        return rule(*xs_y)
+
+    return real_rule
+
+
+ive = elementwise(  # e⁻ˡˣˡ I_v(x)
     sp.ive,
-    partials=[in_order("i"), lambda v, x, y: 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - sign(x) * y],
+    partials=[
+        in_order("i"),
+        of_real(
+            scaled_partial("i", lambda v, x, y: 0.5 * (ive(v - 1, x) + ive(v + 1, x)) - sign(x) * y),
+        ),
+    ],
     cost=flops(200),
 )
 j0 = elementwise(sp.j0, partials=[lambda x, y: -j1(x)], cost=flops(40))
@@ -428,31 +483,42 @@ k0 = elementwise(sp.k0, partials=[lambda x, y: -k1(x)], cost=flops(40))
 k1 = elementwise(sp.k1, partials=[lambda x, y: -k0(x) - y / x], cost=flops(40))
 
 
-def scaled_bessel_tail(order: int, size: Atom) -> Any:
-    """d/dx e⁻ˣ I_v(x) for x > 50, from its asymptotic series (2πx)^(-1/2) Σ aₖ x⁻ᵏ (DLMF 10.40.1)."""
-    a, terms = 1.0, []
-    for k in range(10):
-        terms.append(-(k + 0.5) * a / SQRT_2PI)
-        a *= -(4 * order**2 - (2 * k + 1) ** 2) / ((k + 1) * 8)
-    return series(terms, 1 / size) / (size * sqrt(size))
+FAR_SCALED = 50.0
 
 
-def i0e_partial(x: Atom, y: Atom) -> Any:
-    """i1e(x) − sign(x) y; the two are close for large |x|."""
-    is_far = absolute(x) > 50
-    far = scaled_bessel_tail(0, either(is_far, absolute(x), 50, like=x))
-    return either(is_far, sign(x) * far, i1e(x) - sign(x) * y, like=x)
+def scaled_bessel_tail(order: Any, size: Atom, kind: str) -> Any:
+    """d/dx of e⁻ˣ I_v(x) or eˣ K_v(x) for x > 50 and v² < x: of the asymptotic series √(2πx)⁻¹ Σ (−1)ᵏ aₖ(v) x⁻ᵏ of I,
+    √(π/2x) Σ aₖ(v) x⁻ᵏ of K (DLMF 10.40.1, 10.40.2). What they are made of in general, a function less its neighbour,
+    is nothing but rounding where x is large."""
+    four, sign = 4 * order * order, -1.0 if kind == "i" else 1.0
+    a: Any = 1.0
+    terms: list[Any] = []
+    for k in range(14):
+        terms.append(-(k + 0.5) * a)
+        a = a * (four - (2 * k + 1) ** 2) * (sign / (8 * (k + 1)))
+    scale = 1 / SQRT_2PI if kind == "i" else math.sqrt(math.pi / 2)
+    return scale * series(terms, 1 / size) / (size * sqrt(size))
 
 
-def i1e_partial(x: Atom, y: Atom) -> Any:
-    is_far = absolute(x) > 50
-    far = scaled_bessel_tail(1, either(is_far, absolute(x), 50, like=x))
-    near = 0.5 * (i0e(x) + ive(_order(2, x), x)) - sign(x) * y
-    return either(is_far, far, near, like=x)
+def with_tail(order: Any, kind: str, near: Any) -> Any:
+    """The rule of e⁻ˡˣˡ I or eˣ K of a fixed order: ``near``, and where x is large that of the asymptotic series."""
+
+    def rule(x: Atom, y: Atom) -> Any:
+        size = absolute(x) if kind == "i" else x
+        is_far = size > FAR_SCALED
+        tail = scaled_bessel_tail(order, either(is_far, size, FAR_SCALED, like=x), kind)
+        even = kind == "i" and order % 2 == 0
+        return either(is_far, sign(x) * tail if even else tail, near(x, y), like=x)
+
+    return rule
 
 
-i0e = elementwise(sp.i0e, partials=[i0e_partial], cost=flops(40))
-i1e = elementwise(sp.i1e, partials=[i1e_partial], cost=flops(40))
+i0e = elementwise(sp.i0e, partials=[with_tail(0, "i", lambda x, y: i1e(x) - sign(x) * y)], cost=flops(40))
+i1e = elementwise(
+    sp.i1e,
+    partials=[with_tail(1, "i", lambda x, y: 0.5 * (i0e(x) + ive(_order(2, x), x)) - sign(x) * y)],
+    cost=flops(40),
+)
 
 # ---------------------------------------------------------------------------------- what logsumexp is made of
 

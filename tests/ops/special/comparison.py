@@ -1,0 +1,248 @@
+"""The derivatives of a function of scipy.special beside mpmath's, at points of every kind: ordinary, negative, whole,
+half, at poles, from 1e-300 to 1e300. A point counts where SciPy's value is right.
+
+``python -m tests.ops.special.comparison NAME...`` prints what it finds.
+"""
+
+from __future__ import annotations
+
+import signal
+import sys
+import time
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import mpmath
+import numpy as np
+from mpmath import mp
+
+from tests.ops import cases, special_cases
+from tests.ops.check_op import Case, Operand, evaluate, tape_of
+from tests.ops.special import oracle
+from wengert.ad.forward import jvp
+from wengert.errors import MissingRuleError
+
+SCIPY_IS_RIGHT = 1e-9
+"""SciPy's value counts as right within this relative error."""
+TOLERANCE = 1e-7
+"""A derivative is right within this relative error, or within what a rounding of its operands moves it by, times
+``ROUNDINGS``."""
+ROUNDINGS = 1e3
+SECONDS = 0.5
+"""CPU time that mpmath has for one number."""
+
+DEGREE = Operand(lambda rng, shape: rng.uniform(0.2, 6, shape))
+
+CASES = {c.name: c for c in (*cases.CASES, *special_cases.CASES) if c.name in oracle.MEANINGS}
+OF_REAL_DEGREE = [n for n in CASES if n.startswith("eval_") and not n.startswith("eval_hermite")]
+CASES |= {f"{n} of real degree": replace(CASES[n], operands=(DEGREE, *CASES[n].operands[1:])) for n in OF_REAL_DEGREE}
+
+SIZES = [0.5, 1.0, 1.5, 2.0, 2.5, 3.0, 4.0, 7.3, 10.0, 25.5, 100.0, 1e3, 1e4, 1e5, 1e8, 1e15, 1e30, 1e100, 1e300]
+SIZES += [0.0, 1e-3, 1e-5, 1e-8, 1e-15, 1e-30, 1e-100, 1e-300, 0.999, 1 - 1e-9, 1 + 1e-9]
+SHARES = [1e-300, 1e-100, 1e-30, 1e-15, 1e-8, 1e-4, 0.01, 0.5, 0.9, 0.999, 1 - 1e-6, 1 - 1e-12, 0.0, 1.0]
+COUNTS = [-5, -2, -1, 0, 1, 2, 3, 4, 5, 10, 50, 200]
+
+
+# ------------------------------------------------------------------------------------------------------- points
+
+
+def ordinary(operand: Operand, rng: np.random.Generator) -> Any:
+    return np.asarray(operand.draw(rng, ())).item()
+
+
+def odd(operand: Operand, rng: np.random.Generator) -> Any:
+    """A number that is not ordinary."""
+    usual = [ordinary(operand, rng) for _ in range(8)]
+    x = usual[0]
+    if isinstance(x, int):
+        return int(rng.choice(COUNTS))
+    kind = rng.integers(6)
+    if isinstance(x, complex):
+        return complex([x * 10.0 ** rng.uniform(-3, 3), -x, x.conjugate(), x.real, 1j * x.imag, -x.real][kind])
+    if all(0 < u < 1 for u in usual) and kind < 4:
+        return float(rng.choice(SHARES))
+    if kind == 0:
+        return float(x * 10.0 ** rng.uniform(-3, 3))
+    if kind == 1:
+        return float(-x)
+    if kind == 2:
+        return float(rng.integers(-20, 21) / 2)
+    return float(rng.choice(SIZES) * rng.choice([1, 1, -1]))
+
+
+def points(case: Case, count: int) -> list[list[Any]]:
+    """One in four is ordinary, two have one odd operand, one has any number of them."""
+    rng = np.random.default_rng(zlib.crc32(case.name.encode()))
+    n = len(case.operands)
+    found = []
+    for i in range(count):
+        which = [[], [i // 4 % n], [i // 4 % n], np.flatnonzero(rng.integers(0, 2, n))][i % 4]
+        xs = [(odd if k in which else ordinary)(o, rng) for k, o in enumerate(case.operands)]
+        if case.name.startswith(("pbdv", "pbvv")) and abs(xs[0]) > 1e4:
+            continue  # SciPy asks for that much memory
+        found.append(xs)
+    return found
+
+
+# -------------------------------------------------------------------------------------------------- derivatives
+
+
+def derivatives(case: Case, columns: list[Any], k: int) -> Any:
+    """∂/∂x_k at all points, by the rules, as an array; by references alone: machine code has its own tests."""
+    tape, xs, _ = tape_of(case, columns)
+    return evaluate(jvp(tape, [k]), [*xs, np.ones_like(xs[k])])[-1]
+
+
+# --------------------------------------------------------------------------------------------------- comparing
+
+
+@contextmanager
+def at_most(seconds: float) -> Iterator[None]:
+    """CPU time, after which mpmath is interrupted: its series have no end of their own."""
+
+    def stop(*_: Any) -> None:
+        raise oracle.Unknown("no time")
+
+    before = signal.signal(signal.SIGVTALRM, stop)
+    signal.setitimer(signal.ITIMER_VIRTUAL, seconds)
+    try:
+        yield
+    finally:
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
+
+
+def asked(f: Callable[..., Any], *args: Any, seconds: float = SECONDS) -> Any:
+    """What mpmath says, or None."""
+    try:
+        with at_most(seconds):
+            return f(*args)
+    except (oracle.Unknown, mp.NoConvergence, MemoryError, RecursionError):
+        return None
+    except (ValueError, ZeroDivisionError, OverflowError, ArithmeticError, TypeError):
+        return None
+
+
+@dataclass
+class Report:
+    name: str
+    points: int = 0
+    """Where SciPy's value is right."""
+    compared: int = 0
+    """Numbers: points times operands."""
+    missing: list[int] = field(default_factory=list)
+    wrong: list[tuple[int, list[Any], Any, Any, float]] = field(default_factory=list)
+    """Operand, point, mpmath's number, ours, the relative error."""
+    nan: list[tuple[int, list[Any], Any]] = field(default_factory=list)
+    worst: float = 0.0
+    """The worst relative error of what is right."""
+
+    def __str__(self) -> str:
+        lines = [
+            f"{self.name}: {self.points} points, {self.compared} compared, {len(self.wrong)} wrong, "
+            f"{len(self.nan)} NaN, missing in {self.missing}, worst {self.worst:.1e}"
+        ]
+        for k, xs, want, got, error in self.wrong:
+            lines.append(f"    WRONG in {k} at {xs}: {_short(want)}, got {got}, error {error:.1e}")
+        for k, xs, want in self.nan:
+            lines.append(f"    NaN in {k} at {xs}: {_short(want)}")
+        return "\n".join(lines)
+
+
+def _short(x: Any) -> str:
+    return str(mpmath.nstr(x, 8))
+
+
+def relative_error(want: Any, got: Any) -> float:
+    """0 where both are beyond or below what float64 has."""
+    if abs(want) > 1.7e308 and not np.isfinite(got):
+        return 0.0
+    if not np.isfinite(got):
+        return np.inf
+    if abs(want) < 1e-290 and abs(got) < 1e-290:
+        return 0.0
+    return float(abs(want - _exact(got)) / max(abs(want), mpmath.mpf(10) ** -300))
+
+
+def moved_by_rounding(meaning: Any, xs: list[Any], k: int, guess: float, want: Any, is_complex: bool) -> Any:
+    """How far the derivative moves where the operands move by a rounding."""
+    total = mpmath.mpf(0)
+    for j, x in enumerate(xs):
+        if isinstance(x, int):
+            continue
+        moved = [*xs[:j], x * (1 + 2.0**-50) if x else 2.0**-50, *xs[j + 1 :]]
+        other = asked(oracle.slope, meaning, moved, k, guess, is_complex)
+        total += 0 if other is None else abs(other - want) / 4
+    return total
+
+
+def compare(name: str, count: int, seconds: float = 1e9, tries: int = 3) -> Report:
+    """At ``count`` points where SciPy is right, or those among ``tries`` times as many, or as time allows."""
+    report = Report(name)
+    compare_at(report, points(CASES[name], tries * count), count, seconds)
+    return report
+
+
+def compare_at(report: Report, drawn: list[list[Any]], count: int = 1, seconds: float = 1e9) -> None:
+    case, meaning = CASES[report.name], oracle.MEANINGS[CASES[report.name].name]
+    columns = [np.array(column) for column in zip(*drawn, strict=True)]
+    with np.errstate(all="ignore"):
+        values = case.op.reference(*columns, **case.kw)
+    is_complex = np.iscomplexobj(values)
+    rules = [_rule(report, case, columns, k) for k in range(len(columns))]
+    end = time.process_time() + seconds
+    for i, xs in enumerate(drawn):
+        if report.points == count or time.process_time() > end:
+            break
+        guess = values[i]
+        if not np.isfinite(guess):
+            continue
+        true = asked(oracle.value, meaning, xs, guess, is_complex, seconds=min(SECONDS, seconds))
+        if true is None or relative_error(true, guess) > SCIPY_IS_RIGHT:
+            continue
+        report.points += 1
+        for k, slopes in enumerate(rules):
+            if slopes is None:
+                continue
+            want = asked(oracle.slope, meaning, xs, k, guess, is_complex, seconds=min(SECONDS, seconds))
+            if want is not None:
+                report.compared += 1
+                _judge(report, meaning, xs, k, want, slopes[i], guess, is_complex)
+
+
+def _rule(report: Report, case: Case, columns: list[Any], k: int) -> Any:
+    """The derivatives in operand ``k``; None where there are none."""
+    if columns[k].dtype.kind not in "fc":
+        return None
+    try:
+        return derivatives(case, columns, k)
+    except MissingRuleError:
+        report.missing.append(k)
+        return None
+
+
+def _judge(
+    report: Report, meaning: Any, xs: list[Any], k: int, want: Any, got: Any, guess: Any, is_complex: bool
+) -> None:
+    error = relative_error(want, got)
+    if error <= TOLERANCE:
+        report.worst = max(report.worst, error)
+    elif np.isnan(got):
+        report.nan.append((k, xs, want))
+    else:
+        off = abs(want - _exact(got)) if np.isfinite(got) else mpmath.inf
+        if off > ROUNDINGS * moved_by_rounding(meaning, xs, k, guess, want, is_complex):
+            report.wrong.append((k, xs, want, got, error))
+
+
+def _exact(got: Any) -> Any:
+    return mpmath.mpmathify(complex(got) if np.iscomplexobj(got) else float(got))
+
+
+if __name__ == "__main__":
+    for name in sys.argv[2:] or CASES:
+        sys.stdout.write(f"{compare(name, int(sys.argv[1]), 40)}\n")
+        sys.stdout.flush()
