@@ -10,5 +10,6 @@ How what the function calls gets there, while a trace is open:
   ``np.nditer`` for trampolines that do (``exchange``), and ``type(x)`` in the user's code for a call that knows:
   ``type_of``.
 
-Each leaves what is not traced, other threads and libraries as they were.
+Each leaves what is not traced, other threads and libraries as they were. All of it is done and undone where a trace is
+opened and closed, in one step that no signal can come into: ``native/opened.cpp``.
 """
