@@ -121,6 +121,7 @@ def raising_at(number: int, codes: set[CodeType] | None) -> tuple[Callable[..., 
 
 def n_instructions(call: Callable[[], Any], codes: set[CodeType] | None) -> int:
     trace, come = raising_at(-1, codes)
+    sys._getframe().f_trace_opcodes = True  # so that Python 3.12 and later look for frames that want it
     sys.settrace(trace)
     call()
     sys.settrace(None)
@@ -132,9 +133,11 @@ def left_behind(call: Callable[[], Any], codes: set[CodeType] | None, most: int 
     of them left."""
     call()
     before, left = Process(), list[Any]()
+    n_instructions(call, codes)  # Python 3.13 begins with some of them
     numbers = range(0, n := n_instructions(call, codes), n // most + 1)
     for number in numbers:
         trace, _ = raising_at(number, codes)
+        sys._getframe().f_trace_opcodes = True  # as above
         sys.settrace(trace)
         try:
             call()

@@ -179,10 +179,11 @@ def test_a_value_of_an_enclosing_trace_is_an_implicit_input() -> None:
 
 def test_a_batch_records_only_what_depends_on_it() -> None:
     """What is the same for all examples is computed once, and can be looked at."""
+    ones = np.ones(3)
     with Trace("outer").opened() as outer:
         x = argument(outer, 2.0)
         with Trace("batch", concrete=False, why_abstract="of many").opened() as batch:
-            y = argument(batch, np.ones(3))
+            y = argument(batch, ones)
             z = x * x
             _ = y * z
             assert bool(z > 3)

@@ -7,7 +7,7 @@
 // attribute of a module, is what is exchanged: the functions stay the objects that they are, however the caller got hold
 // of them, and a call costs 50 ns more than before, where a wrapper in Python would cost 500.
 //
-// Owned here: what the slots held. All is called with the GIL held; begin() and end() are paired by tracing/arraylikes.py.
+// Owned here: what the slots held. All is called with the GIL held; opened.cpp calls begin() and end().
 #define PY_SSIZE_T_CLEAN
 #include <Python.h>
 
