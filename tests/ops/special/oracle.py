@@ -736,7 +736,7 @@ MEANINGS: dict[str, Meaning] = {
     "huber": huber,
     "pseudo_huber": pseudo_huber,
     "zeta": hurwitz,
-    "zeta_by_s": lambda s, q: mp.zeta(s, q, 1) if q > 0 and s > 1 else mp.nan,
+    "zeta_by_s": lambda s, q: mp.zeta(s, q, 1) if 0 < q < 1e30 and s > 1 else mp.nan,
     "riemann_zeta": mp.zeta,
     "zetac": lambda s: mp.zeta(s) - 1,
     "psi": lambda x: mp.psi(0, x),

@@ -12,7 +12,7 @@ import scipy.special as sp
 from wengert.ops.elementwise import cos, cosh, power, sqrt
 from wengert.ops.kernels import flops
 from wengert.ops.op import NONE, elementwise
-from wengert.ops.special.declare import SQRT_PI, either, function, functions, like, no_formula, number, over
+from wengert.ops.special.declare import SQRT_PI, either, function, functions, like, no_formula, number, over, series
 from wengert.ops.special.usual import i0, in_order, j0, k0, kv, of_real, scaled_partial, with_tail, y0, yv
 from wengert.tape import Atom
 
@@ -61,12 +61,36 @@ def _root(x: Atom) -> Any:
     return sqrt(either(x > 0, x, 0, like=x))
 
 
+FAR_AIRY = 30.0
+
+
+def _scaled_airy(near: Any, is_first: bool, is_slope: bool) -> Any:
+    """``near``, and where x is large, and its terms cancel, the derivative of the asymptotic series in ζ = ⅔ x^(3/2):
+    x^∓¼ Σ (∓1)ᵏ uₖ ζ⁻ᵏ, of the slope with −(6k + 1)/(6k − 1) uₖ (DLMF 9.7.5 to 9.7.8)."""
+    terms, u = [], 1.0
+    for k in range(12):
+        c = -(6 * k + 1) / (6 * k - 1) * u if is_slope else u
+        power_ = (0.25 if is_slope else -0.25) - 1.5 * k
+        terms.append((-1) ** k * c * power_ if is_first else c * power_)
+        u *= (6 * k + 5) * (6 * k + 3) * (6 * k + 1) / (216 * (k + 1) * (2 * k + 1))
+    scale = (0.5 if is_first else 1) * (-1 if is_first and is_slope else 1) / SQRT_PI
+
+    def rule(x: Atom, y: Atom) -> Any:
+        is_far = x > FAR_AIRY
+        far = either(is_far, x, FAR_AIRY, like=x)
+        root = sqrt(far)
+        tail = scale * series(terms, 1.5 / (far * root)) / far * (sqrt(root) if is_slope else 1 / sqrt(root))
+        return either(is_far, tail, near(x, y), like=x)
+
+    return of_real(rule)
+
+
 eai, eaip, ebi, ebip = functions(  # scaled by exp(±⅔ x^(3/2))
     sp.airye,
-    airye_ai=[of_real(lambda x, y: eaip(x) + sqrt(x) * y)],
-    airye_aip=[of_real(lambda x, y: x * eai(x) + sqrt(x) * y)],
-    airye_bi=[of_real(lambda x, y: ebip(x) - _root(x) * y)],
-    airye_bip=[of_real(lambda x, y: x * ebi(x) - _root(x) * y)],
+    airye_ai=[_scaled_airy(lambda x, y: eaip(x) + sqrt(x) * y, True, False)],
+    airye_aip=[_scaled_airy(lambda x, y: x * eai(x) + sqrt(x) * y, True, True)],
+    airye_bi=[_scaled_airy(lambda x, y: ebip(x) - _root(x) * y, False, False)],
+    airye_bip=[_scaled_airy(lambda x, y: x * ebi(x) - _root(x) * y, False, True)],
 )
 functions(
     sp.itairy,

@@ -239,7 +239,11 @@ def _ratio_by(weight: Any, by: int | None) -> Any:
     def slope(m: Atom, n: Atom, nc: Atom, x: Atom) -> Any:
         parts = _ratio_parts(m, n, nc, x)
         moved = weight(m, n, x) * beta_mixture(*parts, is_over=False)
-        return moved if by is None else sum_or_nan(0.5 * beta_mixture_by(*parts, k=by), moved, (m > 1e5) | (n > 1e5))
+        return (
+            moved
+            if by is None
+            else sum_or_nan(0.5 * beta_mixture_by(*parts, k=by), moved, (m > 1e5) | (n > 1e5) | (m < 1e-4) | (n < 1e-4))
+        )
 
     return slope
 

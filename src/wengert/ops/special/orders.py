@@ -6,12 +6,14 @@ imaginary part of the same from −∞ to ∞ + iπ. The path is a half line and
 cancels. For x > v, where J oscillates, it is the imaginary axis. There are as many nodes as the integrand has turns.
 
 The error is that of rounding, below 1e-11 relative (of J and Y for x > v, relative to the largest of an oscillation),
-for orders between −10 and 100 and x between 1e-3 and 1e3; beyond x + |v| = 1e4 of J and Y it is NaN.
+for orders between −10 and 100 and x between 1e-3 and 1e3. Beyond x + |v| = 1e4 J and Y are Hankel's asymptotic series,
+where v² < 2 x, and else NaN.
 """
 
 from __future__ import annotations
 
 import functools
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -85,7 +87,26 @@ def _first_or_second(v: Any, x: Any, n: int, kind: str) -> Any:
             lambda s: s**n, lambda s: -x * np.sinh(s) + v * s, -alpha, np.arccosh(np.maximum(v / x, 1.0))
         )
         total = _integral(lambda tau: upright(tau).imag, 0.0, last, panels) - outward.real - inward
-    return np.where(is_known, total / np.pi, np.nan)
+    return np.where(is_known, total / np.pi, _far(v, x, n, kind))
+
+
+def _far(v: Any, x: Any, n: int, kind: str) -> Any:
+    """√(2/πx) e^i(x − vπ/2 − π/4) Σ iᵏ aₖ(v) x⁻ᵏ (DLMF 10.17.5), by Leibniz's rule; NaN where v² > 2 x."""
+    total: Any = [np.zeros(np.shape(x)) for _ in range(n + 1)]
+    term: Any = [np.ones(np.shape(x)) * (m == 0) for m in range(n + 1)]  # aₖ(v) iᵏ x⁻ᵏ and its derivatives
+    for k in range(1, 31):
+        total = [t + u for t, u in zip(total, term, strict=True)]
+        factor = 4 * v * v - (2 * k - 1) ** 2
+        lower = [term[m - 1] if m else 0.0 for m in range(n + 1)]
+        second = [term[m - 2] if m > 1 else 0.0 for m in range(n + 1)]
+        term = [
+            (term[m] * factor + m * lower[m] * 8 * v + m * (m - 1) / 2 * second[m] * 8) * (1j / (8 * k)) / x
+            for m in range(n + 1)
+        ]
+    turned = sum([math.comb(n, m) * (-0.5j * np.pi) ** (n - m) * total[m] for m in range(n + 1)])
+    phase = 0.5 * np.pi * (v - 4 * np.rint(0.25 * v)) + 0.25 * np.pi
+    wave = np.sqrt(2 / (np.pi * x)) * turned * np.exp(1j * x) * np.exp(-1j * phase)
+    return np.where(v * v < 2 * x, wave.real if kind == "j" else wave.imag, np.nan)
 
 
 def _modified_first(v: Any, x: Any, n: int) -> Any:
