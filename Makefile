@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --quiet
 
-.PHONY: demo test test-deep test-mutants test-verify test-all test-narrow sanitize lint format bench clean
+.PHONY: demo test test-deep test-mutants test-verify test-all test-narrow test-wheel sanitize lint format bench clean
 
 demo: $(VENV)/installed
 	$(BIN)/python examples/lotka_volterra.py
@@ -32,6 +32,10 @@ test-all: test test-deep test-verify test-mutants
 # The tests of machine code as on a machine with AVX2 alone.
 test-narrow: $(VENV)/with-test
 	WENGERT_TARGET=x86-64-v3 $(BIN)/pytest -n auto -m "not deep" tests/codegen tests/acceptance/test_native*.py
+
+# The core tests of the installed wheel, under PYTHON; OLDEST=1: with the lowest versions that pyproject.toml allows.
+test-wheel:
+	$(PYTHON) tools/wheel.py $(if $(OLDEST),--oldest) $(TESTS)
 
 # The tests with the extension built under the sanitizers, in an environment of its own, .venv-sanitize.
 # PYTHONMALLOC: each of Python's objects is an allocation of its own too, so that a use after its end is seen.
@@ -63,7 +67,7 @@ bench: $(VENV)/with-bench
 	$(BIN)/python benchmarks/run.py
 
 clean:
-	rm -rf $(VENV) .venv-sanitize build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-sanitize .venv-wheels build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests tools examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The empty files below remember what has been installed; a change of pyproject.toml makes them stale.
