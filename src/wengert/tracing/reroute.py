@@ -17,6 +17,7 @@ from contextlib import AbstractContextManager
 from types import CodeType, FunctionType
 from typing import Any, TypeVar
 
+from wengert._contexts import acquired
 from wengert.locks import lock
 from wengert.tracing import _opened, exchange
 from wengert.tracing.callers import is_library
@@ -113,21 +114,31 @@ _prepared: set[str] = set()  # modules of which all routes are known to native/o
 def _prepare() -> None:
     """Make the routes of modules that were imported since this was last called; none of one that another thread is
     importing. Wherever it is interrupted, the next call goes on."""
-    with _lock:
-        for module in REROUTED:
-            if module not in sys.modules or module in _prepared:
+    is_done = False
+    while not is_done:
+        with acquired(_lock) as is_done:  # which, wherever it is interrupted, gives the lock back
+            if is_done:
+                _prepare_alone()
+        if not is_done:
+            with _lock:  # until the thread that is at it has done so
+                pass
+
+
+def _prepare_alone() -> None:
+    for module in REROUTED:
+        if module not in sys.modules or module in _prepared:
+            continue
+        if module not in _routes:
+            functions = {name: _found(sys.modules[module], name) for name in REROUTED[module]}
+            if any(f is None for f in functions.values()) and _is_being_imported(sys.modules[module]):
                 continue
-            if module not in _routes:
-                functions = {name: _found(sys.modules[module], name) for name in REROUTED[module]}
-                if any(f is None for f in functions.values()) and _is_being_imported(sys.modules[module]):
-                    continue
-                # One that this version of the library has not, or not in Python, keeps what it has: that refuses traced
-                # values.
-                known = {name: f for name, f in functions.items() if type(f) is FunctionType}
-                _routes[module] = {name: _Route(module, name, f) for name, f in known.items()}
-            for route in _routes[module].values():
-                _opened.exchange_code(route.function, route.own, route.deciding)
-            _prepared.add(module)
+            # One that this version of the library has not, or not in Python, keeps what it has: that refuses traced
+            # values.
+            known = {name: f for name, f in functions.items() if type(f) is FunctionType}
+            _routes[module] = {name: _Route(module, name, f) for name, f in known.items()}
+        for route in _routes[module].values():
+            _opened.exchange_code(route.function, route.own, route.deciding)
+        _prepared.add(module)
 
 
 def _is_being_imported(module: Any) -> bool:
