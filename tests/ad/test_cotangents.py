@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -496,3 +497,48 @@ def test_writes_one_after_the_other_make_no_masks(read: bool) -> None:
 
     assert steps(40) - steps(20) == steps(30) - steps(10)
     assert steps(30) - steps(10) <= 20 * (9 if read else 8)
+
+
+LOGITS, WEIGHTS = np.array([1.0, -np.inf, 2.0]), np.array([1.0, 2.0, 3.0])
+
+
+def shares(z: Any) -> Any:
+    e = np.exp(z - np.max(z))
+    return np.sum(e / np.sum(e) * WEIGHTS)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda t: np.sum(np.exp(LOGITS / t) * WEIGHTS),
+        lambda t: shares(LOGITS / t),
+        lambda t: shares(t * LOGITS),
+        lambda t: scipy.special.softmax(np.where(WEIGHTS != 2, WEIGHTS, -np.inf) / t)[0],
+        lambda t: scipy.special.logsumexp(LOGITS / t),
+        lambda t: np.sum(np.logaddexp(LOGITS / t, t)),
+        lambda t: shares(np.where(WEIGHTS != 2, WEIGHTS * t, -np.inf) * t),
+    ],
+    ids=["exp", "divided", "multiplied", "softmax", "logsumexp", "logaddexp", "where"],
+)
+def test_the_temperature_of_a_masked_softmax_had_no_derivative(f: Any) -> None:
+    """The cotangent of -inf / t is zero, and its derivative infinite; it is -inf for every t, so there is nothing."""
+    step = [f(2.0 + h) for h in (-2e-3, -1e-3, 0, 1e-3, 2e-3)]
+    slope = (step[0] - 8 * step[1] + 8 * step[3] - step[4]) / 12e-3
+    curve = (-step[0] + 16 * step[1] - 30 * step[2] + 16 * step[3] - step[4]) / 12e-6
+    with np.errstate(all="ignore"):
+        for got in (wg.grad(f)(2.0), wg.jit(wg.grad(f))(2.0), wg.jvp(f, (2.0,), (1.0,))[1]):
+            assert got == pytest.approx(slope, rel=1e-9)
+        for got in (wg.hessian(f)(2.0), wg.grad(wg.grad(f))(2.0)):
+            assert got == pytest.approx(curve, rel=1e-6)
+
+
+def test_what_does_depend_where_it_is_infinite_is_not_taken_for_nothing() -> None:
+    """exp(p log x) at 0 has the slope 1 for p = 1: NaN, as zero times infinity is; and exp saturates alone."""
+    with np.errstate(all="ignore"):
+        for p in (0.5, 1.0, 2.0):
+            assert np.isnan(wg.grad(lambda x, p=p: np.exp(p * np.log(x)))(0.0))
+        assert np.isnan(wg.grad(lambda t: np.arctan(1 / t))(0.0))
+        assert wg.grad(lambda t: np.sum(LOGITS / t))(2.0) == np.inf
+    four = Aval((4,), F64)
+    steps = [i.op.name for i in vjp(formula(lambda x, y: sin(multiply(x, y)), four, four), [0, 1], [0], "one").instrs]
+    assert "isinf" not in steps

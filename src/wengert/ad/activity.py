@@ -107,3 +107,14 @@ def active_values(tape: Tape, wrt: Iterable[Var], outputs: Iterable[object]) -> 
         for k in active_operands(instr, forward):
             needed.add(instr.ins[k])
     return needed
+
+
+def before_saturation(tape: Tape) -> set[Atom]:
+    """The values that reach an op that saturates element by element, or summed up: where they are infinite, their
+    cotangent may be zero because nothing depends on them there."""
+    found: set[Atom] = set()
+    if any(instr.op.saturates for instr in tape.instrs):
+        for op, ins, outs, _, _ in reversed(tape.instrs):
+            if op.saturates or (not found.isdisjoint(outs) and (op.is_elementwise or op.only_adds)):
+                found.update(ins)
+    return found

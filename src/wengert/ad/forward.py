@@ -12,13 +12,14 @@ from collections.abc import Sequence
 from typing import Any
 
 from wengert import config
-from wengert.ad.activity import active_operands, dependent, has_derivative
-from wengert.ad.cotangents import add, apply_partial, densify, project
-from wengert.ad.rules import no_rule, partial_of
+from wengert.ad.activity import active_operands, before_saturation, dependent, has_derivative
+from wengert.ad.cotangents import add, apply_partial, densify, is_atom, project
+from wengert.ad.rules import fixed_at, no_rule, partial_of
+from wengert.ops.elementwise import select
 from wengert.ops.shape import broadcast_to, zeros
 from wengert.ops.structured import Masked
 from wengert.source import Source
-from wengert.tape import Atom, Builder, Instr, Tape, Var, building, check
+from wengert.tape import Atom, Builder, Instr, Lit, Tape, Var, building, check
 
 
 def jvp(tape: Tape, wrt: Sequence[int], outputs: Sequence[int] | None = None, nan_safe: bool = False) -> Tape:
@@ -28,7 +29,7 @@ def jvp(tape: Tape, wrt: Sequence[int], outputs: Sequence[int] | None = None, na
     those of the outputs number ``outputs`` (all by default), each of the type of its output.
     """
     wrt_vars = [tape.inputs[i] for i in wrt]
-    active = dependent(tape, wrt_vars)
+    active, saturating = dependent(tape, wrt_vars), before_saturation(tape)
     tangent_inputs = [Var(v.aval) for v in wrt_vars]
     tangents: dict[Atom, Any] = {v: dv for v, dv in zip(wrt_vars, tangent_inputs, strict=True) if v.aval.is_inexact}
     builder = Builder()
@@ -41,7 +42,7 @@ def jvp(tape: Tape, wrt: Sequence[int], outputs: Sequence[int] | None = None, na
             operands = [k for k in active_operands(instr, active) if instr.ins[k] in tangents]
             if not operands:  # what they depend on has the tangent zero: the sign of a determinant
                 continue
-            dys = push(instr, operands, tangents, nan_safe)
+            dys = push(instr, operands, tangents, nan_safe, instr.outs[0] in saturating)
             for v, dy in zip(instr.outs, dys, strict=True):
                 if dy is not None and v in active:  # projected onto the primal's space
                     tangents[v] = project(dy, v.aval) if isinstance(dy, Masked) else densify(dy, v.aval)
@@ -64,12 +65,18 @@ def tangent_source(source: Source | None) -> Source | None:
     return None if source is None else source._replace(role="tangent")
 
 
-def push(instr: Instr, operands: Sequence[int], tangents: dict[Atom, Any], nan_safe: bool = False) -> list[Any]:
+def push(
+    instr: Instr,
+    operands: Sequence[int],
+    tangents: dict[Atom, Any],
+    nan_safe: bool = False,
+    is_before_saturation: bool = False,
+) -> list[Any]:
     """The tangents of the outputs of ``instr``; ``operands`` are the active ones."""
     op, ins, outs, params, _ = instr
     dxs = [tangents.get(a) if k in operands else None for k, a in enumerate(ins)]
     if op.is_elementwise:
-        return [_push_elementwise(instr, operands, dxs, nan_safe)]
+        return [_push_elementwise(instr, operands, dxs, nan_safe, is_before_saturation)]
     if op.is_view and op.is_linear and isinstance(dxs[0], Masked):
         wide = [broadcast_to(a, shape=ins[0].aval.shape) for a in (dxs[0].mask, dxs[0].value)]
         mask, value = [op(a, **params) for a in wide]
@@ -95,11 +102,17 @@ def push(instr: Instr, operands: Sequence[int], tangents: dict[Atom, Any], nan_s
     return [op(*linear, **params)]
 
 
-def _push_elementwise(instr: Instr, operands: Sequence[int], dxs: Sequence[Any], nan_safe: bool) -> Any:
+def _push_elementwise(
+    instr: Instr, operands: Sequence[int], dxs: Sequence[Any], nan_safe: bool, is_before_saturation: bool
+) -> Any:
     total: Any = None
     y = instr.outs[0].aval
     for k in operands:
-        term = apply_partial(dxs[k], partial_of(instr, k, nan_safe), y, nan_safe)
+        partial = partial_of(instr, k, nan_safe)
+        fixed = fixed_at(instr, k) if is_before_saturation and is_atom(partial) else None
+        if fixed is not None:  # q / T for q = −∞, of which exp will be taken, does not move with T
+            partial = select(fixed, Lit(0, partial.aval.dtype), partial)
+        term = apply_partial(dxs[k], partial, y, nan_safe)
         if not (term is None or isinstance(term, Masked)):
             term = densify(term, y) if len(operands) > 1 else term
         total = add(total, term, y)

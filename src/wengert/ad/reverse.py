@@ -16,16 +16,16 @@ from collections.abc import Sequence
 from typing import Any
 
 from wengert import config
-from wengert.ad.activity import active_operands, active_values
+from wengert.ad.activity import active_operands, active_values, before_saturation
 from wengert.ad.cotangents import add, apply_partial, densify, is_atom, project, support, written
-from wengert.ad.rules import name_missing, no_rule, partial_of
+from wengert.ad.rules import fixed_at, name_missing, no_rule, partial_of
 from wengert.collector import undisturbed
 from wengert.errors import MissingRuleError
-from wengert.ops.elementwise import convert, not_equal
+from wengert.ops.elementwise import convert, equal, not_equal, select
 from wengert.ops.index import are_disjoint
 from wengert.ops.op import rule_for
 from wengert.ops.shape import broadcast_to
-from wengert.ops.structured import Fill, Hole, Marks, Masked, Part, Parts, marks_of
+from wengert.ops.structured import Diagonal, Fill, Hole, Marks, Masked, Part, Parts, marks_of
 from wengert.ops.windows import joined
 from wengert.source import Source
 from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, Var, building, check, current_builder
@@ -100,6 +100,7 @@ def cotangents(
     Emitted on the current builder, which has the instructions of ``tape``.
     """
     active = active_values(tape, wrt, outputs)
+    saturating = before_saturation(tape)
     builder = current_builder()
     known: dict[Atom, Any] = {}
     ends = set(wrt)
@@ -119,7 +120,7 @@ def cotangents(
         if instr.op.in_place is not None:  # what reads the cotangent, before what writes over it
             operands.reverse()
         for k in operands:
-            ct = pull(instr, k, cts, nan_safe)
+            ct = pull(instr, k, cts, nan_safe, instr.outs[0] in saturating)
             if ct is not None:
                 a = instr.ins[k]
                 known[a] = add(known.get(a), project(ct, a.aval), a.aval)
@@ -131,7 +132,7 @@ def cotangent_source(source: Source | None) -> Source | None:
     return None if source is None else source._replace(role="cotangent")
 
 
-def pull(instr: Instr, k: int, cts: Sequence[Any], nan_safe: bool = False) -> Any:
+def pull(instr: Instr, k: int, cts: Sequence[Any], nan_safe: bool = False, is_before_saturation: bool = False) -> Any:
     """The cotangent of operand ``k`` of ``instr``, before projection; None if it is zero.
 
     ``cts`` has one cotangent an output, None where nothing has reached it. What is known of its structure is kept if
@@ -139,7 +140,7 @@ def pull(instr: Instr, k: int, cts: Sequence[Any], nan_safe: bool = False) -> An
     """
     op, _, outs, _, _ = instr
     if op.is_elementwise:
-        return _pull_elementwise(instr, k, cts[0], nan_safe)
+        return _pull_elementwise(instr, k, cts[0], nan_safe, is_before_saturation)
     if len(outs) > 1:
         if op.structured is not None:
             known = [None if ct is None else _counting(ct, v.aval) for ct, v in zip(cts, outs, strict=True)]
@@ -275,5 +276,12 @@ def _counts_at(marks: Marks, hole: Hole) -> bool | None:
     return bool(marks.rest.value) if isinstance(marks.rest, Lit) else None
 
 
-def _pull_elementwise(instr: Instr, k: int, ct: Any, nan_safe: bool) -> Any:
-    return apply_partial(ct, partial_of(instr, k, nan_safe), instr.outs[0].aval, nan_safe)
+def _pull_elementwise(instr: Instr, k: int, ct: Any, nan_safe: bool, is_before_saturation: bool) -> Any:
+    partial = partial_of(instr, k, nan_safe)
+    if is_before_saturation and is_atom(partial) and not isinstance(ct, Parts | Diagonal):
+        value = ct if is_atom(ct) else ct.value
+        fixed = None if isinstance(value, Lit) else fixed_at(instr, k, partial)
+        if fixed is not None:  # exp(q / T) for q = −∞: its cotangent is 0, and q / T what it is for every T
+            is_zero = equal(value, 0)
+            partial = select(is_zero if fixed is True else is_zero & fixed, Lit(0, partial.aval.dtype), partial)
+    return apply_partial(ct, partial, instr.outs[0].aval, nan_safe)

@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from typing import Any, NoReturn
 
+import numpy as np
+
 from wengert.errors import MissingRuleError, message
+from wengert.ops.elementwise import isinf
 from wengert.ops.op import NONE, ZERO, partials_of, rule_for
-from wengert.tape import Instr
+from wengert.tape import Atom, Instr, Lit
 
 
 def partial_of(instr: Instr, k: int, nan_safe: bool = False) -> Any:
@@ -36,6 +39,18 @@ def name_missing(error: MissingRuleError, instr: Instr, k: int) -> NoReturn:
             tries=["wg.stop_gradient around the operand, if it is to count as a constant"],
         )
     ) from error
+
+
+def fixed_at(instr: Instr, k: int, partial: Atom | None = None) -> Any:
+    """Where the result of an instruction is infinite whatever operand ``k`` is, emitted as a mask; None: nowhere.
+
+    True: wherever ``partial``, if one is given, is infinite.
+    """
+    op, ins, _, _, _ = instr
+    by = op.fixed_by[k] if op.fixed_by else None
+    if by is None or not (other := ins[by]).aval.is_inexact or (isinstance(other, Lit) and np.isfinite(other.value)):
+        return None
+    return True if other is partial else isinf(other)
 
 
 def no_rule(instr: Instr, kind: str) -> MissingRuleError:

@@ -133,6 +133,7 @@ subtract = elementwise(
 multiply = elementwise(
     np.multiply,
     partials=[lambda x1, x2, y: x2, lambda x1, x2, y: x1],
+    fixed_by=(1, 0),
     shortcut=_multiply_shortcut,
     identity=_multiply_identity,
     is_commutative=True,
@@ -140,6 +141,7 @@ multiply = elementwise(
 divide = elementwise(
     np.divide,
     partials=[lambda x1, x2, y: 1 / x2, lambda x1, x2, y: -y / x2],
+    fixed_by=(None, 0),
     shortcut=lambda x1, x2: x1 if is_literal(x2, 1) and x1.aval.dtype == x2.aval.dtype else None,
     identity=_divide_identity,
     cost=flops(4),
@@ -271,9 +273,9 @@ fmin = elementwise(np.fmin, partials=_extreme(*_LEAST, nan_wins=False))
 
 # ------------------------------------------------------------------------------------- exponentials, logarithms
 
-exp = elementwise(np.exp, partials=[lambda x, y: y], cost=flops(12))
-exp2 = elementwise(np.exp2, partials=[lambda x, y: LN2 * y], cost=flops(12))
-expm1 = elementwise(np.expm1, partials=[lambda x, y: y + 1], cost=flops(14))
+exp = elementwise(np.exp, partials=[lambda x, y: y], saturates=True, cost=flops(12))
+exp2 = elementwise(np.exp2, partials=[lambda x, y: LN2 * y], saturates=True, cost=flops(12))
+expm1 = elementwise(np.expm1, partials=[lambda x, y: y + 1], saturates=True, cost=flops(14))
 log = elementwise(np.log, partials=[lambda x, y: 1 / x], cost=flops(12))
 log2 = elementwise(np.log2, partials=[lambda x, y: (1 / LN2) / x], cost=flops(12))
 log10 = elementwise(np.log10, partials=[lambda x, y: (1 / LN10) / x], cost=flops(12))
@@ -292,6 +294,7 @@ logaddexp = elementwise(
         lambda x1, x2, y: _share(x1, x2, y, exp, -LN2),
         lambda x1, x2, y: _share(x2, x1, y, exp, -LN2),
     ],
+    saturates=True,
     cost=flops(30),
 )
 logaddexp2 = elementwise(
@@ -300,6 +303,7 @@ logaddexp2 = elementwise(
         lambda x1, x2, y: _share(x1, x2, y, exp2, -1),
         lambda x1, x2, y: _share(x2, x1, y, exp2, -1),
     ],
+    saturates=True,
     cost=flops(30),
 )
 

@@ -140,6 +140,11 @@ class Op:
     """``bodies(**params)``: the tapes that the op runs, where each gives all of its results."""
     overwrites: Callable[..., Hole] | None = None
     """``overwrites(*ins, **params)``: where of operand 0 the result is operand 1. Elsewhere it is operand 0."""
+    saturates: bool = False
+    """Takes −∞ to a number, and has there a derivative of exactly zero, as exp."""
+    fixed_by: tuple[int | None, ...] = ()
+    """For each operand the number of another one that, where it is infinite, makes the result so whatever the first is:
+    a partial that is infinite there says nothing of the result."""
     rearranges: bool = False
     """Only moves elements (reshape, transpose), so masks may move with their values."""
     doc: str = ""

@@ -154,7 +154,7 @@ kl_div = elementwise(sp.kl_div, partials=[lambda x, y, z: log_ratio(x, y), kl_di
 
 # --------------------------------------------------------------------------------------- exponentials, powers
 
-exp10 = elementwise(sp.exp10, partials=[lambda x, y: LN10 * y], cost=flops(12))
+exp10 = elementwise(sp.exp10, partials=[lambda x, y: LN10 * y], saturates=True, cost=flops(12))
 cosm1 = elementwise(sp.cosm1, partials=[lambda x, y: -sin(x)], cost=flops(20))
 
 
@@ -542,6 +542,7 @@ exp_minus = elementwise(  # exp(x − m), where ∞ − ∞ = 0; its derivative 
     name="exp_minus",
     type=lambda x, m, *, body: Aval(broadcast_shapes("exp_minus", x, m), x.dtype),
     partials=[lambda x, m, y: y, lambda x, m, y: -y],
+    saturates=True,
     kernel=MapTape(),
     cost=flops(14),
 )
