@@ -11,13 +11,17 @@ from wengert import tree
 from wengert.api.chosen import is_number
 from wengert.api.derivatives import grad, jvp, vjp
 from wengert.api.named import function_name
-from wengert.errors import WengertError, message
+from wengert.errors import StructureError, WengertError, message
+from wengert.expect import checked
+
+Seed = int
 
 
 class DerivativeError(WengertError, AssertionError):
     """A derivative that differs from what differences, or the other mode, say."""
 
 
+@checked
 def check_derivatives(
     f: Callable[..., Any],
     *args: Any,
@@ -25,7 +29,7 @@ def check_derivatives(
     argnums: int | Sequence[int] | None = None,
     rtol: float = 1e-5,
     atol: float = 1e-6,
-    seed: int = 0,
+    seed: Seed = 0,
 ) -> None:
     """Raise :class:`DerivativeError` if the derivatives of ``f`` at ``args`` are wrong.
 
@@ -49,7 +53,16 @@ def check_derivatives(
     >>> wg.check_derivatives(lambda x: np.sum(np.tanh(x) ** 2), np.linspace(-1, 1, 5))
     """
     rng = np.random.default_rng(seed)
-    numbers = _float_arguments(args) if argnums is None else [argnums] if isinstance(argnums, int) else list(argnums)
+    for k in () if argnums is None else [argnums] if isinstance(argnums, int | np.integer) else argnums:
+        if not -len(args) <= k < len(args):
+            raise StructureError(message(f"check_derivatives: argnums is {argnums}; there are {len(args)} arguments"))
+    numbers = (
+        _float_arguments(args)
+        if argnums is None
+        else [argnums]
+        if isinstance(argnums, int | np.integer)
+        else list(argnums)
+    )
     name = function_name(f)
     if not numbers:
         raise DerivativeError(message(f"check_derivatives: {name} has no argument of real or complex numbers"))

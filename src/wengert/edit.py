@@ -20,13 +20,19 @@ from collections.abc import Callable, Iterable, Mapping
 from itertools import takewhile
 from typing import Any
 
-from wengert.errors import ShapeError, StructureError, message, say_where
+import numpy as np
+
+from wengert.errors import InternalError, ShapeError, StructureError, message, say_where
+from wengert.expect import checked, given, refused
 from wengert.source import Source
 from wengert.tape import Atom, Builder, Instr, Lit, Tape, Var, building, check, definitions, key_of
+
+Array = Any
 
 # ----------------------------------------------------------------------------------------------------- queries
 
 
+@checked
 def find(
     tape: Tape,
     *,
@@ -49,6 +55,7 @@ def find(
     return [instr for instr in tape.instrs if matches(instr)]
 
 
+@checked
 def ancestors(tape: Tape, of: Var | Iterable[Var]) -> list[Instr]:
     """The instructions that the given values depend on, their own included, in the tape's order. Linear."""
     needed: set[Atom] = {of} if isinstance(of, Var) else set(of)
@@ -60,6 +67,7 @@ def ancestors(tape: Tape, of: Var | Iterable[Var]) -> list[Instr]:
     return found[::-1]
 
 
+@checked
 def descendants(tape: Tape, of: Var | Iterable[Var]) -> list[Instr]:
     """The instructions that depend on the given values, in the tape's order. Linear."""
     reached: set[Atom] = {of} if isinstance(of, Var) else set(of)
@@ -71,12 +79,15 @@ def descendants(tape: Tape, of: Var | Iterable[Var]) -> list[Instr]:
     return found
 
 
+@checked
 def explain(tape: Tape, var: Var, wrt: Iterable[int] | None = None) -> str:
     """Why a value is active: which inputs it depends on, and by which steps of the user's code.
 
     ``wrt`` are numbers of inputs; all by default.
     """
-    chosen = range(len(tape.inputs)) if wrt is None else wrt
+    chosen = range(len(tape.inputs)) if wrt is None else list(wrt)
+    if not all(isinstance(k, int | np.integer) and 0 <= k < len(tape.inputs) for k in chosen):
+        raise refused("explain", "wrt", wrt, f"numbers of inputs, of which {tape.name} has {len(tape.inputs)}")
     steps = ancestors(tape, var)
     read: set[Atom] = {a for instr in steps for a in instr.ins} | {var}
     sources = [k for k in chosen if tape.inputs[k] in read]
@@ -103,6 +114,16 @@ def _position(tape: Tape, var: Var) -> int:
     )
 
 
+def _well_formed(tape: Tape, after: str) -> Tape:
+    """The tape that an edit made. What is wrong with it is wrong with what the user has put there."""
+    try:
+        return check(tape, after=after)
+    except InternalError as error:
+        tries = ["values that the tape assigns before they are read"]
+        raise StructureError(message(str(error), tries=tries)) from None
+
+
+@checked
 def insert_after(tape: Tape, var: Var | None, step: Callable[..., Any], *operands: Atom) -> tuple[Tape, Atom]:
     """A tape with the steps of ``step(*operands)``, written in ops, behind the one that assigns ``var``.
 
@@ -110,12 +131,18 @@ def insert_after(tape: Tape, var: Var | None, step: Callable[..., Any], *operand
     """
     at = 0 if var is None or var in tape.inputs else _position(tape, var) + 1
     builder = Builder()
+    if isinstance(step, np.ufunc):
+        name = step.__name__
+        raise refused("insert_after", "step", step, "a function written in ops", f'wg.ops.OPS["{name}"]')
     with building(builder):
         new = step(*operands)
+    if not isinstance(new, Var | Lit):
+        raise refused("insert_after", "step(*operands)", new, "one value of the tape")
     instrs = (*tape.instrs[:at], *builder.instrs, *tape.instrs[at:])
-    return check(tape.replace(instrs=instrs), after="insert_after"), new
+    return _well_formed(tape.replace(instrs=instrs), after="insert_after"), new
 
 
+@checked
 def replace_value(tape: Tape, old: Var, new: Atom) -> Tape:
     """A tape in which whoever read ``old`` reads ``new``, which has the same type and is assigned before."""
     if new.aval is not old.aval:
@@ -135,19 +162,21 @@ def replace_value(tape: Tape, old: Var, new: Atom) -> Tape:
         instr if instr is defined or old not in instr.ins else instr._replace(ins=_swap(instr.ins, old, new))
         for instr in tape.instrs
     )
-    return check(tape.replace(instrs=instrs, outputs=_swap(tape.outputs, old, new)), after="replace_value")
+    return _well_formed(tape.replace(instrs=instrs, outputs=_swap(tape.outputs, old, new)), after="replace_value")
 
 
 def _swap(atoms: tuple[Atom, ...], old: Var, new: Atom) -> tuple[Atom, ...]:
     return tuple([new if a is old else a for a in atoms])
 
 
+@checked
 def replace_step(tape: Tape, var: Var, step: Callable[..., Any], *operands: Atom) -> Tape:
     """A tape in which ``var`` is computed by ``step(*operands)`` instead."""
     inserted, new = insert_after(tape, var, step, *operands)
     return delete(replace_value(inserted, var, new), var)
 
 
+@checked
 def delete(tape: Tape, var: Var) -> Tape:
     """A tape without the instruction that assigns ``var``. Raises StructureError if anybody reads it."""
     at = _position(tape, var)
@@ -160,6 +189,7 @@ def delete(tape: Tape, var: Var) -> Tape:
     return check(tape.replace(instrs=(*tape.instrs[:at], *tape.instrs[at + 1 :])), after="delete")
 
 
+@checked
 def merge_common(tape: Tape) -> Tape:
     """Compute equal expressions once: same op, same operands, same parameters, no effects. Linear."""
     same: dict[Atom, Atom] = {}
@@ -188,6 +218,7 @@ def merge_common(tape: Tape) -> Tape:
     )
 
 
+@checked
 def annotate(tape: Tape, notes: Mapping[Var, Any]) -> Tape:
     """A tape whose ``metadata`` has ``notes`` on values as well; transforms and passes hand them on."""
     return tape.replace(metadata={**tape.metadata, **notes})
@@ -196,12 +227,23 @@ def annotate(tape: Tape, notes: Mapping[Var, Any]) -> Tape:
 # ------------------------------------------------------------------------------------------------------ playing
 
 
-def play(tape: Tape, *inputs: Any) -> dict[Atom, Any]:
+@checked
+def play(tape: Tape, *inputs: Array) -> dict[Atom, Any]:
     """Run the tape step by step through the references of its ops; return the value of every variable.
 
-    ``inputs`` are arrays, one for each of ``tape.inputs``. For looking, for tests, and for ops that carry a tape:
-    nothing is freed or reused. What a step raises goes on, with a note of the user's line.
+    ``inputs`` are arrays, one for each of ``tape.inputs``. For looking, and for tests: nothing is freed or reused. What
+    a step raises goes on, with a note of the user's line.
     """
+    if len(inputs) != len(tape.inputs):
+        raise ShapeError(message(f"play: {len(inputs)} inputs; {tape.name} takes {len(tape.inputs)}"))
+    for k, (x, v) in enumerate(zip(inputs, tape.inputs, strict=True)):
+        if np.shape(x) != v.aval.shape and not tape.any_length:
+            raise ShapeError(message(f"play: input {k} is {given(x)}; {tape.name} takes {v.aval}"))
+    return played(tape, *inputs)
+
+
+def played(tape: Tape, *inputs: Any) -> dict[Atom, Any]:
+    """As :func:`play`, for ops that carry a tape and know that their inputs fit."""
     values: dict[Atom, Any] = dict(zip(tape.inputs, inputs, strict=True))
     for c in tape.captures:
         values[c.var] = c.array
@@ -221,6 +263,7 @@ def play(tape: Tape, *inputs: Any) -> dict[Atom, Any]:
     return values
 
 
+@checked
 def format_tree(tape: Tape, depth: int | None = None) -> str:
     """The tape as a tree of the user's calls, to ``depth`` levels, guards shown as the branches they took.
 

@@ -7,7 +7,8 @@ where it would be an AttributeError of whatever line meets it first.
     @checked
     def softmax(x: Array, axis: Axes = -1) -> Array:
 
-``KINDS`` has a row for each annotation that may be written there. What a value must be *for another one* (an axis of
+``KINDS`` has a row for each annotation that may be written there, beside classes, ``Literal`` and other names for
+these; ``Any`` is not looked at. What a value must be *for another one* (an axis of
 this array, shapes that fit) the function checks itself. Doors are for calls of Python's: a compiled call passes none.
 """
 
@@ -15,13 +16,20 @@ from __future__ import annotations
 
 import functools
 import inspect
+import math
 import os
-from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, ParamSpec, TypeVar
+import re
+import types
+import typing
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from typing import Any, NamedTuple, ParamSpec, TypeVar
 
 import numpy as np
 
-from wengert.errors import ArgumentError, in_short, message
+from wengert.errors import ArgumentError, ShapeError, in_short, message
+
+_Kind = tuple[Callable[[Any], Any], str]
+"""A check, which returns what is taken or raises, and how messages call what it takes."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -91,6 +99,8 @@ def array(x: Any) -> Any:
         return x
     if x is None or cls is str or cls is bytes or issubclass(cls, type):
         raise _Other
+    if issubclass(cls, np.matrix | np.ma.MaskedArray):
+        raise _Other("it has an arithmetic of its own: np.asarray(x), or x.filled(...)")
     if issubclass(cls, np.ndarray):
         if x.dtype.kind not in "fiubc":
             raise _Other
@@ -109,26 +119,44 @@ def array(x: Any) -> Any:
     return found[()] if found.ndim == 0 else found
 
 
+def count(x: Any) -> Any:
+    if isinstance(integer(x), int | np.integer) and x < 1:
+        raise _Other
+    return x
+
+
+def real_array(x: Any) -> Any:
+    found = array(x)
+    if found.dtype.kind in "cb" or found.dtype.itemsize > 8:
+        raise _Other
+    return found
+
+
+def _is_one(x: Any, kinds: str) -> bool:
+    """Whether it is an array of shape (), traced or not, of a dtype of these kinds."""
+    return type(x) in _ARRAYS and x.shape == () and x.dtype.kind in kinds
+
+
 def integer(x: Any) -> Any:
-    if type(x) is int or isinstance(x, int | np.integer):
+    if type(x) is int or (isinstance(x, int | np.integer) and type(x) is not bool):
         n = int(x)
         if not -(2**63) <= n < 2**63:
             raise _Other
         return x
-    if type(x) in _ARRAYS and x.shape == () and x.dtype.kind in "iu":
-        return integer(int(x))
+    if _is_one(x, "iu"):
+        return x
     raise _Other
 
 
 def number(x: Any) -> Any:
-    """A real number, or an array of one, traced or not."""
+    """A real number, or an array of shape () of one, traced or not."""
     if type(x) is float:
         return x
-    if isinstance(x, int | float | np.integer | np.floating | np.bool_):
-        if isinstance(x, int) and x.bit_length() > 1000:
+    if isinstance(x, int | float | np.integer | np.floating) and type(x) is not bool:
+        if isinstance(x, int) and x.bit_length() > 63:
             raise _Other
         return x
-    if type(x) in _ARRAYS and x.dtype.kind in "fiub":
+    if _is_one(x, "fiub"):
         return x
     raise _Other
 
@@ -138,6 +166,8 @@ def boolean(x: Any) -> Any:
         return x
     if isinstance(x, np.bool_) or (isinstance(x, int | np.integer) and x in (0, 1)):
         return bool(x)
+    if _is_one(x, "biu"):
+        return x
     raise _Other
 
 
@@ -155,9 +185,7 @@ def function(x: Any) -> Any:
 
 def integers(x: Any) -> Any:
     """One integer, or several."""
-    if isinstance(x, int | np.integer):
-        return integer(x)
-    return several_integers(x)
+    return several_integers(x) if isinstance(x, list | tuple | range) or np.ndim(x) == 1 else integer(x)
 
 
 def several_integers(x: Any) -> Any:
@@ -172,13 +200,11 @@ def several_integers(x: Any) -> Any:
 
 def padding(x: Any) -> Any:
     """A name, an integer, or for each axis an integer or a pair of them."""
-    if isinstance(x, str | int | np.integer):
-        return x if isinstance(x, str) else integer(x)
-    if not isinstance(x, list | tuple):
-        raise _Other
-    for each in x:
-        integers(each)
-    return x
+    if isinstance(x, list | tuple):
+        for each in x:
+            integers(each)
+        return x
+    return x if isinstance(x, str) else integer(x)
 
 
 def numbers(x: Any) -> Any:
@@ -196,7 +222,7 @@ def sequence(x: Any) -> Any:
 
 
 def iterable(x: Any) -> Any:
-    if not isinstance(x, Iterable) or isinstance(x, str | bytes):
+    if not isinstance(x, Iterable) or isinstance(x, str | bytes) or (isinstance(x, np.ndarray) and x.ndim == 0):
         raise _Other
     return x
 
@@ -207,59 +233,183 @@ def mapping(x: Any) -> Any:
     return x
 
 
+def nested(x: Any) -> Any:
+    """A tree of containers of Python's that code may walk by itself: not deeper than 100 levels."""
+    level = [x]
+    for _ in range(100):
+        level = [part for one in level if isinstance(one, dict | list | tuple) for part in _parts(one)]
+        if not level:
+            return x
+        if len(level) > 1_000_000:  # of itself, many times over
+            break
+    raise _Other("it is deeper than 100 levels, or holds itself")
+
+
+def _parts(x: Any) -> Iterable[Any]:
+    return x.values() if isinstance(x, dict) else x
+
+
+def params(x: Any) -> Any:
+    """Nested dicts of arrays, by names."""
+    if not all(isinstance(name, str) for name in mapping(x)):
+        raise _Other
+    return nested(x)
+
+
 def path(x: Any) -> Any:
-    if not isinstance(x, str | os.PathLike):
+    if not isinstance(x, str | os.PathLike) or "\0" in os.fspath(x):
         raise _Other
     return x
 
 
 def shape(x: Any) -> Any:
     """Lengths, none of them negative, of an array that an address space can hold."""
-    several_integers(x)
-    if any(n < 0 for n in x):
+    known = [int(n) for n in several_integers(x) if type(n) is int or isinstance(n, np.integer)]
+    if any(n < 0 for n in known) or math.prod(known) >= 2**62:
+        raise _Other
+    return x
+
+
+def dtype(x: Any) -> Any:
+    """A dtype of numbers, by any of its names."""
+    try:
+        found = np.dtype(x)
+    except (TypeError, ValueError, RecursionError) as error:
+        raise _Other from error
+    if x is None or found.kind not in "fiubc":
+        raise _Other
+    return found
+
+
+def seed(x: Any) -> Any:
+    if not (isinstance(x, int | np.integer) and type(x) is not bool and 0 <= x < 2**64):
+        raise _Other
+    return x
+
+
+def generator(x: Any) -> Any:
+    """What ``np.random.default_rng`` takes, but for None: numbers that are drawn can be drawn again."""
+    if isinstance(x, np.random.Generator | np.random.BitGenerator | np.random.SeedSequence):
+        return x
+    seeds = x if isinstance(x, list | tuple) and x else (x,)
+    if not all(isinstance(seed, int | np.integer) and seed >= 0 for seed in seeds):
+        raise _Other
+    return x
+
+
+def key(x: Any) -> Any:
+    if getattr(type(x), "dtype", None) is None or x.dtype != np.uint64 or x.shape not in ((), (1,)):
         raise _Other
     return x
 
 
 _FUNCTION = (function, "a function")
+_PATH = (path, "a path")
 _INTEGERS = (integers, "an integer, or one for each axis")
 
-KINDS: dict[str, tuple[Callable[[Any], Any], str]] = {
+KINDS: dict[str, _Kind] = {
+    "callable": _FUNCTION,
     "Array": (array, "an array of numbers"),
+    "RealArray": (real_array, "an array of real numbers"),
     "int": (integer, "an integer of 64 bits"),
+    "Count": (count, "an integer, 1 or more"),
     "float": (number, "a real number"),
     "bool": (boolean, "True or False"),
     "str": (text, "a str"),
     "F": _FUNCTION,
     "Activation": _FUNCTION,
+    "Params": (params, "a mapping of arrays by names"),
     "PerAxis": _INTEGERS,
+    "Tree": (nested, "a tree"),
     "Axes": (integers, "an axis, or several"),
     "Padding": (padding, "a name, an integer, or for each axis an integer or a pair"),
     "tuple[int, ...]": (several_integers, "a tuple of integers"),
     "Sequence[int]": (several_integers, "several integers"),
     "Sequence[float]": (numbers, "several numbers"),
+    "DType": (dtype, "a dtype of numbers"),
+    "Seed": (seed, "an integer from 0 to 2**64 - 1"),
+    "Generator": (generator, "a seed, an integer of 0 or more, or a np.random.Generator"),
+    "Key": (key, "a key of nn.random.key"),
     "Shape": (shape, "a shape: integers, 0 or more"),
-    "os.PathLike[str]": (path, "a path"),
-    "Path": (path, "a path"),
+    "os.PathLike[str]": _PATH,
+    "Path": _PATH,
 }
 """What each annotation asks for, and how messages call it."""
 
-_BY_BEGINNING = (
-    ("Callable[", _FUNCTION),
-    ("Mapping[", (mapping, "a mapping")),
-    ("dict[", (mapping, "a mapping")),
-    ("Sequence[", (sequence, "a sequence")),
-    ("Iterable[", (iterable, "an iterable")),
-)
+_CONTAINERS: dict[str, _Kind] = {
+    "Mapping": (mapping, "a mapping"),
+    "dict": (mapping, "a mapping"),
+    "tuple": (sequence, "a sequence"),
+    "list": (sequence, "a sequence"),
+    "Sequence": (sequence, "a sequence"),
+    "Iterable": (iterable, "an iterable"),
+}
 
 
-def kind(name: str, check: Callable[[Any], Any], words: str) -> None:
-    """Add the annotation ``name``, for a package's own classes."""
-    KINDS[name] = check, words
+def _container_of(part: str, names: Mapping[str, Any]) -> _Kind | None:
+    """The kind ``Sequence[int]``: a container, and what is in it. What is used up by looking is not looked into."""
+    name, bracket, inner = part.partition("[")
+    if name == "Callable":
+        return _FUNCTION
+    if not bracket or name not in _CONTAINERS:
+        return None
+    check, words = _CONTAINERS[name]
+    parts = _split(inner[:-1], ",")
+    if name == "tuple" and parts[-1] != "...":
+        size, checks = len(parts), []
+        words = "a pair" if size == 2 else f"a sequence of {size}"
+    else:
+        size, checks = None, [_either(_kinds(one, names)) for one in parts if one != "..."]
+    if size is None and all(found is None for found in checks):
+        return check, words
+    if size is None and len(checks) == 1 and checks[0] is not None:
+        words = f"{words}, each {checks[0][1]}"
+
+    def look(x: Any) -> Any:
+        found = check(x)
+        if size is not None and len(found) != size:
+            raise _Other
+        if len(checks) == 2:
+            for one, values in zip(checks, (found.keys(), found.values()), strict=True):
+                if one is not None:
+                    for each in values:
+                        one[0](each)
+        elif checks and checks[0] is not None and not isinstance(found, str):
+            if isinstance(found, Iterator):
+                if parts[0].startswith("tuple["):  # batches, which may have no end
+                    return found
+                found = list(found)
+            for each in found:
+                checks[0][0](each)
+        return found
+
+    return look, words
 
 
-def instance_of(*classes: type) -> Callable[[Any], Any]:
-    """Return the check that a value is an instance of one of ``classes``."""
+def _either(kinds: list[_Kind | None] | None) -> _Kind | None:
+    """One kind of several that are allowed; None where anything is."""
+    if kinds is None:
+        return None
+    every = [kind for kind in kinds if kind is not None]
+    takes_none = None in kinds
+
+    def check(x: Any) -> Any:
+        if x is None and takes_none:
+            return x
+        why = ""
+        for look, _ in every:
+            try:
+                return look(x)
+            except _Other as error:
+                why = why or str(error)
+        raise _Other(why)
+
+    words = " or ".join(dict.fromkeys(words for _, words in every)) + " or None" * takes_none
+    return (every[0][0] if len(every) == 1 and not takes_none else check), words
+
+
+def instance_of(classes: type | tuple[type, ...]) -> Callable[[Any], Any]:
+    """Return the check that a value is an instance of a class, or of one of several."""
 
     def check(x: Any) -> Any:
         if not isinstance(x, classes):
@@ -269,51 +419,89 @@ def instance_of(*classes: type) -> Callable[[Any], Any]:
     return check
 
 
-def _kind(annotation: str) -> tuple[Callable[[Any], Any], str] | None:
-    if annotation in KINDS:
-        return KINDS[annotation]
-    return next((found for beginning, found in _BY_BEGINNING if annotation.startswith(beginning)), None)
+def _words_of(cls: type) -> str:
+    return f"{'an' if cls.__name__[0] in 'AEIOU' else 'a'} {cls.__name__}"
 
 
-def _alternatives(annotation: str) -> list[str]:
-    """``"int | Callable[[A | B], C] | None"`` taken apart at the bars that stand outside of brackets."""
+def one_of(values: Sequence[Any]) -> Callable[[Any], Any]:
+    """Return the check that a value is one of ``values``."""
+
+    def check(x: Any) -> Any:
+        if not any(type(x) is type(value) and x == value for value in values):
+            raise _Other
+        return x
+
+    return check
+
+
+def _split(annotation: str, at: str) -> list[str]:
+    """``"int | Callable[[A | B], C] | None"`` taken apart at the bars, or commas, that stand outside of brackets."""
     depth, parts = 0, [""]
     for letter in annotation:
         depth += {"[": 1, "]": -1}.get(letter, 0)
-        if letter == "|" and depth == 0:
+        if letter == at and depth == 0:
             parts.append("")
         else:
             parts[-1] += letter
     return [part.strip() for part in parts]
 
 
-def _check_of(where: str, name: str, annotation: Any) -> Callable[[Any], Any] | None:
-    """The check of one parameter, in whose messages stands what it belongs to; None where anything is taken."""
-    parts = _alternatives(annotation if isinstance(annotation, str) else getattr(annotation, "__name__", "Any"))
-    if "Any" in parts or "Tree" in parts:
+def _kinds(annotation: str, names: Mapping[str, Any]) -> list[_Kind | None] | None:
+    """The kinds that an annotation allows, None among them for None itself; None in their place if it allows all."""
+    found: list[_Kind | None] = []
+    for part in _split(annotation, "|"):
+        known = KINDS.get(part) or _container_of(part, names)
+        if part == "None":
+            found.append(None)
+        elif known is not None:
+            found.append(known)
+        else:
+            meant = eval(part, dict(names))  # a class, or another name for kinds, of the module the function is in
+            more = _kinds_of(meant, names)
+            if more is None:
+                return None
+            found += more
+    if _PATH in found:  # a str is one, and not each
+        found = [row for row in found if row is not KINDS["str"]]
+    return found
+
+
+def _kinds_of(meant: Any, names: Mapping[str, Any]) -> list[_Kind | None] | None:
+    if meant is Any or isinstance(meant, TypeVar):
         return None
-    takes_none = "None" in parts
-    kinds = [_kind(part) for part in parts if part != "None"]
-    if None in kinds:
-        raise TypeError(f"{where}: no check for {name}: {annotation}")
-    checks = [found[0] for found in kinds if found is not None]
-    expected = " or ".join(dict.fromkeys(found[1] for found in kinds if found is not None)) + " or None" * takes_none
-    first, others = checks[0], checks[1:]
+    if isinstance(meant, types.UnionType) or typing.get_origin(meant) is typing.Union:
+        parts = [_kinds_of(part, names) for part in meant.__args__]
+        return None if None in parts else [kind for part in parts if part is not None for kind in part]
+    if meant is types.NoneType:
+        return [None]
+    if typing.get_origin(meant) is typing.Literal:
+        return [(one_of(meant.__args__), ", ".join(map(repr, meant.__args__)))]
+    if isinstance(meant, type) and meant.__name__ not in KINDS and typing.get_origin(meant) is None:
+        return [(instance_of(meant), _words_of(meant))]
+    origin = typing.get_origin(meant)
+    if origin is None:
+        return _kinds(meant.__name__, names)
+    if origin.__name__ not in _CONTAINERS and origin.__name__ != "Callable":  # re.Pattern[str]
+        return [(instance_of(origin), _words_of(origin))]
+    return _kinds(
+        re.sub(r"\b(typing|collections\.abc|numpy\.random|builtins)\.", "", repr(meant)),
+        {**names, "Literal": typing.Literal, "Union": typing.Union, "Optional": typing.Optional},
+    )
+
+
+def _check_of(where: str, name: str, annotation: str, names: Mapping[str, Any]) -> Callable[[Any], Any] | None:
+    """The check of one parameter, in whose messages stands what it belongs to; None where anything is taken."""
+    kind = _either(_kinds(annotation, names))
+    if kind is None:
+        return None
+    look, expected = kind
 
     def check(x: Any) -> Any:
-        if x is None and takes_none:
-            return x
         try:
-            return first(x)
+            return look(x)
         except _Other as error:
-            why = str(error)
-        for other in others:
-            try:
-                return other(x)
-            except _Other as error:
-                why = why or str(error)
-        what = f"{where}: {name} is {given(x)}; expected {expected}"
-        raise ArgumentError(message(what + (f" ({why})" if why else "")))
+            why = f" ({error})" if str(error) else ""
+        raise ArgumentError(message(f"{where}: {name} is {given(x)}; expected {expected}{why}"))
 
     return check
 
@@ -327,24 +515,92 @@ def checked(f: Callable[P, R]) -> Callable[P, R]:
 
 
 def checked_class(cls: C) -> C:
-    """Decorate a class, a dataclass too, that is made of such arguments."""
-    own = vars(cls)["__init__"]
-    cls.__init__ = _door(own, cls.__name__, method=True)
+    """Decorate a class, a dataclass too, that is made of such arguments and whose public methods take such."""
+    for name, f in list(vars(cls).items()):
+        if isinstance(f, types.FunctionType) and (name == "__init__" or not name.startswith("_")):
+            where = cls.__name__ if name == "__init__" else f"{cls.__name__}.{name}"
+            setattr(cls, name, _door(f, where, method=True))
     return cls
 
 
-def _door(f: Any, where: str, method: bool = False) -> Any:
-    parameters = list(inspect.signature(f).parameters.values())[int(method) :]
-    checks = {p.name: _check_of(where, p.name, p.annotation) for p in parameters}
+def kind(name: str, takes: Callable[[Any], bool], words: str) -> None:
+    """Give the annotation ``name`` a meaning: what ``takes`` says yes to, in messages called ``words``."""
+
+    def check(x: Any) -> Any:
+        if not takes(x):
+            raise _Other
+        return x
+
+    KINDS[name] = check, words
+
+
+def require(where: str, name: str, value: Any, annotation: str) -> Any:
+    """Return ``value``, or what it stands for, if it is of a kind; raise as a door does otherwise."""
+    look, expected = KINDS[annotation]
+    try:
+        return look(value)
+    except _Other as error:
+        why = f" ({error})" if str(error) else ""
+    raise ArgumentError(message(f"{where}: {name} is {given(value)}; expected {expected}{why}"))
+
+
+def leaves_of(flatten: Callable[[Any], Any], path: Callable[[Any, int], str]) -> None:
+    """Say how trees are taken apart, which is known above: then ``Arrays`` are checked leaf by leaf."""
+
+    def arrays(x: Any) -> Any:
+        leaves, treedef = flatten(x)
+        for k, leaf in enumerate(leaves):
+            cls = type(leaf)
+            is_array = cls in _ARRAYS or isinstance(leaf, np.ndarray | np.generic)
+            if is_array and leaf.dtype.kind in "fiubc":
+                continue
+            if isinstance(leaf, int | float | complex) and not (isinstance(leaf, int) and leaf.bit_length() > 64):
+                continue
+            if not is_array and hasattr(cls, "shape") and hasattr(cls, "dtype"):
+                continue
+            where = path(treedef, k)
+            raise _Other(f"{where} is {given(leaf)}" if where else "")
+        return x
+
+    KINDS["Arrays"] = arrays, "an array, or a tree of arrays"
+
+
+kind("Model", lambda x: hasattr(type(x), "apply") and hasattr(type(x), "init"), "a layer, with init and apply")
+
+
+def is_kind(cls: C) -> C:
+    """Decorate a class whose name stands in annotations of modules that cannot import it."""
+    KINDS[cls.__name__] = instance_of(cls), _words_of(cls)
+    return cls
+
+
+class _Checks(NamedTuple):
+    """The checks of a function's arguments: by their places, by their names, and of each behind the places."""
+
+    places: list[Callable[[Any], Any] | None]
+    names: dict[str, Callable[[Any], Any] | None]
+    every: Callable[[Any], Any] | None
+
+
+@functools.cache
+def _checks_of(f: Any, where: str, first: int) -> _Checks:
+    """The checks of a function, made at its first call: an import makes none."""
+    names = inspect.unwrap(f).__globals__
+    parameters = list(inspect.signature(f).parameters.values())[first:]
+    checks = {p.name: _check_of(where, p.name, p.annotation, names) for p in parameters if p.kind is not p.VAR_KEYWORD}
     every = next((checks.pop(p.name) for p in parameters if p.kind is p.VAR_POSITIONAL), None)
-    for p in parameters:
-        if p.kind is p.VAR_KEYWORD:
-            del checks[p.name]
     places = [checks[p.name] for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD or p.kind is p.POSITIONAL_ONLY]
+    return _Checks(places, checks, every)
+
+
+def _door(f: Any, where: str, method: bool = False) -> Any:
+    if all(kind == "Any" for name, kind in f.__annotations__.items() if name != "return"):
+        return f
     first = int(method)
 
     @functools.wraps(f)
     def door(*args: Any, **kwargs: Any) -> Any:
+        places, names, every = _checks_of(f, where, first)
         new = list(args)
         for k, check in enumerate(places[: len(args) - first], first):
             if check is not None:
@@ -352,9 +608,35 @@ def _door(f: Any, where: str, method: bool = False) -> Any:
         if every is not None:
             new[first + len(places) :] = [every(x) for x in new[first + len(places) :]]
         for name in kwargs:
-            check = checks.get(name)
+            check = names.get(name)
             if check is not None:
                 kwargs[name] = check(kwargs[name])
         return f(*new, **kwargs)
 
     return door
+
+
+# ----------------------------------------------------------------------------------- what depends on another argument
+
+
+def axes(where: str, x: Any, axis: int | Sequence[int], name: str = "x") -> None:
+    """Raise unless ``axis`` is an axis of the array ``x``, or several different ones."""
+    ndim = np.ndim(x)
+    several = [axis] if isinstance(axis, int | np.integer) else list(axis)
+    if all(-ndim <= k < ndim for k in several) and len({k % ndim for k in several}) == len(several):
+        return
+    has = f"axes {-ndim} ... {ndim - 1}" if ndim else "no axis"
+    raise ShapeError(message(f"{where}: axis is {in_short(axis)}; {name}, {given(x)}, has {has}, each once"))
+
+
+def ndim(where: str, name: str, x: Any, least: int, shown: str) -> None:
+    """Raise unless the array ``x`` has at least ``least`` axes, which are called ``shown``."""
+    if np.ndim(x) < least:
+        raise ShapeError(message(f"{where}: {name} is {given(x)}; expected {shown}"))
+
+
+def fits(where: str, name: str, x: Any, to: str, shape: tuple[int, ...]) -> None:
+    """Raise unless the array ``x`` broadcasts to ``shape``, which is that of ``to``."""
+    own = np.shape(x)
+    if len(own) > len(shape) or any(n not in (1, m) for n, m in zip(own[::-1], shape[::-1], strict=False)):
+        raise ShapeError(message(f"{where}: {name} is {given(x)}; expected what broadcasts to {to} {list(shape)}"))

@@ -27,6 +27,7 @@ import numpy as np
 from wengert._contexts import replaced, silent
 from wengert.collector import undisturbed
 from wengert.errors import InternalError, RangeError, in_short, message
+from wengert.expect import checked, kind
 from wengert.source import Source
 
 if TYPE_CHECKING:
@@ -103,6 +104,9 @@ class _Formula:
     def __or__(self, other: Any) -> Any: return OPERATORS["logical_or"](self, other)
     def __invert__(self) -> Any: return OPERATORS["logical_not"](self)
     # fmt: on
+
+
+kind("Spec", lambda x: isinstance(x, Aval), "a wg.spec")
 
 
 @final
@@ -397,6 +401,7 @@ def structure(tape: Tape) -> tuple[Any, ...]:
     return tuple(key)
 
 
+@checked
 def definitions(tape: Tape) -> dict[Var, Instr]:
     """The instruction that assigns each variable. Inputs and captures have none."""
     return {v: instr for instr in tape.instrs for v in instr.outs}
@@ -463,6 +468,7 @@ def format_tape(tape: Tape, indent: str = "") -> str:
 # ---------------------------------------------------------------------------------------------------- checking
 
 
+@checked
 def check(tape: Tape, after: str = "") -> Tape:
     """Raise :class:`InternalError` unless the tape is well formed; return it otherwise.
 

@@ -208,3 +208,11 @@ def test_installed_is_what_lies_in_a_folder_of_packages(folder: str, expected: b
     """And not what has a folder of a like name above it, as a checkout may."""
     assert is_installed(f"/home/me/{folder}/model.py") is expected
     assert is_installed(os.__file__) and not is_installed(f"{Path(os.__file__).parent}-mine/model.py")
+
+
+def test_a_captured_list_that_holds_itself() -> None:
+    """The second call of a function looks whether anything that it holds may ask for a type: it did not come back."""
+    held: list[Any] = [2.0]
+    held.append(held)
+    for _ in range(3):
+        assert wg.grad(lambda x: x * held[0] * held[1][1][0])(3.0) == 4

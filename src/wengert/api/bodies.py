@@ -71,6 +71,8 @@ _NUMBERS = (bool, int, float, complex)
 
 
 def aval_of(x: Any) -> Aval:
+    if not isinstance(x, (Tracer, np.ndarray, *_AS_THEY_ARE)):
+        x = _leaf(x)
     return x.aval if type(x) is Tracer else Aval(np.shape(x), np.asarray(x).dtype)
 
 

@@ -92,7 +92,7 @@ def _check_leaves(f: F, leaves: Sequence[Any], path: Callable[[int], str]) -> No
     ``input_of`` (tracing/record.py), what its program is given by ``execute`` (runtime/execute.py), which are there for
     leaves without derivatives too, those of ``jit`` and of ``vmap``."""
     for k, leaf in enumerate(leaves):
-        dtype = leaf.dtype if hasattr(leaf, "dtype") else np.asarray(leaf).dtype if is_number(leaf) else None
+        dtype = leaf.dtype if hasattr(type(leaf), "dtype") else np.asarray(leaf).dtype if is_number(leaf) else None
         if dtype is None:
             raise DTypeError(
                 message(

@@ -16,6 +16,7 @@ from wengert import tree
 from wengert.api.bodies import Body, aval_of, calling, leaves_of, recorded, source_of
 from wengert.api.named import F, function_name, made_by
 from wengert.errors import ConcretizationError, DTypeError, MutationError, ShapeError, StructureError, message
+from wengert.expect import checked
 from wengert.higher.bodies import alive, steps_of_constants
 from wengert.higher.branches import cond as cond_op
 from wengert.higher.chain import Chain
@@ -30,6 +31,8 @@ from wengert.source import Source
 from wengert.tape import Aval, Builder, Var, building
 from wengert.tracing.trace import current_trace
 from wengert.tracing.tracer import Tracer, inlined, record
+
+Array = Any
 
 BUDGET = 1 << 30  # bytes that the way back may find stored of one scan
 NO_LIMIT = 1 << 62
@@ -75,11 +78,12 @@ def _result(outs: Any) -> list[Any]:
 # ------------------------------------------------------------------------------------------------------------ loops
 
 
+@checked
 def scan(
     f: Callable[[Any, Any], tuple[Any, Any]],
     init: Any,
     xs: Any = None,
-    length: int | None = None,
+    length: Any = None,
     reverse: bool = False,
     *,
     checkpoint: Kept = None,
@@ -142,7 +146,7 @@ def _scanned(
     body = recorded(name, f, [*avals, *slices], both[1], is_certain=count > 0)
     leaves = tree.unflatten(body.treedef, list(range(len(body.tape.outputs))))
     if not isinstance(leaves, tuple) or len(leaves) != 2:
-        raise StructureError(message("scan: the body returned no pair", body.source, tries=["return carry, y"]))
+        raise _no_pair(body.source)
     back, back_def = tree.flatten(leaves[0])
     found, y_def = [a.aval for a in body.tape.outputs], tree.flatten(leaves[1])[1]
     _check_carry(name, body.source, avals, found[: len(back)], carry_def, back_def)
@@ -157,6 +161,10 @@ def _scanned(
     else:
         outs = _result(record(scan_op, operands, {"loop": loop, "pull": None}))
     return tree.unflatten(carry_def, outs[: len(carry)]), tree.unflatten(y_def, outs[len(carry) :])
+
+
+def _no_pair(source: Source) -> StructureError:
+    return StructureError(message("scan: the body returned no pair", source, tries=["return carry, y"]))
 
 
 def _which(loop: Loop, budget: int) -> Kept:
@@ -244,10 +252,22 @@ def _scan_now(f: Callable[..., Any], init: Any, xs: Any, length: int, reverse: b
     carry, ys = init, []
     slices, treedef = tree.flatten(xs)
     for k in reversed(range(length)) if reverse else range(length):
-        carry, y = f(carry, tree.unflatten(treedef, [np.asarray(x)[k] for x in slices]))
+        back = f(carry, tree.unflatten(treedef, [np.asarray(x)[k] for x in slices]))
+        if not isinstance(back, tuple) or len(back) != 2:
+            raise _no_pair(source_of("scan", f))
+        carry, y = back
         ys.append(y)
     ordered = ys[::-1] if reverse else ys
-    return carry, tree.tree_map(lambda *parts: np.stack([np.asarray(p) for p in parts]), *ordered)
+
+    def stacked(*parts: Any) -> Any:
+        arrays = [np.asarray(part) for part in parts]
+        other = next((a for a in arrays if a.shape != arrays[0].shape), None)
+        if other is not None:
+            what = f"scan: what is to be stacked has the shapes {arrays[0].shape} and {other.shape}; expected one"
+            raise ShapeError(message(what, source_of("scan", f)))
+        return np.stack(arrays)
+
+    return carry, tree.tree_map(stacked, *ordered)
 
 
 def _traced_once(f: Callable[..., Any], *args: Any) -> Any:
@@ -260,6 +280,7 @@ def _traced_once(f: Callable[..., Any], *args: Any) -> Any:
     return compile(trace(f)(*args))(*args)
 
 
+@checked
 def checkpoint(f: F) -> F:
     """``f``, of which the way back keeps the arguments alone: it runs again where its derivative is computed.
 
@@ -283,7 +304,8 @@ def checkpoint(f: F) -> F:
     return checkpointed
 
 
-def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
+@checked
+def fori_loop(lower: Array, upper: Array, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
     """``val = body_fun(i, val)`` for i from ``lower`` up to, not including, ``upper``.
 
     Bounds that are Python's numbers make a :func:`scan`; traced ones a :func:`while_loop`, whose number of iterations
@@ -324,6 +346,7 @@ def _bound(which: str, x: Any) -> Any:
     return int(x)
 
 
+@checked
 def while_loop(
     cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, *, max_steps: int | None = None
 ) -> Any:
@@ -426,7 +449,8 @@ def _condition(cond_fun: Callable[[Any], Any], val: Any) -> Any:
 _ONE_LEAF = tree.flatten(0.0)[1]
 
 
-def known_states(step: Callable[..., Any], init: Any, xs: Sequence[Any], states: Any, count: Any) -> Any:
+@checked
+def known_states(step: Callable[..., Any], init: Array, xs: Sequence[Array], states: Array, count: Array) -> Any:
     """``states``, of which somebody knows that ``states[0] = init`` and ``states[k+1] = step(states[k], *xs[k])``.
 
     For who finds the steps of a recurrence as they go, and rejects some: what is returned is ``states``, and nothing is
@@ -466,7 +490,8 @@ def known_states(step: Callable[..., Any], init: Any, xs: Sequence[Any], states:
 # --------------------------------------------------------------------------------------------------------- branches
 
 
-def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
+@checked
+def cond(pred: Array, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
     """``true_fun(*operands)`` if ``pred``, else ``false_fun(*operands)``, as one step: decided when the program runs.
 
     Both are recorded, and give the same structure, shapes and dtypes; the one that is not taken costs nothing. Within
@@ -489,7 +514,8 @@ def cond(pred: Any, true_fun: Callable[..., Any], false_fun: Callable[..., Any],
     return _chosen("cond", pred, (false_fun, true_fun), operands)
 
 
-def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
+@checked
+def switch(index: Array, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
     """``branches[index](*operands)``, ``index`` clipped to those there are; otherwise as :func:`cond`.
 
     Examples
@@ -500,7 +526,7 @@ def switch(index: Any, branches: Sequence[Callable[..., Any]], *operands: Any) -
     """
     if not branches:
         raise StructureError(message("switch: no branches"))
-    if aval_of(index).shape != () or (aval_of(index).dtype.kind not in "iu" and type(index) is not int):
+    if aval_of(index).shape != () or aval_of(index).dtype.kind not in "iu":
         raise DTypeError(message(f"switch: the index is {aval_of(index)}; expected an integer of shape ()"))
     if type(index) is not Tracer:
         return branches[min(max(int(index), 0), len(branches) - 1)](*operands)
@@ -537,6 +563,7 @@ def _chosen(name: str, index: Any, functions: Sequence[Callable[..., Any]], oper
     return tree.unflatten(bodies[0].treedef, outs)
 
 
+@checked
 def joined(f: F) -> F:
     """``f``, whose paths join where it returns: an ``if`` in it is a branch of the program that is recorded.
 

@@ -15,6 +15,7 @@ from wengert.api.linear import Linear, checked_like
 from wengert.api.named import F, function_name, made_by
 from wengert.api.ways import record_in_a_way
 from wengert.errors import DTypeError, ScalarOutputError, StructureError, message
+from wengert.expect import checked
 from wengert.ops.control import stop_gradient as stop_gradient_op
 from wengert.runtime.execute import Previous, Transform, execute, transformed, without_guards
 from wengert.tracing import foreign
@@ -22,6 +23,7 @@ from wengert.tracing.record import Recording, input_of
 from wengert.tracing.tracer import Tracer, record
 
 
+@checked
 def value_and_grad(
     f: F, argnums: int | Sequence[int] = 0, *, wrt: F | None = None, has_aux: bool = False, nan_safe: bool = False
 ) -> F:
@@ -103,6 +105,7 @@ def _check_scalar(f: F, recording: Recording, has_aux: bool) -> None:
     )
 
 
+@checked
 def grad(
     f: F, argnums: int | Sequence[int] = 0, *, wrt: F | None = None, has_aux: bool = False, nan_safe: bool = False
 ) -> F:
@@ -117,6 +120,7 @@ def grad(
     return _value_and_gradient(f, argnums, wrt, has_aux, nan_safe, with_value=False)
 
 
+@checked
 def stop_gradient(x: Any) -> Any:
     """``x``, as a constant to every derivative. A pytree gives a pytree.
 
@@ -139,6 +143,7 @@ def record_primals(f: F, primals: Sequence[Any], has_aux: bool) -> tuple[Chosen,
     return chosen, aux, recording
 
 
+@checked
 def vjp(f: F, *primals: Any, has_aux: bool = False, nan_safe: bool = False) -> Any:
     """``f(*primals)`` and its pullback, ``ct -> (cotangent of each primal, ...)``.
 
@@ -175,6 +180,7 @@ def vjp(f: F, *primals: Any, has_aux: bool = False, nan_safe: bool = False) -> A
     return (value, pullback, aux.give(outs[n_value:n_out])) if has_aux else (value, pullback)
 
 
+@checked
 def linearize(f: F, *primals: Any, nan_safe: bool = False) -> tuple[Any, F]:
     """``f(*primals)`` and the linear function of tangents ``(*dprimals) -> dvalue`` at that point.
 
@@ -196,6 +202,7 @@ def linearize(f: F, *primals: Any, nan_safe: bool = False) -> tuple[Any, F]:
     return tree.unflatten(recording.out_treedef, outs[:n_out]), pushforward
 
 
+@checked
 def jvp(f: F, primals: Sequence[Any], tangents: Sequence[Any], *, nan_safe: bool = False) -> tuple[Any, Any]:
     """``f(*primals)`` and its derivative in the direction ``tangents``.
 

@@ -52,7 +52,7 @@ def checked_like(x: Any, aval: Aval, path: Callable[[], str]) -> Any:
         raise ShapeError(message(f"{path()}: expected {aval}, got shape {list(np.shape(x))}"))
     if type(x) is Tracer:
         return x if x.dtype == aval.dtype else x.astype(aval.dtype)
-    kind = x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype
+    kind = x.dtype if hasattr(type(x), "dtype") else np.asarray(x).dtype
     if not np.can_cast(kind, aval.dtype, "same_kind"):
         raise DTypeError(message(f"{path()}: expected {aval}, got {kind}"))
     return np.asarray(x, aval.dtype)

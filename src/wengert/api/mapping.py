@@ -10,10 +10,13 @@ from typing import Any
 import numpy as np
 
 from wengert import config, tree
+from wengert.api.chosen import is_number
 from wengert.api.named import F, function_name, made_by
 from wengert.api.ways import Way, record_in_a_way
 from wengert.batching import batch as batch_of_tape
-from wengert.errors import ShapeError, StructureError, UnsupportedFunctionError, message
+from wengert.errors import DTypeError, ShapeError, StructureError, UnsupportedFunctionError, in_short, message
+from wengert.expect import axes as check_axes
+from wengert.expect import checked, given
 from wengert.higher.mapped import map_scalar
 from wengert.runtime.execute import execute
 from wengert.tape import Aval, Lit, Tape, structure
@@ -22,6 +25,7 @@ from wengert.tracing.record import Input, record_call
 from wengert.tracing.tracer import Tracer, record
 
 
+@checked
 def vmap(f: F, in_axes: Any = 0, out_axes: int = 0) -> F:
     """``f`` over a batch of arguments at once, without a Python loop.
 
@@ -47,6 +51,9 @@ def vmap(f: F, in_axes: Any = 0, out_axes: int = 0) -> F:
         for k, (x, axis) in enumerate(zip(leaves, axes, strict=True)):
             if axis is None:
                 continue
+            if not is_number(x) or (isinstance(x, np.ndarray) and x.dtype.kind not in "fiubc"):
+                where = tree.path(treedef, k)
+                raise DTypeError(message(f"vmap of {function_name(f)}: the arguments{where} are {given(x)}, no batch"))
             array: Any = x if type(x) is Tracer else np.asarray(x)
             moved = np.moveaxis(array, axis, 0)
             # One example, for what needs one to see its type. It is a scalar where the batch is a vector.
@@ -73,6 +80,8 @@ def vmap(f: F, in_axes: Any = 0, out_axes: int = 0) -> F:
         recording = record_in_a_way(f, run, inputs, concrete=False, why_abstract="vmap runs all examples at once")
         flags = (*[True] * len(values), *[False] * len(recording.implicit))
         outs = execute(recording, ((batch_of_tape, (flags, size)),), values)
+        for x in outs if out_axes != 0 else ():
+            check_axes(f"vmap of {function_name(f)}", x, out_axes, "a result")
         if out_axes != 0:
             outs = [np.moveaxis(x, 0, out_axes) for x in outs]
         return tree.unflatten(recording.out_treedef, outs)
@@ -104,7 +113,7 @@ def _spread_axes(spec: Any, arg: Any) -> list[int | None]:
         return [a for k in keys for a in _spread_axes(spec[k], arg[k])]
     if isinstance(spec, tuple | list) and isinstance(arg, tuple | list) and len(spec) == len(arg):
         return [a for s, x in zip(spec, arg, strict=True) for a in _spread_axes(s, x)]
-    raise StructureError(message(f"vmap: in_axes {spec!r} does not fit the argument {tree.describe(arg)}"))
+    raise StructureError(message(f"vmap: in_axes {in_short(spec)} does not fit the argument {tree.describe(arg)}"))
 
 
 def _batch_size(f: F, leaves: Sequence[Any], axes: Sequence[int | None], treedef: Any) -> int:
@@ -138,6 +147,7 @@ def _batch_size(f: F, leaves: Sequence[Any], axes: Sequence[int | None], treedef
 _bodies: dict[Any, Tape] = {}  # equal scalar tapes are one object, so that tapes which hold them are equal too
 
 
+@checked
 def broadcast(f: F, *arrays: Any) -> Any:
     """``f``, a function of scalars, for each element of the broadcast arrays: one instruction on the tape.
 

@@ -18,6 +18,7 @@ from wengert.api.named import F, function_name, made_by
 from wengert.api.ways import Way, record_in_a_way
 from wengert.batching import batch as batch_of_tape
 from wengert.errors import DTypeError, message
+from wengert.expect import checked
 from wengert.runtime.execute import Transform, execute
 from wengert.tape import Aval, Tape
 from wengert.tracing.record import input_of
@@ -25,6 +26,7 @@ from wengert.tracing.trace import current_trace
 from wengert.tracing.tracer import new_constant
 
 
+@checked
 def jacobian(
     f: F,
     argnums: int | Sequence[int] = 0,
@@ -165,6 +167,7 @@ def _rows_of(rows: Any, avals: Sequence[Aval], j: int) -> Any:
     return rows[first : first + avals[j].size]
 
 
+@checked
 def hessian(f: F, argnums: int | Sequence[int] = 0, *, wrt: F | None = None, nan_safe: bool = False) -> F:
     """The function that returns the matrix of second derivatives of a scalar function, forward over reverse.
 
@@ -176,6 +179,7 @@ def hessian(f: F, argnums: int | Sequence[int] = 0, *, wrt: F | None = None, nan
     return jacobian(grad(f, argnums, wrt=wrt, nan_safe=nan_safe), argnums, wrt=wrt, mode="forward", nan_safe=nan_safe)
 
 
+@checked
 def hvp(f: F, primals: Sequence[Any], tangents: Sequence[Any], *, nan_safe: bool = False) -> Any:
     """The Hessian of a scalar function times a vector, at the cost of a few gradients; no matrix is formed.
 

@@ -11,7 +11,7 @@ import numpy as np
 from wengert import passes, tree
 from wengert.api.named import F, function_name, made_by
 from wengert.errors import NotDifferentiableError, ShapeError, StructureError, message
-from wengert.expect import given
+from wengert.expect import checked, given
 from wengert.passes.number_guards import number_guards
 from wengert.runtime.jit import Jit
 from wengert.runtime.program import Program
@@ -22,7 +22,11 @@ from wengert.tracing.signature import signature_of
 from wengert.tracing.tracer import Tracer
 from wengert.tracing.whole import trace_whole
 
+DType = Any
+"""A dtype, by any of its names."""
 
+
+@checked
 def trace(f: F) -> F:
     """The function that returns the tape of ``f`` for given arguments: ``print(wg.trace(f)(*args))``.
 
@@ -45,7 +49,8 @@ def trace(f: F) -> F:
     return tape_of
 
 
-def spec(shape: int | Sequence[int], dtype: Any = "float32") -> Aval:
+@checked
+def spec(shape: int | Sequence[int], dtype: DType = "float32") -> Aval:
     """An array by its shape and dtype alone, for what asks for no more: :func:`trace`, :func:`spec_of`.
 
     It has ``shape``, ``dtype``, ``ndim``, ``size`` and ``nbytes``, is a leaf of trees, and equal specs are one object.
@@ -60,6 +65,7 @@ def spec(shape: int | Sequence[int], dtype: Any = "float32") -> Aval:
     return Aval(tuple([int(n) for n in lengths]), np.dtype(dtype))
 
 
+@checked
 def spec_of(f: F) -> F:
     """The function that returns the :func:`spec` of each array that ``f`` returns, in their tree, and computes nothing.
 
@@ -114,6 +120,7 @@ def compile(tape: Tape) -> Program:
     return Program(passes.run(tape, (*passes.ONCE, *passes.PIPELINE)), promised=promised)
 
 
+@checked
 def jit(f: F | None = None, *, strict: bool = False, donate: F | None = None, reroll: bool = True) -> Any:
     """``f``, traced once for each signature and path, and run as compiled programs from then on.
 
@@ -145,6 +152,7 @@ def jit(f: F | None = None, *, strict: bool = False, donate: F | None = None, re
     return partial(Jit, **options) if f is None else Jit(f, **options)
 
 
+@checked
 def fastmath() -> Callable[[F], Jit]:
     """A decorator as :func:`jit`, for programs that may compute some functions faster and a little less exactly.
 
@@ -161,6 +169,7 @@ def fastmath() -> Callable[[F], Jit]:
     return lambda f: Jit(f, is_fast=True)
 
 
+@checked
 def constant(value: Any) -> Any:
     """A read-only copy of an array, or of each array of a pytree: what depends on it alone is computed once.
 

@@ -160,6 +160,7 @@ class Report:
         )
 
 
+@wg.expect.checked_class
 class ValueAndGrad:
     """What :func:`value_and_grad` returns."""
 

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import wengert as wg
 from wengert import nn
 from wengert.graph.graph import Graph
 from wengert.graph.vertices import Input, Vertex
 from wengert.graph.wires import taken_twice
 
 
+@wg.expect.checked
 def from_chain(chain: nn.Chain) -> Graph:
     """The graph of a chain: a vertex for each part, under its name, of the input ``x``.
 

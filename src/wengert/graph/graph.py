@@ -29,8 +29,14 @@ from wengert.graph.widths import resize
 from wengert.graph.wires import Wire, vertices_of
 
 Tree = Any
+Array = Any
+DType = Any
+Spec = Any
+Generator = np.random.Generator | int
 
 
+@wg.expect.is_kind
+@wg.expect.checked_class
 class Graph:
     """Named vertices, of which some are inputs and some outputs. A layer, a function, and something to look at.
 
@@ -77,7 +83,7 @@ class Graph:
         """The outputs for these inputs, of a graph without parameters."""
         return self.apply({}, {}, *xs)[0]
 
-    def init(self, rng: Any, *xs: Any, dtype: Any = None) -> tuple[Tree, Tree]:
+    def init(self, rng: Generator, *xs: Array | Spec, dtype: DType | None = None) -> tuple[Tree, Tree]:
         """Parameters and state of each vertex that has some, by its name.
 
         ``rng`` is a Generator or a seed; ``xs`` are like the inputs, arrays or specs; ``dtype`` is given to the layers,
@@ -243,6 +249,7 @@ class Graph:
     resize = resize
 
 
+@wg.expect.checked
 def empty(*inputs: str) -> Graph:
     """The graph of ``inputs`` alone, which it returns: what a graph that is built step by step begins with.
 

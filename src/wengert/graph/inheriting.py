@@ -11,9 +11,18 @@ import wengert as wg
 from wengert.graph.graph import Graph, Tree
 from wengert.graph.vertices import is_layer
 
+Generator = Any
+Params = Mapping[str, Any]
 
+
+@wg.expect.checked
 def inherit(
-    graph: Graph, rng: Any, xs: tuple[Any, ...], params: Tree, state: Tree, names: Mapping[str, str] | None = None
+    graph: Graph,
+    rng: Generator,
+    xs: tuple[Any, ...],
+    params: Mapping[str, Any],
+    state: Mapping[str, Any],
+    names: Mapping[str, str] | None = None,
 ) -> tuple[Tree, Tree]:
     """``(params, state)`` for ``graph``: what a vertex of the same name had before, if its arrays have the same
     shapes and dtypes now; and what the layer's ``init`` makes with ``rng`` otherwise. No array is copied.
@@ -38,7 +47,7 @@ def inherit(
     return _fitting(old_params, fresh_params), _fitting(old_state, fresh_state)
 
 
-def _completed(graph: Graph, rng: Any, xs: tuple[Any, ...], params: Tree, state: Tree) -> tuple[Tree, Tree]:
+def _completed(graph: Graph, rng: Generator, xs: tuple[Any, ...], params: Tree, state: Tree) -> tuple[Tree, Tree]:
     """What is there, and what is made where there is nothing. Raises ShapeError if something does not fit: looking at
     shapes takes a tenth of making everything anew."""
     made = dict(params), dict(state)

@@ -12,6 +12,7 @@ from wengert.graph.vertices import Call, Constant, Input, Operand, Vertex
 from wengert.graph.wires import free_name
 
 
+@wg.expect.checked
 def of(f: Callable[..., Any], *args: Any) -> Graph:
     """The graph of the steps that ``f`` takes for arguments like ``args``: arrays, trees of them, or specs.
 

@@ -90,6 +90,7 @@ def rule_of(part: Any, operands: Sequence[Any], axes: Sequence[int]) -> Rule:
     return _tried(part, operands, axes)
 
 
+@wg.expect.checked
 @singledispatch
 def rule(part: Any, operands: Sequence[Any]) -> Rule | None:
     """The rule of a part by its type, for what it reads; None where there is none.

@@ -143,7 +143,7 @@ class Call:
 
 def is_layer(part: Any) -> bool:
     """Whether a part has parameters of its own, by the protocol of layers."""
-    return hasattr(part, "apply") and hasattr(part, "init")
+    return hasattr(type(part), "apply") and hasattr(type(part), "init")
 
 
 def words(part: Any) -> str:
@@ -166,3 +166,6 @@ def words(part: Any) -> str:
     if is_layer(part) or not hasattr(part, "__name__"):
         return " ".join(repr(part).split())
     return part.__name__
+
+
+wg.expect.kind("Part", lambda x: callable(x) or is_layer(x), "a function or a layer")

@@ -54,11 +54,13 @@ class Wire:
         return f"<wire {self.name or word_of(self.part)}>"
 
 
+@wg.expect.checked
 def input(name: str) -> Wire:
     """A value that the caller of the graph gives."""
     return Wire(Input(), name, ())
 
 
+@wg.expect.checked
 def vertex(part: Part, name: str | None = None) -> Callable[..., Wire]:
     """``part`` as something to call with wires: ``vertex(np.tanh, "h")(x)`` is the wire of a new vertex.
 
@@ -96,6 +98,7 @@ class Concatenate:
         return f"concat(axis={self.axis})"
 
 
+@wg.expect.checked
 def concat(*wires: Wire, axis: int = 1, name: str | None = None) -> Wire:
     """Wires side by side along ``axis``: 1 is that of channels, or of features where there is no space."""
     return Wire(Concatenate(axis), name, wires)

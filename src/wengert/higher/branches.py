@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.ad.activity import active_operands
-from wengert.edit import play
+from wengert.edit import played
 from wengert.higher.bodies import batched, pulled, pushed, select_outputs
 from wengert.ops.elementwise import equal, select
 from wengert.ops.kernels import Branch
@@ -25,7 +25,7 @@ from wengert.tape import Atom, Aval, Instr, Tape, current_builder, splice
 def _cond(index: Any, *operands: Any, branches: tuple[Tape, ...], wrt: Any) -> Any:
     """The branch number ``index``, clipped to those there are."""
     branch = branches[min(max(int(index), 0), len(branches) - 1)]
-    values = play(branch, *operands)
+    values = played(branch, *operands)
     results = tuple([np.array(values[a]) for a in branch.outputs])
     return results if len(results) != 1 else results[0]
 

@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.ad.activity import active_operands
-from wengert.edit import play
+from wengert.edit import played
 from wengert.higher.bodies import alive, batched, interned, moving_carry, pulled, pushed, select_outputs
 from wengert.ops.elementwise import select
 from wengert.ops.kernels import Loop as LoopKernel
@@ -72,7 +72,7 @@ def scanned(*operands: Any, loop: Loop, pull: Any = None) -> Any:
     made = [np.empty((loop.length, *a.shape), a.dtype) for a in body.out_avals[loop.carries :]]
     for step in range(loop.length):
         k = loop.length - 1 - step if loop.is_reversed else step
-        values = play(body, *constants, *carry, *[x[k] for x in stacks])
+        values = played(body, *constants, *carry, *[x[k] for x in stacks])
         results = [values[a] for a in body.outputs]
         carry = results[: loop.carries]
         for y, part in zip(made, results[loop.carries :], strict=True):
@@ -365,10 +365,10 @@ def _turns(loop: While, operands: Sequence[Any], trail: list[Any] | None = None)
     """The carries when the condition no longer holds; those that each iteration began with go to ``trail``."""
     tests, constants = operands[: loop.of_condition], operands[loop.of_condition : loop.first]
     carry = list(operands[loop.first : loop.first + loop.carries])
-    while play(loop.condition, *tests, *carry)[loop.condition.outputs[0]]:
+    while played(loop.condition, *tests, *carry)[loop.condition.outputs[0]]:
         if trail is not None:
             trail.append(carry)
-        values = play(loop.body, *constants, *carry)
+        values = played(loop.body, *constants, *carry)
         carry = [values[a] for a in loop.body.outputs]
     return carry
 
@@ -517,7 +517,7 @@ def _while_pull(*operands: Any, loop: While, wrt: tuple[int, ...]) -> Any:
     constants = xs[loop.of_condition : loop.first]
     sums = [np.zeros(v.aval.shape, v.aval.dtype) for v in (loop.body.inputs[k] for k in wrt[:n_sums])]
     while trail:
-        values = play(back, *constants, *trail.pop(), *cts, *sums)
+        values = played(back, *constants, *trail.pop(), *cts, *sums)
         results = [values[a] for a in back.outputs]
         sums, cts = results[:n_sums], results[n_sums:]
     results = (*[np.array(x) for x in sums], *[np.array(x) for x in cts])

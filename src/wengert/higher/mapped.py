@@ -16,7 +16,7 @@ import numpy as np
 
 from wengert.ad.activity import active_operands
 from wengert.ad.reverse import cotangents
-from wengert.edit import ancestors, play
+from wengert.edit import ancestors, played
 from wengert.ops.kernels import MapTape
 from wengert.ops.op import ZERO, broadcast_shapes, elementwise
 from wengert.ops.structured import Masked
@@ -27,7 +27,7 @@ NOWHERE = Masked(Lit(False), 0)  # the partial of one branch of a selection with
 
 def _map_reference(*xs: Any, body: Tape) -> Any:
     """The body once, on whole arrays: its steps are elementwise, so they broadcast."""
-    y = play(body, *xs)[body.outputs[0]]
+    y = played(body, *xs)[body.outputs[0]]
     return np.array(np.broadcast_to(y, np.broadcast_shapes(*[np.shape(x) for x in xs])))
 
 

@@ -29,6 +29,7 @@ from wengert.errors import (
     UnsupportedFunctionError,
     message,
 )
+from wengert.expect import checked
 from wengert.ops.elementwise import convert
 from wengert.ops.index import element, join
 from wengert.ops.kernels import Callback, flops
@@ -48,6 +49,7 @@ class NotImplementedCotangent:
         self.reason = reason
 
 
+@checked
 def not_implemented(reason: str) -> NotImplementedCotangent:
     """In the place of a cotangent that nobody has worked out: raises MissingRuleError only if it is needed."""
     return NotImplementedCotangent(reason)
@@ -441,6 +443,7 @@ def _take_captures(builder: Any, captures: Sequence[Any]) -> list[Atom]:
     return taken
 
 
+@checked
 def primitive(f: Callable[..., Any] | None = None, *, type: Callable[..., Any] | None = None) -> Any:
     """Decorator: make any Python function one op, opaque to tracing, with rules of your own.
 

@@ -17,9 +17,12 @@ import wengert as wg
 from wengert.nn import random
 
 Array = Any
+Key = Any
+RealArray = Any
 """An array, a number, or a traced one."""
 
 
+@wg.expect.checked
 def identity(x: Array) -> Array:
     """``x``."""
     return x
@@ -28,6 +31,7 @@ def identity(x: Array) -> Array:
 # --------------------------------------------------------------------------------------------------- piecewise linear
 
 
+@wg.expect.checked
 def relu(x: Array) -> Array:
     """max(x, 0). The derivative at 0 is 0.
 
@@ -37,17 +41,20 @@ def relu(x: Array) -> Array:
     return np.where(x <= 0, 0, x)
 
 
+@wg.expect.checked
 def relu6(x: Array) -> Array:
     """min(max(x, 0), 6)."""
     return np.where(x <= 0, 0, np.where(x >= 6, 6, x))
 
 
+@wg.expect.checked
 def leaky_relu(x: Array, slope: float = 0.01) -> Array:
     """x for x > 0, ``slope`` x elsewhere."""
     return np.where(x > 0, x, slope * x)
 
 
-def rrelu(x: Array, key: Array | None = None, lower: float = 1 / 8, upper: float = 1 / 3) -> Array:
+@wg.expect.checked
+def rrelu(x: Array, key: Key | None = None, lower: float = 1 / 8, upper: float = 1 / 3) -> Array:
     """:func:`leaky_relu` with a random slope for each element, uniform in [lower, upper); without a ``key``, as when it
     is not trained, with their mean (Xu et al. 2015, arXiv:1505.00853)."""
     if key is None:
@@ -56,31 +63,37 @@ def rrelu(x: Array, key: Array | None = None, lower: float = 1 / 8, upper: float
     return np.where(x > 0, x, slope * x)
 
 
+@wg.expect.checked
 def trelu(x: Array, threshold: float = 1.0) -> Array:
     """x where it is greater than ``threshold``, 0 elsewhere (Konda et al. 2015, arXiv:1402.3337)."""
     return np.where(x <= threshold, 0, x)
 
 
+@wg.expect.checked
 def hard_tanh(x: Array) -> Array:
     """x, clipped to [-1, 1]."""
     return np.where(x <= -1, -1, np.where(x >= 1, 1, x))
 
 
+@wg.expect.checked
 def hard_sigmoid(x: Array) -> Array:
     """x / 6 + 1/2, clipped to [0, 1]."""
     return np.where(x <= -3, 0, np.where(x >= 3, 1, x / 6 + 0.5))
 
 
+@wg.expect.checked
 def hard_swish(x: Array) -> Array:
     """x :func:`hard_sigmoid`\\ (x) (Howard et al. 2019, arXiv:1905.02244)."""
     return np.where(x <= -3, 0, np.where(x >= 3, x, x * (x / 6 + 0.5)))
 
 
+@wg.expect.checked
 def soft_shrink(x: Array, threshold: float = 0.5) -> Array:
     """x moved towards 0 by ``threshold``; 0 where it would cross it."""
     return np.where(x > threshold, x - threshold, np.where(x < -threshold, x + threshold, 0 * x))
 
 
+@wg.expect.checked
 def hard_shrink(x: Array, threshold: float = 0.5) -> Array:
     """x, but 0 within ``threshold`` of 0."""
     return np.where(np.abs(x) <= threshold, 0, x)
@@ -89,11 +102,13 @@ def hard_shrink(x: Array, threshold: float = 0.5) -> Array:
 # ----------------------------------------------------------------------------------------------------- exponential
 
 
+@wg.expect.checked
 def elu(x: Array, alpha: float = 1.0) -> Array:
     """x for x > 0, alpha (eˣ − 1) elsewhere (Clevert et al. 2016, arXiv:1511.07289)."""
     return np.where(x > 0, x, alpha * np.expm1(_lower(x)))
 
 
+@wg.expect.checked
 def celu(x: Array, alpha: float = 1.0) -> Array:
     """x for x > 0, alpha (exp(x / alpha) − 1) elsewhere: smooth for every alpha (Barron 2017, arXiv:1704.07483)."""
     return np.where(x > 0, x, alpha * np.expm1(_lower(x) / alpha))
@@ -102,6 +117,7 @@ def celu(x: Array, alpha: float = 1.0) -> Array:
 SELU_SCALE, SELU_ALPHA = 1.0507009873554805, 1.6732632423543772
 
 
+@wg.expect.checked
 def selu(x: Array) -> Array:
     """The :func:`elu` that keeps mean 0 and variance 1 (Klambauer et al. 2017, arXiv:1706.02515)."""
     return SELU_SCALE * elu(x, SELU_ALPHA)
@@ -115,21 +131,25 @@ def _lower(x: Array) -> Array:
 # ---------------------------------------------------------------------------------------------------------- sigmoids
 
 
-def sigmoid(x: Array) -> Array:
+@wg.expect.checked
+def sigmoid(x: RealArray) -> Array:
     """1 / (1 + e⁻ˣ)."""
     return special.expit(x)
 
 
-def log_sigmoid(x: Array) -> Array:
+@wg.expect.checked
+def log_sigmoid(x: RealArray) -> Array:
     """log(1 / (1 + e⁻ˣ)), which is near x for x ≪ 0."""
     return special.log_expit(x)
 
 
-def softplus(x: Array) -> Array:
+@wg.expect.checked
+def softplus(x: RealArray) -> Array:
     """log(1 + eˣ), which is near x for x ≫ 0."""
     return -special.log_expit(-x)
 
 
+@wg.expect.checked
 def tanh(x: Array) -> Array:
     """The hyperbolic tangent."""
     return np.tanh(x)
@@ -139,25 +159,29 @@ sigmoid_fast, tanh_fast = sigmoid, tanh
 """By the names of NNlib; what makes them fast is :func:`wengert.fastmath`."""
 
 
+@wg.expect.checked
 def softsign(x: Array) -> Array:
     """x / (1 + |x|)."""
     return x / (1 + np.abs(x))
 
 
+@wg.expect.checked
 def tanhshrink(x: Array) -> Array:
     """x − tanh(x)."""
     return x - np.tanh(x)
 
 
-def log_cosh(x: Array) -> Array:
+@wg.expect.checked
+def log_cosh(x: RealArray) -> Array:
     """log(cosh(x)), which is near |x| − log 2 for |x| ≫ 1."""
-    return x + softplus(-2 * x) - math.log(2)
+    return x + softplus(-2.0 * x) - math.log(2)
 
 
 # ----------------------------------------------------------------------------------------------- gates of x by itself
 
 
-def gelu(x: Array) -> Array:
+@wg.expect.checked
+def gelu(x: RealArray) -> Array:
     """x Φ(x), with the normal distribution's Φ (Hendrycks & Gimpel 2016, arXiv:1606.08415)."""
     return x * special.ndtr(x)
 
@@ -165,17 +189,20 @@ def gelu(x: Array) -> Array:
 gelu_erf = gelu
 
 
-def gelu_tanh(x: Array) -> Array:
+@wg.expect.checked
+def gelu_tanh(x: RealArray) -> Array:
     """:func:`gelu` to three digits: x (1 + tanh(√(2/π) (x + 0.044715 x³))) / 2."""
     return x * special.expit(2 * math.sqrt(2 / math.pi) * (x + 0.044715 * x * x * x))
 
 
-def gelu_sigmoid(x: Array) -> Array:
+@wg.expect.checked
+def gelu_sigmoid(x: RealArray) -> Array:
     """:func:`gelu` to two digits: x sigmoid(1.702 x)."""
     return x * special.expit(1.702 * x)
 
 
-def swish(x: Array) -> Array:
+@wg.expect.checked
+def swish(x: RealArray) -> Array:
     """x sigmoid(x) (Ramachandran et al. 2017, arXiv:1710.05941)."""
     return x * special.expit(x)
 
@@ -183,22 +210,26 @@ def swish(x: Array) -> Array:
 silu = swish
 
 
-def mish(x: Array) -> Array:
+@wg.expect.checked
+def mish(x: RealArray) -> Array:
     """x tanh(log(1 + eˣ)) (Misra 2019, arXiv:1908.08681)."""
     return x * np.tanh(softplus(x))
 
 
+@wg.expect.checked
 def lisht(x: Array) -> Array:
     """x tanh(x) (Roy et al. 2019, arXiv:1901.05894)."""
     return x * np.tanh(x)
 
 
-def glu(x: Array, axis: int = -1) -> Array:
+@wg.expect.checked
+def glu(x: RealArray, axis: int = -1) -> Array:
     """The first half along ``axis``, gated by the sigmoid of the second (Dauphin et al. 2017, arXiv:1612.08083).
 
     >>> glu(np.array([1.0, 2.0, 0.0, 0.0]))
     array([0.5, 1. ])
     """
+    wg.expect.axes("glu", x, axis)
     if x.shape[axis] % 2:
         raise wg.errors.ShapeError(wg.errors.message(f"glu: axis {axis} of {x.shape} has no halves"))
     values, gates = np.split(x, 2, axis)

@@ -13,6 +13,7 @@ from wengert.nn.normalisation import logsumexp
 Array = Any
 
 
+@wg.expect.checked
 def ctc_loss(
     log_probabilities: Array,
     labels: Array,

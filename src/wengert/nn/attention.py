@@ -13,6 +13,7 @@ from wengert.nn.normalisation import softmax
 Array = Any
 
 
+@wg.expect.checked
 def attention(
     q: Array,
     k: Array,
@@ -52,6 +53,8 @@ def attention(
     >>> nn.attention(x, x, x, heads=4, causal=True).shape
     (2, 5, 8)
     """
+    for name, x in (("q", q), ("k", k), ("v", v)):
+        wg.expect.ndim("attention", name, x, 2, "[..., tokens, width]")
     if q.shape[-1] != k.shape[-1] or k.shape[-2] != v.shape[-2]:
         raise wg.errors.ShapeError(
             wg.errors.message(
@@ -65,17 +68,20 @@ def attention(
             mask = np.expand_dims(mask, -3)
     scores = q @ np.swapaxes(k, -1, -2) * (1 / math.sqrt(q.shape[-1]) if scale is None else scale)
     if bias is not None:
+        wg.expect.fits("attention", "bias", bias, "the scores", scores.shape)
         scores = scores + bias
     allowed = mask
     if causal:
         seen = causal_mask(q.shape[-2], k.shape[-2])
         allowed = seen if mask is None else seen & mask
     if allowed is not None:
+        wg.expect.fits("attention", "mask", allowed, "the scores", scores.shape)
         scores = np.where(allowed, scores, -np.inf)
     mixed = softmax(scores) @ v
     return mixed if heads is None else _join(mixed)
 
 
+@wg.expect.checked
 def causal_mask(tokens: int, others: int | None = None) -> np.ndarray[Any, Any]:
     """bool[tokens, others]: True where the other token is not later.
 
@@ -90,7 +96,7 @@ def causal_mask(tokens: int, others: int | None = None) -> np.ndarray[Any, Any]:
 def _split(x: Array, heads: int) -> Array:
     """[..., tokens, heads · n] -> [..., heads, tokens, n]"""
     width = x.shape[-1]
-    if width % heads:
+    if heads < 1 or width % heads:
         raise wg.errors.ShapeError(wg.errors.message(f"attention: a width of {width} cannot be cut for {heads} heads"))
     return np.swapaxes(x.reshape(*x.shape[:-1], heads, width // heads), -2, -3)
 
@@ -100,19 +106,23 @@ def _join(x: Array) -> Array:
     return x.reshape(*x.shape[:-2], -1)
 
 
+@wg.expect.checked
 def sinusoidal_positions(tokens: int, width: int, base: float = 10000.0) -> np.ndarray[Any, Any]:
     """float32[tokens, width]: sines and then cosines of the position, of wavelengths from 2π to 2π · base."""
     angles = np.arange(tokens)[:, None] * base ** (-np.arange(0, width, 2) / width)
     return np.concatenate([np.sin(angles), np.cos(angles)], 1)[:, :width].astype(np.float32)
 
 
+@wg.expect.checked
 def rotary(x: Array, positions: Array | None = None, base: float = 10000.0) -> Array:
     """``x`` [..., tokens, width] with each pair (x_k, x_{k + width/2}) turned by an angle that grows with the position
     (Su et al. 2021, arXiv:2104.09864). ``positions`` are 0, 1, 2 ... if not given."""
+    wg.expect.ndim("rotary", "x", x, 2, "[..., tokens, width]")
     half = x.shape[-1] // 2
     if x.shape[-1] % 2:
         raise wg.errors.ShapeError(wg.errors.message(f"rotary: the width of {x.shape} is odd"))
     where = np.arange(x.shape[-2]) if positions is None else positions
+    wg.expect.fits("rotary", "positions", where, "the tokens of x", x.shape[:-1])
     angles = (where[..., None] * base ** (-np.arange(half) / half)).astype(x.dtype)
     cos, sin = np.cos(angles), np.sin(angles)
     a, b = x[..., :half], x[..., half:]

@@ -46,8 +46,8 @@ def awaits_array(function: Callable[..., Any]) -> Callable[..., Any]:
     return called
 
 
-def _is_numbers(value: Any) -> bool:
-    """Whether it is a Python number, a name, or a tuple of them: no array."""
+def _is_numbers(value: Any, depth: int = 2) -> bool:
+    """Whether it is a Python number, a name, or a tuple of them, or of pairs of them: no array."""
     if isinstance(value, tuple | list):
-        return all(_is_numbers(part) for part in value)
+        return depth > 0 and all(_is_numbers(part, depth - 1) for part in value)
     return isinstance(value, int | float | str | np.integer)

@@ -32,11 +32,13 @@ from wengert.nn.windows import (
 )
 
 Array = Any
+Count = int
 Activation = Callable[[Any], Any]
 
 _PLACES, _KERNEL = "zyx", "ijk"  # letters of einsum for the axes of space, and those of a kernel
 
 
+@wg.expect.checked
 def conv_bias_act(
     act: Activation,
     x: Array,
@@ -45,7 +47,7 @@ def conv_bias_act(
     stride: PerAxis = 1,
     padding: Padding = 0,
     dilation: PerAxis = 1,
-    groups: int = 1,
+    groups: Count = 1,
 ) -> Array:
     """``act(conv(x, w) + b)``, with one bias a channel.
 
@@ -88,6 +90,7 @@ def conv_bias_act(
     return act(y if b is None else y + b.reshape(-1, *(1,) * rank))
 
 
+@wg.expect.checked
 def conv(
     x: Array,
     w: Array,
@@ -95,7 +98,7 @@ def conv(
     stride: PerAxis = 1,
     padding: Padding = 0,
     dilation: PerAxis = 1,
-    groups: int = 1,
+    groups: Count = 1,
 ) -> Array:
     """:func:`conv_bias_act` without an activation.
 
@@ -158,6 +161,7 @@ def _depthwise(x: Array, w: Array, stride: Sequence[int], dilation: Sequence[int
 # ------------------------------------------------------------------------------------------------------- the adjoint
 
 
+@wg.expect.checked
 def conv_transpose(
     x: Array,
     w: Array,
@@ -166,7 +170,7 @@ def conv_transpose(
     padding: Padding = 0,
     output_padding: PerAxis = 0,
     dilation: PerAxis = 1,
-    groups: int = 1,
+    groups: Count = 1,
 ) -> Array:
     """The adjoint of :func:`conv` with the same weights: ⟨conv(x, w), y⟩ = ⟨x, conv_transpose(y, w)⟩. Upsamples.
 

@@ -16,6 +16,7 @@ Array = Any
 Activation = Callable[[Any], Any]
 
 
+@wg.expect.checked
 def dense_bias_act(act: Activation, w: Array, x: Array, b: Array | None = None) -> Array:
     """``act(w @ x + b)`` of a vector, or of each vector along the last axis of ``x``.
 
@@ -53,6 +54,7 @@ def dense_bias_act(act: Activation, w: Array, x: Array, b: Array | None = None) 
     return act(y if b is None else y + b)
 
 
+@wg.expect.checked
 def bias_act(act: Activation, x: Array, b: Array, axis: int = -1) -> Array:
     """``act(x + b)``, with a bias for each index of ``axis``: -1 for features, 1 for channels.
 
@@ -70,6 +72,7 @@ def bias_act(act: Activation, x: Array, b: Array, axis: int = -1) -> Array:
     return act(x + b.reshape(b.shape + (1,) * behind))
 
 
+@wg.expect.checked
 def embedding(table: Array, indices: Array) -> Array:
     """The rows of ``table`` [n, width] at ``indices``: [*indices.shape, width].
 
@@ -89,4 +92,6 @@ def embedding(table: Array, indices: Array) -> Array:
         raise wg.errors.DTypeError(
             wg.errors.message(f"embedding: indices of {indices.dtype.name}", tries=["indices.astype(np.int64)"])
         )
+    if indices.dtype == np.uint64:  # which no index can be
+        indices = np.minimum(indices, np.uint64(table.shape[0]))
     return table[np.where(indices < 0, table.shape[0], indices)]

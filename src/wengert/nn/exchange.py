@@ -18,6 +18,7 @@ import wengert as wg
 from wengert.nn.windows import described
 
 Tree = dict[str, Any]
+Params = dict[str, Any]
 Path = tuple[str, ...]
 Ours = dict[Path, Any]
 """Arrays by their paths in a module."""
@@ -25,8 +26,9 @@ Theirs = dict[str, Any]
 """Arrays by the names that PyTorch's module has for them."""
 
 
+@wg.expect.checked
 def from_torch(
-    params: Tree, state: Tree, state_dict: Mapping[str, Any], names: Mapping[str, str] | None = None
+    params: Params, state: Params, state_dict: Mapping[str, Any], names: Mapping[str, str] | None = None
 ) -> tuple[Tree, Tree]:
     """``params`` and ``state`` of a model with the numbers of the same model in PyTorch.
 
@@ -68,7 +70,8 @@ def from_torch(
     return _rebuilt(params, (), new), _rebuilt(state, (), new)
 
 
-def to_torch(params: Tree, state: Tree, names: Mapping[str, str] | None = None) -> dict[str, np.ndarray]:
+@wg.expect.checked
+def to_torch(params: Params, state: Params, names: Mapping[str, str] | None = None) -> dict[str, np.ndarray]:
     """The arrays of a model by PyTorch's names: ``module.load_state_dict({n: torch.tensor(a) for n, a in ...})``.
 
     The inverse of :func:`from_torch`, with the same ``names``; it copies.

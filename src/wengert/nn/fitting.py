@@ -25,6 +25,11 @@ from wengert.nn.storage import load_with_notes, save
 
 Array = Any
 Tree = Any
+Arrays = Any
+"""A tree of arrays."""
+Model = Any
+Seed = int
+Count = int
 Data = tuple[Any, Any] | Iterable[tuple[Any, Any]] | Callable[[int], Iterable[tuple[Any, Any]]]
 CHECKPOINT = "checkpoint.safetensors"
 
@@ -57,17 +62,18 @@ class Fitted:
         figure.savefig(path)
 
 
+@wg.expect.checked
 def fit(
-    model: Any,
-    params: Tree,
-    state: Tree,
+    model: Model,
+    params: Arrays,
+    state: Arrays,
     data: Data,
     *,
     loss: Callable[[Any, Any], Any] = cross_entropy,
     optimiser: optimize.Optimiser | None = None,
     epochs: int = 10,
-    batch_size: int = 32,
-    seed: int = 0,
+    batch_size: Count = 32,
+    seed: Seed = 0,
     validation: tuple[Any, Any] | None = None,
     metrics: Mapping[str, Callable[[Any, Any], Any]] | None = None,
     patience: int | None = None,
@@ -117,6 +123,8 @@ def fit(
     True
     """
 
+    params, state = mapped(np.asarray, params), mapped(np.asarray, state)
+
     def loss_of(params: Tree, state: Tree, x: Any, y: Any) -> tuple[Any, Tree]:
         prediction, state = model.apply(params, state, x, train=True)
         return loss(prediction, y), state
@@ -136,7 +144,10 @@ def fit(
             if _is_over(made, patience, best):
                 break
             total, count = 0.0, 0
-            for x, y in _batches(data, batch_size, seed, epoch):
+            for batch in _batches(data, batch_size, seed, epoch):
+                if not isinstance(batch, tuple | list) or len(batch) != 2:
+                    raise wg.expect.refused("fit", "a batch of data", batch, "a pair (x, y)")
+                x, y = batch
                 n = len(_first(y))
                 made.params, made.opt_state, (value, new) = step(made.params, made.opt_state, made.state, x, y)
                 if not np.isfinite(value):
@@ -166,8 +177,13 @@ def fit(
 def _batches(data: Data, size: int, seed: int, epoch: int) -> Iterator[tuple[Any, Any]]:
     """The batches of an epoch; the last may be smaller."""
     if callable(data):
-        yield from data(epoch)
+        batches = data(epoch)
+        if not isinstance(batches, Iterable):
+            raise wg.expect.refused("fit", "data(epoch)", batches, "batches (x, y)")
+        yield from batches
     elif isinstance(data, tuple):
+        if len(data) != 2:
+            raise wg.expect.refused("fit", "data", data, "a pair (x, y), or batches of such")
         x, y = data
         n = len(_first(y))
         if len(_first(x)) != n:

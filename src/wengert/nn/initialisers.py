@@ -98,6 +98,7 @@ INITIALISERS: dict[str, Initialiser] = {
 }
 
 
+@wg.expect.checked
 def initialiser(chosen: str | Initialiser) -> Initialiser:
     """The one of this name, or the function itself.
 

@@ -12,8 +12,10 @@ from wengert.nn.activations import relu, softplus
 from wengert.nn.normalisation import log_softmax
 
 Array = Any
+RealArray = Any
 
 
+@wg.expect.checked
 def squared_error(prediction: Array, target: Array, reduction: str = "mean") -> Array:
     """(prediction − target)², of each element.
 
@@ -26,12 +28,14 @@ def squared_error(prediction: Array, target: Array, reduction: str = "mean") -> 
     return reduced((prediction - target) ** 2, reduction)
 
 
+@wg.expect.checked
 def absolute_error(prediction: Array, target: Array, reduction: str = "mean") -> Array:
     """|prediction − target|, of each element."""
     _check_same("absolute_error", prediction, target)
     return reduced(np.abs(prediction - target), reduction)
 
 
+@wg.expect.checked
 def huber(prediction: Array, target: Array, delta: float = 1.0, reduction: str = "mean") -> Array:
     """e² / 2 where the error e is at most ``delta``, delta (|e| − delta / 2) beyond (Huber 1964)."""
     _check_same("huber", prediction, target)
@@ -40,6 +44,7 @@ def huber(prediction: Array, target: Array, delta: float = 1.0, reduction: str =
     return reduced(near * near / 2 + delta * (error - near), reduction)
 
 
+@wg.expect.checked
 def cross_entropy(
     logits: Array,
     labels: Array,
@@ -70,6 +75,7 @@ def cross_entropy(
     >>> nn.cross_entropy(np.array([[0.0, 800.0]]), np.array([1]))
     np.float64(0.0)
     """
+    wg.expect.axes("cross_entropy", logits, axis, "logits")
     logits = np.moveaxis(logits, axis, -1)
     classes = logits.shape[-1]
     labels = np.asarray(labels)
@@ -89,6 +95,7 @@ def cross_entropy(
     if label_smoothing:
         p = p * (1 - label_smoothing) + label_smoothing / classes
     if weights is not None:
+        wg.expect.fits("cross_entropy", "weights", weights, "the classes", (classes,))
         p = p * weights
     each = -np.sum(p * log_softmax(logits), -1)
     if weights is not None and reduction == "mean":
@@ -102,34 +109,44 @@ def _one_hot(labels: Array, classes: int, dtype: Any) -> Array:
     return rows[np.where(labels < 0, classes, labels)]
 
 
-def binary_cross_entropy(logits: Array, labels: Array, reduction: str = "mean") -> Array:
+@wg.expect.checked
+def binary_cross_entropy(logits: RealArray, labels: RealArray, reduction: str = "mean") -> Array:
     """−y log σ(z) − (1 − y) log(1 − σ(z)), of logits z and labels y in [0, 1]."""
     _check_same("binary_cross_entropy", logits, labels)
     return reduced(softplus(logits) - labels * logits, reduction)
 
 
-def kl_divergence(log_q: Array, p: Array, axis: int = -1, reduction: str = "mean") -> Array:
+@wg.expect.checked
+def kl_divergence(log_q: RealArray, p: RealArray, axis: int = -1, reduction: str = "mean") -> Array:
     """Σ p (log p − log q) along ``axis``, of logarithms of the model's probabilities and of probabilities p."""
     _check_same("kl_divergence", log_q, p)
+    wg.expect.axes("kl_divergence", p, axis, "p")
     return reduced(np.sum(special.xlogy(p, p) - p * log_q, axis), reduction)
 
 
+@wg.expect.checked
 def cosine(a: Array, b: Array, axis: int = -1, epsilon: float = 1e-8, reduction: str = "mean") -> Array:
     """1 − a·b / (|a| |b|) along ``axis``; a norm below ``epsilon`` counts as that."""
     _check_same("cosine", a, b)
+    wg.expect.axes("cosine", a, axis, "a")
     norms = [np.sqrt(np.maximum(np.sum(x * x, axis), epsilon**2)) for x in (a, b)]
     return reduced(1 - np.sum(a * b, axis) / (norms[0] * norms[1]), reduction)
 
 
+@wg.expect.checked
 def hinge(scores: Array, labels: Array, margin: float = 1.0, reduction: str = "mean") -> Array:
     """max(0, margin − y s), of scores s and labels y that are −1 or 1."""
     _check_same("hinge", scores, labels)
     return reduced(relu(margin - labels * scores), reduction)
 
 
+@wg.expect.checked
 def accuracy(logits: Array, labels: Array) -> Array:
     """The share of samples whose greatest logit is their label, an integer; or, as a class, their most probable one."""
-    labels = np.asarray(labels)
+    wg.expect.ndim("accuracy", "logits", logits, 1, "[..., classes]")
+    if logits.shape[-1] == 0 or labels.shape not in (logits.shape, logits.shape[:-1]):
+        what = f"accuracy: labels {labels.shape} for logits {logits.shape}; expected {logits.shape[:-1]}"
+        raise wg.errors.ShapeError(wg.errors.message(what))
     if labels.ndim == logits.ndim:
         labels = np.argmax(labels, -1)
     return np.mean(np.argmax(logits, -1) == labels)
@@ -154,4 +171,4 @@ def reduced(each: Array, reduction: str) -> Array:
         return np.sum(each)
     if reduction == "none":
         return each
-    raise ValueError(f'reduction="{reduction}"; expected "mean", "sum" or "none"')
+    raise wg.errors.OptionError(wg.errors.message(f'reduction is "{reduction}"; expected "mean", "sum" or "none"'))

@@ -12,12 +12,14 @@ import wengert as wg
 from wengert.nn import random
 
 Array = Any
+Key = Any
 Axes = int | Sequence[int]
 
 
 # ------------------------------------------------------------------------------------------------------------- norms
 
 
+@wg.expect.checked
 def layer_norm(
     x: Array, scale: Array | None = None, bias: Array | None = None, axis: Axes = -1, epsilon: float = 1e-5
 ) -> Array:
@@ -30,14 +32,18 @@ def layer_norm(
     >>> nn.layer_norm(np.array([1.0, 3.0]), epsilon=0)
     array([-1.,  1.])
     """
-    return _affine(_standardised(x, axis, epsilon), scale, bias)
+    wg.expect.axes("layer_norm", x, axis)
+    return _affine(_standardised(x, axis, epsilon), scale, bias, "layer_norm")
 
 
+@wg.expect.checked
 def rms_norm(x: Array, scale: Array | None = None, axis: Axes = -1, epsilon: float = 1e-6) -> Array:
     """``x`` over its root mean square along ``axis``, times ``scale`` (Zhang & Sennrich 2019, arXiv:1910.07467)."""
-    return _affine(x / np.sqrt(np.mean(x * x, _axes(axis), keepdims=True) + epsilon), scale, None)
+    wg.expect.axes("rms_norm", x, axis)
+    return _affine(x / np.sqrt(np.mean(x * x, _axes(axis), keepdims=True) + epsilon), scale, None, "rms_norm")
 
 
+@wg.expect.checked
 def group_norm(
     x: Array, groups: int, scale: Array | None = None, bias: Array | None = None, epsilon: float = 1e-5
 ) -> Array:
@@ -45,18 +51,22 @@ def group_norm(
 
     x : [batch, channels, *space]; scale, bias : [channels].
     """
+    wg.expect.ndim("group_norm", "x", x, 2, "[batch, channels, *space]")
     channels = x.shape[1]
-    if channels % groups:
+    if groups < 1 or channels % groups:
         raise wg.errors.ShapeError(wg.errors.message(f"group_norm: {channels} channels in {groups} groups"))
-    grouped = x.reshape(x.shape[0], groups, -1)
+    grouped = x.reshape(x.shape[0], groups, math.prod(x.shape[1:]) // groups)
     return _affine(_standardised(grouped, -1, epsilon).reshape(x.shape), *_by_channel(x, scale, bias))
 
 
+@wg.expect.checked
 def instance_norm(x: Array, scale: Array | None = None, bias: Array | None = None, epsilon: float = 1e-5) -> Array:
     """Each channel of each sample with mean 0 and variance 1 (Ulyanov et al. 2016, arXiv:1607.08022)."""
+    wg.expect.ndim("instance_norm", "x", x, 2, "[batch, channels, *space]")
     return group_norm(x, x.shape[1], scale, bias, epsilon)
 
 
+@wg.expect.checked
 def batch_norm(
     x: Array,
     scale: Array | None,
@@ -79,6 +89,7 @@ def batch_norm(
     -------
     The result, and the new (mean, var): the old ones where not in training (Ioffe & Szegedy 2015, arXiv:1502.03167).
     """
+    wg.expect.ndim("batch_norm", "x", x, 2, "[batch, channels, *space]")
     scale, bias = _by_channel(x, scale, bias)
     m, v = _by_channel(x, mean, var)
     if not train:
@@ -106,7 +117,10 @@ def _axes(axis: Axes) -> Any:
     return axis if isinstance(axis, int) else tuple(axis)
 
 
-def _affine(x: Array, scale: Array | None, bias: Array | None) -> Array:
+def _affine(x: Array, scale: Array | None, bias: Array | None, where: str = "norm") -> Array:
+    for name, numbers in (("scale", scale), ("bias", bias)):
+        if numbers is not None:
+            wg.expect.fits(where, name, numbers, "x", x.shape)
     if scale is not None:
         x = x * scale
     return x if bias is None else x + bias
@@ -125,7 +139,8 @@ def _by_channel(x: Array, *numbers: Array | None) -> tuple[Any, ...]:
 # ----------------------------------------------------------------------------------------------------------- dropout
 
 
-def dropout(key: Array, x: Array, rate: float) -> Array:
+@wg.expect.checked
+def dropout(key: Key, x: Array, rate: float) -> Array:
     """``x`` with each element 0 with probability ``rate``, the others over 1 − rate (Srivastava et al. 2014)."""
     _check_rate(rate)
     if rate == 0:
@@ -133,7 +148,8 @@ def dropout(key: Array, x: Array, rate: float) -> Array:
     return np.where(random.uniform(key, x.shape) < rate, 0, x / (1 - rate))
 
 
-def alpha_dropout(key: Array, x: Array, rate: float) -> Array:
+@wg.expect.checked
+def alpha_dropout(key: Key, x: Array, rate: float) -> Array:
     """Dropout for :func:`~wengert.nn.selu`, which keeps mean and variance (Klambauer et al. 2017, appendix)."""
     _check_rate(rate)
     if rate == 0:
@@ -145,12 +161,13 @@ def alpha_dropout(key: Array, x: Array, rate: float) -> Array:
 
 def _check_rate(rate: float) -> None:
     if not 0 <= rate < 1:
-        raise ValueError(f"dropout: rate {rate}; expected 0 <= rate < 1")
+        raise wg.errors.OptionError(wg.errors.message(f"dropout: rate is {rate}; expected 0 <= rate < 1"))
 
 
 # ----------------------------------------------------------------------------------------------------------- softmax
 
 
+@wg.expect.checked
 def softmax(x: Array, axis: Axes = -1) -> Array:
     """exp(x) / Σ exp(x) along ``axis``. Where all of x is −inf, nothing has a share: 0.
 
@@ -159,26 +176,31 @@ def softmax(x: Array, axis: Axes = -1) -> Array:
     >>> nn.softmax(np.array([800.0, 800.0]))
     array([0.5, 0.5])
     """
-    e = np.exp(x - _greatest(x, axis))
+    e = np.exp(x - _greatest("softmax", x, axis))
     total = np.sum(e, _axes(axis), keepdims=True)
     return e / np.where(total > 0, total, 1)
 
 
+@wg.expect.checked
 def log_softmax(x: Array, axis: Axes = -1) -> Array:
     """x − log Σ exp(x) along ``axis``."""
-    shifted = x - _greatest(x, axis)
+    shifted = x - _greatest("log_softmax", x, axis)
     return shifted - np.log(np.sum(np.exp(shifted), _axes(axis), keepdims=True))
 
 
+@wg.expect.checked
 def logsumexp(x: Array, axis: Axes = -1, keepdims: bool = False) -> Array:
     """log Σ exp(x) along ``axis``; −inf where all of x is."""
-    greatest = _greatest(x, axis)
+    greatest = _greatest("logsumexp", x, axis)
     total = np.sum(np.exp(x - greatest), _axes(axis), keepdims=True)
     result = np.where(total > 0, np.log(np.where(total > 0, total, 1)) + greatest, -np.inf)
     return result if keepdims else np.squeeze(result, _axes(axis))
 
 
-def _greatest(x: Array, axis: Axes) -> Array:
+def _greatest(where: str, x: Array, axis: Axes) -> Array:
     """The greatest element, as a constant: what is subtracted from all changes no result. Of what is all −inf, 0."""
+    wg.expect.axes(where, x, axis)
+    if x.size == 0:
+        return np.zeros_like(np.sum(x, _axes(axis), keepdims=True))
     greatest = np.max(wg.stop_gradient(x), _axes(axis), keepdims=True)
     return np.where(greatest == -np.inf, 0, greatest)

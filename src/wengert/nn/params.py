@@ -14,8 +14,11 @@ import wengert as wg
 
 Array = Any
 Tree = Any
+Arrays = Any
+"""A tree of arrays."""
 
 
+@wg.expect.checked
 def paths(params: Tree) -> dict[str, Array]:
     """The leaves of nested dicts, lists and tuples by their dotted paths.
 
@@ -42,11 +45,13 @@ def _leaves(tree: Tree, path: str) -> Iterable[tuple[str, Array]]:
         yield from _leaves(part, f"{path}.{name}" if path else str(name))
 
 
-def count(params: Tree) -> int:
+@wg.expect.checked
+def count(params: Arrays) -> int:
     """How many numbers there are in all."""
-    return sum(math.prod(x.shape) for x in paths(params).values())
+    return sum(math.prod(np.shape(x)) for x in paths(params).values())
 
 
+@wg.expect.checked
 def trainable(params: Tree, *patterns: str, frozen: str | Iterable[str] = ()) -> Callable[[Any], Any]:
     """What to differentiate with respect to: ``wrt=nn.trainable(params, "layers.3.*")``.
 
@@ -110,7 +115,8 @@ def _matched(known: list[str], patterns: Iterable[str]) -> set[str]:
     return found
 
 
-def flat(params: Tree) -> tuple[np.ndarray[Any, Any], Tree]:
+@wg.expect.checked
+def flat(params: Arrays) -> tuple[np.ndarray[Any, Any], Tree]:
     """One vector with all the parameters, and a tree of their structure whose arrays are parts of it.
 
     What is written into the one is in the other; nothing else is copied. A gradient becomes one vector in the same way:
@@ -126,7 +132,8 @@ def flat(params: Tree) -> tuple[np.ndarray[Any, Any], Tree]:
     >>> vector
     array([1., 5., 1., 1., 0., 0., 0.])
     """
-    leaves = list(paths(params).values())
+    arrays = mapped(np.asarray, params)
+    leaves = list(paths(arrays).values())
     dtypes = {np.dtype(x.dtype) for x in leaves}
     if len(dtypes) > 1:
         raise wg.errors.DTypeError(
@@ -145,20 +152,42 @@ def flat(params: Tree) -> tuple[np.ndarray[Any, Any], Tree]:
         start += view.size
         return view
 
-    return vector, mapped(part, params)
+    return vector, mapped(part, arrays)
 
 
+def _check_alike(tree: Tree, other: Tree) -> None:
+    """Raise unless ``other`` is, at this level, a container like ``tree``."""
+    if isinstance(tree, dict):
+        is_alike = isinstance(other, dict) and tree.keys() <= other.keys()
+    elif isinstance(tree, list | tuple):
+        is_alike = isinstance(other, list | tuple) and len(other) == len(tree)
+    else:
+        is_alike = tree is None or not isinstance(other, dict | list | tuple)
+    if not is_alike:
+        words = wg.expect.given
+        what = f"mapped: one tree has {words(tree)} where another has {words(other)}; expected one structure"
+        raise wg.errors.StructureError(wg.errors.message(what))
+
+
+@wg.expect.checked
 def mapped(f: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
     """``f`` of each leaf, and of those of other trees of the same structure, in a tree of that structure."""
+    return _mapped(f, tree, *others)
+
+
+def _mapped(f: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
+    for other in others:
+        _check_alike(tree, other)
     if isinstance(tree, dict):
-        return {k: mapped(f, x, *[o[k] for o in others]) for k, x in tree.items()}
+        return {k: _mapped(f, x, *[o[k] for o in others]) for k, x in tree.items()}
     if isinstance(tree, tuple) and hasattr(tree, "_fields"):
-        return type(tree)(*[mapped(f, *xs) for xs in zip(tree, *others, strict=True)])
+        return type(tree)(*[_mapped(f, *xs) for xs in zip(tree, *others, strict=True)])
     if isinstance(tree, list | tuple):
-        return type(tree)(mapped(f, *xs) for xs in zip(tree, *others, strict=True))
+        return type(tree)(_mapped(f, *xs) for xs in zip(tree, *others, strict=True))
     return None if tree is None else f(tree, *others)
 
 
+@wg.expect.checked
 def accumulate(gradient: Callable[..., Tree]) -> Callable[..., Tree]:
     """The compiled function ``(total, *args) -> total + gradient(*args)``, which adds in place: the arrays of ``total``
     are its result. So gradients of any number of micro-batches take the memory of one.

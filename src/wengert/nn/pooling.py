@@ -36,6 +36,7 @@ MANY = 64
 
 
 @awaits_array
+@wg.expect.checked
 def max_pool(
     x: Array, window: PerAxis, stride: PerAxis | None = None, padding: Padding = 0, dilation: PerAxis = 1
 ) -> Array:
@@ -72,6 +73,7 @@ def max_pool(
 
 
 @awaits_array
+@wg.expect.checked
 def mean_pool(
     x: Array,
     window: PerAxis,
@@ -95,6 +97,7 @@ def mean_pool(
 
 
 @awaits_array
+@wg.expect.checked
 def lp_pool(x: Array, p: float, window: PerAxis, stride: PerAxis | None = None, padding: Padding = 0) -> Array:
     """(Σ |x|ᵖ)^(1/p) of each window, as :func:`max_pool` has them. Where all of one is 0 the derivative is 0.
 
@@ -154,11 +157,13 @@ def least(dtype: Any) -> Any:
 # ------------------------------------------------------------------------------------------------- all of space; bins
 
 
+@wg.expect.checked
 def global_max_pool(x: Array) -> Array:
     """The greatest element of each channel: [batch, channels]."""
     return np.max(x, tuple(range(2, 2 + space_rank(x, "global_max_pool"))))
 
 
+@wg.expect.checked
 def global_mean_pool(x: Array) -> Array:
     """The mean of each channel: [batch, channels].
 
@@ -171,6 +176,7 @@ def global_mean_pool(x: Array) -> Array:
 
 
 @awaits_array
+@wg.expect.checked
 def adaptive_max_pool(x: Array, bins: PerAxis) -> Array:
     """The greatest element of each of ``bins`` bins along each axis of space: [batch, channels, *bins].
 
@@ -196,6 +202,7 @@ def adaptive_max_pool(x: Array, bins: PerAxis) -> Array:
 
 
 @awaits_array
+@wg.expect.checked
 def adaptive_mean_pool(x: Array, bins: PerAxis) -> Array:
     """The mean of each bin, as :func:`adaptive_max_pool` has them."""
     rank, space = space_rank(x, "adaptive_mean_pool"), x.shape[2:]

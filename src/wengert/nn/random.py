@@ -13,15 +13,26 @@ from typing import Any
 
 import numpy as np
 
+import wengert as wg
+
+Array = Any
+DType = Any
+Key = Any
+"""What :func:`key` and :func:`split` make."""
+Seed = int
+Shape = Sequence[int]
+
 GAMMA = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio, odd
 
 
-def key(seed: int) -> Any:
+@wg.expect.checked
+def key(seed: Seed) -> Any:
     """The key of a seed, an integer from 0 to 2⁶⁴ − 1: uint64[]."""
     return np.array(seed, np.uint64)
 
 
-def split(key: Any, n: int = 2) -> tuple[Any, ...]:
+@wg.expect.checked
+def split(key: Key, n: int = 2) -> tuple[Any, ...]:
     """``n`` keys made of one.
 
     >>> import numpy as np
@@ -34,7 +45,8 @@ def split(key: Any, n: int = 2) -> tuple[Any, ...]:
     return tuple([keys[k] for k in range(n)])
 
 
-def uniform(key: Any, shape: Sequence[int] = (), dtype: Any = np.float32) -> Any:
+@wg.expect.checked
+def uniform(key: Key, shape: Shape = (), dtype: DType = np.float32) -> Any:
     """Numbers from [0, 1): float32 of 24 random bits, float64 of 53."""
     dtype = np.dtype(dtype)
     digits = 24 if dtype == np.float32 else 53
@@ -42,14 +54,17 @@ def uniform(key: Any, shape: Sequence[int] = (), dtype: Any = np.float32) -> Any
     return (numbers * dtype.type(2.0**-digits)).reshape(shape)
 
 
-def normal(key: Any, shape: Sequence[int] = (), dtype: Any = np.float32) -> Any:
+@wg.expect.checked
+def normal(key: Key, shape: Shape = (), dtype: DType = np.float32) -> Any:
     """Numbers of mean 0 and variance 1 (Box & Muller 1958)."""
     radius, angle = uniform(key, (2, math.prod(shape)), dtype)
     return (np.sqrt(-2 * np.log1p(-radius)) * np.cos((2 * math.pi) * angle)).reshape(shape)
 
 
-def bernoulli(key: Any, p: Any, shape: Sequence[int] = ()) -> Any:
+@wg.expect.checked
+def bernoulli(key: Key, p: Array, shape: Shape = ()) -> Any:
     """True with probability ``p``."""
+    wg.expect.fits("bernoulli", "p", p, "shape", tuple(shape))
     return uniform(key, shape) < p
 
 

@@ -18,8 +18,10 @@ from wengert.nn.awaiting import awaits_array
 from wengert.nn.windows import Padding, PerAxis, described, paddings, per_axis, reach, space_rank
 
 Array = Any
+Count = int
 
 
+@wg.expect.checked
 def flatten(x: Array) -> Array:
     """[batch, ...] as [batch, features].
 
@@ -28,6 +30,7 @@ def flatten(x: Array) -> Array:
     >>> nn.flatten(np.zeros((2, 3, 4))).shape
     (2, 12)
     """
+    wg.expect.ndim("flatten", "x", x, 1, "[batch, ...]")
     return x.reshape(x.shape[0], math.prod(x.shape[1:]))
 
 
@@ -37,6 +40,7 @@ _MODES = {"replicate": "edge", "repeat": "edge", "circular": "wrap", "zeros": "c
 
 
 @awaits_array
+@wg.expect.checked
 def pad(x: Array, padding: Padding, mode: str = "constant", value: float = 0) -> Array:
     """``x`` with more elements before and after the axes of space.
 
@@ -78,6 +82,7 @@ def pad(x: Array, padding: Padding, mode: str = "constant", value: float = 0) ->
 
 
 @awaits_array
+@wg.expect.checked
 def upsample(
     x: Array,
     scale: float | Sequence[float] | None = None,
@@ -115,6 +120,8 @@ def upsample(
         raise wg.errors.StructureError(
             wg.errors.message(f"upsample: mode {mode!r}", tries=['"nearest"', '"linear"', "nn.pixel_shuffle"])
         )
+    if isinstance(scale, np.ndarray | np.generic):
+        scale = scale.tolist()
     if mode == "nearest" and isinstance(scale, int) and scale >= 1 and size is None:
         return _repeated(x, scale)
     for axis, (places, ratio) in enumerate(_places(x.shape[2:], rank, scale, size), start=2):
@@ -147,7 +154,11 @@ def _places(
     if size is not None:
         return [(m, n / m) for n, m in zip(space, per_axis(size, rank, "size"), strict=True)]
     scales = (scale,) * rank if isinstance(scale, int | float) else tuple(scale)  # pyright: ignore
-    if len(scales) != rank or any(int(n * s) < 1 for n, s in zip(space, scales, strict=False)):
+    if (
+        len(scales) != rank
+        or not np.all(np.isfinite(scales))
+        or any(int(n * s) < 1 for n, s in zip(space, scales, strict=False))
+    ):
         raise wg.errors.ShapeError(wg.errors.message(f"upsample: space {tuple(space)} by scale {scale}"))
     return [(int(n * s), 1 / s) for n, s in zip(space, scales, strict=True)]
 
@@ -184,7 +195,8 @@ def _between(x: Array, axis: int, positions: Array) -> Array:
 
 
 @awaits_array
-def pixel_shuffle(x: Array, scale: int) -> Array:
+@wg.expect.checked
+def pixel_shuffle(x: Array, scale: Count) -> Array:
     """[batch, c · scaleʳ, *space] as [batch, c, *(space · scale)], r axes of space: channels become places.
 
     Source: Shi et al. (2016), Real-time single image and video super-resolution, arXiv:1609.05158.
@@ -205,7 +217,8 @@ def pixel_shuffle(x: Array, scale: int) -> Array:
 
 
 @awaits_array
-def pixel_unshuffle(x: Array, scale: int) -> Array:
+@wg.expect.checked
+def pixel_unshuffle(x: Array, scale: Count) -> Array:
     """The inverse of :func:`pixel_shuffle`: [batch, c · scaleʳ, *(space / scale)]."""
     rank, space = space_rank(x, "pixel_unshuffle"), x.shape[2:]
     if any(n % scale for n in space):
@@ -219,6 +232,7 @@ def pixel_unshuffle(x: Array, scale: int) -> Array:
 
 
 @awaits_array
+@wg.expect.checked
 def unfold(x: Array, kernel: PerAxis, dilation: PerAxis = 1, padding: Padding = 0, stride: PerAxis = 1) -> Array:
     """The windows of ``x`` as columns: [batch, channels · prod(kernel), prod(places)].
 
@@ -239,6 +253,7 @@ def unfold(x: Array, kernel: PerAxis, dilation: PerAxis = 1, padding: Padding = 
 
 
 @awaits_array
+@wg.expect.checked
 def fold(
     x: Array, size: Sequence[int], kernel: PerAxis, dilation: PerAxis = 1, padding: Padding = 0, stride: PerAxis = 1
 ) -> Array:

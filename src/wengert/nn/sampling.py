@@ -15,6 +15,7 @@ from wengert.nn.windows import described, space_rank
 Array = Any
 
 
+@wg.expect.checked
 def grid_sample(
     x: Array, grid: Array, mode: str = "linear", padding: str = "zeros", align_corners: bool = False
 ) -> Array:

@@ -21,6 +21,7 @@ Tree = Any
 STRUCTURE, NOTES, CHECKSUM = "wengert.structure", "wengert.notes", "wengert.checksum"
 
 
+@wg.expect.checked
 def save(path: str | os.PathLike[str], tree: Tree, notes: Any = None) -> None:
     """Write a tree of arrays: nested dicts, lists and tuples. ``notes`` is anything that JSON knows.
 
@@ -40,7 +41,10 @@ def save(path: str | os.PathLike[str], tree: Tree, notes: Any = None) -> None:
     """
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     skeleton = _skeleton(tree, "", arrays)
-    about = {STRUCTURE: json.dumps(skeleton), NOTES: json.dumps(notes)}
+    try:
+        about = {STRUCTURE: json.dumps(skeleton), NOTES: json.dumps(notes)}
+    except (TypeError, ValueError, RecursionError) as error:
+        raise wg.expect.refused("save", "notes", notes, "what JSON can hold") from error
     about[CHECKSUM] = _checksum(about, arrays)
     data = _safetensors().save(arrays, about)
     target = Path(path)
@@ -61,6 +65,7 @@ def save(path: str | os.PathLike[str], tree: Tree, notes: Any = None) -> None:
         os.close(folder)
 
 
+@wg.expect.checked
 def load(path: str | os.PathLike[str], like: Tree = None) -> Tree:
     """What :func:`save` wrote; of a file of somebody else's, nested dicts by the dots in its names.
 
@@ -116,15 +121,20 @@ def _skeleton(tree: Tree, path: str, arrays: dict[str, Any]) -> Any:
     if isinstance(tree, list | tuple):
         kind = "list" if isinstance(tree, list) else "tuple"
         return {kind: [_skeleton(x, f"{path}.{k}" if path else str(k), arrays) for k, x in enumerate(tree)]}
-    if not isinstance(tree, np.ndarray | np.generic | bool | int | float):
+    if not isinstance(tree, np.ndarray | np.generic | bool | int | float) or not _is_kept(np.asarray(tree).dtype):
         raise wg.errors.StructureError(
-            wg.errors.message(f"save: {path or 'the tree'} is a {type(tree).__name__}; expected arrays")
+            wg.errors.message(f"save: {path or 'the tree'} is {wg.expect.given(tree)}; expected arrays of numbers")
         )
     name = path or "array"
     while name in arrays:  # where a key has a dot in it
         name += "'"
     arrays[name] = np.ascontiguousarray(tree).reshape(np.shape(tree))
     return name
+
+
+def _is_kept(dtype: Any) -> bool:
+    """Whether files of this format have the dtype."""
+    return dtype.kind in "fiub" and dtype.itemsize <= 8
 
 
 def _filled(skeleton: Any, arrays: dict[str, Any]) -> Tree:

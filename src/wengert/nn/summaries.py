@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +13,10 @@ from wengert.nn.layers.containers import as_inputs, specs, watching
 from wengert.nn.params import count, paths
 
 Array = Any
+Model = Any
+"""What has ``init`` and ``apply``."""
+Spec = Any
+"""What ``wg.spec`` returns."""
 
 
 @dataclass(frozen=True)
@@ -52,7 +57,8 @@ class Summary:
         return "\n".join([*shown, total])
 
 
-def summary(model: Any, *xs: Array) -> Summary:
+@wg.expect.checked
+def summary(model: Model | Callable[..., Any], *xs: Array | Spec) -> Summary:
     """What a layer is made of, for inputs of the shapes of ``xs``, arrays or :func:`wengert.spec`.
 
     Nothing is computed: parameters are made, and the steps of each part counted.
@@ -88,7 +94,8 @@ def summary(model: Any, *xs: Array) -> Summary:
     return Summary(tuple(rows), count(params), flops(model, params, state, *specs(xs)), _nbytes(params))
 
 
-def flops(model: Any, params: Any, state: Any, *xs: Array) -> float:
+@wg.expect.checked
+def flops(model: Model, params: Any, state: Any, *xs: Array | Spec) -> float:
     """The floating-point operations of one call."""
     tape = wg.trace(lambda params, state, *xs: model.apply(params, state, *xs)[0])(params, state, *specs(xs))
     return sum(i.op.cost(*[a.aval for a in i.ins], **i.params) for i in tape.instrs)

@@ -154,10 +154,9 @@ def space_rank(x: Array, what: str) -> int:
     ------
     ShapeError : none.
     """
-    if x.ndim < 3:
+    if x.ndim < 3 or x.ndim > 10:
+        how = "without space" if x.ndim < 3 else "with more than 8 axes of space"
         raise wg.errors.ShapeError(
-            wg.errors.message(
-                f"{what}: x is {described(x)}, without space", notes=[("want", "[batch, channels, *space]")]
-            )
+            wg.errors.message(f"{what}: x is {described(x)}, {how}", notes=[("want", "[batch, channels, *space]")])
         )
     return x.ndim - 2

@@ -36,6 +36,8 @@ MESSAGES = {
     -1: "Required step size is less than spacing between numbers.",
 }
 
+Array = Any
+
 
 class OdeResult(OptimizeResult):
     """What :func:`solve_ivp` returns: a dict whose entries are attributes."""
@@ -60,19 +62,20 @@ class _Options(NamedTuple):
         return [e for e, limit in enumerate(self.limits) if limit]
 
 
+@wg.expect.checked
 def solve_ivp(
     fun: Callable[..., Any],
-    t_span: Sequence[Any],
-    y0: Any,
-    method: Any = "Tsit5",
-    t_eval: Any = None,
+    t_span: tuple[Any, Any],
+    y0: Array,
+    method: str | type = "Tsit5",
+    t_eval: Array | None = None,
     dense_output: bool = False,
-    events: Any = None,
+    events: Callable[..., Any] | Sequence[Callable[..., Any]] | None = None,
     vectorized: bool = False,
     args: Sequence[Any] | None = None,
     *,
     rtol: float = 1e-3,
-    atol: Any = 1e-6,
+    atol: Array = 1e-6,
     first_step: float | None = None,
     max_step: float = np.inf,
     max_steps: int | None = None,
@@ -116,13 +119,17 @@ def solve_ivp(
     >>> round(float(wg.grad(end)(2.0)), 6), round(-np.exp(-2), 6)
     (-0.135335, np.float64(-0.135335))
     """
-    name = method if isinstance(method, str) else getattr(method, "__name__", method)
+    name = method if isinstance(method, str) else method.__name__
     chosen = METHODS.get(name)
     if chosen is None:
-        raise ValueError(f"method: {method!r} is none of {', '.join(METHODS)}")
+        what = f"solve_ivp: method is {wg.expect.given(method)}; expected one of {', '.join(METHODS)}"
+        raise wg.errors.OptionError(wg.errors.message(what))
+    for name_of, t in zip(("t_span[0]", "t_span[1]"), t_span, strict=True):
+        wg.expect.require("solve_ivp", name_of, t, "float")
     if unknown := not_needed.keys() - NOT_NEEDED:
         raise TypeError(f"solve_ivp: no option {', '.join(sorted(unknown))}")
     start, (t0, t1) = state(y0), t_span
+    wg.expect.fits("solve_ivp", "atol", atol, "y0", start.shape)
     _check_options(t0, t1, first_step, max_step, max_steps, atol)
     if getattr(fun, "__hash__", None) is None:  # what is compiled is kept by it
         fun = fun.__call__
@@ -224,6 +231,11 @@ def _listeners(events: Any) -> tuple[Callable[..., Any], ...]:
     return (events,) if callable(events) else tuple(events)
 
 
+def _level(g: Callable[..., Any], t: Any, y: Any, args: Sequence[Any]) -> Any:
+    """What an event's function gives, a number."""
+    return wg.expect.require("solve_ivp", "the result of an event", g(t, y, *args), "RealArray")
+
+
 def _limit(event: Callable[..., Any]) -> int:
     """How often an event happens before it ends the solution; 0: it does not."""
     terminal = getattr(event, "terminal", None) or 0
@@ -289,7 +301,7 @@ def follow(fun: Callable[..., Any], options: _Options, given: dict[str, Any], fo
 
 def _equation(fun: Callable[..., Any], options: _Options, given: dict[str, Any]) -> tuple[Rate, list[Any]]:
     """The equation, and the functions of its events, of t and y alone."""
-    hears = [wg.joined(lambda t, y, g=g: g(t, y, *given["args"])) for g in options.events]
+    hears = [wg.joined(lambda t, y, g=g: _level(g, t, y, given["args"])) for g in options.events]
     return rate_of(fun, given["args"], given["y0"].dtype), hears
 
 

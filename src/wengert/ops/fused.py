@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.edit import play
+from wengert.edit import played
 from wengert.ops.kernels import Fused
 from wengert.ops.op import Op
 from wengert.tape import Aval, Instr, Tape
 
 
 def _fused_reference(*xs: Any, body: Tape) -> Any:
-    values = play(body, *xs[: len(body.inputs)])  # the plan has put literals of the body behind them
+    values = played(body, *xs[: len(body.inputs)])  # the plan has put literals of the body behind them
     results = tuple([values[v] for v in body.outputs])
     return results if len(results) > 1 else results[0]
 

@@ -10,22 +10,28 @@ import optree
 import scipy.optimize
 
 import wengert as wg
-from wengert.optimize.trees import of_reals
+from wengert.optimize.trees import of_arrays, of_reals
 
 Tree = Any
+Arrays = Any
+"""A tree of arrays."""
+Constraints = dict[str, Any] | scipy.optimize.LinearConstraint | scipy.optimize.NonlinearConstraint
 
 WITH_HESSIAN_PRODUCTS = frozenset(["newton-cg", "trust-ncg", "trust-krylov", "trust-constr"])
+METHODS = ("nelder-mead", "powell", "cg", "bfgs", "newton-cg", "l-bfgs-b", "tnc", "cobyla", "cobyqa", "slsqp",
+           "trust-constr", "dogleg", "trust-ncg", "trust-exact", "trust-krylov")  # fmt: skip
 WITHOUT_GRADIENTS = frozenset(["nelder-mead", "powell", "cobyla", "cobyqa"])
 
 
+@wg.expect.checked
 def minimize(
     f: Callable[..., Any],
-    x0: Tree,
+    x0: Arrays,
     args: Sequence[Any] = (),
     method: str = "L-BFGS-B",
     *,
-    bounds: Tree | None = None,
-    constraints: Any = (),
+    bounds: tuple[Any, Any] | None = None,
+    constraints: Constraints | Sequence[Constraints] = (),
     tol: float | None = None,
     callback: Callable[[Tree], Any] | None = None,
     options: dict[str, Any] | None = None,
@@ -61,7 +67,9 @@ def minimize(
     >>> found.x["a"].round(4), round(float(found.x["b"]), 4)
     (array([3., 3.]), -1.0)
     """
-    leaves, treedef = optree.tree_flatten(of_reals(x0))
+    leaves, treedef = optree.tree_flatten(of_reals(of_arrays("minimize", "x0", x0)))
+    if not leaves:
+        raise wg.expect.refused("minimize", "x0", x0, "an array, or a tree of arrays, with a number at least")
     shapes = [np.shape(x) for x in leaves]
     ends = np.cumsum([np.size(x) for x in leaves])
 
@@ -76,6 +84,10 @@ def minimize(
     start = np.concatenate([np.ravel(np.asarray(x, float)) for x in leaves])
     more: dict[str, Any] = {}
     name = method.lower()
+    if name not in METHODS:
+        raise wg.errors.OptionError(
+            wg.errors.message(f"minimize: method is {wg.expect.given(method)}; expected one of {', '.join(METHODS)}")
+        )
     has_gradient = name not in WITHOUT_GRADIENTS
     run = wg.jit(wg.value_and_grad(of_vector) if has_gradient else of_vector)
     last: list[Any] = [None, None]  # a point, and what was found there: the first is asked for twice
@@ -93,11 +105,19 @@ def minimize(
     if not np.isfinite(first):
         raise wg.errors.NonFiniteError(wg.errors.message(f"minimize: the function is {first} where it is to begin"))
     if bounds is not None:
-        low, high = [optree.tree_leaves(b) for b in bounds]
+        low, high = [optree.tree_leaves(of_arrays("minimize", "bounds", b)) for b in bounds]
+        for side in (low, high):
+            if len(side) != len(leaves):
+                what = f"minimize: bounds has {len(side)} arrays on a side; x0 has {len(leaves)}"
+                raise wg.errors.StructureError(wg.errors.message(what))
+            for b, s in zip(side, shapes, strict=True):
+                wg.expect.fits("minimize", "bounds", b, "an array of x0", s)
         spread = lambda side: np.concatenate(
             [np.broadcast_to(np.asarray(b, float), s).ravel() for b, s in zip(side, shapes, strict=True)]
         )
         limits: Any = (spread(low), spread(high))
+        if not np.all(limits[0] <= limits[1]):
+            raise wg.errors.OptionError(wg.errors.message("minimize: bounds has a low above its high"))
         more["bounds"] = scipy.optimize.Bounds(*limits)
     if callback is not None:
         more["callback"] = lambda x, *state: callback(tree_of(np.array(x)))

@@ -15,9 +15,12 @@ from typing import Any, NamedTuple
 import numpy as np
 import optree
 
-from wengert.optimize.trees import mapped, merged, norm, of_reals, parts, zeros_like
+import wengert as wg
+from wengert.optimize.trees import mapped, merged, norm, of_arrays, of_reals, parts, zeros_like
 
 Tree = Any
+Arrays = Any
+Count = int
 Rate = float | Callable[[Any], Any]
 
 
@@ -28,11 +31,31 @@ class Optimiser(NamedTuple):
     update: Callable[[Tree, Tree, Tree], tuple[Tree, Tree]]
 
 
-def apply(params: Tree, updates: Tree) -> Tree:
+def _made(
+    name: str, init: Callable[[Tree], Tree], update: Callable[[Tree, Tree, Tree], tuple[Tree, Tree]]
+) -> Optimiser:
+    """The optimiser of two functions that take trees of arrays, and a state with the entries that ``init`` makes."""
+    entries = frozenset(init({}))
+
+    def checked_init(params: Tree) -> Tree:
+        return init(of_arrays(f"{name}.init", "params", params))
+
+    def checked_update(gradient: Tree, state: Tree, params: Tree) -> tuple[Tree, Tree]:
+        of_arrays(f"{name}.update", "gradient", gradient)
+        if not isinstance(state, dict) or state.keys() != entries:
+            raise wg.expect.refused(f"{name}.update", "state", state, "what its init or its last update returned")
+        return update(gradient, state, of_arrays(f"{name}.update", "params", params))
+
+    return Optimiser(checked_init, checked_update)
+
+
+@wg.expect.checked
+def apply(params: Arrays, updates: Arrays) -> Tree:
     """The parameters with the updates added; entries of dicts that ``updates`` leaves out are kept."""
     return merged(of_reals(params), updates, lambda p, u: p + u)
 
 
+@wg.expect.checked
 def chain(*optimisers: Optimiser) -> Optimiser:
     """One after the other.
 
@@ -49,7 +72,7 @@ def chain(*optimisers: Optimiser) -> Optimiser:
             gradient, new[str(k)] = optimiser.update(gradient, state[str(k)], params)
         return gradient, new
 
-    return Optimiser(lambda params: {str(k): o.init(params) for k, o in enumerate(optimisers)}, update)
+    return _made("chain", lambda params: {str(k): o.init(params) for k, o in enumerate(optimisers)}, update)
 
 
 def _begin() -> Any:
@@ -74,6 +97,7 @@ def _scaled(rate: Rate, count: Any, direction: Tree) -> Tree:
 # -------------------------------------------------------------------------------------------------- gradient descent
 
 
+@wg.expect.checked
 def sgd(rate: Rate, momentum: float = 0.0, nesterov: bool = False) -> Optimiser:
     """Gradient descent: v ← momentum v + g, step −rate v; with ``nesterov`` −rate (g + momentum v) (Sutskever et al.
     2013)."""
@@ -91,9 +115,10 @@ def sgd(rate: Rate, momentum: float = 0.0, nesterov: bool = False) -> Optimiser:
                 direction = mapped(lambda v, g: g + momentum * v, new["velocity"], gradient)
         return _scaled(rate, state["count"], direction), new
 
-    return Optimiser(init, update)
+    return _made("sgd", init, update)
 
 
+@wg.expect.checked
 def adam(rate: Rate, b1: float = 0.9, b2: float = 0.999, epsilon: float = 1e-8, nesterov: bool = False) -> Optimiser:
     """m ← b1 m + (1 − b1) g, v ← b2 v + (1 − b2) g², step −rate m̂ / (√v̂ + epsilon), where m̂ = m / (1 − b1ᵗ) and
     v̂ = v / (1 − b2ᵗ) (Kingma & Ba 2015, arXiv:1412.6980; ``nesterov``: Dozat 2016)."""
@@ -116,9 +141,10 @@ def adam(rate: Rate, b1: float = 0.9, b2: float = 0.999, epsilon: float = 1e-8, 
         updates, mean, square = parts(3, leaf, gradient, state["mean"], state["square"])
         return updates, {"count": t, "mean": mean, "square": square}
 
-    return Optimiser(init, update)
+    return _made("adam", init, update)
 
 
+@wg.expect.checked
 def adamw(
     rate: Rate,
     b1: float = 0.9,
@@ -136,9 +162,10 @@ def adamw(
         updates = _with_decay(updates, params, -decay, mask)
         return mapped(lambda u: _in(u.dtype, _rate(rate, state["count"])) * u, updates), new
 
-    return Optimiser(inner.init, update)
+    return _made("adamw", inner.init, update)
 
 
+@wg.expect.checked
 def lion(rate: Rate, b1: float = 0.9, b2: float = 0.99, decay: float = 0.0) -> Optimiser:
     """The sign of b1 m + (1 − b1) g, then m ← b2 m + (1 − b2) g (Chen et al. 2023, arXiv:2302.06675)."""
 
@@ -151,9 +178,10 @@ def lion(rate: Rate, b1: float = 0.9, b2: float = 0.99, decay: float = 0.0) -> O
         direction = _with_decay(direction, params, decay, None) if decay else direction
         return _scaled(rate, state["count"], direction), {"count": state["count"] + 1, "mean": mean}
 
-    return Optimiser(init, update)
+    return _made("lion", init, update)
 
 
+@wg.expect.checked
 def rmsprop(rate: Rate, decay: float = 0.9, epsilon: float = 1e-8, momentum: float = 0.0) -> Optimiser:
     """v ← decay v + (1 − decay) g², step −rate g / √(v + epsilon), with momentum of these steps (Tieleman & Hinton
     2012)."""
@@ -170,9 +198,10 @@ def rmsprop(rate: Rate, decay: float = 0.9, epsilon: float = 1e-8, momentum: flo
             steps = new["velocity"] = mapped(lambda a, s: momentum * a + s, state["velocity"], steps)
         return _scaled(rate, state["count"], steps), new
 
-    return Optimiser(init, update)
+    return _made("rmsprop", init, update)
 
 
+@wg.expect.checked
 def adagrad(rate: Rate, begin: float = 0.1, epsilon: float = 1e-7) -> Optimiser:
     """v ← v + g², step −rate g / √(v + epsilon) (Duchi et al. 2011). v begins at ``begin``."""
 
@@ -184,17 +213,19 @@ def adagrad(rate: Rate, begin: float = 0.1, epsilon: float = 1e-7) -> Optimiser:
         steps = mapped(lambda g, v: g / np.sqrt(v + epsilon), gradient, square)
         return _scaled(rate, state["count"], steps), {"count": state["count"] + 1, "square": square}
 
-    return Optimiser(init, update)
+    return _made("adagrad", init, update)
 
 
-def lbfgs(rate: Rate = 1.0, memory: int = 10) -> Optimiser:
+@wg.expect.checked
+def lbfgs(rate: Rate = 1.0, memory: Count = 10) -> Optimiser:
     """−rate H g, with the inverse Hessian H of the last ``memory`` steps (Nocedal & Wright 2006, algorithm 7.4).
 
     Without a line search: for batches. :func:`~wengert.optimize.minimize` has one.
     """
 
     def ravelled(tree: Tree) -> Any:
-        return np.concatenate([np.ravel(x) for x in optree.tree_leaves(tree)])
+        leaves = [np.ravel(x) for x in optree.tree_leaves(tree)]
+        return np.concatenate(leaves) if leaves else np.zeros(0)
 
     def init(params: Tree) -> Tree:
         x = ravelled(params)
@@ -225,16 +256,17 @@ def lbfgs(rate: Rate = 1.0, memory: int = 10) -> Optimiser:
         new = {"count": count + 1, "params": x, "gradient": g, "steps": steps, "changes": changes}
         return _scaled(rate, count, optree.tree_unflatten(treedef, found)), new
 
-    return Optimiser(init, update)
+    return _made("lbfgs", init, update)
 
 
 # -------------------------------------------------------------------------------------------- before and behind others
 
 
 def _stateless(change: Callable[[Tree, Tree], Tree]) -> Optimiser:
-    return Optimiser(lambda params: {}, lambda gradient, state, params: (change(gradient, params), state))
+    return _made("_stateless", lambda params: {}, lambda gradient, state, params: (change(gradient, params), state))
 
 
+@wg.expect.checked
 def clip_by_norm(most: float) -> Optimiser:
     """All of the gradient, shortened to this norm if it is longer."""
 
@@ -246,11 +278,13 @@ def clip_by_norm(most: float) -> Optimiser:
     return _stateless(change)
 
 
+@wg.expect.checked
 def clip_by_value(most: float) -> Optimiser:
     """Each number, clipped to ±``most``."""
     return _stateless(lambda gradient, params: mapped(lambda g: np.clip(g, -most, most), gradient))
 
 
+@wg.expect.checked
 def add_decay(decay: float, mask: Callable[[Tree], Tree] | Tree | None = None) -> Optimiser:
     """``decay`` times the parameters, added. ``mask`` is a tree of booleans, or a function that makes one of the
     parameters: which of them decay."""
@@ -264,6 +298,7 @@ def _with_decay(updates: Tree, params: Tree, decay: float, mask: Any) -> Tree:
     return mapped(lambda u, p, is_chosen: u + decay * p if is_chosen else u, updates, params, chosen)
 
 
+@wg.expect.checked
 def averaged(optimiser: Optimiser, decay: float = 0.999) -> Optimiser:
     """``optimiser``, whose ``state["average"]`` are the parameters averaged over the last steps: a ← decay a +
     (1 − decay) p. With a ``decay`` of 1, over all steps evenly (Polyak & Juditsky 1992)."""
@@ -278,9 +313,10 @@ def averaged(optimiser: Optimiser, decay: float = 0.999) -> Optimiser:
         new = mapped(lambda a, p, u: a + _in(a.dtype, share) * (p + u - a), state["average"], params, updates)
         return updates, {"count": count, "inner": inner, "average": new}
 
-    return Optimiser(init, update)
+    return _made("averaged", init, update)
 
 
+@wg.expect.checked
 def every(steps: int, optimiser: Optimiser) -> Optimiser:
     """``optimiser``, at each ``steps``-th step, of the mean gradient since the last; nothing changes in between."""
 
@@ -297,4 +333,4 @@ def every(steps: int, optimiser: Optimiser) -> Optimiser:
         chosen = mapped(lambda u: np.where(is_last, u, 0), updates)
         return chosen, {"count": count, "inner": new, "total": cleared}
 
-    return Optimiser(init, update)
+    return _made("every", init, update)

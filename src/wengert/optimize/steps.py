@@ -53,6 +53,7 @@ class Step:
         return self.compiled(params, state, *args)
 
 
+@wg.expect.checked
 def step(
     loss: Callable[..., Any],
     optimiser: Optimiser,

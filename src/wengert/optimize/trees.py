@@ -20,12 +20,12 @@ def mapped(f: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
     ------
     StructureError : the trees differ.
     """
-    try:
-        return optree.tree_map(f, tree, *others)
-    except ValueError as error:
-        if not any(optree.tree_structure(tree) != optree.tree_structure(o) for o in others):
-            raise
-        raise wg.errors.StructureError(wg.errors.message(f"trees of different structure: {error}")) from None
+    structure = optree.tree_structure(tree)
+    for other in others:
+        if optree.tree_structure(other) != structure:
+            what = f"trees of different structure: {structure} and {optree.tree_structure(other)}"
+            raise wg.errors.StructureError(wg.errors.message(what))
+    return optree.tree_map(f, tree, *others)
 
 
 def parts(n: int, f: Callable[..., Any], tree: Tree, *others: Tree) -> tuple[Tree, ...]:
@@ -42,14 +42,24 @@ def of_reals(tree: Tree) -> Tree:
     squares are not sizes."""
     for x in optree.tree_leaves(tree):
         if np.iscomplexobj(x):
-            raise TypeError(
-                f"parameters are complex, {np.shape(x)}: optimise their real and imaginary parts as two real arrays"
+            raise wg.errors.DTypeError(
+                wg.errors.message(
+                    f"parameters are complex, {np.shape(x)}: optimise their real and imaginary parts as two real arrays"
+                )
             )
     return tree
 
 
+def of_arrays(where: str, name: str, tree: Tree) -> Tree:
+    """``tree``. Raises for what is no tree of arrays, in the name of the argument of ``where``."""
+    wg.expect.require(where, name, tree, "Arrays")
+    for x in optree.tree_leaves(tree):
+        wg.expect.require(where, name, x, "Array")
+    return tree
+
+
 def zeros_like(tree: Tree) -> Tree:
-    return mapped(lambda x: np.zeros(x.shape, x.dtype), tree)
+    return mapped(lambda x: np.zeros(np.shape(x), x.dtype if hasattr(x, "dtype") else np.asarray(x).dtype), tree)
 
 
 def norm(tree: Tree) -> Any:

@@ -268,3 +268,6 @@ def guard_error(tape: Tape, miss: GuardMiss) -> GuardError:
             tries=["wg.jit, which keeps a tape for each path"],
         )
     )
+
+
+tree.register_leaf(Program, is_child=False)  # it can be called, as what is taken apart can; but it is one thing

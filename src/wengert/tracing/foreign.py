@@ -59,7 +59,7 @@ def taken(x: Any, is_number_wanted: bool = False) -> Any:
 
 
 def _is_no_setting(x: Any) -> bool:
-    return type(x).__hash__ is None or hasattr(type(x), "__dlpack__") or hasattr(x, "dtype")
+    return type(x).__hash__ is None or hasattr(type(x), "__dlpack__") or hasattr(type(x), "dtype")
 
 
 def as_ndarray(x: Any) -> np.ndarray[Any, Any]:

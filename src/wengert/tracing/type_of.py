@@ -151,15 +151,15 @@ _places: dict[int, int] = {}  # by the id of a code of wengert's, which cell hol
 _codes: list[types.CodeType] = []  # of those, kept so that no id is used again
 
 
-def _is_silent(value: Any) -> bool:
-    """Whether nothing that calls ``type`` is reached from what a cell holds, as far as is known."""
+def _is_silent(value: Any, depth: int = 8) -> bool:
+    """Whether nothing that calls ``type`` is reached from what a cell holds, as far as is known: in containers of
+    containers to some depth, for one may hold itself."""
     cls = type(value)
     if cls is types.FunctionType:
         return id(value.__code__) in _silent
-    if cls is list or cls is tuple:
-        return len(value) > _LONG or all(map(_is_silent, value))
-    if cls is dict:
-        return len(value) > _LONG or all(map(_is_silent, value.values()))
+    if cls is list or cls is tuple or cls is dict:
+        parts = value.values() if cls is dict else value
+        return len(value) > _LONG or (depth > 0 and all([_is_silent(part, depth - 1) for part in parts]))
     return cls is np.ndarray or id(cls) in _silent or cls in _OF_NUMPY or isinstance(value, _PLAIN)
 
 

@@ -40,6 +40,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from wengert.errors import StructureError, message
+from wengert.expect import leaves_of
 from wengert.tree.nodes import (
     Tree,
     TreeDef,
@@ -98,6 +99,8 @@ def tree_map(f: Callable[..., Any], tree: Tree, *rest: Tree) -> Tree:
         columns.append(column)
     return treedef.unflatten(map(f, *columns))
 
+
+leaves_of(flatten, path)
 
 # -------------------------------------------------------------------------------------------- parts of a tree
 

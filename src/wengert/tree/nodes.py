@@ -19,6 +19,7 @@ from optree import PyTreeSpec
 
 from wengert.attributes import held
 from wengert.errors import StructureError, message
+from wengert.expect import refused
 from wengert.locks import lock
 
 Tree: TypeAlias = Any
@@ -246,6 +247,11 @@ def register(
             raise _unhashable(cls, "the static part that its registered flatten returns", error) from error
         return parts
 
+    for name, value in (("flatten", flatten), ("unflatten", unflatten)):
+        if not callable(value):
+            raise refused("register", name, value, "a function")
+    if not isinstance(cls, type):
+        raise refused("register", "cls", cls, "a class")
     with _lock:
         _forget(cls, "register")
         optree.register_pytree_node(

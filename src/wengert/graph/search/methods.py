@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+import wengert as wg
 from wengert.graph.search.spaces import Candidate
 
 Results = Mapping[int, Mapping[str, float] | None]
@@ -31,6 +32,7 @@ def _loss(result: Mapping[str, float] | None) -> float:
     return math.inf if math.isnan(loss) else loss
 
 
+@wg.expect.checked_class
 @dataclass(frozen=True)
 class Random:
     """Each at random."""
@@ -45,6 +47,7 @@ class Random:
         return Proposal(space.sample(np.random.default_rng([seed, k])))
 
 
+@wg.expect.checked_class
 @dataclass(frozen=True)
 class Evolution:
     """Regularised evolution: the best of a few of the last ``population``, changed a little (Real et al. 2019,
@@ -69,6 +72,7 @@ class Evolution:
         return Proposal(space.mutate(candidates[best], rng))
 
 
+@wg.expect.checked_class
 @dataclass(frozen=True)
 class Halving:
     """Successive halving: many with a small part of the budget, and the best of them with ``factor`` times as much, up

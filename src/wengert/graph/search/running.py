@@ -20,6 +20,16 @@ import wengert as wg
 from wengert.graph.search.journal import LEASE, Journal, Trial
 from wengert.graph.search.methods import METHODS
 
+Seed = int
+Count = int
+Searched = Any
+wg.expect.kind(
+    "Searched",
+    lambda x: all(hasattr(type(x), name) for name in ("sample", "mutate", "describe")),
+    "a Space, or what has sample, mutate and describe",
+)
+Method = Any
+wg.expect.kind("Method", lambda x: hasattr(type(x), "propose"), "a method of wengert.graph.search")
 Evaluate = Callable[..., float | dict[str, float]]
 ATTEMPTS = 2  # of a trial whose worker ends
 SUSPECT = 2  # processes that are gone with a trial: then it is run by itself, as it may have ended them
@@ -85,15 +95,16 @@ def _of(trial: Trial, objective: str) -> float:
     return trial.result[objective]
 
 
+@wg.expect.checked
 def search(
-    space: Any,
+    space: Searched,
     evaluate: Evaluate,
     *,
-    method: Any = "evolution",
+    method: str | Method = "evolution",
     evaluations: int = 100,
     seconds: float = math.inf,
-    seed: int = 0,
-    workers: int | None = None,
+    seed: Seed = 0,
+    workers: Count | None = None,
     executor: Executor | None = None,
     journal: str | os.PathLike[str] | None = None,
     progress: bool = True,
@@ -138,7 +149,7 @@ def search(
     if executor is None:
         _check_sendable(evaluate)
     _check_enough(chosen, evaluations)
-    about = {"space": space.describe(), "method": repr(chosen), "seed": seed}
+    about = {"space": space.describe(), "method": repr(chosen), "seed": int(seed)}
     kept = Journal(journal, about)
     pool = _Pool(executor, workers)
     try:

@@ -19,6 +19,7 @@ import wengert as wg
 Candidate = Any
 
 
+@wg.expect.checked_class
 @dataclass(frozen=True)
 class Choice:
     """One of several values."""
@@ -30,7 +31,7 @@ class Choice:
             raise wg.errors.StructureError(wg.errors.message("Choice: of nothing"))
         try:
             plain = json.loads(json.dumps(options))  # as journals give them back: tuples are lists
-        except TypeError as error:
+        except (TypeError, ValueError, RecursionError) as error:
             raise wg.errors.StructureError(
                 wg.errors.message(f"Choice: {error}", tries=["names or numbers, of which evaluate makes what it needs"])
             ) from None
@@ -56,6 +57,7 @@ def _check_range(part: Any) -> None:
         )
 
 
+@wg.expect.checked_class
 @dataclass(frozen=True)
 class Integer:
     """A whole number from ``low`` to ``high``, both of them too; ``log``: each octave as often."""
@@ -83,6 +85,7 @@ class Integer:
         return drawn + (drawn >= value)
 
 
+@wg.expect.checked_class
 @dataclass(frozen=True)
 class Float:
     """A number between ``low`` and ``high``; ``log``: each octave as often."""
@@ -109,6 +112,7 @@ class Float:
         return min(self.high, max(self.low, math.exp(place) if self.log else float(place)))
 
 
+@wg.expect.checked_class
 @dataclass(frozen=True)
 class Each:
     """A list: of this part, as many as another entry says."""
@@ -126,6 +130,7 @@ class Each:
         return [self.part.near(x, rng, chosen) if j == k else x for j, x in enumerate(value)]
 
 
+@wg.expect.checked_class
 @dataclass(frozen=True)
 class When:
     """This part where another entry has this value; elsewhere None."""
@@ -141,6 +146,7 @@ class When:
         return value if value is None else self.part.near(value, rng, chosen)
 
 
+@wg.expect.checked_class
 class Space:
     """Entries by name, each a part: what comes later may depend on what came before.
 

@@ -5,9 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+import wengert as wg
 from wengert.graph.search.spaces import Choice, Each, Float, Integer, Space, When
 
 
+@wg.expect.checked
 def suggested(trial: Any, space: Space) -> dict[str, Any]:
     """A candidate that an ``optuna.Trial`` suggests."""
     chosen: dict[str, Any] = {}
@@ -30,6 +32,7 @@ def _suggested(trial: Any, name: str, part: Any, chosen: dict[str, Any]) -> Any:
     raise TypeError(f"{type(part).__name__} has no suggestion")
 
 
+@wg.expect.checked
 def objective(
     space: Space, evaluate: Callable[..., Any], objectives: Sequence[str] = ("loss",)
 ) -> Callable[[Any], float | tuple[float, ...]]:

@@ -8,14 +8,16 @@ from typing import Any
 
 import numpy as np
 
+import wengert as wg
 from wengert.nn.activations import gelu
 from wengert.nn.attention import attention
-from wengert.nn.layers.base import Array, Generator, Layer, Params
+from wengert.nn.layers.base import Array, DType, Generator, Layer, Params, Spec
 from wengert.nn.layers.containers import Inits, Parts, specs
 from wengert.nn.layers.dense import Dense, Dropout
 from wengert.nn.layers.norms import LayerNorm
 
 
+@wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class MultiHeadAttention(Layer):
     """:func:`~wengert.nn.attention` between dense layers ``q``, ``k``, ``v`` and ``out``.
@@ -39,7 +41,7 @@ class MultiHeadAttention(Layer):
         inside = self.width or width
         return {**{k: Dense(inside, bias=self.bias) for k in "qkv"}, "out": Dense(width, bias=self.bias)}
 
-    def init(self, rng: Generator, *xs: Array, dtype: Any = "float32") -> tuple[Params, Params]:
+    def init(self, rng: Generator, *xs: Array | Spec, dtype: DType = "float32") -> tuple[Params, Params]:
         made, given = Inits(rng, dtype), specs(_three(xs))
         dense = self._parts(given[0].shape[-1])
         mixed = [made.init(name, dense[name], x) for name, x in zip("qkv", given, strict=True)][-1]
@@ -60,6 +62,7 @@ def _three(xs: tuple[Any, ...]) -> tuple[Any, Any, Any]:
     return (xs[0], xs[min(1, len(xs) - 1)], xs[-1])
 
 
+@wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class TransformerBlock(Layer):
     """x + attention(norm(x)), and to that its own dense layers of the norm of it; norms come after the sums if not
@@ -86,7 +89,7 @@ class TransformerBlock(Layer):
             **({"dropout1": Dropout(self.rate), "dropout2": Dropout(self.rate)} if self.rate else {}),
         }
 
-    def init(self, rng: Generator, *xs: Array, dtype: Any = "float32") -> tuple[Params, Params]:
+    def init(self, rng: Generator, *xs: Array | Spec, dtype: DType = "float32") -> tuple[Params, Params]:
         made, (x,) = Inits(rng, dtype), specs(xs)
         y = x
         for name, part in self._parts(x.shape[-1]).items():
@@ -112,13 +115,14 @@ class TransformerBlock(Layer):
         return x, parts.new_state
 
 
+@wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class PositionalEmbedding(Layer):
     """A learnt vector for each position, added to [batch, tokens, width]."""
 
     length: int
 
-    def init(self, rng: Generator, *xs: Array, dtype: Any = "float32") -> tuple[Params, Params]:
+    def init(self, rng: Generator, *xs: Array | Spec, dtype: DType = "float32") -> tuple[Params, Params]:
         shape = (self.length, xs[0].shape[-1])
         return {"table": (0.02 * np.random.default_rng(rng).standard_normal(shape)).astype(dtype)}, {}
 

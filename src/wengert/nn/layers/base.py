@@ -16,6 +16,10 @@ import numpy as np
 import wengert as wg
 
 Array = Any
+DType = Any
+"""A dtype, by any of its names."""
+Spec = Any
+"""What ``wg.spec`` returns."""
 Params = dict[str, Any]
 Generator = np.random.Generator | int
 """A generator of random numbers, or the seed of one."""
@@ -24,7 +28,7 @@ Generator = np.random.Generator | int
 class Layer:
     """Base class. A layer is a frozen dataclass of what its author chose: widths, an activation, a stride."""
 
-    def init(self, rng: Generator, *xs: Array, dtype: Any = "float32") -> tuple[Params, Params]:
+    def init(self, rng: Generator, *xs: Array | Spec, dtype: DType = "float32") -> tuple[Params, Params]:
         """Parameters and state for inputs of the shapes of ``xs``."""
         return {}, {}
 
@@ -48,10 +52,20 @@ class Layer:
         return f"{type(self).__name__}({', '.join(shown)})"
 
 
+def entry(layer: Layer, params: Params, name: str) -> Any:
+    """``params[name]``. Raises where there is none, as in the parameters of another layer."""
+    if name not in params:
+        has = ", ".join(map(str, params)) or "nothing"
+        what = f"{layer!r}: params has no {name!r}; it has {has}"
+        raise wg.errors.StructureError(wg.errors.message(what, tries=["what its init returned"]))
+    return params[name]
+
+
 def _words(value: Any) -> str:
     return getattr(value, "__name__", repr(value))
 
 
+@wg.expect.checked_class
 @dataclasses.dataclass(frozen=True, repr=False)
 class Function(Layer):
     """A plain function as a layer."""
@@ -65,6 +79,7 @@ class Function(Layer):
         return _words(self.function)
 
 
+@wg.expect.checked
 def as_layer(part: Any) -> Any:
     """``part``, if it has ``init`` and ``apply``; a function as a layer without parameters.
 
@@ -83,5 +98,7 @@ def as_layer(part: Any) -> Any:
     if callable(part):
         return Function(part)
     raise wg.errors.StructureError(
-        wg.errors.message(f"{part!r} is no layer", tries=["a function of arrays", "an object with init and apply"])
+        wg.errors.message(
+            f"{wg.expect.given(part)} is no layer", tries=["a function of arrays", "an object with init and apply"]
+        )
     )

@@ -17,7 +17,7 @@ import numpy as np
 
 import wengert as wg
 from wengert.nn.initialisers import initialiser
-from wengert.nn.layers.base import Array, Generator, Layer, Params, as_layer
+from wengert.nn.layers.base import Array, DType, Generator, Layer, Params, Spec, as_layer
 from wengert.nn.params import paths
 
 
@@ -200,6 +200,7 @@ def _named(parts: tuple[Any, ...], by_name: dict[str, Any]) -> dict[str, Any]:
     return {name: as_layer(part) for name, part in (by_name or {str(k): p for k, p in enumerate(parts)}).items()}
 
 
+@wg.expect.checked_class
 class _Container(Layer):
     """Several parts, numbered or named, under ``layers``."""
 
@@ -237,6 +238,7 @@ class _Container(Layer):
         return Parts(params.get("layers", {}), state.get("layers", {}), train, self, self.parts, "layers.")
 
 
+@wg.expect.checked_class
 class Chain(_Container):
     """One after the other. ``params["layers"]["3"]`` are the parameters of part number 3; parts given by name have
     theirs under that. A function of arrays is a part.
@@ -250,7 +252,7 @@ class Chain(_Container):
     ((4, 2), ['layers.0.w', 'layers.0.b', 'layers.1.w', 'layers.1.b'])
     """
 
-    def init(self, rng: Generator, *xs: Array, dtype: Any = "float32") -> tuple[Params, Params]:
+    def init(self, rng: Generator, *xs: Array | Spec, dtype: DType = "float32") -> tuple[Params, Params]:
         made, given = Inits(rng, dtype, "layers."), specs(xs)
         for name, part in self.parts.items():
             given = as_inputs(made.init(name, part, *given))
@@ -272,6 +274,7 @@ class Chain(_Container):
         return self.parts[which] if isinstance(which, str) else list(self.parts.values())[which]
 
 
+@wg.expect.checked_class
 class Branch(_Container):
     """The same inputs to each part; their outputs as a tuple, or what ``combine`` makes of them.
 
@@ -293,7 +296,7 @@ class Branch(_Container):
     def _inputs(self, xs: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         return [xs] * len(self.parts)
 
-    def init(self, rng: Generator, *xs: Array, dtype: Any = "float32") -> tuple[Params, Params]:
+    def init(self, rng: Generator, *xs: Array | Spec, dtype: DType = "float32") -> tuple[Params, Params]:
         made = Inits(rng, dtype, "layers.")
         for (name, part), given in zip(self.parts.items(), self._inputs(specs(xs)), strict=True):
             made.init(name, part, *given)
@@ -309,6 +312,7 @@ class Branch(_Container):
         return (tuple(ys) if self.combine is None else self.combine(*ys)), new_state
 
 
+@wg.expect.checked_class
 class Parallel(Branch):
     """As :class:`Branch`, but with an input for each part."""
 
@@ -322,6 +326,7 @@ class Parallel(Branch):
         return [(x,) for x in xs]
 
 
+@wg.expect.checked_class
 class Maxout(Branch):
     """The greatest of what its parts make (Goodfellow et al. 2013, arXiv:1302.4389)."""
 
@@ -339,6 +344,7 @@ def _greatest(*ys: Array) -> Array:
     return y
 
 
+@wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class SkipConnection(Layer):
     """``combine(layer(x), x)``."""
@@ -346,7 +352,7 @@ class SkipConnection(Layer):
     layer: Any
     combine: Callable[..., Any] = np.add
 
-    def init(self, rng: Generator, *xs: Array, dtype: Any = "float32") -> tuple[Params, Params]:
+    def init(self, rng: Generator, *xs: Array | Spec, dtype: DType = "float32") -> tuple[Params, Params]:
         made = Inits(rng, dtype)
         made.init("layer", as_layer(self.layer), *specs(xs))
         return made.params, made.state
@@ -357,6 +363,7 @@ class SkipConnection(Layer):
         return self.combine(y, *xs), parts.new_state
 
 
+@wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class Repeat(Layer):
     """A layer ``times`` times, each time with parameters of its own under ``layers``, or all with those under
@@ -366,7 +373,7 @@ class Repeat(Layer):
     times: int
     shared: bool = False
 
-    def init(self, rng: Generator, *xs: Array, dtype: Any = "float32") -> tuple[Params, Params]:
+    def init(self, rng: Generator, *xs: Array | Spec, dtype: DType = "float32") -> tuple[Params, Params]:
         made, given = Inits(rng, dtype), specs(xs)
         if self.shared:
             made.init("layer", as_layer(self.layer), *given)
@@ -394,6 +401,7 @@ class Repeat(Layer):
 # ------------------------------------------------------------------------------------------- a layer as a function
 
 
+@wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class Compact(Layer):
     """What :func:`compact` makes of a function."""
@@ -401,7 +409,7 @@ class Compact(Layer):
     function: Callable[..., Any]
     name: str = field(default="")
 
-    def init(self, rng: Generator, *xs: Array, dtype: Any = "float32") -> tuple[Params, Params]:
+    def init(self, rng: Generator, *xs: Array | Spec, dtype: DType = "float32") -> tuple[Params, Params]:
         made = Inits(rng, dtype)
         while True:  # once more for each part: what is made while a function is traced would be traced too
             try:
@@ -466,6 +474,7 @@ class _Using:
         return self.parts.params[name]
 
 
+@wg.expect.checked
 def compact(function: Callable[..., Any]) -> Compact:
     """A layer written as a function ``f(part, *xs)``: ``part(name, layer, *xs)`` applies a layer with the parameters of
     that name, ``part.param(name, shape, "zeros")`` is one array of them, ``part.train`` says whether it is training.

@@ -14,9 +14,10 @@ import numpy as np
 from scipy import special
 
 import wengert as wg
-from wengert.nn.layers.base import Array, Generator, Layer, Params
+from wengert.nn.layers.base import Array, DType, Generator, Layer, Params, Spec, entry
 
 
+@wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class Recurrent(Layer):
     """Base class: ``layers`` cells one above the other, both directions of time beside each other if ``bidirectional``.
@@ -41,7 +42,7 @@ class Recurrent(Layer):
         ways = ["", " reversed"] if self.bidirectional else [""]
         return [f"{k}{way}" for k in range(self.layers) for way in ways]
 
-    def init(self, rng: Generator, *xs: Array, dtype: Any = "float32") -> tuple[Params, Params]:
+    def init(self, rng: Generator, *xs: Array | Spec, dtype: DType = "float32") -> tuple[Params, Params]:
         x, rng = xs[0], np.random.default_rng(rng)
         if x.ndim != 3:
             raise wg.errors.ShapeError(
@@ -71,7 +72,7 @@ class Recurrent(Layer):
         for k in range(self.layers):
             outputs = []
             for way in ways:
-                cell = params["layers"][f"{k}{way}"]
+                cell = entry(self, params, "layers")[f"{k}{way}"]
                 y, end = self._along(cell, x, carried.get(f"{k}{way}"), way != "")
                 outputs.append(y)
                 ends.append(end)
@@ -96,6 +97,7 @@ class Recurrent(Layer):
         raise NotImplementedError
 
 
+@wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class RNN(Recurrent):
     """h' = activation(w x + u h + b) (Elman 1990)."""
@@ -106,6 +108,7 @@ class RNN(Recurrent):
         return self.activation(of_x + carry @ cell["u"].T)
 
 
+@wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class LSTM(Recurrent):
     """Long short-term memory (Hochreiter & Schmidhuber 1997; with a forget gate, Gers et al. 2000).
@@ -131,6 +134,7 @@ class LSTM(Recurrent):
         return special.expit(o) * np.tanh(c), c
 
 
+@wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class GRU(Recurrent):
     """Gated recurrent unit (Cho et al. 2014, arXiv:1406.1078), with the reset after the product.

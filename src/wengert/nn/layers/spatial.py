@@ -15,12 +15,13 @@ import wengert as wg
 from wengert.nn.activations import identity
 from wengert.nn.convolution import conv_bias_act, conv_transpose
 from wengert.nn.initialisers import Initialiser, initialiser
-from wengert.nn.layers.base import Array, Generator, Layer, Params
+from wengert.nn.layers.base import Array, DType, Generator, Layer, Params, Spec, entry
 from wengert.nn.pooling import lp_pool, max_pool, mean_pool
 from wengert.nn.resizing import upsample
 from wengert.nn.windows import Padding, PerAxis, described, per_axis, space_rank
 
 
+@wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class Conv(Layer):
     """A convolution with bias and activation: :func:`~wengert.nn.conv_bias_act` with parameters.
@@ -62,15 +63,16 @@ class Conv(Layer):
     bias: bool = True
     weights: str | Initialiser = "glorot_uniform"
 
-    def init(self, rng: Generator, *xs: Array, dtype: Any = "float32") -> tuple[Params, Params]:
+    def init(self, rng: Generator, *xs: Array | Spec, dtype: DType = "float32") -> tuple[Params, Params]:
         channels, kernel = _channels(self, xs[0]), per_axis(self.kernel, space_rank(xs[0], repr(self)), "kernel")
         return _drawn(self, rng, (self.width, channels // self.groups, *kernel), dtype), {}
 
     def apply(self, params: Params, state: Params, *xs: Array, train: bool = False) -> tuple[Any, Params]:
         (x,), options = xs, (self.stride, self.padding, self.dilation, self.groups)
-        return conv_bias_act(self.activation, x, params["w"], params.get("b"), *options), state
+        return conv_bias_act(self.activation, x, entry(self, params, "w"), params.get("b"), *options), state
 
 
+@wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class ConvTranspose(Layer):
     """The adjoint of a convolution, with bias and activation: :func:`~wengert.nn.conv_transpose` with parameters.
@@ -96,13 +98,13 @@ class ConvTranspose(Layer):
     bias: bool = True
     weights: str | Initialiser = "glorot_uniform"
 
-    def init(self, rng: Generator, *xs: Array, dtype: Any = "float32") -> tuple[Params, Params]:
+    def init(self, rng: Generator, *xs: Array | Spec, dtype: DType = "float32") -> tuple[Params, Params]:
         channels, kernel = _channels(self, xs[0]), per_axis(self.kernel, space_rank(xs[0], repr(self)), "kernel")
         return _drawn(self, rng, (channels, self.width // self.groups, *kernel), dtype), {}
 
     def apply(self, params: Params, state: Params, *xs: Array, train: bool = False) -> tuple[Any, Params]:
         (x,), options = xs, (self.stride, self.padding, self.output_padding, self.dilation, self.groups)
-        return self.activation(conv_transpose(x, params["w"], params.get("b"), *options)), state
+        return self.activation(conv_transpose(x, entry(self, params, "w"), params.get("b"), *options)), state
 
 
 def _channels(layer: Conv | ConvTranspose, x: Array) -> int:
@@ -125,6 +127,7 @@ def _drawn(layer: Conv | ConvTranspose, rng: Generator, shape: Sequence[int], dt
 # --------------------------------------------------------------------------------------------------- without weights
 
 
+@wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class MaxPool(Layer):
     """:func:`~wengert.nn.max_pool`."""
@@ -138,6 +141,7 @@ class MaxPool(Layer):
         return max_pool(*xs, self.window, self.stride, self.padding, self.dilation), state
 
 
+@wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class MeanPool(Layer):
     """:func:`~wengert.nn.mean_pool`."""
@@ -151,6 +155,7 @@ class MeanPool(Layer):
         return mean_pool(*xs, self.window, self.stride, self.padding, self.count_include_pad), state
 
 
+@wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class LPPool(Layer):
     """:func:`~wengert.nn.lp_pool`."""
@@ -164,6 +169,7 @@ class LPPool(Layer):
         return lp_pool(*xs, self.p, self.window, self.stride, self.padding), state
 
 
+@wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class Upsample(Layer):
     """:func:`~wengert.nn.upsample`."""

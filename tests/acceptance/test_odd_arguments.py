@@ -1,0 +1,79 @@
+"""Any odd value, anywhere, gives a result or an error that says what was wrong with it."""
+
+from __future__ import annotations
+
+import inspect
+import os
+import random
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+from tests.acceptance.odd_arguments import CALLS, Odd, odd_calls, outcome, saved_files
+from wengert import graph, nn, ode, optimize
+from wengert.graph import search
+
+CHOSEN = 3_000
+"""Of some 66,000 calls, by a seed that is the same in each run of this version."""
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    with np.errstate(all="ignore"):
+        yield
+    for path in saved_files():
+        if os.path.exists(path):
+            os.remove(path)
+
+
+def failures(calls: list[Odd]) -> list[str]:
+    found = []
+    for odd in calls:
+        how, error = outcome(odd)
+        if how not in ("right", "ours"):
+            found.append(f"{how}: {odd}: {type(error).__name__}: {str(error)[:200]}")
+    return found
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_odd_arguments_are_refused_in_words() -> None:
+    """1,212 of 14,346 such calls raised AttributeError, KeyError and the like from within, and 1,484 a bare TypeError
+    or ValueError."""
+    assert not failures(random.Random(30).sample([*odd_calls()], CHOSEN))
+
+
+@pytest.mark.deep("66,000 calls: minutes")
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("part", range(8))
+def test_all_odd_arguments(part: int) -> None:
+    assert not failures([*odd_calls()][part::8])
+
+
+@pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("name", CALLS)
+def test_the_good_calls_are_good(name: str) -> None:
+    args, kwargs = CALLS[name].arguments()
+    CALLS[name].function(*args, **kwargs)
+
+
+NO_CALLS = {
+    # what is made by others, and looked at
+    "Tape", "PerformanceWarning", "Fitted", "Summary", "OdeResult", "Found", "Trial", "Optimiser", "Difference",
+    # data of graphs, whose makers are called: vertex, input, of
+    "Vertex", "Wire", "Rule", "Own", "Same", "Joined", "Times", "Fixed",
+    # without arguments, or made by subclassing
+    "fastmath", "get_threads", "Layer",
+    # by a library that need not be there
+    "suggested",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("package", [wg, nn, optimize, ode, graph, search], ids=lambda m: m.__name__)
+def test_every_public_function_has_a_good_call(package: Any) -> None:
+    called = {name.split("(")[0].rpartition(".")[2] for name in CALLS}
+    public = {name for name in package.__all__ if callable(getattr(package, name))} - NO_CALLS
+    assert public <= called
+    assert all(not inspect.ismodule(getattr(package, name)) for name in public)
