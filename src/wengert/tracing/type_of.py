@@ -159,7 +159,7 @@ def _is_silent(value: Any, depth: int = 8) -> bool:
         return id(value.__code__) in _silent
     if cls is list or cls is tuple or cls is dict:
         parts = value.values() if cls is dict else value
-        return len(value) > _LONG or (depth > 0 and all([_is_silent(part, depth - 1) for part in parts]))
+        return len(value) > _LONG or (depth > 0 and all(_is_silent(part, depth - 1) for part in parts))
     return cls is np.ndarray or id(cls) in _silent or cls in _OF_NUMPY or isinstance(value, _PLAIN)
 
 
