@@ -58,7 +58,7 @@ def given(x: Any) -> str:
         return f"{x.dtype.name if x.dtype.names is None else 'fields'}[{', '.join(map(str, x.shape))}]"
     if issubclass(cls, list | tuple | dict | set | frozenset):
         return f"a {cls.__name__} of {len(x)}"
-    if cls in _ARRAYS:
+    if id(cls) in _ARRAYS:
         return f"a traced {x.aval}"
     if issubclass(cls, type):
         return f"the class {x.__name__}"
@@ -81,19 +81,19 @@ def refused(function: str, name: str, value: Any, expected: str, *tries: str) ->
 
 # ------------------------------------------------------------------------------------------------------------ kinds
 
-_ARRAYS: set[type] = {np.ndarray}
+_ARRAYS = {id(np.ndarray)}  # by their ids: a traced one asks who looks its class up
 
 
 def is_array_type(cls: C) -> C:
     """Decorate a class whose instances are arrays as they are: the traced ones."""
-    _ARRAYS.add(cls)
+    _ARRAYS.add(id(cls))
     return cls
 
 
 def array(x: Any) -> Any:
     """An array, traced or not, as it is; anything that NumPy makes an array of numbers of, as that array."""
     cls = type(x)
-    if cls in _ARRAYS:
+    if id(cls) in _ARRAYS:
         if cls is np.ndarray and x.dtype.kind not in "fiubc":
             raise _Other
         return x
@@ -112,7 +112,7 @@ def array(x: Any) -> Any:
             found = np.asarray(x)
         except (ValueError, TypeError, OverflowError, RecursionError) as error:
             raise _Other(str(error).partition("\n")[0]) from error
-    if type(found) in _ARRAYS and type(found) is not np.ndarray:
+    if id(type(found)) in _ARRAYS and type(found) is not np.ndarray:
         return found
     if found.dtype.kind not in "fiubc":
         raise _Other
@@ -134,7 +134,7 @@ def real_array(x: Any) -> Any:
 
 def _is_one(x: Any, kinds: str) -> bool:
     """Whether it is an array of shape (), traced or not, of a dtype of these kinds."""
-    return type(x) in _ARRAYS and x.shape == () and x.dtype.kind in kinds
+    return id(type(x)) in _ARRAYS and x.shape == () and x.dtype.kind in kinds
 
 
 def integer(x: Any) -> Any:
@@ -228,7 +228,7 @@ def iterable(x: Any) -> Any:
 
 
 def mapping(x: Any) -> Any:
-    if not isinstance(x, Mapping):
+    if type(x) is not dict and not isinstance(x, Mapping):
         raise _Other
     return x
 
@@ -551,7 +551,7 @@ def leaves_of(flatten: Callable[[Any], Any], path: Callable[[Any, int], str]) ->
         leaves, treedef = flatten(x)
         for k, leaf in enumerate(leaves):
             cls = type(leaf)
-            is_array = cls in _ARRAYS or isinstance(leaf, np.ndarray | np.generic)
+            is_array = id(cls) in _ARRAYS or isinstance(leaf, np.ndarray | np.generic)
             if is_array and leaf.dtype.kind in "fiubc":
                 continue
             if isinstance(leaf, int | float | complex) and not (isinstance(leaf, int) and leaf.bit_length() > 64):
@@ -582,9 +582,15 @@ class _Checks(NamedTuple):
     every: Callable[[Any], Any] | None
 
 
+_doors: list[tuple[Any, str, int]] = []
+"""What is behind each door: a function, its name in messages, and how many of its arguments are its ``self``."""
+
+
 @functools.cache
-def _checks_of(f: Any, where: str, first: int) -> _Checks:
-    """The checks of a function, made at its first call: an import makes none."""
+def _checks_of(number: int) -> _Checks:
+    """The checks of a door, made at its first call: an import makes none. By its number, since a function that is
+    traced may be a copy."""
+    f, where, first = _doors[number]
     names = inspect.unwrap(f).__globals__
     parameters = list(inspect.signature(f).parameters.values())[first:]
     checks = {p.name: _check_of(where, p.name, p.annotation, names) for p in parameters if p.kind is not p.VAR_KEYWORD}
@@ -596,11 +602,12 @@ def _checks_of(f: Any, where: str, first: int) -> _Checks:
 def _door(f: Any, where: str, method: bool = False) -> Any:
     if all(kind == "Any" for name, kind in f.__annotations__.items() if name != "return"):
         return f
-    first = int(method)
+    first, number = int(method), len(_doors)
+    _doors.append((f, where, first))
 
     @functools.wraps(f)
     def door(*args: Any, **kwargs: Any) -> Any:
-        places, names, every = _checks_of(f, where, first)
+        places, names, every = _checks_of(number)
         new = list(args)
         for k, check in enumerate(places[: len(args) - first], first):
             if check is not None:
