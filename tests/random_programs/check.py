@@ -267,6 +267,10 @@ def _derivatives(run: Run, plainly: list[Any], losses: list[Any], pick: Pick) ->
             raise Failure("differences", f"call {last}: {along} instead of {want}")
     if pick("second", 16) == 0:
         _second(run, dx)
+    if pick("matrix", 16) == 0:
+        _matrices(run)
+    if pick("vmap", 8) == 0:
+        _mapped(run)
 
 
 def _second(run: Run, dx: Any) -> None:
@@ -300,6 +304,45 @@ def _second(run: Run, dx: Any) -> None:
         return
     if not abs(along - want) <= 1e-3 * (1 + scale + abs(want)):
         raise Failure("hvp", f"{along} instead of {want}")
+
+
+def _matrices(run: Run) -> None:
+    """The Jacobian of all that the program returns with respect to its first argument, by both modes, and compiled."""
+
+    def jacobian(mode: str, compiled: bool) -> Callable[[dict[str, Any]], Any]:
+        def of(m: dict[str, Any]) -> Any:
+            def all_of(x: Any, *others: Any) -> Any:
+                return np.concatenate([np.ravel(y) for y in m["f"](x, *others).values()])
+
+            made: Any = wg.jacobian(all_of, mode=mode or None)
+            return wg.jit(made) if compiled else made
+
+        return of
+
+    forward = run.way("jacobian forward", jacobian("forward", False), 1)
+    backward = run.way("jacobian reverse", jacobian("reverse", False), 1)
+    compiled = run.way("jit jacobian", jacobian("", True), 1)
+    first = forward or backward
+    if first is not None:
+        run.compare("jacobian reverse", backward, first, run.tolerance)
+        run.compare("jit jacobian", compiled, first, run.tolerance)
+
+
+def _mapped(run: Run) -> None:
+    """A batch of two, where calling the program does not change it."""
+    args, calls = run.calls[0][0], run.calls
+    other = (np.asarray(-0.7 * args[0] + 0.1), *args[1:])
+    try:
+        run.calls = [(args, ()), (other, ()), (args, ())]
+        *want, again = run.by_python("loss", n=3)
+        if not np.array_equal(want[0], again):
+            return
+        run.calls = [((np.stack([args[0], other[0]]), *args[1:]), ())]
+        axes = (0, None, None, None, None, None)
+        got = run.way("vmap", lambda m: wg.vmap(m["loss"], in_axes=axes), 1)
+    finally:
+        run.calls = calls
+    run.compare("vmap", got, [np.array(want)], max(run.rough, run.tolerance))
 
 
 def by_differences(of: Callable[[float], float], here: float, scale: float) -> float:
