@@ -203,7 +203,9 @@ def write(kind: str, seed: int, plain: Any) -> Written:
     for _ in range(r.randrange(2) if kind in DEAR else r.randrange(1, 5)):
         name = r.choice(MIX[kind]) if r.random() < 0.7 else r.choice(SMOOTH_STATEMENTS)
         statements.append((name, r.randrange(2**16)))
-    program = Program(shapes, seed, ((kind, r.randrange(2**16)), *statements) if kind != "all" else tuple(statements))
+    if kind != "all":
+        statements.append((kind, r.randrange(2**16)))  # last: it may call functions of the others
+    program = Program(shapes, seed, tuple(statements))
     w = Module(program, plain)
     for name, n in program.statements:
         w.write(name, n)
