@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import wengert as wg
 from wengert.errors import ConcretizationError, MutationError
 from wengert.tracing import callers, functions  # noqa: F401  # functions: they fill the tables
 from wengert.tracing.functions import ufuncs  # noqa: F401  # they fill the tables
@@ -227,3 +228,20 @@ def test_a_module_that_was_made_up_at_run_time_goes_when_it_is_let_go_of() -> No
     del namespace
     gc.collect()
     assert is_gone() is None
+
+
+def test_a_class_that_says_no_module_is_of_none() -> None:
+    """As functions that Cython compiles, of which NumPy 2.3 has some: a function that named one was not compiled."""
+
+    class Compiled:
+        def __init__(self, f: Any) -> None:
+            self.f = f
+
+        def __call__(self, x: Any) -> Any:
+            return self.f(x)
+
+    Compiled.__module__ = property(lambda self: "somewhere")
+    assert callers.module_of(Compiled) == "" and not isinstance(Compiled.__module__, str)
+    assert callers.module_of(int) == "builtins"
+    double = Compiled(lambda x: 2.0 * x)
+    assert wg.jit(lambda x: double(x), strict=True)(3.0) == 6.0

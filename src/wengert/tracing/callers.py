@@ -150,6 +150,13 @@ def is_ours(frame: types.FrameType) -> bool:
     return is_own_module(str(frame.f_globals.get("__name__")))
 
 
+def module_of(cls: type) -> str:
+    """The name of the module that a class is of; empty where it says none, as the functions that Cython before 3.2
+    compiles: there ``__module__`` is what each of them has, found by a descriptor."""
+    module: object = cls.__module__
+    return module if isinstance(module, str) else ""
+
+
 def is_own_module(name: str) -> bool:
     return name.partition(".")[0] == "wengert"
 

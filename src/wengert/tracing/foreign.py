@@ -16,6 +16,7 @@ import numpy as np
 from wengert import tree
 from wengert.errors import DTypeError, UnsupportedFunctionError, message
 from wengert.tracing import hooks
+from wengert.tracing.callers import module_of
 from wengert.tracing.trace import check_dtype, current_trace
 
 _IN_MEMORY = (1, 3)  # DLPack's numbers for the memory of the processor, and what of that is pinned for a GPU
@@ -107,7 +108,7 @@ def _is_on_gpu(x: Any) -> bool:
 
 
 def _instead(x: Any) -> Sequence[str]:
-    package = type(x).__module__.partition(".")[0]
+    package = module_of(type(x)).partition(".")[0]
     if package == "torch" or hasattr(type(x), "detach"):
         return ["t.detach().cpu().numpy()"]
     if package == "cupy" or hasattr(type(x), "get"):
@@ -119,7 +120,7 @@ def _instead(x: Any) -> Sequence[str]:
 
 def _name(x: Any) -> str:
     cls = type(x)
-    package = cls.__module__.partition(".")[0]
+    package = module_of(cls).partition(".")[0]
     return f"a {cls.__qualname__}" if package in ("builtins", "__main__") else f"a {package} {cls.__qualname__}"
 
 

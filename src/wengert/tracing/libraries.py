@@ -20,7 +20,7 @@ from typing import Any
 import numpy as np
 
 from wengert.attributes import held
-from wengert.tracing.callers import callee_span, is_of_library, is_ours
+from wengert.tracing.callers import callee_span, is_of_library, is_ours, module_of
 
 
 def library_function(frame: types.FrameType | None) -> str | None:
@@ -143,7 +143,7 @@ def _of_method(frame: types.FrameType) -> str | None:
     """``pandas.Series.__mul__``, of an object whose class is found in its package, though it has the method of a
     base."""
     cls, package = type(frame.f_locals.get("self")), _package(frame)
-    if cls.__module__.partition(".")[0] != package or getattr(sys.modules.get(package), cls.__name__, None) is not cls:
+    if module_of(cls).partition(".")[0] != package or getattr(sys.modules.get(package), cls.__name__, None) is not cls:
         return None
     method = frame.f_code.co_name
     return f"{package}.{cls.__name__}" + (f".{method}" if hasattr(cls, method) and method != "__init__" else "")
@@ -207,7 +207,7 @@ def _followed(found: Any, names: Sequence[str]) -> tuple[str | None, Any]:
 
 
 def _is_of_library(cls: type) -> bool:
-    return cls.__module__.partition(".")[0] in ("numpy", "scipy")
+    return module_of(cls).partition(".")[0] in ("numpy", "scipy")
 
 
 def _of_object(found: Any) -> str | None:

@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from wengert.tracing import hooks
-from wengert.tracing.callers import RUN_CODE, callee, callee_at, is_internal, is_own_module
+from wengert.tracing.callers import RUN_CODE, callee, callee_at, is_internal, is_own_module, module_of
 
 if TYPE_CHECKING:
     from wengert.tracing.trace import Trace
@@ -253,7 +253,7 @@ class _Note:
             return id(x)
         if issubclass(kind, type | ModuleType) and (_is_immutable(x) or self.trace.watches(x)):
             return id(x)
-        if is_own_module(kind.__module__):
+        if is_own_module(module_of(kind)):
             return self._of_ours(x)
         raise _Unknown
 

@@ -23,7 +23,7 @@ import numpy as np
 
 from wengert.attributes import held
 from wengert.tracing import _opened, hooks, names
-from wengert.tracing.callers import is_installed, is_library_module, is_on_top
+from wengert.tracing.callers import is_installed, is_library_module, is_on_top, module_of
 
 NAME = "_wengert_type_of"
 """Where exchanged code finds :func:`type_of` among the builtins, once there is any."""
@@ -210,7 +210,7 @@ def is_the_users(namespace: dict[str, Any]) -> bool:
 
 
 def _is_class_of_the_users(cls: type) -> bool:
-    module = sys.modules.get(cls.__module__)
+    module = sys.modules.get(module_of(cls))
     return is_the_users({"__name__": cls.__module__} if module is None else vars(module))
 
 

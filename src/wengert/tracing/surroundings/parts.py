@@ -24,7 +24,7 @@ import numpy as np
 
 from wengert.attributes import held
 from wengert.tracing import names
-from wengert.tracing.callers import is_opaque
+from wengert.tracing.callers import is_opaque, module_of
 from wengert.tracing.surroundings.purity import is_immutable
 from wengert.tracing.surroundings.slots import (
     MISSING,
@@ -349,9 +349,9 @@ def is_copyable(cls: type) -> bool:
     """Whether an instance can be copied attribute by attribute: all of its state is in __dict__."""
     if cls is types.SimpleNamespace:
         return True
-    if is_opaque(cls.__module__) or issubclass(cls, type) or cls.__dictoffset__ == 0:
+    if is_opaque(module_of(cls)) or issubclass(cls, type) or cls.__dictoffset__ == 0:
         return False
-    if cls is _ENVIRON or cls.__module__.partition(".")[0] == "logging":  # a logger knows all, and what they write to
+    if cls is _ENVIRON or module_of(cls).partition(".")[0] == "logging":  # a logger knows all, and what they write to
         return False
     if _slots(cls) or hasattr(cls, "__del__"):  # a copy would release what the original still uses
         return False
@@ -395,8 +395,8 @@ def is_sealed(cls: type) -> bool:
     of the user's numbers."""
     if cls is _ENVIRON:  # which is compared as a whole
         return True
-    is_of_numbers = cls.__module__.startswith(("scipy.", "numpy.polynomial.")) or cls is np.poly1d
-    return is_opaque(cls.__module__) and not (is_of_numbers and hasattr(cls, "__dict__"))
+    is_of_numbers = module_of(cls).startswith(("scipy.", "numpy.polynomial.")) or cls is np.poly1d
+    return is_opaque(module_of(cls)) and not (is_of_numbers and hasattr(cls, "__dict__"))
 
 
 def _slots(cls: type) -> list[str]:
