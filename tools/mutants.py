@@ -409,7 +409,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, default=0, help="which")
     parser.add_argument("--files", nargs="*", default=[], help="only of files that begin so, as ops/ or ad/reverse.py")
     parser.add_argument("--results", type=Path, help="a file of JSON lines: what stands there is not run again")
-    parser.add_argument("--again", action="store_true", help="run the survivors of --results again")
+    parser.add_argument("--again", action="store_true", help="run the survivors of --results again, and no others")
     parser.add_argument("--survivors", action="store_true", help="run nothing, print the survivors of --results")
     parser.add_argument("--score", type=float, default=SCORE, help="the share that must be caught")
     chosen = parser.parse_args(arguments)
@@ -427,7 +427,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
         for name in PRELOADED:
             importlib.import_module(name)
         assert "wengert" not in sys.modules
-        pending = [m for m in mutants if m.key not in results or (chosen.again and not results[m.key].is_caught)]
+        pending = [m for m in mutants if m.key not in results]
+        if chosen.again:
+            pending = [m for m in mutants if m.key in results and not results[m.key].is_caught]
         count = Counter([mirror_of(m.file) for m in pending])
         for mutant in pending:
             result = results[mutant.key] = run(mutant, cache, count[mirror_of(mutant.file)] >= MANY)

@@ -11,4 +11,18 @@ class Equal(NamedTuple):
     why: str
 
 
-EQUAL: dict[str, Equal] = {}
+EITHER = "at this size both ways are right, and which is quicker is measured"
+EQUAL: dict[str, Equal] = {
+    "d4269d2f8356e864": Equal("ad/cotangents.py", "0 -> 1", "of an empty array nothing is repeated"),
+    "ec8e29261881c052": Equal("ad/cotangents.py", "aval.size < LEAST_OF_A_PART * len(at) -> <=", EITHER),
+    "e3cbd6b1c701b8f6": Equal("ad/forward.py", "len(operands) > 1 -> > 2", "the sum makes a structured term dense too"),
+    "b479e5d8e4dfedce": Equal("ad/forward.py", "len(operands) > 1 -> >= 1", "who asks for the sum makes it dense too"),
+    "d8dafbf6e818f0a2": Equal("codegen/vecmath/arithmetic.py", "52 -> 53", "no integer type has 52 bits"),
+    "14335265bb22ec66": Equal("codegen/specs/extremes.py", "and shape[axis] >= 16 -> nothing", EITHER),
+    "e1f160992a16728b": Equal("codegen/nests/tiles.py", "1 -> 2", EITHER),
+    "dbef6a1087e7a65c": Equal("passes/fuse.py", "1 -> 2", EITHER),
+    "4a998732d484ddaf": Equal(
+        "passes/plan.py", "1 -> 2", "nothing is read later than by the one that takes the results"
+    ),
+    "0feaec1c5e7ee191": Equal("passes/reroll/whiles.py", "len(chain) > FEWEST -> >=", EITHER),
+}

@@ -68,6 +68,8 @@ def test_in_a_batch_a_parameter_of_each_belongs_to_all_of_its_draws() -> None:
     means = np.array([0.0, 100.0])
     draws = wg.vmap(lambda mean: rng.normal(mean, 1e-3, size=(2, 3)))(means)
     np.testing.assert_allclose(draws, np.broadcast_to(means[:, None, None], (2, 2, 3)), atol=0.1)
+    draws = wg.jit(wg.vmap(lambda mean: rng.poisson(mean, size=(2, 3))))(np.array([1.0, 1e6]))  # no standard one, moved
+    assert np.all(draws[0] < 1000) and np.all(draws[1] > 1000)
     rows = np.array([[0.0, 1.0, 2.0], [10.0, 11.0, 12.0]])
     draws = wg.vmap(lambda mean: rng.normal(mean, 1e-3, size=(2, 3)))(rows)
     np.testing.assert_allclose(draws, np.broadcast_to(rows[:, None], (2, 2, 3)), atol=0.1)
