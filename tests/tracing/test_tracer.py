@@ -765,7 +765,7 @@ def test_functions_that_ask_take_the_same_way() -> None:
 def test_functions_of_libraries_that_are_not_traced_are_named() -> None:
     """What the error said was to write np.array instead of an import."""
     linalg = pytest.importorskip("scipy.linalg")
-    errors = wg.errors.ConcretizationError
+    errors = wg.errors.ConcretizationError, wg.errors.UnsupportedFunctionError  # by where SciPy's version gets to
     with pytest.raises(
         errors, match=r"scipy\.linalg\.solve is not traced(.|\n)*test_tracer\.py(.|\n)*np\.linalg\.solve"
     ):

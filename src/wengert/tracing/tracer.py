@@ -53,6 +53,10 @@ class Lens(NamedTuple):
     """Where it looks depends on a traced value: ``read_constant`` gives only its layout in memory."""
 
 
+SQUARES_BOOLEANS = (np.ones(1, bool) ** 2).dtype == np.int8
+"""Whether NumPy takes ``b ** 2`` of an array of booleans for a square: since 2.4. Before, it is a power, of int64."""
+
+
 @is_array_type
 class Tracer(metaclass=TracerType):
     """A traced array or scalar."""
@@ -536,7 +540,13 @@ class Tracer(metaclass=TracerType):
         """NumPy's operator takes the short way for these exponents, and so does the tape."""
         if modulus is not None:  # of Python's integers alone, by their values
             return pow(int(self), other, modulus) if self.weak is int else NotImplemented
-        if type(other) is int and other == 2 and self.aval.dtype.kind == "b" and not self.is_scalar:
+        if (
+            type(other) is int
+            and other == 2
+            and self.aval.dtype.kind == "b"
+            and SQUARES_BOOLEANS
+            and not self.is_scalar
+        ):
             return hooks.unary(np.square, self)
         if type(other) in (int, float) and self.aval.dtype.kind in "fc":
             if other == 2:
