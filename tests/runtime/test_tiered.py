@@ -74,6 +74,13 @@ def test_the_first_call_of_a_structure_compiles_nothing() -> None:
     assert [p.program for p in execute._programs.values()] == [None] * 4
 
 
+def test_what_was_captured_is_given_to_machine_code_as_such() -> None:
+    c = np.linspace(2.0, 3.0, 8)
+    f = lambda x: np.sum(np.sin(x) * c)
+    calls_until_machine_code(f, X)
+    np.testing.assert_allclose(wg.grad(f)(X), np.cos(X) * c)
+
+
 def test_every_transform_begins_so() -> None:
     before, f = machine_code_made(), chain(3)
     y, pullback = wg.vjp(f, X)
