@@ -104,9 +104,10 @@ hankel1 0.5:2.0 1.0j:3.0j | 0
 hankel1e 0.5:2.0 1.0j:3.0j | 0
 hankel2 0.5:2.0 1.0j:3.0j | 0
 hankel2e 0.5:2.0 1.0j:3.0j | 0
-hyp0f1 0.5:2.0 -2.0:2.0 | 0
-hyp1f1 0.5:2.0 0.5:2.0 -2.0:2.0 | 0 1
-hyp2f1 0.5:2.0 0.5:2.0 1.0:3.0 -0.7:0.7 | 0 1 2
+hyp0f1 0.5:2.0 -2.0:2.0 | 0'
+hyp1f1 0.5:2.0 0.5:2.0 -2.0:2.0 | 0' 1'
+hyp2f1 0.5:2.0 0.5:2.0 1.0:3.0 -0.7:0.7 | 0' 1' 2'
+hypergeometric_by 0.5:2.0 0.5:2.0 1.0:3.0 0.2:0.7 | 0 1 2 3
 hyperu 0.5:2.0 0.5:0.9 0.5:3.0 | 0 1
 it2i0 0.5:3.0
 it2j0 0.5:3.0
@@ -224,6 +225,7 @@ PARAMETERS: dict[str, dict[str, Any]] = {
     "carlson": {"powers": (0.5, 0.5, 1.5), "of_t": 0},
     "gammainc_by_a": {"order": 1},
     "student_by_v": {"order": 1},
+    "hypergeometric_by": {"upper": 2, "lower": 1, "by": 0},
     "beta_mixture": {"is_over": False},
     "beta_mixture_by": {"k": 0},
     "betainc_by_parameters": {"m": 1, "n": 0},

@@ -22,6 +22,21 @@ SLOW |= frozenset([name for name in comparison.CASES if name.startswith("mathieu
 """What mpmath, or SciPy, takes long for: left to the deep test."""
 
 
+MAY_BE_NAN: dict[str, tuple[int, ...]] = {"hyp0f1": (0,), "hyp1f1": (0, 1), "hyp2f1": (0, 1, 2)}
+MAY_BE_NAN |= {f"eval_{name} of real degree": (0,) for name in ("legendre", "sh_legendre")}
+MAY_BE_NAN |= dict.fromkeys(("fdtr", "fdtrc", "fdtri", "ncfdtr", "ncfdtri", "ncfdtrinc"), (0, 1))
+MAY_BE_NAN |= dict.fromkeys(("fdtridfd", "ncfdtridfn", "ncfdtridfd"), (0, 1, 2, 3))
+MAY_BE_NAN |= dict.fromkeys(("nctdtr", "nctdtrit", "nctdtridf", "nctdtrinc", "chndtridf"), (0, 1, 2))
+MAY_BE_NAN |= dict.fromkeys(("chndtr", "chndtrix", "chndtrinc"), (1,))
+MAY_BE_NAN |= dict.fromkeys(("jv", "jve", "yv", "yve"), (0,))
+"""The operands in which docs/kinks.md says where a derivative is NaN."""
+
+
+def assert_right(report: comparison.Report) -> None:
+    lost = [k for k, _, _ in report.nan if k not in MAY_BE_NAN.get(report.name, ())]
+    assert not report.wrong and not lost, str(report)
+
+
 def test_every_function_has_a_meaning() -> None:
     names = {op.name for f, op in UFUNCS.items() if vars(sp).get(f.__name__) is f}
     names |= {op.name for ops in SEVERAL.values() for op in ops}
@@ -30,15 +45,13 @@ def test_every_function_has_a_meaning() -> None:
 
 @pytest.mark.parametrize("name", [name for name in comparison.CASES if name not in SLOW])
 def test_derivatives_at_a_few_points(name: str) -> None:
-    report = comparison.compare(name, 2, seconds=0.06)
-    assert not report.wrong and not report.nan, str(report)
+    assert_right(comparison.compare(name, 2, seconds=0.06))
 
 
 @pytest.mark.deep("mpmath at 200 points of each function and operand")
 @pytest.mark.parametrize("name", comparison.CASES)
 def test_derivatives_at_200_points(name: str) -> None:
-    report = comparison.compare(name, 200, seconds=30.0)
-    assert not report.wrong and not report.nan, str(report)
+    assert_right(comparison.compare(name, 200, seconds=30.0))
 
 
 # ---------------------------------------------------------------------------------------- what went wrong, by name
@@ -91,6 +104,14 @@ def gradient(f: Any, *xs: float) -> Any:
         ("eval_chebys", (-5, 0.3)),
         ("eval_chebyu", (-1, 0.3)),
         ("ncfdtr", (2.3, 3.1, 0.7, 1.5)),
+        ("modfresnelm_k", (1000.0,)),
+        ("nrdtrimn", (0.79, 0.62, 1e15)),
+        ("powm1", (2.0, -100.0)),
+        ("btdtria", (0.65, 1e-15, 0.3)),
+        ("hyp1f1", (1.3, 2.2, -4.7)),
+        ("hyp2f1", (0.7, 1.4, 2.3, 0.6)),
+        ("hyp2f1", (0.7, 1.4, 2.3, -5.0)),
+        ("hyp2f1", (-2.0, 1.4, 2.3, 0.3)),
     ],
 )
 def test_where_it_was_wrong(name: str, xs: tuple[float, ...]) -> None:

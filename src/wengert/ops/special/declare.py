@@ -72,7 +72,7 @@ def either(condition: Atom, x: Any, y: Any, like: Atom) -> Any:
     return select(condition, x, y)
 
 
-def series(coefficients: list[float], x: Atom) -> Any:
+def series(coefficients: list[Any], x: Atom) -> Any:
     """Σ cₖ xᵏ by Horner's rule."""
     total: Any = coefficients[-1]
     for c in reversed(coefficients[:-1]):

@@ -29,6 +29,7 @@ from wengert.ops.special.usual import (
     betaln,
     gamma_density,
     gammainc,
+    ndtri,
     psi,
     xlog1py,
     xlogy,
@@ -62,12 +63,14 @@ def _between(f: Callable[[Any], Any], low: Any, high: Any) -> Any:
     return total * half
 
 
-def _side(f: Callable[[Any], Any], start: Any, way: Any, scale: Any, knee: Any) -> Any:
-    """∫ f from ``start`` to infinity, of what is wide until it bends at ``knee``, within 1, and falls off."""
+def _side(f: Callable[[Any], Any], start: Any, way: Any, scale: Any, knee: Any, rate: Any) -> Any:
+    """∫ f from ``start`` to infinity, of what is wide until it bends at ``knee``, and falls off at ``rate``."""
+    wide = np.maximum(1.0, 1 / rate)
+    scale = np.where(scale > 1, np.maximum(scale, wide), scale)
     is_bent = (scale > 1) & (way * (knee - start) > 0)
     corner = np.where(is_bent, knee, start)
     first = np.where(way > 0, _between(f, start, corner), _between(f, corner, start))
-    return first + _outward(f, corner, way, np.where(is_bent, 1.0, scale))
+    return first + _outward(f, corner, way, np.where(is_bent, wide, scale))
 
 
 def _scale(slope: Any, curvature: Any) -> Any:
@@ -128,7 +131,7 @@ def gammainc_slope(a: Any, x: Any, *, order: int) -> Any:
             factor = _bell(lambda i, _: d - rest if i == 1 else -higher[i - 2], order, 0)
             return np.exp(top + a * (d - np.expm1(d))) * factor
 
-        value = -way * _side(f, end, way, _scale(a - x, x), -np.log(a))
+        value = -way * _side(f, end, way, _scale(a - x, x), -np.log(a), np.where(way > 0, 1.0, a))
         value = np.where(x == 0, 0.0, np.where((a > 0) & (x >= 0), value, np.nan))
         value = np.where((x == np.inf) & (a > 0), 0.0, value)
     return np.asarray(value, dtype)[()]
@@ -175,7 +178,7 @@ def betainc_slope(a: Any, b: Any, x: Any, *, m: int, n: int) -> Any:
         peak = np.log(a) - np.log(b)
         knee = np.where(way > 0, -np.log(np.maximum(b, 1.0)), np.log(np.maximum(a, 1.0))) - peak
         slope = np.where(are_large, b * x - a * (1 - x), a - (a + b) * x)
-        value = -way * _side(f, end, way, _scale(slope, (a + b) * x * (1 - x)), knee)
+        value = -way * _side(f, end, way, _scale(slope, (a + b) * x * (1 - x)), knee, np.where(way > 0, b, a))
         value = np.where((x == 0) | (x == 1), 0.0, value)
         value = np.where((a > 0) & (b > 0) & (x >= 0) & (x <= 1), value, np.nan)
     return np.asarray(value, dtype)[()]
@@ -425,7 +428,14 @@ def _student_by_v(v: Any, t: Any, *, order: int) -> Any:
         ratio = parts(end)[1]
         way = np.where(_student_kappa(v, ratio, 1) < 0, 1.0, -1.0)
         share = ratio / (1 + ratio)
-        value = way * _side(f, end, way, _scale(1 - (v + 1) * share, 2 * (v + 1) * share * (1 - share)), middle)
+        value = way * _side(
+            f,
+            end,
+            way,
+            _scale(1 - (v + 1) * share, 2 * (v + 1) * share * (1 - share)),
+            middle,
+            np.where(way > 0, v, 1.0),
+        )
         value = np.where(t == 0, 0.0, -np.sign(t) * value)
         value = np.where(v > 0, np.where(np.isinf(t), 0.0, value), np.nan)
     return np.asarray(value, dtype)[()]
@@ -493,15 +503,15 @@ fdtridfd = inverse(sp.fdtridfd, ratio_slopes, 1, 1)
 
 nrdtrimn = function(  # the mean, of p, the deviation and x: x − σ Φ⁻¹(p)
     sp.nrdtrimn,
-    lambda p, std, x, y: -std / normal_density((x - y) / std),
-    lambda p, std, x, y: (y - x) / std,
+    lambda p, std, x, y: -std / normal_density(ndtri(p)),
+    lambda p, std, x, y: -ndtri(p),
     lambda p, std, x, y: number(1, x),
 )
 nrdtrisd = function(  # the deviation, of the mean, p and x: (x − μ) / Φ⁻¹(p)
     sp.nrdtrisd,
-    lambda mean, p, x, y: -y / (x - mean),
-    lambda mean, p, x, y: -y * y / ((x - mean) * normal_density((x - mean) / y)),
-    lambda mean, p, x, y: y / (x - mean),
+    lambda mean, p, x, y: -1 / ndtri(p),
+    lambda mean, p, x, y: -y / (ndtri(p) * normal_density(ndtri(p))),
+    lambda mean, p, x, y: 1 / ndtri(p),
 )
 
 

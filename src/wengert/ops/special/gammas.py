@@ -1,6 +1,7 @@
 """Functions of the gamma family, exponential integrals, Fresnel's and Dawson's, zeta, and hypergeometric functions.
 
-In the parameters of hypergeometric functions there is no closed form. Formulas without a source are in the DLMF.
+In the parameters of ₀F₁, ₁F₁ and ₂F₁ there is a series, and of the others no closed form. Formulas without a source are
+in the DLMF.
 """
 
 from __future__ import annotations
@@ -43,6 +44,7 @@ from wengert.ops.special.declare import (
     over,
     series,
 )
+from wengert.ops.special.hypergeometric import by_0f1, by_1f1, by_2f1
 from wengert.ops.special.usual import beta, erf, gamma, gammaln, psi, psi_difference
 from wengert.tape import Atom, Lit
 
@@ -169,11 +171,22 @@ def _modified_fresnel(ufunc: Any, name: str, sign: float) -> None:
         return exp(sign * 1j * like(square, y)) * exp(sign * 1j * like(rest, y))
 
     turned = -cmath.exp(-sign * 1j * math.pi / 4) / SQRT_PI
+    c = [math.prod(k - 0.5 for k in range(1, n + 1)) for n in range(10)]
+    unit = -sign * 1j
+    terms = [-(0.5 / SQRT_PI) * (2 * k + 1) * c[k] * unit**k for k in range(10)]
+
+    def by_k(x: Atom, y: Atom) -> Any:
+        """Of w' = 2i/√π − 2 z w; where x is large and they cancel of the series i/2√π Σ (½)ₖ z^(−2k−1) in ±i x²."""
+        is_far = x > 20
+        far = like(either(is_far, 1 / (either(is_far, x, 1, like=x) * x), 0, like=x), y)
+        tail = far * series(terms, far) * cmath.exp(sign * 1j * math.pi / 4)
+        return either(is_far, tail, number(turned, y) - 2j * sign * like(x, y) * y, like=y)
+
     functions(
         ufunc,
         **{
             f"{name}_f": [lambda x, y: -wave(x, y)],
-            f"{name}_k": [lambda x, y: number(turned, y) - 2j * sign * like(x, y) * y],
+            f"{name}_k": [by_k],
         },
     )
 
@@ -237,7 +250,7 @@ owens_t = function(  # Owen (1956), Annals of Mathematical Statistics 27, 1075
 powm1 = function(
     sp.powm1,
     lambda x, p, y: p * power(x, p - 1),
-    lambda x, p, y: (y + 1) * log(x),
+    lambda x, p, y: power(x, p) * log(x),
 )
 DEGREE = math.pi / 180
 sindg = function(sp.sindg, lambda x, y: DEGREE * cosdg(x))
@@ -253,18 +266,15 @@ lambertw = function(sp._ufuncs._lambertw, lambda z, k, tol, y: exp(-y) / (1 + y)
 
 # -------------------------------------------------------------------------------------------------- hypergeometric
 
-hyp0f1 = function(sp.hyp0f1, no_formula("hyp0f1 in v"), lambda v, z, y: hyp0f1(v + 1, z) / like(v, y))
+hyp0f1 = function(sp.hyp0f1, lambda v, z, y: by_0f1(v, z), lambda v, z, y: hyp0f1(v + 1, z) / like(v, y))
 hyp1f1 = function(
     sp.hyp1f1,
-    no_formula("hyp1f1 in a"),
-    no_formula("hyp1f1 in b"),
+    *[lambda a, b, x, y, k=k: by_1f1(a, b, x, k) for k in range(2)],
     lambda a, b, x, y: like(a / b, y) * hyp1f1(a + 1, b + 1, x),
 )
 hyp2f1 = function(
     sp.hyp2f1,
-    no_formula("hyp2f1 in a"),
-    no_formula("hyp2f1 in b"),
-    no_formula("hyp2f1 in c"),
+    *[lambda a, b, c, x, y, k=k: by_2f1(a, b, c, x, y, k) for k in range(3)],
     lambda a, b, c, x, y: like(a * b / c, y) * hyp2f1(a + 1, b + 1, c + 1, x),
 )
 hyperu = function(

@@ -14,6 +14,7 @@ from wengert.errors import MissingRuleError
 from wengert.ops.elementwise import arccos, arccosh, convert, cos, cosh, equal, select, sin, sinh
 from wengert.ops.op import NONE
 from wengert.ops.special.declare import either, function, like, no_formula, number, over
+from wengert.ops.special.hypergeometric import by_2f1
 from wengert.tape import Atom, Lit
 
 
@@ -116,8 +117,20 @@ def _chebyshev_degree(kind: int, factor: float, scale: float, shift: float) -> A
 chebyu = _of_gegenbauer(sp.eval_chebyu, 2, 2, by_degree=_chebyshev_degree(2, 1, 1, 0))
 chebys = _of_gegenbauer(sp.eval_chebys, 2, 1, 0.5, by_degree=_chebyshev_degree(2, 1, 0.5, 0))
 sh_chebyu = _of_gegenbauer(sp.eval_sh_chebyu, 2, 4, 2, -1, by_degree=_chebyshev_degree(2, 1, 2, -1))
-legendre = _of_gegenbauer(sp.eval_legendre, 1.5)
-sh_legendre = _of_gegenbauer(sp.eval_sh_legendre, 1.5, 2, 2, -1)
+
+
+def _legendre_degree(scale: float, shift: float) -> Any:
+    """Of P_n(x) = ₂F₁(−n, n + 1; 1; (1 − x)/2)."""
+
+    def rule(n: Atom, x: Atom, y: Atom) -> Any:
+        xs = (-n, n + 1, number(1, x), 0.5 * (1 - shift - scale * x), y)
+        return by_2f1(*xs, 1) - by_2f1(*xs, 0)
+
+    return rule
+
+
+legendre = _of_gegenbauer(sp.eval_legendre, 1.5, by_degree=_legendre_degree(1, 0))
+sh_legendre = _of_gegenbauer(sp.eval_sh_legendre, 1.5, 2, 2, -1, by_degree=_legendre_degree(2, -1))
 
 
 def _of_chebyu(ufunc: Any, factor: float, scale: float, shift: float) -> Any:
