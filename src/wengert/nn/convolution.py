@@ -32,7 +32,7 @@ from wengert.nn.windows import (
 )
 
 Array = Any
-Count = int
+
 Activation = Callable[[Any], Any]
 
 _PLACES, _KERNEL = "zyx", "ijk"  # letters of einsum for the axes of space, and those of a kernel
@@ -47,7 +47,7 @@ def conv_bias_act(
     stride: PerAxis = 1,
     padding: Padding = 0,
     dilation: PerAxis = 1,
-    groups: Count = 1,
+    groups: int = 1,
 ) -> Array:
     """``act(conv(x, w) + b)``, with one bias a channel.
 
@@ -82,7 +82,7 @@ def conv_bias_act(
     """
     rank = _rank(x, w, b, "conv")
     channels, outputs = x.shape[1], w.shape[0]
-    if channels != w.shape[1] * groups or outputs % groups:
+    if groups < 1 or channels != w.shape[1] * groups or outputs % groups:
         raise _misfit("conv", x, w, groups, "w [out, in / groups, *kernel], out a multiple of groups")
     kernel, stride, dilation = w.shape[2:], per_axis(stride, rank, "stride"), per_axis(dilation, rank, "dilation")
     x = padded(x, paddings(padding, x.shape[2:], reach(kernel, dilation), stride))
@@ -98,7 +98,7 @@ def conv(
     stride: PerAxis = 1,
     padding: Padding = 0,
     dilation: PerAxis = 1,
-    groups: Count = 1,
+    groups: int = 1,
 ) -> Array:
     """:func:`conv_bias_act` without an activation.
 
@@ -170,7 +170,7 @@ def conv_transpose(
     padding: Padding = 0,
     output_padding: PerAxis = 0,
     dilation: PerAxis = 1,
-    groups: Count = 1,
+    groups: int = 1,
 ) -> Array:
     """The adjoint of :func:`conv` with the same weights: ⟨conv(x, w), y⟩ = ⟨x, conv_transpose(y, w)⟩. Upsamples.
 
@@ -199,7 +199,7 @@ def conv_transpose(
     array([[[  1.,  10., 102.,  20., 200.]]])
     """
     rank = _rank(x, w, None, "conv_transpose")
-    if x.shape[1] != w.shape[0] or x.shape[1] % groups:
+    if groups < 1 or x.shape[1] != w.shape[0] or x.shape[1] % groups:
         raise _misfit("conv_transpose", x, w, groups, "w [in, out / groups, *kernel], in a multiple of groups")
     outputs = w.shape[1] * groups
     if b is not None and b.shape != (outputs,):
