@@ -180,3 +180,35 @@ def test_a_tape_that_draws_is_a_program() -> None:
     for _ in range(2):
         call()
         np.testing.assert_array_equal(out, X + again.random(4))
+
+
+SPAWNS: dict[str, Any] = {
+    "a SeedSequence": lambda x, rng, seeds: x * np.random.default_rng(seeds.spawn(1)[0]).normal(),
+    "that of a generator": lambda x, rng, seeds: (
+        x * np.random.default_rng(rng.bit_generator.seed_seq.spawn(1)[0]).normal()
+    ),
+    "a bit generator": lambda x, rng, seeds: x * np.random.Generator(rng.bit_generator.spawn(1)[0]).normal(),
+    "before a branch": lambda x, rng, seeds: branches(x * rng.spawn(2)[0].normal()),
+    "before a branch, and draws": lambda x, rng, seeds: branches(x * rng.spawn(2)[0].normal() * rng.normal()),
+    "before what is refused": lambda x, rng, seeds: x * rng.spawn(1)[0].normal() + 0 * float(f"{x:.3f}"),
+}
+
+
+def branches(x: Any) -> Any:
+    return 2 * x if x > 0 else 3 * x
+
+
+@pytest.mark.filterwarnings("ignore::wengert.PerformanceWarning")
+@pytest.mark.parametrize("is_captured", [False, True])
+@pytest.mark.parametrize("name", SPAWNS)
+def test_children_that_are_spawned_were_frozen_or_spawned_twice(name: str, is_captured: bool) -> None:
+    f, results = SPAWNS[name], []
+    for make in (wg.jit, lambda f: f):
+        rng, seeds = np.random.default_rng(3), np.random.SeedSequence(4)
+        if is_captured:
+            call = make(lambda x, rng=rng, seeds=seeds: f(x, rng, seeds))
+            results.append([float(call(x)) for x in (0.7, 0.7, -0.5, 0.3)])
+        else:
+            call = make(f)
+            results.append([float(call(x, rng, seeds)) for x in (0.7, 0.7, -0.5, 0.3)])
+    assert results[0] == pytest.approx(results[1], rel=1e-15)

@@ -131,6 +131,8 @@ class Trace:
     """The last refusal of a number to a library, and where: its code may make another error of it, or lose it."""
     watches: Callable[[Any], bool] = staticmethod(lambda x: False)
     """Whether a module, a class or the globals of functions are watched for changes: see Environment.watches."""
+    depends: Callable[[str, Callable[[], Any]], None] = staticmethod(lambda name, read: None)
+    """Let what was recorded hold only while ``read()`` gives what it gives now: see Environment.depends."""
 
     def __init__(
         self,
@@ -214,7 +216,7 @@ class Trace:
             self.known = outer.known  # what an enclosing run may read again, this one may
             self.outlets = outer.outlets
             self.generators = outer.generators
-            self.watches = outer.watches
+            self.watches, self.depends = outer.watches, outer.depends
             self.is_closed, self.doubt = outer.is_closed, outer.doubt
         self._marks = [len(t.builder) for t in _stack.traces]
         self.level = len(_stack.traces) + 1
@@ -246,7 +248,7 @@ class Trace:
             kept.clear()
         for kept in (self.given, self.values, self._defined, self.snapshots):
             kept.clear()
-        self.watches = type(self).watches
+        self.watches, self.depends = type(self).watches, type(self).depends
         self.builder.locate = self._numbers = None
         self._digests = []
         if not is_error:

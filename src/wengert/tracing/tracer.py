@@ -421,6 +421,7 @@ class Tracer(metaclass=TracerType):
         """What ``show`` makes of the value, for ``frame``; of one that has none, and for wengert itself, its type."""
         constant = self.constant()
         if constant is not None:
+            self._depend_on_options(frame)
             return show(self._as_python(constant))
         is_open = self._trace.is_open
         if callers.is_ours(frame) or (not is_open and self._told is None):
@@ -450,12 +451,19 @@ class Tracer(metaclass=TracerType):
         if self._trace.concrete and not is_read:
             value = self._trace.evaluate(self.atom())
         else:
+            self._depend_on_options(frame)
             value = self.look("text")
             if self.aval.dtype.kind == "f" and not self.aval.shape and value == 0:
                 bool(np.signbit(self))  # a guard takes -0.0 for 0.0
         if self.is_scalar:  # which nobody writes
             self._told = value
         return value
+
+    def _depend_on_options(self, frame: FrameType) -> None:
+        """NumPy shows its numbers as its options say, which anybody may set."""
+        trace = current_trace()
+        if trace is not None and self.weak is None and not callers.is_ours(frame):
+            trace.depends("np.get_printoptions()", np.get_printoptions)
 
     def _as_python(self, value: Any) -> Any:
         """A concrete value as the user's code would have it: a number of Python's, a scalar of NumPy's or an array."""

@@ -26,7 +26,7 @@ from wengert.tracing import _opened, hooks, names
 from wengert.tracing.callers import is_installed, is_library_module, is_on_top, module_of
 
 NAME = "_wengert_type_of"
-"""Where exchanged code finds :func:`type_of` among the builtins, once there is any."""
+"""Where exchanged code finds :func:`type_of` among the builtins."""
 
 _PLAIN = (np.ndarray, np.generic, int, float, complex, str, bytes, types.ModuleType, types.NoneType)
 _MANY = 20_000  # objects that are walked: what lies behind more is left to the error of tracer.py
@@ -38,6 +38,8 @@ def type_of(*args: Any) -> Any:
     cls = type(*args)
     return args[0].seen_class() if cls is hooks.Tracer and len(args) == 1 else cls
 
+
+setattr(builtins, NAME, type_of)  # at once: whoever compares the builtins before a trace and after finds no difference
 
 _answering: dict[int, tuple[types.CodeType, types.CodeType]] = {}  # by the id of a code, which is kept
 
@@ -73,7 +75,6 @@ def _exchanged(code: types.CodeType) -> types.CodeType:
         return code
     for at in calls:
         content[at + 1] = 2 * place + 1
-    setattr(builtins, NAME, type_of)
     return code.replace(co_code=bytes(content), co_names=(*code.co_names, NAME))
 
 
@@ -102,7 +103,7 @@ def asking(*roots: Any) -> Sequence[types.FunctionType]:
 def asks(f: types.FunctionType) -> bool:
     """Whether a function of the user's calls ``type``; or did, before an enclosing trace exchanged it."""
     code = f.__code__
-    is_asking = answering(code) is not code or (hasattr(builtins, NAME) and NAME in names.mentioned(code))
+    is_asking = answering(code) is not code or NAME in names.mentioned(code)
     return is_asking and is_the_users(f.__globals__) and not _knows_tracers(f) and not _is_ours(f)
 
 

@@ -83,7 +83,8 @@ def _trace_in(
             new[k] = t
         given = tree.unflatten(treedef, new)
         trace.outlets = outlets()
-        trace.generators, trace.watches = environment.generators, environment.watches
+        trace.generators = environment.generators
+        trace.watches, trace.depends = environment.watches, environment.depends
         with answered(environment.asking()):
             return copy(*given[0], **given[1]) if signature.has_kwargs else copy(*given)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import abc
+import builtins
 import contextvars
 import datetime
 import decimal
@@ -13,6 +14,8 @@ import inspect
 import io
 import json
 import locale
+import math
+import operator
 import os
 import pathlib
 import pickle
@@ -35,6 +38,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.special
 
 import wengert as wg
 from tests.tracing.surroundings.ways import constants, readers
@@ -659,3 +663,127 @@ def test_a_generator_that_is_seeded_again_before_a_call_is_drawn_from_in_it(of: 
 
     step = wg.jit(f)
     assert calls(step) == calls(f)
+
+
+# --------------------------------------------------------------------------------- what somebody exchanges for a time
+
+
+def described() -> None:
+    """Four"""
+
+
+def helper(x: Any) -> Any:
+    return np.arctan(x)
+
+
+captured = np.array([1 / 3, 2 / 3])
+name_getter, density_getter = operator.attrgetter("rate"), operator.methodcaller("rate")
+numpy_in_a_table = {"np": np}
+
+
+class Rated:
+    rate: Any = 2.0
+
+
+class Calling:
+    @staticmethod
+    def rate() -> Any:
+        return 2.0
+
+
+def twice(x: Any) -> Any:
+    return 2 * x
+
+
+EXCHANGED: dict[str, tuple[Any, str, Any, Callable[[Any], Any]]] = {
+    "a function of NumPy's": (np, "cosh", twice, lambda x: np.cosh(x)),
+    "one for another of NumPy's": (np, "sum", np.max, lambda x: np.sum(x)),
+    "one in a helper": (np, "arctan", twice, lambda x: helper(x)),
+    "one by getattr": (np, "sinh", twice, lambda x: getattr(np, "sinh")(x)),  # noqa: B009
+    "one of a module in a table": (np, "cosh", twice, lambda x: numpy_in_a_table["np"].cosh(x)),
+    "one that makes arrays": (np, "zeros", np.ones, lambda x: x + np.zeros(2)),
+    "one of a part of NumPy": (np.linalg, "norm", np.max, lambda x: np.linalg.norm(x)),
+    "a part of NumPy": (np, "linalg", types.SimpleNamespace(norm=np.max), lambda x: np.linalg.norm(x)),
+    "one of SciPy's": (scipy.special, "erf", twice, lambda x: scipy.special.erf(x)),
+    "one of math": (math, "sin", twice, lambda x: math.sin(x[0]) * x),
+    "one of operator": (operator, "mul", operator.add, lambda x: operator.mul(x, 3.0)),
+    "a builtin function": (builtins, "abs", twice, lambda x: abs(x - 3)),
+    "a number among the builtins": (builtins, "WENGERT_TEST", 3.0, lambda x: x * WENGERT_TEST),  # type: ignore[name-defined]  # noqa: F821
+    "an imported module": (sys, "modules", None, lambda x: x * imports()),
+    "what an attrgetter gets of a class": (Rated, "rate", 3.0, lambda x: x * name_getter(Rated)),
+    "what a methodcaller calls of a class": (Calling, "rate", lambda: 3.0, lambda x: x * density_getter(Calling)),
+    "a docstring": (described, "__doc__", "Of three words", lambda x: x * len(described.__doc__ or "")),
+    "a docstring by getattr": (described, "__doc__", "Three", lambda x: x * len(getattr(described, "__doc__"))),  # noqa: B009
+    "annotations": (described, "__annotations__", {}, lambda x: x * len(described.__annotations__)),
+    "the module of a function": (described, "__module__", "m", lambda x: x * len(described.__module__)),
+    "the shape of an array": (captured, "shape", (2, 1), lambda x: x * captured.ndim),
+    "the flags of an array": (captured.flags, "writeable", False, lambda x: x * (2 + captured.flags.writeable)),
+    "the flags of a view": (captured.flags, "writeable", False, lambda x: x * (2 + captured[1:].flags["W"])),
+}
+
+
+def imports() -> Any:
+    import wengert_test  # type: ignore[import-not-found]  # of this test alone
+
+    return wengert_test.rate
+
+
+@pytest.mark.parametrize("name", EXCHANGED)
+@pytest.mark.filterwarnings("ignore:Setting the shape:DeprecationWarning")
+def test_what_is_exchanged_for_a_time_was_never_seen(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    holder, attribute, new, f = EXCHANGED[name]
+    monkeypatch.setattr(builtins, "WENGERT_TEST", 2.0, raising=False)
+    monkeypatch.setitem(sys.modules, "wengert_test", types.SimpleNamespace(rate=2.0))  # type: ignore[arg-type]  # nearly one
+    step = wg.jit(f)
+
+    def check() -> None:
+        for _ in range(2):
+            np.testing.assert_allclose(step(X), f(X), rtol=1e-15)
+
+    check()
+    with monkeypatch.context() as exchanged:
+        if holder is sys:
+            exchanged.setitem(sys.modules, "wengert_test", types.SimpleNamespace(rate=3.0))  # type: ignore[arg-type]  # likewise
+        else:
+            exchanged.setattr(holder, attribute, staticmethod(new) if holder is Calling else new)
+        check()
+    check()
+    assert step.stats()["traces"] <= 3 and not step.stats()["unrepeatable"]
+
+
+SHOWN: dict[str, Callable[[Any], Any]] = {
+    "str": lambda x: x * len(str(captured)),
+    "repr": lambda x: x * len(repr(captured)),
+    "format": lambda x: x * len(f"{captured}"),
+    "%": lambda x: x * len("%s" % (captured,)),  # noqa: UP031
+    "of a list": lambda x: x * len(str([captured])),
+    "of an array made inside": lambda x: x * len(str(np.ones(3) / 3)),
+    "array2string": lambda x: x * len(np.array2string(captured)),
+}
+
+
+@pytest.mark.parametrize("name", SHOWN)
+def test_the_text_of_an_array_is_as_the_options_say(name: str) -> None:
+    step = wg.jit(SHOWN[name])
+    for digits in (8, 2, 8, 3):
+        with np.printoptions(precision=digits):
+            np.testing.assert_allclose(step(X), SHOWN[name](X), rtol=1e-15)
+    assert step.stats()["traces"] <= 3
+
+
+def test_a_class_is_known_by_its_name_now() -> None:
+    step = wg.jit(lambda x: x * len(Rated.__name__) * len(Rated.__qualname__))
+    np.testing.assert_allclose(step(X), X * 25, rtol=1e-15)
+    Rated.__name__ = "Rate"
+    try:
+        np.testing.assert_allclose(step(X), X * 20, rtol=1e-15)
+    finally:
+        Rated.__name__ = "Rated"
+
+
+def test_an_array_that_lies_otherwise_is_another() -> None:
+    c = np.arange(6.0)
+    step = wg.jit(lambda x: x[0] * c[1])
+    step(X), step(X)
+    c.resize((2, 3), refcheck=False)
+    np.testing.assert_array_equal(step(X), X[0] * c[1])

@@ -23,6 +23,7 @@ from wengert.tracing.surroundings.slots import (
     ItemRead,
     KeysRead,
     LengthRead,
+    NameRead,
     Slot,
     VariableRead,
     all_hold,
@@ -82,9 +83,10 @@ def test_readers_read_what_is_there_now() -> None:
         CellRead(f.__closure__[0]): 2.0,
         VariableRead(table, "a"): 1.0,
         ClassRead(Box, "rate"): 1.0,
-        ClassRead(Box, ...): (*Box.__mro__, *vars(Box)),
+        ClassRead(Box, ...): ("Box", "Box", *Box.__mro__, *vars(Box)),
         AbsentRead(table, ("a", "b")): ("a",),
-        CodeRead(f): f.__code__,
+        CodeRead(f): (f.__code__, None, "f", f.__qualname__, f.__module__),
+        NameRead(vars(np), "zeros"): np.zeros,
         ItemRead(lambda: items, None, 1): 2.0,
         LengthRead(lambda: items, None): 2,
         KeysRead(lambda: table, None): ("a",),
@@ -153,7 +155,7 @@ def test_the_places_of_what_is_replaced() -> None:
     assert _kinds_of_a_closure(lambda: queue) == ["cell", "code", "call"]
     assert _kinds_of_a_closure(lambda: members) == ["cell", "code", "call"]
     assert _kinds_of_a_closure(with_default) == ["defaults", "code"]
-    assert _kinds_of_a_closure(lambda: np.sum(len([1]))) == ["code", "absent", "item"]
+    assert _kinds_of_a_closure(lambda: np.sum(len([1]))) == ["code", "absent", "item", "names", "names"]
 
 
 @pytest.mark.parametrize("name", ["list", "dict", "namespace", "closure"])

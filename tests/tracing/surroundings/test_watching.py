@@ -129,7 +129,7 @@ def test_of_a_class_what_the_code_can_get_is_watched(f: Any, expected: list[str]
 
 def test_of_a_library_the_numbers_are_watched_that_the_code_names(monkeypatch: pytest.MonkeyPatch) -> None:
     watching = watched(lambda: np.pi * np.float64(2))
-    assert "np.pi" in names_of(watching) and "np.float64" not in names_of(watching)
+    assert {"np.pi", "np.float64"} <= set(names_of(watching))  # whose function may be exchanged
     monkeypatch.setattr(np, "pi", 3.0)
     assert not all_hold(watching.slots)
 

@@ -2,6 +2,8 @@
 // by identity. With the GIL held; looking at a place may run any Python code.
 #include "places.h"
 
+#include <algorithm>
+
 namespace wengert {
 
 namespace {
@@ -50,6 +52,72 @@ unsigned valid_version(PyObject *object) {
     return type->tp_version_tag;
 }
 
+// A number that is another one after any change of a dict that is watched; 0 if nobody can tell.
+#ifdef Py_GIL_DISABLED // what is said of a change is said before it is done
+uint64_t changes_of(PyObject *) { return 0; }
+void watch(PyObject *) {}
+#elif PY_VERSION_HEX < 0x030C0000
+uint64_t changes_of(PyObject *dict) { return reinterpret_cast<PyDictObject *>(dict)->ma_version_tag; }
+void watch(PyObject *) {}
+#else
+uint64_t n_changes = 0; // of all of them: traces, which change NumPy's, are rare
+int watcher = -1;
+
+int note_change(PyDict_WatchEvent, PyObject *, PyObject *, PyObject *) {
+    n_changes++;
+    return 0;
+}
+
+uint64_t changes_of(PyObject *) { return n_changes; }
+
+void watch(PyObject *dict) {
+    if (watcher < 0) watcher = PyDict_AddWatcher(note_change);
+    if (watcher < 0 || PyDict_Watch(watcher, dict) < 0) throw nb::python_error();
+    if (n_changes == 0) n_changes = 1;
+}
+#endif
+
+// Whether a dict has, under each of these keys, one of two objects.
+bool has_names(const Place &place) {
+    const uint64_t now = changes_of(place.object);
+    if (now != 0 && now == place.version) return true;
+    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(place.key); k++) {
+        PyObject *found = PyDict_GetItemWithError(place.object, PyTuple_GET_ITEM(place.key, k));
+        if (found == nullptr) {
+            PyErr_Clear();
+            return false;
+        }
+        if (found != PyTuple_GET_ITEM(place.seen, 2 * k) && found != PyTuple_GET_ITEM(place.seen, 2 * k + 1)) return false;
+    }
+    place.version = now;
+    return true;
+}
+
+// Whether a function has this code, and these texts, which it is asked for by name.
+bool has_code(PyObject *object, PyObject *seen) {
+    auto *function = reinterpret_cast<PyFunctionObject *>(object);
+    PyObject *now[] = {function->func_code, function->func_doc, function->func_name, function->func_qualname,
+                       function->func_module};
+    for (Py_ssize_t k = 0; k < 5; k++)
+        if ((now[k] == nullptr ? Py_None : now[k]) != PyTuple_GET_ITEM(seen, k)) return false;
+    return true;
+}
+
+// Whether a class that can be renamed, which is no change of its version, has its two names.
+bool has_name(const Place &place) {
+    if (place.key == nullptr) return true;
+    auto *type = reinterpret_cast<PyHeapTypeObject *>(place.object);
+    return type->ht_name == place.key && type->ht_qualname == place.seen;
+}
+
+bool has_form(const Place &place) {
+    auto *x = reinterpret_cast<PyArrayObject *>(place.object);
+    const auto n = static_cast<size_t>(PyArray_NDIM(x));
+    return 2 * n == place.strides.size() && std::equal(PyArray_DIMS(x), PyArray_DIMS(x) + n, place.strides.begin()) &&
+           std::equal(PyArray_STRIDES(x), PyArray_STRIDES(x) + n, place.strides.begin() + static_cast<long>(n)) &&
+           reinterpret_cast<PyObject *>(PyArray_DESCR(x)) == place.key;
+}
+
 } // namespace
 
 bool container_holds(const Place &place) {
@@ -79,14 +147,21 @@ bool container_holds(const Place &place) {
         Py_DECREF(dict);
         return is_same;
     case Place::code:
-        return PyFunction_GetCode(place.object) == place.seen;
+        return has_code(place.object, place.seen);
+    case Place::names:
+        Py_BEGIN_CRITICAL_SECTION(place.object);
+        is_same = has_names(place);
+        Py_END_CRITICAL_SECTION();
+        return is_same;
+    case Place::form:
+        return has_form(place);
     case Place::absent:
         Py_BEGIN_CRITICAL_SECTION(place.object);
         is_same = has_none_of(place.object, place.seen);
         Py_END_CRITICAL_SECTION();
         return is_same;
     case Place::type:
-        return valid_version(place.object) == place.version;
+        return valid_version(place.object) == place.version && has_name(place);
     default:
         return PyFunction_GetDefaults(place.object) == place.seen;
     }
@@ -96,7 +171,8 @@ void read_place(nb::handle x, Place &place) {
     static const std::pair<const char *, Place::Kind> kinds[] = {
         {"cell", Place::cell}, {"item", Place::item},             {"call", Place::call},        {"list", Place::list},
         {"dict", Place::dict}, {"attributes", Place::attributes}, {"defaults", Place::defaults},
-        {"code", Place::code}, {"absent", Place::absent},         {"type", Place::type}};
+        {"code", Place::code}, {"absent", Place::absent},         {"type", Place::type},
+        {"names", Place::names}, {"form", Place::form}};
     std::string kind;
     nb::object items = tagged(x, "a place", kind);
     bool is_known = false;
@@ -106,7 +182,8 @@ void read_place(nb::handle x, Place &place) {
             is_known = true;
         }
     if (!is_known) throw std::invalid_argument("there is no place of kind " + kind);
-    const bool has_key = place.kind == Place::item || place.kind == Place::dict || place.kind == Place::attributes;
+    const bool has_key = place.kind == Place::item || place.kind == Place::dict ||
+                         place.kind == Place::attributes || place.kind == Place::names || place.kind == Place::form;
     expect_items(items, has_key ? 4 : 3, kind);
     place.object = Py_NewRef(item(items, 1).ptr());
     place.cls = Py_TYPE(place.object);
@@ -117,6 +194,21 @@ void read_place(nb::handle x, Place &place) {
         place.version = static_cast<unsigned>(PyLong_AsUnsignedLong(place.seen));
         if (PyErr_Occurred()) throw nb::python_error();
         if (place.version == 0) throw std::invalid_argument("a type without a version");
+        auto *type = reinterpret_cast<PyHeapTypeObject *>(place.object);
+        if (type->ht_type.tp_flags & Py_TPFLAGS_HEAPTYPE) {
+            place.key = Py_XNewRef(type->ht_name);
+            Py_SETREF(place.seen, Py_XNewRef(type->ht_qualname));
+        }
+    }
+    if (place.kind == Place::names) {
+        const bool are_pairs = PyTuple_CheckExact(place.key) && PyTuple_CheckExact(place.seen) &&
+                               PyTuple_GET_SIZE(place.seen) == 2 * PyTuple_GET_SIZE(place.key);
+        if (!PyDict_Check(place.object) || !are_pairs) throw std::invalid_argument("two objects for each name of a dict");
+        watch(place.object);
+    }
+    if (place.kind == Place::form) {
+        if (!PyArray_Check(place.object)) throw std::invalid_argument("not an array");
+        place.strides = integers(place.seen, "a shape and strides");
     }
     const bool is_list = place.kind == Place::list;
     const bool has_entries = place.kind == Place::dict || place.kind == Place::attributes;
@@ -128,6 +220,8 @@ void read_place(nb::handle x, Place &place) {
     if (is_list && !PyList_CheckExact(place.object)) throw std::invalid_argument("not a list");
     if ((place.kind == Place::defaults || place.kind == Place::code) && !PyFunction_Check(place.object))
         throw std::invalid_argument("not a function");
+    if (place.kind == Place::code && (!PyTuple_CheckExact(place.seen) || PyTuple_GET_SIZE(place.seen) != 5))
+        throw std::invalid_argument("not a function's code and its four texts");
     if ((is_list || has_entries || is_absent) && !PyTuple_CheckExact(place.seen)) throw std::invalid_argument("not a tuple");
     if (has_entries && (!PyTuple_CheckExact(place.key) || PyTuple_GET_SIZE(place.key) != PyTuple_GET_SIZE(place.seen)))
         throw std::invalid_argument("as many keys as values");

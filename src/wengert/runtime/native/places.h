@@ -6,11 +6,12 @@
 namespace wengert {
 
 struct Place {
-    enum Kind : uint8_t { cell, item, call, list, dict, attributes, defaults, code, absent, type };
+    enum Kind : uint8_t { cell, item, call, list, dict, attributes, defaults, code, absent, type, names, form };
     Kind kind = cell;
     PyObject *object = nullptr, *key = nullptr, *seen = nullptr; // strong references; not all kinds have a key
     PyTypeObject *cls = nullptr;                                 // of what has attributes; borrowed, only compared
-    unsigned version = 0;                                        // of a type
+    mutable uint64_t version = 0;  // of a type; of a dict with names, that at which they were last found to be the same
+    std::vector<npy_intp> strides; // of an array's form: its shape, and then its strides
 };
 
 bool container_holds(const Place &place); // `holds`, of the kinds after `call`

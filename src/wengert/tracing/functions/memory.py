@@ -17,6 +17,7 @@ from wengert.tracing import hooks
 from wengert.tracing.arguments import array, refuse, unsupported
 from wengert.tracing.inplace import view
 from wengert.tracing.reroute import original, reroutes
+from wengert.tracing.trace import is_readonly
 from wengert.tracing.tracer import METHODS, Tracer
 
 LOCKED = "assignment destination is read-only"  # as NumPy says it
@@ -52,7 +53,7 @@ class Flags:
         if name in _OF_ORDER and not getattr(x.laid_out("flags").flags, name):
             return False
         if name in ("writeable", "behaved", "carray"):  # not "farray", of which NumPy asks for one of three
-            return is_writeable(x)
+            return _is_writeable_to_numpy(x)
         if name in _OF_ORDER or name == "aligned":
             return True
         if name == "writebackifcopy":
@@ -81,12 +82,30 @@ hooks.Flags = Flags
 
 
 def is_writeable(x: Tracer) -> bool:
-    at: Tracer | None = x
-    while at is not None:
-        if at.is_scalar or at._why_readonly or (at._base is not None and at._lens.is_readonly):
+    return not _is_locked(x.root()) and _has_writeable_views(x)
+
+
+def _has_writeable_views(x: Tracer) -> bool:
+    """Whether neither ``x`` nor what it is a view of, but for the root, is locked."""
+    while x._base is not None:
+        if _is_locked(x):
             return False
-        at = at._base
+        x = x._base
     return True
+
+
+def _is_locked(x: Tracer) -> bool:
+    return x.is_scalar or bool(x._why_readonly) or (x._base is not None and x._lens.is_readonly)
+
+
+def _is_writeable_to_numpy(x: Tracer) -> bool:
+    """What NumPy says: of a captured array, which may be locked at any time, what its owner has said last."""
+    root = x.root()
+    array = next((c.array for c in root._trace.captures.values() if c.var is root._atom), None)
+    if array is None or root._why_readonly == LOCKED:
+        return is_writeable(x)
+    root._trace.depends(f"the flags of the array at {id(array)}", lambda: is_readonly(array))
+    return not is_readonly(array) and _has_writeable_views(x)
 
 
 def setflags(x: Tracer, write: Any = None, align: Any = None, uic: Any = None) -> None:

@@ -47,6 +47,7 @@ SET_ELSEWHERE: dict[str, Any] = {
     "locale.localeconv": _locale,
     "numpy.geterr": lambda: np.geterr(),
     "numpy.get_printoptions": lambda: np.get_printoptions(),
+    **dict.fromkeys(["numpy.array2string", "numpy.array_repr", "numpy.array_str"], lambda: np.get_printoptions()),
     "decimal": _of_decimals,
 }
 """What is set elsewhere and can be compared, by what reads it."""

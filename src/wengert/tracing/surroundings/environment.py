@@ -57,6 +57,7 @@ from wengert.tracing.surroundings.slots import (
     AttributeRead,
     CellRead,
     ClassRead,
+    FormRead,
     Slot,
     StateRead,
     VariableRead,
@@ -147,6 +148,11 @@ class Environment:
     def watches(self, x: Any) -> bool:
         """Whether ``x`` is a module or class of which the run's writes are seen, or the globals of its functions."""
         return self._watching.is_held(x) or any(x is shared for shared in self._globals.values())
+
+    def depends(self, name: str, read: Callable[[], Any]) -> None:
+        """Note what the run has read in a way that nobody could see before."""
+        if all(slot.name != name for slot in self.slots):
+            self._watching.note(Part(None, name, read(), read))
 
     def holds(self) -> bool:
         """Whether everything that was read is still there."""
@@ -366,7 +372,8 @@ class Environment:
 
     def _array(self, part: Part) -> Any:
         name, value, read = part.name, part.value, part.read
-        self.slots.append(Slot(name, read, value, False))
+        form = FormRead(value)
+        self.slots += [Slot(name, read, value, False), Slot(f"the shape of {name}", form, form(), True)]
         if value.dtype.kind not in "fiubc" or type(value) is not np.ndarray or id(value) in self._originals:
             self._watching.watch(part)
             return value

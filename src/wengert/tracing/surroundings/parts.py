@@ -281,12 +281,13 @@ def _content(x: Any) -> tuple[Any, ...]:
 
 
 def is_generator(value: Any) -> bool:
-    """Whether it is a generator of random numbers: drawing one changes it."""
+    """Whether it is a generator of random numbers, or of seeds: drawing one changes it."""
     if isinstance(value, random.Random):
         return True
     if "numpy.random" not in sys.modules:  # NumPy imports it when it is first asked for, which takes its time
         return False
-    return isinstance(value, np.random.Generator | np.random.BitGenerator | np.random.RandomState)
+    kinds = np.random.Generator | np.random.BitGenerator | np.random.RandomState | np.random.SeedSequence
+    return isinstance(value, kinds)
 
 
 def is_recorded(value: Any) -> bool:

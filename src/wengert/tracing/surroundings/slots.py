@@ -16,6 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from wengert.tracing.patch import NUMPY, WRAPPERS
+
 
 class Slot(NamedTuple):
     """Somewhere the function reads: how to read it now, and what was there when it was traced."""
@@ -53,6 +55,29 @@ class VariableRead:
 
     def put(self, value: Any) -> None:
         self.namespace[self.key] = value
+
+
+class NameRead(VariableRead):
+    """Reads what stands under a name in a module of a library's, where somebody may put something else, as a test does
+    for its time. What we put there ourselves, for as long as a trace is open, is what it stands for."""
+
+    __slots__ = ()
+
+    def __call__(self) -> Any:
+        found = self.namespace[self.key]
+        return NUMPY[self.key] if found is WRAPPERS.get(self.key, MISSING) else found
+
+
+class FormRead:
+    """Reads the dtype, shape and strides of an array, all of which can be set."""
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: np.ndarray[Any, Any]) -> None:
+        self.array = array
+
+    def __call__(self) -> Any:
+        return self.array.dtype, self.array.shape, self.array.strides
 
 
 class Container:
@@ -149,7 +174,7 @@ class DefaultRead(PartRead):
 
 
 class ClassRead:
-    """Reads an attribute of a class, or (``attribute`` is ...) its bases and which attributes it has."""
+    """Reads an attribute of a class, or (``attribute`` is ...) its names, its bases and which attributes it has."""
 
     __slots__ = ("attribute", "cls")
 
@@ -158,11 +183,14 @@ class ClassRead:
 
     def __call__(self) -> Any:
         if self.attribute is ...:
-            return *self.cls.__mro__, *vars(self.cls)
+            return _NAME(self.cls), _QUALNAME(self.cls), *self.cls.__mro__, *vars(self.cls)
         return vars(self.cls)[self.attribute]
 
     def put(self, value: Any) -> None:
         setattr(self.cls, self.attribute, value)
+
+
+_NAME, _QUALNAME = vars(type)["__name__"].__get__, vars(type)["__qualname__"].__get__
 
 
 class AbsentRead:
@@ -189,22 +217,41 @@ class StateRead:
         value = self.read()
         if isinstance(value, random.Random):
             return value.getstate()
-        return pickle.dumps(value.get_state() if hasattr(value, "get_state") else _bits(value).state)
+        if hasattr(value, "get_state"):  # a RandomState
+            return pickle.dumps(value.get_state())
+        if hasattr(value, "generate_state"):  # a SeedSequence
+            return pickle.dumps(_seeds(value))
+        bits = _bits(value)
+        return pickle.dumps((bits.state, _seeds(bits.seed_seq)))
 
     def put(self, state: Any) -> None:
-        """Let it draw again what it has drawn since it was in this state."""
+        """Let it draw, or spawn, again what it has drawn since it was in this state."""
         value = self.read()
         if isinstance(value, random.Random):
             value.setstate(state)
-        elif hasattr(value, "set_state"):  # a RandomState
+        elif hasattr(value, "set_state"):
             value.set_state(pickle.loads(state))
+        elif hasattr(value, "generate_state"):
+            _put_seeds(value, pickle.loads(state))
         else:
-            _bits(value).state = pickle.loads(state)
+            bits = _bits(value)
+            bits.state, seeds = pickle.loads(state)
+            _put_seeds(bits.seed_seq, seeds)
 
 
 def _bits(generator: Any) -> Any:
     """The bit generator, which has the state, of one of numpy.random."""
     return getattr(generator, "bit_generator", generator)
+
+
+def _seeds(sequence: Any) -> Any:
+    """What a SeedSequence is pickled with: how many children it has had, too. None of what is no such thing."""
+    return sequence.__reduce__()[2] if hasattr(sequence, "__setstate_cython__") else None
+
+
+def _put_seeds(sequence: Any, state: Any) -> None:
+    if state is not None:
+        sequence.__setstate_cython__(state)
 
 
 class CacheRead:
@@ -223,7 +270,7 @@ class CacheRead:
 
 
 class CodeRead:
-    """Reads what a function does."""
+    """Reads what a function does, and the texts that it can be asked for."""
 
     __slots__ = ("f",)
 
@@ -231,7 +278,8 @@ class CodeRead:
         self.f = f
 
     def __call__(self) -> Any:
-        return self.f.__code__
+        f = self.f
+        return f.__code__, f.__doc__, f.__name__, f.__qualname__, f.__module__
 
 
 class Missing:
@@ -269,6 +317,7 @@ def native_slots(slots: Iterable[Slot], version_of: Callable[[type], int]) -> li
     ``version_of`` tells a number that changes when a class does, or 0.
     """
     native: dict[Any, tuple[Any, ...]] = {}
+    named: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
     rest: list[Slot] = []
     for slot in slots:
         read = slot.read
@@ -278,6 +327,11 @@ def native_slots(slots: Iterable[Slot], version_of: Callable[[type], int]) -> li
             native[id(read.namespace), read.names] = ("absent", read.namespace, read.names)
         elif type(read) is CodeRead:
             native[id(read.f), "code"] = ("code", read.f, slot.seen)
+        elif type(read) is NameRead:
+            named.setdefault(id(read.namespace), (read.namespace, {}))[1][read.key] = slot.seen
+        elif type(read) is FormRead:
+            dtype, shape, strides = slot.seen
+            native[id(read.array), "form"] = ("form", read.array, dtype, (*shape, *strides))
         elif type(read) is VariableRead:
             native[id(read.namespace), read.key] = ("item", read.namespace, read.key, slot.seen)
         elif isinstance(read, PartRead) and read.container is not None:
@@ -288,8 +342,15 @@ def native_slots(slots: Iterable[Slot], version_of: Callable[[type], int]) -> li
             native[id(read.cls)] = ("type", read.cls, version_of(read.cls))
         else:
             rest.append(slot)
+    names = [_native_names(*found) for found in named.values()]
     calls = [("call", lambda: all_hold(rest), True)] if rest else []
-    return [*native.values(), *calls]
+    return [*native.values(), *names, *calls]
+
+
+def _native_names(namespace: dict[str, Any], seen: dict[str, Any]) -> tuple[Any, ...]:
+    """Names of a module in the runtime's terms: under each stands one of two objects."""
+    pairs = [(x, WRAPPERS[key] if NUMPY.get(key, MISSING) is x else x) for key, x in seen.items()]
+    return "names", namespace, tuple(seen), tuple([x for pair in pairs for x in pair])
 
 
 def _equal(now: Any, seen: Any) -> bool:

@@ -25,6 +25,7 @@ import contextlib
 import copyreg
 import functools
 import importlib.util
+import operator
 import random
 import sys
 import types
@@ -73,7 +74,16 @@ from wengert.tracing.surroundings.purity import (
     verdict,
     verdict_on,
 )
-from wengert.tracing.surroundings.slots import MISSING, AbsentRead, CacheRead, CodeRead, KeysRead, Slot, VariableRead
+from wengert.tracing.surroundings.slots import (
+    MISSING,
+    AbsentRead,
+    CacheRead,
+    CodeRead,
+    KeysRead,
+    NameRead,
+    Slot,
+    VariableRead,
+)
 from wengert.tracing.text import is_written_only
 from wengert.tracing.trace import suspended
 
@@ -126,6 +136,7 @@ class Watching:
         self._asked: set[str] = set()  # names that code asks for, as texts
         self._matches = False  # whether the code has patterns of classes
         self._found_classes: set[int] = set()
+        self._watched_names: set[tuple[int, str]] = set()
         self.watched: set[Any] = set()
         """The ids of what the function may read in its original, and what is known of holders."""
         self.asks_ids = False
@@ -148,6 +159,10 @@ class Watching:
             self._names["__class__"] = None  # copy and the like, by whatever name
         if value is getattr:
             self._names[COMPUTED] = None
+        if isinstance(value, operator.attrgetter | operator.methodcaller):
+            _, (first, *more) = value.__reduce__()[:2]
+            asked = (first, *more) if isinstance(value, operator.attrgetter) else (first,)
+            self._names.update(dict.fromkeys(name for path in asked for name in path.split(".")))
         if is_walked(value):
             return
         home = value if isinstance(value, CODE) else type(value)
@@ -220,6 +235,7 @@ class Watching:
             if found is MISSING and module.__name__ in ("numpy", "scipy"):  # which import parts when they are asked for
                 found = getattr(module, attribute, MISSING)
             name = f"{name}.{attribute}"
+            self._watch_name(vars(module), attribute, name)
             if not isinstance(found, types.ModuleType):
                 if (id(module), attribute) not in self.watched:
                     self.watched.add((id(module), attribute))
@@ -229,6 +245,13 @@ class Watching:
                 return
             module = found
         self.hold(module, name)
+
+    def _watch_name(self, namespace: dict[str, Any], key: str, name: str) -> None:
+        """What a library has under a name: the function that was traced, and not another in its place."""
+        if key in namespace and (id(namespace), key) not in self._watched_names:
+            self._watched_names.add((id(namespace), key))
+            read = NameRead(namespace, key)
+            self.slots.append(Slot(name, read, read(), False, True))
 
     def _take_value(self, module: types.ModuleType, attribute: str, name: str, found: Any, by: By | None) -> None:
         if callable(found) and _known_pure.get((id(module), attribute)) is found:
@@ -428,10 +451,13 @@ class Watching:
         """The names in a function's code, and what it asks of the world outside of the program."""
         code = f.__code__
         uses = names.uses(code)
-        self.slots.append(Slot(f"the code of {name}", CodeRead(f), code, False))
+        read = CodeRead(f)
+        self.slots.append(Slot(f"the code of {name}", read, read(), True))
         missing = tuple(sorted([v for v in uses.loaded if v not in f.__globals__]))  # `-` would go through all globals
         if missing:
             self.slots.append(Slot(f"the builtins of {name}", AbsentRead(f.__globals__, missing), (), True))
+        for variable in missing:
+            self._note_builtin(variable)
         self._functions.append((f, name))
         self._names.update(dict.fromkeys(uses.named))
         self._matches = self._matches or uses.matches_classes
@@ -477,6 +503,17 @@ class Watching:
             if module in sys.modules and self.is_followed(sys.modules[module]):
                 self._take(sys.modules[module], module, (attribute,), By(name, code))
 
+    def _note_builtin(self, name: str) -> None:
+        """One of Python's builtins, or what somebody has put among them."""
+        found = vars(builtins).get(name, MISSING)
+        if isinstance(found, types.BuiltinFunctionType) or (
+            isinstance(found, type) and self.is_foreign(_namespace_of(found))
+        ):
+            self._watch_name(vars(builtins), name, name)
+        elif found is not MISSING and (id(builtins), name) not in self.watched:
+            self.watched.add((id(builtins), name))
+            self.watch(Part(name, name, found, VariableRead(vars(builtins), name)))
+
     def _note_absent(self, holder: Any, attributes: Collection[str], name: str) -> None:
         """Attributes that a module or function has not, as yet: the code may ask whether it has."""
         if not attributes:
@@ -518,6 +555,7 @@ class Watching:
                 self.give_up(f"{name} imports {path[-1]}")
             found |= there
         for path, module in found.items():
+            self._watch_name(cast(Any, sys.modules), path, f"sys.modules[{path!r}]")
             if not self.is_followed(module):
                 self.hold(module, path)
         return found
@@ -602,7 +640,12 @@ class Watching:
                 self.give_up(f"{sorted(which)[0]}() of {name} reads more than its object: pass what it gives")
 
     def _watch_what_may_come(self) -> None:
-        """What code asks for by a name that is no attribute's in the code, and that is not there yet."""
+        """What code asks for by a name that is no attribute's in the code, and that is not there yet; and the
+        annotations of functions, where it asks for those."""
+        if "__annotations__" in self._names.keys() | self._asked:
+            for f, name in self._functions:
+                read = functools.partial(_annotations, f)
+                self.slots.append(Slot(f"{name}.__annotations__", read, read(), True))
         if not self._asked:
             return
         holders = [(holder, name) for holder, name in self._holders.values() if isinstance(holder, types.ModuleType)]
@@ -717,6 +760,10 @@ def _at_the_end(module: Any, path: tuple[str, ...]) -> Any:
             break
         module = vars(module).get(attribute)
     return module
+
+
+def _annotations(f: types.FunctionType) -> Any:
+    return tuple(f.__annotations__.items())
 
 
 def _registered(cls: Any) -> Any:
