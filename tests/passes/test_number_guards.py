@@ -8,7 +8,7 @@ import numpy as np
 
 import wengert as wg
 from wengert.ops.control import Expected, guard
-from wengert.passes.number_guards import number_guards, path_of
+from wengert.passes.number_guards import guards_alone, number_guards, path_of
 from wengert.tape import check
 
 
@@ -38,3 +38,10 @@ def test_what_was_numbered_otherwise_is_numbered_anew() -> None:
 def test_a_tape_without_guards_is_handed_back() -> None:
     tape = wg.trace(np.sin)(1.0)
     assert number_guards(tape) is tape and path_of(tape) == ()
+
+
+def test_guards_alone_are_what_they_look_at() -> None:
+    tape = number_guards(wg.trace(lambda x: branches(x) * np.sin(x))(3.5))
+    alone = check(guards_alone(tape))
+    assert path_of(alone) == path_of(tape)
+    assert alone.outputs == () and "sin" not in [i.op.name for i in alone.instrs]

@@ -9,7 +9,7 @@ import threading
 import warnings
 import weakref
 from collections.abc import Callable
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from typing import Any
 
 import numpy as np
@@ -17,7 +17,7 @@ import pytest
 
 import wengert as wg
 from wengert import config
-from wengert.errors import PerformanceWarning, TooManyPathsError
+from wengert.errors import PerformanceWarning, TooManyPathsError, WengertError
 from wengert.runtime.jit import Jit
 from wengert.tracing.surroundings.environment import Environment
 
@@ -314,3 +314,74 @@ def test_a_compiled_function_is_pickled_as_a_function() -> None:
     other = pickle.loads(pickle.dumps(wg.jit(doubled)))
     assert other(3.0) == 6.0 and other.__wrapped__ is doubled
     assert copy.deepcopy({"f": compiled})["f"] is compiled and copy.copy(compiled) is compiled
+
+
+# ----------------------------------------------------------------------------------------------- looking is no doing
+
+
+def test_looking_at_a_program_wrote_what_was_given_away() -> None:
+    step = wg.jit(lambda x: x * 2, donate=lambda args: args[0])
+    x = X.copy()
+    for _ in range(2):
+        step.program(x)
+        np.testing.assert_array_equal(x, X)
+        step(X.copy())
+
+
+def drawn_at_every_call(x: Any, rng: Any) -> Any:
+    return x * rng.normal()
+
+
+def drawn_while_traced(x: Any, rng: Any) -> Any:
+    return x if rng.normal() > 0 else -x
+
+
+def spawned(x: Any, rng: Any) -> Any:
+    return x * rng.spawn(1)[0].normal()
+
+
+def drawn_and_refused(x: Any, rng: Any) -> Any:
+    return float(f"{x * rng.normal():.3f}")
+
+
+def drawn_and_raised(x: Any, rng: Any) -> Any:
+    raise KeyError(rng.normal())
+
+
+@pytest.mark.filterwarnings("ignore::wengert.PerformanceWarning")
+@pytest.mark.parametrize("is_strict", [False, True])
+@pytest.mark.parametrize("f", [drawn_at_every_call, drawn_while_traced, spawned, drawn_and_refused, drawn_and_raised])
+def test_looking_at_a_program_drew_from_generators(f: Any, is_strict: bool) -> None:
+    step = wg.jit(f, strict=is_strict)
+    rng, other = np.random.default_rng(3), np.random.default_rng(3)
+    for _ in range(2):
+        with suppress(WengertError, KeyError):
+            step.program(0.5, rng)
+        assert rng.bit_generator.state == other.bit_generator.state
+        assert rng.bit_generator.seed_seq.n_children_spawned == other.bit_generator.seed_seq.n_children_spawned
+        if f in (drawn_at_every_call, drawn_while_traced, spawned) and not is_strict:
+            assert step(0.5, rng) == f(0.5, other)
+
+
+def test_looking_at_a_program_called_its_primitives() -> None:
+    calls: list[int] = []
+
+    @wg.primitive
+    def told(x: Any) -> Any:
+        calls.append(1)
+        return x
+
+    step = wg.jit(lambda x: told(x) * (2 if x > 0 else 3))
+    assert (step(1.0), step(-1.0)) == (2.0, -3.0)
+    calls.clear()
+    kept = [step.program(1.0), step.program(-1.0), step.program(2.0)]
+    assert not calls
+    assert kept[0] is kept[2] is not kept[1]
+
+
+def test_looking_at_a_program_is_refused_where_it_would_advance_an_iterator() -> None:
+    numbers = iter(range(9))
+    step = wg.jit(lambda x: x * next(numbers))
+    with pytest.raises(WengertError, match="would advance numbers"):
+        step.program(1.0)
+    assert next(numbers) == 0

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from wengert.ops.control import Expected, guard, values_of
-from wengert.tape import Instr, Tape
+from wengert.tape import Atom, Instr, Tape
 
 
 def number_guards(tape: Tape) -> Tape:
@@ -21,3 +21,14 @@ def number_guards(tape: Tape) -> Tape:
 def path_of(tape: Tape) -> tuple[Expected, ...]:
     """The path that a tape takes through the branches of its function: what its guards expect, in order."""
     return tuple([value for instr in tape.instrs if instr.op is guard for value in values_of(instr)])
+
+
+def guards_alone(tape: Tape) -> Tape:
+    """``tape`` with its guards, what they look at, and nothing else: no outputs and no other effects. Linear."""
+    kept: list[Instr] = []
+    needed: set[Atom] = set()
+    for instr in reversed(tape.instrs):
+        if instr.op is guard or not needed.isdisjoint(instr.outs):
+            needed.update(instr.ins)
+            kept.append(instr)
+    return tape.replace(instrs=tuple(reversed(kept)), outputs=())

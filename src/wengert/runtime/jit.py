@@ -167,10 +167,14 @@ class Jit(_native.Dispatcher):
             self._calls_forgotten = self.calls
 
     def program(self, *args: Any, **kwargs: Any) -> Program:
-        """The program that this call would run; traced now if need be."""
+        """The program that this call would run; traced now if need be.
+
+        The function is then run once on traced values, and what it draws from generators is put back; nothing of the
+        caller's is written, and no program is run.
+        """
         leaves, treedef = foreign.flatten((args, kwargs) if kwargs else args)
         try:
-            compiled, _ = self._run(kwargs, leaves, treedef)
+            compiled, _ = self._run(kwargs, leaves, treedef, is_look=True)
         except NotTraced as refusal:
             raise refusal.why from None
         return compiled.program
@@ -253,10 +257,12 @@ class Jit(_native.Dispatcher):
         leaves: list[Any],
         treedef: Any,
         missed: tuple[Compiled, GuardMiss] | None = None,
+        is_look: bool = False,
     ) -> tuple[Compiled, list[Any]]:
         """The program of a call, and the outputs that it gave; ``missed`` is one that was tried, and where it was left.
 
-        ``leaves`` are those of all arguments, ``kwargs`` says their names in the call's order.
+        ``leaves`` are those of all arguments, ``kwargs`` says their names in the call's order. ``is_look``: the program
+        alone is asked for, and not run.
         """
         try:
             signature = signature_of(leaves, treedef, bool(kwargs))
@@ -281,7 +287,7 @@ class Jit(_native.Dispatcher):
             if compiled.written:
                 check_not_shared(compiled, inputs)
             try:
-                results = compiled.run(inputs)
+                results = compiled.look(inputs) if is_look else compiled.run(inputs)
             except GuardMiss as miss:
                 if not has_missed:
                     self._stats.guard_misses += 1
@@ -301,7 +307,7 @@ class Jit(_native.Dispatcher):
             raise NotTraced(self._plain[signature])
         if special is not None and special.paths.is_full():
             raise NotTraced(special.paths.too_many())
-        return self._trace(kwargs, leaves, signature, inputs, special)
+        return self._trace(kwargs, leaves, signature, inputs, special, is_look)
 
     def _specialisation(self, signature: Signature) -> Specialisation | None:
         """The programs of this signature in the present environment; None if there are none."""
@@ -324,11 +330,14 @@ class Jit(_native.Dispatcher):
         signature: Signature,
         inputs: list[Any],
         special: Specialisation | None,
+        is_look: bool,
     ) -> tuple[Compiled, list[Any]]:
         """The same for a call whose path is new; ``special`` has the paths beside it, if there are any."""
         start = time.perf_counter()
-        whole = self._whole(leaves, signature)
+        whole = self._whole(leaves, signature, is_look)
         tape, environment, unrepeatable, written = whole
+        if is_look:
+            environment.draw_again()
         if self._counts is not None:
             tape = with_loops_of_any_count(tape, self._counts)
             if self._counts.has_learnt and special is not None:
@@ -344,17 +353,19 @@ class Jit(_native.Dispatcher):
             self._stats.unrepeatable = unrepeatable
             self._warn(TRACED_AGAIN, unrepeatable)
             self._stats.compile_s += time.perf_counter() - start
-            return compiled, run_once(tape, inputs)
+            return compiled, [] if is_look else run_once(tape, inputs)
         program = compiled.program
         self._stats.compile_s += time.perf_counter() - start
         self._keep(compiled, signature, special, tuple(kwargs))
+        if is_look:
+            return compiled, []
         results, by_numpy = program.run_recorded(compiled.apart(inputs))
         self._stats.undecided += by_numpy
         if by_numpy:
             self._warn(UNDECIDED, "a guard compares values that are equal but for rounding", is_error=False)
         return compiled, results
 
-    def _whole(self, leaves: list[Any], signature: Signature, is_by_value: bool = False) -> Whole:
+    def _whole(self, leaves: list[Any], signature: Signature, is_look: bool, is_by_value: bool = False) -> Whole:
         """What one run of the function records. ``is_by_value``: each ``for`` by its count, since otherwise it is
         refused."""
         counts = self._counts
@@ -362,7 +373,7 @@ class Jit(_native.Dispatcher):
             counts.begin(is_by_value)
         may_run_again = not self._is_strict or (counts is not None and counts.may_count())
         check = None if counts is None else partial(check_counted, counts=counts)
-        options = is_refusal if may_run_again else None, self._is_rolled, counts, check
+        options = is_refusal if may_run_again else None, self._is_rolled, counts, check, is_look
         try:
             return trace_whole(self.__wrapped__, self.__name__, leaves, signature, *options)
         except ReadsEnclosingTrace:
@@ -372,7 +383,7 @@ class Jit(_native.Dispatcher):
                 raise
             if is_by_value or counts is None or not counts.failed():
                 raise NotTraced(error, signature) from None
-        return self._whole(leaves, signature, is_by_value=True)
+        return self._whole(leaves, signature, is_look, is_by_value=True)
 
     def _donated(self, leaves: list[Any], signature: Signature) -> tuple[int, ...]:
         """The inputs that the call gives away."""

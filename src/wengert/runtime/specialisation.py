@@ -6,9 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from wengert.passes.number_guards import guards_alone
 from wengert.runtime import _native
 from wengert.runtime.paths import Path, Paths
 from wengert.runtime.program import Program
+from wengert.runtime.reference import Reference
 from wengert.tape import Tape
 from wengert.tracing.record import same_memory, shares_memory, sharing
 from wengert.tracing.signature import Signature
@@ -55,6 +57,16 @@ class Compiled:
     def run(self, inputs: Sequence[Any]) -> list[Any]:
         """What the program gives for inputs of its signature; a donated one that shares memory with another is kept."""
         return self.program.run(self.apart(inputs))
+
+    def look(self, inputs: Sequence[Any]) -> list[Any]:
+        """Raise GuardMiss if these inputs take another path; nothing is written, drawn or called but for the guards."""
+        if self.path:
+            self._guards.run(inputs)
+        return []
+
+    @cached_property
+    def _guards(self) -> Reference:
+        return Reference(guards_alone(self.tape))
 
     def apart(self, inputs: Sequence[Any]) -> Sequence[Any]:
         """``inputs`` with a copy of each donated one that shares memory with another, or with a captured array."""

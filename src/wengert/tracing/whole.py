@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from wengert import tree
-from wengert.errors import StructureError, message
+from wengert.errors import StructureError, WrittenError, message
 from wengert.tape import Tape
 from wengert.tracing.generators import DrawnAtOnce, Generators
 from wengert.tracing.record import input_of, record_call
@@ -42,14 +42,16 @@ def trace_whole(
     is_rolled: bool = True,
     counts: Any = None,
     check: Callable[[Tape], None] | None = None,
+    is_look: bool = False,
 ) -> Whole:
     """The tape of ``f`` for a call's leaves, of this signature, and what must hold for another call to have it too.
 
     ``runs_again``: whether an error that ends the traced run is followed by a run of ``f`` itself, so that what the
     first did to its surroundings is to be undone: see Environment.end_early. ``is_rolled``, ``counts``: see Trace.
-    ``check`` raises if the tape will not do.
+    ``check`` raises if the tape will not do. ``is_look``: nobody has called the function, so whatever ends the run, it
+    has done nothing.
     """
-    rest = runs_again, is_rolled, counts, check
+    rest = (lambda error: True) if is_look else runs_again, is_rolled, counts, check, is_look
     return walked(lambda environment: _trace_in(environment, f, name, leaves, signature, *rest), Generators)
 
 
@@ -63,6 +65,7 @@ def _trace_in(
     is_rolled: bool,
     counts: Any,
     check: Callable[[Tape], None] | None,
+    is_look: bool,
 ) -> Whole:
     treedef = signature.treedef
     traced = [k for k, leaf in enumerate(signature.leaves) if leaf.is_traced]
@@ -77,6 +80,8 @@ def _trace_in(
         for k in static:
             new[k] = environment.copy_argument(leaves[k], f"argument{tree.path(treedef, k)}")
         environment.look_at_classes(tree.node_types(treedef))
+        if is_look:
+            environment.check_not_advanced(name)
         trace.is_closed, trace.doubt = environment.is_closed, environment.doubt
         trace.unrepeatable = trace.unrepeatable or environment.unrepeatable
         for k, t in zip(traced, tracers, strict=True):
@@ -103,7 +108,7 @@ def _trace_in(
         assert environment.generators is not None
         environment.generators.check_undrawn()
         environment.close()
-    except ReachedTwice:  # before the function ran
+    except (ReachedTwice, WrittenError):  # before the function ran; of what cannot be put back
         raise
     except DrawnAtOnce as error:
         environment.end_early(error, True)

@@ -723,7 +723,7 @@ EXCHANGED: dict[str, tuple[Any, str, Any, Callable[[Any], Any]]] = {
 
 
 def imports() -> Any:
-    import wengert_test  # type: ignore[import-not-found]  # of this test alone
+    import wengert_test
 
     return wengert_test.rate
 
@@ -733,7 +733,7 @@ def imports() -> Any:
 def test_what_is_exchanged_for_a_time_was_never_seen(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     holder, attribute, new, f = EXCHANGED[name]
     monkeypatch.setattr(builtins, "WENGERT_TEST", 2.0, raising=False)
-    monkeypatch.setitem(sys.modules, "wengert_test", types.SimpleNamespace(rate=2.0))  # type: ignore[arg-type]  # nearly one
+    monkeypatch.setitem(sys.modules, "wengert_test", types.SimpleNamespace(rate=2.0))
     step = wg.jit(f)
 
     def check() -> None:
@@ -743,7 +743,7 @@ def test_what_is_exchanged_for_a_time_was_never_seen(name: str, monkeypatch: pyt
     check()
     with monkeypatch.context() as exchanged:
         if holder is sys:
-            exchanged.setitem(sys.modules, "wengert_test", types.SimpleNamespace(rate=3.0))  # type: ignore[arg-type]  # likewise
+            exchanged.setitem(sys.modules, "wengert_test", types.SimpleNamespace(rate=3.0))
         else:
             exchanged.setattr(holder, attribute, staticmethod(new) if holder is Calling else new)
         check()
@@ -784,6 +784,6 @@ def test_a_class_is_known_by_its_name_now() -> None:
 def test_an_array_that_lies_otherwise_is_another() -> None:
     c = np.arange(6.0)
     step = wg.jit(lambda x: x[0] * c[1])
-    step(X), step(X)
+    _ = step(X), step(X)
     c.resize((2, 3), refcheck=False)
     np.testing.assert_array_equal(step(X), X[0] * c[1])

@@ -154,6 +154,12 @@ class Environment:
         if all(slot.name != name for slot in self.slots):
             self._watching.note(Part(None, name, read(), read))
 
+    def check_not_advanced(self, f: str) -> None:
+        """Raise WrittenError if the run would draw from an iterator, which cannot be put back."""
+        if self._watching.iterator:
+            what = f"looking at the program of {f} would advance {self._watching.iterator}, which it reads"
+            raise WrittenError(message(what, tries=["what it gives as an argument"]))
+
     def holds(self) -> bool:
         """Whether everything that was read is still there."""
         return all_hold(self.slots)
@@ -247,20 +253,21 @@ class Environment:
             except CaptureError:
                 if self._watching.iterator:
                     return
-                self._draw_again()
+                self.draw_again()
                 self._put_back()
                 raise
             return
-        self._draw_again()
+        self.draw_again()
         self._put_back()
 
     def end_interrupted(self) -> None:
         """Ctrl-C ended the traced run: put back what can be, so that no value of it stays where the user finds it."""
-        self._draw_again()
+        self.draw_again()
         with suppress(WrittenError):
             self._put_back()
 
-    def _draw_again(self) -> None:
+    def draw_again(self) -> None:
+        """Put back what the run has drawn from random generators."""
         if self.generators is not None:
             self.generators.put_back()
         for slot in self.slots:

@@ -505,14 +505,15 @@ class Watching:
 
     def _note_builtin(self, name: str) -> None:
         """One of Python's builtins, or what somebody has put among them."""
-        found = vars(builtins).get(name, MISSING)
+        namespace: Any = vars(builtins)
+        found = namespace.get(name, MISSING)
         if isinstance(found, types.BuiltinFunctionType) or (
             isinstance(found, type) and self.is_foreign(_namespace_of(found))
         ):
-            self._watch_name(vars(builtins), name, name)
+            self._watch_name(namespace, name, name)
         elif found is not MISSING and (id(builtins), name) not in self.watched:
             self.watched.add((id(builtins), name))
-            self.watch(Part(name, name, found, VariableRead(vars(builtins), name)))
+            self.watch(Part(name, name, found, VariableRead(namespace, name)))
 
     def _note_absent(self, holder: Any, attributes: Collection[str], name: str) -> None:
         """Attributes that a module or function has not, as yet: the code may ask whether it has."""
