@@ -488,3 +488,41 @@ def test_another_number_of_iterations_compiles_nothing(f: Callable[..., Any], n:
 def _kernels(compiled: Any, x: Any) -> set[Any]:
     calls = lowered_tape(compiled.program(x).tape).calls
     return {part.kernel for call in calls for part in parts_of(call)}
+
+
+def _layers(ws: Any, bs: Any, x: Any) -> Any:
+    for w, b in zip(ws, bs, strict=True):
+        x = np.tanh(w @ x + b)
+    return x
+
+
+def _horner(ws: Any, bs: Any, x: Any) -> Any:
+    y = 0.0 * x
+    for b in bs:
+        y = y * x + b
+    return y
+
+
+def _listed(ws: Any, bs: Any, x: Any) -> Any:
+    return [np.sin(b) * 2 for b in bs]
+
+
+def _summed(ws: Any, bs: Any, x: Any) -> Any:
+    return sum(np.sum(np.exp(b * x)) for b in bs)
+
+
+def _same_layer(ws: Any, bs: Any, x: Any) -> Any:
+    for _ in range(60):
+        x = np.tanh(ws[0] @ x)
+    return x
+
+
+@pytest.mark.parametrize("f", [_layers, _horner, _listed, _summed, _same_layer])
+def test_rolling_made_a_program_of_equal_layers_slower(f: Callable[..., Any]) -> None:
+    """Arrays that lay apart were copied together first, by a kernel for each."""
+    ws, bs = [RNG.normal(size=(3, 3)) for _ in range(60)], [RNG.normal(size=3) for _ in range(60)]
+    of_both = [wg.jit(f, reroll=is_rolled).program(ws, bs, np.ones(3)) for is_rolled in (True, False)]
+    kernels, steps, arena_bytes = zip(
+        *[(len(p.kernels), len(p.tape.instrs), p.arena_bytes) for p in of_both], strict=True
+    )
+    assert kernels[0] <= kernels[1] and steps[0] <= steps[1] and arena_bytes[0] <= arena_bytes[1]

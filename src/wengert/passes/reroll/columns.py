@@ -63,6 +63,10 @@ class Places:
         number = self.reads.number.get(a)
         return number is not None and self._base[number] != number
 
+    def is_constant(self, a: Atom) -> bool:
+        """Whether it is known now."""
+        return type(a) is Lit or a in self._constants
+
     def place(self, ref: Ref) -> Piece | Lit:
         """``ref`` as a piece of a value of the new tape."""
         if type(ref) is Lit:

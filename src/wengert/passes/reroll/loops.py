@@ -39,7 +39,7 @@ LEAST_SCANNED = 1_500
 
 
 MOST_JOINED = 64
-"""Elements of arrays that are worth copying to stand side by side."""
+"""Elements of constants that are worth another copy, to stand side by side."""
 
 
 MAY_RAISE = (kernels.Call, kernels.Callback, kernels.Gather, kernels.Scatter, kernels.Nonzero)
@@ -551,11 +551,12 @@ class Roller:
             self.made.append(as_a_sum if as_a_sum is not None else plan_scan(it, group))
 
     def _is_heavy(self, operand: Operand) -> bool:
-        """Whether arrays that lie apart would have to be copied together."""
-        if as_piece(operand.read.refs[0]).aval.size <= MOST_JOINED:
-            return False
+        """Whether values that lie apart would have to be copied together: by a kernel for each, where an iteration that
+        stays as it is takes hardly more than one, and often none of its own. Small constants are joined now."""
         outside = dict.fromkeys(operand.read.value[operand.slot < 0].tolist())
         places = [self.places.place(self.it.reads.values[number]) for number in outside]
+        if as_piece(operand.read.refs[0]).aval.size <= MOST_JOINED:
+            places = [p for p in places if isinstance(p, Piece) and not self.places.is_constant(p.base)]
         return len({p.base for p in places if isinstance(p, Piece)}) > FEWEST // 2
 
     def _needs(self, group_of: dict[int, int]) -> dict[Slot, Needs]:
