@@ -336,8 +336,6 @@ class Jit(_native.Dispatcher):
         start = time.perf_counter()
         whole = self._whole(leaves, signature, is_look)
         tape, environment, unrepeatable, written = whole
-        if is_look:
-            environment.draw_again()
         if self._counts is not None:
             tape = with_loops_of_any_count(tape, self._counts)
             if self._counts.has_learnt and special is not None:

@@ -61,12 +61,8 @@ class Compiled:
     def look(self, inputs: Sequence[Any]) -> list[Any]:
         """Raise GuardMiss if these inputs take another path; nothing is written, drawn or called but for the guards."""
         if self.path:
-            self._guards.run(inputs)
+            Reference(guards_alone(self.tape)).run(inputs)
         return []
-
-    @cached_property
-    def _guards(self) -> Reference:
-        return Reference(guards_alone(self.tape))
 
     def apart(self, inputs: Sequence[Any]) -> Sequence[Any]:
         """``inputs`` with a copy of each donated one that shares memory with another, or with a captured array."""

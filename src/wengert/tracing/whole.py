@@ -107,6 +107,8 @@ def _trace_in(
             check(recording.tape)
         assert environment.generators is not None
         environment.generators.check_undrawn()
+        if is_look:
+            environment.draw_again()
         environment.close()
     except (ReachedTwice, WrittenError):  # before the function ran; of what cannot be put back
         raise
