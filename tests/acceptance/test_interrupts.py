@@ -78,9 +78,8 @@ class Process:
     def differences(self) -> list[str]:
         for thread in threading.enumerate():  # one of ours may be compiling, with the collector put off
             if thread is not threading.current_thread():
-                while thread.ident is None or not thread._started.is_set():  # Thread.start() was interrupted: it waits
-                    time.sleep(1e-3)
-                thread.join()
+                if thread._started.wait(5):  # else Thread.start() was interrupted before there was one
+                    thread.join()
         found = [f"np.{name}" for name, x in self.namespace.items() if np.__dict__.get(name) is not x]
         found += [f.__name__ for f, code in zip(self.FUNCTIONS, self.code, strict=True) if f.__code__ is not code]
         if self.collector != (gc.isenabled(), gc.get_threshold(), len(gc.callbacks)):
