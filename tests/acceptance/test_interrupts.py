@@ -74,12 +74,16 @@ class Process:
         self.code = [f.__code__ for f in self.FUNCTIONS]
         self.collector = gc.isenabled(), gc.get_threshold(), len(gc.callbacks)
         self.errors = np.geterr()
+        self.lost = list[threading.Thread]()
 
     def differences(self) -> list[str]:
         for thread in threading.enumerate():  # one of ours may be compiling, with the collector put off
-            if thread is not threading.current_thread():
-                if thread._started.wait(5):  # else Thread.start() was interrupted before there was one
-                    thread.join()
+            if thread is threading.current_thread() or thread in self.lost:
+                continue
+            if thread._started.wait(2):
+                thread.join()
+            else:  # Thread.start() was interrupted before there was one, and Python keeps it among those to come
+                self.lost.append(thread)
         found = [f"np.{name}" for name, x in self.namespace.items() if np.__dict__.get(name) is not x]
         found += [f.__name__ for f, code in zip(self.FUNCTIONS, self.code, strict=True) if f.__code__ is not code]
         if self.collector != (gc.isenabled(), gc.get_threshold(), len(gc.callbacks)):
