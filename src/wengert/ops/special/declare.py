@@ -92,9 +92,9 @@ def over(x: Atom, y: Atom, at_zero: Any = 0) -> Any:
 
 
 def sum_or_nan(x: Any, y: Any, where: Any) -> Any:
-    """x + y of two terms that are right to some 12 digits; NaN where ``where`` holds and all but 6 of them cancel."""
+    """x + y of two terms that are right to some 10 digits; NaN where ``where`` holds and the first three cancel."""
     total = x + y
-    return either(where & (absolute(total) < 1e-6 * absolute(x)), math.nan, total, like=total)
+    return either(where & (absolute(total) < 1e-3 * absolute(x)), math.nan, total, like=total)
 
 
 def number(value: complex, x: Atom) -> Lit:

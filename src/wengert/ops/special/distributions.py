@@ -482,7 +482,7 @@ def _fisher(weights: Callable[..., tuple[Any, Any, Any]]) -> Callable[..., Any]:
             return moved
         first = betainc_by_b(a, b, w) if by_m is None else betainc_by_a(a, b, w)
         second = -betainc_by_a(a, b, w) if by_m is None else -betainc_by_b(a, b, w)
-        is_odd = (m > 1e5) | (n > 1e5) | (m < 1e-4) | (n < 1e-4)  # where the two terms may all but cancel
+        is_odd = (m > 1e3) | (n > 1e3) | (m < 1e-4) | (n < 1e-4)  # where the two terms may all but cancel
         return sum_or_nan(0.5 * either(is_upper, second, first, like=x), moved, is_odd)
 
     return slope

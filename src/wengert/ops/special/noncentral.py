@@ -217,7 +217,7 @@ t_mixture_by_v = elementwise(
 )
 
 _t: Slopes = [
-    lambda v, nc, t: sum_or_nan(t_mixture_by_v(v, nc, t), -0.5 * t / v * _t_density(v, nc, t), v > 1e4),
+    lambda v, nc, t: sum_or_nan(t_mixture_by_v(v, nc, t), -0.5 * t / v * _t_density(v, nc, t), v > 1e3),
     _t_by_nc,
     _t_density,
 ]
@@ -242,7 +242,7 @@ def _ratio_by(weight: Any, by: int | None) -> Any:
         return (
             moved
             if by is None
-            else sum_or_nan(0.5 * beta_mixture_by(*parts, k=by), moved, (m > 1e5) | (n > 1e5) | (m < 1e-4) | (n < 1e-4))
+            else sum_or_nan(0.5 * beta_mixture_by(*parts, k=by), moved, (m > 1e3) | (n > 1e3) | (m < 1e-4) | (n < 1e-4))
         )
 
     return slope
