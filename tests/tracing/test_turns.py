@@ -222,7 +222,7 @@ def in_which_list_it_is() -> Any:
 
 
 def in_a_layer() -> Any:
-    layer = wg.nn.Dense(1, 1)
+    layer = wg.nn.Dense(1)
 
     def tick() -> int:
         object.__setattr__(layer, "width", layer.width + 1)
