@@ -74,6 +74,10 @@ def test_traced_values_pass_the_door() -> None:
     assert wg.jit(lambda n, x: scaled(x, axis=n)[0])(1, 2.0) == 2.0
 
 
+def test_a_list_of_traced_values_is_stacked() -> None:
+    assert wg.grad(lambda x: np.sum(scaled([x, 2 * x])[0]))(3.0) == 3
+
+
 def test_a_kind_that_nobody_checks_is_a_mistake_of_ours() -> None:
     @checked
     def f(x: Nonsense) -> None:  # type: ignore[name-defined]  # noqa: F821

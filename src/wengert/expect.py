@@ -90,6 +90,20 @@ def is_array_type(cls: C) -> C:
     return cls
 
 
+_stack: list[Callable[[Any], Any]] = []  # what makes an array of a list with traced values
+
+
+def stacks(f: Callable[[Any], Any]) -> None:
+    """Say how a list with traced values becomes an array, which is known above."""
+    _stack.append(f)
+
+
+def _holds_traced(x: Any, depth: int = 4) -> bool:
+    if isinstance(x, list | tuple):
+        return depth > 0 and any(_holds_traced(part, depth - 1) for part in x)
+    return type(x) is not np.ndarray and id(type(x)) in _ARRAYS
+
+
 def array(x: Any) -> Any:
     """An array, traced or not, as it is; anything that NumPy makes an array of numbers of, as that array."""
     cls = type(x)
@@ -107,6 +121,8 @@ def array(x: Any) -> Any:
         return x
     if hasattr(cls, "shape") and hasattr(cls, "dtype") and hasattr(cls, "__array__"):
         found: Any = x if isinstance(x, np.generic) else np.asarray(x)  # a NumPy number, or another library's array
+    elif _holds_traced(x):
+        return _stack[0](x)
     else:
         try:
             found = np.asarray(x)

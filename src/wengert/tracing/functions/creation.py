@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import ShapeError, UnsupportedFunctionError, message
+from wengert.expect import stacks
 from wengert.ops.elementwise import convert
 from wengert.ops.shape import broadcast_to, concatenate, reshape
 from wengert.tape import Atom, Aval, Lit
@@ -312,6 +313,7 @@ def array(
 
 
 hooks.array = array
+stacks(array)
 
 
 _COPY_MODES: dict[Any, bool | None] = {
