@@ -562,7 +562,7 @@ VERDICTS: dict[str, tuple[Any, str | None]] = {
     "a module nobody thought of": (zipfile.ZipFile, "is not known to be the same at the next call"),
     "a builtin that looks around": (globals, "looks around by itself"),
     "a builtin that runs code": (eval, "looks around by itself"),
-    "a builtin that reads": (open, "reads from outside of the program"),
+    "a builtin that reads": (open, "reads a file"),
     "a builtin that asks for input": (input, "reads from outside of the program"),
     "a builtin of identities": (id, "is another number for another object"),
     "another library": (pytest.approx, None),
