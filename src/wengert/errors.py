@@ -125,7 +125,8 @@ class NotDifferentiableError(WengertError, TypeError):
 class TooManyPathsError(WengertError, RuntimeError):
     """A compiled function took more paths through its branches than ``config.max_paths``.
 
-    A loop whose count depends on a traced value gives one path a count. Use a fixed number of turns, ``np.where``
+    A loop whose count depends on a traced value gives one path a count, of which a quarter as many are kept. Use a
+    fixed number of turns, or traced values alone in such a loop (a counter that begins as ``n = 0 * x``), ``np.where``
     for a branch, or raise ``wg.config.max_paths``.
     """
 

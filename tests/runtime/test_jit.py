@@ -385,3 +385,33 @@ def test_looking_at_a_program_is_refused_where_it_would_advance_an_iterator() ->
     with pytest.raises(WengertError, match="would advance numbers"):
         step.program(1.0)
     assert next(numbers) == 0
+
+
+def test_a_while_with_a_counter_of_pythons_compiled_64_paths() -> None:
+    @wg.jit
+    def halved(x: Any) -> Any:
+        n = 0
+        while x > 1:
+            x, n = x * 0.5, n + 1
+        return x * n
+
+    says = r"16 different paths(.|\n)*test_jit\.py(.|\n)*n = 0 \* x"
+    with pytest.warns(PerformanceWarning, match=says) as warned:
+        results = [halved(2.0 ** (count - 0.5)) for count in range(1, 40)]
+    assert results == [0.5**0.5 * count for count in range(1, 40)] and len(warned) == 1
+    stats = halved.stats()
+    assert stats["traces"] == config.max_paths // 4 == 16 and stats["plain"] == 39 - 16
+
+
+def test_a_while_with_a_traced_counter_is_one_path() -> None:
+    """What the warning about too many paths says to write instead."""
+
+    @wg.jit(strict=True)
+    def halved(x: Any) -> Any:
+        n = 0 * x
+        while x > 1:
+            x, n = x * 0.5, n + 1
+        return x * n
+
+    assert [halved(2.0 ** (count - 0.5)) for count in range(1, 40)] == [0.5**0.5 * count for count in range(1, 40)]
+    assert halved.stats()["traces"] < 8

@@ -13,6 +13,7 @@ from wengert import config
 from wengert.errors import TooManyPathsError
 from wengert.ops.control import Expected, GuardMiss
 from wengert.runtime.paths import Paths
+from wengert.source import Source
 
 
 def path(*values: Any) -> tuple[Expected, ...]:
@@ -76,6 +77,20 @@ def test_paths_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(TooManyPathsError, match=r"f has taken 2 different paths(.|\n)*np\.where"):
         paths.add(path(2), "2")
     assert paths.count == 2 and paths.recent == (path(1), "1")
+
+
+def test_paths_that_the_turns_of_a_loop_tell_apart_are_fewer(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "max_paths", 40)
+    loop, branch = Source("f.py", 2, "f"), Source("f.py", 5, "f")
+    paths: Paths[int] = Paths("f")
+    for k in range(9):
+        for last in (True, False):
+            paths.add(path(*[True] * k, last), k, [loop] * (k + 1) + [branch] * (k % 3))
+    assert not paths.is_full()
+    paths.add(path(*[True] * 10), 9, [loop] * 10)
+    assert paths.is_full()
+    monkeypatch.setattr(config, "max_paths", 400)
+    assert not paths.is_full()
 
 
 def test_threads_add_and_look_at_once() -> None:

@@ -23,7 +23,7 @@ from wengert import config, passes, tree
 from wengert.attributes import held
 from wengert.errors import CaptureError, InternalError, StructureError, WengertError, message
 from wengert.locks import lock_of_object
-from wengert.ops.control import GuardMiss
+from wengert.ops.control import GuardMiss, guard, values_of
 from wengert.passes.number_guards import path_of
 from wengert.passes.reroll import Counts, check_counted, reroll, with_loops_of_any_count
 from wengert.runtime import _native
@@ -417,9 +417,10 @@ class Jit(_native.Dispatcher):
                     rebound = known[1].environment.changed()
             compiled.special, compiled.signature = special, signature
             compiled.entry = None if self._has_own_out else entry_of(compiled, signature, keywords)
-            last = next((i.source for i in reversed(compiled.tape.instrs) if i.op.effects), None)
+            guards = [i for i in compiled.tape.instrs if i.op is guard]
+            sources = [i.source for i in guards if i.source is not None for _ in values_of(i)]
             if not special.paths.is_full():  # another thread may have taken the last one
-                special.paths.add(path, compiled, last)
+                special.paths.add(path, compiled, sources)
             self._specialisations.setdefault(signature, [special])
             self._specialisations.move_to_end(signature)
             self._note_use()

@@ -7,6 +7,8 @@ last time; a guard that misses says where to branch off, and only a branch never
 
 from __future__ import annotations
 
+from collections import Counter
+from collections.abc import Sequence
 from typing import Any, Generic, TypeVar
 
 from wengert import config
@@ -17,6 +19,9 @@ from wengert.source import Source
 
 P = TypeVar("P")
 Path = tuple[Expected, ...]
+
+FEWEST_COUNTS = 8
+"""Numbers of turns of one loop that are kept in any case, each a path."""
 
 
 class _Node:
@@ -35,6 +40,10 @@ class Paths(Generic[P]):
         self.name = name
         self.count = 0
         self._last: Source | None = None
+        self._turns: dict[Any, set[int]] = {}
+        """By its line, how often a guard was met on each path."""
+        self._most = 0
+        """The most numbers of turns of one loop."""
         self._root = _Node()
         self._lock = lock_of_object()
 
@@ -44,7 +53,9 @@ class Paths(Generic[P]):
         return self._root.recent
 
     def is_full(self) -> bool:
-        return self.count >= config.max_paths
+        """Whether there are as many as there may be. Of paths that the number of turns of a loop tells apart there is
+        no end, so a quarter of ``config.max_paths`` is enough to see that more will come."""
+        return self.count >= config.max_paths or self._most >= max(FEWEST_COUNTS, config.max_paths // 4)
 
     def too_many(self) -> TooManyPathsError:
         """The error for one more path."""
@@ -54,18 +65,23 @@ class Paths(Generic[P]):
                 self._last,
                 tries=[
                     "np.where for a branch",
-                    "a fixed number of turns for a loop whose count depends on a traced value",
+                    "for a loop whose count depends on a traced value: a fixed number of turns, or traced values alone "
+                    "that differ from turn to turn (a counter that begins as n = 0 * x, not n = 0)",
                     "wg.config.max_paths, if so many paths are meant",
                 ],
             )
         )
 
-    def add(self, path: Path, program: P, last: Source | None = None) -> None:
-        """Keep a program; ``last`` is the line of its last guard. Raises TooManyPathsError if there are too many."""
+    def add(self, path: Path, program: P, sources: Sequence[Source] = ()) -> None:
+        """Keep a program; ``sources`` are the lines of its guards. Raises TooManyPathsError if there are too many."""
         with self._lock:
-            self._last = last or self._last
+            self._last = sources[-1] if sources else self._last
             if self.is_full():
                 raise self.too_many()
+            for line, count in Counter([source[:2] for source in sources]).items():
+                turns = self._turns.setdefault(line, set())
+                turns.add(count)
+                self._most = max(self._most, len(turns))
             leaf = (path, program)
             node = self._root
             node.recent = leaf

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert import config
 
 POINTS = [4.0, 100.0, 1e4, 1e6, 9.0, 1e8, 0.01, 25.0, 1e10, 2.0, 1e-6]
 
@@ -118,7 +119,8 @@ def uses_its_count(a: Any) -> Any:
 
 
 @pytest.mark.parametrize("f", [counted, capped, capped_by_a_list, capped_by_a_constant, uses_its_count])
-def test_what_depends_on_its_count_stays_as_it_is(f: Callable[..., Any]) -> None:
+def test_what_depends_on_its_count_stays_as_it_is(f: Callable[..., Any], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(config, "max_paths", 200)  # each count is a path, and all are to be compiled
     compiled = wg.jit(f)
     for a in (*POINTS, *np.geomspace(1e-4, 1e12, 25)):
         assert compiled(a) == pytest.approx(f(a), rel=1e-11)
