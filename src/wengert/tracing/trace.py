@@ -198,6 +198,8 @@ class Trace:
         self._marks: list[int] = []  # how far the enclosing traces had come when this one was opened
         self._lent: list[np.ndarray[Any, Any]] = []
         self._lent_traced: list[Tracer] = []
+        self._read: dict[int, np.ndarray[Any, Any]] = {}
+        """By their ids, the user's arrays that the tape reads when it runs, which nobody may write before."""
         self._digests: list[tuple[np.ndarray[Any, Any], int]] = []
         """Arrays that will be read again, each with a number that tells whether it has been written since."""
         self._callers: dict[FrameType, Source | None] = {}
@@ -246,7 +248,7 @@ class Trace:
         digests = self._digests
         for kept in (self._overtaken, self._callers, self._sources, self._lent, self._lent_traced, self.looping):
             kept.clear()
-        for kept in (self.given, self.values, self._defined, self.snapshots):
+        for kept in (self.given, self.values, self._defined, self.snapshots, self._read):
             kept.clear()
         self.watches, self.depends = type(self).watches, type(self).depends
         self.builder.locate = self._numbers = None
@@ -446,6 +448,7 @@ class Trace:
         A write is refused where it is made, unless there are other threads: theirs may not be. Then it is an error when
         the trace ends, for which the array is read twice.
         """
+        self._read[id(array)] = array
         if not _opened.lend(self._lent, array):
             self._digests.append((array, _opened.digest(array)))
 
@@ -687,6 +690,15 @@ class Trace:
 def is_readonly(array: np.ndarray[Any, Any]) -> bool:
     """Whether its owner has made an array read-only, rather than a trace of some thread for its time."""
     return not array.flags.writeable and not _opened.is_lent(array)
+
+
+def is_read_later(x: Any) -> bool:
+    """Whether an open trace of this thread has locked ``x``, or an array that ``x`` is a view of."""
+    while isinstance(x, np.ndarray):
+        if any(id(x) in t._read for t in _stack.traces):
+            return True
+        x = x.base
+    return False
 
 
 def _copied(x: Any) -> np.ndarray[Any, Any]:

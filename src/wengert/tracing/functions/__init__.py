@@ -29,6 +29,7 @@ from wengert.tracing.functions import (  # noqa: F401  # to fill the tables
     python_math,
     python_numbers,
     queries,
+    read_only,
     reductions,
     refused,
     scimath,

@@ -120,8 +120,35 @@ PyObject *with_keywords(PyObject *self, PyObject *const *args, Py_ssize_t n, PyO
                                             : as<Own>(f.own)(self, args, n, names);
 }
 
+// The same, of a method whose arguments come in a tuple, and perhaps a dictionary.
+PyObject *asked(const Function &f, PyObject *self, PyObject *args, PyObject *keywords) {
+    const Py_ssize_t n = PyTuple_GET_SIZE(args);
+    PyObject *with_self = PyTuple_New(n + 1);
+    if (with_self == nullptr) return nullptr;
+    PyTuple_SET_ITEM(with_self, 0, Py_NewRef(self));
+    for (Py_ssize_t k = 0; k < n; k++) PyTuple_SET_ITEM(with_self, k + 1, Py_NewRef(PyTuple_GET_ITEM(args, k)));
+    PyObject *answer = PyObject_Call(f.replacement, with_self, keywords);
+    Py_DECREF(with_self);
+    return answer;
+}
+
+// Enrolled with at_object alone.
+template <int K> PyObject *with_dictionary(PyObject *self, PyObject *args, PyObject *keywords) {
+    const Function &f = functions[K];
+    PyObject *answer = asked(f, self, args, keywords);
+    if (answer != Py_NotImplemented) return answer;
+    Py_DECREF(answer);
+    return as<PyCFunctionWithKeywords>(f.own)(self, args, keywords);
+}
+
 template <int K> PyObject *with_tuple(PyObject *self, PyObject *args) {
     const Function &f = functions[K];
+    if (f.looks == at_object) {
+        PyObject *answer = asked(f, self, args, nullptr);
+        if (answer != Py_NotImplemented) return answer;
+        Py_DECREF(answer);
+        return f.own(self, args);
+    }
     return is_for_replacement(f, PySequence_Fast_ITEMS(args), PyTuple_GET_SIZE(args))
                ? PyObject_CallObject(f.replacement, args)
                : f.own(self, args);
@@ -152,11 +179,12 @@ template <int K> PyObject *made(PyObject *type, PyObject *const *args, size_t gi
 
 // One instance a slot, since a trampoline is told nothing of the function that it stands for.
 struct Ways {
-    PyCFunction one, array, keywords, tuple;
+    PyCFunction one, array, keywords, tuple, dictionary;
 };
 template <int K> Ways ways() {
     return {with_one<K>, reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(with_array<K>)),
-            reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(with_keywords<K>)), with_tuple<K>};
+            reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(with_keywords<K>)), with_tuple<K>,
+            reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(with_dictionary<K>))};
 }
 template <int... K> std::array<Ways, sizeof...(K)> all_ways(std::integer_sequence<int, K...>) { return {ways<K>()...}; }
 template <int... K> std::array<vectorcallfunc, sizeof...(K)> all_made(std::integer_sequence<int, K...>) {
@@ -200,12 +228,15 @@ PyObject *enroll_function(PyObject *function, PyObject *replacement, int looks) 
     Function &f = functions[n_functions];
     f.def = reinterpret_cast<PyCFunctionObject *>(function)->m_ml;
     const Ways &way = trampolines[n_functions];
-    if (looks == at_object && f.def->ml_flags != (METH_FASTCALL | METH_KEYWORDS)) Py_RETURN_FALSE;
-    switch (f.def->ml_flags) { // what is not known here, as it may come with a Python to be, is left as it is
+    const int flags = f.def->ml_flags;
+    if (looks == at_object ? flags == METH_O || flags == METH_FASTCALL : flags == (METH_VARARGS | METH_KEYWORDS))
+        Py_RETURN_FALSE;
+    switch (flags) { // what is not known here, as it may come with a Python to be, is left as it is
     case METH_O: f.trampoline = way.one; break;
     case METH_FASTCALL: f.trampoline = way.array; break;
     case METH_FASTCALL | METH_KEYWORDS: f.trampoline = way.keywords; break;
     case METH_VARARGS: f.trampoline = way.tuple; break;
+    case METH_VARARGS | METH_KEYWORDS: f.trampoline = way.dictionary; break;
     default: Py_RETURN_FALSE;
     }
     for (int k = 0; k < n_functions; k++)
