@@ -12,7 +12,7 @@ import pytest
 
 import wengert as wg
 from wengert.errors import ArgumentError, in_short
-from wengert.expect import _checks_of, _doors, checked, checked_class, given
+from wengert.expect import KINDS, _checks_of, _doors, _known, checked, checked_class, given, require
 
 Array = Any
 
@@ -104,3 +104,11 @@ def test_every_annotation_at_a_door_has_a_meaning() -> None:
     assert all((wg.nn, wg.ode, wg.optimize, wg.graph))
     ours = [k for k, (f, _, _) in enumerate(_doors) if f.__module__.startswith("wengert.")]
     assert len(ours) > 200 and all(_checks_of(k) is not None for k in ours)
+
+
+@pytest.mark.parametrize(
+    ("value", "annotation"), [(1.0, "float"), (True, "bool"), ("a", "str"), (np.sin, "F"), (len, "F"), (given, "F")]
+)
+def test_what_needs_no_look_is_what_a_look_takes_as_it_is(value: Any, annotation: str) -> None:
+    assert id(type(value)) in _known([KINDS[annotation]])
+    assert require("f", "x", value, annotation) is value

@@ -249,11 +249,18 @@ def mapping(x: Any) -> Any:
     return x
 
 
+_NESTED = (dict, list, tuple)
+
+
 def nested(x: Any) -> Any:
     """A tree of containers of Python's that code may walk by itself: not deeper than 100 levels."""
     level = [x]
     for _ in range(100):
-        level = [part for one in level if isinstance(one, dict | list | tuple) for part in _parts(one)]
+        inner = []
+        for one in level:
+            if id(type(one)) not in _ARRAYS and isinstance(one, _NESTED):
+                inner += one.values() if isinstance(one, dict) else one
+        level = inner
         if not level:
             return x
         if len(level) > 1_000_000:  # of itself, many times over
@@ -261,15 +268,15 @@ def nested(x: Any) -> Any:
     raise _Other("it is deeper than 100 levels, or holds itself")
 
 
-def _parts(x: Any) -> Iterable[Any]:
-    return x.values() if isinstance(x, dict) else x
-
-
 def params(x: Any) -> Any:
     """Nested dicts of arrays, by names."""
-    if not all(isinstance(name, str) for name in mapping(x)):
-        raise _Other
-    return nested(x)
+    is_flat = type(x) is dict
+    for name in mapping(x):
+        if type(name) is not str and not isinstance(name, str):
+            raise _Other
+        if is_flat and id(type(x[name])) not in _ARRAYS:
+            is_flat = False
+    return x if is_flat else nested(x)
 
 
 def path(x: Any) -> Any:
@@ -375,7 +382,8 @@ def _container_of(part: str, names: Mapping[str, Any]) -> _Kind | None:
         size, checks = len(parts), []
         words = "a pair" if size == 2 else f"a sequence of {size}"
     else:
-        size, checks = None, [_either(_kinds(one, names)) for one in parts if one != "..."]
+        inner_kinds = [_kinds(one, names) for one in parts if one != "..."]
+        size, checks = None, [None if kinds is None else _either(kinds) for kinds in inner_kinds]
     if size is None and all(found is None for found in checks):
         return check, words
     if size is None and len(checks) == 1 and checks[0] is not None:
@@ -402,10 +410,8 @@ def _container_of(part: str, names: Mapping[str, Any]) -> _Kind | None:
     return look, words
 
 
-def _either(kinds: list[_Kind | None] | None) -> _Kind | None:
-    """One kind of several that are allowed; None where anything is."""
-    if kinds is None:
-        return None
+def _either(kinds: list[_Kind | None]) -> _Kind:
+    """One kind of several that are allowed."""
     every = [kind for kind in kinds if kind is not None]
     takes_none = None in kinds
 
@@ -424,6 +430,31 @@ def _either(kinds: list[_Kind | None] | None) -> _Kind | None:
     return (every[0][0] if len(every) == 1 and not takes_none else check), words
 
 
+def _known(kinds: list[_Kind | None]) -> frozenset[int]:
+    """The ids of classes whose every instance is taken as it is: most arguments are of these, and need no look.
+
+    Of several kinds those of the first alone, since another may take what one before makes something else of.
+    """
+    look = next((kind[0] for kind in kinds if kind is not None), None)
+    known = _TAKEN.get(look, frozenset())
+    if look is array:
+        known = frozenset(_ARRAYS - {id(np.ndarray)})  # an ndarray may hold anything
+    return known | {id(types.NoneType)} if None in kinds else known
+
+
+def _ids(*classes: type) -> frozenset[int]:
+    return frozenset(map(id, classes))
+
+
+_TAKEN: dict[Any, frozenset[int]] = {
+    number: _ids(float),
+    boolean: _ids(bool),
+    text: _ids(str),
+    mapping: _ids(dict),
+    function: _ids(types.FunctionType, types.BuiltinFunctionType, np.ufunc),
+}
+
+
 def instance_of(classes: type | tuple[type, ...]) -> Callable[[Any], Any]:
     """Return the check that a value is an instance of a class, or of one of several."""
 
@@ -432,6 +463,7 @@ def instance_of(classes: type | tuple[type, ...]) -> Callable[[Any], Any]:
             raise _Other
         return x
 
+    _TAKEN[check] = _ids(*(classes if isinstance(classes, tuple) else (classes,)))
     return check
 
 
@@ -505,11 +537,8 @@ def _kinds_of(meant: Any, names: Mapping[str, Any]) -> list[_Kind | None] | None
     )
 
 
-def _check_of(where: str, name: str, annotation: str, names: Mapping[str, Any]) -> Callable[[Any], Any] | None:
-    """The check of one parameter, in whose messages stands what it belongs to; None where anything is taken."""
-    kind = _either(_kinds(annotation, names))
-    if kind is None:
-        return None
+def _check_of(where: str, name: str, kind: _Kind) -> Callable[[Any], Any]:
+    """The check of one parameter, in whose messages stands what it belongs to."""
     look, expected = kind
 
     def check(x: Any) -> Any:
@@ -590,12 +619,24 @@ def is_kind(cls: C) -> C:
     return cls
 
 
-class _Checks(NamedTuple):
-    """The checks of a function's arguments: by their places, by their names, and of each behind the places."""
+class _Check(NamedTuple):
+    """The check of one parameter."""
 
-    places: list[Callable[[Any], Any] | None]
-    names: dict[str, Callable[[Any], Any] | None]
-    every: Callable[[Any], Any] | None
+    place: int
+    """Where it stands among all, ``self`` too."""
+    known: frozenset[int]
+    """The ids of the classes whose instances need no look."""
+    check: Callable[[Any], Any]
+
+
+class _Checks(NamedTuple):
+    """The checks of a function's arguments, where not all is taken: by their places, by their names, and of each
+    behind the places, which begin at ``rest``."""
+
+    places: list[_Check]
+    names: dict[str, _Check]
+    every: _Check | None
+    rest: int
 
 
 _doors: list[tuple[Any, str, int]] = []
@@ -608,43 +649,67 @@ def _checks_of(number: int) -> _Checks:
     traced may be a copy."""
     f, where, first = _doors[number]
     names = inspect.unwrap(f).__globals__
-    parameters = list(inspect.signature(f).parameters.values())[first:]
-    checks = {p.name: _check_of(where, p.name, p.annotation, names) for p in parameters if p.kind is not p.VAR_KEYWORD}
-    every = next((checks.pop(p.name) for p in parameters if p.kind is p.VAR_POSITIONAL), None)
-    places = [checks[p.name] for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD or p.kind is p.POSITIONAL_ONLY]
-    return _Checks(places, checks, every)
+    parameters = list(inspect.signature(f).parameters.values())
+    checks: dict[str, _Check] = {}
+    for k, p in enumerate(parameters[first:], first):
+        kinds = None if p.kind is p.VAR_KEYWORD else _kinds(p.annotation, names)
+        if kinds is not None:
+            checks[p.name] = _Check(k, _known(kinds), _check_of(where, p.name, _either(kinds)))
+    every = next((checks.pop(p.name, None) for p in parameters if p.kind is p.VAR_POSITIONAL), None)
+    placed = [p.name for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD or p.kind is p.POSITIONAL_ONLY]
+    return _Checks([checks[name] for name in placed if name in checks], checks, every, len(placed))
 
 
 def _door(f: Any, where: str, method: bool = False) -> Any:
     if all(kind == "Any" for name, kind in f.__annotations__.items() if name != "return"):
         return f
-    first, number = int(method), len(_doors)
-    _doors.append((f, where, first))
+    number = len(_doors)
+    _doors.append((f, where, int(method)))
 
     @functools.wraps(f)
     def door(*args: Any, **kwargs: Any) -> Any:
-        places, names, every = _checks_of(number)
-        new = list(args)
-        for k, check in enumerate(places[: len(args) - first], first):
-            if check is not None:
-                new[k] = check(new[k])
-        if every is not None:
-            new[first + len(places) :] = [every(x) for x in new[first + len(places) :]]
-        for name in kwargs:
-            check = names.get(name)
-            if check is not None:
-                kwargs[name] = check(kwargs[name])
-        return f(*new, **kwargs)
+        places, names, every, rest = _checks_of(number)
+        n = len(args)
+        for k, known, check in places:
+            if k >= n:
+                break
+            x = args[k]
+            if id(type(x)) not in known and (found := check(x)) is not x:
+                args = (*args[:k], found, *args[k + 1 :])
+        if every is not None and n > rest:
+            _, known, check = every
+            for x in args[rest:]:
+                if id(type(x)) not in known:
+                    args = (*args[:rest], *map(check, args[rest:]))
+                    break
+        if not kwargs:
+            return f(*args)
+        for name, x in kwargs.items():
+            one = names.get(name)
+            if one is not None and id(type(x)) not in one.known:
+                kwargs[name] = one.check(x)
+        return f(*args, **kwargs)
 
     return door
+
+
+def is_door(f: types.FunctionType) -> bool:
+    """Whether a function is the door of another, the ``f`` of its closure, and nothing else hangs on it."""
+    return f.__globals__ is globals() and f.__code__.co_freevars == ("f", "number") and len(vars(f)) == 1
 
 
 # ----------------------------------------------------------------------------------- what depends on another argument
 
 
+def _shape_of(x: Any) -> tuple[int, ...]:
+    return x.shape if id(type(x)) in _ARRAYS else np.shape(x)
+
+
 def axes(where: str, x: Any, axis: int | Sequence[int], name: str = "x") -> None:
     """Raise unless ``axis`` is an axis of the array ``x``, or several different ones."""
-    ndim = np.ndim(x)
+    ndim = len(_shape_of(x))
+    if type(axis) is int and -ndim <= axis < ndim:
+        return
     several = [axis] if isinstance(axis, int | np.integer) else list(axis)
     if all(-ndim <= k < ndim for k in several) and len({k % ndim for k in several}) == len(several):
         return
@@ -654,12 +719,14 @@ def axes(where: str, x: Any, axis: int | Sequence[int], name: str = "x") -> None
 
 def ndim(where: str, name: str, x: Any, least: int, shown: str) -> None:
     """Raise unless the array ``x`` has at least ``least`` axes, which are called ``shown``."""
-    if np.ndim(x) < least:
+    if len(_shape_of(x)) < least:
         raise ShapeError(message(f"{where}: {name} is {given(x)}; expected {shown}"))
 
 
 def fits(where: str, name: str, x: Any, to: str, shape: tuple[int, ...]) -> None:
     """Raise unless the array ``x`` broadcasts to ``shape``, which is that of ``to``."""
-    own = np.shape(x)
+    own = _shape_of(x)
+    if own == shape or own == shape[-1:]:
+        return
     if len(own) > len(shape) or any(n not in (1, m) for n, m in zip(own[::-1], shape[::-1], strict=False)):
         raise ShapeError(message(f"{where}: {name} is {given(x)}; expected what broadcasts to {to} {list(shape)}"))

@@ -116,18 +116,19 @@ def is_library_module(name: str) -> bool:
     return _is_among(GETS_NUMPYS_ARRAYS, name)
 
 
-_is_internal: dict[Any, bool] = {}  # by the name of a module: frames are asked at every step
+KNOWN_INTERNAL: dict[Any, bool] = {}
+"""What :func:`is_internal` has said, by the name of a module: frames are asked at every step."""
 
 
 def is_internal(frame: types.FrameType) -> bool:
     """Whether a frame's line is ours or NumPy's, so that the user's line is looked for among its callers."""
     name = frame.f_globals.get("__name__")
-    known = _is_internal.get(name)
+    known = KNOWN_INTERNAL.get(name)
     if known is None:
         known = str(name).partition(".")[0] in NO_LINES_OF_THE_USERS
-        if len(_is_internal) > 10_000:  # bounded: modules may be made up at run time
-            _is_internal.clear()
-        _is_internal[name] = known
+        if len(KNOWN_INTERNAL) > 10_000:  # bounded: modules may be made up at run time
+            KNOWN_INTERNAL.clear()
+        KNOWN_INTERNAL[name] = known
     return known
 
 

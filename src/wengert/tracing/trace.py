@@ -45,7 +45,7 @@ from wengert.ops.elementwise import convert
 from wengert.source import Source
 from wengert.tape import Atom, Aval, Builder, Capture, Instr, Lit, Tape, Var, building, literal
 from wengert.tracing import _opened, hooks
-from wengert.tracing.callers import RUN_CODE, is_internal
+from wengert.tracing.callers import KNOWN_INTERNAL, RUN_CODE, is_internal
 from wengert.tracing.decisions import Decisions, ValueNumbers, moved_out
 from wengert.tracing.generators import Generators
 from wengert.tracing.turns import Which, turn
@@ -302,7 +302,7 @@ class Trace:
         A caller's position cannot change while its callee runs, so it is worked out once a call, not once a step.
         """
         frame: FrameType | None = sys._getframe(2)
-        while frame is not None and is_internal(frame):
+        while frame is not None and (KNOWN_INTERNAL.get(frame.f_globals.get("__name__")) or is_internal(frame)):
             frame = frame.f_back
         if frame is None:
             return None

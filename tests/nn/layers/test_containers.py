@@ -172,7 +172,7 @@ def test_an_error_says_which_layer_and_both_shapes() -> None:
 def test_parameters_of_another_model() -> None:
     model, other = nn.Chain(nn.Dense(5), nn.relu, nn.Dense(2)), nn.Chain(nn.Dense(5), nn.Dense(2))
     params, _ = other.init(0, X)
-    with pytest.raises(wg.errors.StructureError, match=r"layers\.2 Dense\(2\).*no parameter or state 'w'"):
+    with pytest.raises(wg.errors.StructureError, match=r"layers\.2 Dense\(2\).*params has no 'w'"):
         model.apply({"layers": {"0": params["layers"]["0"]}}, {}, X)
     with pytest.raises(wg.errors.StructureError, match="parameters for '7', which it has no part for"):
         model.apply({"layers": {**params["layers"], "7": {}}}, {}, X)

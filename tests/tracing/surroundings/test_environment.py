@@ -14,6 +14,7 @@ import pytest
 import wengert as wg
 from tests.tracing.surroundings.kinds import EDITS, INCOMPARABLE, KINDS, Box, Pair
 from tests.tracing.surroundings.walks import replaced
+from wengert import nn
 from wengert.errors import CaptureError
 from wengert.tracing.surroundings.environment import Environment
 from wengert.tracing.tracer import Tracer
@@ -173,3 +174,32 @@ def test_nothing_of_the_trace_is_kept_when_it_is_closed() -> None:
     environment.close()
     assert environment._trace is None and not environment._memo and not environment.copies
     assert environment.holds()
+
+
+def test_what_a_checked_function_reads_is_seen_behind_its_door() -> None:
+    w, options, x = np.ones(3), {"k": 2.0}, np.ones(3)
+
+    @wg.expect.checked
+    def scaled(x: Any, by: float = 1.0) -> Any:
+        return x * w * options["k"] * by
+
+    f = wg.jit(lambda x: np.sum(scaled(x)))
+    assert f(x) == 6
+    w[:] = 2
+    assert f(x) == 12
+    options["k"] = 3.0
+    assert f(x) == 18
+    scaled.__wrapped__.__defaults__ = (2.0,)
+    assert f(x) == 36
+
+
+def test_an_attribute_hung_on_a_function_of_ours_while_it_is_traced_is_not_kept() -> None:
+    relu: Any = nn.relu
+
+    def f(x: Any) -> Any:
+        relu.seen = True
+        return np.sum(relu(x))
+
+    with pytest.raises(CaptureError, match="relu"):
+        wg.trace(f)(np.ones(2))
+    assert not hasattr(relu, "seen")

@@ -33,6 +33,7 @@ import numpy as np
 
 from wengert.attributes import held
 from wengert.errors import CaptureError, InternalError, WrittenError, message
+from wengert.expect import is_door
 from wengert.source import Source
 from wengert.tracing import names
 from wengert.tracing.arguments import holds_tracer
@@ -220,7 +221,8 @@ class Environment:
     def close(self) -> None:
         """Check what was written, and let go of the trace and of what was handed to it."""
         self.check_unwritten()
-        for k, slot in enumerate(self.slots):
+        is_drawn = not all_hold([slot for slot in self.slots if not slot.is_shared])
+        for k, slot in enumerate(self.slots if is_drawn else ()):
             if not slot.is_shared and not is_unchanged(slot):  # the run drew from a generator: a program would not
                 self.slots[k] = slot._replace(seen=MISSING)
         self._trace = None
@@ -402,6 +404,8 @@ class Environment:
     # ---------------------------------------------------------------------------------------------- callables
 
     def _function(self, f: types.FunctionType, name: str) -> Any:
+        if is_door(f):
+            return self._door(f, name)
         in_library = self._watching.is_foreign(f.__globals__)
         shared = f.__globals__ if in_library else self._globals_for(f)
         cells = tuple([types.CellType() for _ in f.__closure__ or ()])
@@ -426,6 +430,23 @@ class Environment:
         if not in_library:  # whose globals are its own affair
             self._watching.note_code(f, name)
             self._variables(f, parts, shared)
+        return new
+
+    def _door(self, f: types.FunctionType, name: str) -> Any:
+        """A door to the copy of what is behind it. The rest of a door is ours, and nobody changes it."""
+        assert f.__closure__ is not None
+        cell = types.CellType()
+        new = self._memo[id(f)] = copied(f, f.__code__, f.__globals__, (cell, *f.__closure__[1:]))
+        parts = parts_of(f, name, lambda: f)
+        self._watching.note(parts.names)
+        behind = next(iter(parts.cells))
+        inner = behind.value
+        is_bare = not (inner.__closure__ or inner.__defaults__ or inner.__kwdefaults__ or vars(inner))
+        if is_bare and self._watching.is_foreign(inner.__globals__):  # nothing in it could be another's
+            cell.cell_contents = inner
+        else:
+            cell.cell_contents = vars(new)["__wrapped__"] = self._replace(_renamed(behind, name))
+        self.copies.append(Substituted(f"the attributes of {name}", lambda: len(vars(new)), 1, 1))
         return new
 
     def _globals_for(self, f: types.FunctionType) -> dict[str, Any]:

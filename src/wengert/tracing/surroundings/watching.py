@@ -166,7 +166,7 @@ class Watching:
         if is_walked(value):
             return
         home = value if isinstance(value, CODE) else type(value)
-        if held(value, "__dict__") is not None and not isinstance(value, CODE):
+        if not isinstance(value, CODE) and held(value, "__dict__") is not None:
             self._fill_caches(value)
         if isinstance(value, np.ndarray) or self.is_foreign(_namespace_of(home)):
             self._judge_library(value, name)
