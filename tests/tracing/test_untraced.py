@@ -95,6 +95,8 @@ OWN: dict[str, list[Call]] = {
     "numpy.random.Generator.multivariate_hypergeometric": [(([3, 4, 5], 2), {})],
     "numpy.random.Generator.multivariate_normal": [((np.zeros(2), np.eye(2)), {"size": 2})],
     "numpy.random.Generator.dirichlet": [(([1.0, 2.0],), {})],
+    "numpy.ufunc.at": [((np.zeros(3), [0, 0], 1.0), {})],
+    "numpy.ndarray.__setstate__": [(((1, (2,), np.dtype(float), False, bytes(16)),), {})],
     "numpy.random.Generator.__setstate__": [((np.random.default_rng(1).bit_generator.state,), {})],
 }
 """Arguments for one function; for objects of NumPy's they are indices."""
@@ -112,8 +114,11 @@ def _entries() -> dict[str, Callable[[], Any]]:
         owner, _, name = callee.__qualname__.rpartition(".")
         if owner == "Generator":  # found in one that is new for each call: the state is where it begins
             found[f"numpy.random.Generator.{name}"] = lambda name=name: getattr(np.random.default_rng(7), name)
+        elif owner == "ndarray":  # in an array that is new for each call
+            found[f"numpy.ndarray.{name}"] = lambda name=name: getattr(np.ndarray(2), name)
         else:
-            found[f"{callee.__module__}.{callee.__qualname__}"] = lambda callee=callee: callee
+            module = callee.__module__ or "numpy"  # which a method of a ufunc does not name
+            found[f"{module}.{callee.__qualname__}"] = lambda callee=callee: callee
     return found
 
 

@@ -30,13 +30,14 @@ _exchange.setup(Tracer)
 
 
 def exchanges(callee: Any, looks: int = AT_ARGUMENTS) -> Callable[[Replacement], Replacement]:
-    """Make the decorated function what ``callee``, a function or class of C code, does to traced arguments.
+    """Make the decorated function what ``callee``, a function or class of C code, does to traced arguments; or what is
+    asked before an attribute that C code sets is set, as with AT_OBJECT.
 
     One that some Python to come calls in another way keeps its own code, which refuses them.
     """
 
     def register(traced: Replacement) -> Replacement:
-        if _exchange.enroll(callee, traced, looks):
+        if _exchange.enroll(callee, traced, looks) and callable(callee):
             EXCHANGED.append(callee)
         return traced
 

@@ -692,10 +692,15 @@ def is_readonly(array: np.ndarray[Any, Any]) -> bool:
     return not array.flags.writeable and not _opened.is_lent(array)
 
 
+def is_locked(x: Any) -> bool:
+    """Whether an open trace of this thread reads ``x`` when its tape runs: see Trace.lock."""
+    return any(id(x) in t._read for t in _stack.traces)
+
+
 def is_read_later(x: Any) -> bool:
-    """Whether an open trace of this thread has locked ``x``, or an array that ``x`` is a view of."""
+    """Whether ``x`` is locked, or an array that it is a view of."""
     while isinstance(x, np.ndarray):
-        if any(id(x) in t._read for t in _stack.traces):
+        if is_locked(x):
             return True
         x = x.base
     return False

@@ -136,6 +136,33 @@ def test_an_argument_was_given_other_memory(replace: Callable[[Any], None]) -> N
     np.testing.assert_array_equal(b, B)
 
 
+@pytest.mark.filterwarnings("ignore:Setting the:DeprecationWarning")  # by the NumPys that deprecate it
+@pytest.mark.parametrize(("name", "new"), [("shape", (3, 1)), ("strides", (0,)), ("dtype", np.dtype(np.int64))])
+def test_an_argument_was_given_another_shape(name: str, new: Any) -> None:
+    """And what looks at its memory so; a view is the function's own."""
+    b = B.copy()
+    before = getattr(b, name)
+    with pytest.raises(wg.errors.MutationError, match="shape, strides and dtype are read-only"):
+        wg.grad(function_of(lambda b: setattr(b, name, new)))(X, b)
+    assert getattr(b, name) == before
+    np.testing.assert_array_equal(b, B)
+    seen: list[Any] = []
+
+    def f(x: Any, b: Any) -> Any:
+        view, own = b[:], np.ndarray(3)
+        for y in (view, own):
+            setattr(y, name, new)
+            seen.append(getattr(y, name))
+        with pytest.raises(AttributeError):
+            delattr(own, name)
+        return np.sum(x * b)
+
+    np.testing.assert_array_equal(wg.grad(f)(X, b), B)
+    assert seen == [new, new]
+    setattr(b, name, new)
+    assert getattr(b, name) == new
+
+
 def test_arrays_of_ones_own_are_written_as_ever() -> None:
     """Those of NumPy's that a function makes, and all where nothing is traced in the thread."""
     seen: list[Any] = []

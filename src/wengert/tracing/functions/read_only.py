@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from wengert.tracing.exchange import AT_OBJECT, exchanges
-from wengert.tracing.trace import current_trace, is_read_later
+from wengert.tracing.trace import current_trace, is_locked, is_read_later
 
 _ARRAY = np.empty(0)  # whose methods are those of all arrays
 
@@ -39,4 +39,14 @@ def replaced(x: np.ndarray[Any, Any], *args: Any, **options: Any) -> Any:
     """Other memory in the place of the array's own."""
     if is_read_later(x):
         raise ValueError("an array cannot be replaced that is read-only while it is traced")
+    return NotImplemented
+
+
+@exchanges(np.ndarray.__dict__["shape"], AT_OBJECT)
+@exchanges(np.ndarray.__dict__["strides"], AT_OBJECT)
+@exchanges(np.ndarray.__dict__["dtype"], AT_OBJECT)
+def reshaped(x: np.ndarray[Any, Any], new: Any) -> Any:
+    """``x.shape = ...``. A view that the function has made of a locked array is its own to reshape."""
+    if is_locked(x):
+        raise ValueError("the shape, strides and dtype are read-only of an array that is traced")
     return NotImplemented

@@ -2,11 +2,12 @@
 // for a traced value while they are exchanged.
 //
 // `math.sin` takes a float out of whatever it is given, so no protocol reaches it, and no attribute of a module reaches
-// `from math import sin`. But Python reads the address of such a function from its PyMethodDef at every call, and that
-// of a class from its tp_vectorcall, where there may be none. There stands, while a trace is open, a trampoline: it looks
-// whether an argument is traced, and then calls what was enrolled, else the function's own code. No class inherits
-// tp_vectorcall, as it does tp_new, which stays what it is: of a subclass (`class Metres(np.float64)`) nothing is
-// exchanged, and what `__new__` compares when one is copied is the same at all times.
+// `from math import sin`. But Python reads the address of such a function from its PyMethodDef at every call, that of a
+// class from its tp_vectorcall, where there may be none, and that of `x.shape = ...` from a PyGetSetDef. There stands,
+// while a trace is open, a trampoline: it looks whether an argument is traced, and then calls what was enrolled, else
+// the function's own code. No class inherits tp_vectorcall, as it does tp_new, which stays what it is: of a subclass
+// (`class Metres(np.float64)`) nothing is exchanged, and what `__new__` compares when one is copied is the same at all
+// times.
 //
 // Owned here: one slot a function or class, for as long as the process lives, with a reference to it and to its
 // replacement. All is called with the GIL; enroll() from the thread that imports, open() and close() by opened.cpp, so
@@ -25,7 +26,7 @@
 
 namespace {
 
-constexpr int most_functions = 192, most_types = 24;
+constexpr int most_functions = 192, most_types = 24, most_setters = 4;
 
 // How much of its arguments a function's trampoline looks at.
 enum Looks {
@@ -51,10 +52,17 @@ struct Type {
     int looks;
 };
 
+struct Setter {
+    PyGetSetDef *def;
+    setter own;
+    PyObject *replacement; // asked with the object and the new value
+};
+
 PyTypeObject *traced; // the class of traced values
 Function functions[most_functions];
 Type types[most_types];
-int n_functions, n_types;
+Setter setters[most_setters];
+int n_functions, n_types, n_setters;
 
 bool is_traced(PyObject *x) { return Py_TYPE(x) == traced; }
 
@@ -177,6 +185,17 @@ template <int K> PyObject *made(PyObject *type, PyObject *const *args, size_t gi
     return t.own != nullptr ? t.own(type, args, given, names) : called(type, args, n, names);
 }
 
+template <int K> int assigned(PyObject *self, PyObject *value, void *closure) {
+    const Setter &s = setters[K];
+    if (value != nullptr) { // which is null where an attribute is deleted
+        PyObject *answer = PyObject_CallFunctionObjArgs(s.replacement, self, value, nullptr);
+        if (answer == nullptr) return -1;
+        Py_DECREF(answer);
+        if (answer != Py_NotImplemented) return 0;
+    }
+    return s.own(self, value, closure);
+}
+
 // One instance a slot, since a trampoline is told nothing of the function that it stands for.
 struct Ways {
     PyCFunction one, array, keywords, tuple, dictionary;
@@ -190,6 +209,10 @@ template <int... K> std::array<Ways, sizeof...(K)> all_ways(std::integer_sequenc
 template <int... K> std::array<vectorcallfunc, sizeof...(K)> all_made(std::integer_sequence<int, K...>) {
     return {made<K>...};
 }
+template <int... K> std::array<setter, sizeof...(K)> all_assigned(std::integer_sequence<int, K...>) {
+    return {assigned<K>...};
+}
+const auto setter_trampolines = all_assigned(std::make_integer_sequence<int, most_setters>());
 const auto trampolines = all_ways(std::make_integer_sequence<int, most_functions>());
 const auto type_trampolines = all_made(std::make_integer_sequence<int, most_types>());
 
@@ -259,10 +282,24 @@ PyObject *enroll_type(PyTypeObject *type, PyObject *replacement, int looks) {
     Py_RETURN_TRUE;
 }
 
+PyObject *enroll_setter(PyObject *attribute, PyObject *replacement) {
+    PyGetSetDef *def = reinterpret_cast<PyGetSetDescrObject *>(attribute)->d_getset;
+    if (def->set == nullptr) Py_RETURN_FALSE;
+    for (int k = 0; k < n_setters; k++)
+        if (setters[k].def == def) return enrolled_again(attribute, setters[k].replacement, replacement);
+    Py_INCREF(attribute); // and so its PyGetSetDef stays
+    setters[n_setters++] = {def, def->set, Py_NewRef(replacement)};
+    Py_RETURN_TRUE;
+}
+
 PyObject *enroll(PyObject *, PyObject *args) {
     PyObject *callee, *replacement;
     int looks = at_arguments;
     if (!PyArg_ParseTuple(args, "OO|i", &callee, &replacement, &looks)) return nullptr;
+    if (Py_IS_TYPE(callee, &PyGetSetDescr_Type)) {
+        if (n_setters == most_setters) return PyErr_Format(PyExc_RuntimeError, "no slot is left for %R", callee);
+        return enroll_setter(callee, replacement);
+    }
     const bool is_type = PyType_Check(callee);
     if (!is_type && !is_like_pythons(callee)) Py_RETURN_FALSE;
     if (is_type ? n_types == most_types : n_functions == most_functions)
@@ -277,12 +314,14 @@ template <typename P> void put(P &place, P value) { __atomic_store_n(&place, val
 PyObject *open(PyObject *, PyObject *) {
     for (Function *f = functions; f != functions + n_functions; f++) put(f->def->ml_meth, f->trampoline);
     for (int k = 0; k < n_types; k++) put(types[k].type->tp_vectorcall, type_trampolines[k]);
+    for (int k = 0; k < n_setters; k++) put(setters[k].def->set, setter_trampolines[k]);
     Py_RETURN_NONE;
 }
 
 PyObject *close(PyObject *, PyObject *) {
     for (Function *f = functions; f != functions + n_functions; f++) put(f->def->ml_meth, f->own);
     for (int k = 0; k < n_types; k++) put(types[k].type->tp_vectorcall, types[k].own);
+    for (int k = 0; k < n_setters; k++) put(setters[k].def->set, setters[k].own);
     Py_RETURN_NONE;
 }
 
