@@ -5,14 +5,17 @@ leaves them out."""
 from __future__ import annotations
 
 import os
+import sys
 from collections import Counter
 from collections.abc import Iterator
+from contextlib import ExitStack
 from typing import Any
 
 import pytest
 from hypothesis import settings
 
 from wengert import config
+from wengert.tracing import _opened
 
 settings.register_profile("default", max_examples=40, derandomize=True, deadline=None)
 settings.register_profile("few", max_examples=6, derandomize=True, deadline=None)  # in `make test`
@@ -62,3 +65,13 @@ def checked_tapes_and_machine_code() -> Iterator[None]:
         yield
     finally:
         config.check, config.tiered = before
+
+
+@pytest.fixture
+def no_other_thread_writes() -> Iterator[None]:
+    """Say that no other thread writes an array: pytest-xdist has some. So traces are lent arrays, as where there is one
+    thread, rather than compare them."""
+    with ExitStack() as stack:
+        for _ in sys._current_frames():
+            stack.enter_context(_opened.harmless())
+        yield

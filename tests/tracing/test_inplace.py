@@ -379,6 +379,7 @@ def test_a_view_stays_locked_with_its_array_and_both_are_unlocked_in_the_end() -
     assert d.flags.writeable and v.flags.writeable
 
 
+@pytest.mark.usefixtures("no_other_thread_writes")
 def test_an_array_that_an_inner_function_read_is_not_written_before_the_outer_tape_is_run() -> None:
     """It is made by NumPy, unseen, too large to be copied: the outer tape reads it where it lies."""
 

@@ -177,6 +177,7 @@ def test_an_error_of_an_op_gets_the_users_line() -> None:
 # --------------------------------------------------------------------------------------------------------- what is lent
 
 
+@pytest.mark.usefixtures("no_other_thread_writes")
 def test_arguments_are_lent_for_the_time_of_the_trace() -> None:
     a = np.ones(3)
 

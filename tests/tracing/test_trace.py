@@ -106,6 +106,7 @@ def test_closing_the_wrong_trace_is_a_bug_of_ours() -> None:
     assert current_trace() is None
 
 
+@pytest.mark.usefixtures("no_other_thread_writes")
 def test_an_error_leaves_nothing_behind() -> None:
     x, trace = np.ones(10_000), Trace("f")
 
@@ -134,6 +135,7 @@ def test_numbers_are_literals_and_arrays_are_captured_once() -> None:
         assert len(trace.tape(()).captures) == 2 and trace.tape(()).inputs == ()
 
 
+@pytest.mark.usefixtures("no_other_thread_writes")
 def test_a_small_array_is_copied_and_a_large_one_is_lent(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is captured is what the array was at the first look; a small one may be written meanwhile."""
     monkeypatch.setattr(config, "snapshot_bytes", 24)
