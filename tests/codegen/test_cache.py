@@ -121,7 +121,7 @@ def test_the_folder_is_bounded(folder: Path, monkeypatch: pytest.MonkeyPatch) ->
     left.write_bytes(bytes(10))
     os.utime(left, (1e9, 1e9))
     monkeypatch.setattr(config, "cache_bytes", 5000)
-    monkeypatch.setattr(cache, "_saved", 0)
+    monkeypatch.setattr(cache, "SAVES_A_LOOK", 1)
     code_of(new_nest())
     sizes = {path.name: path.stat().st_size for path in folder.iterdir()}
     assert sum(sizes.values()) <= 5000
@@ -271,7 +271,7 @@ def test_a_pipe_in_the_cache_folder_hung_the_load(folder: Path, monkeypatch: pyt
     for name in names:
         STRANGE[what](Path(name))
     before = [os.lstat(name) for name in names]
-    monkeypatch.setattr(cache, "_saved", 0)
+    monkeypatch.setattr(cache, "SAVES_A_LOOK", 1)
     assert call(code_of(nest))[0] == 0.0
     cache.save(KEY, CODE)  # and now the folder is looked through
     assert cache.read(KEY) == CODE
@@ -312,7 +312,7 @@ def test_what_is_no_file_stays_when_the_folder_is_bounded(folder: Path, monkeypa
     old.write_bytes(bytes(1000))
     os.utime(old, (1e9, 1e9))
     monkeypatch.setattr(config, "cache_bytes", len(CODE) + 16)
-    monkeypatch.setattr(cache, "_saved", 0)
+    monkeypatch.setattr(cache, "SAVES_A_LOOK", 1)
     cache.save(KEY, CODE)
     assert {path.name for path in folder.iterdir()} == {"directory.o", "broken.o", "pipe.tmp", f"{KEY.hex()}.o"}
 

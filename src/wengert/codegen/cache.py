@@ -247,18 +247,16 @@ def read(key: bytes) -> bytes | None:
 def save(key: bytes, code: bytes) -> None:
     with _opened(is_made=True) as folder:
         if folder is not None and _write(folder, f"{key.hex()}.o", _checksum(key, code) + code):
-            _bound(folder)
+            if int.from_bytes(key[-2:], "little") % SAVES_A_LOOK == 0:  # one in so many, over all processes
+                _bound(folder)
 
 
-_saved = 0
+SAVES_A_LOOK = 256
+"""Of so many files that are written the folder is looked through once: it may have 60,000, which take a second."""
 
 
 def _bound(folder: Folder) -> None:
-    """Now and then, drop what was written longest ago until the folder is within its bound."""
-    global _saved
-    _saved += 1
-    if _saved % 64 != 1:
-        return
+    """Drop what was written longest ago until the folder is within its bound."""
     files = []
     with suppress(OSError), os.scandir(folder.fd) as entries:
         for entry in entries:
