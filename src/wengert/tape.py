@@ -412,9 +412,9 @@ def definitions(tape: Tape) -> dict[Var, Instr]:
 
 def tapes_in(value: Any) -> list[Tape]:
     """The tapes in the parameter of an instruction: it is one, or a tuple with some."""
-    if isinstance(value, Tape):
-        return [value]
-    return [tape for part in value for tape in tapes_in(part)] if isinstance(value, tuple) else []
+    if isinstance(value, tuple):
+        return [tape for part in value if isinstance(part, tuple | Tape) for tape in tapes_in(part)]
+    return [value] if isinstance(value, Tape) else []
 
 
 def format_param(value: Any) -> str:
