@@ -122,6 +122,13 @@ class NotDifferentiableError(WengertError, TypeError):
     """A derivative that cannot exist was needed."""
 
 
+class TooManyTurnsError(WengertError, RuntimeError):
+    """A loop over a range whose size is traced would be recorded turn by turn, and has too many of them.
+
+    ``wg.fori_loop`` records one turn, whatever their number.
+    """
+
+
 class TooManyPathsError(WengertError, RuntimeError):
     """A compiled function took more paths through its branches than ``config.max_paths``.
 

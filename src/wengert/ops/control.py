@@ -43,6 +43,9 @@ class GuardMiss(Exception):
         self.value = value
 
 
+MOST_TURNS = 1 << 20
+"""Of a ``for`` whose count is traced, where its turns are recorded: each is on the tape."""
+
 EACH = "each"
 """The kind of a guard that is as many as it has elements, in C order: those of all iterations of a loop."""
 

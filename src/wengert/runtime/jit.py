@@ -21,7 +21,7 @@ import numpy as np
 
 from wengert import config, passes, tree
 from wengert.attributes import held
-from wengert.errors import CaptureError, InternalError, StructureError, WengertError, message
+from wengert.errors import CaptureError, InternalError, StructureError, TooManyTurnsError, WengertError, message
 from wengert.locks import lock_of_object
 from wengert.ops.control import GuardMiss, guard, values_of
 from wengert.passes.number_guards import path_of
@@ -380,7 +380,8 @@ class Jit(_native.Dispatcher):
             if not is_refusal(error):
                 raise
             if is_by_value or counts is None or not counts.failed():
-                raise NotTraced(error, signature) from None
+                is_of_this_call = isinstance(error, TooManyTurnsError)  # the next may have fewer
+                raise NotTraced(error, None if is_of_this_call else signature) from None
         return self._whole(leaves, signature, is_look, is_by_value=True)
 
     def _donated(self, leaves: list[Any], signature: Signature) -> tuple[int, ...]:

@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.ops.control import guard
+from wengert.tracing.functions import counting
 
 COUNTS = [5, 7, 9, 11, 13, 4, 6, 8, 10, 12, 3, 15, 1, 2, 0, 20, 19, 17]
 A = np.linspace(0.5, 1.5, 20)
@@ -278,3 +280,93 @@ def test_other_ranges_are_pythons() -> None:
         wg.jit(lambda x: [x for _ in range(x)], strict=True)(2.0)
     with pytest.raises(TypeError, match="int"):
         wg.jit(lambda x: int([x]), strict=True)(2.0)
+
+
+def _moved(x: Any, n: Any) -> Any:
+    for _ in range(n):
+        x = x * 0.999 + 1e-3
+    return x
+
+
+def _by_squares(x: Any, n: Any) -> Any:
+    for i in range(n):
+        x = x * 0.999 + 1e-9 * (i * i)
+    return x
+
+
+@pytest.mark.parametrize("f", [_moved, _by_squares])
+def test_a_loop_of_a_million_turns_and_more_hung(f: Callable[..., Any]) -> None:
+    compiled = wg.jit(f)
+    for n in (3, 4, 5, 6, 7):
+        assert compiled(0.5, n) == pytest.approx(f(0.5, n), rel=1e-12)
+    traces = compiled.stats()["traces"]
+    assert compiled(0.5, 1 << 20) == pytest.approx(f(0.5, 1 << 20), rel=1e-9)
+    assert compiled.stats()["traces"] == traces and compiled.stats()["plain"] == 0
+
+
+def test_a_loop_of_a_million_turns_that_is_not_known_is_pythons(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(counting, "MOST_RECORDED", 1000)
+    compiled = wg.jit(_moved)
+    says = r"a loop of 1048576 turns(.|\n)*test_counting\.py(.|\n)*fori_loop"
+    with pytest.warns(wg.PerformanceWarning, match=says):
+        assert compiled(0.5, 1 << 20) == _moved(0.5, 1 << 20)
+    assert compiled(0.5, 3) == pytest.approx(_moved(0.5, 3), rel=1e-12)
+    assert compiled.stats()["traces"] == 1 and compiled.stats()["plain"] == 1
+    with pytest.raises(wg.errors.TooManyTurnsError, match=says):
+        wg.jit(_moved, strict=True)(0.5, 1 << 20)
+
+
+def test_a_loop_over_too_many_numbers_that_is_left_early_is_compiled() -> None:
+    def halved(x: Any, n: Any) -> Any:
+        for _ in range(n):
+            x = x * 0.5
+            if x < 1.0:
+                break
+        return x
+
+    compiled = wg.jit(halved, strict=True)
+    for x in (3.0, 50.0, 3.5):
+        assert compiled(x, 10**12) == halved(x, 10**12)
+
+
+def test_a_loop_of_too_many_turns_is_given_up_even_if_the_function_catches_that(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(counting, "MOST_RECORDED", 1000)
+
+    def f(x: Any, n: Any) -> Any:
+        try:
+            for _ in range(n):
+                x = x * 0.999 + 1e-3
+        except RuntimeError:
+            return x * 0
+        return x
+
+    compiled = wg.jit(f)
+    with pytest.warns(wg.PerformanceWarning, match="a loop of 1048576 turns"):
+        assert compiled(0.5, 1 << 20) == f(0.5, 1 << 20)
+
+
+def test_a_loop_of_many_turns_is_not_looked_at_turn_by_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That took 0.3 ms a turn: a count of 500,000 took minutes where two others had been met before."""
+    monkeypatch.setattr(counting, "MOST_COUNTED", 50)
+    compiled = wg.jit(_moved)
+    for n in (3, 4, 100):
+        assert compiled(0.5, n) == pytest.approx(_moved(0.5, n), rel=1e-12)
+    assert not any(i.op is guard and i.params["kind"] == "turn" for i in compiled.program(0.5, 100).tape.instrs)
+    for n in (5, 6, 7, 200):
+        assert compiled(0.5, n) == pytest.approx(_moved(0.5, n), rel=1e-12)
+    assert compiled.stats()["traces"] == 6  # the loop is known then
+
+
+def test_a_counter_that_begins_beyond_its_bound_is_no_leaked_guard() -> None:
+    def f(x: Any, a: Any, b: Any) -> Any:
+        for i in range(a, b):
+            x = x + 1.0 * (i * i * i)
+        return x
+
+    compiled = wg.jit(f)
+    for begin in (0, (1 << 20) - 5, 1 << 20, -(1 << 20) - 5):
+        for n in (3, 4, 5, 6, 7):
+            assert compiled(0.5, begin, begin + n) == pytest.approx(f(0.5, begin, begin + n), rel=1e-12)
+    assert compiled.stats()["plain"] == 0

@@ -11,15 +11,16 @@ from __future__ import annotations
 import itertools
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
 
-from wengert.errors import ConcretizationError
+from wengert.errors import ConcretizationError, WengertError
 from wengert.higher.bodies import alive
 from wengert.higher.loops import While, while_
 from wengert.ops import kernels
-from wengert.ops.control import Expected, guard
+from wengert.ops.control import MOST_TURNS, Expected, guard
 from wengert.ops.elementwise import absolute, add, convert, logical_not, multiply, negative, square, subtract
 from wengert.ops.shape import zeros
 from wengert.passes.reroll.columns import Places, Rolled
@@ -35,8 +36,9 @@ FEWEST = 3
 
 SEVERAL = 2
 """Counts of one ``for`` after which it is traced with a counter."""
-MOST_TURNS = 1 << 20
-"""Of a loop that is counted: its numbers are Python's, of which products must fit into int64."""
+BOUNDS = (1 << 53, 1 << 30, MOST_TURNS)
+"""Of the counter of a loop of any count, the largest for which what is computed of it, as Python's integers are, must
+fit into int64."""
 MOST_TRIES = 6
 """Traces with a counter that have come to no loop."""
 
@@ -53,6 +55,7 @@ class Counts:
         self._tried: set[Any] = set()
         self._rolled: set[int] = set()
         self._is_by_value = False
+        self._refused: WengertError | None = None
         self.knows_any = False
         self.has_learnt = False
         """Whether loops have become known since this was last set back."""
@@ -97,10 +100,19 @@ class Counts:
         self._tried.clear()
         self._rolled.clear()
         self._is_by_value = is_by_value
+        self._refused = None
 
     def rolled(self, number: int) -> None:
         """The loop of this number was one of any count."""
         self._rolled.add(number)
+
+    def refuse(self, error: WengertError) -> None:
+        """What is being traced is not to be kept, even if the function catches the error itself."""
+        self._refused = error
+
+    def check_not_refused(self) -> None:
+        if self._refused is not None:
+            raise self._refused
 
     def check(self, tape: Tape) -> None:
         """Raise NotCounted where a counter would make a difference: it is an int64, and Python's integers are not; or
@@ -241,7 +253,7 @@ class WhileMaker(ScanMaker):
         if (condition.slot < 0).any() or (condition.iteration != np.arange(self.count)).any():
             raise Irregular
         if self._is_counted():
-            of_counter = check_numbers(self.it, self._counter())
+            self.bound, of_counter = check_numbers(self.it, self._counter())
             if any(slot in of_counter for slot in self.wanted):
                 raise Irregular
 
@@ -266,7 +278,7 @@ class WhileMaker(ScanMaker):
         """See before the loop that its counter stays within the bounds for which it was checked."""
         stop = self.places.atom(self._compared()[1].read.refs[0])
         first = self.places.atom(self.it.operands[self._counter().step][0].read.refs[0])
-        for holds in (stop < MOST_TURNS, first > -MOST_TURNS):
+        for holds in (stop < self.bound, first > -self.bound):
             if type(holds) is not Lit:
                 current_builder().emit(guard, (holds,), {"expected": Expected(True), "position": -1, "kind": "bool"})
 
@@ -305,10 +317,17 @@ class WhileMaker(ScanMaker):
 # ---------------------------------------------------------------------------------------------- numbers of Python's
 
 
-def check_numbers(it: Iteration, counter: Slot) -> set[Slot]:
-    """The integers that are computed of the counter, which stay in int64, as Python's need not. Raise Irregular where
-    one may leave it, or is carried on."""
-    bounds = {counter: MOST_TURNS}
+def check_numbers(it: Iteration, counter: Slot) -> tuple[int, set[Slot]]:
+    """How large the counter may get, and the integers that are computed of it, which then stay in int64, as Python's
+    need not. Raise Irregular where one may leave it, or is carried on."""
+    for bound in BOUNDS[:-1]:
+        with suppress(Irregular):
+            return bound, _numbers_within(it, counter, bound)
+    return BOUNDS[-1], _numbers_within(it, counter, BOUNDS[-1])
+
+
+def _numbers_within(it: Iteration, counter: Slot, most: int) -> set[Slot]:
+    bounds = {counter: most}
     for j in range(it.run.period - 1):
         step, known = it.step(j), [_bound(it, o, bounds, counter) for o in it.operands[j]]
         is_free = step.op is not None and isinstance(step.op.kernel, kernels.Gather | kernels.Scatter)

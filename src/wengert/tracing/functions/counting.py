@@ -6,6 +6,9 @@ whether ``i < n``, and nobody learns the count. If the turns then carry traced v
 (passes/reroll/whiles.py); what asks for the value of ``i``, as an index into a list does, says so by a guard, and the
 loop stays what it was.
 
+A counter that may leave the bounds for which its loop was checked is none, and a range of very many numbers is given up
+after the first of its turns: Python answers that call.
+
 ``n`` may be ``int(n)``, if that is written in the brackets of ``range`` and nobody else gets the number.
 """
 
@@ -22,6 +25,8 @@ from typing import Any
 
 import numpy as np
 
+from wengert.errors import TooManyTurnsError, message
+from wengert.ops.control import MOST_TURNS
 from wengert.ops.elementwise import subtract
 from wengert.tracing.callers import callee_at, is_internal
 from wengert.tracing.exchange import AT_ANY, exchanges
@@ -31,6 +36,11 @@ from wengert.tracing.tracer import Tracer, record
 
 INT64 = np.dtype(np.int64)
 
+MOST_COUNTED = 1 << 16
+"""Turns of a loop with a traced counter: each is looked at, which takes some ten times as long as to record it."""
+MOST_RECORDED = 1 << 14
+"""Turns that are recorded of a range of more than MOST_TURNS, which most loops over such a range leave before."""
+
 
 @exchanges(range, AT_ANY)
 def traced_range(*args: Any) -> Any:
@@ -38,13 +48,38 @@ def traced_range(*args: Any) -> Any:
     if counts is None or len(args) > 2 or not all(map(_is_count, args)) or not _is_of_a_loop(frame, _called_at(frame)):
         return range(*map(operator.index, args))
     place = frame.f_code, _called_at(frame)
-    number = counts.counted(place)
-    if number is not None:
-        start, stop = args if len(args) == 2 else (0, args[0])
-        return _counted(number, start, stop)
+    start, stop = args if len(args) == 2 else (0, args[0])
+    low, high = _value(start), _value(stop)
+    if high - low < MOST_COUNTED and low > -MOST_TURNS and high < MOST_TURNS:  # else a guard of it would not hold
+        number = counts.counted(place)
+        if number is not None:
+            return _counted(number, start, stop)
     found = range(*map(operator.index, args))
+    if high - low >= MOST_TURNS:
+        return _first_of_many(found, high - low, counts)
     counts.note(place, len(found))
     return found
+
+
+def _value(x: Any) -> int:
+    """The value of a bound, which no guard notes."""
+    return x if type(x) is int else int(x._trace.evaluate(x.atom()))
+
+
+def _first_of_many(numbers: range, count: int, counts: Any) -> Iterator[int]:
+    """The numbers, so many that they are not worth recording, unless the loop is left early."""
+    yield from numbers[:MOST_RECORDED]
+    trace = current_trace()
+    where = None if trace is None else trace.locate()
+    what = f"a loop of {count} turns, of which the number is traced, would be recorded turn by turn"
+    tries = [
+        "wg.fori_loop(0, n, ...), or wg.while_loop where it may end early",
+        f"calls with other numbers of turns before, below {MOST_COUNTED}: a loop that carries traced values alone is "
+        "compiled for any number after some five of them",
+    ]
+    error = TooManyTurnsError(message(what, where, tries=tries))
+    counts.refuse(error)
+    raise error
 
 
 def _counts() -> Any:
