@@ -294,6 +294,7 @@ def walk(x: Any, a: Any, **options: Any) -> Any:
     return np.sum(c) + np.sum(ys**2)
 
 
+@pytest.mark.sampled(3, "half a second each")
 @pytest.mark.parametrize("reverse", [False, True])
 @pytest.mark.parametrize("options", [{"checkpoint": 1}, {"checkpoint": 4}, {"checkpoint": 5}, {"budget": 100}])
 def test_a_checkpointed_scan(options: Any, reverse: bool) -> None:

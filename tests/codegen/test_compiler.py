@@ -308,6 +308,7 @@ def test_a_program_keeps_the_code_that_it_shares_with_a_dropped_one(folder: Path
     np.testing.assert_array_equal(call(), y)
 
 
+@pytest.mark.deep("thousands of programs are made: 6 s")
 def test_a_program_is_dropped_while_another_thread_runs_it(folder: Path) -> None:
     x = np.linspace(0, 1, 200_000)
     wrong: list[str] = []

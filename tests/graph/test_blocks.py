@@ -46,6 +46,7 @@ def same(found: Any, expected: Any, tolerance: float) -> None:
             np.testing.assert_allclose(found[name][key], leaf, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.sampled(3, "random graphs in blocks: 2 s each")
 @pytest.mark.parametrize("dtype", [np.float32, np.float64])
 @pytest.mark.parametrize("seed", [0, 1])
 def test_the_gradient_is_that_of_the_whole(seed: int, dtype: Any) -> None:
@@ -70,6 +71,7 @@ def test_blocks_are_the_vertices_in_their_order() -> None:
     assert set(g.outputs) <= given
 
 
+@pytest.mark.deep("a hundred graphs are compiled in blocks: 8 s")
 def test_na_3_after_an_edit_only_blocks_that_changed_are_new() -> None:
     """Replace, insert and remove one vertex of some hundred: the counts of what is compiled again."""
     g = random_graph(300, 3)

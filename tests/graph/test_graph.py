@@ -259,6 +259,7 @@ def test_graphs_travel_between_processes() -> None:
 # ------------------------------------------------------------------------------------------------------------ size
 
 
+@pytest.mark.deep("7 s; one of 1,000 is quick")
 def test_na_2_a_graph_of_100_000_vertices_in_a_row() -> None:
     """No recursion: built by calling, evaluated, edited at its ends, traced."""
     x = graph.input("x")

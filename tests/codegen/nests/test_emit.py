@@ -640,6 +640,7 @@ def test_integers_and_what_is_short_are_not_called() -> None:
     assert "wengert." not in emit(loops.nest(True)[0], "k", target())
 
 
+@pytest.mark.sampled(5, "every length is compiled twice")
 @pytest.mark.parametrize("dtype", ["f8", "f4"])
 @pytest.mark.parametrize("n", [0, 1, 7, 64, 65, 1003])
 def test_called_functions_give_the_bits_of_inlined_ones(n: int, dtype: str, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -44,6 +44,7 @@ def test_an_evaluation_that_raises_has_failed_and_the_search_goes_on() -> None:
     assert len(found.done()) + len(failed) == 40 and found.best().candidate["n"] <= 20
 
 
+@pytest.mark.deep("processes end and are begun again: 8 s")
 def test_a_worker_that_ends_loses_its_own_candidate_and_nothing_else() -> None:
     found = run(evaluations.sometimes_ends_its_process, 2, evaluations=16, method="random")
     for t in found.trials:
