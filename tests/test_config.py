@@ -25,6 +25,7 @@ def test_a_variable_that_is_no_number_is_named(text: str) -> None:
     assert done.returncode != 0 and "WENGERT_THREADS" in done.stderr.splitlines()[-1]
 
 
+@pytest.mark.usefixtures("no_other_thread_writes")
 def test_the_switches_have_their_defaults_and_are_read_when_used(monkeypatch: pytest.MonkeyPatch) -> None:
     assert config.max_paths > 1 and config.max_programs > 1 and config.snapshot_bytes > 0
     c = np.ones(10)

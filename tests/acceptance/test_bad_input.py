@@ -668,6 +668,7 @@ def test_data_written_between_an_inner_derivative_and_its_use() -> None:
         data[0] = 1.0  # writeable again
 
 
+@pytest.mark.usefixtures("no_other_thread_writes")
 def test_a_captured_array_written_by_another_function_while_tracing() -> None:
     """A large array that has been read may not change before the tape is run: the write raises, or is not seen."""
     data = np.ones(10_000)

@@ -449,7 +449,7 @@ def test_every_method_gives_up_where_there_is_no_solution(method: str) -> None:
 
 
 def test_bad_input() -> None:
-    with pytest.raises(ValueError, match="'Euler' is none of Tsit5"):
+    with pytest.raises(ValueError, match="method is 'Euler', a str; expected one of Tsit5, RK45"):
         solve_ivp(prey, (0, 1), [1.0, 1.0], method="Euler", args=ARGS)
     with pytest.raises(ValueError, match=r"y0 has shape \(1, 2\)"):
         solve_ivp(prey, (0, 1), [[1.0, 1.0]], args=ARGS)

@@ -16,7 +16,7 @@ from wengert import tree
 from wengert.api.bodies import Body, aval_of, calling, leaves_of, recorded, source_of
 from wengert.api.named import F, function_name, made_by
 from wengert.errors import ConcretizationError, DTypeError, MutationError, ShapeError, StructureError, message
-from wengert.expect import checked
+from wengert.expect import checked, given
 from wengert.higher.bodies import alive, steps_of_constants
 from wengert.higher.branches import cond as cond_op
 from wengert.higher.chain import Chain
@@ -305,7 +305,7 @@ def checkpoint(f: F) -> F:
 
 
 @checked
-def fori_loop(lower: Array, upper: Array, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
+def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
     """``val = body_fun(i, val)`` for i from ``lower`` up to, not including, ``upper``.
 
     Bounds that are Python's numbers make a :func:`scan`; traced ones a :func:`while_loop`, whose number of iterations
@@ -336,6 +336,8 @@ def _bound(which: str, x: Any) -> Any:
     """A bound of a loop as one that fits the counter, which is int64: a number of Python's, or traced."""
     if type(x) is int and not -(2**63) <= x < 2**63:
         raise DTypeError(message(f"fori_loop: the {which} bound is {x}; expected an integer that fits into int64"))
+    if isinstance(x, list | tuple):  # which may be ragged, or hold itself
+        raise DTypeError(message(f"fori_loop: the {which} bound is {given(x)}; expected an integer of shape ()"))
     aval = aval_of(x)
     if aval.shape or aval.dtype.kind not in "iub" or aval.dtype == np.uint64:
         what = f"fori_loop: the {which} bound is {aval}; expected an integer of shape () that fits into int64"

@@ -20,7 +20,7 @@ from wengert.edit import ancestors, played
 from wengert.ops.kernels import MapTape
 from wengert.ops.op import ZERO, broadcast_shapes, elementwise
 from wengert.ops.structured import Masked
-from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, building
+from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, Var, building
 
 NOWHERE = Masked(Lit(False), 0)  # the partial of one branch of a selection within the other
 
@@ -70,7 +70,8 @@ def _derivative(body: Tape, k: int, nan_safe: bool) -> tuple[list[Instr], Any]:
     if ct is None:
         return [], NOWHERE
     steps = body.replace(instrs=tuple([i for i in builder.instrs if y not in i.outs]))
-    return ancestors(steps, ct[:2] if isinstance(ct, Masked) else [ct]), ct
+    results = ct[:2] if isinstance(ct, Masked) else [ct]
+    return ancestors(steps, [a for a in results if type(a) is Var]), ct
 
 
 map_scalar = elementwise(
