@@ -184,6 +184,7 @@ def compare(f: Callable[..., Any], derivative: Callable[..., Any], after: Callab
         np.testing.assert_allclose(got, expected, rtol=1e-12 if got.dtype == F64 else 2e-6, atol=1e-12)
 
 
+@pytest.mark.sampled(4, "every body in every order")
 @pytest.mark.parametrize("derivative", DERIVATIVES, ids=lambda d: d.__name__)
 @pytest.mark.parametrize("name", FUNCTIONS)
 @pytest.mark.filterwarnings("ignore:.*:RuntimeWarning")
@@ -192,6 +193,7 @@ def test_derivatives_are_those_of_the_function(name: str, derivative: Callable[.
     compare(FUNCTIONS[name], derivative, np.sum)
 
 
+@pytest.mark.sampled(3, "every body in every order")
 @pytest.mark.parametrize("derivative", [*DERIVATIVES, nan_safe], ids=lambda d: d.__name__)
 @pytest.mark.parametrize("name", [name for name in FUNCTIONS if "select" in name or "branch" in name])
 @pytest.mark.filterwarnings("ignore:.*:RuntimeWarning")

@@ -88,6 +88,7 @@ def test_every_activation_is_here() -> None:
     assert functions - {"glu"} == set(CASES)
 
 
+@pytest.mark.sampled(3, "each activation in every way")
 @pytest.mark.parametrize("compiled", [False, True], ids=["called", "compiled"])
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", CASES)
@@ -128,6 +129,7 @@ def test_shapes_and_numbers(name: str) -> None:
     assert np.isnan(f(np.array([np.nan]))).all()
 
 
+@pytest.mark.sampled(3, "each activation is compiled behind a product")
 @pytest.mark.parametrize("name", CASES)
 def test_behind_a_product_and_a_bias(name: str) -> None:
     """NN-4: what is kept of the forward pass, the output, the input or both, is the compiler's choice; with a bias, as

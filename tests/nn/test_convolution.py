@@ -94,6 +94,7 @@ def test_bias_and_activation(act: Any, dtype: str) -> None:
         close(y, want, 1e-12 if dtype == "float64" else 1e-5)
 
 
+@pytest.mark.sampled(3, "half a second each")
 @pytest.mark.sampled(4, "every way in every dimension, compiled anew")
 @in_dimensions
 @in_ways

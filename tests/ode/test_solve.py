@@ -131,6 +131,7 @@ FEW = ("A3", "B5", "C1", "D2", "E2")
 MANY = pytest.mark.deep("a program for each of sixty equations and methods")
 
 
+@pytest.mark.sampled(4, "every problem of the set")
 @pytest.mark.parametrize("method", ["Tsit5", "DOP853", "KenCarp4"])
 @pytest.mark.parametrize("name", [n if n in FEW else pytest.param(n, marks=MANY) for n in DETEST])
 def test_detest(name: str, method: str) -> None:
@@ -149,6 +150,7 @@ def test_a_stiff_equation(method: str) -> None:
     assert len(seen.t) < 500
 
 
+@pytest.mark.sampled(3, "every stiff method on every problem")
 @pytest.mark.parametrize("rtol", [1e-3, 1e-6])
 @pytest.mark.parametrize("name", ["prey", "robertson"])
 @pytest.mark.parametrize("method", ["Radau", "BDF"])
@@ -268,6 +270,7 @@ def test_an_event_that_ends_at_its_third_time() -> None:
     np.testing.assert_allclose((ours.t[-1], *ours.y[:, -1]), (theirs.t[-1], *theirs.y[:, -1]), rtol=1e-9)
 
 
+@pytest.mark.deep("3 s")
 @pytest.mark.sampled(2, "a program for each method; the steps of each are compared in quick ones")
 @pytest.mark.parametrize("method", ["Tsit5", "Radau"])
 def test_the_derivatives_of_events_that_do_not_end(method: str) -> None:
@@ -321,6 +324,7 @@ def differences(f: Any, x: Any, h: float = 1e-4) -> Any:
     return np.array([(8 * (f(x + d) - f(x - d)) - (f(x + 2 * d) - f(x - 2 * d))) / (12 * h) for d in basis])
 
 
+@pytest.mark.sampled(3, "two seconds each")
 @pytest.mark.parametrize("method", ["Tsit5", "DOP853", "KenCarp4", "Radau", "BDF"])
 def test_gradients(method: str) -> None:
     f = lambda p: end(p, method)
@@ -387,6 +391,7 @@ def test_a_captured_number_never_goes_stale() -> None:
         assert solve_ivp(f, (0.0, 1.0), [1.0], rtol=1e-8, atol=1e-8).y[0, -1] == pytest.approx(np.exp(-k), rel=1e-6)
 
 
+@pytest.mark.sampled(2, "two seconds each")
 @pytest.mark.sampled(3, "a program for each method; the steps of each are compared in quick ones")
 @pytest.mark.parametrize("method", ["Tsit5", "KenCarp4", "Radau", "BDF"])
 def test_a_budget_of_states(method: str) -> None:
@@ -548,6 +553,7 @@ def switched(t: Any, y: Any, a: Any, b: Any) -> Any:
     return -rate * y if y[0] < 0.5 else -rate * y - (y[0] - 0.5) ** 2 * b
 
 
+@pytest.mark.sampled(3, "two seconds each")
 @pytest.mark.parametrize("method", ["Tsit5", "DOP853", "KenCarp4"])
 def test_a_right_hand_side_with_branches(method: str) -> None:
     def end(p: Any) -> Any:
@@ -617,6 +623,7 @@ def test_within_the_body_of_a_loop() -> None:
     assert wg.grad(chained)(np.ones(1))[0] == pytest.approx(np.exp(-2), rel=1e-6)
 
 
+@pytest.mark.deep("3 s")
 def test_what_fails_in_a_batch() -> None:
     explodes = lambda k: solve_ivp(lambda t, y: k * y**2, (0, 2), [1.0], t_eval=[0.5, 2.0])
     seen = wg.vmap(lambda k: dict(y=explodes(k).y, status=explodes(k).status))(np.array([0.1, 1.0]))

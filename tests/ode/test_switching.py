@@ -38,6 +38,7 @@ def test_it_goes_to_and_fro() -> None:
     assert 0 < seen.nlu < 0.7 * stiff.nlu
 
 
+@pytest.mark.deep("6 s")
 def test_gradients_through_the_change() -> None:
     def last(p: Any, method: str, rtol: float) -> Any:
         options: dict[str, Any] = {"t_eval": [1e-4, 4.0, 9.0], "rtol": rtol, "atol": 1e-2 * rtol, "args": (p[0],)}
@@ -52,6 +53,7 @@ def test_gradients_through_the_change() -> None:
     assert forward == pytest.approx(found @ p, rel=1e-9)
 
 
+@pytest.mark.deep("3 s")
 def test_events_and_values_between_of_either_method() -> None:
     f = lambda t, y: stiff_at_both_ends(t, y, 1e4)
     half = lambda t, y: y[0] - 0.2
@@ -64,6 +66,7 @@ def test_events_and_values_between_of_either_method() -> None:
     np.testing.assert_allclose(seen.sol(ts), tight.sol(ts), atol=2e-5)
 
 
+@pytest.mark.deep("3 s")
 def test_a_batch() -> None:
     """Of which each example turns where it does."""
 
@@ -77,6 +80,7 @@ def test_a_batch() -> None:
     np.testing.assert_allclose(slopes, [slope(k) for k in ks], rtol=1e-8, atol=1e-14)
 
 
+@pytest.mark.deep("3 s")
 def test_odeint_of_a_stiff_equation() -> None:
     """Within a trace it is ours, and turns from one method to the other."""
 

@@ -63,6 +63,7 @@ CASES = [
 ]  # fmt: skip
 
 
+@pytest.mark.sampled(3, "every rule is compiled in two dtypes")
 @pytest.mark.parametrize("case", CASES, ids=str)
 def test_rules(case: Case) -> None:
     check_op(case)

@@ -11,6 +11,7 @@ from wengert import nn, optimize
 distributed = pytest.importorskip("dask.distributed")
 
 
+@pytest.mark.deep("a cluster is begun: 3 s")
 @pytest.mark.filterwarnings("ignore")  # its own affairs
 def test_two_workers_of_a_cluster_take_the_same_steps() -> None:
     params = MODEL.init(0, X)[0]

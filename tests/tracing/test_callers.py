@@ -217,6 +217,7 @@ def test_whose_code_it_is(module: str, is_library: bool, is_internal: bool, is_o
     assert callers.is_opaque(module) == is_opaque
 
 
+@pytest.mark.deep("collections of garbage: 3 s")
 def test_a_module_that_was_made_up_at_run_time_goes_when_it_is_let_go_of() -> None:
     class Probe:
         pass

@@ -145,6 +145,7 @@ def test_numbers_of_subclasses_are_copied_while_a_trace_is_open_and_afterwards()
     assert wg.grad(lambda x: x * made[0](3))(1.0) == 3.0
 
 
+@pytest.mark.deep("every exchanged function, many times: 8 s")
 def test_calls_leave_no_references() -> None:
     def f(x: Any) -> Any:
         try:

@@ -31,6 +31,7 @@ def test_arrays_with_an_arithmetic_of_their_own_are_refused() -> None:
         wg.grad(lambda x: np.sum(x * x))(np.ma.array([1.0, 2.0], mask=[0, 1]))
 
 
+@pytest.mark.deep("many collections of garbage: 6 s")
 def test_nothing_keeps_arguments_alive() -> None:
     """A jitted function kept the arrays it was traced with; an un-jitted call freed its own only at a collection."""
     jitted = wg.jit(lambda x: x * 2 if x[0] > 0 else x)

@@ -112,6 +112,7 @@ def test_what_has_no_phase_at_first_and_second_order(f: Any, dtype: Any, shape: 
     first_order(joint, range(len(xs)), gradients, xs, rng, 1e-5, free * len(xs))
 
 
+@pytest.mark.sampled(5, "a second each")
 @pytest.mark.parametrize("n", [1, 2, 3, 6])
 @pytest.mark.parametrize("dtype", ["f", "d", "F", "D"])
 def test_what_is_put_together_again_moves_as_it_was(dtype: str, n: int) -> None:

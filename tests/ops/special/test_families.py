@@ -68,6 +68,7 @@ BY_QUADRATURE = frozenset(
     [pytest.param(c, marks=pytest.mark.deep("quadratures")) if c.name in BY_QUADRATURE else c for c in CASES],
     ids=str,
 )
+@pytest.mark.sampled(3, "every operand of every function, in two orders")
 def test_family(case: Case) -> None:
     for check in CHECKS:
         check(case)

@@ -48,6 +48,7 @@ def two_loops(a: Any) -> Any:
     return x * y
 
 
+@pytest.mark.sampled(2, "a second each")
 @pytest.mark.parametrize("f", [newton, leaves_in_the_middle, of_arrays])
 def test_one_program_for_every_count(f: Callable[..., Any]) -> None:
     value, gradient = wg.jit(f), wg.jit(wg.grad(f))

@@ -192,6 +192,7 @@ def test_a_view_kept_by_its_callback_stays():
     assert [v[0] for v in kept] == [0, 2, 4, 6, 8]
 
 
+@pytest.mark.deep("thousands of calls: 4 s")
 def test_references():
     x, out = np.arange(8.0), np.empty(8)
     program = executable(steps=TWICE_PLUS_ONE)

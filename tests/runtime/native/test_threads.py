@@ -169,6 +169,7 @@ except KeyboardInterrupt:
 """
 
 
+@pytest.mark.sampled(3, "half a second each")
 @pytest.mark.parametrize("is_long", [False, True])
 @pytest.mark.parametrize(("threads", "grain"), [(1, 1), (1, -1), (1, -3), (2, 1), (2, -1)])
 def test_ctrl_c_waited_for_the_running_kernel(threads, grain, is_long):

@@ -231,6 +231,7 @@ PATHS = [indexes_a_list, compares, counts, needs_it_afterwards, power_afterwards
 PATHS += [in_another, taylor, powers, cubes, doubles]
 
 
+@pytest.mark.sampled(5, "each is traced a dozen times")
 @pytest.mark.parametrize("f", PATHS)
 def test_what_depends_on_its_count_stays_as_it_is(f: Callable[..., Any]) -> None:
     value, _ = check(f, 0.3, [5, 7, 9, 11, 13, 3, 30, 1, 2, 0, 28, 26, 40, 12, 6])

@@ -123,6 +123,7 @@ def test_the_derivative_is_that_of_the_path(name: str) -> None:
     assert back @ dx == pytest.approx(np.sum(ct * dy), rel=1e-12)
 
 
+@pytest.mark.deep("many draws: 5 s")
 def test_the_mean_of_implicit_derivatives_is_the_derivative_of_the_mean() -> None:
     """E[gamma(a)] = a, E[beta(a, 2)] = a / (a + 2), E[F] = n / (n - 2): a path through the rejections is biased."""
     rng = np.random.default_rng(0)

@@ -351,6 +351,7 @@ def adjoint(x):
     return np.conj(np.swapaxes(x, -1, -2))
 
 
+@pytest.mark.sampled(2, "two seconds each")
 @pytest.mark.parametrize("a", [AC, SC], ids=lambda a: str(a.shape))
 def test_complex_factorisations(a):
     for upper in (False, True):
@@ -516,6 +517,7 @@ DECOMPOSED = [
 ]
 
 
+@pytest.mark.sampled(3, "half a second each")
 @pytest.mark.parametrize("f", DECOMPOSED)
 def test_complex_decompositions_in_single_precision_mapped_and_of_second_order(f):
     loss = lambda a: np.sum(np.abs(f(a)) ** 2)

@@ -136,6 +136,7 @@ def test_an_argument_was_given_other_memory(replace: Callable[[Any], None]) -> N
     np.testing.assert_array_equal(b, B)
 
 
+@pytest.mark.usefixtures("no_other_thread_writes")
 @pytest.mark.filterwarnings("ignore:Setting the:DeprecationWarning")  # by the NumPys that deprecate it
 @pytest.mark.parametrize(("name", "new"), [("shape", (3, 1)), ("strides", (0,)), ("dtype", np.dtype(np.int64))])
 def test_an_argument_was_given_another_shape(name: str, new: Any) -> None:

@@ -24,6 +24,7 @@ def is_exchanged() -> bool:
     return own != OWN
 
 
+@pytest.mark.usefixtures("no_other_thread_writes")
 def test_a_trace_that_nobody_closed_is_closed_when_its_context_goes() -> None:
     x = np.ones(3)
     outer, inner = Trace("outer"), Trace("inner")
@@ -152,6 +153,7 @@ def test_an_argument_is_not_written_where_there_are_other_threads() -> None:
     assert data.tolist() == [1.0, 2.0] and data.flags.writeable
 
 
+@pytest.mark.usefixtures("no_other_thread_writes")
 def test_an_array_is_lent_where_no_other_thread_may_write_it() -> None:
     x, lent = np.ones(3), list[Any]()
     leave = threading.Event()
