@@ -20,6 +20,7 @@ import ctypes
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache as once
+from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -195,6 +196,8 @@ class _Trial:
         self.has_large = not sums  # of sums that overflow the order decides
         rows = [(x.dtype, x.strides, x.is_index) for x in nest.loads]
         self.operands = [self._operand(*row) for row in rows]
+        if not is_tame:
+            self._make_ties([x for x, (_, _, is_index) in zip(self.operands, rows, strict=True) if not is_index])
         own = list(nest.stores)
         self.goals = [self._operand(s.dtype, s.strides, False) for s in own]
         post = [(s.dtype, s.strides) for s in nest.post_stores]
@@ -243,6 +246,13 @@ class _Trial:
         first = MARGIN // size - lowest
         view = np.lib.stride_tricks.as_strided(block[first:], shape, [s * size for s in strides])
         return _Operand(view, block, block.ctypes.data + first * size, given)
+
+    def _make_ties(self, operands: Sequence[_Operand]) -> None:
+        """Give operands of one type the same number in a quarter of their places: there a comparison with and without
+        equality differ, and numbers drawn at random seldom meet."""
+        for x, y in pairwise(operands):
+            if x.view.shape == y.view.shape and x.view.dtype == y.view.dtype:
+                y.view[...] = np.where(self.rng.random(x.view.shape) < 0.25, x.view, y.view)
 
     def _numbers(self, dtype: np.dtype[Any], n: int) -> Array:
         rng = self.rng
