@@ -222,3 +222,18 @@ def test_what_the_functions_of_one_module_name_is_followed_once(monkeypatch: pyt
     assert taken.count("np") == 1
     space["np"] = types.SimpleNamespace(sin=lambda x: 2 * x)  # what a name means is asked again for every trace
     assert compiled(0.5) == 2**7
+
+
+def test_what_is_imported_and_is_no_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    """An object in the place of a module raised an AttributeError; what is asked of it is watched."""
+
+    def f(x: float) -> float:
+        import stand_in_of_a_module as found
+
+        return x * found.rate
+
+    stand_in = types.SimpleNamespace(rate=2.0)
+    monkeypatch.setitem(sys.modules, "stand_in_of_a_module", stand_in)
+    for call in (wg.jit(f), wg.jit(wg.grad(f)), wg.grad(f)):
+        for stand_in.rate in (2.0, 3.0):
+            assert call(1.0) == stand_in.rate

@@ -726,7 +726,7 @@ def _namespace_of(holder: Any) -> dict[str, Any]:
         return vars(holder)
     if isinstance(holder, types.FunctionType):
         return holder.__globals__
-    name = str(holder.__module__)
+    name = str(held(holder, "__module__", ""))  # of an object in the place of a module: none
     module = sys.modules.get(name)
     return {"__name__": name} if module is None else vars(module)
 
