@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from types import SimpleNamespace
 from typing import Any
@@ -199,3 +200,63 @@ def test_a_function_that_was_begun_again_drew_twice() -> None:
                 f(2.0)
     seeded = wg.grad(lambda p: written(p, np.random.default_rng(0).normal()))
     assert seeded(2.0) == seeded(2.0) == np.random.default_rng(0).normal()
+
+
+@pytest.mark.parametrize("draw", ["iterator", "generator", "random", "attribute", "nothing"])
+def test_what_is_known_to_need_everything_traced_draws_once(draw: str) -> None:
+    """The run with everything traced was given up, since the function counts its calls, and the next one went on in the
+    iterator where that had ended."""
+
+    def made() -> Callable[..., Any]:
+        numbers, rng, python = iter([0.5, 0.25, -1.5] * 9), np.random.default_rng(3), random.Random(3)
+        state, calls = SimpleNamespace(rate=0.5), 0
+
+        def attribute() -> float:
+            state.rate += 0.25
+            return state.rate
+
+        draws: dict[str, Callable[[], float]] = dict(
+            iterator=lambda: next(numbers), generator=rng.random, random=python.random, nothing=lambda: 1.0
+        )
+        drawn = {**draws, "attribute": attribute}[draw]
+
+        def f(x: Any) -> Any:
+            nonlocal calls
+            calls += 1
+            return np.sum(np.sin(x) * drawn()) + calls
+
+        return f
+
+    x = np.array([0.5, 1.0])
+    f, g = made(), made()
+    ways._traced.add(g.__code__)
+    of_g = wg.value_and_grad(g)
+    for _ in range(3):
+        assert of_g(x)[0] == pytest.approx(f(x))
+
+
+FIRST = {"is": True}
+STATE = SimpleNamespace(is_first=True)
+
+
+def test_what_only_the_first_run_did_is_not_taken_for_done() -> None:
+    """The first run, which was given up, put out a flag; the second took it as Python's next call would."""
+    is_first = True
+
+    def by_name(p: Any, u: Any) -> Any:
+        nonlocal is_first
+        factor, is_first = 2.0 if is_first else 1.0, False
+        return factor * copies_an_argument(p, u)
+
+    def by_attribute(p: Any, u: Any) -> Any:
+        factor, STATE.is_first = 2.0 if STATE.is_first else 1.0, False
+        return factor * copies_an_argument(p, u)
+
+    def by_item(p: Any, u: Any) -> Any:
+        factor = 2.0 if FIRST["is"] else 1.0
+        FIRST["is"] = False
+        return factor * copies_an_argument(p, u)
+
+    for f in (by_name, by_attribute, by_item):
+        with pytest.raises(wg.errors.MutationError, match="made outside"):
+            wg.grad(f)(np.array([0.5, 1.0, 2.0]), np.ones(3))

@@ -17,8 +17,16 @@ import numpy as np
 from wengert import tree
 from wengert.api.named import F, function_name
 from wengert.attributes import held
-from wengert.errors import CaptureError, ConcretizationError, MutationError, WengertError, WrittenMeanwhileError
+from wengert.errors import (
+    CaptureError,
+    ConcretizationError,
+    MutationError,
+    WengertError,
+    WrittenError,
+    WrittenMeanwhileError,
+)
 from wengert.passes.reroll import reroll, with_loops_of_any_count
+from wengert.tracing.generators import WalkAgain
 from wengert.tracing.layouts import strides_alone
 from wengert.tracing.record import Input, Recording, record_call, same_memory, shares_memory
 from wengert.tracing.surroundings.environment import Environment, walked
@@ -60,9 +68,11 @@ def _recorded(f: F, call: Callable[[Way], F], inputs: Sequence[Input], options: 
         if not is_known:
             return record_call(call(_as_they_are), inputs, name=name, **options)
         return _everything_traced(call, inputs, name, options, None)
-    except WrittenMeanwhileError:  # another run would read what was written
+    except _Draws:
+        return record_call(call(_as_they_are), inputs, name=name, **options)
+    except _FINAL:
         raise
-    except (ConcretizationError, MutationError, CaptureError) as error:
+    except _REFUSALS as error:
         refusal = error
     try:
         if is_known:
@@ -76,6 +86,9 @@ def _recorded(f: F, call: Callable[[Way], F], inputs: Sequence[Input], options: 
         _traced.add(code)
     return recording
 
+
+_REFUSALS = (ConcretizationError, MutationError, CaptureError)
+_FINAL = (WrittenMeanwhileError, WrittenError)  # another run would read what was written
 
 _traced = set[CodeType]()  # the code of functions that need everything traced
 
@@ -111,17 +124,30 @@ def _everything_traced(
 ) -> Recording:
     def record(environment: Environment) -> Recording:
         way = _EverythingTraced(environment, refusal)
-        recording = record_call(call(way), inputs, name=name, **options)
-        way.check(name)
+        try:
+            recording = record_call(call(way), inputs, name=name, **options)
+            way.check(name)
+        except (WalkAgain, *_FINAL):  # before the function ran; of what cannot be put back
+            raise
+        except KeyboardInterrupt:
+            environment.end_interrupted()
+            raise
+        except Exception as error:  # whatever ended the run, what it did to its surroundings may have to be undone
+            environment.end_early(error, isinstance(error, _REFUSALS))
+            raise
         return recording
 
     return walked(record)
 
 
+class _Draws(Exception):
+    """The function draws from what it captured: where a run of it fails, another would find that advanced."""
+
+
 class _EverythingTraced:
     """The other arguments, and what the function captured, are traced as captured arrays.
 
-    ``refusal``: what ended a run before this one, which may have drawn from what the function captured.
+    ``refusal``: what ended a run before this one, which may have drawn from what the function captured, or written it.
     """
 
     def __init__(self, environment: Environment, refusal: WengertError | None) -> None:
@@ -135,8 +161,11 @@ class _EverythingTraced:
         copy = self._environment.copy_for(f, _trace())
         leaves, treedef = tree.flatten((others, by_keyword))
         given = [self._argument(x, f"argument{tree.path(treedef, k)}") for k, x in enumerate(leaves)]
-        if self._refusal is not None and self._environment.is_drawn_from:
+        environment = self._environment
+        if self._refusal is not None and (environment.is_drawn_from or environment.is_bound_anew()):
             raise self._refusal
+        if environment.is_drawn_from:
+            raise _Draws
         return copy, *tree.unflatten(treedef, given)
 
     def _argument(self, x: Any, name: str) -> Any:

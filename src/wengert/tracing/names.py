@@ -10,6 +10,7 @@ import dis
 import functools
 import types
 from collections.abc import Iterable
+from itertools import pairwise
 from typing import NamedTuple
 
 from wengert.source import Source
@@ -240,6 +241,20 @@ def place_of_write(found: Iterable[types.CodeType], name: str) -> Source | None:
                 if i.opname in _WRITES and (is_it or (i.opname == "STORE_ATTR" and name.startswith("the attributes"))):
                     return Source(c.co_filename, line or c.co_firstlineno, c.co_name)
     return None
+
+
+@functools.lru_cache(maxsize=4096)
+def bound_anew(code: types.CodeType) -> frozenset[str]:
+    """How the slots' names end that the code binds anew: variables it captured, attributes, items of literal keys."""
+    found = set[str]()
+    for c in codes(code):
+        instrs = list(dis.get_instructions(c))
+        for before, i in pairwise(instrs):
+            if i.opname == "STORE_SUBSCR" and before.opname == "LOAD_CONST" and isinstance(before.argval, str):
+                found.add(f"{before.argval!r}]")
+            elif i.opname in _WRITES and (i.opname != "STORE_DEREF" or i.argval in c.co_freevars):
+                found.add(str(i.argval))
+    return frozenset(found)
 
 
 _WRITES = frozenset({"STORE_GLOBAL", "STORE_DEREF", "STORE_ATTR", "STORE_SUBSCR", "DELETE_GLOBAL", "DELETE_ATTR"})

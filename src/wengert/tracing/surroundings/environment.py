@@ -146,6 +146,12 @@ class Environment:
         """Whether an iterator or a random generator was found, which another run would find advanced."""
         return bool(self._watching.iterator) or any(isinstance(slot.read, StateRead) for slot in self.slots)
 
+    def is_bound_anew(self) -> bool:
+        """Whether code that was found binds anew what was found, as an earlier run may have done already."""
+        written = frozenset[str]().union(*[names.bound_anew(f.__code__) for f in self._watching.functions()])
+        ends = [name.rpartition(mark)[2] for name in {slot.name for slot in self.slots} for mark in (".", "[", " ")]
+        return not written.isdisjoint(ends)
+
     def watches(self, x: Any) -> bool:
         """Whether ``x`` is a module or class of which the run's writes are seen, or the globals of its functions."""
         return self._watching.is_held(x) or any(x is shared for shared in self._globals.values())
