@@ -229,7 +229,8 @@ def _add_masked(a: Masked, b: Masked, aval: Aval) -> Cotangent:
     if a.mask is not b.mask:
         return Masked(where_it_counts(a) | where_it_counts(b), add_op(selected(a), selected(b)), is_clean=True)
     if a.holds == b.holds:
-        return Masked(a.mask, add_op(a.value, b.value), a.holds, a.is_clean and b.is_clean)
+        is_clean, has_no_zeros = a.is_clean and b.is_clean, a.has_no_zeros and b.has_no_zeros
+        return Masked(a.mask, add_op(a.value, b.value), a.holds, is_clean, has_no_zeros)
     return select(a.mask, a.value, b.value) if a.holds else select(a.mask, b.value, a.value)
 
 
@@ -273,7 +274,7 @@ def apply_partial(ct: Cotangent, partial: Any, y: Aval, nan_safe: bool = False) 
     if mask is not None:
         if np.broadcast_shapes(mask.mask.aval.shape, value.aval.shape) != y.shape:
             value = broadcast_to(value, shape=y.shape)  # so that a sum over repeated axes counts every repeat
-        return Masked(mask.mask, value, mask.holds)
+        return mask._replace(value=value, is_clean=False)
     if fill and value.aval.shape == ():
         return Fill(value, Aval(y.shape, value.aval.dtype))
     if fill and value.aval.shape != y.shape:  # a partial that broadcasts (a scalar operand's, a row's)

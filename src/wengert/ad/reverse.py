@@ -278,10 +278,14 @@ def _counts_at(marks: Marks, hole: Hole) -> bool | None:
 
 def _pull_elementwise(instr: Instr, k: int, ct: Any, nan_safe: bool, is_before_saturation: bool) -> Any:
     partial = partial_of(instr, k, nan_safe)
-    if is_before_saturation and is_atom(partial) and not isinstance(ct, Parts | Diagonal):
+    is_known = isinstance(ct, Parts | Diagonal) or (isinstance(ct, Masked) and ct.has_no_zeros)
+    if is_before_saturation and is_atom(partial) and not is_known:
         value = ct if is_atom(ct) else ct.value
         fixed = None if isinstance(value, Lit) else fixed_at(instr, k, partial)
         if fixed is not None:  # exp(q / T) for q = −∞: its cotangent is 0, and q / T what it is for every T
             is_zero = equal(value, 0)
-            partial = select(is_zero if fixed is True else is_zero & fixed, Lit(0, partial.aval.dtype), partial)
+            if fixed is True and value is ct:
+                ct = Masked(is_zero, ct, holds=False, has_no_zeros=True)
+            else:
+                partial = select(is_zero if fixed is True else is_zero & fixed, Lit(0, partial.aval.dtype), partial)
     return apply_partial(ct, partial, instr.outs[0].aval, nan_safe)
