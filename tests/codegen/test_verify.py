@@ -1,7 +1,8 @@
-"""A kernel that computes something else than its nest says is found; one that does what it says is not."""
+"""Kernels are verified once, where they are made."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,103 +10,24 @@ import pytest
 
 import wengert as wg
 from wengert import config
-from wengert.codegen import compiler, verify
-from wengert.codegen.lower import text_of
-from wengert.codegen.nests.nest import Fold, Load, Nest, Operation, Store
+from wengert.codegen import verify
+from wengert.codegen.verification import nests
 from wengert.errors import InternalError
 
 pytestmark = pytest.mark.skipif(not config.native, reason="there are no kernels")
 
 
-def elementwise(*steps: Operation, extents: tuple[int | None, ...] = (None,), n_loads: int = 2) -> Nest:
-    """Steps of float64 operands in C order; the last one is stored."""
-    row = (*[None] * (len(extents) - 1), 1)
-    loads = tuple([Load("f8", row)] * n_loads)
-    last = Store(n_loads + len(steps) - 1, steps[-1].dtype, row)
-    return Nest(extents, len(extents), len(extents) - 1, loads, (), steps, (last,))
-
-
-def summed(combine: str, *steps: Operation) -> Nest:
-    """Rows of a matrix, folded."""
-    fold = Fold(combine, len(steps), "f8")
-    post = (Store(len(steps) + 1, "f8", (1, 0)),)
-    return Nest((None, None), 1, 1, (Load("f8", (None, 1)),), (), steps, (), (fold,), (), post)
-
-
-def code_of(nest: Nest) -> compiler.Code:
-    key = compiler.key_of(nest)
-    code = compiler.machine_code({key: lambda name: text_of(nest, name)})[key]
-    assert isinstance(code, compiler.Code)
-    return code
-
-
-ADD, SUBTRACT = Operation("add", (0, 1), "f8"), Operation("subtract", (0, 1), "f8")
-EXP = Operation("exp", (0,), "f8")
-RIGHT = {
-    "a sum of two": elementwise(ADD),
-    "in rows": elementwise(ADD, extents=(None, None)),
-    "of known lengths": elementwise(SUBTRACT, extents=(5,)),
-    "transcendental": elementwise(EXP, Operation("sin", (1,), "f8"), n_loads=1),
-    "a comparison": elementwise(Operation("less", (0, 1), "b1")),
-    "sums of rows": summed("add"),
-    "greatest of rows": summed("maximum"),
-    "sums of squares": summed("add", Operation("square", (0,), "f8")),
-}
-
-
-@pytest.mark.parametrize("nest", RIGHT.values(), ids=RIGHT.keys())
-def test_what_is_right_is_verified(nest: Nest) -> None:
-    before = verify.Counters.verified
-    code = code_of(nest)
-    verify.verify(nest, code.address)
-    assert verify.Counters.verified == before + 1
-
-
-@pytest.mark.parametrize(
-    ("said", "does"),
-    [
-        (elementwise(ADD), elementwise(SUBTRACT)),
-        (elementwise(SUBTRACT), elementwise(Operation("subtract", (1, 0), "f8"))),
-        (elementwise(EXP, n_loads=1), elementwise(Operation("exp2", (0,), "f8"), n_loads=1)),
-        (elementwise(EXP, n_loads=1), elementwise(EXP, n_loads=1)._replace(extents=(7,))),
-        (elementwise(Operation("maximum", (0, 1), "f8")), elementwise(Operation("fmax", (0, 1), "f8"))),
-        (elementwise(EXP, n_loads=1), elementwise(ADD._replace(operands=(0, 0)), n_loads=1)),
-        (
-            elementwise(Operation("negative", (0,), "f8"), n_loads=1),
-            Nest((None,), 1, 0, (Load("f8", (1,)),), (("f8", np.float64(0).tobytes()),),
-                 (Operation("subtract", (1, 0), "f8"),), (Store(2, "f8", (1,)),)),
-        ),
-        (elementwise(Operation("less", (0, 1), "b1")), elementwise(Operation("less_equal", (0, 1), "b1"))),
-        (summed("add"), summed("maximum")),
-        (summed("add", Operation("square", (0,), "f8")), summed("add", Operation("absolute", (0,), "f8"))),
-    ],
-    ids=["sign", "order", "function", "length", "NaN", "a step", "sign of zero", "at a tie", "fold", "in a fold"],
-)  # fmt: skip
-def test_what_is_wrong_is_found(said: Nest, does: Nest) -> None:
-    code = code_of(does)
-    with pytest.raises(InternalError, match="something else than its steps"):
-        verify.verify(said, code.address)
-
-
-def test_last_digits_of_what_is_transcendental_may_differ_and_no_more() -> None:
-    x = np.array([1.0, 2.0, 0.0])
-    near, far = x + 4 * np.spacing(x), x + 40 * np.spacing(x)
-    references = [x, x + 4 * np.spacing(x), x - 4 * np.spacing(x)]
-    assert not verify._mismatch(near, references) and verify._mismatch(far, references)
-    assert verify._mismatch(near, [x])
-    assert verify._mismatch(np.array([-0.0]), [np.array([0.0])])
-    assert verify._mismatch(np.array([np.nan]), [np.array([1.0])])
-    assert not verify._mismatch(np.array([np.nan]), [np.array([np.nan])])
-
-
-def test_a_kernel_is_verified_once_and_that_is_kept_beside_it(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.fixture(autouse=True)
+def verifying(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(config, "verify", True)
     monkeypatch.setattr(verify, "_known", set())
 
+
+def test_a_kernel_is_verified_once_and_that_is_kept_beside_it() -> None:
     def verified() -> int:
-        before = verify.Counters.verified
+        before = verify.verified.total()
         wg.jit(lambda x: np.sinh(x) - 0.4321 * x)(np.ones(5000))
-        return verify.Counters.verified - before
+        return verify.verified.total() - before
 
     assert verified() == 1
     assert verified() == 0
@@ -113,9 +35,35 @@ def test_a_kernel_is_verified_once_and_that_is_kept_beside_it(folder: Any, monke
     assert verified() == 0
 
 
-def test_a_wrong_kernel_is_an_error_where_it_is_made(folder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(config, "verify", True)
-    monkeypatch.setattr(verify, "_known", set())
-    monkeypatch.setattr(verify, "_references", lambda: {"multiply": np.add})
+def test_a_wrong_kernel_is_an_error_where_it_is_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nests, "_references", lambda: {"multiply": np.add})
     with pytest.raises(InternalError, match="something else than its steps"):
         wg.jit(lambda x: x * 2.5)(np.ones(5000))
+
+
+def test_a_wrong_kernel_within_a_loop_is_an_error_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(nests, "_references", lambda: {"multiply": np.add})
+    with pytest.raises(InternalError, match="something else than its steps"):
+        wg.jit(lambda x: wg.scan(lambda y, x: (y * x, y), 1.0, x)[0])(np.ones(7))
+
+
+X = np.linspace(0.1, 0.9, 40)
+KINDS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
+    "running": (lambda x: np.cumsum(x), (X,)),
+    "extreme": (lambda x: np.argmax(x), (X,)),
+    "search": (lambda x, y: np.searchsorted(x, y), (X, X)),
+    "indexed": (lambda x, i: x[i], (X, np.array([3, 4]))),
+    "nonzero": (lambda x: np.nonzero(x > 0.5)[0], (X,)),
+    "sort": (lambda x: np.sort(x), (X[:16],)),
+    "gemm": (lambda x: x @ x[:, :3], (np.ones((40, 40)),)),
+    "scan": (lambda x: wg.scan(lambda y, x: (0.7 * y + np.sin(x), y), 0.3, x)[0], (X,)),
+    "while": (lambda x: wg.while_loop(lambda y: y < 5.0, lambda y: y * 1.5 + 0.1, x[0]), (X,)),
+}
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_each_kind_of_kernel_is_verified(kind: str) -> None:
+    function, args = KINDS[kind]
+    before = verify.verified[kind]
+    wg.jit(function)(*args)
+    assert verify.verified[kind] > before

@@ -362,7 +362,8 @@ def _steps(
     if config.verify:
         from wengert.codegen import verify  # only here: nobody else needs it
 
-        verify.verify_new(keys, codes)
+        parts = [part for call in calls for part in parts_of(call)]
+        verify.verify_new(parts, codes, routines.address)
 
     def address(kernel: Nest | Spec | loops.Whole | str) -> int | str:
         if isinstance(kernel, str):

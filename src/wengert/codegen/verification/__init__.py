@@ -1,0 +1,1 @@
+"""How kernels are verified (:mod:`wengert.codegen.verify`), a kind a file."""

@@ -1,0 +1,269 @@
+"""Nests against the references of their steps.
+
+A nest says by itself what it computes: the same loads, steps, folds and stores, each by the NumPy reference of the op
+whose function it is, must give the same numbers. Where its code has no lengths, it is asked for some from nothing to
+two vectors and one, and for one that fills the largest block. Once its result lies over an operand, where that may be;
+and it is run in two parts, where threads may share it. Nothing outside of its results may change.
+
+Bits must be equal, but for the NaN that it is, where every step is arithmetic. A function that is transcendental, and a
+sum or product of floats, may differ by what is documented; how far that carries is seen from references whose functions
+and sums are off by that much (:class:`Blur`). Where those disagree about what is finite, nothing is said.
+
+The faster versions of ``fastmath``, and products of more than a million terms, are not looked at.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator, Sequence
+from functools import cache as once
+from typing import Any
+
+import numpy as np
+
+from wengert.codegen.nests.facts import Facts
+from wengert.codegen.nests.nest import Nest, Operation
+from wengert.codegen.target import target
+from wengert.codegen.vecmath import FUNCTIONS
+from wengert.codegen.verification.operands import ULPS, Array, Extents, Memory, Operand, Part, difference, halves
+from wengert.ops import OPS
+from wengert.ops.kernels import Map, of_nothing
+
+EXACT = ("wengert.codegen.vecmath.arithmetic", "wengert.codegen.vecmath.table", "wengert.codegen.ir")
+"""Where the functions are written that are NumPy's bit for bit."""
+RELATIVE_TO_TERMS = ("logaddexp", "logaddexp2")
+"""Functions whose error is measured in units of the greatest operand, as what they add may cancel."""
+OVERFLOW_BETWEEN = ("pseudo_huber",)
+"""Functions whose reference has NaN where a term overflows, and ours the value."""
+SAMPLES = 3
+MANY_POINTS, MOST_POINTS = 1 << 14, 1 << 20
+"""Of a nest whose lengths are in its code: with more than that it is asked once, or not at all."""
+BLOCK = 8  # vectors that a loop over lanes takes at once, at most
+
+
+def differences(nest: Nest, address: int) -> Iterator[str]:
+    """What the kernel at ``address`` does wrong on each of some operands, in words, or ""."""
+    if nest.is_fast:
+        return
+    for number, extents in enumerate(_lengths(nest)):
+        points = math.prod(extents)
+        if points > MOST_POINTS:
+            return
+        ways = [(number % 2 == 0, None), (number % 2 == 1, _overwritten(nest))]
+        for is_tame, over in ways if points <= MANY_POINTS else ways[:1]:
+            trial = _Trial(nest, extents, np.random.default_rng(number), is_tame, over)
+            found = trial.difference(address)
+            yield found and f"{found} (lengths {extents}, over operand {over})"
+
+
+def _lengths(nest: Nest) -> Iterator[Extents]:
+    """The lengths that are tried: those in the code; of the others one after the other small ones."""
+    if None not in nest.extents:
+        yield tuple([n for n in nest.extents if n is not None])
+        return
+    width = Facts(nest, target()).width
+    least = [0] * nest.ndim
+    if nest.tiling is not None:  # it is for what is at least a tile
+        least = [nest.tiling.rows, width, 1]
+    elif nest.folds:
+        least = [0] * nest.n_kept + [1] * (nest.ndim - nest.n_kept)  # of nothing there is no nest
+    usual = [n if n is not None else width + 1 if d == nest.lanes else 3 for d, n in enumerate(nest.extents)]
+    usual = [max(n, low) for n, low in zip(usual, least, strict=True)]
+    for d, n in enumerate(nest.extents):
+        if n is None and not (nest.has_pieces and d == 0):  # the length of pieces is chosen, not their number
+            along = (0, 1, 2, 5)
+            if d == nest.lanes:
+                along = (0, 1, width - 1, width, 2 * width - 1, 2 * width + 1, (BLOCK + 1) * width + 1)
+            for length in sorted({max(least[d], k) for k in along}):
+                yield (*usual[:d], length, *usual[d + 1 :])
+
+
+def _overwritten(nest: Nest) -> int | None:
+    """The load in whose place the only store may be: of its size, and of all its strides."""
+    if len(nest.stores) != 1 or nest.folds:
+        return None
+    goal = nest.stores[0]
+    for k, load in enumerate(nest.loads):
+        is_of_its_size = load.dtype[1:] == goal.dtype[1:]
+        if is_of_its_size and load.strides == goal.strides and not load.is_index and 0 not in load.strides:
+            return k
+    return None
+
+
+# ------------------------------------------------------------------------------------------------------- references
+
+
+@once
+def _references() -> dict[str, Callable[..., Any]]:
+    return {op.kernel.function: op.reference for op in OPS.values() if isinstance(op.kernel, Map)}
+
+
+def _is_exact(function: str) -> bool:
+    written = FUNCTIONS[function].function
+    return getattr(written, "func", written).__module__ in EXACT and function != "power"
+
+
+class Blur:
+    """How far results may be off: a reference with it is another that is as good."""
+
+    def __init__(self, rng: np.random.Generator) -> None:
+        self.rng = rng
+
+    def signs(self, shape: Extents) -> Array:
+        return 2 * self.rng.integers(0, 2, shape) - 1
+
+    def function(self, name: str, xs: Sequence[Array], y: Array) -> Array:
+        if name == "convert":
+            return self._converted(xs[0], y)
+        if y.dtype.kind != "f" or _is_exact(name):
+            return y
+        if name in OVERFLOW_BETWEEN:
+            y = np.where(np.isnan(y), self.rng.normal(size=y.shape), y)
+        size = np.abs(y)
+        if name in RELATIVE_TO_TERMS:
+            size = np.maximum(size, np.max(np.abs(np.broadcast_arrays(*xs)), axis=0))
+        off = ULPS * np.spacing(size)
+        tiny = np.finfo(y.dtype).tiny
+        off = np.where(size < tiny, tiny, off)  # SciPy's expit(-720) is 0, of e⁻⁷²⁰ = 2e-313
+        return y + self.signs(y.shape) * off
+
+    def _converted(self, x: Array, y: Array) -> Array:
+        """Numbers that an integer type does not hold become whatever a processor makes of them."""
+        if x.dtype.kind != "f" or y.dtype.kind not in "iu":
+            return y
+        info = np.iinfo(y.dtype)
+        fits = (x > float(info.min) - 1) & (x < float(info.max) + (y.dtype.itemsize < 8))
+        return np.where(fits, y, self.rng.integers(info.min, info.max, y.shape, y.dtype, endpoint=True))
+
+    def fold(self, combine: str, x: Array, y: Array, axes: tuple[int, ...]) -> Array:
+        if y.dtype.kind != "f" or combine not in ("add", "multiply"):
+            return y
+        size = np.sum(np.abs(x), axes, keepdims=True) if combine == "add" else np.abs(y)
+        terms = max(2, min(x.size // max(1, y.size), 32))
+        return y + self.signs(y.shape) * terms * np.spacing(size)
+
+
+class _Trial:
+    """A nest on operands of its own."""
+
+    def __init__(self, nest: Nest, extents: Extents, rng: np.random.Generator, is_tame: bool, over: int | None) -> None:
+        self.piece = 0
+        if nest.has_pieces:
+            self.piece = -(-extents[1] // 2) if is_tame else int(rng.integers(1, extents[1] + 1))
+            extents = (-(-extents[1] // self.piece), *extents[1:])
+        self.nest, self.extents, self.rng, self.over = nest, extents, rng, over
+        self.sizes = [n for n, given in zip(extents, nest.extents, strict=True) if given is None]
+        if nest.has_pieces:
+            self.sizes.append(self.piece)
+        self.kept = extents[: nest.n_kept]
+        sums = any(f.combine in ("add", "multiply") for f in nest.folds)
+        self.memory = Memory(rng, is_tame, has_large=not sums)  # of sums that overflow the order decides
+        self.values: list[Array] = []
+        """What is loaded."""
+        self.operands: list[Operand] = []
+        where = list[int]()
+        for load in nest.loads:
+            if load.is_index:
+                self.values.append(self._index(load.dtype, load.strides))
+                continue
+            where.append(len(self.sizes))
+            self.operands.append(self._operand(load.dtype, load.strides))
+            self.values.append(self.operands[-1].view)
+        if not is_tame:
+            self.memory.make_ties(self.operands)
+        self.first = len(self.operands)
+        if over is not None:
+            number = over - sum(x.is_index for x in nest.loads[:over])
+            shared = self.operands[number]
+            self.operands.append(shared._replace(view=shared.view.view(nest.stores[0].dtype)))
+            count = nest.stores[0].strides.count(None)
+            self.sizes += self.sizes[where[number] :][:count]  # the same strides at run time
+        else:
+            self.operands += [self._operand(s.dtype, s.strides) for s in nest.stores]
+        self.operands += [self._operand(s.dtype, s.strides, nest.n_kept) for s in nest.post_stores]
+
+    def _operand(self, dtype: str, strides: tuple[int | None, ...], n_dims: int | None = None) -> Operand:
+        """Memory of its own for an operand, whose strides that are given at run time are noted."""
+        shape = None
+        if n_dims is not None:
+            lengths = zip(self.extents, strides, strict=True)
+            shape = [n if d < n_dims and s != 0 else 1 for d, (n, s) in enumerate(lengths)]
+        made = self.memory.operand(dtype, strides, self.extents, shape)
+        self.sizes += [own for own, s in zip(made.strides, strides, strict=True) if s is None]
+        return made
+
+    def _index(self, dtype: str, strides: tuple[int | None, ...]) -> Array:
+        """The value at each point of what has no memory; strides that are given at run time are noted."""
+        full = [int(self.rng.integers(2, 9)) if s is None else s for s in strides]
+        self.sizes += [own for own, s in zip(full, strides, strict=True) if s is None]
+        ndim = len(full)
+        terms = [
+            s * np.arange(n if s else 1).reshape([-1 if k == d else 1 for k in range(ndim)])
+            for d, (n, s) in enumerate(zip(self.extents, full, strict=True))
+        ]
+        return np.asarray(sum(terms), dtype).reshape([n if s else 1 for n, s in zip(self.extents, full, strict=True)])
+
+    # ---------------------------------------------------------------------------------------------------- running
+
+    def difference(self, address: int) -> str:
+        """What the kernel does wrong, in words, or "" ."""
+        with np.errstate(all="ignore"):
+            wanted = [self._computed(None)]
+            if self._is_loose():
+                wanted += [self._computed(Blur(self.rng)) for _ in range(SAMPLES)]
+        results = {self.first + k: values for k, values in enumerate(zip(*wanted, strict=True))}
+        return difference(address, self.operands, self.sizes, self._parts(), results)
+
+    def _parts(self) -> list[list[Part]]:
+        whole = self.extents[0] if self.extents else 1
+        width = Facts(self.nest, target()).width
+        middle = whole // 2 if self.nest.lanes else whole // 2 // width * width
+        any_length = self.extents and not any(self.nest.extents)  # others have parts of so many rows alone
+        is_cut = any_length and self.nest.is_splittable and self.over is None and self.nest.tiling is None
+        return halves(whole, middle if is_cut else 0)
+
+    def _is_loose(self) -> bool:
+        steps = (*self.nest.steps, *self.nest.post)
+        sums = any(f.combine in ("add", "multiply") and f.dtype[0] == "f" for f in self.nest.folds)
+        return sums or any(not _is_exact(s.function) or (s.function, s.dtype[0]) == ("convert", "i") for s in steps)
+
+    def _computed(self, blur: Blur | None) -> list[Array]:
+        """The values that are stored, by the references."""
+        nest = self.nest
+        values: list[Array] = [np.array(x) for x in self.values]
+        values += [np.frombuffer(data, np.dtype(dtype)).reshape(()) for dtype, data in nest.literals]
+
+        def step(s: Operation) -> None:
+            xs = [values[k] for k in s.operands]
+            if s.function == "convert":
+                y = xs[0].astype(s.dtype)
+            else:
+                y = np.asarray(_references()[s.function](*xs), s.dtype)
+            values.append(y if blur is None else np.asarray(blur.function(s.function, xs, y), s.dtype))
+
+        for s in nest.steps:
+            step(s)
+        goals = self.operands[self.first :]
+        out = [np.broadcast_to(values[s.value], goals[k].view.shape) for k, s in enumerate(nest.stores)]
+        for fold in nest.folds:
+            if not nest.has_pieces:
+                values.append(self._folded(fold.combine, fold.dtype, values[fold.value], self.extents, blur))
+                continue
+            x = np.broadcast_to(values[fold.value], (1, *self.extents[1:]))
+            pieces = [x[:, k : k + self.piece] for k in range(0, self.extents[1], self.piece)]
+            folded = [self._folded(fold.combine, fold.dtype, piece, piece.shape, blur) for piece in pieces]
+            values.append(np.concatenate(folded))
+        for s in nest.post:
+            step(s)
+        post = zip(nest.post_stores, goals[len(nest.stores) :], strict=True)
+        return out + [np.broadcast_to(values[s.value], goal.view.shape) for s, goal in post]
+
+    def _folded(self, combine: str, dtype: str, x: Array, extents: Extents, blur: Blur | None) -> Array:
+        """The fold of ``x``, broadcast to ``extents``, over the dimensions that are not kept."""
+        n_kept = self.nest.n_kept
+        x, axes = np.broadcast_to(x, extents), tuple(range(n_kept, len(extents)))
+        if x.size == 0 and np.prod(extents[:n_kept], dtype=int):
+            y = np.full((*extents[:n_kept], *[1] * len(axes)), of_nothing(combine, np.dtype(dtype)), dtype)
+        else:
+            y = np.asarray(getattr(np, combine).reduce(x, axes, dtype=dtype, keepdims=True))
+        return y if blur is None else np.asarray(blur.fold(combine, x, y, axes), dtype)
