@@ -14,6 +14,10 @@ class Equal(NamedTuple):
 EITHER = "at this size both ways are right, and which is quicker is measured"
 EQUAL: dict[str, Equal] = {
     "d4269d2f8356e864": Equal("ad/cotangents.py", "0 -> 1", "of an empty array nothing is repeated"),
+    "9bab2073ed7939f9": Equal(
+        "ad/cotangents.py", "add_op(a, b) -> add_op(b, a)", "a sum of two is the same, to the bit"
+    ),
+    "329b6c10c7ffb2fc": Equal("ad/cotangents.py", "MAX_PARTS = 4 -> 5", EITHER),
     "ec8e29261881c052": Equal("ad/cotangents.py", "aval.size < LEAST_OF_A_PART * len(at) -> <=", EITHER),
     "e3cbd6b1c701b8f6": Equal("ad/forward.py", "len(operands) > 1 -> > 2", "the sum makes a structured term dense too"),
     "b479e5d8e4dfedce": Equal("ad/forward.py", "len(operands) > 1 -> >= 1", "who asks for the sum makes it dense too"),

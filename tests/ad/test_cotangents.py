@@ -7,19 +7,29 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.special
 from hypothesis import given
 from hypothesis import strategies as st
 
 import wengert as wg
-from tests.ops.check_op import evaluate, formula
-from wengert.ad.cotangents import add, apply_partial, densify, project, selected
+from tests.ops.check_op import evaluate
+from wengert.ad.cotangents import (
+    add,
+    apply_partial,
+    densify,
+    project,
+    selected,
+    support,
+    times,
+    where_it_counts,
+    written,
+)
 from wengert.ad.reverse import vjp
 from wengert.ops.elementwise import greater, multiply, select, sin
-from wengert.ops.index import set_slice, slice_
+from wengert.ops.index import slice_
+from wengert.ops.op import CONJUGATION
 from wengert.ops.reduce import sum_
 from wengert.ops.shape import diagonal
-from wengert.ops.structured import Diagonal, Fill, Masked, Part, Parts
+from wengert.ops.structured import Diagonal, Fill, Hole, Marks, Masked, Part, Parts
 from wengert.tape import Aval, Builder, Capture, Lit, Tape, Var, building, check
 
 F64, INTP = np.dtype(float), np.dtype(np.intp)
@@ -347,198 +357,225 @@ def test_leaky_relu_selects_once() -> None:
     assert steps == ["select"]
 
 
+# ----------------------------------------------------------------------------------------- each case of each function
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_a_sum_with_nothing_is_the_cotangent_itself(kind: str) -> None:
+    bench = Bench()
+    with building(bench.builder):
+        ct, _ = made(kind, bench)
+        assert add(ct, None, SQUARE) is ct and add(None, ct, SQUARE) is ct
+    assert not bench.builder.instrs
+
+
+@pytest.mark.parametrize("partial", [1, -1, 3, 0.5, "float32", "float64", "complex64", "complex128"])
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64", "complex128"])
+def test_a_product_with_a_partial_loses_nothing_of_either(dtype: str, partial: Any) -> None:
+    """A real partial of float32 beside a complex cotangent gives something complex."""
+    bench = Bench()
+    ct = np.array([1.5, -2.0, 4.0]).astype(dtype) * (1 + 2j if dtype[0] == "c" else 1)
+    ct = ct.astype(dtype)
+    factor: Any = partial
+    if isinstance(partial, str):
+        factor = (np.array([0.25, 3.0, -1.0]) * (2 - 1j if partial[0] == "c" else 1)).astype(partial)
+    with building(bench.builder):
+        got = times(bench.atom(ct), bench.atom(factor) if isinstance(partial, str) else factor)
+    value = bench.value(got)
+    if ct.dtype.kind == "c":
+        np.testing.assert_allclose(value, ct * factor, rtol=1e-6)
+        assert value.dtype.kind == "c"
+    else:  # what is real takes the dtype of its partial
+        np.testing.assert_allclose(value, ct * factor, rtol=1e-6)
+        assert value.dtype == (partial if isinstance(partial, str) else dtype)
+
+
+def test_a_sign_costs_one_step_and_one_costs_none() -> None:
+    for partial, steps in ((1, []), (-1, ["negative"]), (2, ["multiply"]), (0.5, ["multiply"])):
+        bench = Bench()
+        with building(bench.builder):
+            times(bench.atom([1.0, 2.0]), partial)
+        assert [i.op.name for i in bench.builder.instrs] == steps
+
+
+def test_what_is_exactly_zero_stays_so_if_it_is_asked_for() -> None:
+    bench = Bench()
+    partial = np.array([np.inf, 2.0, np.nan])
+    with building(bench.builder):
+        atom = bench.atom(partial)
+        ct = bench.atom([0.0, 3.0, 0.0])
+        safe, plain = times(ct, atom, True), times(ct, atom)
+        zero, one = times(Lit(0.0), atom, True), times(Lit(1.0), atom, True)
+    np.testing.assert_array_equal(bench.value(safe), [0, 6, 0])
+    np.testing.assert_array_equal(bench.value(zero), [0, 0, 0])
+    np.testing.assert_array_equal(bench.value(one), partial)
+    with np.errstate(invalid="ignore"):
+        np.testing.assert_array_equal(bench.value(plain), [np.nan, 6, np.nan])
+
+
+@pytest.mark.parametrize("kind", KINDS[1:])
+def test_a_conjugate_keeps_structure_and_conjugates_what_it_holds(kind: str) -> None:
+    aval = Aval((3, 3), np.dtype(complex))
+    bench = Bench()
+    with building(bench.builder):
+        real, dense = made(kind, bench)
+        ct = apply_partial(real, bench.atom(1 + 2j), SQUARE)
+        ct = project(ct, aval)
+        got = apply_partial(ct, CONJUGATION, aval)
+        atom = densify(got, aval)
+    assert isinstance(got, Masked) == isinstance(ct, Masked)
+    assert isinstance(ct, Fill) == isinstance(got, Fill)
+    np.testing.assert_allclose(bench.value(atom), dense * (1 - 2j), rtol=1e-15)
+
+
+def test_a_conjugate_of_what_is_not_selected_is_nothing() -> None:
+    """Conjugated as an array of zeros it would meet an infinite partial next."""
+    bench = Bench()
+    with building(bench.builder):
+        ct = Masked(bench.atom(MASK), bench.atom(np.full((3, 3), 2 + 1j)))
+        partial = bench.atom(np.where(MASK, 1.0, np.inf))
+        got = apply_partial(apply_partial(ct, CONJUGATION, SQUARE), partial, SQUARE)
+        value = selected(got)
+    np.testing.assert_array_equal(bench.value(value), np.where(MASK, 2 - 1j, 0))
+
+
+def marked(bench: Bench) -> tuple[Masked, Any]:
+    """A clean cotangent whose mask is not written, and where it counts."""
+    index = np.array([[0, 2], [1, 1]])
+    marks = Marks(
+        Lit(True),
+        ((Hole(ROW), (Part(bench.atom(1.0), (1, 1)), Hole(None, tuple(map(bench.atom, index))))), Hole(CORNER)),
+        SQUARE,
+    )
+    counts = np.ones((3, 3), bool)
+    counts[1] = False
+    counts[1, 1] = True
+    counts[index[0], index[1]] = False
+    counts[2, 2] = False
+    return Masked(marks, bench.atom(np.where(counts, 3.0, 0.0)), is_clean=True), counts
+
+
+def test_marks_are_written_one_over_the_other_the_newest_last() -> None:
+    bench = Bench()
+    with building(bench.builder):
+        ct, counts = marked(bench)
+        mask, all_of_it = written(ct.mask), where_it_counts(ct)
+        under = support(Parts(ct, (Part(bench.atom([1.0, 2.0, 3.0]), ROW),), SQUARE), SQUARE)
+        assert under is not None
+        nothing = support(Parts(None, (Part(bench.atom([1.0, 2.0, 3.0]), ROW),), SQUARE), SQUARE)
+        assert nothing is not None
+    np.testing.assert_array_equal(bench.value(mask), counts)
+    np.testing.assert_array_equal(bench.value(all_of_it), counts)
+    np.testing.assert_array_equal(bench.value(under.mask), counts | (np.arange(3) == 1)[:, None])
+    np.testing.assert_array_equal(bench.value(nothing.mask), np.zeros((3, 3), bool) | (np.arange(3) == 1)[:, None])
+
+
+def test_a_mask_that_is_not_written_stays_so_where_a_number_is_the_partial() -> None:
+    bench = Bench()
+    with building(bench.builder):
+        ct, counts = marked(bench)
+        before = len(bench.builder.instrs)
+        twice = apply_partial(ct, 2, SQUARE)
+        assert isinstance(twice, Masked) and twice.mask is ct.mask
+        assert len(bench.builder.instrs) == before + 1
+        infinite = bench.atom(np.where(counts, 2.0, np.inf))
+        by_array = selected(apply_partial(ct, infinite, SQUARE))
+        by_mask = selected(apply_partial(ct, Masked(bench.atom(MASK), infinite), SQUARE))
+        dense = densify(twice, SQUARE)
+    np.testing.assert_array_equal(bench.value(dense), np.where(counts, 6.0, 0.0))
+    np.testing.assert_array_equal(bench.value(by_array), np.where(counts, 6.0, 0.0))
+    np.testing.assert_array_equal(bench.value(by_mask), np.where(counts & MASK, 6.0, 0.0))
+
+
+@pytest.mark.parametrize("holds", [True, False])
+@pytest.mark.parametrize("clean", [True, False])
 @pytest.mark.parametrize(
-    ("f", "at", "want"),
-    [
-        (lambda x: np.where(x > 0, np.sum(np.sqrt(np.stack([x, x]))), x), 0.0, 1.0),
-        (lambda x: np.where(x > 0, np.sqrt(np.array([x, x])) @ np.ones(2), x), 0.0, 1.0),
-        (lambda x: np.where(x > 0, np.cumsum(np.sqrt(np.array([x, x])))[1], x), 0.0, 1.0),
-        (lambda x: np.max(np.stack([np.sqrt(x), 1 + 0 * x])), 0.0, 0.0),
-        (lambda x: np.sum(np.where(np.array([False, True]), np.stack([np.sqrt(x), x]), 0.0)), 0.0, 1.0),
-        (lambda x: np.sqrt(x)[0], np.array([1.0, 0.0]), [0.5, 0.0]),
-        (lambda x: sum(np.sqrt(x)[i] for i in range(6)), np.array([1.0] * 6 + [0.0]), [0.5] * 6 + [0.0]),
-        (lambda x: np.sqrt(x).reshape(3, 2).T.ravel()[-1], np.array([1.0, 0, 4, 1, 1, 1]), [0, 0, 0, 0, 0, 0.5]),
-        (lambda x: np.where(np.zeros(3, bool), np.sqrt(x), 0).sum(), 0.0, 0.0),
-    ],
+    ("have", "want"),
+    [((2, 3), (3,)), ((2, 3), (1, 3)), ((2, 3), (2, 1)), ((2, 3), ()), ((2, 3), (2, 3)), ((4, 2, 3), (2, 1))],
 )
-def test_structural_zeros_meet_no_infinite_partial(f: Any, at: Any, want: Any) -> None:
-    """The cotangent of what is not selected, or not read, became a dense 0 on its way, and 0 · ∞ is NaN."""
-    np.testing.assert_array_equal(wg.grad(f)(at), want)
+def test_a_projected_mask_counts_where_any_repeat_did(
+    have: tuple[int, ...], want: tuple[int, ...], clean: bool, holds: bool
+) -> None:
+    rng = np.random.default_rng(0)
+    mask, value = rng.random(have) < 0.4, rng.normal(size=have)
+    mask[..., 0] = False
+    mask[0] = False
+    counts = mask if holds else ~mask
+    bench, aval = Bench(), Aval(want, F64)
+    axes = tuple([k for k in range(len(have)) if ((1,) * len(have) + want)[k + len(want)] == 1])
+    with building(bench.builder):
+        given = np.where(counts, value, 0) if clean else value
+        got = project(Masked(bench.atom(mask), bench.atom(given), holds, clean), aval)
+        where, dense = where_it_counts(got), densify(got, aval)
+    assert isinstance(got, Masked)
+    np.testing.assert_array_equal(bench.value(where), counts.any(axis=axes).reshape(want) if axes else counts)
+    total = np.where(counts, value, 0)
+    np.testing.assert_allclose(bench.value(dense), total.sum(axes).reshape(want) if axes else total, rtol=1e-12)
 
 
-def by_index_array(x: Any) -> Any:
-    y = np.sqrt(x - 1)
-    y[[0, 1]] = x[:2]
-    return np.sum(y)
+@pytest.mark.parametrize("count", [1, 2, 3, 30])
+@pytest.mark.parametrize("by_array", [False, True])
+def test_a_few_parts_stay_parts_and_what_is_elsewhere_meets_no_partial(count: int, by_array: bool) -> None:
+    bench, of = Bench(), Aval((40,), F64)
+    at = np.arange(count) + 3
+    partial = np.full(40, np.inf)
+    partial[at] = np.arange(count) + 2.0
+    want = np.zeros(40)
+    want[at] = 2 * (np.arange(count) + 2.0)
+    with building(bench.builder):
+        if by_array:
+            parts = tuple([Part(bench.atom(2.0), None, (bench.atom(int(k)),)) for k in at])
+        else:
+            parts = tuple([Part(bench.atom(2.0), (int(k),)) for k in at])
+        got = apply_partial(Parts(None, parts, of), bench.atom(partial), of)
+        atom = densify(got, of)
+    assert isinstance(got, Parts if count < 4 else Masked)
+    np.testing.assert_array_equal(bench.value(atom), want)
 
 
-def by_slice(x: Any) -> Any:
-    y = np.sqrt(x - 1)
-    y[:2] = x[:2]
-    return np.sum(y**2)
+@pytest.mark.parametrize("shape", [(), (3,), (1, 3), (2, 1), (2, 3)])
+@pytest.mark.parametrize("own", [(), (2, 3)])
+def test_a_fill_times_a_partial_that_broadcasts(shape: tuple[int, ...], own: tuple[int, ...]) -> None:
+    """A sum over what the partial was repeated along counts every repeat."""
+    bench, y = Bench(), Aval((2, 3), F64)
+    partial = np.random.default_rng(0).normal(size=shape)
+    with building(bench.builder):
+        got = apply_partial(Fill(bench.atom(2.0), y), bench.atom(partial), y)
+        if own != shape:
+            got = project(got, Aval(own, F64))
+        atom = densify(got, Aval(own, F64) if own != shape else y)
+    want = np.broadcast_to(2 * partial, (2, 3))
+    np.testing.assert_allclose(bench.value(atom), want.sum() if own == () != shape else want, rtol=1e-13)
+    assert isinstance(got, Fill) or shape != ()
 
 
-def by_mask(x: Any) -> Any:
-    y = np.sqrt(x - 1)
-    y[x < 2] = x[x < 2]
-    return np.sum(y)
+@pytest.mark.parametrize("first", [True, False])
+@pytest.mark.parametrize("second", [True, False])
+@pytest.mark.parametrize("same", [True, False])
+def test_two_masked_add_where_either_counts(first: bool, second: bool, same: bool) -> None:
+    bench = Bench()
+    a, b = np.arange(9.0).reshape(3, 3) + 1, np.arange(9.0).reshape(3, 3) * 10
+    other = MASK if same else MASK.T
+    with building(bench.builder):
+        mask = bench.atom(MASK)
+        one = Masked(mask, bench.atom(a), first)
+        two = Masked(mask if same else bench.atom(other), bench.atom(b), second)
+        total = add(one, two, SQUARE)
+        atom = densify(total, SQUARE)
+        counts = where_it_counts(total) if isinstance(total, Masked) else None
+    at_a, at_b = first == MASK, other == second
+    np.testing.assert_array_equal(bench.value(atom), np.where(at_a, a, 0) + np.where(at_b, b, 0))
+    if counts is None:
+        assert (at_a | at_b).all()
+    else:
+        np.testing.assert_array_equal(bench.value(counts), at_a | at_b)
 
 
-def by_elements(x: Any) -> Any:
-    y = np.sqrt(x - 1)
-    y[0] = x[0]
-    y[1] = x[1] * 2
-    return np.sum(y)
-
-
-def by_put(x: Any) -> Any:
-    y = np.sqrt(x - 1)
-    np.put(y, [0, 1], x[:2])
-    return np.sum(y)
-
-
-def element_over_element(x: Any) -> Any:
-    y = np.zeros(3)
-    y[0] = np.sqrt(x[0] - 1)
-    y[1] = x[1]
-    y[0] = x[0]
-    return np.sum(y)
-
-
-def element_over_part(x: Any) -> Any:
-    y = np.zeros(3)
-    y[:2] = np.sqrt(x[:2] - 1)
-    y[0] = x[0]
-    return np.sum(y**2)
-
-
-def after_steps(x: Any) -> Any:
-    y = 1 - np.sqrt(x - 1) * 2
-    y[0] = 0.0
-    return np.sum(y**2)
-
-
-def with_a_read_before(x: Any) -> Any:
-    y = np.sqrt(x - 1)
-    z = y[2]
-    y[:2] = 0.0
-    return np.sum(y**2) + z
-
-
-def one_index_twice(x: Any) -> Any:
-    y = np.zeros(3)
-    y[np.array([0, 0])] = np.sqrt(x[:2] - 1)
-    return np.sum(y)
-
-
-def column_over_row(x: Any) -> Any:
-    y = np.zeros((2, 3))
-    y[0] = np.sqrt(x - 1)
-    y[:, 0] = 1
-    return np.sum(y**2)
-
-
-def moved(x: Any) -> Any:
-    y = np.sqrt(x - 1).reshape(3, 1)
-    y[0] = x[0]
-    return np.sum(y.ravel()[::-1] * np.arange(3.0))
-
-
-def written_twice(x: Any) -> Any:
-    y = np.sqrt(x - 1)
-    y[0] = x[1]
-    y = y * x
-    y[1] = y[0]
-    return np.sum(y)
-
-
-@pytest.mark.parametrize(
-    "f",
-    [
-        by_index_array,
-        by_slice,
-        by_mask,
-        by_elements,
-        by_put,
-        element_over_element,
-        element_over_part,
-        after_steps,
-        with_a_read_before,
-        one_index_twice,
-        column_over_row,
-        moved,
-        written_twice,
-    ],
-    ids=lambda f: f.__name__,
-)
-def test_what_was_overwritten_had_the_cotangent_zero_and_so_nan(f: Any) -> None:
-    """Zero times the infinite slope of a root that nobody reads."""
-    x = np.array([1.0, 2.0, 3.0])
-    with np.errstate(all="ignore"):
-        forward = [wg.jvp(f, (x,), (e,))[1] for e in np.eye(3)]
-        assert np.isfinite(forward).all()
-        np.testing.assert_allclose(wg.grad(f)(x), forward, rtol=1e-14)
-        np.testing.assert_allclose(wg.jit(wg.grad(f))(x), forward, rtol=1e-14)
-
-
-@pytest.mark.parametrize("read", [False, True])
-def test_writes_one_after_the_other_make_no_masks(read: bool) -> None:
-    """Neither apart, nor each over the last: the work of each is what it was."""
-
-    def steps(n: int) -> int:
-        def f(x: Any) -> Any:
-            y = x
-            for k in range(n):
-                value = slice_(y, index=(k,)) if read else slice_(x, index=(k,))
-                y = set_slice(y, sin(value), index=((7 * k + 1) % 40,))
-            return sum_(multiply(y, y), axis=(0,))
-
-        return len(vjp(formula(f, Aval((40,), F64)), [0], [0], "one"))
-
-    assert steps(40) - steps(20) == steps(30) - steps(10)
-    assert steps(30) - steps(10) <= 20 * (9 if read else 8)
-
-
-LOGITS, WEIGHTS = np.array([1.0, -np.inf, 2.0]), np.array([1.0, 2.0, 3.0])
-
-
-def shares(z: Any) -> Any:
-    e = np.exp(z - np.max(z))
-    return np.sum(e / np.sum(e) * WEIGHTS)
-
-
-@pytest.mark.parametrize(
-    "f",
-    [
-        lambda t: np.sum(np.exp(LOGITS / t) * WEIGHTS),
-        lambda t: shares(LOGITS / t),
-        lambda t: shares(t * LOGITS),
-        lambda t: scipy.special.softmax(np.where(WEIGHTS != 2, WEIGHTS, -np.inf) / t)[0],
-        lambda t: scipy.special.logsumexp(LOGITS / t),
-        lambda t: np.sum(np.logaddexp(LOGITS / t, t)),
-        lambda t: shares(np.where(WEIGHTS != 2, WEIGHTS * t, -np.inf) * t),
-    ],
-    ids=["exp", "divided", "multiplied", "softmax", "logsumexp", "logaddexp", "where"],
-)
-def test_the_temperature_of_a_masked_softmax_had_no_derivative(f: Any) -> None:
-    """The cotangent of -inf / t is zero, and its derivative infinite; it is -inf for every t, so there is nothing."""
-    step = [f(2.0 + h) for h in (-2e-3, -1e-3, 0, 1e-3, 2e-3)]
-    slope = (step[0] - 8 * step[1] + 8 * step[3] - step[4]) / 12e-3
-    curve = (-step[0] + 16 * step[1] - 30 * step[2] + 16 * step[3] - step[4]) / 12e-6
-    with np.errstate(all="ignore"):
-        for got in (wg.grad(f)(2.0), wg.jit(wg.grad(f))(2.0), wg.jvp(f, (2.0,), (1.0,))[1]):
-            assert got == pytest.approx(slope, rel=1e-9)
-        for got in (wg.hessian(f)(2.0), wg.grad(wg.grad(f))(2.0)):
-            assert got == pytest.approx(curve, rel=1e-6)
-
-
-def test_what_does_depend_where_it_is_infinite_is_not_taken_for_nothing() -> None:
-    """exp(p log x) at 0 has the slope 1 for p = 1: NaN, as zero times infinity is; and exp saturates alone."""
-    with np.errstate(all="ignore"):
-        for p in (0.5, 1.0, 2.0):
-            assert np.isnan(wg.grad(lambda x, p=p: np.exp(p * np.log(x)))(0.0))
-        assert np.isnan(wg.grad(lambda t: np.arctan(1 / t))(0.0))
-        assert wg.grad(lambda t: np.sum(LOGITS / t))(2.0) == np.inf
-    four = Aval((4,), F64)
-    steps = [i.op.name for i in vjp(formula(lambda x, y: sin(multiply(x, y)), four, four), [0, 1], [0], "one").instrs]
-    assert "isinf" not in steps
+@pytest.mark.parametrize("axis", [0, 1])
+def test_parts_that_are_one_number_each_are_not_joined_as_arrays(axis: int) -> None:
+    """The cotangent of a sum of a part is one number, which is as good as an array of it."""
+    at = lambda part: (slice(None),) * axis + (part,)
+    f = lambda x: np.sum(x[at(slice(0, 4))]) * 2 + np.sum(x[at(slice(4, 8))]) * 3
+    weights = np.empty((8, 8))
+    weights[at(slice(0, 4))], weights[at(slice(4, 8))] = 2, 3
+    np.testing.assert_array_equal(wg.grad(f)(np.ones((8, 8))), weights)

@@ -5,18 +5,22 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+import pytest
 
 from tests.ops.check_op import evaluate, formula
 from wengert.ad.forward import jvp, tangent_source
+from wengert.errors import MissingRuleError
 from wengert.ops.contract import matmul
 from wengert.ops.control import stop_gradient
-from wengert.ops.elementwise import convert, copysign, exp, greater, multiply, select, sign, sin, sqrt
+from wengert.ops.elementwise import convert, copysign, divide, exp, greater, multiply, select, sign, sin, sqrt
 from wengert.ops.index import slice_
+from wengert.ops.kernels import Callback, flops
 from wengert.ops.linalg.solutions import solve
+from wengert.ops.op import Op
 from wengert.ops.reduce import sum_
-from wengert.ops.shape import transpose
+from wengert.ops.shape import concatenate, transpose
 from wengert.source import Source
-from wengert.tape import Aval, Lit, Tape
+from wengert.tape import Aval, Instr, Lit, Tape, Var
 
 F64 = np.dtype(float)
 S, V3, M23 = Aval((), F64), Aval((3,), F64), Aval((2, 3), F64)
@@ -150,3 +154,72 @@ def test_the_tape_is_linear_in_the_tape() -> None:
         return len(jvp(formula(f, S), (0,)))
 
     assert chain(40) - chain(20) == 2 * (chain(20) - chain(10))
+
+
+def test_an_integer_that_is_returned_has_the_tangent_zero_whatever_is_given() -> None:
+    tape = formula(lambda x, k: (x * 2.0, k), S, Aval((), np.dtype(int)))
+    assert evaluate(jvp(tape, (0, 1)), [np.float64(3), np.int64(4), np.float64(1), np.int64(7)]) == [6, 4, 2, 0]
+
+
+def test_the_tangents_of_two_branches_are_selected_once() -> None:
+    """They are neither made dense one by one nor added."""
+    f = lambda x, y: select(greater(x, 0.0), sin(x), y)
+    joint = jvp(formula(f, V3, V3), (0, 1))
+    assert names(joint).count("select") == 2 and "add" not in names(joint)
+    np.testing.assert_array_equal(evaluate(joint, [X - 1, X, DX, DX + 5])[1], [6, 4, np.cos(1) * DX[2]])
+
+
+def test_a_branch_within_the_other_branch_has_no_tangent_and_is_no_step() -> None:
+    def f(x: Any, y: Any) -> Any:
+        mask = greater(x, 0.0)
+        return select(mask, y, select(mask, sqrt(x), Lit(0.0)))
+
+    joint = jvp(formula(f, V3, V3), (0, 1))
+    assert "add" not in names(joint) and "broadcast_to" not in names(joint)
+    np.testing.assert_array_equal(evaluate(joint, [X - 1, X, DX, DX + 5])[1], [0, 0, DX[2] + 5])
+
+
+def test_a_masked_tangent_keeps_its_mask_on_the_way() -> None:
+    """Through steps of one operand and of two, and views: what is not selected meets no infinite slope."""
+
+    def f(x: Any, y: Any) -> Any:
+        kept = select(greater(x, 0.0), x, Lit(0.0))
+        return transpose(sqrt(multiply(kept, y)), axes=(1, 0))
+
+    m, dm = np.array([[1.0, -1.0, 4.0], [-2.0, 1.0, 9.0]]), np.ones((2, 3))
+    with np.errstate(all="ignore"):
+        got = evaluate(jvp(formula(f, M23, M23), (0,)), [m, dm, dm])[1]
+    np.testing.assert_array_equal(got, np.where(m > 0, 0.5 / np.sqrt(np.abs(m)), 0).T)
+
+
+def test_what_is_infinite_whatever_the_operand_has_no_tangent_before_it_saturates() -> None:
+    q, t = np.array([1.0, -np.inf, 2.0]), np.float64(2)
+    joint = jvp(formula(lambda q, t: exp(divide(q, t)), V3, S), (1,))
+    with np.errstate(all="ignore"):
+        got = evaluate(joint, [q, t, np.float64(1)])[1]
+        np.testing.assert_allclose(got, [-np.exp(0.5) / 4, 0, -np.exp(1) / 2], rtol=1e-15)
+        plain = evaluate(jvp(formula(divide, V3, S), (1,)), [q, t, np.float64(1)])[1]
+    np.testing.assert_array_equal(plain, [-0.25, np.inf, -0.5])
+
+
+def test_linear_in_all_operands_together_zeros_stand_for_what_does_not_vary() -> None:
+    joint = jvp(formula(lambda x, y: concatenate(x, y, axis=0), V3, V3), (1,))
+    np.testing.assert_array_equal(evaluate(joint, [X, X, DX])[1], [0, 0, 0, *DX])
+    both = jvp(formula(lambda x, y: concatenate(x, y, axis=0), V3, V3), (0, 1))
+    np.testing.assert_array_equal(evaluate(both, [X, X, X, DX])[1], [*X, *DX])
+
+
+def test_an_op_without_a_pushforward_is_named_and_what_depends_on_nothing_is_left_out() -> None:
+    bare = Op(
+        name="bare",
+        reference=np.sin,
+        type=lambda x: x,
+        kernel=Callback("a test"),
+        cost=flops(1),
+        pullback=(lambda ct, x, y: ct,),
+    )
+    x, y = Var(S), Var(S)
+    tape = Tape((x,), (), (Instr(bare, (x,), (y,), {}, Source("model.py", 12, "loss")),), (y,))
+    with pytest.raises(MissingRuleError, match=r"bare has no pushforward(?s:.*)model.py:12"):
+        jvp(tape, (0,))
+    assert len(jvp(tape, ())) == 1

@@ -9,16 +9,18 @@ import numpy as np
 import pytest
 import scipy.fft
 import scipy.signal
+import scipy.special
 
 import wengert as wg
 from tests.ops.check_op import evaluate, formula
 from wengert import passes
-from wengert.ad.reverse import cotangent_source, cotangents, vjp
+from wengert.ad.reverse import cotangent_source, cotangents, vjp, with_residuals
+from wengert.edit import merge_common
 from wengert.errors import MissingRuleError
 from wengert.ops.contract import matmul
 from wengert.ops.control import stop_gradient
 from wengert.ops.elementwise import exp, greater, log, multiply, select, sign, sin, sqrt, tanh
-from wengert.ops.index import slice_
+from wengert.ops.index import scatter_set, set_slice, slice_
 from wengert.ops.kernels import Callback, flops
 from wengert.ops.linalg.determinants import slogdet
 from wengert.ops.op import Op, not_implemented
@@ -262,3 +264,386 @@ def test_a_cotangent_was_lost_where_the_transform_of_its_mask_is_zero(f: Any, n:
     np.testing.assert_allclose(wg.grad(f)(a), forward, rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(wg.jit(wg.grad(f))(a), forward, rtol=1e-11, atol=1e-11)
     np.testing.assert_allclose(wg.jacobian(f, mode="reverse")(a), forward, rtol=1e-11, atol=1e-11)
+
+
+# ----------------------------------------------------------------------------------- structural zeros
+
+
+@pytest.mark.parametrize(
+    ("f", "at", "want"),
+    [
+        (lambda x: np.where(x > 0, np.sum(np.sqrt(np.stack([x, x]))), x), 0.0, 1.0),
+        (lambda x: np.where(x > 0, np.sqrt(np.array([x, x])) @ np.ones(2), x), 0.0, 1.0),
+        (lambda x: np.where(x > 0, np.cumsum(np.sqrt(np.array([x, x])))[1], x), 0.0, 1.0),
+        (lambda x: np.max(np.stack([np.sqrt(x), 1 + 0 * x])), 0.0, 0.0),
+        (lambda x: np.sum(np.where(np.array([False, True]), np.stack([np.sqrt(x), x]), 0.0)), 0.0, 1.0),
+        (lambda x: np.sqrt(x)[0], np.array([1.0, 0.0]), [0.5, 0.0]),
+        (lambda x: sum(np.sqrt(x)[i] for i in range(6)), np.array([1.0] * 6 + [0.0]), [0.5] * 6 + [0.0]),
+        (lambda x: np.sqrt(x).reshape(3, 2).T.ravel()[-1], np.array([1.0, 0, 4, 1, 1, 1]), [0, 0, 0, 0, 0, 0.5]),
+        (lambda x: np.where(np.zeros(3, bool), np.sqrt(x), 0).sum(), 0.0, 0.0),
+    ],
+)
+def test_structural_zeros_meet_no_infinite_partial(f: Any, at: Any, want: Any) -> None:
+    """The cotangent of what is not selected, or not read, became a dense 0 on its way, and 0 · ∞ is NaN."""
+    np.testing.assert_array_equal(wg.grad(f)(at), want)
+
+
+def by_index_array(x: Any) -> Any:
+    y = np.sqrt(x - 1)
+    y[[0, 1]] = x[:2]
+    return np.sum(y)
+
+
+def by_slice(x: Any) -> Any:
+    y = np.sqrt(x - 1)
+    y[:2] = x[:2]
+    return np.sum(y**2)
+
+
+def by_mask(x: Any) -> Any:
+    y = np.sqrt(x - 1)
+    y[x < 2] = x[x < 2]
+    return np.sum(y)
+
+
+def by_elements(x: Any) -> Any:
+    y = np.sqrt(x - 1)
+    y[0] = x[0]
+    y[1] = x[1] * 2
+    return np.sum(y)
+
+
+def by_put(x: Any) -> Any:
+    y = np.sqrt(x - 1)
+    np.put(y, [0, 1], x[:2])
+    return np.sum(y)
+
+
+def element_over_element(x: Any) -> Any:
+    y = np.zeros(3)
+    y[0] = np.sqrt(x[0] - 1)
+    y[1] = x[1]
+    y[0] = x[0]
+    return np.sum(y)
+
+
+def element_over_part(x: Any) -> Any:
+    y = np.zeros(3)
+    y[:2] = np.sqrt(x[:2] - 1)
+    y[0] = x[0]
+    return np.sum(y**2)
+
+
+def after_steps(x: Any) -> Any:
+    y = 1 - np.sqrt(x - 1) * 2
+    y[0] = 0.0
+    return np.sum(y**2)
+
+
+def with_a_read_before(x: Any) -> Any:
+    y = np.sqrt(x - 1)
+    z = y[2]
+    y[:2] = 0.0
+    return np.sum(y**2) + z
+
+
+def one_index_twice(x: Any) -> Any:
+    y = np.zeros(3)
+    y[np.array([0, 0])] = np.sqrt(x[:2] - 1)
+    return np.sum(y)
+
+
+def column_over_row(x: Any) -> Any:
+    y = np.zeros((2, 3))
+    y[0] = np.sqrt(x - 1)
+    y[:, 0] = 1
+    return np.sum(y**2)
+
+
+def moved(x: Any) -> Any:
+    y = np.sqrt(x - 1).reshape(3, 1)
+    y[0] = x[0]
+    return np.sum(y.ravel()[::-1] * np.arange(3.0))
+
+
+def written_twice(x: Any) -> Any:
+    y = np.sqrt(x - 1)
+    y[0] = x[1]
+    y = y * x
+    y[1] = y[0]
+    return np.sum(y)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        by_index_array,
+        by_slice,
+        by_mask,
+        by_elements,
+        by_put,
+        element_over_element,
+        element_over_part,
+        after_steps,
+        with_a_read_before,
+        one_index_twice,
+        column_over_row,
+        moved,
+        written_twice,
+    ],
+    ids=lambda f: f.__name__,
+)
+def test_what_was_overwritten_had_the_cotangent_zero_and_so_nan(f: Any) -> None:
+    """Zero times the infinite slope of a root that nobody reads."""
+    x = np.array([1.0, 2.0, 3.0])
+    with np.errstate(all="ignore"):
+        forward = [wg.jvp(f, (x,), (e,))[1] for e in np.eye(3)]
+        assert np.isfinite(forward).all()
+        np.testing.assert_allclose(wg.grad(f)(x), forward, rtol=1e-14)
+        np.testing.assert_allclose(wg.jit(wg.grad(f))(x), forward, rtol=1e-14)
+
+
+@pytest.mark.parametrize("read", [False, True])
+def test_writes_one_after_the_other_make_no_masks(read: bool) -> None:
+    """Neither apart, nor each over the last: the work of each is what it was."""
+
+    def steps(n: int) -> int:
+        def f(x: Any) -> Any:
+            y = x
+            for k in range(n):
+                value = slice_(y, index=(k,)) if read else slice_(x, index=(k,))
+                y = set_slice(y, sin(value), index=((7 * k + 1) % 40,))
+            return sum_(multiply(y, y), axis=(0,))
+
+        return len(vjp(formula(f, Aval((40,), F64)), [0], [0], "one"))
+
+    assert steps(40) - steps(20) == steps(30) - steps(10)
+    assert steps(30) - steps(10) <= 20 * (9 if read else 8)
+
+
+LOGITS, FACTORS = np.array([1.0, -np.inf, 2.0]), np.array([1.0, 2.0, 3.0])
+
+
+def shares(z: Any) -> Any:
+    e = np.exp(z - np.max(z))
+    return np.sum(e / np.sum(e) * FACTORS)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda t: np.sum(np.exp(LOGITS / t) * FACTORS),
+        lambda t: shares(LOGITS / t),
+        lambda t: shares(t * LOGITS),
+        lambda t: scipy.special.softmax(np.where(FACTORS != 2, FACTORS, -np.inf) / t)[0],
+        lambda t: scipy.special.logsumexp(LOGITS / t),
+        lambda t: np.sum(np.logaddexp(LOGITS / t, t)),
+        lambda t: shares(np.where(FACTORS != 2, FACTORS * t, -np.inf) * t),
+    ],
+    ids=["exp", "divided", "multiplied", "softmax", "logsumexp", "logaddexp", "where"],
+)
+def test_the_temperature_of_a_masked_softmax_had_no_derivative(f: Any) -> None:
+    """The cotangent of -inf / t is zero, and its derivative infinite; it is -inf for every t, so there is nothing."""
+    step = [f(2.0 + h) for h in (-2e-3, -1e-3, 0, 1e-3, 2e-3)]
+    slope = (step[0] - 8 * step[1] + 8 * step[3] - step[4]) / 12e-3
+    curve = (-step[0] + 16 * step[1] - 30 * step[2] + 16 * step[3] - step[4]) / 12e-6
+    with np.errstate(all="ignore"):
+        for got in (wg.grad(f)(2.0), wg.jit(wg.grad(f))(2.0), wg.jvp(f, (2.0,), (1.0,))[1]):
+            assert got == pytest.approx(slope, rel=1e-9)
+        for got in (wg.hessian(f)(2.0), wg.grad(wg.grad(f))(2.0)):
+            assert got == pytest.approx(curve, rel=1e-6)
+
+
+def test_what_does_depend_where_it_is_infinite_is_not_taken_for_nothing() -> None:
+    """exp(p log x) at 0 has the slope 1 for p = 1: NaN, as zero times infinity is; and exp saturates alone."""
+    with np.errstate(all="ignore"):
+        for p in (0.5, 1.0, 2.0):
+            assert np.isnan(wg.grad(lambda x, p=p: np.exp(p * np.log(x)))(0.0))
+        assert np.isnan(wg.grad(lambda t: np.arctan(1 / t))(0.0))
+        assert wg.grad(lambda t: np.sum(LOGITS / t))(2.0) == np.inf
+    four = Aval((4,), F64)
+    steps = [i.op.name for i in vjp(formula(lambda x, y: sin(multiply(x, y)), four, four), [0, 1], [0], "one").instrs]
+    assert "isinf" not in steps
+
+
+WHERE = np.array([True, False, True])
+
+
+def select_part(x: Any) -> Any:
+    """What is written counts at one of its two places, and what is under it at one other."""
+    y = np.sqrt(x)
+    y[:2] = np.sqrt(x[1:])
+    return np.sum(np.where(WHERE, y, 0.0))
+
+
+def slice_over_array(x: Any) -> Any:
+    y = np.zeros(4)
+    y[np.array([0, 2])] = np.sqrt(x[:2])
+    y[:1] = x[2]
+    return np.sum(y)
+
+
+def array_over_slice(x: Any) -> Any:
+    y = np.zeros(4)
+    y[0:2] = np.sqrt(x[:2])
+    y[np.array([0, 3])] = x[2]
+    return np.sum(y * 3)
+
+
+def array_over_another(x: Any) -> Any:
+    y, first, second = np.zeros(4), np.array([0, 1]), np.array([3, 0])
+    y[first] = np.sqrt(x[:2])
+    y[second] = x[1:]
+    return np.sum(y * 3)
+
+
+def array_over_itself(x: Any) -> Any:
+    y, at = np.zeros(4), np.array([3, 0])
+    y[at] = np.sqrt(x[:2])
+    y[at] = x[1:]
+    return np.sum(y * 3)
+
+
+def slices_that_overlap(x: Any) -> Any:
+    y = np.zeros(4)
+    y[0:2] = np.sqrt(x[:2][::-1])
+    y[1:3] = x[1:]
+    return np.sum(y**2)
+
+
+def slices_apart(x: Any) -> Any:
+    y = np.sqrt(np.concatenate([x, x + 1]))
+    y[0:1] = x[2]
+    y[4:6] = 1.0
+    return np.sum(y**2)
+
+
+def read_in_part(x: Any) -> Any:
+    y = np.zeros(4)
+    y[0:2] = np.sqrt(x[:2])
+    y[2:4] = x[1:]
+    return y[0] + y[1] * 2 + np.sum(y[2:3])
+
+
+def read_none_of_it(x: Any) -> Any:
+    y = np.zeros(4)
+    y[0:2] = np.sqrt(x[:2])
+    y[2:4] = x[1:]
+    return np.sum(y[2:3])
+
+
+def read_by_array(x: Any) -> Any:
+    y = np.zeros(4)
+    y[np.array([0, 1])] = np.sqrt(x[:2])
+    y[2:4] = x[1:]
+    return np.sum(y[np.array([1, 1, 3])])
+
+
+def a_branch_within_the_other(x: Any) -> Any:
+    return np.sum(np.where(x > 1, np.where(x > 1, x * x, np.sqrt(x - 3)), x))
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        select_part,
+        slice_over_array,
+        array_over_slice,
+        array_over_another,
+        array_over_itself,
+        slices_that_overlap,
+        slices_apart,
+        read_in_part,
+        read_none_of_it,
+        read_by_array,
+        a_branch_within_the_other,
+    ],
+    ids=lambda f: f.__name__,
+)
+@pytest.mark.parametrize("at", [[0.0, 1.0, 4.0], [4.0, 0.0, 1.0], [1.0, 4.0, 0.0], [0.5, 2.0, 3.0]], ids=str)
+def test_writes_and_reads_that_meet_in_part_count_where_they_do(f: Any, at: list[float]) -> None:
+    """By slices and by arrays, the one over the other; against forward mode, which knows no cotangents."""
+    x = np.array(at)
+    with np.errstate(all="ignore"):
+        forward = np.array([wg.jvp(f, (x,), (e,))[1] for e in np.eye(3)])
+        reverse = wg.grad(f)(x)
+    if np.isfinite(forward).all():  # else an infinite slope counts
+        np.testing.assert_allclose(reverse, forward, rtol=1e-14)
+    else:
+        assert not np.isfinite(reverse).all()
+
+
+def test_what_no_cotangent_reaches_adds_no_steps() -> None:
+    def f(x: Any, y: Any) -> Any:
+        mask = greater(x, 0.0)
+        return sum_(select(mask, select(mask, x, exp(log(y))), x), axis=(0,))
+
+    joint = vjp(formula(f, V3, V3), (0, 1), (0,), "one")
+    assert "divide" not in names(joint) and names(joint).count("exp") == 1
+    np.testing.assert_array_equal(evaluate(joint, [X, -X])[1:], [np.ones(3), np.zeros(3)])
+
+
+def test_what_reads_a_cotangent_stands_before_what_writes_over_it() -> None:
+    """The other way round the cotangent would have to be copied first."""
+    for f, read in (
+        (lambda x, v, at: set_slice(x, v, index=((0, 2, 1),)), "slice"),
+        (lambda x, v, at: scatter_set(x, v, at), "gather"),
+    ):
+        joint = vjp(formula(f, V3, Aval((2,), F64), Aval((2,), np.dtype(np.intp))), (0, 1), (0,))
+        added = [(i.op.name, joint.inputs[3] in i.ins) for i in joint.instrs[1:]]
+        assert (read, True) in added
+        written = [n for n, (name, is_read) in enumerate(added) if is_read and name in ("set_slice", "scatter_set")]
+        assert written and added.index((read, True)) < min(written)
+
+
+@pytest.mark.parametrize("op", ["eigh", "eigvals", "svd"])
+def test_cotangents_of_several_results_may_be_of_any_structure(op: str) -> None:
+    """None, dense and masked, beside each other."""
+    a = np.array([[3.0, 1.0, 0.5], [1.0, 2.0, -1.0], [0.5, -1.0, 4.0]])
+    functions: dict[str, list[Any]] = {
+        "eigh": [
+            lambda a: np.sum(np.linalg.eigh(a)[0] * X),
+            lambda a: np.linalg.eigh(a)[0][1] * 2,
+            lambda a: np.sum(np.linalg.eigh(a)[1][:, 1] ** 4),
+            lambda a: np.sum(np.abs(np.linalg.eigh(a)[1]) @ np.linalg.eigh(a)[0]),
+        ],
+        "eigvals": [
+            lambda a: np.sum(np.real(np.linalg.eigvals(a)) ** 2),
+            lambda a: np.real(np.linalg.eig(a)[0][0]) + np.sum(np.abs(np.linalg.eig(a)[1][:, 0]) ** 4),
+        ],
+        "svd": [
+            lambda a: np.sum(np.linalg.svd(a)[1] * X),
+            lambda a: np.linalg.svd(a)[1][0] + np.sum(np.linalg.svd(a)[0][:, 0] ** 4),
+            lambda a: np.sum(np.abs(np.linalg.svd(a)[2][1])),
+        ],
+    }
+    directions = np.random.default_rng(0).normal(size=(2, 3, 3))
+    for f in functions[op]:
+        gradient_of_f = wg.grad(f)(a)
+        for d in directions + directions.swapaxes(1, 2):
+            assert np.sum(gradient_of_f * d) == pytest.approx(wg.jvp(f, (a,), (d,))[1], rel=1e-9)
+
+
+# ------------------------------------------------------------------------------------------ what the forward part keeps
+
+
+def scanned(x: Any, y: Any) -> Any:
+    return wg.scan(lambda c, v: (np.sin(c * v), None), x, y)[0]
+
+
+def test_a_loop_keeps_for_its_pullback_what_that_reads() -> None:
+    """Otherwise the pullback would run it a second time."""
+    tape = wg.trace(lambda x, y: np.sum(scanned(x, y)) + np.sum(scanned(y[0], y * 2)))(X, np.ones((4, 3)))
+    joint = vjp(tape, (0,), (0,), "one")
+    before = [i for i in tape.instrs if i.op.name == "scan"]
+    after = [i for i in joint.instrs if i.op.name == "scan"]
+    assert len(before) == 2 and len(after) == 3
+    assert [len(i.outs) - len(j.outs) for i, j in zip(after, before, strict=False)][1] == 0
+    assert after[1] is before[1], "which the derivative does not go through"
+    both = merge_common(vjp(tape, (0, 1), (0,), "one"))  # of both operands there is one pullback, asked for twice
+    assert [i.op.name for i in both.instrs].count("scan") == 4
+
+
+def test_a_tape_whose_steps_keep_nothing_is_the_tape_itself() -> None:
+    tape = formula(lambda x: sin(x), V3)
+    assert with_residuals(tape, tape.inputs, tape.outputs) is tape

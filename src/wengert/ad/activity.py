@@ -43,9 +43,8 @@ def dependent(tape: Tape, wrt: Iterable[Var]) -> set[Var]:
     """The values that depend on ``wrt``: what forward mode has to carry."""
     active = {v for v in wrt if v.aval.is_inexact}
     for instr in tape.instrs:
-        outs = [v for v in instr.outs if v.aval.is_inexact]
-        if outs and not active.isdisjoint(instr.ins) and active_operands(instr, active):
-            active.update(outs)
+        if active_operands(instr, active):
+            active.update([v for v in instr.outs if v.aval.is_inexact])
     return active
 
 
@@ -60,7 +59,7 @@ def _followed(tape: Tape, active: set[Atom], needed: Set[Atom] | None = None) ->
     them; ``needed`` are the values that count."""
     for instr in tape.instrs:
         op, _, outs, params, _ = instr
-        if active.isdisjoint(instr.ins) or not active_operands(instr, active):
+        if not active_operands(instr, active):
             continue
         if needed is not None and needed.isdisjoint(outs):
             continue
