@@ -29,4 +29,15 @@ EQUAL: dict[str, Equal] = {
         "passes/plan.py", "1 -> 2", "nothing is read later than by the one that takes the results"
     ),
     "0feaec1c5e7ee191": Equal("passes/reroll/whiles.py", "len(chain) > FEWEST -> >=", EITHER),
+    "61e4a450f9f0cefb": Equal(
+        "codegen/vecmath/exponentials.py", "30 -> 31", "at this size the root is a, to the rounding"
+    ),
+    "0ebbc77650e0f799": Equal(
+        "codegen/vecmath/exponentials.py", "28 -> 29", "at this size the logarithm rounds to the operand too"
+    ),
+    "6b47cb7fd4f5ca44": Equal(
+        "codegen/vecmath/logistic.py", "x > y -> x >= y", "of two equal numbers either is larger"
+    ),
+    "224d6f4b7fbb90f6": Equal("codegen/vecmath/fast.py", "x > y -> x >= y", "of two equal numbers either is larger"),
+    "d16099787a4bced9": Equal("codegen/vecmath/arithmetic.py", "n > limit -> n >= limit", "limit becomes limit"),
 }

@@ -17,7 +17,7 @@ import pytest
 
 from tests.codegen import kernel
 from tests.codegen.nests.loops import TARGETS, Array, Guarded, Loops, _alive, at_the_edge, strides_of
-from wengert.codegen.nests import facts, tiles
+from wengert.codegen.nests import channels, facts, tiles
 from wengert.codegen.nests.emit import emit
 from wengert.codegen.target import Target, level, target
 
@@ -686,3 +686,69 @@ def test_the_harness_notices() -> None:
     right.check()
     wrong = right._replace(steps=[("multiply", (0, 1), "f8"), ("add", (2, 0), "f8")])
     assert np.any(wrong.expected()[0] != right.stores[0][1])
+
+
+# ------------------------------------------------------------------------------------------------ convolutions
+
+
+def small(*shape: int, dtype: str) -> Array:
+    return numbers(shape, dtype, sum(shape))
+
+
+def nest_forward(x: Array, w: Array) -> tuple[Loops, Guarded, Array]:
+    """Of pictures [n, c, y, x] and weights [o, c, i, j], lanes along o; and what it gives."""
+    windows = np.lib.stride_tricks.sliding_window_view(x, w.shape[2:], axis=(2, 3))
+    out = np.einsum("ncyxij,ocij->noyx", windows, w)
+    goal = Guarded(out)
+    loads = [windows.transpose(0, 2, 3, 1, 4, 5)[:, :, :, None], w[None, None, None]]
+    extents = (len(x), *out.shape[2:], *w.shape)
+    room = goal.array.transpose(0, 2, 3, 1)[..., None, None, None]
+    dtype = x.dtype.str[1:]
+    steps, folds = [("multiply", (0, 1), dtype)], [("add", 2, dtype)]
+    return Loops(extents, 4, 3, loads, steps, (), folds, (), [(3, room)]), goal, out
+
+
+def nest_of_weights(x: Array, w: Array) -> tuple[Loops, Guarded, Array]:
+    """Of the cotangent in the weights, by the taps of the windows."""
+    windows = np.lib.stride_tricks.sliding_window_view(x, w.shape[2:], axis=(2, 3))
+    ct = small(len(x), len(w), *windows.shape[2:4], dtype=x.dtype.str[1:])
+    out = np.einsum("ncyxij,noyx->ocij", windows, ct)
+    goal = Guarded(out)
+    loads = [ct.transpose(1, 0, 2, 3)[None, None, None], windows.transpose(1, 4, 5, 0, 2, 3)[:, :, :, None]]
+    extents = (*w.shape[1:], len(w), len(x), *windows.shape[2:4])
+    room = goal.array.transpose(1, 2, 3, 0)[..., None, None, None]
+    dtype = x.dtype.str[1:]
+    steps, folds = [("multiply", (0, 1), dtype)], [("add", 2, dtype)]
+    return Loops(extents, 4, 3, loads, steps, (), folds, (), [(3, room)]), goal, out
+
+
+@every_target
+@pytest.mark.parametrize(
+    ("make", "of_x", "of_w"),
+    [
+        (nest_forward, (2, 3, 7, 9), (17, 3, 3, 2)),
+        (nest_forward, (1, 2, 4, 20), (24, 2, 1, 3)),
+        (nest_of_weights, (12, 3, 11, 12), (17, 3, 3, 3)),  # a panel holds less than all pictures
+        (nest_of_weights, (9, 2, 17, 13), (16, 2, 8, 2)),
+    ],
+)
+def test_lanes_along_channels(make: Any, of_x: Any, of_w: Any, where: Any) -> None:
+    """The operand that depends on the channels is copied, and read from its copy."""
+    x, w = small(*of_x, dtype="f8"), small(*of_w, dtype="f8")
+    loops, goal, want = make(x, w)
+    found = facts.Facts(loops.nest(True)[0], where)
+    is_forward = make is nest_forward
+    assert (channels.channels_of(found) is not None) == (is_forward and where.has_fma)
+    assert (channels.taps_of(found) is not None) == (not is_forward and where.has_fma)
+    loops.run(where)
+    np.testing.assert_array_equal(goal.array, want)
+    goal.check()
+
+
+def test_taps_of_more_channels_than_have_room_at_once() -> None:
+    where = TARGETS["32 bytes"]
+    count = channels.TOTAL_BYTES // (2 * where.vector_bytes * 16) + 1
+    loops, goal, want = nest_of_weights(small(18, count, 11, 11, dtype="f8"), small(8, count, 4, 4, dtype="f8"))
+    loops.run(where)
+    np.testing.assert_array_equal(goal.array, want)
+    goal.check()

@@ -44,3 +44,16 @@ def test_vectors_of_other_processors(vector_bytes: int, monkeypatch: pytest.Monk
             check(lambda x, axis=axis: np.argmin(x, axis), x)
         check(lambda x: np.flatnonzero(x > 1), x)
         check(lambda x, v: np.searchsorted(x, v), np.sort(x[0]), v)
+
+
+def test_every_dimension_that_stays_is_looped_over() -> None:
+    """Three that do not lie one within the other, and no two of one length: with lanes, and one element at a time."""
+    x = numbers((8, 3, 7, 5), "f8")[::2, :, ::3, :]
+    i = places((6,), 4)
+    for axis in range(4):
+        check(lambda x, axis=axis: np.argmax(x, axis), x)
+        check(lambda x, axis=axis: np.cumsum(x, axis), x)
+        check(lambda x, axis=axis: np.argmin(x.T, axis), x)
+    check(lambda x, i: x[i], x, i)
+    check(lambda x, i: x[:, :, :, i % 2], x, i)
+    check(lambda t, v: np.searchsorted(t, v), np.sort(x.ravel()), numbers((8, 3, 7, 10), "f8")[::2, :, ::3, ::2])

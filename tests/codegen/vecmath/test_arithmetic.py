@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Iterable
 
 import numpy as np
 import pytest
@@ -11,9 +12,11 @@ from tests.codegen.kernel import compiled, target
 from tests.codegen.vecmath.exact import BINARY, UNARY
 from wengert.codegen import vecmath
 from wengert.codegen.ir import LLVM_TYPES
+from wengert.codegen.target import Target
 
 ZERO_SIGN_OPEN = {"maximum", "minimum", "fmax", "fmin"}
 TARGETS = [target(), target(16, has_fma=False)]
+KINDS = list(itertools.product(TARGETS, (1, 4)))
 
 
 def of_every_dtype(names: list[str]) -> list[tuple[str, str]]:
@@ -48,16 +51,27 @@ def same(y: np.ndarray, expected: np.ndarray, zero_sign_open: bool = False) -> n
     return both_nan | ((y == expected) & (zero_sign_open | (np.signbit(y) == np.signbit(expected))))
 
 
-def check(name: str, xs: list[np.ndarray]) -> None:
+def check(name: str, xs: list[np.ndarray], kinds: Iterable[tuple[Target, int]] = KINDS) -> None:
     ufunc = getattr(np, name)
     with np.errstate(all="ignore"):
         expected = ufunc(*xs)
     dtypes, out = [x.dtype.str[1:] for x in xs], expected.dtype.str[1:]
     assert vecmath.is_supported(name, tuple(dtypes), out)
-    for where, lanes in itertools.product(TARGETS, (1, 4)):
+    for where, lanes in kinds:
         y = compiled(lambda *vs: vecmath.apply(name, list(vs), out), dtypes, out, lanes, where)(*xs)
         wrong = ~same(y, expected, name in ZERO_SIGN_OPEN)
         assert not wrong.any(), (name, lanes, [x[wrong][:5] for x in xs], y[wrong][:5], expected[wrong][:5])
+
+
+@pytest.mark.parametrize("dtype", ["f8", "i8", "u1", "b1"])
+def test_every_function(dtype: str) -> None:
+    """Of one dtype of each kind, with the vectors of this machine."""
+    x = values(dtype, np.random.default_rng(1))
+    xs = [v.ravel() for v in np.meshgrid(x, values(dtype, np.random.default_rng(2)))]
+    for names, operands in ((UNARY, [x]), (BINARY, xs)):
+        for name, known in of_every_dtype(names):
+            if known == dtype:
+                check(name, operands, KINDS[1:2])
 
 
 @pytest.mark.sampled(5, "every function of every dtype")
