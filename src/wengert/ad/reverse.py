@@ -278,8 +278,8 @@ def _counts_at(marks: Marks, hole: Hole) -> bool | None:
 
 def _pull_elementwise(instr: Instr, k: int, ct: Any, nan_safe: bool, is_before_saturation: bool) -> Any:
     partial = partial_of(instr, k, nan_safe)
-    is_known = isinstance(ct, Parts | Diagonal) or (isinstance(ct, Masked) and ct.has_no_zeros)
-    if is_before_saturation and is_atom(partial) and not is_known:
+    is_masked = isinstance(ct, Masked) and ct.has_no_zeros
+    if is_before_saturation and is_atom(partial) and not is_masked and not isinstance(ct, Parts | Diagonal):
         value = ct if is_atom(ct) else ct.value
         fixed = None if isinstance(value, Lit) else fixed_at(instr, k, partial)
         if fixed is not None:  # exp(q / T) for q = −∞: its cotangent is 0, and q / T what it is for every T

@@ -15,7 +15,7 @@ import wengert as wg
 from tests.tracing.surroundings.kinds import EDITS, INCOMPARABLE, KINDS, Box, Pair
 from tests.tracing.surroundings.walks import replaced
 from wengert import nn
-from wengert.errors import CaptureError
+from wengert.errors import CaptureError, WrittenError
 from wengert.tracing.surroundings.environment import Environment
 from wengert.tracing.tracer import Tracer
 
@@ -203,3 +203,69 @@ def test_an_attribute_hung_on_a_function_of_ours_while_it_is_traced_is_not_kept(
     with pytest.raises(CaptureError, match="relu"):
         wg.trace(f)(np.ones(2))
     assert not hasattr(relu, "seen")
+
+
+class Keeps:
+    """Keeps what it has computed once."""
+
+    def __init__(self, base: Any) -> None:
+        self.base = base
+
+    @functools.cached_property
+    def double(self) -> Any:
+        return np.zeros(()) + 2.0 * self.base
+
+
+class Slotted(Keeps):
+    """Of which no copy is made: the traced run asks the original."""
+
+    __slots__ = ("beside",)
+
+
+@pytest.mark.parametrize("base", [-0.5, np.array(-0.5)], ids=["number", "array"])
+@pytest.mark.parametrize("cls", [Keeps, Slotted])
+@pytest.mark.parametrize("transform", [wg.jit, lambda f: wg.jit(wg.value_and_grad(f, 0))], ids=["value", "gradient"])
+def test_a_cached_property_was_computed_before_the_function_asked_for_it(cls: Any, transform: Any, base: Any) -> None:
+    def calls(of: Callable[..., Any]) -> list[Any]:
+        kept = cls(base)
+
+        def f(x: Any, n: int) -> Any:
+            for _ in range(n):
+                x = np.sin(x * kept.double) + n
+            return x
+
+        g, got = of(f), []
+        for new, n in ((base, 0), (0.25, 0), (0.25, 3), (0.9, 2), (0.9, 0)):
+            kept.base = new
+            got.append(g(0.7, n))
+        return [*[y[0] if isinstance(y, tuple) else y for y in got], kept.double]
+
+    np.testing.assert_allclose(calls(transform), calls(lambda f: f))
+
+
+def test_a_cached_property_of_a_run_that_cannot_be_repeated_is_refused() -> None:
+    kept, numbers = Keeps(0.5), iter([1.0, 2.0, 3.0])
+    f = wg.jit(lambda x: x * next(numbers) * kept.double, strict=True)
+    with pytest.raises(WrittenError, match=r"computes kept\.double, which is kept, and may have advanced numbers"):
+        f(2.0)
+    assert "double" not in vars(kept)
+    looked_at = Keeps(0.5)
+    g = wg.jit(lambda x: x * looked_at.double)
+    with pytest.raises(WrittenError, match=r"would compute looked_at\.double"):
+        g.program(2.0)
+    assert "double" not in vars(looked_at)
+    assert g(2.0) == 2.0 and "double" in vars(looked_at)
+
+
+def test_a_cached_property_that_an_interrupted_run_computed_is_forgotten() -> None:
+    for cls in (Keeps, Slotted):
+        kept = cls(0.5)
+
+        def f(x: Any, kept: Any = kept) -> Any:
+            if len(vars(kept)) or kept.double is not None:
+                raise KeyboardInterrupt
+            return x
+
+        with pytest.raises(KeyboardInterrupt):
+            wg.jit(f)(2.0)
+        assert type(vars(kept).get("double", 0.0)) is float

@@ -105,7 +105,7 @@ def walked(record: Callable[[Environment], T], generators: Callable[[], Generato
             return record(Environment(originals, generators()))
         except WalkAgain as error:
             originals += error.objects
-    raise InternalError(f"what the function captured is new at every look: {originals[-1]!r:.200}")
+    raise InternalError(f"what the function captured is new at every look: {originals[-1:]!r:.200}")
 
 
 class Environment:
@@ -246,6 +246,34 @@ class Environment:
             raise self._written(written[0].name)
         self._check_copies()
 
+    def keep_computed(self, f: str, is_look: bool = False) -> None:
+        """Compute the cached properties that the run has asked for first, as a call of Python's keeps them: in the
+        original, from what it holds. Raises WalkAgain then, since the run kept traced values; and WrittenError if it
+        cannot be begun again, or is a look."""
+        computed = self._forget_computed()
+        if not computed:
+            return
+        self.draw_again()
+        self._put_back()
+        name = ".".join(computed[0][1:])
+        if is_look or self._watching.iterator:
+            what = f"{f} computes {name}, which is kept, and may have advanced {self._watching.iterator} meanwhile"
+            if is_look:
+                what = f"looking at the program of {f} would compute {name}, which is kept"
+            raise WrittenError(message(what, tries=[f"ask for {name} before"]))
+        for x, _, attribute in computed:
+            getattr(x, attribute)
+        raise WalkAgain([])
+
+    def _forget_computed(self) -> list[tuple[Any, str, str]]:
+        """The cached properties that the run has computed; of objects that it shares with the function, no more."""
+        computed: list[tuple[Any, str, str]] = []
+        for x, name, missing in self._watching.uncomputed.values():
+            computed += [(x, name, a) for a in missing & vars(self._memo.get(id(x), x)).keys()]
+        for x, _, attribute in computed:
+            vars(x).pop(attribute, None)
+        return computed
+
     def end_early(self, error: Exception, is_rerun: bool) -> None:
         """The traced run ended by ``error``, and what it did to its surroundings must be done once all the same.
 
@@ -270,6 +298,7 @@ class Environment:
 
     def end_interrupted(self) -> None:
         """Ctrl-C ended the traced run: put back what can be, so that no value of it stays where the user finds it."""
+        self._forget_computed()
         self.draw_again()
         with suppress(WrittenError):
             self._put_back()

@@ -21,7 +21,6 @@ from __future__ import annotations
 
 import abc
 import builtins
-import contextlib
 import copyreg
 import functools
 import importlib.util
@@ -124,6 +123,8 @@ class Watching:
         """What was found that does."""
         self.iterator = ""
         """The name of one that was found, a file or generator: what a run has drawn from it cannot be put back."""
+        self.uncomputed: dict[int, tuple[Any, str, frozenset[str]]] = {}
+        """Objects by their id, with their names, and those of their cached properties that nobody has asked for yet."""
         self.alive: list[Any] = []  # what is remembered by its id
         self._package: str | None = None
         self._followed: set[tuple[int, names.Path, bool]] = set()  # what code names, from a module's globals on
@@ -167,23 +168,15 @@ class Watching:
             return
         home = value if isinstance(value, CODE) else type(value)
         if not isinstance(value, CODE) and held(value, "__dict__") is not None:
-            self._fill_caches(value)
+            missing = _cached_properties(type(value)) - vars(value).keys()
+            if missing:
+                self.uncomputed[id(value)] = value, name, missing
         if isinstance(value, np.ndarray) or self.is_foreign(_namespace_of(home)):
             self._judge_library(value, name)
 
     def mention(self, f: types.FunctionType) -> None:
         """The names in a function's code."""
         self._names.update(dict.fromkeys(names.named(f.__code__)))
-
-    def _fill_caches(self, value: Any) -> None:
-        """Compute the cached properties that the code names: in the original, where a later call finds them, and not
-        of traced values."""
-        cached = _cached_properties(type(value))
-        if not cached:
-            return
-        for attribute in cached.keys() & (self._names.keys() | _named_by(type(value))) - vars(value).keys():
-            with suspended(), contextlib.suppress(Exception):  # which the function raises too, where it asks for it
-                getattr(value, attribute)
 
     def is_foreign(self, namespace: dict[str, Any]) -> bool:
         """Whether a function belongs to a library whose globals are its own affair."""
@@ -738,14 +731,8 @@ def _with_parents(path: str) -> list[str]:
 
 
 @functools.lru_cache(maxsize=1024)
-def _cached_properties(cls: type) -> dict[str, Any]:
-    return {k: v for c in cls.__mro__[:-1] for k, v in vars(c).items() if type(v) is functools.cached_property}
-
-
-def _named_by(cls: type) -> set[str]:
-    """The names in the code of a class."""
-    members = [getattr(v, "fget", getattr(v, "func", v)) for c in cls.__mro__[:-1] for v in vars(c).values()]
-    return {name for f in members if isinstance(f, types.FunctionType) for name in names.named(f.__code__)}
+def _cached_properties(cls: type) -> frozenset[str]:
+    return frozenset(k for c in cls.__mro__[:-1] for k, v in vars(c).items() if type(v) is functools.cached_property)
 
 
 def _is_compiled(cls: type) -> bool:
