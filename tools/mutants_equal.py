@@ -28,6 +28,11 @@ EQUAL: dict[str, Equal] = {
     "4a998732d484ddaf": Equal(
         "passes/plan.py", "1 -> 2", "nothing is read later than by the one that takes the results"
     ),
+    "127a3f7b46e904b2": Equal("passes/plan.py", "number = -1 -> 1", "of a buffer in the arena nobody reads the number"),
+    "56bb0b321d82b72e": Equal(
+        "passes/reroll/loops.py", "slot >= 0 -> > 0", "what a sum begins with may be of the loop too: it is made before"
+    ),
+    "ea343dda66f2d821": Equal("passes/reroll/whiles.py", "refs[0] -> refs[1]", "it stops at one value in all turns"),
     "0feaec1c5e7ee191": Equal("passes/reroll/whiles.py", "len(chain) > FEWEST -> >=", EITHER),
     "61e4a450f9f0cefb": Equal(
         "codegen/vecmath/exponentials.py", "30 -> 31", "at this size the root is a, to the rounding"

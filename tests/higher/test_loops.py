@@ -12,10 +12,16 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wengert as wg
+from tests.ops.check_op import formula
 from wengert import passes
 from wengert.codegen.calls import KernelCall
+from wengert.higher.bodies import steps_of_constants
 from wengert.higher.loops import Loop, scan
+from wengert.ops.control import Expected, guard
+from wengert.ops.elementwise import add, greater, multiply, sin
+from wengert.ops.index import iota
 from wengert.runtime.assemble import lowered_tape
+from wengert.tape import Aval
 
 X = np.linspace(-1, 1, 5)
 M = np.array([[0.5, 0.2], [-0.3, 0.4]])
@@ -333,3 +339,47 @@ def test_a_batch_of_loops_that_carry_much_is_one_after_the_other() -> None:
     expected = [np.sum(np.cos(x * np.arange(n)) * np.arange(n)) for n, x in zip(counts, xs, strict=True)]
     np.testing.assert_allclose(gradient(xs), expected, rtol=1e-10)
     assert "scan" in [i.op.name for i in wg.trace(many)(counts, xs).instrs]
+
+
+def test_the_steps_of_constants_are_those_that_read_nothing_that_moves() -> None:
+    """Not what has effects, and not what depends on nothing at all."""
+    scalar = Aval((), np.dtype(float))
+
+    def body(a: Any, b: Any, c: Any) -> Any:
+        first = sin(a)
+        second = multiply(first, 2.0)
+        third = multiply(second, b)
+        nothing = iota(size=3, dtype=np.dtype(np.intp))
+        guard(greater(a, 0.0), expected=Expected(True), position=0, kind="bool")
+        return multiply(third, c), nothing, add(c, first)
+
+    tape = formula(body, scalar, scalar, scalar)
+    names = lambda n: [i.op.name for i in steps_of_constants(tape, n)]
+    assert names(0) == []
+    assert names(1) == ["sin", "multiply", "greater"]
+    assert names(2) == ["sin", "multiply", "multiply", "greater"]
+    assert names(3) == ["sin", "multiply", "multiply", "greater", "multiply", "add"]
+
+
+HEAVY = np.linspace(0.1, 1.0, 400).reshape(20, 20)
+
+
+@pytest.mark.parametrize("n", [0, 1, 4])
+def test_what_is_the_same_in_each_turn_is_computed_before_the_loop_that_begins(n: int) -> None:
+    def f(x: Any, a: Any) -> Any:
+        go = lambda s: (s[0] + 1, np.tanh(np.sum(np.exp(a * HEAVY) @ HEAVY) * 1e-3 + s[1]))
+        return wg.while_loop(lambda s: s[0] < n, go, (0, x))[1]
+
+    def plain(x: Any, a: Any) -> Any:
+        for _ in range(n):
+            x = np.tanh(np.sum(np.exp(a * HEAVY) @ HEAVY) * 1e-3 + x)
+        return x
+
+    tape = wg.trace(f)(0.3, 0.5)
+    (loop,) = [i for i in tape.instrs if i.op.name == "while"]
+    assert "exp" not in [i.op.name for i in loop.params["loop"].body.instrs]
+    assert "cond" in [i.op.name for i in tape.instrs]
+    assert wg.jit(f)(0.3, 0.5) == pytest.approx(plain(0.3, 0.5), rel=1e-13)
+    np.testing.assert_allclose(
+        wg.grad(f, argnums=(0, 1))(0.3, 0.5), wg.grad(plain, argnums=(0, 1))(0.3, 0.5), rtol=1e-11
+    )

@@ -186,6 +186,36 @@ def test_several_results_are_pushed_forward_by_the_pullback() -> None:
     np.testing.assert_allclose(dc, -np.sin(X) * X)
 
 
+@pytest.mark.parametrize("several", [tuple, list])
+def test_rules_give_tuples_or_lists(several: Any) -> None:
+    both = wg.primitive(lambda x, a: (np.sin(x) * a, np.cos(a)))
+
+    @both.def_pullback
+    def back(cts: Any, ys: Any, x: Any, a: Any) -> Any:
+        return several([cts[0] * np.cos(x) * a, np.sum(cts[0] * np.sin(x)) - cts[1] * np.sin(a)])
+
+    @both.def_pushforward
+    def forth(dxs: Any, ys: Any, x: Any, a: Any) -> Any:
+        return several([np.cos(x) * a * dxs[0] + np.sin(x) * dxs[1], -np.sin(a) * dxs[1]])
+
+    @both.def_batch
+    def rows(batched: Any, x: Any, a: Any) -> Any:
+        assert batched == (True, False)
+        return several([np.sin(x) * a, np.cos(a) * np.ones(len(x))])
+
+    loss = lambda x, a: np.sum(both(x, a)[0]) + 2 * both(x, a)[1]
+    got_x, got_a = wg.grad(loss, argnums=(0, 1))(X, 0.5)
+    np.testing.assert_allclose(got_x, np.cos(X) * 0.5)
+    assert got_a == pytest.approx(np.sum(np.sin(X)) - 2 * np.sin(0.5))
+    _, (ds, dc) = wg.jvp(both, (X, 0.5), (X, 2.0))
+    np.testing.assert_allclose(ds, np.cos(X) * 0.5 * X + np.sin(X) * 2)
+    assert dc == pytest.approx(-np.sin(0.5) * 2)
+    stack = np.stack([X, 2 * X])
+    sines, cosines = wg.vmap(both, in_axes=(0, None))(stack, 0.5)
+    np.testing.assert_allclose(sines, np.sin(stack) * 0.5)
+    np.testing.assert_allclose(cosines, np.cos([0.5, 0.5]))
+
+
 def test_a_pullback_in_another_precision_pushes_forward_in_that_of_the_primal() -> None:
     x = X.astype(np.float32)
     f = wg.primitive(lambda x: np.exp(x))

@@ -16,13 +16,23 @@ from tests.passes.random_tapes import arguments, random_tape
 from tests.passes.tapes import effect, tape
 from wengert import passes
 from wengert.codegen.lower import supports
+from wengert.higher.mapped import map_scalar
 from wengert.ops.contract import contract
 from wengert.ops.elementwise import convert, cos, exp, greater, multiply, select, sin, tanh
-from wengert.ops.index import gather, reverse
+from wengert.ops.index import argsort, gather, reverse
 from wengert.ops.kernels import Fused
+from wengert.ops.linalg.determinants import slogdet
 from wengert.ops.reduce import cumsum, max_, sum_
 from wengert.ops.shape import broadcast_to, concatenate, reshape
-from wengert.passes.fuse import LONG, MANY_SCALARS, MAX_FOREIGN, MAX_MEMBERS, SMALL_PRODUCT, fuse
+from wengert.passes.fuse import (
+    LONG,
+    MANY_SCALARS,
+    MAX_FOREIGN,
+    MAX_MEMBERS,
+    SMALL_PRODUCT,
+    fuse,
+    kind_of,
+)
 from wengert.passes.plan import plan
 from wengert.passes.simplify import drop_dead
 from wengert.runtime.reference import Reference
@@ -265,6 +275,47 @@ def test_what_has_no_machine_code_is_not_fused() -> None:
     nothing = lambda function, dtypes, out: False
     before = tape(lambda x: sin(x) * x, VECTOR)
     assert fuse(before, nothing).instrs == before.instrs
+
+
+def kind(f: Any, *avals: Aval, is_native: Any = supports) -> str:
+    """The kind of the last step."""
+    return kind_of(tape(f, *avals).instrs[-1], is_native)
+
+
+def test_each_kind_of_step_and_what_is_none_of_them() -> None:
+    nothing = lambda function, dtypes, out: False
+    empty, wide = Aval((0, 3), F64), Aval((3,), np.dtype(complex))
+    body, other = (
+        tape(g, NUMBER) for g in (lambda x: sin(x) * x, lambda x: sum_(broadcast_to(x, shape=(3,)), axis=(0,)))
+    )
+    of_tape = lambda body: lambda x: map_scalar(x, body=body)
+    assert kind(sin, VECTOR) == kind(sin, NUMBER) == kind(of_tape(body), VECTOR) == "map"
+    assert kind(sin, empty) == kind(of_tape(body), empty) == ""
+    assert kind(sin, VECTOR, is_native=nothing) == kind(of_tape(body), VECTOR, is_native=nothing) == ""
+    one = lambda function, dtypes, out: function == "sin"
+    assert kind(sin, VECTOR, is_native=one) == "map" and kind(of_tape(body), VECTOR, is_native=one) == ""
+    assert kind(of_tape(other), VECTOR) == "", "a step within that is no map"
+    assert kind(lambda x: sum_(x, axis=(0,)), MATRIX) == "fold"
+    assert kind(lambda x: sum_(x, axis=(0,)), empty) == kind(lambda x: sum_(x, axis=(0,)), wide) == ""
+    assert kind(lambda x: reverse(x, axis=0), VECTOR) == ""
+    assert kind(argsort_of, VECTOR) == "" and kind(lambda x: slogdet(x)[0], Aval((3, 3), F64)) == ""
+
+
+def argsort_of(x: Any) -> Any:
+    return argsort(x, axis=0)
+
+
+@pytest.mark.parametrize(("n", "expected"), [(6, "contraction"), (10, "contraction"), (11, ""), (0, "")])
+def test_the_largest_product_that_is_emitted_for_its_shape(n: int, expected: str) -> None:
+    square, vector = Aval((n, n), F64), Aval((n,), F64)
+    product = lambda a, b: contract(a, b, a=(0, 1), b=(1, 2), out=(0, 2))
+    assert kind(product, square, square) == expected
+    assert kind(lambda a, b: contract(a, b, a=(0, 1), b=(1,), out=(0,)), square, vector) == ("contraction" if n else "")
+    large = Aval((182, 181), F64), Aval((181,), F64)
+    assert kind(lambda a, b: contract(a, b, a=(0, 1), b=(1,), out=(0,)), *large) == ""
+    several = Aval((4, n, n), F64)
+    batch = lambda a, b: contract(a, b, a=(3, 0, 1), b=(3, 1, 2), out=(3, 0, 2))
+    assert kind(batch, several, several) == ("contraction" if n > 0 and 4 * n**3 <= SMALL_PRODUCT else "")
 
 
 def test_empty_arrays_are_not_fused() -> None:

@@ -27,7 +27,7 @@ from wengert.ops.kernels import Scatter
 from wengert.ops.reduce import cumsum, sum_
 from wengert.ops.shape import broadcast_to, concatenate, reshape, transpose
 from wengert.passes.fuse import fuse
-from wengert.passes.plan import ALIGNMENT, Buffer, Place, Plan, c_strides, plan
+from wengert.passes.plan import ALIGNMENT, Buffer, Place, Plan, c_strides, is_pointwise, plan
 from wengert.passes.simplify import drop_dead
 from wengert.runtime.reference import Reference
 from wengert.tape import Aval, Capture, Lit, Tape, Var
@@ -164,6 +164,27 @@ def test_an_operand_that_is_read_at_other_indices_is_not_overwritten() -> None:
         made = plan(tape(f, aval))
         (step,) = [s for s in made.steps if s.instr is not None and s.instr.op.name == "add"]
         assert step.outs[0].buffer is not step.ins[0].buffer, f.__name__
+
+
+POINTWISE: dict[str, tuple[Callable[..., Any], int, bool]] = {
+    "a map": (lambda m, v: sin(m) * m, 0, True),
+    "what is folded afterwards": (lambda m, v: ((y := sin(m) * 2.0), sum_(y, axis=(0,)))[0], 0, True),
+    "read once all has been folded": (lambda m, v: sum_(sin(m), axis=(1,)) + v, 1, True),
+    "read while it is folded": (lambda m, v: sum_(m * v, axis=(0,)) * 2.0, 1, False),
+    "read by both": (lambda m, v: sum_(m * v, axis=(0,)) + v, 1, False),
+    "read after a product": (lambda m, v: contract(m, reverse(v, axis=0), a=(0, 1), b=(1,), out=(0,)) + v, 1, True),
+    "read by a product": (lambda m, v: contract(m, v, a=(0, 1), b=(1,), out=(0,)) * 2.0, 1, False),
+    "read by a product, and after it": (lambda m, v: contract(m, v, a=(0, 1), b=(1,), out=(0,)) + v, 1, False),
+    "sorted": (lambda m, v: argsort(v, axis=0), 1, False),
+}
+
+
+@pytest.mark.parametrize("case", POINTWISE)
+def test_a_result_may_be_written_over_what_nobody_reads_any_more(case: str) -> None:
+    f, k, expected = POINTWISE[case]
+    made = fuse(tape(f, Aval((3, 3), F64), VECTOR), supports)
+    last = made.instrs[-1]
+    assert is_pointwise(last, made.inputs[k], last.outs[0]) is expected
 
 
 def test_a_view_keeps_the_memory_of_its_operand() -> None:

@@ -11,13 +11,21 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import wengert as wg
+from tests.ops.check_op import formula
 from wengert.ad.reverse import vjp
 from wengert.codegen.bodies import parts_of
 from wengert.edit import play
 from wengert.errors import GuardError
+from wengert.ops.elementwise import multiply
+from wengert.ops.index import set_slice, slice_
+from wengert.ops.kernels import Callback, flops
+from wengert.ops.op import Op
+from wengert.ops.shape import broadcast_to, concatenate, reshape
 from wengert.passes.reroll import loops, reroll
+from wengert.passes.reroll.pieces import Piece, Ref, Step, part, read, simplest, whole
+from wengert.passes.reroll.repeats import FEWEST
 from wengert.runtime.assemble import lowered_tape
-from wengert.tape import Tape, check
+from wengert.tape import Aval, Lit, Tape, Var, check
 
 RNG = np.random.default_rng(0)
 
@@ -64,6 +72,20 @@ def test_a_sum_over_elements(n: int) -> None:
 def test_few_elements_stay_as_they_are() -> None:
     tape = wg.trace(lambda x: sum(np.exp(v) for v in x))(np.ones(5))
     assert reroll(tape) is tape
+
+
+def test_a_tape_of_few_steps_stays_as_it_is() -> None:
+    def chain(n: int) -> Tape:
+        def f(x: Any) -> Any:
+            for _ in range(n):
+                x = np.sin(x)
+            return x
+
+        return wg.trace(f)(np.ones(3))
+
+    short, long = chain(2 * FEWEST - 1), chain(2 * FEWEST)
+    assert reroll(short) is short
+    assert "scan" in ops(reroll(long))
 
 
 def test_neighbours() -> None:
@@ -124,6 +146,263 @@ def test_a_sum_of_arrays_backwards() -> None:
         return np.sum(s**2)
 
     assert "scan" not in ops(rolled(f, RNG.normal(size=(12, 3))))
+
+
+def alternating(x: Any) -> Any:
+    s = 0.0
+    for v in x:
+        s = v - s
+    return s
+
+
+def doubled(x: Any) -> Any:
+    s = x[0]
+    for v in x:
+        s = s + s
+        s = s - v
+    return s
+
+
+def beginning_with_another(x: Any) -> Any:
+    """The first iteration adds to what it has made itself."""
+    s, made = 0.0, []
+    for k in range(len(x)):
+        made.append(np.sin(x[k]))
+        s = (made[-1] if k == 0 else s) + x[k]
+    return s * sum(made)
+
+
+def in_two_steps(x: Any) -> Any:
+    s = x[1] * 2.0
+    for k in range(len(x)):
+        s = x[k] + s
+        s = s - x[k] * x[k]
+    return s
+
+
+def with_a_partial_sum_read(x: Any) -> Any:
+    s, t = 0.0, 0.0
+    for v in x:
+        s = s + v
+        t = t + s
+        s = s - t * 0.1
+    return s + t
+
+
+def of_the_second_but_one(x: Any) -> Any:
+    s, before = x[0], x[1]
+    for v in x:
+        s, before = before + v, s
+    return s * before
+
+
+def of_columns_and_numbers(x: Any) -> Any:
+    s = np.zeros(2)
+    for k in range(len(x) - 2):
+        s = s + x[k : k + 2]
+    return s[0] * s[1]
+
+
+SUMS = {
+    f.__name__: f
+    for f in (
+        alternating,
+        doubled,
+        beginning_with_another,
+        in_two_steps,
+        with_a_partial_sum_read,
+        of_the_second_but_one,
+        of_columns_and_numbers,
+    )
+}
+
+
+@pytest.mark.parametrize("name", SUMS)
+def test_what_is_nearly_a_sum_is_computed_as_it_is(name: str) -> None:
+    rolled(SUMS[name], RNG.normal(size=13))
+
+
+def test_a_step_that_has_no_batch_is_no_loop() -> None:
+    bare = Op(
+        name="bare",
+        reference=lambda x: x * 2,
+        type=lambda x: x,
+        kernel=Callback("a test"),
+        cost=flops(1),
+        pushforward=lambda xs, dxs, y: dxs[0],
+    )
+    made = formula(
+        lambda x: sum([bare(slice_(x, index=(k,))) for k in range(12)], Lit(0.0)), Aval((12,), np.dtype(float))
+    )
+    kept = check(reroll(made))
+    assert ops(kept).count("bare") == 12
+    assert value(kept, np.arange(12.0)) == 132.0
+
+
+# ------------------------------------------------------------------------------------------------- pieces
+
+
+def seen(steps: list[Step], outputs: list[Ref], env: dict[Any, Any]) -> list[Any]:
+    """What steps on pieces compute: an interpreter that knows pieces by their elements."""
+
+    def of(ref: Ref) -> Any:
+        if not isinstance(ref, Piece):
+            return ref.value if isinstance(ref, Lit) else env[ref]
+        flat = np.asarray(of(ref.base)).ravel()
+        at = np.full(ref.shape, ref.start)
+        for axis, (n, stride) in enumerate(zip(ref.shape, ref.strides, strict=True)):
+            at = at + (np.arange(n) * stride).reshape([-1 if k == axis else 1 for k in range(len(ref.shape))])
+        return flat[at]
+
+    for step in steps:
+        if step.op is not None:
+            made = step.op.reference(*[of(r) for r in step.refs], **step.params)
+            env.update(zip(step.outs, made if len(step.outs) > 1 else (made,), strict=True))
+            continue
+        (out,), n = step.outs, len(step.places)
+        whole = np.full(out.aval.shape, np.nan) if step.is_covered else np.array(of(step.refs[0]))
+        flat = whole.reshape(-1)
+        for place, ref in zip(step.places, step.refs[-n:], strict=True):
+            part = np.asarray(of(ref)).ravel()
+            flat[place : place + part.size] = part
+        env[out] = flat.reshape(out.aval.shape)
+    return [of(r) for r in outputs]
+
+
+@st.composite
+def reads_and_writes(draw: st.DrawFn) -> Callable[[Any, Any], Any]:
+    """A function of reads, writes, views and joins of pieces, with some that compute between them."""
+    choices = draw(st.lists(st.tuples(st.integers(0, 5), st.integers(0, 10**6)), min_size=1, max_size=12))
+
+    def f(x: Any, y: Any) -> Any:
+        values = [x, y]
+        for what, seed in choices:
+            rng = np.random.default_rng(seed)
+            a = values[int(rng.integers(len(values)))]
+            shape = a.aval.shape
+            if what == 0:  # a read, at numbers and slices
+                index = []
+                for n in shape:
+                    if rng.random() < 0.4:
+                        index.append(int(rng.integers(n)))
+                    else:
+                        start = int(rng.integers(n))
+                        step = int(rng.choice([1, 1, 2, -1]))
+                        room = (n - 1 - start) // step if step > 0 else start // -step
+                        index.append((start, int(rng.integers(room + 1)) + 1, step))
+                values.append(slice_(a, index=tuple(index)) if shape else a)
+            elif what in (1, 2) and shape:  # a write of a row or an element, by number
+                count = int(rng.integers(1, len(shape) + 1))
+                index = tuple([int(rng.integers(n)) for n in shape[:count]])
+                rest = shape[count:]
+                fitting = [v for v in values if v.aval.shape == rest]
+                v = fitting[int(rng.integers(len(fitting)))] if fitting and rng.random() < 0.7 else None
+                if v is None:
+                    v = broadcast_to(Lit(float(rng.integers(9))), shape=rest) if rest else Lit(float(rng.integers(9)))
+                values.append(set_slice(a, v, index=(*index, *[(0, n, 1) for n in rest])))
+            elif what == 3 and a.aval.size:
+                size = a.aval.size
+                divisors = [d for d in range(1, size + 1) if size % d == 0]
+                d = int(rng.choice(divisors))
+                values.append(reshape(a, shape=(d, size // d) if rng.random() < 0.6 else (size,)))
+            elif what == 4 and shape and a.aval.size < 60:
+                rows = [v for v in values if v.aval.shape == (1, *shape[1:])]
+                rows += [slice_(a, index=((k, 1, 1), *[(0, n, 1) for n in shape[1:]])) for k in range(min(shape[0], 2))]
+                values.append(concatenate(*rows, axis=0) if len(rows) > 1 else a)
+            elif what == 5:
+                values.append(multiply(a, 2.0))
+        return tuple(values[2:])
+
+    return f
+
+
+@settings(max_examples=60, deadline=None)
+@given(reads_and_writes())
+def test_pieces_are_the_elements_that_they_stand_for(f: Callable[[Any, Any], Any]) -> None:
+    made = formula(f, Aval((3, 4), np.dtype(float)), Aval((2, 2, 3), np.dtype(float)))
+    args = [np.arange(12.0).reshape(3, 4), 100 + np.arange(12.0).reshape(2, 2, 3)]
+    steps, outputs = read(made)
+    env = dict(zip(made.inputs, args, strict=True))
+    with np.errstate(all="ignore"):
+        found, expected = seen(steps, outputs, env), play(made, *args)
+    for got, out in zip(found, made.outputs, strict=True):
+        np.testing.assert_array_equal(got, expected[out])
+    assert slice_ not in {s.op for s in steps}
+
+
+INDICES: list[tuple[Any, ...]] = [
+    (1, 2), (0, (1, 3, 1)), ((0, 3, 1), 3), ((1, 2, 1), (1, 3, 1)), ((0, 2, 2), (3, 2, -2)), ((2, 3, -1), (0, 2, 3)),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("index", INDICES, ids=str)
+def test_a_part_of_a_part_is_where_its_elements_lie(index: tuple[Any, ...]) -> None:
+    x = Var(Aval((3, 4), np.dtype(float)))
+    array = np.arange(12.0).reshape(3, 4)
+    piece = part(whole(x), index)
+    (got,) = seen([], [piece], {x: array})
+    want = slice_.reference(array, index=index)
+    np.testing.assert_array_equal(got, want)
+    if want.ndim:
+        inner = (slice(None, None, -1),) + (0,) * (want.ndim - 1)
+        again = part(piece, ((len(want) - 1, len(want), -1), *(0,) * (want.ndim - 1)))
+        np.testing.assert_array_equal(seen([], [again], {x: array})[0], want[inner])
+        if want.ndim == 1:
+            assert seen([], [part(piece, (1,))], {x: array})[0] == want[1]
+
+
+def test_a_piece_that_is_all_of_its_array_is_the_array() -> None:
+    x, s = Var(Aval((3, 4), np.dtype(float))), Var(Aval((), np.dtype(float)))
+    assert simplest(whole(x)) is x and simplest(whole(s)) is s
+    for index in ((1, 2), (0, (0, 4, 1)), ((0, 3, 1), (3, 4, -1)), ((0, 2, 1), (0, 4, 1))):
+        piece = part(whole(x), index)
+        assert simplest(piece) is piece
+    assert simplest(part(whole(x), ((0, 3, 1), (0, 4, 1)))) is x
+    one = Var(Aval((1,), np.dtype(float)))
+    assert isinstance(simplest(part(whole(one), (0,))), Piece)
+
+
+def test_two_arrays_written_from_one_are_two() -> None:
+    """The second write goes on from the first version, not from what the other made of it."""
+
+    def f(x: Any, y: Any) -> Any:
+        first = set_slice(x, Lit(1.0), index=(0,))
+        second = set_slice(first, Lit(2.0), index=(1,))
+        other = set_slice(first, Lit(3.0), index=(2,))
+        again = set_slice(slice_(second, index=((0, 3, 1),)), Lit(4.0), index=(0,))
+        return slice_(other, index=(1,)), slice_(second, index=(1,)), second, other, again
+
+    made = formula(f, Aval((3,), np.dtype(float)), Aval((), np.dtype(float)))
+    steps, outputs = read(made)
+    args = [np.array([7.0, 8.0, 9.0]), 0.0]
+    found, expected = seen(steps, outputs, dict(zip(made.inputs, args, strict=True))), play(made, *args)
+    for got, out in zip(found, made.outputs, strict=True):
+        np.testing.assert_array_equal(got, expected[out])
+
+
+# ------------------------------------------------------------------------------------------- loops of any count
+
+
+def until_large(x: Any) -> Any:
+    while x < 100.0:
+        x = x * 1.5 + 1
+    return x
+
+
+def for_a_count(x: Any, n: Any) -> Any:
+    for k in range(n):
+        x = np.sin(x) + k
+    return x
+
+
+def test_loops_of_several_counts_become_one_of_any() -> None:
+    f, g = wg.jit(until_large), wg.jit(for_a_count)
+    for x in (1.0, 5.0, 10.0, 0.5):
+        assert f(x) == pytest.approx(until_large(x), rel=1e-12)
+    assert "while" in ops(f.program(2.0).tape) and f.stats()["traces"] <= 4
+    for n in (5, 7, 9, 6, 30):
+        assert g(0.3, n) == pytest.approx(for_a_count(0.3, n), rel=1e-12)
+    assert "while" in ops(g.program(0.3, 8).tape) and g.stats()["traces"] <= 6
 
 
 # ------------------------------------------------------------------------------------------------- recurrences

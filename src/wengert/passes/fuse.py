@@ -151,7 +151,7 @@ def kind_of(instr: Instr, is_native: IsNative) -> str:
     """ "map", "fold", "contraction", or "" for what is not fused."""
     op, ins, outs, params, _ = instr
     kernel = op.kernel
-    if len(outs) != 1 or any(a.aval.dtype not in NATIVE_DTYPES for a in (*ins, *outs)):
+    if any(a.aval.dtype not in NATIVE_DTYPES for a in (*ins, *outs)):
         return ""
     if isinstance(kernel, Map):
         return "map" if outs[0].aval.size and _is_native_map(instr, is_native) else ""

@@ -4,13 +4,33 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pytest
 
 import wengert as wg
+from tests.ops.check_op import formula
 from wengert import config
+from wengert.ops.control import Expected, guard
+from wengert.ops.elementwise import (
+    absolute,
+    add,
+    convert,
+    less,
+    maximum,
+    multiply,
+    negative,
+    sign,
+    square,
+    subtract,
+)
+from wengert.ops.index import gather
+from wengert.passes.reroll import whiles
+from wengert.passes.reroll.pieces import Step
+from wengert.source import Source
+from wengert.tape import Aval, Tape
 
 POINTS = [4.0, 100.0, 1e4, 1e6, 9.0, 1e8, 0.01, 25.0, 1e10, 2.0, 1e-6]
 
@@ -181,3 +201,257 @@ def test_it_can_be_turned_off() -> None:
     for a in POINTS:
         compiled(a)
     assert compiled.stats()["traces"] > 3
+
+
+# ------------------------------------------------------------------------------- quick ones, of each kind of loop
+
+
+def grows(x: Any) -> Any:
+    while x < 100.0:
+        x = x * 1.5 + 1
+    return x
+
+
+def grows_in_an_array(x: Any) -> Any:
+    """What a turn has computed is written into an array, after other steps of the turn."""
+    u = np.array([x, 2 * x])
+    while x < 100.0:
+        y = x * 1.5
+        x = y + np.sin(y)
+        u[1] = x * 2.0
+    return u[0] * u[1]
+
+
+def two_things_grow(x: Any) -> Any:
+    y = x * 0.5
+    while x < 100.0:
+        x, y = x * 1.5 + y, y + 0.1
+    return x - y
+
+
+def leaves(x: Any) -> Any:
+    while True:
+        x = x * 1.5 + 1
+        if x > 100.0:
+            break
+    return x
+
+
+STARTS = [90.0, 40.0, 20.0, 10.0, 5.0, 2.0, 1.0, 0.5, 60.0]
+
+
+@pytest.mark.parametrize("f", [grows, grows_in_an_array, two_things_grow, leaves])
+def test_after_three_counts_a_loop_is_one_of_any(f: Callable[..., Any]) -> None:
+    compiled = wg.jit(f)
+    for x in STARTS:
+        assert compiled(x) == pytest.approx(f(x), rel=1e-12)
+    assert "while" in [i.op.name for i in compiled.program(3.0).tape.instrs]
+
+
+def added_up(x: Any, n: Any) -> Any:
+    for k in range(n):
+        x = np.sin(x) + k
+    return x
+
+
+def powers(x: Any, n: Any) -> Any:
+    for k in range(2, n):
+        x = np.sin(x) + (3 - k) * (k * k) - abs(-k)
+    return x
+
+
+def of_numbers(x: Any, n: Any) -> Any:
+    for _ in range(n):
+        x = np.sin(x) + n
+    return x
+
+
+@pytest.mark.parametrize("f", [added_up, powers, of_numbers])
+def test_a_for_of_a_traced_count_is_one_loop_after_several(f: Callable[..., Any]) -> None:
+    compiled = wg.jit(f)
+    for n in (6, 8, 10, 12, 7, 20, 41):
+        assert compiled(0.3, n) == pytest.approx(f(0.3, n), rel=1e-12)
+    assert "while" in [i.op.name for i in compiled.program(0.3, 9).tape.instrs]
+
+
+def may_leave_int64(x: Any, n: Any) -> Any:
+    for k in range(n):
+        x = np.sin(x) + (k**2) ** 2 * (k * k) * (k * k) * (k * k) * 2.0
+    return x
+
+
+def carries_an_integer(x: Any, n: Any) -> Any:
+    total = 0
+    for k in range(n):
+        total = total + k
+        x = np.sin(x) * 0.5 + total
+    return x
+
+
+@pytest.mark.parametrize("f", [may_leave_int64, carries_an_integer])
+def test_an_integer_that_may_leave_int64_makes_no_loop_of_any_count(f: Callable[..., Any]) -> None:
+    """Python's integers do not."""
+    compiled = wg.jit(f)
+    for n in (6, 8, 10, 12, 7, 20):
+        assert compiled(0.3, n) == pytest.approx(f(0.3, n), rel=1e-12)
+    assert "while" not in [i.op.name for i in compiled.program(0.3, 9).tape.instrs]
+
+
+@pytest.mark.parametrize(
+    ("op", "known", "bound"),
+    [
+        (add, [3, 4], 7),
+        (subtract, [3, 4], 7),
+        (multiply, [3, 4], 12),
+        (square, [5], 25),
+        (negative, [5], 5),
+        (absolute, [5], 5),
+        (convert, [5], 5),
+        (sign, [5], None),
+        (maximum, [3, 4], None),
+        (add, [3, None], None),
+        (multiply, [None, 4], None),
+        (negative, [None], None),
+    ],
+    ids=str,
+)
+def test_how_large_the_result_of_a_step_can_be(op: Any, known: list[int | None], bound: int | None) -> None:
+    assert whiles._bound_of_step(op, known) == bound
+
+
+INT, F64 = np.dtype(np.int64), np.dtype(float)
+
+
+def of_a_counter(f: Callable[..., Any]) -> Tape:
+    """A tape with what ``f`` computes of a counter that is compared with where it stops."""
+
+    def look(k: Any, stop: Any, x: Any) -> Any:
+        guard(less(k, stop), expected=Expected(True), position=0, kind="turn")
+        return f(k, stop, x)
+
+    return formula(look, Aval((), INT), Aval((), INT), Aval((5,), F64))
+
+
+@pytest.mark.parametrize(
+    ("f", "expected"),
+    [
+        (lambda k, stop, x: (multiply(k, 1000), x), True),
+        (lambda k, stop, x: multiply(multiply(k, k), k), True),
+        (lambda k, stop, x: multiply(multiply(multiply(k, k), k), k), False),
+        (lambda k, stop, x: subtract(multiply(multiply(k, k), k), add(k, 5)), True),
+        (lambda k, stop, x: multiply(square(square(k)), 1), False),
+        (lambda k, stop, x: add(k, stop), False),
+        (lambda k, stop, x: multiply(convert(k, dtype=F64), x), True),
+        (lambda k, stop, x: convert(k, dtype=np.dtype(np.int32)), False),
+        (lambda k, stop, x: maximum(k, 3), False),
+        (lambda k, stop, x: (maximum(k, 3), x)[1], True),
+        (lambda k, stop, x: gather(x, k), True),
+        (lambda k, stop, x: multiply(multiply(multiply(stop, stop), stop), stop), True),
+        (lambda k, stop, x: multiply(k, 2**43), False),
+        (lambda k, stop, x: multiply(k, -(2**41)), True),
+    ],
+)
+def test_what_is_computed_of_a_counter_stays_within_int64(f: Callable[..., Any], expected: bool) -> None:
+    assert whiles.are_small(of_a_counter(f)) is expected
+
+
+def test_without_a_counter_every_integer_is_small() -> None:
+    tape = formula(lambda k: multiply(square(square(k)), 7), Aval((), INT))
+    assert whiles.are_small(tape)
+
+
+# ------------------------------------------------------------------------------------------------------ the counts
+
+
+def small(k: int) -> Tape:
+    return formula(lambda x: multiply(x, float(k)), Aval((3,), F64))
+
+
+def test_a_tape_is_known_after_three_counts_of_each_of_its_loops() -> None:
+    counts = whiles.Counts()
+    assert not counts.knows(small(1), [4, 5]) and not counts.knows(small(1), [6, 5])
+    assert not counts.knows(small(1), [7, 5]) and not counts.has_learnt and not counts.knows_any
+    assert not counts.knows(small(2), [8, 6]), "of another tape"
+    assert not counts.knows(small(1), [7, 6]) and counts.knows(small(1), [7, 9])
+    assert counts.has_learnt and counts.knows_any
+    counts.has_learnt = False
+    assert counts.knows(small(1), [1, 1]) and not counts.has_learnt
+    assert not counts.knows(small(3), [1]) and counts.knows_any
+
+
+def test_a_place_is_counted_after_two_counts_and_given_up_after_some_tries() -> None:
+    counts = whiles.Counts()
+    assert not counts.may_count() and counts.counted("a") is None
+    counts.note("a", 5)
+    counts.note("a", 5)
+    assert not counts.may_count() and counts.counted("a") is None
+    counts.note("a", 6)
+    assert counts.may_count() and counts.counted("b") is None
+    first, second = counts.counted("a"), counts.counted("a")
+    assert first is not None and second is not None and first != second
+    counts.begin(is_by_value=True)
+    assert not counts.may_count() and counts.counted("a") is None and not counts.failed()
+    counts.begin()
+    for n in range(whiles.MOST_TRIES):
+        assert counts.may_count(), n
+        counts.begin()
+        assert counts.counted("a") is not None and counts.failed()
+    assert not counts.may_count() and counts.counted("a") is None
+
+
+def test_what_has_come_to_a_loop_may_be_tried_as_often_again() -> None:
+    counts = whiles.Counts()
+    counts.note("a", 5)
+    counts.note("a", 6)
+    for _ in range(whiles.MOST_TRIES - 1):
+        counts.begin()
+        counts.counted("a")
+        counts.failed()
+    counts.begin()
+    counts.counted("a")
+    for n in (3, 4, 5):
+        counts.knows(small(1), [n])
+    for _ in range(whiles.MOST_TRIES - 1):
+        counts.begin()
+        assert counts.counted("a") is not None
+        counts.failed()
+    assert counts.may_count()
+
+
+def test_what_was_refused_while_a_function_was_traced_is_raised_until_it_is_traced_again() -> None:
+    counts = whiles.Counts()
+    counts.check_not_refused()
+    counts.refuse(whiles.NotCounted("a test"))
+    with pytest.raises(whiles.NotCounted, match="a test"):
+        counts.check_not_refused()
+    counts.begin()
+    counts.check_not_refused()
+
+
+class Carried(NamedTuple):
+    """In the place of what is noted of a traced value beside a look."""
+
+    name: str
+
+    def is_as(self, other: Carried) -> bool:
+        return self.name == other.name
+
+
+LINE = Source("m.py", 3, "f")
+
+
+def look(number: int = 1, beside: Any = "x", which: str = "ab", source: Source | None = LINE) -> Step:
+    noted = SimpleNamespace(beside=beside, which=[Carried(name) for name in which])
+    return Step(guard, (), (), {"expected": Expected(True, turn=(number, noted))}, source)
+
+
+def test_two_looks_are_of_one_loop_by_their_line_and_what_stands_beside() -> None:
+    for is_first in (True, False):
+        assert whiles._same_place(look(), look(), is_first)
+        assert whiles._same_place(look(), look(source=LINE._replace(role="tangent")), is_first)
+        for other in (look(number=2), look(beside="y"), look(source=LINE._replace(line=4)), look(source=None)):
+            assert not whiles._same_place(look(), other, is_first)
+            assert not whiles._same_place(other, look(), is_first)
+    assert not whiles._same_place(look(source=None), look(source=None))
+    assert whiles._same_place(look(), look(which="ac"), is_first=True), "before the first turn others stood there"
+    assert not whiles._same_place(look(), look(which="ac"))

@@ -55,7 +55,7 @@ def steps_of(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def whole(a: Atom) -> Piece:
     shape = a.aval.shape
-    return Piece(a, 0, shape, steps_of(shape) if shape else ())
+    return Piece(a, 0, shape, steps_of(shape))
 
 
 def as_piece(ref: Ref) -> Piece:
@@ -65,8 +65,6 @@ def as_piece(ref: Ref) -> Piece:
 def simplest(piece: Piece) -> Ref:
     """The value itself, if the piece is all of it."""
     base = piece.base
-    if not piece.shape and base.aval.shape:
-        return piece
     return base if piece.shape == base.aval.shape and piece.start == 0 and piece.is_contiguous() else piece
 
 
@@ -150,7 +148,7 @@ class _Reader:
         chain, time = version
         k = bisect_right(chain.made, time, key=lambda made: made[0])
         since, before = (chain.made[k - 1]) if k else (0, chain.base)
-        if since == time and k:
+        if since == time:  # not of a chain that nobody has read, for each has been written
             return before  # type: ignore[return-value]  # a variable that was made
         latest = dict(chain.log[since:time])
         places = tuple(sorted(latest))
