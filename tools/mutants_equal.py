@@ -45,4 +45,5 @@ EQUAL: dict[str, Equal] = {
     ),
     "224d6f4b7fbb90f6": Equal("codegen/vecmath/fast.py", "x > y -> x >= y", "of two equal numbers either is larger"),
     "d16099787a4bced9": Equal("codegen/vecmath/arithmetic.py", "n > limit -> n >= limit", "limit becomes limit"),
+    "6a1cc2af51adeea2": Equal("tracing/turns.py", "18 -> 19", "how much is compared at most: what is larger is traced"),
 }

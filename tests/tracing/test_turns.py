@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+import copy
 import functools
 import itertools
+import sys
 import types
+from collections import deque
 from typing import Any
 
 import numpy as np
@@ -12,6 +15,10 @@ import pytest
 
 import wengert as wg
 from wengert.ops.control import guard
+from wengert.tracing import turns
+from wengert.tracing.record import record_call
+from wengert.tracing.trace import current_trace
+from wengert.tracing.turns import MOST_BYTES, MOST_ELEMENTS, _Note, _Unknown
 
 
 def notes(f: Any, *args: Any) -> list[Any]:
@@ -221,6 +228,17 @@ def in_which_list_it_is() -> Any:
     return tick
 
 
+def in_a_record_of_objects() -> Any:
+    record = np.zeros(1, [("counts", "O")])[0]
+    record["counts"] = [0]
+
+    def tick() -> int:
+        record["counts"][0] += 1
+        return record["counts"][0]
+
+    return tick
+
+
 def in_a_layer() -> Any:
     layer = wg.nn.Dense(1)
 
@@ -248,6 +266,7 @@ HIDDEN = [
     in_a_module_named_like_ours,
     in_the_order_of_a_dict,
     in_which_list_it_is,
+    in_a_record_of_objects,
     in_a_layer,
     in_a_function_that_is_differentiated,
 ]
@@ -349,3 +368,267 @@ def test_a_while_in_a_counting_for_is_one_of_any_count() -> None:
     for count in (3, 4, 5, 6, 7, 20):
         assert compiled(2.0 ** (count - 0.5)) == pytest.approx(f(2.0 ** (count - 0.5)), rel=1e-12)
     assert [i.op.name for i in compiled.program(9.0).tape.instrs].count("while") == 3
+
+
+@pytest.mark.parametrize("text", ["bool(<)", "<"])
+@pytest.mark.parametrize("made_by", ["less", "greater_equal", "not_equal", "equal", "logical_and"])
+def test_a_comparison_that_asks_for_the_truth_of_its_result_itself(
+    made_by: str, text: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """As of Python 3.13: of an equality it may be one of two lists, and of all that follow in its place."""
+    comparison = types.SimpleNamespace(opname="COMPARE_OP", argrepr=text)
+    monkeypatch.setattr(turns, "_instruction", lambda code, at: comparison)
+    trace: Any = types.SimpleNamespace(container_comparisons=set())
+    frame = sys._getframe()
+    is_its_own = text == "bool(<)" and made_by not in ("equal", "logical_and")
+    assert turns._looks_itself(trace, frame, made_by) == is_its_own
+    assert len(trace.container_comparisons) == (not is_its_own)
+
+
+# ------------------------------------------------------------------------------------------- what stands beside it
+
+
+def noted(*values: Any) -> list[Any]:
+    """What is noted of each value; None of what cannot be compared."""
+    found: list[Any] = []
+
+    def call() -> float:
+        trace = current_trace()
+        assert trace is not None
+        for value in values:
+            try:
+                found.append(_Note(trace).of(value))
+            except _Unknown:
+                found.append(None)
+        return 0.0
+
+    record_call(call, [], name="a test", known={})
+    return found
+
+
+def returns(x: Any, default: Any = 1, *, by_keyword: Any = 1) -> Any:
+    def inner() -> Any:
+        return x, default, by_keyword
+
+    return inner
+
+
+def with_attribute(value: Any) -> Any:
+    inner = returns(1)
+    inner.note = value
+    return inner
+
+
+def described(text: str) -> Any:
+    inner = returns(1)
+    inner.__doc__ = text
+    return inner
+
+
+def with_defaults(*values: Any, **by_keyword: Any) -> Any:
+    def inner(a: Any = 1, *, k: Any = 1) -> Any:
+        return a, k
+
+    inner.__defaults__, inner.__kwdefaults__ = values or (1,), by_keyword or {"k": 1}
+    return inner
+
+
+def read_only(x: Any) -> Any:
+    x.flags.writeable = False
+    return x
+
+
+ONE, TWO = [1.0], [1.0]
+ARRAY = np.arange(6.0)
+TOLD_APART: dict[str, tuple[Any, Any]] = {
+    "numbers": (1, 2),
+    "kinds of numbers": (1, 1.0),
+    "a truth and a number": (True, 1),
+    "signs of zero": (0.0, -0.0),
+    "complex numbers": (1j, 2j),
+    "texts": ("a", "b"),
+    "a text and bytes": ("a", b"a"),
+    "None and zero": (None, 0),
+    "NumPy's numbers": (np.float64(1), np.float64(2)),
+    "signs of NumPy's zeros": (np.float64(0.0), np.float64(-0.0)),
+    "dtypes of NumPy's numbers": (np.datetime64(1, "s"), np.datetime64(1, "D")),
+    "a list and a tuple": ([1], (1,)),
+    "items": ([1], [2]),
+    "how many items": ([1], [1, 1]),
+    "items of items": ([(1, [2])], [(1, [3])]),
+    "one list twice, or two": ([ONE, ONE], [ONE, TWO]),
+    "which of two it is": ([ONE, TWO, ONE], [ONE, TWO, TWO]),
+    "values of a dict": ({"a": 1}, {"a": 2}),
+    "keys of a dict": ({"a": 1}, {"b": 1}),
+    "the order of a dict": ({"a": 1, "b": 2}, {"b": 2, "a": 1}),
+    "arrays": (np.zeros(2), np.zeros(2)),
+    "an array and a view of another shape": (ARRAY, ARRAY.reshape(2, 3)),
+    "functions": (lambda: 1, lambda: 2),
+    "what a function has captured": (returns(1), returns(2)),
+    "what is captured by a default": (returns(1, 2), returns(1, 3)),
+    "what is captured by a keyword": (returns(1, by_keyword=2), returns(1, by_keyword=3)),
+    "what hangs on a function": (with_attribute(1), with_attribute(2)),
+    "docstrings": (described("a"), described("b")),
+    "defaults": (with_defaults(1), with_defaults(2)),
+    "defaults by keyword": (with_defaults(k=1), with_defaults(k=2)),
+    "cells": (types.CellType(1), types.CellType(2)),
+    "an empty cell": (types.CellType(), types.CellType(None)),
+    "methods of lists": ([1].append, [2].append),
+    "methods of a list": (ONE.append, ONE.pop),
+    "methods of texts": ("a".join, "b".join),
+    "builtins": (len, abs),
+    "dtypes": (np.dtype("f4"), np.dtype("f8")),
+    "records": (np.zeros(1, [("a", "f8")])[0], np.ones(1, [("a", "f8")])[0]),
+    "orders of bytes": (np.dtype("<f8"), np.dtype(">f8")),
+    "ufuncs": (np.sin, np.cos),
+    "classes of Python's": (int, float),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", TOLD_APART)
+def test_what_differs_beside_the_traced_values_is_noted_otherwise(name: str) -> None:
+    a, b = TOLD_APART[name]
+    one, other, again = noted(a, b, a)
+    assert one is not None and other is not None
+    assert one == again != other
+    assert hash(one) == hash(again)
+
+
+@pytest.mark.parametrize("name", TOLD_APART)
+def test_what_differs_deep_inside_is_noted_otherwise(name: str) -> None:
+    a, b = TOLD_APART[name]
+    one, other = noted([0, {"k": (a,)}], [0, {"k": (b,)}])
+    assert one is not None and one != other
+
+
+def test_what_is_equal_is_noted_alike() -> None:
+    for value in (1.5, np.float32(2), [1, (2.0, "a")], {"a": [None, b"b"]}, np.dtype("f8")):
+        one, other = noted(value, copy.deepcopy(value))
+        assert one is not None and one == other
+    one, other = noted(returns([1], {"a": 2}), returns([1], {"a": 2}))
+    assert one is not None and one == other
+
+
+def test_an_array_that_is_written_is_noted_otherwise() -> None:
+    x = np.zeros(3)
+    changes: list[Any] = [
+        lambda: x.__setitem__(1, 2.0),
+        lambda: x.__setitem__(1, -0.0),
+        lambda: setattr(x.flags, "writeable", False),
+    ]
+    seen = noted(x)
+    for change in changes:
+        change()
+        seen += noted(x)
+    assert None not in seen and len(set(seen)) == 4
+
+
+class Plain:
+    pass
+
+
+UNKNOWN: dict[str, Any] = {
+    "an object of the user's": Plain(),
+    "a class of the user's": Plain,
+    "a method of an object": Plain().__init__,
+    "an object": object(),
+    "a set": {1},
+    "a deque": deque([1]),
+    "a list of its own kind": type("Row", (list,), {})([1]),
+    "an iterator": itertools.count(),
+    "a generator": (k for k in range(3)),
+    "a partial": functools.partial(len),
+    "a ufunc of a Python function": np.frompyfunc(len, 1, 1),
+    "a dtype with fields": np.dtype([("a", "f8")]),
+    "a dtype with notes": np.dtype("f8", metadata={"a": 1}),
+    "a record of objects": np.zeros(1, [("a", "O")])[0],
+    "an array of objects": np.array([None]),
+    "an array of texts": np.array(["a"]),
+    "a large array": np.zeros(4 * MOST_BYTES, np.int8),
+    "an array of its own kind": np.ma.zeros(3),
+    "a module of the user's": types.ModuleType("of_the_users"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_what_nobody_can_compare_is_not_noted(name: str) -> None:
+    value = UNKNOWN[name]
+    assert noted(value, [1, value], {"a": (value,)}) == [None, None, None]
+    assert noted(returns(value)) == [None]
+
+
+def test_what_is_noted_is_bounded() -> None:
+    assert None not in noted([1] * (MOST_ELEMENTS - 1), np.zeros(MOST_BYTES, np.int8))
+    assert noted([1] * MOST_ELEMENTS, [[1] * 99, [1] * 99]) == [None, None]
+    assert None not in noted([[1] * 98, [1] * 99])
+
+
+def test_a_for_that_counts_makes_no_note_of_its_own_turns() -> None:
+    """What ends it may be the count of its turns."""
+
+    def f(x: Any) -> Any:
+        for _ in range(9):
+            if x < 1:
+                break
+            x = x * 0.5
+        return x
+
+    assert set(notes(f, 10.0)) == {None}
+    check_counts(f)
+
+
+def test_a_for_whose_counter_is_gone_does_not_tell_its_turns_apart() -> None:
+    def with_counter(x: Any) -> Any:
+        y = x
+        for i in range(3):
+            while y > 1:
+                y = y * 0.5
+            y = y * x + i
+        return y
+
+    def deletes(x: Any) -> Any:
+        y = x
+        for i in range(3):
+            del i
+            while y > 1:
+                y = y * 0.5
+            y = y * x
+        return y
+
+    def assigns(x: Any) -> Any:
+        y = x
+        for i in range(3):
+            i = 0
+            while y > 1:
+                y = y * 0.5
+            y = y * x
+        return y + i
+
+    def assigns_later(x: Any) -> Any:
+        y = x
+        for i in range(3):
+            while y > 1:
+                y = y * 0.5
+            y, i = y * x, 0
+        return y + i
+
+    def of_a_list(x: Any) -> Any:
+        y = x
+        for i in [0, 1, 2]:
+            while y > 1:
+                y = y * 0.5
+            y = y * x + 0 * i
+        return y
+
+    def to_an_attribute(x: Any) -> Any:
+        y, found = x, [0]
+        for found[0] in range(3):
+            while y > 1:
+                y = y * 0.5
+            y = y * x
+        return y
+
+    assert None not in notes(with_counter, 10.0)
+    for f in (deletes, assigns, assigns_later, of_a_list, to_an_attribute):
+        assert set(notes(f, 10.0)) == {None}, f.__name__
+        check_counts(f)

@@ -232,7 +232,7 @@ class _Note:
         if known is not None:
             return "met", known
         self._known[id(x)] = self._number()
-        if issubclass(kind, np.generic) and kind.__module__ == "numpy":
+        if issubclass(kind, np.generic) and kind.__module__ == "numpy" and not x.dtype.hasobject:
             return kind, str(x.dtype), x.tobytes()
         if kind is np.ndarray:
             return id(x), x.shape, x.strides, x.flags.writeable, _digest(x)

@@ -269,3 +269,32 @@ def test_a_cached_property_that_an_interrupted_run_computed_is_forgotten() -> No
         with pytest.raises(KeyboardInterrupt):
             wg.jit(f)(2.0)
         assert type(vars(kept).get("double", 0.0)) is float
+
+
+class Named:
+    """Equals those of its name."""
+
+    def __init__(self, name: str, weight: Any) -> None:
+        self.name, self.weight = name, weight
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Named) and other.name == self.name
+
+    def __hash__(self) -> int:
+        return hash(self.name)
+
+
+def test_what_a_key_or_a_member_holds_that_equals_its_copy_is_seen() -> None:
+    """It is shared with the original, where no copy need be made."""
+    one, two = Named("one", 1.0), Named("two", [1.0])
+    table, members = {one: 2.0}, {two}
+    step = wg.jit(lambda x: sum(x * key.weight * w for key, w in table.items()), strict=True)
+    of_a_set = wg.jit(lambda x: sum(x * member.weight[0] for member in members), strict=True)
+    assert (step(1.0), of_a_set(1.0)) == (2.0, 1.0)
+    one.weight, two.weight[0] = 3.0, 5.0
+    assert (step(1.0), of_a_set(1.0)) == (6.0, 5.0)
+    copy, environment, _ = replaced(lambda: (table, members))
+    assert next(iter(copy()[0])) is one and next(iter(copy()[1])) is two
+    assert environment.holds()
+    one.weight = 7.0
+    assert not environment.holds()

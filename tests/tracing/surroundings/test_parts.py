@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import collections
 import dataclasses
 import functools
+import logging
+import os
 import types
 from collections.abc import Iterable
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.stats
 
+import wengert as wg
 from tests.tracing.surroundings.kinds import KINDS, Box, Closing, Pair, Row, Slotted, Table
 from wengert.tracing.surroundings import parts
 from wengert.tracing.surroundings.parts import Part, Parts, parts_of
@@ -143,10 +148,27 @@ def test_modules_and_classes() -> None:
     assert (part.key, part.name, part.value, part.read()) == ("rate", "Box.rate", 1.0, 1.0)
 
 
+class WithNothing:
+    """Has no attributes, and no dict to have some."""
+
+    __slots__ = ()
+
+
+class Caching(Box):
+    @functools.cache  # noqa: B019
+    def kept(self) -> Any:
+        return self.value
+
+
 COPYABLE: dict[str, tuple[type, bool]] = {
     "of the user's": (Box, True),
     "a namespace": (types.SimpleNamespace, True),
     "with slots": (Slotted, False),
+    "with nothing": (WithNothing, False),
+    "with slots and a dict": (type("Both", (Slotted,), {}), False),
+    "that keeps what a method gave": (Caching, False),
+    "of the environment": (type(os.environ), False),
+    "of a log": (logging.Logger, False),
     "that closes something": (Closing, False),
     "a list of its own kind": (Row, False),
     "a named tuple": (Pair, False),
@@ -202,3 +224,65 @@ def test_the_functions_of_a_key() -> None:
 
 def len_of(x: Any) -> int:
     return len(x)
+
+
+SEALED: dict[str, tuple[Any, bool]] = {
+    "the user's": (Box(), False),
+    "an array": (np.ones(1), True),
+    "a function of NumPy's": (np.errstate(), True),
+    "the environment": (os.environ, True),
+    "a log": (logging.getLogger("a"), True),
+    "a polynomial": (np.poly1d([1.0]), False),
+    "a polynomial of numpy.polynomial": (np.polynomial.Polynomial([1.0]), False),
+    "an object of SciPy's": (scipy.stats.norm(), False),
+    "a layer": (wg.nn.Dense(1), False),
+    "a compiled function": (wg.jit(abs), True),
+}
+
+
+@pytest.mark.parametrize("name", SEALED)
+def test_whose_attributes_are_a_library_s_own(name: str) -> None:
+    value, is_sealed = SEALED[name]
+    assert parts.is_sealed(type(value)) == is_sealed
+
+
+class OneSlot:
+    __slots__ = "value"  # a text is one name
+
+    def __init__(self) -> None:
+        self.value = 1.0
+
+
+class SlotsOfBoth(Slotted):
+    __slots__ = ("__dict__", "__weakref__", "own")
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.own, self.more = 2.0, 3.0
+
+
+def test_slots_of_a_class_and_of_its_bases() -> None:
+    assert names_of(OneSlot()) == {"attributes": ["x.value"]}
+    assert names_of(SlotsOfBoth()) == {
+        "names": ["the attributes of x"],
+        "attributes": ["x.more", "x.own", "x.unset", "x.value"],
+    }
+
+
+def test_which_containers_are_walked() -> None:
+    for value in ([1], (1,), Pair(1, 2), collections.deque([1])):
+        assert parts.is_sequence(value)
+        assert parts.is_own_kind(value) == (type(value) is Pair)
+    for value in (Row([1]), {"a": 1}, {1}, "ab", range(2), type("Own", (tuple,), {})((1,))):
+        assert not parts.is_sequence(value)
+    assert parts.is_own_kind(Row()) and parts.is_own_kind(Pair(1, 2)) and not parts.is_own_kind(Box())
+    for value, is_long in (([0] * 10_000, False), ([0] * 10_001, True), ((0,) * 10_001, True), ("a" * 10_001, False)):
+        assert parts.is_long(value) == is_long
+    assert parts.is_long(dict.fromkeys(range(10_001))) and not parts.is_long(set(range(10_001)))
+
+
+def test_what_holds_itself_deep_is_told_by_its_identity_up_to_a_depth() -> None:
+    inner: Any = (Box(1.0),)
+    for _ in range(7):
+        inner = (inner,)
+    assert parts.is_told_by_identity(inner) and not parts.is_told_by_identity((inner,))

@@ -8,6 +8,7 @@ import enum
 import functools
 import operator
 import os
+import random
 import sys
 import threading
 import time
@@ -574,3 +575,111 @@ VERDICTS: dict[str, tuple[Any, str | None]] = {
 def test_what_is_said_of_a_library(name: str) -> None:
     value, expected = VERDICTS[name]
     assert purity.verdict_on(value) == expected
+
+
+ORIGINS: dict[str, tuple[Any, tuple[str, str]]] = {
+    "a module": (np.linalg, ("numpy.linalg", "")),
+    "a module in C": (sys.modules["_operator"], ("operator", "")),
+    "a function of a private file": (np.linalg.norm, ("numpy.linalg", "norm")),
+    "a ufunc": (np.sin, ("numpy", "sin")),
+    "a ufunc of SciPy's": (special.gamma, ("scipy.special", "gamma")),
+    "a ufunc of nobody's": (np.frompyfunc(abs, 1, 1), ("?", "abs (vectorized)")),
+    "a function in C": (time.perf_counter, ("time", "perf_counter")),
+    "a function of a private module in C": (operator.add, ("operator", "add")),
+    "a function of the system's module": (os.getcwd, ("os", "getcwd")),
+    "a method of an object in C": ([].append, ("builtins", "append")),
+    "a method of a class in C": (dict.fromkeys, ("builtins", "fromkeys")),
+    "a method of a generator": (random.random, ("random", "random")),
+    "a class": (threading.local, ("threading", "_local")),
+    "an object": (os.environ, ("os", "_Environ")),
+    "a function of a test": (helper, (__name__, "helper")),
+    "a method of a test's object": (layer.factor, (__name__, "factor")),
+    "a test's object": (layer, (__name__, "Layer")),
+    "a function that is said to be of another library": (
+        types.FunctionType(helper.__code__, {"__name__": "numpy.linalg._linalg"}, "helper"),
+        ("numpy.linalg._linalg", "helper"),
+    ),
+}
+
+
+@pytest.mark.parametrize("name", ORIGINS)
+def test_where_something_of_a_library_is_from(name: str) -> None:
+    value, expected = ORIGINS[name]
+    assert purity.origin_of(value) == expected
+
+
+NAMES: dict[tuple[str, str], str | None] = {
+    ("os", "_Environ"): "",
+    ("os", "environ"): "asks the operating system",
+    ("os.path", "join"): "",
+    ("threading", "_local"): "",
+    ("threading", "current_thread"): "is another thing in another thread",
+    ("_pytest.assertion.rewrite", "rewrite"): "",
+    ("_pytest.capture", "start"): None,
+    ("numpy", "load"): "reads a file",
+    ("numpy._core", "load"): "reads a file",
+    ("numpy.random", "default_rng"): "",
+    ("numpy.random", "rand"): purity.DRAWS,
+    ("numpy.random._generator", "Unknown"): purity.DRAWS,
+    ("scipy.stats._distn_infrastructure", "rv_frozen"): "",
+    ("zipfile", "ZipFile"): "is not known to be the same at the next call",
+    ("_zipfile_of_the_users", "read"): None,
+    ("datetime", "datetime"): "",
+    ("a_library", "f"): None,
+    ("a_library.random", "f"): None,
+    ("builtins", "open"): "reads from outside of the program",
+    ("builtins", "len"): "",
+    ("sys", "stdout"): "",
+    ("sys", "argv"): "asks Python about itself",
+    ("json", "load"): "reads a file",
+    ("json", "loads"): "",
+    ("__future__", "annotations"): "",
+    ("_collections_abc", "Mapping"): "",
+    ("random", "Random"): "",
+    ("secrets", "token_bytes"): "asks the system for random numbers",
+}
+
+
+@pytest.mark.parametrize("origin", NAMES, ids=".".join)
+def test_what_is_said_of_a_name(origin: tuple[str, str]) -> None:
+    assert purity.verdict(purity.Origin(*origin)) == NAMES[origin]
+
+
+def test_a_private_name_is_public_where_the_module_is_python_s() -> None:
+    for module, public in (
+        ("posix", "os"), ("_io", "io"), ("_sre", "re"), ("_thread", "threading"), ("_random", "random"),
+        ("__future__", "__future__"), ("_of_the_users", "_of_the_users"), ("numpy", "numpy"),
+    ):  # fmt: skip
+        assert purity.origin_of(types.ModuleType(module)) == (public, "")
+
+
+WALKED: list[tuple[Any, bool]] = [
+    (types, True), (types.ModuleType("a"), True), (1, True), (np.float64(1), True), ((1, "a"), True), ([1], True),
+    ({"a": 1}, True), (slice(1), True), (functools.partial(abs), True), (layer.factor, True), (wg.jit(helper), True),
+    (wg.grad(helper), True), (helper, False), (np.ones(1), False), (layer, False), (np.sin, False), (len, False),
+    (np.zeros(1, [("a", "f8")])[0], False), (np.str_("a"), False), (enum, True), (object(), True),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("value", "expected"), WALKED)
+def test_what_is_made_of_nothing_but_its_parts(value: Any, expected: bool) -> None:
+    assert purity.is_walked(value) == expected
+
+
+def test_what_cannot_change() -> None:
+    for value in (1, 1.5, True, "a", b"a", None, ..., range(3), np.int8(1), np.bool_(1), (1, ("a", None)), ()):
+        assert purity.is_immutable(value)
+    for value in ([], (1, []), {}, np.ones(1), np.str_("a"), np.datetime64(1, "s"), layer, helper, Pair(1.0), int):
+        assert not purity.is_immutable(value)
+
+
+def test_the_methods_that_read_more_than_their_object() -> None:
+    assert "now" in purity.reading_methods(purity.Origin("datetime", "datetime"))
+    assert "rvs" in purity.reading_methods(purity.Origin("scipy.stats._distn_infrastructure", "rv_frozen"))
+    for module in ("scipy", "scipy.special", "numpy", "pathlib_of_a_test", ""):
+        assert purity.reading_methods(purity.Origin(module, "")) == frozenset()
+
+
+def test_an_attribute_by_which_code_gets_at_what_it_does_not_name() -> None:
+    assert purity.looks_behind(("np", "sin", "__name__")) == ""
+    assert purity.looks_behind(("np", "f_back", "__globals__")) == "f_back"

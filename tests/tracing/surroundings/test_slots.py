@@ -164,6 +164,12 @@ def test_what_is_watched_is_compared_by_python(name: str) -> None:
     assert "call" in kinds and not {"cell", "list", "dict", "attributes", "defaults"} & set(kinds)
 
 
+def test_what_hangs_on_an_option_is_compared_by_python() -> None:
+    option = KINDS["option"]().value
+    kinds = native_kinds(replaced(lambda: option)[1].slots)
+    assert "call" in kinds and "attributes" not in kinds
+
+
 def test_a_class_is_a_place_while_it_has_a_version() -> None:
     slots = [Slot("Box.rate", ClassRead(Box, "rate"), Box.rate, True)]
     assert native_kinds(slots) == ["type"]

@@ -2,20 +2,36 @@
 
 from __future__ import annotations
 
+import dataclasses
+import datetime
+import functools
+import math
+import operator
+import random
+import statistics
 import sys
 import threading
+import time
 import types
 import warnings
+import weakref
 from collections import OrderedDict
 from collections.abc import Callable
+from copy import copy as another
+from dataclasses import replace as with_other
+from pathlib import Path
+from random import random as draw
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.sparse
+import scipy.stats
 
 import wengert as wg
 from tests.tracing.surroundings.kinds import EDITS, INCOMPARABLE, KINDS, Box
 from tests.tracing.surroundings.walks import replaced, watched
+from wengert.tracing.generators import Generators
 from wengert.tracing.surroundings.parts import Part
 from wengert.tracing.surroundings.slots import all_hold
 from wengert.tracing.surroundings.watching import Watching
@@ -237,3 +253,409 @@ def test_what_is_imported_and_is_no_module(monkeypatch: pytest.MonkeyPatch) -> N
     for call in (wg.jit(f), wg.jit(wg.grad(f)), wg.grad(f)):
         for stand_in.rate in (2.0, 3.0):
             assert call(1.0) == stand_in.rate
+
+
+@dataclasses.dataclass(eq=False, repr=False)
+class Checked:
+    rate: float = 1.0
+
+    def __post_init__(self) -> None:
+        pass
+
+    def other(self) -> None:
+        pass
+
+
+class Holding:
+    """Has an object, which is no descriptor."""
+
+    part = Box()
+
+    def __init__(self) -> None:
+        self.width = 1.0
+
+    @classmethod
+    def make(cls) -> Any:
+        return cls()
+
+
+class Handed:
+    """Is handed to a descriptor."""
+
+    class Own:
+        def __get__(self, _: Any, owner: Any) -> Any:
+            return owner()
+
+    own = Own()
+
+    def __init__(self) -> None:
+        self.width = 1.0
+
+
+class Named:
+    """Is handed to a descriptor when it is made."""
+
+    class Own:
+        def __set_name__(self, owner: Any, name: str) -> None:
+            self.owner = owner
+
+    own = Own()
+
+    def __init__(self) -> None:
+        self.width = 1.0
+
+
+class OfMeta(metaclass=type("Meta", (type,), {"__module__": __name__})):
+    def __init__(self) -> None:
+        self.width = 1.0
+
+
+checked, holding, handed, named, of_meta, find = Checked(), Holding(), Handed(), Named(), OfMeta(), getattr
+
+MEMBERS: list[tuple[Any, Any, set[str]]] = [
+    (lambda x: x * holding.width, Holding, set()),
+    (lambda x: x * holding.part.value, Holding, {"part"}),
+    (lambda x: x * Holding().width, Holding, {"__init__"}),
+    (lambda x: x * type(holding)().width, Holding, {"__init__"}),
+    (lambda x: x * holding.make().width, Holding, {"__init__", "make"}),
+    (lambda x: x * find(holding, "wid" + "th"), Holding, {"__init__", "make", "part"}),
+    (lambda x: x * handed.width, Handed, {"__init__"}),
+    (lambda x: x * named.width, Named, {"__init__"}),
+    (lambda x: x * of_meta.width, OfMeta, {"__init__"}),
+    (lambda x: x * checked.rate, Checked, {"rate"}),
+    (lambda x: x * with_other(checked, rate=2.0).rate, Checked, {"rate", "__init__", "__post_init__"}),
+    (lambda x: x * another(holding).width, Holding, {"__init__"}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("f", "cls", "expected"), MEMBERS)
+def test_of_a_class_no_more_is_watched_than_the_code_can_get(f: Any, cls: type, expected: set[str]) -> None:
+    members = {name.split(".", 1)[1] for name in names_of(watched(f)) if name.startswith(f"{cls.__name__}.")}
+    assert {name for name in members if "." not in name and " " not in name} == expected
+
+
+class Equal:
+    """Equals everything."""
+
+    def __eq__(self, other: object) -> bool:
+        return True
+
+    def __hash__(self) -> int:
+        return 0
+
+    def rule(self, x: Any) -> Any:
+        return x
+
+
+class EqualClass(type):
+    def __eq__(cls, other: object) -> bool:
+        return True
+
+    def __hash__(cls) -> int:
+        return 0
+
+
+class EqualModule(types.ModuleType):
+    __eq__, __hash__ = Equal.__eq__, Equal.__hash__
+
+    def rule(self, x: Any) -> Any:
+        return x
+
+
+def a_module(name: str) -> Any:
+    return EqualModule(name)
+
+
+def a_class() -> Any:
+    return EqualClass("One", (), {"rule": staticmethod(lambda x: x)})
+
+
+EQUALS: dict[str, Any] = {
+    "objects": Equal,
+    "classes": a_class,
+    "modules": lambda: a_module("of_the_users"),
+    "modules of a library": lambda: a_module("numpy.of_a_test"),
+}
+CODE = """
+def of_a_global(x):
+    return value.rule(x)
+
+def of_an_attribute(x):
+    return space.value.rule(x)
+
+def of_an_item(x):
+    return items[0].rule(x)
+
+def of_a_default(x, value=value):
+    return value.rule(x)
+
+def made():
+    inner = value
+    def of_a_cell(x):
+        return inner.rule(x)
+    def put(value):
+        nonlocal inner
+        inner = value
+    return of_a_cell, put
+
+of_a_cell, put_cell = made()
+"""
+PLACES: dict[str, Any] = {
+    "of_a_global": lambda m, value: m.__setitem__("value", value),
+    "of_an_attribute": lambda m, value: setattr(m["space"], "value", value),
+    "of_an_item": lambda m, value: m["items"].__setitem__(0, value),
+    "of_a_default": lambda m, value: setattr(m["of_a_default"], "__defaults__", (value,)),
+    "of_a_cell": lambda m, value: m["put_cell"](value),
+}
+
+
+@pytest.mark.parametrize("kind", EQUALS)
+@pytest.mark.parametrize("place", PLACES)
+def test_another_object_that_equals_the_one_that_was_there_is_seen(kind: str, place: str) -> None:
+    value = EQUALS[kind]()
+    m: dict[str, Any] = {
+        "__name__": "of_the_users",
+        "value": value,
+        "items": [value],
+        "space": types.SimpleNamespace(value=value),
+    }
+    exec(CODE, m)
+    walks = watched(m[place]).slots, replaced(m[place])[1].slots
+    assert all(map(all_hold, walks))
+    PLACES[place](m, EQUALS[kind]())
+    assert not any(map(all_hold, walks))
+
+
+def test_another_function_of_a_library_that_equals_the_one_that_was_there_is_seen(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(np, "of_a_test", Equal(), raising=False)
+    f = lambda x: np.of_a_test(x)
+    walks = watched(f).slots, replaced(f)[1].slots
+    assert all(map(all_hold, walks))
+    monkeypatch.setattr(np, "of_a_test", Equal())
+    assert not any(map(all_hold, walks))
+
+
+IMPORTS: dict[str, tuple[str, bool]] = {
+    "user_module": ("user_module", True),
+    "user_package.part": ("user_package.part", True),
+    "colorsys": ("colorsys", True),
+    "zipapp": ("zipapp", False),
+    "library_of_a_test": ("library_of_a_test", False),
+    "not_there": ("not_there", False),
+}
+
+
+@pytest.fixture
+def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    library = tmp_path / "site-packages"
+    for folder in (tmp_path / "user_package", library):
+        folder.mkdir()
+    for path in (tmp_path / "user_module.py", tmp_path / "user_package" / "part.py", library / "library_of_a_test.py"):
+        path.write_text("RATE = 2.0")
+    for name in ("colorsys", "zipapp"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
+    for path in (tmp_path, library):
+        monkeypatch.syspath_prepend(path)
+
+
+@pytest.mark.usefixtures("modules")
+@pytest.mark.parametrize("name", IMPORTS)
+def test_what_a_function_would_import_is_imported_before_if_it_is_known(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A library of which nothing is known is left to the function, which is traced anew at every call."""
+    path, is_imported = IMPORTS[name]
+    module: dict[str, Any] = {"__name__": "of_the_users"}
+    exec(f"def f(x):\n    import {path} as late\n    return x * late.RATE", module)
+    monkeypatch.delitem(sys.modules, path, raising=False)
+    watching = watched(module["f"])
+    assert watching.unrepeatable == ("" if is_imported else f"value imports {path}")
+    assert (path in sys.modules) == is_imported
+    assert (f"sys.modules[{path!r}]" in names_of(watching)) == is_imported
+    if path.startswith("user"):
+        assert f"{path}.RATE" in names_of(watching)
+    sys.modules.pop(path, None)
+    sys.modules.pop("user_package", None)
+
+
+FOREIGN: dict[str, tuple[str, str | None, bool]] = {
+    "NumPy": ("numpy.linalg", None, True),
+    "what is built on top": ("wengert.nn.of_a_test", None, True),
+    "a part of Python": ("sys", None, True),
+    "a module of the user's with that name": ("sys", "/home/user/sys.py", False),
+    "the standard library": ("json.decoder", functools.__file__, True),
+    "the package of the function": ("own.part", "/x/site-packages/own/part.py", False),
+    "another package": ("other.part", "/x/site-packages/other/part.py", True),
+    "another program": ("program", "/home/user/program.py", False),
+    "code made at run time": ("", None, False),
+}
+
+
+def test_whose_code_is_walked() -> None:
+    """The package of the first function that is of no library is, wherever it is installed."""
+    watching = Watching()
+    assert watching.is_foreign({"__name__": "json", "__file__": functools.__file__})
+    assert not watching.is_foreign({"__name__": "own", "__file__": "/x/site-packages/own/__init__.py"})
+    for name, file, is_foreign in FOREIGN.values():
+        namespace = {"__name__": name} | ({} if file is None else {"__file__": file})
+        assert watching.is_foreign(namespace) == is_foreign
+
+
+def test_a_generator_is_recorded_unless_it_is_to_be_drawn_from_at_once() -> None:
+    own, other, late = (np.random.default_rng(k) for k in range(3))
+    generators = Generators()
+    watching = Watching({id(other): other}, generators)
+    for name, generator in (("own", own), ("other", other)):
+        watching.watch(Part(None, name, generator, lambda generator=generator: generator))
+    generators.is_recording = False
+    watching.watch(Part(None, "late", late, lambda: late))
+    assert {id(found.generator): found.name for found in generators.found.values()} == {id(own): "own"}
+    assert generators.at_once == {id(other), id(late)}
+    assert names_of(watching) == ["own", "other", "the state of other", "late", "the state of late"]
+    generators.is_recording = True
+    watching.settle_generators()
+    assert id(own) in generators.found
+    watching.judge(getattr, "getattr")
+    watching.settle_generators()
+    assert not generators.found and not generators.is_recording
+    assert generators.at_once == {id(own), id(other), id(late)}
+    assert names_of(watching)[-1] == "the state of own"
+
+
+def test_what_code_may_ask_of_a_library_by_a_name_that_is_computed() -> None:
+    """Of modules whose functions depend on their operands alone it may."""
+    libraries = [np], [math]
+    assert "libraries[0][0] may be asked" in watched(lambda name: getattr(libraries[0][0], name)).doubt
+    of_math = [math, operator, functools]
+    assert watched(lambda name: getattr(of_math[0], name)).is_closed
+    assert watched(lambda: len(libraries)).is_closed
+
+
+def test_which_arrays_are_known_by_their_names() -> None:
+    x, masked, objects = np.ones(2), np.ma.ones(2), np.array([None])
+    watching = watched([x, masked, objects, np.array(["a"])])
+    assert watching.known == {id(x): (x, "value[0]", False)}
+
+
+LIBRARIES = {"random": random, "np.random": np.random, "np": np}
+NORMAL, PYTHONS_NORMAL = scipy.stats.norm, statistics.NormalDist()
+TO_DRAW_FROM = types.SimpleNamespace(random=random, shuffle=np.random.shuffle)
+
+
+def shuffle_imported(numbers: Any) -> None:
+    from random import shuffle
+
+    shuffle(numbers)
+
+
+def shuffle_imported_of_numpy(numbers: Any) -> None:
+    import numpy.random as of_numpy
+
+    of_numpy.shuffle(numbers)  # noqa: NPY002
+
+
+def shuffle_of_a_default(numbers: Any, by: Any = random) -> None:
+    by.shuffle(numbers)
+
+
+DRAWN_FROM_ALL: dict[str, Any] = {
+    "by its module": lambda numbers: random.shuffle(numbers),
+    "by NumPy's module": lambda numbers: np.random.shuffle(numbers),  # noqa: NPY002
+    "by its own name": lambda numbers: numbers.append(draw()),
+    "a module in a table": lambda numbers: LIBRARIES["random"].shuffle(numbers),
+    "NumPy's module in a table": lambda numbers: LIBRARIES["np.random"].shuffle(numbers),
+    "NumPy in a table": lambda numbers: LIBRARIES["np"].random.shuffle(numbers),
+    "a module of an object": lambda numbers: TO_DRAW_FROM.random.shuffle(numbers),
+    "a function of an object": lambda numbers: TO_DRAW_FROM.shuffle(numbers),
+    "a module of a default": shuffle_of_a_default,
+    "a name that is computed": lambda numbers: getattr(random, "shuf" + "fle")(numbers),
+    "a name that is computed, of a module in a table": lambda numbers: getattr(LIBRARIES["random"], "shuf" + "fle")(
+        numbers
+    ),
+    "imported inside": shuffle_imported,
+    "imported inside from NumPy": shuffle_imported_of_numpy,
+    "a function of NumPy's that is no method": lambda numbers: numbers.append(np.random.ranf()),  # noqa: NPY002
+    "a function of SciPy's": lambda numbers: numbers.extend(scipy.sparse.random(2, 2, 0.5).data),
+    "a method of SciPy's": lambda numbers: numbers.append(NORMAL.rvs()),
+    "a method of Python's": lambda numbers: numbers.extend(PYTHONS_NORMAL.samples(2)),
+}
+
+
+@pytest.mark.filterwarnings("ignore::wengert.PerformanceWarning")
+@pytest.mark.parametrize("name", DRAWN_FROM_ALL)
+def test_what_a_run_that_is_begun_again_has_drawn_from_the_generators_that_all_share(name: str) -> None:
+    """It was drawn twice, where the module had been handed on or was imported inside."""
+    numbers: list[Any] = []
+    change = DRAWN_FROM_ALL[name]
+
+    def f(x: Any) -> Any:
+        change(numbers)  # a write, which ends the traced run
+        return x * numbers[-1]
+
+    def drawn(f: Any) -> list[Any]:
+        numbers[:] = [1.0, 2.0, 3.0, 4.0, 5.0]
+        random.seed(3)
+        np.random.seed(3)  # noqa: NPY002
+        return [f(2.0), *numbers, random.random(), np.random.rand()]  # noqa: NPY002
+
+    assert drawn(wg.jit(f)) == drawn(f)
+
+
+def test_the_generators_that_all_share_are_not_looked_at_where_nobody_draws_from_them() -> None:
+    module = [random]
+    for f in (lambda: random.Random(3).random(), lambda: np.sin(1.0), lambda: len(module), lambda: np.random.SFC64(1)):
+        assert not replaced(f)[1].is_drawn_from
+    for f in (lambda: random.random(), lambda: random, lambda: np.random, lambda: draw()):
+        assert replaced(f)[1].is_drawn_from
+
+
+def test_what_reads_more_than_its_object_is_told_each_time() -> None:
+    for f in (lambda: datetime.datetime.now(), lambda: Path("a").exists(), lambda: datetime.datetime.fromtimestamp(0)):
+        for _ in range(2):
+            assert "reads more than its object" in watched(f).unrepeatable
+    for f in (lambda: datetime.datetime(2000, 1, 1), lambda: Path("a").name):
+        assert watched(f).unrepeatable == "" and watched(f).is_closed
+
+
+def test_a_function_that_waits_may_stand_in_a_table() -> None:
+    table = {"wait": time.sleep}
+    assert watched(lambda: table["wait"](0)).unrepeatable == ""
+    assert "reads the clock" in watched([time.time]).unrepeatable
+    assert "may have gone" in watched([weakref.ref(Box)]).unrepeatable
+
+
+ABSENT = types.ModuleType("of_the_users")
+
+
+def tries(x: Any) -> Any:
+    try:
+        return x * ABSENT.__rate__
+    except AttributeError:
+        return x
+
+
+def tries_a_function(x: Any) -> Any:
+    try:
+        return x * names_of.__rate__
+    except AttributeError:
+        return x
+
+
+@pytest.mark.parametrize(
+    ("f", "holder"),
+    [
+        (tries, ABSENT),
+        (tries_a_function, names_of),
+        (lambda x: x * getattr(ABSENT, "__rate__", 1.0), ABSENT),
+        (lambda x: x * getattr(names_of, "__rate__", 1.0), names_of),
+    ],
+)
+def test_an_attribute_with_underscores_that_is_not_there_yet(
+    f: Any, holder: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    step = wg.jit(f, strict=True)
+    assert step(2.0) == 2.0
+    monkeypatch.setattr(holder, "__rate__", 3.0, raising=False)
+    assert step(2.0) == 6.0

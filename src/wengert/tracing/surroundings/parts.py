@@ -397,7 +397,7 @@ def is_sealed(cls: type) -> bool:
     if cls is _ENVIRON:  # which is compared as a whole
         return True
     is_of_numbers = module_of(cls).startswith(("scipy.", "numpy.polynomial.")) or cls is np.poly1d
-    return is_opaque(module_of(cls)) and not (is_of_numbers and hasattr(cls, "__dict__"))
+    return is_opaque(module_of(cls)) and not is_of_numbers
 
 
 def _slots(cls: type) -> list[str]:

@@ -38,6 +38,8 @@ _IMMUTABLE = frozenset({int, float, complex, bool, str, bytes, type(None), type(
 
 PURE = ""
 """The verdict on what depends on its operands alone; one on what changes says what it reads. None: unknown."""
+DRAWS = "draws random numbers"
+"""The verdict on what draws, unless it is given another, from one of the generators that all share."""
 
 # fmt: off
 _PURE = (
@@ -83,21 +85,18 @@ _BY_NAME = {
     "numpy.geterrcall": "is set elsewhere", "numpy.getbufsize": "is set elsewhere",
     "numpy.show_config": "asks the machine",
     "numpy.ctypeslib": "runs code that nothing is known of", "numpy.f2py": "runs code that nothing is known of",
-    "numpy.random": "draws random numbers",
-    "scipy.io": "reads a file", "scipy.datasets": "reads a file", "scipy.LowLevelCallable": "runs code that nothing is "
-    "known of", "scipy.stats.qmc": "draws random numbers", "scipy.sparse.load_npz": "reads a file",
-    "scipy.sparse.random": "draws random numbers", "scipy.sparse.rand": "draws random numbers",
-    "scipy.sparse.random_array": "draws random numbers", "scipy.linalg.interpolative": "draws random numbers",
-    "scipy.optimize.dual_annealing": "draws random numbers", "scipy.optimize.basinhopping": "draws random numbers",
-    "scipy.optimize.differential_evolution": "draws random numbers", "scipy.cluster.vq": "draws random numbers",
-    "scipy.stats.bootstrap": "draws random numbers", "scipy.stats.permutation_test": "draws random numbers",
-    "scipy.stats.monte_carlo_test": "draws random numbers", "scipy.stats.power": "draws random numbers",
-    "scipy.stats.Sobol": "draws random numbers", "scipy.stats.Halton": "draws random numbers",
-    "scipy.stats.LatinHypercube": "draws random numbers", "scipy.stats.PoissonDisk": "draws random numbers",
-    "scipy.stats.sampling": "draws random numbers", "scipy.special.errstate": PURE,
-    "scipy.special.geterr": "is set elsewhere",
-    "random": "draws random numbers", "secrets": "draws random numbers", "uuid": "draws random numbers",
-    "os.urandom": "draws random numbers", "time": "reads the clock", "socket": "reads from a network",
+    "scipy.io": "reads a file", "scipy.datasets": "reads a file", "scipy.sparse.load_npz": "reads a file",
+    "scipy.LowLevelCallable": "runs code that nothing is known of",
+    "scipy.special.errstate": PURE, "scipy.special.geterr": "is set elsewhere",
+    **dict.fromkeys(("random", "numpy.random", "scipy.cluster.vq", "scipy.linalg.interpolative",
+                     "scipy.optimize.basinhopping", "scipy.optimize.differential_evolution",
+                     "scipy.optimize.dual_annealing", "scipy.sparse.rand", "scipy.sparse.random",
+                     "scipy.sparse.random_array", "scipy.stats.Halton", "scipy.stats.LatinHypercube",
+                     "scipy.stats.PoissonDisk", "scipy.stats.Sobol", "scipy.stats.bootstrap",
+                     "scipy.stats.monte_carlo_test", "scipy.stats.permutation_test", "scipy.stats.power",
+                     "scipy.stats.qmc", "scipy.stats.sampling"), DRAWS),
+    **dict.fromkeys(("secrets", "uuid", "os.urandom"), "asks the system for random numbers"),
+    "time": "reads the clock", "socket": "reads from a network",
     "subprocess": "runs another program", "gc": "asks Python about itself", "inspect": "asks Python about itself",
     "sys": "asks Python about itself", "weakref": "may have gone", "locale": "is set elsewhere",
     "threading": "is another thing in another thread", "platform": "asks the machine",
@@ -110,10 +109,11 @@ SEEDED = frozenset({
 _BY_NAME |= {f"numpy.random.{name}": PURE for name in SEEDED}
 """What makes a generator of numpy.random's: of a seed, always the same."""
 
+DRAWING_METHODS = frozenset({"rvs", "resample", "samples"})
 _METHODS = {
-    "scipy.stats": frozenset({"rvs", "resample"}),
+    "scipy.stats": DRAWING_METHODS,
     "datetime": frozenset({"now", "today", "utcnow", "astimezone", "timestamp", "fromtimestamp"}),
-    "statistics": frozenset({"samples"}),
+    "statistics": DRAWING_METHODS,
     "logging": frozenset({"getEffectiveLevel", "isEnabledFor", "hasHandlers"}),
     "pickle": frozenset({"Unpickler"}),
     "threading": frozenset({"locked"}),

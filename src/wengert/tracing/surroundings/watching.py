@@ -60,8 +60,9 @@ from wengert.tracing.surroundings.parts import (
 )
 from wengert.tracing.surroundings.purity import (
     CHANGING_BUILTINS,
+    DRAWING_METHODS,
+    DRAWS,
     PURE,
-    SEEDED,
     Origin,
     is_changing_by_name,
     is_immutable,
@@ -218,10 +219,10 @@ class Watching:
         while self.is_followed(module):
             if not path:  # who knows what is done with it: any name in the code may be asked of it
                 self._hold_parts(module, name)
+                if verdict(origin_of(module)) == DRAWS:
+                    self._watch_shared_generators()
                 return
             attribute, path = path[0], path[1:]
-            if module is np and attribute == "random" and (not path or path[0] not in SEEDED):
-                self.watch(Part("random", "np.random", state_of_numpy(), state_of_numpy))
             found = vars(module).get(attribute, MISSING)
             if found is MISSING:
                 found = sys.modules.get(f"{module.__name__}.{attribute}", MISSING)
@@ -282,7 +283,15 @@ class Watching:
         if found is None:
             self.give_doubt(f"{by or 'the function'} reads {name}, of which nothing is known")
         elif found != PURE:
+            if found == DRAWS:
+                self._watch_shared_generators()
             self.give_up(f"{by or 'the function'} reads {name}, which {found}: pass what it gives as an argument")
+
+    def _watch_shared_generators(self) -> None:
+        """The generators that all share: what a run has drawn from them is put back where the run is begun again."""
+        self.watch(Part("random", "random", state_of_python(), state_of_python))
+        if "numpy.random" in sys.modules:
+            self.watch(Part("random", "np.random", state_of_numpy(), state_of_numpy))
 
     # ------------------------------------------------------------------------------------------------- values
 
@@ -490,8 +499,6 @@ class Watching:
                 found is random.Random or (found is not None and found is class_of_states())
             ) and path not in uses.seeded:
                 self.give_up(f"{By(name, code, line)} calls {found.__name__}, whose seed is no literal number")
-            elif found is random or held(found, "__self__") is random._inst:
-                self.watch(Part("random", "random", state_of_python(), state_of_python))
         for module, attribute in uses.taken:
             if module in sys.modules and self.is_followed(sys.modules[module]):
                 self._take(sys.modules[module], module, (attribute,), By(name, code))
@@ -514,7 +521,7 @@ class Watching:
             return
         if isinstance(holder, (types.ModuleType, types.FunctionType)) and not self.is_foreign(_namespace_of(holder)):
             there = vars(holder)
-            if missing := tuple(sorted(a for a in attributes if a not in there and not a.startswith("__"))):
+            if missing := tuple(sorted(a for a in attributes if a not in there)):
                 self.slots.append(Slot(f"what {name} has not", AbsentRead(there, missing), (), True))
 
     def _modules_of(self, f: types.FunctionType, uses: names.Uses, name: str) -> dict[str, Any]:
@@ -631,6 +638,8 @@ class Watching:
         self._watch_what_may_come()
         for name, methods in self._readers.items():
             if which := methods & self._names.keys():
+                if not DRAWING_METHODS.isdisjoint(which):
+                    self._watch_shared_generators()
                 self.give_up(f"{sorted(which)[0]}() of {name} reads more than its object: pass what it gives")
 
     def _watch_what_may_come(self) -> None:
@@ -660,6 +669,8 @@ class Watching:
                 for attribute in vars(library).keys() & self._names.keys():
                     self._take(library, name, (attribute,), None)
                 if may_ask and library.__name__ not in LEAVES:
+                    if verdict(origin_of(library)) == DRAWS:
+                        self._watch_shared_generators()
                     self.give_doubt(f"{name} may be asked for a name that is computed")
         return len(self.watched) > before
 
@@ -674,9 +685,6 @@ class Watching:
             return not GETS_A_CLASS.isdisjoint(self._names) and isinstance(vars(holder)[attribute], CALLED)
         return isinstance(vars(holder)[attribute], CALLED)
 
-
-CLOCKS = ("time", "secrets", "uuid", "weakref")
-"""Modules whose objects change from call to call, with nothing to compare them by."""
 
 LEAVES = ("math", "cmath", "operator", "itertools", "functools")
 """Modules of functions that depend on their operands alone, and of nothing else."""
@@ -707,10 +715,7 @@ def _why_incomparable(value: Any, name: str) -> str:
     """Why nothing tells whether ``value`` is what it was; empty if its parts do."""
     if isinstance(value, np.ufunc) and verdict_on(value) is None:
         return f"{name} is made of a Python function"
-    if hasattr(type(value), "__next__"):
-        return f"{name} is an iterator"
-    module = held(value, "__module__", type(value).__module__)
-    return f"{name} is of {module}" if module in CLOCKS else ""
+    return f"{name} is an iterator" if hasattr(type(value), "__next__") else ""
 
 
 def _namespace_of(holder: Any) -> dict[str, Any]:
