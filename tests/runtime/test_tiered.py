@@ -267,6 +267,13 @@ def test_what_is_estimated_grows_with_the_steps_and_with_what_they_write() -> No
     assert tiered.compile_seconds(short) == tiered.compile_seconds(wide) < tiered.compile_seconds(long)
 
 
+def test_what_is_estimated_grows_with_what_is_written_by_steps_of_every_kind() -> None:
+    functions: list[Callable[[Any], Any]] = [np.cumsum, lambda x: np.concatenate([x, x]), np.sort, np.sin]
+    for f in functions:
+        large, small = (tiered.reference_seconds(wg.trace(f)(np.ones(n))) for n in (1_000_000, 10))
+        assert large > 100 * small >= 100 * tiered.A_STEP
+
+
 def test_a_function_of_scalars_over_arrays_has_an_estimate() -> None:
     large, small = (wg.trace(lambda x: wg.broadcast(lambda v: v * v + 1, x))(np.ones(n)) for n in (1_000_000, 10))
     assert tiered.reference_seconds(large) > 100 * tiered.reference_seconds(small)

@@ -18,7 +18,7 @@ from wengert.ops.control import guard
 from wengert.tracing import turns
 from wengert.tracing.record import record_call
 from wengert.tracing.trace import current_trace
-from wengert.tracing.turns import MOST_BYTES, MOST_ELEMENTS, _Note, _Unknown
+from wengert.tracing.turns import MOST_BYTES, MOST_ELEMENTS, Which, _Note, _Unknown
 
 
 def notes(f: Any, *args: Any) -> list[Any]:
@@ -632,3 +632,49 @@ def test_a_for_whose_counter_is_gone_does_not_tell_its_turns_apart() -> None:
     for f in (deletes, assigns, assigns_later, of_a_list, to_an_attribute):
         assert set(notes(f, 10.0)) == {None}, f.__name__
         check_counts(f)
+
+
+def halved(x: Any) -> Any:
+    while x > 1:
+        x = x * 0.5
+    return x
+
+
+def test_a_while_in_a_function_that_is_called() -> None:
+    """In a ``for`` around the call it may run a different number of times in each turn."""
+
+    def straight(x: Any) -> Any:
+        return halved(x) + 1
+
+    def in_a_while(x: Any) -> Any:
+        y = x
+        while y > 0.75:
+            y = halved(y) * 0.9
+        return y
+
+    def in_a_for(x: Any) -> Any:
+        for _ in range(3):
+            x = halved(x) * 9
+        return x
+
+    def in_a_comprehension(x: Any) -> Any:
+        return sum([halved(x * k) for k in range(1, 4)])
+
+    seen = notes(straight, 10.0)
+    assert None not in seen and len(set(seen)) == 1
+    assert None not in notes(in_a_while, 10.0)
+    assert set(notes(in_a_for, 10.0)) == {None}
+    assert set(notes(in_a_comprehension, 10.0)) == {None}
+    for f in (straight, in_a_while, in_a_for, in_a_comprehension):
+        check_counts(f)
+
+
+def test_which_value_it_is() -> None:
+    """Two of one place in their turns are alike, if they are seen alike and are of the same memory."""
+    x, y = object(), object()
+    which = Which(x, "", (1, 2, 0), 1)
+    assert which.is_as(which._replace(value=y))
+    assert which.is_as(which._replace(made=(1, 3, 0)))
+    assert not which.is_as(which._replace(value=y, made=(1, 3, 0)))
+    for other in (which._replace(view="[1:]"), which._replace(memory=2)):
+        assert not which.is_as(other) and not other.is_as(which)

@@ -298,3 +298,24 @@ def test_what_a_key_or_a_member_holds_that_equals_its_copy_is_seen() -> None:
     assert environment.holds()
     one.weight = 7.0
     assert not environment.holds()
+
+
+BEHIND_A_DOOR = {"rate": 2.0}
+
+
+@wg.expect.checked
+def bare(x: Any) -> Any:
+    return x * BEHIND_A_DOOR["rate"] * helper_of_bare(x)
+
+
+def helper_of_bare(x: Any) -> Any:
+    return 1.0
+
+
+def test_what_a_checked_function_without_cells_and_defaults_reads_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    f = wg.jit(lambda x: bare(x), strict=True)
+    assert f(1.0) == 2.0
+    monkeypatch.setitem(BEHIND_A_DOOR, "rate", 3.0)
+    assert f(1.0) == 3.0
+    monkeypatch.setitem(globals(), "helper_of_bare", lambda x: x + 4.0)
+    assert f(1.0) == 15.0

@@ -136,6 +136,16 @@ def test_a_container_is_one_place_however_many_items_it_has() -> None:
     assert native_kinds([Slot("x", unknown, 1.0, True), Slot("x", lambda: 1, 1, True)]) == ["call"]
 
 
+def test_what_python_looks_at_is_one_call_with_what_it_says_while_all_is_there() -> None:
+    now: list[Any] = [1.0, 2.0]
+    slots = [Slot("x", lambda k=k: now[k], now[k], True) for k in range(2)]
+    (place,) = native_slots(slots, _native.type_version)
+    kind, call, seen = place
+    assert kind == "call" and call() is seen
+    now[1] = 3.0
+    assert call() is not seen
+
+
 def _kinds_of_a_closure(f: Any) -> list[str]:
     return native_kinds(replaced(f)[1].slots)
 

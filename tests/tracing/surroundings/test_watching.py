@@ -19,12 +19,14 @@ from collections import OrderedDict
 from collections.abc import Callable
 from copy import copy as another
 from dataclasses import replace as with_other
+from fractions import Fraction
 from pathlib import Path
 from random import random as draw
 from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
 import scipy.sparse
 import scipy.stats
 
@@ -531,6 +533,23 @@ def test_what_code_may_ask_of_a_library_by_a_name_that_is_computed() -> None:
     of_math = [math, operator, functools]
     assert watched(lambda name: getattr(of_math[0], name)).is_closed
     assert watched(lambda: len(libraries)).is_closed
+    classes = [Fraction]
+    assert watched(lambda name: (getattr(model, name), classes)).is_closed
+
+
+def test_what_somebody_has_hung_on_a_function_of_a_library(monkeypatch: pytest.MonkeyPatch) -> None:
+    f = lambda: scipy.linalg.expm.of_a_test
+    assert watched(f).is_closed
+    monkeypatch.setattr(scipy.linalg.expm, "of_a_test", 2.0, raising=False)
+    assert "reads scipy.linalg.expm.of_a_test, which somebody has put there" in watched(f).doubt
+    assert watched(lambda: scipy.linalg.expm.other).is_closed
+    assert watched(lambda: scipy.linalg.expm).is_closed
+
+
+@pytest.mark.parametrize("f", [calls_the_object, makes_an_object, computes_a_name, asks_for_a_literal_name])
+def test_no_slot_is_noted_twice(f: Any) -> None:
+    names = names_of(watched(f))
+    assert len(names) == len(set(names))
 
 
 def test_which_arrays_are_known_by_their_names() -> None:
