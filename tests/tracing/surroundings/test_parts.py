@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.linalg
 import scipy.stats
 
 import wengert as wg
@@ -160,6 +161,8 @@ class Caching(Box):
         return self.value
 
 
+COMPILED = getattr(scipy.linalg.qr_delete, "__wrapped__", scipy.linalg.qr_delete)
+"""A function that Cython compiled: with a ``__dict__``, and state of its own beside it."""
 COPYABLE: dict[str, tuple[type, bool]] = {
     "of the user's": (Box, True),
     "a namespace": (types.SimpleNamespace, True),
@@ -176,6 +179,7 @@ COPYABLE: dict[str, tuple[type, bool]] = {
     "a class of classes": (type("Meta", (type,), {}), False),
     "a library's": (np.errstate, False),
     "a builtin": (float, False),
+    "a compiled function": (type(COMPILED), False),
 }
 
 
@@ -183,6 +187,16 @@ COPYABLE: dict[str, tuple[type, bool]] = {
 def test_what_a_copy_can_be_made_of(name: str) -> None:
     cls, is_copyable = COPYABLE[name]
     assert parts.is_copyable(cls) == is_copyable
+
+
+update = scipy.linalg.qr_delete
+
+
+def test_a_compiled_function_in_a_closure_is_not_copied() -> None:
+    """SciPy 1.16 closes over what Cython 3.1 compiled; a copy had nothing but its ``__dict__``, and a call of it ended
+    the process."""
+    with pytest.raises(wg.errors.WengertError, match="not traced|cannot become a concrete array"):
+        wg.grad(lambda x: np.sum(update(x, np.eye(3), 0)[1]))(np.eye(3))
 
 
 def test_a_property_of_a_library_s_object_is_not_asked_for() -> None:

@@ -13,6 +13,7 @@ import contextvars
 import functools
 import os
 import random
+import struct
 import sys
 import types
 from collections import OrderedDict, defaultdict, deque
@@ -345,6 +346,9 @@ def _of_holder(holder: Any, name: str) -> Parts:
     return Parts(names=Part(None, f"the attributes of {name}", which(), which), attributes=attributes)
 
 
+_POINTER = struct.calcsize("P")
+
+
 @functools.lru_cache(maxsize=4096)
 def is_copyable(cls: type) -> bool:
     """Whether an instance can be copied attribute by attribute: all of its state is in __dict__."""
@@ -358,6 +362,8 @@ def is_copyable(cls: type) -> bool:
         return False
     if any(isinstance(found, functools._lru_cache_wrapper) for kind in cls.__mro__ for found in vars(kind).values()):
         return False  # a method that keeps its results tells objects by their identity
+    if cls.__basicsize__ > object.__basicsize__ + _POINTER * ((cls.__dictoffset__ > 0) + (cls.__weakrefoffset__ > 0)):
+        return False  # state in C beside its __dict__, as a function that Cython compiled has: a copy has none of it
     try:
         object.__new__(cls)
     except TypeError:  # made by a base in C, with state of its own: a dict, an exception, a generator of numbers
