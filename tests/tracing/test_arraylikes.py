@@ -159,7 +159,9 @@ def _is_static(leaves: list[Any]) -> bool:
 def test_every_function_that_takes_an_array_is_in_the_table() -> None:
     text = CASES.replace("(", " ( ")
     named = {word for word in text.split() if word.startswith("np.")}
-    assert not {function_name(f) for f in HANDLED_FUNCTIONS} - named - NO_LISTS.keys()
+    # Up to NumPy 2.2, functions of np.emath name the private module that they stand in.
+    known = {function_name(f).replace("._scimath_impl.", ".scimath.") for f in HANDLED_FUNCTIONS}
+    assert not known - named - NO_LISTS.keys()
     assert not named & NO_LISTS.keys()
 
 

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
 import pytest
 
 from tests.codegen.verification.made import address_of
 from wengert import config
 from wengert.codegen.nests.nest import Fold, Load, Nest, Operation, Store
+from wengert.codegen.vecmath import FUNCTIONS
 from wengert.codegen.verification import nests
+from wengert.ops import OPS
+from wengert.ops.kernels import Map
 
 pytestmark = pytest.mark.skipif(not config.native, reason="there are no kernels")
 
@@ -84,3 +89,34 @@ def test_what_is_right_is_verified(nest: Nest) -> None:
 )  # fmt: skip
 def test_what_is_wrong_is_found(said: Nest, does: Nest) -> None:
     assert any(nests.differences(said, address_of(does)))
+
+
+def test_what_is_rounded_anew_behind_a_sum_is_not_taken_for_wrong() -> None:
+    """A sum that is off by little may be rounded to another number once something larger is added to it."""
+    products = Operation("multiply", (0, 1), "f8")
+    post = (Operation("subtract", (5, 2), "f8"), Operation("add", (3, 6), "f8"))
+    row = (8, 1, 0)
+    loads = (Load("f8", (2, 0, 1)), Load("f8", (0, 1, 8)), Load("f8", row), Load("f8", row))
+    stores = (Store(5, "f8", row), Store(7, "f8", row))
+    nest = Nest((2, 8, 2), 2, 1, loads, (), (products,), (), (Fold("add", 4, "f8"),), post, stores)
+    assert not any(nests.differences(nest, address_of(nest)))
+
+
+def test_a_power_of_one_exponent_is_that_of_each() -> None:
+    """NumPy's is a square root where the exponent is 0.5 for all, which is NaN of -inf."""
+    power = Operation("power", (0, 1), "f8")
+    nest = Nest((41,), 1, 0, (Load("f8", (1,)), Load("f8", (0,))), (), (power,), (Store(2, "f8", (1,)),))
+    code = address_of(nest)
+    for number in range(20):
+        assert not nests._Trial(nest, (41,), np.random.default_rng(number), False, None).difference(code)
+
+
+def test_references_of_functions_that_come_later_are_found(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of scipy.special are there once that is imported."""
+    nest = elementwise(Operation("late", (0,), "f8"), n_loads=1)
+    right = elementwise(Operation("exp", (0,), "f8"), n_loads=1)
+    assert not any(nests.differences(right, address_of(right)))
+    op = OPS["exp"]
+    monkeypatch.setitem(OPS, "late", dataclasses.replace(op, name="late", kernel=Map("late")))
+    monkeypatch.setitem(FUNCTIONS, "late", FUNCTIONS["exp"])
+    assert not any(nests.differences(nest, address_of(right)))

@@ -16,7 +16,6 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Sequence
-from functools import cache as once
 from typing import Any
 
 import numpy as np
@@ -35,7 +34,8 @@ RELATIVE_TO_TERMS = ("logaddexp", "logaddexp2")
 """Functions whose error is measured in units of the greatest operand, as what they add may cancel."""
 OVERFLOW_BETWEEN = ("pseudo_huber",)
 """Functions whose reference has NaN where a term overflows, and ours the value."""
-SAMPLES = 3
+BLURS = (1, -1, 0, 0)
+"""Of references with results that are off: in which direction."""
 MANY_POINTS, MOST_POINTS = 1 << 14, 1 << 20
 """Of a nest whose lengths are in its code: with more than that it is asked once, or not at all."""
 BLOCK = 8  # vectors that a loop over lanes takes at once, at most
@@ -93,8 +93,8 @@ def _overwritten(nest: Nest) -> int | None:
 # ------------------------------------------------------------------------------------------------------- references
 
 
-@once
 def _references() -> dict[str, Callable[..., Any]]:
+    """By the name of the function; more of them once scipy.special is imported."""
     return {op.kernel.function: op.reference for op in OPS.values() if isinstance(op.kernel, Map)}
 
 
@@ -104,19 +104,24 @@ def _is_exact(function: str) -> bool:
 
 
 class Blur:
-    """How far results may be off: a reference with it is another that is as good."""
+    """How far results may be off: a reference with it is another that is as good. All of them are too large, or too
+    small (``sign``), or each of them is one of both (0)."""
 
-    def __init__(self, rng: np.random.Generator) -> None:
-        self.rng = rng
+    def __init__(self, rng: np.random.Generator, sign: int) -> None:
+        self.rng, self.sign = rng, sign
 
     def signs(self, shape: Extents) -> Array:
-        return 2 * self.rng.integers(0, 2, shape) - 1
+        return 2 * self.rng.integers(0, 2, shape) - 1 if self.sign == 0 else np.full(shape, self.sign)
 
-    def function(self, name: str, xs: Sequence[Array], y: Array) -> Array:
+    def function(self, name: str, xs: Sequence[Array], y: Array, is_rounded_anew: bool) -> Array:
+        """``is_rounded_anew``: an operand may be off, so that ``y`` may be rounded to a number beside it, however
+        little that was."""
         if name == "convert":
             return self._converted(xs[0], y)
-        if y.dtype.kind != "f" or _is_exact(name):
+        if y.dtype.kind != "f":
             return y
+        if _is_exact(name):
+            return np.where(y != 0, y + self.signs(y.shape) * np.spacing(np.abs(y)), y) if is_rounded_anew else y
         if name in OVERFLOW_BETWEEN:
             y = np.where(np.isnan(y), self.rng.normal(size=y.shape), y)
         size = np.abs(y)
@@ -210,7 +215,7 @@ class _Trial:
         with np.errstate(all="ignore"):
             wanted = [self._computed(None)]
             if self._is_loose():
-                wanted += [self._computed(Blur(self.rng)) for _ in range(SAMPLES)]
+                wanted += [self._computed(Blur(self.rng, sign)) for sign in BLURS]
         results = {self.first + k: values for k, values in enumerate(zip(*wanted, strict=True))}
         return difference(address, self.operands, self.sizes, self._parts(), results)
 
@@ -233,19 +238,29 @@ class _Trial:
         values: list[Array] = [np.array(x) for x in self.values]
         values += [np.frombuffer(data, np.dtype(dtype)).reshape(()) for dtype, data in nest.literals]
 
+        references = _references()
+        loose = set[int]()
+        """The numbers of values that may be off."""
+
         def step(s: Operation) -> None:
-            xs = [values[k] for k in s.operands]
+            # In full: of one exponent for all, 0.5, NumPy takes square roots, for which that of -inf is NaN.
+            xs = [np.array(x) for x in np.broadcast_arrays(*[values[k] for k in s.operands])]
             if s.function == "convert":
                 y = xs[0].astype(s.dtype)
             else:
-                y = np.asarray(_references()[s.function](*xs), s.dtype)
-            values.append(y if blur is None else np.asarray(blur.function(s.function, xs, y), s.dtype))
+                y = np.asarray(references[s.function](*xs), s.dtype)
+            is_off = not loose.isdisjoint(s.operands)
+            if is_off or not _is_exact(s.function):
+                loose.add(len(values))
+            values.append(y if blur is None else np.asarray(blur.function(s.function, xs, y, is_off), s.dtype))
 
         for s in nest.steps:
             step(s)
         goals = self.operands[self.first :]
         out = [np.broadcast_to(values[s.value], goals[k].view.shape) for k, s in enumerate(nest.stores)]
         for fold in nest.folds:
+            if fold.value in loose or fold.combine in ("add", "multiply"):
+                loose.add(len(values))
             if not nest.has_pieces:
                 values.append(self._folded(fold.combine, fold.dtype, values[fold.value], self.extents, blur))
                 continue
