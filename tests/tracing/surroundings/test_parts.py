@@ -195,7 +195,7 @@ update = scipy.linalg.qr_delete
 def test_a_compiled_function_in_a_closure_is_not_copied() -> None:
     """SciPy 1.16 closes over what Cython 3.1 compiled; a copy had nothing but its ``__dict__``, and a call of it ended
     the process."""
-    with pytest.raises(wg.errors.WengertError, match="not traced|cannot become a concrete array"):
+    with pytest.raises(wg.errors.WengertError, match=r"not traced|cannot become a concrete array"):
         wg.grad(lambda x: np.sum(update(x, np.eye(3), 0)[1]))(np.eye(3))
 
 
