@@ -333,10 +333,11 @@ def _mapped(run: Run) -> None:
     args, calls = run.calls[0][0], run.calls
     other = (np.asarray(-0.7 * args[0] + 0.1), *args[1:])
     try:
-        run.calls = [(args, ()), (args, ()), (other, ())]  # once more at once: what it draws may come again later
-        again, *want = run.by_python("loss", n=3)
-        if not np.array_equal(want[0], again):
+        run.calls = [*[(args, ())] * 8, (other, ())]  # again at once: what it draws may come again later
+        *again, first, second = run.by_python("loss", n=9)
+        if any(not np.array_equal(y, first) for y in again):
             return
+        want = [first, second]
         run.calls = [((np.stack([args[0], other[0]]), *args[1:]), ())]
         axes = (0, None, None, None, None, None)
         got = run.way("vmap", lambda m: wg.vmap(m["loss"], in_axes=axes), 1)
