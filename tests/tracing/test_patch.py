@@ -98,6 +98,17 @@ def test_a_name_imported_before_refuses_traced_values() -> None:
         record(f, X)
 
 
+@pytest.mark.parametrize("index", [0, ...])
+def test_what_the_class_of_arrays_makes_refuses_traced_values_and_names_empty(index: Any) -> None:
+    def f(x: Any) -> Any:
+        a = np.ndarray(3)
+        a[index] = x[index]
+        return a
+
+    with pytest.raises((MutationError, ConcretizationError), match=r"np\.empty\(shape\), .* np\.ndarray\(shape\) made"):
+        record(f, X)
+
+
 def test_only_the_thread_that_traces_is_concerned() -> None:
     tracing, other = threading.Event(), threading.Event()
     seen: list[Any] = []

@@ -339,6 +339,7 @@ def _written_outside(cause: ConcretizationError) -> MutationError:
             notes=[(line.split()[0], " ".join(line.split()[1:])) for line in str(cause).splitlines()[1:2]],
             tries=[
                 "an array made inside, by np.zeros, np.array ... through the numpy module",
+                "np.empty(shape), where np.ndarray(shape) made the array",
                 "np.stack([...]) of the values",
             ],
         )
