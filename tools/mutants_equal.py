@@ -28,6 +28,7 @@ EQUAL: dict[str, Equal] = {
     "4a998732d484ddaf": Equal(
         "passes/plan.py", "1 -> 2", "nothing is read later than by the one that takes the results"
     ),
+    "98481439dab4d7c1": Equal("passes/plan.py", "1.0 -> 1.5", "in code or in memory, a number computes the same"),
     "127a3f7b46e904b2": Equal("passes/plan.py", "number = -1 -> 1", "of a buffer in the arena nobody reads the number"),
     "56bb0b321d82b72e": Equal(
         "passes/reroll/loops.py", "slot >= 0 -> > 0", "what a sum begins with may be of the loop too: it is made before"

@@ -454,6 +454,22 @@ def test_the_temperature_of_a_masked_softmax_had_no_derivative(f: Any) -> None:
             assert got == pytest.approx(curve, rel=1e-6)
 
 
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda q, t: np.exp((q / t)[0]) + 2 * np.exp((q / t)[2]),
+        lambda q, t: np.sum(np.exp(np.diagonal(q[:, None] / t))),
+    ],
+    ids=["elements", "a diagonal"],
+)
+def test_before_a_step_that_saturates_a_cotangent_may_be_of_parts_or_a_diagonal(f: Any) -> None:
+    q, t = np.array([1.0, -2.0, 0.5]), np.array([2.0, 1.0, 4.0])
+    ct_q, ct_t = wg.grad(f, argnums=(0, 1))(q, t)
+    zero = np.zeros(3)
+    np.testing.assert_allclose(ct_q, [wg.jvp(f, (q, t), (e, zero))[1] for e in np.eye(3)], rtol=1e-13)
+    np.testing.assert_allclose(ct_t, [wg.jvp(f, (q, t), (zero, e))[1] for e in np.eye(3)], rtol=1e-13)
+
+
 def test_what_does_depend_where_it_is_infinite_is_not_taken_for_nothing() -> None:
     """exp(p log x) at 0 has the slope 1 for p = 1: NaN, as zero times infinity is; and exp saturates alone."""
     with np.errstate(all="ignore"):

@@ -127,6 +127,24 @@ def test_nothing_is_written_before_the_run_can_no_longer_end() -> None:
     assert fast(a, b, np.array([1, 2]))[0] is a
 
 
+READS: dict[str, Callable[..., Any]] = {
+    "itself": lambda a, b: (a + 1, b * a),
+    "a view of it": lambda a, b: (a + 1, b * a.T),
+    "a view of a view": lambda a, b: (a + 1, b * a.T[::-1]),
+    "two views": lambda a, b: (a + 1, b * a.T + a[::-1]),
+}
+
+
+@pytest.mark.parametrize("f", READS.values(), ids=READS.keys())
+def test_what_writes_over_an_input_comes_after_all_that_reads_it_be_it_through_views(f: Callable[..., Any]) -> None:
+    tape = wg.trace(f)(*given(2))
+    late = donation.written_late(tape, [(0, 0)])
+    assert late.instrs[-1].outs == (tape.outputs[0],)
+    assert donation.safe(plan(late), [(0, 0)])[0] == ((0, 0),)
+    assert donation.safe(plan(tape), [(0, 0)])[0] == ()
+    assert [i for i in late.instrs[:-1] if i in tape.instrs] == [i for i in tape.instrs if i is not late.instrs[-1]]
+
+
 def test_a_guard_that_misses_leaves_the_arguments_as_they_were() -> None:
     fast = wg.jit(lambda a: (a + 1, a * 0) if a.sum() > 0 else (a - 1, a * 0), donate=lambda args: args[0])
     x = np.ones(3)

@@ -27,7 +27,21 @@ from wengert.ops.kernels import Scatter
 from wengert.ops.reduce import cumsum, sum_
 from wengert.ops.shape import broadcast_to, concatenate, reshape, transpose
 from wengert.passes.fuse import fuse
-from wengert.passes.plan import ALIGNMENT, Buffer, Place, Plan, c_strides, is_pointwise, plan
+from wengert.passes.plan import (
+    ALIGNMENT,
+    Buffer,
+    Place,
+    Plan,
+    c_strides,
+    is_c_order,
+    is_dense,
+    is_pointwise,
+    is_there,
+    overlap,
+    plan,
+    reach,
+    same_elements,
+)
 from wengert.passes.simplify import drop_dead
 from wengert.runtime.reference import Reference
 from wengert.tape import Aval, Capture, Lit, Tape, Var
@@ -582,3 +596,86 @@ def test_a_stretch_at_the_end_grows() -> None:
     free.give(0, 64)
     assert free.take(128) == 320 and free.top == 448  # the free one is not the last
     assert free.take(64) == 0
+
+
+# -------------------------------------------------------------------------------------------- questions about places
+
+BASE = np.zeros((6, 8))
+VIEWS = {
+    "all of it": BASE,
+    "a row": BASE[2],
+    "a column": BASE[:, 3],
+    "a block": BASE[1:4, 2:5],
+    "turned": BASE.T,
+    "backwards": BASE[::-1, ::-2],
+    "a row backwards": BASE[4, ::-1],
+    "an element": BASE[3, 3:4][0:1].reshape(()),
+    "one row, with its axis": BASE[2:3],
+    "repeated": np.broadcast_to(BASE[0], (3, 8)),
+    "repeated once": np.broadcast_to(BASE[0], (1, 8)),
+    "each repeated": np.broadcast_to(BASE[:, :1], (6, 5)),
+    "of no axis that is long": BASE[5:, 7:],
+}
+
+
+def place_of(view: Any, buffer: Buffer) -> Place:
+    offset = view.__array_interface__["data"][0] - BASE.__array_interface__["data"][0]
+    return Place(buffer, offset, view.strides, Aval(view.shape, F64))
+
+
+@pytest.mark.parametrize("name", VIEWS)
+def test_what_is_said_of_a_place_is_so_of_numpys_view(name: str) -> None:
+    view, buffer = VIEWS[name], Buffer("arena")
+    place = place_of(view, buffer)
+    first = BASE.__array_interface__["data"][0]
+    low, high = np.lib.array_utils.byte_bounds(view)
+    assert reach(place) == (low - first, high - first)
+    assert is_c_order(place) == view.flags.c_contiguous
+    lie_at = {view[(*at, ...)].__array_interface__["data"][0] for at in np.ndindex(view.shape)}
+    assert is_dense(place) == (len(lie_at) == view.size)
+    for other, second in VIEWS.items():
+        beside = place_of(second, buffer)
+        assert overlap(place, beside) == np.may_share_memory(view, second), other
+        assert not overlap(place, place_of(second, Buffer("arena")))
+        if view.shape == second.shape:
+            alike = [x[(*at, ...)].__array_interface__["data"] for x in (view, second) for at in np.ndindex(view.shape)]
+            assert is_there(place, beside) == (alike[: view.size] == alike[view.size :]), other
+
+
+@pytest.mark.parametrize("name", VIEWS)
+@pytest.mark.parametrize("shape", [(6, 8), (48,), (8,), (1, 8), (8, 1), (3, 3), (9,), (6, 1, 8), (1,), ()])
+def test_another_shape_has_the_same_elements_in_order_or_there_are_no_strides_for_it(
+    name: str, shape: tuple[int, ...]
+) -> None:
+    view = VIEWS[name]
+    if view.size != int(np.prod(shape)):
+        return
+    base = np.arange(48.0).reshape(6, 8)
+    place = place_of(view, Buffer("arena"))
+    strides = same_elements(place, Aval(shape, F64))
+    if strides is None:
+        assert not view.flags.c_contiguous
+        return
+    begin = base.reshape(-1)[place.offset // 8 :] if min((*strides, 0)) >= 0 else None
+    if begin is not None:
+        same = np.lib.stride_tricks.as_strided(begin, view.shape, view.strides)
+        np.testing.assert_array_equal(np.lib.stride_tricks.as_strided(begin, shape, strides).ravel(), same.ravel())
+
+
+def test_what_is_repeated_is_copied_before_a_part_of_it_is_written() -> None:
+    index = (0, (0, 3, 1))
+    becomes(
+        lambda x, y: sin(set_slice(broadcast_to(exp(x), shape=(4, 3)), y, index=index)),
+        [VECTOR, VECTOR],
+        "exp input0[3] -> a[3]",
+        "copy a[4, 3] by (0, 8) -> b[4, 3]",
+        "copy input1[3] -> b[3]",
+        "sin b[4, 3] -> output0[4, 3]",
+    )
+    becomes(
+        lambda x, y: sin(set_slice(broadcast_to(exp(x), shape=(1, 3)), y, index=index)),
+        [VECTOR, VECTOR],
+        "exp input0[3] -> a[3]",
+        "copy input1[3] -> a[3]",
+        "sin a[1, 3] by (0, 8) -> output0[1, 3]",
+    )

@@ -41,9 +41,8 @@ def rematerialise(tape: Tape, is_native: IsNative) -> Tape:
     for a in tape.outputs:
         readers[a].add(len(tape.instrs))
     has_changed = False
-    for b in range(len(instrs)):
-        later = instrs[b]
-        if later is None or not _is_native_expression(later, is_native):
+    for b, later in enumerate(tape.instrs):
+        if not _is_native_expression(later, is_native):
             continue
         by_maker: dict[int, list[Var]] = defaultdict(list)
         for v in later.ins:
