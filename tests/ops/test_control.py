@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.ops.control import Expected, GuardMiss, guard, stop_gradient
+from wengert.ops.control import EACH, Expected, GuardMiss, guard, stop_gradient, values_of
+from wengert.tape import Aval, Instr, Var
 
 
 def test_expected_values_are_compared_by_their_bytes() -> None:
@@ -32,3 +33,30 @@ def test_a_guard_is_kept_for_its_effect_and_a_stopped_gradient_is_not() -> None:
     tape = wg.trace(lambda x: wg.stop_gradient(x) * x)(2.0)
     assert [i.op.name for i in tape.instrs] == ["stop_gradient", "multiply"]
     assert wg.grad(lambda x: wg.stop_gradient(x) * x)(2.0) == 2.0
+
+
+def test_a_guard_of_an_array_expects_it_as_one_value_and_one_of_each_expects_its_elements() -> None:
+    def values(kind: str, seen: object) -> tuple[Expected, ...]:
+        x = Var(Aval(np.shape(seen), np.asarray(seen).dtype))
+        return values_of(Instr(guard, (x,), (), {"expected": Expected(seen), "position": 0, "kind": kind}, None))
+
+    assert values("mask", [True, False]) == (Expected([True, False]),)
+    assert values("int", 3) == (Expected(3),)
+    assert values(EACH, [[1, 2], [3, 4]]) == tuple(map(Expected, (1, 2, 3, 4)))
+
+
+def test_a_guard_of_each_names_the_first_element_that_differs() -> None:
+    look = lambda x, value: guard.reference(np.array(x), expected=Expected(value), position=3, kind=EACH)
+    assert look([[1, 2], [3, 4]], [[1, 2], [3, 4]]) == ()
+    for seen, value, where, what in (([1, 2, 3], [1, 5, 5], 4, 2), ([[9, 2], [3, 4]], [[1, 2], [3, 4]], 3, 9)):
+        with pytest.raises(GuardMiss) as raised:
+            look(seen, value)
+        assert raised.value.position == where and raised.value.value == Expected(what)
+
+
+def test_a_stopped_gradient_is_the_identity_in_every_mode() -> None:
+    x = np.arange(6.0).reshape(2, 3)
+    np.testing.assert_array_equal(wg.jit(wg.stop_gradient)(x), x)
+    np.testing.assert_array_equal(wg.vmap(wg.stop_gradient)(x), x)
+    np.testing.assert_array_equal(wg.jvp(wg.stop_gradient, (x,), (x,))[1], 0 * x)
+    np.testing.assert_array_equal(wg.vjp(wg.stop_gradient, x)[1](x)[0], 0 * x)

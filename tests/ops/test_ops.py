@@ -334,3 +334,38 @@ def test_power_of_a_number_at_negative_infinity_and_zero_was_not_numpys(p: float
             expected, got = f(x), wg.compile(wg.trace(f)(x))(x)
         np.testing.assert_array_equal(got, expected)
         np.testing.assert_array_equal(np.signbit(got) & (got == 0), np.signbit(expected) & (expected == 0))
+
+
+SELECTIONS: list[tuple[Callable[[Any], Any], Callable[[Any], Any], Any]] = [
+    (lambda x: np.where(x > 0, x, 0.0), lambda x: x > 0, 0),
+    (lambda x: np.where(x <= 0, 0.0, x), lambda x: x > 0, 0),
+    (lambda x: np.where(x >= 0, x, 0.0), lambda x: x >= 0, 0),
+    (lambda x: np.where(x < 0, 0.0, x), lambda x: x >= 0, 0),
+    (lambda x: np.where(x > 0.5, x, 0.5), lambda x: x > 0.5, 0),
+    (lambda x: np.where(x < 0.5, x, 0.5), lambda x: x < 0.5, 0),
+    (lambda x: np.where(x >= 0.5, 0.5, x), lambda x: x < 0.5, 0),
+    (lambda x: np.where(x > 0.5, 0.5, x), lambda x: x <= 0.5, 0),
+    (lambda x: np.where(x > 0.5, x, 0.25), lambda x: x > 0.5, 0),
+    (lambda x: np.where(x > 0, 0.0, x), lambda x: x <= 0, 0),
+    (lambda x: np.where(x > 0, x, 0.3 * x), lambda x: x > 0, 0.3),
+    (lambda x: np.where(x > 0, x, -0.3 * x), lambda x: x > 0, -0.3),
+    (lambda x: np.where(x >= 0, x, 0.3 * x), lambda x: x >= 0, 0.3),
+    (lambda x: np.where(x > 0, x, x + 0.5), lambda x: x > 0, 1),
+    (lambda x: np.where(x > 0, x, 0.5 - x), lambda x: x > 0, -1),
+    (lambda x: np.where(x > 0, x, x / -2), lambda x: x > 0, -0.5),
+    (lambda x: np.where(x > 0, x, x * x), lambda x: x > 0, lambda x: 2 * x),
+    (lambda x: np.where(x > 0.5, x, 0.3 * x), lambda x: x > 0.5, 0.3),
+    (lambda x: np.where(x > 0, x, 0.0 * x), lambda x: x > 0, 0),
+    (lambda x: np.where(x > 0, 2 * x, 0.0), lambda x: x > 0, None),
+]
+
+
+@pytest.mark.parametrize("number", range(len(SELECTIONS)))
+def test_a_derivative_asks_which_of_two_was_selected(number: int) -> None:
+    """Of the result, where that answers alike, and of the operand, where it does not: at limits and between them."""
+    f, is_first, slope = SELECTIONS[number]
+    x = np.array([-2.0, -0.4, -0.0, 0.0, 0.2, 0.25, 0.4, 0.5, 0.6, 3.0])
+    first, other = (2, 0) if slope is None else (1, slope(x) if callable(slope) else slope)
+    want = np.cos(f(x)) * np.where(is_first(x), first, other)
+    got = wg.jit(wg.grad(lambda x: np.sum(np.sin(f(x)))))(x)
+    np.testing.assert_allclose(got, want, rtol=1e-13, atol=1e-15)

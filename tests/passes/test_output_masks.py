@@ -30,6 +30,8 @@ OTHERS: dict[str, Callable[[Any], Any]] = {
     "steep": lambda x: np.where(x > 0, x, -0.5 * x),
     "of something else": lambda x: np.where(x <= 0, 0, x + 1),
     "exchanged": lambda x: np.where(x <= 0, x, 0),
+    "shifted": lambda x: np.where(x > 0, x, x + 0.5),
+    "divided": lambda x: np.where(x > 0, x, x / -2),
 }
 
 
@@ -56,7 +58,8 @@ def test_the_result_is_asked(name: str) -> None:
 
 @pytest.mark.parametrize("name", OTHERS)
 def test_what_answers_otherwise_is_not_asked(name: str) -> None:
-    mask = (lambda x: x < 0) if name.startswith("not") else (lambda x: x > 0) if name == "steep" else (lambda x: x <= 0)
+    mask = (lambda x: x < 0) if name.startswith("not") else (lambda x: x <= 0)
+    mask = mask if name in ("not at the limit", "another number", "of something else", "exchanged") else lambda x: x > 0
     f = masked_twice(OTHERS[name], mask)
     tape = merge_common(wg.trace(f)(X))
     assert output_masks(tape) is tape
