@@ -496,7 +496,7 @@ class _Writer:
         place = self._place(last, nbytes)
         if place != last:
             self._copy(place, start, nbytes)
-        elif nbytes != 0:
+        else:
             is_elsewhere = self.f.pure(f"icmp ne ptr {start}, {last}", "b1", 1)
             self.f.when(is_elsewhere, lambda: self._copy(last, start, nbytes))
         return place

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,8 @@ import pytest
 
 import wengert as wg
 from wengert.codegen.lower import lower
-from wengert.codegen.nests.channels import channels_of, taps_of
+from wengert.codegen.nests.channels import TOTAL_BYTES, channels_of, taps_of
+from wengert.codegen.nests.emit import emit
 from wengert.codegen.nests.facts import Facts
 from wengert.codegen.nests.nest import Nest
 from wengert.codegen.target import target
@@ -114,3 +116,13 @@ def test_windows_of_one_place_are_products() -> None:
     assert product.kind in ("BLAS", "loops") and product.name.startswith("contract")
     if target().has_fma:
         assert all(k.kind != "callback" for k in backward.program(x, w, ct).kernels)
+
+
+@needs_fma
+def test_the_sums_of_as_many_channels_as_have_room_are_kept_at_once() -> None:
+    x, w, ct = of((16, 4, 12, 12), (32, 4, 3, 3))
+    (facts,) = facts_of_contractions(derivative_in_w, x, w, ct)
+    rooms = re.findall(r"alloca float, i64 (\d+)", emit(facts.nest, "k", target()))
+    taps, width = 9, target().lanes(4)
+    at_once = TOTAL_BYTES // (2 * width * 4 * taps)
+    assert at_once > 1 and str(at_once * taps * 2 * width) in rooms

@@ -18,6 +18,7 @@ import pytest
 from tests.codegen import kernel
 from tests.codegen.nests.loops import TARGETS, Array, Guarded, Loops, _alive, at_the_edge, strides_of
 from wengert.codegen.nests import channels, facts, tiles
+from wengert.codegen.nests.chunks import CHUNK
 from wengert.codegen.nests.emit import emit
 from wengert.codegen.target import Target, level, target
 
@@ -752,3 +753,53 @@ def test_taps_of_more_channels_than_have_room_at_once() -> None:
     loops.run(where)
     np.testing.assert_array_equal(goal.array, want)
     goal.check()
+
+
+# ------------------------------------------------------------------------------------- what is in a text, and where
+
+
+def text_of(loops: Loops, is_static: bool = False) -> str:
+    return emit(loops.nest(is_static)[0], "k", kernel.target(32))
+
+
+def test_sums_longer_than_a_chunk_are_added_in_pairs() -> None:
+    longest = CHUNK * kernel.target(32).lanes(8)
+    for n in (longest, longest + 1, 8 * longest):
+        loops = Loops((n,), 0, 0, [np.ones(n)], (), (), [("add", 0, "f8")], (), [(1, np.empty(1))])
+        assert ("llvm.cttz" in text_of(loops, True)) == (n > longest)
+        assert "llvm.cttz" in text_of(loops)
+
+
+def test_what_is_the_same_for_all_lanes_is_read_before_them() -> None:
+    """Of a wide sum: stores to its accumulators stand between the reads, so that LLVM does not move them."""
+    x, w, total = np.ones((300, 200)), np.ones(300), np.empty(200)
+    steps, folds = [("multiply", (0, 1), "f8")], [("add", 2, "f8")]
+    loops = Loops((200, 300), 1, 0, [x.T, w[None]], steps, (), folds, (), [(3, total[:, None])], is_wide=True)
+    assert len(re.findall(r"load double,", text_of(loops))) == 1
+
+
+def test_the_sine_and_the_cosine_of_one_angle_count_as_one_function() -> None:
+    """More than a few functions are called; so many are not."""
+    x, y = np.ones(9), np.empty(9)
+
+    def is_called(*names: str) -> bool:
+        steps: list[tuple[str, tuple[int, ...], str]] = [(name, (0,), "f8") for name in names]
+        steps += [("add", (k + 1, 1 if k == 1 else len(names) + k - 1), "f8") for k in range(1, len(names))]
+        return "@wengert." in text_of(Loops((9,), 1, 0, [x], steps, [(len(steps), y)]), True)
+
+    few = ("tanh", "arctan", "erf")[: facts.MAX_INLINED - 1]
+    assert not is_called("sin", "cos", *few) and not is_called("sin", "exp", *few[:1])
+    assert is_called("sin", "exp", *few) and is_called("sin", "cos", "exp", *few)
+
+
+def test_which_nests_threads_share() -> None:
+    """Those whose outermost extent is kept, and is not in their code."""
+    x = np.ones((4, 5))
+    kept = Loops((4, 5), 2, 1, [x], [("negative", (0,), "f8")], [(1, np.empty((4, 5)))])
+    summed = Loops((4, 5), 0, 1, [x], (), (), [("add", 0, "f8")], (), [(1, np.empty((1, 1)))])
+    assert [loops.nest(is_static)[0].is_splittable for loops in (kept, summed) for is_static in (True, False)] == [
+        False,
+        True,
+        False,
+        False,
+    ]
