@@ -56,4 +56,9 @@ EQUAL: dict[str, Equal] = {
     ),
     "e061d5cebe0d186f": Equal("ops/complex.py", "4 -> 5", "the scale is a power of 4, so the root is the same with it"),
     "6b26559f7609a5e4": Equal("codegen/nests/channels.py", "1 -> 2", "only the text of the value is used"),
+    "0185d8e0454a4447": Equal("ops/special/gammas.py", "0 -> 1", "1/Γ has no zero between 0 and 1"),
+    "3bfcec6b44875c4f": Equal("ops/special/distributions.py", "way > 0 -> way >= 0", "it is 1 or -1"),
+    "5519a3ff7e40f6e7": Equal(
+        "ops/special/distributions.py", "m * x > n -> m * x >= n", "where both are equal either side will do"
+    ),
 }

@@ -192,7 +192,7 @@ def compare_at(report: Report, drawn: list[list[Any]], count: int = 1, seconds: 
     with np.errstate(all="ignore"):
         values = case.op.reference(*columns, **case.kw)
     is_complex = np.iscomplexobj(values)
-    rules = [_rule(report, case, columns, k) for k in range(len(columns))]
+    rules = [rule(report, case, columns, k) for k in range(len(columns))]
     end = time.process_time() + seconds
     for i, xs in enumerate(drawn):
         if report.points == count or time.process_time() > end:
@@ -213,7 +213,7 @@ def compare_at(report: Report, drawn: list[list[Any]], count: int = 1, seconds: 
                 _judge(report, meaning, xs, k, want, slopes[i], guess, is_complex)
 
 
-def _rule(report: Report, case: Case, columns: list[Any], k: int) -> Any:
+def rule(report: Report, case: Case, columns: list[Any], k: int) -> Any:
     """The derivatives in operand ``k``; None where there are none."""
     if columns[k].dtype.kind not in "fc":
         return None

@@ -12,6 +12,7 @@ from scipy.optimize import brentq
 
 import wengert as wg
 from tests.ops.check_op import CHECKS, Case, check_derivatives, first_order, inexact_outputs, tape_of
+from tests.ops.special import slopes
 from tests.ops.special_cases import CASES
 from wengert.errors import MissingRuleError
 from wengert.ops.special import SEVERAL
@@ -97,6 +98,12 @@ def test_all_results_of_a_ufunc_with_several(ufunc: np.ufunc) -> None:
         np.testing.assert_array_equal(a, b)
 
 
+@pytest.mark.parametrize("name", [name for name in slopes.stored() if not slopes.is_usual(name)])
+def test_derivatives_are_those_stored(name: str) -> None:
+    """At ordinary points and where one operand is small, about 1, large or negative: each branch of a rule."""
+    assert not slopes.wrong(name)
+
+
 # ----------------------------------------------------------------------------------------------------- quadratures
 
 
@@ -140,6 +147,20 @@ def test_students_distribution_in_its_degrees_of_freedom(df: float, t: float) ->
     np.testing.assert_allclose(gradient(sp.stdtr, df, t)[0], float(want), rtol=1e-10, atol=1e-18)
 
 
+@pytest.mark.parametrize(("df", "t"), [(3.0, 0.7), (4.5, -2.0), (30.0, 1.5)])
+def test_students_distribution_thrice_in_its_degrees_of_freedom(df: float, t: float) -> None:
+    def cdf(v: Any) -> Any:
+        tail = mpmath.betainc(v / 2, 0.5, 0, v / (v + mpmath.mpf(t) ** 2), regularized=True) / 2
+        return tail if t < 0 else 1 - tail
+
+    f = lambda v: sp.stdtr(v, t)
+    for order in (1, 2, 3):
+        f = wg.grad(f)
+        with mpmath.workdps(40):
+            want = mpmath.diff(cdf, mpmath.mpf(df), order)
+        np.testing.assert_allclose(f(df), float(want), rtol=1e-8)
+
+
 BESSEL = {  # ours, and with how much the functions are scaled
     "jv": (sp.jv, mpmath.besselj, 0),
     "yv": (sp.yv, mpmath.bessely, 0),
@@ -172,6 +193,17 @@ def test_bessel_functions_in_their_order_about_the_turning_point(name: str, v: f
         h = mpmath.mpf(10) ** -12
         want = (theirs(mpmath.mpf(v) + h, x) - theirs(mpmath.mpf(v) - h, x)) / (2 * h)
     np.testing.assert_allclose(gradient(ours, v, x)[0], float(want), rtol=1e-11)
+
+
+@pytest.mark.parametrize("name", ["jv", "yv"])
+@pytest.mark.parametrize(("v", "x"), [(0.3, 3e4), (2.2, 1e6), (-3.5, 2e5), (90.0, 2e4)])
+def test_bessel_functions_in_their_order_far_out(name: str, v: float, x: float) -> None:
+    """By a series in 1/x."""
+    ours, theirs, _ = BESSEL[name]
+    with mpmath.workdps(40):
+        h = mpmath.mpf(10) ** -12
+        want = (theirs(mpmath.mpf(v) + h, x) - theirs(mpmath.mpf(v) - h, x)) / (2 * h)
+    np.testing.assert_allclose(gradient(ours, v, x)[0], float(want), rtol=1e-8)
 
 
 @pytest.mark.parametrize("name", BESSEL)

@@ -11,6 +11,8 @@ import pytest
 import scipy.special as sp
 from mpmath import mpf
 
+import wengert as wg
+from tests.ops.special import slopes
 from wengert.ad.forward import jvp
 from wengert.errors import MissingRuleError
 from wengert.ops import OPS, UFUNCS
@@ -306,3 +308,19 @@ def test_exp_minus_takes_infinities_as_limits():
 def test_importing_wengert_does_not_import_scipy_special():
     code = "import wengert, sys; assert 'scipy.special' not in sys.modules"
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+@pytest.mark.parametrize("name", [name for name in slopes.stored() if slopes.is_usual(name)])
+def test_derivatives_are_those_stored(name: str) -> None:
+    """At ordinary points and where one operand is small, about 1, large or negative: each branch of a rule."""
+    assert not slopes.wrong(name)
+
+
+@pytest.mark.parametrize(("v", "x"), [(20.5, 100.0), (7.5, 60.0), (1.5, 60.0), (2.0, -70.0), (3.0, -70.0), (2.5, 49.0)])
+def test_scaled_bessel_functions_where_their_series_begins(v: float, x: float) -> None:
+    """It wants x > v² and 50; of a negative x, the series of |x|."""
+    functions = [(sp.ive, lambda x: mp.exp(-abs(x)) * mp.besseli(v, x))]
+    if x > 0:
+        functions.append((sp.kve, lambda x: mp.exp(x) * mp.besselk(v, x)))
+    for ours, theirs in functions:
+        np.testing.assert_allclose(wg.grad(lambda x, f=ours: f(v, x))(x), float(mp.diff(theirs, mpf(x))), rtol=1e-11)
