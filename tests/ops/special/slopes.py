@@ -77,7 +77,8 @@ def _surely(meaning: Any, xs: list[Any], k: int, value: Any, is_complex: bool, g
 
 
 def _short(x: Any) -> str:
-    return f"{x:.12g}" if isinstance(x, float) and float(f"{x:.12g}") == x else repr(x)
+    text = f"{x:.12g}" if isinstance(x, float) and float(f"{x:.12g}") == x else repr(x)
+    return f"{text}.0" if isinstance(x, float) and text.lstrip("-").isdigit() else text
 
 
 # ---------------------------------------------------------------------------------------------------- comparing
