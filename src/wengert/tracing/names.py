@@ -54,6 +54,8 @@ class Uses(NamedTuple):
     """Whether it asks if two are one: ``rule is default``."""
     equates: bool
     """Whether it asks if what may be functions are equal: ``rule == self.default``."""
+    catches: bool
+    """Whether it goes on after an error, by ``except`` or perhaps by ``with``."""
 
 
 def codes(code: types.CodeType) -> list[types.CodeType]:
@@ -91,7 +93,7 @@ def _uses(code: types.CodeType) -> Uses:
     unseeded: set[Path] = set()
     local: set[str] = set()
     elsewhere: set[str] = set()
-    matches_classes = computes_names = compares = equates = False
+    matches_classes = computes_names = compares = equates = catches = False
     for c in codes(code):
         named.update(dict.fromkeys(c.co_names))
         instrs = [i for i in dis.get_instructions(c) if i.opname not in ("CACHE", "EXTENDED_ARG", "RESUME")]
@@ -127,6 +129,8 @@ def _uses(code: types.CodeType) -> Uses:
                 compares = compares or not _is_literal(instrs[at - 1])
             elif kind == "COMPARE_OP":
                 equates = equates or _equates(i, instrs[at - 1])
+            elif kind == "POP_EXCEPT":
+                catches = True
             elif kind == "MATCH_CLASS":
                 matches_classes = True
                 named.update(dict.fromkeys(s for k in c.co_consts if type(k) is tuple for s in k if type(s) is str))
@@ -146,6 +150,7 @@ def _uses(code: types.CodeType) -> Uses:
         matches_classes,
         compares,
         equates,
+        catches,
     )
 
 

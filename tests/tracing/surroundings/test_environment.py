@@ -304,8 +304,8 @@ BEHIND_A_DOOR = {"rate": 2.0}
 
 
 @wg.expect.checked
-def bare(x: Any) -> Any:
-    return x * BEHIND_A_DOOR["rate"] * helper_of_bare(x)
+def bare(x: Any, power: int) -> Any:
+    return x**power * BEHIND_A_DOOR["rate"] * helper_of_bare(x)
 
 
 def helper_of_bare(x: Any) -> Any:
@@ -313,7 +313,7 @@ def helper_of_bare(x: Any) -> Any:
 
 
 def test_what_a_checked_function_without_cells_and_defaults_reads_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    f = wg.jit(lambda x: bare(x), strict=True)
+    f = wg.jit(lambda x: bare(x, 1), strict=True)
     assert f(1.0) == 2.0
     monkeypatch.setitem(BEHIND_A_DOOR, "rate", 3.0)
     assert f(1.0) == 3.0

@@ -440,12 +440,16 @@ def test_another_function_of_a_library_that_equals_the_one_that_was_there_is_see
 
 
 IMPORTS: dict[str, tuple[str, bool]] = {
-    "user_module": ("user_module", True),
-    "user_package.part": ("user_package.part", True),
-    "colorsys": ("colorsys", True),
-    "zipapp": ("zipapp", False),
-    "library_of_a_test": ("library_of_a_test", False),
-    "not_there": ("not_there", False),
+    "import user_module as late": ("user_module", True),
+    "import user_package.part as late": ("user_package.part", True),
+    "from user_package import part as late": ("user_package.part", True),
+    "from user_module import nothing as late": ("user_module", True),
+    "from user_package import nothing as late": ("user_package", True),
+    "import colorsys as late": ("colorsys", True),
+    "import zipapp as late": ("zipapp", False),
+    "import library_of_a_test as late": ("library_of_a_test", False),
+    "import not_there as late": ("not_there", False),
+    "import user_package.not_there as late": ("user_package.not_there", False),
 }
 
 
@@ -463,23 +467,41 @@ def modules(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("modules")
-@pytest.mark.parametrize("name", IMPORTS)
+@pytest.mark.parametrize("statement", IMPORTS)
 def test_what_a_function_would_import_is_imported_before_if_it_is_known(
-    name: str, monkeypatch: pytest.MonkeyPatch
+    statement: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A library of which nothing is known is left to the function, which is traced anew at every call."""
-    path, is_imported = IMPORTS[name]
+    path, is_known = IMPORTS[statement]
+    is_there = "not_there" not in path
     module: dict[str, Any] = {"__name__": "of_the_users"}
-    exec(f"def f(x):\n    import {path} as late\n    return x * late.RATE", module)
-    monkeypatch.delitem(sys.modules, path, raising=False)
+    exec(f"def f(x):\n    {statement}\n    return x * late.RATE", module)
+    for name in (path, "user_package"):
+        monkeypatch.delitem(sys.modules, name, raising=False)
     watching = watched(module["f"])
-    assert watching.unrepeatable == ("" if is_imported else f"value imports {path}")
-    assert (path in sys.modules) == is_imported
-    assert (f"sys.modules[{path!r}]" in names_of(watching)) == is_imported
-    if path.startswith("user"):
+    assert watching.unrepeatable == ("" if is_known else f"value imports {path}")
+    assert (path in sys.modules) == (is_known and is_there)
+    assert (f"sys.modules[{path!r}]" in names_of(watching)) == (is_known and is_there)
+    if path.startswith("user") and is_there and "nothing" not in statement:
         assert f"{path}.RATE" in names_of(watching)
-    sys.modules.pop(path, None)
-    sys.modules.pop("user_package", None)
+    for name in (path, "user_package"):
+        sys.modules.pop(name, None)
+
+
+@pytest.mark.usefixtures("modules")
+def test_a_module_that_a_function_takes_from_its_package_keeps_numpy_s_arrays(tmp_path: Path) -> None:
+    """It kept traced ones, and a change of it was not seen."""
+    (tmp_path / "user_package" / "late.py").write_text("import numpy as np\nRATE, TABLE = 2.0, np.zeros(2) + 3.0\n")
+    module: dict[str, Any] = {"__name__": "of_the_users"}
+    exec("def f(x):\n    from user_package import late\n    return x * late.RATE * late.TABLE[0]", module)
+    step = wg.jit(module["f"], strict=True)
+    assert step(1.0) == 6.0
+    late = sys.modules["user_package.late"]
+    assert type(late.TABLE) is np.ndarray
+    late.RATE = 4.0
+    assert step(1.0) == 12.0
+    for name in ("user_package.late", "user_package"):
+        del sys.modules[name]
 
 
 FOREIGN: dict[str, tuple[str, str | None, bool]] = {
@@ -645,36 +667,65 @@ def test_a_function_that_waits_may_stand_in_a_table() -> None:
     assert "may have gone" in watched([weakref.ref(Box)]).unrepeatable
 
 
-ABSENT = types.ModuleType("of_the_users")
+OUTER, INNER = types.ModuleType("of_the_users"), types.ModuleType("of_the_users.inner")
+OUTER.inner = INNER
+HOLDING = types.SimpleNamespace(module=INNER, function=calls_the_object)
+IN_A_LIST: list[Any] = [INNER, calls_the_object]
 
 
-def tries(x: Any) -> Any:
+class OfAClass:
+    module = INNER
+
+
+def or_one(read: Callable[[], Any]) -> Any:
     try:
-        return x * ABSENT.__rate__
-    except AttributeError:
-        return x
+        return read()
+    except (AttributeError, ImportError):
+        return 1.0
 
 
-def tries_a_function(x: Any) -> Any:
-    try:
-        return x * names_of.__rate__
-    except AttributeError:
-        return x
+def by_a_local_variable() -> Any:
+    inner = OUTER.inner
+    return inner.rate
 
 
-@pytest.mark.parametrize(
-    ("f", "holder"),
-    [
-        (tries, ABSENT),
-        (tries_a_function, names_of),
-        (lambda x: x * getattr(ABSENT, "__rate__", 1.0), ABSENT),
-        (lambda x: x * getattr(names_of, "__rate__", 1.0), names_of),
-    ],
-)
-def test_an_attribute_with_underscores_that_is_not_there_yet(
-    f: Any, holder: Any, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    step = wg.jit(f, strict=True)
+def by_an_import() -> Any:
+    from of_the_users import rate
+
+    return rate
+
+
+ABSENT: dict[str, tuple[Callable[[], Any], Any]] = {
+    "of a module": (lambda: OUTER.rate, OUTER),
+    "with underscores": (lambda: OUTER.__rate__, OUTER),
+    "with underscores, of a function": (lambda: calls_the_object.__rate__, calls_the_object),
+    "asked for by its name": (lambda: getattr(OUTER, "rate"), OUTER),  # noqa: B009
+    "of a module in a module": (lambda: OUTER.inner.rate, INNER),
+    "of a module of an object": (lambda: HOLDING.module.rate, INNER),
+    "of a function of an object": (lambda: HOLDING.function.rate, calls_the_object),
+    "of a module of a class": (lambda: OfAClass.module.rate, INNER),
+    "of a module in a list": (lambda: IN_A_LIST[0].rate, INNER),
+    "of a function in a list": (lambda: IN_A_LIST[1].rate, calls_the_object),
+    "of a module in a local variable": (by_a_local_variable, INNER),
+    "imported": (by_an_import, OUTER),
+}
+
+
+@pytest.mark.parametrize("name", ABSENT)
+def test_an_attribute_that_is_not_there_yet(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was not seen that it had come, but where a module or function stood in a variable."""
+    read, holder = ABSENT[name]
+    attribute = "__rate__" if "underscores" in name else "rate"
+    monkeypatch.setitem(sys.modules, "of_the_users", OUTER)
+    step = wg.jit(lambda x: x * or_one(read), strict=True)
     assert step(2.0) == 2.0
-    monkeypatch.setattr(holder, "__rate__", 3.0, raising=False)
+    monkeypatch.setattr(holder, attribute, 3.0, raising=False)
     assert step(2.0) == 6.0
+    monkeypatch.delattr(holder, attribute)
+    assert step(2.0) == 2.0
+    assert step.stats()["traces"] <= 3
+
+
+def test_what_is_not_there_is_asked_for_where_code_goes_on_after_an_error() -> None:
+    assert not [name for name in names_of(watched(lambda: IN_A_LIST[0].__name__)) if "has not" in name]
+    assert "what IN_A_LIST[0] has not" in names_of(watched(lambda: or_one(lambda: IN_A_LIST[0].rate)))

@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import abc
 import builtins
+import contextlib
 import copyreg
 import functools
 import importlib.util
@@ -79,6 +80,7 @@ from wengert.tracing.surroundings.slots import (
     AbsentRead,
     CacheRead,
     CodeRead,
+    Container,
     KeysRead,
     NameRead,
     Slot,
@@ -137,6 +139,8 @@ class Watching:
         self._functions: list[tuple[types.FunctionType, str]] = []
         self._asked: set[str] = set()  # names that code asks for, as texts
         self._matches = False  # whether the code has patterns of classes
+        self._catches = False  # whether it goes on after an error
+        self._handed: dict[int, tuple[types.ModuleType, str]] = {}  # the user's modules that are met as values
         self._found_classes: set[int] = set()
         self._watched_names: set[tuple[int, str]] = set()
         self.watched: set[Any] = set()
@@ -310,6 +314,8 @@ class Watching:
             return
         self.slots.append(Slot(name, read, value, False, True))
         if isinstance(value, HOLDERS):
+            if isinstance(value, types.ModuleType):
+                self._handed[id(value)] = (value, name)
             self.hold(value, name)
             return
         if isinstance(value, classmethod):  # which is given the class
@@ -463,6 +469,7 @@ class Watching:
         self._functions.append((f, name))
         self._names.update(dict.fromkeys(uses.named))
         self._matches = self._matches or uses.matches_classes
+        self._catches = self._catches or uses.catches
         self.compares = self.compares or uses.compares
         self.equates = self.equates or uses.equates
         self._asked.update(uses.asked)
@@ -491,7 +498,7 @@ class Watching:
                 if followed in self._followed:
                     continue
                 self._followed.add(followed)
-            self._note_absent(found, path[1:2], path[0])
+            self._note_absent_along(found, path)
             if isinstance(found, types.ModuleType):
                 self._take(found, path[0], path[1:], By(name, code, line))
                 found = _at_the_end(found, path[1:])
@@ -500,8 +507,10 @@ class Watching:
             ) and path not in uses.seeded:
                 self.give_up(f"{By(name, code, line)} calls {found.__name__}, whose seed is no literal number")
         for module, attribute in uses.taken:
-            if module in sys.modules and self.is_followed(sys.modules[module]):
-                self._take(sys.modules[module], module, (attribute,), By(name, code))
+            found = sys.modules.get(module)
+            self._note_absent(found, (attribute,), module)
+            if isinstance(found, types.ModuleType) and self.is_followed(found):
+                self._take(found, module, (attribute,), By(name, code))
 
     def _note_builtin(self, name: str) -> None:
         """One of Python's builtins, or what somebody has put among them."""
@@ -515,14 +524,22 @@ class Watching:
             self.watched.add((id(builtins), name))
             self.watch(Part(name, name, found, VariableRead(namespace, name)))
 
+    def _note_absent_along(self, found: Any, path: names.Path) -> None:
+        """What modules and functions that are found along a path have not."""
+        name = path[0]
+        for attribute in path[1:]:
+            self._note_absent(found, (attribute,), name)
+            found, name = _standing(found, attribute), f"{name}.{attribute}"
+        if isinstance(found, types.ModuleType):
+            self._handed[id(found)] = (found, name)
+
     def _note_absent(self, holder: Any, attributes: Collection[str], name: str) -> None:
         """Attributes that a module or function has not, as yet: the code may ask whether it has."""
-        if not attributes:
+        if not isinstance(holder, (types.ModuleType, types.FunctionType)) or self.is_foreign(_namespace_of(holder)):
             return
-        if isinstance(holder, (types.ModuleType, types.FunctionType)) and not self.is_foreign(_namespace_of(holder)):
-            there = vars(holder)
-            if missing := tuple(sorted(a for a in attributes if a not in there)):
-                self.slots.append(Slot(f"what {name} has not", AbsentRead(there, missing), (), True))
+        there = vars(holder)
+        if missing := tuple(sorted([a for a in attributes if a not in there])):
+            self.slots.append(Slot(f"what {name} has not", AbsentRead(there, missing), (), True))
 
     def _modules_of(self, f: types.FunctionType, uses: names.Uses, name: str) -> dict[str, Any]:
         """What stands in the variables of a function that are no locals, and in those that it imports modules to."""
@@ -555,20 +572,31 @@ class Watching:
             if not there:
                 self.give_up(f"{name} imports {path[-1]}")
             found |= there
+        for path, attribute in uses.taken:
+            for base in ("", *package):
+                found |= self._imported_part(".".join(filter(None, (base, path))), attribute)
         for path, module in found.items():
             self._watch_name(cast(Any, sys.modules), path, f"sys.modules[{path!r}]")
             if not self.is_followed(module):
                 self.hold(module, path)
         return found
 
+    def _imported_part(self, package: str, name: str) -> dict[str, types.ModuleType]:
+        """The module of a package of the user's that ``from package import name`` imports, if nothing else is there."""
+        holder, path = sys.modules.get(package), f"{package}.{name}"
+        if not isinstance(holder, types.ModuleType) or name in vars(holder) or "__path__" not in vars(holder):
+            return {}
+        return {path: sys.modules[path]} if not self.is_followed(holder) and self._import(path) else {}
+
     def _import(self, path: str) -> bool:
         """Import a module of the user's, or of one of the libraries that are known, before the function does, whose
         arrays would be traced ones."""
-        with suspended():
+        with suspended(), contextlib.suppress(ImportError):  # which the function meets too, and may go on after
             spec = importlib.util.find_spec(path.partition(".")[0])
-            if spec is None or not (verdict(Origin(path, "")) == PURE or not is_installed(spec.origin or "")):
-                return False
-            importlib.import_module(path)
+            if spec is not None and (verdict(Origin(path, "")) == PURE or not is_installed(spec.origin or "")):
+                importlib.import_module(path)
+        if path not in sys.modules:
+            return False
         self._followed.clear()  # there may be more behind a name now
         return True
 
@@ -649,15 +677,20 @@ class Watching:
             for f, name in self._functions:
                 read = functools.partial(_annotations, f)
                 self.slots.append(Slot(f"{name}.__annotations__", read, read(), True))
-        if not self._asked:
-            return
-        holders = [(holder, name) for holder, name in self._holders.values() if isinstance(holder, types.ModuleType)]
-        for holder, name in (*holders, *self._functions):
-            if ASKS_BY_NAME.isdisjoint(self._names):
-                self._note_absent(holder, self._asked, name)
-            else:
+        modules = [(holder, name) for holder, name in self._holders.values() if isinstance(holder, types.ModuleType)]
+        if self._asked and not ASKS_BY_NAME.isdisjoint(self._names):
+            for holder, name in (*modules, *self._functions):
                 namespace = vars(holder)
                 which = KeysRead(lambda namespace=namespace: namespace, None)
+                self.slots.append(Slot(f"the attributes of {name}", which, which(), True))
+            return
+        for holder, name in (*modules, *self._functions):
+            self._note_absent(holder, self._asked, name)
+        if self._catches:  # an error because something is not there
+            for module, name in self._handed.values():
+                self._note_absent(module, self._names, name)
+            for f, name in self._functions:
+                which = KeysRead(lambda f=f: vars(f), Container("dict", vars(f)))
                 self.slots.append(Slot(f"the attributes of {name}", which, which(), True))
 
     def _watch_libraries(self) -> bool:
@@ -753,6 +786,15 @@ def _at_the_end(module: Any, path: tuple[str, ...]) -> Any:
             break
         module = vars(module).get(attribute)
     return module
+
+
+def _standing(x: Any, attribute: str) -> Any:
+    """What stands under a name in an object or in its class, which nothing is asked for."""
+    cls = x if isinstance(x, type) else type(x)
+    for namespace in (held(x, "__dict__", {}), *map(vars, cls.__mro__)):
+        if attribute in namespace:
+            return namespace[attribute]
+    return MISSING
 
 
 def _annotations(f: types.FunctionType) -> Any:
