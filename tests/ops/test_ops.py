@@ -20,6 +20,7 @@ from tests.tracing.numpy_cases import as_data
 from wengert.ad.forward import jvp
 from wengert.ad.reverse import vjp
 from wengert.ops import OPS, index, reduce, shape
+from wengert.ops.contract import matmul
 from wengert.ops.control import stop_gradient
 from wengert.ops.elementwise import convert, cos, greater, log, maximum, minimum, power, select, sqrt
 from wengert.ops.index import to_numpy
@@ -369,3 +370,99 @@ def test_a_derivative_asks_which_of_two_was_selected(number: int) -> None:
     want = np.cos(f(x)) * np.where(is_first(x), first, other)
     got = wg.jit(wg.grad(lambda x: np.sum(np.sin(f(x)))))(x)
     np.testing.assert_allclose(got, want, rtol=1e-13, atol=1e-15)
+
+
+def test_which_regions_share_no_element() -> None:
+    """Against the elements that they have; one that is said to share none has none in common."""
+    size = 7
+    axis = [
+        0,
+        3,
+        6,
+        (0, 7, 1),
+        (0, 3, 1),
+        (3, 4, 1),
+        (2, 2, 1),
+        (0, 4, 2),
+        (1, 3, 2),
+        (6, 7, -1),
+        (6, 3, -1),
+        (5, 0, 1),
+    ]
+    every = np.arange(size)
+
+    def elements(i: Any) -> set[int]:
+        return {i} if type(i) is int else {int(every[i[0] + k * i[2]]) for k in range(i[1])}
+
+    for a, b in itertools.product(axis, axis):
+        is_known = index.are_disjoint((a,), (b,))
+        if a != b:
+            assert is_known == (not elements(a) & elements(b)), (a, b)
+        for other in axis:
+            assert index.are_disjoint((a, other), (b, other)) == is_known == index.are_disjoint((other, a), (other, b))
+    assert index.are_disjoint((0, (0, 3, 1)), (0, (3, 4, 1))) and not index.are_disjoint((0, (0, 3, 1)), (0, (2, 2, 1)))
+
+
+@pytest.mark.parametrize(
+    ("xs", "make"),
+    [
+        ((FLOAT,), lambda x: convert(x, dtype=FLOAT)),
+        ((FLOAT,), lambda x: OPS["positive"](x)),
+        ((FLOAT,), lambda x: OPS["conjugate"](x)),
+        ((FLOAT,), lambda x: OPS["real"](x)),
+        ((FLOAT,), lambda x: OPS["multiply"](x, Lit(1.0, FLOAT))),
+        ((FLOAT,), lambda x: OPS["multiply"](Lit(1.0, FLOAT), x)),
+        ((FLOAT,), lambda x: OPS["divide"](x, Lit(1.0, FLOAT))),
+        ((FLOAT,), lambda x: OPS["subtract"](x, Lit(0.0, FLOAT))),
+        ((FLOAT,), lambda x: power(x, Lit(1.0, FLOAT))),
+        ((FLOAT,), lambda x: select(Lit(True, np.dtype(bool)), x, x)),
+        ((FLOAT,), lambda x: OPS["slice"](x, index=((0, 2, 1), (0, 3, 1)))),
+        ((FLOAT,), lambda x: OPS["reshape"](x, shape=(2, 3))),
+        ((FLOAT,), lambda x: OPS["transpose"](x, axes=(0, 1))),
+        ((FLOAT,), lambda x: OPS["broadcast_to"](x, shape=(2, 3))),
+        ((FLOAT,), lambda x: OPS["concatenate"](x, axis=0)),
+        ((FLOAT,), lambda x: OPS["sum"](x, axis=())),
+        ((FLOAT,), lambda x: OPS["prod"](x, axis=())),
+    ],
+)
+def test_what_changes_nothing_is_no_instruction(xs: Any, make: Any) -> None:
+    (x,) = [Var(Aval((2, 3), dtype)) for dtype in xs]
+    with building(Builder()) as builder:
+        assert make(x) is x
+    assert not builder.instrs
+
+
+@pytest.mark.parametrize(
+    "make",
+    [
+        lambda x: convert(x, dtype=np.dtype("f4")),
+        lambda x: OPS["multiply"](x, Lit(2.0, FLOAT)),
+        lambda x: OPS["multiply"](Lit(-1.0, FLOAT), x),
+        lambda x: OPS["divide"](x, Lit(2.0, FLOAT)),
+        lambda x: OPS["divide"](Lit(1.0, FLOAT), x),
+        lambda x: OPS["subtract"](Lit(0.0, FLOAT), x),
+        lambda x: power(x, Lit(3.0, FLOAT)),
+        lambda x: OPS["slice"](x, index=((0, 2, 1), (1, 2, 1))),
+        lambda x: OPS["slice"](x, index=((0, 2, 1), (2, 3, -1))),
+        lambda x: OPS["transpose"](x, axes=(1, 0)),
+        lambda x: OPS["reshape"](x, shape=(3, 2)),
+        lambda x: OPS["sum"](x, axis=(0,)),
+        lambda x: OPS["concatenate"](x, x, axis=0),
+    ],
+)
+def test_what_changes_something_is_one(make: Any) -> None:
+    x = Var(Aval((2, 3), FLOAT))
+    with building(Builder()) as builder:
+        assert make(x) is not x
+    assert len(builder.instrs) == 1
+
+
+@pytest.mark.parametrize("left", [(4,), (3, 4), (2, 3, 4), (5, 2, 3, 4)])
+@pytest.mark.parametrize("is_vector", [True, False])
+def test_matmul_of_every_number_of_axes(left: tuple[int, ...], is_vector: bool) -> None:
+    right = (4,) if is_vector else (*left[:-2], 4, 6)
+    x, y = np.arange(float(np.prod(left))).reshape(left), np.arange(float(np.prod(right))).reshape(right) + 1
+    avals = [Var(Aval(v.shape, v.dtype)) for v in (x, y)]
+    with building(Builder()) as builder:
+        out = matmul(*avals)
+    np.testing.assert_array_equal(evaluate(Tape(tuple(avals), (), builder.instrs, (out,)), [x, y])[0], x @ y)

@@ -84,6 +84,10 @@ def test_only_what_is_long_needs_room() -> None:
 # ------------------------------------------------------------------------------------------------- what nest it is
 
 
+WIDTH = target().lanes(8)
+needs_fma = pytest.mark.skipif(not target().has_fma, reason="sums of products are written another way")
+
+
 def ones(*shape: int, dtype: str = "f8") -> Any:
     return np.ones(shape, dtype)
 
@@ -157,8 +161,35 @@ def test_a_batch_of_products_and_a_large_one_are_shared_by_threads() -> None:
     assert call.grain == math.ceil(SHARED / (64 * 40 * 50))
     ((call, nest),) = nests(np.matmul, ones(150, 128), ones(128, 128))
     assert nest.extents == (None, 128, 128) and call.sizes == (150,) and call.grain == 64
+    ((call, nest),) = nests(np.matmul, ones(1200, 40), ones(40, 40))
+    assert nest.extents[0] is None and call.grain == 64 * math.ceil(math.ceil(SHARED / 1600) / 64)
     ((call, nest),) = nests(np.matmul, ones(5, 64, 40), ones(5, 40, 50))
     assert nest.extents == (5, 64, 50, 40) and call.sizes == () and call.grain == 0
+
+
+@needs_fma
+def test_a_product_of_some_size_is_opened() -> None:
+    """Its code is for any size; it runs whole."""
+    x, y = np.arange(2000.0).reshape(40, 50) % 7, np.arange(4850.0).reshape(50, 97) % 5
+    ((call, nest),) = nests(np.matmul, x, y)
+    assert nest.tiling is not None and call.extent == 40 and call.grain == 0 and call.sizes
+    np.testing.assert_array_equal(wg.jit(np.matmul)(x, y), x @ y)
+
+
+def test_what_follows_a_small_product_is_done_once_for_each_of_its_elements() -> None:
+    """With operands of the shape of the result, of a row, and of a column, computed there or given."""
+    rng = np.random.default_rng(0)
+    x, y = rng.random((5, 6)), rng.random((6, 7))
+    for b in (rng.random((5, 7)), rng.random(7), rng.random((5, 1))):
+        for f in (
+            lambda x, y, b: x @ y + b,
+            lambda x, y, b: np.tanh(x @ y + b * 2),
+            lambda x, y, b: (x @ y) * np.sin(b) + np.exp(b),
+            lambda x, y, b: b * b - x @ y,
+            lambda x, y, b: np.sum(x[:, :, None] * y[None], axis=1) * b + np.sin(b),
+            lambda x, y, b: np.sum(x[:, :, None] * y[None], axis=1) - (b + np.ones((5, 7))) * 3,
+        ):
+            np.testing.assert_allclose(wg.jit(f)(x, y, b), f(x, y, b), rtol=1e-13)
 
 
 @pytest.mark.parametrize("shape", [(LONG + PIECE // 2,), (3, LONG // 3 + 5), (70_000, 5), (5, 70_000)])
@@ -214,10 +245,6 @@ def pictures(*shape: int) -> Any:
 def lanes_of_convolution(f: Any, x: Any, w: Any) -> str:
     ((_, nest),) = nests(f, x, w)
     return "channels" if nest.loads[1].strides[nest.lanes] != 0 else "places"
-
-
-WIDTH = target().lanes(8)
-needs_fma = pytest.mark.skipif(not target().has_fma, reason="sums of products are written another way")
 
 
 @needs_fma

@@ -20,6 +20,7 @@ from tests.codegen.nests.loops import TARGETS, Array, Guarded, Loops, _alive, at
 from wengert.codegen.nests import channels, facts, tiles
 from wengert.codegen.nests.chunks import CHUNK
 from wengert.codegen.nests.emit import emit
+from wengert.codegen.nests.sums import grid_of
 from wengert.codegen.target import Target, level, target
 
 DTYPES = ("f8", "f4", "i8", "i4", "i2", "u1", "b1")
@@ -803,3 +804,23 @@ def test_which_nests_threads_share() -> None:
         False,
         False,
     ]
+
+
+def test_how_many_rows_and_columns_of_sums_registers_hold() -> None:
+    """Columns are the last dimensions that one factor has, as many as there is room for; rows those of the other."""
+
+    def grid(kept: tuple[int, ...], own: int, name: str) -> Any:
+        """The sums along the lanes of x[rows, lanes] · y[the others, lanes]."""
+        ones = (1,) * (len(kept) - own)
+        x, y = np.ones((*kept[:own], *ones, 40)), np.ones((*(1,) * own, *kept[own:], 40))
+        goal, steps = np.empty((*kept, 1)), [("multiply", (0, 1), "f8")]
+        folds = [("add", 2, "f8")]
+        loops = Loops((*kept, 40), len(kept), len(kept), [x, y], steps, (), folds, (), [(3, goal)])
+        return grid_of(facts.Facts(loops.nest(True)[0], level(name)))
+
+    wide, narrow = "x86-64-v4", "x86-64-v3"
+    assert grid((5, 3, 3, 2), 1, wide) == (0, 30 // 7, 2) and grid((5, 3, 3, 2), 1, narrow) == (0, 14 // 7, 2)
+    assert grid((5, 4, 3), 1, wide) == (0, 30 // 13, 1) and grid((5, 4, 3), 1, narrow) == (0, 14 // 13, 1)
+    assert grid((5, 5, 3), 1, wide) == (0, 30 // 4, 2)
+    assert grid((7, 5, 2), 2, wide) == (1, 30 // 3, 2)
+    assert grid((5, 13), 1, wide) is None and grid((5, 1), 1, wide) is None

@@ -57,3 +57,14 @@ def test_a_jacobian_of_a_holomorphic_function() -> None:
     found: Any = wg.jacobian(np.roots)(p)
     r = np.roots(p)
     np.testing.assert_allclose(found, -np.vander(r, 3) / np.polyval(np.polyder(p), r)[:, None], rtol=1e-12)
+
+
+def test_a_double_root_alone_has_no_derivative() -> None:
+    """Of a polynomial of degree 2, that rounding splits in two; of two that lie apart each has one."""
+    for double in (0.1, 1.0, 0.3 + 0.7j):
+        p = np.poly([double, double])
+        assert np.isnan(wg.jvp(np.roots, (p,), (np.array([0.0, 1, 2]),))[1]).all()
+    for first, second in ((0.1, 0.2), (1.0, -3.0), (2.0, 2.001)):
+        p, dp = np.poly([first, second]), np.array([0.0, 1, 2])
+        x = np.roots(p)
+        np.testing.assert_allclose(wg.jvp(np.roots, (p,), (dp,))[1], -np.polyval(dp, x) / np.polyval([2, p[1]], x))
