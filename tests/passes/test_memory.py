@@ -120,6 +120,7 @@ def test_results_copies_and_room() -> None:
     assert by_op["copy"].place.aval == SQUARE
     assert (by_op["copy"].first, by_op["copy"].last) == (0, 1)
     assert by_op["copy"].why == by_op["room"].why == "step 1 needs it"
+    assert [s.flops for s in stored] == [0.0] * 3, "none of them is computed again element by element"
 
 
 def test_a_view_is_no_value() -> None:
