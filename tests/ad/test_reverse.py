@@ -663,3 +663,28 @@ def test_a_loop_keeps_for_its_pullback_what_that_reads() -> None:
 def test_a_tape_whose_steps_keep_nothing_is_the_tape_itself() -> None:
     tape = formula(lambda x: sin(x), V3)
     assert with_residuals(tape, tape.inputs, tape.outputs) is tape
+
+
+T = np.linspace(0, 1, 5)
+ZERO_BY_VALUE: dict[str, tuple[Any, tuple[float, ...]]] = {
+    "an exact fit": (lambda v: 0.5 * np.sum((v[0] * np.exp(-v[1] * T) - 2 * np.exp(-1.5 * T)) ** 2), (2.0, 1.5)),
+    "no amplitude": (lambda v: np.sum(v[0] * np.exp(v[1] * T)), (0.0, 0.5)),
+    "a product of three": (lambda v: np.exp(v[0] * v[1] * v[2]), (0.0, 1.0, 2.0)),
+    "behind a product": (lambda v: v[0] * np.exp(-v[1] * v[2]), (0.0, 1.0, 2.0)),
+    "a quotient": (lambda v: v[0] * np.logaddexp(v[1] / v[2], 0.3), (0.0, 0.0, 2.0)),
+    "a softmax": (lambda v: v[0] * np.exp(v[1] * v[2]) / np.sum(np.exp(v * v[1])), (0.0, 1.0, 2.0)),
+    "a complex exponential": (lambda v: v[0] * np.real(np.exp((v[1] + 1j) * v[2])), (0.0, 1.0, 2.0)),
+    "a power": (lambda v: v[0] ** v[1], (2.0, 0.0)),
+    "a power of a complex number": (lambda v: np.real((v[0] + 0.5j) ** (v[1] + 0j)), (2.0, 0.0)),
+}
+
+
+@pytest.mark.parametrize("nan_safe", [False, True])
+@pytest.mark.parametrize("name", ZERO_BY_VALUE)
+def test_a_cotangent_that_is_zero_by_value_moves(name: str, nan_safe: bool) -> None:
+    """It was taken for one that is nothing there, and its own derivative for zero: the Hessian was not symmetric."""
+    f, at = ZERO_BY_VALUE[name]
+    gradient, x, h = wg.grad(f, nan_safe=nan_safe), np.array(at), 1e-6
+    want = np.array([(gradient(x + h * e) - gradient(x - h * e)) / (2 * h) for e in np.eye(len(at))])
+    for hessian in (wg.hessian(f, nan_safe=nan_safe), wg.jacobian(gradient, mode="reverse"), wg.jit(wg.hessian(f))):
+        np.testing.assert_allclose(hessian(x), want, rtol=1e-6, atol=1e-7)

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 from wengert.ops.elementwise import add as add_op
-from wengert.ops.elementwise import cast, complex_dtype, conjugate, equal, multiply, negative, select
+from wengert.ops.elementwise import cast, complex_dtype, conjugate, equal, isfinite, multiply, negative, select
 from wengert.ops.index import (
     StaticIndex,
     add_slice,
@@ -229,8 +229,7 @@ def _add_masked(a: Masked, b: Masked, aval: Aval) -> Cotangent:
     if a.mask is not b.mask:
         return Masked(where_it_counts(a) | where_it_counts(b), add_op(selected(a), selected(b)), is_clean=True)
     if a.holds == b.holds:
-        is_clean, has_no_zeros = a.is_clean and b.is_clean, a.has_no_zeros and b.has_no_zeros
-        return Masked(a.mask, add_op(a.value, b.value), a.holds, is_clean, has_no_zeros)
+        return Masked(a.mask, add_op(a.value, b.value), a.holds, a.is_clean and b.is_clean)
     return select(a.mask, a.value, b.value) if a.holds else select(a.mask, b.value, a.value)
 
 
@@ -309,7 +308,8 @@ def support(ct: Cotangent, aval: Aval) -> Masked | None:
 def times(value: Atom, partial: Any, nan_safe: bool = False) -> Atom:
     """``value * partial``; 1 and -1 cost nothing, or one sign.
 
-    ``nan_safe``: a value that is exactly zero stays zero, whatever the partial (0 · ∞ = 0).
+    ``nan_safe``: a value that is exactly zero stays zero where the partial is no finite number (0 · ∞ = 0). Elsewhere
+    the product is zero by itself, and has the derivatives of one.
     """
     if not is_atom(partial):
         if partial == 1:
@@ -321,4 +321,4 @@ def times(value: Atom, partial: Any, nan_safe: bool = False) -> Atom:
     product = multiply(cast(value, dtype), cast(partial, dtype))
     if not nan_safe or (type(value) is Lit and value.value != 0):
         return product
-    return select(equal(value, 0), zero_like(product.aval), product)
+    return select(equal(value, 0) & ~isfinite(partial), zero_like(product.aval), product)

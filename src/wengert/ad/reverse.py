@@ -278,14 +278,13 @@ def _counts_at(marks: Marks, hole: Hole) -> bool | None:
 
 def _pull_elementwise(instr: Instr, k: int, ct: Any, nan_safe: bool, is_before_saturation: bool) -> Any:
     partial = partial_of(instr, k, nan_safe)
-    is_masked = isinstance(ct, Masked) and ct.has_no_zeros
-    if is_before_saturation and is_atom(partial) and not is_masked and not isinstance(ct, Parts | Diagonal):
+    if is_before_saturation and is_atom(partial) and not isinstance(ct, Parts | Diagonal):
         value = ct if is_atom(ct) else ct.value
-        fixed = None if isinstance(value, Lit) else fixed_at(instr, k, partial)
+        fixed = None if isinstance(value, Lit) else fixed_at(instr, k)
         if fixed is not None:  # exp(q / T) for q = −∞: its cotangent is 0, and q / T what it is for every T
-            is_zero = equal(value, 0)
-            if fixed is True and value is ct:
-                ct = Masked(is_zero, ct, holds=False, has_no_zeros=True)
+            is_nothing = equal(value, 0) & fixed
+            if value is ct:
+                ct = Masked(is_nothing, ct, holds=False)
             else:
-                partial = select(is_zero if fixed is True else is_zero & fixed, Lit(0, partial.aval.dtype), partial)
+                partial = select(is_nothing, Lit(0, partial.aval.dtype), partial)
     return apply_partial(ct, partial, instr.outs[0].aval, nan_safe)

@@ -9,7 +9,7 @@ import numpy as np
 from wengert.errors import MissingRuleError, message
 from wengert.ops.elementwise import isinf
 from wengert.ops.op import NONE, ZERO, partials_of, rule_for
-from wengert.tape import Atom, Instr, Lit
+from wengert.tape import Instr, Lit
 
 
 def partial_of(instr: Instr, k: int, nan_safe: bool = False) -> Any:
@@ -41,16 +41,13 @@ def name_missing(error: MissingRuleError, instr: Instr, k: int) -> NoReturn:
     ) from error
 
 
-def fixed_at(instr: Instr, k: int, partial: Atom | None = None) -> Any:
-    """Where the result of an instruction is infinite whatever operand ``k`` is, emitted as a mask; None: nowhere.
-
-    True: wherever ``partial``, if one is given, is infinite.
-    """
+def fixed_at(instr: Instr, k: int) -> Any:
+    """Where the result of an instruction is infinite whatever operand ``k`` is, emitted as a mask; None: nowhere."""
     op, ins, _, _, _ = instr
     by = op.fixed_by[k] if op.fixed_by else None
     if by is None or not (other := ins[by]).aval.is_inexact or (isinstance(other, Lit) and np.isfinite(other.value)):
         return None
-    return True if other is partial else isinf(other)
+    return isinf(other)
 
 
 def no_rule(instr: Instr, kind: str) -> MissingRuleError:

@@ -158,13 +158,13 @@ cbrt = elementwise(np.cbrt, partials=[lambda x, y: 1 / (3 * (y * y))], cost=flop
 
 
 def power_partial_base(x: Atom, p: Atom, y: Atom) -> Any:
-    """p xᵖ⁻¹, and 0 where p = 0 although x may be 0."""
+    """p xᵖ⁻¹, and 0 where p = 0 and x = 0. Where p = 0 alone it is 0 by itself, and moves with p."""
     if type(p) is Lit:
         value = p.value
         if value == 0:
             return 0
         return 2 * x if value == 2 else 0.5 / y if value == 0.5 else p * power(x, p - 1)
-    is_zero = equal(p, 0)
+    is_zero = equal(p, 0) & equal(x, 0)
     return select(is_zero, Lit(0, p.aval.dtype), p * power(x, select(is_zero, Lit(1, p.aval.dtype), p - 1)))
 
 

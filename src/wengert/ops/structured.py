@@ -29,8 +29,6 @@ class Masked(NamedTuple):
     is_clean: bool = False
     """The value is zero already where it does not count, so it is dense as it stands; the mask is kept for what
     it is multiplied with next, which may be infinite there."""
-    has_no_zeros: bool = False
-    """The mask leaves out where the value is zero, or was before it was multiplied."""
 
 
 class Fill(NamedTuple):
