@@ -18,6 +18,7 @@ from wengert.ops.control import Expected, guard
 from wengert.ops.elementwise import exp, greater, less, select, sin, tanh
 from wengert.ops.index import gather, nonzero, scatter_add
 from wengert.ops.linalg import solve
+from wengert.ops.linalg.determinants import slogdet
 from wengert.ops.reduce import max_, sum_
 from wengert.ops.shape import iota
 from wengert.source import Source
@@ -57,6 +58,7 @@ PROGRAMS: list[tuple[str, Callable[..., Any], list[Any]]] = [
     ("a layer with a scalar bias", layer, [normal(3, 4), normal(4), normal()]),
     ("softmax", softmax, [normal(5)]),
     ("reads and writes at indices", bucket_sums, [normal(3), indices(3, 3)]),
+    ("two results", lambda a: slogdet(a)[1] * slogdet(a)[0], [dominant(3)]),
     ("a branch", lambda x, y: select(greater(x, y), x * x, y), [normal(3), normal(3)]),
     ("a linear system", lambda a, b: solve(a, b, transpose=False), [dominant(3), normal(3, 2)]),
     ("outputs of which one is an input", lambda x, y: (x, sin(y), Lit(2.0)), [normal(3), normal()]),

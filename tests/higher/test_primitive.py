@@ -255,6 +255,47 @@ def test_cotangents_of_examples_are_stacked_or_summed_where_they_share_the_argum
     np.testing.assert_allclose(d_w, 2 * (rows @ X) @ rows)
 
 
+def test_cotangents_of_examples_of_examples() -> None:
+    """The rule sees one example, however many maps are around it."""
+    shapes: list[Any] = []
+    f = wg.primitive(lambda x, w: x @ w, type=lambda x, w: x[0])
+
+    @f.def_pullback
+    def back(ct: Any, y: Any, x: Any, w: Any) -> Any:
+        shapes.append((ct.shape, y.shape, x.shape, w.shape))
+        return ct * w, ct * x
+
+    stack = np.arange(18.0).reshape(3, 2, 3)
+    mapped = wg.vmap(wg.vmap(f, in_axes=(0, None)), in_axes=(0, None))
+    d_stack, d_w = wg.grad(lambda stack, w: np.sum(mapped(stack, w) ** 2), argnums=(0, 1))(stack, X)
+    np.testing.assert_allclose(d_stack, 2 * (stack @ X)[..., None] * X)
+    np.testing.assert_allclose(d_w, np.einsum("ij,ijk->k", 2 * (stack @ X), stack))
+    assert set(shapes) == {((), (), (3,), (3,))}
+
+
+def test_cotangents_of_examples_with_two_results() -> None:
+    both = wg.primitive(lambda x: (np.sin(x), np.sum(x)), type=lambda x: (x, x[0]))
+    both.def_pullback(lambda cts, ys, x: (cts[0] * np.cos(x) + cts[1] * np.ones(3),))
+    rows = np.arange(6.0).reshape(2, 3)
+
+    def loss(rows: Any) -> Any:
+        sines, sums = wg.vmap(both)(rows)
+        return np.sum(sines**2) + np.sum(sums**2)
+
+    want = 2 * np.sin(rows) * np.cos(rows) + 2 * rows.sum(1)[:, None]
+    np.testing.assert_allclose(wg.grad(loss)(rows), want, rtol=1e-14)
+
+
+def test_a_rule_that_gives_too_many_is_told_how_many_there_are() -> None:
+    f = wg.primitive(lambda x: np.sin(x))
+    f.def_pushforward(lambda dxs, y, x: (np.cos(x) * dxs[0], dxs[0]))
+    with pytest.raises(StructureError, match="expected a tangent for each of 1 results"):
+        wg.jvp(f, (X,), (X,))
+    g = wg.primitive(lambda x: np.sin(x))
+    g.def_pushforward(lambda dxs, y, x: (np.cos(x) * dxs[0],))
+    np.testing.assert_allclose(wg.jvp(g, (X,), (X,))[1], np.cos(X) * X)
+
+
 def test_the_cotangent_of_examples_may_be_none() -> None:
     f = wg.primitive(lambda x, w: x * w)
     f.def_pullback(lambda ct, y, x, w: (ct * w, None))
