@@ -156,6 +156,13 @@ class WrittenError(CaptureError):
     """
 
 
+class FirstUseError(CaptureError):
+    """A function computed, while it was traced, a cached property that Python keeps from the first use on.
+
+    The call is Python's, where that is allowed; ask for the property before where it is not, as with ``strict=True``.
+    """
+
+
 class ConfigError(WengertError, ValueError):
     """A switch of ``wengert.config`` whose value is not one of its own, or asks for what this machine cannot do.
 

@@ -260,3 +260,17 @@ def test_what_only_the_first_run_did_is_not_taken_for_done() -> None:
     for f in (by_name, by_attribute, by_item):
         with pytest.raises(wg.errors.MutationError, match="made outside"):
             wg.grad(f)(np.array([0.5, 1.0, 2.0]), np.ones(3))
+
+
+def test_attributes_that_a_constructor_sets_are_no_writes_of_the_function() -> None:
+    class Model:
+        def __init__(self) -> None:
+            self.rate = 2.0
+
+    model = Model()
+
+    def f(p: Any, u: Any) -> Any:
+        return model.rate * copies_an_argument(p, u)
+
+    p, u = np.array([0.5, 1.0, 2.0]), np.ones(3)
+    np.testing.assert_allclose(wg.grad(f)(p, u), 2.0 * wg.grad(copies_an_argument)(p, u))

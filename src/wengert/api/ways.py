@@ -126,7 +126,7 @@ def _everything_traced(
         way = _EverythingTraced(environment, refusal)
         try:
             recording = record_call(call(way), inputs, name=name, **options)
-            environment.keep_computed(name)
+            environment.check_computed()
             way.check(name)
         except (WalkAgain, *_FINAL):  # before the function ran; of what cannot be put back
             raise
@@ -134,7 +134,6 @@ def _everything_traced(
             environment.end_interrupted()
             raise
         except Exception as error:  # whatever ended the run, what it did to its surroundings may have to be undone
-            environment.keep_computed(name)
             environment.end_early(error, isinstance(error, _REFUSALS))
             raise
         return recording

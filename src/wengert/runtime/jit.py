@@ -21,7 +21,15 @@ import numpy as np
 
 from wengert import config, passes, tree
 from wengert.attributes import held
-from wengert.errors import CaptureError, InternalError, StructureError, TooManyTurnsError, WengertError, message
+from wengert.errors import (
+    CaptureError,
+    FirstUseError,
+    InternalError,
+    StructureError,
+    TooManyTurnsError,
+    WengertError,
+    message,
+)
 from wengert.locks import lock_of_object
 from wengert.ops.control import GuardMiss, guard, values_of
 from wengert.passes.number_guards import path_of
@@ -240,7 +248,8 @@ class Jit(_native.Dispatcher):
         self._stats.why_plain = str(refusal.why)
         if refusal.signature is not None:
             self._note_plain(refusal.signature, refusal.why)
-        self._warn(WITHOUT_CODE, str(refusal.why))
+        if not isinstance(refusal.why, FirstUseError):
+            self._warn(WITHOUT_CODE, str(refusal.why))
         return result
 
     def _warn(self, what: str, why: str, is_error: bool = True) -> None:
@@ -380,7 +389,8 @@ class Jit(_native.Dispatcher):
             if not is_refusal(error):
                 raise
             if is_by_value or counts is None or not counts.failed():
-                is_of_this_call = isinstance(error, TooManyTurnsError)  # the next may have fewer
+                # The next call may have fewer turns, and finds what this one has computed.
+                is_of_this_call = isinstance(error, TooManyTurnsError | FirstUseError)
                 raise NotTraced(error, None if is_of_this_call else signature) from None
         return self._whole(leaves, signature, is_look, is_by_value=True)
 

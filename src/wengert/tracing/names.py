@@ -250,13 +250,18 @@ def place_of_write(found: Iterable[types.CodeType], name: str) -> Source | None:
 
 @functools.lru_cache(maxsize=4096)
 def bound_anew(code: types.CodeType) -> frozenset[str]:
-    """How the slots' names end that the code binds anew: variables it captured, attributes, items of literal keys."""
+    """How the slots' names end that the code binds anew: variables it captured, attributes, items of literal keys.
+
+    Attributes that ``__init__`` sets are of an object that is new.
+    """
     found = set[str]()
     for c in codes(code):
         instrs = list(dis.get_instructions(c))
         for before, i in pairwise(instrs):
             if i.opname == "STORE_SUBSCR" and before.opname == "LOAD_CONST" and isinstance(before.argval, str):
                 found.add(f"{before.argval!r}]")
+            elif i.opname == "STORE_ATTR" and c.co_name == "__init__":
+                continue
             elif i.opname in _WRITES and (i.opname != "STORE_DEREF" or i.argval in c.co_freevars):
                 found.add(str(i.argval))
     return frozenset(found)

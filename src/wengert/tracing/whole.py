@@ -8,10 +8,10 @@ from typing import Any, NamedTuple
 from wengert import tree
 from wengert.errors import StructureError, WrittenError, message
 from wengert.tape import Tape
-from wengert.tracing.generators import DrawnAtOnce, Generators, WalkAgain
+from wengert.tracing.generators import DrawnAtOnce, Generators
 from wengert.tracing.record import input_of, record_call
 from wengert.tracing.signature import Signature
-from wengert.tracing.surroundings.environment import Environment, walked
+from wengert.tracing.surroundings.environment import Environment, ReachedTwice, walked
 from wengert.tracing.text import outlets
 from wengert.tracing.trace import current_trace
 from wengert.tracing.type_of import answered
@@ -105,22 +105,21 @@ def _trace_in(
             )
         if check is not None:
             check(recording.tape)
-        environment.keep_computed(name, is_look)
+        environment.check_computed()
         assert environment.generators is not None
         environment.generators.check_undrawn()
         if is_look:
             environment.draw_again()
         environment.close()
+    except (ReachedTwice, WrittenError):  # before the function ran; of what cannot be put back
+        raise
     except DrawnAtOnce as error:
         environment.end_early(error, True)
-        raise
-    except (WalkAgain, WrittenError):  # before the function ran, or undone already; of what cannot be put back
         raise
     except KeyboardInterrupt:
         environment.end_interrupted()
         raise
     except Exception as error:  # whatever ended the run, what it did to its surroundings may have to be undone
-        environment.keep_computed(name, is_look)
         assert environment.generators is not None
         if environment.generators.has_drawn and not (runs_again is not None and runs_again(error)):
             environment.end_early(error, True)

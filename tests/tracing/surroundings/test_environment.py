@@ -15,7 +15,7 @@ import wengert as wg
 from tests.tracing.surroundings.kinds import EDITS, INCOMPARABLE, KINDS, Box, Pair
 from tests.tracing.surroundings.walks import replaced
 from wengert import nn
-from wengert.errors import CaptureError, WrittenError
+from wengert.errors import CaptureError, FirstUseError, WrittenError
 from wengert.tracing.surroundings.environment import Environment
 from wengert.tracing.tracer import Tracer
 
@@ -243,18 +243,59 @@ def test_a_cached_property_was_computed_before_the_function_asked_for_it(cls: An
     np.testing.assert_allclose(calls(transform), calls(lambda f: f))
 
 
-def test_a_cached_property_of_a_run_that_cannot_be_repeated_is_refused() -> None:
-    kept, numbers = Keeps(0.5), iter([1.0, 2.0, 3.0])
-    f = wg.jit(lambda x: x * next(numbers) * kept.double, strict=True)
-    with pytest.raises(WrittenError, match=r"computes kept\.double, which is kept, and may have advanced numbers"):
-        f(2.0)
-    assert "double" not in vars(kept)
-    looked_at = Keeps(0.5)
-    g = wg.jit(lambda x: x * looked_at.double)
-    with pytest.raises(WrittenError, match=r"would compute looked_at\.double"):
-        g.program(2.0)
-    assert "double" not in vars(looked_at)
-    assert g(2.0) == 2.0 and "double" in vars(looked_at)
+@pytest.mark.filterwarnings("ignore::wengert.errors.PerformanceWarning")
+@pytest.mark.parametrize("put", ["attribute", "global", "item"])
+def test_a_cached_property_was_computed_in_another_state_than_it_was_asked_for(put: str) -> None:
+    """In the state before the call, or behind it; what came of that stayed in the user's object."""
+
+    def call(of: Callable[..., Any]) -> list[Any]:
+        state, table = types.SimpleNamespace(k=3.0), [3.0]
+        put_in: dict[str, Callable[[float], Any]] = {
+            "attribute": lambda k: setattr(state, "k", k),
+            "global": lambda k: globals().update(GLOBAL=k),
+            "item": lambda k: table.__setitem__(0, k),
+        }
+        get: dict[str, Callable[[], Any]] = {
+            "attribute": lambda: state.k,
+            "global": lambda: GLOBAL,
+            "item": lambda: table[0],
+        }
+        put_in["global"](3.0)
+
+        class Asks:
+            @functools.cached_property
+            def norm(self) -> Any:
+                return 14.0 * get[put]()
+
+        kept = Asks()
+
+        def f(x: Any) -> Any:
+            put_in[put](1.0)
+            y = kept.norm * x
+            put_in[put](3.0)
+            return y
+
+        g = of(f)
+        return [float(g(1.0)), float(g(2.0)), kept.norm]
+
+    assert call(lambda f: f) == [14.0, 28.0, 14.0]
+    assert call(wg.jit) == [14.0, 28.0, 14.0]
+
+
+GLOBAL = 3.0
+
+
+def test_a_cached_property_is_refused_where_python_cannot_run_the_function() -> None:
+    kept = Keeps(0.5)
+    for call in (wg.jit(lambda x: x * kept.double, strict=True), wg.jit(lambda x: x * kept.double).program):
+        with pytest.raises(FirstUseError, match=r"computes kept\.double, which is kept"):
+            call(2.0)
+        assert "double" not in vars(kept)
+    numbers = iter([1.0, 2.0])
+    with pytest.raises(WrittenError, match="may have advanced numbers"):
+        wg.jit(lambda x: x * next(numbers) * kept.double)(2.0)
+    f = wg.jit(lambda x: x * kept.double)
+    assert f(2.0) == f(2.0) == 2.0 and "double" in vars(kept) and f.stats()["traces"] == 1
 
 
 def test_a_cached_property_that_an_interrupted_run_computed_is_forgotten() -> None:

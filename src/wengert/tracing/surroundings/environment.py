@@ -32,7 +32,7 @@ from typing import Any, NamedTuple, TypeVar, cast
 import numpy as np
 
 from wengert.attributes import held
-from wengert.errors import CaptureError, InternalError, WrittenError, message
+from wengert.errors import CaptureError, FirstUseError, InternalError, WrittenError, message
 from wengert.expect import is_door
 from wengert.source import Source
 from wengert.tracing import names
@@ -105,7 +105,7 @@ def walked(record: Callable[[Environment], T], generators: Callable[[], Generato
             return record(Environment(originals, generators()))
         except WalkAgain as error:
             originals += error.objects
-    raise InternalError(f"what the function captured is new at every look: {originals[-1:]!r:.200}")
+    raise InternalError(f"what the function captured is new at every look: {originals[-1]!r:.200}")
 
 
 class Environment:
@@ -148,7 +148,8 @@ class Environment:
 
     def is_bound_anew(self) -> bool:
         """Whether code that was found binds anew what was found, as an earlier run may have done already."""
-        written = frozenset[str]().union(*[names.bound_anew(f.__code__) for f in self._watching.functions()])
+        codes = [f.__code__ for f in self._watching.functions()]
+        written = frozenset[str]().union(*[names.bound_anew(code) for code in codes])
         ends = [name.rpartition(mark)[2] for name in {slot.name for slot in self.slots} for mark in (".", "[", " ")]
         return not written.isdisjoint(ends)
 
@@ -246,33 +247,25 @@ class Environment:
             raise self._written(written[0].name)
         self._check_copies()
 
-    def keep_computed(self, f: str, is_look: bool = False) -> None:
-        """Compute the cached properties that the run has asked for first, as a call of Python's keeps them: in the
-        original, from what it holds. Raises WalkAgain then, since the run kept traced values; and WrittenError if it
-        cannot be begun again, or is a look."""
+    def check_computed(self) -> None:
+        """Raise FirstUseError if the run has computed cached properties for the first time. A call of Python's keeps
+        them from then on, in the original, as of the state in which they were asked for; the run did so of traced
+        values."""
         computed = self._forget_computed()
-        if not computed:
-            return
-        self.draw_again()
-        self._put_back()
-        name = ".".join(computed[0][1:])
-        if is_look or self._watching.iterator:
-            what = f"{f} computes {name}, which is kept, and may have advanced {self._watching.iterator} meanwhile"
-            if is_look:
-                what = f"looking at the program of {f} would compute {name}, which is kept"
-            raise WrittenError(message(what, tries=[f"ask for {name} before"]))
-        for x, _, attribute in computed:
-            getattr(x, attribute)
-        raise WalkAgain([])
+        if computed:
+            what = f"the function computes {computed[0]}, which is kept from the first use on, while it is traced"
+            raise FirstUseError(message(what, tries=[f"ask for {computed[0]} before", "call the function once before"]))
 
-    def _forget_computed(self) -> list[tuple[Any, str, str]]:
-        """The cached properties that the run has computed; of objects that it shares with the function, no more."""
-        computed: list[tuple[Any, str, str]] = []
+    def _forget_computed(self) -> list[str]:
+        """The names of cached properties that the run has computed; what it shares with the function has none of them
+        any more."""
+        found: list[str] = []
         for x, name, missing in self._watching.uncomputed.values():
-            computed += [(x, name, a) for a in missing & vars(self._memo.get(id(x), x)).keys()]
-        for x, _, attribute in computed:
-            vars(x).pop(attribute, None)
-        return computed
+            computed = missing & vars(self._memo.get(id(x), x)).keys()
+            found += [f"{name}.{attribute}" for attribute in sorted(computed)]
+            for attribute in computed & vars(x).keys():
+                del vars(x)[attribute]
+        return found
 
     def end_early(self, error: Exception, is_rerun: bool) -> None:
         """The traced run ended by ``error``, and what it did to its surroundings must be done once all the same.
@@ -281,10 +274,13 @@ class Environment:
         is put back; WrittenError says what cannot be. Otherwise the error is the function's own; what the run wrote
         into copies, so that nobody sees it, is Python's to do: CaptureError.
         """
+        computed = self._forget_computed()
         if is_rerun and self._watching.iterator:
             raise self._advanced(error)
         if not is_rerun:
             try:
+                if computed:
+                    raise CaptureError(f"the function computes {computed[0]}, which is kept, and ends by an error")
                 self._check_copies()
             except CaptureError:
                 if self._watching.iterator:
