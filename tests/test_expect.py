@@ -15,6 +15,8 @@ from wengert.errors import ArgumentError, in_short
 from wengert.expect import KINDS, _checks_of, _doors, _known, checked, checked_class, given, require
 
 Array = Any
+Count = Any
+Seed = Any
 
 
 @checked
@@ -112,3 +114,15 @@ def test_every_annotation_at_a_door_has_a_meaning() -> None:
 def test_what_needs_no_look_is_what_a_look_takes_as_it_is(value: Any, annotation: str) -> None:
     assert id(type(value)) in _known([KINDS[annotation]])
     assert require("f", "x", value, annotation) is value
+
+
+def test_numpys_integers_and_switches_arrive_as_pythons() -> None:
+    """They overflow, cannot be hashed and cannot be told from arrays."""
+
+    @checked
+    def f(n: int, count: Count, flag: bool, seed: Seed) -> Any:
+        return n, count, flag, seed
+
+    found = f(np.array(2), np.int8(3), np.array(1), np.int8(4))
+    assert found == (2, 3, True, 4)
+    assert list(map(type, found)) == [int, int, bool, int]

@@ -53,16 +53,9 @@ def check_derivatives(
     >>> wg.check_derivatives(lambda x: np.sum(np.tanh(x) ** 2), np.linspace(-1, 1, 5))
     """
     rng = np.random.default_rng(seed)
-    for k in () if argnums is None else [argnums] if isinstance(argnums, int | np.integer) else argnums:
-        if not -len(args) <= k < len(args):
-            raise StructureError(message(f"check_derivatives: argnums is {argnums}; there are {len(args)} arguments"))
-    numbers = (
-        _float_arguments(args)
-        if argnums is None
-        else [argnums]
-        if isinstance(argnums, int | np.integer)
-        else list(argnums)
-    )
+    numbers = _float_arguments(args) if argnums is None else np.atleast_1d(argnums).tolist()
+    if not all(-len(args) <= k < len(args) for k in numbers):
+        raise StructureError(message(f"check_derivatives: argnums is {argnums}; there are {len(args)} arguments"))
     name = function_name(f)
     if not numbers:
         raise DerivativeError(message(f"check_derivatives: {name} has no argument of real or complex numbers"))

@@ -22,7 +22,7 @@ import re
 import types
 import typing
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple, ParamSpec, TypeVar
+from typing import Any, NamedTuple, ParamSpec, TypeVar, cast
 
 import numpy as np
 
@@ -136,9 +136,10 @@ def array(x: Any) -> Any:
 
 
 def count(x: Any) -> Any:
-    if isinstance(integer(x), int | np.integer) and x < 1:
+    n = integer(x)
+    if isinstance(n, int) and n < 1:
         raise _Other
-    return x
+    return n
 
 
 def real_array(x: Any) -> Any:
@@ -154,13 +155,14 @@ def _is_one(x: Any, kinds: str) -> bool:
 
 
 def integer(x: Any) -> Any:
-    if type(x) is int or (isinstance(x, int | np.integer) and type(x) is not bool):
+    """An integer of Python's, whose arithmetic does not overflow and which is hashed; or a traced one."""
+    if _is_one(x, "iu") and type(x) is not np.ndarray:
+        return x
+    if type(x) is int or (isinstance(x, int | np.integer) and type(x) is not bool) or _is_one(x, "iu"):
         n = int(x)
         if not -(2**63) <= n < 2**63:
             raise _Other
-        return x
-    if _is_one(x, "iu"):
-        return x
+        return x if isinstance(x, int) else n
     raise _Other
 
 
@@ -183,7 +185,7 @@ def boolean(x: Any) -> Any:
     if isinstance(x, np.bool_) or (isinstance(x, int | np.integer) and x in (0, 1)):
         return bool(x)
     if _is_one(x, "biu"):
-        return x
+        return bool(x) if type(x) is np.ndarray else x
     raise _Other
 
 
@@ -307,7 +309,7 @@ def dtype(x: Any) -> Any:
 def seed(x: Any) -> Any:
     if not (isinstance(x, int | np.integer) and type(x) is not bool and 0 <= x < 2**64):
         raise _Other
-    return x
+    return int(x)
 
 
 def generator(x: Any) -> Any:
@@ -710,7 +712,7 @@ def axes(where: str, x: Any, axis: int | Sequence[int], name: str = "x") -> None
     ndim = len(_shape_of(x))
     if type(axis) is int and -ndim <= axis < ndim:
         return
-    several = [axis] if isinstance(axis, int | np.integer) else list(axis)
+    several: list[Any] = [axis] if np.ndim(axis) == 0 else list(cast(Sequence[int], axis))
     if all(-ndim <= k < ndim for k in several) and len({k % ndim for k in several}) == len(several):
         return
     has = f"axes {-ndim} ... {ndim - 1}" if ndim else "no axis"

@@ -241,7 +241,7 @@ def _checked_length(name: str, length: Any) -> int:
         raise ConcretizationError(message(what, tries=tries))
     if not isinstance(length, int | np.integer | Tracer) or length < 0:
         error = DTypeError if not isinstance(length, int | np.integer) else ShapeError
-        raise error(message(f"{name}: the length is {length!r}; expected an integer, 0 or more"))
+        raise error(message(f"{name}: the length is {given(length)}; expected an integer, 0 or more"))
     return int(length)
 
 

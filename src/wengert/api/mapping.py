@@ -24,6 +24,8 @@ from wengert.tracing import foreign
 from wengert.tracing.record import Input, record_call
 from wengert.tracing.tracer import Tracer, record
 
+Array = Any
+
 
 @checked
 def vmap(f: F, in_axes: Any = 0, out_axes: int = 0) -> F:
@@ -148,7 +150,7 @@ _bodies: dict[Any, Tape] = {}  # equal scalar tapes are one object, so that tape
 
 
 @checked
-def broadcast(f: F, *arrays: Any) -> Any:
+def broadcast(f: F, *arrays: Array) -> Any:
     """``f``, a function of scalars, for each element of the broadcast arrays: one instruction on the tape.
 
     ``f`` is ordinary Python with NumPy's ufuncs on numbers; it runs once, and must not branch on its arguments.

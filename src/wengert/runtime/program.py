@@ -13,6 +13,7 @@ import numpy as np
 
 from wengert import config, tree
 from wengert.errors import ConcretizationError, DTypeError, GuardError, LayoutError, ShapeError, StructureError, message
+from wengert.expect import given
 from wengert.ops.control import EACH, GuardMiss, guard, miss_of, values_of
 from wengert.ops.index import CountMiss
 from wengert.passes.plan import Plan
@@ -247,7 +248,10 @@ def _checked(x: Any, aval: Aval, tape: Tape, k: int) -> Any:
     if not isinstance(x, np.ndarray | np.generic):
         if not isinstance(x, bool | int | float | complex) or not np.can_cast(type(x), aval.dtype, "same_kind"):
             raise DTypeError(message(f"{tape.name}: {where}: expected {aval}, got {tree.describe(x)}"))
-        x = np.asarray(x, aval.dtype)
+        try:
+            x = np.asarray(x, aval.dtype)
+        except OverflowError as error:
+            raise DTypeError(message(f"{tape.name}: {where}: expected {aval}, got {given(x)}")) from error
     if x.shape != aval.shape:
         raise ShapeError(message(f"{tape.name}: {where}: expected {aval}, got {Aval(x.shape, x.dtype)}"))
     if x.dtype != aval.dtype:
