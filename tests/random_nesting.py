@@ -329,7 +329,7 @@ def main() -> None:
         try:
             found[check(nest)] += 1
             covered[nest.transforms] += 1
-        except Exception:
+        except Exception:  # any is a finding, and the next program is run
             wrong += 1
             print(f"{nest!r}\n{traceback.format_exc()}", flush=True)
         if (n + 1) % 100 == 0 or n + 1 == options.programs:

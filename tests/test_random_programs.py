@@ -351,7 +351,7 @@ def modules_are_right(kind: str, seeds: range) -> None:
             in_every_way(run, chosen(seed))
         except Skipped:
             skipped += 1
-        except Exception as error:
+        except Exception as error:  # any: it is raised again, with the program
             error.add_note(f"{run.written.text}\nedits {run.written.edits}")
             raise
     assert skipped <= 1 + 0.1 * len(seeds)

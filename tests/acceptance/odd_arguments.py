@@ -660,7 +660,7 @@ def outcome(odd: Odd, seconds: float = 20.0) -> tuple[str, BaseException | None]
         call.function(*args, **kwargs)
     except TooLong as error:
         return ("right" if _is_loop(call, odd) else "hangs"), error
-    except Exception as error:
+    except Exception as error:  # any: what kind it is of is what is judged
         return _judged(odd, call, error), error
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)

@@ -31,7 +31,7 @@ def outcome(written: Written, kind: str, ways: Pick) -> tuple[str, Counter[str]]
         return f"skipped {why}", run.found
     except Failure as failure:
         return f"FAILED {failure.way}", run.found
-    except Exception as error:
+    except Exception as error:  # any is a finding, and the next program is run
         return f"FAILED {type(error).__name__} {place(error)}", run.found
     return "right", run.found
 
@@ -49,7 +49,7 @@ def report(written: Written, kind: str, ways: Pick) -> str:
     try:
         in_every_way(run, ways)
         said = "not again"
-    except Exception:
+    except Exception:  # any: its text is what is asked for
         said = traceback.format_exc()
     edits = "\n".join(f"# edits {k + 1}: {e}" for k, e in enumerate(written.edits))
     of = f"# shapes {written.program.shapes}, seed {written.program.seed}"

@@ -72,7 +72,7 @@ def _caught(rng: Any, x: Any) -> Any:
     try:
         if rng.random() < 0.5:
             return x
-    except Exception:
+    except Exception:  # as a user writes it: this is what is traced
         pass
     return -x
 

@@ -189,7 +189,7 @@ def test_every_public_function_is_traced_or_refused_by_its_name(module: str) -> 
                     line = str(error).split("\n")[0]
                     if OTHER_NAMES.get(name, name) not in line:
                         wrong.append((name, line))
-                except Exception as error:
+                except Exception as error:  # whatever a library raises of arguments that it does not take
                     if "Tracer" in str(error):
                         wrong.append((name, str(error)))
                     continue

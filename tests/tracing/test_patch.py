@@ -166,7 +166,7 @@ def test_threads_that_trace_at_once_share_one_patch() -> None:
         try:
             for _ in range(100):
                 record(f, X)
-        except Exception as error:
+        except Exception as error:  # any: a thread's would be lost; the test asserts that there is none
             failures.append(error)
 
     threads = [threading.Thread(target=work) for _ in range(4)]

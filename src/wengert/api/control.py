@@ -16,7 +16,7 @@ from wengert import tree
 from wengert.api.bodies import Body, aval_of, calling, leaves_of, recorded, source_of
 from wengert.api.named import F, function_name, made_by
 from wengert.errors import ConcretizationError, DTypeError, MutationError, ShapeError, StructureError, message
-from wengert.expect import checked, given
+from wengert.expect import checked, given, refused
 from wengert.higher.bodies import alive, steps_of_constants
 from wengert.higher.branches import cond as cond_op
 from wengert.higher.chain import Chain
@@ -121,7 +121,7 @@ def scan(
     is_number = isinstance(checkpoint, int | np.integer) and checkpoint >= 1
     if not (checkpoint is None or checkpoint == "binomial" or is_number):
         expected = "a number of iterations, 1 or more, or 'binomial'"
-        raise ValueError(message(f"scan: checkpoint is {checkpoint!r}; expected {expected}"))
+        raise refused("scan", "checkpoint", checkpoint, expected)
     return _scanned("scan", f, init, xs, length, reverse, checkpoint, budget)
 
 

@@ -1,4 +1,4 @@
-"""Machine code on disk: object files by key, so that a second process compiles nothing that it has seen.
+"""This module keeps machine code on disk: object files by key, so that a second process compiles nothing twice.
 
 * What is read there is run. So it is read only from a folder and from files that are this user's and that nobody else
   may write; what is not is left alone, with one warning, and counts as absent. Folders are made with mode 0700, files
@@ -43,7 +43,7 @@ MAX_BYTES = 64 * 1024 * 1024  # of a file: the longest kernels take a few of the
 
 
 def stamp() -> bytes:
-    """What, beside the kernel, decides about its machine code."""
+    """Return what decides about the machine code of a kernel beside the kernel itself."""
     return _stamp_for(target())
 
 
@@ -54,8 +54,8 @@ def _stamp_for(processor: Target) -> bytes:
 
 @cache
 def _generator() -> tuple[tuple[str, int, int], ...]:
-    """The files that write kernels, each with its size and when it was changed: another code generator writes other
-    code for the same kernel. They take a millisecond to look at."""
+    """Return the files that write kernels, each with its size and when it was changed: another code generator writes
+    other code for the same kernel. They take a millisecond to look at."""
     package = Path(__file__).parents[1]
     files = [*(package / "codegen").rglob("*.py"), package / "ops" / "kernels.py"]  # the base of specs
     stats = [(str(f.relative_to(package)), f.stat()) for f in files]
@@ -66,14 +66,14 @@ def _generator() -> tuple[tuple[str, int, int], ...]:
 
 
 class Folder(NamedTuple):
-    """The folder, opened: files are reached by the descriptor that was looked at, wherever the path leads later."""
+    """A folder that is open: files are reached by the descriptor that was looked at, wherever the path leads later."""
 
     path: Path
     fd: int
 
 
 def _path() -> Path | None:
-    """Where compiled kernels are kept, or None: nowhere."""
+    """Return the path where compiled kernels are kept, or None if they are kept nowhere."""
     if config.cache_dir is None:
         return _users_path()
     return Path(config.cache_dir) if config.cache_dir else None
@@ -88,7 +88,7 @@ def _users_path() -> Path:
 
 @contextmanager
 def _opened(is_made: bool = False) -> Iterator[Folder | None]:
-    """The folder, or None: there is none (``is_made``: it is made first), or others may have put things there."""
+    """Open the folder (``is_made``: make it first); None if there is none, or others may have put things there."""
     path, fd = _path(), None
     if path is not None:
         with suppress(OSError):
@@ -106,7 +106,7 @@ def _opened(is_made: bool = False) -> Iterator[Folder | None]:
 
 
 def _make(path: Path) -> None:
-    """The folder, and what it lies in: ``mkdir(parents=True)`` would make that as open as the umask has it."""
+    """Make the folder, and what it lies in, for the user alone: ``mkdir(parents=True)`` would follow the umask."""
     if not path.is_dir():
         _make(path.parent)
         with suppress(FileExistsError):
@@ -114,7 +114,7 @@ def _make(path: Path) -> None:
 
 
 def _is_private(folder: Folder) -> bool:
-    """Whether nobody else can put anything into the folder; warns if not."""
+    """Return whether nobody else can put anything into the folder; warn if somebody can."""
     stat = os.fstat(folder.fd)
     if not _is_ours(stat):
         _distrust(folder, f"belongs to user {stat.st_uid}", "a folder of your own")
@@ -137,7 +137,7 @@ def _is_private(folder: Folder) -> bool:
 
 @cache
 def _open_to_all(path: Path) -> Path | None:
-    """A folder around this one in which anybody may rename what is another's, if there is one.
+    """Return a folder around this one in which anybody may rename what is another's, if there is one.
 
     sshd and sudo ask whose all of them are as well. Within a container they may be nobody's; and who can rename this
     folder can put only another one of this user's in its place, or _is_private sees it.
@@ -154,7 +154,7 @@ _distrusted: set[Path] = set()
 
 
 def _distrust(folder: Folder, why: str, remedy: str, name: str = "") -> None:
-    """Say, once for a folder, that it is not used."""
+    """Warn, once for a folder, that it is not used."""
     if folder.path in _distrusted:
         return
     _distrusted.add(folder.path)
@@ -169,7 +169,7 @@ def _is_ours(stat: os.stat_result) -> bool:
 
 
 def _is_plain(stat: os.stat_result) -> bool:
-    """Whether it is a regular file of plausible size and no other name, by which it may lie open elsewhere."""
+    """Return whether a file is regular, of plausible size, and has no other name by which it may lie open elsewhere."""
     return S_ISREG(stat.st_mode) and stat.st_size <= MAX_BYTES and stat.st_nlink == 1
 
 
@@ -177,7 +177,7 @@ def _is_plain(stat: os.stat_result) -> bool:
 
 
 def _read(folder: Folder, name: str) -> bytes | None:
-    """What is in a file, if it can be trusted."""
+    """Return what is in a file, or None if it cannot be trusted."""
     try:  # without waiting for whoever writes to a pipe
         fd = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder.fd)
     except OSError:
@@ -200,7 +200,7 @@ def _read(folder: Folder, name: str) -> bytes | None:
 
 
 def _write(folder: Folder, name: str, data: bytes) -> bool:
-    """Make a file, whole or not at all; whether that went well. What is there and is not ours stays."""
+    """Make a file, whole or not at all, and return whether that went well. What is there and is not ours stays."""
     with suppress(FileNotFoundError):
         stat = os.stat(name, dir_fd=folder.fd, follow_symlinks=False)
         if not (S_ISREG(stat.st_mode) and _is_ours(stat)):
@@ -232,7 +232,7 @@ def _checksum(key: bytes, code: bytes) -> bytes:
 
 
 def read(key: bytes) -> bytes | None:
-    """The object file of a kernel, if it is on disk and whole."""
+    """Return the object file of a kernel, or None if it is not on disk, or not whole."""
     name = f"{key.hex()}.o"
     with _opened() as folder:
         data = None if folder is None else _read(folder, name)
@@ -252,7 +252,7 @@ def save(key: bytes, code: bytes) -> None:
 
 
 SAVES_A_LOOK = 256
-"""Of so many files that are written the folder is looked through once: it may have 60,000, which take a second."""
+"""The folder is looked through once for so many files that are written: it may have 60,000, which take a second."""
 
 
 def _bound(folder: Folder) -> None:
@@ -281,7 +281,7 @@ def _bound(folder: Folder) -> None:
 
 @contextmanager
 def turn(key: bytes) -> Iterator[None]:
-    """Meanwhile no other process that asks for its turn compiles this kernel. It may be on disk once the turn has come.
+    """A context in which no other process that asks for its turn compiles this kernel, which may be on disk by then.
 
     A courtesy, not a promise: who has waited too long, or can make no file to lock, goes ahead.
     """
@@ -319,7 +319,7 @@ def _wait_for(fd: int) -> None:
 
 @contextmanager
 def noted(text: str) -> Iterator[None]:
-    """Meanwhile it stands on disk that this process is compiling ``text``."""
+    """A context in which it stands on disk that this process is compiling ``text``."""
     name = f"{os.getpid()}.{threading.get_ident()}.compiling"
     with _opened(is_made=True) as folder:
         is_written = folder is not None and _write(folder, name, text.encode())
@@ -334,7 +334,7 @@ def noted(text: str) -> Iterator[None]:
 
 @cache
 def suspects() -> frozenset[bytes]:
-    """The kernels that processes, now dead, were compiling when they ended."""
+    """Return the kernels that processes which are dead were compiling when they ended."""
     found: set[bytes] = set()
     with _opened() as folder:
         names = [] if folder is None else os.listdir(folder.fd)

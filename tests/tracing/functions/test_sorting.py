@@ -12,6 +12,7 @@ import wengert as wg
 from tests.comparisons import as_numpy
 from tests.tracing.numpy_cases import case, floats, integers, record, same_as_numpy, verify
 from wengert.errors import UnsupportedFunctionError
+from wengert.tracing.functions.sorting import _refuses_no_weight
 
 X = floats(3, 4)
 X3 = floats(2, 3, 4)
@@ -182,8 +183,15 @@ WEIGHTED: list[dict[str, Any]] = [
 ]
 
 
+MIXED_UP = np.quantile([[1.0, 2], [3, 4]], 0.5, (0, 1), weights=[[0, 1], [0, 0]], method="inverted_cdf") != 2
+"""Up to 2.3, NumPy takes the weights of several axes in another order than the elements."""
+
+
 @pytest.mark.parametrize("options", WEIGHTED)
 def test_weighted_quantiles(options):
+    if MIXED_UP and isinstance(options.get("axis"), tuple):
+        pytest.skip("NumPy's are wrong")
+
     def f(x, quantile=np.quantile, scale=1):
         return tuple([quantile(x, scale * np.array(q), method="inverted_cdf", **options) for q in (0.3, [0, 0.25, 1])])
 
@@ -222,6 +230,8 @@ def test_weights_of_quantiles_as_lists():
 )
 def test_weights_and_methods_that_numpy_refuses(options, error):
     f = lambda x: np.quantile(x, 0.5, **{"method": "inverted_cdf", **options})
+    if not np.any(options.get("weights", 1)) and not _refuses_no_weight():
+        pytest.skip("not refused up to NumPy 2.3")
     with np.errstate(invalid="ignore"):
         for call in (f, wg.jit(f, strict=True)):
             with pytest.raises(error):

@@ -1,4 +1,5 @@
-"""Loops and branches with their bodies in one function (:mod:`wengert.codegen.loops`) against their kernels one by one.
+"""This module compares loops and branches that are one function with their bodies (:mod:`wengert.codegen.loops`) with
+their kernels one by one.
 
 What such a function does is played here: each kernel of its body is compiled by itself, and called in the order, on the
 memory and as often as the data says. The kernels themselves are verified as any other. LLVM optimises the function as a
@@ -50,7 +51,7 @@ def _bodies(whole: Whole) -> Sequence[Body]:
 
 
 def differences(call: KernelCall, whole: Whole, address: int, address_of: Address) -> Iterator[str]:
-    """What the function at ``address`` does wrong on each of some operands, in words, or ""."""
+    """Yield, for each of some operands, what the function at ``address`` does wrong, in words, or ""."""
     count = len(whole.branches[0].outputs if isinstance(whole, Switch) else _bodies(whole)[-1].outputs)
     for number in range(9):
         memory = Memory(np.random.default_rng(number), is_tame=number % 3 < 2)

@@ -1,4 +1,4 @@
-"""Nests against the references of their steps.
+"""This module compares nests with the references of their steps.
 
 A nest says by itself what it computes: the same loads, steps, folds and stores, each by the NumPy reference of the op
 whose function it is, must give the same numbers. Where its code has no lengths, it is asked for some from nothing to
@@ -42,7 +42,7 @@ BLOCK = 8  # vectors that a loop over lanes takes at once, at most
 
 
 def differences(nest: Nest, address: int) -> Iterator[str]:
-    """What the kernel at ``address`` does wrong on each of some operands, in words, or ""."""
+    """Yield, for each of some operands, what the kernel at ``address`` does wrong, in words, or ""."""
     if nest.is_fast:
         return
     for number, extents in enumerate(_lengths(nest)):
@@ -57,7 +57,7 @@ def differences(nest: Nest, address: int) -> Iterator[str]:
 
 
 def _lengths(nest: Nest) -> Iterator[Extents]:
-    """The lengths that are tried: those in the code; of the others one after the other small ones."""
+    """Yield the lengths that are tried: those in the code; of the others one after the other small ones."""
     if None not in nest.extents:
         yield tuple([n for n in nest.extents if n is not None])
         return
@@ -79,7 +79,7 @@ def _lengths(nest: Nest) -> Iterator[Extents]:
 
 
 def _overwritten(nest: Nest) -> int | None:
-    """The load in whose place the only store may be: of its size, and of all its strides."""
+    """Return the load in whose place the only store may be: of its size, and of all its strides."""
     if len(nest.stores) != 1 or nest.folds:
         return None
     goal = nest.stores[0]
@@ -94,7 +94,7 @@ def _overwritten(nest: Nest) -> int | None:
 
 
 def _references() -> dict[str, Callable[..., Any]]:
-    """By the name of the function; more of them once scipy.special is imported."""
+    """Return the references by the names of functions; there are more once scipy.special is imported."""
     return {op.kernel.function: op.reference for op in OPS.values() if isinstance(op.kernel, Map)}
 
 
@@ -211,7 +211,7 @@ class _Trial:
     # ---------------------------------------------------------------------------------------------------- running
 
     def difference(self, address: int) -> str:
-        """What the kernel does wrong, in words, or "" ."""
+        """Return what the kernel does wrong, in words, or ""."""
         with np.errstate(all="ignore"):
             wanted = [self._computed(None)]
             if self._is_loose():

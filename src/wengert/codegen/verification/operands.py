@@ -1,4 +1,4 @@
-"""Operands that are hard to get right, in memory that shows what else a kernel writes.
+"""This module makes operands that are hard to get right, in memory that shows what else a kernel writes.
 
 They are aligned with no vector, and hold zeros of both signs, infinities, NaN, subnormal and ordinary numbers. Around
 each of them is a margin that nobody may touch.
@@ -112,14 +112,14 @@ class Memory:
 
 
 def run(address: int, pointers: Sequence[int], sizes: Sequence[int], begin: int, end: int) -> int:
-    """The status of a kernel that is run on addresses."""
+    """Run a kernel on addresses, and return its status."""
     places = (ctypes.c_void_p * max(1, len(pointers)))(*pointers)
     given = (ctypes.c_int64 * max(1, len(sizes)))(*sizes)
     return KERNEL(address)(places, given, begin, end)
 
 
 def halves(whole: int, middle: int) -> list[list[Part]]:
-    """A kernel's extent at once, and in two parts."""
+    """Return two ways to run a kernel: its extent at once, and in two parts."""
     return [[(0, whole)], [(0, middle), (middle, whole)]] if 0 < middle < whole else [[(0, whole)]]
 
 
@@ -131,8 +131,11 @@ def difference(
     wanted: Mapping[int, Sequence[Array]],
     status: int = 0,
 ) -> str:
-    """What the kernel does wrong, in words, or "". ``wanted``: the values that each of its results may have, by the
-    number of the operand; none: any. Each of ``parts`` is a way to run all of it."""
+    """Return what the kernel does wrong, in words, or "".
+
+    ``wanted``: the values that each of its results may have, by the number of the operand; none: any. Each of ``parts``
+    is a way to run all of it.
+    """
     before = {id(x.block): x.block.copy() for x in operands}
     results = []
     for way in parts:
@@ -162,7 +165,7 @@ def difference(
 
 
 def mismatch(got: Array, wanted: Sequence[Array]) -> str:
-    """Where a result is none of those that may be, in words, or ""."""
+    """Return where a result is none of those that may be, in words, or ""."""
     first = wanted[0]
     nan = np.isnan if got.dtype.kind == "f" else lambda x: np.zeros(x.shape, bool)
     with np.errstate(all="ignore"):

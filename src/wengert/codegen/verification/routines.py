@@ -1,4 +1,4 @@
-"""The runtime's own kernels, which move, sort and multiply, against NumPy, as they are called.
+"""This module compares the runtime's own kernels, which move, sort and multiply, with NumPy, as they are called.
 
 Products are of small integers, whose sums are the same in every order, and of an infinity and a NaN among them; so bits
 must be equal, but for the NaN that it is. Routines of LAPACK and Fourier transforms are not looked at here.
@@ -25,7 +25,7 @@ def is_known(name: str) -> bool:
 
 
 def differences(call: KernelCall, name: str, address: int) -> Iterator[str]:
-    """What the routine at ``address`` does wrong on each of some operands, in words, or ""."""
+    """Yield, for each of some operands, what the routine at ``address`` does wrong, in words, or ""."""
     if max([p.aval.size for p in call.places]) > MOST_POINTS:
         return
     for number in range(3):

@@ -1,4 +1,4 @@
-"""Kernels over indices (:mod:`wengert.codegen.specs`) against what NumPy says, element by element.
+"""This module compares kernels over indices (:mod:`wengert.codegen.specs`) with what NumPy says, element by element.
 
 A spec has no lengths in its code: each is tried from nothing, or from one where the kernel needs an element, to two
 vectors and one, and one that fills the largest block. Bits must be equal, but for the NaN that it is. Where a kernel
@@ -34,7 +34,7 @@ class Trial(NamedTuple):
 
 
 def differences(spec: Spec, address: int) -> Iterator[str]:
-    """What the kernel at ``address`` does wrong on each of some operands, in words, or ""."""
+    """Yield, for each of some operands, what the kernel at ``address`` does wrong, in words, or ""."""
     trials = TRIALS[type(spec)]
     for number, extents in enumerate(_lengths(spec)):
         for is_tame in (True, False):

@@ -9,6 +9,7 @@ from __future__ import annotations
 import math
 import operator
 from builtins import range as range_  # histograms have a range of their own
+from functools import cache
 from typing import Any
 
 import numpy as np
@@ -357,8 +358,25 @@ def _weights_of(x: Any, weights: Any, axis: Any) -> Any:
     return as_dtype(w, np.float64)
 
 
+@cache
+def _passes_over_no_weight() -> bool:
+    """Whether NumPy's quantile at 0 is the first element that has a weight, and not the first of all, as up to 2.3."""
+    return np.quantile([0.0, 1.0], 0.0, weights=[0.0, 1.0], method="inverted_cdf") == 1
+
+
+@cache
+def _refuses_no_weight() -> bool:
+    """Whether NumPy refuses weights that are all zero, as it did not up to 2.3."""
+    with np.errstate(all="ignore"):
+        try:
+            np.quantile([0.0, 1.0], 0.5, weights=[0.0, 0.0], method="inverted_cdf")
+        except ValueError:
+            return True
+    return False
+
+
 def _weighted_quantile(x: Any, p: Any, axis: Any, keepdims: Any, weights: Any, skip_nan: bool) -> Any:
-    """The first element up to which the weights are that part of all; of elements of no weight, none."""
+    """The first element up to which the weights are that part of all."""
     w = _weights_of(x, weights, axis)
     axes = axes_of(axis, x.ndim)
     if skip_nan and x.dtype.kind == "f":
@@ -372,10 +390,11 @@ def _weighted_quantile(x: Any, p: Any, axis: Any, keepdims: Any, weights: Any, s
     rows, w = taken_along(rows, order, 0), taken_along(w, order, 0)
     part: Any = np.cumsum(w, axis=0)
     part = part / part[-1]
-    if holds(np.any(np.isnan(part[-1]))):
+    if _refuses_no_weight() and holds(np.any(np.isnan(part[-1]))):
         raise ValueError("Weights included NaN, inf or were all zero.")
     part = as_dtype(part, p.dtype)
-    part = np.where(part == 0, -1, part)
+    if _passes_over_no_weight():
+        part = np.where(part == 0, -1, part)
     below = part < np.reshape(p, (*p.shape, *[1] * part.ndim))
     y: Any = _at(rows, np.minimum(np.sum(below, axis=p.ndim), size - 1))
     y = y if skip_nan else _nan_where_last_is(rows, y)
@@ -566,11 +585,20 @@ def _check_estimated(bins: Any, weights: Any) -> None:
         raise TypeError("Automated estimation of the number of bins is not supported for weighted data")
 
 
+@cache
+def _auto_has_a_limit() -> bool:
+    """Whether NumPy bounds the number of bins where half of the values are equal, as it did not up to 2.1."""
+    return len(np.histogram_bin_edges([1.0, 1.0, 1.0, 1.0, 9.0], "auto")) == 6
+
+
 def _width(x: Any, name: str) -> Any:
     """How wide bins should be, by the estimator of that name."""
     n = x.size
     if name == "auto":
-        return np.minimum(np.maximum(_width(x, "fd"), _width(x, "sqrt") / 2), _width(x, "sturges"))
+        own, least = _width(x, "fd"), _width(x, "sturges")
+        if not _auto_has_a_limit():
+            return np.minimum(own, least) if own else least
+        return np.minimum(np.maximum(own, _width(x, "sqrt") / 2), least)
     if name == "fd":
         return 2.0 * (np.percentile(x, 75) - np.percentile(x, 25)) * n ** (-1.0 / 3.0)
     if name == "scott":
