@@ -45,6 +45,63 @@ SIZES += [0.0, 1e-3, 1e-5, 1e-8, 1e-15, 1e-30, 1e-100, 1e-300, 0.999, 1 - 1e-9, 
 SHARES = [1e-300, 1e-100, 1e-30, 1e-15, 1e-8, 1e-4, 0.01, 0.5, 0.9, 0.999, 1 - 1e-6, 1 - 1e-12, 0.0, 1.0]
 COUNTS = [-5, -2, -1, 0, 1, 2, 3, 4, 5, 10, 50, 200]
 
+SLOW = frozenset(["chndtrinc", "chndtrix", "chndtridf", "nctdtr", "nctdtrit", "nctdtridf", "nctdtrinc"])
+SLOW |= frozenset(["lpmv", "ncfdtr", "ncfdtri", "ncfdtrinc", "ncfdtridfn", "ncfdtridfd", "owens_t", "it2y0", "it2k0"])
+SLOW |= frozenset([name for name in CASES if name.startswith("mathieu_")])
+"""What mpmath, or SciPy, takes long for: left to the deep test."""
+
+WHERE_IT_WAS_WRONG: list[tuple[str, tuple[float, ...]]] = [
+    ("agm", (-4.0, -2.2)),
+    ("agm", (1e-300, 0.5)),
+    ("elliprj", (0.7, 1.2, 2.0, -1.5)),
+    ("elliprj", (1.0, 2.8, 3.0, 1e15)),
+    ("elliprc", (0.7, -1.5)),
+    ("zetac", (-9.0,)),
+    ("zetac", (-2.7,)),
+    ("zetac", (1e30,)),
+    ("voigt_profile", (0.3, 1e-6, 1.2)),
+    ("voigt_profile", (0.3, 1e-300, 1.2)),
+    ("stdtr", (1e14, -1.3)),
+    ("stdtr", (1e14, 3.0)),
+    ("poch", (0.0, 1.5)),
+    ("poch", (-3.0, 1.5)),
+    ("poch", (-3.0, 0.25)),
+    ("k0e", (1e15,)),
+    ("k1e", (1e15,)),
+    ("kve", (1.5, 1e6)),
+    ("jv", (2.8, 1e8)),
+    ("jv", (-1.5, 12345.678)),
+    ("jve", (130.0, 1e5)),
+    ("yv", (2.2, 1e15)),
+    ("airye_ai", (1e6,)),
+    ("airye_aip", (1e6,)),
+    ("airye_bi", (1e6,)),
+    ("airye_bip", (1e6,)),
+    ("beta", (2.4, 1e-100)),
+    ("binom", (1e15, 1.4)),
+    ("bdtr", (1.7, 6, 1e-30)),
+    ("ellipkinc", (1e-15, 0.6)),
+    ("ellipj_dn", (0.96, 1 - 1e-12)),
+    ("fresnel_s", (98765432.25,)),
+    ("gammaincinv", (0.0018, 0.63)),
+    ("betaincinv", (0.6, 1e15, 0.76)),
+    ("inv_boxcox", (1.6, 1e100)),
+    ("eval_legendre", (-5, 0.3)),
+    ("eval_chebyu", (-5, 0.3)),
+    ("eval_chebys", (-5, 0.3)),
+    ("eval_chebyu", (-1, 0.3)),
+    ("ncfdtr", (2.3, 3.1, 0.7, 1.5)),
+    ("modfresnelm_k", (1000.0,)),
+    ("nrdtrimn", (0.79, 0.62, 1e15)),
+    ("powm1", (2.0, -100.0)),
+    ("btdtria", (0.65, 1e-15, 0.3)),
+    ("hyp1f1", (1.3, 2.2, -4.7)),
+    ("hyp2f1", (0.7, 1.4, 2.3, 0.6)),
+    ("hyp2f1", (0.7, 1.4, 2.3, -5.0)),
+    ("hyp2f1", (-2.0, 1.4, 2.3, 0.3)),
+]
+"""Points of a function, each of which a rule was wrong at once."""
+
 
 # ------------------------------------------------------------------------------------------------------- points
 

@@ -1,8 +1,8 @@
 """Derivatives of the functions of scipy.special as mpmath has them, stored in ``slopes.txt``: so that every branch of
 every rule is compared in every run, in milliseconds.
 
-``python -m tests.ops.special.slopes`` takes them anew, in some ten minutes; with names, of these functions alone. A
-row is a function, its operands, SciPy's value, and the derivative in each operand, "-" where there is none to compare.
+``python -m tests.ops.special.slopes NAME...`` takes those of these functions anew; without names, of all. A row is a
+function, its operands, SciPy's value, and the derivative in each operand, "-" where there is none to compare.
 """
 
 from __future__ import annotations
@@ -26,6 +26,9 @@ MOST = 14
 """Points of a function."""
 SURELY_RIGHT = 1e-9
 """What is stored agreed so well with ours: no rounding of another library's makes a difference."""
+
+WITHOUT = comparison.SLOW | {"hyp1f1", "pbvv", "pbvv_slope"}
+"""Functions whose own values, or derivatives, take minutes at some of these points."""
 
 REALS = [1e-6, 0.02, 0.97, 1.01, 3.3, 12.5, 31.0, 120.0, 1500.0, 1e6, -0.3, -2.6, -31.0]
 WHOLE = [-3, -1, 0, 1, 2, 3, 7, 20]
@@ -126,11 +129,9 @@ def wrong(name: str) -> list[tuple[int, list[Any], Any, Any]]:
 
 
 if __name__ == "__main__":
-    from tests.ops.special.test_against_mpmath import SLOW, WHERE_IT_WAS_WRONG
-
     kept = {line.split(" ")[0]: list[str]() for line in FILE.read_text().splitlines()} if FILE.exists() else {}
     for line in FILE.read_text().splitlines() if FILE.exists() else ():
         kept[line.split(" ")[0]].append(line)
-    for name in sys.argv[1:] or [name for name in CASES if name not in SLOW]:
-        kept[name.replace(" ", "_")] = rows_of(name, [list(xs) for n, xs in WHERE_IT_WAS_WRONG if n == name])
+    for name in sys.argv[1:] or [name for name in CASES if name not in WITHOUT]:
+        kept[name.replace(" ", "_")] = rows_of(name, [list(xs) for n, xs in comparison.WHERE_IT_WAS_WRONG if n == name])
         FILE.write_text("".join([f"{line}\n" for name in sorted(kept) for line in kept[name]]))
