@@ -268,3 +268,31 @@ def test_what_the_user_makes_of_a_refusal_is_the_users() -> None:
         wg.grad(f)(1.0)
     with pytest.raises(ValueError, match="different signs"):  # of another line
         wg.grad(recovers)(1.0)
+
+
+@pytest.mark.parametrize("way", [wg.grad, wg.jit, wg.trace])
+def test_an_interrupt_while_numpy_asks_for_a_number_became_a_value_error(monkeypatch: Any, way: Any) -> None:
+    """NumPy makes "setting an array element with a sequence" of whatever ends ``__float__``."""
+
+    def interrupted(self: Tracer, what: str) -> None:
+        raise KeyboardInterrupt
+
+    def f(x: Any) -> Any:
+        u: Any = np.ndarray(3)  # NumPy's own array
+        u[0] = x[0]
+        return np.sum(u * x)
+
+    monkeypatch.setattr(Tracer, "_only_one", interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        way(f)(np.ones(3))
+
+
+def test_an_error_that_the_users_code_makes_of_an_interrupt_is_its_own() -> None:
+    def f(x: Any) -> Any:
+        try:
+            raise KeyboardInterrupt
+        except KeyboardInterrupt as error:
+            raise ValueError("stopped by hand") from error
+
+    with pytest.raises(ValueError, match="stopped by hand"):
+        wg.grad(f)(1.0)

@@ -24,7 +24,7 @@ from wengert.source import Source
 from wengert.tape import Atom, Aval, Tape, check
 from wengert.tracing import functions, patch  # noqa: F401  # functions: they fill the tables and the hooks
 from wengert.tracing.arguments import holds_tracer
-from wengert.tracing.callers import is_internal, is_library, run
+from wengert.tracing.callers import is_internal, is_library, is_ours, run
 from wengert.tracing.generators import WalkAgain
 from wengert.tracing.layouts import has_c_order, layout, strides_alone
 from wengert.tracing.libraries import instead_of, refused_function
@@ -151,6 +151,9 @@ def record_call(
             _locate(error)
             raise
         except Exception as error:  # of whatever class a library, or its C code, makes of ours
+            interrupt = _interrupt_behind(error)
+            if interrupt is not None:
+                raise interrupt from None
             ours = _in_our_words(trace, error)
             if ours is None:
                 raise
@@ -192,6 +195,16 @@ def _source_of(error: Exception) -> Source | None:
             source = Source(at.tb_frame.f_code.co_filename, at.tb_lineno, at.tb_frame.f_code.co_name)
         at = at.tb_next
     return source
+
+
+def _interrupt_behind(error: Exception) -> BaseException | None:
+    """Ctrl-C, or another end of the program, that came while C code asked a traced value for a number, and of which
+    that code made an error of its own. What Python code made of an interrupt is left alone."""
+    behind: BaseException | None = error
+    while isinstance(behind, Exception):
+        behind = behind.__cause__ or behind.__context__
+    at = None if behind is None else behind.__traceback__
+    return behind if at is not None and is_ours(at.tb_frame) else None
 
 
 def _in_our_words(trace: Trace, error: Exception) -> WengertError | None:
