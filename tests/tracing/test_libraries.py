@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import inspect
 import signal
+import sys
 import types
 import warnings
 from collections.abc import Callable, Iterator
@@ -26,7 +27,7 @@ from scipy import linalg as la
 from scipy.linalg import cholesky as imported
 
 import wengert as wg
-from wengert.tracing.libraries import instead_of
+from wengert.tracing.libraries import _of_method, instead_of
 from wengert.tracing.tracer import HANDLED_FUNCTIONS
 
 A = np.array([[2.0, 0.3, 0.1], [0.3, 3.0, 0.2], [0.1, 0.2, 4.0]])
@@ -218,3 +219,26 @@ def test_a_package_of_columns_gets_memory_or_a_refusal() -> None:
     with pytest.raises(wg.errors.ConcretizationError):
         wg.grad(lambda x: np.sum(column(x)))(np.ones(3))
     assert wg.grad(lambda x: np.sum(x * column(np.ones(3))))(np.ones(3)).tolist() == [1, 1, 1]
+
+
+def test_a_method_is_called_by_the_class_that_its_package_shows(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Though it is a base's; what makes an object is called by the class alone, and what is not shown by neither."""
+    core: dict[str, Any] = {"__name__": "package_of_a_test.core", "sys": sys}
+    exec(
+        "class Base:\n"
+        "    def __init__(self): self.made = sys._getframe()\n"
+        "    def total(self): return sys._getframe()\n"
+        "class Column(Base): pass\n"
+        "def helper(self): return sys._getframe()\n"
+        "def alone(x): return sys._getframe()\n",
+        core,
+    )
+    package: Any = types.ModuleType("package_of_a_test")
+    package.Column = core["Column"]
+    monkeypatch.setitem(sys.modules, "package_of_a_test", package)
+    column = core["Column"]()
+    assert _of_method(column.total()) == "package_of_a_test.Column.total"
+    assert _of_method(column.made) == "package_of_a_test.Column"
+    assert _of_method(core["helper"](column)) == "package_of_a_test.Column"
+    for frame in (core["Base"]().total(), core["alone"](column), core["helper"](1.0), core["helper"](package)):
+        assert _of_method(frame) is None
