@@ -24,6 +24,13 @@ from wengert.codegen.target import target
 from wengert.errors import CacheWarning
 
 
+@pytest.fixture(autouse=True)
+def no_marks(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have files of kernels alone in the folder, and none that say that they were verified."""
+    monkeypatch.setattr(config, "verify", False)
+    monkeypatch.setenv("WENGERT_VERIFY", "0")  # of other processes
+
+
 def test_a_second_process_compiles_nothing(folder: Path) -> None:
     compiled, loaded, bits = run_program()
     assert compiled > 0 and loaded == 0

@@ -30,7 +30,7 @@ from wengert.ops.kernels import Map, of_nothing
 
 EXACT = ("wengert.codegen.vecmath.arithmetic", "wengert.codegen.vecmath.table", "wengert.codegen.ir")
 """Where the functions are written that are NumPy's bit for bit."""
-RELATIVE_TO_TERMS = ("logaddexp", "logaddexp2")
+RELATIVE_TO_TERMS = ("logaddexp", "logaddexp2", "kl_div")
 """Functions whose error is measured in units of the greatest operand, as what they add may cancel."""
 OVERFLOW_BETWEEN = ("pseudo_huber",)
 """Functions whose reference has NaN where a term overflows, and ours the value."""
