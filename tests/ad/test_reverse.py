@@ -454,6 +454,14 @@ def test_the_temperature_of_a_masked_softmax_had_no_derivative(f: Any) -> None:
             assert got == pytest.approx(curve, rel=1e-6)
 
 
+def test_what_is_fixed_before_a_step_that_saturates_meets_no_infinite_slope_on_its_way() -> None:
+    """exp(-inf / sqrt(s)) is 0 for every s, also for s = 0, where the root has an infinite slope."""
+    q, s = np.array([1.0, -np.inf]), np.array([4.0, 0.0])
+    with np.errstate(all="ignore"):
+        ct = wg.grad(lambda s: np.sum(np.exp(q / np.sqrt(s))))(s)
+    np.testing.assert_allclose(ct, [-np.exp(0.5) / 16, 0], rtol=1e-14)
+
+
 @pytest.mark.parametrize(
     "f",
     [
