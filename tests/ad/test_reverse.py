@@ -288,6 +288,26 @@ def test_structural_zeros_meet_no_infinite_partial(f: Any, at: Any, want: Any) -
     np.testing.assert_array_equal(wg.grad(f)(at), want)
 
 
+PAIRS: dict[str, Any] = {
+    "a product by broadcasting": lambda y: np.sum((y[:, None] * y)[1:, 1:]),
+    "two parts of it": lambda y: np.sum((y[:, None] * y)[1:, 1:]) + np.sum((y / y[:, None])[2, 1:] ** 2),
+    "an outer product": lambda y: np.sum(np.outer(y, y)[1:, 1:]),
+    "a row of it": lambda y: np.sum(np.outer(y, y)[1, 1:]),
+    "an element of it": lambda y: np.outer(y, y)[-1, 1] ** 2,
+    "a matrix product": lambda y: np.sum(np.sin(y.reshape(3, 1) @ y.reshape(1, 3))[:0:-1, 1:]),
+    "an einsum": lambda y: np.sum(np.einsum("i,j,k->jki", y, y, y)[1:, 2, 1:]),
+}
+
+
+@pytest.mark.parametrize("name", PAIRS)
+def test_a_part_of_all_pairs_was_read_and_what_is_infinite_in_the_others_leaked(name: str) -> None:
+    f = lambda x: PAIRS[name](np.sqrt(x - 1))
+    x = np.array([0.5, 1.5, 2.0])
+    with np.errstate(invalid="ignore"):
+        differences = [(f(x + h) - f(x - h)) / 2e-6 for h in 1e-6 * np.eye(3)[1:]]
+        np.testing.assert_allclose(wg.grad(f)(x), [0.0, *differences], rtol=1e-7)
+
+
 def by_index_array(x: Any) -> Any:
     y = np.sqrt(x - 1)
     y[[0, 1]] = x[:2]

@@ -185,7 +185,8 @@ def project(ct: Cotangent, aval: Aval) -> Cotangent:
         # Where no repeat counts, the sum is not 0 + 0 but nothing.
         return Masked(_any_repeat(where_it_counts(ct), shape, aval), densify(ct, aval), is_clean=True)
     if isinstance(ct, Parts) and ct.aval.shape != aval.shape:
-        return _fit(densify(ct, ct.aval), aval)
+        marks, value = _marks_of_sum(ct, aval), _fit(densify(ct, ct.aval), aval)
+        return value if marks is None else Masked(marks, value, is_clean=True)
     if isinstance(ct, Diagonal | Parts):
         return ct
     if ct.aval is aval:
@@ -200,6 +201,26 @@ def _any_repeat(mask: Atom, shape: tuple[int, ...], aval: Aval) -> Atom:
     lead = len(shape) - aval.ndim
     axes = tuple(k for k in range(len(shape)) if k < lead or aval.shape[k - lead] != shape[k])
     return reshape(any_(broadcast_to(mask, shape=shape), axis=axes), shape=aval.shape)
+
+
+def _marks_of_sum(ct: Parts, aval: Aval) -> Marks | None:
+    """Where the sum of ``ct`` over the axes that ``aval`` was broadcast along counts: where a part has an element.
+
+    None: everywhere, or where cannot be told without a mask of all that is summed.
+    """
+    wide, lead = ct.aval.shape, ct.aval.ndim - aval.ndim
+    if ct.base is not None or np.broadcast_shapes(wide, aval.shape) != wide:
+        return None
+    summed: dict[StaticIndex, Part] = {}
+    for part in ct.parts:
+        if part.index is None:
+            return None
+        along = zip(part.index[lead:], wide[lead:], aval.shape, strict=True)
+        index = tuple(entry if n == own else (0, 1, 1) for entry, n, own in along)
+        if is_everything(index, aval.shape):
+            return None
+        summed[index] = part._replace(index=index)
+    return Marks(Lit(False), tuple(summed.values()), aval)
 
 
 def add(a: Cotangent, b: Cotangent, aval: Aval) -> Cotangent:

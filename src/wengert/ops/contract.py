@@ -7,18 +7,19 @@ the cotangent of an operand is again a contraction, with the labels moved.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
 from wengert.errors import ShapeError
-from wengert.ops.elementwise import multiply
+from wengert.ops.elementwise import cast, multiply
+from wengert.ops.index import StaticIndex, is_everything, region_shape, slice_
 from wengert.ops.kernels import Contract
 from wengert.ops.op import linear
 from wengert.ops.reduce import sum_
 from wengert.ops.shape import broadcast_to, expand, transpose
-from wengert.ops.structured import Diagonal, Fill
+from wengert.ops.structured import Diagonal, Fill, Part, Parts
 from wengert.tape import Atom, Aval
 
 Labels = tuple[int, ...]
@@ -96,7 +97,8 @@ def _transpose_y(ct: Atom, x: Atom, y: Atom, *, a: Labels, b: Labels, out: Label
 
 
 def _structured(ct: Any, k: int, x: Atom, y: Atom, z: Atom, *, a: Labels, b: Labels, out: Labels) -> Any:
-    """A fill or a diagonal as cotangent saves the product: x̄ = s Σ y, or x̄ = diag(d) yᵀ."""
+    """A fill or a diagonal as cotangent saves the product: x̄ = s Σ y, or x̄ = diag(d) yᵀ. One region saves what would be
+    products with zeros outside of it, which are NaN where the other operand is infinite."""
     mine, other, labels, others = (x, y, a, b) if k == 0 else (y, x, b, a)
     if isinstance(ct, Fill):
         gone = tuple(j for j, label in enumerate(others) if label not in labels)
@@ -117,7 +119,27 @@ def _structured(ct: Any, k: int, x: Atom, y: Atom, z: Atom, *, a: Labels, b: Lab
         if ct.value.aval.shape == ():
             return None
         return contract(ct.value, other, a=(i,), b=renamed_others, out=renamed_mine)
+    parts = ct.few_parts(1) if isinstance(ct, Parts) and ct.base is None else None
+    if parts and parts[0].index is not None:
+        return _of_a_region(parts[0].value, dict(zip(out, parts[0].index, strict=True)), mine, other, labels, others)
     return None
+
+
+def _of_a_region(ct: Atom, region: dict[int, Any], mine: Atom, other: Atom, labels: Labels, others: Labels) -> Any:
+    """The cotangent of an operand, if that of the result is ``ct`` in a region, what it takes of each label, and zero
+    elsewhere."""
+
+    def taken(operand: Atom, labels: Labels) -> StaticIndex:
+        return tuple([region.get(label, (0, n, 1)) for label, n in zip(labels, operand.aval.shape, strict=True)])
+
+    def left(labels: Iterable[int]) -> Labels:
+        return tuple([label for label in labels if type(region.get(label)) is not int])
+
+    wide = broadcast_to(cast(ct, other.aval.dtype), shape=region_shape(tuple(region.values())))
+    of_region = slice_(other, index=taken(other, others))
+    value = contract(wide, of_region, a=left(region), b=left(others), out=left(labels))
+    index = taken(mine, labels)
+    return value if is_everything(index, mine.aval.shape) else Parts(None, (Part(value, index),), mine.aval)
 
 
 def _batch(xs: Any, batched: Any, size: int, *, a: Labels, b: Labels, out: Labels) -> Any:
