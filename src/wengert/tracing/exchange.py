@@ -21,7 +21,7 @@ from wengert.tracing.tracer import Tracer
 Replacement = TypeVar("Replacement", bound=Callable[..., Any])
 
 # How much of its arguments a function looks at, to find a traced value (Looks in native/exchange.cpp).
-AT_ARGUMENTS, INTO_LISTS, INTO_ALL, AT_DEFAULT, AT_ANY, AT_OBJECT = range(6)
+AT_ARGUMENTS, INTO_LISTS, INTO_ALL, AT_DEFAULT, AT_ANY, AT_OBJECT, AT_INSTANCE = range(7)
 
 EXCHANGED: list[Any] = []
 """The functions and classes that are exchanged, of the modules that have been imported."""
@@ -37,7 +37,7 @@ def exchanges(callee: Any, looks: int = AT_ARGUMENTS) -> Callable[[Replacement],
     """
 
     def register(traced: Replacement) -> Replacement:
-        if _exchange.enroll(callee, traced, looks) and callable(callee):
+        if _exchange.enroll(callee, traced, looks) and callable(callee) and looks != AT_INSTANCE:
             EXCHANGED.append(callee)
         return traced
 

@@ -129,4 +129,4 @@ def _trace_in(
         raise
     in_static = tuple([(k, leaves[k]) for k in static])
     tape = recording.tape.replace(in_tree=treedef, in_static=in_static, out_tree=recording.out_treedef)
-    return Whole(tape, environment, recording.unrepeatable, recording.written)
+    return Whole(tape, environment, recording.unrepeatable or environment.unrepeatable, recording.written)

@@ -3,7 +3,8 @@
 //
 // `math.sin` takes a float out of whatever it is given, so no protocol reaches it, and no attribute of a module reaches
 // `from math import sin`. But Python reads the address of such a function from its PyMethodDef at every call, that of a
-// class from its tp_vectorcall, where there may be none, and that of `x.shape = ...` from a PyGetSetDef. There stands,
+// class from its tp_vectorcall, where there may be none, that of `x.shape = ...` from a PyGetSetDef, and that of a call
+// of what functools.cache has made from the tp_call of its class. There stands,
 // while a trace is open, a trampoline: it looks whether an argument is traced, and then calls what was enrolled, else
 // the function's own code. No class inherits tp_vectorcall, as it does tp_new, which stays what it is: of a subclass
 // (`class Metres(np.float64)`) nothing is exchanged, and what `__new__` compares when one is copied is the same at all
@@ -26,7 +27,7 @@
 
 namespace {
 
-constexpr int most_functions = 192, most_types = 24, most_setters = 4;
+constexpr int most_functions = 192, most_types = 24, most_setters = 4, most_callables = 2;
 
 // How much of its arguments a function's trampoline looks at.
 enum Looks {
@@ -36,6 +37,7 @@ enum Looks {
     at_default = 3,   // is the first one traced, and are there three? getattr(x, name, default)
     at_any = 4,       // of a class: as into_lists; of any other class the one argument is looked at, if there is but one
     at_object = 5,    // of a method: the replacement is asked, with the object in front; it may answer NotImplemented
+    at_instance = 6,  // of a class, the same of each call of what it made: functools.cache
 };
 
 struct Function {
@@ -58,11 +60,18 @@ struct Setter {
     PyObject *replacement; // asked with the object and the new value
 };
 
+struct Callable {
+    PyTypeObject *type;
+    ternaryfunc own;
+    PyObject *replacement; // asked with the object in front
+};
+
 PyTypeObject *traced; // the class of traced values
 Function functions[most_functions];
 Type types[most_types];
 Setter setters[most_setters];
-int n_functions, n_types, n_setters;
+Callable callables[most_callables];
+int n_functions, n_types, n_setters, n_callables;
 
 bool is_traced(PyObject *x) { return Py_TYPE(x) == traced; }
 
@@ -128,14 +137,14 @@ PyObject *with_keywords(PyObject *self, PyObject *const *args, Py_ssize_t n, PyO
                                             : as<Own>(f.own)(self, args, n, names);
 }
 
-// The same, of a method whose arguments come in a tuple, and perhaps a dictionary.
-PyObject *asked(const Function &f, PyObject *self, PyObject *args, PyObject *keywords) {
+// The same, where the arguments come in a tuple, and perhaps a dictionary.
+PyObject *asked(PyObject *replacement, PyObject *self, PyObject *args, PyObject *keywords) {
     const Py_ssize_t n = PyTuple_GET_SIZE(args);
     PyObject *with_self = PyTuple_New(n + 1);
     if (with_self == nullptr) return nullptr;
     PyTuple_SET_ITEM(with_self, 0, Py_NewRef(self));
     for (Py_ssize_t k = 0; k < n; k++) PyTuple_SET_ITEM(with_self, k + 1, Py_NewRef(PyTuple_GET_ITEM(args, k)));
-    PyObject *answer = PyObject_Call(f.replacement, with_self, keywords);
+    PyObject *answer = PyObject_Call(replacement, with_self, keywords);
     Py_DECREF(with_self);
     return answer;
 }
@@ -143,7 +152,7 @@ PyObject *asked(const Function &f, PyObject *self, PyObject *args, PyObject *key
 // Enrolled with at_object alone.
 template <int K> PyObject *with_dictionary(PyObject *self, PyObject *args, PyObject *keywords) {
     const Function &f = functions[K];
-    PyObject *answer = asked(f, self, args, keywords);
+    PyObject *answer = asked(f.replacement, self, args, keywords);
     if (answer != Py_NotImplemented) return answer;
     Py_DECREF(answer);
     return as<PyCFunctionWithKeywords>(f.own)(self, args, keywords);
@@ -152,7 +161,7 @@ template <int K> PyObject *with_dictionary(PyObject *self, PyObject *args, PyObj
 template <int K> PyObject *with_tuple(PyObject *self, PyObject *args) {
     const Function &f = functions[K];
     if (f.looks == at_object) {
-        PyObject *answer = asked(f, self, args, nullptr);
+        PyObject *answer = asked(f.replacement, self, args, nullptr);
         if (answer != Py_NotImplemented) return answer;
         Py_DECREF(answer);
         return f.own(self, args);
@@ -185,6 +194,25 @@ template <int K> PyObject *made(PyObject *type, PyObject *const *args, size_t gi
     return t.own != nullptr ? t.own(type, args, given, names) : called(type, args, n, names);
 }
 
+// Whether a callable is this library's own: of that nothing is asked, since tracing calls it all the time.
+bool is_ours(PyObject *callable) {
+    PyObject *module = PyObject_GetAttrString(callable, "__module__");
+    if (module == nullptr) PyErr_Clear();
+    const char *name = module != nullptr && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : nullptr;
+    const bool is_it = name != nullptr && std::strncmp(name, "wengert.", 8) == 0;
+    Py_XDECREF(module);
+    return is_it;
+}
+
+template <int K> PyObject *called_of(PyObject *self, PyObject *args, PyObject *keywords) {
+    const Callable &c = callables[K];
+    if (is_ours(self)) return c.own(self, args, keywords);
+    PyObject *answer = asked(c.replacement, self, args, keywords);
+    if (answer != Py_NotImplemented) return answer;
+    Py_DECREF(answer);
+    return c.own(self, args, keywords);
+}
+
 template <int K> int assigned(PyObject *self, PyObject *value, void *closure) {
     const Setter &s = setters[K];
     if (value != nullptr) { // which is null where an attribute is deleted
@@ -212,6 +240,10 @@ template <int... K> std::array<vectorcallfunc, sizeof...(K)> all_made(std::integ
 template <int... K> std::array<setter, sizeof...(K)> all_assigned(std::integer_sequence<int, K...>) {
     return {assigned<K>...};
 }
+template <int... K> std::array<ternaryfunc, sizeof...(K)> all_called(std::integer_sequence<int, K...>) {
+    return {called_of<K>...};
+}
+const auto callable_trampolines = all_called(std::make_integer_sequence<int, most_callables>());
 const auto setter_trampolines = all_assigned(std::make_integer_sequence<int, most_setters>());
 const auto trampolines = all_ways(std::make_integer_sequence<int, most_functions>());
 const auto type_trampolines = all_made(std::make_integer_sequence<int, most_types>());
@@ -282,6 +314,16 @@ PyObject *enroll_type(PyTypeObject *type, PyObject *replacement, int looks) {
     Py_RETURN_TRUE;
 }
 
+PyObject *enroll_callable(PyTypeObject *type, PyObject *replacement) {
+    if (PyType_HasFeature(type, Py_TPFLAGS_HAVE_VECTORCALL)) Py_RETURN_FALSE; // then tp_call is not what is called
+    for (int k = 0; k < n_callables; k++)
+        if (callables[k].type == type)
+            return enrolled_again(reinterpret_cast<PyObject *>(type), callables[k].replacement, replacement);
+    callables[n_callables++] = {reinterpret_cast<PyTypeObject *>(Py_NewRef(type)), type->tp_call,
+                                Py_NewRef(replacement)};
+    Py_RETURN_TRUE;
+}
+
 PyObject *enroll_setter(PyObject *attribute, PyObject *replacement) {
     PyGetSetDef *def = reinterpret_cast<PyGetSetDescrObject *>(attribute)->d_getset;
     if (def->set == nullptr) Py_RETURN_FALSE;
@@ -300,6 +342,10 @@ PyObject *enroll(PyObject *, PyObject *args) {
         if (n_setters == most_setters) return PyErr_Format(PyExc_RuntimeError, "no slot is left for %R", callee);
         return enroll_setter(callee, replacement);
     }
+    if (looks == at_instance) {
+        if (n_callables == most_callables) return PyErr_Format(PyExc_RuntimeError, "no slot is left for %R", callee);
+        return enroll_callable(reinterpret_cast<PyTypeObject *>(callee), replacement);
+    }
     const bool is_type = PyType_Check(callee);
     if (!is_type && !is_like_pythons(callee)) Py_RETURN_FALSE;
     if (is_type ? n_types == most_types : n_functions == most_functions)
@@ -315,6 +361,7 @@ PyObject *open(PyObject *, PyObject *) {
     for (Function *f = functions; f != functions + n_functions; f++) put(f->def->ml_meth, f->trampoline);
     for (int k = 0; k < n_types; k++) put(types[k].type->tp_vectorcall, type_trampolines[k]);
     for (int k = 0; k < n_setters; k++) put(setters[k].def->set, setter_trampolines[k]);
+    for (int k = 0; k < n_callables; k++) put(callables[k].type->tp_call, callable_trampolines[k]);
     Py_RETURN_NONE;
 }
 
@@ -322,6 +369,7 @@ PyObject *close(PyObject *, PyObject *) {
     for (Function *f = functions; f != functions + n_functions; f++) put(f->def->ml_meth, f->own);
     for (int k = 0; k < n_types; k++) put(types[k].type->tp_vectorcall, types[k].own);
     for (int k = 0; k < n_setters; k++) put(setters[k].def->set, setters[k].own);
+    for (int k = 0; k < n_callables; k++) put(callables[k].type->tp_call, callables[k].own);
     Py_RETURN_NONE;
 }
 

@@ -228,6 +228,7 @@ class Environment:
     def close(self) -> None:
         """Check what was written, and let go of the trace and of what was handed to it."""
         self.check_unwritten()
+        self._watching.watch_kept()
         is_drawn = not all_hold([slot for slot in self.slots if not slot.is_shared])
         for k, slot in enumerate(self.slots if is_drawn else ()):
             if not slot.is_shared and not is_unchanged(slot):  # the run drew from a generator: a program would not

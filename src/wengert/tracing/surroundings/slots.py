@@ -7,6 +7,7 @@ and looks at them at every call. The readers are plain classes: dataclasses take
 
 from __future__ import annotations
 
+import gc
 import math
 import pickle
 import random
@@ -267,6 +268,18 @@ class CacheRead:
         misses = self.f.cache_info().misses
         has_all, self.most = misses >= self.most, max(self.most, misses)
         return has_all
+
+
+def kept_by(f: Any) -> list[Any]:
+    """The results that a function keeps (``functools.cache``), and some of the keys.
+
+    CPython shows them to its collector of garbage alone, before the function itself, in a dict if they have no bound.
+    """
+    referents = gc.get_referents(f)
+    before = referents[: next(k for k, x in enumerate(referents) if x is f.__wrapped__)]
+    if f.cache_parameters()["maxsize"] is None:
+        return list(before[-1].values())
+    return [x for x in before[:-1] if not isinstance(x, type)]
 
 
 class CodeRead:

@@ -85,6 +85,7 @@ from wengert.tracing.surroundings.slots import (
     NameRead,
     Slot,
     VariableRead,
+    kept_by,
 )
 from wengert.tracing.text import is_written_only
 from wengert.tracing.trace import suspended
@@ -133,6 +134,7 @@ class Watching:
         self._followed: set[tuple[int, names.Path, bool]] = set()  # what code names, from a module's globals on
         self._foreign: dict[tuple[Any, Any], bool] = {}  # by the name and the file of a module: see is_foreign
         self._names: dict[str, None] = {}  # that the code met so far mentions
+        self._keepers: list[tuple[Any, str]] = []  # cached functions
         self._holders: dict[int, tuple[Any, str]] = {}  # modules and classes: what code names of them is watched
         self._libraries: dict[int, tuple[Any, str]] = {}  # modules of others: the numbers that code names of them are
         self._readers: dict[str, frozenset[str]] = {}  # methods that read what their object does not hold
@@ -340,6 +342,8 @@ class Watching:
         parts = parts_of(value, name, read, natively=False)
         if isinstance(value, functools._lru_cache_wrapper):
             self.note(Part(None, f"what {name} keeps", True, CacheRead(value)), True)
+            self._keepers.append((value, name))
+            self._watch_kept(value, name)
         if parts.content is None and (why := _why_incomparable(value, name)):
             self.give_up(why)
             if hasattr(type(value), "__next__") and not is_written_only(value):
@@ -353,6 +357,18 @@ class Watching:
             self.watch_attributes(value, parts)
         if hasattr(type(value), "__wengert_parts__"):  # the rules of a primitive
             self.watch_each(parts.items)
+
+    def watch_kept(self) -> None:
+        """What cached functions have returned by now, which may be edited."""
+        for f, name in self._keepers:
+            self._watch_kept(f, name)
+
+    def _watch_kept(self, f: Any, name: str) -> None:
+        found = [x for x in kept_by(f) if not is_immutable(x)]
+        if len(found) > MAX_ITEMS:
+            self.give_up(f"{name} keeps more than {MAX_ITEMS} results that can be edited")
+            return
+        self.watch_each(Part(None, f"what {name} keeps", x, functools.partial(_itself, x)) for x in found)
 
     def _watch_content(self, value: Any, name: str, content: Part) -> None:
         if self._generators is not None and is_recorded(value):
@@ -766,6 +782,10 @@ def _with_parents(path: str) -> list[str]:
     """ "a.b.c" as "a", "a.b" and "a.b.c"."""
     parts = path.split(".")
     return [".".join(parts[: k + 1]) for k in range(len(parts))]
+
+
+def _itself(x: Any) -> Any:
+    return x
 
 
 @functools.lru_cache(maxsize=1024)

@@ -1,0 +1,23 @@
+"""``functools.cache`` and ``lru_cache``: what they keep, later calls find, which nobody may trace."""
+
+from __future__ import annotations
+
+import functools
+from typing import Any
+
+from wengert.tracing.arguments import holds_tracer
+from wengert.tracing.exchange import AT_INSTANCE, exchanges
+from wengert.tracing.trace import current_trace, suspended
+
+
+@exchanges(functools._lru_cache_wrapper, AT_INSTANCE)
+def cached(f: Any, *args: Any, **kwargs: Any) -> Any:
+    """The result is made as if nobody traced, and kept. Of traced values, and of objects that hold some, it is recorded
+    as that of the function itself, and not kept."""
+    if current_trace() is None:
+        return NotImplemented
+    given = [*args, *kwargs.values()]
+    if holds_tracer([*given, *[y for x in given for y in getattr(x, "__dict__", {}).values()]]):
+        return f.__wrapped__(*args, **kwargs)
+    with suspended():
+        return f(*args, **kwargs)
