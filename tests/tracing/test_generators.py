@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import copy
+import inspect
+import operator
 import pickle
+import types
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -99,6 +102,126 @@ AT_ONCE: dict[str, Callable[[Any, Any], Any]] = {
 @pytest.mark.parametrize("name", AT_ONCE)
 def test_what_needs_the_numbers_is_drawn_as_python_does(name: str) -> None:
     assert calls(AT_ONCE[name])["traces"] == 4
+
+
+def _rewound(x: Any, rng: Any, bits: Any) -> Any:
+    drawn = rng.normal()
+    state = bits.state
+    again = rng.normal()
+    bits.state = state
+    return x * drawn * again
+
+
+def _rewound_by_a_random_state(x: Any, rng: Any, states: Any) -> Any:
+    drawn = rng.normal()
+    state = states.get_state()
+    again = rng.normal()
+    states.set_state(state)
+    return x * drawn * again
+
+
+def _jumped(x: Any, rng: Any, bits: Any) -> Any:
+    return x * rng.normal() * np.random.Generator(bits.jumped()).normal()
+
+
+def _captured(f: Any) -> Callable[[Any, Any], Any]:
+    return lambda rng, bits: lambda x: f(x, rng, bits)
+
+
+def _held_by_an_object(f: Any) -> Callable[[Any, Any], Any]:
+    def make(rng: Any, bits: Any) -> Any:
+        both = types.SimpleNamespace(rng=rng, bits=bits)
+        return lambda x: f(x, both.rng, both.bits)
+
+    return make
+
+
+def _held_by_a_class(f: Any) -> Callable[[Any, Any], Any]:
+    def make(rng: Any, bits: Any) -> Any:
+        class Both:
+            first, second = rng, [bits]
+
+        return lambda x: f(x, Both.first, Both.second[0])
+
+    return make
+
+
+BITS: dict[str, tuple[Any, Callable[[Any, Any], Any]]] = {
+    "captured": (np.random.PCG64, _captured(_rewound)),
+    "another made of it": (np.random.PCG64, _captured(_jumped)),
+    "held by an object": (np.random.PCG64, _held_by_an_object(_rewound)),
+    "held by a class": (np.random.PCG64, _held_by_a_class(_jumped)),
+    "a method of it": (
+        np.random.PCG64,
+        lambda rng, bits: (lambda jumped: lambda x: x * rng.normal() * np.random.Generator(jumped()).normal())(
+            bits.jumped
+        ),
+    ),
+    "a second generator": (
+        np.random.PCG64,
+        lambda rng, bits: (lambda other: lambda x: _jumped(x * other.normal(), rng, bits))(np.random.Generator(bits)),
+    ),
+    "a RandomState of it": (
+        np.random.MT19937,
+        lambda rng, bits: (lambda states: lambda x: _rewound_by_a_random_state(x, rng, states))(
+            np.random.RandomState(bits)
+        ),
+    ),
+}
+
+
+@pytest.mark.filterwarnings("ignore::wengert.PerformanceWarning")
+@pytest.mark.parametrize("name", BITS)
+def test_a_state_was_read_before_the_draws_by_a_bit_generator_that_is_met_itself(name: str) -> None:
+    kind, make = BITS[name]
+    ours, numpys = kind(3), kind(3)
+    compiled, f = wg.jit(make(np.random.Generator(ours), ours)), make(np.random.Generator(numpys), numpys)
+    for x in (1.0, 2.0, -1.5):
+        assert compiled(x) == pytest.approx(f(x), rel=1e-14)
+    assert pickle.dumps(ours.state) == pickle.dumps(numpys.state)
+
+
+@pytest.mark.filterwarnings("ignore::wengert.PerformanceWarning")
+@pytest.mark.parametrize("is_bits_first", [False, True])
+def test_a_state_was_read_before_the_draws_by_a_bit_generator_that_is_passed(is_bits_first: bool) -> None:
+    ours, numpys = np.random.default_rng(3), np.random.default_rng(3)
+    f = (lambda x, bits, rng: _rewound(x, rng, bits)) if is_bits_first else _rewound
+    compiled = wg.jit(f)
+    for x in (1.0, 2.0, -1.5):
+        args = [ours, numpys], [ours.bit_generator, numpys.bit_generator]
+        mine, theirs = zip(*(reversed(args) if is_bits_first else args), strict=True)
+        assert compiled(x, *mine) == pytest.approx(f(x, *theirs), rel=1e-14)
+    assert ours.bit_generator.state == numpys.bit_generator.state
+
+
+def _next(bits: Any) -> Any:
+    return np.random.Generator(bits.jumped()).normal()
+
+
+FORMAT = "{0.bit_generator.state}"
+_descriptor: Any = np.random.Generator.bit_generator
+
+COMPUTED: dict[str, Callable[[Any, Any], Any]] = {
+    "a format": lambda rng, x: x * rng.normal() + sum(map(ord, FORMAT.format(rng))),
+    "__getattribute__": lambda rng, x: x * rng.normal() * _next(rng.__getattribute__("bit_" + "generator")),
+    "attrgetter": lambda rng, x: x * rng.normal() * _next(operator.attrgetter("bit_" + "generator")(rng)),
+    "getmembers": lambda rng, x: x * rng.normal() * _next(dict(inspect.getmembers(rng))["bit_" + "generator"]),
+    "a descriptor": lambda rng, x: x * rng.normal() * _next(_descriptor.__get__(rng)),
+}
+
+
+@pytest.mark.parametrize("name", COMPUTED)
+def test_a_state_was_read_before_the_draws_by_a_computed_name(name: str) -> None:
+    assert calls(COMPUTED[name])["traces"] == 4
+
+
+def test_a_bit_generator_that_is_met_is_no_matter_to_the_generators_of_others() -> None:
+    rng, bits = np.random.default_rng(3), np.random.PCG64(4)
+    f = wg.jit(lambda x: x * rng.normal() * (bits.state["has_uint32"] + 1))
+    again = np.random.default_rng(3)
+    for _ in range(3):
+        assert f(2.0) == 2.0 * again.normal()
+    assert f.stats()["traces"] == 1
 
 
 def test_an_error_of_the_functions_leaves_the_state_as_python_would() -> None:

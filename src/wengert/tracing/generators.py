@@ -3,16 +3,17 @@
 A run that will be repeated must not draw by itself: each call of the program is to draw its own numbers. So what the
 user's code asks of a ``np.random.Generator`` that it was passed, or captured, is recorded, and nothing has been drawn
 when the trace ends. That holds as long as nobody needs the numbers meanwhile. Where the function looks at one (a
-branch), where a library draws for it, or where it asks for the state itself, the run begins again, and draws as Python
-would (:class:`DrawnAtOnce`): right, and traced again at every call.
+branch), where a library draws for it, or where it can get at the state itself, by the generator or by the bit generator
+that has the state, the run begins again, and draws as Python would (:class:`DrawnAtOnce`): right, and traced again at
+every call.
 """
 
 from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-ASK_FOR_STATE = frozenset({"bit_generator", "_bit_generator", "getattr()"})
-"""Names by which code gets at a generator's state; the last stands for names that are computed."""
+ASK_FOR_STATE = frozenset({"bit_generator", "_bit_generator", "getmembers", "getmembers_static"})
+"""Names by which code gets at a generator's state, beside those by which it gets attributes of any name."""
 
 
 class WalkAgain(Exception):

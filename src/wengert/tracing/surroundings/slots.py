@@ -222,7 +222,7 @@ class StateRead:
             return pickle.dumps(value.get_state())
         if hasattr(value, "generate_state"):  # a SeedSequence
             return pickle.dumps(_seeds(value))
-        bits = _bits(value)
+        bits = bits_of(value)
         return pickle.dumps((bits.state, _seeds(bits.seed_seq)))
 
     def put(self, state: Any) -> None:
@@ -235,14 +235,15 @@ class StateRead:
         elif hasattr(value, "generate_state"):
             _put_seeds(value, pickle.loads(state))
         else:
-            bits = _bits(value)
+            bits = bits_of(value)
             bits.state, seeds = pickle.loads(state)
             _put_seeds(bits.seed_seq, seeds)
 
 
-def _bits(generator: Any) -> Any:
-    """The bit generator, which has the state, of one of numpy.random."""
-    return getattr(generator, "bit_generator", generator)
+def bits_of(generator: Any) -> Any:
+    """The bit generator of one of numpy.random, which has its state and may be shared; of others, these themselves."""
+    name = "_bit_generator" if hasattr(generator, "get_state") else "bit_generator"  # of a RandomState; of a Generator
+    return getattr(generator, name, generator)
 
 
 def _seeds(sequence: Any) -> Any:

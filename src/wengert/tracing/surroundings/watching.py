@@ -85,6 +85,7 @@ from wengert.tracing.surroundings.slots import (
     NameRead,
     Slot,
     VariableRead,
+    bits_of,
     kept_by,
 )
 from wengert.tracing.text import is_written_only
@@ -139,6 +140,7 @@ class Watching:
         self._libraries: dict[int, tuple[Any, str]] = {}  # modules of others: the numbers that code names of them are
         self._readers: dict[str, frozenset[str]] = {}  # methods that read what their object does not hold
         self._functions: list[tuple[types.FunctionType, str]] = []
+        self._shown: set[int] = set()  # the ids of bit generators whose state the code gets at, with what was met
         self._asked: set[str] = set()  # names that code asks for, as texts
         self._matches = False  # whether the code has patterns of classes
         self._catches = False  # whether it goes on after an error
@@ -167,6 +169,8 @@ class Watching:
             self._names["__class__"] = None  # copy and the like, by whatever name
         if value is getattr:
             self._names[COMPUTED] = None
+        if isinstance(value, types.GetSetDescriptorType | types.MemberDescriptorType):
+            self._names[value.__name__] = None
         if isinstance(value, operator.attrgetter | operator.methodcaller):
             _, (first, *more) = value.__reduce__()[:2]
             asked = (first, *more) if isinstance(value, operator.attrgetter) else (first,)
@@ -376,6 +380,8 @@ class Watching:
                 self._generators.found[id(value)] = Found(value, name, content.read, content.value)
                 return
             self._generators.at_once.add(id(value))
+        elif is_generator(value):
+            self._shown.add(id(bits_of(value)))
         is_shared = not is_generator(value)  # drawing from one changes it: each call that draws is a new one
         self.note(content, is_shared)
         if isinstance(value, np.ndarray):
@@ -387,14 +393,18 @@ class Watching:
                 self.give_up(f"a {type(value).__name__} has more than {MAX_ITEMS} items")
 
     def settle_generators(self) -> None:
-        """Compare the state of generators, rather than record what is drawn, where the code gets at it otherwise."""
+        """Compare the state of generators, rather than record what is drawn, where the code gets at it otherwise: by
+        name, or because their bit generator was met as well, or a RandomState that has the same one."""
         generators = self._generators
-        if generators is not None and not ASK_FOR_STATE.isdisjoint(self._names):
-            for _, name, read, state in generators.found.values():
+        if generators is None:
+            return
+        is_asked = not _SHOWS_STATE.isdisjoint(self._names)
+        generators.is_recording = generators.is_recording and not is_asked
+        for key, (generator, name, read, state) in list(generators.found.items()):
+            if not generators.is_recording or id(bits_of(generator)) in self._shown:
                 self.note(Part(None, f"the state of {name}", state, read))
-            generators.at_once |= generators.found.keys()
-            generators.found.clear()
-            generators.is_recording = False
+                generators.at_once.add(key)
+                del generators.found[key]
 
     def watch_what_hangs_on(self, part: Part) -> None:
         """The attributes of a value that is a number or text of a class of the user's, or of an enumeration."""
@@ -758,6 +768,7 @@ ASKS_BY_NAME = frozenset(
     {COMPUTED, "format", "format_map", "attrgetter", "methodcaller", "__dict__", "__getattribute__", "getattr_static"}
 )
 """Names by which code gets attributes of any name."""
+_SHOWS_STATE = ASK_FOR_STATE | ASKS_BY_NAME
 
 
 def _why_incomparable(value: Any, name: str) -> str:
