@@ -20,9 +20,9 @@ test-deep: $(VENV)/with-test
 	$(BIN)/pytest -n auto -m "deep or hypothesis" $(TESTS)
 
 # Whether the tests notice small mistakes in rules, derivatives, passes, machine code and watching: tools/mutants.py.
-# The aim is 0.98, the tool's default; of the first 205 mutants 0.73 were caught. Raise it with every survivor's test.
+# A sample: of few, one that survives is more than two in a hundred. Of 500 mutants 0.98 are to be caught, the tool's default.
 test-mutants: $(VENV)/with-test
-	$(BIN)/python -m tools.mutants --count 30 --score 0.6
+	$(BIN)/python -m tools.mutants --count 30 --score 0.9
 
 # Every kernel that these tests make, on operands that are hard to get right: codegen/verify.py.
 test-verify: $(VENV)/with-test

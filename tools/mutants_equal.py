@@ -72,7 +72,4 @@ EQUAL: dict[str, Equal] = {
     "5a14a35356a87b57": Equal(
         "tracing/surroundings/watching.py", "if isinstance(value, ModuleType) -> if True", "of a class nothing is noted"
     ),
-    "a599a87c35e3400b": Equal(
-        "codegen/nests/chunks.py", "True -> False", "there is a power of two of accumulators: all have a partner"
-    ),
 }
