@@ -20,7 +20,7 @@ test-deep: $(VENV)/with-test
 	$(BIN)/pytest -n auto -m "deep or hypothesis" $(TESTS)
 
 # Whether the tests notice small mistakes in rules, derivatives, passes, machine code and watching: tools/mutants.py.
-# A sample: of few, one that survives is more than two in a hundred. Of 500 mutants 0.98 are to be caught, the tool's default.
+# A sample, of which one that survives is more than two in a hundred. Of 500, 0.98 are to be caught, the tool's default.
 test-mutants: $(VENV)/with-test
 	$(BIN)/python -m tools.mutants --count 30 --score 0.9
 

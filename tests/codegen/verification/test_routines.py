@@ -11,7 +11,9 @@ import pytest
 import wengert as wg
 from tests.codegen.verification.made import address_in_python, nothing
 from wengert import config
+from wengert.codegen import contract
 from wengert.codegen.calls import KernelCall
+from wengert.codegen.target import target
 from wengert.codegen.verification import routines
 from wengert.runtime.assemble import lowered_tape
 from wengert.runtime.routines import address
@@ -35,7 +37,9 @@ def call_of(name: str) -> KernelCall:
 
 
 @pytest.mark.parametrize("name", CALLS)
-def test_what_is_right_is_verified_and_what_is_wrong_is_found(name: str) -> None:
+def test_what_is_right_is_verified_and_what_is_wrong_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    if name == "gemm_f64":  # where vectors are short, a nest multiplies these matrices
+        monkeypatch.setattr(contract, "target", lambda: target()._replace(vector_bytes=64))
     call = call_of(name)
     found = list(routines.differences(call, name, address(name)))
     assert found
