@@ -579,3 +579,19 @@ def test_parts_that_are_one_number_each_are_not_joined_as_arrays(axis: int) -> N
     weights = np.empty((8, 8))
     weights[at(slice(0, 4))], weights[at(slice(4, 8))] = 2, 3
     np.testing.assert_array_equal(wg.grad(f)(np.ones((8, 8))), weights)
+
+
+@pytest.mark.parametrize(
+    "f",
+    [
+        lambda x: (np.sqrt(x - 1)[:, None] * np.arange(1.0, 4.0))[1:, 1:],
+        lambda x: (np.exp(np.sqrt(x - 1)[:, None]) * np.sqrt(x - 1))[1:, 1:],
+        lambda x: (np.sqrt(x[:, None] - 1) * x[None, :])[1:, :2],
+    ],
+)
+def test_a_part_of_what_a_column_was_broadcast_to_counts_in_its_rows(f: Any) -> None:
+    x = np.array([0.5, 1.5, 2.0])  # the square root of x[0] - 1 is NaN, and its row is not read
+    gradient = wg.grad(lambda x: np.sum(f(x)))(x)
+    want = wg.jacobian(lambda x: np.sum(f(x)), mode="forward")(x)
+    assert np.all(np.isfinite(gradient))
+    np.testing.assert_allclose(gradient, want)
