@@ -512,6 +512,9 @@ LIKE_A_FLOAT: dict[str, Callable[[Any], Any]] = {
 }
 
 
+if hasattr(Level, "_unhashable_values_map_"):  # as of Python 3.12 or 3.13, Enum looks numbers up by their hash alone
+    del LIKE_A_FLOAT["an enumeration by its value"]
+
 STEPS = {"in a tuple", "index of a list", "an enumeration by its value", "is_integer"}
 """Of these the branch is taken at single values, where differences see the others."""
 

@@ -245,8 +245,8 @@ def test_equal_eigenvalues_of_matrices_that_are_not_hermitian(dtype: Any) -> Non
 @pytest.mark.parametrize("shape", [(0, 0), (2, 0, 0), (1, 1)])
 def test_empty_and_single(shape: tuple[int, ...]) -> None:
     x = np.full(shape, 3.0)
-    for f in (np.linalg.eigvalsh, np.linalg.svdvals, np.linalg.eigvals):
-        assert wg.grad(lambda x, f=f: np.sum(f(x)))(x).tolist() == np.ones(shape).tolist()
+    for f in (np.linalg.eigvalsh, np.linalg.svdvals, np.linalg.eigvals):  # which are complex since NumPy 2.5
+        assert wg.grad(lambda x, f=f: np.sum(np.real(f(x))))(x).tolist() == np.ones(shape).tolist()
 
 
 @pytest.mark.parametrize("shape", [(0, 3), (3, 0), (2, 0, 3)])

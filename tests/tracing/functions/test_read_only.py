@@ -179,7 +179,7 @@ def test_arrays_of_ones_own_are_written_as_ever() -> None:
         seen.append(own.tolist())
         b = B.copy()
         b.flags.writeable = False
-        thread = threading.Thread(target=lambda: seen.append((np.add.at(b, [0], 1.0), b.setflags(write=True))))
+        thread = threading.Thread(target=lambda: seen.append((b.setflags(write=True), np.add.at(b, [0], 1.0))))
         thread.start()
         thread.join()
         return np.sum(x)

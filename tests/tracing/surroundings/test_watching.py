@@ -312,6 +312,8 @@ class OfMeta(metaclass=type("Meta", (type,), {"__module__": __name__})):
         self.width = 1.0
 
 
+REPLACES = {"__replace__", "__init__", "__post_init__"} if sys.version_info >= (3, 13) else set[str]()
+"""The method that dataclasses have as of Python 3.13 makes an object of the class, of any."""
 checked, holding, handed, named, of_meta, find = Checked(), Holding(), Handed(), Named(), OfMeta(), getattr
 
 MEMBERS: list[tuple[Any, Any, set[str]]] = [
@@ -324,8 +326,8 @@ MEMBERS: list[tuple[Any, Any, set[str]]] = [
     (lambda x: x * handed.width, Handed, {"__init__"}),
     (lambda x: x * named.width, Named, {"__init__"}),
     (lambda x: x * of_meta.width, OfMeta, {"__init__"}),
-    (lambda x: x * checked.rate, Checked, {"rate"}),
-    (lambda x: x * with_other(checked, rate=2.0).rate, Checked, {"rate", "__init__", "__post_init__"}),
+    (lambda x: x * checked.rate, Checked, {"rate", *REPLACES}),
+    (lambda x: x * with_other(checked, rate=2.0).rate, Checked, {"rate", "__init__", "__post_init__", *REPLACES}),
     (lambda x: x * another(holding).width, Holding, {"__init__"}),
 ]  # fmt: skip
 
