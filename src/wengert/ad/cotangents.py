@@ -294,7 +294,7 @@ def apply_partial(ct: Cotangent, partial: Any, y: Aval, nan_safe: bool = False) 
     if mask is not None:
         if np.broadcast_shapes(mask.mask.aval.shape, value.aval.shape) != y.shape:
             value = broadcast_to(value, shape=y.shape)  # so that a sum over repeated axes counts every repeat
-        return mask._replace(value=value, is_clean=False)
+        return Masked(mask.mask, value, mask.holds)
     if fill and value.aval.shape == ():
         return Fill(value, Aval(y.shape, value.aval.dtype))
     if fill and value.aval.shape != y.shape:  # a partial that broadcasts (a scalar operand's, a row's)

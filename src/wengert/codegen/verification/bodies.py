@@ -196,7 +196,7 @@ def _copy_few(source: int, goal: int, sizes: Sequence[int]) -> None:
 
 
 class _Carries:
-    """What a loop hands on: where it is, and where an iteration writes it."""
+    """A loop hands this on: it says where that is, and where an iteration writes it."""
 
     def __init__(self, played: _Played, sizes: Sequence[int], first: int) -> None:
         self.sizes = sizes

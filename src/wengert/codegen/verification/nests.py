@@ -35,9 +35,9 @@ RELATIVE_TO_TERMS = ("logaddexp", "logaddexp2", "kl_div")
 OVERFLOW_BETWEEN = ("pseudo_huber",)
 """Functions whose reference has NaN where a term overflows, and ours the value."""
 BLURS = (1, -1, 0, 0)
-"""Of references with results that are off: in which direction."""
+"""The directions in which the results of references are put off, one after another."""
 MANY_POINTS, MOST_POINTS = 1 << 14, 1 << 20
-"""Of a nest whose lengths are in its code: with more than that it is asked once, or not at all."""
+"""A nest whose lengths are in its code is run once if it has more points than the first, and not beyond the second."""
 BLOCK = 8  # vectors that a loop over lanes takes at once, at most
 
 
@@ -164,7 +164,7 @@ class _Trial:
         sums = any(f.combine in ("add", "multiply") for f in nest.folds)
         self.memory = Memory(rng, is_tame, has_large=not sums)  # of sums that overflow the order decides
         self.values: list[Array] = []
-        """What is loaded."""
+        """The operand that is loaded."""
         self.operands: list[Operand] = []
         where = list[int]()
         for load in nest.loads:

@@ -26,7 +26,7 @@ MARGIN = 128  # bytes on both sides of an operand
 
 class Operand(NamedTuple):
     view: Array
-    """As the kernel reads or writes it; a dimension that it does not depend on has the length 1."""
+    """The array as the kernel reads or writes it: a dimension that it does not depend on has the length 1."""
     block: Array
     """All of its memory, margins too."""
     address: int
@@ -39,12 +39,12 @@ class Operand(NamedTuple):
 
     @property
     def unknown(self) -> list[int]:
-        """What a kernel that knows strides of 0 and 1 is told at run time."""
+        """The strides that a kernel is told at run time, which knows those of 0 and 1 itself."""
         return [s for s in self.strides if s not in (0, 1)]
 
 
 class Memory:
-    """What makes operands; tame ones have ordinary numbers and strides that are positive."""
+    """Makes operands; tame ones have ordinary numbers and strides that are positive."""
 
     def __init__(self, rng: np.random.Generator, is_tame: bool, has_large: bool = True) -> None:
         self.rng, self.is_tame, self.has_large = rng, is_tame, has_large

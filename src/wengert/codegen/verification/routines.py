@@ -64,7 +64,7 @@ def _sorted(call: KernelCall, x: Array) -> Array:
 
 
 def _product(call: KernelCall, operands: Sequence[Operand], memory: Memory) -> Array | None:
-    """What the product must be, of numbers that are written to the operands; None: it is too large to be asked."""
+    """Write numbers to the operands, and return what their product must be; None where it is too large to be asked."""
     m, n, k, xm, xk, yk, yn, zm, inner, ix, iy, iz, _, rows, columns, ox, oy, oz = call.sizes
     outer = call.extent // (inner * -(-m // rows) * -(-n // columns))
     x, y, z = operands
