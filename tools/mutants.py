@@ -61,6 +61,7 @@ GROUPS = {
     + ["codegen/bodies.py", "codegen/contract.py", "codegen/fourier.py", "codegen/ir.py", "codegen/lapack.py"]
     + ["codegen/loops.py", "codegen/lower.py", "codegen/memory.py", "codegen/sorting.py", "codegen/strides.py"],
     "watching": ["tracing/surroundings/*.py", "tracing/decisions.py", "tracing/turns.py", "tracing/libraries.py"]
+    + ["tracing/python/*.py"]
     + ["runtime/paths.py", "runtime/specialisation.py", "runtime/tiered.py"],
 }
 """The files that are mutated; of each group as many mutants are drawn."""

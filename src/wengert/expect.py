@@ -697,7 +697,7 @@ def _door(f: Any, where: str, method: bool = False) -> Any:
 
 def is_door(f: types.FunctionType) -> bool:
     """Whether a function is the door of another, the ``f`` of its closure, and nothing else hangs on it."""
-    return f.__globals__ is globals() and f.__code__.co_freevars == ("f", "number") and len(vars(f)) == 1
+    return f.__globals__ is globals() and vars(f).keys() == {"__wrapped__"}
 
 
 # ----------------------------------------------------------------------------------- what depends on another argument

@@ -14,10 +14,7 @@ import wengert as wg
 from wengert import config
 from wengert.errors import ConcretizationError, EscapedTracerError, InternalError, UnsupportedFunctionError
 from wengert.ops.elementwise import exp, sin
-from wengert.source import Source
 from wengert.tape import Aval, Lit
-from wengert.tracing import trace as trace_module
-from wengert.tracing.callers import is_internal
 from wengert.tracing.patch import NUMPY
 from wengert.tracing.trace import Trace, current_trace, is_readonly
 from wengert.tracing.tracer import Tracer
@@ -230,55 +227,6 @@ def test_a_long_chain_is_evaluated_without_recursion() -> None:
 
 
 # ---------------------------------------------------------------------------------------------- where a step comes from
-
-
-def test_a_step_says_the_users_line_and_the_calls_that_led_there() -> None:
-    def inner(x: Any) -> Any:
-        return np.sin(x)  # inner
-
-    def f(x: Any) -> Any:
-        return inner(x) + 1  # f
-
-    tape = wg.trace(f)(1.0)
-    sin_at, add_at = [i.source for i in tape.instrs]
-    assert sin_at is not None and add_at is not None and sin_at.parent is not None
-    assert (sin_at.function, sin_at.parent.function, add_at.function) == ("inner", "f", "f")
-    assert sin_at.parent.line == add_at.line and sin_at.file.endswith("test_trace.py")
-    assert add_at.parent is None  # what started the trace is not named
-
-
-def test_a_deep_recursion_is_located_in_steps_linear_in_its_depth(monkeypatch: pytest.MonkeyPatch) -> None:
-    """All callers were looked up again at every step beyond 2,000 frames, and each line was hashed with all that led
-    there."""
-    looks = 0
-
-    def look(frame: Any) -> bool:
-        nonlocal looks
-        looks += 1
-        return is_internal(frame)
-
-    def hash_all(source: Source) -> int:
-        raise AssertionError("a line is hashed with all that led there")
-
-    def f(x: Any, n: int) -> Any:
-        return x if n == 0 else 1.5 * f(np.sin(x), n - 1)
-
-    def looks_at(depth: int) -> int:
-        nonlocal looks
-        looks = 0
-        sources = [i.source for i in wg.trace(lambda x: f(x, depth))(0.5).instrs]
-        assert len(sources) == 2 * depth
-        at, n_parents = sources[depth - 1], 0
-        while at is not None:
-            at, n_parents = at.parent, n_parents + 1
-        assert n_parents == depth + 1
-        return looks
-
-    monkeypatch.setattr(trace_module, "MOST_CALLERS", 50)
-    monkeypatch.setattr(trace_module, "is_internal", look)
-    monkeypatch.setattr(Source, "__hash__", hash_all)
-    few, many = looks_at(100), looks_at(400)
-    assert many < 5 * few
 
 
 def test_a_formula_of_ours_stands_under_the_users_line() -> None:

@@ -16,6 +16,7 @@ import pytest
 import wengert as wg
 from wengert.ops.control import guard
 from wengert.tracing import turns
+from wengert.tracing.python.loops import Truth
 from wengert.tracing.record import record_call
 from wengert.tracing.trace import current_trace
 from wengert.tracing.turns import MOST_BYTES, MOST_ELEMENTS, Which, _Note, _Unknown
@@ -370,17 +371,16 @@ def test_a_while_in_a_counting_for_is_one_of_any_count() -> None:
     assert [i.op.name for i in compiled.program(9.0).tape.instrs].count("while") == 3
 
 
-@pytest.mark.parametrize("text", ["bool(<)", "<"])
+@pytest.mark.parametrize("asks", [Truth.COMPARISON, Truth.ITEMS])
 @pytest.mark.parametrize("made_by", ["less", "greater_equal", "not_equal", "equal", "logical_and"])
 def test_a_comparison_that_asks_for_the_truth_of_its_result_itself(
-    made_by: str, text: str, monkeypatch: pytest.MonkeyPatch
+    made_by: str, asks: Truth, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As of Python 3.13: of an equality it may be one of two lists, and of all that follow in its place."""
-    comparison = types.SimpleNamespace(opname="COMPARE_OP", argrepr=text)
-    monkeypatch.setattr(turns, "_instruction", lambda code, at: comparison)
+    monkeypatch.setattr(turns, "asks_truth", lambda frame: asks)
     trace: Any = types.SimpleNamespace(container_comparisons=set())
     frame = sys._getframe()
-    is_its_own = text == "bool(<)" and made_by not in ("equal", "logical_and")
+    is_its_own = asks is Truth.COMPARISON and made_by not in ("equal", "logical_and")
     assert turns._looks_itself(trace, frame, made_by) == is_its_own
     assert len(trace.container_comparisons) == (not is_its_own)
 

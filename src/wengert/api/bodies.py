@@ -19,6 +19,8 @@ from wengert.source import Source
 from wengert.tape import Aval, Capture, Tape, Var
 from wengert.tracing.decisions import MOST_PATHS, Decisions, number_of, too_many_paths
 from wengert.tracing.generators import WalkAgain
+from wengert.tracing.python.bytecode import code_of
+from wengert.tracing.python.lines import first_line
 from wengert.tracing.record import Input, Recording, check_integer, record_call
 from wengert.tracing.trace import check_dtype, current_trace, recorder_of_none, same_bytes
 from wengert.tracing.tracer import Tracer, wrap
@@ -56,8 +58,8 @@ def source_of(name: str, f: Callable[..., Any]) -> Source:
     """Where the user's function stands that is called by ``f``."""
     while held(f, "__wrapped__") is not None:
         f = f.__wrapped__
-    code = held(f, "__code__")
-    return Source("?", 0, name) if code is None else Source(code.co_filename, code.co_firstlineno, f.__name__)
+    code = code_of(f)
+    return Source("?", 0, name) if code is None else first_line(code)
 
 
 def calling(f: Callable[..., Any], caller: Callable[..., Any]) -> Callable[..., Any]:

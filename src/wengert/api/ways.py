@@ -28,6 +28,7 @@ from wengert.errors import (
 from wengert.passes.reroll import reroll, with_loops_of_any_count
 from wengert.tracing.generators import WalkAgain
 from wengert.tracing.layouts import strides_alone
+from wengert.tracing.python.bytecode import code_of
 from wengert.tracing.record import Input, Recording, record_call, same_memory, shares_memory
 from wengert.tracing.surroundings.environment import Environment, walked
 from wengert.tracing.trace import Trace, current_trace
@@ -97,7 +98,7 @@ def _code_of(f: Any) -> CodeType | None:
     """The user's code, below what transforms have made of it."""
     while held(f, "__wrapped__") is not None:
         f = f.__wrapped__
-    return held(f, "__code__")
+    return code_of(f)
 
 
 def _as_they_are(f: F, others: Sequence[Any], by_keyword: dict[str, Any]) -> tuple[F, Sequence[Any], dict[str, Any]]:

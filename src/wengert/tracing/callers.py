@@ -15,15 +15,16 @@ insides a compiled function does not watch (:func:`is_opaque`).
 
 from __future__ import annotations
 
-import dis
 import functools
 import itertools
 import os
 import types
-from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 from wengert.tracing import hooks
+from wengert.tracing.python.bytecode import Place
+from wengert.tracing.python.calls import Callee, callee
+from wengert.tracing.python.frames import is_run, place_of, value_of
 
 _OURS = frozenset(["wengert", "numpy", "scipy", "optree"])
 """wengert, and what it stands on: yes to all three questions."""
@@ -93,7 +94,7 @@ def is_library(frame: types.FrameType) -> bool:
         _is_library[name] = known
     if known is _IN_PYTHON:
         return not _has_traced_in_hand(frame)
-    return known is True and frame.f_code is not RUN_CODE  # run() calls a function for the user
+    return known is True and not is_run(frame)
 
 
 def _has_traced_in_hand(frame: types.FrameType | None) -> bool:
@@ -164,7 +165,7 @@ def is_own_module(name: str) -> bool:
 
 def is_of_library(frame: types.FrameType) -> bool:
     """Whether a frame's function is a library's, be it one whose arrays are traced or not."""
-    return (is_library(frame) or is_internal(frame)) and frame.f_code is not RUN_CODE
+    return (is_library(frame) or is_internal(frame)) and not is_run(frame)
 
 
 def _entry(frame: types.FrameType | None) -> types.FrameType | None:
@@ -184,105 +185,23 @@ def handed_to_library(frame: types.FrameType) -> list[Any]:
     return [*local, *itertools.chain.from_iterable(list(x.values()) for x in local if type(x) is dict)]
 
 
-class Callee(NamedTuple):
-    """What an instruction calls: an "attribute" or a "variable" of some name, or something "else"."""
-
-    kind: str
-    name: str = ""
-
-
-_ELSE = Callee("else")  # makers["zeros"](3), an operator, a step of an iterator
 _callees: dict[tuple[int, int], tuple[Callee, types.CodeType]] = {}  # by a code's id, and the place in it
 
 
 def is_called_by_name(frame: types.FrameType, name: str) -> bool:
     """Whether the call that ``frame`` is in the middle of is one of NumPy's function ``name``, made in Python."""
-    code, place = frame.f_code, frame.f_lasti
+    code, place = place_of(frame)
     known = _callees.get((id(code), place))
     if known is None:
         if len(_callees) > 100_000:  # bounded: code may be made up at run time
             _callees.clear()
-        known = _callees[id(code), place] = (_callee(code, place), code)  # the code is kept so that its id is
+        known = _callees[id(code), place] = (callee(Place(code, place)), code)  # the code is kept so that its id is
     kind, called = known[0]
     if kind == "attribute":
         return called == name
     if kind == "variable":
-        return _is_python(_value_of(frame, called))
+        return _is_python(value_of(frame, called))
     return False
-
-
-@functools.lru_cache(maxsize=4096)
-def _callee(code: types.CodeType, place: int) -> Callee:
-    """What the instruction at ``place`` calls."""
-    loads = _loads_callee(code, place)
-    if loads is None:
-        return _ELSE
-    if loads.opname in ("LOAD_ATTR", "LOAD_METHOD"):
-        return Callee("attribute", loads.argval)
-    if loads.opname.startswith(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF")):
-        return Callee("variable", loads.argval if isinstance(loads.argval, str) else loads.argval[-1])
-    return _ELSE
-
-
-def callee(frame: types.FrameType) -> Callee:
-    """What the instruction that ``frame`` is in the middle of calls."""
-    return _callee(frame.f_code, frame.f_lasti)
-
-
-def callee_at(frame: types.FrameType, place: int) -> Any:
-    """The object that the instruction at ``place`` calls, where that is a variable; else None."""
-    kind, name = _callee(frame.f_code, place)
-    return _value_of(frame, name) if kind == "variable" else None
-
-
-def callee_span(code: types.CodeType, place: int) -> tuple[int, int, int, int] | None:
-    """Where in the source the callee is written: its first line and column in bytes, and where it ends."""
-    loads = _loads_callee(code, place)
-    if loads is None:
-        return None
-    at = loads.positions
-    return (at.lineno, at.col_offset, at.end_lineno, at.end_col_offset)
-
-
-def _loads_callee(code: types.CodeType, place: int) -> Any:
-    """The instruction that loads what the one at ``place`` calls; None if that is no call, or cannot be told.
-
-    A call's expression begins with its callee, so what loads the callee has the same beginning in the source, and
-    ends last of all that do (the first of those: names of keywords may be given the same place). Bytecode differs
-    between versions of Python; positions in the source do not. Without them (``python -X no_debug_ranges``) nothing
-    can be told.
-    """
-    current: Any = None
-    before: list[Any] = []
-    for instr in dis.get_instructions(code):
-        if instr.offset > place:  # place may be in the middle of an instruction's cache
-            break
-        if current is not None:
-            before.append(current)
-        current = instr
-    if current is None or not current.opname.startswith(("CALL", "PRECALL")):
-        return None
-    here = current.positions
-    if here is None or here.lineno is None or here.col_offset is None:
-        return None
-    end = (here.end_lineno, here.end_col_offset)
-    best: Any = None
-    best_end: Any = (-1, -1)
-    for instr in before:
-        at = instr.positions
-        if at is None or (at.lineno, at.col_offset) != (here.lineno, here.col_offset):
-            continue
-        at_end = (at.end_lineno, at.end_col_offset)
-        if best_end < at_end < end and instr.opname != "PUSH_NULL":
-            best, best_end = instr, at_end
-    return best
-
-
-def _value_of(frame: types.FrameType, name: str) -> Any:
-    for namespace in (frame.f_locals, frame.f_globals, frame.f_builtins):
-        if name in namespace:
-            return namespace[name]
-    return None
 
 
 def _is_python(function: Any) -> bool:
@@ -290,11 +209,3 @@ def _is_python(function: Any) -> bool:
     if isinstance(function, functools.partial):
         return _is_python(function.func)
     return isinstance(function, types.FunctionType)
-
-
-def run(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
-    """Call the user's function. Its frame is where the tree of calls on the tape begins."""
-    return f(*args, **kwargs)
-
-
-RUN_CODE = run.__code__

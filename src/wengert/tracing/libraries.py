@@ -7,10 +7,8 @@ one that the user's line calls, looked up where the line looks it up; where the 
 
 from __future__ import annotations
 
-import ast
 import inspect
 import itertools
-import linecache
 import struct
 import sys
 import types
@@ -20,7 +18,10 @@ from typing import Any
 import numpy as np
 
 from wengert.attributes import held
-from wengert.tracing.callers import callee_span, is_of_library, is_ours, module_of
+from wengert.tracing.callers import is_of_library, is_ours, module_of
+from wengert.tracing.python.bytecode import Place
+from wengert.tracing.python.calls import called_names
+from wengert.tracing.python.frames import behind_error, function_name, place_of, qualified_name, value_of
 
 
 def library_function(frame: types.FrameType | None) -> str | None:
@@ -30,14 +31,15 @@ def library_function(frame: types.FrameType | None) -> str | None:
         if not is_ours(frame):
             inside.insert(0, frame)
         frame = frame.f_back
+    line = None if frame is None else (frame, place_of(frame))
     if inside:
-        return _name(frame, frame.f_lasti if frame is not None else -1, inside)
-    return None if frame is None else _compiled(_called(frame, frame.f_lasti))
+        return _name(line, inside)
+    return None if line is None else _compiled(_called(*line))
 
 
 def called(frame: types.FrameType) -> str | None:
     """The public name, ``pickle.dumps``, of what the line that ``frame`` is at calls, if it has one."""
-    found = _called(frame, frame.f_lasti)
+    found = _called(frame, place_of(frame))
     return None if found is None else found[0]
 
 
@@ -46,11 +48,7 @@ def refused_function(error: BaseException, traced: Callable[[Any], bool] | None 
 
     ``traced``: only if what it was called with, or made of that, holds something ``traced``.
     """
-    stack: list[tuple[types.FrameType, int]] = []
-    at = error.__traceback__
-    while at is not None:
-        stack.append((at.tb_frame, at.tb_lasti))
-        at = at.tb_next
+    stack = behind_error(error)
     last = max((k for k, (frame, _) in enumerate(stack) if not is_of_library(frame)), default=-1)
     inside = [*itertools.dropwhile(_only_calls, [frame for frame, _ in stack[last + 1 :]])]
     if not inside:  # compiled code, or the user's own error
@@ -61,7 +59,7 @@ def refused_function(error: BaseException, traced: Callable[[Any], bool] | None 
         return None
     if traced is not None and not any(traced(x) for frame in inside for x in frame.f_locals.values()):
         return None
-    return _name(*(stack[last] if last >= 0 else (None, -1)), [frame for frame in inside if not is_ours(frame)])
+    return _name(stack[last] if last >= 0 else None, [frame for frame in inside if not is_ours(frame)])
 
 
 def _only_calls(frame: types.FrameType) -> bool:
@@ -120,18 +118,18 @@ _INSTEAD = {
 # ------------------------------------------------------------------------------------------------------- names
 
 
-def _name(user: types.FrameType | None, place: int, inside: Sequence[types.FrameType]) -> str:
-    called = _called(user, place) if user is not None else None
+def _name(line: tuple[types.FrameType, Place] | None, inside: Sequence[types.FrameType]) -> str:
+    called = None if line is None else _called(*line)
     others = [frame for frame in inside if _package(frame) != "numpy"]
     if called is not None and called[0] is not None and not (called[0].startswith("np.") and others):
         if not called[0].startswith("wengert."):  # a transform's closure, of the library's function itself
             return called[0]
     for frame in others or inside:  # np.sum of a Series is what pandas does
-        qualname = frame.f_code.co_qualname.partition(".<locals>")[0]
+        qualname = qualified_name(frame).partition(".<locals>")[0]
         path = _of_method(frame) or _public_path(str(frame.f_globals.get("__name__")), qualname)
         if path is not None:
             return path
-    private = inside[0].f_code.co_name.rpartition(".")[2].lstrip("_")
+    private = function_name(inside[0]).rpartition(".")[2].lstrip("_")
     return f"{_public_module(str(inside[0].f_globals.get('__name__')))}.{private}"
 
 
@@ -145,7 +143,7 @@ def _of_method(frame: types.FrameType) -> str | None:
     cls, package = type(frame.f_locals.get("self")), _package(frame)
     if module_of(cls).partition(".")[0] != package or getattr(sys.modules.get(package), cls.__name__, None) is not cls:
         return None
-    method = frame.f_code.co_name
+    method = function_name(frame)
     return f"{package}.{cls.__name__}" + (f".{method}" if hasattr(cls, method) and method != "__init__" else "")
 
 
@@ -160,31 +158,10 @@ def _compiled(called: tuple[str | None, Any] | None) -> str | None:
     return name
 
 
-def _called(frame: types.FrameType, place: int) -> tuple[str | None, Any] | None:
+def _called(frame: types.FrameType, place: Place) -> tuple[str | None, Any] | None:
     """The public name of what a line calls, and the object; None if its text is not to be had, or is no plain name."""
-    span = callee_span(frame.f_code, place)
-    if span is None:
-        return None
-    first, start, last, end = span
-    if first != last:
-        return None
-    text = linecache.getline(frame.f_code.co_filename, first, frame.f_globals).encode()[start:end].decode()
-    try:
-        node: Any = ast.parse(text.strip(), mode="eval").body
-    except SyntaxError:
-        return None
-    names: list[str] = []
-    while isinstance(node, ast.Attribute):
-        names.insert(0, node.attr)
-        node = node.value
-    if not isinstance(node, ast.Name):
-        return None
-    found: Any = None
-    for namespace in (frame.f_locals, frame.f_globals, frame.f_builtins):
-        if node.id in namespace:
-            found = namespace[node.id]
-            break
-    return _followed(found, names)
+    names = called_names(frame, place)
+    return None if names is None else _followed(value_of(frame, names[0]), names[1:])
 
 
 def _followed(found: Any, names: Sequence[str]) -> tuple[str | None, Any]:

@@ -24,10 +24,12 @@ from wengert.source import Source
 from wengert.tape import Atom, Aval, Tape, check
 from wengert.tracing import functions, patch  # noqa: F401  # functions: they fill the tables and the hooks
 from wengert.tracing.arguments import holds_tracer
-from wengert.tracing.callers import is_internal, is_library, is_ours, run
+from wengert.tracing.callers import is_internal, is_library, is_ours
 from wengert.tracing.generators import WalkAgain
 from wengert.tracing.layouts import has_c_order, layout, strides_alone
 from wengert.tracing.libraries import instead_of, refused_function
+from wengert.tracing.python.frames import run
+from wengert.tracing.python.lines import line_of
 from wengert.tracing.reroute import opened
 from wengert.tracing.trace import SAME_MEMORY, Trace, check_dtype, current_trace
 from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer
@@ -192,7 +194,7 @@ def _source_of(error: Exception) -> Source | None:
     source = None
     while at is not None:
         if not is_internal(at.tb_frame) and not is_library(at.tb_frame):
-            source = Source(at.tb_frame.f_code.co_filename, at.tb_lineno, at.tb_frame.f_code.co_name)
+            source = line_of(at.tb_frame, at.tb_lineno)
         at = at.tb_next
     return source
 

@@ -25,7 +25,7 @@ from collections import ChainMap
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
 from functools import partial
-from types import CodeType, FrameType
+from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
@@ -45,9 +45,11 @@ from wengert.ops.elementwise import convert
 from wengert.source import Source
 from wengert.tape import Atom, Aval, Builder, Capture, Instr, Lit, Tape, Var, building, literal
 from wengert.tracing import _opened, hooks
-from wengert.tracing.callers import KNOWN_INTERNAL, RUN_CODE, is_internal
+from wengert.tracing.callers import KNOWN_INTERNAL, is_internal
 from wengert.tracing.decisions import Decisions, ValueNumbers, moved_out
 from wengert.tracing.generators import Generators
+from wengert.tracing.python.bytecode import Place
+from wengert.tracing.python.lines import Lines
 from wengert.tracing.turns import Which, turn
 
 if TYPE_CHECKING:
@@ -61,10 +63,6 @@ SHARED = (SAME_MEMORY, READ_ALREADY)
 
 OF_NUMBERS = ["np.array(a)[i] for an element of a list; np.floor(x), x.astype(int) for int(x): these are steps"]
 LOOKS_INSTEAD = ["np.where(condition, a, b) instead of if", "a loop outside of the mapped function"]
-
-
-MOST_CALLERS = 2000
-"""Frames whose callers are remembered, unless more than half as many are calling at once: they are kept alive."""
 
 
 class _Stack(threading.local):
@@ -162,8 +160,8 @@ class Trace:
         """The number of the ``for`` with a traced counter that is being looked at: see functions/counting.py."""
         self.looping: dict[int, Any] = {}
         """By their ids, which no other may get: what has been noted by its id of a loop that turns: see turns.py."""
-        self.container_comparisons: set[tuple[CodeType, int]] = set()
-        """Codes and places in them that have compared what may be containers, item by item: see turns.py."""
+        self.container_comparisons: set[Place] = set()
+        """Instructions that have compared what may be containers, item by item: see turns.py."""
         self.decisions: Decisions | None = None
         """Of the body of a loop or a branch, which runs as often as nobody knows: what it decides in this run."""
         self._numbers: ValueNumbers | None = None
@@ -202,9 +200,7 @@ class Trace:
         """By their ids, the user's arrays that the tape reads when it runs, which nobody may write before."""
         self._digests: list[tuple[np.ndarray[Any, Any], int]] = []
         """Arrays that will be read again, each with a number that tells whether it has been written since."""
-        self._callers: dict[FrameType, Source | None] = {}
-        self._most_callers = MOST_CALLERS
-        self._sources: dict[tuple[int, int, int], tuple[Source, Any]] = {}
+        self._lines = Lines(is_internal)
 
     # ------------------------------------------------------------------------------------------------ life
 
@@ -246,7 +242,7 @@ class Trace:
         if outer is not None:
             outer.unrepeatable = outer.unrepeatable or self.unrepeatable
         digests = self._digests
-        for kept in (self._overtaken, self._callers, self._sources, self._lent, self._lent_traced, self.looping):
+        for kept in (self._overtaken, self._lines, self._lent, self._lent_traced, self.looping):
             kept.clear()
         for kept in (self.given, self.values, self._defined, self.snapshots, self._read):
             kept.clear()
@@ -297,50 +293,11 @@ class Trace:
             return f(*atoms)
 
     def locate(self) -> Source | None:
-        """The user's line that is being executed, with the calls that led to it.
-
-        A caller's position cannot change while its callee runs, so it is worked out once a call, not once a step.
-        """
+        """The user's line that is being executed, with the calls that led to it."""
         frame: FrameType | None = sys._getframe(2)
         while frame is not None and (KNOWN_INTERNAL.get(frame.f_globals.get("__name__")) or is_internal(frame)):
             frame = frame.f_back
-        if frame is None:
-            return None
-        return self._source(frame, self._caller(frame))
-
-    def _source(self, frame: FrameType, parent: Source | None) -> Source:
-        code = frame.f_code
-        key = (id(code), frame.f_lasti, id(parent))  # not the parent: its hash takes as long as it has parents
-        known = self._sources.get(key)
-        if known is None:
-            source = Source(code.co_filename, frame.f_lineno or 0, code.co_name, parent)
-            self._sources[key] = known = (source, code)  # the code, and the parent, are kept so that their ids are
-        return known[0]
-
-    def _caller(self, frame: FrameType) -> Source | None:
-        callers = self._callers
-        if frame in callers:
-            return callers[frame]
-        is_begun_anew = len(callers) > self._most_callers
-        if is_begun_anew:
-            callers.clear()
-        chain: list[FrameType] = []
-        at: FrameType | None = frame
-        while at is not None and at not in callers:
-            chain.append(at)
-            at = at.f_back
-            if at is not None and at.f_code is RUN_CODE:
-                at = None  # the boundary: what is above belongs to whoever started the trace
-        if is_begun_anew:  # all who are calling now are in it; as many may come, before it is done again
-            self._most_callers = max(MOST_CALLERS, 2 * len(chain))
-        parent: Source | None = None
-        if at is not None:
-            parent = callers[at] if is_internal(at) else self._source(at, callers[at])
-        for one in reversed(chain):
-            callers[one] = parent
-            if not is_internal(one) and one is not frame:
-                parent = self._source(one, parent)
-        return callers[frame]
+        return None if frame is None else self._lines.at(frame)
 
     def lift(self, x: Any, dtype: np.dtype[Any] | None = None) -> Atom:
         """``x`` as an atom of this trace. Python numbers take ``dtype``."""

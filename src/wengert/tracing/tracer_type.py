@@ -6,13 +6,15 @@ What ``type(x)`` is asked for in the user's functions is answered by exchanging 
 
 from __future__ import annotations
 
-import dis
 import sys
 from types import FrameType
 from typing import Any
 
 from wengert.errors import ConcretizationError, message
 from wengert.tracing import callers, libraries
+from wengert.tracing.python.bytecode import is_indexing
+from wengert.tracing.python.frames import place_of
+from wengert.tracing.python.names import has_variable
 from wengert.tracing.trace import current_trace
 from wengert.tracing.type_of import is_the_users
 
@@ -44,16 +46,13 @@ def _is_asked_by_numpy(frame: FrameType) -> bool:
     Who asks has no frame if it is compiled: it is what the line calls, or an array that is indexed, in a function that
     names no ``type``.
     """
-    code = frame.f_code
-    if "type" in (*code.co_names, *code.co_varnames, *code.co_freevars, *code.co_cellvars):
+    place = place_of(frame)
+    if has_variable(place.code, "type"):
         return False
     function = libraries.called(frame)
     if function is not None:
         return function.startswith("np.")
-    return dis.opname[frame.f_code.co_code[frame.f_lasti]] in _INDEXING
-
-
-_INDEXING = frozenset({"BINARY_SUBSCR", "STORE_SUBSCR", "BINARY_SLICE", "STORE_SLICE"})
+    return is_indexing(place)
 
 
 def _check_asks_no_user(frame: FrameType) -> None:

@@ -9,18 +9,19 @@ from before the loop, of which names may have been exchanged.
 
 from __future__ import annotations
 
-import dis
-import inspect
 import sys
-from functools import lru_cache
 from hashlib import blake2b
-from types import BuiltinFunctionType, CellType, CodeType, FrameType, FunctionType, ModuleType
+from types import BuiltinFunctionType, CellType, FrameType, FunctionType, ModuleType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from wengert.tracing import hooks
-from wengert.tracing.callers import RUN_CODE, callee, callee_at, is_internal, is_own_module, module_of
+from wengert.tracing.callers import is_internal, is_own_module, module_of
+from wengert.tracing.python.bytecode import code_of
+from wengert.tracing.python.calls import called_variable, callee
+from wengert.tracing.python.frames import code_in, function_name, is_generator, is_run, place_of
+from wengert.tracing.python.loops import Truth, asks_truth, is_counting, loops_around
 
 if TYPE_CHECKING:
     from wengert.tracing.trace import Trace
@@ -69,16 +70,16 @@ def turn(trace: Trace, made_by: str, is_counted: bool = False) -> Turn | None:
     outermost = 0
     frame: FrameType | None = sys._getframe(1)
     while frame is not None:
-        if frame.f_code is RUN_CODE:
+        if is_run(frame):
             outermost = len(frames)
         elif not is_internal(frame):
             frames.append(frame)
         frame = frame.f_back
     frames = frames[:outermost]
     looping = 0 if is_counted else _frame_of_while(trace, frames, made_by)
-    if looping is None or not frames or frames[looping].f_code.co_flags & IS_GENERATOR:
+    if looping is None or not frames or is_generator(frames[looping]):
         return None  # who takes from a generator may stop before its loop does
-    around = [_loops_around(f.f_code, f.f_lasti) for f in frames[looping + 1 :]]
+    around = [loops_around(place_of(f)) for f in frames[looping + 1 :]]
     if any(loops and loops[0].kind == "for" for loops in around):
         return None
     trace.looping[id(frames[looping])] = frames[looping]
@@ -92,55 +93,30 @@ def turn(trace: Trace, made_by: str, is_counted: bool = False) -> Turn | None:
 
 # -------------------------------------------------------------------------------------------------- whose loop it is
 
-IS_GENERATOR = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ASYNC_GENERATOR
-
 
 def _frame_of_while(trace: Trace, frames: list[FrameType], made_by: str) -> int | None:
     """The innermost frame with a ``while`` around what it executes, if nothing else can have brought about the look,
     in one turn, more than once: no ``for``, and no compiled code, as ``any(map(f, iterator))`` is."""
     for k, frame in enumerate(frames):
-        code, at = frame.f_code, frame.f_lasti
-        loops = _loops_around(code, at)
-        if (loops and loops[0].kind == "for") or code.co_flags & IS_GENERATOR:
+        loops = loops_around(place_of(frame))
+        if (loops and loops[0].kind == "for") or is_generator(frame):
             return None
         if not (_looks_itself(trace, frame, made_by) if k == 0 else _calls(frame, frames[k - 1])):
             return None
         if loops:
-            return k if all(x.kind == "while" or _is_counting(frame, x) for x in loops) else None
+            return k if all(x.kind == "while" or is_counting(frame, x) for x in loops) else None
     return None
-
-
-def _is_counting(frame: FrameType, loop: Loop) -> bool:
-    """Whether it is ``for i in range(...)``, and nobody else assigns ``i``: a name that tells its iterations apart."""
-    found = _counter(frame.f_code, loop)
-    return found is not None and callee_at(frame, found) is range
-
-
-@lru_cache(maxsize=1024)
-def _counter(code: CodeType, loop: Loop) -> int | None:
-    """Where the call is that gives what such a loop goes over; None if it is of another kind."""
-    instructions = [i for i in dis.get_instructions(code) if i.opname != "EXTENDED_ARG"]
-    k = next(k for k, i in enumerate(instructions) if i.offset >= loop.start)
-    call, get_iter, _, store = instructions[k - 2 : k + 2]
-    if (call.opname, get_iter.opname) != ("CALL", "GET_ITER") or not store.opname.startswith("STORE_FAST"):
-        return None
-    name = store.argval if isinstance(store.argval, str) else store.argval[0]
-    others = (i for i in instructions[k + 2 :] if i.offset <= loop.end and i.opname.startswith(("STORE", "DELETE")))
-    is_alone = all(name not in (i.argval if isinstance(i.argval, tuple) else (i.argval,)) for i in others)
-    return call.offset if is_alone and isinstance(name, str) else None
 
 
 def _looks_itself(trace: Trace, frame: FrameType, made_by: str) -> bool:
     """Whether the frame's own code branches on a value, or asks for its ``bool``."""
-    instruction = _instruction(frame.f_code, frame.f_lasti)
-    name = instruction.opname
-    if name == "COMPARE_OP":
-        place = (frame.f_code, frame.f_lasti)
-        if not instruction.argrepr.startswith("bool(") or made_by not in _ORDERINGS:
-            trace.container_comparisons.add(place)
-        return place not in trace.container_comparisons
-    is_branch = "JUMP" in name or name in ("TO_BOOL", "UNARY_NOT")
-    return is_branch or callee_at(frame, frame.f_lasti) is bool
+    asks = asks_truth(frame)
+    if asks not in (Truth.COMPARISON, Truth.ITEMS):
+        return asks is Truth.BRANCH
+    place = place_of(frame)
+    if asks is Truth.ITEMS or made_by not in _ORDERINGS:
+        trace.container_comparisons.add(place)
+    return place not in trace.container_comparisons
 
 
 _ORDERINGS = ("less", "less_equal", "greater", "greater_equal", "not_equal")
@@ -151,56 +127,10 @@ items are *equal*: so of ``==`` nothing can be told, and of another nothing wher
 
 def _calls(frame: FrameType, inner: FrameType) -> bool:
     """Whether the frame's code has called the function of ``inner`` by its name, and not code that calls it."""
-    kind, name = callee(frame)
+    kind, name = callee(place_of(frame))
     if kind == "variable":
-        return getattr(callee_at(frame, frame.f_lasti), "__code__", None) is inner.f_code
-    return kind == "attribute" and name == inner.f_code.co_name
-
-
-@lru_cache(maxsize=4096)
-def _instruction(code: CodeType, at: int) -> dis.Instruction:
-    """The one at ``at``, which may be in the middle of its cache."""
-    return [i for i in dis.get_instructions(code) if i.offset <= at][-1]
-
-
-class Loop(NamedTuple):
-    start: int
-    """Where it jumps back to."""
-    end: int
-    """From where."""
-    kind: str
-    """ "for" or "while"."""
-
-
-@lru_cache(maxsize=4096)
-def _loops_around(code: CodeType, at: int) -> tuple[Loop, ...]:
-    """The loops around an instruction, the innermost first. A ``while`` may look at its condition once before it turns,
-    by instructions that are written in the same place as those at its end."""
-    here = _instruction(code, at).positions
-    positions = {i.offset: i.positions for i in dis.get_instructions(code)}
-    around = []
-    for loop in _loops(code):
-        again = (p for k, p in positions.items() if loop.start <= k <= loop.end)
-        if loop.start <= at <= loop.end or (at < loop.start and loop.kind == "while" and here in again):
-            around.append(loop)
-    return tuple(sorted(around, key=lambda x: x.end - x.start))
-
-
-@lru_cache(maxsize=1024)
-def _loops(code: CodeType) -> list[Loop]:
-    """One for every jump back."""
-    instructions = {i.offset: i for i in dis.get_instructions(code)}
-    back = [
-        (int(i.argval), offset)
-        for offset, i in instructions.items()
-        if i.opcode in dis.hasjrel and isinstance(i.argval, int) and i.argval <= offset
-    ]
-    return [Loop(start, end, _kind(instructions, start)) for start, end in back]
-
-
-def _kind(instructions: dict[int, dis.Instruction], start: int) -> str:
-    first = next(i for k, i in instructions.items() if k >= start and i.opname != "EXTENDED_ARG")
-    return "for" if first.opname == "FOR_ITER" else "while"
+        return code_of(called_variable(frame)) is code_in(inner)
+    return kind == "attribute" and name == function_name(inner)
 
 
 # ------------------------------------------------------------------------------------------- what stands beside it
@@ -217,7 +147,7 @@ class _Note:
 
     def of_frame(self, frame: FrameType) -> Any:
         names = tuple([(name, self.of(x)) for name, x in frame.f_locals.items()])
-        return id(frame.f_code), self._of_globals(frame.f_globals), names
+        return id(code_in(frame)), self._of_globals(frame.f_globals), names
 
     def of(self, x: Any) -> Any:
         """What tells ``x``, all the way down, from what it may be in another turn. Raises _Unknown for what it is of
@@ -274,7 +204,7 @@ class _Note:
     def _of_function(self, f: FunctionType) -> Any:
         said = f.__name__, f.__qualname__, f.__module__, f.__doc__
         parts = (f.__defaults__, f.__kwdefaults__, f.__dict__, f.__annotations__, *(f.__closure__ or ()))
-        return id(f.__code__), self._of_globals(f.__globals__), *map(self.of, said), *map(self.of, parts)
+        return id(code_of(f)), self._of_globals(f.__globals__), *map(self.of, said), *map(self.of, parts)
 
     def _of_ours(self, x: Any) -> Any:
         """An object of ours, by what a user's function or layer it holds."""

@@ -15,12 +15,10 @@ after the first of its turns: Python answers that call.
 from __future__ import annotations
 
 import builtins
-import dis
 import operator
 import sys
 from collections.abc import Iterator
-from functools import lru_cache
-from types import CodeType, FrameType
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -28,9 +26,12 @@ import numpy as np
 from wengert.errors import TooManyTurnsError, message
 from wengert.ops.control import MOST_TURNS
 from wengert.ops.elementwise import subtract
-from wengert.tracing.callers import callee_at, is_internal
+from wengert.tracing.callers import is_internal
 from wengert.tracing.exchange import AT_ANY, exchanges
 from wengert.tracing.operators import python_number
+from wengert.tracing.python.bytecode import Place
+from wengert.tracing.python.calls import call_around, called_variable, place_of_call
+from wengert.tracing.python.loops import is_before_for
 from wengert.tracing.trace import current_trace, is_in_body
 from wengert.tracing.tracer import Tracer, record
 
@@ -45,9 +46,9 @@ MOST_RECORDED = 1 << 14
 @exchanges(range, AT_ANY)
 def traced_range(*args: Any) -> Any:
     counts, frame = _counts(), sys._getframe(1)
-    if counts is None or len(args) > 2 or not all(map(_is_count, args)) or not _is_of_a_loop(frame, _called_at(frame)):
+    place = place_of_call(frame)
+    if counts is None or len(args) > 2 or not all(map(_is_count, args)) or not _is_of_a_loop(frame, place):
         return range(*map(operator.index, args))
-    place = frame.f_code, _called_at(frame)
     start, stop = args if len(args) == 2 else (0, args[0])
     low, high = _value(start), _value(stop)
     if high - low < MOST_COUNTED and low > -MOST_TURNS and high < MOST_TURNS:  # else a guard of it would not hold
@@ -97,7 +98,7 @@ def traced_int(x: Any) -> Any:
         )
     frame = sys._getframe(1)
     if _is_count(x) and _counts() is not None:
-        place = _range_around(frame.f_code, _called_at(frame))
+        place = call_around(place_of_call(frame))
         if place is not None and _is_of_a_loop(frame, place):
             return python_number(x.astype(INT64))
     return x.__int__()
@@ -125,37 +126,7 @@ def _goes_on(condition: Any, number: int) -> bool:
     return bool(condition.look("turn"))
 
 
-# --------------------------------------------------------------------------------------------------- where it stands
-
-
-def _called_at(frame: FrameType) -> int:
-    """Where the instruction is that calls what was called last. Python 3.11 may do that in the one before it."""
-    return _call_behind(frame.f_code, frame.f_lasti)
-
-
-@lru_cache(maxsize=4096)
-def _call_behind(code: CodeType, place: int) -> int:
-    at = [i for i in dis.get_instructions(code) if i.offset >= place][:2]
-    return at[1].offset if at[0].opname == "PRECALL" else place
-
-
-def _is_of_a_loop(frame: FrameType, place: int) -> bool:
+def _is_of_a_loop(frame: FrameType, place: Place) -> bool:
     """Whether the call at ``place`` is one of Python's ``range``, and a ``for`` statement goes over what it gives."""
     is_users = not is_internal(frame)
-    return is_users and _is_before_a_loop(frame.f_code, place) and callee_at(frame, place) is builtins.range
-
-
-@lru_cache(maxsize=4096)
-def _is_before_a_loop(code: CodeType, place: int) -> bool:
-    return [i.opname for i in _behind(code, place)[:2]] == ["GET_ITER", "FOR_ITER"]
-
-
-@lru_cache(maxsize=4096)
-def _range_around(code: CodeType, place: int) -> int | None:
-    """Where the call is that takes what the call at ``place`` gives, as its last argument."""
-    behind = [i for i in _behind(code, place) if i.opname != "PRECALL"]
-    return behind[0].offset if behind and behind[0].opname == "CALL" else None
-
-
-def _behind(code: CodeType, place: int) -> list[dis.Instruction]:
-    return [i for i in dis.get_instructions(code) if i.offset > place]
+    return is_users and is_before_for(place) and called_variable(frame, place) is builtins.range

@@ -20,6 +20,7 @@ from wengert.tracing.arguments import array, unsupported
 from wengert.tracing.callers import is_library
 from wengert.tracing.exchange import AT_DEFAULT, INTO_LISTS, exchanges
 from wengert.tracing.operators import python_number
+from wengert.tracing.python.bytecode import code_of
 from wengert.tracing.tracer import Tracer, record
 
 _FLOAT64 = np.dtype(np.float64)
@@ -103,4 +104,4 @@ def is_instance(cls: Any, x: Any) -> bool:
 
 
 # A protocol with data members answers ``issubclass`` to the code of isinstance alone, which it knows by its module.
-_ask: Any = FunctionType((lambda a, b: issubclass(a, b)).__code__, {"__name__": "abc", "issubclass": issubclass})
+_ask: Any = FunctionType(code_of(lambda a, b: issubclass(a, b)), {"__name__": "abc", "issubclass": issubclass})

@@ -35,11 +35,12 @@ from wengert.attributes import held
 from wengert.errors import CaptureError, FirstUseError, InternalError, WrittenError, message
 from wengert.expect import is_door
 from wengert.source import Source
-from wengert.tracing import names
 from wengert.tracing.arguments import holds_tracer
 from wengert.tracing.copying import copied
 from wengert.tracing.generators import Generators, WalkAgain
 from wengert.tracing.layouts import strides_alone
+from wengert.tracing.python import names
+from wengert.tracing.python.bytecode import code_of
 from wengert.tracing.surroundings.parts import (
     HOLDERS,
     SETS,
@@ -148,7 +149,7 @@ class Environment:
 
     def is_bound_anew(self) -> bool:
         """Whether code that was found binds anew what was found, as an earlier run may have done already."""
-        codes = [f.__code__ for f in self._watching.functions()]
+        codes = [code_of(f) for f in self._watching.functions()]
         written = frozenset[str]().union(*[names.bound_anew(code) for code in codes])
         ends = [name.rpartition(mark)[2] for name in {slot.name for slot in self.slots} for mark in (".", "[", " ")]
         return not written.isdisjoint(ends)
@@ -331,7 +332,7 @@ class Environment:
                 raise self._written(name)
 
     def _place_of_write(self, name: str) -> Source | None:
-        return names.place_of_write([f.__code__ for f in self._watching.functions()], name)
+        return names.place_of_write([code_of(f) for f in self._watching.functions()], name)
 
     def _written(self, name: str, error: type[CaptureError] = CaptureError) -> CaptureError:
         place = self._place_of_write(name)
@@ -468,7 +469,7 @@ class Environment:
         """A door to the copy of what is behind it. The rest of a door is ours, and nobody changes it."""
         assert f.__closure__ is not None
         cell = types.CellType()
-        new = self._memo[id(f)] = copied(f, f.__code__, f.__globals__, (cell, *f.__closure__[1:]))
+        new = self._memo[id(f)] = copied(f, code_of(f), f.__globals__, (cell, *f.__closure__[1:]))
         parts = parts_of(f, name, lambda: f)
         self._watching.note(parts.names)
         behind = next(iter(parts.cells))
@@ -490,7 +491,7 @@ class Environment:
 
     def _variables(self, f: types.FunctionType, parts: Parts, shared: dict[str, Any]) -> None:
         """Put what stands for the global variables of ``f`` into ``shared``."""
-        written = names.written(f.__code__)
+        written = names.written(code_of(f))
         for part in parts.variables:
             variable, found, read = part.key, part.value, part.read
             if isinstance(found, HOLDERS):  # shared, whatever the code names of it is watched

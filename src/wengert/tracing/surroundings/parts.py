@@ -24,8 +24,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.attributes import held
-from wengert.tracing import names
 from wengert.tracing.callers import is_opaque, module_of
+from wengert.tracing.python import names
+from wengert.tracing.python.bytecode import code_of, free_variables
 from wengert.tracing.surroundings.purity import is_immutable
 from wengert.tracing.surroundings.slots import (
     MISSING,
@@ -150,7 +151,7 @@ def _of_function(f: types.FunctionType, name: str, natively: bool) -> Parts:
 
 
 def _cells(f: types.FunctionType, natively: bool) -> Iterator[Part]:
-    for k, (variable, cell) in enumerate(zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)):
+    for k, (variable, cell) in enumerate(free_variables(f)):
         try:
             found = cell.cell_contents
         except ValueError:  # not yet assigned
@@ -175,7 +176,7 @@ def _defaults(f: types.FunctionType, name: str, natively: bool) -> Iterator[Part
 
 def _variables(f: types.FunctionType) -> Iterator[Part]:
     namespace = f.__globals__
-    for variable in names.named(f.__code__):
+    for variable in names.named(code_of(f)):
         if variable in namespace:
             yield Part(variable, variable, namespace[variable], VariableRead(namespace, variable))
 

@@ -18,6 +18,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.tracing.patch import NUMPY, WRAPPERS
+from wengert.tracing.python.bytecode import code_of
 
 
 class Slot(NamedTuple):
@@ -293,7 +294,7 @@ class CodeRead:
 
     def __call__(self) -> Any:
         f = self.f
-        return f.__code__, f.__doc__, f.__name__, f.__qualname__, f.__module__
+        return code_of(f), f.__doc__, f.__name__, f.__qualname__, f.__module__
 
 
 class Missing:

@@ -36,9 +36,11 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from wengert.attributes import held
-from wengert.tracing import names
 from wengert.tracing.callers import is_installed, is_on_top, is_opaque
 from wengert.tracing.generators import ASK_FOR_STATE, Found, Generators
+from wengert.tracing.python import names
+from wengert.tracing.python.bytecode import code_of, free_variables
+from wengert.tracing.python.lines import first_line
 from wengert.tracing.surroundings.elsewhere import (
     SET_ELSEWHERE,
     class_of_states,
@@ -106,7 +108,8 @@ class By(NamedTuple):
     line: int = 0
 
     def __str__(self) -> str:
-        return f"{self.name} at {self.code.co_filename}:{self.line or self.code.co_firstlineno}"
+        file, first, *_ = first_line(self.code)
+        return f"{self.name} at {file}:{self.line or first}"
 
 
 _known_pure: dict[tuple[int, str], Any] = {}
@@ -187,7 +190,7 @@ class Watching:
 
     def mention(self, f: types.FunctionType) -> None:
         """The names in a function's code."""
-        self._names.update(dict.fromkeys(names.named(f.__code__)))
+        self._names.update(dict.fromkeys(names.named(code_of(f))))
 
     def is_foreign(self, namespace: dict[str, Any]) -> bool:
         """Whether a function belongs to a library whose globals are its own affair."""
@@ -483,7 +486,7 @@ class Watching:
 
     def note_code(self, f: types.FunctionType, name: str) -> None:
         """The names in a function's code, and what it asks of the world outside of the program."""
-        code = f.__code__
+        code = code_of(f)
         uses = names.uses(code)
         read = CodeRead(f)
         self.slots.append(Slot(f"the code of {name}", read, read(), True))
@@ -574,7 +577,7 @@ class Watching:
         for path in uses.paths:
             if path[0] in f.__globals__:
                 variables[path[0]] = f.__globals__[path[0]]
-        for variable, cell in zip(f.__code__.co_freevars, f.__closure__ or (), strict=True):
+        for variable, cell in free_variables(f):
             try:
                 variables[variable] = cell.cell_contents
             except ValueError:  # not yet assigned

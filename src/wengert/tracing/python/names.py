@@ -1,19 +1,19 @@
 """The names in a function's code, and what the code does with them.
 
-What it does with them is found in one pass over the instructions, once a code object.
+What it does with them is found in one pass over the instructions.
 """
 
 from __future__ import annotations
 
 import builtins
 import dis
-import functools
 import types
 from collections.abc import Iterable
 from itertools import pairwise
 from typing import NamedTuple
 
 from wengert.source import Source
+from wengert.tracing.python.bytecode import inner_codes, instructions, once_a_code
 
 Path = tuple[str, ...]
 """A variable and the attributes that are asked of it: ``("np", "random", "default_rng")``."""
@@ -62,31 +62,25 @@ def codes(code: types.CodeType) -> list[types.CodeType]:
     """A function's code and that of the functions defined in it."""
     found, at = [code], 0
     while at < len(found):
-        found += [c for c in found[at].co_consts if isinstance(c, types.CodeType)]
+        found += inner_codes(found[at])
         at += 1
     return found
 
 
-@functools.lru_cache(maxsize=4096)
+@once_a_code()
 def mentioned(code: types.CodeType) -> frozenset[str]:
     """All that is looked up by name, without a look at the instructions."""
     return frozenset(name for c in codes(code) for name in c.co_names)
 
 
-_known: dict[int, tuple[Uses, types.CodeType]] = {}  # by the id of a code, which is kept: its hash takes 2 µs
+def has_variable(code: types.CodeType, name: str) -> bool:
+    """Whether a name is in the code itself, as that of a variable or an attribute."""
+    return name in (*code.co_names, *code.co_varnames, *code.co_freevars, *code.co_cellvars)
 
 
+@once_a_code()
 def uses(code: types.CodeType) -> Uses:
     """What the code does with names."""
-    known = _known.get(id(code))
-    if known is None:
-        if len(_known) > 4096:  # bounded: code may be made up at run time
-            _known.clear()
-        known = _known[id(code)] = (_uses(code), code)
-    return known[0]
-
-
-def _uses(code: types.CodeType) -> Uses:
     named: dict[str, None] = {}
     loaded, written, imported, taken, modules, asked = set(), set(), set(), set(), set(), set()
     paths: dict[Path, int] = {}
@@ -96,7 +90,7 @@ def _uses(code: types.CodeType) -> Uses:
     matches_classes = computes_names = compares = equates = catches = False
     for c in codes(code):
         named.update(dict.fromkeys(c.co_names))
-        instrs = [i for i in dis.get_instructions(c) if i.opname not in ("CACHE", "EXTENDED_ARG", "RESUME")]
+        instrs = [i for i in instructions(c) if i.opname != "RESUME"]
         for at, i in enumerate(instrs):
             kind = i.opname
             if kind in _VARIABLES or kind.startswith("LOAD_FAST"):
@@ -240,15 +234,14 @@ def place_of_write(found: Iterable[types.CodeType], name: str) -> Source | None:
     last = name.rpartition(".")[2].rpartition(" ")[2]
     for code in found:
         for c in codes(code):
-            for i in dis.get_instructions(c):
-                line = i.positions.lineno if i.positions else None
+            for i in instructions(c):
                 is_it = i.argval == last or (i.opname == "STORE_SUBSCR" and last.endswith("]"))
                 if i.opname in _WRITES and (is_it or (i.opname == "STORE_ATTR" and name.startswith("the attributes"))):
-                    return Source(c.co_filename, line or c.co_firstlineno, c.co_name)
+                    return Source(c.co_filename, _line(i) or c.co_firstlineno, c.co_name)
     return None
 
 
-@functools.lru_cache(maxsize=4096)
+@once_a_code()
 def bound_anew(code: types.CodeType) -> frozenset[str]:
     """How the slots' names end that the code binds anew: variables it captured, attributes, items of literal keys.
 
@@ -256,8 +249,7 @@ def bound_anew(code: types.CodeType) -> frozenset[str]:
     """
     found = set[str]()
     for c in codes(code):
-        instrs = list(dis.get_instructions(c))
-        for before, i in pairwise(instrs):
+        for before, i in pairwise(instructions(c)):
             if i.opname == "STORE_SUBSCR" and before.opname == "LOAD_CONST" and isinstance(before.argval, str):
                 found.add(f"{before.argval!r}]")
             elif i.opname == "STORE_ATTR" and c.co_name == "__init__":

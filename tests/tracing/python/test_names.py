@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.tracing import names
+from wengert.tracing.python import names
 
 scale = gone = 1.0
 

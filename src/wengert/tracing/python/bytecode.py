@@ -1,0 +1,111 @@
+"""The instructions of a code object, and where each of them stands in the source.
+
+A *code* is what Python compiles a function to. What is found in one is remembered by its identity: two codes of
+different files may be equal, and to compare or hash one takes microseconds.
+"""
+
+from __future__ import annotations
+
+import dis
+import functools
+from collections.abc import Callable, Iterator
+from itertools import islice
+from types import CellType, CodeType, FunctionType
+from typing import Any, NamedTuple, TypeVar, overload
+
+from wengert.attributes import held
+
+Found = TypeVar("Found")
+
+
+class Place(NamedTuple):
+    """An instruction of a code."""
+
+    code: CodeType
+    offset: int
+    """In bytes. It may lie behind the instruction, in what the interpreter keeps there for it."""
+
+
+def once_a_code(most: int = 10_000) -> Callable[[Callable[..., Found]], Callable[..., Found]]:
+    """Remember ``most`` of what ``find(code, ...)`` returns, by the identity of the code and the other arguments."""
+
+    def decorate(find: Callable[..., Found]) -> Callable[..., Found]:
+        known: dict[tuple[Any, ...], tuple[Found, CodeType]] = {}
+
+        @functools.wraps(find)
+        def found(code: CodeType, *rest: Any) -> Found:
+            key = (id(code), *rest)
+            answer = known.get(key)
+            if answer is None:
+                if len(known) >= most:  # bounded: code may be made up at run time
+                    known.clear()
+                answer = known[key] = (find(code, *rest), code)  # the code is kept, so that its id is
+            return answer[0]
+
+        return found
+
+    return decorate
+
+
+@overload
+def code_of(f: FunctionType) -> CodeType: ...
+@overload
+def code_of(f: Any) -> CodeType | None: ...
+def code_of(f: Any) -> CodeType | None:
+    """Return the code that a function runs, which tells whether two functions do the same; None of anything else."""
+    return f.__code__ if type(f) is FunctionType else held(f, "__code__")
+
+
+def free_variables(f: FunctionType) -> Iterator[tuple[str, CellType]]:
+    """Yield the variables that a function has from the functions around it, each with the cell that holds its value."""
+    return zip(f.__code__.co_freevars, f.__closure__ or (), strict=True)
+
+
+def inner_codes(code: CodeType) -> list[CodeType]:
+    """Return the codes of the functions and classes that are defined directly in this one."""
+    return [c for c in code.co_consts if isinstance(c, CodeType)]
+
+
+@once_a_code(most=100)  # of which each is long
+def instructions(code: CodeType) -> tuple[dis.Instruction, ...]:
+    """Return the instructions, without those that only carry a part of the next one's number."""
+    return tuple([i for i in dis.get_instructions(code) if i.opname not in ("EXTENDED_ARG", "CACHE")])
+
+
+def instruction(place: Place) -> dis.Instruction:
+    return [i for i in instructions(place.code) if i.offset <= place.offset][-1]
+
+
+def instructions_after(place: Place) -> list[dis.Instruction]:
+    return [i for i in instructions(place.code) if i.offset > place.offset]
+
+
+Span = tuple[int, int, int, int]
+"""Where something stands in the source: first and last line, first and last column, in bytes."""
+
+
+def span(place: Place) -> Span | None:
+    """Return where the expression stands that an instruction is of; None where that is not known, as with
+    ``python -X no_debug_ranges``."""
+    found = next(islice(place.code.co_positions(), place.offset // 2, None), None)
+    if found is None or None in found:
+        return None
+    return found  # type: ignore[return-value]  # no None in it
+
+
+def is_operator(place: Place) -> bool:
+    """Whether an instruction is an arithmetic operator: ``"%g" % x``, and not ``float(x)``."""
+    return _opname(place) == "BINARY_OP" and not is_indexing(place)
+
+
+def is_indexing(place: Place) -> bool:
+    """Whether an instruction reads or writes ``a[i]``."""
+    name = _opname(place)
+    return name in _INDEXING or (name == "BINARY_OP" and instruction(place).argrepr == "[]")  # as of Python 3.14
+
+
+def _opname(place: Place) -> str:
+    return dis.opname[place.code.co_code[place.offset]]
+
+
+_INDEXING = frozenset({"BINARY_SUBSCR", "STORE_SUBSCR", "BINARY_SLICE", "STORE_SLICE"})

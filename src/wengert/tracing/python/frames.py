@@ -1,0 +1,68 @@
+"""The frames that are running: what each of them runs, the place that it is at, and the values of its variables."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
+from types import CodeType, FrameType
+from typing import Any
+
+from wengert.tracing.python.bytecode import Place, code_of
+
+
+def run(f: Callable[..., Any], args: Sequence[Any], kwargs: dict[str, Any]) -> Any:
+    """Call the user's function. Its frame is where the tree of calls on the tape begins."""
+    return f(*args, **kwargs)
+
+
+RUN_CODE = code_of(run)
+
+
+def is_run(frame: FrameType) -> bool:
+    """Whether a frame is that of :func:`run`: what is above it belongs to whoever started the trace."""
+    return frame.f_code is RUN_CODE
+
+
+def code_in(frame: FrameType) -> CodeType:
+    """Return the code that a frame runs."""
+    return frame.f_code
+
+
+def place_of(frame: FrameType) -> Place:
+    """Return the instruction that a frame is at: the call that it waits for, if it has called another one."""
+    return Place(frame.f_code, frame.f_lasti)
+
+
+def behind_error(error: BaseException) -> list[tuple[FrameType, Place]]:
+    """Return the frames that an error came up through, the outermost first, each with the instruction that it left."""
+    found: list[tuple[FrameType, Place]] = []
+    at = error.__traceback__
+    while at is not None:
+        found.append((at.tb_frame, Place(at.tb_frame.f_code, at.tb_lasti)))
+        at = at.tb_next
+    return found
+
+
+def function_name(frame: FrameType) -> str:
+    return frame.f_code.co_name
+
+
+def qualified_name(frame: FrameType) -> str:
+    """Return the name of a frame's function with that of its class: ``Model.loss``."""
+    return frame.f_code.co_qualname
+
+
+def is_generator(frame: FrameType) -> bool:
+    """Whether a frame can be left and taken up again, as those of generators and coroutines can."""
+    return bool(frame.f_code.co_flags & _GENERATORS)
+
+
+_GENERATORS = CO_GENERATOR | CO_COROUTINE | CO_ASYNC_GENERATOR
+
+
+def value_of(frame: FrameType, name: str) -> Any:
+    """Return what a variable is for the code of a frame; None if there is no such variable."""
+    for namespace in (frame.f_locals, frame.f_globals, frame.f_builtins):
+        if name in namespace:
+            return namespace[name]
+    return None

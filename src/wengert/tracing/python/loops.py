@@ -1,0 +1,109 @@
+"""The loops around an instruction, and how an instruction asks for the truth of a value."""
+
+from __future__ import annotations
+
+import dis
+from enum import Enum
+from types import CodeType, FrameType
+from typing import NamedTuple
+
+from wengert.tracing.python.bytecode import Place, instruction, instructions, instructions_after, once_a_code
+from wengert.tracing.python.calls import called_variable
+from wengert.tracing.python.frames import place_of
+
+
+class Loop(NamedTuple):
+    """A ``for`` or a ``while`` of a code."""
+
+    code: CodeType
+    start: int
+    """The offset where it jumps back to."""
+    end: int
+    """The offset from where it jumps back."""
+    kind: str
+    """ "for" or "while"."""
+
+
+def loops_around(place: Place) -> tuple[Loop, ...]:
+    """Return the loops around an instruction, the innermost first. A ``while`` may look at its condition once before
+    its first iteration, by instructions that are written in the same place as those at its end."""
+    return _loops_around(*place)
+
+
+@once_a_code()
+def _loops_around(code: CodeType, offset: int) -> tuple[Loop, ...]:
+    here = instruction(Place(code, offset)).positions
+    around = []
+    for loop in _loops(code):
+        again = (i.positions for i in instructions(code) if loop.start <= i.offset <= loop.end)
+        if loop.start <= offset <= loop.end or (offset < loop.start and loop.kind == "while" and here in again):
+            around.append(loop)
+    return tuple(sorted(around, key=lambda x: x.end - x.start))
+
+
+@once_a_code()
+def _loops(code: CodeType) -> list[Loop]:
+    """One for every jump back."""
+    back = [
+        (int(i.argval), i.offset)
+        for i in instructions(code)
+        if i.opcode in dis.hasjrel and isinstance(i.argval, int) and i.argval <= i.offset
+    ]
+    return [Loop(code, start, end, _kind(code, start)) for start, end in back]
+
+
+def _kind(code: CodeType, start: int) -> str:
+    first = next(i for i in instructions(code) if i.offset >= start)
+    return "for" if first.opname == "FOR_ITER" else "while"
+
+
+def is_before_for(place: Place) -> bool:
+    """Whether a ``for`` statement goes over what the call at ``place`` gives."""
+    return _is_before_for(*place)
+
+
+@once_a_code()
+def _is_before_for(code: CodeType, offset: int) -> bool:
+    return [i.opname for i in instructions_after(Place(code, offset))[:2]] == ["GET_ITER", "FOR_ITER"]
+
+
+def is_counting(frame: FrameType, loop: Loop) -> bool:
+    """Whether a loop is ``for i in range(...)``, and nobody else assigns ``i``: a name that tells its iterations
+    apart."""
+    found = _makes_iterable(*loop)
+    return found is not None and called_variable(frame, found) is range
+
+
+@once_a_code()
+def _makes_iterable(code: CodeType, start: int, end: int, kind: str) -> Place | None:
+    """The call that gives what such a loop goes over; None of a loop of another kind."""
+    instrs = instructions(code)
+    k = next(k for k, i in enumerate(instrs) if i.offset >= start)
+    call, get_iter, _, store = instrs[k - 2 : k + 2]
+    if (call.opname, get_iter.opname) != ("CALL", "GET_ITER") or not store.opname.startswith("STORE_FAST"):
+        return None
+    name = store.argval if isinstance(store.argval, str) else store.argval[0]
+    others = (i for i in instrs[k + 2 :] if i.offset <= end and i.opname.startswith(("STORE", "DELETE")))
+    is_alone = all(name not in (i.argval if isinstance(i.argval, tuple) else (i.argval,)) for i in others)
+    return Place(code, call.offset) if is_alone and isinstance(name, str) else None
+
+
+# ----------------------------------------------------------------------------------------------- truth of a value
+
+
+class Truth(Enum):
+    """How an instruction asks for the truth of a value."""
+
+    BRANCH = "it branches on the value, or calls bool"
+    COMPARISON = "it compares, and asks for the truth of what came of that, as of Python 3.13"
+    ITEMS = "it compares, and can only ask in the name of items of a container"
+    NOT = "it does not ask: code that it has called does"
+
+
+def asks_truth(frame: FrameType) -> Truth:
+    """Return how the instruction that a frame is at asks for the truth of a value."""
+    found = instruction(place_of(frame))
+    if found.opname == "COMPARE_OP":
+        return Truth.COMPARISON if found.argrepr.startswith("bool(") else Truth.ITEMS
+    is_branch = "JUMP" in found.opname or found.opname in ("TO_BOOL", "UNARY_NOT")
+    return Truth.BRANCH if is_branch or called_variable(frame) is bool else Truth.NOT

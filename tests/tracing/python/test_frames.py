@@ -1,0 +1,68 @@
+"""What is read of frames that are running, or that an error came through."""
+
+from __future__ import annotations
+
+import sys
+from types import FrameType
+from typing import Any
+
+import pytest
+
+from wengert.tracing.python import frames
+from wengert.tracing.python.bytecode import code_of
+
+IN_MODULE = "of the module"
+
+
+def here() -> FrameType:
+    return sys._getframe(1)
+
+
+def test_the_call_of_the_users_function_is_told_from_others() -> None:
+    assert frames.is_run(frames.run(lambda: sys._getframe(1), (), {}))
+    assert not frames.is_run(here())
+
+
+def test_what_a_frame_runs_and_is_called() -> None:
+    class Model:
+        def loss(self) -> FrameType:
+            return here()
+
+    frame = Model().loss()
+    assert frames.function_name(frame) == "loss"
+    assert frames.qualified_name(frame).endswith("<locals>.Model.loss")
+    assert frames.code_in(frame) is code_of(Model.loss) is frames.place_of(frame).code
+
+
+def test_which_frames_can_be_taken_up_again() -> None:
+    def generator() -> Any:
+        yield here()
+
+    assert frames.is_generator(next(generator()))
+    assert not frames.is_generator(here())
+
+
+def test_a_variable_is_looked_up_as_python_does() -> None:
+    def f(local: int) -> FrameType:
+        return here()
+
+    frame = f(3)
+    assert frames.value_of(frame, "local") == 3
+    assert frames.value_of(frame, "IN_MODULE") == IN_MODULE
+    assert frames.value_of(frame, "len") is len
+    assert frames.value_of(frame, "of nobody") is None
+
+
+def test_the_frames_that_an_error_came_through() -> None:
+    def inner() -> None:
+        raise ValueError
+
+    def outer() -> None:
+        inner()
+
+    with pytest.raises(ValueError) as caught:
+        outer()
+    found = frames.behind_error(caught.value)
+    assert [frames.function_name(frame) for frame, _ in found][-2:] == ["outer", "inner"]
+    assert [place.code for _, place in found][-2:] == [code_of(outer), code_of(inner)]
+    assert frames.behind_error(ValueError()) == []
