@@ -163,6 +163,13 @@ class FirstUseError(CaptureError):
     """
 
 
+class InterpreterError(WengertError, ImportError):
+    """A Python whose bytecode wengert reads wrongly: the message names it, and those that are supported.
+
+    ``import wengert`` fails; run it with one of those, or install a newer wengert.
+    """
+
+
 class ConfigError(WengertError, ValueError):
     """A switch of ``wengert.config`` whose value is not one of its own, or asks for what this machine cannot do.
 

@@ -59,6 +59,13 @@ def in_a_counting_for(x: Any) -> None:
             pass
 
 
+def in_a_for_that_is_jumped_back_to_twice(x: Any) -> None:
+    """As of Python 3.12 by its first condition too: that made a short ``for``, as if inside of the ``while``."""
+    for _ in range(1):
+        while x:
+            x.answers.append(len(x.answers) + len(x.answers) + len(x.answers) > 3)
+
+
 def where_the_counter_is_assigned(x: Any) -> None:
     for k in range(1):
         while x:
@@ -77,6 +84,7 @@ def by_bool(x: Any) -> None:
         (in_a_while, [True, False], [["while"]] * 2, [[False]] * 2, Truth.BRANCH),
         (in_a_for, [True], [["for"]], [[False]], Truth.BRANCH),
         (in_a_counting_for, [True, False], [["while", "for"]] * 2, [[False, True]] * 2, Truth.BRANCH),
+        (in_a_for_that_is_jumped_back_to_twice, [False], [["while", "for"]], [[False, True]], Truth.BRANCH),
         (where_the_counter_is_assigned, [True, False], [["while", "for"]] * 2, [[False, False]] * 2, Truth.BRANCH),
         (by_bool, [True], [[]], [[]], Truth.BRANCH),
         (lambda x: not x, [True], [[]], [[]], Truth.BRANCH),

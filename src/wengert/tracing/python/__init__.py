@@ -10,6 +10,10 @@ is running, and each stands in the file of its idea:
 * ``frames`` reads who is running: their variables, their names, the place that each is at;
 * ``lines`` finds the user's lines for what is recorded.
 
-Bytecode differs between versions of Python. So no other file may read it (``tests/tracing/python/test_python.py``
-searches them).
+Bytecode differs between versions of Python. So no other file reads it (``tests/tracing/test_python.py`` searches them),
+and ``self_test`` compares, when wengert is imported, what is read of a few functions with what stands in them.
 """
+
+from wengert.tracing.python.self_test import check_interpreter
+
+check_interpreter()

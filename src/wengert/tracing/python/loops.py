@@ -43,13 +43,13 @@ def _loops_around(code: CodeType, offset: int) -> tuple[Loop, ...]:
 
 @once_a_code()
 def _loops(code: CodeType) -> list[Loop]:
-    """One for every jump back."""
-    back = [
-        (int(i.argval), i.offset)
+    """One for every place that is jumped back to, up to the last jump: ``continue`` is another."""
+    ends = {
+        int(i.argval): i.offset
         for i in instructions(code)
         if i.opcode in dis.hasjrel and isinstance(i.argval, int) and i.argval <= i.offset
-    ]
-    return [Loop(code, start, end, _kind(code, start)) for start, end in back]
+    }
+    return [Loop(code, start, end, _kind(code, start)) for start, end in ends.items()]
 
 
 def _kind(code: CodeType, start: int) -> str:
@@ -70,13 +70,13 @@ def _is_before_for(code: CodeType, offset: int) -> bool:
 def is_counting(frame: FrameType, loop: Loop) -> bool:
     """Whether a loop is ``for i in range(...)``, and nobody else assigns ``i``: a name that tells its iterations
     apart."""
-    found = _makes_iterable(*loop)
+    found = _makes_iterable(*loop) if loop.kind == "for" else None
     return found is not None and called_variable(frame, found) is range
 
 
 @once_a_code()
 def _makes_iterable(code: CodeType, start: int, end: int, kind: str) -> Place | None:
-    """The call that gives what such a loop goes over; None of a loop of another kind."""
+    """The call that gives what a ``for`` goes over; None if it is of another kind."""
     instrs = instructions(code)
     k = next(k for k, i in enumerate(instrs) if i.offset >= start)
     call, get_iter, _, store = instrs[k - 2 : k + 2]
