@@ -16,6 +16,8 @@ import pytest
 
 import wengert as wg
 from wengert.tracing import text
+from wengert.tracing.python.bytecode import is_operator
+from wengert.tracing.python.frames import place_of
 
 LOG = logging.getLogger(__name__)
 
@@ -39,7 +41,7 @@ class Asked:
         return "0.7"
 
     def __float__(self) -> float:
-        self.answers.append(text.is_formatting(sys._getframe(1)))
+        self.answers.append(is_operator(place_of(sys._getframe(1))))
         return 0.7
 
 

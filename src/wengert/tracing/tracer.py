@@ -27,6 +27,8 @@ from wengert.ops.kernels import Contract
 from wengert.ops.op import UFUNCS, Op
 from wengert.tape import OPERATORS, Atom, Aval, Tape, splice
 from wengert.tracing import callers, hooks, layouts, libraries, text
+from wengert.tracing.python.bytecode import is_operator
+from wengert.tracing.python.frames import place_of
 from wengert.tracing.trace import SHARED, Trace, check_dtype, current_trace, escaped, innermost_body, recorder
 from wengert.tracing.tracer_type import TracerType
 
@@ -328,7 +330,7 @@ class Tracer(metaclass=TracerType):
         if self.aval.dtype.kind in "iub":
             return float(np.reshape(self.look("float"), ()))
         frame = sys._getframe(1)
-        if text.is_formatting(frame) and (self._trace.is_open or self._told is not None):
+        if is_operator(place_of(frame)) and (self._trace.is_open or self._told is not None):
             return float(self._shown(frame))
         raise self._cut("C code asked for the number of")
 

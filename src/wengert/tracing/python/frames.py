@@ -43,6 +43,10 @@ def behind_error(error: BaseException) -> list[tuple[FrameType, Place]]:
     return found
 
 
+def file_name(frame: FrameType) -> str:
+    return frame.f_code.co_filename
+
+
 def function_name(frame: FrameType) -> str:
     return frame.f_code.co_name
 
