@@ -6,7 +6,7 @@ int64_t begin, int64_t end)``; it returns 0, or a status.
 """
 
 from collections.abc import Callable, Sequence
-from types import CellType
+from types import CellType, MemberDescriptorType
 from typing import Any, Literal, TypeAlias
 
 import numpy as np
@@ -71,18 +71,25 @@ order), a NumPy scalar, a Python number of exactly that type (an int within int6
 
 Place: TypeAlias = (
     tuple[Literal["cell"], CellType, Any]
-    | tuple[Literal["item"], dict[Any, Any], Any, Any]
-    | tuple[Literal["call"], Callable[[], Any], Any]
+    | tuple[Literal["kind", "__dict__"], Any, Any]
+    | tuple[Literal["member"], Any, MemberDescriptorType]
+    | tuple[Literal["member"], Any, MemberDescriptorType, Any]
+    | tuple[Literal["code", "defaults", "kwdefaults"], Callable[..., Any], Any]
+    | tuple[Literal["class"], type, tuple[type, tuple[type, ...], str, str]]
     | tuple[Literal["list"], list[Any], tuple[Any, ...]]
-    | tuple[Literal["dict", "attributes"], Any, tuple[Any, ...], tuple[Any, ...]]
-    | tuple[Literal["defaults"], Callable[..., Any], tuple[Any, ...]]
-    | tuple[Literal["code"], Callable[..., Any], Any]
+    | tuple[Literal["set"], set[Any], frozenset[Any]]
+    | tuple[Literal["form"], Array, DType, Shape]
+    | tuple[Literal["call"], Callable[[], Any], Any]
+    | tuple[Literal["item"], dict[Any, Any] | type, Any, Any]
+    | tuple[Literal["dict", "names"], dict[Any, Any], tuple[Any, ...], tuple[Any, ...]]
+    | tuple[Literal["keys"], dict[Any, Any] | type, tuple[Any, ...]]
     | tuple[Literal["absent"], dict[Any, Any], tuple[Any, ...]]
-    | tuple[Literal["type"], type, int]
 )
-"""Where to look again before a run, and the object that must be there: a cell, an item of a dict, a call's result; all
-items of a list; the keys and values of a dict, or of an object's attributes (and its class); a function's defaults or
-its code; keys that a dict does not have; the version of a class (:func:`type_version`)."""
+"""Where to look again before a run, and what must be there. At every call: the content of a cell; the class of an
+object and its ``__dict__``; what a descriptor of a slot reads of one (of three items: nothing); the code and texts of a
+function, its defaults; the class, bases and names of a class; the items of a list, the members of a set; the form of an
+array; a call's result. After a change of the dict alone, which is a class's where a class is given: an item; all items,
+or all keys; one of two objects for each name; that there are no such keys."""
 
 class Executable:
     """A program's code; immutable, and safe to run from several threads at once."""
@@ -176,6 +183,9 @@ class Entry:
     def token(self) -> Any: ...
     @property
     def executable(self) -> Executable: ...
+    @property
+    def looks(self) -> tuple[int, int, int]:
+        """How many places are compared at every call, how many after a change alone, and how often those were."""
 
 class Dispatcher:
     """A callable: the first entry that fits is run; what fits none is ``self._slow(args, kwargs)``, and a guard miss
@@ -195,8 +205,8 @@ class Dispatcher:
 def setup(*, guard_miss: Callable[[int, bytes], BaseException]) -> None:
     """Set what makes the exception of a guard miss."""
 
-def type_version(cls: type, /) -> int:
-    """A number that changes with any change of a class or of its bases; 0: it has none."""
+def n_watched_dicts() -> int:
+    """How many dicts CPython tells the programs of; before Python 3.12 none, since dicts are numbered."""
 
 def set_threads(n: int) -> None:
     """How many threads share a large step. Results do not depend on it."""

@@ -26,7 +26,7 @@ def entry_of(compiled: Compiled, signature: Signature, keywords: tuple[str, ...]
     return _native.Entry(
         structure,
         [native_leaf(leaf) for leaf in signature.leaves],
-        native_slots(compiled.environment.slots, _native.type_version),
+        native_slots(compiled.environment.slots),
         executable,
         [k for k, leaf in enumerate(signature.leaves) if leaf.is_traced],
         partial(tree.unflatten, compiled.tape.out_tree) if result is None else result,

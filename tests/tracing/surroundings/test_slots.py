@@ -8,10 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
-from tests.tracing.surroundings.kinds import KINDS, Box, Crate, Pair
+from tests.tracing.surroundings.kinds import KINDS, Box, Crate, Pair, Slotted
 from tests.tracing.surroundings.walks import replaced, watched
-from wengert.runtime import _native
 from wengert.tracing.surroundings.slots import (
+    MISSING,
     AbsentRead,
     AttributeRead,
     AttributesRead,
@@ -19,11 +19,19 @@ from wengert.tracing.surroundings.slots import (
     ClassRead,
     CodeRead,
     Container,
+    ContentRead,
     DefaultRead,
+    DefaultsRead,
+    FormRead,
+    HeldRead,
     ItemRead,
+    ItselfRead,
     KeysRead,
+    KeywordDefaultRead,
     LengthRead,
+    MembersRead,
     NameRead,
+    NamesRead,
     Slot,
     VariableRead,
     all_hold,
@@ -77,22 +85,32 @@ def test_readers_read_what_is_there_now() -> None:
     def f(a: Any = 1.0) -> Any:
         return a + total
 
+    def g(*, a: Any = 1.0) -> Any:
+        return a
+
     total, box, table, items = 2.0, Box(), {"a": 1.0}, [1.0, 2.0]
-    assert f.__closure__
+    assert f.__closure__ and g.__kwdefaults__
     expected = {
         CellRead(f.__closure__[0]): 2.0,
         VariableRead(table, "a"): 1.0,
         ClassRead(Box, "rate"): 1.0,
-        ClassRead(Box, ...): ("Box", "Box", *Box.__mro__, *vars(Box)),
+        ClassRead(Box, ...): (type, Box.__mro__, "Box", "Box", tuple(vars(Box))),
         AbsentRead(table, ("a", "b")): ("a",),
         CodeRead(f): (f.__code__, None, "f", f.__qualname__, f.__module__),
         NameRead(vars(np), "zeros"): np.zeros,
         ItemRead(lambda: items, None, 1): 2.0,
         LengthRead(lambda: items, None): 2,
         KeysRead(lambda: table, None): ("a",),
-        AttributeRead(lambda: box, None, "value"): 1.0,
-        AttributesRead(lambda: box, None): (Box, "value"),
-        DefaultRead(lambda: f, None, 0): 1.0,
+        ContentRead(lambda: items, None): [1.0, 2.0],
+        ContentRead(lambda: table, None): {"a": 1.0},
+        AttributeRead(lambda: box, box, "value"): 1.0,
+        AttributesRead(lambda: box, box): (Box, "value"),
+        HeldRead(lambda: box, box, "value"): 1.0,
+        DefaultRead(f, 0): 1.0,
+        DefaultsRead(f, "__defaults__"): (1.0,),
+        KeywordDefaultRead(g, "a"): 1.0,
+        NamesRead(table): ("a",),
+        ItselfRead(box): box,
     }
     for read, value in expected.items():
         assert read() == value
@@ -100,23 +118,73 @@ def test_readers_read_what_is_there_now() -> None:
     table["b"] = 2.0
     box.__class__ = Crate
     f.__defaults__ = (5.0,)
-    assert [read() for read in expected][-6:] == [2.0, 3, ("a", "b"), 1.0, (Crate, "value"), 5.0]
+    g.__kwdefaults__ = {"a": 6.0}
+    of_containers = [2.0, 3, ("a", "b"), [1.0, 2.0, 3.0], {"a": 1.0, "b": 2.0}]
+    of_objects = [1.0, (Crate, "value"), 1.0, 5.0, (5.0,), 6.0, ("a", "b"), box]
+    assert [read() for read in expected][-13:] == [*of_containers, *of_objects]
     assert AbsentRead(table, ("a", "b"))() == ("a", "b")
 
 
-def test_a_container_in_the_runtime_s_terms() -> None:
-    def f(a: Any = 1.0) -> Any:
-        return a
+def test_a_container_in_the_runtime_s_terms_is_as_it_was_found() -> None:
+    table, items, pair = {"a": 1.0}, [1.0], (1.0, 2.0)
+    containers = [Container("list", items), Container("dict", table), Container("tuple", pair)]
+    items[0] = table["a"] = 2.0
+    found = [container.native() for container in containers]
+    assert found == [[("list", items, (1.0,))], [("dict", table, ("a",), (1.0,))], []]
 
-    table, items, box = {"a": 1.0}, [1.0], Box(2.0)
-    assert Container("list", items).native() == ("list", items, (1.0,))
-    assert Container("dict", table).native() == ("dict", table, ("a",), (1.0,))
-    assert Container("attributes", box).native() == ("attributes", box, ("value",), (2.0,))
-    assert Container("defaults", f).native() == ("defaults", f, (1.0,))
+
+def places(read: Any) -> Any:
+    """The places of a slot that has been read now."""
+    return read.native(read())
+
+
+def test_readers_in_the_runtime_s_terms() -> None:
+    def f(a: Any = 1.0, *, b: Any = 2.0) -> Any:
+        return a + total
+
+    total, box, table, slotted = 2.0, Box(), {"a": 1.0}, Slotted()
+    cell = (f.__closure__ or ())[0]
+    code = (f.__code__, None, "f", f.__qualname__, f.__module__)
+    array = np.zeros((2, 3))
+    of_box = ("__dict__", box, vars(box))
+    slot_of_value = vars(Slotted)["value"]
+    assert places(CellRead(cell)) == [("cell", cell, 2.0)]
+    assert places(VariableRead(table, "a")) == [("item", table, "a", 1.0)]
+    assert places(ClassRead(Box, "rate")) == [("item", Box, "rate", 1.0)]
+    of_class = ("class", Box, (type, Box.__mro__, "Box", "Box"))
+    assert places(ClassRead(Box, ...)) == [of_class, ("keys", Box, tuple(vars(Box)))]
+    assert places(AbsentRead(table, ("b",))) == [("absent", table, ("b",))]
+    assert places(AbsentRead(table, ("a",))) is None
+    assert places(CodeRead(f)) == [("code", f, code)]
+    assert places(FormRead(array)) == [("form", array, array.dtype, (2, 3, 24, 8))]
+    assert places(AttributeRead(lambda: box, box, "value")) == [of_box, ("item", vars(box), "value", 1.0)]
+    assert places(AttributesRead(lambda: box, box)) == [("kind", box, Box), of_box, ("keys", vars(box), ("value",))]
+    assert places(HeldRead(lambda: box, box, "value")) == [of_box, ("item", vars(box), "value", 1.0)]
+    assert places(HeldRead(lambda: box, box, "rate")) is None  # of its class
+    assert places(HeldRead(lambda: slotted, slotted, "value")) == [("member", slotted, slot_of_value, 1.0)]
+    assert places(HeldRead(lambda: slotted, slotted, "unset")) == [("member", slotted, vars(Slotted)["unset"])]
+    assert places(DefaultRead(f, 0)) == [("defaults", f, (1.0,))]
+    assert places(KeywordDefaultRead(f, "b")) == [("kwdefaults", f, {"b": 2.0}), ("item", {"b": 2.0}, "b", 2.0)]
+    assert places(DefaultsRead(f, "__kwdefaults__")) == [("kwdefaults", f, {"b": 2.0})]
+    assert places(NamesRead(table)) == [("keys", table, ("a",))]
+    assert places(ItselfRead(box)) == []
+    members = {1.0, "a"}
+    assert places(MembersRead(lambda: members, members)) == [("set", members, frozenset(members))]
+    assert places(MembersRead(lambda: members, frozenset(members))) == []
+
+
+def test_a_class_with_a_dict_of_its_own_is_left_to_python() -> None:
+    class Own:
+        @property
+        def __dict__(self) -> Any:  # type: ignore[override]
+            return {"value": 1.0}
+
+    own = Own()
+    assert AttributesRead(lambda: own, own).native((Own, "value")) is None
 
 
 def native_kinds(slots: list[Slot]) -> list[str]:
-    return [place[0] for place in native_slots(slots, _native.type_version)]
+    return [place[0] for place in native_slots(slots)]
 
 
 def test_a_container_is_one_place_however_many_items_it_has() -> None:
@@ -126,20 +194,37 @@ def test_a_container_is_one_place_however_many_items_it_has() -> None:
     parts = [LengthRead(read, container), ItemRead(read, container, 0), ItemRead(read, container, 1)]
     assert native_kinds([Slot("x", part, part(), True) for part in parts]) == ["list"]
     item = ItemRead(lambda: table, Container("dict", table), "a")
-    assert native_kinds([Slot("x", item, 1.0, True), *[Slot("x", part, part(), True) for part in parts]]) == [
+    assert native_kinds([Slot("x", item, table["a"], True), *[Slot("x", part, part(), True) for part in parts]]) == [
         "dict",
         "list",
     ]
     in_tuple = ItemRead(lambda: pair, Container("tuple", pair), 0)  # the tuple itself is looked at
-    assert native_kinds([Slot("x", in_tuple, 1.0, True)]) == []
+    assert native_kinds([Slot("x", in_tuple, pair[0], True)]) == []
     unknown = ItemRead(lambda: queue, None, 0)
     assert native_kinds([Slot("x", unknown, 1.0, True), Slot("x", lambda: 1, 1, True)]) == ["call"]
+
+
+def test_what_was_changed_while_it_was_traced_never_holds() -> None:
+    items, table, box = [1.0, 2.0], {"a": 1.0}, Box()
+    whole = Container("list", items)
+    for read in (
+        ItemRead(lambda: items, whole, 0),
+        LengthRead(lambda: items, whole),
+        ContentRead(lambda: items, whole),
+        KeysRead(lambda: table, Container("dict", table)),
+        ContentRead(lambda: table, Container("dict", table)),
+        AttributesRead(lambda: box, box),
+        ClassRead(Box, ...),
+        NamesRead(table),
+    ):
+        (place,) = native_slots([Slot("x", read, MISSING, True)])
+        assert place[0] == "call" and place[1]() is False
 
 
 def test_what_python_looks_at_is_one_call_with_what_it_says_while_all_is_there() -> None:
     now: list[Any] = [1.0, 2.0]
     slots = [Slot("x", lambda k=k: now[k], now[k], True) for k in range(2)]
-    (place,) = native_slots(slots, _native.type_version)
+    (place,) = native_slots(slots)
     kind, call, seen = place
     assert kind == "call" and call() is seen
     now[1] = 3.0
@@ -160,28 +245,34 @@ def test_the_places_of_what_is_replaced() -> None:
     assert _kinds_of_a_closure(lambda: a) == ["cell", "code"]
     assert _kinds_of_a_closure(lambda: items) == ["cell", "list", "code"]
     assert _kinds_of_a_closure(lambda: table) == ["cell", "dict", "code"]
-    assert _kinds_of_a_closure(lambda: box) == ["cell", "type", "attributes", "code"]
-    assert not {"list", "dict", "attributes"} & set(_kinds_of_a_closure(lambda: pair))  # a tuple cannot change
+    assert _kinds_of_a_closure(lambda: box) == ["cell", "class", "keys", "kind", "__dict__", "keys", "item", "code"]
+    assert not {"list", "dict"} & set(_kinds_of_a_closure(lambda: pair))  # a tuple cannot change
     assert _kinds_of_a_closure(lambda: queue) == ["cell", "code", "call"]
-    assert _kinds_of_a_closure(lambda: members) == ["cell", "code", "call"]
+    assert _kinds_of_a_closure(lambda: members) == ["cell", "set", "code"]
     assert _kinds_of_a_closure(with_default) == ["defaults", "code"]
     assert _kinds_of_a_closure(lambda: np.sum(len([1]))) == ["code", "absent", "item", "names", "names"]
 
 
-@pytest.mark.parametrize("name", ["list", "dict", "namespace", "closure"])
-def test_what_is_watched_is_compared_by_python(name: str) -> None:
-    kinds = native_kinds(watched(KINDS[name]().value).slots)
-    assert "call" in kinds and not {"cell", "list", "dict", "attributes", "defaults"} & set(kinds)
+LOOKED_AT_BY_PYTHON = {
+    "primitive",  # its rules
+    "deque",
+    "OrderedDict",
+    "exception",  # its arguments
+    "array",
+    "array of objects",
+    "masked array",
+    "structured array",
+    "bytearray",
+    "memoryview",
+    "array.array",
+    "Generator",
+    "RandomState",
+    "Random",
+}
+"""The kinds of value in which something is looked at by Python, when they are watched."""
 
 
-def test_what_hangs_on_an_option_is_compared_by_python() -> None:
-    option = KINDS["option"]().value
-    kinds = native_kinds(replaced(lambda: option)[1].slots)
-    assert "call" in kinds and "attributes" not in kinds
-
-
-def test_a_class_is_a_place_while_it_has_a_version() -> None:
-    slots = [Slot("Box.rate", ClassRead(Box, "rate"), Box.rate, True)]
-    assert native_kinds(slots) == ["type"]
-    assert [place[0] for place in native_slots(slots, lambda cls: 0)] == ["call"]
-    assert [place[0] for place in native_slots([slots[0]._replace(seen=2.0)], lambda cls: 1)] == ["call"]
+@pytest.mark.parametrize("name", KINDS)
+def test_what_is_watched_is_looked_at_by_the_runtime(name: str) -> None:
+    _, *slots = watched(KINDS[name]().value).slots  # the first says where the test found it
+    assert ("call" in native_kinds(slots)) == (name in LOOKED_AT_BY_PYTHON)

@@ -24,7 +24,7 @@ struct Entry {
     Node structure;               // of the positional arguments, then of those by name
     PyObject *keywords = nullptr; // the tuple of their names, a strong reference
     std::vector<Leaf> leaves;
-    std::vector<Place> places;
+    Surroundings surroundings;
     std::vector<uint32_t> input_leaves;
     ExecutableObject *executable = nullptr; // strong references
     PyObject *token = nullptr;
@@ -167,8 +167,7 @@ Attempt attempt(Entry &entry, PyObject *const *args, size_t n_args, PyObject *ke
         for (size_t k = 0; k < n_out; k++)
             if (outs[k] == Py_None) return Attempt::no_fit; // which to run_frame means a fresh array
     }
-    for (const Place &place : entry.places)
-        if (!holds(place)) return no_fit();
+    if (!entry.surroundings.hold()) return no_fit();
     PyObject **inputs = leaves.borrowed();
     for (size_t k = 0; k < code.inputs.size(); k++) inputs[k] = leaves.owned()[entry.input_leaves[k]];
     if (!lie_apart(entry, code, inputs)) return Attempt::no_fit;
@@ -338,9 +337,7 @@ PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
             throw std::invalid_argument("the structure of the arguments is a tuple");
         if (static_cast<size_t>(PyTuple_GET_SIZE(entry.keywords)) > entry.structure.children.size())
             throw std::invalid_argument("there are more keywords than arguments");
-        items = items_of(places, "places");
-        entry.places.resize(length(items));
-        for (size_t k = 0; k < entry.places.size(); k++) read_place(item(items, k), entry.places[k]);
+        entry.surroundings.read(places);
         items = items_of(input_leaves, "input_leaves", static_cast<Py_ssize_t>(code.inputs.size()));
         std::vector<bool> is_named(entry.leaves.size());
         name_leaves(entry.structure, is_named);
@@ -380,11 +377,7 @@ PyObject *entry_new(PyTypeObject *type, PyObject *args, PyObject *kwargs) {
 int entry_traverse(PyObject *self, visitproc visit, void *arg) {
     Entry &entry = entry_of(self);
     for (Leaf &leaf : entry.leaves) Py_VISIT(leaf.object);
-    for (Place &place : entry.places) {
-        Py_VISIT(place.object);
-        Py_VISIT(place.key);
-        Py_VISIT(place.seen);
-    }
+    if (int stop = entry.surroundings.traverse(visit, arg)) return stop;
     Py_VISIT(entry.executable);
     Py_VISIT(entry.token);
     Py_VISIT(entry.unflatten);
@@ -397,10 +390,8 @@ int entry_clear(PyObject *self) { // the executable breaks its own cycles
     Entry &entry = entry_of(self);
     entry.is_cleared = true;
     std::vector<Leaf> leaves = std::move(entry.leaves);
-    std::vector<Place> places = std::move(entry.places);
     Node structure = std::move(entry.structure), result = std::move(entry.result);
     entry.leaves.clear();
-    entry.places.clear();
     entry.structure = Node{};
     entry.result = Node{};
     release_keys(structure);
@@ -409,11 +400,7 @@ int entry_clear(PyObject *self) { // the executable breaks its own cycles
         Py_XDECREF(leaf.object);
         release(leaf.operand);
     }
-    for (Place &place : places) {
-        Py_XDECREF(place.object);
-        Py_XDECREF(place.key);
-        Py_XDECREF(place.seen);
-    }
+    entry.surroundings.clear();
     Py_CLEAR(entry.token);
     Py_CLEAR(entry.unflatten);
     return 0;
@@ -440,9 +427,20 @@ PyObject *entry_executable(PyObject *self, void *) {
     return Py_NewRef(reinterpret_cast<PyObject *>(entry_of(self).executable));
 }
 
+PyObject *entry_looks(PyObject *self, void *) {
+    const Surroundings &surroundings = entry_of(self).surroundings;
+    return Py_BuildValue("nnn", static_cast<Py_ssize_t>(surroundings.n_compared()),
+                         static_cast<Py_ssize_t>(surroundings.n_watched()),
+                         static_cast<Py_ssize_t>(surroundings.n_looks()));
+}
+
 PyGetSetDef entry_getset[] = {{"calls", entry_calls, nullptr, "how many calls it ran", nullptr},
                               {"token", entry_token, nullptr, "what `_missed` is told", nullptr},
                               {"executable", entry_executable, nullptr, "what it runs", nullptr},
+                              {"looks", entry_looks, nullptr,
+                               "how many places are compared at every call, how many after a change alone, and how "
+                               "often those were",
+                               nullptr},
                               {}};
 
 PyType_Slot entry_slots[] = {{Py_tp_new, reinterpret_cast<void *>(entry_new)},

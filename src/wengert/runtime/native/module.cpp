@@ -75,12 +75,6 @@ NB_MODULE(_native, module) {
     module.def(
         "work_bytes", [](const char *name, int64_t n) { return wengert::work_bytes(name, n); }, "name"_a, "n"_a,
         "How large the work area of such a kernel is.");
-    module.def(
-        "type_version",
-        [](nb::handle cls) {
-            if (!PyType_Check(cls.ptr())) throw nb::type_error("type_version takes a class");
-            return wengert::type_version(reinterpret_cast<PyTypeObject *>(cls.ptr()));
-        },
-        "A number that changes with any change of a class or of its bases; 0: it has none.", nb::arg("cls"));
+    module.def("n_watched_dicts", &wengert::n_watched_dicts, "How many dicts CPython tells the programs of.");
     module.def("get_threads", &wengert::get_threads, "How many threads share a large step; at first one a processor.");
 }

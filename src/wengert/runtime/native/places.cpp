@@ -1,8 +1,15 @@
 // Places: where the values that a function captured are read, and compared with what they were when it was compiled,
 // by identity. With the GIL held; looking at a place may run any Python code.
+//
+// Most places are of two kinds. A *word* is a pointer in an object that has no more to it: the content of a cell, the
+// code of a function, the class of an object. It costs a load and a comparison, less than hearing of its changes would.
+// An item of a dict (a global variable, an attribute) is *watched*: it is looked at after a change of its dict alone.
 #include "places.h"
 
+#include <structmember.h>
+
 #include <algorithm>
+#include <cstring>
 
 namespace wengert {
 
@@ -16,19 +23,20 @@ namespace {
 // Whether a list has exactly these items, a dict these keys, in order, and values: by identity.
 bool has_items(PyObject *list, PyObject *seen) {
     const Py_ssize_t n = PyTuple_GET_SIZE(seen);
-    if (!PyList_CheckExact(list) || PyList_GET_SIZE(list) != n) return false;
-    for (Py_ssize_t k = 0; k < n; k++)
-        if (PyList_GET_ITEM(list, k) != PyTuple_GET_ITEM(seen, k)) return false;
-    return true;
+    if (PyList_GET_SIZE(list) != n) return false;
+    if (n == 0) return true;
+    const auto *now = reinterpret_cast<PyListObject *>(list)->ob_item;
+    return std::memcmp(now, &PyTuple_GET_ITEM(seen, 0), static_cast<size_t>(n) * sizeof(PyObject *)) == 0;
 }
 
-bool has_entries(PyObject *dict, PyObject *keys, PyObject *values) {
+bool has_entries(PyObject *dict, PyObject *keys, PyObject *values) { // nullptr: any values
     const Py_ssize_t n = PyTuple_GET_SIZE(keys);
     if (PyDict_GET_SIZE(dict) != n) return false;
     PyObject *key, *value;
     Py_ssize_t position = 0, k = 0;
     while (PyDict_Next(dict, &position, &key, &value)) {
-        if (k == n || key != PyTuple_GET_ITEM(keys, k) || value != PyTuple_GET_ITEM(values, k)) return false;
+        if (k == n || key != PyTuple_GET_ITEM(keys, k)) return false;
+        if (values != nullptr && value != PyTuple_GET_ITEM(values, k)) return false;
         k++;
     }
     return k == n;
@@ -43,44 +51,8 @@ bool has_none_of(PyObject *dict, PyObject *keys) {
     return true;
 }
 
-// CPython's number of a type's state: another one after any change of it or of its bases, 0 if it has none just now.
-unsigned valid_version(PyObject *object) {
-    auto *type = reinterpret_cast<PyTypeObject *>(object);
-#if PY_VERSION_HEX < 0x030D0000 // as of 3.13 nothing sets the flag, and a number that is not valid is 0
-    if (!PyType_HasFeature(type, Py_TPFLAGS_VALID_VERSION_TAG)) return 0;
-#endif
-    return type->tp_version_tag;
-}
-
-// A number that is another one after any change of a dict that is watched; 0 if nobody can tell.
-#ifdef Py_GIL_DISABLED // what is said of a change is said before it is done
-uint64_t changes_of(PyObject *) { return 0; }
-void watch(PyObject *) {}
-#elif PY_VERSION_HEX < 0x030C0000
-uint64_t changes_of(PyObject *dict) { return reinterpret_cast<PyDictObject *>(dict)->ma_version_tag; }
-void watch(PyObject *) {}
-#else
-uint64_t n_changes = 0; // of all of them: traces, which change NumPy's, are rare
-int watcher = -1;
-
-int note_change(PyDict_WatchEvent, PyObject *, PyObject *, PyObject *) {
-    n_changes++;
-    return 0;
-}
-
-uint64_t changes_of(PyObject *) { return n_changes; }
-
-void watch(PyObject *dict) {
-    if (watcher < 0) watcher = PyDict_AddWatcher(note_change);
-    if (watcher < 0 || PyDict_Watch(watcher, dict) < 0) throw nb::python_error();
-    if (n_changes == 0) n_changes = 1;
-}
-#endif
-
 // Whether a dict has, under each of these keys, one of two objects.
 bool has_names(const Place &place) {
-    const uint64_t now = changes_of(place.object);
-    if (now != 0 && now == place.version) return true;
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(place.key); k++) {
         PyObject *found = PyDict_GetItemWithError(place.object, PyTuple_GET_ITEM(place.key, k));
         if (found == nullptr) {
@@ -89,156 +61,280 @@ bool has_names(const Place &place) {
         }
         if (found != PyTuple_GET_ITEM(place.seen, 2 * k) && found != PyTuple_GET_ITEM(place.seen, 2 * k + 1)) return false;
     }
-    place.version = now;
     return true;
 }
 
-// Whether a function has this code, and these texts, which it is asked for by name.
-bool has_code(PyObject *object, PyObject *seen) {
-    auto *function = reinterpret_cast<PyFunctionObject *>(object);
-    PyObject *now[] = {function->func_code, function->func_doc, function->func_name, function->func_qualname,
-                       function->func_module};
-    for (Py_ssize_t k = 0; k < 5; k++)
-        if ((now[k] == nullptr ? Py_None : now[k]) != PyTuple_GET_ITEM(seen, k)) return false;
-    return true;
+// Whether a set has these members where they lie in its table, which is more than to have them.
+bool has_table(PyObject *object, const std::vector<npy_intp> &words) {
+    const auto *set = reinterpret_cast<PySetObject *>(object);
+    const size_t n = static_cast<size_t>(set->mask + 1) * (sizeof(setentry) / sizeof(npy_intp));
+    return n == words.size() && std::memcmp(set->table, words.data(), n * sizeof(npy_intp)) == 0;
 }
 
-// Whether a class that can be renamed, which is no change of its version, has its two names.
-bool has_name(const Place &place) {
-    if (place.key == nullptr) return true;
-    auto *type = reinterpret_cast<PyHeapTypeObject *>(place.object);
-    return type->ht_name == place.key && type->ht_qualname == place.seen;
+std::vector<npy_intp> table_of(PyObject *object) {
+    const auto *set = reinterpret_cast<PySetObject *>(object);
+    const auto *words = reinterpret_cast<const npy_intp *>(set->table);
+    return {words, words + static_cast<size_t>(set->mask + 1) * (sizeof(setentry) / sizeof(npy_intp))};
+}
+
+// The members of a set, by their addresses.
+std::vector<PyObject *> members_of(PyObject *object) {
+    const auto *set = reinterpret_cast<PySetObject *>(object);
+    std::vector<PyObject *> members;
+    for (Py_ssize_t k = 0; k <= set->mask; k++)
+        if (set->table[k].key != nullptr && set->table[k].hash != -1) members.push_back(set->table[k].key);
+    std::sort(members.begin(), members.end());
+    return members;
 }
 
 bool has_form(const Place &place) {
     auto *x = reinterpret_cast<PyArrayObject *>(place.object);
     const auto n = static_cast<size_t>(PyArray_NDIM(x));
-    return 2 * n == place.strides.size() && std::equal(PyArray_DIMS(x), PyArray_DIMS(x) + n, place.strides.begin()) &&
-           std::equal(PyArray_STRIDES(x), PyArray_STRIDES(x) + n, place.strides.begin() + static_cast<long>(n)) &&
+    return 2 * n == place.words.size() && std::equal(PyArray_DIMS(x), PyArray_DIMS(x) + n, place.words.begin()) &&
+           std::equal(PyArray_STRIDES(x), PyArray_STRIDES(x) + n, place.words.begin() + static_cast<long>(n)) &&
            reinterpret_cast<PyObject *>(PyArray_DESCR(x)) == place.key;
+}
+
+bool is_there(PyObject *now, PyObject *seen) { // `now` is stolen; nullptr, perhaps with an error: nothing was found
+    if (now == nullptr) {
+        if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception)) PyErr_Clear();
+        return false;
+    }
+    const bool is_same = now == seen;
+    Py_DECREF(now);
+    return is_same;
+}
+
+bool is_watched(const Place &place) { return place.kind <= Place::names; }
+
+// A new reference to the dict that a class keeps its attributes in, or to the dict itself.
+PyObject *dict_of(PyObject *holder) {
+    if (PyType_Check(holder)) {
+        auto *type = reinterpret_cast<PyTypeObject *>(holder);
+#if PY_VERSION_HEX >= 0x030C0000
+        return PyType_GetDict(type);
+#else
+        return Py_NewRef(type->tp_dict);
+#endif
+    }
+    if (!PyDict_Check(holder)) throw std::invalid_argument("not a dict");
+    return Py_NewRef(holder);
+}
+
+void check(bool is_right, const char *what) {
+    if (!is_right) throw std::invalid_argument(what);
+}
+
+void release(const Place &place) {
+    Py_XDECREF(place.object);
+    Py_XDECREF(place.key);
+    Py_XDECREF(place.seen);
 }
 
 } // namespace
 
-bool container_holds(const Place &place) {
+bool holds(const Place &place) {
     bool is_same = false;
-    PyObject *dict;
     switch (place.kind) {
-    case Place::list:
-        Py_BEGIN_CRITICAL_SECTION(place.object);
-        is_same = has_items(place.object, place.seen);
-        Py_END_CRITICAL_SECTION();
-        return is_same;
-    case Place::dict:
-        Py_BEGIN_CRITICAL_SECTION(place.object);
-        is_same = has_entries(place.object, place.key, place.seen);
-        Py_END_CRITICAL_SECTION();
-        return is_same;
-    case Place::attributes:
-        if (Py_TYPE(place.object) != place.cls) return false;
-        dict = PyObject_GenericGetDict(place.object, nullptr); // looked up anew: it may have been replaced
-        if (dict == nullptr) {
-            PyErr_Clear();
-            return false;
-        }
-        Py_BEGIN_CRITICAL_SECTION(dict);
-        is_same = has_entries(dict, place.key, place.seen);
-        Py_END_CRITICAL_SECTION();
-        Py_DECREF(dict);
-        return is_same;
-    case Place::code:
-        return has_code(place.object, place.seen);
-    case Place::names:
-        Py_BEGIN_CRITICAL_SECTION(place.object);
-        is_same = has_names(place);
-        Py_END_CRITICAL_SECTION();
-        return is_same;
+    case Place::item:
+        return is_there(dict_item(place.object, place.key), place.seen);
+    case Place::call:
+        return is_there(PyObject_CallNoArgs(place.object), place.seen);
     case Place::form:
         return has_form(place);
-    case Place::absent:
-        Py_BEGIN_CRITICAL_SECTION(place.object);
-        is_same = has_none_of(place.object, place.seen);
-        Py_END_CRITICAL_SECTION();
-        return is_same;
-    case Place::type:
-        return valid_version(place.object) == place.version && has_name(place);
     default:
-        return PyFunction_GetDefaults(place.object) == place.seen;
+        break;
     }
+    Py_BEGIN_CRITICAL_SECTION(place.object);
+    switch (place.kind) {
+    case Place::list:
+        is_same = has_items(place.object, place.seen);
+        break;
+    case Place::set:
+        is_same = has_table(place.object, place.words);
+        break;
+    case Place::dict:
+        is_same = has_entries(place.object, place.key, place.seen);
+        break;
+    case Place::keys:
+        is_same = has_entries(place.object, place.seen, nullptr);
+        break;
+    case Place::absent:
+        is_same = has_none_of(place.object, place.seen);
+        break;
+    default:
+        is_same = has_names(place);
+    }
+    Py_END_CRITICAL_SECTION();
+    return is_same;
 }
 
-void read_place(nb::handle x, Place &place) {
-    static const std::pair<const char *, Place::Kind> kinds[] = {
-        {"cell", Place::cell}, {"item", Place::item},             {"call", Place::call},        {"list", Place::list},
-        {"dict", Place::dict}, {"attributes", Place::attributes}, {"defaults", Place::defaults},
-        {"code", Place::code}, {"absent", Place::absent},         {"type", Place::type},
-        {"names", Place::names}, {"form", Place::form}};
+bool Surroundings::watched_hold() {
+    n_looks_++;
+    return watch_.look([this](size_t number) {
+        const auto begin = watched_.begin() + (number == 0 ? 0 : ends_[number - 1]);
+        return std::all_of(begin, watched_.begin() + ends_[number], holds);
+    });
+}
+
+void Surroundings::add_word(PyObject *owner, PyObject **address, PyObject *seen, bool may_be_absent) {
+    if (owners_.empty() || owners_.back() != owner) owners_.push_back(Py_NewRef(owner));
+    if (may_be_absent && seen == Py_None && *address == nullptr) seen = nullptr; // which reads as None
+    words_.push_back({address, Py_XNewRef(seen)});
+}
+
+void Surroundings::read_place(nb::handle x) {
     std::string kind;
     nb::object items = tagged(x, "a place", kind);
-    bool is_known = false;
-    for (const auto &[name, value] : kinds)
-        if (kind == name) {
-            place.kind = value;
-            is_known = true;
-        }
-    if (!is_known) throw std::invalid_argument("there is no place of kind " + kind);
-    const bool has_key = place.kind == Place::item || place.kind == Place::dict ||
-                         place.kind == Place::attributes || place.kind == Place::names || place.kind == Place::form;
-    expect_items(items, has_key ? 4 : 3, kind);
-    place.object = Py_NewRef(item(items, 1).ptr());
-    place.cls = Py_TYPE(place.object);
-    if (has_key) place.key = Py_NewRef(item(items, 2).ptr());
-    place.seen = Py_NewRef(item(items, has_key ? 3 : 2).ptr());
-    if (place.kind == Place::type) {
-        if (!PyType_Check(place.object)) throw std::invalid_argument("not a type");
-        place.version = static_cast<unsigned>(PyLong_AsUnsignedLong(place.seen));
-        if (PyErr_Occurred()) throw nb::python_error();
-        if (place.version == 0) throw std::invalid_argument("a type without a version");
-        auto *type = reinterpret_cast<PyHeapTypeObject *>(place.object);
-        if (type->ht_type.tp_flags & Py_TPFLAGS_HEAPTYPE) {
-            place.key = Py_XNewRef(type->ht_name);
-            Py_SETREF(place.seen, Py_XNewRef(type->ht_qualname));
-        }
+    const size_t n = length(items);
+    check(n >= 3, "a place has an object, and what was there");
+    PyObject *object = item(items, 1).ptr(), *last = item(items, n - 1).ptr();
+    const auto expect = [&](size_t expected) { expect_items(items, expected, kind); };
+    if (kind == "cell") {
+        expect(3);
+        check(PyCell_Check(object), "not a cell");
+        return add_word(object, &reinterpret_cast<PyCellObject *>(object)->ob_ref, last);
     }
-    if (place.kind == Place::names) {
-        const bool are_pairs = PyTuple_CheckExact(place.key) && PyTuple_CheckExact(place.seen) &&
-                               PyTuple_GET_SIZE(place.seen) == 2 * PyTuple_GET_SIZE(place.key);
-        if (!PyDict_Check(place.object) || !are_pairs) throw std::invalid_argument("two objects for each name of a dict");
-        watch(place.object);
+    if (kind == "kind") { // the class of an object
+        expect(3);
+        return add_word(object, reinterpret_cast<PyObject **>(&object->ob_type), last);
     }
-    if (place.kind == Place::form) {
-        if (!PyArray_Check(place.object)) throw std::invalid_argument("not an array");
-        place.strides = integers(place.seen, "a shape and strides");
+    if (kind == "__dict__") {
+        expect(3);
+        PyObject **address = _PyObject_GetDictPtr(object);
+        check(address != nullptr, "an object without attributes");
+        return add_word(object, address, last);
     }
-    const bool is_list = place.kind == Place::list;
-    const bool has_entries = place.kind == Place::dict || place.kind == Place::attributes;
-    if (place.kind == Place::cell && !PyCell_Check(place.object)) throw std::invalid_argument("not a cell");
-    const bool is_absent = place.kind == Place::absent;
-    if ((place.kind == Place::item || place.kind == Place::dict || is_absent) && !PyDict_Check(place.object))
-        throw std::invalid_argument("not a dict");
-    if (place.kind == Place::call && !PyCallable_Check(place.object)) throw std::invalid_argument("not callable");
-    if (is_list && !PyList_CheckExact(place.object)) throw std::invalid_argument("not a list");
-    if ((place.kind == Place::defaults || place.kind == Place::code) && !PyFunction_Check(place.object))
-        throw std::invalid_argument("not a function");
-    if (place.kind == Place::code && (!PyTuple_CheckExact(place.seen) || PyTuple_GET_SIZE(place.seen) != 5))
-        throw std::invalid_argument("not a function's code and its four texts");
-    if ((is_list || has_entries || is_absent) && !PyTuple_CheckExact(place.seen)) throw std::invalid_argument("not a tuple");
-    if (has_entries && (!PyTuple_CheckExact(place.key) || PyTuple_GET_SIZE(place.key) != PyTuple_GET_SIZE(place.seen)))
-        throw std::invalid_argument("as many keys as values");
+    if (kind == "member") { // what a descriptor of a slot reads; of 3 items: nothing was there
+        PyObject *descriptor = item(items, 2).ptr();
+        check(Py_TYPE(descriptor) == &PyMemberDescr_Type, "not a descriptor of a member");
+        const PyMemberDef *member = reinterpret_cast<PyMemberDescrObject *>(descriptor)->d_member;
+        check(PyObject_TypeCheck(object, PyDescr_TYPE(descriptor)), "not an object of the member's class");
+        check(member->type == T_OBJECT || member->type == T_OBJECT_EX, "a member that is no object");
+        auto **address = reinterpret_cast<PyObject **>(reinterpret_cast<char *>(object) + member->offset);
+        return add_word(object, address, n == 3 ? nullptr : last, member->type == T_OBJECT);
+    }
+    if (kind == "code" || kind == "defaults" || kind == "kwdefaults") {
+        expect(3);
+        check(PyFunction_Check(object), "not a function");
+        auto *function = reinterpret_cast<PyFunctionObject *>(object);
+        if (kind != "code")
+            return add_word(object, kind == "defaults" ? &function->func_defaults : &function->func_kwdefaults, last, true);
+        check(PyTuple_CheckExact(last) && PyTuple_GET_SIZE(last) == 5, "not a function's code and its four texts");
+        PyObject **addresses[] = {&function->func_code, &function->func_doc, &function->func_name,
+                                  &function->func_qualname, &function->func_module};
+        for (Py_ssize_t k = 0; k < 5; k++) add_word(object, addresses[k], PyTuple_GET_ITEM(last, k), true);
+        return;
+    }
+    if (kind == "class") { // its own class, its bases and its names, which no change of its attributes tells of
+        expect(3);
+        check(PyType_Check(object), "not a class");
+        check(PyTuple_CheckExact(last) && PyTuple_GET_SIZE(last) == 4, "not a class's class, bases and two names");
+        auto *type = reinterpret_cast<PyHeapTypeObject *>(object);
+        add_word(object, reinterpret_cast<PyObject **>(&object->ob_type), PyTuple_GET_ITEM(last, 0));
+        add_word(object, &type->ht_type.tp_mro, PyTuple_GET_ITEM(last, 1));
+        if (!(type->ht_type.tp_flags & Py_TPFLAGS_HEAPTYPE)) return; // it cannot be renamed
+        add_word(object, &type->ht_name, PyTuple_GET_ITEM(last, 2));
+        return add_word(object, &type->ht_qualname, PyTuple_GET_ITEM(last, 3));
+    }
+    static const std::pair<const char *, Place::Kind> kinds[] = {
+        {"item", Place::item}, {"dict", Place::dict}, {"keys", Place::keys}, {"absent", Place::absent},
+        {"names", Place::names}, {"list", Place::list}, {"set", Place::set},   {"form", Place::form},
+        {"call", Place::call}};
+    Place place;
+    const auto found = std::find_if(std::begin(kinds), std::end(kinds), [&](const auto &one) { return kind == one.first; });
+    if (found == std::end(kinds)) throw std::invalid_argument("there is no place of kind " + kind);
+    place.kind = found->second;
+    const bool has_key = place.kind == Place::item || place.kind == Place::dict || place.kind == Place::names ||
+                         place.kind == Place::form;
+    expect(has_key ? 4 : 3);
+    PyObject *key = has_key ? item(items, 2).ptr() : nullptr;
+    switch (place.kind) {
+    case Place::dict:
+        check(PyTuple_CheckExact(key) && PyTuple_CheckExact(last) && PyTuple_GET_SIZE(key) == PyTuple_GET_SIZE(last),
+              "as many keys as values");
+        break;
+    case Place::names:
+        check(PyTuple_CheckExact(key) && PyTuple_CheckExact(last) && PyTuple_GET_SIZE(last) == 2 * PyTuple_GET_SIZE(key),
+              "two objects for each name of a dict");
+        break;
+    case Place::list:
+        check(PyList_Check(object), "not a list");
+        [[fallthrough]];
+    case Place::keys:
+    case Place::absent:
+        check(PyTuple_CheckExact(last), "not a tuple");
+        break;
+    case Place::set:
+        check(PySet_Check(object) && PyFrozenSet_CheckExact(last), "not a set and its members");
+        check(members_of(object) == members_of(last), "a set that has other members by now");
+        place.words = table_of(object);
+        break;
+    case Place::form:
+        check(PyArray_Check(object), "not an array");
+        place.words = integers(last, "a shape and strides");
+        break;
+    case Place::call:
+        check(PyCallable_Check(object), "not callable");
+        break;
+    default:
+        break;
+    }
+    place.object = is_watched(place) ? dict_of(object) : Py_NewRef(object);
+    place.key = Py_XNewRef(key);
+    place.seen = Py_NewRef(last);
+    (is_watched(place) ? watched_ : places_).push_back(std::move(place));
 }
 
-unsigned type_version(PyTypeObject *type) {
-#if PY_VERSION_HEX >= 0x030C0000
-    PyUnstable_Type_AssignVersionTag(type);
-#else // a lookup of an attribute through the type's cache gives it one
-    PyObject *name = PyUnicode_FromString("__doc__");
-    if (name != nullptr) {
-        Py_XDECREF(PyObject_GetAttr(reinterpret_cast<PyObject *>(type), name));
-        Py_DECREF(name);
+void Surroundings::read(nb::handle places) {
+    nb::object items = items_of(places, "places");
+    for (size_t k = 0; k < length(items); k++) read_place(item(items, k));
+    std::stable_sort(watched_.begin(), watched_.end(),
+                     [](const Place &one, const Place &other) { return one.object < other.object; });
+    for (size_t k = 0; k < watched_.size(); k++) {
+        const Place &place = watched_[k];
+        if (k == 0 || place.object != watched_[k - 1].object) {
+            watch_.add(place.object);
+            ends_.push_back(0);
+        }
+        ends_.back() = static_cast<std::ptrdiff_t>(k + 1);
+        if (place.kind == Place::item) {
+            watch_.want(place.key);
+        } else if (place.kind == Place::dict || place.kind == Place::keys) {
+            watch_.want(nullptr);
+        } else {
+            PyObject *names = place.kind == Place::absent ? place.seen : place.key;
+            for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(names); j++) watch_.want(PyTuple_GET_ITEM(names, j));
+        }
     }
-    PyErr_Clear();
-#endif
-    return valid_version(reinterpret_cast<PyObject *>(type));
+}
+
+int Surroundings::traverse(visitproc visit, void *arg) const {
+    for (const Word &word : words_) Py_VISIT(word.seen);
+    for (PyObject *owner : owners_) Py_VISIT(owner);
+    for (const auto *some : {&places_, &watched_})
+        for (const Place &place : *some) {
+            Py_VISIT(place.object);
+            Py_VISIT(place.key);
+            Py_VISIT(place.seen);
+        }
+    return 0;
+}
+
+void Surroundings::clear() {
+    watch_.stop(); // before its dicts go
+    const std::vector<Word> words = std::move(words_);
+    const std::vector<PyObject *> owners = std::move(owners_);
+    const std::vector<Place> places = std::move(places_), watched = std::move(watched_);
+    words_.clear();
+    owners_.clear();
+    places_.clear();
+    watched_.clear();
+    ends_.clear();
+    for (const Word &word : words) Py_XDECREF(word.seen);
+    for (PyObject *owner : owners) Py_DECREF(owner);
+    for (const auto *some : {&places, &watched})
+        for (const Place &place : *some) release(place);
 }
 
 } // namespace wengert

@@ -2,47 +2,57 @@
 #pragma once
 
 #include "reading.h"
+#include "watches.h"
 
 namespace wengert {
 
 struct Place {
-    enum Kind : uint8_t { cell, item, call, list, dict, attributes, defaults, code, absent, type, names, form };
-    Kind kind = cell;
+    enum Kind : uint8_t { item, dict, keys, absent, names, list, set, form, call };
+    Kind kind = item;
     PyObject *object = nullptr, *key = nullptr, *seen = nullptr; // strong references; not all kinds have a key
-    PyTypeObject *cls = nullptr;                                 // of what has attributes; borrowed, only compared
-    mutable uint64_t version = 0;  // of a type; of a dict with names, that at which they were last found to be the same
-    std::vector<npy_intp> strides; // of an array's form: its shape, and then its strides
+    std::vector<npy_intp> words; // of an array's form: its shape and then its strides; of a set: its table
 };
 
-bool container_holds(const Place &place); // `holds`, of the kinds after `call`
+bool holds(const Place &place);
 
-// Whether what the function captured is what it was. A failed look is a difference; only an interrupt stays an error.
-// Here to be inlined: every call looks at every place.
-inline bool holds(const Place &place) {
-    if (place.kind > Place::call) return container_holds(place);
-    PyObject *now = nullptr;
-    switch (place.kind) {
-    default:
-    case Place::cell:
-        now = cell_content(place.object);
-        break;
-    case Place::item:
-        now = dict_item(place.object, place.key);
-        break;
-    case Place::call:
-        now = PyObject_CallNoArgs(place.object);
-        break;
-    }
-    if (now == nullptr) {
-        if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception)) PyErr_Clear();
-        return false;
-    }
-    const bool is_same = now == place.seen;
-    Py_DECREF(now);
-    return is_same;
-}
+// All the places that a program reads beside its arguments. With the GIL held.
+class Surroundings {
+  public:
+    void read(nb::handle places); // throws what `guarded` catches
+    int traverse(visitproc visit, void *arg) const;
+    void clear(); // may run any Python code
 
-void read_place(nb::handle x, Place &place); // throws what `guarded` catches
-unsigned type_version(PyTypeObject *type);   // gives the type a version if it has none; 0: it cannot have one
+    // Whether what the function captured is what it was. A failed look is a difference; only an interrupt stays an
+    // error. Here to be inlined: every call asks it.
+    bool hold() {
+        for (const Word &word : words_)
+            if (*word.address != word.seen) return false;
+        for (const Place &place : places_)
+            if (!holds(place)) return false;
+        return watch_.is_quiet() || watched_hold();
+    }
+
+    size_t n_compared() const { return words_.size() + places_.size(); } // at every call
+    size_t n_watched() const { return watched_.size(); }                 // compared after a change alone
+    uint64_t n_looks() const { return n_looks_; }                        // at what is watched
+
+  private:
+    // A pointer to an object, in a cell, a function, a class or an object with slots; nullptr if nothing is there.
+    struct Word {
+        PyObject *volatile const *address;
+        PyObject *seen; // a strong reference
+    };
+    void add_word(PyObject *owner, PyObject **address, PyObject *seen, bool may_be_absent = false);
+    void read_place(nb::handle x);
+    bool watched_hold();
+
+    std::vector<Word> words_;
+    std::vector<PyObject *> owners_; // of the memory that words are in: strong references
+    std::vector<Place> places_;
+    std::vector<Place> watched_; // those of one dict behind each other
+    std::vector<std::ptrdiff_t> ends_; // of those of a dict, which has the same number in the watch
+    uint64_t n_looks_ = 0;
+    Watch watch_;
+};
 
 } // namespace wengert

@@ -16,7 +16,7 @@ import random
 import struct
 import sys
 import types
-from collections import OrderedDict, defaultdict, deque
+from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Any, NamedTuple
@@ -35,10 +35,16 @@ from wengert.tracing.surroundings.slots import (
     CellRead,
     ClassRead,
     Container,
+    ContentRead,
     DefaultRead,
+    DefaultsRead,
+    HeldRead,
     ItemRead,
+    ItselfRead,
     KeysRead,
+    KeywordDefaultRead,
     LengthRead,
+    MembersRead,
     StateRead,
     VariableRead,
 )
@@ -90,28 +96,25 @@ class Parts:
     """Global variables that the code names."""
 
 
-def parts_of(value: Any, name: str, read: Callable[[], Any], natively: bool = True) -> Parts:
-    """The parts of ``value``, which is called ``name`` and read again by ``read``.
-
-    ``natively``: cells and containers are to be looked at by the runtime itself, by identity.
-    """
+def parts_of(value: Any, name: str, read: Callable[[], Any]) -> Parts:
+    """The parts of ``value``, which is called ``name`` and read again by ``read``."""
     if isinstance(value, types.FunctionType):
-        return _of_function(value, name, natively)
+        return _of_function(value, name)
     if isinstance(value, np.ndarray | np.void):
         return _of_array(value, name, read)
     if isinstance(value, HOLDERS):
         return _of_holder(value, name)
     if isinstance(value, VIEWS):
-        return _of_dict(value.mapping, name, lambda: read().mapping, False)
+        return _of_dict(value.mapping, name, lambda: read().mapping)
     if isinstance(value, types.MappingProxyType):
-        return _of_dict(value, name, read, False)
+        return _of_dict(value, name, read)
     if isinstance(value, CONTAINERS):
-        parts = _of_container(value, name, read, natively)
+        parts = _of_container(value, name, read)
         if is_own_kind(value):
             _add_attributes(parts, value, name, read)
         return parts
     if is_copyable(type(value)):
-        return _of_copyable(value, name, read, natively)
+        return _of_copyable(value, name, read)
     if isinstance(value, BYTES):
         return Parts(Part(None, name, bytes(value), lambda: bytes(read())))
     if is_generator(value):
@@ -137,41 +140,40 @@ def attribute_of(holder: Any, name: str, attribute: str) -> Part:
 # --------------------------------------------------------------------------------------------------------- callables
 
 
-def _of_function(f: types.FunctionType, name: str, natively: bool) -> Parts:
+def _of_function(f: types.FunctionType, name: str) -> Parts:
     """A function's parts are read through itself: whoever holds it looks at whether it is another."""
     parts = Parts(variables=_variables(f))
     if vars(f):
-        parts.names, parts.attributes = _hung(f, name)
+        parts.names, parts.attributes = _hung(f, name, lambda: f)
     if f.__closure__:
-        parts.cells = _cells(f, natively)
+        parts.cells = _cells(f)
     if f.__defaults__ or f.__kwdefaults__:
         parts.inner = _containers_of_defaults(f, name)
-        parts.arguments = _defaults(f, name, natively)
+        parts.arguments = _defaults(f, name)
     return parts
 
 
-def _cells(f: types.FunctionType, natively: bool) -> Iterator[Part]:
+def _cells(f: types.FunctionType) -> Iterator[Part]:
     for k, (variable, cell) in enumerate(free_variables(f)):
         try:
             found = cell.cell_contents
         except ValueError:  # not yet assigned
             continue
-        yield Part(k, variable, found, CellRead(cell) if natively else lambda cell=cell: cell.cell_contents)
+        yield Part(k, variable, found, CellRead(cell))
 
 
 def _containers_of_defaults(f: types.FunctionType, name: str) -> Iterator[Part]:
     if f.__defaults__:
-        yield Part("__defaults__", f"the defaults of {name}", f.__defaults__, lambda: f.__defaults__)
+        yield Part("__defaults__", f"the defaults of {name}", f.__defaults__, DefaultsRead(f, "__defaults__"))
     if f.__kwdefaults__:
-        yield Part("__kwdefaults__", f"the defaults of {name}", f.__kwdefaults__, lambda: f.__kwdefaults__)
+        yield Part("__kwdefaults__", f"the defaults of {name}", f.__kwdefaults__, DefaultsRead(f, "__kwdefaults__"))
 
 
-def _defaults(f: types.FunctionType, name: str, natively: bool) -> Iterator[Part]:
-    container = Container("defaults", f) if natively else None
+def _defaults(f: types.FunctionType, name: str) -> Iterator[Part]:
     for k, default in enumerate(f.__defaults__ or ()):
-        yield Part(k, f"{name}'s default {k}", default, DefaultRead(lambda: f, container, k))
+        yield Part(k, f"{name}'s default {k}", default, DefaultRead(f, k))
     for k, default in (f.__kwdefaults__ or {}).items():
-        yield Part(k, f"{name}'s default {k}", default, lambda k=k: (f.__kwdefaults__ or {})[k])
+        yield Part(k, f"{name}'s default {k}", default, KeywordDefaultRead(f, k))
 
 
 def _variables(f: types.FunctionType) -> Iterator[Part]:
@@ -181,12 +183,10 @@ def _variables(f: types.FunctionType) -> Iterator[Part]:
             yield Part(variable, variable, namespace[variable], VariableRead(namespace, variable))
 
 
-def _hung(f: Callable[..., Any], name: str) -> tuple[Part, list[Part]]:
+def _hung(f: Callable[..., Any], name: str, read: Callable[[], Any]) -> tuple[Part, list[Part]]:
     """The attributes that somebody has hung on a function."""
-    hung = vars(f)
-    read, container = lambda: vars(f), Container("dict", hung)
-    which = Part(None, f"the attributes of {name}", tuple(hung), KeysRead(read, container))
-    return which, [Part(a, f"{name}.{a}", found, ItemRead(read, container, a)) for a, found in hung.items()]
+    attributes = [Part(a, f"{name}.{a}", found, AttributeRead(read, f, a)) for a, found in vars(f).items()]
+    return _which(f, name, read), attributes
 
 
 def _of_partial(value: Any, name: str, read: Callable[[], Any]) -> Parts:
@@ -196,7 +196,7 @@ def _of_partial(value: Any, name: str, read: Callable[[], Any]) -> Parts:
     ]
     parts = Parts(arguments=[*positional, *by_keyword])
     if vars(value):
-        parts.names, parts.attributes = _hung(value, name)
+        parts.names, parts.attributes = _hung(value, name, read)
     return parts
 
 
@@ -224,16 +224,15 @@ def is_own_kind(value: Any) -> bool:
     return isinstance(value, CONTAINERS) and type(value).__module__ not in ("builtins", "collections")
 
 
-def _of_container(value: Any, name: str, read: Callable[[], Any], natively: bool) -> Parts:
+def _of_container(value: Any, name: str, read: Callable[[], Any]) -> Parts:
     if is_long(value):
-        copied = dict if isinstance(value, dict) else list
-        return Parts(Part(None, name, copied(value), lambda: copied(read())))
+        whole = ContentRead(read, _container(value))
+        return Parts(Part(None, name, whole(), whole))
     if isinstance(value, dict):
-        return _of_dict(value, name, read, natively)
+        return _of_dict(value, name, read)
     if isinstance(value, SETS):
-        return Parts(Part(None, name, frozenset(value), lambda: frozenset(read())), members=_members(value, name))
-    kind = "list" if type(value) is list else "tuple" if isinstance(value, tuple) else ""
-    container = Container(kind, value) if natively and kind else None
+        return Parts(Part(None, name, frozenset(value), MembersRead(read, value)), members=_members(value, name))
+    container = _container(value)
     base: Any = next(cls for cls in SEQUENCES if isinstance(value, cls))
     return Parts(
         Part(None, f"len({name})", len(value), LengthRead(read, container)),
@@ -244,6 +243,14 @@ def _of_container(value: Any, name: str, read: Callable[[], Any], natively: bool
     )
 
 
+def _container(value: Any) -> Container | None:
+    """How the runtime looks at a container, if it can: an OrderedDict keeps the order of its keys elsewhere."""
+    if isinstance(value, OrderedDict):
+        return None
+    kind = next((cls.__name__ for cls in (list, tuple, dict) if isinstance(value, cls)), "")
+    return Container(kind, value) if kind else None
+
+
 def _item_read(base: Any, value: Any, read: Callable[[], Any], container: Container | None, key: Any) -> Any:
     """Reads an item where it lies: a class of the user's may give something else, made anew at each time."""
     if type(value).__getitem__ is base.__getitem__:
@@ -251,10 +258,9 @@ def _item_read(base: Any, value: Any, read: Callable[[], Any], container: Contai
     return lambda: base.__getitem__(read(), key)
 
 
-def _of_dict(value: Any, name: str, read: Callable[[], Any], natively: bool) -> Parts:
-    is_known = type(value) in (dict, defaultdict)  # an OrderedDict keeps the order elsewhere
+def _of_dict(value: Any, name: str, read: Callable[[], Any]) -> Parts:
     base: Any = next((cls for cls in (OrderedDict, dict) if isinstance(value, cls)), type(value))
-    container = Container("dict", value) if natively and is_known else None
+    container = _container(value)
     return Parts(
         Part(None, f"{name}.keys()", tuple(value), KeysRead(read, container)),
         [Part(k, f"{name}[{k!r}]", item, _item_read(base, value, read, container, k)) for k, item in base.items(value)],
@@ -264,9 +270,7 @@ def _of_dict(value: Any, name: str, read: Callable[[], Any], natively: bool) -> 
 
 def _members(value: Iterable[Any], name: str) -> list[Part]:
     return [
-        Part(None, f"a member of {name}", member, lambda member=member: member)
-        for member in value
-        if not is_immutable(member)
+        Part(None, f"a member of {name}", member, ItselfRead(member)) for member in value if not is_immutable(member)
     ]
 
 
@@ -300,14 +304,9 @@ def is_recorded(value: Any) -> bool:
 # ----------------------------------------------------------------------------------------------------------- objects
 
 
-def _of_copyable(value: Any, name: str, read: Callable[[], Any], natively: bool) -> Parts:
-    container = Container("attributes", value) if natively else None
-    return Parts(
-        names=_which(value, name, read, container),
-        attributes=[
-            Part(a, f"{name}.{a}", found, AttributeRead(read, container, a)) for a, found in vars(value).items()
-        ],
-    )
+def _of_copyable(value: Any, name: str, read: Callable[[], Any]) -> Parts:
+    names, attributes = _hung(value, name, read)
+    return Parts(names=names, attributes=attributes)
 
 
 def _add_attributes(parts: Parts, value: Any, name: str, read: Callable[[], Any]) -> None:
@@ -316,7 +315,7 @@ def _add_attributes(parts: Parts, value: Any, name: str, read: Callable[[], Any]
     if is_sealed(type(value)) or parts.names is not None:
         return
     if held(value, "__dict__") is not None:
-        parts.names = _which(value, name, read, None)
+        parts.names = _which(value, name, read)
     parts.attributes = _attributes(value, name, read)
 
 
@@ -324,18 +323,18 @@ def _inner(value: Any, name: str, read: Callable[[], Any]) -> Iterator[Part]:
     for attribute in INNER:
         found = held(value, attribute)
         if found is not None:
-            yield Part(attribute, f"{name}.{attribute}", found, lambda a=attribute: getattr(read(), a))
+            yield Part(attribute, f"{name}.{attribute}", found, HeldRead(read, value, attribute))
 
 
-def _which(value: Any, name: str, read: Callable[[], Any], container: Container | None) -> Part:
-    return Part(None, f"the attributes of {name}", (type(value), *vars(value)), AttributesRead(read, container))
+def _which(value: Any, name: str, read: Callable[[], Any]) -> Part:
+    return Part(None, f"the attributes of {name}", (type(value), *vars(value)), AttributesRead(read, value))
 
 
 def _attributes(value: Any, name: str, read: Callable[[], Any]) -> Iterator[Part]:
     """Of an object that keeps some of them elsewhere than in its ``__dict__``."""
     for attribute in (*held(value, "__dict__", ()), *_slots(type(value))):
         found = held(value, attribute, MISSING)
-        yield Part(attribute, f"{name}.{attribute}", found, lambda a=attribute: held(read(), a, MISSING))
+        yield Part(attribute, f"{name}.{attribute}", found, HeldRead(read, value, attribute))
 
 
 def _of_holder(holder: Any, name: str) -> Parts:

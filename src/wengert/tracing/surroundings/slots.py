@@ -1,24 +1,30 @@
 """The slots a function reads: how each is read now, what was there when the function was traced.
 
 A slot is a variable, an item, an attribute. A program holds while every slot holds what it did when the function was
-traced. Here they are looked at in Python; :func:`native_slots` says the same to the runtime, which calls them places
-and looks at them at every call. The readers are plain classes: dataclasses take longer to make than they save to write.
+traced. Here they are looked at in Python, each through all that it is reached by. :func:`native_slots` says the same to
+the runtime, which calls them places: of each, the object that it is in, since the slots that lead there are places too.
+The readers are plain classes: dataclasses take longer to make than they save to write.
 """
 
 from __future__ import annotations
 
 import gc
 import math
+import operator
 import pickle
 import random
 import types
-from collections.abc import Callable, Iterable
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any, NamedTuple, TypeAlias
 
 import numpy as np
 
+from wengert.attributes import held
 from wengert.tracing.patch import NUMPY, WRAPPERS
 from wengert.tracing.python.bytecode import code_of
+
+Places: TypeAlias = list[tuple[Any, ...]]
+"""Places in the runtime's terms: see _native.pyi."""
 
 
 class Slot(NamedTuple):
@@ -43,6 +49,9 @@ class CellRead:
     def __call__(self) -> Any:
         return self.cell.cell_contents
 
+    def native(self, seen: Any) -> Places:
+        return [("cell", self.cell, seen)]
+
 
 class VariableRead:
     """Reads a global variable."""
@@ -57,6 +66,9 @@ class VariableRead:
 
     def put(self, value: Any) -> None:
         self.namespace[self.key] = value
+
+    def native(self, seen: Any) -> Places:
+        return [("item", self.namespace, self.key, seen)]
 
 
 class NameRead(VariableRead):
@@ -81,27 +93,37 @@ class FormRead:
     def __call__(self) -> Any:
         return self.array.dtype, self.array.shape, self.array.strides
 
+    def native(self, seen: Any) -> Places:
+        dtype, shape, strides = seen
+        return [("form", self.array, dtype, (*shape, *strides))]
+
+
+_ITERATES: dict[str, Callable[[Any], Any]] = {"list": list.__iter__, "tuple": tuple.__iter__}
+
 
 class Container:
-    """A container as it was when the function was traced, which the runtime compares in one go, by its items.
+    """A container as it was found, all of whose parts are read: the runtime compares it in one go, by its items.
 
-    ``kind`` is "list", "tuple", "dict", "attributes" (of an object) or "defaults" (of a function).
+    ``kind`` is "list", "tuple" or "dict".
     """
 
-    __slots__ = ("kind", "value")
+    __slots__ = ("_native", "items", "kind", "value")
 
     def __init__(self, kind: str, value: Any) -> None:
         self.kind, self.value = kind, value
+        self.items: Any = dict(dict.items(value)) if kind == "dict" else tuple(_ITERATES[kind](value))
+        """What was in it, so that what is noted of its parts and what the runtime is told cannot differ."""
+        self._native: Places | None = None
 
-    def native(self) -> tuple[Any, ...]:
-        """In the runtime's terms."""
-        kind, value = self.kind, self.value
-        if kind == "list":
-            return kind, value, tuple(value)
-        if kind == "defaults":
-            return kind, value, value.__defaults__
-        entries = vars(value) if kind == "attributes" else value
-        return kind, value, tuple(entries), tuple(entries.values())
+    def native(self) -> Places:
+        """In the runtime's terms: the same tuple for every part."""
+        if self._native is None:
+            items = self.items
+            if self.kind == "dict":
+                self._native = [("dict", self.value, tuple(items), tuple(items.values()))]
+            else:
+                self._native = [("list", self.value, items)] if self.kind == "list" else []
+        return self._native
 
 
 class PartRead:
@@ -116,6 +138,14 @@ class PartRead:
     def __init__(self, read: Callable[[], Any], container: Container | None, key: Any = None) -> None:
         self.read, self.container, self.key = read, container, key
 
+    def was_seen(self, seen: Any, items: Any) -> bool:
+        """Whether ``seen`` is what this reads of ``items``, those of the container as it was found."""
+        raise NotImplementedError
+
+    def native(self, seen: Any) -> Places | None:
+        container = self.container
+        return container.native() if container is not None and self.was_seen(seen, container.items) else None
+
 
 class ItemRead(PartRead):
     """Reads an item."""
@@ -124,6 +154,9 @@ class ItemRead(PartRead):
 
     def __call__(self) -> Any:
         return self.read()[self.key]
+
+    def was_seen(self, seen: Any, items: Any) -> bool:
+        return items[self.key] is seen
 
 
 class LengthRead(PartRead):
@@ -134,6 +167,9 @@ class LengthRead(PartRead):
     def __call__(self) -> Any:
         return len(self.read())
 
+    def was_seen(self, seen: Any, items: Any) -> bool:
+        return len(items) == seen
+
 
 class KeysRead(PartRead):
     """Reads which keys there are."""
@@ -143,11 +179,40 @@ class KeysRead(PartRead):
     def __call__(self) -> Any:
         return tuple(self.read())
 
+    def was_seen(self, seen: Any, items: Any) -> bool:
+        return seen is not MISSING and _are_the_same(seen, tuple(items))
 
-class AttributeRead(PartRead):
-    """Reads an attribute of an object that has all of them in its ``__dict__``."""
+
+class ContentRead(PartRead):
+    """Reads all items of a sequence or dict that has many, which are compared as a whole."""
 
     __slots__ = ()
+
+    def __call__(self) -> Any:
+        now = self.read()
+        return dict(now) if isinstance(now, dict) else list(now)
+
+    def was_seen(self, seen: Any, items: Any) -> bool:
+        if isinstance(items, dict):
+            return isinstance(seen, dict) and _are_the_same(_flat(seen), _flat(items))
+        return seen is not MISSING and _are_the_same(seen, items)
+
+
+def _flat(entries: dict[Any, Any]) -> list[Any]:
+    return [*entries, *entries.values()]
+
+
+def _are_the_same(some: Sequence[Any], others: Sequence[Any]) -> bool:
+    return len(some) == len(others) and all(map(operator.is_, some, others))
+
+
+class AttributeRead:
+    """Reads an attribute of an object that has it in its ``__dict__``; ``holder`` is the object that was found."""
+
+    __slots__ = ("holder", "key", "read")
+
+    def __init__(self, read: Callable[[], Any], holder: Any, key: Any) -> None:
+        self.read, self.holder, self.key = read, holder, key
 
     def __call__(self) -> Any:
         return vars(self.read())[self.key]
@@ -155,28 +220,143 @@ class AttributeRead(PartRead):
     def put(self, value: Any) -> None:
         vars(self.read())[self.key] = value
 
+    def native(self, seen: Any) -> Places | None:
+        found = _dict_of(self.holder)
+        return None if found is None else [found, ("item", found[2], self.key, seen)]
 
-class AttributesRead(PartRead):
+
+class AttributesRead:
     """Reads of which class an object is, and which attributes it has."""
 
-    __slots__ = ()
+    __slots__ = ("holder", "read")
+
+    def __init__(self, read: Callable[[], Any], holder: Any) -> None:
+        self.read, self.holder = read, holder
 
     def __call__(self) -> Any:
         now = self.read()
         return type(now), *vars(now)
 
+    def native(self, seen: Any) -> Places | None:
+        found = _dict_of(self.holder)
+        if found is None or seen is MISSING:
+            return None
+        return [("kind", self.holder, seen[0]), found, ("keys", found[2], seen[1:])]
 
-class DefaultRead(PartRead):
-    """Reads the default of a positional parameter."""
 
-    __slots__ = ()
+class HeldRead:
+    """Reads an attribute of an object wherever that keeps it, as :func:`~wengert.attributes.held` does."""
+
+    __slots__ = ("holder", "key", "read")
+
+    def __init__(self, read: Callable[[], Any], holder: Any, key: str) -> None:
+        self.read, self.holder, self.key = read, holder, key
 
     def __call__(self) -> Any:
-        return self.read().__defaults__[self.key]
+        return held(self.read(), self.key, MISSING)
+
+    def native(self, seen: Any) -> Places | None:
+        holder = self.holder
+        in_class = next((vars(c)[self.key] for c in type(holder).__mro__ if self.key in vars(c)), MISSING)
+        if isinstance(in_class, types.MemberDescriptorType):
+            return [("member", holder, in_class) if seen is MISSING else ("member", holder, in_class, seen)]
+        found = _dict_of(holder)
+        if found is None or hasattr(type(in_class), "__set__") or found[2].get(self.key, MISSING) is not seen:
+            return None
+        return [found, ("item", found[2], self.key, seen)]
+
+
+def _dict_of(holder: Any) -> tuple[str, Any, Any] | None:
+    """The place that says which ``__dict__`` an object has; None if its class reads it in a way of its own."""
+    if type(holder).__dictoffset__ == 0:
+        return None
+    descriptor = next((vars(c)["__dict__"] for c in type(holder).__mro__ if "__dict__" in vars(c)), None)
+    if not isinstance(descriptor, types.GetSetDescriptorType | types.MemberDescriptorType):
+        return None
+    return "__dict__", holder, object.__getattribute__(holder, "__dict__")
+
+
+class DefaultRead:
+    """Reads the default of a positional parameter."""
+
+    __slots__ = ("defaults", "f", "key")
+
+    def __init__(self, f: types.FunctionType, key: int) -> None:
+        self.f, self.key, self.defaults = f, key, f.__defaults__ or ()
+
+    def __call__(self) -> Any:
+        return (self.f.__defaults__ or ())[self.key]
+
+    def native(self, seen: Any) -> Places | None:
+        return [("defaults", self.f, self.defaults)] if self.defaults[self.key] is seen else None
+
+
+class KeywordDefaultRead:
+    """Reads the default of a parameter that is given by name alone."""
+
+    __slots__ = ("defaults", "f", "key")
+
+    def __init__(self, f: types.FunctionType, key: str) -> None:
+        self.f, self.key, self.defaults = f, key, f.__kwdefaults__ or {}
+
+    def __call__(self) -> Any:
+        return (self.f.__kwdefaults__ or {})[self.key]
+
+    def native(self, seen: Any) -> Places:
+        return [("kwdefaults", self.f, self.defaults), ("item", self.defaults, self.key, seen)]
+
+
+class DefaultsRead:
+    """Reads the tuple, or the dict, of a function's defaults: ``attribute`` is "__defaults__" or "__kwdefaults__"."""
+
+    __slots__ = ("attribute", "f")
+
+    def __init__(self, f: types.FunctionType, attribute: str) -> None:
+        self.f, self.attribute = f, attribute
+
+    def __call__(self) -> Any:
+        return getattr(self.f, self.attribute)
+
+    def native(self, seen: Any) -> Places:
+        return [(self.attribute.strip("_"), self.f, seen)]
+
+
+class MembersRead:
+    """Reads the members of a set; ``holder`` is the set that was found."""
+
+    __slots__ = ("holder", "read")
+
+    def __init__(self, read: Callable[[], Any], holder: Any) -> None:
+        self.read, self.holder = read, holder
+
+    def __call__(self) -> Any:
+        return frozenset(self.read())
+
+    def native(self, seen: Any) -> Places | None:
+        if isinstance(self.holder, frozenset):
+            return []
+        now = frozenset(self.holder)
+        is_same = seen is not MISSING and len(now) == len(seen) and {*map(id, now)} == {*map(id, seen)}
+        return [("set", self.holder, seen)] if is_same else None
+
+
+class ItselfRead:
+    """Reads what cannot be another: a member of a set, while the set has the same members."""
+
+    __slots__ = ("value",)
+
+    def __init__(self, value: Any) -> None:
+        self.value = value
+
+    def __call__(self) -> Any:
+        return self.value
+
+    def native(self, seen: Any) -> Places | None:
+        return [] if seen is self.value else None
 
 
 class ClassRead:
-    """Reads an attribute of a class, or (``attribute`` is ...) its names, its bases and which attributes it has."""
+    """Reads an attribute of a class, or (``attribute`` is ...) its class, bases, names and which attributes it has."""
 
     __slots__ = ("attribute", "cls")
 
@@ -184,12 +364,18 @@ class ClassRead:
         self.cls, self.attribute = cls, attribute
 
     def __call__(self) -> Any:
+        cls = self.cls
         if self.attribute is ...:
-            return _NAME(self.cls), _QUALNAME(self.cls), *self.cls.__mro__, *vars(self.cls)
-        return vars(self.cls)[self.attribute]
+            return type(cls), cls.__mro__, _NAME(cls), _QUALNAME(cls), tuple(vars(cls))
+        return vars(cls)[self.attribute]
 
     def put(self, value: Any) -> None:
         setattr(self.cls, self.attribute, value)
+
+    def native(self, seen: Any) -> Places | None:
+        if self.attribute is not ...:
+            return [("item", self.cls, self.attribute, seen)]
+        return None if seen is MISSING else [("class", self.cls, seen[:4]), ("keys", self.cls, seen[4])]
 
 
 _NAME, _QUALNAME = vars(type)["__name__"].__get__, vars(type)["__qualname__"].__get__
@@ -205,6 +391,9 @@ class AbsentRead:
 
     def __call__(self) -> Any:
         return tuple(name for name in self.names if name in self.namespace)
+
+    def native(self, seen: Any) -> Places | None:
+        return None if seen else [("absent", self.namespace, self.names)]
 
 
 class StateRead:
@@ -296,6 +485,24 @@ class CodeRead:
         f = self.f
         return code_of(f), f.__doc__, f.__name__, f.__qualname__, f.__module__
 
+    def native(self, seen: Any) -> Places | None:
+        return None if seen is MISSING else [("code", self.f, seen)]
+
+
+class NamesRead:
+    """Reads which names a namespace has."""
+
+    __slots__ = ("namespace",)
+
+    def __init__(self, namespace: dict[str, Any]) -> None:
+        self.namespace = namespace
+
+    def __call__(self) -> Any:
+        return tuple(self.namespace)
+
+    def native(self, seen: Any) -> Places | None:
+        return None if seen is MISSING else [("keys", self.namespace, seen)]
+
 
 class Missing:
     """What is where nothing is."""
@@ -319,44 +526,33 @@ def all_hold(slots: Iterable[Slot]) -> bool:
     for _, read, seen, by_value, _ in slots:
         try:
             now = read()
-            if now is not seen and not (by_value and type(now) is type(seen) and _equal(now, seen)):
+            if now is not seen and not (by_value and _is_same(now, seen)):
                 return False
         except MOVED:
             return False
     return True
 
 
-def native_slots(slots: Iterable[Slot], version_of: Callable[[type], int]) -> list[tuple[Any, ...]]:
-    """The slots in the runtime's terms, its places: cells and items by identity, the rest by a call.
+def native_slots(slots: Iterable[Slot]) -> Places:
+    """The slots in the runtime's terms, its places: by identity where the reader of the slot says how, or by a call.
 
-    ``version_of`` tells a number that changes when a class does, or 0.
+    A slot that holds something else by now than it did (MISSING stands for it) is one that Python looks at.
     """
     native: dict[Any, tuple[Any, ...]] = {}
     named: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
     rest: list[Slot] = []
     for slot in slots:
-        read = slot.read
-        if type(read) is CellRead:
-            native[id(read.cell)] = ("cell", read.cell, slot.seen)
-        elif type(read) is AbsentRead and not slot.seen:
-            native[id(read.namespace), read.names] = ("absent", read.namespace, read.names)
-        elif type(read) is CodeRead:
-            native[id(read.f), "code"] = ("code", read.f, slot.seen)
-        elif type(read) is NameRead:
+        read: Any = slot.read
+        if type(read) is NameRead:
             named.setdefault(id(read.namespace), (read.namespace, {}))[1][read.key] = slot.seen
-        elif type(read) is FormRead:
-            dtype, shape, strides = slot.seen
-            native[id(read.array), "form"] = ("form", read.array, dtype, (*shape, *strides))
-        elif type(read) is VariableRead:
-            native[id(read.namespace), read.key] = ("item", read.namespace, read.key, slot.seen)
-        elif isinstance(read, PartRead) and read.container is not None:
-            kind, value = read.container.kind, read.container.value
-            if kind != "tuple" and (id(value), kind) not in native:  # a tuple is looked at, and cannot change
-                native[id(value), kind] = read.container.native()
-        elif type(read) is ClassRead and is_unchanged(slot) and version_of(read.cls):
-            native[id(read.cls)] = ("type", read.cls, version_of(read.cls))
-        else:
+            continue
+        say = getattr(type(read), "native", None)
+        places = None if say is None else say(read, slot.seen)
+        if places is None:
             rest.append(slot)
+            continue
+        for place in places:
+            native.setdefault((place[0], *map(id, place[1:])), place)
     names = [_native_names(*found) for found in named.values()]
     calls = [("call", lambda: all_hold(rest), True)] if rest else []
     return [*native.values(), *names, *calls]
@@ -368,9 +564,17 @@ def _native_names(namespace: dict[str, Any], seen: dict[str, Any]) -> tuple[Any,
     return "names", namespace, tuple(seen), tuple([x for pair in pairs for x in pair])
 
 
+def _is_same(now: Any, seen: Any) -> bool:
+    return now is seen or (type(now) is type(seen) and _equal(now, seen))
+
+
 def _equal(now: Any, seen: Any) -> bool:
     if isinstance(now, np.ndarray | np.generic):
         return now.dtype == seen.dtype and now.shape == seen.shape and now.tobytes() == seen.tobytes()
+    if isinstance(now, (list, tuple)):  # in which 1 and True, 0.0 and -0.0 are equal
+        return len(now) == len(seen) and all(map(_is_same, now, seen))
+    if isinstance(now, dict):
+        return len(now) == len(seen) and all(map(_is_same, _flat(now), _flat(seen)))
     if isinstance(now, float):
         return (now == seen and math.copysign(1, now) == math.copysign(1, seen)) or (now != now and seen != seen)
     return bool(now == seen)

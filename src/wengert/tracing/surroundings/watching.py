@@ -12,7 +12,6 @@ The parts of a value are those that the other walk puts copies in the place of. 
   other walk copies its cells and defaults.
 * defaults, and the arguments of a partial, are looked at in the tuple or dict that holds them: nothing is put there.
 * of a library's object, what it holds itself is looked at, not the world behind it; no copy can be made of one.
-* cells, items and attributes are compared by Python, in one call of the runtime's.
 
 Of libraries, what the code takes from their modules by name is judged (:mod:`~wengert.tracing.surroundings.purity`).
 """
@@ -80,11 +79,12 @@ from wengert.tracing.surroundings.purity import (
 from wengert.tracing.surroundings.slots import (
     MISSING,
     AbsentRead,
+    AttributesRead,
     CacheRead,
     CodeRead,
-    Container,
-    KeysRead,
+    ItselfRead,
     NameRead,
+    NamesRead,
     Slot,
     VariableRead,
     bits_of,
@@ -346,7 +346,7 @@ class Watching:
 
     def _watch_parts(self, part: Part) -> None:
         name, value, read = part.name, part.value, part.read
-        parts = parts_of(value, name, read, natively=False)
+        parts = parts_of(value, name, read)
         if isinstance(value, functools._lru_cache_wrapper):
             self.note(Part(None, f"what {name} keeps", True, CacheRead(value)), True)
             self._keepers.append((value, name))
@@ -375,7 +375,7 @@ class Watching:
         if len(found) > MAX_ITEMS:
             self.give_up(f"{name} keeps more than {MAX_ITEMS} results that can be edited")
             return
-        self.watch_each(Part(None, f"what {name} keeps", x, functools.partial(_itself, x)) for x in found)
+        self.watch_each(Part(None, f"what {name} keeps", x, ItselfRead(x)) for x in found)
 
     def _watch_content(self, value: Any, name: str, content: Part) -> None:
         if self._generators is not None and is_recorded(value):
@@ -415,7 +415,7 @@ class Watching:
         if type(value) not in _BY_VALUE and held(value, "__dict__") is not None and id(value) not in self.watched:
             self.watched.add(id(value))
             self.alive.append(value)
-            self.watch_attributes(value, parts_of(value, part.name, part.read, natively=False))
+            self.watch_attributes(value, parts_of(value, part.name, part.read))
 
     def watch_attributes(self, value: Any, parts: Parts) -> None:
         """What a method, property, partial, or object is made of."""
@@ -439,7 +439,7 @@ class Watching:
         self.hold(cls, cls.__name__, is_found=False)
 
     def _watch_function(self, f: types.FunctionType, name: str) -> None:
-        parts = parts_of(f, name, lambda: f, natively=False)
+        parts = parts_of(f, name, lambda: f)
         if self.is_foreign(f.__globals__):
             for part in (*parts.cells, *parts.arguments):  # a transform of ours, a decorator: it holds the user's code
                 if self._is_users(part.value):
@@ -709,8 +709,7 @@ class Watching:
         modules = [(holder, name) for holder, name in self._holders.values() if isinstance(holder, types.ModuleType)]
         if self._asked and not ASKS_BY_NAME.isdisjoint(self._names):
             for holder, name in (*modules, *self._functions):
-                namespace = vars(holder)
-                which = KeysRead(lambda namespace=namespace: namespace, None)
+                which = NamesRead(vars(holder))
                 self.slots.append(Slot(f"the attributes of {name}", which, which(), True))
             return
         for holder, name in (*modules, *self._functions):
@@ -719,7 +718,7 @@ class Watching:
             for module, name in self._handed.values():
                 self._note_absent(module, self._names, name)
             for f, name in self._functions:
-                which = KeysRead(lambda f=f: vars(f), Container("dict", vars(f)))
+                which = AttributesRead(lambda f=f: f, f)
                 self.slots.append(Slot(f"the attributes of {name}", which, which(), True))
 
     def _watch_libraries(self) -> bool:
@@ -796,10 +795,6 @@ def _with_parents(path: str) -> list[str]:
     """ "a.b.c" as "a", "a.b" and "a.b.c"."""
     parts = path.split(".")
     return [".".join(parts[: k + 1]) for k in range(len(parts))]
-
-
-def _itself(x: Any) -> Any:
-    return x
 
 
 @functools.lru_cache(maxsize=1024)
