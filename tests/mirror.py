@@ -113,7 +113,7 @@ COVERED = [
     row(
         "tests/runtime/native/test_call.py",
         "a call compares arguments, structures and places with those of its entries",
-        "runtime/native/places.cpp", "runtime/native/signature.cpp",
+        "runtime/native/signature.cpp",
     ),
     row("tests/codegen/test_copies.py", "the runtime's copies beside those of kernels", "runtime/native/copies.cpp"),
     row("tests/runtime/native/test_blas.py", "every test runs with the routines found in either way",

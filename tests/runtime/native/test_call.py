@@ -8,45 +8,10 @@ from typing import Any
 import numpy as np
 import pytest
 
+from tests.runtime.native.entries import ARRAY, Jit, X, entry, jit
 from tests.runtime.native.executables import F4, F8, I8, TWICE_PLUS_ONE, executable, kernel, leaks
 from tests.runtime.native_kernels import address
-from wengert.runtime._native import Dispatcher, Entry
-
-ARRAY = ("array", F8, (8,), None)
-
-
-class Jit(Dispatcher):
-    def __init__(self, name: str = "") -> None:
-        self.name = name
-        self.slow: list[Any] = []
-
-    def _slow(self, args, kwargs):
-        self.slow.append((args, kwargs))
-        return "slow"
-
-    def _missed(self, token, position, seen, args, kwargs):
-        return ("missed", token, position, seen, args, kwargs)
-
-
-def jit(entry: Any) -> Jit:
-    f = Jit()
-    f._install(entry)
-    return f
-
-
-def entry(structure: Any = ("tuple", [0]), leaves: Any = (ARRAY,), places: Any = (), **rest: Any) -> Entry:
-    program = rest.pop("executable", None) or executable(steps=TWICE_PLUS_ONE)
-    return Entry(
-        structure,
-        leaves,
-        places,
-        program,
-        rest.get("input_leaves", [0]),
-        rest.get("result", 0),
-        rest.get("token"),
-        rest.get("keywords", ()),
-        rest.get("written", ()),
-    )
+from wengert.runtime._native import Dispatcher
 
 
 def echo(*dtypes: Any) -> Any:
@@ -57,9 +22,6 @@ def echo(*dtypes: Any) -> Any:
         for k, d in enumerate(dtypes)
     ]
     return executable(inputs=[(d, (), None) for d in dtypes], outputs=[(d, ()) for d in dtypes], steps=steps)
-
-
-X = np.arange(8.0)
 
 
 def test_a_call_that_fits_runs_the_program():
