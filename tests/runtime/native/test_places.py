@@ -199,7 +199,7 @@ def test_references_are_given_back() -> None:
     def f() -> Any: ...
 
     p, s, mark = Point(), Slotted(), object()
-    p.mark, s.value, table, items = mark, mark, {"a": mark}, [mark]  # type: ignore[attr-defined,assignment]
+    p.mark, s.value, table, items = mark, mark, {"a": mark}, [mark]
     objects = (p, s, f, mark, table, items, vars(p), vars(Slotted)["value"])
     before = [sys.getrefcount(x) for x in objects]
     e: Any = entry(

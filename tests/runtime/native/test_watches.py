@@ -44,7 +44,7 @@ CHANGES: dict[str, Callable[[dict[str, Any]], Any]] = {
     "update by pairs": lambda d: d.update([("a", 2.0)]),
     "|=": lambda d: operator.ior(d, {"a": 2.0}),
     "clear": lambda d: d.clear(),
-    "init": lambda d: d.__init__(a=2.0),  # type: ignore[misc]
+    "init": lambda d: d.__init__(a=2.0),
     "a text that equals the key": lambda d: d.__setitem__("".join(["", "a"]), 2.0),
     "a text of its own class that equals the key": lambda d: d.__setitem__(type("S", (str,), {})("a"), 2.0),
     "a global variable": by_execution("a = 2.0"),
@@ -106,18 +106,18 @@ def holders() -> dict[str, Any]:
         rate = 1.0
 
     inline, with_dict = Point(), Point()
-    inline.rate = with_dict.rate = 1.0  # type: ignore[attr-defined]
+    inline.rate = with_dict.rate = 1.0
     assert vars(with_dict)
     module = types.ModuleType("a_module")
-    module.rate = 1.0  # type: ignore[attr-defined]
+    module.rate = 1.0
 
     def function() -> None: ...
 
-    function.rate = 1.0  # type: ignore[attr-defined]
+    function.rate = 1.0
     many = Point()
     for k in range(100):  # more than an object keeps without a dict
         setattr(many, f"a{k}", k)
-    many.rate = 1.0  # type: ignore[attr-defined]
+    many.rate = 1.0
     found = {"object": inline, "object with a dict": with_dict, "class": C, "module": module, "function": function}
     return found | {"object of many attributes": many}
 
@@ -269,9 +269,9 @@ def test_a_cycle_through_what_is_watched_is_collected() -> None:
 def test_the_builtins_are_watched() -> None:
     f = jit(entry(places=[("item", vars(builtins), "len", len), ("absent", vars(builtins), ("no_such_builtin",))]))
     assert fits(f)
-    builtins.no_such_builtin = 1  # type: ignore[attr-defined]
+    builtins.no_such_builtin = 1
     assert not fits(f)
-    del builtins.no_such_builtin  # type: ignore[attr-defined]
+    del builtins.no_such_builtin
     assert fits(f)
 
 

@@ -176,7 +176,7 @@ def test_readers_in_the_runtime_s_terms() -> None:
 def test_a_class_with_a_dict_of_its_own_is_left_to_python() -> None:
     class Own:
         @property
-        def __dict__(self) -> Any:  # type: ignore[override]
+        def __dict__(self) -> Any:
             return {"value": 1.0}
 
     own = Own()
