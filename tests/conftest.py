@@ -15,7 +15,7 @@ import pytest
 from hypothesis import settings
 
 from wengert import config
-from wengert.tracing import _opened
+from wengert.tracing.interception import _opened
 
 settings.register_profile("default", max_examples=40, derandomize=True, deadline=None)
 settings.register_profile("few", max_examples=6, derandomize=True, deadline=None)  # in `make test`

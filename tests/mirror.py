@@ -61,8 +61,6 @@ COVERED = [
     row("tests/test_tree.py", "flattening, paths and words are tested together, on the same structures",
         "tree/nodes.py", "tree/words.py"),
     row("tests/tracing/test_trace.py", "data: what a step says of its line", "source.py"),
-    row("tests/tracing/test_exchange.py", "two files of one name and idea: what Python enrolls, and what C++ exchanges",
-        "tracing/native/exchange.cpp"),
     row("tests/tracing/surroundings/test_hazards.py", "what code takes from outside of Python, and that it is compared",
         "tracing/surroundings/elsewhere.py"),
     # -------------------------------------------------------------------------------------------------- on top

@@ -22,6 +22,7 @@ from wengert.errors import PerformanceWarning
 from wengert.higher.primitive import not_implemented, primitive
 from wengert.runtime._native import get_threads, set_threads
 from wengert.tape import Tape, check
+from wengert.tracing.interception.intercept import interceptions
 from wengert.tree import register
 
 _ON_TOP = ("graph", "nn", "ode", "optimize")  # imported when they are asked for: who differentiates needs none of them
@@ -83,6 +84,7 @@ __all__ = [
     "ops",
     # trust
     "check_derivatives",
+    "interceptions",
     "config",
     "set_threads",
     "get_threads",

@@ -159,14 +159,13 @@ def of_opening() -> set[CodeType]:
     """The functions that open and close traces, and what is lent to them."""
     from wengert import tape
     from wengert.api import ways
-    from wengert.tracing import exchange, record, reroute, trace, type_of
+    from wengert.tracing import record, trace, type_of
+    from wengert.tracing.interception import intercept
 
     functions = [
         record.record_call,
-        reroute.opened,
-        reroute._prepare,
-        reroute._prepare_alone,
-        exchange.enroll_new,
+        intercept.opened,
+        intercept._enroll_waiting,
         type_of.answered,
     ]
     functions += [trace.Trace.opened, trace.Trace._ended, trace.Trace.lock, trace.Trace.lend, trace.Trace.own_all]

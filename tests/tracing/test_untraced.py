@@ -1,6 +1,6 @@
 """What is changed while a trace is open gives, of what is not traced, what it gives without one.
 
-Every function that is rerouted, patched or exchanged is called with the same arguments without a trace, and while one
+Every function that is intercepted is called with the same arguments without a trace, and while one
 is open: in the thread that traces, by the user's code and by a library's, and in another thread. The tables say which
 functions those are: a new one is called with the arguments that are here, and if it takes none of them, its test fails
 until it has got some (``OWN``).
@@ -12,7 +12,7 @@ import copy
 import inspect
 import pickle
 import re
-import sys
+import secrets
 import threading
 import types
 from collections.abc import Callable, Iterable
@@ -22,19 +22,17 @@ import numpy as np
 import pytest
 import scipy.fft
 import scipy.integrate
-import scipy.special  # noqa: F401  # rerouted once they are imported
+import scipy.special  # noqa: F401  # intercepted once they are imported
 
 import wengert as wg
-from wengert.tracing import functions  # noqa: F401  # they fill the tables
-from wengert.tracing.exchange import EXCHANGED
-from wengert.tracing.patch import NUMPY, WRAPPERS
-from wengert.tracing.reroute import REROUTED, TAKES_FUNCTIONS, _found
+from tests.tracing.interception.addresses import address
+from wengert.tracing.interception.asking import AT_CALLER, AT_CONVERSION, AT_FUNCTIONS
+from wengert.tracing.interception.intercept import TABLE
 
 np.random.default_rng()
 wg.jvp(lambda x: x, (1.0,), (1.0,))  # a trace enrolls what waits for a module
 
 Call = tuple[tuple[Any, ...], dict[str, Any]]
-ERRSTATE = np.errstate  # by itself: in its place stands a function, while a trace is open
 LIBRARY = types.ModuleType("scipy.made_up")
 exec("def call(f, args, kwargs): return f(*args, **kwargs) if callable(f) else f[args]", vars(LIBRARY))
 
@@ -78,10 +76,10 @@ OWN: dict[str, list[Call]] = {
     "numpy.fromfunction": [((np.add, (2, 3)), {"dtype": int})],
     "numpy.fromiter": [(([1, 2, 3], "d"), {}), (([1, 2, 3], "d"), {"count": 2})],
     "numpy.errstate": [((), {"divide": "raise", "over": "ignore"})],
-    "numpy.r_": [((slice(0, 3),), {}), ((0.5, [1.0]), {})],
-    "numpy.c_": [(([1, 2], [3, 4]), {})],
-    "numpy.mgrid": [((slice(0, 2), slice(0, 3)), {})],
-    "numpy.ogrid": [((slice(0, 2), slice(0, 3)), {})],
+    "numpy.r_.__getitem__": [((slice(0, 3),), {}), ((0.5, [1.0]), {})],
+    "numpy.c_.__getitem__": [(([1, 2], [3, 4]), {})],
+    "numpy.mgrid.__getitem__": [((slice(0, 2), slice(0, 3)), {})],
+    "numpy.ogrid.__getitem__": [((slice(0, 2), slice(0, 3)), {})],
     "math.isclose": [((1.0, 1.0 + 1e-12), {"rel_tol": 1e-9})],
     "math.ldexp": [((0.5, 3), {})],
     "math.nextafter": [((1.0, 2.0), {"steps": 2})],
@@ -103,30 +101,25 @@ OWN: dict[str, list[Call]] = {
 """Arguments for one function; for objects of NumPy's they are indices."""
 
 
-def _entries() -> dict[str, Callable[[], Any]]:
-    """By name, what finds each of the functions where a program does."""
-    found: dict[str, Callable[[], Any]] = {}
-    for module in REROUTED:
-        for name in REROUTED[module]:
-            found[f"{module}.{name}"] = lambda module=module, name=name: _found(sys.modules[module], name)
-    for name in NUMPY:
-        found[f"numpy.{name}"] = lambda name=name: getattr(np, name)
-    for callee in EXCHANGED:
-        owner, _, name = callee.__qualname__.rpartition(".")
-        if owner == "Generator":  # found in one that is new for each call: the state is where it begins
-            found[f"numpy.random.Generator.{name}"] = lambda name=name: getattr(np.random.default_rng(7), name)
-        elif owner == "ndarray":  # in an array that is new for each call
-            found[f"numpy.ndarray.{name}"] = lambda name=name: getattr(np.ndarray(2), name)
-        else:
-            module = callee.__module__ or "numpy"  # which a method of a ufunc does not name
-            found[f"{module}.{callee.__qualname__}"] = lambda callee=callee: callee
-    return found
+def _entry(name: str) -> Callable[[], Any]:
+    """What finds a function where a program does."""
+    if name.startswith("numpy.random.Generator."):  # in one that is new for each call: the state is where it begins
+        return lambda: getattr(np.random.default_rng(7), name.rpartition(".")[2])
+    if name.startswith("numpy.ndarray."):  # in an array that is new for each call
+        return lambda: getattr(np.ndarray(2), name.rpartition(".")[2])
+    if name == "random.SystemRandom.getrandbits":
+        return lambda: lambda *args: type(secrets.randbits(*args))
+    if name.endswith(".__getitem__"):
+        return lambda: getattr(np, name.split(".")[1])
+    target = TABLE[name].target
+    return lambda: target
 
 
-ENTRIES = _entries()
-PATCHED = {f"numpy.{name}" for name in NUMPY}
-OBJECTS = {f"numpy.{name}" for name in NUMPY if not callable(NUMPY[name])}
-ANSWERED = {f"{module}.{name}" for module, name in TAKES_FUNCTIONS}
+ENTRIES = {name: _entry(name) for name in TABLE if TABLE[name].how not in ("", "setter of an attribute")}
+ENTRIES.pop("functools._lru_cache_wrapper")  # the class: of what it has made, the calls (test_caching.py)
+PATCHED = {name for name in ENTRIES if TABLE[name].looks in (AT_CALLER, AT_CONVERSION)}
+OBJECTS = {name for name in ENTRIES if not callable(ENTRIES[name]())}
+ANSWERED = {name for name in ENTRIES if TABLE[name].looks == AT_FUNCTIONS}
 
 
 def calls(name: str) -> list[Call]:
@@ -143,7 +136,7 @@ def plain(x: Any) -> Any:
         return type(x), [(key, plain(item)) for key, item in x.items()]
     if isinstance(x, np.nditer | np.broadcast):
         return type(x), x.shape, [plain(item) for item in x]
-    if isinstance(x, ERRSTATE):
+    if isinstance(x, np.errstate):
         with x:
             return type(x), np.geterr()
     if isinstance(x, float | complex):
@@ -181,11 +174,14 @@ def in_another_thread(f: Callable[[], Any]) -> Any:
     return results[0]
 
 
+ZEROS = address(np.zeros)
+
+
 def while_tracing(f: Callable[[], Any]) -> Any:
     results: list[Any] = []
 
     def traced(x: Any) -> Any:
-        assert NUMPY["zeros"] is not np.zeros is WRAPPERS["zeros"]
+        assert address(np.zeros) != ZEROS
         results.append(f())
         return x
 
@@ -211,8 +207,7 @@ def test_untraced_calls_are_as_without_a_trace(name: str) -> None:
 def test_what_is_asked_of_a_function_is_as_without_a_trace(name: str) -> None:
     """Its parameters and their defaults, its names, and how it is pickled."""
     asks = [inspect.signature, pickle.dumps, lambda f: f.__name__, lambda f: f.__qualname__, inspect.getdoc]
-    if name not in PATCHED:  # in whose place stands another function
-        asks += [lambda f: f.__kwdefaults__, lambda f: f.__defaults__]
+    asks += [lambda f: f.__kwdefaults__, lambda f: f.__defaults__]
 
     def answers() -> list[Any]:
         f, found = ENTRIES[name](), list[Any]()
@@ -237,7 +232,6 @@ def test_defaults_of_keywords_are_those_of_the_function(name: str) -> None:
     assert all(a == b for a, b in zip(got, expected, strict=True) if b[0] == "gives")  # errors count the arguments
 
 
-def test_the_tables_have_what_this_covers() -> None:
-    """Of each table there is something, and nothing twice under one name."""
-    count = sum(map(len, REROUTED.values())) + len(NUMPY) + len(EXCHANGED)
-    assert len(ENTRIES) == count > 150 and OWN.keys() <= ENTRIES.keys() | {"math.nextafter"}
+def test_the_table_has_what_this_covers() -> None:
+    assert len(ENTRIES) > 140 and OWN.keys() <= ENTRIES.keys() | {"math.nextafter"}
+    assert len(ENTRIES) == len(TABLE) - 4, [name for name in TABLE if name not in ENTRIES]

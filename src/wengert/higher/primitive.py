@@ -36,8 +36,8 @@ from wengert.ops.kernels import Callback, flops
 from wengert.ops.op import Op
 from wengert.ops.shape import zeros
 from wengert.tape import Atom, Aval, Var, current_builder, splice
+from wengert.tracing.interception.intercept import opened
 from wengert.tracing.record import Input, record_call
-from wengert.tracing.reroute import opened
 from wengert.tracing.trace import Trace, check_dtype, current_trace
 from wengert.tracing.tracer import Tracer, record, trace_of
 

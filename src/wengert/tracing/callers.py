@@ -23,7 +23,7 @@ from typing import Any
 
 from wengert.tracing import hooks
 from wengert.tracing.python.bytecode import Place
-from wengert.tracing.python.calls import Callee, callee
+from wengert.tracing.python.calls import Callee, called_object, callee
 from wengert.tracing.python.frames import is_run, place_of, value_of
 
 _OURS = frozenset(["wengert", "numpy", "scipy", "optree"])
@@ -80,6 +80,9 @@ def is_on_top(module: str) -> bool:
     return top == "wengert" and rest.partition(".")[0] in BUILT_ON_TOP
 
 
+ALWAYS_LIBRARIES: set[str] = set()
+"""Modules of which all code has been found to get NumPy's own arrays: code of C asks there first."""
+
 _is_library: dict[Any, bool | str] = {}  # by the name of a module: a frame is asked at every array that is made
 
 
@@ -91,7 +94,10 @@ def is_library(frame: types.FrameType) -> bool:
         known = _IN_PYTHON if str(name).startswith(_IN_PYTHON) else is_library_module(str(name))
         if len(_is_library) > 10_000:  # bounded: modules may be made up at run time
             _is_library.clear()
+            ALWAYS_LIBRARIES.clear()
         _is_library[name] = known
+        if known is True and type(name) is str and name != run.__module__:  # for the user
+            ALWAYS_LIBRARIES.add(name)
     if known is _IN_PYTHON:
         return not _has_traced_in_hand(frame)
     return known is True and not is_run(frame)
@@ -185,27 +191,18 @@ def handed_to_library(frame: types.FrameType) -> list[Any]:
     return [*local, *itertools.chain.from_iterable(list(x.values()) for x in local if type(x) is dict)]
 
 
-_callees: dict[tuple[int, int], tuple[Callee, types.CodeType]] = {}  # by a code's id, and the place in it
+def is_called_for_library(frame: types.FrameType, function: types.FunctionType) -> bool:
+    """Whether compiled code of a library's, which ``frame`` has called, calls a function that is written in Python, as
+    far as the instruction tells: of functions of C that is known for certain (interception/native/calling.h)."""
+    found = called_object(frame)
+    return found is not None and found is not function and _is_compiled(found)
 
 
-def is_called_by_name(frame: types.FrameType, name: str) -> bool:
-    """Whether the call that ``frame`` is in the middle of is one of NumPy's function ``name``, made in Python."""
-    code, place = place_of(frame)
-    known = _callees.get((id(code), place))
-    if known is None:
-        if len(_callees) > 100_000:  # bounded: code may be made up at run time
-            _callees.clear()
-        known = _callees[id(code), place] = (callee(Place(code, place)), code)  # the code is kept so that its id is
-    kind, called = known[0]
-    if kind == "attribute":
-        return called == name
-    if kind == "variable":
-        return _is_python(value_of(frame, called))
-    return False
-
-
-def _is_python(function: Any) -> bool:
-    """Whether what is being called is a function of Python's: then it is our wrapper, for any other has a frame."""
-    if isinstance(function, functools.partial):
-        return _is_python(function.func)
-    return isinstance(function, types.FunctionType)
+def _is_compiled(found: Any) -> bool:
+    """Whether something that is called is compiled code of a library's, and not Python's own, which may call it for the
+    user: ``map(np.ones, lengths)``."""
+    found = getattr(found, "__func__", found)
+    if isinstance(found, types.FunctionType | functools.partial):
+        return False
+    module = getattr(found, "__module__", None) or getattr(getattr(found, "__objclass__", None), "__module__", None)
+    return str(module or module_of(type(found))).partition(".")[0] not in _OF_PYTHON

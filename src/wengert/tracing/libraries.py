@@ -68,8 +68,8 @@ def _only_calls(frame: types.FrameType) -> bool:
 
 
 def _is_rerouted(inside: Sequence[types.FrameType]) -> bool:
-    """Whether it is a function that is traced, whose code is exchanged for a call of ours: see reroute.py."""
-    return len(inside) > 1 and inside[1].f_globals.get("__name__") == "wengert.tracing.reroute"
+    """Whether it is a function that is traced, whose code is exchanged for a call of ours: see python_functions.py."""
+    return len(inside) > 1 and inside[1].f_globals.get("__name__") == "wengert.tracing.interception.python_functions"
 
 
 def instead_of(library_function: str, traced: Container[Any]) -> list[str]:

@@ -22,15 +22,15 @@ from wengert.errors import (
 )
 from wengert.source import Source
 from wengert.tape import Atom, Aval, Tape, check
-from wengert.tracing import functions, patch  # noqa: F401  # functions: they fill the tables and the hooks
+from wengert.tracing import functions  # noqa: F401  # they fill the tables and the hooks
 from wengert.tracing.arguments import holds_tracer
 from wengert.tracing.callers import is_internal, is_library, is_ours
 from wengert.tracing.generators import WalkAgain
+from wengert.tracing.interception.intercept import opened
 from wengert.tracing.layouts import has_c_order, layout, strides_alone
 from wengert.tracing.libraries import instead_of, refused_function
 from wengert.tracing.python.frames import run
 from wengert.tracing.python.lines import line_of
-from wengert.tracing.reroute import opened
 from wengert.tracing.trace import SAME_MEMORY, Trace, check_dtype, current_trace
 from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer
 from wengert.tracing.type_of import answered, asking_in

@@ -44,10 +44,11 @@ from wengert.ops.control import Expected, guard
 from wengert.ops.elementwise import convert
 from wengert.source import Source
 from wengert.tape import Atom, Aval, Builder, Capture, Instr, Lit, Tape, Var, building, literal
-from wengert.tracing import _opened, hooks
+from wengert.tracing import hooks
 from wengert.tracing.callers import KNOWN_INTERNAL, is_internal
 from wengert.tracing.decisions import Decisions, ValueNumbers, moved_out
 from wengert.tracing.generators import Generators
+from wengert.tracing.interception import _opened
 from wengert.tracing.python.bytecode import Place
 from wengert.tracing.python.lines import Lines
 from wengert.tracing.turns import Which, turn

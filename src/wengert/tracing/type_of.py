@@ -22,8 +22,9 @@ from typing import Any
 import numpy as np
 
 from wengert.attributes import held
-from wengert.tracing import _opened, hooks
+from wengert.tracing import hooks
 from wengert.tracing.callers import is_installed, is_library_module, is_on_top, module_of
+from wengert.tracing.interception import _opened
 from wengert.tracing.python import names
 
 NAME = "_wengert_type_of"

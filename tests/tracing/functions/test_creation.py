@@ -14,7 +14,7 @@ from tests.comparisons import as_numpy
 from tests.tracing.numpy_cases import play
 from wengert.errors import UnsupportedFunctionError
 from wengert.runtime import paths as guards  # noqa: F401  # they fill the tables
-from wengert.tracing import functions, patch  # noqa: F401  # they fill the tables
+from wengert.tracing import functions  # noqa: F401  # they fill the tables
 from wengert.tracing.functions import creation, ufuncs  # noqa: F401  # they fill the tables
 from wengert.tracing.record import Recording, input_of, record_call
 from wengert.tracing.tracer import Tracer
@@ -331,12 +331,7 @@ def test_scalars_become_arrays_that_can_be_written() -> None:
 
 
 def test_a_prototype_may_reach_numpy_through_a_name_of_its_own() -> None:
-    zeros_like, full_like, linspace, like = (
-        patch.NUMPY["zeros_like"],
-        patch.NUMPY["full_like"],
-        patch.NUMPY["linspace"],
-        patch.NUMPY["zeros"],
-    )
+    zeros_like, full_like, linspace, like = np.zeros_like, np.full_like, np.linspace, np.zeros
 
     def f(x: Any) -> Any:
         z = zeros_like(x)

@@ -35,6 +35,7 @@ from wengert.tracing.functions import (  # noqa: F401  # to fill the tables
     refused,
     scimath,
     scipy_special,
+    seeding,
     selecting,
     sets,
     shaping,

@@ -6,11 +6,12 @@ import functools
 from typing import Any
 
 from wengert.tracing.arguments import holds_tracer
-from wengert.tracing.exchange import AT_INSTANCE, exchanges
+from wengert.tracing.interception.asking import AT_INSTANCE
+from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.trace import current_trace, suspended
 
 
-@exchanges(functools._lru_cache_wrapper, AT_INSTANCE)
+@intercepts(functools._lru_cache_wrapper, AT_INSTANCE)
 def cached(f: Any, *args: Any, **kwargs: Any) -> Any:
     """The result is made as if nobody traced, and kept. Of traced values, and of objects that hold some, it is recorded
     as that of the function itself, and not kept."""

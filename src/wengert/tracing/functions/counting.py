@@ -27,7 +27,8 @@ from wengert.errors import TooManyTurnsError, message
 from wengert.ops.control import MOST_TURNS
 from wengert.ops.elementwise import subtract
 from wengert.tracing.callers import is_internal
-from wengert.tracing.exchange import AT_ANY, exchanges
+from wengert.tracing.interception.asking import AT_ANY
+from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.operators import python_number
 from wengert.tracing.python.bytecode import Place
 from wengert.tracing.python.calls import call_around, called_variable, place_of_call
@@ -43,7 +44,7 @@ MOST_RECORDED = 1 << 14
 """Turns that are recorded of a range of more than MOST_TURNS, which most loops over such a range leave before."""
 
 
-@exchanges(range, AT_ANY)
+@intercepts(range, AT_ANY)
 def traced_range(*args: Any) -> Any:
     counts, frame = _counts(), sys._getframe(1)
     place = place_of_call(frame)
@@ -89,7 +90,7 @@ def _counts() -> Any:
     return None if trace is None or is_in_body() else trace.counts
 
 
-@exchanges(int)
+@intercepts(int)
 def traced_int(x: Any) -> Any:
     """The value, looked at; the traced number itself where ``range`` gets it, which then asks for the value."""
     if type(x) is not Tracer:

@@ -1,7 +1,7 @@
 """np.zeros and friends while a trace is active.
 
 Arrays that the user's code makes while it is traced must be able to hold traced values. So the functions of the
-module ``numpy`` that make arrays (replaced while a trace is open: see patch.py)
+module ``numpy`` that make arrays (intercepted while a trace is open)
 
 * return *constants* (tracers of which nothing is traced yet) where nothing traced goes in,
 * stack traced values in nested lists (``np.array([[x, 1.0], [y, z]])``).
@@ -34,9 +34,10 @@ from wengert.tracing.arguments import (
 )
 from wengert.tracing.functions.flat import Flat
 from wengert.tracing.inplace import op_view
+from wengert.tracing.interception.asking import AT_CALLER, AT_CONVERSION
+from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.layouts import UNKNOWN_ORDER, layout
 from wengert.tracing.operators import check_within, converted, kind_of
-from wengert.tracing.patch import NUMPY, WRAPPERS, replaces
 from wengert.tracing.trace import Trace, check_dtype, current_trace
 from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, new_constant, record, trace_of, unwrap, wrap
 
@@ -47,9 +48,9 @@ def _creates(name: str, is_conversion: bool = False) -> Callable[[Function], Fun
     """Make the decorated function ``np.name`` while code is traced, and for traced arrays at any time."""
 
     def register(traced: Function) -> Function:
-        replaces(name, is_conversion)(traced)
-        HANDLED_FUNCTIONS[NUMPY[name]] = traced
-        HANDLED_FUNCTIONS[WRAPPERS[name]] = traced  # for like=, NumPy names the function that it finds in numpy
+        own = getattr(np, name)
+        intercepts(own, AT_CONVERSION if is_conversion else AT_CALLER)(traced)
+        HANDLED_FUNCTIONS[own] = traced
         return knows_order(traced)
 
     return register
@@ -199,7 +200,7 @@ def _blocks(trace: Trace, x: Any, blocks: list[Any], dtypes: set[np.dtype[Any]])
         dtypes.add(_PYTHON_DTYPES[t])
     else:
         if t is not Tracer:
-            x = NUMPY["asarray"](x) if not isinstance(x, np.ndarray | np.generic) else _read(trace, x)
+            x = np.asarray(x) if not isinstance(x, np.ndarray | np.generic) else _read(trace, x)
             check_dtype(x)
         dtypes.add(x.dtype)
         blocks.append(x if is_traced(x) else unwrap(x, trace) if type(x) is Tracer else x)
@@ -287,7 +288,7 @@ def array(
     elif trace is None or isinstance(object, np.ndarray | np.generic):
         out = None if trace is None or (type(object) is np.ndarray and copy is not True) else read_again(trace, object)
         if out is None:
-            out = NUMPY["array"](object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, **options)
+            out = np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, **options)
             if out is object or trace is None:
                 return out
             again = read_again(trace, object)
@@ -306,7 +307,7 @@ def array(
             trace.unrepeatable = trace.unrepeatable or (
                 f"a {type(object).__name__} at {trace.where()} was made an array while tracing"
             )
-        return constant(NUMPY["array"](object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, **options))
+        return constant(np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, **options))
     if isinstance(out, Tracer) and out.ndim < ndmin:
         out = np.reshape(out, (1,) * (ndmin - out.ndim) + out.shape)  # a view
     return out
@@ -456,7 +457,7 @@ def full(
     _check_device(device)
     value = _value(fill_value)
     if not is_traced(value):
-        return constant(NUMPY["full"](_shape(shape), _concrete(value), dtype, order))
+        return constant(np.full(_shape(shape), _concrete(value), dtype, order))
     out = _filled(value, _shape(shape), value.dtype if dtype is None else dtype)
     return out.reorder_like(out, order)
 
@@ -483,7 +484,7 @@ def _like(out: Any, a: Any, order: str) -> Any:
 def zeros_like(
     a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
-    return _like(constant(NUMPY["zeros"](*_prototype(a, dtype, shape, device))), a, order)
+    return _like(constant(np.zeros(*_prototype(a, dtype, shape, device))), a, order)
 
 
 empty_like = _creates("empty_like")(zeros_like)  # as for empty
@@ -493,7 +494,7 @@ empty_like = _creates("empty_like")(zeros_like)  # as for empty
 def ones_like(
     a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
 ) -> Any:
-    return _like(constant(NUMPY["ones"](*_prototype(a, dtype, shape, device))), a, order)
+    return _like(constant(np.ones(*_prototype(a, dtype, shape, device))), a, order)
 
 
 @_creates("full_like")
@@ -515,7 +516,7 @@ def full_like(
 def arange(*args: Any, **kwargs: Any) -> Any:
     """``np.arange``. Of traced real numbers only the length is looked at, and guarded."""
     if not any(is_traced(x) and x.dtype.kind not in "iub" for x in (*args, *kwargs.values())):
-        return _made_by(NUMPY["arange"])(*args, **kwargs)
+        return _made_by(np.arange)(*args, **kwargs)
     return _real_arange(*args, **_without_like(kwargs))
 
 
@@ -546,7 +547,7 @@ def _real_arange(
     if dtype is None:
         dtype = np.result_type(np.intp, *[kind_of(x) for x in (start, stop, step)])
     first, second = (array(x, dtype, copy=None) for x in (start, start + step))
-    k = constant(NUMPY["arange"](n, dtype=dtype))
+    k = constant(np.arange(n, dtype=dtype))
     return first + k * (second - first)
 
 
@@ -566,14 +567,14 @@ def linspace(
     _check_device(device)
     start, stop, num = _value(start), _value(stop), operator.index(num)
     if not is_traced(start) and not is_traced(stop):
-        return constant(NUMPY["linspace"](_concrete(start), _concrete(stop), num, endpoint, retstep, dtype, axis))
+        return constant(np.linspace(_concrete(start), _concrete(stop), num, endpoint, retstep, dtype, axis))
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     steps = num - 1 if endpoint else num
     computed = np.result_type(*[k(1) if isinstance(k, type) else k for k in (kind_of(start), kind_of(stop))], 1.0)
     start, stop = (array(x, computed, copy=None) for x in (start, stop))
     difference = stop - start
-    k = constant(NUMPY["arange"](num, dtype=difference.dtype).reshape((num,) + (1,) * difference.ndim))
+    k = constant(np.arange(num, dtype=difference.dtype).reshape((num,) + (1,) * difference.ndim))
     step = difference / steps if steps > 0 else float("nan")
     out = k * (step if steps > 0 else difference) + start
     if endpoint and num > 1:
@@ -606,7 +607,7 @@ def logspace(
     start, stop, base, num = _value(start), _value(stop), _value(base), operator.index(num)
     if not any(map(is_traced, (start, stop, base))):
         concrete = [_concrete(x) for x in (start, stop)]
-        return constant(NUMPY["logspace"](*concrete, num, endpoint, _concrete(base), dtype, axis))
+        return constant(np.logspace(*concrete, num, endpoint, _concrete(base), dtype, axis))
     if np.ndim(base):
         ndim = max(np.ndim(start), np.ndim(stop), np.ndim(base))
         start, stop, base = (array(x, copy=None, ndmin=ndim) for x in (start, stop, base))
@@ -620,7 +621,7 @@ def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype
     """sign(start) 10^linspace(log₁₀|start|, log₁₀|stop|), with both ends exact."""
     start, stop, num = _value(start), _value(stop), operator.index(num)
     if not is_traced(start) and not is_traced(stop):
-        return constant(NUMPY["geomspace"](_concrete(start), _concrete(stop), num, endpoint, dtype, axis))
+        return constant(np.geomspace(_concrete(start), _concrete(stop), num, endpoint, dtype, axis))
     if bool(np.any(np.equal(start, 0))) or bool(np.any(np.equal(stop, 0))):
         raise ValueError("Geometric sequence cannot include zero")
     computed = np.result_type(np.float64, *[kind_of(x) for x in (start, stop)])
@@ -660,11 +661,11 @@ def fromfunction(
     return function(*[constant(axis) for axis in positions], **kwargs)
 
 
-@replaces("diag")  # of a traced array it is a view: see diagonals.py
+@intercepts(np.diag, AT_CALLER)  # of a traced array it is a view: see diagonals.py
 def diag(v: Any, k: int = 0) -> Any:
     """``np.diag`` of a vector gives a new array, which users go on to write into."""
     v = _value(v)
     if is_traced(v):
-        return NUMPY["diag"](v, plain(k))
-    out = NUMPY["diag"](_concrete(v), plain(k))
+        return np.diag(v, plain(k))
+    out = np.diag(_concrete(v), plain(k))
     return constant(out) if np.ndim(_concrete(v)) == 1 else out

@@ -22,7 +22,8 @@ from wengert.ops.control import stop_gradient
 from wengert.ops.random import Drawing, Operand, draw, implicit
 from wengert.tape import Aval
 from wengert.tracing.callers import is_library, is_ours
-from wengert.tracing.exchange import AT_OBJECT, enrolls, exchanges
+from wengert.tracing.interception.asking import AT_OBJECT
+from wengert.tracing.interception.intercept import TABLE, intercepts, when_imported
 from wengert.tracing.trace import Trace, current_trace, is_in_body, recorder, recorder_of_none
 from wengert.tracing.tracer import Tracer, record, wrap
 
@@ -35,12 +36,13 @@ def method(f: Callable[..., Any]) -> Callable[..., Any]:
     return f
 
 
-@enrolls("numpy.random")
+@when_imported("numpy.random")
 def _enroll() -> None:
     for name, callee in vars(np.random.Generator).items():
         if not name.startswith("_") or name in ("__reduce__", "__getstate__", "__setstate__"):
             if callable(callee):
-                exchanges(callee, AT_OBJECT)(partial(_answer, name))
+                if f"numpy.random.Generator.{name}" not in TABLE:  # as it may be where this was interrupted
+                    intercepts(callee, AT_OBJECT)(partial(_answer, name))
 
 
 DRAWN_WITHOUT_TRACED = frozenset(

@@ -17,7 +17,7 @@ from wengert.ops.elementwise import complex_dtype
 from wengert.ops.op import OPS
 from wengert.tracing.arguments import along, array, as_dtype, concrete, implements, into
 from wengert.tracing.functions.padding import roll
-from wengert.tracing.reroute import reroutes
+from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.tracer import Tracer, record
 
 BASIC = "scipy.fft._basic_backend"
@@ -206,7 +206,7 @@ for _name, _transform, _is_inverse in [
         for suffix, default in (("2", (-2, -1)), ("n", None))
     ]
     for _full_name, (_numpys, _scipys) in _families:
-        reroutes(BASIC, _full_name)(_scipys)
+        intercepts(f"{BASIC}:{_full_name}")(_scipys)
         if hasattr(np.fft, _full_name):  # which has no hfft of several axes
             implements(getattr(np.fft, _full_name))(_numpys)
 
@@ -280,8 +280,8 @@ def _real_along(
 for _kind in ("dct", "dst"):
     for _prefix in ("", "i"):
         _one, _several = _real_transform(_kind, bool(_prefix))
-        reroutes(REAL, f"{_prefix}{_kind}")(_one)
-        reroutes(REAL, f"{_prefix}{_kind}n")(_several)
+        intercepts(f"{REAL}:{_prefix}{_kind}")(_one)
+        intercepts(f"{REAL}:{_prefix}{_kind}n")(_several)
 
 
 # ---------------------------------------------------------------------------------------------------------- shifts
@@ -294,14 +294,14 @@ def _shifted(x: Any, axes: Any, is_back: bool) -> Any:
     return roll(z, shifts, tuple(axes)) if shifts else z.copy()
 
 
-@reroutes(HELPER)
+@intercepts(f"{HELPER}:fftshift")
 @implements(np.fft.fftshift)
 def fftshift(x: Any, axes: Any = None) -> Any:
     """The zero frequency in the middle."""
     return _shifted(x, axes, is_back=False)
 
 
-@reroutes(HELPER)
+@intercepts(f"{HELPER}:ifftshift")
 @implements(np.fft.ifftshift)
 def ifftshift(x: Any, axes: Any = None) -> Any:
     return _shifted(x, axes, is_back=True)

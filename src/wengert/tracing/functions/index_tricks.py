@@ -2,42 +2,16 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from wengert.tracing.arguments import array, arrays, holds_tracer, promote, unsupported
-from wengert.tracing.callers import is_library
 from wengert.tracing.functions.creation import NUMBER_KINDS, arange, linspace
 from wengert.tracing.functions.flat import Flat
-from wengert.tracing.patch import replaces_object
-from wengert.tracing.trace import current_trace
+from wengert.tracing.interception.asking import AT_CALLER
+from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.tracer import Tracer
-
-
-class _Written:
-    """An object of NumPy's that is indexed, and what it does for the user's code while that is traced."""
-
-    def __init__(self, name: str, traced: Callable[[Any], Any]) -> None:
-        self._traced = traced
-        self.__wrapped__ = getattr(np, name)
-        self.__doc__ = self.__wrapped__.__doc__
-
-    def __getitem__(self, key: Any) -> Any:
-        if current_trace() is None or is_library(sys._getframe(1)):
-            return self.__wrapped__[key]
-        result = self._traced(key)
-        return self.__wrapped__[key] if result is NotImplemented else result
-
-    def __len__(self) -> int:
-        return 0
-
-    def __getattr__(self, name: str) -> Any:
-        if name.startswith("__"):
-            raise AttributeError(name)
-        return getattr(self.__wrapped__, name)
 
 
 def _steps(item: slice) -> Any:
@@ -93,19 +67,25 @@ def _joined(key: Any, axis: int, ndmin: int, first: int) -> Any:
     return np.concatenate([_with_axes(p, ndmin, first) for p in arrays(*parts)], axis)
 
 
-def _open_grid(key: Any) -> Any:
+@intercepts("numpy:ogrid.__getitem__", AT_CALLER)
+def open_grid(written: Any, key: Any) -> Any:
     if not isinstance(key, tuple):
         return _steps(key)
     return np.ix_(*promote(*[_steps(s) for s in key]))
 
 
-def _filled_grid(key: Any) -> Any:
+@intercepts("numpy:mgrid.__getitem__", AT_CALLER)
+def filled_grid(written: Any, key: Any) -> Any:
     if not isinstance(key, tuple):
         return _steps(key)
     return np.stack(np.meshgrid(*promote(*[_steps(s) for s in key]), indexing="ij"))
 
 
-replaces_object("r_", _Written("r_", lambda key: _joined(key, 0, 1, -1)))
-replaces_object("c_", _Written("c_", lambda key: _joined(key, -1, 2, 0)))
-replaces_object("mgrid", _Written("mgrid", _filled_grid))
-replaces_object("ogrid", _Written("ogrid", _open_grid))
+@intercepts("numpy:r_.__getitem__", AT_CALLER)
+def rows(written: Any, key: Any) -> Any:
+    return _joined(key, 0, 1, -1)
+
+
+@intercepts("numpy:c_.__getitem__", AT_CALLER)
+def columns(written: Any, key: Any) -> Any:
+    return _joined(key, -1, 2, 0)

@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from wengert.tracing.arguments import array
-from wengert.tracing.reroute import reroutes
+from wengert.tracing.interception.asking import AT_FUNCTIONS
+from wengert.tracing.interception.intercept import intercepts
 
 DEFAULT = 1.49012e-8  # the tolerances of odeint
 
@@ -18,7 +19,7 @@ def _solver() -> Any:
     return import_module("wengert.ode")  # which stands on top of all this, and is imported when somebody asks for it
 
 
-@reroutes("scipy.integrate", takes_functions=True)
+@intercepts("scipy.integrate:solve_ivp", AT_FUNCTIONS)
 def solve_ivp(
     fun: Callable[..., Any],
     t_span: Sequence[Any],
@@ -34,7 +35,7 @@ def solve_ivp(
     return _solver().solve_ivp(fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options)
 
 
-@reroutes("scipy.integrate", takes_functions=True)
+@intercepts("scipy.integrate:odeint", AT_FUNCTIONS)
 def odeint(
     func: Callable[..., Any],
     y0: Any,

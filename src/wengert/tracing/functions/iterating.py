@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 
 from wengert.tracing.arguments import array, check_target, refuse
-from wengert.tracing.exchange import AT_ANY, exchanges
 from wengert.tracing.functions.creation import asarray, constant
 from wengert.tracing.functions.flat import Flat
 from wengert.tracing.functions.memory import LOCKED
 from wengert.tracing.inplace import reshape_shares
+from wengert.tracing.interception.asking import AT_ANY
+from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.layouts import UNKNOWN_ORDER, layout
 from wengert.tracing.tracer import Tracer
 
@@ -191,5 +192,5 @@ class Broadcast:
         return tuple([next(flat) for flat in self.iters])
 
 
-exchanges(np.nditer, AT_ANY)(NDIter)
-exchanges(np.broadcast, AT_ANY)(Broadcast)
+intercepts(np.nditer, AT_ANY)(NDIter)
+intercepts(np.broadcast, AT_ANY)(Broadcast)

@@ -16,7 +16,8 @@ from wengert.tape import Atom, Aval
 from wengert.tracing import hooks
 from wengert.tracing.arguments import array, refuse, unsupported
 from wengert.tracing.inplace import view
-from wengert.tracing.reroute import original, reroutes
+from wengert.tracing.interception.intercept import intercepts
+from wengert.tracing.interception.python_functions import original
 from wengert.tracing.trace import is_readonly
 from wengert.tracing.tracer import METHODS, Tracer
 
@@ -134,7 +135,7 @@ def to_device(x: Tracer, device: Any, /, *, stream: Any = None) -> Tracer:
 METHODS.update(setflags=setflags, to_device=to_device)
 
 
-@reroutes("numpy.lib._stride_tricks_impl")
+@intercepts("numpy.lib._stride_tricks_impl:as_strided")
 def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True) -> Any:
     """Elements at these strides of the array in C order that ``x`` is, or is a view of. It is read-only, for an element
     may stand several times; what would be read beside that array is refused."""
@@ -175,7 +176,7 @@ def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = Fal
 
 
 def _own_as_strided(a: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
-    return original("numpy.lib._stride_tricks_impl", "as_strided")(a, shape, strides)
+    return original(np.lib.stride_tricks.as_strided)(a, shape, strides)
 
 
 def _strided(a: Atom, low: int, shape: tuple[int, ...], steps: list[int]) -> Atom:

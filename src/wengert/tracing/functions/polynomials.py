@@ -12,7 +12,7 @@ import numpy as np
 
 from wengert.ops import linalg as ops
 from wengert.tracing.arguments import array, arrays, axis_of, constant, holds, implements, inexact
-from wengert.tracing.reroute import reroutes
+from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.tracer import Tracer, record
 
 
@@ -253,7 +253,7 @@ def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: 
     return c, scatter * factor if y.ndim == 1 else scatter[:, :, None] * factor
 
 
-@reroutes("numpy.polynomial.polyutils")
+@intercepts("numpy.polynomial.polyutils:trimseq")
 def trimseq(seq: Any) -> Any:
     """Without the zeros at the end, which are looked at; in a batch, where each example may have others, they stay."""
     n = len(seq)

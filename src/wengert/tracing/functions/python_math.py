@@ -22,8 +22,9 @@ import numpy as np
 from wengert.ops.control import stop_gradient
 from wengert.tracing import hooks
 from wengert.tracing.arguments import array, holds, unsupported
-from wengert.tracing.exchange import AT_ARGUMENTS, INTO_ALL, INTO_LISTS, exchanges
 from wengert.tracing.functions.python_numbers import python_float
+from wengert.tracing.interception.asking import AT_ARGUMENTS, INTO_ALL, INTO_LISTS
+from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.tracer import Tracer, record
 
 # Of numbers that are not traced nothing is asked of NumPy: what it gives would be a constant of an unknown origin.
@@ -58,7 +59,7 @@ def of_python(name: str, looks: int = AT_ARGUMENTS) -> Callable[[Callable[..., A
         if own is None:
             return traced
 
-        @exchanges(own, looks)
+        @intercepts(own, looks)
         def replacement(*args: Any, **kwargs: Any) -> Any:
             args, kwargs = tuple(map(_plain, args)), {key: _plain(x) for key, x in kwargs.items()}
             is_traced = any(map(_holds_traced, args)) or any(map(_holds_traced, kwargs.values()))
@@ -348,7 +349,7 @@ def fsum(seq: Iterable[Any]) -> Any:
     return python_number(partial[-1] + _correction(lost))
 
 
-exchanges(math.fsum, INTO_ALL)(fsum)  # its argument may be a generator, so it is asked for its items once
+intercepts(math.fsum, INTO_ALL)(fsum)  # its argument may be a generator, so it is asked for its items once
 
 
 def _lost_by_sum(a: Any, b: Any, total: Any) -> Any:

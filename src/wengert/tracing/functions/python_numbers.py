@@ -18,7 +18,8 @@ import numpy as np
 from wengert.ops.elementwise import convert
 from wengert.tracing.arguments import array, unsupported
 from wengert.tracing.callers import is_library
-from wengert.tracing.exchange import AT_DEFAULT, INTO_LISTS, exchanges
+from wengert.tracing.interception.asking import AT_DEFAULT, INTO_LISTS
+from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.operators import python_number
 from wengert.tracing.python.bytecode import code_of
 from wengert.tracing.tracer import Tracer, record
@@ -26,7 +27,7 @@ from wengert.tracing.tracer import Tracer, record
 _FLOAT64 = np.dtype(np.float64)
 
 
-@exchanges(float)
+@intercepts(float)
 def python_float(x: Tracer) -> Any:
     """The traced number as a Python float, with its derivative; of a constant the float that it is."""
     if x.aval.shape:
@@ -43,7 +44,7 @@ def python_float(x: Tracer) -> Any:
 
 
 def _converts(cls: type[np.generic]) -> None:
-    @exchanges(cls, INTO_LISTS)
+    @intercepts(cls, INTO_LISTS)
     def converted(x: Any) -> Any:
         """As NumPy's class: a scalar of one, an array of an array or a list."""
         out = array(x).astype(cls)
@@ -70,7 +71,7 @@ def _has(cls: Any, name: str) -> bool:
     return any(name in vars(base) for base in cls.__mro__)
 
 
-@exchanges(hasattr)
+@intercepts(hasattr)
 def has_attribute(x: Any, name: str) -> bool:
     if _sees_tracer(sys._getframe(1)):
         try:
@@ -81,7 +82,7 @@ def has_attribute(x: Any, name: str) -> bool:
     return _has(x.seen_class(), name)
 
 
-@exchanges(getattr, AT_DEFAULT)
+@intercepts(getattr, AT_DEFAULT)
 def attribute(x: Any, name: str, default: Any) -> Any:
     """As Python's: the default alone where NumPy's value, or Python's number, has no such attribute."""
     if _sees_tracer(sys._getframe(1)):
@@ -97,7 +98,7 @@ def attribute(x: Any, name: str, default: Any) -> Any:
         raise unsupported(f"{x.seen_class().__name__}.{name} is not traced by wengert") from None
 
 
-@exchanges(_abc._abc_instancecheck)
+@intercepts(_abc._abc_instancecheck)
 def is_instance(cls: Any, x: Any) -> bool:
     """``isinstance(x, Iterable)`` and the like, by the class that the user's code sees."""
     return _ask(x.seen_class() if type(x) is Tracer else type(x), cls)

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from wengert.tracing.arguments import array, arrays, implements, into, kind
-from wengert.tracing.patch import NUMPY, replaces
+from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.tracer import Tracer
 
 # ---------------------------------------------------------------------------------------- shapes, dtypes: no steps
@@ -31,9 +31,9 @@ def size(a: Any, axis: Any = None) -> int:
     return int(np.prod([x.shape[k] for k in (axis if isinstance(axis, tuple) else (axis,))]))
 
 
-@replaces("isscalar")
-def isscalar(element: Any) -> bool:
-    return element.is_scalar if type(element) is Tracer else NUMPY["isscalar"](element)
+@intercepts("numpy:isscalar")
+def isscalar(element: Any) -> Any:
+    return element.is_scalar if type(element) is Tracer else NotImplemented
 
 
 @implements(np.result_type)

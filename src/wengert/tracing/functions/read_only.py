@@ -10,13 +10,14 @@ from typing import Any
 
 import numpy as np
 
-from wengert.tracing.exchange import AT_OBJECT, exchanges
+from wengert.tracing.interception.asking import AT_OBJECT
+from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.trace import current_trace, is_locked, is_read_later
 
 _ARRAY = np.empty(0)  # whose methods are those of all arrays
 
 
-@exchanges(np.add.at, AT_OBJECT)
+@intercepts(np.add.at, AT_OBJECT)
 def at(ufunc: np.ufunc, *operands: Any) -> Any:
     """``np.add.at(x, key, value)``; of every other ufunc it is the same method."""
     if current_trace() is not None and operands and isinstance(operands[0], np.ndarray):
@@ -25,7 +26,7 @@ def at(ufunc: np.ufunc, *operands: Any) -> Any:
     return NotImplemented
 
 
-@exchanges(_ARRAY.setflags, AT_OBJECT)
+@intercepts(_ARRAY.setflags, AT_OBJECT)
 def setflags(x: np.ndarray[Any, Any], write: Any = None, *others: Any, **options: Any) -> Any:
     """Also ``x.flags.writeable = True``, for which NumPy calls this method."""
     if write is not None and write and is_read_later(x):
@@ -33,8 +34,8 @@ def setflags(x: np.ndarray[Any, Any], write: Any = None, *others: Any, **options
     return NotImplemented
 
 
-@exchanges(_ARRAY.resize, AT_OBJECT)
-@exchanges(_ARRAY.__setstate__, AT_OBJECT)
+@intercepts(_ARRAY.resize, AT_OBJECT)
+@intercepts(_ARRAY.__setstate__, AT_OBJECT)
 def replaced(x: np.ndarray[Any, Any], *args: Any, **options: Any) -> Any:
     """Other memory in the place of the array's own."""
     if is_read_later(x):
@@ -42,9 +43,9 @@ def replaced(x: np.ndarray[Any, Any], *args: Any, **options: Any) -> Any:
     return NotImplemented
 
 
-@exchanges(np.ndarray.__dict__["shape"], AT_OBJECT)
-@exchanges(np.ndarray.__dict__["strides"], AT_OBJECT)
-@exchanges(np.ndarray.__dict__["dtype"], AT_OBJECT)
+@intercepts(np.ndarray.__dict__["shape"], AT_OBJECT)
+@intercepts(np.ndarray.__dict__["strides"], AT_OBJECT)
+@intercepts(np.ndarray.__dict__["dtype"], AT_OBJECT)
 def reshaped(x: np.ndarray[Any, Any], new: Any) -> Any:
     """``x.shape = ...``. A view that the function has made of a locked array is its own to reshape."""
     if is_locked(x):

@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import Any
 
 from wengert.tracing.arguments import refuse
-from wengert.tracing.patch import NUMPY, replaces
+from wengert.tracing.interception.asking import AT_CALLER
+from wengert.tracing.interception.intercept import intercepts
 
 
 def _check_switches(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
@@ -15,13 +16,13 @@ def _check_switches(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
             raise refuse(name, option, value, "a test of the value: if not np.all(np.isfinite(y))")
 
 
-@replaces("errstate")
-def errstate(*args: Any, **kwargs: Any) -> Any:
+@intercepts("numpy:errstate", AT_CALLER)
+def errstate(context: Any, *args: Any, **kwargs: Any) -> Any:
     _check_switches("errstate", args, kwargs)
-    return NUMPY["errstate"](*args, **kwargs)
+    return NotImplemented
 
 
-@replaces("seterr")
+@intercepts("numpy:seterr", AT_CALLER)
 def seterr(*args: Any, **kwargs: Any) -> Any:
     _check_switches("seterr", args, kwargs)
-    return NUMPY["seterr"](*args, **kwargs)
+    return NotImplemented

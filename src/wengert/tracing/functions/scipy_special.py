@@ -22,7 +22,7 @@ from wengert.tracing.arguments import (
     unsupported,
 )
 from wengert.tracing.functions.reductions import keep
-from wengert.tracing.reroute import reroutes
+from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.tracer import Tracer, record
 
 # wengert.ops.special imports scipy.special, which is there already if one of these is called: local imports.
@@ -33,7 +33,7 @@ def largest(x: Any, axes: tuple[int, ...]) -> Any:
     return record(stop_gradient, (record(max_, (x,), {"axis": axes}),), {})
 
 
-@reroutes("scipy.special")
+@intercepts("scipy.special:logsumexp")
 def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
     """log Σ b exp(a) = m + log Σ b exp(a − m), m = max a. The derivative in ``a`` is softmax, for b = 1.
 
@@ -74,7 +74,7 @@ def log_of_any(total: Any) -> Any:
     return scalar(np.where(is_positive, np.log(np.where(is_positive, total, 1)), otherwise.astype(total.dtype)))
 
 
-@reroutes("scipy.special")
+@intercepts("scipy.special:softmax")
 def softmax(x: Any, axis: Any = None) -> Any:
     """exp(x − max) / Σ exp(x − max)."""
     x = inexact(array(x))
@@ -83,7 +83,7 @@ def softmax(x: Any, axis: Any = None) -> Any:
     return terms / np.sum(terms, axis=axes, keepdims=True)
 
 
-@reroutes("scipy.special")
+@intercepts("scipy.special:log_softmax")
 def log_softmax(x: Any, axis: Any = None) -> Any:
     """x − max − log Σ exp(x − max)."""
     x = inexact(array(x))
@@ -92,7 +92,7 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
     return shifted - np.log(np.sum(np.exp(shifted), axis=axes, keepdims=True))
 
 
-@reroutes("scipy.special")
+@intercepts("scipy.special:polygamma")
 def polygamma(n: Any, x: Any) -> Any:
     """The n-th derivative of digamma, (−1)ⁿ⁺¹ n! ζ(n + 1, x)."""
     from scipy import special
@@ -109,7 +109,7 @@ def polygamma(n: Any, x: Any) -> Any:
     return not_scalar(y if n.ndim == 0 else np.where(n == 0, at_zero, y))
 
 
-@reroutes("scipy.special")
+@intercepts("scipy.special:multigammaln")
 def multigammaln(a: Any, d: Any) -> Any:
     """log Γ_d(a) = d(d−1)/4 log π + Σ_{j<d} log Γ(a − j/2). That a > (d−1)/2 is not checked."""
     from scipy import special

@@ -14,15 +14,17 @@ import numpy as np
 from wengert.tracing import hooks
 from wengert.tracing.arguments import array, scalar
 from wengert.tracing.functions.creation import NUMBER_KINDS, constant
-from wengert.tracing.reroute import original, reroutes
+from wengert.tracing.interception.asking import AT_FUNCTIONS
+from wengert.tracing.interception.intercept import intercepts
+from wengert.tracing.interception.python_functions import original
 from wengert.tracing.tracer import Tracer
 
 
-@reroutes("numpy", "vectorize.__call__", takes_functions=True)
+@intercepts("numpy:vectorize.__call__", AT_FUNCTIONS)
 def vectorize(vectorized: Any, *args: Any, **kwargs: Any) -> Any:
     """``vectorized(*args, **kwargs)``, ``vectorized`` being ``np.vectorize(pyfunc, ...)``."""
     if vectorized.pyfunc is np._NoValue:  # it is given its function, as a decorator
-        return original("numpy", "vectorize.__call__")(vectorized, *args, **kwargs)
+        return original(np.vectorize.__call__)(vectorized, *args, **kwargs)
     names = [name for name in kwargs if name not in vectorized.excluded]
     places = [k for k in range(len(args)) if k not in vectorized.excluded]
 

@@ -7,6 +7,7 @@ and its instruction tells that it has called ``normal``, not ``empty``.
 from __future__ import annotations
 
 import ast
+import inspect
 import linecache
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
@@ -22,6 +23,7 @@ class Callee(NamedTuple):
     name: str = ""
 
 
+_VARIABLES = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF")
 _ELSE = Callee("else")  # makers["zeros"](3), an operator, a step of an iterator
 
 
@@ -37,7 +39,7 @@ def _callee(code: CodeType, offset: int) -> Callee:
         return _ELSE
     if loads.opname in ("LOAD_ATTR", "LOAD_METHOD"):
         return Callee("attribute", loads.argval)
-    if loads.opname.startswith(("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF")):
+    if loads.opname.startswith(_VARIABLES):
         return Callee("variable", loads.argval if isinstance(loads.argval, str) else loads.argval[-1])
     return _ELSE
 
@@ -46,6 +48,33 @@ def called_variable(frame: FrameType, place: Place | None = None) -> Any:
     """Return the object that a frame's instruction, or the one at ``place``, calls by a variable; else None."""
     kind, name = callee(place or place_of(frame))
     return value_of(frame, name) if kind == "variable" else None
+
+
+def called_object(frame: FrameType) -> Any:
+    """Return the object that a frame's instruction calls by a variable or an attribute, where that can be looked up
+    without running code; else None."""
+    path = _path_of_callee(*place_of(frame))
+    found = value_of(frame, path[0]) if path else None
+    for name in path[1:]:
+        found = inspect.getattr_static(found, name, None)
+        if isinstance(found, property):
+            return None
+    return found
+
+
+@once_a_code()
+def _path_of_callee(code: CodeType, offset: int) -> tuple[str, ...]:
+    """The variable and the attributes by which the callee is found; empty if it is by others."""
+    loads = _loads_callee(code, offset)
+    path: list[str] = []
+    for instr in reversed([i for i in instructions(code) if loads is not None and i.offset <= loads.offset]):
+        if instr.opname in ("LOAD_ATTR", "LOAD_METHOD"):
+            path.insert(0, instr.argval)
+        elif instr.opname.startswith(_VARIABLES):
+            return (instr.argval if isinstance(instr.argval, str) else instr.argval[-1], *path)
+        elif instr.opname != "PUSH_NULL":
+            break
+    return ()
 
 
 def called_names(frame: FrameType, place: Place) -> list[str] | None:

@@ -20,7 +20,6 @@ from typing import Any, NamedTuple, TypeAlias
 import numpy as np
 
 from wengert.attributes import held
-from wengert.tracing.patch import NUMPY, WRAPPERS
 from wengert.tracing.python.bytecode import code_of
 
 Places: TypeAlias = list[tuple[Any, ...]]
@@ -73,13 +72,9 @@ class VariableRead:
 
 class NameRead(VariableRead):
     """Reads what stands under a name in a module of a library's, where somebody may put something else, as a test does
-    for its time. What we put there ourselves, for as long as a trace is open, is what it stands for."""
+    for its time."""
 
     __slots__ = ()
-
-    def __call__(self) -> Any:
-        found = self.namespace[self.key]
-        return NUMPY[self.key] if found is WRAPPERS.get(self.key, MISSING) else found
 
 
 class FormRead:
@@ -560,8 +555,7 @@ def native_slots(slots: Iterable[Slot]) -> Places:
 
 def _native_names(namespace: dict[str, Any], seen: dict[str, Any]) -> tuple[Any, ...]:
     """Names of a module in the runtime's terms: under each stands one of two objects."""
-    pairs = [(x, WRAPPERS[key] if NUMPY.get(key, MISSING) is x else x) for key, x in seen.items()]
-    return "names", namespace, tuple(seen), tuple([x for pair in pairs for x in pair])
+    return "names", namespace, tuple(seen), tuple([x for x in seen.values() for _ in range(2)])
 
 
 def _is_same(now: Any, seen: Any) -> bool:

@@ -43,7 +43,6 @@ from wengert.tracing.python.lines import first_line
 from wengert.tracing.surroundings.elsewhere import (
     SET_ELSEWHERE,
     class_of_states,
-    hear_of_seeds,
     state_of_numpy,
     state_of_python,
 )
@@ -284,8 +283,6 @@ class Watching:
                 return False
         found = PURE if is_listed(where) else (where and verdict(where)) or verdict_on(value)
         self._heed(found, by, name)
-        if home.module.startswith("numpy.random"):
-            hear_of_seeds()
         methods = reading_methods(home)
         if methods:
             self._readers[name] = methods

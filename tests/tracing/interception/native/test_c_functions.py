@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import copy
-import ctypes
 import gc
 import math
 import os
@@ -17,18 +16,11 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.tracing import exchange
-from wengert.tracing.reroute import opened
+from tests.tracing.interception.addresses import address
+from wengert.tracing.interception import _c_functions
+from wengert.tracing.interception.intercept import opened
 from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import Tracer
-
-
-def address(function: Any) -> int:
-    """Of its C code: the second word of the PyMethodDef, to which the object's third points."""
-    word = ctypes.sizeof(ctypes.c_void_p)
-    definition = ctypes.c_void_p.from_address(id(function) + object.__basicsize__).value
-    assert definition is not None
-    return ctypes.c_void_p.from_address(definition + word).value or 0
 
 
 def test_the_code_is_the_functions_own_without_a_trace() -> None:
@@ -183,9 +175,9 @@ def test_a_process_forked_while_a_trace_is_open_traces_too() -> None:
 
 
 def test_what_cannot_be_exchanged_is_said() -> None:
-    assert exchange._exchange.enroll(object(), print) is False
-    assert exchange._exchange.enroll(lambda: 0, print) is False
+    assert _c_functions.enroll(object(), print) is False
+    assert _c_functions.enroll(lambda: 0, print) is False
     with pytest.raises(ValueError, match="already"):
-        exchange._exchange.enroll(math.sin, print)
-    with pytest.raises(TypeError, match="class"):
-        exchange._exchange.setup(3)
+        _c_functions.enroll(math.sin, print)
+    with pytest.raises(TypeError, match="type"):
+        _c_functions.setup(3, print, set())

@@ -1,37 +1,35 @@
-// The extension module wengert.tracing._arraylikes: lists of traced values where NumPy takes array-likes.
+// The extension module wengert.tracing.interception._array_functions: lists of traced values where NumPy takes
+// array-likes, and those of its functions of two layers that make arrays.
 //
 // NumPy asks the arguments of a function whether they answer it themselves (__array_ufunc__, __array_function__), and
 // does not ask what lies in a list. So while a trace is open, calls of its two types of functions go through here: of
 // ufuncs, and of what has array_function_dispatch around it; and of the methods of ufuncs, np.add.reduce. A call with a
-// traced value in a list goes to one function of Python's; every other goes on as it was. A slot of a type, not the
+// traced value in a list goes to one function of Python's, and so does one of np.linspace, if the user's code calls; every
+// other goes on as it was. A slot of a type, not the
 // attribute of a module, is what is exchanged: the functions stay the objects that they are, however the caller got hold
 // of them, and a call costs 50 ns more than before, where a wrapper in Python would cost 500.
 //
 // Owned here: what the slots held. All is called with the GIL held; opened.cpp calls begin() and end().
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "calling.h"
 
 #include <array>
 #include <cstring>
+#include <unordered_map>
 
 namespace {
 
-PyTypeObject *tracer = nullptr;   // borrowed: the class lives as long as its module
+wengert::Asker asker;
 PyObject *answer = nullptr;       // owned, for ever: answer(function, method, args, kwargs), or NotImplemented
-constexpr int DEEPEST = 64;       // NumPy's most axes; a list that holds itself ends there
 
-bool holds_tracer(PyObject *x, int depth = 0) {
-    if (Py_TYPE(x) == tracer) return true;
-    if (!(PyList_Check(x) || PyTuple_Check(x)) || depth > DEEPEST) return false;
-    // Nothing below runs code of Python's, so the list stays as it is.
-    const Py_ssize_t n = PySequence_Fast_GET_SIZE(x);
-    PyObject *const *const items = PySequence_Fast_ITEMS(x);
-    for (Py_ssize_t k = 0; k < n; k++)
-        if (holds_tracer(items[k], depth + 1)) return true;
-    return false;
+struct Maker {
+    PyObject *replacement;
+    bool converts, is_on;
+};
+std::unordered_map<PyObject *, Maker> makers; // functions that make arrays, for ever
+
+bool is_list_of_traced(PyObject *x) {
+    return (PyList_Check(x) || PyTuple_Check(x)) && wengert::holds_traced_deep(asker.traced, x);
 }
-
-bool is_list_of_traced(PyObject *x) { return (PyList_Check(x) || PyTuple_Check(x)) && holds_tracer(x); }
 
 // The result of answer(); NULL with an exception, or without one if the call is to go on.
 PyObject *answered(PyObject *function, PyObject *method, PyObject *args, PyObject *kwargs) {
@@ -54,6 +52,15 @@ struct Type {
 std::array<Type, 2> types;
 
 PyObject *call(PyObject *self, PyObject *args, PyObject *kwargs) {
+    if (Py_TYPE(self) == types[1].type) {
+        const auto maker = makers.find(self);
+        if (maker != makers.end() && maker->second.is_on) {
+            const Maker one = maker->second;
+            PyObject *const converted = PyTuple_GET_SIZE(args) > 0 ? PyTuple_GET_ITEM(args, 0) : Py_None;
+            const int is_ours = asker.is_for_user(one.converts ? converted : nullptr);
+            if (is_ours != 0) return is_ours < 0 ? nullptr : PyObject_Call(one.replacement, args, kwargs);
+        }
+    }
     bool found = false;
     for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(args) && !found; k++) found = is_list_of_traced(PyTuple_GET_ITEM(args, k));
     if (kwargs != nullptr && !found) {
@@ -105,9 +112,9 @@ constexpr std::array<Method, METHODS.size()> TRAMPOLINES{call_method<0>, call_me
 // ---------------------------------------------------------------------------------------------------- of the module
 
 PyObject *setup(PyObject *, PyObject *args) {
-    PyObject *ufunc, *dispatcher, *traced, *answering;
-    if (!PyArg_ParseTuple(args, "O!O!O!O", &PyType_Type, &ufunc, &PyType_Type, &dispatcher, &PyType_Type, &traced,
-                          &answering))
+    PyObject *ufunc, *dispatcher, *traced, *asks, *libraries, *answering;
+    if (!PyArg_ParseTuple(args, "O!O!O!OO!O", &PyType_Type, &ufunc, &PyType_Type, &dispatcher, &PyType_Type, &traced,
+                          &asks, &PySet_Type, &libraries, &answering))
         return nullptr;
     if (answer != nullptr) Py_RETURN_NONE;
     for (size_t k = 0; k < types.size(); k++) {
@@ -128,8 +135,41 @@ PyObject *setup(PyObject *, PyObject *args) {
         std::memcpy(&methods[k].own, &definition->ml_meth, sizeof(Method));
         if ((methods[k].name = PyUnicode_InternFromString(METHODS[k])) == nullptr) return nullptr;
     }
-    tracer = reinterpret_cast<PyTypeObject *>(traced);
+    asker = {reinterpret_cast<PyTypeObject *>(Py_NewRef(traced)), Py_NewRef(asks), Py_NewRef(libraries)};
     answer = Py_NewRef(answering);
+    Py_RETURN_NONE;
+}
+
+PyObject *enroll(PyObject *, PyObject *args) {
+    PyObject *function, *replacement;
+    int converts = 0;
+    if (!PyArg_ParseTuple(args, "OO|p:enroll", &function, &replacement, &converts)) return nullptr;
+    if (answer == nullptr) return PyErr_Format(PyExc_RuntimeError, "setup comes before enroll");
+    if (Py_TYPE(function) != types[1].type) Py_RETURN_FALSE;
+    const auto [found, is_new] = makers.try_emplace(function, Maker{replacement, converts != 0, true});
+    if (!is_new && found->second.replacement != replacement)
+        return PyErr_Format(PyExc_ValueError, "%R is enrolled already", function);
+    if (is_new) Py_INCREF(function), Py_INCREF(replacement);
+    Py_RETURN_TRUE;
+}
+
+PyObject *withdraw(PyObject *, PyObject *function) {
+    const auto found = makers.find(function);
+    if (found == makers.end()) return PyErr_Format(PyExc_KeyError, "%R is not enrolled", function);
+    PyObject *const replacement = found->second.replacement;
+    makers.erase(found);
+    Py_DECREF(replacement);
+    Py_DECREF(function); // the caller has another
+    Py_RETURN_NONE;
+}
+
+PyObject *switch_on(PyObject *, PyObject *args) {
+    PyObject *function;
+    int is_on;
+    if (!PyArg_ParseTuple(args, "Op:switch_on", &function, &is_on)) return nullptr;
+    const auto found = makers.find(function);
+    if (found == makers.end()) return PyErr_Format(PyExc_KeyError, "%R is not enrolled", function);
+    found->second.is_on = is_on != 0;
     Py_RETURN_NONE;
 }
 
@@ -156,7 +196,11 @@ PyObject *end(PyObject *, PyObject *) {
 }
 
 PyMethodDef FUNCTIONS[] = {
-    {"setup", setup, METH_VARARGS, "setup(ufunc, dispatcher, Tracer, answer): whose calls are looked at, and who answers."},
+    {"setup", setup, METH_VARARGS, "setup(ufunc, dispatcher, Tracer, asks, libraries, answer): whose calls are looked at, "
+                                   "who knows who calls, and who answers."},
+    {"enroll", enroll, METH_VARARGS, "enroll(function, replacement, converts): of a function that makes arrays."},
+    {"withdraw", withdraw, METH_O, "Takes that back."},
+    {"switch_on", switch_on, METH_VARARGS, "switch_on(function, is_on): whether the replacement is called."},
     {"begin", begin, METH_NOARGS, "From now on a call with a traced value in a list is answered."},
     {"end", end, METH_NOARGS, "The two types are themselves again."},
     {nullptr, nullptr, 0, nullptr},
@@ -172,9 +216,9 @@ PyModuleDef_Slot SLOTS[] = {
     {0, nullptr},
 };
 PyModuleDef MODULE{
-    PyModuleDef_HEAD_INIT, "_arraylikes", "Calls of NumPy's functions while a trace is open; see _arraylikes.pyi.",
+    PyModuleDef_HEAD_INIT, "_array_functions", "Calls of NumPy's functions while a trace is open; see _array_functions.pyi.",
     0, nullptr, SLOTS, nullptr, nullptr, nullptr};
 
 }  // namespace
 
-PyMODINIT_FUNC PyInit__arraylikes() { return PyModuleDef_Init(&MODULE); }
+PyMODINIT_FUNC PyInit__array_functions() { return PyModuleDef_Init(&MODULE); }

@@ -1,4 +1,4 @@
-// The extension module wengert.tracing._exchange: functions of Python's that are C code, and classes of numbers, answer
+// The extension module wengert.tracing.interception._c_functions: functions of Python's that are C code, and classes of numbers, answer
 // for a traced value while they are exchanged.
 //
 // `math.sin` takes a float out of whatever it is given, so no protocol reaches it, and no attribute of a module reaches
@@ -11,11 +11,10 @@
 // times.
 //
 // Owned here: one slot a function or class, for as long as the process lives, with a reference to it and to its
-// replacement. All is called with the GIL; enroll() from the thread that imports, open() and close() by opened.cpp, so
+// replacement. All is called with the GIL; enroll() and switch_on() from Python, open() and close() by opened.cpp, so
 // they run no bytecode. A trampoline may be entered at any time, by any thread: also after close(), by who had read the
 // address before. So it never asks whether it is open, and a slot never goes.
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "calling.h"
 
 #include <algorithm>
 #include <array>
@@ -23,11 +22,12 @@
 #include <cstring>
 #include <memory>
 #include <new>
+#include <unordered_map>
 #include <utility>
 
 namespace {
 
-constexpr int most_functions = 192, most_types = 24, most_setters = 4, most_callables = 2;
+constexpr int most_functions = 224, most_types = 32, most_setters = 8, most_callables = 16;
 
 // How much of its arguments a function's trampoline looks at.
 enum Looks {
@@ -38,13 +38,16 @@ enum Looks {
     at_any = 4,       // of a class: as into_lists; of any other class the one argument is looked at, if there is but one
     at_object = 5,    // of a method: the replacement is asked, with the object in front; it may answer NotImplemented
     at_instance = 6,  // of a class, the same of each call of what it made: functools.cache
+    at_caller = 7,     // who calls? np.zeros makes traced arrays for the user's code
+    at_conversion = 8, // the same, and a library may convert a traced value that stands first: np.asarray
 };
 
 struct Function {
     PyMethodDef *def;
     PyCFunction own, trampoline;
-    PyObject *replacement;
+    PyObject *callee, *replacement;
     int looks;
+    bool is_on;
 };
 
 struct Type {
@@ -52,28 +55,38 @@ struct Type {
     vectorcallfunc own; // or null: then it is called as any class
     PyObject *replacement;
     int looks;
+    bool is_on;
 };
 
 struct Setter {
     PyGetSetDef *def;
     setter own;
-    PyObject *replacement; // asked with the object and the new value
+    PyObject *callee, *replacement; // the replacement is asked with the object and the new value
+    bool is_on;
+};
+
+struct Object {
+    PyObject *replacement;
+    int looks;
+    bool is_on;
 };
 
 struct Callable {
     PyTypeObject *type;
     ternaryfunc own;
-    PyObject *replacement; // asked with the object in front
+    PyObject *replacement; // asked with the object in front; or null, and then some of its objects are exchanged alone:
+    std::unordered_map<PyObject *, Object> *objects;
+    bool is_on;
 };
 
-PyTypeObject *traced; // the class of traced values
+wengert::Asker asker;
 Function functions[most_functions];
 Type types[most_types];
 Setter setters[most_setters];
 Callable callables[most_callables];
 int n_functions, n_types, n_setters, n_callables;
 
-bool is_traced(PyObject *x) { return Py_TYPE(x) == traced; }
+bool is_traced(PyObject *x) { return Py_TYPE(x) == asker.traced; }
 
 bool any_traced(PyObject *const *xs, Py_ssize_t n) {
     for (Py_ssize_t k = 0; k < n; k++)
@@ -89,27 +102,39 @@ bool holds_traced(PyObject *x, int looks) {
     return looks == into_all;
 }
 
-bool is_for_replacement(const Function &f, PyObject *const *args, Py_ssize_t n) {
-    if (f.looks == at_default) return n == 3 && is_traced(args[0]);
-    for (Py_ssize_t k = 0; k < n; k++)
-        if (holds_traced(args[k], f.looks)) return true;
-    return false;
+// 1 if the replacement answers, 0 if the function's own code does; -1 with an exception.
+int is_for_replacement(int looks, PyObject *const *args, Py_ssize_t n, Py_ssize_t all) {
+    if (looks == at_caller) return asker.is_for_user(nullptr);
+    if (looks == at_conversion) return asker.is_for_user(n > 0 ? args[0] : Py_None);
+    if (looks == at_default) return all == 3 && is_traced(args[0]);
+    for (Py_ssize_t k = 0; k < all; k++)
+        if (holds_traced(args[k], looks)) return 1;
+    return 0;
 }
 
 template <typename F> F as(PyCFunction own) { return reinterpret_cast<F>(reinterpret_cast<void (*)()>(own)); }
+
+// The replacement of what looks at_object is asked first. Null without an exception: it has said NotImplemented.
+PyObject *or_null(PyObject *answer) {
+    if (answer == Py_NotImplemented) Py_CLEAR(answer);
+    return answer;
+}
 
 // ------------------------------------------------------------------------------- trampolines, by how Python calls them
 
 template <int K> PyObject *with_one(PyObject *self, PyObject *x) {
     const Function &f = functions[K];
-    return is_for_replacement(f, &x, 1) ? PyObject_CallOneArg(f.replacement, x) : f.own(self, x);
+    const int is_ours = is_for_replacement(f.looks, &x, 1, 1);
+    if (is_ours < 0) return nullptr;
+    return is_ours ? PyObject_CallOneArg(f.replacement, x) : f.own(self, x);
 }
 
 template <int K> PyObject *with_array(PyObject *self, PyObject *const *args, Py_ssize_t n) {
     using Own = PyObject *(*)(PyObject *, PyObject *const *, Py_ssize_t);
     const Function &f = functions[K];
-    return is_for_replacement(f, args, n) ? PyObject_Vectorcall(f.replacement, args, n, nullptr)
-                                          : as<Own>(f.own)(self, args, n);
+    const int is_ours = is_for_replacement(f.looks, args, n, n);
+    if (is_ours < 0) return nullptr;
+    return is_ours ? PyObject_Vectorcall(f.replacement, args, n, nullptr) : as<Own>(f.own)(self, args, n);
 }
 
 // What the replacement of a method says of a call of it.
@@ -119,7 +144,7 @@ PyObject *asked(const Function &f, PyObject *self, PyObject *const *args, Py_ssi
     if (with_self == nullptr) return PyErr_NoMemory();
     with_self[0] = self;
     std::copy(args, args + all, with_self.get() + 1);
-    return PyObject_Vectorcall(f.replacement, with_self.get(), n + 1, names);
+    return or_null(PyObject_Vectorcall(f.replacement, with_self.get(), n + 1, names));
 }
 
 template <int K>
@@ -129,12 +154,12 @@ PyObject *with_keywords(PyObject *self, PyObject *const *args, Py_ssize_t n, PyO
     const Py_ssize_t all = n + (names == nullptr ? 0 : PyTuple_GET_SIZE(names));
     if (f.looks == at_object) {
         PyObject *answer = asked(f, self, args, n, all, names);
-        if (answer != Py_NotImplemented) return answer;
-        Py_DECREF(answer);
+        if (answer != nullptr || PyErr_Occurred()) return answer;
         return as<Own>(f.own)(self, args, n, names);
     }
-    return is_for_replacement(f, args, all) ? PyObject_Vectorcall(f.replacement, args, n, names)
-                                            : as<Own>(f.own)(self, args, n, names);
+    const int is_ours = is_for_replacement(f.looks, args, n, all);
+    if (is_ours < 0) return nullptr;
+    return is_ours ? PyObject_Vectorcall(f.replacement, args, n, names) : as<Own>(f.own)(self, args, n, names);
 }
 
 // The same, where the arguments come in a tuple, and perhaps a dictionary.
@@ -146,15 +171,28 @@ PyObject *asked(PyObject *replacement, PyObject *self, PyObject *args, PyObject 
     for (Py_ssize_t k = 0; k < n; k++) PyTuple_SET_ITEM(with_self, k + 1, Py_NewRef(PyTuple_GET_ITEM(args, k)));
     PyObject *answer = PyObject_Call(replacement, with_self, keywords);
     Py_DECREF(with_self);
-    return answer;
+    return or_null(answer);
 }
 
-// Enrolled with at_object alone.
+// The same of arguments in a tuple, and perhaps a dictionary.
+int is_for_replacement(int looks, PyObject *args, PyObject *keywords) {
+    const Py_ssize_t n = PyTuple_GET_SIZE(args);
+    const int is_ours = is_for_replacement(looks, PySequence_Fast_ITEMS(args), n, n);
+    if (is_ours != 0 || keywords == nullptr || looks == at_caller || looks == at_conversion) return is_ours;
+    PyObject *value;
+    for (Py_ssize_t at = 0; PyDict_Next(keywords, &at, nullptr, &value);)
+        if (holds_traced(value, looks)) return 1;
+    return 0;
+}
+
 template <int K> PyObject *with_dictionary(PyObject *self, PyObject *args, PyObject *keywords) {
     const Function &f = functions[K];
-    PyObject *answer = asked(f.replacement, self, args, keywords);
-    if (answer != Py_NotImplemented) return answer;
-    Py_DECREF(answer);
+    if (f.looks == at_object) {
+        PyObject *answer = asked(f.replacement, self, args, keywords);
+        if (answer != nullptr || PyErr_Occurred()) return answer;
+    } else if (const int is_ours = is_for_replacement(f.looks, args, keywords); is_ours != 0) {
+        return is_ours < 0 ? nullptr : PyObject_Call(f.replacement, args, keywords);
+    }
     return as<PyCFunctionWithKeywords>(f.own)(self, args, keywords);
 }
 
@@ -162,13 +200,11 @@ template <int K> PyObject *with_tuple(PyObject *self, PyObject *args) {
     const Function &f = functions[K];
     if (f.looks == at_object) {
         PyObject *answer = asked(f.replacement, self, args, nullptr);
-        if (answer != Py_NotImplemented) return answer;
-        Py_DECREF(answer);
-        return f.own(self, args);
+        if (answer != nullptr || PyErr_Occurred()) return answer;
+    } else if (const int is_ours = is_for_replacement(f.looks, args, nullptr); is_ours != 0) {
+        return is_ours < 0 ? nullptr : PyObject_CallObject(f.replacement, args);
     }
-    return is_for_replacement(f, PySequence_Fast_ITEMS(args), PyTuple_GET_SIZE(args))
-               ? PyObject_CallObject(f.replacement, args)
-               : f.own(self, args);
+    return f.own(self, args);
 }
 
 // What calling a class does that has no tp_vectorcall.
@@ -195,7 +231,7 @@ template <int K> PyObject *made(PyObject *type, PyObject *const *args, size_t gi
 }
 
 // Whether a callable is this library's own: of that nothing is asked, since tracing calls it all the time.
-bool is_ours(PyObject *callable) {
+bool is_of_ours(PyObject *callable) {
     PyObject *module = PyObject_GetAttrString(callable, "__module__");
     if (module == nullptr) PyErr_Clear();
     const char *name = module != nullptr && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : nullptr;
@@ -206,10 +242,17 @@ bool is_ours(PyObject *callable) {
 
 template <int K> PyObject *called_of(PyObject *self, PyObject *args, PyObject *keywords) {
     const Callable &c = callables[K];
-    if (is_ours(self)) return c.own(self, args, keywords);
+    if (c.objects != nullptr) {
+        const auto found = c.objects->find(self);
+        if (found == c.objects->end() || !found->second.is_on) return c.own(self, args, keywords);
+        const Object one = found->second;
+        const int is_ours = is_for_replacement(one.looks, args, keywords);
+        if (is_ours != 0) return is_ours < 0 ? nullptr : PyObject_Call(one.replacement, args, keywords);
+        return c.own(self, args, keywords);
+    }
+    if (is_of_ours(self)) return c.own(self, args, keywords);
     PyObject *answer = asked(c.replacement, self, args, keywords);
-    if (answer != Py_NotImplemented) return answer;
-    Py_DECREF(answer);
+    if (answer != nullptr || PyErr_Occurred()) return answer;
     return c.own(self, args, keywords);
 }
 
@@ -250,9 +293,10 @@ const auto type_trampolines = all_made(std::make_integer_sequence<int, most_type
 
 // ------------------------------------------------------------------------------------------------ the module's functions
 
-PyObject *setup(PyObject *, PyObject *cls) {
-    if (!PyType_Check(cls)) return PyErr_Format(PyExc_TypeError, "setup takes the class of traced values");
-    Py_XSETREF(traced, reinterpret_cast<PyTypeObject *>(Py_NewRef(cls)));
+PyObject *setup(PyObject *, PyObject *args) {
+    PyObject *traced, *asks, *libraries;
+    if (!PyArg_ParseTuple(args, "O!OO!:setup", &PyType_Type, &traced, &asks, &PySet_Type, &libraries)) return nullptr;
+    asker = {reinterpret_cast<PyTypeObject *>(Py_NewRef(traced)), Py_NewRef(asks), Py_NewRef(libraries)}; // for ever
     Py_RETURN_NONE;
 }
 
@@ -267,6 +311,7 @@ bool is_like_pythons(PyObject *callee) {
 
 // What enrolls several was interrupted, and does it anew: then it gives the same functions, of the same code.
 PyObject *enrolled_again(PyObject *callee, PyObject *replacement, PyObject *again) {
+    if (replacement == again) Py_RETURN_TRUE;
     const auto code = [](PyObject *function) -> PyObject * { // also of a functools.partial
         PyObject *inner = PyFunction_Check(function) ? Py_NewRef(function) : PyObject_GetAttrString(function, "func");
         PyObject *found = inner != nullptr && PyFunction_Check(inner) ? PyFunction_GET_CODE(inner) : nullptr;
@@ -280,27 +325,22 @@ PyObject *enrolled_again(PyObject *callee, PyObject *replacement, PyObject *agai
 }
 
 PyObject *enroll_function(PyObject *function, PyObject *replacement, int looks) {
-    Function &f = functions[n_functions];
-    f.def = reinterpret_cast<PyCFunctionObject *>(function)->m_ml;
+    PyMethodDef *def = reinterpret_cast<PyCFunctionObject *>(function)->m_ml;
+    for (int k = 0; k < n_functions; k++)
+        if (functions[k].def == def) return enrolled_again(function, functions[k].replacement, replacement);
     const Ways &way = trampolines[n_functions];
-    const int flags = f.def->ml_flags;
-    if (looks == at_object ? flags == METH_O || flags == METH_FASTCALL : flags == (METH_VARARGS | METH_KEYWORDS))
-        Py_RETURN_FALSE;
-    switch (flags) { // what is not known here, as it may come with a Python to be, is left as it is
-    case METH_O: f.trampoline = way.one; break;
-    case METH_FASTCALL: f.trampoline = way.array; break;
-    case METH_FASTCALL | METH_KEYWORDS: f.trampoline = way.keywords; break;
-    case METH_VARARGS: f.trampoline = way.tuple; break;
-    case METH_VARARGS | METH_KEYWORDS: f.trampoline = way.dictionary; break;
+    PyCFunction trampoline;
+    if (looks == at_object && (def->ml_flags == METH_O || def->ml_flags == METH_FASTCALL)) Py_RETURN_FALSE;
+    switch (def->ml_flags) { // what is not known here, as it may come with a Python to be, is left as it is
+    case METH_O: trampoline = way.one; break;
+    case METH_FASTCALL: trampoline = way.array; break;
+    case METH_FASTCALL | METH_KEYWORDS: trampoline = way.keywords; break;
+    case METH_VARARGS: trampoline = way.tuple; break;
+    case METH_VARARGS | METH_KEYWORDS: trampoline = way.dictionary; break;
     default: Py_RETURN_FALSE;
     }
-    for (int k = 0; k < n_functions; k++)
-        if (functions[k].def == f.def) return enrolled_again(function, functions[k].replacement, replacement);
-    f.own = f.def->ml_meth;
-    f.looks = looks;
-    f.replacement = Py_NewRef(replacement);
-    Py_INCREF(function); // and so its PyMethodDef stays
-    n_functions++;
+    // A reference to the function, and so its PyMethodDef stays.
+    functions[n_functions++] = {def, def->ml_meth, trampoline, Py_NewRef(function), Py_NewRef(replacement), looks, true};
     Py_RETURN_TRUE;
 }
 
@@ -309,18 +349,31 @@ PyObject *enroll_type(PyTypeObject *type, PyObject *replacement, int looks) {
         if (types[k].type == type)
             return enrolled_again(reinterpret_cast<PyObject *>(type), types[k].replacement, replacement);
     types[n_types] = {reinterpret_cast<PyTypeObject *>(Py_NewRef(type)), type->tp_vectorcall, Py_NewRef(replacement),
-                      looks};
+                      looks, true};
     n_types++;
     Py_RETURN_TRUE;
 }
 
-PyObject *enroll_callable(PyTypeObject *type, PyObject *replacement) {
-    if (PyType_HasFeature(type, Py_TPFLAGS_HAVE_VECTORCALL)) Py_RETURN_FALSE; // then tp_call is not what is called
-    for (int k = 0; k < n_callables; k++)
-        if (callables[k].type == type)
-            return enrolled_again(reinterpret_cast<PyObject *>(type), callables[k].replacement, replacement);
-    callables[n_callables++] = {reinterpret_cast<PyTypeObject *>(Py_NewRef(type)), type->tp_call,
-                                Py_NewRef(replacement)};
+// All that a class has made, or (`object`) one of it.
+PyObject *enroll_callable(PyTypeObject *type, PyObject *object, PyObject *replacement, int looks) {
+    if (PyType_HasFeature(type, Py_TPFLAGS_HAVE_VECTORCALL) || type->tp_call == nullptr) Py_RETURN_FALSE;
+    int k = 0;
+    while (k < n_callables && callables[k].type != type) k++;
+    if (k == n_callables) {
+        if (k == most_callables) return PyErr_Format(PyExc_RuntimeError, "no slot is left for %R", type);
+        auto *objects = object == nullptr ? nullptr : new (std::nothrow) std::unordered_map<PyObject *, Object>;
+        if (object != nullptr && objects == nullptr) return PyErr_NoMemory();
+        callables[n_callables++] = {reinterpret_cast<PyTypeObject *>(Py_NewRef(type)), type->tp_call,
+                                    object == nullptr ? Py_NewRef(replacement) : nullptr, objects, true};
+        if (object == nullptr) Py_RETURN_TRUE;
+    }
+    Callable &c = callables[k];
+    if (object == nullptr || c.objects == nullptr)
+        return enrolled_again(reinterpret_cast<PyObject *>(type), c.replacement, replacement);
+    const auto [found, is_new] = c.objects->try_emplace(object, Object{replacement, looks, true});
+    if (!is_new) return enrolled_again(object, found->second.replacement, replacement);
+    Py_INCREF(object);
+    Py_INCREF(replacement);
     Py_RETURN_TRUE;
 }
 
@@ -329,8 +382,8 @@ PyObject *enroll_setter(PyObject *attribute, PyObject *replacement) {
     if (def->set == nullptr) Py_RETURN_FALSE;
     for (int k = 0; k < n_setters; k++)
         if (setters[k].def == def) return enrolled_again(attribute, setters[k].replacement, replacement);
-    Py_INCREF(attribute); // and so its PyGetSetDef stays
-    setters[n_setters++] = {def, def->set, Py_NewRef(replacement)};
+    // A reference to the attribute, and so its PyGetSetDef stays.
+    setters[n_setters++] = {def, def->set, Py_NewRef(attribute), Py_NewRef(replacement), true};
     Py_RETURN_TRUE;
 }
 
@@ -342,12 +395,9 @@ PyObject *enroll(PyObject *, PyObject *args) {
         if (n_setters == most_setters) return PyErr_Format(PyExc_RuntimeError, "no slot is left for %R", callee);
         return enroll_setter(callee, replacement);
     }
-    if (looks == at_instance) {
-        if (n_callables == most_callables) return PyErr_Format(PyExc_RuntimeError, "no slot is left for %R", callee);
-        return enroll_callable(reinterpret_cast<PyTypeObject *>(callee), replacement);
-    }
+    if (looks == at_instance) return enroll_callable(reinterpret_cast<PyTypeObject *>(callee), nullptr, replacement, looks);
     const bool is_type = PyType_Check(callee);
-    if (!is_type && !is_like_pythons(callee)) Py_RETURN_FALSE;
+    if (!is_type && !is_like_pythons(callee)) return enroll_callable(Py_TYPE(callee), callee, replacement, looks);
     if (is_type ? n_types == most_types : n_functions == most_functions)
         return PyErr_Format(PyExc_RuntimeError, "no slot is left for %R", callee);
     return is_type ? enroll_type(reinterpret_cast<PyTypeObject *>(callee), replacement, looks)
@@ -357,36 +407,101 @@ PyObject *enroll(PyObject *, PyObject *args) {
 // A pointer that other threads may be reading; what they call is right with either value.
 template <typename P> void put(P &place, P value) { __atomic_store_n(&place, value, __ATOMIC_RELEASE); }
 
+bool is_open;
+
+// Each with its trampoline while a trace is open and it is switched on, else with its own code.
+void put_all() {
+    for (Function *f = functions; f != functions + n_functions; f++)
+        put(f->def->ml_meth, is_open && f->is_on ? f->trampoline : f->own);
+    for (int k = 0; k < n_types; k++)
+        put(types[k].type->tp_vectorcall, is_open && types[k].is_on ? type_trampolines[k] : types[k].own);
+    for (int k = 0; k < n_setters; k++)
+        put(setters[k].def->set, is_open && setters[k].is_on ? setter_trampolines[k] : setters[k].own);
+    for (int k = 0; k < n_callables; k++)
+        put(callables[k].type->tp_call, is_open && callables[k].is_on ? callable_trampolines[k] : callables[k].own);
+}
+
 PyObject *open(PyObject *, PyObject *) {
-    for (Function *f = functions; f != functions + n_functions; f++) put(f->def->ml_meth, f->trampoline);
-    for (int k = 0; k < n_types; k++) put(types[k].type->tp_vectorcall, type_trampolines[k]);
-    for (int k = 0; k < n_setters; k++) put(setters[k].def->set, setter_trampolines[k]);
-    for (int k = 0; k < n_callables; k++) put(callables[k].type->tp_call, callable_trampolines[k]);
+    is_open = true;
+    put_all();
     Py_RETURN_NONE;
 }
 
 PyObject *close(PyObject *, PyObject *) {
-    for (Function *f = functions; f != functions + n_functions; f++) put(f->def->ml_meth, f->own);
-    for (int k = 0; k < n_types; k++) put(types[k].type->tp_vectorcall, types[k].own);
-    for (int k = 0; k < n_setters; k++) put(setters[k].def->set, setters[k].own);
-    for (int k = 0; k < n_callables; k++) put(callables[k].type->tp_call, callables[k].own);
+    is_open = false;
+    put_all();
+    Py_RETURN_NONE;
+}
+
+PyObject *switch_on(PyObject *, PyObject *args) {
+    PyObject *callee;
+    int is_on;
+    if (!PyArg_ParseTuple(args, "Op:switch_on", &callee, &is_on)) return nullptr;
+    bool is_found = false;
+    const auto set = [&](PyObject *one, bool &is_it_on) {
+        if (one != callee) return;
+        is_it_on = is_on != 0;
+        is_found = true;
+    };
+    for (int k = 0; k < n_functions; k++) set(functions[k].callee, functions[k].is_on);
+    for (int k = 0; k < n_types; k++) set(reinterpret_cast<PyObject *>(types[k].type), types[k].is_on);
+    for (int k = 0; k < n_setters; k++) set(setters[k].callee, setters[k].is_on);
+    for (int k = 0; k < n_callables; k++) {
+        set(reinterpret_cast<PyObject *>(callables[k].type), callables[k].is_on);
+        if (callables[k].objects == nullptr) continue;
+        for (auto &[object, of] : *callables[k].objects) set(object, of.is_on);
+    }
+    if (!is_found) return PyErr_Format(PyExc_KeyError, "%R is not enrolled", callee);
+    put_all();
+    Py_RETURN_NONE;
+}
+
+// Takes back what was enrolled last: nobody is within its trampoline, where there is a GIL.
+PyObject *withdraw(PyObject *, PyObject *callee) {
+    const bool is_function = n_functions > 0 && functions[n_functions - 1].callee == callee;
+    const bool is_type = n_types > 0 && reinterpret_cast<PyObject *>(types[n_types - 1].type) == callee;
+    if (is_function) {
+        const Function f = functions[--n_functions];
+        put(f.def->ml_meth, f.own);
+        Py_DECREF(f.replacement);
+        Py_DECREF(f.callee);
+    } else if (is_type) {
+        const Type t = types[--n_types];
+        put(t.type->tp_vectorcall, t.own);
+        Py_DECREF(t.replacement);
+        Py_DECREF(t.type);
+    } else {
+        for (int k = 0; k < n_callables; k++) {
+            if (callables[k].objects == nullptr) continue;
+            const auto found = callables[k].objects->find(callee);
+            if (found == callables[k].objects->end()) continue;
+            PyObject *const replacement = found->second.replacement;
+            callables[k].objects->erase(found);
+            Py_DECREF(replacement);
+            Py_DECREF(callee); // the caller has another
+            Py_RETURN_NONE;
+        }
+        return PyErr_Format(PyExc_KeyError, "%R was not enrolled last", callee);
+    }
     Py_RETURN_NONE;
 }
 
 PyMethodDef methods[] = {
-    {"setup", setup, METH_O, "Says which class traced values are of."},
+    {"setup", setup, METH_VARARGS, "setup(Tracer, asks, libraries): the class of traced values, and who knows who calls."},
     {"enroll", enroll, METH_VARARGS, "Gives a function or class a replacement; False where its kind is not known."},
     {"open", open, METH_NOARGS, "Puts the trampolines of all that is enrolled in their places."},
     {"close", close, METH_NOARGS, "Puts back what stood there."},
+    {"switch_on", switch_on, METH_VARARGS, "switch_on(callee, is_on): whether it has its trampoline while a trace is open."},
+    {"withdraw", withdraw, METH_O, "Takes back what was enrolled last, or an object that is called."},
     {nullptr, nullptr, 0, nullptr},
 };
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_exchange", "The exchange of C functions; see _exchange.pyi.", -1,
+PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_c_functions", "C functions that are intercepted; see _c_functions.pyi.", -1,
                           methods, nullptr, nullptr, nullptr, nullptr};
 
 } // namespace
 
-PyMODINIT_FUNC PyInit__exchange() {
+PyMODINIT_FUNC PyInit__c_functions() {
     PyObject *module = PyModule_Create(&definition);
 #ifdef Py_GIL_DISABLED
     if (module != nullptr) PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED);

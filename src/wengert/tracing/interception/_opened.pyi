@@ -20,11 +20,11 @@ def opened(trace: Trace, stack: list[Any], /) -> AbstractContextManager[Trace]:
 def answered(functions: tuple[FunctionType, ...], codes: tuple[CodeType, ...], /) -> AbstractContextManager[None]:
     """A context in which functions have other codes, by however many contexts; then they have their own again."""
 
-def exchange_name(namespace: dict[str, Any], name: str, own: Any, ours: Any, /) -> None:
-    """Put ``ours`` in the place of ``own`` while a trace is open, and now if one is."""
-
 def exchange_code(function: FunctionType, own: CodeType, ours: CodeType, /) -> None:
     """Exchange a function's own code while a trace is open, and now if one is. Asked again, it does nothing."""
+
+def give_code_back(function: FunctionType, /) -> None:
+    """Exchange a function's code no more; now it has its own."""
 
 def exchange(begin: Callable[[], None], end: Callable[[], None], /) -> None:
     """Call two C functions, which run no bytecode, when the first trace is opened and when the last one is closed; and

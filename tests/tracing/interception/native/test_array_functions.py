@@ -1,4 +1,4 @@
-"""What native/arraylikes.cpp does to the calls of NumPy's functions, and that it keeps nothing of them."""
+"""What native/array_functions.cpp does to the calls of NumPy's functions, and that it keeps nothing of them."""
 
 from __future__ import annotations
 
@@ -9,23 +9,25 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.tracing import _arraylikes
+from wengert.tracing.interception import _array_functions
 from wengert.tracing.tracer import Tracer
 
 
 def test_it_is_set_up_once_and_by_types() -> None:
     with pytest.raises(TypeError):
-        _arraylikes.setup(1, type(np.sum), Tracer, print)
-    _arraylikes.setup(np.ufunc, type(np.sum), Tracer, print)  # for nothing: who answers has been named
+        _array_functions.setup(1, type(np.sum), Tracer, print, set(), print)
+    _array_functions.setup(
+        np.ufunc, type(np.sum), Tracer, print, set(), print
+    )  # for nothing: who answers has been named
     assert wg.grad(lambda x: np.square([x, x])[0])(2.0) == 4.0
 
 
 def test_what_begins_twice_ends_once() -> None:
-    _arraylikes.begin()
-    _arraylikes.begin()
+    _array_functions.begin()
+    _array_functions.begin()
     assert np.square([3]).tolist() == [9] and np.sum([[1, 2]], axis=1) == 3
-    _arraylikes.end()
-    _arraylikes.end()
+    _array_functions.end()
+    _array_functions.end()
     assert np.square([3]).tolist() == [9] and np.sum([[1, 2]], axis=1) == 3
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import inspect
-import math
 import sys
 import threading
 import types
@@ -18,23 +17,26 @@ import scipy.special as sp
 from scipy.special import logsumexp
 
 import wengert as wg
-from wengert.tracing import reroute
-from wengert.tracing.reroute import REROUTED, decide, opened, original
+from wengert.tracing.interception.intercept import TABLE, intercepts, opened, withdraw
+from wengert.tracing.interception.python_functions import original
 from wengert.tracing.trace import Trace
+from wengert.tracing.tracer import Tracer
+
+NAMES = [name for name in TABLE if name.startswith("scipy.special.")]
 
 
 def codes() -> dict[str, Any]:
-    return {name: getattr(sp, name).__code__ for name in REROUTED["scipy.special"]}
+    return {name: getattr(sp, name.rpartition(".")[2]).__code__ for name in NAMES}
 
 
 def test_the_functions_of_scipy_are_themselves_without_a_trace() -> None:
     """Nested and left by an exception: their code is their own again."""
     own = codes()
-    assert own["logsumexp"].co_filename.endswith("_logsumexp.py")
+    assert own["scipy.special.logsumexp"].co_filename.endswith("_logsumexp.py")
     with opened(Trace("f")):
         with pytest.raises(ZeroDivisionError), opened(Trace("f")):
             raise ZeroDivisionError
-        assert sp.logsumexp.__code__ is not own["logsumexp"]
+        assert sp.logsumexp.__code__ is not own["scipy.special.logsumexp"]
         assert sp.logsumexp([0.0, 0.0]) == np.log(2)  # not traced: SciPy's own
     assert codes() == own
 
@@ -67,7 +69,7 @@ def test_without_a_traced_value_scipy_decides() -> None:
 
     wg.jvp(f, (1.0,), (1.0,))
     assert [y.tolist() for y in found] == [[0.5, 0.5], [0.5, 0.5]]
-    assert decide("scipy.special", "softmax", ([3.0, 3.0],), {}).tolist() == [0.5, 0.5]
+    assert original(sp.softmax)([3.0, 3.0]).tolist() == [0.5, 0.5]
 
 
 def test_functions_of_keyword_only_defaults_are_called_without_them() -> None:
@@ -79,35 +81,61 @@ def test_functions_of_keyword_only_defaults_are_called_without_them() -> None:
         np.testing.assert_array_equal(scipy.fft.rfft(a), expected[1])
 
 
-def test_one_function_that_cannot_be_rerouted_leaves_the_rest_of_its_module(monkeypatch: pytest.MonkeyPatch) -> None:
-    """C code, a class, a name that this version has not: each keeps what it has. A closure is rerouted as any other."""
+class Scaled:
+    def __init__(self, by: float) -> None:
+        self.by = by
+
+    def times(self, x: Any) -> Any:
+        return self.by * x
+
+    def __call__(self, x: Any) -> Any:
+        return -x
+
+
+def test_one_function_that_cannot_be_intercepted_leaves_the_rest_of_its_module(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A name that this version has not, a number: each keeps what it has. A closure is intercepted as any other, a
+    method of one object is not one of another's, and a class is its ``__init__``."""
     module = types.ModuleType("invented")
     scale = 3.0
 
     def scaled(x: Any, *, by: float = 2.0) -> Any:
         return scale * by * x
 
-    vars(module).update(first=lambda x: x + 1, scaled=scaled, compiled=math.sin, cls=int)
-    monkeypatch.setitem(sys.modules, "invented", module)
-    names = ["first", "scaled", "compiled", "cls", "missing"]
-    monkeypatch.setitem(REROUTED, "invented", {name: lambda *args: "ours" for name in names})
-    monkeypatch.setattr(reroute, "_routes", dict(reroute._routes))
-    monkeypatch.setattr(reroute, "_prepared", set(reroute._prepared))
+    mine, other = Scaled(2.0), Scaled(5.0)
+    vars(module).update(first=lambda x: x + 1, scaled=scaled, number=3, mine=mine, Scaled=Scaled)
+    names = ["first", "scaled", "number", "missing", "mine.times", "mine"]
+    for name in names:
+        intercepts(f"invented:{name}")(lambda *args: "ours")
 
-    def f(x: Any) -> Any:
-        return [module.first(x), module.scaled(x)]
+    def remember(made: Scaled, by: Any) -> None:
+        made.by = "ours"  # type: ignore[assignment]
+
+    intercepts("invented:Scaled")(remember)
+    monkeypatch.setitem(sys.modules, "invented", module)
+
+    def f(x: Any) -> list[Any]:
+        return [module.first(x), module.scaled(x), mine.times(x), mine(x), Scaled(x).by]
 
     answers: list[Any] = []
     with opened(Trace("f")):
-        wg.jvp(lambda x: answers.extend(f(x)) or x, (1.0,), (1.0,))
-        assert answers == ["ours", "ours"]
-        assert f(1.0) == [2.0, 6.0] and module.scaled(1.0, by=1.0) == 3.0
-        assert original("invented", "compiled") is math.sin
-    assert f(1.0) == [2.0, 6.0] and reroute._routes["invented"].keys() == {"first", "scaled"}
+        wg.jvp(lambda x: answers.extend([*f(x), other.times(x), other(x)]) or x, (1.0,), (1.0,))
+        assert answers[:5] == ["ours"] * 5 and "ours" not in answers[5:]
+        assert f(1.0) == [2.0, 6.0, 2.0, -1.0, 1.0] and module.scaled(1.0, by=1.0) == 3.0
+    assert f(1.0) == [2.0, 6.0, 2.0, -1.0, 1.0]
+    table = wg.interceptions()
+    assert not table["invented.number"].how and "not imported" in repr(table["invented.missing"])
+    table["invented.first"].is_on = False
+    wg.jvp(lambda x: answers.append(f(x)) or x, (1.0,), (1.0,))
+    assert type(answers[-1][0]) is Tracer and answers[-1][1:] == ["ours"] * 4
+    for name in [*names, "Scaled"]:
+        if table[f"invented.{name}"].how:
+            withdraw(table[f"invented.{name}"])
+        del TABLE[f"invented.{name}"]
 
 
-def test_a_rerouted_function_says_what_it_takes_and_where_it_is_written() -> None:
-    functions = [reroute._found(sys.modules[module], name) for module in REROUTED for name in REROUTED[module]]
+def test_an_intercepted_function_says_what_it_takes_and_where_it_is_written() -> None:
+    functions = [one.target for one in TABLE.values() if one.how == "code of a Python function"]
     asked = [(inspect.signature(f), inspect.getsource(f), f.__kwdefaults__) for f in functions]
+    assert len(asked) > 40
     with opened(Trace("f")):
         assert [(inspect.signature(f), inspect.getsource(f), f.__kwdefaults__) for f in functions] == asked

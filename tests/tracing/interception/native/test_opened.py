@@ -11,16 +11,17 @@ import pytest
 from scipy import special
 
 import wengert as wg
-from wengert.tracing import _opened
-from wengert.tracing.reroute import opened
+from tests.tracing.interception.addresses import address
+from wengert.tracing.interception import _opened
+from wengert.tracing.interception.intercept import opened
 from wengert.tracing.trace import Trace, current_trace, writes_no_arrays
 
-OWN = np.zeros, special.logsumexp.__code__
+OWN = address(np.zeros), special.logsumexp.__code__
 
 
 def is_exchanged() -> bool:
-    own = np.zeros, special.logsumexp.__code__
-    assert own == OWN or (own[0] is not OWN[0] and own[1] is not OWN[1])
+    own = address(np.zeros), special.logsumexp.__code__
+    assert own == OWN or (own[0] != OWN[0] and own[1] is not OWN[1])
     return own != OWN
 
 
@@ -82,13 +83,16 @@ def test_what_is_exchanged_is_said_right() -> None:
     own, ours = f.__code__, (lambda: 2).__code__
     _opened.exchange_code(f, own, ours)
     _opened.exchange_code(f, own, ours)  # again, as after an interrupt
-    space: dict[str, Any] = {"mine": 1}
     with opened(Trace("f")):
         assert f() == 2
-        _opened.exchange_name(space, "mine", 1, 2)
-        assert space["mine"] == 2
-        space["mine"] = 3  # which somebody has put there
-    assert f() == 1 and space["mine"] == 3
+        _opened.give_code_back(f)
+        assert f() == 1
+        _opened.exchange_code(f, own, ours)
+        assert f() == 2
+        f.__code__ = (lambda: 3).__code__  # which somebody has put there
+    assert f() == 3
+    _opened.give_code_back(f)
+    _opened.give_code_back(f)  # for nothing: it has its own
     for wrong in (lambda: _opened.answered((f,), ()), lambda: _opened.answered((3,), (own,))):
         with pytest.raises(TypeError, match="as many codes"):
             wrong()

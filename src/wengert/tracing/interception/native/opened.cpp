@@ -1,4 +1,4 @@
-// The extension module wengert.tracing._opened: a trace is open, and what is exchanged in the process meanwhile is.
+// The extension module wengert.tracing.interception._opened: a trace is open, and what is exchanged in the process meanwhile is.
 //
 // Opening and closing a trace each is one call that no signal can come into, and what an exception leaves unclosed is
 // closed when the context is freed (native/context.h). So nothing is counted that could be counted wrongly: what is
@@ -6,8 +6,8 @@
 //
 // Owned here: what has been named to be exchanged, for as long as the process lives; whose `type` is answered, and which
 // arrays are lent, as long as a context says so. What somebody else has put in a place meanwhile is theirs to keep.
-#include "../../native/context.h"
-#include "../../runtime/native/processors.h"
+#include "../../../native/context.h"
+#include "../../../runtime/native/processors.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define NO_IMPORT_ARRAY
@@ -50,24 +50,14 @@ bool set_all(PyObject *holder, PyObject *list, PyObject *name, PyObject *value) 
 
 // ------------------------------------------------------------------------- what is exchanged while any trace is open
 
-struct Name { // in a module's namespace
-    PyObject *space, *name, *own, *ours;
-};
 struct Code { // of a function of Python's
     PyObject *function, *own, *ours;
 };
 struct Exchange { // C functions without arguments, which have theirs
     PyObject *begin, *end;
 };
-std::vector<Name> all_names;
 std::vector<Code> all_code;
 std::vector<Exchange> exchanges;
-
-bool put_name(const Name &at, PyObject *old, PyObject *now) {
-    PyObject *found = PyDict_GetItemWithError(at.space, at.name);
-    if (found != old) return !PyErr_Occurred();
-    return PyDict_SetItem(at.space, at.name, now) == 0;
-}
 
 bool put_code(PyObject *function, PyObject *old, PyObject *now) {
     return PyFunction_GET_CODE(function) != old || set(function, names->code, now);
@@ -79,14 +69,12 @@ bool call(PyObject *function) {
 }
 
 void end_all() {
-    for (const Name &one : all_names) said(put_name(one, one.ours, one.own));
     for (const Code &one : all_code) said(put_code(one.function, one.ours, one.own));
     for (const Exchange &one : exchanges) said(call(one.end));
 }
 
 bool begin_all() {
     bool is_done = true;
-    for (const Name &one : all_names) is_done = is_done && put_name(one, one.own, one.ours);
     for (const Exchange &one : exchanges) is_done = is_done && call(one.begin);
     for (const Code &one : all_code) is_done = is_done && put_code(one.function, one.own, one.ours);
     return is_done;
@@ -345,15 +333,6 @@ PyObject *lend(PyObject *, PyObject *args) {
 
 PyObject *is_lent(PyObject *, PyObject *array) { return PyBool_FromLong(lent.count(array) != 0); }
 
-PyObject *exchange_name(PyObject *, PyObject *args) {
-    PyObject *space, *name, *own, *ours;
-    if (!PyArg_ParseTuple(args, "O!UOO:exchange_name", &PyDict_Type, &space, &name, &own, &ours)) return nullptr;
-    const Alone alone;
-    all_names.push_back({Py_NewRef(space), Py_NewRef(name), Py_NewRef(own), Py_NewRef(ours)});
-    if (Context<Opened>::last != nullptr && !put_name(all_names.back(), own, ours)) return nullptr;
-    Py_RETURN_NONE;
-}
-
 PyObject *exchange_code(PyObject *, PyObject *args) {
     PyObject *function, *own, *ours;
     if (!PyArg_ParseTuple(args, "O!O!O!:exchange_code", &PyFunction_Type, &function, &PyCode_Type, &own, &PyCode_Type,
@@ -365,6 +344,17 @@ PyObject *exchange_code(PyObject *, PyObject *args) {
     all_code.push_back({Py_NewRef(function), Py_NewRef(own), Py_NewRef(ours)});
     if (Context<Opened>::last != nullptr && !put_code(function, own, ours)) return nullptr;
     Py_RETURN_NONE;
+}
+
+PyObject *give_code_back(PyObject *, PyObject *function) {
+    const Alone alone;
+    const auto found = std::find_if(all_code.begin(), all_code.end(), [&](const Code &c) { return c.function == function; });
+    if (found == all_code.end()) Py_RETURN_NONE;
+    const Code one = *found;
+    all_code.erase(found);
+    const bool is_done = put_code(one.function, one.ours, one.own);
+    for (PyObject *held : {one.function, one.own, one.ours}) Py_DECREF(held);
+    return is_done ? Py_NewRef(Py_None) : nullptr;
 }
 
 PyObject *exchange(PyObject *, PyObject *args) {
@@ -401,8 +391,8 @@ PyMethodDef functions[] = {
     {"setup", setup, METH_VARARGS, "setup(ndarray, error): the class of arrays, and what is raised for a wrong order."},
     {"opened", opened, METH_VARARGS, "opened(trace, stack): a context in which a trace is open, the last of its stack."},
     {"answered", answered, METH_VARARGS, "answered(functions, codes): a context in which functions have these codes."},
-    {"exchange_name", exchange_name, METH_VARARGS, "exchange_name(namespace, name, own, ours): while a trace is open."},
     {"exchange_code", exchange_code, METH_VARARGS, "exchange_code(function, own, ours): while a trace is open."},
+    {"give_code_back", give_code_back, METH_O, "Exchanges a function's code no more."},
     {"exchange", exchange, METH_VARARGS, "exchange(begin, end): C functions, called when the first trace is opened, and "
                                          "when the last one is closed."},
     {"begin_again", begin_again, METH_NOARGS, "Exchanges what has been enrolled since a trace that is open was opened."},
@@ -417,9 +407,9 @@ PyMethodDef functions[] = {
 
 int fill(PyObject *module) {
     if (names == nullptr) names = new (std::nothrow) Names;
-    const bool is_made = names != nullptr && Context<Opened>::make_type("wengert.tracing._opened.Opened") &&
-                         Context<Answered>::make_type("wengert.tracing._opened.Answered") &&
-                         Context<Harmless>::make_type("wengert.tracing._opened.Harmless");
+    const bool is_made = names != nullptr && Context<Opened>::make_type("wengert.tracing.interception._opened.Opened") &&
+                         Context<Answered>::make_type("wengert.tracing.interception._opened.Answered") &&
+                         Context<Harmless>::make_type("wengert.tracing.interception._opened.Harmless");
     return is_made ? PyModule_AddFunctions(module, functions) : -1;
 }
 

@@ -1,7 +1,7 @@
 """Lists of traced values where NumPy takes array-likes: ``np.square([x[0], x[1]])``, ``np.interp(t, xs, ys)``.
 
 NumPy asks operands whether they answer a function themselves, and does not ask what lies in a list. So while a trace
-is open the calls of NumPy's functions go through native/arraylikes.cpp, which looks into lists, and calls
+is open the calls of NumPy's functions go through native/array_functions.cpp, which looks into lists, and calls
 :func:`answer` for those that hold a traced value. What an array function does to lists is what it does to traced
 arrays, for those that implement it take both; the operands of a ufunc are stacked.
 """
@@ -16,11 +16,16 @@ from typing import Any
 
 import numpy as np
 
-from wengert.tracing import _arraylikes, hooks
+from wengert.tracing import hooks
 from wengert.tracing.arguments import holds_traced, holds_tracer
-from wengert.tracing.callers import is_library
+from wengert.tracing.callers import ALWAYS_LIBRARIES, is_library
+from wengert.tracing.interception import _array_functions, _opened
+from wengert.tracing.interception.asking import is_for_user
 from wengert.tracing.trace import current_trace
 from wengert.tracing.tracer import Tracer, answer_function
+
+DISPATCHED: Any = type(np.sum)
+"""The class of NumPy's functions that know ``__array_function__``."""
 
 NO_ARRAYS = frozenset(
     ["shape", "newshape", "axis", "axes", "shift", "reps", "dims", "order", "size", "k", "N", "M", "n", "offset"]
@@ -87,4 +92,5 @@ def _named(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> l
     return [*((names[k] if k < len(names) else "", x) for k, x in enumerate(args)), *kwargs.items()]
 
 
-_arraylikes.setup(np.ufunc, type(np.sum), Tracer, answer)
+_array_functions.setup(np.ufunc, DISPATCHED, Tracer, is_for_user, ALWAYS_LIBRARIES, answer)
+_opened.exchange(_array_functions.begin, _array_functions.end)

@@ -1,0 +1,24 @@
+"""Generators that are made without a seed, or with a seed of None: another run would draw other numbers."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import numpy as np
+
+from wengert.tracing.interception.asking import AT_OBJECT
+from wengert.tracing.interception.intercept import intercepts
+from wengert.tracing.python.calls import called_object
+from wengert.tracing.trace import current_trace
+
+
+@intercepts("random:SystemRandom.getrandbits", AT_OBJECT)
+def random_bits(source: Any, k: int) -> Any:
+    """NumPy asks the system for random bits where it is given no seed."""
+    trace = current_trace()
+    if trace is not None and called_object(sys._getframe(3)) is not np.random.RandomState:  # it asks always
+        trace.unrepeatable = trace.unrepeatable or (
+            f"a random generator at {trace.where()} has no seed: np.random.default_rng(0)"
+        )
+    return NotImplemented

@@ -1,0 +1,94 @@
+// Who calls a function of C: the code of the frame that is running, or compiled code of a library's that it has called.
+//
+// Compiled code has no frame of Python's. When `rng.normal(size=3)` asks numpy for an empty array, the nearest frame is
+// the user's, as it is where the user's code calls np.empty, by whatever name, or by way of map(). But compiled code has
+// its frames on the machine's stack, between the function and the interpreter's loop, which runs the user's frame. There
+// stands Python's own code alone where the call is the user's. A walk to the loop takes 0.4 µs.
+#pragma once
+#define PY_SSIZE_T_CLEAN
+#include <Python.h>
+
+#include <dlfcn.h>
+#include <unwind.h>
+
+#include <cstring>
+#include <unordered_map>
+
+namespace wengert {
+
+constexpr int deepest_list = 64; // NumPy's most axes; a list that holds itself ends there
+
+// Whether a value is traced, or is a list or tuple that holds one that is.
+inline bool holds_traced_deep(PyTypeObject *traced, PyObject *x, int depth = 0) {
+    if (Py_TYPE(x) == traced) return true;
+    if (!(PyList_Check(x) || PyTuple_Check(x)) || depth > deepest_list) return false;
+    // Nothing below runs code of Python's, so the list stays as it is.
+    const Py_ssize_t n = PySequence_Fast_GET_SIZE(x);
+    PyObject *const *const items = PySequence_Fast_ITEMS(x);
+    for (Py_ssize_t k = 0; k < n; k++)
+        if (holds_traced_deep(traced, items[k], depth + 1)) return true;
+    return false;
+}
+
+class Calling {
+    static void *loop() {
+        static void *const found = dlsym(RTLD_DEFAULT, "_PyEval_EvalFrameDefault");
+        return found;
+    }
+
+    // Of libpython or the executable that has it, of an extension module that came with Python, or of this one.
+    static bool is_pythons_or_ours(void *function) {
+        static std::unordered_map<void *, bool> known;
+        const auto found = known.find(function);
+        if (found != known.end()) return found->second;
+        const auto base = [](const void *of, Dl_info *info) { return dladdr(of, info) != 0 ? info->dli_fbase : nullptr; };
+        Dl_info info{}, other{};
+        void *const at = base(function, &info);
+        const bool is_it = at != nullptr && (at == base(&PyList_Type, &other) || at == base(&known, &other) ||
+                                             (info.dli_fname != nullptr && std::strstr(info.dli_fname, "/lib-dynload/")));
+        return known[function] = is_it;
+    }
+
+    static _Unwind_Reason_Code step(_Unwind_Context *context, void *is_python) {
+        void *const function = _Unwind_FindEnclosingFunction(reinterpret_cast<void *>(_Unwind_GetIP(context) - 1));
+        const bool is_loop = function != nullptr && function == loop();
+        *static_cast<bool *>(is_python) = is_loop;
+        return !is_loop && function != nullptr && is_pythons_or_ours(function) ? _URC_NO_REASON : _URC_END_OF_STACK;
+    }
+
+  public:
+    // Whether the running frame's code has called, with nothing but Python's own code in between. False if it cannot be
+    // told, as in a Python that runs its frames elsewhere than in the loop.
+    static bool is_from_python() {
+        bool is_python = false;
+        _Unwind_Backtrace(step, &is_python);
+        return is_python;
+    }
+};
+
+// Whether whoever calls now is to get traced arrays: the user's code in a thread that is tracing.
+struct Asker {
+    PyTypeObject *traced = nullptr;
+    PyObject *asks = nullptr;      // asks() of what makes an array, asks(x) of what converts x: of the running frame
+    PyObject *libraries = nullptr; // a set of names of modules of which asks() says no
+
+    // 1 or 0; -1 with an exception. `converted` is null where nothing is converted.
+    int is_for_user(PyObject *converted) const {
+        PyObject *const globals = PyEval_GetGlobals();
+        static PyObject *const key = PyUnicode_InternFromString("__name__");
+        if (globals == nullptr) return 0; // no frame is running
+        PyObject *const name = PyDict_GetItemWithError(globals, key);
+        if (name == nullptr && PyErr_Occurred()) return -1;
+        if (name != nullptr && (converted == nullptr || !holds_traced_deep(traced, converted))) {
+            const int is_library = PyUnicode_CheckExact(name) ? PySet_Contains(libraries, name) : 0;
+            if (is_library != 0) return is_library < 0 ? -1 : 0;
+        }
+        PyObject *const answer =
+            converted == nullptr ? PyObject_CallNoArgs(asks) : PyObject_CallOneArg(asks, converted);
+        if (answer == nullptr) return -1;
+        Py_DECREF(answer);
+        return answer == Py_True && Calling::is_from_python() ? 1 : 0;
+    }
+};
+
+} // namespace wengert
