@@ -89,7 +89,7 @@ NO_CALLS = {
     # data of graphs, whose makers are called: vertex, input, of
     "Vertex", "Wire", "Rule", "Own", "Same", "Joined", "Times", "Fixed",
     # without arguments, or made by subclassing
-    "fastmath", "get_threads", "Layer",
+    "fastmath", "get_threads", "interceptions", "Layer",
     # by a library that need not be there
     "suggested",
 }  # fmt: skip

@@ -1,12 +1,9 @@
 """Who is calling: the user's code, a library, or compiled code that was called from the user's.
 
 While a trace is open, ``np.zeros`` makes traced arrays for the user's code alone. Libraries hand their arrays to
-compiled code, which cannot take a traced one, so they get NumPy's own. Python frames tell the two apart, but compiled
-code has no frame: when ``rng.normal(size=3)`` asks numpy for an empty array, the nearest frame is the user's. There
-the instruction that is being executed tells: its callee is called ``normal``, not ``empty``.
-
-What cannot be told, as in ``list(map(f, lengths))``, gets NumPy's own array: a traced value written into that is an
-error that says what to do, but compiled code that meets a traced array where it expects memory may crash.
+compiled code, which cannot take a traced one, so they get NumPy's own. Python frames tell the two apart; compiled code
+has no frame, and stands between the user's frame and a function of C on the machine's stack, where that function finds
+it (interception/native/calling.h). Of a function written in Python the instruction tells that the user's code executes.
 
 Which packages are not the user's is asked three times, and answered here alone: who gets NumPy's own arrays
 (:func:`is_library`), whose lines are not named as the place of a step or an error (:func:`is_internal`), and whose
@@ -22,9 +19,8 @@ import types
 from typing import Any
 
 from wengert.tracing import hooks
-from wengert.tracing.python.bytecode import Place
-from wengert.tracing.python.calls import Callee, called_object, callee
-from wengert.tracing.python.frames import is_run, place_of, value_of
+from wengert.tracing.python.calls import called_object
+from wengert.tracing.python.frames import is_run, run
 
 _OURS = frozenset(["wengert", "numpy", "scipy", "optree"])
 """wengert, and what it stands on: yes to all three questions."""
@@ -191,11 +187,16 @@ def handed_to_library(frame: types.FrameType) -> list[Any]:
     return [*local, *itertools.chain.from_iterable(list(x.values()) for x in local if type(x) is dict)]
 
 
-def is_called_for_library(frame: types.FrameType, function: types.FunctionType) -> bool:
-    """Whether compiled code of a library's, which ``frame`` has called, calls a function that is written in Python, as
-    far as the instruction tells: of functions of C that is known for certain (interception/native/calling.h)."""
+def is_called_for_library(frame: types.FrameType) -> bool:
+    """Whether compiled code of a library's, which ``frame`` has called, calls a function that is written in Python.
+
+    This is as far as the instruction tells. Of functions of C it is known for certain: interception/native/calling.h.
+    """
     found = called_object(frame)
-    return found is not None and found is not function and _is_compiled(found)
+    return found is not None and _is_compiled(found)
+
+
+_MADE = 1 << 9  # Py_TPFLAGS_HEAPTYPE: a class that was made at run time, as those are that are written in Python
 
 
 def _is_compiled(found: Any) -> bool:
@@ -203,6 +204,8 @@ def _is_compiled(found: Any) -> bool:
     user: ``map(np.ones, lengths)``."""
     found = getattr(found, "__func__", found)
     if isinstance(found, types.FunctionType | functools.partial):
+        return False
+    if isinstance(found, type) and found.__flags__ & _MADE:
         return False
     module = getattr(found, "__module__", None) or getattr(getattr(found, "__objclass__", None), "__module__", None)
     return str(module or module_of(type(found))).partition(".")[0] not in _OF_PYTHON

@@ -244,7 +244,6 @@ class Tracer(metaclass=TracerType):
                 f"a traced {self.aval} cannot become a concrete array, which would cut its derivative",
                 _where(self),
                 tries=[
-                    "NumPy functions through the module (np.array, np.zeros), not `from numpy import array`",
                     "an array made inside the traced function, if this writes into one made outside",
                     "np.empty(shape), if this writes into what np.ndarray(shape) made",
                     "np.array(a)[i], if a traced i stands in the brackets of an array that is not traced",

@@ -42,6 +42,7 @@ from wengert.tracing.trace import Trace, check_dtype, current_trace
 from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, new_constant, record, trace_of, unwrap, wrap
 
 NUMBER_KINDS = "fiubc"  # of dtypes that can be traced
+_NUMPY: Any = np  # for arguments of ours, of which its stubs want literals
 
 
 def _creates(name: str, is_conversion: bool = False) -> Callable[[Function], Function]:
@@ -288,7 +289,7 @@ def array(
     elif trace is None or isinstance(object, np.ndarray | np.generic):
         out = None if trace is None or (type(object) is np.ndarray and copy is not True) else read_again(trace, object)
         if out is None:
-            out = np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, **options)
+            out = _NUMPY.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, **options)
             if out is object or trace is None:
                 return out
             again = read_again(trace, object)
@@ -307,7 +308,7 @@ def array(
             trace.unrepeatable = trace.unrepeatable or (
                 f"a {type(object).__name__} at {trace.where()} was made an array while tracing"
             )
-        return constant(np.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, **options))
+        return constant(_NUMPY.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, **options))
     if isinstance(out, Tracer) and out.ndim < ndmin:
         out = np.reshape(out, (1,) * (ndmin - out.ndim) + out.shape)  # a view
     return out
@@ -457,7 +458,7 @@ def full(
     _check_device(device)
     value = _value(fill_value)
     if not is_traced(value):
-        return constant(np.full(_shape(shape), _concrete(value), dtype, order))
+        return constant(_NUMPY.full(_shape(shape), _concrete(value), dtype, order))
     out = _filled(value, _shape(shape), value.dtype if dtype is None else dtype)
     return out.reorder_like(out, order)
 
@@ -567,7 +568,7 @@ def linspace(
     _check_device(device)
     start, stop, num = _value(start), _value(stop), operator.index(num)
     if not is_traced(start) and not is_traced(stop):
-        return constant(np.linspace(_concrete(start), _concrete(stop), num, endpoint, retstep, dtype, axis))
+        return constant(_NUMPY.linspace(_concrete(start), _concrete(stop), num, endpoint, retstep, dtype, axis))
     if num < 0:
         raise ValueError(f"Number of samples, {num}, must be non-negative.")
     steps = num - 1 if endpoint else num
@@ -607,7 +608,7 @@ def logspace(
     start, stop, base, num = _value(start), _value(stop), _value(base), operator.index(num)
     if not any(map(is_traced, (start, stop, base))):
         concrete = [_concrete(x) for x in (start, stop)]
-        return constant(np.logspace(*concrete, num, endpoint, _concrete(base), dtype, axis))
+        return constant(_NUMPY.logspace(*concrete, num, endpoint, _concrete(base), dtype, axis))
     if np.ndim(base):
         ndim = max(np.ndim(start), np.ndim(stop), np.ndim(base))
         start, stop, base = (array(x, copy=None, ndmin=ndim) for x in (start, stop, base))

@@ -14,7 +14,7 @@ from wengert.tracing.trace import current_trace
 
 
 @intercepts("random:SystemRandom.getrandbits", AT_OBJECT)
-def random_bits(source: Any, k: int) -> Any:
+def random_bits(source: Any, *n_bits: Any) -> Any:
     """NumPy asks the system for random bits where it is given no seed."""
     trace = current_trace()
     if trace is not None and called_object(sys._getframe(3)) is not np.random.RandomState:  # it asks always

@@ -1,6 +1,7 @@
-"""What is asked of a call of an intercepted function, to know whether the replacement answers: its arguments, or who calls.
+"""What is asked of a call of an intercepted function, to know whether the replacement answers.
 
-Never whether a trace is open: what stands in a function's place may be met at any time, by any thread.
+It is the arguments that are asked, or who calls. Never whether a trace is open: what stands in a function's place may
+be met at any time, by any thread.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ AT_CALLER = 7
 AT_CONVERSION = 8
 """The same, or does a library convert a traced value that it may have? ``np.asarray``"""
 AT_FUNCTIONS = 9
-"""Of a function written in Python: is an argument traced, or does the user's code call, whose function is among them?"""
+"""Of a function written in Python: is an argument traced, or does the user's code call, and passes its own function?"""
 
 
 def is_for_user(*converted: Any) -> bool:
@@ -53,5 +54,5 @@ def is_refused(frame: FrameType, converted: tuple[Any, ...]) -> bool:
     x = converted[0]
     if not holds_traced(x) or wants_memory(frame):
         return True
-    # A conversion of a traced value: what the user has handed to the library may be looked at, being of captured arrays.
+    # A traced value is converted where all that the library has been handed may be looked at: it is of captured arrays.
     return not holds_unsettled(x) and not any(map(holds_unsettled, handed_to_library(frame)))

@@ -1,13 +1,13 @@
 """The one door to other people's code: what of it is changed while a trace is open, and how it is put back.
 
-NumPy's and Python's protocols let traced values answer most calls themselves. What they do not reach is listed here, in
-one table, under the decorator :func:`intercepts`: the decorated function is called in the place of another where a
-traced value is among its arguments, or where the user's code asks for an array. How that other one is changed depends on
-what it is, and the function stays the object that it is, so that ``from math import sin``, long before, is recorded too:
+NumPy's and Python's protocols let traced values answer most calls themselves. What they do not reach is listed here,
+in one table, under the decorator :func:`intercepts`: the decorated function is called in the place of another where a
+traced value is among its arguments, or where the user's code asks for an array. How that other one is changed depends
+on what it is, and it stays the object that it is, so that ``from math import sin``, long before, is recorded too:
 
 * a function, method or class written in Python has its *code* exchanged: python_functions.py;
-* a function or class of C has the address of its C code exchanged, an attribute the one of its setter, an object that is
-  called the one in its class: c_functions.py, native/c_functions.cpp;
+* a function or class of C has the address of its C code exchanged, an attribute the one of its setter, an object that
+  is called the one in its class: native/c_functions.cpp;
 * NumPy's functions that know ``__array_function__`` (``np.linspace``) are asked for in their class: array_functions.py.
 
 All of it is done and undone in one call of C, which no Ctrl-C can come into, when the first trace of the process is
@@ -20,13 +20,12 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import sys
 from collections.abc import Callable, Mapping
 from contextlib import AbstractContextManager
 from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MethodDescriptorType, MethodType, ModuleType
 from typing import Any, TypeVar
-
-import numpy as np
 
 from wengert._contexts import acquired
 from wengert.locks import lock
@@ -52,8 +51,8 @@ class Interception:
 
     @property
     def is_on(self) -> bool:
-        """Whether it is intercepted. Switched off, it does to traced values what it would do without wengert, which most
-        often is to refuse them. In the whole process, at once."""
+        """Whether it is intercepted. Switched off, it does to traced values what it would do without wengert, which
+        most often is to refuse them. In the whole process, at once."""
         return self._is_on
 
     @is_on.setter
@@ -96,8 +95,9 @@ class Inventory(Mapping[str, Interception]):
 def interceptions() -> Mapping[str, Interception]:
     """The inventory of what is changed of other people's code while a trace is open, by name.
 
-    Printed, it says of each function how it is changed and what answers for it. ``is_on`` switches one off and on again,
-    in the whole process and at once: with ``is_on = False`` it refuses traced values as it would without wengert.
+    Printed, it says of each function how it is changed and what answers for it. ``is_on`` switches one off and on
+    again, in the whole process and at once: with ``is_on = False`` it refuses traced values as it would without
+    wengert.
 
     >>> import math
     >>> import wengert as wg
@@ -115,7 +115,7 @@ def interceptions() -> Mapping[str, Interception]:
     return Inventory()
 
 
-# --------------------------------------------------------------------------------------------------- how each is changed
+# ------------------------------------------------------------------------------------------------ how each is changed
 
 
 class _Code:
@@ -123,7 +123,8 @@ class _Code:
 
     @staticmethod
     def enroll(one: Interception) -> bool:
-        found, owner = one.target, None
+        found: Any = one.target
+        owner: Any = None
         if isinstance(found, type):
             found, owner = found.__init__, found
         elif isinstance(found, MethodType):
@@ -195,10 +196,11 @@ def _kind(target: Any) -> str:
 def intercepts(target: Any, looks: int = AT_ARGUMENTS) -> Callable[[Replacement], Replacement]:
     """Make the decorated function what ``target`` does where ``looks`` says so.
 
-    ``target`` is a function, class, attribute or object that is called, or where it is found: ``"scipy.special:softmax"``,
-    ``"numpy:vectorize.__call__"``. Such a place is looked up before the first trace that finds its module imported, and
-    what is not there, or of a kind that some Python to come calls in another way, keeps its own code, which refuses
-    traced values. Of a class that is written in Python the replacement stands for ``__init__``.
+    ``target`` is a function, class, attribute or object that is called, or where it is found:
+    ``"scipy.special:softmax"``, ``"numpy:vectorize.__call__"``. Such a place is looked up before the first trace that
+    finds its module imported, and what is not there, or of a kind that some Python to come calls in another way, keeps
+    its own code, which refuses traced values. Of a class that is written in Python the replacement stands for
+    ``__init__``.
     """
 
     def register(answers: Replacement) -> Replacement:
@@ -243,9 +245,9 @@ def _name(target: Any) -> str:
         module = getattr(owner, "__module__", None) or "numpy"
     if isinstance(owner, ModuleType):
         module = owner.__name__
-    if getattr(np, name, None) is target:
-        module = "numpy"
-    return f"{module}.{name}".removeprefix("builtins.")
+    first, *rest = module.split(".")
+    public = [first, *itertools.takewhile(lambda part: not part.startswith("_"), rest)]
+    return ".".join([*public, name]).removeprefix("builtins.")
 
 
 # ------------------------------------------------------------------------------------------ places in modules that come

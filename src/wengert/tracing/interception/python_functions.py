@@ -1,7 +1,7 @@
 """Functions written in Python, whose *code* is exchanged while a trace is open.
 
-The code that stands there asks whether a traced value is among the arguments, or who calls, and calls the replacement or
-a copy of the function that keeps its own code. The function stays the object that it is, its cells, defaults and
+The code that stands there asks whether a traced value is among the arguments, or who calls, and calls the replacement
+or a copy of the function that keeps its own code. The function stays the object that it is, its cells, defaults and
 attributes too. A method is intercepted as its function, of one object or of all; a class as its ``__init__``.
 """
 
@@ -70,7 +70,8 @@ def _deciding(number: int, own: CodeType) -> CodeType:
 
 
 def enroll(one: Interception, function: FunctionType, owner: Any) -> bool:
-    """Let ``one`` answer for a function; with an ``owner`` for its calls by that object, or for objects of that class."""
+    """Let ``one`` answer for a function: with an ``owner`` for its calls by that object, or for objects of that
+    class."""
     number = _numbers.get(id(function))
     if number is None:
         number = len(_routes)
@@ -109,7 +110,7 @@ def decide(number: int, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     for owner, one in route.answers:
         if not one.is_on or (owner is not None and not _is_by(args, owner)):
             continue
-        if _is_for(one, args, kwargs, route):
+        if _is_for(one, args, kwargs):
             result = one.answers(*args, **kwargs)
             if result is not NotImplemented:
                 return result
@@ -120,7 +121,7 @@ def _is_by(args: Sequence[Any], owner: Any) -> bool:
     return bool(args) and (args[0] is owner or type(args[0]) is owner)
 
 
-def _is_for(one: Interception, args: Sequence[Any], kwargs: Mapping[str, Any], route: Route) -> bool:
+def _is_for(one: Interception, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
     """Whether ``one`` answers a call, made by the frame before the one of :func:`decide`."""
     if one.looks == AT_OBJECT:
         return True
@@ -134,7 +135,7 @@ def _is_for(one: Interception, args: Sequence[Any], kwargs: Mapping[str, Any], r
         return False
     frame = sys._getframe(3)
     converted = tuple(args[:1]) if one.looks == AT_CONVERSION else ()
-    return not is_refused(frame, converted) and not is_called_for_library(frame, route.function)
+    return not is_refused(frame, converted) and not is_called_for_library(frame)
 
 
 def _holds_traced(x: Any) -> bool:

@@ -16,9 +16,7 @@ from wengert.tracing.tracer import Tracer
 def test_it_is_set_up_once_and_by_types() -> None:
     with pytest.raises(TypeError):
         _array_functions.setup(1, type(np.sum), Tracer, print, set(), print)
-    _array_functions.setup(
-        np.ufunc, type(np.sum), Tracer, print, set(), print
-    )  # for nothing: who answers has been named
+    _array_functions.setup(np.ufunc, type(np.sum), Tracer, print, set(), print)  # for nothing: it is known
     assert wg.grad(lambda x: np.square([x, x])[0])(2.0) == 4.0
 
 
