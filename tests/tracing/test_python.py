@@ -11,7 +11,7 @@ import pytest
 SOURCE = Path(__file__).parents[2] / "src" / "wengert"
 ROOMS = ("tracing/python/", "tracing/interception/")
 """The folders that read the interpreter, and that change what it runs."""
-OTHERS = ("tracing/reroute.py", "tracing/type_of.py")
+OTHERS = ("tracing/type_of.py",)
 """Files that do so as well, until they stand in one of these folders."""
 
 MODULES = ("ast", "dis", "opcode")

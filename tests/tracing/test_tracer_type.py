@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import types
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ imported_asarray = np.asarray
 
 
 def _written_into_numpys(x: Any) -> Any:
-    (a,) = map(np.zeros, [3])  # NumPy's own: nothing tells who calls
+    a = LIBRARY.zeros(3)  # NumPy's own: nothing tells who calls
     a[:] = np.ones(3)
     a[1] = np.ones(2)[0]
     a[np.array([2])] = np.ones(1)
@@ -38,25 +39,29 @@ def test_numpy_that_looked_up_the_class_of_a_constant_was_taken_for_a_function_t
     assert wg.grad(f)(2.0) == expected / 2
 
 
+LIBRARY = types.ModuleType("scipy.made_up")  # it gets NumPy's own arrays
+exec("import numpy as np\ndef zeros(n): return np.zeros(n)\n", vars(LIBRARY))
+
+
 def _filled(x: Any) -> Any:
-    (a,) = map(np.zeros, [3])
+    a = LIBRARY.zeros(3)
     a.fill(x)
     return a[0]
 
 
 def _item(x: Any) -> Any:
-    (a,) = map(np.zeros, [3])
+    a = LIBRARY.zeros(3)
     a[0] = x
     return a[0]
 
 
 def _items(x: Any) -> Any:
-    (a,) = map(np.zeros, [3])
+    a = LIBRARY.zeros(3)
     a[:] = [x, x, x]
     return a[0]
 
 
-@pytest.mark.parametrize("f", [_filled, _item, _items, lambda x: imported_asarray(x) * 2])
+@pytest.mark.parametrize("f", [_filled, _item, _items])
 def test_numpy_that_looks_up_the_class_of_a_traced_value_is_refused_in_words_of_arrays(f: Any) -> None:
     with pytest.raises((MutationError, ConcretizationError), match=r"(made outside|concrete array)[\s\S]*test_tracer"):
         wg.grad(f)(2.0)

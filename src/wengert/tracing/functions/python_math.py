@@ -1,4 +1,4 @@
-"""The functions of Python's module ``math`` on traced numbers, by :mod:`~wengert.tracing.exchange`.
+"""The functions of Python's module ``math`` on traced numbers, by :mod:`~wengert.tracing.interception`.
 
 They take what ``float`` takes, an array of one element too, and give Python's floats. Where Python raises
 ``ValueError: math domain error``, so do they: that an argument is inside of the domain is looked at, and guarded, as a

@@ -1,4 +1,4 @@
-"""Classes of numbers on traced values, by :mod:`~wengert.tracing.exchange`: ``float(x)``, ``np.float64(x)``; and what
+"""Classes of numbers on traced values, by :mod:`~wengert.tracing.interception`: ``float(x)``, ``np.float64(x)``; and what
 ``isinstance`` of an abstract class, ``hasattr`` and ``getattr`` with a default say of them.
 
 The conversions are steps of the tape, so that they keep the derivative. What Python is told of a traced value's class
