@@ -1,5 +1,5 @@
-"""Classes of numbers on traced values, which are intercepted: ``float(x)``, ``np.float64(x)``; and what ``isinstance`` of
-an abstract class, ``hasattr`` and ``getattr`` with a default say of them.
+"""Classes of numbers on traced values, which are intercepted: ``float(x)``, ``np.float64(x)``. And what ``isinstance``
+of an abstract class, ``hasattr`` and ``getattr`` with a default say of them.
 
 The conversions are steps of the tape, so that they keep the derivative. What Python is told of a traced value's class
 and attributes is what it would be told of NumPy's value, or of its own number: ``np.ndarray``, ``np.float64``,
