@@ -190,7 +190,7 @@ class WorkerError(WengertError, RuntimeError):
 
 
 class PerformanceWarning(UserWarning):
-    """A compiled function that is right and slow: it is traced again at every call, or answered without machine code.
+    """A compiled function that is right and slow: it is answered without machine code, or often traced again.
 
     Said once a function, with the line, why, and what to write instead; ``stats()`` keeps the whole story, and
     ``wg.jit(f, strict=True)`` raises instead. ``warnings.simplefilter("ignore", wg.PerformanceWarning)`` where it is

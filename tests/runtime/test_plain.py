@@ -219,7 +219,7 @@ def test_out_is_written_where_python_answers() -> None:
 def test_strict_raises_for_whatever_would_be_said() -> None:
     items = iter(range(9))
     scale = 1.0
-    with pytest.raises(wg.errors.CaptureError, match=r"again at every call(.|\n)*iterator"):
+    with pytest.raises(wg.errors.CaptureError, match=r"as it is without wg\.jit: items is an iterator"):
         wg.jit(lambda x: x * next(items), strict=True)(X)
     rebound = wg.jit(strict=True)(lambda x: x * scale)
     for k in range(8):

@@ -127,9 +127,9 @@ def jit(f: F | None = None, *, strict: bool = False, donate: F | None = None, re
     Branches on values are guards, captured arrays are read at every call; see :class:`~wengert.runtime.jit.Jit` for
     ``stats()``, ``program(*args)`` and ``clear()``. Calls take ``out=``, arrays to write the results into.
 
-    What cannot be compiled (a function that writes what it captured, takes more than ``wg.config.max_paths`` paths, or
-    hands a traced value to code that takes none) is answered by ``f`` itself, and what is traced again at every call
-    goes on: with one :class:`~wengert.PerformanceWarning` a function, which names the line and what to write instead.
+    What cannot be compiled (a function that writes what it captured, takes more than ``wg.config.max_paths`` paths,
+    hands a traced value to code that takes none, or reads the clock) is answered by ``f`` itself, as without
+    ``wg.jit``, with one :class:`~wengert.PerformanceWarning` a function, which names the line and what to write.
     ``strict=True``, ``@wg.jit(strict=True)`` as a decorator, raises there instead.
 
     ``donate=lambda args: args[0]`` gives arguments away: results of the same shape and dtype may be written into their

@@ -48,10 +48,13 @@ from wengert.tracing.trace import current_trace
 from wengert.tracing.tracer import Tracer, own_array
 from wengert.tracing.whole import ReadsEnclosingTrace, Whole, trace_whole
 
-TRACED_AGAIN = "is traced again at every call, which takes some fifty times as long as its program"
 WITHOUT_CODE = "is answered without machine code, as it is without wg.jit"
 REBOUND = f"is traced again whenever what it captured is rebound, {MAX_ENVIRONMENTS} times by now"
 UNDECIDED = "left its program, whose last digits are not NumPy's, for NumPy, and is then traced again"
+
+
+class Unrepeatable(WengertError):
+    """Why no program is kept: another run of the function may read something else. It is no error of anybody's."""
 
 
 @dataclass
@@ -74,7 +77,8 @@ class Stats:
     guard: an element compared with the mean of equal ones. Each such call is traced again."""
     compile_s: float = 0.0
     unrepeatable: str = ""
-    """Why the function is traced again at every call; empty if it is not."""
+    """Why every call is answered by the function itself, since another run could give something else by the same steps;
+    empty if that is not so."""
     plain: int = 0
     """Calls that were answered by the function itself, without machine code."""
     why_plain: str = ""
@@ -248,7 +252,7 @@ class Jit(_native.Dispatcher):
         self._stats.why_plain = str(refusal.why)
         if refusal.signature is not None:
             self._note_plain(refusal.signature, refusal.why)
-        if not isinstance(refusal.why, FirstUseError):
+        if not isinstance(refusal.why, FirstUseError | Unrepeatable):
             self._warn(WITHOUT_CODE, str(refusal.why))
         return result
 
@@ -277,6 +281,8 @@ class Jit(_native.Dispatcher):
             signature = signature_of(leaves, treedef, bool(kwargs))
         except WengertError as error:  # what cannot be compared with the next call's
             raise NotTraced(error) from None
+        if signature not in self._specialisations:
+            self._check_traceable(signature, is_look)
         inputs = [
             x if type(leaf) is Array else np.asarray(x)
             for x, leaf in zip(leaves, signature.leaves, strict=True)
@@ -312,11 +318,16 @@ class Jit(_native.Dispatcher):
                 self._stats.sibling_hits += 1
                 special.paths.used(found)
             return compiled, results
-        if signature in self._plain:
-            raise NotTraced(self._plain[signature])
+        self._check_traceable(signature, is_look)
         if special is not None and special.paths.is_full():
             raise NotTraced(special.paths.too_many())
         return self._trace(kwargs, leaves, signature, inputs, special, is_look)
+
+    def _check_traceable(self, signature: Signature, is_look: bool) -> None:
+        """Raise NotTraced if calls of this signature are known to be the function's own to answer."""
+        why = self._plain.get(signature)
+        if why is not None and not (is_look and isinstance(why, Unrepeatable)):
+            raise NotTraced(why)
 
     def _specialisation(self, signature: Signature) -> Specialisation | None:
         """The programs of this signature in the present environment; None if there are none."""
@@ -358,7 +369,9 @@ class Jit(_native.Dispatcher):
         self._stats.traces += 1
         if unrepeatable:
             self._stats.unrepeatable = unrepeatable
-            self._warn(TRACED_AGAIN, unrepeatable)
+            self._warn(WITHOUT_CODE, unrepeatable)
+            if not is_look:
+                self._note_plain(signature, Unrepeatable(unrepeatable))
             self._stats.compile_s += time.perf_counter() - start
             return compiled, [] if is_look else run_once(tape, inputs)
         program = compiled.program

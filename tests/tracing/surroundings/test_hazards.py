@@ -1,4 +1,4 @@
-"""What a function reads from around itself is never old: watched, or traced again at every call, which is heard."""
+"""What a function reads from around itself is never old: watched, or read by the function itself, which is heard."""
 
 from __future__ import annotations
 
@@ -438,13 +438,13 @@ CLOCKS: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", CLOCKS)
-def test_what_differs_at_every_call_is_traced_at_every_call_and_heard(name: str) -> None:
+def test_what_differs_at_every_call_is_answered_by_the_function_itself_and_heard(name: str) -> None:
     step = wg.jit(CLOCKS[name])
     for _ in range(3):
         step(X)
     stats = step.stats()
-    assert stats["traces"] == 3
-    assert stats["unrepeatable"] or "random" in name
+    assert (stats["traces"], stats["plain"], stats["specialisations"]) == (1, 2, 0)
+    assert stats["unrepeatable"]
 
 
 def test_the_machine_and_the_locale_are_heard_or_watched() -> None:

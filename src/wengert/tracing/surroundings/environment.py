@@ -234,6 +234,8 @@ class Environment:
         for k, slot in enumerate(self.slots if is_drawn else ()):
             if not slot.is_shared and not is_unchanged(slot):  # the run drew from a generator: a program would not
                 self.slots[k] = slot._replace(seen=MISSING)
+                if isinstance(slot.read, StateRead):
+                    self._watching.give_up(f"the function changes {slot.name}: pass what it draws as an argument")
         self._trace = None
         self._memo.clear()
         self._keys.clear()

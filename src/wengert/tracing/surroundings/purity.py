@@ -11,9 +11,9 @@ number, say, is a constant of its program. That is right if nothing that the num
 
   - **pure**: depends on its operands alone. A result of theirs from constants is a constant.
   - **changing**: the clock, files, the environment, random numbers, what Python knows of itself. The function is
-    traced again at every call, and says why. Of the standard library, this is whatever is not known to be pure.
+    run by Python at every call, and says why. Of the standard library, this is whatever is not known to be pure.
   - **unknown**, as all of other libraries. A NumPy value that appears while tracing may come from there, so it makes
-    the function be traced again at every call. Python's numbers of theirs are taken as they are.
+    the function be run by Python at every call. Python's numbers of theirs are taken as they are.
 
 * Code that can get at things by other ways than by name (``__globals__``, ``f_back``, a name that is computed, of a
   library) makes everything unknown.

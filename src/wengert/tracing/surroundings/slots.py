@@ -8,6 +8,7 @@ The readers are plain classes: dataclasses take longer to make than they save to
 
 from __future__ import annotations
 
+import functools
 import gc
 import math
 import operator
@@ -263,12 +264,15 @@ class HeldRead:
 
 def _dict_of(holder: Any) -> tuple[str, Any, Any] | None:
     """The place that says which ``__dict__`` an object has; None if its class reads it in a way of its own."""
-    if type(holder).__dictoffset__ == 0:
-        return None
-    descriptor = next((vars(c)["__dict__"] for c in type(holder).__mro__ if "__dict__" in vars(c)), None)
-    if not isinstance(descriptor, types.GetSetDescriptorType | types.MemberDescriptorType):
-        return None
-    return "__dict__", holder, object.__getattribute__(holder, "__dict__")
+    return ("__dict__", holder, object.__getattribute__(holder, "__dict__")) if _has_dict(type(holder)) else None
+
+
+@functools.lru_cache(maxsize=4096)
+def _has_dict(cls: type) -> bool:
+    """Whether instances have a ``__dict__`` that is read as Python reads it."""
+    descriptor = next((vars(c)["__dict__"] for c in cls.__mro__ if "__dict__" in vars(c)), None)
+    is_read_as_it_is = isinstance(descriptor, types.GetSetDescriptorType | types.MemberDescriptorType)
+    return cls.__dictoffset__ != 0 and is_read_as_it_is
 
 
 class DefaultRead:
@@ -547,7 +551,7 @@ def native_slots(slots: Iterable[Slot]) -> Places:
             rest.append(slot)
             continue
         for place in places:
-            native.setdefault((place[0], *map(id, place[1:])), place)
+            native.setdefault(tuple(map(id, place)), place)
     names = [_native_names(*found) for found in named.values()]
     calls = [("call", lambda: all_hold(rest), True)] if rest else []
     return [*native.values(), *names, *calls]

@@ -3,7 +3,7 @@
 Modules and classes with their methods and properties, sets, objects with slots, random generators are *shared* by the
 traced copy of a function with the function itself: no traced value can stand in them. Everything there that the code
 names is compared at every call, arrays by content. What cannot even be compared (an iterator, the clock) makes the run
-unrepeatable: the function is traced again at every call (see Trace.unrepeatable), slower, and right. So does what is
+unrepeatable: the function is run by Python at every call (see Trace.unrepeatable), slower, and right. So does what is
 set elsewhere and has no parts, if it can be compared, count as watched: the environment, the context of decimals.
 
 The parts of a value are those that the other walk puts copies in the place of. The two differ where they must:
