@@ -5,7 +5,9 @@ from __future__ import annotations
 import array
 import random
 import sys
+import time
 import warnings
+import weakref
 from types import SimpleNamespace
 from typing import Any
 
@@ -18,7 +20,7 @@ from scipy.spatial.distance import cdist
 
 import wengert as wg
 from wengert import config
-from wengert.runtime.plain import with_own_arrays
+from wengert.runtime.plain import OwnArrays
 
 X = np.array([0.5, -1.0, 2.0])
 HERE = r"test_plain\.py"
@@ -178,7 +180,7 @@ def test_arguments_are_not_written_where_python_answers() -> None:
 def test_arrays_of_one_memory_are_lent_and_others_copied() -> None:
     whole, alone = np.arange(4.0), np.ones(2)
     readonly = wg.constant(np.ones(2))
-    a, b, c, d, text = with_own_arrays([whole[:3], whole[1:], alone, readonly, "text"])
+    a, b, c, d, text = OwnArrays().of([whole[:3], whole[1:], alone, readonly, "text"])
     assert not a.flags.writeable and np.shares_memory(a, b)
     assert c.flags.writeable and not np.shares_memory(c, alone)
     assert d is readonly and text == "text"
@@ -325,3 +327,54 @@ def test_a_counter_that_hangs_on_the_function_counts() -> None:
     compiled = wg.jit(lambda x: x * count())
     assert [compiled(2.0) for _ in range(3)] == [2.0, 4.0, 6.0]
     assert count() == 4
+
+
+def test_the_memory_of_a_large_copy_is_used_again_unless_somebody_has_kept_it() -> None:
+    own, x = OwnArrays(), np.arange(100_000.0)
+    kept: list[Any] = []
+
+    def call(keep: bool) -> int:
+        made = own.of([x, 1.0])
+        np.testing.assert_array_equal(made[0], x)
+        assert made[0] is not x
+        made[0][:] = 0.0
+        address = made[0].ctypes.data
+        if keep:
+            kept.append(made[0][::2])
+        own.take_back([x, 1.0], made)
+        return address
+
+    first = call(keep=False)
+    assert call(keep=True) == first
+    assert call(keep=False) != first and not kept[0].any()
+    x = x.reshape(100, 1000).T
+    assert own.of([x])[0].strides == x.strides
+
+
+def test_a_function_that_cannot_be_repeated_gets_arrays_of_its_own_and_gives_its_result_away() -> None:
+    @wg.jit
+    def f(x: Any) -> Any:
+        x[0] = time.time()
+        return x
+
+    x, found = np.zeros(100_000), []
+    with pytest.warns(wg.PerformanceWarning, match="reads the clock"):
+        f(x)
+    for _ in range(3):
+        found.append(f(x))
+    assert not x.any() and found[0][0] < found[1][0] < found[2][0]
+    gone = weakref.ref(found.pop())
+    assert gone() is None  # nobody waits for the collector of garbage
+    assert f.stats()["plain"] == 3
+    f(list(x[:2]))  # other arguments: perhaps they are no reason
+    assert f.stats()["traces"] == 2
+
+
+def test_an_iterator_among_the_arguments_says_nothing_of_calls_without_one() -> None:
+    f = wg.jit(lambda x, *more: x * sum(next(m) for m in more))
+    with pytest.warns(wg.PerformanceWarning, match="iterator"):
+        assert f(2.0, iter([1.0])) == 2.0
+    assert f(2.0, iter([3.0])) == 6.0
+    for _ in range(3):
+        f(2.0)
+    assert f.stats()["traces"] == 3 and f._entries

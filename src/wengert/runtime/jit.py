@@ -39,7 +39,7 @@ from wengert.runtime.entry import entry_of
 from wengert.runtime.execute import run_once
 from wengert.runtime.out import write_out
 from wengert.runtime.paths import Paths
-from wengert.runtime.plain import NotTraced, answered_by, is_refusal, warn_slow, with_own_arrays
+from wengert.runtime.plain import NotTraced, OwnArrays, answered_by, is_refusal, warn_slow
 from wengert.runtime.program import Program
 from wengert.runtime.specialisation import MAX_ENVIRONMENTS, Compiled, Specialisation, check_not_shared
 from wengert.tracing import foreign
@@ -89,6 +89,10 @@ _HAVE_SIGNATURES = (FunctionType, MethodType, BuiltinFunctionType, type, partial
 """What is asked itself for its signature; of other objects their class is, since ``__getattr__`` may raise anything."""
 
 
+_LEAVES = frozenset({np.ndarray, float, int, complex, bool})
+"""Arguments that have no parts."""
+
+
 def _has_own_out(f: Callable[..., Any]) -> bool:
     """Whether ``out=`` says something else to ``f`` than where its results go, as it does in NumPy."""
     try:
@@ -132,6 +136,8 @@ class Jit(_native.Dispatcher):
         self._is_fast = is_fast
         self._is_strict = is_strict
         self._plain: dict[Signature, Exception] = {}  # what cannot be traced, and why
+        self._own_arrays = OwnArrays()
+        self._is_unrepeatable = False  # whatever the arguments are
         self._told: set[str] = set()  # what it has warned of
         self.__wrapped__ = f
         self.__name__ = held(f, "__name__", type(f).__name__)
@@ -175,6 +181,7 @@ class Jit(_native.Dispatcher):
             self._forget()
             self._specialisations.clear()
             self._plain.clear()
+            self._is_unrepeatable = False
             self._stats = Stats()
             self._calls_forgotten = self.calls
 
@@ -195,6 +202,12 @@ class Jit(_native.Dispatcher):
 
     def _slow(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that fits none of the installed entries."""
+        if self._is_unrepeatable and not kwargs and current_trace() is None and all(type(x) in _LEAVES for x in args):
+            self._stats.plain += 1
+            own = self._own_arrays.of(args)
+            result = self.__wrapped__(*own)
+            self._own_arrays.take_back(args, own)
+            return result
         if self._has_own_out and "out" in kwargs:
             raise StructureError(
                 message(
@@ -222,7 +235,7 @@ class Jit(_native.Dispatcher):
         out = kwargs.pop("out", None)
         leaves, treedef = foreign.flatten((args, kwargs) if kwargs else args)
         if out is not None and self._donate is not None:
-            leaves = with_own_arrays(leaves)  # results go there, and nothing is given away
+            leaves = OwnArrays().of(leaves)  # results go there, and nothing is given away
         refusal: NotTraced | None = None
         if current_trace() is not None and any(type(x) is Tracer for x in leaves):
             result = self._inlined(kwargs, leaves, treedef)
@@ -232,7 +245,7 @@ class Jit(_native.Dispatcher):
         except ReadsEnclosingTrace:  # not by an argument, but by a variable it captured: likewise
             result = self._inlined(kwargs, leaves, treedef)
         except NotTraced as error:
-            refusal = error
+            refusal = error.with_traceback(None)  # of this frame, which would keep the result until it is collected
         else:
             result = tree.unflatten(compiled.tape.out_tree, results)
             if compiled.entry is not None:
@@ -245,9 +258,12 @@ class Jit(_native.Dispatcher):
 
     def _plainly(self, refusal: NotTraced, leaves: list[Any], treedef: Any, has_kwargs: bool) -> Any:
         """What the function itself returns, where it cannot be traced. If that raises, that is what the call raises."""
-        given = tree.unflatten(treedef, with_own_arrays(leaves))
+        own = self._own_arrays.of(leaves)
+        given = tree.unflatten(treedef, own)
         args, kwargs = given if has_kwargs else (given, {})
         result = answered_by(self.__wrapped__, args, kwargs, refusal.why)
+        del given, args, kwargs
+        self._own_arrays.take_back(leaves, own)
         self._stats.plain += 1
         self._stats.why_plain = str(refusal.why)
         if refusal.signature is not None:
@@ -371,6 +387,8 @@ class Jit(_native.Dispatcher):
             self._stats.unrepeatable = unrepeatable
             self._warn(WITHOUT_CODE, unrepeatable)
             if not is_look:
+                if environment.unrepeatable and all(type(x) in _LEAVES for x in leaves):
+                    self._is_unrepeatable = True
                 self._note_plain(signature, Unrepeatable(unrepeatable))
             self._stats.compile_s += time.perf_counter() - start
             return compiled, [] if is_look else run_once(tape, inputs)

@@ -8,6 +8,7 @@ once.
 from __future__ import annotations
 
 import sys
+import sysconfig
 import warnings
 from collections.abc import Callable, Sequence
 from types import FrameType
@@ -66,23 +67,50 @@ def answered_by(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
         raise
 
 
-def with_own_arrays(leaves: Sequence[Any]) -> list[Any]:
-    """The leaves with copies of the arrays that could be written: a compiled function never writes its caller's.
+class OwnArrays:
+    """Copies of arguments, since a compiled function never writes its caller's arrays, whatever the function does.
 
-    Arrays that share memory cannot be copied one by one: they are handed on, as views that nobody can write.
+    The memory of a large copy is used again for the next call if nobody has kept it: memory that is new costs more to
+    get, a page at a time, than to be written, and its coming and going makes the function's own arrays cost as much.
     """
-    shared = sharing(leaves)
-    return [_own(x, k in shared) if isinstance(x, np.ndarray) else x for k, x in enumerate(leaves)]
+
+    LARGE = 1 << 16
+
+    def __init__(self) -> None:
+        self._free: dict[int, np.ndarray[Any, Any]] = {}  # by the number of the leaf
+
+    def of(self, leaves: Sequence[Any]) -> list[Any]:
+        """The leaves with copies of the arrays that could be written.
+
+        Arrays that share memory cannot be copied one by one: they are handed on, as views that nobody can write.
+        """
+        shared = sharing(leaves)
+        return [self._own(k, x, k in shared) if isinstance(x, np.ndarray) else x for k, x in enumerate(leaves)]
+
+    def _own(self, k: int, x: np.ndarray[Any, Any], is_shared: bool) -> np.ndarray[Any, Any]:
+        if not x.flags.writeable:
+            return x
+        if is_shared:
+            view = x.view()
+            view.flags.writeable = False
+            return view
+        free = self._free.pop(k, None) if type(x) is np.ndarray and x.nbytes >= self.LARGE else None
+        if free is None or (free.dtype, free.shape, free.strides) != (x.dtype, x.shape, x.strides):
+            return x.copy(order="K")
+        np.copyto(free, x)
+        return free
+
+    def take_back(self, leaves: Sequence[Any], made: list[Any]) -> None:
+        """The call is over that ``made`` was made for of ``leaves``: keep what nobody else has got hold of."""
+        for k, x in enumerate(leaves):
+            if type(x) is not np.ndarray or x.nbytes < self.LARGE or made[k] is x or made[k].base is not None:
+                continue
+            if not _IS_FREE_THREADED and sys.getrefcount(made[k]) == 2:  # `made`, and this question
+                self._free[k] = made[k]
 
 
-def _own(x: np.ndarray[Any, Any], is_shared: bool) -> np.ndarray[Any, Any]:
-    if not x.flags.writeable:
-        return x
-    if not is_shared:
-        return x.copy(order="K")
-    view = x.view()
-    view.flags.writeable = False
-    return view
+_IS_FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+"""Then a count of references is no count of who has got hold of something."""
 
 
 def warn_slow(text: str) -> None:
