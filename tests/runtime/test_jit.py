@@ -268,6 +268,24 @@ def test_numpy_decides_where_machine_code_rounds_to_the_other_side_of_a_guard() 
             assert (stats["traces"], stats["undecided"]) in ((1, 0), (2, 2))  # both calls, or neither
 
 
+def test_numpy_decides_as_it_did_where_a_pass_rounds_to_the_other_side_of_a_guard() -> None:
+    """A sum of parts becomes one sum, which rounds otherwise: GuardMiss, an error of our own, reached the user."""
+
+    def f(x: Any) -> Any:
+        parts = sum(np.split(x, 9))
+        return np.square(x) if np.mean(parts) < np.sum(x) else np.arcsinh(x)
+
+    rng, undecided = np.random.default_rng(0), 0
+    for _ in range(12):
+        x = rng.normal(size=9)
+        jitted = wg.jit(f)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", PerformanceWarning)
+            np.testing.assert_allclose(jitted(x), f(x), rtol=1e-12)
+        undecided += jitted.stats()["undecided"]
+    assert undecided  # else this has tested nothing
+
+
 # ----------------------------------------------------------------------------------------------- arguments by name
 
 

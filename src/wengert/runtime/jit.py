@@ -397,7 +397,7 @@ class Jit(_native.Dispatcher):
         self._keep(compiled, signature, special, tuple(kwargs))
         if is_look:
             return compiled, []
-        results, by_numpy = program.run_recorded(compiled.apart(inputs))
+        results, by_numpy = program.run_recorded(compiled.apart(inputs), recorded=whole[0])
         self._stats.undecided += by_numpy
         if by_numpy:
             self._warn(UNDECIDED, "a guard compares values that are equal but for rounding", is_error=False)

@@ -115,16 +115,19 @@ class Program:
         except NativeMiss as miss:
             raise self.missed(*miss.args) from None
 
-    def run_recorded(self, inputs: Sequence[Any], captures: Sequence[Any] | None = None) -> tuple[list[Any], bool]:
+    def run_recorded(
+        self, inputs: Sequence[Any], captures: Sequence[Any] | None = None, recorded: Tape | None = None
+    ) -> tuple[list[Any], bool]:
         """As :meth:`run`, for the very values that the tape was recorded with; and whether NumPy had to do it.
 
         NumPy computed what its guards saw. Where machine code, which rounds otherwise, comes out on the other side of
-        one (is an element greater than the mean of equal ones?), NumPy computes the outputs too.
+        one (is an element greater than the mean of equal ones?), NumPy computes the outputs too: those of the tape as
+        it was ``recorded``, if that is given, for passes round otherwise as well (a sum of parts becomes one sum).
         """
         try:
             return self.run(inputs, captures), False
         except (GuardMiss, CountMiss):
-            return Reference(self.tape).run(inputs, captures), True
+            return Reference(self.tape if recorded is None else recorded).run(inputs, captures), True
 
     def missed(self, position: int, data: bytes) -> GuardMiss:
         """The miss that a native guard found."""
