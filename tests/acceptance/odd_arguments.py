@@ -371,7 +371,7 @@ CALLS: dict[str, Call] = {
         lambda a, b, f: wg.vjp(lambda x: wg.fori_loop(a, b, f, x), X1), 0, 3, lambda i, x: x + i, loops="a b"
     ),
     "traced while_loop": good(
-        lambda c, f: wg.vjp(lambda x: wg.while_loop(c, f, x), 1.0), lambda x: x < 3, lambda x: x + 1
+        lambda c, f: wg.vjp(lambda x: wg.while_loop(c, f, x), 1.0), lambda x: x < 3, lambda x: x + 1, loops="c f"
     ),
     "joined": good(wg.joined, _vector),
     "known_states": good(wg.known_states, lambda y, x: (y + x, y), 0.0, (X1,), X1, 3),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
+import pytest
 
 import wengert as wg
 from tests.graph.layers import Linear, Norm
@@ -42,3 +45,11 @@ def test_state_and_layers_without_parameters() -> None:
     assert new["a"] is params["a"] and new_state["a"] is state["a"]
     gone, _ = graph.inherit(g.replace("a", np.sin), 1, (wg.spec((5, 3)),), params, state)
     assert gone == {}
+
+
+def test_an_input_that_is_no_array_is_said_in_our_words() -> None:
+    deep: list[Any] = []
+    for _ in range(100):
+        deep = [deep]
+    with pytest.raises(wg.errors.ArgumentError, match=r"an input of a graph is no array(.|\n)*wg\.spec"):
+        graph.inherit(graph.empty("x").insert("h", np.tanh, after="x"), 0, (deep,), {}, {})

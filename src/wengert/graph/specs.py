@@ -64,5 +64,11 @@ def _specs_of_run(vertices: list[Vertex], found: dict[str, Any], params: Tree, s
 def spec_of(x: Any) -> Any:
     if type(x) is type(wg.spec(())):
         return x
-    x = np.asarray(x)
+    try:
+        x = np.asarray(x)
+    except (ValueError, RecursionError) as error:  # of nested lists
+        what = f"an input of a graph is no array: {str(error).partition(chr(10))[0]}"
+        raise wg.errors.ArgumentError(
+            wg.errors.message(what, tries=["an array, or its spec: wg.spec(shape)"])
+        ) from error
     return wg.spec(x.shape, x.dtype)
