@@ -122,7 +122,7 @@ def test_the_items_of_a_list() -> None:
         lambda: items.__setitem__(1, "b"),
         items.clear,
         items.reverse,
-        lambda: items.__setitem__(0, float("1.0")),
+        lambda: items.__setitem__(0, 1),
     ):
         both(("list", items, seen), change, lambda: items.__setitem__(slice(None), seen))
     assert fits(jit(entry(places=[("list", [], ())])))
@@ -152,6 +152,54 @@ def test_the_form_of_an_array() -> None:
     both(("form", x, x.dtype, (2, 3, 24, 8)), put(x, "shape", (3, 2)), put(x, "shape", (2, 3)))
 
 
+EQUAL = [(1.5, float("1.5")), (float("nan"), float("nan")), (10**20, int("1" + 20 * "0")), ("ab", "".join("ab"))]
+OTHERS = [(0.0, -0.0), (1, 1.0), (1, True), (1.0, np.float64(1.0)), (b"a", bytes([97])), ((1.5,), (float("1.5"),))]
+
+
+@pytest.mark.parametrize(("seen", "now"), [*EQUAL, *OTHERS])
+def test_numbers_and_texts_may_be_others_that_are_equal(seen: Any, now: Any) -> None:
+    is_equal = any(seen is one for one, _ in EQUAL)
+    cell, table, items = CellType(seen), {"a": seen}, [seen]
+    found = [
+        ("cell", cell, seen),
+        ("item", table, "a", seen),
+        ("dict", table, ("a",), (seen,)),
+        ("list", items, (seen,)),
+    ]
+    entries = [jit(entry(places=[place])) for place in found]
+    assert all(map(fits, entries))
+    cell.cell_contents = table["a"] = items[0] = now
+    for _ in range(2):
+        assert [fits(f) for f in entries] == [is_equal or now is seen] * 4
+
+
+def test_the_bytes_of_an_array() -> None:
+    x = np.arange(6.0)
+    both(("content", x, x.tobytes()), lambda: x.__setitem__(5, 1.0), lambda: x.__setitem__(5, 5.0))
+    assert not fits(jit(entry(places=[("content", x[::2], x[::2].tobytes())])))  # no memory to compare
+    assert not fits(jit(entry(places=[("content", x, x[:5].tobytes())])))
+
+
+def test_what_is_asked_when_a_number_has_changed() -> None:
+    number, answers, asked = 1, True, 0
+
+    def ask() -> bool:
+        nonlocal asked
+        asked += 1
+        return answers
+
+    f = jit(entry(places=[("counted", lambda: number, ask, True)]))
+    assert fits(f) and fits(f) and asked == 1
+    number = 2
+    assert fits(f) and fits(f) and asked == 2
+    number, answers = 3, False
+    assert not fits(f) and not fits(f) and asked == 4
+    answers = True
+    assert fits(f) and fits(f) and asked == 5
+    assert not fits(jit(entry(places=[("counted", lambda: 1 / 0, ask, True)])))
+    assert not fits(jit(entry(places=[("counted", lambda: 1, lambda: 1 / 0, True)])))
+
+
 @pytest.mark.parametrize(
     "place",
     [
@@ -172,6 +220,8 @@ def test_the_form_of_an_array() -> None:
         ("absent", {}, ["a"]),
         ("names", {}, ("a",), (1,)),
         ("form", [], F8, ()),
+        ("content", [], b""),
+        ("counted", len, None, True),
     ],
 )
 def test_places_that_make_no_sense(place: Any) -> None:

@@ -158,8 +158,9 @@ def test_a_program_that_nothing_has_touched_looks_once() -> None:
     for _ in range(5):
         assert not fits(f)
     assert looks(f) == 6
-    d["7"] = f._entries[0] and 7.0
-    assert not fits(f)  # an equal number is another
+    d["7"] = float("7.0")
+    assert fits(f) and fits(f)  # a number that is equal
+    assert looks(f) == 7
 
 
 @pytest.mark.skipif(not HEARS, reason="before Python 3.12 a dict has one number, whichever key is written")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import abc
+import functools
 from collections import deque
 from typing import Any
 
@@ -10,9 +12,12 @@ import pytest
 
 from tests.tracing.surroundings.kinds import KINDS, Box, Crate, Pair, Slotted
 from tests.tracing.surroundings.walks import replaced, watched
+from wengert.tracing.surroundings.parts import _content
 from wengert.tracing.surroundings.slots import (
     MISSING,
     AbsentRead,
+    ArgumentRead,
+    ArrayRead,
     AttributeRead,
     AttributesRead,
     CellRead,
@@ -28,10 +33,12 @@ from wengert.tracing.surroundings.slots import (
     ItselfRead,
     KeysRead,
     KeywordDefaultRead,
+    KeywordsRead,
     LengthRead,
     MembersRead,
     NameRead,
     NamesRead,
+    RegisteredRead,
     Slot,
     VariableRead,
     all_hold,
@@ -168,9 +175,34 @@ def test_readers_in_the_runtime_s_terms() -> None:
     assert places(DefaultsRead(f, "__kwdefaults__")) == [("kwdefaults", f, {"b": 2.0})]
     assert places(NamesRead(table)) == [("keys", table, ("a",))]
     assert places(ItselfRead(box)) == []
+    assert places(ArrayRead(lambda: array, array, _content)) == [
+        *places(FormRead(array)),
+        ("content", array, bytes(48)),
+    ]
+    assert places(ArrayRead(lambda: array.T, array.T, _content)) is None
+    part = functools.partial(f, 1.0, b=box)
+    keywords = ("member", part, vars(functools.partial)["keywords"], part.keywords)
+    assert places(ArgumentRead(lambda: part, part, 0)) == [
+        ("member", part, vars(functools.partial)["args"], (1.0,)),
+    ]
+    assert places(ArgumentRead(lambda: part, part, "b")) == [keywords, ("item", part.keywords, "b", box)]
+    assert places(KeywordsRead(lambda: part, part)) == [keywords, ("keys", part.keywords, ("b",))]
     members = {1.0, "a"}
     assert places(MembersRead(lambda: members, members)) == [("set", members, frozenset(members))]
     assert places(MembersRead(lambda: members, frozenset(members))) == []
+
+
+def test_what_is_registered_with_abstract_classes_is_looked_at_when_anything_is() -> None:
+    class A(abc.ABC): ...  # noqa: B024
+
+    class B(abc.ABC): ...  # noqa: B024
+
+    slots = [Slot("what is registered", read, read(), True) for read in (RegisteredRead(A), RegisteredRead(B))]
+    ((kind, number, ask, seen),) = native_slots(slots)
+    assert kind == "counted" and ask() is seen
+    before = number()
+    B.register(Box)
+    assert number() != before and ask() is not seen
 
 
 def test_a_class_with_a_dict_of_its_own_is_left_to_python() -> None:
@@ -258,10 +290,8 @@ LOOKED_AT_BY_PYTHON = {
     "deque",
     "OrderedDict",
     "exception",  # its arguments
-    "array",
     "array of objects",
     "masked array",
-    "structured array",
     "bytearray",
     "memoryview",
     "array.array",

@@ -1,5 +1,5 @@
 // Places: where the values that a function captured are read, and compared with what they were when it was compiled,
-// by identity. With the GIL held; looking at a place may run any Python code.
+// by identity, numbers and texts by value. With the GIL held; looking at a place may run any Python code.
 //
 // Most places are of two kinds. A *word* is a pointer in an object that has no more to it: the content of a cell, the
 // code of a function, the class of an object. It costs a load and a comparison, less than hearing of its changes would.
@@ -20,13 +20,16 @@ namespace {
 #define Py_END_CRITICAL_SECTION() }
 #endif
 
-// Whether a list has exactly these items, a dict these keys, in order, and values: by identity.
+bool is_same(PyObject *now, PyObject *seen) { return now == seen || are_equal(now, seen); }
+
+// Whether a list has exactly these items, a dict these keys, in order, and values.
 bool has_items(PyObject *list, PyObject *seen) {
     const Py_ssize_t n = PyTuple_GET_SIZE(seen);
     if (PyList_GET_SIZE(list) != n) return false;
     if (n == 0) return true;
-    const auto *now = reinterpret_cast<PyListObject *>(list)->ob_item;
-    return std::memcmp(now, &PyTuple_GET_ITEM(seen, 0), static_cast<size_t>(n) * sizeof(PyObject *)) == 0;
+    PyObject *const *now = reinterpret_cast<PyListObject *>(list)->ob_item, *const *before = &PyTuple_GET_ITEM(seen, 0);
+    if (std::memcmp(now, before, static_cast<size_t>(n) * sizeof(PyObject *)) == 0) return true; // at memory's speed
+    return std::equal(now, now + n, before, is_same);
 }
 
 bool has_entries(PyObject *dict, PyObject *keys, PyObject *values) { // nullptr: any values
@@ -36,7 +39,7 @@ bool has_entries(PyObject *dict, PyObject *keys, PyObject *values) { // nullptr:
     Py_ssize_t position = 0, k = 0;
     while (PyDict_Next(dict, &position, &key, &value)) {
         if (k == n || key != PyTuple_GET_ITEM(keys, k)) return false;
-        if (values != nullptr && value != PyTuple_GET_ITEM(values, k)) return false;
+        if (values != nullptr && !is_same(value, PyTuple_GET_ITEM(values, k))) return false;
         k++;
     }
     return k == n;
@@ -100,9 +103,27 @@ bool is_there(PyObject *now, PyObject *seen) { // `now` is stolen; nullptr, perh
         if (PyErr_Occurred() && PyErr_ExceptionMatches(PyExc_Exception)) PyErr_Clear();
         return false;
     }
-    const bool is_same = now == seen;
+    const bool found = is_same(now, seen);
     Py_DECREF(now);
-    return is_same;
+    return found;
+}
+
+// Whether an array has these bytes. Its form is another place.
+bool has_content(PyObject *object, PyObject *seen) {
+    auto *x = reinterpret_cast<PyArrayObject *>(object);
+    return PyArray_IS_C_CONTIGUOUS(x) && PyArray_NBYTES(x) == PyBytes_GET_SIZE(seen) &&
+           std::memcmp(PyArray_BYTES(x), PyBytes_AS_STRING(seen), static_cast<size_t>(PyBytes_GET_SIZE(seen))) == 0;
+}
+
+// Whether a number is what it was when a call last said that all is there, or that call says so again.
+bool has_stayed(const Place &place) {
+    PyObject *found = PyObject_CallNoArgs(place.object);
+    const int64_t number = found == nullptr ? -1 : PyLong_AsLongLong(found);
+    Py_XDECREF(found);
+    if (number >= 0 && number == place.number) return true;
+    if (PyErr_Occurred() || !is_there(PyObject_CallNoArgs(place.key), place.seen)) return is_there(nullptr, place.seen);
+    place.number = number;
+    return true;
 }
 
 bool is_watched(const Place &place) { return place.kind <= Place::names; }
@@ -133,6 +154,15 @@ void release(const Place &place) {
 
 } // namespace
 
+bool are_equal(PyObject *now, PyObject *seen) {
+    if (now == nullptr || seen == nullptr || Py_TYPE(now) != Py_TYPE(seen)) return false;
+    if (PyFloat_CheckExact(now)) { // 0 is not -0, and a NaN is itself
+        const double values[] = {PyFloat_AS_DOUBLE(now), PyFloat_AS_DOUBLE(seen)};
+        return std::memcmp(&values[0], &values[1], sizeof(double)) == 0;
+    }
+    return (PyLong_CheckExact(now) || PyUnicode_CheckExact(now)) && PyObject_RichCompareBool(now, seen, Py_EQ) == 1;
+}
+
 bool holds(const Place &place) {
     bool is_same = false;
     switch (place.kind) {
@@ -142,6 +172,10 @@ bool holds(const Place &place) {
         return is_there(PyObject_CallNoArgs(place.object), place.seen);
     case Place::form:
         return has_form(place);
+    case Place::content:
+        return has_content(place.object, place.seen);
+    case Place::counted:
+        return has_stayed(place);
     default:
         break;
     }
@@ -240,13 +274,13 @@ void Surroundings::read_place(nb::handle x) {
     static const std::pair<const char *, Place::Kind> kinds[] = {
         {"item", Place::item}, {"dict", Place::dict}, {"keys", Place::keys}, {"absent", Place::absent},
         {"names", Place::names}, {"list", Place::list}, {"set", Place::set},   {"form", Place::form},
-        {"call", Place::call}};
+        {"content", Place::content}, {"counted", Place::counted}, {"call", Place::call}};
     Place place;
     const auto found = std::find_if(std::begin(kinds), std::end(kinds), [&](const auto &one) { return kind == one.first; });
     if (found == std::end(kinds)) throw std::invalid_argument("there is no place of kind " + kind);
     place.kind = found->second;
     const bool has_key = place.kind == Place::item || place.kind == Place::dict || place.kind == Place::names ||
-                         place.kind == Place::form;
+                         place.kind == Place::form || place.kind == Place::counted;
     expect(has_key ? 4 : 3);
     PyObject *key = has_key ? item(items, 2).ptr() : nullptr;
     switch (place.kind) {
@@ -273,6 +307,12 @@ void Surroundings::read_place(nb::handle x) {
     case Place::form:
         check(PyArray_Check(object), "not an array");
         place.words = integers(last, "a shape and strides");
+        break;
+    case Place::content:
+        check(PyArray_Check(object) && PyBytes_CheckExact(last), "not an array and its bytes");
+        break;
+    case Place::counted:
+        check(PyCallable_Check(object) && PyCallable_Check(key), "not callable");
         break;
     case Place::call:
         check(PyCallable_Check(object), "not callable");

@@ -7,13 +7,15 @@
 namespace wengert {
 
 struct Place {
-    enum Kind : uint8_t { item, dict, keys, absent, names, list, set, form, call };
+    enum Kind : uint8_t { item, dict, keys, absent, names, list, set, form, content, counted, call };
     Kind kind = item;
     PyObject *object = nullptr, *key = nullptr, *seen = nullptr; // strong references; not all kinds have a key
     std::vector<npy_intp> words; // of an array's form: its shape and then its strides; of a set: its table
+    mutable int64_t number = -1; // of what is counted: at which it was last found to be the same
 };
 
 bool holds(const Place &place);
+bool are_equal(PyObject *now, PyObject *seen); // another object, but a number or text that nobody can tell from the first
 
 // All the places that a program reads beside its arguments. With the GIL held.
 class Surroundings {
@@ -26,7 +28,7 @@ class Surroundings {
     // error. Here to be inlined: every call asks it.
     bool hold() {
         for (const Word &word : words_)
-            if (*word.address != word.seen) return false;
+            if (PyObject *now = *word.address; now != word.seen && !are_equal(now, word.seen)) return false;
         for (const Place &place : places_)
             if (!holds(place)) return false;
         return watch_.is_quiet() || watched_hold();

@@ -60,6 +60,8 @@ from wengert.tracing.surroundings.slots import (
     CellRead,
     ClassRead,
     FormRead,
+    ItselfRead,
+    KeywordsRead,
     Slot,
     StateRead,
     VariableRead,
@@ -186,7 +188,7 @@ class Environment:
     def copy_for(self, f: Callable[..., Any], trace: Trace) -> Callable[..., Any]:
         """``f`` with its captured arrays replaced by traced values of ``trace``; notes every slot it reads."""
         self._trace = trace
-        copy = self._replace(Part(None, held(f, "__name__", "function"), f, lambda: f), is_root=True)
+        copy = self._replace(Part(None, held(f, "__name__", "function"), f, ItselfRead(f)), is_root=True)
         self._watching.watch_holders()
         self._check_identities()
         trace.unrepeatable = trace.unrepeatable or self._watching.unrepeatable
@@ -194,7 +196,7 @@ class Environment:
 
     def copy_argument(self, value: Any, name: str) -> Any:
         """An argument that is not traced, an object or a function, which may hold arrays and change as captures do."""
-        copy = self._replace(Part(None, name, value, lambda: value), is_root=True)
+        copy = self._replace(Part(None, name, value, ItselfRead(value)), is_root=True)
         self._watching.watch_holders()
         self._check_identities()
         return copy
@@ -524,8 +526,8 @@ class Environment:
         parts = parts_of(part.value, part.name, part.read)
         function = self._replace(_inner(parts, "func"))
         positional, by_keyword = self._arguments(parts)
-        read, keywords = part.read, tuple(part.value.keywords)
-        self._watching.note(Part(None, f"the keywords of {part.name}", keywords, lambda: tuple(read().keywords)))
+        keywords = KeywordsRead(part.read, part.value)
+        self._watching.note(Part(None, f"the keywords of {part.name}", keywords(), keywords))
         new = functools.partial(function, *positional, **by_keyword)
         self._hang(new, parts)
         return new

@@ -30,6 +30,8 @@ from wengert.tracing.python.bytecode import code_of, free_variables
 from wengert.tracing.surroundings.purity import is_immutable
 from wengert.tracing.surroundings.slots import (
     MISSING,
+    ArgumentRead,
+    ArrayRead,
     AttributeRead,
     AttributesRead,
     CellRead,
@@ -190,9 +192,11 @@ def _hung(f: Callable[..., Any], name: str, read: Callable[[], Any]) -> tuple[Pa
 
 
 def _of_partial(value: Any, name: str, read: Callable[[], Any]) -> Parts:
-    positional = [Part(k, f"{name}.args[{k}]", found, lambda k=k: read().args[k]) for k, found in enumerate(value.args)]
+    positional = [
+        Part(k, f"{name}.args[{k}]", found, ArgumentRead(read, value, k)) for k, found in enumerate(value.args)
+    ]
     by_keyword = [
-        Part(k, f"{name}.keywords[{k!r}]", found, lambda k=k: read().keywords[k]) for k, found in value.keywords.items()
+        Part(k, f"{name}.keywords[{k!r}]", found, ArgumentRead(read, value, k)) for k, found in value.keywords.items()
     ]
     parts = Parts(arguments=[*positional, *by_keyword])
     if vars(value):
@@ -275,7 +279,7 @@ def _members(value: Iterable[Any], name: str) -> list[Part]:
 
 
 def _of_array(value: Any, name: str, read: Callable[[], Any]) -> Parts:
-    content = Part(None, f"the content of {name}", _content(value), lambda: _content(read()))
+    content = Part(None, f"the content of {name}", _content(value), ArrayRead(read, value, _content))
     return Parts(content, members=_members(np.asarray(value).flat, name) if value.dtype.hasobject else ())
 
 

@@ -8,6 +8,7 @@ The readers are plain classes: dataclasses take longer to make than they save to
 
 from __future__ import annotations
 
+import abc
 import functools
 import gc
 import math
@@ -339,6 +340,81 @@ class MembersRead:
         return [("set", self.holder, seen)] if is_same else None
 
 
+class ArrayRead:
+    """Reads the form and the bytes of an array, by what ``content`` says that they are."""
+
+    __slots__ = ("content", "holder", "read")
+
+    def __init__(self, read: Callable[[], Any], holder: Any, content: Callable[[Any], tuple[Any, ...]]) -> None:
+        self.read, self.holder, self.content = read, holder, content
+
+    def __call__(self) -> Any:
+        return self.content(self.read())
+
+    def native(self, seen: Any) -> Places | None:
+        array = self.holder
+        if type(array) is not np.ndarray or array.dtype.hasobject or not array.flags.c_contiguous or seen is MISSING:
+            return None
+        shape, dtype, content, _ = seen
+        if array.shape != shape or array.dtype.str != dtype:
+            return None
+        return [*FormRead(array).native((array.dtype, shape, array.strides)), ("content", array, content)]
+
+
+class ArgumentRead:
+    """Reads an argument of a partial, by its position or its name."""
+
+    __slots__ = ("holder", "key", "read")
+
+    def __init__(self, read: Callable[[], Any], holder: Any, key: int | str) -> None:
+        self.read, self.holder, self.key = read, holder, key
+
+    def __call__(self) -> Any:
+        return _arguments_of(self.read(), self.key)[self.key]
+
+    def native(self, seen: Any) -> Places | None:
+        found = _arguments_of(self.holder, self.key)
+        where = ("member", self.holder, _MEMBERS_OF_PARTIAL[type(self.key)], found)
+        if isinstance(self.key, str):
+            return [where, ("item", found, self.key, seen)]
+        return [where] if found[self.key] is seen else None
+
+
+def _arguments_of(partial: Any, key: int | str) -> Any:
+    return partial.args if isinstance(key, int) else partial.keywords
+
+
+_MEMBERS_OF_PARTIAL: dict[type, Any] = {int: vars(functools.partial)["args"], str: vars(functools.partial)["keywords"]}
+
+
+class KeywordsRead:
+    """Reads which arguments of a partial have names."""
+
+    __slots__ = ("holder", "read")
+
+    def __init__(self, read: Callable[[], Any], holder: Any) -> None:
+        self.read, self.holder = read, holder
+
+    def __call__(self) -> Any:
+        return tuple(self.read().keywords)
+
+    def native(self, seen: Any) -> Places | None:
+        keywords = self.holder.keywords
+        return [("member", self.holder, _MEMBERS_OF_PARTIAL[str], keywords), ("keys", keywords, seen)]
+
+
+class RegisteredRead:
+    """Reads the classes that an abstract one takes for its own."""
+
+    __slots__ = ("cls",)
+
+    def __init__(self, cls: abc.ABCMeta) -> None:
+        self.cls = cls
+
+    def __call__(self) -> Any:
+        return frozenset(abc._get_dump(self.cls)[0])  # type: ignore[attr-defined]  # not in the stubs: nothing public tells
+
+
 class ItselfRead:
     """Reads what cannot be another: a member of a set, while the set has the same members."""
 
@@ -539,9 +615,13 @@ def native_slots(slots: Iterable[Slot]) -> Places:
     """
     native: dict[Any, tuple[Any, ...]] = {}
     named: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
+    registered: list[Slot] = []
     rest: list[Slot] = []
     for slot in slots:
         read: Any = slot.read
+        if type(read) is RegisteredRead:
+            registered.append(slot)
+            continue
         if type(read) is NameRead:
             named.setdefault(id(read.namespace), (read.namespace, {}))[1][read.key] = slot.seen
             continue
@@ -553,7 +633,9 @@ def native_slots(slots: Iterable[Slot]) -> Places:
         for place in places:
             native.setdefault(tuple(map(id, place)), place)
     names = [_native_names(*found) for found in named.values()]
-    calls = [("call", lambda: all_hold(rest), True)] if rest else []
+    calls: Places = [("call", lambda: all_hold(rest), True)] if rest else []
+    if registered:  # of which there is one number for all
+        calls.insert(0, ("counted", abc.get_cache_token, lambda: all_hold(registered), True))
     return [*native.values(), *names, *calls]
 
 

@@ -84,6 +84,7 @@ from wengert.tracing.surroundings.slots import (
     ItselfRead,
     NameRead,
     NamesRead,
+    RegisteredRead,
     Slot,
     VariableRead,
     bits_of,
@@ -665,7 +666,7 @@ class Watching:
                 copyreg._slotnames(holder)  # type: ignore[attr-defined]  # not in the stubs; the first copy writes it into the class
             self.note(parts_of(holder, name, lambda: holder).names)
             if isinstance(holder, abc.ABCMeta):
-                read = functools.partial(_registered, holder)
+                read = RegisteredRead(holder)
                 self.note(Part(None, f"what is registered with {name}", read(), read))
             for base in (*holder.__mro__[1:], type(holder)):
                 self._hold_parts(base, base.__name__)
@@ -825,8 +826,3 @@ def _standing(x: Any, attribute: str) -> Any:
 
 def _annotations(f: types.FunctionType) -> Any:
     return tuple(f.__annotations__.items())
-
-
-def _registered(cls: Any) -> Any:
-    """The classes that an abstract one takes for its own."""
-    return frozenset(abc._get_dump(cls)[0])  # type: ignore[attr-defined]  # not in the stubs: nothing public tells
