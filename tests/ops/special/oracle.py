@@ -75,11 +75,15 @@ def root(meaning: Root, xs: list[Any], guess: float) -> Any:
             break
         a, b, fa = b, b - fb * (b - a) / (fb - fa), fb
         if abs(b - a) <= abs(b) * mpf(10) ** (-mp.dps + 10):
-            return b
+            break
         fb = evaluate(lambda y: meaning.residual(*xs, y=y), [b])
     if fb == 0:
         return b
-    raise Unknown("no root")
+    sides = [b * (1 + sign * mpf(10) ** (-mp.dps // 2)) for sign in (-1, 1)]  # steps are short where no root is, too
+    left, right = [evaluate(lambda y: meaning.residual(*xs, y=y), [v]) for v in sides]
+    if left * right > 0:
+        raise Unknown("no root")
+    return b
 
 
 def difference(f: Meaning, xs: list[Any], k: int, digits: int, is_complex: bool = False) -> Any:
@@ -97,7 +101,8 @@ def agree(a: Any, b: Any, rtol: float) -> bool:
 
 def slope(meaning: Meaning, xs: list[float], k: int, guess: float = 0.0, is_complex: bool = False) -> Any:
     """∂/∂x_k, of which two differences agree. Raises Unknown if none do: at a kink, a jump, an end of the domain."""
-    size = max(0, int(mpmath.log10(abs(xs[k]) or 1)))  # a step beside 1 is a smaller one beside this
+    largest = max(abs(xs[k]), abs(guess) if isinstance(meaning, Root) else 0.0)
+    size = max(0, int(mpmath.log10(largest or 1)))  # a step beside 1 is a smaller one beside this
     for dps, digits in ((50, 15), (120, 30), (400, 150), (1200, 400)):
         with mp.workdps(dps + 2 * size):
             points = [mpmath.mpmathify(x) for x in xs]
@@ -105,10 +110,12 @@ def slope(meaning: Meaning, xs: list[float], k: int, guess: float = 0.0, is_comp
             if isinstance(meaning, Root):
                 y = root(meaning, points, guess)
                 f = lambda *xs, y=y: meaning.residual(*xs, y=y)
-                unit = -1 / difference(lambda y, points=points: meaning.residual(*points, y=y), [y], 0, digits)
+                of_y = lambda y, points=points: meaning.residual(*points, y=y)
+                units = [-1 / difference(of_y, [y], 0, d) for d in (digits, digits + 4)]
             else:
-                unit = mpf(1)
-            first, second = [unit * difference(f, points, k, d, is_complex) for d in (digits, digits + 4)]
+                units = [mpf(1), mpf(1)]
+            steps = zip(units, (digits, digits + 4), strict=True)
+            first, second = [unit * difference(f, points, k, d, is_complex) for unit, d in steps]
             if first == second == 0 and (dps < 1200 or 0 < abs(xs[k]) < 1e-10):
                 continue  # the step may have been too small to be seen
             if agree(first, second, 1e-13) or max(abs(first), abs(second)) < mpf(10) ** -320:
@@ -271,7 +278,12 @@ def owens_t(h: Any, a: Any) -> Any:
 
 
 def tukey(lam: Any) -> Callable[[Any], Any]:
-    return lambda p: mp.log(p / (1 - p)) if lam == 0 else (p**lam - (1 - p) ** lam) / lam
+    def f(p: Any) -> Any:
+        if abs(unit(p) - mpf(1) / 2) < mpf(10) ** -30:
+            raise Unknown("no digits of p − ½ are left")
+        return mp.log(p / (1 - p)) if lam == 0 else (p**lam - (1 - p) ** lam) / lam
+
+    return f
 
 
 def agm(a: Any, b: Any) -> Any:
@@ -541,6 +553,15 @@ def hurwitz(s: Any, q: Any) -> Any:
     return mp.zeta(s, q)
 
 
+def ferrers(m: Any, v: Any, x: Any) -> Any:
+    """Ferrers' function P_v^m(x)."""
+    if abs(x) >= 1:
+        raise Unknown("outside")
+    if 0 < abs(v) < 1e-7:
+        raise Unknown("the next degree has lost it: docs/kinks.md")
+    return mp.legenp(v, whole(m), x, type=2)
+
+
 def lambert(z: Any, k: Any, tol: Any) -> Any:
     return mp.lambertw(z, whole(k.real if isinstance(k, mpmath.mpc) else k))
 
@@ -585,25 +606,24 @@ def besselpoly(a: Any, lam: Any, nu: Any) -> Any:
     return a**nu * mp.rgamma(nu + 1) / (2 * half) * mp.hyper([half], [nu + 1, half + 1], -a * a)
 
 
-def upper_integral(f: Meaning) -> Meaning:
-    """∫ₓ^∞ f(t)/t dt."""
+def upper_integral(sign: int, constant: Callable[[], Any]) -> Meaning:
+    """∫ₓ^∞ w(t)/t dt by its series, of w = Σ (±1)ᵏ (t/2)²ᵏ/(k!)² (ψ(k + 1) − log(t/2)): K₀, or −π/2 Y₀."""
 
     def g(x: Any) -> Any:
         positive(x)
-        if x < 0.01 or x > 30:
+        if x > 200:
             raise Unknown("outside")
-        return mp.quad(lambda t: f(t) / t, [x, x + 1, x + 4, x + 16, x + 64, x + 300])
+        with mp.workdps(mp.dps + int(x) + 20):
+            log_half, power, total = mp.log(x / 2), mpf(1), mpf(0)
+            for k in range(1, 3000):
+                power = power * sign * x * x / (4 * k * k)
+                term = power * ((mp.psi(0, k + 1) - log_half) / (2 * k) + mpf(1) / (4 * k * k))
+                total += term
+                if abs(term) < mpf(10) ** -mp.dps:
+                    break
+            return log_half**2 / 2 + mp.euler * log_half + mp.euler**2 / 2 + constant() - total
 
     return g
-
-
-def bessel_y0_tail(x: Any) -> Any:
-    """∫ₓ^∞ Y₀(t)/t dt = Re of the same of i H₀ turned onto t = x + i s, where it falls."""
-    positive(x)
-    if x < 0.01 or x > 1000:
-        raise Unknown("outside")
-    turned = lambda s: 1j * mp.hankel1(0, x + 1j * s) / (x + 1j * s)
-    return mp.im(mp.quad(turned, [0, 1, 4, 16, 64, 200]))
 
 
 def bessel_y0_integral(x: Any) -> Any:
@@ -813,8 +833,8 @@ MEANINGS: dict[str, Meaning] = {
     "itk0": bessel_k0_integral,
     "it2j0": lambda x: x * x / 8 * mp.hyper([1, 1], [2, 2, 2], -x * x / 4),
     "it2i0": lambda x: x * x / 8 * mp.hyper([1, 1], [2, 2, 2], x * x / 4),
-    "it2y0": bessel_y0_tail,
-    "it2k0": upper_integral(lambda t: mp.besselk(0, t)),
+    "it2y0": lambda x: -2 / mp.pi * upper_integral(-1, lambda: -(mp.pi**2) / 12)(x),
+    "it2k0": upper_integral(1, lambda: mp.pi**2 / 24),
     "itstruve0": struve_integral(-1),
     "itmodstruve0": struve_integral(1),
     "it2struve0": lambda x: mp.pi / 2 - 2 / mp.pi * x * mp.hyper([0.5, 1], [1.5, 1.5, 1.5], -x * x / 4),
@@ -899,7 +919,7 @@ MEANINGS: dict[str, Meaning] = {
     "eval_sh_chebyu": of_degree(shifted(chebyshev_second)),
     "eval_hermite": hermite,
     "eval_hermitenorm": lambda n, x: mpf(2) ** (-n / mpf(2)) * hermite(n, x / mp.sqrt(2)),
-    "lpmv": lambda m, v, x: mp.legenp(v, whole(m), x, type=2) if abs(x) < 1 else mp.nan,
+    "lpmv": ferrers,
     # distributions
     "bdtr": lambda k, n, p: counted(mp.floor(k), n, p),
     "bdtrc": lambda k, n, p: 1 - counted(mp.floor(k), n, p),

@@ -49,6 +49,22 @@ def test_derivatives_at_200_points(name: str) -> None:
     assert_right(comparison.compare(name, 200, seconds=30.0))
 
 
+@pytest.mark.parametrize(
+    ("got", "truth"),
+    [
+        (lambda: sp.airy(-1e7)[0], 0.00541851494421060241),
+        (lambda: sp.airy(-1e7)[2], 0.00844382141025853543),
+        (lambda: sp.pbdv(0.999999999, 1.3568392920065104)[1], 0.0501702828742766264),
+        (lambda: sp.eval_gegenbauer(2.0487532194802505, 2.0, 1e100), 9.4663028118487121e205),
+        (lambda: sp.eval_gegenbauer(1.8399047422251873, 1.5, 2e-8 - 1), 7671539.38166840116),
+        (lambda: sp.eval_gegenbauer(415.35868893762654, 1.5, 1 - 2e-12), 86885.4507225696831),
+    ],
+)
+def test_scipy_is_wrong_where_the_comparison_says_so(got: Any, truth: float) -> None:
+    """Else :data:`comparison.SCIPY_IS_WRONG` and docs/kinks.md can do without it."""
+    assert not abs(got() - truth) < 1e-7 * abs(truth)
+
+
 # ---------------------------------------------------------------------------------------- what went wrong, by name
 
 
@@ -62,6 +78,39 @@ def test_where_it_was_wrong(name: str, xs: tuple[float, ...]) -> None:
     comparison.compare_at(report, [list(xs)])
     assert report.points == 1 and report.compared >= sum(isinstance(x, float) for x in xs) - (name == "bdtr")
     assert not report.wrong and not report.nan, str(report)
+
+
+@pytest.mark.parametrize(
+    ("f", "xs", "argnum", "expected"),
+    [
+        (sp.btdtria, (0.5205171112087081, 1e-300, 0.6311814267618503), 1, 0.921166429433742343),
+        (sp.chdtri, (1e8, 0.5561960031910747), 1, -35804.4145427016742),
+        (sp.struve, (7.5, 1e5), 1, 2.54221872039725559e22),
+        (sp.struve, (1.888198496050545, 1e8), 1, 0.0279902619350166848),
+        (sp.modstruve, (1e5, 2.25), 1, 0.0),
+        (sp.eval_chebyu, (3.0487532194802505, 1e100), 0, 1.4341983e308),
+        (sp.tklmbda, (0.7, 2.0), 0, 0.0),
+        (sp.tklmbda, (0.5, 2.0), 0, 0.5),
+        (sp.tklmbda, (0.5, 2.0), 1, 0.125),
+        (sp.tklmbda, (0.7, 1e8), 1, 0.0),
+    ],
+)
+def test_where_it_was_wrong_in_one_operand(f: Any, xs: tuple[float, ...], argnum: int, expected: float) -> None:
+    """Of mpmath where it has the time, and of the definition of the support for ``tklmbda``."""
+    rtol = 1e-7 if expected > 1e307 else 1e-11
+    np.testing.assert_allclose(wg.grad(f, argnums=argnum)(*xs), expected, rtol=rtol)
+
+
+def test_densities_of_large_parameters_keep_their_digits() -> None:
+    """At the mean of a normal limit: 1/√(2π a), to 1/a."""
+    np.testing.assert_allclose(gradient(sp.gammainc, 1e12, 1e12)[1], 1 / np.sqrt(2 * np.pi * 1e12), rtol=1e-11)
+    np.testing.assert_allclose(gradient(sp.betainc, 1e12, 1e12, 0.5)[2], np.sqrt(4e12 / np.pi), rtol=1e-11)
+
+
+def test_eigenvalues_of_mathieu_beyond_what_scipy_knows() -> None:
+    """SciPy's mathieu_cem ends the process for a q of 1e8."""
+    assert np.isnan(wg.grad(lambda q: sp.mathieu_a(2.0, q))(1e8))
+    assert np.isnan(wg.grad(lambda q: sp.mathieu_b(1e300, q))(1e300))
 
 
 def test_the_quantiles_of_students_distribution_of_very_many_degrees_of_freedom() -> None:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 import scipy.special as sp
 
-from wengert.ops.elementwise import cos, cosh, power, sqrt
+from wengert.ops.elementwise import absolute, cos, cosh, sqrt
 from wengert.ops.kernels import flops
 from wengert.ops.op import NONE, elementwise
 from wengert.ops.special.declare import SQRT_PI, either, function, functions, like, no_formula, number, over, series
@@ -133,31 +133,35 @@ be, ke, bep, kep = functions(
 # ------------------------------------------------------------------------------------------------------- Struve
 
 
-def _struve_term(v: Atom, x: Atom) -> Any:
-    """(x/2)ᵛ / √π Γ(v + 3/2) (DLMF 11.4.25)."""
-    from wengert.ops.special.gammas import rgamma  # which has no other business with these
-
-    return power(0.5 * x, v) * rgamma(v + 1.5) / SQRT_PI
+def _struve_rule(of: Any) -> Any:
+    """w_{v−1} − v w/x (DLMF 11.4.27, 11.4.29); half the neighbours' difference would lose x² where x is large."""
+    return lambda v, x, y: of(v - 1, x) - over(like(v, x) * y, x)
 
 
-struve = function(
-    sp.struve,
-    NO_ORDER,
-    lambda v, x, y: 0.5 * (struve(v - 1, x) - struve(v + 1, x) + _struve_term(v, x)),
-)
-modstruve = function(
-    sp.modstruve,
-    NO_ORDER,
-    lambda v, x, y: 0.5 * (modstruve(v - 1, x) + modstruve(v + 1, x) + _struve_term(v, x)),
-)
+struve = function(sp.struve, NO_ORDER, _struve_rule(lambda v, x: struve(v, x)))
+modstruve = function(sp.modstruve, NO_ORDER, _struve_rule(lambda v, x: modstruve(v, x)))
 
 # ------------------------------------------------------------------------------------------------------ integrals
 
 _ZERO_ORDER = lambda x: number(0, x)
+
+
+def _less_one(of: Any, sign: float) -> Any:
+    """±(w(x) − 1)/x of w = I₀ or J₀; for |x| < 1, where the two cancel, ½ Σ (±1)ᵏ⁻¹ (x/2)²ᵏ⁻¹/(k!)², k ≥ 1."""
+    c = [0.25 * (0.25 * sign) ** k / math.factorial(k + 1) ** 2 for k in range(9)]
+
+    def rule(x: Atom, y: Atom) -> Any:
+        is_near = absolute(x) < 1
+        small, large = either(is_near, x, 0, like=x), either(is_near, 1, x, like=x)
+        return either(is_near, small * series(c, small * small), sign * (of(large) - 1) / large, like=x)
+
+    return rule
+
+
 functions(sp.itj0y0, itj0=[lambda x, y: j0(x)], ity0=[lambda x, y: y0(x)])
 functions(sp.iti0k0, iti0=[lambda x, y: i0(x)], itk0=[lambda x, y: k0(x)])
-functions(sp.it2j0y0, it2j0=[lambda x, y: over(1 - j0(x), x)], it2y0=[lambda x, y: -y0(x) / x])
-functions(sp.it2i0k0, it2i0=[lambda x, y: over(i0(x) - 1, x)], it2k0=[lambda x, y: -k0(x) / x])
+functions(sp.it2j0y0, it2j0=[_less_one(j0, -1)], it2y0=[lambda x, y: -y0(x) / x])
+functions(sp.it2i0k0, it2i0=[_less_one(i0, 1)], it2k0=[lambda x, y: -k0(x) / x])
 itstruve0 = function(sp.itstruve0, lambda x, y: struve(_ZERO_ORDER(x), x))
 it2struve0 = function(sp.it2struve0, lambda x, y: over(-struve(_ZERO_ORDER(x), x), x, -2 / math.pi))
 itmodstruve0 = function(sp.itmodstruve0, lambda x, y: modstruve(_ZERO_ORDER(x), x))
@@ -185,10 +189,14 @@ pbwa = _cylinder(sp.pbwa, "pbwa", lambda a, x: a - 0.25 * x * x)
 
 def _eigenvalue_slope(function_of: np.ufunc, m: Any, q: Any) -> Any:
     """∂a/∂q = ∫ 2 cos 2x y² dx / ∫ y² dx over a period: first-order perturbation of Mathieu's equation, by the
-    trapezoidal rule, which is exact for a trigonometric polynomial. SciPy's y is good to some 1e-12."""
+    trapezoidal rule, which is exact for a trigonometric polynomial. SciPy's y is good to some 1e-12, and NaN beyond
+    the m and q that are known here."""
     dtype = np.result_type(m, q)
-    m, q = np.asarray(m, float), np.asarray(q, float)
-    count = 128 + 4 * int(np.nanmax(np.abs(m), initial=0.0) + np.sqrt(np.nanmax(np.abs(q), initial=0.0)))
+    m, q = np.broadcast_arrays(np.asarray(m, float), np.asarray(q, float))
+    is_known = (np.abs(m) < 1e3) & (np.abs(q) < 1e4)
+    m, q = np.where(is_known, m, np.nan), np.where(is_known, q, np.nan)
+    most = [np.fmax.reduce(np.abs(v), None, initial=0.0) for v in (m, q)]
+    count = 128 + 4 * int(most[0] + math.sqrt(most[1]))
     above: Any = 0.0
     below: Any = 0.0
     for x in np.arange(count) * (360.0 / count):

@@ -20,19 +20,20 @@ from typing import Any
 import numpy as np
 import scipy.special as sp
 
-from wengert.ops.elementwise import absolute, exp, floor, hypot, log, log1p, power, sqrt
+from wengert.ops.elementwise import absolute, exp, exp2, floor, hypot, log, log1p, power, sqrt
 from wengert.ops.kernels import flops
 from wengert.ops.op import NONE, ZERO, elementwise
 from wengert.ops.special.declare import either, function, like, no_formula, normal_density, number, sum_or_nan
 from wengert.ops.special.usual import (
+    beta_density,
     betainc,
     betaln,
+    exprel,
+    exprel_partial,
     gamma_density,
     gammainc,
     ndtri,
     psi,
-    xlog1py,
-    xlogy,
     zeta,
 )
 from wengert.tape import Atom
@@ -40,6 +41,8 @@ from wengert.tape import Atom
 # ------------------------------------------------------------------------------------------------------- quadrature
 
 STEP = 0.05
+FARTHEST = 1e306
+"""No step is longer: of parameters of 1e-300 nothing is left there, and the next would be infinite."""
 
 
 def _outward(f: Callable[[Any], Any], start: Any, way: Any, scale: Any) -> Any:
@@ -47,7 +50,7 @@ def _outward(f: Callable[[Any], Any], start: Any, way: Any, scale: Any) -> Any:
     and falls off within some ``scale``."""
     total: Any = 0.0
     for u in np.arange(-3.9, 3.3, STEP):
-        step = scale * math.exp(math.pi / 2 * math.sinh(u))
+        step = np.minimum(scale * math.exp(math.pi / 2 * math.sinh(u)), FARTHEST)
         total = total + f(start + way * step) * step * (math.pi / 2 * math.cosh(u) * STEP)
     return total
 
@@ -182,11 +185,6 @@ def betainc_slope(a: Any, b: Any, x: Any, *, m: int, n: int) -> Any:
         value = np.where((x == 0) | (x == 1), 0.0, value)
         value = np.where((a > 0) & (b > 0) & (x >= 0) & (x <= 1), value, np.nan)
     return np.asarray(value, dtype)[()]
-
-
-def beta_density(a: Atom, b: Atom, x: Atom) -> Any:
-    """xᵃ⁻¹ (1 − x)ᵇ⁻¹ / B(a, b)."""
-    return exp(xlogy(a - 1, x) + xlog1py(b - 1, -x) - betaln(a, b))
 
 
 def _polygamma(j: int, a: Atom) -> Any:
@@ -520,16 +518,47 @@ def _tukey_slope(y: Atom, lam: Atom) -> Any:
     return 1 / (power(y, lam - 1) + power(1 - y, lam - 1))
 
 
+def _inside_tukey(x: Atom, lam: Atom, inside: Any, at_end: Any) -> Any:
+    """``inside`` the support, |x| < 1/l for l > 0; the mean of it and 0 at its ends; 0 beyond, where F is constant."""
+    share = lam * absolute(x)
+    return either(share < 1, inside, either(share > 1, 0, 0.5 * at_end, like=x), like=x)
+
+
+def _grown(u: Atom, lam: Atom) -> Any:
+    """(e^(l u) − 1)/l, also for l = 0."""
+    return u * exprel(lam * u)
+
+
+def _grown_by_lambda(u: Atom, lam: Atom) -> Any:
+    return u * u * exprel_partial(lam * u, exprel(lam * u))
+
+
 def _tukey_by_lambda(x: Atom, lam: Atom, y: Atom) -> Any:
-    """At l = 0 the limit, of x = log(F/(1 − F)), ½ (log² F − log² (1 − F))."""
-    u, v = log(y), log1p(-y)
-    is_zero = lam * lam <= 0
-    away = either(is_zero, 1, lam, like=lam)
-    moved = (power(y, lam) * u - power(1 - y, lam) * v - x) / away
-    return -_tukey_slope(y, lam) * either(is_zero, 0.5 * (u * u - v * v), moved, like=x)
+    """−dF/dx d/dl of (Fˡ − (1 − F)ˡ)/l, each power less 1.
+
+    In the middle, F = (1 + w)/2, where the two all but cancel, and SciPy's F has 14 digits after the point but w has
+    fewer: of S = ½ ((1 + w)ˡ − (1 − w)ˡ)/l = x 2^(l−1), which gives the last digits of w too.
+    """
+    is_middle = (absolute(y - 0.5) < 0.25) & (absolute(lam) < 1e3)
+    is_end = is_middle | (y <= 0) | (y >= 1)
+    f = either(is_end, 0.5, y, like=x)
+    tail = -_tukey_slope(f, lam) * (_grown_by_lambda(log(f), lam) - _grown_by_lambda(log1p(-f), lam))
+    order, at = either(is_middle, lam, 0, like=x), either(is_middle, x, 0, like=x)
+    w = either(is_middle, 2 * y - 1, 0, like=x)
+    scaled = at * exp2(order - 1)
+    slope = 0.5 * (power(1 + w, order - 1) + power(1 - w, order - 1))
+    w = w - (0.5 * (_grown(log1p(w), order) - _grown(log1p(-w), order)) - scaled) / slope
+    moved = 0.5 * (_grown_by_lambda(log1p(w), order) - _grown_by_lambda(log1p(-w), order))
+    middle = 0.5 * (scaled * math.log(2) - moved) / slope
+    return _inside_tukey(x, lam, either(is_middle, middle, tail, like=x), _tukey_slope(y, lam) * x * absolute(x))
 
 
-tklmbda = function(sp.tklmbda, lambda x, lam, y: _tukey_slope(y, lam), _tukey_by_lambda)
+def _tukey_by_x(x: Atom, lam: Atom, y: Atom) -> Any:
+    slope = _tukey_slope(y, lam)
+    return _inside_tukey(x, lam, slope, slope)
+
+
+tklmbda = function(sp.tklmbda, _tukey_by_x, _tukey_by_lambda)
 
 _kolmogp = elementwise(
     sp._ufuncs._kolmogp, name="kolmogp", partials=[no_formula("the second derivative of kolmogorov")], cost=flops(200)

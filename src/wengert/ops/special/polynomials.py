@@ -11,7 +11,20 @@ from typing import Any
 import scipy.special as sp
 
 from wengert.errors import MissingRuleError
-from wengert.ops.elementwise import arccos, arccosh, convert, cos, cosh, equal, select, sin, sinh
+from wengert.ops.elementwise import (
+    absolute,
+    arccos,
+    arccosh,
+    convert,
+    cos,
+    cosh,
+    equal,
+    maximum,
+    select,
+    sin,
+    sinh,
+    tanh,
+)
 from wengert.ops.op import NONE
 from wengert.ops.special.declare import either, function, like, no_formula, number, over
 from wengert.ops.special.hypergeometric import by_2f1
@@ -109,7 +122,10 @@ def _chebyshev_degree(kind: int, factor: float, scale: float, shift: float) -> A
         if kind == 1:
             return factor * either(is_out, alpha * sinh(n * alpha), -theta * sin(n * theta), like=x)
         inside = over(theta, sin(theta), 1) * cos((n + 1) * theta)
-        return factor * either(is_out, over(alpha, sinh(alpha), 1) * cosh((n + 1) * alpha), inside, like=x)
+        rest = maximum(absolute(n + 1) - 1, 0)  # of cosh (n + 1)α / sinh α: the former overflows before the two do
+        outside = over(alpha, tanh(alpha), 1) * cosh(rest * alpha) + alpha * sinh(rest * alpha)
+        low = over(alpha, sinh(alpha), 1) * cosh((n + 1) * alpha)
+        return factor * either(is_out, either(absolute(n + 1) < 1, low, outside, like=x), inside, like=x)
 
     return rule
 
