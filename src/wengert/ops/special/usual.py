@@ -471,12 +471,18 @@ yv = elementwise(
 
 
 def iv_partial(v: Atom, x: Atom, y: Atom) -> Any:
-    """½ (I_{v−1} + I_{v+1}), of a real argument by the scaled functions: SciPy's I_v is 0 for |x| < 1e-154 or so, its
-    scaled one is right. Half of the exponent at a time overflows no sooner than I_v."""
+    """I_{v+1} + v I_v/x; for |x| < 1e-8, where SciPy has I_v = 0 though its slope is not, two terms of the series
+    Σ (x/2)^(v+2k) / k! Γ(v + k + 1)."""
     if x.aval.dtype.kind == "c":
         return 0.5 * (iv(v - 1, x) + iv(v + 1, x))
-    root = exp(0.5 * absolute(x))
-    return 0.5 * root * (root * (ive(v - 1, x) + ive(v + 1, x)))
+    order = convert(v, dtype=x.aval.dtype)
+    order = either((order < 0) & equal(order, rint(order)), -order, order, like=x)  # I₋ₙ = Iₙ
+    is_near, is_zero = absolute(x) < 1e-8, equal(order, 0)
+    half = 0.5 * either(is_near, x, 1, like=x)
+    first = order * power(half, either(is_zero, 0, order - 1, like=x))
+    second = power(half, order + 1) * ((order + 2) / (order + 1))
+    near = 0.5 * OPS["rgamma"](order + 1) * (first + second)
+    return either(is_near, near, iv(order + 1, x) + order * y / either(is_near, 1, x, like=x), like=x)
 
 
 iv = elementwise(
