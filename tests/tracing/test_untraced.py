@@ -13,7 +13,6 @@ import inspect
 import pickle
 import re
 import secrets
-import threading
 import types
 from collections.abc import Callable, Iterable
 from typing import Any
@@ -26,6 +25,7 @@ import scipy.special  # noqa: F401  # intercepted once they are imported
 
 import wengert as wg
 from tests.tracing.interception.addresses import address
+from tests.tracing.interception.outcomes import in_another_thread, plain
 from wengert.tracing.interception.asking import AT_CALLER, AT_CONVERSION, AT_FUNCTIONS
 from wengert.tracing.interception.intercept import TABLE
 
@@ -126,26 +126,6 @@ def calls(name: str) -> list[Call]:
     return [*((args, {}) for args in VALUES), *OWN.get(name, ())]
 
 
-def plain(x: Any) -> Any:
-    """Something that is equal, with all its types and bits, where two results are."""
-    if isinstance(x, np.ndarray | np.generic) and x.dtype.kind != "O":
-        return type(x), x.dtype, x.shape, x.tobytes()
-    if isinstance(x, list | tuple):
-        return type(x), [plain(item) for item in x]
-    if isinstance(x, dict):
-        return type(x), [(key, plain(item)) for key, item in x.items()]
-    if isinstance(x, np.nditer | np.broadcast):
-        return type(x), x.shape, [plain(item) for item in x]
-    if isinstance(x, np.errstate):
-        with x:
-            return type(x), np.geterr()
-    if isinstance(x, float | complex):
-        return type(x), repr(x)  # NaN is itself
-    if isinstance(x, int | str | bytes | range | type | types.NoneType):
-        return x
-    return type(x), pickle.dumps(x)
-
-
 def outcome(find: Callable[[], Any], call: Call, by: Callable[..., Any] = LIBRARY.call) -> Any:
     """What a call gives, or the error that it raises."""
     args, kwargs = copy.deepcopy(call)
@@ -164,14 +144,6 @@ def outcome(find: Callable[[], Any], call: Call, by: Callable[..., Any] = LIBRAR
 
 def by_user(f: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     return f(*args, **kwargs) if callable(f) else f[args]
-
-
-def in_another_thread(f: Callable[[], Any]) -> Any:
-    results: list[Any] = []
-    thread = threading.Thread(target=lambda: results.append(f()))
-    thread.start()
-    thread.join()
-    return results[0]
 
 
 ZEROS = address(np.zeros)

@@ -31,7 +31,7 @@ from wengert._contexts import acquired
 from wengert.locks import lock
 from wengert.tracing.callers import ALWAYS_LIBRARIES
 from wengert.tracing.interception import _array_functions, _c_functions, _opened, array_functions, python_functions
-from wengert.tracing.interception.asking import AT_ARGUMENTS, AT_CONVERSION, is_for_user
+from wengert.tracing.interception.asking import AT_ARGUMENTS, AT_CALLER, AT_CONVERSION, is_for_user
 from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import Tracer
 
@@ -119,14 +119,14 @@ def interceptions() -> Mapping[str, Interception]:
 
 
 class _Code:
-    """A function written in Python, or the ``__init__`` of a class that is."""
+    """A function written in Python, or the ``__new__`` or ``__init__`` of a class that is."""
 
     @staticmethod
     def enroll(one: Interception) -> bool:
         found: Any = one.target
         owner: Any = None
         if isinstance(found, type):
-            found, owner = found.__init__, found
+            found, owner = _maker(found), found
         elif isinstance(found, MethodType):
             found, owner = found.__func__, found.__self__
         elif type(found) is not FunctionType:
@@ -156,7 +156,8 @@ class _Dispatched:
 
     @staticmethod
     def enroll(one: Interception) -> bool:
-        return _array_functions.enroll(one.target, one.answers, one.looks == AT_CONVERSION)
+        asks_who_calls = one.looks in (AT_CALLER, AT_CONVERSION)  # others answer by NumPy's protocol
+        return asks_who_calls and _array_functions.enroll(one.target, one.answers, one.looks == AT_CONVERSION)
 
     @staticmethod
     def switch(one: Interception) -> None:
@@ -178,11 +179,16 @@ _KINDS: dict[str, Any] = {
 }
 
 
+def _maker(cls: Any) -> FunctionType | None:
+    """The function written in Python that makes an object of a class, ``__new__`` or ``__init__``."""
+    return next((f for f in (cls.__new__, cls.__init__) if type(f) is FunctionType), None)
+
+
 def _kind(target: Any) -> str:
     if isinstance(target, FunctionType | MethodType):
         return "code of a Python function"
     if isinstance(target, type):
-        return "code of a Python class" if type(target.__init__) is FunctionType else "C class"
+        return "C class" if _maker(target) is None else "code of a Python class"
     if isinstance(target, array_functions.DISPATCHED):
         return "array function"
     if isinstance(target, GetSetDescriptorType):
@@ -199,8 +205,8 @@ def intercepts(target: Any, looks: int = AT_ARGUMENTS) -> Callable[[Replacement]
     ``target`` is a function, class, attribute or object that is called, or where it is found:
     ``"scipy.special:softmax"``, ``"numpy:vectorize.__call__"``. Such a place is looked up before the first trace that
     finds its module imported, and what is not there, or of a kind that some Python to come calls in another way, keeps
-    its own code, which refuses traced values. Of a class that is written in Python the replacement stands for
-    ``__init__``.
+    its own code, which refuses traced values. Of a class that is written in Python the replacement stands for its
+    ``__new__``, and makes the object, or, where it has none, for its ``__init__``.
     """
 
     def register(answers: Replacement) -> Replacement:

@@ -2,7 +2,8 @@
 
 The code that stands there asks whether a traced value is among the arguments, or who calls, and calls the replacement
 or a copy of the function that keeps its own code. The function stays the object that it is, its cells, defaults and
-attributes too. A method is intercepted as its function, of one object or of all; a class as its ``__init__``.
+attributes too. A method is intercepted as its function, of one object or of all; a class as its ``__new__``, or its
+``__init__``.
 """
 
 from __future__ import annotations

@@ -74,8 +74,8 @@ struct Object {
 struct Callable {
     PyTypeObject *type;
     ternaryfunc own;
-    PyObject *replacement; // asked with the object in front; or null, and then some of its objects are exchanged alone:
-    std::unordered_map<PyObject *, Object> *objects;
+    PyObject *replacement; // asked with the object in front; or null, and then some of its objects are exchanged alone
+    std::unordered_map<PyObject *, Object> *objects; // some of its objects, which have their own
     bool is_on;
 };
 
@@ -124,9 +124,10 @@ PyObject *or_null(PyObject *answer) {
 
 template <int K> PyObject *with_one(PyObject *self, PyObject *x) {
     const Function &f = functions[K];
-    const int is_ours = is_for_replacement(f.looks, &x, 1, 1);
+    const int n = x != nullptr; // or none is taken
+    const int is_ours = is_for_replacement(f.looks, &x, n, n);
     if (is_ours < 0) return nullptr;
-    return is_ours ? PyObject_CallOneArg(f.replacement, x) : f.own(self, x);
+    return is_ours ? PyObject_Vectorcall(f.replacement, &x, n, nullptr) : f.own(self, x);
 }
 
 template <int K> PyObject *with_array(PyObject *self, PyObject *const *args, Py_ssize_t n) {
@@ -242,15 +243,13 @@ bool is_of_ours(PyObject *callable) {
 
 template <int K> PyObject *called_of(PyObject *self, PyObject *args, PyObject *keywords) {
     const Callable &c = callables[K];
-    if (c.objects != nullptr) {
-        const auto found = c.objects->find(self);
-        if (found == c.objects->end() || !found->second.is_on) return c.own(self, args, keywords);
+    const auto found = c.objects->find(self);
+    if (found != c.objects->end() && found->second.is_on) {
         const Object one = found->second;
         const int is_ours = is_for_replacement(one.looks, args, keywords);
         if (is_ours != 0) return is_ours < 0 ? nullptr : PyObject_Call(one.replacement, args, keywords);
-        return c.own(self, args, keywords);
     }
-    if (is_of_ours(self)) return c.own(self, args, keywords);
+    if (c.replacement == nullptr || is_of_ours(self)) return c.own(self, args, keywords);
     PyObject *answer = asked(c.replacement, self, args, keywords);
     if (answer != nullptr || PyErr_Occurred()) return answer;
     return c.own(self, args, keywords);
@@ -330,8 +329,9 @@ PyObject *enroll_function(PyObject *function, PyObject *replacement, int looks) 
         if (functions[k].def == def) return enrolled_again(function, functions[k].replacement, replacement);
     const Ways &way = trampolines[n_functions];
     PyCFunction trampoline;
-    if (looks == at_object && (def->ml_flags == METH_O || def->ml_flags == METH_FASTCALL)) Py_RETURN_FALSE;
+    if (looks == at_object && (def->ml_flags & (METH_NOARGS | METH_O) || def->ml_flags == METH_FASTCALL)) Py_RETURN_FALSE;
     switch (def->ml_flags) { // what is not known here, as it may come with a Python to be, is left as it is
+    case METH_NOARGS:
     case METH_O: trampoline = way.one; break;
     case METH_FASTCALL: trampoline = way.array; break;
     case METH_FASTCALL | METH_KEYWORDS: trampoline = way.keywords; break;
@@ -361,15 +361,18 @@ PyObject *enroll_callable(PyTypeObject *type, PyObject *object, PyObject *replac
     while (k < n_callables && callables[k].type != type) k++;
     if (k == n_callables) {
         if (k == most_callables) return PyErr_Format(PyExc_RuntimeError, "no slot is left for %R", type);
-        auto *objects = object == nullptr ? nullptr : new (std::nothrow) std::unordered_map<PyObject *, Object>;
-        if (object != nullptr && objects == nullptr) return PyErr_NoMemory();
-        callables[n_callables++] = {reinterpret_cast<PyTypeObject *>(Py_NewRef(type)), type->tp_call,
-                                    object == nullptr ? Py_NewRef(replacement) : nullptr, objects, true};
-        if (object == nullptr) Py_RETURN_TRUE;
+        auto *objects = new (std::nothrow) std::unordered_map<PyObject *, Object>;
+        if (objects == nullptr) return PyErr_NoMemory();
+        callables[n_callables++] = {reinterpret_cast<PyTypeObject *>(Py_NewRef(type)), type->tp_call, nullptr, objects,
+                                    true};
     }
     Callable &c = callables[k];
-    if (object == nullptr || c.objects == nullptr)
-        return enrolled_again(reinterpret_cast<PyObject *>(type), c.replacement, replacement);
+    if (object == nullptr) {
+        if (c.replacement != nullptr)
+            return enrolled_again(reinterpret_cast<PyObject *>(type), c.replacement, replacement);
+        c.replacement = Py_NewRef(replacement);
+        Py_RETURN_TRUE;
+    }
     const auto [found, is_new] = c.objects->try_emplace(object, Object{replacement, looks, true});
     if (!is_new) return enrolled_again(object, found->second.replacement, replacement);
     Py_INCREF(object);
@@ -448,7 +451,6 @@ PyObject *switch_on(PyObject *, PyObject *args) {
     for (int k = 0; k < n_setters; k++) set(setters[k].callee, setters[k].is_on);
     for (int k = 0; k < n_callables; k++) {
         set(reinterpret_cast<PyObject *>(callables[k].type), callables[k].is_on);
-        if (callables[k].objects == nullptr) continue;
         for (auto &[object, of] : *callables[k].objects) set(object, of.is_on);
     }
     if (!is_found) return PyErr_Format(PyExc_KeyError, "%R is not enrolled", callee);
@@ -472,7 +474,6 @@ PyObject *withdraw(PyObject *, PyObject *callee) {
         Py_DECREF(t.type);
     } else {
         for (int k = 0; k < n_callables; k++) {
-            if (callables[k].objects == nullptr) continue;
             const auto found = callables[k].objects->find(callee);
             if (found == callables[k].objects->end()) continue;
             PyObject *const replacement = found->second.replacement;
