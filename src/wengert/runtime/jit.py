@@ -387,7 +387,7 @@ class Jit(_native.Dispatcher):
             self._stats.unrepeatable = unrepeatable
             self._warn(WITHOUT_CODE, unrepeatable)
             if not is_look:
-                if environment.unrepeatable and all(type(x) in _LEAVES for x in leaves):
+                if environment.why_in_any_case and all(type(x) in _LEAVES for x in leaves):
                     self._is_unrepeatable = True
                 self._note_plain(signature, Unrepeatable(unrepeatable))
             self._stats.compile_s += time.perf_counter() - start

@@ -9,6 +9,7 @@ from wengert import tree
 from wengert.errors import StructureError, WrittenError, message
 from wengert.tape import Tape
 from wengert.tracing.generators import DrawnAtOnce, Generators
+from wengert.tracing.python.running import noting_what_runs
 from wengert.tracing.record import input_of, record_call
 from wengert.tracing.signature import Signature
 from wengert.tracing.surroundings.environment import Environment, ReachedTwice, walked
@@ -83,15 +84,17 @@ def _trace_in(
         if is_look:
             environment.check_not_advanced(name)
         trace.is_closed, trace.doubt = environment.is_closed, environment.doubt
-        trace.unrepeatable = trace.unrepeatable or environment.unrepeatable
+        trace.unrepeatable = trace.unrepeatable or environment.why_in_any_case
         for k, t in zip(traced, tracers, strict=True):
             new[k] = t
         given = tree.unflatten(treedef, new)
         trace.outlets = outlets()
         trace.generators = environment.generators
         trace.watches, trace.depends = environment.watches, environment.depends
-        with answered(environment.asking()):
-            return copy(*given[0], **given[1]) if signature.has_kwargs else copy(*given)
+        with answered(environment.asking()), noting_what_runs(environment.depends_on_what_runs) as ran:
+            result = copy(*given[0], **given[1]) if signature.has_kwargs else copy(*given)
+        environment.forget_what_did_not_run(ran)
+        return result
 
     inputs = [input_of(leaves[k]) for k in traced]
     try:
@@ -129,4 +132,4 @@ def _trace_in(
         raise
     in_static = tuple([(k, leaves[k]) for k in static])
     tape = recording.tape.replace(in_tree=treedef, in_static=in_static, out_tree=recording.out_treedef)
-    return Whole(tape, environment, recording.unrepeatable or environment.unrepeatable, recording.written)
+    return Whole(tape, environment, environment.unrepeatable or recording.unrepeatable, recording.written)

@@ -787,3 +787,176 @@ def test_an_array_that_lies_otherwise_is_another() -> None:
     _ = step(X), step(X)
     c.resize((2, 3), refcheck=False)
     np.testing.assert_array_equal(step(X), X[0] * c[1])
+
+
+# ------------------------------------------------------------- what reads the clock, and whether the run comes to it
+
+
+class Dated:
+    rate = 2.0
+
+    def __init__(self, w: Any = 3.0) -> None:
+        self.made = time.time()
+        self.w = w
+
+    def evaluate(self, x: Any) -> Any:
+        return x * self.w
+
+    @classmethod
+    def make(cls) -> Any:
+        return cls()
+
+    @classmethod
+    def scaled(cls, x: Any) -> Any:
+        return x * cls.rate
+
+    @property
+    def age(self) -> Any:
+        return time.time() - self.made
+
+    def __call__(self, x: Any) -> Any:
+        return x * perf_counter()
+
+
+class Undated(Dated):
+    def __init__(self) -> None:
+        self.w = 4.0
+
+
+def timed(x: Any) -> Any:
+    return x * time.time()
+
+
+def timed_too(x: Any) -> Any:
+    return x * time.time()
+
+
+def timed_by_its_own_name(x: Any) -> Any:
+    return x * perf_counter()
+
+
+def timed_too_by_its_own_name(x: Any) -> Any:
+    return x * perf_counter()
+
+
+def timed_inside(x: Any) -> Any:
+    return (lambda y: y * time.time())(x)
+
+
+def made_a_timer() -> Any:
+    return lambda x: x * time.time()
+
+
+def timed_in_turns() -> Any:
+    while True:
+        yield time.time()
+
+
+def wrapped(f: Any) -> Any:
+    @functools.wraps(f)
+    def wrapper(x: Any) -> Any:
+        return f(x) * perf_counter()
+
+    return wrapper
+
+
+@wrapped
+def decorated(x: Any) -> Any:
+    return x
+
+
+@functools.lru_cache
+def remembered_time(k: int) -> Any:
+    return time.time() * k
+
+
+@functools.singledispatch
+def dispatched_time(k: Any) -> Any:
+    return 1.0
+
+
+@dispatched_time.register
+def _(k: int) -> Any:
+    return time.time()
+
+
+def looks_at_its_frame(x: Any) -> Any:
+    return x * sys._getframe().f_lineno
+
+
+dated, undated, timer = Dated(), Undated(), made_a_timer()
+classes = {"dated": Dated}
+
+NOT_RUN: dict[str, Callable[[Any], Any]] = {
+    "a class whose instances are asked": lambda x: dated.evaluate(x) if isinstance(dated, Dated) else x,
+    "an attribute of the class": lambda x: x * Dated.rate,
+    "a class method that makes none": lambda x: Dated.scaled(x),
+    "the class of an object": lambda x: dated.evaluate(x) * type(dated).rate * dated.__class__.rate,
+    "a class in a table": lambda x: x * classes["dated"].rate,
+    "a base whose __init__ is overridden": lambda x: Undated().evaluate(x) * undated.w,
+    "a method by its class": lambda x: Dated.evaluate(dated, x),
+    "an error's class": lambda x: x if x.ndim == 1 else Dated().evaluate(x),
+    "a branch to a function": lambda x: x if x.ndim == 1 else timed(x) + timed_by_its_own_name(x),
+    "a frame that nobody looks at": lambda x: x if x.ndim == 1 else looks_at_its_frame(x),
+}
+RUN: dict[str, Callable[[Any], Any]] = {
+    "a class that is called": lambda x: Dated().evaluate(x),
+    "a class method that makes one": lambda x: Dated.make().evaluate(x),
+    "a class in a table that is called": lambda x: classes["dated"]().evaluate(x),
+    "the class of an object that is called": lambda x: type(dated)().evaluate(x),
+    "a property": lambda x: x * dated.age,
+    "an object that is called": lambda x: dated(x),
+    "a function": lambda x: timed(x),
+    "the second that reads the same": lambda x: timed_too(x) if x.ndim == 1 else timed(x),
+    "the second that reads the same by its own name": lambda x: (
+        timed_too_by_its_own_name(x) if x.ndim == 1 else timed_by_its_own_name(x)
+    ),
+    "the first that reads the same": lambda x: timed(x) if x.ndim == 1 else timed_too(x),
+    "a function inside": lambda x: timed_inside(x),
+    "a function that was made before": lambda x: timer(x) if x.ndim == 1 else made_a_timer()(x),
+    "a generator": lambda x: x * next(timed_in_turns()),
+    "a decorator": lambda x: decorated(x),
+    "a function that keeps its results": lambda x: x * remembered_time(len(x)),
+    "a function by type": lambda x: x * dispatched_time(len(x)),
+    "called by compiled code": lambda x: functools.reduce(lambda a, f: f(a), [timed], x),
+    "its frame": lambda x: looks_at_its_frame(x),
+}
+
+
+@pytest.mark.parametrize("name", NOT_RUN)
+def test_a_function_that_the_run_does_not_come_to_is_no_reason_to_trace_again(name: str) -> None:
+    step = wg.jit(NOT_RUN[name])
+    for _ in range(3):
+        np.testing.assert_array_equal(step(X), NOT_RUN[name](X))
+    stats = step.stats()
+    assert (stats["traces"], stats["plain"], stats["unrepeatable"]) == (1, 0, "")
+
+
+@pytest.mark.parametrize("name", RUN)
+def test_a_function_that_the_run_comes_to_is_one(name: str) -> None:
+    remembered_time.cache_clear()
+    step = wg.jit(RUN[name])
+    step(X)
+    stats = step.stats()
+    assert stats["unrepeatable"] and not stats["specialisations"]
+
+
+def test_another_path_that_comes_to_the_clock_is_heard_then() -> None:
+    step = wg.jit(lambda x: x * 2.0 if x[0] > 0 else timed(x))
+    np.testing.assert_array_equal(step(X), X * 2.0)
+    assert not step.stats()["unrepeatable"]
+    first = step(-X)
+    assert "reads time.time" in step.stats()["unrepeatable"]
+    assert step(-X)[0] < first[0]  # as time goes on
+    np.testing.assert_array_equal(step(X), X * 2.0)
+    assert step.stats()["traces"] == 2
+
+
+def test_under_a_profiler_all_that_could_run_is_a_reason() -> None:
+    step = wg.jit(lambda x: x if x.ndim == 1 else timed(x))
+    sys.setprofile(lambda *args: None)
+    try:
+        step(X)
+    finally:
+        sys.setprofile(None)
+    assert "reads time.time" in step.stats()["unrepeatable"]

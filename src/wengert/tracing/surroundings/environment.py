@@ -24,7 +24,7 @@ import enum
 import functools
 import types
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from contextlib import suppress
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar, cast
@@ -41,6 +41,7 @@ from wengert.tracing.generators import Generators, WalkAgain
 from wengert.tracing.layouts import strides_alone
 from wengert.tracing.python import names
 from wengert.tracing.python.bytecode import code_of
+from wengert.tracing.python.running import Written
 from wengert.tracing.surroundings.parts import (
     HOLDERS,
     SETS,
@@ -68,7 +69,7 @@ from wengert.tracing.surroundings.slots import (
     all_hold,
     is_unchanged,
 )
-from wengert.tracing.surroundings.watching import BY_VALUE, Watching
+from wengert.tracing.surroundings.watching import BY_VALUE, By, Watching
 from wengert.tracing.trace import Trace, is_readonly, suspended
 from wengert.tracing.tracer import wrap
 from wengert.tracing.type_of import asks, code_for
@@ -145,6 +146,21 @@ class Environment:
         return self._watching.unrepeatable
 
     @property
+    def why_in_any_case(self) -> str:
+        """The same, whichever functions the run comes to."""
+        return self._watching.why_in_any_case
+
+    @property
+    def depends_on_what_runs(self) -> bool:
+        """Whether only functions that the run may not come to are reasons."""
+        return self._watching.depends_on_what_runs
+
+    def forget_what_did_not_run(self, ran: Collection[Written] | None) -> None:
+        """The run is over: what stands in the functions that it did not come to is no reason. None: nobody knows."""
+        if ran is not None:
+            self._watching.forget_what_did_not_run(ran)
+
+    @property
     def is_drawn_from(self) -> bool:
         """Whether an iterator or a random generator was found, which another run would find advanced."""
         return bool(self._watching.iterator) or any(isinstance(slot.read, StateRead) for slot in self.slots)
@@ -191,7 +207,7 @@ class Environment:
         copy = self._replace(Part(None, held(f, "__name__", "function"), f, ItselfRead(f)), is_root=True)
         self._watching.watch_holders()
         self._check_identities()
-        trace.unrepeatable = trace.unrepeatable or self._watching.unrepeatable
+        trace.unrepeatable = trace.unrepeatable or self.why_in_any_case
         return copy
 
     def copy_argument(self, value: Any, name: str) -> Any:
@@ -363,11 +379,11 @@ class Environment:
 
     # ---------------------------------------------------------------------------------------------- replacing
 
-    def _replace(self, part: Part, is_root: bool = False) -> Any:
-        """What the traced copy sees in place of a value."""
+    def _replace(self, part: Part, is_root: bool = False, by: By | None = None) -> Any:
+        """What the traced copy sees in place of a value. ``by``: whose variable it is."""
         name, value, read = part.name, part.value, part.read
         watching = self._watching
-        watching.judge(value, name)
+        watching.judge(value, name, by)
         if isinstance(value, np.ndarray):
             return self._array(part)
         if isinstance(value, np.generic) and not isinstance(value, np.void):
@@ -384,7 +400,7 @@ class Environment:
         if id(value) in self._memo:
             return self._memo[id(value)]
         if id(value) in self._originals:
-            watching.watch(part)
+            watching.watch(part, by)
             return value
         watching.alive.append(value)
         if isinstance(value, types.FunctionType) and value.__globals__ is not vars(functools):
@@ -413,7 +429,7 @@ class Environment:
             return value
         if is_copyable(type(value)):
             return self._instance(part)
-        watching.watch(part)
+        watching.watch(part, by)
         return value
 
     def _array(self, part: Part) -> Any:
@@ -457,7 +473,7 @@ class Environment:
                 cell.cell_contents = part.value
                 self.slots.append(Slot(part.name, part.read, part.value, False))
                 continue
-            cell.cell_contents = put = self._replace(part)
+            cell.cell_contents = put = self._replace(part, by=By(name, code_of(f)))
             self.copies.append(Substituted(part.name, CellRead(cell), put, part.value))
         positional, by_keyword = self._arguments(parts)
         if positional:
@@ -466,7 +482,7 @@ class Environment:
             new.__kwdefaults__ = by_keyword
         if not in_library:  # whose globals are its own affair
             self._watching.note_code(f, name)
-            self._variables(f, parts, shared)
+            self._variables(f, parts, shared, By(name, code_of(f)))
         return new
 
     def _door(self, f: types.FunctionType, name: str) -> Any:
@@ -493,7 +509,7 @@ class Environment:
             shared = self._globals[id(f.__globals__)] = dict(f.__globals__)
         return shared
 
-    def _variables(self, f: types.FunctionType, parts: Parts, shared: dict[str, Any]) -> None:
+    def _variables(self, f: types.FunctionType, parts: Parts, shared: dict[str, Any], by: By) -> None:
         """Put what stands for the global variables of ``f`` into ``shared``."""
         written = names.written(code_of(f))
         for part in parts.variables:
@@ -505,7 +521,7 @@ class Environment:
             if id(found) in self._memo and shared.get(variable) is self._memo[id(found)]:
                 self.slots.append(Slot(variable, read, found, False))
                 continue
-            put = self._replace(part)
+            put = self._replace(part, by=by)
             shared[variable] = put
             if variable in written:
                 self.copies.append(Substituted(variable, VariableRead(shared, variable), put, found))

@@ -40,6 +40,7 @@ from wengert.tracing.generators import ASK_FOR_STATE, Found, Generators
 from wengert.tracing.python import names
 from wengert.tracing.python.bytecode import code_of, free_variables
 from wengert.tracing.python.lines import first_line
+from wengert.tracing.python.running import Written, written_at
 from wengert.tracing.surroundings.elsewhere import (
     SET_ELSEWHERE,
     class_of_states,
@@ -112,6 +113,17 @@ class By(NamedTuple):
         return f"{self.name} at {file}:{self.line or first}"
 
 
+class Reason(NamedTuple):
+    """Why a run cannot be repeated."""
+
+    why: str
+    code: types.CodeType | None
+    """The code that must run for it; None: it is a reason in any case."""
+    verdict: str = ""
+    """What is said of ``name``, which the code reads."""
+    name: str = ""
+
+
 _known_pure: dict[tuple[int, str], Any] = {}
 """Functions of libraries' modules that were found to be pure, by the module, which lives for ever, and the name."""
 
@@ -127,6 +139,8 @@ class Watching:
         """Captured arrays by their id, with their names, and whether they are promised to be constant: see Trace."""
         self.doubt = ""
         """What was found that could give another number to another run, nobody knows: see purity.py."""
+        self._reasons: list[Reason] = []  # why it does
+        self._changing: dict[Any, list[Reason]] = {}  # those that each library's attribute, or value, was found to be
         self.unrepeatable = ""
         """What was found that does."""
         self.iterator = ""
@@ -166,8 +180,9 @@ class Watching:
         """The user's that were met."""
         return [f for f, _ in self._functions]
 
-    def judge(self, value: Any, name: str) -> None:
-        """Note whether a number could come in through ``value`` itself; its parts are looked at apart."""
+    def judge(self, value: Any, name: str, by: By | None = None) -> None:
+        """Note whether a number could come in through ``value`` itself; its parts are looked at apart. ``by``: whose
+        variable it is."""
         if isinstance(value, types.FunctionType) and value.__module__ in MAKE_OBJECTS:
             self._names["__class__"] = None  # copy and the like, by whatever name
         if value is getattr:
@@ -186,7 +201,7 @@ class Watching:
             if missing:
                 self.uncomputed[id(value)] = value, name, missing
         if isinstance(value, np.ndarray) or self.is_foreign(_namespace_of(home)):
-            self._judge_library(value, name)
+            self._judge_library(value, name, by)
 
     def mention(self, f: types.FunctionType) -> None:
         """The names in a function's code."""
@@ -213,9 +228,35 @@ class Watching:
             self._package = package  # the package of the function that is traced is always walked
         return package != self._package and is_installed(namespace.get("__file__") or "")
 
-    def give_up(self, why: str) -> None:
-        """The run cannot be repeated; the first reason is told."""
+    def give_up(self, why: str, code: types.CodeType | None = None, verdict: str = "", name: str = "") -> None:
+        """The run cannot be repeated, if it runs ``code``; the first reason is told."""
         self.unrepeatable = self.unrepeatable or why
+        self._reasons.append(Reason(why, code, verdict, name))
+
+    @property
+    def why_in_any_case(self) -> str:
+        """Why the run cannot be repeated, whatever it runs."""
+        return next((reason.why for reason in self._reasons if reason.code is None), "")
+
+    @property
+    def depends_on_what_runs(self) -> bool:
+        """Whether only code that may not run is a reason."""
+        return bool(self._reasons) and not self.why_in_any_case
+
+    def forget_what_did_not_run(self, ran: Collection[Written]) -> None:
+        """Forget the reasons in code that the run did not come to: it would not when it is repeated."""
+        self._reasons = [found for found in self._reasons if found.code is None or written_at(found.code) in ran]
+        self.unrepeatable = self._reasons[0].why if self._reasons else ""
+
+    def _note_changing(self, key: Any, before: int, by: By | None) -> None:
+        """Of the reasons that came since there were ``before``, those of ``by`` are for all who read ``key``."""
+        codes = (None, by and by.code)
+        self._changing[key] = [found for found in self._reasons[before:] if found.verdict and found.code in codes]
+
+    def _heed_again(self, key: Any, by: By | None) -> None:
+        """Another function reads what was found to be changing."""
+        for found in self._changing.get(key, ()):
+            self._heed(found.verdict, by, found.name)
 
     def give_doubt(self, why: str) -> None:
         """A number may come in that nothing is known of; the first reason is told."""
@@ -246,7 +287,12 @@ class Watching:
             if not isinstance(found, types.ModuleType):
                 if (id(module), attribute) not in self.watched:
                     self.watched.add((id(module), attribute))
+                    before = len(self._reasons)
                     self._take_value(module, attribute, name, found, by)
+                    if len(self._reasons) > before:
+                        self._note_changing((id(module), attribute), before, by)
+                else:
+                    self._heed_again((id(module), attribute), by)
                 if path and path[0] in held(found, "__dict__", ()) and type(found) is types.FunctionType:
                     self.give_doubt(f"{by} reads {name}.{path[0]}, which somebody has put there")
                 return
@@ -283,7 +329,11 @@ class Watching:
                 self.note(Part(None, str(origin), read(), read), is_shared=True)
                 return False
         found = PURE if is_listed(where) else (where and verdict(where)) or verdict_on(value)
+        before = len(self._reasons)
         self._heed(found, by, name)
+        if len(self._reasons) > before:
+            self.alive.append(value)
+            self._note_changing(id(value), before, by)
         methods = reading_methods(home)
         if methods:
             self._readers[name] = methods
@@ -296,7 +346,8 @@ class Watching:
         elif found != PURE:
             if found == DRAWS:
                 self._watch_shared_generators()
-            self.give_up(f"{by or 'the function'} reads {name}, which {found}: pass what it gives as an argument")
+            why = f"{by or 'the function'} reads {name}, which {found}: pass what it gives as an argument"
+            self.give_up(why, None if by is None or found == DRAWS else by.code, found, name)
 
     def _watch_shared_generators(self) -> None:
         """The generators that all share: what a run has drawn from them is put back where the run is begun again."""
@@ -311,10 +362,10 @@ class Watching:
         if part is not None:
             self.slots.append(Slot(part.name, part.read, part.value, True, is_shared))
 
-    def watch(self, part: Part) -> None:
-        """Note what a value looks like now, which the function reads in its original."""
+    def watch(self, part: Part, by: By | None = None) -> None:
+        """Note what a value looks like now, which the function reads in its original. ``by``: whose variable it is."""
         name, value, read = part.name, part.value, part.read
-        self.judge(value, name)
+        self.judge(value, name, by)
         if isinstance(value, _BY_VALUE) and not isinstance(value, np.void):  # a record, which can be written
             self.slots.append(Slot(name, read, value, True, True))
             self.watch_what_hangs_on(part)
@@ -443,6 +494,7 @@ class Watching:
                 if self._is_users(part.value):
                     self.watch(part)
             return
+        by = By(name, code_of(f))
         self.note(parts.names)
         self.watch_each(parts.attributes)
         self.note_code(f, name)
@@ -450,18 +502,19 @@ class Watching:
             if self.is_followed(part.value):
                 self.slots.append(Slot(part.name, part.read, part.value, False, True))
             else:
-                self.watch(part)
+                self.watch(part, by)
         self.watch_each(parts.inner)
         for part in parts.variables:
             variable = (id(f.__globals__), part.key)
             if variable in self.watched:
+                self._heed_again(id(part.value), by)
                 continue
             self.watched.add(variable)
             if isinstance(part.value, HOLDERS):
                 self.hold_variable(part)
                 self.slots.append(Slot(part.name, part.read, part.value, False, True))
             else:
-                self.watch(part)
+                self.watch(part, by)
 
     def hold_variable(self, part: Part) -> None:
         """A module or class in a variable. What code takes from a library's module by name is known already."""
@@ -507,7 +560,7 @@ class Watching:
         if f.__builtins__ and f.__builtins__ is not vars(builtins):
             self.give_doubt(f"{name} has builtins of its own")
         if behind := looks_behind(uses.named):
-            self.give_up(f"{By(name, code)} asks for {behind}: pass what it gives as an argument")
+            self.give_up(f"{By(name, code)} asks for {behind}: pass what it gives as an argument", code)
         variables = self._modules_of(f, uses, name)
         for path, line in uses.paths.items():
             found = variables.get(path[0], MISSING)
@@ -522,7 +575,7 @@ class Watching:
                 continue
             if found is f.__globals__.get(path[0], MISSING):  # the functions of a module name the same, over and over
                 followed = (id(f.__globals__), path, path in uses.seeded)
-                if followed in self._followed:
+                if followed in self._followed and not self._changing:
                     continue
                 self._followed.add(followed)
             self._note_absent_along(found, path)
@@ -532,7 +585,7 @@ class Watching:
             if (
                 found is random.Random or (found is not None and found is class_of_states())
             ) and path not in uses.seeded:
-                self.give_up(f"{By(name, code, line)} calls {found.__name__}, whose seed is no literal number")
+                self.give_up(f"{By(name, code, line)} calls {found.__name__}, whose seed is no literal number", code)
         for module, attribute in uses.taken:
             found = sys.modules.get(module)
             self._note_absent(found, (attribute,), module)
@@ -597,7 +650,7 @@ class Watching:
             if not there and self._import(path[-1]):
                 there = {p: sys.modules[p] for p in path if p in sys.modules}
             if not there:
-                self.give_up(f"{name} imports {path[-1]}")
+                self.give_up(f"{name} imports {path[-1]}", code_of(f))
             found |= there
         for path, attribute in uses.taken:
             for base in ("", *package):
