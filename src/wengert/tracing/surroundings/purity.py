@@ -10,8 +10,9 @@ number, say, is a constant of its program. That is right if nothing that the num
   every name of NumPy's, SciPy's and the standard library's, which of three it is:
 
   - **pure**: depends on its operands alone. A result of theirs from constants is a constant.
-  - **changing**: the clock, files, the environment, random numbers, what Python knows of itself. A function
-    whose run comes to code that reads it is run by Python at every call, and says why. Of the standard library, this is whatever is not known to be pure.
+  - **changing**: the clock, files, the environment, random numbers, what Python knows of itself. Where the
+    run comes to code that reads it, the function is run by Python at every call, and says why. Of the standard
+    library, this is whatever is not known to be pure.
   - **unknown**, as all of other libraries. A NumPy value that appears while tracing may come from there, so it makes
     the function be run by Python at every call. Python's numbers of theirs are taken as they are.
 
