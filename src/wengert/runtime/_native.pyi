@@ -83,7 +83,7 @@ Place: TypeAlias = (
     | tuple[Literal["counted"], Callable[[], int], Callable[[], Any], Any]
     | tuple[Literal["call"], Callable[[], Any], Any]
     | tuple[Literal["item"], dict[Any, Any] | type, Any, Any]
-    | tuple[Literal["dict", "names"], dict[Any, Any], tuple[Any, ...], tuple[Any, ...]]
+    | tuple[Literal["dict"], dict[Any, Any], tuple[Any, ...], tuple[Any, ...]]
     | tuple[Literal["keys"], dict[Any, Any] | type, tuple[Any, ...]]
     | tuple[Literal["absent"], dict[Any, Any], tuple[Any, ...]]
 )
@@ -92,7 +92,7 @@ content of a cell; the class of an object and its ``__dict__``; what a descripto
 items: nothing); the code and texts of a function, its defaults; the class, bases and names of a class; the items of a
 list, the members of a set; the form of an array, its bytes; a call's result, that of the second call where the first
 gave another number. After a change of the dict alone, which is a class's where a class is given: an item; all items, or
-all keys; one of two objects for each name; that there are no such keys."""
+all keys; that there are no such keys."""
 
 class Executable:
     """A program's code; immutable, and safe to run from several threads at once."""

@@ -218,7 +218,6 @@ def test_what_is_asked_when_a_number_has_changed() -> None:
         ("dict", {}, ("a",), ()),
         ("keys", 1, ()),
         ("absent", {}, ["a"]),
-        ("names", {}, ("a",), (1,)),
         ("form", [], F8, ()),
         ("content", [], b""),
         ("counted", len, None, True),

@@ -36,7 +36,6 @@ from wengert.tracing.surroundings.slots import (
     KeywordsRead,
     LengthRead,
     MembersRead,
-    NameRead,
     NamesRead,
     RegisteredRead,
     Slot,
@@ -104,7 +103,7 @@ def test_readers_read_what_is_there_now() -> None:
         ClassRead(Box, ...): (type, Box.__mro__, "Box", "Box", tuple(vars(Box))),
         AbsentRead(table, ("a", "b")): ("a",),
         CodeRead(f): (f.__code__, None, "f", f.__qualname__, f.__module__),
-        NameRead(vars(np), "zeros"): np.zeros,
+        VariableRead(vars(np), "zeros"): np.zeros,
         ItemRead(lambda: items, None, 1): 2.0,
         LengthRead(lambda: items, None): 2,
         KeysRead(lambda: table, None): ("a",),
@@ -282,7 +281,7 @@ def test_the_places_of_what_is_replaced() -> None:
     assert _kinds_of_a_closure(lambda: queue) == ["cell", "code", "call"]
     assert _kinds_of_a_closure(lambda: members) == ["cell", "set", "code"]
     assert _kinds_of_a_closure(with_default) == ["defaults", "code"]
-    assert _kinds_of_a_closure(lambda: np.sum(len([1]))) == ["code", "absent", "item", "names", "names"]
+    assert _kinds_of_a_closure(lambda: np.sum(len([1]))) == ["code", "absent", "item", "item", "item"]
 
 
 LOOKED_AT_BY_PYTHON = {

@@ -54,19 +54,6 @@ bool has_none_of(PyObject *dict, PyObject *keys) {
     return true;
 }
 
-// Whether a dict has, under each of these keys, one of two objects.
-bool has_names(const Place &place) {
-    for (Py_ssize_t k = 0; k < PyTuple_GET_SIZE(place.key); k++) {
-        PyObject *found = PyDict_GetItemWithError(place.object, PyTuple_GET_ITEM(place.key, k));
-        if (found == nullptr) {
-            PyErr_Clear();
-            return false;
-        }
-        if (found != PyTuple_GET_ITEM(place.seen, 2 * k) && found != PyTuple_GET_ITEM(place.seen, 2 * k + 1)) return false;
-    }
-    return true;
-}
-
 // Whether a set has these members where they lie in its table, which is more than to have them.
 bool has_table(PyObject *object, const std::vector<npy_intp> &words) {
     const auto *set = reinterpret_cast<PySetObject *>(object);
@@ -126,7 +113,7 @@ bool has_stayed(const Place &place) {
     return true;
 }
 
-bool is_watched(const Place &place) { return place.kind <= Place::names; }
+bool is_watched(const Place &place) { return place.kind <= Place::absent; }
 
 // A new reference to the dict that a class keeps its attributes in, or to the dict itself.
 PyObject *dict_of(PyObject *holder) {
@@ -193,11 +180,8 @@ bool holds(const Place &place) {
     case Place::keys:
         is_same = has_entries(place.object, place.seen, nullptr);
         break;
-    case Place::absent:
-        is_same = has_none_of(place.object, place.seen);
-        break;
     default:
-        is_same = has_names(place);
+        is_same = has_none_of(place.object, place.seen);
     }
     Py_END_CRITICAL_SECTION();
     return is_same;
@@ -273,24 +257,20 @@ void Surroundings::read_place(nb::handle x) {
     }
     static const std::pair<const char *, Place::Kind> kinds[] = {
         {"item", Place::item}, {"dict", Place::dict}, {"keys", Place::keys}, {"absent", Place::absent},
-        {"names", Place::names}, {"list", Place::list}, {"set", Place::set},   {"form", Place::form},
+        {"list", Place::list}, {"set", Place::set},   {"form", Place::form},
         {"content", Place::content}, {"counted", Place::counted}, {"call", Place::call}};
     Place place;
     const auto found = std::find_if(std::begin(kinds), std::end(kinds), [&](const auto &one) { return kind == one.first; });
     if (found == std::end(kinds)) throw std::invalid_argument("there is no place of kind " + kind);
     place.kind = found->second;
-    const bool has_key = place.kind == Place::item || place.kind == Place::dict || place.kind == Place::names ||
-                         place.kind == Place::form || place.kind == Place::counted;
+    const bool has_key = place.kind == Place::item || place.kind == Place::dict || place.kind == Place::form ||
+                         place.kind == Place::counted;
     expect(has_key ? 4 : 3);
     PyObject *key = has_key ? item(items, 2).ptr() : nullptr;
     switch (place.kind) {
     case Place::dict:
         check(PyTuple_CheckExact(key) && PyTuple_CheckExact(last) && PyTuple_GET_SIZE(key) == PyTuple_GET_SIZE(last),
               "as many keys as values");
-        break;
-    case Place::names:
-        check(PyTuple_CheckExact(key) && PyTuple_CheckExact(last) && PyTuple_GET_SIZE(last) == 2 * PyTuple_GET_SIZE(key),
-              "two objects for each name of a dict");
         break;
     case Place::list:
         check(PyList_Check(object), "not a list");
@@ -343,8 +323,7 @@ void Surroundings::read(nb::handle places) {
         } else if (place.kind == Place::dict || place.kind == Place::keys) {
             watch_.want(nullptr);
         } else {
-            PyObject *names = place.kind == Place::absent ? place.seen : place.key;
-            for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(names); j++) watch_.want(PyTuple_GET_ITEM(names, j));
+            for (Py_ssize_t j = 0; j < PyTuple_GET_SIZE(place.seen); j++) watch_.want(PyTuple_GET_ITEM(place.seen, j));
         }
     }
 }

@@ -72,13 +72,6 @@ class VariableRead:
         return [("item", self.namespace, self.key, seen)]
 
 
-class NameRead(VariableRead):
-    """Reads what stands under a name in a module of a library's, where somebody may put something else, as a test does
-    for its time."""
-
-    __slots__ = ()
-
-
 class FormRead:
     """Reads the dtype, shape and strides of an array, all of which can be set."""
 
@@ -614,16 +607,12 @@ def native_slots(slots: Iterable[Slot]) -> Places:
     A slot that holds something else by now than it did (MISSING stands for it) is one that Python looks at.
     """
     native: dict[Any, tuple[Any, ...]] = {}
-    named: dict[int, tuple[dict[str, Any], dict[str, Any]]] = {}
     registered: list[Slot] = []
     rest: list[Slot] = []
     for slot in slots:
         read: Any = slot.read
         if type(read) is RegisteredRead:
             registered.append(slot)
-            continue
-        if type(read) is NameRead:
-            named.setdefault(id(read.namespace), (read.namespace, {}))[1][read.key] = slot.seen
             continue
         say = getattr(type(read), "native", None)
         places = None if say is None else say(read, slot.seen)
@@ -632,16 +621,10 @@ def native_slots(slots: Iterable[Slot]) -> Places:
             continue
         for place in places:
             native.setdefault(tuple(map(id, place)), place)
-    names = [_native_names(*found) for found in named.values()]
     calls: Places = [("call", lambda: all_hold(rest), True)] if rest else []
     if registered:  # of which there is one number for all
         calls.insert(0, ("counted", abc.get_cache_token, lambda: all_hold(registered), True))
-    return [*native.values(), *names, *calls]
-
-
-def _native_names(namespace: dict[str, Any], seen: dict[str, Any]) -> tuple[Any, ...]:
-    """Names of a module in the runtime's terms: under each stands one of two objects."""
-    return "names", namespace, tuple(seen), tuple([x for x in seen.values() for _ in range(2)])
+    return [*native.values(), *calls]
 
 
 def _is_same(now: Any, seen: Any) -> bool:

@@ -83,7 +83,6 @@ from wengert.tracing.surroundings.slots import (
     CacheRead,
     CodeRead,
     ItselfRead,
-    NameRead,
     NamesRead,
     RegisteredRead,
     Slot,
@@ -303,7 +302,7 @@ class Watching:
         """What a library has under a name: the function that was traced, and not another in its place."""
         if key in namespace and (id(namespace), key) not in self._watched_names:
             self._watched_names.add((id(namespace), key))
-            read = NameRead(namespace, key)
+            read = VariableRead(namespace, key)
             self.slots.append(Slot(name, read, read(), False, True))
 
     def _take_value(self, module: types.ModuleType, attribute: str, name: str, found: Any, by: By | None) -> None:
