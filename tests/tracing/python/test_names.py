@@ -4,6 +4,9 @@ from __future__ import annotations
 
 from typing import Any
 
+import pytest
+
+import wengert as wg
 from wengert.tracing.python import names
 
 scale = gone = 1.0
@@ -58,6 +61,31 @@ def test_variables_that_are_read_and_written() -> None:
 def test_modules_that_are_imported_when_it_runs() -> None:
     assert names.uses(_imports.__code__).imported == {"os.path", "collections"}
     assert names.uses(_reads.__code__).imported == frozenset()
+
+
+def test_a_module_that_was_imported_and_used_in_one_line_was_not_followed() -> None:
+    """As of Python 3.13 one instruction stores it and loads the next variable: a clock was read once, for all calls."""
+    namespace: dict[str, Any] = {}
+    exec("def f(x):\n    import time as t; return x * t.perf_counter()", namespace)
+    found = names.uses(namespace["f"].__code__)
+    assert found.modules == {("t", "time")} and found.paths.keys() == {("t", "perf_counter")}
+    compiled = wg.jit(namespace["f"])
+    with pytest.warns(wg.PerformanceWarning, match="perf_counter"):
+        times = [compiled(1.0) for _ in range(3)]
+    assert times[0] < times[1] < times[2]
+
+
+def test_what_the_body_of_a_class_reads_of_the_function_around_it_is_followed() -> None:
+    """It was not as of Python 3.12, which has an instruction of its own for that."""
+    around = scale
+
+    def f() -> Any:
+        class Rate:
+            value = around.real
+
+        return Rate
+
+    assert ("around", "real") in names.uses(f.__code__).paths
 
 
 def test_patterns_of_classes() -> None:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dis
 import functools
+import re
 from collections.abc import Callable, Iterator
 from itertools import islice
 from types import CellType, CodeType, FunctionType
@@ -68,8 +69,22 @@ def inner_codes(code: CodeType) -> list[CodeType]:
 
 @once_a_code(most=100)  # of which each is long
 def instructions(code: CodeType) -> tuple[dis.Instruction, ...]:
-    """Return the instructions, without those that only carry a part of the next one's number."""
-    return tuple([i for i in dis.get_instructions(code) if i.opname not in ("EXTENDED_ARG", "CACHE")])
+    """Return the instructions, each of one variable, without those that only carry a part of the next one's number."""
+    found = [i for i in dis.get_instructions(code) if i.opname not in ("EXTENDED_ARG", "CACHE")]
+    return tuple([one for i in found for one in _of_one_variable(i)])
+
+
+def _of_one_variable(instr: dis.Instruction) -> tuple[dis.Instruction, ...]:
+    """The two that an instruction stands for, ``STORE_FAST_LOAD_FAST``, as of Python 3.13."""
+    names = _OF_TWO.fullmatch(instr.opname)
+    if names is None:
+        return (instr,)
+    args = (instr.arg or 0) >> 4, (instr.arg or 0) & 15
+    both = zip(names.groups(), args, instr.argval, strict=True)
+    return tuple([instr._replace(opname=n, opcode=dis.opmap[n], arg=k, argval=v, argrepr=v) for n, k, v in both])
+
+
+_OF_TWO = re.compile(r"((?:LOAD|STORE)_FAST(?:_BORROW)?)_((?:LOAD|STORE)_FAST(?:_BORROW)?)")
 
 
 def instruction(place: Place) -> dis.Instruction:
@@ -78,6 +93,14 @@ def instruction(place: Place) -> dis.Instruction:
 
 def instructions_after(place: Place) -> list[dis.Instruction]:
     return [i for i in instructions(place.code) if i.offset > place.offset]
+
+
+def reads_variable(instr: dis.Instruction) -> bool:
+    """Whether an instruction reads a variable, of whatever scope."""
+    return instr.opname.startswith(_READING)
+
+
+_READING = ("LOAD_FAST", "LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR")
 
 
 Span = tuple[int, int, int, int]

@@ -9,10 +9,19 @@ from __future__ import annotations
 import ast
 import inspect
 import linecache
+from itertools import takewhile
 from types import CodeType, FrameType
 from typing import Any, NamedTuple
 
-from wengert.tracing.python.bytecode import Place, Span, instruction, instructions, instructions_after, once_a_code
+from wengert.tracing.python.bytecode import (
+    Place,
+    Span,
+    instruction,
+    instructions,
+    instructions_after,
+    once_a_code,
+    reads_variable,
+)
 from wengert.tracing.python.frames import place_of, value_of
 
 
@@ -23,7 +32,6 @@ class Callee(NamedTuple):
     name: str = ""
 
 
-_VARIABLES = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FAST", "LOAD_DEREF", "LOAD_CLASSDEREF")
 _ELSE = Callee("else")  # makers["zeros"](3), an operator, a step of an iterator
 
 
@@ -39,8 +47,8 @@ def _callee(code: CodeType, offset: int) -> Callee:
         return _ELSE
     if loads.opname in ("LOAD_ATTR", "LOAD_METHOD"):
         return Callee("attribute", loads.argval)
-    if loads.opname.startswith(_VARIABLES):
-        return Callee("variable", loads.argval if isinstance(loads.argval, str) else loads.argval[-1])
+    if reads_variable(loads):
+        return Callee("variable", loads.argval)
     return _ELSE
 
 
@@ -66,12 +74,14 @@ def called_object(frame: FrameType) -> Any:
 def _path_of_callee(code: CodeType, offset: int) -> tuple[str, ...]:
     """The variable and the attributes by which the callee is found; empty if it is by others."""
     loads = _loads_callee(code, offset)
+    if loads is None:
+        return ()
     path: list[str] = []
-    for instr in reversed([i for i in instructions(code) if loads is not None and i.offset <= loads.offset]):
+    for instr in reversed([*takewhile(lambda i: i is not loads, instructions(code)), loads]):
         if instr.opname in ("LOAD_ATTR", "LOAD_METHOD"):
             path.insert(0, instr.argval)
-        elif instr.opname.startswith(_VARIABLES):
-            return (instr.argval if isinstance(instr.argval, str) else instr.argval[-1], *path)
+        elif reads_variable(instr):
+            return (instr.argval, *path)
         elif instr.opname != "PUSH_NULL":
             break
     return ()

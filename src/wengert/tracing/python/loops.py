@@ -82,10 +82,9 @@ def _makes_iterable(code: CodeType, start: int, end: int, kind: str) -> Place | 
     call, get_iter, _, store = instrs[k - 2 : k + 2]
     if (call.opname, get_iter.opname) != ("CALL", "GET_ITER") or not store.opname.startswith("STORE_FAST"):
         return None
-    name = store.argval if isinstance(store.argval, str) else store.argval[0]
     others = (i for i in instrs[k + 2 :] if i.offset <= end and i.opname.startswith(("STORE", "DELETE")))
-    is_alone = all(name not in (i.argval if isinstance(i.argval, tuple) else (i.argval,)) for i in others)
-    return Place(code, call.offset) if is_alone and isinstance(name, str) else None
+    is_alone = all(i.argval != store.argval for i in others)
+    return Place(code, call.offset) if is_alone else None
 
 
 # ----------------------------------------------------------------------------------------------- truth of a value

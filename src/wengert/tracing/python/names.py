@@ -13,12 +13,11 @@ from itertools import pairwise
 from typing import NamedTuple
 
 from wengert.source import Source
-from wengert.tracing.python.bytecode import inner_codes, instructions, once_a_code
+from wengert.tracing.python.bytecode import inner_codes, instructions, once_a_code, reads_variable
 
 Path = tuple[str, ...]
 """A variable and the attributes that are asked of it: ``("np", "random", "default_rng")``."""
 
-_VARIABLES = ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_DEREF", "LOAD_CLASSDEREF", "LOAD_FROM_DICT_OR_GLOBALS")
 _ATTRIBUTES = ("LOAD_ATTR", "LOAD_METHOD")
 _STORES = ("STORE_FAST", "STORE_DEREF", "STORE_NAME", "STORE_GLOBAL")
 _ASKING = ("getattr", "hasattr", "setattr", "delattr")
@@ -93,11 +92,8 @@ def uses(code: types.CodeType) -> Uses:
         instrs = [i for i in instructions(c) if i.opname != "RESUME"]
         for at, i in enumerate(instrs):
             kind = i.opname
-            if kind in _VARIABLES or kind.startswith("LOAD_FAST"):
-                if kind.startswith("LOAD_FAST"):
-                    local.update([i.argval] if isinstance(i.argval, str) else i.argval)
-                else:
-                    elsewhere.add(i.argval)
+            if reads_variable(i):
+                (local if kind.startswith("LOAD_FAST") else elsewhere).add(i.argval)
                 if kind in ("LOAD_GLOBAL", "LOAD_NAME", "LOAD_FROM_DICT_OR_GLOBALS"):
                     loaded.add(i.argval)
                     if i.argval in _ASKING:
@@ -109,8 +105,6 @@ def uses(code: types.CodeType) -> Uses:
                 paths.setdefault(path, _line(i) or c.co_firstlineno)
                 if not _is_called_with_a_number(instrs, end):
                     unseeded.add(path)
-                if isinstance(i.argval, tuple):  # two variables at once: the first goes elsewhere
-                    paths.setdefault(i.argval[:1], c.co_firstlineno)
             elif kind in ("STORE_GLOBAL", "DELETE_GLOBAL"):
                 written.add(i.argval)
             elif kind == "IMPORT_NAME":
@@ -160,8 +154,7 @@ def written(code: types.CodeType) -> frozenset[str]:
 
 def _followed(instrs: list[dis.Instruction], at: int) -> tuple[Path, int]:
     """The path that begins with the variable that is read at ``at``, and the place behind it."""
-    variable = instrs[at].argval
-    path = [variable if isinstance(variable, str) else variable[-1]]
+    path = [instrs[at].argval]
     end = at + 1
     while end < len(instrs) and instrs[end].opname in _ATTRIBUTES:
         path.append(instrs[end].argval)
@@ -207,7 +200,8 @@ def _is_literal(last: dis.Instruction) -> bool:
 def _equates(comparison: dis.Instruction, last: dis.Instruction) -> bool:
     """Whether functions may be compared, ``last`` having loaded the second of them: it has a name, and is no local."""
     is_equality = comparison.argrepr.removeprefix("bool(")[:2] in ("==", "!=")
-    return is_equality and last.opname in (*_VARIABLES, *_ATTRIBUTES)
+    is_local = last.opname.startswith("LOAD_FAST")
+    return is_equality and ((reads_variable(last) and not is_local) or last.opname in _ATTRIBUTES)
 
 
 def _line(instr: dis.Instruction) -> int | None:

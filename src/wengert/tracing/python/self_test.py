@@ -97,6 +97,10 @@ def _names(x: Any) -> Any:
     return sys.flags.optimize
 
 
+def _imports(x: Any) -> None:
+    import sys as s; x(s.flags)  # fmt: skip  # noqa: E702, I001  # as of Python 3.13 one instruction stores and loads
+
+
 _written = 0
 
 
@@ -121,7 +125,7 @@ def _read_line(frame: FrameType) -> int:
 
 def _read_names(frame: FrameType) -> Any:
     found = uses(place_of(frame).code)
-    return set(found.loaded), set(found.written), sorted(found.paths)
+    return set(found.loaded), set(found.written), sorted(found.paths), set(found.modules)
 
 
 def _read_operation(frame: FrameType) -> Any:
@@ -136,7 +140,8 @@ _PROBES = [
     _Probe(_LOOPS, _counts, _read_for, True),
     _Probe(_LOOPS, _repeats, _read_loops, [("while", False), ("for", True)], True),
     _Probe("who asks for a truth", _repeats, asks_truth, Truth.BRANCH),
-    _Probe("names", _names, _read_names, ({"sys"}, {"_written"}, [("sys", "flags", "optimize")])),
+    _Probe("names", _names, _read_names, ({"sys"}, {"_written"}, [("sys", "flags", "optimize")], set())),
+    _Probe("names", _imports, _read_names, (set(), set(), [("s", "flags")], {("s", "sys")})),
     _Probe("lines", _names, _read_line, 2),
     _Probe(_OPERATORS, lambda x: x + 1, _read_operation, (True, False)),
     _Probe(_OPERATORS, lambda x: x[1], _read_operation, (False, True)),
