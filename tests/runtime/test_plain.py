@@ -378,3 +378,12 @@ def test_an_iterator_among_the_arguments_says_nothing_of_calls_without_one() -> 
     for _ in range(3):
         f(2.0)
     assert f.stats()["traces"] == 3 and f._entries
+
+
+def test_a_list_of_arguments_is_not_taken_for_them() -> None:
+    f = wg.jit(lambda *xs: xs[0] * time.time() if isinstance(xs[0], float) else xs[0][0] * 2.0)
+    with pytest.warns(wg.PerformanceWarning, match="reads the clock"):
+        f([3.0])
+    assert not f._bare
+    f(3.0)
+    assert f._bare and f(3.0) > 3.0

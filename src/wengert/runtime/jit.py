@@ -11,7 +11,7 @@ import inspect
 import sys
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from types import BuiltinFunctionType, FunctionType, MethodType
@@ -89,8 +89,13 @@ _HAVE_SIGNATURES = (FunctionType, MethodType, BuiltinFunctionType, type, partial
 """What is asked itself for its signature; of other objects their class is, since ``__getattr__`` may raise anything."""
 
 
-_LEAVES = frozenset({np.ndarray, float, int, complex, bool})
-"""Arguments that have no parts."""
+_LEAVES = frozenset({np.ndarray, float, int, complex})
+"""Arguments that are traced, and have no parts."""
+
+
+def _kinds(args: Sequence[Any]) -> tuple[Any, ...]:
+    """What tells calls of such arguments apart, quicker than a signature does."""
+    return tuple([(x.dtype, x.shape) if type(x) is np.ndarray else type(x) for x in args])
 
 
 def _has_own_out(f: Callable[..., Any]) -> bool:
@@ -137,7 +142,7 @@ class Jit(_native.Dispatcher):
         self._is_strict = is_strict
         self._plain: dict[Signature, Exception] = {}  # what cannot be traced, and why
         self._own_arrays = OwnArrays()
-        self._is_unrepeatable = False  # whatever the arguments are
+        self._bare: set[Any] = set()  # kinds of arguments of calls that are the function's own to answer
         self._told: set[str] = set()  # what it has warned of
         self.__wrapped__ = f
         self.__name__ = held(f, "__name__", type(f).__name__)
@@ -181,7 +186,7 @@ class Jit(_native.Dispatcher):
             self._forget()
             self._specialisations.clear()
             self._plain.clear()
-            self._is_unrepeatable = False
+            self._bare.clear()
             self._stats = Stats()
             self._calls_forgotten = self.calls
 
@@ -202,7 +207,7 @@ class Jit(_native.Dispatcher):
 
     def _slow(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
         """A call that fits none of the installed entries."""
-        if self._is_unrepeatable and not kwargs and current_trace() is None and all(type(x) in _LEAVES for x in args):
+        if self._bare and not kwargs and _kinds(args) in self._bare and current_trace() is None:
             self._stats.plain += 1
             own = self._own_arrays.of(args)
             result = self.__wrapped__(*own)
@@ -387,8 +392,11 @@ class Jit(_native.Dispatcher):
             self._stats.unrepeatable = unrepeatable
             self._warn(WITHOUT_CODE, unrepeatable)
             if not is_look:
-                if environment.why_in_any_case and all(type(x) in _LEAVES for x in leaves):
-                    self._is_unrepeatable = True
+                is_bare = (
+                    all(type(x) in _LEAVES for x in leaves) and tree.flatten(tuple(leaves))[1] == signature.treedef
+                )
+                if is_bare and not kwargs and signature not in self._specialisations:
+                    self._bare.add(_kinds(leaves))
                 self._note_plain(signature, Unrepeatable(unrepeatable))
             self._stats.compile_s += time.perf_counter() - start
             return compiled, [] if is_look else run_once(tape, inputs)
