@@ -79,6 +79,7 @@ Place: TypeAlias = (
     | tuple[Literal["list"], list[Any], tuple[Any, ...]]
     | tuple[Literal["set"], set[Any], frozenset[Any]]
     | tuple[Literal["form"], Array, DType, Shape]
+    | tuple[Literal["readonly"], Array, Any]
     | tuple[Literal["content"], Array, bytes]
     | tuple[Literal["counted"], Callable[[], int], Callable[[], Any], Any]
     | tuple[Literal["call"], Callable[[], Any], Any]
@@ -90,9 +91,9 @@ Place: TypeAlias = (
 """Where to look again before a run, and what must be there; of numbers and texts, what equals it. At every call: the
 content of a cell; the class of an object and its ``__dict__``; what a descriptor of a slot reads of one (of three
 items: nothing); the code and texts of a function, its defaults; the class, bases and names of a class; the items of a
-list, the members of a set; the form of an array, its bytes; a call's result, that of the second call where the first
-gave another number. After a change of the dict alone, which is a class's where a class is given: an item; all items, or
-all keys; that there are no such keys."""
+list, the members of a set; the form of an array, its bytes, that it is not writeable; a call's result, that of the
+second call where the first gave another number. After a change of the dict alone, which is a class's where a class is
+given: an item; all items, or all keys; that there are no such keys."""
 
 class Executable:
     """A program's code; immutable, and safe to run from several threads at once."""

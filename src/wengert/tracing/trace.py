@@ -645,6 +645,10 @@ class Trace:
         )
 
 
+is_lent = _opened.is_lent
+"""Whether an array is read-only for the time of an open trace, of any thread."""
+
+
 def is_readonly(array: np.ndarray[Any, Any]) -> bool:
     """Whether its owner has made an array read-only, rather than a trace of some thread for its time."""
     return not array.flags.writeable and not _opened.is_lent(array)

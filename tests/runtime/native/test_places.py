@@ -180,6 +180,12 @@ def test_the_bytes_of_an_array() -> None:
     assert not fits(jit(entry(places=[("content", x, x[:5].tobytes())])))
 
 
+def test_an_array_that_can_be_written() -> None:
+    x = np.zeros(3)
+    x.flags.writeable = False
+    both(("readonly", x, True), put(x.flags, "writeable", True), put(x.flags, "writeable", False))
+
+
 def test_what_is_asked_when_a_number_has_changed() -> None:
     number, answers, asked = 1, True, 0
 
@@ -220,6 +226,7 @@ def test_what_is_asked_when_a_number_has_changed() -> None:
         ("absent", {}, ["a"]),
         ("form", [], F8, ()),
         ("content", [], b""),
+        ("readonly", [], True),
         ("counted", len, None, True),
     ],
 )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pytest
 
+import wengert as wg
 from tests.tracing.surroundings.kinds import KINDS, Box, Crate, Pair, Slotted
 from tests.tracing.surroundings.walks import replaced, watched
 from wengert.tracing.surroundings.parts import _content
@@ -37,6 +38,7 @@ from wengert.tracing.surroundings.slots import (
     LengthRead,
     MembersRead,
     NamesRead,
+    ReadonlyRead,
     RegisteredRead,
     Slot,
     VariableRead,
@@ -179,6 +181,10 @@ def test_readers_in_the_runtime_s_terms() -> None:
         ("content", array, bytes(48)),
     ]
     assert places(ArrayRead(lambda: array.T, array.T, _content)) is None
+    constant = wg.constant(array)
+    flag, (kind, lent, is_it) = places(ReadonlyRead(lambda: constant, constant))
+    assert flag == ("readonly", constant, True) and kind == "call" and lent() is is_it
+    assert places(ReadonlyRead(lambda: array, array)) is None
     part = functools.partial(f, 1.0, b=box)
     keywords = ("member", part, vars(functools.partial)["keywords"], part.keywords)
     assert places(ArgumentRead(lambda: part, part, 0)) == [

@@ -159,6 +159,8 @@ bool holds(const Place &place) {
         return is_there(PyObject_CallNoArgs(place.object), place.seen);
     case Place::form:
         return has_form(place);
+    case Place::readonly:
+        return !PyArray_ISWRITEABLE(reinterpret_cast<PyArrayObject *>(place.object));
     case Place::content:
         return has_content(place.object, place.seen);
     case Place::counted:
@@ -258,7 +260,7 @@ void Surroundings::read_place(nb::handle x) {
     static const std::pair<const char *, Place::Kind> kinds[] = {
         {"item", Place::item}, {"dict", Place::dict}, {"keys", Place::keys}, {"absent", Place::absent},
         {"list", Place::list}, {"set", Place::set},   {"form", Place::form},
-        {"content", Place::content}, {"counted", Place::counted}, {"call", Place::call}};
+        {"readonly", Place::readonly}, {"content", Place::content}, {"counted", Place::counted}, {"call", Place::call}};
     Place place;
     const auto found = std::find_if(std::begin(kinds), std::end(kinds), [&](const auto &one) { return kind == one.first; });
     if (found == std::end(kinds)) throw std::invalid_argument("there is no place of kind " + kind);
@@ -287,6 +289,9 @@ void Surroundings::read_place(nb::handle x) {
     case Place::form:
         check(PyArray_Check(object), "not an array");
         place.words = integers(last, "a shape and strides");
+        break;
+    case Place::readonly:
+        check(PyArray_Check(object), "not an array");
         break;
     case Place::content:
         check(PyArray_Check(object) && PyBytes_CheckExact(last), "not an array and its bytes");

@@ -7,7 +7,7 @@
 namespace wengert {
 
 struct Place {
-    enum Kind : uint8_t { item, dict, keys, absent, list, set, form, content, counted, call };
+    enum Kind : uint8_t { item, dict, keys, absent, list, set, form, readonly, content, counted, call };
     Kind kind = item;
     PyObject *object = nullptr, *key = nullptr, *seen = nullptr; // strong references; not all kinds have a key
     std::vector<npy_intp> words; // of an array's form: its shape and then its strides; of a set: its table

@@ -63,6 +63,7 @@ from wengert.tracing.surroundings.slots import (
     FormRead,
     ItselfRead,
     KeywordsRead,
+    ReadonlyRead,
     Slot,
     StateRead,
     VariableRead,
@@ -445,7 +446,7 @@ class Environment:
         is_constant = is_readonly(value) and _owner_is_readonly(value)
         self.known[id(value)] = (value, name, is_constant)
         if is_constant:  # a promise that may be taken back
-            self.slots.append(Slot(f"{name} is read-only", lambda: is_readonly(read()), True, True))
+            self.slots.append(Slot(f"{name} is read-only", ReadonlyRead(read, value), True, True))
         assert self._trace is not None
         tracer = wrap(self._trace, self._trace.capture(value), is_scalar=False)
         if not value.flags.c_contiguous:

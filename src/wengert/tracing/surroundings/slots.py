@@ -23,6 +23,7 @@ import numpy as np
 
 from wengert.attributes import held
 from wengert.tracing.python.bytecode import code_of
+from wengert.tracing.trace import is_lent, is_readonly
 
 Places: TypeAlias = list[tuple[Any, ...]]
 """Places in the runtime's terms: see _native.pyi."""
@@ -352,6 +353,22 @@ class ArrayRead:
         if array.shape != shape or array.dtype.str != dtype:
             return None
         return [*FormRead(array).native((array.dtype, shape, array.strides)), ("content", array, content)]
+
+
+class ReadonlyRead:
+    """Reads whether the owner of an array has made it read-only, rather than an open trace for its time."""
+
+    __slots__ = ("holder", "read")
+
+    def __init__(self, read: Callable[[], Any], holder: np.ndarray[Any, Any]) -> None:
+        self.read, self.holder = read, holder
+
+    def __call__(self) -> bool:
+        return is_readonly(self.read())
+
+    def native(self, seen: Any) -> Places | None:
+        lent = ("call", functools.partial(is_lent, self.holder), False)
+        return [("readonly", self.holder, seen), lent] if seen is True else None
 
 
 class ArgumentRead:
