@@ -79,7 +79,7 @@ def test_a_python_without_columns_is_not_refused() -> None:
     """Nothing can be told of calls there, which is known."""
     compiled_anew = "import sys; exec(open(sys.argv[1]).read()); check_interpreter(); print(_HAS_COLUMNS)"
     done = subprocess.run(
-        [sys.executable, "-X", "no_debug_ranges", "-c", compiled_anew, self_test.__file__],
+        [sys.executable, "-B", "-X", "no_debug_ranges", "-c", compiled_anew, self_test.__file__],
         capture_output=True,
         text=True,
         check=True,

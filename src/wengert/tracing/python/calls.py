@@ -1,7 +1,7 @@
 """What the instruction that a frame is executing calls.
 
-Compiled code has no frame. When ``rng.normal(size=3)`` asks numpy for an empty array, the nearest frame is the user's,
-and its instruction tells that it has called ``normal``, not ``empty``.
+Compiled code has no frame. When it calls a function that is written in Python, the nearest frame is the user's, and the
+instruction of that tells that it has called the compiled code, and not the function.
 """
 
 from __future__ import annotations

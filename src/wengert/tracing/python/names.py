@@ -58,7 +58,7 @@ class Uses(NamedTuple):
 
 
 def codes(code: types.CodeType) -> list[types.CodeType]:
-    """A function's code and that of the functions defined in it."""
+    """Return a function's code and those of the functions defined in it."""
     found, at = [code], 0
     while at < len(found):
         found += inner_codes(found[at])
@@ -68,7 +68,7 @@ def codes(code: types.CodeType) -> list[types.CodeType]:
 
 @once_a_code()
 def mentioned(code: types.CodeType) -> frozenset[str]:
-    """All that is looked up by name, without a look at the instructions."""
+    """Return all that is looked up by name, without a look at the instructions."""
     return frozenset(name for c in codes(code) for name in c.co_names)
 
 
@@ -79,7 +79,7 @@ def has_variable(code: types.CodeType, name: str) -> bool:
 
 @once_a_code()
 def uses(code: types.CodeType) -> Uses:
-    """What the code does with names."""
+    """Return what the code does with names."""
     named: dict[str, None] = {}
     loaded, written, imported, taken, modules, asked = set(), set(), set(), set(), set(), set()
     paths: dict[Path, int] = {}
@@ -143,12 +143,12 @@ def uses(code: types.CodeType) -> Uses:
 
 
 def named(code: types.CodeType) -> tuple[str, ...]:
-    """Global variables, builtins, attributes, modules: whatever is looked up by name."""
+    """Return global variables, builtins, attributes, modules: whatever is looked up by name."""
     return uses(code).named
 
 
 def written(code: types.CodeType) -> frozenset[str]:
-    """Global variables that are written or deleted."""
+    """Return the global variables that are written or deleted."""
     return uses(code).written
 
 
@@ -223,8 +223,8 @@ def _import(instrs: list[dis.Instruction], at: int) -> tuple[tuple[str, ...], tu
 
 
 def place_of_write(found: Iterable[types.CodeType], name: str) -> Source | None:
-    """The first line that writes the variable, attribute or item that a slot of this name is; None if none does by
-    itself, as where a method appends."""
+    """Return the first line that writes the variable, attribute or item that a slot of this name is; None if none does
+    by itself, as where a method appends."""
     last = name.rpartition(".")[2].rpartition(" ")[2]
     for code in found:
         for c in codes(code):
@@ -237,7 +237,8 @@ def place_of_write(found: Iterable[types.CodeType], name: str) -> Source | None:
 
 @once_a_code()
 def bound_anew(code: types.CodeType) -> frozenset[str]:
-    """How the slots' names end that the code binds anew: variables it captured, attributes, items of literal keys.
+    """Return how the names of those slots end that the code binds anew: variables that it captured, attributes, items
+    of literal keys.
 
     Attributes that ``__init__`` sets are of an object that is new.
     """

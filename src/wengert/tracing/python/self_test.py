@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from wengert.errors import InterpreterError
 from wengert.tracing.python.bytecode import is_indexing, is_operator, span
-from wengert.tracing.python.calls import Callee, call_around, called_variable, callee, place_of_call
+from wengert.tracing.python.calls import Callee, call_around, called_object, called_variable, callee, place_of_call
 from wengert.tracing.python.frames import place_of
 from wengert.tracing.python.lines import first_line, line_of
 from wengert.tracing.python.loops import Truth, asks_truth, is_before_for, is_counting, loops_around
@@ -136,6 +136,7 @@ _CALLS, _LOOPS, _OPERATORS = "what is called", "loops", "operators"
 _PROBES = [
     _Probe(_CALLS, lambda f: f(1), lambda frame: callee(place_of(frame)), Callee("variable", "f"), True),
     _Probe(_CALLS, lambda x: x.number(1), lambda frame: callee(place_of(frame)), Callee("attribute", "number"), True),
+    _Probe(_CALLS, lambda x: x.number(1), called_object, _Asked.number, True),
     _Probe(_CALLS, _counts, _read_calls, (int, range), True),
     _Probe(_LOOPS, _counts, _read_for, True),
     _Probe(_LOOPS, _repeats, _read_loops, [("while", False), ("for", True)], True),
