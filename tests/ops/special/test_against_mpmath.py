@@ -107,6 +107,27 @@ def test_densities_of_large_parameters_keep_their_digits() -> None:
     np.testing.assert_allclose(gradient(sp.betainc, 1e12, 1e12, 0.5)[2], np.sqrt(4e12 / np.pi), rtol=1e-11)
 
 
+def test_the_noncentral_density_of_chi_square_where_its_bessel_function_underflows() -> None:
+    np.testing.assert_allclose(
+        gradient(sp.chndtrix, 0.9, 127.0, 1e-100)[0], -gradient(sp.chdtri, 127.0, 0.1)[1], rtol=1e-8
+    )
+    got = gradient(sp.chndtridf, 3.6707324879198406, 1e-300, 0.8974150978244313)
+    np.testing.assert_allclose(got[[0, 2]], [21.953557, -0.21366152], rtol=1e-7)
+
+
+def test_the_noncentral_f_distribution_of_very_many_degrees_of_freedom() -> None:
+    """That of χ², of m x."""
+    got = gradient(sp.ncfdtr, 3.7, 1e30, 0.9, 0.7)[3]
+    np.testing.assert_allclose(got, 3.7 * gradient(sp.chndtr, 3.7 * 0.7, 3.7, 0.9)[0], rtol=1e-10)
+
+
+def test_a_noncentral_f_distribution_does_not_depend_on_its_neighbours() -> None:
+    """Of 100 degrees of freedom a term is over j + 50, and other elements' series go on beyond j = −50."""
+    m, nc = np.array([100.0, 3.0]), np.array([0.5, 2000.0])
+    got = wg.grad(lambda nc: np.sum(sp.ncfdtr(m, 3.6, nc, 0.8)))(nc)
+    assert got[0] == gradient(sp.ncfdtr, 100.0, 3.6, 0.5, 0.8)[2]
+
+
 def test_eigenvalues_of_mathieu_beyond_what_scipy_knows() -> None:
     """SciPy's mathieu_cem ends the process for a q of 1e8."""
     assert np.isnan(wg.grad(lambda q: sp.mathieu_a(2.0, q))(1e8))

@@ -18,6 +18,7 @@ from wengert.ops.kernels import flops
 from wengert.ops.op import broadcast_shapes, elementwise, not_implemented
 from wengert.ops.special.declare import either, sum_or_nan
 from wengert.ops.special.distributions import Slopes, betainc_slope, gammainc_slope, inverse, plain
+from wengert.ops.special.gammas import hyp0f1
 from wengert.ops.special.usual import gamma_density, gammaln, ive
 from wengert.tape import Atom, Aval
 
@@ -42,9 +43,9 @@ def _beta_mixture(a: Any, b: Any, h: Any, w: Any, rest: Any, *, is_over: bool) -
         top = half + np.sqrt(np.maximum(half * half + h * w * (a + b) - a, 0.0))
         top = np.floor(np.maximum(np.where(np.isfinite(top), top, 0.0), 0.0))
         c = a + top
-        log_term = (
-            sp.xlogy(top, h) - h - sp.gammaln(top + 1) + sp.xlogy(c - 1, w) + sp.xlogy(b - 1, rest) - sp.betaln(c, b)
-        )
+        by_w = np.where(w > 0.5, sp.xlog1py(c - 1, -rest), sp.xlogy(c - 1, w))  # the larger of the two is rounded
+        by_rest = np.where(w > 0.5, sp.xlogy(b - 1, rest), sp.xlog1py(b - 1, -w))
+        log_term = sp.xlogy(top, h) - h - sp.gammaln(top + 1) + by_w + by_rest - sp.betaln(c, b)
         total: Any = np.exp(log_term) / (c if is_over else 1.0)
         is_done = True
         for way in (1, -1):
@@ -56,7 +57,7 @@ def _beta_mixture(a: Any, b: Any, h: Any, w: Any, rest: Any, *, is_over: bool) -
                     term = term * (j / h / w * (a + j - 1) / (a + b + j - 1))
                 j = j + way
                 term = np.where(j < 0, 0.0, term)
-                total = total + term / (a + j if is_over else 1.0)
+                total = total + np.where(j < 0, 0.0, term / (a + j if is_over else 1.0))
                 if not np.any(term > 1e-17 * total):
                     break
             is_done = is_done & ~(term > 1e-17 * total)
@@ -148,13 +149,17 @@ beta_mixture_by = elementwise(  # Σ Poisson(j; h) ∂I(a + j, b, w)/∂a, or �
 
 
 def _chi_density(x: Atom, v: Atom, nc: Atom) -> Any:
-    """½ e^−(√x − √λ)²/2 (x/λ)^(v/4 − ½) I_{v/2 − 1}(√(λ x)), scaled; of λ = 0 that of χ²."""
+    """½ e^−(√x − √λ)²/2 (x/λ)^(v/4 − ½) I_{v/2 − 1}(√(λ x)), scaled; where I underflows, which the power makes up for,
+    the density of χ² times e^−λ/2 ₀F₁(v/2, λ x/4)."""
     is_central = nc <= 0
     away = either(is_central, 1, nc, like=nc)
     root, shift = sqrt(x), sqrt(away)
     scaled = exp(-0.5 * (root - shift) * (root - shift)) * power(x / away, 0.25 * v - 0.5)
-    general = 0.5 * scaled * ive(0.5 * v - 1, root * shift)
-    return either(is_central, 0.5 * gamma_density(0.5 * v, 0.5 * x), general, like=x)
+    bessel = ive(0.5 * v - 1, root * shift)
+    is_lost = is_central | (absolute(bessel) < 1e-290)
+    small = either(is_lost, nc, 0, like=nc)
+    lost = 0.5 * gamma_density(0.5 * v, 0.5 * x) * exp(-0.5 * small) * hyp0f1(0.5 * v, 0.25 * small * x)
+    return either(is_lost, lost, 0.5 * scaled * bessel, like=x)
 
 
 _chi: Slopes = [
