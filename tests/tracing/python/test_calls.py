@@ -85,6 +85,44 @@ def test_a_callee_was_not_found_in_a_function_of_more_names_than_a_byte_counts()
     assert seen == [(*VARIABLE[:2], None)]  # it has no file
 
 
+def test_an_operator_calls_nothing_by_a_name() -> None:
+    frame = sys._getframe()
+
+    class Noting:
+        def __add__(self, other: Any) -> Any:
+            place = place_of(frame)
+            return calls.callee(place), calls.called_names(frame, place), calls.called_object(frame)
+
+    assert Noting() + 1 == (Callee("else"), None, None)
+
+
+def test_the_object_that_is_called_is_looked_up_without_running_code() -> None:
+    class Owner:
+        def __init__(self) -> None:
+            self.given = note_object
+
+        @property
+        def computed(self) -> Any:
+            return note_object
+
+        @staticmethod
+        def nested() -> Any: ...
+
+    found: list[Any] = []
+
+    def note_object(*args: Any) -> None:
+        found.append(calls.called_object(sys._getframe(1)))
+
+    owner, local = Owner(), note_object
+    local(1)
+    note_object(*[1])
+    owner.given(1)
+    owner.computed(2)
+    sorted([1], key=note_object)
+    [note_object][0](3)
+    assert found == [note_object, note_object, note_object, None, sorted, None]
+
+
 def places() -> list[Any]:
     """What gives the place of the call that it is, and of the one around that."""
     frame = sys._getframe(1)

@@ -73,6 +73,25 @@ def where_the_counter_is_assigned(x: Any) -> None:
     del k
 
 
+def where_the_counter_is_no_variable(x: Any) -> None:
+    for x.count in range(1):
+        while x:
+            pass
+
+
+def where_the_counter_is_one_of_several(x: Any) -> None:
+    for _, _ in enumerate(range(1)):
+        while x:
+            pass
+
+
+def over_no_call(x: Any) -> None:
+    numbers = range(1)
+    for _ in numbers:
+        while x:
+            pass
+
+
 def by_bool(x: Any) -> None:
     bool(x)
 
@@ -86,6 +105,15 @@ def by_bool(x: Any) -> None:
         (in_a_counting_for, [True, False], [["while", "for"]] * 2, [[False, True]] * 2, Truth.BRANCH),
         (in_a_for_that_is_jumped_back_to_twice, [False], [["while", "for"]], [[False, True]], Truth.BRANCH),
         (where_the_counter_is_assigned, [True, False], [["while", "for"]] * 2, [[False, False]] * 2, Truth.BRANCH),
+        (where_the_counter_is_no_variable, [True, False], [["while", "for"]] * 2, [[False, False]] * 2, Truth.BRANCH),
+        (
+            where_the_counter_is_one_of_several,
+            [True, False],
+            [["while", "for"]] * 2,
+            [[False, False]] * 2,
+            Truth.BRANCH,
+        ),
+        (over_no_call, [True, False], [["while", "for"]] * 2, [[False, False]] * 2, Truth.BRANCH),
         (by_bool, [True], [[]], [[]], Truth.BRANCH),
         (lambda x: not x, [True], [[]], [[]], Truth.BRANCH),
         (lambda x: any(map(bool, [x])), [True], [[]], [[]], Truth.NOT),

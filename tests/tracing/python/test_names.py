@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import inspect
 from typing import Any
 
 import pytest
 
 import wengert as wg
+from wengert.source import Source
 from wengert.tracing.python import names
 
 scale = gone = 1.0
@@ -110,3 +112,171 @@ def test_what_asks_if_functions_may_be_equal() -> None:
         assert names.uses(f.__code__).equates
     for f in (lambda x, y: x == y, lambda x: x == 2, lambda x: x < scale):
         assert not names.uses(f.__code__).equates
+
+
+def _paths(f: Any) -> set[names.Path]:
+    return set(names.uses(f.__code__).paths)
+
+
+def test_variables_are_followed_as_far_as_attributes_are_asked() -> None:
+    assert _paths(lambda x: wg.tracing.python + x) == {("wg", "tracing", "python")}
+    assert _paths(lambda x: (wg.jit, x.rate, scale)) == {("wg", "jit"), ("scale",)}
+    assert _paths(lambda: wg) == {("wg",)}
+    assert names.uses(_reads.__code__).paths[("scale",)] == _reads.__code__.co_firstlineno + 1
+
+
+def test_variables_of_one_name_that_are_no_locals_somewhere() -> None:
+    def f(x: Any) -> Any:
+        around = x
+
+        def inner() -> Any:
+            return around.size
+
+        return around, inner
+
+    assert ("around", "size") in _paths(f)
+    assert "x" not in {path[0] for path in _paths(f)}
+
+
+@pytest.mark.parametrize(
+    ("text", "taken", "modules"),
+    [
+        ("import a", set(), {("a", "a")}),
+        ("import a.b", set(), {("a", "a")}),
+        ("import a.b as c", set(), {("c", "a.b")}),
+        ("import a.b.c as d", set(), {("d", "a.b.c")}),
+        ("from a import b", {("a", "b")}, set()),
+        ("from a.b import c, d as e", {("a.b", "c"), ("a.b", "d")}, set()),
+        ("global g\n    import a as g", set(), {("g", "a")}),
+    ],
+)
+def test_what_an_import_takes_and_where_it_puts_it(text: str, taken: Any, modules: Any) -> None:
+    namespace: dict[str, Any] = {}
+    exec(f"def f():\n    {text}", namespace)
+    found = names.uses(namespace["f"].__code__)
+    assert (found.taken, found.modules) == (taken, modules)
+
+
+@pytest.mark.parametrize(
+    ("f", "is_seeded"),
+    [
+        (lambda: _reads(3), True),
+        (lambda: _reads(x=3), True),
+        (lambda: wg.jit(1000), True),
+        (lambda: _reads(), False),
+        (lambda: _reads(3.0), False),
+        (lambda: _reads(3, 4), False),
+        (lambda: _reads(3, x=4), False),
+        (lambda: _reads(scale), False),
+        (lambda x: _reads(x), False),
+        (lambda: [_reads, 3], False),
+        (lambda: (_reads(3), _reads()), False),
+        (lambda x: _reads(3 * x), False),
+        (lambda x: x(_reads, 3, 4, 5, 6), False),
+    ],
+)
+def test_what_is_called_with_a_literal_number_alone(f: Any, is_seeded: bool) -> None:
+    assert (({("_reads",), ("wg", "jit")} & names.uses(f.__code__).seeded) != set()) == is_seeded
+
+
+@pytest.mark.parametrize(
+    ("f", "asked", "computes"),
+    [
+        (lambda x: getattr(x, "rate"), {"rate"}, False),  # noqa: B009
+        (lambda x: getattr(x, "rate", 1.0), {"rate"}, False),
+        (lambda x: getattr(x, "rate", "text"), {"rate"}, False),
+        (lambda x: getattr(x.inner, "rate", x + 1), {"rate"}, False),
+        (lambda x: hasattr(x, "rate"), {"rate"}, False),
+        (lambda x: setattr(x, "rate", "text"), {"rate"}, False),
+        (lambda x, name: getattr(x, name), {"getattr"}, True),
+        (lambda x, name: getattr(x, name, "rate"), {"getattr"}, True),
+        (lambda x, name: getattr("rate", name), {"getattr"}, True),
+        (lambda x: getattr(x, "rate" + x), {"getattr"}, True),
+        (lambda x: getattr(x if x else scale, "rate"), {"getattr"}, True),  # noqa: B009
+        (lambda x: map(getattr, x), {"getattr"}, True),
+        (lambda x: len(x), set(), False),
+    ],
+)
+def test_attributes_that_are_asked_for_by_a_literal_name(f: Any, asked: set[str], computes: bool) -> None:
+    found = names.uses(f.__code__)
+    assert (found.asked, found.computes_names) == (asked, computes)
+    assert asked <= {*found.named}
+
+
+def _goes_on() -> None:
+    try:
+        _writes()
+    except ValueError:
+        _reads(1)
+
+
+def test_who_goes_on_after_an_error() -> None:
+    assert names.uses(_goes_on.__code__).catches
+    assert not names.uses(_reads.__code__).catches
+
+
+def test_names_that_are_in_the_code_itself() -> None:
+    def f(argument: Any) -> Any:
+        local = argument.attribute
+        return lambda: (local, scale, gone.inner)
+
+    for name in ("argument", "local", "attribute"):
+        assert names.has_variable(f.__code__, name)
+    assert not names.has_variable(f.__code__, "scale")
+    assert names.mentioned(f.__code__) == {"attribute", "scale", "gone", "inner"}
+
+
+class Model:
+    def __init__(self) -> None:
+        self.rate = 1.0
+
+    def step(self, table: Any, other: Any) -> None:
+        other.count = 1
+        table["key"] = 2
+        del self.rate
+
+
+def _counts() -> Any:
+    count = 0
+
+    def inner() -> None:
+        nonlocal count
+        count += 1
+
+    return inner
+
+
+def _line_of(f: Any, text: str) -> Source | None:
+    lines, first = inspect.getsourcelines(f)
+    return next((Source(__file__, first + k, f.__name__) for k, line in enumerate(lines) if text in line), None)
+
+
+@pytest.mark.parametrize(
+    ("f", "slot", "text"),
+    [
+        (_writes, "scale", "scale = 2.0"),
+        (_writes, "model.gone", "del gone"),
+        (Model.step, "model.count", "other.count = 1"),
+        (Model.step, "the attributes of model", "other.count = 1"),
+        (Model.step, "table['key']", 'table["key"] = 2'),
+        (Model.step, "model.rate", "del self.rate"),
+        (Model.step, "model.other", None),
+        (_writes, "table[0]", None),
+        (_writes, "the attributes of model", None),
+        (_reads, "scale", None),
+    ],
+)
+def test_the_line_that_writes_what_is_watched(f: Any, slot: str, text: str | None) -> None:
+    expected = None if text is None else _line_of(f, text)
+    assert names.place_of_write([_reads.__code__, f.__code__], slot) == expected
+    assert (expected is None) == (text is None)
+
+
+def test_what_a_code_binds_anew() -> None:
+    assert names.bound_anew(_writes.__code__) == {"scale", "gone"}
+    assert names.bound_anew(Model.step.__code__) == {"count", "'key']", "rate"}
+    assert names.bound_anew(Model.__init__.__code__) == frozenset()
+    inner = _counts()
+    assert names.bound_anew(inner.__code__) == {"count"}
+    assert names.bound_anew(_counts.__code__) == {"count"}  # the inner function's; its own variable is new at each call
+    assert names.bound_anew(_reads.__code__) == frozenset()

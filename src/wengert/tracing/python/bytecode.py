@@ -79,9 +79,8 @@ def _of_one_variable(instr: dis.Instruction) -> tuple[dis.Instruction, ...]:
     names = _OF_TWO.fullmatch(instr.opname)
     if names is None:
         return (instr,)
-    args = (instr.arg or 0) >> 4, (instr.arg or 0) & 15
-    both = zip(names.groups(), args, instr.argval, strict=True)
-    return tuple([instr._replace(opname=n, opcode=dis.opmap[n], arg=k, argval=v, argrepr=v) for n, k, v in both])
+    both = zip(names.groups(), instr.argval, strict=True)
+    return tuple([instr._replace(opname=name, opcode=dis.opmap[name], argval=variable) for name, variable in both])
 
 
 _OF_TWO = re.compile(r"((?:LOAD|STORE)_FAST(?:_BORROW)?)_((?:LOAD|STORE)_FAST(?:_BORROW)?)")

@@ -168,4 +168,4 @@ def call_around(place: Place) -> Place | None:
 @once_a_code()
 def _call_around(code: CodeType, offset: int) -> Place | None:
     behind = [i for i in instructions_after(Place(code, offset)) if i.opname != "PRECALL"]
-    return Place(code, behind[0].offset) if behind and behind[0].opname == "CALL" else None
+    return Place(code, behind[0].offset) if behind[0].opname == "CALL" else None

@@ -156,7 +156,7 @@ def _followed(instrs: list[dis.Instruction], at: int) -> tuple[Path, int]:
     """The path that begins with the variable that is read at ``at``, and the place behind it."""
     path = [instrs[at].argval]
     end = at + 1
-    while end < len(instrs) and instrs[end].opname in _ATTRIBUTES:
+    while instrs[end].opname in _ATTRIBUTES:
         path.append(instrs[end].argval)
         end += 1
     return tuple(path), end
@@ -165,7 +165,7 @@ def _followed(instrs: list[dis.Instruction], at: int) -> tuple[Path, int]:
 def _is_called_with_a_number(instrs: list[dis.Instruction], at: int) -> bool:
     """Whether a call of what was just read begins at ``at``, and a literal number is all that it is given."""
     rest = [i for i in instrs[at : at + 6] if i.opname not in _BETWEEN][:3]
-    if len(rest) < 2 or rest[0].opname not in ("LOAD_CONST", "LOAD_SMALL_INT") or type(rest[0].argval) is not int:
+    if rest[0].opname not in ("LOAD_CONST", "LOAD_SMALL_INT") or type(rest[0].argval) is not int:
         return False
     call = rest[-1] if rest[1].opname == "KW_NAMES" else rest[1]
     if rest[1].opname == "LOAD_CONST" and rest[-1].opname == "CALL_KW":  # the names of keywords, as of Python 3.13
