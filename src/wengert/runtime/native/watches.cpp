@@ -3,7 +3,8 @@
 // CPython 3.12 and later call `note_change` before a dict that is watched changes. It counts a change of the watches that
 // want the key, and so a program that nothing has touched is called after a look at one number, however much it reads. Before
 // 3.12 each dict has a number that changes with it, and a look compares one number a dict. Where neither is to be had
-// (the free-threaded build; all eight watchers of the interpreter are taken) a watch is never quiet.
+// (the free-threaded build; all eight watchers of the interpreter are taken; objects of the first releases of 3.13) a
+// watch is never quiet.
 //
 // A module's variables change all the time, those of a script's loop at every turn, so it is the keys that count.
 #include "watches.h"
@@ -47,8 +48,10 @@ struct Audience {
 // Never destroyed: modules are cleared, and their dicts with them, after everything else.
 std::unordered_map<PyObject *, Audience> &audiences = *new std::unordered_map<PyObject *, Audience>;
 int watcher = -1;
+PyObject *probed = nullptr; // a dict of which it is asked whether its changes are told; nullptr once they were
 
 int note_change(PyDict_WatchEvent, PyObject *dict, PyObject *key, PyObject *) {
+    if (dict == probed) probed = nullptr;
     const auto found = audiences.find(dict);
     if (found == audiences.end()) return 0;
     const Audience &audience = found->second;
@@ -70,6 +73,37 @@ bool begin_to_hear(PyObject *dict) {
     return false;
 }
 
+// Whether CPython tells of an attribute that is set in an object which keeps its attributes in itself, as since 3.13,
+// and has a dict that only shows them. The first releases of 3.13 do not, so this is tried out.
+bool tells_of_inline_values() {
+    PyObject *type = PyObject_CallFunction(reinterpret_cast<PyObject *>(&PyType_Type), "s(){}", "Probe");
+    PyObject *object = type == nullptr ? nullptr : PyObject_CallNoArgs(type), *dict = nullptr;
+    bool is_told = false;
+    if (object != nullptr && PyObject_SetAttrString(object, "a", Py_None) == 0) dict = PyObject_GenericGetDict(object, nullptr);
+    if (dict != nullptr && begin_to_hear(dict)) {
+        probed = dict;
+        is_told = PyObject_SetAttrString(object, "a", Py_True) == 0 && probed == nullptr;
+        probed = nullptr;
+    }
+    PyErr_Clear();
+    Py_XDECREF(dict);
+    Py_XDECREF(object);
+    Py_XDECREF(type);
+    return is_told;
+}
+
+// Whether CPython tells of each change of a dict.
+bool is_told_of(PyObject *dict) {
+#if PY_VERSION_HEX < 0x030D0000
+    (void)dict;
+    return true;
+#else
+    if (reinterpret_cast<PyDictObject *>(dict)->ma_values == nullptr) return true; // the values are its own
+    static const bool is_told = tells_of_inline_values();
+    return is_told;
+#endif
+}
+
 void end_to_hear(PyObject *dict) {
     PyObject *type, *value, *traceback;
     PyErr_Fetch(&type, &value, &traceback); // this may be called while an error is on its way
@@ -81,8 +115,9 @@ void end_to_hear(PyObject *dict) {
 
 void Watch::want(PyObject *key) {
     Dict &dict = dicts_.back();
-    if (!audiences.contains(dict.object) && !begin_to_hear(dict.object)) {
-        is_blind_ = true;
+    if (dict.is_unheard) return;
+    if (!is_told_of(dict.object) || (!audiences.contains(dict.object) && !begin_to_hear(dict.object))) {
+        dict.is_unheard = is_any_unheard_ = true;
         return;
     }
     Audience &audience = audiences[dict.object];

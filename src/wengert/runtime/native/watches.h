@@ -5,6 +5,12 @@
 
 namespace wengert {
 
+#ifdef Py_GIL_DISABLED // what is said of a change is said before it is done, and not to other threads
+constexpr bool HEARS = false;
+#else
+constexpr bool HEARS = true;
+#endif
+
 // Some dicts, numbered from 0, and for each the keys that count. Its owner keeps the dicts and keys alive as long as it
 // is begun. With the GIL held; nothing here runs Python code.
 class Watch {
@@ -20,7 +26,7 @@ class Watch {
 
     // Whether nothing that counts has changed in any of the dicts since they were looked at.
     bool is_quiet() const {
-#if defined(Py_GIL_DISABLED) // what is said of a change is said before it is done, and not to other threads
+#if defined(Py_GIL_DISABLED)
         return dicts_.empty();
 #elif PY_VERSION_HEX < 0x030C0000
         for (const Dict &dict : dicts_)
@@ -37,12 +43,16 @@ class Watch {
         const uint64_t state = state_;
         for (size_t number = 0; number < dicts_.size(); number++) {
             const uint64_t now = state_of(dicts_[number]);
-            if (now == dicts_[number].looked_at) continue;
+            if (now == dicts_[number].looked_at && !dicts_[number].is_unheard) continue;
             if (!see(number)) return false;
-            if (!is_blind_) dicts_[number].looked_at = now;
+            dicts_[number].looked_at = now;
         }
-        if (!is_blind_) looked_at_ = state;
-        return is_blind_ || is_quiet();
+        if (!is_any_unheard_) looked_at_ = state;
+#if PY_VERSION_HEX < 0x030C0000
+        return is_quiet();
+#else
+        return state_ == state;
+#endif
     }
 
   private:
@@ -50,6 +60,7 @@ class Watch {
     struct Dict {
         PyObject *object;                  // borrowed
         uint64_t state = 1, looked_at = 0; // how often it has changed
+        bool is_unheard = !HEARS;          // nobody tells of its changes
         std::vector<PyObject *> keys = {}; // those that are wanted, borrowed; nullptr: any
     };
     static uint64_t state_of(const Dict &dict) {
@@ -62,11 +73,7 @@ class Watch {
 
     std::vector<Dict> dicts_;
     uint64_t state_ = 0, looked_at_ = 0;
-#ifdef Py_GIL_DISABLED
-    bool is_blind_ = true; // nobody tells of changes
-#else
-    bool is_blind_ = false;
-#endif
+    bool is_any_unheard_ = !HEARS;
 };
 
 size_t n_watched_dicts(); // those that CPython tells of
