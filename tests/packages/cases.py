@@ -35,7 +35,9 @@ class Group(NamedTuple):
     changes: tuple[Change, ...] = ()
 
 
-def group(name: str, modules: str, setup: str, functions: list[tuple[Any, ...]], changes: list[tuple[Any, ...]]) -> Group:
+def group(
+    name: str, modules: str, setup: str, functions: list[tuple[Any, ...]], changes: list[tuple[Any, ...]]
+) -> Group:
     return Group(
         name, tuple(modules.split()), setup, tuple(Function(*f) for f in functions), tuple(Change(*c) for c in changes)
     )
@@ -43,7 +45,9 @@ def group(name: str, modules: str, setup: str, functions: list[tuple[Any, ...]],
 
 GROUPS = [
     group(
-        "psychrolib", "psychrolib", "import psychrolib\npsychrolib.SetUnitSystem(psychrolib.SI)",
+        "psychrolib",
+        "psychrolib",
+        "import psychrolib\npsychrolib.SetUnitSystem(psychrolib.SI)",
         [
             ("psychrolib.GetHumRatioFromRelHum(x[0], x[1], x[2])", [25.0, 0.5, 101325.0]),
             ("psychrolib.GetTDewPointFromVapPres(x[0], x[1])", [25.0, 1500.0]),
@@ -53,18 +57,31 @@ GROUPS = [
             ("psychrolib.GetMoistAirDensity(x[0], x[1], x[2])", [25.0, 0.01, 101325.0]),
         ],
         [
-            ("psychrolib.GetSatVapPres(x[0])", [25.0],
-             "psychrolib.SetUnitSystem(psychrolib.IP)", "psychrolib.SetUnitSystem(psychrolib.SI)"),
-            ("psychrolib.GetMoistAirEnthalpy(x[0], x[1])", [25.0, 0.01],
-             "psychrolib.SetUnitSystem(psychrolib.IP)", "psychrolib.SetUnitSystem(psychrolib.SI)"),
+            (
+                "psychrolib.GetSatVapPres(x[0])",
+                [25.0],
+                "psychrolib.SetUnitSystem(psychrolib.IP)",
+                "psychrolib.SetUnitSystem(psychrolib.SI)",
+            ),
+            (
+                "psychrolib.GetMoistAirEnthalpy(x[0], x[1])",
+                [25.0, 0.01],
+                "psychrolib.SetUnitSystem(psychrolib.IP)",
+                "psychrolib.SetUnitSystem(psychrolib.SI)",
+            ),
             ("psychrolib.GetDryAirDensity(x[0], x[1])", [25.0, 101325.0], "psychrolib.R_DA_SI = 300.0"),
             ("psychrolib.GetHumRatioFromVapPres(x[0], x[1])", [1500.0, 101325.0], "psychrolib.MIN_HUM_RATIO = 1.0"),
-            ("psychrolib.GetMoistAirDensity(x[0], x[1], x[2])", [25.0, 0.01, 101325.0],
-             "psychrolib.GetMoistAirVolume = lambda t, w, p: t * w * p"),
+            (
+                "psychrolib.GetMoistAirDensity(x[0], x[1], x[2])",
+                [25.0, 0.01, 101325.0],
+                "psychrolib.GetMoistAirVolume = lambda t, w, p: t * w * p",
+            ),
         ],
     ),
     group(
-        "pvlib", "pvlib", "import pvlib",
+        "pvlib",
+        "pvlib",
+        "import pvlib",
         [
             ("pvlib.irradiance.aoi(20.0, 180.0, x[:2], x[2:])", [40.0, 50.0, 170.0, 200.0]),
             ("pvlib.irradiance.get_ground_diffuse(x[0], x[1:], surface_type='urban')", [30.0, 500.0, 700.0]),
@@ -79,20 +96,34 @@ GROUPS = [
             ("pvlib.atmosphere.get_relative_airmass(x)", [20.0, 40.0, 60.0]),
         ],
         [
-            ("pvlib.irradiance.get_ground_diffuse(x[0], x[1:], surface_type='urban')", [30.0, 500.0, 700.0],
-             "pvlib.albedo.SURFACE_ALBEDOS['urban'] = 0.5"),
-            ("pvlib.irradiance.get_ground_diffuse(x[0], x[1:], surface_type='grass')", [30.0, 500.0, 700.0],
-             "pvlib.albedo.SURFACE_ALBEDOS['grass'] = 0.6"),
-            ("pvlib.temperature.pvsyst_cell(x[0], x[1], x[2], "
-             "u_c=pvlib.temperature.TEMPERATURE_MODEL_PARAMETERS['pvsyst']['freestanding']['u_c'])", [900.0, 20.0, 5.0],
-             "pvlib.temperature.TEMPERATURE_MODEL_PARAMETERS['pvsyst']['freestanding']['u_c'] = 20.0"),
-            ("pvlib.irradiance.aoi(20.0, 180.0, x[:2], x[2:])", [40.0, 50.0, 170.0, 200.0],
-             "pvlib.tools.cosd = lambda a: 0.3 * np.sin(a)"),
+            (
+                "pvlib.irradiance.get_ground_diffuse(x[0], x[1:], surface_type='urban')",
+                [30.0, 500.0, 700.0],
+                "pvlib.albedo.SURFACE_ALBEDOS['urban'] = 0.5",
+            ),
+            (
+                "pvlib.irradiance.get_ground_diffuse(x[0], x[1:], surface_type='grass')",
+                [30.0, 500.0, 700.0],
+                "pvlib.albedo.SURFACE_ALBEDOS['grass'] = 0.6",
+            ),
+            (
+                "pvlib.temperature.pvsyst_cell(x[0], x[1], x[2], "
+                "u_c=pvlib.temperature.TEMPERATURE_MODEL_PARAMETERS['pvsyst']['freestanding']['u_c'])",
+                [900.0, 20.0, 5.0],
+                "pvlib.temperature.TEMPERATURE_MODEL_PARAMETERS['pvsyst']['freestanding']['u_c'] = 20.0",
+            ),
+            (
+                "pvlib.irradiance.aoi(20.0, 180.0, x[:2], x[2:])",
+                [40.0, 50.0, 170.0, 200.0],
+                "pvlib.tools.cosd = lambda a: 0.3 * np.sin(a)",
+            ),
             ("pvlib.atmosphere.alt2pres(x)", [100.0, 1500.0], "pvlib.atmosphere.alt2pres = lambda z: 2.0 * z"),
         ],
     ),
     group(
-        "colour", "colour", "import colour",
+        "colour",
+        "colour",
+        "import colour",
         [
             ("colour.XYZ_to_Lab(x)", [0.2, 0.12, 0.05]),
             ("colour.XYZ_to_xyY(x)", [0.2, 0.12, 0.05]),
@@ -104,53 +135,84 @@ GROUPS = [
             ("colour.models.eotf_sRGB(x)", [0.2, 0.5, 0.7]),
         ],
         [
-            ("colour.XYZ_to_Lab(x)", [0.2, 0.12, 0.05],
-             "colour.set_domain_range_scale('1')", "colour.set_domain_range_scale('reference')"),
-            ("colour.XYZ_to_xyY(x)", [0.2, 0.12, 0.05],
-             "colour.XYZ_to_xyY = lambda a: 2.0 * a"),
-            ("colour.models.eotf_sRGB(x)", [0.2, 0.5, 0.7],
-             "colour.models.eotf_sRGB = lambda a: 2.0 * a"),
+            (
+                "colour.XYZ_to_Lab(x)",
+                [0.2, 0.12, 0.05],
+                "colour.set_domain_range_scale('1')",
+                "colour.set_domain_range_scale('reference')",
+            ),
+            ("colour.XYZ_to_xyY(x)", [0.2, 0.12, 0.05], "colour.XYZ_to_xyY = lambda a: 2.0 * a"),
+            ("colour.models.eotf_sRGB(x)", [0.2, 0.5, 0.7], "colour.models.eotf_sRGB = lambda a: 2.0 * a"),
         ],
     ),
     group(
-        "fluids", "fluids", "import fluids\nimport fluids.atmosphere",
+        "fluids",
+        "fluids",
+        "import fluids\nimport fluids.atmosphere",
         [
             ("fluids.friction_factor(Re=x[0], eD=x[1])", [1e5, 1e-4]),
             ("fluids.Reynolds(V=x[0], D=x[1], rho=x[2], mu=x[3])", [2.5, 0.25, 1.1613, 1.9e-5]),
             ("fluids.bend_rounded(Di=x[0], angle=30.0, fd=x[1])", [4.0, 0.01]),
             ("fluids.drag_sphere(x[0])", [200.0]),
             ("fluids.contraction_sharp(Di1=x[0], Di2=x[1])", [1.0, 0.4]),
-            ("fluids.dP_packed_bed(dp=x[0], voidage=x[1], vs=x[2], rho=x[3], mu=x[4])", [8e-4, 0.4, 1e-3, 1000.0, 1e-3]),
+            (
+                "fluids.dP_packed_bed(dp=x[0], voidage=x[1], vs=x[2], rho=x[3], mu=x[4])",
+                [8e-4, 0.4, 1e-3, 1000.0, 1e-3],
+            ),
             ("fluids.ATMOSPHERE_1976(x[0]).P", [5000.0]),
         ],
         [
             ("fluids.core.Froude(x[0], x[1])", [1.8, 2.0], "fluids.core.Froude.__defaults__ = (1.0, False)"),
-            ("fluids.friction_factor(Re=x[0], eD=x[1])", [1e5, 1e-4],
-             "fluids.friction.Clamond = lambda Re, eD, fast=False: Re * eD"),
-            ("fluids.Reynolds(V=x[0], D=x[1], rho=x[2], mu=x[3])", [2.5, 0.25, 1.1613, 1.9e-5],
-             "fluids.Reynolds = lambda V, D, rho, mu: V"),
+            (
+                "fluids.friction_factor(Re=x[0], eD=x[1])",
+                [1e5, 1e-4],
+                "fluids.friction.Clamond = lambda Re, eD, fast=False: Re * eD",
+            ),
+            (
+                "fluids.Reynolds(V=x[0], D=x[1], rho=x[2], mu=x[3])",
+                [2.5, 0.25, 1.1613, 1.9e-5],
+                "fluids.Reynolds = lambda V, D, rho, mu: V",
+            ),
         ],
     ),
     group(
-        "chemicals", "chemicals", "import chemicals\nimport chemicals.virial, chemicals.vapor_pressure",
+        "chemicals",
+        "chemicals",
+        "import chemicals\nimport chemicals.virial, chemicals.vapor_pressure",
         [
             ("chemicals.Antoine(x[0], 8.95894, 510.595, -15.95)", [100.0]),
             ("chemicals.BVirial_Pitzer_Curl(x[0], 425.12, 3.796e6, 0.193)", [510.0]),
             ("chemicals.Rackett(x[0], 369.83, 4248000.0, 0.2763)", [272.0]),
-            ("chemicals.Zabransky_quasi_polynomial(x[0], 591.79, -3.12743, 0.0857315, 13.7282, 1.28971, 6.42297, "
-             "4.10989)", [330.0]),
+            (
+                "chemicals.Zabransky_quasi_polynomial(x[0], 591.79, -3.12743, 0.0857315, 13.7282, 1.28971, 6.42297, "
+                "4.10989)",
+                [330.0],
+            ),
             ("chemicals.Z_from_virial_density_form(x[0], x[1], [x[2]])", [510.0, 2.1e5, -1e-4]),
             ("chemicals.iapws95_rho(x[0], x[1])", [330.0, 8e5]),
         ],
         [
-            ("chemicals.virial.BVirial_Pitzer_Curl(x[0], 425.12, 3.796e6, 0.193)", [510.0], "chemicals.virial.R = 16.0"),
-            ("chemicals.virial.Z_from_virial_density_form(x[0], x[1], [x[2]])", [510.0, 2.1e5, -1e-4],
-             "chemicals.virial.R = 16.0"),
-            ("chemicals.Antoine(x[0], 8.95894, 510.595, -15.95)", [100.0], "chemicals.vapor_pressure.Antoine.__defaults__ = (2.0,)"),
+            (
+                "chemicals.virial.BVirial_Pitzer_Curl(x[0], 425.12, 3.796e6, 0.193)",
+                [510.0],
+                "chemicals.virial.R = 16.0",
+            ),
+            (
+                "chemicals.virial.Z_from_virial_density_form(x[0], x[1], [x[2]])",
+                [510.0, 2.1e5, -1e-4],
+                "chemicals.virial.R = 16.0",
+            ),
+            (
+                "chemicals.Antoine(x[0], 8.95894, 510.595, -15.95)",
+                [100.0],
+                "chemicals.vapor_pressure.Antoine.__defaults__ = (2.0,)",
+            ),
         ],
     ),
     group(
-        "ht", "ht", "import ht",
+        "ht",
+        "ht",
+        "import ht",
         [
             ("ht.LMTD(x[0], x[1], x[2], x[3])", [100.0, 60.0, 30.0, 40.2]),
             ("ht.conv_internal.turbulent_Dittus_Boelter(Re=x[0], Pr=x[1])", [1e5, 1.2]),
@@ -160,26 +222,35 @@ GROUPS = [
         ],
         [
             ("ht.radiation.q_rad(x[0], x[1])", [1.0, 400.0], "ht.radiation.sigma = 1e-8"),
-            ("ht.Nu_cylinder_Zukauskas(x[0], x[1])", [7992.0, 0.707],
-             "ht.Nu_cylinder_Zukauskas = lambda Re, Pr: Re"),
-            ("ht.conv_internal.Nu_conv_internal(Re=x[0], Pr=x[1], fd=0.01, Method='Gnielinski')", [1e5, 0.7],
-             "ht.conv_internal.turbulent_Gnielinski = lambda Re, Pr, fd: 2.0 * Re"),
+            ("ht.Nu_cylinder_Zukauskas(x[0], x[1])", [7992.0, 0.707], "ht.Nu_cylinder_Zukauskas = lambda Re, Pr: Re"),
+            (
+                "ht.conv_internal.Nu_conv_internal(Re=x[0], Pr=x[1], fd=0.01, Method='Gnielinski')",
+                [1e5, 0.7],
+                "ht.conv_internal.turbulent_Gnielinski = lambda Re, Pr, fd: 2.0 * Re",
+            ),
         ],
     ),
     group(
-        "thermo", "thermo", "import thermo\nfrom thermo import eos",
+        "thermo",
+        "thermo",
+        "import thermo\nfrom thermo import eos",
         [
             ("thermo.nrtl.NRTL_gammas([x[0], x[1]], [[0.0, 0.9], [-0.3, 0.0]], [[0.0, 0.3], [0.3, 0.0]])", [0.4, 0.6]),
             ("thermo.wilson.Wilson_gammas([x[0], x[1]], [[1.0, 0.154], [0.888, 1.0]])", [0.252, 0.748]),
             ("thermo.eos.PR(T=x[0], P=x[1], Tc=507.6, Pc=3025000.0, omega=0.2975).Z_g", [500.0, 1e6]),
         ],
         [
-            ("thermo.nrtl.NRTL_gammas([x[0], x[1]], [[0.0, 0.9], [-0.3, 0.0]], [[0.0, 0.3], [0.3, 0.0]])", [0.4, 0.6],
-             "thermo.nrtl.exp = lambda v: 1.0 + v"),
+            (
+                "thermo.nrtl.NRTL_gammas([x[0], x[1]], [[0.0, 0.9], [-0.3, 0.0]], [[0.0, 0.3], [0.3, 0.0]])",
+                [0.4, 0.6],
+                "thermo.nrtl.exp = lambda v: 1.0 + v",
+            ),
         ],
     ),
     group(
-        "lmfit", "lmfit", "import lmfit\nfrom lmfit import lineshapes\nt = np.linspace(-1.0, 2.0, 20)\n"
+        "lmfit",
+        "lmfit",
+        "import lmfit\nfrom lmfit import lineshapes\nt = np.linspace(-1.0, 2.0, 20)\n"
         "model = lmfit.models.GaussianModel()",
         [
             ("lineshapes.gaussian(t, x[0], x[1], x[2])", [1.0, 0.2, 0.7]),
@@ -192,11 +263,17 @@ GROUPS = [
         [
             ("lineshapes.gaussian(t, x[0], x[1], x[2])", [1.0, 0.2, 0.7], "lineshapes.s2pi = 3.0"),
             ("lineshapes.moffat(t, x[0], x[1], x[2], x[3])", [1.0, 0.2, 0.7, 1.2], "lineshapes.tiny = 4.0"),
-            ("lineshapes.lorentzian(t, x[0], x[1])", [1.0, 0.2], "lineshapes.lorentzian.__defaults__ = (1.0, 0.0, 2.0)"),
+            (
+                "lineshapes.lorentzian(t, x[0], x[1])",
+                [1.0, 0.2],
+                "lineshapes.lorentzian.__defaults__ = (1.0, 0.0, 2.0)",
+            ),
         ],
     ),
     group(
-        "transforms3d", "transforms3d", "import transforms3d as t3",
+        "transforms3d",
+        "transforms3d",
+        "import transforms3d as t3",
         [
             ("t3.euler.euler2mat(x[0], x[1], x[2])", [0.1, 0.2, 0.3]),
             ("t3.quaternions.quat2mat(x)", [0.9, 0.1, 0.2, 0.3]),
@@ -205,14 +282,19 @@ GROUPS = [
             ("t3.affines.compose(x[:3], np.eye(3), x[3:])", [1.0, 2.0, 3.0, 1.1, 1.2, 1.3]),
         ],
         [
-            ("t3.euler.euler2mat(x[0], x[1], x[2], 'sxyz')", [0.1, 0.2, 0.3],
-             "t3.euler._AXES2TUPLE['sxyz'] = (1, 1, 1, 1)"),
+            (
+                "t3.euler.euler2mat(x[0], x[1], x[2], 'sxyz')",
+                [0.1, 0.2, 0.3],
+                "t3.euler._AXES2TUPLE['sxyz'] = (1, 1, 1, 1)",
+            ),
             ("t3.euler.euler2mat(x[0], x[1], x[2])", [0.1, 0.2, 0.3], "t3.euler._NEXT_AXIS[0] = 2"),
             ("t3.quaternions.quat2mat(x)", [0.9, 0.1, 0.2, 0.3], "t3.quaternions._FLOAT_EPS = 10.0"),
         ],
     ),
     group(
-        "pymap3d", "pymap3d", "import pymap3d",
+        "pymap3d",
+        "pymap3d",
+        "import pymap3d",
         [
             ("pymap3d.geodetic2ecef(x[0], x[1], x[2])", [42.0, -82.0, 200.0]),
             ("pymap3d.ecef2geodetic(x[0], x[1], x[2])[0]", [660.0e3, -4700.0e3, 4246.0e3]),
@@ -221,14 +303,22 @@ GROUPS = [
             ("pymap3d.geodetic2enu(x[0], x[1], x[2], 42.0, -82.0, 200.0)", [42.1, -81.9, 300.0]),
         ],
         [
-            ("pymap3d.ecef.geodetic2ecef(x[0], x[1], x[2])", [42.0, -82.0, 200.0],
-             "pymap3d.Ellipsoid.models['wgs84']['a'] = 7e6"),
-            ("pymap3d.aer2enu(x[0], x[1], x[2])", [33.0, 70.0, 1000.0],
-             "pymap3d.aer2enu = lambda a, e, r: 2.0 * a * e * r"),
+            (
+                "pymap3d.ecef.geodetic2ecef(x[0], x[1], x[2])",
+                [42.0, -82.0, 200.0],
+                "pymap3d.Ellipsoid.models['wgs84']['a'] = 7e6",
+            ),
+            (
+                "pymap3d.aer2enu(x[0], x[1], x[2])",
+                [33.0, 70.0, 1000.0],
+                "pymap3d.aer2enu = lambda a, e, r: 2.0 * a * e * r",
+            ),
         ],
     ),
     group(
-        "iapws", "iapws", "import iapws\nfrom iapws import _iapws",
+        "iapws",
+        "iapws",
+        "import iapws\nfrom iapws import _iapws",
         [
             ("_iapws._Viscosity(x[0], x[1])", [998.0, 298.15]),
             ("_iapws._ThCond(x[0], x[1])", [998.0, 298.15]),
@@ -242,7 +332,9 @@ GROUPS = [
         ],
     ),
     group(
-        "statsmodels", "statsmodels", "import statsmodels.api as sm\nfrom statsmodels.robust import norms\n"
+        "statsmodels",
+        "statsmodels",
+        "import statsmodels.api as sm\nfrom statsmodels.robust import norms\n"
         "from statsmodels.genmod import families\nhuber, poisson = norms.TukeyBiweight(), families.Poisson()",
         [
             ("huber.rho(x)", [0.3, 1.2, 2.5]),
@@ -250,17 +342,21 @@ GROUPS = [
             ("families.links.Logit()(x)", [0.2, 0.5, 0.7]),
             ("families.links.Log().inverse(x)", [0.2, 0.5, 0.7]),
             ("sm.stats.durbin_watson(x)", [0.2, 0.5, 0.7, 0.1]),
-            ("sm.stats.omni_normtest(x)[0]",
-             [0.2, 0.5, 0.7, 0.1, 0.4, 0.9, 1.4, 0.3, 0.6]),
+            ("sm.stats.omni_normtest(x)[0]", [0.2, 0.5, 0.7, 0.1, 0.4, 0.9, 1.4, 0.3, 0.6]),
         ],
         [
             ("huber.rho(x)", [0.3, 1.2, 2.5], "huber.c = 3.0"),
-            ("families.links.Log().inverse(x)", [0.2, 0.5, 0.7],
-             "families.links.Log.inverse = lambda self, z: 2.0 * z"),
+            (
+                "families.links.Log().inverse(x)",
+                [0.2, 0.5, 0.7],
+                "families.links.Log.inverse = lambda self, z: 2.0 * z",
+            ),
         ],
     ),
     group(
-        "scikit-learn", "sklearn", "import sklearn.metrics\nfrom sklearn.metrics import pairwise\n"
+        "scikit-learn",
+        "sklearn",
+        "import sklearn.metrics\nfrom sklearn.metrics import pairwise\n"
         "import sklearn.gaussian_process.kernels as gpk\ny = np.array([1.0, 2.0, 3.0])\nk = gpk.RBF(0.7)\n"
         "import sklearn.linear_model\nfit = sklearn.linear_model.Ridge().fit(np.eye(3), y)",
         [
@@ -272,13 +368,18 @@ GROUPS = [
             ("fit.predict(x.reshape(1, 3))", [1.1, 2.2, 2.7]),
         ],
         [
-            ("sklearn.metrics.mean_squared_error(y, x)", [1.1, 2.2, 2.7],
-             "sklearn.metrics.mean_squared_error = lambda y, x: x"),
+            (
+                "sklearn.metrics.mean_squared_error(y, x)",
+                [1.1, 2.2, 2.7],
+                "sklearn.metrics.mean_squared_error = lambda y, x: x",
+            ),
             ("fit.predict(x.reshape(1, 3))", [1.1, 2.2, 2.7], "fit.coef_[0] = 4.0"),
         ],
     ),
     group(
-        "skyfield", "skyfield", "import skyfield.functions as sf\nimport skyfield.earthlib as el\n"
+        "skyfield",
+        "skyfield",
+        "import skyfield.functions as sf\nimport skyfield.earthlib as el\n"
         "import skyfield.nutationlib, skyfield.precessionlib, skyfield.keplerlib",
         [
             ("sf.length_of(x.reshape(3, 2))", [1.0, 2.0, 3.0, 4.0, 5.0, 6.0]),
@@ -295,7 +396,9 @@ GROUPS = [
         ],
     ),
     group(
-        "astropy", "astropy", "import astropy.units as u\nimport astropy.stats\n"
+        "astropy",
+        "astropy",
+        "import astropy.units as u\nimport astropy.stats\n"
         "from astropy.modeling import models\nfrom astropy.cosmology import FlatLambdaCDM\n"
         "import astropy.coordinates.angles\nt = np.linspace(-1.0, 2.0, 20)\n"
         "from astropy.modeling.models import Gaussian1D, Sersic1D, Voigt1D\nfrom astropy.coordinates import matrix_utilities",
@@ -309,14 +412,18 @@ GROUPS = [
             ("FlatLambdaCDM(H0=70.0, Om0=0.3).efunc(x)", [0.3, 0.5]),
         ],
         [
-            ("Gaussian1D.evaluate(t, x[0], x[1], x[2])", [1.0, 0.2, 0.7],
-             "Gaussian1D.evaluate = staticmethod(lambda t, a, m, s: a * t)"),
-            ("astropy.stats.circmean(x)", [1.0, 0.2, 0.7, 0.5, 1.4],
-             "astropy.stats.circmean = lambda x: 2.0 * x"),
+            (
+                "Gaussian1D.evaluate(t, x[0], x[1], x[2])",
+                [1.0, 0.2, 0.7],
+                "Gaussian1D.evaluate = staticmethod(lambda t, a, m, s: a * t)",
+            ),
+            ("astropy.stats.circmean(x)", [1.0, 0.2, 0.7, 0.5, 1.4], "astropy.stats.circmean = lambda x: 2.0 * x"),
         ],
     ),
     group(
-        "control", "control", "import control\nG = control.tf([1.0, 2.0], [1.0, 3.0, 5.0])",
+        "control",
+        "control",
+        "import control\nG = control.tf([1.0, 2.0], [1.0, 3.0, 5.0])",
         [
             ("np.abs(G(1j * x[0]))", [0.7]),
             ("np.abs(control.tf([x[0]], [1.0, x[1]])(2.0j))", [0.7, 1.3]),
@@ -330,7 +437,9 @@ GROUPS = [
         ],
     ),
     group(
-        "scikit-fem", "skfem", "import skfem\nfrom skfem.helpers import dot, grad, ddot, trace, eye\n"
+        "scikit-fem",
+        "skfem",
+        "import skfem\nfrom skfem.helpers import dot, grad, ddot, trace, eye\n"
         "mesh = skfem.MeshTri().refined(1)\nbasis = skfem.Basis(mesh, skfem.ElementTriP1())\n"
         "energy = skfem.Functional(lambda w: dot(grad(w['u']), grad(w['u'])))",
         [
@@ -340,12 +449,17 @@ GROUPS = [
             ("basis.interpolate(x).value ** 2", [0.1, 0.3, 0.2, 0.5, 0.7, 0.4, 0.6, 0.9, 0.8]),
         ],
         [
-            ("energy.assemble(basis, u=basis.interpolate(x))", [0.1, 0.3, 0.2, 0.5, 0.7, 0.4, 0.6, 0.9, 0.8],
-             "basis.dx[0, 0] = 3.0"),
+            (
+                "energy.assemble(basis, u=basis.interpolate(x))",
+                [0.1, 0.3, 0.2, 0.5, 0.7, 0.4, 0.6, 0.9, 0.8],
+                "basis.dx[0, 0] = 3.0",
+            ),
         ],
     ),
     group(
-        "ase", "ase", "from ase.build import molecule\nfrom ase import units, geometry\n"
+        "ase",
+        "ase",
+        "from ase.build import molecule\nfrom ase import units, geometry\n"
         "from ase.calculators.lj import LennardJones\nimport ase.calculators.lj, ase.eos, ase.geometry, ase.cell\n"
         "water = molecule('H2O')",
         [
@@ -358,12 +472,17 @@ GROUPS = [
         ],
         [
             ("x * units.kB", [1.0, 2.0], "units.kB = 2.0"),
-            ("ase.eos.birchmurnaghan(np.linspace(9.0, 12.0, 5), x[0], x[1], x[2], x[3])", [-1.0, 2.0, 4.0, 10.0],
-             "ase.eos.birchmurnaghan = lambda V, *p: V * p[0]"),
+            (
+                "ase.eos.birchmurnaghan(np.linspace(9.0, 12.0, 5), x[0], x[1], x[2], x[3])",
+                [-1.0, 2.0, 4.0, 10.0],
+                "ase.eos.birchmurnaghan = lambda V, *p: V * p[0]",
+            ),
         ],
     ),
     group(
-        "geographiclib", "geographiclib", "from geographiclib.geodesic import Geodesic\n"
+        "geographiclib",
+        "geographiclib",
+        "from geographiclib.geodesic import Geodesic\n"
         "from geographiclib.geomath import Math\nimport geographiclib.geodesic as gg",
         [
             ("Geodesic.WGS84.Inverse(x[0], x[1], x[2], x[3])['s12']", [40.6, -73.8, 51.6, -0.5]),
@@ -371,13 +490,17 @@ GROUPS = [
             ("Math.atan2d(x[0], x[1])", [0.4, 0.7]),
         ],
         [
-            ("Geodesic.WGS84.Direct(x[0], x[1], x[2], x[3])['lat2']", [40.6, -73.8, 53.5, 5.8e6],
-             "Geodesic.WGS84._b = 6.0e6"),
+            (
+                "Geodesic.WGS84.Direct(x[0], x[1], x[2], x[3])['lat2']",
+                [40.6, -73.8, 53.5, 5.8e6],
+                "Geodesic.WGS84._b = 6.0e6",
+            ),
         ],
     ),
     group(
-        "uncertainties", "uncertainties", "import uncertainties\nfrom uncertainties import umath, ufloat\n"
-        "width = ufloat(2.0, 0.1)",
+        "uncertainties",
+        "uncertainties",
+        "import uncertainties\nfrom uncertainties import umath, ufloat\nwidth = ufloat(2.0, 0.1)",
         [
             ("(width * x[0]).nominal_value", [1.3]),
             ("ufloat(x[0], 0.1).nominal_value ** 2", [1.3]),
@@ -385,7 +508,9 @@ GROUPS = [
         [("(width * x[0]).nominal_value", [1.3], "width = ufloat(3.0, 0.1)")],
     ),
     group(
-        "metpy", "metpy", "import metpy.calc.tools\nimport metpy.constants\nimport metpy.calc.basic as basic\n"
+        "metpy",
+        "metpy",
+        "import metpy.calc.tools\nimport metpy.constants\nimport metpy.calc.basic as basic\n"
         "import metpy.calc.thermo as th\nfrom metpy.units import units",
         [
             ("basic.wind_speed(x[:2] * units('m/s'), x[2:] * units('m/s')).magnitude", [3.0, 4.0, 5.0, 6.0]),
@@ -393,12 +518,17 @@ GROUPS = [
             ("th.saturation_vapor_pressure(x * units.kelvin).magnitude", [280.0, 290.0]),
         ],
         [
-            ("th.potential_temperature(x[:1] * units.hPa, x[1:] * units.kelvin).magnitude", [850.0, 280.0],
-             "th.potential_temperature = lambda p, t: p"),
+            (
+                "th.potential_temperature(x[:1] * units.hPa, x[1:] * units.kelvin).magnitude",
+                [850.0, 280.0],
+                "th.potential_temperature = lambda p, t: p",
+            ),
         ],
     ),
     group(
-        "filterpy", "filterpy", "import filterpy.stats\nimport filterpy.kalman\nimport filterpy.common\n"
+        "filterpy",
+        "filterpy",
+        "import filterpy.stats\nimport filterpy.kalman\nimport filterpy.common\n"
         "from filterpy.kalman import KalmanFilter, predict, update",
         [
             ("filterpy.stats.gaussian(x[0], x[1], x[2])", [0.5, 0.2, 1.3]),
@@ -408,11 +538,17 @@ GROUPS = [
             ("filterpy.stats.mahalanobis(x[:2], x[2:], np.eye(2))", [0.5, 0.2, 1.3, 1.0]),
         ],
         [
-            ("filterpy.stats.gaussian(x[0], x[1], x[2])", [0.5, 0.2, 1.3], "filterpy.stats.gaussian = lambda a, b, c: a"),
+            (
+                "filterpy.stats.gaussian(x[0], x[1], x[2])",
+                [0.5, 0.2, 1.3],
+                "filterpy.stats.gaussian = lambda a, b, c: a",
+            ),
         ],
     ),
     group(
-        "ahrs", "ahrs", "import ahrs\nfrom ahrs.common import orientation, dcm\nimport ahrs.utils.wgs84",
+        "ahrs",
+        "ahrs",
+        "import ahrs\nfrom ahrs.common import orientation, dcm\nimport ahrs.utils.wgs84",
         [
             ("orientation.q2R(x)", [0.9, 0.1, 0.2, 0.3]),
             ("orientation.q_prod(x[:4], x[4:])", [0.9, 0.1, 0.2, 0.3, 0.8, 0.2, 0.1, 0.4]),
@@ -425,7 +561,9 @@ GROUPS = [
         ],
     ),
     group(
-        "spatialmath", "spatialmath", "import spatialmath.base as smb\nfrom spatialmath import SE3, SO3",
+        "spatialmath",
+        "spatialmath",
+        "import spatialmath.base as smb\nfrom spatialmath import SE3, SO3",
         [
             ("smb.rotx(x[0])", [0.3]),
             ("smb.rpy2r(x[0], x[1], x[2])", [0.3, 0.2, 0.1]),
@@ -438,7 +576,9 @@ GROUPS = [
         ],
     ),
     group(
-        "numpy-financial", "numpy_financial", "import numpy_financial as npf",
+        "numpy-financial",
+        "numpy_financial",
+        "import numpy_financial as npf",
         [
             ("npf.pv(x[0], 10, x[1], x[2])", [0.05, -100.0, 1000.0]),
             ("npf.fv(x[0], 10, x[1], x[2])", [0.05, -100.0, 1000.0]),
@@ -447,14 +587,14 @@ GROUPS = [
             ("npf.mirr(x, 0.1, 0.12)", [-100.0, 40.0, 50.0, 60.0]),
         ],
         [
-            ("npf.pmt(x[0], 24, x[1], when='end')", [0.05, 1000.0],
-             "npf._financial._when_to_num['end'] = 1"),
-            ("npf.pv(x[0], 10, x[1], x[2])", [0.05, -100.0, 1000.0],
-             "npf._financial._convert_when = lambda when: 1"),
+            ("npf.pmt(x[0], 24, x[1], when='end')", [0.05, 1000.0], "npf._financial._when_to_num['end'] = 1"),
+            ("npf.pv(x[0], 10, x[1], x[2])", [0.05, -100.0, 1000.0], "npf._financial._convert_when = lambda when: 1"),
         ],
     ),
     group(
-        "trimesh", "trimesh", "import trimesh\nimport trimesh.transformations as tf\n"
+        "trimesh",
+        "trimesh",
+        "import trimesh\nimport trimesh.transformations as tf\n"
         "faces = np.array([[0, 1, 2], [0, 2, 3], [0, 3, 1], [1, 3, 2]])\n"
         "corners = [[0.0, 0, 0], [1.1, 0, 0], [0, 1.2, 0], [0, 0, 1.3]]",
         [
@@ -462,8 +602,10 @@ GROUPS = [
             ("tf.euler_matrix(x[0], x[1], x[2])", [0.1, 0.2, 0.3]),
             ("tf.quaternion_multiply(x[:4], x[4:])", [0.9, 0.1, 0.2, 0.3, 0.8, 0.2, 0.1, 0.4]),
             ("trimesh.triangles.area(x.reshape(4, 3)[faces])", [0.0, 0, 0, 1.1, 0, 0, 0, 1.2, 0, 0, 0, 1.3]),
-            ("trimesh.triangles.mass_properties(x.reshape(4, 3)[faces], density=1.0, skip_inertia=True)['volume']",
-             [0.1, 0.1, 0.1, 1.1, 0.2, 0.3, 0.1, 1.2, 0.2, 0.1, 0.2, 1.3]),
+            (
+                "trimesh.triangles.mass_properties(x.reshape(4, 3)[faces], density=1.0, skip_inertia=True)['volume']",
+                [0.1, 0.1, 0.1, 1.1, 0.2, 0.3, 0.1, 1.2, 0.2, 0.1, 0.2, 1.3],
+            ),
         ],
         [
             ("tf.euler_matrix(x[0], x[1], x[2])", [0.1, 0.2, 0.3], "tf._NEXT_AXIS[0] = 2"),
@@ -471,7 +613,9 @@ GROUPS = [
         ],
     ),
     group(
-        "thermofeel", "thermofeel", "import thermofeel",
+        "thermofeel",
+        "thermofeel",
+        "import thermofeel",
         [
             ("thermofeel.calculate_relative_humidity_percent(x[:1], x[1:])", [300.0, 290.0]),
             ("thermofeel.calculate_wbt(x[:1], x[1:])", [25.0, 50.0]),
@@ -480,12 +624,17 @@ GROUPS = [
             ("thermofeel.calculate_saturation_vapour_pressure(x)", [300.0, 290.0]),
         ],
         [
-            ("thermofeel.calculate_wbt(x[:1], x[1:])", [25.0, 50.0],
-             "thermofeel.thermofeel.kelvin_to_celsius = lambda t: t"),
+            (
+                "thermofeel.calculate_wbt(x[:1], x[1:])",
+                [25.0, 50.0],
+                "thermofeel.thermofeel.kelvin_to_celsius = lambda t: t",
+            ),
         ],
     ),
     group(
-        "seawater", "seawater", "import seawater as sw\nimport seawater.eos80, seawater.constants, seawater.library",
+        "seawater",
+        "seawater",
+        "import seawater as sw\nimport seawater.eos80, seawater.constants, seawater.library",
         [
             ("sw.dens0(x[:1], x[1:])", [35.0, 15.0]),
             ("sw.dens(x[:1], x[1:2], x[2:])", [35.0, 15.0, 1000.0]),
@@ -500,7 +649,9 @@ GROUPS = [
         ],
     ),
     group(
-        "utm", "utm", "import utm",
+        "utm",
+        "utm",
+        "import utm",
         [
             ("utm.from_latlon(x[:2], x[2:])[0]", [51.2, 51.3, 7.5, 7.6]),
             ("utm.from_latlon(x[:2], x[2:])[1]", [51.2, 51.3, 7.5, 7.6]),
@@ -512,18 +663,25 @@ GROUPS = [
         ],
     ),
     group(
-        "tmm", "tmm", "import tmm",
+        "tmm",
+        "tmm",
+        "import tmm",
         [
             ("tmm.coh_tmm('s', [1.0, x[0], 1.5], [np.inf, x[1], np.inf], 0.1, 500.0)['R']", [2.2, 120.0]),
             ("np.abs(tmm.interface_r('s', x[0], x[1], 0.1, 0.07))", [1.0, 1.5]),
         ],
         [
-            ("np.abs(tmm.interface_r('s', x[0], x[1], 0.1, 0.07))", [1.0, 1.5],
-             "tmm.interface_r = lambda p, a, b, c, d: a * b"),
+            (
+                "np.abs(tmm.interface_r('s', x[0], x[1], 0.1, 0.07))",
+                [1.0, 1.5],
+                "tmm.interface_r = lambda p, a, b, c, d: a * b",
+            ),
         ],
     ),
     group(
-        "prysm", "prysm", "import prysm.coordinates as pc\nimport prysm.thinlens as tl\nimport prysm.jacobi as pj\n"
+        "prysm",
+        "prysm",
+        "import prysm.coordinates as pc\nimport prysm.thinlens as tl\nimport prysm.jacobi as pj\n"
         "import prysm.refractive as pr\nimport prysm.mathops",
         [
             ("pc.cart_to_polar(x[:2], x[2:])[0]", [0.3, 0.5, 0.1, 0.7]),
@@ -536,7 +694,9 @@ GROUPS = [
         ],
     ),
     group(
-        "magpylib", "magpylib", "import magpylib as magpy\ncube = magpy.magnet.Cuboid(polarization=(0, 0, 1), "
+        "magpylib",
+        "magpylib",
+        "import magpylib as magpy\ncube = magpy.magnet.Cuboid(polarization=(0, 0, 1), "
         "dimension=(1, 1, 1))\nfrom magpylib import core",
         [
             ("core.dipole_Hfield(x.reshape(1, 3), np.array([[0.0, 0.0, 1e6]]))", [1.0, 2.0, 3.0]),
@@ -547,7 +707,9 @@ GROUPS = [
         ],
     ),
     group(
-        "pytransform3d", "pytransform3d", "import pytransform3d.rotations as pr\nimport pytransform3d.transformations as pt",
+        "pytransform3d",
+        "pytransform3d",
+        "import pytransform3d.rotations as pr\nimport pytransform3d.transformations as pt",
         [
             ("pr.matrix_from_quaternion(x)", [0.9, 0.1, 0.2, 0.3]),
             ("pr.matrix_from_axis_angle(x)", [0.3, 0.5, 0.8, 0.4]),
@@ -560,7 +722,9 @@ GROUPS = [
         ],
     ),
     group(
-        "rowan", "rowan", "import rowan",
+        "rowan",
+        "rowan",
+        "import rowan",
         [
             ("rowan.multiply(x[:4], x[4:])", [0.9, 0.1, 0.2, 0.3, 0.8, 0.2, 0.1, 0.4]),
             ("rowan.exp(x)", [0.9, 0.1, 0.2, 0.3]),
@@ -568,23 +732,34 @@ GROUPS = [
             ("rowan.rotate(x[:4] / np.sqrt(np.sum(x[:4] ** 2)), x[4:])", [0.9, 0.1, 0.2, 0.3, 0.8, 0.2, 0.1]),
         ],
         [
-            ("rowan.multiply(x[:4], x[4:])", [0.9, 0.1, 0.2, 0.3, 0.8, 0.2, 0.1, 0.4],
-             "rowan.multiply = lambda a, b: a * b"),
+            (
+                "rowan.multiply(x[:4], x[4:])",
+                [0.9, 0.1, 0.2, 0.3, 0.8, 0.2, 0.1, 0.4],
+                "rowan.multiply = lambda a, b: a * b",
+            ),
         ],
     ),
     group(
-        "pyXSteam", "pyXSteam", "from pyXSteam import Regions, TransportProperties",
+        "pyXSteam",
+        "pyXSteam",
+        "from pyXSteam import Regions, TransportProperties",
         [
             ("Regions.Region1.h1_pT(x[0], x[1])", [3.0, 300.0]),
             ("Regions.Region2.v2_pT(x[0], x[1])", [0.0035, 300.0]),
             ("TransportProperties.Surface_Tension_T(x[0])", [300.0]),
         ],
         [
-            ("TransportProperties.Surface_Tension_T(x[0])", [300.0], "TransportProperties.Surface_Tension_T = lambda t: t"),
+            (
+                "TransportProperties.Surface_Tension_T(x[0])",
+                [300.0],
+                "TransportProperties.Surface_Tension_T = lambda t: t",
+            ),
         ],
     ),
     group(
-        "ambiance", "ambiance", "import ambiance",
+        "ambiance",
+        "ambiance",
+        "import ambiance",
         [
             ("ambiance.Atmosphere(x).pressure", [1000.0, 5000.0]),
             ("ambiance.Atmosphere(x).density", [1000.0, 5000.0]),
@@ -594,7 +769,9 @@ GROUPS = [
         ],
     ),
     group(
-        "colorspacious", "colorspacious", "import colorspacious as cs",
+        "colorspacious",
+        "colorspacious",
+        "import colorspacious as cs",
         [
             ("cs.cspace_convert(x, 'sRGB1', 'CIELab')", [0.3, 0.5, 0.4]),
             ("cs.cspace_convert(x, 'XYZ100', 'xyY100')", [30.0, 50.0, 40.0]),
@@ -603,14 +780,18 @@ GROUPS = [
         [],
     ),
     group(
-        "quantities", "quantities", "import quantities as pq",
+        "quantities",
+        "quantities",
+        "import quantities as pq",
         [
             ("(x * pq.m).rescale('km').magnitude", [1.0, 2.0]),
         ],
         [],
     ),
     group(
-        "scikit-spatial", "skspatial", "import skspatial.objects as so",
+        "scikit-spatial",
+        "skspatial",
+        "import skspatial.objects as so",
         [
             ("so.Vector(x).norm()", [1.0, 2.0, 2.5]),
             ("so.Plane(point=[0, 0, 0], normal=[0, 0, 1]).distance_point(x)", [1.0, 2.0, 3.0]),
@@ -618,7 +799,9 @@ GROUPS = [
         [],
     ),
     group(
-        "pyvollib", "py_vollib", "import py_vollib.black_scholes as bs",
+        "pyvollib",
+        "py_vollib",
+        "import py_vollib.black_scholes as bs",
         [
             ("bs.black_scholes('c', x[0], x[1], 0.5, 0.01, x[2])", [100.0, 90.0, 0.2]),
         ],

@@ -26,7 +26,7 @@ import numpy as np
 import wengert as wg
 from tests.packages.cases import GROUPS, Change, Function, Group
 
-SECONDS = 90
+SECONDS = 60
 """For one case."""
 CALLS = 5
 """With other inputs each."""

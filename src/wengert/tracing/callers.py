@@ -52,6 +52,13 @@ _OF_PYTHON = frozenset(["builtins", "functools", "itertools", "math", "operator"
 _LOGS = frozenset(["logging", "warnings"])
 """What they hold and write is for people, and nothing is computed from it."""
 
+_TRUSTED = frozenset(
+    ["matplotlib", "mpl_toolkits", "tqdm", "rich"]  # they draw and write for people, and nothing is computed of that
+    + ["_pytest", "pytest", "coverage", "debugpy", "pydevd", "_pydevd_bundle", "IPython"]  # they look on
+    + ["_distutils_hack", "_editable_skbc_wengert"]  # they find modules that are imported
+)
+"""Packages of Python code that is not followed."""
+
 _IN_PYTHON = "numpy.polynomial"
 """A package of NumPy's that is Python code on arrays throughout. With a traced value in its hands it is traced as the
 user's code is; without one it gets NumPy's own arrays, so that ``leggauss(5)``, which may be kept, is an array."""
@@ -143,6 +150,12 @@ def is_opaque(module: str) -> bool:
 
 _STDLIB = os.path.join(os.path.dirname(os.__file__), "")  # sysconfig would say the same, in a twentieth of our import
 _PACKAGES = (f"{os.sep}site-packages{os.sep}", f"{os.sep}dist-packages{os.sep}")
+
+
+def is_of_package(module: str, file: str) -> bool:
+    """Whether a module is Python code of an installed package: of none of those that are trusted, nor of Python's."""
+    is_python = file.endswith(".py") and any(folder in file for folder in _PACKAGES)
+    return is_python and not is_opaque(module) and not is_on_top(module) and module.partition(".")[0] not in _TRUSTED
 
 
 def is_installed(file: str) -> bool:

@@ -14,7 +14,7 @@ from wengert.ops.elementwise import complex_sign, convert
 from wengert.ops.op import UFUNCS, Op
 from wengert.tape import Atom, Aval
 from wengert.tracing import foreign, hooks, layouts
-from wengert.tracing.trace import Trace, check_dtype, current_trace
+from wengert.tracing.trace import Trace, check_dtype, current_trace, has_own_arithmetic
 from wengert.tracing.tracer import Tracer, new_constant, record, trace_of, unwrap
 
 PYTHON_NUMBERS = (bool, int, float, complex)
@@ -187,6 +187,8 @@ def _compared_beyond(ufunc: Any, trace: Trace, inputs: Sequence[Any], k: int) ->
 def constant_ufunc(ufunc: Any, trace: Trace, inputs: Sequence[Any]) -> Any:
     values = [unwrap(x, trace) for x in inputs]
     out = ufunc(*values)
+    if isinstance(out, np.ndarray) and has_own_arithmetic(type(out)):
+        return out  # with units, say: an array of its own kind, into which nothing traced has gone
     if isinstance(out, tuple):
         return tuple(new_constant(trace, v, True) for v in out)
     return new_constant(trace, out, True)

@@ -24,7 +24,7 @@ from bisect import bisect_right
 from collections import ChainMap
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
-from functools import partial
+from functools import lru_cache, partial
 from types import FrameType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -689,6 +689,13 @@ def check_dtype(x: Any) -> None:
                 ],
             )
         )
+    if type(x) is not np.ndarray and isinstance(x, np.ndarray) and has_own_arithmetic(type(x)):
+        raise UnsupportedFunctionError(
+            message(
+                f"a {type(x).__name__} has an arithmetic of its own, as of units, which is not traced",
+                tries=["its numbers alone, np.asarray(x), in units that were converted outside of the traced function"],
+            )
+        )
     if x.dtype.kind not in "fiubc":
         raise UnsupportedFunctionError(
             message(
@@ -697,6 +704,16 @@ def check_dtype(x: Any) -> None:
                 + ["an array of numbers of up to 64 bits"],
             )
         )
+
+
+_ARITHMETIC = ("__array_ufunc__", "__array_wrap__", "__array_function__", "__add__", "__mul__", "__rmul__", "__sub__")
+
+
+@lru_cache(maxsize=1024)
+def has_own_arithmetic(cls: type) -> bool:
+    """Whether a class of arrays says itself what sums and products of it are, as those with units do."""
+    own = [base for base in cls.__mro__ if base not in np.ndarray.__mro__ and base is not np.memmap]
+    return any(name in vars(base) for base in own for name in _ARITHMETIC)
 
 
 def escaped(x: Tracer) -> EscapedTracerError:

@@ -885,6 +885,9 @@ def record(op: Op, xs: Sequence[Any], params: dict[str, Any]) -> Any:
     if all_constant:
         trace = trace or _trace_for_concrete()
         values = [unwrap(x, trace) for x in xs]
+        for v in values:
+            if type(v) is not np.ndarray and isinstance(v, np.ndarray):
+                check_dtype(v)  # which refuses those with an arithmetic of their own
         out = op.reference(*[np.asarray(v) for v in values], **params)
         if isinstance(out, tuple):
             return tuple(new_constant(trace, v, True) for v in out)

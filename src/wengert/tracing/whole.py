@@ -9,7 +9,6 @@ from wengert import tree
 from wengert.errors import StructureError, WrittenError, message
 from wengert.tape import Tape
 from wengert.tracing.generators import DrawnAtOnce, Generators
-from wengert.tracing.python.running import noting_what_runs
 from wengert.tracing.record import input_of, record_call
 from wengert.tracing.signature import Signature
 from wengert.tracing.surroundings.environment import Environment, ReachedTwice, walked
@@ -91,9 +90,9 @@ def _trace_in(
         trace.outlets = outlets()
         trace.generators = environment.generators
         trace.watches, trace.depends = environment.watches, environment.depends
-        with answered(environment.asking()), noting_what_runs(environment.depends_on_what_runs) as ran:
+        with answered(environment.asking()), environment.following():
             result = copy(*given[0], **given[1]) if signature.has_kwargs else copy(*given)
-        environment.forget_what_did_not_run(ran)
+        environment.end_following()
         return result
 
     inputs = [input_of(leaves[k]) for k in traced]

@@ -48,11 +48,22 @@ def transpose(x: Tracer, *axes: Any) -> Any:
 
 
 def view(x: Tracer, dtype: Any = None, type: Any = None) -> Any:
+    if type is None and _is_class_of_arrays(dtype):
+        dtype, type = None, dtype
     if type is not None and type is not np.ndarray:
-        raise refuse("ndarray.view", "type", type)
+        if x.is_settled():  # nothing traced is in it: an array of NumPy's, which nobody may write
+            return x.__array__().view(type)
+        raise unsupported(
+            f"ndarray.view: a traced array is no {type.__name__}, a class of arrays with attributes of its own",
+            "the numbers alone, np.asarray(x), and beside them what the class adds",
+        )
     if dtype is not None and dtype is not np.ndarray and np.dtype(dtype) != x.dtype:
         raise refuse("ndarray.view", "dtype", np.dtype(dtype), "x.astype(dtype), which converts the values")
     return x if x.is_scalar else shaping.reshaped(x, x.shape)
+
+
+def _is_class_of_arrays(x: Any) -> bool:
+    return isinstance(x, type) and issubclass(x, np.ndarray)
 
 
 def repeat(x: Tracer, repeats: Any, axis: Any = None) -> Any:

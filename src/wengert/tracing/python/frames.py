@@ -70,3 +70,9 @@ def value_of(frame: FrameType, name: str) -> Any:
         if name in namespace:
             return namespace[name]
     return None
+
+
+def first_argument(frame: FrameType) -> Any:
+    """Return what the first parameter of a frame's function is, of a method its object; None if it has none."""
+    code = frame.f_code
+    return frame.f_locals.get(code.co_varnames[0]) if code.co_argcount else None

@@ -24,8 +24,8 @@ import enum
 import functools
 import types
 from collections import OrderedDict, defaultdict, deque
-from collections.abc import Callable, Collection, Iterable
-from contextlib import suppress
+from collections.abc import Callable, Iterable
+from contextlib import AbstractContextManager, suppress
 from itertools import islice
 from typing import Any, NamedTuple, TypeVar, cast
 
@@ -38,10 +38,12 @@ from wengert.source import Source
 from wengert.tracing.arguments import holds_tracer
 from wengert.tracing.copying import copied
 from wengert.tracing.generators import Generators, WalkAgain
+from wengert.tracing.interception import _entered
 from wengert.tracing.layouts import strides_alone
 from wengert.tracing.python import names
 from wengert.tracing.python.bytecode import code_of
-from wengert.tracing.python.running import Written
+from wengert.tracing.python.frames import code_in
+from wengert.tracing.python.running import Written, written_at
 from wengert.tracing.surroundings.parts import (
     HOLDERS,
     SETS,
@@ -71,7 +73,7 @@ from wengert.tracing.surroundings.slots import (
     is_unchanged,
 )
 from wengert.tracing.surroundings.watching import BY_VALUE, By, Watching
-from wengert.tracing.trace import Trace, is_readonly, suspended
+from wengert.tracing.trace import Trace, current_trace, is_readonly, suspended
 from wengert.tracing.tracer import wrap
 from wengert.tracing.type_of import asks, code_for
 
@@ -124,6 +126,8 @@ class Environment:
         self._keys: list[Any] = []  # the functions that are keys of a dict, or members of a set
         self._watching = Watching(self._originals, generators)
         self.generators = generators
+        self._ran: set[Written] = set()
+        self._is_following = False
         self.slots = self._watching.slots
         self.known = self._watching.known
         self.copies: list[Substituted] = []
@@ -150,16 +154,6 @@ class Environment:
     def why_in_any_case(self) -> str:
         """The same, whichever functions the run comes to."""
         return self._watching.why_in_any_case
-
-    @property
-    def depends_on_what_runs(self) -> bool:
-        """Whether only functions that the run may not come to are reasons."""
-        return self._watching.depends_on_what_runs
-
-    def forget_what_did_not_run(self, ran: Collection[Written] | None) -> None:
-        """The run is over: what stands in the functions that it did not come to is no reason. None: nobody knows."""
-        if ran is not None:
-            self._watching.forget_what_did_not_run(ran)
 
     @property
     def is_drawn_from(self) -> bool:
@@ -244,6 +238,39 @@ class Environment:
         if isinstance(x, types.FunctionType):
             return watching.compares or watching.equates
         return watching.compares or watching.asks_ids or is_copyable(type(x))
+
+    def following(self) -> AbstractContextManager[None]:
+        """A context in which it is noted which functions begin to run, and what the code of packages reads: if that was
+        met, or if functions that the run may not come to are reasons to trace again."""
+        self._watching.begin_following()
+        self._is_following = self._watching.entering.is_wanted or self._watching.depends_on_what_runs
+        return _entered.following(self._enter if self._is_following else None)
+
+    def _enter(self, frame: types.FrameType) -> bool:
+        """Note what begins to run; whether other runs ask about it as well."""
+        watching = self._watching
+        if watching.is_foreign(frame.f_globals) and not watching.is_of_others(frame.f_globals):
+            return False
+        self._ran.add(written_at(code_in(frame)))
+        watching.entering.enter(frame)
+        if self.doubt:
+            for trace in (self._trace, current_trace()):
+                if trace is not None and trace.is_closed:
+                    trace.is_closed, trace.doubt = False, self.doubt
+        return True
+
+    def end_following(self) -> None:
+        """The run is over: what stands in the functions that it did not come to is no reason to trace again."""
+        if self._is_following:
+            assert self._trace is not None
+            self._watching.entering.finish()
+            self._watching.watch_holders()
+            try:
+                self._check_identities()
+            except ReachedTwice as error:  # by code that nobody knew of before
+                self.end_early(error, True)
+                raise
+            self._watching.forget_what_did_not_run(self._ran)
 
     def close(self) -> None:
         """Check what was written, and let go of the trace and of what was handed to it."""

@@ -58,6 +58,8 @@ SETS = (set, frozenset)
 CONTAINERS = (*SEQUENCES, dict, *SETS)
 VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
 HOLDERS = (types.ModuleType, type)
+BY_VALUE = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), slice, range)
+"""What is compared by value; everything else is compared by identity, and its parts are looked at."""
 BYTES = (bytearray, memoryview, array.array)
 INNER = ("__func__", "__self__", "__wrapped__", "fget", "fset", "func", "args", "keywords")
 """The attributes of a method, a property, a decorated function, a partial, that hold what it is made around."""

@@ -24,6 +24,7 @@ So what is missing here costs time. What must never happen is that something is 
 
 from __future__ import annotations
 
+import enum
 import functools
 import random
 import sys
@@ -57,7 +58,11 @@ _PURE = (
     "threading.Condition", "threading.Semaphore", "sys.exc_info", "sys.intern", "sys.getsizeof", "os.fspath",
     "time.sleep", "time.struct_time", "random.Random", "threading.local", "threading._local", "decimal",
     "contextvars", "inspect.signature", "inspect.Parameter", "inspect.Signature", "inspect.isclass", "os.PathLike",
-    "inspect.isfunction", "sys.float_info", "sys.int_info", "sys.hash_info", "sys.flags", "sys.version_info",
+    "inspect.isfunction", "inspect.BoundArguments", "inspect._empty", "inspect._ParameterKind", "inspect.cleandoc",
+    "inspect.getattr_static", "inspect.getfullargspec", "inspect.getmro", "inspect.isbuiltin", "inspect.ismethod",
+    "inspect.isroutine", "inspect.isgeneratorfunction", "inspect.iscoroutinefunction", "inspect.unwrap",
+    "importlib.metadata", "io.BytesIO", "io.StringIO", "token", "tokenize", "csv", "ipaddress", "urllib.parse", "packaging", "typing_extensions",
+    "sys.float_info", "sys.int_info", "sys.hash_info", "sys.flags", "sys.version_info",
     "os.getenv",
     "sys.implementation", "sys.thread_info", "sys.stdout", "sys.stderr", "os._Environ", "os.getcwd", "sys.exit",
     "sys.getrecursionlimit", "locale.getlocale", "locale.localeconv", "numpy.geterr", "numpy.get_printoptions",
@@ -195,6 +200,8 @@ def is_walked(value: Any) -> bool:
 @functools.lru_cache(maxsize=8192)
 def verdict(origin: Origin) -> str | None:
     """What is said of a name of a library's, or of the nearest that it stands in."""
+    if str(origin) in _PURE_NAMES:
+        return PURE
     dotted = ".".join(
         part for part in str(origin).split(".") if not part.startswith("_") or part in ("_Environ", "_local", "_pytest")
     )
@@ -206,7 +213,7 @@ def verdict(origin: Origin) -> str | None:
             return PURE
         dotted = dotted.rpartition(".")[0]
     top = origin.module.partition(".")[0]
-    if str(origin) in _PURE_NAMES or top in _PURE_NAMES:
+    if top in _PURE_NAMES:
         return PURE
     return "is not known to be the same at the next call" if top in sys.stdlib_module_names else None
 
@@ -241,6 +248,8 @@ def origin_of(value: Any) -> Origin:
     name = held(value, "__name__")
     if isinstance(owner, types.ModuleType) and isinstance(name, str):
         return Origin(_public(owner.__name__), name)
+    if isinstance(owner, type) and name == "__new__":
+        return origin_of(owner)
     if owner is not None and isinstance(name, str):
         return Origin(*origin_of(owner if isinstance(owner, type) else type(owner))[:1], name)
     module = held(value, "__module__")
@@ -271,10 +280,12 @@ def verdict_on(value: Any) -> str | None:
         return PURE if cls is np.ndarray else "is no plain array" if cls is not np.memmap else "reads a file"
     if isinstance(value, np.dtype):
         return PURE if value.metadata is None else None
-    if hasattr(cls, "__wengert_parts__"):
+    if hasattr(cls, "__wengert_parts__") or isinstance(value, enum.Enum):
         return PURE
     if isinstance(value, type) and value.__module__ == "builtins" and value.__flags__ & _IS_MADE_BY_CODE:
         return None  # of code that says not where it is from
+    if isinstance(value, np.ufunc) and any("O" not in types for types in value.types):
+        return PURE  # of numbers, in compiled code, whoever made it
     origin = origin_of(value)
     if origin.module.startswith("numpy.random"):
         is_maker = origin.name in SEEDED or isinstance(value, np.random.Generator | np.random.BitGenerator)
@@ -282,8 +293,14 @@ def verdict_on(value: Any) -> str | None:
         return PURE if is_maker else verdict(origin)  # of a generator that is there, the state is watched
     if isinstance(value, random.Random) and not isinstance(value, random.SystemRandom):
         return PURE
+    if origin.module.partition(".")[0] in _COMPILED and (callable(value) or hasattr(cls, "__get__")):
+        return PURE
     return verdict(origin)
 
+
+_COMPILED = frozenset({"astropy", "erfa", "pandas", "sklearn", "statsmodels"})
+"""Packages with compiled code that depends on its operands alone; their Python code is followed. Not so their objects,
+of which nobody knows what they hold."""
 
 _IS_MADE_BY_CODE = 1 << 9  # Py_TPFLAGS_HEAPTYPE
 

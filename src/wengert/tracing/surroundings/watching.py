@@ -35,7 +35,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from wengert.attributes import held
-from wengert.tracing.callers import is_installed, is_on_top, is_opaque
+from wengert.tracing.callers import is_installed, is_of_package, is_on_top, is_opaque
 from wengert.tracing.generators import ASK_FOR_STATE, Found, Generators
 from wengert.tracing.python import names
 from wengert.tracing.python.bytecode import code_of, free_variables
@@ -47,7 +47,9 @@ from wengert.tracing.surroundings.elsewhere import (
     state_of_numpy,
     state_of_python,
 )
+from wengert.tracing.surroundings.entering import MAY_CALL, OF_IMPORTS, Entering
 from wengert.tracing.surroundings.parts import (
+    BY_VALUE,
     HOLDERS,
     MAX_ITEMS,
     Part,
@@ -92,9 +94,6 @@ from wengert.tracing.surroundings.slots import (
 )
 from wengert.tracing.text import is_written_only
 from wengert.tracing.trace import suspended
-
-BY_VALUE = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), slice, range)
-"""What is compared by value; everything else is compared by identity, and its parts are looked at."""
 
 _BY_VALUE = (*BY_VALUE, np.generic)
 CODE = (*HOLDERS, types.FunctionType)
@@ -169,6 +168,8 @@ class Watching:
         """Whether code that was met asks for the id or the hash of what it has."""
         self.compares = self.equates = False
         """Whether it asks if two of them are one; if functions are equal."""
+        self.entering = Entering(self)
+        self._others: dict[tuple[Any, Any], bool] = {}  # by the name and the file of a module: see is_of_others
 
     @property
     def is_closed(self) -> bool:
@@ -200,7 +201,7 @@ class Watching:
             if missing:
                 self.uncomputed[id(value)] = value, name, missing
         if isinstance(value, np.ndarray) or self.is_foreign(_namespace_of(home)):
-            self._judge_library(value, name, by)
+            self.judge_library(value, name, by)
 
     def mention(self, f: types.FunctionType) -> None:
         """The names in a function's code."""
@@ -226,6 +227,36 @@ class Watching:
         if self._package is None and package not in sys.stdlib_module_names:
             self._package = package  # the package of the function that is traced is always walked
         return package != self._package and is_installed(namespace.get("__file__") or "")
+
+    def is_of_others(self, namespace: dict[str, Any]) -> bool:
+        """Whether it is the globals of a package's module, whose code is followed as it runs: see entering.py."""
+        home = (namespace.get("__name__", ""), namespace.get("__file__"))
+        known = self._others.get(home)
+        if known is None:
+            known = self.is_foreign(namespace) and is_of_package(str(home[0]), home[1] or "")
+            self._others[home] = known
+        return known
+
+    def is_foreign_class(self, cls: type) -> bool:
+        """Whether a class is a library's."""
+        return self.is_foreign(_namespace_of(cls))
+
+    def is_of_others_class(self, cls: type) -> bool:
+        """Whether a class is made by such code."""
+        return self.is_of_others(_namespace_of(cls))
+
+    def begin_following(self) -> bool:
+        """The function is about to run; whether code of packages may run then."""
+        if self.entering.is_wanted:
+            self.entering.begin(self._names.keys(), COMPUTED in self._names)
+        return self.entering.is_wanted
+
+    def mention_names(self, mentioned: Collection[str]) -> None:
+        """Code of a package's is about to run that names these attributes, perhaps of what is the user's."""
+        new = set(mentioned) - self._names.keys() - ASKS_BY_NAME - OF_IMPORTS  # of what is its own
+        if new:
+            self._names.update(dict.fromkeys(new))
+            self.watch_holders()
 
     def give_up(self, why: str, code: types.CodeType | None = None, verdict: str = "", name: str = "") -> None:
         """The run cannot be repeated, if it runs ``code``; the first reason is told."""
@@ -311,16 +342,26 @@ class Watching:
         where = Origin(origin_of(module).module, attribute)
         is_users = isinstance(found, CODE) and not self.is_foreign(_namespace_of(found))
         is_changing = callable(found) and not is_users and verdict(where)
-        if found is MISSING or is_changing or is_changing_by_name(where):
+        if found is MISSING and self.is_of_others(vars(module)):  # its __getattr__ says
+            self.entering.is_wanted = True
+            self.entering.follow(module, (attribute,), name.rpartition(".")[0])
+        elif found is MISSING or is_changing or is_changing_by_name(where):
             self._heed(verdict(where), by, name)
         elif is_walked(found) or not self.is_foreign(_namespace_of(found if isinstance(found, CODE) else type(found))):
             self.watch(Part(attribute, name, found, VariableRead(vars(module), attribute)))
         else:
-            if self._judge_library(found, name, by, where) and callable(found) and len(_known_pure) < 10_000:
+            if self.judge_library(found, name, by, where) and callable(found) and len(_known_pure) < 10_000:
                 _known_pure[id(module), attribute] = found
+            if self.entering.is_wanted and self.is_of_others(vars(module)):
+                self.entering.look(found, name)
 
-    def _judge_library(self, value: Any, name: str, by: By | None = None, where: Origin | None = None) -> bool:
+    def judge_library(self, value: Any, name: str, by: By | None = None, where: Origin | None = None) -> bool:
         """What a library's function, class or object is known to do; ``where`` it was found. Whether it is pure."""
+        if not isinstance(value, np.ndarray) and self.is_of_others(
+            _namespace_of(value if isinstance(value, CODE) else type(value))
+        ):
+            self.entering.is_wanted = True  # its code is followed when it runs
+            return False
         home = origin_of(value)
         for origin in (where, home):
             read = None if origin is None else SET_ELSEWHERE.get(str(origin)) or SET_ELSEWHERE.get(origin.module)
@@ -481,13 +522,18 @@ class Watching:
         is_foreign = not is_ours and self.is_foreign(home)
         for part in parts.attributes:
             if is_foreign and not isinstance(part.value, BY_VALUE) and type(part.value) is not np.ndarray:
-                continue  # a library's object: what it holds itself, not the world behind it
+                continue  # a library's object: what it holds itself, not the world behind it, unless its code runs
             self.watch(part)
         self.note(parts.names, is_shared=not is_foreign)
         self.hold(cls, cls.__name__, is_found=False)
+        if is_foreign and self.is_of_others(home):
+            self.entering.look(value, cls.__name__)
 
     def _watch_function(self, f: types.FunctionType, name: str) -> None:
         parts = parts_of(f, name, lambda: f)
+        if self.is_of_others(f.__globals__):
+            self.entering.look(f, name)
+            return
         if self.is_foreign(f.__globals__):
             for part in (*parts.cells, *parts.arguments):  # a transform of ours, a decorator: it holds the user's code
                 if self._is_users(part.value):
@@ -538,13 +584,8 @@ class Watching:
         """The names in a function's code, and what it asks of the world outside of the program."""
         code = code_of(f)
         uses = names.uses(code)
-        read = CodeRead(f)
-        self.slots.append(Slot(f"the code of {name}", read, read(), True))
-        missing = tuple(sorted([v for v in uses.loaded if v not in f.__globals__]))  # `-` would go through all globals
-        if missing:
-            self.slots.append(Slot(f"the builtins of {name}", AbsentRead(f.__globals__, missing), (), True))
-        for variable in missing:
-            self._note_builtin(variable)
+        self.note_own(f, name)
+        missing = self._note_missing(uses, f.__globals__, name)
         self._functions.append((f, name))
         self._names.update(dict.fromkeys(uses.named))
         self._matches = self._matches or uses.matches_classes
@@ -564,13 +605,8 @@ class Watching:
         for path, line in uses.paths.items():
             found = variables.get(path[0], MISSING)
             if found is MISSING:
-                if (
-                    path[0] in CHANGING_BUILTINS
-                    and path[0] in missing
-                    and (path[0], f.__name__) != ("hash", "__hash__")
-                ):
-                    self.asks_ids = self.asks_ids or path[0] in ("id", "hash")
-                    self._heed(verdict(Origin("builtins", path[0])), By(name, code, line), f"{path[0]}()")
+                if path[0] in missing:
+                    self._heed_builtin(path[0], By(name, code, line))
                 continue
             if found is f.__globals__.get(path[0], MISSING):  # the functions of a module name the same, over and over
                 followed = (id(f.__globals__), path, path in uses.seeded)
@@ -581,15 +617,84 @@ class Watching:
             if isinstance(found, types.ModuleType):
                 self._take(found, path[0], path[1:], By(name, code, line))
                 found = _at_the_end(found, path[1:])
-            if (
-                found is random.Random or (found is not None and found is class_of_states())
-            ) and path not in uses.seeded:
-                self.give_up(f"{By(name, code, line)} calls {found.__name__}, whose seed is no literal number", code)
+            self._heed_seed(found, path in uses.seeded, By(name, code, line))
         for module, attribute in uses.taken:
             found = sys.modules.get(module)
             self._note_absent(found, (attribute,), module)
             if isinstance(found, types.ModuleType) and self.is_followed(found):
                 self._take(found, module, (attribute,), By(name, code))
+
+    def note_own(self, f: types.FunctionType, name: str) -> None:
+        """The code of a function, which can be exchanged."""
+        read = CodeRead(f)
+        self.slots.append(Slot(f"the code of {name}", read, read(), True))
+
+    def _note_missing(self, uses: names.Uses, namespace: dict[str, Any], name: str) -> tuple[str, ...]:
+        """What code takes from Python's builtins, and not from its module."""
+        missing = tuple(sorted([v for v in uses.loaded if v not in namespace]))  # `-` would go through all globals
+        if missing:
+            self.slots.append(Slot(f"the builtins of {name}", AbsentRead(namespace, missing), (), True))
+        for variable in missing:
+            self._note_builtin(variable)
+        return missing
+
+    def _heed_builtin(self, name: str, by: By) -> None:
+        if name in CHANGING_BUILTINS:
+            is_hash = by.name.endswith("__hash__")  # which tables alone ask for
+            self.asks_ids = self.asks_ids or name == "id" or (name == "hash" and not is_hash)
+            if not (is_hash and name in ("id", "hash")):
+                self._heed(verdict(Origin("builtins", name)), by, f"{name}()")
+
+    def _heed_seed(self, found: Any, is_seeded: bool, by: By) -> None:
+        if not is_seeded and (found is random.Random or (found is not None and found is class_of_states())):
+            self.give_up(f"{by} calls {found.__name__}, whose seed is no literal number", by.code)
+
+    def note_outside(self, code: types.CodeType, uses: names.Uses, namespace: dict[str, Any], name: str) -> None:
+        """What the code of a package's takes from modules, and asks of the world outside of the program, when it begins
+        to run."""
+        missing = self._note_missing(uses, namespace, name)
+        variables = {
+            variable: sys.modules[path]
+            for variable, module in uses.modules
+            for path in self._absolute(module, namespace)
+            if path in sys.modules
+        }
+        for path, line in uses.paths.items():
+            found, by = variables.get(path[0], namespace.get(path[0], MISSING)), By(name, code, line)
+            if found is MISSING:
+                if path[0] in missing:
+                    self._heed_builtin(path[0], by)
+                continue
+            if isinstance(found, types.ModuleType):
+                self._take_in(found, path[1:], path[0], by)
+                found = _at_the_end(found, path[1:])
+            self._heed_seed(found, path in uses.seeded, by)
+        for module, attribute in uses.taken:
+            for path in self._absolute(module, namespace):
+                if path in sys.modules:
+                    self._take_in(sys.modules[path], (attribute,), path, By(name, code))
+
+    def _take_in(self, found: types.ModuleType, path: names.Path, name: str, by: By) -> None:
+        """What the code of a package's takes from a module, its own or another's."""
+        at: Any = found
+        for k, attribute in enumerate(path):
+            if not isinstance(at, types.ModuleType):
+                return
+            if not self.is_of_others(vars(at)):
+                break
+            name = f"{name}.{attribute}"
+            at = self.entering.follow(at, path[k : k + 1], name.rpartition(".")[0])
+        else:
+            k = len(path)
+        if isinstance(at, types.ModuleType) and self.is_followed(at) and not self.is_of_others(vars(at)):
+            if at is sys and path[k : k + 1] == ("modules",):
+                self.slots.append(Slot("sys.modules", _modules, _modules(), True))
+            elif ".".join((at.__name__, *path[k:])) not in MAY_CALL:
+                self._take(at, name, tuple(path[k:]), by)
+
+    def _absolute(self, module: str, namespace: dict[str, Any]) -> list[str]:
+        """The names that a module that is imported by code of a package's may have."""
+        return [module, *[f"{base}.{module}".rstrip(".") for base in _with_parents(str(namespace.get("__package__")))]]
 
     def _note_builtin(self, name: str) -> None:
         """One of Python's builtins, or what somebody has put among them."""
@@ -672,7 +777,9 @@ class Watching:
         arrays would be traced ones."""
         with suspended(), contextlib.suppress(ImportError):  # which the function meets too, and may go on after
             spec = importlib.util.find_spec(path.partition(".")[0])
-            if spec is not None and (verdict(Origin(path, "")) == PURE or not is_installed(spec.origin or "")):
+            origin = "" if spec is None else spec.origin or ""
+            is_known = not is_installed(origin) or is_of_package(path, origin) or verdict(Origin(path, "")) == PURE
+            if spec is not None and is_known:
                 importlib.import_module(path)
         if path not in sys.modules:
             return False
@@ -708,7 +815,10 @@ class Watching:
         if self.is_foreign(_namespace_of(holder)):
             self._libraries[id(holder)] = (holder, name)
             if isinstance(holder, type):
-                self._judge_library(holder, name)
+                self.judge_library(holder, name)
+            if self.is_of_others(_namespace_of(holder)):
+                self.entering.is_wanted = True
+                self.entering.look(holder, name)
             return
         if isinstance(holder, type) and _is_compiled(holder):
             self.give_doubt(f"{name} is a class of compiled code")
@@ -845,6 +955,11 @@ def _with_parents(path: str) -> list[str]:
     """ "a.b.c" as "a", "a.b" and "a.b.c"."""
     parts = path.split(".")
     return [".".join(parts[: k + 1]) for k in range(len(parts))]
+
+
+def _modules() -> tuple[str, ...]:
+    """What a package may ask: which others are there."""
+    return tuple(sys.modules)
 
 
 @functools.lru_cache(maxsize=1024)
