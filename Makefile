@@ -6,7 +6,7 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 PIP    := $(BIN)/python -m pip --quiet
 
-.PHONY: demo test test-deep test-mutants test-verify test-all test-narrow test-wheel sanitize lint format bench clean
+.PHONY: demo test test-deep test-packages test-mutants test-verify test-all test-narrow test-wheel sanitize lint format bench clean
 
 demo: $(VENV)/installed
 	$(BIN)/python examples/lotka_volterra.py
@@ -23,6 +23,19 @@ test-deep: $(VENV)/with-test
 # A sample, of which one that survives is more than two in a hundred. Of 500, 0.98 are to be caught, the tool's default.
 test-mutants: $(VENV)/with-test
 	$(BIN)/python -m tools.mutants --count 30 --score 0.9
+
+# Functions of forty public packages, called as they are, and changes of what these hold: tests/packages. They have an
+# environment of their own; what was found of each stands in .venv-packages/found, and is not looked for again.
+PACKAGES := .venv-packages
+
+test-packages: $(PACKAGES)/installed
+	$(PACKAGES)/bin/python -m tests.packages --users --out $(PACKAGES)/found
+
+$(PACKAGES)/installed: pyproject.toml CMakeLists.txt
+	$(PYTHON) -m venv $(PACKAGES)
+	$(PACKAGES)/bin/python -m pip --quiet install --upgrade "pip>=25.1"
+	$(PACKAGES)/bin/python -m pip --quiet install --editable . --group packages
+	touch $@
 
 # Every kernel that these tests make, on operands that are hard to get right: codegen/verify.py.
 test-verify: $(VENV)/with-test
@@ -68,7 +81,7 @@ bench: $(VENV)/with-bench
 	$(BIN)/python benchmarks/run.py
 
 clean:
-	rm -rf $(VENV) .venv-sanitize .venv-wheels build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
+	rm -rf $(VENV) .venv-sanitize .venv-wheels $(PACKAGES) build dist .pytest_cache .ruff_cache .hypothesis .import_linter_cache
 	find src tests tools examples benchmarks -name __pycache__ -type d -prune -exec rm -rf {} +
 
 # The empty files below remember what has been installed; a change of pyproject.toml makes them stale.

@@ -401,7 +401,8 @@ GROUPS = [
         "import astropy.units as u\nimport astropy.stats\n"
         "from astropy.modeling import models\nfrom astropy.cosmology import FlatLambdaCDM\n"
         "import astropy.coordinates.angles\nt = np.linspace(-1.0, 2.0, 20)\n"
-        "from astropy.modeling.models import Gaussian1D, Sersic1D, Voigt1D\nfrom astropy.coordinates import matrix_utilities",
+        "from astropy.modeling.models import Gaussian1D, Sersic1D, Voigt1D\n"
+        "from astropy.coordinates import matrix_utilities",
         [
             ("Gaussian1D.evaluate(t, x[0], x[1], x[2])", [1.0, 0.2, 0.7]),
             ("Sersic1D.evaluate(t + 2.0, x[0], x[1], 4.0)", [1.0, 1.2]),

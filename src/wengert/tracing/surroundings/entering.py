@@ -39,7 +39,7 @@ from wengert.tracing.surroundings.parts import (
     is_long,
     parts_of,
 )
-from wengert.tracing.surroundings.purity import is_immutable, origin_of
+from wengert.tracing.surroundings.purity import DRAWS, PURE, is_immutable, origin_of, verdict_on
 from wengert.tracing.surroundings.slots import MISSING, AbsentRead, ClassRead, Slot, VariableRead
 
 if TYPE_CHECKING:
@@ -60,6 +60,8 @@ class Entering:
         self._watching = watching
         self.is_wanted = False
         """Whether something of a package's was met, so that code of one may run."""
+        self.is_looking = False
+        """Whether what is judged at the moment is a package's, and not the user's."""
         self._met: set[int] = set()
         self._holders: dict[int, tuple[Any, str]] = {}  # modules, classes and objects: what code names of them is noted
         self._names: set[str] = set()  # that the code mentions which has run so far
@@ -143,20 +145,29 @@ class Entering:
 
     def _note_named(self, holder: Any, name: str, which: Collection[str] | None) -> None:
         """Note attributes of a module, a class or an object: those named, or all."""
-        there = held(holder, "__dict__")
-        if isinstance(holder, types.ModuleType):  # of which hardly anybody computes names, or asks how it was imported
-            which = (self._names if which is None else set(which)) - OF_IMPORTS
-        if there is not None:
-            for attribute in [a for a in there if which is None or a in which]:
-                if isinstance(holder, type):
-                    self._note_of_class(holder, attribute, name)
-                else:
-                    self._note(there, attribute, f"{name}.{attribute}")
-        if isinstance(holder, (type, types.ModuleType)):
+        there = held(holder, "__dict__", {})
+        named = [a for a in there if which is None or a in which]
+        if isinstance(holder, types.ModuleType):
+            self._note_named_of_module(there, name, named)
             return
-        for attribute in _slots_of(type(holder)):
+        for attribute in named:
+            if isinstance(holder, type):
+                self._note_of_class(holder, attribute, name)
+            else:
+                self._note(there, attribute, f"{name}.{attribute}")
+        for attribute in () if isinstance(holder, type) else _slots_of(type(holder)):
             if which is None or attribute in which:
                 self._note_slot(holder, attribute, f"{name}.{attribute}")
+
+    def _note_named_of_module(self, there: dict[str, Any], name: str, named: Iterable[str]) -> None:
+        """Of a module that has a lot by names of others, and is hardly asked how it was imported."""
+        for attribute in named:
+            if attribute in OF_IMPORTS:
+                continue
+            if attribute in self._names and not self._is_by_chance(there[attribute]):
+                self._note(there, attribute, f"{name}.{attribute}")
+            else:
+                self._note_only(there, attribute, f"{name}.{attribute}")
 
     # -------------------------------------------------------------------------------------------------------- values
 
@@ -166,6 +177,17 @@ class Entering:
             return
         self._noted.add((id(namespace), key))
         self._put(Part(key, name, namespace[key], VariableRead(namespace, key)))
+
+    def _note_only(self, namespace: dict[str, Any], key: str, name: str) -> None:
+        """As :meth:`_note`, whatever it is that stands there."""
+        if (id(namespace), key) not in self._noted:
+            self._noted.add((id(namespace), key))
+            self._watching.slots.append(Slot(name, VariableRead(namespace, key), namespace[key], False))
+
+    def _is_by_chance(self, value: Any) -> bool:
+        """Whether it is a function of NumPy's or Python's that a module has from there, and that code which mentions a
+        name like ``load`` hardly means."""
+        return callable(value) and not isinstance(value, type) and verdict_on(value) not in (PURE, DRAWS, None)
 
     def _note_of_class(self, cls: type, attribute: str, name: str) -> None:
         if (id(cls), attribute) in self._noted:
@@ -199,6 +221,14 @@ class Entering:
             return
         self._met.add(id(value))
         watching.alive.append(value)
+        before, self.is_looking = self.is_looking, True
+        try:
+            self._look(value, name)
+        finally:
+            self.is_looking = before
+
+    def _look(self, value: Any, name: str) -> None:
+        watching = self._watching
         if isinstance(value, types.ModuleType):
             if watching.is_of_others(vars(value)):
                 self._hold(value, name)
@@ -227,12 +257,16 @@ class Entering:
             self._note_object(value, name)
 
     def _note_array(self, value: np.ndarray[Any, Any], name: str) -> None:
-        content = parts_of(value, name, lambda: value)
-        if content.content is not None:
-            self._watching.note(content.content)
-        self._watching.known.setdefault(id(value), (value, name, True))
-        self._watching.judge_library(value, name)
-        for member in content.members:
+        watching, cls = self._watching, type(value)
+        parts = parts_of(value, name, lambda: value)
+        watching.note(parts.content)
+        watching.known[id(value)] = (value, name, True)
+        if cls is not np.ndarray and watching.is_of_others_class(cls):  # with units, say, as attributes
+            self._hold_class(cls, cls.__name__)
+            self._hold(value, name)
+        else:
+            watching.judge_library(value, name)
+        for member in parts.members:
             self.look(member.value, member.name)
 
     def _note_items(self, value: Any, name: str) -> None:
@@ -243,13 +277,15 @@ class Entering:
         for item in parts.items:
             self._put(item)
         for member in parts.members:
-            self.look(member.value, member.name)
+            if not self._is_by_chance(member.value):  # of a table by functions
+                self.look(member.value, member.name)
         if type(value).__module__ not in ("builtins", "collections"):
             self._note_object(value, name)
 
     def _note_function(self, f: types.FunctionType, name: str) -> None:
         watching = self._watching
         if not watching.is_foreign(f.__globals__):
+            self.is_looking = False
             watching.watch(Part(None, name, f, lambda: f))
             return
         if not watching.is_of_others(f.__globals__) and not f.__closure__:
@@ -275,7 +311,10 @@ class Entering:
             self.is_wanted = True
             self._hold_class(cls, cls.__name__)
             self._hold(value, name)
+        elif hasattr(cls, "__next__"):
+            watching.give_up(f"{name} is an iterator")
         else:
+            self.is_looking = watching.is_foreign_class(cls)
             watching.watch(Part(None, name, value, lambda: value))
 
 

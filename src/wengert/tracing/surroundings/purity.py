@@ -13,8 +13,9 @@ number, say, is a constant of its program. That is right if nothing that the num
   - **changing**: the clock, files, the environment, random numbers, what Python knows of itself. Where the
     run comes to code that reads it, the function is run by Python at every call, and says why. Of the standard
     library, this is whatever is not known to be pure.
-  - **unknown**, as all of other libraries. A NumPy value that appears while tracing may come from there, so it makes
-    the function be run by Python at every call. Python's numbers of theirs are taken as they are.
+  - **unknown**, as compiled code of other packages. A NumPy value that appears while tracing may come from there, so
+    the function is answered by itself at every call. Python's numbers of theirs are taken as they are. Python code of
+    packages is followed: :mod:`~wengert.tracing.surroundings.entering`.
 
 * Code that can get at things by other ways than by name (``__globals__``, ``f_back``, a name that is computed, of a
   library) makes everything unknown.
@@ -61,7 +62,9 @@ _PURE = (
     "inspect.isfunction", "inspect.BoundArguments", "inspect._empty", "inspect._ParameterKind", "inspect.cleandoc",
     "inspect.getattr_static", "inspect.getfullargspec", "inspect.getmro", "inspect.isbuiltin", "inspect.ismethod",
     "inspect.isroutine", "inspect.isgeneratorfunction", "inspect.iscoroutinefunction", "inspect.unwrap",
-    "importlib.metadata", "io.BytesIO", "io.StringIO", "token", "tokenize", "csv", "ipaddress", "urllib.parse", "packaging", "typing_extensions",
+    "importlib.metadata", "io.BytesIO", "io.StringIO", "io._IOBase", "io._BufferedIOBase", "io._TextIOBase",
+    "inspect.ismodule", "token", "tokenize", "csv", "ipaddress", "urllib.parse",
+    "packaging", "typing_extensions",
     "sys.float_info", "sys.int_info", "sys.hash_info", "sys.flags", "sys.version_info",
     "os.getenv",
     "sys.implementation", "sys.thread_info", "sys.stdout", "sys.stderr", "os._Environ", "os.getcwd", "sys.exit",

@@ -13,7 +13,9 @@ The parts of a value are those that the other walk puts copies in the place of. 
 * defaults, and the arguments of a partial, are looked at in the tuple or dict that holds them: nothing is put there.
 * of a library's object, what it holds itself is looked at, not the world behind it; no copy can be made of one.
 
-Of libraries, what the code takes from their modules by name is judged (:mod:`~wengert.tracing.surroundings.purity`).
+What the code takes from modules of NumPy's, SciPy's and Python's is judged by its name
+(:mod:`~wengert.tracing.surroundings.purity`); code of other packages is followed when it runs
+(:mod:`~wengert.tracing.surroundings.entering`).
 """
 
 from __future__ import annotations
@@ -169,6 +171,7 @@ class Watching:
         self.compares = self.equates = False
         """Whether it asks if two of them are one; if functions are equal."""
         self.entering = Entering(self)
+        self._of_packages: set[str] = set()  # names that the code of packages alone mentions
         self._others: dict[tuple[Any, Any], bool] = {}  # by the name and the file of a module: see is_of_others
 
     @property
@@ -185,11 +188,11 @@ class Watching:
         variable it is."""
         if isinstance(value, types.FunctionType) and value.__module__ in MAKE_OBJECTS:
             self._names["__class__"] = None  # copy and the like, by whatever name
-        if value is getattr:
+        if value is getattr and not self.entering.is_looking:
             self._names[COMPUTED] = None
-        if isinstance(value, types.GetSetDescriptorType | types.MemberDescriptorType):
+        if not self.entering.is_looking and isinstance(value, types.GetSetDescriptorType | types.MemberDescriptorType):
             self._names[value.__name__] = None
-        if isinstance(value, operator.attrgetter | operator.methodcaller):
+        if not self.entering.is_looking and isinstance(value, operator.attrgetter | operator.methodcaller):
             _, (first, *more) = value.__reduce__()[:2]
             asked = (first, *more) if isinstance(value, operator.attrgetter) else (first,)
             self._names.update(dict.fromkeys(name for path in asked for name in path.split(".")))
@@ -255,6 +258,7 @@ class Watching:
         """Code of a package's is about to run that names these attributes, perhaps of what is the user's."""
         new = set(mentioned) - self._names.keys() - ASKS_BY_NAME - OF_IMPORTS  # of what is its own
         if new:
+            self._of_packages |= new
             self._names.update(dict.fromkeys(new))
             self.watch_holders()
 
@@ -887,9 +891,9 @@ class Watching:
         may_ask = not ASKS_BY_NAME.isdisjoint(self._names)
         for library, name in list(self._libraries.values()):
             if isinstance(library, types.ModuleType):
-                for attribute in vars(library).keys() & self._names.keys():
+                for attribute in vars(library).keys() & (self._names.keys() - self._of_packages):
                     self._take(library, name, (attribute,), None)
-                if may_ask and library.__name__ not in LEAVES:
+                if may_ask and library.__name__ not in LEAVES and not self.is_of_others(vars(library)):
                     if verdict(origin_of(library)) == DRAWS:
                         self._watch_shared_generators()
                     self.give_doubt(f"{name} may be asked for a name that is computed")

@@ -1,0 +1,361 @@
+"""Code of installed packages is recorded, followed and watched as the user's own, as far as it runs.
+
+A package is written into a folder called ``site-packages``, and called by functions of this file.
+"""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import textwrap
+import types
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import wengert as wg
+
+X = np.array([1.0, 2.0])
+
+FILES = {
+    "__init__": """
+        from package_of_a_test import models, tables
+        from package_of_a_test.tables import scaled, decorated
+    """,
+    "tables": """
+        import functools
+        import time
+        import warnings
+        import numpy as np
+        RATE, LIMIT, unit = 2.0, np.float64(0.5), "SI"
+        WEIGHTS = np.array([1.0, 3.0])
+        FACTORS = {"SI": 1.0, "IP": 10.0, "both": [1.0, {"deep": 4.0}]}
+        STEPS = []
+        kept = {}
+        count = 0
+
+        def set_unit(name):
+            global unit
+            unit = name
+
+        def is_metric():
+            return unit == "SI"
+
+        def helper(x, power=2):
+            return x**power
+
+        def scaled(x):
+            return RATE * x
+
+        def in_units(x):
+            return x * (1.0 if is_metric() else FACTORS[unit])
+
+        def deep(x):
+            return x * FACTORS["both"][1]["deep"]
+
+        def powered(x):
+            return helper(x)
+
+        def weighted(x):
+            return x * (WEIGHTS @ WEIGHTS) * np.sqrt(RATE)
+
+        def limited(x):
+            return x + np.where(LIMIT > 0.1, LIMIT, 0.0)
+
+        def stepped(x):
+            for step in STEPS:
+                x = step(x)
+            return x * 1.0
+
+        def clocked():
+            return time.time()
+
+        def unclocked(x, is_timed=False):
+            return x * (clocked() if is_timed else 3.0)
+
+        def memoised(x):
+            if "scale" not in kept:
+                kept["scale"] = 5.0
+            return x * kept["scale"]
+
+        def counted(x):
+            global count
+            count += 1
+            return x * count
+
+        def decorated(f):
+            scale = {"by": 2.0}
+
+            @functools.wraps(f)
+            def wrapper(*args):
+                return scale["by"] * f(*args)
+
+            wrapper.scale = scale
+            return wrapper
+
+        @functools.lru_cache
+        def constant(k):
+            return np.arange(3.0)[k] * RATE
+
+        def cached(x):
+            return x * constant(2)
+
+        def imported_late(x):
+            from package_of_a_test.late import LATE
+            import package_of_a_test.late as module
+            return x * LATE * module.LATE
+
+        def asks(x, name="RATE"):
+            return x * getattr(Settings(), name)
+
+        class Settings:
+            RATE = 7.0
+
+        def unlike(x):
+            return x * tables_of_others.RATE if "tables_of_others" in globals() else x
+    """,
+    "late": "LATE = 3.0",
+    "models": """
+        class Base:
+            slope = 3.0
+            registry = {}
+
+            def __init__(self, width):
+                self.width = width
+
+            def __call__(self, x):
+                return self.hook(x) * self.slope + self.width
+
+            def hook(self, x):
+                return x
+
+            @staticmethod
+            def shared(x):
+                return 2.0 * x
+
+            @classmethod
+            def made(cls, x):
+                return cls(1.0)(x)
+
+            @property
+            def doubled(self):
+                return 2.0 * self.width
+
+            def by_property(self, x):
+                return self.doubled * x
+
+        class Child(Base):
+            pass
+
+        class Slotted:
+            __slots__ = ("a", "b")
+
+            def __init__(self, a):
+                self.a = a
+
+            def times(self, x):
+                return self.a * x
+
+        DEFAULT = Child(0.5)
+        SLOTTED = Slotted(2.0)
+
+        def by_default(x):
+            return DEFAULT(x)
+
+        def by_slots(x):
+            return SLOTTED.times(x)
+
+        def by_property(x):
+            return DEFAULT.by_property(x)
+    """,
+}
+
+
+@pytest.fixture
+def package(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Any]:
+    folder = tmp_path / "site-packages" / "package_of_a_test"
+    folder.mkdir(parents=True)
+    for name, text in FILES.items():
+        (folder / f"{name}.py").write_text(textwrap.dedent(text))
+    monkeypatch.syspath_prepend(folder.parent)
+    yield importlib.import_module("package_of_a_test")
+    for name in [name for name in sys.modules if name.startswith("package_of_a_test")]:
+        del sys.modules[name]
+
+
+def exchange(holder: Any, **values: Any) -> None:
+    for name, value in values.items():
+        setattr(holder, name, value)
+
+
+Changed = tuple[Callable[[Any, Any], Any], Callable[[Any], Any]]
+CHANGES: dict[str, Changed] = {
+    "a number of a module": (lambda p, x: p.tables.scaled(x), lambda p: exchange(p.tables, RATE=5.0)),
+    "a number, by a name imported before": (lambda p, x: p.scaled(x), lambda p: exchange(p.tables, RATE=5.0)),
+    "a setting, by a function that sets it": (lambda p, x: p.tables.in_units(x), lambda p: p.tables.set_unit("IP")),
+    "an item of a dict that is in use": (
+        lambda p, x: p.tables.deep(x),
+        lambda p: p.tables.FACTORS["both"][1].update(deep=9.0),
+    ),
+    "an item of a list in a dict": (
+        lambda p, x: p.tables.deep(x),
+        lambda p: p.tables.FACTORS["both"].__setitem__(1, {"deep": 9.0}),
+    ),
+    "a function that another calls": (
+        lambda p, x: p.tables.powered(x),
+        lambda p: exchange(p.tables, helper=lambda x: 5.0 * x),
+    ),
+    "a function of a package": (lambda p, x: p.scaled(x), lambda p: exchange(p, scaled=lambda x: 5.0 * x)),
+    "the default of one": (
+        lambda p, x: p.tables.powered(x),
+        lambda p: exchange(p.tables.helper, __defaults__=(3,)),
+    ),
+    "the code of one": (
+        lambda p, x: p.tables.powered(x),
+        lambda p: exchange(p.tables.helper, __code__=(lambda x, power=2: 7.0 * x).__code__),
+    ),
+    "an array in place": (lambda p, x: p.tables.weighted(x), lambda p: p.tables.WEIGHTS.__setitem__(0, 9.0)),
+    "a number of NumPy's": (lambda p, x: p.tables.limited(x), lambda p: exchange(p.tables, LIMIT=np.float64(0.75))),
+    "a list of functions": (lambda p, x: p.tables.stepped(x), lambda p: p.tables.STEPS.append(p.tables.helper)),
+    "what a decorator keeps": (
+        lambda p, x: p.squared(x),
+        lambda p: p.squared.scale.update(by=9.0),
+    ),
+    "what is imported when it runs": (
+        lambda p, x: p.tables.imported_late(x),
+        lambda p: exchange(sys.modules["package_of_a_test.late"], LATE=5.0),
+    ),
+    "an attribute by a computed name": (
+        lambda p, x: p.tables.asks(x),
+        lambda p: exchange(p.tables.Settings, RATE=9.0),
+    ),
+    "an attribute of a class": (lambda p, x: p.models.Child(1.0)(x), lambda p: exchange(p.models.Base, slope=5.0)),
+    "one that hides its base's": (lambda p, x: p.models.Child(1.0)(x), lambda p: exchange(p.models.Child, slope=5.0)),
+    "a method": (
+        lambda p, x: p.models.Child(1.0)(x),
+        lambda p: exchange(p.models.Child, hook=lambda self, x: 5.0 * x),
+    ),
+    "a static method": (
+        lambda p, x: p.models.Child.shared(x),
+        lambda p: exchange(p.models.Base, shared=staticmethod(lambda x: 5.0 * x)),
+    ),
+    "what a class method makes": (lambda p, x: p.models.Child.made(x), lambda p: exchange(p.models.Base, slope=5.0)),
+    "an attribute of an object": (
+        lambda p, x: p.models.by_default(x),
+        lambda p: exchange(p.models.DEFAULT, width=5.0),
+    ),
+    "one that hides its class's": (
+        lambda p, x: p.models.by_default(x),
+        lambda p: exchange(p.models.DEFAULT, slope=5.0),
+    ),
+    "the object": (
+        lambda p, x: p.models.by_default(x),
+        lambda p: exchange(p.models, DEFAULT=p.models.Child(9.0)),
+    ),
+    "what a property reads": (
+        lambda p, x: p.models.by_property(x),
+        lambda p: exchange(p.models.DEFAULT, width=5.0),
+    ),
+    "an object with slots": (lambda p, x: p.models.by_slots(x), lambda p: exchange(p.models.SLOTTED, a=5.0)),
+}
+
+
+@pytest.mark.parametrize("what", CHANGES)
+def test_what_changes_in_a_package_is_seen_by_the_next_call(what: str, package: Any) -> None:
+    call, change = CHANGES[what]
+    package.squared = package.decorated(lambda x: x * x)  # a function of this file
+    f = lambda x: np.sum(call(package, x))
+    step = wg.jit(wg.value_and_grad(f), strict=True)
+    before = f(X)
+    assert step(X)[0] == before
+    assert step(2 * X)[0] == f(2 * X)
+    stats = step.stats()
+    assert stats["unrepeatable"] == "" and stats["traces"] <= 2  # once more after what it imports and keeps
+    change(package)
+    after, slope = step(X)
+    assert after == f(X) != before
+    np.testing.assert_array_equal(slope, wg.grad(f)(X))
+    assert step(2 * X)[0] == f(2 * X)
+
+
+def test_what_a_package_computes_of_its_own_is_a_constant(package: Any) -> None:
+    """Of numbers, of arrays that are compared, and what a cache of its keeps."""
+    for f in (package.tables.weighted, package.tables.limited, package.tables.cached):
+        step = wg.jit(lambda x, f=f: f(x), strict=True)
+        for k in range(3):
+            np.testing.assert_array_equal(step(X + k), f(X + k))
+        assert (step.stats()["traces"], step.stats()["unrepeatable"]) == (1, "")
+
+
+def test_code_that_does_not_run_is_no_reason(package: Any) -> None:
+    step = wg.jit(lambda x: package.tables.unclocked(x))
+    step(X)
+    step(X + 1)
+    assert (step.stats()["traces"], step.stats()["unrepeatable"]) == (1, "")
+    timed = wg.jit(lambda x: package.tables.unclocked(x, True))
+    with pytest.warns(wg.PerformanceWarning, match="reads the clock"):
+        first, second = timed(X), timed(X)
+    assert first[0] < second[0]
+
+
+def test_what_a_package_keeps_makes_the_next_call_trace_again(package: Any) -> None:
+    step = wg.jit(lambda x: package.tables.memoised(x), strict=True)
+    for _ in range(4):
+        np.testing.assert_array_equal(step(X), 5.0 * X)
+    assert step.stats()["traces"] == 2
+    package.tables.kept["scale"] = 6.0
+    np.testing.assert_array_equal(step(X), 6.0 * X)
+
+
+def test_what_a_package_counts_is_counted_at_every_call(package: Any) -> None:
+    step = wg.jit(lambda x: package.tables.counted(x))
+    for k in range(1, 5):
+        np.testing.assert_array_equal(step(X), k * X)
+    assert package.tables.count == 4
+
+
+def test_a_method_of_the_users_that_a_package_calls_is_watched(package: Any) -> None:
+    class Own(package.models.Base):
+        def hook(self, x: Any) -> Any:
+            return 2.0 * x
+
+    model = Own(1.0)
+    step = wg.jit(lambda x: model(x), strict=True)
+    np.testing.assert_array_equal(step(X), 6.0 * X + 1.0)
+    Own.hook = lambda self, x: 4.0 * x
+    np.testing.assert_array_equal(step(X), 12.0 * X + 1.0)
+
+
+def test_packages_are_not_walked_but_where_their_code_runs(package: Any) -> None:
+    """However much a module has that could be reached."""
+    module = types.ModuleType("package_of_a_test.many")
+    module.__file__ = package.tables.__file__
+    text = "\n".join(f"def f{k}(x):\n    return f{k + 1}(x) + NUMBER\n" for k in range(200))
+    exec(f"NUMBER = 1.0\n{text}def f(x, is_many=False):\n    return f0(x) if is_many else 2.0 * x", vars(module))
+    package.many = module
+    step = wg.jit(lambda x: package.many.f(x), strict=True)
+    step(X)
+    (known,) = step._specialisations.values()
+    names = [slot.name for slot in known[0].environment.slots]
+    assert any("f0" in name for name in names) and not any("f1" in name for name in names)
+
+
+def test_a_profiler_that_is_there_hears_of_what_runs_and_stays(package: Any) -> None:
+    heard = set[str]()
+
+    def profile(frame: types.FrameType, event: str, arg: Any) -> None:
+        heard.add(frame.f_code.co_name)
+
+    step = wg.jit(lambda x: package.tables.in_units(x), strict=True)
+    sys.setprofile(profile)
+    try:
+        step(X)
+        assert sys.getprofile() is profile
+    finally:
+        sys.setprofile(None)
+    assert {"in_units", "is_metric"} <= heard
+    package.tables.set_unit("IP")
+    np.testing.assert_array_equal(step(X), 10.0 * X)
