@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import random
 import secrets
+import subprocess
+import sys
+import textwrap
 from typing import Any
 
 import numpy as np
@@ -38,3 +41,19 @@ def test_the_bits_are_the_systems_own_again() -> None:
         wg.grad(lambda x: 1 / 0)(1.0)
     assert random.SystemRandom.getrandbits.__code__ is own
     assert secrets.randbits.__func__ is random.SystemRandom.getrandbits
+
+
+def test_numpy_random_can_be_imported_for_the_first_time_while_tracing() -> None:
+    """It makes the generator that all share meanwhile, which asks for bits."""
+    code = """
+        import sys, numpy as np, wengert as wg
+        assert "numpy.random" not in sys.modules
+
+        def f(x):
+            import numpy.random
+            return 2.0 * x
+
+        print(wg.grad(f)(1.0), "numpy.random" in sys.modules)
+    """
+    found = subprocess.run([sys.executable, "-c", textwrap.dedent(code)], capture_output=True, text=True, check=False)
+    assert found.stdout.split() == ["2.0", "True"], found.stderr

@@ -17,6 +17,8 @@ from wengert.tracing.trace import current_trace
 def random_bits(source: Any, *n_bits: Any) -> Any:
     """NumPy asks the system for random bits where it is given no seed."""
     trace = current_trace()
+    if not hasattr(sys.modules.get("numpy.random.mtrand"), "_rand"):  # it is being imported, and makes the one of all
+        return NotImplemented
     if trace is not None and called_object(sys._getframe(3)) is not np.random.RandomState:  # it asks always
         trace.unrepeatable = trace.unrepeatable or (
             f"a random generator at {trace.where()} has no seed: np.random.default_rng(0)"
