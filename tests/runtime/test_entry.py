@@ -9,7 +9,11 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.runtime.native.entries import entry, fits, jit
+from tests.tracing.surroundings.kinds import EDITS, KINDS
+from tests.tracing.surroundings.walks import replaced, watched
 from wengert.runtime.entry import native_structure
+from wengert.tracing.surroundings.slots import native_slots
 
 X = np.array([0.5, -1.0, 2.0])
 
@@ -65,3 +69,20 @@ def test_an_entry_leads_to_its_program() -> None:
     step(X, y=3.0)
     (entry,) = step._entries
     assert entry.token.program is step.program(X, y=3.0) and entry.token.entry is entry
+
+
+# --------------------------------------------------------------------------------------- what is read beside arguments
+
+
+@pytest.mark.parametrize(("name", "edit"), EDITS)
+@pytest.mark.parametrize("is_watched", [True, False])
+def test_an_edit_of_what_is_read_is_seen_by_the_runtime(name: str, edit: str, is_watched: bool) -> None:
+    kind = KINDS[name]()
+    value = kind.value
+    slots = watched(value).slots if is_watched else replaced(lambda: value)[1].slots
+    call = jit(entry(places=native_slots(slots)))
+    assert fits(call) and fits(call)
+    kind.edits[edit]()
+    is_seen = edit not in (kind.only_replaced if is_watched else kind.only_watched)
+    for _ in range(2):
+        assert fits(call) != is_seen
