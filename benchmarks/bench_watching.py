@@ -31,7 +31,7 @@ class Model:
 
 def of_globals(n: int) -> Callable[[Any], Any]:
     """A function whose code names ``n`` global variables, a thousand in each function that it could call."""
-    namespace: dict[str, Any] = {"np": np, **{f"g{k}": float(k) for k in range(n)}}
+    namespace: dict[str, Any] = {"np": np, **{sys.intern(f"g{k}"): float(k) for k in range(n)}}
     for first in range(0, n, 1000):
         names = ", ".join(f"g{k}" for k in range(first, min(first + 1000, n)))
         exec(f"def f{first}(): return [{names}]", namespace)

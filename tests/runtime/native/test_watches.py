@@ -349,3 +349,29 @@ def test_a_child_process_hears_of_its_own_changes() -> None:
         os._exit(0 if is_right and not fits(f) else 1)
     assert os.waitpid(child, 0)[1] == 0
     assert fits(f) and np.array_equal(f(X), 2 * X + 1)
+
+
+def test_a_name_that_moves_within_its_dict_is_found() -> None:
+    """An item is looked for where it was; it may have been deleted, and come again behind others."""
+    d: dict[Any, Any] = {f"a{k}": float(k) for k in range(5)}
+    f = jit(entry(places=[("item", d, "a1", d["a1"]), ("item", d, "a3", d["a3"])]))
+    assert fits(f)
+    seen = d.pop("a1")
+    d["b"] = 1.0
+    assert not fits(f)
+    d["a1"] = seen
+    assert fits(f)
+    d.update({f"c{k}": k for k in range(100)})
+    assert fits(f)
+    d[7] = "a key of another kind"
+    assert fits(f)
+    d["a3"] = 7.0
+    assert not fits(f)
+    d["a3"] = 3.0
+    assert fits(f)
+    d.clear()
+    assert not fits(f)
+    d.update(a3=3.0, a1=1.0)
+    assert fits(f)
+    d["a1"], d["a3"] = 3.0, 1.0
+    assert not fits(f)

@@ -11,7 +11,7 @@ struct Place {
     Kind kind = item;
     PyObject *object = nullptr, *key = nullptr, *seen = nullptr; // strong references; not all kinds have a key
     std::vector<npy_intp> words; // of an array's form: its shape and then its strides; of a set: its table
-    mutable int64_t number = -1; // of what is counted: at which it was last found to be the same
+    mutable int64_t number = -1; // of what is counted: at which it was last found to be the same; of an item: which it is
 };
 
 bool holds(const Place &place);
