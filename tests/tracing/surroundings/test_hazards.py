@@ -230,6 +230,10 @@ HAZARDS: dict[str, Hazard] = {
     "coefficients": (lambda v: polynomial.coef.__setitem__(0, v), lambda x: x * float(polynomial(2.0))),
     "coefficients of a poly1d": (lambda v: poly1d.__setitem__(0, v), lambda x: x * float(poly1d(2.0))),
     "an attribute hung on a function later": (lambda v: setattr(hung, "rate", v), uses_an_attribute_that_may_be_there),
+    "an attribute in another dict that a function is given later": (
+        lambda v: setattr(hung, "__dict__", {"rate": v}),
+        uses_an_attribute_that_may_be_there,
+    ),
     "a global of code made at run time": (lambda v: made_by_code.__setitem__("rate", v), made_by_code["read"]),
     "a module made by hand": (lambda v: setattr(module_by_hand, "rate", v), lambda x: x * module_by_hand.rate),
     "a class counter": (lambda v: setattr(Counter, "count", v), lambda x: x * Counter().count),

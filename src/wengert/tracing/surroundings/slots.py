@@ -467,18 +467,26 @@ _NAME, _QUALNAME = vars(type)["__name__"].__get__, vars(type)["__qualname__"].__
 
 
 class AbsentRead:
-    """Reads which of some names a namespace has: they are builtins, until somebody defines them there."""
+    """Reads which of some names a namespace has: they are builtins, until somebody defines them there.
 
-    __slots__ = ("names", "namespace")
+    ``holder``: the function whose ``__dict__`` it is, and which may be given another.
+    """
 
-    def __init__(self, namespace: dict[str, Any], names: tuple[str, ...]) -> None:
-        self.namespace, self.names = namespace, names
+    __slots__ = ("holder", "names", "namespace")
+
+    def __init__(self, namespace: dict[str, Any], names: tuple[str, ...], holder: Any = None) -> None:
+        self.namespace, self.names, self.holder = namespace, names, holder
 
     def __call__(self) -> Any:
-        return tuple(name for name in self.names if name in self.namespace)
+        namespace = self.namespace if self.holder is None else vars(self.holder)
+        return tuple(name for name in self.names if name in namespace)
 
     def native(self, seen: Any) -> Places | None:
-        return None if seen else [("absent", self.namespace, self.names)]
+        if seen:
+            return None
+        if self.holder is None:
+            return [("absent", self.namespace, self.names)]
+        return [("__dict__", self.holder, vars(self.holder)), ("absent", vars(self.holder), self.names)]
 
 
 class StateRead:
@@ -652,7 +660,7 @@ def _equal(now: Any, seen: Any) -> bool:
     if isinstance(now, np.ndarray | np.generic):
         return now.dtype == seen.dtype and now.shape == seen.shape and now.tobytes() == seen.tobytes()
     if isinstance(now, (list, tuple)):  # in which 1 and True, 0.0 and -0.0 are equal
-        return len(now) == len(seen) and all(map(_is_same, now, seen))
+        return _are_the_same(now, seen) or (len(now) == len(seen) and all(map(_is_same, now, seen)))
     if isinstance(now, dict):
         return len(now) == len(seen) and all(map(_is_same, _flat(now), _flat(seen)))
     if isinstance(now, float):

@@ -727,7 +727,8 @@ class Watching:
             return
         there = vars(holder)
         if missing := tuple(sorted([a for a in attributes if a not in there])):
-            self.slots.append(Slot(f"what {name} has not", AbsentRead(there, missing), (), True))
+            read = AbsentRead(there, missing, holder if isinstance(holder, types.FunctionType) else None)
+            self.slots.append(Slot(f"what {name} has not", read, (), True))
 
     def _modules_of(self, f: types.FunctionType, uses: names.Uses, name: str) -> dict[str, Any]:
         """What stands in the variables of a function that are no locals, and in those that it imports modules to."""
