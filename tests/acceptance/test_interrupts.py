@@ -11,6 +11,7 @@ import ast
 import copy
 import gc
 import math
+import pickle
 import random
 import signal
 import subprocess
@@ -27,6 +28,7 @@ import pytest
 from scipy import special
 
 import wengert as wg
+from tests.tracing.interception.addresses import address
 
 LARGE = np.linspace(0.1, 1.0, 2_000)  # which an un-jitted call is lent
 X = np.array([0.25, 0.5, -0.75])
@@ -67,11 +69,13 @@ CALLS: dict[str, Callable[[], Any]] = {
 class Process:
     """What a call may not change; taken before, and compared afterwards."""
 
-    FUNCTIONS = (special.logsumexp, special.softmax, np.vectorize.__call__, asks_type, plain)
+    FUNCTIONS = (special.logsumexp, special.softmax, np.vectorize.__call__, np.ones, np.eye, asks_type, plain)
+    COMPILED = (math.sin, hasattr, np.zeros, np.array, np.asarray, np.random.Generator.normal, np.add.at)
 
     def __init__(self) -> None:
         self.namespace = dict(np.__dict__)
         self.code = [f.__code__ for f in self.FUNCTIONS]
+        self.addresses = [address(f) for f in self.COMPILED]
         self.collector = gc.isenabled(), gc.get_threshold(), len(gc.callbacks)
         self.errors = np.geterr()
         self.lost = list[threading.Thread]()
@@ -86,6 +90,7 @@ class Process:
                 self.lost.append(thread)
         found = [f"np.{name}" for name, x in self.namespace.items() if np.__dict__.get(name) is not x]
         found += [f.__name__ for f, code in zip(self.FUNCTIONS, self.code, strict=True) if f.__code__ is not code]
+        found += [f.__name__ for f, at in zip(self.COMPILED, self.addresses, strict=True) if address(f) != at]
         if self.collector != (gc.isenabled(), gc.get_threshold(), len(gc.callbacks)):
             found.append("the collector")
         if self.errors != np.geterr():
@@ -210,8 +215,21 @@ def test_an_interrupt_anywhere_in_ours_leaves_nothing_behind(name: str) -> None:
     assert n_places > 100 and not left
 
 
+def works_elsewhere(stop: threading.Event, wrong: list[Any]) -> None:
+    """What another thread does meanwhile, which nothing may disturb."""
+    own = [np.ndarray, np.ndarray, np.ndarray, float, float, np.float64]
+    while not stop.is_set():
+        made = np.zeros(2), np.ones(2), np.linspace(0, 1, 2), math.sin(0.5), float("1.5"), special.logsumexp([0.0, 1.0])
+        again = pickle.loads(pickle.dumps((np.zeros, np.ones, math.sin, float)))
+        if [*map(type, made)] != own or again != (np.zeros, np.ones, math.sin, float):
+            wrong.append(made)
+        time.sleep(0.001)
+
+
 def real_signals(n: int, seed: int = 0) -> tuple[int, dict[str, int]]:
     """Send ``n`` signals at random times into calls; how many came while one ran, and what they left, how often."""
+    stop, wrong = threading.Event(), list[Any]()
+    other = threading.Thread(target=works_elsewhere, args=(stop, wrong))
     chance, before, left = random.Random(seed), Process(), dict[str, int]()
 
     def interrupt(number: int, frame: FrameType | None) -> None:
@@ -223,6 +241,8 @@ def real_signals(n: int, seed: int = 0) -> tuple[int, dict[str, int]]:
         begin = time.perf_counter()
         call()
         longest[name] = time.perf_counter() - begin
+    before.lost.append(other)
+    other.start()
     n_came, handler = 0, signal.signal(signal.SIGALRM, interrupt)
     try:
         while n_came < n:
@@ -238,6 +258,10 @@ def real_signals(n: int, seed: int = 0) -> tuple[int, dict[str, int]]:
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0)
         signal.signal(signal.SIGALRM, handler)
+        stop.set()
+        other.join()
+    if wrong:
+        left["in another thread"] = len(wrong)
     return n_came, left
 
 
