@@ -19,8 +19,8 @@ import types
 from typing import Any
 
 from wengert.tracing import hooks
-from wengert.tracing.python.calls import called_object
-from wengert.tracing.python.frames import is_run, run
+from wengert.tracing.python.calls import called_object, callee
+from wengert.tracing.python.frames import is_run, place_of, run
 
 _OURS = frozenset(["wengert", "numpy", "scipy", "optree"])
 """wengert, and what it stands on: yes to all three questions."""
@@ -200,11 +200,13 @@ def handed_to_library(frame: types.FrameType) -> list[Any]:
     return [*local, *itertools.chain.from_iterable(list(x.values()) for x in local if type(x) is dict)]
 
 
-def is_called_for_library(frame: types.FrameType) -> bool:
-    """Whether compiled code of a library's, which ``frame`` has called, calls a function that is written in Python.
+def is_called_for_library(frame: types.FrameType, name: str) -> bool:
+    """Whether compiled code of a library's, which ``frame`` has called, calls a function ``name`` written in Python.
 
     This is as far as the instruction tells. Of functions of C it is known for certain: interception/native/calling.h.
     """
+    if callee(place_of(frame)) == ("attribute", name):  # most often: np.ones
+        return False
     found = called_object(frame)
     return found is not None and _is_compiled(found)
 

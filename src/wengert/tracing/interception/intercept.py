@@ -311,7 +311,7 @@ def _found(found: Any, path: str) -> Any:
 
 def opened(trace: Trace) -> AbstractContextManager[Trace]:
     """A context in which ``trace`` is open, and what is intercepted meanwhile is, of all modules imported so far."""
-    if _waiting and not _waiting.keys().isdisjoint(sys.modules):
+    if _waiting and not sys.modules.keys().isdisjoint(_waiting):
         _enroll_waiting()
     return trace.opened()
 

@@ -44,7 +44,7 @@ _numbers: dict[int, int] = {}  # by the id of a function, which is kept, the pla
 
 
 def _deciding(number: int, own: CodeType) -> CodeType:
-    """Code that runs in the globals of the function's module, so it imports what it needs.
+    """Code that asks :func:`decide`, which is one of its constants: it runs in the globals of the function's module.
 
     A function takes no code but one of as many cells as it has, so there are as many here, of which none is read. And
     it is asked where its source is.
@@ -54,8 +54,8 @@ def _deciding(number: int, own: CodeType) -> CodeType:
     exec(
         f"def outer({cells}):\n"
         "    def deciding(*args, **kwargs):\n"
-        f"        from {decide.__module__} import {decide.__name__}\n"
-        f"        return {decide.__name__}({number}, args, kwargs)\n"
+        "        decide = 'decide'\n"
+        f"        return decide({number}, args, kwargs)\n"
         f"        ({cells})\n"
         "    return deciding\n",
         {"__name__": __name__},
@@ -63,6 +63,7 @@ def _deciding(number: int, own: CodeType) -> CodeType:
     )
     code: CodeType = namespace["outer"](*own.co_freevars).__code__
     return code.replace(
+        co_consts=tuple([decide if constant == "decide" else constant for constant in code.co_consts]),
         co_name=own.co_name,
         co_qualname=own.co_qualname,
         co_filename=own.co_filename,
@@ -111,7 +112,7 @@ def decide(number: int, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
     for owner, one in route.answers:
         if not one.is_on or (owner is not None and not _is_by(args, owner)):
             continue
-        if _is_for(one, args, kwargs):
+        if _is_for(one, args, kwargs, route.own):
             result = one.answers(*args, **kwargs)
             if result is not NotImplemented:
                 return result
@@ -122,7 +123,7 @@ def _is_by(args: Sequence[Any], owner: Any) -> bool:
     return bool(args) and (args[0] is owner or type(args[0]) is owner)
 
 
-def _is_for(one: Interception, args: Sequence[Any], kwargs: Mapping[str, Any]) -> bool:
+def _is_for(one: Interception, args: Sequence[Any], kwargs: Mapping[str, Any], own: CodeType) -> bool:
     """Whether ``one`` answers a call, made by the frame before the one of :func:`decide`."""
     if one.looks == AT_OBJECT:
         return True
@@ -136,7 +137,7 @@ def _is_for(one: Interception, args: Sequence[Any], kwargs: Mapping[str, Any]) -
         return False
     frame = sys._getframe(3)
     converted = tuple(args[:1]) if one.looks == AT_CONVERSION else ()
-    return not is_refused(frame, converted) and not is_called_for_library(frame)
+    return not is_refused(frame, converted) and not is_called_for_library(frame, own.co_name)
 
 
 def _holds_traced(x: Any) -> bool:

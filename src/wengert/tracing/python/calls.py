@@ -10,7 +10,7 @@ import ast
 import inspect
 import linecache
 from itertools import takewhile
-from types import CodeType, FrameType
+from types import CodeType, FrameType, ModuleType
 from typing import Any, NamedTuple
 
 from wengert.tracing.python.bytecode import (
@@ -64,7 +64,7 @@ def called_object(frame: FrameType) -> Any:
     path = _path_of_callee(*place_of(frame))
     found = value_of(frame, path[0]) if path else None
     for name in path[1:]:
-        found = inspect.getattr_static(found, name, None)
+        found = vars(found).get(name) if type(found) is ModuleType else inspect.getattr_static(found, name, None)
         if isinstance(found, property):
             return None
     return found
