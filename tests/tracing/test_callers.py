@@ -6,6 +6,7 @@ import functools
 import gc
 import operator
 import sys
+import textwrap
 import weakref
 from collections.abc import Callable
 from types import FrameType
@@ -230,3 +231,21 @@ def test_a_class_that_says_no_module_is_of_none() -> None:
     assert callers.module_of(int) == "builtins"
     double = Compiled(lambda x: 2.0 * x)
     assert wg.jit(lambda x: double(x), strict=True)(3.0) == 6.0
+
+
+def test_python_code_on_compiled_code_is_traced_with_a_traced_value_in_its_hands() -> None:
+    """Scikit-learn makes an array for its results, and writes into it."""
+    module: dict[str, Any] = {"__name__": "sklearn.of_a_test", "np": np}
+    code = """
+        def score(y, x):
+            out = np.ones(2)
+            out[np.array([True, False])] = np.sum((y - x) ** 2)
+            return np.sum(out)
+
+        def table(n):
+            return np.ones(n)
+    """
+    exec(textwrap.dedent(code), module)
+    assert wg.grad(lambda x: module["score"](2.0, x))(3.0) == 2.0
+    made = made_while_tracing(lambda: module["table"](2))
+    assert type(made) is np.ndarray

@@ -27,6 +27,74 @@ def test_arrays_with_an_arithmetic_of_their_own_are_refused() -> None:
         wg.grad(lambda x: np.sum(x * x))(np.ma.array([1.0, 2.0], mask=[0, 1]))
 
 
+class Length(np.ndarray[Any, Any]):
+    """Metres, or kilometres: a sum is in the unit of what comes first."""
+
+    def __new__(cls, values: Any, unit: float) -> Any:
+        made = np.asarray(values, dtype=float).view(cls)
+        made.unit = unit
+        return made
+
+    def __array_finalize__(self, other: Any) -> None:
+        self.unit = getattr(other, "unit", 1.0)
+
+    def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        units = [getattr(x, "unit", 1.0) for x in inputs]
+        plain = [np.asarray(x) * (u / units[0]) for x, u in zip(inputs, units, strict=True)]
+        made = getattr(ufunc, method)(*plain, **kwargs).view(Length)
+        made.unit = units[0]
+        return made
+
+
+class Labelled(np.ndarray[Any, Any]):
+    label = "a"
+
+
+@pytest.mark.parametrize("way", [wg.grad, lambda f: wg.jit(wg.grad(f))])
+def test_units_were_lost_silently(way: Any) -> None:
+    """Three kilometres and four metres were seven."""
+    km, m = Length([3.0, 3.0], 1000.0), Length([4.0, 4.0], 1.0)
+    uses = (
+        lambda x: np.sum(x * km + m),
+        lambda x: np.sum(km * x),
+        lambda x: np.sum(np.multiply(km, x)),
+        lambda x: np.sum(np.add(x, km)),
+        lambda x: np.sum(np.ones(2) * km * x),
+    )
+    for f in uses:
+        with pytest.raises(UnsupportedFunctionError, match=r"arithmetic of its own|is no Length"):
+            way(f)(np.ones(2))
+    with pytest.raises(UnsupportedFunctionError, match="arithmetic of its own"):
+        way(lambda x: np.sum(x))(km)
+    kilometres = np.asarray(km + m)
+    assert way(lambda x: np.sum(x * kilometres))(np.ones(2)).tolist() == [3.004, 3.004]
+    assert way(lambda x: np.sum(x * np.ones(2).view(Labelled)))(np.ones(2)).tolist() == [1.0, 1.0]
+
+
+def test_what_nothing_traced_is_in_can_have_units() -> None:
+    """An array made inside is NumPy's own as soon as it is one of another class, and nobody may write it."""
+
+    def f(x: Any) -> Any:
+        width = np.array([3.0, 3.0]).view(Length)
+        width.unit = 1000.0
+        assert type(width) is Length and type(2.0 * width) is Length
+        return np.sum(x * np.asarray(width + width))
+
+    assert wg.grad(f)(np.ones(2)).tolist() == [6.0, 6.0]
+    assert wg.jit(wg.grad(f), strict=True)(np.ones(2)).tolist() == [6.0, 6.0]
+
+    def writes(x: Any) -> Any:
+        values = np.zeros(2)
+        labelled = values.view(Labelled)
+        values[0] = x[0]
+        return np.sum(labelled)
+
+    with pytest.raises(wg.errors.MutationError):
+        wg.grad(writes)(np.ones(2))
+    with pytest.raises(UnsupportedFunctionError, match="is no Labelled"):
+        wg.grad(lambda x: np.sum(x.view(Labelled)))(np.ones(2))
+
+
 @pytest.mark.deep("many collections of garbage: 6 s")
 def test_nothing_keeps_arguments_alive() -> None:
     """A jitted function kept the arrays it was traced with; an un-jitted call freed its own only at a collection."""

@@ -59,9 +59,10 @@ _TRUSTED = frozenset(
 )
 """Packages of Python code that is not followed."""
 
-_IN_PYTHON = "numpy.polynomial"
-"""A package of NumPy's that is Python code on arrays throughout. With a traced value in its hands it is traced as the
-user's code is; without one it gets NumPy's own arrays, so that ``leggauss(5)``, which may be kept, is an array."""
+_IN_PYTHON = ("numpy.polynomial", "sklearn", "statsmodels", "xarray", "networkx")
+"""Packages of Python code on arrays, with compiled code behind some of it. With a traced value in its hands theirs is
+traced as the user's code is; without one it gets NumPy's own arrays, which compiled code takes, and which may be kept
+(``leggauss(5)``)."""
 
 GETS_NUMPYS_ARRAYS = _OURS | _BETWEEN | _HANDS_TO_COMPILED
 NO_LINES_OF_THE_USERS = _OURS | _BETWEEN | _TAKES_NUMBERS
@@ -86,7 +87,9 @@ def is_on_top(module: str) -> bool:
 ALWAYS_LIBRARIES: set[str] = set()
 """Modules of which all code has been found to get NumPy's own arrays: code of C asks there first."""
 
-_is_library: dict[Any, bool | str] = {}  # by the name of a module: a frame is asked at every array that is made
+_is_library: dict[
+    Any, bool | tuple[str, ...]
+] = {}  # by the name of a module: a frame is asked at every array that is made
 
 
 def is_library(frame: types.FrameType) -> bool:

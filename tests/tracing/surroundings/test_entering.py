@@ -114,8 +114,19 @@ FILES = {
         class Settings:
             RATE = 7.0
 
-        def unlike(x):
-            return x * tables_of_others.RATE if "tables_of_others" in globals() else x
+        by_id = {}
+
+        def keyed(x, of=(1.0, 2.0)):
+            return x * by_id.setdefault(id(of), 3.0)
+
+        def emptied(x):
+            kept.pop("first", None)
+            return x * len(FACTORS)
+
+        def streamed(x):
+            return x * next(stream)
+
+        stream = iter(range(1, 100))
     """,
     "late": "LATE = 3.0",
     "models": """
@@ -308,6 +319,28 @@ def test_what_a_package_keeps_makes_the_next_call_trace_again(package: Any) -> N
     assert step.stats()["traces"] == 2
     package.tables.kept["scale"] = 6.0
     np.testing.assert_array_equal(step(X), 6.0 * X)
+
+
+def test_what_a_package_takes_out_of_a_table_makes_the_next_call_trace_again(package: Any) -> None:
+    package.tables.kept["first"] = 1.0
+    step = wg.jit(lambda x: package.tables.emptied(x), strict=True)
+    for _ in range(3):
+        np.testing.assert_array_equal(step(X), 3.0 * X)
+    assert step.stats()["traces"] == 2 and not package.tables.kept
+
+
+def test_ids_are_keys_of_tables_in_packages(package: Any) -> None:
+    step = wg.jit(lambda x: package.tables.keyed(x), strict=True)
+    for _ in range(3):
+        np.testing.assert_array_equal(step(X), 3.0 * X)
+    assert step.stats()["unrepeatable"] == ""
+
+
+def test_an_iterator_of_a_package_is_drawn_from_at_every_call(package: Any) -> None:
+    step = wg.jit(lambda x: package.tables.streamed(x))
+    with pytest.warns(wg.PerformanceWarning, match="is an iterator"):
+        first, second, third = (step(X)[0] for _ in range(3))
+    assert (first, second - first, third - second) == (first, 1.0, 1.0)
 
 
 def test_what_a_package_counts_is_counted_at_every_call(package: Any) -> None:

@@ -485,6 +485,7 @@ def test_another_thread_s_own_is_another() -> None:
 
 
 def test_another_context_s_own_is_another() -> None:
+    variable.set(2.0)
     step = wg.jit(lambda x: x * variable.get())
     np.testing.assert_array_equal(step(X), X * variable.get())
     context = contextvars.copy_context()

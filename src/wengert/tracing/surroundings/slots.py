@@ -147,7 +147,10 @@ class ItemRead(PartRead):
         return self.read()[self.key]
 
     def was_seen(self, seen: Any, items: Any) -> bool:
-        return items[self.key] is seen
+        try:
+            return items[self.key] is seen
+        except (KeyError, IndexError):  # the run has taken it out
+            return False
 
 
 class LengthRead(PartRead):

@@ -642,11 +642,12 @@ class Watching:
             self._note_builtin(variable)
         return missing
 
-    def _heed_builtin(self, name: str, by: By) -> None:
+    def _heed_builtin(self, name: str, by: By, is_packages: bool = False) -> None:
+        """Code calls a builtin. In packages, and in ``__hash__``, ids and hashes are keys of tables."""
         if name in CHANGING_BUILTINS:
-            is_hash = by.name.endswith("__hash__")  # which tables alone ask for
-            self.asks_ids = self.asks_ids or name == "id" or (name == "hash" and not is_hash)
-            if not (is_hash and name in ("id", "hash")):
+            are_keys = name in ("id", "hash") and (is_packages or by.name.endswith("__hash__"))
+            self.asks_ids = self.asks_ids or name == "id" or (name == "hash" and not are_keys)
+            if not are_keys:
                 self._heed(verdict(Origin("builtins", name)), by, f"{name}()")
 
     def _heed_seed(self, found: Any, is_seeded: bool, by: By) -> None:
@@ -667,7 +668,7 @@ class Watching:
             found, by = variables.get(path[0], namespace.get(path[0], MISSING)), By(name, code, line)
             if found is MISSING:
                 if path[0] in missing:
-                    self._heed_builtin(path[0], by)
+                    self._heed_builtin(path[0], by, is_packages=True)
                 continue
             if isinstance(found, types.ModuleType):
                 self._take_in(found, path[1:], path[0], by)
