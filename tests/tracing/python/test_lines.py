@@ -26,6 +26,11 @@ def test_a_line_of_a_frame_and_where_a_function_begins() -> None:
         assert "def f()" in file.readlines()[lines.first_line(code_of(f)).line - 1]
 
 
+def test_a_copy_of_a_function_with_other_code_begins_where_the_function_does() -> None:
+    code = code_of(test_a_line_of_a_frame_and_where_a_function_begins)
+    assert lines.first_line(code.replace(co_stacksize=99)) == lines.first_line(code)
+
+
 def test_lines_that_were_let_go_of_are_found_again() -> None:
     found = lines.Lines(lambda frame: False)
 

@@ -47,6 +47,12 @@ def in_a_while(x: Any) -> None:
         pass
 
 
+def in_an_endless_while(x: Any) -> None:
+    while True:
+        if not x:
+            return
+
+
 def in_a_for(x: Any) -> None:
     for _ in [1]:
         if x:
@@ -101,6 +107,7 @@ def by_bool(x: Any) -> None:
     [
         (in_an_if, [True], [[]], [[]], Truth.BRANCH),
         (in_a_while, [True, False], [["while"]] * 2, [[False]] * 2, Truth.BRANCH),
+        (in_an_endless_while, [True, False], [["while"]] * 2, [[False]] * 2, Truth.BRANCH),
         (in_a_for, [True], [["for"]], [[False]], Truth.BRANCH),
         (in_a_counting_for, [True, False], [["while", "for"]] * 2, [[False, True]] * 2, Truth.BRANCH),
         (in_a_for_that_is_jumped_back_to_twice, [False], [["while", "for"]], [[False, True]], Truth.BRANCH),

@@ -9,7 +9,6 @@ is running, and each stands in the file of its idea:
 * ``loops`` tells the loops around it, and how it asks for the truth of a value;
 * ``frames`` reads who is running: their variables, their names, the place that each is at;
 * ``expressions`` tells what the source does with the value of the expression that a frame is evaluating;
-* ``running`` notes which functions run;
 * ``lines`` finds the user's lines for what is recorded.
 
 Bytecode differs between versions of Python. So no other file reads it (``tests/tracing/test_python.py`` searches them),

@@ -122,8 +122,7 @@ def is_operator(place: Place) -> bool:
 
 def is_indexing(place: Place) -> bool:
     """Whether an instruction reads or writes ``a[i]``."""
-    name = _opname(place)
-    return name in _INDEXING or (name == "BINARY_OP" and instruction(place).argrepr == "[]")  # as of Python 3.14
+    return _opname(place) in _INDEXING or instruction(place).argrepr == "[]"  # an operator, as of Python 3.14
 
 
 def _opname(place: Place) -> str:

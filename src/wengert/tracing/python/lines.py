@@ -18,7 +18,7 @@ def line_of(frame: FrameType, line: int) -> Source:
 
 
 def first_line(code: CodeType) -> Source:
-    """Return where the definition of a function begins."""
+    """Return where the definition of a function begins, which is the same of a copy that has other code."""
     return Source(code.co_filename, code.co_firstlineno, code.co_name)
 
 

@@ -43,7 +43,7 @@ from wengert.tracing.layouts import strides_alone
 from wengert.tracing.python import names
 from wengert.tracing.python.bytecode import code_of
 from wengert.tracing.python.frames import code_in
-from wengert.tracing.python.running import Written, written_at
+from wengert.tracing.python.lines import first_line
 from wengert.tracing.surroundings.parts import (
     HOLDERS,
     SETS,
@@ -126,7 +126,7 @@ class Environment:
         self._keys: list[Any] = []  # the functions that are keys of a dict, or members of a set
         self._watching = Watching(self._originals, generators)
         self.generators = generators
-        self._ran: set[Written] = set()
+        self._ran: set[Source] = set()
         self._is_following = False
         self.slots = self._watching.slots
         self.known = self._watching.known
@@ -251,7 +251,7 @@ class Environment:
         watching = self._watching
         if watching.is_foreign(frame.f_globals) and not watching.is_of_others(frame.f_globals):
             return False
-        self._ran.add(written_at(code_in(frame)))
+        self._ran.add(first_line(code_in(frame)))
         watching.entering.enter(frame)
         if self.doubt:
             for trace in (self._trace, current_trace()):

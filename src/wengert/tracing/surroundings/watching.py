@@ -37,12 +37,12 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from wengert.attributes import held
+from wengert.source import Source
 from wengert.tracing.callers import is_installed, is_of_package, is_on_top, is_opaque
 from wengert.tracing.generators import ASK_FOR_STATE, Found, Generators
 from wengert.tracing.python import names
 from wengert.tracing.python.bytecode import code_of, free_variables
 from wengert.tracing.python.lines import first_line
-from wengert.tracing.python.running import Written, written_at
 from wengert.tracing.surroundings.elsewhere import (
     SET_ELSEWHERE,
     class_of_states,
@@ -277,9 +277,9 @@ class Watching:
         """Whether only code that may not run is a reason."""
         return bool(self._reasons) and not self.why_in_any_case
 
-    def forget_what_did_not_run(self, ran: Collection[Written]) -> None:
+    def forget_what_did_not_run(self, ran: Collection[Source]) -> None:
         """Forget the reasons in code that the run did not come to: it would not when it is repeated."""
-        self._reasons = [found for found in self._reasons if found.code is None or written_at(found.code) in ran]
+        self._reasons = [found for found in self._reasons if found.code is None or first_line(found.code) in ran]
         self.unrepeatable = self._reasons[0].why if self._reasons else ""
 
     def _note_changing(self, key: Any, before: int, by: By | None) -> None:
