@@ -40,7 +40,7 @@ from wengert.tracing.surroundings.parts import (
     parts_of,
 )
 from wengert.tracing.surroundings.purity import DRAWS, PURE, is_immutable, origin_of, verdict_on
-from wengert.tracing.surroundings.slots import MISSING, AbsentRead, ClassRead, Slot, VariableRead
+from wengert.tracing.surroundings.slots import MISSING, AbsentRead, ClassRead, ItselfRead, Slot, VariableRead
 
 if TYPE_CHECKING:
     from wengert.tracing.surroundings.watching import Watching
@@ -247,7 +247,7 @@ class Entering:
         elif isinstance(value, types.FunctionType):
             self._note_function(value, name)
         elif isinstance(value, _DELEGATED) or is_generator(value):
-            watching.watch(Part(None, name, value, lambda: value))
+            watching.watch(Part(None, name, value, ItselfRead(value)))
         elif isinstance(value, weakref.ref):
             self.look(value(), name)
         elif isinstance(value, _WEAK):  # what is kept elsewhere, and may be gone before
@@ -286,7 +286,7 @@ class Entering:
         watching = self._watching
         if not watching.is_foreign(f.__globals__):
             self.is_looking = False
-            watching.watch(Part(None, name, f, lambda: f))
+            watching.watch(Part(None, name, f, ItselfRead(f)))
             return
         if not watching.is_of_others(f.__globals__) and not f.__closure__:
             if str(origin_of(f)) not in MAY_CALL:
@@ -315,7 +315,7 @@ class Entering:
             watching.give_up(f"{name} is an iterator")
         else:
             self.is_looking = watching.is_foreign_class(cls)
-            watching.watch(Part(None, name, value, lambda: value))
+            watching.watch(Part(None, name, value, ItselfRead(value)))
 
 
 @functools.lru_cache(maxsize=1024)
