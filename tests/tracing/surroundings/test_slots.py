@@ -241,6 +241,20 @@ def test_a_container_is_one_place_however_many_items_it_has() -> None:
     assert native_kinds([Slot("x", unknown, 1.0, True), Slot("x", lambda: 1, 1, True)]) == ["call"]
 
 
+def test_the_attributes_of_an_object_are_one_place_where_all_are_read() -> None:
+    box = Box([1.0])
+    vars(box)["other"] = [2.0]
+    read = lambda: box
+    which = Slot("the attributes", AttributesRead(read, box), (Box, "value", "other"), True)
+    slots = [Slot(name, AttributeRead(read, box, name), value, False) for name, value in vars(box).items()]
+    whole = ("dict", vars(box), ("value", "other"), tuple(vars(box).values()))
+    assert native_slots([which, *slots])[2:] == [whole]
+    assert native_kinds([which, slots[0]]) == ["kind", "__dict__", "keys", "item"]
+    assert native_kinds(slots) == ["__dict__", "item", "item"]
+    changed = slots[0]._replace(seen=[1.0])  # it was another object at another look
+    assert native_slots([which, *slots, changed])[2:] == [whole, ("item", vars(box), "value", changed.seen)]
+
+
 def test_what_was_changed_while_it_was_traced_never_holds() -> None:
     items, table, box = [1.0, 2.0], {"a": 1.0}, Box()
     whole = Container("list", items)
@@ -282,7 +296,7 @@ def test_the_places_of_what_is_replaced() -> None:
     assert _kinds_of_a_closure(lambda: a) == ["cell", "code"]
     assert _kinds_of_a_closure(lambda: items) == ["cell", "list", "code"]
     assert _kinds_of_a_closure(lambda: table) == ["cell", "dict", "code"]
-    assert _kinds_of_a_closure(lambda: box) == ["cell", "class", "keys", "kind", "__dict__", "keys", "item", "code"]
+    assert _kinds_of_a_closure(lambda: box) == ["cell", "class", "keys", "kind", "__dict__", "dict", "code"]
     assert not {"list", "dict"} & set(_kinds_of_a_closure(lambda: pair))  # a tuple cannot change
     assert _kinds_of_a_closure(lambda: queue) == ["cell", "code", "call"]
     assert _kinds_of_a_closure(lambda: members) == ["cell", "set", "code"]

@@ -652,7 +652,28 @@ def native_slots(slots: Iterable[Slot]) -> Places:
     calls: Places = [("call", lambda: all_hold(rest), True)] if rest else []
     if registered:  # of which there is one number for all
         calls.insert(0, ("counted", abc.get_cache_token, lambda: all_hold(registered), True))
-    return [*native.values(), *calls]
+    return [*_merged(native.values()), *calls]
+
+
+def _merged(places: Iterable[tuple[Any, ...]]) -> Places:
+    """The places, with one for all of a dict where its keys and each of its items are looked at."""
+    found = {id(place[1]): place[2] for place in places if place[0] == "keys"}
+    items: dict[int, dict[str, Any]] = {which: {} for which in found}
+    for place in places:
+        if place[0] == "item" and id(place[1]) in items:
+            items[id(place[1])].setdefault(place[2], place[3])
+    whole = {which for which, keys in found.items() if keys and all(key in items[which] for key in keys)}
+    merged: Places = []
+    for place in places:
+        kind, holder, *rest = place
+        values = items[id(holder)] if id(holder) in whole and not isinstance(holder, type) else None
+        if values is None:
+            merged.append(place)
+        elif kind == "keys":
+            merged.append(("dict", holder, rest[0], tuple([values[key] for key in rest[0]])))
+        elif not (kind == "item" and values.get(rest[0], MISSING) is rest[1]):
+            merged.append(place)
+    return merged
 
 
 def _is_same(now: Any, seen: Any) -> bool:
