@@ -70,6 +70,9 @@ FILES = {
                 x = step(x)
             return x * 1.0
 
+        def sized(x):
+            return x * len(STEPS[0])
+
         def clocked():
             return time.time()
 
@@ -130,7 +133,12 @@ FILES = {
     """,
     "late": "LATE = 3.0",
     "models": """
-        class Base:
+        class Meta(type):
+            @property
+            def order(cls):
+                return 2.0
+
+        class Base(metaclass=Meta):
             slope = 3.0
             registry = {}
 
@@ -157,6 +165,14 @@ FILES = {
 
             def by_property(self, x):
                 return self.doubled * x
+
+            def _times(self, x):
+                return self.width * x
+
+            __matmul__ = _times
+
+            def by_metaclass(self, x):
+                return type(self).order * x
 
         class Child(Base):
             pass
@@ -270,6 +286,14 @@ CHANGES: dict[str, Changed] = {
         lambda p, x: p.models.by_property(x),
         lambda p: exchange(p.models.DEFAULT, width=5.0),
     ),
+    "an operator that has another name": (
+        lambda p, x: p.models.DEFAULT @ x,
+        lambda p: exchange(p.models.Base, __matmul__=lambda self, x: 5.0 * x),
+    ),
+    "a property of a metaclass": (
+        lambda p, x: p.models.DEFAULT.by_metaclass(x),
+        lambda p: exchange(p.models.Meta, order=5.0),
+    ),
     "an object with slots": (lambda p, x: p.models.by_slots(x), lambda p: exchange(p.models.SLOTTED, a=5.0)),
 }
 
@@ -327,6 +351,15 @@ def test_what_a_package_takes_out_of_a_table_makes_the_next_call_trace_again(pac
     for _ in range(3):
         np.testing.assert_array_equal(step(X), 3.0 * X)
     assert step.stats()["traces"] == 2 and not package.tables.kept
+
+
+def test_a_long_list_that_can_change_inside_is_traced_again(package: Any) -> None:
+    package.tables.STEPS = [[]] * 10_001
+    step = wg.jit(lambda x: package.tables.sized(x))
+    with pytest.warns(wg.PerformanceWarning, match="more than 10000 items"):
+        step(X)
+    package.tables.STEPS[0].append(1.0)
+    np.testing.assert_array_equal(step(X), X)
 
 
 def test_ids_are_keys_of_tables_in_packages(package: Any) -> None:

@@ -32,6 +32,7 @@ from wengert.tracing.surroundings.parts import (
     BYTES,
     CONTAINERS,
     INNER,
+    MAX_ITEMS,
     VIEWS,
     Part,
     attribute_of,
@@ -136,7 +137,7 @@ class Entering:
             self._note_named(holder, name, None if self._asks_all else self._names)
 
     def _hold_class(self, cls: type, name: str) -> None:
-        for base in cls.__mro__:
+        for base in (*cls.__mro__, type(cls)):
             if id(base) in self._holders or not self._watching.is_of_others_class(base):
                 continue
             read = ClassRead(base, ...)
@@ -150,12 +151,13 @@ class Entering:
         if isinstance(holder, types.ModuleType):
             self._note_named_of_module(there, name, named)
             return
-        for attribute in named:
-            if isinstance(holder, type):
+        if isinstance(holder, type):
+            for attribute in [*named, *filter(functools.partial(_is_operator, holder), there)]:
                 self._note_of_class(holder, attribute, name)
-            else:
-                self._note(there, attribute, f"{name}.{attribute}")
-        for attribute in () if isinstance(holder, type) else _slots_of(type(holder)):
+            return
+        for attribute in named:
+            self._note(there, attribute, f"{name}.{attribute}")
+        for attribute in _slots_of(type(holder)):
             if which is None or attribute in which:
                 self._note_slot(holder, attribute, f"{name}.{attribute}")
 
@@ -273,6 +275,8 @@ class Entering:
         parts = parts_of(value, name, lambda: value)
         self._watching.note(parts.content)
         if is_long(value):
+            if not all(map(is_immutable, value.values() if isinstance(value, dict) else value)):
+                self._watching.give_up(f"{name} has more than {MAX_ITEMS} items")
             return
         for item in parts.items:
             self._put(item)
@@ -325,6 +329,12 @@ def _slots_of(cls: type) -> tuple[str, ...]:
         slots = vars(base).get("__slots__", ())
         found += [slots] if isinstance(slots, str) else [*slots]
     return tuple(a for a in found if a not in ("__dict__", "__weakref__"))
+
+
+def _is_operator(cls: type, attribute: str) -> bool:
+    """Whether Python itself asks for a method, whatever that is called in its code."""
+    is_asked = attribute.startswith("__") and attribute != "__del__"
+    return is_asked and isinstance(vars(cls)[attribute], types.FunctionType)
 
 
 def _shown(cls: type) -> frozenset[str]:
