@@ -56,6 +56,7 @@ _TRUSTED = frozenset(
     ["matplotlib", "mpl_toolkits", "tqdm", "rich"]  # they draw and write for people, and nothing is computed of that
     + ["_pytest", "pytest", "coverage", "debugpy", "pydevd", "_pydevd_bundle", "IPython"]  # they look on
     + ["_distutils_hack", "_editable_skbc_wengert"]  # they find modules that are imported
+    + ["typing_extensions"]  # it is what Python's own typing is in a later version
 )
 """Packages of Python code that is not followed."""
 

@@ -82,6 +82,11 @@ T = TypeVar("T")
 MAX_WALKS = 100
 """Each keeps more originals than the one before; two are the rule where it is not one."""
 
+MAX_CHANGES = 3
+"""Times that runs of a function may change one thing of a package's: a cache is filled once, for each kind of call."""
+
+_changes: dict[tuple[types.CodeType, str], int] = {}
+
 _BY_VALUE = (*BY_VALUE, enum.Enum)
 DICTS = (dict, OrderedDict, defaultdict)
 
@@ -280,6 +285,7 @@ class Environment:
         for k, slot in enumerate(self.slots if is_drawn else ()):
             if not slot.is_shared and not is_unchanged(slot):  # the run drew from a generator: a program would not
                 self.slots[k] = slot._replace(seen=MISSING)
+                self._count_change(slot.name)
                 if isinstance(slot.read, StateRead):
                     self._watching.give_up(f"the function changes {slot.name}: pass what it draws as an argument")
         self._trace = None
@@ -288,6 +294,18 @@ class Environment:
         self._originals.clear()
         self._globals.clear()
         self.copies.clear()
+
+    def _count_change(self, name: str) -> None:
+        """The run has changed what a package holds. One that does so again and again counts, or names what it makes: no
+        program of it would ever be called."""
+        functions = self._watching.functions()
+        if self._is_following and functions:
+            if len(_changes) > 10_000:  # bounded: code may be made up at run time
+                _changes.clear()
+            key = code_of(functions[0]), name
+            _changes[key] = _changes.get(key, 0) + 1
+            if _changes[key] > MAX_CHANGES:
+                self._watching.give_up(f"{name} is another at every call, since the call changes it")
 
     def check_unwritten(self) -> None:
         """Raise CaptureError if the traced run wrote something that a later call would not write: WrittenError if that
