@@ -119,6 +119,20 @@ def test_a_comprehension_takes_its_variables_from_the_function_around_it() -> No
     assert [taker.function for taker in found[0] if taker.kind is CALL][-1] is takes
 
 
+def consumer(texts: Any) -> None:
+    takes = log  # of no concern to the comprehension
+    ", ".join(texts)
+    del takes
+
+
+def test_a_comprehension_takes_no_variables_from_who_else_runs_it() -> None:
+    x = Asked()
+    found.clear()
+    with contextlib.suppress(TypeError):  # it makes no texts
+        consumer(takes(str(v)) for v in [x])
+    assert found[0][1].function is takes
+
+
 def here() -> Iterator[bool]:
     yield expressions.catches_by_name(sys._getframe(1))
 

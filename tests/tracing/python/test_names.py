@@ -194,6 +194,10 @@ def test_what_is_called_with_a_literal_number_alone(f: Any, is_seeded: bool) -> 
         (lambda x: getattr(x, "rate" + x), {"getattr"}, True),
         (lambda x: getattr(x if x else scale, "rate"), {"getattr"}, True),  # noqa: B009
         (lambda x: map(getattr, x), {"getattr"}, True),
+        (lambda x, y: getattr(x.inner(y, y), "rate"), {"rate"}, False),  # noqa: B009
+        (lambda x, y: getattr(y(x, x), "rate", y("text")), {"rate"}, False),
+        (lambda x, y, name: getattr(y(), name, x("rate")), {"getattr"}, True),
+        (lambda x, y, name: getattr(y(), name, "rate"), {"getattr"}, True),
         (lambda x: len(x), set(), False),
     ],
 )
@@ -201,6 +205,28 @@ def test_attributes_that_are_asked_for_by_a_literal_name(f: Any, asked: set[str]
     found = names.uses(f.__code__)
     assert (found.asked, found.computes_names) == (asked, computes)
     assert asked <= {*found.named}
+
+
+def test_attributes_that_the_body_of_a_class_asks_for() -> None:
+    def f() -> Any:
+        class Asks:
+            rate = getattr(wg, "rate", getattr(scale, "real"))  # noqa: B009
+
+        return Asks
+
+    found = names.uses(f.__code__)
+    assert (found.asked, found.computes_names) == ({"rate", "real"}, False)
+
+
+def test_a_name_that_was_computed_was_taken_for_a_literal_that_a_later_call_is_given() -> None:
+    """Where the object was what a local function returns: of its callee's place on the stack half was not counted."""
+    for f in (
+        lambda x, inner, name: (getattr(inner(), name, 1.0), max(x, "rate")),
+        lambda x, inner, name: getattr(inner(), name) + x(1, "rate"),
+        lambda x, inner, name: [getattr(inner(), name), min(name, "rate")],
+    ):
+        found = names.uses(f.__code__)
+        assert (found.asked, found.computes_names) == ({"getattr"}, True)
 
 
 def _goes_on() -> None:

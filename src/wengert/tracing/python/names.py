@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import builtins
 import dis
+import sys
 import types
 from collections.abc import Iterable
 from itertools import pairwise
@@ -179,17 +180,22 @@ def _second_argument(instrs: list[dis.Instruction], at: int) -> str | None:
     It is what last made two of the arguments there are, when the call is reached without a jump.
     """
     depth, literal = 0, None
-    for i in instrs[at + 1 :]:
-        if i.opname in ("PRECALL", "CALL") and depth == i.arg:
-            return literal
-        if i.opname == "PUSH_NULL" and depth == 0:
+    first = at + 2 if _NULL_IS_BEHIND and instrs[at + 1].opname == "PUSH_NULL" else at + 1
+    for i in instrs[first:]:
+        if i.opname == "PRECALL":  # before Python 3.12; what it takes of the stack is counted at its CALL
             continue
+        if i.opname == "CALL" and depth == i.arg:
+            return literal
         if i.is_jump_target or i.opcode in dis.hasjrel or i.opcode in dis.hasjabs:
             return None
-        depth += dis.stack_effect(i.opcode, i.arg)
+        depth += -(i.arg or 0) - 1 if i.opname == "CALL" else dis.stack_effect(i.opcode, i.arg)
         if depth <= 2:
             literal = i.argval if i.opname == "LOAD_CONST" and isinstance(i.argval, str) else None
     return None
+
+
+_NULL_IS_BEHIND = sys.version_info >= (3, 13)
+"""Whether the NULL that a call finds beside its callee is put there after it, and not before."""
 
 
 def _is_literal(last: dis.Instruction) -> bool:
