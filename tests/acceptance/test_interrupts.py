@@ -164,8 +164,8 @@ def of_opening() -> set[CodeType]:
     """The functions that open and close traces, and what is lent to them."""
     from wengert import tape
     from wengert.api import ways
-    from wengert.tracing import record, trace, type_of
-    from wengert.tracing.interception import intercept
+    from wengert.tracing import record, trace
+    from wengert.tracing.interception import intercept, type_of
 
     functions = [
         record.record_call,

@@ -15,6 +15,7 @@ from __future__ import annotations
 import functools
 import itertools
 import os
+import sys
 import types
 from typing import Any
 
@@ -228,3 +229,14 @@ def _is_compiled(found: Any) -> bool:
         return False
     module = getattr(found, "__module__", None) or getattr(getattr(found, "__objclass__", None), "__module__", None)
     return str(module or module_of(type(found))).partition(".")[0] not in _OF_PYTHON
+
+
+def is_the_users(namespace: dict[str, Any]) -> bool:
+    """Whether code of a module's namespace is the user's: no library's, whose own affair its values' classes are. What
+    is built on top of wengert counts as the user's wherever it is installed, for its objects hold the user's code."""
+    name = str(namespace.get("__name__"))
+    return is_on_top(name) or (
+        not is_installed(namespace.get("__file__") or "")
+        and name not in sys.builtin_module_names
+        and not is_library_module(name)
+    )

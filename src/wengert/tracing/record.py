@@ -27,13 +27,13 @@ from wengert.tracing.arguments import holds_tracer
 from wengert.tracing.callers import is_internal, is_library, is_ours
 from wengert.tracing.generators import WalkAgain
 from wengert.tracing.interception.intercept import opened
+from wengert.tracing.interception.type_of import answered, asking_in
 from wengert.tracing.layouts import has_c_order, layout, strides_alone
 from wengert.tracing.libraries import instead_of, refused_function
 from wengert.tracing.python.frames import run
 from wengert.tracing.python.lines import line_of
 from wengert.tracing.trace import SAME_MEMORY, Trace, check_dtype, current_trace
 from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer
-from wengert.tracing.type_of import answered, asking_in
 
 
 class Input(NamedTuple):

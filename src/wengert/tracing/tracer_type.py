@@ -1,7 +1,7 @@
 """The class of :class:`~wengert.tracing.tracer.Tracer`'s class: whoever compares it, or looks it up, is refused.
 
 What ``type(x)`` is asked for in the user's functions is answered by exchanging the call
-(:mod:`~wengert.tracing.type_of`); this is for what that does not reach.
+(:mod:`~wengert.tracing.interception.type_of`); this is for what that does not reach.
 """
 
 from __future__ import annotations
@@ -16,7 +16,6 @@ from wengert.tracing.python.bytecode import is_indexing
 from wengert.tracing.python.frames import place_of
 from wengert.tracing.python.names import has_variable
 from wengert.tracing.trace import current_trace
-from wengert.tracing.type_of import is_the_users
 
 
 class TracerType(type):
@@ -57,7 +56,7 @@ def _is_asked_by_numpy(frame: FrameType) -> bool:
 
 def _check_asks_no_user(frame: FrameType) -> None:
     trace = current_trace()
-    if trace is None or callers.is_internal(frame) or not is_the_users(frame.f_globals):
+    if trace is None or callers.is_internal(frame) or not callers.is_the_users(frame.f_globals):
         return
     if str(libraries.called(frame)).startswith("pickle."):  # refuses by itself
         return

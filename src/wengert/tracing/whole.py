@@ -9,12 +9,12 @@ from wengert import tree
 from wengert.errors import StructureError, WrittenError, message
 from wengert.tape import Tape
 from wengert.tracing.generators import DrawnAtOnce, Generators
+from wengert.tracing.interception.type_of import answered
 from wengert.tracing.record import input_of, record_call
 from wengert.tracing.signature import Signature
 from wengert.tracing.surroundings.environment import Environment, ReachedTwice, walked
 from wengert.tracing.text import outlets
 from wengert.tracing.trace import current_trace
-from wengert.tracing.type_of import answered
 
 
 class ReadsEnclosingTrace(StructureError):

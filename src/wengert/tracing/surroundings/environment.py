@@ -39,6 +39,7 @@ from wengert.tracing.arguments import holds_tracer
 from wengert.tracing.copying import copied
 from wengert.tracing.generators import Generators, WalkAgain
 from wengert.tracing.interception import _entered
+from wengert.tracing.interception.type_of import asks, code_for
 from wengert.tracing.layouts import strides_alone
 from wengert.tracing.python import names
 from wengert.tracing.python.bytecode import code_of
@@ -75,7 +76,6 @@ from wengert.tracing.surroundings.slots import (
 from wengert.tracing.surroundings.watching import BY_VALUE, By, Watching
 from wengert.tracing.trace import Trace, current_trace, is_readonly, suspended
 from wengert.tracing.tracer import wrap
-from wengert.tracing.type_of import asks, code_for
 
 T = TypeVar("T")
 

@@ -15,9 +15,9 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.tracing import type_of
 from wengert.tracing.callers import is_installed
-from wengert.tracing.type_of import answered, answering, asking, asking_in
+from wengert.tracing.interception import type_of
+from wengert.tracing.interception.type_of import answered, answering, asking, asking_in
 
 
 def asks(x: Any) -> Any:

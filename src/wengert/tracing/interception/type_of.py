@@ -23,7 +23,7 @@ import numpy as np
 
 from wengert.attributes import held
 from wengert.tracing import hooks
-from wengert.tracing.callers import is_installed, is_library_module, is_on_top, module_of
+from wengert.tracing.callers import is_on_top, is_the_users, module_of
 from wengert.tracing.interception import _opened
 from wengert.tracing.python import names
 
@@ -199,17 +199,6 @@ def reached(roots: Iterable[Any]) -> tuple[list[types.FunctionType], list[type]]
             classes.append(value)
         stack.extend(_parts(value))
     return found, classes
-
-
-def is_the_users(namespace: dict[str, Any]) -> bool:
-    """Whether code of a module's namespace is the user's: no library's, whose own affair its values' classes are. What
-    is built on top of wengert counts as the user's wherever it is installed, for its objects hold the user's code."""
-    name = str(namespace.get("__name__"))
-    return is_on_top(name) or (
-        not is_installed(namespace.get("__file__") or "")
-        and name not in sys.builtin_module_names
-        and not is_library_module(name)
-    )
 
 
 def _is_class_of_the_users(cls: type) -> bool:
