@@ -53,6 +53,18 @@ def test_a_variable_is_looked_up_as_python_does() -> None:
     assert frames.value_of(frame, "of nobody") is None
 
 
+def test_the_object_whose_method_a_frame_runs() -> None:
+    class Model:
+        def loss(self, x: float) -> FrameType:
+            return here()
+
+    model = Model()
+    assert frames.first_argument(model.loss(1.0)) is model
+    assert frames.first_argument((lambda x, y: here())(3, 4)) == 3
+    assert frames.first_argument((lambda: here())()) is None
+    assert frames.first_argument((lambda *xs: here())(3)) is None
+
+
 def test_the_frames_that_an_error_came_through() -> None:
     def inner() -> None:
         raise ValueError

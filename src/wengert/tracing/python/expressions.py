@@ -148,7 +148,7 @@ def _paths(frame: FrameType) -> list[Path]:
 
 
 @functools.lru_cache(64)
-def _tree(file: str) -> dict[tuple[int, ...], list[Path]] | None:
+def _tree(file: str) -> dict[tuple[int | None, ...], list[Path]] | None:
     """The expressions of a file by their positions; None if there is no such file, or it is none of Python's."""
     import ast
 
@@ -156,13 +156,13 @@ def _tree(file: str) -> dict[tuple[int, ...], list[Path]] | None:
         root = ast.parse("".join(linecache.getlines(file)))
     except (SyntaxError, ValueError):
         return None
-    found: dict[tuple[int, ...], list[Path]] = {}
+    found: dict[tuple[int | None, ...], list[Path]] = {}
     stack: list[Path] = [(root,)]
     while stack:
         path = stack.pop()
         node = path[0]
         if isinstance(node, ast.Call | ast.BinOp | ast.JoinedStr | ast.FormattedValue):
-            at = (node.lineno, node.end_lineno or 0, node.col_offset, node.end_col_offset or 0)
+            at = node.lineno, node.end_lineno, node.col_offset, node.end_col_offset
             found.setdefault(at, []).append(path)
         stack.extend([(child, *path) for child in ast.iter_child_nodes(node)])
     return found or None

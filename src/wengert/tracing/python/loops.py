@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dis
 from enum import Enum
 from types import CodeType, FrameType
 from typing import NamedTuple
@@ -44,11 +43,7 @@ def _loops_around(code: CodeType, offset: int) -> tuple[Loop, ...]:
 @once_a_code()
 def _loops(code: CodeType) -> list[Loop]:
     """One for every place that is jumped back to, up to the last jump: ``continue`` is another."""
-    ends = {
-        int(i.argval): i.offset
-        for i in instructions(code)
-        if i.opcode in dis.hasjrel and isinstance(i.argval, int) and i.argval <= i.offset
-    }
+    ends = {int(i.argval): i.offset for i in instructions(code) if "JUMP_BACKWARD" in i.opname}
     return [Loop(code, start, end, _kind(code, start)) for start, end in ends.items()]
 
 

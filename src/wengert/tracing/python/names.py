@@ -168,9 +168,8 @@ def _is_called_with_a_number(instrs: list[dis.Instruction], at: int) -> bool:
     rest = [i for i in instrs[at : at + 6] if i.opname not in _BETWEEN][:3]
     if rest[0].opname not in ("LOAD_CONST", "LOAD_SMALL_INT") or type(rest[0].argval) is not int:
         return False
-    call = rest[-1] if rest[1].opname == "KW_NAMES" else rest[1]
-    if rest[1].opname == "LOAD_CONST" and rest[-1].opname == "CALL_KW":  # the names of keywords, as of Python 3.13
-        call = rest[-1]
+    are_names = rest[1].opname in ("KW_NAMES", "LOAD_CONST")  # of keywords; the latter as of Python 3.13
+    call = rest[-1] if are_names else rest[1]
     return call.opname in ("CALL", "CALL_KW") and call.arg == 1
 
 
@@ -211,7 +210,7 @@ def _equates(comparison: dis.Instruction, last: dis.Instruction) -> bool:
 
 
 def _line(instr: dis.Instruction) -> int | None:
-    return instr.positions.lineno if instr.positions else None
+    return getattr(instr.positions, "lineno", None)
 
 
 def _import(instrs: list[dis.Instruction], at: int) -> tuple[tuple[str, ...], tuple[str, bool] | None]:
