@@ -15,6 +15,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.tracing import callers
 from wengert.tracing.callers import is_installed
 from wengert.tracing.interception import type_of
 from wengert.tracing.interception.type_of import answered, answering, asking, asking_in
@@ -190,7 +191,7 @@ def test_what_a_layer_holds_is_found_wherever_wengert_is_installed(monkeypatch: 
     from wengert import nn
 
     package = Path(wg.__file__).parent
-    monkeypatch.setattr(type_of, "is_installed", lambda file: is_installed(file) or package in Path(file).parents)
+    monkeypatch.setattr(callers, "is_installed", lambda file: is_installed(file) or package in Path(file).parents)
     type_of._silent.clear()
     assert asking(nn.Chain(nn.Dense(3, asks), nn.Dense(2)).apply) == [asks]
 
