@@ -513,6 +513,8 @@ class Environment:
         self._hang(new, parts)
         if not in_library:
             self._watching.mention(f)
+        elif self._watching.is_of_others(f.__globals__):  # what it reads is noted when it runs
+            self._watching.note_own(f, name)
         for part in parts.cells:
             cell = cells[part.key]
             if self._watching.is_followed(part.value):

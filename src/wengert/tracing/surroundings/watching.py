@@ -148,7 +148,6 @@ class Watching:
         self.uncomputed: dict[int, tuple[Any, str, frozenset[str]]] = {}
         """Objects by their id, with their names, and those of their cached properties that nobody has asked for yet."""
         self.alive: list[Any] = []  # what is remembered by its id
-        self._package: str | None = None
         self._followed: set[tuple[int, names.Path, bool]] = set()  # what code names, from a module's globals on
         self._foreign: dict[tuple[Any, Any], bool] = {}  # by the name and the file of a module: see is_foreign
         self._names: dict[str, None] = {}  # that the code met so far mentions
@@ -227,9 +226,7 @@ class Watching:
             or (package in sys.builtin_module_names and "__file__" not in namespace)
         ):
             return True
-        if self._package is None and package not in sys.stdlib_module_names:
-            self._package = package  # the package of the function that is traced is always walked
-        return package != self._package and is_installed(namespace.get("__file__") or "")
+        return is_installed(namespace.get("__file__") or "")
 
     def is_of_others(self, namespace: dict[str, Any]) -> bool:
         """Whether it is the globals of a package's module, whose code is followed as it runs: see entering.py."""
