@@ -134,6 +134,9 @@ class Entering:
         if id(holder) not in self._holders:
             self._holders[id(holder)] = (holder, name)
             self._watching.alive.append(holder)
+            if isinstance(holder, type):
+                for attribute in filter(functools.partial(_is_operator, holder), list(vars(holder))):
+                    self._note_of_class(holder, attribute, name)
             self._note_named(holder, name, None if self._asks_all else self._names)
 
     def _hold_class(self, cls: type, name: str) -> None:
@@ -147,12 +150,12 @@ class Entering:
     def _note_named(self, holder: Any, name: str, which: Collection[str] | None) -> None:
         """Note attributes of a module, a class or an object: those named, or all."""
         there = held(holder, "__dict__", {})
-        named = [a for a in there if which is None or a in which]
+        named = list(there) if which is None else [a for a in which if a in there]
         if isinstance(holder, types.ModuleType):
             self._note_named_of_module(there, name, named)
             return
         if isinstance(holder, type):
-            for attribute in [*named, *filter(functools.partial(_is_operator, holder), there)]:
+            for attribute in named:
                 self._note_of_class(holder, attribute, name)
             return
         for attribute in named:
