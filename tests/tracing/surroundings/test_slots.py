@@ -325,3 +325,11 @@ LOOKED_AT_BY_PYTHON = {
 def test_what_is_watched_is_looked_at_by_the_runtime(name: str) -> None:
     _, *slots = watched(KINDS[name]().value).slots  # the first says where the test found it
     assert ("call" in native_kinds(slots)) == (name in LOOKED_AT_BY_PYTHON)
+
+
+def test_the_defaults_of_a_function_are_one_place() -> None:
+    def f(a: Any = 1.0, b: Any = 2.0) -> Any:
+        return a, b
+
+    slots = [Slot("x", read, read(), False) for read in (DefaultsRead(f, "__defaults__"), DefaultRead(f, 0))]
+    assert native_slots(slots) == [("defaults", f, (1.0, 2.0))]

@@ -648,7 +648,7 @@ def native_slots(slots: Iterable[Slot]) -> Places:
             rest.append(slot)
             continue
         for place in places:
-            native.setdefault(tuple(map(id, place)), place)
+            native.setdefault((place[0], *map(id, place[1:])), place)
     calls: Places = [("call", lambda: all_hold(rest), True)] if rest else []
     if registered:  # of which there is one number for all
         calls.insert(0, ("counted", abc.get_cache_token, lambda: all_hold(registered), True))
