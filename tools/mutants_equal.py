@@ -47,8 +47,9 @@ EQUAL: dict[str, Equal] = {
     "224d6f4b7fbb90f6": Equal("codegen/vecmath/fast.py", "x > y -> x >= y", "of two equal numbers either is larger"),
     "d16099787a4bced9": Equal("codegen/vecmath/arithmetic.py", "n > limit -> n >= limit", "limit becomes limit"),
     "6a1cc2af51adeea2": Equal("tracing/turns.py", "18 -> 19", "how much is compared at most: what is larger is traced"),
+    "20a55eac20eced59": Equal("tracing/python/lines.py", "len(callers) > most -> >=", "how many are kept at most"),
     "55fb21d7ee9dfe5b": Equal("runtime/specialisation.py", "8 -> 9", "how many are kept at most"),
-    "a23db09afe41742d": Equal(
+    "36b2dc8932811844": Equal(
         "tracing/surroundings/slots.py", "_equal(now, seen) -> (seen, now)", "both are of one type"
     ),
     "beda538518f74536": Equal(
