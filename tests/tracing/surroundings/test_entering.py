@@ -362,6 +362,30 @@ def test_a_long_list_that_can_change_inside_is_traced_again(package: Any) -> Non
     np.testing.assert_array_equal(step(X), X)
 
 
+def test_what_a_module_reads_when_it_is_imported_is_no_reason(package: Any) -> None:
+    """It is imported once. What it made there is a constant of its module, and compared."""
+    (Path(package.__file__).parent / "clocked.py").write_text(
+        textwrap.dedent("""
+            import time
+            def now(): return time.time()
+            START, SCALE = now(), 2.0
+            def scaled(x): return SCALE * x
+        """)
+    )
+
+    def f(x: Any) -> Any:
+        from package_of_a_test import clocked
+
+        return clocked.scaled(x)
+
+    step = wg.jit(f, strict=True)
+    for _ in range(3):
+        np.testing.assert_array_equal(step(X), 2.0 * X)
+    assert step.stats()["unrepeatable"] == ""
+    sys.modules["package_of_a_test.clocked"].SCALE = 3.0
+    np.testing.assert_array_equal(step(X), 3.0 * X)
+
+
 def test_ids_are_keys_of_tables_in_packages(package: Any) -> None:
     step = wg.jit(lambda x: package.tables.keyed(x), strict=True)
     for _ in range(3):

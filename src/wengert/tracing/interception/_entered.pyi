@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from types import FrameType
 
-def following(tell: Callable[[FrameType], bool] | None, /) -> AbstractContextManager[None]:
+def following(tell: Callable[[FrameType], bool | None] | None, /) -> AbstractContextManager[None]:
     """A context in which ``tell`` is called with the frame of each code's first call in this thread, before the code
-    runs. Where it says False, no context asks about that code again. None: nothing is followed."""
+    runs. Where it says False, no context asks about that code again; where it says None, this one does. ``tell``
+    None: nothing is followed."""

@@ -72,6 +72,16 @@ def value_of(frame: FrameType, name: str) -> Any:
     return None
 
 
+def is_importing(frame: FrameType) -> bool:
+    """Whether a frame runs because the user's function imports a module: once, and at no later call."""
+    at: FrameType | None = frame
+    while at is not None and not is_run(at):
+        if at.f_code.co_name == "<module>":
+            return True
+        at = at.f_back
+    return False
+
+
 def first_argument(frame: FrameType) -> Any:
     """Return what the first parameter of a frame's function is, of a method its object; None if it has none."""
     code = frame.f_code

@@ -43,7 +43,7 @@ from wengert.tracing.interception.type_of import asks, code_for
 from wengert.tracing.layouts import strides_alone
 from wengert.tracing.python import names
 from wengert.tracing.python.bytecode import code_of
-from wengert.tracing.python.frames import code_in
+from wengert.tracing.python.frames import code_in, is_importing
 from wengert.tracing.python.lines import first_line
 from wengert.tracing.surroundings.parts import (
     HOLDERS,
@@ -251,12 +251,14 @@ class Environment:
         self._is_following = self._watching.entering.is_wanted or self._watching.depends_on_what_runs
         return _entered.following(self._enter if self._is_following else None)
 
-    def _enter(self, frame: types.FrameType) -> bool:
+    def _enter(self, frame: types.FrameType) -> bool | None:
         """Note what begins to run; whether other runs ask about it as well."""
         watching = self._watching
         if watching.is_foreign(frame.f_globals) and not watching.is_of_others(frame.f_globals):
             return False
         self._ran.add(first_line(code_in(frame)))
+        if watching.is_of_others(frame.f_globals) and is_importing(frame):
+            return None
         watching.entering.enter(frame)
         if self.doubt:
             for trace in (self._trace, current_trace()):

@@ -38,8 +38,8 @@ def numbers() -> Any:
     yield 1
 
 
-def telling(told: list[str], is_wanted: bool = True) -> Callable[[types.FrameType], bool]:
-    def tell(frame: types.FrameType) -> bool:
+def telling(told: list[str], is_wanted: bool | None = True) -> Callable[[types.FrameType], bool | None]:
+    def tell(frame: types.FrameType) -> bool | None:
         told.append(frame.f_code.co_name)
         return is_wanted
 
@@ -84,6 +84,15 @@ def test_what_nobody_wants_to_hear_of_is_not_told_again() -> None:
         with _entered.following(telling(told, is_wanted=False)):
             unwanted()
     assert told == ["unwanted"]
+
+
+def test_who_says_none_is_asked_again() -> None:
+    told: list[str] = []
+    tell = telling(told, is_wanted=None)
+    with _entered.following(tell):
+        inner(1)
+        inner(2)
+    assert told == ["inner", "inner"]
 
 
 def test_a_profiler_that_is_there_hears_of_all_and_is_there_again() -> None:

@@ -61,6 +61,7 @@ struct Following {
             if (!unwanted->contains(code) && codes.insert(code).second) {
                 const Owned answer = Owned::stolen(PyObject_CallOneArg(tell, reinterpret_cast<PyObject *>(frame)));
                 if (answer == nullptr) return -1;
+                if (answer == Py_None) codes.erase(code);
                 if (answer == Py_False) {
                     if (unwanted->size() >= most_known) unwanted->clear();
                     unwanted->insert(code);
