@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import sys
 from types import FrameType
 from typing import Any
@@ -21,6 +22,24 @@ def here() -> FrameType:
 def test_the_call_of_the_users_function_is_told_from_others() -> None:
     assert frames.is_run(frames.run(lambda: sys._getframe(1), (), {}))
     assert not frames.is_run(here())
+
+
+def test_what_runs_when_garbage_is_collected() -> None:
+    found: list[bool] = []
+
+    def called() -> None:
+        found.append(frames.is_of_collector(here()))
+
+    def callback(phase: str, info: Any) -> None:
+        called()
+
+    gc.callbacks.append(callback)
+    try:
+        gc.collect()
+        called()
+    finally:
+        gc.callbacks.remove(callback)
+    assert found == [True, True, False]  # it is called before and after
 
 
 def test_what_a_frame_runs_and_is_called() -> None:

@@ -5,6 +5,7 @@ A package is written into a folder called ``site-packages``, and called by funct
 
 from __future__ import annotations
 
+import gc
 import importlib
 import sys
 import textwrap
@@ -384,6 +385,30 @@ def test_what_a_module_reads_when_it_is_imported_is_no_reason(package: Any) -> N
     assert step.stats()["unrepeatable"] == ""
     sys.modules["package_of_a_test.clocked"].SCALE = 3.0
     np.testing.assert_array_equal(step(X), 3.0 * X)
+
+
+def test_what_runs_when_garbage_is_collected_is_no_reason(package: Any) -> None:
+    """A library counts how long the collector takes, by the clock: whatever function was traced then seemed to ask."""
+    (Path(package.__file__).parent / "measuring.py").write_text(
+        textwrap.dedent("""
+            import time
+            def now(): return time.perf_counter()
+            def measure(phase, info): now()
+        """)
+    )
+    measure = importlib.import_module("package_of_a_test.measuring").measure
+
+    def f(x: Any) -> Any:
+        gc.collect()
+        return package.tables.keyed(x)
+
+    gc.callbacks.append(measure)
+    try:
+        step = wg.jit(f)
+        step(X)
+        assert "perf_counter" not in step.stats()["unrepeatable"]
+    finally:
+        gc.callbacks.remove(measure)
 
 
 def test_ids_are_keys_of_tables_in_packages(package: Any) -> None:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 from collections.abc import Callable, Sequence
 from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 from wengert.tracing.python.bytecode import Place, code_of
@@ -54,6 +55,16 @@ def function_name(frame: FrameType) -> str:
 def qualified_name(frame: FrameType) -> str:
     """Return the name of a frame's function with that of its class: ``Model.loss``."""
     return frame.f_code.co_qualname
+
+
+def is_of_collector(frame: FrameType | None) -> bool:
+    """Whether a frame runs because Python collects garbage: it is a callback's (``gc.callbacks``), or called by one."""
+    codes = {code_of(f) for f in gc.callbacks if isinstance(f, FunctionType)}
+    while codes and frame is not None:
+        if frame.f_code in codes:
+            return True
+        frame = frame.f_back
+    return False
 
 
 def is_generator(frame: FrameType) -> bool:

@@ -43,7 +43,7 @@ from wengert.tracing.interception.type_of import asks, code_for
 from wengert.tracing.layouts import strides_alone
 from wengert.tracing.python import names
 from wengert.tracing.python.bytecode import code_of
-from wengert.tracing.python.frames import code_in, is_importing
+from wengert.tracing.python.frames import code_in, is_importing, is_of_collector
 from wengert.tracing.python.lines import first_line
 from wengert.tracing.surroundings.parts import (
     HOLDERS,
@@ -256,6 +256,8 @@ class Environment:
         watching = self._watching
         if watching.is_foreign(frame.f_globals) and not watching.is_of_others(frame.f_globals):
             return False
+        if is_of_collector(frame):  # which runs when it will, and not for the function
+            return None
         self._ran.add(first_line(code_in(frame)))
         if watching.is_of_others(frame.f_globals) and is_importing(frame):
             return None
