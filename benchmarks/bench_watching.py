@@ -1,4 +1,4 @@
-"""What it costs a call to see that nothing has changed: ``python -m benchmarks.bench_watching [--quick]``.
+"""A call sees that nothing has changed, and this is what it costs: ``python -m benchmarks.bench_watching [--quick]``.
 
 A jitted function of three numbers that reads so many names, or one item of so large a container, beside its argument.
 What is compared is the same call with more and with fewer of them, and with none: that it does not depend on how many

@@ -249,3 +249,8 @@ def test_python_code_on_compiled_code_is_traced_with_a_traced_value_in_its_hands
     assert wg.grad(lambda x: module["score"](2.0, x))(3.0) == 2.0
     made = made_while_tracing(lambda: module["table"](2))
     assert type(made) is np.ndarray
+
+
+@pytest.mark.parametrize(("module", "expected"), [("xarray.core", True), ("xarray", True), ("xarray_tools", False)])
+def test_a_module_whose_name_begins_as_a_library_s_is_the_users(module: str, expected: bool) -> None:
+    assert callers.is_library(frame_of(module)) is expected

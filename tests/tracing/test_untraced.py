@@ -9,6 +9,7 @@ until it has got some (``OWN``).
 from __future__ import annotations
 
 import copy
+import functools
 import inspect
 import pickle
 import re
@@ -21,7 +22,8 @@ import numpy as np
 import pytest
 import scipy.fft
 import scipy.integrate
-import scipy.special  # noqa: F401  # intercepted once they are imported
+import scipy.linalg
+import scipy.special  # intercepted once they are imported
 
 import wengert as wg
 from tests.tracing.interception.addresses import address
@@ -80,6 +82,9 @@ OWN: dict[str, list[Call]] = {
     "numpy.c_.__getitem__": [(([1, 2], [3, 4]), {})],
     "numpy.mgrid.__getitem__": [((slice(0, 2), slice(0, 3)), {})],
     "numpy.ogrid.__getitem__": [((slice(0, 2), slice(0, 3)), {})],
+    "numpy.random.RandomState.shuffle": [(([3, 1, 2],), {})],
+    "scipy.linalg.blas.ddot.__class__": [((np.ones(3), np.arange(3.0)), {})],
+    "scipy.linalg.lapack.dgetrf.__class__": [((np.eye(2),), {})],
     "math.isclose": [((1.0, 1.0 + 1e-12), {"rel_tol": 1e-9})],
     "math.ldexp": [((0.5, 3), {})],
     "math.nextafter": [((1.0, 2.0), {"steps": 2})],
@@ -105,6 +110,10 @@ def _entry(name: str) -> Callable[[], Any]:
     """What finds a function where a program does."""
     if name.startswith("numpy.random.Generator."):  # in one that is new for each call: the state is where it begins
         return lambda: getattr(np.random.default_rng(7), name.rpartition(".")[2])
+    if name.startswith("numpy.random.RandomState."):
+        return lambda: getattr(np.random.RandomState(7), name.rpartition(".")[2])
+    if name.endswith(".__class__"):  # of what has been made of it
+        return lambda: functools.reduce(getattr, name.split(".")[2:-1], scipy.linalg)
     if name.startswith("numpy.ndarray."):  # in an array that is new for each call
         return lambda: getattr(np.ndarray(2), name.rpartition(".")[2])
     if name == "random.SystemRandom.getrandbits":

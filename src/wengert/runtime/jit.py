@@ -94,7 +94,7 @@ _LEAVES = frozenset({np.ndarray, float, int, complex})
 
 
 def _kinds(args: Sequence[Any]) -> tuple[Any, ...]:
-    """What tells calls of such arguments apart, quicker than a signature does."""
+    """Return a key that tells calls of such arguments apart, quicker than a signature does."""
     return tuple([(x.dtype, x.shape) if type(x) is np.ndarray else type(x) for x in args])
 
 

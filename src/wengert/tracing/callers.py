@@ -89,9 +89,8 @@ def is_on_top(module: str) -> bool:
 ALWAYS_LIBRARIES: set[str] = set()
 """Modules of which all code has been found to get NumPy's own arrays: code of C asks there first."""
 
-_is_library: dict[
-    Any, bool | tuple[str, ...]
-] = {}  # by the name of a module: a frame is asked at every array that is made
+# By the name of a module: a frame is asked at every array that is made.
+_is_library: dict[Any, bool | tuple[str, ...]] = {}
 
 
 def is_library(frame: types.FrameType) -> bool:
@@ -99,7 +98,7 @@ def is_library(frame: types.FrameType) -> bool:
     name = frame.f_globals.get("__name__")
     known = _is_library.get(name)
     if known is None:
-        known = _IN_PYTHON if str(name).startswith(_IN_PYTHON) else is_library_module(str(name))
+        known = _IN_PYTHON if _is_in_python(str(name)) else is_library_module(str(name))
         if len(_is_library) > 10_000:  # bounded: modules may be made up at run time
             _is_library.clear()
             ALWAYS_LIBRARIES.clear()
@@ -111,9 +110,13 @@ def is_library(frame: types.FrameType) -> bool:
     return known is True and not is_run(frame)
 
 
+def _is_in_python(module: str) -> bool:
+    return any(module == package or module.startswith(f"{package}.") for package in _IN_PYTHON)
+
+
 def _has_traced_in_hand(frame: types.FrameType | None) -> bool:
     """Whether a frame of ``_IN_PYTHON``, or one there that has called it, has a traced value, or a list with one."""
-    while frame is not None and str(frame.f_globals.get("__name__")).startswith(_IN_PYTHON):
+    while frame is not None and _is_in_python(str(frame.f_globals.get("__name__"))):
         for x in frame.f_locals.values():
             if any(type(one) is hooks.Tracer for one in (x if type(x) in (list, tuple) else (x,))):
                 return True

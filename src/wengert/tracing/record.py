@@ -350,10 +350,12 @@ def _written_inputs(inputs: Sequence[Input], tracers: Sequence[Tracer], trace: T
 def _written_outside(cause: ConcretizationError) -> MutationError:
     return MutationError(
         message(
-            "a traced value was written into an array that was made outside of the traced function",
+            "a traced value was written into an array that was made outside of the traced function, or by a function "
+            "that is not traced",
             notes=[(line.split()[0], " ".join(line.split()[1:])) for line in str(cause).splitlines()[1:2]],
             tries=[
-                "an array made inside, by np.zeros, np.array ... through the numpy module",
+                "an array made inside, by np.zeros, np.array ...",
+                "np.array(a) of an array a that another function made, before it is written",
                 "np.empty(shape), where np.ndarray(shape) made the array",
                 "np.stack([...]) of the values",
             ],

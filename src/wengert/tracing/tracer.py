@@ -28,6 +28,7 @@ from wengert.ops.op import UFUNCS, Op
 from wengert.tape import OPERATORS, Atom, Aval, Tape, splice
 from wengert.tracing import callers, hooks, layouts, libraries, text
 from wengert.tracing.python.bytecode import is_operator
+from wengert.tracing.python.calls import called_object
 from wengert.tracing.python.frames import place_of
 from wengert.tracing.trace import SHARED, Trace, check_dtype, current_trace, escaped, innermost_body, recorder
 from wengert.tracing.tracer_type import TracerType
@@ -229,6 +230,9 @@ class Tracer(metaclass=TracerType):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if self.is_settled():
+            caller = called_object(sys._getframe(1))
+            if type(caller).__name__ == "fortran":  # it may write, even into what is read-only
+                raise self._refused_by("a function that f2py has made")
             out = np.array(self.look("array"), dtype=dtype)
             out.flags.writeable = False  # whoever asked would write into a copy, and nobody would see it
             if not (copy or self.is_scalar) and out.dtype == self.aval.dtype:

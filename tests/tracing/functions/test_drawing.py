@@ -155,3 +155,23 @@ def test_sizes_that_do_not_fit_are_refused_as_numpy_does() -> None:
         wg.grad(lambda x: np.sum(np.random.default_rng(0).normal(x, 1.0, size=3)))(X)
     with pytest.raises(wg.errors.UnsupportedFunctionError, match="multinomial is not traced"):
         wg.grad(lambda x: np.sum(x * np.random.default_rng(0).multinomial(9, x / x.sum())))(X)
+
+
+@pytest.mark.filterwarnings("ignore::wengert.PerformanceWarning")  # of what draws from the module's own generator
+@pytest.mark.parametrize("shape", [(3,), (3, 2), (4, 2, 2)])
+@pytest.mark.parametrize("legacy", [lambda: np.random.RandomState(0), lambda: np.random])
+def test_the_older_generators_shuffled_rows_twice(shape: tuple[int, ...], legacy: Callable[[], Any]) -> None:
+    """They exchange views of rows, which are copies where the array is traced."""
+
+    def f(x: Any) -> Any:
+        y = np.zeros(shape)
+        y[:] = np.arange(float(y.size)).reshape(shape)
+        y[0] = x[0]
+        legacy().shuffle(y)
+        return np.sum(y * np.arange(1.0, 1 + y.size).reshape(shape)) + 0 * x[1]
+
+    results: list[Any] = []
+    for call in (f, lambda x: wg.value_and_grad(f)(x)[0], wg.jit(f)):
+        np.random.seed(0)  # noqa: NPY002  # the generator that the module has
+        results.append(call(X))
+    assert results == [results[0]] * 3

@@ -24,9 +24,9 @@ from tests.comparisons import same
 from tests.tracing.interception.addresses import address
 from tests.tracing.numpy_cases import play
 from wengert.errors import ConcretizationError, MutationError, WengertError
-from wengert.tracing.interception import _opened
+from wengert.tracing.interception import _c_functions, _opened
 from wengert.tracing.interception.asking import INTO_LISTS
-from wengert.tracing.interception.intercept import TABLE, Interception, enroll, intercepts, withdraw
+from wengert.tracing.interception.intercept import TABLE, Interception, check_interpreter, enroll, intercepts, withdraw
 from wengert.tracing.record import Recording, input_of, record_call
 from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import Tracer
@@ -321,3 +321,18 @@ def test_entering_is_cheap() -> None:
     entering = min(timeit.repeat(enter, number=200, repeat=5))
     tracing = min(timeit.repeat(trace, number=200, repeat=5))
     assert entering < tracing / 3
+
+
+def test_what_cannot_be_withdrawn_stays_as_it_is() -> None:
+    """It was said to be switched off, and stood in its place."""
+    one = wg.interceptions()["functools._lru_cache_wrapper"]
+    with pytest.raises(KeyError):
+        withdraw(one)
+    assert one.is_on and one.how == "C class"
+
+
+def test_a_python_that_does_not_show_who_calls_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    check_interpreter()
+    monkeypatch.setattr(_c_functions, "is_from_python", lambda: False)
+    with pytest.raises(wg.errors.InterpreterError, match=r"who calls a function of C(.|\n)*another build"):
+        check_interpreter()

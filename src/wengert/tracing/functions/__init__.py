@@ -16,6 +16,7 @@ from wengert.tracing.functions import (  # noqa: F401  # to fill the tables
     drawing,
     einsum,
     flat,
+    fortran,
     fourier,
     index_tricks,
     integrating,

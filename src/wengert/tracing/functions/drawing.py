@@ -45,6 +45,15 @@ def _enroll() -> None:
                     intercepts(callee, AT_OBJECT)(partial(_answer, name))
 
 
+@intercepts("numpy.random:RandomState.shuffle", AT_OBJECT)
+def legacy_shuffle(generator: Any, x: Any = None, *others: Any) -> Any:
+    """NumPy exchanges views of rows, each a copy where the array is traced. It draws as for the order of as many."""
+    if type(x) is not Tracer or others:
+        return NotImplemented
+    x[...] = x[generator.permutation(len(x))]
+    return None
+
+
 DRAWN_WITHOUT_TRACED = frozenset(
     [
         "random",

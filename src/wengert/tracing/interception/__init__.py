@@ -1,1 +1,1 @@
-"""What is changed of other people's code while a trace is open, and how it is put back: see intercept.py."""
+"""Other people's code is changed here while a trace is open, and put back: see intercept.py."""

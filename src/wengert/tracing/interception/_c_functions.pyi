@@ -20,5 +20,8 @@ def withdraw(callee: Any, /) -> None:
 def switch_on(callee: Any, is_on: bool, /) -> None:
     """Whether the replacement stands there while a trace is open."""
 
+def is_from_python() -> bool:
+    """Whether the running frame's code calls this, with Python's own code alone in between: for a test of that."""
+
 def open() -> None: ...
 def close() -> None: ...

@@ -1,4 +1,4 @@
-"""What is asked of a call of an intercepted function, to know whether the replacement answers.
+"""A call of an intercepted function is asked whether the replacement answers it.
 
 It is the arguments that are asked, or who calls. Never whether a trace is open: what stands in a function's place may
 be met at any time, by any thread.
@@ -24,17 +24,17 @@ INTO_ALL = 2
 AT_DEFAULT = 3
 """Is the first argument traced, and are there three? ``getattr(x, name, default)``"""
 AT_ANY = 4
-"""Of a class: as INTO_LISTS, at any of the arguments. Other classes are made of one argument."""
+"""As INTO_LISTS, of a class, at any of the arguments: other classes are made of one."""
 AT_OBJECT = 5
 """The replacement is asked at every call, with the object before the arguments. It may answer NotImplemented."""
 AT_INSTANCE = 6
-"""Of a class, the same of each call of what it made: ``functools.cache``."""
+"""As AT_OBJECT, of each call of what a class made: ``functools.cache``."""
 AT_CALLER = 7
 """Does the user's code call, in a thread that is tracing? ``np.zeros``"""
 AT_CONVERSION = 8
 """The same, or does a library convert a traced value that it may have? ``np.asarray``"""
 AT_FUNCTIONS = 9
-"""Of a function written in Python: is an argument traced, or does the user's code call, and passes its own function?"""
+"""Is an argument traced, or does the user's code call, and passes its own function? Of functions in Python alone."""
 
 
 def is_for_user(*converted: Any) -> bool:

@@ -11,9 +11,9 @@ on what it is, and it stays the object that it is, so that ``from math import si
 * NumPy's functions that know ``__array_function__`` (``np.linspace``) are asked for in their class: array_functions.py.
 
 All of it is done and undone in one call of C, which no Ctrl-C can come into, when the first trace of the process is
-opened and when the last is closed (native/opened.cpp). What stands there asks its arguments, or who calls, and never
-whether a trace is open: any other call, in any thread, goes on to the function's own code. :func:`interceptions` is the
-inventory.
+opened and when the last is closed (native/opened.cpp); what stays is the ``__signature__`` of a function in Python.
+What stands there asks its arguments, or who calls, and never whether a trace is open: any other call, in any thread,
+goes on to the function's own code. :func:`interceptions` is the inventory.
 """
 
 from __future__ import annotations
@@ -28,6 +28,7 @@ from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, Metho
 from typing import Any, TypeVar
 
 from wengert._contexts import acquired
+from wengert.errors import InterpreterError
 from wengert.locks import lock
 from wengert.tracing.callers import ALWAYS_LIBRARIES
 from wengert.tracing.interception import _array_functions, _c_functions, _opened, array_functions, python_functions
@@ -46,13 +47,14 @@ class Interception:
     def __init__(self, name: str, target: Any, looks: int, answers: Callable[..., Any]) -> None:
         self.name, self.target, self.looks, self.answers = name, target, looks, answers
         self.how = ""
-        """What of it is exchanged; empty as long as its module has not been imported."""
+        """The kind of its code, which is exchanged; empty as long as its module has not been imported."""
         self._is_on = True
 
     @property
     def is_on(self) -> bool:
-        """Whether it is intercepted. Switched off, it does to traced values what it would do without wengert, which
-        most often is to refuse them. In the whole process, at once."""
+        """Whether the replacement is called: in the whole process, from now on. Switched off, the function is what it
+        is without it, which most often refuses traced values. What NumPy's own protocols answer (``np.linspace`` of a
+        traced end), and what is compiled already, goes on."""
         return self._is_on
 
     @is_on.setter
@@ -96,8 +98,8 @@ def interceptions() -> Mapping[str, Interception]:
     """The inventory of what is changed of other people's code while a trace is open, by name.
 
     Printed, it says of each function how it is changed and what answers for it. ``is_on`` switches one off and on
-    again, in the whole process and at once: with ``is_on = False`` it refuses traced values as it would without
-    wengert.
+    again, in the whole process: its replacement is not called any more. What NumPy's own protocols answer, and what
+    is compiled already, goes on.
 
     >>> import math
     >>> import wengert as wg
@@ -238,9 +240,8 @@ def enroll(one: Interception) -> bool:
 
 def withdraw(one: Interception) -> None:
     """Put ``one`` back for good: of C functions and classes, the one that was enrolled last."""
-    one._is_on = False
     _KINDS[one.how].withdraw(one)
-    one.how = ""
+    one._is_on, one.how = False, ""
 
 
 def _name(target: Any) -> str:
@@ -316,5 +317,17 @@ def opened(trace: Trace) -> AbstractContextManager[Trace]:
     return trace.opened()
 
 
+def check_interpreter() -> None:
+    """Raise InterpreterError where the interpreter's loop is not found on the stack: all of ``np.zeros`` would be taken
+    for a library's."""
+    is_found = _c_functions.is_from_python
+    if not (is_found() and functools.partial(is_found)()):
+        raise InterpreterError(
+            f"{sys.implementation.name} {sys.version.split()[0]} does not show on its stack who calls a function of C, "
+            "so np.zeros cannot be traced: use another build of this Python, or another version that wengert supports"
+        )
+
+
+check_interpreter()
 _c_functions.setup(Tracer, is_for_user, ALWAYS_LIBRARIES)
 _opened.exchange(_c_functions.open, _c_functions.close)

@@ -89,13 +89,16 @@ def enroll(one: Interception, function: FunctionType, owner: Any) -> bool:
 def withdraw(one: Interception) -> None:
     """Let ``one`` answer no more."""
     route = _route_of(one)
-    switch(one)
     route.answers = [(owner, answering) for owner, answering in route.answers if answering is not one]
+    _put(route)
 
 
 def switch(one: Interception) -> None:
     """Exchange the code of the function that ``one`` is of if any of its interceptions is on."""
-    route = _route_of(one)
+    _put(_route_of(one))
+
+
+def _put(route: Route) -> None:
     if any(answering.is_on for _, answering in route.answers):
         _opened.exchange_code(route.function, route.own, route.deciding)
     else:

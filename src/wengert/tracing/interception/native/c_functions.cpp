@@ -487,11 +487,14 @@ PyObject *withdraw(PyObject *, PyObject *callee) {
     Py_RETURN_NONE;
 }
 
+PyObject *is_from_python(PyObject *, PyObject *) { return PyBool_FromLong(wengert::Calling::is_from_python()); }
+
 PyMethodDef methods[] = {
     {"setup", setup, METH_VARARGS, "setup(Tracer, asks, libraries): the class of traced values, and who knows who calls."},
     {"enroll", enroll, METH_VARARGS, "Gives a function or class a replacement; False where its kind is not known."},
     {"open", open, METH_NOARGS, "Puts the trampolines of all that is enrolled in their places."},
     {"close", close, METH_NOARGS, "Puts back what stood there."},
+    {"is_from_python", is_from_python, METH_NOARGS, "Whether the code of the running frame calls this: a test of that."},
     {"switch_on", switch_on, METH_VARARGS, "switch_on(callee, is_on): whether it has its trampoline while a trace is open."},
     {"withdraw", withdraw, METH_O, "Takes back what was enrolled last, or an object that is called."},
     {nullptr, nullptr, 0, nullptr},
