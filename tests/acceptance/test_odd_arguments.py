@@ -6,6 +6,7 @@ import inspect
 import os
 import random
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -21,7 +22,9 @@ CHOSEN = 3_000
 
 
 @pytest.fixture(autouse=True)
-def quiet() -> Iterator[None]:
+def quiet(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[None]:
+    """Without warnings, in a folder of its own: "text" is a good name of a folder for what saves there."""
+    monkeypatch.chdir(tmp_path)
     with np.errstate(all="ignore"):
         yield
     for path in saved_files():

@@ -265,8 +265,9 @@ NOT_EXACT = frozenset(
 )
 """What SciPy computes to some 8 digits, by iteration or by old formulas: differences of it are no better."""
 
-ROUGH = {"ncfdtrinc": 1e-3, "ncfdtridfn": 1e-3, "ncfdtridfd": 1e-3, "nctdtridf": 1e-3, "chndtridf": 1e-3}
-"""SciPy's roots are off by some 1e-5, smoothly, and their differences by 1e-4; the true ones': test_families.py,
+ROUGH = {"ncfdtrinc": 2e-2, "ncfdtridfn": 1e-3, "ncfdtridfd": 1e-3, "nctdtridf": 1e-3, "chndtridf": 1e-3}
+"""SciPy's roots are off by some 1e-5, smoothly, and their differences by 1e-4; those of ncfdtrinc by up to 1.5e-2 where
+its search ends one step sooner beside the point. Differences of the true roots: test_families.py,
 test_against_mpmath.py."""
 
 ONCE = frozenset(["kolmogorov", "kolmogi", "smirnov", "smirnovi", "mathieu_a", "mathieu_b"])

@@ -205,22 +205,52 @@ def _eigenvalue_slope(function_of: np.ufunc, m: Any, q: Any) -> Any:
     return np.asarray(above / below, dtype)[()]
 
 
-def _eigenvalue(ufunc: Any, function_of: np.ufunc) -> Any:
-    name = ufunc.__name__
+SMALL_Q: dict[tuple[str, int], tuple[float, ...]] = {
+    ("a", 0): (0, -1, 0, 7 / 32),
+    ("a", 1): (1, -1 / 4, -3 / 64, 1 / 384),
+    ("b", 1): (-1, -1 / 4, 3 / 64, 1 / 384),
+    ("a", 2): (0, 5 / 6, 0, -763 / 3456),
+    ("b", 2): (0, -1 / 6, 0, 5 / 3456),
+    ("a", 3): (0, 1 / 8, 3 / 64, 13 / 5120),
+    ("b", 3): (0, 1 / 8, -3 / 64, 13 / 5120),
+    ("a", 4): (0, 1 / 15, 0, 433 / 216000),
+    ("b", 4): (0, 1 / 15, 0, -317 / 216000),
+}
+"""∂a/∂q and ∂b/∂q in powers of q (the derivatives of https://dlmf.nist.gov/28.6.E1 and those that follow)."""
+
+
+def _slope_where_q_is_small(name: str, m: Any, q: Any) -> Any:
+    """The series in q; from m = 5 it is the same for a and b (https://dlmf.nist.gov/28.6.E14)."""
+    with np.errstate(all="ignore"):
+        k = m * m
+        found = q / (k - 1) + (5 * k + 7) * q**3 / (8 * (k - 1) ** 3 * (k - 4))
+    for (kind, order), coefficients in SMALL_Q.items():
+        if kind == name:
+            found = np.where(m == order, np.polynomial.polynomial.polyval(q, coefficients), found)
+    return found
+
+
+def _eigenvalue(ufunc: Any, name: str, function_of: np.ufunc) -> Any:
+    def by_q(m: Any, q: Any) -> Any:
+        """The integral is right to 1e-16, and of even m to 1e-9: too little where the slope is about q / m²."""
+        slope = np.asarray(_eigenvalue_slope(function_of, m, q))
+        is_small = np.isfinite(slope) & (np.abs(q) < 3e-3 * (1 + m * m / 10))
+        return np.where(is_small, _slope_where_q_is_small(name, m, q), slope).astype(slope.dtype)[()]
+
     slope = elementwise(
-        lambda m, q: _eigenvalue_slope(function_of, m, q),
-        name=f"{name}_by_q",
+        by_q,
+        name=f"{ufunc.__name__}_by_q",
         type=lambda m, q: op.type(m, q),
-        partials=[no_formula(f"{name} in m"), no_formula(f"the second derivative of {name}")],
+        partials=[no_formula(f"{ufunc.__name__} in m"), no_formula(f"the second derivative of {ufunc.__name__}")],
         cost=flops(50_000),
     )
-    op = function(ufunc, no_formula(f"{name} in m"), lambda m, q, y: slope(m, q))
+    op = function(ufunc, no_formula(f"{ufunc.__name__} in m"), lambda m, q, y: slope(m, q))
     return op
 
 
 DEGREE = math.pi / 180
-mathieu_a = _eigenvalue(sp.mathieu_a, sp.mathieu_cem)
-mathieu_b = _eigenvalue(sp.mathieu_b, sp.mathieu_sem)
+mathieu_a = _eigenvalue(sp.mathieu_a, "a", sp.mathieu_cem)
+mathieu_b = _eigenvalue(sp.mathieu_b, "b", sp.mathieu_sem)
 
 
 def _mathieu(ufunc: Any, name: str, eigenvalue: Any, is_modified: bool, unit: float) -> Any:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from wengert.errors import MissingRuleError
-from wengert.ops.elementwise import exp, log1p
+from wengert.ops.elementwise import absolute, exp, log1p
 from wengert.ops.kernels import flops
 from wengert.ops.op import broadcast_shapes, elementwise, not_implemented
 from wengert.ops.special.declare import either, like
@@ -84,16 +84,20 @@ def by_1f1(a: Atom, b: Atom, x: Atom, by: int) -> Any:
 
 
 def by_2f1(a: Atom, b: Atom, c: Atom, x: Atom, y: Any, by: int) -> Any:
-    """Below 0 of (1 − x)⁻ᵃ ₂F₁(a, c − b; c; x/(x − 1))."""
+    """Below 0 of (1 − x)⁻ᵃ ₂F₁(a, c − b; c; x/(x − 1)), unless c is so large that the terms fall by themselves."""
     a, b, c, x = _of_reals(a, b, c, x)
-    is_left = x < 0
+    is_left = (x < 0) & ((1 + absolute(a)) * (1 + absolute(b)) * absolute(x) > 1e-2 * absolute(c))
     left = either(is_left, x, 0, like=x)
-    second, z = either(is_left, c - b, b, like=x), either(is_left, left / (left - 1), x, like=x)
-    logarithm = log1p(-left)
-    scale = exp(-a * logarithm)
-    slope = lambda k: scale * series_by(a, second, c, z, upper=2, lower=1, by=k)
-    if by == 0:
-        return slope(0) - logarithm * y
+    z, logarithm = either(is_left, left / (left - 1), x, like=x), log1p(-left)
+    other_of = lambda p: either(is_left, c - p, p, like=x)
+    series = lambda p, q, k: series_by(p, q, c, z, upper=2, lower=1, by=k)
+    if by == 0:  # for a small b by the same formula with a and b exchanged, where all terms are as small
+        is_small = (absolute(b) < 1e-3) & (x > -10)
+        slope = series(either(is_small, other_of(a), a, like=x), either(is_small, b, other_of(b), like=x), 0)
+        sign = either(is_small & is_left, -1, 1, like=x)
+        scale = sign * exp(-either(is_small, b, a, like=x) * logarithm)
+        return scale * slope - either(is_small, 0, logarithm * y, like=x)
+    in_b = exp(-a * logarithm) * series(a, other_of(b), 1)
     if by == 1:
-        return slope(1) * either(is_left, -1, 1, like=x)
-    return slope(2) + either(is_left, slope(1), 0, like=x)
+        return in_b * either(is_left, -1, 1, like=x)
+    return exp(-a * logarithm) * series(a, other_of(b), 2) + either(is_left, in_b, 0, like=x)
