@@ -71,8 +71,10 @@ def by_0f1(v: Atom, z: Atom) -> Any:
 
 
 def by_1f1(a: Atom, b: Atom, x: Atom, by: int) -> Any:
+    """Below 0 of exp(x) ₁F₁(b − a; b; −x), unless little cancels in the series as it is."""
     a, b, x = _of_reals(a, b, x)
-    is_left = x < 0
+    reach = (1 + absolute(a)) * absolute(x)
+    is_left = (x < 0) & (reach > 4) & (reach > 1e-2 * absolute(b))
     size = either(is_left, -x, x, like=x)
     first = either(is_left, b - a, a, like=x)
     in_a = series_by(first, b, size, upper=1, lower=1, by=0)
