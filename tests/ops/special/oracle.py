@@ -274,9 +274,10 @@ def voigt(x: Any, sigma: Any, gamma: Any) -> Any:
 def owens_t(h: Any, a: Any) -> Any:
     if abs(a) > 50 or abs(h) > 50:
         raise Unknown("outside")
-    if abs(h * a) > 8:
-        raise Unknown("what T changes in a is lost in the rounding of the integral")
-    return mp.quad(lambda t: mp.exp(-h * h * (1 + t * t) / 2) / (1 + t * t), [0, a / 2, a]) / (2 * mp.pi)
+    if abs(h * a) > 14:
+        raise Unknown("what T changes in a is below the error of the integral")
+    integral = mp.quad(lambda t: mp.exp(-h * h * t * t / 2) / (1 + t * t), [0, a / 2, a])
+    return mp.exp(-h * h / 2) * integral / (2 * mp.pi)  # the factor is outside: mpmath's tolerance is absolute
 
 
 def tukey(lam: Any) -> Callable[[Any], Any]:

@@ -261,7 +261,7 @@ def test_the_noncentrality_of_an_f_distribution_has_the_slope_of_the_true_root(
     def solve(m: float, n: float, p: float, x: float) -> Any:
         return brentq(lambda nc: sp.ncfdtr(m, n, nc, x) - p, 1e-6, 200.0, xtol=1e-13)
 
-    at, h = np.array([m, n, p, x]), 1e-4
+    at, h = np.array([m, n, p, x]), 1e-4  # atol: the error of SciPy's root moves the small slope in n by 1e-5
     want = [(solve(*(at + h * e)) - solve(*(at - h * e))) / (2 * h) for e in np.eye(4)]
     np.testing.assert_allclose(wg.grad(sp.ncfdtrinc, argnums=(0, 1, 2, 3))(m, n, p, x), want, rtol=5e-5, atol=2e-5)
 

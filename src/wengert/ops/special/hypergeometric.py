@@ -86,20 +86,23 @@ def by_1f1(a: Atom, b: Atom, x: Atom, by: int) -> Any:
 
 
 def by_2f1(a: Atom, b: Atom, c: Atom, x: Atom, y: Any, by: int) -> Any:
-    """Below 0 of (1 − x)⁻ᵃ ₂F₁(a, c − b; c; x/(x − 1)), unless c is so large that the terms fall by themselves."""
+    """Below 0 of (1 − x)⁻ᵃ ₂F₁(a, c − b; c; x/(x − 1)), unless c is so large that the terms fall by themselves.
+
+    Where b is small the derivatives in a and c are as small, but terms of this formula are not, and cancel. There
+    it is taken with a and b exchanged, which is the same function. Far below 0 that series does not converge."""
     a, b, c, x = _of_reals(a, b, c, x)
     is_left = (x < 0) & ((1 + absolute(a)) * (1 + absolute(b)) * absolute(x) > 1e-2 * absolute(c))
     left = either(is_left, x, 0, like=x)
     z, logarithm = either(is_left, left / (left - 1), x, like=x), log1p(-left)
-    other_of = lambda p: either(is_left, c - p, p, like=x)
-    series = lambda p, q, k: series_by(p, q, c, z, upper=2, lower=1, by=k)
-    if by == 0:  # for a small b by the same formula with a and b exchanged, where all terms are as small
-        is_small = (absolute(b) < 1e-3) & (x > -10)
-        slope = series(either(is_small, other_of(a), a, like=x), either(is_small, b, other_of(b), like=x), 0)
-        sign = either(is_small & is_left, -1, 1, like=x)
-        scale = sign * exp(-either(is_small, b, a, like=x) * logarithm)
-        return scale * slope - either(is_small, 0, logarithm * y, like=x)
-    in_b = exp(-a * logarithm) * series(a, other_of(b), 1)
+    is_exchanged = (absolute(b) < 1e-3) & (x > -10)
+    p, q = (a, b) if by == 1 else (either(is_exchanged, b, a, like=x), either(is_exchanged, a, b, like=x))
+    rest = either(is_left, c - q, q, like=x)
+    scale = exp(-p * logarithm)
+    series = lambda p, q, k: scale * series_by(p, q, c, z, upper=2, lower=1, by=k)
+    if by == 0:
+        first, second = either(is_exchanged, rest, p, like=x), either(is_exchanged, p, rest, like=x)
+        sign = either(is_exchanged & is_left, -1, 1, like=x)
+        return sign * series(first, second, 0) - either(is_exchanged, 0, logarithm * y, like=x)
     if by == 1:
-        return in_b * either(is_left, -1, 1, like=x)
-    return exp(-a * logarithm) * series(a, other_of(b), 2) + either(is_left, in_b, 0, like=x)
+        return series(p, rest, 1) * either(is_left, -1, 1, like=x)
+    return series(p, rest, 2) + either(is_left, series(p, rest, 1), 0, like=x)
