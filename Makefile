@@ -72,6 +72,7 @@ lint: $(VENV)/with-test $(VENV)/with-lint
 	$(BIN)/pyright
 	$(BIN)/lint-imports
 	$(BIN)/python -m tools.circles
+	$(BIN)/python -m tools.counts
 
 format: $(VENV)/with-lint
 	$(BIN)/ruff check --fix
