@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.tracing.surroundings.slots import native_slots
 from wengert.tracing.trace import Trace
 
 X = np.array([1.0, 2.0])
@@ -180,13 +181,17 @@ FILES = {
             pass
 
         class Slotted:
-            __slots__ = ("a", "b")
+            __slots__ = ("__shift", "a", "b")
 
             def __init__(self, a):
                 self.a = a
+                self.__shift = 1.0
 
             def times(self, x):
-                return self.a * x
+                return self.a * x + self.__shift * x
+
+            def move(self, shift):
+                self.__shift = shift
 
         DEFAULT = Child(0.5)
         SLOTTED = Slotted(2.0)
@@ -297,6 +302,7 @@ CHANGES: dict[str, Changed] = {
         lambda p: exchange(p.models.Meta, order=5.0),
     ),
     "an object with slots": (lambda p, x: p.models.by_slots(x), lambda p: exchange(p.models.SLOTTED, a=5.0)),
+    "a private one": (lambda p, x: p.models.by_slots(x), lambda p: p.models.SLOTTED.move(5.0)),
 }
 
 
@@ -462,6 +468,15 @@ def test_packages_are_not_walked_but_where_their_code_runs(package: Any) -> None
     (known,) = step._specialisations.values()
     names = [slot.name for slot in known[0].environment.slots]
     assert any("f0" in name for name in names) and not any("f1" in name for name in names)
+
+
+def test_slots_of_a_package_s_objects_are_compared_by_the_runtime(package: Any) -> None:
+    """And not by a function of Python's at each call: a registry of units has thousands."""
+    step = wg.jit(lambda x: package.models.by_slots(x), strict=True)
+    step(X)
+    (known,) = step._specialisations.values()
+    kinds = [place[0] for place in native_slots(known[0].environment.slots)]
+    assert "member" in kinds and "call" not in kinds
 
 
 def test_a_profiler_that_is_there_hears_of_what_runs_and_stays(package: Any) -> None:

@@ -263,12 +263,25 @@ class SlotsOfBoth(Slotted):
         self.own, self.more = 2.0, 3.0
 
 
+class PrivateSlot:
+    __slots__ = ("__value",)
+
+    def __init__(self) -> None:
+        self.__value = 1.0
+
+
+class SlotsOfAnIterator:
+    __slots__ = (name for name in ("left", "right"))
+
+
 def test_slots_of_a_class_and_of_its_bases() -> None:
     assert names_of(OneSlot()) == {"attributes": ["x.value"]}
     assert names_of(SlotsOfBoth()) == {
         "names": ["the attributes of x"],
         "attributes": ["x.more", "x.own", "x.unset", "x.value"],
     }
+    assert names_of(PrivateSlot()) == {"attributes": ["x._PrivateSlot__value"]}
+    assert names_of(SlotsOfAnIterator()) == {"attributes": ["x.left", "x.right"]}
 
 
 def test_which_containers_are_walked() -> None:

@@ -39,9 +39,10 @@ from wengert.tracing.surroundings.parts import (
     is_generator,
     is_long,
     parts_of,
+    slots_of,
 )
 from wengert.tracing.surroundings.purity import DRAWS, PURE, is_immutable, origin_of, verdict_on
-from wengert.tracing.surroundings.slots import MISSING, AbsentRead, ClassRead, ItselfRead, Slot, VariableRead
+from wengert.tracing.surroundings.slots import MISSING, AbsentRead, ClassRead, HeldRead, ItselfRead, Slot, VariableRead
 
 if TYPE_CHECKING:
     from wengert.tracing.surroundings.watching import Watching
@@ -160,7 +161,7 @@ class Entering:
             return
         for attribute in named:
             self._note(there, attribute, f"{name}.{attribute}")
-        for attribute in _slots_of(type(holder)):
+        for attribute in slots_of(type(holder)):
             if which is None or attribute in which:
                 self._note_slot(holder, attribute, f"{name}.{attribute}")
 
@@ -205,7 +206,7 @@ class Entering:
             return
         self._noted.add((id(holder), attribute))
         value = held(holder, attribute, MISSING)
-        self._put(Part(attribute, name, value, lambda: held(holder, attribute, MISSING)))
+        self._put(Part(attribute, name, value, HeldRead(ItselfRead(holder), holder, attribute)))
 
     def _note_absent(self, namespace: dict[str, Any], which: Iterable[str], name: str) -> None:
         missing = tuple(sorted(a for a in which if (id(namespace), a) not in self._noted))
@@ -323,15 +324,6 @@ class Entering:
         else:
             self.is_looking = watching.is_foreign_class(cls)
             watching.watch(Part(None, name, value, ItselfRead(value)))
-
-
-@functools.lru_cache(maxsize=1024)
-def _slots_of(cls: type) -> tuple[str, ...]:
-    found: list[str] = []
-    for base in cls.__mro__:
-        slots = vars(base).get("__slots__", ())
-        found += [slots] if isinstance(slots, str) else [*slots]
-    return tuple(a for a in found if a not in ("__dict__", "__weakref__"))
 
 
 def _is_operator(cls: type, attribute: str) -> bool:

@@ -338,7 +338,7 @@ def _which(value: Any, name: str, read: Callable[[], Any]) -> Part:
 
 def _attributes(value: Any, name: str, read: Callable[[], Any]) -> Iterator[Part]:
     """Of an object that keeps some of them elsewhere than in its ``__dict__``."""
-    for attribute in (*held(value, "__dict__", ()), *_slots(type(value))):
+    for attribute in (*held(value, "__dict__", ()), *slots_of(type(value))):
         found = held(value, attribute, MISSING)
         yield Part(attribute, f"{name}.{attribute}", found, HeldRead(read, value, attribute))
 
@@ -364,7 +364,7 @@ def is_copyable(cls: type) -> bool:
         return False
     if cls is _ENVIRON or module_of(cls).partition(".")[0] == "logging":  # a logger knows all, and what they write to
         return False
-    if _slots(cls) or hasattr(cls, "__del__"):  # a copy would release what the original still uses
+    if slots_of(cls) or hasattr(cls, "__del__"):  # a copy would release what the original still uses
         return False
     if any(isinstance(found, functools._lru_cache_wrapper) for kind in cls.__mro__ for found in vars(kind).values()):
         return False  # a method that keeps its results tells objects by their identity
@@ -412,9 +412,17 @@ def is_sealed(cls: type) -> bool:
     return is_opaque(module_of(cls)) and not is_of_numbers
 
 
-def _slots(cls: type) -> list[str]:
-    found: list[str] = []
-    for c in cls.__mro__:
-        slots = c.__dict__.get("__slots__", ())
-        found += [slots] if isinstance(slots, str) else list(slots)
-    return [name for name in found if name not in ("__dict__", "__weakref__")]
+@functools.lru_cache(maxsize=4096)
+def slots_of(cls: type) -> tuple[str, ...]:
+    """The attributes that instances keep in ``__slots__``, under the names by which they are read.
+
+    The descriptors tell, and not ``__slots__`` itself: there ``__x`` stands as it is written, and an iterator is empty
+    once the class is made.
+    """
+    return tuple(
+        name
+        for c in cls.__mro__
+        if "__slots__" in vars(c)
+        for name, descriptor in vars(c).items()
+        if isinstance(descriptor, types.MemberDescriptorType)
+    )
