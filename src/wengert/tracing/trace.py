@@ -49,6 +49,7 @@ from wengert.tracing.callers import KNOWN_INTERNAL, is_internal
 from wengert.tracing.decisions import Decisions, ValueNumbers, moved_out
 from wengert.tracing.generators import Generators
 from wengert.tracing.interception import _opened
+from wengert.tracing.lending import Lent
 from wengert.tracing.python.bytecode import Place
 from wengert.tracing.python.lines import Lines
 from wengert.tracing.turns import Which, turn
@@ -201,6 +202,8 @@ class Trace:
         """By their ids, the user's arrays that the tape reads when it runs, which nobody may write before."""
         self._digests: list[tuple[np.ndarray[Any, Any], int]] = []
         """Arrays that will be read again, each with a number that tells whether it has been written since."""
+        self.given_away: list[Lent] = []
+        """What code that is not traced was given of arrays made inside: see lending.py."""
         self._lines = Lines(is_internal)
 
     # ------------------------------------------------------------------------------------------------ life
@@ -242,16 +245,18 @@ class Trace:
         outer = current_trace()
         if outer is not None:
             outer.unrepeatable = outer.unrepeatable or self.unrepeatable
-        digests = self._digests
+        digests, given_away = self._digests, self.given_away
         for kept in (self._overtaken, self._lines, self._lent, self._lent_traced, self.looping):
             kept.clear()
         for kept in (self.given, self.values, self._defined, self.snapshots, self._read):
             kept.clear()
         self.watches, self.depends = type(self).watches, type(self).depends
         self.builder.locate = self._numbers = None
-        self._digests = []
+        self._digests, self.given_away = [], []
         if not is_error:
             self._check_unwritten(digests)
+            for lent in given_away:
+                lent.check_unwritten()
 
     def saw_made(self, atom: Atom, outer: Trace) -> bool:
         """Whether an enclosing trace recorded ``atom`` while this one was open: the inner function made it."""
@@ -358,11 +363,7 @@ class Trace:
                 array = np.asarray(array)
                 self.lock(array)
                 return self._captured(id(x), array, name, is_constant)
-            if not self.unrepeatable and not self.is_closed:
-                self.unrepeatable = (
-                    f"{Aval(np.shape(x), x.dtype)} at {self.where()} is a NumPy value that was computed while tracing, "
-                    f"and {self.doubt or 'where it came from is not known'}: compute it outside, and pass it"
-                )
+            self.doubt_repeats(Aval(np.shape(x), x.dtype))
         if isinstance(x, np.generic) or x.nbytes <= config.snapshot_bytes:
             old = self.snapshots.get(id(x))
             if old is not None and (isinstance(x, np.generic) or same_bytes(old[1].array, x)):
@@ -373,6 +374,14 @@ class Trace:
             return capture.var
         self.lock(x)
         return self._captured(id(x), x, "", False)
+
+    def doubt_repeats(self, aval: Aval) -> None:
+        """Note that a run that is repeated may find other numbers where this one has found an array of ``aval``."""
+        if self.known is not None and not self.unrepeatable and not self.is_closed:
+            self.unrepeatable = (
+                f"{aval} at {self.where()} is a NumPy value that was computed while tracing, "
+                f"and {self.doubt or 'where it came from is not known'}: compute it outside, and pass it"
+            )
 
     def capture_constant(self, array: np.ndarray[Any, Any]) -> Var:
         """An array made while tracing, which nobody else can change."""

@@ -13,7 +13,6 @@ let anyone write; a Python number passed as an argument is *weak* and takes the 
 from __future__ import annotations
 
 import sys
-import weakref
 from collections.abc import Callable, Iterator, Sequence
 from types import FrameType
 from typing import Any, NamedTuple
@@ -27,8 +26,8 @@ from wengert.ops.kernels import Contract
 from wengert.ops.op import UFUNCS, Op
 from wengert.tape import OPERATORS, Atom, Aval, Tape, splice
 from wengert.tracing import callers, hooks, layouts, libraries, text
+from wengert.tracing.lending import Lent, lend
 from wengert.tracing.python.bytecode import is_operator
-from wengert.tracing.python.calls import called_object
 from wengert.tracing.python.frames import place_of
 from wengert.tracing.trace import SHARED, Trace, check_dtype, current_trace, escaped, innermost_body, recorder
 from wengert.tracing.tracer_type import TracerType
@@ -78,7 +77,7 @@ class Tracer(metaclass=TracerType):
     _layout: Any = None
     _is_reordered = False  # of a root: not in C order in NumPy; then _layout says which, or layouts.UNKNOWN_ORDER
     _why_readonly = ""
-    _lent: tuple[tuple[weakref.ref[Any], Any], ...] = ()  # of a root: copies that code which is not traced was given
+    _lent: tuple[Lent, ...] = ()  # of a root: copies that code which is not traced was given
     _hashed: Any = None  # the value it was looked at as, to be a key of a dict that may outlive the trace
     _told: Any = None  # of a scalar: the value that its text has shown, as the record of a message may do again later
 
@@ -230,11 +229,7 @@ class Tracer(metaclass=TracerType):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> Any:
         if self.is_settled():
-            caller = called_object(sys._getframe(1))
-            if type(caller).__name__ == "fortran":  # it may write, even into what is read-only
-                raise self._refused_by("a function that f2py has made")
             out = np.array(self.look("array"), dtype=dtype)
-            out.flags.writeable = False  # whoever asked would write into a copy, and nobody would see it
             if not (copy or self.is_scalar) and out.dtype == self.aval.dtype:
                 self._lend(out)
             return out
@@ -258,20 +253,23 @@ class Tracer(metaclass=TracerType):
 
     def _lend(self, copy: np.ndarray[Any, Any]) -> None:
         """Note who has a copy where NumPy shares memory: as long as it lives, or a view of it, writes are refused."""
+        if not self._trace.is_open:
+            return  # nothing that reads or writes this array is recorded any more
         root, trace = self.root(), current_trace()
-        place = trace.locate() if trace is not None else None
-        root._lent = (*[lent for lent in root._lent if lent[0]() is not None], (weakref.ref(copy), place))
+        lent = lend(self._trace, copy, None if trace is None else trace.locate())
+        root._lent = (*[other for other in root._lent if other.is_held()], lent)
 
     def _check_unlent(self) -> None:
         """Raise if code that is not traced still has a copy of this root, in which a write to it would not be seen."""
-        for copy, place in self._lent:
-            if copy() is not None:
+        for lent in self._lent:
+            lent.check_unwritten()
+            if lent.is_held():
                 raise MutationError(
                     message(
                         f"{self.aval} cannot be written: a function that is not traced has been given it as NumPy's"
                         " array, and what it made of that may share the memory",
                         _where(self),
-                        notes=[("given", f"at {place.where}")] if place is not None else (),
+                        notes=[("given", f"at {lent.place.where}")] if lent.place is not None else (),
                         tries=["np.array(x), a copy, given to that function"],
                     )
                 )

@@ -1,7 +1,8 @@
-"""Functions of SciPy's BLAS and LAPACK that write into arrays of constants: the write is seen, or refused."""
+"""Functions of Fortran's that write into arrays of constants: the write is seen, or refused."""
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -75,13 +76,68 @@ def test_traced_values_are_refused() -> None:
         wg.grad(lambda x: blas.ddot(x, x))(X)
 
 
-def test_what_f2py_has_made_elsewhere_is_refused() -> None:
-    """Of SciPy's, the interception is switched off: it is as a module of the user's, which nobody has named."""
-    one = wg.interceptions()["scipy.linalg.blas.ddot.__class__"]
+TABLE = {"scale": blas.dscal}
+
+
+def in_a_partial(x: Any) -> Any:
+    y = arange(3.0)
+    functools.partial(blas.dscal, 2.0)(y)
+    return (y * x).sum()
+
+
+def by_map(x: Any) -> Any:
+    y = arange(3.0)
+    list(map(blas.dscal, [2.0], [y]))
+    return (y * x).sum()
+
+
+def by_a_name_made(x: Any) -> Any:
+    y = arange(3.0)
+    getattr(blas, "d" + "scal")(2.0, y)
+    return (y * x).sum()
+
+
+def in_a_table_outside(x: Any) -> Any:
+    y = arange(3.0)
+    TABLE["scale"](2.0, y)
+    return (y * x).sum()
+
+
+WAYS = [scaled, in_a_table, in_a_table_outside, in_a_partial, by_map, by_a_name_made]
+
+
+@pytest.mark.parametrize("f", WAYS)
+def test_what_fortran_wrote_was_lost_where_it_was_not_called_by_a_name(f: Any) -> None:
+    for transform in (wg.grad, lambda f: wg.jit(wg.grad(f), strict=True)):
+        assert transform(f)(X).tolist() == [0.0, 2.0, 4.0]
+
+
+def test_functions_of_every_module_that_f2py_has_made_are_known() -> None:
+    import scipy.interpolate._dfitpack  # noqa: F401  # which no function here needs
+
     wg.grad(lambda x: x)(1.0)
-    one.is_on = False
-    try:
-        with pytest.raises(wg.errors.ConcretizationError, match="f2py"):
-            wg.grad(scaled)(X)
-    finally:
-        one.is_on = True
+    assert {"scipy.linalg._fblas.fortran", "scipy.interpolate._dfitpack.fortran"} <= {*wg.interceptions()}
+
+
+LARGE = np.ones(20_000)
+
+
+@pytest.mark.parametrize("f", [blas.dscal, TABLE["scale"], functools.partial(blas.dscal)])
+def test_what_fortran_wrote_into_an_array_that_is_read_at_the_end_was_read(f: Any) -> None:
+    def captures(x: Any) -> Any:
+        y = (LARGE * x).sum()
+        f(2.0, LARGE)
+        return y
+
+    def is_given(x: Any, c: Any) -> Any:
+        y = (c * x).sum()
+        f(2.0, c)
+        return y
+
+    for call in (lambda: wg.grad(captures)(np.ones(20_000)), lambda: wg.grad(is_given)(np.ones(20_000), LARGE)):
+        with pytest.raises(wg.errors.WrittenMeanwhileError, match=r"of Fortran's[^\n]*\n  at .*test_fortran"):
+            call()
+
+
+def test_fortran_reads_an_array_that_is_read_at_the_end() -> None:
+    assert wg.grad(lambda x: blas.ddot(LARGE, LARGE) * (LARGE * x).sum())(np.ones(20_000)).shape == (20_000,)

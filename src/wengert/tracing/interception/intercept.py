@@ -201,7 +201,7 @@ def _kind(target: Any) -> str:
     return "code of a Python function" if is_of_python else "object that is called"
 
 
-def intercepts(target: Any, looks: int = AT_ARGUMENTS) -> Callable[[Replacement], Replacement]:
+def intercepts(target: Any, looks: int = AT_ARGUMENTS, name: str = "") -> Callable[[Replacement], Replacement]:
     """Make the decorated function what ``target`` does where ``looks`` says so.
 
     ``target`` is a function, class, attribute or object that is called, or where it is found:
@@ -209,20 +209,21 @@ def intercepts(target: Any, looks: int = AT_ARGUMENTS) -> Callable[[Replacement]
     finds its module imported, and what is not there, or of a kind that some Python to come calls in another way, keeps
     its own code, which refuses traced values. Of a class that is written in Python the replacement stands for its
     ``__new__``, and makes the object, or, where it has none, for its ``__init__``.
+    ``name``: the one in the table, where its own says nothing.
     """
 
     def register(answers: Replacement) -> Replacement:
         is_place = isinstance(target, str)
-        name = target.replace(":", ".") if is_place else _name(target)
-        if name in TABLE:
-            raise ValueError(f"{name} is intercepted already, by {TABLE[name]!r}")
-        one = Interception(name, None if is_place else target, looks, answers)
+        found = name or (target.replace(":", ".") if is_place else _name(target))
+        if found in TABLE:
+            raise ValueError(f"{found} is intercepted already, by {TABLE[found]!r}")
+        one = Interception(found, None if is_place else target, looks, answers)
         if is_place:
             module, _, path = target.partition(":")
             when_imported(module)(functools.partial(_enroll_at, one, module, path))
         else:
             enroll(one)
-        TABLE[name] = one  # at last: wherever this is interrupted, it may be done again
+        TABLE[found] = one  # at last: wherever this is interrupted, it may be done again
         return answers
 
     return register
@@ -274,6 +275,46 @@ def when_imported(module: str) -> Callable[[Replacement], Replacement]:
     return register
 
 
+_marks: dict[str, Callable[[ModuleType], Any]] = {}
+_looked_at: set[str] = set()
+_latest: tuple[int, str] = (0, "")
+"""How many modules there were, and the last of them, when all had been looked at."""
+
+
+def when_marked(mark: str) -> Callable[[Replacement], Replacement]:
+    """Call the decorated function with every module that has a variable ``mark``, before the first trace that finds it
+    imported, whatever its name. It may be called again, where it was interrupted."""
+
+    def register(enrolls: Replacement) -> Replacement:
+        _marks[mark] = enrolls
+        return enrolls
+
+    return register
+
+
+def _latest_now() -> tuple[int, str]:
+    return len(sys.modules), next(reversed(sys.modules), "")
+
+
+def _enroll_marked() -> None:
+    """Look at the modules that were imported since this was last called."""
+    global _latest
+    latest, is_all = _latest_now(), True
+    for name, module in [*sys.modules.items()]:
+        if name in _looked_at:
+            continue
+        if issubclass(type(module), ModuleType):
+            names = object.__getattribute__(module, "__dict__")  # a module that is loaded when it is asked is not asked
+            if getattr(names.get("__spec__"), "_initializing", False):
+                is_all = False
+                continue
+            for enrolls in [enrolls for mark, enrolls in _marks.items() if mark in names]:
+                enrolls(module)
+        _looked_at.add(name)
+    if is_all:
+        _latest = latest
+
+
 def _enroll_at(one: Interception, module: str, path: str) -> None:
     found = _found(sys.modules[module], path)
     if found is not None:
@@ -298,6 +339,7 @@ def _enroll_waiting() -> None:
                     for enrolls in _waiting[module]:
                         enrolls()
                     _waiting.pop(module, None)
+                _enroll_marked()
         if not is_done:
             with _lock:  # until the thread that is at it has done so
                 pass
@@ -312,7 +354,7 @@ def _found(found: Any, path: str) -> Any:
 
 def opened(trace: Trace) -> AbstractContextManager[Trace]:
     """A context in which ``trace`` is open, and what is intercepted meanwhile is, of all modules imported so far."""
-    if _waiting and not sys.modules.keys().isdisjoint(_waiting):
+    if _latest_now() != _latest:
         _enroll_waiting()
     return trace.opened()
 

@@ -27,7 +27,7 @@
 
 namespace {
 
-constexpr int most_functions = 224, most_types = 32, most_setters = 8, most_callables = 16;
+constexpr int most_functions = 224, most_types = 32, most_setters = 8, most_callables = 64;
 
 // How much of its arguments a function's trampoline looks at.
 enum Looks {
@@ -360,7 +360,7 @@ PyObject *enroll_callable(PyTypeObject *type, PyObject *object, PyObject *replac
     int k = 0;
     while (k < n_callables && callables[k].type != type) k++;
     if (k == n_callables) {
-        if (k == most_callables) return PyErr_Format(PyExc_RuntimeError, "no slot is left for %R", type);
+        if (k == most_callables) Py_RETURN_FALSE; // of so many modules of f2py's: what they write is found later
         auto *objects = new (std::nothrow) std::unordered_map<PyObject *, Object>;
         if (objects == nullptr) return PyErr_NoMemory();
         callables[n_callables++] = {reinterpret_cast<PyTypeObject *>(Py_NewRef(type)), type->tp_call, nullptr, objects,

@@ -1,0 +1,62 @@
+"""What code that is not traced is given of an array made inside: a copy of its numbers, read-only.
+
+In NumPy it would be given the memory itself. So as long as it, or what it made of it, lives, the array is not written,
+for there the write would not be seen. And what compiled code writes into the copy, be it read-only or not (functions of
+f2py do, and what was given an address), would not be seen in the array: that is found out by a digest, at the latest
+when the trace ends, whoever wrote and however that code was called.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from wengert.errors import MutationError, message
+from wengert.source import Source
+from wengert.tape import Aval
+from wengert.tracing.interception import _opened
+
+if TYPE_CHECKING:
+    from wengert.tracing.trace import Trace
+
+
+class Lent:
+    """A copy that was given away, where, and what tells whether it has been written since."""
+
+    __slots__ = ("array", "before", "place")
+
+    def __init__(self, array: np.ndarray[Any, Any], place: Source | None) -> None:
+        self.array = array
+        self.before = _opened.digest(array)
+        self.place = place
+
+    def is_held(self) -> bool:
+        """Whether somebody else has the copy, or a view of it."""
+        return sys.getrefcount(self.array) > _UNHELD
+
+    def check_unwritten(self) -> None:
+        """Raise if compiled code has written into the copy."""
+        if _opened.digest(self.array) != self.before:
+            aval = Aval(self.array.shape, self.array.dtype)
+            what = f"code that is not traced was given {aval} as NumPy's array, and has written into it"
+            tries = ["wg.primitive around the call, which returns what was written", "the call, made before, outside"]
+            raise MutationError(message(f"{what}, which the traced function does not see", self.place, tries=tries))
+
+
+_UNHELD = 2  # by the Lent, and by the question
+
+
+def lend(trace: Trace, array: np.ndarray[Any, Any], place: Source | None) -> Lent:
+    """Note that ``array`` is given away; and look at what nobody has any more, for it will not be written again."""
+    trace.given_away = [lent for lent in trace.given_away if _is_still_out(lent)]
+    trace.given_away.append(lent := Lent(array, place))
+    return lent
+
+
+def _is_still_out(lent: Lent) -> bool:
+    if lent.is_held():
+        return True
+    lent.check_unwritten()
+    return False
