@@ -284,6 +284,10 @@ def test_slots_of_a_class_and_of_its_bases() -> None:
     assert names_of(SlotsOfAnIterator()) == {"attributes": ["x.left", "x.right"]}
 
 
+def test_of_a_class_with_parameters_its_class_counts_alone() -> None:
+    assert names_of(dict[str, float]) == {"inner": ["x.__origin__"]}
+
+
 def test_which_containers_are_walked() -> None:
     for value in ([1], (1,), Pair(1, 2), collections.deque([1])):
         assert parts.is_sequence(value)

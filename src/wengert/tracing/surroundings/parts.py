@@ -124,6 +124,9 @@ def parts_of(value: Any, name: str, read: Callable[[], Any]) -> Parts:
     if is_generator(value):
         state = StateRead(read)
         return Parts(Part(None, f"the state of {name}", state(), state))
+    if isinstance(value, types.GenericAlias):  # it cannot be changed; its attributes are its class's
+        origin = value.__origin__
+        return Parts(inner=[Part("__origin__", f"{name}.__origin__", origin, ItselfRead(origin))])
     if isinstance(value, contextvars.ContextVar):
         return Parts(inner=[Part(None, f"{name}.get()", value.get(MISSING), lambda: read().get(MISSING))])
     parts = Parts()
