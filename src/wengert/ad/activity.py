@@ -40,7 +40,7 @@ def _with_derivative(op: Op, operands: list[int], params: Mapping[str, Any]) -> 
 
 
 def dependent(tape: Tape, wrt: Iterable[Var]) -> set[Var]:
-    """The values that depend on ``wrt``: what forward mode has to carry."""
+    """The values that depend on ``wrt``, for which forward mode carries tangents."""
     active = {v for v in wrt if v.aval.is_inexact}
     for instr in tape.instrs:
         if active_operands(instr, active):
@@ -49,14 +49,14 @@ def dependent(tape: Tape, wrt: Iterable[Var]) -> set[Var]:
 
 
 def first_not_holomorphic(tape: Tape, wrt: Sequence[Var]) -> Instr | None:
-    """The first instruction, also of a body, that makes of complex values that depend on ``wrt`` something without a
-    complex derivative: a conjugate, or a real number. None: the tape is holomorphic."""
+    """The first instruction, in the tape or in a body, whose result has no complex derivative with respect to ``wrt``:
+    it makes a conjugate or a real number of complex values. None if the tape is holomorphic."""
     return _followed(tape, {v for v in wrt if v.aval.dtype.kind == "c"}, active_values(tape, wrt, tape.outputs))[0]
 
 
 def _followed(tape: Tape, active: set[Atom], needed: Set[Atom] | None = None) -> tuple[Instr | None, set[Atom]]:
-    """The first instruction that is not holomorphic in ``active``, complex values, or None and all that depends on
-    them; ``needed`` are the values that count."""
+    """Return the first instruction that is not holomorphic in the complex values ``active``, or None, and the values
+    that depend on them. If ``needed`` is given, instructions that compute none of these are skipped."""
     for instr in tape.instrs:
         op, _, outs, params, _ = instr
         if not active_operands(instr, active):
@@ -66,7 +66,7 @@ def _followed(tape: Tape, active: set[Atom], needed: Set[Atom] | None = None) ->
         found, inexact = None, [v for v in outs if v.aval.is_inexact]
         if op.bodies is not None:
             found, inexact = _followed_within(instr, op.bodies(**params), active)
-        else:  # of any other op with tapes nothing is known but what they take
+        else:  # an op that does not say how its operands enter its tapes: take all their complex inputs as active
             for body in [body for p in params.values() for body in tapes_in(p)]:
                 found = found or _followed(body, {v for v in body.inputs if v.aval.dtype.kind == "c"})[0]
         if found is not None:
@@ -79,7 +79,7 @@ def _followed(tape: Tape, active: set[Atom], needed: Set[Atom] | None = None) ->
 
 
 def _followed_within(instr: Instr, bodies: Sequence[Body], active: Set[Atom]) -> tuple[Instr | None, list[Var]]:
-    """As ``_followed``, for the bodies of an instruction; and the results that depend on ``active``."""
+    """Do as ``_followed`` for the bodies of an instruction; return the results of it that depend on ``active``."""
     reached: set[Var] = set()
     for tape, first_operand, first_carry, carries in bodies:
         operands = instr.ins[first_operand : first_operand + len(tape.inputs)]
@@ -97,7 +97,7 @@ def _followed_within(instr: Instr, bodies: Sequence[Body], active: Set[Atom]) ->
 
 
 def active_values(tape: Tape, wrt: Iterable[Var], outputs: Iterable[object]) -> set[Atom]:
-    """The values that depend on ``wrt`` and that ``outputs`` depend on: what reverse mode has to carry."""
+    """The values that depend on ``wrt`` and that ``outputs`` depend on: reverse mode carries their cotangents."""
     forward = dependent(tape, wrt)
     needed: set[Atom] = {a for a in outputs if type(a) is Var and a in forward}
     for instr in reversed(tape.instrs):
@@ -109,8 +109,8 @@ def active_values(tape: Tape, wrt: Iterable[Var], outputs: Iterable[object]) -> 
 
 
 def before_saturation(tape: Tape) -> set[Atom]:
-    """The values that reach an op that saturates element by element, or summed up: where they are infinite, their
-    cotangent may be zero because nothing depends on them there."""
+    """The values that reach an op that saturates, by elementwise steps and sums alone. Where such a value is infinite,
+    its cotangent may be zero because the result does not depend on it there."""
     found: set[Atom] = set()
     if any(instr.op.saturates for instr in tape.instrs):
         for op, ins, outs, _, _ in reversed(tape.instrs):

@@ -55,7 +55,7 @@ def zero_like(aval: Aval) -> Lit:
 
 
 def densify(ct: Cotangent, aval: Aval) -> Atom:
-    """``ct`` as one atom of exactly the shape and dtype of ``aval``."""
+    """Return ``ct`` as one atom of exactly the shape and dtype of ``aval``."""
     if is_atom(ct):
         return _fit(ct, aval)
     if ct is None:
@@ -84,7 +84,7 @@ def where_it_counts(ct: Masked) -> Atom:
 
 
 def written(marks: Marks) -> Atom:
-    """The mask that marks stand for."""
+    """Build the mask that the marks stand for: each mark is a region where the cotangent counts, or does not."""
     mask = marks.rest
     for mark in reversed(list(marks.newest_first())):
         mask = broadcast_to(mask, shape=marks.aval.shape)
@@ -97,7 +97,8 @@ def written(marks: Marks) -> Atom:
 
 
 def _fit(ct: Atom, aval: Aval) -> Atom:
-    """An atom that broadcasts to ``aval``, or that was broadcast from it, as one of its very type."""
+    """Return an atom of the type ``aval``: broadcast ``ct`` to it, or sum ``ct`` over axes along which it was broadcast
+    from it."""
     if ct.aval is aval:
         return ct
     shape = ct.aval.shape
@@ -111,7 +112,8 @@ def _fit(ct: Atom, aval: Aval) -> Atom:
 
 
 def _densify_parts(ct: Parts, aval: Aval) -> Atom:
-    """One buffer. Parts at one index are added before they are: what reads x[0] a thousand times writes it once."""
+    """Write all parts into one buffer. Parts at one index are added first, so that a thousand reads of x[0] write it
+    once."""
     buffer = None if ct.base is None else densify(ct.base, aval)
     at: dict[Any, Atom] = {}
     elsewhere: list[tuple[Atom, tuple[Atom, ...]]] = []
@@ -141,8 +143,10 @@ LEAST_OF_A_PART = 8  # elements, on average: below, a copy of each costs more th
 
 
 def _side_by_side(at: Mapping[StaticIndex, Atom], aval: Aval) -> Atom | None:
-    """Parts that lie side by side along one axis, and leave nothing out, as one array, which each is written into where
-    it is made: what the gates of a cell are given back, or the steps of a loop over time."""
+    """Concatenate parts that lie side by side along one axis and cover the array; None if they do not.
+
+    Each part is then written in place where it is made. Such are the cotangents of the gates of a recurrent cell, or of
+    the steps of a loop over time."""
     if len(at) < 2 or aval.size < LEAST_OF_A_PART * len(at):
         return None
     whole = everything(aval.shape)
@@ -167,7 +171,7 @@ def _side_by_side(at: Mapping[StaticIndex, Atom], aval: Aval) -> Atom | None:
 
 
 def project(ct: Cotangent, aval: Aval) -> Cotangent:
-    """``ct`` in the primal's space: its dtype, and summed over the axes along which it was broadcast."""
+    """Bring ``ct`` into the primal's space: give it the primal's dtype, and sum over axes of broadcasting."""
     if ct is None:
         return ct
     if isinstance(ct, Fill):
@@ -197,16 +201,16 @@ def project(ct: Cotangent, aval: Aval) -> Cotangent:
 
 
 def _any_repeat(mask: Atom, shape: tuple[int, ...], aval: Aval) -> Atom:
-    """Whether a mask over ``shape`` holds anywhere along the axes that ``aval`` was broadcast along to get there."""
+    """Whether a mask over ``shape`` holds anywhere along the axes along which ``aval`` was broadcast to ``shape``."""
     lead = len(shape) - aval.ndim
     axes = tuple(k for k in range(len(shape)) if k < lead or aval.shape[k - lead] != shape[k])
     return reshape(any_(broadcast_to(mask, shape=shape), axis=axes), shape=aval.shape)
 
 
 def _marks_of_sum(ct: Parts, aval: Aval) -> Marks | None:
-    """Where the sum of ``ct`` over the axes that ``aval`` was broadcast along counts: where a part has an element.
+    """Mark where the sum of ``ct`` over the axes of broadcasting counts: where one of its parts has an element.
 
-    None: everywhere, or where cannot be told without a mask of all that is summed.
+    None if it counts everywhere, or if that cannot be told without a mask over all elements that are summed.
     """
     wide, lead = ct.aval.shape, ct.aval.ndim - aval.ndim
     if ct.base is not None or np.broadcast_shapes(wide, aval.shape) != wide:
@@ -245,7 +249,8 @@ def add(a: Cotangent, b: Cotangent, aval: Aval) -> Cotangent:
 
 
 def _add_masked(a: Masked, b: Masked, aval: Aval) -> Cotangent:
-    """Still masked: where neither counts, the sum is not 0 + 0 but nothing, so that 0 · ∞ does not come of it."""
+    """The sum of two masked cotangents, masked too: where neither counts it is a structural zero and not the number 0,
+    so that no 0 · ∞ arises from it."""
     a, b = [m._replace(value=cast(m.value, aval.dtype)) for m in (a, b)]
     if a.mask is not b.mask:
         return Masked(where_it_counts(a) | where_it_counts(b), add_op(selected(a), selected(b)), is_clean=True)
@@ -255,12 +260,12 @@ def _add_masked(a: Masked, b: Masked, aval: Aval) -> Cotangent:
 
 
 def _loose(ct: Cotangent, aval: Aval) -> Atom:
-    """An atom that broadcasts to the value's shape: a fill may stay a scalar beside a dense one."""
+    """Return ``ct`` as an atom that broadcasts to the value's shape: a fill stays a scalar."""
     return ct.value if isinstance(ct, Fill) else densify(ct, aval)
 
 
 def apply_partial(ct: Cotangent, partial: Any, y: Aval, nan_safe: bool = False) -> Cotangent:
-    """``ct * partial`` for an elementwise op with output type ``y``, before projection onto the operand's space.
+    """Return ``ct * partial`` for an elementwise op with output type ``y``, before projection to the operand's space.
 
     Forward mode uses it too, for tangents: dense or masked. ``nan_safe``: see :func:`times`.
     """
@@ -309,7 +314,7 @@ def _conjugated(ct: Cotangent, y: Aval) -> Cotangent:
 
 
 MAX_PARTS = 4
-"""Up to so many parts are multiplied one by one: less work, and zero elsewhere whatever the partial."""
+"""Up to this many parts are multiplied one by one: less work, and zero elsewhere whatever the partial is."""
 
 
 def _times_part(part: Part, partial: Atom, y: Aval, nan_safe: bool) -> Part:
@@ -319,7 +324,7 @@ def _times_part(part: Part, partial: Atom, y: Aval, nan_safe: bool) -> Part:
 
 
 def support(ct: Cotangent, aval: Aval) -> Masked | None:
-    """A structural zero as a mask: where ``ct`` counts, with its dense value; None if it counts everywhere."""
+    """Return ``ct`` as a mask of where it counts and its dense value; None if it counts everywhere."""
     if isinstance(ct, Masked):
         return Masked(where_it_counts(ct), densify(ct, aval))
     marks = marks_of(ct, aval)
@@ -327,7 +332,7 @@ def support(ct: Cotangent, aval: Aval) -> Masked | None:
 
 
 def times(value: Atom, partial: Any, nan_safe: bool = False) -> Atom:
-    """``value * partial``; 1 and -1 cost nothing, or one sign.
+    """Return ``value * partial``; a partial of 1 costs nothing, one of -1 a change of sign.
 
     ``nan_safe``: a value that is exactly zero stays zero where the partial is no finite number (0 · ∞ = 0). Elsewhere
     the product is zero by itself, and has the derivatives of one.

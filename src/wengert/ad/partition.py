@@ -1,4 +1,4 @@
-"""A joint tape cut in two: what runs now, and what runs when the cotangent (or tangent) is there.
+"""Cut a joint tape in two: the part that runs now, and the part that runs when the cotangent (or tangent) is there.
 
 The values that the first part hands to the second are the *residuals*. Captured arrays that the second part reads
 are residuals too: they are kept as they were when the first part ran.
@@ -58,5 +58,5 @@ def second_part(tape: Tape, n_inputs: int, n_outputs: int) -> Tape:
 
 
 def keep_outputs(tape: Tape, first: int) -> Tape:
-    """``tape`` without its outputs before number ``first``."""
+    """Return ``tape`` without its outputs before number ``first``."""
     return tape.replace(outputs=tape.outputs[first:], out_tree=None)

@@ -81,7 +81,7 @@ def vjp(
 
 
 def with_residuals(tape: Tape, wrt: Sequence[Var], outputs: Sequence[Atom]) -> Tape:
-    """``tape``, whose steps keep what their pullbacks will read, where that is more than operands and results."""
+    """Return ``tape`` with steps that keep what their pullbacks will read beyond their operands and results."""
     if not any(instr.op.keep for instr in tape.instrs):
         return tape
     active = active_values(tape, wrt, outputs)
@@ -164,7 +164,7 @@ def pull(instr: Instr, k: int, cts: Sequence[Any], nan_safe: bool = False, is_be
 
 
 def _counting(ct: Any, aval: Aval) -> Any:
-    """``ct`` as a dense one, or as one that is masked and clean where it counts in part."""
+    """Return ``ct`` as a dense cotangent, or as a masked and clean one if it counts in part only."""
     counts = support(ct, aval)
     if counts is None:
         return densify(ct, aval)
@@ -202,10 +202,10 @@ def _pull_dense(instr: Instr, k: int, ct: Any) -> Any:
 
 
 def _pull_supported(instr: Instr, k: int, counts: Masked) -> Any:
-    """The cotangent of operand ``k`` for one that is structurally zero somewhere: zero stays nothing on the way.
+    """The cotangent of operand ``k`` for a cotangent that is structurally zero somewhere, and stays so if possible.
 
-    Through an op that only adds elements up, the mask goes as the value does. A mask that is one boolean (a branch that
-    is not taken at all) holds for any operand of any op. Through any other op the zeros are numbers.
+    An op that only adds elements up pulls the mask back as it does the value. A mask that is one boolean (a branch that
+    is not taken at all) holds for any operand of any op. Any other op takes the zeros as numbers.
     """
     op, ins, outs, _, _ = instr
     operand, y_is_array = ins[k].aval, outs[0].aval.ndim > 0
@@ -221,7 +221,8 @@ def _pull_supported(instr: Instr, k: int, counts: Masked) -> Any:
 
 
 def _masked_alike(instr: Instr, k: int, counts: Masked, pulled: Any) -> Masked:
-    """What was pulled of the value of ``counts``, with its mask pulled as numbers, which cannot cancel on the way."""
+    """Mask ``pulled``, the cotangent of operand ``k`` for the value of ``counts``: it counts where the mask, pulled
+    back as the numbers 0 and 1, is not zero. Such numbers cannot cancel in a sum."""
     operand = instr.ins[k].aval
     mask = broadcast_to(counts.mask, shape=counts.value.aval.shape)
     reached = pull(instr, k, [convert(mask, dtype=counts.value.aval.dtype)])
@@ -230,12 +231,12 @@ def _masked_alike(instr: Instr, k: int, counts: Masked, pulled: Any) -> Masked:
 
 
 MANY_MARKS = 8
-"""So many marks, the latest, are asked about what was written before them. What others are over has the cotangent zero
-in the place of none, so that n writes into one array do not look at n marks each."""
+"""Only this many marks, the latest, are compared with a write, so that n writes into one array do not look at n marks
+each. Where an older mark would say that there is no cotangent, the cotangent is then the number zero."""
 
 
 def _pull_overwriting(instr: Instr, k: int, ct: Any) -> Any:
-    """The cotangent of operand ``k`` of what writes operand 1 into operand 0: what is overwritten has none."""
+    """The cotangent of operand ``k`` of an op that writes operand 1 into operand 0. Overwritten elements have none."""
     op, ins, (y,), params, _ = instr
     answer = None if is_atom(ct) else _pull_structured(instr, k, ct)
     if answer is not None:
@@ -257,9 +258,9 @@ def _pull_overwriting(instr: Instr, k: int, ct: Any) -> Any:
 
 
 def _counts_at(marks: Marks, hole: Hole) -> bool | None:
-    """Whether a cotangent counts where something was written; None: it may do so in part, as its mask says.
+    """Whether a cotangent counts in the region ``hole`` that was written; None if its mask must say where.
 
-    The latest mark there decides. Where that is a part, most of it counts, and no mask is made for the rest.
+    The latest mark there decides. If that is a part, most of the region counts, and no mask is made for the rest.
     """
     for n, mark in enumerate(marks.newest_first()):
         if n == MANY_MARKS:

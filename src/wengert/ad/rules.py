@@ -1,4 +1,4 @@
-"""What both modes ask of an op: its partial derivatives, and what is said where a rule is not there."""
+"""The partial derivatives of an op, and the errors for a rule that is missing: both modes use these."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def partial_of(instr: Instr, k: int, nan_safe: bool = False) -> Any:
 
 
 def name_missing(error: MissingRuleError, instr: Instr, k: int) -> NoReturn:
-    """Raises ``error``, of a rule that nobody has written, with the op, the operand and the user's line."""
+    """Raise ``error``, which says that a rule is not written, with the op, the operand and the user's line."""
     if error.__cause__ is not None or "\n" in str(error):  # it has been named
         raise error
     raise MissingRuleError(
@@ -42,7 +42,7 @@ def name_missing(error: MissingRuleError, instr: Instr, k: int) -> NoReturn:
 
 
 def fixed_at(instr: Instr, k: int) -> Any:
-    """Where the result of an instruction is infinite whatever operand ``k`` is, emitted as a mask; None: nowhere."""
+    """Emit the mask of where the result of an instruction is infinite whatever operand ``k`` is; None if nowhere."""
     op, ins, _, _, _ = instr
     by = op.fixed_by[k] if op.fixed_by else None
     if by is None or not (other := ins[by]).aval.is_inexact or (isinstance(other, Lit) and np.isfinite(other.value)):
@@ -51,7 +51,7 @@ def fixed_at(instr: Instr, k: int) -> Any:
 
 
 def no_rule(instr: Instr, kind: str) -> MissingRuleError:
-    """The error of an op that has neither a transpose nor what ``kind`` names, a pushforward or a pullback."""
+    """The error for an op that has neither a transpose nor a ``kind``, which is "pushforward" or "pullback"."""
     return MissingRuleError(
         message(
             f"{instr.op.name} has no {kind}",

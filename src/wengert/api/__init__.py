@@ -1,1 +1,1 @@
-"""What users call: each a few lines over tracing, differentiation, batching and the runtime."""
+"""The functions that users call: each is a few lines over tracing, differentiation, batching and the runtime."""

@@ -1,4 +1,4 @@
-"""``has_aux=True``: what a function returns beside the value that is differentiated."""
+"""``has_aux=True``: the values that a function returns beside the one that is differentiated."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from wengert.tracing.record import Recording
 
 
 class Aux:
-    """What a function returned beside its value: arrays go through the tape, anything else stays as it is."""
+    """The auxiliary value of one call: its arrays go through the tape, anything else is kept here as it is."""
 
     def __init__(self) -> None:
         self.treedef: Any = None
@@ -21,14 +21,14 @@ class Aux:
         self.count = 0
 
     def take(self, aux: Any) -> list[Any]:
-        """The arrays, and numbers, of ``aux``; the rest is kept here."""
+        """Return the arrays and numbers of ``aux``, and keep the rest here."""
         leaves, self.treedef = tree.flatten(aux)
         self.static = {k: x for k, x in enumerate(leaves) if not is_number(x)}
         self.count = len(leaves)
         return [x for k, x in enumerate(leaves) if k not in self.static]
 
     def give(self, arrays: Sequence[Any]) -> Any:
-        """What was taken, with these arrays for its own."""
+        """Return the value that :meth:`take` was given, with ``arrays`` in the place of its arrays and numbers."""
         rest = iter(arrays)
         return tree.unflatten(
             self.treedef, [self.static[k] if k in self.static else next(rest) for k in range(self.count)]
@@ -36,7 +36,7 @@ class Aux:
 
 
 def with_aux(f: F, call: F, aux: Aux) -> F:
-    """``call``, of ``f``, returning a list: its value, then the arrays that ``aux`` took of the rest."""
+    """Return ``call``, which runs ``f``, as a function that returns a list: the value, then the arrays of ``aux``."""
 
     def call_with_aux(*args: Any) -> Any:
         out = call(*args)
@@ -50,7 +50,7 @@ def with_aux(f: F, call: F, aux: Aux) -> F:
 
 
 def with_aux_tree(f: F, call: F, aux: Aux) -> F:
-    """The same for a value that is a pytree: it returns the value, and a list of the arrays."""
+    """As :func:`with_aux`, for a value that is a pytree: the function returns the value and a list of the arrays."""
 
     def call_with_aux(*args: Any) -> Any:
         value, *rest = with_aux(f, call, aux)(*args)
@@ -60,7 +60,7 @@ def with_aux_tree(f: F, call: F, aux: Aux) -> F:
 
 
 def split_aux(recording: Recording, has_aux: bool) -> tuple[int, Any]:
-    """How many outputs belong to the value, and its structure."""
+    """Return how many outputs of the tape belong to the value, and the structure of the value."""
     if not has_aux:
         return len(recording.tape.outputs), recording.out_treedef
     value, _ = tree.unflatten(recording.out_treedef, list(range(len(recording.tape.outputs))))

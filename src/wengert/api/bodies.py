@@ -1,6 +1,6 @@
-"""Functions as the bodies of loops and branches: recorded once, whatever they read becoming operands.
+"""Functions as bodies of loops and branches: each is recorded once, and all that it reads from outside is an operand.
 
-Where one looks at the truth of a value it is run once for each outcome, and the paths are joined.
+A body that asks whether a traced value is true is run once for each outcome, and the recorded paths are joined.
 """
 
 from __future__ import annotations
@@ -29,15 +29,15 @@ NO_VALUE = "it is the body of a loop or a branch, recorded once for all"
 
 
 class Body(NamedTuple):
-    """A function as a tape whose first inputs are what it read of its surroundings."""
+    """A function as a tape whose first inputs are the values that it read from outside."""
 
     tape: Tape
     constants: list[Any]
     treedef: Any
-    """Of what it returned."""
+    """The structure of the value that the function returned."""
     source: Source
     written: tuple[int, ...]
-    """The arguments that it writes."""
+    """The numbers of the arguments that the function writes."""
 
 
 def leaves_of(x: Any) -> tuple[list[Any], Any]:
@@ -55,7 +55,7 @@ def _leaf(x: Any) -> Any:
 
 
 def source_of(name: str, f: Callable[..., Any]) -> Source:
-    """Where the user's function stands that is called by ``f``."""
+    """The source line of the user's function that ``f`` wraps, or of ``f`` itself."""
     while held(f, "__wrapped__") is not None:
         f = f.__wrapped__
     code = code_of(f)
@@ -63,7 +63,7 @@ def source_of(name: str, f: Callable[..., Any]) -> Source:
 
 
 def calling(f: Callable[..., Any], caller: Callable[..., Any]) -> Callable[..., Any]:
-    """``caller``, a body of ours around the user's ``f``, whose line errors name."""
+    """Return ``caller``, a function of ours that calls the user's ``f``; errors will name the line of ``f``."""
     caller.__wrapped__ = f
     return caller
 
@@ -81,8 +81,10 @@ def aval_of(x: Any) -> Aval:
 def recorded(
     name: str, f: Callable[..., Any], avals: Sequence[Aval], treedef: Any, *, is_certain: bool = False
 ) -> Body:
-    """``f``, of the arguments that ``treedef`` says. ``is_certain``: it will run, at least once, so that what it does
-    with its surroundings alone can be done before."""
+    """Record ``f`` with arguments of the structure ``treedef`` and the types ``avals``.
+
+    ``is_certain`` says that the body will run at least once. Then steps that read nothing but its surroundings may be
+    done before the loop or branch."""
     run = lambda decisions: _run(name, f, avals, treedef, decisions, is_certain)
     first, around = run(Decisions()), _Surroundings()
     tape, inputs, written = first.recording.tape, first.recording.tape.inputs[: len(avals)], first.recording.written
@@ -101,18 +103,18 @@ def recorded(
     return Body(closed, given, first.recording.out_treedef, source_of(name, f), written)
 
 
-# --------------------------------------------------------------------------------------------------------- its runs
+# ------------------------------------------------------------------------------------------------- runs of one body
 
 
 class _Run(NamedTuple):
     recording: Recording
     decisions: Decisions
     weak: tuple[type | None, ...]
-    """Of each leaf of the result: the class of the number of Python's that it is."""
+    """For each leaf of the result, its class if it is a Python number (a weak type), else None."""
 
 
 def _runs(run: _Run, again: Callable[[Decisions], _Run]) -> Iterator[_Run]:
-    """``run``, which chose True throughout, and one more for each other choice of outcomes."""
+    """Yield ``run``, in which every decision was True, and then one run for each other choice of outcomes."""
     todo: list[tuple[bool, ...]] = []
     count = 0
     while True:
@@ -160,7 +162,7 @@ def _number_class(x: Any) -> type | None:
 
 
 def _of_one_path(name: str, decisions: Decisions, error: Exception) -> ConcretizationError:
-    """What is said of an exception that may never be raised: the loop may not come to where it is."""
+    """The error for an exception that was raised on one path of the body, which a real run might never take."""
     last = decisions.made[-1]
     what = f"{name}: the body is recorded for both outcomes, and if this is {last.outcome} it raises"
     what += f" {type(error).__name__}"
@@ -169,11 +171,11 @@ def _of_one_path(name: str, decisions: Decisions, error: Exception) -> Concretiz
     return ConcretizationError(message(what, last.source, notes=notes, tries=tries))
 
 
-# -------------------------------------------------------------------------------------------------- what they read
+# ------------------------------------------------------------------------------------- values read from outside
 
 
 class _Surroundings:
-    """What the runs of a body read from outside, each value once: the variable that stands for it, and what it is."""
+    """The values that all runs of a body read from outside: each once, by the variable that stands for it."""
 
     def __init__(self) -> None:
         self.known: dict[Var, Any] = {}
@@ -182,7 +184,7 @@ class _Surroundings:
         self._around = recorder_of_none()
 
     def captured(self, captures: Sequence[Capture]) -> list[Any]:
-        """What captured arrays are around the body."""
+        """Capture each of these arrays in the trace that encloses the body, and return the tracers."""
         return [wrap(self._around, self._around.capture_again(c)) for c in captures]
 
     def of_capture(self, capture: Capture) -> Var:
@@ -201,14 +203,14 @@ class _Surroundings:
 
 
 def _is_same(a: Capture, b: Capture) -> bool:
-    """Whether two runs captured one array, or made equal ones."""
+    """Whether two runs captured the same array, or each made an array with the same bytes."""
     if a.array is b.array or a.name or b.name or a.is_constant != b.is_constant:
         return a.array is b.array
     return same_bytes(a.array, b.array)
 
 
 def _path(run: _Run, inputs: Sequence[Var], around: _Surroundings) -> Path:
-    """A run as a path that reads the variables of ``around`` and ``inputs``."""
+    """Return a run as a path that reads the variables of ``around`` and ``inputs`` in the place of its own."""
     tape = run.recording.tape
     env: dict[Any, Any] = dict(zip(tape.inputs, inputs, strict=False))
     env |= {c.var: around.of_capture(c) for c in tape.captures}

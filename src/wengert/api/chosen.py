@@ -1,4 +1,4 @@
-"""What is differentiated: the leaves of a call that were chosen, and the function of those alone."""
+"""``argnums`` and ``wrt``: they choose the leaves of a call to differentiate, and make a function of those alone."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from wengert.tracing.tracer import Tracer
 
 
 class Chosen(NamedTuple):
-    """The leaves of a call that are differentiated, and the function of those alone, to be recorded in either way."""
+    """The leaves of a call that are differentiated, and the function of those alone, made for either ``Way``."""
 
     call: Callable[[Way], F]
     leaves: list[Any]
@@ -24,12 +24,15 @@ class Chosen(NamedTuple):
 
 
 def is_number(leaf: Any) -> bool:
-    """Whether a leaf is an array or a number, traced or not: what a tape can hold."""
+    """Whether a leaf is an array or a number, traced or not, and so something that a tape can hold."""
     return isinstance(leaf, np.ndarray | np.generic | bool | int | float | complex) or type(leaf) is Tracer
 
 
 def choose(f: F, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any, wrt: F | None) -> Chosen:
-    """What ``argnums`` or ``wrt`` picks of a call, and the function of it. Raises where that has no derivative."""
+    """Return the leaves that ``argnums`` or ``wrt`` chooses, and the function of them.
+
+    Raises DTypeError if one of them has no derivative, StructureError if the choice does not fit the arguments.
+    """
     if wrt is not None:
         every, everything = tree.flatten(args)
         numbers, treedef = tree.select(args, wrt)
@@ -88,9 +91,11 @@ def choose(f: F, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any, wr
 
 
 def _check_leaves(f: F, leaves: Sequence[Any], path: Callable[[int], str]) -> None:
-    """Raise unless the leaves have derivatives. Nothing is converted: what the function sees of a leaf is decided by
-    ``input_of`` (tracing/record.py), what its program is given by ``execute`` (runtime/execute.py), which are there for
-    leaves without derivatives too, those of ``jit`` and of ``vmap``."""
+    """Raise unless the leaves have derivatives.
+
+    Nothing is converted here. ``input_of`` (tracing/record.py) decides how the function sees a leaf, and ``execute``
+    (runtime/execute.py) what its program is given; both also serve leaves without derivatives, those of ``jit`` and
+    ``vmap``."""
     for k, leaf in enumerate(leaves):
         dtype = leaf.dtype if hasattr(type(leaf), "dtype") else np.asarray(leaf).dtype if is_number(leaf) else None
         if dtype is None:

@@ -122,7 +122,7 @@ def grad(
 
 @checked
 def stop_gradient(x: Any) -> Any:
-    """``x``, as a constant to every derivative. A pytree gives a pytree.
+    """Return ``x`` as a constant to every derivative. A pytree gives a pytree.
 
     >>> import numpy as np, wengert as wg
     >>> wg.grad(lambda x: x * wg.stop_gradient(x))(3.0)
@@ -135,7 +135,7 @@ def stop_gradient(x: Any) -> Any:
 
 
 def record_primals(f: F, primals: Sequence[Any], has_aux: bool) -> tuple[Chosen, Aux, Recording]:
-    """What ``f`` does with all of ``primals``, which are differentiated."""
+    """Record ``f`` at ``primals``, all of which are differentiated."""
     chosen = choose(f, tuple(primals), {}, tuple(range(len(primals))), None)
     aux = Aux()
     run = (lambda way: with_aux_tree(f, chosen.call(way), aux)) if has_aux else chosen.call
@@ -145,7 +145,7 @@ def record_primals(f: F, primals: Sequence[Any], has_aux: bool) -> tuple[Chosen,
 
 @checked
 def vjp(f: F, *primals: Any, has_aux: bool = False, nan_safe: bool = False) -> Any:
-    """``f(*primals)`` and its pullback, ``ct -> (cotangent of each primal, ...)``.
+    """Return ``f(*primals)`` and its pullback, ``ct -> (cotangent of each primal, ...)``.
 
     Of complex numbers the pullback transposes and does not conjugate: f'(z) · ct for a holomorphic f; always
     Re(pullback(ct) · dz) = Re(ct · df).
@@ -182,7 +182,7 @@ def vjp(f: F, *primals: Any, has_aux: bool = False, nan_safe: bool = False) -> A
 
 @checked
 def linearize(f: F, *primals: Any, nan_safe: bool = False) -> tuple[Any, F]:
-    """``f(*primals)`` and the linear function of tangents ``(*dprimals) -> dvalue`` at that point.
+    """Return ``f(*primals)`` and the linear function of tangents ``(*dprimals) -> dvalue`` at that point.
 
     >>> import numpy as np, wengert as wg
     >>> y, push = wg.linearize(lambda x: x**3, 2.0)
@@ -204,7 +204,7 @@ def linearize(f: F, *primals: Any, nan_safe: bool = False) -> tuple[Any, F]:
 
 @checked
 def jvp(f: F, primals: Sequence[Any], tangents: Sequence[Any], *, nan_safe: bool = False) -> tuple[Any, Any]:
-    """``f(*primals)`` and its derivative in the direction ``tangents``.
+    """Return ``f(*primals)`` and its derivative in the direction ``tangents``.
 
     ``tangents`` has the structure, shapes and dtypes of ``primals``.
 

@@ -1,4 +1,4 @@
-"""Derivatives as linear functions of what the user gives: tangents, or cotangents."""
+"""Derivatives at one point, as linear functions of the tangents or cotangents that the user gives."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from wengert.tracing.tracer import Tracer
 
 
 class Linear:
-    """The second part of a partitioned tape with its residuals: a linear function, to be called at will."""
+    """The second part of a partitioned tape with its residuals: a linear function that can be called many times."""
 
     def __init__(self, tape: Tape, residuals: Sequence[Any], names: str, in_def: Any, out_def: Any) -> None:
         self._recording = Recording(tape, out_def, programs={})
@@ -28,7 +28,7 @@ class Linear:
         self._names = names
 
     def __wengert_parts__(self) -> dict[str, Any]:
-        """To the walk of a compiled function's surroundings: the arrays that a call reads."""
+        """The arrays that a call reads, for the search through what an enclosing compiled function reads."""
         return {f"residual {k}": x for k, x in enumerate(self._residuals)}
 
     def __call__(self, given: Any) -> Any:
@@ -45,7 +45,10 @@ class Linear:
 
 
 def checked_like(x: Any, aval: Aval, path: Callable[[], str]) -> Any:
-    """``x`` in the type of ``aval``; raises where the shape differs, or where a cast would lose something."""
+    """Return ``x`` with the dtype of ``aval``.
+
+    Raises ShapeError if the shape differs, DTypeError if ``x`` is no number or the cast would change its kind.
+    """
     if not is_number(x):
         raise DTypeError(message(f"{path()}: expected {aval}, got a {type(x).__name__}"))
     if np.shape(x) != aval.shape:

@@ -1,4 +1,4 @@
-"""A function mapped over an axis, or over the elements, of arrays."""
+"""``vmap`` and ``broadcast``: a function mapped over an axis of arrays, or over their elements."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ Array = Any
 
 @checked
 def vmap(f: F, in_axes: Any = 0, out_axes: int = 0) -> F:
-    """``f`` over a batch of arguments at once, without a Python loop.
+    """Return the function that applies ``f`` to a whole batch of arguments at once, without a Python loop.
 
     ``in_axes`` says which axis of each argument is the batch (an int), or that it has none (None): one for all, or a
     tuple with an entry an argument, each an int, None, or a pytree of them with the structure of the argument.
@@ -58,7 +58,7 @@ def vmap(f: F, in_axes: Any = 0, out_axes: int = 0) -> F:
                 raise DTypeError(message(f"vmap of {function_name(f)}: the arguments{where} are {given(x)}, no batch"))
             array: Any = x if type(x) is Tracer else np.asarray(x)
             moved = np.moveaxis(array, axis, 0)
-            # One example, for what needs one to see its type. It is a scalar where the batch is a vector.
+            # One example, for code that needs to see a value's type. It is a scalar where the batch is a vector.
             first: Any = None
             if size:
                 first = partial(_first_of, moved) if type(moved) is Tracer else moved[0]
@@ -92,7 +92,7 @@ def vmap(f: F, in_axes: Any = 0, out_axes: int = 0) -> F:
 
 
 def _first_of(batch: Tracer) -> Any:
-    """One example of a batch that is itself traced, once it is asked for."""
+    """Compute the first example of a batch that is itself traced; called only if the example is needed."""
     return batch._trace.evaluate(batch.atom(), is_example=True)[0]
 
 
@@ -107,7 +107,7 @@ def _leaf_axes(in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> l
 
 
 def _spread_axes(spec: Any, arg: Any) -> list[int | None]:
-    """One axis a leaf of ``arg``, from a spec that has its structure or the beginning of it."""
+    """Return one axis for each leaf of ``arg``, from a spec that has the structure of ``arg`` or a prefix of it."""
     if spec is None or isinstance(spec, int):
         return [spec] * len(tree.flatten(arg)[0])
     if isinstance(spec, dict) and isinstance(arg, dict) and spec.keys() == arg.keys():
@@ -151,7 +151,7 @@ _bodies: dict[Any, Tape] = {}  # equal scalar tapes are one object, so that tape
 
 @checked
 def broadcast(f: F, *arrays: Array) -> Any:
-    """``f``, a function of scalars, for each element of the broadcast arrays: one instruction on the tape.
+    """Apply ``f``, a function of scalars, to each element of the broadcast arrays: one instruction on the tape.
 
     ``f`` is ordinary Python with NumPy's ufuncs on numbers; it runs once, and must not branch on its arguments.
 
@@ -178,7 +178,7 @@ def broadcast(f: F, *arrays: Array) -> Any:
                     tries=["ufuncs and arithmetic in the function, arrays outside of it"],
                 )
             )
-    captured = [c.array for c in tape.captures]  # what the function captured are further operands
+    captured = [c.array for c in tape.captures]  # arrays that the function captured are further operands
     body = tape.replace(inputs=(*tape.inputs, *[c.var for c in tape.captures]), captures=(), name=function_name(f))
     if len(_bodies) > config.max_programs:
         _bodies.clear()
@@ -192,7 +192,10 @@ def broadcast(f: F, *arrays: Array) -> Any:
 
 
 def _step_by_step(body: Tape, operands: Sequence[Any]) -> Any:
-    """The steps of a scalar function on arrays. Of complex numbers its derivative need not be one factor."""
+    """Record the steps of a scalar function one by one, each on whole arrays.
+
+    ``map_scalar`` takes each partial derivative to be one factor; that of a function which is not holomorphic is not.
+    """
     values: dict[Any, Any] = dict(zip(body.inputs, operands, strict=True))
     for op, ins, (out,), params, _ in body.instrs:
         values[out] = record(op, [a.value if type(a) is Lit else values[a] for a in ins], dict(params))

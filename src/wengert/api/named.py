@@ -1,4 +1,4 @@
-"""The names of functions: of the user's in errors and on tapes, and of those that are made of them."""
+"""The names of functions: a user's function in errors and on tapes, and the functions that transforms return."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ def function_name(f: F) -> str:
 
 
 class Transformed(partial):
-    """What a transform makes of a function: a function too, but one that can be pickled where it has no name.
+    """The function that a transform returns. It can be pickled even where no module holds it by a name.
 
-    It is pickled as what made it: the transform, the function, the options. It is a partial without arguments, which
-    the interpreter calls as fast as what is inside.
+    Its pickle holds the transform, the function and the options, which make it again. It is a ``partial`` without
+    arguments, which the interpreter calls as fast as the function inside.
     """
 
-    __wengert_function__ = True  # to the walk of an enclosing function's environment: what it is, is in ``func``
+    __wengert_function__ = True  # tells the search through an enclosing function's environment to look at ``func``
     _made_by: tuple[F, F, dict[str, Any]]
     __name__ = property(lambda self: self.func.__name__)
     __doc__ = property(lambda self: self.func.__doc__)  # type: ignore[assignment]  # of an instance it is a text
@@ -51,9 +51,10 @@ def _made_again(transform: F, f: F, options: dict[str, Any]) -> Any:
 
 
 def made_by(transform: F, f: F, **options: Any) -> Callable[[F], F]:
-    """Decorate what ``transform(f, **options)`` is to return, which becomes known by the name of ``f``.
+    """Decorate the function that ``transform(f, **options)`` is to return: it gets the name of ``f``.
 
-    As ``functools.wraps``; but what an object holds, the programs of a jit or the weights of a model, stays with it.
+    It does as ``functools.wraps``, but copies no attributes of an object that is callable: the programs of a jit or the
+    weights of a model stay where they are.
     """
 
     def decorate(call: F) -> F:

@@ -1,4 +1,4 @@
-"""Tapes and programs: ``trace``, ``compile``, ``jit``; ``spec`` and ``spec_of``, of shapes alone."""
+"""Tapes and programs: ``trace``, ``compile`` and ``jit``; ``spec`` and ``spec_of``, which need shapes alone."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ def trace(f: F) -> F:
 
 @checked
 def spec(shape: int | Sequence[int], dtype: DType = "float32") -> Aval:
-    """An array by its shape and dtype alone, for what asks for no more: :func:`trace`, :func:`spec_of`.
+    """Describe an array by its shape and dtype alone, where no more is needed: :func:`trace`, :func:`spec_of`.
 
     It has ``shape``, ``dtype``, ``ndim``, ``size`` and ``nbytes``, is a leaf of trees, and equal specs are one object.
 
@@ -69,8 +69,8 @@ def spec(shape: int | Sequence[int], dtype: DType = "float32") -> Aval:
 def spec_of(f: F) -> F:
     """The function that returns the :func:`spec` of each array that ``f`` returns, in their tree, and computes nothing.
 
-    Of arrays among its arguments shapes and dtypes alone are looked at, so specs will do; numbers and flags are what
-    they are. A function that looks at an array's values raises :class:`~wengert.errors.ConcretizationError`.
+    Arrays among the arguments are looked at for shape and dtype alone, so specs will do; numbers and flags are passed
+    on as they are. A function that looks at an array's values raises :class:`~wengert.errors.ConcretizationError`.
 
     >>> import numpy as np, wengert as wg
     >>> wg.spec_of(lambda x, w: {"h": np.tanh(x @ w)})(wg.spec((32, 5)), wg.spec((5, 7)))
@@ -86,7 +86,7 @@ def spec_of(f: F) -> F:
 
 
 def _recorded_abstractly(f: F, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Recording:
-    """What ``f`` does with arrays of these shapes and dtypes, whatever is in them."""
+    """Record ``f`` with arrays of the shapes and dtypes of its arguments; their elements are not read."""
     leaves, treedef = foreign.flatten((args, kwargs))
     inputs = {
         k: Input(x.aval if isinstance(x, Tracer) else Aval(x.shape, x.dtype))
@@ -107,10 +107,11 @@ def _recorded_abstractly(f: F, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 
 def compile(tape: Tape) -> Program:
-    """``tape``, optimised, as a program: ``program(*args)``. One path: raises GuardError off it.
+    """Optimise ``tape`` and compile it to a program, ``program(*args)``, which runs this one path.
 
-    Captured arrays are read at every call, but for those that the tape calls constant: what depends on these alone is
-    computed now. Those are the read-only ones; a call after one was made writable raises GuardError.
+    Raises GuardError when the arguments of a call would take another path. Captured arrays are read at every call,
+    except those that the tape calls constant, the read-only ones: steps that depend on these alone are done now, and a
+    call after one was made writable raises GuardError.
     """
     if not isinstance(tape, Tape):
         tries = ["wg.compile(wg.trace(f)(*args)), the one path that these arguments take", "wg.jit(f), all of them"]
@@ -122,7 +123,7 @@ def compile(tape: Tape) -> Program:
 
 @checked
 def jit(f: F | None = None, *, strict: bool = False, donate: F | None = None, reroll: bool = True) -> Any:
-    """``f``, traced once for each signature and path, and run as compiled programs from then on.
+    """Trace ``f`` once for each signature and path, and run it as compiled programs from then on.
 
     Branches on values are guards, captured arrays are read at every call; see :class:`~wengert.runtime.jit.Jit` for
     ``stats()``, ``program(*args)`` and ``clear()``. Calls take ``out=``, arrays to write the results into.
@@ -154,7 +155,7 @@ def jit(f: F | None = None, *, strict: bool = False, donate: F | None = None, re
 
 @checked
 def fastmath() -> Callable[[F], Jit]:
-    """A decorator as :func:`jit`, for programs that may compute some functions faster and a little less exactly.
+    """Return a decorator as :func:`jit`, for programs that may compute some functions faster and less exactly.
 
     ``exp`` and ``expit`` are then within 2 units in the last place, ``tanh`` within 3 (float64) or 5 (float32),
     ``log_expit`` and ``logaddexp`` within 2; results that would be subnormal are 0. Everything else is as ever.
@@ -171,7 +172,7 @@ def fastmath() -> Callable[[F], Jit]:
 
 @checked
 def constant(value: Any) -> Any:
-    """A read-only copy of an array, or of each array of a pytree: what depends on it alone is computed once.
+    """Return a read-only copy of an array, or of each array of a pytree: steps that depend on it alone run once.
 
     >>> import numpy as np, wengert as wg
     >>> wg.constant(np.ones(3)).flags.writeable

@@ -1,9 +1,10 @@
 """The two ways in which an un-jitted transform records a function.
 
-What is not differentiated goes into the function *as it is*: NumPy computes with it, and the tape holds only what is
-active. But into an array of NumPy's no traced value can be written (``u = u0.copy(); u[0] = p``). Where a run ends for
-such a reason the function is run again *with everything traced*, its other arguments and what it captured too, as
-``jit`` does; and from then on in this way first.
+In the first way, values that are not differentiated go into the function *as they are*: NumPy computes with them, and
+the tape holds only the steps that are active. But no traced value can be written into an array of NumPy's
+(``u = u0.copy(); u[0] = p``). If a run ends for such a reason, the function is run again in the second way, *with
+everything traced*, its other arguments and the arrays it captured too, as ``jit`` does; and from then on that way is
+tried first.
 """
 
 from __future__ import annotations
@@ -35,19 +36,20 @@ from wengert.tracing.trace import Trace, current_trace
 from wengert.tracing.tracer import Tracer, wrap
 
 Way = Callable[[F, Sequence[Any], dict[str, Any]], tuple[F, Sequence[Any], dict[str, Any]]]
-"""What is called, and with what, for a function and those of its arguments that are not traced by themselves."""
+"""``way(f, others, by_keyword)`` returns the function to call and its arguments. ``others`` and ``by_keyword`` are the
+arguments that are not differentiated; the way decides whether those are traced."""
 
 
 def record_in_a_way(f: F, call: Callable[[Way], F], inputs: Sequence[Input], **options: Any) -> Recording:
-    """The tape of ``call(way)``, in the first of the two ways that will do. ``options`` are those of ``record_call``.
+    """Record ``call(way)`` in the first of the two ways that works. ``options`` are those of ``record_call``.
 
-    Raises what the first way raised if the other fails too.
+    Raises the error of the first way if the other fails too.
     """
     return _rolled(_recorded(f, call, inputs, options))
 
 
 def _rolled(recording: Recording) -> Recording:
-    """With loops in place of what repeats, where an enclosing trace will be compiled: so what is short is
+    """Put loops in the place of repeated steps if an enclosing trace will be compiled, so that a short tape is
     differentiated."""
     trace = current_trace()
     tape = recording.tape
@@ -95,14 +97,14 @@ _traced = set[CodeType]()  # the code of functions that need everything traced
 
 
 def _code_of(f: Any) -> CodeType | None:
-    """The user's code, below what transforms have made of it."""
+    """The code object of the user's function, inside the functions that transforms have made of it."""
     while held(f, "__wrapped__") is not None:
         f = f.__wrapped__
     return code_of(f)
 
 
 def _as_they_are(f: F, others: Sequence[Any], by_keyword: dict[str, Any]) -> tuple[F, Sequence[Any], dict[str, Any]]:
-    """The other arguments are still the caller's: nobody writes them while tracing."""
+    """Pass the other arguments on untraced. They are still the caller's: nothing may write them while tracing."""
     if by_keyword:
         by_keyword = {name: _lent(x) for name, x in by_keyword.items()}
     return f, [x if x is None or type(x) in _NUMBERS else _lent(x) for x in others], by_keyword
@@ -143,13 +145,14 @@ def _everything_traced(
 
 
 class _Draws(Exception):
-    """The function draws from what it captured: where a run of it fails, another would find that advanced."""
+    """The function draws from a generator that it captured, so that a second run would find the generator advanced."""
 
 
 class _EverythingTraced:
-    """The other arguments, and what the function captured, are traced as captured arrays.
+    """The way in which the other arguments, and the arrays that the function captured, are traced as captures.
 
-    ``refusal``: what ended a run before this one, which may have drawn from what the function captured, or written it.
+    ``refusal`` is the error that ended a run before this one. That run may have drawn from a captured generator, or
+    written a captured variable; then this one raises it again.
     """
 
     def __init__(self, environment: Environment, refusal: WengertError | None) -> None:

@@ -1,8 +1,8 @@
-"""Tapes as parameters: the bodies of branches and loops, and what derivatives and batches make of them.
+"""Tapes as parameters of ops: the bodies of branches and loops, and their derivatives and batches.
 
-A body has no captured arrays: what it reads of its surroundings are operands of its op. So its structure says all, and
-bodies of one structure are one object here (:func:`interned`): instructions with equal bodies are equal, and what was
-made of one is made once.
+A body has no captured arrays: values that it reads from outside are operands of its op. So its structure says all about
+it, and bodies of one structure are one object here (:func:`interned`): instructions with equal bodies are equal, and
+each derivative or batch of a body is made once.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def interned(body: Tape) -> Tape:
 
 
 def alive(body: Tape) -> Tape:
-    """``body`` without steps that its outputs do not need."""
+    """Return ``body`` without the steps that its outputs do not need."""
     needed = ancestors(body, [a for a in body.outputs if isinstance(a, Var)])
     if not any(i.op.effects for i in body.instrs):
         body = body.replace(instrs=tuple(needed))
@@ -59,8 +59,10 @@ def steps_of_constants(body: Tape, count: int) -> list[Instr]:
 
 
 def unasked(body: Tape) -> Tape:
-    """``body``, in which no step knows what an earlier derivative has asked it to keep: a derivative that was taken in
-    the body asked for less than the next one, of which its own results are a part."""
+    """Return ``body`` without the notes of what each step shall keep for its pullback.
+
+    A derivative taken inside of the body left those notes. The derivative that is taken of the body now differentiates
+    its steps as well, so it may need more operands' pullbacks than were noted."""
     if not any(i.op.kept_in and i.params[i.op.kept_in] is not None for i in body.instrs):
         return body
     fresh = [i if i.op.kept_in is None else i._replace(params={**i.params, i.op.kept_in: None}) for i in body.instrs]
@@ -72,8 +74,8 @@ def select_outputs(body: Tape, which: Sequence[int]) -> Tape:
 
 
 def moving_carry(body: Tape, first: int, count: int, active: frozenset[int]) -> frozenset[int]:
-    """Which inputs of a body move when those numbered ``active`` do: these, and every carry that does after some
-    iterations. Carries are the inputs from number ``first``, ``count`` of them, and the first outputs."""
+    """Return the inputs of a body that move if those numbered ``active`` do: these, and each carry that moves after
+    some iterations. The carries are ``count`` inputs from number ``first`` on, and the first ``count`` outputs."""
     while True:
         moved = dependent(body, [body.inputs[k] for k in active])
         carried = {first + k for k in range(count) if body.outputs[k] in moved}
@@ -84,18 +86,18 @@ def moving_carry(body: Tape, first: int, count: int, active: frozenset[int]) -> 
 
 @lru_cache(maxsize=4096)
 def pushed(body: Tape, wrt: tuple[int, ...], outputs: tuple[int, ...]) -> Tape:
-    """The outputs of ``body`` and, behind them, the tangents of those numbered ``outputs``; behind its inputs the
-    tangents of those numbered ``wrt``."""
+    """Return the tape with the outputs of ``body`` and, behind them, the tangents of those numbered ``outputs``. It
+    takes the inputs of ``body`` and, behind them, the tangents of those numbered ``wrt``."""
     return alive(jvp(body, wrt, outputs))
 
 
 @lru_cache(maxsize=4096)
 def pulled(body: Tape, wrt: tuple[int, ...], outputs: tuple[int, ...], sums: int = 0) -> Tape:
-    """The outputs of ``body`` and, behind them, the cotangents of the inputs numbered ``wrt``; behind its inputs the
-    cotangents of the outputs numbered ``outputs``.
+    """Return the tape with the outputs of ``body`` and, behind them, the cotangents of the inputs numbered ``wrt``. It
+    takes the inputs of ``body`` and, behind them, the cotangents of the outputs numbered ``outputs``.
 
-    ``sums``: to the first so many cotangents one is added that is given behind all else: in place, of the elements that
-    the body has read.
+    ``sums``: this many further inputs stand behind all others, and are added to the first ``sums`` cotangents. The sum
+    is made in place, and touches only the elements that the body has read.
     """
     body = unasked(body)
     wrt_vars = [body.inputs[k] for k in wrt]
@@ -110,13 +112,13 @@ def pulled(body: Tape, wrt: tuple[int, ...], outputs: tuple[int, ...], sums: int
             for ct, total, v in zip(found, totals, wrt_vars, strict=True)
         ]
     inputs = (*body.inputs, *seeds, *given)
-    # a step of several operands is pulled back once for each, by steps that are equal; unmerged they were several in
-    # each derivative of each body around
+    # A step of several operands is pulled back once for each of them, by steps that are equal. If they were not merged,
+    # each derivative of each enclosing body would have several of each.
     joint = merge_common(body.replace(inputs=inputs, instrs=builder.instrs, outputs=(*body.outputs, *results)))
     return interned(joint)
 
 
 @lru_cache(maxsize=4096)
 def batched(body: Tape, flags: tuple[bool, ...], size: int) -> Tape:
-    """``body`` over a leading axis of the inputs that ``flags`` marks, and of every output."""
+    """Return ``body`` mapped over a leading axis of the inputs that ``flags`` marks, and of every output."""
     return alive(batch(body, flags, size))

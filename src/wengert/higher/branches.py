@@ -56,7 +56,7 @@ def _pushforward(xs: Any, dxs: Any, y: Any, *, branches: tuple[Tape, ...], wrt: 
 
 
 def keep(instr: Instr, active: Any) -> Instr:
-    """The same, knowing which operands its pullback is asked for."""
+    """Return the ``cond`` with a note of the operands for which a pullback will be asked."""
     wrt = tuple([k - 1 for k in active_operands(instr, active) if k])
     return instr._replace(params={**instr.params, "wrt": wrt})
 

@@ -1,9 +1,9 @@
-"""States of which each follows from the one before, when somebody else has computed them already: ``chain``.
+"""``chain``: the derivative of a recurrence whose states have been computed already.
 
-An adaptive solver finds the steps as it goes; its decisions have no derivative, and the steps that it took in vain are
-of no interest. What has a derivative is the recurrence ys[k+1] = step(ys[k], xs[k]) over the steps that it kept. The
-value of a chain is ``ys`` as it is. Forward mode goes along it with tangents, reverse mode back from its end, one step
-at a time: loops over what is stored already.
+An adaptive solver finds its steps as it goes; its decisions have no derivative, and the steps that it rejected are of
+no interest. The recurrence ys[k+1] = step(ys[k], xs[k]) over the steps that it kept has a derivative. The value of a
+chain is ``ys`` as it is. Forward mode carries tangents along the chain, reverse mode carries a cotangent from its end
+back, one step at a time: both are loops over the states that are stored already.
 
 Source: Hairer, Nørsett, Wanner (1993), Solving Ordinary Differential Equations I, section II.6 (the discrete adjoint).
 """
@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 
 from wengert.ad.activity import active_operands
 from wengert.higher.bodies import alive, pulled, pushed
-from wengert.higher.loops import While, in_turn, while_
+from wengert.higher.loops import While, one_by_one, while_
 from wengert.ops.elementwise import add, greater, less
 from wengert.ops.index import INTP, gather, scatter_set
 from wengert.ops.kernels import View, free, whole
@@ -26,7 +26,7 @@ from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, Var, building, s
 
 
 class Chain(NamedTuple):
-    """The step takes constants, a state and a slice of each stack, and gives the next state."""
+    """A step as a tape: it takes constants, a state and a slice of each stack, and gives the next state."""
 
     step: Tape
     constants: int
@@ -38,16 +38,19 @@ class Chain(NamedTuple):
 
 
 FIRST = 2
-"""Operands: the states, their number but the first, then the inputs of the step, stacks whole, the state the first."""
+"""The number of the operand at which the inputs of the step begin. The operands are the stacked states, the number of
+steps taken, then the inputs of the step: its constants, the first state, and whole stacks in the place of slices."""
 
 
 def _tangent_loop(chain: Chain, avals: Sequence[Aval], wrt: tuple[int, ...]) -> While:
-    """Carries k and the tangents of all states; reads the states, what the step takes, and tangents of some of that."""
+    """The loop of forward mode. It carries k and the tangents of all states; it reads the states, the operands of the
+    step, and the tangents of those operands that move."""
     return _made(chain, tuple(avals), wrt, _tangent_body)
 
 
 def _cotangent_loop(chain: Chain, avals: Sequence[Aval], wrt: tuple[int, ...]) -> While:
-    """Carries k, the cotangent of state k, and those of what the step takes; reads the states and theirs as well."""
+    """The loop of reverse mode. It carries k, the cotangent of state k, and the cotangents of the step's operands; it
+    reads the states, the operands of the step, and the given cotangents of all states."""
     return _made(chain, tuple(avals), wrt, _cotangent_body)
 
 
@@ -57,7 +60,7 @@ def _made(chain: Chain, avals: tuple[Aval, ...], wrt: tuple[int, ...], make: Cal
 
 
 def _at(chain: Chain, values: Sequence[Atom], states: Atom, k: Atom) -> list[Any]:
-    """What the step number ``k`` takes."""
+    """Return the inputs of step number ``k``: the constants, state ``k``, and slice ``k`` of each stack."""
     constants, stacks = values[: chain.state], values[chain.state + 1 :]
     return [*constants, gather(states, k), *[gather(x, k) for x in stacks]]
 
@@ -151,8 +154,8 @@ def _pullback(ct: Any, *xs_y: Any, operand: int, chain: Chain, wrt: tuple[int, .
 
 
 def _batch(xs: Sequence[Atom], flags: Sequence[bool], size: int, **params: Any) -> Any:
-    """Each example has a number of steps of its own."""
-    return in_turn(chain, {**params, "wrt": None}, xs, flags, size)
+    """Apply the chain to one example after another, since each example has its own number of steps."""
+    return one_by_one(chain, {**params, "wrt": None}, xs, flags, size)
 
 
 chain = Op(  # states, their number but the first, constants, the first state, stacks -> states

@@ -1,9 +1,9 @@
-"""One tape of the paths through a body: what they have in common, then one ``cond`` over what each goes on with, up to
-where they meet again.
+"""Joining the paths through a body into one tape: the steps they share, then one ``cond`` over the rest of each, up to
+the steps where they meet again.
 
-A path is a straight tape, recorded with one choice of outcomes (see :mod:`wengert.tracing.decisions`). Up to where two
-of them decide otherwise they must have taken the same steps, which is checked: a body that does something else the next
-time it is run is no function of what it reads.
+A path is a straight tape, recorded with one choice of outcomes (see :mod:`wengert.tracing.decisions`). Before the
+decision at which two paths part, they must have taken the same steps, which is checked: a body that does something
+else the next time it is run is not a function of the values that it reads.
 """
 
 from __future__ import annotations
@@ -28,26 +28,26 @@ ALIKE = ["branches that return the same structure, shapes and dtypes"]
 
 
 class Path(NamedTuple):
-    """A body as it was run with these outcomes."""
+    """The steps and results of one run of a body, with the outcomes of its decisions."""
 
     instrs: tuple[Instr, ...]
     outputs: tuple[Atom, ...]
     weak: tuple[type | None, ...]
-    """Of each output: the class of the number of Python's that it is."""
+    """For each output, its class if it is a Python number (a weak type), else None."""
     decisions: tuple[Decision, ...]
     treedef: Any
-    """Of what was returned."""
+    """The structure of the value that the body returned."""
 
 
 class Joined(NamedTuple):
-    """Steps and results of the tape."""
+    """The steps and results of the joined tape."""
 
     instrs: tuple[Instr, ...]
     outputs: tuple[Atom, ...]
 
 
 class _Walk(NamedTuple):
-    """A path, and what its values are on the tape that is made."""
+    """A path, and for each of its values the one that stands for it on the joined tape."""
 
     path: Path
     env: dict[Atom, Atom]
@@ -57,7 +57,7 @@ class _Walk(NamedTuple):
 
 
 class _Side(NamedTuple):
-    """What one outcome goes on with."""
+    """The steps and results that follow one outcome of a decision."""
 
     instrs: list[Instr]
     outputs: list[Atom]
@@ -65,10 +65,10 @@ class _Side(NamedTuple):
 
 
 def join(name: str, paths: Sequence[Path]) -> Joined:
-    """The tape of all ``paths``, one for each choice of outcomes. They read the same variables from outside.
+    """Join ``paths``, one for each choice of outcomes, into one tape. They read the same variables from outside.
 
-    Raises StructureError, ShapeError or DTypeError, with the line of the decision and both types, where the results of
-    two sides differ; CaptureError where two runs did not do the same.
+    Raises StructureError, ShapeError or DTypeError, with the line of the decision and both types, if the results of
+    two sides differ in these; CaptureError if two runs with the same outcomes took different steps.
     """
     for path in paths[1:]:
         _check_structure(name, paths[0], path)
@@ -93,7 +93,7 @@ class _Joiner:
         self.name, self.treedef = name, treedef
 
     def side(self, walks: list[_Walk], depth: int) -> _Side:
-        """What ``walks`` have in common from their decision number ``depth`` on, and how they go on."""
+        """Join ``walks``, which agree in their first ``depth`` decisions: return the steps after those, and results."""
         first, *others = walks
         decisions = first.path.decisions
         start = decisions[depth - 1].position if depth else 0
@@ -117,7 +117,8 @@ class _Joiner:
         return _Side([*common, *instrs], outputs, weak)
 
     def _follow(self, first: _Walk, other: _Walk, depth: int, start: int) -> None:
-        """See that ``other`` does what ``first`` does up to the decision, and note its values as those of ``first``."""
+        """Check that ``other`` takes the steps of ``first`` up to decision number ``depth``, and map its values to
+        those of ``first``."""
         self._check(len(other.path.decisions) > depth, first)
         here, there = first.path.decisions[depth], other.path.decisions[depth]
         self._check(here.position == there.position, first)
@@ -136,7 +137,9 @@ class _Joiner:
             raise CaptureError(message(what, source, tries=tries))
 
     def _alike(self, source: Source | None, no: _Side, yes: _Side, k: int) -> type | None:
-        """Let the output number ``k`` of both sides have one type, a number of Python's the other's."""
+        """Give output number ``k`` of both sides one type: a Python number takes the type of the other side.
+
+        Returns the class of the output if it is a Python number on both sides, else None."""
         a, b = no.outputs[k].aval, yes.outputs[k].aval
         both_weak = no.weak[k] is not None and yes.weak[k] is not None
         if a is not b:
@@ -152,7 +155,7 @@ class _Joiner:
 
 
 def _common(a: Aval, weak_a: type | None, b: Aval, weak_b: type | None) -> np.dtype[Any] | None:
-    """The dtype of both; None if one would have to change that is no number of Python's."""
+    """The common dtype of both; None if a value that is not a Python number would have to change its dtype."""
     if weak_a is None and weak_b is None:
         return None
     if weak_a is not None and weak_b is not None:
@@ -174,7 +177,7 @@ def _as(side: _Side, a: Atom, dtype: np.dtype[Any]) -> Atom:
 
 
 def _is_same(a: Instr, b: Instr) -> bool:
-    """Whether two steps do the same with the same."""
+    """Whether two steps have the same op, parameters and operands, and results of the same types."""
     same_outs = [v.aval for v in a.outs] == [v.aval for v in b.outs]
     return a.op is b.op and a.params == b.params and same_outs and [*map(key_of, a.ins)] == [*map(key_of, b.ins)]
 
@@ -185,7 +188,7 @@ def _is_same(a: Instr, b: Instr) -> bool:
 def joined_sides(
     name: str, condition: Atom, source: Source | None, no: _Side, yes: _Side
 ) -> tuple[list[Instr], list[Atom]]:
-    """One ``cond`` over both sides, up to where they meet: what both end with in the same way stands behind it."""
+    """Return one ``cond`` over both sides; equal steps at the end of both stand once, behind it."""
     mine, its = _alive(no.instrs, no.outputs), _alive(yes.instrs, yes.outputs)
     tail = _Tail(mine, its, no.outputs, yes.outputs)
     heads = [mine[: len(mine) - tail.length], its[: len(its) - tail.length]]
@@ -209,7 +212,7 @@ def _alive(instrs: list[Instr], outputs: list[Atom]) -> list[Instr]:
 
 
 def _chosen(name: str, condition: Atom, heads: list[list[Instr]], pairs: list[tuple[Atom, Atom]]) -> Sequence[Atom]:
-    """Of each pair, what the side gives that ``condition`` chooses: by a selection where there is nothing to do."""
+    """Choose one value of each pair by ``condition``: by ``select`` if no side has steps to run, else by ``cond``."""
     if not pairs:
         return ()
     tapes = []
@@ -225,7 +228,8 @@ def _chosen(name: str, condition: Atom, heads: list[list[Instr]], pairs: list[tu
 
 
 class _Tail:
-    """The longest end of two sides that is the same but for values which come from before it, in ``pairs``."""
+    """The longest sequence of steps with which two sides end alike. ``pairs`` are the values from before it that it
+    reads, one from each side, where they differ."""
 
     def __init__(self, mine: list[Instr], its: list[Instr], outputs: list[Atom], other_outputs: list[Atom]) -> None:
         self.length = 0
@@ -245,7 +249,9 @@ class _Tail:
             self.length -= crossing + 1
 
     def _first_crossing(self, outputs: list[tuple[Atom, Atom]]) -> int | None:
-        """The last step of the tail that cannot be in it, as far as its operands say, or as somebody reads it."""
+        """The number of the last step that cannot belong to the tail; None if all can.
+
+        A step cannot if its operands cannot be paired, or if an output that reads it cannot be paired."""
         for k, (a, b) in reversed(list(enumerate(self.steps))):
             if not all(self._goes(x, y) for x, y in zip(a.ins, b.ins, strict=True)):
                 return k
@@ -253,7 +259,8 @@ class _Tail:
         return max([self._at[n][x][0] for x in crossed for n in (0, 1) if x in self._at[n]], default=None)
 
     def _goes(self, x: Atom, y: Atom) -> bool:
-        """Whether the same is read on both sides, or what can be chosen before the tail, which is noted."""
+        """Whether ``x`` and ``y`` can be paired: both are the same result within the tail, or both come from before it
+        and have one type. In that case they are noted in ``pairs`` if they differ."""
         here, there = self._at[0].get(x), self._at[1].get(y)
         if here is not None or there is not None:
             return here == there
@@ -262,24 +269,24 @@ class _Tail:
         return x.aval is y.aval
 
     def value(self, x: Atom, y: Atom, chosen: dict[Any, Atom]) -> Atom:
-        """What stands for ``x`` and ``y`` where the sides are one."""
+        """The value that stands for the pair ``x``, ``y`` in the tail: the chosen one, or ``x`` if they are equal."""
         return chosen.get((key_of(x), key_of(y)), x)
 
 
 def _places(instrs: list[Instr]) -> dict[Atom, tuple[int, int]]:
-    """Of each value the number of its step, and of the output there."""
+    """Map each value to the number of the step that computes it, and its number among the outputs of that step."""
     return {v: (k, m) for k, i in enumerate(instrs) for m, v in enumerate(i.outs)}
 
 
 def _does_the_same(a: Instr, b: Instr) -> bool:
-    """Whether two steps are of one line and op, on operands of the same types."""
+    """Whether two steps have one source line, op and parameters, and operands of the same types."""
     lines = [None if i.source is None else i.source[:2] for i in (a, b)]
     same_ins = [x.aval for x in a.ins] == [x.aval for x in b.ins]
     return a.op is b.op and a.params == b.params and same_ins and lines[0] == lines[1]
 
 
 def _free(tape: Tape) -> list[Var]:
-    """What the tape reads and does not assign, in the order in which it is read."""
+    """The variables that the tape reads and does not assign, in the order in which it first reads them."""
     assigned = {v for i in tape.instrs for v in i.outs}
     read = [a for i in tape.instrs for a in i.ins] + list(tape.outputs)
     return [a for a in dict.fromkeys(read) if type(a) is Var and a not in assigned]

@@ -1,13 +1,13 @@
-"""Loops as single steps: ``scan``, of a number of iterations that is known, and ``while_``, of one that is not.
+"""Loops as single steps: ``scan``, with a number of iterations that is known, and ``while_``, with one that is not.
 
-A body is a tape (see :mod:`wengert.higher.bodies`); what it carries from one iteration to the next has one type.
+A body is a tape (see :mod:`wengert.higher.bodies`); each carry has the same type in all iterations.
 
 * Tangents are carried beside their primals.
-* The pullback of a scan is a scan that runs the other way. What it reads of the forward iterations is stacked by the
-  forward scan, which reverse mode asks to keep it (:func:`keep`): what the body computes, once an iteration; what does
-  not change from one to the next, not at all. Cotangents of constants are summed in place.
-* That of a while loop, ``while_pull``, runs the loop again and keeps the carries, on a stack of its own that grows: how
-  many there will be nobody knows. Its derivatives are loops of the same kinds, by
+* The pullback of a scan is a scan that runs the other way. It reads residuals of the forward iterations, which the
+  forward scan stacks when reverse mode asks for them (:func:`keep`): a value that the body computes is stored once an
+  iteration, one that is the same in all iterations is not stored. Cotangents of constants are summed in place.
+* The pullback of a while loop, ``while_pull``, runs the loop again and keeps the carries on a stack of its own, which
+  grows since the number of iterations is unknown. Its derivatives are loops of the same kinds, by
   ⟨u, ∂(F'(x)ᵀ c)/∂x⟩ = ∂⟨c, F'(x) u⟩/∂x.
 
 Source: Griewank and Walther (2008), Evaluating Derivatives, chapters 3 and 12.
@@ -35,7 +35,8 @@ from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, Var, building, c
 
 
 class Loop(NamedTuple):
-    """What a scan is: its body takes constants, carries and a slice of each stack, and gives carries and slices."""
+    """The parameters of a scan: its body takes constants, carries and a slice of each stack, and gives carries and
+    slices; ``length`` is the number of iterations."""
 
     body: Tape
     constants: int
@@ -45,7 +46,7 @@ class Loop(NamedTuple):
 
     @property
     def stacks(self) -> int:
-        """How many inputs are sliced."""
+        """The number of inputs that are sliced."""
         return len(self.body.inputs) - self.constants - self.carries
 
 
@@ -82,7 +83,7 @@ def scanned(*operands: Any, loop: Loop, pull: Any = None) -> Any:
 
 
 Run = Callable[[Sequence[Atom], Loop], Any]
-"""``run(operands, loop)``: the op that a rule is of, again."""
+"""``run(operands, loop)`` records the op whose rule is being applied once more, for another loop."""
 
 
 def _again(operands: Sequence[Atom], loop: Loop) -> Any:
@@ -94,7 +95,7 @@ def _scan_pushforward(xs: Any, dxs: Any, y: Any, *, loop: Loop, pull: Any) -> An
 
 
 def tangents_by(run: Run, xs: Any, dxs: Any, loop: Loop) -> Any:
-    """The tangents of the results, by a loop that carries tangents beside what it carries."""
+    """The tangents of the results, by a loop that carries tangents beside the primals."""
     body, n, first = loop.body, loop.constants, loop.constants + loop.carries
     given = frozenset(k for k, dx in enumerate(dxs) if dx is not None)
     wrt = tuple(sorted(moving_carry(body, n, loop.carries, given)))
@@ -131,22 +132,23 @@ def _several(results: Any) -> Any:
 
 @dataclass(frozen=True, repr=False)
 class Pull:
-    """How a scan is pulled back: which operands, from which outputs, and by which loop, of these residuals."""
+    """How a scan is pulled back: the operands and outputs that have cotangents, the loop, and what it reads."""
 
     wrt: tuple[int, ...]
     outputs: tuple[int, ...]
     loop: Loop
     constants: tuple[int, ...]
-    """The operands that the loop reads as they are."""
+    """The operands of the scan that the loop reads whole, as constants."""
     stacks: tuple[int, ...]
-    """Those that it slices: operands, and (from the number of operands on) outputs of the forward scan."""
+    """The stacks that the loop slices: operands of the scan by number, then, from the number of operands on, outputs of
+    the forward scan."""
 
     def __repr__(self) -> str:
         return f"<of operands {self.wrt}>"
 
 
 def keep(instr: Instr, active: Any) -> Instr:
-    """The scan with further outputs: what its pullback reads of each iteration."""
+    """Return the scan with further outputs: the residuals of each iteration that its pullback reads."""
     loop: Loop = instr.params["loop"]
     given = frozenset(active_operands(instr, active))
     wide, pull = _kept(loop, given)
@@ -207,7 +209,7 @@ def _kept(loop: Loop, given: frozenset[int]) -> tuple[Loop, Pull]:
 
 
 def kept_bytes(loop: Loop) -> int:
-    """What the way back keeps of an iteration if everything moves."""
+    """The bytes of residuals that one iteration stores for the pullback if every inexact input moves."""
     moving = frozenset(k for k, v in enumerate(loop.body.inputs) if v.aval.is_inexact)
     if not moving or not any(a.aval.is_inexact for a in loop.body.outputs):
         return 0
@@ -218,9 +220,11 @@ def kept_bytes(loop: Loop) -> int:
 def _recomputed(
     forward: list[Instr], read: list[Var], taken: Sequence[Var], loop: Loop
 ) -> tuple[list[Instr], list[Var]]:
-    """What the way back computes again, in their order, and what is kept for it: of what it reads, ``read``, no value
-    that is the same at every iteration, and where that is fewer bytes, what cheap steps made them of. The body takes
-    ``taken``, and computes ``forward``."""
+    """Choose the forward steps that the pullback computes again, in their order, and the values it reads as they are.
+
+    ``forward`` are the steps of the body, ``taken`` its inputs, ``read`` the values that the pullback needs. A value
+    that is the same in every iteration is computed again, never stored. Where that stores fewer bytes, results of cheap
+    steps are computed again as well, from the operands of those steps."""
     maker = {v: k for k, i in enumerate(forward) for v in i.outs}
     constant: set[Atom] = set(taken[: loop.constants])
     for i in forward:
@@ -253,7 +257,8 @@ def _recomputed(
 
 
 CHEAP = 4.0
-"""Flops an element that are sooner computed again than stored and read: products, comparisons, selections."""
+"""Flops an element up to which a step is computed again rather than stored and read: products, comparisons,
+selections."""
 
 
 def _is_cheap(i: Instr) -> bool:
@@ -263,7 +268,7 @@ def _is_cheap(i: Instr) -> bool:
 def _scan_pullback(ct: Any, *xs_y: Any, operand: int, loop: Loop, pull: Pull | None) -> Any:
     xs, y = xs_y[:-1], _several(xs_y[-1])
     cts = _several(ct)
-    if pull is None:  # nobody has asked the forward scan to keep anything
+    if pull is None:  # the forward scan was not asked to keep residuals
         wide, pull = _kept(loop, frozenset(k for k, x in enumerate(xs) if x.aval.is_inexact))
         y = _several(scan(*xs, loop=wide, pull=None))
     known = {k: cts[k] for k in pull.outputs}
@@ -289,7 +294,7 @@ def _scan_batch(xs: Sequence[Atom], flags: Sequence[bool], size: int, *, loop: L
 
 
 def batch_by(run: Run, xs: Sequence[Atom], flags: Sequence[bool], size: int, loop: Loop) -> Any:
-    """The results for a batch, by a loop over the batch."""
+    """The results for a batch of examples, by one loop whose body is batched."""
     n, first = loop.constants, loop.constants + loop.carries
     marked = (*flags[:n], *[True] * loop.carries, *flags[first:])
     body = batched(loop.body, marked, size)
@@ -302,8 +307,8 @@ def batch_by(run: Run, xs: Sequence[Atom], flags: Sequence[bool], size: int, loo
     return (*results[: loop.carries], *[_swapped(y) for y in results[loop.carries :]])
 
 
-def in_turn(op: Op, params: dict[str, Any], xs: Sequence[Atom], flags: Sequence[bool], size: int) -> Any:
-    """An op of one example after another: a scan over what ``flags`` marks."""
+def one_by_one(op: Op, params: dict[str, Any], xs: Sequence[Atom], flags: Sequence[bool], size: int) -> Any:
+    """Apply an op to one example after another, by a scan over the operands that ``flags`` marks."""
     constants = [k for k, is_batched in enumerate(flags) if not is_batched]
     stacks = [k for k, is_batched in enumerate(flags) if is_batched]
     inputs = {k: Var(Aval(xs[k].aval.shape[1:], xs[k].aval.dtype) if flags[k] else xs[k].aval) for k in range(len(xs))}
@@ -321,11 +326,11 @@ def in_turn(op: Op, params: dict[str, Any], xs: Sequence[Atom], flags: Sequence[
 
 
 def _swapped(x: Atom) -> Any:
-    """With its first two axes exchanged: the batch stands first outside of a loop, the iterations inside."""
+    """Exchange the first two axes: the batch is the first axis outside of a loop, the iterations inside."""
     return transpose(x, axes=(1, 0, *range(2, x.aval.ndim)))
 
 
-scan = Op(  # constants, carries, stacks -> carries after the last iteration, stacks of what each gave
+scan = Op(  # constants, carries, stacks -> carries after the last iteration, stacks of the slices that each gave
     name="scan",
     reference=scanned,
     type=scan_type,
@@ -344,7 +349,8 @@ scan = Op(  # constants, carries, stacks -> carries after the last iteration, st
 
 
 class While(NamedTuple):
-    """A loop while ``condition`` of its constants and the carries holds; ``body`` takes its own and the carries."""
+    """A loop that runs while ``condition``, of its constants and the carries, holds. ``body`` takes constants of its
+    own and the carries."""
 
     condition: Tape
     body: Tape
@@ -361,8 +367,8 @@ class While(NamedTuple):
         return self.of_condition + self.constants
 
 
-def _turns(loop: While, operands: Sequence[Any], trail: list[Any] | None = None) -> list[Any]:
-    """The carries when the condition no longer holds; those that each iteration began with go to ``trail``."""
+def _iterated(loop: While, operands: Sequence[Any], trail: list[Any] | None = None) -> list[Any]:
+    """The carries when the condition no longer holds; the carries with which each iteration began go to ``trail``."""
     tests, constants = operands[: loop.of_condition], operands[loop.of_condition : loop.first]
     carry = list(operands[loop.first : loop.first + loop.carries])
     while played(loop.condition, *tests, *carry)[loop.condition.outputs[0]]:
@@ -374,7 +380,7 @@ def _turns(loop: While, operands: Sequence[Any], trail: list[Any] | None = None)
 
 
 def _while(*operands: Any, loop: While) -> Any:
-    results = tuple([np.array(c) for c in _turns(loop, operands)])
+    results = tuple([np.array(c) for c in _iterated(loop, operands)])
     return results if len(results) != 1 else results[0]
 
 
@@ -383,14 +389,14 @@ def _while_type(*avals: Aval, loop: While) -> tuple[Aval, ...]:
 
 
 def _active_of(loop: While, operands: Sequence[int]) -> tuple[int, ...]:
-    """The inputs of the body that move with these operands, those of the condition left out."""
+    """The numbers of the body's inputs that move if these operands do; operands of the condition are left out."""
     given = frozenset(k - loop.of_condition for k in operands if k >= loop.of_condition)
     return tuple(sorted(moving_carry(loop.body, loop.constants, loop.carries, given)))
 
 
 @lru_cache(maxsize=4096)
 def _with_tangents(loop: While, wrt: tuple[int, ...]) -> While:
-    """The loop that carries tangents behind the carries; behind the constants stand those of constants."""
+    """The loop that carries tangents behind its carries; behind its constants stand the tangents of constants."""
     n, m = loop.constants, len(loop.body.inputs)
     outputs = tuple([k - n for k in wrt if k >= n])
     joint = pushed(loop.body, wrt, outputs)
@@ -402,7 +408,8 @@ def _with_tangents(loop: While, wrt: tuple[int, ...]) -> While:
 
 
 def _with_tangents_of(loop: While, wrt: tuple[int, ...], xs: Sequence[Atom], dxs: dict[int, Atom]) -> list[Atom]:
-    """The operands of the loop with tangents; ``dxs`` by the number of the body's input, zero where there is none."""
+    """The operands of the loop with tangents. ``dxs`` has tangents by the number of the body's input; one that is
+    missing is zero."""
     at = loop.of_condition
     tangents = {k: dxs[k] if dxs.get(k) is not None else zeros(xs[at + k].aval) for k in wrt}
     of_constants = [tangents[k] for k in wrt if k < loop.constants]
@@ -411,7 +418,7 @@ def _with_tangents_of(loop: While, wrt: tuple[int, ...], xs: Sequence[Atom], dxs
 
 
 def _tangents_of_results(loop: While, wrt: tuple[int, ...], xs: Sequence[Atom], dxs: dict[int, Atom]) -> dict[int, Any]:
-    """By the number of a carry, its tangent when the loop ends."""
+    """The tangents of the carries when the loop ends, by the number of the carry."""
     results = _several(while_(*_with_tangents_of(loop, wrt, xs, dxs), loop=_with_tangents(loop, wrt)))
     carried = [k - loop.constants for k in wrt if k >= loop.constants]
     return dict(zip(carried, results[loop.carries :], strict=True))
@@ -436,15 +443,16 @@ def _while_pullback(ct: Any, *xs_y: Any, operand: int, loop: While) -> Any:
 
 
 LARGE = 1024
-"""Bytes of carries: to select among so many at each turn takes longer than a turn that writes a few of them."""
+"""Bytes of carries above which a batch runs one example at a time: to select among so many in each iteration takes
+longer than an iteration that writes a few of them."""
 
 
 def _while_batch(xs: Sequence[Atom], flags: Sequence[bool], size: int, *, loop: While) -> Any:
-    """All examples together, until the last is done: one that is done stays as it is, by selection. Where that would be
-    of much, each with turns of its own."""
+    """Run all examples together until the last is done; the carries of one that is done are kept by selection. If the
+    carries are more than ``LARGE`` bytes, run the examples one after another."""
     at, first = loop.of_condition, loop.first
     if sum([a.nbytes for a in loop.body.out_avals]) > LARGE:
-        return in_turn(while_, {"loop": loop}, xs, flags, size)
+        return one_by_one(while_, {"loop": loop}, xs, flags, size)
     wide = [front(x, b, size) for x, b in zip(xs[first:], flags[first:], strict=True)]
     looped = _batched_loop(loop, tuple(flags[:first]), size)
     return while_(
@@ -477,7 +485,7 @@ def _batched_loop(loop: While, flags: tuple[bool, ...], size: int) -> While:
 
 
 def _inlined(body: Tape, inputs: Sequence[Atom]) -> list[Any]:
-    """The steps of ``body`` on the current builder."""
+    """Emit the steps of ``body`` on the current builder, and return its outputs."""
     return splice(current_builder(), body, inputs, ())
 
 
@@ -500,8 +508,9 @@ def _while_pull_type(*avals: Aval, loop: While, wrt: tuple[int, ...]) -> tuple[A
 
 
 @lru_cache(maxsize=4096)
-def one_turn_back(loop: While, wrt: tuple[int, ...]) -> Tape:
-    """The cotangents before an iteration: of the body's inputs, the cotangents of the carries, and the sums so far."""
+def one_iteration_back(loop: While, wrt: tuple[int, ...]) -> Tape:
+    """The tape that pulls cotangents back over one iteration. It takes the body's inputs, the cotangents of the carries
+    after it and the sums so far, and gives the new sums and the cotangents of the carries before it."""
     n = loop.constants
     outputs = tuple([k - n for k in wrt if k >= n])
     joint = pulled(loop.body, wrt, outputs, sum(1 for k in wrt if k < n))
@@ -512,8 +521,8 @@ def _while_pull(*operands: Any, loop: While, wrt: tuple[int, ...]) -> Any:
     n_sums = sum(1 for k in wrt if k < loop.constants)
     xs, cts = operands[: loop.first + loop.carries], list(operands[loop.first + loop.carries :])
     trail: list[Any] = []
-    _turns(loop, xs, trail)
-    back = one_turn_back(loop, wrt)
+    _iterated(loop, xs, trail)
+    back = one_iteration_back(loop, wrt)
     constants = xs[loop.of_condition : loop.first]
     sums = [np.zeros(v.aval.shape, v.aval.dtype) for v in (loop.body.inputs[k] for k in wrt[:n_sums])]
     while trail:
@@ -533,8 +542,9 @@ def _parts(loop: While, wrt: tuple[int, ...], operands: Sequence[Any]) -> tuple[
 def _pull_with_tangents(
     loop: While, wrt: tuple[int, ...], xs: Sequence[Atom], dxs: dict[int, Atom], cts: Sequence[Any], of_tangents: Any
 ) -> dict[int, Any]:
-    """By the number of the body's input, the cotangent of the loop with tangents for ``cts`` of the carries that move
-    and ``of_tangents`` of their tangents; None is zero."""
+    """Pull back the loop that carries tangents too, and return the cotangents of its primals, by the number of the
+    body's input. ``cts`` are the cotangents of the carries that move, ``of_tangents`` those of their tangents; None is
+    zero."""
     wide = _with_tangents(loop, wrt)
     operands = _with_tangents_of(loop, wrt, xs, dxs)
     few = sum(1 for k in wrt if k < loop.constants)
@@ -584,7 +594,7 @@ def _while_pull_batch(xs: Any, flags: Any, size: int, *, loop: While, wrt: tuple
     return while_pull(*xs[:at], *xs[:at], *constants, *wide, loop=looped, wrt=moved) if count else None
 
 
-while_pull = Op(  # the operands of a while loop, cotangents of the carries that move -> cotangents of what ``wrt`` says
+while_pull = Op(  # operands of a while loop, cotangents of the carries that move -> cotangents of the inputs ``wrt``
     name="while_pull",
     reference=_while_pull,
     type=_while_pull_type,

@@ -1,9 +1,10 @@
-"""A user's scalar function as one op: what ``wg.broadcast(f, *arrays)`` records.
+"""``map_scalar``: a user's scalar function as one op, which ``wg.broadcast(f, *arrays)`` records.
 
-The parameter ``body`` is the function's tape, of numbers. Its partial derivatives are what reverse mode makes of it for
-a cotangent of one: steps on numbers again. They are emitted anew on the operands, where they are a formula like that of
-any elementwise op: differentiated again, batched and fused. What the body selects is so selected in its derivative.
-``nan_safe`` holds for the cotangents within the body too; in forward mode also, where they are the body's own still.
+The parameter ``body`` is the function's tape, of numbers. Reverse mode with a cotangent of one turns it into its
+partial derivatives: steps on numbers again. They are emitted anew on the operands, where they are a formula like that
+of any elementwise op: it can be differentiated again, batched and fused. Where the body selects, its derivative selects
+in the same way. ``nan_safe`` holds for the cotangents within the body too, in forward mode as well, since the partials
+are made by reverse mode in both.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ NOWHERE = Masked(Lit(False), 0)  # the partial of one branch of a selection with
 
 
 def _map_reference(*xs: Any, body: Tape) -> Any:
-    """The body once, on whole arrays: its steps are elementwise, so they broadcast."""
+    """Run the body once, on whole arrays: its steps are elementwise, so they broadcast."""
     y = played(body, *xs)[body.outputs[0]]
     return np.array(np.broadcast_to(y, np.broadcast_shapes(*[np.shape(x) for x in xs])))
 
@@ -63,7 +64,9 @@ def _partial(body: Tape, k: int, *xs_y: Atom, nan_safe: bool = False) -> Any:
 
 @lru_cache(maxsize=1024)
 def _derivative(body: Tape, k: int, nan_safe: bool) -> tuple[list[Instr], Any]:
-    """Steps on numbers, and what they give: ∂body/∂x_k, as an atom or where it counts. No step gives the output."""
+    """Steps on numbers that compute ∂body/∂x_k, and their result: an atom, or a Masked where it counts in part.
+
+    No step computes the output of the body again: a formula may read the output as it is."""
     (y,) = body.outputs
     with building(Builder(start=body.instrs)) as builder:
         (ct,) = cotangents(body, [body.inputs[k]], [y], [Lit(1, y.aval.dtype)], nan_safe)

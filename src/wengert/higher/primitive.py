@@ -4,10 +4,10 @@ The code runs as a callback inside the program. Its rules are NumPy functions; t
 so they may be differentiated again and batched, and they read values from the tape, never from the run that was
 traced. A rule that is missing raises only when it is needed.
 
-One rule is enough for both modes. A pushforward that nobody wrote is the transpose of the pullback, which is linear in
-the cotangent: its tape is recorded, and reverse mode taken of that. A batch of what has no rule for batches is a loop
-over the examples: the parameter ``maps`` of the op has (size, which operands are batched) for each ``vmap`` around it,
-the outermost first.
+One rule is enough for both modes. If no pushforward is given, it is the transpose of the pullback, which is linear in
+the cotangent: the tape of the pullback is recorded, and reverse mode is applied to that. If no rule for batches is
+given, a batch is a loop over the examples: the parameter ``maps`` of the op has (size, which operands are batched) for
+each ``vmap`` around it, the outermost first.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ from wengert.tracing.tracer import Tracer, record, trace_of
 
 
 class NotImplementedCotangent:
-    """What :func:`not_implemented` returns."""
+    """A cotangent that has not been worked out, with the reason; made by :func:`not_implemented`."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -51,7 +51,7 @@ class NotImplementedCotangent:
 
 @checked
 def not_implemented(reason: str) -> NotImplementedCotangent:
-    """In the place of a cotangent that nobody has worked out: raises MissingRuleError only if it is needed."""
+    """Return a placeholder for a cotangent that has not been worked out: MissingRuleError is raised if it is needed."""
     return NotImplementedCotangent(reason)
 
 
@@ -112,7 +112,7 @@ class Primitive:
         )
 
     def __wengert_parts__(self) -> dict[str, Any]:
-        """The user's code in here, for the walk of a compiled function's environment."""
+        """The user's functions that this primitive holds, for the search through a compiled function's environment."""
         parts = {
             "function": self._f,
             "pullback": self._pullback,
@@ -207,7 +207,7 @@ class Primitive:
         return known
 
     def _call(self, values: Sequence[Any], settings: Any) -> Any:
-        """The user's code on what it would get untraced: Python's numbers, and arrays that it may not write."""
+        """Call the user's code with the arguments it would get untraced: Python numbers, and arrays, here read-only."""
         weak = next((s.value for s in settings if s.name == NUMBERS), (None,) * len(values))
         given = []
         for x, number in zip(values, weak, strict=True):
@@ -257,7 +257,7 @@ class Primitive:
         return given
 
     def _pullback_of(self, k: int, settings: Any) -> Callable[..., Any]:
-        """The user's rule for argument ``k`` alone: its own, or what the rule of all arguments gives for it."""
+        """The user's pullback for argument ``k`` alone: the rule of that argument, or its part of the common rule."""
 
         def pullback(ct: Any, y: Any, *xs: Any) -> Any:
             if k in self._pullbacks:
@@ -290,7 +290,7 @@ class Primitive:
         return every[k]
 
     def _check_cotangent(self, k: int, given: Aval, x: Aval) -> None:
-        """Raise unless what the pullback gave for argument ``k`` has its shape, and is real if the argument is."""
+        """Raise unless the cotangent of argument ``k`` has the argument's shape, and is real if the argument is."""
         what = f"the pullback of {self.__name__} returned {given} for argument {k}, which is {x}"
         if given.dtype.kind == "c" and x.dtype.kind != "c":
             raise DTypeError(message(what, tries=["np.real of it"]))
@@ -298,7 +298,8 @@ class Primitive:
             raise ShapeError(message(what, tries=["np.sum over what was broadcast"]))
 
     def _checked(self, rule: str, what: str, given: Any, wanted: tuple[Aval, ...]) -> Any:
-        """What a rule gave for the results, once it has their number and shapes; None is a tangent of zero."""
+        """Return the values that a rule gave for the results, or raise if their number or a shape is wrong. A value of
+        None is a tangent of zero."""
         several = len(wanted) > 1
         every: Any
         if type(given) is tuple and len(given) == 1 and not several:

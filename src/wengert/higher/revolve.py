@@ -1,9 +1,9 @@
-"""A scan whose way back keeps a fixed number of carries, and computes those between them again: ``revolve``.
+"""``revolve``: a scan whose pullback keeps a fixed number of carries, and computes those between them again.
 
 Forward it is a scan that keeps nothing. Its pullback goes back one iteration after the other; each time it begins from
-the last carry that is kept, and on the way to the iteration it keeps others where places have become free. Which, is a
-table made beforehand (:func:`schedule`): with s places and every iteration computed again at most r times there is room
-for (s + r)! / (s! r!) iterations, which nothing can better.
+the last carry that is kept, and on the way to the iteration it keeps further carries in places that have become free.
+A table made beforehand says which (:func:`schedule`): with s places, and each iteration computed again at most r times,
+it can go back over (s + r)! / (s! r!) iterations, and no schedule can do better.
 
 Source: Griewank and Walther (2000), Algorithm 799: revolve, ACM TOMS 26, 19-45.
 """
@@ -30,9 +30,11 @@ from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, Var, building, s
 
 
 class Schedule(NamedTuple):
-    """How to go back over a number of iterations. Of each turn back, in order: which iteration, ``rows``; the place of
-    the carry to begin with, ``places``; and ``ends``, up to which of the advances to go. Of each advance: over which
-    iteration, ``over``, and where to keep the carry before it, ``kept``; a place behind all others is for nothing."""
+    """How to go back over a number of iterations.
+
+    For each iteration back, in order: ``rows`` is its number, ``places`` the place of the carry to begin with, ``ends``
+    the number of advances that must have been made before it. For each advance: ``over`` is the iteration it runs, and
+    ``kept`` the place at which the carry before it is kept; the place behind all others means that it is not kept."""
 
     rows: Any
     places: Any
@@ -43,8 +45,9 @@ class Schedule(NamedTuple):
 
 @lru_cache(maxsize=256)
 def schedule(length: int, slots: int, is_reversed: bool = False) -> Schedule:
-    """The fewest advances over ``length`` iterations, which a reversed loop counts from the end, with places for
-    ``slots`` carries, the first of which is kept. No table is empty."""
+    """The schedule with the fewest advances over ``length`` iterations, with places for ``slots`` carries.
+
+    The first carry is kept from the beginning. A reversed loop counts iterations from the end. No table is empty."""
     rows, places, ends = range(length - 1, -1, -1), list[int](), list[int]()
     over, kept = list[int](), list[int]()
     known = [0]  # the iterations whose carries are kept, by place
@@ -68,8 +71,8 @@ def schedule(length: int, slots: int, is_reversed: bool = False) -> Schedule:
 
 
 def _split(length: int, slots: int) -> int:
-    """How many of ``length`` iterations, at least two, to advance over before the next carry is kept, with places for
-    ``slots``, the carry that they begin with among them."""
+    """The number of iterations to advance over before the next carry is kept. There are ``length`` iterations, at least
+    two, and places for ``slots`` carries, of which the carry before the first iteration has one."""
     repeats = 1
     while comb(slots + repeats, slots) < length:
         repeats += 1
@@ -83,18 +86,20 @@ def _frozen(x: Sequence[int]) -> Any:
 
 
 FIRST = len(Schedule._fields)
-"""Operands: a schedule, then those of the scan."""
+"""The number of the operand at which those of the scan begin; before them stand the tables of a schedule."""
 
 
 @lru_cache(maxsize=1024)
-def _back(loop: Loop, slots: int, turns: int, advances: int, wrt: tuple[int, ...]) -> Loop:
-    """The pullback. Constants: of advances, what they run over and where carries are kept; constants of the body, its
-    stacks, and the cotangents of stacked results. Carries: the number of advances made, the carries that are kept, sums
-    of the cotangents of constants, cotangents of the carries, and of stacks. Slices: the turns of the schedule."""
+def _back(loop: Loop, slots: int, iterations: int, advances: int, wrt: tuple[int, ...]) -> Loop:
+    """The pullback as a loop over the iterations back.
+
+    Its constants are the tables of the advances, the constants of the body, its stacks, and the cotangents of stacked
+    results. Its carries are the number of advances made, the carries that are kept, sums of the cotangents of
+    constants, cotangents of the carries, and of stacks. Its slices are the tables of the iterations back."""
     body, n, m = loop.body, loop.constants, loop.constants + loop.carries
     outputs = _outputs(loop, wrt)
     index = Aval((), INTP)
-    of_stack = lambda a: Aval((turns, *a.shape), a.dtype)
+    of_stack = lambda a: Aval((iterations, *a.shape), a.dtype)
     over, kept = [Var(Aval((advances,), INTP)) for _ in range(2)]
     constants, stacks = [Var(v.aval) for v in body.inputs[:n]], [Var(of_stack(v.aval)) for v in body.inputs[m:]]
     ct_stacks = {k: Var(of_stack(body.outputs[k].aval)) for k in outputs if k >= loop.carries}
@@ -105,7 +110,7 @@ def _back(loop: Loop, slots: int, turns: int, advances: int, wrt: tuple[int, ...
     builder = Builder()
     with building(builder):
         carries = [gather(x, place) for x in known]
-        there = while_(end, *fixed, done, *known, *carries, loop=_advances(loop, slots, turns, advances))
+        there = while_(end, *fixed, done, *known, *carries, loop=_advances(loop, slots, iterations, advances))
         done_after, after = there[0], there[1:]
         at = [*constants, *after[loop.carries :], *[gather(x, row) for x in stacks]]
         cts = [given[n + k] if k < loop.carries else gather(ct_stacks[k], row) for k in outputs]
@@ -120,15 +125,16 @@ def _back(loop: Loop, slots: int, turns: int, advances: int, wrt: tuple[int, ...
         outputs=(done_after, *after[: loop.carries], *results),
     )
     counts = len(fixed) + len(ct_stacks), 1 + len(known) + len(given)
-    return Loop(alive(merge_common(tape)), *counts, turns, False)
+    return Loop(alive(merge_common(tape)), *counts, iterations, False)
 
 
-def _advances(loop: Loop, slots: int, turns: int, advances: int) -> While:
-    """Carries: the number of advances made, the carries that are kept, and those that an advance begins with."""
+def _advances(loop: Loop, slots: int, iterations: int, advances: int) -> While:
+    """The loop that advances to an iteration. Its carries are the number of advances made, the carries that are kept,
+    and the carries with which the next advance begins."""
     body, n, m = loop.body, loop.constants, loop.constants + loop.carries
     over, kept = [Var(Aval((advances,), INTP)) for _ in range(2)]
     constants = [Var(v.aval) for v in body.inputs[:n]]
-    stacks = [Var(Aval((turns, *v.aval.shape), v.aval.dtype)) for v in body.inputs[m:]]
+    stacks = [Var(Aval((iterations, *v.aval.shape), v.aval.dtype)) for v in body.inputs[m:]]
     done, end = Var(Aval((), INTP)), Var(Aval((), INTP))
     known = [Var(Aval((slots + 1, *v.aval.shape), v.aval.dtype)) for v in body.inputs[n:m]]
     carries = [Var(v.aval) for v in body.inputs[n:m]]
@@ -143,12 +149,12 @@ def _advances(loop: Loop, slots: int, turns: int, advances: int) -> While:
         following = splice(builder, body, at, ())[: loop.carries]
         after: Any = add(done, 1)
     inputs, outputs = (over, kept, *constants, *stacks, *moving), (after, *written, *following)
-    turn = Tape(inputs=inputs, captures=(), instrs=builder.instrs, outputs=outputs)
-    return While(alive(condition), alive(turn), 1, 2 + n + len(stacks))
+    advance = Tape(inputs=inputs, captures=(), instrs=builder.instrs, outputs=outputs)
+    return While(alive(condition), alive(advance), 1, 2 + n + len(stacks))
 
 
 def _outputs(loop: Loop, wrt: Sequence[int]) -> tuple[int, ...]:
-    """Those of the body that have cotangents."""
+    """The numbers of the body's outputs that have cotangents."""
     inexact = [k for k, a in enumerate(loop.body.outputs) if a.aval.is_inexact]
     return tuple([k for k in inexact if k >= loop.carries or loop.constants + k in wrt])
 

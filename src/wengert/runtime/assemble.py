@@ -31,7 +31,7 @@ from wengert.codegen.nests.nest import Nest
 from wengert.codegen.specs.spec import Spec
 from wengert.codegen.vecmath import angles
 from wengert.errors import say_where
-from wengert.higher.loops import one_turn_back
+from wengert.higher.loops import one_iteration_back
 from wengert.ops.kernels import Branch, Loop, Repeat, RepeatBack
 from wengert.passes import donation
 from wengert.passes.plan import Buffer, Place, Plan, PlanStep, c_strides, is_in_code, plan
@@ -253,7 +253,7 @@ def _nested(call: NestedCall, bodies: list[_native.Executable], is_fast: bool) -
             return SwitchCall(operands[0], tuple(parts), call.name, instr)
         loop = params["loop"]
         if isinstance(instr.op.kernel, RepeatBack):
-            back, sums = one_turn_back(loop, params["wrt"]), sum(k < loop.constants for k in params["wrt"])
+            back, sums = one_iteration_back(loop, params["wrt"]), sum(k < loop.constants for k in params["wrt"])
             first = loop.constants + loop.carries
             cts = len(back.inputs) - first - sums
             over = (*range(first + cts, first + cts + sums), *range(first, first + cts))
