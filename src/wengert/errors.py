@@ -152,7 +152,8 @@ class CaptureError(WengertError, RuntimeError):
 class WrittenError(CaptureError):
     """A compiled function wrote, while it was traced, what could not be copied for it: the write is done already.
 
-    A class attribute, or an object with ``__slots__``, that counts calls fails; return the count, or call ``f`` itself.
+    A set that the function adds to fails, or an object with ``__slots__`` of which ``setattr`` counts calls; return the
+    count, or call ``f`` itself.
     """
 
 

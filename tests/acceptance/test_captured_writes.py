@@ -77,6 +77,23 @@ class Counter:
 METHOD_COUNTER = 0
 
 
+class Slotted:
+    """No copy is made of it: the traced run writes the original, which is bound as it was before Python is to run."""
+
+    __slots__ = ("unset", "value")
+
+    def __init__(self) -> None:
+        self.value = 0.0
+
+
+class Extended(Slotted):
+    """One that has a ``__dict__`` beside."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.beside = 1.0
+
+
 def _writes_global(x: Any) -> Any:
     global COUNTER
     COUNTER = COUNTER + 1
@@ -86,6 +103,37 @@ def _writes_global(x: Any) -> Any:
 def _writers() -> dict[str, Any]:
     count, items, table, box = 0, [0.0], {"a": 0.0}, Box(0.0)
     names: set[str] = set()
+    slotted, extended = Slotted(), Extended()
+
+    def counts_in_a_slot(x: Any) -> Any:
+        slotted.value += 1.0
+        return x * slotted.value
+
+    def keeps_a_traced_value_in_a_slot(x: Any) -> Any:
+        y = x * slotted.value
+        slotted.value = x * 2
+        return y + slotted.value
+
+    def fills_and_empties_a_slot(x: Any) -> Any:
+        slotted.unset = x * 2
+        y = slotted.unset
+        del slotted.unset
+        slotted.value = 2.0
+        return y * slotted.value
+
+    def fills_a_slot(x: Any) -> Any:
+        y = x * hasattr(slotted, "unset")
+        slotted.unset = [x]
+        return y
+
+    def writes_beside_slots(x: Any) -> Any:
+        extended.beside = extended.beside * 2
+        extended.value = x
+        return x * extended.beside
+
+    def sets_a_traced_value_by_a_function(x: Any) -> Any:
+        setattr(slotted, "".join(["val", "ue"]), x)
+        return slotted.value * 2
 
     def writes_nonlocal(x: Any) -> Any:
         nonlocal count
@@ -161,7 +209,7 @@ def test_mc_4_a_compiled_function_that_writes_what_it_captured_is_answered_plain
     monkeypatch.setattr(Counter, "total", 0.0)
     assert got == [plain(2.0) for _ in range(3)] and len(warned) == 1
     assert warned[0].filename == __file__ and (
-        name in ("appends", "sets_key") or f"{__file__}:" in str(warned[0].message)
+        name in ("appends", "sets_key", "sets_a_traced_value_by_a_function") or f"{__file__}:" in str(warned[0].message)
     )
 
 

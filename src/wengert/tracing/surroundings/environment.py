@@ -64,6 +64,7 @@ from wengert.tracing.surroundings.slots import (
     CellRead,
     ClassRead,
     FormRead,
+    HeldRead,
     ItselfRead,
     KeywordsRead,
     ReadonlyRead,
@@ -89,6 +90,13 @@ _changes: dict[tuple[types.CodeType, str], int] = {}
 
 _BY_VALUE = (*BY_VALUE, enum.Enum)
 DICTS = (dict, OrderedDict, defaultdict)
+
+
+def _can_be_put(slot: Slot) -> bool:
+    """Whether what was bound anew can be bound as before."""
+    if isinstance(slot.read, HeldRead):
+        return slot.read.can_be_put()
+    return isinstance(slot.read, VariableRead | ClassRead | AttributeRead)
 
 
 class Substituted(NamedTuple):
@@ -383,10 +391,8 @@ class Environment:
         """Put back what the run bound anew of what it shares with the function, if that is all that it wrote there."""
         written = [slot for slot in self.slots if slot.is_shared and not is_unchanged(slot)]
         for slot in written:
-            if (
-                not isinstance(slot.read, VariableRead | ClassRead | AttributeRead)
-                or self._place_of_write(slot.name) is None
-            ):
+            is_of_run = self._place_of_write(slot.name) is not None or holds_tracer([slot.read()])
+            if not (_can_be_put(slot) and is_of_run):
                 raise self._written(slot.name, WrittenError)
         for slot in written:  # which the function has bound anew, and nobody else
             slot.read.put(slot.seen)

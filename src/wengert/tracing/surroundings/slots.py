@@ -249,9 +249,29 @@ class HeldRead:
     def __call__(self) -> Any:
         return held(self.read(), self.key, MISSING)
 
+    def _in_class(self) -> Any:
+        return next((vars(c)[self.key] for c in type(self.holder).__mro__ if self.key in vars(c)), MISSING)
+
+    def can_be_put(self) -> bool:
+        """Whether the attribute can be bound as before without any code of the class: it is one of ``__slots__``, or in
+        the ``__dict__``."""
+        in_class = self._in_class()
+        if isinstance(in_class, types.MemberDescriptorType):
+            return True
+        return not hasattr(type(in_class), "__set__") and _dict_of(self.holder) is not None
+
+    def put(self, value: Any) -> None:
+        holder, member = self.read(), self._in_class()
+        is_slot = isinstance(member, types.MemberDescriptorType)
+        if value is MISSING:
+            member.__delete__(holder) if is_slot else vars(holder).pop(self.key)
+        elif is_slot:
+            member.__set__(holder, value)
+        else:
+            vars(holder)[self.key] = value
+
     def native(self, seen: Any) -> Places | None:
-        holder = self.holder
-        in_class = next((vars(c)[self.key] for c in type(holder).__mro__ if self.key in vars(c)), MISSING)
+        holder, in_class = self.holder, self._in_class()
         if isinstance(in_class, types.MemberDescriptorType):
             return [("member", holder, in_class) if seen is MISSING else ("member", holder, in_class, seen)]
         found = _dict_of(holder)
