@@ -115,7 +115,7 @@ def test_padding_is_never_the_greatest() -> None:
 
 
 def test_no_norm() -> None:
-    with pytest.raises(ValueError, match="expected at least 1"):
+    with pytest.raises(wg.errors.OptionError, match="expected at least 1"):
         nn.lp_pool(np.ones((1, 1, 3)), 0.5, 2)
 
 

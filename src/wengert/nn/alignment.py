@@ -23,18 +23,21 @@ def ctc_loss(
     blank: int = 0,
     reduction: str = "mean",
 ) -> Array:
-    """−log of the probability of all ways to spread ``labels`` over time: each stands for some steps in a row, with any
-    number of blanks between two of them, and at least one between equal ones (Graves et al. 2006).
+    """Return −log of the probability of all ways to spread ``labels`` over time, reduced.
+
+    Each label stands for some steps in a row, with any number of blanks between two of them, and at least one between
+    equal ones. The recurrence is that of Graves et al. (2006), Connectionist temporal classification, equations 6 to 8,
+    in logarithms: a step of time is a few operations on [batch, 2 labels + 1], recorded one by one.
 
     Parameters
     ----------
-    log_probabilities : [batch, time, classes], of :func:`~wengert.nn.log_softmax`.
+    log_probabilities : float[batch, time, classes], of :func:`~wengert.nn.log_softmax`.
     labels : integers [batch, most labels], not ``blank``; what stands behind ``label_lengths`` is not looked at, but
         must be a class.
     lengths : integers [batch], the steps of each sample; all of them if not given.
     label_lengths : integers [batch], the labels of each sample; all of them if not given.
     blank : the class that stands for no label.
-    reduction : "mean" of the samples, "sum" or "none".
+    reduction : "mean" of the samples, their "sum", or "none" of it, float[batch].
 
     Returns
     -------
@@ -44,9 +47,7 @@ def ctc_loss(
     ------
     ShapeError : shapes that do not fit, no steps.
     IndexError : a label is no class.
-
-    The recurrence of the paper, equations 6 to 8, in logarithms: a step of time is a few operations on [batch, 2 labels
-    + 1], recorded one by one.
+    OptionError : another ``reduction``.
 
     Examples
     --------

@@ -25,11 +25,15 @@ def attention(
     scale: float | None = None,
     bias: Array | None = None,
 ) -> Array:
-    """softmax(q kᵀ · scale) v (Vaswani et al. 2017, arXiv:1706.03762).
+    """Return softmax(q kᵀ · scale) v: for each query the mean of the values, weighted by how its key fits.
+
+    Source: Vaswani et al. (2017), Attention is all you need, arXiv:1706.03762.
 
     Parameters
     ----------
-    q : [..., tokens, width]; k : [..., others, width]; v : [..., others, width of values].
+    q : float[..., tokens, width]
+    k : float[..., others, width]
+    v : float[..., others, width of values]
     mask : True where a token may look: broadcasts against [..., tokens, others]; with ``heads``,
         [..., heads, tokens, others] or, without an axis for them, the same for all heads.
     causal : a token looks at itself and those before it; the last token is the last of the others.
@@ -39,7 +43,7 @@ def attention(
 
     Returns
     -------
-    [..., tokens, width of values]. A token that may look nowhere gets zeros.
+    float[..., tokens, width of values]. A token that may look nowhere gets zeros.
 
     Raises
     ------
@@ -83,9 +87,12 @@ def attention(
 
 @wg.expect.checked
 def causal_mask(tokens: int, others: int | None = None) -> np.ndarray[Any, Any]:
-    """bool[tokens, others]: True where the other token is not later.
+    """Return bool[tokens, others]: True where the other token is not later.
 
-    >>> causal_mask(2, 3)
+    The last of the ``tokens`` is the last of the ``others``, which are as many if not given.
+
+    >>> from wengert import nn
+    >>> nn.causal_mask(2, 3)
     array([[ True,  True, False],
            [ True,  True,  True]])
     """
@@ -108,15 +115,53 @@ def _join(x: Array) -> Array:
 
 @wg.expect.checked
 def sinusoidal_positions(tokens: int, width: int, base: float = 10000.0) -> np.ndarray[Any, Any]:
-    """float32[tokens, width]: sines and then cosines of the position, of wavelengths from 2π to 2π · base."""
+    """Return float32[tokens, width]: for each position sines, and then cosines, of falling frequency.
+
+    Column k and column k + width/2 are sin(t ω) and cos(t ω) of position t, with ω = base^(−2k / width): wavelengths
+    from 2π towards 2π · ``base``. Source: Vaswani et al. (2017), arXiv:1706.03762.
+
+    Parameters
+    ----------
+    tokens : how many positions, from 0.
+    width : how many columns; an even number, or one cosine is left out.
+    base : the wavelengths are less than this times the shortest one.
+
+    Examples
+    --------
+    >>> from wengert import nn
+    >>> nn.sinusoidal_positions(2, 4).round(3)
+    array([[0.   , 0.   , 1.   , 1.   ],
+           [0.841, 0.01 , 0.54 , 1.   ]], dtype=float32)
+    """
     angles = np.arange(tokens)[:, None] * base ** (-np.arange(0, width, 2) / width)
     return np.concatenate([np.sin(angles), np.cos(angles)], 1)[:, :width].astype(np.float32)
 
 
 @wg.expect.checked
 def rotary(x: Array, positions: Array | None = None, base: float = 10000.0) -> Array:
-    """``x`` [..., tokens, width] with each pair (x_k, x_{k + width/2}) turned by an angle that grows with the position
-    (Su et al. 2021, arXiv:2104.09864). ``positions`` are 0, 1, 2 ... if not given."""
+    """Return ``x`` with each pair (x_k, x_{k + width/2}) turned by an angle that grows with the token's position.
+
+    The angle is t base^(−2k / width) radians at position t, so q·k depends on the distance of two tokens alone.
+    Source: Su et al. (2021), RoFormer, arXiv:2104.09864.
+
+    Parameters
+    ----------
+    x : float[..., tokens, width], of even width.
+    positions : [tokens], or what broadcasts against [..., tokens]; 0, 1, 2 ... if not given.
+    base : the slowest pair turns nearly so many times slower than the first.
+
+    Raises
+    ------
+    ShapeError : the width is odd, or the positions do not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> nn.rotary(np.array([[1.0, 0.0], [1.0, 0.0]]), np.array([0.0, np.pi / 2])).round(6)
+    array([[1., 0.],
+           [0., 1.]])
+    """
     wg.expect.ndim("rotary", "x", x, 2, "[..., tokens, width]")
     half = x.shape[-1] // 2
     if x.shape[-1] % 2:

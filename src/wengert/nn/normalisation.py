@@ -23,10 +23,23 @@ Axes = int | Sequence[int]
 def layer_norm(
     x: Array, scale: Array | None = None, bias: Array | None = None, axis: Axes = -1, epsilon: float = 1e-5
 ) -> Array:
-    """``x`` with mean 0 and variance 1 over ``axis``, then times ``scale`` plus ``bias``.
+    """Return ``x`` shifted and scaled to mean 0 and variance 1 over ``axis``, times ``scale`` plus ``bias``.
 
-    ``scale`` and ``bias`` have the shape of the axes, which are the last (Ba et al. 2016, arXiv:1607.06450).
+    Source: Ba et al. (2016), Layer normalization, arXiv:1607.06450.
 
+    Parameters
+    ----------
+    x : float[..., n], or normalised over other axes.
+    scale, bias : of the shape of the axes, which are then the last ones; or what broadcasts against ``x``.
+    axis : an axis or several.
+    epsilon : added to the variance.
+
+    Raises
+    ------
+    ShapeError : ``x`` has no such axis, or ``scale`` or ``bias`` do not fit.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from wengert import nn
     >>> nn.layer_norm(np.array([1.0, 3.0]), epsilon=0)
@@ -38,7 +51,28 @@ def layer_norm(
 
 @wg.expect.checked
 def rms_norm(x: Array, scale: Array | None = None, axis: Axes = -1, epsilon: float = 1e-6) -> Array:
-    """``x`` over its root mean square along ``axis``, times ``scale`` (Zhang & Sennrich 2019, arXiv:1910.07467)."""
+    """Return ``x`` / √(mean(x²) + epsilon), with the mean over ``axis``, times ``scale``.
+
+    Source: Zhang & Sennrich (2019), Root mean square layer normalization, arXiv:1910.07467.
+
+    Parameters
+    ----------
+    x : float[..., n]
+    scale : float[n], or what broadcasts against ``x``.
+    axis : an axis or several.
+    epsilon : added to the mean of squares.
+
+    Raises
+    ------
+    ShapeError : ``x`` has no such axis, or ``scale`` does not fit.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> nn.rms_norm(np.array([1.0, 7.0]), epsilon=0)
+    array([0.2, 1.4])
+    """
     wg.expect.axes("rms_norm", x, axis)
     return _affine(x / np.sqrt(np.mean(x * x, _axes(axis), keepdims=True) + epsilon), scale, None, "rms_norm")
 
@@ -47,9 +81,27 @@ def rms_norm(x: Array, scale: Array | None = None, axis: Axes = -1, epsilon: flo
 def group_norm(
     x: Array, groups: int, scale: Array | None = None, bias: Array | None = None, epsilon: float = 1e-5
 ) -> Array:
-    """Each sample's ``groups`` of channels with mean 0 and variance 1 (Wu & He 2018, arXiv:1803.08494).
+    """Return ``x`` with mean 0 and variance 1 in each of ``groups`` groups of channels of each sample.
 
-    x : [batch, channels, *space]; scale, bias : [channels].
+    Source: Wu & He (2018), Group normalization, arXiv:1803.08494.
+
+    Parameters
+    ----------
+    x : float[batch, channels, *space]
+    groups : how many groups of neighbouring channels there are; it divides their number.
+    scale, bias : float[channels]: what each channel is then multiplied by, and what is added.
+    epsilon : added to the variance.
+
+    Raises
+    ------
+    ShapeError : ``groups`` does not divide the channels, or ``scale`` or ``bias`` have another number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> nn.group_norm(np.array([[0.0, 1.0, 20.0, 30.0]]), 2, epsilon=0)
+    array([[-1.,  1., -1.,  1.]])
     """
     wg.expect.ndim("group_norm", "x", x, 2, "[batch, channels, *space]")
     channels = x.shape[1]
@@ -61,7 +113,29 @@ def group_norm(
 
 @wg.expect.checked
 def instance_norm(x: Array, scale: Array | None = None, bias: Array | None = None, epsilon: float = 1e-5) -> Array:
-    """Each channel of each sample with mean 0 and variance 1 (Ulyanov et al. 2016, arXiv:1607.08022)."""
+    """Return ``x`` with mean 0 and variance 1 in each channel of each sample.
+
+    It is :func:`group_norm` with as many groups as channels.
+    Source: Ulyanov et al. (2016), Instance normalization, arXiv:1607.08022.
+
+    Parameters
+    ----------
+    x : float[batch, channels, *space]
+    scale, bias : float[channels]: what each channel is then multiplied by, and what is added.
+    epsilon : added to the variance.
+
+    Raises
+    ------
+    ShapeError : ``x`` has no channels, or ``scale`` or ``bias`` have another number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> nn.instance_norm(np.array([[[0.0, 1.0], [20.0, 30.0]]]), epsilon=0)
+    array([[[-1.,  1.],
+            [-1.,  1.]]])
+    """
     wg.expect.ndim("instance_norm", "x", x, 2, "[batch, channels, *space]")
     return group_norm(x, x.shape[1], scale, bias, epsilon)
 
@@ -77,17 +151,36 @@ def batch_norm(
     momentum: float = 0.1,
     epsilon: float = 1e-5,
 ) -> tuple[Array, tuple[Array, Array]]:
-    """Each channel with mean 0 and variance 1: in training those of the batch, else the running ones.
+    """Return ``x`` with mean 0 and variance 1 in each channel, by the batch in training, else by running numbers.
+
+    Source: Ioffe & Szegedy (2015), Batch normalization, arXiv:1502.03167.
 
     Parameters
     ----------
-    x : [batch, channels, *space].
-    scale, bias, mean, var : [channels]; ``mean`` and ``var`` are the running ones.
+    x : float[batch, channels, *space]
+    scale, bias : float[channels] or None: what each channel is then multiplied by, and what is added.
+    mean, var : float[channels], the running mean and variance.
+    train : whether mean and variance are those of the batch, and the running ones move towards them.
     momentum : the share of the batch in the new running ones, of which the variance is the unbiased one.
+    epsilon : added to the variance.
 
     Returns
     -------
-    The result, and the new (mean, var): the old ones where not in training (Ioffe & Szegedy 2015, arXiv:1502.03167).
+    y, (mean, var)
+        The result, and the new running mean and variance: the old ones where not in training. No derivative flows
+        from the batch into the running ones.
+
+    Raises
+    ------
+    ShapeError : an array does not have one number a channel; in training, a channel has fewer than two numbers.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> x = np.array([[1.0], [3.0]])
+    >>> nn.batch_norm(x, None, None, np.zeros(1), np.ones(1), train=True, epsilon=0)
+    (array([[-1.], [ 1.]]), (array([0.2]), array([1.1])))
     """
     wg.expect.ndim("batch_norm", "x", x, 2, "[batch, channels, *space]")
     scale, bias = _by_channel(x, scale, bias)
@@ -141,7 +234,27 @@ def _by_channel(x: Array, *numbers: Array | None) -> tuple[Any, ...]:
 
 @wg.expect.checked
 def dropout(key: Key, x: Array, rate: float) -> Array:
-    """``x`` with each element 0 with probability ``rate``, the others over 1 − rate (Srivastava et al. 2014)."""
+    """Return ``x`` with each element 0 with probability ``rate``, and the others divided by 1 − rate.
+
+    Source: Srivastava et al. (2014), Dropout: a simple way to prevent neural networks from overfitting.
+
+    Parameters
+    ----------
+    key : of :func:`wengert.nn.random.key`; the same key drops the same elements.
+    x : float[...], any shape.
+    rate : from 0 to less than 1.
+
+    Raises
+    ------
+    OptionError : ``rate`` is another number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> nn.dropout(nn.random.key(0), np.ones(8), 0.5)
+    array([2., 0., 0., 2., 0., 0., 0., 2.])
+    """
     _check_rate(rate)
     if rate == 0:
         return x
@@ -150,7 +263,28 @@ def dropout(key: Key, x: Array, rate: float) -> Array:
 
 @wg.expect.checked
 def alpha_dropout(key: Key, x: Array, rate: float) -> Array:
-    """Dropout for :func:`~wengert.nn.selu`, which keeps mean and variance (Klambauer et al. 2017, appendix)."""
+    """Return ``x`` with dropped elements at the lowest value of :func:`~wengert.nn.selu`.
+
+    All is then scaled and shifted so that mean and variance stay 0 and 1.
+    Source: Klambauer et al. (2017), Self-normalizing neural networks, arXiv:1706.02515, appendix.
+
+    Parameters
+    ----------
+    key : of :func:`wengert.nn.random.key`; the same key drops the same elements.
+    x : float[...], any shape, of mean 0 and variance 1.
+    rate : the probability of an element to be dropped, from 0 to less than 1.
+
+    Raises
+    ------
+    OptionError : ``rate`` is another number.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> nn.alpha_dropout(nn.random.key(0), np.ones(4), 0.5).round(3)
+    array([ 1.666, -0.779, -0.779,  1.666])
+    """
     _check_rate(rate)
     if rate == 0:
         return x
@@ -169,8 +303,19 @@ def _check_rate(rate: float) -> None:
 
 @wg.expect.checked
 def softmax(x: Array, axis: Axes = -1) -> Array:
-    """exp(x) / Σ exp(x) along ``axis``. Where all of x is −inf, nothing has a share: 0.
+    """Return exp(x) / Σ exp(x), with the sum along ``axis``: shares from 0 to 1 that add up to 1.
 
+    Parameters
+    ----------
+    x : float[..., n]. Where all of x is −inf, nothing has a share: 0.
+    axis : an axis or several.
+
+    Raises
+    ------
+    ShapeError : ``x`` has no such axis.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from wengert import nn
     >>> nn.softmax(np.array([800.0, 800.0]))
@@ -183,14 +328,49 @@ def softmax(x: Array, axis: Axes = -1) -> Array:
 
 @wg.expect.checked
 def log_softmax(x: Array, axis: Axes = -1) -> Array:
-    """x − log Σ exp(x) along ``axis``."""
+    """Return x − log Σ exp(x), with the sum along ``axis``: the logarithm of :func:`softmax`, right where that is 0.
+
+    Parameters
+    ----------
+    x : float[..., n]. Where all of x is −inf, the result is NaN.
+    axis : an axis or several.
+
+    Raises
+    ------
+    ShapeError : ``x`` has no such axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> nn.log_softmax(np.array([800.0, 0.0]))
+    array([   0., -800.])
+    """
     shifted = x - _greatest("log_softmax", x, axis)
     return shifted - np.log(np.sum(np.exp(shifted), _axes(axis), keepdims=True))
 
 
 @wg.expect.checked
 def logsumexp(x: Array, axis: Axes = -1, keepdims: bool = False) -> Array:
-    """log Σ exp(x) along ``axis``; −inf where all of x is."""
+    """Return log Σ exp(x), with the sum along ``axis``; nothing overflows.
+
+    Parameters
+    ----------
+    x : float[..., n]. Where all of x is −inf, so is the result, with a derivative of 0.
+    axis : an axis or several.
+    keepdims : whether the result keeps the axis, of length 1.
+
+    Raises
+    ------
+    ShapeError : ``x`` has no such axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> nn.logsumexp(np.array([[800.0, 800.0], [-np.inf, -np.inf]])).round(4)
+    array([800.6931,     -inf])
+    """
     greatest = _greatest("logsumexp", x, axis)
     total = np.sum(np.exp(x - greatest), _axes(axis), keepdims=True)
     result = np.where(total > 0, np.log(np.where(total > 0, total, 1)) + greatest, -np.inf)

@@ -40,11 +40,11 @@ MANY = 64
 def max_pool(
     x: Array, window: PerAxis, stride: PerAxis | None = None, padding: Padding = 0, dilation: PerAxis = 1
 ) -> Array:
-    """The greatest element of each window.
+    """Return the greatest element of each window.
 
     Parameters
     ----------
-    x : [batch, channels, *space].
+    x : [batch, channels, *space], of any real dtype.
     window : how many elements it has, along all axes of space or each.
     stride : the distance of two windows, as long as a window if not given.
     padding : how far windows reach beyond ``x``, as in :func:`~wengert.nn.conv`; nothing is found there.
@@ -52,7 +52,7 @@ def max_pool(
 
     Returns
     -------
-    [batch, channels, *places]
+    [batch, channels, *places], of the dtype of ``x``
 
     Raises
     ------
@@ -81,8 +81,24 @@ def mean_pool(
     padding: Padding = 0,
     count_include_pad: bool = True,
 ) -> Array:
-    """The mean of each window, as :func:`max_pool` has them; of what it has of ``x``, or zeros around it as well.
+    """Return the mean of each window.
 
+    Parameters
+    ----------
+    x : float[batch, channels, *space]
+    window, stride, padding : as of :func:`max_pool`.
+    count_include_pad : whether the zeros of the padding count as elements; otherwise the mean is of those of ``x``.
+
+    Returns
+    -------
+    float[batch, channels, *places]
+
+    Raises
+    ------
+    ShapeError : the window is larger than the padded space, or may stand on padding alone.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from wengert import nn
     >>> nn.mean_pool(np.array([[[1.0, 5.0, 2.0, 4.0]]]), 2)
@@ -99,15 +115,32 @@ def mean_pool(
 @awaits_array
 @wg.expect.checked
 def lp_pool(x: Array, p: float, window: PerAxis, stride: PerAxis | None = None, padding: Padding = 0) -> Array:
-    """(Σ |x|ᵖ)^(1/p) of each window, as :func:`max_pool` has them. Where all of one is 0 the derivative is 0.
+    """Return (Σ |x|ᵖ)^(1/p) of each window: its sum for p = 1, its greatest element for p → ∞.
 
+    Parameters
+    ----------
+    x : float[batch, channels, *space]
+    p : at least 1.
+    window, stride, padding : as of :func:`max_pool`, with zeros as padding.
+
+    Returns
+    -------
+    float[batch, channels, *places]. Where all of a window is 0 the derivative is 0.
+
+    Raises
+    ------
+    OptionError : ``p`` is less than 1.
+    ShapeError : the window is larger than the padded space, or may stand on padding alone.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from wengert import nn
     >>> nn.lp_pool(np.array([[[3.0, 4.0, 0.0, 0.0]]]), 2, 2)
     array([[[5., 0.]]])
     """
     if not p >= 1:
-        raise ValueError(f"lp_pool: p is {p}; expected at least 1")
+        raise wg.errors.OptionError(wg.errors.message(f"lp_pool: p is {p}; expected at least 1"))
     x, lengths, strides, _ = _placed("lp_pool", x, window, stride, padding)
     total = _added(np.abs(x) ** p, lengths, strides)
     is_zero = total == 0
@@ -149,7 +182,7 @@ def _added(x: Array, lengths: Sequence[int], strides: Sequence[int]) -> Array:
 
 
 def least(dtype: Any) -> Any:
-    """What no element of the dtype is less than."""
+    """Return a value that no element of the dtype is less than."""
     dtype = np.dtype(dtype)
     return -np.inf if dtype.kind == "f" else np.iinfo(dtype).min if dtype.kind in "iu" else False
 
@@ -159,13 +192,23 @@ def least(dtype: Any) -> Any:
 
 @wg.expect.checked
 def global_max_pool(x: Array) -> Array:
-    """The greatest element of each channel: [batch, channels]."""
+    """Return the greatest element of each channel: [batch, channels, *space] -> [batch, channels].
+
+    Raises ShapeError where ``x`` has no space.
+
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> nn.global_max_pool(np.array([[[1.0, 5.0], [2.0, 4.0]]]))
+    array([[5., 4.]])
+    """
     return np.max(x, tuple(range(2, 2 + space_rank(x, "global_max_pool"))))
 
 
 @wg.expect.checked
 def global_mean_pool(x: Array) -> Array:
-    """The mean of each channel: [batch, channels].
+    """Return the mean of each channel: float[batch, channels, *space] -> float[batch, channels].
+
+    Raises ShapeError where ``x`` has no space.
 
     >>> import numpy as np
     >>> from wengert import nn
@@ -178,11 +221,26 @@ def global_mean_pool(x: Array) -> Array:
 @awaits_array
 @wg.expect.checked
 def adaptive_max_pool(x: Array, bins: PerAxis) -> Array:
-    """The greatest element of each of ``bins`` bins along each axis of space: [batch, channels, *bins].
+    """Return the greatest element of each of ``bins`` bins along each axis of space.
 
     Of n elements the k-th of m bins has those from ⌊k n / m⌋ to ⌈(k + 1) n / m⌉, as in PyTorch: as long as one another,
     or nearly, and they overlap where m does not divide n.
 
+    Parameters
+    ----------
+    x : [batch, channels, *space], of any real dtype.
+    bins : how many, along all axes of space or each.
+
+    Returns
+    -------
+    [batch, channels, *bins], of the dtype of ``x``
+
+    Raises
+    ------
+    ShapeError : there is no space, nothing in it, or not one number of bins an axis.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from wengert import nn
     >>> nn.adaptive_max_pool(np.array([[[1.0, 5.0, 2.0, 3.0]]]), 3)
@@ -204,7 +262,28 @@ def adaptive_max_pool(x: Array, bins: PerAxis) -> Array:
 @awaits_array
 @wg.expect.checked
 def adaptive_mean_pool(x: Array, bins: PerAxis) -> Array:
-    """The mean of each bin, as :func:`adaptive_max_pool` has them."""
+    """Return the mean of each of ``bins`` bins along each axis of space, which are those of :func:`adaptive_max_pool`.
+
+    Parameters
+    ----------
+    x : float[batch, channels, *space]
+    bins : how many, along all axes of space or each.
+
+    Returns
+    -------
+    float[batch, channels, *bins]
+
+    Raises
+    ------
+    ShapeError : there is no space, nothing in it, or not one number of bins an axis.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> nn.adaptive_mean_pool(np.array([[[1.0, 5.0, 2.0, 3.0]]]), 3)
+    array([[[3. , 3.5, 2.5]]])
+    """
     rank, space = space_rank(x, "adaptive_mean_pool"), x.shape[2:]
     bins = per_axis(bins, rank, "bins")
     if lengths := _even(space, bins):
