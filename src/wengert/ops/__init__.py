@@ -1,4 +1,4 @@
-"""What can be on a tape. Importing this package fills the registry of ops, but for those of :mod:`wengert.higher`."""
+"""The ops that a tape can hold, except those of :mod:`wengert.higher`. Importing this package registers them."""
 
 from wengert.ops import contract, control, elementwise, fourier, index, linalg, random, reduce, shape
 from wengert.ops.op import OPS, UFUNCS, Op

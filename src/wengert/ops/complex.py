@@ -1,4 +1,4 @@
-"""Complex functions as formulas of real and imaginary parts: what there is machine code for.
+"""Complex functions as formulas of real and imaginary parts, for which there is machine code.
 
 A complex array becomes two real ones, its *planes*, on the way to kernels (:mod:`wengert.passes.planes`), and
 :data:`FORMULAS` has, by the name of a scalar function, the planes of its result. They are NumPy's own algorithms, or
@@ -110,7 +110,7 @@ def divide(x: Planes, y: Planes) -> Planes:
 
 
 def reciprocal(x: Planes) -> Planes:
-    """Smith (1962), as for a quotient."""
+    """The reciprocal, by the algorithm of Smith (1962) as for a quotient."""
     is_flipped = less(absolute(x.re), absolute(x.im))
     p, q = select(is_flipped, x.im, x.re), select(is_flipped, x.re, x.im)
     ratio = q / p
@@ -235,7 +235,7 @@ def expm1_(x: Planes) -> Planes:
 
 
 def log1p_(x: Planes) -> Planes:
-    """As in NumPy's ``nc_log1p``, of which the imaginary part is good everywhere."""
+    """log |1 + z| and arctan2(y, 1 + x), as in NumPy's ``nc_log1p``; the imaginary part is accurate everywhere."""
     return Planes(log(hypot(x.re + 1, x.im)), arctan2(x.im, x.re + 1))
 
 

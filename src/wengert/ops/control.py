@@ -1,4 +1,4 @@
-"""Ops that steer: guards, and values that derivatives do not pass."""
+"""Ops that steer: guards, and ``stop_gradient``, which no derivative passes."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from wengert.tape import Aval, Instr
 
 
 class Expected:
-    """The value that a guard saw: hashable and compared by bytes, so that a tape can carry it."""
+    """The value that a guard saw when it was recorded: hashable and compared by bytes, so that a tape can carry it."""
 
     __slots__ = ("key", "turn", "value")
 
@@ -44,14 +44,14 @@ class GuardMiss(Exception):
 
 
 MOST_TURNS = 1 << 20
-"""Of a ``for`` whose count is traced, where its turns are recorded: each is on the tape."""
+"""The largest count of a ``for`` over a traced range whose iterations are recorded: each of them is on the tape."""
 
 EACH = "each"
-"""The kind of a guard that is as many as it has elements, in C order: those of all iterations of a loop."""
+"""The kind of a guard that stands for one guard per element, in C order: those of all iterations of a loop."""
 
 
 def miss_of(x: Any, expected: Expected, position: int, kind: str) -> GuardMiss:
-    """What a guard says that saw ``x`` instead."""
+    """The exception of a guard that saw ``x`` in the place of ``expected``."""
     if kind != EACH:
         return GuardMiss(position, Expected(x))
     seen = np.asarray(x).reshape(-1)
@@ -60,7 +60,7 @@ def miss_of(x: Any, expected: Expected, position: int, kind: str) -> GuardMiss:
 
 
 def values_of(guard: Instr) -> tuple[Expected, ...]:
-    """What a guard expects; one of the kind EACH, of every element."""
+    """The value that a guard expects; for a guard of the kind EACH, one value for every element."""
     expected = guard.params["expected"]
     return (expected,) if guard.params["kind"] != EACH else tuple(map(Expected, expected.value.flat))
 

@@ -72,7 +72,7 @@ def _multiply_shortcut(x1: Atom, x2: Atom) -> Atom | None:
 
 
 def _opposite(made: Any, x: Atom) -> Atom | None:
-    """What x is the negative of, if it is one that is at hand."""
+    """The atom of which x is the negative: a literal, or the operand of the instruction that made x; else None."""
     if type(x) is Lit:
         return Lit(np.negative(x.value), x.aval.dtype) if x.aval.dtype.kind == "f" else None
     instr = made(x)

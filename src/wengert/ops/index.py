@@ -98,7 +98,7 @@ def slice_axis(x: Atom, axis: int, start: int, length: int, step: int = 1) -> An
 
 
 def element(x: Atom, axis: int, k: int) -> Any:
-    """``x`` at position ``k`` of one axis, which goes."""
+    """``x`` at position ``k`` of one axis, without that axis."""
     index: list[Any] = [(0, n, 1) for n in x.aval.shape]
     index[axis] = k
     return slice_(x, index=tuple(index))
@@ -133,7 +133,9 @@ def _region_value(v: Atom, index: StaticIndex) -> Any:
 
 
 def _set_structured(ct: Any, k: int, x: Atom, v: Atom, y: Atom, *, index: StaticIndex) -> Any:
-    """Of parts at exactly the written region or off it, those at the region belong to v, the others to x."""
+    """Split parts between the operands of a write: those at the written region belong to v, those off it to x.
+
+    None where a part overlaps the region without being equal to it."""
     if isinstance(ct, Fill) and k == 1:
         return Fill(ct.value * float(Aval(region_shape(index), v.aval.dtype).size / max(v.aval.size, 1)), v.aval)
     if not isinstance(ct, Parts) or ct.base is not None:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar, NamedTuple, dataclass_transform
 import numpy as np
 
 NATIVE_DTYPES = frozenset(np.dtype(c) for c in "?bhilqBHILQfd")
-"""Of the elements that generated code can compute with."""
+"""The dtypes of elements that generated code can compute with."""
 
 
 _MISSING: Any = object()
@@ -21,7 +21,7 @@ _MISSING: Any = object()
 @dataclass_transform(frozen_default=True)
 class Kernel:
     """Base class of the kinds of kernel: immutable, equal by value. The annotations of a class are its fields, those of
-    its bases first; what the class gives them are defaults.
+    its bases first; values assigned to them in the class are their defaults.
 
     Like a dataclass, which takes a millisecond to make; there are a score of kinds, and importing is to be quick.
     """
@@ -104,7 +104,8 @@ class Region(NamedTuple):
 
 
 Layout = Callable[..., Region | None]
-"""``layout(shape, strides, **params)``: the region of an array of that shape and strides; None: no strides say it."""
+"""``layout(shape, strides, **params)`` returns the region of an array of that shape and strides, or None if no strides
+describe it."""
 
 
 class View(Moves):
@@ -134,19 +135,19 @@ IDENTITIES: dict[str, Callable[[np.dtype[Any]], Any]] = {
 
 
 def identity(combine: str, dtype: np.dtype[Any]) -> Any:
-    """The number that combined with x gives x, bit for bit: what an accumulator begins with."""
+    """The number that combined with x gives x, bit for bit: an accumulator begins with it."""
     return IDENTITIES[combine](dtype)
 
 
 def of_nothing(combine: str, dtype: np.dtype[Any]) -> Any:
-    """What a reduction of no elements gives: the identity, but that NumPy's empty sum is 0.0 and not -0.0. An extreme
-    has no such value, and its type rule refuses."""
+    """The result of a reduction of no elements: the identity, except that NumPy's empty sum is 0.0 and not -0.0. A
+    maximum or minimum has no such value, and its type rule raises."""
     return identity(combine, dtype) + 0
 
 
 class Accumulate(Kernel):
-    """Running :class:`Reduce` along parameter ``axis``: every prefix is an output. It begins with the first element,
-    and so needs no identity; ``combine`` may also be "multiply_add", y = a y + b."""
+    """A running :class:`Reduce` along parameter ``axis``: the result of every prefix is an output. It begins with the
+    first element, and so needs no identity; ``combine`` may also be "multiply_add", y = a y + b."""
 
     combine: str
 
@@ -162,12 +163,12 @@ class ArgReduce(Kernel):
 
 
 class Nonzero(Kernel):
-    """For each axis the indices, in C order, of the elements that are not zero: parameter ``size`` of them."""
+    """The indices, in C order and one array for each axis, of the parameter ``size`` elements that are not zero."""
 
 
 class Search(Kernel):
-    """How many elements of operand 0, which is sorted, go before each of operand 1; parameter ``side``: "left" or
-    "right", as ``np.searchsorted`` has it."""
+    """For each element of operand 1, the number of elements of operand 0, which is sorted, that go before it. Parameter
+    ``side`` is "left" or "right", as for ``np.searchsorted``."""
 
 
 class Iota(Kernel):
@@ -179,7 +180,7 @@ class Join(Moves):
 
 
 class Interleave(Kernel):
-    """Complex numbers, of their real and their imaginary parts: operand 0 and operand 1."""
+    """Complex numbers made of their real parts, operand 0, and their imaginary parts, operand 1."""
 
 
 class Gather(Moves):
@@ -187,20 +188,21 @@ class Gather(Moves):
 
 
 class Scatter(Kernel):
-    """Operand 0 with operand 1 written ("set") or added ("add") at the index operands; in place if operand 0 dies."""
+    """Operand 0, with operand 1 written ("set") or added ("add") at the index operands; in place if operand 0 dies."""
 
     combine: str
 
 
 class Write(Kernel):
-    """Operand 0 with operand 1, broadcast, written ("set") or added ("add") in a region; in place if operand 0 dies."""
+    """Operand 0, with operand 1 broadcast and written ("set") or added ("add") in a region; in place if operand 0
+    dies."""
 
     combine: str
     layout: Layout
 
 
 class Embed(Moves):
-    """Zeros, with operand 0, broadcast, in a region."""
+    """Zeros, with operand 0 broadcast and written in a region."""
 
     layout: Layout
 
@@ -210,8 +212,8 @@ class Contract(Kernel):
 
 
 class Sort(Kernel):
-    """Sort along parameter ``axis``: the values, the permutation, or of it the places of parameter ``ranks`` ("values",
-    "permutation", "places")."""
+    """Sort along parameter ``axis``. The result is the sorted values ("values"), the permutation ("permutation"), or
+    the elements of the permutation at the parameter ``ranks`` ("places")."""
 
     what: str
 
@@ -221,34 +223,35 @@ class Call(Kernel):
 
     routine: str
     needs_room: bool = False
-    """It works beside its operands: on copies of a matrix of each operand and result, with a pivot a row."""
+    """The routine needs workspace: a copy of one matrix of each operand and result, and one pivot for each row."""
     further_rows: int = 0
-    """And so many rows more, of one element more than the matrix has."""
+    """Extra workspace: this many rows of n + 1 elements, for a matrix of n columns."""
     is_partial: bool = False
-    """It leaves some operands to the reference; any other refuses those that the reference refuses."""
+    """The routine leaves some operands to the reference. Any other routine raises exactly where the reference does."""
     is_of_complex: bool = False
-    """It takes and gives complex numbers, whole, and works on four times the parts of one of its rows."""
+    """The routine takes and gives whole complex numbers, and needs workspace of four times the parts of one row."""
 
 
 class Loop(Kernel):
-    """The tape of parameter ``loop``, once for each slice of some operands, along with what it hands on: see
-    :mod:`wengert.higher.loops`."""
+    """Run the tape of parameter ``loop`` once for each slice of some operands, with carries handed from one iteration
+    to the next: see :mod:`wengert.higher.loops`."""
 
 
 class Repeat(Kernel):
-    """The tape of parameter ``loop``, while its condition holds, on what it hands on."""
+    """Run the tape of parameter ``loop`` on its own carries while its condition holds."""
 
 
 class RepeatBack(Kernel):
-    """The pullback of a :class:`Repeat`, which it runs again; parameters ``loop``, and ``wrt``: in what."""
+    """The pullback of a :class:`Repeat`, which it runs again. Parameter ``wrt`` numbers the inputs of ``loop`` that
+    have cotangents."""
 
 
 class Branch(Kernel):
-    """The one of the tapes of parameter ``branches`` that operand 0 says, an int64, of the other operands."""
+    """Run one of the tapes of parameter ``branches``, whose number is operand 0, an int64, on the other operands."""
 
 
 class Callback(Kernel):
-    """Python is called back inside the program: right, and slow; ``why`` says what stands in the way."""
+    """Python is called back inside the program: right, and slow; ``why`` says why there is no native lowering."""
 
     why: str = "no native lowering"
 
@@ -258,7 +261,7 @@ class Check(Kernel):
 
 
 def whole(shape: tuple[int, ...], strides: tuple[int, ...], /, **params: Any) -> Region:
-    """The layout of a result that is its operand."""
+    """The layout of a result that is the whole operand as it is."""
     return Region(0, shape, strides)
 
 
@@ -266,7 +269,7 @@ Cost = Callable[..., float]
 
 
 def flops(per_element: float) -> Cost:
-    """So many floating-point operations per element of the (broadcast) result."""
+    """Return the cost of ``per_element`` floating-point operations per element of the (broadcast) result."""
 
     def cost(*avals: Any, **params: Any) -> float:
         return per_element * max((a.size for a in avals), default=1)
@@ -275,5 +278,5 @@ def flops(per_element: float) -> Cost:
 
 
 def free(*avals: Any, **params: Any) -> float:
-    """No arithmetic and no traffic: a view."""
+    """The cost of a view: no arithmetic and no memory traffic."""
     return 0.0

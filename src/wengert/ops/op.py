@@ -1,4 +1,4 @@
-"""What an op is: one declaration that carries every rule, and the three shorthands that cover nearly all.
+"""The declaration of an op, which carries every rule, and the three shorthands that cover nearly all ops.
 
 * :func:`elementwise`: partial derivatives as formulas in the inputs ``*xs`` or the output ``y``.
 * :func:`linear`: the transpose is the whole derivative.
@@ -9,8 +9,9 @@ rules are differentiable again, batchable and fusible. Four answers that are not
 :data:`ZERO` (the derivative is zero), :data:`NONE` (there cannot be one: an index, a boolean), :data:`CONJUGATION`
 (the derivative is no factor), and :func:`not_implemented` (nobody has written it).
 
-Of complex numbers a partial is the complex derivative, and of a real result the p with dy = Re(p dx): the engine takes
-the real part of what reaches something real, forward and backward (``ad/cotangents.project``), and no rule does.
+For complex numbers a partial is the complex derivative; for a real result it is the p with dy = Re(p dx). Where a
+tangent or cotangent reaches a real value, the engine takes its real part, forward and backward
+(``ad/cotangents.project``); no rule does.
 """
 
 from __future__ import annotations
@@ -55,14 +56,14 @@ def not_implemented(reason: str) -> Rule:
 
 
 class Body(NamedTuple):
-    """A tape among the parameters of an op, whose results are those of the op, or slices of them."""
+    """A tape among the parameters of an op. Its results are the results of the op, or slices of them."""
 
     tape: Tape
     first_operand: int
-    """The number of the operand that its first input is, or is a slice of; its other inputs follow."""
+    """The number of the operand that is the tape's first input, or of which that is a slice; the others follow."""
     first_carry: int = 0
     carries: int = 0
-    """So many results, the first ones, are its inputs from ``first_carry`` on in the next iteration."""
+    """This many results, the first ones, are the tape's inputs from ``first_carry`` on in the next iteration."""
 
 
 @dataclass(frozen=True, eq=False, repr=False, match_args=False)
@@ -76,12 +77,12 @@ class Op:
     - ``transpose[k](ct, *xs, **params)``: the cotangent of the linear operand ``k``.
     - ``pushforward(xs, dxs, y, **params)``: the tangent of y; ``dxs[k]`` is None where it is zero.
     - ``pullback[k](ct, *xs, y, **params)``: the cotangent of operand ``k``; evaluated only if it is active.
-    - ``batch(xs, batched, size, **params)``: the op over a leading batch axis of the operands ``batched`` says.
+    - ``batch(xs, batched, size, **params)``: the op over a leading batch axis of the operands that ``batched`` marks.
 
     Ops with several outputs get and give tuples for ``y``, its tangent and its cotangent.
 
-    An op is called with atoms where a rule is written, and an edit made; and with arrays by whoever takes a tape for a
-    program: that is its reference, or a step of the function that is being traced.
+    A rule, or an edit of a tape, calls an op with atoms: that emits an instruction. A user may call it with arrays, as
+    when running a tape step by step: that runs its reference, or records a step of the function being traced.
     """
 
     name: str
@@ -95,11 +96,11 @@ class Op:
     pullback: Sequence[Any] | None = None
     batch: Rule | None = None
     is_multilinear: bool = False
-    """Linear in each operand alone (a product), rather than in all of them together (a concatenation)."""
+    """The op is linear in each operand alone (a product), rather than in all of them together (a concatenation)."""
     is_variadic: bool = False
-    """Takes any number of operands; the last rule holds for all further ones."""
+    """The op takes any number of operands; the last rule holds for all further ones."""
     effects: bool = False
-    """Must stay on the tape although nobody reads its outputs, and in its order: guards."""
+    """The op must stay on the tape, and in its order, even if nothing reads its outputs: guards."""
     in_place: Callable[..., Any] | None = None
     """The reference, allowed to overwrite and return operand 0."""
     into: Callable[..., None] | None = None
@@ -107,46 +108,49 @@ class Op:
     shortcut: Callable[..., Atom | None] | None = None
     """An operand (or literal) that equals the result bit for bit, so that no instruction is needed."""
     identity: Callable[..., tuple[Op, tuple[Atom, ...]] | None] | None = None
-    """``identity(made, *ins)``: another op and its operands that give the same, bit for bit (but for a NaN's payload)
-    and sooner; ``made(x)`` is the instruction that x comes from. None: there is none for these operands."""
+    """``identity(made, *ins)``: another op and its operands that give the same result faster, bit for bit (but for a
+    NaN's payload), or None; ``made(x)`` is the instruction that x comes from."""
     output_mask: Callable[..., tuple[Op, Lit] | None] | None = None
-    """``output_mask(made, mask, *ins)`` of a selection: a comparison and a number with which its result compares as the
-    mask says, bit for bit. None: there is none for these operands."""
+    """``output_mask(made, mask, *ins)``, for a selection: a comparison op and a number, such that comparing the result
+    with the number gives the mask, bit for bit; None if there are none. So the mask need not be kept."""
     is_commutative: bool = False
-    """Gives the same, bit for bit, with its two operands exchanged."""
+    """The op gives the same result, bit for bit, with its two operands exchanged."""
     bind: Callable[..., Callable[..., Any]] | None = None
-    """``bind(avals, **params)``: the reference with everything decided that the operands' types decide."""
+    """``bind(avals, **params)``: the reference for operands of these types, with all decided that the types decide."""
     describe: Callable[[Instr], str] | None = None
     structured: Rule | None = None
     """``structured(ct, k, *xs, y, **params)``: the cotangent of operand ``k`` for a ct that is a :class:`Fill`,
-    :class:`Parts` or :class:`Diagonal`; None where the dense rule is as good. Of an op with several outputs it gets one
-    an output: None where nothing has reached it, else dense, or :class:`Masked` and clean where it counts in part."""
+    :class:`Parts` or :class:`Diagonal`; None where the dense rule is as good. If the op has several outputs, ``ct`` is
+    a tuple: None for an output without a cotangent, else dense, or :class:`Masked` and clean where it counts in
+    part."""
     keep: Callable[..., Instr] | None = None
-    """``keep(instr, active)``, given the active values: the instruction with what its pullback will read in its
-    parameters, and as further outputs."""
+    """``keep(instr, active)``, given the active values: the instruction with a note in its parameters of what its
+    pullback will read, and with that as further outputs."""
     kept_in: str | None = None
-    """The parameter in which it says so; None there: nobody has asked, and the pullback sees to it itself."""
+    """The name of the parameter that holds the note of ``keep``. Its value is None while ``keep`` has not been called;
+    then the pullback computes itself what it needs."""
     is_stable: bool = True
     """The rules are fixed, so a tape of the same structure has the same derivative: false for the user's primitives,
     whose rules may read anything, and may be defined anew."""
     has_derived_partials: bool = False
-    """The partials are what reverse mode makes of a tape, and take its ``nan_safe=``."""
+    """The partials are made by reverse mode from a tape, and take ``nan_safe=`` as that does."""
     expansion: Callable[..., Any] | None = None
-    """``expansion(*ins, **params)``: the steps that there are kernels for, of one that is there for its derivatives."""
+    """``expansion(*ins, **params)``: the steps with kernels that replace this op, which exists for its derivative
+    rules."""
     is_holomorphic: bool = True
-    """A complex result of complex operands has a complex derivative. What has the partial :data:`CONJUGATION` has none,
-    and need not say so."""
+    """A complex result of complex operands has a complex derivative. An op with the partial :data:`CONJUGATION` has
+    none, and need not say so here."""
     bodies: Callable[..., Sequence[Body]] | None = None
-    """``bodies(**params)``: the tapes that the op runs, where each gives all of its results."""
+    """``bodies(**params)``: the tapes that the op runs, each of which gives all results of the op."""
     overwrites: Callable[..., Hole] | None = None
-    """``overwrites(*ins, **params)``: where of operand 0 the result is operand 1. Elsewhere it is operand 0."""
+    """``overwrites(*ins, **params)``: the place at which the result is operand 1. Elsewhere it is operand 0."""
     saturates: bool = False
-    """Takes −∞ to a number, and has there a derivative of exactly zero, as exp."""
+    """The op maps −∞ to a finite number, with a derivative there of exactly zero, as exp does."""
     fixed_by: tuple[int | None, ...] = ()
-    """For each operand the number of another one that, where it is infinite, makes the result so whatever the first is:
-    a partial that is infinite there says nothing of the result."""
+    """One entry for each operand, the number of another operand or None. Where that other operand is infinite, so is
+    the result, whatever the first operand is: an infinite partial there says nothing about the result."""
     rearranges: bool = False
-    """Only moves elements (reshape, transpose), so masks may move with their values."""
+    """The op only moves elements (reshape, transpose), so masks may move with their values."""
     doc: str = ""
 
     def __call__(self, *ins: Any, **params: Any) -> Any:

@@ -1,11 +1,11 @@
-"""Random numbers: what a generator draws at each run of a tape, and how that moves with its parameters.
+"""Random numbers that a generator draws at each run of a tape, and their derivatives in the distribution's parameters.
 
 ``draw`` asks a ``np.random.Generator``, so the numbers are NumPy's, in NumPy's order, and the generator's state moves
-as NumPy's would. It has no derivative. Location and scale are arithmetic on what it gives
+as NumPy's would. It has no derivative. Location and scale are arithmetic on the numbers drawn
 (tracing/functions/drawing.py).
-For other parameters ``implicit`` stands around it: the same numbers z, with the derivative that keeps F(z; θ) where it
-is while θ moves, dz/dθ = −(∂F/∂θ) / (∂F/∂z), F being the distribution function (Figurnov, Mohamed, Mnih 2018, Implicit
-Reparameterization Gradients, eq. 5).
+For other parameters ``implicit`` wraps it: it returns the same numbers z, with the derivative that keeps F(z; θ)
+constant while θ moves, dz/dθ = −(∂F/∂θ) / (∂F/∂z), F being the distribution function (Figurnov, Mohamed, Mnih 2018,
+Implicit Reparameterization Gradients, eq. 5).
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ class Drawing:
         return f"{self.method}({', '.join(given)})"
 
     def by(self, generator: Any, operands: Sequence[Any]) -> Any:
-        """What ``generator`` draws."""
+        """Call the method of ``generator`` and return the numbers that it draws."""
 
         def given(x: Any) -> Any:
             return operands[x.k] if type(x) is Operand else x
@@ -87,7 +87,7 @@ def _draw_batch(
 
 
 def _spread(x: Atom, ndim: int) -> Atom:
-    """An operand of a stack with as many axes as the stack of results."""
+    """Reshape a batched operand to ``ndim`` axes, the number of axes of the batched result."""
     size, *rest = x.aval.shape
     return reshape(x, shape=(size, *[1] * (ndim - x.aval.ndim), *rest))
 
@@ -113,7 +113,7 @@ draw = op(
 
 
 NUMBER_OF_PARAMETERS = {"standard_gamma": 1, "beta": 2, "standard_t": 1, "f": 2}
-"""Of the families whose distribution function has derivatives that are known."""
+"""The number of parameters of each family whose distribution function has derivatives that are known here."""
 
 
 def _slopes(family: str) -> Sequence[Callable[..., Any]]:

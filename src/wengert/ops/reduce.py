@@ -77,7 +77,7 @@ sum_ = linear(
 
 
 def products_of_others(x: Atom, axis: Axes) -> Any:
-    """For each element the product of all others along ``axis``: right where elements are zero."""
+    """The product, for each element, of all other elements along ``axis``: right also where elements are zero."""
     flat = move_to_front(x, axis)
     n = 1
     for k in axis:

@@ -29,21 +29,22 @@ MANY_PLACES = 64
 
 
 class Windows(NamedTuple):
-    """What ``windows`` does: its parameters, of which there is one an axis of the result, but ``start``."""
+    """The parameters of ``windows``: one entry for each axis of the result, but of ``start`` one for each axis of
+    ``x``."""
 
     shape: tuple[int, ...]
     axes: tuple[int, ...]
-    """The axis of ``x`` that each goes along."""
+    """The axis of ``x`` along which each axis of the result goes."""
     steps: tuple[int, ...]
     start: tuple[int, ...]
-    """The index in each axis of ``x`` at which all begin."""
+    """The index in each axis of ``x`` at which the first window begins."""
 
     def along(self, axis: int) -> list[int]:
         """The axes of the result that go along an axis of ``x``."""
         return [k for k, d in enumerate(self.axes) if d == axis]
 
     def of(self, inner: Windows) -> Windows:
-        """These windows of what ``inner`` makes, as windows of what that is made of."""
+        """The composition: these windows of the result of ``inner``, as windows of the operand of ``inner``."""
         start = list(inner.start)
         for k, first in enumerate(self.start):
             start[inner.axes[k]] += inner.steps[k] * first
@@ -53,13 +54,13 @@ class Windows(NamedTuple):
 
 
 def whole(shape: tuple[int, ...]) -> Windows:
-    """An array as it is."""
+    """The windows that give an array as it is."""
     n = len(shape)
     return Windows(shape, tuple(range(n)), (1,) * n, (0,) * n)
 
 
 def sliding(shape: tuple[int, ...], lengths: Sequence[int], axes: Sequence[int]) -> Windows:
-    """NumPy's ``sliding_window_view``: windows of these lengths along these axes, of which none stands twice."""
+    """NumPy's ``sliding_window_view``: windows of these lengths along these axes, each axis named at most once."""
     places = list(shape)
     for n, d in zip(lengths, axes, strict=True):
         places[d] -= n - 1
@@ -96,7 +97,7 @@ def _reference(x: Any, **params: Any) -> Any:
 
 
 def _batched(w: Windows, size: int) -> Windows:
-    """The same of each of ``size`` arrays."""
+    """The windows ``w`` of each of ``size`` arrays, which are stacked along a leading axis."""
     return Windows((size, *w.shape), (0, *[d + 1 for d in w.axes]), (1, *w.steps), (0, *w.start))
 
 
@@ -116,7 +117,7 @@ windows = linear(
 
 
 def added_up(ct: Atom, w: Windows, shape: tuple[int, ...]) -> Any:
-    """The transpose of ``windows``: at each element of an array of this ``shape`` the sum of what stands for it."""
+    """The transpose of ``windows``: an array of this ``shape``, each element the sum of all its copies in ``ct``."""
     if 0 in w.shape:
         return zeros(Aval(shape, ct.aval.dtype))
     order = list(w.axes)  # the axis of x that each axis of ct goes along
@@ -138,7 +139,7 @@ def added_up(ct: Atom, w: Windows, shape: tuple[int, ...]) -> Any:
 
 
 def _added_along(ct: Atom, place: int, inside: int, start: int, step: int, step_inside: int, n: int) -> Any:
-    """``ct`` with its axes ``place`` and ``inside`` added up along one of length ``n``, which stands for ``place``."""
+    """Add up the axes ``place`` and ``inside`` of ``ct`` along one axis of length ``n``, which stands for ``place``."""
     count, length = ct.aval.shape[place], ct.aval.shape[inside]
     at = place - (inside < place)
     shape = [m for k, m in enumerate(ct.aval.shape) if k != inside]
@@ -279,7 +280,7 @@ contract_windows = linear(
 
 
 def joined(tape: Tape) -> Tape:
-    """``tape`` with each contraction of a view that is made of windows as one step, whose derivatives are known."""
+    """Replace each contraction of a view made of windows by ``contract_windows``, whose derivatives make no copy."""
     if not any(instr.op is windows for instr in tape.instrs):
         return tape
     made: dict[Atom, Instr] = {v: instr for instr in tape.instrs for v in instr.outs}
@@ -299,7 +300,7 @@ def _joined(instr: Instr, made: dict[Atom, Instr]) -> Instr:
 
 
 def _followed(x: Atom, made: dict[Atom, Instr]) -> tuple[Atom, Windows, bool]:
-    """What ``x`` is a view of, how, and whether windows are among the steps to it."""
+    """Return the array of which ``x`` is a view, that view as windows, and whether a step to it is a ``windows``."""
     w, is_of_windows = whole(x.aval.shape), False
     while (instr := made.get(x)) is not None:
         inner = _as_windows(instr)
@@ -311,7 +312,7 @@ def _followed(x: Atom, made: dict[Atom, Instr]) -> tuple[Atom, Windows, bool]:
 
 
 def _as_windows(instr: Instr) -> Windows | None:
-    """A view as windows, if it is an affine one."""
+    """Return a view as windows if it is affine, else None."""
     shape = instr.outs[0].aval.shape
     if instr.op is windows:
         return Windows(**instr.params)

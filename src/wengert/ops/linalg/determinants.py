@@ -38,8 +38,8 @@ def _slogdet_type(x: Aval) -> tuple[Aval, Aval]:
 
 
 def slogdet_pushforward(xs: Any, dxs: Any, y: Any) -> Any:
-    """With t = tr(x⁻¹ ẋ), the tangent of log |det x| is Re t, and that of the sign σ is i σ Im t: nothing for
-    real ones."""
+    """The tangents of the sign σ and of log |det x|: i σ Im t and Re t with t = tr(x⁻¹ ẋ). The former is zero (None)
+    for real matrices."""
     t = trace_of_product(swap(inv(xs[0])), dxs[0])
     if t.aval.dtype.kind != "c":
         return None, t
@@ -66,7 +66,7 @@ slogdet = op(  # sign and logarithm of the absolute value of the determinant
 
 
 def _others(s: Any) -> Any:
-    """For each element the product of all others along the last axis."""
+    """The product, for each element, of all other elements along the last axis."""
     one = np.ones((*s.shape[:-1], 1), s.dtype)
     before = np.cumprod(np.concatenate([one, s[..., :-1]], -1), -1)
     after = np.cumprod(np.concatenate([one, s[..., :0:-1]], -1), -1)[..., ::-1]

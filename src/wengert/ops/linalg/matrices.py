@@ -17,17 +17,17 @@ from wengert.ops.reduce import max_, sum_
 from wengert.ops.shape import concatenate, expand, iota, reshape, transpose
 from wengert.tape import Atom, Aval, Lit
 
-ROUNDING = 16  # units of rounding an order of the matrix: what is less, beside the largest, is nothing
+ROUNDING = 16  # a number below this many units of rounding, times the order of the matrix, counts as rounding error
 
 
 def swap(x: Atom) -> Any:
-    """The matrices transposed."""
+    """Each matrix of ``x`` transposed."""
     n = x.aval.ndim
     return transpose(x, axes=(*range(n - 2), n - 1, n - 2))
 
 
 def conj(x: Atom) -> Any:
-    """Nothing for real numbers, so that a formula for complex ones is that for real ones too."""
+    """The complex conjugate; a real array as it is, so that a formula for complex numbers holds for real ones too."""
     return conjugate(x) if x.aval.dtype.kind == "c" else x
 
 
@@ -36,12 +36,12 @@ def real_part(x: Atom) -> Any:
 
 
 def adjoint(x: Atom) -> Any:
-    """The matrices transposed and conjugated."""
+    """Each matrix of ``x`` transposed and conjugated."""
     return swap(conj(x))
 
 
 def trace_of_product(x: Atom, y: Atom) -> Any:
-    """tr(xᵀ y), a number a matrix."""
+    """tr(xᵀ y), one number for each matrix."""
     n = x.aval.ndim
     return sum_(x * y, axis=(n - 2, n - 1))
 
@@ -72,7 +72,7 @@ def diagonal_of(p: Atom) -> Any:
 
 
 def rounding(x: Atom) -> Any:
-    """What is nothing beside the largest element of each matrix: float[..., 1, 1]."""
+    """The size below which a number is rounding error beside the largest element of its matrix: float[..., 1, 1]."""
     if x.aval.size == 0:
         return Lit(0, real_dtype(x.aval.dtype))
     n = x.aval.ndim

@@ -203,7 +203,7 @@ def _eig_type(x: Aval) -> tuple[Aval, Aval]:
 
 
 def _eig_reference(x: Any) -> tuple[Any, Any]:
-    """Complex numbers always, whatever the imaginary parts turn out to be."""
+    """The eigenvalues and vectors as complex numbers, even if all imaginary parts are zero."""
     w, v = np.linalg.eig(x)
     dtype = complex_dtype(x.dtype)
     return w.astype(dtype, copy=False), v.astype(dtype, copy=False)

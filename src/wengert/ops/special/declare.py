@@ -22,16 +22,16 @@ SQRT_PI = math.sqrt(math.pi)
 SQRT_2PI = math.sqrt(2 * math.pi)
 
 SEVERAL: dict[np.ufunc, tuple[Op, ...]] = {}
-"""The ops of the results of a ufunc that has several."""
+"""The ops for the results of each ufunc that has several results."""
 
 
 def function(ufunc: Any, *partials: Any, name: str = "") -> Op:
-    """The op of a ufunc; ``partials`` are formulas ``(*xs, y)``, as everywhere."""
+    """Declare the op of a ufunc; ``partials`` are formulas ``(*xs, y)``, as everywhere."""
     return elementwise(ufunc, name=name or ufunc.__name__, partials=partials, cost=flops(200))
 
 
 def functions(ufunc: Any, **partials: Sequence[Any]) -> tuple[Op, ...]:
-    """The ops of a ufunc's results, in their order: name and partials ``(*xs, y)`` of each."""
+    """Declare one op for each result of a ufunc, in order; ``partials`` has its name and formulas ``(*xs, y)``."""
     made = []
     for k, (name, rules) in enumerate(partials.items()):
         made.append(
@@ -55,7 +55,7 @@ def _type_of(ufunc: Any, k: int) -> Callable[..., Aval]:
 
 
 def alias(ufunc: Any, op: Op) -> None:
-    """Another ufunc that computes the same."""
+    """Register ``op`` for another ufunc that computes the same."""
     UFUNCS[ufunc] = op
 
 

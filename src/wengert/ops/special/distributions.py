@@ -1,13 +1,14 @@
 """Incomplete gamma and beta functions in their parameters, and the distribution functions that are made of them.
 
 ∂P/∂a of P(a, x) = ∫₀ˣ f(t) dt, f(t) = tᵃ⁻¹ e⁻ᵗ / Γ(a), is ∫₀ˣ f(t) (log t − ψ(a)) dt, and the integral over all t is 0
-(DLMF 8.2.1). The integrand changes its sign once, so either it or its negative from x on has one sign, and nothing
-cancels: that one is integrated, by the double exponential rules. So for the beta function, in log t and log(1 − t).
+(DLMF 8.2.1). The integrand changes its sign once, so it has one sign either on the side below x or on the side above x:
+it is integrated over that side, where nothing cancels, by the double exponential rules. The same holds for the beta
+function, in log t and log(1 − t).
 The error is that of rounding, some 1e-13 relative, for parameters between 1e-3 and 1e5 and values that do not underflow
 (tests/ops/special/test_families.py, against mpmath).
 
-Everything else follows: a distribution function F has the derivatives of these, and what solves F(θ, q) = p for one of
-them, the implicit function theorem's.
+Everything else follows from these: distribution functions F are made of them, and a function that solves F(θ) = p for
+one of its arguments has the derivatives of the implicit function theorem.
 """
 
 from __future__ import annotations
@@ -42,12 +43,12 @@ from wengert.tape import Atom
 
 STEP = 0.05
 FARTHEST = 1e306
-"""No step is longer: of parameters of 1e-300 nothing is left there, and the next would be infinite."""
+"""The longest step. With parameters of 1e-300 the integrand is zero beyond it, and a longer step would be infinite."""
 
 
 def _outward(f: Callable[[Any], Any], start: Any, way: Any, scale: Any) -> Any:
-    """∫ f from ``start`` to infinity, upward or downward (``way`` 1 or −1), by the exp-sinh rule: of an f that varies
-    and falls off within some ``scale``."""
+    """∫ f from ``start`` to infinity, upward or downward (``way`` 1 or −1), by the exp-sinh rule. f varies and falls
+    off on the length ``scale``."""
     total: Any = 0.0
     for u in np.arange(-3.9, 3.3, STEP):
         step = np.minimum(scale * math.exp(math.pi / 2 * math.sinh(u)), FARTHEST)
@@ -56,7 +57,7 @@ def _outward(f: Callable[[Any], Any], start: Any, way: Any, scale: Any) -> Any:
 
 
 def _between(f: Callable[[Any], Any], low: Any, high: Any) -> Any:
-    """∫ f from ``low`` to ``high`` by the tanh-sinh rule; nothing where they are the same."""
+    """∫ f from ``low`` to ``high`` by the tanh-sinh rule; 0 where they are equal."""
     total: Any = 0.0
     middle, half = 0.5 * (low + high), 0.5 * (high - low)
     for u in np.arange(-3.2, 3.2 + STEP / 2, STEP):
@@ -67,7 +68,7 @@ def _between(f: Callable[[Any], Any], low: Any, high: Any) -> Any:
 
 
 def _side(f: Callable[[Any], Any], start: Any, way: Any, scale: Any, knee: Any, rate: Any) -> Any:
-    """∫ f from ``start`` to infinity, of what is wide until it bends at ``knee``, and falls off at ``rate``."""
+    """∫ f from ``start`` to infinity, for an f that varies slowly up to ``knee``, and then falls off at ``rate``."""
     wide = np.maximum(1.0, 1 / rate)
     scale = np.where(scale > 1, np.maximum(scale, wide), scale)
     is_bent = (scale > 1) & (way * (knee - start) > 0)
@@ -77,7 +78,7 @@ def _side(f: Callable[[Any], Any], start: Any, way: Any, scale: Any, knee: Any, 
 
 
 def _scale(slope: Any, curvature: Any) -> Any:
-    """Within what a log-concave function varies."""
+    """The length on which a log-concave function varies, from the slope and curvature of its logarithm."""
     return 1 / np.maximum(np.abs(slope), np.sqrt(curvature))
 
 
@@ -119,8 +120,10 @@ def _bell(kappa: Callable[[int, int], Any], m: int, n: int) -> Any:
 
 
 def gammainc_slope(a: Any, x: Any, *, order: int) -> Any:
-    """In d = log(t/a), of which tᵃ e⁻ᵗ / Γ(a) is a log-concave function with its maximum at 0, and a (d − e^d + 1) its
-    logarithm but for what depends on a: no two large numbers cancel."""
+    """∂ⁿP(a, x)/∂aⁿ of the incomplete gamma function, n the ``order``, by quadrature.
+
+    The variable is d = log(t/a). In it tᵃ e⁻ᵗ / Γ(a) is log-concave with its maximum at 0, and its logarithm is
+    a (d − e^d + 1) plus a term of a alone: no two large numbers cancel."""
     dtype = np.result_type(a, x)
     a, x = np.broadcast_arrays(np.asarray(a, float), np.asarray(x, float))
     with np.errstate(all="ignore"):
@@ -141,8 +144,10 @@ def gammainc_slope(a: Any, x: Any, *, order: int) -> Any:
 
 
 def betainc_slope(a: Any, b: Any, x: Any, *, m: int, n: int) -> Any:
-    """In d = log(t/(1 − t)) − log(a/b), of which tᵃ (1 − t)ᵇ / B(a, b) is a log-concave function with its maximum at 0,
-    and a d − (a + b) log(1 + p (e^d − 1)), p = a/(a + b), its logarithm but for what depends on a and b."""
+    """∂ᵐ⁺ⁿI(a, b, x)/∂aᵐ∂bⁿ of the incomplete beta function, by quadrature.
+
+    The variable is d = log(t/(1 − t)) − log(a/b). In it tᵃ (1 − t)ᵇ / B(a, b) is log-concave with its maximum at 0, and
+    its logarithm is a d − (a + b) log(1 + p (e^d − 1)), p = a/(a + b), plus a term of a and b alone."""
     dtype = np.result_type(a, b, x)
     a, b, x = np.broadcast_arrays(*[np.asarray(v, float) for v in (a, b, x)])
     with np.errstate(all="ignore"):
@@ -263,8 +268,10 @@ def plain(ufunc: Any, slopes: Slopes) -> Any:
 
 
 def inverse(ufunc: Any, slopes: Slopes, solved: int, at: int, sign: float = 1) -> Any:
-    """What solves F(θ) = p for argument ``solved`` of F; ``at`` is where p stands among its own arguments, which are
-    otherwise those of F in their order. ``sign`` −1: 1 − F = p."""
+    """Declare the ufunc that solves F(θ) = p for argument number ``solved`` of F.
+
+    Its arguments are p, as number ``at``, and the other arguments of F in their order. With ``sign`` −1 it solves
+    1 − F = p."""
 
     def rule(k: int) -> Callable[..., Any]:
         def partial(*xs_y: Atom) -> Any:
@@ -341,7 +348,7 @@ _binomial: Slopes = [
 
 
 def _binomial_by_p(k: Atom, n: Atom, p: Atom) -> Any:
-    """Of the floor of k; 0 where all of n are counted."""
+    """The partial in p at the floor of k; 0 where k ≥ n, so that all outcomes are counted."""
     whole, most = floor(k), like(n, p)
     is_all = whole >= most
     return either(is_all, 0, -beta_density(whole + 1, either(is_all, 1, most - whole, like=p), p), like=p)
@@ -385,7 +392,7 @@ def student_density(v: Atom, t: Atom) -> Any:
 
 
 def _student_kappa(v: Any, ratio: Any, n: int) -> Any:
-    """∂ⁿ/∂vⁿ of the logarithm of the density, of ``ratio`` = t²/v. The first is a sum of terms of v⁻² each."""
+    """∂ⁿ/∂vⁿ of the logarithm of the density, for ``ratio`` = t²/v. For n = 1 it is a sum of terms of order v⁻²."""
     if n > 1:
         gap = sp.polygamma(n - 1, 0.5 * (v + 1)) - sp.polygamma(n - 1, 0.5 * v)
         sign, factorial = (-1) ** n, math.factorial(n - 1)
@@ -405,8 +412,10 @@ def _student_kappa(v: Any, ratio: Any, n: int) -> Any:
 
 
 def _student_by_v(v: Any, t: Any, *, order: int) -> Any:
-    """The integral of the density's derivative, in log |t|: beyond |t|, or from 0 to it, as it has one sign there; from
-    −∞ to 0 it is 0. Made of those of the beta function it would be a difference of terms of 1/v, and is of 1/v²."""
+    """∂ⁿF/∂vⁿ, n the ``order``: the integral of the density's derivative, in log |t|.
+
+    It is taken beyond |t|, or from 0 to |t|, whichever side has one sign; from −∞ to 0 the integral is 0. Made of the
+    derivatives of the beta function it would be a difference of terms of order 1/v, while it is of order 1/v²."""
     dtype = np.result_type(v, t)
     v, t = np.broadcast_arrays(np.asarray(v, float), np.asarray(t, float))
     with np.errstate(all="ignore"):

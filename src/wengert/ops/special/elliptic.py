@@ -87,8 +87,8 @@ rf = function(
 
 
 def _rc_partial(by: int) -> Any:
-    """By R_D; for y < 0, where the integral is a principal value, by partial fractions: ∂R_C/∂x = (1/√x − R_C) /
-    2 (x − y) and ∂R_C/∂y = (R_C − √x/y) / 2 (x − y)."""
+    """The partial of R_C in x or y, by R_D. For y < 0 the integral is a principal value, and partial fractions give
+    ∂R_C/∂x = (1/√x − R_C) / 2 (x − y) and ∂R_C/∂y = (R_C − √x/y) / 2 (x − y)."""
 
     def rule(x: Atom, y: Atom, w: Atom) -> Any:
         is_cut = y < 0
@@ -109,8 +109,8 @@ rg = function(
 
 
 def _cut_rj_partial(by: int, xs: tuple[Atom, ...], p: Any, w: Atom) -> Any:
-    """For p < 0, where the integral is a principal value, by partial fractions: ∂R_J/∂x = (R_D(y, z, x) − R_J) /
-    2 (x − p); and in p by Euler's equation, of degree −3/2."""
+    """∂R_J/∂x = (R_D(y, z, x) − R_J) / 2 (x − p) for p < 0, where the integral is a principal value, by partial
+    fractions. The partial in p follows by Euler's equation, since R_J is homogeneous of degree −3/2."""
     x, y, z = xs[by], xs[(by + 1) % 3], xs[(by + 2) % 3]
     return (rd(y, z, x) - w) / (2 * (x - p))
 

@@ -92,8 +92,8 @@ poch = function(sp.poch, _poch_by_z, lambda z, m, y: y * psi(z + m))
 
 
 def _binom_zeros(n: Atom, k: Atom) -> tuple[Any, Any, Any, Any]:
-    """Where n − k + 1 is a pole of Γ, so that the coefficient is 0, and the slope of 1/Γ there times the rest,
-    (−1)^(k−n−1) B(n + 1, k − n); and the same of k + 1."""
+    """Where the coefficient is 0 because n − k + 1 is a pole of Γ, and the slope of 1/Γ there times the other factors,
+    (−1)^(k−n−1) B(n + 1, k − n); then the same two for k + 1."""
     above, below = _is_pole(n - k + 1), _is_pole(k + 1)
     over_n, under_0 = either(above, k - n, 1, like=k), either(below, -k, 1, like=k)
     at_above = _parity(over_n - 1) * beta(n + 1, over_n)
@@ -176,7 +176,8 @@ def _modified_fresnel(ufunc: Any, name: str, sign: float) -> None:
     terms = [-(0.5 / SQRT_PI) * (2 * k + 1) * c[k] * unit**k for k in range(10)]
 
     def by_k(x: Atom, y: Atom) -> Any:
-        """Of w' = 2i/√π − 2 z w; where x is large and they cancel of the series i/2√π Σ (½)ₖ z^(−2k−1) in ±i x²."""
+        """The partial of K, from w' = 2i/√π − 2 z w. Where x is large these two terms cancel, and the derivative is
+        that of the series i/2√π Σ (½)ₖ z^(−2k−1), in ±i x²."""
         is_far = x > 20
         far = like(either(is_far, 1 / (either(is_far, x, 1, like=x) * x), 0, like=x), y)
         tail = far * series(terms, far) * cmath.exp(sign * 1j * math.pi / 4)

@@ -1,8 +1,8 @@
 """Hypergeometric functions in their parameters, by their series, differentiated term by term.
 
-The series has at most ``MOST_TERMS`` terms, and the result is NaN where that is too few (₂F₁ beyond some 0.98), and
-where the terms cancel but for ten digits. By Kummer's and Pfaff's transformations (DLMF 13.2.39, 15.8.1) an
-argument below 0 becomes one above, where little cancels.
+The series has at most ``MOST_TERMS`` terms. The result is NaN where that is too few (₂F₁ beyond some 0.98), and where
+so much cancels that fewer than ten digits would be left. By Kummer's and Pfaff's transformations (DLMF 13.2.39,
+15.8.1) an argument below 0 becomes one above, where little cancels.
 """
 
 from __future__ import annotations
@@ -23,8 +23,10 @@ SECOND = not_implemented("the second derivative of a hypergeometric function in 
 
 
 def _series_by(*xs: Any, upper: int, lower: int, by: int) -> Any:
-    """Of Σ ∏ (aᵢ)ₖ / ∏ (bⱼ)ₖ xᵏ/k!: a term is the one before times a rational function of k, and so is its derivative;
-    a factor of 0 is left out rather than divided by."""
+    """The partial of Σ ∏ (aᵢ)ₖ / ∏ (bⱼ)ₖ xᵏ/k! in parameter number ``by``, term by term.
+
+    A term is the one before times a rational function of k, and its derivative follows by the product rule; a factor
+    of 0 is left out rather than divided by."""
     dtype = np.result_type(*xs)
     *parameters, x = np.broadcast_arrays(*[np.asarray(v, float) for v in xs])
     term, slope = np.ones(np.shape(x)), np.zeros(np.shape(x))
@@ -71,7 +73,8 @@ def by_0f1(v: Atom, z: Atom) -> Any:
 
 
 def by_1f1(a: Atom, b: Atom, x: Atom, by: int) -> Any:
-    """Below 0 of exp(x) ₁F₁(b − a; b; −x), unless little cancels in the series as it is."""
+    """The partial of ₁F₁(a; b; x) in a or b. For x < 0 it is that of exp(x) ₁F₁(b − a; b; −x), unless little cancels
+    in the series as it is."""
     a, b, x = _of_reals(a, b, x)
     reach = (1 + absolute(a)) * absolute(x)
     is_left = (x < 0) & (reach > 4) & (reach > 1e-2 * absolute(b))
@@ -86,10 +89,11 @@ def by_1f1(a: Atom, b: Atom, x: Atom, by: int) -> Any:
 
 
 def by_2f1(a: Atom, b: Atom, c: Atom, x: Atom, y: Any, by: int) -> Any:
-    """Below 0 of (1 − x)⁻ᵃ ₂F₁(a, c − b; c; x/(x − 1)), unless c is so large that the terms fall by themselves.
+    """The partial of ₂F₁(a, b; c; x) in a, b or c. For x < 0 it is that of (1 − x)⁻ᵃ ₂F₁(a, c − b; c; x/(x − 1)),
+    unless c is so large that the terms of the series fall by themselves.
 
-    Where b is small the derivatives in a and c are as small, but terms of this formula are not, and cancel. There
-    it is taken with a and b exchanged, which is the same function. Far below 0 that series does not converge."""
+    Where b is small the derivatives in a and c are as small, but the terms of this formula are not, and cancel. There
+    a and b are exchanged, which gives the same function. Far below 0 that series does not converge."""
     a, b, c, x = _of_reals(a, b, c, x)
     is_left = (x < 0) & ((1 + absolute(a)) * (1 + absolute(b)) * absolute(x) > 1e-2 * absolute(c))
     left = either(is_left, x, 0, like=x)

@@ -1,8 +1,9 @@
 """The noncentral distributions of χ², t and F: mixtures of central ones, Σ Poisson(j; h) F(a + j).
 
 A mixture of densities, or of derivatives of distribution functions, is summed outward from its largest term, or over
-all terms that can be seen: at most ``MOST_TERMS`` of them, and NaN where that is too few. In the noncentrality a weight
-turns into the difference of two neighbours, and F(a + 1) − F(a) is a density: nothing cancels.
+all terms that are not negligible: at most ``MOST_TERMS`` of them, and NaN where that is too few. The derivative of a
+weight in the noncentrality is the difference of two neighbouring weights, and F(a + 1) − F(a) is a density: nothing
+cancels.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from wengert.tape import Atom, Aval
 
 MOST_TERMS = 4000
 MOST_QUADRATURES = 400
-"""In the degrees of freedom each term is an integral."""
+"""The most terms of a derivative in the degrees of freedom, where each term is an integral."""
 SECOND = not_implemented("the second derivative of a noncentral distribution in its degrees of freedom was not written")
 
 # ------------------------------------------------------------------------------------------------------- mixtures
@@ -35,7 +36,7 @@ def _broadcast(*xs: Aval, **_: Any) -> Aval:
 
 
 def _beta_mixture(a: Any, b: Any, h: Any, w: Any, rest: Any, *, is_over: bool) -> Any:
-    """From the largest term on, whose index solves (j + 1) (a + j) = h w (a + b + j)."""
+    """Sum the mixture outward from its largest term, whose index solves (j + 1) (a + j) = h w (a + b + j)."""
     dtype = np.result_type(a, b, h, w, rest)
     a, b, h, w, rest = np.broadcast_arrays(*[np.asarray(v, float) for v in (a, b, h, w, rest)])
     with np.errstate(all="ignore"):
@@ -92,7 +93,8 @@ beta_mixture = elementwise(  # Σ Poisson(j; h) w^(a+j−1) r^(b−1) / B(a + j,
 
 
 def _weights(h: Any, low: Any, high: Any) -> tuple[Any, Any]:
-    """Indices and Poisson's weights on a leading axis, from ``low`` less what can be seen to ``high`` and that more."""
+    """Indices and Poisson's weights on a leading axis, from ``low`` to ``high`` with a margin on both sides beyond
+    which the weights are negligible; the weights are NaN where these are too many."""
     margin = 20 + 8 * np.sqrt(np.maximum(h, high))
     first = np.floor(np.maximum(low - margin, 0.0))
     length = high + margin - first
@@ -123,7 +125,7 @@ gamma_mixture_by_a = elementwise(  # Σ Poisson(j; h) ∂P(a + j, x)/∂a
 
 
 def _beta_mixture_by(a: Any, b: Any, h: Any, w: Any, rest: Any, *, k: int) -> Any:
-    """Where w is near 1, of 1 − I(b, a, 1 − w)."""
+    """The partial of the mixture in a, or in b for ``k`` = 1. Where w > ½ it is that of 1 − I(b, a, 1 − w)."""
     dtype = np.result_type(a, b, h, w, rest)
     a, b, h, w, rest = np.broadcast_arrays(*[np.asarray(v, float) for v in (a, b, h, w, rest)])
     with np.errstate(all="ignore"):
@@ -196,8 +198,9 @@ def _t_by_nc(v: Atom, nc: Atom, t: Atom) -> Any:
 
 
 def _t_mixture_by_v(v: Any, nc: Any, t: Any) -> Any:
-    """Of Φ(−λ) + ½ Σ Poisson(j; λ²/2) (I(j + ½, v/2, w) + λ/√2 Γ(j + 1)/Γ(j + 3/2) I(j + 1, v/2, w)), w = t²/(v + t²),
-    in v alone, w held; for t < 0 of 1 − F(v, −λ, −t)."""
+    """The partial in v, with w held fixed, of
+    Φ(−λ) + ½ Σ Poisson(j; λ²/2) (I(j + ½, v/2, w) + λ/√2 Γ(j + 1)/Γ(j + 3/2) I(j + 1, v/2, w)), w = t²/(v + t²).
+    For t < 0 it is that of 1 − F(v, −λ, −t)."""
     dtype = np.result_type(v, nc, t)
     v, nc, t = np.broadcast_arrays(*[np.asarray(x, float) for x in (v, nc, t)])
     with np.errstate(all="ignore"):
@@ -235,7 +238,8 @@ nctdtrinc = inverse(sp.nctdtrinc, _t, 1, 1)
 
 
 def _ratio_parts(m: Atom, n: Atom, nc: Atom, x: Atom) -> tuple[Any, ...]:
-    """Of Σ Poisson(j; λ/2) I(m/2 + j, n/2, w), w = m x / (n + m x)."""
+    """The arguments m/2, n/2, λ/2, w and 1 − w of the mixture Σ Poisson(j; λ/2) I(m/2 + j, n/2, w),
+    w = m x / (n + m x)."""
     total = n + m * x
     return 0.5 * m, 0.5 * n, 0.5 * nc, m * x / total, n / total
 

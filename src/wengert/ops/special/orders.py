@@ -1,9 +1,10 @@
-"""Bessel functions in their order, by quadrature of the integral that defines them, under which (−t)ⁿ is ∂ⁿ/∂vⁿ.
+"""Derivatives of Bessel functions in their order, by quadrature: ∂ⁿ/∂vⁿ is a factor (−t)ⁿ under the defining integral.
 
 J_v(x) = 1/2πi ∫ exp(x sinh t − v t) dt from ∞ − iπ to ∞ + iπ (DLMF 10.9.17, Schläfli's), and I_v with cosh; Y_v is the
-imaginary part of the same from −∞ to ∞ + iπ. The path is a half line and the upright through the saddle point
-(cosh t = v/x, sinh t = v/x), on which the integrand is as large as the function: also where J and I are tiny nothing
-cancels. For x > v, where J oscillates, it is the imaginary axis. There are as many nodes as the integrand has turns.
+imaginary part of the same integral from −∞ to ∞ + iπ. The path is a half line and the vertical line through the saddle
+point (cosh t = v/x, sinh t = v/x), on which the integrand is as large as the function: nothing cancels, even where J
+and I are tiny. For x > v, where J oscillates, the vertical line is the imaginary axis. The number of nodes grows with
+the number of half turns that the phase of the integrand makes.
 
 The error is that of rounding, below 1e-11 relative (of J and Y for x > v, relative to the largest of an oscillation),
 for orders between −10 and 100 and x between 1e-3 and 1e3. Beyond x + |v| = 1e4 J and Y are Hankel's asymptotic series,
@@ -34,7 +35,7 @@ _gauss = functools.cache(np.polynomial.legendre.leggauss)
 
 
 def _integral(f: Callable[[Any], Any], low: Any, high: Any, panels: int) -> Any:
-    """By Gauss's rule on equal panels."""
+    """∫ f from ``low`` to ``high`` by Gauss's rule on ``panels`` equal panels."""
     total: Any = 0.0
     half = 0.5 * (high - low) / panels
     for k in range(panels):
@@ -44,7 +45,7 @@ def _integral(f: Callable[[Any], Any], low: Any, high: Any, panels: int) -> Any:
 
 
 def _edge(is_inside: Callable[[Any], Any], inside: Any, outside: Any) -> Any:
-    """Between two points, where it ends; to a thousandth."""
+    """The point between ``inside`` and ``outside`` at which ``is_inside`` ends to hold, by bisection."""
     for _ in range(30):
         middle = 0.5 * (inside + outside)
         holds = is_inside(middle)
@@ -53,7 +54,7 @@ def _edge(is_inside: Callable[[Any], Any], inside: Any, outside: Any) -> Any:
 
 
 def _on_half_line(g: Callable[[Any], Any], log_f: Callable[[Any], Any], start: Any, top: Any) -> Any:
-    """∫ g f from ``start`` to ∞, of an f with its only maximum at ``top``."""
+    """∫ g f from ``start`` to ∞, for an f with its only maximum at ``top``."""
     top = np.maximum(start, top)
     is_large = lambda s: log_f(s) > log_f(top) - NOTHING
     low = np.where(is_large(start), start, _edge(is_large, top, start))
@@ -62,11 +63,11 @@ def _on_half_line(g: Callable[[Any], Any], log_f: Callable[[Any], Any], start: A
 
 
 def _first_or_second(v: Any, x: Any, n: int, kind: str) -> Any:
-    """Of J_v and Y_v."""
+    """The derivative number ``n`` in the order of J_v (``kind`` "j") or Y_v."""
     alpha = np.arccosh(np.maximum(v / x, 1.0))
     steepness = np.maximum(x * np.sinh(alpha), 1e-300)
     last = 2 * np.arcsin(np.minimum(1.0, np.sqrt(0.5 * NOTHING / steepness)))
-    turns = np.where(v > x, v * (last - np.sin(last)) / np.pi, np.abs(v) + x)  # half turns on the upright
+    turns = np.where(v > x, v * (last - np.sin(last)) / np.pi, np.abs(v) + x)  # half turns on the vertical line
     is_known = np.abs(v) + x < MOST_TURNS
     panels = 4 + int(np.max(np.where(is_known, turns, 0.0), initial=0.0) / 6)
 
@@ -110,7 +111,7 @@ def _far(v: Any, x: Any, n: int, kind: str) -> Any:
 
 
 def _modified_first(v: Any, x: Any, n: int) -> Any:
-    """Of e⁻ˣ I_v."""
+    """The derivative number ``n`` in the order of e⁻ˣ I_v."""
     alpha = np.arcsinh(v / x)
     last = 2 * np.arcsin(np.minimum(1.0, np.sqrt(0.5 * NOTHING / np.hypot(v, x))))
 
@@ -125,7 +126,7 @@ def _modified_first(v: Any, x: Any, n: int) -> Any:
 
 
 def _modified_second(v: Any, x: Any, n: int) -> Any:
-    """Of eˣ K_v = ∫₀^∞ cosh v s exp(−x (cosh s − 1)) ds."""
+    """The derivative number ``n`` in the order of eˣ K_v = ∫₀^∞ cosh v s exp(−x (cosh s − 1)) ds."""
     size = np.abs(v)
 
     def factor(s: Any) -> Any:  # e^−|v|s times sinh v s or cosh v s

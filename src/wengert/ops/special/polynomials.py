@@ -110,7 +110,8 @@ def _of_gegenbauer(
 
 
 def _chebyshev_degree(kind: int, factor: float, scale: float, shift: float) -> Any:
-    """In the degree: T_n is cos nθ and U_n is sin (n + 1)θ / sin θ, of x = cos θ; beyond 1 with cosh and sinh."""
+    """The partial in the degree: with x = cos θ, T_n is cos nθ and U_n is sin (n + 1)θ / sin θ; for x > 1 with cosh
+    and sinh."""
 
     def rule(n: Atom, x: Atom, y: Atom) -> Any:
         if x.aval.dtype.kind == "c":
@@ -136,7 +137,7 @@ sh_chebyu = _of_gegenbauer(sp.eval_sh_chebyu, 2, 4, 2, -1, by_degree=_chebyshev_
 
 
 def _legendre_degree(scale: float, shift: float) -> Any:
-    """Of P_n(x) = ₂F₁(−n, n + 1; 1; (1 − x)/2)."""
+    """The partial in the degree of P_n(x) = ₂F₁(−n, n + 1; 1; (1 − x)/2)."""
 
     def rule(n: Atom, x: Atom, y: Atom) -> Any:
         xs = (-n, n + 1, number(1, x), 0.5 * (1 - shift - scale * x), y)

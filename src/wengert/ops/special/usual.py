@@ -192,7 +192,7 @@ def _inverse_log(y: Atom, lam: Atom) -> Any:
 
 
 def inv_boxcox_partial_lam(y: Atom, lam: Atom, base: Atom, scale: Any) -> Any:
-    """Of the implicit equation boxcox(x, λ) = y: ∂x/∂λ = −x^(1−λ) ∂boxcox/∂λ; ``base`` is log x.
+    """∂x/∂λ = −x^(1−λ) ∂boxcox/∂λ, from the implicit equation boxcox(x, λ) = y; ``base`` is log x.
 
     x^(1−λ) is x / (1 + λ y): where λ is large x is near 1, and its power would be that of its rounding.
     """
