@@ -51,3 +51,11 @@ def test_shapes() -> None:
     key = nn.random.key(1)
     assert nn.random.uniform(key).shape == () and nn.random.normal(key, (0, 2)).shape == (0, 2)
     assert nn.random.normal(key, (3,)).dtype == np.float32
+
+
+@pytest.mark.parametrize("dtype", [np.float16, np.int32, np.complex128])
+def test_a_dtype_that_has_no_such_numbers_is_refused(dtype: type) -> None:
+    """As numbers of 53 bits it would be NaN, or zeros."""
+    for draw in (nn.random.uniform, nn.random.normal):
+        with pytest.raises(wg.errors.DTypeError, match="expected float32 or float64"):
+            draw(nn.random.key(0), (2,), dtype)

@@ -49,14 +49,14 @@ def conv_bias_act(
     dilation: PerAxis = 1,
     groups: int = 1,
 ) -> Array:
-    """``act(conv(x, w) + b)``, with one bias a channel.
+    """Return ``act(conv(x, w) + b)``, with one bias a channel.
 
     Parameters
     ----------
     act : an elementwise function, :func:`~wengert.nn.relu`.
-    x : [batch, in, *space], with one to three axes of space.
-    w : [out, in / groups, *kernel].
-    b : [out], or None.
+    x : float[batch, in, *space], with one to three axes of space.
+    w : float[out, in / groups, *kernel]
+    b : float[out], or None.
     stride : the distance of two windows; a number, or one an axis.
     padding : zeros around ``x``: a number, one an axis, (before, after) an axis; "valid" for none; "same" for
         ⌈space / stride⌉ places, the odd zero behind (TensorFlow's and JAX's).
@@ -65,7 +65,7 @@ def conv_bias_act(
 
     Returns
     -------
-    [batch, out, *places], where places = ⌊(space + padding − dilation (kernel − 1) − 1) / stride⌋ + 1.
+    float[batch, out, *places], where places = ⌊(space + padding − dilation (kernel − 1) − 1) / stride⌋ + 1.
 
     Raises
     ------
@@ -100,7 +100,9 @@ def conv(
     dilation: PerAxis = 1,
     groups: int = 1,
 ) -> Array:
-    """:func:`conv_bias_act` without an activation.
+    """Return the sums of each window of ``x`` times ``w``, plus ``b``: :func:`conv_bias_act` without an activation.
+
+    The parameters, result and errors are those of :func:`conv_bias_act`.
 
     >>> import numpy as np
     >>> from wengert import nn
@@ -148,8 +150,11 @@ def _in_phases(x: Array, w: Array, stride: Sequence[int], dilation: Sequence[int
 
 
 def _depthwise(x: Array, w: Array, stride: Sequence[int], dilation: Sequence[int]) -> Array:
-    """Of each channel alone. Nothing is summed over channels, so it is no product of matrices but a sum of products,
-    one for each element of the kernel: one loop over ``x``."""
+    """Convolve each channel alone.
+
+    Nothing is summed over channels, so it is no product of matrices but a sum of products, one for each element of the
+    kernel: one loop over ``x``.
+    """
     batch, channels, outputs, rank = x.shape[0], x.shape[1], w.shape[0], x.ndim - 2
     places, kernel = counted(x.shape[2:], w.shape[2:], stride, dilation), w.shape[2:]
     x = x.reshape(batch, channels, 1, *x.shape[2:])
@@ -172,20 +177,24 @@ def conv_transpose(
     dilation: PerAxis = 1,
     groups: int = 1,
 ) -> Array:
-    """The adjoint of :func:`conv` with the same weights: ⟨conv(x, w), y⟩ = ⟨x, conv_transpose(y, w)⟩. Upsamples.
+    """Return the adjoint of :func:`conv` with the same weights: ⟨conv(x, w), y⟩ = ⟨x, conv_transpose(y, w)⟩.
+
+    With a stride it upsamples.
 
     Parameters
     ----------
-    x : [batch, in, *space].
-    w : [in, out / groups, *kernel], as :func:`conv` has them on the way from ``out`` to ``in`` channels.
-    b : [out], or None.
+    x : float[batch, in, *space], with one to three axes of space.
+    w : float[in, out / groups, *kernel], as :func:`conv` has them on the way from ``out`` to ``in`` channels.
+    b : float[out], or None.
+    stride : the distance of two windows in the result; a number, or one an axis.
     padding : what :func:`conv` would add, and what is cut off here; "same" gives space · stride.
     output_padding : which of the ``stride`` sizes that :func:`conv` takes to the same one; less than ``stride``
         or ``dilation``.
+    dilation, groups : as of :func:`conv_bias_act`.
 
     Returns
     -------
-    [batch, out, (space − 1) stride − padding + dilation (kernel − 1) + 1 + output_padding].
+    float[batch, out, *places], places = (space − 1) stride − padding + dilation (kernel − 1) + 1 + output_padding.
 
     Raises
     ------

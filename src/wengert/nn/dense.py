@@ -18,18 +18,18 @@ Activation = Callable[[Any], Any]
 
 @wg.expect.checked
 def dense_bias_act(act: Activation, w: Array, x: Array, b: Array | None = None) -> Array:
-    """``act(w @ x + b)`` of a vector, or of each vector along the last axis of ``x``.
+    """Return ``act(w @ x + b)`` of a vector, or of each vector along the last axis of ``x``.
 
     Parameters
     ----------
     act : an elementwise function, :func:`~wengert.nn.relu`.
-    w : weights [out, in].
-    x : [..., in].
-    b : bias [out], or None.
+    w : weights, float[out, in].
+    x : float[..., in]
+    b : bias, float[out], or None.
 
     Returns
     -------
-    [..., out]
+    float[..., out]
 
     Raises
     ------
@@ -56,8 +56,21 @@ def dense_bias_act(act: Activation, w: Array, x: Array, b: Array | None = None) 
 
 @wg.expect.checked
 def bias_act(act: Activation, x: Array, b: Array, axis: int = -1) -> Array:
-    """``act(x + b)``, with a bias for each index of ``axis``: -1 for features, 1 for channels.
+    """Return ``act(x + b)``, with a bias for each index of ``axis``.
 
+    Parameters
+    ----------
+    act : an elementwise function, :func:`~wengert.nn.relu`.
+    x : float[..., n, ...]
+    b : bias, float[n].
+    axis : where ``x`` has n elements: -1 for features, 1 for channels.
+
+    Raises
+    ------
+    ShapeError : ``b`` has not one number an index of ``axis``.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from wengert import nn
     >>> nn.bias_act(nn.relu, np.zeros((1, 2, 3)), np.array([1.0, -1.0]), axis=1)
@@ -74,13 +87,24 @@ def bias_act(act: Activation, x: Array, b: Array, axis: int = -1) -> Array:
 
 @wg.expect.checked
 def embedding(table: Array, indices: Array) -> Array:
-    """The rows of ``table`` [n, width] at ``indices``: [*indices.shape, width].
+    """Return the rows of ``table`` at ``indices``.
+
+    Parameters
+    ----------
+    table : [n, width]
+    indices : integers [...]
+
+    Returns
+    -------
+    [..., width]
 
     Raises
     ------
     IndexError : an index is not in 0 ... n - 1; negative ones do not count from the end.
     DTypeError : indices are no integers.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> from wengert import nn
     >>> nn.embedding(np.eye(3), np.array([2, 0]))

@@ -30,7 +30,7 @@ Theirs = dict[str, Any]
 def from_torch(
     params: Params, state: Params, state_dict: Mapping[str, Any], names: Mapping[str, str] | None = None
 ) -> tuple[Tree, Tree]:
-    """``params`` and ``state`` of a model with the numbers of the same model in PyTorch.
+    """Return ``params`` and ``state`` of a model with the numbers of the same model in PyTorch.
 
     Parameters
     ----------
@@ -72,10 +72,21 @@ def from_torch(
 
 @wg.expect.checked
 def to_torch(params: Params, state: Params, names: Mapping[str, str] | None = None) -> dict[str, np.ndarray]:
-    """The arrays of a model by PyTorch's names: ``module.load_state_dict({n: torch.tensor(a) for n, a in ...})``.
+    """Return copies of a model's arrays by PyTorch's names: the inverse of :func:`from_torch`, with the same ``names``.
 
-    The inverse of :func:`from_torch`, with the same ``names``; it copies.
+    ``module.load_state_dict({name: torch.tensor(array) for name, array in ...})`` puts them into a module.
 
+    Parameters
+    ----------
+    params, state : a model's.
+    names : as of :func:`from_torch`.
+
+    Raises
+    ------
+    StructureError : PyTorch has no name for an array, two would have one, or one of ``names`` is no path.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from wengert import nn
     >>> nn.to_torch({"layers": {"norm": {"scale": np.ones(2)}}}, {"layers": {"norm": {"mean": np.zeros(2)}}})
@@ -92,7 +103,7 @@ class _Kind(NamedTuple):
 
     theirs: Callable[[Ours], Theirs]
     ours: Callable[[Theirs, Ours], Ours]
-    """What ``theirs`` says, in the structure of other arrays."""
+    """It returns what ``theirs`` says, in the structure of other arrays."""
 
 
 _NAMES = {

@@ -36,7 +36,22 @@ CHECKPOINT = "checkpoint.safetensors"
 
 @dataclass
 class Fitted:
-    """What :func:`fit` returns."""
+    """A trained model, as :func:`fit` returns it.
+
+    ``params``, ``state`` and ``opt_state`` are trees of arrays, as the layer's ``init`` and the optimiser made them;
+    ``history`` has one dict an epoch: ``epoch``, ``loss`` and, with validation, ``validation loss`` and the metrics;
+    ``stopped`` says why it ended before its last epoch, and is empty if it did not.
+
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> x = np.ones((4, 2), np.float32)
+    >>> model = nn.Dense(1)
+    >>> done = nn.fit(model, *model.init(0, x), (x, x[:, :1]), loss=nn.squared_error, epochs=2, progress=False)
+    >>> [sorted(row) for row in done.history], done.stopped
+    ([['epoch', 'loss'], ['epoch', 'loss']], '')
+    >>> done.params["w"].shape
+    (1, 2)
+    """
 
     params: Tree
     state: Tree
@@ -201,7 +216,7 @@ def _first(tree: Tree) -> Array:
 
 
 def _judge(model: Any, loss: Callable[..., Any], metrics: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
-    """What says how good parameters are: means over all samples."""
+    """Return the function that says how good parameters are: means over all samples."""
 
     @wg.jit
     def of_batch(params: Tree, state: Tree, x: Any, y: Any) -> dict[str, Any]:
@@ -257,7 +272,7 @@ def _not_finite(
 
 
 def _signature(model: Any, made: Fitted, batch_size: int, seed: int) -> dict[str, Any]:
-    """What a run must have in common with the one whose checkpoint it goes on from."""
+    """Return what a run must have in common with the one whose checkpoint it goes on from."""
     shapes = {path: f"{x.dtype}{list(x.shape)}" for path, x in paths([made.params, made.state, made.opt_state]).items()}
     return {"model": repr(model), "batch size": batch_size, "seed": seed, "arrays": shapes}
 
@@ -293,7 +308,7 @@ def _gone_on(target: Path, made: Fitted, signature: dict[str, Any]) -> tuple[flo
 
 @contextmanager
 def _shown(wanted: bool, epochs: int) -> Iterator[Callable[[dict[str, float]], None]]:
-    """What is told after each epoch."""
+    """Yield the function that is told of each epoch after it."""
     if not wanted:
         yield lambda row: None
         return

@@ -1,4 +1,4 @@
-"""What parameters begin as: functions ``(rng, shape, dtype) -> array``, also known by their names.
+"""Initialisers make the arrays that parameters begin as: functions ``(rng, shape, dtype) -> array``, known by name too.
 
 Weights are [out, in, *kernel]; *fan in* is what one output is summed over, *fan out* what one input goes into.
 """
@@ -100,11 +100,27 @@ INITIALISERS: dict[str, Initialiser] = {
 
 @wg.expect.checked
 def initialiser(chosen: str | Initialiser) -> Initialiser:
-    """The one of this name, or the function itself.
+    """Return the initialiser of this name, or the function itself.
+
+    Names are "zeros", "ones", "orthogonal", "truncated_normal", and "glorot", "kaiming" or "lecun" with "_normal" or
+    "_uniform", which scale the variance by fan in and fan out.
+
+    Parameters
+    ----------
+    chosen : a name, or a function ``(rng, shape, dtype) -> array``.
 
     Raises
     ------
     StructureError : there is none of this name.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> draw = nn.initialiser("glorot_uniform")
+    >>> w = draw(np.random.default_rng(0), (4, 2), "float32")
+    >>> w.shape, w.dtype, bool(np.max(np.abs(w)) <= 1)  # uniform in ±√(6 / (in + out))
+    ((4, 2), dtype('float32'), True)
     """
     if not isinstance(chosen, str):
         return chosen

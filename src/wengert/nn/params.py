@@ -20,10 +20,11 @@ Arrays = Any
 
 @wg.expect.checked
 def paths(params: Tree) -> dict[str, Array]:
-    """The leaves of nested dicts, lists and tuples by their dotted paths.
+    """Return the leaves of nested dicts, lists and tuples by their dotted paths.
 
     >>> import numpy as np
-    >>> list(paths({"layers": {"0": {"w": np.ones(2), "b": np.ones(1)}}}))
+    >>> from wengert import nn
+    >>> list(nn.paths({"layers": {"0": {"w": np.ones(2), "b": np.ones(1)}}}))
     ['layers.0.w', 'layers.0.b']
     """
     return dict(_leaves(params, ""))
@@ -47,13 +48,19 @@ def _leaves(tree: Tree, path: str) -> Iterable[tuple[str, Array]]:
 
 @wg.expect.checked
 def count(params: Arrays) -> int:
-    """How many numbers there are in all."""
+    """Return how many numbers a tree of arrays holds in all.
+
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> nn.count({"w": np.ones((2, 3)), "b": np.ones(2)})
+    8
+    """
     return sum(math.prod(np.shape(x)) for x in paths(params).values())
 
 
 @wg.expect.checked
 def trainable(params: Tree, *patterns: str, frozen: str | Iterable[str] = ()) -> Callable[[Any], Any]:
-    """What to differentiate with respect to: ``wrt=nn.trainable(params, "layers.3.*")``.
+    """Return a selector of what to differentiate with respect to: ``wrt=nn.trainable(params, "layers.3.*")``.
 
     Parameters
     ----------
@@ -117,7 +124,7 @@ def _matched(known: list[str], patterns: Iterable[str]) -> set[str]:
 
 @wg.expect.checked
 def flat(params: Arrays) -> tuple[np.ndarray[Any, Any], Tree]:
-    """One vector with all the parameters, and a tree of their structure whose arrays are parts of it.
+    """Return one vector with all the parameters, and a tree of their structure whose arrays are parts of it.
 
     What is written into the one is in the other; nothing else is copied. A gradient becomes one vector in the same way:
     ``vector, tree = nn.flat(params); gradient(params, out=tree)``.
@@ -126,8 +133,11 @@ def flat(params: Arrays) -> tuple[np.ndarray[Any, Any], Tree]:
     ------
     DTypeError : the arrays are not of one dtype.
 
+    Examples
+    --------
     >>> import numpy as np
-    >>> vector, tree = flat({"w": np.ones((2, 2)), "b": np.zeros(3)})
+    >>> from wengert import nn
+    >>> vector, tree = nn.flat({"w": np.ones((2, 2)), "b": np.zeros(3)})
     >>> tree["w"][0, 1] = 5
     >>> vector
     array([1., 5., 1., 1., 0., 0., 0.])
@@ -171,7 +181,25 @@ def _check_alike(tree: Tree, other: Tree) -> None:
 
 @wg.expect.checked
 def mapped(f: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
-    """``f`` of each leaf, and of those of other trees of the same structure, in a tree of that structure."""
+    """Return ``f`` of each leaf, and of those of other trees of the same structure, in a tree of that structure.
+
+    Parameters
+    ----------
+    f : takes one leaf of each tree.
+    tree : nested dicts, lists and tuples; None stands for no leaf, and stays.
+    others : trees with the same keys and lengths.
+
+    Raises
+    ------
+    StructureError : another tree has another structure.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> nn.mapped(np.add, {"w": np.ones(2), "b": [1.0, None]}, {"w": np.ones(2), "b": [2.0, None]})
+    {'w': array([2., 2.]), 'b': [np.float64(3.0), None]}
+    """
     return _mapped(f, tree, *others)
 
 
@@ -189,8 +217,9 @@ def _mapped(f: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
 
 @wg.expect.checked
 def accumulate(gradient: Callable[..., Tree]) -> Callable[..., Tree]:
-    """The compiled function ``(total, *args) -> total + gradient(*args)``, which adds in place: the arrays of ``total``
-    are its result. So gradients of any number of micro-batches take the memory of one.
+    """Return the compiled function ``(total, *args) -> total + gradient(*args)``, which adds in place.
+
+    The arrays of ``total`` are its result, so gradients of any number of micro-batches take the memory of one.
 
     >>> import numpy as np, wengert as wg
     >>> from wengert import nn

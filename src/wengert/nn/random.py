@@ -18,7 +18,7 @@ import wengert as wg
 Array = Any
 DType = Any
 Key = Any
-"""What :func:`key` and :func:`split` make."""
+"""A key as :func:`key` and :func:`split` make them."""
 Seed = int
 Shape = Sequence[int]
 
@@ -27,13 +27,20 @@ GAMMA = np.uint64(0x9E3779B97F4A7C15)  # 2^64 / golden ratio, odd
 
 @wg.expect.checked
 def key(seed: Seed) -> Any:
-    """The key of a seed, an integer from 0 to 2⁶⁴ − 1: uint64[]."""
+    """Return the key of a seed, an integer from 0 to 2⁶⁴ − 1: uint64[].
+
+    Raises ArgumentError for any other seed.
+
+    >>> from wengert import nn
+    >>> nn.random.key(7)
+    array(7, dtype=uint64)
+    """
     return np.array(seed, np.uint64)
 
 
 @wg.expect.checked
 def split(key: Key, n: int = 2) -> tuple[Any, ...]:
-    """``n`` keys made of one.
+    """Return ``n`` keys made of one, which is not used again.
 
     >>> import numpy as np
     >>> from wengert import nn
@@ -47,23 +54,76 @@ def split(key: Key, n: int = 2) -> tuple[Any, ...]:
 
 @wg.expect.checked
 def uniform(key: Key, shape: Shape = (), dtype: DType = np.float32) -> Any:
-    """Numbers from [0, 1): float32 of 24 random bits, float64 of 53."""
+    """Return numbers from [0, 1): float32 of 24 random bits, float64 of 53.
+
+    Parameters
+    ----------
+    key : of :func:`key` or :func:`split`.
+    shape : of the result.
+    dtype : float32 or float64.
+
+    Raises
+    ------
+    DTypeError : another dtype.
+
+    Examples
+    --------
+    >>> from wengert import nn
+    >>> nn.random.uniform(nn.random.key(0), (2,), "float64").round(6)
+    array([0.883311, 0.431528])
+    """
     dtype = np.dtype(dtype)
-    digits = 24 if dtype == np.float32 else 53
+    digits = {"float32": 24, "float64": 53}.get(dtype.name)
+    if digits is None:
+        raise wg.errors.DTypeError(wg.errors.message(f"random: dtype is {dtype}; expected float32 or float64"))
     numbers = (_bits(key, math.prod(shape)) >> np.uint64(64 - digits)).astype(dtype)
     return (numbers * dtype.type(2.0**-digits)).reshape(shape)
 
 
 @wg.expect.checked
 def normal(key: Key, shape: Shape = (), dtype: DType = np.float32) -> Any:
-    """Numbers of mean 0 and variance 1 (Box & Muller 1958)."""
+    """Return numbers of the normal distribution, of mean 0 and variance 1 (Box & Muller 1958).
+
+    Parameters
+    ----------
+    key : of :func:`key` or :func:`split`.
+    shape : of the result.
+    dtype : float32 or float64.
+
+    Raises
+    ------
+    DTypeError : another dtype.
+
+    Examples
+    --------
+    >>> from wengert import nn
+    >>> nn.random.normal(nn.random.key(0), (2,), "float64").round(4)
+    array([2.0443, 1.0451])
+    """
     radius, angle = uniform(key, (2, math.prod(shape)), dtype)
     return (np.sqrt(-2 * np.log1p(-radius)) * np.cos((2 * math.pi) * angle)).reshape(shape)
 
 
 @wg.expect.checked
 def bernoulli(key: Key, p: Array, shape: Shape = ()) -> Any:
-    """True with probability ``p``."""
+    """Return bool[*shape], True with probability ``p``.
+
+    Parameters
+    ----------
+    key : of :func:`key` or :func:`split`.
+    p : a number, or an array that broadcasts to ``shape``.
+    shape : of the result.
+
+    Raises
+    ------
+    ShapeError : ``p`` does not broadcast to ``shape``.
+
+    Examples
+    --------
+    >>> from wengert import nn
+    >>> nn.random.bernoulli(nn.random.key(0), 0.3, (4,))
+    array([False, False,  True, False])
+    """
     wg.expect.fits("bernoulli", "p", p, "shape", tuple(shape))
     return uniform(key, shape) < p
 

@@ -23,7 +23,9 @@ Count = int
 
 @wg.expect.checked
 def flatten(x: Array) -> Array:
-    """[batch, ...] as [batch, features].
+    """Return each sample as one vector: [batch, ...] -> [batch, features].
+
+    Raises ShapeError where ``x`` has no axes.
 
     >>> import numpy as np
     >>> from wengert import nn
@@ -42,12 +44,14 @@ _MODES = {"replicate": "edge", "repeat": "edge", "circular": "wrap", "zeros": "c
 @awaits_array
 @wg.expect.checked
 def pad(x: Array, padding: Padding, mode: str = "constant", value: float = 0) -> Array:
-    """``x`` with more elements before and after the axes of space.
+    """Return ``x`` with more elements before and after the axes of space.
 
     Parameters
     ----------
+    x : [batch, channels, *space]
     padding : how many: a number, one an axis, or (before, after) an axis.
     mode : "constant" (``value``), "reflect", "symmetric", "edge" (or "replicate"), "wrap" (or "circular").
+    value : what is added with "constant".
 
     Raises
     ------
@@ -90,15 +94,17 @@ def upsample(
     size: PerAxis | None = None,
     align_corners: bool = False,
 ) -> Array:
-    """``x`` at more places, or fewer: ``scale`` times as many along each axis of space, rounded down, or ``size``.
+    """Return ``x`` at more places, or fewer: along each axis of space ``scale`` times as many, or ``size``.
 
     Elements are intervals side by side, and values stand at their middles: place k is at (k + ½) / scale − ½. With
     ``align_corners`` the first and the last stay where they are (PyTorch's semantics of both).
 
     Parameters
     ----------
-    scale, size : one of them; a number, or one an axis.
+    x : float[batch, channels, *space]
+    scale, size : one of them; a number, or one an axis. ``scale`` times the elements is rounded down.
     mode : "nearest", or "linear", between two neighbours along each axis ("bilinear", "trilinear" are the same).
+    align_corners : see above; "nearest" does not look at it.
 
     Raises
     ------
@@ -197,10 +203,21 @@ def _between(x: Array, axis: int, positions: Array) -> Array:
 @awaits_array
 @wg.expect.checked
 def pixel_shuffle(x: Array, scale: Count) -> Array:
-    """[batch, c · scaleʳ, *space] as [batch, c, *(space · scale)], r axes of space: channels become places.
+    """Return channels as places: [batch, c · scaleʳ, *space] -> [batch, c, *(space · scale)], with r axes of space.
 
     Source: Shi et al. (2016), Real-time single image and video super-resolution, arXiv:1609.05158.
 
+    Parameters
+    ----------
+    x : [batch, channels, *space]
+    scale : how many places each has afterwards, along each axis.
+
+    Raises
+    ------
+    ShapeError : there is no space, or the channels are no multiple of scaleʳ.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from wengert import nn
     >>> nn.pixel_shuffle(np.array([[[1.0, 2.0], [10.0, 20.0]]]), 2)
@@ -219,7 +236,27 @@ def pixel_shuffle(x: Array, scale: Count) -> Array:
 @awaits_array
 @wg.expect.checked
 def pixel_unshuffle(x: Array, scale: Count) -> Array:
-    """The inverse of :func:`pixel_shuffle`: [batch, c · scaleʳ, *(space / scale)]."""
+    """Return places as channels: [batch, c, *space] -> [batch, c · scaleʳ, *(space / scale)].
+
+    It is the inverse of :func:`pixel_shuffle`.
+
+    Parameters
+    ----------
+    x : [batch, channels, *space], with r axes of space.
+    scale : how many places along each axis become channels.
+
+    Raises
+    ------
+    ShapeError : there is no space, or an axis of it is no multiple of ``scale``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> nn.pixel_unshuffle(np.array([[[1.0, 10.0, 2.0, 20.0]]]), 2)
+    array([[[ 1.,  2.],
+            [10., 20.]]])
+    """
     rank, space = space_rank(x, "pixel_unshuffle"), x.shape[2:]
     if any(n % scale for n in space):
         raise wg.errors.ShapeError(
@@ -234,8 +271,23 @@ def pixel_unshuffle(x: Array, scale: Count) -> Array:
 @awaits_array
 @wg.expect.checked
 def unfold(x: Array, kernel: PerAxis, dilation: PerAxis = 1, padding: Padding = 0, stride: PerAxis = 1) -> Array:
-    """The windows of ``x`` as columns: [batch, channels · prod(kernel), prod(places)].
+    """Return the windows of ``x`` as columns.
 
+    Parameters
+    ----------
+    x : [batch, channels, *space]
+    kernel, dilation, padding, stride : of the windows, as of :func:`~wengert.nn.conv_bias_act`.
+
+    Returns
+    -------
+    [batch, channels · prod(kernel), prod(places)]
+
+    Raises
+    ------
+    ShapeError : there is no space, or the kernel is larger than the padded space.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from wengert import nn
     >>> nn.unfold(np.array([[[1.0, 2.0, 3.0]]]), 2)
@@ -257,12 +309,24 @@ def unfold(x: Array, kernel: PerAxis, dilation: PerAxis = 1, padding: Padding = 
 def fold(
     x: Array, size: Sequence[int], kernel: PerAxis, dilation: PerAxis = 1, padding: Padding = 0, stride: PerAxis = 1
 ) -> Array:
-    """The adjoint of :func:`unfold`: each column's elements added where they were taken from, [batch, channels, *size].
+    """Return the adjoint of :func:`unfold`: the elements of each column added up where they were taken from.
+
+    Parameters
+    ----------
+    x : [batch, channels · prod(kernel), prod(places)]
+    size : the lengths of the axes of space.
+    kernel, dilation, padding, stride : of the windows, as given to :func:`unfold`.
+
+    Returns
+    -------
+    [batch, channels, *size]
 
     Raises
     ------
-    ShapeError : ``x`` is no [batch, channels · prod(kernel), prod(places)] for the places of such windows in ``size``.
+    ShapeError : ``x`` has another shape than such windows in ``size`` would give.
 
+    Examples
+    --------
     >>> import numpy as np
     >>> from wengert import nn
     >>> nn.fold(np.array([[[1.0, 2.0], [2.0, 3.0]]]), (3,), 2)

@@ -19,26 +19,27 @@ Array = Any
 def grid_sample(
     x: Array, grid: Array, mode: str = "linear", padding: str = "zeros", align_corners: bool = False
 ) -> Array:
-    """``x`` at the places of ``grid``, differentiable in both (PyTorch's semantics).
+    """Return ``x`` at the places of ``grid``, differentiable in both (PyTorch's semantics).
+
+    Source: Jaderberg et al. (2015), Spatial transformer networks, arXiv:1506.02025.
 
     Parameters
     ----------
-    x : [batch, channels, *space], with r axes of space.
-    grid : [batch, *places, r]: for each place where to look, from -1 to 1, the last axis of space first. ±1 are the
-        outer ends of the first and the last element, or with ``align_corners`` their middles.
+    x : float[batch, channels, *space], with r axes of space.
+    grid : float[batch, *places, r]: for each place where to look, from -1 to 1, the last axis of space first. ±1 are
+        the outer ends of the first and the last element, or with ``align_corners`` their middles.
     mode : "linear", between neighbours along each axis ("bilinear", "trilinear" are the same), or "nearest".
     padding : what is found outside: "zeros", "border" (the nearest inside), "reflection".
+    align_corners : see ``grid``.
 
     Returns
     -------
-    [batch, channels, *places]
+    float[batch, channels, *places]
 
     Raises
     ------
     ShapeError : the shapes do not fit, or there is nothing in space.
     StructureError : another mode or padding.
-
-    Source: Jaderberg et al. (2015), Spatial transformer networks, arXiv:1506.02025.
 
     Examples
     --------

@@ -23,7 +23,13 @@ STRUCTURE, NOTES, CHECKSUM = "wengert.structure", "wengert.notes", "wengert.chec
 
 @wg.expect.checked
 def save(path: str | os.PathLike[str], tree: Tree, notes: Any = None) -> None:
-    """Write a tree of arrays: nested dicts, lists and tuples. ``notes`` is anything that JSON knows.
+    """Write a tree of arrays to a file of safetensors: nested dicts, lists and tuples, as a whole or not at all.
+
+    Parameters
+    ----------
+    path : where the file stands afterwards.
+    tree : its leaves are arrays and numbers, its keys strings.
+    notes : anything that JSON knows.
 
     Raises
     ------
@@ -67,15 +73,27 @@ def save(path: str | os.PathLike[str], tree: Tree, notes: Any = None) -> None:
 
 @wg.expect.checked
 def load(path: str | os.PathLike[str], like: Tree = None) -> Tree:
-    """What :func:`save` wrote; of a file of somebody else's, nested dicts by the dots in its names.
+    """Return the tree that :func:`save` wrote; of a file of somebody else's, nested dicts by the dots in its names.
 
-    ``like``: a tree that it must have the structure, shapes and dtypes of.
+    Parameters
+    ----------
+    path : of a file of safetensors.
+    like : a tree that it must have the structure, shapes and dtypes of.
 
     Raises
     ------
     FileNotFoundError : there is no file.
-    StorageError : it is damaged, cut off, or no file of arrays.
+    StorageError : it is damaged, cut off, or no file of arrays; or safetensors is not installed.
     StructureError : it is not like ``like``: which paths are missing, which too many, which have other shapes.
+
+    Examples
+    --------
+    >>> import numpy as np, tempfile
+    >>> from wengert import nn
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     nn.save(f"{folder}/model.safetensors", {"w": np.ones(2), "steps": [3, 4]})
+    ...     nn.load(f"{folder}/model.safetensors", like={"w": np.zeros(2), "steps": [0, 0]})
+    {'w': array([1., 1.]), 'steps': [array(3), array(4)]}
     """
     return load_with_notes(path, like)[0]
 

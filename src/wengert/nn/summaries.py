@@ -1,4 +1,4 @@
-"""What a model is made of, as a table: each part with its output, parameters, arithmetic and memory."""
+"""A summary is a table of what a model is made of: each part with its output, parameters, arithmetic and memory."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ from wengert.nn.params import count, paths
 
 Array = Any
 Model = Any
-"""What has ``init`` and ``apply``."""
+"""An object with ``init`` and ``apply``."""
 Spec = Any
-"""What ``wg.spec`` returns."""
+"""Shape and dtype, as ``wg.spec`` returns them."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """One part."""
+    """One part of a model."""
 
     path: str
     layer: str
@@ -31,12 +31,24 @@ class Row:
     flops: float
     """Floating-point operations of one call."""
     nbytes: int
-    """Of its output."""
+    """Bytes of its output."""
 
 
 @dataclass(frozen=True)
 class Summary:
-    """The parts of a model, inner ones before what they are in; print it."""
+    """A table of the parts of a model, inner ones before what they are in; print it. :func:`summary` makes it.
+
+    Its fields are ``rows``, one a part, with ``path``, ``layer``, ``output``, ``parameters``, ``flops`` and ``nbytes``,
+    and of the whole model ``parameters`` (how many numbers), ``flops`` of one call and ``parameter_bytes``.
+
+    >>> import wengert as wg
+    >>> from wengert import nn
+    >>> table = nn.summary(nn.Chain(nn.Dense(16, nn.relu), nn.Dense(10)), wg.spec((32, 64)))
+    >>> table.parameters, table.parameter_bytes
+    (1210, 4840)
+    >>> [(row.path, row.nbytes) for row in table.rows]
+    [('layers.0', 2048), ('layers.1', 1280)]
+    """
 
     rows: tuple[Row, ...]
     parameters: int
@@ -59,10 +71,17 @@ class Summary:
 
 @wg.expect.checked
 def summary(model: Model | Callable[..., Any], *xs: Array | Spec) -> Summary:
-    """What a layer is made of, for inputs of the shapes of ``xs``, arrays or :func:`wengert.spec`.
+    """Return a table of what a layer is made of, for inputs of the shapes of ``xs``.
 
     Nothing is computed: parameters are made, and the steps of each part counted.
 
+    Parameters
+    ----------
+    model : a layer, or a function.
+    xs : arrays or :func:`wengert.spec`.
+
+    Examples
+    --------
     >>> import wengert as wg
     >>> from wengert import nn
     >>> print(nn.summary(nn.Chain(nn.Dense(16, nn.relu), nn.Dense(10)), wg.spec((32, 64))))
@@ -96,7 +115,21 @@ def summary(model: Model | Callable[..., Any], *xs: Array | Spec) -> Summary:
 
 @wg.expect.checked
 def flops(model: Model, params: Any, state: Any, *xs: Array | Spec) -> float:
-    """The floating-point operations of one call."""
+    """Return the floating-point operations of one call of a layer, by the costs of its steps; nothing is computed.
+
+    Parameters
+    ----------
+    model, params, state : a layer, and what its ``init`` made.
+    xs : inputs, arrays or :func:`wengert.spec`.
+
+    Examples
+    --------
+    >>> import wengert as wg
+    >>> from wengert import nn
+    >>> layer, x = nn.Dense(16), wg.spec((32, 64))
+    >>> nn.flops(layer, *layer.init(0, x), x)  # 2 · 32 · 64 · 16 for the product, 32 · 16 for the bias
+    66048.0
+    """
     tape = wg.trace(lambda params, state, *xs: model.apply(params, state, *xs)[0])(params, state, *specs(xs))
     return sum(i.op.cost(*[a.aval for a in i.ins], **i.params) for i in tape.instrs)
 

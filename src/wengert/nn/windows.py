@@ -116,7 +116,7 @@ def windows(x: Array, kernel: Sequence[int], stride: Sequence[int], dilation: Se
 def elements(
     kernel: Sequence[int], places: Sequence[int], stride: Sequence[int], dilation: Sequence[int]
 ) -> Iterator[tuple[tuple[int, ...], tuple[Any, ...]]]:
-    """For each element of a window: its index in there, and that of all that stand there, over the axes of space."""
+    """Yield for each element of a window its index in it, and the index of all elements of ``x`` that stand there."""
     for at in np.ndindex(*kernel):
         starts = [k * d for k, d in zip(at, dilation, strict=True)]
         yield at, (..., *[slice(a, a + (n - 1) * s + 1, s) for a, n, s in zip(starts, places, stride, strict=True)])
@@ -143,7 +143,7 @@ def taken_apart(x: Array, scale: Sequence[int], kept: Sequence[int]) -> Array:
 
 
 def described(x: Any) -> str:
-    """As ``float32[2, 3]``."""
+    """Return the dtype and shape of an array as ``float32[2, 3]``."""
     return f"{np.dtype(x.dtype).name}[{', '.join(str(n) for n in x.shape)}]"
 
 

@@ -19,7 +19,7 @@ Array = Any
 DType = Any
 """A dtype, by any of its names."""
 Spec = Any
-"""What ``wg.spec`` returns."""
+"""Shape and dtype, as ``wg.spec`` returns them."""
 Params = dict[str, Any]
 Generator = np.random.Generator | int
 """A generator of random numbers, or the seed of one."""
