@@ -9,6 +9,7 @@ def setup(
     tracer: type,
     asks: Callable[..., bool],
     libraries: set[str],
+    is_tracing: Any,
     answer: Callable[[Any, Any, tuple[Any, ...], dict[str, Any]], Any],
     /,
 ) -> None:

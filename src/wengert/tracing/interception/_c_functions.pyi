@@ -7,9 +7,10 @@ is open: see native/c_functions.cpp.
 from collections.abc import Callable
 from typing import Any
 
-def setup(traced: type, asks: Callable[..., bool], libraries: set[str], /) -> None:
+def setup(traced: type, asks: Callable[..., bool], libraries: set[str], is_tracing: Any, /) -> None:
     """``asks()`` and ``asks(x)``, for what converts ``x``, say whether the running frame is to get traced arrays.
-    They are not called in the modules of the ``libraries``, which never are."""
+    They are not called in the modules of the ``libraries``, which never are, nor in a thread that does not trace,
+    which ``_opened.is_tracing`` knows."""
 
 def enroll(callee: Any, replacement: Callable[..., Any], looks: int = 0, /) -> bool:
     """False where the kind of ``callee``, or how it is called, is not known."""

@@ -10,6 +10,9 @@ from typing import Any, TypeVar
 
 Trace = TypeVar("Trace")
 
+is_tracing: Any
+"""A capsule: the C function that says whether a trace may be open that this thread has opened. False is certain."""
+
 def setup(ndarray: type, error: type[Exception], /) -> None:
     """``error`` is raised when traces are closed in another order than they were opened in."""
 

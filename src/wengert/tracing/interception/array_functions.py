@@ -92,5 +92,5 @@ def _named(function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> l
     return [*((names[k] if k < len(names) else "", x) for k, x in enumerate(args)), *kwargs.items()]
 
 
-_array_functions.setup(np.ufunc, DISPATCHED, Tracer, is_for_user, ALWAYS_LIBRARIES, answer)
+_array_functions.setup(np.ufunc, DISPATCHED, Tracer, is_for_user, ALWAYS_LIBRARIES, _opened.is_tracing, answer)
 _opened.exchange(_array_functions.begin, _array_functions.end)

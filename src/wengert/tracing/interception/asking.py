@@ -26,7 +26,8 @@ AT_DEFAULT = 3
 AT_ANY = 4
 """As INTO_LISTS, of a class, at any of the arguments: other classes are made of one."""
 AT_OBJECT = 5
-"""The replacement is asked at every call, with the object before the arguments. It may answer NotImplemented."""
+"""The replacement is asked at every call in a thread that traces, with the object before the arguments. It may answer
+NotImplemented."""
 AT_INSTANCE = 6
 """As AT_OBJECT, of each call of what a class made: ``functools.cache``."""
 AT_CALLER = 7

@@ -371,5 +371,5 @@ def check_interpreter() -> None:
 
 
 check_interpreter()
-_c_functions.setup(Tracer, is_for_user, ALWAYS_LIBRARIES)
+_c_functions.setup(Tracer, is_for_user, ALWAYS_LIBRARIES, _opened.is_tracing)
 _opened.exchange(_c_functions.open, _c_functions.close)

@@ -9,14 +9,15 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.tracing.interception import _array_functions
+from wengert.tracing.interception import _array_functions, _opened
 from wengert.tracing.tracer import Tracer
 
 
 def test_it_is_set_up_once_and_by_types() -> None:
     with pytest.raises(TypeError):
-        _array_functions.setup(1, type(np.sum), Tracer, print, set(), print)
-    _array_functions.setup(np.ufunc, type(np.sum), Tracer, print, set(), print)  # for nothing: it is known
+        _array_functions.setup(1, type(np.sum), Tracer, print, set(), _opened.is_tracing, print)
+    again = (np.ufunc, type(np.sum), Tracer, print, set(), _opened.is_tracing, print)
+    _array_functions.setup(*again)  # for nothing: it is known
     assert wg.grad(lambda x: np.square([x, x])[0])(2.0) == 4.0
 
 

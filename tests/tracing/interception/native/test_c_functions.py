@@ -17,7 +17,7 @@ import pytest
 
 import wengert as wg
 from tests.tracing.interception.addresses import address
-from wengert.tracing.interception import _c_functions
+from wengert.tracing.interception import _c_functions, _opened
 from wengert.tracing.interception.intercept import opened
 from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import Tracer
@@ -180,4 +180,4 @@ def test_what_cannot_be_exchanged_is_said() -> None:
     with pytest.raises(ValueError, match="already"):
         _c_functions.enroll(math.sin, print)
     with pytest.raises(TypeError, match="type"):
-        _c_functions.setup(3, print, set())
+        _c_functions.setup(3, print, set(), _opened.is_tracing)

@@ -52,6 +52,8 @@ struct Type {
 std::array<Type, 2> types;
 
 PyObject *call(PyObject *self, PyObject *args, PyObject *kwargs) {
+    const Type &own = Py_TYPE(self) == types[0].type ? types[0] : types[1];
+    if (!asker.is_tracing()) return own.call(self, args, kwargs);
     if (Py_TYPE(self) == types[1].type) {
         const auto maker = makers.find(self);
         if (maker != makers.end() && maker->second.is_on) {
@@ -71,7 +73,6 @@ PyObject *call(PyObject *self, PyObject *args, PyObject *kwargs) {
         PyObject *const result = answered(self, Py_None, args, kwargs);
         if (result != nullptr || PyErr_Occurred()) return result;
     }
-    const Type &own = Py_TYPE(self) == types[0].type ? types[0] : types[1];
     return own.call(self, args, kwargs);
 }
 
@@ -91,7 +92,7 @@ PyObject *call_method(PyObject *self, PyObject *const *args, Py_ssize_t n, PyObj
     const OfUfunc &method = methods[which];
     bool found = false;
     const Py_ssize_t named = names == nullptr ? 0 : PyTuple_GET_SIZE(names);
-    for (Py_ssize_t k = 0; k < n + named && !found; k++) found = is_list_of_traced(args[k]);
+    for (Py_ssize_t k = 0; asker.is_tracing() && k < n + named && !found; k++) found = is_list_of_traced(args[k]);
     if (found) {
         PyObject *const positional = PyTuple_New(n);
         PyObject *const keywords = PyDict_New();
@@ -112,10 +113,12 @@ constexpr std::array<Method, METHODS.size()> TRAMPOLINES{call_method<0>, call_me
 // ---------------------------------------------------------------------------------------------------- of the module
 
 PyObject *setup(PyObject *, PyObject *args) {
-    PyObject *ufunc, *dispatcher, *traced, *asks, *libraries, *answering;
-    if (!PyArg_ParseTuple(args, "O!O!O!OO!O", &PyType_Type, &ufunc, &PyType_Type, &dispatcher, &PyType_Type, &traced,
-                          &asks, &PySet_Type, &libraries, &answering))
+    PyObject *ufunc, *dispatcher, *traced, *asks, *libraries, *tracing, *answering;
+    if (!PyArg_ParseTuple(args, "O!O!O!OO!O!O", &PyType_Type, &ufunc, &PyType_Type, &dispatcher, &PyType_Type, &traced,
+                          &asks, &PySet_Type, &libraries, &PyCapsule_Type, &tracing, &answering))
         return nullptr;
+    bool (*const is_tracing)() = wengert::is_tracing_of(tracing);
+    if (is_tracing == nullptr) return nullptr;
     if (answer != nullptr) Py_RETURN_NONE;
     for (size_t k = 0; k < types.size(); k++) {
         auto *const type = reinterpret_cast<PyTypeObject *>(k == 0 ? ufunc : dispatcher);
@@ -135,7 +138,7 @@ PyObject *setup(PyObject *, PyObject *args) {
         std::memcpy(&methods[k].own, &definition->ml_meth, sizeof(Method));
         if ((methods[k].name = PyUnicode_InternFromString(METHODS[k])) == nullptr) return nullptr;
     }
-    asker = {reinterpret_cast<PyTypeObject *>(Py_NewRef(traced)), Py_NewRef(asks), Py_NewRef(libraries)};
+    asker = {reinterpret_cast<PyTypeObject *>(Py_NewRef(traced)), is_tracing, Py_NewRef(asks), Py_NewRef(libraries)};
     answer = Py_NewRef(answering);
     Py_RETURN_NONE;
 }
@@ -196,7 +199,7 @@ PyObject *end(PyObject *, PyObject *) {
 }
 
 PyMethodDef FUNCTIONS[] = {
-    {"setup", setup, METH_VARARGS, "setup(ufunc, dispatcher, Tracer, asks, libraries, answer): whose calls are looked at, "
+    {"setup", setup, METH_VARARGS, "setup(ufunc, dispatcher, Tracer, asks, libraries, is_tracing, answer): whose calls are looked at, "
                                    "who knows who calls, and who answers."},
     {"enroll", enroll, METH_VARARGS, "enroll(function, replacement, converts): of a function that makes arrays."},
     {"withdraw", withdraw, METH_O, "Takes that back."},

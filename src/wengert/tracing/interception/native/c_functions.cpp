@@ -23,6 +23,7 @@
 #include <memory>
 #include <new>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 namespace {
@@ -36,7 +37,8 @@ enum Looks {
     into_all = 2,     // the same, and what is neither a list nor a tuple is for the replacement to iterate
     at_default = 3,   // is the first one traced, and are there three? getattr(x, name, default)
     at_any = 4,       // of a class: as into_lists; of any other class the one argument is looked at, if there is but one
-    at_object = 5,    // of a method: the replacement is asked, with the object in front; it may answer NotImplemented
+    at_object = 5,    // of a method: in a thread that traces the replacement is asked, with the object in front; it may
+                      // answer NotImplemented
     at_instance = 6,  // of a class, the same of each call of what it made: functools.cache
     at_caller = 7,     // who calls? np.zeros makes traced arrays for the user's code
     at_conversion = 8, // the same, and a library may convert a traced value that stands first: np.asarray
@@ -154,6 +156,7 @@ PyObject *with_keywords(PyObject *self, PyObject *const *args, Py_ssize_t n, PyO
     const Function &f = functions[K];
     const Py_ssize_t all = n + (names == nullptr ? 0 : PyTuple_GET_SIZE(names));
     if (f.looks == at_object) {
+        if (!asker.is_tracing()) return as<Own>(f.own)(self, args, n, names);
         PyObject *answer = asked(f, self, args, n, all, names);
         if (answer != nullptr || PyErr_Occurred()) return answer;
         return as<Own>(f.own)(self, args, n, names);
@@ -189,6 +192,7 @@ int is_for_replacement(int looks, PyObject *args, PyObject *keywords) {
 template <int K> PyObject *with_dictionary(PyObject *self, PyObject *args, PyObject *keywords) {
     const Function &f = functions[K];
     if (f.looks == at_object) {
+        if (!asker.is_tracing()) return as<PyCFunctionWithKeywords>(f.own)(self, args, keywords);
         PyObject *answer = asked(f.replacement, self, args, keywords);
         if (answer != nullptr || PyErr_Occurred()) return answer;
     } else if (const int is_ours = is_for_replacement(f.looks, args, keywords); is_ours != 0) {
@@ -200,6 +204,7 @@ template <int K> PyObject *with_dictionary(PyObject *self, PyObject *args, PyObj
 template <int K> PyObject *with_tuple(PyObject *self, PyObject *args) {
     const Function &f = functions[K];
     if (f.looks == at_object) {
+        if (!asker.is_tracing()) return f.own(self, args);
         PyObject *answer = asked(f.replacement, self, args, nullptr);
         if (answer != nullptr || PyErr_Occurred()) return answer;
     } else if (const int is_ours = is_for_replacement(f.looks, args, nullptr); is_ours != 0) {
@@ -231,13 +236,17 @@ template <int K> PyObject *made(PyObject *type, PyObject *const *args, size_t gi
     return t.own != nullptr ? t.own(type, args, given, names) : called(type, args, n, names);
 }
 
-// Whether a callable is this library's own: of that nothing is asked, since tracing calls it all the time.
+// Whether a callable is this library's own: of that nothing is asked, since tracing calls it all the time. They are kept,
+// as their modules keep them, and so are known by their addresses.
 bool is_of_ours(PyObject *callable) {
+    static std::unordered_set<PyObject *> known;
+    if (known.find(callable) != known.end()) return true;
     PyObject *module = PyObject_GetAttrString(callable, "__module__");
     if (module == nullptr) PyErr_Clear();
     const char *name = module != nullptr && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : nullptr;
     const bool is_it = name != nullptr && std::strncmp(name, "wengert.", 8) == 0;
     Py_XDECREF(module);
+    if (is_it) known.insert(Py_NewRef(callable));
     return is_it;
 }
 
@@ -249,7 +258,7 @@ template <int K> PyObject *called_of(PyObject *self, PyObject *args, PyObject *k
         const int is_ours = is_for_replacement(one.looks, args, keywords);
         if (is_ours != 0) return is_ours < 0 ? nullptr : PyObject_Call(one.replacement, args, keywords);
     }
-    if (c.replacement == nullptr || is_of_ours(self)) return c.own(self, args, keywords);
+    if (c.replacement == nullptr || !asker.is_tracing() || is_of_ours(self)) return c.own(self, args, keywords);
     PyObject *answer = asked(c.replacement, self, args, keywords);
     if (answer != nullptr || PyErr_Occurred()) return answer;
     return c.own(self, args, keywords);
@@ -257,7 +266,7 @@ template <int K> PyObject *called_of(PyObject *self, PyObject *args, PyObject *k
 
 template <int K> int assigned(PyObject *self, PyObject *value, void *closure) {
     const Setter &s = setters[K];
-    if (value != nullptr) { // which is null where an attribute is deleted
+    if (value != nullptr && asker.is_tracing()) { // a value is null where an attribute is deleted
         PyObject *answer = PyObject_CallFunctionObjArgs(s.replacement, self, value, nullptr);
         if (answer == nullptr) return -1;
         Py_DECREF(answer);
@@ -293,9 +302,14 @@ const auto type_trampolines = all_made(std::make_integer_sequence<int, most_type
 // ------------------------------------------------------------------------------------------------ the module's functions
 
 PyObject *setup(PyObject *, PyObject *args) {
-    PyObject *traced, *asks, *libraries;
-    if (!PyArg_ParseTuple(args, "O!OO!:setup", &PyType_Type, &traced, &asks, &PySet_Type, &libraries)) return nullptr;
-    asker = {reinterpret_cast<PyTypeObject *>(Py_NewRef(traced)), Py_NewRef(asks), Py_NewRef(libraries)}; // for ever
+    PyObject *traced, *asks, *libraries, *tracing;
+    if (!PyArg_ParseTuple(args, "O!OO!O!:setup", &PyType_Type, &traced, &asks, &PySet_Type, &libraries, &PyCapsule_Type,
+                          &tracing))
+        return nullptr;
+    bool (*const is_tracing)() = wengert::is_tracing_of(tracing);
+    if (is_tracing == nullptr) return nullptr;
+    // For ever:
+    asker = {reinterpret_cast<PyTypeObject *>(Py_NewRef(traced)), is_tracing, Py_NewRef(asks), Py_NewRef(libraries)};
     Py_RETURN_NONE;
 }
 
@@ -490,7 +504,8 @@ PyObject *withdraw(PyObject *, PyObject *callee) {
 PyObject *is_from_python(PyObject *, PyObject *) { return PyBool_FromLong(wengert::Calling::is_from_python()); }
 
 PyMethodDef methods[] = {
-    {"setup", setup, METH_VARARGS, "setup(Tracer, asks, libraries): the class of traced values, and who knows who calls."},
+    {"setup", setup, METH_VARARGS, "setup(Tracer, asks, libraries, is_tracing): the class of traced values, and who knows "
+                                   "who calls."},
     {"enroll", enroll, METH_VARARGS, "Gives a function or class a replacement; False where its kind is not known."},
     {"open", open, METH_NOARGS, "Puts the trampolines of all that is enrolled in their places."},
     {"close", close, METH_NOARGS, "Puts back what stood there."},

@@ -69,11 +69,13 @@ class Calling {
 // Whether whoever calls now is to get traced arrays: the user's code in a thread that is tracing.
 struct Asker {
     PyTypeObject *traced = nullptr;
+    bool (*is_tracing)() = nullptr; // whether this thread may be: native/opened.cpp counts the traces of each
     PyObject *asks = nullptr;      // asks() of what makes an array, asks(x) of what converts x: of the running frame
     PyObject *libraries = nullptr; // a set of names of modules of which asks() says no
 
     // 1 or 0; -1 with an exception. `converted` is null where nothing is converted.
     int is_for_user(PyObject *converted) const {
+        if (!is_tracing()) return 0; // before all else: other threads call np.zeros meanwhile, and pay for what is asked
         PyObject *const globals = PyEval_GetGlobals();
         static PyObject *const key = PyUnicode_InternFromString("__name__");
         if (globals == nullptr) return 0; // no frame is running
@@ -90,5 +92,12 @@ struct Asker {
         return answer == Py_True && Calling::is_from_python() ? 1 : 0;
     }
 };
+
+constexpr const char *is_tracing_capsule = "wengert.tracing.interception._opened.is_tracing";
+
+// The function that _opened.is_tracing holds; null with an exception.
+inline bool (*is_tracing_of(PyObject *capsule))() {
+    return reinterpret_cast<bool (*)()>(PyCapsule_GetPointer(capsule, is_tracing_capsule));
+}
 
 } // namespace wengert

@@ -8,6 +8,7 @@
 // arrays are lent, as long as a context says so. What somebody else has put in a place meanwhile is theirs to keep.
 #include "../../../native/context.h"
 #include "../../../runtime/native/processors.h"
+#include "calling.h"
 
 #define NPY_NO_DEPRECATED_API NPY_2_0_API_VERSION
 #define NO_IMPORT_ARRAY
@@ -19,6 +20,7 @@
 #include <cstdlib>
 #include <cstring>
 #include <map>
+#include <memory>
 #include <unordered_set>
 #include <vector>
 
@@ -95,10 +97,21 @@ void give_back(PyObject *trace) {
 
 // ------------------------------------------------------------------------------------------------------- an open trace
 
+// How many traces this thread has opened that are open: what is exchanged asks this first, in whichever thread it is
+// called. A trace may be closed by another thread (that of a generator which goes on there), after this one has ended,
+// so the count is shared by both. It says what may be: while `suspended()`, a thread does not trace though it is not 0.
+thread_local std::shared_ptr<int> n_of_this_thread;
+
+bool is_tracing() { return n_of_this_thread != nullptr && *n_of_this_thread > 0; }
+
 struct Opened {
     Owned trace, stack;
+    std::shared_ptr<int> n_of_its_thread{};
 
     bool enter(bool is_first) {
+        if (n_of_this_thread == nullptr) n_of_this_thread = std::make_shared<int>(0);
+        n_of_its_thread = n_of_this_thread;
+        ++*n_of_its_thread;
         if (PyList_Append(stack, trace) < 0) return false;
         const bool is_done = set_all(trace, names->overtaken, names->is_direct, Py_False) &&
                              set(trace, names->is_direct, Py_True) && set(trace, names->is_open, Py_True) &&
@@ -114,6 +127,7 @@ struct Opened {
     bool was_last = true; // of the traces of its thread
 
     void leave(bool is_last) {
+        --*n_of_its_thread;
         const Py_ssize_t n = PyList_GET_SIZE(stack.get());
         for (Py_ssize_t k = n - 1; k >= 0; k--)
             if (PyList_GET_ITEM(stack.get(), k) == trace) {
@@ -410,7 +424,10 @@ int fill(PyObject *module) {
     const bool is_made = names != nullptr && Context<Opened>::make_type("wengert.tracing.interception._opened.Opened") &&
                          Context<Answered>::make_type("wengert.tracing.interception._opened.Answered") &&
                          Context<Harmless>::make_type("wengert.tracing.interception._opened.Harmless");
-    return is_made ? PyModule_AddFunctions(module, functions) : -1;
+    if (!is_made || PyModule_AddFunctions(module, functions) < 0) return -1;
+    const Owned capsule = Owned::stolen(
+        PyCapsule_New(reinterpret_cast<void *>(&is_tracing), wengert::is_tracing_capsule, nullptr));
+    return capsule == nullptr ? -1 : PyModule_AddObjectRef(module, "is_tracing", capsule);
 }
 
 PyModuleDef_Slot slots[] = {
