@@ -36,7 +36,7 @@ CHECKPOINT = "checkpoint.safetensors"
 
 @dataclass
 class Fitted:
-    """A trained model, as :func:`fit` returns it.
+    """This is a trained model, as :func:`fit` returns it.
 
     ``params``, ``state`` and ``opt_state`` are trees of arrays, as the layer's ``init`` and the optimiser made them;
     ``history`` has one dict an epoch: ``epoch``, ``loss`` and, with validation, ``validation loss`` and the metrics;
@@ -97,7 +97,7 @@ def fit(
     progress: bool = True,
     callbacks: Iterable[Callable[[Fitted], Any]] = (),
 ) -> Fitted:
-    """Train a layer.
+    """Train a layer on data, and return what it became, with the history of its losses.
 
     Parameters
     ----------
@@ -106,6 +106,9 @@ def fit(
         ``(x, y)``: a list, or a function of the number of the epoch that gives them.
     loss : ``loss(prediction, y)``, a mean over the batch.
     optimiser : :func:`~wengert.optimize.adam` with a rate of 1e-3, if not given.
+    epochs : how often all of the data is gone through, those of a checkpoint counted.
+    batch_size : samples a batch, of arrays and of validation data; the last batch may be smaller.
+    seed : what the order of the samples follows from, together with the number of the epoch.
     validation : ``(x, y)``, looked at after each epoch.
     metrics : functions ``(prediction, y)`` by name, means over the validation data.
     patience : end after so many epochs in which the validation loss was not its least, with the parameters of the best.

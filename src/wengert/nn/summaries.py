@@ -36,7 +36,9 @@ class Row:
 
 @dataclass(frozen=True)
 class Summary:
-    """A table of the parts of a model, inner ones before what they are in; print it. :func:`summary` makes it.
+    """A summary is a table of the parts of a model, inner ones before what they are in; print it.
+
+    :func:`summary` makes it.
 
     Its fields are ``rows``, one a part, with ``path``, ``layer``, ``output``, ``parameters``, ``flops`` and ``nbytes``,
     and of the whole model ``parameters`` (how many numbers), ``flops`` of one call and ``parameter_bytes``.

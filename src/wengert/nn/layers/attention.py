@@ -20,10 +20,24 @@ from wengert.nn.layers.norms import LayerNorm
 @wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class MultiHeadAttention(Layer):
-    """:func:`~wengert.nn.attention` between dense layers ``q``, ``k``, ``v`` and ``out``.
+    """This layer is :func:`~wengert.nn.attention` between dense layers ``q``, ``k``, ``v`` and ``out``.
 
-    Inputs are one array that attends to itself, or ``q, kv``, or ``q, k, v``, [batch, tokens, width].
+    Inputs are one array that attends to itself, or ``q, kv``, or ``q, k, v``, float[batch, tokens, width]; the result
+    is float[batch, tokens, width of q].
 
+    Parameters
+    ----------
+    heads : how many parts attend one by one.
+    width : of all heads together; that of the queries if not given.
+    causal : whether a token looks only at itself and those before it.
+    bias : whether the dense layers have one.
+
+    Raises
+    ------
+    ShapeError : the shapes do not fit, or ``heads`` does not divide the width.
+
+    Examples
+    --------
     >>> import wengert as wg
     >>> from wengert import nn
     >>> params, state = nn.MultiHeadAttention(4).init(0, wg.spec((8, 64, 128)))
@@ -33,7 +47,7 @@ class MultiHeadAttention(Layer):
 
     heads: int
     width: int | None = None
-    """Of all heads together; that of the queries if not given."""
+    """The width of all heads together; that of the queries if not given."""
     causal: bool = False
     bias: bool = True
 
@@ -65,10 +79,33 @@ def _three(xs: tuple[Any, ...]) -> tuple[Any, Any, Any]:
 @wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class TransformerBlock(Layer):
-    """x + attention(norm(x)), and to that its own dense layers of the norm of it; norms come after the sums if not
-    ``pre_norm`` (Vaswani et al. 2017, arXiv:1706.03762; Xiong et al. 2020, arXiv:2002.04745).
+    """This layer adds to x its attention, and to that two dense layers of it, with a norm before each.
 
-    Parts: ``norm1``, ``attention``, ``norm2``, ``hidden``, ``out``, and ``dropout1``, ``dropout2`` with a ``rate``.
+    y = x + attention(norm1(x)), then y + out(hidden(norm2(y))): float[batch, tokens, width], in and out. Without
+    ``pre_norm`` the norms are of the sums (Vaswani et al. 2017, arXiv:1706.03762; Xiong et al. 2020, arXiv:2002.04745).
+
+    Parameters
+    ----------
+    heads : of the :class:`MultiHeadAttention`.
+    hidden : the width between its dense layers; four times that of the input if not given.
+    activation : of the first dense layer.
+    rate : of the dropout of attention and dense layers.
+    causal : whether a token looks only at itself and those before it.
+    pre_norm : whether norms come before attention and dense layers, or after the sums.
+
+    ``params`` has ``norm1``, ``attention``, ``norm2``, ``hidden``, ``out``; with a ``rate``, ``state`` has ``dropout1``
+    and ``dropout2``.
+
+    Examples
+    --------
+    >>> import wengert as wg
+    >>> from wengert import nn
+    >>> block, x = nn.TransformerBlock(2), wg.spec((2, 5, 4))
+    >>> params, state = block.init(0, x)
+    >>> list(params), params["hidden"]["w"].shape
+    (['norm1', 'attention', 'norm2', 'hidden', 'out'], (16, 4))
+    >>> wg.spec_of(block.apply)(params, state, x)[0]
+    float32[2, 5, 4]
     """
 
     heads: int
@@ -118,7 +155,27 @@ class TransformerBlock(Layer):
 @wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class PositionalEmbedding(Layer):
-    """A learnt vector for each position, added to [batch, tokens, width]."""
+    """This layer adds a learnt vector for each position: float[batch, tokens, width], in and out.
+
+    Parameters
+    ----------
+    length : how many positions there are, the most tokens of an input.
+
+    ``params`` are ``table`` [length, width].
+
+    Raises
+    ------
+    ShapeError : there are more tokens than ``length``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> params = {"table": np.array([[10.0], [20.0], [30.0]])}
+    >>> nn.PositionalEmbedding(3).apply(params, {}, np.array([[[1.0], [2.0]]]))[0]
+    array([[[11.],
+            [22.]]])
+    """
 
     length: int
 

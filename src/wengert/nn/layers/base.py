@@ -1,4 +1,4 @@
-"""What a layer is: two pure functions, one that makes parameters and one that uses them.
+"""A layer is two pure functions, one that makes parameters and one that uses them.
 
 ``init(rng, *xs)`` returns ``(params, state)`` for inputs like ``xs``, arrays or :func:`wengert.spec`; ``apply(params,
 state, *xs, train=False)`` returns ``(y, new_state)``. Both are nested dicts of arrays, ``{}`` where there are none. The
@@ -26,14 +26,34 @@ Generator = np.random.Generator | int
 
 
 class Layer:
-    """Base class. A layer is a frozen dataclass of what its author chose: widths, an activation, a stride."""
+    """This is the base class of layers: frozen dataclasses of what their author chose, widths, an activation, a stride.
+
+    A class of your own has the methods ``init`` and ``apply``, or ``apply`` alone if it has no parameters.
+
+    >>> from dataclasses import dataclass
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> @dataclass(frozen=True, repr=False)
+    ... class Shift(nn.Layer):
+    ...     by: float = 1.0
+    ...
+    ...     def init(self, rng, *xs, dtype="float32"):
+    ...         return {"b": np.full(xs[0].shape[-1], self.by, dtype)}, {}
+    ...
+    ...     def apply(self, params, state, *xs, train=False):
+    ...         return xs[0] + params["b"], state
+    >>> model = nn.Chain(nn.relu, Shift(3.0))
+    >>> params, state = model.init(0, np.zeros((1, 2)), dtype="float64")
+    >>> model, model.apply(params, state, np.array([[-1.0, 2.0]]))[0]
+    (Chain(relu, Shift(by=3.0)), array([[3., 5.]]))
+    """
 
     def init(self, rng: Generator, *xs: Array | Spec, dtype: DType = "float32") -> tuple[Params, Params]:
-        """Parameters and state for inputs of the shapes of ``xs``."""
+        """Return parameters and state for inputs of the shapes of ``xs``."""
         return {}, {}
 
     def apply(self, params: Params, state: Params, *xs: Array, train: bool = False) -> tuple[Any, Params]:
-        """The output, and the state of the next call."""
+        """Return the output, and the state of the next call."""
         raise wg.errors.StructureError(
             wg.errors.message(
                 f"{type(self).__name__} has no apply", tries=["def apply(self, params, state, *xs, train=False)"]
@@ -41,7 +61,7 @@ class Layer:
         )
 
     def __repr__(self) -> str:
-        """As it is written: what has to be said, and what is not as usual."""
+        """Return the layer as it is written: what has to be said, and what is not as usual."""
         shown = []
         for field in dataclasses.fields(self):  # pyright: ignore[reportArgumentType]
             value = getattr(self, field.name)
@@ -53,7 +73,7 @@ class Layer:
 
 
 def entry(layer: Layer, params: Params, name: str) -> Any:
-    """``params[name]``. Raises where there is none, as in the parameters of another layer."""
+    """Return ``params[name]``. Raises where there is none, as in the parameters of another layer."""
     if name not in params:
         has = ", ".join(map(str, params)) or "nothing"
         what = f"{layer!r}: params has no {name!r}; it has {has}"
@@ -68,7 +88,7 @@ def _words(value: Any) -> str:
 @wg.expect.checked_class
 @dataclasses.dataclass(frozen=True, repr=False)
 class Function(Layer):
-    """A plain function as a layer."""
+    """This layer is a plain function, and has no parameters."""
 
     function: Callable[..., Any]
 
@@ -81,12 +101,14 @@ class Function(Layer):
 
 @wg.expect.checked
 def as_layer(part: Any) -> Any:
-    """``part``, if it has ``init`` and ``apply``; a function as a layer without parameters.
+    """Return ``part`` if it has ``init`` and ``apply``, and a function as a layer without parameters.
 
     Raises
     ------
     StructureError : it is neither.
 
+    Examples
+    --------
     >>> from wengert import nn
     >>> nn.as_layer(nn.relu)
     relu

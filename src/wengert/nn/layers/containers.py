@@ -39,7 +39,7 @@ class Parts:
             )
 
     def apply(self, name: str, part: Any, *xs: Array) -> Any:
-        """What a part makes of its inputs."""
+        """Return what a part makes of its inputs."""
         params, state, watch = self.params.get(name, {}), self.state.get(name, {}), _watch.get()
         if not self.has_warned and not _is_inside.get():
             self.has_warned = _warned_of_promotion(self.prefix + name, part, params, xs)
@@ -156,7 +156,7 @@ def _words(x: Array) -> str:
 
 
 def as_inputs(y: Any) -> tuple[Any, ...]:
-    """What the next layer gets: several arrays if the one before made a tuple."""
+    """Return the inputs of the next layer: several arrays if the one before made a tuple."""
     return y if isinstance(y, tuple) else (y,)
 
 
@@ -174,7 +174,7 @@ class Inits:
         self.made: set[str] = set()
 
     def init(self, name: str, part: Any, *xs: Array) -> Any:
-        """Make those of a part, and say the specs of its output."""
+        """Make the parameters and state of a part, and return the specs of its output."""
         with Placed(self.prefix + name, part, xs), _inside():
             params, state = part.init(self.rng, *xs, dtype=self.dtype)
             y, _ = wg.spec_of(part.apply)(params, state, *xs)
@@ -240,9 +240,21 @@ class _Container(Layer):
 
 @wg.expect.checked_class
 class Chain(_Container):
-    """One after the other. ``params["layers"]["3"]`` are the parameters of part number 3; parts given by name have
-    theirs under that. A function of arrays is a part.
+    """This layer applies its parts one after the other; a tuple is several inputs of the next.
 
+    Parameters
+    ----------
+    parts : layers, and functions of arrays. All have names, or none has.
+
+    ``params["layers"]["3"]`` are the parameters of part number 3; parts given by name have theirs under that.
+    ``chain[1]``, ``chain["name"]`` is a part, ``chain[1:]`` a chain of parts, numbered anew.
+
+    Raises
+    ------
+    StructureError : a part is no layer; some have names and some not; parameters are of another model.
+
+    Examples
+    --------
     >>> import numpy as np, wengert as wg
     >>> from wengert import nn
     >>> model = nn.Chain(nn.Dense(5, np.tanh), nn.Dense(2))
@@ -266,7 +278,7 @@ class Chain(_Container):
         return y, ({"layers": parts.new_state} if parts.new_state else {})
 
     def __getitem__(self, which: Any) -> Any:
-        """A part by its number or name; of a slice, the chain of those parts, which are numbered anew."""
+        """Return a part by its number or name; of a slice, the chain of those parts, which are numbered anew."""
         if isinstance(which, slice):
             names = list(self.parts)[which]
             is_numbered = list(self.parts) == [str(k) for k in range(len(self.parts))]
@@ -276,8 +288,19 @@ class Chain(_Container):
 
 @wg.expect.checked_class
 class Branch(_Container):
-    """The same inputs to each part; their outputs as a tuple, or what ``combine`` makes of them.
+    """This layer gives the same inputs to each part, and returns their outputs as a tuple, or combined.
 
+    Parameters
+    ----------
+    parts : layers, and functions of arrays. All have names, or none has.
+    combine : what makes one result of the outputs of all parts, ``combine(*ys)``.
+
+    Raises
+    ------
+    StructureError : a part is no layer; some have names and some not; parameters are of another model.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from wengert import nn
     >>> nn.Branch(np.sin, np.cos, combine=np.add).apply({}, {}, np.zeros(2))[0]
@@ -314,7 +337,24 @@ class Branch(_Container):
 
 @wg.expect.checked_class
 class Parallel(Branch):
-    """As :class:`Branch`, but with an input for each part."""
+    """This layer gives each part an input of its own, and returns their outputs as a tuple, or combined.
+
+    Parameters
+    ----------
+    parts : layers, and functions of arrays. All have names, or none has.
+    combine : what makes one result of the outputs of all parts, ``combine(*ys)``.
+
+    Raises
+    ------
+    StructureError : there are not as many inputs as parts; and as :class:`Branch`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> nn.Parallel(np.negative, np.exp).apply({}, {}, np.ones(2), np.zeros(2))[0]
+    (array([-1., -1.]), array([1., 1.]))
+    """
 
     def _inputs(self, xs: tuple[Any, ...]) -> list[tuple[Any, ...]]:
         if len(xs) != len(self.parts):
@@ -328,7 +368,21 @@ class Parallel(Branch):
 
 @wg.expect.checked_class
 class Maxout(Branch):
-    """The greatest of what its parts make (Goodfellow et al. 2013, arXiv:1302.4389)."""
+    """This layer returns the greatest of what its parts make of its inputs, elementwise.
+
+    Source: Goodfellow et al. (2013), Maxout networks, arXiv:1302.4389.
+
+    Parameters
+    ----------
+    parts : layers, and functions of arrays, whose outputs have one shape. All have names, or none has.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> nn.Maxout(nn.identity, np.negative).apply({}, {}, np.array([-2.0, 1.0]))[0]
+    array([2., 1.])
+    """
 
     def __init__(self, *parts: Any, **by_name: Any) -> None:
         super().__init__(*parts, combine=_greatest, **by_name)
@@ -347,7 +401,20 @@ def _greatest(*ys: Array) -> Array:
 @wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class SkipConnection(Layer):
-    """``combine(layer(x), x)``."""
+    """This layer returns ``combine(layer(x), x)``: the output of another layer plus its input, if not told otherwise.
+
+    Parameters
+    ----------
+    layer : a layer, or a function of arrays; its parameters are under ``layer``.
+    combine : a function of the output and the input.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> nn.SkipConnection(nn.relu).apply({}, {}, np.array([-1.0, 2.0]))[0]
+    array([-1.,  4.])
+    """
 
     layer: Any
     combine: Callable[..., Any] = np.add
@@ -366,8 +433,25 @@ class SkipConnection(Layer):
 @wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class Repeat(Layer):
-    """A layer ``times`` times, each time with parameters of its own under ``layers``, or all with those under
-    ``layer``."""
+    """This layer applies another one ``times`` times, each time to what it made before.
+
+    Parameters
+    ----------
+    layer : a layer, or a function of arrays, whose outputs can be its inputs.
+    times : how often.
+    shared : whether all have one set of parameters, under ``layer``; otherwise each has its own, under ``layers``.
+
+    Examples
+    --------
+    >>> import wengert as wg
+    >>> from wengert import nn
+    >>> params, state = nn.Repeat(nn.Dense(6), 2).init(0, wg.spec((5, 6)))
+    >>> list(nn.paths(params))
+    ['layers.0.w', 'layers.0.b', 'layers.1.w', 'layers.1.b']
+    >>> params, state = nn.Repeat(nn.Dense(6), 2, shared=True).init(0, wg.spec((5, 6)))
+    >>> list(nn.paths(params))
+    ['layer.w', 'layer.b']
+    """
 
     layer: Any
     times: int
@@ -404,7 +488,7 @@ class Repeat(Layer):
 @wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class Compact(Layer):
-    """What :func:`compact` makes of a function."""
+    """This layer is a function that :func:`compact` decorates."""
 
     function: Callable[..., Any]
     name: str = field(default="")
@@ -428,7 +512,7 @@ class Compact(Layer):
 
 
 class _Missing(Exception):
-    """What a compact function asked for that has not been made."""
+    """A compact function asked for a part that has not been made."""
 
     def __init__(self, make: Callable[[Inits], Any]) -> None:
         self.make = make
@@ -462,7 +546,7 @@ class _Making:
 
 
 class _Using:
-    """The same in every other call."""
+    """The first argument of a compact function in every other call."""
 
     def __init__(self, params: Params, state: Params, train: bool) -> None:
         self.parts, self.train = Parts(params, state, train, self, params), train
@@ -476,9 +560,17 @@ class _Using:
 
 @wg.expect.checked
 def compact(function: Callable[..., Any]) -> Compact:
-    """A layer written as a function ``f(part, *xs)``: ``part(name, layer, *xs)`` applies a layer with the parameters of
-    that name, ``part.param(name, shape, "zeros")`` is one array of them, ``part.train`` says whether it is training.
+    """Return the layer that is written as a function ``f(part, *xs)``.
 
+    In it ``part(name, layer, *xs)`` applies a layer with the parameters of that name, ``part.param(name, shape,
+    "zeros")`` is one array of them, and ``part.train`` says whether it is training.
+
+    Raises
+    ------
+    StructureError : two parts have one name.
+
+    Examples
+    --------
     >>> import numpy as np, wengert as wg
     >>> from wengert import nn
     >>> @nn.compact

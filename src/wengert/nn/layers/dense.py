@@ -21,10 +21,23 @@ from wengert.nn.normalisation import alpha_dropout, dropout
 @wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class Dense(Layer):
-    """``activation(x @ w.T + b)`` along the last axis.
+    """This layer computes ``activation(x @ w.T + b)`` along the last axis: float[..., in] -> float[..., width].
 
-    ``params`` are ``w`` [width, in] and ``b`` [width].
+    Parameters
+    ----------
+    width : how many features come out.
+    activation : an elementwise function.
+    bias : whether there is one.
+    weights : what they begin as, an initialiser or its name.
 
+    ``params`` are ``w`` [width, in] and ``b`` [width], zeros.
+
+    Raises
+    ------
+    ShapeError : the input has no axis, or another width than at ``init``.
+
+    Examples
+    --------
     >>> import wengert as wg
     >>> from wengert import nn
     >>> params, state = nn.Dense(10, nn.relu).init(0, wg.spec((32, 64)))
@@ -52,7 +65,27 @@ class Dense(Layer):
 @wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class Bilinear(Layer):
-    """``activation(xᵀ w y + b)`` of two inputs, one matrix ``w`` for each of ``width`` outputs."""
+    """This layer computes ``activation(xᵀ w y + b)`` of two inputs, with a matrix ``w`` for each output.
+
+    float[..., in], float[..., in2] -> float[..., width].
+
+    Parameters
+    ----------
+    width : how many features come out.
+    activation : an elementwise function.
+    bias : whether there is one.
+    weights : what they begin as, an initialiser or its name.
+
+    ``params`` are ``w`` [width, in, in2] and ``b`` [width], zeros.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> params = {"w": np.eye(2)[None], "b": np.ones(1)}
+    >>> nn.Bilinear(1).apply(params, {}, np.array([1.0, 2.0]), np.array([3.0, 4.0]))[0]
+    array([12.])
+    """
 
     width: int
     activation: Callable[[Any], Any] = identity
@@ -73,7 +106,25 @@ class Bilinear(Layer):
 @wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class Scale(Layer):
-    """``activation(x * scale + bias)``, one of each a feature."""
+    """This layer computes ``activation(x * scale + bias)``, with a scale and a bias for each feature.
+
+    float[..., width] -> float[..., width].
+
+    Parameters
+    ----------
+    activation : an elementwise function.
+    bias : whether there is one.
+
+    ``params`` are ``scale`` [width], ones, and ``bias`` [width], zeros.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> params = {"scale": np.array([2.0, 3.0]), "bias": np.array([0.0, 1.0])}
+    >>> nn.Scale().apply(params, {}, np.ones((1, 2)))[0]
+    array([[2., 4.]])
+    """
 
     activation: Callable[[Any], Any] = identity
     bias: bool = True
@@ -91,7 +142,30 @@ class Scale(Layer):
 @wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class Embedding(Layer):
-    """The rows of a table at integers: [...] -> [..., width]. ``params`` are ``table`` [count, width]."""
+    """This layer looks up rows of a table: integers [...] -> float[..., width], as :func:`~wengert.nn.embedding`.
+
+    Parameters
+    ----------
+    count : how many rows there are: the integers are from 0 to ``count`` − 1.
+    width : how long a row is.
+    weights : what they begin as, an initialiser or its name.
+
+    ``params`` are ``table`` [count, width].
+
+    Raises
+    ------
+    IndexError : an integer is no row.
+    DTypeError : the input is no integers.
+
+    Examples
+    --------
+    >>> import numpy as np, wengert as wg
+    >>> from wengert import nn
+    >>> layer = nn.Embedding(1000, 16)
+    >>> params, state = layer.init(0, wg.spec((32, 10), "int64"))
+    >>> layer.apply(params, state, np.zeros((32, 10), int))[0].shape
+    (32, 10, 16)
+    """
 
     count: int
     width: int
@@ -107,7 +181,27 @@ class Embedding(Layer):
 @wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class Dropout(Layer):
-    """:func:`~wengert.nn.dropout` in training; elsewhere nothing. ``state`` has the ``key`` of the next draw."""
+    """This layer is :func:`~wengert.nn.dropout` in training, and elsewhere gives its input: any shape.
+
+    Parameters
+    ----------
+    rate : the probability of an element to be dropped, from 0 to less than 1.
+    is_alpha : whether it is :func:`~wengert.nn.alpha_dropout`.
+
+    ``state`` has the ``key`` of the next draw; each call in training returns another one.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> layer, x = nn.Dropout(0.5), np.ones(100)
+    >>> params, state = layer.init(0, x)
+    >>> y, new_state = layer.apply(params, state, x, train=True)
+    >>> np.unique(y), bool(new_state["key"] == state["key"])
+    (array([0., 2.]), False)
+    >>> bool(np.all(layer.apply(params, state, x)[0] == x))
+    True
+    """
 
     rate: float
     is_alpha: bool = False
@@ -126,7 +220,23 @@ class Dropout(Layer):
 @wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class Reshape(Layer):
-    """Each sample in another shape."""
+    """This layer gives each sample another shape: [batch, ...] -> [batch, *shape].
+
+    Parameters
+    ----------
+    shape : of one sample; -1 for one length that follows from the others.
+
+    Raises
+    ------
+    ShapeError : samples have another number of elements.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> nn.Reshape((2, -1)).apply({}, {}, np.zeros((5, 6)))[0].shape
+    (5, 2, 3)
+    """
 
     shape: tuple[int, ...]
 

@@ -19,8 +19,25 @@ def _affine(width: int, is_affine: bool, dtype: Any) -> Params:
 @wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class BatchNorm(Layer):
-    """:func:`~wengert.nn.batch_norm` of [batch, channels, *space]. ``params`` are ``scale`` and ``bias``, ``state`` the
-    running ``mean`` and ``var``, each [channels]."""
+    """This layer is :func:`~wengert.nn.batch_norm` of [batch, channels, *space]; the running numbers are its state.
+
+    Parameters
+    ----------
+    momentum : the share of the batch in the new running mean and variance.
+    epsilon : added to the variance.
+    affine : whether there are ``scale`` and ``bias``.
+
+    ``params`` are ``scale`` and ``bias``, ``state`` the running ``mean`` and ``var``, each [channels].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> layer, x = nn.BatchNorm(epsilon=0.0), np.array([[1.0], [3.0]])
+    >>> params, state = layer.init(0, x, dtype="float64")
+    >>> layer.apply(params, state, x, train=True)
+    (array([[-1.], [ 1.]]), {'mean': array([0.2]), 'var': array([1.1])})
+    """
 
     momentum: float = 0.1
     epsilon: float = 1e-5
@@ -42,7 +59,21 @@ class BatchNorm(Layer):
 @wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class LayerNorm(Layer):
-    """:func:`~wengert.nn.layer_norm` along the last axis."""
+    """This layer is :func:`~wengert.nn.layer_norm` along the last axis: float[..., width] -> float[..., width].
+
+    Parameters
+    ----------
+    epsilon : added to the variance.
+    affine : whether there are ``scale`` and ``bias``, the ``params``, each [width].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> layer, x = nn.LayerNorm(epsilon=0.0), np.array([[1.0, 3.0]])
+    >>> layer.apply(*layer.init(0, x, dtype="float64"), x)[0]
+    array([[-1.,  1.]])
+    """
 
     epsilon: float = 1e-5
     affine: bool = True
@@ -57,7 +88,22 @@ class LayerNorm(Layer):
 @wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class RMSNorm(Layer):
-    """:func:`~wengert.nn.rms_norm` along the last axis."""
+    """This layer is :func:`~wengert.nn.rms_norm` along the last axis: float[..., width] -> float[..., width].
+
+    Parameters
+    ----------
+    epsilon : added to the mean of squares.
+
+    ``params`` are ``scale`` [width], ones.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> layer, x = nn.RMSNorm(epsilon=0.0), np.array([[1.0, 7.0]])
+    >>> layer.apply(*layer.init(0, x, dtype="float64"), x)[0]
+    array([[0.2, 1.4]])
+    """
 
     epsilon: float = 1e-6
 
@@ -71,7 +117,26 @@ class RMSNorm(Layer):
 @wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class GroupNorm(Layer):
-    """:func:`~wengert.nn.group_norm` of [batch, channels, *space]."""
+    """This layer is :func:`~wengert.nn.group_norm` of [batch, channels, *space].
+
+    Parameters
+    ----------
+    groups : how many groups of neighbouring channels there are.
+    epsilon : added to the variance.
+    affine : whether there are ``scale`` and ``bias``, the ``params``, each [channels].
+
+    Raises
+    ------
+    ShapeError : ``groups`` does not divide the channels.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> layer, x = nn.GroupNorm(2, epsilon=0.0), np.array([[0.0, 1.0, 20.0, 30.0]])
+    >>> layer.apply(*layer.init(0, x, dtype="float64"), x)[0]
+    array([[-1.,  1., -1.,  1.]])
+    """
 
     groups: int
     epsilon: float = 1e-5
@@ -87,7 +152,22 @@ class GroupNorm(Layer):
 @wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class InstanceNorm(Layer):
-    """:func:`~wengert.nn.instance_norm` of [batch, channels, *space]."""
+    """This layer is :func:`~wengert.nn.instance_norm` of [batch, channels, *space].
+
+    Parameters
+    ----------
+    epsilon : added to the variance.
+    affine : whether there are ``scale`` and ``bias``, the ``params``, each [channels].
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> layer, x = nn.InstanceNorm(epsilon=0.0), np.array([[[0.0, 1.0], [20.0, 30.0]]])
+    >>> layer.apply(*layer.init(0, x, dtype="float64"), x)[0]
+    array([[[-1.,  1.],
+            [-1.,  1.]]])
+    """
 
     epsilon: float = 1e-5
     affine: bool = True

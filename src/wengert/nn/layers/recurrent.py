@@ -20,14 +20,14 @@ from wengert.nn.layers.base import Array, DType, Generator, Layer, Params, Spec,
 @wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class Recurrent(Layer):
-    """Base class: ``layers`` cells one above the other, both directions of time beside each other if ``bidirectional``.
+    """This base class has ``layers`` cells one above the other, for both directions of time if ``bidirectional``.
 
     ``apply(params, state, x)`` returns [batch, time, width] (twice the width, if bidirectional): what the last layer
     carried after each time. ``apply(params, state, x, carry)`` begins with a carry and returns ``(y, carry)``: a tuple
     with one a layer and direction, each of what the cell carries, [batch, width].
 
     ``params["layers"]["0"]`` are ``w`` [gates · width, in], ``u`` [gates · width, width] and ``b``; of the way back in
-    time, under ``"0 reversed"``. Begin uniform in ±1/√width.
+    time, under ``"0 reversed"``. They begin uniform in ±1/√width.
     """
 
     width: int
@@ -38,7 +38,7 @@ class Recurrent(Layer):
     CARRIED: ClassVar[int] = 1
 
     def names(self) -> list[str]:
-        """Of the cells, in the order of the carry."""
+        """Return the names of the cells, in the order of the carry."""
         ways = ["", " reversed"] if self.bidirectional else [""]
         return [f"{k}{way}" for k in range(self.layers) for way in ways]
 
@@ -80,7 +80,7 @@ class Recurrent(Layer):
         return ((x, tuple(ends)) if begins else x), state
 
     def _along(self, cell: Params, x: Array, carry: Any, is_reversed: bool) -> tuple[Array, Any]:
-        """One cell over all times."""
+        """Return what one cell gives over all times, and its last carry."""
         if carry is None:
             zeros = np.zeros((x.shape[0], self.width), x.dtype)
             carry = zeros if self.CARRIED == 1 else (zeros,) * self.CARRIED
@@ -93,14 +93,42 @@ class Recurrent(Layer):
         return np.stack(found[::-1] if is_reversed else found, 1), carry
 
     def step(self, cell: Params, of_x: Array, carry: Any) -> Any:
-        """The next carry; ``of_x`` is what the cell's weights and bias make of the input."""
+        """Return the next carry; ``of_x`` is what the cell's weights and bias make of the input."""
         raise NotImplementedError
 
 
 @wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class RNN(Recurrent):
-    """h' = activation(w x + u h + b) (Elman 1990)."""
+    """This layer computes h' = activation(w x + u h + b) of one time after another, with the x of each time.
+
+    float[batch, time, in] -> float[batch, time, width]. Source: Elman (1990), Finding structure in time.
+
+    Parameters
+    ----------
+    width : how many numbers a cell carries.
+    layers : how many cells stand one above the other.
+    bidirectional : whether there are cells backward in time as well, whose outputs stand beside the others.
+    activation : an elementwise function.
+
+    With a carry as second input the result is ``(y, carry)``: a tuple with h [batch, width] for each cell.
+
+    Raises
+    ------
+    ShapeError : the input is not [batch, time, features].
+    StructureError : the carry has another number of cells.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> cell = {"w": np.ones((1, 1)), "u": np.ones((1, 1)), "b": np.zeros(1)}
+    >>> x = np.array([[[1.0], [2.0], [3.0]]])
+    >>> nn.RNN(1, activation=nn.identity).apply({"layers": {"0": cell}}, {}, x)[0]  # adds up
+    array([[[1.],
+            [3.],
+            [6.]]])
+    """
 
     activation: Callable[[Any], Any] = np.tanh
 
@@ -111,10 +139,26 @@ class RNN(Recurrent):
 @wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class LSTM(Recurrent):
-    """Long short-term memory (Hochreiter & Schmidhuber 1997; with a forget gate, Gers et al. 2000).
+    """This layer is a long short-term memory: float[batch, time, in] -> float[batch, time, width].
 
     i, f, g, o = w x + u h + b;  c' = σ(f) c + σ(i) tanh(g);  h' = σ(o) tanh(c').  It carries (h, c).
+    Source: Hochreiter & Schmidhuber (1997); with a forget gate, Gers et al. (2000).
 
+    Parameters
+    ----------
+    width : how many numbers h has.
+    layers : how many cells stand one above the other.
+    bidirectional : whether there are cells backward in time as well, whose outputs stand beside the others.
+
+    With a carry as second input the result is ``(y, carry)``: a tuple with (h, c), each [batch, width], for each cell.
+
+    Raises
+    ------
+    ShapeError : the input is not [batch, time, features].
+    StructureError : the carry has another number of cells.
+
+    Examples
+    --------
     >>> import wengert as wg
     >>> from wengert import nn
     >>> layer = nn.LSTM(14, layers=2)
@@ -137,9 +181,34 @@ class LSTM(Recurrent):
 @wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class GRU(Recurrent):
-    """Gated recurrent unit (Cho et al. 2014, arXiv:1406.1078), with the reset after the product.
+    """This layer has gated recurrent units: float[batch, time, in] -> float[batch, time, width].
 
     r, z = σ(w x + u h + b);  n = tanh(wₙ x + bₙ + r (uₙ h + c));  h' = (1 − z) n + z h.  ``c`` is a parameter too.
+    Source: Cho et al. (2014), arXiv:1406.1078, with the reset after the product.
+
+    Parameters
+    ----------
+    width : how many numbers h has.
+    layers : how many cells stand one above the other.
+    bidirectional : whether there are cells backward in time as well, whose outputs stand beside the others.
+
+    With a carry as second input the result is ``(y, carry)``: a tuple with h [batch, width] for each cell.
+
+    Raises
+    ------
+    ShapeError : the input is not [batch, time, features].
+    StructureError : the carry has another number of cells.
+
+    Examples
+    --------
+    >>> import numpy as np, wengert as wg
+    >>> from wengert import nn
+    >>> layer = nn.GRU(4)
+    >>> params, state = layer.init(0, wg.spec((2, 5, 3)))
+    >>> x, h = np.ones((2, 5, 3), np.float32), np.zeros((2, 4), np.float32)
+    >>> (y, (h,)), state = layer.apply(params, state, x, (h,))
+    >>> y.shape, bool(np.all(y[:, -1] == h))
+    ((2, 5, 4), True)
     """
 
     GATES: ClassVar[int] = 3

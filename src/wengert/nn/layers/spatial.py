@@ -24,7 +24,9 @@ from wengert.nn.windows import Padding, PerAxis, described, per_axis, space_rank
 @wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class Conv(Layer):
-    """A convolution with bias and activation: :func:`~wengert.nn.conv_bias_act` with parameters.
+    """This layer convolves, adds a bias and applies an activation: :func:`~wengert.nn.conv_bias_act` with parameters.
+
+    float[batch, channels, *space] -> float[batch, width, *places].
 
     Parameters
     ----------
@@ -75,10 +77,23 @@ class Conv(Layer):
 @wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class ConvTranspose(Layer):
-    """The adjoint of a convolution, with bias and activation: :func:`~wengert.nn.conv_transpose` with parameters.
+    """This layer is the adjoint of a convolution, with bias and activation: :func:`~wengert.nn.conv_transpose`.
 
-    ``params`` are ``w`` [channels, width / groups, *kernel] and ``b`` [width]; the rest is as of :class:`Conv`.
+    float[batch, channels, *space] -> float[batch, width, *places].
 
+    Parameters
+    ----------
+    kernel, width, activation, stride, padding, dilation, groups, bias, weights : as of :class:`Conv`.
+    output_padding : as of :func:`~wengert.nn.conv_transpose`.
+
+    ``params`` are ``w`` [channels, width / groups, *kernel] and ``b`` [width], zeros.
+
+    Raises
+    ------
+    ShapeError : channels or width are no multiple of ``groups``, or the input has no space.
+
+    Examples
+    --------
     >>> import wengert as wg
     >>> from wengert import nn
     >>> layer = nn.ConvTranspose(2, 8, stride=2)
@@ -108,7 +123,7 @@ class ConvTranspose(Layer):
 
 
 def _channels(layer: Conv | ConvTranspose, x: Array) -> int:
-    """Those of ``x``, which the layer's groups divide, as they do its width."""
+    """Return the channels of ``x``, which the layer's groups divide, as they do its width."""
     if x.ndim < 3 or x.shape[1] % layer.groups or layer.width % layer.groups:
         raise wg.errors.ShapeError(
             wg.errors.message(
@@ -130,7 +145,15 @@ def _drawn(layer: Conv | ConvTranspose, rng: Generator, shape: Sequence[int], dt
 @wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class MaxPool(Layer):
-    """:func:`~wengert.nn.max_pool`."""
+    """This layer takes the greatest element of each window.
+
+    Its parameters, shapes and errors are those of :func:`~wengert.nn.max_pool`.
+
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> nn.MaxPool(2).apply({}, {}, np.array([[[1.0, 5.0, 2.0, 3.0]]]))[0]
+    array([[[5., 3.]]])
+    """
 
     window: PerAxis
     stride: PerAxis | None = None
@@ -144,7 +167,15 @@ class MaxPool(Layer):
 @wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class MeanPool(Layer):
-    """:func:`~wengert.nn.mean_pool`."""
+    """This layer takes the mean of each window.
+
+    Its parameters, shapes and errors are those of :func:`~wengert.nn.mean_pool`.
+
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> nn.MeanPool(2).apply({}, {}, np.array([[[1.0, 5.0, 2.0, 4.0]]]))[0]
+    array([[[3., 3.]]])
+    """
 
     window: PerAxis
     stride: PerAxis | None = None
@@ -158,7 +189,15 @@ class MeanPool(Layer):
 @wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class LPPool(Layer):
-    """:func:`~wengert.nn.lp_pool`."""
+    """This layer takes the p-norm of each window.
+
+    Its parameters, shapes and errors are those of :func:`~wengert.nn.lp_pool`.
+
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> nn.LPPool(2, 2).apply({}, {}, np.array([[[3.0, 4.0, 0.0, 0.0]]]))[0]
+    array([[[5., 0.]]])
+    """
 
     p: float
     window: PerAxis
@@ -172,7 +211,15 @@ class LPPool(Layer):
 @wg.expect.checked_class
 @dataclass(frozen=True, repr=False)
 class Upsample(Layer):
-    """:func:`~wengert.nn.upsample`."""
+    """This layer makes more places of space.
+
+    Its parameters, shapes and errors are those of :func:`~wengert.nn.upsample`.
+
+    >>> import numpy as np
+    >>> from wengert import nn
+    >>> nn.Upsample(2, "linear").apply({}, {}, np.array([[[1.0, 3.0]]]))[0]
+    array([[[1. , 1.5, 2.5, 3. ]]])
+    """
 
     scale: float | Sequence[float] | None = None
     mode: str = "nearest"
