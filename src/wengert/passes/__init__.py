@@ -1,8 +1,8 @@
 """Passes: pure functions ``Tape -> Tape``, in the order of the lists below.
 
 A tape that is to run many times goes through :data:`ONCE`; every tape then goes through :data:`PIPELINE`, and through
-:data:`BEFORE_KERNELS` on its way to machine code. Last of all, :mod:`wengert.passes.plan` makes of a tape a plan: where
-every value lives; :mod:`wengert.passes.memory` tells people about it.
+:data:`BEFORE_KERNELS` on its way to machine code. Last of all, :mod:`wengert.passes.plan` turns a tape into a plan,
+which says where every value lives; :mod:`wengert.passes.memory` explains a plan to people.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from wengert.passes.rematerialise import rematerialise
 from wengert.passes.reroll import reroll
 from wengert.passes.schedule import schedule
 from wengert.passes.simplify import drop_dead, fold_constants, use_identities
-from wengert.passes.turn import turn
+from wengert.passes.transpose_products import transpose_products
 from wengert.tape import Tape, check
 
 Pass = Callable[..., Tape]
@@ -30,40 +30,40 @@ Pass = Callable[..., Tape]
 ONCE: tuple[Pass, ...] = (
     # Not for un-jitted calls: their tape stands for every tape of its structure, and those have other constants; and it
     # has no guards, since it runs on the very values that it was recorded with.
-    fold_constants,  # before the pipeline, which drops what the constants were made of
-    reroll,  # after it, when steps on constants are gone, which no two iterations share
+    fold_constants,  # before the pipeline, which drops the steps whose results have become constants
+    reroll,  # after fold_constants, when steps on constants are gone, which no two iterations share
     number_guards,  # anywhere: no pass drops a guard, or moves one before another
 )
 
 PIPELINE: tuple[Pass, ...] = (
-    use_identities,  # first, since what becomes equal by them is merged, and what they no longer need is dropped
-    merge_common,  # so that what two rules both computed is one value, and one of them may die
-    output_masks,  # after it, so that a mask is one value; before the next, since what it compared may die
-    drop_dead,  # after every pass that leaves values nobody reads
+    use_identities,  # first: steps that become equal are merged below, operands no longer needed are dropped below
+    merge_common,  # so that a value which two rules both computed is computed once
+    output_masks,  # after merge_common, so that a mask is one value; before drop_dead, since its operand may be dead
+    drop_dead,  # after every pass that leaves values which nothing reads
 )
 
 BEFORE_KERNELS: tuple[Pass, ...] = (
-    # What makes a tape of kernels: no derivative is taken of it, and nothing batches it.
-    expand,  # first: the others know the steps it is made of
-    planes,  # before all that knows kernels, which are of real numbers
-    turn,  # before fusion, which joins products with what reads them
-    schedule,  # before fusion, which joins what stands near
-    recompute,  # once it is known what stands between an array and its last readers; before what it inserts is fused
-    fuse,  # on what is left to compute, in the order in which it will be
-    rematerialise,  # after it, when it is known what lies between kernels
+    # These turn a tape into one of kernels: no derivative is taken of it afterwards, and it is not batched.
+    expand,  # first: the other passes work on the steps that it puts in
+    planes,  # before all passes that ask for kernels, which take real numbers alone
+    transpose_products,  # before fuse, which joins products with their readers
+    schedule,  # before fuse, which joins steps that stand near each other
+    recompute,  # when the order is final, so that the steps between two readers are known; before fuse, which takes its
+    fuse,  # on the steps that are left, in the order in which they will run
+    rematerialise,  # after fuse, when the arrays between kernels are known
 )
 
 ASK_WHAT_IS_NATIVE = frozenset([recompute, fuse, rematerialise])
-"""The passes that must know which scalar functions there is machine code for: ``run_pass(tape, is_native)``."""
+"""The passes that must know which scalar functions have machine code: ``run_pass(tape, is_native)``."""
 
 
 @undisturbed
 def run(tape: Tape, passes: Sequence[Pass] = PIPELINE, is_native: IsNative | None = None) -> Tape:
-    """``tape`` through ``passes`` in order, checked after each where ``config.check`` is on.
+    """Put ``tape`` through ``passes`` in order, and check it after each if ``config.check`` is on.
 
-    Tapes among the parameters, the bodies of maps, stay as they are. Each is an expression within one kernel, where
-    LLVM simplifies it; and steps are equal if their bodies are one object, which passes would make two of. A body that
-    is a program of its own, of a branch or a loop, is to be descended into here, so that no pass has to.
+    Tapes among the parameters of a step stay as they are. The body of a map is an expression within one kernel, where
+    LLVM simplifies it; and steps are equal if their bodies are one object, of which passes would make two. The bodies
+    of loops and branches are programs of their own, and go through the passes when they are assembled.
     """
     for run_pass in passes:
         tape = run_pass(tape, is_native) if run_pass in ASK_WHAT_IS_NATIVE else run_pass(tape)

@@ -1,8 +1,9 @@
 """Donation: results that are written into the memory of arguments, which the caller gives away.
 
-A step of training makes new parameters of old ones; if nobody wants the old ones, they need no memory of their own.
-A result may be written over an argument once everything else has read that, or point by point in the step that reads it
-last; and after the last step that may end the run, so that an error never leaves half of the arguments written.
+A step of training computes new parameters from old ones; if the old ones are not needed afterwards, the new ones need
+no memory of their own. A result may be written over an argument after the last step that reads the argument, or point
+by point in that step; and after the last step that may end the run, so that an error never leaves half of the arguments
+written.
 """
 
 from __future__ import annotations
@@ -27,14 +28,14 @@ from wengert.passes.plan import Place, Plan, PlanStep, c_strides, first_carry, i
 from wengert.tape import Atom, Aval, Instr, Tape, Var
 
 Pair = tuple[int, int]
-"""An output, and the input over which it is written."""
+"""The number of an output, and of the input over which it is written."""
 
 MAY_END_THE_RUN = (Check, Callback, Call, Gather, Scatter, Nonzero, Loop, Repeat, RepeatBack, Branch)
 
 
 def pairs_of(tape: Tape, given: Iterable[int]) -> tuple[Pair, ...]:
-    """Which output goes over which of the inputs ``given``: the first of equal type that is free, in order; so trees of
-    equal structure are written leaf over leaf."""
+    """Pair each output with the first input of ``given`` that has its type and is free, in order. So trees of equal
+    structure are written leaf over leaf."""
     free: dict[Aval, list[int]] = {}
     for k in given:
         free.setdefault(tape.inputs[k].aval, []).append(k)
@@ -42,26 +43,26 @@ def pairs_of(tape: Tape, given: Iterable[int]) -> tuple[Pair, ...]:
 
 
 def written_late(tape: Tape, pairs: Sequence[Pair], is_body: bool = False) -> Tape:
-    """``tape`` with the makers of donated outputs after all else that reads what they are written over, where no value
-    that they make is needed before. The others keep their order.
+    """Move each step that writes a donated output behind the other readers of the input that it overwrites, if no step
+    before there needs its result. The other steps keep their order.
 
-    ``is_body``: of a loop, whose carries are nobody's if it ends early."""
+    ``is_body`` says that the tape is the body of a loop, whose carries are of no use to anyone if it ends early."""
     if not pairs:
         return tape
     made_at = {v: k for k, instr in enumerate(tape.instrs) for v in instr.outs}
     last_read = _last_reads(tape)
     ends = -1 if is_body else max([k for k, instr in enumerate(tape.instrs) if may_end_the_run(instr)], default=-1)
-    turn: list[float] = [float(k) for k in range(len(tape.instrs))]
+    rank: list[float] = [float(k) for k in range(len(tape.instrs))]  # the new order of the instructions
     for output, given in pairs:
         maker = _first_writer(tape, made_at, output, given)
         if maker is not None:
             last = max([k for k in last_read.get(tape.inputs[given], ()) if k != maker], default=-1)
-            turn[maker] = max(turn[maker], last + 0.5, ends + 0.5)
+            rank[maker] = max(rank[maker], last + 0.5, ends + 0.5)
     for k, instr in enumerate(tape.instrs):
-        turn[k] = max([turn[k], *[turn[made_at[a]] for a in instr.ins if a in made_at]])
-        if turn[k] > k and may_end_the_run(instr) and not is_body:
+        rank[k] = max([rank[k], *[rank[made_at[a]] for a in instr.ins if a in made_at]])
+        if rank[k] > k and may_end_the_run(instr) and not is_body:
             return tape
-    order = sorted(range(len(turn)), key=turn.__getitem__)
+    order = sorted(range(len(rank)), key=rank.__getitem__)
     return tape.replace(instrs=tuple([tape.instrs[k] for k in order]))
 
 
@@ -78,7 +79,7 @@ def _first_writer(tape: Tape, made_at: dict[Var, int], output: int, given: int) 
 
 
 def _last_reads(tape: Tape) -> dict[Atom, list[int]]:
-    """The last two instructions that read the memory of each value, be it through views."""
+    """The last two instructions that read the memory of each value, directly or through views."""
     found: dict[Atom, list[int]] = {}
     for k in range(len(tape.instrs) - 1, -1, -1):
         instr = tape.instrs[k]
@@ -90,8 +91,9 @@ def _last_reads(tape: Tape) -> dict[Atom, list[int]]:
 
 
 def safe(plan: Plan, pairs: Sequence[Pair], is_body: bool = False) -> tuple[tuple[Pair, ...], int]:
-    """Those of ``pairs`` of which ``plan`` writes the output when the input is no longer needed, and the first step
-    that does so: from there on a run must not end before its end, but for that of a loop's body."""
+    """Return the pairs whose output ``plan`` writes when the input is no longer needed, and the first step that does.
+
+    From that step on nothing may end the run early, except in the body of a loop."""
     kept: list[Pair] = []
     commits_at = len(plan.steps)
     may_end = [k for k, step in enumerate(plan.steps) if step.instr and may_end_the_run(step.instr)]
@@ -122,7 +124,7 @@ def _number(place: Place) -> tuple[str, int]:
 
 
 def _is_read_first(step: PlanStep, output: int, given: int) -> bool:
-    """Whether at every point the step reads the input before it writes the output there, and nowhere else."""
+    """Whether the step reads each point of the input only to write the output at the same point."""
     instr = step.instr
     if instr is None:
         return is_nothing(step, [(output, given)])
@@ -139,7 +141,7 @@ def _is_read_first(step: PlanStep, output: int, given: int) -> bool:
 
 
 def is_nothing(step: PlanStep, pairs: Sequence[Pair]) -> bool:
-    """Whether a step copies an input to where it lies, the output being written over it."""
+    """Whether a step copies an input onto itself, since the output is written over it."""
     if step.what != "copy" or step.instr is not None:
         return False
     (source,), (goal,) = step.ins, step.outs

@@ -1,4 +1,4 @@
-"""Steps that are one for the sake of their derivatives, as the steps that there are kernels for."""
+"""Expand: replace ops that exist only for their derivative rules by ops that have kernels."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from wengert.tape import Atom, Builder, Tape, building
 
 
 def expand(tape: Tape) -> Tape:
-    """``tape`` with the expansion of each op that has one in its place, and each step once. Linear in the tape."""
+    """Replace each op that has an expansion by that, and merge equal steps. Linear in the tape."""
     if not any(instr.op.expansion for instr in tape.instrs):
         return tape
     builder = Builder()
@@ -22,4 +22,4 @@ def expand(tape: Tape) -> Tape:
             made = instr.op.expansion(*ins, **instr.params)
             new.update(zip(instr.outs, (made,) if len(instr.outs) == 1 else made, strict=True))
     expanded = tape.replace(instrs=builder.instrs, outputs=tuple([new.get(a, a) for a in tape.outputs]))
-    return merge_common(expanded)  # two of them may be made of the same
+    return merge_common(expanded)  # two expansions may have equal steps

@@ -1,10 +1,10 @@
 """Fuse: maps and the reductions that they feed become one instruction, hence one loop nest and one pass over memory.
 
-A *cluster* is what becomes one instruction. It has a space, the shape over which its loops run; its values are
+A *cluster* is a set of instructions that become one. It has a space, the shape over which its loops run; its values are
 
 * maps over the whole space,
 * reductions of them, all along the same axes, or one small contraction, which begins its cluster,
-* maps of what was reduced, over the shape that is left; with a contraction, also what else these maps need.
+* maps of the reduced values, over the shape that is left; with a contraction, also other operands of these maps.
 
 No value is computed twice: a map whose operand comes from a cluster of another shape, or is read through a view, begins
 a cluster of its own. A cluster is *open* until something outside of it reads one of its values; only open clusters grow
@@ -38,11 +38,12 @@ CHEAP = 8  # flops: what takes more is not done in the tiles of a product, whose
 BODY = Tape((), (), (), (), name="fused")
 
 IsNative = Callable[[str, tuple[np.dtype[Any], ...], np.dtype[Any]], bool]
-"""Whether generated code has a scalar function for operands and a result of these dtypes."""
+"""``is_native(function, dtypes, dtype)`` tells whether generated code has this scalar function for operands and a
+result of these dtypes."""
 
 
 class Cluster:
-    """Instructions, by number, that become one."""
+    """The numbers of instructions that become one."""
 
     __slots__ = ("axes", "foreign", "has_contraction", "is_open", "is_product", "kept", "members", "space")
 
@@ -51,11 +52,11 @@ class Cluster:
         self.members = [member]
         self.axes: tuple[int, ...] | None = None
         self.kept: tuple[int, ...] | None = None
-        """The shape after reduction; None: nothing has been reduced."""
+        """The shape after reduction; None if nothing has been reduced."""
         self.has_contraction = self.is_product = False
         self.is_open = True
         self.foreign: set[Any] = set()
-        """The arrays that it reads from elsewhere; of a contraction, only those that come after it."""
+        """The arrays that the cluster reads from outside; after a contraction, its own operands are not among them."""
 
     @property
     def is_of_scalars(self) -> bool:
@@ -63,7 +64,7 @@ class Cluster:
 
 
 def fuse(tape: Tape, is_native: IsNative) -> Tape:
-    """``tape`` with clusters of maps and reductions as single instructions; what nobody reads is dropped."""
+    """Turn clusters of maps and reductions into single instructions; dead instructions are dropped."""
     tape = drop_dead(tape)  # else a cluster might lose the reduction that its last values stand behind
     kinds = _kinds(tape, is_native)
     found = _fused(tape, kinds, False)
@@ -73,15 +74,16 @@ def fuse(tape: Tape, is_native: IsNative) -> Tape:
 
 
 def _are_of_many_kinds(tape: Tape) -> bool:
-    """Whether the kernels of small arrays are too many to be compiled: those of a loop are few, of which each turn has
-    one more; those of a graph need not be."""
+    """Whether the small-array kernels of a tape are of too many kinds to compile all. The iterations of a loop share
+    a few kinds; the vertices of a graph need not."""
     clusters = [i for i in tape.instrs if isinstance(i.op.kernel, Fused) and i.outs[0].aval.shape]
     kinds = {(_code_of(i), i.outs[0].aval) for i in clusters if _size(i.outs[0].aval.shape) <= SMALL}
     return len(kinds) * A_KERNEL > len(tape.instrs)
 
 
 def _fused(tape: Tape, kinds: Sequence[str], are_bounded: bool) -> Tape:
-    """The same for a tape of which nothing is dead; ``are_bounded``: clusters of small arrays read few of them."""
+    """Do as ``fuse`` for a tape without dead instructions. ``are_bounded``: a cluster over small arrays may read few
+    arrays from outside, so that clusters are of fewer kinds."""
     cluster_of: dict[Any, Cluster] = {}  # by value
     home: list[Cluster | None] = [None] * len(tape.instrs)
     recent: dict[Any, Cluster] = {}  # by (operand, shape): the last cluster that ran over the whole of an operand
@@ -134,7 +136,7 @@ def _fused(tape: Tape, kinds: Sequence[str], are_bounded: bool) -> Tape:
 
 
 def _kinds(tape: Tape, is_native: IsNative) -> list[str]:
-    """The kind of each instruction, looked at once for all that are alike: a long tape has few sorts of them."""
+    """The kind of each instruction, found once for all that are alike, since a long tape has few different ones."""
     known: dict[Any, str] = {}
     kinds: list[str] = []
     for instr in tape.instrs:
@@ -148,7 +150,7 @@ def _kinds(tape: Tape, is_native: IsNative) -> list[str]:
 
 
 def kind_of(instr: Instr, is_native: IsNative) -> str:
-    """ "map", "fold", "contraction", or "" for what is not fused."""
+    """ "map", "fold", "contraction", or "" for an instruction that is not fused."""
     op, ins, outs, params, _ = instr
     kernel = op.kernel
     if any(a.aval.dtype not in NATIVE_DTYPES for a in (*ins, *outs)):
@@ -252,7 +254,7 @@ def _merged(
     tape: Tape,
     is_bounded: bool,
 ) -> Cluster | None:
-    """One of these clusters, which a map of this shape joins, with what fits of the others taken in."""
+    """Choose the cluster that a map of this shape joins, and merge into it those of the others that fit."""
     if not fitting:
         return None
     chosen = next((c for c in fitting if c.kept == shape), fitting[0])
@@ -284,9 +286,9 @@ def _runs_beside(c: Cluster, chosen: Cluster) -> bool:
 
 
 def _runs_after(c: Cluster, chosen: Cluster) -> bool:
-    """Whether c maps over what a contraction leaves, so that it can be done there.
+    """Whether c maps over the shape that a contraction leaves, so that it can run after it in one kernel.
 
-    Not so after a fold: where that gives a number or a few, what follows is not done by vectors.
+    After a fold it cannot: the result may be one or a few numbers, and steps on those do not use vector registers.
     """
     return chosen.has_contraction and c.kept is None and not c.has_contraction and c.space == chosen.kept
 
@@ -294,7 +296,7 @@ def _runs_after(c: Cluster, chosen: Cluster) -> bool:
 def _sibling(
     instr: Instr, shape: tuple[int, ...], recent: dict[Any, Cluster], near: Sequence[Cluster]
 ) -> Cluster | None:
-    """An open cluster that runs over one of the operands anyway, and gives none of them."""
+    """An open cluster that runs over one of the operands of ``instr`` anyway, and makes none of them."""
     for a in instr.ins:
         c = recent.get((a, shape))
         if (
@@ -311,7 +313,7 @@ def _sibling(
 
 
 def _rewritten(tape: Tape, home: Sequence[Cluster | None], has_many_scalars: bool) -> Tape:
-    """Each cluster at the place of its last member."""
+    """Put each cluster at the place of its last member, as one instruction."""
     reads: Counter[Any] = Counter([*tape.outputs, *[a for instr in tape.instrs for a in instr.ins]])
     made: dict[Cluster, Instr] = {}
     for c in dict.fromkeys(home):
@@ -347,7 +349,7 @@ def _drop_costly(made: dict[Cluster, Instr]) -> None:
 
 
 def _code_of(instr: Instr) -> Any:
-    """Equal for fused instructions whose kernels have the same code, but for where their operands lie."""
+    """A key that is equal for fused instructions whose kernels have the same code, but for the places of operands."""
     body = instr.params["body"]
     number: dict[Any, int] = {}
 
@@ -367,8 +369,8 @@ def _fused_instr(members: Sequence[Instr], reads: Counter[Any]) -> Instr:
     made = {v for i in members for v in i.outs}
     inside: Counter[Any] = Counter([a for i in members for a in i.ins])
     inputs = tuple([a for a in inside if type(a) is Var and a not in made])
-    # What a small contraction gives is stored even if nobody else reads it: that costs nothing, and its kernel is then
-    # the same whether somebody does or not.
+    # The result of a small contraction is stored even if no other instruction reads it: that costs nothing, and its
+    # kernel is then the same in both cases.
     is_small = isinstance(members[0].op.kernel, Contract) and _size(members[0].outs[0].aval.shape) <= SMALL
     stored = set(members[0].outs) if is_small else set()
     outputs = tuple([v for i in members for v in i.outs if reads[v] > inside.get(v, 0) or v in stored])

@@ -1,9 +1,9 @@
-"""Memory: what a plan stores, from when to when, and why it is not kept in registers or computed again.
+"""Memory: the values that a plan stores, from when to when, and why each is not kept in registers or computed again.
 
 :func:`memory` reads a finished plan: nothing here runs when a program is made. Every value that has memory of the
-program's own, a result or bytes of the arena, is a :class:`Stored` with its readers; a view is no value, who reads it
-reads the value under it. The reasons are what :mod:`~wengert.passes.rematerialise` asks before it computes a value
-again, the first that holds.
+program's own, a result or bytes of the arena, is a :class:`Stored` with its readers. A view is not a value of its own:
+reading it is reading the value under it. The reason given is the first that holds of those for which
+:mod:`~wengert.passes.rematerialise` does not compute a value again.
 """
 
 from __future__ import annotations
@@ -26,56 +26,58 @@ class Why(Enum):
 
     RESULT = "a result that has another place"
     IN_PLACE = "its reader works in its memory"
-    READER = "its reader is no plain elementwise loop"
+    READER = "its reader is not a plain elementwise loop"
     LAYOUT = "read through a view"
     SMALL = "small: reading it back costs next to nothing"
-    MAKER = "its maker is no plain elementwise loop"
-    REDUCED = "what a reduction gives, or what is computed after one"
+    MAKER = "its maker is not a plain elementwise loop"
+    REDUCED = "a reduction's result, or computed after one"
     SHAPE = "read in a loop over another shape"
-    DEAR = "dear to compute again"
+    DEAR = "expensive to compute again"
     CUT = "computing it again would move as much memory"
 
 
 class Read(NamedTuple):
-    """A step reads a value."""
+    """A step that reads a stored value."""
 
     step: int
-    """Its place among the steps of the plan."""
+    """The number of the step in the plan."""
     op: str
-    """What the value is an operand of, there."""
+    """The name of the op, within that step, of which the value is an operand."""
     source: Source | None
     why: Why
     is_backward: bool
-    """Whether it is for the backward part of a gradient; that may compute steps of the forward part again."""
+    """Whether the value is read for the backward part of a gradient; that may compute forward steps again."""
 
 
 class Stored(NamedTuple):
     """A value in memory."""
 
     op: str
-    """What made it. "copy": the plan itself, for a step that needs another order; "room": what a step works in."""
+    """The name of the op that made the value; "copy" for a copy that the plan adds for a step that needs another
+    layout; "room" for the workspace of a step."""
     source: Source | None
     place: Place
     first: int
     last: int
-    """The steps of the plan from which and up to which it is wanted."""
+    """The numbers of the first and the last step of the plan between which the value must be kept."""
     flops: float = 0.0
-    """Of computing an element again from the operands of ``op``, as the minimum cut counts; 0.0 if it is no map."""
+    """The flops of computing one element again from the operands of ``op``, as the minimum cut counts; 0.0 if ``op`` is
+    not a map."""
     reads: tuple[Read, ...] = ()
 
     @property
     def is_result(self) -> bool:
-        """Whether it lies in an array that the caller gets."""
+        """Whether the value lies in an array that the caller gets."""
         return self.place.buffer.kind == "output"
 
     @property
     def is_residual(self) -> bool:
-        """Whether it is of the forward part of a gradient, and read by the backward part."""
+        """Whether the value is made by the forward part of a gradient and read by the backward part."""
         return not _is_backward(self.source) and any(r.is_backward for r in self.reads)
 
     @property
     def why(self) -> str:
-        """The reasons for storing it, in words."""
+        """The reasons for storing the value, in words."""
         if self.is_result:
             return "a result"
         if self.op in ("copy", "room"):
@@ -87,7 +89,7 @@ class Stored(NamedTuple):
 
 
 class Memory(NamedTuple):
-    """What a program stores, in the order of the steps that make it. Printing it is a feature."""
+    """The values that a program stores, in the order of the steps that make them. ``print`` shows them as a table."""
 
     stored: tuple[Stored, ...]
     arena_bytes: int
@@ -100,14 +102,14 @@ class Memory(NamedTuple):
 
 
 def memory(plan: Plan) -> Memory:
-    """What ``plan`` stores. Linear in its tape, but for sorting."""
+    """List the values that ``plan`` stores. Linear in its tape, but for sorting."""
     instrs = plan.tape.instrs
     place_of = {
         a: p for a, p in plan.places.items() if type(a) is Var and p.buffer.kind in ("arena", "output") and p.aval.size
     }
     under: dict[Var, Var] = {}  # the value that a view is of
     maker: dict[Var, int] = {}
-    readers: dict[Var, list[tuple[int, Var]]] = defaultdict(list)  # of a value: who, and what of it, itself or a view
+    readers: dict[Var, list[tuple[int, Var]]] = defaultdict(list)  # by value: the number of a reader, and what it reads
     for k, instr in enumerate(instrs):
         ins = [a for a in dict.fromkeys(instr.ins) if type(a) is Var and a in place_of]
         if ins and isinstance(instr.op.kernel, View) and instr.outs[0] in place_of:
@@ -124,7 +126,7 @@ def memory(plan: Plan) -> Memory:
     def stored(v: Var, k: int) -> Stored:
         reads: list[Read] = []
         for number, a in readers[v]:
-            step = max(bisect.bisect_right(numbers, number) - 1, 0)  # a join of what lies there already has none
+            step = max(bisect.bisect_right(numbers, number) - 1, 0)  # a join of operands that lie in place has no step
             reads.append(_read(step, v, a, instrs[k], instrs[number], place_of))
         if v in copied and place_of[v].buffer.kind == "arena":
             reads.append(Read(end, "copy", None, Why.RESULT, False))
@@ -142,12 +144,12 @@ def memory(plan: Plan) -> Memory:
 
 
 def _maker(v: Var, instr: Instr) -> Instr:
-    """The step of a fused instruction that makes ``v``; of any other, the instruction."""
+    """The step of a fused instruction that makes ``v``; any other instruction itself."""
     return next((i for i in body_of(instr).instrs if v in i.outs), instr)
 
 
 def _read(step: int, v: Var, a: Var, maker: Instr, reader: Instr, place_of: Mapping[Var, Place]) -> Read:
-    """That ``reader`` reads ``a``, which is ``v`` or a view of it."""
+    """The record that ``reader`` reads ``a``, which is ``v`` or a view of it."""
     steps = body_of(reader).instrs
     reading = [i for i in steps if a in i.ins] or [reader]
     giving = [i for i in steps if not set(reader.outs).isdisjoint(i.outs)] or [reader]
@@ -156,7 +158,7 @@ def _read(step: int, v: Var, a: Var, maker: Instr, reader: Instr, place_of: Mapp
 
 
 def _why(v: Var, a: Var, maker: Instr, reader: Instr, place_of: Mapping[Var, Place]) -> Why:
-    """Why ``reader`` reads ``a``, which is ``v`` or a view of it, rather than getting it in a register."""
+    """Why ``reader`` reads ``a``, which is ``v`` or a view of it, from memory and not from a register."""
     if isinstance(reader.op.kernel, Join | Write | Scatter):
         goal = place_of.get(reader.outs[0])
         if goal is not None and goal.buffer is place_of[v].buffer:
@@ -178,7 +180,7 @@ def _why(v: Var, a: Var, maker: Instr, reader: Instr, place_of: Mapping[Var, Pla
 
 
 def _of_the_plan(plan: Plan, place_of: Mapping[Var, Place]) -> list[Stored]:
-    """Copies that the plan makes of its own, and room for routines."""
+    """The copies that the plan itself adds, and the workspaces of routines."""
     of_values = {id(p.buffer) for p in place_of.values()}
     found: dict[int, Stored] = {}
     for k, step in enumerate(plan.steps):

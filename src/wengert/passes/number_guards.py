@@ -1,4 +1,4 @@
-"""Number the guards of a tape in their order: a guard that misses says its number, and so where paths part."""
+"""Number the guards of a tape in their order: a guard that misses reports its number, and so where paths part."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from wengert.tape import Atom, Instr, Tape
 
 
 def number_guards(tape: Tape) -> Tape:
-    """``tape`` with its guards numbered in order. Linear."""
+    """Number the guards of ``tape`` in order. Linear."""
     instrs: list[Instr] = []
     count = 0
     for instr in tape.instrs:
@@ -19,12 +19,12 @@ def number_guards(tape: Tape) -> Tape:
 
 
 def path_of(tape: Tape) -> tuple[Expected, ...]:
-    """The path that a tape takes through the branches of its function: what its guards expect, in order."""
+    """The path that a tape takes through the branches of its function: the values its guards expect, in order."""
     return tuple([value for instr in tape.instrs if instr.op is guard for value in values_of(instr)])
 
 
 def guards_alone(tape: Tape) -> Tape:
-    """``tape`` with its guards, what they look at, and nothing else: no outputs and no other effects. Linear."""
+    """Return ``tape`` with its guards and the steps they depend on alone: no outputs and no other effects. Linear."""
     kept: list[Instr] = []
     needed: set[Atom] = set()
     for instr in reversed(tape.instrs):

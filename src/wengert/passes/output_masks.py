@@ -1,7 +1,7 @@
-"""Comparisons of what a selection made, in the place of those of what it was made of.
+"""Recompute a mask from the selection's output, so that its input need not be kept.
 
-Of y = where(x <= 0, 0, x) the derivative asks once more whether x <= 0; but so is y, exactly where x is. So x need not
-be kept for the pullback where y is kept anyway, since the next layer multiplies with it.
+The derivative of y = where(x <= 0, 0, x) asks once more whether x <= 0; but y <= 0 holds exactly where x <= 0 does. So
+the pullback need not keep x if y is kept anyway, as it is when the next layer multiplies by y.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from wengert.tape import Atom, Builder, Instr, Lit, Tape, building
 
 
 def output_masks(tape: Tape) -> Tape:
-    """``tape``, in which those who read such a mask after the selection read one of its result. Linear."""
+    """Let each step that reads such a mask after the selection read a comparison of the selection's result. Linear."""
     made: dict[Atom, Instr] = {}
     pending: dict[Atom, tuple[Op, Atom, Lit]] = {}  # by mask: the comparison that stands for it from here on
     new: dict[Atom, Atom] = {}

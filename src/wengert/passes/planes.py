@@ -1,15 +1,15 @@
-"""Planes: complex arrays as two real ones, so that every kernel that there is for real numbers is one for complex ones.
+"""Planes: represent each complex array by two real ones, so that kernels for real numbers serve complex ones too.
 
-A complex value is *whole*, interleaved as NumPy has it, or it is its planes, whichever was made; the other is made when
-it is asked for. The planes of what is whole are views of it, and planes are written interleaved where they are made, if
-nothing else reads them: so neither way is a copy. What a complex step becomes:
+A complex value is *whole*, interleaved as NumPy has it, or it is its two planes, whichever was made first; the other
+form is made when it is needed. The planes of a whole array are views of it, and planes are written interleaved where
+they are made, if nothing else reads them: so neither way is a copy. A complex step is replaced as follows:
 
-* a scalar function: its formula in real and imaginary parts, :data:`wengert.ops.complex.FORMULAS`;
-* what moves or adds elements: the same of each plane;
-* a contraction: four of planes, or two if an operand is real and was converted;
-* the rest is done by Python on whole arrays.
+* a scalar function by its formula in real and imaginary parts, :data:`wengert.ops.complex.FORMULAS`;
+* a step that moves or adds elements by the same step on each plane;
+* a contraction by four contractions of planes, or two if an operand is real and was converted;
+* any other step stays, and Python does it on whole arrays.
 
-What nobody reads, half of it where a loss takes a real part, is dropped by the pass that drops what is dead.
+Planes that nothing reads, half of them where a loss takes a real part, are dropped by the pass that drops dead steps.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from wengert.tape import Atom, Builder, Instr, Lit, Tape, Var, building
 
 
 def planes(tape: Tape) -> Tape:
-    """``tape`` with complex values as planes wherever there are kernels for them. Linear in the tape."""
+    """Replace complex values by planes wherever there are kernels for those. Linear in the tape."""
     if not any(a.aval.dtype.kind == "c" for instr in tape.instrs for a in (*instr.ins, *instr.outs)):
         return tape
     return drop_dead(merge_common(use_identities(_Splitter(tape).run())))
@@ -81,7 +81,7 @@ class _Splitter:
         return self.split[a]
 
     def _set(self, v: Var, made: Any) -> None:
-        """Name what was made of ``v``, in its own shape."""
+        """Note ``made``, the new form of the value ``v``, broadcast to its shape if it is not planes."""
         if isinstance(made, Planes):
             self.split[v] = made
         else:
@@ -147,7 +147,7 @@ class _Splitter:
         return Planes(product(x.re, y.re) - product(x.im, y.im), product(x.re, y.im) + product(x.im, y.re))
 
     def _product(self, instr: Instr) -> Planes:
-        """The product along axes, folded in halves: what comes of it does not depend on more than the shape."""
+        """The product along axes, folded in halves, so that the order of multiplication depends on the shape alone."""
         (x,), axes = instr.ins, instr.params["axis"]
         z, shape = self._full(x), list(x.aval.shape)
         z = Planes(*[broadcast_to(part, shape=x.aval.shape) for part in z])
@@ -160,7 +160,7 @@ class _Splitter:
 
 
 def _folded(z: Planes, axis: int) -> Planes:
-    """The product along an axis, of which length 1 is left: by halves, with what is odd at the end."""
+    """The product along an axis, which keeps length 1: by halves, with elements left over from odd lengths last."""
     odd: list[Planes] = []
     n = z.re.aval.shape[axis]
     while n > 1:
@@ -182,5 +182,5 @@ def _function(instr: Instr) -> str:
 
 
 def _is_zero(x: Any) -> bool:
-    """Whether a plane is the zero that a converted real number has; not one that broadcasts by chance."""
+    """Whether a plane is the literal zero that a converted real number has for its imaginary part."""
     return type(x) is Lit and x.value == 0 and not np.signbit(x.value)

@@ -1,9 +1,10 @@
-"""Recompute: an array that a far product reads again is made again of what is kept beside it, rather than kept as well.
+"""Recompute: an array that a product reads much later is computed again from arrays that are kept anyway.
 
-The pullback of ``y = sigmoid(z)`` reads z, and the product of the next layer's weights reads y: two arrays a layer wait
-for the way back. Where y is elementwise in what waits anyway, and costs little beside the product, it is computed again
-just before, into memory that all layers use in turn. And where what waits is several arrays made of one, as the
-exponential and the mask of an exponential unit, that one waits for them. Linear in the tape.
+The pullback of ``y = sigmoid(z)`` reads z, and the pullback of the product with the next layer's weights reads y: each
+layer keeps two arrays for the backward part. If y is elementwise in arrays that are kept anyway, and cheap beside the
+product, it is computed again just before the product, into memory that all layers reuse. And if several kept arrays are
+made of one, as the exponential and the mask of an exponential unit, that one is kept in their place. Linear in the
+tape.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ FAR = 4  # arrays as large that are made meanwhile
 
 
 def recompute(tape: Tape, is_native: IsNative) -> Tape:
-    """``tape`` with such arrays computed twice."""
+    """Compute such arrays twice, rather than keep them."""
     large = [i.outs[0] for i in tape.instrs if _is_map(i, is_native) and i.outs[0].aval.nbytes >= MIN_BYTES]
     if not large:
         return tape
@@ -34,7 +35,7 @@ def recompute(tape: Tape, is_native: IsNative) -> Tape:
     for v in large:
         late = uses.behind_the_gap(v)
         if not any(isinstance(tape.instrs[k].op.kernel, Contract) for k in late):
-            continue  # elementwise readers the pass behind fusion looks at
+            continue  # elementwise readers are left to rematerialise, after fusion
         again: dict[Var, Var] = {}
         for k in uses.steps_from_kept(v, late[0]) or uses.steps_from_fewer(v, late[0]):
             step = tape.instrs[k]
@@ -61,7 +62,7 @@ def _renamed(atoms: Sequence[Atom], names: Mapping[Var, Var]) -> tuple[Atom, ...
 
 
 class _Uses:
-    """Where the values of a tape are made and read."""
+    """The instructions that make and read each value of a tape."""
 
     def __init__(self, tape: Tape, is_native: IsNative) -> None:
         self.tape, self.is_native = tape, is_native
@@ -75,31 +76,32 @@ class _Uses:
         self.made_before = [0, *itertools.accumulate(bytes_made)]
 
     def behind_the_gap(self, v: Var) -> list[int]:
-        """The readers of ``v`` behind the widest gap between two, if so much is made in it that ``v`` had better not
-        wait."""
+        """The readers of ``v`` after the widest gap between two of its readers; none if less than ``FAR`` times the
+        bytes of ``v`` are made in the gap."""
         readers = self.readers[v] if v not in self.outputs else []
         gaps = [(self.made_before[b] - self.made_before[a + 1], b) for a, b in itertools.pairwise(readers)]
         widest, first = max(gaps, default=(0, 0))
         return [k for k in readers if k >= first] if widest >= FAR * v.aval.nbytes else []
 
     def is_kept(self, v: Var, late: int) -> bool:
-        """Whether it is there at number ``late`` whatever happens to what is made of it."""
+        """Whether ``v`` is in memory at instruction ``late`` in any case."""
         return v not in self.maker or v in self.outputs or self.readers[v][-1] >= late
 
     def steps_from_kept(self, v: Var, late: int) -> list[int]:
-        """The instructions that lead to ``v`` from what is kept; none if they cost too much, or begin elsewhere."""
+        """The instructions that compute ``v`` from kept values; none if they cost too much, or need other values."""
         steps, roots = self._steps(v, lambda x: self.is_kept(x, late))
         return steps if all(self.is_kept(x, late) for x in roots) else []
 
     def steps_from_fewer(self, v: Var, late: int) -> list[int]:
-        """Those from values that take less memory than all that is kept on the way to ``v``, which is computed again
-        as well."""
+        """The instructions that compute ``v``, and the kept values on the way to it, from values that take less memory
+        than those do; none if there are no such."""
         steps, roots = self._steps(v, lambda x: x not in self.maker)
         kept = [x for k in steps for x in self.tape.instrs[k].outs if x not in self.outputs and self.is_kept(x, late)]
         return steps if _bytes([x for x in roots if not self.is_kept(x, late)]) < _bytes(kept) else []
 
     def _steps(self, v: Var, is_root: Callable[[Var], bool]) -> tuple[list[int], list[Var]]:
-        """The elementwise instructions that lead to ``v``, and what they begin with; none if they cost too much."""
+        """The elementwise instructions that compute ``v``, and the values they begin with; none if they cost too
+        much."""
         steps, roots, todo, flops = set[int](), list[Var](), [v], 0.0
         while todo:
             x = todo.pop()

@@ -1,8 +1,8 @@
 """Rematerialise: cheap elementwise values are computed again where they are read, rather than written and read back.
 
-It works on a fused tape. Between a fused instruction A and a later one B over the same space, the values of A that B
-reads must be had somehow: each is stored, or computed again in B from what is stored. The cheapest choice is a minimum
-cut in the expression of A, between what A reads (and what is dear to compute, an exponential) and what B needs:
+It works on a fused tape. Let B be a later fused instruction over the same space as A. Each value of A that B reads is
+either stored, or computed again in B from stored values. The cheapest choice is a minimum cut in the expression of A,
+between the operands of A (and values that are expensive to compute, as an exponential) and the values that B needs:
 
     a value that is cut costs its write (unless it is written for others anyway) and its read,
     an operand of A that is cut costs its read (unless B reads it anyway).
@@ -23,15 +23,15 @@ from wengert.passes.fuse import IsNative, kind_of
 from wengert.tape import Instr, Tape, Var
 
 MIN_BYTES = 16384  # values that fit the innermost cache are read back for next to nothing
-CHEAP_FLOPS = 6.0  # an operation of at most so many is computed again rather than read from memory
-DEAR_BYTES = 1 << 17  # of arrays as large as that dear ones are, too: then a layer keeps two of them, and not three ...
-DEAR_FLOPS = 48.0  # ... one after the other, so many together
+CHEAP_FLOPS = 6.0  # an operation of at most this many flops is computed again rather than read from memory
+DEAR_BYTES = 1 << 17  # expensive operations on arrays this large are repeated too: a layer keeps two and not three ...
+DEAR_FLOPS = 48.0  # ... as long as a chain of them costs at most this many flops together
 READ, WRITE = 2, 2  # what moving an array once costs; 1 is kept for ties, so that fewer values are stored
 FREE = 1
 
 
 def rematerialise(tape: Tape, is_native: IsNative) -> Tape:
-    """``tape`` with fewer arrays between its fused instructions."""
+    """Compute values again where that saves arrays between the fused instructions of ``tape``."""
     instrs: list[Instr | None] = list(tape.instrs)
     maker: dict[Any, int] = {v: k for k, instr in enumerate(tape.instrs) for v in instr.outs}
     readers: dict[Any, set[int]] = defaultdict(set)
@@ -73,7 +73,7 @@ def body_of(instr: Instr) -> Tape:
 
 
 def is_expression(instr: Instr) -> bool:
-    """Whether an instruction is maps over one space and what they are reduced to."""
+    """Whether an instruction consists of maps over one space and reductions of them."""
     if isinstance(instr.op.kernel, Map):
         return bool(instr.outs[0].aval.shape)
     return isinstance(instr.op.kernel, Fused) and not any(
@@ -82,7 +82,7 @@ def is_expression(instr: Instr) -> bool:
 
 
 def _is_native_expression(instr: Instr, is_native: IsNative) -> bool:
-    """Whether it is one, and what is fused with it can be native code."""
+    """Whether an instruction is an expression, and a kernel fused with it can be native code."""
     return is_expression(instr) and (isinstance(instr.op.kernel, Fused) or kind_of(instr, is_native) == "map")
 
 
@@ -92,14 +92,14 @@ def space_of(instr: Instr) -> tuple[int, ...]:
 
 
 def flops_an_element(instr: Instr) -> float:
-    """What computing one element of an elementwise result again costs, from what it is made of."""
+    """The flops of computing one element of an elementwise result again from the operands of ``instr``."""
     return instr.op.cost(*[a.aval for a in instr.ins], **instr.params) / max(1, instr.outs[0].aval.size)
 
 
 def _minimum_cut(
     earlier: Instr, later: Instr | None, needed: Sequence[Var], b: int, readers: dict[Any, set[int]]
 ) -> set[Var] | None:
-    """The values to be stored, or None if storing what is needed is as good."""
+    """The values to store, or None if it is as good to store the values that are needed."""
     assert later is not None
     space = space_of(earlier)
     made = {
@@ -110,7 +110,7 @@ def _minimum_cut(
     read_anyway = set(later.ins)
 
     dear: dict[Var, float] = {}
-    for v, i in made.items():  # of the dear operations on the way to each value
+    for v, i in made.items():  # flops of the expensive operations on the costliest way to each value
         own = flops_an_element(i)
         dear[v] = (own if own > CHEAP_FLOPS else 0) + max([dear.get(a, 0.0) for a in i.ins], default=0.0)  # type: ignore[call-overload]
 
@@ -199,7 +199,7 @@ def _moved(
     readers: dict[Any, set[int]],
     maker: dict[Var, int],
 ) -> tuple[Instr | None, Instr]:
-    """Both instructions, with what lies between ``cut`` and ``needed`` computed again in the later one."""
+    """Return both instructions; the later one computes the values between ``cut`` and ``needed`` again."""
     assert later is not None
     first, second = body_of(earlier), body_of(later)
     made = {i.outs[0]: i for i in first.instrs}
@@ -229,7 +229,7 @@ def _moved(
 
 
 def _as_fused(instrs: Sequence[Instr], inputs: tuple[Var, ...], outputs: tuple[Var, ...], like: Instr) -> Instr:
-    """One fused instruction; steps that nobody reads any more go."""
+    """Make one fused instruction of these steps, without those that are not needed for ``outputs``."""
     needed: set[Any] = set(outputs)
     kept: list[Instr] = []
     for i in reversed(instrs):

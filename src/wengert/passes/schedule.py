@@ -1,9 +1,9 @@
-"""Schedule: what is only needed later is computed later, so that it does not take memory meanwhile.
+"""Schedule: a value that is only needed later is computed later, so that it does not take memory meanwhile.
 
-An instruction that makes more bytes than it lets go of moves to just before the first instruction that reads it. The
-others stay: they free memory, the sooner the better. What nobody else reads so late, it would keep until then: the
-derivative of weights stays where the values that it is made of are at hand. Instructions with effects keep their order.
-Linear.
+An instruction that makes more bytes than it frees moves to just before the first instruction that reads its result. The
+others stay: they free memory, the sooner the better. An instruction also keeps its operands in memory until it runs, so
+it does not move if it is their last reader: the derivative of weights stays near the steps that make its operands.
+Instructions with effects keep their order. Linear.
 """
 
 from __future__ import annotations
@@ -13,22 +13,22 @@ from typing import Any
 from wengert.ops.kernels import View
 from wengert.tape import Instr, Tape, Var
 
-MIN_BYTES = 4096  # what takes less stays where it is: its neighbours may be of its cluster
+MIN_BYTES = 4096  # a step that makes less stays where it is, since its neighbours may be fused with it
 
 
 def schedule(tape: Tape) -> Tape:
-    """``tape`` in an order with shorter lives of values."""
+    """Reorder ``tape`` so that large values live shorter."""
     if all(sum([v.aval.nbytes for v in instr.outs]) < MIN_BYTES for instr in tape.instrs):
         return tape
     n = len(tape.instrs)
     base: dict[Any, Any] = {v: i.ins[0] for i in tape.instrs if isinstance(i.op.kernel, View) for v in i.outs}
-    for v, a in base.items():  # of a view of a view
+    for v, a in base.items():  # the base of a view of a view
         base[v] = base.get(a, a)
     last_read = {base.get(a, a): k for k, instr in enumerate(tape.instrs) for a in instr.ins}
     last_read.update({base.get(a, a): n for a in tape.outputs})
-    not_ours = {*tape.inputs, *[c.var for c in tape.captures]}  # whose memory is never let go of
-    first_reader: dict[Var, tuple[int, int]] = {}  # where it comes to stand, and its number
-    before: list[list[int]] = [[] for _ in range(n)]  # by instruction: what moves to just before it, latest first
+    not_ours = {*tape.inputs, *[c.var for c in tape.captures]}  # memory that a run never frees
+    first_reader: dict[Var, tuple[int, int]] = {}  # by value: the new place of its first reader, and that one's number
+    before: list[list[int]] = [[] for _ in range(n)]  # by instruction: those that move to just before it, latest first
     moves = [False] * n
     for k in range(n - 1, -1, -1):
         instr = tape.instrs[k]
@@ -52,7 +52,7 @@ def schedule(tape: Tape) -> Tape:
     for k in range(n):
         if not moves[k]:
             stack = [(k, reversed(before[k]))]
-            while stack:  # depth first, without recursion: what goes before what goes before k
+            while stack:  # depth first, without recursion: instructions before those that go before k, and so on
                 at, rest = stack[-1]
                 deeper = next(rest, None)
                 if deeper is None:

@@ -1,4 +1,4 @@
-"""Fewer instructions for the same values: dead code, identities, common subexpressions, what is constant."""
+"""Simplify: fewer instructions for the same values, by dropping dead code, identities and folding constants."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def drop_dead(tape: Tape) -> Tape:
 
 
 def use_identities(tape: Tape) -> Tape:
-    """Instructions as their op's ``identity`` would rather have them, so that others are no longer needed. Linear."""
+    """Replace each instruction by the one that its op's ``identity`` gives, so that others become dead. Linear."""
     made: dict[Atom, Instr] = {}
     kept: list[Instr] = []
     for instr in tape.instrs:
@@ -38,14 +38,14 @@ def use_identities(tape: Tape) -> Tape:
 
 
 def fold_constants(tape: Tape) -> Tape:
-    """Compute now what depends only on constants: literals and captures that never change. Linear.
+    """Compute now all steps that depend only on constants: literals and captures that never change. Linear.
 
-    Only worth its time for a tape that runs more than once. Results of shape () become literals; views are left
-    alone, so that a large constant is not copied.
+    It is worth its time only for a tape that runs more than once. Results of shape () become literals. The value of a
+    view is a view in NumPy too, so a large constant is not copied.
     """
     values: dict[Atom, Any] = {c.var: c.array for c in tape.captures if c.is_constant}
     folded: dict[Atom, Atom] = {}
-    seen: dict[Any, Var] = {}  # equal constants are one, or what reads them would not be merged
+    seen: dict[Any, Var] = {}  # equal constants are one, else equal steps that read them would not be merged
     captures = list(tape.captures)
     kept: list[Instr] = []
     for c in tape.captures:
@@ -69,7 +69,7 @@ def fold_constants(tape: Tape) -> Tape:
         with silent():
             try:
                 value = op.reference(*[a.value if type(a) is Lit else values[a] for a in ins], **params)
-            except Exception:  # what fails now fails, or is not reached, when the program runs
+            except Exception:  # a step that fails now will fail, or not be reached, when the program runs
                 kept.append(Instr(op, tuple([folded.get(a, a) for a in ins]), outs, params, source))
                 continue
         values[out] = np.asarray(value)

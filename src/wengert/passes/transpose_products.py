@@ -1,8 +1,8 @@
-"""Turn: a product whose axes only its reader wants in another order is written in that order.
+"""Transpose products: a product that is read by one transpose alone is written in the transposed order.
 
-The cotangent of ``w`` in ``x @ w.T`` is a product, transposed: a view whose memory runs the other way, which every
-reader would have to step through, and a result be copied from. A product has no order of its own: its labels say what
-is summed, and in which order it is written. Linear.
+The cotangent of ``w`` in ``x @ w.T`` is a transposed product: a view whose memory runs the other way, through which
+every reader would have to stride, and from which a result would have to be copied. But a contraction can write its
+result in any order of axes: its labels say what is summed, and in which order the result is written. Linear.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from wengert.ops.shape import transpose
 from wengert.tape import Atom, Instr, Tape
 
 
-def turn(tape: Tape) -> Tape:
-    """``tape`` with each product that is read by one transpose alone written as that has it."""
+def transpose_products(tape: Tape) -> Tape:
+    """Write each product that is read by one transpose alone in the order of axes which that transpose gives."""
     if not any(instr.op is transpose for instr in tape.instrs):
         return tape
     reads: Counter[Atom] = Counter(a for instr in tape.instrs for a in instr.ins)
     reads.update(tape.outputs)
-    written: dict[Atom, int] = {}  # which of those kept writes a product
+    written: dict[Atom, int] = {}  # by product: the number in ``kept`` of the instruction that writes it
     kept: list[Instr] = []
     for instr in tape.instrs:
         (x, *_) = instr.ins or (None,)

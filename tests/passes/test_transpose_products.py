@@ -10,7 +10,7 @@ from tests.passes.random_tapes import arguments, random_tape
 from wengert.ops.contract import contract
 from wengert.ops.elementwise import sin
 from wengert.ops.shape import transpose
-from wengert.passes.turn import turn
+from wengert.passes.transpose_products import transpose_products
 from wengert.runtime.reference import Reference
 from wengert.tape import Aval, Builder, Tape, Var, building, check
 
@@ -32,7 +32,7 @@ def test_a_product_read_by_a_transpose_alone() -> None:
     with building(Builder()) as builder:
         z = sin(transpose(contract(X, Y, **LABELS), axes=(1, 0)))
     tape = Tape((X, Y), (), builder.instrs, (z,))
-    turned = turn(tape)
+    turned = transpose_products(tape)
     assert steps(turned) == [("contract", (2, 0)), ("sin", None)]
     check(turned)
     np.testing.assert_allclose(values(turned)[0], values(tape)[0], rtol=1e-14)
@@ -44,8 +44,8 @@ def test_transposes_one_after_the_other() -> None:
         y = contract(x, Y, a=(7, 0, 1), b=(1, 2), out=(7, 0, 2))
         z = transpose(transpose(y, axes=(0, 2, 1)), axes=(1, 0, 2))
     tape = Tape((x, Y), (), builder.instrs, (z,))
-    assert steps(turn(tape)) == [("contract", (2, 7, 0))]
-    np.testing.assert_allclose(values(turn(tape))[0], values(tape)[0], rtol=1e-14)
+    assert steps(transpose_products(tape)) == [("contract", (2, 7, 0))]
+    np.testing.assert_allclose(values(transpose_products(tape))[0], values(tape)[0], rtol=1e-14)
 
 
 def test_what_others_read_too_stays() -> None:
@@ -55,13 +55,13 @@ def test_what_others_read_too_stays() -> None:
         u = transpose(sin(y), axes=(1, 0))
     for outputs in ((z, y), (z, u)):
         tape = Tape((X, Y), (), builder.instrs, outputs)
-        assert turn(tape).instrs == tape.instrs
+        assert transpose_products(tape).instrs == tape.instrs
 
 
 @pytest.mark.parametrize("seed", range(10))
 def test_random_tapes_keep_their_values(seed: int) -> None:
     tape = random_tape(seed)
-    turned = turn(tape)
+    turned = transpose_products(tape)
     check(turned)
     for a, b in zip(Reference(turned).run(arguments(tape)), Reference(tape).run(arguments(tape)), strict=True):
         np.testing.assert_allclose(a, b, rtol=1e-12, atol=1e-12)
