@@ -13,7 +13,8 @@ from wengert.tracing.surroundings.slots import native_slots
 
 
 def entry_of(compiled: Compiled, signature: Signature, keywords: tuple[str, ...]) -> _native.Entry | None:
-    """When, and with which arguments, the runtime may run ``compiled`` by itself. ``keywords`` in the call's order."""
+    """The conditions under which the runtime may run ``compiled`` by itself, and with which arguments; None if it may
+    not. ``keywords`` are in the call's order."""
     executable = compiled.program.executable
     numbered = tree.unflatten(signature.treedef, range(len(signature.leaves)))
     if keywords:  # they follow the positional ones, as in a call

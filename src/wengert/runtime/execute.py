@@ -1,8 +1,8 @@
-"""Run a recorded tape on what the caller has: arrays, or values of a trace that is open.
+"""Run a recorded tape on the caller's arguments: arrays, or values of a trace that is open.
 
-With a traced value among the arguments the tape is transformed and its steps join the enclosing trace, so any
-transform nests in any other. With arrays it becomes a program, kept under the structure of the tape: a function
-that records the same steps again, as an un-jitted gradient does at every call, is differentiated and optimised once.
+If an argument is traced, the tape is transformed and its steps join the enclosing trace, so any transform nests in any
+other. If all are arrays, the tape becomes a program, which is kept by the structure of the tape: a function that
+records the same steps again, as an un-jitted gradient does at every call, is differentiated and optimised once.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ def transformed(tape: Tape, transforms: Sequence[Transform]) -> Tape:
 
 
 def program_for(tape: Tape, transforms: tuple[Transform, ...]) -> TieredProgram:
-    """The program of the transformed tape, from the cache if a tape of this structure, and these lines, was seen.
+    """The program of the transformed tape, from the cache if a tape of this structure and these lines was seen.
 
-    The lines are what its errors name.
+    The lines matter because errors name them.
     """
     lines = tuple([None if i.source is None else (i.source.file, i.source.line) for i in tape.instrs])
     key = (structure(tape), lines, transforms)
@@ -67,10 +67,11 @@ def without_data(capture: Capture) -> Capture:
 
 
 class Previous:
-    """What the last call of a function recorded, for the next one to follow. Whichever thread is last wins."""
+    """The recording of the last call of a function, which the next call compares its steps with. With several threads
+    the last one wins."""
 
     __slots__ = ("recording",)
-    __wengert_cache__ = True  # to what judges whether a function is pure: no result depends on it
+    __wengert_cache__ = True  # tells the check whether a function is pure that no result depends on this
 
     def __init__(self) -> None:
         self.recording: Recording | None = None
@@ -84,7 +85,7 @@ class Previous:
 
 
 def without_guards(tape: Tape) -> Tape:
-    """For a run on the very values it was recorded with, on which every guard holds."""
+    """Return ``tape`` without guards, for a run on the very values it was recorded with, for which all of them hold."""
     if any(instr.op is guard for instr in tape.instrs):
         return tape.replace(instrs=tuple(i for i in tape.instrs if i.op is not guard))
     return tape
@@ -93,7 +94,7 @@ def without_guards(tape: Tape) -> Tape:
 def execute(
     recording: Recording, transforms: tuple[Transform, ...], args: Sequence[Any], extra: Sequence[Any] = ()
 ) -> list[Any]:
-    """The outputs of the recorded tape after ``transforms``.
+    """Return the outputs of the recorded tape after ``transforms``.
 
     ``args`` are the values of the recorded inputs; the recording's implicit inputs follow by themselves, then
     ``extra``, the values of the inputs that the transforms add.
@@ -117,20 +118,21 @@ def execute(
         for x, v in zip(values, program.tape.inputs, strict=True)
     ]
     results = program.run_recorded(arrays, _captures_of(program, recording.captured))
-    if trace is not None:  # constants went in: what comes out is known to that trace
+    if trace is not None:  # all arguments are constants of that trace, so the results are constants of it too
         return [new_constant(trace, np.asarray(r), True) for r in results]
     return results
 
 
 def run_once(tape: Tape, inputs: Sequence[Any]) -> list[Any]:
-    """The outputs of a tape for the very values that it was recorded with, which it will not be run for again: by the
-    program of its structure, as an un-jitted call."""
+    """Run a tape once, on the very values that it was recorded with, by the program of its structure, as an un-jitted
+    call does."""
     program = program_for(without_guards(tape), ())
     return program.run_recorded(inputs, _captures_of(program, [c.array for c in tape.captures]))
 
 
 def _captures_of(program: TieredProgram, captured: Sequence[Any]) -> list[Any]:
-    """What a run of the program reads, of what the function captured; a rule may have captured something too (-1)."""
+    """The arrays for the captures of the program: those the function captured, or, for number -1, one that a rule
+    captured."""
     return [
         captured[k] if k >= 0 else own.array
         for k, own in zip(program.capture_numbers, program.tape.captures, strict=True)
@@ -138,8 +140,8 @@ def _captures_of(program: TieredProgram, captured: Sequence[Any]) -> list[Any]:
 
 
 def concrete(x: Any, dtype: np.dtype[Any]) -> Any:
-    """What a program is given for a value that is no array: a constant of an enclosing trace, or a number. It was
-    checked when it was recorded, and is not looked at again."""
+    """The argument that a program gets for a value that is not an array: a constant of an enclosing trace, or a
+    number. It was checked when it was recorded, and is not checked again."""
     if type(x) is Tracer:
         return x.constant()
     return np.asarray(x, dtype)[()]

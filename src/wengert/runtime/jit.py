@@ -1,8 +1,8 @@
-"""A function that is traced once a signature and path, and then runs as programs.
+"""A function that is traced once for each signature and path, and then runs as programs.
 
 A call is looked up by its *signature* (structure, shapes, dtypes, which leaves are Python numbers), then by the
 *environment* it captured (see :mod:`wengert.tracing.surroundings.environment`), then by its *path* through the
-branches (see :mod:`wengert.runtime.paths`). What has not been seen is traced; nothing is ever run on a guess.
+branches (see :mod:`wengert.runtime.paths`). A call that is new in one of these is traced; nothing is run on a guess.
 """
 
 from __future__ import annotations
@@ -54,12 +54,12 @@ UNDECIDED = "left its program, whose last digits are not NumPy's, for NumPy, and
 
 
 class Unrepeatable(WengertError):
-    """Why no program is kept: another run of the function may read something else. It is no error of anybody's."""
+    """The reason why no program is kept: another run of the function may read other values. It is not an error."""
 
 
 @dataclass
 class Stats:
-    """What a jitted function has done so far. Times in seconds."""
+    """Counts of what a jitted function has done so far. Times are in seconds."""
 
     calls: int = 0
     traces: int = 0
@@ -73,20 +73,21 @@ class Stats:
     specialisations: int = 0
     """Programs kept, over all signatures and paths."""
     undecided: int = 0
-    """Traced calls that NumPy answered, since machine code, which rounds otherwise, came out on the other side of a
+    """Traced calls that NumPy answered, since machine code, which rounds differently, came out on the other side of a
     guard: an element compared with the mean of equal ones. Each such call is traced again."""
     compile_s: float = 0.0
     unrepeatable: str = ""
-    """Why every call is answered by the function itself, since another run could give something else by the same steps;
-    empty if that is not so."""
+    """The reason why the function itself answers every call, if another run of the same steps could give another
+    result; else empty."""
     plain: int = 0
     """Calls that were answered by the function itself, without machine code."""
     why_plain: str = ""
-    """Why the last of them was."""
+    """The reason for which the last of these calls was answered so."""
 
 
 _HAVE_SIGNATURES = (FunctionType, MethodType, BuiltinFunctionType, type, partial)
-"""What is asked itself for its signature; of other objects their class is, since ``__getattr__`` may raise anything."""
+"""The types of callables whose own signature is read; of another object the class's ``__call__`` is read, since its
+``__getattr__`` may raise anything."""
 
 
 _LEAVES = frozenset({np.ndarray, float, int, complex})
@@ -94,12 +95,12 @@ _LEAVES = frozenset({np.ndarray, float, int, complex})
 
 
 def _kinds(args: Sequence[Any]) -> tuple[Any, ...]:
-    """Return a key that tells calls of such arguments apart, quicker than a signature does."""
+    """Return a key for the types and shapes of arguments, which is made quicker than a signature."""
     return tuple([(x.dtype, x.shape) if type(x) is np.ndarray else type(x) for x in args])
 
 
 def _has_own_out(f: Callable[..., Any]) -> bool:
-    """Whether ``out=`` says something else to ``f`` than where its results go, as it does in NumPy."""
+    """Whether ``f`` has a parameter ``out`` of its own, so that ``out=`` does not say where the results go."""
     try:
         asked = f if isinstance(f, _HAVE_SIGNATURES) or held(f, "__signature__") is not None else type(f).__call__
         own = inspect.signature(asked, follow_wrapped=False).parameters.get("out")
@@ -109,7 +110,7 @@ def _has_own_out(f: Callable[..., Any]) -> bool:
 
 
 def standing_name(f: Any) -> str | None:
-    """The name by which ``f`` is found in its module, if that is what stands there: how Python pickles functions."""
+    """The name by which its module holds ``f``, which is how Python pickles functions; None if it does not."""
     found: Any = sys.modules.get(f.__module__)
     for name in f.__qualname__.split("."):
         found = getattr(found, name, None)
@@ -119,11 +120,11 @@ def standing_name(f: Any) -> str | None:
 class Jit(_native.Dispatcher):
     """The callable that ``wg.jit`` returns. ``__wrapped__`` is the user's function.
 
-    Calling is the runtime's: it compares arguments and surroundings with the entries installed last, and runs what
-    fits. Everything else comes here, to :meth:`_slow` and :meth:`_missed`.
+    The native runtime takes calls first: it compares arguments and surroundings with the entries installed last, and
+    runs the entry that fits. All other calls come here, to :meth:`_slow` and :meth:`_missed`.
     """
 
-    __wengert_transparent__ = True  # to the walk of an enclosing function's environment
+    __wengert_transparent__ = True  # tells the search through an enclosing function's environment to look inside
 
     def __init__(
         self,
@@ -140,10 +141,10 @@ class Jit(_native.Dispatcher):
         self._has_own_out = _has_own_out(f)
         self._is_fast = is_fast
         self._is_strict = is_strict
-        self._plain: dict[Signature, Exception] = {}  # what cannot be traced, and why
+        self._plain: dict[Signature, Exception] = {}  # signatures whose calls cannot be traced, and why
         self._own_arrays = OwnArrays()
-        self._bare: set[Any] = set()  # kinds of arguments of calls that are the function's own to answer
-        self._told: set[str] = set()  # what it has warned of
+        self._bare: set[Any] = set()  # kinds of arguments of calls that the function itself must answer
+        self._told: set[str] = set()  # warnings that were given
         self.__wrapped__ = f
         self.__name__ = held(f, "__name__", type(f).__name__)
         self.__qualname__ = held(f, "__qualname__", self.__name__)
@@ -155,11 +156,12 @@ class Jit(_native.Dispatcher):
         self._calls_forgotten = 0
 
     def __get__(self, owner: Any, cls: type | None = None) -> Any:
-        """As a decorator of methods: ``self`` is the first argument."""
+        """Bind a decorated method: ``self`` becomes the first argument."""
         return self if owner is None else partial(self, owner)
 
     def __reduce__(self) -> Any:
-        """By name, as functions are, where it stands for its function; else made anew of the function."""
+        """Pickle by name, as functions are, if the module holds this object by the function's name; else by the
+        function and the options, which make it again."""
         return standing_name(self) or (type(self), (self.__wrapped__, *self._options()))
 
     def _options(self) -> tuple[Any, ...]:
@@ -191,10 +193,10 @@ class Jit(_native.Dispatcher):
             self._calls_forgotten = self.calls
 
     def program(self, *args: Any, **kwargs: Any) -> Program:
-        """The program that this call would run; traced now if need be.
+        """The program that this call would run; the function is traced now if that is needed.
 
-        The function is then run once on traced values, and what it draws from generators is put back; nothing of the
-        caller's is written, and no program is run.
+        Then it runs once on traced values, and generators that it draws from are put back to their states; nothing of
+        the caller's is written, and no program is run.
         """
         leaves, treedef = foreign.flatten((args, kwargs) if kwargs else args)
         try:
@@ -203,10 +205,10 @@ class Jit(_native.Dispatcher):
             raise refusal.why from None
         return compiled.program
 
-    # ---------------------------------------------------------------------------------------------- the work
+    # ---------------------------------------------------------------------------------------------- calls
 
     def _slow(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-        """A call that fits none of the installed entries."""
+        """Answer a call that fits none of the installed entries."""
         if self._bare and not kwargs and _kinds(args) in self._bare and current_trace() is None:
             self._stats.plain += 1
             own = self._own_arrays.of(args)
@@ -223,31 +225,31 @@ class Jit(_native.Dispatcher):
         return self._answered(args, kwargs)
 
     def _inlined(self, kwargs: dict[str, Any], leaves: list[Any], treedef: Any) -> Any:
-        """A call whose steps an enclosing transform records. What they write is not the caller's all the same."""
+        """Call the function while an enclosing transform records its steps, on copies of the arrays that it writes."""
         own = tree.unflatten(treedef, [own_array(x) for x in leaves])
         return self.__wrapped__(*own[0], **own[1]) if kwargs else self.__wrapped__(*own)
 
     def _missed(
         self, token: Compiled, position: int, data: bytes, args: tuple[Any, ...], kwargs: dict[str, Any]
     ) -> Any:
-        """A guard of the program of ``token`` did not hold: the call is another path's."""
+        """Answer a call for which a guard of the program of ``token`` did not hold, so that it takes another path."""
         return self._answered(args, kwargs, (token, token.program.missed(position, data)))
 
     def _answered(
         self, args: tuple[Any, ...], kwargs: dict[str, Any], missed: tuple[Compiled, GuardMiss] | None = None
     ) -> Any:
-        """What the call returns; ``missed`` is a program that was tried, and where it was left."""
+        """Return the result of a call. ``missed`` is a program that was tried, and the guard that did not hold."""
         out = kwargs.pop("out", None)
         leaves, treedef = foreign.flatten((args, kwargs) if kwargs else args)
         if out is not None and self._donate is not None:
-            leaves = OwnArrays().of(leaves)  # results go there, and nothing is given away
+            leaves = OwnArrays().of(leaves)  # results go into out, so no argument is given away
         refusal: NotTraced | None = None
         if current_trace() is not None and any(type(x) is Tracer for x in leaves):
             result = self._inlined(kwargs, leaves, treedef)
             return result if out is None else write_out(out, result)
         try:
             compiled, results = self._run(kwargs, leaves, treedef, missed)
-        except ReadsEnclosingTrace:  # not by an argument, but by a variable it captured: likewise
+        except ReadsEnclosingTrace:  # a traced value is not an argument but captured: record the steps all the same
             result = self._inlined(kwargs, leaves, treedef)
         except NotTraced as error:
             refusal = error.with_traceback(None)  # of this frame, which would keep the result until it is collected
@@ -262,7 +264,7 @@ class Jit(_native.Dispatcher):
         return result if out is None else write_out(out, result)
 
     def _plainly(self, refusal: NotTraced, leaves: list[Any], treedef: Any, has_kwargs: bool) -> Any:
-        """What the function itself returns, where it cannot be traced. If that raises, that is what the call raises."""
+        """Return what the function itself returns, since it cannot be traced. An error that it raises goes on."""
         own = self._own_arrays.of(leaves)
         given = tree.unflatten(treedef, own)
         args, kwargs = given if has_kwargs else (given, {})
@@ -278,7 +280,7 @@ class Jit(_native.Dispatcher):
         return result
 
     def _warn(self, what: str, why: str, is_error: bool = True) -> None:
-        """Say it, once; in strict functions it is an error, if anybody can do something about it."""
+        """Give a warning once for each ``what``; a strict function raises in its place if ``is_error``."""
         if self._is_strict and is_error:
             raise CaptureError(f"{self.__name__} {what}: {why}")
         if what not in self._told:
@@ -293,14 +295,14 @@ class Jit(_native.Dispatcher):
         missed: tuple[Compiled, GuardMiss] | None = None,
         is_look: bool = False,
     ) -> tuple[Compiled, list[Any]]:
-        """The program of a call, and the outputs that it gave; ``missed`` is one that was tried, and where it was left.
+        """Return the program of a call, and its outputs. ``missed`` is one that was tried, and where it was left.
 
-        ``leaves`` are those of all arguments, ``kwargs`` says their names in the call's order. ``is_look``: the program
-        alone is asked for, and not run.
+        ``leaves`` are those of all arguments; ``kwargs`` gives the names of keyword arguments in the call's order.
+        ``is_look``: the program alone is asked for, and is not run.
         """
         try:
             signature = signature_of(leaves, treedef, bool(kwargs))
-        except WengertError as error:  # what cannot be compared with the next call's
+        except WengertError as error:  # an argument that cannot be compared with that of another call
             raise NotTraced(error) from None
         if signature not in self._specialisations:
             self._check_traceable(signature, is_look)
@@ -328,8 +330,8 @@ class Jit(_native.Dispatcher):
                 if not has_missed:
                     self._stats.guard_misses += 1
                 has_missed = True
-                if miss.position <= position:  # each path agrees further than the one before, so this cannot be
-                    if self._counts is not None and self._counts.knows_any:  # but for those of single counts
+                if miss.position <= position:  # each path agrees further than the one before, so this cannot happen,
+                    if self._counts is not None and self._counts.knows_any:  # except for paths of single loop counts
                         break
                     raise InternalError(f"{self.__name__}: the paths of its guards disagree") from miss
                 position = miss.position
@@ -345,7 +347,7 @@ class Jit(_native.Dispatcher):
         return self._trace(kwargs, leaves, signature, inputs, special, is_look)
 
     def _check_traceable(self, signature: Signature, is_look: bool) -> None:
-        """Raise NotTraced if calls of this signature are known to be the function's own to answer."""
+        """Raise NotTraced if calls of this signature are known to be such as the function itself must answer."""
         why = self._plain.get(signature)
         if why is not None and not (is_look and isinstance(why, Unrepeatable)):
             raise NotTraced(why)
@@ -373,7 +375,8 @@ class Jit(_native.Dispatcher):
         special: Specialisation | None,
         is_look: bool,
     ) -> tuple[Compiled, list[Any]]:
-        """The same for a call whose path is new; ``special`` has the paths beside it, if there are any."""
+        """Trace a call whose path is new: return its program and outputs, as ``_run`` does. ``special`` has the other
+        paths of its signature and environment, if there are any."""
         start = time.perf_counter()
         whole = self._whole(leaves, signature, is_look)
         tape, environment, unrepeatable, written = whole
@@ -412,8 +415,8 @@ class Jit(_native.Dispatcher):
         return compiled, results
 
     def _whole(self, leaves: list[Any], signature: Signature, is_look: bool, is_by_value: bool = False) -> Whole:
-        """What one run of the function records. ``is_by_value``: each ``for`` by its count, since otherwise it is
-        refused."""
+        """Run the function once and return what it records. ``is_by_value``: a guard fixes the count of each ``for``
+        over a traced range, since a loop of any count could not be recorded."""
         counts = self._counts
         if counts is not None:
             counts.begin(is_by_value)
@@ -428,13 +431,13 @@ class Jit(_native.Dispatcher):
             if not is_refusal(error):
                 raise
             if is_by_value or counts is None or not counts.failed():
-                # The next call may have fewer turns, and finds what this one has computed.
+                # The next call may have fewer iterations, and finds cached properties that this one has computed.
                 is_of_this_call = isinstance(error, TooManyTurnsError | FirstUseError)
                 raise NotTraced(error, None if is_of_this_call else signature) from None
         return self._whole(leaves, signature, is_look, is_by_value=True)
 
     def _donated(self, leaves: list[Any], signature: Signature) -> tuple[int, ...]:
-        """The inputs that the call gives away."""
+        """The numbers of the inputs that the call gives away."""
         if self._donate is None:
             return ()
         given = tree.unflatten(signature.treedef, leaves)
@@ -443,7 +446,7 @@ class Jit(_native.Dispatcher):
         return tuple([number for number, k in enumerate(traced) if k in chosen])
 
     def _note_plain(self, signature: Signature, why: Exception) -> None:
-        """Do not try again to trace calls of this signature."""
+        """Note that calls of this signature need not be traced again, for the reason ``why``."""
         with self._lock:
             self._plain[signature] = why
             while len(self._plain) > config.max_programs:
@@ -452,7 +455,7 @@ class Jit(_native.Dispatcher):
     def _keep(
         self, compiled: Compiled, signature: Signature, special: Specialisation | None, keywords: tuple[str, ...]
     ) -> None:
-        """Let the next calls find a new program; beside the other paths of its environment, ``special``, if there are
+        """Keep a new program for the next calls, beside ``special``, the other paths of its environment, if there are
         any."""
         path, rebound = compiled.path, list[str]()
         with self._lock:
@@ -476,12 +479,12 @@ class Jit(_native.Dispatcher):
             self._note_use()
             while len(self._specialisations) > config.max_programs:
                 self._specialisations.popitem(last=False)
-                self._forget()  # the runtime may have been running what went
+                self._forget()  # an installed entry may belong to a signature that was dropped
         if rebound:
             self._warn(REBOUND, f"{', '.join(rebound)}; an argument would be traced once")
 
     def _note_use(self) -> None:
-        """What the runtime has run by itself since the last time was used more recently than the rest."""
+        """Mark the signatures that the runtime has answered by itself since the last time as used most recently."""
         for entry in reversed(self._entries):
             compiled: Compiled = entry.token
             if entry.calls != compiled.calls_seen and compiled.signature in self._specialisations:

@@ -13,7 +13,7 @@ from wengert.tracing.tracer import Tracer
 
 
 def write_out(out: Any, result: Any) -> Any:
-    """``out``, with the results of a call written into it. Nothing is written unless all of them fit."""
+    """Write the results of a call into ``out``, and return it. Nothing is written unless all of them fit."""
     difference = tree.mismatch(tree.flatten(result)[1], out)
     if difference is not None:
         raise StructureError(message(f"out= {difference}"))
@@ -33,7 +33,7 @@ def write_out(out: Any, result: Any) -> Any:
 
 
 def targets_of(out: Any, tape: Tape) -> list[Any]:
-    """The arrays in ``out``, for a program of ``tape`` that is to write its results there without a copy."""
+    """The arrays in ``out`` into which a program of ``tape`` can write its results without a copy."""
     if tape.out_tree is not None:
         difference = tree.mismatch(tape.out_tree, out)
         if difference is not None:

@@ -1,8 +1,8 @@
-"""The tree of tapes: one program a path through the branches of a function.
+"""The tree of tapes: one program for each path through the branches of a function.
 
 A path is the sequence of values that its guards saw. Functions are deterministic, so two paths that begin with the
-same values have the same guards so far: a tree, with a program at each leaf. A call runs the path that was right
-last time; a guard that misses says where to branch off, and only a branch never seen has to be traced.
+same values have the same guards up to there: they form a tree, with a program at each leaf. A call runs the path that
+was right last time; a guard that misses says where to branch off, and only a branch never seen has to be traced.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ P = TypeVar("P")
 Path = tuple[Expected, ...]
 
 FEWEST_COUNTS = 8
-"""Numbers of turns of one loop that are kept in any case, each a path."""
+"""Different numbers of iterations of one loop that are kept in any case, each as a path."""
 
 
 class _Node:
@@ -40,21 +40,21 @@ class Paths(Generic[P]):
         self.name = name
         self.count = 0
         self._last: Source | None = None
-        self._turns: dict[Any, set[int]] = {}
-        """By its line, how often a guard was met on each path."""
+        self._counts: dict[Any, set[int]] = {}
+        """For each line of a guard, the different numbers of times that a path met it: the iterations of a loop."""
         self._most = 0
-        """The most numbers of turns of one loop."""
+        """The size of the largest of these sets."""
         self._root = _Node()
         self._lock = lock_of_object()
 
     @property
     def recent(self) -> tuple[Path, P] | None:
-        """The path that was right last time."""
+        """The path that was right last time, with its program."""
         return self._root.recent
 
     def is_full(self) -> bool:
-        """Whether there are as many as there may be. Of paths that the number of turns of a loop tells apart there is
-        no end, so a quarter of ``config.max_paths`` is enough to see that more will come."""
+        """Whether there are as many paths as there may be. There is no end of paths that differ in the number of
+        iterations of a loop, so a quarter of ``config.max_paths`` of them is enough to see that more will come."""
         return self.count >= config.max_paths or self._most >= max(FEWEST_COUNTS, config.max_paths // 4)
 
     def too_many(self) -> TooManyPathsError:
@@ -65,8 +65,8 @@ class Paths(Generic[P]):
                 self._last,
                 tries=[
                     "np.where for a branch",
-                    "for a loop whose count depends on a traced value: a fixed number of turns, or traced values alone "
-                    "that differ from turn to turn (a counter that begins as n = 0 * x, not n = 0)",
+                    "for a loop whose count depends on a traced value: a fixed number of iterations, or only traced "
+                    "values that differ between iterations (a counter that begins as n = 0 * x, not n = 0)",
                     "wg.config.max_paths, if so many paths are meant",
                 ],
             )
@@ -79,9 +79,9 @@ class Paths(Generic[P]):
             if self.is_full():
                 raise self.too_many()
             for line, count in Counter([source[:2] for source in sources]).items():
-                turns = self._turns.setdefault(line, set())
-                turns.add(count)
-                self._most = max(self._most, len(turns))
+                counts = self._counts.setdefault(line, set())
+                counts.add(count)
+                self._most = max(self._most, len(counts))
             leaf = (path, program)
             node = self._root
             node.recent = leaf
@@ -93,14 +93,14 @@ class Paths(Generic[P]):
             node.leaf = leaf
 
     def after(self, path: Path, miss: GuardMiss) -> tuple[Path, P] | None:
-        """A path that agrees with ``path`` up to the guard that missed and with the value seen there."""
+        """A path that agrees with ``path`` up to the guard that missed, and has the value seen there; else None."""
         node: _Node | None = self._root
         for value in (*path[: miss.position], miss.value):
             node = node.children.get(value) if node is not None else None
         return None if node is None else node.recent
 
     def used(self, leaf: tuple[Path, P]) -> None:
-        """Begin with this one next time. A plain store: whichever thread is last wins, and any is right."""
+        """Begin with this path next time. It is a plain store: the last of several threads wins, and any is right."""
         self._root.recent = leaf
         node = self._root
         for value in leaf[0]:

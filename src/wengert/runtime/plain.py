@@ -1,8 +1,8 @@
 """Calls of a compiled function that are answered by the function itself, as they would be without ``jit``.
 
-What works without compiling works with it. A function that writes what it captured, that takes a new path at every
-call, or that hands a traced value to code which cannot take one, is right when Python runs it; it is slow, and says so
-once.
+Code that works without ``jit`` works with it. A function that writes captured variables, that takes a new path at every
+call, or that hands a traced value to code which cannot take one, gives right results when Python runs it; it is slow,
+and one warning says so.
 """
 
 from __future__ import annotations
@@ -31,7 +31,8 @@ from wengert.tracing.callers import is_internal
 from wengert.tracing.record import sharing
 
 REFUSALS = (WengertError, TypeError, AttributeError, SystemError)
-"""Ours; Python's own words for what a traced value is not; and those of code which takes it for something else."""
+"""Our own errors; the errors of Python where a traced value does not fit; and that of C code which takes it for
+another object."""
 
 _FINAL = (SharedMemoryError, WrittenError, NotDifferentiableError)
 
@@ -39,7 +40,7 @@ _FINAL = (SharedMemoryError, WrittenError, NotDifferentiableError)
 class NotTraced(Exception):
     """The run of a function could not be recorded, for the reason ``why``.
 
-    ``signature``: of the calls for which this need not be tried again.
+    ``signature`` is that of the calls which need not be traced again; None if the next call shall be.
     """
 
     def __init__(self, why: Exception, signature: Any = None) -> None:
@@ -50,15 +51,16 @@ class NotTraced(Exception):
 
 
 def is_refusal(error: Exception) -> bool:
-    """Whether it may be the tracing alone that fails, and Python may try: not so where a write has been done, which
-    would be done twice, where arguments share the memory that is written, of which Python would get copies, and where
-    what the user promises of a value cannot be."""
+    """Whether tracing alone may have failed, so that Python may run the function.
+
+    It may not if a write has been done already, which would be done twice; if arguments share the memory that is
+    written, since Python would get separate copies; or if a value cannot be constant as the user promised."""
     return isinstance(error, REFUSALS) and not isinstance(error, _FINAL)
 
 
 def answered_by(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any], why: Exception) -> Any:
-    """``f(*args, **kwargs)``. Where that fails, as the tracing did for input that fits nothing, the error is the one
-    that tells more: ours."""
+    """Return ``f(*args, **kwargs)``. If that fails because of its arguments, as the tracing did, raise ``why``, our
+    error, which tells more."""
     try:
         return f(*args, **kwargs)
     except (ValueError, TypeError, OverflowError):
@@ -70,8 +72,8 @@ def answered_by(f: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, 
 class OwnArrays:
     """Copies of arguments, since a compiled function never writes its caller's arrays, whatever the function does.
 
-    The memory of a large copy is used again for the next call if nobody has kept it: memory that is new costs more to
-    get, a page at a time, than to be written, and its coming and going makes the function's own arrays cost as much.
+    The memory of a large copy is used again for the next call if nothing else refers to it. The system gives new memory
+    page by page, which costs more than writing it; and freeing it each time makes the function's own arrays as costly.
     """
 
     LARGE = 1 << 16
@@ -80,9 +82,9 @@ class OwnArrays:
         self._free: dict[int, np.ndarray[Any, Any]] = {}  # by the number of the leaf
 
     def of(self, leaves: Sequence[Any]) -> list[Any]:
-        """The leaves with copies of the arrays that could be written.
+        """Return the leaves, with a copy of each array that could be written.
 
-        Arrays that share memory cannot be copied one by one: they are handed on, as views that nobody can write.
+        Arrays that share memory cannot be copied one by one: they are passed on as read-only views.
         """
         shared = sharing(leaves)
         return [self._own(k, x, k in shared) if isinstance(x, np.ndarray) else x for k, x in enumerate(leaves)]
@@ -101,20 +103,20 @@ class OwnArrays:
         return free
 
     def take_back(self, leaves: Sequence[Any], made: list[Any]) -> None:
-        """The call is over that ``made`` was made for of ``leaves``: keep what nobody else has got hold of."""
+        """Take back ``made``, the copies of ``leaves`` for a call that is over: keep those without other references."""
         for k, x in enumerate(leaves):
             if type(x) is not np.ndarray or x.nbytes < self.LARGE or made[k] is x or made[k].base is not None:
                 continue
-            if not _IS_FREE_THREADED and sys.getrefcount(made[k]) == 2:  # `made`, and this question
+            if not _IS_FREE_THREADED and sys.getrefcount(made[k]) == 2:  # `made`, and the argument of this call
                 self._free[k] = made[k]
 
 
 _IS_FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
-"""Then a count of references is no count of who has got hold of something."""
+"""Whether Python has no global lock. Then the reference count does not tell whether something else refers to it."""
 
 
 def warn_slow(text: str) -> None:
-    """A PerformanceWarning at the line of the user's that is being executed."""
+    """Give a PerformanceWarning at the user's line that is being executed."""
     depth = 2
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and is_internal(frame):

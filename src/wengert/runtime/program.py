@@ -1,4 +1,4 @@
-"""A tape as something to call: machine code over one planned arena.
+"""Programs: a tape compiled to machine code over one planned arena, which can be called.
 
 A program is immutable: several threads may run it at once, each run has its own arena. Results never share memory with
 arguments, captured arrays or each other.
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 
 
 class NativeMiss(GuardError):
-    """What the executor raises when a guard does not hold: its position, and the bytes that were there."""
+    """The error that the executor raises when a guard does not hold, with its position and the bytes seen there."""
 
     def __str__(self) -> str:
         return f"guard {self.args[0]} does not hold: the tape was made for another branch"
@@ -44,9 +44,9 @@ class Program:
     """Runs a tape.
 
     ``captures_vary``: the captured arrays are given at each run (an un-jitted call), rather than read where they lie.
-    ``is_fast``: by the faster versions of some functions, see :func:`wengert.fastmath`.
-    ``promised``: captures of which something was computed already, since they were read-only.
-    ``donated``: the inputs whose memory the results of ``run`` may be written into; then they are those arrays.
+    ``is_fast``: use the faster versions of some functions, see :func:`wengert.fastmath`.
+    ``promised``: captures that were read-only, so that steps which depend on them alone were done already.
+    ``donated``: the inputs whose memory the results of ``run`` may be written into; then the results are those arrays.
     """
 
     def __init__(
@@ -62,9 +62,9 @@ class Program:
         self._promised = [(c, a) for c in promised for a in _in_whose_memory(c.array) if not a.flags.writeable]
         self._captures_vary = captures_vary
         self.kernels: tuple[KernelInfo, ...] = ()
-        """What it runs, in order."""
+        """The kernels that the program runs, in order."""
         self.arena_bytes = 0
-        """Bytes of the one block of memory that all intermediate values share."""
+        """The bytes of the one block of memory that all intermediate values share."""
         self.plan: Plan | None = None
         self._guards = {i.params["position"]: i for i in tape.instrs if i.op is guard}
         self.executable: _native.Executable | None = None
@@ -89,18 +89,20 @@ class Program:
         self.arena_bytes = self.plan.arena_bytes
 
     def memory(self) -> Memory:
-        """What is stored while it runs: each value, from which step to which, where, who reads it, and why it is not
-        computed again instead. Print it. Raises StructureError for a program that is not native."""
+        """The values that the program stores while it runs, to be printed: for each, from which step to which it is
+        stored, where, which steps read it, and why it is not computed again instead.
+
+        Raises StructureError for a program that is not native."""
         if self.plan is None:
             raise StructureError(
                 message(f"{self.tape.name}: only native programs have a plan; wengert.config.native is off")
             )
-        from wengert.passes.memory import memory  # for people alone, so not at every import
+        from wengert.passes.memory import memory  # imported only here, since no run needs it
 
         return memory(self.plan)
 
     def run(self, inputs: Sequence[Any], captures: Sequence[Any] | None = None) -> list[Any]:
-        """The outputs for arrays of exactly the tape's input types.
+        """Return the outputs for arrays of exactly the tape's input types.
 
         ``captures`` stand in for the captured arrays of a tape of the same structure; by default the tape's own
         are read where they lie. Raises :class:`~wengert.ops.control.GuardMiss` when a guard does not hold.
@@ -118,11 +120,12 @@ class Program:
     def run_recorded(
         self, inputs: Sequence[Any], captures: Sequence[Any] | None = None, recorded: Tape | None = None
     ) -> tuple[list[Any], bool]:
-        """As :meth:`run`, for the very values that the tape was recorded with; and whether NumPy had to do it.
+        """Run as :meth:`run` on the very values that the tape was recorded with; return also whether NumPy had to.
 
-        NumPy computed what its guards saw. Where machine code, which rounds otherwise, comes out on the other side of
-        one (is an element greater than the mean of equal ones?), NumPy computes the outputs too: those of the tape as
-        it was ``recorded``, if that is given, for passes round otherwise as well (a sum of parts becomes one sum).
+        NumPy computed the values that the guards saw. If machine code, which rounds differently, comes out on the other
+        side of a guard (is an element greater than the mean of equal ones?), NumPy computes the outputs too. It runs
+        the tape as it was ``recorded``, if that is given, since passes change rounding too (a sum of parts becomes one
+        sum).
         """
         try:
             return self.run(inputs, captures), False
@@ -130,13 +133,13 @@ class Program:
             return Reference(self.tape if recorded is None else recorded).run(inputs, captures), True
 
     def missed(self, position: int, data: bytes) -> GuardMiss:
-        """The miss that a native guard found."""
+        """Return the GuardMiss for a native guard that did not hold, from its position and the bytes seen there."""
         instr = self._guards[position]
         aval = instr.ins[0].aval
         return miss_of(np.frombuffer(data, aval.dtype).reshape(aval.shape), **instr.params)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """The value of the function that was traced, for arguments of the structure and types it was traced with.
+        """Return the value of the traced function, for arguments of the structure and types it was traced with.
 
         Raises StructureError, ShapeError or DTypeError where they differ, and GuardError where a branch of the
         function would be taken that the tape did not record, or a captured array that was read-only when it was
@@ -149,7 +152,7 @@ class Program:
             raise guard_error(self.tape, miss) from None
 
     def bind(self, *args: Any, out: Any = None, **kwargs: Any) -> Callable[[], Any]:
-        """The program bound to its arguments: ``call()`` reads them where they lie, and writes results into ``out``.
+        """Bind the program to its arguments: ``call()`` reads them where they lie, and writes results into ``out``.
 
         Everything is checked here, once; a call runs the kernels and nothing else, and allocates nothing. It returns
         ``out``; without ``out``, arrays that are made here, the same at every call. Change the arguments in place and
@@ -189,7 +192,7 @@ class Program:
             raise LayoutError(message(f"{self.tape.name}: {error}")) from None
 
     def _inputs(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[Any]:
-        """The arrays among the arguments, checked."""
+        """Check the arguments, and return the arrays among them."""
         for capture, array in self._promised:
             if array.flags.writeable:
                 raise self._broken(capture)
@@ -233,7 +236,7 @@ class Program:
 
 
 def _in_whose_memory(array: Any) -> Iterator[np.ndarray[Any, Any]]:
-    """The array, and those that it is a view of."""
+    """Yield the array, and those of which it is a view."""
     while isinstance(array, np.ndarray):
         yield array
         array = array.base
@@ -277,4 +280,4 @@ def guard_error(tape: Tape, miss: GuardMiss) -> GuardError:
     )
 
 
-tree.register_leaf(Program, is_child=False)  # it can be called, as what is taken apart can; but it is one thing
+tree.register_leaf(Program, is_child=False)  # it is a leaf, though a callable object is a node of a tree by default

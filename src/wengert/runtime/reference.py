@@ -1,8 +1,8 @@
-"""A tape run step by step through the NumPy references of its ops: what native programs are tested against.
+"""Run a tape step by step through the NumPy references of its ops; native programs are tested against this.
 
-It is also what runs where machine code must not (``WENGERT_NATIVE=0``). Slots are freed after their last use, and an op
-that can work in place overwrites an operand that dies with it, so that a loop of ``x[i] = v`` costs what it costs in
-NumPy. Results never share memory with arguments, captured arrays or each other.
+It also runs programs where machine code is switched off (``WENGERT_NATIVE=0``). Slots are freed after their last use,
+and an op that can work in place overwrites an operand that is not needed afterwards, so that a loop of ``x[i] = v``
+costs what it costs in NumPy. Results never share memory with arguments, captured arrays or each other.
 """
 
 from __future__ import annotations
@@ -20,8 +20,8 @@ from wengert.tape import Atom, Aval, Lit, Tape, Var
 
 
 class ReferenceStep(NamedTuple):
-    """``slots[out] = run(slots[first])``, or of ``first`` and ``second``, as ``arity`` says; else ``run(slots)``, which
-    takes and stores by itself. Then the slots in ``dead`` are emptied."""
+    """One step: ``slots[out] = run(slots[first])`` for ``arity`` 1, ``run(slots[first], slots[second])`` for 2. For
+    ``arity`` 0 it is ``run(slots)``, which reads and stores by itself. Then the slots in ``dead`` are emptied."""
 
     arity: int
     run: Any
@@ -39,7 +39,7 @@ class Reference:
         self.steps, self._initial, self._outputs = _plan(tape)
 
     def run(self, inputs: Sequence[Any], captures: Sequence[Any] | None = None) -> list[Any]:
-        """The outputs for arrays of exactly the tape's input types.
+        """Return the outputs for arrays of exactly the tape's input types.
 
         ``captures`` stand in for the captured arrays of a tape of the same structure; by default the tape's own
         are read where they lie. Raises :class:`~wengert.ops.control.GuardMiss` when a guard does not hold.
@@ -47,7 +47,7 @@ class Reference:
         if captures is None:
             captures = [c.array for c in self.tape.captures]
         slots = [*inputs, *captures, *self._initial]
-        with silent():  # a backward part divides by zero where a mask will not look
+        with silent():  # a backward part may divide by zero where a mask leaves the result out
             self._run_steps(slots)
         return self._collect(slots, inputs, captures)
 
@@ -111,14 +111,14 @@ def _plan(tape: Tape) -> tuple[list[ReferenceStep], list[Any], list[tuple[int, A
         else:
             run = _taking_slots(run, [slot[a] for a in ins], [slot[v] for v in outs])
             steps.append(ReferenceStep(0, run, -1, -1, -1, dead))
-    # A result that an op made, and that is returned once, is the caller's; whatever else is copied for the caller.
+    # A result that an op made and that is returned once is given to the caller; any other is copied for the caller.
     count, viewed = Counter(tape.outputs), set(owner.values())
     made = {v for instr in tape.instrs if not instr.op.is_view for v in instr.outs}
     return steps, initial, [(slot[a], a.aval, a in made and count[a] == 1 and a not in viewed) for a in tape.outputs]
 
 
 def _owners(tape: Tape) -> dict[Atom, Atom]:
-    """Views, each with the value whose memory it shares."""
+    """Map each view to the value whose memory it shares."""
     owner: dict[Atom, Atom] = {}
     for instr in tape.instrs:
         if instr.op.is_view and instr.ins:
@@ -128,7 +128,7 @@ def _owners(tape: Tape) -> dict[Atom, Atom]:
 
 
 def _overwriting(tape: Tape, owner: dict[Atom, Atom], last_read: dict[Atom, int]) -> set[int]:
-    """The numbers of the steps that may overwrite operand 0: all that share its memory are dead then."""
+    """The numbers of the steps that may overwrite operand 0, since no value in its memory is needed afterwards."""
     if all(instr.op.in_place is None for instr in tape.instrs):
         return set()
     last_of_memory = dict(last_read)
@@ -146,7 +146,7 @@ def _overwriting(tape: Tape, owner: dict[Atom, Atom], last_read: dict[Atom, int]
 
 
 def _taking_slots(run: Any, ins: Sequence[int], outs: Sequence[int]) -> Any:
-    """A step of any number of operands and results, as a function of the slots."""
+    """Return a step with any number of operands and results as a function of the slots."""
 
     def step(slots: list[Any]) -> None:
         value = run(*[slots[k] for k in ins])
@@ -157,7 +157,7 @@ def _taking_slots(run: Any, ins: Sequence[int], outs: Sequence[int]) -> Any:
 
 
 def _writable(in_place: Any) -> Any:
-    """Copies operand 0 first if it is a broadcast view or a scalar, which cannot be written."""
+    """Wrap ``in_place`` so that it first copies an operand 0 that cannot be written: a broadcast view or a scalar."""
 
     def run(x: Any, *rest: Any, **params: Any) -> Any:
         if not isinstance(x, np.ndarray) or not x.flags.writeable or 0 in x.strides:

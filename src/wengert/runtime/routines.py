@@ -20,8 +20,8 @@ NAMES = {
 
 
 def address(name: str) -> int:
-    """The address of "copy", of a kernel that calls BLAS or LAPACK, such as "gemm_f64", or that transforms 2ⁿ complex
-    numbers, "fft_f64:n"."""
+    """The address of a kernel of the runtime by name: "copy", one that calls BLAS or LAPACK, such as "gemm_f64", or
+    one that transforms 2ⁿ complex numbers, "fft_f64:n"."""
     name, _, logarithm = name.partition(":")
     if logarithm:
         _native.prepare_fourier(int(logarithm))
@@ -34,7 +34,7 @@ def address(name: str) -> int:
 
 @cache
 def _connect(module: str) -> None:
-    """Hand the runtime the routines of a module of scipy.linalg, the first time that any of them is wanted."""
+    """Give the runtime the routines of a module of scipy.linalg, the first time that any of them is needed."""
     _native.set_routines(_linked(module) or _exported(module))
 
 

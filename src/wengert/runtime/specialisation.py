@@ -1,4 +1,4 @@
-"""The programs of a compiled function: for one signature in one environment, one a path."""
+"""The programs of a compiled function: for one signature in one environment, one program for each path."""
 
 from __future__ import annotations
 
@@ -17,12 +17,13 @@ from wengert.tracing.signature import Signature
 from wengert.tracing.surroundings.environment import Environment
 
 MAX_ENVIRONMENTS = 8
-"""Specialisations kept of one signature: what was captured may change to and fro, but not for ever to something new."""
+"""The most specialisations that are kept of one signature. Captured variables may change to and fro among as many
+values; if they take new values at every call, old specialisations are dropped."""
 
 
 @dataclass(eq=False, repr=False)
 class Compiled:
-    """One path of one signature."""
+    """One path of one signature, with its tape and program."""
 
     tape: Tape
     environment: Environment
@@ -31,22 +32,23 @@ class Compiled:
     is_fast: bool = False
     special: Specialisation | None = None
     entry: _native.Entry | None = None
-    """For the runtime: when to run this without asking Python. None where its arguments have objects in them."""
+    """The conditions under which the runtime runs this without asking Python; None if it cannot compare the
+    arguments."""
     signature: Signature | None = None
     written: tuple[int, ...] = ()
     """The inputs that the function writes: no other may share their memory."""
     donated: tuple[int, ...] = ()
     """The inputs that results may be written over."""
     calls_seen: int = 0
-    """How many calls the runtime had answered with ``entry`` when somebody last looked."""
+    """The number of calls that the runtime had answered with ``entry`` when the order of use was last updated."""
     _program: Program | None = None
 
     @property
     def program(self) -> Program:
-        """Machine code, made when it is first asked for: not for a path that is taken once.
+        """The machine code, which is made when it is first asked for.
 
-        Two threads may make it at once. No ``cached_property``: Python 3.11's holds a lock meanwhile, of all objects
-        of the class, which a child process that is forked then would wait for.
+        Two threads may make it at once. It is not a ``cached_property``: in Python 3.11 that holds one lock for all
+        objects of the class meanwhile, and a child process that is forked then would wait for it.
         """
         program = self._program
         if program is None:
@@ -55,17 +57,17 @@ class Compiled:
         return program
 
     def run(self, inputs: Sequence[Any]) -> list[Any]:
-        """What the program gives for inputs of its signature; a donated one that shares memory with another is kept."""
+        """Run the program; a donated input that shares memory with another one is not written."""
         return self.program.run(self.apart(inputs))
 
     def look(self, inputs: Sequence[Any]) -> list[Any]:
-        """Raise GuardMiss if these inputs take another path; nothing is written, drawn or called but for the guards."""
+        """Raise GuardMiss if these inputs take another path. Only steps that guards depend on are run."""
         if self.path:
             Reference(guards_alone(self.tape)).run(inputs)
         return []
 
     def apart(self, inputs: Sequence[Any]) -> Sequence[Any]:
-        """``inputs`` with a copy of each donated one that shares memory with another, or with a captured array."""
+        """Return ``inputs`` with a copy of each donated one that shares memory with another or a captured array."""
         if not self.donated:
             return inputs
         shared = set(sharing([*inputs, *[c.array for c in self.tape.captures]])).intersection(self.donated)

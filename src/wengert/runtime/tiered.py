@@ -1,12 +1,13 @@
-"""Programs of un-jitted calls: the references of their ops at first, machine code once they have earned it.
+"""Programs of un-jitted calls: NumPy runs the references of their ops at first, machine code once it has been earned.
 
-A compiler takes as long as hundreds of small calls, and most structures are never met again; so nobody waits for it
-at the first call. NumPy answers, until it has taken, all calls together, about as long as compiling would: the cost is
-then within a factor of the better choice, whatever comes (the problem of renting or buying skis). Before that point
-another thread begins, where there is a processor for it, so that hardly anything is left to wait for.
+A compiler takes as long as hundreds of small calls, and most structures are never met again; so the first call does not
+wait for it. NumPy answers until all its calls together have taken about as long as compiling would: the cost is then
+within a constant factor of the better choice, whatever follows (the ski rental problem). Before that point another
+thread begins to compile, if there is a processor for it, so that little is left to wait for.
 
 Both times are estimated from the tape and never measured. So machine code, whose last digits are not NumPy's, takes
-over at the same call in every run of a script: the same bits, run for run. ``config.tiered`` turns all this off.
+over at the same call in every run of a script: each run gives the same bits. ``config.tiered = False`` compiles at the
+first call.
 """
 
 from __future__ import annotations
@@ -26,22 +27,22 @@ from wengert.tape import Aval, Tape
 from wengert.tracing.trace import writes_no_arrays
 
 # Seconds, as they were on a processor of 2024 (benchmarks/bench_first_calls.py); only their ratios count.
-A_STEP = 1e-6  # of NumPy, however small
-AN_ELEMENT = 1e-9  # that it writes
-A_FLOP = 3e-10  # of an elementwise function
-COMPILING = 1e-2  # anything
-COMPILING_A_STEP = 2e-4
+A_STEP = 1e-6  # a step in NumPy, however small
+AN_ELEMENT = 1e-9  # an element that NumPy writes
+A_FLOP = 3e-10  # a flop of an elementwise function
+COMPILING = 1e-2  # compiling any tape
+COMPILING_A_STEP = 2e-4  # compiling, for each step
 
-BEGIN, ADOPT = 1 / 16, 1 / 2  # of what compiling costs: when to begin, and when to wait for what was begun
+BEGIN, ADOPT = 1 / 16, 1 / 2  # shares of the cost of compiling: when to begin it, and when to wait for it
 
 
 class TieredProgram:
     """Runs a tape whose captured arrays are given at each run.
 
-    ``capture_numbers``: which of the captures of the tape that was recorded each of this tape's captures is; -1 for one
-    that was not, but that a rule captured.
+    ``capture_numbers`` has for each capture of the tape its number among the captures of the recorded tape; -1 for an
+    array that a rule captured.
 
-    Safe under several threads without a lock: what they may lose is a count, what they may do twice is a program.
+    It is safe under several threads without a lock: they may lose a count, or make a program twice, and no more.
     """
 
     def __init__(self, tape: Tape, capture_numbers: tuple[int, ...] = ()) -> None:
@@ -49,16 +50,16 @@ class TieredProgram:
         self.capture_numbers = capture_numbers
         self.program: Program | None = None
         """The machine code; None as long as the references answer."""
-        self._seconds = reference_seconds(tape)  # of one run
+        self._seconds = reference_seconds(tape)  # the time of one run by the references
         self._price = compile_seconds(tape)
         self._spent = 0.0
-        self._reads: list[int] = []  # the captures that it reads
+        self._reads: list[int] = []  # the captures that the machine code reads
         self._reference: Reference | None = None
         self._thread: threading.Thread | None = None
         self._begun: list[Program] = []  # what the thread has made
 
     def run_recorded(self, inputs: Sequence[Any], captures: Sequence[Any]) -> list[Any]:
-        """The outputs, for the very values that the tape was recorded with: every guard holds."""
+        """Return the outputs for the very values that the tape was recorded with, for which every guard holds."""
         if self.program is None:
             self._count_a_run()
         if self.program is not None:
@@ -82,11 +83,12 @@ class TieredProgram:
             self._thread = thread  # last: it may be interrupted before
 
     def _compiled(self) -> Program:
-        """Of the optimised tape: the references are run too seldom for that to be worth its time."""
+        """Compile the optimised tape. The references run the tape as it is, since they run too seldom for optimising to
+        pay."""
         return Program(passes.run(self.tape), captures_vary=True)
 
     def _begin(self) -> None:
-        # An error is raised again where it is heard, by the call that needs the program.
+        # An error is not lost: the call that needs the program compiles again, and raises it.
         with writes_no_arrays(), suppress(Exception):
             self._begun.append(self._compiled())
 
@@ -98,8 +100,8 @@ class TieredProgram:
 
 
 def reference_seconds(tape: Tape) -> float:
-    """About how long NumPy takes for what machine code does faster: it writes less, and computes what is elementwise
-    in wider registers. A product takes what BLAS takes, whoever calls it."""
+    """Estimate the seconds that NumPy takes for steps that machine code does faster: it writes less memory, and does
+    elementwise steps in wider registers. The flops of a product are not counted, since BLAS does them in both cases."""
     alike = Counter([(i.op, v.aval) for i in tape.instrs if not i.params for v in i.outs])
     others = [_seconds(i.op, v.aval, i.params) for i in tape.instrs if i.params for v in i.outs]
     return sum([count * _seconds(op, aval, {}) for (op, aval), count in alike.items()]) + sum(others)
@@ -112,10 +114,10 @@ def _seconds(op: Op, out: Aval, params: Mapping[str, Any]) -> float:
 
 
 def compile_seconds(tape: Tape) -> float:
-    """About how long it takes to compile a tape of which nothing is on disk."""
+    """Estimate the seconds that it takes to compile a tape if none of its code is on disk."""
     return COMPILING + COMPILING_A_STEP * len(tape.instrs)
 
 
 def _processors() -> int:
-    """How many this process may use."""
+    """The number of processors that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
