@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert import optimize
 from wengert.optimize import schedules
 
 CASES: dict[str, tuple[Any, dict[int, float]]] = {
@@ -30,3 +31,15 @@ def test_schedules(name: str) -> None:
     for count, expected in points.items():
         np.testing.assert_allclose(float(schedule(count)), expected, atol=1e-15)
         np.testing.assert_allclose(fast(np.array(count)), expected, atol=1e-15)
+
+
+def test_no_steps_are_refused() -> None:
+    """They divided by zero when the rate was asked for."""
+    for of_no_steps in (
+        lambda: schedules.linear(1.0, 0.0, 0),
+        lambda: schedules.cosine(1.0, 0),
+        lambda: schedules.exponential(1.0, 0.5, 0),
+        lambda: optimize.every(0, optimize.sgd(0.1)),
+    ):
+        with pytest.raises(wg.errors.ArgumentError, match="expected an integer, 1 or more"):
+            of_no_steps()

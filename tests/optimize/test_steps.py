@@ -104,6 +104,18 @@ def test_split_over_workers_it_is_the_same_step(executor: Executor) -> None:
     assert [z.shape for z in zs] == [(5, 2), (5, 2)]
 
 
+def test_split_over_workers_what_is_not_finite_changes_nothing() -> None:
+    """``keep_finite`` was not looked at where the batch is split."""
+    with ThreadPoolExecutor(2) as workers:
+        fit = optimize.step(lambda w, x: np.sum(np.log(w * x)), optimize.adam(0.1), keep_finite=True, executor=workers)
+        w, x = np.ones(2), np.ones((2, 2))
+        state = fit.init(w)
+        new, new_state, value = fit(w, state, np.array([[1.0, 1.0], [0.0, 1.0]]))
+        assert not np.isfinite(value) and new.tolist() == [1, 1] and int(new_state["count"]) == 0
+        new, new_state, value = fit(w, state, x)
+        assert np.isfinite(value) and np.all(new < 1) and int(new_state["count"]) == 1
+
+
 def test_a_part_that_fails_changes_nothing() -> None:
     with ThreadPoolExecutor(2) as workers:
         step = optimize.step(failing, optimize.sgd(0.1), executor=workers)

@@ -36,7 +36,7 @@ def minimize(
     callback: Callable[[Tree], Any] | None = None,
     options: dict[str, Any] | None = None,
 ) -> scipy.optimize.OptimizeResult:
-    """:func:`scipy.optimize.minimize` of ``f(x, *args)``, a function of a tree of arrays.
+    """Minimise ``f(x, *args)``, a function of a tree of arrays, by :func:`scipy.optimize.minimize`.
 
     Value and gradient are one compiled program, run once a point; the methods that want them get compiled products of
     the Hessian with a vector, and none is ever formed.
@@ -44,7 +44,7 @@ def minimize(
     Parameters
     ----------
     f : returns one real number.
-    x0 : where to begin: an array, or a tree of arrays.
+    x0 : where to begin: a real array, or a tree of arrays.
     args : further arguments of ``f``.
     method : one of SciPy's.
     bounds : a pair ``(low, high)`` of trees of the structure of ``x0``, of arrays or numbers; None: none.
@@ -53,11 +53,14 @@ def minimize(
 
     Returns
     -------
-    SciPy's result, with ``x`` and ``jac`` as trees, and ``vector``, the x that SciPy saw.
+    SciPy's result, with ``x`` and ``jac`` as trees of float64, and ``vector``, the x that SciPy saw.
 
     Raises
     ------
     NonFiniteError : f(x0) is infinite or NaN.
+    OptionError : SciPy has no such method; a bound's low is above its high.
+    StructureError, ShapeError : bounds are of another structure or shape than ``x0``.
+    DTypeError : ``x0`` is complex.
 
     Examples
     --------

@@ -25,7 +25,20 @@ Rate = float | Callable[[Any], Any]
 
 
 class Optimiser(NamedTuple):
-    """``init(params) -> state``; ``update(gradient, state, params) -> (updates, state)``."""
+    """An optimiser is two pure functions: ``init(params) -> state`` and ``update``, which makes steps of gradients.
+
+    ``update(gradient, state, params)`` returns ``(updates, state)``. Params, gradients and updates are trees of real
+    arrays of one structure, the state nested dicts of arrays. Updates are added to the parameters, which :func:`apply`
+    does. A pair of functions of your own is an optimiser too.
+
+    >>> import numpy as np
+    >>> from wengert import optimize
+    >>> signs = optimize.Optimiser(lambda params: {}, lambda g, state, params: (-0.1 * np.sign(g), state))
+    >>> params = np.array([1.0, 2.0])
+    >>> updates, state = signs.update(np.array([3.0, -4.0]), signs.init(params), params)
+    >>> optimize.apply(params, updates)
+    array([0.9, 2.1])
+    """
 
     init: Callable[[Tree], Tree]
     update: Callable[[Tree, Tree, Tree], tuple[Tree, Tree]]
@@ -34,7 +47,7 @@ class Optimiser(NamedTuple):
 def _made(
     name: str, init: Callable[[Tree], Tree], update: Callable[[Tree, Tree, Tree], tuple[Tree, Tree]]
 ) -> Optimiser:
-    """The optimiser of two functions that take trees of arrays, and a state with the entries that ``init`` makes."""
+    """Return the optimiser of two functions that take trees of arrays, and a state with the entries of ``init``'s."""
     entries = frozenset(init({}))
 
     def checked_init(params: Tree) -> Tree:
@@ -51,13 +64,31 @@ def _made(
 
 @wg.expect.checked
 def apply(params: Arrays, updates: Arrays) -> Tree:
-    """The parameters with the updates added; entries of dicts that ``updates`` leaves out are kept."""
+    """Return the parameters with the updates added; entries of dicts that ``updates`` leaves out are kept.
+
+    Parameters
+    ----------
+    params : a tree of real arrays.
+    updates : a tree of that structure, or a part of it.
+
+    Raises
+    ------
+    DTypeError : parameters are complex.
+    StructureError : ``updates`` has entries that ``params`` has not.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import optimize
+    >>> optimize.apply({"w": np.ones(2), "b": np.zeros(1)}, {"w": np.array([0.5, -0.5])})
+    {'w': array([1.5, 0.5]), 'b': array([0.])}
+    """
     return merged(of_reals(params), updates, lambda p, u: p + u)
 
 
 @wg.expect.checked
 def chain(*optimisers: Optimiser) -> Optimiser:
-    """One after the other.
+    """Return the optimiser that applies several one after the other, each to the updates of the one before.
 
     >>> import numpy as np
     >>> from wengert import optimize
@@ -76,7 +107,7 @@ def chain(*optimisers: Optimiser) -> Optimiser:
 
 
 def _begin() -> Any:
-    """Of the number of steps."""
+    """Return the number of steps before the first one."""
     return np.array(0)
 
 
@@ -90,7 +121,7 @@ def _in(dtype: Any, number: Any) -> Any:
 
 
 def _scaled(rate: Rate, count: Any, direction: Tree) -> Tree:
-    """What a step of this length in the opposite direction adds."""
+    """Return what a step of this length in the opposite direction adds."""
     return mapped(lambda d: -_in(d.dtype, _rate(rate, count)) * d, direction)
 
 
@@ -99,8 +130,28 @@ def _scaled(rate: Rate, count: Any, direction: Tree) -> Tree:
 
 @wg.expect.checked
 def sgd(rate: Rate, momentum: float = 0.0, nesterov: bool = False) -> Optimiser:
-    """Gradient descent: v ← momentum v + g, step −rate v; with ``nesterov`` −rate (g + momentum v) (Sutskever et al.
-    2013)."""
+    """Return the optimiser of gradient descent: v ← momentum v + g, step −rate v.
+
+    With ``nesterov`` the step is −rate (g + momentum v).
+    Source: Sutskever et al. (2013), On the importance of initialization and momentum in deep learning.
+
+    Parameters
+    ----------
+    rate : a number, or a function of the number of steps so far (:mod:`~wengert.optimize.schedules`).
+    momentum : the share of the last v that is kept; 0 for plain descent, which has no v.
+    nesterov : whether the step looks ahead.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import optimize
+    >>> opt = optimize.sgd(0.1, momentum=0.5)
+    >>> g, params = np.array([1.0, -2.0]), np.zeros(2)
+    >>> first, state = opt.update(g, opt.init(params), params)
+    >>> second, state = opt.update(g, state, params)
+    >>> first, second
+    (array([-0.1,  0.2]), array([-0.15,  0.3 ]))
+    """
 
     def init(params: Tree) -> Tree:
         return {"count": _begin(), **({"velocity": zeros_like(params)} if momentum else {})}
@@ -120,8 +171,28 @@ def sgd(rate: Rate, momentum: float = 0.0, nesterov: bool = False) -> Optimiser:
 
 @wg.expect.checked
 def adam(rate: Rate, b1: float = 0.9, b2: float = 0.999, epsilon: float = 1e-8, nesterov: bool = False) -> Optimiser:
-    """m ← b1 m + (1 − b1) g, v ← b2 v + (1 − b2) g², step −rate m̂ / (√v̂ + epsilon), where m̂ = m / (1 − b1ᵗ) and
-    v̂ = v / (1 − b2ᵗ) (Kingma & Ba 2015, arXiv:1412.6980; ``nesterov``: Dozat 2016)."""
+    """Return the optimiser Adam: step −rate m̂ / (√v̂ + epsilon), with means m of the gradient and v of its square.
+
+    m ← b1 m + (1 − b1) g, v ← b2 v + (1 − b2) g², m̂ = m / (1 − b1ᵗ), v̂ = v / (1 − b2ᵗ) at step t = 1, 2 ...
+    Source: Kingma & Ba (2015), arXiv:1412.6980; ``nesterov``: Dozat (2016), Incorporating Nesterov momentum into Adam.
+
+    Parameters
+    ----------
+    rate : a number, or a function of the number of steps so far.
+    b1, b2 : the shares of the last means that are kept, from 0 to less than 1.
+    epsilon : what keeps steps finite where the gradient is 0.
+    nesterov : whether m̂ looks ahead.
+
+    Examples
+    --------
+    The first step has the length ``rate`` in every direction.
+
+    >>> import numpy as np
+    >>> from wengert import optimize
+    >>> opt, params = optimize.adam(0.1), np.zeros(2)
+    >>> opt.update(np.array([1.0, -200.0]), opt.init(params), params)[0].round(6)
+    array([-0.1,  0.1])
+    """
 
     def init(params: Tree) -> Tree:
         return {"count": _begin(), "mean": zeros_like(params), "square": zeros_like(params)}
@@ -153,8 +224,24 @@ def adamw(
     decay: float = 1e-2,
     mask: Callable[[Tree], Tree] | Tree | None = None,
 ) -> Optimiser:
-    """:func:`adam`, and −rate · decay · p beside it (Loshchilov & Hutter 2019, arXiv:1711.05101). ``mask`` as of
-    :func:`add_decay`."""
+    """Return the optimiser AdamW: :func:`adam`, and −rate · decay · p beside it, which pulls the parameters p to 0.
+
+    Source: Loshchilov & Hutter (2019), Decoupled weight decay regularization, arXiv:1711.05101.
+
+    Parameters
+    ----------
+    rate, b1, b2, epsilon : as of :func:`adam`.
+    decay : the share of the parameters that is taken off, in units of ``rate``.
+    mask : which parameters decay, as of :func:`add_decay`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import optimize
+    >>> opt, params = optimize.adamw(0.1, decay=0.5), np.array([2.0, 2.0])
+    >>> opt.update(np.array([1.0, 0.0]), opt.init(params), params)[0].round(6)
+    array([-0.2, -0.1])
+    """
     inner = adam(1.0, b1, b2, epsilon)
 
     def update(gradient: Tree, state: Tree, params: Tree) -> tuple[Tree, Tree]:
@@ -167,7 +254,24 @@ def adamw(
 
 @wg.expect.checked
 def lion(rate: Rate, b1: float = 0.9, b2: float = 0.99, decay: float = 0.0) -> Optimiser:
-    """The sign of b1 m + (1 − b1) g, then m ← b2 m + (1 − b2) g (Chen et al. 2023, arXiv:2302.06675)."""
+    """Return the optimiser Lion: step −rate (sign(b1 m + (1 − b1) g) + decay p), and then m ← b2 m + (1 − b2) g.
+
+    Source: Chen et al. (2023), Symbolic discovery of optimization algorithms, arXiv:2302.06675.
+
+    Parameters
+    ----------
+    rate : a number, or a function of the number of steps so far.
+    b1, b2 : how much the mean m counts against the gradient g, in the step and for the next mean.
+    decay : of the parameters p, in units of ``rate``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import optimize
+    >>> opt, params = optimize.lion(0.1), np.zeros(2)
+    >>> opt.update(np.array([1.0, -200.0]), opt.init(params), params)[0]
+    array([-0.1,  0.1])
+    """
 
     def init(params: Tree) -> Tree:
         return {"count": _begin(), "mean": zeros_like(params)}
@@ -183,8 +287,25 @@ def lion(rate: Rate, b1: float = 0.9, b2: float = 0.99, decay: float = 0.0) -> O
 
 @wg.expect.checked
 def rmsprop(rate: Rate, decay: float = 0.9, epsilon: float = 1e-8, momentum: float = 0.0) -> Optimiser:
-    """v ← decay v + (1 − decay) g², step −rate g / √(v + epsilon), with momentum of these steps (Tieleman & Hinton
-    2012)."""
+    """Return the optimiser RMSprop: step −rate g / √(v + epsilon), with a mean v of the gradient's square.
+
+    v ← decay v + (1 − decay) g². Source: Tieleman & Hinton (2012), Lecture 6.5.
+
+    Parameters
+    ----------
+    rate : a number, or a function of the number of steps so far.
+    decay : the share of the last mean that is kept.
+    epsilon : what keeps steps finite where the gradient is 0.
+    momentum : the share of the last step that is added to the next.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import optimize
+    >>> opt, params = optimize.rmsprop(0.1, decay=0.75), np.zeros(2)
+    >>> opt.update(np.array([1.0, -200.0]), opt.init(params), params)[0].round(6)
+    array([-0.2,  0.2])
+    """
 
     def init(params: Tree) -> Tree:
         state = {"count": _begin(), "square": zeros_like(params)}
@@ -203,7 +324,24 @@ def rmsprop(rate: Rate, decay: float = 0.9, epsilon: float = 1e-8, momentum: flo
 
 @wg.expect.checked
 def adagrad(rate: Rate, begin: float = 0.1, epsilon: float = 1e-7) -> Optimiser:
-    """v ← v + g², step −rate g / √(v + epsilon) (Duchi et al. 2011). v begins at ``begin``."""
+    """Return the optimiser Adagrad: v ← v + g², step −rate g / √(v + epsilon).
+
+    Source: Duchi et al. (2011), Adaptive subgradient methods for online learning and stochastic optimization.
+
+    Parameters
+    ----------
+    rate : a number, or a function of the number of steps so far.
+    begin : what v begins at.
+    epsilon : what keeps steps finite where the gradient is 0 and ``begin`` as well.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import optimize
+    >>> opt, params = optimize.adagrad(0.1, begin=0.0), np.zeros(2)
+    >>> opt.update(np.array([1.0, -200.0]), opt.init(params), params)[0].round(6)
+    array([-0.1,  0.1])
+    """
 
     def init(params: Tree) -> Tree:
         return {"count": _begin(), "square": mapped(lambda p: np.full(p.shape, begin, p.dtype), params)}
@@ -218,9 +356,28 @@ def adagrad(rate: Rate, begin: float = 0.1, epsilon: float = 1e-7) -> Optimiser:
 
 @wg.expect.checked
 def lbfgs(rate: Rate = 1.0, memory: Count = 10) -> Optimiser:
-    """−rate H g, with the inverse Hessian H of the last ``memory`` steps (Nocedal & Wright 2006, algorithm 7.4).
+    """Return the optimiser L-BFGS: step −rate H g, with the inverse Hessian H as the last ``memory`` steps show it.
 
-    Without a line search: for batches. :func:`~wengert.optimize.minimize` has one.
+    It has no line search, so that it works with batches; :func:`~wengert.optimize.minimize` has one.
+    Source: Nocedal & Wright (2006), Numerical optimization, algorithm 7.4.
+
+    Parameters
+    ----------
+    rate : a number, or a function of the number of steps so far.
+    memory : how many steps and changes of the gradient are kept, each as long as all the parameters.
+
+    Examples
+    --------
+    Of a parabola the second step knows the curvature, 4, and goes to its vertex.
+
+    >>> import numpy as np
+    >>> from wengert import optimize
+    >>> opt, x = optimize.lbfgs(0.1), np.array([1.0])
+    >>> updates, state = opt.update(4 * x, opt.init(x), x)
+    >>> x = x + updates
+    >>> updates, state = opt.update(4 * x, state, x)
+    >>> bool(abs(x + updates / 0.1)[0] < 1e-12)  # at a rate of 1
+    True
     """
 
     def ravelled(tree: Tree) -> Any:
@@ -268,7 +425,16 @@ def _stateless(change: Callable[[Tree, Tree], Tree]) -> Optimiser:
 
 @wg.expect.checked
 def clip_by_norm(most: float) -> Optimiser:
-    """All of the gradient, shortened to this norm if it is longer."""
+    """Return the optimiser that shortens the whole gradient to the norm ``most`` if it is longer.
+
+    The norm is √Σ g² over all arrays of the tree. It is one of a :func:`chain`, before others.
+
+    >>> import numpy as np
+    >>> from wengert import optimize
+    >>> clip = optimize.clip_by_norm(1.0)
+    >>> clip.update({"a": np.array([3.0]), "b": np.array([4.0])}, {}, {"a": np.zeros(1), "b": np.zeros(1)})[0]
+    {'a': array([0.6]), 'b': array([0.8])}
+    """
 
     def change(gradient: Tree, params: Tree) -> Tree:
         length = norm(gradient)
@@ -280,14 +446,34 @@ def clip_by_norm(most: float) -> Optimiser:
 
 @wg.expect.checked
 def clip_by_value(most: float) -> Optimiser:
-    """Each number, clipped to ±``most``."""
+    """Return the optimiser that clips each number of the gradient to ±``most``. It is one of a :func:`chain`.
+
+    >>> import numpy as np
+    >>> from wengert import optimize
+    >>> optimize.clip_by_value(1.0).update(np.array([-3.0, 0.5]), {}, np.zeros(2))[0]
+    array([-1. ,  0.5])
+    """
     return _stateless(lambda gradient, params: mapped(lambda g: np.clip(g, -most, most), gradient))
 
 
 @wg.expect.checked
 def add_decay(decay: float, mask: Callable[[Tree], Tree] | Tree | None = None) -> Optimiser:
-    """``decay`` times the parameters, added. ``mask`` is a tree of booleans, or a function that makes one of the
-    parameters: which of them decay."""
+    """Return the optimiser that adds ``decay`` times the parameters to the gradient. It is one of a :func:`chain`.
+
+    Parameters
+    ----------
+    decay : behind it an optimiser like :func:`sgd` takes rate · decay of each parameter off.
+    mask : a tree of booleans of the parameters' structure, or a function that makes one of them: which of them decay.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import optimize
+    >>> params = {"w": np.array([10.0]), "b": np.array([10.0])}
+    >>> gradient = {"w": np.array([1.0]), "b": np.array([1.0])}
+    >>> optimize.add_decay(0.1, mask={"w": True, "b": False}).update(gradient, {}, params)[0]
+    {'w': array([2.]), 'b': array([1.])}
+    """
     return _stateless(lambda gradient, params: _with_decay(gradient, params, decay, mask))
 
 
@@ -300,8 +486,25 @@ def _with_decay(updates: Tree, params: Tree, decay: float, mask: Any) -> Tree:
 
 @wg.expect.checked
 def averaged(optimiser: Optimiser, decay: float = 0.999) -> Optimiser:
-    """``optimiser``, whose ``state["average"]`` are the parameters averaged over the last steps: a ← decay a +
-    (1 − decay) p. With a ``decay`` of 1, over all steps evenly (Polyak & Juditsky 1992)."""
+    """Return ``optimiser`` with ``state["average"]``, the parameters averaged over the last steps.
+
+    a ← decay a + (1 − decay) p.
+    Source: Polyak & Juditsky (1992), Acceleration of stochastic approximation by averaging.
+
+    Parameters
+    ----------
+    optimiser : the steps are its own.
+    decay : the share of the last average that is kept; with 1 the average is over all steps evenly.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import optimize
+    >>> opt, params = optimize.averaged(optimize.sgd(1.0), decay=0.5), np.array([0.0])
+    >>> updates, state = opt.update(np.array([-4.0]), opt.init(params), params)
+    >>> params + updates, state["average"]
+    (array([4.]), array([2.]))
+    """
 
     def init(params: Tree) -> Tree:
         return {"count": _begin(), "inner": optimiser.init(params), "average": mapped(np.copy, params)}
@@ -317,8 +520,30 @@ def averaged(optimiser: Optimiser, decay: float = 0.999) -> Optimiser:
 
 
 @wg.expect.checked
-def every(steps: int, optimiser: Optimiser) -> Optimiser:
-    """``optimiser``, at each ``steps``-th step, of the mean gradient since the last; nothing changes in between."""
+def every(steps: Count, optimiser: Optimiser) -> Optimiser:
+    """Return ``optimiser`` at each ``steps``-th step, of the mean gradient since the last; nothing changes in between.
+
+    So ``steps`` batches count as one large one.
+
+    Parameters
+    ----------
+    steps : at least 1.
+    optimiser : what becomes of the mean gradient.
+
+    Raises
+    ------
+    ArgumentError : ``steps`` is less than 1.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import optimize
+    >>> opt, params = optimize.every(2, optimize.sgd(0.1)), np.zeros(1)
+    >>> first, state = opt.update(np.array([1.0]), opt.init(params), params)
+    >>> second, state = opt.update(np.array([3.0]), state, params)
+    >>> first, second
+    (array([0.]), array([-0.2]))
+    """
 
     def init(params: Tree) -> Tree:
         return {"count": _begin(), "inner": optimiser.init(params), "total": zeros_like(params)}

@@ -18,7 +18,7 @@ Tree = Any
 
 
 class Step:
-    """What :func:`step` makes; ``init(params)`` is the optimiser's state for what is trained of them."""
+    """This is a compiled step, as :func:`step` makes it; ``init(params)`` is the optimiser's state."""
 
     def __init__(
         self,
@@ -35,12 +35,7 @@ class Step:
 
         def whole(params: Tree, state: Tree, *args: Any) -> tuple[Tree, Tree, Any]:
             value, ct = gradient(params, *args)
-            new = _changed(optimiser, params, state, ct)
-            if keep_finite:
-                is_fine = np.isfinite(value[0] if has_aux else value)
-                for g in optree.tree_leaves(ct):
-                    is_fine = is_fine & np.isfinite(np.sum(g))
-                new = mapped(lambda x, before: np.where(is_fine, x, before), new, (params, state))
+            new = _changed(optimiser, params, state, ct, (value[0] if has_aux else value) if keep_finite else None)
             return *new, value
 
         whole.__name__ = f"step of {getattr(loss, '__name__', 'a loss')}"
@@ -65,7 +60,7 @@ def step(
     executor: Executor | None = None,
     parts: int | None = None,
 ) -> Any:
-    """The compiled function ``(params, state, *args) -> (params, state, value)``.
+    """Return the compiled function ``(params, state, *args) -> (params, state, value)`` of one step of training.
 
     Parameters
     ----------
@@ -82,7 +77,7 @@ def step(
 
     Raises
     ------
-    TypeError : parameters are complex.
+    DTypeError : parameters are complex.
     WorkerError : a part of the batch failed; nothing was changed.
 
     Examples
@@ -99,12 +94,20 @@ def step(
     """
     if executor is None:
         return Step(loss, optimiser, wrt, has_aux, donate, keep_finite)
-    return SplitStep(loss, optimiser, wrt, has_aux, executor, parts or getattr(executor, "_max_workers", 2))
+    n_parts = parts or getattr(executor, "_max_workers", 2)
+    return SplitStep(loss, optimiser, wrt, has_aux, keep_finite, executor, n_parts)
 
 
-def _changed(optimiser: Optimiser, params: Tree, state: Tree, ct: Tree) -> tuple[Tree, Tree]:
-    updates, state = optimiser.update(ct, state, selected(params, ct))
-    return apply(params, updates), state
+def _changed(optimiser: Optimiser, params: Tree, state: Tree, ct: Tree, value: Any = None) -> tuple[Tree, Tree]:
+    """Return the new parameters and state: the old ones where a ``value`` is given, and it or ``ct`` is not finite."""
+    updates, new_state = optimiser.update(ct, state, selected(params, ct))
+    new = apply(params, updates), new_state
+    if value is None:
+        return new
+    is_fine = np.isfinite(value)
+    for g in optree.tree_leaves(ct):
+        is_fine = is_fine & np.isfinite(np.sum(g))
+    return mapped(lambda x, before: np.where(is_fine, x, before), new, (params, state))
 
 
 # ------------------------------------------------------------------------------------------------- over many workers
@@ -119,12 +122,15 @@ class SplitStep:
         optimiser: Optimiser,
         wrt: Callable[[Any], Any] | None,
         has_aux: bool,
+        keep_finite: bool,
         executor: Executor,
         n_parts: int,
     ) -> None:
         self.loss, self.wrt, self.has_aux, self.optimiser = loss, wrt, has_aux, optimiser
         self.executor, self.n_parts = executor, n_parts
-        self.change = wg.jit(lambda params, state, ct: _changed(optimiser, params, state, ct))
+        self.change = wg.jit(
+            lambda params, state, ct, value: _changed(optimiser, params, state, ct, value if keep_finite else None)
+        )
 
     def init(self, params: Tree) -> Tree:
         return self.optimiser.init(params if self.wrt is None else self.wrt((params,)))
@@ -152,14 +158,14 @@ class SplitStep:
             raise wg.errors.WorkerError(
                 wg.errors.message(f"a part of the batch failed: {type(error).__name__}: {error}")
             ) from error
-        params, state = self.change(params, state, ct)
+        params, state = self.change(params, state, ct, value)
         return params, state, ((value, aux) if self.has_aux else value)
 
 
 def gradient_of(
     loss: Callable[..., Any], wrt: Callable[[Any], Any] | None, has_aux: bool, params: Tree, args: tuple[Any, ...]
 ) -> Any:
-    """What a worker computes: value and gradient, as one array a leaf."""
+    """Return what a worker computes: value and gradient, as one array a leaf."""
     value, ct = _compiled(loss, wrt, has_aux)(params, *args)
     return value, mapped(np.asarray, ct)
 
