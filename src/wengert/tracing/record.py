@@ -182,7 +182,7 @@ def record_call(
 _REFUSALS = (UnsupportedFunctionError, ConcretizationError, MutationError)
 
 
-_OF_OTHERS = (TypeError, AttributeError, RecursionError, AssertionError, struct.error)
+_OF_OTHERS = (TypeError, AttributeError, BufferError, RecursionError, AssertionError, struct.error)
 """What a library raises that knows no traced values."""
 
 _LEAF = tree.flatten(0.0)[1]

@@ -251,6 +251,21 @@ class Tracer(metaclass=TracerType):
             )
         )
 
+    def memory(self) -> Any:
+        """The array that code of C gets which asks for a buffer: see functions/buffers.py."""
+        if self.weak is not None:
+            raise TypeError(f"a bytes-like object is required, not {self.weak.__name__!r}")
+        if self._trace.is_open and not self.is_settled():
+            what = f"the bytes of a traced {self.aval} are asked for, which would cut its derivative"
+            tries = ["the value returned from the function, and its bytes outside", "wg.primitive around what asks"]
+            raise ConcretizationError(message(what, _where(self), tries=tries))
+        return self.__array__()
+
+    def __bytes__(self) -> bytes:
+        """What code of C takes the bytes by that asks for no buffer: ``int.from_bytes``."""
+        data: bytes = self.memory().tobytes()
+        return data
+
     def _lend(self, copy: np.ndarray[Any, Any]) -> None:
         """Note who has a copy where NumPy shares memory: as long as it lives, or a view of it, writes are refused."""
         if not self._trace.is_open:
@@ -491,7 +506,10 @@ class Tracer(metaclass=TracerType):
         return self.copy("K")
 
     def __reduce__(self) -> Any:
-        raise TypeError("a traced value lives only while its function is traced, and cannot be pickled")
+        if self.weak is None and self.is_settled():
+            return self._as_python(self.look("pickle")).__reduce__()
+        what = "a traced value lives only while its function is traced, and cannot be pickled"
+        raise TypeError(message(what, _where(self), tries=["the value returned from the function, pickled outside"]))
 
     # ----------------------------------------------------------------------------------------------- operators
 

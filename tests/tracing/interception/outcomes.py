@@ -24,6 +24,8 @@ def plain(x: Any) -> Any:
     if isinstance(x, np.errstate):
         with x:
             return type(x), np.geterr()
+    if isinstance(x, memoryview):
+        return type(x), x.format, x.shape, x.readonly, x.tobytes()
     if isinstance(x, float | complex):
         return type(x), repr(x)  # NaN is itself
     if isinstance(x, int | str | bytes | range | type | types.NoneType):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from wengert.tracing.functions import (  # noqa: F401  # to fill the tables
     bits,
+    buffers,
     caching,
     calculus,
     counting,

@@ -52,7 +52,9 @@ def view(x: Tracer, dtype: Any = None, type: Any = None) -> Any:
         dtype, type = None, dtype
     if type is not None and type is not np.ndarray:
         if x.is_settled():  # nothing traced is in it: an array of NumPy's, which nobody may write
-            return x.__array__().view(type)
+            array = x.__array__()
+            array.flags.writeable = False
+            return array.view(type)
         raise unsupported(
             f"ndarray.view: a traced array is no {type.__name__}, a class of arrays with attributes of its own",
             "the numbers alone, np.asarray(x), and beside them what the class adds",
@@ -97,12 +99,17 @@ def conjugate(x: Tracer) -> Any:
 
 
 def _bytes(name: str) -> Any:
-    def refused(x: Tracer, *args: Any, **kwargs: Any) -> Any:
+    def of_settled(x: Tracer, *args: Any, **kwargs: Any) -> Any:
+        if name in _READING and x.is_settled():
+            return getattr(np.array(x.look("bytes"), order="K"), name)(*args, **kwargs)
         raise unsupported(
             f"ndarray.{name} needs the concrete bytes of a traced {x.aval}", "the value returned from the function"
         )
 
-    return refused
+    return of_settled
+
+
+_READING = ("tobytes", "tofile", "dump", "dumps")
 
 
 def is_integer(x: Tracer) -> Any:
