@@ -16,6 +16,8 @@ from typing import TYPE_CHECKING, Any, Protocol
 from wengert.errors import InternalError
 
 if TYPE_CHECKING:
+    from types import FrameType
+
     import numpy as np
 
     from wengert.ops.op import Op
@@ -62,3 +64,6 @@ array: _Array = _from("functions/creation.py", "array")
 of_constants: Callable[[Callable[..., Any], tuple[Any, ...], dict[str, Any]], Any] = _from(
     "functions/creation.py", "of_constants"
 )
+
+# Whether a frame runs the code of an intercepted function, which asks whether the replacement answers.
+asks_who_answers: Callable[[FrameType], bool] = _from("interception/python_functions.py", "asks_who_answers")

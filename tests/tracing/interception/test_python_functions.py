@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import marshal
 import sys
 import threading
 import types
@@ -17,7 +18,8 @@ import scipy.special as sp
 from scipy.special import logsumexp
 
 import wengert as wg
-from wengert.tracing.interception.intercept import TABLE, intercepts, opened, withdraw
+from wengert.tracing.interception.asking import INTO_LISTS
+from wengert.tracing.interception.intercept import TABLE, Interception, enroll, intercepts, opened, withdraw
 from wengert.tracing.interception.python_functions import original
 from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import Tracer
@@ -139,3 +141,65 @@ def test_an_intercepted_function_says_what_it_takes_and_where_it_is_written() ->
     assert len(asked) > 40
     with opened(Trace("f")):
         assert [(inspect.signature(f), inspect.getsource(f), f.__kwdefaults__) for f in functions] == asked
+
+
+def test_the_code_of_an_intercepted_function_has_its_parameters_and_can_be_marshalled() -> None:
+    """It had none, and a constant that is a function; ``__signature__``, which said what it takes, stayed for ever."""
+    count = np.ones.__code__.co_argcount
+    assert count == 3 and "__signature__" not in vars(np.ones)
+    with opened(Trace("f")):
+        code = np.ones.__code__
+        assert (code.co_argcount, code.co_kwonlyargcount, code.co_varnames[:2]) == (3, 2, ("shape", "dtype"))
+        assert marshal.loads(marshal.dumps(code)) == code and "__signature__" not in vars(np.ones)
+        with pytest.raises(TypeError, match=r"ones\(\) missing 1 required positional argument: 'shape'"):
+            np.ones()
+    functions = [one.target for one in TABLE.values() if one.how == "code of a Python function"]
+    assert not any("__signature__" in vars(getattr(f, "__func__", f)) for f in functions)
+
+
+def test_a_replacement_is_given_what_the_caller_wrote() -> None:
+    """Every kind of parameter: what is the default is left out, for the replacement has its own."""
+    module = types.ModuleType("invented")
+    exec(
+        "def plain(a, b=1, c=2, *, d=3): return 'own'\n"
+        "def by_place(a, b=1, /, c=2): return 'own'\n"
+        "def gathered(a, *more, d=3, **named): return 'own'\n",
+        vars(module),
+    )
+    given: list[Any] = []
+    ones = [
+        Interception(f"invented.{name}", f, INTO_LISTS, lambda *args, **kwargs: given.append((args[1:], kwargs)))
+        for name, f in vars(module).items()
+        if isinstance(f, types.FunctionType)
+    ]
+    assert all(enroll(one) for one in ones)
+
+    def f(x: Any) -> Any:
+        module.plain(x)
+        module.plain(x, 5)
+        module.plain(x, 1, 2, d=3)
+        module.plain(x, c=7, d=4)
+        module.by_place(x, 5)
+        module.by_place(x, 1, 7)
+        module.by_place(x, 5, c=7)
+        module.gathered(x, 1, 2, d=4, e=5)
+        module.gathered(x, d=3)
+        assert [module.plain(1.0), module.by_place(1.0), module.gathered(1.0, 2, d=4, e=5)] == ["own"] * 3
+        return x
+
+    wg.jvp(f, (1.0,), (1.0,))
+    for one in ones:
+        withdraw(one)
+    plain = [((), {}), ((5,), {}), ((), {}), ((), {"c": 7, "d": 4})]
+    by_place = [((5,), {}), ((), {"c": 7}), ((5, 7), {})]
+    assert given == [*plain, *by_place, ((1, 2), {"d": 4, "e": 5}), ((), {})]
+
+
+def test_a_function_whose_parameters_are_no_names_is_not_intercepted() -> None:
+    """Nor is one with builtins of its own: the code that asks could not be written."""
+    f = lambda a: a
+    f.__code__ = f.__code__.replace(co_varnames=(".0",))
+    bare: Any = types.FunctionType((lambda a: a).__code__, {"__builtins__": {}})
+    for function in (f, bare):
+        assert not enroll(Interception("invented", function, INTO_LISTS, lambda a: "ours"))
+        assert wg.jvp(function, (1.0,), (1.0,)) == (1.0, 1.0)

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 import functools
 import importlib
+import inspect
+import marshal
 import pkgutil
 import signal
 import types
@@ -130,10 +132,22 @@ def known_calls(name: str, f: Any) -> list[tuple[tuple[Any, ...], Any]]:
     return found
 
 
+def required(f: Any) -> tuple[int, list[str]]:
+    """How many arguments a call has to have by position, at least one, and which by name."""
+    try:
+        parameters = inspect.signature(f, follow_wrapped=False).parameters.values()
+    except (TypeError, ValueError):  # a function of C
+        return 1, []
+    wanted = [p for p in parameters if p.default is p.empty]
+    named = [p.name for p in wanted if p.kind is p.KEYWORD_ONLY]
+    return max(1, sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in wanted)), named
+
+
 def call_with_traced(f: Any) -> None:
     def traced(x: Any) -> Any:
+        n, named = required(f)
         with suppress(TypeError):  # of those that nobody can call
-            f(x)
+            f(*[x] * n, **dict.fromkeys(named, x))
         return x
 
     wg.jvp(traced, (1.0,), (1.0,))
@@ -150,7 +164,7 @@ def is_called_by_nobody(f: Any) -> bool:
 
 def check(name: str, f: Any) -> str:
     """How ``f`` was intercepted. AssertionError where anything differs."""
-    known, own = known_calls(name, f), code_of(f)
+    known, own, face = known_calls(name, f), code_of(f), face_of(f)
     elsewhere = in_another_thread(lambda: [outcome(f, args) for args, _ in known])
     calls: list[Any] = []
 
@@ -172,21 +186,39 @@ def check(name: str, f: Any) -> str:
         def untraced(x: Any) -> Any:
             seen.append([outcome(f, args) for args, _ in known])
             seen.append(in_another_thread(lambda: [outcome(f, args) for args, _ in known]))
+            assert in_another_thread(lambda: face_of(f)) == face, "looks otherwise while a trace is open"
             return x
 
         wg.jvp(untraced, (1.0,), (1.0,))
         assert seen == [[before for _, before in known], elsewhere], "gives something else while a trace is open"
     finally:
         withdraw(one)
-    assert code_of(f) == own, "not put back"
+    assert code_of(f) == own and face_of(f) == face, "not put back"
     assert len(calls) <= 1, "called for what is not traced"
     return how
 
 
-def code_of(f: Any) -> Any:
-    """The codes of all functions written in Python by which ``f`` may be called."""
+def functions_of(f: Any) -> list[types.FunctionType]:
+    """All functions written in Python by which ``f`` may be called."""
     places = [f, getattr(f, "__func__", f), type(f).__call__, getattr(f, "__new__", f), getattr(f, "__init__", f)]
-    return [getattr(place, "__code__", None) for place in places]
+    return [place for place in places if isinstance(place, types.FunctionType)]
+
+
+def code_of(f: Any) -> Any:
+    return [function.__code__ for function in functions_of(f)]
+
+
+def face_of(f: Any) -> Any:
+    """What is seen of the functions of ``f`` without a call: attributes, defaults, parameters, and where they are."""
+    found: list[Any] = []
+    for function in functions_of(f):
+        code, parameters = function.__code__, inspect.getargs(function.__code__)
+        marshal.loads(marshal.dumps(code))
+        counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_freevars
+        place = code.co_filename, code.co_firstlineno, code.co_name, code.co_qualname
+        found += [dict(vars(function)), function.__defaults__, function.__kwdefaults__, parameters, counts, place]
+        found += [inspect.signature(function), inspect.signature(function, follow_wrapped=False)]
+    return found
 
 
 def failures(functions: dict[str, Any]) -> tuple[dict[str, str], Counter[str]]:

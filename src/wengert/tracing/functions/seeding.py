@@ -19,7 +19,7 @@ def random_bits(source: Any, *n_bits: Any) -> Any:
     trace = current_trace()
     if not hasattr(sys.modules.get("numpy.random.mtrand"), "_rand"):  # it is being imported, and makes the one of all
         return NotImplemented
-    if trace is not None and called_object(sys._getframe(3)) is not np.random.RandomState:  # it asks always
+    if trace is not None and called_object(sys._getframe(2)) is not np.random.RandomState:  # it asks always
         trace.unrepeatable = trace.unrepeatable or (
             f"a random generator at {trace.where()} has no seed: np.random.default_rng(0)"
         )

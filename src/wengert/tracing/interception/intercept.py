@@ -11,9 +11,9 @@ on what it is, and it stays the object that it is, so that ``from math import si
 * NumPy's functions that know ``__array_function__`` (``np.linspace``) are asked for in their class: array_functions.py.
 
 All of it is done and undone in one call of C, which no Ctrl-C can come into, when the first trace of the process is
-opened and when the last is closed (native/opened.cpp); what stays is the ``__signature__`` of a function in Python.
-What stands there asks its arguments, or who calls, and never whether a trace is open: any other call, in any thread,
-goes on to the function's own code. :func:`interceptions` is the inventory.
+opened and when the last is closed (native/opened.cpp). What stands there asks its arguments, or who calls, and never
+whether a trace is open: any other call, in any thread, goes on to the function's own code. A thread that has opened no
+trace does so at once. :func:`interceptions` is the inventory.
 """
 
 from __future__ import annotations

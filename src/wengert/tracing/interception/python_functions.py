@@ -1,23 +1,29 @@
 """Functions written in Python, whose *code* is exchanged while a trace is open.
 
 The code that stands there asks whether a traced value is among the arguments, or who calls, and calls the replacement
-or a copy of the function that keeps its own code. The function stays the object that it is, its cells, defaults and
-attributes too. A method is intercepted as its function, of one object or of all; a class as its ``__new__``, or its
-``__init__``.
+or a copy of the function that keeps its own code (native/python_functions.cpp). The function stays the object that it
+is, with its parameters, cells, defaults and attributes. A method is intercepted as its function, of one object or of
+all; a class as its ``__new__``, or its ``__init__``.
 """
 
 from __future__ import annotations
 
+import builtins
 import inspect
+import keyword
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from types import CodeType, FunctionType
+from collections.abc import Callable
+from types import CodeType, FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
 
+from wengert.tracing import hooks
 from wengert.tracing.callers import is_called_for_library, is_library
 from wengert.tracing.copying import copied
-from wengert.tracing.interception import _opened
-from wengert.tracing.interception.asking import AT_CALLER, AT_CONVERSION, AT_FUNCTIONS, AT_OBJECT, is_refused
+from wengert.tracing.interception import _opened, _python_functions
+from wengert.tracing.interception._python_functions import NAME
+from wengert.tracing.interception.asking import AT_CONVERSION, AT_FUNCTIONS, is_refused
+from wengert.tracing.python import names
+from wengert.tracing.python.frames import code_in
 from wengert.tracing.trace import current_trace
 from wengert.tracing.tracer import Tracer
 
@@ -26,44 +32,52 @@ if TYPE_CHECKING:
 
 
 class Route:
-    """A function, a copy of it that keeps its own code, the code that decides, and who answers."""
+    """A function, a copy of it that keeps its own code, the code that asks who answers, and who does."""
 
-    def __init__(self, number: int, function: FunctionType) -> None:
+    def __init__(self, function: FunctionType) -> None:
         own = function.__code__
         self.function, self.own = function, own
         self.original = copied(function, own, function.__globals__, function.__closure__)
-        self.deciding = _deciding(number, own)
+        by_position = own.co_varnames[: own.co_argcount]
+        self.number = _python_functions.enroll(function, self.original, by_position, own.co_posonlyargcount)
+        self.asking = _asking(self.number, own)
+        _names[self.number] = own.co_name
         self.answers: list[tuple[Any, Interception]] = []
         """Each with the object, or the class, of whose calls it is; None: of all."""
-        if not hasattr(function, "__wrapped__"):  # else that is asked
-            function.__signature__ = inspect.signature(function)  # the code will not tell
 
 
-_routes: list[Route] = []
-_numbers: dict[int, int] = {}  # by the id of a function, which is kept, the place of its route
+_routes: dict[int, Route] = {}  # by the id of a function, which is kept
+_names: dict[int, str] = {}  # of functions, by their numbers
 
 
-def _deciding(number: int, own: CodeType) -> CodeType:
-    """Code that asks :func:`decide`, which is one of its constants: it runs in the globals of the function's module.
+def _asking(number: int, own: CodeType) -> CodeType:
+    """Code that asks :func:`_python_functions.decide`, which it finds among the builtins.
 
-    A function takes no code but one of as many cells as it has, so there are as many here, of which none is read. And
-    it is asked where its source is.
+    Whoever looks at the function meanwhile sees its own parameters and cells, constants that are plain data, and where
+    its source is.
     """
+    parameters, var_positional, var_named = inspect.getargs(own)
+    positional, named = parameters[: own.co_argcount], parameters[own.co_argcount :]
+    listed = [*positional[: own.co_posonlyargcount], *["/"][: own.co_posonlyargcount]]
+    listed += positional[own.co_posonlyargcount :]
+    listed += [f"*{var_positional}"] if var_positional else ["*"] if named else []
+    listed += [*named, *([f"**{var_named}"] if var_named else [])]
+    given = [*positional, *([f"*{var_positional}"] if var_positional else [])]
+    given += [*[f"{name}={name}" for name in named], *([f"**{var_named}"] if var_named else [])]
+    cells = "".join([f"_wengert_cell_{k}, " for k in range(len(own.co_freevars))])
     namespace: dict[str, Any] = {}
-    cells = "".join([f"_{k}, " for k in range(len(own.co_freevars))])
     exec(
         f"def outer({cells}):\n"
-        "    def deciding(*args, **kwargs):\n"
-        "        decide = 'decide'\n"
-        f"        return decide({number}, args, kwargs)\n"
-        f"        ({cells})\n"
-        "    return deciding\n",
+        f"    def asking({', '.join(listed)}):\n"
+        f"        return {NAME}({', '.join([str(number), *given])})\n"
+        f"        ({cells})\n"  # a function takes no code but one of as many cells as it has; none is read
+        "    return asking\n",
         {"__name__": __name__},
         namespace,
     )
     code: CodeType = namespace["outer"](*own.co_freevars).__code__
     return code.replace(
-        co_consts=tuple([decide if constant == "decide" else constant for constant in code.co_consts]),
+        co_freevars=own.co_freevars,
         co_name=own.co_name,
         co_qualname=own.co_qualname,
         co_filename=own.co_filename,
@@ -71,18 +85,25 @@ def _deciding(number: int, own: CodeType) -> CodeType:
     )
 
 
+def _can_ask(function: FunctionType) -> bool:
+    """Whether the code can be written that asks for a function: a name may be any text where the code is made up."""
+    code = function.__code__
+    parameters = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
+    are_names = all(name.isidentifier() and not keyword.iskeyword(name) for name in parameters)
+    return are_names and function.__builtins__ is vars(builtins)
+
+
 def enroll(one: Interception, function: FunctionType, owner: Any) -> bool:
     """Let ``one`` answer for a function: with an ``owner`` for its calls by that object, or for objects of that
     class."""
-    number = _numbers.get(id(function))
-    if number is None:
-        number = len(_routes)
-        _routes.append(Route(number, function))
-        _numbers[id(function)] = number
-    route = _routes[number]
+    route = _routes.get(id(function))
+    if route is None:
+        if not _can_ask(function):
+            return False
+        route = _routes[id(function)] = Route(function)
     if all(answering is not one for _, answering in route.answers):
         route.answers.append((owner, one))
-    _opened.exchange_code(function, route.own, route.deciding)
+    _put(route)
     return True
 
 
@@ -99,55 +120,40 @@ def switch(one: Interception) -> None:
 
 
 def _put(route: Route) -> None:
-    if any(answering.is_on for _, answering in route.answers):
-        _opened.exchange_code(route.function, route.own, route.deciding)
+    answers = [(owner, one.looks, one.answers) for owner, one in route.answers if one.is_on]
+    _python_functions.answer(route.number, tuple(answers))
+    if answers:
+        _opened.exchange_code(route.function, route.own, route.asking)
     else:
         _opened.give_code_back(route.function)
 
 
 def _route_of(one: Interception) -> Route:
-    return next(route for route in _routes if any(answering is one for _, answering in route.answers))
+    return next(route for route in _routes.values() if any(answering is one for _, answering in route.answers))
 
 
-def decide(number: int, args: Sequence[Any], kwargs: Mapping[str, Any]) -> Any:
-    """Call what an intercepted function stands for: ours for traced arguments, else its own."""
-    route = _routes[number]
-    for owner, one in route.answers:
-        if not one.is_on or (owner is not None and not _is_by(args, owner)):
-            continue
-        if _is_for(one, args, kwargs, route.own):
-            result = one.answers(*args, **kwargs)
-            if result is not NotImplemented:
-                return result
-    return route.original(*args, **kwargs)
-
-
-def _is_by(args: Sequence[Any], owner: Any) -> bool:
-    return bool(args) and (args[0] is owner or type(args[0]) is owner)
-
-
-def _is_for(one: Interception, args: Sequence[Any], kwargs: Mapping[str, Any], own: CodeType) -> bool:
-    """Whether ``one`` answers a call, made by the frame before the one of :func:`decide`."""
-    if one.looks == AT_OBJECT:
-        return True
-    if one.looks not in (AT_CALLER, AT_CONVERSION):
-        if any(map(_holds_traced, args)) or any(map(_holds_traced, kwargs.values())):
-            return True
-        if one.looks != AT_FUNCTIONS:
-            return False
-        return current_trace() is not None and not is_library(sys._getframe(3))
+def _is_for(number: int, looks: int, first: Any) -> bool:
+    """Whether the replacement answers a call in which nothing may be traced, for who makes it."""
     if current_trace() is None:
         return False
-    frame = sys._getframe(3)
-    converted = tuple(args[:1]) if one.looks == AT_CONVERSION else ()
-    return not is_refused(frame, converted) and not is_called_for_library(frame, own.co_name)
-
-
-def _holds_traced(x: Any) -> bool:
-    return type(x) is Tracer or (type(x) in (list, tuple) and any(map(_holds_traced, x)))
+    frame = sys._getframe(2)  # 1 is the one that runs the code which asks
+    if looks == AT_FUNCTIONS:
+        return not is_library(frame)
+    converted = (first,) if looks == AT_CONVERSION else ()
+    return not is_refused(frame, converted) and not is_called_for_library(frame, _names[number])
 
 
 def original(function: Callable[..., Any]) -> Callable[..., Any]:
     """A function with its own code, whatever stands there at the moment."""
-    number = _numbers.get(id(function))
-    return function if number is None else _routes[number].original
+    route = _routes.get(id(function))
+    return function if route is None else route.original
+
+
+def asks_who_answers(frame: FrameType) -> bool:
+    """Whether a frame runs the code that stands in an intercepted function while a trace is open."""
+    return NAME in names.uses(code_in(frame)).loaded
+
+
+hooks.asks_who_answers = asks_who_answers
+_python_functions.setup(Tracer, _is_for, _opened.is_tracing)
+setattr(builtins, NAME, _python_functions.decide)  # at once: no trace makes a difference there
