@@ -161,3 +161,25 @@ def test_na_5_programs_of_old_graphs_are_let_go(monkeypatch: pytest.MonkeyPatch)
         g.insert(f"end{k}", np.tanh, after="h").value_and_grad(total)
         assert len(blocks._programs) <= 10
     assert MAX_BLOCKS > 1000
+
+
+def test_complex_values_between_blocks_have_cotangents(monkeypatch: pytest.MonkeyPatch) -> None:
+    """They were taken for values without derivatives: the gradient of all before them was zero."""
+    monkeypatch.setattr(blocks, "SIZE", 2)
+    g = graph.empty("x").insert("h", Linear(2), after="x").insert("z", lambda h: h * (1 + 2j), after="h")
+    for k in range(4):
+        g = g.insert(f"sin{k}", np.sin, after=g.outputs[0])
+    g = g.insert("size", lambda z: np.real(z * np.conj(z)), after=g.outputs[0])
+    assert len(blocks_of(g)) > 1
+    x = np.full((3, 2), 0.1)
+    params, state = g.init(0, x)
+    _, gradient = g.value_and_grad(lambda outputs: np.sum(outputs[0]))(params, state, x)
+    expected = wg.grad(lambda params: np.sum(g.apply(params, state, x)[0]))(params)
+    np.testing.assert_allclose(gradient["h"]["w"], expected["h"]["w"], rtol=1e-12)
+    assert np.all(gradient["h"]["w"] != 0)
+
+
+def test_the_number_of_inputs_is_checked() -> None:
+    step = graph.empty("x").insert("sole", np.tanh, after="x").value_and_grad(lambda outputs: np.sum(outputs[0]))
+    with pytest.raises(wg.errors.StructureError, match="1 inputs expected, 2 given"):
+        step({}, {}, np.ones(2), np.ones(2))

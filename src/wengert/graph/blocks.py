@@ -21,7 +21,7 @@ from weakref import WeakKeyDictionary
 import numpy as np
 
 import wengert as wg
-from wengert.graph.evaluation import check_names, evaluate
+from wengert.graph.evaluation import check_inputs, check_names, evaluate
 from wengert.graph.vertices import Vertex, is_layer
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class Block:
 
 @dataclass(eq=False)
 class Programs:
-    """What a block computes, compiled; made when it is first called."""
+    """These are a block's compiled programs, made when it is first called: of its values and of its cotangents."""
 
     block: Block
     values: Callable[..., Any] = field(init=False)
@@ -66,18 +66,18 @@ class Programs:
             return tuple([found[name] for name in gives]), changed
 
         def cotangents(params: Tree, state: Tree, xs: Any, cts: Any, sums: Any, train: bool) -> Any:
-            """Of the parameters, and of those of ``xs`` that are active, added to ``sums``: None for whole numbers.
+            """Return those of the parameters, and of the active ``xs``, added to ``sums``: None for whole numbers.
 
             ``cts`` are None where nobody reads a value in a way that has a derivative.
             """
-            moves = [is_active and x.dtype.kind == "f" for x, is_active in zip(xs, active, strict=True)]
+            moves = [is_active and x.dtype.kind in "fc" for x, is_active in zip(xs, active, strict=True)]
 
             def paired(params: Tree, moving: tuple[Any, ...]) -> Any:
-                """⟨cts, values⟩, whose gradient is what the pullback makes of cts."""
+                """Return Re ⟨cts, values⟩, whose gradient is what the pullback makes of cts, of complex values too."""
                 rest = iter(moving)
                 every = tuple([next(rest) if is_moving else x for x, is_moving in zip(xs, moves, strict=True)])
                 found = values(params, state, every, train)[0]
-                return sum([np.sum(ct * y) for y, ct in zip(found, cts, strict=True) if ct is not None])
+                return sum([np.real(np.sum(ct * y)) for y, ct in zip(found, cts, strict=True) if ct is not None])
 
             moving = tuple([x for x, is_moving in zip(xs, moves, strict=True) if is_moving])
             of_params, of_moving = wg.grad(paired, (0, 1))(params, moving)
@@ -92,7 +92,7 @@ _programs: OrderedDict[Block, Programs] = OrderedDict()
 
 
 def _programs_of(block: Block) -> tuple[Programs, bool]:
-    """And whether they had to be made."""
+    """Return the programs of a block, and whether they had to be made."""
     known = _programs.get(block)
     if known is not None:
         _programs.move_to_end(block)
@@ -128,7 +128,7 @@ def blocks_of(graph: Graph) -> list[Block]:
 
 
 def _cut(vertices: Sequence[Vertex]) -> list[list[Vertex]]:
-    """In pieces of a quarter of SIZE to its double, behind names whose checksum says so."""
+    """Cut vertices into pieces of a quarter of SIZE to its double, behind names whose checksum says so."""
     pieces: list[list[Vertex]] = []
     piece: list[Vertex] = []
     for vertex in vertices:
@@ -145,7 +145,7 @@ def _cut(vertices: Sequence[Vertex]) -> list[list[Vertex]]:
 
 @dataclass(frozen=True)
 class Report:
-    """What the first call of a gradient had to compile."""
+    """This report says how much of a graph is new, and is compiled at the first call of its gradient."""
 
     vertices: int
     blocks: int
@@ -162,7 +162,22 @@ class Report:
 
 @wg.expect.checked_class
 class ValueAndGrad:
-    """What :func:`value_and_grad` returns."""
+    """This is the function that :meth:`Graph.value_and_grad` returns, compiled in blocks of the graph.
+
+    ``step(params, state, *xs, args=(), train=False)`` returns ``((value, new state), gradient)``: of ``loss(outputs,
+    *args)``, with respect to ``params``. ``step.report`` says how many blocks are new, and compiled at the first call.
+
+    >>> import numpy as np
+    >>> from wengert import graph, nn
+    >>> g = graph.empty("x").insert("h", nn.Scale(bias=False), after="x")
+    >>> step = g.value_and_grad(lambda outputs, target: np.sum((outputs[0] - target) ** 2))
+    >>> params = {"h": {"scale": np.array([1.0, 2.0])}}
+    >>> (value, state), gradient = step(params, {}, np.ones(2), args=(np.zeros(2),))
+    >>> float(value), gradient
+    (5.0, {'h': {'scale': array([2., 4.])}})
+    >>> step.report.new_blocks, g.value_and_grad(lambda outputs: np.sum(outputs[0])).report.new_blocks
+    (1, 0)
+    """
 
     def __init__(self, graph: Graph, loss: Callable[..., Any]) -> None:
         self._inputs, self._outputs, self._names = graph.inputs, graph.outputs, graph.vertices
@@ -176,6 +191,7 @@ class ValueAndGrad:
         self._end = _end_of(loss)
 
     def __call__(self, params: Tree, state: Tree, *xs: Any, args: tuple[Any, ...] = (), train: bool = False) -> Any:
+        check_inputs(self._inputs, xs)
         check_names(self._names, params, "a parameter")
         values: dict[str, Any] = dict(zip(self._inputs, xs, strict=True))
         own = []
@@ -202,11 +218,14 @@ class ValueAndGrad:
 
 
 def value_and_grad(graph: Graph, loss: Callable[..., Any]) -> ValueAndGrad:
-    """The function ``step(params, state, *xs, args=(), train=False) -> ((value, new state), gradient)`` of a graph that
-    is going to be edited: ``loss(outputs, *args)`` and its gradient with respect to ``params``, compiled in blocks.
+    """Return ``step(params, state, *xs, args=(), train=False) -> ((value, new state), gradient)``, compiled in blocks.
 
+    It is for a graph that is going to be edited: ``loss(outputs, *args)`` and its gradient with respect to ``params``.
     After an edit only the blocks that have changed are compiled: ``step.report`` says how many.
-    ``loss`` takes the tuple of outputs, floats, and returns one real number.
+
+    Parameters
+    ----------
+    loss : takes the tuple of outputs, and ``args``; it returns one real number.
 
     Examples
     --------

@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Couplings:
-    """Of the vertices that are coupled with some that are asked for."""
+    """These are the vertices that are coupled with some that are asked for, and how."""
 
     rules: dict[str, Rule]
     axes: dict[str, int]
     """Along which axis the features of each value of the whole graph are."""
     widths: dict[str, int]
-    """Of the coupled vertices."""
+    """The width of each coupled vertex."""
     classes: dict[str, Any]
     """The class of each of their features, int[width]."""
     segments: dict[int, list[int]]
@@ -51,7 +51,7 @@ class Couplings:
 
 
 def couplings(graph: Graph, specs: dict[str, Any], names: list[str]) -> Couplings:
-    """What is coupled with the vertices ``names``, by values of ``specs``."""
+    """Return what is coupled with the vertices ``names``, by values of ``specs``."""
     axes, rules = _axes_and_rules(graph, specs)
     coupled = _coupled(graph, rules, names)
     widths = {name: specs[name].shape[axes[name]] for name in coupled}
@@ -92,7 +92,7 @@ def _agrees(found: Rule, vertex: Vertex, specs: dict[str, Any], axes: dict[str, 
 
 
 def _axes_of_inputs(graph: Graph) -> dict[str, int]:
-    """For each input the axis that the first layer that depends on it takes for that of the features."""
+    """Return for each input the axis that the first layer that depends on it takes for that of the features."""
     axis: dict[str, int] = {}
     for vertex in reversed(list(graph)):
         found = rule(vertex.part, ())

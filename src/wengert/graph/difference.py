@@ -1,4 +1,4 @@
-"""What is different between two graphs."""
+"""The difference between two graphs, by the names of their vertices."""
 
 from __future__ import annotations
 
@@ -14,17 +14,28 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Difference:
-    """Vertices by their names: what the second graph has and the first has not, and so on. Print it.
+    """A difference says what the second of two graphs has otherwise, by the names of vertices. Print it.
 
-    It is false if the graphs are equal.
+    :meth:`Graph.difference` makes it. It is false if the graphs are equal. ``removed``, ``added``, ``replaced`` (has
+    another part) and ``rewired`` (reads others) are names, ``ends`` lines on inputs and outputs, ``lines`` all that is
+    printed.
+
+    >>> import numpy as np
+    >>> from wengert import graph
+    >>> g = graph.empty("x").insert("a", np.sin, after="x")
+    >>> d = g.difference(g.replace("a", np.cos))
+    >>> print(d)
+    replaced  a: sin -> cos
+    >>> d.replaced, d.added, bool(g.difference(g))
+    (('a',), (), False)
     """
 
     removed: tuple[str, ...]
     added: tuple[str, ...]
     replaced: tuple[str, ...]
-    """Have another part."""
+    """These have another part."""
     rewired: tuple[str, ...]
-    """Read other vertices."""
+    """These read other vertices."""
     ends: tuple[str, ...]
     """Lines on inputs and outputs."""
     lines: tuple[str, ...]
@@ -37,7 +48,7 @@ class Difference:
 
 
 def difference(graph: Graph, other: Graph) -> Difference:
-    """What has to be done to ``graph`` to get ``other``.
+    """Return what has to be done to ``graph`` to get ``other``.
 
     >>> import numpy as np
     >>> from wengert import graph

@@ -169,7 +169,7 @@ def _kind(vertex: Vertex) -> str:
 
 
 def _text(line: str) -> str:
-    """As it stands in XML, which has no place for control characters: they are written as Python writes them."""
+    """Return a line as XML has it, with no place for control characters: they are written as Python writes them."""
     return escape(_NOT_OF_XML.sub(lambda found: ascii(found[0])[1:-1], line))
 
 

@@ -277,7 +277,7 @@ def _no_edge(graph: Graph, source: str, reader: str) -> wg.errors.GraphError:
 
 
 def unknown(name: str, names: Iterable[str], by: str | None = None, but: str | None = None) -> wg.errors.GraphError:
-    """What is said of a name that no vertex has."""
+    """Return the error for a name that no vertex has."""
     some = [n for n in islice(names, 2_000) if n != but]  # of many thousands it would take seconds
     near = difflib.get_close_matches(str(name), some, n=3, cutoff=0.4)
     who = f"{by!r} reads {name!r}, but there is no such vertex" if by else f"the graph has no vertex {name!r}"

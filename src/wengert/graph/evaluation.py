@@ -1,4 +1,4 @@
-"""What vertices compute: a loop in topological order."""
+"""Evaluation computes what vertices give, in a loop in topological order."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def evaluate(
 
 
 def missing(vertex: Vertex, params: Tree) -> wg.errors.StructureError:
-    """What is said where parameters are of another graph."""
+    """Return the error for parameters of another graph."""
     return wg.errors.StructureError(
         wg.errors.message(
             f"graph: there are no parameters of {vertex.name!r}, {words(vertex.part)}",
@@ -50,6 +50,13 @@ def missing(vertex: Vertex, params: Tree) -> wg.errors.StructureError:
             tries=["what g.init made, or graph.inherit(g, ...)"],
         )
     )
+
+
+def check_inputs(names: Sequence[str], xs: Sequence[Any]) -> None:
+    """Raise StructureError unless there is a value for each input."""
+    if len(xs) != len(names):
+        what = f"graph: {len(names)} inputs expected, {len(xs)} given"
+        raise wg.errors.StructureError(wg.errors.message(what, notes=[("inputs", ", ".join(names))]))
 
 
 def check_names(graph_names: Container[str], tree: Tree, what: str) -> None:
@@ -65,7 +72,7 @@ def check_names(graph_names: Container[str], tree: Tree, what: str) -> None:
 
 
 def misfit(vertex: Vertex, operands: Sequence[Any], params: Tree, error: ValueError) -> wg.errors.ShapeError:
-    """What is said of a vertex whose part does not take what it reads."""
+    """Return the error of a vertex whose part does not take what it reads."""
     notes = [(name, f"gives {_shape(x)}") for name, x in zip(vertex.inputs, operands, strict=True)]
     if isinstance(params, Mapping):
         notes += [(f"{vertex.name}.{key}", f"is {_shape(x)}") for key, x in params.items() if hasattr(x, "shape")]

@@ -20,7 +20,7 @@ from wengert.graph import edits
 from wengert.graph.blocks import value_and_grad
 from wengert.graph.difference import difference
 from wengert.graph.drawing import draw, svg
-from wengert.graph.evaluation import check_names, evaluate
+from wengert.graph.evaluation import check_inputs, check_names, evaluate
 from wengert.graph.order import visited
 from wengert.graph.specs import specs_of
 from wengert.graph.table import table
@@ -60,7 +60,7 @@ class Graph:
     inputs: tuple[str, ...]
     outputs: tuple[str, ...]
     vertices: Vertices
-    """By name, in topological order."""
+    """The vertices by name, in topological order."""
 
     def __init__(self, inputs: Iterable[Wire], outputs: Wire | Iterable[Wire]) -> None:
         inputs = list(inputs)
@@ -100,9 +100,10 @@ class Graph:
         Each vertex is called once. Raises ShapeError where values do not fit, naming the vertices and what they give,
         and StructureError if the parameters are of another graph.
         """
+        check_inputs(self.inputs, xs)
         check_names(self.vertices, params, "a parameter")
         check_names(self.vertices, state, "a state")
-        given = dict(zip(self.inputs, self._checked(xs), strict=True))
+        given = dict(zip(self.inputs, xs, strict=True))
         values, changed = evaluate(self.vertices.each(), given, params, state, train)
         outputs = [values[name] for name in self.outputs]
         return outputs[0] if len(outputs) == 1 else tuple(outputs), {**state, **changed}
@@ -110,25 +111,16 @@ class Graph:
     def specs(
         self, *xs: Any, params: Tree | None = None, state: Tree | None = None, rng: Any = None, dtype: Any = None
     ) -> dict[str, Any]:
-        """What every vertex gives, as specs, for inputs like ``xs``. Nothing is computed.
+        """Return the spec of what every vertex gives, for inputs like ``xs``. Nothing is computed.
 
         Parameters and state of layers that are in neither tree are made with ``rng`` (by default with the seed 0), and
         put there.
         """
+        check_inputs(self.inputs, xs)
         made = ({} if params is None else params), ({} if state is None else state)
         rng = np.random.default_rng(0 if rng is None else rng)
         options = {} if dtype is None else {"dtype": dtype}
-        return specs_of(self, self._checked(xs), *made, rng, options)
-
-    def _checked(self, xs: Sequence[Any]) -> Sequence[Any]:
-        if len(xs) != len(self.inputs):
-            raise wg.errors.StructureError(
-                wg.errors.message(
-                    f"graph: {len(self.inputs)} inputs expected, {len(xs)} given",
-                    notes=[("inputs", ", ".join(self.inputs))],
-                )
-            )
-        return xs
+        return specs_of(self, xs, *made, rng, options)
 
     value_and_grad = value_and_grad
 
@@ -136,7 +128,7 @@ class Graph:
 
     @property
     def names(self) -> tuple[str, ...]:
-        """Of all vertices, in topological order."""
+        """The names of all vertices, in topological order."""
         return tuple(self.vertices)
 
     def __getitem__(self, name: str) -> Vertex:
@@ -163,13 +155,13 @@ class Graph:
         return found
 
     def ancestors(self, *names: str) -> tuple[str, ...]:
-        """What the vertices ``names`` depend on, without themselves, in topological order."""
+        """Return what the vertices ``names`` depend on, without themselves, in topological order."""
         vertices = self.vertices.whole()
         reached = set(visited([self[name].name for name in names], lambda name: vertices[name].inputs))
         return tuple([name for name in self.vertices if name in reached and name not in names])
 
     def descendants(self, *names: str) -> tuple[str, ...]:
-        """What depends on the vertices ``names``, without themselves, in topological order."""
+        """Return what depends on the vertices ``names``, without themselves, in topological order."""
         reached = {self[name].name for name in names}
         for vertex in self:
             if not reached.isdisjoint(vertex.inputs):

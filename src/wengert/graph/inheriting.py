@@ -48,8 +48,10 @@ def inherit(
 
 
 def _completed(graph: Graph, rng: Generator, xs: tuple[Any, ...], params: Tree, state: Tree) -> tuple[Tree, Tree]:
-    """What is there, and what is made where there is nothing. Raises ShapeError if something does not fit: looking at
-    shapes takes a tenth of making everything anew."""
+    """Return what is there, and what is made where there is nothing. Raises ShapeError if something does not fit.
+
+    Looking at shapes takes a tenth of making everything anew.
+    """
     made = dict(params), dict(state)
     specs = graph.specs(*xs, params=made[0], state=made[1], rng=rng)
     for vertex in graph:

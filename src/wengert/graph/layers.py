@@ -60,7 +60,7 @@ def _recurrent(part: Any, operands: Sequence[Any]) -> Rule:
 
 
 def _attention(part: Any, operands: Sequence[Any]) -> Rule:
-    """What it reads and gives is equally wide; the width of all heads together stays."""
+    """Return the rule of attention: it gives what is as wide as what it reads; the width of all heads stays."""
     if len(operands) > 1:
         return Fixed(LAST)
     params = {f"{name}.w": (None, "in") for name in "qkv"}

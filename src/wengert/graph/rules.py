@@ -1,4 +1,4 @@
-"""What a part says of widths: how that of its value follows from those that it reads, and which parameters follow.
+"""A part's rule says how the width of its value follows from those that it reads, and which parameters follow.
 
 The *width* of a value is the length of its axis of features, or channels. A rule is one of
 
@@ -27,16 +27,27 @@ from wengert.graph.vertices import Constant, Input, is_layer
 from wengert.graph.wires import Concatenate
 
 Axes = Mapping[str, tuple[Any, ...]]
-"""By the path of a parameter ("w", "cell.b"), what each of its axes follows: "out", "in" or None; ("out", 4) where it
-has that four times over, one block behind the other."""
+"""The axes of parameters, by their paths ("w", "cell.b"): each follows "out", "in" or None; or ("out", 4) where it has
+that four times over, one block behind the other."""
 
 
 @dataclass(frozen=True)
 class Rule:
-    """``axis`` is that of the features in what is read and in the value; None: as in what is read.
+    """A rule says how the width of a part's value follows from what it reads. It is one of the five classes below.
 
-    ``widened(part, width)`` is the part with another width of its value, where it has to know; :class:`Times`: of what
-    it reads. With ``groups``, what is read and the value have as many equal pieces, and each piece follows from one.
+    Parameters
+    ----------
+    axis : the axis of the features in what is read and in the value; None: as in what is read.
+    params, state : what each axis of each array follows, by its path: "out", "in" or None; ("out", 4) for four blocks.
+    widened : ``widened(part, width)`` is the part with another width of its value, where it has to know; of
+        :class:`Times`: of what it reads.
+    groups : what is read and the value have as many equal pieces, and each piece follows from one.
+
+    Examples
+    --------
+    >>> from wengert import graph, nn
+    >>> isinstance(graph.rule(nn.Dense(4), ()), graph.Rule)
+    True
     """
 
     axis: int | None = None
@@ -48,29 +59,62 @@ class Rule:
 
 @dataclass(frozen=True)
 class Own(Rule):
-    """A width of its own."""
+    """This rule is that of a part with a width of its own, as a dense layer has it.
+
+    >>> from wengert import graph, nn
+    >>> found = graph.rule(nn.Dense(4), ())
+    >>> type(found) is graph.Own, found.params, found.widened(nn.Dense(4), 7)
+    (True, {'w': ('out', 'in'), 'b': ('out',)}, Dense(7))
+    """
 
 
 @dataclass(frozen=True)
 class Same(Rule):
-    """The width of all that is read."""
+    """This rule is that of a part whose value is as wide as each of what it reads: activations, sums, norms.
+
+    >>> from wengert import graph, nn
+    >>> found = graph.rule(nn.BatchNorm(), ())
+    >>> type(found) is graph.Same, found.params["scale"], found.state["mean"]
+    (True, ('out',), ('out',))
+    """
 
 
 @dataclass(frozen=True)
 class Joined(Rule):
-    """The sum of the widths."""
+    """This rule is that of a part that puts what it reads side by side: the width is the sum of the widths.
+
+    >>> import numpy as np
+    >>> from wengert import graph, nn
+    >>> x, y = graph.input("x"), graph.input("y")
+    >>> a, b = graph.vertex(nn.Dense(3), "a")(x), graph.vertex(nn.Dense(5), "b")(y)
+    >>> g = graph.Graph([x, y], graph.vertex(nn.Dense(2), "out")(graph.concat(a, b, name="both")))
+    >>> params, state = g.init(0, np.ones((1, 1)), np.ones((1, 1)))
+    >>> wide, *_ = g.resize({"both": 6}, params, state, np.ones((1, 1)), np.ones((1, 1)))
+    >>> wide["a"].part.width + wide["b"].part.width
+    6
+    """
 
 
 @dataclass(frozen=True)
 class Times(Rule):
-    """``count`` times the width."""
+    """This rule is that of a part that makes ``count`` neighbouring features of each: flattening, as many as pixels.
+
+    >>> from wengert import graph
+    >>> graph.Times(axis=1, count=9).count
+    9
+    """
 
     count: int = 1
 
 
 @dataclass(frozen=True)
 class Fixed(Rule):
-    """No other than it is."""
+    """This rule is that of a part of which nobody knows more: the widths of what it reads and gives stay.
+
+    >>> from wengert import graph, nn, spec
+    >>> type(graph.rule(nn.LSTM(4, bidirectional=True), (spec((1, 2, 3)),))) is graph.Fixed
+    True
+    """
 
 
 def rule_of(part: Any, operands: Sequence[Any], axes: Sequence[int]) -> Rule:
@@ -93,10 +137,17 @@ def rule_of(part: Any, operands: Sequence[Any], axes: Sequence[int]) -> Rule:
 @wg.expect.checked
 @singledispatch
 def rule(part: Any, operands: Sequence[Any]) -> Rule | None:
-    """The rule of a part by its type, for what it reads; None where there is none.
+    """Return the rule of a part by its type, for what it reads; None where there is none.
 
-    ``graph.rule.register`` adds that of a layer of yours:
+    ``graph.rule.register`` adds that of a layer of yours.
 
+    Parameters
+    ----------
+    part : a layer.
+    operands : specs of what it reads.
+
+    Examples
+    --------
     >>> from wengert import graph
     >>> class Scaled:
     ...     def init(self, rng, x): ...
@@ -104,6 +155,8 @@ def rule(part: Any, operands: Sequence[Any]) -> Rule | None:
     >>> @graph.rule.register
     ... def _(part: Scaled, operands):
     ...     return graph.Same(params={"scale": ("out",)})
+    >>> graph.rule(Scaled(), ()).params
+    {'scale': ('out',)}
     """
     return None
 
@@ -183,12 +236,12 @@ def _selected(leaf: Any, axes: Sequence[Any], ins: Any, out: Any, new: Any, grou
 
 
 def _in_blocks(index: Any, width: int, copies: int) -> Any:
-    """The same selection in each of several blocks of ``width``."""
+    """Repeat a selection in each of several blocks of ``width``."""
     return np.concatenate([np.where(index < 0, -1, index + k * width) for k in range(copies)])
 
 
 def _of_pieces(leaf: Any, axes: Sequence[Any], ins: Any, out: Any, new: Any, groups: int) -> Any:
-    """Of a leaf whose first axis of features has all of them, piece by piece, and the other those of one piece."""
+    """Select from a leaf whose first axis of features has all of them, piece by piece, and the other one piece's."""
     whole = min(axes.index("in"), axes.index("out"))
     lengths = {axes[k]: n // groups if k == whole else n for k, n in enumerate(leaf.shape) if axes[k] is not None}
     pieces = np.split(leaf, groups, axis=whole)

@@ -1,4 +1,4 @@
-"""What every vertex gives, by shape and dtype alone; parameters are made on the way where there are none."""
+"""Specs say what every vertex gives, by shape and dtype alone; parameters are made on the way where there are none."""
 
 from __future__ import annotations
 

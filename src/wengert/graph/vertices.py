@@ -69,11 +69,11 @@ class Vertices(Mapping[str, Vertex]):
         return hash(frozenset(self))
 
     def each(self) -> Iterator[Vertex]:
-        """In their order."""
+        """Yield the vertices in their order."""
         return chain.from_iterable([piece.values() for piece in self._pieces])
 
     def whole(self) -> dict[str, Vertex]:
-        """As one dict, which is the caller's."""
+        """Return them as one dict, which is the caller's."""
         found: dict[str, Vertex] = {}
         for piece in self._pieces:
             found.update(piece)

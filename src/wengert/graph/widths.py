@@ -142,7 +142,7 @@ class Problem:
 
 
 _MUCH = 1e4
-"""What a feature less than asked for costs, against one that changes, with ``nearest``."""
+"""The cost of a feature less than asked for, against one that changes, with ``nearest``."""
 
 
 def _sizes(
@@ -208,7 +208,7 @@ def _why_it_stays(graph: Graph, coupled: Couplings, name: str, wanted: Mapping[s
 
 
 def _impossible(graph: Graph, coupled: Couplings, wanted: Mapping[str, int]) -> wg.errors.WidthError:
-    """What is said where there are no such widths: in terms of vertices, not of segments."""
+    """Return the error where there are no such widths: in terms of vertices, not of segments."""
     number = {name: k for k, name in enumerate(coupled.widths)}
     problem = Problem(len(number))
     for name, width in coupled.widths.items():

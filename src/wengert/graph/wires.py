@@ -23,7 +23,20 @@ _WORDS = {"subtract": "sub", "multiply": "mul", "divide": "div"}
 
 
 class Wire:
-    """The value of a vertex of a graph that is being built."""
+    """A wire is the value of a vertex of a graph that is being built.
+
+    :func:`input`, :func:`vertex` and :func:`concat` make wires; arithmetic and NumPy's elementwise functions of wires
+    make vertices, and give wires.
+
+    >>> import numpy as np
+    >>> from wengert import graph
+    >>> x = graph.input("x")
+    >>> y = np.tanh(x) + 2 * x
+    >>> x, y
+    (<wire x>, <wire add>)
+    >>> graph.Graph([x], y).names
+    ('x', 'tanh', 'mul', 'add')
+    """
 
     __slots__ = ("inputs", "name", "part")
 
@@ -56,21 +69,40 @@ class Wire:
 
 @wg.expect.checked
 def input(name: str) -> Wire:
-    """A value that the caller of the graph gives."""
+    """Return the wire of an input: a value that the caller of the graph gives.
+
+    >>> import numpy as np
+    >>> from wengert import graph
+    >>> x = graph.input("x")
+    >>> graph.Graph(inputs=[x], outputs=np.exp(x))(0.0)
+    np.float64(1.0)
+    """
     return Wire(Input(), name, ())
 
 
 @wg.expect.checked
 def vertex(part: Part, name: str | None = None) -> Callable[..., Wire]:
-    """``part`` as something to call with wires: ``vertex(np.tanh, "h")(x)`` is the wire of a new vertex.
+    """Return a function of wires: ``vertex(part, "h")(x)`` is the wire of a new vertex that computes ``part``.
 
-    Arguments that are no wires, and keywords, are given to ``part`` as they are. Without a name the vertex is named
-    after its part, with a number where that is taken.
+    Parameters
+    ----------
+    part : a function, a layer or a graph. Arguments that are no wires, and keywords, are given to it as they are.
+    name : without one the vertex is named after its part, with a number where that is taken.
 
+    Raises
+    ------
+    GraphError : at :class:`Graph`, if two vertices have one name.
+
+    Examples
+    --------
     >>> import numpy as np
-    >>> x = input("x")
-    >>> vertex(np.sum, "total")(x, axis=0)
+    >>> from wengert import graph
+    >>> x = graph.input("x")
+    >>> total = graph.vertex(np.sum, "total")(x, axis=0)
+    >>> total
     <wire total>
+    >>> graph.Graph([x], total)(np.ones((2, 3)))
+    array([2., 2., 2.])
     """
 
     def call(*arguments: Any, **keywords: Any) -> Wire:
@@ -100,7 +132,23 @@ class Concatenate:
 
 @wg.expect.checked
 def concat(*wires: Wire, axis: int = 1, name: str | None = None) -> Wire:
-    """Wires side by side along ``axis``: 1 is that of channels, or of features where there is no space."""
+    """Return the wire of several wires side by side along ``axis``.
+
+    Parameters
+    ----------
+    wires : of values that have the same lengths along all other axes.
+    axis : 1 is that of channels, or of features where there is no space.
+    name : of the new vertex; "concat" if not given.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from wengert import graph
+    >>> x, y = graph.input("x"), graph.input("y")
+    >>> g = graph.Graph(inputs=[x, y], outputs=graph.concat(x, y))
+    >>> g(np.ones((1, 2)), np.zeros((1, 1)))
+    array([[1., 1., 0.]])
+    """
     return Wire(Concatenate(axis), name, wires)
 
 
@@ -159,7 +207,7 @@ def free_name(word: str, taken: Iterable[str], counts: dict[str, int]) -> str:
 
 
 def word_of(part: Any) -> str:
-    """What a vertex is called after, if nobody names it."""
+    """Return what a vertex is called after, if nobody names it."""
     if isinstance(part, Call):
         return word_of(part.function)
     name = getattr(part, "__name__", type(part).__name__).lower()
