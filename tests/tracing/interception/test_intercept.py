@@ -23,7 +23,7 @@ import wengert as wg
 from tests.comparisons import same
 from tests.tracing.interception.addresses import address
 from tests.tracing.numpy_cases import play
-from wengert.errors import ConcretizationError, MutationError, WengertError
+from wengert.errors import ConcretizationError, ConfigError, MutationError, WengertError
 from wengert.tracing.interception import _c_functions, _opened
 from wengert.tracing.interception.asking import INTO_LISTS
 from wengert.tracing.interception.intercept import TABLE, Interception, check_interpreter, enroll, intercepts, withdraw
@@ -247,9 +247,28 @@ def test_the_inventory_says_of_each_how_it_is_changed_and_by_what() -> None:
     assert not [line for line in text if "answered by wengert" not in line]
 
 
+def test_the_inventory_lists_what_is_changed_in_a_way_of_its_own() -> None:
+    """The profiler of a thread was not in it, nor were the calls of ufuncs and ``type`` in the user's code."""
+    table = wg.interceptions()
+    assert "profiler of the thread" in str(table["sys.setprofile"]) and "environment.py" in str(table["sys.setprofile"])
+    assert table["numpy.ufunc"].how == "calls of its objects" == table["numpy._ArrayFunctionDispatcher"].how
+    assert "type_of.py" in str(table["type"])
+
+
+def test_what_would_be_wrong_without_it_is_not_switched_off() -> None:
+    one = wg.interceptions()["type"]
+    with pytest.raises(ConfigError, match="type cannot be switched off"):
+        one.is_on = False
+    assert one.is_on
+    one.is_on = True
+
+
 @pytest.mark.parametrize(
     ("name", "f"),
     [
+        ("numpy.ufunc", lambda x: np.square([x[0], x[1]])[0]),
+        ("numpy.ufunc", lambda x: np.add.reduce([x[0], x[1]])),
+        ("numpy._ArrayFunctionDispatcher", lambda x: np.dot([x[0], x[1]], [1.0, 2.0])),
         ("math.sin", lambda x: math.sin(x[0])),
         ("float", lambda x: float(x[0])),
         ("scipy.fft._basic_backend.rfft", lambda x: np.real(scipy.fft.rfft(x)[0])),

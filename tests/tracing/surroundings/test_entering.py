@@ -324,6 +324,48 @@ def test_what_changes_in_a_package_is_seen_by_the_next_call(what: str, package: 
     assert step(2 * X)[0] == f(2 * X)
 
 
+@pytest.mark.parametrize("what", CHANGES)
+def test_without_the_profiler_a_function_that_reaches_a_package_is_traced_at_every_call(
+    what: str, package: Any
+) -> None:
+    """Nobody knows then what the package has read."""
+    call, change = CHANGES[what]
+    package.squared = package.decorated(lambda x: x * x)
+    f = lambda x: np.sum(call(package, x))
+    step = wg.jit(wg.value_and_grad(f))
+    profiler = wg.interceptions()["sys.setprofile"]
+    profiler.is_on = False
+    try:
+        with pytest.warns(wg.PerformanceWarning, match=r"sys\.setprofile is switched off"):
+            assert step(X)[0] == f(X) and step(2 * X)[0] == f(2 * X)
+        change(package)
+        assert step(X)[0] == f(X) and step(2 * X)[0] == f(2 * X)
+        np.testing.assert_array_equal(step(X)[1], wg.grad(f)(X))
+    finally:
+        profiler.is_on = True
+
+
+@pytest.mark.filterwarnings("ignore::wengert.PerformanceWarning")  # the function writes a list of the test's
+def test_the_inventory_says_who_hears_of_the_code_that_runs(package: Any) -> None:
+    """The profiler that is there while a function runs that reaches a package, and no other time."""
+    seen: list[Any] = []
+
+    def f(x: Any) -> Any:
+        seen.append(sys.getprofile() is not None)
+        return package.scaled(x)
+
+    profiler = wg.interceptions()["sys.setprofile"]
+    wg.jit(f)(X)
+    assert seen[0]
+    seen.clear()
+    profiler.is_on = False
+    try:
+        wg.jit(f)(X)
+    finally:
+        profiler.is_on = True
+    assert not any(seen) and sys.getprofile() is None
+
+
 def test_what_a_package_computes_of_its_own_is_a_constant(package: Any) -> None:
     """Of numbers, of arrays that are compared, and what a cache of its keeps."""
     for f in (package.tables.weighted, package.tables.limited, package.tables.cached):

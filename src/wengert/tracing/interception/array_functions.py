@@ -27,6 +27,9 @@ from wengert.tracing.tracer import Tracer, answer_function
 DISPATCHED: Any = type(np.sum)
 """The class of NumPy's functions that know ``__array_function__``."""
 
+SWITCHED_OFF: set[type] = set()
+"""The classes of functions whose calls nobody answers: see :func:`wengert.interceptions`."""
+
 NO_ARRAYS = frozenset(
     ["shape", "newshape", "axis", "axes", "shift", "reps", "dims", "order", "size", "k", "N", "M", "n", "offset"]
     + ["pad_width", "num", "source", "destination", "axis1", "axis2", "rowvar", "dtype", "casting", "subok", "out"]
@@ -44,7 +47,7 @@ _OPERANDS: dict[str | None, tuple[int | str, ...]] = {
 
 def answer(function: Any, method: str | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
     """What ``function``, or a method of a ufunc, gives with traced values in lists; NotImplemented if NumPy knows."""
-    if current_trace() is None:
+    if current_trace() is None or type(function) in SWITCHED_OFF:
         return NotImplemented
     given = (*args, *kwargs.values())
     if is_library(sys._getframe(1)) and not any(map(holds_traced, given)):

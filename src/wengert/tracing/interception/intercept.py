@@ -10,6 +10,9 @@ on what it is, and it stays the object that it is, so that ``from math import si
   is called the one in its class: native/c_functions.cpp;
 * NumPy's functions that know ``__array_function__`` (``np.linspace``) are asked for in their class: array_functions.py.
 
+What is changed otherwise is in the table too, by :func:`lists`: the calls of NumPy's two classes of functions, the
+profiler of a thread, ``type`` in the code of the user's functions.
+
 All of it is done and undone in one call of C, which no Ctrl-C can come into, when the first trace of the process is
 opened and when the last is closed (native/opened.cpp). What stands there asks its arguments, or who calls, and never
 whether a trace is open: any other call, in any thread, goes on to the function's own code. A thread that has opened no
@@ -27,8 +30,10 @@ from contextlib import AbstractContextManager
 from types import BuiltinFunctionType, FunctionType, GetSetDescriptorType, MethodDescriptorType, MethodType, ModuleType
 from typing import Any, TypeVar
 
+import numpy as np
+
 from wengert._contexts import acquired
-from wengert.errors import InterpreterError
+from wengert.errors import ConfigError, InterpreterError, message
 from wengert.locks import lock
 from wengert.tracing.callers import ALWAYS_LIBRARIES
 from wengert.tracing.interception import _array_functions, _c_functions, _opened, array_functions, python_functions
@@ -59,8 +64,12 @@ class Interception:
 
     @is_on.setter
     def is_on(self, is_on: bool) -> None:
+        if not is_on and self.how in _ALWAYS_ON:
+            raise ConfigError(
+                message(f"{self.name} cannot be switched off: {_ALWAYS_ON[self.how]}", tries=["leaving it switched on"])
+            )
         self._is_on = is_on
-        if self.how:
+        if self.how in _KINDS:
             _KINDS[self.how].switch(self)
 
     def __repr__(self) -> str:
@@ -170,6 +179,15 @@ class _Dispatched:
         _array_functions.withdraw(one.target)
 
 
+class _Calls:
+    """What is called of the objects of a class of NumPy's, with lists."""
+
+    @staticmethod
+    def switch(one: Interception) -> None:
+        change = array_functions.SWITCHED_OFF.discard if one.is_on else array_functions.SWITCHED_OFF.add
+        change(one.target)
+
+
 _KINDS: dict[str, Any] = {
     "code of a Python function": _Code,
     "code of a Python class": _Code,
@@ -178,7 +196,24 @@ _KINDS: dict[str, Any] = {
     "setter of an attribute": _OfC,
     "object that is called": _OfC,
     "array function": _Dispatched,
+    "calls of its objects": _Calls,
 }
+
+
+_ALWAYS_ON: dict[str, str] = {}
+"""Why some are not switched off, by how they are changed."""
+
+
+def lists(
+    name: str, how: str, answers: Callable[..., Any], target: Any = None, *, why_always_on: str = ""
+) -> Interception:
+    """Enter into the inventory what is changed in a way of its own. Whoever changes it asks the entry whether it
+    ``is_on``, where there is no reason why it always is."""
+    one = TABLE[name] = Interception(name, target, AT_ARGUMENTS, answers)
+    one.how = how
+    if why_always_on:
+        _ALWAYS_ON[how] = why_always_on
+    return one
 
 
 def _maker(cls: Any) -> FunctionType | None:
@@ -370,6 +405,8 @@ def check_interpreter() -> None:
         )
 
 
+for _cls in (np.ufunc, array_functions.DISPATCHED):
+    lists(_name(_cls), "calls of its objects", array_functions.answer, _cls)
 check_interpreter()
 _c_functions.setup(Tracer, is_for_user, ALWAYS_LIBRARIES, _opened.is_tracing)
 _opened.exchange(_c_functions.open, _c_functions.close)

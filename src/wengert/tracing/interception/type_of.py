@@ -25,6 +25,7 @@ from wengert.attributes import held
 from wengert.tracing import hooks
 from wengert.tracing.callers import is_on_top, is_the_users, module_of
 from wengert.tracing.interception import _opened
+from wengert.tracing.interception.intercept import lists
 from wengert.tracing.python import names
 
 NAME = "_wengert_type_of"
@@ -41,6 +42,12 @@ def type_of(*args: Any) -> Any:
     return args[0].seen_class() if cls is hooks.Tracer and len(args) == 1 else cls
 
 
+lists(
+    "type",
+    "name in the code of the user's functions",
+    type_of,
+    why_always_on="a function that asks whether type(x) is float would go on as if x were none",
+)
 setattr(builtins, NAME, type_of)  # at once: whoever compares the builtins before a trace and after finds no difference
 
 _answering: dict[int, tuple[types.CodeType, types.CodeType]] = {}  # by the id of a code, which is kept

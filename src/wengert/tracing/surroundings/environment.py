@@ -39,6 +39,7 @@ from wengert.tracing.arguments import holds_tracer
 from wengert.tracing.copying import copied
 from wengert.tracing.generators import Generators, WalkAgain
 from wengert.tracing.interception import _entered
+from wengert.tracing.interception.intercept import lists
 from wengert.tracing.interception.type_of import asks, code_for
 from wengert.tracing.layouts import strides_alone
 from wengert.tracing.python import names
@@ -257,6 +258,11 @@ class Environment:
         met, or if functions that the run may not come to are reasons to trace again."""
         self._watching.begin_following()
         self._is_following = self._watching.entering.is_wanted or self._watching.depends_on_what_runs
+        if self._is_following and not FOLLOWING.is_on:
+            self._is_following = False
+            self._watching.give_up(
+                f"{FOLLOWING.name} is switched off, so it is not known what the code of packages reads"
+            )
         return _entered.following(self._enter if self._is_following else None)
 
     def _enter(self, frame: types.FrameType) -> bool | None:
@@ -738,3 +744,9 @@ def _owner_is_readonly(array: np.ndarray[Any, Any]) -> bool:
             return False
         base = base.base
     return base is None or isinstance(base, bytes)
+
+
+FOLLOWING = lists(
+    "sys.setprofile", "profiler of the thread, while a function runs that reaches packages", Environment._enter
+)
+"""The entry of the inventory for what native/entered.cpp sets: it tells of each code that begins to run."""
