@@ -265,9 +265,28 @@ def played(tape: Tape, *inputs: Any) -> dict[Atom, Any]:
 
 @checked
 def format_tree(tape: Tape, depth: int | None = None) -> str:
-    """The tape as a tree of the user's calls, to ``depth`` levels, guards shown as the branches they took.
+    """Return the tape as a tree of the user's calls, in text, guards shown as the branches they took.
 
-    Each line is a call or a step with the user's line; steps below ``depth`` are counted, not shown.
+    Each line is a call or a step with the user's line.
+
+    Parameters
+    ----------
+    tape : of :func:`wengert.trace`.
+    depth : how many levels of calls are shown; steps below are counted. None: all.
+
+    Examples
+    --------
+    >>> import numpy as np, wengert as wg
+    >>> __name__ = "model"  # what follows is as in a module of yours
+    >>> def wave(x):
+    ...     return np.sin(x)
+    >>> def twice(x):
+    ...     return 2 * wave(x)
+    >>> print(wg.format_tree(wg.trace(twice)(0.0)))
+    twice
+      wave()   # called at ...
+        sin -> float64[]   # ...
+      multiply -> float64[]   # ...
     """
 
     def chain(source: Source | None) -> list[Source]:

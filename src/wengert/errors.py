@@ -191,11 +191,19 @@ class WorkerError(WengertError, RuntimeError):
 
 
 class PerformanceWarning(UserWarning):
-    """A compiled function that is right and slow: it is answered without machine code, or often traced again.
+    """A compiled function is right and slow: it is answered without machine code, or often traced again.
 
-    Said once a function, with the line, why, and what to write instead; ``stats()`` keeps the whole story, and
-    ``wg.jit(f, strict=True)`` raises instead. ``warnings.simplefilter("ignore", wg.PerformanceWarning)`` where it is
-    known and meant.
+    It is said once a function, with the line, why, and what to write instead; ``stats()`` keeps the whole story, and
+    ``wg.jit(f, strict=True)`` raises instead.
+
+    Where it is known and meant, the warning is silenced as any other:
+
+    >>> import warnings
+    >>> import wengert as wg
+    >>> with warnings.catch_warnings():
+    ...     warnings.simplefilter("ignore", wg.PerformanceWarning)
+    ...     wg.jit(lambda x: 2 * x)(3.0)
+    np.float64(6.0)
     """
 
 

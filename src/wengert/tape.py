@@ -178,9 +178,17 @@ class Capture(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class Tape:
-    """A Wengert list. ``len(tape)`` counts its instructions; ``print(tape)`` shows them.
+    """A tape is a Wengert list: the flat list of elementary steps of one computation.
 
-    Instructions are in an order in which each value is assigned before it is read.
+    ``len(tape)`` counts its instructions; ``print(tape)`` shows them. They are in an order in which each value is
+    assigned before it is read. :func:`wengert.trace` records a tape, :func:`wengert.compile` makes a program of it.
+
+    >>> import numpy as np, wengert as wg
+    >>> tape = wg.trace(lambda x: np.sum(x * x))(np.zeros(3))
+    >>> len(tape), [instr.op.name for instr in tape.instrs]
+    (2, ['multiply', 'sum'])
+    >>> tape.in_avals, tape.out_avals
+    ((float64[3],), (float64[],))
     """
 
     inputs: tuple[Var, ...]
@@ -470,10 +478,29 @@ def format_tape(tape: Tape, indent: str = "") -> str:
 
 @checked
 def check(tape: Tape, after: str = "") -> Tape:
-    """Raise :class:`InternalError` unless the tape is well formed; return it otherwise.
+    """Return ``tape`` if it is well formed. Linear.
 
-    Every value is assigned once and before it is read; every instruction has the outputs that its op's type
-    rule gives; parameters are hashable; captured arrays have the avals of their variables. Linear.
+    Every value is assigned once and before it is read; every instruction has the outputs that its op's type rule gives;
+    parameters are hashable; captured arrays have the avals of their variables.
+
+    Parameters
+    ----------
+    tape : recorded, or made by hand.
+    after : which pass made it, for the error.
+
+    Raises
+    ------
+    InternalError : it is not well formed; the message says where.
+
+    Examples
+    --------
+    >>> import numpy as np, wengert as wg
+    >>> tape = wg.trace(lambda x: 2 * np.sin(x))(0.0)
+    >>> wg.check(tape) is tape
+    True
+    >>> wg.check(tape.replace(instrs=tape.instrs[1:]))
+    Traceback (most recent call last):
+    wengert.errors.InternalError: ill-formed tape '<lambda>': instruction 0, multiply, reads a value that nothing ...
     """
 
     def fail(why: str) -> None:

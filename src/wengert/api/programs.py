@@ -109,9 +109,22 @@ def _recorded_abstractly(f: F, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 def compile(tape: Tape) -> Program:
     """Optimise ``tape`` and compile it to a program, ``program(*args)``, which runs this one path.
 
-    Raises GuardError when the arguments of a call would take another path. Captured arrays are read at every call,
-    except those that the tape calls constant, the read-only ones: steps that depend on these alone are done now, and a
-    call after one was made writable raises GuardError.
+    Captured arrays are read at every call, except those that the tape calls constant, the read-only ones: steps that
+    depend on these alone are done now.
+
+    Raises
+    ------
+    StructureError : ``tape`` is no tape, but a function, say.
+    GuardError : at a call, whose arguments would take another path; or after an array that was read-only has been made
+        writable.
+
+    Examples
+    --------
+    >>> import numpy as np, wengert as wg
+    >>> tape = wg.trace(lambda x: np.exp(x) + 1)(np.zeros(2))
+    >>> program = wg.compile(tape)
+    >>> program(np.zeros(2))
+    array([2., 2.])
     """
     if not isinstance(tape, Tape):
         tries = ["wg.compile(wg.trace(f)(*args)), the one path that these arguments take", "wg.jit(f), all of them"]

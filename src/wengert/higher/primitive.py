@@ -51,7 +51,27 @@ class NotImplementedCotangent:
 
 @checked
 def not_implemented(reason: str) -> NotImplementedCotangent:
-    """Return a placeholder for a cotangent that has not been worked out: MissingRuleError is raised if it is needed."""
+    """Return a placeholder for a cotangent that has not been worked out: MissingRuleError is raised if it is needed.
+
+    Parameters
+    ----------
+    reason : what the error says.
+
+    Examples
+    --------
+    >>> import wengert as wg
+    >>> @wg.primitive
+    ... def scaled(x, table):
+    ...     return x * table
+    >>> @scaled.def_pullback
+    ... def _(ct, y, x, table):
+    ...     return ct * table, wg.not_implemented("the table is measured")
+    >>> wg.grad(scaled)(2.0, 3.0)
+    np.float64(3.0)
+    >>> wg.grad(scaled, 1)(2.0, 3.0)
+    Traceback (most recent call last):
+    wengert.errors.MissingRuleError: ...
+    """
     return NotImplementedCotangent(reason)
 
 

@@ -40,7 +40,18 @@ Array = Any
 
 
 class OdeResult(OptimizeResult):
-    """What :func:`solve_ivp` returns: a dict whose entries are attributes."""
+    """A result is a dict whose entries are attributes, as :func:`solve_ivp` returns it, with SciPy's names.
+
+    ``t`` are the times, float[n], and ``y`` the states, float[k, n]; ``sol`` is a function of time with
+    ``dense_output``, else None; ``t_events`` and ``y_events`` are lists of arrays, one an event, or None; ``status`` is
+    0 at the end of the interval, 1 at an event that ends it, -1 where steps became too small, and ``success`` and
+    ``message`` say the same; ``nfev``, ``njev`` and ``nlu`` count evaluations and factorisations.
+
+    >>> import numpy as np, wengert as wg
+    >>> found = wg.ode.solve_ivp(lambda t, y: -y, (0.0, 1.0), [1.0], rtol=1e-8, atol=1e-8)
+    >>> found.success, bool(abs(found.y[0, -1] - np.exp(-1.0)) < 1e-7), found["y"] is found.y
+    (True, True, True)
+    """
 
 
 class _Options(NamedTuple):
