@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 from numpy import arange, ones
 from scipy.linalg import blas
+from scipy.spatial.distance import pdist
 
 import wengert as wg
 from wengert.tracing.trace import current_trace
@@ -82,6 +83,31 @@ def test_an_address_that_was_taken_of_an_array_made_inside() -> None:
 
     with pytest.raises(wg.errors.MutationError, match="has written into it"):
         wg.grad(f)(X)
+
+
+def test_what_is_written_into_an_array_for_the_call_alone_is_the_functions(unknown: None) -> None:
+    def f(x: Any) -> Any:
+        y = arange(3.0)
+        z = TABLE["scale"](2.0, y.copy())
+        return (y * x).sum() + z[1] * x[0]
+
+    assert wg.grad(f)(X).tolist() == [2.0, 1.0, 2.0]
+
+
+def test_results_that_scipy_writes_into_an_array_made_inside() -> None:
+    points = np.array([[0.0], [1.0], [3.0]])
+
+    def returned(x: Any) -> Any:
+        return (pdist(points, out=np.zeros(3)) * x).sum()
+
+    def read(x: Any) -> Any:
+        y = np.zeros(3)
+        pdist(points, out=y)
+        return (y * x).sum()
+
+    assert wg.grad(returned)(X).tolist() == [1.0, 3.0, 2.0]
+    with pytest.raises(wg.errors.MutationError, match="has written into it"):
+        wg.grad(read)(X)
 
 
 def test_what_nobody_has_any_more_is_let_go_of() -> None:

@@ -23,40 +23,57 @@ if TYPE_CHECKING:
 
 
 class Lent:
-    """A copy that was given away, where, and what tells whether it has been written since."""
+    """A copy that was given away, where, and what tells whether it has been written since.
 
-    __slots__ = ("array", "before", "place")
+    What is written into it matters if the array is read afterwards: not so of one that was made for the call alone,
+    ``f(x.copy())``.
+    """
 
-    def __init__(self, array: np.ndarray[Any, Any], place: Source | None) -> None:
-        self.array = array
+    __slots__ = ("array", "before", "is_read", "place")
+
+    def __init__(self, array: np.ndarray[Any, Any], place: Source | None, is_read: bool) -> None:
+        self.array: np.ndarray[Any, Any] | None = array
         self.before = _opened.digest(array)
         self.place = place
+        self.is_read = is_read
+        """Whether the array that it is a copy of has been read since."""
 
     def is_held(self) -> bool:
         """Whether somebody else has the copy, or a view of it."""
-        return sys.getrefcount(self.array) > _UNHELD
+        return self.array is not None and sys.getrefcount(self.array) > _UNHELD
+
+    def is_written(self) -> bool:
+        return self.array is not None and _opened.digest(self.array) != self.before
+
+    def note_read(self) -> None:
+        """The array is read now. Raise if its copy has been written, and nobody is to write it any more."""
+        self.is_read = True
+        self.let_go()
 
     def check_unwritten(self) -> None:
-        """Raise if compiled code has written into the copy."""
-        if _opened.digest(self.array) != self.before:
+        """Raise if code that is not traced has written into the copy, and the array has been read since."""
+        if self.is_read and self.is_written():
+            assert self.array is not None
             aval = Aval(self.array.shape, self.array.dtype)
             what = f"code that is not traced was given {aval} as NumPy's array, and has written into it"
             tries = ["wg.primitive around the call, which returns what was written", "the call, made before, outside"]
             raise MutationError(message(f"{what}, which the traced function does not see", self.place, tries=tries))
 
+    def let_go(self) -> bool:
+        """Whether nobody can write the copy any more, nor needs it to tell whether it was written."""
+        if self.is_held():
+            return False
+        self.check_unwritten()
+        if not self.is_written():
+            self.array = None
+        return True
+
 
 _UNHELD = 2  # by the Lent, and by the question
 
 
-def lend(trace: Trace, array: np.ndarray[Any, Any], place: Source | None) -> Lent:
+def lend(trace: Trace, array: np.ndarray[Any, Any], place: Source | None, is_read: bool) -> Lent:
     """Note that ``array`` is given away; and look at what nobody has any more, for it will not be written again."""
-    trace.given_away = [lent for lent in trace.given_away if _is_still_out(lent)]
-    trace.given_away.append(lent := Lent(array, place))
+    trace.given_away = [lent for lent in trace.given_away if not lent.let_go()]
+    trace.given_away.append(lent := Lent(array, place, is_read))
     return lent
-
-
-def _is_still_out(lent: Lent) -> bool:
-    if lent.is_held():
-        return True
-    lent.check_unwritten()
-    return False

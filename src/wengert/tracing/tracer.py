@@ -125,6 +125,8 @@ class Tracer(metaclass=TracerType):
     def constant(self) -> np.ndarray[Any, Any] | None:
         """The array, if nothing traced has gone into it."""
         if self._base is None:
+            for lent in self._lent:
+                lent.note_read()
             return self._constant
         base = self._base.constant()
         if base is None or self._lens.is_traced:
@@ -132,6 +134,13 @@ class Tracer(metaclass=TracerType):
         if self._lens.is_ambiguous:
             self._check_unwritten()
         return self._lens.read_constant(base)
+
+    def _is_constant(self) -> bool:
+        """Whether :meth:`constant` has an array, which is not read for that."""
+        at = self
+        while at._base is not None and not at._lens.is_traced:
+            at = at._base
+        return at._base is None and at._constant is not None
 
     def _check_unwritten(self) -> None:
         """Raise if the base was written since this view was made, which NumPy may have made a copy."""
@@ -149,7 +158,7 @@ class Tracer(metaclass=TracerType):
         if self._base is None:
             if self._constant is not None:
                 self._is_shared = True
-            return self._constant
+            return self.constant()
         constant = self.constant()
         return None if constant is None else np.array(constant)
 
@@ -202,7 +211,7 @@ class Tracer(metaclass=TracerType):
     def is_settled(self) -> bool:
         """Whether all of the value may be looked at, which code that is not traced does, and no derivative is lost:
         of constants, of integers and booleans, of what is made of captured arrays alone."""
-        if self.constant() is not None:
+        if self._is_constant():
             return True
         if not (self._trace.is_open and self._trace.concrete):
             return False
@@ -271,13 +280,14 @@ class Tracer(metaclass=TracerType):
         if not self._trace.is_open:
             return  # nothing that reads or writes this array is recorded any more
         root, trace = self.root(), current_trace()
-        lent = lend(self._trace, copy, None if trace is None else trace.locate())
-        root._lent = (*[other for other in root._lent if other.is_held()], lent)
+        is_read = root._constant is None  # it is a value of the tape's
+        lent = lend(self._trace, copy, None if trace is None else trace.locate(), is_read)
+        root._lent = (*[other for other in root._lent if other.array is not None], lent)
 
     def _check_unlent(self) -> None:
         """Raise if code that is not traced still has a copy of this root, in which a write to it would not be seen."""
         for lent in self._lent:
-            lent.check_unwritten()
+            lent.note_read()
             if lent.is_held():
                 raise MutationError(
                     message(

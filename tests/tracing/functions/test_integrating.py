@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 from typing import Any
 
 import numpy as np
@@ -52,3 +53,46 @@ def test_odeint() -> None:
 
 def test_outside_of_a_trace_they_are_scipys() -> None:
     assert type(solve_ivp(rate, (0, 1), [1.0, 0.0], args=(0.5,))).__module__.startswith("scipy")
+
+
+def explodes(y: Any, t: Any) -> Any:
+    return y**2
+
+
+def stops(x: Any) -> Any:
+    return x.sum() * odeint(explodes, [1.0], [0.0, 0.5, 2.0])[1, 0]
+
+
+def runs_out_of_steps(x: Any) -> Any:
+    return x.sum() * odeint(explodes, np.array([1.0]), [0.0, 0.5, 0.8], mxstep=3)[1, 0]
+
+
+def says_how_it_went(x: Any) -> Any:
+    y, info = odeint(explodes, [1.0], [0.0, 0.5, 0.8], full_output=True)
+    return x.sum() * y[2, 0] + info["nst"][0]
+
+
+@pytest.mark.filterwarnings("ignore::scipy.integrate.ODEintWarning")
+@pytest.mark.parametrize("f", [stops, runs_out_of_steps, says_how_it_went])
+def test_odeint_of_nothing_traced_raised_where_scipys_warns(f: Any) -> None:
+    for transform in (wg.value_and_grad, lambda f: wg.jit(wg.value_and_grad(f), strict=True)):
+        value, gradient = transform(f)(TIMES)
+        assert value == pytest.approx(f(TIMES), rel=1e-12)
+        assert gradient == pytest.approx((f(TIMES + 1) - f(TIMES)) / 5, rel=1e-8)
+    with pytest.warns(scipy.integrate.ODEintWarning) if f is not says_how_it_went else contextlib.nullcontext():
+        wg.grad(f)(TIMES)
+
+
+def test_odeint_of_what_is_traced_fails_in_three_parts() -> None:
+    for what, f in (
+        (r"odeint: Required step", lambda x: odeint(lambda y, t: x * y**2, [1.0], [0.0, 0.5, 2.0]).sum()),
+        (r"odeint: Required step", lambda x: odeint(explodes, [x], [0.0, 0.5, 2.0]).sum()),
+        (
+            r"odeint of traced values: full_output",
+            lambda x: odeint(explodes, [x], [0.0, 0.5], full_output=True)[0].sum(),
+        ),
+    ):
+        with pytest.raises(
+            (RuntimeError, TypeError), match=what + r"[^\n]*\n  at .*test_integrating(.|\n)*  try    solve_ivp"
+        ):
+            wg.grad(f)(1.0)

@@ -8,9 +8,12 @@ from typing import Any
 
 import numpy as np
 
-from wengert.tracing.arguments import array
+from wengert.errors import ConcretizationError, UnsupportedFunctionError, message
+from wengert.tracing.arguments import array, holds_unsettled, unsupported
 from wengert.tracing.interception.asking import AT_FUNCTIONS
 from wengert.tracing.interception.intercept import intercepts
+from wengert.tracing.interception.python_functions import original
+from wengert.tracing.trace import current_trace
 
 DEFAULT = 1.49012e-8  # the tolerances of odeint
 
@@ -36,7 +39,24 @@ def solve_ivp(
 
 
 @intercepts("scipy.integrate:odeint", AT_FUNCTIONS)
-def odeint(
+def odeint(*args: Any, **kwargs: Any) -> Any:
+    """Where this fails, SciPy's own answers, with its warnings, if nothing traced goes in: what a function reads that
+    it integrates is known when it runs."""
+    try:
+        return _solved(*args, **kwargs)
+    except (UnsupportedFunctionError, RuntimeError, ValueError):
+        trace = current_trace()
+        if trace is None or holds_unsettled([*args, *kwargs.values()]):
+            raise
+        refusal = trace.refusal
+        try:
+            return original(import_module("scipy.integrate").odeint)(*args, **kwargs)
+        except ConcretizationError:
+            trace.refusal = refusal  # what is raised is why ours has failed
+        raise
+
+
+def _solved(
     func: Callable[..., Any],
     y0: Any,
     t: Any,
@@ -61,7 +81,9 @@ def odeint(
     tfirst: bool = False,
 ) -> Any:
     if full_output:
-        raise NotImplementedError("odeint within a traced function: full_output is not there; use solve_ivp")
+        raise unsupported(
+            "odeint of traced values: full_output is not there", "solve_ivp, whose result says how it went"
+        )
     ts = array(t)
     fun = func if tfirst else lambda t, y, *args: func(y, t, *args)
     found = _solver().solve_ivp(
@@ -78,5 +100,7 @@ def odeint(
         max_steps=mxstep or None,
     )
     if type(found.success) is bool and not found.success:  # in a batch, what fails is NaN
-        raise RuntimeError(f"odeint: {found.message}")
+        trace = current_trace()
+        tries = ["solve_ivp, whose result says how far it came", "a shorter t, or larger rtol and atol"]
+        raise RuntimeError(message(f"odeint: {found.message}", trace.locate() if trace else None, tries=tries))
     return found.y.T
