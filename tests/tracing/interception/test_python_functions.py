@@ -203,3 +203,10 @@ def test_a_function_whose_parameters_are_no_names_is_not_intercepted() -> None:
     for function in (f, bare):
         assert not enroll(Interception("invented", function, INTO_LISTS, lambda a: "ours"))
         assert wg.jvp(function, (1.0,), (1.0,)) == (1.0, 1.0)
+
+
+def test_an_error_of_what_answers_is_not_taken_for_one_of_the_library() -> None:
+    """It said that scipy.special.logsumexp is not traced, where the argument alone was wrong."""
+    with pytest.raises(TypeError, match="'str' object cannot be interpreted") as caught:
+        wg.grad(lambda x: sp.logsumexp(x, axis="a"))(np.ones(3))
+    assert "not traced" not in str(caught.value)

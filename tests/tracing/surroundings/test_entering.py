@@ -30,6 +30,7 @@ FILES = {
     """,
     "tables": """
         import functools
+        import sys
         import time
         import warnings
         import numpy as np
@@ -128,6 +129,9 @@ FILES = {
         def emptied(x):
             kept.pop("first", None)
             return x * len(FACTORS)
+
+        def heard(x):
+            return x * (2.0 if sys.getprofile() else 1.0)
 
         def streamed(x):
             return x * next(stream)
@@ -345,25 +349,17 @@ def test_without_the_profiler_a_function_that_reaches_a_package_is_traced_at_eve
         profiler.is_on = True
 
 
-@pytest.mark.filterwarnings("ignore::wengert.PerformanceWarning")  # the function writes a list of the test's
+@pytest.mark.filterwarnings("ignore::wengert.PerformanceWarning")
 def test_the_inventory_says_who_hears_of_the_code_that_runs(package: Any) -> None:
     """The profiler that is there while a function runs that reaches a package, and no other time."""
-    seen: list[Any] = []
-
-    def f(x: Any) -> Any:
-        seen.append(sys.getprofile() is not None)
-        return package.scaled(x)
-
     profiler = wg.interceptions()["sys.setprofile"]
-    wg.jit(f)(X)
-    assert seen[0]
-    seen.clear()
+    assert wg.jit(lambda x: package.tables.heard(x))(1.0) == 2.0
     profiler.is_on = False
     try:
-        wg.jit(f)(X)
+        assert wg.jit(lambda x: package.tables.heard(x))(1.0) == 1.0
     finally:
         profiler.is_on = True
-    assert not any(seen) and sys.getprofile() is None
+    assert sys.getprofile() is None
 
 
 def test_what_a_package_computes_of_its_own_is_a_constant(package: Any) -> None:

@@ -109,6 +109,8 @@ def interceptions() -> Mapping[str, Interception]:
     Printed, it says of each function how it is changed and what answers for it. ``is_on`` switches one off and on
     again, in the whole process: its replacement is not called any more. What NumPy's own protocols answer, and what
     is compiled already, goes on.
+    Without the profiler, ``"sys.setprofile"``, a jitted function that reaches code of packages is traced at every call.
+    ``"type"`` is not switched off: results would be wrong.
 
     >>> import math
     >>> import wengert as wg
