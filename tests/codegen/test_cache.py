@@ -61,7 +61,7 @@ def test_no_file_is_left_open(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
     def use() -> None:
         cache.save(KEY, CODE)
         cache.read(KEY)
-        with cache.turn(KEY), cache.noted("define void @k()"):
+        with cache.one_at_a_time(KEY), cache.noted("define void @k()"):
             pass
         (folder / f"{KEY.hex()}.o").write_bytes(b"damaged")
         cache.read(KEY)
@@ -69,7 +69,7 @@ def test_no_file_is_left_open(folder: Path, monkeypatch: pytest.MonkeyPatch) -> 
         cache.read(KEY)
         cache.save(KEY, CODE)
         (folder / f"{KEY.hex()}.o").unlink()
-        with pytest.raises(ZeroDivisionError), cache.turn(KEY), cache.noted("define void @k()"):
+        with pytest.raises(ZeroDivisionError), cache.one_at_a_time(KEY), cache.noted("define void @k()"):
             _ = 1 / 0
         with monkeypatch.context() as patched:
             patched.setattr(config, "cache_dir", "/dev/null/none")
@@ -207,10 +207,10 @@ def test_who_never_gives_its_turn_back_is_waited_for_so_long_and_no_longer(
 
 def test_a_turn_needs_no_folder(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     folder.write_text("a file")
-    with cache.turn(KEY):
+    with cache.one_at_a_time(KEY):
         pass
     monkeypatch.setattr(config, "cache_dir", "")
-    with cache.turn(KEY):
+    with cache.one_at_a_time(KEY):
         pass
 
 
@@ -220,7 +220,7 @@ class Holder:
     def __init__(self, key: bytes) -> None:
         code = f"""
 from wengert.codegen import cache
-with cache.turn(bytes.fromhex("{key.hex()}")):
+with cache.one_at_a_time(bytes.fromhex("{key.hex()}")):
     print("mine", flush=True)
     input()
 """

@@ -1,4 +1,4 @@
-"""From the plan of a loop's body to the data that :mod:`wengert.codegen.loops` writes code from, if the body is small.
+"""Turn the plan of a small loop body into the data from which :mod:`wengert.codegen.loops` writes code.
 
 Sizes beyond the smallest are given at run time: the same loop over longer arrays is the same code.
 """
@@ -13,17 +13,18 @@ from wengert.codegen.nests.nest import Nest
 from wengert.passes.plan import Place, Plan
 
 MOST_CALLS = 160
-MOST_STEPS = 1000  # of its nests, all together
-MOST_FLOPS = 20_000  # in an iteration: beyond that, calling kernels costs nothing
-MOST_MEMORY = 1 << 14  # bytes that a function keeps for it
+MOST_STEPS = 1000  # steps of all nests of a body together
+MOST_FLOPS = 20_000  # flops of an iteration, beyond which the calls of kernels cost next to nothing
+MOST_MEMORY = 1 << 14  # bytes of values that a function keeps on its stack for a body
 KNOWN = 64  # sizes up to this are written into the code
 
 
 def body_of(
     made: Plan, calls: Sequence[Call], flops: float, pairs: Sequence[tuple[int, int]], zeroed: Sequence[int]
 ) -> tuple[Body, tuple[int, ...]] | None:
-    """The calls of a plan as a body, and the sizes that it is run with; None if it is not small, or not of kernels
-    alone. ``pairs``: outputs, and the inputs that they are written over; ``zeroed``: outputs that begin as zeros."""
+    """Return the calls of a plan as a body, and the sizes to run it with; None if the body is not small, or if not all
+    calls are kernels. ``pairs``: outputs, and the inputs that they are written over; ``zeroed``: outputs that begin as
+    zeros."""
     literals = tuple([a.value.tobytes() for a in made.literals])
     inputs, outputs = [[a.aval.nbytes for a in atoms] for atoms in (made.tape.inputs, made.tape.outputs)]
     over = dict(pairs)

@@ -1,17 +1,17 @@
 """This module keeps machine code on disk: object files by key, so that a second process compiles nothing twice.
 
-* What is read there is run. So it is read only from a folder and from files that are this user's and that nobody else
-  may write; what is not is left alone, with one warning, and counts as absent. Folders are made with mode 0700, files
-  with 0600.
-* What is no regular file, or longer than machine code is, is neither read nor removed: nothing here waits at a pipe or
-  follows a link.
-* Of processes that need one kernel at once, one compiles it, and the others read what it has written (:func:`turn`).
+* Code that is read from there is run. So it is read only from a folder and from files that belong to this user and that
+  nobody else may write; any other is left alone, with one warning, and counts as absent. Folders are made with mode
+  0700, files with 0600.
+* A path that is not a regular file, or a file longer than any machine code, is neither read nor removed: nothing here
+  waits at a pipe or follows a link.
+* If several processes need one kernel at once, one compiles it, and the others read its file (:func:`one_at_a_time`).
 * A file is written aside and renamed, so that others see all of it or nothing; it carries a checksum of its key and its
   code, and is thrown away if that is wrong: so is one that stands under the name of another. A folder that cannot be
   written is done without.
-* An LLVM that kills the process does so once: the texts of the kernels at hand stand in a note in the folder while they
-  are compiled. A later process that finds such a note, and its writer dead, tries each of them in a process of its own
-  first, and refuses the one that ends it.
+* An LLVM that kills the process does so once: while kernels are compiled, their texts stand in a note in the folder. A
+  later process that finds such a note, and its writer dead, first tries each of them in a separate process, and refuses
+  the one that ends it.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ MAX_BYTES = 64 * 1024 * 1024  # of a file: the longest kernels take a few of the
 
 
 def stamp() -> bytes:
-    """Return what decides about the machine code of a kernel beside the kernel itself."""
+    """Return all that decides about the machine code of a kernel beside the kernel itself."""
     return _stamp_for(target())
 
 
@@ -276,14 +276,14 @@ def _bound(folder: Folder) -> None:
         total -= size
 
 
-# ------------------------------------------------------------------------------------------------- turns and notes
+# ------------------------------------------------------------------------------------------------- locks and notes
 
 
 @contextmanager
-def turn(key: bytes) -> Iterator[None]:
-    """A context in which no other process that asks for its turn compiles this kernel, which may be on disk by then.
+def one_at_a_time(key: bytes) -> Iterator[None]:
+    """A context in which no other process within such a context compiles this kernel, which may be on disk by then.
 
-    A courtesy, not a promise: who has waited too long, or can make no file to lock, goes ahead.
+    It is a courtesy, not a promise: a process that has waited too long, or cannot make the file to lock, goes ahead.
     """
     name = f"{key.hex()}.lock"
     with _opened(is_made=True) as folder:
@@ -297,7 +297,7 @@ def turn(key: bytes) -> Iterator[None]:
             yield
         finally:
             if folder is not None and fd is not None:
-                _remove(folder, name)  # those who wait for it find the kernel; who comes now makes another
+                _remove(folder, name)  # processes that wait for the lock find the kernel; a later one makes a new file
                 os.close(fd)
 
 
@@ -319,7 +319,7 @@ def _wait_for(fd: int) -> None:
 
 @contextmanager
 def noted(text: str) -> Iterator[None]:
-    """A context in which it stands on disk that this process is compiling ``text``."""
+    """A context in which a note on disk says that this process is compiling ``text``."""
     name = f"{os.getpid()}.{threading.get_ident()}.compiling"
     with _opened(is_made=True) as folder:
         is_written = folder is not None and _write(folder, name, text.encode())

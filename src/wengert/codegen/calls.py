@@ -1,4 +1,4 @@
-"""What a program's steps call: kernels and routines on memory, guards, and Python."""
+"""The calls that a program makes, one a step: kernels and routines on memory, guards, and Python."""
 
 from __future__ import annotations
 
@@ -17,35 +17,35 @@ from wengert.tape import Instr
 
 
 class KernelCall(NamedTuple):
-    """Native code on memory."""
+    """A call of native code on memory."""
 
     kernel: Nest | Spec | Whole | str
-    """What is compiled; or the name of a kernel of the runtime's own ("copy", BLAS, LAPACK)."""
+    """The kernel to compile, or the name of a kernel of the runtime ("copy", BLAS, LAPACK)."""
     places: tuple[Place, ...]
     sizes: tuple[int, ...]
     extent: int
     grain: int
-    """Parts of the extent begin and end at multiples of it. Threads may share them; but if it is negative, they are run
-    in their order. 0: never split."""
+    """The extent may be split into parts that begin and end at multiples of this number. Threads may share the parts;
+    if the number is negative, they are run in order. 0: never split."""
     name: str
     instr: Instr | None
     can_fail: bool = False
-    """It may find operands that it does not take: the reference says which."""
+    """The kernel may find operands that it does not take; then the reference runs, and raises."""
     is_partial: bool = False
-    """Operands that it does not take the reference computes with, rather than refuse."""
+    """The reference computes the result for operands that the kernel does not take, rather than raise."""
     then: KernelCall | None = None
-    """What finishes the work, when all of the extent is done."""
+    """The call that finishes the work, when all of the extent is done."""
 
 
 class NestedCall(NamedTuple):
-    """A loop or a branch: its bodies are programs of their own, which the runtime makes."""
+    """A loop or a branch whose bodies are programs of their own, which the runtime makes."""
 
     step: PlanStep
     name: str
 
 
 class SwitchCall(NamedTuple):
-    """One of several kernels, by the int64 at ``index``."""
+    """A call of one of several kernels, chosen by the int64 at ``index``."""
 
     index: Place
     branches: tuple[KernelCall, ...]
@@ -54,7 +54,7 @@ class SwitchCall(NamedTuple):
 
 
 class WhileCall(NamedTuple):
-    """``first``, and while the byte at ``flag`` is not 0, which ``condition`` writes, ``body``."""
+    """A loop: run ``first``, then ``body`` while the byte at ``flag``, which ``condition`` writes, is not 0."""
 
     first: KernelCall
     condition: KernelCall
@@ -70,13 +70,13 @@ class GuardCall(NamedTuple):
 
 
 class CallbackCall(NamedTuple):
-    """Python is called back: ``function(*arrays)``."""
+    """A call back into Python: ``function(*arrays)``."""
 
     function: Callable[..., Any]
     ins: tuple[Place, ...]
     outs: tuple[Place, ...]
     copies: bool
-    """The operands are handed out as copies: the function is the user's, who may keep them."""
+    """The operands are passed as copies, since the function is the user's and may keep them."""
     name: str
     instr: Instr | None
     why: str
@@ -96,7 +96,7 @@ def describe(instr: Instr) -> str:
 
 
 def callback(step: PlanStep, why: str) -> CallbackCall:
-    """``step`` by its NumPy reference."""
+    """The call that does ``step`` by its NumPy reference."""
     instr = step.instr
     if instr is None:
         source, out = step.ins[0].aval, step.outs[0].aval
@@ -110,7 +110,7 @@ def callback(step: PlanStep, why: str) -> CallbackCall:
     function = op.bind([a.aval for a in instr.ins], **instr.params) if op.bind is not None else op.reference
     if op.bind is None and instr.params:
         function = partial(function, **instr.params)
-    if op.is_stable:  # as the reference runs: a backward part divides by zero where a mask will not look
+    if op.is_stable:  # without warnings, as references run: a backward part may divide by zero behind a mask
         function = partial(_silently, function)
     return CallbackCall(function, step.ins, step.outs, not op.is_stable, describe(instr), instr, why)
 

@@ -3,12 +3,12 @@
 A kernel is known by its *key*: what it computes, the processor, LLVM's version and the files of our code generator. It
 is looked up in memory, then on disk, and compiled last; so a second process compiles nothing that it has seen.
 
-* Machine code lives as long as somebody refers to it (:class:`Code`): programs share it, and with the last of them it
-  is freed.
-* The text is parsed and verified before anything is generated from it; what LLVM refuses is remembered as refused,
-  and the caller runs the reference instead (:class:`Refused` says why).
-* One that ended a process which compiled it is tried in a process of its own first: :mod:`wengert.codegen.cache` has
-  the notes of what was being compiled, and keeps the machine code.
+* Machine code lives as long as something refers to it (:class:`Code`): programs share it, and it is freed with the last
+  of them.
+* The text is parsed and verified before anything is generated from it; a kernel that LLVM refuses is remembered, and
+  the caller runs the reference instead (:class:`Refused` says why).
+* A kernel whose compilation ended a process is tried in a separate process first: :mod:`wengert.codegen.cache` has the
+  notes of what was being compiled, and keeps the machine code.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ class Refused(Exception):
 
 
 class Code:
-    """The machine code of a kernel, in memory as long as this object is: whoever keeps the address keeps it, and the
-    functions that it calls."""
+    """The machine code of a kernel, which is in memory as long as this object lives: whoever uses the address must keep
+    the object. It keeps the functions that it calls."""
 
     __slots__ = ("__weakref__", "address", "callees")
 
@@ -56,18 +56,18 @@ class Code:
 _lock = lock()  # LLVM's linker is used by one thread at a time
 _codes: WeakValueDictionary[bytes, Code] = WeakValueDictionary()
 _recent: dict[bytes, Code] = {}
-"""Those last asked for, for functions that are made, compiled and dropped in a loop: reading and linking one takes half
-a millisecond."""
+"""The kernels that were asked for last, in case functions are made, compiled and dropped in a loop: reading and linking
+one kernel takes half a millisecond."""
 RECENT = 256  # 5 to 10 MB
 _refused: dict[bytes, str] = {}
 _provided: dict[str, int] = {}
 _dropped: deque[tuple[Any, Any]] = deque()
-"""Libraries of code that is gone, and what linked them."""
+"""Libraries of code that is not needed any more, each with its linker."""
 
 
 def _drop(library: Any, linker: Any) -> None:
-    """Free a library; if another thread is at the linker, that does so, or the next one. This may be called anywhere,
-    by whoever lets go of the last reference."""
+    """Free a library; if another thread uses the linker now, that thread does so, or the next one. This may be called
+    anywhere, when the last reference goes."""
     _dropped.append((library, linker))
     with acquired(_lock) as is_acquired:
         if is_acquired:
@@ -81,7 +81,7 @@ def _free() -> None:
 
 
 class Counters:
-    """What has been compiled in this process. Times in seconds."""
+    """Counts of what has been compiled in this process. Times are in seconds."""
 
     compiled = 0
     loaded = 0
@@ -97,12 +97,13 @@ def _machine(t: Target) -> Any:
 
 
 LINKED = 256
-"""Kernels that one linker links: it keeps some 14 kB of each until it goes itself."""
+"""The number of kernels that one linker links: it keeps some 14 kB of each until it is freed itself."""
 _linkers: deque[Any] = deque(maxlen=1)
 
 
 def _linker(number: int) -> Any:
-    """What links kernels, each as a library of its own. Only JITLink gives back what the code of one took."""
+    """The linker for kernel number ``number``; it links each kernel as a library of its own. It is JITLink, since only
+    that frees the memory of the code of one library."""
     if not _linkers or number % LINKED == 0:
         _give_back()
         _linkers.append(llvm.create_lljit_compiler(_machine(host()), use_jit_link=True))
@@ -110,7 +111,7 @@ def _linker(number: int) -> Any:
 
 
 def _give_back() -> None:
-    """Give the system what LLVM has freed: glibc keeps it, in as many pieces as there were kernels."""
+    """Return to the system the memory that LLVM has freed: glibc keeps it, in as many pieces as there were kernels."""
     trim = getattr(ctypes.CDLL(None), "malloc_trim", None)  # other C libraries have none
     if trim is not None:
         trim(0)
@@ -122,7 +123,7 @@ def key_of(kernel: Any) -> bytes:
 
 
 def machine_code(kernels: Mapping[bytes, Callable[[str], str]]) -> dict[bytes, Code | str]:
-    """For each key its code, or why there is none. ``kernels[key](name)`` is the IR text."""
+    """Return for each key its code, or the reason why there is none. ``kernels[key](name)`` is the IR text."""
     with _lock:
         found: dict[bytes, Code | str] = {}
         missing = []
@@ -150,7 +151,7 @@ def machine_code(kernels: Mapping[bytes, Callable[[str], str]]) -> dict[bytes, C
 
 
 def _keep(found: Mapping[bytes, Code | str]) -> None:
-    """Those last asked for, each once."""
+    """Keep the kernels that were asked for last, each once."""
     for key, code in found.items():
         _recent.pop(key, None)
         if isinstance(code, Code):
@@ -171,7 +172,7 @@ def _compiled(kernels: Mapping[bytes, Callable[[str], str]]) -> dict[bytes, Code
     texts = {key: write(name_of(key)) for key, write in kernels.items()}
     with cache.noted("".join(texts.values())):
         for key, text in texts.items():
-            with cache.turn(key):
+            with cache.one_at_a_time(key):
                 found[key] = _loaded(key) or _made(key, text)  # another process may have made it meanwhile
     return found
 
@@ -216,8 +217,8 @@ def object_code(text: str) -> bytes:
 
 
 def _optimise(module: Any) -> None:
-    """Inline the kernels of a loop in it, and what follows from that: our texts of single kernels leave LLVM nothing to
-    do before it generates code."""
+    """Inline the kernels of a loop into the loop, and optimise the result. The texts of single kernels need no
+    optimising before code is generated."""
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = False
     passes = llvm.create_pass_builder(_machine(target()), options)
@@ -237,7 +238,7 @@ def _linked(key: bytes, code: bytes, callees: Mapping[str, Code]) -> Code:
     number = next(_numbers)
     linker = _linker(number)
     try:
-        linked = library.link(linker, f"{name}.{number}")  # a name is never free again
+        linked = library.link(linker, f"{name}.{number}")  # the name of a library cannot be used again
     except RuntimeError as error:
         raise Refused(str(error)) from error
     known = _codes[key] = Code(linked[name], linked, linker, callees)
@@ -256,15 +257,15 @@ def _loaded(key: bytes) -> Code | None:
     symbols, _, code = data.partition(b"\n")
     try:
         made = _linked(key, code, {symbol: _callee(symbol) for symbol in symbols.decode().split()})
-    except Refused:  # its object file does not hold it
+    except Refused:  # the object file does not define the kernel
         return None
     Counters.loaded += 1
     return made
 
 
 def survives(text: str) -> bool:
-    """Whether a process of its own lives to the end of compiling ``text``."""
-    import subprocess  # only here, and not needed in a lifetime
+    """Whether a separate process lives to the end of compiling ``text``."""
+    import subprocess  # imported only here, since it is hardly ever needed
 
     code = "import sys; from wengert.codegen.compiler import object_code; object_code(sys.stdin.read())"
     environment = {**os.environ, "WENGERT_TARGET": config.target}

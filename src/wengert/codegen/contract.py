@@ -1,4 +1,4 @@
-"""Contractions on their own: BLAS for the large ones, on the memory as it lies, transposes by flag."""
+"""Contractions that are a kernel of their own: BLAS for large ones, without copies, and transposes by its flags."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from wengert.codegen.target import target
 from wengert.passes.fuse import SMALL_CONTRACTION, SMALL_PRODUCT, is_small_contraction
 from wengert.passes.plan import Place, PlanStep, reach
 
-MAX_EMITTED = 2e6  # flops: of what BLAS cannot take, more than this is left to NumPy, which copies and calls BLAS
-MAX_TILED = 128 * 128 * 128  # multiply-adds of a product of which tiles are emitted (benchmarks/bench_contract.py) ...
-MAX_STREAMED = 1 << 21  # ... or, with AVX-512, bytes of the operand that all columns of tiles read: then of any product
-FEWEST_BYTES = {32: 16, 64: 40}  # if rows of the result are so long, by the bytes of a vector; with SSE never
-MAX_NARROW = 16 * 16 * 16  # the same, where rows only fill half a vector: BLAS for AVX-512 knows such products
-GRAIN_FLOPS = 2_000_000  # of products that are worth handing to a thread
+MAX_EMITTED = 2e6  # flops: a larger contraction that BLAS cannot take is left to NumPy, which copies and calls BLAS
+MAX_TILED = 128 * 128 * 128  # multiply-adds of the largest product emitted as tiles (benchmarks/bench_contract.py) ...
+MAX_STREAMED = 1 << 21  # ... or, with AVX-512, any product whose operand read by all columns of tiles has fewer bytes
+FEWEST_BYTES = {32: 16, 64: 40}  # the shortest rows of a result for tiles, by the bytes of a vector; no tiles with SSE
+MAX_NARROW = 16 * 16 * 16  # as MAX_TILED, if rows only fill half a vector: BLAS for AVX-512 is fast at such products
+GRAIN_FLOPS = 2_000_000  # flops that are worth handing to a thread
 LARGE = 2_000_000  # multiply-adds of a product that is worth cutting into blocks
-LONG = 2_000_000_000  # multiply-adds of a block between which and the next one looks for Ctrl-C: 50 to 100 ms
-ENOUGH = 8  # products in a batch: whole ones are parts enough
+LONG = 2_000_000_000  # multiply-adds of a block, after which Ctrl-C is looked for: 50 to 100 ms
+ENOUGH = 8  # products in a batch from which on threads share whole products, and not blocks
 PART, SHORTEST = 4096, 1536  # bytes of a column of a block: with one thread, blocks cost some 3 %
 TILE = 16  # the length of a block is a multiple of those of BLAS's own tiles
 
 
 def contraction(step: PlanStep) -> Call:
-    """A contraction on its own: BLAS, if it is large and its axes can be grouped without moving anything."""
+    """The call for a contraction of its own: BLAS, if it is large and its axes can be grouped without a copy."""
     instr = step.instr
     assert instr is not None
     dtype = step.outs[0].aval.dtype
@@ -53,18 +53,19 @@ def contraction(step: PlanStep) -> Call:
 
 
 def is_by_channels(kernel: object) -> bool:
-    """Whether it is a nest that has its lanes along channels, for the derivative of weights."""
+    """Whether ``kernel`` is a nest with lanes along channels, as for the derivative of a convolution's weights."""
     return isinstance(kernel, Nest) and taps_of(Facts(kernel, target())) is not None
 
 
 def repeats(place: Place) -> bool:
-    """Whether elements stand several times under different indices: windows, which a copy would write out."""
+    """Whether different indices lead to one element: windows, which a copy would write out."""
     low, high = reach(place)
     return 0 not in place.strides and place.aval.nbytes > high - low
 
 
 def is_dot(step: PlanStep) -> bool:
-    """Whether no operand has an axis of its own: sums as others are, which BLAS would take for matrices of one row."""
+    """Whether no operand has an axis of its own. A nest computes such sums better: to BLAS they would be products of
+    matrices of one row."""
     assert step.instr is not None
     a, b = [
         {label for label, n in zip(step.instr.params[name], place.aval.shape, strict=True) if n != 1}
@@ -74,9 +75,11 @@ def is_dot(step: PlanStep) -> bool:
 
 
 def is_tiled(product: Product, step: PlanStep) -> bool:
-    """Whether registers hold a tile of the product, and caches the matrices: then what is emitted takes less time than
-    BLAS, which packs both of them first. Lanes must lie side by side in an operand, or what is summed does so in one
-    that a panel can hold. Of a batch, each product is asked about."""
+    """Whether a product is emitted as tiles: registers hold a tile of it, and caches hold the matrices.
+
+    Then the emitted code is faster than BLAS, which packs both matrices first. Lanes must lie side by side in an
+    operand, or the axis that is summed must, in an operand that a panel can hold. For a batch, it is asked of one
+    product."""
     assert step.instr is not None
     m, n, k = product.m.extent, product.n.extent, product.x[1].extent
     itemsize = step.outs[0].aval.dtype.itemsize
@@ -106,14 +109,14 @@ def _is_in_reach(m: int, n: int, k: int, itemsize: int, vector_bytes: int) -> bo
 
 
 class Group(NamedTuple):
-    """Axes that step through memory as one. A stride of 0 with extent 1: none."""
+    """Axes that step through memory as one axis. Extent 1 and stride 0 stand for no axes."""
 
     extent: int
     stride: int
 
 
 def _grouped(labels: Sequence[int], place: Place, wanted: Sequence[int]) -> Group | None:
-    """The axes ``wanted``, in this order, as one; None if memory does not allow."""
+    """Group the axes ``wanted``, in this order, into one; None if their strides do not allow it."""
     size = place.aval.dtype.itemsize
     extent, stride = 1, 0
     for k in reversed(wanted):
@@ -130,7 +133,7 @@ def _grouped(labels: Sequence[int], place: Place, wanted: Sequence[int]) -> Grou
 
 
 class Product(NamedTuple):
-    """A contraction as C[m, n] = A[m, k] @ B[k, n], or many of them: operands in this order, and how they are read."""
+    """A contraction as C[m, n] = A[m, k] @ B[k, n], or a batch of these: A and B, and their axes as groups."""
 
     operands: tuple[Place, Place]
     labels: tuple[Sequence[int], Sequence[int]]
@@ -142,20 +145,21 @@ class Product(NamedTuple):
 
 
 def as_product(step: PlanStep) -> Product | None:
-    """The contraction as matrices that BLAS takes as they lie, wherever in memory those of a batch are; or None."""
+    """The contraction as a product of matrices that BLAS takes without a copy, wherever those of a batch lie; or
+    None."""
     assert step.instr is not None
     a, b, out = [step.instr.params[name] for name in ("a", "b", "out")]
     batch = [k for k in out if k in a and k in b]
     product = _as_product(step, batch)
     if product is not None or batch or not out:
         return product
-    owner = a if out[0] in a else b  # of pictures, which are many with the same weights
+    owner = a if out[0] in a else b  # the operand with a batch of pictures; the other has the weights for all
     pictures = list(itertools.takewhile(lambda k: k in owner, out[:-2]))
     return _as_product(step, pictures) if pictures else None
 
 
 def _as_product(step: PlanStep, batch: list[int]) -> Product | None:
-    """The same, with this batch: an operand that does not have it is one for all."""
+    """Do as ``as_product`` for these axes of the batch; an operand without them serves the whole batch."""
     instr = step.instr
     assert instr is not None
     (x, y), (z,) = step.ins, step.outs
@@ -179,7 +183,7 @@ def _as_product(step: PlanStep, batch: list[int]) -> Product | None:
 
 
 def as_gemm(product: Product, step: PlanStep) -> KernelCall | None:
-    """The call of BLAS, of which a batch steps through memory by one stride, or by two; or None."""
+    """The call of BLAS for a product, whose batch steps through memory by one stride or two; None if it does not."""
     instr, (z,) = step.instr, step.outs
     assert instr is not None
     (xm, xk), (yk, yn), zm = product.x, product.y, product.m
@@ -201,15 +205,17 @@ def as_gemm(product: Product, step: PlanStep) -> KernelCall | None:
 
 
 class Batch(NamedTuple):
-    """Products of which one lies ``strides`` behind the one before it, in x, y and z. A single one: strides of 0."""
+    """A batch of ``extent`` products, each ``strides`` elements behind the one before it, in x, y and z; the strides of
+    a single product are 0."""
 
     extent: int
     strides: tuple[int, ...]
 
 
 def _batches(product: Product, step: PlanStep) -> tuple[Batch, Batch] | None:
-    """The axes of the batch as an outer and an inner one; None if memory does not allow. Heads of attention are such:
-    they stand one after the other within a token, samples behind all of their tokens."""
+    """Group the axes of the batch into an outer and an inner one; None if their strides do not allow it. Heads of
+    attention need two: they lie one after the other within a token, and samples one after the other behind all their
+    tokens."""
     assert step.instr is not None
     labels, places = [*product.labels, step.instr.params["out"]], [*product.operands, step.outs[0]]
     for cut in range(max(1, len(product.batch))):
@@ -217,7 +223,7 @@ def _batches(product: Product, step: PlanStep) -> tuple[Batch, Batch] | None:
             [g for g in (_grouped(own, place, _of(own, axes)) for own, place in zip(labels, places, strict=True)) if g]
             for axes in (product.batch[:cut], product.batch[cut:])
         ]
-        if len(outer) == len(inner) == 3:  # of each operand and the result
+        if len(outer) == len(inner) == 3:  # both operands and the result could be grouped
             return _batch(outer), _batch(inner)
     return None
 
@@ -227,16 +233,18 @@ def _of(labels: Sequence[int], axes: Sequence[int]) -> list[int]:
 
 
 def _batch(groups: Sequence[Group]) -> Batch:
-    """Of both operands and the result, which has all of it."""
+    """The batch with these groups of axes, of the two operands and the result. An operand may have none of the axes,
+    the result has all, so its extent is that of the batch."""
     return Batch(groups[-1].extent, tuple([group.stride for group in groups]))
 
 
 def block(m: int, n: int, k: int, batch: int, itemsize: int) -> tuple[int, int]:
-    """Rows and columns of what BLAS computes at once of a product [m, k] @ [k, n]: the parts that threads share, and
-    between which a call can be interrupted.
+    """The rows and columns of the blocks in which BLAS computes a product [m, k] @ [k, n]. Threads share the blocks,
+    and a call can be interrupted between them.
 
-    Set by the shapes and the dtype alone, so the bits are those of one thread. Each block of rows packs all of the
-    right matrix again, each block of columns all of the left one, which costs more; so blocks are large.
+    They depend on the shapes and the dtype alone, so that the bits are the same with any number of threads. Each block
+    of rows packs all of the right matrix again, each block of columns all of the left one, which costs more; so blocks
+    are large.
     """
     if m * n * k < (LARGE if batch < ENOUGH else LONG):
         return m, n
@@ -249,7 +257,7 @@ def block(m: int, n: int, k: int, batch: int, itemsize: int) -> tuple[int, int]:
 
 
 def _part(n: int, itemsize: int) -> int:
-    """The length of the parts of n, whose number is even: about PART, or half of n if that is less."""
+    """The length of an even number of parts into which n is cut: about ``PART`` bytes, or half of n if that is less."""
     count = 2 * max(1, round(n * itemsize / (2 * PART)))
     return -(-n // (count * TILE)) * TILE
 

@@ -1,4 +1,4 @@
-"""Fourier transforms by the runtime's own code: of complex numbers, along the last axis, in powers of two."""
+"""Fourier transforms by the runtime's own code: complex numbers, along the last axis, with a power of two as length."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from wengert.codegen.calls import KernelCall, describe
 from wengert.passes.plan import PlanStep, is_c_order
 
 SHORTEST, LONGEST = 3, 16
-"""Logarithms of the lengths: of longer ones pocketfft is as fast (runtime/native/fourier.cpp)."""
+"""Binary logarithms of the lengths; for longer ones pocketfft is as fast (runtime/native/fourier.cpp)."""
 
 
 def transform(step: PlanStep) -> KernelCall | None:
-    """The kernel of a transform, on arrays in C order, as the plan has them; None: there is none.
+    """The call of the kernel for a transform of arrays in C order, which the plan arranges; None if there is none.
 
-    Behind the result comes the work area."""
+    Behind the place of the result stands the workspace."""
     instr = step.instr
     assert instr is not None
     (x,), (y,) = step.ins, step.outs
@@ -29,7 +29,7 @@ def transform(step: PlanStep) -> KernelCall | None:
     name = f"fft_f{4 * y.aval.dtype.itemsize}:{logarithm}"
     sizes = (logarithm, instr.params["norm"], int(instr.params["forward"]))
     batch = math.prod(x.aval.shape[:-1])
-    grain = -max(1, GRAIN // n)  # one row after the other: they share the work area
+    grain = -max(1, GRAIN // n)  # negative: rows run one after the other, since they share the workspace
     assert step.work is not None
     return KernelCall(name, (x, y, step.work), sizes, batch, grain, describe(instr), instr)
 

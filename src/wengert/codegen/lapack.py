@@ -10,9 +10,10 @@ from wengert.passes.plan import PlanStep, is_c_order
 
 
 def routine(step: PlanStep, kernel: Routine) -> KernelCall | None:
-    """LAPACK on stacks of matrices in C order, which the plan has seen to; behind the results comes the work area.
+    """The call of a LAPACK routine on stacks of matrices in C order, which the plan arranges; None if there is none.
 
-    Small symmetric matrices, of whose vectors nobody sees the signs, are ours; what is not finite is left to NumPy."""
+    Behind the places of the results stands the workspace. Small symmetric matrices, if any signs of their vectors will
+    do, are done by our own code; it leaves matrices that are not finite to NumPy."""
     instr = step.instr
     assert instr is not None
     stem = kernel.routine.partition(".")[2]
@@ -32,16 +33,16 @@ def routine(step: PlanStep, kernel: Routine) -> KernelCall | None:
             grain = 8 * max(1, GRAIN_FLOPS // (50 * shape[-1] ** 3))
             places = (*step.ins, *step.outs)
             return KernelCall(name, places, tuple(sizes), batch, grain, describe(instr), instr, True, is_partial=True)
-    if stem == "syevd" and dtypes != {"d"}:  # NumPy computes in double precision, and other digits are other signs
+    if stem == "syevd" and dtypes != {"d"}:  # NumPy computes in double precision; less may give other signs of vectors
         return None
     places = (*step.ins, *step.outs, *([step.work] if step.work is not None else []))
     name = f"{stem}_f{8 * step.ins[0].aval.dtype.itemsize}"
-    # One matrix after the other: those that need a work area share it, and BLAS has threads of its own.
+    # Negative: one matrix after the other, since all share the workspace, and BLAS has threads of its own.
     grain = -max(1, GRAIN_FLOPS // max(1, shape[-1] ** 3))
     return KernelCall(name, places, tuple(sizes), batch, grain, describe(instr), instr, True, kernel.is_partial)
 
 
-GRAIN_FLOPS = 2_000_000  # of matrices after which it is worth looking for Ctrl-C
+GRAIN_FLOPS = 2_000_000  # flops after which it is worth looking for Ctrl-C
 EIGHT_AT_A_TIME, ALONE = 16, 6
-"""Rows up to which a stack of symmetric matrices, and a few, are rotated to be diagonal sooner than LAPACK's are."""
+"""The order of symmetric matrices up to which Jacobi rotations are faster than LAPACK: in a stack, and of a few."""
 ROUTINES = frozenset(["syevd", "getrf", "getrs", "getri", "potrf", "slogdet", "det", "cofactor", "trsm"])

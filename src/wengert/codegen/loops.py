@@ -1,9 +1,8 @@
-"""A loop, or a branch, whose body is small: the kernels of its body in one function, which LLVM inlines and optimises
-as a whole.
+"""A loop or branch with a small body as one function: LLVM inlines the kernels of the body and optimises the whole.
 
-What the body carries, what it computes on the way and small constants lie in the function's own memory, of which LLVM
-makes registers; slices are where an index says. A kernel of a body may be such a function itself.
-:mod:`~wengert.codegen.bodies` makes a body of a plan.
+Carries, intermediate values and small constants lie on the function's stack, which LLVM turns into registers; slices
+are read and written in their arrays. A kernel of a body may be such a function itself. :mod:`~wengert.codegen.bodies`
+makes a body of a plan.
 """
 
 from __future__ import annotations
@@ -18,25 +17,25 @@ from wengert.codegen.specs.spec import Spec
 from wengert.codegen.target import Target
 
 INTERRUPTED = "wengert_is_interrupted"
-"""The runtime's routine: whether a signal's handler raised. To be provided to the compiler."""
+"""The name of the runtime's routine that tells whether a signal's handler raised; the compiler must be given it."""
 MORE_ROOM = "wengert_more_room"
-"""Likewise: ``more_room(memory, bytes)`` is memory of twice as many bytes that begins with these; null: there is none.
-The third operand says which memory stands on the caller's stack, and is not freed."""
+"""The name of the runtime's routine that doubles memory: ``more_room(memory, bytes, on_stack)`` returns memory of twice
+as many bytes that begins with these, or null if there is none. ``on_stack`` is memory that is not freed."""
 FREE = "wengert_free"
-STOPPED = -(1 << 31)  # the status that says so, as runtime/native/layout.h has it
-NO_MEMORY = -5  # likewise
-TURNS = 1 << 16  # between two looks
-FIRST_TURNS, FIRST_BYTES = 32, 1 << 12  # at most: of which a function keeps the carries before it asks for memory
+STOPPED = -(1 << 31)  # the status of a kernel that was interrupted, as runtime/native/layout.h has it
+NO_MEMORY = -5  # the status of one that found no memory, likewise
+ITERATIONS = 1 << 16  # the iterations between two checks for an interrupt
+FIRST_ITERATIONS, FIRST_BYTES = 32, 1 << 12  # the most whose carries are kept on the stack before memory is asked for
 
-FEW_BYTES = 256  # of a carry that is kept in the function's memory
-FEW_CONSTANT_BYTES = 64  # of a constant that is copied there
+FEW_BYTES = 256  # the most bytes of a carry that is kept on the function's stack
+FEW_CONSTANT_BYTES = 64  # the most bytes of a constant that is copied there
 
 COPY = "copy"
 
 
 class Segment(NamedTuple):
-    """A call of a kernel: its operands as (kind of buffer, number, offset); sizes that are None are given at run time,
-    in the order in which they stand."""
+    """A call of a kernel in a body: its operands as (kind of buffer, number, offset), and its sizes. Sizes that are
+    None are given at run time, in this order."""
 
     kernel: Nest | Spec | Scan | While | WhileBack | Switch | Straight | str
     places: tuple[tuple[str, int, int], ...]
@@ -45,25 +44,27 @@ class Segment(NamedTuple):
 
 
 class Body(NamedTuple):
-    """What is run in an iteration."""
+    """The calls that one iteration, or one branch, makes."""
 
     segments: tuple[Segment, ...]
     arena: int
-    """Bytes of intermediate values."""
+    """The bytes of all intermediate values."""
     literals: tuple[bytes, ...]
     inputs: tuple[int | None, ...]
     outputs: tuple[int | None, ...]
-    """Of each, its bytes. None: given at run time, before the sizes of the segments; of an output it is more than
-    :data:`FEW_BYTES`, and the output goes over its input."""
+    """The bytes of each output, as ``inputs`` has those of each input. None: the number is given at run time, before
+    the sizes of the segments; an output with None has more than :data:`FEW_BYTES`, and is written over its input."""
     over: tuple[int, ...]
-    """Of each output, the input in whose place it is written; or -1."""
+    """The number of the input over which each output is written; or -1."""
     zeroed: tuple[int, ...]
-    """Outputs that are zeros when the body begins."""
+    """The numbers of the outputs that must be zeros when the body begins."""
 
 
 class Scan(NamedTuple):
-    """pointers (constants, first carries, stacks, last carries, stacked results), sizes (length, those of the body),
-    and the part of the length that is run: parts in their order. As the runtime's "scan" does it."""
+    """A loop of a known number of iterations, which does as the runtime's "scan".
+
+    It is called with pointers (constants, first carries, stacks, last carries, stacked results), sizes (length, those
+    of the body), and the part of the length to run; parts are run in order."""
 
     body: Body
     constants: int
@@ -72,7 +73,10 @@ class Scan(NamedTuple):
 
 
 class While(NamedTuple):
-    """pointers (constants of the condition, of the body, first carries, last carries), sizes of both bodies."""
+    """A loop that runs while a condition holds.
+
+    It is called with pointers (constants of the condition, constants of the body, first carries, last carries), and the
+    sizes of both bodies."""
 
     condition: Body
     body: Body
@@ -82,8 +86,10 @@ class While(NamedTuple):
 
 
 class WhileBack(NamedTuple):
-    """pointers (constants of the condition, of the body, first carries, cotangents of the last, results), sizes of the
-    three bodies: as the runtime's "while_back" does it. ``back`` takes constants, carries, cotangents and sums, and
+    """The pullback of a :class:`While`, which does as the runtime's "while_back".
+
+    It is called with pointers (constants of the condition, constants of the body, first carries, cotangents of the last
+    carries, results), and the sizes of the three bodies. ``back`` takes constants, carries, cotangents and sums, and
     gives sums and cotangents."""
 
     condition: Body
@@ -96,24 +102,24 @@ class WhileBack(NamedTuple):
 
 
 class Switch(NamedTuple):
-    """pointers (an int64 that says which, operands, results), sizes of all branches."""
+    """A branch, called with pointers (an int64 that chooses, operands, results), and the sizes of all branches."""
 
     branches: tuple[Body, ...]
 
 
 class Straight(NamedTuple):
-    """pointers (inputs, outputs), sizes of the body; an output that goes over an input is given its address, and who
-    calls has zeroed those that begin as zeros."""
+    """A body alone: it is called with pointers (inputs, outputs), and the sizes of the body. An output that is written
+    over an input has the same pointer, and the caller zeroes those that begin as zeros."""
 
     body: Body
 
 
 Whole = Scan | While | WhileBack | Switch | Straight
 
-# ----------------------------------------------------------------------------------------------------------- its code
+# ---------------------------------------------------------------------------------------------------------- their code
 
 Text = Callable[[Any, str], str]
-"""``text(kernel, name)``: a module with the kernel ``name``."""
+"""``text(kernel, name)`` returns the text of an LLVM module with the kernel ``name``."""
 
 
 def emit(whole: Whole, name: str, target: Target, text: Text) -> str:
@@ -126,13 +132,13 @@ def is_to_be_optimised(text: str) -> bool:
 
 
 class _Sized(NamedTuple):
-    """A body whose sizes all have values."""
+    """A body and all its sizes, as numbers or as values that are read at run time."""
 
     body: Body
     inputs: list[Index]
     outputs: list[Index]
     segments: list[list[Index]]
-    """Of each, its sizes and its extent."""
+    """The sizes and, last, the extent of each segment."""
 
 
 class _Writer:
@@ -141,12 +147,12 @@ class _Writer:
         self.name = name
         self.text = text
         self._inner: dict[Any, str] = {}
-        """The names of the kernels that are called."""
+        """The names of the functions in the module, by the kernels that they run."""
         self._functions: list[str] = []
         self._sizes_read = 0
         self._status = ""
         self._cleanup: Callable[[], None] = lambda: None
-        """Before the function is left."""
+        """Emits what must be done before the function returns because of an error."""
 
     def module(self, whole: Whole) -> str:
         f = self.f
@@ -186,16 +192,17 @@ class _Writer:
         beside = [self._beside(k, carries, sized, n) for k in range(m)]
         run = self._prepared(sized)
 
-        def turn(i: Value) -> None:
+        def iteration(i: Value) -> None:
             row = length - 1 - i if scan.is_reversed else i
             slices = [self._moved(p, row, size) for p, size in zip(stacks, sized.inputs[n + m :], strict=True)]
             results = [self._moved(p, row, size) for p, size in zip(stacked, sized.outputs[m:], strict=True)]
             self._zero(sized, [*beside, *results])
             run([*constants, *carries, *slices], [*beside, *results])
             self._advance(carries, beside, sized)
-            f.when((i & (TURNS - 1)).eq(TURNS - 1), self._look)  # in a loop within a loop nobody else does
+            # The runtime checks between parts of a long loop, but not in a loop within a loop.
+            f.when((i & (ITERATIONS - 1)).eq(ITERATIONS - 1), self._leave_if_interrupted)
 
-        f.loop(begin, end, f.constant(1, "i8"), turn)
+        f.loop(begin, end, f.constant(1, "i8"), iteration)
         for p, carry, size in zip(last, carries, sized.outputs, strict=False):
             self._copy(p, carry, size)
 
@@ -210,7 +217,7 @@ class _Writer:
             self._copy(p, carry, size)
 
     def _constants(self, of: Sequence[tuple[_Sized, int]]) -> list[list[str]]:
-        """The constants of bodies, which stand first among the operands."""
+        """The places of the constants of bodies, which stand first among the operands."""
         at, found = 0, list[list[str]]()
         for sized, count in of:
             found.append([self._constant(self._pointer(at + k), sized.inputs[k]) for k in range(count)])
@@ -224,8 +231,10 @@ class _Writer:
         carries: Sequence[str],
         each: Callable[[Value], None] | None = None,
     ) -> Value:
-        """Turns on ``carries`` while the condition holds, and how many they were; ``each(turn)`` before each. The
-        condition and the body with their constants."""
+        """Emit iterations on ``carries`` while the condition holds, and return their number.
+
+        ``condition`` and ``body`` have their constants beside them. ``each(number)`` emits code at the beginning of
+        each iteration."""
         f, (sized, constants) = self.f, body
         beside = [self._beside(k, carries, sized, len(constants)) for k in range(len(carries))]
         flag, count = f.alloca("i8", 1, 1), f.alloca("i64", 1, 8)
@@ -240,23 +249,23 @@ class _Writer:
             goes_on = f.effect(f"load i8, ptr {flag}", "u1")
             f.branch_if(goes_on.ne(0), again, done)
             f.start(again)
-            turn = f.effect(f"load i64, ptr {count}", "i8")
+            number = f.effect(f"load i64, ptr {count}", "i8")
             if each is not None:
-                each(turn)
+                each(number)
             self._zero(sized, beside)
             run([*constants, *carries], beside)
             self._advance(carries, beside, sized)
-            turns = turn + 1
-            f.effect(f"store {turns.typed}, ptr {count}")
-            f.branch_if((turns & (TURNS - 1)).eq(0), look, head)
+            done_now = number + 1
+            f.effect(f"store {done_now.typed}, ptr {count}")
+            f.branch_if((done_now & (ITERATIONS - 1)).eq(0), look, head)
             f.start(look)
-            self._look()
+            self._leave_if_interrupted()
             f.branch(head)
         f.start(done)
         return f.effect(f"load i64, ptr {count}", "i8")
 
-    def _look(self) -> None:
-        """Leave if Python wants that."""
+    def _leave_if_interrupted(self) -> None:
+        """Emit a return from the function if a signal's handler raised."""
         f = self.f
         f.declarations[INTERRUPTED] = f"declare i32 @{INTERRUPTED}()"
         is_over = f.effect(f"call i32 @{INTERRUPTED}()", "i4").ne(0)
@@ -280,7 +289,7 @@ class _Writer:
         sizes = [size or 0 for size in loop.body.outputs]  # known, since nothing goes over an input
         offsets = [sum(sizes[:k]) for k in range(m)]
         row = max(1, sum(sizes))
-        nbytes = row * max(1, min(FIRST_TURNS, FIRST_BYTES // row))
+        nbytes = row * max(1, min(FIRST_ITERATIONS, FIRST_BYTES // row))
         on_stack, trail = self._room(nbytes), f.alloca("ptr", 1, 8)
         room = f.alloca("i64", 1, 8)
         f.effect(f"store ptr {on_stack}, ptr {trail}")
@@ -289,15 +298,15 @@ class _Writer:
         for carry, start, size in zip(carries, first, sizes, strict=True):
             self._copy(carry, start, size)
 
-        def keep(turn: Value) -> None:
+        def keep(number: Value) -> None:
             nbytes = f.effect(f"load i64, ptr {room}", "i8")
-            f.when(nbytes <= turn * row, lambda: self._double(trail, room, on_stack))
-            place = self._moved(f.effect(f"load ptr, ptr {trail}", "u8").text, turn, row)
+            f.when(nbytes <= number * row, lambda: self._double(trail, room, on_stack))
+            place = self._moved(f.effect(f"load ptr, ptr {trail}", "u8").text, number, row)
             for carry, offset, size in zip(carries, offsets, sizes, strict=True):
                 self._copy(self._at(place, offset), carry, size)
 
         self._cleanup = lambda: self._free(trail, on_stack)
-        turns = self._repeat((condition, tests), (body, constants), carries, keep)
+        count = self._repeat((condition, tests), (body, constants), carries, keep)
         moving = [
             self._carry(p, goal, k)
             for p, goal, k in zip(given, goals[loop.sums :], back.outputs[loop.sums :], strict=True)
@@ -312,20 +321,20 @@ class _Writer:
         run = self._prepared(back)
         kept = f.effect(f"load ptr, ptr {trail}", "u8").text
 
-        def turn(i: Value) -> None:
-            place = self._moved(kept, turns - 1 - i, row)
+        def iteration_back(i: Value) -> None:
+            place = self._moved(kept, count - 1 - i, row)
             self._zero(back, beside)
             run([*constants, *[self._at(place, offset) for offset in offsets], *moving, *sums], beside)
             self._advance(memory, beside, back)
-            f.when((i & (TURNS - 1)).eq(TURNS - 1), self._look)
+            f.when((i & (ITERATIONS - 1)).eq(ITERATIONS - 1), self._leave_if_interrupted)
 
-        f.loop(f.constant(0, "i8"), turns, f.constant(1, "i8"), turn)
+        f.loop(f.constant(0, "i8"), count, f.constant(1, "i8"), iteration_back)
         for goal, place, size in zip(goals, memory, back.outputs, strict=True):
             self._copy(goal, place, size)
         self._cleanup()
 
     def _sum(self, goal: str, nbytes: Index) -> str:
-        """Where a sum is, beginning with zeros."""
+        """The place of a sum, which begins with zeros."""
         place = self._place(goal, nbytes)
         self._set(place, nbytes)
         return place
@@ -353,7 +362,7 @@ class _Writer:
         branches = [self._sized(branch) for branch in switch.branches]
         runs = [self._prepared(branch) for branch in branches]
         labels, done = [f.new_label("branch") for _ in runs], f.new_label("done")
-        for k in range(n - 1):  # clipped to those there are: the first for what is less, the last for what is more
+        for k in range(n - 1):  # the index is clipped: the first branch for a smaller one, the last for a larger one
             following = f.new_label("case")
             f.branch_if(which <= k, labels[k], following)
             f.start(following)
@@ -374,13 +383,15 @@ class _Writer:
     # ------------------------------------------------------------------------------------------------------- a body
 
     def _sized(self, body: Body) -> _Sized:
-        """What a body is called with, in the order of :func:`~wengert.codegen.bodies.body_of`."""
+        """Read the sizes of a body that are given at run time, in the order of
+        :func:`~wengert.codegen.bodies.body_of`."""
         inputs, outputs = [[self._size() if n is None else n for n in sizes] for sizes in (body.inputs, body.outputs)]
         known = [(*segment.sizes, segment.extent) for segment in body.segments]
         return _Sized(body, inputs, outputs, [[self._size() if n is None else n for n in sizes] for sizes in known])
 
     def _prepared(self, sized: _Sized) -> Callable[[Sequence[str], Sequence[str]], None]:
-        """How to run a body on its inputs and outputs: what does not change from turn to turn is written here."""
+        """Emit the code of a body that is the same in all iterations, and return the function that emits the rest, for
+        given inputs and outputs."""
         f, body = self.f, sized.body
         memory = {("arena", 0): self._room(body.arena) if body.arena else "null"}
         for k, data in enumerate(body.literals):
@@ -422,7 +433,7 @@ class _Writer:
         return self._inner[kernel]
 
     def _take(self, line: str) -> None:
-        """A line of another module."""
+        """Take over a line of another module."""
         if line.startswith(("declare ", "@")):
             found = re.search(r"@[\w.]+", line)
             assert found is not None
@@ -480,7 +491,8 @@ class _Writer:
         self.f.effect(f"call void @llvm.{name}({given})")
 
     def _constant(self, pointer: str, nbytes: Index) -> str:
-        """A constant where nothing that the loop writes can be: then it is read once."""
+        """The place of a constant. A small one is copied to a place where the loop writes nothing, so that LLVM reads
+        it once."""
         if not isinstance(nbytes, int) or not 0 < nbytes <= FEW_CONSTANT_BYTES:
             return pointer
         room = self._room(nbytes)
@@ -488,11 +500,11 @@ class _Writer:
         return room
 
     def _place(self, last: str, nbytes: Index) -> str:
-        """Where what is carried is: in memory of our own, or where it ends."""
+        """The place of a carry during the loop: on the stack if it is small, else the place ``last`` of its result."""
         return self._room(nbytes) if isinstance(nbytes, int) and nbytes <= FEW_BYTES else last
 
     def _carry(self, start: str, last: str, nbytes: Index) -> str:
-        """Where a carry is, with what it begins with, which may be there already."""
+        """The place of a carry during the loop, to which its first value is copied if it is not there already."""
         place = self._place(last, nbytes)
         if place != last:
             self._copy(place, start, nbytes)
@@ -502,7 +514,7 @@ class _Writer:
         return place
 
     def _beside(self, k: int, carries: Sequence[str], sized: _Sized, first: int) -> str:
-        """Where a turn writes a carry."""
+        """The place to which an iteration writes a new carry: over the old one if the body allows, else beside it."""
         if sized.body.over[k] == first + k:
             return carries[k]
         return self._room(sized.body.outputs[k] or 0)
@@ -512,7 +524,7 @@ class _Writer:
             self._copy(carry, new, size)
 
     def _copy_few(self, source: str, goal: str, sizes: Sequence[int | None]) -> None:
-        """As the runtime's "copy" does it, of which all sizes are known: all is read before anything is written."""
+        """Emit a copy with known sizes, as the runtime's "copy" does it: all is read before anything is written."""
         itemsize, ndim, *rows = [s or 0 for s in sizes]
         offsets = [(0, 0)]
         for d in range(ndim):

@@ -1,8 +1,8 @@
-"""From a plan to calls: which kernel each step runs, on which memory, with which sizes.
+"""Lower a plan to calls: decide which kernel each step runs, on which memory, with which sizes.
 
 A step becomes a loop nest (:mod:`wengert.codegen.nests.build`), a kernel over indices (:mod:`wengert.codegen.specs`), a
-routine of BLAS or LAPACK, a guard, or a callback to the NumPy reference, where nothing native is there or the dtypes
-are not native; a callback says why.
+routine of BLAS or LAPACK, a guard, or a callback to the NumPy reference if there is no native code for the op or its
+dtypes; a callback says why.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ from wengert.tape import Aval
 
 
 def lower(step: PlanStep) -> Call | NestedCall:
-    """The call that does what ``step`` says."""
+    """Return the call that does ``step``."""
     if step.what != "run":
         return _copy(step)
     instr = step.instr
@@ -112,14 +112,14 @@ def _copy(step: PlanStep) -> Call:
 
 
 def _as_pairs(place: Place) -> Place:
-    """Complex numbers as pairs of real ones: float[..., 2]."""
+    """The place of an array of complex numbers as one of pairs of real numbers: float[..., 2]."""
     half = place.aval.dtype.itemsize // 2
     aval = Aval((*place.aval.shape, 2), np.dtype(f"f{half}"))
     return place._replace(strides=(*place.strides, half), aval=aval)
 
 
 FEW = 64
-"""Elements that the runtime copies one by one: few elements have many shapes, each of which would be compiled."""
+"""The most elements that the runtime copies one by one: small arrays have many shapes, and each would be compiled."""
 
 
 def _copy_few(source: Place, goal: Place) -> KernelCall:
@@ -137,12 +137,12 @@ def text_of(kernel: Nest | Spec | Whole, name: str) -> str:
 
 
 def supports(function: str, dtypes: tuple[np.dtype[Any], ...], out: np.dtype[Any]) -> bool:
-    """Whether there is a native scalar function for these dtypes: what the fusing pass asks."""
+    """Whether there is a native scalar function for these dtypes; the fusing pass asks this."""
     return vecmath.is_supported(function, tuple([short(d) for d in dtypes]), short(out))
 
 
 def can_reach(places: Sequence[Place]) -> bool:
-    """Whether generated code can read and write there: of dtypes that it knows, in strides of whole elements."""
+    """Whether generated code can read and write these places: their dtypes are native, and strides whole elements."""
     for p in places:
         if p.aval.dtype not in NATIVE_DTYPES:
             return False
@@ -151,11 +151,11 @@ def can_reach(places: Sequence[Place]) -> bool:
     return True
 
 
-# ------------------------------------------------------------------------------------ kernels that are no map
+# ------------------------------------------------------------------------------------ kernels that are not nests
 
 
 def _spec_call(step: PlanStep) -> KernelCall | None:
-    """A :mod:`kernel <wengert.codegen.specs.spec>` that is no nest."""
+    """The call of a :mod:`kernel <wengert.codegen.specs.spec>` that is not a nest; None if there is none."""
     instr, ins, outs = step.instr, step.ins, step.outs
     assert instr is not None
     kernel, params = instr.op.kernel, instr.params

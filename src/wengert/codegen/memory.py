@@ -1,7 +1,7 @@
-"""How elements are read from memory and written to it: one, or as many as a vector has lanes, with a mask or without.
+"""Read elements from memory and write them: one, or as many as a vector has lanes, with a mask or without.
 
-A boolean is a byte in memory, and one bit in a value. A read is by default never taken as known, since the memory may
-be what the kernel writes; ``is_known`` says that the same read again gives the same value.
+A boolean is a byte in memory, and one bit in a value. Two equal reads are by default not merged, since the kernel may
+write the memory between them; ``is_known`` says that the same read again gives the same value.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ def memory_type(dtype: str, lanes: int) -> str:
 def load(
     f: Function, pointer: str, dtype: str, lanes: int = 1, mask: Value | None = None, is_known: bool = False
 ) -> Value:
-    """Elements that lie side by side."""
+    """Read elements that lie side by side."""
     kind, align = memory_type(dtype, lanes), size_of(dtype)
     if mask is None or lanes == 1:
         return _read(f, f"load {kind}, ptr {pointer}, align {align}", dtype, lanes, is_known)
@@ -32,7 +32,7 @@ def load(
 
 
 def gather(f: Function, pointer: str, offsets: Value, dtype: str, mask: Value | None, is_known: bool = False) -> Value:
-    """The elements so many bytes from ``pointer``, one a lane."""
+    """Read one element for each lane, ``offsets`` bytes from ``pointer``."""
     lanes, kind = offsets.lanes, memory_type(dtype, offsets.lanes)
     mask = mask or f.constant(1, "b1", lanes)
     name = f"llvm.masked.gather.{_suffix(dtype, lanes)}.v{lanes}p0"
@@ -43,7 +43,8 @@ def gather(f: Function, pointer: str, offsets: Value, dtype: str, mask: Value | 
 
 
 def prefetch(f: Function, pointer: str, ahead: int) -> None:
-    """Ask for the cache line so many bytes on. It may be any address: a processor ignores what it must not read."""
+    """Ask for the cache line ``ahead`` bytes on. Any address will do: the processor ignores one that it must not
+    read."""
     name = "llvm.prefetch.p0"
     f.declarations[name] = f"declare void @{name}(ptr, i32, i32, i32)"
     place = f.pure(f"getelementptr i8, ptr {pointer}, i64 {ahead}", "u8", 1).text
@@ -51,7 +52,7 @@ def prefetch(f: Function, pointer: str, ahead: int) -> None:
 
 
 def store(f: Function, pointer: str, x: Value, mask: Value | None = None) -> None:
-    """Elements side by side."""
+    """Write elements side by side."""
     kind, align, data = memory_type(x.dtype, x.lanes), size_of(x.dtype), _written(f, x)
     if mask is None or x.lanes == 1:
         f.effect(f"store {data}, ptr {pointer}, align {align}")
@@ -62,7 +63,7 @@ def store(f: Function, pointer: str, x: Value, mask: Value | None = None) -> Non
 
 
 def scatter(f: Function, pointer: str, offsets: Value, x: Value, mask: Value | None) -> None:
-    """One element a lane, so many bytes from ``pointer``."""
+    """Write one element for each lane, ``offsets`` bytes from ``pointer``."""
     lanes, kind, data = x.lanes, memory_type(x.dtype, x.lanes), _written(f, x)
     mask = mask or f.constant(1, "b1", lanes)
     name = f"llvm.masked.scatter.{_suffix(x.dtype, lanes)}.v{lanes}p0"
@@ -72,7 +73,7 @@ def scatter(f: Function, pointer: str, offsets: Value, x: Value, mask: Value | N
 
 
 def compress(f: Function, pointer: str, x: Value, mask: Value) -> None:
-    """The lanes of ``x`` that count, one beside the other."""
+    """Write the lanes of ``x`` that ``mask`` marks, one beside the other."""
     name = f"llvm.masked.compressstore.{_suffix(x.dtype, x.lanes)}"
     f.declarations[name] = f"declare void @{name}({x.type}, ptr, <{x.lanes} x i1>)"
     f.effect(f"call void @{name}({x.typed}, ptr align {size_of(x.dtype)} {pointer}, {mask.typed})")
@@ -81,8 +82,9 @@ def compress(f: Function, pointer: str, x: Value, mask: Value) -> None:
 def load_strided(
     f: Function, pointer: str, stride: int | Value, dtype: str, lanes: int, mask: Value | None, is_known: bool = False
 ) -> Value:
-    """Elements ``stride`` elements apart. Backwards they are read in order, and turned round; every other one, as parts
-    of complex numbers lie, is taken out of two vectors that reach no further than the last."""
+    """Read elements that lie ``stride`` elements apart. For a stride of -1 they are read in order and reversed. For a
+    stride of 2, as parts of complex numbers lie, they are taken out of two vectors that reach no further than the last
+    element."""
     if isinstance(stride, int) and stride == 1:
         return load(f, pointer, dtype, lanes, mask, is_known)
     if isinstance(stride, int) and stride == -1:
@@ -130,17 +132,18 @@ def _offsets(f: Function, stride: int | Value, dtype: str, lanes: int) -> Value:
 
 
 def _last(f: Function, pointer: str, dtype: str, lanes: int) -> str:
-    """Where the last of the lanes lies, if they lie backwards: the first in memory."""
+    """The address of the last lane of lanes that lie backwards, which is the first in memory."""
     return f.pure(f"getelementptr i8, ptr {pointer}, i64 {-(lanes - 1) * size_of(dtype)}", "u8", 1).text
 
 
 def _halfway(f: Function, pointer: str, dtype: str, lanes: int) -> str:
-    """Where the second of two vectors begins whose even elements are as many as a vector has: one before its first."""
+    """The address of the second of the two vectors out of which every other element is taken: the last element of the
+    first vector."""
     return f.pure(f"getelementptr i8, ptr {pointer}, i64 {(lanes - 1) * size_of(dtype)}", "u8", 1).text
 
 
 def _every_other(f: Function, mask: Value) -> tuple[Value, Value]:
-    """The masks of these two vectors: of the elements that are meant, those that count."""
+    """The masks of the two vectors out of which every other element is taken: those elements that ``mask`` marks."""
     n = mask.lanes
     first = mask.shuffle([k // 2 for k in range(n)]) & f.vector([k % 2 == 0 for k in range(n)], "b1")
     second = mask.shuffle([(n - 1 + k) // 2 for k in range(n)]) & f.vector(
@@ -154,6 +157,6 @@ def _reversed(x: Value) -> Value:
 
 
 def _suffix(dtype: str, lanes: int) -> str:
-    """How an intrinsic's name says the type of a vector."""
+    """The type of a vector as it stands in the name of an intrinsic."""
     kind = f"f{8 * size_of(dtype)}" if dtype[0] == "f" else f"i{8 * size_of(dtype)}"
     return f"v{lanes}{kind}"

@@ -9,16 +9,17 @@ from wengert.ops.kernels import Sort
 from wengert.passes.plan import PlanStep, is_c_order
 
 TYPES = {"f8": "f64", "f4": "f32", "i8": "i64", "i4": "i32", "b1": "b1"}
-"""In the runtime's words, those that it sorts."""
+"""The dtypes that the runtime sorts, and its names for them."""
 FEWEST, MOST = 16, 160
-"""Numbers in a row up to which values are always sorted sooner than by NumPy, and beyond which they never are. Booleans
-always are."""
+"""The lengths of a row up to which our sort is always faster than NumPy's, and beyond which it never is. For booleans
+it always is."""
 CALL = 40_000
-"""Between them: how many pairs of a row are compared, in all rows, in the time that it takes to call NumPy."""
+"""For lengths between these: the number of pairs that are compared, in all rows, in the time of a call of NumPy."""
 
 
 def ordering(step: PlanStep) -> KernelCall | None:
-    """The kernel of a sort; None: there is none, or NumPy's is faster. Behind places comes the work area."""
+    """The call of the kernel for a sort; None if there is none, or if NumPy is faster. The last place is the
+    workspace."""
     instr = step.instr
     assert instr is not None and isinstance(instr.op.kernel, Sort)
     (x,), (y,) = step.ins, step.outs
@@ -40,7 +41,7 @@ def ordering(step: PlanStep) -> KernelCall | None:
             return None
         ranks = instr.params["ranks"]
         stem, sizes = "argselect", (n, inner, len(ranks), *ranks)
-    assert step.work is not None  # the rows share it: one after the other
+    assert step.work is not None  # the rows share the workspace, so they are sorted one after the other
     return KernelCall(f"{stem}_{name}", (x, y, step.work), sizes, rows, -grain, describe(instr), instr)
 
 

@@ -1,4 +1,4 @@
-"""Shapes and sizes of the kernels that are no map: strides count elements, one a dimension, outermost first."""
+"""Shapes and sizes of kernels that are not nests: strides count elements, one for each dimension, outermost first."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from wengert.passes.plan import Place
 
 Strides = tuple[int | None, ...]
-"""One a dimension: 0, 1, or None, which is given at run time."""
+"""One stride for each dimension: 0, 1, or None for a stride that is given at run time."""
 
 GRAIN = 16384  # points that are worth handing to a thread
 
 
 def merged(extents: Sequence[int], rows: Sequence[Sequence[int]]) -> tuple[list[int], list[list[int]]]:
-    """Dimensions of length 1 gone, and neighbours that all rows of strides step through as one, as one."""
+    """Drop dimensions of length 1, and join neighbours that all rows of strides step through as one."""
     out_extents: list[int] = []
     out_rows: list[list[int]] = [[] for _ in rows]
     for d, n in enumerate(extents):
@@ -31,13 +31,14 @@ def merged(extents: Sequence[int], rows: Sequence[Sequence[int]]) -> tuple[list[
 
 
 def without(axis: int, extents: Sequence[int], rows: Sequence[Sequence[int]]) -> tuple[list[int], list[list[int]]]:
-    """The dimensions but ``axis``, :func:`merged`."""
+    """The dimensions except ``axis``, joined as :func:`merged` does."""
     kept = [d for d in range(len(extents)) if d != axis]
     return merged([extents[d] for d in kept], [[row[d] for d in kept] for row in rows])
 
 
 def bring_lanes_last(extents: list[int], rows: Sequence[list[int]]) -> bool:
-    """Move the dimension along which all is contiguous to the end; whether there is one. Else another that is long."""
+    """Move the dimension along which all operands are contiguous to the end, or, if there is none, another that is
+    long. Returns whether there is one."""
     if not extents:
         return False
     found = [d for d in range(len(extents)) if all(row[d] == 1 for row in rows)]
@@ -48,7 +49,7 @@ def bring_lanes_last(extents: list[int], rows: Sequence[list[int]]) -> bool:
 
 
 def given(row: Sequence[int], sizes: list[int]) -> Strides:
-    """``row`` as a spec has it; what the spec does not say is appended to ``sizes``."""
+    """Return ``row`` as a spec has it; strides that the spec leaves to run time are appended to ``sizes``."""
     sizes += [s for s in row if s not in (0, 1)]
     return tuple([s if s in (0, 1) else None for s in row])
 
@@ -58,8 +59,8 @@ def elements(place: Place) -> list[int]:
 
 
 def grain(extent: int, points: int, has_lanes: bool) -> int:
-    """How many steps of the outermost loop, of ``extent``, are worth handing to a thread; whole blocks of vectors, if
-    those run along it."""
+    """The number of steps of the outermost loop that are worth handing to a thread; a multiple of the length of a block
+    of vectors, if those run along it."""
     n = max(1, GRAIN // max(1, points // max(1, extent)))
     return -(-n // 64) * 64 if has_lanes else n
 

@@ -89,5 +89,5 @@ def test_a_loop_that_does_not_end_says_nothing() -> None:
     assert isinstance(endless, loops.While)
     inner = {kernel: address_of(kernel) for kernel in bodies.inner_kernels(endless)}
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(bodies, "MOST_TURNS", 0)
+        patch.setattr(bodies, "MOST_ITERATIONS", 0)
         assert not list(bodies.differences(call, endless, 0, inner.__getitem__))

@@ -24,14 +24,14 @@ from wengert.codegen.specs.spec import Spec
 from wengert.codegen.verification.operands import Array, Memory, Operand, difference, halves, run
 
 MOST_BYTES = 1 << 22  # of all operands together
-MOST_TURNS = 100  # of a loop that ends by itself
+MOST_ITERATIONS = 100  # of a loop that ends by its condition
 GARBAGE = 0xA7  # what memory holds that nobody wrote
 Address = Callable[[Nest | Spec], int]
 """Where the code of a kernel is."""
 
 
 class TooLong(Exception):
-    """A loop goes on for more than :data:`MOST_TURNS` iterations."""
+    """A loop goes on for more than :data:`MOST_ITERATIONS` iterations."""
 
 
 def inner_kernels(whole: Whole) -> Iterator[Nest | Spec]:
@@ -250,11 +250,11 @@ def _repeat(
     tests: Sequence[int], condition: _Played, constants: Sequence[int], body: _Played, carries: _Carries, each: Any
 ) -> int:
     flag = _Room(1)
-    for turn in range(MOST_TURNS):
+    for number in range(MOST_ITERATIONS):
         status = condition.run([*tests, *carries.places], [flag.address])
         if status or not ctypes.c_uint8.from_address(flag.address).value:
             return status
-        each(turn)
+        each(number)
         status = body.run([*constants, *carries.places], carries.goals)
         if status:
             return status
@@ -267,7 +267,7 @@ def _while(loop: While, pointers: Sequence[int], condition: _Played, body: _Play
     constants, outputs = pointers[loop.of_condition : first], pointers[first + loop.carries :]
     carries = _Carries(body, body.outputs, loop.constants)
     carries.read(pointers[first : first + loop.carries])
-    status = _repeat(pointers[: loop.of_condition], condition, constants, body, carries, lambda turn: None)
+    status = _repeat(pointers[: loop.of_condition], condition, constants, body, carries, lambda number: None)
     if not status:
         carries.write(outputs)
     return status
@@ -281,7 +281,7 @@ def _while_back(loop: WhileBack, pointers: Sequence[int], condition: _Played, bo
     carries, kept = _Carries(body, body.outputs, n), list[list[_Room]]()
     carries.read(pointers[first : first + m])
 
-    def keep(turn: int) -> None:
+    def keep(number: int) -> None:
         kept.append([_Room(k, ctypes.string_at(p, k)) for p, k in zip(carries.places, carries.sizes, strict=True)])
 
     status = _repeat(pointers[: loop.of_condition], condition, constants, body, carries, keep)
