@@ -1,8 +1,8 @@
-"""From a step of the plan to one loop nest: a map, a reduction, a small contraction, or several of them fused.
+"""Build the loop nest of a step of the plan: a map, a reduction, a small contraction, or several of them fused.
 
-Here the shape of a nest is settled: axes of length 1 go, axes that lie one within the other become one, the lanes go
-where memory is contiguous. Short nests have their sizes written into the code, long ones get them at run time, so that
-one kernel serves every length.
+The shape of a nest is decided here: axes of length 1 are dropped, axes that lie one within the other in memory are
+joined, and lanes go along the axis where memory is contiguous. Short nests have their sizes written into the code, long
+ones get them at run time, so that one kernel serves every length.
 """
 
 from __future__ import annotations
@@ -26,14 +26,14 @@ from wengert.passes.fuse import function_of
 from wengert.passes.plan import MIN_PIECES, PIECE, Place, PlanStep, is_in_code, operands
 from wengert.tape import Atom, Aval, Instr, Lit, key_of
 
-WIDE = 128  # lanes: with fewer, adding to memory waits for what was added before (benchmarks/bench_memory.py)
+WIDE = 128  # lanes: with fewer, adding to memory waits for the addition before (benchmarks/bench_memory.py)
 SHARED = 1 << 20  # multiply-adds of a batch of products that are worth handing to a thread: 20 to 40 us
-PART_ROWS = 64  # of a product that threads share, or a multiple: each copies what all of its rows read
+PART_ROWS = 64  # rows, or a multiple, that a thread takes of a shared product: it copies the operand that all rows read
 STATIC_POINTS = 2048  # a nest of at most so many points has its sizes written into its code
-ROLLED_POINTS = 16  # likewise, in a tape whose loops were rolled up: code that is for any number of iterations
-FEWEST_TERMS = 24  # of sums with lanes along channels, which are turned round
-FEWEST_PLACES = 256  # for which their weights are worth a panel
-FULLER = 1.1  # vectors along channels, that they are chosen (all: benchmarks/bench_convolution.py)
+ROLLED_POINTS = 16  # likewise, in a tape whose loops were rolled up: its code serves any number of iterations
+FEWEST_TERMS = 24  # terms of a sum from which on lanes may go along channels, and sums are transposed to be stored
+FEWEST_PLACES = 256  # results from which on the weights of such sums are worth a panel
+FULLER = 1.1  # how much fuller vectors along channels must be to be chosen (all: benchmarks/bench_convolution.py)
 Ref = tuple[str, int]  # a value of a nest that is being built: ("load", 0), ("step", 3) ...
 
 
@@ -198,9 +198,9 @@ class _Builder:
         return KernelCall(nest, tuple(places), tuple(sizes), extent, part, name, instr, then=then)
 
     def _finish(self, work: Place, n_pieces: int, name: str, instr: Instr | None) -> KernelCall:
-        """The nest that folds what the pieces come to, in their order, with all that comes after the folds.
+        """Build the nest that folds the partial results of the pieces, in order, and does the steps after the folds.
 
-        This one keeps what comes before, and stores what its pieces come to.
+        This builder keeps the steps before the folds, and stores the partial results.
         """
         last = _Builder(self.any_length, [n_pieces], 0)
         parts: list[Place] = []
@@ -234,7 +234,7 @@ class _Builder:
         return last.call(name, instr, is_static=False)  # for all lengths alike
 
     def _without_folds(self) -> None:
-        """What is folded over axes of length 1 is the value itself."""
+        """Drop folds over axes of length 1: each gives the value itself."""
         alias: dict[Ref, Ref] = {("fold", k): value for k, (_, value, _) in enumerate(self.folds)}
         for k, step in enumerate(self.post):
             self.steps.append(step._replace(operands=tuple([alias.get(r, r) for r in step.operands])))
@@ -259,8 +259,8 @@ class _Builder:
     def _choose_lanes(
         self, kept: list[int], reduced: list[int], rows: list[list[int]], is_static: bool
     ) -> tuple[list[int], list[int], int]:
-        """The dimensions in loop order, and the one that is vectorised: where most memory is contiguous, or can be
-        made so for all rows of a product."""
+        """Return the dimensions in loop order, and the one that is vectorised: the one along which most operands are
+        contiguous, or can be made so by a panel for all rows of a product."""
         candidates = kept if not self.folds else [*kept, *reduced]
         if not candidates:
             return kept, reduced, -1
@@ -286,7 +286,8 @@ class _Builder:
         return kept, reduced, best
 
     def _channels(self, kept: list[int], reduced: list[int], rows: list[list[int]]) -> int | None:
-        """The channels of a convolution, where vectors are better filled by them than by places along a line."""
+        """The dimension of the channels of a convolution, if vectors are fuller along it than along a line; else
+        None."""
         product = self.steps[-1] if self.steps else None
         if len(self.folds) != 1 or product is None or product.function != "multiply" or not self._are_light_sums():
             return None
@@ -316,8 +317,8 @@ class _Builder:
         return None
 
     def _with_shared_rows(self, kept: list[list[int]], lanes: int) -> list[list[int]]:
-        """The kept dimensions with that next to the lanes of which all indices read the same vectors, if one has enough
-        of them for a tile: so the windows of a convolution are read once for many channels, and not for many rows."""
+        """Move next to the lanes a kept dimension all of whose indices read the same vectors, if one is long enough for
+        a tile. So the windows of a convolution are read once for many channels, and not once for each row."""
         if len(kept) < 3 or lanes not in kept[-1]:
             return kept
         along = [row for _, row, is_index in self.loads if row[lanes] != 0 and not is_index]
@@ -341,7 +342,7 @@ class _Builder:
         return are_light_sums([s.function for s in self.steps], [s.function for s in self.post])
 
     def _merged(self, dims: list[int], rows: list[list[int]]) -> list[list[int]]:
-        """Neighbouring dimensions that all operands step through as if they were one, as one."""
+        """Join neighbouring dimensions that all operands step through as if they were one."""
         groups: list[list[int]] = []
         for d in dims:
             if groups:
@@ -361,7 +362,7 @@ def aligned_strides(place: Place, shape: Sequence[int]) -> list[int]:
 
 
 def copy_nest(step: PlanStep) -> KernelCall:
-    """Operand 0, broadcast, written over the goal, or added to what is there."""
+    """The nest that writes operand 0, broadcast, over the goal, or adds it to the goal."""
     (source,), (goal,) = step.ins, step.outs
     shape = goal.aval.shape
     b = _Builder(step.any_length, shape, len(shape))
@@ -377,7 +378,7 @@ def copy_nest(step: PlanStep) -> KernelCall:
 
 
 def nest_call(step: PlanStep) -> KernelCall:
-    """One loop nest for a map, a reduction, a small contraction, or several of them fused."""
+    """The loop nest for a map, a reduction, a small contraction, or several of them fused."""
     instr = step.instr
     assert instr is not None
     if isinstance(instr.op.kernel, Iota):

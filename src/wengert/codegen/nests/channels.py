@@ -1,10 +1,10 @@
-"""Sums of convolutions with lanes along channels, which fill vectors where lines of a picture do not: an operand that
-depends on no other kept dimension is copied into a panel, channels side by side, and elements of the other one, for
-different rows, are multiplied with it.
+"""Sums of convolutions with lanes along channels, which fill vectors where lines of a picture do not.
 
-Forward, and for the derivative in the pictures, rows are places of a line; what is copied are the weights
-(:func:`channels`), and squares of sums are turned round before they are stored. For the derivative in the weights rows
-are *taps*, the places in a window, and what is copied is the cotangent, some of it after the other (:func:`by_taps`).
+The operand that depends on the channels, and on no other kept dimension, is copied into a panel with channels side by
+side; it is multiplied with elements of the other operand, for different rows. Forward, and for the derivative in the
+pictures, rows are places of a line, the weights are copied (:func:`channels`), and squares of sums are transposed
+before they are stored. For the derivative in the weights rows are *taps*, the places in a window, and the cotangent is
+copied, one block after the other (:func:`by_taps`).
 """
 
 from __future__ import annotations
@@ -23,16 +23,17 @@ from wengert.codegen.nests.points import Point, Points
 from wengert.codegen.nests.tiles import best_tile, sums_of
 from wengert.codegen.nests.turn import gathered, turned_lines
 
-MOST_TERMS = 1024  # of sums whose weights one panel holds; more: the taps of a cotangent
-FEWEST_AT_ONCE, MOST_TAPS = 12, 64  # sums for which a cotangent is worth a panel, and taps
-PART = 8  # channels of a part, which copies the cotangent for itself
-MOST_ROWS = 14  # of a tile: one vector of channels is multiplied with so many elements
-PANEL_BYTES = 1 << 17  # of a cotangent at once (benchmarks/bench_convolution.py) ...
-TOTAL_BYTES = 1 << 16  # ... and of the sums of some channels
+MOST_TERMS = 1024  # terms of a sum up to which one panel holds its weights; longer sums are taken by taps
+FEWEST_AT_ONCE, MOST_TAPS = 12, 64  # sums from which on a cotangent is worth a panel, and the most taps
+PART = 8  # channels of a part for a thread, which copies the cotangent for itself
+MOST_ROWS = 14  # rows of a tile: one vector of channels is multiplied with so many elements
+PANEL_BYTES = 1 << 17  # bytes of a cotangent in a panel (benchmarks/bench_convolution.py) ...
+TOTAL_BYTES = 1 << 16  # ... and of the sums of some channels in memory
 
 
 def shared_along(facts: Facts) -> int | None:
-    """The factor that depends on the lanes, channels, and otherwise on what is reduced alone."""
+    """The number of the factor that depends on the lanes, which are channels, and on no other kept dimension; or
+    None."""
     nest = facts.nest
     if nest.n_kept < 2 or nest.lanes != nest.n_kept - 1 or nest.stores or nest.has_pieces or len(nest.folds) != 1:
         return None
@@ -53,7 +54,7 @@ def terms_of(facts: Facts) -> int:
 
 
 def channels_of(facts: Facts) -> int | None:
-    """The weights, where results lie side by side along the rows."""
+    """The number of the operand with the weights, if results lie side by side along the rows; else None."""
     nest, weights = facts.nest, shared_along(facts)
     goals = [(s.strides[nest.n_kept - 2], s.strides[nest.lanes]) for s in nest.post_stores]
     if any(row != 1 or lane in (0, 1) for row, lane in goals) or terms_of(facts) > MOST_TERMS:
@@ -62,7 +63,7 @@ def channels_of(facts: Facts) -> int | None:
 
 
 def channels(points: Points, point: Point, weights: int) -> None:
-    """The sums of some channels after the other, for all rows: what these read of the weights is copied once."""
+    """Write the sums of a few channels at a time, for all rows: the weights of these channels are copied once."""
     nest, dim, tile = points.nest, points.nest.n_kept - 2, best_tile(points.facts, MOST_ROWS)
 
     def columns(vectors: list[Vector]) -> None:
@@ -82,14 +83,14 @@ def channels(points: Points, point: Point, weights: int) -> None:
 
 
 class Taps(NamedTuple):
-    """Which factor is the cotangent, and from which dimension on it is copied into a panel."""
+    """The number of the factor that is the cotangent, and the dimension from which on it is copied into a panel."""
 
     cotangent: int
     inner: int
 
 
 def taps_of(facts: Facts) -> Taps | None:
-    """The cotangent, where the kept dimensions between the first and the lanes are taps."""
+    """The cotangent and its panel, if the kept dimensions between the first and the lanes are taps; else None."""
     nest, cotangent = facts.nest, shared_along(facts)
     if cotangent is None or terms_of(facts) <= MOST_TERMS:
         return None
@@ -105,15 +106,15 @@ def taps_of(facts: Facts) -> Taps | None:
 
 
 def _vectors(facts: Facts) -> int:
-    """How many vectors of channels are summed side by side."""
+    """The number of vectors of channels that are summed side by side."""
     extent = facts.nest.extents[facts.nest.lanes]
     assert extent is not None
     return min(2, -(-extent // facts.width))
 
 
 def by_taps(points: Points, point: Point, taps: Taps) -> None:
-    """The sums of all taps for some channels after the other. They are kept in memory, side by side, while those of
-    what the panel holds are added in registers, some at once."""
+    """Write the sums of all taps, for a few channels at a time. They are kept in memory, side by side; the terms from
+    one panel are added up in registers, a few sums at once, and then added to those in memory."""
     nest, facts, f, width, fold = points.nest, points.facts, points.f, points.facts.width, points.nest.folds[0]
     many = _vectors(facts)
     places = list(itertools.product(*[range(n or 1) for n in nest.extents[1 : nest.lanes]]))
@@ -124,7 +125,7 @@ def by_taps(points: Points, point: Point, taps: Taps) -> None:
     start, stop = points.span(0)
 
     def slot(row: Index, k: int) -> str:
-        """Where the sums of a tap, in the order of channels and taps, are: the vector number ``k`` of them."""
+        """The address of vector number ``k`` of the sums of one channel and tap; ``row`` numbers channels and taps."""
         offset = f.index(row) * apart + k * width * size_of(fold.dtype)
         return f.pure(f"getelementptr i8, ptr {area}, {offset.typed}", "u8", 1).text
 

@@ -16,8 +16,8 @@ CHUNK = 64  # vectors in a row that are added one after the other, before partia
 def chunked(
     points: Points, lane_dim: int, rows: list[Point], join: Callable[[Fold, list[Value]], Value], many: int, lanes: int
 ) -> list[Value]:
-    """The folds of several rows along the lanes, with ``many`` accumulators each; ``join`` makes of a chunk's one
-    value of ``lanes``."""
+    """The folds of several rows along the lanes, with ``many`` accumulators each. ``join`` makes one value of ``lanes``
+    lanes from the folds of one chunk of all rows."""
     nest, f, width = points.nest, points.f, points.facts.width
     length = points.extents[lane_dim]
     is_innermost = lane_dim == nest.n_kept  # no reduced dimensions around the lanes
@@ -65,7 +65,8 @@ def _pairwise(fold: Fold, totals: list[Value]) -> Value:
 
 
 class _Stack:
-    """Partial results of chunks, combined pairwise: after chunk number n, as often as n ends in zeros in binary."""
+    """A stack of partial results, combined pairwise: after chunk number n, as many pairs as n has zeros at its end in
+    binary."""
 
     def __init__(self, points: Points, fold: Fold, lanes: int) -> None:
         self.f, self.fold, self.lanes = points.f, fold, lanes
@@ -98,7 +99,7 @@ class _Stack:
         f.write(self.top, top + 1)
 
     def total(self) -> Value:
-        """What all pushes combine to. At least one chunk was pushed."""
+        """The combination of all values that were pushed, at least one."""
         f = self.f
         top = f.read(self.top) - 1
         total = f.cell(self._load(top))

@@ -2,7 +2,8 @@
 
 * A value that does not depend on the inner dimensions is computed outside of their loops (:mod:`points`).
 * Elementwise loops are here; :mod:`sums` says which way a reduction goes.
-* What lies side by side along another dimension than the lanes is turned round (:mod:`panels`), a block at a time.
+* An operand whose elements lie side by side along another dimension than the lanes is transposed into a panel
+  (:mod:`panels`), a block at a time.
 """
 
 from __future__ import annotations
@@ -16,9 +17,9 @@ from wengert.codegen.nests.sums import all_sums
 from wengert.codegen.nests.turn import turn
 from wengert.codegen.target import Target
 
-BLOCK_ROWS, BLOCK_VECTORS = 64, 2  # of operands that are turned round: 8 KiB (benchmarks/bench_memory.py)
-MAX_CROSSWISE = 8  # operands that are: 64 KiB
-MAX_VECTORS = 12  # side by side: a processor does four operations a cycle, and each waits three for the one before
+BLOCK_ROWS, BLOCK_VECTORS = 64, 2  # the size of the blocks that are transposed: 8 KiB (benchmarks/bench_memory.py)
+MAX_CROSSWISE = 8  # the most operands that are transposed: 64 KiB
+MAX_VECTORS = 12  # vectors side by side: a processor does four operations a cycle, each three cycles behind the last
 
 
 def emit(nest: Nest, name: str, target: Target) -> str:
@@ -38,7 +39,8 @@ def emit(nest: Nest, name: str, target: Target) -> str:
 
 
 def elementwise(points: Points, row: Point, span: tuple[Index, Index] | None = None, most: int = MAX_VECTORS) -> None:
-    """The vectors along the lanes, or those from one of them to another, at ``most`` so many at once."""
+    """Write the elementwise loop along the lanes, or over the part ``span`` of them, at most ``most`` vectors at
+    once."""
     nest = points.nest
     if nest.lanes < 0:
         points.store(row)
@@ -57,8 +59,8 @@ def elementwise(points: Points, row: Point, span: tuple[Index, Index] | None = N
 
 
 def _crosswise(nest: Nest) -> list[int]:
-    """The operands of a long nest whose elements lie side by side along the dimension around the lanes: the first of
-    them, so many that their panels are small."""
+    """The numbers of the operands of a long nest whose elements lie side by side along the dimension around the lanes;
+    only the first few, so that their panels are small."""
     if nest.ndim < 2 or nest.lanes != nest.ndim - 1 or nest.extents[-2:] != (None, None):
         return []
     crosswise = [
@@ -68,7 +70,8 @@ def _crosswise(nest: Nest) -> list[int]:
 
 
 def blocks_turned(points: Points, plane: Point, crosswise: list[int]) -> None:
-    """Rows and lanes in blocks, of which these operands are turned round before they are read."""
+    """Write the loops over blocks of rows and lanes; in each block these operands are transposed before they are
+    read."""
     f, dim, lanes = points.f, points.nest.ndim - 2, BLOCK_VECTORS * points.facts.width
     start, stop = points.span(dim)
     end = points.extents[-1]

@@ -1,5 +1,5 @@
-"""What follows from a nest and a processor before any code is written: how wide vectors are, what depends on what, and
-how often the code may be repeated, which is a matter of its length (:class:`~wengert.codegen.vecmath.Weight`)."""
+"""Facts that follow from a nest and a processor before any code is written: how wide vectors are, which values depend
+on which dimensions, and how often code may be repeated, by its length (:class:`~wengert.codegen.vecmath.Weight`)."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ MAX_UNROLLED = 256  # steps of a loop that is unrolled, or takes several vectors
 
 
 def are_light_sums(before: Collection[str], after: Collection[str]) -> bool:
-    """Whether sums of few steps, and what becomes of them, may be written several times side by side."""
+    """Whether the code of sums, and of the steps on them, is so short that it may be written several times."""
     return len(before) <= 4 and vecmath.weight_of([*before, *after]) == Weight.LIGHT
 
 
 class Facts:
-    """Of a nest on a processor. Values have their numbers: loads, literals, steps, folds, post steps."""
+    """The facts about a nest on a processor. Values are numbered: loads, literals, steps, folds, post steps."""
 
     def __init__(self, nest: Nest, target: Target) -> None:
         self.nest, self.target = nest, target
@@ -38,7 +38,7 @@ class Facts:
         before, after = [[s.function for s in steps] for steps in (nest.steps, nest.post)]
         self.are_light_sums = are_light_sums(before, after)
         self.folded = [k for fold in nest.folds for k in self.factors(fold) or (fold.value,)]
-        """What is computed at a point to be folded."""
+        """The values that are computed at each point and folded."""
         self.depends = self._dependencies()
         """The dimensions that each value before the folds depends on."""
         self.inner = sorted(self._needs(nest.stores, (), self.folded))
@@ -47,15 +47,15 @@ class Facts:
         self.calls = self._is_better_called()
         """Whether functions of some length are called, rather than written where they are needed."""
         self.are_together = self._are_together()
-        """Whether functions that share a callee are asked for of one operand: then it stands for each of them."""
+        """Whether all functions that share a callee have one operand here: then one call computes all of them."""
         weight, last_weight = [self._weight_of(first, steps) for first, steps in self._parts()]
         self.is_light = weight == Weight.LIGHT and not self.calls
         self.is_heavy, self.ends_heavy = weight == Weight.HEAVY, last_weight == Weight.HEAVY
 
     @property
     def may_store_again(self) -> bool:
-        """Whether the sums of some lanes, and what becomes of them, may be computed and stored twice: not where there
-        are operands like the result, which may lie in one of them."""
+        """Whether the results of some lanes may be computed and stored twice. They may not if an operand is like the
+        result, which may be stored over it."""
         nest = self.nest
         like = [x for x in nest.loads if x.strides[nest.lanes] != 0 and all(s == 0 for s in x.strides[nest.n_kept :])]
         return not nest.stores and not like
@@ -92,7 +92,7 @@ class Facts:
         return [(self.first_step, self.nest.steps), (self.first_post, self.nest.post)]
 
     def _weight_of(self, first: int, steps: Sequence[Operation]) -> Weight:
-        """Of what is written of these steps, and not called."""
+        """The weight of those of these steps whose code is written here, and not called."""
         return vecmath.weight_of(
             [s.function for k, s in enumerate(steps, first) if not (self.calls and self._could_be_called(k))]
         )
@@ -119,7 +119,7 @@ class Facts:
         )
 
     def _call_of(self, k: int) -> tuple[str, tuple[int, ...]]:
-        """Equal for functions that one call computes."""
+        """A key that is equal for functions which one call computes."""
         function, operands, _ = self.operation(k)
         return (called.TOGETHER[0] if function in called.TOGETHER else function), operands
 
@@ -139,7 +139,7 @@ class Facts:
         return any(found[operands].issuperset(called.TOGETHER) for operands in found)
 
     def operation(self, k: int) -> Operation:
-        """What computes value ``k``, a step or a post step."""
+        """The step or post step that computes value ``k``."""
         return self.nest.steps[k - self.first_step] if k < self.first_fold else self.nest.post[k - self.first_post]
 
     def factors(self, fold: Fold) -> tuple[int, ...]:
@@ -161,21 +161,23 @@ class Facts:
         return 32 if self.target.vector_bytes == 64 else 16
 
     def points_from(self, dim: int) -> int:
-        """How many points the loops from ``dim`` inwards visit; many, if that is known at run time."""
+        """The number of points that the loops from ``dim`` inwards visit; a large number if it is known only at run
+        time."""
         return math.prod([MAX_UNROLLED if n is None else n for n in self.nest.extents[dim:]])
 
     def unrolled(self, most: int, within: int = 1) -> int:
-        """How many turns of a loop may become straight-line code: ``most``, or as many as are compiled in no time.
+        """The number of iterations of a loop that may become straight-line code: at most ``most``, and fewer if they
+        would take long to compile.
 
-        ``within``: how often a turn computes what is innermost.
+        ``within``: how often an iteration computes the innermost values.
         """
         return min(most, MAX_UNROLLED // max(1, within * len(self.inner))) if self.is_light else 1
 
     def vectors_at_once(self, most: int) -> int:
-        """How many vectors a loop takes at once: up to ``most``, as registers and the length of the code allow.
+        """The number of vectors that a loop takes at once: up to ``most``, as registers and the length of code allow.
 
-        So many that their values and the constants fit into the registers. But of a long chain a processor does not see
-        the next turn of the loop in time, and several at once are worth what is put aside for them.
+        Their values and the constants should fit into the registers. But if the steps are a long chain, a processor
+        cannot begin the next iteration of the loop in time, and several vectors at once are worth storing some values.
         """
         if self.calls and not self.is_heavy:
             return max(1, min(most, CALLED_AT_ONCE, MAX_UNROLLED // len(self.inner)))

@@ -1,4 +1,4 @@
-"""One fold: what it begins with, how two values become one, and how the lanes of a vector do."""
+"""The code of one fold: its first value, the combination of two values, and that of the lanes of a vector."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def begun(points: Points, fold: Fold, lanes: int) -> Value:
 
 
 def accumulators(points: Points, lanes: int) -> list[Cell]:
-    """One for each fold of the nest."""
+    """One accumulator for each fold of the nest."""
     return [points.f.cell(begun(points, fold, lanes)) for fold in points.nest.folds]
 
 
@@ -26,7 +26,7 @@ def combined(fold: Fold, a: Value, b: Value) -> Value:
 
 
 def fold_in(points: Points, point: Point, cells: list[Cell]) -> None:
-    """The values at ``point`` folded into these accumulators; what is stored there is stored."""
+    """Fold the values at ``point`` into these accumulators, and write the stores of that point."""
     points.store(point)
     for fold, cell in zip(points.nest.folds, cells, strict=True):
         before = points.f.read(cell)
@@ -41,7 +41,7 @@ def folded(points: Points, fold: Fold, total: Value, point: Point) -> Value:
         new = points.f.intrinsic("fma", a, b, total)
     else:
         new = combined(fold, total, points.value(point, fold.value, total.lanes))
-    is_kept = points.nest.lanes < points.nest.n_kept  # then nobody looks at the lanes that are masked off
+    is_kept = points.nest.lanes < points.nest.n_kept  # then lanes that are masked off are not used afterwards
     return new if point.mask is None or new.lanes == 1 or is_kept else select(point.mask, new, total)
 
 

@@ -1,6 +1,6 @@
-"""Loops over the points of a nest: whole vectors, several at once, and what is left over, which is masked.
+"""Loops over the points of a nest: whole vectors, several at once, then a rest that is masked.
 
-Each takes a ``body``, which writes what is inside. A loop whose extent is known may become straight-line code.
+Each function takes a ``body``, which writes the code inside. A loop of known extent may become straight-line code.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ REDUCED_UNROLLED = 16  # indices of a reduced dimension of known length that do
 Vector = tuple[Index, Value | None]
 """The index of lane 0, and which lanes count (None: all)."""
 Vectors = Callable[[list[Vector]], None]
-"""What a loop does with vectors side by side."""
+"""A function that writes the body of a loop for vectors side by side."""
 
 
 def loop(f: Function, start: Index, stop: Index, step: Index, body: Callable[[Index], None], unroll: int = 0) -> None:
@@ -32,7 +32,7 @@ def loop(f: Function, start: Index, stop: Index, step: Index, body: Callable[[In
 
 
 def over_kept(points: Points, point: Point, stop: int, body: Callable[[Point], None]) -> None:
-    """``body`` for the indices of the kept dimensions up to ``stop``, or up to the lanes, which it runs along."""
+    """Loop over the kept dimensions up to ``stop``, or up to the lanes; ``body`` writes the loop along these."""
 
     def loops(dim: int, point: Point) -> None:
         if dim >= stop or dim == points.nest.lanes:
@@ -57,38 +57,38 @@ def over_reduced(
     many: int = 1,
     within: dict[int, Index] | None = None,
 ) -> None:
-    """``body`` for the indices of the reduced dimensions up to ``stop``, which computes ``many`` points of each; inside
-    of the loops over those of which ``within`` has an index."""
+    """Loop over the reduced dimensions up to ``stop``, except the first ones, for which ``within`` has indices.
+    ``body`` computes ``many`` points for each index."""
 
     def loops(dim: int, index: dict[int, Index]) -> None:
         if dim >= stop:
             body(index)
             return
-        turns = points.facts.unrolled(REDUCED_UNROLLED, many * points.facts.points_from(dim + 1))
+        unroll = points.facts.unrolled(REDUCED_UNROLLED, many * points.facts.points_from(dim + 1))
         span = points.reduced_span(dim, point)
-        loop(points.f, *span, 1, lambda i: loops(dim + 1, {**index, dim: i}), turns)
+        loop(points.f, *span, 1, lambda i: loops(dim + 1, {**index, dim: i}), unroll)
 
     loops(points.nest.n_kept + len(within or {}), within or {})
 
 
 def over_blocks(points: Points, span: tuple[Index, Index], many: int, body: Vectors, within: int = 1) -> None:
-    """``body`` for the vectors of a range of lanes, ``many`` at once."""
+    """Loop over the vectors of a range of lanes, ``many`` at once."""
     facts = points.facts
     left = min(many, 4) if facts.target.vector_bytes == 64 else 1
     over_vectors(points, span, many, body, facts.is_heavy or facts.ends_heavy, within, left)
 
 
 def parts(n: int, most: int) -> list[tuple[int, int]]:
-    """``n`` in as few parts as can be, none longer than ``most``, and as equal as can be: lengths, and how many parts
-    have them, the longer ones first."""
+    """Cut ``n`` into as few parts as possible, none longer than ``most``, and as equal as possible. Returns lengths,
+    and how many parts have each, the longer ones first."""
     count = -(-n // most)
     length, longer = divmod(n, count)
     return [(k, many) for k, many in ((length + 1, longer), (length, count - longer)) if many]
 
 
 def over_rows(f: Function, span: tuple[Index, Index], most: int, body: Callable[[Index, int], None]) -> None:
-    """``body(first, many)`` for the indices of a range, ``most`` at once or a little less. Of one that is not known
-    those left over are taken one by one."""
+    """Loop over the indices of a range with ``body(first, many)``, ``most`` at once or a little less. If the range is
+    known only at run time, the rest is taken one by one."""
     start, stop = span
     if isinstance(start, int) and isinstance(stop, int):
         for length, many in parts(stop - start, most):
@@ -101,10 +101,10 @@ def over_rows(f: Function, span: tuple[Index, Index], most: int, body: Callable[
 
 
 def over_columns(points: Points, most: int, body: Vectors) -> None:
-    """``body`` for the vectors along lanes whose number is known, ``most`` at once or a little less.
+    """Loop over the vectors along lanes whose number is known, ``most`` at once or a little less.
 
-    The last vector ends where the lanes do, and has some lanes of the one before once more: nothing needs a mask, which
-    takes time without AVX-512, and a register. Only where these lanes must not be stored again a mask says so.
+    The last vector ends where the lanes do, and has some lanes of the one before once more: so no mask is needed, which
+    takes time without AVX-512, and a register. Only if these lanes must not be stored again, the last vector has one.
     """
     f, width, extent = points.f, points.facts.width, points.nest.extents[points.nest.lanes]
     assert extent is not None
@@ -143,9 +143,9 @@ def over_vectors(
     within: int,
     left: int = 1,
 ) -> None:
-    """``body`` for the vectors of a range: ``many`` at once, then those left over, masked, ``left`` at once.
+    """Loop over the vectors of a range: ``many`` at once, then the rest, masked, ``left`` at once.
 
-    One that ``is_heavy`` is written once, with a mask throughout. For ``within`` see :meth:`Facts.unrolled`.
+    If the code ``is_heavy``, it is written once, with a mask throughout. For ``within`` see :meth:`Facts.unrolled`.
     """
     f, width = points.f, points.facts.width
     start, stop = span
@@ -154,8 +154,8 @@ def over_vectors(
     elif isinstance(start, int) and isinstance(stop, int):
         full, rest = divmod(stop - start, width)
         end = start + (full - full % many) * width
-        turns = points.facts.unrolled(UNROLLED, within) // many
-        loop(f, start, end, many * width, lambda i: body([(plus(i, k * width), None) for k in range(many)]), turns)
+        unroll = points.facts.unrolled(UNROLLED, within) // many
+        loop(f, start, end, many * width, lambda i: body([(plus(i, k * width), None) for k in range(many)]), unroll)
         last: list[Vector] = [(i, None) for i in range(end, start + full * width, width)]
         if rest:
             which = f.vector([k < rest for k in range(width)], "b1") if width > 1 else None
@@ -174,7 +174,7 @@ def over_vectors(
 
 
 def mask(f: Function, i: Index, stop: Index, width: int) -> Value | None:
-    """Which lanes, counted from index ``i``, stand before ``stop``."""
+    """The mask of the lanes that, counted from index ``i``, stand before ``stop``."""
     if width == 1:
         return None
     lane = f.vector(list(range(width)), "i8")
@@ -182,7 +182,7 @@ def mask(f: Function, i: Index, stop: Index, width: int) -> Value | None:
 
 
 def whole(f: Function, start: Index, stop: Index, many: int) -> Index:
-    """Where a range ends without what is left over when it is taken ``many`` at a time."""
+    """The end of a range without the rest that is left when it is taken ``many`` at a time."""
     if isinstance(start, int) and isinstance(stop, int):
         return stop - (stop - start) % many
     return f.index(start) + (f.index(stop) - f.index(start)) / many * many

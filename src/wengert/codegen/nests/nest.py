@@ -7,9 +7,10 @@ The dimensions come outermost first, those that stay (*kept*) before those that 
             loads, steps;  stores;  fold values into accumulators
         steps on the folded values;  stores
 
-* One dimension is the *lanes*: its elements fill a vector, what is left over is masked.
+* One dimension is the *lanes*: its elements fill vectors, the last of which is masked.
 * An extent or stride of None is given at run time, in ``sizes``: one kernel serves every length.
-* A long reduction that keeps nothing has pieces: each is folded to a number of its own, and another nest folds those.
+* A long reduction without kept dimensions has pieces: each is folded to a number of its own, and another nest folds
+  those.
 
 :mod:`~wengert.codegen.nests.build` makes nests of steps of the plan, :mod:`~wengert.codegen.nests.emit` writes their
 loops.
@@ -21,16 +22,17 @@ from typing import NamedTuple
 
 
 class Load(NamedTuple):
-    """Operand number = its place in ``Nest.loads``. Strides in elements, one a dimension; 0: does not depend on it."""
+    """An operand, whose number is its place in ``Nest.loads``. Strides are in elements, one for each dimension; 0 means
+    that it does not depend on the dimension."""
 
     dtype: str
     strides: tuple[int | None, ...]
     is_index: bool = False
-    """No memory at all: the value is Σ index · stride."""
+    """The value is Σ index · stride, and is not read from memory."""
 
 
 class Operation(NamedTuple):
-    """``function`` of values, by number: first the loads, then the literals, the steps, the folds, the post steps."""
+    """A ``function`` of values, which are numbered: loads, then literals, steps, folds, post steps."""
 
     function: str
     operands: tuple[int, ...]
@@ -50,13 +52,13 @@ class Fold(NamedTuple):
 
 
 class Tiling(NamedTuple):
-    """How a product is cut whose sizes are given at run time."""
+    """How a product whose sizes are given at run time is cut into tiles."""
 
     rows: int
     vectors: int
-    """Of each tile."""
+    """The number of vectors of each tile, as ``rows`` is that of its rows."""
     copied: tuple[int, ...]
-    """The operands that panels hold."""
+    """The numbers of the operands that are copied into panels."""
 
 
 class Nest(NamedTuple):
@@ -75,9 +77,9 @@ class Nest(NamedTuple):
     post_stores: tuple[Store, ...] = ()
     is_fast: bool = False
     has_pieces: bool = False
-    """The one kept dimension numbers the pieces of the first reduced one; their length is given at run time."""
+    """Whether the kept dimension numbers the pieces of the first reduced one; their length is given at run time."""
     is_wide: bool = False
-    """So many lanes, of a kept dimension, that their sums are kept in memory."""
+    """Whether there are so many lanes, of a kept dimension, that their sums are kept in memory."""
     tiling: Tiling | None = None
     """A product of any size, in tiles that are all alike (:mod:`~wengert.codegen.nests.products`)."""
 

@@ -1,5 +1,5 @@
-"""Panels: operands that are copied before they are read, so that lanes lie side by side, and vectors too. :mod:`turn`
-fills them: of products once for all rows, and of elementwise loops a block at a time."""
+"""Panels: copies of operands in which lanes, and the vectors read one after the other, lie side by side. :mod:`turn`
+fills them: once for all rows of a product, and a block at a time in elementwise loops."""
 
 from __future__ import annotations
 
@@ -9,25 +9,25 @@ from typing import NamedTuple
 from wengert.codegen.ir import Function, Index, Value
 from wengert.codegen.memory import load, memory_type, store
 
-FEWEST_ROWS, FEWEST_LANES = 4, 8  # of a product that is worth turning an operand round (benchmarks/bench_contract.py)
-MAX_PANEL = 1 << 16  # bytes of a panel for all columns of a product; else there is one for those of each tile ...
-MAX_TURNED = 1024  # ... and for so many indices of what is summed, 256 KiB: half of the second cache, or less
-FIRST_CACHE = 1 << 15  # bytes, or more
-SET_BYTES = 512  # what lies a multiple of these bytes apart has at most an eighth of the first cache
-MAX_APART = 1 << 18  # bytes: 64 pages, which a processor knows at once
-COPIED_ROWS = 16  # of a product that is worth copying an operand for (benchmarks/bench_contract.py)
+FEWEST_ROWS, FEWEST_LANES = 4, 8  # the smallest product for which an operand is transposed (bench_contract.py)
+MAX_PANEL = 1 << 16  # bytes of a panel for all columns of a product; a larger one is made for each column of tiles ...
+MAX_TURNED = 1024  # ... and has at most so many indices that are summed, 256 KiB: half of the second cache, or less
+FIRST_CACHE = 1 << 15  # bytes of the first cache, or less
+SET_BYTES = 512  # elements that lie a multiple of these bytes apart share at most an eighth of the first cache
+MAX_APART = 1 << 18  # bytes: 64 pages, whose addresses a processor holds at once
+COPIED_ROWS = 16  # the fewest rows of a product for which an operand is copied (benchmarks/bench_contract.py)
 
 
 def is_turned(row: int | None, lane: int | None, summed: int | None) -> bool:
-    """Whether an operand with these strides, in elements, is worth a panel: all rows read the same, and its elements
-    lie side by side along what is summed, not along the lanes."""
+    """Whether an operand with these strides, in elements, is worth a panel: all rows read the same elements, which lie
+    side by side along the summed dimension, not along the lanes."""
     return row == 0 and summed == 1 and lane not in (0, 1)
 
 
 def is_crowded(row: int | None, lane: int | None, summed: int | None, length: int, itemsize: int) -> bool:
-    """Whether an operand is worth a panel though its lanes lie side by side: what all rows read of it, some vectors for
-    each of ``length`` indices of what is summed, has few places in the first cache, as where extents are powers of
-    two."""
+    """Whether an operand is worth a panel though its lanes lie side by side, because all rows read vectors that compete
+    for few places in the first cache: some vectors for each of ``length`` summed indices, as where extents are powers
+    of two."""
     if row != 0 or lane != 1 or summed is None:
         return False
     apart = abs(summed) * itemsize
@@ -53,8 +53,8 @@ def transposed(rows: Sequence[Value]) -> list[Value]:
 
 
 class Block(NamedTuple):
-    """What of an operand is turned round: the indices from ``start`` to ``stop`` of the dimension ``dim``, at most
-    ``length`` of them, and ``many`` lanes from ``first``."""
+    """The part of an operand that a panel holds: the indices from ``start`` to ``stop`` of the dimension ``dim``, at
+    most ``length`` of them, and ``many`` lanes from ``first``."""
 
     dim: int
     start: Index
@@ -65,15 +65,15 @@ class Block(NamedTuple):
 
 
 class Panel:
-    """A copy of a block on the stack: for each index along its ``dim`` its lanes, side by side. ``dims``: those that
-    are numbered through as one, and how far apart their indices are."""
+    """A copy of a block on the stack: for each index along its ``dim`` the lanes, side by side. ``dims``: the
+    dimensions that are numbered through as one, and the distance of their indices in that numbering."""
 
     def __init__(self, f: Function, dtype: str, block: Block, dims: Mapping[int, int] | None = None) -> None:
         self.f, self.dtype, self.block, self.dims = f, dtype, block, dims or {block.dim: 1}
         self.memory = f.alloca(memory_type(dtype, 1), block.length * block.many, f.target.vector_bytes)
 
     def number(self, index: Mapping[int, Index]) -> Index:
-        """Which row of the panel is that of these indices."""
+        """The number of the row of the panel for these indices."""
         total: Index = 0
         for d, apart in self.dims.items():
             i = index[d] * apart if apart != 1 else index[d]
@@ -81,11 +81,11 @@ class Panel:
         return total
 
     def write(self, index: Index, lane: Index, x: Value) -> None:
-        """For the lanes from ``lane`` of the panel."""
+        """Write ``x`` to the lanes from ``lane`` of the panel."""
         store(self.f, self._place(index, lane), x)
 
     def read(self, index: Index, lane: Index, lanes: int, mask: Value | None) -> Value:
-        """For the lanes from ``lane`` of the nest. Nobody writes once somebody reads: the same is the same again."""
+        """Read the lanes from ``lane`` of the nest. No write follows the first read, so equal reads are one value."""
         place = self._place(index, self.f.index(lane) - self.f.index(self.block.first))
         return load(self.f, place, self.dtype, lanes, mask, is_known=True)
 

@@ -1,6 +1,6 @@
-"""What a nest computes at one point of its iteration space, and where in memory that lies.
+"""The code of one point of a nest's iteration space: the values computed there, and where operands lie in memory.
 
-Values are computed once, as far out as they may be. The loops that visit the points are in :mod:`loops`.
+Values are computed once, as far out in the loops as possible. The loops that visit the points are in :mod:`loops`.
 """
 
 from __future__ import annotations
@@ -19,13 +19,13 @@ from wengert.codegen.nests.panels import Panel, transposed
 from wengert.codegen.target import Target
 from wengert.codegen.vecmath import called
 
-SHORT_CHAIN = 8  # steps of a loop that memory keeps up with
+SHORT_CHAIN = 8  # steps of a loop so short that waiting for memory decides its speed
 PREFETCHED = 4096  # bytes ahead
 CACHE_LINE = 64  # bytes
 
 
 class Point:
-    """Where in the iteration space code is being written: an index for each dimension known so far.
+    """A point of the iteration space at which code is being written: an index for each dimension known so far.
 
     An index is an int or a scalar value; that of the lane dimension is the index of lane 0, with a mask (None: all).
     """
@@ -42,17 +42,17 @@ class Point:
     ) -> None:
         self.index, self.lane_dim, self.mask = index, lane_dim, mask
         self.values: dict[int, Value] = dict(values or {})
-        """What has been computed here."""
+        """The values that have been computed at this point, by number."""
         self.panels = panels or {}
-        """The operands that are read from a panel."""
+        """The panels from which operands are read, by number."""
 
     def inner(self, index: Mapping[int, Index], lane_dim: int = -1, mask: Value | None = None) -> Point:
-        """A point further in, which knows what was computed here."""
+        """A point further in, which has the values that were computed here."""
         lane_dim = lane_dim if lane_dim >= 0 else self.lane_dim
         return Point({**self.index, **index}, lane_dim, mask or self.mask, self.values, self.panels)
 
     def reading(self, panels: Mapping[int, Panel]) -> Point:
-        """This point, where these operands are read from their panels."""
+        """This point, but with these operands read from their panels."""
         return Point(self.index, self.lane_dim, self.mask, self.values, panels)
 
 
@@ -65,7 +65,7 @@ class Operand(NamedTuple):
 
 
 class Points:
-    """A nest, and the function that is being written for it: what there is at each point."""
+    """A nest, its facts, and the function that is being written for it."""
 
     def __init__(self, nest: Nest, target: Target) -> None:
         self.nest, self.facts, self.f = nest, Facts(nest, target), Function(target)
@@ -73,7 +73,7 @@ class Points:
         self._read_arguments()
 
     def _read_arguments(self) -> None:
-        """What the kernel is called with: pointers, sizes and strides that its code does not hold, and its part."""
+        """Read the arguments of the kernel: pointers, the sizes and strides that are not in its code, and its part."""
         nest = self.nest
         in_memory = [*[x for x in nest.loads if not x.is_index], *nest.stores, *nest.post_stores]
         pointers = iter([self._pointer(k) for k in range(len(in_memory))])
@@ -102,13 +102,13 @@ class Points:
         return self.f.pure(f"load i64, ptr {slot}", "i8", 1)
 
     def span(self, dim: int) -> tuple[Index, Index]:
-        """The indices of a kept dimension."""
+        """The first index of a kept dimension, and its end."""
         if dim == 0 and self.nest.is_splittable:
             return self._part
         return 0, self.extents[dim]
 
     def reduced_span(self, dim: int, point: Point) -> tuple[Index, Index]:
-        """The indices of a reduced dimension: all, or those of the piece that ``point`` is in."""
+        """The first index of a reduced dimension and its end: of all of it, or of the piece that ``point`` is in."""
         if not self.nest.has_pieces or dim != self.nest.n_kept:
             return 0, self.extents[dim]
         start = self.f.index(point.index[0]) * self._piece
@@ -117,7 +117,7 @@ class Points:
     # ---------------------------------------------------------------------------------------------------------- values
 
     def hoist(self, point: Point) -> None:
-        """Compute here what depends on nothing further in."""
+        """Compute here the values that depend on no dimension further in."""
         known = set(point.index)
         for k, dims in enumerate(self.facts.depends):
             if k in self.facts.used and k not in point.values and dims <= known:
@@ -147,8 +147,8 @@ class Points:
         return vecmath.apply(operation.function, xs, operation.dtype, nest.is_fast)
 
     def side_by_side(self, points: Sequence[Point]) -> None:
-        """Compute what is stored or folded at several points, a step at a time for all of them: each step of a long
-        chain waits for the one before, and a processor looks only so far ahead for others to do meanwhile."""
+        """Compute the values that are stored or folded at several points, one step at a time for all of them. Each step
+        of a long chain waits for the one before, and a processor looks only a little ahead for other work."""
         if (self.facts.is_light or self.facts.calls) and len(points) > 1:
             for k in self.facts.inner:
                 for p in points:
@@ -157,7 +157,7 @@ class Points:
     # ---------------------------------------------------------------------------------------------------------- memory
 
     def address(self, x: Operand, point: Point, base: str | None = None) -> str:
-        """Where an operand has its element at ``point`` (its lane 0); ``base``: counted from there."""
+        """The address of an operand's element at ``point`` (its lane 0), counted from ``base`` if that is given."""
         f, base = self.f, x.pointer if base is None else base
         known, rest = self._offset(point, x.strides, size_of(x.dtype))
         if rest is not None:
@@ -202,13 +202,14 @@ class Points:
         return memory.load_strided(f, address, lane_stride, x.dtype, width, self._read_mask(point), is_known=True)
 
     def _read_mask(self, point: Point) -> Value | None:
-        """The lanes that may be read, unless all are known to be there, though not all may be for storing."""
+        """The mask for reading; None if all lanes are known to be in memory, though some may be masked for storing."""
         first, extent = point.index[point.lane_dim], self.nest.extents[point.lane_dim]
         is_whole = isinstance(first, int) and extent is not None and first + self.facts.width <= extent
         return None if is_whole else point.mask
 
     def prefetch(self, points: Sequence[Point], ahead: int = PREFETCHED) -> None:
-        """Ask for what is read some turns later, where a turn takes so long that nobody else asks for it in time."""
+        """Prefetch memory that is read some iterations later, where an iteration takes so long that the processor does
+        not do so itself in time."""
         nest, facts = self.nest, self.facts
         is_fast = facts.is_light and len(nest.steps) <= SHORT_CHAIN
         is_left_over = points[0].mask is not None and not (facts.is_heavy or facts.ends_heavy)
@@ -221,21 +222,21 @@ class Points:
                     memory.prefetch(self.f, self.address(self.loads[k], p), ahead)
 
     def store(self, point: Point) -> None:
-        """What is stored at a point inside of all loops. All values first, also those that are folded: a store may
-        overwrite what another value is loaded from."""
+        """Write the stores of a point inside of all loops. All values are computed first, also those that are folded,
+        since a store may overwrite an operand of another value."""
         for k in self.facts.folded:
             self.value(point, k)
         self._store_all(point, self.nest.stores, self._stores)
 
     def store_totals(self, point: Point, totals: Sequence[Value]) -> None:
-        """What is computed of the folded values, and stored."""
+        """Write the steps on the folded values ``totals``, and their stores."""
         for k, total in enumerate(totals):
             point.values[self.facts.first_fold + k] = total
         self._store_all(point, self.nest.post_stores, self._post_stores)
 
     def store_across(self, rows: Sequence[Point], totals: Sequence[Sequence[Value]]) -> None:
-        """What is computed of the folded values of points that lie side by side in memory, where lanes do not: squares
-        of them are turned round before they are stored."""
+        """Write the steps on folded values, and their stores, for points whose results lie side by side in memory while
+        lanes do not: squares of results are transposed before they are stored."""
         f, nest, width = self.f, self.nest, self.facts.width
         for p, values in zip(rows, totals, strict=True):
             for k, total in enumerate(values):
@@ -270,5 +271,5 @@ class Points:
 
 
 def _lane_stride(x: Operand, point: Point) -> Index:
-    """From one lane to the next; 0: the operand has one element for all lanes of ``point``."""
+    """The stride of an operand from one lane to the next; 0 if it has one element for all lanes of ``point``."""
     return x.strides[point.lane_dim] if point.lane_dim in point.index else 0

@@ -1,8 +1,9 @@
-"""Products of matrices whose sizes are given at run time: one kernel for all that are cut into tiles alike.
+"""Products of matrices whose sizes are given at run time: one kernel for all products with equal tiles.
 
-The code of a product of known size has a tile for each kind of what is left over at its edges. Here all tiles are
-alike: the last ones begin where they end in time, and have some sums of those before once more, to the same bits. Which
-tile, and what is copied into panels, is chosen with the sizes known (:mod:`tiles`), and is all that kernels differ by.
+The code of a product of known size has several kinds of tiles, since those at its edges are smaller. Here all tiles are
+alike: the last ones begin early enough to end at the edge, and compute some sums of the tiles before once more, to the
+same bits. The tile, and the operands that are copied into panels, are chosen with the sizes known (:mod:`tiles`);
+kernels differ in nothing else.
 """
 
 from __future__ import annotations
@@ -22,8 +23,8 @@ FEWEST, MOST_POINTS = 1 << 14, 1 << 20  # multiply-adds (benchmarks/bench_contra
 
 
 def tiling_of(facts: Facts) -> Tiling | None:
-    """How a product of known size is cut into equal tiles; None if it is another nest, or better off with its sizes in
-    its code."""
+    """How a product of known size is cut into equal tiles; None if it is another nest, or faster with its sizes in its
+    code."""
     nest = facts.nest
     if (nest.ndim, nest.n_kept, nest.lanes, len(nest.loads), len(nest.folds)) != (3, 2, 1, 2, 1):
         return None
@@ -46,7 +47,7 @@ def _fills_vectors(facts: Facts) -> bool:
 
 
 def opened(nest: Nest, tiling: Tiling) -> tuple[Nest, tuple[int, ...]]:
-    """The nest without its sizes, and these as its kernel is given them."""
+    """Return the nest without its sizes, and the sizes in the order in which its kernel takes them."""
     sizes = [n for n in nest.extents if n is not None]
 
     def strides(row: tuple[int | None, ...]) -> tuple[int | None, ...]:
@@ -59,14 +60,14 @@ def opened(nest: Nest, tiling: Tiling) -> tuple[Nest, tuple[int, ...]]:
 
 
 def equal_tiles(points: Points, point: Point, tiling: Tiling) -> None:
-    """The sums of all rows and lanes: a column of tiles after the other, for which panels are filled once."""
+    """Write the sums of all rows and lanes: one column of tiles after the other, for which panels are filled once."""
     f, width = points.f, points.facts.width
     n_rows, n_lanes = [f.index(n) for n in points.extents[:2]]
     rows, lanes = tiling.rows, tiling.vectors * width
 
     def column(i: Index) -> None:
         first = f.index(least(f, i, n_lanes - lanes))
-        first = select(first < 0, 0, first)  # of lanes that are no whole column
+        first = select(first < 0, 0, first)  # if there are fewer lanes than a column has
         vectors: list[Vector] = [
             (least(f, plus(first, k * width), n_lanes - width), None) for k in range(lanes // width)
         ]

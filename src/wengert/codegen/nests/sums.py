@@ -1,8 +1,9 @@
-"""The ways to fold: which loops stand around which, where the accumulators are, and in what order they are added up.
+"""The ways to fold: in what order loops stand, where the accumulators are, and in what order they are added up.
 
-Lanes along what is reduced: several accumulators, in chunks that are added pairwise (:func:`one_sum`), or a square of
-them with a kept dimension beside it (:func:`square`). Lanes along a kept dimension: a sum for each lane, in registers
-(:mod:`tiles`), or in memory, where there are many lanes (:func:`sums_in_memory`).
+If lanes run along a reduced dimension, there are several accumulators, in chunks that are added pairwise
+(:func:`one_sum`), or a square of them with a kept dimension beside it (:func:`square`). If lanes run along a kept
+dimension, there is a sum for each lane, in registers (:mod:`tiles`), or in memory if there are many lanes
+(:func:`sums_in_memory`).
 """
 
 from __future__ import annotations
@@ -23,11 +24,11 @@ from wengert.codegen.nests.products import equal_tiles
 from wengert.codegen.nests.tiles import lane_sums, tiles
 from wengert.codegen.vecmath import FUNCTIONS, Weight
 
-RUN = 64  # vectors of accumulators in memory
+RUN = 64  # the number of vectors of accumulators in memory
 
 
 def all_sums(points: Points, point: Point) -> None:
-    """The folds of the nest, in the way that suits it."""
+    """Write the folds of the nest, in the way that suits it."""
     nest, facts = points.nest, points.facts
     if nest.tiling is not None:
         equal_tiles(points, point, nest.tiling)
@@ -51,23 +52,23 @@ def all_sums(points: Points, point: Point) -> None:
 
 
 def _is_short(facts: Facts) -> bool:
-    """Whether what is innermost may be written as often as there are lanes."""
+    """Whether the innermost code may be written as often as there are lanes."""
     weights = [FUNCTIONS[facts.operation(k).function].weight for k in facts.inner_steps]
     length = len(facts.inner) + 14 * weights.count(Weight.MEDIUM)
     return not facts.is_heavy and facts.width * length <= MAX_UNROLLED
 
 
 def _all_depends_on_what_is_summed(facts: Facts) -> bool:
-    """Whether nothing is computed that is the same along what is summed, and would be computed again and again."""
+    """Whether every value computed varies along the summed dimensions, so that none would be computed repeatedly."""
     nest, steps = facts.nest, [facts.depends[k] for k in facts.inner_steps]
     return all(nest.lanes not in dims or max(dims) >= nest.n_kept for dims in steps)
 
 
-# -------------------------------------------------------------------------------------- lanes along what is reduced
+# ------------------------------------------------------------------------------------ lanes along a reduced dimension
 
 
 def one_sum(points: Points, point: Point) -> None:
-    """Everything that is reduced becomes one number (for this index of the kept dimensions)."""
+    """Write the fold of all reduced dimensions to one number (for one index of the kept dimensions)."""
     nest, f = points.nest, points.f
     if nest.lanes < 0:
         cells = accumulators(points, 1)
@@ -81,7 +82,8 @@ def one_sum(points: Points, point: Point) -> None:
 
 
 def square(points: Points, point: Point) -> None:
-    """Lanes along the last dimension, reduced, for as many indices of the last kept one as there are lanes."""
+    """Write folds with lanes along the last dimension, which is reduced, for as many indices of the last kept dimension
+    at once as there are lanes."""
     nest, facts, f, width = points.nest, points.facts, points.f, points.facts.width
     row_dim, lane_dim = nest.n_kept - 1, nest.ndim - 1
     span = points.span(row_dim)
@@ -120,22 +122,22 @@ def square(points: Points, point: Point) -> None:
 
 
 class Grid(NamedTuple):
-    """Sums of products of which one factor is the same along the columns, and the other along the rows."""
+    """A grid of sums of products: one factor is the same in all columns, the other in all rows."""
 
     rows: int
-    """The dimension of the rows, so many of which ..."""
+    """The dimension of the rows."""
     many: int
-    """... are summed side by side."""
+    """The number of rows that are summed side by side."""
     columns: int
-    """The first dimension of the columns, all of which are; the others follow it."""
+    """The first dimension of the columns, all of which are summed side by side; their other dimensions follow it."""
 
 
 MOST_COLUMNS = 12
 
 
 def grid_of(facts: Facts) -> Grid | None:
-    """The grid of sums that registers hold at once, with lanes along what is reduced, if there is one: where the
-    derivative of a convolution in its weights has a row for each channel, and a column for each place in a window."""
+    """The grid of sums that registers hold at once, with lanes along a reduced dimension; None if there is none. The
+    derivative of a convolution in its weights has one: a row for each channel, a column for each place in a window."""
     nest = facts.nest
     if nest.lanes < nest.n_kept or nest.stores or nest.has_pieces or len(nest.folds) != 1 or None in nest.extents[1:]:
         return None
@@ -160,13 +162,13 @@ def grid_of(facts: Facts) -> Grid | None:
 
 
 def crossed(points: Points, point: Point, grid: Grid) -> None:
-    """The sums of all rows and columns: vectors of each are read once for all of the other."""
+    """Write the sums of all rows and columns: a vector of a row is read once for all columns, and vice versa."""
     nest, f = points.nest, points.f
     extents = [points.span(d)[1] for d in range(grid.columns, nest.n_kept)]
     places = list(itertools.product(*[range(n) for n in extents if isinstance(n, int)]))
 
     def tile(rows: list[Point], dim: int) -> None:
-        """The loops over what stands between rows and columns."""
+        """Write the loops over the dimensions between rows and columns."""
         if dim < grid.columns:
             loop(f, *points.span(dim), 1, lambda i: tile([row.inner({dim: i}) for row in rows], dim + 1))
             return
@@ -207,7 +209,7 @@ def crossed(points: Points, point: Point, grid: Grid) -> None:
 
 
 def sums_in_memory(points: Points, point: Point) -> None:
-    """Sums with accumulators in memory, for many lanes at once: processors read ahead along lanes, not across them."""
+    """Write sums with accumulators in memory, for many lanes at once: a processor reads ahead along lanes only."""
     nest, facts, f, width = points.nest, points.facts, points.f, points.facts.width
     runs = [f.alloca(memory.memory_type(x.dtype, 1), RUN * width, f.target.vector_bytes) for x in nest.folds]
     start, stop = points.span(nest.lanes)

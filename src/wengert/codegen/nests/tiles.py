@@ -1,9 +1,9 @@
 """Sums with lanes along a kept dimension, in registers: every lane folds its own elements, one reduced index after the
-other. Several vectors of several rows are folded side by side, and what they share is read once for all of them: of a
-product of matrices that is a *tile*.
+other. Several vectors of several rows are folded side by side, and operands that they share are read once for all of
+them: in a product of matrices, that is a *tile*.
 
-A tile is as large as registers hold. Where extents are known all tiles are nearly as large, so that none has too few
-sums to keep a processor busy: each waits for the one before.
+A tile is as large as registers allow. If extents are known, all tiles are nearly equal, so that none has too few sums
+to keep a processor busy: each addition to a sum waits for the one before.
 """
 
 from __future__ import annotations
@@ -29,25 +29,25 @@ from wengert.codegen.nests.panels import COPIED_ROWS, MAX_PANEL, MAX_TURNED, Blo
 from wengert.codegen.nests.points import Point, Points
 from wengert.codegen.nests.turn import turn
 
-LATENCY = 10  # sums that are under way: a processor begins two a cycle, and each takes four
+LATENCY = 10  # additions under way at once: a processor begins two a cycle, and each takes four
 LONGEST = 16  # sums of a tile: with more it takes longer to compile, and no less to run (benchmarks/bench_contract.py)
 MOST = 8  # rows, or vectors, of a tile
-MANY_ROWS = 1 << 10  # of a product whose number of rows is known at run time: each of its parts has at least 64
-FEWEST_ALIKE = 3  # rows of tiles that are all alike: with fewer, what they share is read too often
-LONGEST_PANEL = 256  # indices of what is summed, of a panel that has room for any number of them: 128 KiB or less
-ALIKE = 1.1  # times what tiles of several kinds take, for which a kernel that others share is worth it
-A_KIND = 0.02  # of the time that all tiles take: what a kind of them, which is compiled, must be worth
+MANY_ROWS = 1 << 10  # assumed rows of a product if the number is known only at run time: each part has at least 64
+FEWEST_ALIKE = 3  # rows of tiles that are all alike: with fewer, operands that they share are read too often
+LONGEST_PANEL = 256  # summed indices that a panel has room for if their number is known at run time: 128 KiB or less
+ALIKE = 1.1  # a kernel that other products share may take this many times the time of tiles of several kinds
+A_KIND = 0.02  # the share of the time of all tiles that a further kind of tile must save, since it is compiled
 
 
 class Tile(NamedTuple):
-    """What is summed side by side: so many vectors of so many rows."""
+    """The sums that are computed side by side: so many vectors of so many rows."""
 
     rows: int
     vectors: int
 
 
 def tiles(points: Points, point: Point) -> None:
-    """The sums of all indices of the last two kept dimensions, the rows and the lanes."""
+    """Write the sums of all indices of the last two kept dimensions, the rows and the lanes."""
     nest, facts, tile, copied = points.nest, points.facts, best_tile(points.facts), _copied(points.facts)
     dim = nest.n_kept - 2
 
@@ -70,11 +70,11 @@ def tiles(points: Points, point: Point) -> None:
     all_vectors = _n_vectors(facts) | 1  # an odd number, for those of an even one may be crowded
     if copied and _panel_bytes(points, all_vectors) <= MAX_PANEL:
         point, copied = _with_panels(points, point, copied, 0, all_vectors), []
-    over_columns(points, tile.vectors, columns)  # so that what all rows share stays in the first cache
+    over_columns(points, tile.vectors, columns)  # columns outside, so that operands of all rows stay in the first cache
 
 
 def lane_sums(points: Points, rows: Sequence[Point]) -> None:
-    """The sums of all lanes of some rows."""
+    """Write the sums of all lanes of some rows."""
     nest, facts = points.nest, points.facts
     body = lambda vectors: sums_of(points, rows, vectors)
     many = best_tile(facts).vectors if facts.are_light_sums else 1
@@ -85,14 +85,14 @@ def lane_sums(points: Points, rows: Sequence[Point]) -> None:
 
 
 def sums_of(points: Points, rows: Sequence[Point], vectors: Sequence[Vector], is_across: bool = False) -> None:
-    """The sums of some rows and some vectors of their lanes. ``is_across``: they are stored side by side by rows."""
+    """Write the sums of some rows and some vectors of their lanes. ``is_across``: results of rows lie side by side."""
     nest = points.nest
     several = [row.inner({nest.lanes: i}, nest.lanes, mask) for row in rows for i, mask in vectors]
     for p in several:
         points.hoist(p)
     cells = [accumulators(points, points.facts.width) for _ in several]
     order = list(range(len(several)))
-    if len(rows) < len(vectors):  # registers hold what the fewer of them read
+    if len(rows) < len(vectors):  # operands of rows or of vectors stay in registers: those of which there are fewer
         order.sort(key=lambda k: k % len(vectors))
 
     def innermost(index: dict[int, Index]) -> None:
@@ -113,8 +113,8 @@ def sums_of(points: Points, rows: Sequence[Point], vectors: Sequence[Vector], is
 
 
 def best_tile(facts: Facts, most: int = MOST) -> Tile:
-    """The tile, of at most so many rows, with which all sums take the least time, by count of what a processor does two
-    of a cycle."""
+    """The tile, of at most ``most`` rows, with which all sums take the least time. The time is estimated by counting
+    loads and multiply-adds, two of which a processor does in a cycle."""
     nest = facts.nest
     lanes, n_rows = nest.extents[nest.lanes], nest.extents[nest.n_kept - 2] if nest.n_kept > 1 else 1
     if lanes is None or (n_rows is None and nest.n_kept != 2):
@@ -136,8 +136,9 @@ def best_tile(facts: Facts, most: int = MOST) -> Tile:
 
 
 def _most_rows(facts: Facts, vectors: int, most: int) -> int:
-    """The rows of a tile: registers hold its sums, what the fewer of rows and vectors read, and one of the others."""
-    left = facts.registers - 1 - (not facts.target.has_fma)  # without, a product needs one of its own
+    """The most rows of a tile with so many vectors. Registers hold its sums, the operands of rows or of vectors,
+    whichever are fewer, and one operand of the others."""
+    left = facts.registers - 1 - (not facts.target.has_fma)  # without FMA, a product needs a register of its own
     fitting = [h for h in range(1, most + 1) if h * vectors <= LONGEST and h * vectors + min(h, vectors) <= left]
     return max(fitting, default=1)
 
@@ -154,8 +155,8 @@ def _is_shared(nest: Nest) -> bool:
 
 
 def equal_tiling(facts: Facts) -> Tiling | None:
-    """The tile with which the sums of a product of known size take the least time if all tiles are alike, and what is
-    turned round; None if tiles of several kinds take much less."""
+    """The tile with which the sums of a product of known size take the least time if all tiles are alike, and the
+    operands copied into panels; None if tiles of several kinds take much less time."""
     nest, n_vectors = facts.nest, _n_vectors(facts)
     rows, terms, copied = nest.extents[nest.n_kept - 2] or 1, nest.extents[-1] or 1, _copied(facts)
     if rows < FEWEST_ALIKE or not _is_shared(nest) or any(nest.loads[k].strides[nest.lanes] == 1 for k in copied):
@@ -186,7 +187,7 @@ def equal_tiling(facts: Facts) -> Tiling | None:
 
 
 def _with_panels(points: Points, point: Point, loads: Sequence[int], first: Index, vectors: int) -> Point:
-    """The point from which on these operands are read from copies of so many vectors."""
+    """Copy so many vectors of these operands into panels, and return the point at which they are read from these."""
     length = points.extents[-1]
     assert isinstance(length, int)
     block = Block(points.nest.ndim - 1, 0, length, length, first, vectors * points.facts.width)
@@ -200,7 +201,7 @@ def _panel_bytes(points: Points, vectors: int) -> int:
 
 
 def _copied(facts: Facts) -> list[int]:
-    """The operands that all rows read the same of, and that do not lie as suits them."""
+    """The numbers of the operands of which all rows read the same, and that should be copied into panels."""
     nest = facts.nest
     n_rows, length = nest.extents[nest.n_kept - 2] or MANY_ROWS, nest.extents[-1]
     if nest.ndim != nest.n_kept + 1 or length is None or length > MAX_TURNED:

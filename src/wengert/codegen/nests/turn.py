@@ -1,4 +1,4 @@
-"""Turn operands round: fill their panels, a square of elements at a time; or a vector, where lanes lie side by side."""
+"""Copy operands into panels: transposed, a square of elements at a time; or a vector, if lanes lie side by side."""
 
 from __future__ import annotations
 
@@ -11,12 +11,12 @@ from wengert.codegen.nests.loops import Vector, loop, plus, whole
 from wengert.codegen.nests.panels import Block, Panel, transposed
 from wengert.codegen.nests.points import Point, Points
 
-SQUARE = 4  # elements a side of what is turned round at once: larger squares take long to compile
+SQUARE = 4  # the side of a square that is transposed at once, in elements: larger squares take long to compile
 
 
 def turn(points: Points, point: Point, loads: Sequence[int], block: Block) -> Point:
-    """Copy these operands, and turn round what lies side by side along ``block.dim``. The point from which on they are
-    read from their panels."""
+    """Copy these operands into panels, transposed if their elements lie side by side along ``block.dim``. Returns the
+    point at which they are read from the panels."""
     panels = {k: Panel(points.f, points.loads[k].dtype, block) for k in loads}
     for k, panel in panels.items():
         if points.loads[k].strides[points.nest.lanes] == 1:
@@ -27,8 +27,8 @@ def turn(points: Points, point: Point, loads: Sequence[int], block: Block) -> Po
 
 
 def gathered(points: Points, point: Point, k: int, vectors: Sequence[Vector]) -> Point:
-    """The point from which on an operand that depends on these lanes, and otherwise on what is reduced alone, is read
-    from a copy in which lanes lie side by side."""
+    """Copy an operand that depends on these lanes and on reduced dimensions alone, so that lanes lie side by side.
+    Returns the point at which it is read from the copy."""
     f, nest, operand, width = points.f, points.nest, points.loads[k], points.facts.width
     dims, length = dict[int, int](), 1
     for d in reversed(range(nest.n_kept, nest.ndim)):
@@ -52,8 +52,8 @@ def gathered(points: Points, point: Point, k: int, vectors: Sequence[Vector]) ->
 
 
 def turned_lines(points: Points, point: Point, k: int, inner: int, vectors: Sequence[Vector]) -> Point:
-    """The same for what an operand has of these lanes along the dimensions from ``inner`` on, of which the last lies
-    side by side in memory."""
+    """Copy the part of an operand with these lanes, along the dimensions from ``inner`` on, transposed: its elements
+    lie side by side along the last dimension. Returns the point at which it is read from the copy."""
     f, nest, operand, width = points.f, points.nest, points.loads[k], points.facts.width
     dims, length = dict[int, int](), 1
     for d in reversed(range(inner, nest.ndim)):
@@ -89,7 +89,7 @@ def _copy(points: Points, point: Point, panel: Panel, k: int) -> None:
 
 
 def _lanes(points: Points, block: Block) -> Index:
-    """Of a block, those that there are."""
+    """The number of lanes of a block that exist: the last block may have fewer."""
     return least(points.f, points.extents[points.nest.lanes] - block.first, block.many)
 
 
@@ -101,7 +101,7 @@ def _fill(points: Points, point: Point, panel: Panel, k: int) -> None:
     def columns(start: Index) -> None:
         lines = []
         for j in range(square):
-            i = least(f, f.index(block.first) + start + j, last)  # beyond the end the last is taken again
+            i = least(f, f.index(block.first) + start + j, last)  # beyond the end the last line is read again
             lines.append(points.address(operand, point.inner({nest.lanes: i})))
 
         def rows(i: Index, lanes: int) -> None:
@@ -110,7 +110,7 @@ def _fill(points: Points, point: Point, panel: Panel, k: int) -> None:
                 memory.load(f, points.address(operand, at, base), panel.dtype, lanes, is_known=True) for base in lines
             ]
             if lanes > 1 and not isinstance(block.start, int):
-                for base in lines:  # what the next block of rows begins with
+                for base in lines:  # the beginning of the next block of rows
                     memory.prefetch(f, points.address(operand, at, base), block.length * size_of(panel.dtype))
             if lanes == 1:
                 for j, x in enumerate(values):
