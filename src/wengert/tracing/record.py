@@ -278,7 +278,7 @@ def _not_traced(refused: str, error: Exception) -> UnsupportedFunctionError:
 def _not_memory(error: ValueError) -> UnsupportedFunctionError:
     """NumPy asked an object for an array, and what the object holds is traced."""
     what = "an object's __array__ returned a traced array, and NumPy takes only memory from there"
-    tries = ["the arrays that the object holds, by their names: np.sin(x.values)"]
+    tries = ["np.asarray(x) of the object x first", "the arrays that it holds, by their names: np.sin(x.values)"]
     return UnsupportedFunctionError(message(what, _source_of(error), tries=tries))
 
 

@@ -491,3 +491,50 @@ def test_what_require_refuses() -> None:
     for requirements, error in ((["C", "F"], ValueError), (["Q"], KeyError), (["O"], UnsupportedFunctionError)):
         with pytest.raises(error):
             wg.jit(lambda x, r=requirements: np.require(x, requirements=r), strict=True)(np.ones(3))
+
+
+class Held:
+    """An object that NumPy asks for its array, which is given as it is."""
+
+    def __init__(self, x: Any) -> None:
+        self.x = x
+
+    def __array__(self, dtype: Any = None, copy: Any = None) -> Any:
+        return self.x
+
+
+class HeldOfOld(Held):
+    """One of before NumPy 2."""
+
+    def __array__(self, dtype: Any = None) -> Any:
+        return self.x if dtype is None else self.x.astype(dtype)
+
+
+CONVERSIONS = {
+    "asarray": np.asarray,
+    "array": np.array,
+    "asanyarray": np.asanyarray,
+    "ascontiguousarray": np.ascontiguousarray,
+    "dtype": lambda x: np.asarray(x, np.float32),
+    "copy": lambda x: np.array(x, copy=True),
+    "ndmin": lambda x: np.array(x, ndmin=2),
+}
+
+
+@pytest.mark.filterwarnings("ignore:__array__ implementation")
+@pytest.mark.parametrize("cls", [Held, HeldOfOld])
+@pytest.mark.parametrize("convert", CONVERSIONS)
+def test_an_object_whose_array_is_traced_was_refused(convert: str, cls: type[Held]) -> None:
+    def f(x: Any) -> Any:
+        y = x * 2
+        z = CONVERSIONS[convert](cls(y))
+        w = z * 3
+        z.reshape(-1)[0] = 1.0  # seen in y where NumPy shares memory
+        return np.sum(w) + 10 * np.sum(z) + 100 * np.sum(y), np.array([z.dtype == np.float32, z.ndim == 2])
+
+    at = np.arange(3.0)
+    value, seen = f(at)
+    got, got_seen = wg.jit(f, strict=True)(at)
+    assert got == value and got_seen.tolist() == seen.tolist()
+    differences = [f(at + e)[0] - value for e in np.eye(3)]
+    np.testing.assert_allclose(wg.grad(lambda x: f(x)[0])(at), differences)

@@ -304,14 +304,35 @@ def array(
         out = stacked(trace, object, dtype)
         out.reorder_like(out, order)
     else:
-        if trace.known is not None and not isinstance(object, list | tuple | range | bool | int | float | complex):
-            trace.unrepeatable = trace.unrepeatable or (
-                f"a {type(object).__name__} at {trace.where()} was made an array while tracing"
-            )
-        return constant(_NUMPY.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, **options))
+        try:
+            made = _NUMPY.array(object, dtype, copy=copy, order=order, subok=subok, ndmin=ndmin, **options)
+        except ValueError as error:
+            out = _held_traced(object, dtype, copy, order, error)
+        else:
+            if trace.known is not None and not isinstance(object, list | tuple | range | bool | int | float | complex):
+                trace.unrepeatable = trace.unrepeatable or (
+                    f"a {type(object).__name__} at {trace.where()} was made an array while tracing"
+                )
+            return constant(made)
     if isinstance(out, Tracer) and out.ndim < ndmin:
         out = np.reshape(out, (1,) * (ndmin - out.ndim) + out.shape)  # a view
     return out
+
+
+def _held_traced(holder: Any, dtype: Any, copy: bool | None, order: str | None, error: ValueError) -> Tracer:
+    """The traced array that the ``__array__`` of an object gives, which NumPy has refused with ``error``; asked for as
+    NumPy asks, and copied where it does not know ``copy=``."""
+    if "__array__" not in str(error) or not hasattr(type(holder), "__array__"):
+        raise error
+    wanted = () if dtype is None else (np.dtype(dtype),)
+    try:
+        found = holder.__array__(*wanted) if copy is None else holder.__array__(*wanted, copy=copy)
+        copy = None if copy else copy
+    except TypeError:
+        found = holder.__array__(*wanted)
+    if type(found) is not Tracer:
+        raise error
+    return _converted(found, dtype, copy, order)
 
 
 hooks.array = array
