@@ -6,8 +6,8 @@ instructions to their :class:`Function`, so that a formula in :mod:`wengert.code
 * dtypes are NumPy's short names: "f8", "f4", "i8" ... "i1", "u8" ... "u1", and "b1", a boolean (``i1`` in registers, a
   byte in memory). Signedness is part of the dtype, as LLVM's integers have none.
 * A Python number beside a value takes its dtype and lanes.
-* Equal pure instructions are one value: within a scope and the scopes around it (:meth:`Function.scope`). The sine and
-  the cosine of one argument share its reduction without knowing of each other.
+* Equal pure instructions are one value: within a scope and the scopes around it (:meth:`Function.scope`). So the sine
+  and the cosine of one argument share its reduction, though neither function knows of the other.
 * No fast-math flags, ever; ``fma`` is fused only where it is written. The text is verified before LLVM compiles it.
 """
 
@@ -31,7 +31,7 @@ def _scalar_type(dtype: np.dtype[Any]) -> str:
 
 
 LLVM_TYPES = {dtype.str[1:]: _scalar_type(dtype) for dtype in NATIVE_DTYPES}
-"""Of an element in a register, by the short name of its dtype."""
+"""LLVM's type of an element in a register, by the short name of its dtype."""
 
 T = TypeVar("T")
 
@@ -44,7 +44,7 @@ class Value:
     def __init__(self, f: Function, text: str, dtype: str, lanes: int) -> None:
         self.f, self.text, self.dtype, self.lanes = f, text, dtype, lanes
         self.shifted: tuple[Value, int] | None = None
-        """Of an index that is another one plus a number: these two, so that an address holds the number."""
+        """The other index and the number, if this index is their sum; then an address can hold the number."""
 
     @property
     def type(self) -> str:
@@ -125,13 +125,14 @@ class Value:
     # ------------------------------------------------------------------------------------------ conversions
 
     def bits(self, dtype: str) -> Value:
-        """The same bits as another dtype of the same size."""
+        """This value's bits as another dtype of the same size."""
         if LLVM_TYPES[dtype] == LLVM_TYPES[self.dtype]:
             return Value(self.f, self.text, dtype, self.lanes)
         return self.f.pure(f"bitcast {self.typed} to {llvm_type(dtype, self.lanes)}", dtype, self.lanes)
 
     def to(self, dtype: str) -> Value:
-        """The same number as another dtype, as ``astype`` has it for values that fit; to "b1": is it not zero."""
+        """This number converted to another dtype, as ``astype`` does for values that fit; "b1": whether it is not
+        zero."""
         old = self.dtype
         if dtype == old:
             return self
@@ -197,7 +198,7 @@ def format_number(value: Any, dtype: str) -> str:
 
 
 Index = int | Value
-"""Where in an array, or how many: known as the code is written, or a scalar value of the code."""
+"""An index or a size: a number that is known when the code is written, or a scalar value of the code."""
 
 
 class Cell:
@@ -208,15 +209,15 @@ class Cell:
     def __init__(self, value: Value, depth: int) -> None:
         self.value = value
         self.depth = depth
-        """How many loops and branches were open where the value was given."""
+        """The number of loops and branches that were open when the value was given."""
 
 
 class _Frame(NamedTuple):
-    """An open loop, or branch."""
+    """A loop or branch that is being written."""
 
     is_loop: bool
     carried: dict[Cell, tuple[Value, Value]]
-    """What was read or written inside, though it comes from outside: the value it had before, and that inside."""
+    """The cells from outside that are read or written inside, with the value before the loop and the value inside."""
 
 
 class Function:
@@ -229,14 +230,14 @@ class Function:
         self.target = target
         self.lines: list[str] = []
         self.declarations: dict[str, str] = {}
-        """What the module must hold besides, by name, once: intrinsics, constants, functions that are called."""
+        """Further lines of the module, by name: intrinsics, constants, functions that are called."""
         self._allocas: list[str] = []
         self._scratch: dict[tuple[str, int, int], str] = {}
         self._count = 0
         self._scopes: list[dict[Any, Any]] = [{}]
         self._frames: list[_Frame] = []
         self.block = "entry"
-        """The label of the block that is being written: what a phi of its successor names."""
+        """The label of the block that is being written, which phis of its successors name."""
 
     def name(self) -> str:
         self._count += 1
@@ -254,7 +255,8 @@ class Function:
         return value
 
     def shared(self, key: str, make: Callable[[], T]) -> T:
-        """What ``make`` returns, made once for the key like an instruction: for what holds branches or phis."""
+        """Return the result of ``make``, which is made once for the key, as an instruction is. It serves values whose
+        code has branches or phis."""
         for known in self._scopes:
             if key in known:
                 return known[key]
@@ -285,7 +287,7 @@ class Function:
         return Value(self, number, dtype, lanes)
 
     def part(self) -> tuple[Value, Value]:
-        """The two integers that a kernel is called with: where its part of the outermost loop begins and ends."""
+        """The two integers that a kernel is called with: the begin and the end of its part of the outermost loop."""
         return Value(self, "%begin", "i8", 1), Value(self, "%end", "i8", 1)
 
     def index(self, i: Index) -> Value:
@@ -306,7 +308,7 @@ class Function:
     # ----------------------------------------------------------------------------------- variables and memory
 
     def cell(self, x: Value) -> Cell:
-        """A variable that begins as ``x``. What loops and branches make of it becomes phis, as LLVM wants them."""
+        """A variable that begins as ``x``. Its values after loops and branches become phis, as LLVM needs them."""
         return Cell(x, len(self._frames))
 
     def read(self, cell: Cell) -> Value:
@@ -330,7 +332,7 @@ class Function:
         return name
 
     def scratch(self, kind: str, count: int, align: int) -> str:
-        """Memory on the stack that everybody who asks for the same gets: to be read before anything else is written."""
+        """Memory on the stack that all who ask for the same share: it must be read before it is written again."""
         size = kind, count, align
         if size not in self._scratch:
             self._scratch[size] = self.alloca(*size)

@@ -1,7 +1,7 @@
 """The processor that code is made for: this machine's own, or the level of x86-64 that ``config.target`` names.
 
-A level is what all processors of an age have, as the x86-64 psABI lists it; code for one uses nothing that this
-machine may have besides.
+A level is a set of instructions that all processors from some year on have, as the x86-64 psABI lists it; code for a
+level uses no others, even if this machine has them.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ V2 = ("cx16", "popcnt", "sahf", "sse3", "sse4.1", "sse4.2", "ssse3")
 V3 = (*V2, "avx", "avx2", "bmi", "bmi2", "f16c", "fma", "lzcnt", "movbe", "xsave")
 V4 = (*V3, "avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl")
 LEVELS = {"x86-64-v2": (V2, 16), "x86-64-v3": (V3, 32), "x86-64-v4": (V4, 64)}
-"""What a processor of each level has, in LLVM's words, and the bytes of its vectors."""
+"""The features of a processor of each level, by LLVM's names, and the bytes of its vectors."""
 
 
 class Target(NamedTuple):
-    """What the generated code may use."""
+    """The processor features that generated code may use."""
 
     triple: str
     cpu: str
@@ -36,7 +36,7 @@ class Target(NamedTuple):
     """Whether a fused multiply-add is one instruction; without it ``fma`` would be a call into libm."""
 
     def lanes(self, itemsize: int) -> int:
-        """How many elements of so many bytes a vector has."""
+        """The number of elements of ``itemsize`` bytes that a vector has."""
         return min(self.vector_bytes // itemsize, MAX_LANES)
 
 
@@ -69,7 +69,7 @@ def _host() -> Target:
 
 
 def level(name: str) -> Target:
-    """A processor that has what its level has and no more; this machine may be another one."""
+    """A processor that has the features of its level and no others; this machine may be a different one."""
     features, vector_bytes = LEVELS[name]
     has = ",".join([f"+{feature}" for feature in features])
     with _lock:
@@ -77,7 +77,7 @@ def level(name: str) -> Target:
 
 
 def lacking(name: str) -> list[str]:
-    """What code for a level may use and this machine does not have."""
+    """The features that code for a level may use and that this machine does not have."""
     has = set(host().features.split(","))
     return [feature for feature in LEVELS[name][0] if f"+{feature}" not in has]
 

@@ -56,11 +56,11 @@ def verify(kernel: Nest | Spec, address: int) -> None:
 
 
 def verify_whole(kernel: Whole, call: KernelCall, address: int) -> None:
-    """As :func:`verify`, for a loop or a branch, and for the kernels that it is made of."""
+    """Verify a loop or a branch as :func:`verify` does, and the kernels that it is made of."""
     inner = {k: key_of(k) for k in bodies.inner_kernels(kernel)}
     before = compiler.Counters.compiled
     codes = compiler.machine_code({key: partial(text_of, k) for k, key in inner.items()})
-    compiler.Counters.compiled = before  # nobody asked for them
+    compiler.Counters.compiled = before  # they are compiled only to be compared
     for k in inner:
         _verify_once(k, codes, None)
     addresses = {k: code.address for k, key in inner.items() if isinstance(code := codes[key], Code)}

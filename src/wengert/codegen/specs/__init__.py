@@ -1,1 +1,1 @@
-"""Kernels that are no loop nest over maps and folds, a kind a file."""
+"""Kernels that are not loop nests over maps and folds, one kind in each file."""

@@ -11,7 +11,7 @@ from wengert.passes.plan import Place
 
 
 class Extreme(Spec):
-    """Operands: the elements, and the indices that come out.
+    """The kernel of ``argmax`` and ``argmin``. Its operands are the elements, and the indices that are written.
 
     The dimensions that stay come first, then the one that is searched.
     """
@@ -22,7 +22,7 @@ class Extreme(Spec):
     source: Strides
     result: Strides
     lanes: str
-    """What fills a vector: the "axis" that is searched, the last dimension that is "kept", or "" nothing."""
+    """The dimension that fills vectors: the "axis" that is searched, the last one that is "kept", or "" for none."""
 
     def write(self, code: Code) -> None:
         item = size_of(self.dtype)
@@ -105,7 +105,7 @@ class Extreme(Spec):
         return place
 
     def _better(self, a: tuple[Value, Value], b: tuple[Value, Value]) -> tuple[Value, Value]:
-        """Of two (element, index) the extreme, the lower index of equals."""
+        """The more extreme of two pairs (element, index); the one with the lower index if elements are equal."""
         (x, i), (y, j) = a, b
         is_same = x.eq(y)
         if x.is_float:

@@ -19,7 +19,8 @@ from wengert.passes.plan import Place
 
 
 class Indexed(Spec):
-    """Operands: x, the index arrays, and the other side: what is read of x, or what is written there.
+    """The kernel of reads and writes at index arrays. Its operands are x, the index arrays, and ``other``: the array
+    that elements of x are copied to, or that is written to x.
 
     The dimensions are those of the index arrays together, then the axes of x behind the indexed ones. For each index
     array the length and the stride of its axis of x are among the sizes.
@@ -29,11 +30,11 @@ class Indexed(Spec):
     """ "gather", "set" or "add"."""
     dtype: str
     indices: tuple[Strides, ...]
-    """Of the index arrays, over the first dimensions."""
+    """The strides of each index array, over the first dimensions."""
     x: Strides
-    """Over the other dimensions."""
+    """The strides of x, over the other dimensions."""
     other: Strides
-    """Over all dimensions."""
+    """The strides of ``other``, over all dimensions."""
 
     def write(self, code: Code) -> None:
         _IndexedLoops(self, code).write()
@@ -72,7 +73,7 @@ class _IndexedLoops:
         return self.code.number(0), self.extents[d]
 
     def _index_loops(self, d: int, x: str, arrays: list[str], other: str) -> None:
-        """The loop over dimension ``d`` and those within. Pointers have come as far as the outer ones lead."""
+        """Write the loop over dimension ``d`` and those within. Pointers have been moved by the outer dimensions."""
         code = self.code
         for k, (length, stride) in enumerate(self.axes):
             if self.known_at[k] == d:
@@ -100,7 +101,7 @@ class _IndexedLoops:
         return place, place.bits("u8") >= length.bits("u8")
 
     def _gather_lanes(self, d: int, x: str, arrays: list[str], other: str) -> None:
-        """Neighbours in the result, each from where its index says."""
+        """Write the loop for neighbours in the result, each read at its own index."""
         code, width = self.code, self.code.width(8)
 
         def body(vectors: Vectors) -> None:
@@ -122,7 +123,7 @@ class _IndexedLoops:
         code.across(*self._range(d), width, 1, body)
 
     def _row(self, d: int, x: str, other: str) -> None:
-        """The axes behind the indexed ones."""
+        """Write the loops over the axes behind the indexed ones."""
         code, spec = self.code, self.spec
         k = d - self.n_index
         if d == len(spec.other):

@@ -1,4 +1,4 @@
-"""The indices of what is not zero. Their number is given; another one ends the kernel with status 1."""
+"""The indices of elements that are not zero. Their number is given; a different one ends the kernel with status 1."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Nonzero(Spec):
         found = code.f.cell(none)
 
         def found_more(more: Value) -> Value:
-            """How many were found before; that they are no more than expected is seen to."""
+            """The number found before; the kernel fails if there are more than expected."""
             before = code.f.read(found)
             total = before + more
             code.fail_if(total > expected)

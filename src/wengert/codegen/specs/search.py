@@ -62,7 +62,7 @@ class Search(Spec):
         code.kept(pointers, strides, extents, width, 4, body)
 
     def _is_before(self, element: Value, value: Value) -> Value:
-        """In the order in which NaN is the largest."""
+        """Whether ``element`` goes before ``value``, in the order in which NaN is the largest."""
         if self.side == "left":
             return self._is_less(element, value)
         return ~self._is_less(value, element)

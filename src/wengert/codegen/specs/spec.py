@@ -1,4 +1,4 @@
-"""Kernels that are no map, as data, and how their loops are written.
+"""Kernels that are not nests, as data, and how their loops are written.
 
 A kernel is a *spec*, data that says what the code depends on: dtypes, how many dimensions there are, and which strides
 are 0 or 1; :func:`emit` writes the loops. Lengths and other strides are given at run time, so one kernel serves every
@@ -84,14 +84,14 @@ class Code:
         return self.f.pure(f"load i64, ptr {slot}", "i8", 1)
 
     def strides(self, row: Strides, size: int) -> list[Value]:
-        """In bytes, of elements of ``size`` bytes."""
+        """The strides ``row`` in bytes, for elements of ``size`` bytes; those that are None are read from the sizes."""
         return [self.size() * size if s is None else self.number(s * size) for s in row]
 
     def number(self, i: int) -> Value:
         return self.f.constant(i, "i8")
 
     def width(self, *sizes: int) -> int:
-        """Lanes of a vector whose widest elements have so many bytes."""
+        """The number of lanes of a vector whose widest elements have so many bytes."""
         return self.target.lanes(max(sizes))
 
     # ----------------------------------------------------------------------------------------- control flow
@@ -101,7 +101,7 @@ class Code:
         self.f.loop(start, stop, self.number(step), body)
 
     def across(self, start: Value, stop: Value, width: int, many: int, body: Callable[[Vectors], None]) -> None:
-        """``body`` for the vectors of a range, ``many`` at once; what is left over one by one, the last one masked."""
+        """Loop over the vectors of a range, ``many`` at once, then over the rest one by one, the last one masked."""
         block = many * width
         count = stop - start
         whole = start + (count - (count & (block - 1)))  # a block is a power of two
@@ -118,7 +118,7 @@ class Code:
         many: int,
         body: Callable[[Rows], None],
     ) -> None:
-        """Loops over the dimensions that stay; the last of them is taken in ``many`` vectors of ``width`` at once."""
+        """Loop over the dimensions that stay; the last of them is taken in ``many`` vectors of ``width`` at once."""
 
         def moved(here: Sequence[str], i: Value, d: int) -> list[str]:
             return [self.moved(p, (i, row[d])) for p, row in zip(here, strides, strict=True)]
@@ -138,7 +138,7 @@ class Code:
         loops(0, list(pointers))
 
     def mask(self, i: Value, stop: Value, width: int) -> Value | None:
-        """Which lanes of the vector at ``i`` stand before ``stop``."""
+        """The mask of the lanes of the vector at ``i`` that stand before ``stop``."""
         if width == 1:
             return None
         return self.lane_numbers(width).compare("lt", (stop - i).splat(width))

@@ -202,7 +202,7 @@ def left_shift(x: Value, n: Value) -> Value:
 
 
 def right_shift(x: Value, n: Value) -> Value:
-    """All of them out: 0, or −1 for a negative x."""
+    """x shifted right; if all bits are shifted out, 0, or −1 for a negative x."""
     bits = 8 * int(x.dtype[1])
     in_range = n.bits("u" + n.dtype[1]) < bits
     if x.is_unsigned:
@@ -211,7 +211,7 @@ def right_shift(x: Value, n: Value) -> Value:
 
 
 def bitwise_count(x: Value) -> Value:
-    """Of |x|, as "u1"."""
+    """The number of one bits of |x|, as "u1"."""
     return x.f.intrinsic("ctpop", magnitude(x)).to("u1") if x.dtype != "b1" else x.to("u1")
 
 
@@ -245,7 +245,7 @@ def nextafter(x: Value, y: Value) -> Value:
 
 
 def spacing(x: Value) -> Value:
-    """From x to its neighbour of greater magnitude."""
+    """The distance from x to its neighbour of greater magnitude."""
     form = format_of(x)
     step = (x.bits(form.integer) + 1).bits(x.dtype) - x
     return select(x.eq(0), 2.0 ** (1 - form.bias - form.fraction), select(is_finite(x), step, NAN))
@@ -258,7 +258,8 @@ Rounding = Callable[[Value], Value]
 
 
 def _rounded(x: Value, native: Rounding, correction: Rounding) -> Value:
-    """By the processor's instruction; without it (SSE2) |x| + 2^fraction has no room for a fraction: it is rounded."""
+    """Round x by the processor's instruction ``native``. Without it (SSE2), |x| + 2^fraction has no bits for a
+    fraction, so the sum is rounded to an integer, which ``correction`` makes the one that is wanted."""
     if not x.is_float:
         return x
     if x.f.target.has_fma:

@@ -30,7 +30,8 @@ def polynomial(x: Value, coefficients: Sequence[float]) -> Value:
 
 
 def horner(x: Value, coefficients: Sequence[float]) -> Value:
-    """The same from the highest coefficient down: for short polynomials, where a product more is what takes time."""
+    """Σ cₖ xᵏ by Horner's scheme, for short polynomials, for which Estrin's further products cost more than they
+    save."""
     total = x.like(coefficients[-1])
     for c in coefficients[-2::-1]:
         total = fma(total, x, c)

@@ -243,7 +243,7 @@ def exp_rounded(x: Value, low: Value | None = None) -> tuple[Value, Value]:
 
 
 def exp_pair(x: Value, low: Value | None = None) -> tuple[Pair, Value]:
-    """The same as a pair with a relative error of 2^-57 ("f8"), and an integer k."""
+    """y as a pair with a relative error of 2^-57 ("f8"), and an integer k, with exp(x + low) = y · 2ᵏ."""
     if tables.are_there(x):
         k, shifted, r = reduce_by_table(x, low)
         root, e = by_table(shifted, r)

@@ -62,7 +62,7 @@ ARTANH_SHORT = [
 
 
 def _log_expit_short(x: Value) -> Value:
-    """With log(1 + e) = 2 artanh(e/(2 + e)), of a double that is to be rounded to "f4"."""
+    """``log_expit`` of a double that is to be rounded to "f4", by log(1 + e) = 2 artanh(e/(2 + e))."""
     e = exp(-absolute(x))
     s = e / (2 + e)
     return -(absolute(select(x < 0, x, 0)) + s * polynomial(s * s, ARTANH_SHORT))
@@ -93,7 +93,7 @@ def logaddexp(x: Value, y: Value) -> Value:
 
 @in_double
 def logaddexp2(x: Value, y: Value) -> Value:
-    """The same to base 2."""
+    """log₂(2ˣ + 2ʸ), as ``logaddexp`` but to base 2."""
     largest = select(x > y, x, y)
     d, d_low = two_sum(x, -y)
     is_equal = d.eq(0)

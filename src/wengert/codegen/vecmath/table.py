@@ -22,7 +22,7 @@ Scalar = Callable[..., Value]
 
 
 class Weight(IntEnum):
-    """How many instructions a function is: how often a kernel may repeat it, where it does not call it."""
+    """The length of a function's code, which decides how often a kernel may repeat it if it does not call it."""
 
     LIGHT = 0
     """A few: a loop of them is unrolled, and takes several vectors at once."""
@@ -36,14 +36,14 @@ LIGHT, MEDIUM, HEAVY = Weight
 
 
 class Row(NamedTuple):
-    """What there is to know about a function."""
+    """One function of the table: its code and what codegen must know about it."""
 
     function: Scalar
     kinds: str
-    """The kinds of dtype ("f", "i", "u", "b") that it takes, for all its operands one."""
+    """The kinds of dtype ("f", "i", "u", "b") that the function takes; all its operands have one dtype."""
     weight: Weight
     fast: Scalar | None = None
-    """What a kernel may use instead when a few units in the last place do not matter."""
+    """A version that a kernel may use instead when a few units in the last place do not matter."""
 
 
 def power(x: Value, y: Value) -> Value:
@@ -194,5 +194,5 @@ def apply(function: str, xs: list[Value], out_dtype: str, is_fast: bool = False)
 
 
 def weight_of(functions: Iterable[str]) -> Weight:
-    """Of code that computes all of these: that of the heaviest."""
+    """The weight of code that computes all of these functions: that of the heaviest."""
     return max([FUNCTIONS[f].weight for f in functions], default=LIGHT)

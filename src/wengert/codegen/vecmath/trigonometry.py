@@ -66,7 +66,7 @@ HALF_PI = {
     "f4": (1.5707963705062866, -4.371138828673793e-08, -1.7151245100058819e-15),
 }
 HALF_PI_SHORT = (1.5707963267341256, 6.077100506303966e-11, 2.0222662487111665e-21, 8.4784276603689e-32)
-"""The same in parts of 32 bits, whose products with k < 2^21 are exact."""
+"""π/2 as a sum of parts of 32 bits, whose products with k < 2^21 are exact."""
 QUARTER_PI = {"f8": (0.7853981633974483, 3.061616997868383e-17), "f4": (0.7853981852531433, -2.1855694143368964e-08)}
 
 
@@ -84,7 +84,7 @@ def _reduced_double(x: Value) -> Angle:
 
 
 def _reduced_single(x: Value) -> Angle:
-    """For "f4" the same up to 2^12; above (and without FMA always) as a double."""
+    """The reduced angle of an "f4" x: by subtraction up to 2^12; above that, and without FMA always, as a double."""
     if not x.f.target.has_fma:
         return _by_way_of_double(x)
     return replace_far(x, 2.0**12, _by_subtraction(x), _by_way_of_double)

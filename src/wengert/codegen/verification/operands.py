@@ -28,10 +28,10 @@ class Operand(NamedTuple):
     view: Array
     """The array as the kernel reads or writes it: a dimension that it does not depend on has the length 1."""
     block: Array
-    """All of its memory, margins too."""
+    """All of the operand's memory, with its margins."""
     address: int
     strides: Extents
-    """In elements, one a dimension."""
+    """The strides in elements, one for each dimension."""
 
     @property
     def first(self) -> int:

@@ -23,7 +23,7 @@ from wengert.codegen.verification.operands import Array, Extents, Memory, Operan
 
 
 class Trial(NamedTuple):
-    """What a kernel is called with, and the values that its results must have, by the number of the operand."""
+    """The arguments of one call of a kernel, and the values its results must have, by the number of the operand."""
 
     operands: Sequence[Operand]
     sizes: Sequence[int]
