@@ -25,7 +25,7 @@ CEILINGS = {
     "docstrings that begin without a subject": 272,
     "public functions without an example": 0,
     "parameters of type Any, in percent": 27,
-    "codes in names of tests": 151,
+    "codes in names of tests": 0,
 }
 
 WITHOUT_SUBJECT = re.compile(r"(What|Of|By|The same|And|As|With|For|In|To)\b")

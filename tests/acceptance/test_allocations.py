@@ -93,7 +93,7 @@ WORKLOADS = {
 @pytest.mark.sampled(2, "a process a workload, of seconds")
 @pytest.mark.parametrize("workload", WORKLOADS)
 def test_a_bound_call_allocates_nothing(workload: str, counter: Path) -> None:
-    """X-8, RD-1, NN-1, FW-1: no malloc at all, Python's own objects included, in a thousand calls."""
+    """There is no malloc at all, Python's own objects included, in a thousand calls."""
     script = [COUNT, WORKLOADS[workload], "call = wg.jit(f).program(x).bind(x, out=out); print(count(call))"]
     assert allocated("\n".join(map(textwrap.dedent, script)), counter) == 0
 

@@ -16,7 +16,7 @@ COUNTER = 0.0
 LAST: Any = None
 
 
-def test_mc_4_a_global_written_while_tracing() -> None:
+def test_a_traced_value_kept_in_a_global_raises_when_it_is_used_later() -> None:
     """Un-jitted, the write happens as Python says; a traced value that escaped so raises on use, naming its trace."""
 
     def f(x: Any) -> Any:
@@ -33,7 +33,7 @@ def test_mc_4_a_global_written_while_tracing() -> None:
         bool(LAST[0] > 0)
 
 
-def test_mc_4_a_value_that_escaped_into_the_next_trace() -> None:
+def test_a_traced_value_of_the_last_trace_raises_in_the_next() -> None:
     """A traced value of the last call is not a silent constant in this one."""
     kept: list[Any] = []
 
@@ -46,7 +46,7 @@ def test_mc_4_a_value_that_escaped_into_the_next_trace() -> None:
         wg.grad(f)(np.ones(2))
 
 
-def test_mc_4_a_number_counted_while_tracing_without_jit() -> None:
+def test_without_jit_a_counter_of_the_function_counts_every_call() -> None:
     """A counter of plain numbers counts every call: the function runs every time."""
     calls = 0
 
@@ -182,7 +182,7 @@ def _writers() -> dict[str, Any]:
 
 
 @pytest.mark.parametrize("name", _writers())
-def test_mc_4_a_strict_function_that_writes_what_it_captured_raises(name: str) -> None:
+def test_a_strict_function_that_writes_what_it_captured_raises(name: str) -> None:
     """A later call would not repeat the write, so there is no later call."""
     f = _writers()[name]
     with pytest.raises(CaptureError, match=r"writes (.|\n)*try"):
@@ -194,7 +194,7 @@ WRITTEN_AT_ONCE = ("adds_to_set",)  # what no copy can be made of
 
 
 @pytest.mark.parametrize("name", [name for name in _writers() if name not in WRITTEN_AT_ONCE])
-def test_mc_4_a_compiled_function_that_writes_what_it_captured_is_answered_plainly(
+def test_a_compiled_function_that_writes_what_it_captured_is_answered_plainly(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """It writes at every call, as often as Python would, and says once that it is slow, and which line writes."""
@@ -214,18 +214,18 @@ def test_mc_4_a_compiled_function_that_writes_what_it_captured_is_answered_plain
 
 
 @pytest.mark.parametrize("name", WRITTEN_AT_ONCE)
-def test_mc_4_a_write_that_is_done_while_tracing_raises(name: str) -> None:
+def test_a_write_that_is_done_while_tracing_raises(name: str) -> None:
     """It would be done twice if Python were to answer the call."""
     with pytest.raises(wg.errors.WrittenError, match=r"writes (.|\n)*try"):
         wg.jit(wg.grad(_writers()[name]))(1.0)
 
 
-def test_mc_4_a_write_with_jit_inside_of_grad_raises_too() -> None:
+def test_a_write_with_jit_inside_of_grad_raises_too() -> None:
     with pytest.raises(CaptureError):
         wg.jit(_writers()["writes_nonlocal"], strict=True)(1.0)
 
 
-def test_mc_4_a_captured_array_written_inside_raises_and_stays() -> None:
+def test_a_captured_array_written_inside_raises_and_stays() -> None:
     """buffer[0] = x where the buffer was made outside: jitted or not, an error, and the buffer as it was."""
     buffer = np.zeros(3)
 
@@ -240,7 +240,7 @@ def test_mc_4_a_captured_array_written_inside_raises_and_stays() -> None:
         assert buffer.flags.writeable
 
 
-def test_mc_4_own_variables_may_be_written() -> None:
+def test_own_variables_may_be_written() -> None:
     """What the function made itself is its own: nonlocal of its inner functions, its lists, its dicts."""
 
     def f(x: Any) -> Any:

@@ -38,7 +38,7 @@ def gradient_of(request: pytest.FixtureRequest) -> Any:
     return (lambda f: wg.jit(wg.grad(f))) if request.param == "jit of grad" else wg.grad
 
 
-def test_x_3_an_array_edited_in_place(gradient_of: Any) -> None:
+def test_a_captured_array_edited_in_place_is_read_anew(gradient_of: Any) -> None:
     """The new content counts, at once, in place and in every part of it."""
     c = np.array([1.0, 2.0, 3.0])
     gradient = gradient_of(lambda x: np.sum(c * x**2))
@@ -52,7 +52,7 @@ def test_x_3_an_array_edited_in_place(gradient_of: Any) -> None:
     np.testing.assert_array_equal(gradient(x), np.zeros(3))
 
 
-def test_x_3_an_edit_in_place_is_not_a_new_trace() -> None:
+def test_an_edit_in_place_is_not_a_new_trace() -> None:
     """The program reads the array where it lies: no copy was made, and nothing is recorded again."""
     c = np.array([1.0, 2.0, 3.0])
     gradient = wg.jit(wg.grad(lambda x: np.sum(c * x**2)))
@@ -63,7 +63,7 @@ def test_x_3_an_edit_in_place_is_not_a_new_trace() -> None:
     assert gradient.program(np.ones(3)).tape.captures[0].array is c
 
 
-def test_x_3_a_large_array_edited_in_place(gradient_of: Any) -> None:
+def test_a_large_captured_array_edited_in_place_is_read_anew(gradient_of: Any) -> None:
     """Above the size at which captured arrays are copied, too; and it can be written again after every call."""
     c = np.ones(10_000)
     gradient = gradient_of(lambda x: np.sum(c * x))
@@ -72,7 +72,7 @@ def test_x_3_a_large_array_edited_in_place(gradient_of: Any) -> None:
         np.testing.assert_array_equal(gradient(np.ones(10_000)), np.full(10_000, value))
 
 
-def test_x_3_a_view_of_an_edited_array(gradient_of: Any) -> None:
+def test_a_captured_view_shows_what_is_written_through_its_base(gradient_of: Any) -> None:
     """A captured view sees what is written through its base, and through another view."""
     base = np.arange(6.0)
     view = base[::2]
@@ -84,7 +84,7 @@ def test_x_3_a_view_of_an_edited_array(gradient_of: Any) -> None:
     np.testing.assert_array_equal(gradient(np.ones(3)), [2.0, 2.0, 2.0])
 
 
-def test_x_3_a_read_only_view_beside_the_array_that_it_shows(gradient_of: Any) -> None:
+def test_a_read_only_view_of_an_array_that_is_edited_is_no_constant(gradient_of: Any) -> None:
     """The array is locked while the function is traced, but it is not read-only, so its view is not constant."""
     base = np.arange(3.0)
     frozen = base.view()
@@ -96,7 +96,7 @@ def test_x_3_a_read_only_view_beside_the_array_that_it_shows(gradient_of: Any) -
         np.testing.assert_allclose(gradient(np.ones(3)), np.full(3, np.exp(k) + 2 * k))
 
 
-def test_x_3_an_array_that_is_read_only_and_then_is_not(gradient_of: Any) -> None:
+def test_a_read_only_array_that_is_made_writable_and_edited_is_read_anew(gradient_of: Any) -> None:
     """A promise taken back: whoever owns the array may make it writeable again, and then edit it."""
     c = np.ones(3)
     c.flags.writeable = False
@@ -107,7 +107,7 @@ def test_x_3_an_array_that_is_read_only_and_then_is_not(gradient_of: Any) -> Non
     np.testing.assert_allclose(gradient(np.ones(3)), np.exp(np.full(3, 2.0)))
 
 
-def test_x_3_a_rebound_closure_variable(gradient_of: Any) -> None:
+def test_a_rebound_closure_variable_is_seen(gradient_of: Any) -> None:
     """nonlocal rebinding of an array, to another shape too; of a number; of a function."""
     c: Any = np.array([1.0, 2.0])
     s = 3.0
@@ -126,7 +126,7 @@ def test_x_3_a_rebound_closure_variable(gradient_of: Any) -> None:
     np.testing.assert_array_equal(gradient(x), [21.0, 21.0])
 
 
-def test_x_3_a_zero_that_changes_its_sign_is_another_number(gradient_of: Any) -> None:
+def test_a_zero_that_changes_its_sign_is_another_number(gradient_of: Any) -> None:
     """0.0 == -0.0, yet 1/x differs; 1 == 1.0 == True, yet their dtypes differ."""
     s: Any = 0.0
     gradient = gradient_of(lambda x: x * np.copysign(1.0, s))
@@ -135,7 +135,9 @@ def test_x_3_a_zero_that_changes_its_sign_is_another_number(gradient_of: Any) ->
     assert gradient(2.0) == -1.0
 
 
-def test_x_3_module_globals_and_those_of_helpers(gradient_of: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_rebound_globals_of_the_module_and_of_helpers_are_seen(
+    gradient_of: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """A global that only a called helper reads: rebound, edited in place, and a number."""
     gradient = gradient_of(squares)
     x = np.ones(2)
@@ -155,7 +157,7 @@ def test_x_3_module_globals_and_those_of_helpers(gradient_of: Any, monkeypatch: 
     np.testing.assert_array_equal(gradient(x), [18.0, 18.0])
 
 
-def test_x_3_items_and_attributes(gradient_of: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_items_and_attributes_are_seen(gradient_of: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Entries of a captured dict, of a list, attributes of an object: edited, replaced, added."""
     layers = [np.array([1.0, 2.0])]
 
@@ -202,7 +204,9 @@ class Layer:
 
 
 @pytest.mark.parametrize("how", ["object", "method", "closure"])
-def test_x_3_objects_and_methods(how: str, gradient_of: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_changed_arrays_and_attributes_of_objects_are_seen(
+    how: str, gradient_of: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """self.w edited in place, rebound, and a class attribute rebound, whatever way the object gets there."""
     layer = Layer(np.array([1.0, 2.0]))
     functions: dict[str, Any] = {"object": layer, "method": layer.method, "closure": lambda x: layer(x)}
@@ -224,7 +228,7 @@ def test_x_3_objects_and_methods(how: str, gradient_of: Any, monkeypatch: pytest
     np.testing.assert_array_equal(gradient(x), want())
 
 
-def test_x_3_defaults_and_partials(gradient_of: Any) -> None:
+def test_edited_defaults_and_arguments_of_partial_are_seen(gradient_of: Any) -> None:
     """Default arguments, keyword-only defaults and the arguments of functools.partial, edited in place."""
     a, b, c = np.ones(2), np.full(2, 2.0), np.full(2, 3.0)
 
@@ -251,7 +255,7 @@ class Box:
         return self.value * 2
 
 
-def test_x_3_what_is_computed_from_captured_arrays(gradient_of: Any) -> None:
+def test_what_is_computed_from_captured_arrays_is_never_stale(gradient_of: Any) -> None:
     """Through a property, a copy, np.asarray, a nested function, a conversion, a reduction to a number."""
     box = Box(np.array([1.0, 2.0]))
     c = np.array([3.0, 4.0])
@@ -279,7 +283,7 @@ def test_x_3_what_is_computed_from_captured_arrays(gradient_of: Any) -> None:
     np.testing.assert_allclose(gradient(x), want(x))
 
 
-def test_x_3_a_branch_on_captured_data(gradient_of: Any) -> None:
+def test_a_branch_follows_the_captured_data_that_lies_there_now(gradient_of: Any) -> None:
     """The branch follows the data that lies there now."""
     c = np.array([1.0, 1.0])
     gradient = gradient_of(lambda x: np.sum(x) if np.all(c > 0) else np.sum(x**2))
@@ -291,7 +295,7 @@ def test_x_3_a_branch_on_captured_data(gradient_of: Any) -> None:
     np.testing.assert_array_equal(gradient(x), [1.0, 1.0])
 
 
-def test_x_3_a_captured_index(gradient_of: Any) -> None:
+def test_captured_indices_and_masks_that_are_edited_are_read_anew(gradient_of: Any) -> None:
     """An index array, a mask and an index number that are captured and then edited."""
     index, mask, k = np.array([0, 1]), np.array([True, False, False]), 0
     gradient = gradient_of(lambda x: np.sum(x[index]) + np.sum(x[mask]) * 10 + x[k] * 100)
@@ -305,7 +309,7 @@ def test_x_3_a_captured_index(gradient_of: Any) -> None:
     np.testing.assert_array_equal(gradient(x), [0.0, 11.0, 111.0])
 
 
-def test_x_3_a_promised_constant_is_computed_once() -> None:
+def test_a_promised_constant_is_computed_once() -> None:
     """wg.constant is a copy that cannot be written, so what was folded cannot be stale."""
     original = np.ones(3)
     c = wg.constant(original)
@@ -317,7 +321,7 @@ def test_x_3_a_promised_constant_is_computed_once() -> None:
         c[0] = 1.0
 
 
-def test_x_3_the_argument_is_edited_between_calls(gradient_of: Any) -> None:
+def test_results_share_no_memory_with_each_other_nor_with_arguments(gradient_of: Any) -> None:
     """The same array object with other content is another input, and results never share its memory."""
     gradient = gradient_of(lambda x: np.sum(x * 1.0))
     x = np.ones(2)
@@ -331,7 +335,7 @@ def test_x_3_the_argument_is_edited_between_calls(gradient_of: Any) -> None:
     assert not np.shares_memory(a, x)
 
 
-def test_x_3_an_argument_that_is_captured_as_well(gradient_of: Any) -> None:
+def test_an_argument_that_is_captured_as_well_is_data_there(gradient_of: Any) -> None:
     """One array in two roles: differentiated where it is the argument, data where it is captured."""
     x = np.array([2.0, 3.0])
     gradient = gradient_of(lambda y: np.sum(y * x))
@@ -340,7 +344,7 @@ def test_x_3_an_argument_that_is_captured_as_well(gradient_of: Any) -> None:
     np.testing.assert_array_equal(gradient(x), [9.0, 3.0])
 
 
-# ------------------------------------------------------------------------- what no copy can be made of (X-3 as well)
+# ------------------------------------------------------------------------------------------ what no copy can be made of
 
 FACTOR = 2.0
 
@@ -480,7 +484,7 @@ def rebound_and_edited(module: Any) -> None:
 
 @pytest.mark.filterwarnings("ignore::wengert.PerformanceWarning")  # here it is asked that nothing is stale
 @pytest.mark.parametrize("name", watched_cases())
-def test_x_3_what_the_function_reaches_and_no_copy_can_be_made_of(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_edits_of_what_no_copy_can_be_made_of_are_seen(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Classes, properties, other modules, slots, sets, objects of the standard library: edited, and seen at once."""
     monkeypatch.setitem(globals(), "FACTOR", 2.0)
     for cls in (Model, Inherited):
@@ -523,13 +527,13 @@ def numbers_from(source: str) -> Any:
     ["a Generator", "a Generator's arrays", "a RandomState", "random.Random", "np.random", "random"]
     + ["an iterator", "itertools", "the clock"],
 )
-def test_x_3_a_number_that_is_drawn_is_drawn_at_every_call(source: str) -> None:
+def test_a_number_that_is_drawn_is_drawn_at_every_call(source: str) -> None:
     """A compiled function does not repeat the numbers of its first call."""
     jitted = wg.jit(wg.grad(numbers_from(source)))
     assert len({float(jitted(1.0)) for _ in range(4)}) == 4
 
 
-def test_x_3_a_generator_that_is_not_drawn_from_costs_nothing() -> None:
+def test_a_generator_that_is_not_drawn_from_costs_nothing() -> None:
     """An object that carries a generator for other purposes does not stop a function from being compiled."""
     model = types.SimpleNamespace(rng=np.random.default_rng(0), w=2.0)
     jitted = wg.jit(wg.grad(lambda x: x * model.w))
@@ -549,7 +553,7 @@ class Single:
         return cls.made
 
 
-def test_x_3_the_users_objects_keep_their_arrays() -> None:
+def test_the_users_objects_keep_their_arrays_while_tracing() -> None:
     """Tracing puts traced values into copies, never into the object that the user holds."""
     single = Single()
     single.w = np.array([1.0, 2.0])

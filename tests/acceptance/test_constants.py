@@ -24,11 +24,11 @@ def backward(tape: Tape) -> list[Instr]:
     return [i for i in tape.instrs if i.source is not None and i.source.role == "cotangent"]
 
 
-# ---------------------------------------------------------------------------------------------------------- ZY-1
+# ------------------------------------------------------------------------------------------------------ large constants
 
 
 @pytest.mark.parametrize("n", [1000, 100_000])
-def test_zy_1_one_element_of_a_large_constant(n: int) -> None:
+def test_one_element_of_a_large_constant_has_no_cotangent_of_its_size(n: int) -> None:
     """f(p) = c[0] p: c is a captured input that the backward part never has an array for."""
     c = np.arange(1.0, n + 1)
 
@@ -43,7 +43,7 @@ def test_zy_1_one_element_of_a_large_constant(n: int) -> None:
     assert (value, gradient) == (4.0, 4.0)
 
 
-def test_zy_1_one_element_of_a_large_constant_without_jit_is_a_number() -> None:
+def test_one_element_of_a_large_constant_without_jit_is_a_number() -> None:
     """Un-jitted, c is the user's own array, and c[0] a NumPy scalar: a literal or a captured scalar on the tape."""
     c = np.ones(1000)
     seen: list[Any] = []
@@ -57,7 +57,7 @@ def test_zy_1_one_element_of_a_large_constant_without_jit_is_a_number() -> None:
 
 
 @pytest.mark.parametrize("n", [1000, 100_000])
-def test_zy_1_a_dot_product_of_two_constants(n: int) -> None:
+def test_a_dot_product_of_two_constants_has_no_cotangent_of_their_size(n: int) -> None:
     """f(p) = (c · proj) p: no cotangent of c or proj, nothing of size n in either part of the tape."""
     c, proj = np.ones(n), np.zeros(n)
     proj[0] = 1.0
@@ -72,7 +72,7 @@ def test_zy_1_a_dot_product_of_two_constants(n: int) -> None:
     assert wg.jit(wg.grad(f))(2.0) == wg.grad(f)(2.0) == 4.0
 
 
-def test_zy_1_a_dot_product_of_promised_constants_is_computed_once() -> None:
+def test_a_dot_product_of_promised_constants_is_computed_once() -> None:
     """With c and proj read-only, the program has one node left: the product with p."""
     n = 1000
     c, proj = wg.constant(np.ones(n)), wg.constant(np.eye(1, n)[0])
@@ -90,7 +90,7 @@ def test_zy_1_a_dot_product_of_promised_constants_is_computed_once() -> None:
 
 
 @pytest.mark.parametrize("n", [10_000, 1_000_000])
-def test_zy_1_the_gradient_allocates_nothing_of_the_constants_size(n: int) -> None:
+def test_the_gradient_allocates_nothing_of_the_constants_size(n: int) -> None:
     """Peak memory of a call is the same for any n: neither a copy of c nor a buffer like it."""
     c = np.ones(n)
     gradient = wg.grad(lambda p: c[0] * p + c[n // 2] * p * p)
@@ -106,10 +106,10 @@ def test_zy_1_the_gradient_allocates_nothing_of_the_constants_size(n: int) -> No
         assert peak < 80_000
 
 
-# ---------------------------------------------------------------------------------------------------------- ZY-2
+# ----------------------------------------------------------------------------------------------------------- dense data
 
 
-def test_zy_2_dense_data_has_no_cotangent() -> None:
+def test_dense_data_has_no_cotangent() -> None:
     """The gradient of ‖WX - Y‖² · mean(mask) in W is one contraction backwards; nothing is shaped like X or mask."""
     rng = np.random.default_rng(0)
     W, X, Y, mask = rng.random((3, 4)), rng.random((4, 5)), rng.random((3, 5)), rng.random(7)
@@ -129,7 +129,7 @@ def test_zy_2_dense_data_has_no_cotangent() -> None:
     np.testing.assert_allclose(wg.grad(loss)(W), 2 * (W @ X - Y) @ X.T * mask.mean(), rtol=1e-12)
 
 
-def test_zy_2_dense_data_of_its_own_shapes() -> None:
+def test_dense_data_of_shapes_of_its_own_has_no_cotangent() -> None:
     """The same where every array has a shape of its own: data of a shape means a cotangent of that shape is a waste."""
     rng = np.random.default_rng(1)
     X, Y, mask = rng.random((4, 5)), rng.random((1, 5)), rng.random((3, 1))
@@ -142,7 +142,7 @@ def test_zy_2_dense_data_of_its_own_shapes() -> None:
     assert_gradient(wg.grad(loss)(np.ones((3, 4))), loss, np.ones((3, 4)))
 
 
-# -------------------------------------------------------------------------------------------------- CC-1, SF-1
+# --------------------------------------------------------------------------------- structures of which one field varies
 
 
 @dataclass(frozen=True)
@@ -165,7 +165,7 @@ class Polynomial:
         )  # fmt: skip
 
 
-def test_cc_1_one_coefficient_of_ten() -> None:
+def test_the_gradient_in_one_coefficient_of_ten_computes_nothing_of_the_others() -> None:
     """Nine coefficients are constants without a word from the user: the gradient is sum(x²), and nothing else."""
     xs = np.linspace(-1, 1, 1000)
     p = Polynomial(*np.linspace(1, 2, 10).tolist())
@@ -185,7 +185,7 @@ def test_cc_1_one_coefficient_of_ten() -> None:
     assert len(backward(wg.trace(gradient)(1.0))) <= 2  # one product, one sum: no partial of the other nine
 
 
-def test_cc_1_the_value_and_the_gradient_need_at_most_five_arrays() -> None:
+def test_the_value_and_the_gradient_need_at_most_five_arrays() -> None:
     """Peak memory of the program, value and gradient together, in arrays of x's size."""
     n = 100_000
     xs = np.linspace(-1, 1, n)
@@ -200,7 +200,7 @@ def test_cc_1_the_value_and_the_gradient_need_at_most_five_arrays() -> None:
     assert peak <= 5 * xs.nbytes + 20_000
 
 
-def test_cc_1_one_leaf_of_the_structure_by_wrt() -> None:
+def test_the_gradient_in_one_leaf_by_wrt_computes_nothing_of_the_others() -> None:
     """The same, the structure as the argument and the leaf chosen with wrt=."""
     xs = np.linspace(-1, 1, 20)
     p = Polynomial(*np.linspace(1, 2, 10).tolist())
@@ -216,7 +216,7 @@ class Pair(NamedTuple):
     b: Any
 
 
-def test_sf_1_replacing_one_field_is_differentiable() -> None:
+def test_replacing_one_field_is_differentiable() -> None:
     """dataclasses.replace and NamedTuple._replace inside the traced function; the other fields stay constants."""
     data = Pair(np.arange(3.0), 2.0)
     model = Polynomial(*[float(k) for k in range(10)])
@@ -236,7 +236,7 @@ def test_sf_1_replacing_one_field_is_differentiable() -> None:
     assert model.c1 == 1.0
 
 
-def test_sf_1_replacing_a_field_of_an_argument() -> None:
+def test_a_replaced_field_of_an_argument_has_a_gradient_of_zero() -> None:
     """The gradient has the structure of the argument, a zero where a field was replaced."""
 
     def f(pair: Pair) -> Any:
@@ -248,10 +248,10 @@ def test_sf_1_replacing_a_field_of_an_argument() -> None:
     assert gradient.b == 0.0
 
 
-# -------------------------------------------------------------------------------------------------- CC-2, CC-3
+# -------------------------------------------------------------------------------------------- what is constant, and why
 
 
-def test_cc_2_stop_gradient_is_a_constant_to_every_derivative() -> None:
+def test_stop_gradient_is_a_constant_to_every_derivative() -> None:
     """x · stop_gradient(sin x) has derivative sin x, in both modes; its tape has no cotangent of the stopped part."""
 
     def f(x: Any) -> Any:
@@ -264,7 +264,7 @@ def test_cc_2_stop_gradient_is_a_constant_to_every_derivative() -> None:
     assert "cos" not in names
 
 
-def test_cc_2_stop_gradient_of_a_structure() -> None:
+def test_stop_gradient_of_a_structure_stops_at_every_leaf() -> None:
     gradient = wg.grad(lambda p: np.sum(p["w"] * wg.stop_gradient(p)["w"] + p["b"]))(
         {"w": np.array([1.0, 2.0]), "b": 3.0}
     )
@@ -272,7 +272,7 @@ def test_cc_2_stop_gradient_of_a_structure() -> None:
     assert gradient["b"] == 2.0
 
 
-def test_cc_2_a_constant_that_is_differentiated_raises() -> None:
+def test_a_constant_that_is_differentiated_raises() -> None:
     """Promising that an argument never changes while differentiating with respect to it is a contradiction."""
     with pytest.raises(NotDifferentiableError, match=r"constant(.|\n)*test_constants\.py(.|\n)*stop_gradient"):
         wg.grad(lambda x: np.sum(wg.constant(x) ** 2))(np.ones(3))
@@ -280,14 +280,14 @@ def test_cc_2_a_constant_that_is_differentiated_raises() -> None:
         wg.jit(lambda p: np.sum(wg.constant(p)["x"] ** 2))({"x": np.ones(3)})
 
 
-def test_cc_2_only_the_leaves_chosen_by_wrt_are_differentiated() -> None:
+def test_only_the_leaves_chosen_by_wrt_are_differentiated() -> None:
     """wrt= of one leaf gives the gradient in that leaf alone; all else is constant data."""
     params = {"W": np.ones((2, 2)), "b": np.zeros(2)}
     gradient = wg.grad(lambda p, x: np.sum((p["W"] @ x + p["b"]) ** 2), wrt=lambda args: args[0]["b"])
     np.testing.assert_array_equal(gradient(params, np.ones(2)), [4.0, 4.0])
 
 
-def test_cc_3_a_tape_says_why_a_value_is_active() -> None:
+def test_a_tape_says_why_a_value_is_active() -> None:
     """The inputs a value depends on and the user's lines on the way; a value of constants alone says that."""
     c = np.ones(3)
 
@@ -308,10 +308,10 @@ def test_cc_3_a_tape_says_why_a_value_is_active() -> None:
     assert "constant" in wg.edit.explain(tape, sine.outs[0], wrt=[1])
 
 
-# ---------------------------------------------------------------------------------------------------------- FI-1
+# ---------------------------------------------------------------------------------------------------------------- seeds
 
 
-def test_fi_1_the_seed_of_a_sum_is_one_scalar() -> None:
+def test_the_seed_of_a_sum_is_one_scalar() -> None:
     """∂ sum(aᵀ b) / ∂a is a row sum of b, repeated: O(n²) work, no contraction of matrix with matrix."""
     rng = np.random.default_rng(0)
     a, b = rng.random((6, 4)), rng.random((6, 5))

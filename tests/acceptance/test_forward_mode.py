@@ -33,31 +33,31 @@ def modes(request: pytest.FixtureRequest) -> tuple[Any, Any]:
     return request.param
 
 
-def test_fd_2_the_inner_derivative_does_not_see_the_outer(modes: tuple[Any, Any]) -> None:
+def test_the_inner_derivative_does_not_see_the_outer(modes: tuple[Any, Any]) -> None:
     """D(x ↦ x D(y ↦ x + y)(1))(1) = 1: the inner derivative is 1, whatever x."""
     outer, inner = modes
     assert outer(lambda x: x * inner(lambda y: x + y, 1.0), 1.0) == 1.0
 
 
-def test_fd_2_the_inner_derivative_depends_on_the_outer_variable(modes: tuple[Any, Any]) -> None:
+def test_the_inner_derivative_depends_on_the_outer_variable(modes: tuple[Any, Any]) -> None:
     """D(x ↦ x D(y ↦ x y)(2))(1) = 2: the inner derivative is x, and it varies."""
     outer, inner = modes
     assert outer(lambda x: x * inner(lambda y: x * y, 2.0), 1.0) == 2.0
 
 
-def test_fd_2_a_closure_over_both(modes: tuple[Any, Any]) -> None:
+def test_an_inner_function_of_both_variables_is_differentiated_in_its_own(modes: tuple[Any, Any]) -> None:
     """D(x ↦ D(y ↦ x² y³)(x))(2): ∂/∂y = 3 x² y², at y = x that is 3 x⁴, derivative 12 x³ = 96."""
     outer, inner = modes
     assert outer(lambda x: inner(lambda y: x**2 * y**3, x), 2.0) == pytest.approx(96.0)
 
 
-def test_fd_2_the_inner_argument_is_the_outer_value(modes: tuple[Any, Any]) -> None:
+def test_the_inner_argument_is_the_outer_value(modes: tuple[Any, Any]) -> None:
     """D(x ↦ D(sin)(x))(0.3) = -sin 0.3."""
     outer, inner = modes
     assert outer(lambda x: inner(np.sin, x), 0.3) == pytest.approx(-np.sin(0.3))
 
 
-def test_fd_2_a_curried_function(modes: tuple[Any, Any]) -> None:
+def test_a_curried_function_is_differentiated_inside_of_a_derivative(modes: tuple[Any, Any]) -> None:
     """The function that is returned by a differentiated one and called outside with another value."""
     outer, inner = modes
 
@@ -68,19 +68,19 @@ def test_fd_2_a_curried_function(modes: tuple[Any, Any]) -> None:
     assert outer(lambda x: inner(shifted(x)(np.exp), 0.0), 1.0) == pytest.approx(np.e)
 
 
-def test_fd_2_three_levels(modes: tuple[Any, Any]) -> None:
+def test_derivatives_nest_three_levels_deep(modes: tuple[Any, Any]) -> None:
     """D(x ↦ D(y ↦ D(z ↦ x y z)(3) y)(2))(1): inner x y; x y² has derivative 2 x y = 4 x; and that 4."""
     outer, inner = modes
     assert outer(lambda x: inner(lambda y: outer(lambda z: x * y * z, 3.0) * y, 2.0), 1.0) == 4.0
 
 
-def test_fd_2_a_derivative_of_a_constant_function(modes: tuple[Any, Any]) -> None:
+def test_the_inner_derivative_of_the_outer_variable_is_zero(modes: tuple[Any, Any]) -> None:
     """D(y ↦ x)(1) is zero although x is being differentiated outside."""
     outer, inner = modes
     assert outer(lambda x: x + inner(lambda y: x, 1.0), 1.0) == 1.0
 
 
-def test_fd_2_a_preallocated_array_of_the_outer_function(modes: tuple[Any, Any]) -> None:
+def test_the_inner_derivative_reads_a_preallocated_array_of_the_outer_function(modes: tuple[Any, Any]) -> None:
     """The inner derivative reads what the outer function has written into its own array."""
     outer, inner = modes
 
@@ -93,7 +93,7 @@ def test_fd_2_a_preallocated_array_of_the_outer_function(modes: tuple[Any, Any])
     assert outer(f, 2.0) == 24.0
 
 
-def test_fd_2_a_jacobian_inside_of_a_gradient() -> None:
+def test_a_jacobian_and_a_vmap_inside_of_a_gradient_are_right() -> None:
     """The gradient of the trace of a Jacobian, matrices of second derivatives of vectors, gradients in vmap in grad."""
 
     def g(x: Any) -> Any:
@@ -111,7 +111,7 @@ def test_fd_2_a_jacobian_inside_of_a_gradient() -> None:
     assert by_jit(penalised, 1.5) == wg.grad(penalised)(1.5)
 
 
-def test_fd_2_a_gradient_step_inside_of_a_gradient() -> None:
+def test_a_gradient_step_inside_of_a_gradient_is_differentiated() -> None:
     """Differentiating through an optimiser that differentiates a loss that shares the outer variable."""
 
     def after_steps(rate: Any) -> Any:
@@ -129,10 +129,10 @@ def test_fd_2_a_gradient_step_inside_of_a_gradient() -> None:
     assert wg.grad(after_steps)(0.3) == pytest.approx(float(numeric_gradient(plain, 0.3)), rel=1e-7)
 
 
-# ---------------------------------------------------------------------------------------------------------- FD-3
+# ------------------------------------------------------------------------------------------------- branches on equality
 
 
-def test_fd_3_a_branch_on_equality_takes_the_side_of_the_primal() -> None:
+def test_a_branch_on_equality_takes_the_side_of_the_primal() -> None:
     """if x == 0: the value decides, derivatives do not; it is a guard, and the other side is another path."""
 
     def f(x: Any) -> Any:
@@ -152,7 +152,7 @@ def test_fd_3_a_branch_on_equality_takes_the_side_of_the_primal() -> None:
     assert jitted.stats()["traces"] == 2
 
 
-def test_fd_3_a_hessian_of_code_that_branches_on_equality() -> None:
+def test_a_hessian_of_code_that_branches_on_equality_is_that_of_the_code_that_ran() -> None:
     """A product that skips zero factors: x y z with y = 0 has the mixed derivative z in (x, y) all the same, if the
     branch multiplies; where the branch drops the factor, the derivative is that of the code that ran."""
 
@@ -176,7 +176,7 @@ def test_fd_3_a_hessian_of_code_that_branches_on_equality() -> None:
     np.testing.assert_array_equal(wg.hessian(dotted)(np.ones(3)), 2 * np.eye(3))
 
 
-# ---------------------------------------------------------------------------------------------------------- FD-4
+# ----------------------------------------------------------------------------------------------- Hessians times vectors
 
 A = np.array([[2.0, -1.0, 0.5], [0.3, 1.0, -0.2], [-0.7, 0.4, 1.5]])
 
@@ -219,13 +219,13 @@ def looped(x: Any) -> Any:
     return y @ y
 
 
-def test_fd_4_there_are_twenty() -> None:
+def test_the_table_has_twenty_functions() -> None:
     assert len(TWENTY) == 20
 
 
 @pytest.mark.sampled(3, "every function, twice differentiated and compiled")
 @pytest.mark.parametrize("name", TWENTY)
-def test_fd_4_a_hessian_times_a_vector_without_the_matrix(name: str) -> None:
+def test_a_hessian_times_a_vector_is_that_of_the_matrix(name: str) -> None:
     """hvp(f, x, v) = hessian(f)(x) v to 1e-10; both against differences of the gradient; symmetric."""
     f = TWENTY[name]
     rng = np.random.default_rng(len(name))
@@ -242,7 +242,7 @@ def test_fd_4_a_hessian_times_a_vector_without_the_matrix(name: str) -> None:
     np.testing.assert_allclose(reverse_over_reverse, H, rtol=1e-10, atol=1e-10)
 
 
-def test_fd_4_its_tape_is_a_few_times_the_functions() -> None:
+def test_the_tape_of_a_hessian_times_a_vector_is_a_few_times_the_functions() -> None:
     """No matrix is formed: nothing on the tape has n² elements, and it has at most 8 steps for each of f's."""
     n = 30
     W = np.ones((5, n))
@@ -253,10 +253,10 @@ def test_fd_4_its_tape_is_a_few_times_the_functions() -> None:
     assert len(tape) <= 8 * len(wg.trace(f)(x))
 
 
-# ---------------------------------------------------------------------------------------------------------- FD-5
+# -------------------------------------------------------------------------------------------------- zero times infinity
 
 
-def test_fd_5_zero_times_infinity_is_nan_or_zero_as_the_call_says() -> None:
+def test_zero_times_infinity_is_nan_or_zero_as_the_call_says() -> None:
     """√x² at 0 has a zero cotangent meeting an infinite partial: strict gives NaN, nan_safe=True gives 0."""
     f = lambda x: np.sqrt(x) * 0.0
 
@@ -268,7 +268,7 @@ def test_fd_5_zero_times_infinity_is_nan_or_zero_as_the_call_says() -> None:
         assert np.isnan(wg.grad(f)(0.0))  # of one call, not a switch
 
 
-def test_fd_5_every_derivative_takes_the_option() -> None:
+def test_every_derivative_takes_the_option() -> None:
     """vjp, linearize, jacobian, hessian and hvp as grad does."""
     f = lambda x: np.sqrt(x) * np.array([0.0, 1.0])
     x = np.array([0.0, 4.0])
@@ -280,7 +280,7 @@ def test_fd_5_every_derivative_takes_the_option() -> None:
         np.testing.assert_array_equal(push(np.ones(2)), [0.0, 0.25])
 
 
-def test_fd_5_where_needs_no_option() -> None:
+def test_where_needs_no_option() -> None:
     """The branch not taken is not multiplied with zero: no NaN leaks from it, strict or not, at either order."""
     f = lambda x: np.sum(np.where(x > 0, np.sqrt(np.where(x > 0, x, 1.0)), 0.0))
     g = lambda x: np.sum(np.where(x > 0, np.log(x), x))

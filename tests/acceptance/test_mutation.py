@@ -351,7 +351,7 @@ POINTS = [
 ]
 
 
-def test_mc_1_there_are_thirty_and_more() -> None:
+def test_the_table_has_thirty_cases_or_more() -> None:
     assert len(CASES) >= 30
 
 
@@ -361,7 +361,7 @@ def fresh(f: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
 
 
 @pytest.mark.parametrize("name", CASES)
-def test_mc_1_writes_are_what_numpy_makes_of_them(name: str) -> None:
+def test_writes_are_what_numpy_makes_of_them(name: str) -> None:
     """Value, gradient in x and in m, forward mode, jit on two paths, and the caller's arrays as they were."""
     f = CASES[name]
     jitted = wg.jit(wg.value_and_grad(f, (0, 1)))
@@ -404,7 +404,7 @@ REFUSED: dict[str, Callable[[Any], Any]] = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_mc_1_what_numpy_refuses_is_refused(name: str) -> None:
+def test_what_numpy_refuses_is_refused(name: str) -> None:
     """Read-only views, shapes that do not fit, casts that lose: an error here too, of a kind that NumPy raises."""
     f = REFUSED[name]
     with pytest.raises((ValueError, TypeError, IndexError)) as plain:
@@ -415,7 +415,7 @@ def test_mc_1_what_numpy_refuses_is_refused(name: str) -> None:
     assert isinstance(traced.value, public)
 
 
-def test_mc_1_a_result_that_is_a_view_is_an_array_of_its_own() -> None:
+def test_a_result_that_is_a_view_is_an_array_of_its_own() -> None:
     """Returned views, and the same array twice: results share memory with nobody."""
 
     def f(x: Any) -> Any:
@@ -435,7 +435,7 @@ def test_mc_1_a_result_that_is_a_view_is_an_array_of_its_own() -> None:
         np.testing.assert_array_equal(b, [0.0, 7.0, 2.0])
 
 
-def test_mc_1_one_array_for_two_arguments() -> None:
+def test_one_array_for_two_arguments() -> None:
     """In NumPy a write through one argument would be seen through the other, so it is refused."""
 
     def f(x: Any, y: Any) -> Any:
@@ -452,7 +452,7 @@ def test_mc_1_one_array_for_two_arguments() -> None:
     np.testing.assert_array_equal(x, [1.0, 1.0])
 
 
-def test_mc_1_an_argument_that_is_not_differentiated_is_not_written_either() -> None:
+def test_an_argument_that_is_not_differentiated_is_not_written_either() -> None:
     """It is the caller's own array: the function writes a value of its own, and it can be written again afterwards."""
 
     def f(x: Any, data: Any) -> Any:

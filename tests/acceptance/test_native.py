@@ -75,7 +75,7 @@ def replayed(a: Any, b: Any) -> Any:
     return np.sum(a.T @ b + a @ b.T)
 
 
-def test_rd_1_a_replay_is_a_fresh_record() -> None:
+def test_a_replay_is_a_fresh_record() -> None:
     a, b = rng().standard_normal((2, 100, 100))
     gradient = np.empty((100, 100)), np.empty((100, 100))
     call = program_of(wg.grad(replayed, (0, 1)), a, b).bind(a, b, out=gradient)
@@ -86,7 +86,7 @@ def test_rd_1_a_replay_is_a_fresh_record() -> None:
             np.testing.assert_allclose(got, want, rtol=1e-12, atol=1e-12)
 
 
-def test_fw_1_a_tape_of_buffers_runs_again() -> None:
+def test_a_tape_of_buffers_runs_again() -> None:
     x, y = np.array([1.0, 2.0, 3.0]), np.empty(3)
     call = program_of(lambda x: 2 * (x + 1), x).bind(x, out=y)
     assert call().tolist() == [4, 6, 8]
@@ -95,7 +95,7 @@ def test_fw_1_a_tape_of_buffers_runs_again() -> None:
     assert call() is y
 
 
-def test_fw_2_a_tape_of_ten_thousand_scalar_steps_replays_without_python() -> None:
+def test_a_tape_of_ten_thousand_scalar_steps_replays_without_python() -> None:
     def calls(n: int) -> tuple[int, Program]:
         def f(x: Any) -> Any:
             for k in range(n):
@@ -112,7 +112,7 @@ def test_fw_2_a_tape_of_ten_thousand_scalar_steps_replays_without_python() -> No
     assert set(kinds(program)) == {"loops"} and len(program.kernels) <= 10_000
 
 
-def test_rd_7_the_work_of_compiling_a_scalar_tape_is_linear() -> None:
+def test_the_work_of_compiling_a_scalar_tape_is_linear() -> None:
     calls = {}
     for n in (1000, 4000):
         tape = passes.run(wg.trace(lambda x, n=n: sum_of_steps(x, n))(0.5))
@@ -131,7 +131,7 @@ def sum_of_steps(x: Any, n: int) -> Any:
     return x
 
 
-def test_yo_2_passes_make_few_kernels_of_many_steps() -> None:
+def test_passes_make_few_kernels_of_many_steps() -> None:
     """An elementwise function is one kernel; five hundred scalar steps are a fifth of the kernels at the most."""
     x = np.linspace(0, 1, 100_000)
     assert len(program_of(chain20, x).kernels) == 1
@@ -141,7 +141,7 @@ def test_yo_2_passes_make_few_kernels_of_many_steps() -> None:
     np.testing.assert_allclose(program(0.5), scalars500(0.5), rtol=1e-13)
 
 
-def test_yo_5_a_hit_records_nothing() -> None:
+def test_a_call_that_finds_its_program_records_nothing() -> None:
     step, x = wg.jit(chain20), np.linspace(0, 1, 10_000)
     for _ in range(100):
         step(x)
@@ -164,7 +164,7 @@ def test_a_first_gradient_imports_only_what_it_needs() -> None:
     subprocess.run([sys.executable, "-c", textwrap.dedent(code)], check=True)
 
 
-def test_yo_5_recording_is_a_constant_number_of_calls_a_step() -> None:
+def test_recording_is_a_constant_number_of_calls_a_step() -> None:
     counts = {n: python_calls(lambda n=n: wg.trace(lambda x: sum_of_steps(x, n))(0.5)) for n in (100, 400)}
     assert counts[400] <= 1.15 * 4 * counts[100], counts
 
@@ -176,7 +176,7 @@ def dense(w: Any, x: Any, b: Any) -> Any:
     return np.sum(np.tanh(w @ x + b[:, None]) ** 2)
 
 
-def test_nn_1_the_gradient_of_a_dense_layer_needs_three_arrays() -> None:
+def test_the_gradient_of_a_dense_layer_needs_three_arrays() -> None:
     """w @ x, which becomes tanh of it and its cotangent where it lies, and the two results; the chain is one kernel."""
     w, x = rng().standard_normal((2, 150, 150))
     program = program_of(wg.grad(dense, (0, 1, 2)), w, x, rng().standard_normal(150))
@@ -186,7 +186,7 @@ def test_nn_1_the_gradient_of_a_dense_layer_needs_three_arrays() -> None:
     assert len(whole) == 4
 
 
-def test_nn_2_a_pullback_may_be_called_twice() -> None:
+def test_a_pullback_may_be_called_twice() -> None:
     w, x, b = rng().standard_normal((4, 5)), rng(1).standard_normal((5, 3)), rng(2).standard_normal(4)
     layer = lambda w, x, b: np.tanh(w @ x + b[:, None])
     _, pullback = wg.vjp(layer, w, x, b)
@@ -202,7 +202,7 @@ def test_nn_2_a_pullback_may_be_called_twice() -> None:
     np.testing.assert_allclose(np.einsum("ij,ijk->k", ct, jacobian), first[2], rtol=1e-12)
 
 
-def test_nn_3_what_somebody_else_reads_is_not_overwritten() -> None:
+def test_what_somebody_else_reads_is_not_overwritten() -> None:
     w, x, b = rng().standard_normal((4, 5)), rng(1).standard_normal((5, 3)), rng(2).standard_normal(4)
 
     def f(w: Any) -> Any:
@@ -216,7 +216,7 @@ def test_nn_3_what_somebody_else_reads_is_not_overwritten() -> None:
     np.testing.assert_allclose(z, np.tanh(w @ x + b[:, None]), rtol=1e-13)
 
 
-def test_nc_1_bias_and_activation_are_one_pass_over_the_product() -> None:
+def test_bias_and_activation_are_one_pass_over_the_product() -> None:
     W, X, b = rng().standard_normal((150, 160)), rng(1).standard_normal((160, 140)), rng(2).standard_normal(150)
     relu_layer = lambda W, X, b: np.maximum(W @ X + b[:, None], 0)
     program = program_of(relu_layer, W, X, b)
@@ -226,7 +226,7 @@ def test_nc_1_bias_and_activation_are_one_pass_over_the_product() -> None:
     assert kinds(small) == ["loops"]  # an epilogue
 
 
-def test_x_5_a_long_chain_reads_its_input_and_writes_its_gradient() -> None:
+def test_a_long_chain_reads_its_input_and_writes_its_gradient() -> None:
     """Forward and backward parts of twenty elementwise steps in one pass: nothing of the array's size is kept."""
     x = np.linspace(-1, 1, 100_000)
     program = program_of(wg.value_and_grad(lambda x: np.sum(chain20(x))), x)
@@ -237,7 +237,7 @@ def test_x_5_a_long_chain_reads_its_input_and_writes_its_gradient() -> None:
     assert_gradient(wg.grad(f)(x[::10_000]), f, x[::10_000])
 
 
-def test_x_6_a_gradient_overwrites_what_a_pullback_keeps() -> None:
+def test_a_gradient_overwrites_what_a_pullback_keeps() -> None:
     """The gradient's backward part runs once, so it works in the memory of the forward part; the arguments stay."""
     x = rng().standard_normal(50_000)
     kept = x.copy()
@@ -256,7 +256,7 @@ def test_x_6_a_gradient_overwrites_what_a_pullback_keeps() -> None:
 
 
 @pytest.mark.parametrize("uses", [10, 100])
-def test_cr_4_cotangents_of_many_uses_gather_in_one_buffer(uses: int) -> None:
+def test_cotangents_of_many_uses_gather_in_one_buffer(uses: int) -> None:
     """N uses of one n-vector: N times n numbers of work, and as many arrays for ten uses as for a hundred."""
     x = rng().standard_normal(5000)
 
@@ -271,7 +271,7 @@ def test_cr_4_cotangents_of_many_uses_gather_in_one_buffer(uses: int) -> None:
     np.testing.assert_allclose(program(x), np.arange(5000, 0, -1) * (0.1 * sum(range(uses))), rtol=1e-12)
 
 
-def test_cr_4_the_same_cotangent_twice() -> None:
+def test_a_cotangent_that_reaches_a_value_twice_counts_twice() -> None:
     x = rng().standard_normal(5)
     np.testing.assert_array_equal(wg.jit(wg.grad(lambda x: np.sum(x + x)))(x), np.full(5, 2.0))
     np.testing.assert_array_equal(wg.jit(wg.grad(lambda x: np.sum(np.concatenate([x, x]))))(x), np.full(5, 2.0))
@@ -286,7 +286,7 @@ def test_cr_4_the_same_cotangent_twice() -> None:
 # ------------------------------------------------------------------------------------------------ constants, costs
 
 
-def test_mc_2_a_solve_against_captured_data_is_never_stale() -> None:
+def test_a_solve_against_captured_data_is_never_stale() -> None:
     n = 6
     L = np.tril(rng().standard_normal((n, n))) + 4 * np.eye(n)
     data = rng(1).standard_normal(n)
@@ -308,7 +308,7 @@ def test_mc_2_a_solve_against_captured_data_is_never_stale() -> None:
     assert step.stats()["traces"] == 1
 
 
-def test_mc_2_a_large_constant_is_read_where_it_lies() -> None:
+def test_a_large_constant_is_read_where_it_lies() -> None:
     big = rng().standard_normal(1_000_000)
     program = program_of(wg.grad(lambda x: np.sum(x * big[:10]) + x[0] * big[-1]), np.ones(10))
     assert program.arena_bytes < 10_000
@@ -361,7 +361,7 @@ def one_large_block(x: Any) -> Any:
     return np.sum(x)
 
 
-MC_3 = {
+FUNCTIONS = {
     "sum": (np.sum, (1000,)),
     "_sum": (by_loop, (200,)),
     "sum_sin": (lambda x: np.sum(np.sin(x)), (1000,)),
@@ -380,10 +380,10 @@ BY_ELEMENT = ("_sum", "_sum_sin", "naive_map_sin_cos_exp")
 """Loops in Python over single elements. Long ones are a kernel a step, of a few kinds."""
 
 
-@pytest.mark.parametrize("name", MC_3)
-def test_mc_3_a_gradient_is_a_small_multiple_of_its_function(name: str) -> None:
+@pytest.mark.parametrize("name", FUNCTIONS)
+def test_a_gradient_is_a_small_multiple_of_its_function(name: str) -> None:
     """Operations at most eight times those of the value, kernels four times; it is right; and no step is Python's."""
-    f, *shapes = MC_3[name]
+    f, *shapes = FUNCTIONS[name]
     args = [rng(k).uniform(0.1, 1, shape) for k, shape in enumerate(shapes)]
     gradient = wg.grad(f, tuple(range(len(args))))
     value, both = program_of(f, *args), program_of(gradient, *args)
@@ -425,7 +425,7 @@ def test_results_do_not_depend_on_the_number_of_threads(n: int, threads: None) -
                 np.testing.assert_array_equal(a, b)
 
 
-def test_tf_1_eight_threads_run_one_program() -> None:
+def test_eight_threads_run_one_program() -> None:
     """The code is immutable and each run has an arena of its own: all get the bits that one alone gets."""
     W = rng().standard_normal((40, 40)) / 6
 

@@ -39,8 +39,8 @@ def by_hand(w: Any, x: Any, b: Any) -> tuple[Any, ...]:
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-def test_nn_1_gradients_take_three_arrays_with_the_results(spelling: str) -> None:
-    """NN-1: dw, dx, and one between them: dz is written over the output, since the pullback runs once."""
+def test_gradients_take_three_arrays_with_the_results(spelling: str) -> None:
+    """These are dw, dx, and one between them: dz is written over the output, since the pullback runs once."""
     f = SPELLINGS[spelling]
     gradient = wg.jit(wg.grad(lambda w, x, b: np.sum(f(w, x, b) ** 2), (0, 1, 2)))
     for a, c in zip(gradient(W, X, B), by_hand(W, X, B), strict=True):
@@ -51,8 +51,8 @@ def test_nn_1_gradients_take_three_arrays_with_the_results(spelling: str) -> Non
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-def test_nn_1_a_pullback_of_which_the_output_is_held_takes_four(spelling: str) -> None:
-    """NN-1: the output, dz, dw and dx; and twice in one program, one dz after the other."""
+def test_a_pullback_of_which_the_output_is_held_takes_four(spelling: str) -> None:
+    """These are the output, dz, dw and dx; and twice in one program, one dz after the other."""
     f = SPELLINGS[spelling]
 
     def pulled(w: Any, x: Any, b: Any, ct: Any) -> Any:
@@ -75,8 +75,8 @@ def test_nn_1_a_pullback_of_which_the_output_is_held_takes_four(spelling: str) -
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-def test_nn_2_a_pullback_may_be_called_again(spelling: str) -> None:
-    """NN-2: then nothing that it reads is written over."""
+def test_a_pullback_may_be_called_again(spelling: str) -> None:
+    """Nothing that it reads is then written over."""
     f = SPELLINGS[spelling]
     y, pullback = wg.vjp(lambda w, x, b: f(w, x, b), W, X, B)
     kept = np.array(y)
@@ -94,8 +94,8 @@ def test_nn_2_a_pullback_may_be_called_again(spelling: str) -> None:
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-def test_nn_2_the_user_may_write_over_the_output(spelling: str) -> None:
-    """NN-2: the pullback has what it reads for itself."""
+def test_the_user_may_write_over_the_output(spelling: str) -> None:
+    """The pullback has what it reads for itself."""
     y, pullback = wg.vjp(SPELLINGS[spelling], W, X, B)
     ct = np.array(2 * y)
     first = pullback(ct)
@@ -106,8 +106,8 @@ def test_nn_2_the_user_may_write_over_the_output(spelling: str) -> None:
 
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
-def test_nn_3_an_output_that_is_a_result_stays_as_it_is(spelling: str) -> None:
-    """NN-3: dz is not written over it, though the pullback runs once."""
+def test_an_output_that_is_a_result_stays_as_it_is(spelling: str) -> None:
+    """dz is not written over it, though the pullback runs once."""
     f = SPELLINGS[spelling]
 
     def loss(w: Any, x: Any, b: Any) -> Any:
@@ -123,8 +123,8 @@ def test_nn_3_an_output_that_is_a_result_stays_as_it_is(spelling: str) -> None:
     assert gradient.program(W, X, B).arena_bytes == alone.arena_bytes  # what was the output's is dz's
 
 
-def test_nn_3_what_somebody_else_holds_is_not_written_over() -> None:
-    """NN-3: the product is read again after the activation."""
+def test_what_somebody_else_holds_is_not_written_over() -> None:
+    """The product is read again after the activation."""
 
     def loss(w: Any, x: Any, b: Any) -> Any:
         y = w @ x
@@ -143,8 +143,8 @@ def test_nn_3_what_somebody_else_holds_is_not_written_over() -> None:
 
 
 @pytest.mark.parametrize("n", [100, 300])
-def test_nc_1_bias_and_activation_are_one_pass_over_the_product(n: int) -> None:
-    """NC-1: the product is written once and read once."""
+def test_bias_and_activation_are_one_pass_over_the_product(n: int) -> None:
+    """The product is written once and read once."""
     w, x, b = [RNG.normal(size=s).astype("f") for s in ((n, n), (n, n), (n,))]
     program = wg.jit(lambda w, x, b: nn.relu(x @ w.T + b)).program(w, x, b)
     assert program.plan is not None
@@ -155,8 +155,8 @@ def test_nc_1_bias_and_activation_are_one_pass_over_the_product(n: int) -> None:
     assert program.arena_bytes <= 4 * n * n + 64
 
 
-def test_nc_2_small_products_are_ours_and_have_their_epilogue_inside() -> None:
-    """NC-2: where the border lies is measured by benchmarks/bench_contract.py."""
+def test_small_products_are_ours_and_have_their_epilogue_inside() -> None:
+    """Where the border lies is measured by benchmarks/bench_contract.py."""
     for n, kinds in ((8, {"loops"}), (64, {"loops"}), (1200, {"BLAS", "loops"})):
         w, x, b = [RNG.normal(size=s).astype("f") for s in ((n, n), (n, n), (n,))]
         program = wg.jit(lambda w, x, b: nn.relu(x @ w.T + b)).program(w, x, b)

@@ -18,7 +18,7 @@ def kinked(x: Any) -> Any:
     return x[0] if x.sum() > 0 else -(x[0] ** 3)
 
 
-def test_rd_2_a_replay_across_a_branch_is_a_guard_miss_and_then_a_hit() -> None:
+def test_a_replay_across_a_branch_is_a_guard_miss_and_then_a_hit() -> None:
     """Recorded where x.sum() > 0 and called where it is not: the gradient of the other branch, one miss, one trace."""
     gradient = wg.jit(wg.grad(kinked))
     right, left = np.array([1.0, 2.0]), np.array([-1.5, -2.0])
@@ -40,14 +40,14 @@ def test_rd_2_a_replay_across_a_branch_is_a_guard_miss_and_then_a_hit() -> None:
     assert gradient.stats()["traces"] == 2
 
 
-def test_rd_2_a_tape_of_one_path_refuses_the_other() -> None:
+def test_a_tape_of_one_path_refuses_the_other() -> None:
     """wg.compile runs one path; off it, it raises and names the branch and its line."""
     program = wg.compile(wg.trace(wg.grad(kinked))(np.array([1.0, 2.0])))
     with pytest.raises(GuardError, match=r"bool was True(.|\n)*test_replay\.py"):
         program(np.array([-1.0, -2.0]))
 
 
-def test_rd_2_a_branch_on_a_nan_is_a_branch_like_any_other() -> None:
+def test_a_branch_on_a_nan_is_a_branch_like_any_other() -> None:
     """NaN compares false: the path of False is taken, and a number that compares true leaves it again."""
     gradient = wg.jit(wg.grad(lambda x: x * 2 if x > 0 else x * 3))
     assert gradient(np.nan) == 3.0
@@ -55,7 +55,7 @@ def test_rd_2_a_branch_on_a_nan_is_a_branch_like_any_other() -> None:
     assert gradient(np.nan) == 3.0
 
 
-def test_rd_3_a_custom_rule_reads_the_new_values_on_replay() -> None:
+def test_a_custom_rule_reads_the_new_values_on_replay() -> None:
     """sin(x) + cos(x) with the user's pullback for cos, recorded at π/6: cos(x) - sin(x) at π/6 + 0.1 too."""
 
     @wg.primitive
@@ -79,7 +79,7 @@ def test_rd_3_a_custom_rule_reads_the_new_values_on_replay() -> None:
     assert gradient.stats()["traces"] == 1
 
 
-def test_rd_4_a_tape_for_five_numbers_refuses_three() -> None:
+def test_a_tape_for_five_numbers_refuses_three() -> None:
     """A program is for the shapes it was recorded with; jit records another one instead."""
     f = wg.grad(lambda x: np.sum(x**2) / x.size)
     program = wg.compile(wg.trace(f)(np.ones(5)))
@@ -93,7 +93,7 @@ def test_rd_4_a_tape_for_five_numbers_refuses_three() -> None:
     assert jitted.stats()["traces"] == 2
 
 
-def test_rd_4_a_float32_argument_is_another_program() -> None:
+def test_a_float32_argument_is_another_program() -> None:
     """Same shape, other dtype: recorded again, in the precision of the argument."""
     jitted = wg.jit(wg.grad(lambda x: np.sum(np.sin(x))))
     assert jitted(np.ones(3)).dtype == np.float64
@@ -101,7 +101,7 @@ def test_rd_4_a_float32_argument_is_another_program() -> None:
 
 
 @pytest.mark.parametrize("mode", ["forward", "reverse"])
-def test_rd_6_a_jacobian_is_one_batched_pass_however_many_inputs(mode: str) -> None:
+def test_a_jacobian_is_one_batched_pass_however_many_inputs(mode: str) -> None:
     """f: R⁶ → R³ of three arguments: the function is recorded once, each pullback once, with all seeds as one array."""
     rng = np.random.default_rng(0)
     W, x, b = rng.standard_normal((3, 6)), rng.standard_normal(6), rng.standard_normal(3)
@@ -123,7 +123,7 @@ def test_rd_6_a_jacobian_is_one_batched_pass_however_many_inputs(mode: str) -> N
     np.testing.assert_allclose(blocks[2], y, rtol=1e-12)
 
 
-def test_rd_6_the_number_of_passes_does_not_grow_with_outputs_or_inputs() -> None:
+def test_the_number_of_passes_does_not_grow_with_outputs_or_inputs() -> None:
     """The Jacobian's tape for 2 inputs and 3 outputs is as long as that for 20 and 30."""
 
     def f(W: Any, x: Any) -> Any:
@@ -136,7 +136,7 @@ def test_rd_6_the_number_of_passes_does_not_grow_with_outputs_or_inputs() -> Non
     assert len(lengths) == 1
 
 
-# ---------------------------------------------------------------------------------------------------------- YO-3
+# ----------------------------------------------------------------------------------- other lengths, branches and counts
 
 
 def repeated(x: Any, n: int) -> Any:
@@ -146,7 +146,7 @@ def repeated(x: Any, n: int) -> Any:
     return total
 
 
-def test_yo_3_another_length_branch_or_loop_count_is_another_program() -> None:
+def test_another_length_branch_or_loop_count_is_another_program() -> None:
     """Same types throughout; each call has the gradient of what its own values make of the function."""
     gradient = wg.jit(wg.grad(repeated))
     rng = np.random.default_rng(1)
@@ -162,7 +162,7 @@ def test_yo_3_another_length_branch_or_loop_count_is_another_program() -> None:
     assert stats["guard_misses"] >= stats["sibling_hits"]
 
 
-def test_yo_3_a_loop_that_ends_on_a_value() -> None:
+def test_a_loop_that_ends_on_a_value_takes_as_many_steps_as_each_call_needs() -> None:
     """Newton's iteration stops when it has converged; replayed where it needs more steps, it takes more steps."""
 
     def root(a: Any) -> Any:
@@ -178,7 +178,7 @@ def test_yo_3_a_loop_that_ends_on_a_value() -> None:
             assert gradient(a) == pytest.approx(0.5 / np.sqrt(a), rel=1e-6)
 
 
-def test_yo_3_programs_of_a_jitted_function_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_of_a_jitted_function_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """The least recently used signature is forgotten, and recorded again when it comes back."""
     monkeypatch.setattr(config, "max_programs", 4)
     gradient = wg.jit(wg.grad(lambda x: np.sum(x**2)))
@@ -193,7 +193,7 @@ def test_yo_3_programs_of_a_jitted_function_are_bounded(monkeypatch: pytest.Monk
     assert gradient.stats()["traces"] == 8
 
 
-def test_yo_3_programs_of_unjitted_calls_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_of_unjitted_calls_are_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many structures have been seen, at most config.max_programs are kept."""
     monkeypatch.setattr(config, "max_programs", 5)
     for size in range(1, 20):
@@ -201,7 +201,7 @@ def test_yo_3_programs_of_unjitted_calls_are_bounded(monkeypatch: pytest.MonkeyP
     assert len(execute._programs) <= 5
 
 
-# ----------------------------------------------------------------------------------------------------------- X-1
+# --------------------------------------------------------------------------------------------------- generated programs
 
 
 class Writer:
@@ -263,7 +263,7 @@ class Writer:
 
 @pytest.mark.sampled(10, "random programs at many arguments")
 @pytest.mark.parametrize("group", range(10))
-def test_x_1_generated_programs_replay_as_they_record(group: int, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_generated_programs_replay_as_they_record(group: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """200 random programs with branches and loops, each at many random inputs: replayed values and gradients equal
     freshly recorded ones bit for bit, the value is NumPy's, and never a stale path. With loops rolled up sums have
     another order, and all else is equal."""

@@ -43,7 +43,7 @@ def bilinear(counts: Counter[str]) -> Any:
     return f
 
 
-def test_cr_1_a_primitive_takes_part_in_everything() -> None:
+def test_a_primitive_takes_part_in_everything() -> None:
     """One pullback is enough for reverse and forward mode, second order, vmap and jit; the code itself stays opaque."""
 
     @wg.primitive
@@ -70,7 +70,7 @@ def test_cr_1_a_primitive_takes_part_in_everything() -> None:
     wg.check_derivatives(root, a)
 
 
-def test_cr_1_rules_for_forward_mode_and_batches() -> None:
+def test_a_users_rules_for_forward_mode_and_batches_are_used() -> None:
     """A pushforward and a batching rule of the user's are the ones that are used."""
     used: list[str] = []
 
@@ -94,7 +94,7 @@ def test_cr_1_rules_for_forward_mode_and_batches() -> None:
     assert used == ["pushforward", "batch"]
 
 
-def test_cr_1_several_results_and_settings() -> None:
+def test_a_primitive_may_have_several_results_and_settings() -> None:
     """A primitive may return a tuple and take hashable keyword settings, which its rules get as well."""
 
     @wg.primitive
@@ -113,7 +113,7 @@ def test_cr_1_several_results_and_settings() -> None:
     assert_gradient(wg.grad(f)(x), lambda x: np.sum(4 * np.sin(x) * np.cos(x)), x)
 
 
-def test_cr_1_a_rule_defined_later_takes_effect_at_once() -> None:
+def test_a_rule_defined_later_takes_effect_at_once() -> None:
     """No refresh: the derivative is that of the rule that stands now."""
 
     @wg.primitive
@@ -135,7 +135,7 @@ def test_cr_1_a_rule_defined_later_takes_effect_at_once() -> None:
     assert jitted(2.0) == 10.0
 
 
-def test_cr_1_a_scalar_function_is_lifted_to_arrays() -> None:
+def test_a_scalar_function_is_lifted_to_arrays() -> None:
     """wg.broadcast of a function of numbers is one instruction for all elements, whatever their number."""
 
     def bump(x: Any, s: Any) -> Any:
@@ -147,7 +147,7 @@ def test_cr_1_a_scalar_function_is_lifted_to_arrays() -> None:
     assert_gradient(wg.grad(lambda x: np.sum(wg.broadcast(bump, x, 2.0)))(x), lambda x: np.sum(bump(x, 2.0)), x)
 
 
-def test_cr_2_only_the_pullback_that_is_needed_runs() -> None:
+def test_only_the_pullback_that_is_needed_runs() -> None:
     """Three arguments, a counter in each partial: the gradient in one argument runs exactly one of them."""
     for argnum, name in enumerate("abc"):
         counts: Counter[str] = Counter()
@@ -162,7 +162,7 @@ def test_cr_2_only_the_pullback_that_is_needed_runs() -> None:
     assert counts == {"a": 1, "c": 1}
 
 
-def test_cr_3_a_right_rule_passes_and_a_wrong_one_is_found() -> None:
+def test_a_right_rule_passes_and_a_wrong_one_is_found() -> None:
     """check_derivatives: forward against differences, reverse against forward, second order; each mistake is caught."""
     x = np.linspace(0.2, 1.0, 4)
     wg.check_derivatives(lambda x: np.sum(np.tanh(x) * x), x)
@@ -193,7 +193,7 @@ def test_cr_3_a_right_rule_passes_and_a_wrong_one_is_found() -> None:
         wg.check_derivatives(lambda x: np.sum(forward_only(x)), x, order=1)
 
 
-def test_cr_3_a_pullback_gets_no_chance_to_write_its_cotangent() -> None:
+def test_a_pullback_gets_no_chance_to_write_its_cotangent() -> None:
     """A rule that writes into ct works on its own value of it: the other users of the cotangent are not disturbed."""
 
     @wg.primitive
@@ -210,7 +210,7 @@ def test_cr_3_a_pullback_gets_no_chance_to_write_its_cotangent() -> None:
     np.testing.assert_array_equal(gradient, 2 * 3.0 * (2 + 1) * np.ones(3))
 
 
-def test_cr_3_a_rule_of_the_wrong_shape_or_structure_raises() -> None:
+def test_a_rule_of_the_wrong_shape_or_structure_raises() -> None:
     """Instead of broadcasting to something plausible."""
 
     @wg.primitive
@@ -225,10 +225,10 @@ def test_cr_3_a_rule_of_the_wrong_shape_or_structure_raises() -> None:
         wg.grad(lambda x: f(x, 2.0))(np.ones(3))
 
 
-# ---------------------------------------------------------------------------------------------------------- CR-4
+# ----------------------------------------------------------------------------------- one cotangent for several operands
 
 
-def test_cr_4_a_rule_that_returns_one_cotangent_twice() -> None:
+def test_a_rule_that_returns_one_cotangent_for_both_operands_is_right() -> None:
     """add(x, x): both operands get the same cotangent, and their sum is 2, at any depth of such additions."""
     x = np.arange(3.0)
     np.testing.assert_array_equal(wg.grad(lambda x: np.sum(np.add(x, x)))(x), np.full(3, 2.0))
@@ -248,7 +248,7 @@ def test_cr_4_a_rule_that_returns_one_cotangent_twice() -> None:
     np.testing.assert_array_equal(wg.grad(lambda x: np.sum(plus(x, x) * x))(x), 4 * x)
 
 
-def test_cr_4_the_gradient_is_nobody_elses_array() -> None:
+def test_the_gradient_is_nobody_elses_array() -> None:
     """Gradients that are equal do not share memory with each other, with the arguments or with later results."""
     x, y = np.ones(3), np.ones(3)
     gx, gy = wg.grad(lambda x, y: np.sum(x + y), argnums=(0, 1))(x, y)
@@ -264,7 +264,7 @@ def test_cr_4_the_gradient_is_nobody_elses_array() -> None:
     np.testing.assert_array_equal(x, np.ones(3))
 
 
-def test_cr_4_a_pullback_may_be_called_again() -> None:
+def test_a_pullback_may_be_called_again() -> None:
     """Many cotangents, one forward run; what a call returned is not overwritten by the next, nor by edits of x."""
     x = np.linspace(0, 1, 4)
     y, pullback = wg.vjp(np.tanh, x)
@@ -276,7 +276,7 @@ def test_cr_4_a_pullback_may_be_called_again() -> None:
         assert a[k] == pytest.approx(1 - y[k] ** 2)
 
 
-def test_cr_4_n_uses_of_an_array_need_one_buffer() -> None:
+def test_n_uses_of_an_array_need_one_buffer() -> None:
     """N reads of an n-vector, slices and elements: the cotangent is one array, whatever N; peak memory says so."""
     n = 20_000
     x = np.ones(n)
@@ -304,10 +304,10 @@ def test_cr_4_n_uses_of_an_array_need_one_buffer() -> None:
     assert peaks[1] <= 3 * x.nbytes
 
 
-# ---------------------------------------------------------------------------------------------------------- CR-5
+# --------------------------------------------------------------------------------------------- rules that are not there
 
 
-def test_cr_5_a_partial_that_is_not_implemented_raises_only_if_needed() -> None:
+def test_a_partial_that_is_not_implemented_raises_only_if_needed() -> None:
     """The derivative in a is there; that in b raises, says why and where, unless b is constant data."""
 
     @wg.primitive
@@ -327,7 +327,7 @@ def test_cr_5_a_partial_that_is_not_implemented_raises_only_if_needed() -> None:
     assert wg.grad(lambda nu: bessel(wg.stop_gradient(nu), nu))(2.0) == 2.0
 
 
-def test_cr_5_an_argument_without_a_rule_raises() -> None:
+def test_an_argument_without_a_rule_raises() -> None:
     """Not zeros: None is for the rule's author to say."""
 
     @wg.primitive

@@ -29,10 +29,10 @@ def names(tape: Tape) -> list[str]:
     return [instr.op.name for instr in tape.instrs]
 
 
-# ---------------------------------------------------------------------------------------------------------- YO-1
+# ---------------------------------------------------------------------------------------------------- what passes leave
 
 
-def test_yo_1_the_exponential_is_computed_once() -> None:
+def test_the_exponential_is_computed_once() -> None:
     """sum(x exp x): exp, product and sum forward; x exp x and its sum with exp x backward. One exp for both parts."""
     tape = joint(lambda x: np.sum(np.exp(x) * x), np.ones(5))
     assert names(tape).count("exp") == 1
@@ -40,7 +40,7 @@ def test_yo_1_the_exponential_is_computed_once() -> None:
     assert "cotangent" in str(tape)
 
 
-def test_yo_1_a_dense_layer() -> None:
+def test_a_dense_layer() -> None:
     """sum tanh²(Wx + b) in W, x, b: 5 steps forward; backwards 2y, 1 - y² in two, their product, two contractions."""
     tape = joint(
         lambda W, x, b: np.sum(np.tanh(W @ x + b) ** 2), np.ones((3, 5)), np.ones(5), np.ones(3), argnums=(0, 1, 2)
@@ -54,7 +54,7 @@ def test_yo_1_a_dense_layer() -> None:
     assert product.outs[0] not in read  # the pre-activation is not kept: tanh's derivative is told by its output
 
 
-def test_yo_1_a_product_of_two_functions() -> None:
+def test_a_product_of_two_functions() -> None:
     """sum(sin x exp(-x²)): 6 steps forward, and at most 6 backwards; the product itself serves again."""
     tape = joint(lambda x: np.sum(np.sin(x) * np.exp(-(x**2))), np.ones(5))
     assert names(tape).count("exp") == 1
@@ -62,7 +62,7 @@ def test_yo_1_a_product_of_two_functions() -> None:
     assert len(tape) <= 12
 
 
-def test_yo_1_dead_steps_are_absent() -> None:
+def test_dead_steps_are_absent() -> None:
     """For the gradient alone nothing of the forward part stays that the backward part does not read."""
     tape = wg.compile(wg.trace(wg.grad(lambda x: np.sum(np.exp(x)) + np.log(7.0) + 3 * x[0]))(np.ones(5))).tape
     assert "sum" not in names(tape)
@@ -71,14 +71,14 @@ def test_yo_1_dead_steps_are_absent() -> None:
     assert all(i.op.effects or not used.isdisjoint(i.outs) for i in tape.instrs)
 
 
-# ---------------------------------------------------------------------------------------------------------- YO-4
+# -------------------------------------------------------------------------------------------------------------- surgery
 
 
 def squared_sum(x: Any) -> Any:
     return np.sum(np.exp(x) ** 2)
 
 
-def test_yo_4_a_step_is_replaced_and_the_tape_run_again() -> None:
+def test_a_step_is_replaced_and_the_tape_run_again() -> None:
     """exp becomes sin; the compiled form agrees with the player, value by value, and has the new gradient."""
     x = np.linspace(0, 1, 3)
     tape = wg.trace(squared_sum)(x)
@@ -94,7 +94,7 @@ def test_yo_4_a_step_is_replaced_and_the_tape_run_again() -> None:
     assert wg.compile(tape)(x) == pytest.approx(squared_sum(x), rel=1e-15)  # the tape that was edited is what it was
 
 
-def test_yo_4_steps_are_inserted_and_deleted() -> None:
+def test_steps_are_inserted_and_deleted() -> None:
     """References to values stay good through an insertion before them, a replacement and a deletion."""
     x = np.linspace(0, 1, 3)
     tape = wg.trace(squared_sum)(x)
@@ -111,7 +111,7 @@ def test_yo_4_steps_are_inserted_and_deleted() -> None:
     assert wg.edit.play(tape, x)[total.outs[0]] == pytest.approx(wg.compile(tape)(x), rel=1e-15)
 
 
-def test_yo_4_surgery_that_would_break_the_tape_raises() -> None:
+def test_surgery_that_would_break_the_tape_raises() -> None:
     """What is read cannot be deleted, what has another type cannot take its place, a stranger is not on the tape."""
     tape = wg.trace(squared_sum)(np.ones(3))
     (exp,) = wg.edit.find(tape, op="exp")
@@ -130,7 +130,7 @@ def test_yo_4_surgery_that_would_break_the_tape_raises() -> None:
         wg.edit.delete(tape, sine.outs[0])
 
 
-def test_yo_4_random_tapes_play_as_they_compile() -> None:
+def test_random_tapes_play_as_they_compile() -> None:
     """Every value that a program returns is, bit for bit, the player's."""
     rng = np.random.default_rng(0)
     for _ in range(20):
@@ -147,7 +147,7 @@ def test_yo_4_random_tapes_play_as_they_compile() -> None:
         np.testing.assert_allclose(program(x), played[program.tape.outputs[0]], rtol=1e-11)
 
 
-# --------------------------------------------------------------------------------------------------- DC-1, DC-2
+# ------------------------------------------------------------------------------------------------- printing and queries
 
 
 def activation(z: Any) -> Any:
@@ -170,7 +170,7 @@ def network(x: Any) -> Any:
 BRANCH_LINE = activation.__code__.co_firstlineno + 1
 
 
-def test_dc_1_the_tape_prints_as_a_tree_of_calls() -> None:
+def test_the_tape_prints_as_a_tree_of_calls() -> None:
     """To a chosen depth; what is below is counted; branches say which way they went, and where."""
     tape = wg.trace(network)(np.ones(2))
     whole = wg.format_tree(tape)
@@ -192,13 +192,13 @@ def test_dc_1_the_tape_prints_as_a_tree_of_calls() -> None:
     assert counted + shown == len(tape)
 
 
-def test_dc_1_a_gradient_prints_under_the_calls_it_belongs_to() -> None:
+def test_a_gradient_prints_under_the_calls_it_belongs_to() -> None:
     tree = wg.format_tree(wg.trace(wg.grad(network))(np.ones(2)))
     assert "cotangent" in tree
     assert tree.count("activation()") >= 4  # forward twice, backward twice
 
 
-def test_dc_2_queries_by_name_line_and_function() -> None:
+def test_queries_by_name_line_and_function() -> None:
     """find, ancestors and descendants: by op, by the user's line and function, by a predicate."""
     x = np.ones(2)
 
@@ -224,7 +224,7 @@ def test_dc_2_queries_by_name_line_and_function() -> None:
     assert wg.edit.ancestors(tape, tape.inputs[0]) == []
 
 
-def test_dc_2_metadata_survives_transforms_and_passes() -> None:
+def test_metadata_survives_transforms_and_passes() -> None:
     """Notes on values: through reverse and forward mode, batching, the cut of a joint tape, and every pass."""
 
     def f(x: Any) -> Any:
@@ -258,7 +258,7 @@ def test_dc_2_metadata_survives_transforms_and_passes() -> None:
     assert moved.metadata[sine.outs[0]] == "a note on the twin"
 
 
-# --------------------------------------------------------------------------------------------------- ZY-5, NA-1
+# --------------------------------------------------------------------------------------- one tape however it is written
 
 
 def spellings(depth: int) -> dict[str, Any]:
@@ -288,7 +288,7 @@ def spellings(depth: int) -> dict[str, Any]:
     return {f.__name__: f for f in (by_closures, by_comprehension, by_loop, by_recursion, unrolled)}
 
 
-def test_zy_5_five_spellings_are_one_program() -> None:
+def test_five_spellings_are_one_program() -> None:
     """Closures and reduce, a comprehension, a loop, recursion, unrolled: the same tape, so the same time."""
     rng = np.random.default_rng(0)
     x, W = rng.random(12), tuple(rng.random((12, 12)) for _ in range(6))
@@ -325,7 +325,7 @@ def random_graph(n: int, width: int, seed: int) -> list[Vertex]:
     return vertices
 
 
-def test_na_1_recursion_with_a_dict_is_the_loop_over_the_vertices() -> None:
+def test_recursion_with_a_dict_is_the_loop_over_the_vertices() -> None:
     """output(memo, v), recursive with a plain dict as memo: same tape as in topological order, each vertex once."""
     vertices = random_graph(30, 4, seed=1)
     calls: list[Vertex] = []
@@ -387,7 +387,7 @@ def test_na_1_recursion_with_a_dict_is_the_loop_over_the_vertices() -> None:
     assert sorted(names(wg.trace(quiet)(x))) == sorted(names(wg.trace(looped)(x)))
 
 
-def test_na_1_the_gradient_reaches_every_weight() -> None:
+def test_the_gradient_reaches_every_weight() -> None:
     """With respect to all weights at once, as a list of the vertices' matrices."""
     vertices = random_graph(8, 3, seed=2)
     x = np.array([0.3, -0.2, 0.9])

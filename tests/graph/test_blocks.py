@@ -72,7 +72,7 @@ def test_blocks_are_the_vertices_in_their_order() -> None:
 
 
 @pytest.mark.deep("a hundred graphs are compiled in blocks: 8 s")
-def test_na_3_after_an_edit_only_blocks_that_changed_are_new() -> None:
+def test_after_an_edit_only_blocks_that_changed_are_new() -> None:
     """Replace, insert and remove one vertex of some hundred: the counts of what is compiled again."""
     g = random_graph(300, 3)
     x = np.ones((2, 4))
@@ -152,7 +152,7 @@ def test_values_without_derivatives_and_parameters_that_nobody_needs() -> None:
     assert np.all(gradient["idle"]["w"] == 0)
 
 
-def test_na_5_programs_of_old_graphs_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_programs_of_old_graphs_are_let_go(monkeypatch: pytest.MonkeyPatch) -> None:
     """A thousand architectures keep no more programs than one would say."""
     monkeypatch.setattr(blocks, "MAX_BLOCKS", 10)
     blocks._programs.clear()

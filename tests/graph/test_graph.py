@@ -57,7 +57,7 @@ def test_it_is_differentiated_and_compiled(dtype: Any) -> None:
 
 
 def test_its_tape_is_that_of_the_plain_function() -> None:
-    """LX-1, ZY-5: nothing of the graph is left once it is traced."""
+    """Nothing of the graph is left once it is traced."""
     g = residual()
     params, _ = g.init(0, wg.spec((5, 3)))
     x = np.ones((5, 3), np.float32)
@@ -128,7 +128,6 @@ def diamond() -> graph.Graph:
 
 
 def test_ancestors_descendants_and_finding() -> None:
-    """NA-4."""
     g = diamond()
     assert g.names == ("x", "a", "b1", "b2", "d") and g.inputs == ("x",) and g.outputs == ("d",)
     assert g.ancestors("d") == ("x", "a", "b1", "b2") and g.ancestors("b1") == ("x", "a")
@@ -212,7 +211,7 @@ def test_wires_that_read_themselves() -> None:
 # --------------------------------------------------------------------------------------- in functions and processes
 
 
-def test_na_1_a_memo_of_the_users_is_the_same_tape() -> None:
+def test_a_memo_of_the_users_is_the_same_tape() -> None:
     """Recursion over the graph's vertices with a plain dict: what it records is what the graph does."""
     g = diamond()
 
@@ -260,7 +259,7 @@ def test_graphs_travel_between_processes() -> None:
 
 
 @pytest.mark.deep("7 s; one of 1,000 is quick")
-def test_na_2_a_graph_of_100_000_vertices_in_a_row() -> None:
+def test_a_graph_of_100_000_vertices_in_a_row_needs_no_recursion() -> None:
     """No recursion: built by calling, evaluated, edited at its ends, traced."""
     x = graph.input("x")
     at = x
@@ -275,7 +274,7 @@ def test_na_2_a_graph_of_100_000_vertices_in_a_row() -> None:
 
 
 @pytest.mark.deep("half a minute, and like the one before")
-def test_na_2_it_is_compiled_too() -> None:
+def test_a_graph_of_100_000_vertices_in_a_row_is_compiled() -> None:
     x = graph.input("x")
     at = x
     for k in range(100_000):
@@ -286,7 +285,7 @@ def test_na_2_it_is_compiled_too() -> None:
     assert step.stats()["traces"] == 1
 
 
-def test_na_2_the_first_gradient_of_a_random_graph_of_1_000() -> None:
+def test_the_first_gradient_of_a_random_graph_of_1_000() -> None:
     rng = np.random.default_rng(0)
     wires = [graph.input("x")]
     for k in range(1000):

@@ -139,8 +139,8 @@ def test_a_layer_along_another_axis_than_the_features() -> None:
         g.resize({"v0": 5}, params, state, X)
 
 
-def test_lx_1_a_chain_a_graph_and_a_function_are_one_tape() -> None:
-    """ZY-5: what is differentiated and compiled is the same, however the network is written."""
+def test_a_chain_a_graph_and_a_function_are_one_tape() -> None:
+    """What is differentiated and compiled is the same, however the network is written."""
     parts = [nn.Dense(8, nn.tanh), nn.Dense(8, nn.relu), nn.Dense(3)]
     chain, g = nn.Chain(*parts), network(*parts)
     x = SERIES[:, 0]

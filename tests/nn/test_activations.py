@@ -93,7 +93,7 @@ def test_every_activation_is_here() -> None:
 @pytest.mark.parametrize("dtype", ["float64", "float32"])
 @pytest.mark.parametrize("name", CASES)
 def test_values_and_derivatives(name: str, dtype: str, compiled: bool) -> None:
-    """NN-4: also far out, where |x| > 40."""
+    """Also far out, where |x| > 40."""
     f, case = getattr(nn, name), CASES[name]
     x = np.array(FAR, dtype)
     y = (wg.jit(f) if compiled else f)(x)
@@ -132,7 +132,7 @@ def test_shapes_and_numbers(name: str) -> None:
 @pytest.mark.sampled(3, "each activation is compiled behind a product")
 @pytest.mark.parametrize("name", CASES)
 def test_behind_a_product_and_a_bias(name: str) -> None:
-    """NN-4: what is kept of the forward pass, the output, the input or both, is the compiler's choice; with a bias, as
+    """What is kept of the forward pass, the output, the input or both, is the compiler's choice; with a bias, as
     the derivative of swish is at x + b and not at x."""
     act = getattr(nn, name)
     rng = np.random.default_rng(0)

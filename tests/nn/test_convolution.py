@@ -176,7 +176,7 @@ def test_spelt_in_numpy_it_is_the_same() -> None:
 
 
 @pytest.mark.parametrize("act", [nn.identity, np.tanh])
-def test_nn_5_each_layer_keeps_one_array(act: Any) -> None:
+def test_each_layer_keeps_one_array(act: Any) -> None:
     rng = np.random.default_rng(0)
     x, w, b = rng.standard_normal((4, 8, 40, 40)), rng.standard_normal((8, 8, 3, 3)), rng.standard_normal(8)
 

@@ -28,7 +28,7 @@ def test_dense(x: Any, b: Any, dtype: str) -> None:
 
 
 def test_the_plain_expression_gives_the_same_tape() -> None:
-    """ZY-5, LX-1: nothing is special about the function."""
+    """Nothing is special about the function."""
     named = wg.trace(wg.grad(lambda w, x, b: np.sum(nn.dense_bias_act(np.tanh, w, x, b)), (0, 2)))(W, X, B)
     plain = wg.trace(wg.grad(lambda w, x, b: np.sum(np.tanh(x @ w.T + b)), (0, 2)))(W, X, B)
     steps = [[(i.op.name, i.params) for i in tape.instrs] for tape in (named, plain)]

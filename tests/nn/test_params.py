@@ -25,7 +25,7 @@ def test_paths_and_count() -> None:
 
 
 def test_what_is_frozen_has_no_cotangent() -> None:
-    """LX-4: on the tape neither."""
+    """There is none on the tape either."""
     whole = wg.grad(loss)(PARAMS)
     last = wg.grad(loss, wrt=nn.trainable(PARAMS, "layers.2.*"))(PARAMS)
     assert list(nn.paths(last)) == ["layers.2.w", "layers.2.b"]
@@ -51,7 +51,7 @@ def test_a_pattern_that_matches_nothing() -> None:
 
 
 def test_one_vector() -> None:
-    """FX-2: the tree's arrays are parts of it, and so are a gradient's."""
+    """The tree's arrays are parts of it, and so are a gradient's."""
     vector, tree = nn.flat(PARAMS)
     assert vector.size == nn.count(PARAMS) and vector.dtype == np.float32
     assert all(np.shares_memory(x, vector) for x in nn.paths(tree).values())
@@ -68,7 +68,6 @@ def test_one_vector() -> None:
 
 
 def test_gradients_of_micro_batches_add_up_in_one_buffer() -> None:
-    """FX-1."""
     add = nn.accumulate(wg.grad(loss))
     room, total = nn.flat(PARAMS)
     room[:] = 0

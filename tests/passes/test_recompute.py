@@ -56,7 +56,6 @@ def arrays(act: Callable[[Any], Any], depth: int) -> float:
 
 @pytest.mark.parametrize("name", KEPT)
 def test_arrays_that_are_kept_a_layer(name: str) -> None:
-    """LX-2."""
     act, kept = KEPT[name]
     assert round((arrays(act, 6) - arrays(act, 3)) / 3, 1) == kept
 

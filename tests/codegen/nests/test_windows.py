@@ -109,7 +109,7 @@ SPELLINGS: dict[str, Callable[[Any, Any], Any]] = {
 
 @pytest.mark.parametrize("spelling", SPELLINGS)
 def test_no_windows_are_written_out(spelling: str) -> None:
-    """NN-5, and however it is spelt: forward and backward the arrays that are stored are no larger than those there
+    """However it is spelt, forward and backward the arrays that are stored are no larger than those there
     are, where one with the windows written out is nine times as large as the pictures."""
     contracted = SPELLINGS[spelling]
     x, w = RNG.normal(size=(8, 4, 20, 20)), RNG.normal(size=(6, 4, 3, 3))

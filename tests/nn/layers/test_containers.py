@@ -19,7 +19,7 @@ def steps_of(f: Any, *args: Any) -> list[Any]:
 
 
 def test_a_chain_is_its_parts_one_after_the_other() -> None:
-    """LX-1, ZY-5: and gives the tape of the plain function."""
+    """It also gives the tape of the plain function."""
     model = nn.Chain(nn.Dense(5, np.tanh), nn.relu, nn.Dense(2))
     params, state = model.init(0, X)
     assert state == {} and list(nn.paths(params)) == ["layers.0.w", "layers.0.b", "layers.2.w", "layers.2.b"]
@@ -36,8 +36,6 @@ def test_a_chain_is_its_parts_one_after_the_other() -> None:
 
 
 def test_the_steps_of_a_layer_do_not_depend_on_how_many_there_are() -> None:
-    """LX-3, by count."""
-
     def steps(depth: int) -> int:
         model = nn.Chain(*[nn.Dense(3, np.tanh) for _ in range(depth)])
         params, state = model.init(0, X)
@@ -181,7 +179,7 @@ def test_parameters_of_another_model() -> None:
 
 
 def test_float32_stays_float32() -> None:
-    """LX-5: no float64 array on the tape of value, gradient and new state."""
+    """There is no float64 array on the tape of value, gradient and new state."""
     model = nn.Chain(
         nn.Dense(8, nn.gelu), nn.LayerNorm(), nn.Dropout(0.1), nn.SkipConnection(nn.Dense(8, nn.swish)),
         nn.BatchNorm(), nn.Dense(3),
@@ -202,7 +200,6 @@ def test_float32_stays_float32() -> None:
 
 
 def test_a_mixed_input_is_said_once_with_the_layer_that_promoted() -> None:
-    """LX-5."""
     model = nn.Chain(nn.relu, nn.Chain(nn.Dense(4), nn.Dense(4)), nn.Dense(2))
     params, _ = model.init(0, X)
     apply = lambda x: model.apply(params, {}, x)[0]
