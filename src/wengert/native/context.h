@@ -7,32 +7,15 @@
 // comes from. So such an object is given to `with` at once, and never to a variable, which a traceback would keep.
 //
 // `Held` is what a kind of context holds: enter() changes something, and says whether it could; leave() changes it back,
-// and must not fail; entered() is what `as` gives, borrowed. Both run with the GIL, and with no other thread in one of
-// this extension module. Those that are entered are in a list, so a child process leaves those of threads it has not.
+// and must not fail; entered() is what `as` gives, borrowed. Both run with the GIL, and no bytecode. Those that are entered
+// are in a list, so a child process leaves those of threads it has not.
 #pragma once
-#define PY_SSIZE_T_CLEAN
-#include <Python.h>
+#include "gil.h"
 
 #include <new>
 #include <utility>
 
 namespace wengert {
-
-// Without a GIL one thread at a time enters or leaves.
-class Alone {
-#ifdef Py_GIL_DISABLED
-    static inline PyMutex mutex{};
-
-  public:
-    Alone() { PyMutex_Lock(&mutex); }
-    ~Alone() { PyMutex_Unlock(&mutex); }
-#else
-  public:
-    Alone() {}
-    ~Alone() {}
-#endif
-    Alone(const Alone &) = delete;
-};
 
 template <typename Held> struct Context {
     PyObject_HEAD
@@ -49,23 +32,18 @@ template <typename Held> struct Context {
         if (self == nullptr) return nullptr;
         new (&self->held) Held{parts...};
         self->thread = PyThread_get_thread_ident();
-        bool is_done;
-        {
-            const Alone alone;
-            self->before = last; // before enter(), which may ask whether it is the first one
-            is_done = self->held.enter(last == nullptr);
-            if (is_done) {
-                if (last != nullptr) last->after = self;
-                last = self;
-                self->is_entered = true;
-            }
+        self->before = last; // before enter(), which may ask whether it is the first one
+        const bool is_done = self->held.enter(last == nullptr);
+        if (is_done) {
+            if (last != nullptr) last->after = self;
+            last = self;
+            self->is_entered = true;
         }
         if (!is_done) Py_CLEAR(self);
         return reinterpret_cast<PyObject *>(self);
     }
 
     void leave() {
-        const Alone alone;
         if (!is_entered) return;
         is_entered = false;
         (after == nullptr ? last : after->before) = before;

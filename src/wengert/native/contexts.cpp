@@ -194,9 +194,7 @@ int fill(PyObject *module) {
 
 PyModuleDef_Slot slots[] = {
     {Py_mod_exec, reinterpret_cast<void *>(&fill)},
-#ifdef Py_GIL_DISABLED
-    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
-#endif
+    USES_THE_GIL
     {0, nullptr},
 };
 PyModuleDef definition{PyModuleDef_HEAD_INIT, "_contexts", "What is set for a time; see _contexts.pyi.", 0, nullptr,

@@ -10,6 +10,7 @@
 // of them, and a call costs 50 ns more than before, where a wrapper in Python would cost 500.
 //
 // Owned here: what the slots held. All is called with the GIL held; opened.cpp calls begin() and end().
+#include "../../../native/gil.h"
 #include "calling.h"
 
 #include <array>
@@ -213,9 +214,7 @@ int fill(PyObject *module) { return PyModule_AddFunctions(module, FUNCTIONS); }
 
 PyModuleDef_Slot SLOTS[] = {
     {Py_mod_exec, reinterpret_cast<void *>(&fill)},
-#ifdef Py_GIL_DISABLED
-    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
-#endif
+    USES_THE_GIL
     {0, nullptr},
 };
 PyModuleDef MODULE{

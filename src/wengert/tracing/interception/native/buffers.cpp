@@ -3,7 +3,7 @@
 //
 // NumPy asks as `memoryview(x)` does, with PyBUF_FULL_RO, before it asks for `__array__`; it is refused, and goes on to
 // that. Nobody else asks with these flags but `memoryview`, `bytes` and `bytearray`, which are intercepted.
-#include <Python.h>
+#include "../../../native/gil.h"
 
 namespace {
 
@@ -43,6 +43,7 @@ int fill(PyObject *module) {
 
 PyModuleDef_Slot slots[] = {
     {Py_mod_exec, reinterpret_cast<void *>(&fill)},
+    USES_THE_GIL
     {0, nullptr},
 };
 PyModuleDef definition{PyModuleDef_HEAD_INIT, "_buffers", "The memory of traced values; see _buffers.pyi.", 0,

@@ -14,6 +14,7 @@
 // replacement. All is called with the GIL; enroll() and switch_on() from Python, open() and close() by opened.cpp, so
 // they run no bytecode. A trampoline may be entered at any time, by any thread: also after close(), by who had read the
 // address before. So it never asks whether it is open, and a slot never goes.
+#include "../../../native/gil.h"
 #include "calling.h"
 
 #include <algorithm>
@@ -472,7 +473,7 @@ PyObject *switch_on(PyObject *, PyObject *args) {
     Py_RETURN_NONE;
 }
 
-// Takes back what was enrolled last: nobody is within its trampoline, where there is a GIL.
+// Takes back what was enrolled last: with the GIL nobody is within its trampoline.
 PyObject *withdraw(PyObject *, PyObject *callee) {
     const bool is_function = n_functions > 0 && functions[n_functions - 1].callee == callee;
     const bool is_type = n_types > 0 && reinterpret_cast<PyObject *>(types[n_types - 1].type) == callee;
@@ -515,15 +516,16 @@ PyMethodDef methods[] = {
     {nullptr, nullptr, 0, nullptr},
 };
 
-PyModuleDef definition = {PyModuleDef_HEAD_INIT, "_c_functions", "C functions that are intercepted; see _c_functions.pyi.", -1,
-                          methods, nullptr, nullptr, nullptr, nullptr};
+int fill(PyObject *module) { return PyModule_AddFunctions(module, methods); }
+
+PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, reinterpret_cast<void *>(&fill)},
+    USES_THE_GIL
+    {0, nullptr},
+};
+PyModuleDef definition{PyModuleDef_HEAD_INIT, "_c_functions", "C functions that are intercepted; see _c_functions.pyi.", 0,
+                       nullptr, slots, nullptr, nullptr, nullptr};
 
 } // namespace
 
-PyMODINIT_FUNC PyInit__c_functions() {
-    PyObject *module = PyModule_Create(&definition);
-#ifdef Py_GIL_DISABLED
-    if (module != nullptr) PyUnstable_Module_SetGIL(module, Py_MOD_GIL_NOT_USED);
-#endif
-    return module;
-}
+PyMODINIT_FUNC PyInit__c_functions() { return PyModuleDef_Init(&definition); }

@@ -91,6 +91,7 @@ int fill(PyObject *module) {
 
 PyModuleDef_Slot slots[] = {
     {Py_mod_exec, reinterpret_cast<void *>(&fill)},
+    USES_THE_GIL
     {0, nullptr},
 };
 PyModuleDef definition{PyModuleDef_HEAD_INIT, "_entered", "Which code begins to run; see _entered.pyi.", 0,

@@ -24,7 +24,7 @@
 #include <unordered_set>
 #include <vector>
 
-using wengert::Alone, wengert::Context, wengert::Owned, wengert::said;
+using wengert::Context, wengert::Owned, wengert::said;
 
 namespace {
 
@@ -323,14 +323,10 @@ struct Harmless {
 PyObject *harmless(PyObject *, PyObject *) { return Context<Harmless>::make(); }
 
 bool are_others_running() { // threads that Python knows, which may write an array at any time
-#ifdef Py_GIL_DISABLED
-    return true;
-#else
     int n = 0;
     PyThreadState *one = PyInterpreterState_ThreadHead(PyInterpreterState_Get());
     for (; one != nullptr && n < 2 + n_harmless; one = PyThreadState_Next(one)) n++;
     return n > 1 + n_harmless;
-#endif
 }
 
 PyObject *lend(PyObject *, PyObject *args) {
@@ -352,7 +348,6 @@ PyObject *exchange_code(PyObject *, PyObject *args) {
     if (!PyArg_ParseTuple(args, "O!O!O!:exchange_code", &PyFunction_Type, &function, &PyCode_Type, &own, &PyCode_Type,
                           &ours))
         return nullptr;
-    const Alone alone;
     for (const Code &one : all_code)
         if (one.function == function) Py_RETURN_NONE;
     all_code.push_back({Py_NewRef(function), Py_NewRef(own), Py_NewRef(ours)});
@@ -361,7 +356,6 @@ PyObject *exchange_code(PyObject *, PyObject *args) {
 }
 
 PyObject *give_code_back(PyObject *, PyObject *function) {
-    const Alone alone;
     const auto found = std::find_if(all_code.begin(), all_code.end(), [&](const Code &c) { return c.function == function; });
     if (found == all_code.end()) Py_RETURN_NONE;
     const Code one = *found;
@@ -374,14 +368,12 @@ PyObject *give_code_back(PyObject *, PyObject *function) {
 PyObject *exchange(PyObject *, PyObject *args) {
     PyObject *begin, *end;
     if (!PyArg_ParseTuple(args, "O!O!:exchange", &PyCFunction_Type, &begin, &PyCFunction_Type, &end)) return nullptr;
-    const Alone alone;
     exchanges.push_back({Py_NewRef(begin), Py_NewRef(end)});
     if (Context<Opened>::last != nullptr && !call(begin)) return nullptr;
     Py_RETURN_NONE;
 }
 
 PyObject *begin_again(PyObject *, PyObject *) {
-    const Alone alone;
     if (Context<Opened>::last != nullptr && !begin_all()) return nullptr;
     Py_RETURN_NONE;
 }
@@ -432,9 +424,7 @@ int fill(PyObject *module) {
 
 PyModuleDef_Slot slots[] = {
     {Py_mod_exec, reinterpret_cast<void *>(&fill)},
-#ifdef Py_GIL_DISABLED
-    {Py_mod_gil, Py_MOD_GIL_NOT_USED},
-#endif
+    USES_THE_GIL
     {0, nullptr},
 };
 PyModuleDef definition{PyModuleDef_HEAD_INIT, "_opened", "What is exchanged while a trace is open; see _opened.pyi.", 0,

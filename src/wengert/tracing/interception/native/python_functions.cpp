@@ -7,6 +7,7 @@
 // What is not traced, in another thread, costs one call of a C function and one of Python's.
 //
 // Owned here: one route a function, for as long as the process lives. All is called with the GIL held.
+#include "../../../native/gil.h"
 #include "calling.h"
 
 #include <vector>
@@ -193,6 +194,7 @@ int fill(PyObject *module) {
 
 PyModuleDef_Slot slots[] = {
     {Py_mod_exec, reinterpret_cast<void *>(&fill)},
+    USES_THE_GIL
     {0, nullptr},
 };
 PyModuleDef definition{PyModuleDef_HEAD_INIT, "_python_functions", "Who answers for a function; see _python_functions.pyi.",
