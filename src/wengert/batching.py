@@ -1,4 +1,4 @@
-"""Batching: ``batch: Tape -> Tape``, what ``vmap`` is made of.
+"""Batching: ``batch: Tape -> Tape``, the transform behind ``vmap``.
 
 Values that depend on a batched input carry the batch as their leading axis; everything else is computed once for
 all examples. Each op has a rule; elementwise ops line their axes up, linear algebra works on stacks.
@@ -15,7 +15,8 @@ from wengert.tape import Atom, Aval, Builder, Instr, Tape, Var, building, check
 
 
 def batch(tape: Tape, batched: Sequence[bool], size: int) -> Tape:
-    """``tape`` over a leading axis of length ``size`` of the inputs that ``batched`` marks, and of every output."""
+    """Map ``tape`` over a leading axis of length ``size``, which the inputs that ``batched`` marks have, and all
+    outputs."""
     env: dict[Atom, Atom] = {}
     inputs: list[Var] = []
     with_batch: set[Atom] = set()
@@ -34,7 +35,7 @@ def batch(tape: Tape, batched: Sequence[bool], size: int) -> Tape:
                 builder.append(instr)
                 continue
             builder.source = source
-            assert op.batch is not None  # only fused steps have none, which come last
+            assert op.batch is not None  # only fused steps have none, and a fused tape is not batched
             new = op.batch([env.get(a, a) for a in ins], flags, size, **params)
             if new is NotImplemented:
                 raise _not_batchable(instr)

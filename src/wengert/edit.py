@@ -115,7 +115,7 @@ def _position(tape: Tape, var: Var) -> int:
 
 
 def _well_formed(tape: Tape, after: str) -> Tape:
-    """The tape that an edit made. What is wrong with it is wrong with what the user has put there."""
+    """Check the tape that an edit made; a mistake in it comes from the values that the user has put there."""
     try:
         return check(tape, after=after)
     except InternalError as error:
@@ -125,9 +125,9 @@ def _well_formed(tape: Tape, after: str) -> Tape:
 
 @checked
 def insert_after(tape: Tape, var: Var | None, step: Callable[..., Any], *operands: Atom) -> tuple[Tape, Atom]:
-    """A tape with the steps of ``step(*operands)``, written in ops, behind the one that assigns ``var``.
+    """Return a tape with the steps of ``step(*operands)``, written in ops, behind the one that assigns ``var``.
 
-    ``var=None`` inserts at the beginning. Returns the tape and the new value, which nobody reads yet.
+    ``var=None`` inserts at the beginning. Returns the tape and the new value, which no instruction reads yet.
     """
     at = 0 if var is None or var in tape.inputs else _position(tape, var) + 1
     builder = Builder()
@@ -144,7 +144,7 @@ def insert_after(tape: Tape, var: Var | None, step: Callable[..., Any], *operand
 
 @checked
 def replace_value(tape: Tape, old: Var, new: Atom) -> Tape:
-    """A tape in which whoever read ``old`` reads ``new``, which has the same type and is assigned before."""
+    """Return a tape in which all that read ``old`` read ``new``, which has the same type and is assigned before."""
     if new.aval is not old.aval:
         raise ShapeError(message(f"a value of type {old.aval} cannot be replaced by one of type {new.aval}"))
     defined = definitions(tape).get(new) if isinstance(new, Var) else None
@@ -171,14 +171,14 @@ def _swap(atoms: tuple[Atom, ...], old: Var, new: Atom) -> tuple[Atom, ...]:
 
 @checked
 def replace_step(tape: Tape, var: Var, step: Callable[..., Any], *operands: Atom) -> Tape:
-    """A tape in which ``var`` is computed by ``step(*operands)`` instead."""
+    """Return a tape in which ``var`` is computed by ``step(*operands)`` instead."""
     inserted, new = insert_after(tape, var, step, *operands)
     return delete(replace_value(inserted, var, new), var)
 
 
 @checked
 def delete(tape: Tape, var: Var) -> Tape:
-    """A tape without the instruction that assigns ``var``. Raises StructureError if anybody reads it."""
+    """Return a tape without the instruction that assigns ``var``. Raises StructureError if the tape reads ``var``."""
     at = _position(tape, var)
     readers = [instr for instr in tape.instrs if not set(tape.instrs[at].outs).isdisjoint(instr.ins)]
     if readers or not set(tape.instrs[at].outs).isdisjoint(tape.outputs):
@@ -220,7 +220,7 @@ def merge_common(tape: Tape) -> Tape:
 
 @checked
 def annotate(tape: Tape, notes: Mapping[Var, Any]) -> Tape:
-    """A tape whose ``metadata`` has ``notes`` on values as well; transforms and passes hand them on."""
+    """Return a tape whose ``metadata`` has ``notes`` on values as well; transforms and passes hand them on."""
     return tape.replace(metadata={**tape.metadata, **notes})
 
 
@@ -243,7 +243,7 @@ def play(tape: Tape, *inputs: Array) -> dict[Atom, Any]:
 
 
 def played(tape: Tape, *inputs: Any) -> dict[Atom, Any]:
-    """As :func:`play`, for ops that carry a tape and know that their inputs fit."""
+    """Run a tape as :func:`play` does, without checks, for ops that hold a tape and know that their inputs fit."""
     values: dict[Atom, Any] = dict(zip(tape.inputs, inputs, strict=True))
     for c in tape.captures:
         values[c.var] = c.array

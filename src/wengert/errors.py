@@ -115,7 +115,7 @@ class UnsupportedFunctionError(WengertError, TypeError):
 
 
 class MissingRuleError(WengertError, NotImplementedError):
-    """A derivative that exists but that nobody has written yet, or that the rule declares unwritten."""
+    """A derivative that exists but has not been written yet, or that the rule declares unwritten."""
 
 
 class NotDifferentiableError(WengertError, TypeError):
@@ -123,18 +123,18 @@ class NotDifferentiableError(WengertError, TypeError):
 
 
 class TooManyTurnsError(WengertError, RuntimeError):
-    """A loop over a range whose size is traced would be recorded turn by turn, and has too many of them.
+    """A loop over a range whose size is traced would be recorded iteration by iteration, and has too many of them.
 
-    ``wg.fori_loop`` records one turn, whatever their number.
+    ``wg.fori_loop`` records one iteration, whatever their number.
     """
 
 
 class TooManyPathsError(WengertError, RuntimeError):
     """A compiled function took more paths through its branches than ``config.max_paths``.
 
-    A loop whose count depends on a traced value gives one path a count, of which a quarter as many are kept. Use a
-    fixed number of turns, or traced values alone in such a loop (a counter that begins as ``n = 0 * x``), ``np.where``
-    for a branch, or raise ``wg.config.max_paths``.
+    A loop whose count depends on a traced value gives one path for each count, of which a quarter as many are kept. Use
+    a fixed number of iterations, or only traced values in such a loop (a counter that begins as ``n = 0 * x``),
+    ``np.where`` for a branch, or raise ``wg.config.max_paths``.
     """
 
 
@@ -187,7 +187,7 @@ class StorageError(WengertError, ValueError):
 
 
 class WorkerError(WengertError, RuntimeError):
-    """What was handed to another process or machine failed there, or the worker ended. The cause is what it raised."""
+    """A task that was given to another process or machine failed there, or the worker ended; its error is the cause."""
 
 
 class PerformanceWarning(UserWarning):
@@ -208,7 +208,7 @@ class PerformanceWarning(UserWarning):
 
 
 class GraphError(WengertError, ValueError):
-    """A vertex or an edge that a graph does not have, or cannot have: a name nobody knows, or one that is taken.
+    """A vertex or an edge that a graph does not have, or cannot have: a name that is unknown, or one that is taken.
 
     ``g.insert("h", np.tanh, "x")`` fails where ``g`` has an ``h``; write another name.
     """

@@ -1,15 +1,16 @@
-"""What public functions take, checked at their doors.
+"""Check the arguments of public functions when they are called.
 
-A function says by its annotations what it takes; :func:`checked` reads them once, and refuses anything else before
-work starts: with the function, the argument's name, what was given and what is taken. So no odd value gets inside,
-where it would be an AttributeError of whatever line meets it first.
+The annotations of a function say what it takes. :func:`checked` reads them once, and raises for any other argument
+before work starts: with the function, the argument's name, what was given and what is taken. So no unexpected value
+gets inside, where it would be an AttributeError at the first line that meets it. The wrapper around a function that
+does this is its *door*.
 
     @checked
     def softmax(x: Array, axis: Axes = -1) -> Array:
 
-``KINDS`` has a row for each annotation that may be written there, beside classes, ``Literal`` and other names for
-these; ``Any`` is not looked at. What a value must be *for another one* (an axis of
-this array, shapes that fit) the function checks itself. Doors are for calls of Python's: a compiled call passes none.
+``KINDS`` has a row for each annotation that may be written there, beside classes, ``Literal`` and aliases of these;
+``Any`` is not checked. Whether arguments fit each other (an axis of this array, equal shapes) the function checks
+itself. Doors are passed by calls in Python; a compiled call passes none.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ import numpy as np
 from wengert.errors import ArgumentError, ShapeError, in_short, message
 
 _Kind = tuple[Callable[[Any], Any], str]
-"""A check, which returns what is taken or raises, and how messages call what it takes."""
+"""A check, which returns the value as the function takes it or raises, and words for the values that it takes."""
 
 P = ParamSpec("P")
 R = TypeVar("R")
@@ -37,7 +38,7 @@ C = TypeVar("C", bound=type)
 
 
 class _Other(Exception):
-    """A value is of another kind than asked for; the text says how, where its words alone do not."""
+    """A value is of another kind than the check takes; the text says how, if the words of the check do not."""
 
 
 # ------------------------------------------------------------------------------------------------------------ words
@@ -94,7 +95,7 @@ _stack: list[Callable[[Any], Any]] = []  # what makes an array of a list with tr
 
 
 def stacks(f: Callable[[Any], Any]) -> None:
-    """Say how a list with traced values becomes an array, which is known above."""
+    """Register the function that makes an array of a list with traced values; it is in a layer above this one."""
     _stack.append(f)
 
 
@@ -105,7 +106,7 @@ def _holds_traced(x: Any, depth: int = 4) -> bool:
 
 
 def array(x: Any) -> Any:
-    """An array, traced or not, as it is; anything that NumPy makes an array of numbers of, as that array."""
+    """Return an array, traced or not, as it is; anything of which NumPy makes an array of numbers, as that array."""
     cls = type(x)
     if id(cls) in _ARRAYS:
         if cls is np.ndarray and x.dtype.kind not in "fiubc":
@@ -313,7 +314,7 @@ def seed(x: Any) -> Any:
 
 
 def generator(x: Any) -> Any:
-    """What ``np.random.default_rng`` takes, but for None: numbers that are drawn can be drawn again."""
+    """The arguments of ``np.random.default_rng`` except None, so that the numbers drawn can be drawn again."""
     if isinstance(x, np.random.Generator | np.random.BitGenerator | np.random.SeedSequence):
         return x
     seeds = x if isinstance(x, list | tuple) and x else (x,)
@@ -359,7 +360,7 @@ KINDS: dict[str, _Kind] = {
     "os.PathLike[str]": _PATH,
     "Path": _PATH,
 }
-"""What each annotation asks for, and how messages call it."""
+"""The check for each annotation, and the words for it in messages."""
 
 _CONTAINERS: dict[str, _Kind] = {
     "Mapping": (mapping, "a mapping"),
@@ -372,7 +373,9 @@ _CONTAINERS: dict[str, _Kind] = {
 
 
 def _container_of(part: str, names: Mapping[str, Any]) -> _Kind | None:
-    """The kind ``Sequence[int]``: a container, and what is in it. What is used up by looking is not looked into."""
+    """The kind of an annotation such as ``Sequence[int]``: a container with elements of a kind. None if it is not one.
+
+    The elements of an iterator of batches, which may have no end, are not checked."""
     name, bracket, inner = part.partition("[")
     if name == "Callable":
         return _FUNCTION
@@ -413,7 +416,7 @@ def _container_of(part: str, names: Mapping[str, Any]) -> _Kind | None:
 
 
 def _either(kinds: list[_Kind | None]) -> _Kind:
-    """One kind of several that are allowed."""
+    """The kind that takes a value of any of these kinds."""
     every = [kind for kind in kinds if kind is not None]
     takes_none = None in kinds
 
@@ -433,9 +436,10 @@ def _either(kinds: list[_Kind | None]) -> _Kind:
 
 
 def _known(kinds: list[_Kind | None]) -> frozenset[int]:
-    """The ids of classes whose every instance is taken as it is: most arguments are of these, and need no look.
+    """The ids of classes whose every instance is taken as it is: most arguments are of these, and need no check.
 
-    Of several kinds those of the first alone, since another may take what one before makes something else of.
+    If there are several kinds, only those of the first, since an earlier kind may convert a value that a later one
+    takes as it is.
     """
     look = next((kind[0] for kind in kinds if kind is not None), None)
     known = _TAKEN.get(look, frozenset())
@@ -497,7 +501,7 @@ def _split(annotation: str, at: str) -> list[str]:
 
 
 def _kinds(annotation: str, names: Mapping[str, Any]) -> list[_Kind | None] | None:
-    """The kinds that an annotation allows, None among them for None itself; None in their place if it allows all."""
+    """The kinds that an annotation allows, with None among them if it allows None; None if it allows every value."""
     found: list[_Kind | None] = []
     for part in _split(annotation, "|"):
         known = KINDS.get(part) or _container_of(part, names)
@@ -540,7 +544,7 @@ def _kinds_of(meant: Any, names: Mapping[str, Any]) -> list[_Kind | None] | None
 
 
 def _check_of(where: str, name: str, kind: _Kind) -> Callable[[Any], Any]:
-    """The check of one parameter, in whose messages stands what it belongs to."""
+    """The check of one parameter, whose message names the function and the parameter."""
     look, expected = kind
 
     def check(x: Any) -> Any:
@@ -557,12 +561,12 @@ def _check_of(where: str, name: str, kind: _Kind) -> Callable[[Any], Any]:
 
 
 def checked(f: Callable[P, R]) -> Callable[P, R]:
-    """Decorate a function whose arguments are to be what its annotations say."""
+    """Decorate a function so that its arguments are checked by its annotations."""
     return _door(f, f.__name__)
 
 
 def checked_class(cls: C) -> C:
-    """Decorate a class, a dataclass too, that is made of such arguments and whose public methods take such."""
+    """Decorate a class, also a dataclass, so that the arguments of its constructor and public methods are checked."""
     for name, f in list(vars(cls).items()):
         if isinstance(f, types.FunctionType) and (name == "__init__" or not name.startswith("_")):
             where = cls.__name__ if name == "__init__" else f"{cls.__name__}.{name}"
@@ -571,7 +575,7 @@ def checked_class(cls: C) -> C:
 
 
 def kind(name: str, takes: Callable[[Any], bool], words: str) -> None:
-    """Give the annotation ``name`` a meaning: what ``takes`` says yes to, in messages called ``words``."""
+    """Give the annotation ``name`` a meaning: values for which ``takes`` is true, in messages called ``words``."""
 
     def check(x: Any) -> Any:
         if not takes(x):
@@ -592,7 +596,7 @@ def require(where: str, name: str, value: Any, annotation: str) -> Any:
 
 
 def leaves_of(flatten: Callable[[Any], Any], path: Callable[[Any, int], str]) -> None:
-    """Say how trees are taken apart, which is known above: then ``Arrays`` are checked leaf by leaf."""
+    """Register the functions that take trees apart, which are in a layer above; so ``Arrays`` are checked by leaves."""
 
     def arrays(x: Any) -> Any:
         leaves, treedef = flatten(x)
@@ -625,15 +629,15 @@ class _Check(NamedTuple):
     """The check of one parameter."""
 
     place: int
-    """Where it stands among all, ``self`` too."""
+    """The position of the parameter among all, ``self`` included."""
     known: frozenset[int]
-    """The ids of the classes whose instances need no look."""
+    """The ids of the classes whose instances need no check."""
     check: Callable[[Any], Any]
 
 
 class _Checks(NamedTuple):
-    """The checks of a function's arguments, where not all is taken: by their places, by their names, and of each
-    behind the places, which begin at ``rest``."""
+    """The checks of a function's parameters, except those that take every value: by position, by name, and ``every``
+    for each further positional argument, from number ``rest`` on."""
 
     places: list[_Check]
     names: dict[str, _Check]
@@ -642,13 +646,13 @@ class _Checks(NamedTuple):
 
 
 _doors: list[tuple[Any, str, int]] = []
-"""What is behind each door: a function, its name in messages, and how many of its arguments are its ``self``."""
+"""The function behind each door, its name in messages, and the number of arguments that are its ``self``."""
 
 
 @functools.cache
 def _checks_of(number: int) -> _Checks:
-    """The checks of a door, made at its first call: an import makes none. By its number, since a function that is
-    traced may be a copy."""
+    """The checks of a door, made at its first call, so that an import makes none. The key is its number, since a
+    function that is traced may be a copy."""
     f, where, first = _doors[number]
     names = inspect.unwrap(f).__globals__
     parameters = list(inspect.signature(f).parameters.values())
@@ -696,7 +700,7 @@ def _door(f: Any, where: str, method: bool = False) -> Any:
 
 
 def is_door(f: types.FunctionType) -> bool:
-    """Whether a function is the door of another, the ``f`` of its closure, and nothing else hangs on it."""
+    """Whether a function is a door and nothing more: it calls the ``f`` of its closure and has no other attributes."""
     return f.__globals__ is globals() and vars(f).keys() == {"__wrapped__"}
 
 
@@ -731,4 +735,5 @@ def fits(where: str, name: str, x: Any, to: str, shape: tuple[int, ...]) -> None
     if own == shape or own == shape[-1:]:
         return
     if len(own) > len(shape) or any(n not in (1, m) for n, m in zip(own[::-1], shape[::-1], strict=False)):
-        raise ShapeError(message(f"{where}: {name} is {given(x)}; expected what broadcasts to {to} {list(shape)}"))
+        what = f"{where}: {name} is {given(x)}; expected an array that broadcasts to {to} {list(shape)}"
+        raise ShapeError(message(what))

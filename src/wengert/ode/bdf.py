@@ -6,7 +6,7 @@ y by the polynomial through the last k + 1 values; and solves for the correction
 
     d = h / α_k f(t + h, predicted + d) - ψ,   ψ = Σ_j γ_j ∇^j y / α_k.
 
-The mark of a step is its order. All orders are one computation of the whole table, of which masks choose.
+The mark of a step is its order. The whole table is computed for every order, and masks choose the rows that count.
 
 Source: Shampine and Reichelt (1997), The MATLAB ODE suite, SIAM J. Sci. Comput. 18 (the formulas of NDF, in backward
 differences). The choice of order and step is SciPy's, so that the steps are nearly its.
@@ -60,7 +60,7 @@ class Bdf:
             "jacobian": jacobian(rate, t, y),
             "wants_jacobian": no,
             "is_current": no,
-            "is_stale": ~no,  # what is inverted is of another step, or another Jacobian
+            "is_stale": ~no,  # the inverse belongs to another step length, or another Jacobian
             "inverse": np.zeros((y.size, y.size)),
         }
 
@@ -72,7 +72,7 @@ class Bdf:
         predicted, psi, c = _equation(table, order, trial.h)
         wants = memory["wants_jacobian"]
         jac = wg.cond(wants, lambda y, old: jacobian(rate, end, y), lambda y, old: old, predicted, memory["jacobian"])
-        jac = np.where(np.all(np.isfinite(jac)), jac, memory["jacobian"])  # one step too far there may be none
+        jac = np.where(np.all(np.isfinite(jac)), jac, memory["jacobian"])  # where a step goes too far it may not exist
         is_stale = memory["is_stale"] | wants | trial.is_cut
         inverted = lambda jac, c, old: np.linalg.inv(np.eye(psi.size) - c * jac)
         inverse = wg.cond(is_stale, inverted, lambda jac, c, old: old, jac, c, memory["inverse"])
@@ -94,7 +94,7 @@ class Bdf:
         equal = np.where(is_other, 0, memory["equal"]) + 1
         may_change = is_good & (equal > order)
         best, longer = _best_order(after, order, error, scale)
-        again = ~newton.is_found & ~(memory["is_current"] | wants)  # by the Jacobian there
+        again = ~newton.is_found & ~(memory["is_current"] | wants)  # try again with the Jacobian at this point
         shorter = np.where(newton.is_found, np.fmax(LEAST, safety * _power(error, order + 1)), 0.5)
         factor = np.where(may_change, np.minimum(MOST, safety * longer), np.where(is_good | again, 1.0, shorter))
         order_after = np.where(may_change, best, order)
@@ -111,7 +111,7 @@ class Bdf:
             "inverse": inverse,
         }
         costs = newton.count, wants * 1, is_stale * 1
-        first = (psi + newton.x) / c  # by the equation
+        first = (psi + newton.x) / c  # dy/dt at the end, from the equation that was solved
         return Attempt(is_good, y_new, after.reshape(-1), first, factor, kept, order_after, costs)
 
     def follow(self, rate: Rate, step: Step, state: Any) -> Any:
@@ -123,7 +123,7 @@ class Bdf:
         return _with_correction(table, step.mark, d).reshape(-1)
 
     def within(self, rate: Rate, step: Step, state: Any, after: Any) -> Callable[[Any], Any]:
-        """The polynomial through the last values, of the order that goes on."""
+        """y within the step, by the polynomial through the last values, of the order of the next step."""
         table = after.reshape(ROWS, -1)
 
         def at(x: Any) -> Any:
@@ -146,7 +146,7 @@ def _respaced(table: Any, order: Any, ratio: Any) -> Any:
     is_used = (i <= order) & (j <= order)
 
     def differences(ratio: Any) -> Any:
-        """Of binomials: what the polynomial is -ratio, -2 ratio, ... steps on."""
+        """The matrix of binomial coefficients that gives the polynomial's values -ratio, -2 ratio, ... steps on."""
         rows = [np.ones(ROWS)]
         for k in range(1, ROWS):
             rows.append(rows[-1] * np.where(j[0] >= 1, (k - 1 - ratio * j[0]) / k, 0.0))
@@ -157,7 +157,7 @@ def _respaced(table: Any, order: Any, ratio: Any) -> Any:
 
 
 def _equation(table: Any, order: Any, h: Any) -> tuple[Any, Any, Any]:
-    """What is predicted, ψ, and h / α."""
+    """Return the predicted y, ψ, and h / α."""
     j = np.arange(ROWS)
     alpha = _of(ALPHA, order)
     gamma = np.array((*GAMMA, 0.0, 0.0))
@@ -166,7 +166,7 @@ def _equation(table: Any, order: Any, h: Any) -> tuple[Any, Any, Any]:
 
 
 def _with_correction(table: Any, order: Any, d: Any) -> Any:
-    """The table one step on, where ∇^(order+1) y is ``d``: before it, each row adds those behind it."""
+    """The table after a step for which ∇^(order+1) y is ``d``: each row up to the order adds all rows behind it."""
     i, j = np.arange(ROWS)[:, None], np.arange(ROWS)[None, :]
     sums = (i <= j) & (j <= order)
     last = (i == order + 2) & (j == order + 1)
@@ -176,7 +176,7 @@ def _with_correction(table: Any, order: Any, d: Any) -> Any:
 
 
 def _best_order(table: Any, order: Any, error: Any, scale: Any) -> tuple[Any, Any]:
-    """Of the orders one less, this, and one more, that with the longest next step, and how many times as long."""
+    """Return the order with the longest next step, of one less, the same and one more, and the ratio of lengths."""
     fewer = np.where(order > 1, _of(ERROR, np.maximum(order - 1, 0)) * rms(table[order] / scale), np.inf)
     more = _of(ERROR, np.minimum(order + 1, MOST_ORDER)) * rms(table[np.minimum(order + 2, ROWS - 1)] / scale)
     more = np.where(order < MOST_ORDER, more, np.inf)
@@ -185,6 +185,6 @@ def _best_order(table: Any, order: Any, error: Any, scale: Any) -> tuple[Any, An
 
 
 def _power(error: Any, order: Any) -> Any:
-    """error^(-1/order), and much where there is no error."""
+    """error^(-1/order), and infinity where the error is zero."""
     some = np.where(error > 0, error, 1.0)
     return np.where(error > 0, some ** (-1.0 / order), np.inf)

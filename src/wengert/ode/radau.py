@@ -1,8 +1,8 @@
 """Radau IIA of order 5: three stages that are solved for together, for stiff equations.
 
 The stages z_i = y(t + c_i h) - y satisfy z = h (A ⊗ I) f(y + z). In the basis where A⁻¹ is one real number and one pair
-of complex ones, the simplified Newton iteration is two linear systems, of n and 2n real numbers. A step's polynomial of
-degree 3 through y and the stages is what is between, and where the next step's iteration starts.
+of complex ones, the simplified Newton iteration is two linear systems, of n and 2n real numbers. The polynomial of
+degree 3 through y and the stages gives the values within a step, and the first guess for the next step's iteration.
 
 Source: Hairer and Wanner (1996), Solving Ordinary Differential Equations II, section IV.8. The choice of steps, of when
 the Jacobian is taken anew and of when an iteration is given up is SciPy's, so that the steps are nearly its.
@@ -51,7 +51,7 @@ INVERSE_T = (
     (-4.17871859155190428, -0.32768282076106237, 0.47662355450055044),
     (0.50287263494578682, -2.57192694985560522, 0.59603920482822492),
 )
-P = (  # of stages and powers of x: the polynomial within a step
+P = (  # the polynomial within a step: its coefficients by stages and powers of x
     ((13 + 7 * S6) / 3, -(23 + 22 * S6) / 3, 10 / 3 + 5 * S6),
     ((13 - 7 * S6) / 3, -(23 - 22 * S6) / 3, 10 / 3 - 5 * S6),
     (1 / 3, -8 / 3, 10 / 3),
@@ -72,10 +72,10 @@ class Radau:
             "jacobian": np.zeros((n, n)),
             "wants_jacobian": ~no,
             "is_current": no,
-            "is_stale": ~no,  # what is inverted is of another h, or another Jacobian
+            "is_stale": ~no,  # the inverses belong to another h, or another Jacobian
             "inverse": np.zeros((n, n)),
             "inverse of pair": np.zeros((2 * n, 2 * n)),
-            "z": np.zeros((3, n)),  # of the step before
+            "z": np.zeros((3, n)),  # the stages of the step before
             "before": 1.0 + 0.0 * h,
             "asked": 0.0 * h,
             "asked before": 0.0 * h,  # 0 if there was none
@@ -99,7 +99,7 @@ class Radau:
         wanted = safety * _longer(np.abs(h), asked_before, error, memory["error"])
         wants_jacobian = (newton.count > 2) & (newton.speed > 1e-3)
         grown = np.where((wanted < 1.2) & ~wants_jacobian, 1.0, np.minimum(MOST, wanted))
-        again = ~newton.is_found & ~now["is_current"]  # by the Jacobian at hand
+        again = ~newton.is_found & ~now["is_current"]  # try again with the Jacobian at this point
         factor = np.where(again, 1.0, np.where(newton.is_found, np.fmax(LEAST, wanted), 0.5))
         factor = np.where(is_good, grown, factor)
         pick = lambda new, old: np.where(is_good, new, old)
@@ -129,7 +129,7 @@ class Radau:
 
 
 def _factored(rate: Rate, trial: Trial, memory: dict[str, Any]) -> dict[str, Any]:
-    """What is remembered, with the Jacobian and the inverses that are asked for."""
+    """Return the memory with a new Jacobian and new inverses, where these are asked for."""
     t, h, y = trial[:3]
     wants = memory["wants_jacobian"]
     jac = wg.cond(wants, lambda t, y, old: jacobian(rate, t, y), lambda t, y, old: old, t, y, memory["jacobian"])
@@ -154,7 +154,7 @@ def _factored(rate: Rate, trial: Trial, memory: dict[str, Any]) -> dict[str, Any
 
 
 def _stages(rate: Rate, trial: Trial, memory: dict[str, Any], scale: Any) -> Newton:
-    """Of the transformed stages, from where the step before leads to."""
+    """Solve for the transformed stages by Newton's iteration, from a guess by the polynomial of the step before."""
     t, h, y = trial[:3]
     inverse_t = np.array(INVERSE_T)
     ahead = 1 + np.array(C) * h / memory["before"]
@@ -173,7 +173,7 @@ def _stages(rate: Rate, trial: Trial, memory: dict[str, Any], scale: Any) -> New
 
 
 def _error(rate: Rate, trial: Trial, memory: dict[str, Any], z: Any, scale: Any) -> Any:
-    """By the embedded formula of order 3; filtered once more where the step was too long before."""
+    """The error of a step by the embedded formula of order 3; filtered once more if the trial before was too long."""
     t, h, y, first = trial[:4]
     of_stages = np.array(E) @ z / h
     error = memory["inverse"] @ (first + of_stages)
@@ -183,7 +183,8 @@ def _error(rate: Rate, trial: Trial, memory: dict[str, Any], z: Any, scale: Any)
 
 
 def _longer(h: Any, asked_before: Any, error: Any, error_before: Any) -> Any:
-    """Gustafsson's predictive controller; h_abs_old is the length that was asked for, as SciPy has it."""
+    """The factor of the next step's length by Gustafsson's predictive controller. ``asked_before`` is the length that
+    was asked for, as SciPy's h_abs_old."""
     has_before = (asked_before > 0) & (error > 0)
     safe = np.where(error > 0, error, 1.0)
     multiplier = h / np.where(has_before, asked_before, 1.0) * (error_before / safe) ** 0.25
@@ -192,13 +193,13 @@ def _longer(h: Any, asked_before: Any, error: Any, error_before: Any) -> Any:
 
 
 def _between(z: Any, x: Any) -> Any:
-    """What the polynomial through the stages is more than y, at x."""
+    """The difference from y of the polynomial through the stages, at x."""
     weights = [x * (row[0] + x * (row[1] + x * row[2])) for row in P]
     return weights[0] * z[0] + weights[1] * z[1] + weights[2] * z[2]
 
 
 def _solved(rate: Rate, step: Step, y: Any) -> Any:
-    """The stages, as what solves their equations."""
+    """The stages as the solution of their equations, with its derivatives."""
     t, h, n = step.start, step.h, y.size
 
     def residual(z: Any) -> Any:

@@ -34,16 +34,17 @@ E3, E5, EXTRA_A, EXTRA_C, EXTRA_D = map(numbers, (DOP853.E3, DOP853.E5, DOP853.A
 
 @dataclass(frozen=True, eq=False)
 class RungeKutta:
-    """Explicit, unless ``gamma`` is the diagonal of its implicit stages, all but the first."""
+    """A Runge-Kutta method. It is explicit if ``gamma`` is 0; else all stages but the first are implicit, and ``gamma``
+    is their diagonal."""
 
     name: str
     a: Any
     b: Any
     c: Any
     e: Any
-    """The estimate of the error, of the stages and the derivative at the end."""
+    """The weights of the stages, and of the derivative at the end, in the estimate of the error."""
     order: int
-    """That the step size is chosen by: of the estimate."""
+    """The order of the estimate, by which the length of steps is chosen."""
     dense: Callable[..., Any]
     """``dense(method, rate, t, h, y, y_new, stages)(x)``: y at t + x h, 0 <= x <= 1."""
     gamma: float = 0.0
@@ -101,7 +102,7 @@ class RungeKutta:
     def within(self, rate: Rate, step: Step, state: Any, after: Any) -> Callable[[Any], Any]:
         t, h, y = step.start, step.h, state
         if self.gamma:
-            stages = [rate(t, y), rate(t + h, after)]  # the only ones that by_hermite asks for
+            stages = [rate(t, y), rate(t + h, after)]  # by_hermite reads no others
         else:
             stages = self.step(rate, t, h, y, rate(t, y), 1.0)[1]
         return self.dense(self, rate, t, h, y, after, stages)
@@ -118,7 +119,7 @@ class RungeKutta:
         return y_new, [*stages, rate(t + h, y_new)], is_found
 
     def _refined(self, rate: Rate, t: Any, h: Any, y: Any) -> list[Any]:
-        """The stages, each as the solution of its equation."""
+        """The stages, each as the solution of its equation, with its derivatives."""
         fixed = wg.stop_gradient
         start = fixed(t), fixed(h), fixed(y)
         found, _ = implicit_stages(self, rate, *start, rate(start[0], start[2]), 1e-3 + np.abs(start[2]))
@@ -207,7 +208,8 @@ def by_hermite(method: RungeKutta, rate: Rate, t: Any, h: Any, y: Any, y_new: An
 
 
 def of_dop853(method: RungeKutta, rate: Rate, t: Any, h: Any, y: Any, y_new: Any, stages: Sequence[Any]) -> Any:
-    """Of order 7, with three stages more: Hairer, Nørsett, Wanner (1993), section II.6."""
+    """The polynomial of order 7 within a step of DOP853, with three more stages: Hairer, Nørsett, Wanner (1993),
+    section II.6."""
     k = list(stages)
     for a, c in zip(EXTRA_A, EXTRA_C, strict=True):
         k.append(rate(t + c * h, y + h * combined(a[: len(k)], k)))

@@ -1,8 +1,8 @@
-"""What a method is to the solver: how a step is tried, and what the steps that were taken are equations of.
+"""The interface of a method to the solver: how a step is tried, and how a step that was taken is differentiated.
 
-The search tries steps (:class:`Trial`) and keeps what it must remember in a dict of its own. What it keeps of a step is
-its end, its state and a mark. From these a :class:`Step` is taken again: ``follow`` gives the state that comes after
-it, and is what is differentiated.
+The search tries steps (:class:`Trial`); a method keeps what it remembers between trials in a dict of its own. For each
+step that was taken, its end, its state and a mark are kept. From these a :class:`Step` is taken again: ``follow`` gives
+the state after it, and ``follow`` is differentiated.
 """
 
 from __future__ import annotations
@@ -15,9 +15,9 @@ import numpy as np
 import wengert as wg
 
 Rate = Callable[[Any, Any], Any]
-"""dy/dt of t, float64[], and y, of shape (n,)."""
+"""``rate(t, y)`` is dy/dt, for t, float64[], and y, of shape (n,)."""
 
-SAFETY, LEAST, MOST = 0.9, 0.2, 10.0  # of the factor that a step is made longer by
+SAFETY, LEAST, MOST = 0.9, 0.2, 10.0  # the safety, the least and the most of the factor by which a step grows
 
 
 class Step(NamedTuple):
@@ -26,11 +26,11 @@ class Step(NamedTuple):
     start: Any
     end: Any
     before: Any
-    """The h of the step before; of the first, its own."""
+    """The h of the step before; for the first step, its own h."""
     mark: Any
-    """What the method has said of the state at its start, an integer."""
+    """The method's mark of the state at the start of the step, an integer."""
     mark_after: Any
-    """And at its end."""
+    """The method's mark of the state at its end."""
 
     @property
     def h(self) -> Any:
@@ -48,9 +48,9 @@ class Trial(NamedTuple):
     rtol: Any
     atol: Any
     was_rejected: Any
-    """Whether the trial before was of this step too."""
+    """Whether an earlier trial of this same step was rejected."""
     is_bounded: Any
-    """Whether its length is not what the step before has asked for."""
+    """Whether its length is not the one that the step before has asked for."""
     is_cut: Any
     """Whether it ends where the solution ends, sooner than was asked for."""
     asked: Any
@@ -58,19 +58,19 @@ class Trial(NamedTuple):
 
 
 class Attempt(NamedTuple):
-    """What came of a trial; y, state and first count where it is good."""
+    """The outcome of a trial; ``y``, ``state`` and ``first`` count only if it is good."""
 
     is_good: Any
     y: Any
     state: Any
-    """What ``follow`` takes and gives: a vector that begins with y."""
+    """The state that ``follow`` takes and gives: a vector that begins with y."""
     first: Any
     factor: Any
-    """What to multiply |h| by for the next."""
+    """The factor by which |h| is multiplied for the next trial."""
     memory: dict[str, Any]
     mark: Any
     costs: tuple[Any, Any, Any]
-    """Evaluations of dy/dt, of its Jacobian, and factorisations."""
+    """The numbers of evaluations of dy/dt, of its Jacobian, and of factorisations."""
 
 
 class Method(Protocol):
@@ -79,7 +79,7 @@ class Method(Protocol):
 
     @property
     def order(self) -> int:
-        """That the first step is chosen by."""
+        """The order by which the length of the first step is chosen."""
         ...
 
     @property
@@ -87,7 +87,7 @@ class Method(Protocol):
 
     @property
     def rows(self) -> int:
-        """How many times as long as y a state is."""
+        """The length of a state, in multiples of that of y."""
         ...
 
     @property
@@ -96,22 +96,22 @@ class Method(Protocol):
         ...
 
     def start(self, rate: Rate, t: Any, h: Any, y: Any) -> Any:
-        """The state that the first step, of length h, begins with."""
+        """The state with which the first step, of length h, begins."""
         ...
 
     def begin(self, rate: Rate, t: Any, y: Any, first: Any, h: Any) -> dict[str, Any]:
-        """What the first trial remembers."""
+        """The memory for the first trial."""
         ...
 
     def attempt(self, rate: Rate, trial: Trial, memory: dict[str, Any]) -> Attempt: ...
 
     def follow(self, rate: Rate, step: Step, state: Any) -> Any:
-        """The state after a step, as its derivative is taken: what is found by iteration, as the solution of its
-        equations."""
+        """The state after a step, in a form whose derivative is right: a value that was found by iteration is
+        differentiated as the solution of its equations."""
         ...
 
     def within(self, rate: Rate, step: Step, state: Any, after: Any) -> Callable[[Any], Any]:
-        """y at start + x h, of 0 <= x <= 1."""
+        """Return the function of x, 0 <= x <= 1, that gives y at start + x h."""
         ...
 
 
@@ -120,7 +120,7 @@ def rms(x: Any) -> Any:
 
 
 def combined(weights: Sequence[Any], stages: Sequence[Any]) -> Any:
-    """Σ_j weights[j] stages[j], of the weights that are not zero."""
+    """Σ_j weights[j] stages[j], over the weights that are not zero."""
     terms = [w * k for w, k in zip(weights, stages, strict=False) if w != 0]
     total = terms[0]
     for term in terms[1:]:
@@ -129,7 +129,7 @@ def combined(weights: Sequence[Any], stages: Sequence[Any]) -> Any:
 
 
 def numbers(table: Any) -> Any:
-    """An array as tuples of floats."""
+    """Return an array as nested tuples of floats."""
     return None if table is None else tuple(map(numbers, table)) if np.ndim(table) else float(table)
 
 
@@ -137,7 +137,7 @@ def numbers(table: Any) -> Any:
 
 
 def jacobian(rate: Rate, t: Any, y: Any) -> Any:
-    """∂f/∂y."""
+    """∂f/∂y at (t, y): float64[n, n]."""
     return wg.jacobian(lambda y: rate(t, y))(y)
 
 
@@ -152,8 +152,8 @@ class Newton(NamedTuple):
 
 
 def simplified_newton(change: Callable[[Any], Any], size: Callable[[Any], Any], x: Any, most: int, tol: Any) -> Newton:
-    """x + change(x) over and over, until what is left is smaller than ``tol`` by its speed, or will not be after
-    ``most`` iterations: Hairer and Wanner (1996), Solving Ordinary Differential Equations II, section IV.8."""
+    """Iterate x + change(x) until the remaining error, estimated from the speed, is smaller than ``tol``, or would not
+    be after ``most`` iterations: Hairer and Wanner (1996), Solving Ordinary Differential Equations II, section IV.8."""
     running, found, lost = 0, 1, 2
 
     def improved(now: Any) -> Any:
@@ -177,12 +177,13 @@ def simplified_newton(change: Callable[[Any], Any], size: Callable[[Any], Any], 
 
 MOST_MATRICES, MOST_CHANGES = 20, 6
 CONVERGED = 1e-10
-"""Of what is to be 1; less is left then, and less still when the zero is refined."""
+"""The size of a change, in units of ``scale``, at which the iteration ends; the error left is smaller, and smaller
+still when the zero is refined."""
 
 
 def solution(residual: Callable[[Any], Any], matrix: Callable[[Any], Any], guess: Any, scale: Any) -> Any:
-    """The zero of ``residual``, whose derivative is ``matrix``, by Newton's iteration from ``guess``. A
-    matrix does for as long as each change is less than half of the one before; then another is made."""
+    """The zero of ``residual``, whose derivative is ``matrix``, by Newton's iteration from ``guess``. A matrix is used
+    as long as each change is less than half of the one before; then a new one is made."""
     fixed = wg.stop_gradient
 
     def with_a_matrix(now: Any) -> Any:
@@ -207,8 +208,8 @@ def solution(residual: Callable[[Any], Any], matrix: Callable[[Any], Any], guess
 
 
 def refined(residual: Callable[[Any], Any], matrix: Any, x: Any) -> Any:
-    """The zero of ``residual``, with its derivatives, of a zero that is known and the derivative of ``residual`` there:
-    each of three iterations makes derivatives of one order more exact."""
+    """The zero of ``residual`` with its derivatives, from its known value x and the derivative ``matrix`` of
+    ``residual`` there: each of three iterations makes the derivatives of one more order exact."""
     x, matrix = wg.stop_gradient((x, matrix))
     for _ in range(3):
         x = x - np.linalg.solve(matrix, residual(x))

@@ -1,11 +1,11 @@
-"""An explicit method where it does, and an implicit one where the equation turns stiff: the mark says which.
+"""Switch between an explicit method and, where the equation becomes stiff, an implicit one: the mark says which.
 
-Explicit steps whose length is what stability allows, not accuracy, are the sign of it: |h| times an estimate of the
-largest eigenvalue, ‖f(y_new) − f(g)‖ / ‖y_new − g‖ of the last stage g, is beyond the limit. Implicit steps so short
-that the explicit method would be stable are the sign of the opposite.
+The sign of stiffness is that stability, and not accuracy, limits the length of explicit steps: |h| times an estimate of
+the largest eigenvalue, ‖f(y_new) − f(g)‖ / ‖y_new − g‖ with the last stage g, is beyond the limit. The sign of the
+opposite is that implicit steps are so short that the explicit method would be stable.
 
-Source: Hairer and Wanner (1996), Solving Ordinary Differential Equations II, section IV.2; the idea of going to and fro
-is Petzold's (1983), Automatic selection of methods for solving stiff and nonstiff systems, SIAM J. Sci. Comput. 4.
+Source: Hairer and Wanner (1996), Solving Ordinary Differential Equations II, section IV.2; switching in both directions
+is due to Petzold (1983), Automatic selection of methods for solving stiff and nonstiff systems, SIAM J. Sci. Comput. 4.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ from wengert.ode.step import Attempt, Rate, Step, Trial
 
 EXPLICITLY, IMPLICITLY = 0, 1
 UNSTABLE = 3.3
-"""|h| times the largest eigenvalue where Tsit5 is at the end of its stability."""
+"""The value of |h| times the largest eigenvalue at which Tsit5 is at the limit of its stability."""
 CALM = 1.0
-"""|h| times the largest sum of a row of the Jacobian where it surely is not."""
-SIGN, ENOUGH = 4, 40  # of one step, which four steps without take back; and where the method is changed
+"""The value of |h| times the largest row sum of the Jacobian's absolute values at which Tsit5 is surely stable."""
+SIGN, ENOUGH = 4, 40  # a step with the sign adds SIGN, one without takes 1 away; at ENOUGH the method is changed
 
 NODES = (0.0, 0.25, 0.5, 0.75, 1.0)
 LAGRANGE = tuple([tuple(map(float, row)) for row in np.linalg.inv(np.vander(NODES, increasing=True))])
-"""Of powers and nodes: the polynomial of degree 4 through its values."""
+"""The matrix from the values of a polynomial of degree 4 at ``NODES`` to its coefficients."""
 
 
 class Switching:
@@ -72,7 +72,7 @@ class Switching:
         return wg.cond(step.mark_after == IMPLICITLY, by(self.implicit), by(self.explicit), step, state)
 
     def within(self, rate: Rate, step: Step, state: Any, after: Any) -> Callable[[Any], Any]:
-        """By the polynomial of either, of degree 4 at most."""
+        """y within the step, by the polynomial of the method that took it, of degree 4 at most."""
 
         def values(method: Any) -> Any:
             def at_nodes(step: Step, state: Any, after: Any) -> Any:

@@ -74,7 +74,7 @@ __all__ = [
 
 
 def tree_map(f: Callable[..., Any], tree: Tree, *rest: Tree) -> Tree:
-    """The tree of ``f(leaf, *leaves_of_rest)``, of the structure of ``tree``.
+    """Return the tree of ``f(leaf, *leaves_of_rest)``, with the structure of ``tree``.
 
     Each tree of ``rest`` has the structure of ``tree``, or a deeper one: then ``f`` gets its subtree.
 
@@ -106,7 +106,7 @@ leaves_of(flatten, path)
 
 
 def select(tree: Tree, selector: Callable[[Tree], Tree]) -> tuple[list[int], TreeDef]:
-    """Which leaves ``selector`` picks: their numbers in :func:`flatten`, and how it arranged them.
+    """Return the leaves that ``selector`` picks: their numbers in :func:`flatten`, and how it arranged them.
 
     The selector gets the tree with a marker for every leaf and returns a marker, a subtree, or a container of
     such. A leaf may be picked twice.
@@ -149,7 +149,7 @@ def _cannot_select(treedef: TreeDef, what: str) -> StructureError:
 
 @register_leaf
 class _Mark:
-    """Stands for leaf number ``index`` while a selector runs: it can be picked, and nothing else."""
+    """A stand-in for leaf number ``index`` while a selector runs: the selector can pick it, and do nothing else."""
 
     def __init__(self, treedef: TreeDef, index: int) -> None:
         self._treedef = treedef

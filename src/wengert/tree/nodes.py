@@ -1,4 +1,4 @@
-"""What is a node and what a leaf; trees taken apart into flat lists of leaves, and put together again."""
+"""Trees are taken apart into flat lists of leaves, and put together again; which classes are nodes is decided here."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ _flat_tuple = functools.lru_cache(maxsize=64)(lambda n: _structure((0.0,) * n))
 
 
 def flatten(tree: Tree) -> tuple[list[Any], TreeDef]:
-    """The leaves of ``tree``, in order, and its structure.
+    """Return the leaves of ``tree``, in order, and its structure.
 
     Raises
     ------
@@ -77,7 +77,7 @@ def flatten(tree: Tree) -> tuple[list[Any], TreeDef]:
         return list(tree), (_flat_tuple if cls is tuple else _flat_list)(len(tree))
     try:
         leaves, treedef = optree.tree_flatten(tree, namespace=NAMESPACE)
-        while not _leaf_types.issuperset(map(type, leaves)):  # first sight: decide, and look again
+        while not _leaf_types.issuperset(map(type, leaves)):  # a class is met for the first time: decide, and repeat
             if any(_is_node_type(leaf_type) for leaf_type in set(map(type, leaves)) - _leaf_types):
                 leaves, treedef = optree.tree_flatten(tree, namespace=NAMESPACE)
     except RecursionError as error:
@@ -100,7 +100,7 @@ def unflatten(treedef: TreeDef, leaves: Sequence[Any]) -> Tree:
 
 
 def node_types(treedef: TreeDef) -> set[type]:
-    """The classes of the containers.
+    """The classes of the containers in a structure.
 
     Examples
     --------
@@ -178,7 +178,7 @@ def one_level(tree: Tree) -> tuple[list[Any], TreeDef]:
 
 
 def kept_of(level: TreeDef) -> Any:
-    """What optree keeps of a node beside its children: the keys of a dict, the :data:`Static` of an object."""
+    """The data that optree keeps of a node beside its children: the keys of a dict, the :data:`Static` of an object."""
     return level.walk([None] * level.num_leaves, lambda _, kept, __: kept)
 
 
@@ -295,7 +295,7 @@ def _forget(cls: type, caller: str) -> None:
 
 
 def _registration(cls: type) -> Any:
-    """What optree knows about ``cls``, in our namespace or the global one; None if it is a leaf to optree."""
+    """The registration of ``cls`` with optree, in our namespace or the global one; None if it is a leaf to optree."""
     if optree.is_namedtuple_class(cls) or optree.is_structseq_class(cls):
         return cls
     return optree.register_pytree_node.get(cls, namespace=NAMESPACE)
@@ -364,7 +364,7 @@ def _decide_child(cls: type) -> bool:
 # ------------------------------------------------------------------------- objects: dataclasses and callables
 
 Static: TypeAlias = tuple[tuple[str, ...], tuple[tuple[str, type, Any], ...]]
-"""What a structure keeps of an object: the names of its children, and (name, type, value) of the rest.
+"""The part of an object that its structure keeps: the names of its children, and (name, type, value) of the rest.
 
 The type is there because ``==`` is too lenient for a cache key: ``Mode.FAST == 1`` for an IntEnum."""
 
@@ -383,7 +383,8 @@ def _object_functions(cls: type) -> tuple[Callable[[Any], tuple[Any, ...]], Call
 
     @functools.lru_cache(maxsize=64)
     def in_order(names: tuple[str, ...]) -> list[str]:
-        """Whatever order they were set in: two objects with the same attributes have one structure."""
+        """The names in the same order whatever order they were set in, so that two objects with the same attributes
+        have one structure."""
         return [name for name in fields if name in names] + sorted(set(names) - cached.union(fields))
 
     def flatten_object(obj: Any) -> tuple[list[Any], Static, tuple[str, ...]]:

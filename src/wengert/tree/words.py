@@ -16,7 +16,7 @@ from wengert.tree.nodes import Static, Tree, TreeDef, flatten, is_object, kept_o
 
 
 def paths(tree: Tree) -> list[str]:
-    """For each leaf of a tree, or of a :data:`TreeDef`, what to write after the tree to get it.
+    """The path of each leaf of a tree, or of a :data:`TreeDef`: the text to write after the tree to get the leaf.
 
     Examples
     --------
