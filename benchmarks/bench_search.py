@@ -187,7 +187,7 @@ PARTS: dict[str, tuple[str, ...]] = {  # by the function that does each, counted
     "trace and differentiate": ("whole.py", "_trace_in"),
     "of which reverse mode": ("reverse.py", "vjp"),
     "passes": ("passes/__init__.py", "run"),
-    "plan": ("passes/plan.py", "plan"),
+    "plan": ("planner.py", "plan"),
     "lower": ("assemble.py", "_lowered"),
     "kernels: read and linked": ("compiler.py", "machine_code"),
     "the gradient itself": ("~", "<method 'run' of 'wengert.runtime._native.Executable' objects>"),

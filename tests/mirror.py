@@ -54,6 +54,8 @@ COVERED = [
         "optimize/__init__.py", "optimize/trees.py"),
     row("tests/graph/search/test_running.py", "imports: searches are called by the names that it has",
         "graph/search/__init__.py"),
+    row("tests/passes/plan/test_planner.py", "how a kind is planned is seen in plans",
+        "passes/plan/instructions.py", "passes/plan/kinds.py"),
     row("tests/passes/test_pipeline.py", "the lists of passes, and what runs them, have a test of their own name",
         "passes/__init__.py"),
     row("tests/passes/test_reroll.py", "what a loop becomes is seen on the tape, whichever file made it so",

@@ -12,7 +12,7 @@ import pytest
 import wengert as wg
 from wengert import passes
 from wengert.collector import SELDOM, put_off, seldom
-from wengert.passes.plan import plan
+from wengert.passes.plan.planner import plan
 
 
 def test_it_is_off_inside_and_on_afterwards() -> None:

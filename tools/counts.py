@@ -43,6 +43,17 @@ def kernel_classes() -> set[str]:
     return {node.name for node in tree.body if isinstance(node, ast.ClassDef)}
 
 
+def imported_kernels(tree: ast.Module, classes: set[str]) -> set[str]:
+    """The names under which a file knows classes of ``ops/kernels.py``, be it by way of the module."""
+    found = set[str]()
+    for node in ast.walk(tree):
+        if isinstance(node, ast.ImportFrom) and node.module == "wengert.ops.kernels":
+            found |= {a.asname or a.name for a in node.names if a.name in classes}
+        elif isinstance(node, ast.ImportFrom) and node.module == "wengert.ops":
+            found |= classes if any(a.name == "kernels" for a in node.names) else set()
+    return found
+
+
 def names_in(node: ast.expr) -> set[str]:
     """The last names of what a class argument of ``isinstance`` mentions: ``kernels.Map | View`` is Map and View."""
     return {
@@ -58,11 +69,12 @@ def kernel_questions() -> list[str]:
     for path, tree in files(SOURCE):
         if path == SOURCE / "ops/kernels.py":
             continue
+        known = imported_kernels(tree, classes)
         for node in ast.walk(tree):
             is_call = isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "isinstance"
-            if is_call and names_in(node.args[1]) & classes:
+            if is_call and names_in(node.args[1]) & known:
                 found.append(f"{path}:{node.lineno}")
-            elif isinstance(node, ast.MatchClass) and names_in(node.cls) & classes:
+            elif isinstance(node, ast.MatchClass) and names_in(node.cls) & known:
                 found.append(f"{path}:{node.cls.lineno}")
     return found
 

@@ -25,11 +25,15 @@ EQUAL: dict[str, Equal] = {
     "14335265bb22ec66": Equal("codegen/specs/extremes.py", "and shape[axis] >= 16 -> nothing", EITHER),
     "e1f160992a16728b": Equal("codegen/nests/tiles.py", "1 -> 2", EITHER),
     "dbef6a1087e7a65c": Equal("passes/fuse.py", "1 -> 2", EITHER),
-    "4a998732d484ddaf": Equal(
-        "passes/plan.py", "1 -> 2", "nothing is read later than by the one that takes the results"
+    "598d9f51503b3ff9": Equal(
+        "passes/plan/planner.py", "1 -> 2", "nothing is read later than by the one that takes the results"
     ),
-    "98481439dab4d7c1": Equal("passes/plan.py", "1.0 -> 1.5", "in code or in memory, a number computes the same"),
-    "127a3f7b46e904b2": Equal("passes/plan.py", "number = -1 -> 1", "of a buffer in the arena nobody reads the number"),
+    "021380938675c6d5": Equal(
+        "passes/plan/instructions.py", "1.0 -> 1.5", "in code or in memory, a number computes the same"
+    ),
+    "8144e6ef31926758": Equal(
+        "passes/plan/places.py", "number = -1 -> 1", "of a buffer in the arena nobody reads the number"
+    ),
     "56bb0b321d82b72e": Equal(
         "passes/reroll/loops.py", "slot >= 0 -> > 0", "what a sum begins with may be of the loop too: it is made before"
     ),

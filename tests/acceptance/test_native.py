@@ -16,7 +16,7 @@ import pytest
 import wengert as wg
 from tests.acceptance.differences import assert_gradient
 from wengert import passes
-from wengert.passes.plan import plan
+from wengert.passes.plan.planner import plan
 from wengert.runtime.program import Program
 
 pytestmark = pytest.mark.skipif(not wg.config.native, reason="the kernels of native programs are counted")

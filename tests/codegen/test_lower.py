@@ -15,7 +15,7 @@ from wengert.codegen.calls import Call, CallbackCall, GuardCall, KernelCall
 from wengert.codegen.lower import can_reach, lower, supports
 from wengert.codegen.nests.nest import Nest
 from wengert.codegen.specs.spec import Spec
-from wengert.passes.plan import plan
+from wengert.passes.plan.planner import plan
 from wengert.tape import Aval
 
 X = np.linspace(0.1, 2, 300)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from wengert.codegen import strides
-from wengert.passes.plan import Place
+from wengert.passes.plan.places import Place
 from wengert.tape import Aval
 
 

@@ -10,7 +10,7 @@ import pytest
 
 import wengert as wg
 from wengert.passes import PIPELINE, donation, run
-from wengert.passes.plan import plan
+from wengert.passes.plan.planner import plan
 
 everything = lambda args: args
 

@@ -33,7 +33,7 @@ from wengert.passes.fuse import (
     fuse,
     kind_of,
 )
-from wengert.passes.plan import plan
+from wengert.passes.plan.planner import plan
 from wengert.passes.simplify import drop_dead
 from wengert.runtime.reference import Reference
 from wengert.tape import Aval, Lit, Tape, check

@@ -23,7 +23,7 @@ from wengert.ops.reduce import cumsum, sum_
 from wengert.ops.shape import broadcast_to, concatenate, transpose
 from wengert.passes.fuse import fuse
 from wengert.passes.memory import Memory, Stored, Why, memory
-from wengert.passes.plan import plan
+from wengert.passes.plan.planner import plan
 from wengert.passes.rematerialise import CHEAP_FLOPS
 from wengert.passes.simplify import drop_dead
 from wengert.tape import Aval, Lit, Tape

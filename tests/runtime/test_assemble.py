@@ -99,7 +99,7 @@ def test_sizes_at_run_time_are_as_good_as_in_the_code(monkeypatch: pytest.Monkey
     monkeypatch.setattr(build, "STATIC_POINTS", 0)
     monkeypatch.setattr(strides, "GRAIN", 1)
     monkeypatch.setattr(build, "PIECE", 7)
-    monkeypatch.setattr("wengert.passes.plan.PIECE", 7)
+    monkeypatch.setattr("wengert.passes.plan.planner.PIECE", 7)
     monkeypatch.setattr(assemble, "_templates", {})
     before = wg.get_threads()
     wg.set_threads(2)

@@ -13,6 +13,7 @@ def _house(tmp_path, monkeypatch):
     (tmp_path / "src/wengert/ops/kernels.py").write_text("class Map:\n    pass\n")
     (tmp_path / "src/wengert/lower.py").write_text(
         '"""What a kernel is."""\n'
+        "from wengert.ops import kernels\n"
         "class Map:\n"
         '    """Return nothing."""\n'
         "def lower(kernel: Any, name: str) -> bool:\n"
@@ -27,8 +28,8 @@ def _house(tmp_path, monkeypatch):
 
 @pytest.mark.usefixtures("_house")
 def test_what_is_counted_is_found_with_its_line():
-    assert counts.kernel_questions() == ["src/wengert/lower.py:6", "src/wengert/lower.py:8"]
-    assert counts.classes_met_twice() == ["Map: src/wengert/lower.py:2, src/wengert/ops/kernels.py:1"]
+    assert counts.kernel_questions() == ["src/wengert/lower.py:7", "src/wengert/lower.py:9"]
+    assert counts.classes_met_twice() == ["Map: src/wengert/lower.py:3, src/wengert/ops/kernels.py:1"]
     assert counts.without_subject() == ["src/wengert/lower.py:1: What a kernel is."]
     assert [is_any for _, is_any in counts.parameters()] == [True, False]
     assert counts.codes() == ["tests/test_lower.py:1: test_rd_2"]

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from wengert.codegen.calls import Call, KernelCall
 from wengert.codegen.loops import COPY, FEW_BYTES, Body, Segment
 from wengert.codegen.nests.nest import Nest
-from wengert.passes.plan import Place, Plan
+from wengert.passes.plan.places import Place, Plan
 
 MOST_CALLS = 160
 MOST_STEPS = 1000  # steps of all nests of a body together

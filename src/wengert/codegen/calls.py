@@ -12,7 +12,7 @@ from wengert._contexts import silent
 from wengert.codegen.loops import Whole
 from wengert.codegen.nests.nest import Nest
 from wengert.codegen.specs.spec import Spec
-from wengert.passes.plan import Place, PlanStep
+from wengert.passes.plan.places import Place, PlanStep
 from wengert.tape import Instr
 
 

@@ -14,7 +14,7 @@ from wengert.codegen.nests.nest import Nest
 from wengert.codegen.nests.panels import MAX_TURNED
 from wengert.codegen.target import target
 from wengert.passes.fuse import SMALL_CONTRACTION, SMALL_PRODUCT, is_small_contraction
-from wengert.passes.plan import Place, PlanStep, reach
+from wengert.passes.plan.places import Place, PlanStep, reach
 
 MAX_EMITTED = 2e6  # flops: a larger contraction that BLAS cannot take is left to NumPy, which copies and calls BLAS
 MAX_TILED = 128 * 128 * 128  # multiply-adds of the largest product emitted as tiles (benchmarks/bench_contract.py) ...

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 
 from wengert.codegen.calls import KernelCall, describe
-from wengert.passes.plan import PlanStep, is_c_order
+from wengert.passes.plan.places import PlanStep, is_c_order
 
 SHORTEST, LONGEST = 3, 16
 """Binary logarithms of the lengths; for longer ones pocketfft is as fast (runtime/native/fourier.cpp)."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from wengert.codegen.calls import KernelCall, describe
 from wengert.ops.kernels import Call as Routine
-from wengert.passes.plan import PlanStep, is_c_order
+from wengert.passes.plan.places import PlanStep, is_c_order
 
 
 def routine(step: PlanStep, kernel: Routine) -> KernelCall | None:

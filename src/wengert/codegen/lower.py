@@ -7,7 +7,7 @@ dtypes; a callback says why.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -19,7 +19,7 @@ from wengert.codegen.fourier import transform
 from wengert.codegen.lapack import routine
 from wengert.codegen.loops import Whole
 from wengert.codegen.loops import emit as emit_loop
-from wengert.codegen.nests.build import aligned_strides, copy_nest, nest_call
+from wengert.codegen.nests.build import aligned_strides, copy_nest, iota_call, nest_call
 from wengert.codegen.nests.emit import emit as emit_nest
 from wengert.codegen.nests.nest import Nest
 from wengert.codegen.sorting import ordering
@@ -28,7 +28,7 @@ from wengert.codegen.specs.indexed import indexed
 from wengert.codegen.specs.nonzero import nonzero
 from wengert.codegen.specs.running import running
 from wengert.codegen.specs.search import search
-from wengert.codegen.specs.spec import Spec
+from wengert.codegen.specs.spec import Sized, Spec
 from wengert.codegen.specs.spec import emit as emit_spec
 from wengert.codegen.target import target
 from wengert.ops.kernels import (
@@ -41,6 +41,7 @@ from wengert.ops.kernels import (
     Fused,
     Gather,
     Iota,
+    Kernel,
     Loop,
     Map,
     MapTape,
@@ -53,8 +54,8 @@ from wengert.ops.kernels import (
     Sort,
 )
 from wengert.ops.kernels import Call as Routine
-from wengert.passes.plan import Place, PlanStep
-from wengert.tape import Aval
+from wengert.passes.plan.places import Place, PlanStep
+from wengert.tape import Aval, Instr
 
 
 def lower(step: PlanStep) -> Call | NestedCall:
@@ -64,38 +65,12 @@ def lower(step: PlanStep) -> Call | NestedCall:
     instr = step.instr
     assert instr is not None
     kernel = instr.op.kernel
-    if isinstance(kernel, Check):
-        return GuardCall(step.ins[0], instr)
-    if isinstance(kernel, Routine) and kernel.is_of_complex:
-        return transform(step) or callback(step, "computed by scipy.fft")
-    if not can_reach((*step.ins, *step.outs)):
+    if not kernel.takes_any_dtype and not can_reach((*step.ins, *step.outs)):
         return callback(step, "a dtype without native code")
-    if isinstance(kernel, Map):
-        dtypes = tuple([p.aval.dtype for p in step.ins])
-        if not supports(kernel.function, dtypes, step.outs[0].aval.dtype):
-            return callback(step, "no native lowering")
-        return nest_call(step)
-    if isinstance(kernel, MapTape):
-        for i in instr.params["body"].instrs:
-            dtypes = tuple([a.aval.dtype for a in i.ins])
-            if not isinstance(i.op.kernel, Map) or not supports(i.op.kernel.function, dtypes, i.outs[0].aval.dtype):
-                return callback(step, f"{i.op.name}: no native lowering")
-        return nest_call(step)
-    if isinstance(kernel, Iota | Fused) or (isinstance(kernel, Reduce) and step.ins[0].aval.size):
-        return nest_call(step)
-    if isinstance(kernel, Contract):
-        return contraction(step)
-    if isinstance(kernel, Gather | Scatter) and step.outs[0].aval.size == 0:
-        return callback(step, "nothing to move, only bounds to look at")
-    if isinstance(kernel, Gather | Scatter | Accumulate | ArgReduce | Nonzero | Search):
-        return _spec_call(step) or callback(step, "shapes or dtypes without native code")
-    if isinstance(kernel, Loop | Repeat | RepeatBack | Branch):
-        return NestedCall(step, instr.op.name)
-    if isinstance(kernel, Sort):
-        return ordering(step) or callback(step, "sorted by NumPy")
-    if isinstance(kernel, Routine):
-        return routine(step, kernel) or callback(step, "no native lowering")
-    return callback(step, getattr(kernel, "why", "no native lowering"))
+    lowering = LOWERING.get(type(kernel))
+    if lowering is None:
+        return callback(step, getattr(kernel, "why", "no native lowering"))
+    return lowering(step, instr, kernel)
 
 
 def _copy(step: PlanStep) -> Call:
@@ -151,33 +126,106 @@ def can_reach(places: Sequence[Place]) -> bool:
     return True
 
 
-# ------------------------------------------------------------------------------------ kernels that are not nests
+# ------------------------------------------------------------------------------------------ by the kind of kernel
 
 
-def _spec_call(step: PlanStep) -> KernelCall | None:
-    """The call of a :mod:`kernel <wengert.codegen.specs.spec>` that is not a nest; None if there is none."""
-    instr, ins, outs = step.instr, step.ins, step.outs
-    assert instr is not None
-    kernel, params = instr.op.kernel, instr.params
-    places = (*ins, *outs)
-    if isinstance(kernel, Gather):
-        sized = indexed("gather", ins[0], ins[1:], outs[0])
-    elif isinstance(kernel, Scatter):
-        places = (outs[0], *ins[2:], ins[1])  # operand 0 lies where the result goes
-        sized = indexed(kernel.combine, outs[0], ins[2:], ins[1])
-    elif isinstance(kernel, Accumulate):
-        sized = running(kernel.combine, ins, outs[0], params["axis"])
-    elif isinstance(kernel, ArgReduce):
-        sized = extreme(kernel.compare, ins[0], outs[0], params["axis"])
-    elif isinstance(kernel, Search):
-        sized = search(params["side"], ins[0], ins[1], outs[0])
-    else:
-        assert isinstance(kernel, Nonzero)
-        sized = nonzero(ins[0], outs)
+ONLY_BOUNDS = "nothing to move, only bounds to look at"
+
+
+def _guard(step: PlanStep, instr: Instr, kernel: Check) -> Call:
+    return GuardCall(step.ins[0], instr)
+
+
+def _pointwise(step: PlanStep, instr: Instr, kernel: Map | MapTape) -> Call:
+    for i in [instr] if kernel.function else instr.params["body"].instrs:
+        dtypes = tuple([a.aval.dtype for a in i.ins])
+        if not i.op.kernel.function or not supports(i.op.kernel.function, dtypes, i.outs[0].aval.dtype):
+            return callback(step, "no native lowering" if i is instr else f"{i.op.name}: no native lowering")
+    return nest_call(step)
+
+
+def _loops(step: PlanStep, instr: Instr, kernel: Fused | Reduce) -> Call:
+    return nest_call(step)
+
+
+def _iota(step: PlanStep, instr: Instr, kernel: Iota) -> Call:
+    return iota_call(step)
+
+
+def _contraction(step: PlanStep, instr: Instr, kernel: Contract) -> Call:
+    return contraction(step)
+
+
+def _gather(step: PlanStep, instr: Instr, kernel: Gather) -> Call:
+    if step.outs[0].aval.size == 0:
+        return callback(step, ONLY_BOUNDS)
+    return _spec_call(step, instr, indexed("gather", step.ins[0], step.ins[1:], step.outs[0]))
+
+
+def _scatter(step: PlanStep, instr: Instr, kernel: Scatter) -> Call:
+    (_, given, *indices), (goal,) = step.ins, step.outs  # operand 0 lies where the result goes
+    if goal.aval.size == 0:
+        return callback(step, ONLY_BOUNDS)
+    return _spec_call(step, instr, indexed(kernel.combine, goal, indices, given), (goal, *indices, given))
+
+
+def _accumulate(step: PlanStep, instr: Instr, kernel: Accumulate) -> Call:
+    return _spec_call(step, instr, running(kernel.combine, step.ins, step.outs[0], instr.params["axis"]))
+
+
+def _extreme(step: PlanStep, instr: Instr, kernel: ArgReduce) -> Call:
+    return _spec_call(step, instr, extreme(kernel.compare, step.ins[0], step.outs[0], instr.params["axis"]))
+
+
+def _search(step: PlanStep, instr: Instr, kernel: Search) -> Call:
+    return _spec_call(step, instr, search(instr.params["side"], step.ins[0], step.ins[1], step.outs[0]))
+
+
+def _nonzero(step: PlanStep, instr: Instr, kernel: Nonzero) -> Call:
+    return _spec_call(step, instr, nonzero(step.ins[0], step.outs))
+
+
+def _nested(step: PlanStep, instr: Instr, kernel: Loop | Repeat | RepeatBack | Branch) -> NestedCall:
+    return NestedCall(step, instr.op.name)
+
+
+def _sort(step: PlanStep, instr: Instr, kernel: Sort) -> Call:
+    return ordering(step, kernel.what) or callback(step, "sorted by NumPy")
+
+
+def _routine(step: PlanStep, instr: Instr, kernel: Routine) -> Call:
+    if kernel.is_of_complex:
+        return transform(step) or callback(step, "computed by scipy.fft")
+    return routine(step, kernel) or callback(step, "no native lowering")
+
+
+LOWERING: dict[type[Kernel], Callable[[PlanStep, Instr, Any], Call | NestedCall]] = {
+    Check: _guard,
+    Map: _pointwise,
+    MapTape: _pointwise,
+    Fused: _loops,
+    Reduce: _loops,
+    Iota: _iota,
+    Contract: _contraction,
+    Gather: _gather,
+    Scatter: _scatter,
+    Accumulate: _accumulate,
+    ArgReduce: _extreme,
+    Search: _search,
+    Nonzero: _nonzero,
+    Loop: _nested,
+    Repeat: _nested,
+    RepeatBack: _nested,
+    Branch: _nested,
+    Sort: _sort,
+    Routine: _routine,
+}
+"""The function that makes the call of a step, by kind of kernel. What is not here is called back in Python."""
+
+
+def _spec_call(step: PlanStep, instr: Instr, sized: Sized | None, places: Sequence[Place] = ()) -> Call:
+    """The call of a :mod:`kernel <wengert.codegen.specs.spec>` that is no nest, or else of the reference."""
     if sized is None:
-        return None
-    can_fail = isinstance(kernel, Gather | Scatter | Nonzero)
-    return KernelCall(sized.spec, places, *sized[1:], describe(instr), instr, can_fail)
-
-
-# ------------------------------------------------------------------------------------------------- linear algebra
+        return callback(step, "shapes or dtypes without native code")
+    places = tuple(places) or (*step.ins, *step.outs)
+    return KernelCall(sized.spec, places, *sized[1:], describe(instr), instr, instr.op.kernel.may_fail)

@@ -5,8 +5,7 @@ from __future__ import annotations
 import math
 
 from wengert.codegen.calls import KernelCall, describe
-from wengert.ops.kernels import Sort
-from wengert.passes.plan import PlanStep, is_c_order
+from wengert.passes.plan.places import PlanStep, is_c_order
 
 TYPES = {"f8": "f64", "f4": "f32", "i8": "i64", "i4": "i32", "b1": "b1"}
 """The dtypes that the runtime sorts, and its names for them."""
@@ -17,13 +16,13 @@ CALL = 40_000
 """For lengths between these: the number of pairs that are compared, in all rows, in the time of a call of NumPy."""
 
 
-def ordering(step: PlanStep) -> KernelCall | None:
+def ordering(step: PlanStep, what: str) -> KernelCall | None:
     """The call of the kernel for a sort; None if there is none, or if NumPy is faster. The last place is the
     workspace."""
     instr = step.instr
-    assert instr is not None and isinstance(instr.op.kernel, Sort)
+    assert instr is not None
     (x,), (y,) = step.ins, step.outs
-    axis, what = instr.params["axis"], instr.op.kernel.what
+    axis = instr.params["axis"]
     n = x.aval.shape[axis]
     name = TYPES.get(x.aval.dtype.str[1:])
     if name is None or not is_c_order(x) or not is_c_order(y) or n > 2**31:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from wengert.passes.plan import Place
+from wengert.passes.plan.places import Place
 
 Strides = tuple[int | None, ...]
 """One stride for each dimension: 0, 1, or None for a stride that is given at run time."""

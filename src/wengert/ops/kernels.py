@@ -6,7 +6,7 @@ codegen. A kernel says *what* is computed per element or per index, never how th
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar, NamedTuple, dataclass_transform
 
 import numpy as np
@@ -28,6 +28,44 @@ class Kernel:
 
     _fields: ClassVar[dict[str, Any]] = {}
     """The default of each field, or ``_MISSING``."""
+
+    # What passes and codegen ask of a kernel. A kind says where its answer is another; without annotations, since none
+    # of these is a field.
+    function = ""
+    """The scalar function that gives each element of the result."""
+    combine = ""
+    """How elements that come together are combined: "add", "maximum"."""
+    is_view = False
+    """Its result lies in the operand's memory, so that nothing is to be done."""
+    is_pointwise = False
+    """Each element of the result is made of the elements at its place in the broadcast operands alone."""
+    is_fused = False
+    """Parameter ``body`` is a tape of several steps, done in one pass over memory."""
+    is_fold = False
+    """It combines elements along axes to one."""
+    is_contraction = False
+    """It sums products along shared axes."""
+    is_update = False
+    """The result is operand 0, written in part: in its memory if operand 0 dies."""
+    moves_by_index = False
+    """Operands hold the indices of the elements that are read or written."""
+    may_fail = False
+    """It can meet numbers for which there is no result: an index out of bounds."""
+    has_bodies = False
+    """It runs tapes that are its parameters, each any number of times or not at all."""
+    runs_unknown_times = False
+    """How often it runs its tapes is not known before."""
+    is_outside = False
+    """What it does is no code of ours: a routine's, Python's, or a guard's."""
+    writes_anywhere = False
+    """It can write its result under any strides."""
+    is_in_step = False
+    """It writes an element once it has read those of the same place, and reads these not again: the result may have the
+    memory of an operand."""
+    joins = False
+    """The operands are the parts of the result, each to be written into its place."""
+    takes_any_dtype = False
+    """It needs no arithmetic, so that the plan takes care of arrays of every dtype."""
 
     def __init_subclass__(cls) -> None:
         cls._fields = {**cls._fields, **{name: cls.__dict__.get(name, _MISSING) for name in cls.__annotations__}}
@@ -54,6 +92,10 @@ class Kernel:
         Nothing cancels in such a sum. So its transpose, given a mask as numbers, is zero exactly where nothing arrives.
         """
         return False
+
+    def first_carry(self, params: Mapping[str, Any]) -> int | None:
+        """Return the number of the first operand that iterations hand on, or None if nothing is."""
+        return None
 
     @classmethod
     def _signature(cls) -> str:
@@ -84,15 +126,26 @@ class Moves(Kernel):
 class Map(Kernel):
     """One scalar function per element of the broadcast operands; ``function`` names it ("tanh", "add")."""
 
+    is_pointwise = True
+    writes_anywhere = True
+    is_in_step = True
+
     function: str
 
 
 class MapTape(Kernel):
     """A scalar tape per element of the broadcast operands; parameter ``body`` is the tape."""
 
+    is_pointwise = True
+    writes_anywhere = True
+    is_in_step = True
+
 
 class Fused(Kernel):
     """Maps, and the reductions that they feed, in one pass over memory; parameter ``body`` is the tape."""
+
+    is_fused = True
+    writes_anywhere = True
 
 
 class Region(NamedTuple):
@@ -111,11 +164,17 @@ describe it."""
 class View(Moves):
     """A region of the operand under the result's shape: no work at all, where the strides allow it."""
 
+    is_view = True
+    takes_any_dtype = True
+
     layout: Layout
 
 
 class Reduce(Kernel):
     """Combine along parameter ``axis`` with an associative ``combine``, one of :data:`IDENTITIES`."""
+
+    is_fold = True
+    writes_anywhere = True
 
     combine: str
 
@@ -149,6 +208,8 @@ class Accumulate(Kernel):
     """A running :class:`Reduce` along parameter ``axis``: the result of every prefix is an output. It begins with the
     first element, and so needs no identity; ``combine`` may also be "multiply_add", y = a y + b."""
 
+    is_in_step = True
+
     combine: str
 
     @property
@@ -165,6 +226,8 @@ class ArgReduce(Kernel):
 class Nonzero(Kernel):
     """The indices, in C order and one array for each axis, of the parameter ``size`` elements that are not zero."""
 
+    may_fail = True
+
 
 class Search(Kernel):
     """For each element of operand 1, the number of elements of operand 0, which is sorted, that go before it. Parameter
@@ -174,21 +237,36 @@ class Search(Kernel):
 class Iota(Kernel):
     """Every element is its index."""
 
+    writes_anywhere = True
+
 
 class Join(Moves):
     """Operands one after the other along parameter ``axis``."""
+
+    joins = True
+    writes_anywhere = True
 
 
 class Interleave(Kernel):
     """Complex numbers made of their real parts, operand 0, and their imaginary parts, operand 1."""
 
+    joins = True
+    takes_any_dtype = True
+
 
 class Gather(Moves):
     """Elements of operand 0 at index operands."""
 
+    moves_by_index = True
+    may_fail = True
+
 
 class Scatter(Kernel):
     """Operand 0, with operand 1 written ("set") or added ("add") at the index operands; in place if operand 0 dies."""
+
+    is_update = True
+    moves_by_index = True
+    may_fail = True
 
     combine: str
 
@@ -196,6 +274,8 @@ class Scatter(Kernel):
 class Write(Kernel):
     """Operand 0, with operand 1 broadcast and written ("set") or added ("add") in a region; in place if operand 0
     dies."""
+
+    is_update = True
 
     combine: str
     layout: Layout
@@ -210,6 +290,8 @@ class Embed(Moves):
 class Contract(Kernel):
     """Sum of products over shared axes: matrix products, outer products, tensor contractions."""
 
+    is_contraction = True
+
 
 class Sort(Kernel):
     """Sort along parameter ``axis``. The result is the sorted values ("values"), the permutation ("permutation"), or
@@ -221,6 +303,8 @@ class Sort(Kernel):
 class Call(Kernel):
     """A routine outside the generated code, by name: "lapack.potrf"."""
 
+    is_outside = True
+
     routine: str
     needs_room: bool = False
     """The routine needs workspace: a copy of one matrix of each operand and result, and one pivot for each row."""
@@ -231,33 +315,58 @@ class Call(Kernel):
     is_of_complex: bool = False
     """The routine takes and gives whole complex numbers, and needs workspace of four times the parts of one row."""
 
+    @property
+    def takes_any_dtype(self) -> bool:
+        return self.is_of_complex
+
 
 class Loop(Kernel):
     """Run the tape of parameter ``loop`` once for each slice of some operands, with carries handed from one iteration
     to the next: see :mod:`wengert.higher.loops`."""
 
+    has_bodies = True
+
+    def first_carry(self, params: Mapping[str, Any]) -> int | None:
+        return params["loop"].constants if "loop" in params else None
+
 
 class Repeat(Kernel):
     """Run the tape of parameter ``loop`` on its own carries while its condition holds."""
+
+    has_bodies = True
+    runs_unknown_times = True
+
+    def first_carry(self, params: Mapping[str, Any]) -> int | None:
+        return params["loop"].first if "loop" in params else None
 
 
 class RepeatBack(Kernel):
     """The pullback of a :class:`Repeat`, which it runs again. Parameter ``wrt`` numbers the inputs of ``loop`` that
     have cotangents."""
 
+    has_bodies = True
+    runs_unknown_times = True
+
 
 class Branch(Kernel):
     """Run one of the tapes of parameter ``branches``, whose number is operand 0, an int64, on the other operands."""
 
+    has_bodies = True
+
 
 class Callback(Kernel):
     """Python is called back inside the program: right, and slow; ``why`` says why there is no native lowering."""
+
+    is_outside = True
 
     why: str = "no native lowering"
 
 
 class Check(Kernel):
     """A fact about operands that the program verifies: a guard."""
+
+    is_outside = True
+    takes_any_dtype = True
 
 
 def whole(shape: tuple[int, ...], strides: tuple[int, ...], /, **params: Any) -> Region:

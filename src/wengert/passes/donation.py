@@ -21,10 +21,9 @@ from wengert.ops.kernels import (
     Repeat,
     RepeatBack,
     Scatter,
-    View,
-    Write,
 )
-from wengert.passes.plan import Place, Plan, PlanStep, c_strides, first_carry, is_pointwise, operands
+from wengert.passes.plan.instructions import first_carry, is_pointwise, operands
+from wengert.passes.plan.places import Place, Plan, PlanStep, c_strides
 from wengert.tape import Atom, Aval, Instr, Tape, Var
 
 Pair = tuple[int, int]
@@ -70,7 +69,7 @@ def _first_writer(tape: Tape, made_at: dict[Var, int], output: int, given: int) 
     """The instruction that begins to write an output: its maker, or the first of a chain of writes into one array that
     begins with the input."""
     maker = at = made_at.get(tape.outputs[output])  # type: ignore[arg-type]  # a literal is made nowhere
-    while at is not None and isinstance(tape.instrs[at].op.kernel, Write | Scatter):
+    while at is not None and tape.instrs[at].op.kernel.is_update:
         source = tape.instrs[at].ins[0]
         if source is tape.inputs[given]:
             return at
@@ -83,7 +82,7 @@ def _last_reads(tape: Tape) -> dict[Atom, list[int]]:
     found: dict[Atom, list[int]] = {}
     for k in range(len(tape.instrs) - 1, -1, -1):
         instr = tape.instrs[k]
-        is_view = isinstance(instr.op.kernel, View)
+        is_view = instr.op.kernel.is_view
         for a in dict.fromkeys(instr.ins):
             reads = [k, *(found.get(instr.outs[0], ()) if is_view else ())]
             found[a] = sorted({*found.get(a, ()), *reads}, reverse=True)[:2]

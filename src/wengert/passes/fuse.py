@@ -21,8 +21,8 @@ from typing import Any
 import numpy as np
 
 from wengert.ops.fused import fused
-from wengert.ops.kernels import NATIVE_DTYPES, Contract, Fused, Map, MapTape, Reduce
-from wengert.passes.plan import is_in_code
+from wengert.ops.kernels import NATIVE_DTYPES
+from wengert.passes.plan.instructions import is_in_code
 from wengert.passes.simplify import drop_dead
 from wengert.tape import Atom, Instr, Lit, Tape, Var, key_of, structure
 
@@ -76,7 +76,7 @@ def fuse(tape: Tape, is_native: IsNative) -> Tape:
 def _are_of_many_kinds(tape: Tape) -> bool:
     """Whether the small-array kernels of a tape are of too many kinds to compile all. The iterations of a loop share
     a few kinds; the vertices of a graph need not."""
-    clusters = [i for i in tape.instrs if isinstance(i.op.kernel, Fused) and i.outs[0].aval.shape]
+    clusters = [i for i in tape.instrs if i.op.kernel.is_fused and i.outs[0].aval.shape]
     kinds = {(_code_of(i), i.outs[0].aval) for i in clusters if _size(i.outs[0].aval.shape) <= SMALL}
     return len(kinds) * A_KERNEL > len(tape.instrs)
 
@@ -155,17 +155,12 @@ def kind_of(instr: Instr, is_native: IsNative) -> str:
     kernel = op.kernel
     if any(a.aval.dtype not in NATIVE_DTYPES for a in (*ins, *outs)):
         return ""
-    if isinstance(kernel, Map):
-        return "map" if outs[0].aval.size and _is_native_map(instr, is_native) else ""
-    if isinstance(kernel, MapTape):
-        steps = params["body"].instrs
-        is_plain = outs[0].aval.size and all(
-            isinstance(i.op.kernel, Map) and _is_native_map(i, is_native) for i in steps
-        )
-        return "map" if is_plain else ""
-    if isinstance(kernel, Reduce):
+    if kernel.is_pointwise:
+        steps = [instr] if kernel.function else params["body"].instrs
+        return "map" if outs[0].aval.size and all(_is_native_map(i, is_native) for i in steps) else ""
+    if kernel.is_fold:
         return "fold" if ins[0].aval.size else ""
-    if isinstance(kernel, Contract):
+    if kernel.is_contraction:
         return "contraction" if is_small_contraction(instr) else ""
     return ""
 
@@ -193,14 +188,8 @@ def _is_cheap(instr: Instr) -> bool:
 
 
 def _is_native_map(instr: Instr, is_native: IsNative) -> bool:
-    dtypes = tuple([a.aval.dtype for a in instr.ins])
-    return is_native(function_of(instr), dtypes, instr.outs[0].aval.dtype)
-
-
-def function_of(instr: Instr) -> str:
-    """The scalar function of a map."""
-    assert isinstance(instr.op.kernel, Map)
-    return instr.op.kernel.function
+    function, dtypes = instr.op.kernel.function, tuple([a.aval.dtype for a in instr.ins])
+    return bool(function) and is_native(function, dtypes, instr.outs[0].aval.dtype)
 
 
 def _takes_map(
@@ -371,7 +360,7 @@ def _fused_instr(members: Sequence[Instr], reads: Counter[Any]) -> Instr:
     inputs = tuple([a for a in inside if type(a) is Var and a not in made])
     # The result of a small contraction is stored even if no other instruction reads it: that costs nothing, and its
     # kernel is then the same in both cases.
-    is_small = isinstance(members[0].op.kernel, Contract) and _size(members[0].outs[0].aval.shape) <= SMALL
+    is_small = members[0].op.kernel.is_contraction and _size(members[0].outs[0].aval.shape) <= SMALL
     stored = set(members[0].outs) if is_small else set()
     outputs = tuple([v for i in members for v in i.outs if reads[v] > inside.get(v, 0) or v in stored])
     body = BODY.replace(inputs=inputs, instrs=tuple(members), outputs=outputs)

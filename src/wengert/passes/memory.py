@@ -14,8 +14,7 @@ from collections.abc import Mapping
 from enum import Enum
 from typing import NamedTuple
 
-from wengert.ops.kernels import Join, Map, Scatter, View, Write
-from wengert.passes.plan import Place, Plan
+from wengert.passes.plan.places import Place, Plan
 from wengert.passes.rematerialise import CHEAP_FLOPS, MIN_BYTES, body_of, flops_an_element, is_expression, space_of
 from wengert.source import Source
 from wengert.tape import Instr, Var
@@ -112,7 +111,7 @@ def memory(plan: Plan) -> Memory:
     readers: dict[Var, list[tuple[int, Var]]] = defaultdict(list)  # by value: the number of a reader, and what it reads
     for k, instr in enumerate(instrs):
         ins = [a for a in dict.fromkeys(instr.ins) if type(a) is Var and a in place_of]
-        if ins and isinstance(instr.op.kernel, View) and instr.outs[0] in place_of:
+        if ins and instr.op.kernel.is_view and instr.outs[0] in place_of:
             if place_of[instr.outs[0]].buffer is place_of[ins[0]].buffer:
                 under[instr.outs[0]] = under.get(ins[0], ins[0])
                 continue
@@ -133,7 +132,7 @@ def memory(plan: Plan) -> Memory:
         made = _maker(v, instrs[k])
         first = bisect.bisect_left(numbers, k)
         last = end if v in copied else max([first, *[r.step for r in reads]])
-        flops = flops_an_element(made) if isinstance(made.op.kernel, Map) else 0.0
+        flops = flops_an_element(made) if made.op.kernel.function else 0.0
         return Stored(made.op.name, made.source, place_of[v], first, last, flops, tuple(reads))
 
     of_values = [stored(v, k) for v, k in maker.items()]
@@ -159,11 +158,11 @@ def _read(step: int, v: Var, a: Var, maker: Instr, reader: Instr, place_of: Mapp
 
 def _why(v: Var, a: Var, maker: Instr, reader: Instr, place_of: Mapping[Var, Place]) -> Why:
     """Why ``reader`` reads ``a``, which is ``v`` or a view of it, from memory and not from a register."""
-    if isinstance(reader.op.kernel, Join | Write | Scatter):
+    if reader.op.kernel.is_update or reader.op.kernel.joins:
         goal = place_of.get(reader.outs[0])
         if goal is not None and goal.buffer is place_of[v].buffer:
             return Why.IN_PLACE
-    if not isinstance(reader.op.kernel, Map) and not is_expression(reader):
+    if not reader.op.kernel.function and not is_expression(reader):
         return Why.READER
     if a is not v:
         return Why.LAYOUT
@@ -172,7 +171,7 @@ def _why(v: Var, a: Var, maker: Instr, reader: Instr, place_of: Mapping[Var, Pla
     if not is_expression(maker):
         return Why.MAKER
     made = _maker(v, maker)
-    if not isinstance(made.op.kernel, Map) or v.aval.shape != space_of(maker):
+    if not made.op.kernel.function or v.aval.shape != space_of(maker):
         return Why.REDUCED
     if v.aval.shape != space_of(reader):
         return Why.SHAPE

@@ -23,7 +23,6 @@ from wengert.ops import complex as formulas
 from wengert.ops.complex import Planes, interleave, plane
 from wengert.ops.elementwise import real_dtype
 from wengert.ops.index import slice_axis
-from wengert.ops.kernels import Call, Callback, Check, Contract, Map, Reduce
 from wengert.ops.shape import broadcast_to, reshape
 from wengert.passes.simplify import drop_dead, use_identities
 from wengert.tape import Atom, Builder, Instr, Lit, Tape, Var, building
@@ -92,13 +91,13 @@ class _Splitter:
     def _step(self, instr: Instr) -> None:
         op, ins, outs, params, _ = instr
         kernel = op.kernel
-        if op.is_elementwise and (op.name == "convert" or _function(instr) in formulas.FORMULAS):
+        if op.is_elementwise and (op.name == "convert" or instr.op.kernel.function in formulas.FORMULAS):
             self._set(outs[0], self._formula(instr))
-        elif isinstance(kernel, Contract):
+        elif kernel.is_contraction:
             self._set(outs[0], self._contraction(instr))
-        elif isinstance(kernel, Reduce) and kernel.combine == "multiply":
+        elif kernel.is_fold and kernel.combine == "multiply":
             self._set(outs[0], self._product(instr))
-        elif op.is_linear and not op.is_multilinear and not isinstance(kernel, Call | Callback | Check):
+        elif op.is_linear and not op.is_multilinear and not kernel.is_outside:
             self._set(outs[0], self._moved(instr))
         else:
             whole = op(*[self._whole(a) for a in ins], **params)
@@ -130,7 +129,7 @@ class _Splitter:
         given = [self._planes(a) for a in instr.ins]
         if instr.op.name == "convert":
             return formulas.converted(given[0], instr.params["dtype"])
-        return formulas.FORMULAS[_function(instr)](*given)
+        return formulas.FORMULAS[instr.op.kernel.function](*given)
 
     def _contraction(self, instr: Instr) -> Planes:
         op, ins, _, params, _ = instr
@@ -175,10 +174,6 @@ def _folded(z: Planes, axis: int) -> Planes:
     for last in odd:
         z = formulas.multiply(z, last)
     return z
-
-
-def _function(instr: Instr) -> str:
-    return instr.op.kernel.function if isinstance(instr.op.kernel, Map) else ""
 
 
 def _is_zero(x: Any) -> bool:

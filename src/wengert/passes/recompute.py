@@ -13,7 +13,6 @@ import itertools
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping, Sequence
 
-from wengert.ops.kernels import Contract, View
 from wengert.passes.fuse import IsNative, kind_of
 from wengert.passes.rematerialise import flops_an_element
 from wengert.tape import Atom, Instr, Tape, Var
@@ -34,7 +33,7 @@ def recompute(tape: Tape, is_native: IsNative) -> Tape:
     names: dict[int, dict[Var, Var]] = defaultdict(dict)  # by instruction: what it reads instead of what
     for v in large:
         late = uses.behind_the_gap(v)
-        if not any(isinstance(tape.instrs[k].op.kernel, Contract) for k in late):
+        if not any(tape.instrs[k].op.kernel.is_contraction for k in late):
             continue  # elementwise readers are left to rematerialise, after fusion
         again: dict[Var, Var] = {}
         for k in uses.steps_from_kept(v, late[0]) or uses.steps_from_fewer(v, late[0]):
@@ -72,7 +71,7 @@ class _Uses:
             for a in dict.fromkeys([a for a in instr.ins if type(a) is Var]):
                 self.readers[a].append(k)
         self.outputs = {a for a in tape.outputs if type(a) is Var}
-        bytes_made = [0 if isinstance(i.op.kernel, View) else _bytes(i.outs) for i in tape.instrs]
+        bytes_made = [0 if i.op.kernel.is_view else _bytes(i.outs) for i in tape.instrs]
         self.made_before = [0, *itertools.accumulate(bytes_made)]
 
     def behind_the_gap(self, v: Var) -> list[int]:

@@ -18,7 +18,6 @@ from collections.abc import Sequence
 from typing import Any
 
 from wengert.ops.fused import fused
-from wengert.ops.kernels import Contract, Fused, Map, Reduce
 from wengert.passes.fuse import IsNative, kind_of
 from wengert.tape import Instr, Tape, Var
 
@@ -67,28 +66,26 @@ def rematerialise(tape: Tape, is_native: IsNative) -> Tape:
 
 def body_of(instr: Instr) -> Tape:
     """The steps of an instruction, whether it is fused or a single map."""
-    if isinstance(instr.op.kernel, Fused):
+    if instr.op.kernel.is_fused:
         return instr.params["body"]
     return Tape(tuple(dict.fromkeys(a for a in instr.ins if type(a) is Var)), (), (instr,), instr.outs)
 
 
 def is_expression(instr: Instr) -> bool:
     """Whether an instruction consists of maps over one space and reductions of them."""
-    if isinstance(instr.op.kernel, Map):
+    if instr.op.kernel.function:
         return bool(instr.outs[0].aval.shape)
-    return isinstance(instr.op.kernel, Fused) and not any(
-        isinstance(i.op.kernel, Contract) for i in instr.params["body"].instrs
-    )
+    return instr.op.kernel.is_fused and not any(i.op.kernel.is_contraction for i in instr.params["body"].instrs)
 
 
 def _is_native_expression(instr: Instr, is_native: IsNative) -> bool:
     """Whether an instruction is an expression, and a kernel fused with it can be native code."""
-    return is_expression(instr) and (isinstance(instr.op.kernel, Fused) or kind_of(instr, is_native) == "map")
+    return is_expression(instr) and (instr.op.kernel.is_fused or kind_of(instr, is_native) == "map")
 
 
 def space_of(instr: Instr) -> tuple[int, ...]:
     first = body_of(instr).instrs[0]
-    return first.ins[0].aval.shape if isinstance(first.op.kernel, Reduce) else first.outs[0].aval.shape
+    return first.ins[0].aval.shape if first.op.kernel.is_fold else first.outs[0].aval.shape
 
 
 def flops_an_element(instr: Instr) -> float:
@@ -102,9 +99,7 @@ def _minimum_cut(
     """The values to store, or None if it is as good to store the values that are needed."""
     assert later is not None
     space = space_of(earlier)
-    made = {
-        i.outs[0]: i for i in body_of(earlier).instrs if isinstance(i.op.kernel, Map) and i.outs[0].aval.shape == space
-    }
+    made = {i.outs[0]: i for i in body_of(earlier).instrs if i.op.kernel.function and i.outs[0].aval.shape == space}
     if any(v not in made for v in needed):
         return None
     read_anyway = set(later.ins)

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from typing import Any
 
-from wengert.ops.kernels import View
 from wengert.tape import Instr, Tape, Var
 
 MIN_BYTES = 4096  # a step that makes less stays where it is, since its neighbours may be fused with it
@@ -21,7 +20,7 @@ def schedule(tape: Tape) -> Tape:
     if all(sum([v.aval.nbytes for v in instr.outs]) < MIN_BYTES for instr in tape.instrs):
         return tape
     n = len(tape.instrs)
-    base: dict[Any, Any] = {v: i.ins[0] for i in tape.instrs if isinstance(i.op.kernel, View) for v in i.outs}
+    base: dict[Any, Any] = {v: i.ins[0] for i in tape.instrs if i.op.kernel.is_view for v in i.outs}
     for v, a in base.items():  # the base of a view of a view
         base[v] = base.get(a, a)
     last_read = {base.get(a, a): k for k, instr in enumerate(tape.instrs) for a in instr.ins}
@@ -35,7 +34,7 @@ def schedule(tape: Tape) -> Tape:
         place = k
         where, reader = min([first_reader.get(v, (n, n)) for v in instr.outs], default=(n, n))
         if not instr.op.effects and where < n and reader != k + 1:
-            made = 0 if isinstance(instr.op.kernel, View) else sum([v.aval.nbytes for v in instr.outs])
+            made = 0 if instr.op.kernel.is_view else sum([v.aval.nbytes for v in instr.outs])
             if made >= MIN_BYTES:
                 read = {base.get(a, a) for a in instr.ins} - not_ours
                 let_go = sum([a.aval.nbytes for a in read if last_read[a] < where])

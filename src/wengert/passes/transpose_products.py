@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-from wengert.ops.kernels import Contract
 from wengert.ops.shape import transpose
 from wengert.tape import Atom, Instr, Tape
 
@@ -31,7 +30,7 @@ def transpose_products(tape: Tape) -> Tape:
             kept[at] = Instr(product.op, product.ins, instr.outs, {**product.params, "out": out}, product.source)
             written[instr.outs[0]] = at
             continue
-        if isinstance(instr.op.kernel, Contract):
+        if instr.op.kernel.is_contraction:
             written[instr.outs[0]] = len(kept)
         kept.append(instr)
     return tape.replace(instrs=tuple(kept))

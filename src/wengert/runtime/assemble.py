@@ -32,9 +32,11 @@ from wengert.codegen.specs.spec import Spec
 from wengert.codegen.vecmath import angles
 from wengert.errors import say_where
 from wengert.higher.loops import one_iteration_back
-from wengert.ops.kernels import Branch, Loop, Repeat, RepeatBack
+from wengert.ops.kernels import Branch, Loop, RepeatBack
 from wengert.passes import donation
-from wengert.passes.plan import Buffer, Place, Plan, PlanStep, c_strides, is_in_code, plan
+from wengert.passes.plan.instructions import is_in_code
+from wengert.passes.plan.places import Buffer, Place, Plan, PlanStep, c_strides
+from wengert.passes.plan.planner import plan
 from wengert.runtime import _native, routines
 from wengert.tape import Instr, Lit, Tape, structure, tapes_in
 
@@ -171,9 +173,9 @@ def _is_long(tape: Tape) -> bool:
     """Whether a run takes long, or as long as nobody knows."""
     flops = 0.0
     for i in tape.instrs:
-        if isinstance(i.op.kernel, Repeat | RepeatBack):
+        if i.op.kernel.runs_unknown_times:
             return True
-        if isinstance(i.op.kernel, Loop | Branch) and any(map(_is_long, tapes_in(tuple(i.params.values())))):
+        if i.op.kernel.has_bodies and any(map(_is_long, tapes_in(tuple(i.params.values())))):
             return True
         flops += i.op.cost(*[a.aval for a in i.ins], **i.params)
         if flops > LONG_FLOPS:

@@ -16,7 +16,7 @@ from wengert.errors import ConcretizationError, DTypeError, GuardError, LayoutEr
 from wengert.expect import given
 from wengert.ops.control import EACH, GuardMiss, guard, miss_of, values_of
 from wengert.ops.index import CountMiss
-from wengert.passes.plan import Plan
+from wengert.passes.plan.places import Plan
 from wengert.runtime import _native, threadpool
 from wengert.runtime.assemble import KernelInfo, assemble
 from wengert.runtime.out import targets_of

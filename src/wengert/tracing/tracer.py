@@ -22,7 +22,6 @@ import numpy as np
 from wengert.errors import ConcretizationError, MutationError, SharedMemoryError, UnsupportedFunctionError, message
 from wengert.expect import is_array_type
 from wengert.ops.elementwise import convert
-from wengert.ops.kernels import Contract
 from wengert.ops.op import UFUNCS, Op
 from wengert.tape import OPERATORS, Atom, Aval, Tape, splice
 from wengert.tracing import callers, hooks, layouts, libraries, text
@@ -922,7 +921,7 @@ def record(op: Op, xs: Sequence[Any], params: dict[str, Any]) -> Any:
         if isinstance(out, tuple):
             return tuple(new_constant(trace, v, True) for v in out)
         result = new_constant(trace, np.array(out, order="C"), True)
-        if result.aval.ndim > 1 and not isinstance(op.kernel, Contract) and not all(map(layouts.has_c_order, xs)):
+        if result.aval.ndim > 1 and not op.kernel.is_contraction and not all(map(layouts.has_c_order, xs)):
             result.reorder(layouts.UNKNOWN_ORDER)
         return result
     assert trace is not None
@@ -930,7 +929,7 @@ def record(op: Op, xs: Sequence[Any], params: dict[str, Any]) -> Any:
     if len(outs) == 1:
         (out,) = outs
         result = Tracer(trace, out, out.aval, out.aval.shape == ())
-        if len(out.aval.shape) > 1 and not isinstance(op.kernel, Contract) and not all(map(layouts.has_c_order, xs)):
+        if len(out.aval.shape) > 1 and not op.kernel.is_contraction and not all(map(layouts.has_c_order, xs)):
             result.reorder(layouts.UNKNOWN_ORDER)
         return result
     return tuple([wrap(trace, a) for a in outs])

@@ -18,7 +18,7 @@ from wengert.codegen.nests.build import FEWEST_PLACES, FEWEST_TERMS, SHARED, STA
 from wengert.codegen.nests.channels import FEWEST_AT_ONCE, MOST_TAPS, MOST_TERMS, PART
 from wengert.codegen.nests.nest import Nest
 from wengert.codegen.target import target
-from wengert.passes.plan import MIN_PIECES, PIECE
+from wengert.passes.plan.instructions import MIN_PIECES, PIECE
 
 LONG = MIN_PIECES * PIECE
 

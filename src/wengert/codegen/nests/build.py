@@ -21,9 +21,8 @@ from wengert.codegen.nests.panels import FEWEST_LANES, FEWEST_ROWS, MAX_TURNED, 
 from wengert.codegen.nests.products import opened, tiling_of
 from wengert.codegen.strides import grain
 from wengert.codegen.target import target
-from wengert.ops.kernels import Contract, Fused, Iota, MapTape, Reduce
-from wengert.passes.fuse import function_of
-from wengert.passes.plan import MIN_PIECES, PIECE, Place, PlanStep, is_in_code, operands
+from wengert.passes.plan.instructions import MIN_PIECES, PIECE, is_in_code, operands
+from wengert.passes.plan.places import Place, PlanStep
 from wengert.tape import Atom, Aval, Instr, Lit, key_of
 
 WIDE = 128  # lanes: with fewer, adding to memory waits for the addition before (benchmarks/bench_memory.py)
@@ -377,19 +376,23 @@ def copy_nest(step: PlanStep) -> KernelCall:
     return b.call("copy" if step.what == "copy" else "add in place", None)
 
 
+def iota_call(step: PlanStep) -> KernelCall:
+    """The nest that writes each element's index."""
+    instr, (goal,) = step.instr, step.outs
+    assert instr is not None
+    b = _Builder(step.any_length, instr.outs[0].aval.shape, 1)
+    value = b.index("i8", [1])
+    if short(goal.aval.dtype) != "i8":
+        value = b.step("convert", [value], short(goal.aval.dtype))
+    b.store(value, goal, list(goal.strides))
+    return b.call("iota", instr)
+
+
 def nest_call(step: PlanStep) -> KernelCall:
     """The loop nest for a map, a reduction, a small contraction, or several of them fused."""
     instr = step.instr
     assert instr is not None
-    if isinstance(instr.op.kernel, Iota):
-        b = _Builder(step.any_length, instr.outs[0].aval.shape, 1)
-        goal = step.outs[0]
-        value = b.index("i8", [1])
-        if short(goal.aval.dtype) != "i8":
-            value = b.step("convert", [value], short(goal.aval.dtype))
-        b.store(value, goal, list(goal.strides))
-        return b.call("iota", instr)
-    if isinstance(instr.op.kernel, Fused):
+    if instr.op.kernel.is_fused:
         body = instr.params["body"]
         return _Lowering(body.instrs, step, instr).call()
     return _Lowering([instr], step, instr).call()
@@ -402,8 +405,8 @@ class _Lowering:
         self.instrs, self.instr, self.step = instrs, instr, step
         self.places = {key_of(a): place for a, place in zip(operands(instr), step.ins, strict=True)}
         self.goals = dict(zip(instr.outs, step.outs, strict=True))
-        self.contraction = next((i for i in instrs if isinstance(i.op.kernel, Contract)), None)
-        fold = next((i for i in instrs if isinstance(i.op.kernel, Reduce)), None)
+        self.contraction = next((i for i in instrs if i.op.kernel.is_contraction), None)
+        fold = next((i for i in instrs if i.op.kernel.is_fold), None)
         self.labels: list[int] = []
         if self.contraction is not None:
             params = self.contraction.params
@@ -431,10 +434,10 @@ class _Lowering:
 
     def call(self) -> KernelCall:
         for i in self.instrs:
-            kernel = i.op.kernel
-            if isinstance(kernel, Contract):
+            kernel: Any = i.op.kernel
+            if kernel.is_contraction:
                 self._contract(i)
-            elif isinstance(kernel, Reduce):
+            elif kernel.is_fold:
                 self._fold(i, kernel.combine)
             else:
                 is_post = any(a in self.after for a in i.ins)
@@ -466,7 +469,7 @@ class _Lowering:
     def _map(self, i: Instr, is_post: bool) -> None:
         operands = [self._operand(a, is_post) for a in i.ins]
         is_late = is_post and self.b.has_reduced
-        if isinstance(i.op.kernel, MapTape):
+        if not i.op.kernel.function:
             inner: dict[Any, Ref] = dict(zip(i.params["body"].inputs, operands, strict=True))
             for j in i.params["body"].instrs:
                 refs = [inner[a] if a in inner else self.b.literal(a) for a in j.ins]
@@ -480,7 +483,7 @@ class _Lowering:
             self.after.add(i.outs[0])
 
     def _step(self, i: Instr, operands: Sequence[Ref], is_late: bool) -> Ref:
-        return self.b.step(function_of(i), operands, short(i.outs[0].aval.dtype), i.op.is_commutative, is_late)
+        return self.b.step(i.op.kernel.function, operands, short(i.outs[0].aval.dtype), i.op.is_commutative, is_late)
 
     def _fold(self, i: Instr, combine: str) -> None:
         value = self._operand(i.ins[0], False)

@@ -7,7 +7,7 @@ from wengert.codegen.ir import Cell, Value, select
 from wengert.codegen.memory import size_of
 from wengert.codegen.specs.spec import Code, Rows, Sized, Spec, Vectors
 from wengert.codegen.strides import Strides, bring_lanes_last, elements, given, shared, without
-from wengert.passes.plan import Place
+from wengert.passes.plan.places import Place
 
 
 class Extreme(Spec):

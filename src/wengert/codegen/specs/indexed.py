@@ -15,7 +15,7 @@ from wengert.codegen.ir import Value, any_lane, select
 from wengert.codegen.memory import size_of
 from wengert.codegen.specs.spec import Code, Sized, Spec, Vectors
 from wengert.codegen.strides import Strides, elements, given, merged, shared
-from wengert.passes.plan import Place
+from wengert.passes.plan.places import Place
 
 
 class Indexed(Spec):

@@ -7,7 +7,7 @@ from wengert.codegen.ir import Value, select
 from wengert.codegen.memory import size_of
 from wengert.codegen.specs.spec import Code, Rows, Sized, Spec
 from wengert.codegen.strides import Strides, bring_lanes_last, elements, given, merged, shared
-from wengert.passes.plan import Place
+from wengert.passes.plan.places import Place
 
 
 class Search(Spec):

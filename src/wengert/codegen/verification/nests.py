@@ -26,7 +26,7 @@ from wengert.codegen.target import target
 from wengert.codegen.vecmath import FUNCTIONS
 from wengert.codegen.verification.operands import ULPS, Array, Extents, Memory, Operand, Part, difference, halves
 from wengert.ops import OPS
-from wengert.ops.kernels import Map, of_nothing
+from wengert.ops.kernels import of_nothing
 
 EXACT = ("wengert.codegen.vecmath.arithmetic", "wengert.codegen.vecmath.table", "wengert.codegen.ir")
 """Where the functions are written that are NumPy's bit for bit."""
@@ -95,7 +95,7 @@ def _overwritten(nest: Nest) -> int | None:
 
 def _references() -> dict[str, Callable[..., Any]]:
     """Return the references by the names of functions; there are more once scipy.special is imported."""
-    return {op.kernel.function: op.reference for op in OPS.values() if isinstance(op.kernel, Map)}
+    return {op.kernel.function: op.reference for op in OPS.values() if op.kernel.function}
 
 
 def _is_exact(function: str) -> bool:

@@ -14,7 +14,7 @@ import numpy as np
 
 from wengert.codegen.calls import KernelCall
 from wengert.codegen.verification.operands import Array, Memory, Operand, difference, halves
-from wengert.passes.plan import Place
+from wengert.passes.plan.places import Place
 
 MOST_POINTS = 1 << 20
 MOST_TERMS = 1 << 20  # of products that are added up one by one

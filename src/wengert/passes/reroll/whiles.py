@@ -19,7 +19,6 @@ import numpy as np
 from wengert.errors import ConcretizationError, WengertError
 from wengert.higher.bodies import alive
 from wengert.higher.loops import While, while_
-from wengert.ops import kernels
 from wengert.ops.control import MOST_TURNS, Expected, guard
 from wengert.ops.elementwise import absolute, add, convert, logical_not, multiply, negative, square, subtract
 from wengert.ops.shape import zeros
@@ -330,7 +329,7 @@ def _numbers_within(it: Iteration, counter: Slot, most: int) -> set[Slot]:
     bounds = {counter: most}
     for j in range(it.run.period - 1):
         step, known = it.step(j), [_bound(it, o, bounds, counter) for o in it.operands[j]]
-        is_free = step.op is not None and isinstance(step.op.kernel, kernels.Gather | kernels.Scatter)
+        is_free = step.op is not None and step.op.kernel.moves_by_index
         if j == counter.step or is_free or not any(it.slots[k] in bounds for o in it.operands[j] for k in it.seen(o)):
             continue
         for m, v in enumerate(step.outs):
@@ -349,7 +348,7 @@ def are_small(tape: Tape) -> bool:
     bounds: dict[Atom, int] = {i.ins[0]: MOST_TURNS for i in turns if i is not None}
     read = {a for i in tape.instrs for a in i.ins} | {*tape.outputs}
     for i in tape.instrs:
-        if bounds.keys().isdisjoint(i.ins) or isinstance(i.op.kernel, kernels.Gather | kernels.Scatter):
+        if bounds.keys().isdisjoint(i.ins) or i.op.kernel.moves_by_index:
             continue
         for v in i.outs:
             if v.aval.dtype.kind in "iu" and v not in bounds and v in read:

@@ -7,7 +7,6 @@ compute, every value was in its place for as long as it was wanted.
 from __future__ import annotations
 
 import itertools
-import sys
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -27,21 +26,15 @@ from wengert.ops.kernels import Scatter
 from wengert.ops.reduce import cumsum, sum_
 from wengert.ops.shape import broadcast_to, concatenate, reshape, transpose
 from wengert.passes.fuse import fuse
-from wengert.passes.plan import (
-    ALIGNMENT,
+from wengert.passes.plan.arena import ALIGNMENT
+from wengert.passes.plan.instructions import is_pointwise
+from wengert.passes.plan.places import (
     Buffer,
     Place,
     Plan,
     c_strides,
-    is_c_order,
-    is_dense,
-    is_pointwise,
-    is_there,
-    overlap,
-    plan,
-    reach,
-    same_elements,
 )
+from wengert.passes.plan.planner import plan
 from wengert.passes.simplify import drop_dead
 from wengert.runtime.reference import Reference
 from wengert.tape import Aval, Capture, Lit, Tape, Var
@@ -567,99 +560,6 @@ def test_the_work_of_planning_is_linear() -> None:
     small, large = plan(chain(20)), plan(chain(200))
     assert len(large.steps) == 10 * len(small.steps)
     assert large.arena_bytes == small.arena_bytes
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_what_is_taken_of_the_arena_lies_apart_and_given_back_is_one_stretch(seed: int) -> None:
-    rng, free = np.random.default_rng(seed), sys.modules["wengert.passes.plan"]._FreeList()
-    taken: list[tuple[int, int]] = []
-    for _ in range(300):
-        if taken and rng.random() < 0.5:
-            free.give(*taken.pop(int(rng.integers(len(taken)))))
-        else:
-            size = 64 * int(rng.integers(1, 6))
-            taken.append((free.take(size), size))
-        own = sorted([*taken, *free.sizes.items()])
-        assert all(start + size == after for (start, size), (after, _) in zip(own, own[1:], strict=False))
-        assert not own or (own[0][0] == 0 and sum(own[-1]) == free.top)
-    for one in taken:
-        free.give(*one)
-    assert free.sizes == {0: free.top} and free.starts == [0] and free.by_size == [(free.top, 0)]
-
-
-def test_a_stretch_at_the_end_grows() -> None:
-    """What is larger than what was last let go of begins where that did."""
-    free = sys.modules["wengert.passes.plan"]._FreeList()
-    assert [free.take(64), free.take(128)] == [0, 64]
-    free.give(64, 128)
-    assert free.take(256) == 64 and free.top == 320
-    free.give(0, 64)
-    assert free.take(128) == 320 and free.top == 448  # the free one is not the last
-    assert free.take(64) == 0
-
-
-# -------------------------------------------------------------------------------------------- questions about places
-
-BASE = np.zeros((6, 8))
-VIEWS = {
-    "all of it": BASE,
-    "a row": BASE[2],
-    "a column": BASE[:, 3],
-    "a block": BASE[1:4, 2:5],
-    "turned": BASE.T,
-    "backwards": BASE[::-1, ::-2],
-    "a row backwards": BASE[4, ::-1],
-    "an element": BASE[3, 3:4][0:1].reshape(()),
-    "one row, with its axis": BASE[2:3],
-    "repeated": np.broadcast_to(BASE[0], (3, 8)),
-    "repeated once": np.broadcast_to(BASE[0], (1, 8)),
-    "each repeated": np.broadcast_to(BASE[:, :1], (6, 5)),
-    "of no axis that is long": BASE[5:, 7:],
-}
-
-
-def place_of(view: Any, buffer: Buffer) -> Place:
-    offset = view.__array_interface__["data"][0] - BASE.__array_interface__["data"][0]
-    return Place(buffer, offset, view.strides, Aval(view.shape, F64))
-
-
-@pytest.mark.parametrize("name", VIEWS)
-def test_what_is_said_of_a_place_is_so_of_numpys_view(name: str) -> None:
-    view, buffer = VIEWS[name], Buffer("arena")
-    place = place_of(view, buffer)
-    first = BASE.__array_interface__["data"][0]
-    low, high = np.lib.array_utils.byte_bounds(view)
-    assert reach(place) == (low - first, high - first)
-    assert is_c_order(place) == view.flags.c_contiguous
-    lie_at = {view[(*at, ...)].__array_interface__["data"][0] for at in np.ndindex(view.shape)}
-    assert is_dense(place) == (len(lie_at) == view.size)
-    for other, second in VIEWS.items():
-        beside = place_of(second, buffer)
-        assert overlap(place, beside) == np.may_share_memory(view, second), other
-        assert not overlap(place, place_of(second, Buffer("arena")))
-        if view.shape == second.shape:
-            alike = [x[(*at, ...)].__array_interface__["data"] for x in (view, second) for at in np.ndindex(view.shape)]
-            assert is_there(place, beside) == (alike[: view.size] == alike[view.size :]), other
-
-
-@pytest.mark.parametrize("name", VIEWS)
-@pytest.mark.parametrize("shape", [(6, 8), (48,), (8,), (1, 8), (8, 1), (3, 3), (9,), (6, 1, 8), (1,), ()])
-def test_another_shape_has_the_same_elements_in_order_or_there_are_no_strides_for_it(
-    name: str, shape: tuple[int, ...]
-) -> None:
-    view = VIEWS[name]
-    if view.size != int(np.prod(shape)):
-        return
-    base = np.arange(48.0).reshape(6, 8)
-    place = place_of(view, Buffer("arena"))
-    strides = same_elements(place, Aval(shape, F64))
-    if strides is None:
-        assert not view.flags.c_contiguous
-        return
-    begin = base.reshape(-1)[place.offset // 8 :] if min((*strides, 0)) >= 0 else None
-    if begin is not None:
-        same = np.lib.stride_tricks.as_strided(begin, view.shape, view.strides)
-        np.testing.assert_array_equal(np.lib.stride_tricks.as_strided(begin, shape, strides).ravel(), same.ravel())
 
 
 def test_what_is_repeated_is_copied_before_a_part_of_it_is_written() -> None:
