@@ -56,7 +56,7 @@ class Kernel:
     runs_unknown_times = False
     """How often it runs its tapes is not known before."""
     is_outside = False
-    """What it does is no code of ours: a routine's, Python's, or a guard's."""
+    """A routine, Python or a guard does it, and no generated code."""
     writes_anywhere = False
     """It can write its result under any strides."""
     is_in_step = False

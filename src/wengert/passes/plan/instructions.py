@@ -18,7 +18,7 @@ memory, so that steps that differ in a coefficient share a kernel."""
 
 
 def operands(instr: Instr) -> list[Atom]:
-    """What an instruction reads from memory: its operands, and behind them the literals of a fused one's body."""
+    """Return the atoms that an instruction reads from memory: its operands, then the literals of a fused one's body."""
     if not instr.op.kernel.is_fused:
         return list(instr.ins)
     found = {a.key: a for i in instr.params["body"].instrs for a in i.ins if type(a) is Lit and not is_in_code(a)}

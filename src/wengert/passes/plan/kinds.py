@@ -63,7 +63,7 @@ def plan_joining(planner: Planner, instr: Instr, kernel: Join | Interleave) -> N
 
 
 def plan_write(planner: Planner, instr: Instr, kernel: Write) -> None:
-    """What is written is copied, or added, over a region of operand 0."""
+    """Operand 1 is copied, or added, over a region of operand 0."""
     part = _part(planner.write_over(instr), kernel.layout, instr)
     if part.aval.size:
         given = planner.apart(planner.of(instr.ins[1]), part)

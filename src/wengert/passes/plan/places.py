@@ -25,7 +25,7 @@ class Buffer:
     last: int = -1
     """The instructions from which and up to which it is in use."""
     offset: int = 0
-    """Of arena buffers: where in the arena."""
+    """Where in the arena a buffer of it begins, in bytes."""
 
 
 class Place(NamedTuple):
@@ -49,16 +49,16 @@ class PlanStep(NamedTuple):
     ins: tuple[Place, ...]
     outs: tuple[Place, ...]
     number: int
-    """Of the instruction in the tape."""
+    """The position of the instruction in the tape."""
     work: Place | None = None
     """Bytes of the arena that it may use while it runs."""
     any_length: bool = False
-    """As the tape says it."""
+    """Whether the tape is for arrays of any length, as ``Tape.any_length`` says."""
 
 
 @dataclass(eq=False)
 class Plan:
-    """What a program does, and with which memory."""
+    """The steps of a program, and the memory that they use."""
 
     tape: Tape
     steps: list[PlanStep] = field(default_factory=list)
