@@ -132,22 +132,23 @@ def known_calls(name: str, f: Any) -> list[tuple[tuple[Any, ...], Any]]:
     return found
 
 
-def required(f: Any) -> tuple[int, list[str]]:
-    """How many arguments a call has to have by position, at least one, and which by name."""
-    try:
-        parameters = inspect.signature(f, follow_wrapped=False).parameters.values()
-    except (TypeError, ValueError):  # a function of C
-        return 1, []
-    wanted = [p for p in parameters if p.default is p.empty]
-    named = [p.name for p in wanted if p.kind is p.KEYWORD_ONLY]
-    return max(1, sum(p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD) for p in wanted)), named
+def arguments(f: Any, x: Any) -> tuple[list[Any], dict[str, Any]]:
+    """Those that a call of a function written in Python has to have, each ``x``, or one that it may have."""
+    parameters = inspect.signature(f, follow_wrapped=False).parameters.values()
+    by_position = [p for p in parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    others = [p.name for p in parameters if p.kind in (p.KEYWORD_ONLY, p.VAR_KEYWORD)]
+    named = {p.name: x for p in parameters if p.kind is p.KEYWORD_ONLY and p.default is p.empty}
+    n = sum(p.default is p.empty for p in by_position)
+    if by_position or any(p.kind is p.VAR_POSITIONAL for p in parameters):
+        return [x] * max(n, 1), named
+    return [], named or dict.fromkeys(others[:1], x)
 
 
-def call_with_traced(f: Any) -> None:
+def call_with_traced(f: Any, is_of_python: bool) -> None:
     def traced(x: Any) -> Any:
-        n, named = required(f)
+        args, kwargs = arguments(f, x) if is_of_python else ([x], {})
         with suppress(TypeError):  # of those that nobody can call
-            f(*[x] * n, **dict.fromkeys(named, x))
+            f(*args, **kwargs)
         return x
 
     wg.jvp(traced, (1.0,), (1.0,))
@@ -158,7 +159,7 @@ def is_called_by_nobody(f: Any) -> bool:
     try:
         f(1.0)
     except TypeError as error:
-        return "takes no arguments" in str(error) or "abstract" in str(error)
+        return any(why in str(error) for why in ("takes no arguments", "takes 0 positional", "abstract"))
     return False
 
 
@@ -179,7 +180,7 @@ def check(name: str, f: Any) -> str:
     assert enroll(one), "cannot be intercepted"
     how = one.how
     try:
-        call_with_traced(f)
+        call_with_traced(f, how.startswith("code of"))
         assert len(calls) == 1 or is_called_by_nobody(f), "not answered"
         seen: list[Any] = []
 
@@ -217,7 +218,7 @@ def face_of(f: Any) -> Any:
         counts = code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_freevars
         place = code.co_filename, code.co_firstlineno, code.co_name, code.co_qualname
         found += [dict(vars(function)), function.__defaults__, function.__kwdefaults__, parameters, counts, place]
-        found += [inspect.signature(function), inspect.signature(function, follow_wrapped=False)]
+        found += [str(inspect.signature(function)), str(inspect.signature(function, follow_wrapped=False))]
     return found
 
 
