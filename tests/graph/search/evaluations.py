@@ -50,6 +50,14 @@ def counted(candidate: Any, seed: int) -> dict[str, float]:
     return bowl(candidate, seed)
 
 
+def counted_with_another(candidate: Any, seed: int) -> dict[str, float]:
+    """The same; none ends before two processes have begun one."""
+    found = counted(candidate, seed)
+    while len({mark.name.split("-")[1] for mark in Path(os.environ["COUNTED"]).iterdir()}) < 2:
+        time.sleep(0.01)
+    return found
+
+
 def tells_who_it_is_and_waits(candidate: Any, seed: int) -> float:
     Path(os.environ["COUNTED"], str(os.getpid())).touch()
     time.sleep(1000)
@@ -57,16 +65,24 @@ def tells_who_it_is_and_waits(candidate: Any, seed: int) -> float:
 
 
 beside: dict[int, int] = {}
+alone = set[int]()
+"""The seeds of those that are to run by themselves."""
+_are_two = threading.Event()
 _lock, _running = threading.Lock(), set[int]()
 
 
 def noting_who_is_beside(candidate: Any, seed: int) -> dict[str, float]:
-    """How many run at once, while this one does."""
+    """How many run at once, while this one does. The first of those that may run beside others wait for one."""
     with _lock:
         _running.add(seed)
         for other in _running:
             beside[other] = max(beside.get(other, 0), len(_running))
-    time.sleep(0.02)
+        if len(_running) > 1:
+            _are_two.set()
+    if seed in alone:
+        time.sleep(0.02)
+    else:
+        _are_two.wait()
     with _lock:
         _running.remove(seed)
     return bowl(candidate, seed)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -41,6 +42,18 @@ def test_two_processes_never_run_the_same(path: Path) -> None:
     assert trials[0].error == "Traceback ..." and trials[1].result == {"loss": 0.5}
     first.close()
     second.close()
+
+
+def test_a_file_that_another_process_begins_or_ends_to_use_was_locked(path: Path) -> None:
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("begin immediate")  # for who is about to write SQLite itself does not wait
+    with ThreadPoolExecutor(1) as executor:
+        opening = executor.submit(Journal, path, ABOUT)
+        with pytest.raises(TimeoutError):
+            opening.result(0.05)
+        other.execute("commit")
+        opening.result().close()
+    other.close()
 
 
 def test_what_a_process_that_is_gone_had_claimed_is_anothers(path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

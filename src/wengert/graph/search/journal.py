@@ -26,6 +26,7 @@ from wengert.graph.search.methods import Proposal
 
 VERSION = 2
 LEASE = 30.0  # s
+PATIENCE = 60.0  # s, for which another process may have the file to itself
 MOST_GONE = 4  # processes that claimed a trial and are gone; people end some, and mean no trial by it
 SCHEMA = """
 create table about (name text primary key, value text not null);
@@ -76,14 +77,14 @@ class Journal:
         with self._sound():
             self._db = sqlite3.connect(
                 ":memory:" if path is None else os.fspath(path),
-                timeout=60,
+                timeout=PATIENCE,
                 isolation_level=None,
                 check_same_thread=False,
             )
             if not self._is_new_or_ours():
                 self.close()
                 raise wg.errors.StorageError(wg.errors.message(f"{self.path} is no journal of a search"))
-            self._db.execute("pragma journal_mode = wal")
+            self._share()
             self._db.execute("pragma synchronous = full")
             with self._writing():
                 if not self._tables():
@@ -92,6 +93,19 @@ class Journal:
                     rows = [("version", VERSION), *about.items()]
                     self._db.executemany("insert into about values (?, ?)", [(k, json.dumps(v)) for k, v in rows])
         self._check(about)
+
+    def _share(self) -> None:
+        """Let others read while one writes. Here SQLite does not wait by itself for who does the same at this moment,
+        or closes the file."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                self._db.execute("pragma journal_mode = wal")
+                return
+            except sqlite3.OperationalError as error:
+                if "locked" not in str(error) or time.monotonic() > end:
+                    raise
+                time.sleep(0.01)
 
     def _tables(self) -> set[str]:
         return {row[0] for row in self._db.execute("select name from sqlite_master where type = 'table'")}
