@@ -29,9 +29,9 @@ if TYPE_CHECKING:
 
 Tree = Any
 SIZE = 24
-"""Vertices of a block, about: fewer would be compiled sooner after an edit, and take more calls."""
+"""About so many vertices are a block: fewer would be compiled sooner after an edit, and take more calls."""
 MAX_BLOCKS = 8192
-"""Whose programs are kept, the last ones used."""
+"""The programs of so many blocks are kept, the last ones used."""
 
 
 @dataclass(frozen=True)
@@ -107,7 +107,7 @@ def _programs_of(block: Block) -> tuple[Programs, bool]:
 
 
 def blocks_of(graph: Graph) -> list[Block]:
-    """The graph in blocks, in topological order. Linear."""
+    """Return the graph in blocks, in topological order. Linear."""
     pieces = _cut([vertex for vertex in graph if vertex.name not in graph.inputs])
     home = {vertex.name: k for k, piece in enumerate(pieces) for vertex in piece}
     taken: dict[str, None] = dict.fromkeys(graph.outputs)
@@ -150,7 +150,7 @@ class Report:
     vertices: int
     blocks: int
     new_vertices: int
-    """Those in new blocks."""
+    """The number of vertices in new blocks."""
     new_blocks: int
 
     def __str__(self) -> str:
@@ -248,7 +248,7 @@ _ends: WeakKeyDictionary[Any, Callable[..., Any]] = WeakKeyDictionary()
 
 
 def _end_of(loss: Callable[..., Any]) -> Callable[..., Any]:
-    """The program of a loss and its cotangents, kept while the loss is."""
+    """Return the program of a loss and its cotangents, kept while the loss is."""
     known = _ends.get(loss)
     if known is None:
         known = _ends[loss] = wg.jit(wg.value_and_grad(lambda outputs, *args: loss(outputs, *args)))
@@ -260,7 +260,7 @@ def _own(block: Block, tree: Tree) -> Tree:
 
 
 def _added(names: Sequence[str], cts: Sequence[Any]) -> dict[str, Any]:
-    """The cotangent of each name; one that is returned twice has the sum."""
+    """Return the cotangent of each name; one that is returned twice has the sum."""
     found: dict[str, Any] = {}
     for name, ct in zip(names, cts, strict=True):
         found[name] = found[name] + ct if name in found else ct

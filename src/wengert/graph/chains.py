@@ -11,7 +11,7 @@ from wengert.graph.wires import taken_twice
 
 @wg.expect.checked
 def from_chain(chain: nn.Chain) -> Graph:
-    """The graph of a chain: a vertex for each part, under its name, of the input ``x``.
+    """Return the graph of a chain: a vertex for each part, under its name, of the input ``x``.
 
     Its parameters and state are those of the chain under ``"layers"``. Raises GraphError for a part that is called x.
 

@@ -31,7 +31,7 @@ class Couplings:
 
     rules: dict[str, Rule]
     axes: dict[str, int]
-    """Along which axis the features of each value of the whole graph are."""
+    """The axis of the features of each value of the whole graph."""
     widths: dict[str, int]
     """The width of each coupled vertex."""
     classes: dict[str, Any]
@@ -45,7 +45,7 @@ class Couplings:
     """Why some widths cannot change."""
 
     def counts(self, name: str, begin: int = 0, end: int | None = None) -> dict[int, int]:
-        """How often each class of a segment is in the value of a vertex, or in features ``begin`` to ``end``."""
+        """Return how often each class of a segment is in the value of a vertex, or in features ``begin`` to ``end``."""
         found = Counter(self.classes[name][begin:end].tolist())
         return {self.segment_of[c]: count for c, count in found.items()}
 
@@ -85,7 +85,7 @@ def _axes_and_rules(graph: Graph, specs: dict[str, Any]) -> tuple[dict[str, int]
 
 
 def _agrees(found: Rule, vertex: Vertex, specs: dict[str, Any], axes: dict[str, int]) -> bool:
-    """Whether a layer takes the features of what it reads to be along the axis where they are."""
+    """Return whether a layer takes the features of what it reads to be along the axis where they are."""
     if found.axis is None or not is_layer(vertex.part):
         return True
     return all(min(found.axis, specs[r].ndim - 1) % specs[r].ndim == axes[r] for r in vertex.inputs if specs[r].ndim)
@@ -104,7 +104,7 @@ def _axes_of_inputs(graph: Graph) -> dict[str, int]:
 
 
 def _coupled(graph: Graph, rules: dict[str, Rule], names: list[str]) -> list[str]:
-    """The vertices whose widths may have to change with those of ``names``, in topological order."""
+    """Return the vertices whose widths may have to change with those of ``names``, in topological order."""
     readers = graph.readers()
     found, todo = set(names), list(names)
     while todo:
@@ -118,12 +118,12 @@ def _coupled(graph: Graph, rules: dict[str, Rule], names: list[str]) -> list[str
 
 
 def _passes_on(rule: Rule) -> bool:
-    """Whether the width of the value is bound to those of what is read."""
+    """Return whether the width of the value is bound to those of what is read."""
     return isinstance(rule, Same | Joined | Times)
 
 
 def _pairs(graph: Graph, name: str, rule: Rule, widths: dict[str, int], start: dict[str, int]) -> list[Any]:
-    """The features that a vertex couples, int[2, n] for each of what it reads."""
+    """Return the features that a vertex couples, int[2, n] for each of what it reads."""
     found, begin = [], start[name]
     if not _passes_on(rule):
         return []
@@ -144,7 +144,7 @@ def _pairs(graph: Graph, name: str, rule: Rule, widths: dict[str, int], start: d
 
 
 def is_spread(rule: Rule, read: int, width: int) -> bool:
-    """Whether a value of width 1 is read beside wider ones, once for each of their features."""
+    """Return whether a value of width 1 is read beside wider ones, once for each of their features."""
     return isinstance(rule, Same) and read == 1 and width != 1
 
 
@@ -176,7 +176,7 @@ def _groups(graph: Graph, rules: dict[str, Rule], widths: dict[str, int]) -> dic
 def _segments(
     classes: dict[str, Any], groups: dict[str, list[tuple[str, int]]]
 ) -> tuple[dict[int, list[int]], dict[int, int]]:
-    """The classes of each segment, and the segment of each class."""
+    """Return the classes of each segment, and the segment of each class."""
     occurs: dict[int, Counter[Any]] = {}
     for name, own in classes.items():
         for k, c in enumerate(own.tolist()):
@@ -197,7 +197,7 @@ def _segments(
 
 
 def selections(graph: Graph, coupled: Couplings, kept: dict[int, list[int]], new: dict[int, int]) -> dict[str, Any]:
-    """Which old features the new value of each coupled vertex has, int[new width], -1 for a new one.
+    """Return which old features the new value of each coupled vertex has, int[new width], -1 for a new one.
 
     ``kept`` are the classes of each segment that stay, ``new`` is how many are new, which stand behind them.
 
@@ -235,7 +235,7 @@ def _of_segments(coupled: Couplings, name: str, kept: dict[int, list[int]], new:
 
 
 def _hand_on(graph: Graph, coupled: Couplings, name: str, found: dict[str, Any]) -> None:
-    """From what a vertex reads to its value; where the features are the same, back as well."""
+    """Put selections on from what a vertex reads to its value; where the features are the same, back as well."""
     rule, inputs = coupled.rules[name], graph[name].inputs
     if not _passes_on(rule):
         return

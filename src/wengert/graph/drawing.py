@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 LINE = 14.0
 BOX_SPACE = 44.0
-"""Between two layers."""
+"""The space between two layers."""
 LANE = 8.0
-"""Between edges that run side by side."""
+"""The space between edges that run side by side."""
 MARGIN = 16.0
 MAX_LETTERS = 34
 LETTER = 6.7
-"""The width of one, at 11 points of a font whose letters are equally wide."""
+"""The width of a letter, at 11 points of a font whose letters are equally wide."""
 
 COLOURS = {"input": "#dbe9f6", "constant": "#eeeeee", "layer": "#e3f1de", "function": "#ffffff"}
 
@@ -52,7 +52,7 @@ def draw(graph: Graph, file: str | Path, *xs: Any) -> None:
 
 
 def svg(graph: Graph, *xs: Any) -> str:
-    """The picture that :func:`draw` writes."""
+    """Return the picture that :func:`draw` writes."""
     specs = graph.specs(*xs) if xs else {}
     texts = {vertex.name: _lines(vertex, specs) for vertex in graph}
     widths = {name: LETTER * max(len(line) for _, line in lines) + 16 for name, lines in texts.items()}
@@ -80,8 +80,11 @@ def svg(graph: Graph, *xs: Any) -> str:
 
 
 class Sheet:
-    """Where everything stands on the picture: columns from left to right, and between them room for the edges that
-    run from the bottom of one to the top of the next."""
+    """A sheet says where everything stands on the picture.
+
+    Columns stand from left to right, and between them is room for the edges that run from the bottom of one to the top
+    of the next.
+    """
 
     def __init__(self, places: Layout, widths: Mapping[str, float], box: float) -> None:
         self.routes = list(places.routes.values())
@@ -113,11 +116,11 @@ class Sheet:
         self.width = left - 2 * LANE + MARGIN
 
     def _leaves(self, a: Place, b: Place, column: int) -> bool:
-        """Whether an edge's step from ``a`` to ``b`` leaves the column that has just been placed."""
+        """Return whether an edge's step from ``a`` to ``b`` leaves the column that has just been placed."""
         return self.column.get(a) == column and b not in self.column
 
     def path(self, route: list[Place]) -> str:
-        """Down from box to box, straight past the boxes of each layer on the way, and bent between layers."""
+        """Return the path of an edge: down from box to box, past the boxes of each layer, and bent between layers."""
         x, y = self.at[route[0]]
         path = [f"M{x:.1f},{y + self.box:.1f}"]
         for before, place in pairwise(route):
@@ -132,7 +135,7 @@ class Sheet:
         return " ".join(path)
 
     def _to_the_next_column(self, column: int, x0: float, bottom: float, x: float, y: float) -> str:
-        """Below the last box, up in a lane of its own, and above the first."""
+        """Return the path below the last box, up in a lane of its own, and above the first."""
         lane = self.lanes[column]
         shift, r = self.shift[column], LANE
         low, high = bottom + BOX_SPACE / 2 - shift, y - BOX_SPACE / 2 + shift
@@ -147,7 +150,7 @@ class Sheet:
 
 
 def _lines(vertex: Vertex, specs: Mapping[str, Any]) -> list[tuple[str, str]]:
-    """The lines in a box, each with its class."""
+    """Return the lines in a box, each with its class."""
     lines = [("name", _cut(vertex.name))]
     what = words(vertex.part)
     if not isinstance(vertex.part, Input) and what != vertex.name:

@@ -29,7 +29,7 @@ def insert(
     before: str | None = None,
     between: tuple[str, str] | None = None,
 ) -> Graph:
-    """A graph with a new vertex.
+    """Return a graph with a new vertex.
 
     ``g.insert("s", np.add, "a", "b")`` reads ``a`` and ``b``, and nobody reads it yet. With one of
 
@@ -74,10 +74,16 @@ def insert(
 
 
 def remove(graph: Graph, name: str, to: str | None = None) -> Graph:
-    """A graph without a vertex: whoever read it reads ``to`` instead, by default its only input.
+    """Return a graph without a vertex: whoever read it reads ``to`` instead, by default its only input.
 
     A vertex that nobody reads needs no ``to``. Raises GraphError if it is read, and has several inputs or none; and
     CycleError if ``to`` depends on who would read it.
+
+    >>> import numpy as np
+    >>> from wengert import graph
+    >>> g = graph.empty("x").insert("h", np.exp, after="x").insert("y", np.sin, after="h")
+    >>> g.remove("h")["y"].inputs
+    ('x',)
     """
     readers = graph.readers()[graph[name].name]
     is_read = bool(readers) or name in graph.outputs
@@ -93,7 +99,13 @@ def remove(graph: Graph, name: str, to: str | None = None) -> Graph:
 
 
 def replace(graph: Graph, name: str, part: Part, *inputs: str) -> Graph:
-    """A graph in which ``name`` computes ``part``, of the same inputs if no others are given."""
+    """Return a graph in which ``name`` computes ``part``, of the same inputs if no others are given.
+
+    >>> import numpy as np
+    >>> from wengert import graph
+    >>> graph.empty("x").insert("h", np.exp, after="x").replace("h", np.cos)(0.0)
+    np.float64(1.0)
+    """
     if isinstance(graph[name].part, Input):
         raise wg.errors.GraphError(
             wg.errors.message(
@@ -107,7 +119,14 @@ def replace(graph: Graph, name: str, part: Part, *inputs: str) -> Graph:
 
 
 def rewire(graph: Graph, name: str, *inputs: str) -> Graph:
-    """A graph in which ``name`` reads ``inputs``. Raises CycleError if one of them depends on ``name``."""
+    """Return a graph in which ``name`` reads ``inputs``. Raises CycleError if one of them depends on ``name``.
+
+    >>> import numpy as np
+    >>> from wengert import graph
+    >>> g = graph.empty("x", "y").insert("h", np.subtract, "x", "y").returning("h")
+    >>> g.rewire("h", "y", "x")(1.0, 3.0)
+    np.float64(2.0)
+    """
     if isinstance(graph[name].part, Input):
         raise wg.errors.GraphError(wg.errors.message(f"rewire: {name!r} is an input, which reads nothing"))
     new = graph.vertices[name]._replace(inputs=inputs)
@@ -116,10 +135,15 @@ def rewire(graph: Graph, name: str, *inputs: str) -> Graph:
 
 
 def rename(graph: Graph, names: Mapping[str, str] | Callable[[str], str]) -> Graph:
-    """A graph whose vertices have other names: ``g.rename({"h": "hidden"})``, or a function of each name.
+    """Return a graph whose vertices have other names: ``g.rename({"h": "hidden"})``, or a function of each name.
 
     Raises GraphError if a vertex is not there, or two would have one name. Parameters are renamed by
     :func:`wengert.graph.inherit`, which takes the same ``names``.
+
+    >>> import numpy as np
+    >>> from wengert import graph
+    >>> graph.empty("x").insert("h", np.exp, after="x").rename({"h": "hidden"}).names
+    ('x', 'hidden')
     """
     if isinstance(names, Mapping):
         for old in names:
@@ -138,9 +162,16 @@ def rename(graph: Graph, names: Mapping[str, str] | Callable[[str], str]) -> Gra
 
 
 def copy(graph: Graph, names: Mapping[str, str]) -> Graph:
-    """A graph with a second copy of some vertices: ``g.copy({"h": "h2", "y": "y2"})``.
+    """Return a graph with a second copy of some vertices: ``g.copy({"h": "h2", "y": "y2"})``.
 
     Copies read the copies of what is copied too, and the vertices themselves otherwise. Nobody reads them yet.
+
+    >>> import numpy as np
+    >>> from wengert import graph
+    >>> g = graph.empty("x").insert("h", np.exp, after="x").insert("y", np.sin, after="h")
+    >>> twice = g.copy({"h": "h2", "y": "y2"})
+    >>> twice["h2"].inputs, twice["y2"].inputs, twice.outputs
+    (('x',), ('h2',), ('y',))
     """
     for old, new in names.items():
         if isinstance(graph[old].part, Input):
@@ -158,7 +189,7 @@ def copy(graph: Graph, names: Mapping[str, str]) -> Graph:
 
 
 def merge(graph: Graph, other: Graph, inputs: Mapping[str, str] | None = None, prefix: str = "") -> Graph:
-    """A graph that has the vertices of another one too, ``prefix`` before their names.
+    """Return a graph that has the vertices of another one too, ``prefix`` before their names.
 
     ``inputs`` says which vertex of ``graph`` stands for an input of ``other``; inputs that are not named there stay
     inputs, or are those of ``graph`` of the same name. The outputs of ``graph`` come first, then those of ``other``.
@@ -192,17 +223,29 @@ def merge(graph: Graph, other: Graph, inputs: Mapping[str, str] | None = None, p
 
 
 def returning(graph: Graph, *outputs: str) -> Graph:
-    """A graph with the same vertices that returns ``outputs``."""
+    """Return a graph with the same vertices that returns ``outputs``.
+
+    >>> import numpy as np
+    >>> from wengert import graph
+    >>> graph.empty("x").insert("h", np.exp, after="x").returning("x", "h")(0.0)
+    (0.0, np.float64(1.0))
+    """
     for name in outputs:
         graph[name]
     return graph.made_of(graph.vertices, graph.inputs, outputs)
 
 
 def part(graph: Graph, outputs: Iterable[str] | None = None, inputs: Iterable[str] | None = None) -> Graph:
-    """The part of a graph that computes ``outputs`` from ``inputs``, by default from those inputs that are needed.
+    """Return the part of a graph that computes ``outputs`` from ``inputs``, by default from those that are needed.
 
     Vertices that nobody needs are dropped, so ``g.part()`` is ``g`` without them. A vertex among ``inputs`` becomes an
     input. Raises GraphError if ``outputs`` need an input that is not among ``inputs``.
+
+    >>> import numpy as np
+    >>> from wengert import graph
+    >>> g = graph.empty("x").insert("h", np.exp, after="x").insert("y", np.sin, after="h")
+    >>> g.part(["h"]).names
+    ('x', 'h')
     """
     outputs = graph.outputs if outputs is None else tuple(outputs)
     ends = graph.inputs if inputs is None else tuple(inputs)
@@ -229,7 +272,7 @@ def part(graph: Graph, outputs: Iterable[str] | None = None, inputs: Iterable[st
 
 
 def _with_new(graph: Graph, new: Vertex) -> dict[str, Vertex]:
-    """The vertices with ``new`` right behind the last of those that it reads; in front if it reads none."""
+    """Return the vertices with ``new`` right behind the last of those that it reads; in front if it reads none."""
     if not new.inputs:
         first = dict.fromkeys(graph.inputs)
         inputs = {name: graph.vertices[name] for name in first}

@@ -14,9 +14,10 @@ Tree = Any
 def evaluate(
     vertices: Iterable[Vertex], values: dict[str, Any], params: Tree, state: Tree, train: bool
 ) -> tuple[dict[str, Any], Tree]:
-    """The values of all vertices, by name, given some of them, which are not computed; and the state that is new.
+    """Return the values of all vertices, by name, and the state that is new.
 
-    Each vertex is called once. Raises ShapeError where values do not fit, naming the vertices and what they give.
+    Some values are given, and are not computed. Each vertex is called once. Raises ShapeError where values do not fit,
+    naming the vertices and what they give.
     """
     changed = {}
     for vertex in vertices:

@@ -38,12 +38,16 @@ Generator = np.random.Generator | int
 @wg.expect.is_kind
 @wg.expect.checked_class
 class Graph:
-    """Named vertices, of which some are inputs and some outputs. A layer, a function, and something to look at.
+    """A graph is a set of named vertices, of which some are inputs and some outputs: a layer, and a function.
 
     Parameters
     ----------
     inputs, outputs : wires, see :func:`wengert.graph.input` and :func:`wengert.graph.vertex`. One output is returned
         as it is, several as a tuple.
+
+    Raises
+    ------
+    GraphError : outputs need an input that is not among ``inputs``, or two vertices have one name.
 
     Examples
     --------
@@ -72,7 +76,7 @@ class Graph:
 
     @staticmethod
     def made_of(vertices: Mapping[str, Vertex], inputs: Sequence[str], outputs: Sequence[str]) -> Graph:
-        """The graph of vertices that are in topological order."""
+        """Return the graph of vertices that are in topological order."""
         graph = object.__new__(Graph)
         graph.inputs, graph.outputs, graph.vertices = tuple(inputs), tuple(outputs), Vertices(vertices)
         return graph
@@ -80,11 +84,11 @@ class Graph:
     # ------------------------------------------------------------------------------------------- as a function
 
     def __call__(self, *xs: Any) -> Any:
-        """The outputs for these inputs, of a graph without parameters."""
+        """Return the outputs for these inputs, of a graph without parameters."""
         return self.apply({}, {}, *xs)[0]
 
     def init(self, rng: Generator, *xs: Array | Spec, dtype: DType | None = None) -> tuple[Tree, Tree]:
-        """Parameters and state of each vertex that has some, by its name.
+        """Return parameters and state of each vertex that has some, by its name.
 
         ``rng`` is a Generator or a seed; ``xs`` are like the inputs, arrays or specs; ``dtype`` is given to the layers,
         if it is given. Raises ShapeError where values do not fit, naming the vertices.
@@ -95,7 +99,7 @@ class Graph:
         return params, state
 
     def apply(self, params: Tree, state: Tree, *xs: Any, train: bool = False) -> tuple[Any, Tree]:
-        """``(outputs, new state)`` for parameters and state as :meth:`init` returns them. Pure.
+        """Return ``(outputs, new state)`` for parameters and state as :meth:`init` returns them. Pure.
 
         Each vertex is called once. Raises ShapeError where values do not fit, naming the vertices and what they give,
         and StructureError if the parameters are of another graph.
@@ -147,7 +151,7 @@ class Graph:
         return self.vertices.each()
 
     def readers(self) -> dict[str, list[str]]:
-        """Who reads each vertex, in topological order; a vertex that reads a value twice is there once."""
+        """Return who reads each vertex, in topological order; a vertex that reads a value twice is there once."""
         found: dict[str, list[str]] = {name: [] for name in self.vertices}
         for vertex in self:
             for name in dict.fromkeys(vertex.inputs):
@@ -176,7 +180,7 @@ class Graph:
         part: Any = None,
         where: Callable[[Vertex], bool] | None = None,
     ) -> tuple[str, ...]:
-        """The names of the vertices that match everything given, in topological order.
+        """Return the names of the vertices that match everything given, in topological order.
 
         Parameters
         ----------
@@ -204,7 +208,7 @@ class Graph:
         return tuple([vertex.name for vertex in self if matches(vertex)])
 
     def __eq__(self, other: object) -> bool:
-        """Whether inputs, outputs and vertices are equal, in whatever order they stand."""
+        """Return whether inputs, outputs and vertices are equal, in whatever order they stand."""
         if not isinstance(other, Graph):
             return False
         ends = (self.inputs, self.outputs) == (other.inputs, other.outputs)
@@ -224,7 +228,7 @@ class Graph:
     difference = difference
 
     def _repr_svg_(self) -> str:
-        """How a notebook shows it."""
+        """Return the picture that a notebook shows."""
         return svg(self)
 
     # ---------------------------------------------------------------------------------------------------- edits
@@ -243,10 +247,11 @@ class Graph:
 
 @wg.expect.checked
 def empty(*inputs: str) -> Graph:
-    """The graph of ``inputs`` alone, which it returns: what a graph that is built step by step begins with.
+    """Return the graph of ``inputs`` alone, which are its outputs too: what is built step by step begins with it.
 
     >>> import numpy as np
-    >>> empty("x").insert("h", np.tanh, after="x")(0.0)
+    >>> from wengert import graph
+    >>> graph.empty("x").insert("h", np.tanh, after="x")(0.0)
     np.float64(0.0)
     """
     wires = [Wire(Input(), name, ()) for name in inputs]

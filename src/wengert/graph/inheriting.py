@@ -24,16 +24,30 @@ def inherit(
     state: Mapping[str, Any],
     names: Mapping[str, str] | None = None,
 ) -> tuple[Tree, Tree]:
-    """``(params, state)`` for ``graph``: what a vertex of the same name had before, if its arrays have the same
-    shapes and dtypes now; and what the layer's ``init`` makes with ``rng`` otherwise. No array is copied.
+    """Return ``(params, state)`` for an edited graph: those of the graph before, where they still fit, else new ones.
 
-    ``names`` says which vertices have been renamed, as for :meth:`Graph.rename`.
+    What a vertex of the same name had before is kept if its arrays have the same shapes and dtypes now; otherwise the
+    layer's ``init`` makes it with ``rng``. No array is copied.
 
+    Parameters
+    ----------
+    graph : the graph after the edit.
+    rng : a Generator or a seed.
+    xs : like its inputs, arrays or specs.
+    params, state : of the graph before.
+    names : which vertices have been renamed, as for :meth:`Graph.rename`.
+
+    Examples
+    --------
     >>> import numpy as np
-    >>> from wengert import graph
-    >>> g = graph.empty("x").insert("h", np.tanh, after="x")
-    >>> inherit(g, 0, (np.ones(3),), {"gone": {"w": np.ones(2)}}, {})
-    ({}, {})
+    >>> from wengert import graph, nn
+    >>> x = np.ones((1, 2))
+    >>> g = graph.empty("x").insert("h", nn.Dense(3), after="x")
+    >>> params, state = g.init(0, x)
+    >>> edited = g.insert("y", nn.Dense(1), after="h")
+    >>> new, state = graph.inherit(edited, 0, (x,), params, state)
+    >>> new["h"]["w"] is params["h"]["w"], list(new)
+    (True, ['h', 'y'])
     """
     before = {new: old for old, new in (names or {}).items()}
     old_params, old_state = (

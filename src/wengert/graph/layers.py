@@ -32,7 +32,7 @@ def _always(found: Rule) -> Callable[[Any, Sequence[Any]], Rule]:
 
 
 def _conv(part: Any, operands: Sequence[Any]) -> Rule:
-    """A depthwise one has as many groups as it reads channels, and follows them."""
+    """Return the rule of a convolution: a depthwise one has as many groups as it reads channels, and follows them."""
     kernel = (None,) * (operands[0].ndim - 2 if operands else 0)
     if operands and part.groups == operands[0].shape[1] > 1:
         count = part.width // part.groups
@@ -48,7 +48,7 @@ def _conv_transpose(part: Any, operands: Sequence[Any]) -> Rule:
 
 
 def _recurrent(part: Any, operands: Sequence[Any]) -> Rule:
-    """Gates are blocks of rows, and each layer reads the one below it."""
+    """Return the rule of a recurrent layer: gates are blocks of rows, and each layer reads the one below it."""
     if part.bidirectional or len(operands) > 1:
         return Fixed(LAST)
     rows = ("out", part.GATES)

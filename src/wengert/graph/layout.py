@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 SWEEPS = 12
 BEND_WIDTH = 10.0
 SPACE = 24.0
-"""Between two places of a layer."""
+"""The space between two places of a layer."""
 
 Place = str | tuple[str, str, int]
 """A vertex, or the bend of the edge from one vertex to another in a layer."""
@@ -41,8 +41,11 @@ Place = str | tuple[str, str, int]
 
 @dataclass(frozen=True)
 class Layout:
-    """``layers``, from above, have places in their order; ``x`` is the middle of each; ``routes`` are the places of
-    each edge, its two vertices included; ``reads`` is how many others each vertex reads."""
+    """A layout says where the vertices of a drawing stand.
+
+    ``layers``, from above, have places in their order; ``x`` is the middle of each; ``routes`` are the places of each
+    edge, its two vertices included; ``reads`` is how many others each vertex reads.
+    """
 
     layers: list[list[Place]]
     x: dict[Place, float]
@@ -51,7 +54,7 @@ class Layout:
 
 
 def layout(graph: Graph, widths: Mapping[str, float]) -> Layout:
-    """Where vertices of these widths stand."""
+    """Return where vertices of these widths stand."""
     layer_of = layers_of(graph)
     layers: list[list[Place]] = [[] for _ in range(max(layer_of.values(), default=-1) + 1)]
     for name, layer in layer_of.items():
@@ -78,7 +81,7 @@ def layout(graph: Graph, widths: Mapping[str, float]) -> Layout:
 
 
 def layers_of(graph: Graph) -> dict[str, int]:
-    """The layer of each vertex, counted from above."""
+    """Return the layer of each vertex, counted from above."""
     layer: dict[str, int] = {}
     for vertex in graph:
         layer[vertex.name] = max([layer[read] + 1 for read in vertex.inputs], default=0)
@@ -94,7 +97,7 @@ def layers_of(graph: Graph) -> dict[str, int]:
 def ordered(
     layers: list[list[Place]], above: Mapping[Place, list[Place]], below: Mapping[Place, list[Place]]
 ) -> list[list[Place]]:
-    """The layers in the order with the fewest crossings that the sweeps find."""
+    """Return the layers in the order with the fewest crossings that the sweeps find."""
     best, fewest = layers, crossings(layers, below)
     for sweep in range(SWEEPS):
         if fewest == 0:
@@ -108,7 +111,10 @@ def ordered(
 
 
 def _swept(layers: list[list[Place]], neighbours: Mapping[Place, list[Place]], down: bool) -> list[list[Place]]:
-    """Each layer sorted by the medians of its places' neighbours in the one before; what has none keeps its place."""
+    """Return each layer sorted by the medians of its places' neighbours in the one before.
+
+    A place without such neighbours keeps its relative place.
+    """
     result: list[list[Place]] = []
     position: dict[Place, float] = {}
     for layer in layers if down else reversed(layers):
@@ -123,7 +129,7 @@ def _swept(layers: list[list[Place]], neighbours: Mapping[Place, list[Place]], d
 
 
 def crossings(layers: Sequence[Sequence[Place]], below: Mapping[Place, Sequence[Place]]) -> int:
-    """How many pairs of edges cross between neighbouring layers."""
+    """Return how many pairs of edges cross between neighbouring layers."""
     count = 0
     for upper, lower in pairwise(layers):
         position = {place: k for k, place in enumerate(lower)}
@@ -145,7 +151,7 @@ def coordinates(
     below: Mapping[Place, Sequence[Place]],
     widths: Mapping[str, float],
 ) -> dict[Place, float]:
-    """The middle of each place; the least left edge is at 0."""
+    """Return the middle of each place; the least left edge is at 0."""
     half = {place: (widths[place] if isinstance(place, str) else BEND_WIDTH) / 2 for layer in layers for place in layer}
     x: dict[Place, float] = {}
     for layer in layers:
@@ -166,13 +172,13 @@ def coordinates(
 
 
 def _offsets(layer: Sequence[Place], half: Mapping[Place, float]) -> Any:
-    """Where the places stand if they stand as near to one another as they may."""
+    """Return where the places stand if they stand as near to one another as they may."""
     steps = [0.0] + [half[a] + half[b] + SPACE for a, b in pairwise(layer)]
     return np.cumsum(steps)
 
 
 def _apart(wanted: Any, weights: Any, offsets: Any) -> Any:
-    """The coordinates nearest to ``wanted`` whose distances are those of ``offsets`` or more."""
+    """Return the coordinates nearest to ``wanted`` whose distances are those of ``offsets`` or more."""
     if not len(wanted):
         return wanted
     return isotonic_regression(wanted - offsets, weights=weights).x + offsets
@@ -181,15 +187,15 @@ def _apart(wanted: Any, weights: Any, offsets: Any) -> Any:
 # ---------------------------------------------------------------------------------------------------------- columns
 
 LONG = 16
-"""Layers that are read without a cut."""
+"""The number of layers up to which they are one column."""
 ASPECT = 1.5
-"""Width by height that columns are made for: a screen's."""
+"""The ratio of width to height that columns are made for: a screen's."""
 LEEWAY = 3
 """How many layers a cut is moved at most, to cut fewer edges."""
 
 
 def columns(places: Layout, width: float, height: float) -> list[list[list[Place]]]:
-    """The layers, column by column; ``width`` is that of one column, ``height`` that of one layer."""
+    """Return the layers, column by column; ``width`` is that of one column, ``height`` that of one layer."""
     total = len(places.layers)
     if total <= LONG:
         return [places.layers]
@@ -208,5 +214,5 @@ def columns(places: Layout, width: float, height: float) -> list[list[list[Place
 
 
 def _cut_edges(places: Layout, cut: int) -> int:
-    """How many edges run from above into layer ``cut``."""
+    """Return how many edges run from above into layer ``cut``."""
     return sum(1 if not isinstance(place, str) else places.reads[place] for place in places.layers[cut])

@@ -16,7 +16,7 @@ T = TypeVar("T")
 
 
 def visited(roots: Iterable[T], children: Callable[[T], Iterable[T]]) -> list[T]:
-    """Everything that ``roots`` reach, each behind its children: depth first, children from left to right.
+    """Return everything that ``roots`` reach, each behind its children: depth first, children from left to right.
 
     Raises CycleError if something reaches itself.
     """
@@ -42,9 +42,9 @@ def visited(roots: Iterable[T], children: Callable[[T], Iterable[T]]) -> list[T]
 
 
 def in_order(vertices: dict[str, Vertex]) -> dict[str, Vertex]:
-    """The vertices in topological order, each as near to its old place as it can be: itself if they are in order.
+    """Return the vertices in topological order, each as near to its old place as it can be.
 
-    Raises CycleError if there is no such order.
+    If they are in order, that is ``vertices`` itself. Raises CycleError if there is no such order.
     """
     met: set[str] = set()
     for name, vertex in vertices.items():

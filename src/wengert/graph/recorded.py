@@ -14,13 +14,22 @@ from wengert.graph.wires import free_name
 
 @wg.expect.checked
 def of(f: Callable[..., Any], *args: Any) -> Graph:
-    """The graph of the steps that ``f`` takes for arguments like ``args``: arrays, trees of them, or specs.
+    """Return the graph of the steps that ``f`` takes for arguments like ``args``.
 
     Its inputs are the arrays of ``args``, in the order of their leaves, named after the parameters of ``f``; its
     outputs are those of the value. Arrays that ``f`` captured are :class:`~wengert.graph.Constant` vertices. Where
     ``f`` branches on values, it is one path of ``f``, and the check that this is the path is a vertex too.
 
     Each vertex calls one op, which takes arrays, traced ones too: the graph is differentiated and compiled like ``f``.
+
+    Parameters
+    ----------
+    f : a function of arrays, or of trees of them.
+    args : arrays, trees of them, or specs.
+
+    Raises
+    ------
+    GuardError : at a call of the graph, whose inputs take another path of ``f``.
 
     Examples
     --------
@@ -37,7 +46,7 @@ def of(f: Callable[..., Any], *args: Any) -> Graph:
 
 
 def of_tape(tape: wg.Tape, parameters: tuple[str, ...] = ()) -> Graph:
-    """The graph of a tape, each instruction a vertex."""
+    """Return the graph of a tape, each instruction a vertex."""
     vertices: dict[str, Vertex] = {}
     names: dict[Any, str] = {}
     counts: dict[str, int] = {}
@@ -74,7 +83,7 @@ _OtherPath = (
 
 
 class Checked(Call):
-    """The part that checks that a branch of the function is the one that was recorded."""
+    """This part checks that a branch of the function is the one that was recorded."""
 
     def __call__(self, *xs: Any) -> Any:
         try:
@@ -89,7 +98,7 @@ class Checked(Call):
 
 
 class Picked:
-    """The part that picks one of several values that a vertex gives."""
+    """This part picks one of several values that a vertex gives."""
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -115,7 +124,7 @@ def _parameters(f: Callable[..., Any]) -> tuple[str, ...]:
 
 
 def _words_of_inputs(tape: wg.Tape, parameters: tuple[str, ...]) -> list[str]:
-    """Names of the inputs: of the parameter, and of the keys that lead to the leaf, with points between them."""
+    """Return names of the inputs: of the parameter, and of the keys that lead to the leaf, with points between them."""
     if tape.in_tree is None:
         return [f"x{k}" for k in range(len(tape.inputs))]
     static = {k for k, _ in tape.in_static}

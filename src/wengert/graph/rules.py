@@ -118,7 +118,7 @@ class Fixed(Rule):
 
 
 def rule_of(part: Any, operands: Sequence[Any], axes: Sequence[int]) -> Rule:
-    """The rule of a part that reads values of these specs, whose features are along ``axes``."""
+    """Return the rule of a part that reads values of these specs, whose features are along ``axes``."""
     found = rule(part, operands)
     if found is not None:
         return found
@@ -167,7 +167,7 @@ def _without_parameters(layer: Any, operands: Sequence[Any]) -> Callable[..., An
 
 
 def _tried(part: Any, operands: Sequence[Any], axes: Sequence[int]) -> Rule:
-    """The rule of a function, from what it gives for values of twice the width."""
+    """Return the rule of a function, from what it gives for values of twice the width."""
     if not operands or any(x.ndim == 0 for x in operands):
         return Fixed()
     widths = [x.shape[axis] for x, axis in zip(operands, axes, strict=True)]
@@ -189,7 +189,7 @@ def _tried(part: Any, operands: Sequence[Any], axes: Sequence[int]) -> Rule:
 
 
 def widened(x: Any, axis: int, width: int) -> Any:
-    """The spec of another width."""
+    """Return the spec of another width."""
     shape = list(x.shape)
     shape[axis] = width
     return wg.spec(tuple(shape), x.dtype)
@@ -199,7 +199,7 @@ def widened(x: Any, axis: int, width: int) -> Any:
 
 
 def followed(tree: Any, rule: Rule, ins: Any, out: Any, fresh: Any, of_state: bool = False) -> Any:
-    """Parameters, or state, with the features that ``ins`` and ``out`` select: numbers of old ones, -1 for a new one.
+    """Return parameters, or state, with the features that ``ins`` and ``out`` select, by old numbers, -1 for new ones.
 
     What is of new features comes from ``fresh``, a tree of the new shapes, where the feature of the value is new, and
     is zero where one that is read is: so the value of the old features is what it was. ``fresh=None``: zero too.
@@ -261,7 +261,7 @@ def _of_pieces(leaf: Any, axes: Sequence[Any], ins: Any, out: Any, new: Any, gro
 
 
 def _in_piece(index: Any, number: int, groups: int, length: int) -> Any:
-    """The part of a selection that is of one of several equal pieces of ``length``, counted from its beginning."""
+    """Return the part of a selection that is of one of several equal pieces of ``length``, counted from its start."""
     size = len(index) // groups
     piece = index[number * size : (number + 1) * size]
     return np.where(piece < 0, -1, piece - number * length)

@@ -18,7 +18,7 @@ Tree = Any
 
 
 def specs_of(graph: Graph, xs: Sequence[Any], params: Tree, state: Tree, rng: Any, options: Tree) -> dict[str, Any]:
-    """The spec of each vertex, for inputs like ``xs``.
+    """Return the spec of each vertex, for inputs like ``xs``.
 
     What layers that are in neither tree make with ``rng`` and ``options`` is put into ``params`` and ``state``. Where
     nothing has to be made for many vertices, they are looked at together.

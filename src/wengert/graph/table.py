@@ -15,8 +15,7 @@ MAX_PART = 60
 
 
 def table(graph: Graph, *xs: Any) -> str:
-    """The vertices in topological order; with inputs like ``xs``, what each of them gives and how many numbers its
-    parameters are, too.
+    """Return a table of the vertices in topological order; with inputs like ``xs``, also of what each of them gives.
 
     >>> import numpy as np
     >>> from wengert import graph, nn

@@ -23,10 +23,11 @@ _Op = wg.ops.Op  # by a name of ours: a compiled function watches what the modul
 
 
 class Vertex(NamedTuple):
-    """``part`` of the values of ``inputs``, under a name.
+    """A vertex computes ``part`` of the values of ``inputs``, under a name.
 
     >>> import numpy as np
-    >>> Vertex("h", np.tanh, ("x",))
+    >>> from wengert import graph
+    >>> graph.Vertex("h", np.tanh, ("x",))
     Vertex(name='h', part=<ufunc 'tanh'>, inputs=('x',))
     """
 
@@ -36,7 +37,7 @@ class Vertex(NamedTuple):
 
 
 class Vertices(Mapping[str, Vertex]):
-    """Vertices by name, in topological order, as a dict has them; in pieces.
+    """This mapping has vertices by name, in topological order, in pieces.
 
     A compiled function that captured a dict of more than 10,000 items is traced at every call, for to look at all of
     them would take as long: of this one the runtime looks at the pieces.
@@ -65,7 +66,7 @@ class Vertices(Mapping[str, Vertex]):
         return sum(map(len, self._pieces))
 
     def __hash__(self) -> int:
-        """Equal for equal ones, in whatever order they stand."""
+        """Return the hash of the names: equal for equal ones, in whatever order they stand."""
         return hash(frozenset(self))
 
     def each(self) -> Iterator[Vertex]:
@@ -85,15 +86,16 @@ PIECE = 1_000
 
 @dataclass(frozen=True)
 class Input:
-    """The part of a vertex whose value the caller gives."""
+    """This part stands for a value that the caller gives."""
 
 
 @dataclass(frozen=True, eq=False)
 class Constant:
-    """A part that reads nothing: an array that stands in the graph. Equal to another one of equal bits.
+    """This part reads nothing: it is an array that stands in the graph. Equal to another one of equal bits.
 
     >>> import numpy as np
-    >>> Constant(np.ones(2)) == Constant(np.ones(2))
+    >>> from wengert import graph
+    >>> graph.Constant(np.ones(2)) == graph.Constant(np.ones(2))
     True
     """
 
@@ -114,16 +116,25 @@ class Constant:
 
 @dataclass(frozen=True)
 class Operand:
-    """Where a :class:`Call` puts the value of its input number ``number``."""
+    """An operand marks where a :class:`Call` puts the value of its input number ``number``."""
 
     number: int
 
 
 @dataclass(frozen=True)
 class Call:
-    """A part that calls ``function`` with some arguments that are given here, and others that the vertex reads.
+    """This part calls ``function`` with some arguments that are given here, and others that the vertex reads.
 
+    Parameters
+    ----------
+    function : what is called.
+    arguments : of which those that are :class:`Operand` stand for the values that the vertex reads, by their numbers.
+    keywords : given to ``function`` as they are.
+
+    Examples
+    --------
     >>> import numpy as np
+    >>> from wengert.graph.vertices import Call, Operand
     >>> half = Call(np.multiply, (Operand(0), 0.5))
     >>> half(np.ones(2))
     array([0.5, 0.5])
@@ -142,12 +153,12 @@ class Call:
 
 
 def is_layer(part: Any) -> bool:
-    """Whether a part has parameters of its own, by the protocol of layers."""
+    """Return whether a part has parameters of its own, by the protocol of layers."""
     return hasattr(type(part), "apply") and hasattr(type(part), "init")
 
 
 def words(part: Any) -> str:
-    """A part in a few words, for tables and errors.
+    """Return a part in a few words, for tables and errors.
 
     >>> import numpy as np
     >>> words(np.tanh), words(Call(np.sum, (Operand(0),), {"axis": 1}))

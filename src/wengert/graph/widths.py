@@ -38,7 +38,7 @@ def resize(
     weights: Mapping[str, float] | None = None,
     rng: Any = None,
 ) -> tuple[Graph, Tree, Tree]:
-    """The graph with vertices of other widths, and its parameters and state.
+    """Return the graph with vertices of other widths, and its parameters and state.
 
     What is coupled with these vertices changes with them: a sum's terms, what concatenation, flattening and groups bind
     together, norms. What reads them takes the new width. Inputs keep their widths, and so do outputs that are not asked
@@ -94,7 +94,7 @@ def _is_whole(index: Any, width: int) -> bool:
 
 @dataclass
 class Problem:
-    """Constraints on whole numbers: low <= row @ sizes <= high, each with what it says in words."""
+    """A problem has constraints on whole numbers: low <= row @ sizes <= high, each with what it says in words."""
 
     count: int
     rows: list[dict[int, float]] = field(default_factory=list)
@@ -109,12 +109,12 @@ class Problem:
         self.words.append(words)
 
     def more(self, count: int = 1) -> int:
-        """The number of the first of some new variables."""
+        """Return the number of the first of some new variables."""
         self.count += count
         return self.count - count
 
     def solve(self, cost: Mapping[int, float], only: list[int] | None = None) -> Any:
-        """The cheapest whole numbers, int[count], or None; ``only`` some constraints are asked for."""
+        """Return the cheapest whole numbers, int[count], or None; ``only`` some constraints are asked for."""
         chosen = list(range(len(self.rows))) if only is None else only
         matrix = np.zeros((len(chosen), self.count))
         for k, number in enumerate(chosen):
@@ -128,7 +128,7 @@ class Problem:
         return np.round(found.x).astype(int) if found.success else None
 
     def conflict(self) -> list[str]:
-        """Constraints that cannot hold together, and can if any one of them is dropped."""
+        """Return constraints, in words, that cannot hold together, and can if any one of them is dropped."""
         kept = list(range(len(self.rows)))
         size = max(len(kept) // 2, 1)
         while True:
@@ -148,7 +148,7 @@ _MUCH = 1e4
 def _sizes(
     graph: Graph, coupled: Couplings, wanted: Mapping[str, int], weights: dict[str, float], nearest: bool
 ) -> dict[int, int]:
-    """The new number of classes of each segment."""
+    """Return the new number of classes of each segment."""
     for name in weights:
         graph[name]
     problem = Problem(len(coupled.segments))
@@ -177,7 +177,7 @@ def _sizes(
 def _add_distance(
     problem: Problem, cost: dict[int, float], row: Mapping[int, float], target: int, weight: float
 ) -> None:
-    """``weight`` times how far ``row @ sizes`` is from ``target``, above or below, is to be small."""
+    """Add to the cost ``weight`` times how far ``row @ sizes`` is from ``target``, above or below."""
     above, below = problem.more(), problem.more()
     problem.add("", {**row, above: -1.0, below: 1.0}, target)
     cost[above] = cost[below] = weight
@@ -198,7 +198,7 @@ def _is_source(coupled: Couplings, name: str) -> bool:
 
 
 def _why_it_stays(graph: Graph, coupled: Couplings, name: str, wanted: Mapping[str, int]) -> str:
-    """Why a width may not change; empty if it may."""
+    """Return why a width may not change; empty if it may."""
     if name in graph.outputs and name not in wanted:
         return "an output"
     return coupled.stay.get(name, "")
@@ -252,7 +252,7 @@ def _impossible(graph: Graph, coupled: Couplings, wanted: Mapping[str, int]) -> 
 def _chosen(
     graph: Graph, coupled: Couplings, sizes: dict[int, int], params: Tree, importance: Any
 ) -> tuple[dict[int, list[int]], dict[int, int]]:
-    """The classes of each segment that stay, in their order, and how many new ones come behind them."""
+    """Return the classes of each segment that stay, in their order, and how many new ones come behind them."""
     shrinking = {k for k, members in coupled.segments.items() if sizes[k] < len(members)}
     worth: dict[int, float] = {}
     for name, own in coupled.classes.items() if shrinking else ():
@@ -308,7 +308,7 @@ def _follow(
     state: Tree,
     rng: Any,
 ) -> tuple[Graph, Tree, Tree]:
-    """The parts, parameters and state of the vertices that give or read what is ``changed``."""
+    """Return the parts, parameters and state of the vertices that give or read what is ``changed``."""
     vertices, params, state = graph.vertices.whole(), dict(params), dict(state)
     generator = np.random.default_rng(0 if rng is None else rng)
     new_spec = {

@@ -112,7 +112,7 @@ def vertex(part: Part, name: str | None = None) -> Callable[..., Wire]:
 
 
 class Concatenate:
-    """The part that joins values along ``axis``, which is of the features by default."""
+    """This part joins values along ``axis``, which is that of the features by default."""
 
     def __init__(self, axis: int = 1) -> None:
         self.axis = axis
@@ -165,7 +165,7 @@ def _called(part: Part, arguments: Iterable[Any], keywords: dict[str, Any], name
 
 
 def vertices_of(inputs: Iterable[Wire], outputs: Iterable[Wire]) -> tuple[dict[str, Vertex], dict[Wire, str]]:
-    """The vertices that ``outputs`` need, in topological order behind the inputs; and the name of each wire."""
+    """Return the vertices that ``outputs`` need, in topological order behind the inputs; and the name of each wire."""
     inputs = list(inputs)
     wires = visited([*inputs, *outputs], lambda wire: wire.inputs)
     missing = [wire for wire in wires if isinstance(wire.part, Input) and wire not in inputs]
@@ -198,7 +198,10 @@ def _names(wires: Iterable[Wire]) -> dict[Wire, str]:
 
 
 def free_name(word: str, taken: Iterable[str], counts: dict[str, int]) -> str:
-    """``word``, with the least number behind it that makes it a name of its own. ``counts`` has how far it has got."""
+    """Return ``word``, with the least number behind it that makes it a name of its own.
+
+    ``counts`` has the last number of each word.
+    """
     while True:
         number = counts[word] = counts.get(word, 0) + 1
         name = word if number == 1 else f"{word}_{number}"

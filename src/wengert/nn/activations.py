@@ -235,7 +235,7 @@ def selu(x: Array) -> Array:
 
 
 def _lower(x: Array) -> Array:
-    """x where it is negative; 0 elsewhere, so that no exponential of it overflows."""
+    """Return x where it is negative and 0 elsewhere, so that no exponential of it overflows."""
     return np.where(x > 0, 0, x)
 
 

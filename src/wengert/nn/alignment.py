@@ -79,7 +79,7 @@ def ctc_loss(
 
 
 def _later(alpha: Array, n: int) -> Array:
-    """The numbers ``n`` states before; −∞ where there is none."""
+    """Return the numbers ``n`` states before; −∞ where there is none."""
     nothing = np.full((alpha.shape[0], min(n, alpha.shape[1])), -np.inf, alpha.dtype)
     return np.concatenate([nothing, alpha[:, :-n]], 1)
 

@@ -101,7 +101,7 @@ def causal_mask(tokens: int, others: int | None = None) -> np.ndarray[Any, Any]:
 
 
 def _split(x: Array, heads: int) -> Array:
-    """[..., tokens, heads · n] -> [..., heads, tokens, n]"""
+    """Return [..., tokens, heads · n] as [..., heads, tokens, n]."""
     width = x.shape[-1]
     if heads < 1 or width % heads:
         raise wg.errors.ShapeError(wg.errors.message(f"attention: a width of {width} cannot be cut for {heads} heads"))

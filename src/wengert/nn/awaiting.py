@@ -15,7 +15,7 @@ import numpy as np
 
 @dataclass(frozen=True, repr=False)
 class Awaiting:
-    """``function`` with all of its arguments but the first. Two of the same are equal."""
+    """This is ``function`` with all of its arguments but the first. Two of the same are equal."""
 
     function: Callable[..., Any]
     args: tuple[Any, ...]
@@ -30,7 +30,7 @@ class Awaiting:
 
 
 def awaits_array(function: Callable[..., Any]) -> Callable[..., Any]:
-    """``function``, that given numbers for its first argument, or none, returns an :class:`Awaiting`.
+    """Return ``function`` so that, given numbers for its first argument, or none, it returns an :class:`Awaiting`.
 
     >>> from wengert import nn
     >>> nn.max_pool(3, stride=2)
@@ -47,7 +47,7 @@ def awaits_array(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def _is_numbers(value: Any, depth: int = 2) -> bool:
-    """Whether it is a Python number, a name, or a tuple of them, or of pairs of them: no array."""
+    """Return whether it is a Python number, a name, or a tuple of them, or of pairs of them: no array."""
     if isinstance(value, tuple | list):
         return depth > 0 and all(_is_numbers(part, depth - 1) for part in value)
     return isinstance(value, int | float | str | np.integer)

@@ -113,7 +113,7 @@ def conv(
 
 
 def _correlated(x: Array, w: Array, stride: Sequence[int], dilation: Sequence[int], groups: int = 1) -> Array:
-    """Σ over channels and kernel of windows times weights, without padding."""
+    """Return Σ over channels and kernel of windows times weights, without padding."""
     if groups > 1 and w.shape[1] == 1:
         return _depthwise(x, w, stride, dilation)
     rank = x.ndim - 2
@@ -133,7 +133,7 @@ def _correlated(x: Array, w: Array, stride: Sequence[int], dilation: Sequence[in
 
 
 def _in_phases(x: Array, w: Array, stride: Sequence[int], dilation: Sequence[int]) -> tuple[Array, Array]:
-    """``x`` and ``w`` of the same sums with stride 1: every s-th element of each is a channel of its own.
+    """Return ``x`` and ``w`` of the same sums with stride 1: every s-th element of each is a channel of its own.
 
     With k = s q + p, 0 ≤ p < s, of an element of the kernel, Σₖ x[s i + k] w[k] = Σₚ Σ_q xₚ[i + q] wₚ[q], where xₚ[i] =
     x[s i + p]. Neighbours in xₚ are neighbours in memory, which they are not in x; nor has the derivative in x zeros
@@ -224,7 +224,7 @@ def conv_transpose(
 def _cut(
     space: Sequence[int], lengths: Sequence[int], stride: Sequence[int], padding: Padding, more: Sequence[int]
 ) -> tuple[list[int], list[int]]:
-    """Where the result begins and ends in the sum of all windows, along each axis."""
+    """Return where the result begins and ends in the sum of all windows, along each axis."""
     if padding == "same":  # of a conv whose input is space · stride; where its windows leave gaps, these are zeros
         pairs = paddings("same", [n * s for n, s in zip(space, stride, strict=True)], lengths, stride)
         ends = [before + n * s for (before, _), n, s in zip(pairs, space, stride, strict=True)]
@@ -241,7 +241,7 @@ def _cut(
 
 
 def _spread(w: Array, stride: Sequence[int], dilation: Sequence[int]) -> tuple[Array, tuple[int, ...]]:
-    """Weights with the zeros that dilation means, where there is a stride too; and the dilation that is left."""
+    """Return weights with the zeros that dilation means, where there is a stride too; and the dilation that is left."""
     steps = [d if s > 1 else 1 for s, d in zip(stride, dilation, strict=True)]
     if all(d == 1 for d in steps):
         return w, tuple(dilation)
@@ -259,7 +259,7 @@ def _interleaved(
     begins: Sequence[int],
     ends: Sequence[int],
 ) -> Array:
-    """The sum of all windows w, a stride apart and times x, from ``begins`` to ``ends``.
+    """Return the sum of all windows w, a stride apart and times x, from ``begins`` to ``ends``.
 
     With K = ⌈k / s⌉ the elements s q + p, 0 ≤ p < s, of the sum are Σⱼ x[q − j] w[s j + p], j < K: for each phase p a
     convolution of x with every s-th weight, turned round. So it is one convolution with s times as many channels,
@@ -276,7 +276,7 @@ def _interleaved(
 
 
 def _phases(w: Array, stride: Sequence[int], groups: int) -> Array:
-    """[in, out / groups, *kernel] as [out · phases, in / groups, *⌈kernel / stride⌉], the kernels turned round."""
+    """Return [in, out / groups, *kernel] as [out · phases, in / groups, *⌈kernel / stride⌉], with kernels turned."""
     rank, kernel = len(stride), w.shape[2:]
     turns = [-(-k // s) for k, s in zip(kernel, stride, strict=True)]
     w = padded(w, [(0, n * s - k) for n, s, k in zip(turns, stride, kernel, strict=True)])
@@ -289,7 +289,7 @@ def _phases(w: Array, stride: Sequence[int], groups: int) -> Array:
 
 
 def _span(x: Array, begins: Sequence[int], ends: Sequence[int]) -> Array:
-    """``x`` from ``begins`` to ``ends`` along the axes of space, zeros where it has no elements."""
+    """Return ``x`` from ``begins`` to ``ends`` along the axes of space, zeros where it has no elements."""
     space = x.shape[2:]
     pads = [(max(-a, 0), max(e - n, 0)) for a, e, n in zip(begins, ends, space, strict=True)]
     cuts = [slice(max(a, 0), max(min(e, n), 0)) for a, e, n in zip(begins, ends, space, strict=True)]
@@ -300,7 +300,7 @@ def _span(x: Array, begins: Sequence[int], ends: Sequence[int]) -> Array:
 
 
 def _rank(x: Array, w: Array, b: Array | None, what: str) -> int:
-    """How many axes of space there are."""
+    """Return how many axes of space there are."""
     if x.ndim != w.ndim or not 3 <= x.ndim <= 5:
         raise _misfit(what, x, w, 1, "both with as many axes of space, one to three, behind two others")
     if b is not None and b.shape != w.shape[:1]:

@@ -99,7 +99,7 @@ def to_torch(params: Params, state: Params, names: Mapping[str, str] | None = No
 
 
 class _Kind(NamedTuple):
-    """How the arrays of a module are translated, there and back."""
+    """Two functions translate the arrays of a module, there and back."""
 
     theirs: Callable[[Ours], Theirs]
     ours: Callable[[Theirs, Ours], Ours]
@@ -122,7 +122,7 @@ _PLAIN = _Kind(_theirs_of_plain, lambda theirs, arrays: {path: theirs[_NAMES[pat
 
 
 def _theirs_of_attention(arrays: Ours) -> Theirs:
-    """The weights of queries, keys and values are one array, one after the other."""
+    """Return PyTorch's arrays of attention: the weights of queries, keys and values are one, one after the other."""
     result = {}
     for leaf, name in (("w", "weight"), ("b", "bias")):
         if ("q", leaf) in arrays:
@@ -144,8 +144,11 @@ _ATTENTION = _Kind(_theirs_of_attention, _ours_of_attention)
 
 
 def _cell(name: str) -> _Kind:
-    """A cell of a recurrent layer. PyTorch adds a bias to the product with the input and one to that with what is
-    carried; here one will do, but for the part ``c`` of a GRU, which is added before it is reset."""
+    """Return how a cell of a recurrent layer is translated.
+
+    PyTorch adds a bias to the product with the input and one to that with what is carried; here one will do, but for
+    the part ``c`` of a GRU, which is added before it is reset.
+    """
     end = f"l{name.replace(' reversed', '_reverse')}"
 
     def theirs(arrays: Ours) -> Theirs:
@@ -199,7 +202,7 @@ def _parts(params: Tree, state: Tree, names: Mapping[str, str] | None) -> list[_
 
 
 def _modules(node: Tree, path: Path, module: str, names: dict[str, str]) -> Iterator[_Part]:
-    """The modules in a tree. Takes out of ``names`` what it uses."""
+    """Yield the modules in a tree. Takes out of ``names`` what it uses."""
     module = names.pop(".".join(path), module)
     arrays = {(key,): value for key, value in node.items() if not isinstance(value, dict)}
     if {"q", "k", "v", "out"} <= set(node):
@@ -223,7 +226,7 @@ def _modules(node: Tree, path: Path, module: str, names: dict[str, str]) -> Iter
 
 
 def _merged(params: Tree, state: Tree) -> Tree:
-    """The arrays of both, parameters first."""
+    """Return the arrays of both, parameters first."""
     merged = dict(params)
     for key, value in state.items():
         merged[key] = _merged(params.get(key, {}), value) if isinstance(value, dict) else value
@@ -231,7 +234,7 @@ def _merged(params: Tree, state: Tree) -> Tree:
 
 
 def _rebuilt(tree: Tree, path: Path, new: Ours) -> Tree:
-    """``tree`` with the new arrays."""
+    """Return ``tree`` with the new arrays."""
     return {
         key: _rebuilt(value, (*path, key), new) if isinstance(value, dict) else new.get((*path, key), value)
         for key, value in tree.items()
@@ -253,7 +256,7 @@ def _by_name(parts: list[_Part]) -> Theirs:
 
 
 def _check(expected: Theirs, given: Theirs, parts: list[_Part]) -> None:
-    """That the names are the same on both sides, but for counts, and the shapes."""
+    """Raise unless the names, but for counts, and the shapes are the same on both sides."""
     is_count = lambda name: name.rpartition(".")[2] == _COUNT
     missing = [name for name in expected if name not in given and not is_count(name)]
     unknown = [name for name in given if name not in expected and not is_count(name)]

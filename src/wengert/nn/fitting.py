@@ -193,7 +193,7 @@ def fit(
 
 
 def _batches(data: Data, size: int, seed: int, epoch: int) -> Iterator[tuple[Any, Any]]:
-    """The batches of an epoch; the last may be smaller."""
+    """Return the batches of an epoch; the last may be smaller."""
     if callable(data):
         batches = data(epoch)
         if not isinstance(batches, Iterable):
@@ -253,7 +253,7 @@ def _is_over(made: Fitted, patience: int | None, best: tuple[float, Tree, Tree] 
 def _not_finite(
     model: Any, loss: Callable[..., Any], made: Fitted, x: Any, y: Any, value: float, epoch: int
 ) -> wg.errors.NonFiniteError:
-    """The error that says which layer made it."""
+    """Return the error that says which layer made it."""
     where = "the loss of what the model makes, which is finite"
     try:
         with watching(check_finite), np.errstate(all="ignore"):

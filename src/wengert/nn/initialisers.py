@@ -18,7 +18,7 @@ Initialiser = Callable[[np.random.Generator, Shape, Any], np.ndarray[Any, Any]]
 
 
 def fans(shape: Shape) -> tuple[int, int]:
-    """Fan in and fan out.
+    """Return fan in and fan out.
 
     >>> fans((16, 3, 5, 5))
     (75, 400)
@@ -38,22 +38,22 @@ def ones(rng: np.random.Generator, shape: Shape, dtype: Any = "float32") -> np.n
 
 
 def constant(value: float) -> Initialiser:
-    """Everywhere ``value``."""
+    """Return the initialiser that gives ``value`` everywhere."""
     return lambda rng, shape, dtype="float32": np.full(shape, value, dtype)
 
 
 def normal(deviation: float = 0.01) -> Initialiser:
-    """Normal, with mean 0 and this standard deviation."""
+    """Return the initialiser of normal numbers with mean 0 and this standard deviation."""
     return lambda rng, shape, dtype="float32": (deviation * rng.standard_normal(shape)).astype(dtype)
 
 
 def uniform(bound: float = 0.01) -> Initialiser:
-    """Uniform in [-bound, bound)."""
+    """Return the initialiser of uniform numbers in [-bound, bound)."""
     return lambda rng, shape, dtype="float32": rng.uniform(-bound, bound, shape).astype(dtype)
 
 
 def truncated_normal(deviation: float = 0.02, at: float = 2.0) -> Initialiser:
-    """Normal, drawn again beyond ``at`` standard deviations."""
+    """Return the initialiser of normal numbers that are drawn again beyond ``at`` standard deviations."""
 
     def draw(rng: np.random.Generator, shape: Shape, dtype: Any = "float32") -> np.ndarray[Any, Any]:
         x = rng.standard_normal(shape)
@@ -65,8 +65,7 @@ def truncated_normal(deviation: float = 0.02, at: float = 2.0) -> Initialiser:
 
 
 def orthogonal(rng: np.random.Generator, shape: Shape, dtype: Any = "float32") -> np.ndarray[Any, Any]:
-    """Rows, or columns if there are fewer of them, of length 1 and at right angles (Saxe et al. 2014,
-    arXiv:1312.6120)."""
+    """Return rows of length 1 at right angles, or columns if there are fewer (Saxe et al. 2014, arXiv:1312.6120)."""
     rows, columns = shape[0], math.prod(shape[1:])
     q, r = np.linalg.qr(rng.standard_normal((max(rows, columns), min(rows, columns))))
     q = q * np.sign(np.diag(r))

@@ -158,7 +158,7 @@ def cross_entropy(
 
 
 def _one_hot(labels: Array, classes: int, dtype: Any) -> Array:
-    """[..., classes]; raises IndexError for a label that is no class."""
+    """Return rows [..., classes] with a 1 at each label; raises IndexError for a label that is no class."""
     rows = np.concatenate([np.eye(classes, dtype=dtype)])
     return rows[np.where(labels < 0, classes, labels)]
 
@@ -303,7 +303,7 @@ def accuracy(logits: Array, labels: Array) -> Array:
 
 
 def _check_same(name: str, a: Array, b: Array) -> None:
-    """No loss broadcasts: (n, 1) with (n,) would be n² errors, silently."""
+    """Raise ShapeError unless the shapes are equal: to broadcast (n, 1) with (n,) would be n² errors, silently."""
     if a.shape != np.shape(b):
         raise wg.errors.ShapeError(
             wg.errors.message(
@@ -314,7 +314,7 @@ def _check_same(name: str, a: Array, b: Array) -> None:
 
 
 def reduced(each: Array, reduction: str) -> Array:
-    """The mean or the sum of one number a sample, or all of them."""
+    """Return the mean or the sum of one number a sample, or all of them."""
     if reduction == "mean":
         return np.mean(each)
     if reduction == "sum":

@@ -220,7 +220,7 @@ def _affine(x: Array, scale: Array | None, bias: Array | None, where: str = "nor
 
 
 def _by_channel(x: Array, *numbers: Array | None) -> tuple[Any, ...]:
-    """One number a channel, shaped to meet [batch, channels, *space]."""
+    """Return arrays of one number a channel, shaped to meet [batch, channels, *space]."""
     for a in numbers:
         if a is not None and a.shape != x.shape[1:2]:
             raise wg.errors.ShapeError(
@@ -378,7 +378,10 @@ def logsumexp(x: Array, axis: Axes = -1, keepdims: bool = False) -> Array:
 
 
 def _greatest(where: str, x: Array, axis: Axes) -> Array:
-    """The greatest element, as a constant: what is subtracted from all changes no result. Of what is all −inf, 0."""
+    """Return the greatest element, as a constant, or 0 if all are −inf.
+
+    What is subtracted from all elements changes no result of the functions above.
+    """
     wg.expect.axes(where, x, axis)
     if x.size == 0:
         return np.zeros_like(np.sum(x, _axes(axis), keepdims=True))

@@ -95,7 +95,7 @@ def trainable(params: Tree, *patterns: str, frozen: str | Iterable[str] = ()) ->
 
 
 class _Selector(NamedTuple):
-    """Picks leaves by their paths. It is equal to others of the same paths, and can be sent to another process."""
+    """This selector picks leaves by their paths. It is equal to others of the same paths, and can be sent elsewhere."""
 
     chosen: frozenset[str]
 

@@ -32,7 +32,7 @@ from wengert.nn.windows import (
 Array = Any
 
 MANY = 64
-"""Elements of a window up to which their maximum is that of as many arrays, one for each, which is read faster."""
+"""Up to so many elements of a window, their maximum is that of as many arrays, one for each, which is read faster."""
 
 
 @awaits_array
@@ -156,7 +156,7 @@ def _placed(
     dilation: PerAxis = 1,
     outside: Any = 0,
 ) -> tuple[Array, tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
-    """``x``, padded, and the length, stride and dilation of its windows along each axis of space."""
+    """Return ``x``, padded, and the length, stride and dilation of its windows along each axis of space."""
     rank = space_rank(x, what)
     lengths, steps = per_axis(window, rank, "window"), per_axis(dilation, rank, "dilation")
     strides = lengths if stride is None else per_axis(stride, rank, "stride")
@@ -172,7 +172,7 @@ def _placed(
 
 
 def _added(x: Array, lengths: Sequence[int], strides: Sequence[int]) -> Array:
-    """The sum of each window, along one axis of space after another: r k sums for each, not kʳ."""
+    """Return the sum of each window, along one axis of space after another: r k sums for each, not kʳ."""
     rank = len(lengths)
     for k in range(rank):
         length, stride, behind = lengths[k], strides[k], (slice(None),) * (rank - 1 - k)
@@ -295,7 +295,7 @@ def adaptive_mean_pool(x: Array, bins: PerAxis) -> Array:
 
 
 def _even(space: Sequence[int], bins: Sequence[int]) -> tuple[int, ...] | None:
-    """How long bins are, if all are of one length.
+    """Return how long bins are, if all are of one length.
 
     Raises
     ------
@@ -309,5 +309,5 @@ def _even(space: Sequence[int], bins: Sequence[int]) -> tuple[int, ...] | None:
 
 
 def _bounds(n: int, m: int) -> tuple[np.ndarray, np.ndarray]:
-    """Where each of m bins of n elements begins and ends."""
+    """Return where each of m bins of n elements begins and ends."""
     return np.arange(m) * n // m, -(-np.arange(1, m + 1) * n // m)

@@ -129,7 +129,7 @@ def bernoulli(key: Key, p: Array, shape: Shape = ()) -> Any:
 
 
 def _bits(key: Any, n: int) -> Any:
-    """uint64[n]."""
+    """Return the first ``n`` numbers of a key, uint64[n]."""
     z = np.reshape(key, (1,)) + np.arange(1, n + 1, dtype=np.uint64) * GAMMA
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)

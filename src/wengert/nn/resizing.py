@@ -142,7 +142,7 @@ def upsample(
 
 
 def _repeated(x: Array, scale: int) -> Array:
-    """Each element as often as ``scale`` along each axis: one copy."""
+    """Return each element as often as ``scale`` along each axis: one copy."""
     rank, space = x.ndim - 2, x.shape[2:]
     split = x.reshape(*x.shape[:2], *[n for length in space for n in (length, 1)])
     wide = np.broadcast_to(split, (*x.shape[:2], *[n for length in space for n in (length, scale)]))
@@ -152,7 +152,7 @@ def _repeated(x: Array, scale: int) -> Array:
 def _places(
     space: Sequence[int], rank: int, scale: float | Sequence[float] | None, size: PerAxis | None
 ) -> list[tuple[int, float]]:
-    """How many places there will be along each axis, and how many elements there are a place."""
+    """Return how many places there will be along each axis, and how many elements there are a place."""
     if (scale is None) == (size is None) or 0 in space:
         raise wg.errors.ShapeError(
             wg.errors.message(f"upsample: space {tuple(space)} by scale {scale} and size {size}; expected one of them")
@@ -170,19 +170,21 @@ def _places(
 
 
 def _positions(places: int, n: int, ratio: float, align_corners: bool) -> Array:
-    """Where, among n elements, the places lie."""
+    """Return where, among n elements, the places lie."""
     if align_corners:
         return np.linspace(0, n - 1, places) if places > 1 else np.zeros(1)
     return np.maximum((np.arange(places) + 0.5) * ratio - 0.5, 0)
 
 
 MOST_PHASES = 8
-"""Places an element up to which each is computed for all elements at once."""
+"""Up to so many places an element, each is computed for all elements at once."""
 
 
 def _in_phases(x: Array, axis: int, scale: int) -> Array:
-    """``x`` at ``scale`` places an element, which are the same for each: so neighbours are arrays beside ``x``, and
-    nothing is looked up."""
+    """Return ``x`` at ``scale`` places an element, each computed for all elements at once.
+
+    The places of all elements are the same: so neighbours are arrays beside ``x``, and nothing is looked up.
+    """
     before = (slice(None),) * axis
     first, last = x[(*before, slice(1))], x[(*before, slice(-1, None))]
     left = np.concatenate([first, x[(*before, slice(-1))]], axis)
@@ -193,7 +195,7 @@ def _in_phases(x: Array, axis: int, scale: int) -> Array:
 
 
 def _between(x: Array, axis: int, positions: Array) -> Array:
-    """``x`` at the positions along an axis, straight between its elements."""
+    """Return ``x`` at the positions along an axis, straight between its elements."""
     n = x.shape[axis]
     below = np.minimum(positions.astype(np.int64), n - 1)
     share = np.reshape(positions - below, (-1,) + (1,) * (x.ndim - 1 - axis)).astype(x.dtype)

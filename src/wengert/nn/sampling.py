@@ -79,7 +79,7 @@ def grid_sample(
 
 
 def _position(place: Array, n: int, padding: str, align_corners: bool) -> Array:
-    """Where a place from -1 to 1 lies among n elements, whose middles are at 0 ... n - 1."""
+    """Return where a place from -1 to 1 lies among n elements, whose middles are at 0 ... n - 1."""
     at = (place + 1) * ((n - 1) / 2) if align_corners else ((place + 1) * n - 1) / 2
     if padding == "reflection":
         low, length = (0, n - 1) if align_corners else (-0.5, n)
@@ -89,7 +89,7 @@ def _position(place: Array, n: int, padding: str, align_corners: bool) -> Array:
 
 
 def _elements(x: Array, index: Sequence[Array]) -> Array:
-    """``x`` at an index [batch, *places] along each axis of space, 0 outside."""
+    """Return ``x`` at an index [batch, *places] along each axis of space, 0 outside."""
     batch, channels, *space = x.shape
     places = index[0].shape[1:]
     is_inside = _product([(i >= 0) & (i < n) for i, n in zip(index, space, strict=True)])

@@ -99,7 +99,7 @@ def load(path: str | os.PathLike[str], like: Tree = None) -> Tree:
 
 
 def load_with_notes(path: str | os.PathLike[str], like: Tree = None) -> tuple[Tree, Any]:
-    """The tree, and the notes that were saved with it."""
+    """Return the tree, and the notes that were saved with it."""
     data = Path(path).read_bytes()
     library = _safetensors()
     try:
@@ -129,7 +129,7 @@ def _checksum(about: dict[str, str], arrays: dict[str, Any]) -> str:
 
 
 def _skeleton(tree: Tree, path: str, arrays: dict[str, Any]) -> Any:
-    """The structure as JSON, with the names of the arrays, which are put into ``arrays``."""
+    """Return the structure as JSON, with the names of the arrays, which are put into ``arrays``."""
     if tree is None:
         return None
     if isinstance(tree, dict):
@@ -151,7 +151,7 @@ def _skeleton(tree: Tree, path: str, arrays: dict[str, Any]) -> Any:
 
 
 def _is_kept(dtype: Any) -> bool:
-    """Whether files of this format have the dtype."""
+    """Return whether files of this format have the dtype."""
     return dtype.kind in "fiub" and dtype.itemsize <= 8
 
 

@@ -22,7 +22,7 @@ Padding = int | str | Sequence[int] | Sequence[tuple[int, int]]
 
 
 def per_axis(value: PerAxis, rank: int, name: str, least: int = 1) -> tuple[int, ...]:
-    """``value`` for each axis of space.
+    """Return ``value`` for each axis of space.
 
     Raises
     ------
@@ -37,14 +37,14 @@ def per_axis(value: PerAxis, rank: int, name: str, least: int = 1) -> tuple[int,
 
 
 def reach(kernel: Sequence[int], dilation: Sequence[int]) -> tuple[int, ...]:
-    """How many elements lie between the first and the last of a window, both counted."""
+    """Return how many elements lie between the first and the last of a window, both counted."""
     return tuple([d * (k - 1) + 1 for k, d in zip(kernel, dilation, strict=True)])
 
 
 def paddings(
     padding: Padding, space: Sequence[int], reach: Sequence[int], stride: Sequence[int]
 ) -> list[tuple[int, int]]:
-    """(before, after) for each axis.
+    """Return (before, after) for each axis.
 
     "valid" is none. "same" is what gives ⌈n / stride⌉ places for n elements, the odd one behind, as in TensorFlow.
 
@@ -75,7 +75,7 @@ def _is_pair(value: Any) -> bool:
 
 
 def padded(x: Array, pairs: Sequence[tuple[int, int]], value: Any = 0, mode: Any = "constant") -> Array:
-    """``x`` with elements before and after its last axes: ``value``, or what ``np.pad`` calls ``mode``."""
+    """Return ``x`` with elements before and after its last axes: ``value``, or what ``np.pad`` calls ``mode``."""
     if not any(before or after for before, after in pairs):
         return x
     widths = [(0, 0)] * (x.ndim - len(pairs)) + list(pairs)
@@ -85,7 +85,7 @@ def padded(x: Array, pairs: Sequence[tuple[int, int]], value: Any = 0, mode: Any
 def counted(
     space: Sequence[int], kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int]
 ) -> tuple[int, ...]:
-    """At how many places a window stands along each axis of the padded space.
+    """Return at how many places a window stands along each axis of the padded space.
 
     Raises
     ------
@@ -104,7 +104,10 @@ def counted(
 
 
 def windows(x: Array, kernel: Sequence[int], stride: Sequence[int], dilation: Sequence[int]) -> Array:
-    """The windows over the last axes of ``x``: [..., *places, *kernel], a view of it. Errors as of :func:`counted`."""
+    """Return the windows over the last axes of ``x``: [..., *places, *kernel], a view.
+
+    Raises ShapeError as :func:`counted` does.
+    """
     first = x.ndim - len(kernel)
     counted(x.shape[first:], kernel, stride, dilation)
     axes = tuple(range(first, x.ndim))
@@ -123,8 +126,10 @@ def elements(
 
 
 def side_by_side(x: Array, scale: Sequence[int]) -> Array:
-    """[batch, c · prod(scale), *space] as [batch, c, *(space · scale)]: each group of channels
-    lies on a block of places."""
+    """Return [batch, c · prod(scale), *space] as [batch, c, *(space · scale)].
+
+    Each group of channels lies on a block of places.
+    """
     rank, space = len(scale), x.shape[2:]
     x = x.reshape(x.shape[0], x.shape[1] // math.prod(scale), *scale, *space)
     pairs = [axis for k in range(rank) for axis in (2 + rank + k, 2 + k)]
@@ -133,8 +138,11 @@ def side_by_side(x: Array, scale: Sequence[int]) -> Array:
 
 
 def taken_apart(x: Array, scale: Sequence[int], kept: Sequence[int]) -> Array:
-    """[batch, c, *(space · scale)] as [batch, c · prod(kept), *space]: of each block of places the first ``kept`` along
-    each axis, as channels. The inverse of :func:`side_by_side` where all are kept."""
+    """Return [batch, c, *(space · scale)] as [batch, c · prod(kept), *space].
+
+    Of each block of places the first ``kept`` along each axis become channels. It is the inverse of
+    :func:`side_by_side` where all are kept.
+    """
     rank, space = len(scale), [n // s for n, s in zip(x.shape[2:], scale, strict=True)]
     x = x.reshape(*x.shape[:2], *[n for pair in zip(space, scale, strict=True) for n in pair])
     x = x[(..., *[part for m in kept for part in (slice(None), slice(m))])]
@@ -148,7 +156,7 @@ def described(x: Any) -> str:
 
 
 def space_rank(x: Array, what: str) -> int:
-    """How many axes of space [batch, channels, *space] has.
+    """Return how many axes of space [batch, channels, *space] has.
 
     Raises
     ------

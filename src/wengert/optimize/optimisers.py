@@ -116,7 +116,7 @@ def _rate(rate: Rate, count: Any) -> Any:
 
 
 def _in(dtype: Any, number: Any) -> Any:
-    """A number in a dtype: one of NumPy's would make float32 into float64."""
+    """Return a number in a dtype: one of NumPy's would make float32 into float64."""
     return number if type(number) is float else np.asarray(number).astype(dtype)
 
 

@@ -114,7 +114,7 @@ def _changed(optimiser: Optimiser, params: Tree, state: Tree, ct: Tree, value: A
 
 
 class SplitStep:
-    """A step whose gradient is computed by the workers of an executor."""
+    """This is a step whose gradient is computed by the workers of an executor."""
 
     def __init__(
         self,
@@ -172,12 +172,12 @@ def gradient_of(
 
 @lru_cache(maxsize=64)
 def _compiled(loss: Callable[..., Any], wrt: Callable[[Any], Any] | None, has_aux: bool) -> Any:
-    """Compiled once a worker: functions are sent by name, and so are the same at every step."""
+    """Return the compiled gradient, once a worker: functions are sent by name, and so are the same at every step."""
     return wg.jit(wg.value_and_grad(loss, wrt=wrt, has_aux=has_aux))
 
 
 def _split(args: tuple[Any, ...], n: int) -> list[tuple[tuple[Any, ...], int]]:
-    """The batch in at most ``n`` parts of nearly equal size, with their sizes."""
+    """Return the batch in at most ``n`` parts of nearly equal size, with their sizes."""
     batch: Any = args
     leaves, treedef = optree.tree_flatten(batch)
     sizes = {x.shape[0] for x in leaves if np.ndim(x)}

@@ -14,7 +14,7 @@ Tree = Any
 
 
 def mapped(f: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
-    """``f`` of each leaf, and of those at its place in the other trees.
+    """Return the tree of ``f`` of each leaf, and of those at its place in the other trees.
 
     Raises
     ------
@@ -29,7 +29,7 @@ def mapped(f: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
 
 
 def parts(n: int, f: Callable[..., Any], tree: Tree, *others: Tree) -> tuple[Tree, ...]:
-    """The ``n`` trees of the ``n`` values that ``f`` gives for each leaf."""
+    """Return the ``n`` trees of the ``n`` values that ``f`` gives for each leaf."""
     leaves, treedef = optree.tree_flatten(tree)
     if any(optree.tree_structure(o) != treedef for o in others):
         mapped(f, tree, *others)  # which says how they differ
@@ -38,8 +38,10 @@ def parts(n: int, f: Callable[..., Any], tree: Tree, *others: Tree) -> tuple[Tre
 
 
 def of_reals(tree: Tree) -> Tree:
-    """``tree``. Raises for complex leaves, of which a gradient is no direction of descent (its conjugate is), and whose
-    squares are not sizes."""
+    """Return ``tree``. Raises for complex leaves.
+
+    Their gradient is no direction of descent (its conjugate is), and their squares are not sizes.
+    """
     for x in optree.tree_leaves(tree):
         if np.iscomplexobj(x):
             raise wg.errors.DTypeError(
@@ -51,7 +53,7 @@ def of_reals(tree: Tree) -> Tree:
 
 
 def of_arrays(where: str, name: str, tree: Tree) -> Tree:
-    """``tree``. Raises for what is no tree of arrays, in the name of the argument of ``where``."""
+    """Return ``tree``. Raises unless it is a tree of arrays, in the name of the argument of ``where``."""
     wg.expect.require(where, name, tree, "Arrays")
     for x in optree.tree_leaves(tree):
         wg.expect.require(where, name, x, "Array")
@@ -63,7 +65,7 @@ def zeros_like(tree: Tree) -> Tree:
 
 
 def norm(tree: Tree) -> Any:
-    """√Σ x², of all numbers of all leaves."""
+    """Return √Σ x², of all numbers of all leaves."""
     total = 0.0
     for x in optree.tree_leaves(tree):
         total = total + np.sum(x * x)
@@ -71,14 +73,14 @@ def norm(tree: Tree) -> Any:
 
 
 def selected(tree: Tree, like: Tree) -> Tree:
-    """The part of ``tree`` that is in ``like``, of which nested dicts may leave out entries."""
+    """Return the part of ``tree`` that is in ``like``, of which nested dicts may leave out entries."""
     if isinstance(like, dict):
         return {k: selected(_entry(tree, k), part) for k, part in like.items()}
     return tree
 
 
 def merged(tree: Tree, changes: Tree, f: Callable[[Any, Any], Any]) -> Tree:
-    """``tree`` with ``f(leaf, change)`` where there is a change; ``changes`` may leave out entries of dicts."""
+    """Return ``tree`` with ``f(leaf, change)`` where there is a change; ``changes`` may leave out entries of dicts."""
     if isinstance(changes, dict) and isinstance(tree, dict):
         _check_entries(tree, changes)
         return {k: merged(x, changes[k], f) if k in changes else x for k, x in tree.items()}

@@ -22,7 +22,7 @@ from wengert.nn.params import paths
 
 
 class Parts:
-    """The parts of one call, by name: what they make, and where errors are placed."""
+    """This object applies the parts of one call, finds their parameters by name, and places their errors."""
 
     def __init__(self, params: Params, state: Params, train: bool, owner: Any, names: Any, prefix: str = "") -> None:
         self.params, self.state, self.train, self.prefix = params, state, train, prefix
@@ -68,8 +68,10 @@ def _inside() -> Iterator[None]:
 
 
 def _warned_of_promotion(path: str, part: Any, params: Params, xs: tuple[Any, ...]) -> bool:
-    """Whether a part's input and its parameters are floats of different precision, which has been said: it makes the
-    wider of both of everything that follows."""
+    """Return whether a part's input and its parameters are floats of different precision, and warn if they are.
+
+    Such a part makes the wider one of both of everything that follows.
+    """
     narrow = {x.dtype.name for x in xs if hasattr(x, "dtype") and x.dtype.kind == "f"}
     own = {x.dtype.name for x in paths(params).values() if x.dtype.kind == "f"}
     if not narrow or not own or narrow | own == narrow & own:
@@ -84,7 +86,7 @@ def _warned_of_promotion(path: str, part: Any, params: Params, xs: tuple[Any, ..
 
 
 def _to_the_user() -> int:
-    """How far up the caller is that is none of these files."""
+    """Return how many frames up the first caller stands that is none of these files."""
     frame, level = sys._getframe(1), 1
     while frame is not None and frame.f_globals.get("__name__", "").startswith("wengert."):
         frame, level = frame.f_back, level + 1
@@ -92,7 +94,7 @@ def _to_the_user() -> int:
 
 
 class Watch:
-    """Told of every part that is applied while it is ``watching``: where it stands, and what it made."""
+    """This object is told of every part that is applied within :func:`watching`: where it stands, and what it made."""
 
     def __init__(self, see: Callable[[str, Any, Params, Params, tuple[Any, ...], Any], None]) -> None:
         self.see, self.path = see, list[str]()
@@ -103,7 +105,7 @@ _watch: ContextVar[Watch | None] = ContextVar("who is told of the parts that are
 
 @contextmanager
 def watching(see: Callable[[str, Any, Params, Params, tuple[Any, ...], Any], None]) -> Iterator[None]:
-    """Within it, ``see(path, part, params, state, inputs, output)`` is called for each part, inner ones first."""
+    """Call ``see(path, part, params, state, inputs, output)`` for each part that is applied, inner ones first."""
     token = _watch.set(Watch(see))
     try:
         yield
@@ -120,7 +122,7 @@ def check_finite(path: str, part: Any, params: Params, state: Params, xs: tuple[
 
 
 class Placed:
-    """Errors that come out of it say in which part, by its path, they arose."""
+    """This context adds to errors that come out of it in which part, by its path, they arose."""
 
     def __init__(self, name: str, part: Any, xs: tuple[Array, ...]) -> None:
         self.name, self.part, self.xs = name, part, xs
@@ -165,7 +167,7 @@ def specs(xs: Any) -> tuple[Any, ...]:
 
 
 class Inits:
-    """Parameters and state of parts, made one after the other."""
+    """This object makes parameters and state of parts, one after the other."""
 
     def __init__(self, rng: Generator, dtype: Any, prefix: str = "") -> None:
         self.rng, self.dtype, self.prefix = np.random.default_rng(rng), dtype, prefix
@@ -202,7 +204,7 @@ def _named(parts: tuple[Any, ...], by_name: dict[str, Any]) -> dict[str, Any]:
 
 @wg.expect.checked_class
 class _Container(Layer):
-    """Several parts, numbered or named, under ``layers``."""
+    """This layer has several parts, numbered or named, under ``layers``."""
 
     parts: dict[str, Any]
 
@@ -512,14 +514,14 @@ class Compact(Layer):
 
 
 class _Missing(Exception):
-    """A compact function asked for a part that has not been made."""
+    """This is raised where a compact function asks for a part that has not been made; ``make`` makes it."""
 
     def __init__(self, make: Callable[[Inits], Any]) -> None:
         self.make = make
 
 
 class _Making:
-    """The first argument of a compact function while parameters are made."""
+    """This is the first argument of a compact function while parameters are made."""
 
     train = False
 
@@ -546,7 +548,7 @@ class _Making:
 
 
 class _Using:
-    """The first argument of a compact function in every other call."""
+    """This is the first argument of a compact function in every other call."""
 
     def __init__(self, params: Params, state: Params, train: bool) -> None:
         self.parts, self.train = Parts(params, state, train, self, params), train
