@@ -231,8 +231,8 @@ def annotate(tape: Tape, notes: Mapping[Var, Any]) -> Tape:
 def play(tape: Tape, *inputs: Array) -> dict[Atom, Any]:
     """Run the tape step by step through the references of its ops; return the value of every variable.
 
-    ``inputs`` are arrays, one for each of ``tape.inputs``. For looking, and for tests: nothing is freed or reused. What
-    a step raises goes on, with a note of the user's line.
+    ``inputs`` are arrays, one for each of ``tape.inputs``. It is made for inspection and tests: nothing is freed or
+    reused. An error of a step goes on, with a note of the user's line.
     """
     if len(inputs) != len(tape.inputs):
         raise ShapeError(message(f"play: {len(inputs)} inputs; {tape.name} takes {len(tape.inputs)}"))

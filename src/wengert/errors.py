@@ -89,7 +89,7 @@ class MutationError(WengertError, ValueError):
 
 
 class SharedMemoryError(MutationError):
-    """A compiled function writes an argument whose memory another argument, or what it captured, has too.
+    """A compiled function writes an argument whose memory another argument, or an array that it captured, shares.
 
     ``f(x, x)`` fails where ``f`` writes ``x``; pass ``np.array(x)`` for one of them.
     """
@@ -150,7 +150,7 @@ class CaptureError(WengertError, RuntimeError):
 
 
 class WrittenError(CaptureError):
-    """A compiled function wrote, while it was traced, what could not be copied for it: the write is done already.
+    """A compiled function wrote, while it was traced, an object that could not be copied for it: the write is done.
 
     A set that the function adds to fails, or an object with ``__slots__`` of which ``setattr`` counts calls; return the
     count, or call ``f`` itself.
@@ -215,7 +215,7 @@ class GraphError(WengertError, ValueError):
 
 
 class CycleError(GraphError):
-    """A vertex that would read, by way of others, what it computes itself."""
+    """A vertex that would read its own result, by way of others."""
 
 
 class WidthError(ShapeError):
@@ -227,7 +227,7 @@ class InternalError(WengertError, AssertionError):
 
 
 class CacheWarning(UserWarning):
-    """Machine code on disk is not used, since somebody else may have written it. Kernels are compiled anew.
+    """Machine code on disk is not used, since another user may have written it. Kernels are compiled anew.
 
     Give the folder to yourself alone (``chmod 700``), or name another one by ``WENGERT_CACHE_DIR``.
     """

@@ -45,7 +45,7 @@ class _Other(Exception):
 
 
 def given(x: Any) -> str:
-    """Return a few words on a value that somebody passed, whatever it is.
+    """Return a few words that describe a value that was passed, whatever it is.
 
     >>> given(None), given("relu"), given(np.ones((2, 3))), given([1, 2]), given(10**400), given(np.ones)
     ('None', "'relu', a str", 'float64[2, 3]', 'a list of 2', 'an integer of 401 digits', 'the function ones')

@@ -50,7 +50,7 @@ def with_aux(f: F, call: F, aux: Aux) -> F:
 
 
 def with_aux_tree(f: F, call: F, aux: Aux) -> F:
-    """As :func:`with_aux`, for a value that is a pytree: the function returns the value and a list of the arrays."""
+    """Return ``call`` as :func:`with_aux` does, but for a value that is a pytree: it gives the value and the arrays."""
 
     def call_with_aux(*args: Any) -> Any:
         value, *rest = with_aux(f, call, aux)(*args)

@@ -110,7 +110,7 @@ class _Run(NamedTuple):
     recording: Recording
     decisions: Decisions
     weak: tuple[type | None, ...]
-    """For each leaf of the result, its class if it is a Python number (a weak type), else None."""
+    """The class of each leaf of the result that is a Python number (a weak type); None for other leaves."""
 
 
 def _runs(run: _Run, again: Callable[[Decisions], _Run]) -> Iterator[_Run]:

@@ -28,7 +28,7 @@ class Linear:
         self._names = names
 
     def __wengert_parts__(self) -> dict[str, Any]:
-        """The arrays that a call reads, for the search through what an enclosing compiled function reads."""
+        """The arrays that a call reads, for the search through the environment of an enclosing compiled function."""
         return {f"residual {k}": x for k, x in enumerate(self._residuals)}
 
     def __call__(self, given: Any) -> Any:

@@ -55,7 +55,8 @@ def vmap(f: F, in_axes: Any = 0, out_axes: int = 0) -> F:
                 continue
             if not is_number(x) or (isinstance(x, np.ndarray) and x.dtype.kind not in "fiubc"):
                 where = tree.path(treedef, k)
-                raise DTypeError(message(f"vmap of {function_name(f)}: the arguments{where} are {given(x)}, no batch"))
+                what = f"vmap of {function_name(f)}: the arguments{where} are {given(x)}, which is not a batch"
+                raise DTypeError(message(what))
             array: Any = x if type(x) is Tracer else np.asarray(x)
             moved = np.moveaxis(array, axis, 0)
             # One example, for code that needs to see a value's type. It is a scalar where the batch is a vector.

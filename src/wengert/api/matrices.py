@@ -77,8 +77,8 @@ def jacobian(
             if mode == "reverse":
                 raise DTypeError(
                     message(
-                        f"jacobian: {function_name(f)} makes complex numbers of real ones, and mode='reverse' sees of "
-                        "them the real parts alone",
+                        f"jacobian: {function_name(f)} returns complex numbers for real arguments, and mode='reverse' "
+                        "gives the derivative of their real parts alone",
                         tries=["mode='forward'", "real=True, for real and imaginary parts"],
                     )
                 )
@@ -151,7 +151,7 @@ def _check_inexact(f: F, outs: Sequence[Aval]) -> None:
 
 
 def _basis(avals: Sequence[Aval], size: int) -> list[Any]:
-    """The unit tangents of several arrays together: float[size, *shape] each; constants, while somebody is tracing."""
+    """The unit tangents of several arrays together: float[size, *shape] each; constants of a trace that is open."""
     basis, first, trace = [], 0, current_trace()
     for aval in avals:
         block = np.zeros((size, aval.size), aval.dtype)

@@ -196,7 +196,7 @@ def constant(value: Any) -> Any:
         if type(leaf) is Tracer and leaf.constant() is None:
             raise NotDifferentiableError(
                 message(
-                    f"constant: a traced {leaf.aval} is not promised to stay what it is",
+                    f"constant: a traced {leaf.aval} may have another value in the next call",
                     leaf._trace.locate(),
                     tries=[
                         "wg.stop_gradient(x), for no derivative through x",

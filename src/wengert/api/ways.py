@@ -186,7 +186,8 @@ class _EverythingTraced:
         return tracer
 
     def check(self, name: str) -> None:
-        """Raise if the function wrote what it captured, or an argument that is seen under another name too."""
+        """Raise if the function wrote a captured array, or an argument whose memory another argument or a captured
+        array shares."""
         self._environment.check_unwritten()
         known = [array for array, _, _ in self._environment.known.values()]
         for x, tracer in self._given:

@@ -13,7 +13,8 @@ FEWEST, MOST = 16, 160
 """The lengths of a row up to which our sort is always faster than NumPy's, and beyond which it never is. For booleans
 it always is."""
 CALL = 40_000
-"""For lengths between these: the number of pairs that are compared, in all rows, in the time of a call of NumPy."""
+"""The number of pairs, in all rows, that are compared in the time of a call of NumPy; it decides between these
+lengths."""
 
 
 def ordering(step: PlanStep, what: str) -> KernelCall | None:

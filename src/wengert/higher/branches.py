@@ -1,7 +1,7 @@
 """``cond``: one of several tapes, chosen when the program runs.
 
 Its tangent is that of the branch that is taken, and so is its cotangent, for which the branch is run again. In a batch
-whose examples choose for themselves all branches are computed, and selected from: what is not taken leaks no NaN.
+whose examples choose differently, all branches are computed and selected from: a branch not taken leaks no NaN.
 """
 
 from __future__ import annotations

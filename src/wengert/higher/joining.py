@@ -33,7 +33,7 @@ class Path(NamedTuple):
     instrs: tuple[Instr, ...]
     outputs: tuple[Atom, ...]
     weak: tuple[type | None, ...]
-    """For each output, its class if it is a Python number (a weak type), else None."""
+    """The class of each output that is a Python number (a weak type); None for other outputs."""
     decisions: tuple[Decision, ...]
     treedef: Any
     """The structure of the value that the body returned."""

@@ -206,7 +206,7 @@ def _squared(a: Atom) -> tuple[Any, Any]:
 
 
 def _sum(a: Atom, b: Atom) -> tuple[Any, Any]:
-    """a + b and what was rounded off (Knuth 1969, two-sum)."""
+    """a + b and its rounding error (Knuth 1969, two-sum)."""
     total = a + b
     part = total - a
     return total, (a - (total - part)) + (b - part)

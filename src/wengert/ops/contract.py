@@ -97,8 +97,9 @@ def _transpose_y(ct: Atom, x: Atom, y: Atom, *, a: Labels, b: Labels, out: Label
 
 
 def _structured(ct: Any, k: int, x: Atom, y: Atom, z: Atom, *, a: Labels, b: Labels, out: Labels) -> Any:
-    """A fill or a diagonal as cotangent saves the product: x̄ = s Σ y, or x̄ = diag(d) yᵀ. One region saves what would be
-    products with zeros outside of it, which are NaN where the other operand is infinite."""
+    """The cotangent of an operand for a structured ``ct``. A fill or a diagonal saves the product: x̄ = s Σ y, or
+    x̄ = diag(d) yᵀ. A single region saves the products with zeros outside of it, which would be NaN where the other
+    operand is infinite."""
     mine, other, labels, others = (x, y, a, b) if k == 0 else (y, x, b, a)
     if isinstance(ct, Fill):
         gone = tuple(j for j, label in enumerate(others) if label not in labels)
@@ -126,8 +127,8 @@ def _structured(ct: Any, k: int, x: Atom, y: Atom, z: Atom, *, a: Labels, b: Lab
 
 
 def _of_a_region(ct: Atom, region: dict[int, Any], mine: Atom, other: Atom, labels: Labels, others: Labels) -> Any:
-    """The cotangent of an operand, if that of the result is ``ct`` in a region, what it takes of each label, and zero
-    elsewhere."""
+    """The cotangent of an operand, if that of the result is ``ct`` in a region and zero elsewhere. ``region`` has the
+    indices of each label that are in it."""
 
     def taken(operand: Atom, labels: Labels) -> StaticIndex:
         return tuple([region.get(label, (0, n, 1)) for label, n in zip(labels, operand.aval.shape, strict=True)])

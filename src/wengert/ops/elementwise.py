@@ -246,7 +246,8 @@ Comparison = Callable[[Any, Any], Any]
 def _extreme(wins: Comparison, loses: Comparison, nan_wins: bool) -> list[Callable[[Atom, Atom, Atom], Masked]]:
     """The partials of a maximum or minimum: 1 where the operand is the result, half of it at a tie.
 
-    A NaN is the result, or what is not; if both are NaN, the first operand is.
+    If one operand is NaN, the result is the NaN if ``nan_wins``, else the other operand; if both are NaN, it is the
+    first.
     """
 
     def where(mask: Atom, x1: Atom, x2: Atom) -> Masked:

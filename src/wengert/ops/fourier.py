@@ -95,7 +95,7 @@ def _half_type(x: Aval, *, axis: int, forward: bool, norm: int) -> Aval:
 
 
 def _rfft_transpose(ct: Atom, x: Atom, *, axis: int, forward: bool, norm: int) -> Any:
-    """x̄ₙ = Re Σₖ ctₖ wᵏⁿ over half of the bins: what a half spectrum with its inner bins halved is the transform of."""
+    """x̄ₙ = Re Σₖ ctₖ wᵏⁿ over half of the bins: the array with the half spectrum whose inner bins are halved."""
     n = x.aval.shape[axis]
     return irfft(_scaled_at(ct, axis, _ends(n), 1, 0.5), axis=axis, n=n, forward=forward, norm=norm)
 

@@ -1,4 +1,4 @@
-"""Several steps as one: what the fusing pass makes of maps and the reductions that they feed."""
+"""``fused``: several steps as one, made by the fusing pass from maps and the reductions that they feed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from wengert.tape import Aval, Instr, Tape
 
 
 def _fused_reference(*xs: Any, body: Tape) -> Any:
-    values = played(body, *xs[: len(body.inputs)])  # the plan has put literals of the body behind them
+    values = played(body, *xs[: len(body.inputs)])  # behind the inputs, the plan has put literals of the body
     results = tuple([values[v] for v in body.outputs])
     return results if len(results) > 1 else results[0]
 

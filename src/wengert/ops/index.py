@@ -160,8 +160,8 @@ MANY_PARTS = 16
 
 
 def are_disjoint(a: StaticIndex, b: StaticIndex) -> bool:
-    """Whether two regions certainly share no element: on some axis the one ends before the other, or both leave out
-    what the other has."""
+    """Whether two regions certainly share no element: on some axis one ends before the other begins, or their indices
+    interleave without meeting."""
     return any(i != j and (type(i) is type(j) is int or _never_meet(i, j)) for i, j in zip(a, b, strict=True))
 
 

@@ -230,7 +230,7 @@ class Nonzero(Kernel):
 
 
 class Search(Kernel):
-    """For each element of operand 1, the number of elements of operand 0, which is sorted, that go before it. Parameter
+    """The number of elements of operand 0, which is sorted, that go before each element of operand 1. Parameter
     ``side`` is "left" or "right", as for ``np.searchsorted``."""
 
 

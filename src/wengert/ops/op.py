@@ -31,7 +31,7 @@ Rule = Callable[..., Any]
 
 
 class _Answer:
-    """A rule that is an answer rather than a formula."""
+    """A rule that answers why there is no formula: :data:`ZERO`, :data:`NONE` or :data:`CONJUGATION`."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -42,11 +42,11 @@ class _Answer:
 
 ZERO = _Answer("ZERO")  # the derivative is zero (almost) everywhere: sign, floor, comparisons
 NONE = _Answer("NONE")  # the operand cannot have a derivative: an index, a condition
-CONJUGATION = _Answer("CONJUGATION")  # a partial that is no factor: what comes is conjugated, in either mode
+CONJUGATION = _Answer("CONJUGATION")  # the derivative is not a factor: tangents and cotangents are conjugated
 
 
 def not_implemented(reason: str) -> Rule:
-    """A rule that exists in mathematics and that nobody has written; raises only if it is needed."""
+    """A rule that exists in mathematics but is not written; it raises MissingRuleError if it is needed."""
 
     def missing(*args: Any, **params: Any) -> Any:
         raise MissingRuleError(reason)

@@ -1,9 +1,9 @@
-"""Cotangents and tangents that are known by structure, so that what is zero costs nothing.
+"""Cotangents and tangents that are known by structure, so that zeros cost nothing.
 
-A dense one is an atom; these say more than an array of its numbers would: where it counts (:class:`Masked`), that it is
-one scalar everywhere (:class:`Fill`), a diagonal (:class:`Diagonal`), or values at indices (:class:`Parts`). The rules
-of ops return them, and the rule ``structured`` of an op is given them. How they are added and multiplied, and become
-dense as late as possible, is in :mod:`wengert.ad.cotangents`.
+A dense cotangent is an atom. A structured one says more than an array of numbers would: where it counts
+(:class:`Masked`), that it is one scalar everywhere (:class:`Fill`), a diagonal (:class:`Diagonal`), or values at
+indices (:class:`Parts`). The rules of ops return them, and the rule ``structured`` of an op takes them. How they are
+added and multiplied, and become dense as late as possible, is in :mod:`wengert.ad.cotangents`.
 """
 
 from __future__ import annotations
@@ -18,21 +18,21 @@ from wengert.tape import Atom, Aval, Lit
 class Masked(NamedTuple):
     """A partial derivative, a tangent or a cotangent that counts only where ``mask`` holds and is zero elsewhere.
 
-    Applied by selection, never by multiplying with zero, so that no NaN leaks from the branch not taken.
+    It is applied by selection, never by multiplying with zero, so that no NaN leaks from the branch not taken.
     """
 
     mask: Any
     """An atom, or :class:`Marks`."""
     value: Any
     holds: bool = True
-    """False: it counts where ``mask`` does not hold. The two branches of a selection so share one mask."""
+    """If False, it counts where ``mask`` does not hold. So the two branches of a selection share one mask."""
     is_clean: bool = False
-    """The value is zero already where it does not count, so it is dense as it stands; the mask is kept for what
-    it is multiplied with next, which may be infinite there."""
+    """If True, the value is zero already where it does not count, so it is dense as it stands; the mask is kept since
+    the next factor may be infinite there."""
 
 
 class Fill(NamedTuple):
-    """A cotangent that is one scalar everywhere: what the pullback of a full sum gives."""
+    """A cotangent that is one scalar everywhere, as the pullback of a full sum gives."""
 
     value: Atom
     aval: Aval
@@ -54,23 +54,23 @@ class Part(NamedTuple):
 
 
 class Parts(NamedTuple):
-    """A cotangent that is ``base`` (None: zero) plus parts at indices: what reading ``x[i]`` gives.
+    """A cotangent that is ``base`` (None: zero) plus parts at indices, as the pullback of reading ``x[i]`` gives.
 
-    Kept apart for as long as possible, so that n reads of one array cost n parts and one buffer.
+    The parts are kept apart for as long as possible, so that n reads of one array cost n parts and one buffer.
     """
 
     base: Any
     joined: tuple[Any, ...]
-    """:class:`Part`, and such tuples: the sum of two takes no longer for being of many parts."""
+    """Each entry is a :class:`Part` or such a tuple: so two sums of many parts are added in constant time."""
     aval: Aval
 
     @property
     def parts(self) -> list[Part]:
-        """All of them, the first to be added first. Takes as long as there are parts."""
+        """All parts, in the order in which they are added. It takes time linear in their number."""
         return list(self._each())
 
     def few_parts(self, most: int) -> list[Part] | None:
-        """The parts, if there are no more than ``most``; takes no longer if there are."""
+        """The parts if there are at most ``most``, else None; it looks at no more than these."""
         found = list(itertools.islice(self._each(), most + 1))
         return found if len(found) <= most else None
 
@@ -85,22 +85,23 @@ class Parts(NamedTuple):
 
 
 class Hole(NamedTuple):
-    """A place as that of a :class:`Part`, where something else was written: what was there has no cotangent."""
+    """A place, as that of a :class:`Part`, that was overwritten: the elements that stood there have no cotangent."""
 
     index: tuple[Any, ...] | None
     indices: tuple[Atom, ...] = ()
 
 
 class Marks(NamedTuple):
-    """The mask of a :class:`Masked` that is clean, before it is written: most masks are never read.
+    """A description of the mask of a clean :class:`Masked`, from which the mask is built only if it is read; most are
+    not.
 
-    It is what ``rest`` says, and then, one after the other, true at parts and false at holes. So a chain of writes into
-    one array costs one hole a write.
+    The mask is ``rest``, on which is written, one after the other, true at parts and false at holes. So a chain of
+    writes into one array costs one hole for each write.
     """
 
     rest: Atom
     joined: tuple[Any, ...]
-    """:class:`Part`, :class:`Hole`, and such tuples, the oldest first."""
+    """Each entry is a :class:`Part`, a :class:`Hole` or such a tuple, the oldest first."""
     aval: Aval
 
     def newest_first(self) -> Iterator[Part | Hole]:
@@ -114,7 +115,7 @@ class Marks(NamedTuple):
 
 
 def marks_of(ct: Any, aval: Aval) -> Marks | None:
-    """Where a cotangent counts, by its structure; None if it counts everywhere."""
+    """The marks of where a cotangent counts, by its structure; None if it counts everywhere."""
     if isinstance(ct, Parts):
         under = Marks(Lit(False), (), aval) if ct.base is None else marks_of(ct.base, aval)
         return None if under is None else under._replace(joined=(under.joined, ct.joined))

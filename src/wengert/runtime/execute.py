@@ -61,7 +61,7 @@ def program_for(tape: Tape, transforms: tuple[Transform, ...]) -> TieredProgram:
 
 
 def without_data(capture: Capture) -> Capture:
-    """A capture whose array stands for its type alone, so that a cache keeps no one's data alive."""
+    """Return the capture with an array that stands for its type alone, so that a cache keeps no data alive."""
     aval = capture.var.aval
     return capture._replace(array=np.broadcast_to(np.empty((), aval.dtype), aval.shape))
 

@@ -218,7 +218,7 @@ class Jit(_native.Dispatcher):
         if self._has_own_out and "out" in kwargs:
             raise StructureError(
                 message(
-                    f"{self.__name__} has a parameter out, which of a compiled function is where its results go",
+                    f"{self.__name__} has a parameter out, but out= tells a compiled function where its results go",
                     tries=["out by position", "another name for the parameter"],
                 )
             )

@@ -41,7 +41,7 @@ class Paths(Generic[P]):
         self.count = 0
         self._last: Source | None = None
         self._counts: dict[Any, set[int]] = {}
-        """For each line of a guard, the different numbers of times that a path met it: the iterations of a loop."""
+        """The different numbers of times that paths met the guards of a line, by line: the iterations of a loop."""
         self._most = 0
         """The size of the largest of these sets."""
         self._root = _Node()

@@ -225,8 +225,8 @@ class Program:
         name = capture.name or f"a captured {capture.var.aval}"
         return GuardError(
             message(
-                f"{self.tape.name}: {name} was read-only when this was compiled, and what depends on it alone was "
-                "computed then; now it can be written",
+                f"{self.tape.name}: {name} was read-only when this was compiled, and steps that depend on it alone "
+                "were done then; now it can be written",
                 tries=["wg.jit, which traces again", f"{name}.flags.writeable = False", "wg.compile of a new tape"],
             )
         )

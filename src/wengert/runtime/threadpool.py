@@ -1,7 +1,7 @@
-"""Our threads among those that threadpoolctl finds: ``threadpool_info()`` lists them, ``threadpool_limits(1)`` limits
-them, for as long as it says, like those of BLAS.
+"""Make our threads known to threadpoolctl: ``threadpool_info()`` lists them, and ``threadpool_limits(1)`` limits them,
+as those of BLAS.
 
-threadpoolctl is never imported here: who limits threads has imported it.
+threadpoolctl is never imported here: a program that limits threads has imported it.
 """
 
 from __future__ import annotations

@@ -68,7 +68,8 @@ class Nonzero(Spec):
 
 
 def nonzero(x: Place, outs: Sequence[Place]) -> Sized | None:
-    """The indices of what is not zero in ``x``; None if there is no axis, or the results are not contiguous."""
+    """The kernel for the indices of elements of ``x`` that are not zero; None if there is no axis, or the results are
+    not contiguous."""
     if not x.aval.ndim or any(short(p.aval.dtype) != "i8" or p.strides != (8,) for p in outs):
         return None
     sizes = [outs[0].aval.size, *x.aval.shape]

@@ -17,7 +17,8 @@ from wengert.passes.plan.places import Place
 
 
 class Running(Spec):
-    """Operands: what goes in (of "multiply_add" the factors, then the terms), and the result.
+    """The kernel of a running reduction. Its operands are the elements (for "multiply_add" the factors, then the
+    terms), and the result.
 
     The dimensions that stay come first, the lanes last among them, then the one that is run along.
     """
@@ -27,7 +28,7 @@ class Running(Spec):
     inputs: tuple[Strides, ...]
     output: Strides
     is_vector: bool
-    """The lanes are neighbours in memory, for all operands."""
+    """Whether the lanes are neighbours in memory, for all operands."""
 
     def write(self, code: Code) -> None:
         item = size_of(self.dtype)

@@ -29,7 +29,7 @@ REFUSED = 1  # the status for operands that the reference raises an error for
 
 
 class Sized(NamedTuple):
-    """A spec, and what it is called with."""
+    """A spec, and the sizes that it is called with."""
 
     spec: Spec
     sizes: tuple[int, ...]

@@ -74,7 +74,7 @@ def multiply(a: Pair, b: Pair) -> Pair:
 
 
 def quotient(a: Pair, b: Pair) -> Pair:
-    """a / b: the quotient of the high parts, and what is left over by the same reciprocal."""
+    """a / b: the quotient of the high parts, and the remainder divided by the same reciprocal."""
     q = a[0] / b[0]
     p, e = two_product(q, b[0])
     rest = ((a[0] - p) - e) + (a[1] - q * b[1])

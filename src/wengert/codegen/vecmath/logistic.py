@@ -184,7 +184,7 @@ def _positive(x: Value, y: Value) -> tuple[Value, Value]:
 
 
 def _entropy(x: Value, y: Value, value: Value, at_infinity: Value, at_zero: Value) -> Value:
-    """The value, or what it is at the border of x, y > 0."""
+    """The value inside of x, y > 0, and the limit of the function at the border."""
     value = select((x < INF) & (y < INF), value, at_infinity)
     value = select((x > 0) & (y > 0), value, select(x.eq(0) & (y >= 0), at_zero, INF))
     return select(x.compare("un", y), NAN, value)

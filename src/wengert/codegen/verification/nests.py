@@ -198,7 +198,7 @@ class _Trial:
         return made
 
     def _index(self, dtype: str, strides: tuple[int | None, ...]) -> Array:
-        """The value at each point of what has no memory; strides that are given at run time are noted."""
+        """The value at each point of a load that is an index; strides that are given at run time are noted."""
         full = [int(self.rng.integers(2, 9)) if s is None else s for s in strides]
         self.sizes += [own for own, s in zip(full, strides, strict=True) if s is None]
         ndim = len(full)

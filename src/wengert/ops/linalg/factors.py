@@ -1,6 +1,6 @@
-"""LU factors, of which solutions, inverses and determinants are made: one for all that is asked of a matrix.
+"""LU factors of a matrix, computed once for its solutions, inverse and determinant.
 
-These ops are what ``solve``, ``inv`` and ``slogdet`` expand to on their way to kernels, where equal ones are merged. No
+``solve``, ``inv`` and ``slogdet`` expand to these ops on their way to kernels, where equal ones are merged. No
 derivative is taken of them.
 """
 
@@ -20,12 +20,12 @@ PIVOTS = np.dtype(np.intc)
 
 
 def is_factored(x: Atom) -> bool:
-    """Whether there are kernels for the factors of ``x``: not of complex numbers."""
+    """Whether there are kernels for the factors of ``x``; there are none for complex numbers."""
     return x.aval.dtype.char in "fd"
 
 
 def _each(f: Callable[..., Any], dtypes: tuple[Any, ...], *stacks: Any) -> tuple[Any, ...]:
-    """``f`` of each matrix of the stacks, whose leading axes are the same."""
+    """Apply ``f`` to each matrix of the stacks, whose leading axes are the same."""
     lead = stacks[0].shape[:-2]
     results = [f(*[x[k] for x in stacks]) for k in np.ndindex(lead)]
     return tuple(

@@ -23,7 +23,7 @@ def _solution_type(name: str) -> Callable[..., Aval]:
     def result(a: Aval, b: Aval, **params: Any) -> Aval:
         n = square(name, a)
         if b.ndim != a.ndim or b.shape[:-1] != (*a.shape[:-2], n):
-            raise ShapeError(f"{name}: {a} and {b} do not fit: the rows of both must be as many")
+            raise ShapeError(f"{name}: {a} and {b} do not fit: both must have the same number of rows")
         return b
 
     return result

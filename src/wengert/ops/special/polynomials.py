@@ -80,7 +80,7 @@ genlaguerre = function(
 
 
 def _gegenbauer(n: Atom, alpha: float, x: Atom) -> Any:
-    """C_{n−1} of a parameter: what several families differentiate into."""
+    """C_{n−1} with the parameter ``alpha``, which the derivatives of several families contain."""
     real = convert(n, dtype=x.aval.dtype) if x.aval.dtype.kind == "c" and n.aval.dtype.kind == "f" else x
     parameter = Lit(alpha, real.aval.dtype) if x.aval.dtype.kind != "c" else Lit(alpha, n.aval.dtype)
     return gegenbauer(_lower(n), parameter, x)

@@ -515,7 +515,7 @@ def of_real(rule: Any) -> Any:
 
     def real_rule(*xs_y: Atom) -> Any:
         if xs_y[-1].aval.dtype.kind == "c":
-            raise MissingRuleError("of complex numbers it is scaled by what has no complex derivative")
+            raise MissingRuleError("for complex numbers it is scaled by a factor without a complex derivative")
         return rule(*xs_y)
 
     return real_rule
@@ -578,12 +578,12 @@ i1e = elementwise(
     cost=flops(40),
 )
 
-# ---------------------------------------------------------------------------------- what logsumexp is made of
+# ---------------------------------------------------------------------------------- the exponential in logsumexp
 
 
 @functools.cache
 def exp_minus_body(dtype: np.dtype[Any]) -> Tape:
-    """exp(x − m), and 1 where x = m, as a scalar tape: what the kernel runs."""
+    """exp(x − m), and 1 where x = m, as the scalar tape that the kernel runs."""
     x, m = Var(Aval((), dtype)), Var(Aval((), dtype))
     with building(Builder()) as builder:
         y = exp(select(equal(x, m), Lit(0, dtype), x - m))
