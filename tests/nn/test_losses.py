@@ -94,3 +94,23 @@ def test_far_from_the_middle() -> None:
 def test_accuracy() -> None:
     assert nn.accuracy(Z, Z.argmax(-1)) == 1 and nn.accuracy(Z, np.eye(4)[Z.argmax(-1)]) == 1
     assert nn.accuracy(Z, (Z.argmax(-1) + 1) % 4) == 0
+
+
+def test_a_class_that_cannot_be_costs_nothing_where_it_is_not() -> None:
+    """A logit of −inf made the loss and its gradient NaN, though its class has no share in the label."""
+    logits, labels = np.array([[1.0, -np.inf, 2.0], [0.0, 0.0, -np.inf]]), np.array([2, 0])
+    expected = (np.log1p(np.exp(-1.0)) + np.log(2.0)) / 2
+    shares = np.eye(3)[labels]
+    for f in (nn.cross_entropy, lambda z, labels: nn.kl_divergence(nn.log_softmax(z), shares)):
+        for call in (wg.value_and_grad(f), wg.jit(wg.value_and_grad(f))):
+            value, gradient = call(logits, labels)
+            np.testing.assert_allclose(value, expected, rtol=1e-14)
+            np.testing.assert_allclose(gradient, (nn.softmax(logits) - shares) / 2, rtol=1e-14, atol=1e-16)
+    assert nn.cross_entropy(logits, np.array([1, 0])) == np.inf
+
+
+@pytest.mark.parametrize("delta", [0.0, -1.0, np.nan])
+def test_an_error_that_is_not_positive_is_no_border(delta: float) -> None:
+    """With a negative one the loss was negative."""
+    with pytest.raises(wg.errors.OptionError, match="expected more than 0"):
+        nn.huber(np.ones(2), np.zeros(2), delta)

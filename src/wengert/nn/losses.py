@@ -80,7 +80,7 @@ def huber(prediction: Array, target: Array, delta: float = 1.0, reduction: str =
     Raises
     ------
     ShapeError : the shapes differ.
-    OptionError : another ``reduction``.
+    OptionError : another ``reduction``, or a ``delta`` that is not greater than 0.
 
     Examples
     --------
@@ -90,6 +90,8 @@ def huber(prediction: Array, target: Array, delta: float = 1.0, reduction: str =
     array([0.125, 2.5  ])
     """
     _check_same("huber", prediction, target)
+    if not delta > 0:
+        raise wg.errors.OptionError(wg.errors.message(f"huber: delta is {delta}; expected more than 0"))
     error = np.abs(prediction - target)
     near = np.where(error < delta, error, delta)
     return reduced(near * near / 2 + delta * (error - near), reduction)
@@ -109,7 +111,7 @@ def cross_entropy(
 
     Parameters
     ----------
-    logits : float[..., classes], or the classes along ``axis``.
+    logits : float[..., classes], or the classes along ``axis``; −inf for a class that cannot be.
     labels : integers [...], the classes themselves; or probabilities of the shape of ``logits``.
     axis : the axis of ``logits`` that has the classes.
     label_smoothing : so much of each label, from 0 to 1, is spread evenly over the classes.
@@ -151,10 +153,15 @@ def cross_entropy(
     if weights is not None:
         wg.expect.fits("cross_entropy", "weights", weights, "the classes", (classes,))
         p = p * weights
-    each = -np.sum(p * log_softmax(logits), -1)
+    each = -np.sum(_shares(p, log_softmax(logits)), -1)
     if weights is not None and reduction == "mean":
         return np.sum(each) / np.sum(p)
     return reduced(each, reduction)
+
+
+def _shares(p: Array, log_q: Array) -> Array:
+    """Return p log q, which is 0 where p is 0 and log q is −inf, with derivatives of 0."""
+    return p * np.where((p == 0) & (log_q == -np.inf), 0, log_q)
 
 
 def _one_hot(labels: Array, classes: int, dtype: Any) -> Array:
@@ -214,7 +221,7 @@ def kl_divergence(log_q: RealArray, p: RealArray, axis: int = -1, reduction: str
     """
     _check_same("kl_divergence", log_q, p)
     wg.expect.axes("kl_divergence", p, axis, "p")
-    return reduced(np.sum(special.xlogy(p, p) - p * log_q, axis), reduction)
+    return reduced(np.sum(special.xlogy(p, p) - _shares(p, log_q), axis), reduction)
 
 
 @wg.expect.checked
