@@ -7,9 +7,10 @@ from typing import Any
 NAME: str
 """Where exchanged code finds :func:`decide` among the builtins."""
 
-def setup(tracer: type, asks: Callable[[int, int, Any], bool], is_tracing: Any, /) -> None:
+def setup(tracer: type, asks: Callable[[int, int, Any], bool], libraries: set[str], is_tracing: Any, /) -> None:
     """``asks(number, looks, first)`` says, given the first argument, whether the frame that called the function is to
-    get what the replacement makes. It is called in a thread that traces alone, as ``_opened.is_tracing`` knows."""
+    get what the replacement makes. It is called in a thread that traces alone, as ``_opened.is_tracing`` knows, and not
+    for code in the modules of the ``libraries``, unless a traced value is converted."""
 
 def enroll(function: FunctionType, original: FunctionType, names: tuple[str, ...], n_positional_only: int, /) -> int:
     """Give a function a number. ``original`` keeps its own code, and ``names`` are those of its parameters that may be

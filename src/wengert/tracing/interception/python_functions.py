@@ -17,7 +17,7 @@ from types import CodeType, FrameType, FunctionType
 from typing import TYPE_CHECKING, Any
 
 from wengert.tracing import hooks
-from wengert.tracing.callers import is_called_for_library, is_library
+from wengert.tracing.callers import ALWAYS_LIBRARIES, is_called_for_library, is_library
 from wengert.tracing.copying import copied
 from wengert.tracing.interception import _opened, _python_functions
 from wengert.tracing.interception._python_functions import NAME
@@ -155,5 +155,5 @@ def asks_who_answers(frame: FrameType) -> bool:
 
 
 hooks.asks_who_answers = asks_who_answers
-_python_functions.setup(Tracer, _is_for, _opened.is_tracing)
+_python_functions.setup(Tracer, _is_for, ALWAYS_LIBRARIES, _opened.is_tracing)
 setattr(builtins, NAME, _python_functions.decide)  # at once: no trace makes a difference there

@@ -25,7 +25,7 @@ def function(a: Any, b: Any = 1, *, c: Any = 2) -> Any:
 
 def test_what_is_asked_wrongly_is_said() -> None:
     with pytest.raises(TypeError):
-        _python_functions.setup(1, print, _opened.is_tracing)
+        _python_functions.setup(1, print, set(), _opened.is_tracing)
     for number in ([], [-1], [10**9], [10**30], ["a"]):
         with pytest.raises(TypeError, match="the number of an intercepted function"):
             decide(*number)

@@ -66,6 +66,14 @@ class Calling {
     }
 };
 
+// 1 if the globals are those of a module in a set of such as never get traced arrays, 0 if not; -1 with an exception.
+inline int is_always_library(PyObject *globals, PyObject *libraries) {
+    static PyObject *const key = PyUnicode_InternFromString("__name__");
+    PyObject *const name = PyDict_GetItemWithError(globals, key);
+    if (name == nullptr) return PyErr_Occurred() ? -1 : 0;
+    return PyUnicode_CheckExact(name) ? PySet_Contains(libraries, name) : 0;
+}
+
 // Whether whoever calls now is to get traced arrays: the user's code in a thread that is tracing.
 struct Asker {
     PyTypeObject *traced = nullptr;
@@ -77,12 +85,9 @@ struct Asker {
     int is_for_user(PyObject *converted) const {
         if (!is_tracing()) return 0; // before all else: other threads call np.zeros meanwhile, and pay for what is asked
         PyObject *const globals = PyEval_GetGlobals();
-        static PyObject *const key = PyUnicode_InternFromString("__name__");
         if (globals == nullptr) return 0; // no frame is running
-        PyObject *const name = PyDict_GetItemWithError(globals, key);
-        if (name == nullptr && PyErr_Occurred()) return -1;
-        if (name != nullptr && (converted == nullptr || !holds_traced_deep(traced, converted))) {
-            const int is_library = PyUnicode_CheckExact(name) ? PySet_Contains(libraries, name) : 0;
+        if (converted == nullptr || !holds_traced_deep(traced, converted)) {
+            const int is_library = is_always_library(globals, libraries);
             if (is_library != 0) return is_library < 0 ? -1 : 0;
         }
         PyObject *const answer =

@@ -20,6 +20,7 @@ constexpr int at_caller = 7, at_conversion = 8, at_functions = 9, at_object = 5;
 PyTypeObject *traced;
 bool (*is_tracing)();
 PyObject *asks; // asks(number, looks, first) says whether the frame that called the function is to get the replacement
+PyObject *libraries; // a set of names of modules of which it says no, where nothing is converted that is traced
 
 struct Route {
     PyObject *function, *original, *names; // names of the parameters that may be given by position
@@ -47,6 +48,18 @@ struct Arguments {
     Py_ssize_t n_named() const { return names == nullptr ? 0 : PyTuple_GET_SIZE(names); }
 };
 
+// Whether the code that has called the function is of one of those modules: 1 or 0; -1 with an exception.
+int is_by_library() {
+    PyFrameObject *const asking = PyEval_GetFrame(); // it runs the function's code, which has called decide()
+    PyFrameObject *const caller = asking == nullptr ? nullptr : PyFrame_GetBack(asking);
+    if (caller == nullptr) return 0;
+    PyObject *const globals = PyFrame_GetGlobals(caller);
+    const int is_it = wengert::is_always_library(globals, libraries);
+    Py_DECREF(globals);
+    Py_DECREF(caller);
+    return is_it;
+}
+
 // 1 if the replacement answers, 0 if not; -1 with an exception.
 int is_for(int looks, PyObject *owner, bool any_traced, PyObject *number, const Arguments &given) {
     if (owner != Py_None) {
@@ -58,6 +71,10 @@ int is_for(int looks, PyObject *owner, bool any_traced, PyObject *number, const 
     if (!is_tracing()) return 0;
     if (looks == at_object) return 1;
     if (!asks_who_calls && looks != at_functions) return 0;
+    if (looks != at_conversion || !any_traced) {
+        const int is_library = is_by_library();
+        if (is_library != 0) return is_library < 0 ? -1 : 0;
+    }
     PyObject *const how = PyLong_FromLong(looks);
     if (how == nullptr) return -1;
     PyObject *const answer =
@@ -143,12 +160,15 @@ PyObject *decide(PyObject *, PyObject *const *args, Py_ssize_t n, PyObject *name
 // ------------------------------------------------------------------------------------------------ the module's functions
 
 PyObject *setup(PyObject *, PyObject *args) {
-    PyObject *cls, *asking, *tracing;
-    if (!PyArg_ParseTuple(args, "O!OO!:setup", &PyType_Type, &cls, &asking, &PyCapsule_Type, &tracing)) return nullptr;
+    PyObject *cls, *asking, *names, *tracing;
+    if (!PyArg_ParseTuple(args, "O!OO!O!:setup", &PyType_Type, &cls, &asking, &PySet_Type, &names, &PyCapsule_Type,
+                          &tracing))
+        return nullptr;
     is_tracing = wengert::is_tracing_of(tracing);
     if (is_tracing == nullptr) return nullptr;
     Py_XSETREF(traced, reinterpret_cast<PyTypeObject *>(Py_NewRef(cls)));
     Py_XSETREF(asks, Py_NewRef(asking));
+    Py_XSETREF(libraries, Py_NewRef(names));
     Py_RETURN_NONE;
 }
 
@@ -179,7 +199,8 @@ PyObject *answer(PyObject *, PyObject *args) {
 }
 
 PyMethodDef functions[] = {
-    {"setup", setup, METH_VARARGS, "setup(Tracer, asks, is_tracing): the class of traced values, and who knows who calls."},
+    {"setup", setup, METH_VARARGS, "setup(Tracer, asks, libraries, is_tracing): the class of traced values, and who knows "
+                                   "who calls."},
     {"enroll", enroll, METH_VARARGS, "enroll(function, original, names, n_positional_only): the number of its route."},
     {"answer", answer, METH_VARARGS, "answer(number, answers): who answers, of (owner, looks, replacement)."},
     {"decide", reinterpret_cast<PyCFunction>(reinterpret_cast<void (*)()>(decide)), METH_FASTCALL | METH_KEYWORDS,
