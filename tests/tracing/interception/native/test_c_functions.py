@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import copy
+import functools
 import gc
 import math
 import os
 import pickle
 import sys
 import threading
+import weakref
 from math import sin
 from typing import Any
 
@@ -181,3 +183,23 @@ def test_what_cannot_be_exchanged_is_said() -> None:
         _c_functions.enroll(math.sin, print)
     with pytest.raises(TypeError, match="type"):
         _c_functions.setup(3, print, set(), _opened.is_tracing)
+
+
+def test_a_cache_of_wengerts_own_that_a_function_made_is_not_kept() -> None:
+    """Those of modules are, so that ``__module__`` is asked once; others would never go."""
+
+    def make() -> Any:
+        cached = functools.lru_cache(lambda x: x)
+        cached.__module__ = "wengert.made_up"
+        return cached
+
+    def f(x: Any) -> Any:
+        cached = make()
+        assert cached(1.0) == 1.0 == cached(1.0)
+        kept.append(weakref.ref(cached))
+        return x
+
+    kept: list[Any] = []
+    wg.jvp(f, (1.0,), (1.0,))
+    gc.collect()
+    assert kept[0]() is None

@@ -237,18 +237,25 @@ template <int K> PyObject *made(PyObject *type, PyObject *const *args, size_t gi
     return t.own != nullptr ? t.own(type, args, given, names) : called(type, args, n, names);
 }
 
-// Whether a callable is this library's own: of that nothing is asked, since tracing calls it all the time. They are kept,
-// as their modules keep them, and so are known by their addresses.
+// Whether an attribute is a text that begins with, or has in it, another one.
+bool has_text(PyObject *callable, const char *attribute, const char *wanted, bool at_start) {
+    PyObject *const found = PyObject_GetAttrString(callable, attribute);
+    const char *const text = found != nullptr && PyUnicode_Check(found) ? PyUnicode_AsUTF8(found) : nullptr;
+    const char *const at = text == nullptr ? nullptr : std::strstr(text, wanted);
+    const bool is_there = at != nullptr && (at == text || !at_start);
+    Py_XDECREF(found);
+    PyErr_Clear();
+    return is_there;
+}
+
+// Whether a callable is this library's own: of that nothing is asked, since tracing calls it all the time. Those that
+// their modules keep are kept here too, and so are known by their addresses; not one that a function has made.
 bool is_of_ours(PyObject *callable) {
     static std::unordered_set<PyObject *> known;
     if (known.find(callable) != known.end()) return true;
-    PyObject *module = PyObject_GetAttrString(callable, "__module__");
-    if (module == nullptr) PyErr_Clear();
-    const char *name = module != nullptr && PyUnicode_Check(module) ? PyUnicode_AsUTF8(module) : nullptr;
-    const bool is_it = name != nullptr && std::strncmp(name, "wengert.", 8) == 0;
-    Py_XDECREF(module);
-    if (is_it) known.insert(Py_NewRef(callable));
-    return is_it;
+    if (!has_text(callable, "__module__", "wengert.", true)) return false;
+    if (!has_text(callable, "__qualname__", "<locals>", false)) known.insert(Py_NewRef(callable));
+    return true;
 }
 
 template <int K> PyObject *called_of(PyObject *self, PyObject *args, PyObject *keywords) {
