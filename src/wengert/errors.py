@@ -287,5 +287,5 @@ def say_where(error: Exception, source: Source | None) -> None:
         return
     notes = getattr(error, "__notes__", None)
     if not isinstance(notes, list) or not any(str(note).startswith("  at ") for note in notes):
-        with suppress(Exception):  # whatever is wrong with an error of the user's, it is what is to be seen
+        with suppress(Exception):  # the user's own error must be shown, even if it takes no note
             error.add_note(_at(source))

@@ -82,7 +82,7 @@ def refused(function: str, name: str, value: Any, expected: str, *tries: str) ->
 
 # ------------------------------------------------------------------------------------------------------------ kinds
 
-_ARRAYS = {id(np.ndarray)}  # by their ids: a traced one asks who looks its class up
+_ARRAYS = {id(np.ndarray)}  # by their ids, since a traced array notices a look at its class
 
 
 def is_array_type(cls: C) -> C:
@@ -91,7 +91,7 @@ def is_array_type(cls: C) -> C:
     return cls
 
 
-_stack: list[Callable[[Any], Any]] = []  # what makes an array of a list with traced values
+_stack: list[Callable[[Any], Any]] = []  # the function that makes an array of a list with traced values
 
 
 def stacks(f: Callable[[Any], Any]) -> None:
@@ -704,7 +704,7 @@ def is_door(f: types.FunctionType) -> bool:
     return f.__globals__ is globals() and vars(f).keys() == {"__wrapped__"}
 
 
-# ----------------------------------------------------------------------------------- what depends on another argument
+# ------------------------------------------------------------------------- checks that depend on another argument
 
 
 def _shape_of(x: Any) -> tuple[int, ...]:

@@ -274,7 +274,7 @@ def apply_partial(ct: Cotangent, partial: Any, y: Aval, nan_safe: bool = False) 
     mask: Masked | None = None
     if isinstance(ct, Masked):
         if isinstance(ct.mask, Marks):
-            if not is_atom(partial) and not isinstance(partial, Masked):  # a number: what is zero stays zero
+            if not is_atom(partial) and not isinstance(partial, Masked):  # a number: zeros stay zero
                 return ct._replace(value=times(ct.value, partial))
             ct = ct._replace(mask=written(ct.mask))
         mask, ct = ct, ct.value

@@ -40,7 +40,7 @@ def jvp(tape: Tape, wrt: Sequence[int], outputs: Sequence[int] | None = None, na
                 continue
             builder.source = tangent_source(instr.source)
             operands = [k for k in active_operands(instr, active) if instr.ins[k] in tangents]
-            if not operands:  # what they depend on has the tangent zero: the sign of a determinant
+            if not operands:  # the tangents of all their operands are zero: the sign of a determinant
                 continue
             dys = push(instr, operands, tangents, nan_safe, instr.outs[0] in saturating)
             for v, dy in zip(instr.outs, dys, strict=True):

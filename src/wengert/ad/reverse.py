@@ -115,9 +115,9 @@ def cotangents(
             continue
         builder.source = cotangent_source(instr.source)
         operands = active_operands(instr, active)
-        if len(operands) > 1 and not instr.op.is_elementwise:  # weights first: what goes on lets go of the most
+        if len(operands) > 1 and not instr.op.is_elementwise:  # weights first: the other pullback frees more memory
             operands.sort(key=lambda k: instr.ins[k] not in ends)
-        if instr.op.in_place is not None:  # what reads the cotangent, before what writes over it
+        if instr.op.in_place is not None:  # steps that read the cotangent before those that write over it
             operands.reverse()
         for k in operands:
             ct = pull(instr, k, cts, nan_safe, instr.outs[0] in saturating)
@@ -282,7 +282,7 @@ def _pull_elementwise(instr: Instr, k: int, ct: Any, nan_safe: bool, is_before_s
     if is_before_saturation and is_atom(partial) and not isinstance(ct, Parts | Diagonal):
         value = ct if is_atom(ct) else ct.value
         fixed = None if isinstance(value, Lit) else fixed_at(instr, k)
-        if fixed is not None:  # exp(q / T) for q = −∞: its cotangent is 0, and q / T what it is for every T
+        if fixed is not None:  # exp(q / T) for q = −∞: its cotangent is 0, and q / T is −∞ for every T
             is_nothing = equal(value, 0) & fixed
             if value is ct:
                 ct = Masked(is_nothing, ct, holds=False)

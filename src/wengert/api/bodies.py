@@ -93,7 +93,7 @@ def recorded(
         given = [*around.captured(tape.captures), *first.recording.implicit]
     else:
         paths = []
-        for one in _runs(first, run):  # what one captures is locked before the next is run
+        for one in _runs(first, run):  # arrays that one run captures are locked before the next
             paths.append(_path(one, inputs, around))
             written = tuple({*written, *one.recording.written})
         joined = join(name, paths)

@@ -131,12 +131,12 @@ def _everything_traced(
             recording = record_call(call(way), inputs, name=name, **options)
             environment.check_computed()
             way.check(name)
-        except (WalkAgain, *_FINAL):  # before the function ran; of what cannot be put back
+        except (WalkAgain, *_FINAL):  # raised before the function ran, or because of a write that cannot be undone
             raise
         except KeyboardInterrupt:
             environment.end_interrupted()
             raise
-        except Exception as error:  # whatever ended the run, what it did to its surroundings may have to be undone
+        except Exception as error:  # whatever ended the run, its effects on the surroundings may have to be undone
             environment.end_early(error, isinstance(error, _REFUSALS))
             raise
         return recording

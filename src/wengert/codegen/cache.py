@@ -62,7 +62,7 @@ def _generator() -> tuple[tuple[str, int, int], ...]:
     return tuple(sorted([(name, stat.st_size, stat.st_mtime_ns) for name, stat in stats]))
 
 
-# ----------------------------------------------------------------------------------------------- what can be trusted
+# ------------------------------------------------------------------------------------ which files can be trusted
 
 
 class Folder(NamedTuple):
@@ -178,7 +178,7 @@ def _is_plain(stat: os.stat_result) -> bool:
 
 def _read(folder: Folder, name: str) -> bytes | None:
     """Return what is in a file, or None if it cannot be trusted."""
-    try:  # without waiting for whoever writes to a pipe
+    try:  # without waiting for the other end of a pipe
         fd = os.open(name, os.O_RDONLY | os.O_NONBLOCK | os.O_NOFOLLOW | os.O_CLOEXEC, dir_fd=folder.fd)
     except OSError:
         return None

@@ -460,7 +460,7 @@ def _bits(dtype: str) -> int:
     return 1 if dtype == "b1" else 8 * int(dtype[1])
 
 
-# ------------------------------------------------------------------------------------- what formulas are made of
+# ------------------------------------------------------------------------------------- functions of values
 
 
 def select(c: Value, a: Any, b: Any) -> Value:

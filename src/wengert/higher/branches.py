@@ -83,7 +83,7 @@ def _batch(xs: Sequence[Atom], flags: Sequence[bool], size: int, *, branches: tu
     results = [splice(current_builder(), b, xs[1:], ()) for b in wide]
     chosen = results[-1]
     for k in reversed(range(len(branches) - 1)):
-        is_taken = equal(xs[0], k) if k else ~(xs[0] > 0)  # what is below the first is the first
+        is_taken = equal(xs[0], k) if k else ~(xs[0] > 0)  # an index below the first branch means the first
         chosen = [
             select(broadcast_to(expand(is_taken, list(range(1, y.aval.ndim)), y.aval.ndim), shape=y.aval.shape), y, z)
             for y, z in zip(results[k], chosen, strict=True)
@@ -91,7 +91,7 @@ def _batch(xs: Sequence[Atom], flags: Sequence[bool], size: int, *, branches: tu
     return tuple(chosen)
 
 
-cond = Op(  # an index, and the operands that every branch takes -> what the branch gives
+cond = Op(  # an index, and the operands that every branch takes -> the results of one branch
     name="cond",
     reference=_cond,
     type=_cond_type,

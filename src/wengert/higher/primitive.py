@@ -409,7 +409,7 @@ class Primitive:
         joint = vjp(recording.tape, tuple(range(len(ys))), tuple(range(len(wanted))))
         builder = current_builder()
         captures = _take_captures(builder, joint.captures)
-        cts = [zeros(a.aval) for a in ys]  # any would do: the map is linear in them, and its transpose is what is read
+        cts = [zeros(a.aval) for a in ys]  # any values: the map is linear, and only its transpose is used
         outs = splice(builder, joint, [*cts, *atoms, *along], captures)
         dys = outs[len(wanted) :]
         return tuple(dys) if len(out) > 1 else dys[0]

@@ -131,7 +131,7 @@ def _irfft_batch(xs: Any, batched: Any, size: int, *, axis: int, n: int, forward
     return irfft(xs[0], axis=axis + 1, n=n, forward=forward, norm=norm)
 
 
-irfft = linear(  # of the first bins of a spectrum of n real numbers: these. What cannot be is ignored: imag x₀
+irfft = linear(  # n real numbers of the first bins of their spectrum; an imaginary part that cannot be is ignored
     lambda x, *, axis, n, forward, norm: _compiled().c2r(x, (axis,), n, forward, norm),
     name="irfft",
     type=_whole_type,

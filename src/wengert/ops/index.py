@@ -235,7 +235,7 @@ def _embed_batch(xs: Any, batched: Any, size: int, *, shape: tuple[int, ...], in
     return embed(v, shape=(size, *shape), index=full_index(size, index))
 
 
-embed = linear(  # zeros with v, broadcast, at a static index: what the cotangent of one read becomes
+embed = linear(  # zeros with v, broadcast, at a static index: the cotangent of a single read
     lambda v, *, shape, index: _embed_bind((Aval(np.shape(v), v.dtype),), shape=shape, index=index)(v),
     name="embed",
     type=_embed_type,

@@ -29,8 +29,8 @@ class Kernel:
     _fields: ClassVar[dict[str, Any]] = {}
     """The default of each field, or ``_MISSING``."""
 
-    # What passes and codegen ask of a kernel. A kind says where its answer is another; without annotations, since none
-    # of these is a field.
+    # The questions that passes and codegen ask of a kernel. A kind overrides an answer that is different for it. They
+    # have no annotations, since none of them is a field.
     function = ""
     """The scalar function that gives each element of the result."""
     combine = ""

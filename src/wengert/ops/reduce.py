@@ -244,7 +244,7 @@ def _recurrence_batch(xs: Any, batched: Any, size: int, *, axis: int) -> Any:
     return recurrence(a, b, axis=axis + 1)
 
 
-recurrence = op(  # hᵢ = aᵢ hᵢ₋₁ + bᵢ with h₋₁ = 0: what running products differentiate into, in O(n)
+recurrence = op(  # hᵢ = aᵢ hᵢ₋₁ + bᵢ with h₋₁ = 0: the derivative of running products needs it, in O(n)
     _recurrence_reference,
     name="recurrence",
     type=lambda a, b, *, axis: b,

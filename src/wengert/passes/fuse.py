@@ -26,15 +26,15 @@ from wengert.passes.plan.instructions import is_in_code
 from wengert.passes.simplify import drop_dead
 from wengert.tape import Atom, Instr, Lit, Tape, Var, key_of, structure
 
-MAX_MEMBERS = 192  # instructions of a cluster: what a kernel's registers and compile time can bear
+MAX_MEMBERS = 192  # instructions of a cluster: the limit for a kernel's registers and compile time
 SMALL = 256  # elements: below, a pass over memory costs no more than a call of a kernel
 LONG = 2000  # instructions of a tape whose many clusters must be of few kinds, since each kind is compiled
 MAX_FOREIGN = 3  # arrays that a cluster of small ones reads in a long tape; without, each sum of k terms is a kind
 MANY_SCALARS = 512  # a tape with more steps on scalars fuses those that take no longer to compile than to plan
 A_KERNEL = 50  # steps that are planned in the time that a kernel takes to compile; a function of n flops adds n²/4
-SMALL_CONTRACTION = 32 * 32 * 32  # products; above, BLAS is faster than what we emit (benchmarks/bench_contract.py)
+SMALL_CONTRACTION = 32 * 32 * 32  # products; above, BLAS is faster than emitted code (benchmarks/bench_contract.py)
 SMALL_PRODUCT = 10 * 10 * 10  # the same, where both operands have axes of their own: a matrix times a matrix
-CHEAP = 8  # flops: what takes more is not done in the tiles of a product, whose code there are several copies of
+CHEAP = 8  # flops: a costlier map is not done in the tiles of a product, of whose code there are several copies
 BODY = Tape((), (), (), (), name="fused")
 
 IsNative = Callable[[str, tuple[np.dtype[Any], ...], np.dtype[Any]], bool]
@@ -256,7 +256,7 @@ def _merged(
                 continue
             if chosen.axes is None:
                 chosen.axes, chosen.kept = c.axes, c.kept
-            chosen.members += c.members  # neither reads what the other makes: both are open
+            chosen.members += c.members  # neither reads a value of the other, since both are open
             for k in c.members:
                 home[k] = chosen
                 for v in tape.instrs[k].outs:

@@ -25,7 +25,7 @@ MIN_BYTES = 16384  # values that fit the innermost cache are read back for next 
 CHEAP_FLOPS = 6.0  # an operation of at most this many flops is computed again rather than read from memory
 DEAR_BYTES = 1 << 17  # expensive operations on arrays this large are repeated too: a layer keeps two and not three ...
 DEAR_FLOPS = 48.0  # ... as long as a chain of them costs at most this many flops together
-READ, WRITE = 2, 2  # what moving an array once costs; 1 is kept for ties, so that fewer values are stored
+READ, WRITE = 2, 2  # the cost of moving an array once; a cost of 1 breaks ties, so that fewer values are stored
 FREE = 1
 
 

@@ -56,7 +56,7 @@ class TieredProgram:
         self._reads: list[int] = []  # the captures that the machine code reads
         self._reference: Reference | None = None
         self._thread: threading.Thread | None = None
-        self._begun: list[Program] = []  # what the thread has made
+        self._begun: list[Program] = []  # the program that the thread has made
 
     def run_recorded(self, inputs: Sequence[Any], captures: Sequence[Any]) -> list[Any]:
         """Return the outputs for the very values that the tape was recorded with, for which every guard holds."""

@@ -27,7 +27,7 @@ TreeDef: TypeAlias = PyTreeSpec
 Class = TypeVar("Class", bound=type)
 
 NAMESPACE = "wengert"
-_lock = lock()  # guards what is decided about classes: the sets below and optree's registry
+_lock = lock()  # guards the decisions about classes: the sets below and optree's registry
 
 # optree's registry holds classes strongly and frees them only by `unregister_pytree_node`, so a class once
 # registered lives as long as the process; weak containers here would cost time and free next to nothing.

@@ -118,7 +118,7 @@ def square(points: Points, point: Point) -> None:
 
     end = whole(f, *span, width)
     loop(f, span[0], end, width, lambda i: body([(i, None)]))
-    loop(f, end, stop, 1, row)  # a square for what is left over would take as long again to compile
+    loop(f, end, stop, 1, row)  # a masked square for the rest would double the compile time
 
 
 class Grid(NamedTuple):

@@ -181,7 +181,7 @@ def indexed(what: str, x: Place, indices: Sequence[Place], other: Place) -> Size
         sizes += [length, stride]
     spec = Indexed(
         what,
-        dtype.str[1:] if what == "add" else f"u{dtype.itemsize}",  # what is only copied is bits
+        dtype.str[1:] if what == "add" else f"u{dtype.itemsize}",  # elements that are only copied are bits
         tuple([given(row, sizes) for row in index_rows]),
         given(x_row, sizes),
         given([*other_outer, *other_inner], sizes),

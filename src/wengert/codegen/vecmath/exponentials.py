@@ -49,7 +49,7 @@ EXP_NEAR = {
     ],
     "f4": [0.5000162124633789, 0.166667178273201],
 }  # fmt: skip
-# 2^(j/8) and 2^(j/16), and what they lack, relative to them; the two halves of the latter's bits are the same number
+# 2^(j/8) and 2^(j/16), and their relative errors; the two halves of the latter's bits are the same number
 ROOTS_OF_TWO = {
     "f8": [
         1.0, 1.0905077326652577, 1.189207115002721, 1.2968395546510096, 1.4142135623730951, 1.5422108254079407,

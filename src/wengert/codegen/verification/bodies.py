@@ -25,7 +25,7 @@ from wengert.codegen.verification.operands import Array, Memory, Operand, differ
 
 MOST_BYTES = 1 << 22  # of all operands together
 MOST_ITERATIONS = 100  # of a loop that ends by its condition
-GARBAGE = 0xA7  # what memory holds that nobody wrote
+GARBAGE = 0xA7  # the bytes of memory that has not been written
 Address = Callable[[Nest | Spec], int]
 """Where the code of a kernel is."""
 
@@ -88,7 +88,7 @@ def _operands(call: KernelCall, whole: Whole, memory: Memory, length: int, first
         made.append(memory.dense(place.aval.dtype, shape))
     if isinstance(whole, Switch):
         made[0].view[...] = memory.rng.integers(-1, len(whole.branches) + 1)
-    if isinstance(whole, Straight):  # who calls it does that
+    if isinstance(whole, Straight):  # its caller does that
         for k in whole.body.zeroed:
             made[first_result + k].view[...] = 0
     return made

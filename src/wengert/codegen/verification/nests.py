@@ -63,7 +63,7 @@ def _lengths(nest: Nest) -> Iterator[Extents]:
         return
     width = Facts(nest, target()).width
     least = [0] * nest.ndim
-    if nest.tiling is not None:  # it is for what is at least a tile
+    if nest.tiling is not None:  # it serves products of at least one tile
         least = [nest.tiling.rows, width, 1]
     elif nest.folds:
         least = [0] * nest.n_kept + [1] * (nest.ndim - nest.n_kept)  # of nothing there is no nest

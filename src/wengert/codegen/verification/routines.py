@@ -38,12 +38,12 @@ def differences(call: KernelCall, name: str, address: int) -> Iterator[str]:
         elif name == "copy":
             goal, wanted = 1, np.broadcast_to(operands[0].view, operands[1].view.shape)
         else:
-            if name.startswith("sort_f"):  # zeros are equal: nobody says which of both signs comes first
+            if name.startswith("sort_f"):  # zeros are equal: zeros of both signs may come in any order
                 operands[0].view[...] += 0
             goal, wanted = 1, _sorted(call, operands[0].view)
         grain = abs(call.grain)
         parts = halves(call.extent, call.extent // 2 // grain * grain if grain else 0)
-        results: dict[int, Sequence[Array]] = {k: [] for k in range(goal, len(operands))}  # what is behind is room
+        results: dict[int, Sequence[Array]] = {k: [] for k in range(goal, len(operands))}  # then workspace
         found = difference(address, operands, call.sizes, parts, {**results, goal: [wanted]})
         yield found and f"{found} ({number}th operands)"
 

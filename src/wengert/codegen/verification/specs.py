@@ -154,7 +154,7 @@ def _indexed(spec: Indexed, extents: Extents, memory: Memory) -> Iterator[Trial]
                 wanted[place] = values[where]
             else:
                 wanted[place] += values[where]
-    if x.view.shape == source.shape or spec.what == "gather":  # what is written to has strides
+    if x.view.shape == source.shape or spec.what == "gather":  # an operand that is written has strides
         yield Trial(operands, sizes, _whole(extents), {result: [wanted]})
     if indices and indices[-1].view.size and np.prod(extents):
         k = int(memory.rng.integers(0, n))

@@ -115,8 +115,8 @@ def cubic(factor: float, per_column: float = 0) -> Cost:
     return cost
 
 
-# Columns that complete others to a basis, as those of a full svd and a complete qr, are known up to a rotation among
-# themselves. A derivative moves them out of their space alone, and so is right for what depends on the space.
+# Columns that complete others to a basis, as those of a full svd and a complete qr, are determined up to a rotation
+# among themselves. Their derivative has no component within their space, and so is right for functions of the space.
 
 
 def columns_of(q: Atom, start: int, count: int) -> Any:

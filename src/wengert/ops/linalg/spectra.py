@@ -1,11 +1,12 @@
 """Eigenvalues of Hermitian matrices and singular values, with their vectors.
 
-Vectors are known up to their signs, complex ones up to their phases, and those of equal values up to a rotation among
-themselves. A derivative leaves each where it is along itself: of what depends on NumPy's choice of a phase, as the real
-part of a vector does, it is not that of NumPy's vectors, which no formula has. Where values are equal to rounding, what
-depends on the rotation has no derivative, and is NaN; what does not, as a sum over these values or the projector onto
-their space, has the right one in reverse mode. A function of values and vectors together is NaN there as well, if it
-uses the vectors of equal values: its derivative is the limit of a quotient of zeros.
+Vectors are determined up to their signs, complex ones up to their phases, and those of equal values up to a rotation
+among themselves. The derivative of a vector has no component along the vector. So a function that depends on NumPy's
+choice of a phase, such as the real part of a vector, does not get the derivative of NumPy's choice, for which there is
+no formula. Where values are equal to rounding, a function that depends on the rotation has no derivative, and gets NaN;
+one that does not, such as a sum over these values or the projector onto their space, gets the right derivative in
+reverse mode. A function of values and vectors together gets NaN there as well if it uses the vectors of equal values:
+its derivative is the limit of a quotient of zeros.
 """
 
 from __future__ import annotations
@@ -71,36 +72,36 @@ def _diagonal_matrix(s: Atom, dtype: np.dtype[Any]) -> Any:
 
 
 def _quotient(x: Atom, by: Atom, values: Atom, is_settled: Any) -> Any:
-    """x / by. Where ``by`` is nothing beside the ``values``: 0 where ``is_settled`` holds, else NaN."""
+    """x / by. Where ``by`` is rounding error beside the ``values``, it is 0 if ``is_settled`` holds, else NaN."""
     dtype = x.aval.dtype
     is_nothing = less_equal(absolute(by), rounding(_columns(values)))
     undetermined = select(is_settled, Lit(0, dtype), Lit(np.nan, dtype))
     return select(is_nothing, undetermined, divide(x, cast(select(is_nothing, Lit(1, by.aval.dtype), by), dtype)))
 
 
-# ------------------------------------------------------------------- between equal values: what is settled, and zero
+# ----------------------------------------------------------------------- quotients between equal values: zero or NaN
 
 
 def _is_still(dx: Atom) -> Any:
-    """bool[..., 1, 1]: whether a matrix does not move at all.
+    """bool[..., 1, 1]: whether the tangent of a matrix is zero throughout.
 
-    In another direction the vectors of equal values may turn although nothing turns them at first order: by what
-    reaches both from the other vectors, over the distance at which the values part.
+    If it is not, the vectors of equal values may rotate even where the first-order term between them is zero, by
+    second-order terms through other vectors divided by the difference of the values.
     """
     moves = any_(not_equal(dx, 0), axis=(dx.aval.ndim - 2, dx.aval.ndim - 1))
     return logical_not(reshape(moves, shape=(*moves.aval.shape, 1, 1)))
 
 
 def _is_nothing(x: Atom) -> Any:
-    """Whether elements are zero to rounding: for a cotangent that comes from vectors alone, and not from values, this
-    says that the result does not depend on which vectors of equal values these are."""
+    """Whether elements are zero to rounding. For a cotangent that comes from vectors alone, and not from values, this
+    means that the result does not depend on the choice of vectors among those of equal values."""
     return less_equal(absolute(x), rounding(x))
 
 
 def _used(ct: Any, axis: int) -> Any:
     """bool[..., n]: which vectors have a cotangent, by its structure alone; ``axis`` is the one along a vector.
 
-    A zero would not say it. In v f(w) vᴴ, for f(w) = 0, the cotangent of v is zero, and that of x is not.
+    That the number is zero is not enough. In v f(w) vᴴ, for f(w) = 0, the cotangent of v is zero, and that of x is not.
     """
     if ct is None:
         return Lit(False)
@@ -108,7 +109,7 @@ def _used(ct: Any, axis: int) -> Any:
 
 
 def _neither(used: Any) -> Any:
-    """bool[..., n, n]: the pairs of which neither is used."""
+    """bool[..., n, n]: the pairs of vectors of which neither is used."""
     return logical_not(used if used.aval.ndim == 0 else _columns(used) | _rows(used))
 
 
@@ -146,13 +147,13 @@ def eigh_pushforward(xs: Any, dxs: Any, y: Any, *, lower: bool, any_vectors: boo
 
 
 def eigh_pullback(ct: Any, x: Atom, y: Any, *, lower: bool, any_vectors: bool) -> Any:
-    """Cotangent of ``x`` for ``w, v = eigh(x)``: float[..., n, n], triangular, as what is read.
+    """Cotangent of ``x`` for ``w, v = eigh(x)``: float[..., n, n], triangular, as the part of ``x`` that is read.
 
         x̄ = Φ(S + Sᴴ),   S = v (diag w̄ + (P − Pᴴ)/2 / (wⱼ − wᵢ)) vᴴ,   P = vᴴ v̄,   Φ(A) = tril(A), half its diagonal
 
-    The antihermitian part alone counts: for a projector onto the space of equal values there is none between them. But
-    neither is there for v f(w) vᴴ, where the quotient is f'(w) in the limit; so where values have a cotangent too, it
-    is NaN between equal ones whose vectors are used.
+    Only the antihermitian part of P counts. For a projector onto the space of equal values it is zero between them. But
+    it is zero for v f(w) vᴴ too, where the quotient is f'(w) in the limit; so where values have a cotangent as well,
+    the quotient between equal ones whose vectors are used is NaN.
     Source: Giles (2008), section 3.1; Boeddeker et al. (2017), On the computation of complex-valued gradients with
     application to statistically optimum beamforming, arXiv:1701.00392, section 4.
     """
@@ -169,7 +170,7 @@ def eigh_pullback(ct: Any, x: Atom, y: Any, *, lower: bool, any_vectors: bool) -
 
 
 def eigh_structured(ct: Any, k: int, x: Atom, y: Any, *, lower: bool, any_vectors: bool) -> Any:
-    """Where the vectors have no cotangent, S is v diag w̄ vᴴ, which is Hermitian: nothing is divided."""
+    """The cotangent of ``x`` if the vectors have none: S is v diag w̄ vᴴ, which is Hermitian, without a quotient."""
     (w, v), (ct_w, ct_v) = y, ct
     if ct_v is not None:
         return eigh_pullback(ct, x, y, lower=lower, any_vectors=any_vectors)
@@ -178,8 +179,8 @@ def eigh_structured(ct: Any, k: int, x: Atom, y: Any, *, lower: bool, any_vector
     return triangle(2.0 * matmul(weighted, adjoint(v)), lower, diagonal=0.5)
 
 
-eigh = op(  # eigenvalues, ascending, and the vectors as columns; reads one triangle of x. any_vectors: nobody sees the
-    # vectors but in what does not depend on their signs, or on which ones of equal eigenvalues they are
+eigh = op(  # eigenvalues, ascending, and the vectors as columns; reads one triangle of x. any_vectors: no result of the
+    # program depends on the signs of vectors, or on the choice of vectors of equal eigenvalues
     lambda x, *, lower, any_vectors: tuple(np.linalg.eigh(x, "L" if lower else "U")),
     name="eigh",
     type=_eigh_type,
@@ -193,7 +194,7 @@ eigh = op(  # eigenvalues, ascending, and the vectors as columns; reads one tria
 )
 
 
-# ------------------------------------------------------------------------- eigenvalues of what is not Hermitian
+# ------------------------------------------------------------------------- eigenvalues of general matrices
 
 
 def _eig_type(x: Aval) -> tuple[Aval, Aval]:
@@ -214,7 +215,7 @@ def _sum_of_rows(x: Atom) -> Any:
 
 
 def _real_element(v: Atom) -> Any:
-    """Which element of each column has its phase fixed: the largest, that LAPACK has made real."""
+    """The mask of the element of each column whose phase is fixed: the largest one, which LAPACK has made real."""
     n = v.aval.ndim
     size = select(equal(imag(v), 0), absolute(v), Lit(0, real_dtype(v.aval.dtype)))
     at = _columns(argmax(size, axis=n - 2))
@@ -223,10 +224,10 @@ def _real_element(v: Atom) -> Any:
 
 
 def _is_defective(x: Atom, w: Atom, inverse: Atom) -> Any:
-    """Whether vectors are dependent but for rounding: an eigenvalue moves by rounding of x as far as to the next.
+    """Whether vectors are dependent up to rounding: the rounding of x moves an eigenvalue as far as the next one.
 
-    It moves by the norm of its row of the inverse (Golub & Van Loan, Matrix Computations, section 7.2.2). Rows of equal
-    values whose vectors are independent are short.
+    The distance that it moves is proportional to the norm of its row of the inverse (Golub & Van Loan, Matrix
+    Computations, section 7.2.2). For equal values with independent vectors, these rows are short.
     """
     unit = ROUNDING * x.aval.shape[-1] * float(np.finfo(x.aval.dtype).eps)
     condition = _rows(sum_(absolute(inverse), axis=(inverse.aval.ndim - 1,)))
@@ -261,7 +262,8 @@ def eig_pullback(ct: Any, x: Atom, y: Any) -> Any:
 
         x̄ = v⁻ᴴ (diag w̄ + vᴴ z̄ / (wⱼ − wᵢ)ᴴ) vᴴ,   z̄ = v̄ − v Re g − i eₖ Im g / v̄ₖⱼ,   gⱼ = vⱼᴴ v̄ⱼ
 
-    With the conjugate of v for v, vᴴ is the transpose. Between equal values: as for Hermitian matrices. Source: above.
+    With the conjugate of v for v, vᴴ is the transpose. Quotients between equal values are as for Hermitian matrices.
+    Source: as for the pushforward.
     """
     (w, v), (of_w, of_v) = y, ct
     ct_w, ct_v = _dense(of_w, w), _dense(of_v, v)
@@ -282,7 +284,7 @@ def eig_pullback(ct: Any, x: Atom, y: Any) -> Any:
 
 
 def eig_structured(ct: Any, k: int, x: Atom, y: Any) -> Any:
-    return eig_pullback(ct, x, y)  # which asks what has reached the values, and which vectors
+    return eig_pullback(ct, x, y)  # eig_pullback looks itself which cotangents are zero
 
 
 eig = op(  # eigenvalues and the vectors as columns, of length one; complex, of real x too
@@ -310,8 +312,7 @@ def _svd_type(x: Aval, *, full: bool) -> tuple[Aval, Aval, Aval]:
 
 def svd_pushforward(xs: Any, dxs: Any, y: Any, *, full: bool) -> Any:
     """ṡ = Re diag P with P = uᴴ ẋ v;  u̇ = u (½(A/(sⱼ−sᵢ) + B/(sⱼ+sᵢ))) + (1 − u uᴴ) ẋ v / sⱼ, v̇ likewise, where
-    A = P + Pᴴ, without its diagonal, and B = P − Pᴴ. That on the diagonal of B is how the phases of u and v move
-    against each other.
+    A = P + Pᴴ, without its diagonal, and B = P − Pᴴ. The diagonal of B is the relative motion of the phases of u and v.
 
     Source: Townsend (2016), Differentiating the singular value decomposition, with the difference of squares factored;
     Wan & Zhang (2019), Automatic differentiation for complex valued SVD, arXiv:1909.02659.
@@ -330,12 +331,12 @@ def svd_pushforward(xs: Any, dxs: Any, y: Any, *, full: bool) -> Any:
 
 
 def _is_never_turned(p: Atom) -> Any:
-    """Where the antihermitian part of a matrix is zero whatever it is: on the diagonal, if it is real."""
+    """The mask of where the antihermitian part of any such matrix is zero: the diagonal, if it is real."""
     return Lit(False) if p.aval.dtype.kind == "c" else is_on_diagonal(p.aval.shape[-1])
 
 
 def _beside(x: Atom, s: Atom, is_settled: Any) -> Any:
-    """x / s, for what of x is in the space that the vectors leave out: there is none, if x is square."""
+    """x / s, for the component x outside of the space of the vectors; zero if x is square, when nothing is."""
     if x.aval.shape[-1] == x.aval.shape[-2]:
         return zeros(x.aval)
     return _quotient(x, _columns(s), s, is_settled)
@@ -350,7 +351,7 @@ def svd_pullback(ct: Any, x: Atom, y: Any, *, full: bool) -> Any:
     """
     (u, s, vh), (of_u, of_s, of_vh) = y, ct
     n = s.aval.shape[-1]
-    if full and (u.aval.shape[-1] > n or vh.aval.shape[-2] > n):  # the cotangent of what completes them goes to all
+    if full and (u.aval.shape[-1] > n or vh.aval.shape[-2] > n):  # cotangents of completing vectors reach all others
         used_u = used_v = used = Lit(True)
     else:
         used_u, used_v = _used(of_u, -2), _used(of_vh, -1)
@@ -380,7 +381,7 @@ def svd_pullback(ct: Any, x: Atom, y: Any, *, full: bool) -> Any:
 
 
 def svd_structured(ct: Any, k: int, x: Atom, y: Any, *, full: bool) -> Any:
-    """Where the vectors have no cotangent, u diag s̄ vᴴ."""
+    """The cotangent of ``x`` if the vectors have none: u diag s̄ vᴴ."""
     (u, s, vh), (ct_u, ct_s, ct_vh) = y, ct
     if ct_u is not None or ct_vh is not None:
         return svd_pullback(ct, x, y, full=full)

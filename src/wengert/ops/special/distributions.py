@@ -112,7 +112,7 @@ def _bell(kappa: Callable[[int, int], Any], m: int, n: int) -> Any:
     if m == n == 0:
         return 1.0
     total: Any = 0.0
-    p, q = (m - 1, n) if m else (m, n - 1)  # what is left when one derivative has been taken: of f κ, by Leibniz's rule
+    p, q = (m - 1, n) if m else (m, n - 1)  # the orders left after one derivative, f κ, to which Leibniz's rule applies
     for i, j in itertools.product(range(p + 1), range(q + 1)):
         first = kappa(i + (m > 0), j + (m == 0))
         total = total + math.comb(p, i) * math.comb(q, j) * first * _bell(kappa, p - i, q - j)
