@@ -319,6 +319,10 @@ def array(
     return out
 
 
+hooks.array = array
+stacks(array)
+
+
 def _held_traced(holder: Any, dtype: Any, copy: bool | None, order: str | None, error: ValueError) -> Tracer:
     """The traced array that the ``__array__`` of an object gives, which NumPy has refused with ``error``; asked for as
     NumPy asks, and copied where it does not know ``copy=``."""
@@ -333,10 +337,6 @@ def _held_traced(holder: Any, dtype: Any, copy: bool | None, order: str | None, 
     if type(found) is not Tracer:
         raise error
     return _converted(found, dtype, copy, order)
-
-
-hooks.array = array
-stacks(array)
 
 
 _COPY_MODES: dict[Any, bool | None] = {
