@@ -29,5 +29,8 @@ def seldom() -> AbstractContextManager[None]:
     of the user's that is recorded, step after step, whose own garbage may not wait for ever. Where threads overlap the
     last one to leave sets it back."""
 
+def is_collecting() -> bool:
+    """Whether the garbage collector runs in this thread, and what it calls; known while :func:`seldom` is open."""
+
 def forked() -> None:
     """In a child process: the contexts of threads that are not in it are left."""

@@ -6,6 +6,7 @@ import gc
 import sys
 import threading
 import warnings
+from concurrent.futures import ThreadPoolExecutor
 from types import SimpleNamespace
 
 import numpy as np
@@ -94,6 +95,26 @@ def test_the_constants_of_the_collector_are_those_of_the_module() -> None:
     with _contexts.seldom():
         pass
     assert gc.get_threshold() == before and len({id(one) for one in gc.callbacks}) == len(gc.callbacks)
+
+
+def test_whether_garbage_is_collected_is_known_in_the_thread_that_does() -> None:
+    found: list[bool] = []
+
+    class Cycle:
+        def __init__(self) -> None:
+            self.me = self
+
+        def __del__(self) -> None:
+            with ThreadPoolExecutor(1) as other:
+                found.extend([_contexts.is_collecting(), other.submit(_contexts.is_collecting).result()])
+
+    with _contexts.seldom():
+        Cycle()
+        gc.collect()
+        assert found == [True, False] and not _contexts.is_collecting()
+    Cycle()
+    gc.collect()
+    assert found[2:] == [False, False]  # nobody counts then
 
 
 def test_contexts_leave_no_references() -> None:

@@ -107,6 +107,7 @@ PyObject *put_off(PyObject *, PyObject *) { return Context<PutOff>::make(); }
 
 int looks;            // since the first of those contexts was entered; each counts twice, when it begins and when it ends
 PyObject *threshold;  // what it was before; null while it is so
+unsigned long looking; // the thread that collects garbage at the moment, while one of those contexts is open; else 0
 
 bool set_first(PyObject *before, long first) {
     PyObject *done = PyObject_CallFunction(set_threshold, "lOO", first, PyTuple_GET_ITEM(before, 1), PyTuple_GET_ITEM(before, 2));
@@ -120,7 +121,10 @@ long first_of(Owned &now) {
     return now == nullptr ? -1 : PyLong_AsLong(PyTuple_GET_ITEM(now.get(), 0));
 }
 
-PyObject *looked(PyObject *, PyObject *) {
+PyObject *looked(PyObject *, PyObject *args) {
+    const bool begins = PyTuple_GET_SIZE(args) == 2 && PyUnicode_Check(PyTuple_GET_ITEM(args, 0)) &&
+                        PyUnicode_CompareWithASCIIString(PyTuple_GET_ITEM(args, 0), "start") == 0;
+    looking = begins ? PyThread_get_thread_ident() : 0;
     if (++looks != often || threshold != nullptr) Py_RETURN_NONE;
     Owned now;
     const long first = first_of(now);
@@ -143,6 +147,7 @@ struct Seldom {
     }
     void leave(bool is_last) {
         if (!is_last) return;
+        looking = 0;
         for (Py_ssize_t k = PyList_GET_SIZE(callbacks) - 1; k >= 0; k--)
             if (PyList_GET_ITEM(callbacks, k) == counting) said(PyList_SetSlice(callbacks, k, k + 1, nullptr) == 0);
         if (threshold == nullptr) return;
@@ -157,11 +162,14 @@ struct Seldom {
 
 PyObject *seldom(PyObject *, PyObject *) { return Context<Seldom>::make(); }
 
+PyObject *is_collecting(PyObject *, PyObject *) { return PyBool_FromLong(looking == PyThread_get_thread_ident()); }
+
 // ---------------------------------------------------------------------------------------------------------- of the module
 
 PyObject *forked(PyObject *, PyObject *) {
     Context<PutOff>::leave_those_of_other_threads();
     Context<Seldom>::leave_those_of_other_threads();
+    if (looking != PyThread_get_thread_ident()) looking = 0;
     Py_RETURN_NONE; // what is replaced for a thread alone is gone with the thread
 }
 
@@ -171,6 +179,7 @@ PyMethodDef functions[] = {
     {"acquired", acquired, METH_O, "acquired(lock): a context in which a lock of C code is held, if it was free."},
     {"put_off", put_off, METH_NOARGS, "A context in which the garbage collector does not run."},
     {"seldom", seldom, METH_NOARGS, "A context in which the garbage collector, once it has looked often, does so seldom."},
+    {"is_collecting", is_collecting, METH_NOARGS, "Whether garbage is being collected in this thread, where `seldom` is open."},
     {"forked", forked, METH_NOARGS, "In a child process: leaves the contexts of threads that are not in it."},
     {nullptr, nullptr, 0, nullptr},
 };

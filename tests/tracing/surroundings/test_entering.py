@@ -457,6 +457,36 @@ def test_what_runs_when_garbage_is_collected_is_no_reason(package: Any, monkeypa
         gc.callbacks.remove(measure)
 
 
+def test_garbage_of_a_packages_that_is_collected_is_no_reason_to_trace_again(
+    package: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The ends of its objects, ``__del__``, were taken for the function's where the collector happened to run."""
+    (tmp_path / "site-packages" / "package_of_a_test" / "ending.py").write_text(
+        textwrap.dedent("""
+            import time
+            last = 0.0
+            class Cycle:
+                def __init__(self): self.me = self
+                def __del__(self):
+                    global last
+                    last = time.perf_counter()
+        """)
+    )
+    cycle = importlib.import_module("package_of_a_test.ending").Cycle
+    own = Trace.emit
+
+    def emit(*args: Any) -> Any:
+        cycle()
+        gc.collect()
+        return own(*args)
+
+    monkeypatch.setattr(Trace, "emit", emit)
+    step = wg.jit(lambda x: package.tables.in_units(x), strict=True)
+    for k in range(3):
+        np.testing.assert_array_equal(step(X + k), X + k)
+    assert step.stats()["traces"] == 1
+
+
 def test_ids_are_keys_of_tables_in_packages(package: Any) -> None:
     step = wg.jit(lambda x: package.tables.keyed(x), strict=True)
     for _ in range(3):

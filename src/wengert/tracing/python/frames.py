@@ -8,6 +8,7 @@ from inspect import CO_ASYNC_GENERATOR, CO_COROUTINE, CO_GENERATOR
 from types import CodeType, FrameType, FunctionType
 from typing import Any
 
+from wengert._contexts import is_collecting
 from wengert.tracing.python.bytecode import Place, code_of
 
 
@@ -58,7 +59,10 @@ def qualified_name(frame: FrameType) -> str:
 
 
 def is_of_collector(frame: FrameType | None) -> bool:
-    """Whether a frame runs because Python collects garbage: it is a callback's (``gc.callbacks``), or called by one."""
+    """Whether a frame runs because Python collects garbage: the end of an object in a cycle (``__del__``, a callback of
+    weakref), a callback's (``gc.callbacks``), or called by one."""
+    if is_collecting():
+        return True
     codes = {code_of(f) for f in gc.callbacks if isinstance(f, FunctionType)}
     while codes and frame is not None:
         if frame.f_code in codes:
