@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import scipy.optimize
 
 import wengert as wg
 from wengert.tracing import callers, functions  # noqa: F401  # functions: they fill the tables
@@ -254,3 +255,27 @@ def test_python_code_on_compiled_code_is_traced_with_a_traced_value_in_its_hands
 @pytest.mark.parametrize(("module", "expected"), [("xarray.core", True), ("xarray", True), ("xarray_tools", False)])
 def test_a_module_whose_name_begins_as_a_library_s_is_the_users(module: str, expected: bool) -> None:
     assert callers.is_library(frame_of(module)) is expected
+
+
+def bowl(p: Any) -> float:
+    return float((p - 1) @ (p - 1) + 0.1 * (p**4).sum())
+
+
+def slope(p: Any) -> Any:
+    return np.array([2 * (p[k] - 1) + 0.4 * p[k] ** 3 for k in range(3)])
+
+
+@pytest.mark.parametrize("method", ["SLSQP", "L-BFGS-B", "trust-constr", "BFGS", "TNC"])
+def test_arrays_that_the_users_function_made_for_compiled_code_of_scipys_were_refused(method: str) -> None:
+    """SciPy's code converts what the user's functions return by ``np.atleast_1d``, and hands it on."""
+    only = {"type": "eq", "fun": lambda p: np.array([p @ p - 1]), "jac": lambda p: np.array([[2 * q for q in p]])}
+    more = {"constraints": only} if method in ("SLSQP", "trust-constr") else {}
+
+    def f(x: Any) -> Any:
+        return (scipy.optimize.minimize(bowl, np.arange(3.0), method=method, jac=slope, **more).x * x).sum()
+
+    at = np.array([1.0, 2.0, 4.0])
+    for transform in (wg.value_and_grad, lambda f: wg.jit(wg.value_and_grad(f), strict=True)):
+        value, gradient = transform(f)(at)
+        assert value == f(at)
+        np.testing.assert_allclose(gradient, [f(at + e) - f(at) for e in np.eye(3)])

@@ -6,7 +6,9 @@ As in NumPy they return views, so that a write through the result reaches the or
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
+from types import FrameType
 from typing import Any
 
 import numpy as np
@@ -14,7 +16,9 @@ from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
 
 from wengert.ops import shape as ops
 from wengert.tracing.arguments import array, axis_of, implements, knows_order, not_scalar, refuse, unsupported
+from wengert.tracing.callers import is_ours
 from wengert.tracing.inplace import op_view, reshape_shares
+from wengert.tracing.interception.asking import is_refused
 from wengert.tracing.layouts import UNKNOWN_ORDER, layout
 from wengert.tracing.tracer import Tracer, record
 
@@ -131,9 +135,22 @@ def arrays_or_tracers(xs: Sequence[Any]) -> list[Any]:
     return [x if type(x) in (Tracer, np.ndarray) else array(x, xs) for x in xs]
 
 
+def _caller() -> FrameType:
+    """The frame, not of ours, that has called a function of NumPy's."""
+    frame = sys._getframe(2)
+    while is_ours(frame) and frame.f_back is not None:
+        frame = frame.f_back
+    return frame
+
+
 def _at_least(xs: tuple[Any, ...], shape_of: Any) -> Any:
-    out = []
+    out: list[Any] = []
+    frame = None
     for x in arrays_or_tracers(xs):
+        if type(x) is Tracer:
+            frame = frame or _caller()
+            if is_refused(frame, (x,)):  # a library's code converts it, as by np.asarray: it may be compiled code's
+                x = x.__array__()
         shape = shape_of(x.shape)
         out.append(x if shape == x.shape else np.reshape(x, shape) if type(x) is np.ndarray else reshaped(x, shape))
     return out[0] if len(out) == 1 else tuple(out)
