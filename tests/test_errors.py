@@ -37,7 +37,7 @@ def test_every_error_is_ours_and_documented(cls: type[Exception]) -> None:
         (errors.UnsupportedFunctionError, TypeError),
         (errors.MissingRuleError, NotImplementedError),
         (errors.TooManyPathsError, RuntimeError),
-        (errors.TooManyTurnsError, RuntimeError),
+        (errors.TooManyIterationsError, RuntimeError),
         (errors.ConfigError, ValueError),
         (errors.InternalError, AssertionError),
     ],

@@ -122,7 +122,7 @@ class NotDifferentiableError(WengertError, TypeError):
     """A derivative that cannot exist was needed."""
 
 
-class TooManyTurnsError(WengertError, RuntimeError):
+class TooManyIterationsError(WengertError, RuntimeError):
     """A loop over a range whose size is traced would be recorded iteration by iteration, and has too many of them.
 
     ``wg.fori_loop`` records one iteration, whatever their number.

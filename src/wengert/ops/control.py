@@ -43,7 +43,7 @@ class GuardMiss(Exception):
         self.value = value
 
 
-MOST_TURNS = 1 << 20
+MOST_ITERATIONS = 1 << 20
 """The largest count of a ``for`` over a traced range whose iterations are recorded: each of them is on the tape."""
 
 EACH = "each"

@@ -26,7 +26,7 @@ from wengert.errors import (
     FirstUseError,
     InternalError,
     StructureError,
-    TooManyTurnsError,
+    TooManyIterationsError,
     WengertError,
     message,
 )
@@ -432,7 +432,7 @@ class Jit(_native.Dispatcher):
                 raise
             if is_by_value or counts is None or not counts.failed():
                 # The next call may have fewer iterations, and finds cached properties that this one has computed.
-                is_of_this_call = isinstance(error, TooManyTurnsError | FirstUseError)
+                is_of_this_call = isinstance(error, TooManyIterationsError | FirstUseError)
                 raise NotTraced(error, None if is_of_this_call else signature) from None
         return self._whole(leaves, signature, is_look, is_by_value=True)
 

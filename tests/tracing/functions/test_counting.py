@@ -296,7 +296,7 @@ def _by_squares(x: Any, n: Any) -> Any:
 
 
 @pytest.mark.parametrize("f", [_moved, _by_squares])
-def test_a_loop_of_a_million_turns_and_more_hung(f: Callable[..., Any]) -> None:
+def test_a_loop_of_a_million_iterations_and_more_hung(f: Callable[..., Any]) -> None:
     compiled = wg.jit(f)
     for n in (3, 4, 5, 6, 7):
         assert compiled(0.5, n) == pytest.approx(f(0.5, n), rel=1e-12)
@@ -305,15 +305,15 @@ def test_a_loop_of_a_million_turns_and_more_hung(f: Callable[..., Any]) -> None:
     assert compiled.stats()["traces"] == traces and compiled.stats()["plain"] == 0
 
 
-def test_a_loop_of_a_million_turns_that_is_not_known_is_pythons(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_loop_of_a_million_iterations_that_is_not_known_is_pythons(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(counting, "MOST_RECORDED", 1000)
     compiled = wg.jit(_moved)
-    says = r"a loop of 1048576 turns(.|\n)*test_counting\.py(.|\n)*fori_loop"
+    says = r"a loop of 1048576 iterations(.|\n)*test_counting\.py(.|\n)*fori_loop"
     with pytest.warns(wg.PerformanceWarning, match=says):
         assert compiled(0.5, 1 << 20) == _moved(0.5, 1 << 20)
     assert compiled(0.5, 3) == pytest.approx(_moved(0.5, 3), rel=1e-12)
     assert compiled.stats()["traces"] == 1 and compiled.stats()["plain"] == 1
-    with pytest.raises(wg.errors.TooManyTurnsError, match=says):
+    with pytest.raises(wg.errors.TooManyIterationsError, match=says):
         wg.jit(_moved, strict=True)(0.5, 1 << 20)
 
 
@@ -330,7 +330,7 @@ def test_a_loop_over_too_many_numbers_that_is_left_early_is_compiled() -> None:
         assert compiled(x, 10**12) == halved(x, 10**12)
 
 
-def test_a_loop_of_too_many_turns_is_given_up_even_if_the_function_catches_that(
+def test_a_loop_of_too_many_iterations_is_given_up_even_if_the_function_catches_that(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(counting, "MOST_RECORDED", 1000)
@@ -344,11 +344,11 @@ def test_a_loop_of_too_many_turns_is_given_up_even_if_the_function_catches_that(
         return x
 
     compiled = wg.jit(f)
-    with pytest.warns(wg.PerformanceWarning, match="a loop of 1048576 turns"):
+    with pytest.warns(wg.PerformanceWarning, match="a loop of 1048576 iterations"):
         assert compiled(0.5, 1 << 20) == f(0.5, 1 << 20)
 
 
-def test_a_loop_of_many_turns_is_not_looked_at_turn_by_turn(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_loop_of_many_iterations_is_not_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
     """That took 0.3 ms a turn: a count of 500,000 took minutes where two others had been met before."""
     monkeypatch.setattr(counting, "MOST_COUNTED", 50)
     compiled = wg.jit(_moved)

@@ -88,8 +88,8 @@ def with_loops_of_any_count(tape: Tape, counts: Counts) -> Tape:
 
 
 def check_counted(tape: Tape, counts: Counts) -> None:
-    """Raise NotCounted unless each ``for`` that was traced with a counter is a loop of any count, and TooManyTurnsError
-    where one was given up."""
+    """Raise NotCounted unless each ``for`` that was traced with a counter is a loop of any count, and
+    TooManyIterationsError where one was given up."""
     counts.check_not_refused()
     if any(i.op is guard and i.params["kind"] == "turn" for i in tape.instrs):
         _with_whiles(tape, counts)

@@ -19,7 +19,7 @@ import numpy as np
 from wengert.errors import ConcretizationError, WengertError
 from wengert.higher.bodies import alive
 from wengert.higher.loops import While, while_
-from wengert.ops.control import MOST_TURNS, Expected, guard
+from wengert.ops.control import MOST_ITERATIONS, Expected, guard
 from wengert.ops.elementwise import absolute, add, convert, logical_not, multiply, negative, square, subtract
 from wengert.ops.shape import zeros
 from wengert.passes.reroll.columns import Places, Rolled
@@ -35,7 +35,7 @@ FEWEST = 3
 
 SEVERAL = 2
 """Counts of one ``for`` after which it is traced with a counter."""
-BOUNDS = (1 << 53, 1 << 30, MOST_TURNS)
+BOUNDS = (1 << 53, 1 << 30, MOST_ITERATIONS)
 """Of the counter of a loop of any count, the largest for which what is computed of it, as Python's integers are, must
 fit into int64."""
 MOST_TRIES = 6
@@ -345,7 +345,7 @@ def are_small(tape: Tape) -> bool:
     """Whether each integer that is computed of a traced counter stays in int64."""
     made = definitions(tape)
     turns = [made.get(i.ins[0]) for i in tape.instrs if i.op is guard and i.params["kind"] == "turn"]  # type: ignore[arg-type]  # no literal
-    bounds: dict[Atom, int] = {i.ins[0]: MOST_TURNS for i in turns if i is not None}
+    bounds: dict[Atom, int] = {i.ins[0]: MOST_ITERATIONS for i in turns if i is not None}
     read = {a for i in tape.instrs for a in i.ins} | {*tape.outputs}
     for i in tape.instrs:
         if bounds.keys().isdisjoint(i.ins) or i.op.kernel.moves_by_index:

@@ -23,8 +23,8 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import TooManyTurnsError, message
-from wengert.ops.control import MOST_TURNS
+from wengert.errors import TooManyIterationsError, message
+from wengert.ops.control import MOST_ITERATIONS
 from wengert.ops.elementwise import subtract
 from wengert.tracing.callers import is_internal
 from wengert.tracing.interception.asking import AT_ANY
@@ -41,7 +41,7 @@ INT64 = np.dtype(np.int64)
 MOST_COUNTED = 1 << 16
 """Turns of a loop with a traced counter: each is looked at, which takes some ten times as long as to record it."""
 MOST_RECORDED = 1 << 14
-"""Turns that are recorded of a range of more than MOST_TURNS, which most loops over such a range leave before."""
+"""Turns that are recorded of a range of more than MOST_ITERATIONS, which most loops over such a range leave before."""
 
 
 @intercepts(range, AT_ANY)
@@ -52,12 +52,12 @@ def traced_range(*args: Any) -> Any:
         return range(*map(operator.index, args))
     start, stop = args if len(args) == 2 else (0, args[0])
     low, high = _value(start), _value(stop)
-    if high - low < MOST_COUNTED and low > -MOST_TURNS and high < MOST_TURNS:  # else a guard of it would not hold
+    if high - low < MOST_COUNTED and low > -MOST_ITERATIONS and high < MOST_ITERATIONS:  # else a guard would not hold
         number = counts.counted(place)
         if number is not None:
             return _counted(number, start, stop)
     found = range(*map(operator.index, args))
-    if high - low >= MOST_TURNS:
+    if high - low >= MOST_ITERATIONS:
         return _first_of_many(found, high - low, counts)
     counts.note(place, len(found))
     return found
@@ -73,13 +73,13 @@ def _first_of_many(numbers: range, count: int, counts: Any) -> Iterator[int]:
     yield from numbers[:MOST_RECORDED]
     trace = current_trace()
     where = None if trace is None else trace.locate()
-    what = f"a loop of {count} turns, of which the number is traced, would be recorded turn by turn"
+    what = f"a loop of {count} iterations, whose number is traced, would be recorded iteration by iteration"
     tries = [
         "wg.fori_loop(0, n, ...), or wg.while_loop where it may end early",
-        f"calls with other numbers of turns before, below {MOST_COUNTED}: a loop that carries traced values alone is "
-        "compiled for any number after some five of them",
+        f"calls with other numbers of iterations before, below {MOST_COUNTED}: a loop that carries only traced values "
+        "is compiled for any number after some five of them",
     ]
-    error = TooManyTurnsError(message(what, where, tries=tries))
+    error = TooManyIterationsError(message(what, where, tries=tries))
     counts.refuse(error)
     raise error
 
