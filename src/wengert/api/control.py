@@ -89,14 +89,15 @@ def scan(
     checkpoint: Kept = None,
     budget: int = BUDGET,
 ) -> tuple[Any, Any]:
-    """``carry, ys[k] = f(carry, xs[k])`` for each k, as one step: the last carry, and the stacked ys.
+    """Compute ``carry, ys[k] = f(carry, xs[k])`` for each k, as one step; return the last carry, and the stacked ys.
 
     Parameters
     ----------
     f : takes the carry and a slice of ``xs``; returns the next carry, of the same structure, shapes and dtypes, and
         what is to be stacked: any pytrees, None for nothing.
     init : the first carry, a pytree of arrays and numbers.
-    xs : a pytree of arrays with a common first axis, along which they are sliced; None, with ``length`` iterations.
+    xs : a pytree of arrays with a common first axis, along which they are sliced; or None.
+    length : the number of iterations, where ``xs`` is None.
     reverse : from the last slice to the first.
     checkpoint : keep for the way back only what every so many iterations begin with, and run those in between again
         (:func:`checkpoint`). "binomial": as many carries as the budget has room for, and those in between again, some
@@ -105,8 +106,11 @@ def scan(
     budget : bytes (1 GiB); then what every so many iterations begin with, as many as make what is kept least; and by
         the binomial schedule if that is too much as well.
 
-    Raises StructureError, DTypeError or ShapeError, with the body's line and both types, where the carry changes; and
-    ShapeError where the lengths of ``xs`` differ.
+    Raises
+    ------
+    StructureError, DTypeError, ShapeError : the carry changes; with the body's line and both types. Of plain values,
+        outside of a traced function, a loop in Python is run, and the carry may change.
+    ShapeError : the lengths of ``xs`` differ, or neither ``xs`` nor ``length`` is given.
 
     Examples
     --------
@@ -282,10 +286,18 @@ def _traced_once(f: Callable[..., Any], *args: Any) -> Any:
 
 @checked
 def checkpoint(f: F) -> F:
-    """``f``, of which the way back keeps the arguments alone: it runs again where its derivative is computed.
+    """Return ``f`` so that the way back keeps its arguments alone: it runs again where its derivative is computed.
 
-    Less memory for more time: nothing within is stored. Arguments and results are pytrees of arrays and numbers; what
-    ``f`` reads of its surroundings counts as an argument. It looks at no traced value.
+    Less memory for more time: nothing within is stored.
+
+    Parameters
+    ----------
+    f : takes and returns pytrees of arrays and numbers; what it reads of its surroundings counts as an argument. An
+        ``if`` on a traced value in it is a branch of the program, as for :func:`joined`.
+
+    Raises
+    ------
+    ConcretizationError : at a call within a traced function, ``f`` asks for a value otherwise, ``int(x)`` say.
 
     Examples
     --------
@@ -306,10 +318,19 @@ def checkpoint(f: F) -> F:
 
 @checked
 def fori_loop(lower: Any, upper: Any, body_fun: Callable[[Any, Any], Any], init_val: Any) -> Any:
-    """``val = body_fun(i, val)`` for i from ``lower`` up to, not including, ``upper``.
+    """Compute ``val = body_fun(i, val)`` for i from ``lower`` up to, not including, ``upper``; return the last ``val``.
 
-    Bounds that are Python's numbers make a :func:`scan`; traced ones a :func:`while_loop`, whose number of iterations
-    is decided when the program runs.
+    Parameters
+    ----------
+    lower, upper : integers. Python's numbers make a :func:`scan`; traced ones a :func:`while_loop`, whose number of
+        iterations is decided when the program runs.
+    body_fun : takes i and the carry; returns the next carry, of the same structure, shapes and dtypes.
+    init_val : the first carry, a pytree of arrays and numbers.
+
+    Raises
+    ------
+    DTypeError : a bound is no integer.
+    StructureError, DTypeError, ShapeError : the carry changes.
 
     Examples
     --------
@@ -352,16 +373,23 @@ def _bound(which: str, x: Any) -> Any:
 def while_loop(
     cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, *, max_steps: int | None = None
 ) -> Any:
-    """``val = body_fun(val)`` while ``cond_fun(val)``, as one step: the number of iterations is decided when it runs.
+    """Compute ``val = body_fun(val)`` while ``cond_fun(val)``, as one step; return the last ``val``.
 
-    The carry is a pytree of arrays and numbers that keeps structure, shapes and dtypes. Reverse mode runs the loop
-    again, and keeps its carries, one for each iteration.
+    The number of iterations is decided when the program runs. Reverse mode runs the loop again, and keeps its carries,
+    one for each iteration. Ctrl-C stops a loop that does not end.
 
-    ``max_steps``: raise RuntimeError if the condition still holds after so many iterations. Ctrl-C stops a loop that
-    does not end.
+    Parameters
+    ----------
+    cond_fun : takes the carry; returns a boolean of shape ().
+    body_fun : takes the carry; returns the next, of the same structure, shapes and dtypes.
+    init_val : the first carry, a pytree of arrays and numbers.
+    max_steps : raise RuntimeError if the condition still holds after so many iterations.
 
-    Raises StructureError, DTypeError or ShapeError where the carry changes, and where the condition is no boolean of
-    shape ().
+    Raises
+    ------
+    DTypeError : the condition is no boolean of shape ().
+    StructureError, DTypeError, ShapeError : the carry changes.
+    RuntimeError : see ``max_steps``.
 
     Examples
     --------
@@ -453,20 +481,23 @@ _ONE_LEAF = tree.flatten(0.0)[1]
 
 @checked
 def known_states(step: Callable[..., Any], init: Array, xs: Sequence[Array], states: Array, count: Array) -> Any:
-    """``states``, of which somebody knows that ``states[0] = init`` and ``states[k+1] = step(states[k], *xs[k])``.
+    """Return ``states``, which the caller knows to be those of a recurrence, with the recurrence's derivatives.
 
-    For who finds the steps of a recurrence as they go, and rejects some: what is returned is ``states``, and nothing is
-    computed again; derivatives, forward and reverse, of any order, are those of the recurrence, in ``init``, ``xs``
-    and what ``step`` captures, one step at a time.
+    They are ``states[0] = init`` and ``states[k+1] = step(states[k], *xs[k])``. This is for code that finds the steps
+    of a recurrence as it goes, and rejects some: nothing is computed again, and derivatives, forward and reverse, of
+    any order, are those of the recurrence, in ``init``, ``xs`` and what ``step`` captures, one step at a time.
 
     Parameters
     ----------
     step : takes a state, an array of shape ``s``, and a slice of each of ``xs``; returns the next state.
+    init : the first state, an array of shape ``s``.
     xs : arrays with a first axis of at least ``count``.
     states : array of shape ``(m, *s)``, m > count. What lies behind number ``count`` is not looked at.
     count : how many steps there are, an integer, traced or not.
 
-    Within a traced function alone. Raises ShapeError or DTypeError where the step gives another type than the state's.
+    Raises
+    ------
+    ShapeError, DTypeError : within a traced function, the step gives another type than the state's.
 
     Examples
     --------
@@ -494,13 +525,22 @@ def known_states(step: Callable[..., Any], init: Array, xs: Sequence[Array], sta
 
 @checked
 def cond(pred: Array, true_fun: Callable[..., Any], false_fun: Callable[..., Any], *operands: Any) -> Any:
-    """``true_fun(*operands)`` if ``pred``, else ``false_fun(*operands)``, as one step: decided when the program runs.
+    """Return ``true_fun(*operands)`` if ``pred``, else ``false_fun(*operands)``, decided when the program runs.
 
-    Both are recorded, and give the same structure, shapes and dtypes; the one that is not taken costs nothing. Within
-    :func:`vmap`, where examples choose for themselves, both are computed.
+    Within a traced function both are recorded, as one step; the one that is not taken costs nothing. Within
+    :func:`vmap`, where examples choose for themselves, both are computed. Of a plain ``pred`` only the one that is
+    taken is called.
 
-    Raises DTypeError if ``pred`` is no boolean of shape (); StructureError, ShapeError or DTypeError, with both types,
-    if the branches differ.
+    Parameters
+    ----------
+    pred : a boolean of shape ().
+    true_fun, false_fun : take the operands; return the same structure, shapes and dtypes.
+    operands : pytrees of arrays and numbers.
+
+    Raises
+    ------
+    DTypeError : ``pred`` is no boolean of shape ().
+    StructureError, ShapeError, DTypeError : the branches differ; with both types.
 
     Examples
     --------
@@ -518,7 +558,18 @@ def cond(pred: Array, true_fun: Callable[..., Any], false_fun: Callable[..., Any
 
 @checked
 def switch(index: Array, branches: Sequence[Callable[..., Any]], *operands: Any) -> Any:
-    """``branches[index](*operands)``, ``index`` clipped to those there are; otherwise as :func:`cond`.
+    """Return ``branches[index](*operands)``, with ``index`` clipped to those there are; else it is as :func:`cond`.
+
+    Parameters
+    ----------
+    index : an integer of shape ().
+    branches : functions that take the operands, and return the same structure, shapes and dtypes.
+    operands : pytrees of arrays and numbers.
+
+    Raises
+    ------
+    DTypeError : ``index`` is no integer of shape ().
+    StructureError, ShapeError, DTypeError : there are no branches, or they differ.
 
     Examples
     --------
@@ -567,12 +618,16 @@ def _chosen(name: str, index: Any, functions: Sequence[Callable[..., Any]], oper
 
 @checked
 def joined(f: F) -> F:
-    """``f``, whose paths join where it returns: an ``if`` in it is a branch of the program that is recorded.
+    """Return ``f`` so that its paths join where it returns: an ``if`` in it is a branch of the recorded program.
 
     Within a traced function ``f`` is recorded by itself, and where it looks at the truth of a traced value, for both
     outcomes: instead of a guard, one program for either, and in the body of a loop, fewer paths, since what follows is
-    recorded once. Arguments and results are pytrees, of which ``f`` writes none; the results of all paths have the same
-    structure, shapes and dtypes. At most 32 paths.
+    recorded once.
+
+    Parameters
+    ----------
+    f : takes and returns pytrees, and writes none of its arguments; the results of all paths, of which there are at
+        most 32, have the same structure, shapes and dtypes.
 
     Examples
     --------

@@ -27,7 +27,7 @@ from wengert.tracing.tracer import Tracer, record
 def value_and_grad(
     f: F, argnums: int | Sequence[int] = 0, *, wrt: F | None = None, has_aux: bool = False, nan_safe: bool = False
 ) -> F:
-    """The function that returns ``f``'s value and its gradient.
+    """Return the function that computes the value of ``f`` and its gradient.
 
     Parameters
     ----------
@@ -45,8 +45,10 @@ def value_and_grad(
 
     Raises
     ------
-    ScalarOutputError : the value is not one real number.
-    DTypeError : an argument to differentiate with respect to is neither real nor complex.
+    ScalarOutputError : at a call, the value is not one real number.
+    DTypeError : at a call, an argument to differentiate with respect to is neither real nor complex.
+    StructureError : at a call, there is no argument of that number, ``wrt`` selects nothing, or ``f`` returns no
+        ``(value, aux)``.
 
     Examples
     --------
@@ -109,13 +111,17 @@ def _check_scalar(f: F, recording: Recording, has_aux: bool) -> None:
 def grad(
     f: F, argnums: int | Sequence[int] = 0, *, wrt: F | None = None, has_aux: bool = False, nan_safe: bool = False
 ) -> F:
-    """The gradient of a function that returns one real number; parameters as for :func:`value_and_grad`.
+    """Return the function that computes the gradient of ``f``, a function that returns one real number.
+
+    Parameters and errors are those of :func:`value_and_grad`; with ``has_aux`` it returns ``(gradient, aux)``.
 
     Examples
     --------
     >>> import numpy as np, wengert as wg
     >>> wg.grad(lambda x: np.sin(x) * x)(0.0)
     np.float64(0.0)
+    >>> wg.grad(lambda p, x: np.sum(p["w"] * x))({"w": np.ones(2)}, np.array([3.0, 4.0]))
+    {'w': array([3., 4.])}
     """
     return _value_and_gradient(f, argnums, wrt, has_aux, nan_safe, with_value=False)
 
@@ -147,11 +153,24 @@ def record_primals(f: F, primals: Sequence[Any], has_aux: bool) -> tuple[Chosen,
 def vjp(f: F, *primals: Any, has_aux: bool = False, nan_safe: bool = False) -> Any:
     """Return ``f(*primals)`` and its pullback, ``ct -> (cotangent of each primal, ...)``.
 
-    Of complex numbers the pullback transposes and does not conjugate: f'(z) · ct for a holomorphic f; always
-    Re(pullback(ct) · dz) = Re(ct · df).
+    Parameters
+    ----------
+    f : a function of pytrees of real or complex arrays, which returns such.
+    primals : its arguments.
+    has_aux : ``f`` returns ``(value, aux)``, and then so is the result: ``value, pullback, aux``.
+    nan_safe : a cotangent of exactly zero stays zero whatever derivative it meets (0 · ∞ = 0).
 
-    The pullback takes a cotangent of the structure, shapes and dtypes of the value, may be called many times, and
-    keeps what it needs as it was: later writes to the primals do not reach it.
+    Returns
+    -------
+    value, pullback
+        The pullback takes a cotangent of the structure, shapes and dtypes of the value, may be called many times, and
+        keeps what it needs as it was: later writes to the primals do not reach it. Of complex numbers it transposes and
+        does not conjugate: f'(z) · ct for a holomorphic f; always Re(pullback(ct) · dz) = Re(ct · df).
+
+    Raises
+    ------
+    DTypeError : a primal is neither real nor complex.
+    ShapeError, StructureError : of the pullback, whose cotangent is not like the value.
 
     Examples
     --------
@@ -184,6 +203,22 @@ def vjp(f: F, *primals: Any, has_aux: bool = False, nan_safe: bool = False) -> A
 def linearize(f: F, *primals: Any, nan_safe: bool = False) -> tuple[Any, F]:
     """Return ``f(*primals)`` and the linear function of tangents ``(*dprimals) -> dvalue`` at that point.
 
+    The function keeps what it needs, so each call costs no run of ``f``: for many tangents it is cheaper than
+    :func:`jvp`.
+
+    Parameters
+    ----------
+    f : a function of pytrees of real or complex arrays, which returns such.
+    primals : its arguments.
+    nan_safe : a tangent of exactly zero stays zero whatever derivative it meets (0 · ∞ = 0).
+
+    Raises
+    ------
+    DTypeError : a primal is neither real nor complex.
+    ShapeError, StructureError : of the linear function, whose tangents are not like the primals.
+
+    Examples
+    --------
     >>> import numpy as np, wengert as wg
     >>> y, push = wg.linearize(lambda x: x**3, 2.0)
     >>> push(1.0)
@@ -206,8 +241,25 @@ def linearize(f: F, *primals: Any, nan_safe: bool = False) -> tuple[Any, F]:
 def jvp(f: F, primals: Sequence[Any], tangents: Sequence[Any], *, nan_safe: bool = False) -> tuple[Any, Any]:
     """Return ``f(*primals)`` and its derivative in the direction ``tangents``.
 
-    ``tangents`` has the structure, shapes and dtypes of ``primals``.
+    Parameters
+    ----------
+    f : a function of pytrees of real or complex arrays, which returns such.
+    primals : a tuple or list of its arguments.
+    tangents : of the structure and shapes of ``primals``.
+    nan_safe : a tangent of exactly zero stays zero whatever derivative it meets (0 · ∞ = 0).
 
+    Returns
+    -------
+    value, dvalue
+        Both have the structure, shapes and dtypes of the value.
+
+    Raises
+    ------
+    DTypeError : a primal is neither real nor complex.
+    ShapeError, StructureError : the tangents are not like the primals.
+
+    Examples
+    --------
     >>> import numpy as np, wengert as wg
     >>> wg.jvp(lambda x, y: x * y, (2.0, 3.0), (1.0, 0.0))
     (np.float64(6.0), np.float64(3.0))

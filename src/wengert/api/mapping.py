@@ -31,9 +31,18 @@ Array = Any
 def vmap(f: F, in_axes: Any = 0, out_axes: int = 0) -> F:
     """Return the function that applies ``f`` to a whole batch of arguments at once, without a Python loop.
 
-    ``in_axes`` says which axis of each argument is the batch (an int), or that it has none (None): one for all, or a
-    tuple with an entry an argument, each an int, None, or a pytree of them with the structure of the argument.
-    ``out_axes`` is where the batch stands in the results.
+    Parameters
+    ----------
+    f : a function of pytrees of arrays, which returns such. It sees one example, and looks at no value of it.
+    in_axes : which axis of each argument is the batch (an int), or that it has none (None): one for all, or a tuple
+        with an entry an argument, each an int, None, or a pytree of them with the structure of the argument.
+    out_axes : where the batch stands in the results.
+
+    Raises
+    ------
+    ShapeError : at a call, batches are of different sizes, or an argument has no such axis.
+    StructureError : at a call, no argument has a batch, or ``in_axes`` is not like the arguments.
+    ConcretizationError : at a call, ``f`` branches on a value of an example: ``np.where`` or :func:`cond` instead.
 
     Examples
     --------
@@ -154,7 +163,15 @@ _bodies: dict[Any, Tape] = {}  # equal scalar tapes are one object, so that tape
 def broadcast(f: F, *arrays: Array) -> Any:
     """Apply ``f``, a function of scalars, to each element of the broadcast arrays: one instruction on the tape.
 
-    ``f`` is ordinary Python with NumPy's ufuncs on numbers; it runs once, and must not branch on its arguments.
+    Parameters
+    ----------
+    f : ordinary Python with NumPy's ufuncs on numbers; it runs once, and must not branch on its arguments.
+    arrays : of shapes that broadcast to one.
+
+    Raises
+    ------
+    ShapeError, ValueError : the shapes do not broadcast.
+    ConcretizationError : ``f`` branches on an argument: ``np.where`` instead.
 
     Examples
     --------

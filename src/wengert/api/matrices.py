@@ -36,20 +36,27 @@ def jacobian(
     real: bool = False,
     nan_safe: bool = False,
 ) -> F:
-    """The function that returns the Jacobian of ``f``: for each output ``y`` and input ``x``, float[*y, *x].
+    """Return the function that computes the Jacobian of ``f``: for each output ``y`` and input ``x``, float[*y, *x].
 
-    The structure is that of the value, with that of the argument in place of each leaf. ``mode`` is "forward" (one
-    batched pass with as many tangents as there are inputs) or "reverse" (as many cotangents as outputs); by default
-    the one with fewer.
+    The structure is that of the value, with that of the argument in place of each leaf.
 
     With respect to complex numbers it is the complex derivative, complex[*y, *x], and a function that has none, since
-    it conjugates or takes a real part on the way, is refused. ``real`` takes a complex array for two real ones, its
-    real and its imaginary part, in values and arguments: float[2, *y, 2, *x], without the 2 where one is real.
+    it conjugates or takes a real part on the way, is refused.
+
+    Parameters
+    ----------
+    f : a function of pytrees of arrays, which returns such.
+    argnums, wrt, nan_safe : as for :func:`value_and_grad`.
+    mode : "forward" (one batched pass with as many tangents as there are inputs) or "reverse" (as many cotangents as
+        outputs); by default the one with fewer.
+    real : take a complex array for two real ones, its real and its imaginary part, in values and arguments:
+        float[2, *y, 2, *x], without the 2 where one is real.
 
     Raises
     ------
     DTypeError : a value or argument is an integer; ``f`` is not holomorphic; ``mode="reverse"`` of complex values of
         real arguments, of which it would see half.
+    ValueError : another mode.
 
     Examples
     --------
@@ -169,8 +176,23 @@ def _rows_of(rows: Any, avals: Sequence[Aval], j: int) -> Any:
 
 @checked
 def hessian(f: F, argnums: int | Sequence[int] = 0, *, wrt: F | None = None, nan_safe: bool = False) -> F:
-    """The function that returns the matrix of second derivatives of a scalar function, forward over reverse.
+    """Return the function that computes the second derivatives of ``f``, which returns one real number.
 
+    It is float[*x, *x] for an argument float[*x]; for pytrees it has the structure of the argument, with that of the
+    argument in place of each leaf. Computed forward over reverse: as many tangents as there are inputs.
+
+    Parameters
+    ----------
+    f : returns one real number (shape ``()``).
+    argnums, wrt, nan_safe : as for :func:`value_and_grad`.
+
+    Raises
+    ------
+    ScalarOutputError : at a call, the value is not one real number.
+    DTypeError : at a call, an argument is an integer.
+
+    Examples
+    --------
     >>> import numpy as np, wengert as wg
     >>> wg.hessian(lambda x: x[0] ** 2 * x[1])(np.array([1.0, 2.0]))
     array([[4., 2.],
@@ -181,10 +203,26 @@ def hessian(f: F, argnums: int | Sequence[int] = 0, *, wrt: F | None = None, nan
 
 @checked
 def hvp(f: F, primals: Sequence[Any], tangents: Sequence[Any], *, nan_safe: bool = False) -> Any:
-    """The Hessian of a scalar function times a vector, at the cost of a few gradients; no matrix is formed.
+    """Return the Hessian of ``f`` times a vector, at the cost of a few gradients; no matrix is formed.
 
-    Returns the product with the structure of ``primals``; for one primal, that one alone.
+    Parameters
+    ----------
+    f : returns one real number (shape ``()``).
+    primals : a tuple or list of its arguments, pytrees of arrays.
+    tangents : the vector, of the structure and shapes of ``primals``.
+    nan_safe : as for :func:`value_and_grad`.
 
+    Returns
+    -------
+    The product, with the structure of ``primals``; for one primal, that one alone.
+
+    Raises
+    ------
+    ScalarOutputError : the value is not one real number.
+    ShapeError, StructureError : the tangents are not like the primals.
+
+    Examples
+    --------
     >>> import numpy as np, wengert as wg
     >>> wg.hvp(lambda x: np.sum(x**3), (np.array([1.0, 2.0]),), (np.array([1.0, 1.0]),))
     array([ 6., 12.])

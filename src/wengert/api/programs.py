@@ -28,10 +28,16 @@ DType = Any
 
 @checked
 def trace(f: F) -> F:
-    """The function that returns the tape of ``f`` for given arguments: ``print(wg.trace(f)(*args))``.
+    """Return the function that records ``f`` for given arguments, and returns the tape: ``print(wg.trace(f)(*args))``.
 
     Arguments may be :func:`specs <spec>`; then no array is needed, and none is read.
 
+    Raises
+    ------
+    ConcretizationError : at a call, ``f`` looks at a value that a spec has not.
+
+    Examples
+    --------
     >>> import numpy as np, wengert as wg
     >>> tape = wg.trace(lambda x: np.sum(np.exp(x)))(np.ones(3))
     >>> len(tape)
@@ -51,10 +57,22 @@ def trace(f: F) -> F:
 
 @checked
 def spec(shape: int | Sequence[int], dtype: DType = "float32") -> Aval:
-    """Describe an array by its shape and dtype alone, where no more is needed: :func:`trace`, :func:`spec_of`.
+    """Return a description of an array by its shape and dtype alone, for :func:`trace` and :func:`spec_of`.
 
     It has ``shape``, ``dtype``, ``ndim``, ``size`` and ``nbytes``, is a leaf of trees, and equal specs are one object.
 
+    Parameters
+    ----------
+    shape : an integer, or several.
+    dtype : of numbers, by any of its names.
+
+    Raises
+    ------
+    ShapeError : a length is negative.
+    ArgumentError : ``dtype`` is none of numbers.
+
+    Examples
+    --------
     >>> import wengert as wg
     >>> wg.spec((32, 1, 8, 8))
     float32[32, 1, 8, 8]
@@ -67,11 +85,17 @@ def spec(shape: int | Sequence[int], dtype: DType = "float32") -> Aval:
 
 @checked
 def spec_of(f: F) -> F:
-    """The function that returns the :func:`spec` of each array that ``f`` returns, in their tree, and computes nothing.
+    """Return the function that gives the :func:`spec` of each array that ``f`` returns, in their tree.
 
-    Arrays among the arguments are looked at for shape and dtype alone, so specs will do; numbers and flags are passed
-    on as they are. A function that looks at an array's values raises :class:`~wengert.errors.ConcretizationError`.
+    Nothing is computed. Arrays among the arguments are looked at for shape and dtype alone, so specs will do; numbers
+    and flags are passed on as they are.
 
+    Raises
+    ------
+    ConcretizationError : at a call, ``f`` looks at an array's values.
+
+    Examples
+    --------
     >>> import numpy as np, wengert as wg
     >>> wg.spec_of(lambda x, w: {"h": np.tanh(x @ w)})(wg.spec((32, 5)), wg.spec((5, 7)))
     {'h': float32[32, 7]}
@@ -144,14 +168,21 @@ def jit(f: F | None = None, *, strict: bool = False, donate: F | None = None, re
     What cannot be compiled (a function that writes what it captured, takes more than ``wg.config.max_paths`` paths,
     hands a traced value to code that takes none, or reads the clock) is answered by ``f`` itself, as without
     ``wg.jit``, with one :class:`~wengert.PerformanceWarning` a function, which names the line and what to write.
-    ``strict=True``, ``@wg.jit(strict=True)`` as a decorator, raises there instead.
 
-    ``donate=lambda args: args[0]`` gives arguments away: results of the same shape and dtype may be written into their
-    memory, and then *are* those arrays, so that a step of training needs no second set of parameters. Look at the
-    results alone after a call. Arrays that are read-only, not in C order or share memory with other arguments are kept,
-    and nothing is written before the last step at which a guard may miss or an error be raised.
+    Parameters
+    ----------
+    f : a function of pytrees of arrays and numbers. Without it the result is a decorator: ``@wg.jit(strict=True)``.
+    strict : raise where ``f`` cannot be compiled, instead of answering plainly.
+    donate : ``lambda args: args[0]`` gives arguments away: results of the same shape and dtype may be written into
+        their memory, and then *are* those arrays, so that a step of training needs no second set of parameters. Look at
+        the results alone after a call. Arrays that are read-only, not in C order or share memory with other arguments
+        are kept, and nothing is written before the last step at which a guard may miss or an error be raised.
+    reroll : whether loops that were unrolled become array steps, sums and scans; otherwise every iteration is left on
+        the tape.
 
-    Loops that were unrolled become array steps, sums and scans; ``reroll=False`` leaves every iteration on the tape.
+    Raises
+    ------
+    CaptureError, and others : at a call with ``strict``, ``f`` cannot be compiled; the message says why, and where.
 
     Examples
     --------

@@ -466,13 +466,21 @@ def _take_captures(builder: Any, captures: Sequence[Any]) -> list[Atom]:
 
 @checked
 def primitive(f: Callable[..., Any] | None = None, *, type: Callable[..., Any] | None = None) -> Any:
-    """Decorator: make any Python function one op, opaque to tracing, with rules of your own.
+    """Make any Python function one op, opaque to tracing, with rules of your own. It is a decorator.
+
+    ``f.def_pullback``, ``f.def_pushforward`` and ``f.def_batch`` decorate its rules. One pullback is enough for reverse
+    and forward mode, second order and batches.
 
     Parameters
     ----------
     f : takes arrays and numbers by position and returns an array, a number, or a tuple of them.
-    type : optional; called with empty arrays of the arguments' shapes and dtypes, returns arrays of the results'.
-        Without it the function is run once on the values at hand to see what it returns.
+    type : called with empty arrays of the arguments' shapes and dtypes, returns arrays of the results'. Without it the
+        function is run once on the values at hand to see what it returns.
+
+    Raises
+    ------
+    MissingRuleError : a derivative is asked for, and has no rule.
+    ShapeError, StructureError : a rule returns something of another shape or structure than it should.
 
     Examples
     --------

@@ -187,7 +187,7 @@ def mapped(f: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
     ----------
     f : takes one leaf of each tree.
     tree : nested dicts, lists and tuples; None stands for no leaf, and stays.
-    others : trees with the same keys and lengths.
+    others : trees with the same keys and lengths; a dict may have more keys, which are not looked at.
 
     Raises
     ------

@@ -122,6 +122,13 @@ def solve_ivp(
     -------
     OdeResult with t, y of shape (n, len(t)), sol, t_events, y_events, nfev, njev, nlu, status, message, success.
 
+    Raises
+    ------
+    OptionError : another method.
+    TypeError : an option that SciPy's ``solve_ivp`` does not have either.
+    ShapeError, ValueError : ``fun`` or ``atol`` have another shape than y; ``t_eval`` lies outside of ``t_span``; there
+        would be more than ``max_steps`` steps.
+
     Examples
     --------
     >>> import numpy as np, wengert as wg
