@@ -1,4 +1,4 @@
-"""Which values matter to which derivatives.
+"""Activity: which values matter to which derivatives.
 
 A value is *active* if it depends on a differentiated input through steps that have a derivative there, and reaches
 a differentiated output the same way. Only active values get tangents or cotangents; everything else is a constant
@@ -27,7 +27,7 @@ def active_operands(instr: Instr, active: Set[Atom]) -> list[int]:
 
 
 def _with_derivative(op: Op, operands: list[int], params: Mapping[str, Any]) -> list[int]:
-    """Those of ``operands`` whose rule is neither ZERO nor NONE."""
+    """Return those of ``operands`` whose rule is neither ZERO nor NONE."""
     if op.partials is not None:
         rules = partials_of(op, params)
     elif op.transpose is not None:

@@ -347,7 +347,7 @@ class Primitive:
         return given
 
     def _pull_mapped(self, ct: Any, xs: Any, y: Any, operand: int, out: Any, settings: Any, maps: Any) -> Any:
-        """One pullback an example. Its cotangents are stacked, or summed for an argument all examples share."""
+        """Pull back each example by itself. The cotangents are stacked, or summed for one that all examples share."""
         (size, flags), rest = maps[0], maps[1:]
         inner = tuple(Aval(a.shape[1:], a.dtype) for a in out)
         several = len(out) > 1

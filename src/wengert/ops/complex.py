@@ -390,7 +390,7 @@ def _infinite(x: Planes) -> Any:
 
 
 def arcsin_(x: Planes) -> Planes:
-    """At infinity the angle from the imaginary axis."""
+    """arcsin z (Kahan 1987); at infinity its real part is the angle from the imaginary axis."""
     below, above = _roots(x)
     is_infinite, inf = _infinite(x), Lit(np.inf, x.re.aval.dtype)
     cosine = select(is_infinite, absolute(x.im), below.re * above.re - below.im * above.im)
@@ -399,7 +399,7 @@ def arcsin_(x: Planes) -> Planes:
 
 
 def arccos_(x: Planes) -> Planes:
-    """At infinity the angle from the real axis."""
+    """arccos z (Kahan 1987); at infinity its real part is the angle from the real axis."""
     dtype = x.re.aval.dtype
     below, above = _roots(x)
     is_infinite, inf = _infinite(x), Lit(np.inf, dtype)

@@ -323,7 +323,7 @@ def _scatter_set_x(ct: Atom, x: Atom, v: Atom, *indices: Atom, operand: int) -> 
 
 
 def _scatter_set_v(ct: Atom, x: Atom, v: Atom, *indices: Atom, operand: int) -> Any:
-    """Where an index occurs twice the last write wins, and only it has a cotangent."""
+    """The cotangent of the written values. If an index occurs twice, the last write wins, and only that has one."""
     shape = broadcast_shapes("index", *[i.aval for i in indices])
     if math.prod(shape) == 1:  # one place alone
         return unbroadcast(gather(ct, *indices), v.aval.shape)

@@ -54,14 +54,14 @@ class Kernel:
     has_bodies = False
     """It runs tapes that are its parameters, each any number of times or not at all."""
     runs_unknown_times = False
-    """How often it runs its tapes is not known before."""
+    """The number of times that it runs its tapes is not known before."""
     is_outside = False
     """A routine, Python or a guard does it, and no generated code."""
     writes_anywhere = False
     """It can write its result under any strides."""
     is_in_step = False
-    """It writes an element once it has read those of the same place, and reads these not again: the result may have the
-    memory of an operand."""
+    """It writes an element after reading the operands' elements at the same place, which it does not read again: the
+    result may have the memory of an operand."""
     joins = False
     """The operands are the parts of the result, each to be written into its place."""
     takes_any_dtype = False
@@ -149,7 +149,7 @@ class Fused(Kernel):
 
 
 class Region(NamedTuple):
-    """Some of an array's memory: where it begins and how it is strided, both in the unit of the strides given."""
+    """A part of an array's memory: its beginning and its strides, both in the unit of the strides given."""
 
     offset: int
     shape: tuple[int, ...]
@@ -235,7 +235,7 @@ class Search(Kernel):
 
 
 class Iota(Kernel):
-    """Every element is its index."""
+    """A vector in which every element is its index."""
 
     writes_anywhere = True
 

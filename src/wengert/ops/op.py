@@ -201,7 +201,7 @@ class Op:
 
 
 OPS: dict[str, Op] = {}
-"""Every op by name: what can be on a tape, but for the user's primitives."""
+"""Every op by name, except the user's primitives."""
 
 UFUNCS: dict[Any, Op] = {}
 """The op that a NumPy or SciPy ufunc becomes."""

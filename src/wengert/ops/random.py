@@ -129,7 +129,8 @@ def _slopes(family: str) -> Sequence[Callable[..., Any]]:
 
 
 def _by_parameter(k: int, family: str, z: Atom, *parameters_y: Atom) -> Any:
-    """At y rather than z: it is y that moves, for a derivative of this one."""
+    """dz/dθₖ = −(∂F/∂θₖ) / (∂F/∂z), taken at the output y. It equals z, but it moves with θ, so that this partial can
+    be differentiated again."""
     slopes = _slopes(family)
     return -slopes[k](*parameters_y) / slopes[-1](*parameters_y)
 

@@ -131,7 +131,7 @@ def _extreme(name: str, kernel: str, reference: Any, falls_short: Callable[[Any,
     """The greatest or the least. Where it is taken share its derivative evenly: all elements, if it is NaN."""
 
     def ties(x: Atom, y: Atom, axis: Axes) -> tuple[Any, Any]:
-        """Where the extreme is taken, and in how many places."""
+        """The mask of the elements that are the extreme, and their number."""
         at = ~falls_short(x, spread(y, x, axis))
         return at, sum_(convert(at, dtype=x.aval.dtype), axis=axis)
 
@@ -277,7 +277,7 @@ cumprod = op(
 
 
 def _running_place(x: Atom, y: Atom, axis: int) -> Any:
-    """Where each running extreme was met: the latest of equals."""
+    """The index at which each running extreme was met; the last one if several are equal."""
     n = x.aval.shape[axis]
     place = expand(iota(size=n, dtype=INTP), [k for k in range(x.aval.ndim) if k != axis], x.aval.ndim)
     return cummax(select(equal(x, y), place, Lit(0, INTP)), axis=axis)

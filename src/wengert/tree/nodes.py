@@ -370,7 +370,8 @@ The type is there because ``==`` is too lenient for a cache key: ``Mode.FAST == 
 
 
 def _object_functions(cls: type) -> tuple[Callable[[Any], tuple[Any, ...]], Callable[[Any, Any], Any]]:
-    """How optree takes instances of ``cls`` apart, into (children, static, names), and rebuilds them."""
+    """The functions by which optree takes instances of ``cls`` apart, into (children, static, names), and rebuilds
+    them."""
     fields = tuple(field.name for field in dataclasses.fields(cls)) if dataclasses.is_dataclass(cls) else ()
     members = [(name, value) for base in reversed(cls.__mro__) for name, value in vars(base).items()]
     slots = {name for name, value in members if isinstance(value, types.MemberDescriptorType)}

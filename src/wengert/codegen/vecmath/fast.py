@@ -22,7 +22,7 @@ EXP = {
 }  # fmt: skip
 
 RANGE = {"f8": (-708.396418532264, 709.782712893384), "f4": (-87.33654022216797, 88.72283172607422)}
-"""Where exp(x) is a normal number: the least and the largest such x."""
+"""The least and the largest x for which exp(x) is a normal number."""
 
 
 def _reduced(x: Value) -> tuple[Value, Value]:
@@ -36,7 +36,8 @@ def _expm1_reduced(r: Value) -> Value:
 
 
 def exp(x: Value) -> Value:
-    """Within 1.5 units; the exponent is added to the bits of exp(r). By a table the exact one takes no longer."""
+    """eˣ within 1.5 units: the exponent is added to the bits of exp(r). If there is a table, the exact function is as
+    fast, and is used."""
     if tables.are_there(x):
         return exponentials.exp(x)
     form = format_of(x)
@@ -49,7 +50,7 @@ def exp(x: Value) -> Value:
 
 
 def tanh(x: Value) -> Value:
-    """Within 4 units: t/(t + 2) with t = exp(2 |x|) − 1."""
+    """tanh x within 4 units: t/(t + 2) with t = exp(2 |x|) − 1."""
     size = 2 * absolute(x)
     bound = 44.0 if x.dtype == "f8" else 20.0
     k, r = _reduced(select(size > bound, bound, size))
@@ -59,17 +60,17 @@ def tanh(x: Value) -> Value:
 
 
 def expit(x: Value) -> Value:
-    """Within 4 units."""
+    """1/(1 + e⁻ˣ) within 4 units."""
     return 1 / (1 + exp(-x))
 
 
 def log_expit(x: Value) -> Value:
-    """Within 4 units."""
+    """log(1/(1 + e⁻ˣ)) within 4 units."""
     return select(x < 0, x, 0) - log1p(exp(-absolute(x)))
 
 
 def logaddexp(x: Value, y: Value) -> Value:
-    """Within 4 units of the greater of the operands and the result."""
+    """log(eˣ + eʸ) within 4 units of the greatest of the operands and the result."""
     largest, smallest = select(x > y, x, y), select(x > y, y, x)
     total = largest + log1p(exp(smallest - largest))
     total = select(x.eq(y) & absolute(x).eq(INF), x, total)

@@ -25,11 +25,12 @@ class Weight(IntEnum):
     """The length of a function's code, which decides how often a kernel may repeat it if it does not call it."""
 
     LIGHT = 0
-    """A few: a loop of them is unrolled, and takes several vectors at once."""
+    """A few instructions: a loop of them is unrolled, and takes several vectors at once."""
     MEDIUM = 1
-    """Some tens: a copy for the whole vectors, and one for the rest."""
+    """Some tens of instructions: there is one copy for whole vectors, and one for the rest."""
     HEAVY = 2
-    """More: one loop, all of it masked. A second copy would cost more time to compile than it saves to run."""
+    """More instructions: there is one loop, all of it masked. A second copy would take more time to compile than it
+    saves."""
 
 
 LIGHT, MEDIUM, HEAVY = Weight

@@ -251,7 +251,7 @@ def _arcsin_small(s: Value, low: Value) -> Pair:
 
 
 def _arcsin_parts(x: Value) -> tuple[Value, Pair]:
-    """Where |x| > ½, and arcsin of √((1 − |x|)/2) there, of |x| elsewhere."""
+    """The mask of |x| > ½, and arcsin of √((1 − |x|)/2) where it holds, of |x| elsewhere."""
     a = absolute(x)
     is_large = a > 0.5
     z = (1 - a) * 0.5  # exact for a ≥ ½

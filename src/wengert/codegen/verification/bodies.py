@@ -27,7 +27,7 @@ MOST_BYTES = 1 << 22  # of all operands together
 MOST_ITERATIONS = 100  # of a loop that ends by its condition
 GARBAGE = 0xA7  # the bytes of memory that has not been written
 Address = Callable[[Nest | Spec], int]
-"""Where the code of a kernel is."""
+"""A function that gives the address of a kernel's code."""
 
 
 class TooLong(Exception):

@@ -29,13 +29,13 @@ from wengert.ops import OPS
 from wengert.ops.kernels import of_nothing
 
 EXACT = ("wengert.codegen.vecmath.arithmetic", "wengert.codegen.vecmath.table", "wengert.codegen.ir")
-"""Where the functions are written that are NumPy's bit for bit."""
+"""The modules with the functions that equal NumPy's bit for bit."""
 RELATIVE_TO_TERMS = ("logaddexp", "logaddexp2", "kl_div")
-"""Functions whose error is measured in units of the greatest operand, as what they add may cancel."""
+"""Functions whose error is measured in units of the greatest operand, since the terms that they add may cancel."""
 OVERFLOW_BETWEEN = ("pseudo_huber",)
-"""Functions whose reference has NaN where a term overflows, and ours the value."""
+"""Functions whose reference is NaN where a term overflows, while ours gives the value."""
 BLURS = (1, -1, 0, 0)
-"""The directions in which the results of references are put off, one after another."""
+"""The directions in which the results of references are moved, one after another."""
 MANY_POINTS, MOST_POINTS = 1 << 14, 1 << 20
 """A nest whose lengths are in its code is run once if it has more points than the first, and not beyond the second."""
 BLOCK = 8  # vectors that a loop over lanes takes at once, at most
@@ -104,8 +104,8 @@ def _is_exact(function: str) -> bool:
 
 
 class Blur:
-    """How far results may be off: a reference with it is another that is as good. All of them are too large, or too
-    small (``sign``), or each of them is one of both (0)."""
+    """The errors that results may have: a reference moved by them is as good as the reference. With ``sign`` 1 all are
+    too large, with −1 too small, with 0 each is one of both."""
 
     def __init__(self, rng: np.random.Generator, sign: int) -> None:
         self.rng, self.sign = rng, sign
@@ -114,8 +114,8 @@ class Blur:
         return 2 * self.rng.integers(0, 2, shape) - 1 if self.sign == 0 else np.full(shape, self.sign)
 
     def function(self, name: str, xs: Sequence[Array], y: Array, is_rounded_anew: bool) -> Array:
-        """``is_rounded_anew``: an operand may be off, so that ``y`` may be rounded to a number beside it, however
-        little that was."""
+        """Return ``y``, the result of a function, moved by its error. ``is_rounded_anew``: an operand may have an
+        error, so that ``y`` may be rounded to its neighbour, however small that error was."""
         if name == "convert":
             return self._converted(xs[0], y)
         if y.dtype.kind != "f":

@@ -46,7 +46,7 @@ def differences(spec: Spec, address: int) -> Iterator[str]:
 
 
 def _lengths(spec: Spec) -> Iterator[Extents]:
-    """One after the other small lengths of the dimensions, and lengths around those of vectors."""
+    """Yield lengths of the dimensions: small ones, and lengths around those of vectors, in one dimension at a time."""
     width = target().lanes(8)
     ndim = len(STRIDES[type(spec)](spec))
     needs_one = isinstance(spec, Extreme | Running)  # along their last dimension

@@ -1,4 +1,4 @@
-"""How the ufuncs of scipy.special that are computed by SciPy are declared: their partials, and no code of ours.
+"""Declarations for ufuncs of scipy.special that SciPy itself computes: they give the partials alone.
 
 ``function(sp.agm, by_a, by_b)`` is one op. A ufunc of several results is one op a result, all of which call it, and so
 as many calls as results are read: :data:`SEVERAL`.

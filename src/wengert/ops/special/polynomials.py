@@ -95,8 +95,8 @@ def _mirrored(n: Atom, shift: int) -> tuple[Any, Any]:
 def _of_gegenbauer(
     ufunc: Any, alpha: float, factor: float = 1, scale: float = 1, shift: float = 0, by_degree: Any = None
 ) -> Any:
-    """One whose derivative is ``factor`` C_{n−1}^(alpha)(scale x + shift): Legendre's, of which P_{−n−1} is P_n, or
-    Chebyshev's of the second kind, of which U_{−n−2} is −U_n, and U₋₁ is 0."""
+    """Declare a family whose derivative is ``factor`` C_{n−1}^(alpha)(scale x + shift): Legendre's, where P_{−n−1} is
+    P_n, or Chebyshev's of the second kind, where U_{−n−2} is −U_n, and U₋₁ is 0."""
     is_odd = alpha == 2
 
     def rule(n: Atom, x: Atom, y: Atom) -> Any:
@@ -151,7 +151,8 @@ sh_legendre = _of_gegenbauer(sp.eval_sh_legendre, 1.5, 2, 2, -1, by_degree=_lege
 
 
 def _of_chebyu(ufunc: Any, factor: float, scale: float, shift: float) -> Any:
-    """One whose derivative is ``factor`` n U_{n−1}(scale x + shift): Chebyshev's of the first kind, T₋ₙ = Tₙ."""
+    """Declare a family whose derivative is ``factor`` n U_{n−1}(scale x + shift): Chebyshev's of the first kind, where
+    T₋ₙ = Tₙ."""
 
     def rule(n: Atom, x: Atom, y: Atom) -> Any:
         _, degree = _mirrored(n, 0)

@@ -55,7 +55,8 @@ UFUNCS[sp.cbrt] = cbrt
 
 
 def far_bound(x: Atom) -> float:
-    """Where eight terms of an asymptotic series in x⁻² beat a difference of numbers near 1."""
+    """The |x| from which on eight terms of an asymptotic series in x⁻² are better than a difference of numbers near
+    1."""
     return 25.0 if x.aval.dtype.itemsize >= 8 else 6.0
 
 
