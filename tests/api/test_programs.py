@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -242,3 +242,9 @@ def test_compile_takes_a_tape_and_says_so() -> None:
             StructureError, match=r"compile: tape is .*; expected a Tape\n  try    wg.compile\(wg.trace"
         ):
             wg.compile(value)
+
+
+def test_fastmath_of_no_function_is_refused() -> None:
+    """It was an error of Python's at the first call."""
+    with pytest.raises(wg.errors.ArgumentError, match="fastmath: f is 3; expected a function"):
+        wg.fastmath()(cast(Any, 3))

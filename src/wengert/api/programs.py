@@ -11,7 +11,7 @@ import numpy as np
 from wengert import passes, tree
 from wengert.api.named import F, function_name, made_by
 from wengert.errors import NotDifferentiableError, ShapeError, StructureError, message
-from wengert.expect import checked, given
+from wengert.expect import checked, given, require
 from wengert.passes.number_guards import number_guards
 from wengert.runtime.jit import Jit
 from wengert.runtime.program import Program
@@ -202,7 +202,8 @@ def fastmath() -> Callable[[F], Jit]:
     """Return a decorator as :func:`jit`, for programs that may compute some functions faster and less exactly.
 
     ``exp`` and ``expit`` are then within 2 units in the last place, ``tanh`` within 3 (float64) or 5 (float32),
-    ``log_expit`` and ``logaddexp`` within 2; results that would be subnormal are 0. Everything else is as ever.
+    ``log_expit`` and ``logaddexp`` within 2; results that would be subnormal are 0. Everything else is as ever. The
+    decorator raises ArgumentError for what is no function.
 
     Examples
     --------
@@ -211,7 +212,7 @@ def fastmath() -> Callable[[F], Jit]:
     >>> step(np.array([0.0, 1.0]))
     array([1.        , 0.41997434])
     """
-    return lambda f: Jit(f, is_fast=True)
+    return lambda f: Jit(require("fastmath", "f", f, "F"), is_fast=True)
 
 
 @checked
