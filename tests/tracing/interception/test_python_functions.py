@@ -210,3 +210,21 @@ def test_an_error_of_what_answers_is_not_taken_for_one_of_the_library() -> None:
     with pytest.raises(TypeError, match="'str' object cannot be interpreted") as caught:
         wg.grad(lambda x: sp.logsumexp(x, axis="a"))(np.ones(3))
     assert "not traced" not in str(caught.value)
+
+
+def test_what_answers_has_the_defaults_of_the_function() -> None:
+    """What is the default is left out of a call of it, whatever the caller has written."""
+    others: list[Any] = []
+    for one in TABLE.values():
+        if one.how != "code of a Python function":
+            continue
+        own = inspect.signature(getattr(one.target, "__func__", one.target), follow_wrapped=False).parameters
+        ours = inspect.signature(one.answers).parameters
+        takes_any = any(p.kind is p.VAR_KEYWORD for p in ours.values())
+        for name, p in own.items():
+            found = ours.get(name)
+            if found is not None and found.kind is found.VAR_POSITIONAL:
+                continue
+            if p.default is not p.empty and not (takes_any if found is None else found.default == p.default):
+                others.append((one.name, name))
+    assert others == []
