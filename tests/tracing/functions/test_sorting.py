@@ -313,3 +313,16 @@ def test_medians_and_quantiles_of_empty_arrays(shape: tuple[int, int], axis: int
         np.testing.assert_array_equal(
             wg.jit(lambda x: np.nanquantile(x, [0.2, 0.5], axis=axis))(x), np.nanquantile(x, [0.2, 0.5], axis=axis)
         )
+
+
+@pytest.mark.filterwarnings("ignore:All-NaN slice")
+@pytest.mark.parametrize("n", [4, 5])
+def test_medians_of_complex_numbers_know_nan(n: int) -> None:
+    """NaN was looked for among real numbers alone, and counted as the greatest of complex ones."""
+    columns = np.array([[1 + 2j, 3], [complex(np.nan, 1), 1j], [0.5 - 1j, 2], [complex(2, np.nan), 1], [-1, 4]])[:n]
+    for of in (np.median, np.nanmedian):
+        f = lambda z, of=of: (of(z, axis=0), of(z), of(z[1]))
+        for got, want in zip(wg.jit(f)(columns), f(columns), strict=True):
+            np.testing.assert_array_equal(got, want)
+    gradient = wg.jit(wg.grad(lambda z: np.real(np.nanmedian(z))))(columns[:, 0])
+    assert np.isfinite(gradient).all() and np.sum(gradient) == 1

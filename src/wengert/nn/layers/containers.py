@@ -116,7 +116,7 @@ def watching(see: Callable[[str, Any, Params, Params, tuple[Any, ...], Any], Non
 def check_finite(path: str, part: Any, params: Params, state: Params, xs: tuple[Any, ...], y: Any) -> None:
     """Raise NonFiniteError for a part whose output is not finite. Not for compiled code."""
     for x in as_inputs(y):
-        if hasattr(x, "dtype") and x.dtype.kind == "f" and not np.all(np.isfinite(x)):
+        if hasattr(x, "dtype") and x.dtype.kind in "fc" and not np.all(np.isfinite(x)):
             bad = int(np.sum(~np.isfinite(x)))
             raise wg.errors.NonFiniteError(wg.errors.message(f"{bad} of {x.size} numbers that it makes are not finite"))
 

@@ -243,7 +243,7 @@ def _ranked(columns: Any, ranks: Any) -> Any:
 
 def _present_counts(rows: Any) -> Any:
     """How many elements of each column are not NaN; NaNs stand last."""
-    if rows.dtype.kind != "f":
+    if rows.dtype.kind not in "fc":
         return np.full_like(rows, rows.shape[0], shape=rows.shape[1:], dtype=INTP)
     return np.sum(~np.isnan(rows), axis=0)
 
@@ -257,7 +257,7 @@ def _at(rows: Any, index: Any) -> Any:
 
 
 def _nan_where_last_is(rows: Any, y: Any) -> Any:
-    return y if rows.dtype.kind != "f" else scalar(np.where(np.isnan(rows[-1]), rows[-1], y))
+    return y if rows.dtype.kind not in "fc" else scalar(np.where(np.isnan(rows[-1]), rows[-1], y))
 
 
 @implements(np.median)
