@@ -53,7 +53,7 @@ def refused_function(error: BaseException, traced: Callable[[Any], bool] | None 
     last = max((k for k, (frame, _) in enumerate(stack) if not is_of_library(frame)), default=-1)
     inside = [*itertools.dropwhile(_only_calls, [frame for frame, _ in stack[last + 1 :]])]
     if not inside:  # compiled code, or the user's own error
-        if last < 0 or not ("Tracer" in str(error) or isinstance(error, struct.error)):
+        if last < 0 or not ("Tracer" in str(error) or isinstance(error, struct.error) or is_of_ctypes(error)):
             return None
         return (_called(*stack[last]) or (None, None))[0] or "what this line calls"
     if is_ours(inside[0]) or _is_rerouted(inside):
@@ -61,6 +61,12 @@ def refused_function(error: BaseException, traced: Callable[[Any], bool] | None 
     if traced is not None and not any(traced(x) for frame in inside for x in frame.f_locals.values()):
         return None
     return _name(stack[last] if last >= 0 else None, [frame for frame in inside if not is_ours(frame)])
+
+
+def is_of_ctypes(error: BaseException) -> bool:
+    """Whether a function of ctypes wants an ndarray and was given something else: it says no more. ctypes is imported
+    by whoever calls such a function."""
+    return type(error).__module__ == "ctypes" and "must be an ndarray" in str(error)
 
 
 def _only_calls(frame: types.FrameType) -> bool:
@@ -207,7 +213,7 @@ def _public_path(module: str, qualname: str) -> str | None:
     """``np.name`` or ``scipy.linalg.name``, if there is such a thing; of a method, what its class is found by."""
     name = qualname.partition(".")[0]
     public = _public_module(module)
-    if name.startswith(("_", "<")):
+    if name.startswith(("_", "<")) or "<locals>" in qualname:
         return None
     if public.partition(".")[0] == "numpy" and public.count(".") <= 1 and hasattr(np, name):
         return f"np.{qualname}"

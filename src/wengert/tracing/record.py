@@ -29,7 +29,7 @@ from wengert.tracing.generators import WalkAgain
 from wengert.tracing.interception.intercept import opened
 from wengert.tracing.interception.type_of import answered, asking_in
 from wengert.tracing.layouts import has_c_order, layout, strides_alone
-from wengert.tracing.libraries import instead_of, refused_function
+from wengert.tracing.libraries import instead_of, is_of_ctypes, refused_function
 from wengert.tracing.python.frames import run
 from wengert.tracing.python.lines import line_of
 from wengert.tracing.trace import SAME_MEMORY, Trace, check_dtype, current_trace
@@ -221,7 +221,11 @@ def _in_our_words(trace: Trace, error: Exception) -> WengertError | None:
     if isinstance(error, ValueError) and "__array__ method not producing an array" in str(error):
         return _not_memory(error)
     is_about_types = isinstance(error, ValueError) and "type" in str(error)  # it knows no type of a traced value's
-    refused = refused_function(error, holds_tracer) if is_about_types or isinstance(error, _OF_OTHERS) else None
+    refused = (
+        refused_function(error, holds_tracer)
+        if is_about_types or isinstance(error, _OF_OTHERS) or is_of_ctypes(error)
+        else None
+    )
     return None if refused is None else _not_traced(refused, error)
 
 

@@ -775,12 +775,13 @@ class Tracer(metaclass=TracerType):
             method = SCALAR_METHODS.get(name)
         if method is None:
             if name.startswith("__"):
-                raise AttributeError(name)
+                raise AttributeError(f"Tracer has no {name}")
             if hasattr(np.ndarray, name):
                 library = libraries.library_function(sys._getframe(1))
                 if library is not None:
                     raise self._refused_by(library)
-                raise UnsupportedFunctionError(message(f"ndarray.{name} is not traced by wengert", _where(self)))
+                what = f"ndarray.{name} is not traced by wengert"
+                raise UnsupportedFunctionError(message(what, _where(self), tries=["wg.primitive around what needs it"]))
             raise AttributeError(f"{self.seen_class().__name__!r} object has no attribute {name!r}")
         return lambda *args, **kwargs: layouts.in_doubt(method, (self, *args), kwargs)
 

@@ -133,6 +133,41 @@ def test_a_view_that_lives_keeps_the_array_from_being_written() -> None:
         wg.grad(f)(X)
 
 
+def test_an_array_of_a_buffer_is_read_and_not_written() -> None:
+    """A write into it, which is seen in NumPy where the buffer comes from, went into a copy."""
+    outside = np.arange(3.0)
+
+    def of(make: Any, write: Any) -> Any:
+        def f(x: Any) -> Any:
+            y = make()
+            z = np.asarray(memoryview(y))
+            write(z, x)
+            return (y * x).sum() + 10 * (z * x).sum()
+
+        return f
+
+    reads = of(lambda: np.arange(3.0), lambda z, x: None)
+    assert wg.grad(reads)(X).tolist() == [0.0, 11.0, 22.0]
+    for make in (lambda: np.arange(3.0), lambda: outside):
+        for write in (lambda z, x: z.__setitem__(0, 7.0), lambda z, x: z.__setitem__(0, x[0])):
+            with pytest.raises(wg.errors.MutationError):
+                wg.grad(of(make, write))(X)
+    assert outside.tolist() == [0.0, 1.0, 2.0]
+
+
+def test_a_function_of_ctypes_that_wants_an_array() -> None:
+    fill = ctypes.CDLL(None)["memset"]
+    fill.argtypes = [np.ctypeslib.ndpointer(np.float64), ctypes.c_int, ctypes.c_size_t]
+
+    def f(x: Any) -> Any:
+        y = np.zeros(3)
+        fill(y, 1, 24)
+        return (y * x).sum()
+
+    with pytest.raises(wg.errors.UnsupportedFunctionError, match=r"an ndarray\n  at .*test_buffers(.|\n)*  try "):
+        wg.grad(f)(X)
+
+
 @pytest.mark.parametrize("take", [pickle.PickleBuffer, lambda a: (ctypes.c_double * 3).from_buffer(a)])
 def test_what_asks_as_numpy_does_is_refused_by_name(take: Any) -> None:
     def f(x: Any) -> Any:

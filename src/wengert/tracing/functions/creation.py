@@ -313,6 +313,9 @@ def array(
                 trace.unrepeatable = trace.unrepeatable or (
                     f"a {type(object).__name__} at {trace.where()} was made an array while tracing"
                 )
+            if isinstance(made.base, memoryview):  # of memory that is somebody's, where a write would have to be seen
+                made.flags.writeable = False
+                return made
             return constant(made)
     if isinstance(out, Tracer) and out.ndim < ndmin:
         out = np.reshape(out, (1,) * (ndmin - out.ndim) + out.shape)  # a view
