@@ -98,3 +98,12 @@ def test_sinc_at_zero_has_its_derivatives():
 @pytest.mark.filterwarnings("ignore:numpy.fix is deprecated")  # by NumPy 2.5, which still has it
 def test_fix() -> None:
     same_as_numpy(np.fix, [X])
+
+
+@pytest.mark.filterwarnings("ignore:(invalid value|overflow) encountered")
+@pytest.mark.parametrize("decimals", [1, -1, 0, 308, 309, -400])
+def test_rounding_is_numpys_far_out_and_of_each_part_of_a_complex_number(decimals: int) -> None:
+    """NaN or infinity in one part made NaN of the other; 10 to the power of 309 raised."""
+    z = np.array([complex(np.inf, 1.26), complex(1.0, -np.inf), 1.25 + 2.35j, complex(np.nan, 2.26), -0.0 - 0.04j])
+    for x in (z, z.real, z[2], 1.25):
+        same_as_numpy(lambda x: np.round(x, decimals), [x])

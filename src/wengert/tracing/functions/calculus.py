@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -240,7 +241,9 @@ def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
         x = as_dtype(x, np.float16)
     if decimals == 0:
         return into(out, np.rint(x))
-    scale = 10.0 ** abs(decimals)
+    if x.dtype.kind == "c":  # part by part: a complex product would carry NaN and infinity over to the other one
+        return into(out, scalar(record(OPS["compose"], [round_(p, decimals) for p in (np.real(x), np.imag(x))], {})))
+    scale = 10.0 ** abs(decimals) if abs(decimals) <= sys.float_info.max_10_exp else math.inf
     return into(out, np.rint(x * scale) / scale if decimals > 0 else np.rint(x / scale) * scale)
 
 
