@@ -41,7 +41,22 @@ def find(
     function: str | None = None,
     where: Callable[[Instr], bool] | None = None,
 ) -> list[Instr]:
-    """The instructions that match everything given: name of the op, user's line, user's function, a predicate."""
+    """Return the instructions that match everything given, in the tape's order.
+
+    Parameters
+    ----------
+    tape : of :func:`wengert.trace`.
+    op : the name of the op.
+    line, function : the user's line, and the name of the user's function.
+    where : a predicate of the instruction.
+
+    Examples
+    --------
+    >>> import numpy as np, wengert as wg
+    >>> tape = wg.trace(lambda x: np.sin(x) * np.sin(2 * x))(0.0)
+    >>> [instr.op.name for instr in wg.edit.find(tape, op="sin")]
+    ['sin', 'sin']
+    """
 
     def matches(instr: Instr) -> bool:
         source = instr.source
@@ -57,7 +72,16 @@ def find(
 
 @checked
 def ancestors(tape: Tape, of: Var | Iterable[Var]) -> list[Instr]:
-    """The instructions that the given values depend on, their own included, in the tape's order. Linear."""
+    """Return the instructions that the given values depend on, their own included, in the tape's order. Linear.
+
+    >>> import numpy as np, wengert as wg
+    >>> tape = wg.trace(lambda x, y: np.exp(x) * np.sin(y))(0.0, 0.0)
+    >>> (sin,) = wg.edit.find(tape, op="sin")
+    >>> [instr.op.name for instr in wg.edit.ancestors(tape, sin.outs)]
+    ['sin']
+    >>> len(wg.edit.ancestors(tape, tape.outputs))
+    3
+    """
     needed: set[Atom] = {of} if isinstance(of, Var) else set(of)
     found = []
     for instr in reversed(tape.instrs):
@@ -69,7 +93,13 @@ def ancestors(tape: Tape, of: Var | Iterable[Var]) -> list[Instr]:
 
 @checked
 def descendants(tape: Tape, of: Var | Iterable[Var]) -> list[Instr]:
-    """The instructions that depend on the given values, in the tape's order. Linear."""
+    """Return the instructions that depend on the given values, in the tape's order. Linear.
+
+    >>> import numpy as np, wengert as wg
+    >>> tape = wg.trace(lambda x, y: np.exp(x) * np.sin(y))(0.0, 0.0)
+    >>> [instr.op.name for instr in wg.edit.descendants(tape, tape.inputs[1])]
+    ['sin', 'multiply']
+    """
     reached: set[Atom] = {of} if isinstance(of, Var) else set(of)
     found = []
     for instr in tape.instrs:
@@ -81,9 +111,28 @@ def descendants(tape: Tape, of: Var | Iterable[Var]) -> list[Instr]:
 
 @checked
 def explain(tape: Tape, var: Var, wrt: Iterable[int] | None = None) -> str:
-    """Why a value is active: which inputs it depends on, and by which steps of the user's code.
+    """Return why a value is active, in words: which inputs it depends on, and by which steps of the user's code.
 
-    ``wrt`` are numbers of inputs; all by default.
+    Parameters
+    ----------
+    tape : of :func:`wengert.trace`.
+    var : one of its values.
+    wrt : numbers of inputs; all by default.
+
+    Raises
+    ------
+    ArgumentError : ``wrt`` has a number that is none of an input.
+
+    Examples
+    --------
+    >>> import numpy as np, wengert as wg
+    >>> tape = wg.trace(lambda x, y: np.exp(x) * y)(0.0, 0.0)
+    >>> (exp,) = wg.edit.find(tape, op="exp")
+    >>> print(wg.edit.explain(tape, exp.outs[0], wrt=[1]))
+    float64[] depends on none of the inputs: it is a constant to every derivative
+    >>> print(wg.edit.explain(tape, exp.outs[0]))
+    float64[] is active: it depends on input 0
+      by exp at ...
     """
     chosen = range(len(tape.inputs)) if wrt is None else list(wrt)
     if not all(isinstance(k, int | np.integer) and 0 <= k < len(tape.inputs) for k in chosen):
@@ -125,9 +174,30 @@ def _well_formed(tape: Tape, after: str) -> Tape:
 
 @checked
 def insert_after(tape: Tape, var: Var | None, step: Callable[..., Any], *operands: Atom) -> tuple[Tape, Atom]:
-    """Return a tape with the steps of ``step(*operands)``, written in ops, behind the one that assigns ``var``.
+    """Return a tape with the steps of ``step(*operands)`` behind the one that assigns ``var``, and the new value.
 
-    ``var=None`` inserts at the beginning. Returns the tape and the new value, which no instruction reads yet.
+    No instruction reads the new value yet: :func:`replace_value` puts it in the place of another one.
+
+    Parameters
+    ----------
+    tape : of :func:`wengert.trace`.
+    var : a value that is assigned, or an input; None inserts at the beginning.
+    step : a function written in ops, such as ``wg.ops.OPS["cos"]``.
+    operands : values of the tape.
+
+    Raises
+    ------
+    ArgumentError : ``step`` is a function of NumPy's, or returns something other than one value.
+    StructureError : the tape does not assign ``var``, or reads an operand before it is assigned.
+
+    Examples
+    --------
+    >>> import numpy as np, wengert as wg
+    >>> tape = wg.trace(np.sin)(0.0)
+    >>> x, y = tape.inputs[0], tape.outputs[0]
+    >>> longer, new = wg.edit.insert_after(tape, y, wg.ops.OPS["exp"], x)
+    >>> [instr.op.name for instr in longer.instrs], longer.outputs == tape.outputs, new.aval
+    (['sin', 'exp'], True, float64[])
     """
     at = 0 if var is None or var in tape.inputs else _position(tape, var) + 1
     builder = Builder()
@@ -144,7 +214,21 @@ def insert_after(tape: Tape, var: Var | None, step: Callable[..., Any], *operand
 
 @checked
 def replace_value(tape: Tape, old: Var, new: Atom) -> Tape:
-    """Return a tape in which all that read ``old`` read ``new``, which has the same type and is assigned before."""
+    """Return a tape in which all that read ``old`` read ``new``, which has the same type and is assigned before.
+
+    Raises
+    ------
+    ShapeError : ``new`` has another type.
+    StructureError : ``old`` is read before ``new`` is assigned.
+
+    Examples
+    --------
+    >>> import numpy as np, wengert as wg
+    >>> tape = wg.trace(lambda x, y: np.sin(x) + y)(0.0, 0.0)
+    >>> swapped = wg.edit.replace_value(tape, tape.inputs[0], tape.inputs[1])
+    >>> wg.compile(swapped)(0.0, np.pi / 2) == 1 + np.pi / 2
+    np.True_
+    """
     if new.aval is not old.aval:
         raise ShapeError(message(f"a value of type {old.aval} cannot be replaced by one of type {new.aval}"))
     defined = definitions(tape).get(new) if isinstance(new, Var) else None
@@ -171,14 +255,29 @@ def _swap(atoms: tuple[Atom, ...], old: Var, new: Atom) -> tuple[Atom, ...]:
 
 @checked
 def replace_step(tape: Tape, var: Var, step: Callable[..., Any], *operands: Atom) -> Tape:
-    """Return a tape in which ``var`` is computed by ``step(*operands)`` instead."""
+    """Return a tape in which ``var`` is computed by ``step(*operands)`` instead.
+
+    Parameters and errors are those of :func:`insert_after`; the new value has the type of ``var``.
+
+    >>> import numpy as np, wengert as wg
+    >>> tape = wg.trace(np.sin)(0.0)
+    >>> wg.compile(wg.edit.replace_step(tape, tape.outputs[0], wg.ops.OPS["exp"], tape.inputs[0]))(0.0)
+    np.float64(1.0)
+    """
     inserted, new = insert_after(tape, var, step, *operands)
     return delete(replace_value(inserted, var, new), var)
 
 
 @checked
 def delete(tape: Tape, var: Var) -> Tape:
-    """Return a tape without the instruction that assigns ``var``. Raises StructureError if the tape reads ``var``."""
+    """Return a tape without the instruction that assigns ``var``. Raises StructureError if the tape reads ``var``.
+
+    >>> import numpy as np, wengert as wg
+    >>> tape = wg.trace(np.sin)(0.0)
+    >>> longer, new = wg.edit.insert_after(tape, None, wg.ops.OPS["exp"], tape.inputs[0])
+    >>> len(longer), len(wg.edit.delete(longer, new))
+    (2, 1)
+    """
     at = _position(tape, var)
     readers = [instr for instr in tape.instrs if not set(tape.instrs[at].outs).isdisjoint(instr.ins)]
     if readers or not set(tape.instrs[at].outs).isdisjoint(tape.outputs):
@@ -191,7 +290,13 @@ def delete(tape: Tape, var: Var) -> Tape:
 
 @checked
 def merge_common(tape: Tape) -> Tape:
-    """Compute equal expressions once: same op, same operands, same parameters, no effects. Linear."""
+    """Return a tape that computes equal expressions once: same op, same operands, same parameters, no effects. Linear.
+
+    >>> import numpy as np, wengert as wg
+    >>> tape = wg.trace(lambda x: np.sin(x) * np.sin(x))(0.0)
+    >>> len(tape), len(wg.edit.merge_common(tape))
+    (3, 2)
+    """
     same: dict[Atom, Atom] = {}
     seen: dict[Any, tuple[Var, ...]] = {}
     kept: list[Instr] = []
@@ -220,7 +325,13 @@ def merge_common(tape: Tape) -> Tape:
 
 @checked
 def annotate(tape: Tape, notes: Mapping[Var, Any]) -> Tape:
-    """Return a tape whose ``metadata`` has ``notes`` on values as well; transforms and passes hand them on."""
+    """Return a tape whose ``metadata`` has ``notes`` on values as well; transforms and passes hand them on.
+
+    >>> import numpy as np, wengert as wg
+    >>> tape = wg.trace(np.sin)(0.0)
+    >>> wg.edit.annotate(tape, {tape.outputs[0]: "height in m"}).metadata[tape.outputs[0]]
+    'height in m'
+    """
     return tape.replace(metadata={**tape.metadata, **notes})
 
 
@@ -231,8 +342,25 @@ def annotate(tape: Tape, notes: Mapping[Var, Any]) -> Tape:
 def play(tape: Tape, *inputs: Array) -> dict[Atom, Any]:
     """Run the tape step by step through the references of its ops; return the value of every variable.
 
-    ``inputs`` are arrays, one for each of ``tape.inputs``. It is made for inspection and tests: nothing is freed or
-    reused. An error of a step goes on, with a note of the user's line.
+    It is made for inspection and tests: nothing is freed or reused. An error of a step goes on, with a note of the
+    user's line.
+
+    Parameters
+    ----------
+    tape : of :func:`wengert.trace`.
+    inputs : arrays, one for each of ``tape.inputs``.
+
+    Raises
+    ------
+    ShapeError : there are not as many inputs, or one has another shape.
+
+    Examples
+    --------
+    >>> import numpy as np, wengert as wg
+    >>> tape = wg.trace(lambda x: 2 * np.exp(x))(0.0)
+    >>> values = wg.edit.play(tape, 0.0)
+    >>> [float(values[instr.outs[0]]) for instr in tape.instrs]
+    [1.0, 2.0]
     """
     if len(inputs) != len(tape.inputs):
         raise ShapeError(message(f"play: {len(inputs)} inputs; {tape.name} takes {len(tape.inputs)}"))
