@@ -29,6 +29,30 @@ def test_a_valley(method: str) -> None:
     assert found.vector.shape == (4,) and found.jac["tail"].shape == (2, 1)
 
 
+@pytest.mark.parametrize("method", ["dogleg", "trust-exact", "trust-krylov", "trust-constr"])
+def test_methods_of_second_derivatives(method: str) -> None:
+    """trust-constr failed on its own result, and dogleg and trust-exact had no Hessian."""
+    bowl = lambda p, centre: np.sum((p["a"] - centre) ** 2) + np.cosh(p["b"]) + 0.1 * p["a"][0] * p["b"]
+    found = optimize.minimize(bowl, {"a": np.zeros(2), "b": 1.0}, (np.array([2.0, -3.0]),), method, tol=1e-9)
+    slope = found.grad if method == "trust-constr" else found.jac
+    assert found.x["a"].shape == slope["a"].shape == (2,) and found.x["b"].shape == slope["b"].shape == ()
+    assert np.abs(slope["b"]) < 1e-6 and np.max(np.abs(slope["a"])) < 1e-6
+    assert found.x["b"] == pytest.approx(-0.1 * found.x["a"][0], rel=0.01)
+
+
+def test_trust_constr_has_constraints_and_bounds() -> None:
+    plane = scipy.optimize.LinearConstraint(np.ones((1, 3)), 2, 2)
+    found = optimize.minimize(
+        lambda x: np.sum(x**2),
+        np.ones(3),
+        method="trust-constr",
+        constraints=plane,
+        bounds=(-9.0, np.array([0.5, 9, 9])),
+    )
+    np.testing.assert_allclose(found.x, [0.5, 0.75, 0.75], atol=1e-3)
+    np.testing.assert_allclose(found.grad, 2 * found.x, rtol=1e-12)
+
+
 def test_no_evaluation_is_wasted(monkeypatch: pytest.MonkeyPatch) -> None:
     """Value and gradient are one program, which is run once a point; at the beginning too, where it is looked at."""
     runs = 0

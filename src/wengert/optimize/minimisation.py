@@ -18,6 +18,7 @@ Arrays = Any
 Constraints = dict[str, Any] | scipy.optimize.LinearConstraint | scipy.optimize.NonlinearConstraint
 
 WITH_HESSIAN_PRODUCTS = frozenset(["newton-cg", "trust-ncg", "trust-krylov", "trust-constr"])
+WITH_HESSIANS = frozenset(["dogleg", "trust-exact"])
 METHODS = ("nelder-mead", "powell", "cg", "bfgs", "newton-cg", "l-bfgs-b", "tnc", "cobyla", "cobyqa", "slsqp",
            "trust-constr", "dogleg", "trust-ncg", "trust-exact", "trust-krylov")  # fmt: skip
 WITHOUT_GRADIENTS = frozenset(["nelder-mead", "powell", "cobyla", "cobyqa"])
@@ -39,7 +40,7 @@ def minimize(
     """Minimise ``f(x, *args)``, a function of a tree of arrays, by :func:`scipy.optimize.minimize`.
 
     Value and gradient are one compiled program, run once a point; the methods that want them get compiled products of
-    the Hessian with a vector, and none is ever formed.
+    the Hessian with a vector. It is formed for "dogleg" and "trust-exact" alone, which ask for it.
 
     Parameters
     ----------
@@ -53,7 +54,8 @@ def minimize(
 
     Returns
     -------
-    SciPy's result, with ``x`` and ``jac`` as trees of float64, and ``vector``, the x that SciPy saw.
+    SciPy's result, with ``x`` and ``jac`` as trees of float64, and ``vector``, the x that SciPy saw. "trust-constr" has
+    the gradient as ``grad``, and the Jacobians of its constraints as ``jac``.
 
     Raises
     ------
@@ -105,6 +107,9 @@ def minimize(
     if name in WITH_HESSIAN_PRODUCTS:
         product = wg.jit(lambda x, v, *rest: wg.hvp(lambda x: of_vector(x, *rest), (x,), (v,)))
         more["hessp"] = lambda x, v: product(x, v, *args)
+    if name in WITH_HESSIANS:
+        matrix = wg.jit(lambda x, *rest: wg.hessian(lambda x: of_vector(x, *rest))(x))
+        more["hess"] = lambda x: matrix(x, *args)
     if not np.isfinite(first):
         raise wg.errors.NonFiniteError(wg.errors.message(f"minimize: the function is {first} where it is to begin"))
     if bounds is not None:
@@ -129,6 +134,7 @@ def minimize(
     )
     result.vector = result.x
     result.x = tree_of(result.vector)
-    if "jac" in result and has_gradient:
-        result.jac = tree_of(np.asarray(result.jac))
+    gradient = "grad" if name == "trust-constr" else "jac"  # its "jac" are the Jacobians of constraints
+    if gradient in result and has_gradient:
+        result[gradient] = tree_of(np.asarray(result[gradient]))
     return result
