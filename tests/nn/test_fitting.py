@@ -141,3 +141,15 @@ def test_progress_and_pictures(tmp_path: Path, capsys: pytest.CaptureFixture[str
     assert "loss" in capsys.readouterr().out
     done.plot(tmp_path / "history.png")
     assert (tmp_path / "history.png").stat().st_size > 1000
+
+
+def test_an_epoch_without_samples_is_refused() -> None:
+    """Of an iterator, at its end after the first epoch, all others had a loss of 0 and trained nothing."""
+    start = MODEL.init(1, X)
+    with pytest.raises(wg.errors.ShapeError, match=r"no samples in epoch 1(.|\n)*a list of batches"):
+        nn.fit(MODEL, *start, iter([(X, Y)]), epochs=2, progress=False)
+    with pytest.raises(wg.errors.ShapeError, match="data has 0 inputs and 0 targets"):
+        nn.fit(MODEL, *start, (X[:0], Y[:0]), progress=False)
+    for validation in ((X[:0], Y[:0]), (X, Y[:5])):
+        with pytest.raises(wg.errors.ShapeError, match="validation has"):
+            nn.fit(MODEL, *start, [(X, Y)], validation=validation, progress=False)

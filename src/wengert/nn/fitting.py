@@ -121,6 +121,7 @@ def fit(
     ------
     NonFiniteError : the loss, or its gradient, became infinite or NaN. The message says which layer made it; the error
         has the last good parameters as ``fitted``, and so does the checkpoint.
+    ShapeError : there are no samples in an epoch or to validate with, or not as many inputs as targets.
     StorageError, StructureError : the checkpoint is damaged, or of another run.
 
     Examples
@@ -142,6 +143,8 @@ def fit(
     """
 
     params, state = mapped(np.asarray, params), mapped(np.asarray, state)
+    if validation is not None:
+        _samples(*validation, "validation")
 
     def loss_of(params: Tree, state: Tree, x: Any, y: Any) -> tuple[Any, Tree]:
         prediction, state = model.apply(params, state, x, train=True)
@@ -172,7 +175,11 @@ def fit(
                     raise _not_finite(model, loss, made, x, y, float(value), epoch)
                 made.state = new
                 total, count = total + n * float(value), count + n
-            row = {"epoch": float(epoch), "loss": total / max(count, 1)}
+            if count == 0:
+                what = f"fit: data has no samples in epoch {epoch}"
+                tries = ["a list of batches, since an iterator is at its end after one epoch", "lambda epoch: batches"]
+                raise wg.errors.ShapeError(wg.errors.message(what, tries=tries))
+            row = {"epoch": float(epoch), "loss": total / count}
             if validation is not None:
                 row |= judge(made.params, made.state, validation, batch_size)
                 if best is None or row["validation loss"] < best[0]:
@@ -203,15 +210,21 @@ def _batches(data: Data, size: int, seed: int, epoch: int) -> Iterator[tuple[Any
         if len(data) != 2:
             raise wg.expect.refused("fit", "data", data, "a pair (x, y), or batches of such")
         x, y = data
-        n = len(_first(y))
-        if len(_first(x)) != n:
-            raise wg.errors.ShapeError(wg.errors.message(f"fit: {len(_first(x))} inputs and {n} targets"))
+        n = _samples(x, y, "data")
         order = np.random.default_rng([seed, epoch]).permutation(n)
         for start in range(0, n, size):
             chosen = order[start : start + size]
             yield mapped(lambda a: a[chosen], x), mapped(lambda a: a[chosen], y)  # noqa: B023  # used at once
     else:
         yield from data
+
+
+def _samples(x: Tree, y: Tree, where: str) -> int:
+    """Return how many samples there are. Raises ShapeError if there are none, or other numbers of x and y."""
+    n = len(_first(y))
+    if len(_first(x)) != n or n == 0:
+        raise wg.errors.ShapeError(wg.errors.message(f"fit: {where} has {len(_first(x))} inputs and {n} targets"))
+    return n
 
 
 def _first(tree: Tree) -> Array:
