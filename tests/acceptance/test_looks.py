@@ -390,7 +390,6 @@ LIBRARIES: dict[str, Callable[[Any], Any]] = {
     "struct.pack": lambda x: struct.unpack("d", struct.pack("d", x))[0],
     "json.dumps": lambda x: float(json.dumps({"x": x})[6:-1]),
     "datetime.timedelta": lambda x: datetime.timedelta(seconds=x).total_seconds(),
-    "memoryview": lambda x: memoryview(x),
 }
 
 

@@ -67,6 +67,8 @@ def test_bytes_of_python_numbers_are_pythons() -> None:
         assert (bytes(n), bytes([1, n])) == (b"\0\0", b"\1\2")
         with pytest.raises(TypeError, match="bytes-like object is required, not 'float'"):
             zlib.crc32(x)
+        with pytest.raises(TypeError, match="bytes-like object is required, not 'float'"):
+            memoryview(x)
         return x * n
 
     assert wg.jit(f)(2.0, 2) == 4.0
