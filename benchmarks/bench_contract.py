@@ -24,9 +24,8 @@ from rich.console import Console  # isort: skip
 from rich.table import Table  # isort: skip
 
 import wengert as wg
-from wengert.codegen import contract
+from wengert.codegen import contract, lowered
 from wengert.codegen.target import target
-from wengert.runtime import assemble
 
 fuse: Any = importlib.import_module("wengert.passes.fuse")  # the package has a function of that name
 LIMITS = (
@@ -67,14 +66,14 @@ def timed(f: Callable[..., Any], args: tuple[Any, ...], largest: int) -> Timing:
     try:
         for module, name in LIMITS:
             setattr(module, name, largest)
-        assemble._templates.clear()  # what was decided before
+        lowered._templates.clear()  # what was decided before
         call = wg.jit(lambda *xs: f(*xs)).program(*args).bind(*args)
         np.testing.assert_allclose(call(), f(*args), rtol=1e-3 if args[0].dtype == np.float32 else 1e-9)
         return measure(call, 0.1)
     finally:
         for (module, name), value in zip(LIMITS, kept, strict=True):
             setattr(module, name, value)
-        assemble._templates.clear()
+        lowered._templates.clear()
 
 
 def operands(form: str, shape: Shape, dtype: Any) -> tuple[Any, Any]:

@@ -74,6 +74,8 @@ COVERED = [
     # ------------------------------------------------------------------------------------------------------ codegen
     row("tests/codegen/test_fourier.py", "which transforms there are, and what they compute, are asked in one place",
         "runtime/native/fourier.cpp"),
+    row("tests/codegen/test_lowered.py", "how loops and branches are called is seen in lowered programs",
+        "codegen/nested.py"),
     row("tests/codegen/test_loops.py", "a plan becomes a body, of which a function is written: both are seen in that",
         "codegen/bodies.py"),
     row("tests/higher/test_loops.py", "what is made of bodies is seen in the loops that have them",

@@ -15,6 +15,7 @@ from wengert.ad.reverse import vjp
 from wengert.codegen import lower
 from wengert.codegen.calls import Call
 from wengert.codegen.nests.build import nest_call
+from wengert.codegen.target import Target
 from wengert.ops import OPS
 from wengert.ops.elementwise import add, exp
 from wengert.ops.kernels import Kernel
@@ -41,11 +42,11 @@ def plan_doubled(planner: Planner, instr: Instr, kernel: Doubled) -> None:
     planner.run_step(instr)
 
 
-def lower_doubled(step: PlanStep, instr: Instr, kernel: Doubled) -> Call:
+def lower_doubled(step: PlanStep, instr: Instr, kernel: Doubled, target: Target) -> Call:
     """Place three, in ``codegen/lower.py``: x + x, as a nest of loops."""
     (x,) = instr.ins
     twice = Instr(add, (x, x), instr.outs, {}, instr.source)
-    return nest_call(step._replace(instr=twice, ins=step.ins * 2))
+    return nest_call(step._replace(instr=twice, ins=step.ins * 2), target)
 
 
 @pytest.fixture

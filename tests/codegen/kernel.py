@@ -9,7 +9,9 @@ from typing import Any
 
 import llvmlite.binding as llvm
 import numpy as np
+import pytest
 
+from wengert.codegen import contract
 from wengert.codegen import target as processors
 from wengert.codegen.ir import Function, Value, llvm_type
 from wengert.codegen.target import Target
@@ -130,3 +132,13 @@ def compiled(
 
     run.call = call
     return run
+
+
+def tiled_as_with_vectors_of(vector_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let products be tiled, or left to BLAS, as on a processor with such vectors."""
+    is_tiled = contract.is_tiled
+    monkeypatch.setattr(
+        contract,
+        "is_tiled",
+        lambda product, step, target: is_tiled(product, step, target._replace(vector_bytes=vector_bytes)),
+    )

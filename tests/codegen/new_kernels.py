@@ -60,8 +60,8 @@ def factor(nest: Nest) -> float:
 
 
 def code_of(nest: Nest) -> Code | str:
-    key = compiler.key_of(nest)
-    return compiler.machine_code({key: lambda name: emit(nest, name, target())})[key]
+    key = compiler.key_of(nest, target())
+    return compiler.machine_code({key: lambda name: emit(nest, name, target())}, target())[key]
 
 
 def call(code: Code | str) -> list[float]:

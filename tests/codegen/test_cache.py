@@ -181,7 +181,7 @@ def test_fifty_processes_share_a_folder(folder: Path) -> None:
 def test_a_process_waits_for_another_that_compiles_the_same(folder: Path) -> None:
     """And for that kernel alone."""
     nest, other = new_nest(), new_nest()
-    holder = Holder(compiler.key_of(nest))
+    holder = Holder(compiler.key_of(nest, target()))
     code_of(other)
     ended = threading.Event()
     ending = threading.Timer(0.3, lambda: (ended.set(), holder.end()))
@@ -197,7 +197,7 @@ def test_who_never_gives_its_turn_back_is_waited_for_so_long_and_no_longer(
 ) -> None:
     monkeypatch.setattr(cache, "PATIENCE", 0.05)
     nest = new_nest()
-    holder = Holder(compiler.key_of(nest))
+    holder = Holder(compiler.key_of(nest, target()))
     try:
         assert call(code_of(nest))[1] == factor(nest)
         assert holder.child.poll() is None
@@ -273,7 +273,7 @@ def test_a_pipe_in_the_cache_folder_hung_the_load(folder: Path, monkeypatch: pyt
     nest = new_nest()
     child = subprocess.Popen([sys.executable, "-c", ""])
     child.wait()
-    names = [f"{compiler.key_of(nest).hex()}.o", f"{os.getpid()}.{threading.get_ident()}.compiling"]
+    names = [f"{compiler.key_of(nest, target()).hex()}.o", f"{os.getpid()}.{threading.get_ident()}.compiling"]
     names.append(f"{child.pid}.1.compiling")
     for name in names:
         STRANGE[what](Path(name))
@@ -298,13 +298,13 @@ def test_the_folder_is_none(folder: Path, monkeypatch: pytest.MonkeyPatch, what:
 def test_a_sparse_file_of_30_gb_killed_the_load(folder: Path) -> None:
     nest = new_nest()
     folder.mkdir(0o700)
-    path = folder / f"{compiler.key_of(nest).hex()}.o"
+    path = folder / f"{compiler.key_of(nest, target()).hex()}.o"
     path.touch(0o600)
     try:
         os.truncate(path, 30 * 2**30)
     except OSError:
         pytest.skip("this file system has no files of that length")
-    assert cache.read(compiler.key_of(nest)) is None
+    assert cache.read(compiler.key_of(nest, target())) is None
     assert call(code_of(nest))[0] == 0.0
     assert path.stat().st_size < 100_000  # the file was ours, and is whole now
 
@@ -468,7 +468,7 @@ def note_of_a_dead_process(folder: Path, text: str) -> Path:
 
 def test_a_kernel_that_ended_a_process_is_tried_in_another_first(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nests = [new_nest() for _ in range(3)]
-    names = [compiler.name_of(compiler.key_of(nest)) for nest in nests]
+    names = [compiler.name_of(compiler.key_of(nest, target())) for nest in nests]
     texts = [emit(nest, name, target()) for nest, name in zip(nests, names, strict=True)]
     note_of_a_dead_process(folder, texts[0] + texts[1])
     tried = []
@@ -487,7 +487,7 @@ def test_a_kernel_that_ended_a_process_is_tried_in_another_first(folder: Path, m
 def test_the_note_of_a_living_process_accuses_nobody(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nest = new_nest()
     folder.mkdir()
-    text = emit(nest, compiler.name_of(compiler.key_of(nest)), target())
+    text = emit(nest, compiler.name_of(compiler.key_of(nest, target())), target())
     (folder / f"{os.getpid()}.1.compiling").write_text(text)
     monkeypatch.setattr(compiler, "survives", lambda text: False)
     assert call(code_of(nest))[0] == 0.0
@@ -504,7 +504,7 @@ def test_a_process_that_dies_while_it_compiles_leaves_the_next_one_well(folder: 
     dies = """
         import os, signal
         from wengert.codegen import compiler
-        compiler.object_code = lambda text: os.kill(os.getpid(), signal.SIGKILL)
+        compiler.object_code = lambda text, target: os.kill(os.getpid(), signal.SIGKILL)
     """
     done = python(textwrap.dedent(dies) + textwrap.dedent(PROGRAM))
     assert done.returncode == -signal.SIGKILL

@@ -55,7 +55,8 @@ def test_a_key_is_the_same_in_every_process(folder: Path) -> None:
     script = """
         from tests.codegen.new_kernels import new_nest
         from wengert.codegen.compiler import key_of
-        print(key_of(new_nest()).hex())
+        from wengert.codegen.target import target
+        print(key_of(new_nest(), target()).hex())
     """
     keys = {python(script, PYTHONHASHSEED=seed, PYTHONPATH=os.getcwd()).stdout for seed in ("0", "1")}
     assert len(keys) == 1 and len(keys.pop().strip()) == 40
@@ -63,10 +64,10 @@ def test_a_key_is_the_same_in_every_process(folder: Path) -> None:
 
 def test_other_processors_have_other_keys(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     nest = new_nest()
-    before = compiler.key_of(nest)
-    monkeypatch.setattr(cache, "stamp", lambda: b"another processor")
-    assert compiler.key_of(nest) != before
-    assert compiler.key_of(new_nest()) != compiler.key_of(nest)
+    before = compiler.key_of(nest, target())
+    monkeypatch.setattr(cache, "stamp", lambda target: b"another processor")
+    assert compiler.key_of(nest, target()) != before
+    assert compiler.key_of(new_nest(), target()) != compiler.key_of(nest, target())
 
 
 # --------------------------------------------------------------------------------------------------- kernels in trouble
@@ -96,7 +97,7 @@ def test_a_kernel_that_llvm_refuses_runs_as_numpy(folder: Path, monkeypatch: pyt
 
 def test_what_is_refused_is_refused_once(folder: Path) -> None:
     nest, before = new_nest(), Counters.compiled
-    key = compiler.key_of(nest)
+    key = compiler.key_of(nest, target())
     texts: list[str] = []
 
     def broken(name: str) -> str:
@@ -104,7 +105,7 @@ def test_what_is_refused_is_refused_once(folder: Path) -> None:
         return "this is no LLVM IR"
 
     for _ in range(2):
-        why = compiler.machine_code({key: broken})[key]
+        why = compiler.machine_code({key: broken}, target())[key]
         assert isinstance(why, str) and why
     assert texts == [compiler.name_of(key)]
     assert Counters.compiled == before
@@ -113,8 +114,10 @@ def test_what_is_refused_is_refused_once(folder: Path) -> None:
 
 def test_a_kernel_beside_a_broken_one_is_compiled(folder: Path) -> None:
     good, bad = new_nest(), new_nest()
-    keys = compiler.key_of(good), compiler.key_of(bad)
-    found = compiler.machine_code({keys[1]: lambda name: "no IR", keys[0]: lambda name: emit(good, name, target())})
+    keys = compiler.key_of(good, target()), compiler.key_of(bad, target())
+    found = compiler.machine_code(
+        {keys[1]: lambda name: "no IR", keys[0]: lambda name: emit(good, name, target())}, target()
+    )
     assert isinstance(found[keys[1]], str)
     assert call(found[keys[0]])[0] == 0.0
 
@@ -169,7 +172,7 @@ def test_a_callee_that_is_not_on_disk_is_compiled_anew(folder: Path, how: str) -
     forget()
     nest = calling("erfcx", "cosm1")
     want = list(call(code_of(nest)))
-    path = folder / f"{compiler.key_of(next(iter(made(nest).callees))).hex()}.o"
+    path = folder / f"{compiler.key_of(next(iter(made(nest).callees)), target()).hex()}.o"
     if how == "gone":
         path.unlink()
     else:
@@ -195,7 +198,7 @@ def test_a_kernel_whose_callee_llvm_refuses_runs_as_numpy(folder: Path, monkeypa
 def test_callees_live_as_long_as_a_kernel_that_calls_them(folder: Path) -> None:
     forget()
     code = made(calling("erfcx", "cosm1"))
-    keys = [compiler.key_of(symbol) for symbol in code.callees]
+    keys = [compiler.key_of(symbol, target()) for symbol in code.callees]
     compiler._recent.clear()
     gc.collect()
     assert all(key in compiler._codes for key in keys)
@@ -282,7 +285,7 @@ def test_linkers_go_with_the_last_of_their_libraries(folder: Path, monkeypatch: 
 
 def test_code_is_freed_with_the_last_that_refers_to_it(folder: Path) -> None:
     nest = new_nest()
-    key = compiler.key_of(nest)
+    key = compiler.key_of(nest, target())
     code, again = code_of(nest), code_of(nest)
     assert code is again
     compiler._recent.clear()
@@ -329,7 +332,7 @@ def test_a_program_is_dropped_while_another_thread_runs_it(folder: Path) -> None
     for thread in threads:
         thread.join()
     assert not wrong
-    compiler.machine_code({})
+    compiler.machine_code({}, target())
     assert not compiler._dropped
 
 
@@ -351,7 +354,7 @@ def test_code_that_is_dropped_while_another_thread_links_is_freed_later(folder: 
     assert compiler._dropped  # with what others have left, perhaps
     go_on.set()
     thread.join()
-    compiler.machine_code({})
+    compiler.machine_code({}, target())
     assert not compiler._dropped
 
 

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.codegen.kernel import tiled_as_with_vectors_of
 from tests.codegen.threads import same_bits
 from wengert import config
 from wengert.codegen import contract
@@ -108,7 +109,7 @@ def test_tiles_of_products(m: int, dtype: Any) -> None:
 @pytest.mark.parametrize("vector_bytes", [32, 64])
 def test_all_orders_of_operands_are_tiled(monkeypatch: pytest.MonkeyPatch, vector_bytes: int) -> None:
     """Kernels of our own, but where rows are too long for a panel; as processors with AVX2 and AVX-512 have them."""
-    monkeypatch.setattr(contract, "target", lambda: target()._replace(vector_bytes=vector_bytes))
+    tiled_as_with_vectors_of(vector_bytes, monkeypatch)
     rng = np.random.default_rng(4)
     for k, kinds in ((100, {"loops"}), (300, {"loops"}), (1100, {"loops", "BLAS"})):
         x, y, z = rng.normal(size=(20, k)), rng.normal(size=(k, 30)), rng.normal(size=(40, k))
@@ -196,7 +197,7 @@ def test_a_large_product_is_cut_into_parts_by_rows() -> None:
 )
 def test_tiles_of_large_products(monkeypatch: pytest.MonkeyPatch, m: int, n: int, k: int, dtype: Any) -> None:
     """As processors with AVX-512 have them, in parts that threads share, in every order of the operands."""
-    monkeypatch.setattr(contract, "target", lambda: target()._replace(vector_bytes=64))
+    tiled_as_with_vectors_of(64, monkeypatch)
     rng = np.random.default_rng(n)
     x, y = rng.integers(-8, 9, (m, k)).astype(dtype), rng.integers(-8, 9, (k, n)).astype(dtype)
     for transposed_x, transposed_y in itertools.product((False, True), repeat=2):
@@ -212,7 +213,7 @@ def test_tiles_of_large_products(monkeypatch: pytest.MonkeyPatch, m: int, n: int
 def _call(x: Any, y: Any) -> KernelCall:
     """How the product of these is computed, with tiles."""
     (step,) = wg.jit(lambda x, y: x @ y).program(x, y).plan.steps
-    call = nest_call(step)
+    call = nest_call(step, target())
     assert isinstance(call, KernelCall)
     return call
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -14,15 +15,15 @@ import wengert as wg
 from wengert.codegen import bodies, loops
 from wengert.codegen.compiler import Counters
 from wengert.codegen.lower import text_of
+from wengert.codegen.lowered import lowered_tape
 from wengert.codegen.target import target
-from wengert.runtime.assemble import lowered_tape
 
 X = np.random.default_rng(0).uniform(0.5, 1.5, 7)
 
 
 def kernels(f: Callable[..., Any], *args: Any) -> list[Any]:
     """Those of a compiled function that are loops or branches."""
-    calls = lowered_tape(wg.jit(f).program(*args).tape).calls
+    calls = lowered_tape(wg.jit(f).program(*args).tape, target()).calls
     found = [getattr(call, "kernel", None) for call in calls]
     return [kernel for kernel in found if isinstance(kernel, loops.Whole) or kernel in ("scan", "while_back")]
 
@@ -176,7 +177,7 @@ def test_the_text_holds_a_kernel_once_however_often_it_is_called() -> None:
     (kernel,) = kernels(lambda x: wg.scan(step, np.ones(5), x)[0], X)
     assert isinstance(kernel, loops.Scan)
     assert len(kernel.body.segments) >= 12
-    text = text_of(kernel, "here")
+    text = text_of(kernel, "here", target())
     assert text.count("define ") == 1 + len({segment.kernel for segment in kernel.body.segments}) < 6
     assert loops.is_to_be_optimised(text)
-    assert loops.emit(kernel, "here", target(), text_of) == text
+    assert loops.emit(kernel, "here", target(), partial(text_of, target=target())) == text

@@ -15,6 +15,7 @@ from wengert.codegen.calls import Call, CallbackCall, GuardCall, KernelCall
 from wengert.codegen.lower import can_reach, lower, supports
 from wengert.codegen.nests.nest import Nest
 from wengert.codegen.specs.spec import Spec
+from wengert.codegen.target import target
 from wengert.passes.plan.planner import plan
 from wengert.tape import Aval
 
@@ -25,7 +26,7 @@ A = np.eye(3) + 0.1
 def calls(f: Callable[..., Any], *args: Any) -> list[Any]:
     """What the program of ``f`` calls, in order."""
     tape = passes.run(wg.trace(f)(*args))
-    return [lower(step) for step in plan(passes.run(tape, passes.BEFORE_KERNELS, supports)).steps]
+    return [lower(step, target()) for step in plan(passes.run(tape, passes.BEFORE_KERNELS, supports)).steps]
 
 
 def what(call: Call) -> str:

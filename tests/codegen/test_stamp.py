@@ -11,6 +11,7 @@ import pytest
 
 import wengert
 from wengert.codegen import cache
+from wengert.codegen.target import target
 
 PACKAGE = Path(wengert.__file__).parent
 FOLDERS = sorted({path.parent.relative_to(PACKAGE) for path in (PACKAGE / "codegen").rglob("*.py")})
@@ -30,7 +31,7 @@ def stamp_of(copy: Path) -> bytes:
     assert spec is not None and spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    return module.stamp()
+    return module.stamp(target())
 
 
 def test_there_are_folders() -> None:
@@ -38,7 +39,7 @@ def test_there_are_folders() -> None:
 
 
 def test_a_copy_has_the_stamp_of_the_original(copy: Path) -> None:
-    assert stamp_of(copy) == cache.stamp()
+    assert stamp_of(copy) == cache.stamp(target())
 
 
 @pytest.mark.parametrize("folder", [*FOLDERS, Path("ops")], ids=str)

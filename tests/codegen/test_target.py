@@ -25,7 +25,7 @@ PROGRAM = """
     from wengert.codegen.target import target
 
     texts, object_code = [], compiler.object_code
-    compiler.object_code = lambda text: texts.append(text) or object_code(text)
+    compiler.object_code = lambda text, target: texts.append(text) or object_code(text, target)
     x = np.linspace(0.1, 1, 1001)
     y, g = wg.jit(wg.value_and_grad(lambda x: np.sum(np.exp(x) * x)))(x)
     np.testing.assert_allclose(g, np.exp(x) * (1 + x), rtol=1e-15)
@@ -96,7 +96,7 @@ def test_it_takes_effect_at_once(monkeypatch: pytest.MonkeyPatch) -> None:
     keys, x = set(), np.linspace(0.0, 1.0, 100)
     for name in ("", *filter(is_run_here, LEVELS)):
         monkeypatch.setattr(config, "target", name)
-        keys.add(compiler.key_of(DOUBLED))
+        keys.add(compiler.key_of(DOUBLED, target()))
         np.testing.assert_allclose(wg.jit(lambda x: np.exp(x) * 1.25)(x), np.exp(x) * 1.25, rtol=1e-15)
     assert len(keys) == 1 + sum(map(is_run_here, LEVELS))
 

@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.codegen.kernel import tiled_as_with_vectors_of
 from wengert import config
-from wengert.codegen import contract, verify
-from wengert.codegen.target import target
+from wengert.codegen import verify
 from wengert.codegen.verification import nests
 from wengert.errors import InternalError
 
@@ -65,7 +65,7 @@ KINDS: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 @pytest.mark.parametrize("kind", KINDS)
 def test_each_kind_of_kernel_is_verified(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if kind == "gemm":  # where vectors are short, a nest multiplies these matrices
-        monkeypatch.setattr(contract, "target", lambda: target()._replace(vector_bytes=64))
+        tiled_as_with_vectors_of(64, monkeypatch)
     function, args = KINDS[kind]
     before = verify.verified[kind]
     wg.jit(function)(*args)

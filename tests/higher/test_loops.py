@@ -15,12 +15,13 @@ import wengert as wg
 from tests.ops.check_op import formula
 from wengert import passes
 from wengert.codegen.calls import KernelCall
+from wengert.codegen.lowered import lowered_tape
+from wengert.codegen.target import target
 from wengert.higher.bodies import steps_of_constants
 from wengert.higher.loops import Loop, scan
 from wengert.ops.control import Expected, guard
 from wengert.ops.elementwise import add, greater, multiply, sin
 from wengert.ops.index import iota
-from wengert.runtime.assemble import lowered_tape
 from wengert.tape import Aval
 
 X = np.linspace(-1, 1, 5)
@@ -268,7 +269,7 @@ def test_a_carry_is_written_in_place() -> None:
             if instr.op is scan:
                 loop = instr.params["loop"]
                 carries = range(loop.constants, loop.constants + loop.carries)
-                calls = lowered_tape(passes.run(loop.body), donated=carries, is_body=True).calls
+                calls = lowered_tape(passes.run(loop.body), target(), donated=carries, is_body=True).calls
                 assert "copy" not in [call.name for call in calls[:-1] if isinstance(call, KernelCall)], str(loop.body)
 
 

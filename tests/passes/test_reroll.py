@@ -14,6 +14,8 @@ import wengert as wg
 from tests.ops.check_op import formula
 from wengert.ad.reverse import vjp
 from wengert.codegen.bodies import parts_of
+from wengert.codegen.lowered import lowered_tape
+from wengert.codegen.target import target
 from wengert.edit import play
 from wengert.errors import GuardError
 from wengert.ops.elementwise import multiply
@@ -24,7 +26,6 @@ from wengert.ops.shape import broadcast_to, concatenate, reshape
 from wengert.passes.reroll import loops, reroll
 from wengert.passes.reroll.pieces import Piece, Ref, Step, part, read, simplest, whole
 from wengert.passes.reroll.repeats import FEWEST
-from wengert.runtime.assemble import lowered_tape
 from wengert.tape import Aval, Lit, Tape, Var, check
 
 RNG = np.random.default_rng(0)
@@ -766,7 +767,7 @@ def test_another_number_of_iterations_compiles_nothing(f: Callable[..., Any], n:
 
 
 def _kernels(compiled: Any, x: Any) -> set[Any]:
-    calls = lowered_tape(compiled.program(x).tape).calls
+    calls = lowered_tape(compiled.program(x).tape, target()).calls
     return {part.kernel for call in calls for part in parts_of(call)}
 
 

@@ -17,9 +17,8 @@ from tests.comparisons import as_numpy
 from tests.passes.random_tapes import FLOAT, SHAPES, arguments, random_tape
 from wengert import passes
 from wengert.ad.reverse import vjp
-from wengert.codegen import strides
+from wengert.codegen import lowered, strides
 from wengert.codegen.nests import build
-from wengert.runtime import assemble
 from wengert.runtime.program import Program
 from wengert.runtime.reference import Reference
 from wengert.tape import Tape, Var
@@ -100,7 +99,7 @@ def test_sizes_at_run_time_are_as_good_as_in_the_code(monkeypatch: pytest.Monkey
     monkeypatch.setattr(strides, "GRAIN", 1)
     monkeypatch.setattr(build, "PIECE", 7)
     monkeypatch.setattr("wengert.passes.plan.planner.PIECE", 7)
-    monkeypatch.setattr(assemble, "_templates", {})
+    monkeypatch.setattr(lowered, "_templates", {})
     before = wg.get_threads()
     wg.set_threads(2)
     try:
@@ -114,9 +113,9 @@ def test_sizes_at_run_time_are_as_good_as_in_the_code(monkeypatch: pytest.Monkey
 
 def test_what_is_remembered_of_a_step_is_not_its_tape(monkeypatch: pytest.MonkeyPatch) -> None:
     """A process that makes networks by the thousand kept the steps of ten thousand."""
-    monkeypatch.setattr(assemble, "_templates", {})
+    monkeypatch.setattr(lowered, "_templates", {})
     wg.jit(lambda x: np.sin(x) * 2)(np.ones(7))
-    kept = [call for call, _ in assemble._templates.values()]
+    kept = [call for call, _ in lowered._templates.values()]
     assert kept and all(call.instr is None and call.places == () for call in kept)
 
 

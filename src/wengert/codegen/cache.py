@@ -34,7 +34,7 @@ import llvmlite
 import llvmlite.binding as llvm
 
 from wengert import config
-from wengert.codegen.target import Target, target
+from wengert.codegen.target import Target
 from wengert.errors import CacheWarning, message
 
 OTHERS_WRITE = S_IWGRP | S_IWOTH
@@ -42,14 +42,10 @@ PATIENCE = 10.0  # seconds that a process waits for another, which may have been
 MAX_BYTES = 64 * 1024 * 1024  # of a file: the longest kernels take a few of them
 
 
-def stamp() -> bytes:
-    """Return all that decides about the machine code of a kernel beside the kernel itself."""
-    return _stamp_for(target())
-
-
 @cache
-def _stamp_for(processor: Target) -> bytes:
-    return repr((_generator(), llvmlite.__version__, llvm.llvm_version_info, processor)).encode()
+def stamp(target: Target) -> bytes:
+    """Return all that decides about the machine code of a kernel beside the kernel itself."""
+    return repr((_generator(), llvmlite.__version__, llvm.llvm_version_info, target)).encode()
 
 
 @cache

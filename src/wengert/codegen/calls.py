@@ -35,6 +35,9 @@ class KernelCall(NamedTuple):
     """The reference computes the result for operands that the kernel does not take, rather than raise."""
     then: KernelCall | None = None
     """The call that finishes the work, when all of the extent is done."""
+    bodies: tuple[int, ...] = ()
+    """The programs that it runs, by their numbers in :class:`~wengert.codegen.lowered.Lowered`. Once these are linked,
+    their addresses go before ``sizes``."""
 
 
 class NestedCall(NamedTuple):
@@ -70,18 +73,38 @@ class GuardCall(NamedTuple):
 
 
 class CallbackCall(NamedTuple):
-    """A call back into Python: ``function(*arrays)``."""
+    """A call back into Python: ``function(*arrays)``, made when the program is linked."""
 
-    function: Callable[..., Any]
+    what: str
+    """ "run" for the reference of ``instr``, or "copy" or "add" as :class:`PlanStep` has it."""
     ins: tuple[Place, ...]
     outs: tuple[Place, ...]
-    copies: bool
-    """The operands are passed as copies, since the function is the user's and may keep them."""
     name: str
     instr: Instr | None
     why: str
-    writes: bool = False
-    """``function(*arrays, *results)`` writes its results."""
+
+    @property
+    def copies(self) -> bool:
+        """Whether the operands are passed as copies, since the function is the user's and may keep them."""
+        return self.instr is not None and self.instr.op.into is None and not self.instr.op.is_stable
+
+    @property
+    def writes(self) -> bool:
+        """Whether it is ``function(*arrays, *results)``, which writes its results."""
+        return self.instr is not None and self.instr.op.into is not None
+
+    def function(self) -> Callable[..., Any]:
+        """Return what Python runs."""
+        if self.instr is None:
+            return np.add if self.what == "add" else partial(np.broadcast_to, shape=self.outs[0].aval.shape)
+        op, params = self.instr.op, self.instr.params
+        if op.into is not None:
+            return partial(op.into, **params)
+        function = op.bind([a.aval for a in self.instr.ins], **params) if op.bind is not None else op.reference
+        if op.bind is None and params:
+            function = partial(function, **params)
+        # Without warnings, as references run: a backward part may divide by zero behind a mask.
+        return partial(_silently, function) if op.is_stable else function
 
 
 Call = KernelCall | SwitchCall | WhileCall | GuardCall | CallbackCall
@@ -95,24 +118,18 @@ def describe(instr: Instr) -> str:
     return instr.op.describe(instr) if instr.op.describe is not None else instr.op.name
 
 
+def name_of(call: CallbackCall | GuardCall) -> str:
+    """Return the name of a call that runs in Python."""
+    return "guard" if isinstance(call, GuardCall) else call.name
+
+
 def callback(step: PlanStep, why: str) -> CallbackCall:
     """The call that does ``step`` by its NumPy reference."""
-    instr = step.instr
-    if instr is None:
-        source, out = step.ins[0].aval, step.outs[0].aval
-        return CallbackCall(
-            partial(np.broadcast_to, shape=out.shape), step.ins, step.outs, False, f"copy of {source}", None, why
-        )
-    op = instr.op
-    if op.into is not None:
-        function = partial(op.into, **instr.params)
-        return CallbackCall(function, step.ins, step.outs, False, describe(instr), instr, why, writes=True)
-    function = op.bind([a.aval for a in instr.ins], **instr.params) if op.bind is not None else op.reference
-    if op.bind is None and instr.params:
-        function = partial(function, **instr.params)
-    if op.is_stable:  # without warnings, as references run: a backward part may divide by zero behind a mask
-        function = partial(_silently, function)
-    return CallbackCall(function, step.ins, step.outs, not op.is_stable, describe(instr), instr, why)
+    instr, (ins, outs) = step.instr, (step.ins, step.outs)
+    if step.what == "add":
+        ins = (*outs, *ins)
+    name = describe(instr) if instr is not None else "add" if step.what == "add" else f"copy of {ins[0].aval}"
+    return CallbackCall(step.what, ins, outs, name, instr, why)
 
 
 def _silently(function: Callable[..., Any], *args: Any) -> Any:

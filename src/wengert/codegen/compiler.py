@@ -31,7 +31,7 @@ from wengert import config
 from wengert._contexts import acquired
 from wengert.codegen import cache
 from wengert.codegen.loops import is_to_be_optimised
-from wengert.codegen.target import Target, host, target
+from wengert.codegen.target import Target, host
 from wengert.codegen.vecmath import called
 from wengert.locks import lock
 
@@ -90,6 +90,9 @@ class Counters:
 
 @once
 def _machine(t: Target) -> Any:
+    if t.triple != host().triple:  # of which LLVM knows no more than that there is one
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
     # Level 2: at level 0 LLVM 22 aborts the process on masks of AVX-512.
     return llvm.Target.from_triple(t.triple).create_target_machine(
         cpu=t.cpu, features=t.features, opt=2, reloc="pic", codemodel="small"
@@ -117,12 +120,12 @@ def _give_back() -> None:
         trim(0)
 
 
-def key_of(kernel: Any) -> bytes:
+def key_of(kernel: Any, target: Target) -> bytes:
     """The key of a kernel, from data that prints the same in every process."""
-    return hashlib.blake2b(repr(kernel).encode() + cache.stamp(), digest_size=20).digest()
+    return hashlib.blake2b(repr(kernel).encode() + cache.stamp(target), digest_size=20).digest()
 
 
-def machine_code(kernels: Mapping[bytes, Callable[[str], str]]) -> dict[bytes, Code | str]:
+def machine_code(kernels: Mapping[bytes, Callable[[str], str]], target: Target) -> dict[bytes, Code | str]:
     """Return for each key its code, or the reason why there is none. ``kernels[key](name)`` is the IR text."""
     with _lock:
         found: dict[bytes, Code | str] = {}
@@ -137,13 +140,13 @@ def machine_code(kernels: Mapping[bytes, Callable[[str], str]]) -> dict[bytes, C
             start = time.perf_counter()
             texts = {}
             for key in missing:
-                code = _loaded(key)
+                code = _loaded(key, target)
                 if code is None:
                     texts[key] = kernels[key]
                 else:
                     found[key] = code
             if texts:
-                found.update(_compiled(texts))
+                found.update(_compiled(texts, target))
             Counters.compile_s += time.perf_counter() - start
         _keep(found)
         _free()
@@ -167,23 +170,25 @@ def name_of(key: bytes) -> str:
 # ------------------------------------------------------------------------------------------------------ compiling
 
 
-def _compiled(kernels: Mapping[bytes, Callable[[str], str]]) -> dict[bytes, Code | str]:
+def _compiled(kernels: Mapping[bytes, Callable[[str], str]], target: Target) -> dict[bytes, Code | str]:
     found: dict[bytes, Code | str] = {}
     texts = {key: write(name_of(key)) for key, write in kernels.items()}
     with cache.noted("".join(texts.values())):
         for key, text in texts.items():
             with cache.one_at_a_time(key):
-                found[key] = _loaded(key) or _made(key, text)  # another process may have made it meanwhile
+                found[key] = _loaded(key, target) or _made(
+                    key, text, target
+                )  # another process may have made it meanwhile
     return found
 
 
-def _made(key: bytes, text: str) -> Code | str:
+def _made(key: bytes, text: str, target: Target) -> Code | str:
     try:
         if key in cache.suspects() and not survives(text):
             raise Refused("LLVM ended the process that compiled it")
         symbols = called.symbols_in(text)
-        callees = [_callee(symbol) for symbol in symbols]
-        code = object_code(text)
+        callees = [_callee(symbol, target) for symbol in symbols]
+        code = object_code(text, target)
         made = _linked(key, code, dict(zip(symbols, callees, strict=True)))
     except Refused as error:
         _refused[key] = str(error)
@@ -193,18 +198,18 @@ def _made(key: bytes, text: str) -> Code | str:
     return made
 
 
-def _callee(symbol: str) -> Code:
+def _callee(symbol: str, target: Target) -> Code:
     """The code of a function that kernels call. Raises :class:`Refused`."""
-    key = key_of(symbol)
-    known = _codes.get(key) or _refused.get(key) or _loaded(key)
+    key = key_of(symbol, target)
+    known = _codes.get(key) or _refused.get(key) or _loaded(key, target)
     if known is None:
-        known = _compiled({key: lambda name: called.text_of(symbol, name, target())})[key]
+        known = _compiled({key: lambda name: called.text_of(symbol, name, target)}, target)[key]
     if isinstance(known, str):
         raise Refused(f"{symbol}: {known}")
     return known
 
 
-def object_code(text: str) -> bytes:
+def object_code(text: str, target: Target) -> bytes:
     """The object file of a module. Raises :class:`Refused`."""
     try:
         module = llvm.parse_assembly(text)
@@ -212,16 +217,16 @@ def object_code(text: str) -> bytes:
     except RuntimeError as error:
         raise Refused(str(error)) from error
     if is_to_be_optimised(text):
-        _optimise(module)
-    return _machine(target()).emit_object(module)
+        _optimise(module, target)
+    return _machine(target).emit_object(module)
 
 
-def _optimise(module: Any) -> None:
+def _optimise(module: Any, target: Target) -> None:
     """Inline the kernels of a loop into the loop, and optimise the result. The texts of single kernels need no
     optimising before code is generated."""
     options = llvm.create_pipeline_tuning_options(speed_level=2)
     options.loop_vectorization = options.slp_vectorization = options.loop_unrolling = False
-    passes = llvm.create_pass_builder(_machine(target()), options)
+    passes = llvm.create_pass_builder(_machine(target), options)
     passes.getModulePassManager().run(module, passes)
 
 
@@ -250,13 +255,13 @@ def provide(name: str, address: int) -> None:
     _provided[name] = address
 
 
-def _loaded(key: bytes) -> Code | None:
+def _loaded(key: bytes, target: Target) -> Code | None:
     data = cache.read(key)
     if data is None:
         return None
     symbols, _, code = data.partition(b"\n")
     try:
-        made = _linked(key, code, {symbol: _callee(symbol) for symbol in symbols.decode().split()})
+        made = _linked(key, code, {symbol: _callee(symbol, target) for symbol in symbols.decode().split()})
     except Refused:  # the object file does not define the kernel
         return None
     Counters.loaded += 1
@@ -267,7 +272,10 @@ def survives(text: str) -> bool:
     """Whether a separate process lives to the end of compiling ``text``."""
     import subprocess  # imported only here, since it is hardly ever needed
 
-    code = "import sys; from wengert.codegen.compiler import object_code; object_code(sys.stdin.read())"
+    code = (
+        "import sys; from wengert.codegen.compiler import object_code; from wengert.codegen.target import target; "
+        "object_code(sys.stdin.read(), target())"
+    )
     environment = {**os.environ, "WENGERT_TARGET": config.target}
     child = subprocess.run(
         [sys.executable, "-c", code], input=text.encode(), capture_output=True, check=False, env=environment

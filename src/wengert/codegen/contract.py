@@ -12,7 +12,7 @@ from wengert.codegen.nests.channels import taps_of
 from wengert.codegen.nests.facts import Facts
 from wengert.codegen.nests.nest import Nest
 from wengert.codegen.nests.panels import MAX_TURNED
-from wengert.codegen.target import target
+from wengert.codegen.target import Target
 from wengert.passes.fuse import SMALL_CONTRACTION, SMALL_PRODUCT, is_small_contraction
 from wengert.passes.plan.places import Place, PlanStep, reach
 
@@ -29,32 +29,32 @@ PART, SHORTEST = 4096, 1536  # bytes of a column of a block: with one thread, bl
 TILE = 16  # the length of a block is a multiple of those of BLAS's own tiles
 
 
-def contraction(step: PlanStep) -> Call:
+def contraction(step: PlanStep, target: Target) -> Call:
     """The call for a contraction of its own: BLAS, if it is large and its axes can be grouped without a copy."""
     instr = step.instr
     assert instr is not None
     dtype = step.outs[0].aval.dtype
     if dtype.kind != "b" and is_dot(step):
-        return nest_call(step)
+        return nest_call(step, target)
     product = as_product(step) if dtype.char in "fd" else None
-    if product is not None and (is_small_contraction(instr) or is_tiled(product, step)):
-        return nest_call(step)
+    if product is not None and (is_small_contraction(instr) or is_tiled(product, step, target)):
+        return nest_call(step, target)
     gemm = as_gemm(product, step) if product is not None else None
     if gemm is not None:
         return gemm
     if dtype.kind == "f":
-        nest = nest_call(step)
-        if is_by_channels(nest.kernel):
+        nest = nest_call(step, target)
+        if is_by_channels(nest.kernel, target):
             return nest
     is_short = instr.op.cost(*[a.aval for a in instr.ins], **instr.params) <= MAX_EMITTED
     if dtype.kind != "b" and (is_short or any(map(repeats, step.ins))):
-        return nest_call(step)
+        return nest_call(step, target)
     return callback(step, "axes that BLAS cannot take without a copy")
 
 
-def is_by_channels(kernel: object) -> bool:
+def is_by_channels(kernel: object, target: Target) -> bool:
     """Whether ``kernel`` is a nest with lanes along channels, as for the derivative of a convolution's weights."""
-    return isinstance(kernel, Nest) and taps_of(Facts(kernel, target())) is not None
+    return isinstance(kernel, Nest) and taps_of(Facts(kernel, target)) is not None
 
 
 def repeats(place: Place) -> bool:
@@ -74,7 +74,7 @@ def is_dot(step: PlanStep) -> bool:
     return a == b
 
 
-def is_tiled(product: Product, step: PlanStep) -> bool:
+def is_tiled(product: Product, step: PlanStep, target: Target) -> bool:
     """Whether a product is emitted as tiles: registers hold a tile of it, and caches hold the matrices.
 
     Then the emitted code is faster than BLAS, which packs both matrices first. Lanes must lie side by side in an
@@ -85,7 +85,7 @@ def is_tiled(product: Product, step: PlanStep) -> bool:
     itemsize = step.outs[0].aval.dtype.itemsize
     if m == 1 or n == 1:
         return m * n * k <= SMALL_CONTRACTION
-    if not _is_in_reach(m, n, k, itemsize, target().vector_bytes):
+    if not _is_in_reach(m, n, k, itemsize, target.vector_bytes):
         return False
     a, b, out = [step.instr.params[name] for name in ("a", "b", "out")]
     inner = [label for label in a if label in b and label not in out]

@@ -8,12 +8,13 @@ dtypes; a callback says why.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from wengert.codegen import vecmath
-from wengert.codegen.calls import Call, CallbackCall, GuardCall, KernelCall, NestedCall, callback, describe, short
+from wengert.codegen.calls import Call, GuardCall, KernelCall, NestedCall, callback, describe, short
 from wengert.codegen.contract import contraction
 from wengert.codegen.fourier import transform
 from wengert.codegen.lapack import routine
@@ -30,7 +31,7 @@ from wengert.codegen.specs.running import running
 from wengert.codegen.specs.search import search
 from wengert.codegen.specs.spec import Sized, Spec
 from wengert.codegen.specs.spec import emit as emit_spec
-from wengert.codegen.target import target
+from wengert.codegen.target import Target
 from wengert.ops.kernels import (
     NATIVE_DTYPES,
     Accumulate,
@@ -58,10 +59,10 @@ from wengert.passes.plan.places import Place, PlanStep
 from wengert.tape import Aval, Instr
 
 
-def lower(step: PlanStep) -> Call | NestedCall:
+def lower(step: PlanStep, target: Target) -> Call | NestedCall:
     """Return the call that does ``step``."""
     if step.what != "run":
-        return _copy(step)
+        return _copy(step, target)
     instr = step.instr
     assert instr is not None
     kernel = instr.op.kernel
@@ -70,19 +71,17 @@ def lower(step: PlanStep) -> Call | NestedCall:
     lowering = LOWERING.get(type(kernel))
     if lowering is None:
         return callback(step, getattr(kernel, "why", "no native lowering"))
-    return lowering(step, instr, kernel)
+    return lowering(step, instr, kernel, target)
 
 
-def _copy(step: PlanStep) -> Call:
+def _copy(step: PlanStep, target: Target) -> Call:
     if all(p.aval.dtype.kind == "c" for p in (*step.ins, *step.outs)):
         step = step._replace(ins=tuple(map(_as_pairs, step.ins)), outs=tuple(map(_as_pairs, step.outs)))
     (source,), (goal,) = step.ins, step.outs
     if can_reach((source, goal)):
         if step.what == "copy" and source.aval.dtype == goal.aval.dtype and goal.aval.size <= FEW:
             return _copy_few(source, goal)
-        return copy_nest(step)
-    if step.what == "add":
-        return CallbackCall(np.add, (goal, source), (goal,), False, "add", None, "a dtype without native code")
+        return copy_nest(step, target)
     return callback(step, "a dtype without native code")
 
 
@@ -104,11 +103,11 @@ def _copy_few(source: Place, goal: Place) -> KernelCall:
     return KernelCall("copy", (source, goal), tuple(sizes), 1, 0, "copy", None)
 
 
-def text_of(kernel: Nest | Spec | Whole, name: str) -> str:
-    """The text of an LLVM module with the kernel ``name``, for the processor that code is made for."""
+def text_of(kernel: Nest | Spec | Whole, name: str, target: Target) -> str:
+    """Return the text of an LLVM module with the kernel ``name`` for a processor."""
     if isinstance(kernel, Whole):
-        return emit_loop(kernel, name, target(), text_of)
-    return emit_nest(kernel, name, target()) if isinstance(kernel, Nest) else emit_spec(kernel, name, target())
+        return emit_loop(kernel, name, target, partial(text_of, target=target))
+    return emit_nest(kernel, name, target) if isinstance(kernel, Nest) else emit_spec(kernel, name, target)
 
 
 def supports(function: str, dtypes: tuple[np.dtype[Any], ...], out: np.dtype[Any]) -> bool:
@@ -132,74 +131,74 @@ def can_reach(places: Sequence[Place]) -> bool:
 ONLY_BOUNDS = "nothing to move, only bounds to look at"
 
 
-def _guard(step: PlanStep, instr: Instr, kernel: Check) -> Call:
+def _guard(step: PlanStep, instr: Instr, kernel: Check, target: Target) -> Call:
     return GuardCall(step.ins[0], instr)
 
 
-def _pointwise(step: PlanStep, instr: Instr, kernel: Map | MapTape) -> Call:
+def _pointwise(step: PlanStep, instr: Instr, kernel: Map | MapTape, target: Target) -> Call:
     for i in [instr] if kernel.function else instr.params["body"].instrs:
         dtypes = tuple([a.aval.dtype for a in i.ins])
         if not i.op.kernel.function or not supports(i.op.kernel.function, dtypes, i.outs[0].aval.dtype):
             return callback(step, "no native lowering" if i is instr else f"{i.op.name}: no native lowering")
-    return nest_call(step)
+    return nest_call(step, target)
 
 
-def _loops(step: PlanStep, instr: Instr, kernel: Fused | Reduce) -> Call:
-    return nest_call(step)
+def _loops(step: PlanStep, instr: Instr, kernel: Fused | Reduce, target: Target) -> Call:
+    return nest_call(step, target)
 
 
-def _iota(step: PlanStep, instr: Instr, kernel: Iota) -> Call:
-    return iota_call(step)
+def _iota(step: PlanStep, instr: Instr, kernel: Iota, target: Target) -> Call:
+    return iota_call(step, target)
 
 
-def _contraction(step: PlanStep, instr: Instr, kernel: Contract) -> Call:
-    return contraction(step)
+def _contraction(step: PlanStep, instr: Instr, kernel: Contract, target: Target) -> Call:
+    return contraction(step, target)
 
 
-def _gather(step: PlanStep, instr: Instr, kernel: Gather) -> Call:
+def _gather(step: PlanStep, instr: Instr, kernel: Gather, target: Target) -> Call:
     if step.outs[0].aval.size == 0:
         return callback(step, ONLY_BOUNDS)
     return _spec_call(step, instr, indexed("gather", step.ins[0], step.ins[1:], step.outs[0]))
 
 
-def _scatter(step: PlanStep, instr: Instr, kernel: Scatter) -> Call:
+def _scatter(step: PlanStep, instr: Instr, kernel: Scatter, target: Target) -> Call:
     (_, given, *indices), (goal,) = step.ins, step.outs  # operand 0 lies where the result goes
     if goal.aval.size == 0:
         return callback(step, ONLY_BOUNDS)
     return _spec_call(step, instr, indexed(kernel.combine, goal, indices, given), (goal, *indices, given))
 
 
-def _accumulate(step: PlanStep, instr: Instr, kernel: Accumulate) -> Call:
+def _accumulate(step: PlanStep, instr: Instr, kernel: Accumulate, target: Target) -> Call:
     return _spec_call(step, instr, running(kernel.combine, step.ins, step.outs[0], instr.params["axis"]))
 
 
-def _extreme(step: PlanStep, instr: Instr, kernel: ArgReduce) -> Call:
+def _extreme(step: PlanStep, instr: Instr, kernel: ArgReduce, target: Target) -> Call:
     return _spec_call(step, instr, extreme(kernel.compare, step.ins[0], step.outs[0], instr.params["axis"]))
 
 
-def _search(step: PlanStep, instr: Instr, kernel: Search) -> Call:
+def _search(step: PlanStep, instr: Instr, kernel: Search, target: Target) -> Call:
     return _spec_call(step, instr, search(instr.params["side"], step.ins[0], step.ins[1], step.outs[0]))
 
 
-def _nonzero(step: PlanStep, instr: Instr, kernel: Nonzero) -> Call:
+def _nonzero(step: PlanStep, instr: Instr, kernel: Nonzero, target: Target) -> Call:
     return _spec_call(step, instr, nonzero(step.ins[0], step.outs))
 
 
-def _nested(step: PlanStep, instr: Instr, kernel: Loop | Repeat | RepeatBack | Branch) -> NestedCall:
+def _nested(step: PlanStep, instr: Instr, kernel: Loop | Repeat | RepeatBack | Branch, target: Target) -> NestedCall:
     return NestedCall(step, instr.op.name)
 
 
-def _sort(step: PlanStep, instr: Instr, kernel: Sort) -> Call:
+def _sort(step: PlanStep, instr: Instr, kernel: Sort, target: Target) -> Call:
     return ordering(step, kernel.what) or callback(step, "sorted by NumPy")
 
 
-def _routine(step: PlanStep, instr: Instr, kernel: Routine) -> Call:
+def _routine(step: PlanStep, instr: Instr, kernel: Routine, target: Target) -> Call:
     if kernel.is_of_complex:
         return transform(step) or callback(step, "computed by scipy.fft")
     return routine(step, kernel) or callback(step, "no native lowering")
 
 
-LOWERING: dict[type[Kernel], Callable[[PlanStep, Instr, Any], Call | NestedCall]] = {
+LOWERING: dict[type[Kernel], Callable[[PlanStep, Instr, Any, Target], Call | NestedCall]] = {
     Check: _guard,
     Map: _pointwise,
     MapTape: _pointwise,

@@ -40,6 +40,10 @@ class Target(NamedTuple):
         return min(self.vector_bytes // itemsize, MAX_LANES)
 
 
+AARCH64 = Target("aarch64-unknown-linux-gnu", "generic", "+neon", 16, has_fma=True)
+"""Any 64-bit ARM processor, for programs that are lowered here and run elsewhere."""
+
+
 def target() -> Target:
     """The processor that code is made for from now on. Raises :class:`ConfigError`."""
     return _runnable(str(config.target)) if config.target else host()

@@ -21,6 +21,7 @@ from wengert.codegen.loops import Whole
 from wengert.codegen.lower import text_of
 from wengert.codegen.nests.nest import Nest
 from wengert.codegen.specs.spec import Spec
+from wengert.codegen.target import target
 from wengert.codegen.verification import bodies, nests, routines, specs
 from wengert.errors import InternalError, message
 
@@ -37,7 +38,7 @@ def verify_new(calls: Sequence[KernelCall], codes: Codes, address_of: Callable[[
     for call in calls:
         kernel = call.kernel
         if isinstance(kernel, str):
-            key = key_of((kernel, call.sizes, call.extent, [(p.aval, p.strides) for p in call.places]))
+            key = key_of((kernel, call.sizes, call.extent, [(p.aval, p.strides) for p in call.places]), target())
             if key not in _known and routines.is_known(kernel):
                 _verify(kernel, kernel.partition("_")[0], routines.differences(call, kernel, address_of(kernel)))
             _known.add(key)
@@ -57,9 +58,9 @@ def verify(kernel: Nest | Spec, address: int) -> None:
 
 def verify_whole(kernel: Whole, call: KernelCall, address: int) -> None:
     """Verify a loop or a branch as :func:`verify` does, and the kernels that it is made of."""
-    inner = {k: key_of(k) for k in bodies.inner_kernels(kernel)}
+    inner = {k: key_of(k, target()) for k in bodies.inner_kernels(kernel)}
     before = compiler.Counters.compiled
-    codes = compiler.machine_code({key: partial(text_of, k) for k, key in inner.items()})
+    codes = compiler.machine_code({key: partial(text_of, k, target=target()) for k, key in inner.items()}, target())
     compiler.Counters.compiled = before  # they are compiled only to be compared
     for k in inner:
         _verify_once(k, codes, None)
@@ -70,11 +71,11 @@ def verify_whole(kernel: Whole, call: KernelCall, address: int) -> None:
 
 
 def _verify_once(kernel: Nest | Spec | Whole, codes: Codes, call: KernelCall | None) -> None:
-    key = key_of(kernel)
+    key = key_of(kernel, target())
     code = codes[key]
     if key in _known or not isinstance(code, Code):
         return
-    mark = key_of(("verified", key))
+    mark = key_of(("verified", key), target())
     if cache.read(mark) is None:
         if isinstance(kernel, Nest | Spec):
             verify(kernel, code.address)

@@ -17,7 +17,7 @@ from wengert.edit import played
 from wengert.higher.bodies import batched, pulled, pushed, select_outputs
 from wengert.ops.elementwise import equal, select
 from wengert.ops.kernels import Branch
-from wengert.ops.op import NONE, Body, Op
+from wengert.ops.op import NONE, Body, Op, named
 from wengert.ops.shape import broadcast_to, expand
 from wengert.tape import Atom, Aval, Instr, Tape, current_builder, splice
 
@@ -91,17 +91,19 @@ def _batch(xs: Sequence[Atom], flags: Sequence[bool], size: int, *, branches: tu
     return tuple(chosen)
 
 
-cond = Op(  # an index, and the operands that every branch takes -> the results of one branch
-    name="cond",
-    reference=_cond,
-    type=_cond_type,
-    kernel=Branch(),
-    cost=_cost,
-    pushforward=_pushforward,
-    pullback=(NONE, _pullback),
-    batch=_batch,
-    keep=keep,
-    kept_in="wrt",
-    bodies=lambda branches, wrt: [Body(branch, 1) for branch in branches],
-    is_variadic=True,
+cond = named(
+    Op(  # an index, and the operands that every branch takes -> the results of one branch
+        name="cond",
+        reference=_cond,
+        type=_cond_type,
+        kernel=Branch(),
+        cost=_cost,
+        pushforward=_pushforward,
+        pullback=(NONE, _pullback),
+        batch=_batch,
+        keep=keep,
+        kept_in="wrt",
+        bodies=lambda branches, wrt: [Body(branch, 1) for branch in branches],
+        is_variadic=True,
+    )
 )

@@ -20,7 +20,7 @@ from wengert.higher.loops import While, one_by_one, while_
 from wengert.ops.elementwise import add, greater, less
 from wengert.ops.index import INTP, gather, scatter_set
 from wengert.ops.kernels import View, free, whole
-from wengert.ops.op import Op
+from wengert.ops.op import Op, named
 from wengert.ops.shape import zeros
 from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, Var, building, splice
 
@@ -158,17 +158,19 @@ def _batch(xs: Sequence[Atom], flags: Sequence[bool], size: int, **params: Any) 
     return one_by_one(chain, {**params, "wrt": None}, xs, flags, size)
 
 
-chain = Op(  # states, their number but the first, constants, the first state, stacks -> states
-    name="chain",
-    reference=lambda ys, *rest, chain, wrt: ys,
-    type=lambda ys, *rest, chain, wrt: ys,
-    kernel=View(whole),
-    cost=free,
-    pushforward=_pushforward,
-    pullback=(_pullback,),
-    keep=_keep,
-    kept_in="wrt",
-    batch=_batch,
-    expansion=lambda ys, *rest, chain, wrt: ys,
-    is_variadic=True,
+chain = named(
+    Op(  # states, their number but the first, constants, the first state, stacks -> states
+        name="chain",
+        reference=lambda ys, *rest, chain, wrt: ys,
+        type=lambda ys, *rest, chain, wrt: ys,
+        kernel=View(whole),
+        cost=free,
+        pushforward=_pushforward,
+        pullback=(_pullback,),
+        keep=_keep,
+        kept_in="wrt",
+        batch=_batch,
+        expansion=lambda ys, *rest, chain, wrt: ys,
+        is_variadic=True,
+    )
 )

@@ -28,7 +28,7 @@ from wengert.higher.bodies import alive, batched, interned, moving_carry, pulled
 from wengert.ops.elementwise import select
 from wengert.ops.kernels import Loop as LoopKernel
 from wengert.ops.kernels import Repeat, RepeatBack
-from wengert.ops.op import Body, Op, front
+from wengert.ops.op import Body, Op, front, named
 from wengert.ops.reduce import any_
 from wengert.ops.shape import broadcast_to, expand, transpose, zeros
 from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, Var, building, current_builder, splice
@@ -330,19 +330,21 @@ def _swapped(x: Atom) -> Any:
     return transpose(x, axes=(1, 0, *range(2, x.aval.ndim)))
 
 
-scan = Op(  # constants, carries, stacks -> carries after the last iteration, stacks of the slices that each gave
-    name="scan",
-    reference=scanned,
-    type=scan_type,
-    kernel=LoopKernel(),
-    cost=scan_cost,
-    pushforward=_scan_pushforward,
-    pullback=(_scan_pullback,),
-    batch=_scan_batch,
-    keep=keep,
-    kept_in="pull",
-    bodies=lambda loop, pull=None: [Body(loop.body, 0, loop.constants, loop.carries)],
-    is_variadic=True,
+scan = named(
+    Op(  # constants, carries, stacks -> carries after the last iteration, stacks of the slices that each gave
+        name="scan",
+        reference=scanned,
+        type=scan_type,
+        kernel=LoopKernel(),
+        cost=scan_cost,
+        pushforward=_scan_pushforward,
+        pullback=(_scan_pullback,),
+        batch=_scan_batch,
+        keep=keep,
+        kept_in="pull",
+        bodies=lambda loop, pull=None: [Body(loop.body, 0, loop.constants, loop.carries)],
+        is_variadic=True,
+    )
 )
 
 # ------------------------------------------------------------------------------------------------------------ while
@@ -489,17 +491,19 @@ def _inlined(body: Tape, inputs: Sequence[Atom]) -> list[Any]:
     return splice(current_builder(), body, inputs, ())
 
 
-while_ = Op(  # constants of the condition, of the body, carries -> carries
-    name="while",
-    reference=_while,
-    type=_while_type,
-    kernel=Repeat(),
-    cost=lambda *avals, loop: 10 * (_cost_of(loop.body) + _cost_of(loop.condition)),
-    pushforward=_while_pushforward,
-    pullback=(_while_pullback,),
-    batch=_while_batch,
-    bodies=lambda loop: [Body(loop.body, loop.of_condition, loop.constants, loop.carries)],
-    is_variadic=True,
+while_ = named(
+    Op(  # constants of the condition, of the body, carries -> carries
+        name="while",
+        reference=_while,
+        type=_while_type,
+        kernel=Repeat(),
+        cost=lambda *avals, loop: 10 * (_cost_of(loop.body) + _cost_of(loop.condition)),
+        pushforward=_while_pushforward,
+        pullback=(_while_pullback,),
+        batch=_while_batch,
+        bodies=lambda loop: [Body(loop.body, loop.of_condition, loop.constants, loop.carries)],
+        is_variadic=True,
+    )
 )
 
 
@@ -594,14 +598,16 @@ def _while_pull_batch(xs: Any, flags: Any, size: int, *, loop: While, wrt: tuple
     return while_pull(*xs[:at], *xs[:at], *constants, *wide, loop=looped, wrt=moved) if count else None
 
 
-while_pull = Op(  # operands of a while loop, cotangents of the carries that move -> cotangents of the inputs ``wrt``
-    name="while_pull",
-    reference=_while_pull,
-    type=_while_pull_type,
-    kernel=RepeatBack(),
-    cost=lambda *avals, loop, wrt: 40 * _cost_of(loop.body),
-    pushforward=_while_pull_pushforward,
-    pullback=(_while_pull_pullback,),
-    batch=_while_pull_batch,
-    is_variadic=True,
+while_pull = named(
+    Op(  # operands of a while loop, cotangents of the carries that move -> cotangents of the inputs ``wrt``
+        name="while_pull",
+        reference=_while_pull,
+        type=_while_pull_type,
+        kernel=RepeatBack(),
+        cost=lambda *avals, loop, wrt: 40 * _cost_of(loop.body),
+        pushforward=_while_pull_pushforward,
+        pullback=(_while_pull_pullback,),
+        batch=_while_pull_batch,
+        is_variadic=True,
+    )
 )

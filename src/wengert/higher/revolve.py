@@ -24,7 +24,7 @@ from wengert.higher.loops import Loop, While, batch_by, scan, scan_cost, scan_ty
 from wengert.ops.elementwise import add, less
 from wengert.ops.index import INTP, gather, scatter_set
 from wengert.ops.kernels import View, whole
-from wengert.ops.op import Op
+from wengert.ops.op import Op, named
 from wengert.ops.shape import zeros
 from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, Var, building, splice
 
@@ -198,17 +198,19 @@ def _batch(xs: Sequence[Atom], flags: Sequence[bool], size: int, *, loop: Loop, 
     return batch_by(again, xs[FIRST:], flags[FIRST:], size, loop)
 
 
-revolve = Op(  # a schedule, constants, carries, stacks -> as scan
-    name="revolve",
-    reference=lambda *operands, loop, slots, wrt: scanned(*operands[FIRST:], loop=loop),
-    type=lambda *avals, loop, slots, wrt: scan_type(*avals[FIRST:], loop=loop),
-    kernel=View(whole),
-    cost=lambda *avals, loop, slots, wrt: scan_cost(*avals, loop=loop),
-    pushforward=_pushforward,
-    pullback=(_pullback,),
-    batch=_batch,
-    keep=_keep,
-    kept_in="wrt",
-    expansion=lambda *operands, loop, slots, wrt: scan(*operands[FIRST:], loop=loop, pull=None),
-    is_variadic=True,
+revolve = named(
+    Op(  # a schedule, constants, carries, stacks -> as scan
+        name="revolve",
+        reference=lambda *operands, loop, slots, wrt: scanned(*operands[FIRST:], loop=loop),
+        type=lambda *avals, loop, slots, wrt: scan_type(*avals[FIRST:], loop=loop),
+        kernel=View(whole),
+        cost=lambda *avals, loop, slots, wrt: scan_cost(*avals, loop=loop),
+        pushforward=_pushforward,
+        pullback=(_pullback,),
+        batch=_batch,
+        keep=_keep,
+        kept_in="wrt",
+        expansion=lambda *operands, loop, slots, wrt: scan(*operands[FIRST:], loop=loop, pull=None),
+        is_variadic=True,
+    )
 )

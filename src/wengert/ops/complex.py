@@ -49,7 +49,7 @@ from wengert.ops.elementwise import (
     sqrt,
 )
 from wengert.ops.kernels import Interleave, Region, View, free
-from wengert.ops.op import Op, broadcast_shapes
+from wengert.ops.op import Op, broadcast_shapes, named
 from wengert.tape import Atom, Aval, Lit
 
 
@@ -68,21 +68,25 @@ def _plane_layout(shape: tuple[int, ...], strides: tuple[int, ...], /, *, offset
     return Region(offset, shape, strides)
 
 
-plane = Op(  # of complex numbers in memory, the parts that begin ``offset`` bytes behind each: a view
-    reference=lambda z, *, offset: np.imag(z) if offset else np.real(z),
-    name="plane",
-    type=lambda z, *, offset: Aval(z.shape, np.dtype(f"f{z.dtype.itemsize // 2}")),
-    kernel=View(_plane_layout),
-    cost=free,
+plane = named(
+    Op(  # of complex numbers in memory, the parts that begin ``offset`` bytes behind each: a view
+        reference=lambda z, *, offset: np.imag(z) if offset else np.real(z),
+        name="plane",
+        type=lambda z, *, offset: Aval(z.shape, np.dtype(f"f{z.dtype.itemsize // 2}")),
+        kernel=View(_plane_layout),
+        cost=free,
+    )
 )
 
 
-interleave = Op(
-    reference=compose.reference,
-    name="interleave",
-    type=lambda re, im: Aval(broadcast_shapes("interleave", re, im), complex_dtype(re.dtype)),
-    kernel=Interleave(),
-    cost=free,
+interleave = named(
+    Op(
+        reference=compose.reference,
+        name="interleave",
+        type=lambda re, im: Aval(broadcast_shapes("interleave", re, im), complex_dtype(re.dtype)),
+        kernel=Interleave(),
+        cost=free,
+    )
 )
 
 # ------------------------------------------------------------------------------------------------------ arithmetic

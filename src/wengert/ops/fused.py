@@ -6,7 +6,7 @@ from typing import Any
 
 from wengert.edit import played
 from wengert.ops.kernels import Fused
-from wengert.ops.op import Op
+from wengert.ops.op import Op, named
 from wengert.tape import Aval, Instr, Tape
 
 
@@ -24,11 +24,13 @@ def _describe(instr: Instr) -> str:
     return f"fused {'+'.join(i.op.name for i in instr.params['body'].instrs)}"
 
 
-fused = Op(  # made by the last pass before the machine code, so nothing differentiates, batches or registers it
-    name="fused",
-    reference=_fused_reference,
-    type=_fused_type,
-    kernel=Fused(),
-    cost=lambda *avals, body: sum(i.op.cost(*[a.aval for a in i.ins], **i.params) for i in body.instrs),
-    describe=_describe,
+fused = named(
+    Op(  # made by the last pass before the machine code, so nothing differentiates, batches or registers it
+        name="fused",
+        reference=_fused_reference,
+        type=_fused_type,
+        kernel=Fused(),
+        cost=lambda *avals, body: sum(i.op.cost(*[a.aval for a in i.ins], **i.params) for i in body.instrs),
+        describe=_describe,
+    )
 )

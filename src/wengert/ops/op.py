@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from wengert.errors import DTypeError, InternalError, MissingRuleError, ShapeError, message
-from wengert.ops.kernels import Callback, Cost, Kernel, Map, View, flops, free
+from wengert.ops.kernels import Callback, Cost, Kernel, Map, flops, free
 from wengert.ops.structured import Hole
 from wengert.tape import OPERATORS, Atom, Aval, Instr, Lit, Tape, Var, current_builder, is_building
 
@@ -194,10 +194,19 @@ class Op:
 
     @property
     def is_view(self) -> bool:
-        return isinstance(self.kernel, View)
+        return self.kernel.is_view
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        """Pickle an op of wengert's own by its name, and any other by its fields."""
+        return (op_named, (self.name,)) if _NAMED.get(self.name) is self else super().__reduce_ex__(protocol)
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
+
+
+def op_named(name: str) -> Op:
+    """Return the op of this name, be it one of :data:`OPS` or not."""
+    return _NAMED[name]
 
 
 OPS: dict[str, Op] = {}
@@ -207,10 +216,20 @@ UFUNCS: dict[Any, Op] = {}
 """The op that a NumPy or SciPy ufunc becomes."""
 
 
+_NAMED: dict[str, Op] = {}
+
+
 def register(new: Op) -> Op:
-    if new.name in OPS:
+    """Add an op to the registry, and return it."""
+    OPS[new.name] = named(new)
+    return new
+
+
+def named(new: Op) -> Op:
+    """Let an op be found by its name alone, as those do that carry tapes or are made on the way to kernels."""
+    if new.name in _NAMED:
         raise InternalError(f"two ops are called {new.name}")
-    OPS[new.name] = new
+    _NAMED[new.name] = new
     return new
 
 

@@ -94,7 +94,7 @@ def ones(*shape: int, dtype: str = "f8") -> Any:
 
 
 def nests(f: Callable[..., Any], *args: Any) -> list[tuple[KernelCall, Nest]]:
-    calls = [lower(step) for step in wg.jit(f).program(*args).plan.steps]
+    calls = [lower(step, target()) for step in wg.jit(f).program(*args).plan.steps]
     return [(c, c.kernel) for c in calls if isinstance(c, KernelCall) and isinstance(c.kernel, Nest)]
 
 

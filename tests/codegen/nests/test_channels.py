@@ -35,7 +35,9 @@ def by_places(x: Any, w: Any) -> Any:
 
 def facts_of_contractions(f: Any, *args: Any) -> list[Facts]:
     steps = wg.jit(f).program(*args).plan.steps
-    nests = [lower(step).kernel for step in steps if step.instr is not None and step.instr.op.name == "contract"]
+    nests = [
+        lower(step, target()).kernel for step in steps if step.instr is not None and step.instr.op.name == "contract"
+    ]
     return [Facts(nest, target()) for nest in nests if isinstance(nest, Nest)]
 
 

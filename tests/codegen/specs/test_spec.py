@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from tests.codegen.natively import added, check, numbers, places, written
-from wengert.codegen import cache, compiler, lower
+from wengert.codegen import compiler
 from wengert.codegen.target import target
+from wengert.runtime import assemble
 
 pytestmark = pytest.mark.usefixtures("no_cache")
 
@@ -30,8 +31,7 @@ def test_one_kernel_serves_every_length() -> None:
 def test_vectors_of_other_processors(vector_bytes: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """The same results from vectors of another width: kernels of their own, as the key says what they are for."""
     other = target()._replace(vector_bytes=vector_bytes)
-    monkeypatch.setattr(lower, "target", lambda: other)
-    monkeypatch.setattr(cache, "stamp", lambda: b"%d" % vector_bytes)
+    monkeypatch.setattr(assemble, "target", lambda: other)
     for dtype in ("f8", "f4", "u1"):
         x, v, i = numbers((41, 37), dtype), numbers((53, 37), dtype, 2), places((53,), 41)
         check(lambda x, i: x[i], x, i)

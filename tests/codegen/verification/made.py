@@ -8,6 +8,7 @@ from typing import Any
 
 from wengert.codegen import compiler
 from wengert.codegen.lower import text_of
+from wengert.codegen.target import target
 from wengert.codegen.verification.operands import KERNEL
 
 _kept: list[Any] = []
@@ -16,8 +17,8 @@ _kept: list[Any] = []
 
 def address_of(kernel: Any) -> int:
     """Where the machine code of a kernel is."""
-    key = compiler.key_of(kernel)
-    code = compiler.machine_code({key: lambda name: text_of(kernel, name)})[key]
+    key = compiler.key_of(kernel, target())
+    code = compiler.machine_code({key: lambda name: text_of(kernel, name, target())}, target())[key]
     assert isinstance(code, compiler.Code)
     _kept.append(code)
     return code.address

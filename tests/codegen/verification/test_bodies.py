@@ -13,8 +13,9 @@ from tests.codegen.verification.made import address_of
 from wengert import config
 from wengert.codegen import loops
 from wengert.codegen.calls import KernelCall
+from wengert.codegen.lowered import lowered_tape
+from wengert.codegen.target import target
 from wengert.codegen.verification import bodies
-from wengert.runtime.assemble import lowered_tape
 
 pytestmark = pytest.mark.skipif(not config.native, reason="there are no kernels")
 X = np.linspace(0.5, 1.5, 7)
@@ -35,7 +36,7 @@ LOOPS: dict[str, Callable[..., Any]] = {
 
 
 def call_of(what: str) -> KernelCall:
-    calls = lowered_tape(wg.jit(LOOPS[what]).program(X).tape).calls
+    calls = lowered_tape(wg.jit(LOOPS[what]).program(X).tape, target()).calls
     return next(c for c in calls if isinstance(c, KernelCall) and isinstance(c.kernel, loops.Whole))
 
 

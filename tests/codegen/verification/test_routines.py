@@ -9,13 +9,13 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from tests.codegen.kernel import tiled_as_with_vectors_of
 from tests.codegen.verification.made import address_in_python, nothing
 from wengert import config
-from wengert.codegen import contract
 from wengert.codegen.calls import KernelCall
+from wengert.codegen.lowered import lowered_tape
 from wengert.codegen.target import target
 from wengert.codegen.verification import routines
-from wengert.runtime.assemble import lowered_tape
 from wengert.runtime.routines import address
 
 pytestmark = pytest.mark.skipif(not config.native, reason="there are no kernels")
@@ -31,7 +31,7 @@ CALLS: dict[str, tuple[Callable[..., Any], Any]] = {
 
 def call_of(name: str) -> KernelCall:
     function, x = CALLS[name]
-    calls = lowered_tape(wg.jit(function).program(x).tape).calls
+    calls = lowered_tape(wg.jit(function).program(x).tape, target()).calls
     (call,) = [call for call in calls if isinstance(call, KernelCall) and call.kernel == name]
     return call
 
@@ -39,7 +39,7 @@ def call_of(name: str) -> KernelCall:
 @pytest.mark.parametrize("name", CALLS)
 def test_what_is_right_is_verified_and_what_is_wrong_is_found(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     if name == "gemm_f64":  # where vectors are short, a nest multiplies these matrices
-        monkeypatch.setattr(contract, "target", lambda: target()._replace(vector_bytes=64))
+        tiled_as_with_vectors_of(64, monkeypatch)
     call = call_of(name)
     found = list(routines.differences(call, name, address(name)))
     assert found

@@ -20,7 +20,7 @@ from wengert.codegen.nests.nest import Fold, Load, Nest, Operation, Store
 from wengert.codegen.nests.panels import FEWEST_LANES, FEWEST_ROWS, MAX_TURNED, is_turned
 from wengert.codegen.nests.products import opened, tiling_of
 from wengert.codegen.strides import grain
-from wengert.codegen.target import target
+from wengert.codegen.target import Target
 from wengert.passes.plan.instructions import MIN_PIECES, PIECE, is_in_code, operands
 from wengert.passes.plan.places import Place, PlanStep
 from wengert.tape import Atom, Aval, Instr, Lit, key_of
@@ -48,7 +48,8 @@ class _Operation(NamedTuple):
 class _Builder:
     """A nest that is being put together: dimensions as they come, kept ones first."""
 
-    def __init__(self, any_length: bool, extents: Sequence[int], n_kept: int) -> None:
+    def __init__(self, target: Target, any_length: bool, extents: Sequence[int], n_kept: int) -> None:
+        self.target = target
         self.extents = list(extents)
         self.any_length = any_length
         self.n_kept = n_kept
@@ -183,14 +184,14 @@ class _Builder:
         places = [p for p in self.load_places if p is not None]
         places += [p for *_, p in self.stores] + [p for *_, p in self.post_stores]
         extent = extents[0] if extents else 1
-        if (tiling := tiling_of(Facts(nest, target())) if is_static else None) is not None:
+        if (tiling := tiling_of(Facts(nest, self.target)) if is_static else None) is not None:
             nest, given = opened(nest, tiling)
             return KernelCall(nest, tuple(places), given, extent, 0, name, instr)
         if is_shared:
             part = -(-SHARED * extent // points)
             if n_kept == 2:
                 part = -(-part // PART_ROWS) * PART_ROWS
-            elif taps_of(Facts(nest, target())) is not None:
+            elif taps_of(Facts(nest, self.target)) is not None:
                 part = max(part, PART)
         else:
             part = 1 if n_pieces else grain(extent, points, lanes == 0) if nest.is_splittable else 0
@@ -201,7 +202,7 @@ class _Builder:
 
         This builder keeps the steps before the folds, and stores the partial results.
         """
-        last = _Builder(self.any_length, [n_pieces], 0)
+        last = _Builder(self.target, self.any_length, [n_pieces], 0)
         parts: list[Place] = []
         carried: dict[Ref, Ref] = {}
         for k, (combine, _, dtype) in enumerate(self.folds):
@@ -290,7 +291,7 @@ class _Builder:
         product = self.steps[-1] if self.steps else None
         if len(self.folds) != 1 or product is None or product.function != "multiply" or not self._are_light_sums():
             return None
-        if {kind for kind, _ in product.operands} != {"load"} or len(kept) < 2 or not target().has_fma:
+        if {kind for kind, _ in product.operands} != {"load"} or len(kept) < 2 or not self.target.has_fma:
             return None
         n_loads = len(self.loads)
         first, second = [self.loads[k][1] for _, k in product.operands]
@@ -299,7 +300,7 @@ class _Builder:
             line = [d for d in kept if all(row[d] == 1 for row in rows[n_loads:])]
             if len(own) != 1 or len(line) != 1 or own == line or x[own[0]] != 0 or x[line[0]] == 0:
                 continue
-            (channel,), (along,), width = own, line, target().lanes(size_of(product.dtype))
+            (channel,), (along,), width = own, line, self.target.lanes(size_of(product.dtype))
             terms = int(np.prod([self.extents[d] for d in reduced], dtype=np.int64))
             others = [self.extents[d] for d in kept if d != channel]
             if self.extents[channel] < width or terms < FEWEST_TERMS or w[channel] == 1:
@@ -360,11 +361,11 @@ def aligned_strides(place: Place, shape: Sequence[int]) -> list[int]:
     return [0] * lead + own
 
 
-def copy_nest(step: PlanStep) -> KernelCall:
+def copy_nest(step: PlanStep, target: Target) -> KernelCall:
     """The nest that writes operand 0, broadcast, over the goal, or adds it to the goal."""
     (source,), (goal,) = step.ins, step.outs
     shape = goal.aval.shape
-    b = _Builder(step.any_length, shape, len(shape))
+    b = _Builder(target, step.any_length, shape, len(shape))
     value = b.load(source, aligned_strides(source, shape))
     if source.aval.dtype != goal.aval.dtype:
         value = b.step("convert", [value], short(goal.aval.dtype))
@@ -376,11 +377,11 @@ def copy_nest(step: PlanStep) -> KernelCall:
     return b.call("copy" if step.what == "copy" else "add in place", None)
 
 
-def iota_call(step: PlanStep) -> KernelCall:
+def iota_call(step: PlanStep, target: Target) -> KernelCall:
     """The nest that writes each element's index."""
     instr, (goal,) = step.instr, step.outs
     assert instr is not None
-    b = _Builder(step.any_length, instr.outs[0].aval.shape, 1)
+    b = _Builder(target, step.any_length, instr.outs[0].aval.shape, 1)
     value = b.index("i8", [1])
     if short(goal.aval.dtype) != "i8":
         value = b.step("convert", [value], short(goal.aval.dtype))
@@ -388,20 +389,20 @@ def iota_call(step: PlanStep) -> KernelCall:
     return b.call("iota", instr)
 
 
-def nest_call(step: PlanStep) -> KernelCall:
+def nest_call(step: PlanStep, target: Target) -> KernelCall:
     """The loop nest for a map, a reduction, a small contraction, or several of them fused."""
     instr = step.instr
     assert instr is not None
     if instr.op.kernel.is_fused:
         body = instr.params["body"]
-        return _Lowering(body.instrs, step, instr).call()
-    return _Lowering([instr], step, instr).call()
+        return _Lowering(body.instrs, step, instr, target).call()
+    return _Lowering([instr], step, instr, target).call()
 
 
 class _Lowering:
     """Writes the instructions of one step into a nest."""
 
-    def __init__(self, instrs: Sequence[Instr], step: PlanStep, instr: Instr) -> None:
+    def __init__(self, instrs: Sequence[Instr], step: PlanStep, instr: Instr, target: Target) -> None:
         self.instrs, self.instr, self.step = instrs, instr, step
         self.places = {key_of(a): place for a, place in zip(operands(instr), step.ins, strict=True)}
         self.goals = dict(zip(instr.outs, step.outs, strict=True))
@@ -428,7 +429,7 @@ class _Lowering:
             self.kept = tuple([self.space[d] for d in self.order])
             self.n_kept = len(self.order)
             extents = [self.space[d] for d in (*self.order, *self.axes)]
-        self.b = _Builder(self.step.any_length, extents, self.n_kept)
+        self.b = _Builder(target, self.step.any_length, extents, self.n_kept)
         self.after: set[Any] = set()  # values after the reduction
         self.ref: dict[Any, Ref] = {}
 
