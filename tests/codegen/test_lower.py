@@ -74,7 +74,7 @@ def test_python_says_why_it_is_asked(f: Callable[..., Any], args: tuple[Any, ...
 def test_a_callback_of_ours_computes_quietly_and_the_users_gets_copies() -> None:
     (ours,) = calls(lambda x: special.gammaln(x), X)
     assert isinstance(ours, CallbackCall) and not ours.copies
-    assert ours.function(np.array([0.0])) == np.inf  # warnings are errors here: there was none
+    assert ours.function()(np.array([0.0])) == np.inf  # warnings are errors here: there was none
     (users,) = calls(wg.primitive(lambda x: x * 2), X)
     assert isinstance(users, CallbackCall) and users.copies
 

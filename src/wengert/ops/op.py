@@ -198,15 +198,16 @@ class Op:
 
     def __reduce_ex__(self, protocol: Any) -> Any:
         """Pickle an op of wengert's own by its name, and any other by its fields."""
-        return (op_named, (self.name,)) if _NAMED.get(self.name) is self else super().__reduce_ex__(protocol)
+        is_own = self is OPS.get(self.name) or self is UNLISTED.get(self.name)
+        return (op_named, (self.name,)) if is_own else super().__reduce_ex__(protocol)
 
     def __repr__(self) -> str:
         return f"<op {self.name}>"
 
 
 def op_named(name: str) -> Op:
-    """Return the op of this name, be it one of :data:`OPS` or not."""
-    return _NAMED[name]
+    """Return the op of wengert's own that has this name."""
+    return OPS[name] if name in OPS else UNLISTED[name]
 
 
 OPS: dict[str, Op] = {}
@@ -216,20 +217,24 @@ UFUNCS: dict[Any, Op] = {}
 """The op that a NumPy or SciPy ufunc becomes."""
 
 
-_NAMED: dict[str, Op] = {}
+UNLISTED: dict[str, Op] = {}
+"""Ops by name that carry tapes or are made on the way to kernels: no table of tests goes through them."""
 
 
 def register(new: Op) -> Op:
     """Add an op to the registry, and return it."""
-    OPS[new.name] = named(new)
-    return new
+    return _added(new, OPS)
 
 
 def named(new: Op) -> Op:
-    """Let an op be found by its name alone, as those do that carry tapes or are made on the way to kernels."""
-    if new.name in _NAMED:
+    """Add an op to :data:`UNLISTED`, and return it."""
+    return _added(new, UNLISTED)
+
+
+def _added(new: Op, to: dict[str, Op]) -> Op:
+    if new.name in OPS or new.name in UNLISTED:
         raise InternalError(f"two ops are called {new.name}")
-    _NAMED[new.name] = new
+    to[new.name] = new
     return new
 
 
