@@ -126,8 +126,8 @@ def solve_ivp(
     ------
     OptionError : another method.
     TypeError : an option that SciPy's ``solve_ivp`` does not have either.
-    ShapeError, ValueError : ``fun`` or ``atol`` have another shape than y; ``t_eval`` lies outside of ``t_span``; there
-        would be more than ``max_steps`` steps.
+    ShapeError, ValueError : y0 is empty, or complex with an implicit method; ``fun`` or ``atol`` have another shape
+        than y; ``t_eval`` lies outside of ``t_span``; there would be more than ``max_steps`` steps.
 
     Examples
     --------
