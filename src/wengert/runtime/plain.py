@@ -8,7 +8,6 @@ and one warning says so.
 from __future__ import annotations
 
 import sys
-import sysconfig
 import warnings
 from collections.abc import Callable, Sequence
 from types import FrameType
@@ -111,7 +110,7 @@ class OwnArrays:
                 self._free[k] = made[k]
 
 
-_IS_FREE_THREADED = bool(sysconfig.get_config_var("Py_GIL_DISABLED"))
+_IS_FREE_THREADED = "t" in sys.abiflags  # sysconfig would say the same, and take a millisecond to import
 """Whether Python has no global lock. Then the reference count does not tell whether something else refers to it."""
 
 
