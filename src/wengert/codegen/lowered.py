@@ -1,4 +1,4 @@
-"""What a program is: a plan, the call of each of its steps, and the programs of its bodies, for one target.
+"""A lowered program is a plan, the call of each of its steps, and the programs of its bodies, for one target.
 
 A :class:`Lowered` is data. It names kernels by what they compute, routines and bodies by symbols, and has no address in
 it: it can be written to bytes, and lowered on one machine for another. The runtime links it.

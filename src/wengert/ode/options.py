@@ -19,7 +19,7 @@ NOT_NEEDED = {"jac", "jac_sparsity", "lband", "uband", "min_step"}
 
 
 class Options(NamedTuple):
-    """What a solver is compiled for, beside the equation."""
+    """These options, beside the equation, are what a solver is compiled for."""
 
     method: Method
     room: int
@@ -41,7 +41,7 @@ class Options(NamedTuple):
 
 
 class Given(NamedTuple):
-    """What a call gives the compiled solver: numbers and arrays, which may be traced."""
+    """These numbers and arrays, which may be traced, are what a call gives the compiled solver."""
 
     t0: Any
     t1: Any

@@ -45,7 +45,7 @@ class Found(NamedTuple):
     crossings: list[Any]
     """How often each terminal event has happened."""
     memory: dict[str, Any]
-    """What the method remembers between trials."""
+    """The state that the method remembers between trials."""
     times: Any
     """The ends of the steps, float64[room + 1]; the first is t0."""
     states: Any
