@@ -72,9 +72,9 @@ def test_what_scipy_takes_is_taken() -> None:
 
 
 def test_so_many_states_are_kept_as_fit_into_the_budget() -> None:
-    assert spacing(1024, 8000, np.inf) == spacing(1024, 8000, 1 << 30) == 1
-    for budget in (1 << 21, 1 << 20):
-        every = spacing(1024, 8000, budget)
-        kept = lambda every: (2 * 1024 // every + every) * 8000  # with their cotangents, and the steps between two
+    assert spacing(1024, np.inf) == spacing(1024, 1 << 20) == 1
+    for budget in (300, 150):
+        every = spacing(1024, budget)
+        kept = lambda every: 2 * 1024 // every + every  # with their cotangents, and those between two
         assert kept(every) <= budget < kept(every // 2)
-    assert spacing(1024, 8000, 1) == 32  # the least that there can be
+    assert spacing(1024, 1) == 32  # the least that there can be

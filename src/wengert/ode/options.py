@@ -116,11 +116,11 @@ def check_times(times: Any, t0: Any, t1: Any) -> None:
         raise ValueError("t_eval: values are not sorted from the start of t_span to its end")
 
 
-def spacing(room: int, nbytes: int, budget: float) -> int:
-    """The number of steps between two states of ``nbytes`` that are kept, a power of two: so many that the kept states,
-    their cotangents, and the states of the steps between two of them are within the budget."""
+def spacing(room: int, budget: float) -> int:
+    """The number of steps between two states that are kept, a power of two: so many that the kept states, their
+    cotangents, and the states of the steps between two of them are no more than ``budget`` states."""
     every = 1
-    while 4 * every**2 <= room and (2 * -(-room // every) + every) * nbytes > budget:
+    while 4 * every**2 <= room and 2 * -(-room // every) + every > budget:
         every *= 2
     return every
 

@@ -132,27 +132,27 @@ def solve_ivp(
         t_eval=times,
     )
     asks_for_all = t_eval is None or dense_output or any(limit != 1 for limit in limits)
-    options = Options(chosen, ROOM, 1, max_steps, listed, limits, t_eval is not None, first_step is not None)
-    return _solved(fun, options, given, np.inf if asks_for_all else budget, dense_output)
+    budget_of_states = np.inf if asks_for_all else budget // (chosen.rows * start.size * start.dtype.itemsize)
+    room = ROOM if max_steps is None else min(ROOM, max_steps)
+    every = spacing(room, budget_of_states)
+    options = Options(chosen, room, every, max_steps, listed, limits, t_eval is not None, first_step is not None)
+    return _solved(fun, options, given, budget_of_states, dense_output)
 
 
 def _solved(fun: Callable[..., Any], options: Options, given: Given, budget: float, dense_output: bool) -> OdeResult:
-    """Search with more and more room until all steps are found, and follow them."""
-    max_steps, y0 = options.max_steps, given.y0
-    nbytes = options.method.rows * y0.size * y0.dtype.itemsize
-    found, room = None, ROOM
+    """Search with more and more room until all steps are found, and follow them; ``budget`` is a number of states."""
+    found = None
     while True:
-        room = room if max_steps is None else min(room, max_steps)
-        options = options._replace(room=room, every=spacing(room, nbytes, budget))
         found = compiled(search, fun, options)(given, found)
         is_full = seen(found.status == FULL)
         if is_full is None:
             check_batch(options)
-            options = options._replace(room=max_steps or UNSEEN_ROOM, every=1)
+            options = options._replace(room=options.max_steps or UNSEEN_ROOM, every=1)
             found = compiled(search, fun, options)(given, None)
             return batch_result(fun, options, given, compiled(follow, fun, options)(given, found), dense_output)
         if not is_full:
             return result(fun, options, given, compiled(follow, fun, options)(given, found), dense_output)
-        if room == max_steps:
-            raise ValueError(f"solve_ivp: more than max_steps={max_steps} steps before t = {given.t1}")
-        room *= 4
+        if options.room == options.max_steps:
+            raise ValueError(f"solve_ivp: more than max_steps={options.max_steps} steps before t = {given.t1}")
+        room = 4 * options.room if options.max_steps is None else min(4 * options.room, options.max_steps)
+        options = options._replace(room=room, every=spacing(room, budget))

@@ -54,6 +54,7 @@ Structure: TypeAlias = (
     int
     | tuple[Literal["tuple", "list"], Sequence[Structure]]
     | tuple[Literal["dict"], Sequence[tuple[Any, Structure]]]
+    | tuple[Literal["named"], type[tuple[Any, ...]], Sequence[Structure]]
     | tuple[Literal["none"]]
 )
 """A tree of exact builtin containers; an int is the number of a leaf (of an argument, or of an output)."""

@@ -10,6 +10,7 @@ from wengert.runtime import _native
 from wengert.runtime.specialisation import Compiled
 from wengert.tracing.signature import Array, Leaf, Scalar, Signature, Static
 from wengert.tracing.surroundings.slots import native_slots
+from wengert.tree.nodes import is_named_tuple
 
 
 def entry_of(compiled: Compiled, signature: Signature, keywords: tuple[str, ...]) -> _native.Entry | None:
@@ -38,7 +39,8 @@ def entry_of(compiled: Compiled, signature: Signature, keywords: tuple[str, ...]
 
 
 def native_structure(numbered: Any) -> Any:
-    """A tree whose leaves are their numbers, in the runtime's terms; None if it is not of plain containers."""
+    """A tree whose leaves are their numbers, in the runtime's terms; None if it is not of plain containers and
+    named tuples."""
     cls = type(numbered)
     if cls is int:
         return numbered
@@ -50,6 +52,9 @@ def native_structure(numbered: Any) -> Any:
     if cls is tuple or cls is list:
         children = [native_structure(v) for v in numbered]
         return None if any(v is None for v in children) else (cls.__name__, children)
+    if is_named_tuple(cls):
+        children = [native_structure(v) for v in numbered]
+        return None if any(v is None for v in children) else ("named", cls, children)
     return None
 
 

@@ -9,7 +9,7 @@ import itertools
 import numbers
 import sys
 import types
-from collections import defaultdict
+from collections import defaultdict, namedtuple
 from collections.abc import Callable, Sequence
 from typing import Any, TypeAlias, TypeVar
 
@@ -299,6 +299,13 @@ def _registration(cls: type) -> Any:
     if optree.is_namedtuple_class(cls) or optree.is_structseq_class(cls):
         return cls
     return optree.register_pytree_node.get(cls, namespace=NAMESPACE)
+
+
+def is_named_tuple(cls: type) -> bool:
+    """Whether instances of ``cls`` are named tuples, whose children are their items: no other way is registered."""
+    registered: Any = optree.register_pytree_node
+    kinds = registered.get(cls, namespace=NAMESPACE), registered.get(namedtuple)
+    return optree.is_namedtuple_class(cls) and kinds[0] is kinds[1]
 
 
 def _is_node_type(cls: type) -> bool:

@@ -2,6 +2,7 @@ import gc
 import sys
 import threading
 import weakref
+from collections import namedtuple
 from types import CellType
 from typing import Any
 
@@ -351,6 +352,9 @@ class TestStructures:
             {"structure": ("tuple", [1])},
             {"structure": ("tuple", [])},
             {"structure": ("set", [0])},
+            {"structure": ("named", dict, [0])},
+            {"structure": ("named", 1, [0])},
+            {"structure": ("named", [0])},
             {"structure": ("tuple", [("dict", [("a",)])])},
             {"leaves": [("arry", F8, (8,), None)]},
             {"leaves": [("array", F8, (7,), None)]},
@@ -607,6 +611,8 @@ def test_no_path_leaks():
     structure = ("tuple", [("dict", [("a", ("list", [0])), ("b", ("tuple", [1, ("none",)]))])])
     f = jit(entry(places=[("item", names, "a", X)]))
     g = jit(entry(structure, [ARRAY, ARRAY], result=("dict", [("r", ("list", [0]))])))
+    one = namedtuple("one", "x")
+    of_class = jit(entry(("tuple", [("named", one, [0])]), result=("named", one, [0])))
     missing = jit(entry(executable=executable(steps=[("guard", (1, 0), 8, b"x" * 8, 0)]), token=names))
     unflattened = jit(entry(result=lambda leaves: leaves))
     named = jit(entry(keywords=("x",)))
@@ -621,13 +627,14 @@ def test_no_path_leaks():
         "keywords": lambda: named(x=X),
         "out that does not fit": lambda: f(X, out=X),
         "tree": lambda: g(tree),
+        "named tuple": lambda: of_class(one(X)),
         "a tree that fits in part": lambda: g({"a": [X], "b": (X, X)}),
         "miss": lambda: missing(X),
         "unflatten": lambda: unflattened(X),
         "install": lambda: f._install(f._entries[0]),
         "entry": lambda: entry(structure, [ARRAY, ARRAY], [("item", names, "a", X)], result=("dict", [("r", 0)])),
     }
-    counted = [X, out, names, None, tree, names["a"], F8]
+    counted = [X, out, names, one, None, tree, names["a"], F8]
     for name, call in paths.items():
         before = [sys.getrefcount(v) for v in counted if v is not None]
         assert leaks(call, 10_000 if name != "entry" else 2000) < 2000, name

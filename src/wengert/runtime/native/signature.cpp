@@ -78,6 +78,12 @@ bool matches(const Node &node, PyObject *x, const std::vector<Leaf> *leaves, PyO
         for (size_t k = 0; k < n; k++)
             if (!matches(node.children[k], PyTuple_GET_ITEM(x, k), leaves, found)) return false;
         return true;
+    case Node::named: // its class is the only key
+        if (reinterpret_cast<PyObject *>(Py_TYPE(x)) != node.keys[0]) return false;
+        if (static_cast<size_t>(PyTuple_GET_SIZE(x)) != n) return false;
+        for (size_t k = 0; k < n; k++)
+            if (!matches(node.children[k], PyTuple_GET_ITEM(x, k), leaves, found)) return false;
+        return true;
     case Node::list:
         if (!PyList_CheckExact(x) || static_cast<size_t>(PyList_GET_SIZE(x)) != n) return false;
         for (size_t k = 0; k < n; k++) {
@@ -146,6 +152,19 @@ PyObject *build(const Node &node, PyObject *const *leaves) {
         }
         return made;
     }
+    case Node::named: {
+        std::vector<PyObject *> children;
+        for (const Node &child : node.children) {
+            PyObject *x = build(child, leaves);
+            if (x == nullptr) break;
+            children.push_back(x);
+        }
+        PyObject *made = nullptr; // by the class itself, which may do more than store them
+        if (children.size() == node.children.size())
+            made = PyObject_Vectorcall(node.keys[0], children.data(), children.size(), nullptr);
+        for (PyObject *x : children) Py_DECREF(x);
+        return made;
+    }
     case Node::dict: {
         PyObject *made = PyDict_New();
         for (Py_ssize_t k = 0; made != nullptr && k < n; k++) {
@@ -173,9 +192,16 @@ void read_node(nb::handle x, size_t n_leaves, Node &node) {
     std::string kind;
     nb::object items = tagged(x, "a structure", kind);
     if (kind == "none") return;
-    expect_items(items, 2, kind);
-    nb::object children = items_of(item(items, 1), "the children of a structure");
-    node.kind = kind == "tuple" ? Node::tuple : kind == "list" ? Node::list : Node::dict;
+    const bool is_named = kind == "named";
+    expect_items(items, is_named ? 3 : 2, kind);
+    nb::object children = items_of(item(items, is_named ? 2 : 1), "the children of a structure");
+    node.kind = is_named ? Node::named : kind == "tuple" ? Node::tuple : kind == "list" ? Node::list : Node::dict;
+    if (is_named) {
+        PyObject *cls = item(items, 1).ptr();
+        if (!PyType_Check(cls) || !PyType_IsSubtype(reinterpret_cast<PyTypeObject *>(cls), &PyTuple_Type))
+            throw std::invalid_argument("a named structure is of no class of tuples");
+        node.keys.push_back(Py_NewRef(cls));
+    }
     if (node.kind == Node::dict && kind != "dict") throw std::invalid_argument("there is no structure " + kind);
     node.children.resize(length(children));
     for (size_t k = 0; k < node.children.size(); k++) {

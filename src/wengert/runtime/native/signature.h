@@ -7,11 +7,11 @@
 namespace wengert {
 
 struct Node {
-    enum Kind : uint8_t { leaf, tuple, list, dict, none };
+    enum Kind : uint8_t { leaf, tuple, list, dict, named, none };
     Kind kind = none;
     uint32_t number = 0; // of a leaf
     std::vector<Node> children;
-    std::vector<PyObject *> keys; // strong references
+    std::vector<PyObject *> keys; // of a dict; of a named tuple, its class alone. Strong references
 };
 
 struct Leaf {
