@@ -61,7 +61,7 @@ COVERED = [
     row("tests/passes/test_reroll.py", "what a loop becomes is seen on the tape, whichever file made it so",
         "passes/reroll/columns.py", "passes/reroll/loops.py", "passes/reroll/pieces.py", "passes/reroll/reads.py"),
     row("tests/test_tree.py", "flattening, paths and words are tested together, on the same structures",
-        "tree/nodes.py", "tree/words.py"),
+        "tree/maps.py", "tree/nodes.py", "tree/words.py"),
     row("tests/tracing/test_trace.py", "data: what a step says of its line", "source.py"),
     row("tests/tracing/surroundings/test_hazards.py", "what code takes from outside of Python, and that it is compared",
         "tracing/surroundings/elsewhere.py"),

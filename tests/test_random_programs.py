@@ -219,13 +219,13 @@ def test_vmap_is_a_loop(program: Program) -> None:
     built = build(program)
     each = [examples_of(program, seed) for seed in (None, 1, 2)]
     want = [numpy_says(built.f, args) for args in each]
-    stacked = tree.tree_map(lambda *xs: np.stack(xs), *each)
-    same(wg.vmap(built.f)(*stacked), tree.tree_map(lambda *ys: np.stack(ys), *want))
+    stacked = tree.map(lambda *xs: np.stack(xs), *each)
+    same(wg.vmap(built.f)(*stacked), tree.map(lambda *ys: np.stack(ys), *want))
 
 
 def examples_of(program: Program, seed: int | None) -> tuple[Any, ...]:
     """Arguments as a loop over stacked ones sees them: what has shape () is a scalar, which nobody can write into."""
-    return tree.tree_map(lambda x: np.asarray(x)[()], arguments(program, seed))
+    return tree.map(lambda x: np.asarray(x)[()], arguments(program, seed))
 
 
 @given(some_programs(PLAIN_STATEMENTS))
@@ -237,8 +237,8 @@ def test_vmap_of_a_gradient_is_a_loop(program: Program) -> None:
         numpy_says(built.loss, args)
     gradient = wg.grad(built.loss, FLOATS)
     want = [gradient(*args) for args in each]
-    stacked = tree.tree_map(lambda *xs: np.stack(xs), *each)
-    same(wg.vmap(gradient)(*stacked), tree.tree_map(lambda *ys: np.stack(ys), *want), 1e-10)
+    stacked = tree.map(lambda *xs: np.stack(xs), *each)
+    same(wg.vmap(gradient)(*stacked), tree.map(lambda *ys: np.stack(ys), *want), 1e-10)
 
 
 @given(some_programs())
@@ -323,9 +323,9 @@ def test_machine_code_of_a_batch_is_a_loop(program: Program) -> None:
     built = build(program)
     each = [examples_of(program, seed) for seed in (None, 1)]
     want = [numpy_says(built.f, args) for args in each]
-    stacked = tree.tree_map(lambda *xs: np.stack(xs), *each)
+    stacked = tree.map(lambda *xs: np.stack(xs), *each)
     with natively():
-        same(strictly(wg.vmap(built.f))(*stacked), tree.tree_map(lambda *ys: np.stack(ys), *want), 1e-10)
+        same(strictly(wg.vmap(built.f))(*stacked), tree.map(lambda *ys: np.stack(ys), *want), 1e-10)
 
 
 # ----------------------------------------------------------------------------------------------------------- modules

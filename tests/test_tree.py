@@ -286,7 +286,7 @@ def test_slots_beside_a_dict() -> None:
             self.extra = 4.0
 
     assert tree.paths(Child()) == ["._Base__hidden", ".extra", ".w"]
-    back = tree.tree_map(lambda x: 10 * x, Child())
+    back = tree.map(lambda x: 10 * x, Child())
     assert back() == 30.0 and back.extra == 40.0 and not hasattr(back, "unset")
 
 
@@ -309,7 +309,7 @@ def test_cached_property_is_not_an_input() -> None:
     before = structure(model)
     assert model.double == 6.0
     assert structure(model) == before
-    assert tree.tree_map(lambda x: 10 * x, model).double == 60.0
+    assert tree.map(lambda x: 10 * x, model).double == 60.0
 
 
 def test_attribute_order_does_not_matter() -> None:
@@ -594,23 +594,102 @@ def test_selecting_everything_is_flatten(value: Any) -> None:
         assert tree.select(value, lambda args: args) == (list(range(len(leaves))), treedef)
 
 
-# ---------------------------------------------------------------------------------------- tree_map, unflatten
+# ------------------------------------------------------------------------------------------ map, unflatten
 
 
-def test_tree_map() -> None:
-    step = tree.tree_map(lambda x, dx: x - dx, Model(Layer(5.0)), Model(Layer(1.0)))
+def test_map() -> None:
+    step = tree.map(lambda x, dx: x - dx, Model(Layer(5.0)), Model(Layer(1.0)))
     assert step.layers[0].W == 4.0 and step.scale == 0.0 and step.activation is np.tanh
-    assert tree.tree_map(lambda: None, None) is None
+    assert tree.map(lambda: None, None) is None
 
 
-def test_tree_map_gives_subtrees_of_deeper_trees() -> None:
-    got = tree.tree_map(lambda x, state: (x, state), {"a": 1.0, "b": 2.0}, {"b": [3.0], "a": None})
+def test_map_gives_subtrees_of_deeper_trees() -> None:
+    got = tree.map(lambda x, state: (x, state), {"a": 1.0, "b": 2.0}, {"b": [3.0], "a": None})
     assert got == {"a": (1.0, None), "b": (2.0, [3.0])}
 
 
-def test_tree_map_says_where_trees_differ() -> None:
+def test_map_says_where_trees_differ() -> None:
     with pytest.raises(StructureError, match=r"tree 3 differs from the first: at \[1\]: expected None; got float"):
-        tree.tree_map(max, [1.0, None], [1.0, None], [1.0, 2.0])
+        tree.map(max, [1.0, None], [1.0, None], [1.0, 2.0])
+
+
+def test_map_of_objects_takes_attributes_of_any_kind() -> None:
+    """A mask has booleans where the model has arrays; static parts are compared all the same."""
+    model = Model(Layer(5.0))
+    mask = tree.map(lambda x: x > 2, model)
+    assert tree.leaves(mask) == [] and mask.layers[0].W is True
+    assert tree.map(lambda x, chosen: -x if chosen else x, model, mask).layers[0].W == -5.0
+    with pytest.raises(StructureError, match=r'at \.layers\[0\]\.name: expected "layer"; got "other"'):
+        tree.map(lambda x, chosen: x, model, Model(Layer(True, name="other")))
+    lacking = Model(Layer(1.0))
+    del lacking.layers[0].W
+    with pytest.raises(StructureError, match=r"at \.layers\[0\]\.W: expected .*; got no such attribute"):
+        tree.map(lambda x, chosen: x, model, lacking)
+
+
+def test_map_without_subtrees_refuses_deeper_trees() -> None:
+    with pytest.raises(StructureError, match=r'at \["b"\]: expected a leaf; got a list of 1'):
+        tree.map(lambda x, y: x, {"a": 1.0, "b": 2.0}, {"a": 1.0, "b": [3.0]}, subtrees=False)
+
+
+def test_flatten_up_to() -> None:
+    expected = structure({"b": 1.0, "a": (2.0,)})
+    assert tree.flatten_up_to(expected, {"a": ([1.0],), "b": None}) == [[1.0], None]
+    more = {"a": (1.0,), "c": 3.0, "b": 2.0}
+    assert tree.flatten_up_to(expected, more, more_keys=True) == [1.0, 2.0]
+    for got, words in ((more, "got one with c"), ({"a": (1.0,)}, "got one without b")):
+        with pytest.raises(StructureError, match=words):
+            tree.flatten_up_to(expected, got, more_keys=got is not more)
+
+
+def test_merge_changes_what_is_named() -> None:
+    model = {"p": Point(1.0, [2.0, 3.0]), "layer": Layer(4.0), 5: 6.0}
+    got = tree.merge(lambda x, y: x + y, model, {"p": {"y": {"1": 0.5}}, "layer": {"W": 10.0}, "5": 1.0})
+    assert got["p"] == Point(1.0, [2.0, 3.5]) and got["layer"].W == 14.0 and got[5] == 7.0
+    assert got["layer"].name == "layer" and list(got) == ["p", "layer", 5]
+    assert tree.merge(lambda x, y: y, model, {"p": {"y": {1: 30.0}}})["p"].y == [2.0, 30.0]
+    assert tree.merge(max, model, {}) == model
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"q": 1.0}, "nothing is called 'q' among p"),
+        ({"p": {"z": 1.0}}, r"at \[\"p\"\]: nothing is called 'z' among x, y"),
+        ({"p": [1.0]}, "expected a Point with x, y; got a list of 1"),
+        ({"p": {"y": [1.0]}}, "expected a list of 2; got a list of 1"),
+        ({"p": {"x": {}}}, "expected a leaf; got a dict without keys"),
+        ({"p": {"x": None}}, "expected a leaf; got None"),
+        ({"p": 1.0}, "expected a Point with x, y; got float"),
+    ],
+)
+def test_merge_refuses_changes_that_have_no_place(changes: Any, words: str) -> None:
+    with pytest.raises(StructureError, match=words):
+        tree.merge(lambda x, y: y, {"p": Point(1.0, [2.0, 3.0])}, changes)
+
+
+def test_names_and_the_order_of_the_containers() -> None:
+    value = [{"w": 1.0, "b": Point(2.0, OrderedDict(z=3.0, a=4.0))}, Layer(5.0), None, deque([6.0])]
+    leaves, treedef = tree.flatten(value)
+    names = tree.names(treedef)
+    found = {names[i]: leaves[i] for i in tree.own_order(treedef)}
+    assert list(found.items()) == [
+        ((0, "w"), 1.0),
+        ((0, "b", "x"), 2.0),
+        ((0, "b", "y", "z"), 3.0),
+        ((0, "b", "y", "a"), 4.0),
+        ((1, "W"), 5.0),
+        ((3, 0), 6.0),
+    ]
+    assert tree.names({"b": [1.0], 3: 2.0}) == [("b", 0), (3,)] or tree.names({"b": [1.0], 3: 2.0}) == [(3,), ("b", 0)]
+    assert tree.names(1.0) == [()] and tree.own_order(structure(1.0)) == [0] and tree.own_order(structure(())) == []
+
+
+def test_children() -> None:
+    assert tree.children({"w": 1.0, "b": [2.0]}) == {"w": 1.0, "b": [2.0]}
+    assert tree.children(Point(1.0, None)) == {"x": 1.0, "y": None}
+    assert tree.children(Layer(1.0)) == {"W": 1.0}
+    assert tree.children(None) == {} and tree.children(1.0) is None
 
 
 def test_unflatten_counts() -> None:

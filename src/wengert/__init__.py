@@ -10,7 +10,7 @@ A NumPy function is recorded as a *tape* (a Wengert list), transformed, optimise
 
 from typing import Any
 
-from wengert import config, edit, errors, expect, ops
+from wengert import config, edit, errors, expect, ops, tree
 from wengert.api.control import checkpoint, cond, fori_loop, joined, known_states, scan, switch, while_loop
 from wengert.api.derivatives import grad, jvp, linearize, stop_gradient, value_and_grad, vjp
 from wengert.api.mapping import broadcast, vmap
@@ -81,6 +81,7 @@ __all__ = [
     "not_implemented",
     "broadcast",
     "register",
+    "tree",
     "ops",
     # trust
     "check_derivatives",

@@ -108,7 +108,7 @@ def _parts(x: Any, as_they_are: bool = False) -> list[Any]:
 
 
 def _direction(rng: np.random.Generator, xs: Any) -> Any:
-    return tree.tree_map(lambda x: rng.standard_normal(np.shape(x)) if np.ndim(x) else float(rng.standard_normal()), xs)
+    return tree.map(lambda x: rng.standard_normal(np.shape(x)) if np.ndim(x) else float(rng.standard_normal()), xs)
 
 
 def _check_first(
@@ -119,8 +119,8 @@ def _check_first(
     for k, dy in enumerate(dys):
         errors = []
         for h in (1e-4, 1e-6):
-            above = f(*tree.tree_map(lambda x, dx, h=h: x + h * dx, xs, dxs))[k]
-            below = f(*tree.tree_map(lambda x, dx, h=h: x - h * dx, xs, dxs))[k]
+            above = f(*tree.map(lambda x, dx, h=h: x + h * dx, xs, dxs))[k]
+            below = f(*tree.map(lambda x, dx, h=h: x - h * dx, xs, dxs))[k]
             difference = (above - below) / (2 * h)
             errors.append(_distance(dy, difference, rtol, atol))
         if not min(errors) <= 1:

@@ -360,12 +360,12 @@ def by_differences(of: Callable[[float], float], here: float, scale: float) -> f
 def moved(args: Args, dx: Any, h: float) -> Args:
     """The arguments, ``h`` further in the direction ``dx``; arrays of shape () stay arrays."""
     step = lambda x, d: np.array(x + h * d) if isinstance(x, np.ndarray) else x + h * d
-    return (*tree.tree_map(step, args[:4], dx), *args[4:])
+    return (*tree.map(step, args[:4], dx), *args[4:])
 
 
 def direction(args: Args, seed: int = 0) -> Any:
     rng = np.random.default_rng(seed)
-    return tree.tree_map(lambda x: rng.standard_normal(np.shape(x)) if np.ndim(x) else rng.standard_normal(), args[:4])
+    return tree.map(lambda x: rng.standard_normal(np.shape(x)) if np.ndim(x) else rng.standard_normal(), args[:4])
 
 
 def inner(a: Any, b: Any) -> tuple[float, float]:

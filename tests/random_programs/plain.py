@@ -24,7 +24,7 @@ class Plain(Differences):
         return lambda *args: _owned(f(*args))
 
     def jit(self, f: Any) -> Any:
-        return lambda *args, **kwargs: f(*tree.tree_map(_owned, args), **kwargs)
+        return lambda *args, **kwargs: f(*tree.map(_owned, args), **kwargs)
 
     def broadcast(self, f: Any, x: Any) -> Any:
         return np.array([f(y) for y in x.flat]).reshape(x.shape)
@@ -55,10 +55,10 @@ class Plain(Differences):
         turns = range(len(tree.flatten(xs)[0][0]) if length is None else length)
         made: list[Any] = [None] * len(turns)
         for k in reversed(turns) if reverse else turns:
-            carry, made[k] = body(carry, None if xs is None else tree.tree_map(lambda x, k=k: x[k], xs))
+            carry, made[k] = body(carry, None if xs is None else tree.map(lambda x, k=k: x[k], xs))
         if made[0] is None:
             return _owned(carry), None
-        return _owned(carry), tree.tree_map(lambda *ys: np.stack(ys), *made)
+        return _owned(carry), tree.map(lambda *ys: np.stack(ys), *made)
 
 
 class Unrolled(Plain):
@@ -76,7 +76,7 @@ DERIVATIVES = ("grad", "value_and_grad", "jvp", "vjp", "jacobian", "hessian", "h
 
 def _owned(results: Any) -> Any:
     """What control flow returns shares no memory with what it was given."""
-    return tree.tree_map(lambda x: x.copy() if hasattr(x, "ndim") else x, results)
+    return tree.map(lambda x: x.copy() if hasattr(x, "ndim") else x, results)
 
 
 def stand_in(kind: str) -> Plain:

@@ -212,14 +212,14 @@ def _in_segments(f: Callable[..., Any], init: Any, xs: Any, count: int, reverse:
     last = lambda carry: scan(f, carry, rest, count - full * size, reverse, budget=NO_LIMIT)
     if count == full * size:
         carry, ys = whole(init)
-        return carry, tree.tree_map(_joined, ys)
+        return carry, tree.map(_joined, ys)
     if reverse:
         carry, end = last(init)
         carry, ys = whole(carry)
     else:
         carry, ys = whole(init)
         carry, end = last(carry)
-    return carry, tree.tree_map(lambda a, b: np.concatenate([_joined(a), b]), ys, end)
+    return carry, tree.map(lambda a, b: np.concatenate([_joined(a), b]), ys, end)
 
 
 def _joined(y: Any) -> Any:
@@ -271,7 +271,7 @@ def _scan_now(f: Callable[..., Any], init: Any, xs: Any, length: int, reverse: b
             raise ShapeError(message(what, source_of("scan", f)))
         return np.stack(arrays)
 
-    return carry, tree.tree_map(stacked, *ordered)
+    return carry, tree.map(stacked, *ordered)
 
 
 def _traced_once(f: Callable[..., Any], *args: Any) -> Any:

@@ -134,7 +134,7 @@ def stop_gradient(x: Any) -> Any:
     >>> wg.grad(lambda x: x * wg.stop_gradient(x))(3.0)
     np.float64(3.0)
     """
-    return tree.tree_map(lambda leaf: record(stop_gradient_op, (leaf,), {}) if type(leaf) is Tracer else leaf, x)
+    return tree.map(lambda leaf: record(stop_gradient_op, (leaf,), {}) if type(leaf) is Tracer else leaf, x)
 
 
 # ------------------------------------------------------------------------------------------------- vjp and jvp

@@ -129,7 +129,7 @@ def _of_parts(call: Callable[[Way], F], leaves: Sequence[Any]) -> tuple[Callable
 
         def of_parts(*parts: Any) -> Any:
             value = function(*[joined(x, c) for x, c in zip(parts, are_complex, strict=True)])
-            return tree.tree_map(split, value)
+            return tree.map(split, value)
 
         return of_parts
 

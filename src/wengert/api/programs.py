@@ -242,4 +242,4 @@ def constant(value: Any) -> Any:
         copy.flags.writeable = False
         return copy
 
-    return tree.tree_map(freeze, value)
+    return tree.map(freeze, value)

@@ -209,7 +209,7 @@ class ValueAndGrad:
             given = tuple([sums.pop(name, None) for name in block.gives])
             moving = [name for name, is_active in zip(block.reads, block.active, strict=True) if is_active]
             if all(ct is None for ct in given) or not (its[0] or moving):
-                gradient.update(_zeros(its[0]))
+                gradient.update(wg.tree.map(lambda x: x * 0, its[0]))
                 continue
             of_params, of_reads = step.cotangents(*its, given, tuple([sums.get(name) for name in moving]), train)
             gradient.update(of_params)
@@ -265,9 +265,3 @@ def _added(names: Sequence[str], cts: Sequence[Any]) -> dict[str, Any]:
     for name, ct in zip(names, cts, strict=True):
         found[name] = found[name] + ct if name in found else ct
     return found
-
-
-def _zeros(tree: Tree) -> Tree:
-    if isinstance(tree, dict):
-        return {k: _zeros(x) for k, x in tree.items()}
-    return tree * 0

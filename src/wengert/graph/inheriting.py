@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import optree
-
 import wengert as wg
 from wengert.graph.graph import Graph, Tree
 from wengert.graph.vertices import is_layer
@@ -82,8 +80,8 @@ def _fitting(old: Tree, fresh: Tree) -> Tree:
 
 
 def _is_alike(old: Tree, new: Tree) -> bool:
-    leaves, structure = optree.tree_flatten(old)
-    new_leaves, new_structure = optree.tree_flatten(new)
+    leaves, structure = wg.tree.flatten(old)
+    new_leaves, new_structure = wg.tree.flatten(new)
     return structure == new_structure and all(
         a.shape == b.shape and a.dtype == b.dtype for a, b in zip(leaves, new_leaves, strict=True)
     )

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-import optree
-
+import wengert as wg
 from wengert.graph.vertices import words
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ def table(graph: Graph, *xs: Any) -> str:
     """
     params: dict[str, Any] = {}
     specs = graph.specs(*xs, params=params) if xs else {}
-    counts = {name: sum([x.size for x in optree.tree_leaves(own)]) for name, own in params.items()}
+    counts = {name: sum([x.size for x in wg.tree.leaves(own)]) for name, own in params.items()}
     rows = [("vertex", "part", "reads", *(["gives", "parameters"] if xs else []))]
     for vertex in graph:
         part = words(vertex.part)

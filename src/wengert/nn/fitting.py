@@ -228,7 +228,7 @@ def _samples(x: Tree, y: Tree, where: str) -> int:
 
 
 def _first(tree: Tree) -> Array:
-    return next(iter(paths(tree).values()))
+    return wg.tree.leaves(tree)[0]
 
 
 def _judge(model: Any, loss: Callable[..., Any], metrics: Mapping[str, Callable[..., Any]]) -> Callable[..., Any]:
@@ -294,26 +294,34 @@ def _signature(model: Any, made: Fitted, batch_size: int, seed: int) -> dict[str
 
 
 def _keep(target: Path, made: Fitted, best: Any, signature: dict[str, Any]) -> None:
-    tree = {"params": made.params, "state": made.state, "opt_state": made.opt_state}
-    if best is not None:
-        tree |= {"best params": best[1], "best state": best[2]}
+    tree = _trees(made, None if best is None else best[1:])
     notes = {"signature": signature, "history": made.history, "best": None if best is None else best[0]}
     save(target, tree, notes)
 
 
+def _trees(made: Fitted, best: tuple[Tree, Tree] | None) -> dict[str, Tree]:
+    """Return what a checkpoint holds; ``best`` are the parameters and the state of the best epoch."""
+    tree = {"params": made.params, "state": made.state, "opt_state": made.opt_state}
+    return tree if best is None else tree | {"best params": best[0], "best state": best[1]}
+
+
 def _gone_on(target: Path, made: Fitted, signature: dict[str, Any]) -> tuple[float, Tree, Tree] | None:
     """Put the checkpoint in the place of what was to begin with."""
-    tree, notes = load_with_notes(target)
-    if not isinstance(notes, dict) or notes.get("signature") != json.loads(json.dumps(signature)):
-        before = notes.get("signature", {}) if isinstance(notes, dict) else {}
-        differ = [k for k in signature if before.get(k) != signature[k]]
-        raise wg.errors.StructureError(
-            wg.errors.message(
-                f"{target} is of another run",
-                notes=[("differ", ", ".join(differ))],
-                tries=["another folder for this run", "what that run was called with"],
+
+    def like_of(notes: Any) -> Tree:
+        if not isinstance(notes, dict) or notes.get("signature") != json.loads(json.dumps(signature)):
+            before = notes.get("signature", {}) if isinstance(notes, dict) else {}
+            differ = [k for k in signature if before.get(k) != signature[k]]
+            raise wg.errors.StructureError(
+                wg.errors.message(
+                    f"{target} is of another run",
+                    notes=[("differ", ", ".join(differ))],
+                    tries=["another folder for this run", "what that run was called with"],
+                )
             )
-        )
+        return _trees(made, None if notes["best"] is None else (made.params, made.state))
+
+    tree, notes = load_with_notes(target, like_of)
     made.params, made.state, made.opt_state = tree["params"], tree["state"], tree["opt_state"]
     made.history = notes["history"]
     return None if notes["best"] is None else (notes["best"], tree["best params"], tree["best state"])

@@ -20,30 +20,43 @@ Arrays = Any
 
 @wg.expect.checked
 def paths(params: Tree) -> dict[str, Array]:
-    """Return the leaves of nested dicts, lists and tuples by their dotted paths.
+    """Return the leaves of a tree by their dotted paths: keys, numbers of elements, names of fields and attributes.
 
+    Parameters
+    ----------
+    params : nested dicts, lists, tuples, dataclasses and whatever else :mod:`wengert.tree` takes apart.
+
+    Raises
+    ------
+    StructureError : two leaves have one path, as keys with dots can make it.
+
+    Examples
+    --------
     >>> import numpy as np
     >>> from wengert import nn
     >>> list(nn.paths({"layers": {"0": {"w": np.ones(2), "b": np.ones(1)}}}))
     ['layers.0.w', 'layers.0.b']
     """
-    return dict(_leaves(params, ""))
+    found: dict[str, Array] = {}
+    for names, leaf in _named(params):
+        path = ".".join(names)
+        if path in found:
+            raise wg.errors.StructureError(
+                wg.errors.message(
+                    f"paths: two arrays have the path {path!r}",
+                    notes=[("keys", " and ".join(repr(one) for one, _ in _named(params) if ".".join(one) == path))],
+                    tries=["keys without dots, which differ as text"],
+                )
+            )
+        found[path] = leaf
+    return found
 
 
-def _leaves(tree: Tree, path: str) -> Iterable[tuple[str, Array]]:
-    if isinstance(tree, dict):
-        parts = tree.items()
-    elif isinstance(tree, tuple) and hasattr(tree, "_fields"):
-        parts = zip(tree._fields, tree, strict=True)  # type: ignore[attr-defined]  # a named tuple's
-    elif isinstance(tree, list | tuple):
-        parts = enumerate(tree)
-    elif tree is None:
-        parts = ()
-    else:
-        yield path, tree
-        return
-    for name, part in parts:
-        yield from _leaves(part, f"{path}.{name}" if path else str(name))
+def _named(tree: Tree) -> list[tuple[list[str], Array]]:
+    """Return the names that lead to each leaf, as text, and the leaf, in the order in which containers hold them."""
+    leaves, treedef = wg.tree.flatten(tree)
+    names = wg.tree.names(treedef)
+    return [([str(name) for name in names[i]], leaves[i]) for i in wg.tree.own_order(treedef)]
 
 
 @wg.expect.checked
@@ -55,7 +68,7 @@ def count(params: Arrays) -> int:
     >>> nn.count({"w": np.ones((2, 3)), "b": np.ones(2)})
     8
     """
-    return sum(math.prod(np.shape(x)) for x in paths(params).values())
+    return sum(math.prod(np.shape(x)) for x in wg.tree.leaves(params))
 
 
 @wg.expect.checked
@@ -101,9 +114,8 @@ class _Selector(NamedTuple):
 
     def __call__(self, args: Any) -> Any:
         picked: dict[str, Any] = {}
-        for path, leaf in paths(args[0]).items():
-            if path in self.chosen:
-                *above, name = path.split(".")
+        for (*above, name), leaf in _named(args[0]):
+            if ".".join([*above, name]) in self.chosen:
                 here = picked
                 for part in above:
                     here = here.setdefault(part, {})
@@ -142,8 +154,7 @@ def flat(params: Arrays) -> tuple[np.ndarray[Any, Any], Tree]:
     >>> vector
     array([1., 5., 1., 1., 0., 0., 0.])
     """
-    arrays = mapped(np.asarray, params)
-    leaves = list(paths(arrays).values())
+    leaves, treedef = wg.tree.flatten(wg.tree.map(np.asarray, params))
     dtypes = {np.dtype(x.dtype) for x in leaves}
     if len(dtypes) > 1:
         raise wg.errors.DTypeError(
@@ -154,29 +165,12 @@ def flat(params: Arrays) -> tuple[np.ndarray[Any, Any], Tree]:
         )
     vector = np.empty(sum(math.prod(x.shape) for x in leaves), dtypes.pop() if dtypes else np.float32)
     start = 0
-
-    def part(x: Array) -> Array:
-        nonlocal start
-        view = vector[start : start + math.prod(x.shape)].reshape(x.shape)
-        view[...] = x
-        start += view.size
-        return view
-
-    return vector, mapped(part, arrays)
-
-
-def _check_alike(tree: Tree, other: Tree) -> None:
-    """Raise unless ``other`` is, at this level, a container like ``tree``."""
-    if isinstance(tree, dict):
-        is_alike = isinstance(other, dict) and tree.keys() <= other.keys()
-    elif isinstance(tree, list | tuple):
-        is_alike = isinstance(other, list | tuple) and len(other) == len(tree)
-    else:
-        is_alike = tree is None or not isinstance(other, dict | list | tuple)
-    if not is_alike:
-        words = wg.expect.given
-        what = f"mapped: one tree has {words(tree)} where another has {words(other)}; expected one structure"
-        raise wg.errors.StructureError(wg.errors.message(what))
+    for i in wg.tree.own_order(treedef):
+        x = leaves[i]
+        leaves[i] = vector[start : start + x.size].reshape(x.shape)
+        leaves[i][...] = x
+        start += x.size
+    return vector, wg.tree.unflatten(treedef, leaves)
 
 
 @wg.expect.checked
@@ -186,12 +180,12 @@ def mapped(f: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
     Parameters
     ----------
     f : takes one leaf of each tree.
-    tree : nested dicts, lists and tuples; None stands for no leaf, and stays.
+    tree : as :mod:`wengert.tree` takes them apart; None stands for no leaf, and stays.
     others : trees with the same keys and lengths; a dict may have more keys, which are not looked at.
 
     Raises
     ------
-    StructureError : another tree has another structure.
+    StructureError : another tree has another structure; the message says where.
 
     Examples
     --------
@@ -200,19 +194,13 @@ def mapped(f: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
     >>> nn.mapped(np.add, {"w": np.ones(2), "b": [1.0, None]}, {"w": np.ones(2), "b": [2.0, None]})
     {'w': array([2., 2.]), 'b': [np.float64(3.0), None]}
     """
-    return _mapped(f, tree, *others)
-
-
-def _mapped(f: Callable[..., Any], tree: Tree, *others: Tree) -> Tree:
-    for other in others:
-        _check_alike(tree, other)
-    if isinstance(tree, dict):
-        return {k: _mapped(f, x, *[o[k] for o in others]) for k, x in tree.items()}
-    if isinstance(tree, tuple) and hasattr(tree, "_fields"):
-        return type(tree)(*[_mapped(f, *xs) for xs in zip(tree, *others, strict=True)])
-    if isinstance(tree, list | tuple):
-        return type(tree)(_mapped(f, *xs) for xs in zip(tree, *others, strict=True))
-    return None if tree is None else f(tree, *others)
+    leaves, treedef = wg.tree.flatten(tree)
+    columns = [leaves, *[wg.tree.flatten_up_to(treedef, x, subtrees=False, more_keys=True) for x in others]]
+    rows = list(zip(*columns, strict=True))
+    found: list[Any] = [None] * len(leaves)
+    for i in wg.tree.own_order(treedef):  # the order counts where f draws random numbers
+        found[i] = f(*rows[i])
+    return wg.tree.unflatten(treedef, found)
 
 
 @wg.expect.checked

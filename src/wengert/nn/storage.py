@@ -9,13 +9,13 @@ import hashlib
 import json
 import os
 import tempfile
+from collections.abc import Callable, Container
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 import wengert as wg
-from wengert.nn.params import paths
 
 Tree = Any
 STRUCTURE, NOTES, CHECKSUM = "wengert.structure", "wengert.notes", "wengert.checksum"
@@ -23,12 +23,13 @@ STRUCTURE, NOTES, CHECKSUM = "wengert.structure", "wengert.notes", "wengert.chec
 
 @wg.expect.checked
 def save(path: str | os.PathLike[str], tree: Tree, notes: Any = None) -> None:
-    """Write a tree of arrays to a file of safetensors: nested dicts, lists and tuples, as a whole or not at all.
+    """Write a tree of arrays to a file of safetensors, as a whole or not at all.
 
     Parameters
     ----------
     path : where the file stands afterwards.
-    tree : its leaves are arrays and numbers, its keys strings.
+    tree : its leaves are arrays and numbers, its keys strings. Dicts, lists and tuples come back as they are; objects,
+        such as dataclasses, come back as dicts unless :func:`load` has one ``like`` them.
     notes : anything that JSON knows.
 
     Raises
@@ -78,7 +79,7 @@ def load(path: str | os.PathLike[str], like: Tree = None) -> Tree:
     Parameters
     ----------
     path : of a file of safetensors.
-    like : a tree that it must have the structure, shapes and dtypes of.
+    like : a tree whose paths, shapes and dtypes it must have; the result has its structure.
 
     Raises
     ------
@@ -95,11 +96,13 @@ def load(path: str | os.PathLike[str], like: Tree = None) -> Tree:
     ...     nn.load(f"{folder}/model.safetensors", like={"w": np.zeros(2), "steps": [0, 0]})
     {'w': array([1., 1.]), 'steps': [array(3), array(4)]}
     """
-    return load_with_notes(path, like)[0]
+    return load_with_notes(path, lambda notes: like)[0]
 
 
-def load_with_notes(path: str | os.PathLike[str], like: Tree = None) -> tuple[Tree, Any]:
-    """Return the tree, and the notes that were saved with it."""
+def load_with_notes(
+    path: str | os.PathLike[str], like_of: Callable[[Any], Tree] = lambda notes: None
+) -> tuple[Tree, Any]:
+    """Return the tree, in the structure of ``like_of(notes)`` if that is one, and the notes that were saved with it."""
     data = Path(path).read_bytes()
     library = _safetensors()
     try:
@@ -115,9 +118,8 @@ def load_with_notes(path: str | os.PathLike[str], like: Tree = None) -> tuple[Tr
         raise wg.errors.StorageError(
             wg.errors.message(f"{os.fspath(path)} holds no arrays that can be read: {type(error).__name__}: {error}")
         ) from error
-    if like is not None:
-        _check_alike(os.fspath(path), tree, like)
-    return tree, notes
+    like = like_of(notes)
+    return (tree if like is None else _in_structure(os.fspath(path), arrays, like)), notes
 
 
 def _checksum(about: dict[str, str], arrays: dict[str, Any]) -> str:
@@ -132,21 +134,27 @@ def _skeleton(tree: Tree, path: str, arrays: dict[str, Any]) -> Any:
     """Return the structure as JSON, with the names of the arrays, which are put into ``arrays``."""
     if tree is None:
         return None
-    if isinstance(tree, dict):
-        if not all(isinstance(k, str) for k in tree):
-            raise wg.errors.StructureError(wg.errors.message(f"save: the keys of {path or 'the tree'} are no strings"))
-        return {"dict": {k: _skeleton(x, f"{path}.{k}" if path else k, arrays) for k, x in tree.items()}}
-    if isinstance(tree, list | tuple):
-        kind = "list" if isinstance(tree, list) else "tuple"
-        return {kind: [_skeleton(x, f"{path}.{k}" if path else str(k), arrays) for k, x in enumerate(tree)]}
+    if isinstance(tree, dict) and not all(isinstance(k, str) for k in tree):
+        raise wg.errors.StructureError(wg.errors.message(f"save: the keys of {path or 'the tree'} are no strings"))
+    children = wg.tree.children(tree)
+    if children is not None:
+        inner = {str(k): _skeleton(x, f"{path}.{k}" if path else str(k), arrays) for k, x in children.items()}
+        kind = "list" if isinstance(tree, list) else "tuple" if isinstance(tree, tuple) else "dict"
+        return {kind: inner if kind == "dict" else [*inner.values()]}
     if not isinstance(tree, np.ndarray | np.generic | bool | int | float) or not _is_kept(np.asarray(tree).dtype):
         raise wg.errors.StructureError(
             wg.errors.message(f"save: {path or 'the tree'} is {wg.expect.given(tree)}; expected arrays of numbers")
         )
-    name = path or "array"
-    while name in arrays:  # where a key has a dot in it
-        name += "'"
+    name = _new_name(path, arrays)
     arrays[name] = np.ascontiguousarray(tree).reshape(np.shape(tree))
+    return name
+
+
+def _new_name(path: str, known: Container[str]) -> str:
+    """Return the name in the file of the array at a path."""
+    name = path or "array"
+    while name in known:  # where a key has a dot in it
+        name += "'"
     return name
 
 
@@ -177,19 +185,26 @@ def _by_dots(arrays: dict[str, Any]) -> Any:
     return tree
 
 
-def _check_alike(path: str, tree: Tree, like: Tree) -> None:
-    found, wanted = paths(tree), paths(like)
+def _in_structure(path: str, arrays: dict[str, Any], like: Tree) -> Tree:
+    """Return the arrays in the structure of ``like``. Raises if there are others, or of other shapes or dtypes."""
+    leaves, treedef = wg.tree.flatten(like)
+    names = wg.tree.names(treedef)
+    wanted: dict[str, int] = {}
+    for i in wg.tree.own_order(treedef):  # as `_skeleton` named them
+        wanted[_new_name(".".join(map(str, names[i])), wanted)] = i
+    both = {k: leaves[i] for k, i in wanted.items() if k in arrays}
+    differ = [_words(k, arrays[k], x) for k, x in both.items() if not _fits(arrays[k], x)]
     notes = [
-        ("lacks", ", ".join(k for k in wanted if k not in found)),
-        ("has", ", ".join(k for k in found if k not in wanted)),
-        (
-            "differ",
-            ", ".join(_words(k, found[k], x) for k, x in wanted.items() if k in found and not _fits(found[k], x)),
-        ),
+        ("lacks", ", ".join(k for k in wanted if k not in arrays)),
+        ("has", ", ".join(k for k in arrays if k not in wanted)),
+        ("differ", ", ".join(differ)),
     ]
     notes = [(name, text) for name, text in notes if text]
     if notes:
         raise wg.errors.StructureError(wg.errors.message(f"{path} is of something else", notes=notes))
+    for name, i in wanted.items():
+        leaves[i] = arrays[name]
+    return wg.tree.unflatten(treedef, leaves)
 
 
 def _fits(a: Any, b: Any) -> bool:

@@ -10,7 +10,7 @@ from typing import Any
 import wengert as wg
 from wengert.nn.layers.base import as_layer
 from wengert.nn.layers.containers import as_inputs, specs, watching
-from wengert.nn.params import count, paths
+from wengert.nn.params import count
 
 Array = Any
 Model = Any
@@ -137,4 +137,4 @@ def flops(model: Model, params: Any, state: Any, *xs: Array | Spec) -> float:
 
 
 def _nbytes(params: Any) -> int:
-    return sum(math.prod(x.shape) * x.dtype.itemsize for x in paths(params).values())
+    return sum(math.prod(x.shape) * x.dtype.itemsize for x in wg.tree.leaves(params))

@@ -6,7 +6,6 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-import optree
 import scipy.optimize
 
 import wengert as wg
@@ -72,7 +71,7 @@ def minimize(
     >>> found.x["a"].round(4), round(float(found.x["b"]), 4)
     (array([3., 3.]), -1.0)
     """
-    leaves, treedef = optree.tree_flatten(of_reals(of_arrays("minimize", "x0", x0)))
+    leaves, treedef = wg.tree.flatten(of_reals(of_arrays("minimize", "x0", x0)))
     if not leaves:
         raise wg.expect.refused("minimize", "x0", x0, "an array, or a tree of arrays, with a number at least")
     shapes = [np.shape(x) for x in leaves]
@@ -80,10 +79,10 @@ def minimize(
 
     def tree_of(vector: Any) -> Tree:
         pieces = np.split(vector, ends[:-1]) if leaves else []
-        return optree.tree_unflatten(treedef, [p.reshape(s) for p, s in zip(pieces, shapes, strict=True)])
+        return wg.tree.unflatten(treedef, [p.reshape(s) for p, s in zip(pieces, shapes, strict=True)])
 
     def vector_of(tree: Tree) -> Any:
-        return np.concatenate([np.ravel(x) for x in optree.tree_leaves(tree)])
+        return np.concatenate([np.ravel(x) for x in wg.tree.leaves(tree)])
 
     of_vector = lambda vector, *rest: f(tree_of(vector), *rest)
     start = np.concatenate([np.ravel(np.asarray(x, float)) for x in leaves])
@@ -113,13 +112,9 @@ def minimize(
     if not np.isfinite(first):
         raise wg.errors.NonFiniteError(wg.errors.message(f"minimize: the function is {first} where it is to begin"))
     if bounds is not None:
-        low, high = [optree.tree_leaves(of_arrays("minimize", "bounds", b)) for b in bounds]
-        for side in (low, high):
-            if len(side) != len(leaves):
-                what = f"minimize: bounds has {len(side)} arrays on a side; x0 has {len(leaves)}"
-                raise wg.errors.StructureError(wg.errors.message(what))
-            for b, s in zip(side, shapes, strict=True):
-                wg.expect.fits("minimize", "bounds", b, "an array of x0", s)
+        low, high = [wg.tree.flatten_up_to(treedef, of_arrays("minimize", "bounds", b), subtrees=False) for b in bounds]
+        for b, s in zip((*low, *high), 2 * shapes, strict=True):
+            wg.expect.fits("minimize", "bounds", b, "an array of x0", s)
         spread = lambda side: np.concatenate(
             [np.broadcast_to(np.asarray(b, float), s).ravel() for b, s in zip(side, shapes, strict=True)]
         )

@@ -13,10 +13,9 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
-import optree
 
 import wengert as wg
-from wengert.optimize.trees import mapped, merged, norm, of_arrays, of_reals, parts, zeros_like
+from wengert.optimize.trees import mapped, norm, of_arrays, of_reals, parts, zeros_like
 
 Tree = Any
 Arrays = Any
@@ -83,7 +82,7 @@ def apply(params: Arrays, updates: Arrays) -> Tree:
     >>> optimize.apply({"w": np.ones(2), "b": np.zeros(1)}, {"w": np.array([0.5, -0.5])})
     {'w': array([1.5, 0.5]), 'b': array([0.])}
     """
-    return merged(of_reals(params), updates, lambda p, u: p + u)
+    return wg.tree.merge(lambda p, u: p + u, of_reals(params), updates)
 
 
 @wg.expect.checked
@@ -381,7 +380,7 @@ def lbfgs(rate: Rate = 1.0, memory: Count = 10) -> Optimiser:
     """
 
     def ravelled(tree: Tree) -> Any:
-        leaves = [np.ravel(x) for x in optree.tree_leaves(tree)]
+        leaves = [np.ravel(x) for x in wg.tree.leaves(tree)]
         return np.concatenate(leaves) if leaves else np.zeros(0)
 
     def init(params: Tree) -> Tree:
@@ -405,13 +404,13 @@ def lbfgs(rate: Rate = 1.0, memory: Count = 10) -> Optimiser:
         q = q * np.where(last > 0, products[-1] / np.where(last > 0, last, 1), 1)
         for k in range(memory):
             q = q + steps[k] * (alphas[memory - 1 - k] - inverse[k] * np.sum(changes[k] * q))
-        leaves, treedef = optree.tree_flatten(gradient)
+        leaves, treedef = wg.tree.flatten(gradient)
         found, start = [], 0
         for leaf in leaves:
             found.append(q[start : start + leaf.size].reshape(leaf.shape))
             start += leaf.size
         new = {"count": count + 1, "params": x, "gradient": g, "steps": steps, "changes": changes}
-        return _scaled(rate, count, optree.tree_unflatten(treedef, found)), new
+        return _scaled(rate, count, wg.tree.unflatten(treedef, found)), new
 
     return _made("lbfgs", init, update)
 

@@ -8,13 +8,13 @@ from functools import lru_cache
 from typing import Any
 
 import numpy as np
-import optree
 
 import wengert as wg
 from wengert.optimize.optimisers import Optimiser, apply
-from wengert.optimize.trees import mapped, selected
+from wengert.optimize.trees import mapped
 
 Tree = Any
+Selector = Callable[[Any], Any]
 
 
 class Step:
@@ -35,7 +35,7 @@ class Step:
 
         def whole(params: Tree, state: Tree, *args: Any) -> tuple[Tree, Tree, Any]:
             value, ct = gradient(params, *args)
-            new = _changed(optimiser, params, state, ct, (value[0] if has_aux else value) if keep_finite else None)
+            new = _changed(optimiser, wrt, params, state, ct, (value[0] if has_aux else value) if keep_finite else None)
             return *new, value
 
         whole.__name__ = f"step of {getattr(loss, '__name__', 'a loss')}"
@@ -98,14 +98,21 @@ def step(
     return SplitStep(loss, optimiser, wrt, has_aux, keep_finite, executor, n_parts)
 
 
-def _changed(optimiser: Optimiser, params: Tree, state: Tree, ct: Tree, value: Any = None) -> tuple[Tree, Tree]:
+def _changed(
+    optimiser: Optimiser, wrt: Selector | None, params: Tree, state: Tree, ct: Tree, value: Any = None
+) -> tuple[Tree, Tree]:
     """Return the new parameters and state: the old ones where a ``value`` is given, and it or ``ct`` is not finite."""
-    updates, new_state = optimiser.update(ct, state, selected(params, ct))
-    new = apply(params, updates), new_state
+    leaves, treedef = wg.tree.flatten(params)
+    numbers, trained_def = (range(len(leaves)), treedef) if wrt is None else wg.tree.select((params,), wrt)
+    trained = wg.tree.unflatten(trained_def, [leaves[i] for i in numbers])
+    updates, new_state = optimiser.update(ct, state, trained)
+    for i, x in zip(numbers, wg.tree.leaves(apply(trained, updates)), strict=True):
+        leaves[i] = x
+    new = wg.tree.unflatten(treedef, leaves), new_state
     if value is None:
         return new
     is_fine = np.isfinite(value)
-    for g in optree.tree_leaves(ct):
+    for g in wg.tree.leaves(ct):
         is_fine = is_fine & np.isfinite(np.sum(g))
     return mapped(lambda x, before: np.where(is_fine, x, before), new, (params, state))
 
@@ -129,7 +136,7 @@ class SplitStep:
         self.loss, self.wrt, self.has_aux, self.optimiser = loss, wrt, has_aux, optimiser
         self.executor, self.n_parts = executor, n_parts
         self.change = wg.jit(
-            lambda params, state, ct, value: _changed(optimiser, params, state, ct, value if keep_finite else None)
+            lambda params, state, ct, value: _changed(optimiser, wrt, params, state, ct, value if keep_finite else None)
         )
 
     def init(self, params: Tree) -> Tree:
@@ -179,7 +186,7 @@ def _compiled(loss: Callable[..., Any], wrt: Callable[[Any], Any] | None, has_au
 def _split(args: tuple[Any, ...], n: int) -> list[tuple[tuple[Any, ...], int]]:
     """Return the batch in at most ``n`` parts of nearly equal size, with their sizes."""
     batch: Any = args
-    leaves, treedef = optree.tree_flatten(batch)
+    leaves, treedef = wg.tree.flatten(batch)
     sizes = {x.shape[0] for x in leaves if np.ndim(x)}
     if len(sizes) != 1:
         raise wg.errors.ShapeError(
@@ -193,5 +200,5 @@ def _split(args: tuple[Any, ...], n: int) -> list[tuple[tuple[Any, ...], int]]:
     found = []
     for start, stop in zip(edges, edges[1:], strict=False):
         part = [x[start:stop] if np.ndim(x) else x for x in leaves]
-        found.append((optree.tree_unflatten(treedef, part), int(stop - start)))
+        found.append((wg.tree.unflatten(treedef, part), int(stop - start)))
     return found

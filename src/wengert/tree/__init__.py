@@ -11,9 +11,11 @@ is flattened once at the door and rebuilt once on the way out:
   instances of dataclasses, and of the user's own classes that define ``__call__`` (layers, models).
 * *Leaves* are everything else: arrays, NumPy scalars, Python numbers, strings, functions, any other object.
 * :data:`TreeDef` is the structure. It is hashable and comparable: programs are cached under it.
-* :func:`paths` names a leaf the way the user writes it, ``[0].layers[2].weight``; :func:`describe` and
-  :func:`mismatch` put structures in words for error messages; :func:`select` turns a lambda into numbers of
-  leaves.
+* :func:`map` computes with the leaves of several trees of one structure, :func:`flatten_up_to` takes a deeper tree
+  apart by the structure of another, and :func:`merge` changes a part of the leaves.
+* :func:`paths` names a leaf the way the user writes it, ``[0].layers[2].weight``, and :func:`names` by the keys that
+  lead to it; :func:`own_order` is the order in which dicts hold their leaves; :func:`describe` and :func:`mismatch`
+  put structures in words for error messages; :func:`select` turns a lambda into numbers of leaves.
 
 The state of an object is its attributes: the fields of a dataclass in their order, then whatever else it
 holds, by name. An attribute that is an array, a number or a node is a *child*. Anything else (a string, a
@@ -41,6 +43,7 @@ from typing import Any, NoReturn
 
 from wengert.errors import StructureError, message
 from wengert.expect import leaves_of
+from wengert.tree.maps import children, flatten_up_to, leaves, map, merge
 from wengert.tree.nodes import (
     Tree,
     TreeDef,
@@ -48,56 +51,36 @@ from wengert.tree.nodes import (
     flatten,
     key_orders,
     node_types,
+    own_order,
     register,
     register_leaf,
     unflatten,
 )
-from wengert.tree.words import align, describe, leaf_words, mismatch, path, paths
+from wengert.tree.words import describe, leaf_words, mismatch, names, path, paths
 
 __all__ = [
     "Tree",
     "TreeDef",
+    "children",
     "describe",
     "exact_key",
     "flatten",
+    "flatten_up_to",
     "key_orders",
+    "leaves",
+    "map",
+    "merge",
     "mismatch",
+    "names",
     "node_types",
+    "own_order",
     "path",
     "paths",
     "register",
     "register_leaf",
     "select",
-    "tree_map",
     "unflatten",
 ]
-
-
-def tree_map(f: Callable[..., Any], tree: Tree, *rest: Tree) -> Tree:
-    """Return the tree of ``f(leaf, *leaves_of_rest)``, with the structure of ``tree``.
-
-    Each tree of ``rest`` has the structure of ``tree``, or a deeper one: then ``f`` gets its subtree.
-
-    Raises
-    ------
-    StructureError
-        If a tree of ``rest`` has another structure; the message says where.
-
-    Examples
-    --------
-    >>> tree_map(lambda x, dx: x - 0.5 * dx, {"w": 1.0, "b": 2.0}, {"w": 4.0, "b": 2.0})
-    {'w': -1.0, 'b': 1.0}
-    """
-    leaves, treedef = flatten(tree)
-    columns = [leaves]
-    for number, other in enumerate(rest, start=2):
-        column, other_def = flatten(other)
-        if other_def != treedef:
-            column, difference = align(treedef, other, subtrees=True)
-            if difference:
-                raise StructureError(message(f"tree_map: tree {number} differs from the first: {difference}"))
-        columns.append(column)
-    return treedef.unflatten(map(f, *columns))
 
 
 leaves_of(flatten, path)
@@ -108,16 +91,23 @@ leaves_of(flatten, path)
 def select(tree: Tree, selector: Callable[[Tree], Tree]) -> tuple[list[int], TreeDef]:
     """Return the leaves that ``selector`` picks: their numbers in :func:`flatten`, and how it arranged them.
 
-    The selector gets the tree with a marker for every leaf and returns a marker, a subtree, or a container of
-    such. A leaf may be picked twice.
+    Parameters
+    ----------
+    tree : any nest of containers.
+    selector : gets the tree with a marker for every leaf, and returns a marker, a subtree, or a container of such. A
+        leaf may be picked twice.
+
+    Returns
+    -------
+    The numbers of the leaves that were picked, and the structure in which they were returned.
 
     Raises
     ------
-    StructureError
-        If the selector computes with a leaf, looks inside one, returns something else, or nothing.
+    StructureError : the selector computes with a leaf, looks inside one, returns something else, or nothing.
 
     Examples
     --------
+    >>> from wengert.tree import select, unflatten
     >>> args = ({"W": 1.0, "b": 2.0}, 3.0)
     >>> select(args, lambda args: args[0]["b"])
     ([1], PyTreeSpec(*))
@@ -135,7 +125,7 @@ def select(tree: Tree, selector: Callable[[Tree], Tree]) -> tuple[list[int], Tre
         raise _cannot_select(treedef, f"the selector failed, {type(error).__name__}: {error}") from error
     if not picked:
         raise _cannot_select(treedef, "the selector picked no leaf")
-    mine = set(map(id, marks))
+    mine = {id(mark) for mark in marks}
     for leaf in picked:
         if id(leaf) not in mine:
             raise _cannot_select(treedef, f"{leaf_words(leaf)}, which the selector returned, is no leaf")

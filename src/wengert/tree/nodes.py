@@ -56,13 +56,22 @@ _flat_tuple = functools.lru_cache(maxsize=64)(lambda n: _structure((0.0,) * n))
 def flatten(tree: Tree) -> tuple[list[Any], TreeDef]:
     """Return the leaves of ``tree``, in order, and its structure.
 
+    Parameters
+    ----------
+    tree : any nest of containers; see :mod:`wengert.tree` for what they are.
+
+    Returns
+    -------
+    leaves, treedef
+        The leaves of a dict come in the order of its sorted keys. The structure is hashable and comparable.
+
     Raises
     ------
-    StructureError
-        If the tree is nested deeper than 1000 levels or contains itself, or a static attribute has no hash.
+    StructureError : the tree is nested deeper than 1000 levels or contains itself, or a static attribute has no hash.
 
     Examples
     --------
+    >>> from wengert.tree import flatten, unflatten
     >>> leaves, treedef = flatten({"w": 1.0, "b": [2.0, None]})
     >>> leaves
     [2.0, 1.0]
@@ -86,16 +95,27 @@ def flatten(tree: Tree) -> tuple[list[Any], TreeDef]:
 
 
 def unflatten(treedef: TreeDef, leaves: Sequence[Any]) -> Tree:
-    """The tree of structure ``treedef`` with these ``leaves``.
+    """Return the tree of structure ``treedef`` with these ``leaves``.
+
+    Parameters
+    ----------
+    treedef : a structure, as :func:`flatten` returns it.
+    leaves : as many as the structure has, of any kind.
+
+    Raises
+    ------
+    StructureError : there are more leaves, or fewer.
 
     Examples
     --------
+    >>> from wengert.tree import flatten, unflatten
     >>> _, treedef = flatten((1.0, [2.0]))
     >>> unflatten(treedef, "ab")
     ('a', ['b'])
     """
     if len(leaves) != treedef.num_leaves:
-        raise StructureError(f"unflatten: {treedef.num_leaves} leaves expected, {len(leaves)} given")
+        what = f"unflatten: {treedef.num_leaves} leaves expected, {len(leaves)} given"
+        raise StructureError(message(what, tries=["as many as wg.tree.flatten returned with the structure"]))
     return treedef.unflatten(leaves)
 
 
@@ -107,13 +127,39 @@ def node_types(treedef: TreeDef) -> set[type]:
     >>> sorted(cls.__name__ for cls in node_types(flatten(({"a": 1.0}, None))[1]))
     ['NoneType', 'dict', 'tuple']
     """
-    found, todo = set[type](), [treedef]
-    while todo:
-        node = todo.pop()
-        if node.type is not None:
-            found.add(node.type)
-            todo += node.children()
+    found = set[type]()
+    treedef.walk([None] * treedef.num_leaves, lambda cls, *_: found.add(cls))
     return found
+
+
+def own_order(treedef: TreeDef) -> list[int]:
+    """Return the numbers of the leaves in the order in which the containers hold them.
+
+    It differs from the order of :func:`flatten` where the keys of a dict are not sorted.
+
+    Parameters
+    ----------
+    treedef : a structure, as :func:`flatten` returns it.
+
+    Examples
+    --------
+    >>> import wengert as wg
+    >>> leaves, treedef = wg.tree.flatten({"w": 1.0, "b": 2.0})
+    >>> [leaves[i] for i in wg.tree.own_order(treedef)]
+    [1.0, 2.0]
+    """
+
+    if treedef.num_leaves == 1:
+        return [0]
+
+    def numbers(node: Any) -> list[int]:
+        if isinstance(node, dict):
+            parts = node.values()
+        else:
+            parts = node if isinstance(node, (tuple, list)) else one_level(node)[0]
+        return [*itertools.chain.from_iterable(parts)]
+
+    return treedef.traverse([[i] for i in range(treedef.num_leaves)], numbers)
 
 
 def key_orders(treedef: TreeDef) -> Any:

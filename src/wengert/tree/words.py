@@ -10,16 +10,25 @@ import numpy as np
 import optree
 from optree import PyTreeKind, PyTreeSpec
 
-from wengert.tree.nodes import Static, Tree, TreeDef, flatten, is_object, kept_of, one_level
+from wengert.tree.nodes import Static, Tree, TreeDef, flatten, is_object, kept_of, node_types, one_level
 
 # ------------------------------------------------------------------------------------------------------ paths
 
 
 def paths(tree: Tree) -> list[str]:
-    """The path of each leaf of a tree, or of a :data:`TreeDef`: the text to write after the tree to get the leaf.
+    """Return the path of each leaf of a tree, or of a :data:`TreeDef`: the text to write behind it to get the leaf.
+
+    Parameters
+    ----------
+    tree : any nest of containers, or its structure.
+
+    Raises
+    ------
+    StructureError : the tree is nested deeper than 1000 levels, or contains itself.
 
     Examples
     --------
+    >>> from wengert.tree import paths
     >>> paths({"W": 1.0, "layers": [2.0, (3.0,)]})
     ['["W"]', '["layers"][0]', '["layers"][1][0]']
     >>> paths(1.0)
@@ -37,6 +46,27 @@ def path(tree: Tree, i: int) -> str:
     return "".join(map(_step, _treedef(tree).accessors()[i]))
 
 
+def names(tree: Tree) -> list[tuple[Any, ...]]:
+    """Return the names that lead to each leaf of a tree, or of a :data:`TreeDef`, in the order of :func:`flatten`.
+
+    They are keys of dicts, numbers of elements, fields of named tuples and attributes of objects.
+
+    Parameters
+    ----------
+    tree : any nest of containers, or its structure.
+
+    Examples
+    --------
+    >>> import wengert as wg
+    >>> wg.tree.names({"W": 1.0, "layers": [2.0, (3.0,)]})
+    [('W',), ('layers', 0), ('layers', 1, 0)]
+    """
+    treedef = _treedef(tree)
+    if any(issubclass(cls, tuple) and cls is not tuple for cls in node_types(treedef)):
+        return [tuple(_name(entry) for entry in accessor) for accessor in treedef.accessors()]
+    return treedef.paths()  # a hundred times as fast, but of named tuples it has the numbers
+
+
 def _treedef(tree: Tree) -> TreeDef:
     return tree if isinstance(tree, PyTreeSpec) else flatten(tree)[1]
 
@@ -50,6 +80,17 @@ def _step(entry: optree.PyTreeEntry) -> str:
     if isinstance(entry, optree.GetAttrEntry):
         return f".{entry.name}"
     return f".{entry.entry}" if isinstance(entry.entry, str) else f"<child {entry.entry}>"
+
+
+def level_names(level: TreeDef) -> list[Any]:
+    """Return the names of the children of a node, one level deep."""
+    return [_name(accessor[0]) for accessor in level.accessors()]
+
+
+def _name(entry: optree.PyTreeEntry) -> Any:
+    """Return the name of a child in the node that holds it."""
+    is_field = isinstance(entry, (optree.NamedTupleEntry, optree.StructSequenceEntry))
+    return entry.field if is_field else entry.entry
 
 
 def _key(key: Any) -> str:
@@ -96,18 +137,35 @@ def mismatch(expected: TreeDef, got: Tree) -> str | None:
     >>> mismatch(expected, (0.0, {"b": {"x": 0.0, "y": 0.0}})) is None
     True
     """
-    return None if flatten(got)[1] == expected else align(expected, got, subtrees=False)[1]
+    return None if flatten(got)[1] == expected else align(expected, got)[1]
 
 
-def align(expected: TreeDef, got: Tree, *, subtrees: bool) -> tuple[list[Any], str | None]:
-    """The parts of ``got`` at the leaves of ``expected``, and the first difference.
+ABSENT = object()
+"""In the result of :func:`align`: the tree has nothing here."""
 
-    ``subtrees`` allows nodes where ``expected`` has leaves. Linear in the tree, and without recursion.
+
+def align(
+    expected: TreeDef,
+    got: Tree,
+    *,
+    subtrees: bool = False,
+    attributes: bool = False,
+    more_keys: bool = False,
+    fewer_keys: bool = False,
+) -> tuple[list[Any], str | None]:
+    """Return the parts of ``got`` at the leaves of ``expected``, and the first difference in words.
+
+    ``subtrees`` allows nodes where ``expected`` has leaves; ``attributes`` any value in the attributes of objects;
+    ``more_keys`` dicts with further entries; ``fewer_keys`` dicts that leave entries out, where the parts are ABSENT,
+    and that stand for other nodes, by the names of their children. Linear in the tree, and without recursion.
     """
     parts: list[Any] = []
     stack = [("", expected, got)]
     while stack:
         where, wanted, found = stack.pop()
+        if found is ABSENT:
+            parts += [ABSENT] * wanted.num_leaves
+            continue
         children, level = one_level(found)
         if wanted.kind == PyTreeKind.LEAF:
             if not subtrees and level.kind != PyTreeKind.LEAF:
@@ -117,11 +175,42 @@ def align(expected: TreeDef, got: Tree, *, subtrees: bool) -> tuple[list[Any], s
         wanted_level = wanted.one_level()
         assert wanted_level is not None  # it is no leaf
         if level != wanted_level:
-            got_words = leaf_words(found) if level.kind == PyTreeKind.LEAF else _node_words(level)
-            return parts, _difference(where, wanted_level, level, got_words)
-        steps = [where + _step(accessor[0]) for accessor in level.accessors()]
+            in_place = None
+            if fewer_keys and isinstance(found, dict):
+                known = level_names(wanted_level)
+                keys = [name if name in found else str(name) for name in known]
+                if unknown := found.keys() - set(keys):
+                    called = ", ".join(sorted(map(repr, unknown)))
+                    return parts, f"{_at(where)}nothing is called {called} among {_listed(known) or 'no names'}"
+                in_place = [found.get(key, ABSENT) for key in keys]
+            elif more_keys and isinstance(found, dict) and wanted.kind in _MAPPINGS:
+                in_place = _entries(wanted_level, found)
+            elif attributes and type(found) is wanted.type and is_object(wanted.type):
+                kept = kept_of(wanted_level)
+                state, found_kept = _attributes(kept, kept_of(level), children)
+                if found_kept != kept:
+                    return parts, _attribute_difference(where, kept, found_kept)
+                in_place = [state[name] for name in kept[0]]
+            if in_place is None:
+                got_words = leaf_words(found) if level.kind == PyTreeKind.LEAF else _node_words(level)
+                return parts, _difference(where, wanted_level, level, got_words)
+            children = in_place
+        steps = [where + _step(accessor[0]) for accessor in wanted_level.accessors()]
         stack.extend(reversed([*zip(steps, wanted.children(), children, strict=True)]))
     return parts, None
+
+
+def _entries(wanted: TreeDef, found: dict[Any, Any]) -> list[Any] | None:
+    """The entries of a dict under the keys of another; None if it lacks one."""
+    keys = wanted.entries()
+    return [found[key] for key in keys] if found.keys() >= set(keys) else None
+
+
+def _attributes(wanted: Static, found: Static, children: list[Any]) -> tuple[dict[str, Any], Static]:
+    """The attributes of an object, and what its structure keeps if those that are children in another are children."""
+    state = dict(zip(found[0], children, strict=True)) | {name: value for name, _, value in found[1]}
+    names = [name for name in wanted[0] if name in state] + [name for name in found[0] if name not in wanted[0]]
+    return state, (tuple(names), tuple([each for each in found[1] if each[0] not in wanted[0]]))
 
 
 def _difference(where: str, wanted: TreeDef, found: TreeDef, got_words: str) -> str:

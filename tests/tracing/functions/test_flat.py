@@ -73,7 +73,7 @@ def iterated(x: Any) -> Any:
 )
 def test_flat_is_numpys(f: Callable[[Any], Any]) -> None:
     want, got = f(X.copy()), wg.jit(f)(X.copy())
-    wg.tree.tree_map(np.testing.assert_array_equal, want, got)
+    wg.tree.map(np.testing.assert_array_equal, want, got)
 
 
 def test_what_is_read_is_a_copy() -> None:

@@ -66,7 +66,7 @@ def test_their_results_can_be_written() -> None:
         y[1], grid[0, 0, 0], columns[0] = a[0], a[1], a[2]
         return y, grid, columns
 
-    wg.tree.tree_map(np.testing.assert_array_equal, f(A), wg.jit(f)(A))
+    wg.tree.map(np.testing.assert_array_equal, f(A), wg.jit(f)(A))
 
 
 def test_a_captured_array_is_read_again() -> None:
