@@ -86,7 +86,7 @@ def map(f: Callable[..., Any], tree: Tree, *rest: Tree, subtrees: bool = True) -
     {'w': -1.0, 'b': 1.0}
     """
     first, treedef = flatten(tree)
-    columns = [first]
+    columns: list[Sequence[Any]] = [first]
     for number, other in enumerate(rest, start=2):
         column, difference = _aligned(treedef, other, subtrees=subtrees)
         if difference:
