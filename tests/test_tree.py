@@ -6,9 +6,11 @@ import dataclasses
 import enum
 import functools
 import os
+import re
 import threading
 from collections import OrderedDict, defaultdict, deque
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -595,6 +597,20 @@ def test_selecting_everything_is_flatten(value: Any) -> None:
 
 
 # ------------------------------------------------------------------------------------------ map, unflatten
+
+
+def test_trees_are_walked_in_one_place() -> None:
+    """No other file asks optree, whose registry has only a part of the nodes."""
+    source = Path(wg.__file__).parent
+    asking = [path for path in source.rglob("*.py") if re.search(r"^\s*(import|from) optree", path.read_text(), re.M)]
+    assert {path.parent for path in asking} == {source / "tree"}
+
+
+@pytest.mark.parametrize("name", ["map", "flatten", "unflatten", "leaves", "paths", "select", "merge", "flatten_up_to"])
+def test_public_functions_say_what_they_take_return_and_raise(name: str) -> None:
+    text = getattr(wg.tree, name).__doc__
+    assert all(f"    {part}\n    ---" in text for part in ("Parameters", "Returns", "Raises", "Examples")), name
+    assert "tree" in wg.__all__ and name in wg.tree.__all__ and ">>>" in text
 
 
 def test_map() -> None:

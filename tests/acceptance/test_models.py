@@ -265,6 +265,45 @@ def test_graphs_are_recorded_with_models_of_every_form(form: str) -> None:
     np.testing.assert_allclose(y, np.tanh(X @ W.T))
 
 
+@dataclasses.dataclass(frozen=True)
+class Scaled:
+    """A number of Python's among the arrays is a parameter like them."""
+
+    w: Any
+    scale: float = 2.0
+
+    def init(self, rng: Any, *xs: Any, dtype: Any = "float64") -> tuple[Any, Any]:
+        return Scaled(W.copy()), {}
+
+    def apply(self, params: Any, state: Any, x: Any, *, train: bool = False) -> tuple[Any, Any]:
+        return params.scale * np.tanh(x @ params.w.T), state
+
+
+@pytest.mark.parametrize("name", [name for name in OPTIMISERS if name not in ("adamw", "decay")])
+def test_optimisers_take_models_with_numbers(name: str) -> None:
+    loss_of = lambda p: np.mean((p[0] * np.tanh(X @ p[1].T) - Y) ** 2)
+    pair, model = (np.array(2.0), W), Scaled(W)
+    states = OPTIMISERS[name].init(pair), OPTIMISERS[name].init(model)
+    updates, _ = OPTIMISERS[name].update(wg.grad(loss_of)(pair), states[0], pair)
+    gradient = wg.grad(lambda model: loss_of((model.scale, model.w)))(model)
+    found = optimize.apply(model, OPTIMISERS[name].update(gradient, states[1], model)[0])
+    np.testing.assert_allclose(found.scale, 2.0 + updates[0], rtol=1e-12)
+    np.testing.assert_allclose(found.w, W + updates[1], rtol=1e-12)
+
+
+def test_layers_with_numbers_are_summed_up_and_read_by_graphs() -> None:
+    model = nn.Chain(Scaled(W), np.tanh)
+    table = nn.summary(model, X)
+    assert table.parameters == 7 and table.parameter_bytes == 56
+    y, _ = model.apply(*model.init(0, X), X)
+    np.testing.assert_allclose(y, np.tanh(2 * np.tanh(X @ W.T)))
+    g = graph.empty("x").insert("h", Scaled(W), after="x")
+    params, state = g.init(0, X)
+    assert g.summary(X).endswith("7 parameters")
+    kept, _ = graph.inherit(g.insert("t", np.tanh, after="h"), 0, (X,), params, state)
+    assert kept["h"] is params["h"]
+
+
 def test_trees_of_another_structure_are_refused_with_the_path_that_differs() -> None:
     model, other = Plain(W, [B, B]), Plain(W, (B, B))
     optimiser = optimize.adam(0.1)

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+import numpy as np
+
 import wengert as wg
 from wengert.graph.graph import Graph, Tree
 from wengert.graph.vertices import is_layer
@@ -83,5 +85,9 @@ def _is_alike(old: Tree, new: Tree) -> bool:
     leaves, structure = wg.tree.flatten(old)
     new_leaves, new_structure = wg.tree.flatten(new)
     return structure == new_structure and all(
-        a.shape == b.shape and a.dtype == b.dtype for a, b in zip(leaves, new_leaves, strict=True)
+        np.shape(a) == np.shape(b) and _dtype(a) == _dtype(b) for a, b in zip(leaves, new_leaves, strict=True)
     )
+
+
+def _dtype(leaf: Any) -> Any:
+    return leaf.dtype if hasattr(leaf, "dtype") else np.asarray(leaf).dtype

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
+
+import numpy as np
 
 import wengert as wg
 from wengert.graph.vertices import words
@@ -28,7 +31,7 @@ def table(graph: Graph, *xs: Any) -> str:
     """
     params: dict[str, Any] = {}
     specs = graph.specs(*xs, params=params) if xs else {}
-    counts = {name: sum([x.size for x in wg.tree.leaves(own)]) for name, own in params.items()}
+    counts = {name: sum([math.prod(np.shape(x)) for x in wg.tree.leaves(own)]) for name, own in params.items()}
     rows = [("vertex", "part", "reads", *(["gives", "parameters"] if xs else []))]
     for vertex in graph:
         part = words(vertex.part)

@@ -7,6 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 import wengert as wg
 from wengert.nn.layers.base import as_layer
 from wengert.nn.layers.containers import as_inputs, specs, watching
@@ -137,4 +139,7 @@ def flops(model: Model, params: Any, state: Any, *xs: Array | Spec) -> float:
 
 
 def _nbytes(params: Any) -> int:
-    return sum(math.prod(x.shape) * x.dtype.itemsize for x in wg.tree.leaves(params))
+    return sum(
+        math.prod(np.shape(x)) * (x if hasattr(x, "dtype") else np.asarray(x)).dtype.itemsize
+        for x in wg.tree.leaves(params)
+    )

@@ -343,7 +343,7 @@ def adagrad(rate: Rate, begin: float = 0.1, epsilon: float = 1e-7) -> Optimiser:
     """
 
     def init(params: Tree) -> Tree:
-        return {"count": _begin(), "square": mapped(lambda p: np.full(p.shape, begin, p.dtype), params)}
+        return {"count": _begin(), "square": mapped(lambda x: x + x.dtype.type(begin), zeros_like(params))}
 
     def update(gradient: Tree, state: Tree, params: Tree) -> tuple[Tree, Tree]:
         square = mapped(lambda v, g: v + g * g, state["square"], gradient)

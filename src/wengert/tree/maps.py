@@ -20,6 +20,10 @@ def leaves(tree: Tree) -> list[Any]:
     ----------
     tree : any nest of containers; see :mod:`wengert.tree` for what they are.
 
+    Returns
+    -------
+    A list of the leaves; None in a tree is no leaf.
+
     Raises
     ------
     StructureError : the tree is nested deeper than 1000 levels, or contains itself.

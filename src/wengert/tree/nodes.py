@@ -102,6 +102,10 @@ def unflatten(treedef: TreeDef, leaves: Sequence[Any]) -> Tree:
     treedef : a structure, as :func:`flatten` returns it.
     leaves : as many as the structure has, of any kind.
 
+    Returns
+    -------
+    New containers around the leaves, which are not copied; dicts have the order of keys of the tree that was flattened.
+
     Raises
     ------
     StructureError : there are more leaves, or fewer.
@@ -140,6 +144,10 @@ def own_order(treedef: TreeDef) -> list[int]:
     Parameters
     ----------
     treedef : a structure, as :func:`flatten` returns it.
+
+    Returns
+    -------
+    Each number from 0 to the number of leaves once.
 
     Examples
     --------

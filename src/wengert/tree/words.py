@@ -22,6 +22,10 @@ def paths(tree: Tree) -> list[str]:
     ----------
     tree : any nest of containers, or its structure.
 
+    Returns
+    -------
+    A list of texts, one a leaf, in the order of :func:`flatten`.
+
     Raises
     ------
     StructureError : the tree is nested deeper than 1000 levels, or contains itself.
@@ -54,6 +58,14 @@ def names(tree: Tree) -> list[tuple[Any, ...]]:
     Parameters
     ----------
     tree : any nest of containers, or its structure.
+
+    Returns
+    -------
+    A list of tuples, one a leaf.
+
+    Raises
+    ------
+    StructureError : the tree is nested deeper than 1000 levels, or contains itself.
 
     Examples
     --------
@@ -141,7 +153,7 @@ def mismatch(expected: TreeDef, got: Tree) -> str | None:
 
 
 ABSENT = object()
-"""In the result of :func:`align`: the tree has nothing here."""
+"""The part that :func:`align` returns where the tree has nothing."""
 
 
 def align(

@@ -72,7 +72,7 @@ def _warned_of_promotion(path: str, part: Any, params: Params, xs: tuple[Any, ..
     Such a part makes the wider one of both of everything that follows.
     """
     narrow = {x.dtype.name for x in xs if hasattr(x, "dtype") and x.dtype.kind == "f"}
-    own = {x.dtype.name for x in wg.tree.leaves(params) if x.dtype.kind == "f"}
+    own = {x.dtype.name for x in wg.tree.leaves(params) if hasattr(x, "dtype") and x.dtype.kind == "f"}
     if not narrow or not own or narrow | own == narrow & own:
         return False
     warnings.warn(
