@@ -25,6 +25,8 @@ def row(test: str, why: str, *sources: str) -> Row:
 COVERED = [
     row("tests/api/test_derivatives.py", "the functions that vjp and linearize return, with good and bad tangents",
         "api/linear.py"),
+    row("tests/higher/test_implicit.py", "the function is the op's one door: what it records and refuses is seen there",
+        "api/roots.py"),
     row("tests/api/test_bodies.py", "what a body decides, and the one tape of its paths, are seen on programs",
         "higher/joining.py", "tracing/decisions.py"),
     row(

@@ -16,6 +16,7 @@ from wengert.api.derivatives import grad, jvp, linearize, stop_gradient, value_a
 from wengert.api.mapping import broadcast, vmap
 from wengert.api.matrices import hessian, hvp, jacobian
 from wengert.api.programs import compile, constant, fastmath, jit, spec, spec_of, trace
+from wengert.api.roots import known_root
 from wengert.checking import check_derivatives
 from wengert.edit import format_tree
 from wengert.errors import PerformanceWarning
@@ -59,6 +60,7 @@ __all__ = [
     "fori_loop",
     "while_loop",
     "joined",
+    "known_root",
     "known_states",
     "checkpoint",
     # what is constant
