@@ -35,7 +35,7 @@ def check(g: graph.Graph) -> None:
         assert met.issuperset(vertex.inputs)
         met.add(name)
     assert met.issuperset(g.outputs)
-    assert [v.name for v in g if type(v.part).__name__ == "Input"] == sorted(g.inputs, key=g.names.index)
+    assert [v.name for v in g if type(v.part).__name__ == "InputPart"] == sorted(g.inputs, key=g.names.index)
 
 
 # ---------------------------------------------------------------------------------------------------- one by one

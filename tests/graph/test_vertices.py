@@ -5,11 +5,11 @@ from __future__ import annotations
 import numpy as np
 
 from tests.graph.layers import Linear
-from wengert.graph.vertices import Call, Constant, Input, Operand, Vertex, words
+from wengert.graph.vertices import Call, Constant, InputPart, Operand, Vertex, words
 
 
 def test_parts_in_words() -> None:
-    assert words(Input()) == "input"
+    assert words(InputPart()) == "input"
     assert words(Constant(np.ones((2, 3)))) == "constant float64[2, 3]"
     assert words(Linear(3)) == "Linear(width=3)"
     assert words(Call(np.add, (1, Operand(0)))) == "add(1, ·)"

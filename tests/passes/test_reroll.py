@@ -24,7 +24,7 @@ from wengert.ops.kernels import Callback, flops
 from wengert.ops.op import Op
 from wengert.ops.shape import broadcast_to, concatenate, reshape
 from wengert.passes.reroll import loops, reroll
-from wengert.passes.reroll.pieces import Piece, Ref, Step, part, read, simplest, whole
+from wengert.passes.reroll.pieces import IterationStep, Piece, Ref, part, read, simplest, whole
 from wengert.passes.reroll.repeats import FEWEST
 from wengert.tape import Aval, Lit, Tape, Var, check
 
@@ -243,7 +243,7 @@ def test_a_step_that_has_no_batch_is_no_loop() -> None:
 # ------------------------------------------------------------------------------------------------- pieces
 
 
-def seen(steps: list[Step], outputs: list[Ref], env: dict[Any, Any]) -> list[Any]:
+def seen(steps: list[IterationStep], outputs: list[Ref], env: dict[Any, Any]) -> list[Any]:
     """What steps on pieces compute: an interpreter that knows pieces by their elements."""
 
     def of(ref: Ref) -> Any:

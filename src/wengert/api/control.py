@@ -19,7 +19,7 @@ from wengert.errors import ConcretizationError, DTypeError, MutationError, Shape
 from wengert.expect import checked, given, refused
 from wengert.higher.bodies import alive, steps_of_constants
 from wengert.higher.branches import cond as cond_op
-from wengert.higher.chain import Chain
+from wengert.higher.chain import Recurrence
 from wengert.higher.chain import chain as chain_op
 from wengert.higher.loops import Loop, While, kept_bytes
 from wengert.higher.loops import scan as scan_op
@@ -514,7 +514,7 @@ def known_states(step: Callable[..., Any], init: Array, xs: Sequence[Array], sta
     avals = [aval_of(init), *[Aval(a.shape[1:], a.dtype) for a in map(aval_of, stacks)]]
     body = recorded("known_states", step, avals, tree.flatten(tuple([0.0] * len(avals)))[1], is_certain=True)
     _check_carry("known_states", body.source, avals[:1], [a.aval for a in body.tape.outputs], 0, 0)
-    chain = Chain(body.tape, len(body.constants))
+    chain = Recurrence(body.tape, len(body.constants))
     number = count.astype(np.intp) if type(count) is Tracer else np.intp(count)
     operands = [states, number, *body.constants, init, *stacks]
     return record(chain_op, operands, {"chain": chain, "wrt": None})

@@ -5,7 +5,7 @@ from __future__ import annotations
 import wengert as wg
 from wengert import nn
 from wengert.graph.graph import Graph
-from wengert.graph.vertices import Input, Vertex
+from wengert.graph.vertices import InputPart, Vertex
 from wengert.graph.wires import taken_twice
 
 
@@ -26,7 +26,7 @@ def from_chain(chain: nn.Chain) -> Graph:
     >>> bool(np.all(y == chain.apply(params, state, x)[0]))
     True
     """
-    vertices = {"x": Vertex("x", Input())}
+    vertices = {"x": Vertex("x", InputPart())}
     last = "x"
     for name, part in chain.parts.items():
         if name in vertices:

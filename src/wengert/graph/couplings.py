@@ -19,7 +19,7 @@ from scipy.sparse.csgraph import connected_components
 
 import wengert as wg
 from wengert.graph.rules import Fixed, Joined, Rule, Same, Times, rule, rule_of
-from wengert.graph.vertices import Input, Vertex, is_layer
+from wengert.graph.vertices import InputPart, Vertex, is_layer
 
 if TYPE_CHECKING:
     from wengert.graph.graph import Graph
@@ -153,7 +153,7 @@ def _stay(graph: Graph, rules: dict[str, Rule], widths: dict[str, int]) -> dict[
     for vertex in graph:
         name, rule = vertex.name, rules[vertex.name]
         if isinstance(rule, Fixed) and name in widths:
-            found[name] = "an input" if isinstance(vertex.part, Input) else "whose part has no rule for widths"
+            found[name] = "an input" if isinstance(vertex.part, InputPart) else "whose part has no rule for widths"
         for read in vertex.inputs:
             if read in widths and isinstance(rule, Fixed):
                 found.setdefault(read, f"read by {name!r}, whose part has no rule for widths")

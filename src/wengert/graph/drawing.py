@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from wengert.graph.layout import Layout, Place, columns, layout
-from wengert.graph.vertices import Constant, Input, Vertex, is_layer, words
+from wengert.graph.vertices import Constant, InputPart, Vertex, is_layer, words
 
 if TYPE_CHECKING:
     from wengert.graph.graph import Graph
@@ -153,7 +153,7 @@ def _lines(vertex: Vertex, specs: Mapping[str, Any]) -> list[tuple[str, str]]:
     """Return the lines in a box, each with its class."""
     lines = [("name", _cut(vertex.name))]
     what = words(vertex.part)
-    if not isinstance(vertex.part, Input) and what != vertex.name:
+    if not isinstance(vertex.part, InputPart) and what != vertex.name:
         lines.append(("part", _cut(what)))
     if vertex.name in specs:
         lines.append(("gives", _cut(str(specs[vertex.name]))))
@@ -166,7 +166,7 @@ def _cut(text: str) -> str:
 
 def _kind(vertex: Vertex) -> str:
     part = vertex.part
-    if isinstance(part, Input):
+    if isinstance(part, InputPart):
         return "input"
     return "constant" if isinstance(part, Constant) else "layer" if is_layer(part) else "function"
 

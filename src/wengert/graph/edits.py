@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import wengert as wg
 from wengert.graph.order import in_order, visited
-from wengert.graph.vertices import Input, Part, Vertex
+from wengert.graph.vertices import InputPart, Part, Vertex
 from wengert.graph.wires import taken_twice
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def replace(graph: Graph, name: str, part: Part, *inputs: str) -> Graph:
     >>> graph.empty("x").insert("h", np.exp, after="x").replace("h", np.cos)(0.0)
     np.float64(1.0)
     """
-    if isinstance(graph[name].part, Input):
+    if isinstance(graph[name].part, InputPart):
         raise wg.errors.GraphError(
             wg.errors.message(
                 f"replace: {name!r} is an input, which computes nothing",
@@ -127,7 +127,7 @@ def rewire(graph: Graph, name: str, *inputs: str) -> Graph:
     >>> g.rewire("h", "y", "x")(1.0, 3.0)
     np.float64(2.0)
     """
-    if isinstance(graph[name].part, Input):
+    if isinstance(graph[name].part, InputPart):
         raise wg.errors.GraphError(wg.errors.message(f"rewire: {name!r} is an input, which reads nothing"))
     new = graph.vertices[name]._replace(inputs=inputs)
     _check_inputs(graph, new)
@@ -174,7 +174,7 @@ def copy(graph: Graph, names: Mapping[str, str]) -> Graph:
     (('x',), ('h2',), ('y',))
     """
     for old, new in names.items():
-        if isinstance(graph[old].part, Input):
+        if isinstance(graph[old].part, InputPart):
             raise wg.errors.GraphError(wg.errors.message(f"copy: {old!r} is an input, which is given once"))
         if new in graph.vertices:
             raise taken_twice(new)
@@ -263,7 +263,7 @@ def part(graph: Graph, outputs: Iterable[str] | None = None, inputs: Iterable[st
             )
         )
     kept = tuple([name for name in ends if inputs is not None or name in needed])
-    vertices = {name: Vertex(name, Input()) for name in kept}
+    vertices = {name: Vertex(name, InputPart()) for name in kept}
     vertices |= {name: v for name, v in whole.items() if name in needed and name not in vertices}
     return graph.made_of(vertices, kept, outputs)
 

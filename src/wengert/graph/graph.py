@@ -24,7 +24,7 @@ from wengert.graph.evaluation import check_inputs, check_names, evaluate
 from wengert.graph.order import visited
 from wengert.graph.specs import specs_of
 from wengert.graph.table import table
-from wengert.graph.vertices import Input, Vertex, Vertices
+from wengert.graph.vertices import InputPart, Vertex, Vertices
 from wengert.graph.widths import resize
 from wengert.graph.wires import Wire, vertices_of
 
@@ -254,5 +254,5 @@ def empty(*inputs: str) -> Graph:
     >>> graph.empty("x").insert("h", np.tanh, after="x")(0.0)
     np.float64(0.0)
     """
-    wires = [Wire(Input(), name, ()) for name in inputs]
+    wires = [Wire(InputPart(), name, ()) for name in inputs]
     return Graph(wires, wires)

@@ -8,7 +8,7 @@ from typing import Any
 
 import wengert as wg
 from wengert.graph.graph import Graph
-from wengert.graph.vertices import Call, Constant, Input, Operand, Vertex
+from wengert.graph.vertices import Call, Constant, InputPart, Operand, Vertex
 from wengert.graph.wires import free_name
 
 
@@ -57,7 +57,7 @@ def of_tape(tape: wg.Tape, parameters: tuple[str, ...] = ()) -> Graph:
         return name
 
     for value, word in zip(tape.inputs, _words_of_inputs(tape, parameters), strict=True):
-        names[value] = add(word, Input())
+        names[value] = add(word, InputPart())
     inputs = tuple(vertices)
     for capture in tape.captures:
         names[capture.var] = add(capture.name or "constant", Constant(capture.array))

@@ -23,7 +23,7 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
-from wengert.graph.vertices import Constant, Input, is_layer
+from wengert.graph.vertices import Constant, InputPart, is_layer
 from wengert.graph.wires import Concatenate
 
 Axes = Mapping[str, tuple[Any, ...]]
@@ -122,7 +122,7 @@ def rule_of(part: Any, operands: Sequence[Any], axes: Sequence[int]) -> Rule:
     found = rule(part, operands)
     if found is not None:
         return found
-    if isinstance(part, Input | Constant):
+    if isinstance(part, InputPart | Constant):
         return Fixed()
     if is_layer(part):
         if part.init(0, *operands)[0]:

@@ -85,7 +85,7 @@ PIECE = 1_000
 
 
 @dataclass(frozen=True)
-class Input:
+class InputPart:
     """This part stands for a value that the caller gives."""
 
 
@@ -164,7 +164,7 @@ def words(part: Any) -> str:
     >>> words(np.tanh), words(Call(np.sum, (Operand(0),), {"axis": 1}))
     ('tanh', 'sum(·, axis=1)')
     """
-    if isinstance(part, Input):
+    if isinstance(part, InputPart):
         return "input"
     if isinstance(part, Constant):
         return f"constant {np.asarray(part.value).dtype}{list(np.shape(part.value))}"

@@ -17,7 +17,7 @@ import numpy as np
 
 import wengert as wg
 from wengert.graph.order import visited
-from wengert.graph.vertices import Call, Input, Operand, Part, Vertex
+from wengert.graph.vertices import Call, InputPart, Operand, Part, Vertex
 
 _WORDS = {"subtract": "sub", "multiply": "mul", "divide": "div"}
 
@@ -77,7 +77,7 @@ def input(name: str) -> Wire:
     >>> graph.Graph(inputs=[x], outputs=np.exp(x))(0.0)
     np.float64(1.0)
     """
-    return Wire(Input(), name, ())
+    return Wire(InputPart(), name, ())
 
 
 @wg.expect.checked
@@ -168,7 +168,7 @@ def vertices_of(inputs: Iterable[Wire], outputs: Iterable[Wire]) -> tuple[dict[s
     """Return the vertices that ``outputs`` need, in topological order behind the inputs; and the name of each wire."""
     inputs = list(inputs)
     wires = visited([*inputs, *outputs], lambda wire: wire.inputs)
-    missing = [wire for wire in wires if isinstance(wire.part, Input) and wire not in inputs]
+    missing = [wire for wire in wires if isinstance(wire.part, InputPart) and wire not in inputs]
     if missing:
         raise wg.errors.GraphError(
             wg.errors.message(

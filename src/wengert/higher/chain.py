@@ -25,7 +25,7 @@ from wengert.ops.shape import zeros
 from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, Var, building, splice
 
 
-class Chain(NamedTuple):
+class Recurrence(NamedTuple):
     """A step as a tape: it takes constants, a state and a slice of each stack, and gives the next state."""
 
     step: Tape
@@ -42,24 +42,24 @@ FIRST = 2
 steps taken, then the inputs of the step: its constants, the first state, and whole stacks in the place of slices."""
 
 
-def _tangent_loop(chain: Chain, avals: Sequence[Aval], wrt: tuple[int, ...]) -> While:
+def _tangent_loop(chain: Recurrence, avals: Sequence[Aval], wrt: tuple[int, ...]) -> While:
     """The loop of forward mode. It carries k and the tangents of all states; it reads the states, the operands of the
     step, and the tangents of those operands that move."""
     return _made(chain, tuple(avals), wrt, _tangent_body)
 
 
-def _cotangent_loop(chain: Chain, avals: Sequence[Aval], wrt: tuple[int, ...]) -> While:
+def _cotangent_loop(chain: Recurrence, avals: Sequence[Aval], wrt: tuple[int, ...]) -> While:
     """The loop of reverse mode. It carries k, the cotangent of state k, and the cotangents of the step's operands; it
     reads the states, the operands of the step, and the given cotangents of all states."""
     return _made(chain, tuple(avals), wrt, _cotangent_body)
 
 
 @lru_cache(maxsize=1024)
-def _made(chain: Chain, avals: tuple[Aval, ...], wrt: tuple[int, ...], make: Callable[..., While]) -> While:
+def _made(chain: Recurrence, avals: tuple[Aval, ...], wrt: tuple[int, ...], make: Callable[..., While]) -> While:
     return make(chain, avals, wrt)
 
 
-def _at(chain: Chain, values: Sequence[Atom], states: Atom, k: Atom) -> list[Any]:
+def _at(chain: Recurrence, values: Sequence[Atom], states: Atom, k: Atom) -> list[Any]:
     """Return the inputs of step number ``k``: the constants, state ``k``, and slice ``k`` of each stack."""
     constants, stacks = values[: chain.state], values[chain.state + 1 :]
     return [*constants, gather(states, k), *[gather(x, k) for x in stacks]]
@@ -73,7 +73,7 @@ def _test(compare: Any, operands: Sequence[Aval], carries: Sequence[Aval]) -> Ta
     return alive(Tape(inputs=tuple(inputs), captures=(), instrs=builder.instrs, outputs=(holds,)))
 
 
-def _tangent_body(chain: Chain, avals: tuple[Aval, ...], wrt: tuple[int, ...]) -> While:
+def _tangent_body(chain: Recurrence, avals: tuple[Aval, ...], wrt: tuple[int, ...]) -> While:
     states, takes = avals[0], avals[FIRST:]
     moving = [k for k in wrt if k != chain.state]
     constants = [Var(a) for a in (states, *takes, *[takes[k] for k in moving])]
@@ -91,13 +91,13 @@ def _tangent_body(chain: Chain, avals: tuple[Aval, ...], wrt: tuple[int, ...]) -
     return While(_test(less, [Aval((), INTP)], [k.aval, states]), alive(body), 1, len(constants))
 
 
-def _slice_of(chain: Chain, j: int, given: dict[int, Var], tangents: Var, k: Var) -> Any:
+def _slice_of(chain: Recurrence, j: int, given: dict[int, Var], tangents: Var, k: Var) -> Any:
     if j == chain.state:
         return gather(tangents, k)
     return given[j] if j < chain.state else gather(given[j], k)
 
 
-def _cotangent_body(chain: Chain, avals: tuple[Aval, ...], wrt: tuple[int, ...]) -> While:
+def _cotangent_body(chain: Recurrence, avals: tuple[Aval, ...], wrt: tuple[int, ...]) -> While:
     states, takes = avals[0], avals[FIRST:]
     moving = [j for j in wrt if j != chain.state]
     constants = [Var(a) for a in (states, *takes, states)]
@@ -120,7 +120,7 @@ def _cotangent_body(chain: Chain, avals: tuple[Aval, ...], wrt: tuple[int, ...])
     return While(_test(greater, [], carries), alive(body), 0, len(constants))
 
 
-def _pushforward(xs: Any, dxs: Any, y: Any, *, chain: Chain, wrt: Any) -> Any:
+def _pushforward(xs: Any, dxs: Any, y: Any, *, chain: Recurrence, wrt: Any) -> Any:
     takes, d_takes = xs[FIRST:], dxs[FIRST:]
     moving = tuple([k for k, d in enumerate(d_takes) if d is not None])
     if not moving:
@@ -138,7 +138,7 @@ def _keep(instr: Instr, active: Any) -> Instr:
     return instr._replace(params={**instr.params, "wrt": wrt})
 
 
-def _pullback(ct: Any, *xs_y: Any, operand: int, chain: Chain, wrt: tuple[int, ...] | None) -> Any:
+def _pullback(ct: Any, *xs_y: Any, operand: int, chain: Recurrence, wrt: tuple[int, ...] | None) -> Any:
     xs, y = xs_y[:-1], xs_y[-1]
     if operand < FIRST:
         return None

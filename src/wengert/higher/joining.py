@@ -39,7 +39,7 @@ class Path(NamedTuple):
     """The structure of the value that the body returned."""
 
 
-class Joined(NamedTuple):
+class JoinedTape(NamedTuple):
     """The steps and results of the joined tape."""
 
     instrs: tuple[Instr, ...]
@@ -64,7 +64,7 @@ class _Side(NamedTuple):
     weak: list[type | None]
 
 
-def join(name: str, paths: Sequence[Path]) -> Joined:
+def join(name: str, paths: Sequence[Path]) -> JoinedTape:
     """Join ``paths``, one for each choice of outcomes, into one tape. They read the same variables from outside.
 
     Raises StructureError, ShapeError or DTypeError, with the line of the decision and both types, if the results of
@@ -73,7 +73,7 @@ def join(name: str, paths: Sequence[Path]) -> Joined:
     for path in paths[1:]:
         _check_structure(name, paths[0], path)
     side = _Joiner(name, paths[0].treedef).side([_Walk(p, {}) for p in paths], 0)
-    return Joined(tuple(side.instrs), tuple(side.outputs))
+    return JoinedTape(tuple(side.instrs), tuple(side.outputs))
 
 
 def _check_structure(name: str, first: Path, other: Path) -> None:

@@ -22,7 +22,7 @@ Spec = Any
 
 
 @dataclass(frozen=True)
-class Row:
+class SummaryRow:
     """One part of a model."""
 
     path: str
@@ -54,7 +54,7 @@ class Summary:
     [('layers.0', 2048), ('layers.1', 1280)]
     """
 
-    rows: tuple[Row, ...]
+    rows: tuple[SummaryRow, ...]
     parameters: int
     flops: float
     parameter_bytes: int
@@ -104,7 +104,7 @@ def summary(model: Model | Callable[..., Any], *xs: Array | Spec) -> Summary:
     with watching(see):
         wg.spec_of(model.apply)(params, state, *specs(xs))
     rows = [
-        Row(
+        SummaryRow(
             path,
             repr(part) if len(repr(part)) < 60 else type(part).__name__,
             ", ".join(map(str, made)),

@@ -28,7 +28,7 @@ from wengert.ode.step import (
     Attempt,
     Rate,
     Step,
-    Trial,
+    TrialStep,
     jacobian,
     rms,
     simplified_newton,
@@ -64,7 +64,7 @@ class Bdf:
             "inverse": np.zeros((y.size, y.size)),
         }
 
-    def attempt(self, rate: Rate, trial: Trial, memory: dict[str, Any]) -> Attempt:
+    def attempt(self, rate: Rate, trial: TrialStep, memory: dict[str, Any]) -> Attempt:
         order, end = memory["order"], trial.t + trial.h
         ratio = trial.h / memory["spacing"]
         is_other = np.abs(ratio - 1) > 1e-9

@@ -16,14 +16,14 @@ import numpy as np
 import wengert as wg
 from wengert.ode.equation import rate_of
 from wengert.ode.options import Given, Options
-from wengert.ode.search import FINISHED, Found, direction_from
+from wengert.ode.search import FINISHED, SearchState, direction_from
 from wengert.ode.step import Rate, Step
 
 
 class Followed(NamedTuple):
     """The steps that were found, as what follows from what was given: with derivatives."""
 
-    found: Found
+    found: SearchState
     """The outcome of the search, whose ``states`` are what follows from y0."""
     steps: Step
     """All steps, an array a field; those behind the last take no time."""
@@ -31,7 +31,7 @@ class Followed(NamedTuple):
     """y at ``t_eval``, of shape (n, m), or None."""
 
 
-def follow(fun: Callable[..., Any], options: Options, given: Given, found: Found) -> Followed:
+def follow(fun: Callable[..., Any], options: Options, given: Given, found: SearchState) -> Followed:
     """The steps that were found, their states as what follows from y0, and y at t_eval."""
     y0, t0, t1 = given.y0, given.t0, given.t1
     rate = rate_of(fun, given)

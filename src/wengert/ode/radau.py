@@ -24,7 +24,7 @@ from wengert.ode.step import (
     Newton,
     Rate,
     Step,
-    Trial,
+    TrialStep,
     jacobian,
     rms,
     simplified_newton,
@@ -83,7 +83,7 @@ class Radau:
             "was_inaccurate": no,
         }
 
-    def attempt(self, rate: Rate, trial: Trial, memory: dict[str, Any]) -> Attempt:
+    def attempt(self, rate: Rate, trial: TrialStep, memory: dict[str, Any]) -> Attempt:
         t, h, y, first, rtol, atol, was_rejected, is_bounded, _, asked = trial
         now = _factored(rate, trial, memory)
         scale = atol + np.abs(y) * rtol
@@ -128,7 +128,7 @@ class Radau:
         return lambda x: state + _between(z, x)
 
 
-def _factored(rate: Rate, trial: Trial, memory: dict[str, Any]) -> dict[str, Any]:
+def _factored(rate: Rate, trial: TrialStep, memory: dict[str, Any]) -> dict[str, Any]:
     """Return the memory with a new Jacobian and new inverses, where these are asked for."""
     t, h, y = trial[:3]
     wants = memory["wants_jacobian"]
@@ -153,7 +153,7 @@ def _factored(rate: Rate, trial: Trial, memory: dict[str, Any]) -> dict[str, Any
     }
 
 
-def _stages(rate: Rate, trial: Trial, memory: dict[str, Any], scale: Any) -> Newton:
+def _stages(rate: Rate, trial: TrialStep, memory: dict[str, Any], scale: Any) -> Newton:
     """Solve for the transformed stages by Newton's iteration, from a guess by the polynomial of the step before."""
     t, h, y = trial[:3]
     inverse_t = np.array(INVERSE_T)
@@ -172,7 +172,7 @@ def _stages(rate: Rate, trial: Trial, memory: dict[str, Any], scale: Any) -> New
     return simplified_newton(change, lambda dw: rms(dw / scale), inverse_t @ guess, MOST_ITERATIONS, tol)
 
 
-def _error(rate: Rate, trial: Trial, memory: dict[str, Any], z: Any, scale: Any) -> Any:
+def _error(rate: Rate, trial: TrialStep, memory: dict[str, Any], z: Any, scale: Any) -> Any:
     """The error of a step by the embedded formula of order 3; filtered once more if the trial before was too long."""
     t, h, y, first = trial[:4]
     of_stages = np.array(E) @ z / h

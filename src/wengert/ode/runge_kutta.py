@@ -21,7 +21,7 @@ from wengert.ode.step import (
     Attempt,
     Rate,
     Step,
-    Trial,
+    TrialStep,
     combined,
     jacobian,
     numbers,
@@ -71,10 +71,10 @@ class RungeKutta:
     def begin(self, rate: Rate, t: Any, y: Any, first: Any, h: Any) -> dict[str, Any]:
         return {}
 
-    def attempt(self, rate: Rate, trial: Trial, memory: dict[str, Any]) -> Attempt:
+    def attempt(self, rate: Rate, trial: TrialStep, memory: dict[str, Any]) -> Attempt:
         return self.tried(rate, trial)[0]
 
-    def tried(self, rate: Rate, trial: Trial) -> tuple[Attempt, Any]:
+    def tried(self, rate: Rate, trial: TrialStep) -> tuple[Attempt, Any]:
         """The attempt, and |h| times an estimate of the largest eigenvalue of ∂f/∂y, if the last stage is at t + h."""
         t, h, y, first, rtol, atol, was_rejected, *_ = trial
         y_new, stages, is_found = self.step(rate, t, h, y, first, atol + np.abs(y) * rtol)

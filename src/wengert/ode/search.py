@@ -16,12 +16,12 @@ import numpy as np
 import wengert as wg
 from wengert.ode.equation import crosses, direction_of, event_values, rate_of
 from wengert.ode.options import Given, Options
-from wengert.ode.step import Method, Rate, Trial, rms
+from wengert.ode.step import Method, Rate, TrialStep, rms
 
 RUNNING, AT_EVENT, FINISHED, TOO_SMALL, FULL = 0, 1, 2, 3, 4
 
 
-class Found(NamedTuple):
+class SearchState(NamedTuple):
     """The state of the search: where it is, what it goes on with, and the steps that it has found."""
 
     t: Any
@@ -54,7 +54,7 @@ class Found(NamedTuple):
     """The method's mark of the state at each end, float64[room + 1]."""
 
 
-def search(fun: Callable[..., Any], options: Options, given: Given, before: Found | None) -> Found:
+def search(fun: Callable[..., Any], options: Options, given: Given, before: SearchState | None) -> SearchState:
     """The steps that are accurate enough, from t0 on, or from where the search ``before`` ended for lack of room."""
     given, before = wg.stop_gradient((given, before))
     rate, values = rate_of(fun, given), event_values(options, given)
@@ -75,7 +75,7 @@ def _rooms(options: Options) -> tuple[Any, Any, int]:
     return np.zeros(size), np.full(size, options.method.first_mark), rows + 1
 
 
-def _begun(rate: Rate, values: Any, options: Options, given: Given) -> Found:
+def _begun(rate: Rate, values: Any, options: Options, given: Given) -> SearchState:
     """The search before its first step."""
     method, t0, y0, direction = options.method, given.t0, given.y0, direction_from(given)
     first = rate(t0, y0)
@@ -84,7 +84,7 @@ def _begun(rate: Rate, values: Any, options: Options, given: Given) -> Found:
     times, marks, rows = _rooms(options)
     states = np.zeros((rows, start.size), start.dtype)
     times[0], states[0] = t0, start
-    return Found(
+    return SearchState(
         t=t0,
         y=y0,
         first=first,
@@ -104,7 +104,7 @@ def _begun(rate: Rate, values: Any, options: Options, given: Given) -> Found:
     )
 
 
-def _with_room(options: Options, before: Found) -> Found:
+def _with_room(options: Options, before: SearchState) -> SearchState:
     """The search where it ended for lack of room, with more of it."""
     times, marks, rows = _rooms(options)
     times[: before.times.size], marks[: before.marks.size] = before.times, before.marks
@@ -114,7 +114,7 @@ def _with_room(options: Options, before: Found) -> Found:
     return before._replace(status=np.int64(RUNNING), times=times, states=states, marks=marks)
 
 
-def _attempted(rate: Rate, values: Any, options: Options, given: Given, now: Found) -> Found:
+def _attempted(rate: Rate, values: Any, options: Options, given: Given, now: SearchState) -> SearchState:
     """The search after one more trial."""
     method, room, t1, direction = options.method, options.room, given.t1, direction_from(given)
     t, y, was_rejected = now.t, now.y, now.was_rejected
@@ -124,7 +124,7 @@ def _attempted(rate: Rate, values: Any, options: Options, given: Given, now: Fou
     t_new = t + size * direction
     is_cut, is_bounded = direction * (t_new - t1) > 0, size != now.h
     t_new = np.where(is_cut, t1, t_new)
-    trial = Trial(t, t_new - t, y, now.first, given.rtol, given.atol, was_rejected, is_bounded, is_cut, now.h)
+    trial = TrialStep(t, t_new - t, y, now.first, given.rtol, given.atol, was_rejected, is_bounded, is_cut, now.h)
     tried = method.attempt(rate, trial, now.memory)
     is_good = tried.is_good & ~is_too_small
     count = now.count + is_good
@@ -141,7 +141,7 @@ def _attempted(rate: Rate, values: Any, options: Options, given: Given, now: Fou
         ended = np.where(n >= options.limits[e], AT_EVENT, ended)
     ended = np.where(is_good, ended, RUNNING)
     pick = lambda new, old: np.where(is_good, new, old)
-    return Found(
+    return SearchState(
         t=pick(t_new, t),
         y=pick(tried.y, y),
         first=pick(tried.first, now.first),

@@ -12,7 +12,7 @@ import wengert as wg
 from wengert.ode.events import events_of
 from wengert.ode.follow import Followed, interpolated
 from wengert.ode.options import Given, Options, compiled
-from wengert.ode.search import AT_EVENT, FINISHED, FULL, Found
+from wengert.ode.search import AT_EVENT, FINISHED, FULL, SearchState
 
 MESSAGES = {
     0: "The solver successfully reached the end of the integration interval.",
@@ -152,7 +152,7 @@ def _have_room(batched: Any, status: Any, count: Any) -> Any:
     return _has_room(status, count)
 
 
-def _why(given: Given, found: Found) -> str:
+def _why(given: Given, found: SearchState) -> str:
     """Which component fails, at what time."""
     k = int(found.count)
     t, y = found.times[k], found.y

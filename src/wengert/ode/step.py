@@ -1,8 +1,8 @@
 """The interface of a method to the solver: how a step is tried, and how a step that was taken is differentiated.
 
-The search tries steps (:class:`Trial`); a method keeps what it remembers between trials in a dict of its own. For each
-step that was taken, its end, its state and a mark are kept. From these a :class:`Step` is taken again: ``follow`` gives
-the state after it, and ``follow`` is differentiated.
+The search tries steps (:class:`TrialStep`); a method keeps what it remembers between trials in a dict of its own. For
+each step that was taken, its end, its state and a mark are kept. From these a :class:`Step` is taken again: ``follow``
+gives the state after it, and ``follow`` is differentiated.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ class Step(NamedTuple):
         return self.end - self.start
 
 
-class Trial(NamedTuple):
+class TrialStep(NamedTuple):
     """A step that is tried."""
 
     t: Any
@@ -103,7 +103,7 @@ class Method(Protocol):
         """The memory for the first trial."""
         ...
 
-    def attempt(self, rate: Rate, trial: Trial, memory: dict[str, Any]) -> Attempt: ...
+    def attempt(self, rate: Rate, trial: TrialStep, memory: dict[str, Any]) -> Attempt: ...
 
     def follow(self, rate: Rate, step: Step, state: Any) -> Any:
         """The state after a step, in a form whose derivative is right: a value that was found by iteration is

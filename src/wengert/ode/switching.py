@@ -18,7 +18,7 @@ import numpy as np
 import wengert as wg
 from wengert.ode.radau import Radau
 from wengert.ode.runge_kutta import RungeKutta
-from wengert.ode.step import Attempt, Rate, Step, Trial
+from wengert.ode.step import Attempt, Rate, Step, TrialStep
 
 EXPLICITLY, IMPLICITLY = 0, 1
 UNSTABLE = 3.3
@@ -44,12 +44,12 @@ class Switching:
     def begin(self, rate: Rate, t: Any, y: Any, first: Any, h: Any) -> dict[str, Any]:
         return {"is_stiff": h != h, "signs": np.int64(0), "implicit": self.implicit.begin(rate, t, y, first, h)}
 
-    def attempt(self, rate: Rate, trial: Trial, memory: dict[str, Any]) -> Attempt:
-        def explicitly(trial: Trial, memory: dict[str, Any]) -> Any:
+    def attempt(self, rate: Rate, trial: TrialStep, memory: dict[str, Any]) -> Attempt:
+        def explicitly(trial: TrialStep, memory: dict[str, Any]) -> Any:
             tried, size = self.explicit.tried(rate, trial)
             return tried._replace(memory=memory["implicit"]), size > UNSTABLE
 
-        def implicitly(trial: Trial, memory: dict[str, Any]) -> Any:
+        def implicitly(trial: TrialStep, memory: dict[str, Any]) -> Any:
             tried = self.implicit.attempt(rate, trial, memory["implicit"])
             size = np.abs(trial.h) * np.max(np.sum(np.abs(tried.memory["jacobian"]), axis=1))
             return tried, size < CALM

@@ -17,7 +17,7 @@ Tree = Any
 Selector = Callable[[Any], Any]
 
 
-class Step:
+class TrainingStep:
     """This is a compiled step, as :func:`step` makes it; ``init(params)`` is the optimiser's state."""
 
     def __init__(
@@ -93,7 +93,7 @@ def step(
     True
     """
     if executor is None:
-        return Step(loss, optimiser, wrt, has_aux, donate, keep_finite)
+        return TrainingStep(loss, optimiser, wrt, has_aux, donate, keep_finite)
     n_parts = parts or getattr(executor, "_max_workers", 2)
     return SplitStep(loss, optimiser, wrt, has_aux, keep_finite, executor, n_parts)
 

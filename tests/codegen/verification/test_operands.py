@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from tests.codegen.verification.made import address_in_python, nothing
-from wengert.codegen.verification.operands import Memory, difference, mismatch
+from wengert.codegen.verification.operands import OperandMaker, difference, mismatch
 
 
 def test_last_digits_of_what_is_transcendental_may_differ_and_no_more() -> None:
@@ -36,7 +36,7 @@ def writing(*where: int) -> int:
 
 def test_what_is_written_beside_the_results_is_found() -> None:
     def found(*where: int) -> str:
-        x = Memory(np.random.default_rng(0), is_tame=True).dense(np.dtype("i8"), (3,))
+        x = OperandMaker(np.random.default_rng(0), is_tame=True).dense(np.dtype("i8"), (3,))
         x.block[...] = 7
         return difference(writing(*where), [x], [], [[(0, 3)]], {0: [np.zeros(3, "i8")]})
 
@@ -51,7 +51,7 @@ def test_a_refusal_that_is_missing_is_found() -> None:
 
 
 def test_two_parts_that_differ_from_the_whole_are_found() -> None:
-    x = Memory(np.random.default_rng(0), is_tame=True).dense(np.dtype("i8"), (1,))
+    x = OperandMaker(np.random.default_rng(0), is_tame=True).dense(np.dtype("i8"), (1,))
 
     def kernel(pointers: Any, sizes: Any, begin: int, end: int) -> int:
         ctypes.c_int64.from_address(pointers[0]).value = end - begin

@@ -12,10 +12,10 @@ from wengert import config
 from wengert.codegen.ir import Value
 from wengert.codegen.specs.extremes import Extreme
 from wengert.codegen.specs.indexed import Indexed
-from wengert.codegen.specs.nonzero import Nonzero
+from wengert.codegen.specs.nonzero import NonzeroSpec
 from wengert.codegen.specs.running import Running
-from wengert.codegen.specs.search import Search
-from wengert.codegen.specs.spec import Code, Spec
+from wengert.codegen.specs.search import SearchSpec
+from wengert.codegen.specs.spec import Spec, SpecWriter
 from wengert.codegen.verification import specs
 
 pytestmark = pytest.mark.skipif(not config.native, reason="there are no kernels")
@@ -28,10 +28,10 @@ class LastExtreme(Extreme):
         return x >= best
 
 
-class Careless(Nonzero):
+class Careless(NonzeroSpec):
     """It does not say that there are more or less than expected."""
 
-    def write(self, code: Code) -> None:
+    def write(self, code: SpecWriter) -> None:
         code.fail_if = lambda condition: None
         super().write(code)
 
@@ -39,7 +39,7 @@ class Careless(Nonzero):
 class OutOfBounds(Indexed):
     """It takes any index."""
 
-    def write(self, code: Code) -> None:
+    def write(self, code: SpecWriter) -> None:
         is_bad = code.fail_if
         code.fail_if = lambda condition: is_bad(condition & code.f.constant(0, "b1"))
         super().write(code)
@@ -47,10 +47,10 @@ class OutOfBounds(Indexed):
 
 MAXIMUM = Extreme("maximum", "f8", (None, 1), (1,), "axis")
 CUMSUM = Running("add", "f8", ((1, None),), (1, None), True)
-FOUND = Search("left", "f8", (1,), (1,), True)
+FOUND = SearchSpec("left", "f8", (1,), (1,), True)
 GATHER, ROWS = Indexed("gather", "u8", ((1,),), (), (1,)), Indexed("gather", "u4", ((1,),), (1,), (None, 1))
 WRITTEN, ADDED = [Indexed(what, "f8", ((1,),), (1,), (None, 1)) for what in ("set", "add")]
-NONZERO = Nonzero("f8", (None, 1))
+NONZERO = NonzeroSpec("f8", (None, 1))
 RIGHT: dict[str, Spec] = {
     "extremes along an axis": MAXIMUM,
     "extremes of columns": Extreme("minimum", "f4", (1, None), (1,), "kept"),
@@ -59,7 +59,7 @@ RIGHT: dict[str, Spec] = {
     "one running product": Running("multiply", "i4", ((1,),), (1,), False),
     "a recurrence": Running("multiply_add", "f8", ((None, 1), (None, 1)), (None, 1), False),
     "places in a table": FOUND,
-    "places of bytes": Search("right", "i1", (None,), (1,), False),
+    "places of bytes": SearchSpec("right", "i1", (None,), (1,), False),
     "elements": GATHER,
     "rows": ROWS,
     "pairs": Indexed("gather", "u8", ((None, 0), (0, 1)), (None,), (None, None, 1)),
@@ -67,7 +67,7 @@ RIGHT: dict[str, Spec] = {
     "rows written": WRITTEN,
     "rows added": ADDED,
     "what is not zero": NONZERO,
-    "of columns": Nonzero("i2", (1, None)),
+    "of columns": NonzeroSpec("i2", (1, None)),
 }
 
 

@@ -10,7 +10,7 @@ import pytest
 
 from wengert import nn
 from wengert.errors import StructureError
-from wengert.nn.layers.base import Function
+from wengert.nn.layers.base import FunctionLayer
 
 
 @dataclass(frozen=True, repr=False)
@@ -44,7 +44,7 @@ def test_one_without_apply() -> None:
 
 def test_functions_are_layers() -> None:
     layer = nn.as_layer(np.sin)
-    assert layer == Function(np.sin) and repr(layer) == "sin"
+    assert layer == FunctionLayer(np.sin) and repr(layer) == "sin"
     assert layer.init(0, np.ones(2)) == ({}, {})
     y, state = layer.apply({}, {}, np.zeros(2))
     assert y.tolist() == [0, 0] and state == {}

@@ -28,7 +28,7 @@ from wengert.ops.elementwise import (
 )
 from wengert.ops.index import gather
 from wengert.passes.reroll import whiles
-from wengert.passes.reroll.pieces import Step
+from wengert.passes.reroll.pieces import IterationStep
 from wengert.source import Source
 from wengert.tape import Aval, Tape
 
@@ -440,9 +440,9 @@ class Carried(NamedTuple):
 LINE = Source("m.py", 3, "f")
 
 
-def look(number: int = 1, beside: Any = "x", which: str = "ab", source: Source | None = LINE) -> Step:
+def look(number: int = 1, beside: Any = "x", which: str = "ab", source: Source | None = LINE) -> IterationStep:
     noted = SimpleNamespace(beside=beside, which=[Carried(name) for name in which])
-    return Step(guard, (), (), {"expected": Expected(True, turn=(number, noted))}, source)
+    return IterationStep(guard, (), (), {"expected": Expected(True, turn=(number, noted))}, source)
 
 
 def test_two_looks_are_of_one_loop_by_their_line_and_what_stands_beside() -> None:

@@ -42,7 +42,7 @@ def chunked(
 
     if is_innermost and isinstance(length, int) and length <= CHUNK * width:
         return run({}, 0, length)
-    stacks = [_Stack(points, fold, lanes) for fold in nest.folds]
+    stacks = [_PairwiseStack(points, fold, lanes) for fold in nest.folds]
 
     def along(index: dict[int, Index]) -> None:
         first, last = points.reduced_span(lane_dim, rows[0])
@@ -64,7 +64,7 @@ def _pairwise(fold: Fold, totals: list[Value]) -> Value:
     return totals[0]
 
 
-class _Stack:
+class _PairwiseStack:
     """A stack of partial results, combined pairwise: after chunk number n, as many pairs as n has zeros at its end in
     binary."""
 

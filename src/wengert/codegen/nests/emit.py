@@ -11,7 +11,7 @@ from __future__ import annotations
 from wengert.codegen.ir import Index, least
 from wengert.codegen.nests.loops import Vector, loop, over_blocks, over_kept
 from wengert.codegen.nests.nest import Nest
-from wengert.codegen.nests.panels import Block
+from wengert.codegen.nests.panels import PanelBlock
 from wengert.codegen.nests.points import SHORT_CHAIN, Point, Points
 from wengert.codegen.nests.sums import all_sums
 from wengert.codegen.nests.turn import turn
@@ -81,7 +81,7 @@ def blocks_turned(points: Points, plane: Point, crosswise: list[int]) -> None:
 
         def columns(first: Index) -> None:
             last = least(f, f.index(first) + lanes, end)
-            turned = turn(points, plane, crosswise, Block(dim, top, bottom, BLOCK_ROWS, first, lanes))
+            turned = turn(points, plane, crosswise, PanelBlock(dim, top, bottom, BLOCK_ROWS, first, lanes))
 
             def row(i: Index) -> None:
                 p = turned.inner({dim: i})

@@ -52,7 +52,7 @@ def transposed(rows: Sequence[Value]) -> list[Value]:
     return vectors
 
 
-class Block(NamedTuple):
+class PanelBlock(NamedTuple):
     """The part of an operand that a panel holds: the indices from ``start`` to ``stop`` of the dimension ``dim``, at
     most ``length`` of them, and ``many`` lanes from ``first``."""
 
@@ -68,7 +68,7 @@ class Panel:
     """A copy of a block on the stack: for each index along its ``dim`` the lanes, side by side. ``dims``: the
     dimensions that are numbered through as one, and the distance of their indices in that numbering."""
 
-    def __init__(self, f: Function, dtype: str, block: Block, dims: Mapping[int, int] | None = None) -> None:
+    def __init__(self, f: Function, dtype: str, block: PanelBlock, dims: Mapping[int, int] | None = None) -> None:
         self.f, self.dtype, self.block, self.dims = f, dtype, block, dims or {block.dim: 1}
         self.memory = f.alloca(memory_type(dtype, 1), block.length * block.many, f.target.vector_bytes)
 

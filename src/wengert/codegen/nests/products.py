@@ -14,7 +14,7 @@ from wengert.codegen.nests.channels import channels_of, taps_of
 from wengert.codegen.nests.facts import Facts
 from wengert.codegen.nests.loops import Vector, loop, plus
 from wengert.codegen.nests.nest import Nest, Tiling
-from wengert.codegen.nests.panels import Block
+from wengert.codegen.nests.panels import PanelBlock
 from wengert.codegen.nests.points import Point, Points
 from wengert.codegen.nests.tiles import LONGEST_PANEL, equal_tiling, sums_of
 from wengert.codegen.nests.turn import turn
@@ -71,7 +71,7 @@ def equal_tiles(points: Points, point: Point, tiling: Tiling) -> None:
         vectors: list[Vector] = [
             (least(f, plus(first, k * width), n_lanes - width), None) for k in range(lanes // width)
         ]
-        block = Block(2, 0, points.extents[2], LONGEST_PANEL, first, lanes)
+        block = PanelBlock(2, 0, points.extents[2], LONGEST_PANEL, first, lanes)
         above = turn(points, point, tiling.copied, block) if tiling.copied else point
 
         def row(i: Index) -> None:

@@ -25,7 +25,7 @@ from wengert.codegen.nests.loops import (
     plus,
 )
 from wengert.codegen.nests.nest import Load, Nest, Tiling
-from wengert.codegen.nests.panels import COPIED_ROWS, MAX_PANEL, MAX_TURNED, Block, is_crowded, is_turned
+from wengert.codegen.nests.panels import COPIED_ROWS, MAX_PANEL, MAX_TURNED, PanelBlock, is_crowded, is_turned
 from wengert.codegen.nests.points import Point, Points
 from wengert.codegen.nests.turn import turn
 
@@ -190,7 +190,7 @@ def _with_panels(points: Points, point: Point, loads: Sequence[int], first: Inde
     """Copy so many vectors of these operands into panels, and return the point at which they are read from these."""
     length = points.extents[-1]
     assert isinstance(length, int)
-    block = Block(points.nest.ndim - 1, 0, length, length, first, vectors * points.facts.width)
+    block = PanelBlock(points.nest.ndim - 1, 0, length, length, first, vectors * points.facts.width)
     return turn(points, point, loads, block)
 
 

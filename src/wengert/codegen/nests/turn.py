@@ -8,13 +8,13 @@ from wengert.codegen import memory
 from wengert.codegen.ir import Index, least
 from wengert.codegen.memory import size_of
 from wengert.codegen.nests.loops import Vector, loop, plus, whole
-from wengert.codegen.nests.panels import Block, Panel, transposed
+from wengert.codegen.nests.panels import Panel, PanelBlock, transposed
 from wengert.codegen.nests.points import Point, Points
 
 SQUARE = 4  # the side of a square that is transposed at once, in elements: larger squares take long to compile
 
 
-def turn(points: Points, point: Point, loads: Sequence[int], block: Block) -> Point:
+def turn(points: Points, point: Point, loads: Sequence[int], block: PanelBlock) -> Point:
     """Copy these operands into panels, transposed if their elements lie side by side along ``block.dim``. Returns the
     point at which they are read from the panels."""
     panels = {k: Panel(points.f, points.loads[k].dtype, block) for k in loads}
@@ -36,7 +36,7 @@ def gathered(points: Points, point: Point, k: int, vectors: Sequence[Vector]) ->
             dims[d] = length
             length *= nest.extents[d] or 1
     first = vectors[0][0]
-    panel = Panel(f, operand.dtype, Block(-1, 0, length, length, first, len(vectors) * width), dims)
+    panel = Panel(f, operand.dtype, PanelBlock(-1, 0, length, length, first, len(vectors) * width), dims)
 
     def fill(left: list[int], index: dict[int, Index]) -> None:
         if left:
@@ -60,7 +60,7 @@ def turned_lines(points: Points, point: Point, k: int, inner: int, vectors: Sequ
         dims[d] = length
         length *= nest.extents[d] or 1
     last = nest.ndim - 1
-    block = Block(last, 0, nest.extents[last] or 1, length, vectors[0][0], len(vectors) * width)
+    block = PanelBlock(last, 0, nest.extents[last] or 1, length, vectors[0][0], len(vectors) * width)
     panel = Panel(f, operand.dtype, block, dims)
 
     def lines(dim: int, at: Point) -> None:
@@ -88,7 +88,7 @@ def _copy(points: Points, point: Point, panel: Panel, k: int) -> None:
     loop(f, block.start, block.stop, 1, row)
 
 
-def _lanes(points: Points, block: Block) -> Index:
+def _lanes(points: Points, block: PanelBlock) -> Index:
     """The number of lanes of a block that exist: the last block may have fewer."""
     return least(points.f, points.extents[points.nest.lanes] - block.first, block.many)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from wengert.codegen.calls import short
 from wengert.codegen.ir import Cell, Value, select
 from wengert.codegen.memory import size_of
-from wengert.codegen.specs.spec import Code, Rows, Sized, Spec, Vectors
+from wengert.codegen.specs.spec import Rows, Sized, Spec, SpecWriter, Vectors
 from wengert.codegen.strides import Strides, bring_lanes_last, elements, given, shared, without
 from wengert.passes.plan.places import Place
 
@@ -24,7 +24,7 @@ class Extreme(Spec):
     lanes: str
     """The dimension that fills vectors: the "axis" that is searched, the last one that is "kept", or "" for none."""
 
-    def write(self, code: Code) -> None:
+    def write(self, code: SpecWriter) -> None:
         item = size_of(self.dtype)
         pointers = [code.pointer(), code.pointer()]
         extents = [code.size() for _ in self.source]
@@ -63,7 +63,9 @@ class Extreme(Spec):
         is_not_worse = ~(x <= best) if self.compare == "maximum" else ~(x >= best)  # true also if either is NaN
         return is_not_worse & best.eq(best)
 
-    def _look(self, code: Code, found: tuple[Cell, Cell], value: Value, here: Value, mask: Value | None = None) -> None:
+    def _look(
+        self, code: SpecWriter, found: tuple[Cell, Cell], value: Value, here: Value, mask: Value | None = None
+    ) -> None:
         """Write ``value`` and its place to the cells ``found`` where it is better than what they hold."""
         best, place = found
         before = code.f.read(best)
@@ -72,7 +74,7 @@ class Extreme(Spec):
         code.f.write(best, select(takes, value, before))
         code.f.write(place, select(takes, here, code.f.read(place)))
 
-    def _along(self, code: Code, x: str, length: Value) -> Value:
+    def _along(self, code: SpecWriter, x: str, length: Value) -> Value:
         """The index of the extreme of contiguous elements, which several vectors search side by side.
 
         Every lane begins with element 0, and takes a later one only if that is better; so in the end the best lane, or

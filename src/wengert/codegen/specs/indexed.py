@@ -13,7 +13,7 @@ from wengert.codegen import vecmath
 from wengert.codegen.calls import short
 from wengert.codegen.ir import Value, any_lane, select
 from wengert.codegen.memory import size_of
-from wengert.codegen.specs.spec import Code, Sized, Spec, Vectors
+from wengert.codegen.specs.spec import Sized, Spec, SpecWriter, Vectors
 from wengert.codegen.strides import Strides, elements, given, merged, shared
 from wengert.passes.plan.places import Place
 
@@ -36,12 +36,12 @@ class Indexed(Spec):
     other: Strides
     """The strides of ``other``, over all dimensions."""
 
-    def write(self, code: Code) -> None:
+    def write(self, code: SpecWriter) -> None:
         _IndexedLoops(self, code).write()
 
 
 class _IndexedLoops:
-    def __init__(self, spec: Indexed, code: Code) -> None:
+    def __init__(self, spec: Indexed, code: SpecWriter) -> None:
         self.spec, self.code, self.f = spec, code, code.f
         self.item = size_of(spec.dtype)
         self.n_index = len(spec.other) - len(spec.x)

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from wengert.codegen.calls import short
 from wengert.codegen.ir import Value
 from wengert.codegen.memory import size_of
-from wengert.codegen.specs.spec import Code, Sized, Spec, Vectors
+from wengert.codegen.specs.spec import Sized, Spec, SpecWriter, Vectors
 from wengert.codegen.strides import Strides, elements, given
 from wengert.passes.plan.places import Place
 
 
-class Nonzero(Spec):
+class NonzeroSpec(Spec):
     """Operands: the elements, and for each axis the indices of those that are not zero, in C order.
 
     How many there are is the first of the sizes.
@@ -21,7 +21,7 @@ class Nonzero(Spec):
     dtype: str
     source: Strides
 
-    def write(self, code: Code) -> None:
+    def write(self, code: SpecWriter) -> None:
         x = code.pointer()
         outs = [code.pointer() for _ in self.source]
         expected = code.size()
@@ -74,4 +74,4 @@ def nonzero(x: Place, outs: Sequence[Place]) -> Sized | None:
         return None
     sizes = [outs[0].aval.size, *x.aval.shape]
     source = given(elements(x), sizes)
-    return Sized(Nonzero(short(x.aval.dtype), source), tuple(sizes), 1, 0)
+    return Sized(NonzeroSpec(short(x.aval.dtype), source), tuple(sizes), 1, 0)

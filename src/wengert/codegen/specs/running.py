@@ -11,7 +11,7 @@ from wengert.codegen import vecmath
 from wengert.codegen.calls import short
 from wengert.codegen.ir import Value
 from wengert.codegen.memory import size_of
-from wengert.codegen.specs.spec import Code, Rows, Sized, Spec
+from wengert.codegen.specs.spec import Rows, Sized, Spec, SpecWriter
 from wengert.codegen.strides import Strides, bring_lanes_last, elements, given, shared, without
 from wengert.passes.plan.places import Place
 
@@ -30,7 +30,7 @@ class Running(Spec):
     is_vector: bool
     """Whether the lanes are neighbours in memory, for all operands."""
 
-    def write(self, code: Code) -> None:
+    def write(self, code: SpecWriter) -> None:
         item = size_of(self.dtype)
         pointers = [code.pointer() for _ in range(len(self.inputs) + 1)]
         extents = [code.size() for _ in self.output]

@@ -5,12 +5,12 @@ from __future__ import annotations
 from wengert.codegen.calls import short
 from wengert.codegen.ir import Value, select
 from wengert.codegen.memory import size_of
-from wengert.codegen.specs.spec import Code, Rows, Sized, Spec
+from wengert.codegen.specs.spec import Rows, Sized, Spec, SpecWriter
 from wengert.codegen.strides import Strides, bring_lanes_last, elements, given, merged, shared
 from wengert.passes.plan.places import Place
 
 
-class Search(Spec):
+class SearchSpec(Spec):
     """Operands: a sorted table, values, and for each the number of elements before it.
 
     Among the sizes are the length of the table, the number of rounds that halve it to one, and its stride.
@@ -22,7 +22,7 @@ class Search(Spec):
     result: Strides
     is_vector: bool
 
-    def write(self, code: Code) -> None:
+    def write(self, code: SpecWriter) -> None:
         item = size_of(self.dtype)
         table = code.pointer()
         pointers = [code.pointer(), code.pointer()]
@@ -81,5 +81,5 @@ def search(side: str, table: Place, values: Place, out: Place) -> Sized | None:
     is_vector = bring_lanes_last(extents, rows) and table.aval.dtype.itemsize >= 4
     rounds = (length - 1).bit_length()
     sizes = [*extents, length, rounds, elements(table)[0]]
-    spec = Search(side, dtype, given(rows[0], sizes), given(rows[1], sizes), is_vector)
+    spec = SearchSpec(side, dtype, given(rows[0], sizes), given(rows[1], sizes), is_vector)
     return Sized(spec, tuple(sizes), *shared(extents, values.aval.size * (rounds + 1)))

@@ -40,18 +40,18 @@ class Sized(NamedTuple):
 class Spec(Kernel):
     """A kernel as data: equal specs are one kernel."""
 
-    def write(self, code: Code) -> None:
+    def write(self, code: SpecWriter) -> None:
         raise NotImplementedError
 
 
 def emit(spec: Spec, name: str, target: Target) -> str:
     """The text of an LLVM module with the kernel ``name``."""
-    code = Code(target)
+    code = SpecWriter(target)
     spec.write(code)
     return code.module(name)
 
 
-class Code:
+class SpecWriter:
     """A kernel that is being written: its operands and sizes are asked for in order, loops are functions of bodies."""
 
     def __init__(self, target: Target) -> None:

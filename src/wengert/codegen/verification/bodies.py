@@ -21,7 +21,7 @@ from wengert.codegen.calls import KernelCall
 from wengert.codegen.loops import COPY, Body, Scan, Segment, Straight, Switch, While, WhileBack, Whole
 from wengert.codegen.nests.nest import Nest
 from wengert.codegen.specs.spec import Spec
-from wengert.codegen.verification.operands import Array, Memory, Operand, difference, halves, run
+from wengert.codegen.verification.operands import Array, OperandInMemory, OperandMaker, difference, halves, run
 
 MOST_BYTES = 1 << 22  # of all operands together
 MOST_ITERATIONS = 100  # of a loop that ends by its condition
@@ -54,7 +54,7 @@ def differences(call: KernelCall, whole: Whole, address: int, address_of: Addres
     """Yield, for each of some operands, what the function at ``address`` does wrong, in words, or ""."""
     count = len(whole.branches[0].outputs if isinstance(whole, Switch) else _bodies(whole)[-1].outputs)
     for number in range(9):
-        memory = Memory(np.random.default_rng(number), is_tame=number % 3 < 2)
+        memory = OperandMaker(np.random.default_rng(number), is_tame=number % 3 < 2)
         length = (5, 1, 2, 0, 3)[number % 5] if isinstance(whole, Scan) else 1
         operands = _operands(call, whole, memory, length, len(call.places) - count)
         if sum([x.block.nbytes for x in operands]) > MOST_BYTES:
@@ -77,8 +77,10 @@ def differences(call: KernelCall, whole: Whole, address: int, address_of: Addres
         yield found and f"{found} ({number}th operands, {length} iterations)"
 
 
-def _operands(call: KernelCall, whole: Whole, memory: Memory, length: int, first_result: int) -> list[Operand]:
-    made = list[Operand]()
+def _operands(
+    call: KernelCall, whole: Whole, memory: OperandMaker, length: int, first_result: int
+) -> list[OperandInMemory]:
+    made = list[OperandInMemory]()
     for k, place in enumerate(call.places):
         shape = place.aval.shape
         if isinstance(whole, Scan):
@@ -94,14 +96,14 @@ def _operands(call: KernelCall, whole: Whole, memory: Memory, length: int, first
     return made
 
 
-def _make_small(operands: Sequence[Operand], rng: np.random.Generator) -> None:
+def _make_small(operands: Sequence[OperandInMemory], rng: np.random.Generator) -> None:
     """Integers that are good as indices."""
     for x in operands:
         if x.view.dtype.kind in "iu":
             x.view[...] = rng.integers(0, 2, x.view.shape)
 
 
-def _shared(whole: Whole, operands: list[Operand], is_over: bool) -> list[Operand]:
+def _shared(whole: Whole, operands: list[OperandInMemory], is_over: bool) -> list[OperandInMemory]:
     """The operands, of which results lie over others: where they must, and where they may."""
     over = dict[int, int]()
     if isinstance(whole, Straight):

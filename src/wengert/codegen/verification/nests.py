@@ -24,7 +24,16 @@ from wengert.codegen.nests.facts import Facts
 from wengert.codegen.nests.nest import Nest, Operation
 from wengert.codegen.target import target
 from wengert.codegen.vecmath import FUNCTIONS
-from wengert.codegen.verification.operands import ULPS, Array, Extents, Memory, Operand, Part, difference, halves
+from wengert.codegen.verification.operands import (
+    ULPS,
+    Array,
+    Extents,
+    OperandInMemory,
+    OperandMaker,
+    Part,
+    difference,
+    halves,
+)
 from wengert.ops import OPS
 from wengert.ops.kernels import of_nothing
 
@@ -162,10 +171,10 @@ class _Trial:
             self.sizes.append(self.piece)
         self.kept = extents[: nest.n_kept]
         sums = any(f.combine in ("add", "multiply") for f in nest.folds)
-        self.memory = Memory(rng, is_tame, has_large=not sums)  # of sums that overflow the order decides
+        self.memory = OperandMaker(rng, is_tame, has_large=not sums)  # of sums that overflow the order decides
         self.values: list[Array] = []
         """The operand that is loaded."""
-        self.operands: list[Operand] = []
+        self.operands: list[OperandInMemory] = []
         where = list[int]()
         for load in nest.loads:
             if load.is_index:
@@ -187,7 +196,7 @@ class _Trial:
             self.operands += [self._operand(s.dtype, s.strides) for s in nest.stores]
         self.operands += [self._operand(s.dtype, s.strides, nest.n_kept) for s in nest.post_stores]
 
-    def _operand(self, dtype: str, strides: tuple[int | None, ...], n_dims: int | None = None) -> Operand:
+    def _operand(self, dtype: str, strides: tuple[int | None, ...], n_dims: int | None = None) -> OperandInMemory:
         """Memory of its own for an operand, whose strides that are given at run time are noted."""
         shape = None
         if n_dims is not None:

@@ -24,7 +24,9 @@ ULPS = 4
 MARGIN = 128  # bytes on both sides of an operand
 
 
-class Operand(NamedTuple):
+class OperandInMemory(NamedTuple):
+    """An array that a kernel under test is given, with the memory around it."""
+
     view: Array
     """The array as the kernel reads or writes it: a dimension that it does not depend on has the length 1."""
     block: Array
@@ -43,7 +45,7 @@ class Operand(NamedTuple):
         return [s for s in self.strides if s not in (0, 1)]
 
 
-class Memory:
+class OperandMaker:
     """Makes operands; tame ones have ordinary numbers and strides that are positive."""
 
     def __init__(self, rng: np.random.Generator, is_tame: bool, has_large: bool = True) -> None:
@@ -51,7 +53,7 @@ class Memory:
 
     def operand(
         self, dtype: str, strides: Sequence[int | None], extents: Extents, shape: Sequence[int] | None = None
-    ) -> Operand:
+    ) -> OperandInMemory:
         """An operand over ``extents``; strides that are None are chosen, so that no two elements meet."""
         span = 1 + sum([abs(s) * max(0, n - 1) for s, n in zip(strides, extents, strict=True) if s is not None])
         own = list(strides)
@@ -63,7 +65,7 @@ class Memory:
         lengths = [n if s else 1 for n, s in zip(extents, full, strict=True)] if shape is None else shape
         return self.strided(np.dtype(dtype), tuple(lengths), full, span)
 
-    def strided(self, dtype: np.dtype[Any], shape: Extents, strides: Extents, span: int) -> Operand:
+    def strided(self, dtype: np.dtype[Any], shape: Extents, strides: Extents, span: int) -> OperandInMemory:
         """An operand whose elements lie within ``span`` of its lowest one."""
         size = dtype.itemsize
         raw = np.zeros(2 * MARGIN + (span + 2) * size + 64, "u1")
@@ -73,14 +75,14 @@ class Memory:
         lowest = sum([s * (n - 1) for s, n in zip(strides, shape, strict=True) if s < 0 and n])
         first = MARGIN // size - lowest
         view = np.lib.stride_tricks.as_strided(block[first:], shape, [s * size for s in strides])
-        return Operand(view, block, block.ctypes.data + first * size, strides)
+        return OperandInMemory(view, block, block.ctypes.data + first * size, strides)
 
-    def dense(self, dtype: np.dtype[Any], shape: Extents) -> Operand:
+    def dense(self, dtype: np.dtype[Any], shape: Extents) -> OperandInMemory:
         """An operand in C order."""
         strides = tuple([int(np.prod(shape[d + 1 :], dtype=np.int64)) for d in range(len(shape))])
         return self.strided(dtype, shape, strides, max(1, int(np.prod(shape, dtype=np.int64))))
 
-    def make_ties(self, operands: Iterable[Operand]) -> None:
+    def make_ties(self, operands: Iterable[OperandInMemory]) -> None:
         """Give operands of one type the same number in a quarter of their places: there a comparison with and without
         equality differ, and numbers drawn at random seldom meet."""
         for x, y in pairwise(operands):
@@ -125,7 +127,7 @@ def halves(whole: int, middle: int) -> list[list[Part]]:
 
 def difference(
     address: int,
-    operands: Sequence[Operand],
+    operands: Sequence[OperandInMemory],
     sizes: Sequence[int],
     parts: Sequence[Sequence[Part]],
     wanted: Mapping[int, Sequence[Array]],

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from wengert.codegen.calls import KernelCall
-from wengert.codegen.verification.operands import Array, Memory, Operand, difference, halves
+from wengert.codegen.verification.operands import Array, OperandInMemory, OperandMaker, difference, halves
 from wengert.passes.plan.places import Place
 
 MOST_POINTS = 1 << 20
@@ -29,7 +29,7 @@ def differences(call: KernelCall, name: str, address: int) -> Iterator[str]:
     if max([p.aval.size for p in call.places]) > MOST_POINTS:
         return
     for number in range(3):
-        memory = Memory(np.random.default_rng(number), is_tame=number == 0)
+        memory = OperandMaker(np.random.default_rng(number), is_tame=number == 0)
         operands = [_operand(place, memory) for place in call.places]
         if name.startswith("gemm_"):
             goal, wanted = 2, _product(call, operands, memory)
@@ -48,7 +48,7 @@ def differences(call: KernelCall, name: str, address: int) -> Iterator[str]:
         yield found and f"{found} ({number}th operands)"
 
 
-def _operand(place: Place, memory: Memory) -> Operand:
+def _operand(place: Place, memory: OperandMaker) -> OperandInMemory:
     aval = place.aval
     strides = tuple([s // aval.dtype.itemsize for s in place.strides])
     span = 1 + sum([abs(s) * max(0, n - 1) for s, n in zip(strides, aval.shape, strict=True)])
@@ -63,7 +63,7 @@ def _sorted(call: KernelCall, x: Array) -> Array:
     return np.asarray(function(x) if op.bind is not None else partial(function, **params)(x))
 
 
-def _product(call: KernelCall, operands: Sequence[Operand], memory: Memory) -> Array | None:
+def _product(call: KernelCall, operands: Sequence[OperandInMemory], memory: OperandMaker) -> Array | None:
     """Write numbers to the operands, and return what their product must be; None where it is too large to be asked."""
     m, n, k, xm, xk, yk, yn, zm, inner, ix, iy, iz, _, rows, columns, ox, oy, oz = call.sizes
     outer = call.extent // (inner * -(-m // rows) * -(-n // columns))
@@ -84,7 +84,7 @@ def _product(call: KernelCall, operands: Sequence[Operand], memory: Memory) -> A
             product = np.sum(a[..., None] * b[..., None, :, :], axis=-2)
         else:
             product = a @ b
-    whole = Operand(np.array(z.view), z.block.copy(), 0, z.strides)
+    whole = OperandInMemory(np.array(z.view), z.block.copy(), 0, z.strides)
     there = np.lib.stride_tricks.as_strided(
         whole.block[z.first :], (outer, inner, m, n), [s * item for s in (oz, iz, zm, 1)]
     )

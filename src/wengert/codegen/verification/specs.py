@@ -14,18 +14,18 @@ import numpy as np
 
 from wengert.codegen.specs.extremes import Extreme
 from wengert.codegen.specs.indexed import Indexed
-from wengert.codegen.specs.nonzero import Nonzero
+from wengert.codegen.specs.nonzero import NonzeroSpec
 from wengert.codegen.specs.running import Running
-from wengert.codegen.specs.search import Search
+from wengert.codegen.specs.search import SearchSpec
 from wengert.codegen.specs.spec import REFUSED, Spec
 from wengert.codegen.target import target
-from wengert.codegen.verification.operands import Array, Extents, Memory, Operand, difference, halves
+from wengert.codegen.verification.operands import Array, Extents, OperandInMemory, OperandMaker, difference, halves
 
 
-class Trial(NamedTuple):
+class KernelCase(NamedTuple):
     """The arguments of one call of a kernel, and the values its results must have, by the number of the operand."""
 
-    operands: Sequence[Operand]
+    operands: Sequence[OperandInMemory]
     sizes: Sequence[int]
     whole: int
     wanted: dict[int, Sequence[Array]]
@@ -38,7 +38,7 @@ def differences(spec: Spec, address: int) -> Iterator[str]:
     trials = TRIALS[type(spec)]
     for number, extents in enumerate(_lengths(spec)):
         for is_tame in (True, False):
-            memory = Memory(np.random.default_rng(number), is_tame)
+            memory = OperandMaker(np.random.default_rng(number), is_tame)
             for trial in trials(spec, extents, memory):  # they may share their operands
                 parts = halves(trial.whole, trial.whole // 2 if trial.is_splittable else 0)
                 found = difference(address, trial.operands, trial.sizes, parts, trial.wanted, trial.status)
@@ -64,22 +64,22 @@ def _whole(extents: Sequence[int]) -> int:
     return extents[0] if extents else 1
 
 
-def _full(x: Operand, extents: Extents) -> Array:
+def _full(x: OperandInMemory, extents: Extents) -> Array:
     return np.broadcast_to(x.view, extents)
 
 
 # ------------------------------------------------------------------------------------------------------- their kinds
 
 
-def _extreme(spec: Extreme, extents: Extents, memory: Memory) -> Iterator[Trial]:
+def _extreme(spec: Extreme, extents: Extents, memory: OperandMaker) -> Iterator[KernelCase]:
     kept = extents[:-1]
     x, out = memory.operand(spec.dtype, spec.source, extents), memory.operand("i8", spec.result, kept)
     find = np.argmax if spec.compare == "maximum" else np.argmin
     sizes = [*extents, *x.unknown, *out.unknown]
-    yield Trial([x, out], sizes, _whole(kept), {1: [find(_full(x, extents), -1)]})
+    yield KernelCase([x, out], sizes, _whole(kept), {1: [find(_full(x, extents), -1)]})
 
 
-def _running(spec: Running, extents: Extents, memory: Memory) -> Iterator[Trial]:
+def _running(spec: Running, extents: Extents, memory: OperandMaker) -> Iterator[KernelCase]:
     xs = [memory.operand(spec.dtype, row, extents) for row in spec.inputs]
     out = memory.operand(spec.dtype, spec.output, extents)
     with np.errstate(all="ignore"):
@@ -93,10 +93,10 @@ def _running(spec: Running, extents: Extents, memory: Memory) -> Iterator[Trial]
     sizes = list(extents)
     for x in (*xs, out):
         sizes += x.unknown
-    yield Trial([*xs, out], sizes, _whole(extents[:-1]), {len(xs): [wanted]})
+    yield KernelCase([*xs, out], sizes, _whole(extents[:-1]), {len(xs): [wanted]})
 
 
-def _search(spec: Search, extents: Extents, memory: Memory) -> Iterator[Trial]:
+def _search(spec: SearchSpec, extents: Extents, memory: OperandMaker) -> Iterator[KernelCase]:
     length = int(memory.rng.integers(1, 20))
     table = memory.operand(spec.dtype, [None], (length,))
     table.view[...] = np.sort(table.view)
@@ -107,10 +107,10 @@ def _search(spec: Search, extents: Extents, memory: Memory) -> Iterator[Trial]:
     side: Any = spec.side
     wanted = np.searchsorted(table.view, _full(values, extents), side)
     sizes = [*extents, length, (length - 1).bit_length(), *table.strides, *values.unknown, *out.unknown]
-    yield Trial([table, values, out], sizes, _whole(extents), {2: [wanted]})
+    yield KernelCase([table, values, out], sizes, _whole(extents), {2: [wanted]})
 
 
-def _nonzero(spec: Nonzero, extents: Extents, memory: Memory) -> Iterator[Trial]:
+def _nonzero(spec: NonzeroSpec, extents: Extents, memory: OperandMaker) -> Iterator[KernelCase]:
     x = memory.operand(spec.dtype, spec.source, extents)
     if x.view.size:
         x.view[memory.rng.random(x.view.shape) < 0.4] = 0
@@ -123,10 +123,10 @@ def _nonzero(spec: Nonzero, extents: Extents, memory: Memory) -> Iterator[Trial]
                 1 + k: [index] if size == count else [] for k, index in enumerate(wanted)
             }
             sizes, status = [size, *extents, *x.unknown], 0 if size == count else REFUSED
-            yield Trial([x, *outs], sizes, 1, results, status, is_splittable=False)
+            yield KernelCase([x, *outs], sizes, 1, results, status, is_splittable=False)
 
 
-def _indexed(spec: Indexed, extents: Extents, memory: Memory) -> Iterator[Trial]:
+def _indexed(spec: Indexed, extents: Extents, memory: OperandMaker) -> Iterator[KernelCase]:
     n_index, n = len(spec.other) - len(spec.x), len(spec.indices)
     outer, inner = extents[:n_index], extents[n_index:]
     lengths = tuple([int(k) for k in memory.rng.integers(1, 6, n)])
@@ -155,26 +155,26 @@ def _indexed(spec: Indexed, extents: Extents, memory: Memory) -> Iterator[Trial]
             else:
                 wanted[place] += values[where]
     if x.view.shape == source.shape or spec.what == "gather":  # an operand that is written has strides
-        yield Trial(operands, sizes, _whole(extents), {result: [wanted]})
+        yield KernelCase(operands, sizes, _whole(extents), {result: [wanted]})
     if indices and indices[-1].view.size and np.prod(extents):
         k = int(memory.rng.integers(0, n))
         wrong = memory.rng.choice([lengths[k], -lengths[k] - 1, 1 << 40, -(1 << 63), (1 << 63) - 1])
         indices[k].view[tuple([int(memory.rng.integers(0, m)) for m in indices[k].view.shape])] = wrong
-        yield Trial(operands, sizes, _whole(extents), {result: []}, REFUSED, is_splittable=False)
+        yield KernelCase(operands, sizes, _whole(extents), {result: []}, REFUSED, is_splittable=False)
 
 
 STRIDES: dict[type[Spec], Callable[[Any], Sequence[int | None]]] = {
     Extreme: lambda spec: spec.source,
     Indexed: lambda spec: spec.other,
-    Nonzero: lambda spec: spec.source,
+    NonzeroSpec: lambda spec: spec.source,
     Running: lambda spec: spec.output,
-    Search: lambda spec: spec.values,
+    SearchSpec: lambda spec: spec.values,
 }
 """Strides over all dimensions of a kernel."""
-TRIALS: dict[type[Spec], Callable[[Any, Extents, Memory], Iterator[Trial]]] = {
+TRIALS: dict[type[Spec], Callable[[Any, Extents, OperandMaker], Iterator[KernelCase]]] = {
     Extreme: _extreme,
     Indexed: _indexed,
-    Nonzero: _nonzero,
+    NonzeroSpec: _nonzero,
     Running: _running,
-    Search: _search,
+    SearchSpec: _search,
 }

@@ -87,7 +87,7 @@ def _words(value: Any) -> str:
 
 @wg.expect.checked_class
 @dataclasses.dataclass(frozen=True, repr=False)
-class Function(Layer):
+class FunctionLayer(Layer):
     """This layer is a plain function, and has no parameters."""
 
     function: Callable[..., Any]
@@ -118,7 +118,7 @@ def as_layer(part: Any) -> Any:
     if hasattr(part, "init") and hasattr(part, "apply"):
         return part
     if callable(part):
-        return Function(part)
+        return FunctionLayer(part)
     raise wg.errors.StructureError(
         wg.errors.message(
             f"{wg.expect.given(part)} is no layer", tries=["a function of arrays", "an object with init and apply"]

@@ -23,7 +23,7 @@ from wengert.ops.index import scatter_set, set_slice
 from wengert.ops.shape import reshape
 from wengert.passes.reroll.columns import Places, Rolled
 from wengert.passes.reroll.loops import Irregular, Iteration, NotRolled, Roller
-from wengert.passes.reroll.pieces import Ref, Step, read, read_with_moves
+from wengert.passes.reroll.pieces import IterationStep, Ref, read, read_with_moves
 from wengert.passes.reroll.reads import Reads
 from wengert.passes.reroll.repeats import FEWEST, Run, repeats
 from wengert.passes.reroll.whiles import Counts, WhileMaker, are_moved_alike, turns
@@ -62,7 +62,7 @@ def _rolled(tape: Tape) -> Tape:
         return tape
 
 
-def _kinds(steps: list[Step]) -> Any:
+def _kinds(steps: list[IterationStep]) -> Any:
     """A number for each step, equal for steps that may be iterations of one; below zero for what stays alone."""
     known: dict[Any, int] = {}
     kinds = np.empty(len(steps), np.int64)
@@ -122,7 +122,7 @@ def _with_a_while(tape: Tape) -> tuple[Tape, int, int | None] | None:
 
 
 class _Emitter:
-    def __init__(self, tape: Tape, steps: list[Step], outputs: list[Ref]) -> None:
+    def __init__(self, tape: Tape, steps: list[IterationStep], outputs: list[Ref]) -> None:
         self.tape, self.steps, self.outputs = tape, steps, outputs
         self.reads = Reads(steps, outputs)
         self.places = Places(tape.captures, self.reads)
@@ -193,7 +193,7 @@ class _Emitter:
         else:
             self._each(r.start, r.stop)
 
-    def emit(self, step: Step) -> None:
+    def emit(self, step: IterationStep) -> None:
         """The step as it was."""
         self.builder.source = step.source
         if step.op is not None:
@@ -204,7 +204,7 @@ class _Emitter:
         number = self.reads.number[out]
         self.places.settle(range(number, number + 1), Rolled(self._assembled(step), None))
 
-    def _assembled(self, step: Step) -> Any:
+    def _assembled(self, step: IterationStep) -> Any:
         aval, n = step.outs[0].aval, len(step.places)
         values = self.places.stacked(self.reads.column(step.refs[-n:]))
         if step.is_covered:

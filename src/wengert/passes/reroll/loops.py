@@ -28,7 +28,7 @@ from wengert.ops.index import INTP, everything, gather, scatter_set, set_slice, 
 from wengert.ops.reduce import cumsum, sum_
 from wengert.ops.shape import broadcast_to, concatenate, iota, reshape, zeros
 from wengert.passes.reroll.columns import Places, Rolled, is_readable
-from wengert.passes.reroll.pieces import Piece, Ref, Step, as_piece
+from wengert.passes.reroll.pieces import IterationStep, Piece, Ref, as_piece
 from wengert.passes.reroll.reads import Column, Numbers, Reads, is_one
 from wengert.passes.reroll.repeats import FEWEST, Run
 from wengert.source import Source
@@ -54,8 +54,8 @@ class NotRolled(Exception):
     """The run is better left as it is."""
 
 
-class Slot(NamedTuple):
-    """The value of one step of an iteration: the output number ``output`` of the step number ``step``."""
+class StepOutput(NamedTuple):
+    """A slot: the value of one step of an iteration, the output number ``output`` of the step number ``step``."""
 
     step: int
     output: int
@@ -93,7 +93,7 @@ class Iteration:
     def __init__(self, reads: Reads, run: Run) -> None:
         self.reads, self.run = reads, run
         start, period, count = run
-        self.slots = [Slot(j, m) for j in range(period) for m in range(len(reads.steps[start + j].outs))]
+        self.slots = [StepOutput(j, m) for j in range(period) for m in range(len(reads.steps[start + j].outs))]
         self.number = {slot: s for s, slot in enumerate(self.slots)}
         self.operands = [
             [self._operand(reads.operand(start + j, o, period, count)) for o in range(len(reads.steps[start + j].refs))]
@@ -109,7 +109,7 @@ class Iteration:
         iteration, slot = np.divmod(behind, max(n, 1))
         return Operand(read, np.where(is_inside, slot, -1), iteration)
 
-    def hit(self, operand: Operand, k: int) -> tuple[Slot, int] | None:
+    def hit(self, operand: Operand, k: int) -> tuple[StepOutput, int] | None:
         """The slot that iteration ``k`` reads, and of which iteration; None: what stands outside."""
         slot = int(operand.slot[k])
         return None if slot < 0 else (self.slots[slot], int(operand.iteration[k]))
@@ -128,22 +128,22 @@ class Iteration:
         is_of_group = np.array([*[slot.step in group for slot in self.slots], False])
         return is_of_group[operand.slot]
 
-    def step(self, j: int, k: int = 0) -> Step:
+    def step(self, j: int, k: int = 0) -> IterationStep:
         return self.reads.steps[self.run.start + k * self.run.period + j]
 
-    def values(self, slot: Slot) -> range:
+    def values(self, slot: StepOutput) -> range:
         """The numbers of its values, iteration after iteration."""
         n = len(self.slots)
         first = int(self.reads.first_out[self.run.start]) + self.number[slot]
         return range(first, first + n * self.run.count, n)
 
-    def needs(self, slot: Slot, is_read_elsewhere: bool = False) -> Needs:
+    def needs(self, slot: StepOutput, is_read_elsewhere: bool = False) -> Needs:
         """What is read of it when the run has ended, or besides, if it is read elsewhere in it."""
         numbers = self.values(slot)
         is_after = self.reads.last_use[numbers.start : numbers.stop : numbers.step] >= self.run.stop
         return Needs(is_read_elsewhere or bool(is_after[:-1].any()), bool(is_after[-1]))
 
-    def aval(self, slot: Slot) -> Aval:
+    def aval(self, slot: StepOutput) -> Aval:
         return self.step(slot.step).outs[slot.output].aval
 
     def source(self, j: int) -> Source | None:
@@ -182,12 +182,12 @@ class Sum(NamedTuple):
     terms: list[tuple[Operand, bool]]
     """What is added, and whether it is subtracted instead."""
     init: Ref
-    last: Slot
+    last: StepOutput
     is_running: bool
     """All partial sums are read."""
 
 
-def as_sum(it: Iteration, group: Sequence[int], needs: dict[Slot, Needs]) -> Sum | None:
+def as_sum(it: Iteration, group: Sequence[int], needs: dict[StepOutput, Needs]) -> Sum | None:
     """The group as a sum, if it is one."""
     terms, init = [], None
     for at, j in enumerate(group):
@@ -197,7 +197,7 @@ def as_sum(it: Iteration, group: Sequence[int], needs: dict[Slot, Needs]) -> Sum
         aval = step.outs[0].aval
         if aval.dtype.kind not in "fc" and aval.dtype != np.int64:  # sums of others have another dtype
             return None
-        before = it.number[Slot(group[at - 1], 0)]
+        before = it.number[StepOutput(group[at - 1], 0)]
         inner = [k for k, o in enumerate(it.operands[j]) if it.is_inner(o, group).any()]
         if len(inner) != 1 or (step.op is subtract and inner != [0]):
             return None
@@ -212,8 +212,8 @@ def as_sum(it: Iteration, group: Sequence[int], needs: dict[Slot, Needs]) -> Sum
         if as_piece(other.read.refs[0]).aval is not aval:  # and so for all, since they are steps of one kind
             return None
         terms.append((other, step.op is subtract))
-    last = Slot(group[-1], 0)
-    if any(needs[Slot(j, 0)] != (False, False) for j in group[:-1]):
+    last = StepOutput(group[-1], 0)
+    if any(needs[StepOutput(j, 0)] != (False, False) for j in group[:-1]):
         return None
     if needs[last].all and len(group) > 1:
         return None
@@ -230,9 +230,9 @@ class History:
 
     aval: Aval
     outside: dict[Ref, int] = field(default_factory=dict)
-    members: dict[Slot, int] = field(default_factory=dict)
+    members: dict[StepOutput, int] = field(default_factory=dict)
 
-    def place(self, slot: Slot, count: int) -> int:
+    def place(self, slot: StepOutput, count: int) -> int:
         """Of its first value; the others follow."""
         return len(self.outside) + self.members[slot] * count
 
@@ -240,7 +240,7 @@ class History:
 class Held(NamedTuple):
     """An operand that the iteration before gave, or this one (``init`` is None)."""
 
-    slot: Slot
+    slot: StepOutput
     init: Ref | None
     cut: Piece | None
     """Of which it reads this piece."""
@@ -345,13 +345,13 @@ class _Inputs:
 class ScanMaker:
     """Emits one scan."""
 
-    def __init__(self, it: Iteration, plan: ScanPlan, places: Places, needs: dict[Slot, Needs]) -> None:
+    def __init__(self, it: Iteration, plan: ScanPlan, places: Places, needs: dict[StepOutput, Needs]) -> None:
         self.it, self.plan, self.places, self.needs = it, plan, places, needs
         self.count = it.run.count
         self.constants, self.stacks = _Inputs(), _Inputs()
         self.carries: list[tuple[Var, Atom]] = []
-        self.held: dict[tuple[Slot, Ref], Var] = {}
-        self.now: dict[Slot, Atom] = {}
+        self.held: dict[tuple[StepOutput, Ref], Var] = {}
+        self.now: dict[StepOutput, Atom] = {}
         self.past: dict[Aval, Atom] = {}
 
     def _of_outside(self, read: Column) -> Atom:
@@ -440,8 +440,8 @@ class ScanMaker:
         self,
         given: dict[tuple[int, int], Any],
         moving: dict[int, list[Any]],
-        of_history: Mapping[Slot, History] = MappingProxyType({}),
-        written: Mapping[Slot, Atom] = MappingProxyType({}),
+        of_history: Mapping[StepOutput, History] = MappingProxyType({}),
+        written: Mapping[StepOutput, Atom] = MappingProxyType({}),
     ) -> Builder:
         """The steps of one iteration; their values are found in ``now`` and ``past``."""
         it, body = self.it, Builder()
@@ -455,20 +455,20 @@ class ScanMaker:
                 else:
                     outs = body.emit(step.op, tuple(atoms), step.params)
                 for m, a in enumerate(outs):
-                    slot = Slot(j, m)
+                    slot = StepOutput(j, m)
                     self.now[slot] = a
                     if slot in of_history:
                         aval = of_history[slot].aval
                         self.past[aval] = scatter_set(self.past[aval], a, written[slot])
         return body
 
-    def _is_stacked(self, slot: Slot, held: Sequence[Slot]) -> bool:
+    def _is_stacked(self, slot: StepOutput, held: Sequence[StepOutput]) -> bool:
         need = self.needs[slot]
         return need.all or (need.last and slot not in held)
 
-    def _place(self, results: Sequence[Atom], held: Sequence[Slot], stacked: Sequence[Slot]) -> None:
+    def _place(self, results: Sequence[Atom], held: Sequence[StepOutput], stacked: Sequence[StepOutput]) -> None:
         it, count = self.it, self.count
-        found: dict[Slot, Rolled] = {}
+        found: dict[StepOutput, Rolled] = {}
         for slot, r in zip(held, results, strict=False):
             found[slot] = Rolled(r, count - 1)
         for (aval, history), r in zip(self.plan.histories.items(), results[len(held) :], strict=False):
@@ -504,7 +504,7 @@ def cut_from(value: Atom, cut: Piece) -> Atom:
     return Places((), Reads((), ())).atom(cut._replace(base=value))
 
 
-def assembled(step: Step, atoms: Sequence[Atom], places: Sequence[Any]) -> Atom:
+def assembled(step: IterationStep, atoms: Sequence[Atom], places: Sequence[Any]) -> Atom:
     """The array that ``step`` assembles of ``atoms``; ``places`` are counted in pieces, some perhaps while it runs."""
     aval = step.outs[0].aval
     n = len(places)
@@ -559,9 +559,9 @@ class Roller:
             places = [p for p in places if isinstance(p, Piece) and not self.places.is_constant(p.base)]
         return len({p.base for p in places if isinstance(p, Piece)}) > FEWEST // 2
 
-    def _needs(self, group_of: dict[int, int]) -> dict[Slot, Needs]:
+    def _needs(self, group_of: dict[int, int]) -> dict[StepOutput, Needs]:
         it = self.it
-        elsewhere: set[Slot] = set()
+        elsewhere: set[StepOutput] = set()
         for j, operands in enumerate(it.operands):
             seen = [it.slots[s] for operand in operands for s in it.seen(operand)]
             elsewhere.update([slot for slot in seen if group_of[slot.step] != group_of[j]])
@@ -607,7 +607,7 @@ class Roller:
                 self.emit(it.step(j, k))
             return
         for m, r in enumerate(results):
-            self.places.settle(it.values(Slot(j, m)), Rolled(r, 0 if any(flags) else None))
+            self.places.settle(it.values(StepOutput(j, m)), Rolled(r, 0 if any(flags) else None))
 
     def _assembled_at_once(self, j: int, atoms: Sequence[Atom], flags: Sequence[bool]) -> Any:
         it, count = self.it, self.it.run.count

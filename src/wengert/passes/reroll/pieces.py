@@ -85,7 +85,7 @@ def part(ref: Ref, index: StaticIndex) -> Piece:
     return Piece(base, start, tuple(shape), tuple(kept))
 
 
-class Step(NamedTuple):
+class IterationStep(NamedTuple):
     """An instruction of which the operands are pieces. Without an op: an array is assembled."""
 
     op: Op | None
@@ -131,11 +131,11 @@ class _Version(NamedTuple):
 
 class _Reader:
     def __init__(self, tape: Tape) -> None:
-        self.steps: list[Step] = []
+        self.steps: list[IterationStep] = []
         self.env: dict[Atom, Ref | _Version] = {}
         for instr in tape.instrs:
             if not self._follow(instr):
-                self.steps.append(Step(instr.op, tuple([self.whole(a) for a in instr.ins]), *instr[2:]))
+                self.steps.append(IterationStep(instr.op, tuple([self.whole(a) for a in instr.ins]), *instr[2:]))
 
     def whole(self, a: Atom) -> Ref:
         found = self.env.get(a)
@@ -156,7 +156,7 @@ class _Reader:
         assert is_covered or before is not None
         refs = (*([] if is_covered else [before]), *[latest[p] for p in places])
         assert isinstance(a, Var)
-        self.steps.append(Step(None, refs, (a,), {}, chain.source, places))  # type: ignore[arg-type]
+        self.steps.append(IterationStep(None, refs, (a,), {}, chain.source, places))  # type: ignore[arg-type]
         chain.made.insert(k, (time, a))
         return a
 
@@ -272,14 +272,14 @@ class _NotingReader(_Reader):
         return True
 
 
-def read_with_moves(tape: Tape) -> tuple[list[Step], list[Ref], list[Move]]:
+def read_with_moves(tape: Tape) -> tuple[list[IterationStep], list[Ref], list[Move]]:
     """As :func:`read`; and what was followed through, in order."""
     reader = _NotingReader(tape)
     outputs = [reader.whole(a) for a in tape.outputs]
     return reader.steps, outputs, reader.moves
 
 
-def read(tape: Tape) -> tuple[list[Step], list[Ref]]:
+def read(tape: Tape) -> tuple[list[IterationStep], list[Ref]]:
     """The steps of ``tape`` that compute, and its outputs. Linear."""
     reader = _Reader(tape)
     outputs = [reader.whole(a) for a in tape.outputs]

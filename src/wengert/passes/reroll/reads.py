@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert.passes.reroll.pieces import Piece, Ref, Step, steps_of
+from wengert.passes.reroll.pieces import IterationStep, Piece, Ref, steps_of
 from wengert.tape import Atom, Lit
 
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
@@ -54,7 +54,7 @@ def is_one(entries: Any) -> bool:
 class Reads:
     """The operands of all steps, and what is put out, with numbers for what they are pieces of."""
 
-    def __init__(self, steps: Sequence[Step], outputs: Sequence[Ref]) -> None:
+    def __init__(self, steps: Sequence[IterationStep], outputs: Sequence[Ref]) -> None:
         self.steps = steps
         self.values: list[Atom] = list(chain.from_iterable([s.outs for s in steps]))
         """By number."""

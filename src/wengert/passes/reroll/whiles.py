@@ -23,8 +23,8 @@ from wengert.ops.control import MOST_ITERATIONS, Expected, guard
 from wengert.ops.elementwise import absolute, add, convert, logical_not, multiply, negative, square, subtract
 from wengert.ops.shape import zeros
 from wengert.passes.reroll.columns import Places, Rolled
-from wengert.passes.reroll.loops import Irregular, Iteration, Operand, ScanMaker, Slot, plan_scan
-from wengert.passes.reroll.pieces import Move, Piece, Ref, Step, as_piece
+from wengert.passes.reroll.loops import Irregular, Iteration, Operand, ScanMaker, StepOutput, plan_scan
+from wengert.passes.reroll.pieces import IterationStep, Move, Piece, Ref, as_piece
 from wengert.passes.reroll.repeats import Run
 from wengert.tape import Atom, Lit, Tape, building, current_builder, definitions, structure
 
@@ -138,7 +138,7 @@ class NotCounted(ConcretizationError):
     """A ``for`` that was traced with a counter is to be traced by its count after all."""
 
 
-def turns(steps: Sequence[Step], kinds: Any) -> Run | None:
+def turns(steps: Sequence[IterationStep], kinds: Any) -> Run | None:
     """The turns of the first loop that may be one of any count: each begins behind a guard and ends with the next."""
     guards = [k for k, s in enumerate(steps) if s.op is guard and _noted(s) is not None]
     for n, first in enumerate(guards):
@@ -155,15 +155,15 @@ def turns(steps: Sequence[Step], kinds: Any) -> Run | None:
     return None
 
 
-def _noted(step: Step) -> Any:
+def _noted(step: IterationStep) -> Any:
     return step.params["expected"].turn
 
 
-def _value(step: Step) -> bool:
+def _value(step: IterationStep) -> bool:
     return bool(step.params["expected"].value)
 
 
-def _goes_on(steps: Sequence[Step], kinds: Any, chain: list[int], k: int) -> bool:
+def _goes_on(steps: Sequence[IterationStep], kinds: Any, chain: list[int], k: int) -> bool:
     """Whether the steps up to the guard ``k`` are one more turn."""
     if len(chain) == 1:
         return _same_place(steps[chain[0]], steps[k], is_first=True)
@@ -173,7 +173,7 @@ def _goes_on(steps: Sequence[Step], kinds: Any, chain: list[int], k: int) -> boo
     return bool((kinds[k - period + 1 : k + 1] == kinds[k - 2 * period + 1 : k - period + 1]).all())
 
 
-def _same_place(a: Step, b: Step, is_first: bool = False) -> bool:
+def _same_place(a: IterationStep, b: IterationStep, is_first: bool = False) -> bool:
     """Whether two looks are one condition's, with the same beside it; ``is_first``: ``a`` was before the first turn,
     when other values stood there."""
     if a.source is None or b.source is None or a.source[:2] != b.source[:2]:
@@ -184,7 +184,7 @@ def _same_place(a: Step, b: Step, is_first: bool = False) -> bool:
     return is_first or all(x.is_as(y) for x, y in zip(before.which, after.which, strict=True))
 
 
-def are_moved_alike(moves: Sequence[Move], steps: Sequence[Step], run: Run) -> bool:
+def are_moved_alike(moves: Sequence[Move], steps: Sequence[IterationStep], run: Run) -> bool:
     """Whether each turn reads and writes pieces as the one before it, from the second on: what no step shows, for it is
     followed through. Pieces from before the loop that change their places would be where the count says."""
     start, period, count = run
@@ -221,7 +221,7 @@ class WhileMaker(ScanMaker):
             raise Irregular
         self.wanted = self._after()
 
-    def _after(self) -> list[Slot]:
+    def _after(self) -> list[StepOutput]:
         """What is read when the loop has ended: of the last turn alone."""
         needs = {slot: self.it.needs(slot) for slot in self.it.slots if slot.step in self.plan.group}
         if any(need.all for need in needs.values()):
@@ -260,7 +260,7 @@ class WhileMaker(ScanMaker):
         """Whether this is a ``for`` whose counter is traced."""
         return self.it.step(self.it.run.period - 1).params["kind"] == "turn"
 
-    def _counter(self) -> Slot:
+    def _counter(self) -> StepOutput:
         """The step that gives the next turn's number, which the condition compares."""
         counter = self.it.hit(self._compared()[0], -1)
         if counter is None or self.it.step(counter[0].step).op is not add:
@@ -316,7 +316,7 @@ class WhileMaker(ScanMaker):
 # ---------------------------------------------------------------------------------------------- numbers of Python's
 
 
-def check_numbers(it: Iteration, counter: Slot) -> tuple[int, set[Slot]]:
+def check_numbers(it: Iteration, counter: StepOutput) -> tuple[int, set[StepOutput]]:
     """How large the counter may get, and the integers that are computed of it, which then stay in int64, as Python's
     need not. Raise Irregular where one may leave it, or is carried on."""
     for bound in BOUNDS[:-1]:
@@ -325,7 +325,7 @@ def check_numbers(it: Iteration, counter: Slot) -> tuple[int, set[Slot]]:
     return BOUNDS[-1], _numbers_within(it, counter, BOUNDS[-1])
 
 
-def _numbers_within(it: Iteration, counter: Slot, most: int) -> set[Slot]:
+def _numbers_within(it: Iteration, counter: StepOutput, most: int) -> set[StepOutput]:
     bounds = {counter: most}
     for j in range(it.run.period - 1):
         step, known = it.step(j), [_bound(it, o, bounds, counter) for o in it.operands[j]]
@@ -337,7 +337,7 @@ def _numbers_within(it: Iteration, counter: Slot, most: int) -> set[Slot]:
                 bound = _bound_of_step(step.op, known)
                 if bound is None or bound >= 2**62 or v.aval.dtype != np.int64:
                     raise Irregular
-                bounds[Slot(j, m)] = bound
+                bounds[StepOutput(j, m)] = bound
     return set(bounds)
 
 
@@ -364,7 +364,7 @@ def _size(a: Any) -> int | None:
     return abs(int(a.value)) if type(a) is Lit and a.aval.dtype.kind in "iu" else None
 
 
-def _bound(it: Iteration, operand: Operand, bounds: dict[Slot, int], counter: Slot) -> int | None:
+def _bound(it: Iteration, operand: Operand, bounds: dict[StepOutput, int], counter: StepOutput) -> int | None:
     """How large it can be, as far as that is known."""
     hit = it.hit(operand, -1)
     if hit is None:
