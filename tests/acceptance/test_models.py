@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -169,6 +170,16 @@ def test_a_step_of_a_part_leaves_the_rest(form: str) -> None:
 
 
 @each_form
+def test_a_step_split_over_workers_takes_every_form(form: str) -> None:
+    model, optimiser = model_of(form), optimize.adam(0.1)
+    with ThreadPoolExecutor(2) as executor:
+        step = optimize.step(loss, optimiser, executor=executor, parts=2)
+        new, _, _ = step(model, step.init(model), X, Y)
+    updates, _ = optimiser.update(wg.grad(loss)((W, B)), optimiser.init((W, B)), (W, B))
+    same(new, model, optimize.apply((W, B), updates), 1e-9)
+
+
+@each_form
 def test_minimize_takes_every_form(form: str) -> None:
     model = model_of(form)
     low, high = wg.tree.map(lambda x: x - 0.1, model), wg.tree.map(lambda x: x + 0.1, model)
@@ -256,6 +267,15 @@ def test_graphs_of_layers_with_parameters_of_every_form(form: str) -> None:
     wider = {"h": FORMS[form](np.zeros((5, 3)), np.zeros(5))}
     fresh, _ = graph.inherit(edited, 0, (X,), wider, state)
     same(fresh["h"], model_of(form), (W, B))
+
+
+@each_form
+def test_gradients_of_graphs_are_trees_of_every_form(form: str) -> None:
+    g = graph.empty("x").insert("h", Layer(form), after="x").insert("t", np.tanh, after="h")
+    params, state = g.init(0, X)
+    (_, state), gradient = g.value_and_grad(lambda y: np.sum(y))(params, state, X)
+    expected = wg.grad(lambda pair: np.sum(np.tanh(np.tanh(X @ pair[0].T + pair[1]))))((W, B))
+    same(gradient["h"], params["h"], expected)
 
 
 @each_form

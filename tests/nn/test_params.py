@@ -24,6 +24,19 @@ def test_paths_and_count() -> None:
     assert list(nn.paths(tree)) == ["a.0", "a.1.0", "b.c"] and nn.count(tree) == 9
 
 
+def test_two_arrays_with_one_path_are_refused_and_counted() -> None:
+    tree = {"a.b": np.ones(2), "a": {"b": np.ones(3)}}
+    with pytest.raises(wg.errors.StructureError, match=r"two arrays have the path 'a\.b'(.|\n)*'a', 'b'"):
+        nn.paths(tree)
+    assert nn.count(tree) == 5
+
+
+def test_functions_of_leaves_are_called_in_the_order_of_the_dicts() -> None:
+    order = iter(range(3))
+    assert nn.mapped(lambda x: next(order), {"w": 0, "b": [0, None], "a": 0}) == {"w": 0, "b": [1, None], "a": 2}
+    assert nn.mapped(lambda x, y: y, {"w": 0}, {"more": 1, "w": 2}) == {"w": 2}
+
+
 def test_what_is_frozen_has_no_cotangent() -> None:
     """There is none on the tape either."""
     whole = wg.grad(loss)(PARAMS)

@@ -9,7 +9,7 @@ import pytest
 import scipy.special as sp
 
 import wengert as wg
-from wengert.ops.random import Drawing, Operand, draw, implicit
+from wengert.ops.random import Drawing, OperandRef, draw, implicit
 
 QUANTILES: dict[str, tuple[tuple[float, ...], Any]] = {
     "standard_gamma": ((1.7,), sp.gammaincinv),
@@ -48,7 +48,7 @@ def test_a_drawing_is_equal_by_value_and_says_what_it_is() -> None:
     others = [("normal", (1,), {"size": 3}), ("normal", (1.0,), {"size": 4}), ("gumbel", (1.0,), {"size": 3})]
     assert all(a != Drawing(*other) for other in others) and a != "normal"
     assert repr(a) == "normal(1.0, size=3)"
-    assert Drawing("poisson", (Operand(0),), {"size": 2}).by(np.random.default_rng(0), [np.full(2, 1e9)]).min() > 0
+    assert Drawing("poisson", (OperandRef(0),), {"size": 2}).by(np.random.default_rng(0), [np.full(2, 1e9)]).min() > 0
 
 
 def test_draws_are_neither_merged_nor_dropped_nor_computed_beforehand() -> None:

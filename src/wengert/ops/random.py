@@ -23,7 +23,7 @@ from wengert.ops.shape import broadcast_to, reshape
 from wengert.tape import Atom, Aval, Instr
 
 
-class Operand(NamedTuple):
+class OperandRef(NamedTuple):
     """Stands in the arguments of a :class:`Drawing` for an operand."""
 
     k: int
@@ -52,7 +52,7 @@ class Drawing:
         """Call the method of ``generator`` and return the numbers that it draws."""
 
         def given(x: Any) -> Any:
-            return operands[x.k] if type(x) is Operand else x
+            return operands[x.k] if type(x) is OperandRef else x
 
         return getattr(generator, self.method)(
             *map(given, self.args), **{name: given(x) for name, x in self.kwargs.items()}

@@ -56,7 +56,7 @@ class Point:
         return Point(self.index, self.lane_dim, self.mask, self.values, panels)
 
 
-class Operand(NamedTuple):
+class NestOperand(NamedTuple):
     """An array in memory, as the kernel knows it: strides in elements, one a dimension."""
 
     pointer: str
@@ -78,9 +78,9 @@ class Points:
         in_memory = [*[x for x in nest.loads if not x.is_index], *nest.stores, *nest.post_stores]
         pointers = iter([self._pointer(k) for k in range(len(in_memory))])
 
-        def operand(x: Load | Store) -> Operand:
+        def operand(x: Load | Store) -> NestOperand:
             is_index = isinstance(x, Load) and x.is_index
-            return Operand("" if is_index else next(pointers), [self._size(s) for s in x.strides], x.dtype)
+            return NestOperand("" if is_index else next(pointers), [self._size(s) for s in x.strides], x.dtype)
 
         self.extents = [self._size(n) for n in nest.extents]
         self._piece = self._size(None) if nest.has_pieces else 0
@@ -156,7 +156,7 @@ class Points:
 
     # ---------------------------------------------------------------------------------------------------------- memory
 
-    def address(self, x: Operand, point: Point, base: str | None = None) -> str:
+    def address(self, x: NestOperand, point: Point, base: str | None = None) -> str:
         """The address of an operand's element at ``point`` (its lane 0), counted from ``base`` if that is given."""
         f, base = self.f, x.pointer if base is None else base
         known, rest = self._offset(point, x.strides, size_of(x.dtype))
@@ -257,12 +257,12 @@ class Points:
                         at = p.inner({nest.lanes: p.index[nest.lanes] + k})
                         memory.store(f, self.address(goal, at), x, mask)
 
-    def _store_all(self, point: Point, stores: Sequence[Store], operands: Sequence[Operand]) -> None:
+    def _store_all(self, point: Point, stores: Sequence[Store], operands: Sequence[NestOperand]) -> None:
         values = [self.value(point, s.value) for s in stores]
         for operand, x in zip(operands, values, strict=True):
             self._store(point, operand, x)
 
-    def _store(self, point: Point, goal: Operand, x: Value) -> None:
+    def _store(self, point: Point, goal: NestOperand, x: Value) -> None:
         address, lane_stride, width = self.address(goal, point), _lane_stride(goal, point), self.facts.width
         if width == 1 or (isinstance(lane_stride, int) and lane_stride == 0):
             memory.store(self.f, address, x)
@@ -270,6 +270,6 @@ class Points:
             memory.store_strided(self.f, address, lane_stride, x.splat(width), point.mask)
 
 
-def _lane_stride(x: Operand, point: Point) -> Index:
+def _lane_stride(x: NestOperand, point: Point) -> Index:
     """The stride of an operand from one lane to the next; 0 if it has one element for all lanes of ``point``."""
     return x.strides[point.lane_dim] if point.lane_dim in point.index else 0

@@ -61,7 +61,7 @@ class StepOutput(NamedTuple):
     output: int
 
 
-class Operand(NamedTuple):
+class OperandReads(NamedTuple):
     """What one operand of a step is, iteration after iteration."""
 
     read: Column
@@ -102,28 +102,28 @@ class Iteration:
         self.read_by = [self._steps_of(operands) for operands in self.operands]
         """Of each step, which steps of this or of earlier iterations it reads."""
 
-    def _operand(self, read: Column) -> Operand:
+    def _operand(self, read: Column) -> OperandReads:
         first, n = int(self.reads.first_out[self.run.start]), len(self.slots)
         behind = read.value - first
         is_inside = (behind >= 0) & (behind < n * self.run.count)
         iteration, slot = np.divmod(behind, max(n, 1))
-        return Operand(read, np.where(is_inside, slot, -1), iteration)
+        return OperandReads(read, np.where(is_inside, slot, -1), iteration)
 
-    def hit(self, operand: Operand, k: int) -> tuple[StepOutput, int] | None:
+    def hit(self, operand: OperandReads, k: int) -> tuple[StepOutput, int] | None:
         """The slot that iteration ``k`` reads, and of which iteration; None: what stands outside."""
         slot = int(operand.slot[k])
         return None if slot < 0 else (self.slots[slot], int(operand.iteration[k]))
 
-    def seen(self, operand: Operand) -> list[int]:
+    def seen(self, operand: OperandReads) -> list[int]:
         """The slots that it reads, by their numbers."""
         is_seen = np.zeros(len(self.slots) + 1, bool)
         is_seen[operand.slot] = True  # the last one, where it is none
         return np.flatnonzero(is_seen[:-1]).tolist()
 
-    def _steps_of(self, operands: Sequence[Operand]) -> set[int]:
+    def _steps_of(self, operands: Sequence[OperandReads]) -> set[int]:
         return {self.slots[s].step for operand in operands for s in self.seen(operand)}
 
-    def is_inner(self, operand: Operand, group: Sequence[int]) -> np.ndarray[Any, np.dtype[np.bool_]]:
+    def is_inner(self, operand: OperandReads, group: Sequence[int]) -> np.ndarray[Any, np.dtype[np.bool_]]:
         """In which iterations it reads what a step of ``group`` gave."""
         is_of_group = np.array([*[slot.step in group for slot in self.slots], False])
         return is_of_group[operand.slot]
@@ -179,7 +179,7 @@ class Iteration:
 class Sum(NamedTuple):
     """A cycle of additions and subtractions."""
 
-    terms: list[tuple[Operand, bool]]
+    terms: list[tuple[OperandReads, bool]]
     """What is added, and whether it is subtracted instead."""
     init: Ref
     last: StepOutput
@@ -250,7 +250,7 @@ class Recalled(NamedTuple):
     """An operand that some iteration gave."""
 
     history: History
-    operand: Operand
+    operand: OperandReads
     outside: dict[int, int]
     """What no iteration gave, by the iteration that reads it: its number in the history."""
     cut: Piece | None
@@ -282,7 +282,7 @@ def plan_scan(it: Iteration, group: list[int]) -> ScanPlan:
     return plan
 
 
-def _source(it: Iteration, plan: ScanPlan, operand: Operand, inner: Any) -> Held | Recalled:
+def _source(it: Iteration, plan: ScanPlan, operand: OperandReads, inner: Any) -> Held | Recalled:
     cut = _same_cut(operand.read.where(inner))
     if cut is not None and not all(is_readable(cut, it.aval(it.slots[s])) for s in it.seen(operand)):
         raise Irregular
@@ -309,7 +309,7 @@ def _like(ref: Ref, cut: Piece | None, aval: Aval) -> Ref:
     return found
 
 
-def _recalled(it: Iteration, plan: ScanPlan, operand: Operand, inner: Any, cut: Piece | None) -> Recalled:
+def _recalled(it: Iteration, plan: ScanPlan, operand: OperandReads, inner: Any, cut: Piece | None) -> Recalled:
     slots = [it.slots[s] for s in dict.fromkeys(operand.slot[inner].tolist())]
     avals = {it.aval(slot) for slot in slots}
     if len(avals) != 1:
@@ -550,7 +550,7 @@ class Roller:
             as_a_sum = as_sum(it, group, self.needs)
             self.made.append(as_a_sum if as_a_sum is not None else plan_scan(it, group))
 
-    def _is_heavy(self, operand: Operand) -> bool:
+    def _is_heavy(self, operand: OperandReads) -> bool:
         """Whether values that lie apart would have to be copied together: by a kernel for each, where an iteration that
         stays as it is takes hardly more than one, and often none of its own. Small constants are joined now."""
         outside = dict.fromkeys(operand.read.value[operand.slot < 0].tolist())

@@ -23,7 +23,7 @@ from wengert.ops.control import MOST_ITERATIONS, Expected, guard
 from wengert.ops.elementwise import absolute, add, convert, logical_not, multiply, negative, square, subtract
 from wengert.ops.shape import zeros
 from wengert.passes.reroll.columns import Places, Rolled
-from wengert.passes.reroll.loops import Irregular, Iteration, Operand, ScanMaker, StepOutput, plan_scan
+from wengert.passes.reroll.loops import Irregular, Iteration, OperandReads, ScanMaker, StepOutput, plan_scan
 from wengert.passes.reroll.pieces import IterationStep, Move, Piece, Ref, as_piece
 from wengert.passes.reroll.repeats import Run
 from wengert.tape import Atom, Lit, Tape, building, current_builder, definitions, structure
@@ -267,7 +267,7 @@ class WhileMaker(ScanMaker):
             raise Irregular
         return counter[0]
 
-    def _compared(self) -> list[Operand]:
+    def _compared(self) -> list[OperandReads]:
         """What the condition compares: the counter, and where it stops."""
         condition = self.it.hit(self.it.operands[self.it.run.period - 1][0], 0)
         assert condition is not None
@@ -364,7 +364,7 @@ def _size(a: Any) -> int | None:
     return abs(int(a.value)) if type(a) is Lit and a.aval.dtype.kind in "iu" else None
 
 
-def _bound(it: Iteration, operand: Operand, bounds: dict[StepOutput, int], counter: StepOutput) -> int | None:
+def _bound(it: Iteration, operand: OperandReads, bounds: dict[StepOutput, int], counter: StepOutput) -> int | None:
     """How large it can be, as far as that is known."""
     hit = it.hit(operand, -1)
     if hit is None:

@@ -19,7 +19,7 @@ import numpy as np
 
 from wengert.errors import ConcretizationError, UnsupportedFunctionError, message
 from wengert.ops.control import stop_gradient
-from wengert.ops.random import Drawing, Operand, draw, implicit
+from wengert.ops.random import Drawing, OperandRef, draw, implicit
 from wengert.tape import Aval
 from wengert.tracing.callers import is_library, is_ours
 from wengert.tracing.interception.asking import AT_OBJECT
@@ -129,7 +129,7 @@ def _drawn(generator: Any, name: str, args: Sequence[Any] = (), kwargs: dict[str
         if type(x) is not Tracer:
             return x
         operands.append(x)
-        return Operand(len(operands) - 1)
+        return OperandRef(len(operands) - 1)
 
     drawing = Drawing(name, [stand_in(x) for x in args], {key: stand_in(x) for key, x in (kwargs or {}).items()})
     if trace.generators is None or not trace.generators.has(generator):
