@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 
 import wengert as wg
 from wengert import tree
-from wengert.errors import StructureError
+from wengert.errors import ArgumentError, StructureError
 
 
 class Point(NamedTuple):
@@ -706,6 +706,22 @@ def test_children() -> None:
     assert tree.children(Point(1.0, None)) == {"x": 1.0, "y": None}
     assert tree.children(Layer(1.0)) == {"W": 1.0}
     assert tree.children(None) == {} and tree.children(1.0) is None
+
+
+@pytest.mark.parametrize(
+    ("call", "words"),
+    [
+        (lambda: tree.map(3, [1.0]), "map: f is 3; expected a function"),
+        (lambda: tree.merge(None, [1.0], [1.0]), "merge: f is None; expected a function"),
+        (lambda: tree.select([1.0], 0), "select: selector is 0; expected a function"),
+        (lambda: tree.unflatten([1.0], [1.0]), "unflatten: treedef is a list of 1; expected a structure"),
+        (lambda: tree.flatten_up_to({}, {}), "flatten_up_to: treedef is a dict of 0; expected a structure"),
+        (lambda: tree.own_order({}), "own_order: treedef is a dict of 0; expected a structure"),
+    ],
+)
+def test_arguments_of_another_kind_are_refused(call: Callable[[], Any], words: str) -> None:
+    with pytest.raises(ArgumentError, match=words):
+        call()
 
 
 def test_unflatten_counts() -> None:

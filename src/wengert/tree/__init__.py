@@ -42,7 +42,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn
 
 from wengert.errors import StructureError, message
-from wengert.expect import leaves_of
+from wengert.expect import leaves_of, refused
 from wengert.tree.maps import children, flatten_up_to, leaves, map, merge
 from wengert.tree.nodes import (
     Tree,
@@ -117,6 +117,8 @@ def select(tree: Tree, selector: Callable[[Tree], Tree]) -> tuple[list[int], Tre
     >>> unflatten(treedef, [30.0, 10.0, 20.0])
     [30.0, {'W': 10.0, 'b': 20.0}]
     """
+    if not callable(selector):
+        raise refused("select", "selector", selector, "a function")
     leaves, treedef = flatten(tree)
     marks = [_Mark(treedef, i) for i in range(len(leaves))]
     try:

@@ -9,7 +9,8 @@ from typing import Any
 from optree import PyTreeKind
 
 from wengert.errors import StructureError, message
-from wengert.tree.nodes import Tree, TreeDef, flatten, one_level
+from wengert.expect import refused
+from wengert.tree.nodes import Tree, TreeDef, check_treedef, flatten, one_level
 from wengert.tree.words import ABSENT, align, level_names
 
 
@@ -89,6 +90,8 @@ def map(f: Callable[..., Any], tree: Tree, *rest: Tree, subtrees: bool = True) -
     >>> wg.tree.map(lambda x, dx: x - 0.5 * dx, {"w": 1.0, "b": 2.0}, {"w": 4.0, "b": 2.0})
     {'w': -1.0, 'b': 1.0}
     """
+    if not callable(f):
+        raise refused("map", "f", f, "a function")
     first, treedef = flatten(tree)
     columns: list[Sequence[Any]] = [first]
     for number, other in enumerate(rest, start=2):
@@ -124,6 +127,7 @@ def flatten_up_to(treedef: TreeDef, tree: Tree, *, subtrees: bool = True, more_k
     >>> wg.tree.flatten_up_to(treedef, {"w": [3.0, 4.0], "b": 5.0})
     [5.0, [3.0, 4.0]]
     """
+    check_treedef("flatten_up_to", treedef)
     parts, difference = _aligned(treedef, tree, subtrees=subtrees, more_keys=more_keys)
     if difference:
         raise _differs("a tree has another structure than expected", difference)
@@ -155,6 +159,8 @@ def merge(f: Callable[[Any, Any], Any], tree: Tree, changes: Tree) -> Tree:
     >>> wg.tree.merge(lambda old, new: new, {"w": 1.0, "layers": [2.0, 3.0]}, {"layers": {"1": 30.0}})
     {'w': 1.0, 'layers': [2.0, 30.0]}
     """
+    if not callable(f):
+        raise refused("merge", "f", f, "a function")
     old, treedef = flatten(tree)
     new, new_def = flatten(changes)
     if new_def != treedef:

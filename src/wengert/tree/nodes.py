@@ -117,10 +117,17 @@ def unflatten(treedef: TreeDef, leaves: Sequence[Any]) -> Tree:
     >>> unflatten(treedef, "ab")
     ('a', ['b'])
     """
+    check_treedef("unflatten", treedef)
     if len(leaves) != treedef.num_leaves:
         what = f"unflatten: {treedef.num_leaves} leaves expected, {len(leaves)} given"
         raise StructureError(message(what, tries=["as many as wg.tree.flatten returned with the structure"]))
     return treedef.unflatten(leaves)
+
+
+def check_treedef(where: str, treedef: Any) -> None:
+    """Raise in the name of the function ``where`` unless its argument is a structure."""
+    if not isinstance(treedef, PyTreeSpec):
+        raise refused(where, "treedef", treedef, "a structure, as wg.tree.flatten(tree)[1] is")
 
 
 def node_types(treedef: TreeDef) -> set[type]:
@@ -157,6 +164,7 @@ def own_order(treedef: TreeDef) -> list[int]:
     [1.0, 2.0]
     """
 
+    check_treedef("own_order", treedef)
     if treedef.num_leaves == 1:
         return [0]
 
