@@ -106,11 +106,12 @@ def without_subject() -> list[str]:
 
 def public_functions() -> Iterator[tuple[str, object]]:
     """The functions and classes that ``wengert`` and its public packages export."""
-    for package in ("wengert", "wengert.nn", "wengert.nn.layers", "wengert.optimize", "wengert.ode", "wengert.graph"):
+    on_top = ("nn", "nn.layers", "optimize", "ode", "graph")
+    for package in ("wengert", "wengert.tree", *[f"wengert.{name}" for name in on_top]):
         module = importlib.import_module(package)
         for name in getattr(module, "__all__", ()):
             thing = getattr(module, name)
-            if inspect.isfunction(thing) or inspect.isclass(thing):
+            if (inspect.isfunction(thing) or inspect.isclass(thing)) and thing.__module__.startswith("wengert"):
                 yield f"{package}.{name}", thing
 
 
