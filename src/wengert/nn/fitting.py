@@ -20,7 +20,7 @@ import wengert as wg
 from wengert import optimize
 from wengert.nn.layers.containers import check_finite, watching
 from wengert.nn.losses import cross_entropy
-from wengert.nn.params import mapped, paths
+from wengert.nn.params import paths
 from wengert.nn.storage import load_with_notes, save
 
 Array = Any
@@ -142,7 +142,7 @@ def fit(
     True
     """
 
-    params, state = mapped(np.asarray, params), mapped(np.asarray, state)
+    params, state = wg.tree.map(np.asarray, params), wg.tree.map(np.asarray, state)
     if validation is not None:
         _samples(*validation, "validation")
 
@@ -152,7 +152,7 @@ def fit(
 
     step = optimize.step(loss_of, optimiser or optimize.adam(1e-3), wrt=wrt, has_aux=True, keep_finite=True)
     judge = _judge(model, loss, metrics or {})
-    made = Fitted(mapped(np.array, params), state, step.init(params))
+    made = Fitted(wg.tree.map(np.array, params), state, step.init(params))
     best: tuple[float, Tree, Tree] | None = None
     signature = _signature(model, made, batch_size, seed)
     target = None if checkpoint is None else Path(checkpoint) / CHECKPOINT
@@ -183,7 +183,7 @@ def fit(
             if validation is not None:
                 row |= judge(made.params, made.state, validation, batch_size)
                 if best is None or row["validation loss"] < best[0]:
-                    best = row["validation loss"], mapped(np.array, made.params), mapped(np.array, made.state)
+                    best = row["validation loss"], wg.tree.map(np.array, made.params), wg.tree.map(np.array, made.state)
             made.history.append(row)
             if target is not None:
                 _keep(target, made, best, signature)
@@ -214,7 +214,7 @@ def _batches(data: Data, size: int, seed: int, epoch: int) -> Iterator[tuple[Any
         order = np.random.default_rng([seed, epoch]).permutation(n)
         for start in range(0, n, size):
             chosen = order[start : start + size]
-            yield mapped(lambda a: a[chosen], x), mapped(lambda a: a[chosen], y)  # noqa: B023  # used at once
+            yield wg.tree.map(lambda a: a[chosen], x), wg.tree.map(lambda a: a[chosen], y)  # noqa: B023  # used at once
     else:
         yield from data
 
@@ -244,8 +244,8 @@ def _judge(model: Any, loss: Callable[..., Any], metrics: Mapping[str, Callable[
         n, totals = len(_first(y)), dict[str, float]()
         for start in range(0, n, size):
             part = lambda a: a[start : start + size]  # noqa: B023  # used at once
-            y_part = mapped(part, y)
-            found = of_batch(params, state, mapped(part, x), y_part)
+            y_part = wg.tree.map(part, y)
+            found = of_batch(params, state, wg.tree.map(part, x), y_part)
             for name, value in found.items():
                 totals[name] = totals.get(name, 0.0) + float(value) * len(_first(y_part)) / n
         return totals
