@@ -60,6 +60,22 @@ def test_what_it_is_made_of_is_not_kept_for_it(is_view: bool) -> None:
     assert made[columns] < made[last] < made[of_x]
 
 
+def test_of_two_readers_that_move_to_one_place_the_one_that_comes_first_there_counts() -> None:
+    """The product that both read was put before the one with the lower number, and behind the other."""
+    x, y, z = Var(Aval((1000,), F64)), Var(Aval((3, 1000), F64)), Var(Aval((3, 3, 1000), F64))
+    with building(Builder()) as builder:
+        both = sin(x)
+        first = sum_(x, axis=(0,))
+        nested = multiply(both, y)  # goes before `wide`, which goes before the last step
+        direct = add(both, y)  # goes before the last step, and before `wide`
+        wide = multiply(nested, z)
+        second = sum_(y, axis=(0, 1))
+        last = add(add(wide, direct), add(first, second))
+    moved = check(schedule(Tape((x, y, z), (), builder.instrs, (last,))), after="schedule")
+    made = {i.outs[0]: k for k, i in enumerate(moved.instrs)}
+    assert made[second] < made[both] < made[direct] < made[nested] < made[wide]
+
+
 def test_small_values_stay() -> None:
     x = Var(Aval((10,), F64))
     with building(Builder()) as builder:

@@ -26,13 +26,17 @@ def schedule(tape: Tape) -> Tape:
     last_read = {base.get(a, a): k for k, instr in enumerate(tape.instrs) for a in instr.ins}
     last_read.update({base.get(a, a): n for a in tape.outputs})
     not_ours = {*tape.inputs, *[c.var for c in tape.captures]}  # memory that a run never frees
-    first_reader: dict[Var, tuple[int, int]] = {}  # by value: the new place of its first reader, and that one's number
+    first_reader: dict[Var, int] = {}  # by value, in the new order
+    places = [*range(n + 1)]  # by instruction: the one that stays before which it will stand, or itself; n: the end
+    goes_before = [*range(n + 1)]  # by instruction: the one just before which it will stand, which may move itself
     before: list[list[int]] = [[] for _ in range(n)]  # by instruction: those that move to just before it, latest first
     moves = [False] * n
     for k in range(n - 1, -1, -1):
         instr = tape.instrs[k]
-        place = k
-        where, reader = min([first_reader.get(v, (n, n)) for v in instr.outs], default=(n, n))
+        reader = n
+        for v in instr.outs:
+            reader = _earlier(reader, first_reader.get(v, n), places, goes_before)
+        where = places[reader]
         if not instr.op.effects and where < n and reader != k + 1:
             made = 0 if instr.op.kernel.is_view else sum([v.aval.nbytes for v in instr.outs])
             if made >= MIN_BYTES:
@@ -41,10 +45,10 @@ def schedule(tape: Tape) -> Tape:
                 if made - let_go >= MIN_BYTES:
                     moves[k] = True
                     before[reader].append(k)
-                    place = where
+                    places[k], goes_before[k] = where, reader
         for a in instr.ins:
             if type(a) is Var:
-                first_reader[a] = min(first_reader.get(a, (n, n)), (place, k))
+                first_reader[a] = _earlier(k, first_reader.get(a, n), places, goes_before)
     if not any(moves):
         return tape
     order: list[Instr] = []
@@ -60,3 +64,20 @@ def schedule(tape: Tape) -> Tape:
                 else:
                     stack.append((deeper, reversed(before[deeper])))
     return tape.replace(instrs=tuple(order))
+
+
+def _earlier(a: int, b: int, places: list[int], goes_before: list[int]) -> int:
+    """The one of two instructions that comes first in the new order.
+
+    Those that move to one place are a tree, each a child of the one that it goes before, and children come in the old
+    order, each after its own children."""
+    if places[a] != places[b]:
+        return a if places[a] < places[b] else b
+    paths = []
+    for k in (a, b):
+        path = [len(places)]  # behind all children
+        while places[k] != k:
+            path.append(k)
+            k = goes_before[k]
+        paths.append(path[::-1])
+    return a if paths[0] <= paths[1] else b
