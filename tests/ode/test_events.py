@@ -33,6 +33,31 @@ def test_the_derivative_of_a_terminal_event() -> None:
     assert wg.grad(lands)(10.0) == pytest.approx(2 / 9.81, rel=1e-6)
 
 
+def half_life(k: Any) -> Any:
+    """log(2) / k"""
+    options: dict[str, Any] = {"t_eval": [0.1], "rtol": 1e-10, "atol": 1e-12, "events": half}
+    return solve_ivp(lambda t, y: -k * y, (0.0, 10.0), [1.0], **options).t_events[0][0]
+
+
+def half(t: Any, y: Any) -> Any:
+    return y[0] - 0.5
+
+
+half.terminal = True
+
+
+def test_second_derivatives_of_the_time_of_an_event() -> None:
+    assert wg.grad(wg.grad(half_life))(0.8) == pytest.approx(2 * np.log(2) / 0.8**3, rel=1e-6)
+
+
+@pytest.mark.deep("3 s")
+def test_the_fourth_derivative_of_the_time_of_an_event() -> None:
+    f: Any = half_life
+    for _ in range(4):
+        f = (lambda g: lambda k: wg.jvp(g, (k,), (1.0,))[1])(f)
+    assert f(0.8) == pytest.approx(24 * np.log(2) / 0.8**5, rel=1e-3)
+
+
 def third(t: Any, y: Any) -> Any:
     return y[0] - 5.0
 
@@ -42,9 +67,9 @@ third.terminal = 3
 
 def test_an_event_that_ends_at_its_third_time() -> None:
     swing = lambda t, y: np.array([y[1], -y[0]])
-    half = lambda t, y: y[1] - 5.0
+    other = lambda t, y: y[1] - 5.0
     ours, theirs = (
-        f(swing, (0, 100), [0.0, 10.0], method="RK45", rtol=1e-8, atol=1e-8, events=[half, third])
+        f(swing, (0, 100), [0.0, 10.0], method="RK45", rtol=1e-8, atol=1e-8, events=[other, third])
         for f in (solve_ivp, of_scipy)
     )
     assert [len(t) for t in ours.t_events] == [len(t) for t in theirs.t_events]

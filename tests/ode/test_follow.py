@@ -81,6 +81,18 @@ def test_third_derivatives(method: str) -> None:
     assert wg.jit(along(wg.grad(along(last))))(0.5) == pytest.approx(-6 / 1.5**4, rel=1e-5)
 
 
+@pytest.mark.deep("a program of two seconds for each method; the zero of an equation has its fourth in a quick one")
+@pytest.mark.parametrize("method", ["Tsit5", "KenCarp4", "Radau", "BDF"])
+def test_fourth_derivatives(method: str) -> None:
+    """Of 1 / (1 + k)."""
+
+    def last(k: Any) -> Any:
+        return solve_ivp(lambda t, y: -k * y**2, (0, 1), [1.0], method, t_eval=[1.0], rtol=1e-9, atol=1e-11).y[0, 0]
+
+    along = lambda f: lambda k: wg.jvp(f, (k,), (1.0,))[1]
+    assert wg.jit(along(along(wg.grad(along(last)))))(0.5) == pytest.approx(24 / 1.5**5, rel=1e-5)
+
+
 def test_derivatives_in_time() -> None:
     y0 = np.array([5.0, 2.0])
 

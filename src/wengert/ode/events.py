@@ -69,7 +69,7 @@ def _located(
 
 def _crossing(rate: Rate, of_event: EventFunction, options: Options, followed: Followed, k: Any) -> tuple[Any, Any]:
     """When an event's function is zero in step number ``k``, and the state then: found by halving, with the derivatives
-    of two steps of Newton's method."""
+    of a zero."""
     step = step_at(followed, k)
     at = options.method.within(rate, step, *around(rate, options, followed, k))
     value = lambda x: of_event(step.start + x * step.h, at(x))
@@ -83,8 +83,6 @@ def _crossing(rate: Rate, of_event: EventFunction, options: Options, followed: F
         return np.where(is_left, middle, low), np.where(is_left, high, middle), n + 1
 
     zero = wg.stop_gradient(0.0 * step.start)
-    x = wg.stop_gradient(wg.while_loop(lambda s: s[2] < 60, halved, (zero, zero + 1.0, np.int64(0)))[1])
-    for _ in range(2):
-        _, slope = wg.jvp(value, (x,), (np.ones_like(x),))
-        x = x - value(x) / np.where(slope == 0, 1.0, slope)
+    _, high, _ = wg.while_loop(lambda s: s[2] < 60, halved, (zero, zero + 1.0, np.int64(0)))
+    x = wg.known_root(value, high)
     return step.start + x * step.h, at(x)

@@ -25,8 +25,8 @@ from wengert.ode.step import (
     combined,
     jacobian,
     numbers,
-    refined,
     rms,
+    solution,
 )
 
 E3, E5, EXTRA_A, EXTRA_C, EXTRA_D = map(numbers, (DOP853.E3, DOP853.E5, DOP853.A_EXTRA, DOP853.C_EXTRA, DOP853.D))
@@ -97,7 +97,7 @@ class RungeKutta:
         first = rate(t, y)
         if not self.gamma:
             return self.step(rate, t, h, y, first, 1.0)[0]
-        return y + h * combined(self.b, self._refined(rate, t, h, y))
+        return y + h * combined(self.b, self._solved(rate, t, h, y))
 
     def within(self, rate: Rate, step: Step, state: Any, after: Any) -> Callable[[Any], Any]:
         t, h, y = step.start, step.h, state
@@ -118,17 +118,15 @@ class RungeKutta:
         y_new = y + h * combined(self.b, stages)
         return y_new, [*stages, rate(t + h, y_new)], is_found
 
-    def _refined(self, rate: Rate, t: Any, h: Any, y: Any) -> list[Any]:
+    def _solved(self, rate: Rate, t: Any, h: Any, y: Any) -> list[Any]:
         """The stages, each as the solution of its equation, with its derivatives."""
-        fixed = wg.stop_gradient
-        start = fixed(t), fixed(h), fixed(y)
-        found, _ = implicit_stages(self, rate, *start, rate(start[0], start[2]), 1e-3 + np.abs(start[2]))
-        stages = [rate(t, y)]
+        stages, scale = [rate(t, y)], (1e-3 + np.abs(y)) / np.abs(h * self.gamma)
+        inverse = np.linalg.inv(wg.stop_gradient(newton_matrix(rate, t, y, h * self.gamma)))
         for i in range(1, len(self.b)):
             at, known = t + self.c[i] * h, y + h * combined(self.a[i][:i], stages)
-            matrix = newton_matrix(rate, at, known + h * self.gamma * found[i], h * self.gamma)
             residual = lambda k, at=at, known=known: k - rate(at, known + h * self.gamma * k)
-            stages.append(refined(residual, matrix, found[i]))
+            matrix = lambda k, at=at, known=known: newton_matrix(rate, at, known + h * self.gamma * k, h * self.gamma)
+            stages.append(solution(residual, matrix, stages[-1], scale, inverse))
         return stages
 
     def error_norm(self, h: Any, stages: Sequence[Any], scale: Any) -> Any:

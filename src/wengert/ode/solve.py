@@ -81,7 +81,7 @@ def solve_ivp(
         the way back wants them. The times and marks, some 60 bytes a step, are always kept; and all states are where
         ``dense_output`` or an event that is not terminal asks for them.
 
-    Derivatives, of any order (of implicit methods the first three), exist in y0, args, what ``fun`` captures, t_span
+    Derivatives, of any order, exist in y0, args, what ``fun`` captures, t_span
     and t_eval, and in the times of events. Within a traced function the number of steps is a path of its own where
     ``t_eval`` is None, and so is the number of events.
 

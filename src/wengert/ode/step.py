@@ -175,42 +175,47 @@ def simplified_newton(change: Callable[[Any], Any], size: Callable[[Any], Any], 
     return Newton(state == found, count, speed, x)
 
 
-MOST_MATRICES, MOST_CHANGES = 20, 6
-CONVERGED = 1e-10
-"""The size of a change, in units of ``scale``, at which the iteration ends; the error left is smaller, and smaller
-still when the zero is refined."""
+MOST_MATRICES, MOST_CHANGES = 20, 8
+CONVERGED, EXACT = 1e-10, 1e-13
+"""The sizes of a change, in units of ``scale``, at which no new matrix is made, and at which the iteration ends."""
 
 
-def solution(residual: Callable[[Any], Any], matrix: Callable[[Any], Any], guess: Any, scale: Any) -> Any:
-    """The zero of ``residual``, whose derivative is ``matrix``, by Newton's iteration from ``guess``. A matrix is used
-    as long as each change is less than half of the one before; then a new one is made."""
+def solution(
+    residual: Callable[[Any], Any], matrix: Callable[[Any], Any], guess: Any, scale: Any, inverse: Any = None
+) -> Any:
+    """The zero of ``residual``, whose derivative is ``matrix``, by Newton's iteration from ``guess``, with the
+    derivatives of a zero. If the ``inverse`` of a matrix near to those is known, it is tried first."""
     fixed = wg.stop_gradient
+    value, guess = lambda x: fixed(residual(x)), fixed(guess)
 
-    def with_a_matrix(now: Any) -> Any:
-        x, size, number = now
-        inverse = np.linalg.inv(fixed(matrix(x)))
+    def by_newton(x: Any) -> Any:
+        def with_a_matrix(now: Any) -> Any:
+            x, _, number = now
+            inverse = np.linalg.inv(fixed(matrix(x)))  # without a derivative, and for many products
+            return *_with_one_matrix(value, inverse, x, scale), number + 1
 
-        def changed(now: Any) -> Any:
-            x, before, k, _ = now
-            dx = inverse @ fixed(residual(x))
-            size = fixed(rms(dx / scale))
-            shrinks = size < 0.5 * before
-            return np.where(shrinks, x - dx, x), size, k + 1, shrinks
+        begin = (x, np.float64(np.inf), np.int64(0))
+        return wg.while_loop(lambda now: (now[1] > CONVERGED) & (now[2] < MOST_MATRICES), with_a_matrix, begin)[0]
 
-        goes_on = lambda now: (now[1] > CONVERGED) & (now[2] < MOST_CHANGES) & now[3]
-        begin = (x, np.float64(np.inf), np.int64(0), size >= 0)
-        x, size, _, _ = wg.while_loop(goes_on, changed, begin)
-        return x, size, number + 1
-
-    begin = (fixed(guess), np.float64(np.inf), np.int64(0))
-    x = wg.while_loop(lambda now: (now[1] > CONVERGED) & (now[2] < MOST_MATRICES), with_a_matrix, begin)[0]
-    return refined(residual, matrix(x), x)
+    if inverse is None:
+        x = by_newton(guess)
+    else:
+        x, size = _with_one_matrix(value, fixed(inverse), guess, scale)
+        x = wg.cond(size <= CONVERGED, lambda x: x, by_newton, x)
+    return wg.known_root(residual, x, matrix)
 
 
-def refined(residual: Callable[[Any], Any], matrix: Any, x: Any) -> Any:
-    """The zero of ``residual`` with its derivatives, from its known value x and the derivative ``matrix`` of
-    ``residual`` there: each of three iterations makes the derivatives of one more order exact."""
-    x, matrix = wg.stop_gradient((x, matrix))
-    for _ in range(3):
-        x = x - np.linalg.solve(matrix, residual(x))
-    return x
+def _with_one_matrix(residual: Callable[[Any], Any], inverse: Any, x: Any, scale: Any) -> tuple[Any, Any]:
+    """Iterate with the inverse of one matrix, as long as each change is less than half of the one before, which in the
+    end rounding prevents; return x and the size of the last change."""
+
+    def changed(now: Any) -> Any:
+        x, before, k, _ = now
+        dx = inverse @ residual(x)
+        size = wg.stop_gradient(rms(dx / scale))
+        shrinks = size < 0.5 * before
+        return np.where(shrinks, x - dx, x), size, k + 1, shrinks
+
+    goes_on = lambda now: (now[1] > EXACT) & (now[2] < MOST_CHANGES) & now[3]
+    x, size, _, _ = wg.while_loop(goes_on, changed, (x, np.float64(np.inf), np.int64(0), np.bool_(True)))
+    return x, size
