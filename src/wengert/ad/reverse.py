@@ -26,7 +26,6 @@ from wengert.ops.index import are_disjoint
 from wengert.ops.op import rule_for
 from wengert.ops.shape import broadcast_to
 from wengert.ops.structured import Diagonal, Fill, Hole, Marks, Masked, Part, Parts, marks_of
-from wengert.ops.windows import joined
 from wengert.source import Source
 from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, Var, building, check, current_builder
 
@@ -52,7 +51,6 @@ def vjp(
     runs_once : the pullback runs exactly once for each forward run; written on the tape.
     nan_safe : a cotangent that is exactly zero stays zero, whatever partial it meets (0 · ∞ = 0).
     """
-    tape = joined(tape)
     wrt_vars = [tape.inputs[i] for i in wrt]
     out_atoms = [tape.outputs[k] for k in outputs]
     tape = with_residuals(tape, wrt_vars, out_atoms)

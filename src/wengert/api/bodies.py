@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert import tree
+from wengert import passes, tree
 from wengert.attributes import held
 from wengert.errors import ConcretizationError, WengertError, message
 from wengert.higher.bodies import alive
@@ -99,7 +99,8 @@ def recorded(
         joined = join(name, paths)
         tape = tape.replace(instrs=joined.instrs, outputs=joined.outputs)
         constants, given = list(around.known), list(around.known.values())
-    closed = alive(tape.replace(inputs=(*constants, *inputs), captures=()))
+    tape = passes.run(tape.replace(inputs=(*constants, *inputs), captures=()), passes.BEFORE_DERIVATIVES)
+    closed = alive(tape)
     return Body(closed, given, first.recording.out_treedef, source_of(name, f), written)
 
 

@@ -15,7 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert import tree
+from wengert import passes, tree
 from wengert.api.named import F, function_name
 from wengert.attributes import held
 from wengert.errors import (
@@ -26,7 +26,6 @@ from wengert.errors import (
     WrittenError,
     WrittenMeanwhileError,
 )
-from wengert.passes.reroll import reroll, with_loops_of_any_count
 from wengert.tracing.generators import WalkAgain
 from wengert.tracing.layouts import strides_alone
 from wengert.tracing.python.bytecode import code_of
@@ -52,12 +51,9 @@ def _rolled(recording: Recording) -> Recording:
     """Put loops in the place of repeated steps if an enclosing trace will be compiled, so that a short tape is
     differentiated."""
     trace = current_trace()
-    tape = recording.tape
     if trace is None or not trace.is_rolled:
         return recording
-    if trace.counts is not None:
-        tape = with_loops_of_any_count(tape, trace.counts)
-    rolled = reroll(tape)
+    rolled = passes.run(recording.tape, passes.ROLLING, counts=trace.counts)
     trace.any_length = trace.any_length or rolled.any_length
     if rolled is recording.tape:
         return recording

@@ -6,7 +6,7 @@ it. So strides and dilations are steps, and a window read backwards is a negativ
 
 A convolution is a contraction of windows with weights. Its derivatives are such contractions again, of windows of the
 cotangent or with the cotangent as weights; so none of them writes the windows out. That is known by
-``contract_windows``, which :func:`joined` puts in the place of a contraction of a view that is made of windows.
+``contract_windows``, which the pass ``join_windows`` puts in the place of a contraction of a view made of windows.
 """
 
 from __future__ import annotations
@@ -18,11 +18,11 @@ import numpy as np
 
 from wengert.errors import ShapeError
 from wengert.ops.contract import Labels, contract, contract_bind, contract_cost, contract_type
-from wengert.ops.index import INTP, add_slice, element, embed, everything, is_everything, scatter_add, slice_
+from wengert.ops.index import INTP, add_slice, element, embed, everything, is_everything, scatter_add
 from wengert.ops.kernels import Contract, Region, View
 from wengert.ops.op import linear
 from wengert.ops.shape import iota, move_to_front, reshape, transpose, zeros
-from wengert.tape import Atom, Aval, Instr, Tape
+from wengert.tape import Atom, Aval
 
 MANY_PLACES = 64
 """Places in a window, along one axis, up to which they are added one after the other."""
@@ -274,54 +274,3 @@ contract_windows = linear(
     cost=_contract_cost,
     expansion=_expansion,
 )
-
-
-# -------------------------------------------------------------------------------------------------------- recognition
-
-
-def joined(tape: Tape) -> Tape:
-    """Replace each contraction of a view made of windows by ``contract_windows``, whose derivatives make no copy."""
-    if not any(instr.op is windows for instr in tape.instrs):
-        return tape
-    made: dict[Atom, Instr] = {v: instr for instr in tape.instrs for v in instr.outs}
-    instrs = [_joined(instr, made) if instr.op is contract else instr for instr in tape.instrs]
-    return tape.replace(instrs=tuple(instrs))
-
-
-def _joined(instr: Instr, made: dict[Atom, Instr]) -> Instr:
-    first, second = instr.ins
-    params = instr.params
-    for x, y, a, b in ((first, second, "a", "b"), (second, first, "b", "a")):
-        base, w, is_of_windows = _followed(x, made)
-        if is_of_windows and all(len(w.along(d)) <= 2 for d in range(base.aval.ndim)):
-            labels = dict(a=params[a], b=params[b], out=params["out"])
-            return instr._replace(op=contract_windows, ins=(base, y), params={**labels, **w._asdict()})
-    return instr
-
-
-def _followed(x: Atom, made: dict[Atom, Instr]) -> tuple[Atom, Windows, bool]:
-    """Return the array of which ``x`` is a view, that view as windows, and whether a step to it is a ``windows``."""
-    w, is_of_windows = whole(x.aval.shape), False
-    while (instr := made.get(x)) is not None:
-        inner = _as_windows(instr)
-        if inner is None:
-            break
-        w, x = w.of(inner), instr.ins[0]
-        is_of_windows = is_of_windows or instr.op is windows
-    return x, w, is_of_windows
-
-
-def _as_windows(instr: Instr) -> Windows | None:
-    """Return a view as windows if it is affine, else None."""
-    shape = instr.outs[0].aval.shape
-    if instr.op is windows:
-        return Windows(**instr.params)
-    if instr.op is transpose:
-        axes = instr.params["axes"]
-        return Windows(shape, axes, (1,) * len(axes), (0,) * len(axes))
-    if instr.op is slice_:
-        index = instr.params["index"]
-        kept = [(d, entry) for d, entry in enumerate(index) if type(entry) is not int]
-        start = tuple([entry if type(entry) is int else entry[0] for entry in index])
-        return Windows(shape, tuple([d for d, _ in kept]), tuple([entry[2] for _, entry in kept]), start)
-    return None

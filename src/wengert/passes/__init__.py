@@ -1,8 +1,10 @@
 """Passes: pure functions ``Tape -> Tape``, in the order of the lists below.
 
-A tape that is to run many times goes through :data:`ONCE`; every tape then goes through :data:`PIPELINE`, and through
-:data:`BEFORE_KERNELS` on its way to machine code. Last of all, :mod:`wengert.passes.plan` turns a tape into a plan,
-which says where every value lives; :mod:`wengert.passes.memory` explains a plan to people.
+A recorded tape goes through :data:`BEFORE_DERIVATIVES` before it is transformed and, if an enclosing trace will be
+compiled, through :data:`ROLLING`. A tape that is to run many times goes through :data:`ONCE`; every tape then goes
+through :data:`PIPELINE`, and through :data:`BEFORE_KERNELS` on its way to machine code. Last of all,
+:mod:`wengert.passes.plan` turns a tape into a plan, which says where every value lives; :mod:`wengert.passes.memory`
+explains a plan to people.
 """
 
 from __future__ import annotations
@@ -14,12 +16,14 @@ from wengert.collector import undisturbed
 from wengert.edit import merge_common
 from wengert.passes.expand import expand
 from wengert.passes.fuse import IsNative, fuse
+from wengert.passes.join_windows import join_windows
 from wengert.passes.number_guards import number_guards
 from wengert.passes.output_masks import output_masks
 from wengert.passes.planes import planes
 from wengert.passes.recompute import recompute
 from wengert.passes.rematerialise import rematerialise
-from wengert.passes.reroll import reroll
+from wengert.passes.reroll import reroll, with_loops_of_any_count
+from wengert.passes.reroll.whiles import Counts
 from wengert.passes.schedule import schedule
 from wengert.passes.simplify import drop_dead, fold_constants, use_identities
 from wengert.passes.transpose_products import transpose_products
@@ -27,7 +31,19 @@ from wengert.tape import Tape, check
 
 Pass = Callable[..., Tape]
 
+BEFORE_DERIVATIVES: tuple[Pass, ...] = (
+    # Of what a function recorded, and of the bodies of its loops and branches.
+    join_windows,  # before a derivative is taken, which of windows alone would be a scatter
+)
+
+ROLLING: tuple[Pass, ...] = (
+    # Where a function inside of a compiled one is transformed: what is differentiated is the short tape.
+    with_loops_of_any_count,  # before reroll, which would make a loop of the count of this run
+    reroll,
+)
+
 ONCE: tuple[Pass, ...] = (
+    with_loops_of_any_count,  # first, on the tape as it was recorded: the notes on it name its steps
     # Not for un-jitted calls: their tape stands for every tape of its structure, and those have other constants; and it
     # has no guards, since it runs on the very values that it was recorded with.
     fold_constants,  # before the pipeline, which drops the steps whose results have become constants
@@ -55,18 +71,34 @@ BEFORE_KERNELS: tuple[Pass, ...] = (
 
 ASK_WHAT_IS_NATIVE = frozenset([recompute, fuse, rematerialise])
 """The passes that must know which scalar functions have machine code: ``run_pass(tape, is_native)``."""
+ROLL_LOOPS = frozenset([with_loops_of_any_count, reroll])
+"""The passes that ``jit(f, reroll=False)`` leaves out."""
 
 
 @undisturbed
-def run(tape: Tape, passes: Sequence[Pass] = PIPELINE, is_native: IsNative | None = None) -> Tape:
+def run(
+    tape: Tape,
+    passes: Sequence[Pass] = PIPELINE,
+    is_native: IsNative | None = None,
+    counts: Counts | None = None,
+    is_rolled: bool = True,
+) -> Tape:
     """Put ``tape`` through ``passes`` in order, and check it after each if ``config.check`` is on.
+
+    ``counts`` has the notes of a trace on how often its loops ran; without them no loop becomes one of any count. If
+    ``is_rolled`` is False, loops stay as they were recorded.
 
     Tapes among the parameters of a step stay as they are. The body of a map is an expression within one kernel, where
     LLVM simplifies it; and steps are equal if their bodies are one object, of which passes would make two. The bodies
     of loops and branches are programs of their own, and go through the passes when they are assembled.
     """
     for run_pass in passes:
-        tape = run_pass(tape, is_native) if run_pass in ASK_WHAT_IS_NATIVE else run_pass(tape)
+        if run_pass in ROLL_LOOPS and not is_rolled:
+            continue
+        if run_pass is with_loops_of_any_count:
+            tape = tape if counts is None else run_pass(tape, counts)
+        else:
+            tape = run_pass(tape, is_native) if run_pass in ASK_WHAT_IS_NATIVE else run_pass(tape)
         if config.check:
             check(tape, after=run_pass.__name__)
     return tape

@@ -30,6 +30,8 @@ _lock = lock()
 
 
 def transformed(tape: Tape, transforms: Sequence[Transform]) -> Tape:
+    """Return the tape that the transforms make of a recorded one, in order."""
+    tape = passes.run(tape, passes.BEFORE_DERIVATIVES)
     for f, args in transforms:
         tape = f(tape, *args)
     return tape

@@ -33,7 +33,7 @@ from wengert.errors import (
 from wengert.locks import lock_of_object
 from wengert.ops.control import GuardMiss, guard, values_of
 from wengert.passes.number_guards import path_of
-from wengert.passes.reroll import Counts, check_counted, reroll, with_loops_of_any_count
+from wengert.passes.reroll import Counts, check_counted
 from wengert.runtime import _native
 from wengert.runtime.entry import entry_of
 from wengert.runtime.execute import run_once
@@ -380,13 +380,12 @@ class Jit(_native.Dispatcher):
         start = time.perf_counter()
         whole = self._whole(leaves, signature, is_look)
         tape, environment, unrepeatable, written = whole
+        lists = (*passes.ONCE, *passes.PIPELINE)
+        tape = passes.run(tape, lists, counts=self._counts, is_rolled=self._is_rolled)
         if self._counts is not None:
-            tape = with_loops_of_any_count(tape, self._counts)
             if self._counts.has_learnt and special is not None:
                 special.paths = Paths(self.__name__)  # the paths of single counts are not needed any more
             self._counts.has_learnt = False
-        once = tuple([p for p in passes.ONCE if self._is_rolled or p is not reroll])
-        tape = passes.run(tape, (*once, *passes.PIPELINE))
         strides = [leaf.strides for leaf in signature.leaves if leaf.is_traced]
         donated = self._donated(leaves, signature)
         compiled = Compiled(tape, environment, path_of(tape), strides, self._is_fast, written=written, donated=donated)
