@@ -8,7 +8,7 @@ its surroundings becomes an operand.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
@@ -17,18 +17,18 @@ from wengert.api.bodies import Body, aval_of, calling, leaves_of, recorded, sour
 from wengert.api.named import F, function_name, made_by
 from wengert.errors import ConcretizationError, DTypeError, MutationError, ShapeError, StructureError, message
 from wengert.expect import checked, given, refused
-from wengert.higher.bodies import alive, steps_of_constants
+from wengert.higher.bodies import alive
 from wengert.higher.branches import cond as cond_op
 from wengert.higher.chain import Recurrence
 from wengert.higher.chain import chain as chain_op
-from wengert.higher.loops import Loop, While, kept_bytes
+from wengert.higher.loops import Loop, While
 from wengert.higher.loops import scan as scan_op
 from wengert.higher.loops import while_ as while_op
+from wengert.higher.revolve import Kept, carried_bytes, kept_within, schedule
 from wengert.higher.revolve import revolve as revolve_op
-from wengert.higher.revolve import schedule
-from wengert.ops.shape import zeros
+from wengert.passes.hoist import hoist
 from wengert.source import Source
-from wengert.tape import Aval, Builder, Var, building
+from wengert.tape import Aval, Var
 from wengert.tracing.trace import current_trace
 from wengert.tracing.tracer import Tracer, inlined, record
 
@@ -36,8 +36,7 @@ Array = Any
 
 BUDGET = 1 << 30  # bytes that the way back may find stored of one scan
 NO_LIMIT = 1 << 62
-FEW_SCHEDULED, MOST_SCHEDULED = 1 << 16, 1 << 22  # iterations, of which a table is made: a microsecond each
-Kept = int | Literal["binomial"] | None  # what a scan keeps for the way back, see there
+MOST_SCHEDULED = 1 << 22  # iterations of which a table is made: a microsecond each
 MOST_COUNTED = BUDGET // 8  # iterations of a loop whose counters are an array
 
 ONE_TRUTH = ["np.all(...) or np.any(...) of it"]
@@ -156,7 +155,7 @@ def _scanned(
     _check_carry(name, body.source, avals, found[: len(back)], carry_def, back_def)
     loop = Loop(body.tape, len(body.constants), len(carry), count, reverse)
     if checkpoint is None:
-        checkpoint = _which(loop, budget)
+        checkpoint = kept_within(loop, budget)
     if isinstance(checkpoint, int | np.integer) and checkpoint < count:
         return _in_segments(f, init, xs, count, reverse, int(checkpoint))
     operands = [*body.constants, *carry, *stacks]
@@ -171,25 +170,10 @@ def _no_pair(source: Source) -> StructureError:
     return StructureError(message("scan: the body returned no pair", source, tries=["return carry, y"]))
 
 
-def _which(loop: Loop, budget: int) -> Kept:
-    """What of a loop is kept within ``budget``: all; what segments begin with, so many iterations each, which make the
-    bytes of both, carries and iterations, least; or some carries."""
-    each, carries = kept_bytes(loop), _carried_bytes(loop)
-    if loop.length * each <= budget:
-        return None
-    size = max(1, min(loop.length, round((loop.length * carries / each) ** 0.5)))
-    fits = size * each + loop.length // size * carries <= budget
-    return size if fits or 2 * carries > budget or loop.length > FEW_SCHEDULED else "binomial"
-
-
-def _carried_bytes(loop: Loop) -> int:
-    return sum([a.nbytes for a in loop.body.out_avals[: loop.carries]])
-
-
 def _revolved(loop: Loop, operands: Sequence[Any], budget: int, source: Source) -> Any:
     """The results of a scan whose way back keeps as many carries as ``budget`` has room for: one fewer, since one is on
     its way."""
-    each = max(1, _carried_bytes(loop))
+    each = max(1, carried_bytes(loop))
     slots = min(loop.length, budget // each - 1)
     if slots < 1:
         what = f"scan: a budget of {budget} bytes has no room for two carries of {each} bytes"
@@ -426,30 +410,15 @@ def _repeated(name: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any
     return tree.unflatten(treedef, outs)
 
 
-HEAVY = 1000.0  # flops of what is the same in every turn, that are worth a branch before the loop
-
-
 def _with_constants_before(body: Body, begins: Callable[[], Sequence[Any]]) -> Body:
-    """``body`` without the steps that are the same in every turn, if they are heavy: they are taken before the loop, if
-    that ``begins``."""
-    tape, n = body.tape, len(body.constants)
-    steps = steps_of_constants(tape, n)
-    if sum([i.op.cost(*[a.aval for a in i.ins], **i.params) for i in steps]) < HEAVY:
-        return body
-    inner = [i for i in tape.instrs if i not in steps]
-    read = {*[a for i in inner for a in i.ins], *tape.outputs}
-    known = [v for i in steps for v in i.outs if v in read]
-    taken = alive(tape.replace(inputs=tape.inputs[:n], instrs=tuple(steps), outputs=tuple(known)))
-    with building(Builder()) as builder:
-        nothing = tuple([zeros(v.aval) for v in known])
-    left = alive(tape.replace(inputs=tape.inputs[:n], instrs=builder.instrs, outputs=nothing))
-    if not any(type(x) is Tracer for x in body.constants):
+    """Take heavy steps that are the same in every iteration before the loop, if that ``begins``."""
+    found = hoist(body.tape, len(body.constants))
+    if found is None or not any(type(x) is Tracer for x in body.constants):
         return body
     (goes_on,) = begins()
     operands = [goes_on.astype(np.int64), *body.constants]
-    found = _result(record(cond_op, operands, {"branches": (left, taken), "wrt": None}))
-    new = tape.replace(inputs=(*tape.inputs[:n], *known, *tape.inputs[n:]), instrs=tuple(inner))
-    return body._replace(tape=alive(new), constants=[*body.constants, *found])
+    values = _result(record(cond_op, operands, {"branches": (found.without, found.before), "wrt": None}))
+    return body._replace(tape=found.body, constants=[*body.constants, *values])
 
 
 def _bounded(cond_fun: Callable[[Any], Any], body_fun: Callable[[Any], Any], init_val: Any, most: int) -> Any:

@@ -13,20 +13,55 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import lru_cache
 from math import comb
-from typing import Any, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 
 from wengert.ad.activity import active_operands
 from wengert.edit import merge_common
 from wengert.higher.bodies import alive, moving_carry, pulled
-from wengert.higher.loops import Loop, While, batch_by, scan, scan_cost, scan_type, scanned, tangents_by, while_
+from wengert.higher.loops import (
+    Loop,
+    While,
+    batch_by,
+    kept_bytes,
+    scan,
+    scan_cost,
+    scan_type,
+    scanned,
+    tangents_by,
+    while_,
+)
 from wengert.ops.elementwise import add, less
 from wengert.ops.index import INTP, gather, scatter_set
 from wengert.ops.kernels import View, whole
 from wengert.ops.op import Op, named
 from wengert.ops.shape import zeros
 from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, Var, building, splice
+
+Kept = int | Literal["binomial"] | None
+"""What of a scan is kept for the way back: everything, the carries at which segments of so many iterations begin, or
+as many carries as there is room for."""
+FEW_SCHEDULED = 1 << 16  # iterations of which a table is made without being asked for
+
+
+def kept_within(loop: Loop, budget: int) -> Kept:
+    """Return what of a loop is kept within ``budget`` bytes.
+
+    That is everything if there is room, else the carries at which segments begin, of the length that makes the bytes of
+    these carries and of one segment least, else as many carries as there is room for.
+    """
+    each, carries = kept_bytes(loop), carried_bytes(loop)
+    if loop.length * each <= budget:
+        return None
+    size = max(1, min(loop.length, round((loop.length * carries / each) ** 0.5)))
+    fits = size * each + loop.length // size * carries <= budget
+    return size if fits or 2 * carries > budget or loop.length > FEW_SCHEDULED else "binomial"
+
+
+def carried_bytes(loop: Loop) -> int:
+    """Return the bytes that an iteration hands on."""
+    return sum([a.nbytes for a in loop.body.out_avals[: loop.carries]])
 
 
 class Schedule(NamedTuple):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -20,6 +21,21 @@ ABOUT = {"space": {"x": [1, 2]}, "method": "m", "seed": 0}
 
 def propose(trials: list[Any]) -> Proposal:
     return Proposal({"x": len(trials)})
+
+
+@pytest.fixture(autouse=True)
+def _closed(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Close what a test opens: since Python 3.13 the collector warns of a database that nobody closed."""
+    opened, connect = list[sqlite3.Connection](), sqlite3.connect
+
+    def noted(*args: Any, **kwargs: Any) -> sqlite3.Connection:
+        opened.append(connect(*args, **kwargs))
+        return opened[-1]
+
+    monkeypatch.setattr(sqlite3, "connect", noted)
+    yield
+    for one in opened:
+        one.close()
 
 
 @pytest.fixture

@@ -6,6 +6,7 @@ import functools
 import sys
 import threading
 import types
+import warnings
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -57,6 +58,14 @@ def once(x: float) -> float:
 
 
 X = np.array([1.0, 2.0])
+
+
+def reshape_in_place() -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", DeprecationWarning)  # since NumPy 2.5
+        X.copy().shape = (2, 1)
+
+
 CALLS: list[Callable[[], Any]] = [
     lambda: np.zeros(3),
     lambda: np.array([1.0, 2.0]),
@@ -68,7 +77,7 @@ CALLS: list[Callable[[], Any]] = [
     lambda: np.add.reduce([1.0, 2.0]),
     lambda: kept(1.0),
     lambda: once(1.0),
-    lambda: setattr(X.copy(), "shape", (2, 1)),
+    reshape_in_place,
     lambda: X.copy().setflags(write=True),
     lambda: np.random.default_rng(0).normal(size=2),
 ]

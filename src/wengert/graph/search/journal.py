@@ -81,8 +81,15 @@ class Journal:
                 isolation_level=None,
                 check_same_thread=False,
             )
+        try:
+            self._open(about)
+        except BaseException:
+            self.close()
+            raise
+
+    def _open(self, about: dict[str, Any]) -> None:
+        with self._sound():
             if not self._is_new_or_ours():
-                self.close()
                 raise wg.errors.StorageError(wg.errors.message(f"{self.path} is no journal of a search"))
             self._share()
             self._db.execute("pragma synchronous = full")
@@ -118,12 +125,10 @@ class Journal:
         with self._sound():
             found = {name: json.loads(value) for name, value in self._db.execute("select name, value from about")}
         if found.get("version") != VERSION:
-            self.close()
             raise wg.errors.StorageError(wg.errors.message(f"{self.path} is a journal of another version"))
         wanted = json.loads(json.dumps(about))
         differ = [name for name in wanted if found.get(name) != wanted[name]]
         if differ:
-            self.close()
             raise wg.errors.StructureError(
                 wg.errors.message(
                     f"{self.path} is the journal of another search",

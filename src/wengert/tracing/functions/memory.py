@@ -136,9 +136,20 @@ METHODS.update(setflags=setflags, to_device=to_device)
 
 
 @intercepts("numpy.lib._stride_tricks_impl:as_strided")
-def as_strided(x: Any, shape: Any = None, strides: Any = None, subok: bool = False, writeable: bool = True) -> Any:
-    """Elements at these strides of the array in C order that ``x`` is, or is a view of. It is read-only, for an element
-    may stand several times; what would be read beside that array is refused."""
+def as_strided(
+    x: Any,
+    shape: Any = None,
+    strides: Any = None,
+    subok: bool = False,
+    writeable: bool = True,
+    *,
+    check_bounds: bool | None = None,
+) -> Any:
+    """Return elements at these strides of the array in C order that ``x`` is, or is a view of.
+
+    The result is read-only, for an element may stand several times. Strides that would read beside that array are
+    refused, whatever ``check_bounds`` says, which NumPy has since 2.5.
+    """
     z = array(x)
     name = "lib.stride_tricks.as_strided"
     shape = z.shape if shape is None else tuple([int(n) for n in shape])
