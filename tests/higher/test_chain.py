@@ -129,3 +129,10 @@ def test_batches_of_chains_of_different_lengths(compiled: bool) -> None:
     np.testing.assert_allclose(by_xs, sum(e[2] for e in expected), rtol=1e-12)
     tangent = wg.jvp(lambda a: many(a, starts, XS), (rates,), (np.ones(3),))[1]
     np.testing.assert_allclose(tangent, by_a, rtol=1e-12)
+
+
+def test_untraced_the_states_are_an_array_of_its_own_too() -> None:
+    states = np.ones((3, 2))
+    known = wg.known_states(lambda y, x: y * x, states[0], [np.ones(2)], states, 2)
+    known[1] = 0.0
+    np.testing.assert_array_equal(states, np.ones((3, 2)))

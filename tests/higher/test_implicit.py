@@ -173,6 +173,29 @@ def test_a_solution_found_outside_of_what_is_traced() -> None:
     assert wg.jit(wg.grad(lambert))(2.0) == pytest.approx(np.exp(-w) / (1 + w), rel=1e-13)
 
 
+def test_what_is_captured_never_goes_stale() -> None:
+    matrix, b = np.array([[3.0, 1.0], [0.5, 2.0]]), np.ones(2)
+    known = lambda b: wg.known_root(lambda y: matrix @ y - b, np.linalg.solve(matrix, wg.stop_gradient(b)))
+    compiled = wg.jit(wg.jacobian(known))
+    for entry in (3.0, 5.0):
+        matrix[0, 0] = entry
+        np.testing.assert_allclose(compiled(b), np.linalg.inv(matrix), rtol=1e-14)
+
+
+def test_the_result_is_an_array_of_its_own() -> None:
+    def written(p: Any) -> Any:
+        y = np.sqrt(p)
+        known = wg.known_root(lambda y: y**2 - p, y)
+        y[0] = 100.0
+        known[1] = 0.0
+        return known
+
+    p = np.ones(3)
+    np.testing.assert_array_equal(written(p), [1.0, 0.0, 1.0])
+    np.testing.assert_array_equal(wg.jit(written)(p), [1.0, 0.0, 1.0])
+    np.testing.assert_allclose(wg.grad(lambda p: np.sum(written(p) * p))(p), [1.5, 0.0, 1.5])
+
+
 def test_the_value_costs_nothing() -> None:
     """The function is not run, and no matrix is solved, where no derivative is asked for."""
     known = wg.jit(lambda p: wg.known_root(lambda y: np.sin(y) - p, np.arcsin(p)))

@@ -114,7 +114,7 @@ def test_events_within_a_budget() -> None:
 
 
 def test_the_earliest_terminal_event_ends_it() -> None:
-    """Whatever the order in which they are given, and whatever is heard beside or behind it."""
+    """Whatever the order in which they are given, and whatever happens beside or behind it."""
     fun, options = lambda t, y: -y, {"method": "RK45", "first_step": 0.6, "t_eval": np.linspace(0, 2, 21)}
 
     def half(t: Any, y: Any) -> Any:

@@ -479,7 +479,7 @@ def known_states(step: Callable[..., Any], init: Array, xs: Sequence[Array], sta
     """
     init, states, *stacks = [x if type(x) is Tracer else np.asarray(x) for x in (init, states, *xs)]
     if current_trace() is None:
-        return states
+        return states.copy()  # an array of its own, as in a trace
     avals = [aval_of(init), *[Aval(a.shape[1:], a.dtype) for a in map(aval_of, stacks)]]
     body = recorded("known_states", step, avals, tree.flatten(tuple([0.0] * len(avals)))[1], is_certain=True)
     _check_carry("known_states", body.source, avals[:1], [a.aval for a in body.tape.outputs], 0, 0)

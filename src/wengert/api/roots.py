@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from wengert import tree
 from wengert.api.bodies import Body, aval_of, recorded
 from wengert.api.derivatives import stop_gradient
@@ -62,7 +64,7 @@ def known_root(f: Callable[[Any], Any], y: Array, jac: Callable[[Any], Any] | No
         tries = ["the real and the imaginary part as unknowns"] if aval.dtype.kind == "c" else ["a float"]
         raise DTypeError(message(f"known_root: y is {aval}; expected real numbers of a float's dtype", tries=tries))
     if current_trace() is None:
-        return y
+        return y.copy() if isinstance(y, np.ndarray) else y  # an array of its own, as in a trace
     function = _recorded("f", f, aval, aval)
     jacobian = None if jac is None else _recorded("jac", jac, aval, Aval((*aval.shape, *aval.shape), aval.dtype))
     equation = Equation(function.tape, len(function.constants), None if jacobian is None else jacobian.tape, 0)

@@ -135,6 +135,10 @@ def numbers(table: Any) -> Any:
 
 # ---------------------------------------------------------------------------------------------- Newton's iteration
 
+# The iterations here, and those of the methods, have no derivative, and multiply by an inverse. For a few unknowns a
+# product takes a fifth of the time of a solution by factors. For 40 unknowns the inverse and 12 products take as long
+# as factors and 12 solutions.
+
 
 def jacobian(rate: Rate, t: Any, y: Any) -> Any:
     """∂f/∂y at (t, y): float64[n, n]."""
@@ -191,7 +195,7 @@ def solution(
     def by_newton(x: Any) -> Any:
         def with_a_matrix(now: Any) -> Any:
             x, _, number = now
-            inverse = np.linalg.inv(fixed(matrix(x)))  # without a derivative, and for many products
+            inverse = np.linalg.inv(fixed(matrix(x)))
             return *_with_one_matrix(value, inverse, x, scale), number + 1
 
         begin = (x, np.float64(np.inf), np.int64(0))
