@@ -416,7 +416,7 @@ CASES = [
 
     # random numbers (what moves with a parameter is no difference of values: tests/ops/test_random.py)
     case("draw",          kw=dict(generator=REPEATING, drawing=random.Drawing("normal", (), {"size": (2, 3)}), out=Aval((2, 3), np.dtype(float))), dtypes="d", numpy=lambda: np.random.default_rng(0).normal(size=(2, 3)), note="of no parameter"),
-    case("draw",          exactly([1.5, 2.5]), kw=dict(generator=REPEATING, drawing=random.Drawing("poisson", (random.Operand(0),), {}), out=Aval((2,), np.dtype(int))), dtypes="d", numpy=lambda a: np.random.default_rng(0).poisson(a), batchable=False, note="of a parameter"),
+    case("draw",          exactly([1.5, 2.5]), kw=dict(generator=REPEATING, drawing=random.Drawing("poisson", (random.OperandRef(0),), {}), out=Aval((2,), np.dtype(int))), dtypes="d", numpy=lambda a: np.random.default_rng(0).poisson(a), batchable=False, note="of a parameter"),
     case("implicit",      between(0.2, 3, 3, 4), between(0.5, 3, 4), kw=dict(family="standard_gamma"), dtypes="d", numpy=lambda z, a: z, moving=(1,), note="gamma"),
     case("implicit",      between(0.1, 0.9, 3), between(0.5, 3, 3), between(0.5, 3, 3), kw=dict(family="beta"), dtypes="d", numpy=lambda z, a, b: z, moving=(1, 2), note="beta"),
     case("implicit",      shapes(3), between(0.5, 3, 3), kw=dict(family="standard_t"), dtypes="d", numpy=lambda z, v: z, moving=(1,), note="t"),
