@@ -53,7 +53,7 @@ def verify(kernel: Nest | Spec, address: int) -> None:
     if isinstance(kernel, Nest):
         _verify(kernel, "nest", nests.differences(kernel, address))
     else:
-        _verify(kernel, type(kernel).__name__.lower(), specs.differences(kernel, address))
+        _verify(kernel, type(kernel).__name__.removesuffix("Spec").lower(), specs.differences(kernel, address))
 
 
 def verify_whole(kernel: Whole, call: KernelCall, address: int) -> None:
