@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import enum
 import functools
+import inspect
 import os
 import re
 import threading
@@ -608,8 +609,8 @@ def test_trees_are_walked_in_one_place() -> None:
 
 @pytest.mark.parametrize("name", ["map", "flatten", "unflatten", "leaves", "paths", "select", "merge", "flatten_up_to"])
 def test_public_functions_say_what_they_take_return_and_raise(name: str) -> None:
-    text = getattr(wg.tree, name).__doc__
-    assert all(f"    {part}\n    ---" in text for part in ("Parameters", "Returns", "Raises", "Examples")), name
+    text = inspect.getdoc(getattr(wg.tree, name)) or ""
+    assert all(f"{part}\n---" in text for part in ("Parameters", "Returns", "Raises", "Examples")), name
     assert "tree" in wg.__all__ and name in wg.tree.__all__ and ">>>" in text
 
 
