@@ -10,7 +10,7 @@ import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, BrokenExecutor, Executor, Future, ProcessPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from multiprocessing import get_context, parent_process
 from pathlib import Path
@@ -150,15 +150,10 @@ def search(
         _check_sendable(evaluate)
     _check_enough(chosen, evaluations)
     about = {"space": space.describe(), "method": repr(chosen), "seed": int(seed)}
-    kept = Journal(journal, about)
-    pool = _Pool(executor, workers)
-    try:
+    with closing(_Pool(executor, workers)) as pool, closing(Journal(journal, about)) as kept:
         with _alive(kept), _shown(progress, evaluations) as show:
             _Search(kept, pool, space, evaluate, chosen, seed, evaluations, time.monotonic() + seconds).run(show)
         return Found(tuple(kept.trials()))
-    finally:
-        pool.close()
-        kept.close()
 
 
 def _check_sendable(evaluate: Evaluate) -> None:
