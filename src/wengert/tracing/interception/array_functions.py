@@ -46,7 +46,7 @@ _OPERANDS: dict[str | None, tuple[int | str, ...]] = {
 
 
 def answer(function: Any, method: str | None, args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
-    """What ``function``, or a method of a ufunc, gives with traced values in lists; NotImplemented if NumPy knows."""
+    """Call ``function``, or a method of a ufunc, with traced values in lists; return NotImplemented if NumPy knows."""
     if current_trace() is None or type(function) in SWITCHED_OFF:
         return NotImplemented
     given = (*args, *kwargs.values())

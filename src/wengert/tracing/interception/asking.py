@@ -20,20 +20,21 @@ AT_ARGUMENTS = 0
 INTO_LISTS = 1
 """Or an item of a list or a tuple among them? Of functions written in Python: always, to any depth."""
 INTO_ALL = 2
-"""The same, and what is neither a list nor a tuple is for the replacement to iterate."""
+"""Is it as with INTO_LISTS, where the replacement itself iterates what is neither a list nor a tuple?"""
 AT_DEFAULT = 3
 """Is the first argument traced, and are there three? ``getattr(x, name, default)``"""
 AT_ANY = 4
-"""As INTO_LISTS, of a class, at any of the arguments: other classes are made of one."""
+"""Is any argument of a class traced, as with INTO_LISTS? Other classes are made of one argument."""
 AT_OBJECT = 5
 """The replacement is asked at every call in a thread that traces, with the object before the arguments. It may answer
 NotImplemented."""
 AT_INSTANCE = 6
-"""As AT_OBJECT, of each call of what a class made: ``functools.cache``."""
+"""The replacement is asked as with AT_OBJECT, at each call of an object that a class made: ``functools.cache``."""
 AT_CALLER = 7
 """Does the user's code call, in a thread that is tracing? ``np.zeros``"""
 AT_CONVERSION = 8
-"""The same, or does a library convert a traced value that it may have? ``np.asarray``"""
+"""Does the user's code call, as with AT_CALLER, or does a library convert a traced value that it may have?
+``np.asarray``"""
 AT_FUNCTIONS = 9
 """Is an argument traced, or does the user's code call, and passes its own function? Of functions in Python alone."""
 

@@ -88,7 +88,7 @@ TABLE: dict[str, Interception] = {}
 
 
 class Inventory(Mapping[str, Interception]):
-    """What :func:`interceptions` gives: by name; printed, a line for each."""
+    """The interceptions by name, as :func:`interceptions` returns them; printed, a line for each."""
 
     def __getitem__(self, name: str) -> Interception:
         return TABLE[name]
@@ -182,7 +182,7 @@ class _Dispatched:
 
 
 class _Calls:
-    """What is called of the objects of a class of NumPy's, with lists."""
+    """Interceptions of calls, with lists, of objects of a class of NumPy's."""
 
     @staticmethod
     def switch(one: Interception) -> None:
@@ -383,7 +383,7 @@ def _enroll_waiting() -> None:
 
 
 def _found(found: Any, path: str) -> Any:
-    """What a path, ``Class.method``, stands for; None if there is none."""
+    """Return what a path, ``Class.method``, stands for; None if there is none."""
     for name in path.split("."):
         found = getattr(found, name, None)
     return found

@@ -88,7 +88,7 @@ def _exchanged(code: types.CodeType) -> types.CodeType:
 
 
 _silent: dict[int, Any] = {}
-"""By id, code of functions, and classes of objects, from which nothing was reached that calls ``type``."""
+"""Code of functions, and classes of objects, by id, from which nothing was reached that calls ``type``."""
 
 
 def answered(functions: Iterable[types.FunctionType]) -> AbstractContextManager[None]:
@@ -128,7 +128,7 @@ def _knows_tracers(f: types.FunctionType) -> bool:
 
 
 def asking_in(call: Any) -> Sequence[types.FunctionType]:
-    """The same for what is traced at every call, most often in vain: ``call`` of wengert's, which calls its ``f``.
+    """Return what :func:`asking` does, for ``call`` of wengert's, which calls its ``f`` and is traced at every call.
 
     That nothing calls ``type`` is remembered by code. 0.3 µs, for it is done at every un-jitted call.
     """
@@ -174,7 +174,7 @@ def _is_silent(value: Any, depth: int = 8) -> bool:
 
 
 def _is_silent_within(owner: Any) -> bool:
-    """The same of what a method is of: of what it holds, too."""
+    """Whether the object of a method is silent as in :func:`_is_silent`, and whatever it holds is, too."""
     return id(type(owner)) in _silent and all(map(_is_silent, _attributes(owner).values()))
 
 
@@ -214,7 +214,7 @@ def _is_class_of_the_users(cls: type) -> bool:
 
 
 def _parts(value: Any) -> Iterator[Any]:
-    """What can be reached from a value in one step."""
+    """Yield what can be reached from a value in one step."""
     if isinstance(value, types.FunctionType):
         yield from map(_contents, value.__closure__ or ())
         yield from value.__defaults__ or ()

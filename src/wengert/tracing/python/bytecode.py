@@ -24,7 +24,7 @@ class Place(NamedTuple):
 
     code: CodeType
     offset: int
-    """In bytes. It may lie behind the instruction, in what the interpreter keeps there for it."""
+    """The offset is in bytes. It may lie behind the instruction, in what the interpreter keeps there for it."""
 
 
 def once_a_code(most: int = 10_000) -> Callable[[Callable[..., Found]], Callable[..., Found]]:

@@ -1,4 +1,4 @@
-"""What the instruction that a frame is executing calls.
+"""This file finds what the instruction that a frame is executing calls.
 
 Compiled code has no frame. When it calls a function that is written in Python, the nearest frame is the user's, and the
 instruction of that tells that it has called the compiled code, and not the function.
@@ -26,7 +26,7 @@ from wengert.tracing.python.frames import place_of, value_of
 
 
 class Callee(NamedTuple):
-    """What an instruction calls: an "attribute" or a "variable" of some name, or something "else"."""
+    """The thing that an instruction calls: an "attribute" or a "variable" of some name, or something "else"."""
 
     kind: str
     name: str = ""

@@ -1,4 +1,4 @@
-"""What the source does with the value of the expression that a frame is evaluating.
+"""This file finds what the source does with the value of the expression that a frame is evaluating.
 
 The expression is found in the syntax tree of the user's file by the position of the frame's instruction. Others stand
 around it and take its value, up to a statement: in ``print("x: " + str(x))`` an operator takes that of ``str(x)``, and
@@ -37,17 +37,17 @@ class Kind(Enum):
 
 
 class Taker(NamedTuple):
-    """What takes the value of an expression."""
+    """The construct that takes the value of an expression."""
 
     kind: Kind
     name: str = ""
-    """Of a method: that of the value, or that which is called."""
+    """The name of a method: that of the value, or that which is called."""
     function: Any = None
-    """What is called; None if it is no name, nor an attribute of what a name stands for."""
+    """The function that is called; None if it is no name, nor an attribute of what a name stands for."""
     owner: Any = None
     """Whose method it is."""
     files: tuple[Any, ...] = ()
-    """What is given as ``file=`` or ``stream=``."""
+    """The objects that are given as ``file=`` or ``stream=``."""
 
 
 def takers(frame: FrameType) -> list[Iterator[Taker]]:
@@ -98,7 +98,7 @@ def _files(call: ast.Call, frame: FrameType) -> tuple[Any, ...]:
 
 
 def _found(expression: ast.AST, frame: FrameType) -> Any:
-    """What a name, or an attribute of what a name stands for, is at present."""
+    """Return the present value of a name, or of an attribute of what a name stands for."""
     import ast
 
     if isinstance(expression, ast.Attribute):

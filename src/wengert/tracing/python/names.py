@@ -26,7 +26,7 @@ _BETWEEN = ("PUSH_NULL", "PRECALL")
 
 
 class Uses(NamedTuple):
-    """What a code, and the codes of the functions defined in it, do with names."""
+    """The uses of names by a code, and by the codes of the functions defined in it."""
 
     named: tuple[str, ...]
     """Global variables, builtins, attributes, modules: whatever is looked up by name."""
@@ -214,7 +214,7 @@ def _line(instr: dis.Instruction) -> int | None:
 
 
 def _import(instrs: list[dis.Instruction], at: int) -> tuple[tuple[str, ...], tuple[str, bool] | None]:
-    """What an import takes from its module by name; or the variable that it puts the module in, and whether that is
+    """Return the names that an import takes from its module; or the variable that gets the module, and whether that is
     the module named (``import a.b as c``), not the package it is in (``import a.b``)."""
     names = instrs[at - 1].argval
     if names is not None:

@@ -1,4 +1,4 @@
-"""What a function reads that is set elsewhere: in the process, not in anything that it names.
+"""This file reads state that is set elsewhere in the process, not in anything that the traced function names.
 
 What can be compared is read here, by what reads it, and compared at every call: the environment, the context of
 decimals, the locale. The generators that ``random`` and ``np.random`` share are objects like any other; that a
@@ -16,7 +16,7 @@ import numpy as np
 
 
 def _of_decimals() -> Any:
-    """What decimals are computed by, in the present context."""
+    """The settings that decimals are computed with, in the present context."""
     import decimal  # which our import does without: it takes milliseconds
 
     c = decimal.getcontext()
@@ -46,7 +46,7 @@ SET_ELSEWHERE: dict[str, Any] = {
     **dict.fromkeys(["numpy.array2string", "numpy.array_repr", "numpy.array_str"], lambda: np.get_printoptions()),
     "decimal": _of_decimals,
 }
-"""What is set elsewhere and can be compared, by what reads it."""
+"""Functions that read comparable state set elsewhere, by the name of the function or module that depends on it."""
 
 
 def state_of_numpy() -> Any:

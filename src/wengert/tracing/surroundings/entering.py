@@ -1,4 +1,4 @@
-"""What the code of other packages reads is noted when that code begins to run.
+"""This file notes what the code of other packages reads, when that code begins to run.
 
 A function of the user's reaches a few functions of a package's, each of which could reach a few more, and in the end
 all of it, and of the packages that it stands on. What runs is little of that, and only what runs can read anything. So
@@ -48,15 +48,15 @@ if TYPE_CHECKING:
     from wengert.tracing.surroundings.watching import Watching
 
 _DELEGATED = (*BYTES, contextvars.ContextVar, functools._lru_cache_wrapper)
-"""What is looked at as the user's own is, since it has no attributes that code names."""
+"""Types whose objects are watched as the user's own are, since they have no attributes that code names."""
 OF_IMPORTS = {"__spec__", "__loader__", "__builtins__", "__cached__", "__path__"}
 MAY_CALL = frozenset({"importlib.import_module", "importlib.util.find_spec"})
-"""What the code of packages may call: the modules that it finds are followed when their code runs."""
+"""Functions that the code of packages may call: the modules that it finds are followed when their code runs."""
 _WEAK = (weakref.WeakKeyDictionary, weakref.WeakValueDictionary)
 
 
 class Entering:
-    """What one trace has met of other packages."""
+    """The objects of other packages that one trace has met, and what it noted of them."""
 
     def __init__(self, watching: Watching) -> None:
         self._watching = watching
@@ -166,7 +166,7 @@ class Entering:
                 self._note_slot(holder, attribute, f"{name}.{attribute}")
 
     def _note_named_of_module(self, there: dict[str, Any], name: str, named: Iterable[str]) -> None:
-        """Of a module that has a lot by names of others, and is hardly asked how it was imported."""
+        """Note the variables ``named`` of a module, except those of the import system, which code hardly asks for."""
         for attribute in named:
             if attribute in OF_IMPORTS:
                 continue
@@ -185,7 +185,7 @@ class Entering:
         self._put(Part(key, name, namespace[key], VariableRead(namespace, key)))
 
     def _note_only(self, namespace: dict[str, Any], key: str, name: str) -> None:
-        """As :meth:`_note`, whatever it is that stands there."""
+        """Note which object the variable holds, and do not follow it as :meth:`_note` does."""
         if (id(namespace), key) not in self._noted:
             self._noted.add((id(namespace), key))
             self._watching.slots.append(Slot(name, VariableRead(namespace, key), namespace[key], False))

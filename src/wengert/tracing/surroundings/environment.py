@@ -1,4 +1,4 @@
-"""What a function reads beside its arguments, and how a compiled program keeps it fresh.
+"""This file finds what a function reads beside its arguments, and keeps it fresh in a compiled program.
 
 A jitted function is traced once and run many times, so whatever it captured must be looked at again. Before the
 trace its *environment* is walked: closure cells, the globals that its code names, defaults, the attributes and items
@@ -116,7 +116,7 @@ class ReachedTwice(WalkAgain):
 
 
 def walked(record: Callable[[Environment], T], generators: Callable[[], Generators | None] = lambda: None) -> T:
-    """What ``record`` returns for an environment in which every object is one: a copy, or itself.
+    """Return ``record(environment)``, where the environment shows each object in one form only: a copy, or itself.
 
     ``generators``: makes what is to take up the random generators that are drawn from at every call.
     """
@@ -130,7 +130,7 @@ def walked(record: Callable[[Environment], T], generators: Callable[[], Generato
 
 
 class Environment:
-    """What one trace of a function found in its surroundings.
+    """The surroundings of a function, as one trace found them.
 
     ``originals`` are objects that the traced run must see themselves, not copies of them.
     """
@@ -156,17 +156,17 @@ class Environment:
 
     @property
     def doubt(self) -> str:
-        """What was found that could."""
+        """The reason why another run may give another number, which nobody knows; empty if there is none."""
         return self._watching.doubt
 
     @property
     def unrepeatable(self) -> str:
-        """What was found that does."""
+        """The reason why another run gives another number; empty if none was found."""
         return self._watching.unrepeatable
 
     @property
     def why_in_any_case(self) -> str:
-        """The same, whichever functions the run comes to."""
+        """The reason why another run differs, whichever functions the run comes to; empty if there is none."""
         return self._watching.why_in_any_case
 
     @property
@@ -442,7 +442,7 @@ class Environment:
     # ---------------------------------------------------------------------------------------------- replacing
 
     def _replace(self, part: Part, is_root: bool = False, by: By | None = None) -> Any:
-        """What the traced copy sees in place of a value. ``by``: whose variable it is."""
+        """Return what the traced copy sees in place of a value. ``by``: whose variable it is."""
         name, value, read = part.name, part.value, part.read
         watching = self._watching
         watching.judge(value, name, by)
@@ -613,7 +613,8 @@ class Environment:
         return new
 
     def _cached(self, part: Part) -> Any:
-        """What keeps its results: for a later call too, so those that are not traced are made as if nobody traced."""
+        """Return a copy of a cached function. It keeps results for later calls too, so those that are not traced are
+        computed as if nobody traced."""
         original = part.value
         self._watching.watch(part)
         of_traced = self._replace(_inner(parts_of(original, part.name, part.read), "__wrapped__"))
@@ -638,19 +639,19 @@ class Environment:
         return look_up
 
     def _original_of(self, x: Any) -> Any:
-        """What ``x`` stands for where it is a copy: a cache tells objects by their identity."""
+        """Return the original of ``x`` where it is a copy: a cache tells objects by their identity."""
         if is_immutable(x):
             return x
         return next((found for found in self._watching.alive if self._memo.get(id(found)) is x), x)
 
     def _arguments(self, parts: Parts) -> tuple[list[Any], dict[str, Any]]:
-        """What stands for the defaults of a function, or the arguments of a partial: by position, by keyword."""
+        """Return what replaces the defaults of a function, or the arguments of a partial: by position, by keyword."""
         given = {part.key: self._replace(part) for part in parts.arguments}
         by_keyword = {key: put for key, put in given.items() if isinstance(key, str)}
         return [put for key, put in given.items() if not isinstance(key, str)], by_keyword
 
     def _hang(self, copy: Callable[..., Any], parts: Parts) -> None:
-        """What stands for the attributes that somebody has hung on a function."""
+        """Give ``copy`` replacements of the attributes that somebody has set on the original function."""
         self._watching.note(parts.names)
         for part in parts.attributes:
             put = vars(copy)[part.key] = self._replace(part)
@@ -704,8 +705,8 @@ class Environment:
         return new
 
     def _member(self, part: Part) -> Any:
-        """What stands for a key of a dict or a member of a set: its copy where it is told by its identity, so that the
-        copy of the same object finds it; others equal their copies."""
+        """Return what replaces a key of a dict or a member of a set: its copy where it is told by its identity, so that
+        the copy of the same object finds it; others equal their copies."""
         if not is_told_by_identity(part.value):
             self._watching.watch(part)
             return part.value

@@ -1,4 +1,4 @@
-"""What a value is made of, and how each part of it is read again.
+"""This file tells what a value is made of, and how each part of it is read again.
 
 Two walks go through the world that a function reads: one puts copies in the place of what it finds
 (:mod:`~wengert.tracing.surroundings.environment`), the other notes what that looks like
@@ -59,7 +59,7 @@ CONTAINERS = (*SEQUENCES, dict, *SETS)
 VIEWS = (type({}.keys()), type({}.values()), type({}.items()))
 HOLDERS = (types.ModuleType, type)
 BY_VALUE = (int, float, complex, str, bytes, bool, type(None), type(Ellipsis), slice, range)
-"""What is compared by value; everything else is compared by identity, and its parts are looked at."""
+"""Types whose objects are compared by value; everything else is compared by identity, and its parts are looked at."""
 BYTES = (bytearray, memoryview, array.array)
 INNER = ("__func__", "__self__", "__wrapped__", "fget", "fset", "func", "args", "keywords")
 """The attributes of a method, a property, a decorated function, a partial, that hold what it is made around."""
@@ -71,7 +71,7 @@ class Part(NamedTuple):
     key: Any
     """Which of its kind: an index, a key, the name of an attribute."""
     name: str
-    """In words: ``table['a']``."""
+    """The part in words: ``table['a']``."""
     value: Any
     read: Callable[[], Any]
     """Reads it again."""
@@ -79,21 +79,21 @@ class Part(NamedTuple):
 
 @dataclass(slots=True, eq=False, repr=False, match_args=False)
 class Parts:
-    """What a value is made of, kind by kind; most values have one kind or two."""
+    """The parts that a value is made of, kind by kind; most values have one kind or two."""
 
     content: Part | None = None
-    """What can be compared by value: a length, the keys of a dict, the bytes of an array, the state of a generator."""
+    """The part that is compared by value: a length, the keys of a dict, the bytes of an array, a generator's state."""
     items: Iterable[Part] = ()
-    """Of a sequence or a dict; the rules of a primitive."""
+    """The items of a sequence or a dict; the rules of a primitive."""
     members: Iterable[Part] = ()
     """Those keys of a dict, and elements of a set or of an array of objects, that can change themselves."""
     names: Part | None = None
     """Which attributes there are, of an object or class; on a function, those that somebody has hung there."""
     attributes: Iterable[Part] = ()
     inner: Iterable[Part] = ()
-    """What a method, a property, a partial is made around, the containers of its arguments and defaults with it."""
+    """The objects inside a method, a property, a partial, and the containers of its arguments and defaults."""
     arguments: Iterable[Part] = ()
-    """What is in those containers: a call is given it besides its own arguments."""
+    """The items of those containers: a call is given them besides its own arguments."""
     cells: Iterable[Part] = ()
     """Variables of enclosing functions, the keys being their positions."""
     variables: Iterable[Part] = ()
@@ -210,7 +210,7 @@ def _of_partial(value: Any, name: str, read: Callable[[], Any]) -> Parts:
 
 
 def _of_primitive(value: Any, name: str, read: Callable[[], Any]) -> Parts:
-    """What it calls itself: the user's function and its rules."""
+    """Return what a primitive calls itself: the user's function and its rules."""
     rules = value.__wengert_parts__().items()
     return Parts(items=[Part(k, f"{name}'s {k}", rule, lambda k=k: read().__wengert_parts__()[k]) for k, rule in rules])
 
@@ -319,7 +319,7 @@ def _of_copyable(value: Any, name: str, read: Callable[[], Any]) -> Parts:
 
 
 def _add_attributes(parts: Parts, value: Any, name: str, read: Callable[[], Any]) -> None:
-    """What a value has as an object; what hangs on a partial is there already."""
+    """Add the attributes of a value as an object; those set on a partial are there already."""
     parts.inner = _inner(value, name, read)
     if is_sealed(type(value)) or parts.names is not None:
         return
@@ -340,14 +340,14 @@ def _which(value: Any, name: str, read: Callable[[], Any]) -> Part:
 
 
 def _attributes(value: Any, name: str, read: Callable[[], Any]) -> Iterator[Part]:
-    """Of an object that keeps some of them elsewhere than in its ``__dict__``."""
+    """Yield the attributes of an object, in its ``__dict__`` and in its slots."""
     for attribute in (*held(value, "__dict__", ()), *slots_of(type(value))):
         found = held(value, attribute, MISSING)
         yield Part(attribute, f"{name}.{attribute}", found, HeldRead(read, value, attribute))
 
 
 def _of_holder(holder: Any, name: str) -> Parts:
-    """Of a module or class."""
+    """Return the parts of a module or class: its attributes."""
     attributes = (attribute_of(holder, name, attribute) for attribute in list(vars(holder)))
     if not isinstance(holder, type):
         return Parts(attributes=attributes)

@@ -116,7 +116,7 @@ SEEDED = frozenset({
     "default_rng", "RandomState", "SeedSequence", "Generator", "PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"
 })
 _BY_NAME |= {f"numpy.random.{name}": PURE for name in SEEDED}
-"""What makes a generator of numpy.random's: of a seed, always the same."""
+"""These make generators of numpy.random: from a given seed, always the same one."""
 
 DRAWING_METHODS = frozenset({"rvs", "resample", "samples"})
 _METHODS = {
@@ -177,7 +177,7 @@ _WALKED = frozenset(
         ),
     }
 )
-"""What is made of nothing but its parts, all of which are looked at."""
+"""Types whose objects consist of nothing but their parts, all of which are looked at."""
 
 
 _OURS = ("__wengert_transparent__", "__wengert_function__", "__wengert_cache__")
@@ -202,7 +202,7 @@ def is_walked(value: Any) -> bool:
 
 @functools.lru_cache(maxsize=8192)
 def verdict(origin: Origin) -> str | None:
-    """What is said of a name of a library's, or of the nearest that it stands in."""
+    """Return the verdict on a name of a library's, or on the nearest module or class around it that has one."""
     if str(origin) in _PURE_NAMES:
         return PURE
     dotted = ".".join(
@@ -275,7 +275,7 @@ def _public(module: str) -> str:
 
 
 def verdict_on(value: Any) -> str | None:
-    """What is said of something that is no code of the user's: a library's function, class, or object."""
+    """Return the verdict on something that is no code of the user's: a library's function, class, or object."""
     cls = type(value)
     if is_walked(value):
         return PURE

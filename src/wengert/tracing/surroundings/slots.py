@@ -103,11 +103,11 @@ class Container:
     def __init__(self, kind: str, value: Any) -> None:
         self.kind, self.value = kind, value
         self.items: Any = dict(dict.items(value)) if kind == "dict" else tuple(_ITERATES[kind](value))
-        """What was in it, so that what is noted of its parts and what the runtime is told cannot differ."""
+        """The items that the container had, so that the notes and what the runtime is told cannot differ."""
         self._native: Places | None = None
 
     def native(self) -> Places:
-        """In the runtime's terms: the same tuple for every part."""
+        """Return the container in the runtime's terms: the same tuple for every part."""
         if self._native is None:
             items = self.items
             if self.kind == "dict":
@@ -553,7 +553,7 @@ def bits_of(generator: Any) -> Any:
 
 
 def _seeds(sequence: Any) -> Any:
-    """What a SeedSequence is pickled with: how many children it has had, too. None of what is no such thing."""
+    """Return the state that a SeedSequence is pickled with, its number of children included; None of other objects."""
     return sequence.__reduce__()[2] if hasattr(sequence, "__setstate_cython__") else None
 
 
@@ -621,7 +621,7 @@ class NamesRead:
 
 
 class Missing:
-    """What is where nothing is."""
+    """The class of MISSING, which stands where nothing is."""
 
     def __repr__(self) -> str:
         return "nothing"
@@ -629,7 +629,7 @@ class Missing:
 
 MISSING = Missing()
 MOVED = (KeyError, IndexError, AttributeError, ValueError, TypeError)
-"""What reading a slot raises when it is no longer there, or no longer of its kind."""
+"""The errors that reading a slot raises when it is no longer there, or no longer of its kind."""
 
 
 def is_unchanged(slot: Slot) -> bool:

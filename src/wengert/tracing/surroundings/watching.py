@@ -1,4 +1,4 @@
-"""What a function reads in its original is watched: noted as it looks now, so that a later call can see a change.
+"""This file notes how what a function reads in its original looks now, so that a later call can see a change.
 
 Modules and classes with their methods and properties, sets, objects with slots, random generators are *shared* by the
 traced copy of a function with the function itself: no traced value can stand in them. Everything there that the code
@@ -120,7 +120,7 @@ class Reason(NamedTuple):
     code: types.CodeType | None
     """The code that must run for it; None: it is a reason in any case."""
     verdict: str = ""
-    """What is said of ``name``, which the code reads."""
+    """The verdict on ``name``, which the code reads: see purity.py."""
     name: str = ""
 
 
@@ -129,7 +129,7 @@ _known_pure: dict[tuple[int, str], Any] = {}
 
 
 class Watching:
-    """What the walks of one trace have noted."""
+    """The notes that the walks of one trace have made."""
 
     def __init__(self, originals: Collection[int] = (), generators: Generators | None = None) -> None:
         self._originals = originals
@@ -138,11 +138,11 @@ class Watching:
         self.known: dict[int, tuple[Any, str, bool]] = {}
         """Captured arrays by their id, with their names, and whether they are promised to be constant: see Trace."""
         self.doubt = ""
-        """What was found that could give another number to another run, nobody knows: see purity.py."""
+        """The reason why another run may give another number, which nobody knows; may be empty: see purity.py."""
         self._reasons: list[Reason] = []  # why it does
         self._changing: dict[Any, list[Reason]] = {}  # those that each library's attribute, or value, was found to be
         self.unrepeatable = ""
-        """What was found that does."""
+        """The reason why another run gives another number; empty if none was found."""
         self.iterator = ""
         """The name of one that was found, a file or generator: what a run has drawn from it cannot be put back."""
         self.uncomputed: dict[int, tuple[Any, str, frozenset[str]]] = {}
@@ -280,7 +280,7 @@ class Watching:
         self.unrepeatable = self._reasons[0].why if self._reasons else ""
 
     def _note_changing(self, key: Any, before: int, by: By | None) -> None:
-        """Of the reasons that came since there were ``before``, those of ``by`` are for all who read ``key``."""
+        """Keep the reasons of ``by`` that came since there were ``before``: they hold for all who read ``key``."""
         codes = (None, by and by.code)
         self._changing[key] = [found for found in self._reasons[before:] if found.verdict and found.code in codes]
 
@@ -300,7 +300,7 @@ class Watching:
         return isinstance(value, types.ModuleType) and self.is_foreign(vars(value))
 
     def _take(self, module: types.ModuleType, name: str, path: tuple[str, ...], by: By | None) -> None:
-        """What code takes from a module, ``name.path``."""
+        """Watch what code takes from a module, ``name.path``."""
         while self.is_followed(module):
             if not path:  # who knows what is done with it: any name in the code may be asked of it
                 self._hold_parts(module, name)
@@ -331,7 +331,7 @@ class Watching:
         self.hold(module, name)
 
     def _watch_name(self, namespace: dict[str, Any], key: str, name: str) -> None:
-        """What a library has under a name: the function that was traced, and not another in its place."""
+        """Watch the variable ``key`` of a library: it must still hold the function that was traced."""
         if key in namespace and (id(namespace), key) not in self._watched_names:
             self._watched_names.add((id(namespace), key))
             read = VariableRead(namespace, key)
@@ -357,7 +357,7 @@ class Watching:
                 self.entering.look(found, name)
 
     def judge_library(self, value: Any, name: str, by: By | None = None, where: Origin | None = None) -> bool:
-        """What a library's function, class or object is known to do; ``where`` it was found. Whether it is pure."""
+        """Heed what a library's function, class or object at ``where`` is known to do. Return whether it is pure."""
         if not isinstance(value, np.ndarray) and self.is_of_others(
             _namespace_of(value if isinstance(value, CODE) else type(value))
         ):
@@ -456,7 +456,7 @@ class Watching:
             self.watch_each(parts.items)
 
     def watch_kept(self) -> None:
-        """What cached functions have returned by now, which may be edited."""
+        """Watch what cached functions have returned by now, which may be edited."""
         for f, name in self._keepers:
             self._watch_kept(f, name)
 
@@ -508,7 +508,7 @@ class Watching:
             self.watch_attributes(value, parts_of(value, part.name, part.read))
 
     def watch_attributes(self, value: Any, parts: Parts) -> None:
-        """What a method, property, partial, or object is made of."""
+        """Watch what a method, property, partial, or object is made of."""
         for part in parts.inner:
             if not isinstance(part.value, types.ModuleType):
                 self.watch(part)
@@ -631,7 +631,7 @@ class Watching:
         self.slots.append(Slot(f"the code of {name}", read, read(), True))
 
     def _note_missing(self, uses: names.Uses, namespace: dict[str, Any], name: str) -> tuple[str, ...]:
-        """What code takes from Python's builtins, and not from its module."""
+        """Note and return the names that code takes from Python's builtins, and not from its module."""
         missing = tuple(sorted([v for v in uses.loaded if v not in namespace]))  # `-` would go through all globals
         if missing:
             self.slots.append(Slot(f"the builtins of {name}", AbsentRead(namespace, missing), (), True))
@@ -652,7 +652,7 @@ class Watching:
             self.give_up(f"{by} calls {found.__name__}, whose seed is no literal number", by.code)
 
     def note_outside(self, code: types.CodeType, uses: names.Uses, namespace: dict[str, Any], name: str) -> None:
-        """What the code of a package's takes from modules, and asks of the world outside of the program, when it begins
+        """Note what the code of a package takes from modules, and asks of the world outside the program, when it begins
         to run."""
         missing = self._note_missing(uses, namespace, name)
         variables = {
@@ -677,7 +677,7 @@ class Watching:
                     self._take_in(sys.modules[path], (attribute,), path, By(name, code))
 
     def _take_in(self, found: types.ModuleType, path: names.Path, name: str, by: By) -> None:
-        """What the code of a package's takes from a module, its own or another's."""
+        """Note what the code of a package takes from a module, its own or another's."""
         at: Any = found
         for k, attribute in enumerate(path):
             if not isinstance(at, types.ModuleType):
@@ -711,7 +711,7 @@ class Watching:
             self.watch(Part(name, name, found, VariableRead(namespace, name)))
 
     def _note_absent_along(self, found: Any, path: names.Path) -> None:
-        """What modules and functions that are found along a path have not."""
+        """Note which attributes the modules and functions found along a path do not have."""
         name = path[0]
         for attribute in path[1:]:
             self._note_absent(found, (attribute,), name)
@@ -729,7 +729,7 @@ class Watching:
             self.slots.append(Slot(f"what {name} has not", read, (), True))
 
     def _modules_of(self, f: types.FunctionType, uses: names.Uses, name: str) -> dict[str, Any]:
-        """What stands in the variables of a function that are no locals, and in those that it imports modules to."""
+        """Return a function's variables that are no locals, and those that it imports modules to, with their values."""
         imported = self._imported(f, uses, name)
         variables = dict(imported)
         for path in uses.paths:
@@ -863,7 +863,7 @@ class Watching:
                 self.give_up(f"{sorted(which)[0]}() of {name} reads more than its object: pass what it gives")
 
     def _watch_what_may_come(self) -> None:
-        """What code asks for by a name that is no attribute's in the code, and that is not there yet; and the
+        """Watch for what code asks for by a name that is no attribute's in the code, and that is not there yet; and the
         annotations of functions, where it asks for those."""
         if "__annotations__" in self._names.keys() | self._asked:
             for f, name in self._functions:
@@ -885,7 +885,7 @@ class Watching:
                 self.slots.append(Slot(f"the attributes of {name}", which, which(), True))
 
     def _watch_libraries(self) -> bool:
-        """What the code may ask by name of the libraries' modules that it hands about; whether there was more."""
+        """Watch what code may ask by name of libraries' modules that it passes on; return whether there was more."""
         before = len(self.watched)
         may_ask = not ASKS_BY_NAME.isdisjoint(self._names)
         for library, name in list(self._libraries.values()):
@@ -961,7 +961,7 @@ def _with_parents(path: str) -> list[str]:
 
 
 def _modules() -> tuple[str, ...]:
-    """What a package may ask: which others are there."""
+    """Return what a package may ask for: which other modules are there."""
     return tuple(sys.modules)
 
 
@@ -977,7 +977,7 @@ def _is_compiled(cls: type) -> bool:
 
 
 def _at_the_end(module: Any, path: tuple[str, ...]) -> Any:
-    """What is found along a path of modules: the first thing that is none."""
+    """Return the first object along a path of modules that is not a module."""
     for attribute in path:
         if not isinstance(module, types.ModuleType):
             break
@@ -986,7 +986,7 @@ def _at_the_end(module: Any, path: tuple[str, ...]) -> Any:
 
 
 def _standing(x: Any, attribute: str) -> Any:
-    """What stands under a name in an object or in its class, which nothing is asked for."""
+    """Return what an object or its class holds under a name, without running any code of theirs."""
     cls = x if isinstance(x, type) else type(x)
     for namespace in (held(x, "__dict__", {}), *map(vars, cls.__mro__)):
         if attribute in namespace:
