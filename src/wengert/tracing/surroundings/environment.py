@@ -156,7 +156,7 @@ class Environment:
 
     @property
     def doubt(self) -> str:
-        """The reason why another run may give another number, which nobody knows; empty if there is none."""
+        """The reason why it is not known whether another run gives another number; empty if it is known."""
         return self._watching.doubt
 
     @property

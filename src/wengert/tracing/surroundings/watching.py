@@ -138,7 +138,7 @@ class Watching:
         self.known: dict[int, tuple[Any, str, bool]] = {}
         """Captured arrays by their id, with their names, and whether they are promised to be constant: see Trace."""
         self.doubt = ""
-        """The reason why another run may give another number, which nobody knows; may be empty: see purity.py."""
+        """The reason why it is not known whether another run gives another number, or empty: see purity.py."""
         self._reasons: list[Reason] = []  # why it does
         self._changing: dict[Any, list[Reason]] = {}  # those that each library's attribute, or value, was found to be
         self.unrepeatable = ""
