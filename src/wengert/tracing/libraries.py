@@ -58,8 +58,9 @@ def refused_function(error: BaseException, traced: Callable[[Any], bool] | None 
         return (_called(*stack[last]) or (None, None))[0] or "what this line calls"
     if is_ours(inside[0]) or _is_rerouted(inside):
         return None
-    if traced is not None and not any(traced(x) for frame in inside for x in frame.f_locals.values()):
-        return None
+    if traced is not None and "Tracer" not in str(error):  # frames of Cython's show no variables
+        if not any(traced(x) for frame in inside for x in frame.f_locals.values()):
+            return None
     return _name(stack[last] if last >= 0 else None, [frame for frame in inside if not is_ours(frame)])
 
 
