@@ -151,7 +151,7 @@ def _key_of(step: PlanStep, places: Sequence[Place], target: Target) -> Any:
     memory = tuple([(first.setdefault((id(p.buffer), p.offset), k), p.strides, p.aval) for k, p in enumerate(places)])
     instr = step.instr
     if instr is None:
-        return step.what, len(step.ins), memory
+        return step.what, len(step.ins), memory, target
     literals = tuple([a.key if type(a) is Lit and is_in_code(a) else None for a in instr.ins])
     params = tuple([structure(p) if isinstance(p, Tape) else (k, p) for k, p in instr.params.items()])
     return instr.op, literals, params, len(step.ins), memory, target

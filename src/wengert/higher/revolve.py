@@ -40,8 +40,8 @@ from wengert.ops.shape import zeros
 from wengert.tape import Atom, Aval, Builder, Instr, Lit, Tape, Var, building, splice
 
 Kept = int | Literal["binomial"] | None
-"""What of a scan is kept for the way back: everything, the carries at which segments of so many iterations begin, or
-as many carries as there is room for."""
+"""A scan keeps for its way back: everything (None), the carries at which segments of so many iterations begin (an int),
+or as many carries as there is room for ("binomial")."""
 FEW_SCHEDULED = 1 << 16  # iterations of which a table is made without being asked for
 
 

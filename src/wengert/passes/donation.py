@@ -22,7 +22,7 @@ from wengert.ops.kernels import (
     RepeatBack,
     Scatter,
 )
-from wengert.passes.plan.instructions import first_carry, is_pointwise, operands
+from wengert.passes.plan.instructions import first_carry, may_share_memory, operands
 from wengert.passes.plan.places import Place, Plan, PlanStep, c_strides
 from wengert.tape import Atom, Aval, Instr, Tape, Var
 
@@ -133,7 +133,7 @@ def _is_read_first(step: PlanStep, output: int, given: int) -> bool:
     return all(
         (p.offset, p.strides, p.aval.shape) == (goal.offset, goal.strides, goal.aval.shape)
         and goal.strides == c_strides(goal.aval)
-        and (j == first_carry(instr, k) or is_pointwise(instr, atoms[j], instr.outs[k]))
+        and (j == first_carry(instr, k) or may_share_memory(instr, atoms[j], instr.outs[k]))
         for k, goal in targets
         for j, p in sources
     )

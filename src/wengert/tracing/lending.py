@@ -1,4 +1,4 @@
-"""What code that is not traced is given of an array made inside: a copy of its numbers, read-only.
+"""Code that is not traced is given a copy of the numbers of an array made inside.
 
 In NumPy it would be given the memory itself. So as long as it, or what it made of it, lives, the array is not written,
 for there the write would not be seen. And what compiled code writes into the copy, be it read-only or not (functions of

@@ -203,7 +203,7 @@ class Trace:
         self._digests: list[tuple[np.ndarray[Any, Any], int]] = []
         """Arrays that will be read again, each with a number that tells whether it has been written since."""
         self.given_away: list[Lent] = []
-        """What code that is not traced was given of arrays made inside: see lending.py."""
+        """The copies of arrays made inside that code which is not traced was given: see lending.py."""
         self._lines = Lines(is_internal)
 
     # ------------------------------------------------------------------------------------------------ life

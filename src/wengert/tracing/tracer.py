@@ -270,7 +270,7 @@ class Tracer(metaclass=TracerType):
         return self.__array__()
 
     def __bytes__(self) -> bytes:
-        """What code of C takes the bytes by that asks for no buffer: ``int.from_bytes``."""
+        """Return the bytes, for code of C that asks for no buffer: ``int.from_bytes``."""
         data: bytes = self.memory().tobytes()
         return data
 

@@ -58,7 +58,7 @@ def parts_of(goal: Place, instr: Instr) -> list[Place]:
     return parts
 
 
-def is_pointwise(instr: Instr, a: Atom, v: Var) -> bool:
+def may_share_memory(instr: Instr, a: Atom, v: Var) -> bool:
     """Whether the result ``v`` at an index is written after everything that reads ``a`` there has read it, and reads
     ``a`` at no other index: then both may share memory. They have one shape."""
     kernel = instr.op.kernel

@@ -27,7 +27,7 @@ from wengert.passes.plan.instructions import (
     can_be_written_in_part,
     has_native_dtypes,
     is_joining,
-    is_pointwise,
+    may_share_memory,
     operands,
     parts_of,
 )
@@ -222,7 +222,7 @@ class Planner:
             and all(
                 p.buffer is not place.buffer or (p[:3] == place[:3] and p.aval.shape == a.aval.shape) for p in given
             )
-            and is_pointwise(instr, a, v)
+            and may_share_memory(instr, a, v)
         )
 
     # ---------------------------------------------------------------------------------------------------- places

@@ -156,7 +156,7 @@ class _Reader:
         assert is_covered or before is not None
         refs = (*([] if is_covered else [before]), *[latest[p] for p in places])
         assert isinstance(a, Var)
-        self.steps.append(IterationStep(None, refs, (a,), {}, chain.source, places))  # type: ignore[arg-type]
+        self.steps.append(IterationStep(None, refs, (a,), {}, chain.source, places))  # type: ignore[arg-type]  # no op: what is written
         chain.made.insert(k, (time, a))
         return a
 

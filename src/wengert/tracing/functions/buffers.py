@@ -31,7 +31,7 @@ def changing(x: Any) -> bytearray:
 
 
 def _source(x: Any) -> Any:
-    """What the bytes are made of: so many zeros, whole numbers in a list, or memory."""
+    """Return what Python makes the bytes of: a count of zeros, a list of whole numbers, or memory."""
     if type(x) is not Tracer:
         return [one.__index__() if type(one) is Tracer else one for one in x]
     is_number = x.weak is not None or (x.is_scalar and x.aval.dtype.kind in "iu")
