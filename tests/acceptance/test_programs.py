@@ -143,7 +143,7 @@ def test_a_plain_call_has_numpys_value_and_the_gradient_of_differences(
         assert_right(entry, got[0], args, differences=k < 2)
 
 
-@pytest.mark.sampled(3, "each program is compiled, at all its points")
+@pytest.mark.sampled(4, "each program is compiled, at all its points")
 def test_a_compiled_call_is_the_plain_one_from_one_trace(entry: Entry) -> None:
     plain = wg.value_and_grad(entry.f)
     gradient = wg.jit(plain)

@@ -72,7 +72,7 @@ def _filled(loop: Any, x: Any, a: Any) -> Any:
     return loop(step, np.zeros(5) + a, np.arange(4))[0]
 
 
-@pytest.mark.sampled(2, "a second each")
+@pytest.mark.sampled(3, "a second each")
 @pytest.mark.parametrize("name", LOOPS)
 def test_a_scan_is_its_loop(name: str) -> None:
     """Value, gradient, tangent and second derivatives, at once and compiled."""
@@ -143,6 +143,7 @@ def test_trees_single_precision_integers_and_complex_numbers() -> None:
     np.testing.assert_allclose(wg.grad(real)(xs["t"]), np.full(4, -np.cos(np.sum(xs["t"]))), rtol=1e-12)
 
 
+@pytest.mark.deep("25 random bodies are compiled; the loops above are compiled in quick ones")
 @settings(max_examples=25, deadline=None)
 @given(st.data())
 def test_random_bodies(data: Any) -> None:

@@ -16,7 +16,7 @@ def van_der_pol(t: Any, y: Any, stiffness: Any) -> Any:
     return np.array([y[1], stiffness * (1 - y[0] ** 2) * y[1] - y[0]])
 
 
-@pytest.mark.sampled(2, "a program for each method; the steps of each are compared in quick ones")
+@pytest.mark.sampled(4, "a program for each method; the steps of each are compared in quick ones")
 @pytest.mark.parametrize("method", ["KenCarp4", "Radau", "BDF", "LSODA"])
 def test_gradients_of_a_stiff_equation(method: str) -> None:
     def last(p: Any, method: str, rtol: float) -> Any:
@@ -48,7 +48,7 @@ def end(p: Any, method: str = "Tsit5", **options: Any) -> Any:
     return np.sum(found.y**2)
 
 
-@pytest.mark.sampled(3, "two seconds each")
+@pytest.mark.sampled(5, "two seconds each")
 @pytest.mark.parametrize("method", ["Tsit5", "DOP853", "KenCarp4", "Radau", "BDF"])
 def test_gradients(method: str) -> None:
     f = lambda p: end(p, method)
@@ -59,7 +59,7 @@ def test_gradients(method: str) -> None:
     np.testing.assert_allclose(wg.jvp(f, (P,), (np.ones(6),))[1], np.sum(found), rtol=1e-9)
 
 
-@pytest.mark.sampled(3, "a program for each method; the steps of each are compared in quick ones")
+@pytest.mark.sampled(5, "a program for each method; the steps of each are compared in quick ones")
 @pytest.mark.parametrize("method", ["Tsit5", "KenCarp4", "Radau", "BDF", "LSODA"])
 def test_second_derivatives(method: str) -> None:
     v = np.array([0.1, -0.2, 0.3, 0.1, 0.5, -0.4])
@@ -69,7 +69,7 @@ def test_second_derivatives(method: str) -> None:
     np.testing.assert_allclose(wg.jit(lambda p: wg.hvp(f, (p,), (v,)))(P), expected, rtol=3e-4)
 
 
-@pytest.mark.sampled(2, "a program for each method; the steps of each are compared in quick ones")
+@pytest.mark.sampled(4, "a program for each method; the steps of each are compared in quick ones")
 @pytest.mark.parametrize("method", ["Tsit5", "KenCarp4", "Radau", "BDF"])
 def test_third_derivatives(method: str) -> None:
     """Of 1 / (1 + k)."""
@@ -110,8 +110,7 @@ def test_derivatives_in_time() -> None:
         assert d0 == pytest.approx(-rate, rel=1e-5)  # no t in the equation: a later start is an earlier end
 
 
-@pytest.mark.sampled(2, "two seconds each")
-@pytest.mark.sampled(3, "a program for each method; the steps of each are compared in quick ones")
+@pytest.mark.sampled(4, "two seconds each")
 @pytest.mark.parametrize("method", ["Tsit5", "KenCarp4", "Radau", "BDF"])
 def test_a_budget_of_states(method: str) -> None:
     """Those between the ones that are kept are taken again: less memory, the same numbers."""

@@ -34,7 +34,7 @@ def test_first_and_largest_step() -> None:
     assert ours.nfev == theirs.nfev
 
 
-@pytest.mark.sampled(3, "every stiff method on every problem")
+@pytest.mark.sampled(5, "every stiff method on every problem")
 @pytest.mark.parametrize("rtol", [1e-3, 1e-6])
 @pytest.mark.parametrize("name", ["prey", "robertson"])
 @pytest.mark.parametrize("method", ["Radau", "BDF"])

@@ -65,6 +65,7 @@ TURN, _ = np.linalg.qr(RNG.normal(size=(4, 4)))
 M = RNG.normal(size=(4, 4))
 
 
+@pytest.mark.sampled(2, "every decomposition is compiled, in both orders of derivatives")
 @pytest.mark.parametrize("one", CASES, ids=str)
 def test_rules(one: Case) -> None:
     check_op(one)
@@ -112,7 +113,7 @@ def test_what_has_no_phase_at_first_and_second_order(f: Any, dtype: Any, shape: 
     first_order(joint, range(len(xs)), gradients, xs, rng, 1e-5, free * len(xs))
 
 
-@pytest.mark.sampled(5, "a second each")
+@pytest.mark.sampled(7, "a second each")
 @pytest.mark.parametrize("n", [1, 2, 3, 6])
 @pytest.mark.parametrize("dtype", ["f", "d", "F", "D"])
 def test_what_is_put_together_again_moves_as_it_was(dtype: str, n: int) -> None:
@@ -219,6 +220,7 @@ def test_vectors_of_a_singular_value_of_zero_are_not_determined() -> None:
     assert np.isnan(wg.grad(f)(x, 1)).any()
 
 
+@pytest.mark.sampled(2, "two seconds each")
 @pytest.mark.parametrize("dtype", [float, complex])
 def test_equal_eigenvalues_of_matrices_that_are_not_hermitian(dtype: Any) -> None:
     """With independent vectors, what is symmetric in the values is right; with dependent ones nothing has a derivative:
@@ -258,6 +260,7 @@ def test_vectors_of_empty_matrices(shape: tuple[int, ...]) -> None:
         assert wg.grad(lambda x, f=f: sum(np.sum(part) for part in f(x)))(x).shape == shape
 
 
+@pytest.mark.sampled(2, "half a second each")
 @pytest.mark.parametrize("n", [2, 3, 6])
 @pytest.mark.parametrize("gap", [1e-3, 1e-6, 1e-9])
 def test_values_that_are_nearly_equal(n: int, gap: float) -> None:

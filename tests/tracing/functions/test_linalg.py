@@ -64,6 +64,7 @@ def test_slogdet(a):
     check_derivative(lambda a: np.linalg.slogdet(a)[0] * np.linalg.slogdet(a)[1], -a)
 
 
+@pytest.mark.sampled(2, "every shape is compiled, for both triangles")
 @pytest.mark.parametrize("upper", [False, True])
 @pytest.mark.parametrize("a", [A, STACK], ids=lambda a: str(a.shape))
 def test_cholesky(a, upper):
@@ -431,6 +432,7 @@ def test_vectors_that_complete_the_others(a):
     check_derivative(lambda x: np.matmul(*np.linalg.qr(x, "complete")), tall, rtol=1e-6)
 
 
+@pytest.mark.sampled(2, "every part in every shape is compiled")
 @pytest.mark.parametrize("a", [A, X, STACK[0, :, :3], XC.T], ids=lambda a: f"{a.dtype}{a.shape}")
 def test_reflections_of_qr(a):
     for part in (0, 1):

@@ -157,7 +157,7 @@ def together(expressions: str, prefix: str, **names):
     return eval(f"lambda c, x, m, t: ({', '.join(texts)},)", {"np": np, **names})
 
 
-@pytest.mark.sampled(3, "every function of six families of the same form")
+@pytest.mark.sampled(6, "every function of six families of the same form")
 @pytest.mark.parametrize("module", BASES)
 def test_functions_of_numpy_polynomial(module):
     prefix, _ = BASES[module]
