@@ -21,7 +21,6 @@ import tempfile
 import warnings
 from collections import Counter, deque
 from collections.abc import Callable, Iterator
-from concurrent.futures import ThreadPoolExecutor
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -293,10 +292,6 @@ def _method_of_graph(name: str) -> Any:
 
 def _a_class() -> type:
     return type("Registered", (), {})
-
-
-def _score(candidate: Any) -> float:
-    return 1.0
 
 
 _WIRE = graph.input("x")
@@ -586,20 +581,7 @@ CALLS: dict[str, Call] = {
     "search.Integer": good(search.Integer, 1, 4),
     "search.Space": good(search.Space, {"a": search.Integer(1, 3)}),
     "search.When": good(search.When, "a", 1, search.Integer(1, 2)),
-    "search.Evolution": good(search.Evolution),
-    "search.Halving": good(search.Halving),
-    "search.Random": good(search.Random),
     "search.objective": good(search.objective, search.Space({"a": search.Integer(1, 3)}), lambda c: 1.0),
-    "search.search": good(
-        search.search,
-        search.Space({"a": search.Integer(1, 3)}),
-        _score,
-        method="random",
-        evaluations=2,
-        executor=fresh(lambda: ThreadPoolExecutor(1)),
-        progress=False,
-        loops="evaluations workers seconds executor",
-    ),
 }
 
 

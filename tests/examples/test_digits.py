@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import importlib.util
-import json
+import os
 import signal
-import sqlite3
 import subprocess
 import sys
 import time
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +19,7 @@ from wengert import nn
 pytest.importorskip("sklearn")
 pytest.importorskip("matplotlib")
 pytest.importorskip("rich")
+TrialState = pytest.importorskip("optuna").trial.TrialState
 
 
 def example(name: str) -> Any:
@@ -59,37 +58,46 @@ def test_candidates_of_the_search_are_trained_and_measured() -> None:
     assert found["parameters"] == nn.count(params)
 
 
-def searching(journal: Path, picture: Path) -> subprocess.Popen[bytes]:
+def searching(study: Path, picture: Path) -> subprocess.Popen[bytes]:
     program = Path(__file__).parents[2] / "examples" / "search_digits.py"
-    options = ["--evaluations", "24", "--workers", "2", "--journal", str(journal), "--picture", str(picture)]
+    options = ["--evaluations", "8", "--workers", "2", "--study", str(study), "--picture", str(picture)]
     return subprocess.Popen([sys.executable, str(program), *options], stdout=subprocess.DEVNULL)
 
 
-def tried(journal: Path) -> dict[int, tuple[str, dict[str, float]]]:
-    """What has been tried, and what came of it, but for how long a picture took."""
-    if not journal.exists():
+def tried(study: Path) -> dict[int, tuple[str, float]]:
+    """Return the kind of network, and its errors, of each trial that has ended."""
+    if not study.exists():
         return {}
-    with closing(sqlite3.connect(f"file:{journal}?mode=ro", uri=True)) as db:
-        if not list(db.execute("select name from sqlite_master where name = 'trials'")):
-            return {}
-        rows = db.execute("select number, candidate, result from trials where state = 'done'").fetchall()
-    return {n: (c, {k: v for k, v in json.loads(r).items() if k != "latency"}) for n, c, r in rows}
+    trials = example("search_digits").opened(study).get_trials(states=[TrialState.COMPLETE])
+    return {trial.number: (trial.params["activation"], trial.user_attrs["error"]) for trial in trials}
 
 
-@pytest.mark.deep("it waits half a minute for the leases of the process that was killed")
-def test_a_search_that_is_killed_ends_as_one_that_is_not(tmp_path: Path) -> None:
-    killed, whole = tmp_path / "killed.journal", tmp_path / "whole.journal"
-    with searching(killed, tmp_path / "no.png") as process:
-        while len(tried(killed)) < 3:
-            time.sleep(0.02)
+@pytest.mark.deep("a minute: ten networks are trained, in four processes one after another")
+def test_a_search_that_is_killed_goes_on_where_it_was(tmp_path: Path) -> None:
+    study = tmp_path / "digits.db"
+    with searching(study, tmp_path / "no.png") as process:
+        while len(tried(study)) < 2:
+            time.sleep(0.2)
         process.send_signal(signal.SIGKILL)
-    before = tried(killed)
-    assert 3 <= len(before) < 24 and not (tmp_path / "no.png").exists()
-    for journal in (killed, whole):
-        picture = journal.with_suffix(".png")
-        with searching(journal, picture) as process:
-            assert process.wait() == 0
-        assert picture.stat().st_size > 10_000
-    found = tried(killed)
-    assert found == tried(whole) and len(found) == 24
-    assert {n: found[n] for n in before} == before
+    before = tried(study)
+    assert 2 <= len(before) < 8 and not (tmp_path / "no.png").exists()
+    with searching(study, tmp_path / "digits.png") as process:
+        assert process.wait() == 0
+    assert (tmp_path / "digits.png").stat().st_size > 10_000
+    found = tried(study)
+    assert 8 <= len(found) <= 10 and {number: found[number] for number in before} == before
+
+
+@pytest.mark.deep("most of a minute: ten networks are trained, in three processes")
+def test_a_worker_of_a_search_that_is_killed_is_replaced(tmp_path: Path) -> None:
+    study = tmp_path / "digits.db"
+    with searching(study, tmp_path / "digits.png") as process:
+        while not tried(study):
+            time.sleep(0.2)
+        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text().split()
+        workers = [
+            child for child in map(int, children) if b"spawn_main" in Path(f"/proc/{child}/cmdline").read_bytes()
+        ]
+        os.kill(workers[0], signal.SIGKILL)
+        assert process.wait() == 0
+    assert len(workers) == 2 and 8 <= len(tried(study)) <= 10

@@ -1,16 +1,15 @@
-"""Search for architectures: a space of candidates, a method, workers, and a journal that survives them."""
+"""Search for architectures: a space says what a candidate may be, and Optuna chooses, keeps and shares the trials.
 
-from wengert.graph.search.journal import Trial
-from wengert.graph.search.methods import Evolution, Halving, Random
-from wengert.graph.search.running import Found, search
+``spaces`` describes candidates, draws them at random and changes them a little; ``with_optuna`` hands a space to an
+Optuna study. Importing this package does not import Optuna.
+"""
+
 from wengert.graph.search.spaces import Choice, Each, Float, Integer, Space, When
-from wengert.graph.search.with_optuna import objective, suggested
+from wengert.graph.search.with_optuna import objective, study, suggested
 
 __all__ = [
     # spaces
     "Choice", "Each", "Float", "Integer", "Space", "When",
-    # methods
-    "Evolution", "Halving", "Random",
-    # running
-    "Found", "Trial", "objective", "search", "suggested",
+    # with Optuna
+    "objective", "study", "suggested",
 ]  # fmt: skip

@@ -1,7 +1,7 @@
-"""Spaces of candidates: what may be chosen, drawn at random, changed a little, and written as JSON.
+"""A space says what a candidate of a search may be: named entries, each a choice or a range, some by others.
 
-A space is anything with ``sample(rng) -> candidate``, ``mutate(candidate, rng) -> candidate`` and ``describe()``, which
-tells it from others. Candidates are what JSON knows.
+Candidates are plain dicts, of values that JSON knows. A space draws them at random and changes one a little, which is
+all that an evolution of one's own needs; ``with_optuna`` lets Optuna choose instead.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -28,12 +28,17 @@ class Choice:
 
     def __init__(self, *options: Any) -> None:
         if not options:
-            raise wg.errors.StructureError(wg.errors.message("Choice: of nothing"))
+            raise wg.errors.StructureError(
+                wg.errors.message("Choice: there are no options to choose from", tries=["Choice(8, 16, 32)"])
+            )
         try:
-            plain = json.loads(json.dumps(options))  # as journals give them back: tuples are lists
+            plain = json.loads(json.dumps(options))  # as files of studies give them back: tuples are lists
         except (TypeError, ValueError, RecursionError) as error:
             raise wg.errors.StructureError(
-                wg.errors.message(f"Choice: {error}", tries=["names or numbers, of which evaluate makes what it needs"])
+                wg.errors.message(
+                    f"Choice: its options must be values that JSON knows: {error}",
+                    tries=["names or numbers, from which evaluate makes what it needs"],
+                )
             ) from None
         object.__setattr__(self, "options", tuple(plain))
 
@@ -49,10 +54,8 @@ def _check_range(part: Any) -> None:
     if not part.low <= part.high or (part.log and part.low <= 0):
         raise wg.errors.StructureError(
             wg.errors.message(
-                f"{part}: no range",
-                notes=[
-                    ("want", "low <= high" + (", and both greater than 0, of which there are logarithms" * part.log))
-                ],
+                f"{part} is no range",
+                notes=[("want", "low <= high" + ", and both greater than 0, as log=True takes logarithms" * part.log)],
             )
         )
 
@@ -60,7 +63,7 @@ def _check_range(part: Any) -> None:
 @wg.expect.checked_class
 @dataclass(frozen=True)
 class Integer:
-    """A whole number from ``low`` to ``high``, both of them too; ``log``: each octave as often."""
+    """A whole number from ``low`` to ``high``, both included; with ``log`` each octave is as likely as the others."""
 
     low: int
     high: int
@@ -76,7 +79,7 @@ class Integer:
         return int(rng.integers(self.low, self.high + 1))
 
     def near(self, value: int, rng: np.random.Generator, chosen: Mapping[str, Any]) -> int:
-        """Within a quarter of the range, or of itself, and another one if there is one."""
+        """Return another value within a quarter of the range, or of the value itself; the same if there is no other."""
         if self.low == self.high:
             return value
         reach = max(1, round((value if self.log else self.high - self.low) / 4))
@@ -88,7 +91,7 @@ class Integer:
 @wg.expect.checked_class
 @dataclass(frozen=True)
 class Float:
-    """A number between ``low`` and ``high``; ``log``: each octave as often."""
+    """A number between ``low`` and ``high``; with ``log`` each octave is as likely as the others."""
 
     low: float
     high: float
@@ -115,7 +118,7 @@ class Float:
 @wg.expect.checked_class
 @dataclass(frozen=True)
 class Each:
-    """A list: of this part, as many as another entry says."""
+    """A list of values of ``part``; the entry called ``count`` says how many."""
 
     count: str
     part: Any
@@ -133,7 +136,7 @@ class Each:
 @wg.expect.checked_class
 @dataclass(frozen=True)
 class When:
-    """This part where another entry has this value; elsewhere None."""
+    """A value of ``part`` where another entry has this value, and None elsewhere."""
 
     entry: str
     value: Any
@@ -148,7 +151,7 @@ class When:
 
 @wg.expect.checked_class
 class Space:
-    """Entries by name, each a part: what comes later may depend on what came before.
+    """Entries by name. Those that come later may depend on those before them.
 
     >>> import numpy as np
     >>> from wengert.graph import search
@@ -164,14 +167,14 @@ class Space:
         self.entries = dict(entries)
 
     def sample(self, rng: np.random.Generator) -> dict[str, Any]:
-        """Each entry at random."""
+        """Draw each entry at random."""
         chosen: dict[str, Any] = {}
         for name, part in self.entries.items():
             chosen[name] = part.sample(rng, chosen)
         return chosen
 
     def mutate(self, candidate: Mapping[str, Any], rng: np.random.Generator) -> dict[str, Any]:
-        """One entry moved to a value near it; those that depend on it follow."""
+        """Return a candidate with one entry moved to a value near it; entries that depend on it follow."""
         movable = [name for name, value in candidate.items() if value is not None and value != []]
         if not movable:
             return dict(candidate)
@@ -182,13 +185,9 @@ class Space:
             new[name] = part.near(value, rng, new) if name == chosen else _fitting(part, value, rng, new)
         return new
 
-    def describe(self) -> Any:
-        """What tells it from other spaces."""
-        return {name: _described(part) for name, part in self.entries.items()}
-
 
 def _fitting(part: Any, value: Any, rng: np.random.Generator, chosen: Mapping[str, Any]) -> Any:
-    """The value of an entry that was not moved, after those that it depends on."""
+    """Fit the value of an entry that was not moved to the entries that it depends on."""
     if isinstance(part, Each):
         more = [part.part.sample(rng, chosen) for _ in range(chosen[part.count] - len(value))]
         return [*value[: chosen[part.count]], *more]
@@ -197,9 +196,3 @@ def _fitting(part: Any, value: Any, rng: np.random.Generator, chosen: Mapping[st
             return None
         return part.sample(rng, chosen) if value is None else _fitting(part.part, value, rng, chosen)
     return value
-
-
-def _described(part: Any) -> Any:
-    if hasattr(part, "part"):
-        return [type(part).__name__, {k: v for k, v in vars(part).items() if k != "part"}, _described(part.part)]
-    return [type(part).__name__, asdict(part)]
