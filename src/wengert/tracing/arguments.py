@@ -7,7 +7,7 @@ converted copy would go stale. What we make ourselves (index tables, fill values
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
@@ -22,7 +22,34 @@ from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, new_constant, reco
 
 Function = TypeVar("Function", bound=Callable[..., Any])
 
-MISSING: Any = np._NoValue  # NumPy's own word for an argument that was not given
+# What our functions take in the place of NumPy's. Its ``ArrayLike`` is whatever ``array`` makes a traced array of; a
+# Tracer is one too, for it has ``__array__``.
+
+Traced = Tracer | np.ndarray[Any, Any]
+"""A traced array inside our own code. By its stubs NumPy returns an ndarray, and of a Tracer it returns a Tracer."""
+
+Axis = int | tuple[int, ...] | list[int] | None
+"""``axis=``: one, several, or None for all of them."""
+
+ShapeLike = int | tuple[int, ...] | list[int]
+"""``shape=`` and ``size=``: a length, or one for each axis; a traced integer is looked at."""
+
+Out = Traced | tuple[Traced, ...] | None
+"""``out=``: the array to write into, or a tuple of that one."""
+
+Mask = Traced | bool
+"""``where=``: which elements take part."""
+
+Number = complex | np.number[Any] | np.bool
+"""A number, as NumPy's stubs have it. A Tracer without axes may come in its place."""
+
+Order = Literal["K", "A", "C", "F"] | None
+"""``order=``: how a new array lies in memory."""
+
+Casting = Literal["no", "equiv", "safe", "same_kind", "unsafe"]
+"""``casting=``: which conversions of dtypes are allowed."""
+
+MISSING: Any = np._NoValue  # NumPy's own word for an argument that was not given; it stands for one of any type
 INTP = np.dtype(np.intp)
 BOOL = np.dtype(bool)
 
@@ -113,7 +140,7 @@ def constant(trace: Trace, value: Any, dtype: Any = None) -> Tracer:
     return new_constant(trace, np.asarray(value, dtype), True)
 
 
-def array(x: Any, near: Sequence[Any] = ()) -> Any:
+def array(x: Any, near: Sequence[Any] = ()) -> Tracer:
     """``x`` as a traced array: an ndarray is captured, a list is stacked; ``near`` says on which trace."""
     if type(x) is Tracer:
         return x
@@ -136,12 +163,12 @@ def array(x: Any, near: Sequence[Any] = ()) -> Any:
     raise unsupported(f"{type(x).__name__} is neither an array nor a number")
 
 
-def arrays(*xs: Any) -> list[Any]:
+def arrays(*xs: Any) -> list[Tracer]:
     """Operands that go into one step, as traced arrays."""
     return [x if type(x) is Tracer else array(x, xs) for x in xs]
 
 
-def strong_arrays(*xs: Any) -> list[Any]:
+def strong_arrays(*xs: Any) -> list[Tracer]:
     """The same for functions that make arrays of Python's numbers, so that they are not weak."""
     return [x if x.weak is None else x.copy() for x in arrays(*xs)]
 
@@ -261,7 +288,7 @@ def promote(*xs: Any, dtype: Any = None) -> list[Any]:
     return [as_dtype(x, target, xs) for x in xs]
 
 
-def inexact(x: Tracer) -> Any:
+def inexact(x: Tracer) -> Tracer:
     """``x`` as floating point: integers and booleans become float64."""
     return x if x.aval.dtype.kind in "fc" else as_dtype(x, np.float64)
 

@@ -9,11 +9,15 @@ from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
+from numpy.typing import ArrayLike
 
 from wengert.ops.op import OPS, Op
 from wengert.tape import Atom
 from wengert.tracing.arguments import (
     MISSING,
+    Axis,
+    Out,
+    Traced,
     along,
     array,
     arrays,
@@ -38,7 +42,7 @@ from wengert.tracing.tracer import Tracer, record
 
 
 @implements(np.diff)
-def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = MISSING, append: Any = MISSING) -> Any:
+def diff(a: ArrayLike, n: int = 1, axis: int = -1, prepend: ArrayLike = MISSING, append: ArrayLike = MISSING) -> Any:
     near = (a, prepend if prepend is not MISSING else None, append if append is not MISSING else None)
     x = array(a, near)
     if n < 0:
@@ -58,13 +62,13 @@ def diff(a: Any, n: int = 1, axis: int = -1, prepend: Any = MISSING, append: Any
     return x
 
 
-def _end(value: Any, x: Tracer, axis: int) -> Any:
+def _end(value: ArrayLike, x: Tracer, axis: int) -> Any:
     end = array(value, (x,))
     return broadcast_to(end, (*x.shape[:axis], 1, *x.shape[axis + 1 :])) if end.ndim == 0 else end
 
 
 @implements(np.ediff1d)
-def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
+def ediff1d(ary: ArrayLike, to_end: ArrayLike | None = None, to_begin: ArrayLike | None = None) -> Any:
     x = ravel(array(ary, (to_end, to_begin)))
     d = x[1:] - x[:-1]
     parts = [d]
@@ -79,7 +83,7 @@ def ediff1d(ary: Any, to_end: Any = None, to_begin: Any = None) -> Any:
 
 
 @implements(np.gradient)
-def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> Any:
+def gradient(f: Any, *varargs: Any, axis: Axis = None, edge_order: int = 1) -> Any:
     """Second-order central differences inside, one-sided ones of order ``edge_order`` at both ends."""
     y = array(f, varargs)
     axes = tuple(range(y.ndim)) if axis is None else normalize_axis_tuple(axis, y.ndim)
@@ -108,11 +112,11 @@ def gradient(f: Any, *varargs: Any, axis: Any = None, edge_order: int = 1) -> An
     return out[0] if len(out) == 1 else tuple(out)
 
 
-def _part(y: Any, axis: int, start: int | None, stop: int | None) -> Any:
+def _part(y: Traced, axis: int, start: int | None, stop: int | None) -> Any:
     return y[along(axis, slice(start, stop))]
 
 
-def _even_gradient(y: Any, h: Any, axis: int, edge_order: int) -> Any:
+def _even_gradient(y: Traced, h: float | Traced, axis: int, edge_order: int) -> Any:
     inside = (_part(y, axis, 2, None) - _part(y, axis, None, -2)) / (2.0 * h)
     if edge_order == 1:
         first = (_part(y, axis, 1, 2) - _part(y, axis, 0, 1)) / h
@@ -124,7 +128,7 @@ def _even_gradient(y: Any, h: Any, axis: int, edge_order: int) -> Any:
     return np.concatenate([first, inside, last], axis)
 
 
-def _uneven_gradient(y: Any, x: Any, axis: int, edge_order: int) -> Any:
+def _uneven_gradient(y: Traced, x: Tracer, axis: int, edge_order: int) -> Any:
     """Exact for parabolas: with steps h₋ and h₊, weights -h₊/(h₋(h₋+h₊)), (h₊-h₋)/(h₋h₊), h₋/(h₊(h₋+h₊))."""
     if x.ndim != 1 or x.shape[0] != y.shape[axis]:
         raise ValueError("when 1d, distances must match the length of the corresponding dimension")
@@ -146,7 +150,7 @@ def _uneven_gradient(y: Any, x: Any, axis: int, edge_order: int) -> Any:
 
 
 @implements(np.trapezoid)
-def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
+def trapezoid(y: ArrayLike, x: ArrayLike | None = None, dx: ArrayLike = 1.0, axis: int = -1) -> Any:
     near = (y, x, dx)
     values = array(y, near)
     axis = axis_of(axis, values.ndim)
@@ -162,7 +166,9 @@ def trapezoid(y: Any, x: Any = None, dx: Any = 1.0, axis: int = -1) -> Any:
 
 
 @implements(np.unwrap)
-def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.pi) -> Any:
+def unwrap(
+    p: ArrayLike, discont: float | Traced | None = None, axis: int = -1, *, period: float | Traced = 2 * np.pi
+) -> Any:
     """Jumps are taken back by whole periods, which do not move with ``p``."""
     x = array(p, (period,))
     axis = axis_of(axis, x.ndim)
@@ -187,7 +193,14 @@ def unwrap(p: Any, discont: Any = None, axis: int = -1, *, period: Any = 2 * np.
 
 
 @implements(np.interp)
-def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period: Any = None) -> Any:
+def interp(
+    x: ArrayLike,
+    xp: ArrayLike,
+    fp: ArrayLike,
+    left: ArrayLike | None = None,
+    right: ArrayLike | None = None,
+    period: Traced | None = None,
+) -> Any:
     """Piecewise linear through (xp, fp), constant beyond; differentiated in x, xp and fp.
 
     At a knot the slope is that of the piece to its right, at the last one that of the last piece.
@@ -212,7 +225,7 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         values = np.concatenate([values[-1:], values, values[:1]])
     n = knots.size
     left = values[0] if left is None else left
-    right = values[-1] if right is None else right
+    above: Any = values[-1] if right is None else right
     place = np.clip(searchsorted(knots, at, "right") - 1, 0, n - 1)
     if n > 1:
         piece = np.minimum(place, n - 2)
@@ -223,14 +236,14 @@ def interp(x: Any, xp: Any, fp: Any, left: Any = None, right: Any = None, period
         y = np.where(at == knots[place], values[place] + slope * (at - knots[place]), y)
     else:
         y = np.where(np.isnan(at), at, values[0])
-    return scalar(np.where(at > knots[-1], right, np.where(at < knots[0], left, y)))
+    return scalar(np.where(at > knots[-1], above, np.where(at < knots[0], left, y)))
 
 
 # ------------------------------------------------------------------------------------------- rounding, repairing
 
 
 @implements(np.round, np.around)
-def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
+def round_(a: ArrayLike, decimals: int = 0, out: Out = None) -> Any:
     x = array(a)
     decimals = int(decimals)
     if x.dtype.kind in "iu":
@@ -248,27 +261,27 @@ def round_(a: Any, decimals: int = 0, out: Any = None) -> Any:
 
 
 @implements(np.fix)
-def fix(x: Any, out: Any = None) -> Any:
+def fix(x: ArrayLike, out: Out = None) -> Any:
     return into(out, np.trunc(x))
 
 
 @implements(np.clip)
 def clip(
-    a: Any,
-    a_min: Any = MISSING,
-    a_max: Any = MISSING,
-    out: Any = None,
+    a: ArrayLike,
+    a_min: ArrayLike = MISSING,
+    a_max: ArrayLike = MISSING,
+    out: Out = None,
     *,
-    min: Any = MISSING,
-    max: Any = MISSING,
+    min: ArrayLike = MISSING,
+    max: ArrayLike = MISSING,
     **options: Any,
 ) -> Any:
     """At a bound, as at every corner, the derivative is the mean of both sides."""
     for name in ("dtype", "where", "casting", "order", "subok", "signature"):
         if name in options and not (name == "where" and options[name] is True):
             raise refuse("clip", name, options[name])
-    low = min if a_min is MISSING else a_min
-    high = max if a_max is MISSING else a_max
+    low: Any = min if a_min is MISSING else a_min
+    high: Any = max if a_max is MISSING else a_max
     y: Any = array(a, (low, high))
     is_bounded = False
     if not is_within(low, y.dtype) and bool(low < 0):
@@ -283,7 +296,9 @@ def clip(
 
 
 @implements(np.nan_to_num)
-def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, neginf: Any = None) -> Any:
+def nan_to_num(
+    x: ArrayLike, copy: bool = True, nan: float = 0.0, posinf: float | None = None, neginf: float | None = None
+) -> Any:
     z = array(x)
     if z.dtype.kind == "c":
         parts = [nan_to_num(part, True, nan, posinf, neginf) for part in (np.real(z), np.imag(z))]
@@ -303,24 +318,24 @@ def nan_to_num(x: Any, copy: bool = True, nan: Any = 0.0, posinf: Any = None, ne
 
 
 @implements(np.real)
-def real(val: Any) -> Any:
+def real(val: ArrayLike) -> Any:
     x = array(val)
     return _plane(x, OPS["real"], np.real, lambda z, v: OPS["compose"](v, OPS["imag"](z)))
 
 
 @implements(np.imag)
-def imag(val: Any) -> Any:
+def imag(val: ArrayLike) -> Any:
     x = array(val)
     if x.dtype.kind == "c":
         return _plane(x, OPS["imag"], np.imag, lambda z, v: OPS["compose"](OPS["real"](z), v))
-    zeros = np.zeros_like(x, order="A")
+    zeros: Any = np.zeros_like(x, order="A")
     if x.is_scalar:
         return zeros[()]
     zeros._why_readonly = "the imaginary part of real numbers cannot be written"
     return zeros
 
 
-def _plane(x: Tracer, op: Op, numpy: Any, write: Callable[[Atom, Atom], Atom]) -> Any:
+def _plane(x: Tracer, op: Op, numpy: Callable[..., Any], write: Callable[[Atom, Atom], Atom]) -> Any:
     """The real or the imaginary part: of an array a view, which can be written."""
     if x.dtype.kind != "c":
         return x
@@ -328,14 +343,14 @@ def _plane(x: Tracer, op: Op, numpy: Any, write: Callable[[Atom, Atom], Atom]) -
 
 
 @implements(np.angle)
-def angle(z: Any, deg: bool = False) -> Any:
+def angle(z: ArrayLike, deg: bool = False) -> Any:
     x = array(z)
     y = np.arctan2(imag(x), real(x)) if x.dtype.kind == "c" else np.arctan2(0, x)
     return y * (180 / np.pi) if deg else y
 
 
 @implements(np.real_if_close)
-def real_if_close(a: Any, tol: float = 100) -> Any:
+def real_if_close(a: ArrayLike, tol: float = 100) -> Any:
     x = array(a)
     if x.dtype.kind == "c":  # which of the two it is depends on values
         close = tol * np.finfo(x.dtype).eps if tol > 1 else tol
@@ -347,7 +362,7 @@ def real_if_close(a: Any, tol: float = 100) -> Any:
 
 
 @implements(np.sinc)
-def sinc(x: Any) -> Any:
+def sinc(x: ArrayLike) -> Any:
     """sin πx / πx; near zero its power series, so that derivatives of every order are right there."""
     y = np.pi * inexact(array(x))
     is_small = np.abs(y) < 1
@@ -360,7 +375,7 @@ def sinc(x: Any) -> Any:
 
 
 @implements(np.i0)
-def i0(x: Any) -> Any:
+def i0(x: Traced) -> Any:
     from scipy import special  # takes longer to import than most functions to trace
 
     x = inexact(array(x))

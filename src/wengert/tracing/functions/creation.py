@@ -11,10 +11,11 @@ from __future__ import annotations
 
 import functools
 import operator
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from wengert.errors import ShapeError, UnsupportedFunctionError, message
 from wengert.expect import stacks
@@ -24,6 +25,8 @@ from wengert.tape import Atom, Aval, Lit
 from wengert.tracing import hooks
 from wengert.tracing.arguments import (
     Function,
+    ShapeLike,
+    Traced,
     holds,
     holds_traced,
     holds_tracer,
@@ -125,7 +128,7 @@ def _shape(shape: Any) -> tuple[int, ...]:
         return tuple([operator.index(n) for n in shape])
 
 
-def _number_dtype(dtype: Any) -> np.dtype[Any]:
+def _number_dtype(dtype: DTypeLike | None) -> np.dtype[Any]:
     """``dtype``, if its values can be traced."""
     dtype = np.dtype(dtype)
     if dtype.kind not in NUMBER_KINDS:
@@ -139,12 +142,12 @@ def _number_dtype(dtype: Any) -> np.dtype[Any]:
     return dtype
 
 
-def _check_device(device: Any) -> None:
+def _check_device(device: str | None) -> None:
     if device not in (None, "cpu"):
         raise ValueError(f'Device not understood. Only "cpu" is allowed, but received: {device}')
 
 
-def read_again(trace: Trace, x: Any) -> Tracer | None:
+def read_again(trace: Trace, x: object) -> Tracer | None:
     """A captured array that a compiled program reads at every call, as the traced value that it is; else None.
 
     Its present value may not be kept: that would be stale as soon as the user edits the array.
@@ -158,7 +161,7 @@ def read_again(trace: Trace, x: Any) -> Tracer | None:
     return wrap(trace, trace.capture(x), is_scalar=False)
 
 
-def _read(trace: Trace, x: Any) -> Any:
+def _read(trace: Trace, x: object) -> Any:
     """A concrete array, or the traced value that a compiled program reads again."""
     again = read_again(trace, x)
     return x if again is None else again
@@ -167,7 +170,7 @@ def _read(trace: Trace, x: Any) -> Any:
 # --------------------------------------------------------------------------------------- nested lists of values
 
 
-def _holds_array(x: Any) -> bool:
+def _holds_array(x: object) -> bool:
     if isinstance(x, list | tuple):
         return any(map(_holds_array, x))
     return isinstance(x, np.ndarray | np.generic | Tracer)
@@ -224,7 +227,7 @@ def _constant_atom(trace: Trace, values: np.ndarray[Any, Any]) -> Atom:
     return trace.capture_constant(values)
 
 
-def stacked(trace: Trace, nested: Any, dtype: Any) -> Tracer:
+def stacked(trace: Trace, nested: Sequence[Any], dtype: DTypeLike | None) -> Tracer:
     """``np.array`` of nested lists with traced values in them: one concatenation of all parts, in a new shape.
 
     The dtype is the one that NumPy promotes to; in ``np.array`` Python's numbers are not weak.
@@ -266,7 +269,7 @@ def stacked(trace: Trace, nested: Any, dtype: Any) -> Tracer:
 @_creates("array", is_conversion=True)
 def array(
     object: Any,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     *,
     copy: bool | None = True,
     order: str | None = "K",
@@ -326,7 +329,9 @@ hooks.array = array
 stacks(array)
 
 
-def _held_traced(holder: Any, dtype: Any, copy: bool | None, order: str | None, error: ValueError) -> Tracer:
+def _held_traced(
+    holder: Any, dtype: DTypeLike | None, copy: bool | None, order: str | None, error: ValueError
+) -> Tracer:
     """The traced array that the ``__array__`` of an object gives, which NumPy has refused with ``error``; asked for as
     NumPy asks, and copied where it does not know ``copy=``."""
     if "__array__" not in str(error) or not hasattr(type(holder), "__array__"):
@@ -355,7 +360,7 @@ def _without_like(options: dict[str, Any]) -> dict[str, Any]:
     return {k: v for k, v in options.items() if k != "like"}
 
 
-def _converted(x: Tracer, dtype: Any, copy: bool | None, order: str | None) -> Tracer:
+def _converted(x: Tracer, dtype: DTypeLike | None, copy: bool | None, order: str | None) -> Tracer:
     """A tracer as an array of ``dtype``: itself, where NumPy would not copy."""
     dtype = x.dtype if dtype is None else _number_dtype(dtype)
     has_order = _has_order(x, order)
@@ -387,13 +392,13 @@ def _has_order(x: Tracer, order: str | None) -> bool | None:
 
 @_creates("asarray", is_conversion=True)
 def asarray(
-    a: Any,
-    dtype: Any = None,
+    a: ArrayLike,
+    dtype: DTypeLike | None = None,
     order: str | None = None,
     *,
-    device: Any = None,
+    device: str | None = None,
     copy: bool | None = None,
-    like: Any = None,
+    like: ArrayLike | None = None,
 ) -> Any:
     _check_device(device)
     return array(a, dtype, copy=copy, order=order or "K")
@@ -401,25 +406,25 @@ def asarray(
 
 @_creates("asanyarray", is_conversion=True)
 def asanyarray(
-    a: Any,
-    dtype: Any = None,
+    a: ArrayLike,
+    dtype: DTypeLike | None = None,
     order: str | None = None,
     *,
-    device: Any = None,
+    device: str | None = None,
     copy: bool | None = None,
-    like: Any = None,
+    like: ArrayLike | None = None,
 ) -> Any:
     _check_device(device)
     return array(a, dtype, copy=copy, order=order or "K", subok=True)
 
 
 @_creates("ascontiguousarray", is_conversion=True)
-def ascontiguousarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+def ascontiguousarray(a: ArrayLike, dtype: DTypeLike | None = None, *, like: ArrayLike | None = None) -> Any:
     return array(a, dtype, copy=None, order="C", ndmin=1)
 
 
 @_creates("asfortranarray", is_conversion=True)
-def asfortranarray(a: Any, dtype: Any = None, *, like: Any = None) -> Any:
+def asfortranarray(a: ArrayLike, dtype: DTypeLike | None = None, *, like: ArrayLike | None = None) -> Any:
     return array(a, dtype, copy=None, order="F", ndmin=1)
 
 
@@ -435,7 +440,13 @@ _REQUIREMENTS = {
 
 
 @_creates("require", is_conversion=True)
-def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = None) -> Any:
+def require(
+    a: ArrayLike,
+    dtype: DTypeLike | None = None,
+    requirements: str | Sequence[str] | None = None,
+    *,
+    like: ArrayLike | None = None,
+) -> Any:
     """In the order that is asked for, and writeable; who owns an argument's memory is not known."""
     names = {_REQUIREMENTS[name.upper()] for name in requirements or ()}
     if {"C", "F"} <= names:
@@ -448,7 +459,7 @@ def require(a: Any, dtype: Any = None, requirements: Any = None, *, like: Any = 
 
 
 @_creates("copy", is_conversion=True)
-def copy(a: Any, order: str = "K", subok: bool = False) -> Any:
+def copy(a: ArrayLike, order: str = "K", subok: bool = False) -> Any:
     return array(a, copy=True, order=order, subok=subok)
 
 
@@ -477,7 +488,13 @@ empty = _creates("empty")(_made_by(np.zeros))
 
 @_creates("full")
 def full(
-    shape: Any, fill_value: Any, dtype: Any = None, order: str = "C", *, device: Any = None, like: Any = None
+    shape: ShapeLike,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
+    order: str = "C",
+    *,
+    device: str | None = None,
+    like: ArrayLike | None = None,
 ) -> Any:
     _check_device(device)
     value = _value(fill_value)
@@ -487,13 +504,15 @@ def full(
     return out.reorder_like(out, order)
 
 
-def _filled(value: Tracer, shape: tuple[int, ...], dtype: Any) -> Tracer:
+def _filled(value: Tracer, shape: tuple[int, ...], dtype: DTypeLike | None) -> Tracer:
     out = record(broadcast_to, (_converted(value, dtype, None, None),), {"shape": shape})
     out.is_scalar = False
     return out
 
 
-def _prototype(a: Any, dtype: Any, shape: Any, device: Any) -> tuple[tuple[int, ...], np.dtype[Any]]:
+def _prototype(
+    a: Tracer, dtype: DTypeLike | None, shape: ShapeLike | None, device: str | None
+) -> tuple[tuple[int, ...], np.dtype[Any]]:
     """The shape and dtype of an array made like ``a``."""
     _check_device(device)
     if not isinstance(a, np.ndarray | np.generic | Tracer):
@@ -501,13 +520,19 @@ def _prototype(a: Any, dtype: Any, shape: Any, device: Any) -> tuple[tuple[int, 
     return (a.shape if shape is None else _shape(shape)), (a.dtype if dtype is None else np.dtype(dtype))
 
 
-def _like(out: Any, a: Any, order: str) -> Any:
+def _like(out: Traced, a: ArrayLike, order: str) -> Any:
     return out.reorder_like(a, order) if type(out) is Tracer and isinstance(a, np.ndarray | Tracer) else out
 
 
 @_creates("zeros_like")
 def zeros_like(
-    a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+    a: Tracer,
+    dtype: DTypeLike | None = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: ShapeLike | None = None,
+    *,
+    device: str | None = None,
 ) -> Any:
     return _like(constant(np.zeros(*_prototype(a, dtype, shape, device))), a, order)
 
@@ -517,21 +542,27 @@ empty_like = _creates("empty_like")(zeros_like)  # as for empty
 
 @_creates("ones_like")
 def ones_like(
-    a: Any, dtype: Any = None, order: str = "K", subok: bool = True, shape: Any = None, *, device: Any = None
+    a: Tracer,
+    dtype: DTypeLike | None = None,
+    order: str = "K",
+    subok: bool = True,
+    shape: ShapeLike | None = None,
+    *,
+    device: str | None = None,
 ) -> Any:
     return _like(constant(np.ones(*_prototype(a, dtype, shape, device))), a, order)
 
 
 @_creates("full_like")
 def full_like(
-    a: Any,
-    fill_value: Any,
-    dtype: Any = None,
+    a: Tracer,
+    fill_value: ArrayLike,
+    dtype: DTypeLike | None = None,
     order: str = "K",
     subok: bool = True,
-    shape: Any = None,
+    shape: ShapeLike | None = None,
     *,
-    device: Any = None,
+    device: str | None = None,
 ) -> Any:
     shape, dtype = _prototype(a, dtype, shape, device)
     return _like(full(shape, fill_value, dtype), a, order)
@@ -546,14 +577,14 @@ def arange(*args: Any, **kwargs: Any) -> Any:
 
 
 def _real_arange(
-    start_or_stop: Any = None,
+    start_or_stop: Traced | None = None,
     /,
     stop: Any = None,
-    step: Any = 1,
-    dtype: Any = None,
+    step: float | Traced = 1,
+    dtype: DTypeLike | None = None,
     *,
-    start: Any = 0,
-    device: Any = None,
+    start: float | Traced = 0,
+    device: str | None = None,
 ) -> Any:
     """start + k δ with δ = (start + step) − start, both rounded to the result's dtype first, as NumPy does it."""
     _check_device(device)
@@ -578,15 +609,15 @@ def _real_arange(
 
 @_creates("linspace")
 def linspace(
-    start: Any,
-    stop: Any,
-    num: Any = 50,
+    start: float | Traced,
+    stop: float | Traced,
+    num: int = 50,
     endpoint: bool = True,
     retstep: bool = False,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
     axis: int = 0,
     *,
-    device: Any = None,
+    device: str | None = None,
 ) -> Any:
     """start + k (stop − start) / n, with the last one exactly ``stop``."""
     _check_device(device)
@@ -598,7 +629,7 @@ def linspace(
     steps = num - 1 if endpoint else num
     computed = np.result_type(*[k(1) if isinstance(k, type) else k for k in (kind_of(start), kind_of(stop))], 1.0)
     start, stop = (array(x, computed, copy=None) for x in (start, stop))
-    difference = stop - start
+    difference: Any = stop - start
     k = constant(np.arange(num, dtype=difference.dtype).reshape((num,) + (1,) * difference.ndim))
     step = difference / steps if steps > 0 else float("nan")
     out = k * (step if steps > 0 else difference) + start
@@ -612,7 +643,7 @@ def linspace(
     return (out, step) if retstep else out
 
 
-def _value(x: Any) -> Any:
+def _value(x: object) -> Any:
     """An argument that is a number or an array; lists are stacked."""
     if isinstance(x, list | tuple):
         return array(x)
@@ -621,13 +652,19 @@ def _value(x: Any) -> Any:
     return x
 
 
-def _concrete(x: Any) -> Any:
+def _concrete(x: object) -> Any:
     return unwrap(x, _trace()) if type(x) is Tracer else x
 
 
 @_creates("logspace")
 def logspace(
-    start: Any, stop: Any, num: Any = 50, endpoint: bool = True, base: Any = 10.0, dtype: Any = None, axis: int = 0
+    start: float | Traced,
+    stop: float | Traced,
+    num: int = 50,
+    endpoint: bool = True,
+    base: ArrayLike = 10.0,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
 ) -> Any:
     start, stop, base, num = _value(start), _value(stop), _value(base), operator.index(num)
     if not any(map(is_traced, (start, stop, base))):
@@ -642,7 +679,14 @@ def logspace(
 
 
 @_creates("geomspace")
-def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype: Any = None, axis: int = 0) -> Any:
+def geomspace(
+    start: ArrayLike,
+    stop: ArrayLike,
+    num: int = 50,
+    endpoint: bool = True,
+    dtype: DTypeLike | None = None,
+    axis: int = 0,
+) -> Any:
     """sign(start) 10^linspace(log₁₀|start|, log₁₀|stop|), with both ends exact."""
     start, stop, num = _value(start), _value(stop), operator.index(num)
     if not is_traced(start) and not is_traced(stop):
@@ -665,7 +709,7 @@ def geomspace(start: Any, stop: Any, num: Any = 50, endpoint: bool = True, dtype
 
 
 @_creates("fromiter")
-def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = None) -> Any:
+def fromiter(iter: Iterable[Any], dtype: DTypeLike | None, count: int = -1, *, like: ArrayLike | None = None) -> Any:
     items = []
     for item in iter:
         if len(items) == count:
@@ -680,14 +724,19 @@ def fromiter(iter: Iterable[Any], dtype: Any, count: int = -1, *, like: Any = No
 
 @_creates("fromfunction")
 def fromfunction(
-    function: Callable[..., Any], shape: Any, *, dtype: Any = float, like: Any = None, **kwargs: Any
+    function: Callable[..., Any],
+    shape: ShapeLike,
+    *,
+    dtype: DTypeLike = float,
+    like: ArrayLike | None = None,
+    **kwargs: Any,
 ) -> Any:
     positions = np.indices(_shape(shape), dtype)
     return function(*[constant(axis) for axis in positions], **kwargs)
 
 
 @intercepts(np.diag, AT_CALLER)  # of a traced array it is a view: see diagonals.py
-def diag(v: Any, k: int = 0) -> Any:
+def diag(v: ArrayLike, k: int = 0) -> Any:
     """``np.diag`` of a vector gives a new array, which users go on to write into."""
     v = _value(v)
     if is_traced(v):

@@ -5,9 +5,11 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from wengert.ops import shape as ops
 from wengert.tracing.arguments import (
+    Out,
     array,
     arrays,
     as_dtype,
@@ -24,7 +26,7 @@ from wengert.tracing.tracer import Tracer, record
 
 
 @implements(np.diagonal)
-def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tracer:
+def diagonal(a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tracer:
     """A read-only view, its axis the last."""
     x = array(a)
     if x.ndim < 2:
@@ -47,7 +49,7 @@ def diagonal(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1) -> Tracer:
 
 
 @implements(np.diag)
-def diag(v: Any, k: int = 0) -> Any:
+def diag(v: ArrayLike, k: int = 0) -> Any:
     x = array(v)
     k = int(k)
     if x.ndim == 2:
@@ -59,17 +61,19 @@ def diag(v: Any, k: int = 0) -> Any:
 
 
 @implements(np.diagflat)
-def diagflat(v: Any, k: int = 0) -> Any:
+def diagflat(v: ArrayLike, k: int = 0) -> Any:
     return diag(ravel(array(v)), k)
 
 
 @implements(np.trace)
-def trace(a: Any, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: Any = None, out: Any = None) -> Any:
+def trace(
+    a: ArrayLike, offset: int = 0, axis1: int = 0, axis2: int = 1, dtype: DTypeLike | None = None, out: Out = None
+) -> Any:
     return into(out, np.sum(diagonal(a, offset, axis1, axis2), axis=-1, dtype=dtype))
 
 
 @implements(np.fill_diagonal)
-def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
+def fill_diagonal(a: Tracer, val: ArrayLike, wrap: bool = False) -> None:
     if a.ndim < 2:
         raise ValueError("array must be at least 2-d")
     if a.ndim > 2 and len(set(a.shape)) > 1:
@@ -86,7 +90,7 @@ def fill_diagonal(a: Any, val: Any, wrap: bool = False) -> None:
 # ---------------------------------------------------------------------------------------------------- triangles
 
 
-def _triangle(m: Any, k: Any, is_lower: bool) -> Any:
+def _triangle(m: ArrayLike, k: int, is_lower: bool) -> Any:
     x = array(m, (k,))
     rows, columns = x.shape[-2:] if x.ndim > 1 else (x.shape[0], x.shape[0])
     offset = int(concrete(k, "diagonal"))
@@ -95,16 +99,16 @@ def _triangle(m: Any, k: Any, is_lower: bool) -> Any:
 
 
 @implements(np.tril)
-def tril(m: Any, k: Any = 0) -> Any:
+def tril(m: ArrayLike, k: int = 0) -> Any:
     return _triangle(m, k, True)
 
 
 @implements(np.triu)
-def triu(m: Any, k: Any = 0) -> Any:
+def triu(m: ArrayLike, k: int = 0) -> Any:
     return _triangle(m, k, False)
 
 
-def _indices_from(name: str, arr: Any, k: int) -> tuple[Any, ...]:
+def _indices_from(name: str, arr: Tracer, k: int) -> tuple[Any, ...]:
     if arr.ndim != 2:
         raise ValueError("input array must be 2-d")
     found = getattr(np, name)(arr.shape[0], k=k, m=arr.shape[1])
@@ -112,17 +116,17 @@ def _indices_from(name: str, arr: Any, k: int) -> tuple[Any, ...]:
 
 
 @implements(np.tril_indices_from)
-def tril_indices_from(arr: Any, k: int = 0) -> tuple[Any, ...]:
+def tril_indices_from(arr: Tracer, k: int = 0) -> tuple[Any, ...]:
     return _indices_from("tril_indices", arr, k)
 
 
 @implements(np.triu_indices_from)
-def triu_indices_from(arr: Any, k: int = 0) -> tuple[Any, ...]:
+def triu_indices_from(arr: Tracer, k: int = 0) -> tuple[Any, ...]:
     return _indices_from("triu_indices", arr, k)
 
 
 @implements(np.diag_indices_from)
-def diag_indices_from(arr: Any) -> tuple[Any, ...]:
+def diag_indices_from(arr: Tracer) -> tuple[Any, ...]:
     if arr.ndim < 2:
         raise ValueError("input array must be at least 2-d")
     if len(set(arr.shape)) > 1:

@@ -16,11 +16,13 @@ from functools import partial
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from wengert.errors import ConcretizationError, UnsupportedFunctionError, message
 from wengert.ops.control import stop_gradient
 from wengert.ops.random import Drawing, OperandRef, draw, implicit
 from wengert.tape import Aval
+from wengert.tracing.arguments import ShapeLike, Traced
 from wengert.tracing.callers import is_library, is_ours
 from wengert.tracing.interception.asking import AT_OBJECT
 from wengert.tracing.interception.intercept import TABLE, intercepts, when_imported
@@ -46,7 +48,7 @@ def _enroll() -> None:
 
 
 @intercepts("numpy.random:RandomState.shuffle", AT_OBJECT)
-def legacy_shuffle(generator: Any, x: Any = None, *others: Any) -> Any:
+def legacy_shuffle(generator: np.random.RandomState, x: ArrayLike | None = None, *others: Any) -> Any:
     """NumPy exchanges views of rows, each a copy where the array is traced. It draws as for the order of as many."""
     if type(x) is not Tracer or others:
         return NotImplemented
@@ -67,7 +69,7 @@ DRAWN_WITHOUT_TRACED = frozenset(
 """Methods that are recorded, but take no traced parameters."""
 
 
-def _answer(name: str, generator: Any, *args: Any, **kwargs: Any) -> Any:
+def _answer(name: str, generator: np.random.Generator, *args: Any, **kwargs: Any) -> Any:
     """What a method of a generator gives while a trace is open; NotImplemented where it is NumPy's affair."""
     trace = current_trace()
     if trace is None:
@@ -119,13 +121,15 @@ def _holds_tracer(x: Any) -> bool:
 # ------------------------------------------------------------------------------------------------------- drawing
 
 
-def _drawn(generator: Any, name: str, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None) -> Any:
+def _drawn(
+    generator: np.random.Generator, name: str, args: Sequence[Any] = (), kwargs: dict[str, Any] | None = None
+) -> Any:
     """What is drawn, some of the arguments being traced: recorded, or at once."""
     trace = current_trace()
     assert trace is not None
     operands: list[Any] = []
 
-    def stand_in(x: Any) -> Any:
+    def stand_in(x: Traced) -> Any:
         if type(x) is not Tracer:
             return x
         operands.append(x)
@@ -159,7 +163,7 @@ def _value(trace: Trace, x: Tracer, name: str) -> Any:
     return value[()] if x.is_scalar else value
 
 
-def _record(trace: Trace, generator: Any, drawing: Drawing, operands: Sequence[Tracer]) -> Any:
+def _record(trace: Trace, generator: np.random.Generator, drawing: Drawing, operands: Sequence[Tracer]) -> Any:
     assert trace.generators is not None
     trace.generators.has_drawn = True
     innermost = max((x._trace for x in operands), key=lambda t: t.level, default=None)
@@ -192,7 +196,9 @@ def _size(size: Any, *parameters: Any) -> Any:
 
 
 def _scaled(name: str, *standard: float) -> None:
-    def scaled(generator: Any, loc: Any = 0.0, scale: Any = 1.0, size: Any = None) -> Any:
+    def scaled(
+        generator: np.random.Generator, loc: ArrayLike = 0.0, scale: ArrayLike = 1.0, size: ShapeLike | None = None
+    ) -> Any:
         return loc + scale * _drawn(generator, name, standard, {"size": _size(size, loc, scale)})
 
     METHODS[{"standard_normal": "normal"}.get(name, name)] = scaled
@@ -205,42 +211,52 @@ _scaled("gumbel", 0.0, 1.0)
 
 
 @method
-def uniform(generator: Any, low: Any = 0.0, high: Any = 1.0, size: Any = None) -> Any:
+def uniform(
+    generator: np.random.Generator, low: float | Traced = 0.0, high: float | Traced = 1.0, size: ShapeLike | None = None
+) -> Any:
     return low + (high - low) * _drawn(generator, "random", (), {"size": _size(size, low, high)})
 
 
 @method
-def exponential(generator: Any, scale: Any = 1.0, size: Any = None) -> Any:
+def exponential(generator: np.random.Generator, scale: ArrayLike = 1.0, size: ShapeLike | None = None) -> Any:
     return scale * _drawn(generator, "standard_exponential", (), {"size": _size(size, scale)})
 
 
 @method
-def rayleigh(generator: Any, scale: Any = 1.0, size: Any = None) -> Any:
+def rayleigh(generator: np.random.Generator, scale: ArrayLike = 1.0, size: ShapeLike | None = None) -> Any:
     return scale * _drawn(generator, "rayleigh", (1.0,), {"size": _size(size, scale)})
 
 
 @method
-def lognormal(generator: Any, mean: Any = 0.0, sigma: Any = 1.0, size: Any = None) -> Any:
+def lognormal(
+    generator: np.random.Generator, mean: ArrayLike = 0.0, sigma: ArrayLike = 1.0, size: ShapeLike | None = None
+) -> Any:
     return np.exp(METHODS["normal"](generator, mean, sigma, size))
 
 
 @method
-def weibull(generator: Any, a: Any, size: Any = None) -> Any:
+def weibull(generator: np.random.Generator, a: float | Traced, size: ShapeLike | None = None) -> Any:
     return _drawn(generator, "standard_exponential", (), {"size": _size(size, a)}) ** (1.0 / a)
 
 
 @method
-def pareto(generator: Any, a: Any, size: Any = None) -> Any:
+def pareto(generator: np.random.Generator, a: ArrayLike, size: ShapeLike | None = None) -> Any:
     return np.expm1(_drawn(generator, "standard_exponential", (), {"size": _size(size, a)}) / a)
 
 
 @method
-def power(generator: Any, a: Any, size: Any = None) -> Any:
+def power(generator: np.random.Generator, a: float | Traced, size: ShapeLike | None = None) -> Any:
     return (-np.expm1(-_drawn(generator, "standard_exponential", (), {"size": _size(size, a)}))) ** (1.0 / a)
 
 
 @method
-def triangular(generator: Any, left: Any, mode: Any, right: Any, size: Any = None) -> Any:
+def triangular(
+    generator: np.random.Generator,
+    left: float | Traced,
+    mode: float | Traced,
+    right: float | Traced,
+    size: ShapeLike | None = None,
+) -> Any:
     """By the inverse of the distribution function, as NumPy does."""
     u = _drawn(generator, "random", (), {"size": _size(size, left, mode, right)})
     width, below, above = right - left, mode - left, right - mode
@@ -251,10 +267,10 @@ def triangular(generator: Any, left: Any, mode: Any, right: Any, size: Any = Non
 
 @method
 def multivariate_normal(
-    generator: Any,
+    generator: np.random.Generator,
     mean: Any,
-    cov: Any,
-    size: Any = None,
+    cov: Traced,
+    size: ShapeLike | None = None,
     check_valid: str = "warn",
     tol: float = 1e-8,
     *,
@@ -278,44 +294,46 @@ def multivariate_normal(
 # ------------------------------------------------------------------------------------------------ shape parameters
 
 
-def _implicit(generator: Any, family: str, parameters: Sequence[Any], size: Any) -> Any:
+def _implicit(generator: np.random.Generator, family: str, parameters: Sequence[Any], size: ShapeLike | None) -> Any:
     z = _drawn(generator, family, parameters, {"size": _size(size, *parameters)})
     doubles = [x.astype(float) if type(x) is Tracer and x.dtype != float else x for x in parameters]
     return record(implicit, [z, *doubles], {"family": family})
 
 
 @method
-def standard_gamma(generator: Any, shape: Any, size: Any = None) -> Any:
+def standard_gamma(generator: np.random.Generator, shape: ArrayLike, size: ShapeLike | None = None) -> Any:
     return _implicit(generator, "standard_gamma", (shape,), size)
 
 
 @method
-def gamma(generator: Any, shape: Any, scale: Any = 1.0, size: Any = None) -> Any:
+def gamma(
+    generator: np.random.Generator, shape: ArrayLike, scale: ArrayLike = 1.0, size: ShapeLike | None = None
+) -> Any:
     return scale * _implicit(generator, "standard_gamma", (shape,), _size(size, shape, scale))
 
 
 @method
-def chisquare(generator: Any, df: Any, size: Any = None) -> Any:
+def chisquare(generator: np.random.Generator, df: float | Traced, size: ShapeLike | None = None) -> Any:
     return 2.0 * _implicit(generator, "standard_gamma", (df / 2.0,), size)
 
 
 @method
-def beta(generator: Any, a: Any, b: Any, size: Any = None) -> Any:
+def beta(generator: np.random.Generator, a: ArrayLike, b: ArrayLike, size: ShapeLike | None = None) -> Any:
     return _implicit(generator, "beta", (a, b), size)
 
 
 @method
-def standard_t(generator: Any, df: Any, size: Any = None) -> Any:
+def standard_t(generator: np.random.Generator, df: ArrayLike, size: ShapeLike | None = None) -> Any:
     return _implicit(generator, "standard_t", (df,), size)
 
 
 @method
-def f(generator: Any, dfnum: Any, dfden: Any, size: Any = None) -> Any:
+def f(generator: np.random.Generator, dfnum: ArrayLike, dfden: ArrayLike, size: ShapeLike | None = None) -> Any:
     return _implicit(generator, "f", (dfnum, dfden), size)
 
 
 @method
-def dirichlet(generator: Any, alpha: Any, size: Any = None) -> Any:
+def dirichlet(generator: np.random.Generator, alpha: ArrayLike, size: ShapeLike | None = None) -> Any:
     """Gamma numbers over their sum. (NumPy draws other ones where every parameter is below 0.1.)"""
     shape = () if size is None else _size(size, 0.0)
     z = _implicit(generator, "standard_gamma", (alpha,), (*shape, *np.shape(alpha)))
@@ -328,7 +346,7 @@ def dirichlet(generator: Any, alpha: Any, size: Any = None) -> Any:
 def _without_derivative(name: str, *names: str, is_discrete: bool = True) -> None:
     """A method of elementwise parameters that is drawn as it is."""
 
-    def drawn(generator: Any, *args: Any, **kwargs: Any) -> Any:
+    def drawn(generator: np.random.Generator, *args: Any, **kwargs: Any) -> Any:
         given = {"size": None, **dict(zip((*names, "size"), args, strict=False)), **kwargs}
         size = given.pop("size")
         parameters = [given.pop(n) for n in names if n in given]
@@ -354,7 +372,12 @@ _without_derivative("noncentral_f", "dfnum", "dfden", "nonc", is_discrete=False)
 
 @method
 def integers(
-    generator: Any, low: Any, high: Any = None, size: Any = None, dtype: Any = np.int64, endpoint: bool = False
+    generator: np.random.Generator,
+    low: ArrayLike,
+    high: ArrayLike | None = None,
+    size: ShapeLike | None = None,
+    dtype: DTypeLike | None = np.int64,
+    endpoint: bool = False,
 ) -> Any:
     bounds = (low,) if high is None else (low, high)
     kwargs = {"size": _size(size, *bounds), "dtype": dtype, "endpoint": endpoint}
@@ -366,11 +389,11 @@ def integers(
 
 @method
 def choice(
-    generator: Any,
-    a: Any,
-    size: Any = None,
+    generator: np.random.Generator,
+    a: int | Traced,
+    size: ShapeLike | None = None,
     replace: bool = True,
-    p: Any = None,
+    p: ArrayLike | None = None,
     axis: int = 0,
     shuffle: bool = True,
 ) -> Any:
@@ -382,14 +405,14 @@ def choice(
 
 
 @method
-def permutation(generator: Any, x: Any, axis: int = 0) -> Any:
+def permutation(generator: np.random.Generator, x: int | Traced, axis: int = 0) -> Any:
     if np.ndim(x) == 0:
         return _drawn(generator, "permutation", (x,))
     return _taken(x, _drawn(generator, "permutation", (np.shape(x)[axis],)), axis)
 
 
 @method
-def permuted(generator: Any, x: Any, *, axis: int | None = None, out: Any = None) -> Any:
+def permuted(generator: np.random.Generator, x: Traced, *, axis: int | None = None, out: Traced | None = None) -> Any:
     flat = x if axis is not None else x.reshape(-1)
     along = axis if axis is not None else 0
     places = np.arange(flat.shape[along]).reshape([-1 if k == along % flat.ndim else 1 for k in range(flat.ndim)])
@@ -402,9 +425,9 @@ def permuted(generator: Any, x: Any, *, axis: int | None = None, out: Any = None
 
 
 @method
-def shuffle(generator: Any, x: Any, axis: int = 0) -> None:
+def shuffle(generator: np.random.Generator, x: Traced, axis: int = 0) -> None:
     x[...] = _taken(x, _drawn(generator, "permutation", (np.shape(x)[axis],)), axis)
 
 
-def _taken(x: Any, at: Any, axis: int) -> Any:
+def _taken(x: Any, at: ArrayLike, axis: int) -> Any:
     return x[(*[slice(None)] * (axis % np.ndim(x)), at)]

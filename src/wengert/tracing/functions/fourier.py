@@ -11,11 +11,12 @@ from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+from numpy.typing import ArrayLike
 
 from wengert.ops import fourier as ops
 from wengert.ops.elementwise import complex_dtype
 from wengert.ops.op import OPS
-from wengert.tracing.arguments import along, array, as_dtype, concrete, implements, into
+from wengert.tracing.arguments import Out, Traced, along, array, as_dtype, concrete, implements, into
 from wengert.tracing.functions.padding import roll
 from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.tracer import Tracer, record
@@ -29,14 +30,14 @@ HELPER = "scipy.fft._helper"
 _NORMS = {None: (0, 2), "backward": (0, 2), "ortho": (1, 1), "forward": (2, 0)}
 
 
-def _norm(norm: Any, is_inverse: bool) -> int:
+def _norm(norm: str | None, is_inverse: bool) -> int:
     """What the sum is divided by: see :mod:`wengert.ops.fourier`."""
     if norm not in _NORMS:
         raise ValueError(f'Invalid norm value {norm}; should be "backward", "ortho" or "forward".')
     return _NORMS[norm][is_inverse]
 
 
-def _operand(x: Any, to: str) -> Tracer:
+def _operand(x: Traced, to: str) -> Tracer:
     """``x`` as numbers that are "real", or may be "complex"; of real ones a transform takes half the time."""
     z = array(x)
     if z.dtype.kind == "c":
@@ -60,7 +61,7 @@ def _resized(x: Tracer, axis: int, n: int) -> Any:
     return np.concatenate([x, zeros], axis)
 
 
-def _axis(x: Tracer, axis: Any) -> int:
+def _axis(x: Tracer, axis: int) -> int:
     if x.ndim == 0:
         raise IndexError("tuple index out of range")
     return normalize_axis_index(axis, x.ndim)
@@ -94,7 +95,9 @@ def _complex(x: Tracer, lengths: Sequence[int], axes: Sequence[int], forward: bo
     return record(ops.fft, (x,), {"axes": tuple(axes), **params}) if axes else x
 
 
-def complex_transform(a: Any, s: Any, axes: Any, norm: Any, is_inverse: bool) -> Any:
+def complex_transform(
+    a: Traced, s: Sequence[int] | None, axes: Sequence[int] | None, norm: str | None, is_inverse: bool
+) -> Any:
     x = _operand(a, "complex")
     lengths, axes = _lengths_and_axes(x, s, axes)
     return _complex(x, _given_or_own(x, lengths, axes), axes, not is_inverse, _norm(norm, is_inverse))
@@ -104,7 +107,9 @@ def _given_or_own(x: Tracer, lengths: Sequence[int | None], axes: Sequence[int])
     return [x.shape[axis] if n is None else n for n, axis in zip(lengths, axes, strict=True)]
 
 
-def half_transform(a: Any, s: Any, axes: Any, norm: Any, is_inverse: bool) -> Any:
+def half_transform(
+    a: Traced, s: Sequence[int] | None, axes: Sequence[int] | None, norm: str | None, is_inverse: bool
+) -> Any:
     """Of real numbers, half a spectrum along the last of the axes; ``is_inverse``: that of the inverse transform."""
     x = _operand(a, "real")
     lengths, axes = _lengths_and_axes(x, s, axes)
@@ -117,7 +122,9 @@ def half_transform(a: Any, s: Any, axes: Any, norm: Any, is_inverse: bool) -> An
     return _complex(half, whole[:-1], axes[:-1], forward, number)
 
 
-def whole_transform(a: Any, s: Any, axes: Any, norm: Any, is_inverse: bool) -> Any:
+def whole_transform(
+    a: Traced, s: Sequence[int] | None, axes: Sequence[int] | None, norm: str | None, is_inverse: bool
+) -> Any:
     """The real numbers that have half a spectrum; ``is_inverse`` as above: of the transform that is undone, false."""
     x = _operand(a, "complex")
     lengths, axes = _lengths_and_axes(x, s, axes)
@@ -142,7 +149,7 @@ _Transform = Callable[[Any, Any, Any, Any, bool], Any]
 
 
 def _of_one_axis(transform: _Transform, is_inverse: bool) -> tuple[Any, Any]:
-    def numpys(a: Any, n: Any = None, axis: Any = -1, norm: Any = None, out: Any = None) -> Any:
+    def numpys(a: Traced, n: int | None = None, axis: int = -1, norm: str | None = None, out: Out = None) -> Any:
         x = array(a)
         axis = _axis(x, axis)
         if n is not None:
@@ -151,14 +158,14 @@ def _of_one_axis(transform: _Transform, is_inverse: bool) -> tuple[Any, Any]:
         return result if out is None else into(out, result)
 
     def scipys(
-        x: Any,
-        n: Any = None,
-        axis: Any = -1,
-        norm: Any = None,
+        x: Traced,
+        n: int | None = None,
+        axis: int = -1,
+        norm: str | None = None,
         overwrite_x: bool = False,
-        workers: Any = None,
+        workers: int | None = None,
         *,
-        plan: Any = None,
+        plan: object = None,
     ) -> Any:
         _check_plan(plan)
         return numpys(x, n, axis, norm)
@@ -167,19 +174,25 @@ def _of_one_axis(transform: _Transform, is_inverse: bool) -> tuple[Any, Any]:
 
 
 def _of_axes(transform: _Transform, is_inverse: bool, default: Any) -> tuple[Any, Any]:
-    def numpys(a: Any, s: Any = None, axes: Any = default, norm: Any = None, out: Any = None) -> Any:
+    def numpys(
+        a: Traced,
+        s: Sequence[int] | None = None,
+        axes: Sequence[int] | None = default,
+        norm: str | None = None,
+        out: Out = None,
+    ) -> Any:
         result = transform(a, s, axes, norm, is_inverse)
         return result if out is None else into(out, result)
 
     def scipys(
-        x: Any,
-        s: Any = None,
-        axes: Any = default,
-        norm: Any = None,
+        x: Traced,
+        s: Sequence[int] | None = None,
+        axes: Sequence[int] | None = default,
+        norm: str | None = None,
         overwrite_x: bool = False,
-        workers: Any = None,
+        workers: int | None = None,
         *,
-        plan: Any = None,
+        plan: object = None,
     ) -> Any:
         _check_plan(plan)
         return numpys(x, s, axes, norm)
@@ -187,7 +200,7 @@ def _of_axes(transform: _Transform, is_inverse: bool, default: Any) -> tuple[Any
     return numpys, scipys
 
 
-def _check_plan(plan: Any) -> None:
+def _check_plan(plan: object) -> None:
     if plan is not None:
         raise NotImplementedError("Passing a precomputed plan is not yet supported by scipy.fft functions")
 
@@ -216,26 +229,26 @@ for _name, _transform, _is_inverse in [
 
 def _real_transform(kind: str, is_inverse: bool) -> Any:
     def transform(
-        x: Any,
+        x: Traced,
         type: int = 2,
-        n: Any = None,
+        n: int | None = None,
         axis: int = -1,
-        norm: Any = None,
+        norm: str | None = None,
         overwrite_x: bool = False,
-        workers: Any = None,
+        workers: int | None = None,
         orthogonalize: bool | None = None,
     ) -> Any:
         z = array(x)
         return _real_along(z, kind, type, [n], [_axis(z, axis)], norm, orthogonalize, is_inverse)
 
     def transform_axes(
-        x: Any,
+        x: Traced,
         type: int = 2,
-        s: Any = None,
-        axes: Any = None,
-        norm: Any = None,
+        s: Sequence[int] | None = None,
+        axes: Sequence[int] | None = None,
+        norm: str | None = None,
         overwrite_x: bool = False,
-        workers: Any = None,
+        workers: int | None = None,
         *,
         orthogonalize: bool | None = None,
     ) -> Any:
@@ -251,7 +264,7 @@ def _real_along(
     type: int,
     lengths: Sequence[int | None],
     axes: Sequence[int],
-    norm: Any,
+    norm: str | None,
     orthogonalize: bool | None,
     is_inverse: bool,
 ) -> Any:
@@ -287,7 +300,7 @@ for _kind in ("dct", "dst"):
 # ---------------------------------------------------------------------------------------------------------- shifts
 
 
-def _shifted(x: Any, axes: Any, is_back: bool) -> Any:
+def _shifted(x: ArrayLike, axes: Any, is_back: bool) -> Any:
     z = array(x)
     axes = range(z.ndim) if axes is None else [axes] if isinstance(axes, int | np.integer) else list(axes)
     shifts = [-(z.shape[k] // 2) if is_back else z.shape[k] // 2 for k in axes]
@@ -296,12 +309,12 @@ def _shifted(x: Any, axes: Any, is_back: bool) -> Any:
 
 @intercepts(f"{HELPER}:fftshift")
 @implements(np.fft.fftshift)
-def fftshift(x: Any, axes: Any = None) -> Any:
+def fftshift(x: ArrayLike, axes: Sequence[int] | None = None) -> Any:
     """The zero frequency in the middle."""
     return _shifted(x, axes, is_back=False)
 
 
 @intercepts(f"{HELPER}:ifftshift")
 @implements(np.fft.ifftshift)
-def ifftshift(x: Any, axes: Any = None) -> Any:
+def ifftshift(x: ArrayLike, axes: Sequence[int] | None = None) -> Any:
     return _shifted(x, axes, is_back=True)

@@ -2,16 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from wengert.errors import ShapeError
 from wengert.ops import shape as ops
 from wengert.tracing.arguments import (
     INTP,
+    Axis,
+    Casting,
+    Out,
+    ShapeLike,
+    Traced,
     along,
     array,
     arrays,
@@ -37,7 +43,7 @@ def joined(xs: Sequence[Any], axis: int) -> Tracer:
     return record(ops.concatenate, xs, {"axis": axis})
 
 
-def _one_dtype(xs: Sequence[Any], dtype: Any, casting: Any) -> list[Any]:
+def _one_dtype(xs: Sequence[Any], dtype: DTypeLike | None, casting: Casting) -> list[Any]:
     target = np.result_type(*[x.dtype for x in xs]) if dtype is None else np.dtype(dtype)
     for x in xs:
         if not np.can_cast(x.dtype, target, casting):
@@ -46,7 +52,15 @@ def _one_dtype(xs: Sequence[Any], dtype: Any, casting: Any) -> list[Any]:
 
 
 @implements(np.concatenate)
-def concatenate(parts: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def concatenate(
+    parts: Sequence[ArrayLike],
+    /,
+    axis: Axis = 0,
+    out: Out = None,
+    *,
+    dtype: DTypeLike | None = None,
+    casting: Casting = "same_kind",
+) -> Any:
     xs = arrays(*parts)
     if not xs:
         raise ValueError("need at least one array to concatenate")
@@ -63,7 +77,14 @@ def concatenate(parts: Any, /, axis: Any = 0, out: Any = None, *, dtype: Any = N
 
 
 @implements(np.stack)
-def stack(parts: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def stack(
+    parts: Sequence[ArrayLike],
+    axis: int = 0,
+    out: Out = None,
+    *,
+    dtype: DTypeLike | None = None,
+    casting: Casting = "same_kind",
+) -> Any:
     xs = arrays(*parts)
     if not xs:
         raise ValueError("need at least one array to stack")
@@ -75,43 +96,43 @@ def stack(parts: Any, axis: int = 0, out: Any = None, *, dtype: Any = None, cast
     return into(out, joined(rows, axis), casting)
 
 
-def _all(parts: Any, at_least: Any) -> list[Tracer]:
+def _all(parts: Sequence[ArrayLike], at_least: Callable[..., Any]) -> list[Tracer]:
     return [at_least(x) for x in arrays(*parts)]
 
 
 @implements(np.vstack)
-def vstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def vstack(tup: Sequence[ArrayLike], *, dtype: DTypeLike | None = None, casting: Casting = "same_kind") -> Any:
     return concatenate(_all(tup, atleast_2d), 0, dtype=dtype, casting=casting)
 
 
 @implements(np.hstack)
-def hstack(tup: Any, *, dtype: Any = None, casting: str = "same_kind") -> Any:
+def hstack(tup: Sequence[ArrayLike], *, dtype: DTypeLike | None = None, casting: Casting = "same_kind") -> Any:
     xs = _all(tup, atleast_1d)
     return concatenate(xs, 0 if xs and xs[0].ndim == 1 else 1, dtype=dtype, casting=casting)
 
 
 @implements(np.dstack)
-def dstack(tup: Any) -> Any:
+def dstack(tup: Sequence[ArrayLike]) -> Any:
     return concatenate(_all(tup, atleast_3d), 2)
 
 
 @implements(np.column_stack)
-def column_stack(tup: Any) -> Any:
+def column_stack(tup: Sequence[ArrayLike]) -> Any:
     return concatenate([reshaped(x, (x.size, 1)) if x.ndim < 2 else x for x in arrays(*tup)], 1)
 
 
 @implements(np.append)
-def append(arr: Any, values: Any, axis: Any = None) -> Any:
+def append(arr: ArrayLike, values: ArrayLike, axis: int | None = None) -> Any:
     return concatenate(arrays(arr, values), axis)
 
 
 @implements(np.block)
-def block(blocks: Any) -> Any:
+def block(blocks: Sequence[Any]) -> Any:
     """Nested lists: the innermost are joined along the last axis, their lists along the one before, and so on."""
     depth = _depth(blocks)
     ndim = max(depth, max([x.ndim for x in arrays(*_leaves(blocks))]))
 
-    def build(part: Any, level: int) -> Tracer:
+    def build(part: object, level: int) -> Tracer:
         if not isinstance(part, list):
             x = array(part, _leaves(blocks))
             return reshaped(x, (*[1] * (ndim - x.ndim), *x.shape))
@@ -123,7 +144,7 @@ def block(blocks: Any) -> Any:
     return out if isinstance(blocks, list) else not_scalar(out.copy())
 
 
-def _depth(blocks: Any) -> int:
+def _depth(blocks: object) -> int:
     if not isinstance(blocks, list):
         return 0
     depths = {_depth(b) for b in blocks}
@@ -132,7 +153,7 @@ def _depth(blocks: Any) -> int:
     return 1 + (depths.pop() if depths else 0)
 
 
-def _leaves(blocks: Any) -> list[Any]:
+def _leaves(blocks: object) -> list[Any]:
     return [leaf for b in blocks for leaf in _leaves(b)] if isinstance(blocks, list) else [blocks]
 
 
@@ -140,7 +161,7 @@ def _leaves(blocks: Any) -> list[Any]:
 
 
 @implements(np.array_split)
-def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+def array_split(ary: ArrayLike, indices_or_sections: int | Sequence[int] | Traced, axis: int = 0) -> list[Any]:
     x = array(ary)
     axis = axis_of(axis, x.ndim)
     n = x.shape[axis]
@@ -159,7 +180,7 @@ def array_split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 
 
 @implements(np.split)
-def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
+def split(ary: ArrayLike, indices_or_sections: int | Sequence[int] | Traced, axis: int = 0) -> list[Any]:
     x = array(ary)
     at = concrete(indices_or_sections, "split positions")
     if at.ndim == 0 and x.shape[axis] % int(at):
@@ -168,7 +189,7 @@ def split(ary: Any, indices_or_sections: Any, axis: int = 0) -> list[Any]:
 
 
 @implements(np.hsplit)
-def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def hsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int] | Traced) -> list[Any]:
     x = array(ary)
     if x.ndim == 0:
         raise ValueError("hsplit only works on arrays of 1 or more dimensions")
@@ -176,7 +197,7 @@ def hsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
 
 
 @implements(np.vsplit)
-def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def vsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int] | Traced) -> list[Any]:
     x = array(ary)
     if x.ndim < 2:
         raise ValueError("vsplit only works on arrays of 2 or more dimensions")
@@ -184,7 +205,7 @@ def vsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
 
 
 @implements(np.dsplit)
-def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
+def dsplit(ary: ArrayLike, indices_or_sections: int | Sequence[int] | Traced) -> list[Any]:
     x = array(ary)
     if x.ndim < 3:
         raise ValueError("dsplit only works on arrays of 3 or more dimensions")
@@ -192,7 +213,7 @@ def dsplit(ary: Any, indices_or_sections: Any) -> list[Any]:
 
 
 @implements(np.unstack)
-def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
+def unstack(x: Traced, /, *, axis: int = 0) -> tuple[Any, ...]:
     if x.ndim == 0:
         raise ValueError("Input array must be at least 1-d.")
     axis = axis_of(axis, x.ndim)
@@ -203,7 +224,7 @@ def unstack(x: Any, /, *, axis: int = 0) -> tuple[Any, ...]:
 
 
 @implements(np.repeat)
-def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
+def repeat(a: ArrayLike, repeats: int | Sequence[int] | Traced, axis: Axis = None) -> Any:
     x = array(a, (repeats,))
     x, axis = on_axis(x, axis)
     counts = concrete(repeats, "repeats")
@@ -224,7 +245,7 @@ def repeat(a: Any, repeats: Any, axis: Any = None) -> Any:
 
 
 @implements(np.tile)
-def tile(A: Any, reps: Any) -> Any:
+def tile(A: ArrayLike, reps: ShapeLike) -> Any:
     x = array(A, (reps,))
     counts = [int(r) for r in np.atleast_1d(concrete(reps, "reps"))]
     ndim = max(x.ndim, len(counts))
@@ -238,7 +259,7 @@ def tile(A: Any, reps: Any) -> Any:
 
 
 @implements(np.resize)
-def resize(a: Any, new_shape: Any) -> Any:
+def resize(a: ArrayLike, new_shape: ShapeLike) -> Any:
     """As many elements as the shape takes, the array over and over."""
     x = ravel(array(a))
     shape = tuple(new_shape) if isinstance(new_shape, tuple | list) else (new_shape,)
@@ -251,7 +272,7 @@ def resize(a: Any, new_shape: Any) -> Any:
 # ----------------------------------------------------------------------------------------------- insert, delete
 
 
-def _positions(obj: Any, n: int, axis: int) -> np.ndarray[Any, Any]:
+def _positions(obj: int | slice | Sequence[int] | Traced, n: int, axis: int) -> np.ndarray[Any, Any]:
     """The positions that ``obj`` (a slice, an integer, integers or a mask) names on an axis of length ``n``."""
     if isinstance(obj, slice):
         return np.arange(n)[obj]
@@ -267,7 +288,7 @@ def _positions(obj: Any, n: int, axis: int) -> np.ndarray[Any, Any]:
 
 
 @implements(np.delete)
-def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
+def delete(arr: ArrayLike, obj: int | slice | Sequence[int] | Traced, axis: Axis = None) -> Any:
     x = array(arr, (obj,))
     if axis is None:
         x, axis = ravel(x), 0
@@ -282,7 +303,7 @@ def delete(arr: Any, obj: Any, axis: Any = None) -> Any:
 
 
 @implements(np.insert)
-def insert(arr: Any, obj: Any, values: Any, axis: Any = None) -> Any:
+def insert(arr: ArrayLike, obj: int | slice | Sequence[int] | Traced, values: ArrayLike, axis: Axis = None) -> Any:
     x, v = arrays(arr, values)
     if axis is None:
         x, axis = ravel(x), 0

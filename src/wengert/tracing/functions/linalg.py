@@ -7,11 +7,12 @@ compositions, written in NumPy.
 from __future__ import annotations
 
 import operator
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
+from numpy.typing import ArrayLike, DTypeLike
 
 from wengert.errors import ShapeError, message
 from wengert.ops import linalg as ops
@@ -20,6 +21,9 @@ from wengert.ops.linalg.matrices import adjoint
 from wengert.ops.shape import broadcast_to, reshape, transpose
 from wengert.tape import Atom, Lit
 from wengert.tracing.arguments import (
+    Axis,
+    Out,
+    Traced,
     array,
     arrays,
     as_dtype,
@@ -48,7 +52,7 @@ QRResult: Any = type(np.linalg.qr(np.eye(1)))
 # --------------------------------------------------------------------------------------------------- operands
 
 
-def operands(*xs: Any) -> list[Any]:
+def operands(*xs: Any) -> list[Tracer]:
     """Arrays in the one dtype in which NumPy would compute: integers and booleans as float64."""
     made = arrays(*xs)
     for x in made:
@@ -59,7 +63,7 @@ def operands(*xs: Any) -> list[Any]:
     return [as_dtype(x, dtype) for x in made]
 
 
-def check_square(function: str, x: Any) -> None:
+def check_square(function: str, x: Traced) -> None:
     if x.ndim < 2 or x.shape[-1] != x.shape[-2]:
         raise ShapeError(
             message(
@@ -69,7 +73,7 @@ def check_square(function: str, x: Any) -> None:
         )
 
 
-def _matrices(function: str, x: Any) -> Any:
+def _matrices(function: str, x: ArrayLike) -> Tracer:
     (x,) = operands(x)
     check_square(function, x)
     return x
@@ -100,7 +104,7 @@ def solve_any(a: Atom, b: Atom) -> Any:
 
 
 @implements(np.linalg.solve)
-def solve(a: Any, b: Any) -> Any:
+def solve(a: ArrayLike, b: ArrayLike) -> Any:
     """NumPy 2's rule: ``b`` is a vector only if it has one axis."""
     a, b = operands(a, b)
     check_square("solve", a)
@@ -119,12 +123,12 @@ def solve(a: Any, b: Any) -> Any:
 
 
 @implements(np.linalg.inv)
-def inv(a: Any) -> Any:
+def inv(a: ArrayLike) -> Any:
     return record(ops.inv, (_matrices("inv", a),), {})
 
 
 @implements(np.linalg.tensorsolve)
-def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
+def tensorsolve(a: ArrayLike, b: ArrayLike, axes: Sequence[int] | None = None) -> Any:
     a, b = operands(a, b)
     if axes is not None:
         order = list(range(a.ndim))
@@ -145,7 +149,7 @@ def tensorsolve(a: Any, b: Any, axes: Any = None) -> Any:
 
 
 @implements(np.linalg.tensorinv)
-def tensorinv(a: Any, ind: int = 2) -> Any:
+def tensorinv(a: ArrayLike, ind: int = 2) -> Any:
     a = array(a)
     if ind <= 0:
         raise ValueError("Invalid ind argument.")
@@ -157,17 +161,17 @@ def tensorinv(a: Any, ind: int = 2) -> Any:
 
 
 @implements(np.linalg.det)
-def det(a: Any) -> Any:
+def det(a: ArrayLike) -> Any:
     return record(ops.det, (_matrices("det", a),), {})
 
 
 @implements(np.linalg.slogdet)
-def slogdet(a: Any) -> Any:
+def slogdet(a: ArrayLike) -> Any:
     return SlogdetResult(*record(ops.slogdet, (_matrices("slogdet", a),), {}))
 
 
 @implements(np.linalg.cholesky)
-def cholesky(a: Any, /, *, upper: bool = False) -> Any:
+def cholesky(a: ArrayLike, /, *, upper: bool = False) -> Any:
     a = _matrices("cholesky", a)
     if not upper:
         return record(ops.cholesky, (a,), {})
@@ -177,7 +181,7 @@ def cholesky(a: Any, /, *, upper: bool = False) -> Any:
 # ---------------------------------------------------------------------------- eigenvalues and singular values
 
 
-def _stacked(x: Any) -> Any:
+def _stacked(x: ArrayLike) -> Tracer:
     """Matrices of any shape."""
     (x,) = operands(x)
     if x.ndim < 2:
@@ -185,7 +189,7 @@ def _stacked(x: Any) -> Any:
     return x
 
 
-def _hermitian(function: str, a: Any, UPLO: str) -> Any:
+def _hermitian(function: str, a: ArrayLike, UPLO: str) -> Any:
     """Eigenvalues and vectors, of which ``UPLO`` says what is read."""
     a = _stacked(a)
     check_square(function, a)
@@ -194,24 +198,24 @@ def _hermitian(function: str, a: Any, UPLO: str) -> Any:
     return record(ops.eigh, (a,), {"lower": UPLO.upper() == "L", "any_vectors": function == "eigvalsh"})
 
 
-def _adjoint(x: Any) -> Any:
+def _adjoint(x: Traced) -> Any:
     x = np.swapaxes(x, -1, -2)
     return np.conj(x) if x.dtype.kind == "c" else x
 
 
 @implements(np.linalg.eigh)
-def eigh(a: Any, UPLO: str = "L") -> Any:
+def eigh(a: ArrayLike, UPLO: str = "L") -> Any:
     """The cotangent lies in the triangle that is read, as that of ``cholesky`` does."""
     return EighResult(*_hermitian("eigh", a, UPLO))
 
 
 @implements(np.linalg.eigvalsh)
-def eigvalsh(a: Any, UPLO: str = "L") -> Any:
+def eigvalsh(a: ArrayLike, UPLO: str = "L") -> Any:
     return _hermitian("eigvalsh", a, UPLO)[0]
 
 
 @implements(np.linalg.eig)
-def eig(a: Any) -> Any:
+def eig(a: ArrayLike) -> Any:
     """Of a real matrix real, as in NumPy before 2.5, if all imaginary parts are zero: a look, guarded; in a batch
     complex."""
     a = _matrices("eig", a)
@@ -222,12 +226,12 @@ def eig(a: Any) -> Any:
 
 
 @implements(np.linalg.eigvals)
-def eigvals(a: Any) -> Any:
+def eigvals(a: ArrayLike) -> Any:
     return eig(a)[0]
 
 
 @implements(np.linalg.svd)
-def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
+def svd(a: ArrayLike, full_matrices: bool = True, compute_uv: bool = True, hermitian: bool = False) -> Any:
     """Of matrices that are not square, the vectors that ``full_matrices`` adds are any that complete the others."""
     a = _stacked(a)
     if hermitian:
@@ -237,7 +241,7 @@ def svd(a: Any, full_matrices: bool = True, compute_uv: bool = True, hermitian: 
     return SVDResult(u, s, vh) if compute_uv else s
 
 
-def _svd_of_hermitian(a: Any, compute_uv: bool) -> Any:
+def _svd_of_hermitian(a: Traced, compute_uv: bool) -> Any:
     """By eigenvalues, whose signs go into the second vectors."""
     w, u = _hermitian("svd", a, "L")
     s = np.abs(w)
@@ -250,19 +254,19 @@ def _svd_of_hermitian(a: Any, compute_uv: bool) -> Any:
     return SVDResult(u, s, _adjoint(u * sign[..., None, :]))
 
 
-def _of_lower_triangle(a: Any) -> Any:
+def _of_lower_triangle(a: Traced) -> Any:
     """The Hermitian matrices of which this is the lower triangle."""
     half = np.tril(a, -1) + np.tril(np.triu(a)) * a.dtype.type(0.5)
     return half + _adjoint(half)
 
 
 @implements(np.linalg.svdvals)
-def svdvals(x: Any, /) -> Any:
+def svdvals(x: ArrayLike, /) -> Any:
     return svd(x, compute_uv=False)
 
 
 @implements(np.linalg.qr)
-def qr(a: Any, mode: str = "reduced") -> Any:
+def qr(a: ArrayLike, mode: str = "reduced") -> Any:
     """Of a wide matrix the first columns are factored, and the others follow: ``qᴴ a``."""
     if mode in ("economic", "e", "f", "full"):
         raise refuse("linalg.qr", "mode", mode, "mode='reduced'")
@@ -278,7 +282,7 @@ def qr(a: Any, mode: str = "reduced") -> Any:
     return r if mode == "r" else QRResult(q, r)
 
 
-def _reflections(a: Any) -> Any:
+def _reflections(a: Traced) -> tuple[Any, Any]:
     """The vectors v and factors τ of the reflections 1 − τ v vᴴ of which q is the product, as LAPACK's geqrf leaves
     them: below the diagonal of r, all transposed. A step a column.
 
@@ -317,7 +321,9 @@ def _relative_limit(x: Any, given: Any, name: str) -> float:
 
 
 @implements(np.linalg.pinv)
-def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+def pinv(
+    a: ArrayLike, rcond: float | Traced | None = None, hermitian: bool = False, *, rtol: float | Traced | None = None
+) -> Any:
     """Its derivative is that among the matrices of the same rank."""
     if rcond is not None and rtol is not None:
         raise ValueError("`rtol` and `rcond` can't be both set.")
@@ -330,7 +336,7 @@ def pinv(a: Any, rcond: Any = None, hermitian: bool = False, *, rtol: Any = None
 
 
 @implements(np.linalg.lstsq)
-def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
+def lstsq(a: ArrayLike, b: ArrayLike, rcond: float | Traced | None = None) -> Any:
     """The shortest solution, by the pseudo-inverse; its derivative is that among the matrices of the same rank."""
     a, b = operands(a, b)
     if a.ndim != 2 or b.ndim not in (1, 2):
@@ -352,7 +358,9 @@ def lstsq(a: Any, b: Any, rcond: Any = None) -> Any:
 
 
 @implements(np.linalg.matrix_rank)
-def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any = None) -> Any:
+def matrix_rank(
+    A: ArrayLike, tol: float | Traced | None = None, hermitian: bool = False, *, rtol: float | Traced | None = None
+) -> Any:
     """The number of singular values above ``tol``, or ``rtol`` times the largest."""
     if tol is not None and rtol is not None:
         raise ValueError("`tol` and `rtol` can't be both set.")
@@ -369,7 +377,7 @@ def matrix_rank(A: Any, tol: Any = None, hermitian: bool = False, *, rtol: Any =
 
 
 @implements(np.linalg.cond)
-def cond(x: Any, p: Any = None) -> Any:
+def cond(x: ArrayLike, p: Any = None) -> Any:
     """‖x‖ ‖x⁻¹‖, or the ratio of singular values; a singular matrix raises LinAlgError, where NumPy gives inf."""
     if p is None or p in (2, -2):
         s = svdvals(x)
@@ -382,7 +390,7 @@ def cond(x: Any, p: Any = None) -> Any:
 
 
 @implements(np.linalg.matrix_power)
-def matrix_power(a: Any, n: Any) -> Any:
+def matrix_power(a: ArrayLike, n: int) -> Any:
     """By repeated squaring, as NumPy does it: about log₂ n products, twice that at most."""
     a = array(a)
     check_square("matrix_power", a)
@@ -406,7 +414,7 @@ def matrix_power(a: Any, n: Any) -> Any:
 
 
 @implements(np.linalg.multi_dot)
-def multi_dot(arrays_: Sequence[Any], *, out: Any = None) -> Any:
+def multi_dot(arrays_: Sequence[Any], *, out: Out = None) -> Any:
     """The product of a chain in the order that takes the fewest multiplications."""
     xs = list(arrays(*arrays_))
     if len(xs) < 2:
@@ -449,7 +457,7 @@ def chain_order(lengths: Sequence[int]) -> dict[tuple[int, int], int]:
 # ------------------------------------------------------------------------------------------------------ norms
 
 
-def root(total: Any, p: float) -> Any:
+def root(total: Traced, p: float) -> Any:
     """total^(1/p); where the total is 0 its derivative is 0, by selection: the mean of the slopes."""
 
     def safe_root(t: Atom) -> Any:
@@ -466,7 +474,7 @@ def squares(x: Any) -> Any:
     return np.square(x) if x.dtype.kind != "c" else np.square(np.abs(x))
 
 
-def powers(x: Any, p: float) -> Any:
+def powers(x: Traced, p: float) -> Any:
     """|x|ᵖ; below p = 2, where a derivative at 0 is infinite, it is 0 there by selection."""
     size = np.abs(x)
     if p >= 2:
@@ -481,7 +489,7 @@ def powers(x: Any, p: float) -> Any:
     return formula(safe_power, lambda a: a**p, size)
 
 
-def extreme(function: Any, x: Any, axis: Any, keepdims: bool) -> Any:
+def extreme(function: Callable[..., Any], x: Traced, axis: Any, keepdims: bool) -> Any:
     """The largest or smallest of non-negative numbers; the largest of none is 0."""
     axes = normalize_axis_tuple(axis, x.ndim)
     if function is np.max and any(x.shape[k] == 0 for k in axes):
@@ -489,7 +497,7 @@ def extreme(function: Any, x: Any, axis: Any, keepdims: bool) -> Any:
     return function(x, axis=axis, keepdims=keepdims)
 
 
-def _vector_norm(x: Any, order: Any, axis: tuple[int, ...], keepdims: bool) -> Any:
+def _vector_norm(x: Traced, order: int | float | str | None, axis: tuple[int, ...], keepdims: bool) -> Any:
     if isinstance(order, str):
         raise ValueError(f"Invalid norm order '{order}' for vectors")
     if order is None or order == 2:
@@ -506,7 +514,7 @@ def _vector_norm(x: Any, order: Any, axis: tuple[int, ...], keepdims: bool) -> A
     return root(np.sum(powers(x, p), axis=axis, keepdims=keepdims), p)
 
 
-def _matrix_norm(x: Any, order: Any, axis: tuple[int, int], keepdims: bool) -> Any:
+def _matrix_norm(x: Any, order: int | float | str | None, axis: tuple[int, int], keepdims: bool) -> Any:
     if order in (None, "fro", "f"):
         return root(np.sum(squares(x), axis=axis, keepdims=keepdims), 2)
     if order in (2, -2, "nuc"):
@@ -524,7 +532,7 @@ def _matrix_norm(x: Any, order: Any, axis: tuple[int, int], keepdims: bool) -> A
 
 
 @implements(np.linalg.norm)
-def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> Any:
+def norm(x: ArrayLike, ord: int | float | str | None = None, axis: Any = None, keepdims: bool = False) -> Any:
     if type(ord) is Tracer:
         raise refuse("linalg.norm", "ord", ord, "np.sum(np.abs(x)**p) ** (1/p)")
     x = inexact(array(x))
@@ -548,12 +556,14 @@ def norm(x: Any, ord: Any = None, axis: Any = None, keepdims: bool = False) -> A
 
 
 @implements(np.linalg.matrix_norm)
-def matrix_norm(x: Any, /, *, keepdims: bool = False, ord: Any = "fro") -> Any:
+def matrix_norm(x: ArrayLike, /, *, keepdims: bool = False, ord: int | float | str | None = "fro") -> Any:
     return norm(x, ord, (-2, -1), keepdims)
 
 
 @implements(np.linalg.vector_norm)
-def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any = 2) -> Any:
+def vector_norm(
+    x: ArrayLike, /, *, axis: Axis = None, keepdims: bool = False, ord: int | float | str | None = 2
+) -> Any:
     """Of all elements along one axis, several, or all of them."""
     x = inexact(array(x))
     axes = tuple(range(x.ndim)) if axis is None else tuple(normalize_axis_tuple(axis, x.ndim))
@@ -564,22 +574,22 @@ def vector_norm(x: Any, /, *, axis: Any = None, keepdims: bool = False, ord: Any
 
 
 @implements(np.linalg.matmul)
-def matmul(x1: Any, x2: Any, /) -> Any:
+def matmul(x1: ArrayLike, x2: ArrayLike, /) -> Any:
     return np.matmul(x1, x2)
 
 
 @implements(np.linalg.tensordot)
-def tensordot(x1: Any, x2: Any, /, *, axes: Any = 2) -> Any:
+def tensordot(x1: Traced, x2: Traced, /, *, axes: Any = 2) -> Any:
     return np.tensordot(x1, x2, axes=axes)
 
 
 @implements(np.linalg.vecdot)
-def vecdot(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+def vecdot(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Any:
     return np.vecdot(x1, x2, axis=axis)  # type: ignore[call-overload]  # NumPy's stub knows axes= alone
 
 
 @implements(np.linalg.outer)
-def outer(x1: Any, x2: Any, /) -> Any:
+def outer(x1: ArrayLike, x2: ArrayLike, /) -> Any:
     x1, x2 = arrays(x1, x2)
     if x1.ndim != 1 or x2.ndim != 1:
         raise ValueError(f"Input arrays must be one-dimensional, but they are {x1.ndim=} and {x2.ndim=}.")
@@ -587,7 +597,7 @@ def outer(x1: Any, x2: Any, /) -> Any:
 
 
 @implements(np.linalg.cross)
-def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
+def cross(x1: ArrayLike, x2: ArrayLike, /, *, axis: int = -1) -> Any:
     x1, x2 = arrays(x1, x2)
     if x1.shape[axis] != 3 or x2.shape[axis] != 3:
         raise ValueError(
@@ -598,15 +608,15 @@ def cross(x1: Any, x2: Any, /, *, axis: int = -1) -> Any:
 
 
 @implements(np.linalg.trace)
-def trace(x: Any, /, *, offset: int = 0, dtype: Any = None) -> Any:
+def trace(x: ArrayLike, /, *, offset: int = 0, dtype: DTypeLike | None = None) -> Any:
     return np.trace(x, offset, axis1=-2, axis2=-1, dtype=dtype)
 
 
 @implements(np.linalg.diagonal)
-def diagonal(x: Any, /, *, offset: int = 0) -> Any:
+def diagonal(x: ArrayLike, /, *, offset: int = 0) -> Any:
     return np.diagonal(x, offset, axis1=-2, axis2=-1)
 
 
 @implements(np.linalg.matrix_transpose)
-def matrix_transpose(x: Any, /) -> Any:
+def matrix_transpose(x: ArrayLike, /) -> Any:
     return np.matrix_transpose(x)

@@ -70,7 +70,8 @@ def polysub(a1: Any, a2: Any) -> Any:
 
 @implements(np.polymul)
 def polymul(a1: Any, a2: Any) -> Any:
-    return _like(np.convolve(*arrays(a1, a2)), a1, a2)
+    x, y = arrays(a1, a2)
+    return _like(np.convolve(x, y), a1, a2)
 
 
 @implements(np.polydiv)
@@ -118,7 +119,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
 @implements(np.apply_along_axis)
 def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
     """The function is called once a line: its steps stand on the tape as often."""
-    x = array(arr)
+    x: Any = array(arr)
     axis = axis_of(axis, x.ndim)
     lines = np.moveaxis(x, axis, -1)
     outer = lines.shape[:-1]

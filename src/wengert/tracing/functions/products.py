@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
+from numpy.typing import ArrayLike
 
 from wengert.errors import ShapeError, message
 from wengert.ops.contract import contract
 from wengert.ops.shape import reshape
 from wengert.tracing.arguments import (
+    Out,
+    Traced,
     array,
     arrays,
     axis_of,
@@ -37,7 +41,7 @@ _MATMUL: dict[tuple[int, int], dict[str, tuple[int, ...]]] = {
 }
 
 
-def _mismatch(name: str, m: int, n: int, x: Any, y: Any) -> ShapeError:
+def _mismatch(name: str, m: int, n: int, x: Tracer, y: Tracer) -> ShapeError:
     return ShapeError(
         message(
             f"{name}: inner dimensions differ, {m} and {n}: {x.dtype}{list(x.shape)} with {y.dtype}{list(y.shape)}",
@@ -66,7 +70,7 @@ def matmul(x: Any, y: Any) -> Any:
     return stacked_product(x, y, left, right, (*left[:-1], *right[1:]))
 
 
-def stacked_product(x: Any, y: Any, left: tuple[int, ...], right: tuple[int, ...], out: tuple[int, ...]) -> Any:
+def stacked_product(x: Tracer, y: Tracer, left: tuple[int, ...], right: tuple[int, ...], out: tuple[int, ...]) -> Any:
     """The last axes of each operand are labelled, those before them are stacks, which broadcast."""
     stack_x, stack_y = x.shape[: x.ndim - len(left)], y.shape[: y.ndim - len(right)]
     try:
@@ -86,7 +90,7 @@ def stacked_product(x: Any, y: Any, left: tuple[int, ...], right: tuple[int, ...
 
 
 def _without_repeats(
-    x: Any, own: tuple[int, ...], stack: tuple[int, ...], labels: tuple[int, ...]
+    x: Tracer, own: tuple[int, ...], stack: tuple[int, ...], labels: tuple[int, ...]
 ) -> tuple[Any, tuple[int, ...]]:
     """``x`` without stack axes of length 1, along which it repeats, and the labels of those that stay."""
     offset = len(stack) - len(own)
@@ -101,7 +105,7 @@ implements(np.matmul)(matmul)
 
 @knows_order
 @implements(np.dot)
-def dot(a: Any, b: Any, out: Any = None) -> Any:
+def dot(a: ArrayLike, b: ArrayLike, out: Out = None) -> Any:
     """Over the last axis of ``a`` and the last but one of ``b``; all other axes stay."""
     x, y = promote(*strong_arrays(a, b))
     nx, ny = x.ndim, y.ndim
@@ -116,7 +120,7 @@ def dot(a: Any, b: Any, out: Any = None) -> Any:
     return into(out, record(contract, (x, y), labels))
 
 
-def _tensor_product(x: Any, y: Any, axes_x: tuple[int, ...], axes_y: tuple[int, ...]) -> Any:
+def _tensor_product(x: Traced, y: Traced, axes_x: tuple[int, ...], axes_y: tuple[int, ...]) -> Any:
     """Contract axes pairwise; what stays of ``x`` comes first."""
     a = tuple(range(x.ndim))
     b = [0] * y.ndim
@@ -131,7 +135,7 @@ def _tensor_product(x: Any, y: Any, axes_x: tuple[int, ...], axes_y: tuple[int, 
 
 @knows_order
 @implements(np.inner)
-def inner(a: Any, b: Any, /) -> Any:
+def inner(a: ArrayLike, b: ArrayLike, /) -> Any:
     x, y = promote(*strong_arrays(a, b))
     if x.ndim == 0 or y.ndim == 0:
         return np.multiply(x, y)
@@ -142,25 +146,25 @@ def inner(a: Any, b: Any, /) -> Any:
 
 @knows_order
 @implements(np.outer)
-def outer(a: Any, b: Any, out: Any = None) -> Any:
+def outer(a: ArrayLike, b: ArrayLike, out: Out = None) -> Any:
     x, y = promote(*strong_arrays(a, b))
     return into(out, record(contract, (ravel(x), ravel(y)), {"a": (0,), "b": (1,), "out": (0, 1)}))
 
 
 @implements(np.vdot)
-def vdot(a: Any, b: Any, /) -> Any:
+def vdot(a: ArrayLike, b: ArrayLike, /) -> Any:
     x, y = promote(*strong_arrays(a, b))
     return dot(np.conjugate(ravel(x)) if x.dtype.kind == "c" else ravel(x), ravel(y))
 
 
-def _last_axes(name: str, x: Any, y: Any, n_x: int, n_y: int) -> tuple[Any, Any]:
+def _last_axes(name: str, x: Traced, y: Traced, n_x: int, n_y: int) -> tuple[Any, Any]:
     x, y = promote(*strong_arrays(x, y))
     if x.ndim < n_x or y.ndim < n_y:
         raise ValueError(f"{name}: an operand does not have enough dimensions")
     return x, y
 
 
-def vecdot(a: Any, b: Any) -> Any:
+def vecdot(a: Traced, b: Traced) -> Any:
     """Σ_k conj(a)ₖ bₖ over the last axis, the others broadcast."""
     x, y = _last_axes("vecdot", a, b, 1, 1)
     if x.shape[-1] != y.shape[-1]:
@@ -168,14 +172,14 @@ def vecdot(a: Any, b: Any) -> Any:
     return stacked_product(np.conjugate(x) if x.dtype.kind == "c" else x, y, (1000,), (1000,), ())
 
 
-def matvec(a: Any, b: Any) -> Any:
+def matvec(a: Traced, b: Traced) -> Any:
     x, y = _last_axes("matvec", a, b, 2, 1)
     if x.shape[-1] != y.shape[-1]:
         raise _mismatch("matvec", x.shape[-1], y.shape[-1], x, y)
     return stacked_product(x, y, (1000, 1001), (1001,), (1000,))
 
 
-def vecmat(a: Any, b: Any) -> Any:
+def vecmat(a: Traced, b: Traced) -> Any:
     x, y = _last_axes("vecmat", a, b, 1, 2)
     if x.shape[-1] != y.shape[-2]:
         raise _mismatch("vecmat", x.shape[-1], y.shape[-2], x, y)
@@ -187,7 +191,7 @@ def vecmat(a: Any, b: Any) -> Any:
 
 @knows_order
 @implements(np.tensordot)
-def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
+def tensordot(a: ArrayLike, b: ArrayLike, axes: int | Sequence[int] | Sequence[Sequence[int]] = 2) -> Any:
     x, y = promote(*strong_arrays(a, b))
     if isinstance(axes, int | np.integer):
         axes_x, axes_y = tuple(range(x.ndim - int(axes), x.ndim)), tuple(range(int(axes)))
@@ -200,7 +204,7 @@ def tensordot(a: Any, b: Any, axes: Any = 2) -> Any:
 
 
 @implements(np.kron)
-def kron(a: Any, b: Any) -> Any:
+def kron(a: ArrayLike, b: ArrayLike) -> Any:
     x, y = promote(*strong_arrays(a, b))
     ndim = max(x.ndim, y.ndim)
     x, y = [reshaped(z, (*[1] * (ndim - z.ndim), *z.shape)) for z in (x, y)]
@@ -211,9 +215,11 @@ def kron(a: Any, b: Any) -> Any:
 
 
 @implements(np.cross)
-def cross(a: Any, b: Any, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
+def cross(a: ArrayLike, b: ArrayLike, axisa: int = -1, axisb: int = -1, axisc: int = -1, axis: Any = None) -> Any:
     if axis is not None:
         axisa, axisb, axisc = (axis,) * 3
+    x: Any
+    y: Any
     x, y = arrays(a, b)
     x = np.moveaxis(x, axis_of(axisa, x.ndim), -1)
     y = np.moveaxis(y, axis_of(axisb, y.ndim), -1)
@@ -238,7 +244,7 @@ _UNROLLED = 16  # products with so few taps are one fused elementwise kernel
 _BLOCK = 256
 
 
-def _slide(x: Any, taps: Any) -> Any:
+def _slide(x: Traced, taps: Traced) -> Any:
     """yᵢ = Σₖ tapsₖ xᵢ₊ₖ, for every i at which all taps have a partner.
 
     Many taps become one matrix product. ``x`` is cut into blocks, each output block needs its own and the next few
@@ -260,7 +266,7 @@ def _slide(x: Any, taps: Any) -> Any:
     return matmul(windows, np.transpose(band)).reshape(-1)[:n_out]
 
 
-def _padding(mode: Any, n: int, m: int) -> tuple[int, int]:
+def _padding(mode: str, n: int, m: int) -> tuple[int, int]:
     """How many zeros stand on each side of the longer operand, of length n; the other has length m."""
     if mode in ("valid", 0):
         return 0, 0
@@ -271,7 +277,7 @@ def _padding(mode: Any, n: int, m: int) -> tuple[int, int]:
     raise ValueError("mode must be one of 'valid', 'same', or 'full'")
 
 
-def _sliding_pair(a: Any, v: Any) -> tuple[Any, Any]:
+def _sliding_pair(a: ArrayLike, v: ArrayLike) -> tuple[Any, Any]:
     x, y = promote(*strong_arrays(a, v))
     x, y = np.atleast_1d(x), np.atleast_1d(y)
     if x.ndim != 1 or y.ndim != 1:
@@ -282,7 +288,7 @@ def _sliding_pair(a: Any, v: Any) -> tuple[Any, Any]:
 
 
 @implements(np.correlate)
-def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
+def correlate(a: ArrayLike, v: ArrayLike, mode: str = "valid") -> Any:
     x, y = _sliding_pair(a, v)
     if y.shape[0] > x.shape[0]:
         z = correlate(y, x, mode)[::-1]
@@ -292,7 +298,7 @@ def correlate(a: Any, v: Any, mode: Any = "valid") -> Any:
 
 
 @implements(np.convolve)
-def convolve(a: Any, v: Any, mode: Any = "full") -> Any:
+def convolve(a: ArrayLike, v: ArrayLike, mode: str = "full") -> Any:
     x, y = _sliding_pair(a, v)
     if y.shape[0] > x.shape[0]:
         x, y = y, x

@@ -2,14 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
 from wengert.ops import index as index_ops
 from wengert.ops import reduce as ops
+from wengert.ops.op import Op
 from wengert.ops.shape import reshape
-from wengert.tracing.arguments import BOOL, MISSING, array, as_dtype, axes_of, axis_of, implements, into, scalar
+from wengert.tracing.arguments import (
+    BOOL,
+    MISSING,
+    Axis,
+    Mask,
+    Number,
+    Out,
+    Traced,
+    array,
+    as_dtype,
+    axes_of,
+    axis_of,
+    implements,
+    into,
+    scalar,
+)
 from wengert.tracing.functions.shaping import ravel
 from wengert.tracing.operators import check_within
 from wengert.tracing.tracer import Tracer, record
@@ -19,14 +37,14 @@ def kept_shape(shape: tuple[int, ...], axes: tuple[int, ...]) -> tuple[int, ...]
     return tuple([1 if k in axes else n for k, n in enumerate(shape)])
 
 
-def keep(y: Any, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: Any) -> Any:
+def keep(y: Traced, shape: tuple[int, ...], axes: tuple[int, ...], keepdims: bool) -> Any:
     """``y`` with the reduced axes of ``shape`` as axes of length 1, if ``keepdims`` asks for it."""
     if keepdims is MISSING or not keepdims:
         return y
     return record(reshape, (y,), {"shape": kept_shape(shape, axes)})
 
 
-def _sum_dtype(x: Tracer, dtype: Any, out: Any) -> np.dtype[Any]:
+def _sum_dtype(x: Tracer, dtype: DTypeLike | None, out: Out) -> np.dtype[Any]:
     """NumPy adds and multiplies in the dtype of ``out``; if there is none, small integers in the machine's integer."""
     if dtype is not None:
         return np.dtype(dtype)
@@ -40,7 +58,7 @@ def _sum_dtype(x: Tracer, dtype: Any, out: Any) -> np.dtype[Any]:
     return own
 
 
-def _first(initial: Any, dtype: np.dtype[Any], near: Any) -> Any:
+def _first(initial: Any, dtype: np.dtype[Any], near: Sequence[Any]) -> Any:
     """``initial=`` in the dtype of the reduction, which it does not widen: as a number is written into an array."""
     if np.ndim(initial):
         raise ValueError(f"initial= must be a number, and has shape {np.shape(initial)}")
@@ -52,7 +70,7 @@ def _first(initial: Any, dtype: np.dtype[Any], near: Any) -> Any:
     return as_dtype(initial, dtype, near)
 
 
-def _check_identity(combine: Any, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
+def _check_identity(combine: np.ufunc, shape: tuple[int, ...], axes: tuple[int, ...]) -> None:
     """Raise if there is nothing to reduce, where ``initial=None`` takes away what the result would be."""
     if any(shape[k] == 0 for k in axes):
         raise ValueError(f"zero-size array to reduction operation {combine.__name__} which has no identity")
@@ -62,16 +80,16 @@ def _check_identity(combine: Any, shape: tuple[int, ...], axes: tuple[int, ...])
 
 
 def _accumulate(
-    op: Any,
+    op: Op,
     identity: int,
-    combine: Any,
-    a: Any,
-    axis: Any,
-    dtype: Any,
-    out: Any,
-    keepdims: Any,
-    initial: Any,
-    where: Any,
+    combine: np.ufunc,
+    a: ArrayLike,
+    axis: Axis,
+    dtype: DTypeLike | None,
+    out: Out,
+    keepdims: bool,
+    initial: Number | None,
+    where: Mask,
 ) -> Any:
     x = array(a)
     target = _sum_dtype(x, dtype, out)
@@ -90,26 +108,26 @@ def _accumulate(
 
 @implements(np.sum)
 def sum_(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    initial: Any = MISSING,
-    where: Any = MISSING,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: Out = None,
+    keepdims: bool = False,
+    initial: Number | None = MISSING,
+    where: Mask = MISSING,
 ) -> Any:
     return _accumulate(ops.sum_, 0, np.add, a, axis, dtype, out, keepdims, initial, where)
 
 
 @implements(np.prod)
 def prod(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    keepdims: Any = False,
-    initial: Any = MISSING,
-    where: Any = MISSING,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: Out = None,
+    keepdims: bool = False,
+    initial: Number | None = MISSING,
+    where: Mask = MISSING,
 ) -> Any:
     return _accumulate(ops.prod, 1, np.multiply, a, axis, dtype, out, keepdims, initial, where)
 
@@ -130,7 +148,15 @@ def _highest(dtype: np.dtype[Any]) -> Any:
 
 
 def _extreme(
-    op: Any, worst: Any, combine: Any, a: Any, axis: Any, out: Any, keepdims: Any, initial: Any, where: Any
+    op: Op,
+    worst: Callable[[np.dtype[Any]], Any],
+    combine: np.ufunc,
+    a: ArrayLike,
+    axis: Axis,
+    out: Out,
+    keepdims: bool,
+    initial: Number | None,
+    where: Mask,
 ) -> Any:
     x = array(a)
     axes = axes_of(axis, x.ndim)
@@ -161,24 +187,34 @@ def _extreme(
 
 @implements(np.max, np.amax)
 def max_(
-    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = MISSING, where: Any = MISSING
+    a: ArrayLike,
+    axis: Axis = None,
+    out: Out = None,
+    keepdims: bool = False,
+    initial: Number | None = MISSING,
+    where: Mask = MISSING,
 ) -> Any:
     return _extreme(ops.max_, _lowest, np.maximum, a, axis, out, keepdims, initial, where)
 
 
 @implements(np.min, np.amin)
 def min_(
-    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = MISSING, where: Any = MISSING
+    a: ArrayLike,
+    axis: Axis = None,
+    out: Out = None,
+    keepdims: bool = False,
+    initial: Number | None = MISSING,
+    where: Mask = MISSING,
 ) -> Any:
     return _extreme(ops.min_, _highest, np.minimum, a, axis, out, keepdims, initial, where)
 
 
 @implements(np.ptp)
-def ptp(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False) -> Any:
+def ptp(a: ArrayLike, axis: Axis = None, out: Out = None, keepdims: bool = False) -> Any:
     return into(out, np.subtract(max_(a, axis, None, keepdims), min_(a, axis, None, keepdims)))
 
 
-def _arg(op: Any, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
+def _arg(op: Op, a: ArrayLike, axis: int | None, out: Out, keepdims: bool) -> Any:
     x = array(a)
     flat = ravel(x) if axis is None or x.ndim == 0 else x
     k = axis_of(0 if axis is None else axis, flat.ndim)
@@ -191,25 +227,25 @@ def _arg(op: Any, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
 
 
 @implements(np.argmax)
-def argmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+def argmax(a: ArrayLike, axis: int | None = None, out: Out = None, *, keepdims: bool = False) -> Any:
     return _arg(index_ops.argmax, a, axis, out, keepdims)
 
 
 @implements(np.argmin)
-def argmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+def argmin(a: ArrayLike, axis: int | None = None, out: Out = None, *, keepdims: bool = False) -> Any:
     return _arg(index_ops.argmin, a, axis, out, keepdims)
 
 
 # ----------------------------------------------------------------------------------------------- truth, counts
 
 
-def truth(a: Any) -> Any:
+def truth(a: ArrayLike) -> Any:
     """Where ``a`` is nonzero; NaN is."""
     x = array(a)
     return x if x.aval.dtype == BOOL else as_dtype(x, BOOL)
 
 
-def _quantifier(op: Any, identity: bool, a: Any, axis: Any, out: Any, keepdims: Any, where: Any) -> Any:
+def _quantifier(op: Op, identity: bool, a: ArrayLike, axis: Axis, out: Out, keepdims: bool, where: Mask) -> Any:
     x = truth(a)
     if where is not MISSING and where is not True:
         x = np.where(where, x, identity)
@@ -218,24 +254,24 @@ def _quantifier(op: Any, identity: bool, a: Any, axis: Any, out: Any, keepdims: 
 
 
 @implements(np.any)
-def any_(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = MISSING) -> Any:
+def any_(a: ArrayLike, axis: Axis = None, out: Out = None, keepdims: bool = False, *, where: Mask = MISSING) -> Any:
     return _quantifier(ops.any_, False, a, axis, out, keepdims, where)
 
 
 @implements(np.all)
-def all_(a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = MISSING) -> Any:
+def all_(a: ArrayLike, axis: Axis = None, out: Out = None, keepdims: bool = False, *, where: Mask = MISSING) -> Any:
     return _quantifier(ops.all_, True, a, axis, out, keepdims, where)
 
 
 @implements(np.count_nonzero)
-def count_nonzero(a: Any, axis: Any = None, *, keepdims: Any = False) -> Any:
+def count_nonzero(a: ArrayLike, axis: Axis = None, *, keepdims: bool = False) -> Any:
     return sum_(truth(a), axis, np.intp, None, keepdims)
 
 
 # ------------------------------------------------------------------------------------------------ running kinds
 
 
-def _running(op: Any, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
+def _running(op: Op, a: ArrayLike, axis: int | None, dtype: DTypeLike | None, out: Out) -> Any:
     x = array(a)
     if axis is None or x.ndim == 0:
         x = ravel(x)
@@ -244,16 +280,18 @@ def _running(op: Any, a: Any, axis: Any, dtype: Any, out: Any) -> Any:
 
 
 @implements(np.cumsum)
-def cumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+def cumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: Out = None) -> Any:
     return _running(ops.cumsum, a, axis, dtype, out)
 
 
 @implements(np.cumprod)
-def cumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+def cumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: Out = None) -> Any:
     return _running(ops.cumprod, a, axis, dtype, out)
 
 
-def _cumulative(op: Any, identity: int, a: Any, axis: Any, dtype: Any, out: Any, include_initial: bool) -> Any:
+def _cumulative(
+    op: Op, identity: int, a: ArrayLike, axis: int | None, dtype: DTypeLike | None, out: Out, include_initial: bool
+) -> Any:
     x = np.atleast_1d(array(a))
     if axis is None:
         if x.ndim != 1:
@@ -268,13 +306,25 @@ def _cumulative(op: Any, identity: int, a: Any, axis: Any, dtype: Any, out: Any,
 
 @implements(np.cumulative_sum)
 def cumulative_sum(
-    x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
+    x: ArrayLike,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    out: Out = None,
+    include_initial: bool = False,
 ) -> Any:
     return _cumulative(ops.cumsum, 0, x, axis, dtype, out, include_initial)
 
 
 @implements(np.cumulative_prod)
 def cumulative_prod(
-    x: Any, /, *, axis: Any = None, dtype: Any = None, out: Any = None, include_initial: bool = False
+    x: ArrayLike,
+    /,
+    *,
+    axis: int | None = None,
+    dtype: DTypeLike | None = None,
+    out: Out = None,
+    include_initial: bool = False,
 ) -> Any:
     return _cumulative(ops.cumprod, 1, x, axis, dtype, out, include_initial)

@@ -3,14 +3,22 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from wengert.ops import index as ops
 from wengert.ops.elementwise import select as select_op
 from wengert.tracing.arguments import (
     INTP,
+    Axis,
+    Casting,
+    Mask,
+    Out,
+    ShapeLike,
+    Traced,
     along,
     array,
     arrays,
@@ -44,7 +52,7 @@ from wengert.tracing.tracer import Tracer, record
 
 
 @implements(np.where)
-def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
+def where(condition: ArrayLike, x: ArrayLike | None = None, y: ArrayLike | None = None, /) -> Any:
     if x is None and y is None:
         return nonzero(condition)
     if x is None or y is None:
@@ -60,7 +68,7 @@ def where(condition: Any, x: Any = None, y: Any = None, /) -> Any:
 
 
 @implements(np.select)
-def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
+def select(condlist: Sequence[ArrayLike], choicelist: Sequence[ArrayLike], default: ArrayLike = 0) -> Any:
     """The first choice whose condition holds: selections from the last to the first."""
     if len(condlist) != len(choicelist):
         raise ValueError("list of cases must be same length as list of conditions")
@@ -77,7 +85,7 @@ def select(condlist: Any, choicelist: Any, default: Any = 0) -> Any:
 
 
 @implements(np.piecewise)
-def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> Any:
+def piecewise(x: ArrayLike, condlist: Sequence[ArrayLike], funclist: Sequence[Any], *args: Any, **kw: Any) -> Any:
     """Each function sees all of ``x``, and the result is selected: sizes never depend on values.
 
     What a function does off its piece never counts, in value or derivative.
@@ -92,19 +100,19 @@ def piecewise(x: Any, condlist: Any, funclist: Any, *args: Any, **kw: Any) -> An
         raise ValueError(f"with {n} condition(s), either {n} or {n + 1} functions are expected")
     out: Any = np.zeros_like(z)
     if len(funclist) == n + 1:
-        out = _piece(funclist[n], z, None, args, kw)
+        out = _piece(funclist[n], z, args, kw)
     for condition, f in zip(conditions, funclist, strict=False):  # the last that holds wins, as in NumPy
-        out = where(condition, _piece(f, z, condition, args, kw), out)
+        out = where(condition, _piece(f, z, args, kw), out)
     return out
 
 
-def _piece(f: Any, x: Tracer, condition: Any, args: Any, kw: Any) -> Any:
+def _piece(f: Callable[..., Any] | ArrayLike, x: Tracer, args: Sequence[Any], kw: Mapping[str, Any]) -> Any:
     value = f(x, *args, **kw) if callable(f) else f
     return broadcast_to(as_dtype(value, x.dtype, (x,)), x.shape)
 
 
 @implements(np.choose)
-def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
+def choose(a: ArrayLike, choices: Sequence[ArrayLike] | Traced, out: Out = None, mode: str = "raise") -> Any:
     index = array(a, tuple(choices))
     options = arrays(*promote(*choices))
     if not np.can_cast(index.dtype, INTP):
@@ -118,7 +126,7 @@ def choose(a: Any, choices: Any, out: Any = None, mode: str = "raise") -> Any:
 
 
 @implements(np.copyto)
-def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) -> None:
+def copyto(dst: Any, src: ArrayLike, casting: Casting = "same_kind", where: Mask = True) -> None:
     check_within(src, dst.dtype)
     given = kind(src)  # a number is first what it becomes beside the destination
     if not np.can_cast(given if isinstance(given, np.dtype) else np.result_type(given, dst.dtype), dst.dtype, casting):
@@ -133,7 +141,7 @@ def copyto(dst: Any, src: Any, casting: Any = "same_kind", where: Any = True) ->
 
 
 @implements(np.putmask)
-def putmask(a: Any, /, mask: Any, values: Any) -> None:
+def putmask(a: Traced, /, mask: ArrayLike, values: ArrayLike) -> None:
     """``values`` are repeated over all of ``a``, wherever the mask holds or not."""
     v = ravel(as_dtype(as_written(values, a.dtype), a.dtype))
     if v.size == 0:
@@ -144,7 +152,7 @@ def putmask(a: Any, /, mask: Any, values: Any) -> None:
 # ----------------------------------------------------------------------------------------------------- positions
 
 
-def _bounded(index: Any, n: int, mode: str, function: str) -> Any:
+def _bounded(index: Traced, n: int, mode: str, function: str) -> Any:
     """Positions brought into range as ``mode`` says; out of range they raise only if they are concrete."""
     if mode == "clip":
         return np.clip(index, 0, n - 1)
@@ -160,7 +168,7 @@ def _bounded(index: Any, n: int, mode: str, function: str) -> Any:
 
 @knows_order
 @implements(np.take)
-def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "raise") -> Any:
+def take(a: ArrayLike, indices: ArrayLike, axis: Axis = None, out: Out = None, mode: str = "raise") -> Any:
     x = array(a, (indices,))
     index = indices
     if isinstance(index, list | tuple):
@@ -175,7 +183,7 @@ def take(a: Any, indices: Any, axis: Any = None, out: Any = None, mode: str = "r
 
 
 @implements(np.take_along_axis)
-def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
+def take_along_axis(arr: ArrayLike, indices: ArrayLike, axis: Axis = -1) -> Any:
     x, index = arrays(arr, indices)
     if index.dtype.kind not in "iu":
         raise IndexError("`indices` must be an integer array")
@@ -187,12 +195,12 @@ def take_along_axis(arr: Any, indices: Any, axis: Any = -1) -> Any:
     return taken_along(x, as_dtype(index, INTP), axis)
 
 
-def taken_along(x: Any, index: Any, axis: int) -> Tracer:
+def taken_along(x: Traced, index: ArrayLike, axis: int) -> Tracer:
     return formula(lambda a, i: ops.take_along(a, i, axis), lambda a, i: np.take_along_axis(a, i, axis), x, index)
 
 
 @implements(np.put_along_axis)
-def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
+def put_along_axis(arr: Traced, indices: ArrayLike, values: ArrayLike, axis: Axis) -> None:
     x, index = arr, array(indices, (arr,))
     if axis is None:
         x, axis = ravel(x), 0
@@ -205,7 +213,7 @@ def put_along_axis(arr: Any, indices: Any, values: Any, axis: Any) -> None:
 
 
 @implements(np.put)
-def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
+def put(a: Tracer, ind: ArrayLike, v: ArrayLike, mode: str = "raise") -> None:
     """Write at positions of the flattened array; ``v`` is repeated to as many values as there are positions."""
     if type(a) is not Tracer:
         check_target(a, ind, v)
@@ -218,7 +226,7 @@ def put(a: Any, ind: Any, v: Any, mode: str = "raise") -> None:
 
 @knows_order
 @implements(np.compress)
-def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
+def compress(condition: ArrayLike, a: ArrayLike, axis: Axis = None, out: Out = None) -> Any:
     mask, x = truth(array(condition, (a,))), array(a, (condition,))
     if mask.ndim != 1:
         raise ValueError("condition must be a 1-d array")
@@ -228,13 +236,13 @@ def compress(condition: Any, a: Any, axis: Any = None, out: Any = None) -> Any:
 
 
 @implements(np.extract)
-def extract(condition: Any, arr: Any) -> Any:
+def extract(condition: ArrayLike, arr: ArrayLike) -> Any:
     mask, x = arrays(condition, arr)
     return ravel(x)[nonzero(ravel(mask))[0]]
 
 
 @implements(np.place)
-def place(arr: Any, mask: Any, vals: Any) -> None:
+def place(arr: Tracer, mask: ArrayLike, vals: ArrayLike) -> None:
     """The first, second ... true element gets the first, second ... value, over and over."""
     check_target(arr, mask, vals)
     index = nonzero(ravel(array(mask, (arr,))))[0]
@@ -249,7 +257,7 @@ def place(arr: Any, mask: Any, vals: Any) -> None:
 
 
 @implements(np.nonzero)
-def nonzero(a: Any) -> tuple[Any, ...]:
+def nonzero(a: ArrayLike) -> tuple[Any, ...]:
     """Of a traced array only the number of nonzero elements is looked at, and guarded."""
     mask = truth(array(a))
     if mask.ndim == 0:
@@ -260,12 +268,12 @@ def nonzero(a: Any) -> tuple[Any, ...]:
 
 
 @implements(np.flatnonzero)
-def flatnonzero(a: Any) -> Any:
+def flatnonzero(a: ArrayLike) -> Any:
     return nonzero(ravel(array(a)))[0]
 
 
 @implements(np.argwhere)
-def argwhere(a: Any) -> Any:
+def argwhere(a: ArrayLike) -> Any:
     x = array(a)
     if x.ndim == 0:
         return np.zeros_like(x, shape=(int(np.count_nonzero(x)), 0), dtype=INTP)
@@ -273,7 +281,9 @@ def argwhere(a: Any) -> Any:
 
 
 @implements(np.ravel_multi_index)
-def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: str = "C") -> Any:
+def ravel_multi_index(
+    multi_index: Sequence[ArrayLike], dims: ShapeLike, mode: str | tuple[str, ...] = "raise", order: str = "C"
+) -> Any:
     indices, lengths = arrays(*multi_index), tuple(dims) if isinstance(dims, tuple | list) else (dims,)
     modes = (mode,) * len(lengths) if isinstance(mode, str) else tuple(mode)
     if order not in ("C", "F"):
@@ -293,7 +303,7 @@ def ravel_multi_index(multi_index: Any, dims: Any, mode: Any = "raise", order: s
 
 
 @implements(np.unravel_index)
-def unravel_index(indices: Any, shape: Any, order: str = "C") -> tuple[Any, ...]:
+def unravel_index(indices: ArrayLike, shape: ShapeLike, order: str = "C") -> tuple[Any, ...]:
     index = array(indices)
     lengths = tuple(shape) if isinstance(shape, tuple | list) else (shape,)
     if order != "C":

@@ -7,15 +7,27 @@ As in NumPy they return views, so that a write through the result reaches the or
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from types import FrameType
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index, normalize_axis_tuple
+from numpy.typing import ArrayLike
 
 from wengert.ops import shape as ops
-from wengert.tracing.arguments import array, axis_of, implements, knows_order, not_scalar, refuse, unsupported
+from wengert.tracing.arguments import (
+    Axis,
+    ShapeLike,
+    Traced,
+    array,
+    axis_of,
+    implements,
+    knows_order,
+    not_scalar,
+    refuse,
+    unsupported,
+)
 from wengert.tracing.callers import is_ours
 from wengert.tracing.inplace import op_view, reshape_shares
 from wengert.tracing.interception.asking import is_refused
@@ -25,7 +37,7 @@ from wengert.tracing.tracer import Tracer, record
 # ----------------------------------------------------------------------------------------------------- reshape
 
 
-def _known_shape(shape: Any, size: int) -> tuple[int, ...]:
+def _known_shape(shape: ShapeLike, size: int) -> tuple[int, ...]:
     """``shape`` with -1 worked out."""
     lengths = [int(n) for n in shape] if isinstance(shape, tuple | list | np.ndarray | Tracer) else [int(shape)]
     if -1 not in lengths:
@@ -74,7 +86,7 @@ def _is_fortran(x: Tracer, order: str, function: str) -> bool:
 
 @knows_order
 @implements(np.reshape)
-def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None) -> Any:
+def reshape(a: ArrayLike, /, shape: ShapeLike, order: str = "C", *, copy: bool | None = None) -> Any:
     x = array(a)
     lengths = _known_shape(shape, x.size)
     if x.is_scalar and not lengths:
@@ -87,7 +99,7 @@ def reshape(a: Any, /, shape: Any, order: str = "C", *, copy: bool | None = None
 
 @knows_order
 @implements(np.ravel)
-def ravel(a: Any, order: str = "C") -> Any:
+def ravel(a: ArrayLike, order: str = "C") -> Any:
     x = array(a)
     if _is_fortran(x, order, "ravel"):
         x = transpose(x)
@@ -97,7 +109,7 @@ def ravel(a: Any, order: str = "C") -> Any:
     return flat if flat._base is None or at is UNKNOWN_ORDER or at.flags.c_contiguous else flat.copy()
 
 
-def on_axis(x: Any, axis: Any) -> tuple[Any, int]:
+def on_axis(x: Traced, axis: Axis) -> tuple[Any, int]:
     """An array and an axis of it: flattened if ``axis`` is None, and with one axis if it has none, as in NumPy."""
     if axis is None:
         return ravel(x), 0
@@ -107,7 +119,7 @@ def on_axis(x: Any, axis: Any) -> tuple[Any, int]:
 
 
 @implements(np.expand_dims)
-def expand_dims(a: Any, axis: Any) -> Any:
+def expand_dims(a: ArrayLike, axis: ShapeLike) -> Any:
     x = array(a)
     axes = axis if isinstance(axis, tuple | list) else (axis,)
     ndim = x.ndim + len(axes)
@@ -117,7 +129,7 @@ def expand_dims(a: Any, axis: Any) -> Any:
 
 
 @implements(np.squeeze)
-def squeeze(a: Any, axis: Any = None) -> Any:
+def squeeze(a: ArrayLike, axis: Axis = None) -> Any:
     x = array(a)
     if axis is None:
         gone = [k for k, n in enumerate(x.shape) if n == 1]
@@ -143,7 +155,7 @@ def _caller() -> FrameType:
     return frame
 
 
-def _at_least(xs: tuple[Any, ...], shape_of: Any) -> Any:
+def _at_least(xs: tuple[Any, ...], shape_of: Callable[..., Any]) -> Any:
     out: list[Any] = []
     frame = None
     for x in arrays_or_tracers(xs):
@@ -175,7 +187,7 @@ def atleast_3d(*arys: Any) -> Any:
 
 
 @implements(np.transpose)
-def transpose(a: Any, axes: Any = None) -> Any:
+def transpose(a: ArrayLike, axes: Sequence[int] | None = None) -> Any:
     x = array(a)
     if axes is None:
         order = tuple(range(x.ndim))[::-1]
@@ -196,7 +208,7 @@ def transpose(a: Any, axes: Any = None) -> Any:
 
 
 @implements(np.swapaxes)
-def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
+def swapaxes(a: ArrayLike, axis1: int, axis2: int) -> Any:
     x = array(a)
     i, j = axis_of(axis1, x.ndim), axis_of(axis2, x.ndim)
     order = list(range(x.ndim))
@@ -205,14 +217,14 @@ def swapaxes(a: Any, axis1: int, axis2: int) -> Any:
 
 
 @implements(np.matrix_transpose)
-def matrix_transpose(x: Any, /) -> Any:
+def matrix_transpose(x: Traced, /) -> Any:
     if x.ndim < 2:
         raise ValueError(f"Input array must be at least 2-dimensional, but it is {x.ndim}")
     return swapaxes(x, -1, -2)
 
 
 @implements(np.moveaxis)
-def moveaxis(a: Any, source: Any, destination: Any) -> Any:
+def moveaxis(a: ArrayLike, source: int | Sequence[int], destination: int | Sequence[int]) -> Any:
     x = array(a)
     start = normalize_axis_tuple(source, x.ndim, "source")
     end = normalize_axis_tuple(destination, x.ndim, "destination")
@@ -225,7 +237,7 @@ def moveaxis(a: Any, source: Any, destination: Any) -> Any:
 
 
 @implements(np.rollaxis)
-def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
+def rollaxis(a: ArrayLike, axis: int, start: int = 0) -> Any:
     x = array(a)
     axis = axis_of(axis, x.ndim)
     start = normalize_axis_index(start, x.ndim + 1)
@@ -236,7 +248,7 @@ def rollaxis(a: Any, axis: int, start: int = 0) -> Any:
 
 
 @implements(np.broadcast_to)
-def broadcast_to(a: Any, shape: Any, subok: bool = False) -> Any:
+def broadcast_to(a: ArrayLike, shape: ShapeLike, subok: bool = False) -> Any:
     x = array(a)
     lengths = tuple([int(n) for n in shape]) if isinstance(shape, tuple | list) else (int(shape),)
     return op_view(
@@ -260,7 +272,7 @@ def broadcast_arrays(*args: Any, subok: bool = False) -> tuple[Any, ...]:
 
 
 @implements(np.flip)
-def flip(m: Any, axis: Any = None) -> Any:
+def flip(m: ArrayLike, axis: Axis = None) -> Any:
     x = array(m)
     axes = range(x.ndim) if axis is None else normalize_axis_tuple(axis, x.ndim)
     if x.is_scalar:
@@ -268,24 +280,24 @@ def flip(m: Any, axis: Any = None) -> Any:
     return x[tuple([slice(None, None, -1 if k in axes else 1) for k in range(x.ndim)])]
 
 
-def _at_least_axes(x: Any, ndim: int) -> Any:
+def _at_least_axes(x: Traced, ndim: int) -> Any:
     if x.ndim < ndim:
         raise ValueError(f"Input must be >= {ndim}-d.")
     return x
 
 
 @implements(np.fliplr)
-def fliplr(m: Any) -> Any:
+def fliplr(m: ArrayLike) -> Any:
     return flip(_at_least_axes(array(m), 2), 1)
 
 
 @implements(np.flipud)
-def flipud(m: Any) -> Any:
+def flipud(m: ArrayLike) -> Any:
     return flip(_at_least_axes(array(m), 1), 0)
 
 
 @implements(np.rot90)
-def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
+def rot90(m: ArrayLike, k: int = 1, axes: Sequence[int] = (0, 1)) -> Any:
     x = array(m)
     i, j = normalize_axis_tuple(axes, x.ndim)
     turns = int(k) % 4
@@ -300,20 +312,20 @@ def rot90(m: Any, k: int = 1, axes: Any = (0, 1)) -> Any:
 
 
 @implements(np.may_share_memory)
-def may_share_memory(a: Any, b: Any, /, max_work: Any = None) -> bool:
+def may_share_memory(a: Traced, b: Traced, /, max_work: int | None = None) -> bool:
     return np.may_share_memory(*_layouts(a, b)) if _one_root(a, b) else False
 
 
 @implements(np.shares_memory)
-def shares_memory(a: Any, b: Any, /, max_work: Any = -1) -> bool:
+def shares_memory(a: Traced, b: Traced, /, max_work: Literal[0, -1] = -1) -> bool:
     return np.shares_memory(*_layouts(a, b), max_work=max_work) if _one_root(a, b) else False
 
 
-def _one_root(a: Any, b: Any) -> bool:
+def _one_root(a: ArrayLike, b: ArrayLike) -> bool:
     return type(a) is Tracer and type(b) is Tracer and a.root() is b.root()
 
 
-def _layouts(a: Tracer, b: Tracer) -> tuple[Any, Any]:
+def _layouts(a: Any, b: Any) -> tuple[Any, Any]:
     both = layout(a), layout(b)
     if any(at is UNKNOWN_ORDER for at in both):
         raise unsupported("whether these share memory depends on the order of an array in memory, which is not traced")

@@ -9,15 +9,20 @@ from __future__ import annotations
 import math
 import operator
 from builtins import range as range_  # histograms have a range of their own
+from collections.abc import Sequence
 from functools import cache
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from wengert.ops import index as ops
 from wengert.tape import Aval
 from wengert.tracing.arguments import (
     INTP,
+    Axis,
+    Out,
+    Traced,
     array,
     arrays,
     as_dtype,
@@ -45,7 +50,7 @@ from wengert.tracing.tracer import Tracer, record
 # ------------------------------------------------------------------------------------------------------ sorting
 
 
-def _on_axis(a: Any, axis: Any, order: Any, function: str) -> tuple[Tracer, int]:
+def _on_axis(a: ArrayLike, axis: int | None, order: str | None, function: str) -> tuple[Tracer, int]:
     if order is not None:
         raise refuse(function, "order", order)
     x = array(a)
@@ -55,22 +60,38 @@ def _on_axis(a: Any, axis: Any, order: Any, function: str) -> tuple[Tracer, int]
 
 
 @implements(np.argsort)
-def argsort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+def argsort(
+    a: ArrayLike,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: str | None = None,
+    *,
+    stable: bool | None = None,
+) -> Any:
     x, axis = _on_axis(a, axis, order, "argsort")
     return record(ops.argsort, (x,), {"axis": axis})
 
 
-def sorted_along(x: Any, axis: int) -> Any:
+def sorted_along(x: ArrayLike, axis: int) -> Any:
     return record(ops.sort, (x,), {"axis": axis}).reorder_like(x, "K")
 
 
 @implements(np.sort)
-def sort(a: Any, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> Any:
+def sort(
+    a: ArrayLike,
+    axis: int | None = -1,
+    kind: str | None = None,
+    order: str | None = None,
+    *,
+    stable: bool | None = None,
+) -> Any:
     return sorted_along(*_on_axis(a, axis, order, "sort"))
 
 
 @implements(np.partition)
-def partition(a: Any, kth: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
+def partition(
+    a: ArrayLike, kth: ArrayLike, axis: int | None = -1, kind: str | None = None, order: str | None = None
+) -> Any:
     """Sorted throughout, which is one of the partitions."""
     x, axis = _on_axis(a, axis, order, "partition")
     _check_kth(kth, x.shape[axis])
@@ -78,20 +99,22 @@ def partition(a: Any, kth: Any, axis: Any = -1, kind: Any = None, order: Any = N
 
 
 @implements(np.argpartition)
-def argpartition(a: Any, kth: Any, axis: Any = -1, kind: Any = None, order: Any = None) -> Any:
+def argpartition(
+    a: ArrayLike, kth: ArrayLike, axis: int | None = -1, kind: str | None = None, order: str | None = None
+) -> Any:
     x, axis = _on_axis(a, axis, order, "argpartition")
     _check_kth(kth, x.shape[axis])
     return record(ops.argsort, (x,), {"axis": axis})
 
 
-def _check_kth(kth: Any, n: int) -> None:
+def _check_kth(kth: ArrayLike, n: int) -> None:
     at = concrete(kth, "kth")
     if at.size and n and not (-n <= at.min() and at.max() < n):
         raise ValueError(f"kth(={kth}) out of bounds ({n})")
 
 
 @implements(np.lexsort)
-def lexsort(keys: Any, axis: int = -1) -> Any:
+def lexsort(keys: Sequence[ArrayLike], axis: int = -1) -> Any:
     """By the last key, ties by the one before it: stable sorts from the first key to the last."""
     xs = arrays(*keys)
     if xs[0].ndim == 0:
@@ -103,7 +126,7 @@ def lexsort(keys: Any, axis: int = -1) -> Any:
     return order
 
 
-def _order_of_rows(rows: Any) -> Any:
+def _order_of_rows(rows: Traced) -> Any:
     """By the first column, ties by the next."""
     if not rows.shape[1]:
         return np.cumsum(np.ones_like(rows, shape=rows.shape[:1], dtype=INTP)) - 1
@@ -112,17 +135,17 @@ def _order_of_rows(rows: Any) -> Any:
 
 @implements(np.unique)
 def unique(
-    ar: Any,
+    ar: ArrayLike,
     return_index: bool = False,
     return_inverse: bool = False,
     return_counts: bool = False,
-    axis: Any = None,
+    axis: int | None = None,
     *,
     equal_nan: bool = True,
     sorted: bool = True,
 ) -> Any:
     """Sorted, and the first of equals kept: how many there are is looked at, and guarded."""
-    x = array(ar)
+    x: Any = array(ar)
     axis = None if axis is None else axis_of(axis, x.ndim)
     if axis is None or x.ndim == 1:
         rows = ravel(x)
@@ -152,7 +175,7 @@ def unique(
 
 
 @implements(np.unique_values)
-def unique_values(x: Any, /) -> Any:
+def unique_values(x: ArrayLike, /) -> Any:
     return unique(x, equal_nan=False)
 
 
@@ -160,7 +183,7 @@ def unique_values(x: Any, /) -> Any:
 
 
 @implements(np.searchsorted)
-def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
+def searchsorted(a: ArrayLike, v: ArrayLike, side: str = "left", sorter: ArrayLike | None = None) -> Any:
     table, x = promote(*strong_arrays(a, v))
     if table.ndim != 1:
         raise ValueError("object too deep for desired array")
@@ -179,7 +202,7 @@ def searchsorted(a: Any, v: Any, side: str = "left", sorter: Any = None) -> Any:
 
 
 @implements(np.digitize)
-def digitize(x: Any, bins: Any, right: bool = False) -> Any:
+def digitize(x: ArrayLike, bins: ArrayLike, right: bool = False) -> Any:
     """Bins may run down as well as up. With a NaN among them they do neither."""
     table = array(bins, (x,))
     x = array(x, (table,))
@@ -197,13 +220,18 @@ def digitize(x: Any, bins: Any, right: bool = False) -> Any:
     return _digitize_down(table, x, side) if is_down else searchsorted(table, x, side)
 
 
-def _digitize_down(table: Any, x: Any, side: str) -> Any:
+def _digitize_down(table: Traced, x: ArrayLike, side: str) -> Any:
     return table.size - searchsorted(table[::-1], x, side)
 
 
 @implements(np.isin)
 def isin(
-    element: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False, *, kind: Any = None
+    element: ArrayLike,
+    test_elements: ArrayLike,
+    assume_unique: bool = False,
+    invert: bool = False,
+    *,
+    kind: str | None = None,
 ) -> Any:
     x, y = arrays(element, test_elements)
     found = np.any(np.reshape(x, (*x.shape, 1)) == ravel(y), axis=-1)
@@ -213,7 +241,7 @@ def isin(
 # ------------------------------------------------------------------------------------------- medians, quantiles
 
 
-def _columns(a: Any, axis: Any) -> tuple[Tracer, tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
+def _columns(a: ArrayLike, axis: Axis) -> tuple[Tracer, tuple[int, ...], tuple[int, ...], tuple[int, ...]]:
     """``a`` with one first axis, into which the reduced ones went; its shape, they, and what stays."""
     x = array(a)
     axes = axes_of(axis, x.ndim)
@@ -230,7 +258,7 @@ MOST_RANKS = 8
 """Of how many elements each is sought; for more, all are sorted."""
 
 
-def _ranked(columns: Any, ranks: Any) -> Any:
+def _ranked(columns: Any, ranks: ArrayLike) -> Any:
     """The elements of each column that have these ranks, an array of any shape; NaN if any of the column is NaN."""
     each, index = np.unique(ranks, return_inverse=True)
     if each.size > MOST_RANKS or columns.dtype.char not in "fdilq":  # of others values are found sooner than places
@@ -241,14 +269,14 @@ def _ranked(columns: Any, ranks: Any) -> Any:
     return taken_along(columns, np.moveaxis(places, last, 0), 0)[np.reshape(index, np.shape(ranks))]
 
 
-def _present_counts(rows: Any) -> Any:
+def _present_counts(rows: Traced) -> Any:
     """How many elements of each column are not NaN; NaNs stand last."""
     if rows.dtype.kind not in "fc":
         return np.full_like(rows, rows.shape[0], shape=rows.shape[1:], dtype=INTP)
     return np.sum(~np.isnan(rows), axis=0)
 
 
-def _at(rows: Any, index: Any) -> Any:
+def _at(rows: Traced, index: Traced) -> Any:
     """rows[index[..., c], c] for each column c."""
     n_extra = index.ndim - (rows.ndim - 1)
     flat = np.reshape(index, (math.prod(index.shape[:n_extra]), *rows.shape[1:]))
@@ -256,12 +284,14 @@ def _at(rows: Any, index: Any) -> Any:
     return np.reshape(taken, index.shape) if n_extra != 1 else taken
 
 
-def _nan_where_last_is(rows: Any, y: Any) -> Any:
+def _nan_where_last_is(rows: Traced, y: ArrayLike) -> Any:
     return y if rows.dtype.kind not in "fc" else scalar(np.where(np.isnan(rows[-1]), rows[-1], y))
 
 
 @implements(np.median)
-def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
+def median(
+    a: ArrayLike, axis: Axis = None, out: Out = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Any:
     columns, shape, axes, rest = _columns(a, axis)
     n = columns.shape[0]
     if n == 0:
@@ -275,7 +305,9 @@ def median(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = Fa
 
 
 @implements(np.nanmedian)
-def nanmedian(a: Any, axis: Any = None, out: Any = None, overwrite_input: bool = False, keepdims: Any = False) -> Any:
+def nanmedian(
+    a: ArrayLike, axis: Axis = None, out: Out = None, overwrite_input: bool = False, keepdims: bool = False
+) -> Any:
     columns, shape, axes, _ = _columns(a, axis)
     if columns.shape[0] == 0:
         return median(a, axis, out, overwrite_input, keepdims)
@@ -298,7 +330,7 @@ _LINEAR = ("linear", "lower", "higher", "nearest", "midpoint")
 _STEPS = ("inverted_cdf", "averaged_inverted_cdf", "closest_observation")
 
 
-def _virtual_index(q: Any, n: Any, method: str) -> Any:
+def _virtual_index(q: Traced, n: int | Traced, method: str) -> Any:
     if method in _STEPS:
         return np.clip(_step_index(q, n, method), 0, n - 1)
     if method in _LINEAR:
@@ -312,7 +344,7 @@ def _virtual_index(q: Any, n: Any, method: str) -> Any:
     return np.clip(n * q + (alpha + q * (1 - alpha - beta)) - 1, 0, n - 1)
 
 
-def _step_index(q: Any, n: Any, method: str) -> Any:
+def _step_index(q: Traced, n: int | Traced, method: str) -> Any:
     """The same where it is an element's own, or half way between two: the first three methods of Hyndman & Fan."""
     if method == "closest_observation":
         v = n * q - 1.5
@@ -323,7 +355,7 @@ def _step_index(q: Any, n: Any, method: str) -> Any:
     return np.where(v < 0, 0, np.where(v == np.floor(v), v + 0.5, np.ceil(v)))
 
 
-def _probabilities(q: Any, x: Tracer, scale: int) -> Tracer:
+def _probabilities(q: ArrayLike, x: Tracer, scale: int) -> Tracer:
     """``q`` as a fraction, in the dtype in which NumPy computes with it."""
     is_weak = x.dtype.kind == "f" and not isinstance(kind_of(q), np.dtype)
     p = array(q, (x,))
@@ -336,13 +368,13 @@ def _probabilities(q: Any, x: Tracer, scale: int) -> Tracer:
     return p
 
 
-def _interpolated(low: Any, high: Any, t: Any) -> Any:
+def _interpolated(low: Traced, high: Traced, t: Traced) -> Any:
     """From ``low`` to ``high``, exact at both ends."""
     step = high - low
     return scalar(np.where(t >= 0.5, high - step * (1 - t), low + step * t))
 
 
-def _weights_of(x: Any, weights: Any, axis: Any) -> Any:
+def _weights_of(x: Tracer, weights: ArrayLike | None, axis: Axis) -> Any:
     """A weight for each element, of as many as ``x`` has, or as its reduced axes have."""
     w = array(weights, (x,))
     if w.shape != x.shape:
@@ -375,7 +407,9 @@ def _refuses_no_weight() -> bool:
     return False
 
 
-def _weighted_quantile(x: Any, p: Any, axis: Any, keepdims: Any, weights: Any, skip_nan: bool) -> Any:
+def _weighted_quantile(
+    x: Tracer, p: Traced, axis: Axis, keepdims: bool, weights: ArrayLike | None, skip_nan: bool
+) -> Any:
     """The first element up to which the weights are that part of all."""
     w = _weights_of(x, weights, axis)
     axes = axes_of(axis, x.ndim)
@@ -406,7 +440,15 @@ def _weighted_quantile(x: Any, p: Any, axis: Any, keepdims: Any, weights: Any, s
 
 
 def _quantile(
-    a: Any, q: Any, axis: Any, out: Any, method: str, keepdims: Any, weights: Any, scale: int, skip_nan: bool
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: Axis,
+    out: Any,
+    method: str,
+    keepdims: bool,
+    weights: ArrayLike | None,
+    scale: int,
+    skip_nan: bool,
 ) -> Any:
     if method not in (*_LINEAR, *_STEPS, *_POSITIONS):
         raise ValueError(f"{method!r} is not a valid method. Use one of: {[*_STEPS, *_POSITIONS, *_LINEAR]}")
@@ -463,60 +505,60 @@ def _quantile(
 
 @implements(np.quantile)
 def quantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: Axis = None,
+    out: Out = None,
     overwrite_input: bool = False,
     method: str = "linear",
-    keepdims: Any = False,
+    keepdims: bool = False,
     *,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
 ) -> Any:
     return _quantile(a, q, axis, out, method, keepdims, weights, 1, False)
 
 
 @implements(np.percentile)
 def percentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: Axis = None,
+    out: Out = None,
     overwrite_input: bool = False,
     method: str = "linear",
-    keepdims: Any = False,
+    keepdims: bool = False,
     *,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
 ) -> Any:
     return _quantile(a, q, axis, out, method, keepdims, weights, 100, False)
 
 
 @implements(np.nanquantile)
 def nanquantile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: Axis = None,
+    out: Out = None,
     overwrite_input: bool = False,
     method: str = "linear",
-    keepdims: Any = False,
+    keepdims: bool = False,
     *,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
 ) -> Any:
     return _quantile(a, q, axis, out, method, keepdims, weights, 1, True)
 
 
 @implements(np.nanpercentile)
 def nanpercentile(
-    a: Any,
-    q: Any,
-    axis: Any = None,
-    out: Any = None,
+    a: ArrayLike,
+    q: ArrayLike,
+    axis: Axis = None,
+    out: Out = None,
     overwrite_input: bool = False,
     method: str = "linear",
-    keepdims: Any = False,
+    keepdims: bool = False,
     *,
-    weights: Any = None,
+    weights: ArrayLike | None = None,
 ) -> Any:
     return _quantile(a, q, axis, out, method, keepdims, weights, 100, True)
 
@@ -525,7 +567,7 @@ def nanpercentile(
 
 
 @implements(np.bincount)
-def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
+def bincount(x: ArrayLike, /, weights: ArrayLike | None = None, minlength: int = 0) -> Any:
     """How many bins there are is looked at, and guarded; the weights are differentiated."""
     index = array(x, (weights,))
     if index.dtype.kind not in "iub":
@@ -541,7 +583,7 @@ def bincount(x: Any, /, weights: Any = None, minlength: int = 0) -> Any:
     return _counted(as_dtype(index, INTP), size, weights)
 
 
-def _counted(index: Any, size: int, weights: Any) -> Any:
+def _counted(index: Traced, size: int, weights: ArrayLike | None) -> Any:
     if weights is None:
         ones = np.ones_like(index)
     else:
@@ -552,7 +594,13 @@ def _counted(index: Any, size: int, weights: Any) -> Any:
 
 
 @implements(np.histogram)
-def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+def histogram(
+    a: ArrayLike,
+    bins: ArrayLike = 10,
+    range: Sequence[ArrayLike] | None = None,
+    density: bool | None = None,
+    weights: ArrayLike | None = None,
+) -> Any:
     """Counts do not move with the values, but weights and edges do."""
     x = array(a, (weights,))
     _check_estimated(bins, weights)
@@ -575,12 +623,14 @@ def histogram(a: Any, bins: Any = 10, range: Any = None, density: Any = None, we
 
 
 @implements(np.histogram_bin_edges)
-def histogram_bin_edges(a: Any, bins: Any = 10, range: Any = None, weights: Any = None) -> Any:
+def histogram_bin_edges(
+    a: ArrayLike, bins: ArrayLike = 10, range: Sequence[ArrayLike] | None = None, weights: ArrayLike | None = None
+) -> Any:
     _check_estimated(bins, weights)
     return _edges(ravel(array(a, (weights,))), bins, range)
 
 
-def _check_estimated(bins: Any, weights: Any) -> None:
+def _check_estimated(bins: ArrayLike, weights: ArrayLike | None) -> None:
     if isinstance(bins, str) and weights is not None:
         raise TypeError("Automated estimation of the number of bins is not supported for weighted data")
 
@@ -591,7 +641,7 @@ def _auto_has_a_limit() -> bool:
     return len(np.histogram_bin_edges([1.0, 1.0, 1.0, 1.0, 9.0], "auto")) == 6
 
 
-def _width(x: Any, name: str) -> Any:
+def _width(x: Traced, name: str) -> Any:
     """How wide bins should be, by the estimator of that name."""
     n = x.size
     if name == "auto":
@@ -618,7 +668,7 @@ def _width(x: Any, name: str) -> Any:
     raise ValueError(f"{name!r} is not a valid estimator for `bins`")
 
 
-def _estimated(x: Any, name: str, low: Any, high: Any, range: Any) -> int:
+def _estimated(x: Traced, name: str, low: Traced, high: Traced, range: Sequence[ArrayLike] | None) -> int:
     """How many bins an estimator asks for: looked at, and guarded."""
     if range is not None:
         x = x[(x >= low) & (x <= high)]
@@ -641,7 +691,13 @@ def _length(bins: Any, none: int = 1) -> int:
 
 
 @implements(np.histogramdd)
-def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+def histogramdd(
+    sample: Traced | Sequence[ArrayLike],
+    bins: Any = 10,
+    range: Sequence[Sequence[ArrayLike] | None] | None = None,
+    density: bool | None = None,
+    weights: ArrayLike | None = None,
+) -> Any:
     """Of points [point, coordinate], or of a sequence of coordinates; weights and edges move, counts do not."""
     points: Any = array(sample) if type(sample) is Tracer else np.stack(arrays(*sample), axis=-1)
     points = points[:, None] if points.ndim == 1 else points
@@ -677,7 +733,14 @@ def histogramdd(sample: Any, bins: Any = 10, range: Any = None, density: Any = N
 
 
 @implements(np.histogram2d)
-def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any = None, weights: Any = None) -> Any:
+def histogram2d(
+    x: Sequence[Any] | Traced,
+    y: Sequence[Any] | Traced,
+    bins: Any = 10,
+    range: Sequence[Sequence[ArrayLike] | None] | None = None,
+    density: bool | None = None,
+    weights: ArrayLike | None = None,
+) -> Any:
     if len(x) != len(y):
         raise ValueError("x and y must have the same length.")
     if _length(bins) not in (1, 2):  # one array of edges, for both
@@ -686,7 +749,7 @@ def histogram2d(x: Any, y: Any, bins: Any = 10, range: Any = None, density: Any 
     return counted, edges[0], edges[1]
 
 
-def _edges(x: Tracer, bins: Any, range: Any) -> Any:
+def _edges(x: Tracer, bins: Any, range: Sequence[ArrayLike] | None) -> Any:
     given = None if isinstance(bins, str) else array(bins, (x,))
     if given is not None and given.ndim:
         if holds(~np.all(given[:-1] <= given[1:])):
@@ -715,7 +778,7 @@ def _edges(x: Tracer, bins: Any, range: Any) -> Any:
 
 
 @implements(np.sort_complex)
-def sort_complex(a: Any) -> Any:
+def sort_complex(a: ArrayLike) -> Any:
     """Sorted by the real parts, of equal ones by the imaginary parts; complex."""
     x = np.sort(array(a))
     return x if x.dtype.kind == "c" else as_dtype(x, np.complex64 if x.dtype.char in "bhBH" else np.complex128)

@@ -5,27 +5,44 @@ A standard deviation of zero is a kink, as of a norm: its derivative is taken to
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
+from numpy.typing import ArrayLike, DTypeLike
 
 from wengert.ops import reduce as ops
-from wengert.tracing.arguments import MISSING, array, as_dtype, axes_of, holds, implements, inexact, into, scalar
+from wengert.tracing.arguments import (
+    MISSING,
+    Axis,
+    Mask,
+    Number,
+    Out,
+    Traced,
+    array,
+    as_dtype,
+    axes_of,
+    holds,
+    implements,
+    inexact,
+    into,
+    scalar,
+)
 from wengert.tracing.functions.reductions import keep
 from wengert.tracing.tracer import record
 
 # ------------------------------------------------------------------------------------------------ mean, variance
 
 
-def _length(x: Any, axes: tuple[int, ...]) -> int:
+def _length(x: Traced, axes: tuple[int, ...]) -> int:
     n = 1
     for k in axes:
         n *= x.shape[k]
     return n
 
 
-def _count(x: Any, axes: tuple[int, ...], where: Any, keepdims: Any) -> Any:
+def _count(x: Traced, axes: tuple[int, ...], where: Mask, keepdims: bool) -> Any:
     """How many elements each mean is over."""
     if where is MISSING or where is True:
         return _length(x, axes)
@@ -35,7 +52,13 @@ def _count(x: Any, axes: tuple[int, ...], where: Any, keepdims: Any) -> Any:
 
 @implements(np.mean)
 def mean(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = MISSING
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: Out = None,
+    keepdims: bool = False,
+    *,
+    where: Mask = MISSING,
 ) -> Any:
     x = array(a)
     axes = axes_of(axis, x.ndim)
@@ -52,7 +75,7 @@ def mean(
     return into(out, as_dtype(y, result), "unsafe")
 
 
-def _squared_distance(d: Any) -> Any:
+def _squared_distance(d: Traced) -> Any:
     if d.dtype.kind != "c":
         return np.square(d)
     return np.square(np.real(d)) + np.square(np.imag(d))
@@ -60,16 +83,16 @@ def _squared_distance(d: Any) -> Any:
 
 @implements(np.var)
 def var(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: Any = 0,
-    keepdims: Any = False,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: Out = None,
+    ddof: float = 0,
+    keepdims: bool = False,
     *,
-    where: Any = MISSING,
-    mean: Any = MISSING,
-    correction: Any = MISSING,
+    where: Mask = MISSING,
+    mean: ArrayLike = MISSING,
+    correction: float = MISSING,
 ) -> Any:
     """Σ |x - mean|² / (n - ddof)."""
     x = array(a)
@@ -93,7 +116,7 @@ def var(
     return into(out, as_dtype(y, x.dtype) if half else y, "unsafe")
 
 
-def root(v: Any) -> Any:
+def root(v: ArrayLike) -> Any:
     """The square root of a variance: its derivative at zero is zero."""
     is_zero = v == 0
     return scalar(np.where(is_zero, v, np.sqrt(np.where(is_zero, 1, v))))
@@ -101,22 +124,24 @@ def root(v: Any) -> Any:
 
 @implements(np.std)
 def std(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: Any = 0,
-    keepdims: Any = False,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: Out = None,
+    ddof: float = 0,
+    keepdims: bool = False,
     *,
-    where: Any = MISSING,
-    mean: Any = MISSING,
-    correction: Any = MISSING,
+    where: Mask = MISSING,
+    mean: ArrayLike = MISSING,
+    correction: float = MISSING,
 ) -> Any:
     return into(out, root(var(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)))
 
 
 @implements(np.average)
-def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = False, *, keepdims: Any = False) -> Any:
+def average(
+    a: ArrayLike, axis: Axis = None, weights: ArrayLike | None = None, returned: bool = False, *, keepdims: bool = False
+) -> Any:
     """Σ w x / Σ w."""
     x = array(a, (weights,))
     if weights is None:
@@ -145,7 +170,7 @@ def average(a: Any, axis: Any = None, weights: Any = None, returned: bool = Fals
     return (y, scale) if returned else y
 
 
-def _check_scale(scale: Any) -> None:
+def _check_scale(scale: ArrayLike) -> None:
     if holds(np.any(scale == 0)):
         raise ZeroDivisionError("Weights sum to zero, can't be normalized")
 
@@ -155,15 +180,15 @@ def _check_scale(scale: Any) -> None:
 
 @implements(np.cov)
 def cov(
-    m: Any,
-    y: Any = None,
+    m: ArrayLike,
+    y: ArrayLike | None = None,
     rowvar: bool = True,
     bias: bool = False,
-    ddof: Any = None,
-    fweights: Any = None,
-    aweights: Any = None,
+    ddof: int | None = None,
+    fweights: ArrayLike | None = None,
+    aweights: ArrayLike | None = None,
     *,
-    dtype: Any = None,
+    dtype: DTypeLike | None = None,
 ) -> Any:
     """Rows are variables, columns observations: Σ w (x - mean)(x - mean)ᴴ / (Σ w - ddof ...)."""
     x = array(m, (y,))
@@ -207,7 +232,7 @@ def cov(
     return np.squeeze(np.divide(product, scale))
 
 
-def _weights(w: Any, name: str, rows: Any) -> Any:
+def _weights(w: Traced, name: str, rows: Traced) -> Any:
     """One weight an observation, none negative."""
     if w.ndim > 1:
         raise RuntimeError(f"cannot handle multidimensional {name}")
@@ -218,13 +243,13 @@ def _weights(w: Any, name: str, rows: Any) -> Any:
     return as_dtype(w, np.float64)
 
 
-def _variables(x: Any, rowvar: bool, dtype: Any) -> Any:
+def _variables(x: Traced, rowvar: bool, dtype: DTypeLike | None) -> Any:
     rows = np.atleast_2d(as_dtype(x, dtype))
     return rows if rowvar or x.ndim < 2 else rows.T
 
 
 @implements(np.corrcoef)
-def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -> Any:
+def corrcoef(x: ArrayLike, y: ArrayLike | None = None, rowvar: bool = True, *, dtype: DTypeLike | None = None) -> Any:
     c = cov(x, y, rowvar, dtype=dtype)
     if c.ndim == 0:
         return c / c
@@ -236,7 +261,7 @@ def corrcoef(x: Any, y: Any = None, rowvar: bool = True, *, dtype: Any = None) -
 # ---------------------------------------------------------------------------------------------------- NaN-aware
 
 
-def _masked(a: Any, fill: Any) -> tuple[Any, Any]:
+def _masked(a: ArrayLike, fill: float) -> tuple[Any, Any]:
     """``a`` with its NaNs replaced, and where they are; None for a dtype that has none."""
     x = array(a)
     if x.dtype.kind not in "fc":
@@ -247,48 +272,54 @@ def _masked(a: Any, fill: Any) -> tuple[Any, Any]:
 
 @implements(np.nansum)
 def nansum(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
     out: Any = None,
-    keepdims: Any = False,
-    initial: Any = MISSING,
-    where: Any = MISSING,
+    keepdims: bool = False,
+    initial: Number = MISSING,
+    where: Mask = MISSING,
 ) -> Any:
     return np.sum(_masked(a, 0)[0], axis, dtype, out, keepdims, initial, where)
 
 
 @implements(np.nanprod)
 def nanprod(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
     out: Any = None,
-    keepdims: Any = False,
-    initial: Any = MISSING,
-    where: Any = MISSING,
+    keepdims: bool = False,
+    initial: Number = MISSING,
+    where: Mask = MISSING,
 ) -> Any:
     return np.prod(_masked(a, 1)[0], axis, dtype, out, keepdims, initial, where)
 
 
 @implements(np.nancumsum)
-def nancumsum(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+def nancumsum(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: Any = None) -> Any:
     return np.cumsum(_masked(a, 0)[0], axis, dtype, out)
 
 
 @implements(np.nancumprod)
-def nancumprod(a: Any, axis: Any = None, dtype: Any = None, out: Any = None) -> Any:
+def nancumprod(a: ArrayLike, axis: int | None = None, dtype: DTypeLike | None = None, out: Any = None) -> Any:
     return np.cumprod(_masked(a, 1)[0], axis, dtype, out)
 
 
-def _present(mask: Any, where: Any) -> Any:
+def _present(mask: Traced, where: Mask) -> Any:
     """The elements that take part: neither NaN nor excluded by ``where``."""
     return ~mask if where is MISSING or where is True else ~mask & array(where, (mask,))
 
 
 @implements(np.nanmean)
 def nanmean(
-    a: Any, axis: Any = None, dtype: Any = None, out: Any = None, keepdims: Any = False, *, where: Any = MISSING
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: Out = None,
+    keepdims: bool = False,
+    *,
+    where: Mask = MISSING,
 ) -> Any:
     x, mask = _masked(a, 0)
     if mask is None:
@@ -300,16 +331,16 @@ def nanmean(
 
 @implements(np.nanvar)
 def nanvar(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: Any = 0,
-    keepdims: Any = False,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: Out = None,
+    ddof: float = 0,
+    keepdims: bool = False,
     *,
-    where: Any = MISSING,
-    mean: Any = MISSING,
-    correction: Any = MISSING,
+    where: Mask = MISSING,
+    mean: ArrayLike = MISSING,
+    correction: float = MISSING,
 ) -> Any:
     x, mask = _masked(a, 0)
     if correction is not MISSING:
@@ -331,23 +362,30 @@ def nanvar(
 
 @implements(np.nanstd)
 def nanstd(
-    a: Any,
-    axis: Any = None,
-    dtype: Any = None,
-    out: Any = None,
-    ddof: Any = 0,
-    keepdims: Any = False,
+    a: ArrayLike,
+    axis: Axis = None,
+    dtype: DTypeLike | None = None,
+    out: Out = None,
+    ddof: float = 0,
+    keepdims: bool = False,
     *,
-    where: Any = MISSING,
-    mean: Any = MISSING,
-    correction: Any = MISSING,
+    where: Mask = MISSING,
+    mean: ArrayLike = MISSING,
+    correction: float = MISSING,
 ) -> Any:
     y = nanvar(a, axis, dtype, None, ddof, keepdims, where=where, mean=mean, correction=correction)
     return into(out, root(y))
 
 
 def _nan_extreme(
-    function: Any, worst: float, a: Any, axis: Any, out: Any, keepdims: Any, initial: Any, where: Any
+    function: Callable[..., Any],
+    worst: float,
+    a: ArrayLike,
+    axis: Any,
+    out: Out,
+    keepdims: bool,
+    initial: Number,
+    where: Mask,
 ) -> Any:
     x, mask = _masked(a, worst)
     if mask is None:
@@ -360,29 +398,41 @@ def _nan_extreme(
 
 @implements(np.nanmax)
 def nanmax(
-    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = MISSING, where: Any = MISSING
+    a: ArrayLike,
+    axis: Axis = None,
+    out: Out = None,
+    keepdims: bool = False,
+    initial: Number = MISSING,
+    where: Mask = MISSING,
 ) -> Any:
     return _nan_extreme(np.max, -np.inf, a, axis, out, keepdims, initial, where)
 
 
 @implements(np.nanmin)
 def nanmin(
-    a: Any, axis: Any = None, out: Any = None, keepdims: Any = False, initial: Any = MISSING, where: Any = MISSING
+    a: ArrayLike,
+    axis: Axis = None,
+    out: Out = None,
+    keepdims: bool = False,
+    initial: Number = MISSING,
+    where: Mask = MISSING,
 ) -> Any:
     return _nan_extreme(np.min, np.inf, a, axis, out, keepdims, initial, where)
 
 
 @implements(np.nanargmax)
-def nanargmax(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+def nanargmax(a: ArrayLike, axis: int | None = None, out: Out = None, *, keepdims: bool = False) -> Any:
     return _nan_argument(np.argmax, -np.inf, a, axis, out, keepdims)
 
 
 @implements(np.nanargmin)
-def nanargmin(a: Any, axis: Any = None, out: Any = None, *, keepdims: Any = False) -> Any:
+def nanargmin(a: ArrayLike, axis: int | None = None, out: Out = None, *, keepdims: bool = False) -> Any:
     return _nan_argument(np.argmin, np.inf, a, axis, out, keepdims)
 
 
-def _nan_argument(function: Any, worst: float, a: Any, axis: Any, out: Any, keepdims: Any) -> Any:
+def _nan_argument(
+    function: Callable[..., Any], worst: float, a: ArrayLike, axis: int | None, out: Out, keepdims: bool
+) -> Any:
     x, mask = _masked(a, worst)
     if mask is not None and bool(np.any(np.all(mask, axis))):  # a look: NumPy raises here, and so do we
         raise ValueError("All-NaN slice encountered")

@@ -20,6 +20,7 @@ from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_index
+from numpy.typing import ArrayLike, DTypeLike
 
 from wengert.errors import DTypeError, MutationError, UnsupportedFunctionError, message
 from wengert.ops.elementwise import select
@@ -32,6 +33,12 @@ from wengert.tracing import hooks
 from wengert.tracing.arguments import (
     BOOL,
     MISSING,
+    Axis,
+    Casting,
+    Mask,
+    Number,
+    Out,
+    Traced,
     along,
     array,
     as_dtype,
@@ -78,7 +85,7 @@ hooks.call_ufunc = call_ufunc
 # --------------------------------------------------------------------------------------------------- constants
 
 
-def _on_constants(ufunc: Any, method: str, inputs: list[Any], options: dict[str, Any]) -> Any:
+def _on_constants(ufunc: np.ufunc, method: str, inputs: list[Any], options: dict[str, Any]) -> Any:
     """Nothing traced takes part: NumPy does it, and writes into the private arrays behind constants."""
     trace = trace_near([x for x in (*inputs, *_targets(options.get("out"))) if type(x) is Tracer])
     if method == "at":
@@ -101,7 +108,7 @@ def _on_constants(ufunc: Any, method: str, inputs: list[Any], options: dict[str,
     return both[0] if len(both) == 1 else both
 
 
-def _targets(out: Any) -> tuple[Any, ...]:
+def _targets(out: Out) -> tuple[Any, ...]:
     return () if out is None else out if isinstance(out, tuple) else (out,)
 
 
@@ -110,7 +117,7 @@ def _padded(out: Any, ufunc: np.ufunc) -> tuple[Any, ...]:
     return (*targets, *[None] * (ufunc.nout - len(targets)))
 
 
-def _writable(target: Any, trace: Trace) -> Any:
+def _writable(target: Traced, trace: Trace) -> Any:
     """The ndarray that a write of concrete values goes to."""
     if type(target) is not Tracer:
         return unwrap(target, trace)
@@ -119,7 +126,7 @@ def _writable(target: Any, trace: Trace) -> Any:
     return target.writable_constant()
 
 
-def _check_array(target: Any) -> None:
+def _check_array(target: Traced) -> None:
     if type(target) is Tracer and target.is_scalar:
         raise TypeError("return arrays must be of ArrayType")
 
@@ -131,10 +138,10 @@ def _call(
     ufunc: np.ufunc,
     inputs: Sequence[Any],
     *,
-    out: Any = None,
-    where: Any = True,
-    dtype: Any = None,
-    casting: Any = "same_kind",
+    out: tuple[Traced | None, ...] | None = None,
+    where: Mask = True,
+    dtype: DTypeLike | None = None,
+    casting: Casting = "same_kind",
     order: str = "K",  # of the result's memory, which a traced value does not have
     subok: bool = True,  # there are no subclasses among traced values
     **options: Any,
@@ -166,7 +173,7 @@ def _call(
     return tuple(both) if len(both) > 1 else both[0]
 
 
-def _check_target(ufunc: np.ufunc, target: Any, inputs: Sequence[Any]) -> None:
+def _check_target(ufunc: np.ufunc, target: Traced, inputs: Sequence[Any]) -> None:
     if target is None or type(target) is Tracer:
         _check_array(target)
         return
@@ -196,7 +203,7 @@ def _with_tracer(inputs: Sequence[Any], targets: Sequence[Any]) -> list[Any]:
     return [array(x, near) for x in inputs]
 
 
-def _cast(ufunc: np.ufunc, inputs: Sequence[Any], dtype: Any, casting: Any) -> list[Any]:
+def _cast(ufunc: np.ufunc, inputs: Sequence[Any], dtype: DTypeLike | None, casting: Casting) -> list[Any]:
     """Operands in the dtypes of the loop that ``dtype=`` and ``casting=`` choose."""
     kinds = [kind_of(x) for x in inputs]
     if all(k in PYTHON_NUMBERS for k in kinds):
@@ -230,7 +237,7 @@ def _apply(ufunc: np.ufunc, inputs: Sequence[Any], options: dict[str, Any]) -> A
     return composed(*inputs, **options)
 
 
-def _write(ufunc: np.ufunc, target: Tracer, value: Any, where: Any, casting: Any) -> Tracer:
+def _write(ufunc: np.ufunc, target: Tracer, value: Traced, where: Mask, casting: Casting) -> Tracer:
     if not np.can_cast(value.dtype, target.dtype, casting):
         raise DTypeError(
             message(
@@ -305,7 +312,7 @@ _OF_PYTHON = " (vectorized)"  # at the end of the name that NumPy gives to what 
 # ------------------------------------------------------------------------------------------- compositions of ops
 
 
-def divmod_(x: Any, y: Any) -> Any:
+def divmod_(x: Traced, y: Traced) -> Any:
     return np.floor_divide(x, y), np.remainder(x, y)
 
 
@@ -314,14 +321,14 @@ def _as_loop(ufunc: np.ufunc, *inputs: Any) -> list[Any]:
     return _cast(ufunc, inputs, None, "same_kind")
 
 
-def modf(x: Any) -> Any:
+def modf(x: Traced) -> Any:
     """The part after the point and the part before it, both with the sign of x; of ±inf, ±0 and ±inf."""
     (x,) = _as_loop(np.modf, x)
     finite = _where(np.isinf(x), np.copysign(0, x), x)
     return np.fmod(finite, 1), np.trunc(x)
 
 
-def frexp(x: Any) -> Any:
+def frexp(x: Traced) -> Any:
     """m and n with x = m 2ⁿ and ½ ≤ |m| < 1; m = x and n = 0 where x is 0 or not finite.
 
     ⌊log₂|x|⌋ + 1 may be wrong by one next to a power of two; m, which is exact, tells.
@@ -336,19 +343,19 @@ def frexp(x: Any) -> Any:
     return np.ldexp(x, np.negative(n)), n
 
 
-def _where(mask: Any, x: Any, y: Any) -> Any:
+def _where(mask: Traced, x: Traced, y: Any) -> Any:
     """np.where of two values, the dtype being that of the one that is an array."""
     dtype = (x if type(x) is Tracer else y).dtype
     return record(select, (mask, as_dtype(x, dtype, (mask,)), as_dtype(y, dtype, (mask,))), {})
 
 
-def clip(x: Any, low: Any, high: Any) -> Any:
+def clip(x: Traced, low: ArrayLike, high: ArrayLike) -> Any:
     """min(max(x, low), high), as NumPy has it also where low > high."""
     x, low, high = _as_loop(_CLIP, x, low, high)
     return np.minimum(np.maximum(x, low), high)
 
 
-def isnat(x: Any) -> Any:
+def isnat(x: Traced) -> Any:
     raise DTypeError(
         message("ufunc 'isnat' is only defined for np.datetime64 and np.timedelta64.", trace_near((x,)).locate())
     )
@@ -412,13 +419,15 @@ def _refused(ufunc: np.ufunc, method: str, *tries: str) -> UnsupportedFunctionEr
     return unsupported(f"{_name(ufunc)}.{method} is not traced by wengert", *tries)
 
 
-def _loop_of_reduction(ufunc: np.ufunc, x: Tracer, dtype: Any, target: Any) -> np.dtype[Any]:
+def _loop_of_reduction(ufunc: np.ufunc, x: Tracer, dtype: Any, target: Traced) -> np.dtype[Any]:
     """The dtype in which NumPy reduces ``x``, in which ``out=`` has its say."""
     return _reduction_dtype(ufunc, x.dtype, dtype, None if target is None else target.dtype)
 
 
 @functools.lru_cache(maxsize=1024)
-def _reduction_dtype(ufunc: Any, x: np.dtype[Any], dtype: Any, target: np.dtype[Any] | None) -> np.dtype[Any]:
+def _reduction_dtype(
+    ufunc: np.ufunc, x: np.dtype[Any], dtype: DTypeLike | None, target: np.dtype[Any] | None
+) -> np.dtype[Any]:
     """Asked of NumPy, on one element."""
     if dtype is None and target is not None:
         return ufunc.resolve_dtypes((target, x, None))[-1]
@@ -429,12 +438,12 @@ def _reduce(
     ufunc: np.ufunc,
     inputs: Sequence[Any],
     *,
-    axis: Any = 0,
-    dtype: Any = None,
-    out: Any = None,
+    axis: Axis = 0,
+    dtype: DTypeLike | None = None,
+    out: tuple[Traced | None, ...] | None = None,
     keepdims: bool = False,
-    initial: Any = MISSING,
-    where: Any = True,
+    initial: Number = MISSING,
+    where: Mask = True,
 ) -> Any:
     _binary_only(ufunc, "reduce")
     (target,) = _padded(out, ufunc)
@@ -473,7 +482,7 @@ def _no_identity(ufunc: np.ufunc) -> ValueError:
     return ValueError(f"zero-size array to reduction operation {ufunc.__name__} which has no identity")
 
 
-def _fold(ufunc: Any, x: Any, axes: tuple[int, ...], initial: Any, where: Any) -> Any:
+def _fold(ufunc: np.ufunc, x: Traced, axes: tuple[int, ...], initial: Number, where: Mask) -> Any:
     """Reduce by a ufunc that has no op of its own for it."""
     has_initial = initial is not MISSING
     inverse, identity = _INVERSES.get(ufunc, (None, ufunc.identity))
@@ -519,7 +528,7 @@ def _fold(ufunc: Any, x: Any, axes: tuple[int, ...], initial: Any, where: Any) -
     return ufunc(initial, x) if has_initial else x
 
 
-def _fold_by_inverse(ufunc: Any, inverse: Any, x: Any, axes: Sequence[int], initial: Any) -> Any:
+def _fold_by_inverse(ufunc: np.ufunc, inverse: np.ufunc, x: Traced, axes: Sequence[int], initial: Number) -> Any:
     """x₀ − (x₁ + x₂ + ...), along one axis or none."""
     if initial is not MISSING:
         return ufunc(initial, inverse.reduce(x, axis=tuple(axes)))
@@ -534,7 +543,14 @@ def _fold_by_inverse(ufunc: Any, inverse: Any, x: Any, axes: Sequence[int], init
 # --------------------------------------------------------------------------------------------------- accumulate
 
 
-def _accumulate(ufunc: np.ufunc, inputs: Sequence[Any], *, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+def _accumulate(
+    ufunc: np.ufunc,
+    inputs: Sequence[Any],
+    *,
+    axis: Any = 0,
+    dtype: DTypeLike | None = None,
+    out: tuple[Traced | None, ...] | None = None,
+) -> Any:
     _binary_only(ufunc, "accumulate")
     (target,) = _padded(out, ufunc)
     _check_target(ufunc, target, inputs)
@@ -552,7 +568,7 @@ def _accumulate(ufunc: np.ufunc, inputs: Sequence[Any], *, axis: Any = 0, dtype:
     return result if target is None else _write(ufunc, target, result, True, "unsafe")
 
 
-def _running(ufunc: np.ufunc, x: Any, axis: int) -> Any:
+def _running(ufunc: np.ufunc, x: Traced, axis: int) -> Any:
     if ufunc is np.add:
         return np.cumsum(x, axis, x.dtype)
     if ufunc is np.multiply:
@@ -629,7 +645,7 @@ def _at(ufunc: np.ufunc, inputs: Sequence[Any]) -> None:
         _at_in_rounds(ufunc, x, key, values)
 
 
-def _add_at(x: Tracer, key: Any, value: Any) -> None:
+def _add_at(x: Tracer, key: object, value: Traced) -> None:
     """Add at index arrays, of which some may be traced; a scatter adds up what falls on one element."""
     basic, arrays, axes, lead = parse(x, key)
     region = region_shape(basic.index)
@@ -652,7 +668,7 @@ def _add_at(x: Tracer, key: Any, value: Any) -> None:
     write(x, added, value, *arrays)
 
 
-def _at_in_rounds(ufunc: np.ufunc, x: Tracer, key: Any, values: Sequence[Any]) -> None:
+def _at_in_rounds(ufunc: np.ufunc, x: Tracer, key: object, values: Sequence[Any]) -> None:
     """Round r does what is named for the r-th time, so no round names an element twice."""
     if holds_traced(key if isinstance(key, tuple) else (key,)):
         raise unsupported(
@@ -679,7 +695,9 @@ def _at_in_rounds(ufunc: np.ufunc, x: Tracer, key: Any, values: Sequence[Any]) -
 # ----------------------------------------------------------------------------------------------------- reduceat
 
 
-def _reduceat(ufunc: np.ufunc, inputs: Sequence[Any], *, axis: Any = 0, dtype: Any = None, out: Any = None) -> Any:
+def _reduceat(
+    ufunc: np.ufunc, inputs: Sequence[Any], *, axis: Any = 0, dtype: DTypeLike | None = None, out: Any = None
+) -> Any:
     """One reduction a segment, from each index to the next; a single element where that lies before it."""
     _binary_only(ufunc, "reduceat")
     (target,) = _padded(out, ufunc)
