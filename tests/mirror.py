@@ -54,6 +54,7 @@ COVERED = [
         "passes/expand.py"),
     row("tests/optimize/test_optimisers.py", "arithmetic on trees is what optimisers are made of; and imports",
         "optimize/__init__.py", "optimize/trees.py"),
+    row("tests/drawing/test_svg.py", "imports: pictures are made by the names that it has", "drawing/__init__.py"),
     row("tests/graph/search/test_with_optuna.py", "imports: searches are called by the names that it has",
         "graph/search/__init__.py"),
     row("tests/passes/plan/test_planner.py", "how a kind is planned is seen in plans",

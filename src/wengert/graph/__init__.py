@@ -21,7 +21,7 @@ what it reads. Graphs never change: an edit returns another graph, which shares 
 Files: ``vertices`` is the data, ``wires`` builds by calling, ``recorded`` and ``chains`` make graphs of functions and
 chains; ``graph`` holds, ``evaluation`` computes, ``specs`` looks at shapes alone, ``blocks`` differentiate what is
 being edited; ``order`` sorts, ``edits`` changes, ``inheriting`` carries parameters over, ``difference`` compares;
-``table``, ``layout`` and ``drawing`` show. Widths: ``rules`` of parts and of ``layers``, ``couplings`` of features, and
+``table`` and ``drawing`` show. Widths: ``rules`` of parts and of ``layers``, ``couplings`` of features, and
 ``widths``, which changes them.
 """
 

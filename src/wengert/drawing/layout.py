@@ -1,10 +1,10 @@
-"""Where the vertices of a drawing stand: layered, so that every edge runs down.
+"""Place the nodes of a drawing in layers, so that every edge runs down.
 
-Sugiyama, Tagawa and Toda (1981), in its four steps:
+The method is that of Sugiyama, Tagawa and Toda (1981), in four steps:
 
-1. *Layers*: a vertex stands below all that it reads; what reads nothing, and is no input, right above its readers.
+1. *Layers*: a node stands below all that it reads; one that ``hangs`` stands right above its readers.
 2. *Bends*: an edge that crosses layers gets a place in each of them, so that it meets no box.
-3. *Order* within layers: each place moves to the median of its neighbours' in the layer above, then below, in turns
+3. *Order* within layers: each place moves to the median of its neighbours' in the layer above, then below, alternately
    (Eades and Wormald 1994); the order with the fewest crossings is kept.
 4. *Coordinates*: places move to the mean of their neighbours, as far as their order and the space between them allow:
    that is isotonic regression, which finds the nearest such coordinates at once. Bends pull harder, so that long edges
@@ -12,7 +12,7 @@ Sugiyama, Tagawa and Toda (1981), in its four steps:
 
 A graph that is much higher than wide is then cut into columns, from left to right, where few edges are cut.
 
-Everything is linear in vertices and bends but for the sorting, and nothing recurses.
+Everything is linear in nodes and bends but for the sorting, and nothing recurses.
 """
 
 from __future__ import annotations
@@ -22,13 +22,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
-from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.optimize import isotonic_regression
-
-if TYPE_CHECKING:
-    from wengert.graph.graph import Graph
 
 SWEEPS = 12
 BEND_WIDTH = 10.0
@@ -36,15 +33,30 @@ SPACE = 24.0
 """The space between two places of a layer."""
 
 Place = str | tuple[str, str, int]
-"""A vertex, or the bend of the edge from one vertex to another in a layer."""
+"""The name of a node, or the bend of the edge from one node to another in a layer."""
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Node:
+    """A node is what a layout knows of a box: its name, whose values it reads, and how wide it is.
+
+    ``hangs``: it reads nothing, and stands right above its readers rather than at the top.
+    """
+
+    name: str
+    reads: tuple[str, ...]
+    width: float
+    hangs: bool = False
 
 
 @dataclass(frozen=True)
 class Layout:
-    """A layout says where the vertices of a drawing stand.
+    """A layout says where the nodes of a drawing stand.
 
     ``layers``, from above, have places in their order; ``x`` is the middle of each; ``routes`` are the places of each
-    edge, its two vertices included; ``reads`` is how many others each vertex reads.
+    edge, its two nodes included; ``reads`` is how many others each node reads.
     """
 
     layers: list[list[Place]]
@@ -53,42 +65,40 @@ class Layout:
     reads: dict[str, int]
 
 
-def layout(graph: Graph, widths: Mapping[str, float]) -> Layout:
-    """Return where vertices of these widths stand."""
-    layer_of = layers_of(graph)
+def layout(nodes: Sequence[Node]) -> Layout:
+    """Return where the nodes stand, each of which comes after those that it reads."""
+    layer_of = layers_of(nodes)
     layers: list[list[Place]] = [[] for _ in range(max(layer_of.values(), default=-1) + 1)]
     for name, layer in layer_of.items():
         layers[layer].append(name)
     routes: dict[tuple[str, str], list[Place]] = {}
-    above: dict[Place, list[Place]] = {name: [] for name in graph.vertices}
-    below: dict[Place, list[Place]] = {name: [] for name in graph.vertices}
-    for vertex in graph:
-        for read in dict.fromkeys(vertex.inputs):
-            bends: list[Place] = [
-                (read, vertex.name, layer) for layer in range(layer_of[read] + 1, layer_of[vertex.name])
-            ]
+    above: dict[Place, list[Place]] = {node.name: [] for node in nodes}
+    below: dict[Place, list[Place]] = {node.name: [] for node in nodes}
+    for node in nodes:
+        for read in dict.fromkeys(node.reads):
+            bends: list[Place] = [(read, node.name, layer) for layer in range(layer_of[read] + 1, layer_of[node.name])]
             for bend in bends:
                 layers[bend[2]].append(bend)  # type: ignore[index]  # a bend, which has a layer
                 above[bend], below[bend] = [], []
-            route = routes[read, vertex.name] = [read, *bends, vertex.name]
+            route = routes[read, node.name] = [read, *bends, node.name]
             for a, b in pairwise(route):
                 below[a].append(b)
                 above[b].append(a)
     layers = ordered(layers, above, below)
-    return Layout(
-        layers, coordinates(layers, above, below, widths), routes, {v.name: len(set(v.inputs)) for v in graph}
-    )
+    x = coordinates(layers, above, below, {node.name: node.width for node in nodes})
+    return Layout(layers, x, routes, {node.name: len(set(node.reads)) for node in nodes})
 
 
-def layers_of(graph: Graph) -> dict[str, int]:
-    """Return the layer of each vertex, counted from above."""
+def layers_of(nodes: Sequence[Node]) -> dict[str, int]:
+    """Return the layer of each node, counted from above."""
     layer: dict[str, int] = {}
-    for vertex in graph:
-        layer[vertex.name] = max([layer[read] + 1 for read in vertex.inputs], default=0)
-    for name, readers in graph.readers().items():
-        if not graph[name].inputs and name not in graph.inputs and readers:
-            layer[name] = min(layer[reader] for reader in readers) - 1
-    return layer
+    highest: dict[str, int] = {}  # of the readers of each
+    for node in nodes:
+        layer[node.name] = max([layer[read] + 1 for read in node.reads], default=0)
+        for read in node.reads:
+            highest[read] = min(highest.get(read, layer[node.name]), layer[node.name])
+    hanging = {node.name: highest[node.name] - 1 for node in nodes if node.hangs and node.name in highest}
+    return layer | hanging
 
 
 # ------------------------------------------------------------------------------------------------------------ order
@@ -171,13 +181,13 @@ def coordinates(
     return {place: float(at - left) for place, at in x.items()}
 
 
-def _offsets(layer: Sequence[Place], half: Mapping[Place, float]) -> Any:
+def _offsets(layer: Sequence[Place], half: Mapping[Place, float]) -> Floats:
     """Return where the places stand if they stand as near to one another as they may."""
     steps = [0.0] + [half[a] + half[b] + SPACE for a, b in pairwise(layer)]
     return np.cumsum(steps)
 
 
-def _apart(wanted: Any, weights: Any, offsets: Any) -> Any:
+def _apart(wanted: Floats, weights: Floats, offsets: Floats) -> Floats:
     """Return the coordinates nearest to ``wanted`` whose distances are those of ``offsets`` or more."""
     if not len(wanted):
         return wanted
