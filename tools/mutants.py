@@ -60,7 +60,7 @@ GROUPS = {
     "codegen": ["codegen/nests/*.py", "codegen/specs/*.py", "codegen/vecmath/*.py"]
     + ["codegen/bodies.py", "codegen/contract.py", "codegen/fourier.py", "codegen/ir.py", "codegen/lapack.py"]
     + ["codegen/loops.py", "codegen/lower.py", "codegen/memory.py", "codegen/sorting.py", "codegen/strides.py"],
-    "watching": ["tracing/surroundings/*.py", "tracing/decisions.py", "tracing/turns.py", "tracing/libraries.py"]
+    "watching": ["tracing/surroundings/*.py", "tracing/decisions.py", "tracing/counted.py", "tracing/libraries.py"]
     + ["tracing/python/*.py"]
     + ["runtime/paths.py", "runtime/specialisation.py", "runtime/tiered.py"],
 }

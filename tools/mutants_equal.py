@@ -37,8 +37,8 @@ EQUAL: dict[str, Equal] = {
     "56bb0b321d82b72e": Equal(
         "passes/reroll/loops.py", "slot >= 0 -> > 0", "what a sum begins with may be of the loop too: it is made before"
     ),
-    "ea343dda66f2d821": Equal("passes/reroll/whiles.py", "refs[0] -> refs[1]", "it stops at one value in all turns"),
-    "0feaec1c5e7ee191": Equal("passes/reroll/whiles.py", "len(chain) > FEWEST -> >=", EITHER),
+    "9f84ae715d4e0a3e": Equal("passes/any_count.py", "refs[0] -> refs[1]", "it stops at one value in all iterations"),
+    "51725e8d4066bc30": Equal("passes/any_count.py", "len(chain) > FEWEST -> >=", EITHER),
     "61e4a450f9f0cefb": Equal(
         "codegen/vecmath/exponentials.py", "30 -> 31", "at this size the root is a, to the rounding"
     ),
@@ -50,7 +50,9 @@ EQUAL: dict[str, Equal] = {
     ),
     "224d6f4b7fbb90f6": Equal("codegen/vecmath/fast.py", "x > y -> x >= y", "of two equal numbers either is larger"),
     "d16099787a4bced9": Equal("codegen/vecmath/arithmetic.py", "n > limit -> n >= limit", "limit becomes limit"),
-    "6a1cc2af51adeea2": Equal("tracing/turns.py", "18 -> 19", "how much is compared at most: what is larger is traced"),
+    "18786d606680378a": Equal(
+        "tracing/counted.py", "18 -> 19", "how much is compared at most: what is larger is traced"
+    ),
     "20a55eac20eced59": Equal("tracing/python/lines.py", "len(callers) > most -> >=", "how many are kept at most"),
     "55fb21d7ee9dfe5b": Equal("runtime/specialisation.py", "8 -> 9", "how many are kept at most"),
     "36b2dc8932811844": Equal(

@@ -14,10 +14,9 @@ from wengert.tape import Aval, Instr
 class Expected:
     """The value that a guard saw when it was recorded: hashable and compared by bytes, so that a tape can carry it."""
 
-    __slots__ = ("key", "turn", "value")
+    __slots__ = ("key", "value")
 
-    def __init__(self, value: Any, turn: Any = None) -> None:
-        self.turn = turn  # what stood beside traced values when it was seen: no part of what it is
+    def __init__(self, value: Any) -> None:
         array = np.asarray(value)
         self.value = array[()] if array.ndim == 0 else array
         self.key = (array.shape, array.dtype.str, array.tobytes())

@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from wengert import config
 from wengert.collector import undisturbed
 from wengert.edit import merge_common
+from wengert.passes.any_count import with_loops_of_any_count
 from wengert.passes.expand import expand
 from wengert.passes.fuse import IsNative, fuse
 from wengert.passes.join_windows import join_windows
@@ -22,12 +23,12 @@ from wengert.passes.output_masks import output_masks
 from wengert.passes.planes import planes
 from wengert.passes.recompute import recompute
 from wengert.passes.rematerialise import rematerialise
-from wengert.passes.reroll import reroll, with_loops_of_any_count
-from wengert.passes.reroll.whiles import Counts
+from wengert.passes.reroll import reroll
 from wengert.passes.schedule import schedule
 from wengert.passes.simplify import drop_dead, fold_constants, use_identities
 from wengert.passes.transpose_products import transpose_products
 from wengert.tape import Tape, check
+from wengert.tracing.counted import RunCounts
 
 Pass = Callable[..., Tape]
 
@@ -80,13 +81,13 @@ def run(
     tape: Tape,
     passes: Sequence[Pass] = PIPELINE,
     is_native: IsNative | None = None,
-    counts: Counts | None = None,
+    counts: RunCounts | None = None,
     is_rolled: bool = True,
 ) -> Tape:
     """Put ``tape`` through ``passes`` in order, and check it after each if ``config.check`` is on.
 
-    ``counts`` has the notes of a trace on how often its loops ran; without them no loop becomes one of any count. If
-    ``is_rolled`` is False, loops stay as they were recorded.
+    ``counts`` has the notes that the run of a compiled function left on its loops; without them no loop becomes one of
+    any count. If ``is_rolled`` is False, loops stay as they were recorded.
 
     Tapes among the parameters of a step stay as they are. The body of a map is an expression within one kernel, where
     LLVM simplifies it; and steps are equal if their bodies are one object, of which passes would make two. The bodies

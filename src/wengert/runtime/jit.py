@@ -32,8 +32,8 @@ from wengert.errors import (
 )
 from wengert.locks import lock_of_object
 from wengert.ops.control import GuardMiss, guard, values_of
+from wengert.passes.any_count import check_counted
 from wengert.passes.number_guards import path_of
-from wengert.passes.reroll import Counts, check_counted
 from wengert.runtime import _native
 from wengert.runtime.entry import entry_of
 from wengert.runtime.execute import run_once
@@ -43,6 +43,7 @@ from wengert.runtime.plain import NotTraced, OwnArrays, answered_by, is_refusal,
 from wengert.runtime.program import Program
 from wengert.runtime.specialisation import MAX_ENVIRONMENTS, Compiled, Specialisation, check_not_shared
 from wengert.tracing import foreign
+from wengert.tracing.counted import Counts, RunCounts
 from wengert.tracing.signature import Array, Signature, signature_of
 from wengert.tracing.trace import current_trace
 from wengert.tracing.tracer import Tracer, own_array
@@ -378,10 +379,10 @@ class Jit(_native.Dispatcher):
         """Trace a call whose path is new: return its program and outputs, as ``_run`` does. ``special`` has the other
         paths of its signature and environment, if there are any."""
         start = time.perf_counter()
-        whole = self._whole(leaves, signature, is_look)
+        whole, counts = self._whole(leaves, signature, is_look)
         tape, environment, unrepeatable, written = whole
         lists = (*passes.ONCE, *passes.PIPELINE)
-        tape = passes.run(tape, lists, counts=self._counts, is_rolled=self._is_rolled)
+        tape = passes.run(tape, lists, counts=counts, is_rolled=self._is_rolled)
         if self._counts is not None:
             if self._counts.has_learnt and special is not None:
                 special.paths = Paths(self.__name__)  # the paths of single counts are not needed any more
@@ -413,17 +414,20 @@ class Jit(_native.Dispatcher):
             self._warn(UNDECIDED, "a guard compares values that are equal but for rounding", is_error=False)
         return compiled, results
 
-    def _whole(self, leaves: list[Any], signature: Signature, is_look: bool, is_by_value: bool = False) -> Whole:
-        """Run the function once and return what it records. ``is_by_value``: a guard fixes the count of each ``for``
-        over a traced range, since a loop of any count could not be recorded."""
-        counts = self._counts
-        if counts is not None:
-            counts.begin(is_by_value)
+    def _whole(
+        self, leaves: list[Any], signature: Signature, is_look: bool, is_by_value: bool = False
+    ) -> tuple[Whole, RunCounts | None]:
+        """Run the function once and return what it records, and what was noted of its loops.
+
+        ``is_by_value``: a guard fixes the count of each ``for`` over a traced range, since a loop of any count could
+        not be recorded.
+        """
+        counts = None if self._counts is None else self._counts.begin(is_by_value)
         may_run_again = not self._is_strict or (counts is not None and counts.may_count())
         check = None if counts is None else partial(check_counted, counts=counts)
         options = is_refusal if may_run_again else None, self._is_rolled, counts, check, is_look
         try:
-            return trace_whole(self.__wrapped__, self.__name__, leaves, signature, *options)
+            return trace_whole(self.__wrapped__, self.__name__, leaves, signature, *options), counts
         except ReadsEnclosingTrace:
             raise
         except Exception as error:  # the user's own, and whatever a library makes of a traced value

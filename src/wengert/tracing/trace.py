@@ -20,7 +20,6 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from bisect import bisect_right
 from collections import ChainMap
 from collections.abc import Callable, Hashable, Sequence
 from contextlib import AbstractContextManager
@@ -46,13 +45,12 @@ from wengert.source import Source
 from wengert.tape import Atom, Aval, Builder, Capture, Instr, Lit, Tape, Var, building, literal
 from wengert.tracing import hooks
 from wengert.tracing.callers import KNOWN_INTERNAL, is_internal
+from wengert.tracing.counted import Looks, RunCounts, note_iteration
 from wengert.tracing.decisions import Decisions, ValueNumbers, moved_out
 from wengert.tracing.generators import Generators
 from wengert.tracing.interception import _opened
 from wengert.tracing.lending import Lent
-from wengert.tracing.python.bytecode import Place
 from wengert.tracing.python.lines import Lines
-from wengert.tracing.turns import Which, turn
 
 if TYPE_CHECKING:
     from wengert.tracing.tracer import Tracer
@@ -156,22 +154,12 @@ class Trace:
         self.is_rolled = True if not _stack.traces else _stack.traces[-1].is_rolled
         """Whether loops that were unrolled are rolled up again before a derivative is taken of what is recorded."""
         self.any_length = False  # see Tape
-        self.counts: Any = None if not _stack.traces else _stack.traces[-1].counts
-        """Of the compiled function that is traced: how often its loops ran."""
-        self.turning: Any = None
-        """The number of the ``for`` with a traced counter that is being looked at: see functions/counting.py."""
-        self.looping: dict[int, Any] = {}
-        """By their ids, which no other may get: what has been noted by its id of a loop that turns: see turns.py."""
-        self.container_comparisons: set[Place] = set()
-        """Instructions that have compared what may be containers, item by item: see turns.py."""
+        self.counts: RunCounts | None = None if not _stack.traces else _stack.traces[-1].counts
+        """The loops of the compiled function that is traced: see counted.py."""
+        self.looks = Looks()
         self.decisions: Decisions | None = None
         """Of the body of a loop or a branch, which runs as often as nobody knows: what it decides in this run."""
         self._numbers: ValueNumbers | None = None
-        self._looks: list[int] = []
-        """How far the steps had come whenever somebody looked at a value."""
-        self._place: dict[Any, tuple[int, int]] = {}
-        """Of each value, the step that made it, and which of its outputs it is; of so many steps:"""
-        self._placed = 0
         self.owns = False
         """Whether a body without values records all that is done in it, be it on values of enclosing traces alone: what
         may not be reached is not done before."""
@@ -246,7 +234,7 @@ class Trace:
         if outer is not None:
             outer.unrepeatable = outer.unrepeatable or self.unrepeatable
         digests, given_away = self._digests, self.given_away
-        for kept in (self._overtaken, self._lines, self._lent, self._lent_traced, self.looping):
+        for kept in (self._overtaken, self._lines, self._lent, self._lent_traced, self.looks.kept):
             kept.clear()
         for kept in (self.given, self.values, self._defined, self.snapshots, self._read):
             kept.clear()
@@ -458,14 +446,14 @@ class Trace:
         bodies = _bodies()
         return self.concrete and (not bodies or bodies[0].level > self.level)
 
-    def look(self, atom: Atom, kind: str, owner: Tracer) -> Any:
+    def look(self, atom: Atom, kind: str, owner: Tracer, loop: int | None = None) -> Any:
         """The concrete value of ``atom``, guarded: the tape is valid for inputs that look the same. Within the body of
         a loop or a branch, the outcome of a truth that has no value."""
         if type(atom) is Lit:
             return atom.value
         bodies = _bodies()
         if self.has_values() and not (bodies and self._is_of_batch(atom)):
-            return self._guarded(atom, kind, owner)
+            return self._guarded(atom, kind, owner, loop)
         if bodies and kind == "bool" and bodies[-1].level >= self.level:
             return bodies[-1]._decided(owner)
         if self.concrete or (kind != "bool" and self._comes_from_outside(atom)):  # it is looked at where it comes from
@@ -488,34 +476,23 @@ class Trace:
         traced = [x for x in outer if type(x) is hooks.Tracer and x.constant() is None]
         return any(not x._trace.concrete or x._trace._is_of_batch(x.atom()) for x in traced)
 
-    def _guarded(self, atom: Atom, kind: str, owner: Tracer) -> Any:
+    def _guarded(self, atom: Atom, kind: str, owner: Tracer, loop: int | None) -> Any:
         value = self.evaluate(atom)
         # The innermost trace records the guard, whoever the value belongs to: guards stay in the order of the looks,
         # on which the tree of tapes rests. But no body does: what is looked at there does not change while it runs.
         bodies = _bodies()
         innermost = _stack.traces[bodies[0].level - 2] if bodies else current_trace() or self
         inner_atom = atom if innermost is self else innermost.lift(owner)
-        note = None
-        if not bodies and (kind == "turn" or (kind == "bool" and innermost.counts is not None)):
+        expected = Expected(value)
+        if not bodies and kind in ("iteration", "bool") and (counts := innermost.counts) is not None:
             made = self._definitions().get(atom) if type(atom) is Var else None
-            note = turn(innermost, "" if made is None else made.op.name, is_counted=kind == "turn")
-        noted = None if note is None else (self.turning if kind == "turn" else None, note)
-        innermost.emit(guard, (inner_atom,), {"expected": Expected(value, noted), "position": -1, "kind": kind})
+            note = note_iteration(innermost, "" if made is None else made.op.name, loop)
+            if note is not None:
+                counts.note_guard(expected, note)
+        innermost.emit(guard, (inner_atom,), {"expected": expected, "position": -1, "kind": kind})
         for t in _stack.traces:
-            t._looks.append(len(t.builder))
+            t.looks.add(len(t.builder))
         return value
-
-    def which(self, x: Tracer, memory: int) -> Which:
-        """Which value of this trace ``x`` is, or is a view of; ``memory``: see Which."""
-        for instr in self.builder.since(self._placed):
-            self._place.update({v: (self._placed, m) for m, v in enumerate(instr.outs)})
-            self._placed += 1
-        root = x.root()._atom
-        step, output = self._place.get(root, (-1, 0))
-        looks = bisect_right(self._looks, step)
-        begin = self._looks[looks - 1] if looks else 0
-        view = "" if x._atom is not None else repr(x._lens)
-        return Which(root, view, (len(self._looks) - looks, step - begin, output), memory)
 
     def _decided(self, condition: Tracer) -> bool:
         """The outcome of ``condition`` in this run of a body."""

@@ -152,7 +152,7 @@ class Tracer(metaclass=TracerType):
         """The same array for a tape to keep, whichever trace's: no write that comes later reaches it.
 
         Whoever writes copies what is lent (:meth:`writable_constant`). Of a view the part is copied now, so that a loop
-        that reads parts and writes others does not copy the whole at every turn.
+        that reads parts and writes others does not copy the whole at every iteration.
         """
         if self._base is None:
             if self._constant is not None:
@@ -198,14 +198,14 @@ class Tracer(metaclass=TracerType):
         """This value as it is now, out of reach of later writes."""
         return Tracer(self._trace, self.atom(), self.aval)
 
-    def look(self, kind: str) -> Any:
-        """The concrete value, with a guard unless it is a constant."""
+    def look(self, kind: str, loop: int | None = None) -> Any:
+        """Return the concrete value, with a guard unless it is a constant; ``loop``: see IterationNote."""
         constant = self.constant()
         if constant is not None:
             return constant
         if not self._trace.is_open:
             raise escaped(self)
-        return self._trace.look(self.atom(), kind, self)
+        return self._trace.look(self.atom(), kind, self, loop)
 
     def is_settled(self) -> bool:
         """Whether all of the value may be looked at, which code that is not traced does, and no derivative is lost:

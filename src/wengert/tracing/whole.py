@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from wengert import tree
 from wengert.errors import StructureError, WrittenError, message
 from wengert.tape import Tape
+from wengert.tracing.counted import RunCounts
 from wengert.tracing.generators import DrawnAtOnce, Generators
 from wengert.tracing.interception.type_of import answered
 from wengert.tracing.record import input_of, record_call
@@ -40,7 +41,7 @@ def trace_whole(
     signature: Signature,
     runs_again: Callable[[Exception], bool] | None = None,
     is_rolled: bool = True,
-    counts: Any = None,
+    counts: RunCounts | None = None,
     check: Callable[[Tape], None] | None = None,
     is_look: bool = False,
 ) -> Whole:
@@ -63,7 +64,7 @@ def _trace_in(
     signature: Signature,
     runs_again: Callable[[Exception], bool] | None,
     is_rolled: bool,
-    counts: Any,
+    counts: RunCounts | None,
     check: Callable[[Tape], None] | None,
     is_look: bool,
 ) -> Whole:

@@ -349,12 +349,12 @@ def test_a_loop_of_too_many_iterations_is_given_up_even_if_the_function_catches_
 
 
 def test_a_loop_of_many_iterations_is_not_looked_at_one_by_one(monkeypatch: pytest.MonkeyPatch) -> None:
-    """That took 0.3 ms a turn: a count of 500,000 took minutes where two others had been met before."""
+    """That took 0.3 ms an iteration: a count of 500,000 took minutes where two others had been met before."""
     monkeypatch.setattr(counting, "MOST_COUNTED", 50)
     compiled = wg.jit(_moved)
     for n in (3, 4, 100):
         assert compiled(0.5, n) == pytest.approx(_moved(0.5, n), rel=1e-12)
-    assert not any(i.op is guard and i.params["kind"] == "turn" for i in compiled.program(0.5, 100).tape.instrs)
+    assert not any(i.op is guard and i.params["kind"] == "iteration" for i in compiled.program(0.5, 100).tape.instrs)
     for n in (5, 6, 7, 200):
         assert compiled(0.5, n) == pytest.approx(_moved(0.5, n), rel=1e-12)
     assert compiled.stats()["traces"] == 6  # the loop is known then

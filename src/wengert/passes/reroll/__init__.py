@@ -23,10 +23,9 @@ from wengert.ops.index import scatter_set, set_slice
 from wengert.ops.shape import reshape
 from wengert.passes.reroll.columns import Places, Rolled
 from wengert.passes.reroll.loops import Irregular, Iteration, NotRolled, Roller
-from wengert.passes.reroll.pieces import IterationStep, Ref, read, read_with_moves
+from wengert.passes.reroll.pieces import IterationStep, Ref, read
 from wengert.passes.reroll.reads import Reads
 from wengert.passes.reroll.repeats import FEWEST, Run, repeats
-from wengert.passes.reroll.whiles import Counts, WhileMaker, are_moved_alike, turns
 from wengert.passes.simplify import drop_dead
 from wengert.tape import Aval, Builder, Instr, Tape, building
 
@@ -51,18 +50,18 @@ def _rolled(tape: Tape) -> Tape:
     if len(tape.instrs) < 2 * FEWEST:
         return tape
     steps, outputs = read(drop_dead(tape))
-    runs = repeats(_kinds(steps))
+    runs = repeats(kinds_of(steps))
     if not runs:
         return tape
     try:
-        return _Emitter(tape, steps, outputs).run(runs)
+        return Emitter(tape, steps, outputs).run(runs)
     except InternalError:
         raise
     except WengertError:  # of an op that has no batches
         return tape
 
 
-def _kinds(steps: list[IterationStep]) -> Any:
+def kinds_of(steps: list[IterationStep]) -> Any:
     """A number for each step, equal for steps that may be iterations of one; below zero for what stays alone."""
     known: dict[Any, int] = {}
     kinds = np.empty(len(steps), np.int64)
@@ -81,47 +80,9 @@ def _kinds(steps: list[IterationStep]) -> Any:
     return kinds
 
 
-def with_loops_of_any_count(tape: Tape, counts: Counts) -> Tape:
-    """``tape`` with a ``while`` in place of each loop of Python's, if all are known to be one of any count."""
-    new, turned = _with_whiles(tape, counts)
-    return new if turned and counts.knows(new, turned) else tape
+class Emitter:
+    """Writes a tape anew, step by step, with loops in the place of some of its runs."""
 
-
-def check_counted(tape: Tape, counts: Counts) -> None:
-    """Raise NotCounted unless each ``for`` that was traced with a counter is a loop of any count, and
-    TooManyIterationsError where one was given up."""
-    counts.check_not_refused()
-    if any(i.op is guard and i.params["kind"] == "turn" for i in tape.instrs):
-        _with_whiles(tape, counts)
-        counts.check(tape)
-
-
-def _with_whiles(tape: Tape, counts: Counts) -> tuple[Tape, list[int]]:
-    """The tape with a ``while`` in place of each loop that may be one of any count, and how many turns they had."""
-    turned = []
-    while (found := _with_a_while(tape)) is not None:
-        tape, count, number = found
-        turned.append(count)
-        if number is not None:
-            counts.rolled(number)
-    return tape, turned
-
-
-def _with_a_while(tape: Tape) -> tuple[Tape, int, int | None] | None:
-    """The tape with one loop rolled up, its count, and its number, if it is a ``for`` with a traced counter."""
-    if not any(i.op is guard and i.params["expected"].turn is not None for i in tape.instrs):
-        return None
-    steps, outputs, moves = read_with_moves(drop_dead(tape))
-    run = turns(steps, _kinds(steps))
-    if run is None or not are_moved_alike(moves, steps, run):
-        return None
-    last = steps[run.stop - 1].params
-    number = last["expected"].turn[0] if last["kind"] == "turn" else None
-    rolled = _Emitter(tape, steps, outputs).run_while(run)
-    return None if rolled is None else (*rolled, number)
-
-
-class _Emitter:
     def __init__(self, tape: Tape, steps: list[IterationStep], outputs: list[Ref]) -> None:
         self.tape, self.steps, self.outputs = tape, steps, outputs
         self.reads = Reads(steps, outputs)
@@ -133,13 +94,14 @@ class _Emitter:
         done = 0
         with building(self.builder):
             for r in runs:
-                self._each(done, r.start)
+                self.emit_all(done, r.start)
                 self._roll(r, PEELED)
                 done = r.stop
-            self._each(done, len(self.steps))
-        return self._made() if self.has_rolled else self.tape
+            self.emit_all(done, len(self.steps))
+        return self.made() if self.has_rolled else self.tape
 
-    def _made(self) -> Tape:
+    def made(self) -> Tape:
+        """Return the tape of what was emitted."""
         self.builder.source = None
         with building(self.builder):
             outputs = tuple([self.places.atom(r) for r in self.outputs])
@@ -154,23 +116,8 @@ class _Emitter:
             )
         )
 
-    def run_while(self, r: Run) -> tuple[Tape, int] | None:
-        """The tape with one loop of any count in place of a run of turns, if it can be one."""
-        try:
-            maker = WhileMaker(Iteration(self.reads, r), self.places)
-            maker.check()
-        except Irregular:
-            return None
-        with building(self.builder):
-            self._each(0, r.start)
-            try:
-                maker.emit()
-            except Irregular:
-                return None
-            self._each(r.stop, len(self.steps))
-        return self._made(), r.count
-
-    def _each(self, start: int, stop: int) -> None:
+    def emit_all(self, start: int, stop: int) -> None:
+        """Emit these steps as they were."""
         for step in self.steps[start:stop]:
             self.emit(step)
 
@@ -178,20 +125,20 @@ class _Emitter:
         try:
             roller = Roller(Iteration(self.reads, r), self.places, self.emit)
         except NotRolled:
-            self._each(r.start, r.stop)
+            self.emit_all(r.start, r.stop)
             return
         except Irregular:
             if may_peel and r.count > FEWEST:
-                self._each(r.start, r.start + r.period)
+                self.emit_all(r.start, r.start + r.period)
                 self._roll(Run(r.start + r.period, r.period, r.count - 1), may_peel - 1)
             else:
-                self._each(r.start, r.stop)
+                self.emit_all(r.start, r.stop)
             return
         if roller.is_worth_it():
             roller.roll()
             self.has_rolled = True
         else:
-            self._each(r.start, r.stop)
+            self.emit_all(r.start, r.stop)
 
     def emit(self, step: IterationStep) -> None:
         """The step as it was."""

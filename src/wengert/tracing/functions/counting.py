@@ -1,13 +1,13 @@
 """``for i in range(n)``, where ``n`` is a traced integer: by its value, or as a ``while`` on a traced counter.
 
 The value of ``n`` is looked at, so each count is a path of its own. Where a compiled function has met several counts in
-one place, the loop is recorded there as the ``while`` that it is, ``i`` being traced too: at each turn it is looked at
-whether ``i < n``, and nobody learns the count. If the turns then carry traced values alone, they become one step
-(passes/reroll/whiles.py); what asks for the value of ``i``, as an index into a list does, says so by a guard, and the
-loop stays what it was.
+one place (:mod:`wengert.tracing.counted`), the loop is recorded there as the ``while`` that it is, ``i`` being traced
+too: at each iteration it is looked at whether ``i < n``, and nobody learns the count. If the iterations then carry
+traced values alone, they become one step (passes/any_count.py); what asks for the value of ``i``, as an index into a
+list does, says so by a guard, and the loop stays what it was.
 
 A counter that may leave the bounds for which its loop was checked is none, and a range of very many numbers is given up
-after the first of its turns: Python answers that call.
+after the first of its iterations: Python answers that call.
 
 ``n`` may be ``int(n)``, if that is written in the brackets of ``range`` and nobody else gets the number.
 """
@@ -27,6 +27,7 @@ from wengert.errors import TooManyIterationsError, message
 from wengert.ops.control import MOST_ITERATIONS
 from wengert.ops.elementwise import subtract
 from wengert.tracing.callers import is_internal
+from wengert.tracing.counted import RunCounts
 from wengert.tracing.interception.asking import AT_ANY
 from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.operators import python_number
@@ -39,9 +40,9 @@ from wengert.tracing.tracer import Tracer, record
 INT64 = np.dtype(np.int64)
 
 MOST_COUNTED = 1 << 16
-"""Turns of a loop with a traced counter: each is looked at, which takes some ten times as long as to record it."""
+"""The most iterations of a loop with a traced counter: to look at one takes some ten times as long as to record it."""
 MOST_RECORDED = 1 << 14
-"""Turns that are recorded of a range of more than MOST_ITERATIONS, which most loops over such a range leave before."""
+"""The most iterations that are recorded of a range of more than MOST_ITERATIONS: most loops leave one before."""
 
 
 @intercepts(range, AT_ANY)
@@ -68,7 +69,7 @@ def _value(x: Any) -> int:
     return x if type(x) is int else int(x._trace.evaluate(x.atom()))
 
 
-def _first_of_many(numbers: range, count: int, counts: Any) -> Iterator[int]:
+def _first_of_many(numbers: range, count: int, counts: RunCounts) -> Iterator[int]:
     """The numbers, so many that they are not worth recording, unless the loop is left early."""
     yield from numbers[:MOST_RECORDED]
     trace = current_trace()
@@ -84,15 +85,15 @@ def _first_of_many(numbers: range, count: int, counts: Any) -> Iterator[int]:
     raise error
 
 
-def _counts() -> Any:
-    """Of the compiled function that is traced: how often its loops ran. None in a body, which is not its tape."""
+def _counts() -> RunCounts | None:
+    """Return the counts of the compiled function that is traced; None in a body, which is not its tape."""
     trace = current_trace()
     return None if trace is None or is_in_body() else trace.counts
 
 
 @intercepts(int)
 def traced_int(x: Any) -> Any:
-    """The value, looked at; the traced number itself where ``range`` gets it, which then asks for the value."""
+    """Return the value, looked at; the traced number itself where ``range`` gets it, which then asks for the value."""
     if type(x) is not Tracer:
         raise TypeError(
             f"int() argument must be a string, a bytes-like object or a real number, not {type(x).__name__!r}"
@@ -117,14 +118,9 @@ def _counted(number: int, start: Any, stop: Any) -> Iterator[Any]:
     """The numbers of ``range(start, stop)``, traced, each when it has been looked at whether it is one."""
     start, stop = (python_number(x.astype(INT64)) if type(x) is Tracer else x for x in (start, stop))
     i = start if type(start) is Tracer else python_number(record(subtract, (stop, stop), {})) + start
-    while _goes_on(i < stop, number):
+    while bool((i < stop).look("iteration", number)):
         yield i
         i = i + 1
-
-
-def _goes_on(condition: Any, number: int) -> bool:
-    condition._trace.turning = number
-    return bool(condition.look("turn"))
 
 
 def _is_of_a_loop(frame: FrameType, place: Place) -> bool:

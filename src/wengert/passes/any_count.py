@@ -1,14 +1,14 @@
-"""A ``while`` of Python's, traced for some number of turns, as a loop of any number of them.
+"""A loop of Python's, traced for some number of iterations, becomes a loop of any number of them.
 
-Its condition was looked at once a turn: a guard. Where all turns took the same steps, carried traced values alone
-(which :mod:`wengert.tracing.turns` has noted at each guard), and read nothing that differs from turn to turn, the loop
-is known but for its count, and the tape with a ``while`` in its place holds for each count but zero. That the rest of
-the tape does not depend on the count either is seen when several counts have come to one tape: see :class:`Counts`.
+The condition of a ``while``, or of a ``for`` with a traced counter, was looked at once an iteration: a guard. Where all
+iterations took the same steps, carried traced values alone (as :mod:`wengert.tracing.counted` has noted at each look),
+and read nothing that differs between iterations, the loop is known but for its count, and the tape with a ``while`` in
+its place holds for each count but zero. That the rest of the tape does not depend on the count either is seen when
+several counts have come to one tape: see :class:`~wengert.tracing.counted.Counts`.
 """
 
 from __future__ import annotations
 
-import itertools
 from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
@@ -16,135 +16,103 @@ from typing import Any
 
 import numpy as np
 
-from wengert.errors import ConcretizationError, WengertError
 from wengert.higher.bodies import alive
 from wengert.higher.loops import While, while_
 from wengert.ops.control import MOST_ITERATIONS, Expected, guard
 from wengert.ops.elementwise import absolute, add, convert, logical_not, multiply, negative, square, subtract
 from wengert.ops.shape import zeros
+from wengert.passes.reroll import Emitter, kinds_of
 from wengert.passes.reroll.columns import Places, Rolled
 from wengert.passes.reroll.loops import Irregular, Iteration, OperandReads, ScanMaker, StepOutput, plan_scan
-from wengert.passes.reroll.pieces import IterationStep, Move, Piece, Ref, as_piece
+from wengert.passes.reroll.pieces import IterationStep, Move, Piece, Ref, as_piece, read_with_moves
 from wengert.passes.reroll.repeats import Run
-from wengert.tape import Atom, Lit, Tape, building, current_builder, definitions, structure
+from wengert.passes.simplify import drop_dead
+from wengert.tape import Atom, Lit, Tape, building, current_builder, definitions
+from wengert.tracing.counted import IterationNote, NotCounted, RunCounts
 
-ENOUGH = 3
-"""Numbers of turns that must have come to one tape."""
 FEWEST = 3
-"""Turns that show what is carried."""
-
-SEVERAL = 2
-"""Counts of one ``for`` after which it is traced with a counter."""
+"""This many iterations show what is carried."""
 BOUNDS = (1 << 53, 1 << 30, MOST_ITERATIONS)
-"""Of the counter of a loop of any count, the largest for which what is computed of it, as Python's integers are, must
-fit into int64."""
-MOST_TRIES = 6
-"""Traces with a counter that have come to no loop."""
+"""The bounds that are tried for the counter of a loop of any count, the largest first: what is computed of it, as
+Python's integers are, must fit into int64."""
 
 BOOL = np.dtype(bool)
 
 
-class Counts:
-    """Of a compiled function: with which numbers of turns its tapes were the same but for these."""
+def with_loops_of_any_count(tape: Tape, counts: RunCounts) -> Tape:
+    """Return ``tape`` with a ``while`` in place of each loop of Python's, if all are known to be one of any count."""
+    new, found = _with_whiles(tape, counts)
+    return new if found and counts.knows(new, found) else tape
 
-    def __init__(self) -> None:
-        self._seen: dict[Any, list[set[int]]] = {}
-        self._ranges: dict[Any, set[int]] = {}
-        self._tries: dict[Any, int] = {}
-        self._tried: set[Any] = set()
-        self._rolled: set[int] = set()
-        self._is_by_value = False
-        self._refused: WengertError | None = None
-        self.knows_any = False
-        self.has_learnt = False
-        """Whether loops have become known since this was last set back."""
 
-    def knows(self, tape: Tape, turned: Sequence[int]) -> bool:
-        """Whether each loop of ``tape`` has been seen with enough numbers of turns, ``turned`` among them."""
-        seen = self._seen.setdefault(structure(tape), [set() for _ in turned])
-        was_known = all(len(counts) >= ENOUGH for counts in seen)
-        for counts, count in zip(seen, turned, strict=True):
-            counts.add(count)
-        is_known = all(len(counts) >= ENOUGH for counts in seen)
-        self.has_learnt = self.has_learnt or (is_known and not was_known)
-        self.knows_any = self.knows_any or is_known
-        if is_known:
-            for place in self._tried:
-                self._tries.pop(place, None)
-        return is_known
+def check_counted(tape: Tape, counts: RunCounts) -> None:
+    """Check the loops of ``tape`` that were traced with a counter, and that none was given up.
 
-    # Of ``for`` loops whose count is a traced integer (tracing/functions/counting.py), each by its place:
+    Raise NotCounted where a counter would make a difference: it is an int64, and Python's integers are not; or where it
+    is of no use, in a loop that is none of any count, though it has run often enough to tell. Raise
+    TooManyIterationsError where a loop was given up.
+    """
+    counts.check_not_refused()
+    looks = [i.params["expected"] for i in tape.instrs if i.op is guard and i.params["kind"] == "iteration"]
+    if not looks:
+        return
+    _with_whiles(tape, counts)
+    if not are_small(tape):
+        counts.give_up()
+        raise NotCounted("an integer may leave int64")
+    notes = [counts.note_of(expected) for expected in looks]
+    lengths = Counter(None if note is None else note.loop for note in notes)
+    if any(number is None or (not counts.is_rolled(number) and n > FEWEST + 1) for number, n in lengths.items()):
+        raise NotCounted("a loop is none of any count")
 
-    def note(self, place: Any, count: int) -> None:
-        """A loop was traced with this count."""
-        self._ranges.setdefault(place, set()).add(count)
 
-    def may_count(self) -> bool:
-        return any(self._is_open(place) for place in self._ranges)
+def _with_whiles(tape: Tape, counts: RunCounts) -> tuple[Tape, list[int]]:
+    """Return the tape with a ``while`` in place of each loop that may be one of any count, and their counts."""
+    found = list[int]()
+    while (one := _with_a_while(tape, counts)) is not None:
+        tape, count, number = one
+        found.append(count)
+        if number is not None:
+            counts.rolled(number)
+    return tape, found
 
-    def _is_open(self, place: Any) -> bool:
-        is_worth_it = len(self._ranges.get(place, ())) >= SEVERAL and self._tries.get(place, 0) < MOST_TRIES
-        return is_worth_it and not self._is_by_value
 
-    def counted(self, place: Any) -> int | None:
-        """A number for a loop that is to be traced as a ``while`` on a traced counter: not before several counts, and
-        not if that has been of no use often."""
-        if not self._is_open(place):
+def _with_a_while(tape: Tape, counts: RunCounts) -> tuple[Tape, int, int | None] | None:
+    """Return the tape with one loop rolled up, its count, and its number if it is a ``for`` with a traced counter."""
+    if not any(i.op is guard and counts.note_of(i.params["expected"]) is not None for i in tape.instrs):
+        return None
+    steps, outputs, moves = read_with_moves(drop_dead(tape))
+    notes = {k: note for k, s in enumerate(steps) if s.op is guard and (note := counts.note_of(s.params["expected"]))}
+    run = iterations(steps, kinds_of(steps), notes)
+    if run is None or not are_moved_alike(moves, steps, run):
+        return None
+    emitter = Emitter(tape, steps, outputs)
+    try:
+        maker = WhileMaker(Iteration(emitter.reads, run), emitter.places)
+        maker.check()
+    except Irregular:
+        return None
+    with building(emitter.builder):
+        emitter.emit_all(0, run.start)
+        try:
+            maker.emit()
+        except Irregular:
             return None
-        self._tried.add(place)
-        return next(_numbers)
-
-    def begin(self, is_by_value: bool = False) -> None:
-        """The function is traced once more; ``is_by_value``: with every ``for`` by its count."""
-        self._tried.clear()
-        self._rolled.clear()
-        self._is_by_value = is_by_value
-        self._refused = None
-
-    def rolled(self, number: int) -> None:
-        """The loop of this number was one of any count."""
-        self._rolled.add(number)
-
-    def refuse(self, error: WengertError) -> None:
-        """What is being traced is not to be kept, even if the function catches the error itself."""
-        self._refused = error
-
-    def check_not_refused(self) -> None:
-        if self._refused is not None:
-            raise self._refused
-
-    def check(self, tape: Tape) -> None:
-        """Raise NotCounted where a counter would make a difference: it is an int64, and Python's integers are not; or
-        where it is of no use, in a loop that is none of any count, though it has turned often enough to tell."""
-        turned = [i.params["expected"].turn for i in tape.instrs if i.op is guard and i.params["kind"] == "turn"]
-        if turned and not are_small(tape):
-            self._tries.update(dict.fromkeys(self._tried, MOST_TRIES))
-            raise NotCounted("an integer may leave int64")
-        looks = Counter(None if turn is None else turn[0] for turn in turned)
-        if any(number is None or (number not in self._rolled and n > FEWEST + 1) for number, n in looks.items()):
-            raise NotCounted("a loop is none of any count")
-
-    def failed(self) -> bool:
-        """Note that what was traced since :meth:`begin` will not do; whether a loop in it had a counter."""
-        for place in self._tried:
-            self._tries[place] = self._tries.get(place, 0) + 1
-        return bool(self._tried)
+        emitter.emit_all(run.stop, len(steps))
+    return emitter.made(), run.count, notes[run.stop - 1].loop
 
 
-_numbers = itertools.count()
+# ------------------------------------------------------------------------------------------------ where a loop is
 
 
-class NotCounted(ConcretizationError):
-    """A ``for`` that was traced with a counter is to be traced by its count after all."""
-
-
-def turns(steps: Sequence[IterationStep], kinds: Any) -> Run | None:
-    """The turns of the first loop that may be one of any count: each begins behind a guard and ends with the next."""
-    guards = [k for k, s in enumerate(steps) if s.op is guard and _noted(s) is not None]
+def iterations(steps: Sequence[IterationStep], kinds: Any, notes: dict[int, IterationNote]) -> Run | None:
+    """Return the iterations of the first loop that may be one of any count: each begins behind a guard and ends with
+    the next. ``notes`` are those on guards, by the places of these among the steps."""
+    guards = list(notes)
     for n, first in enumerate(guards):
         chain = [first]
         for k in guards[n + 1 :]:
-            if not _goes_on(steps, kinds, chain, k):
+            if not _goes_on(steps, kinds, notes, chain, k):
                 break
             chain.append(k)
             if _value(steps[k]) != _value(steps[first]):
@@ -155,38 +123,41 @@ def turns(steps: Sequence[IterationStep], kinds: Any) -> Run | None:
     return None
 
 
-def _noted(step: IterationStep) -> Any:
-    return step.params["expected"].turn
-
-
 def _value(step: IterationStep) -> bool:
     return bool(step.params["expected"].value)
 
 
-def _goes_on(steps: Sequence[IterationStep], kinds: Any, chain: list[int], k: int) -> bool:
-    """Whether the steps up to the guard ``k`` are one more turn."""
-    if len(chain) == 1:
-        return _same_place(steps[chain[0]], steps[k], is_first=True)
+def _goes_on(
+    steps: Sequence[IterationStep], kinds: Any, notes: dict[int, IterationNote], chain: list[int], k: int
+) -> bool:
+    """Whether the steps up to the guard ``k`` are one more iteration."""
+    last = chain[-1]
+    is_first = len(chain) == 1
+    if not _same_line(steps[last], steps[k]) or not _same_place(notes[last], notes[k], is_first):
+        return False
+    if is_first:
+        return True
     period = chain[1] - chain[0]
-    if k - chain[-1] != period or not _same_place(steps[chain[-1]], steps[k]):
-        return False
-    return bool((kinds[k - period + 1 : k + 1] == kinds[k - 2 * period + 1 : k - period + 1]).all())
+    return k - last == period and bool(
+        (kinds[k - period + 1 : k + 1] == kinds[k - 2 * period + 1 : k - period + 1]).all()
+    )
 
 
-def _same_place(a: IterationStep, b: IterationStep, is_first: bool = False) -> bool:
-    """Whether two looks are one condition's, with the same beside it; ``is_first``: ``a`` was before the first turn,
-    when other values stood there."""
-    if a.source is None or b.source is None or a.source[:2] != b.source[:2]:
+def _same_line(a: IterationStep, b: IterationStep) -> bool:
+    return a.source is not None and b.source is not None and a.source[:2] == b.source[:2]
+
+
+def _same_place(a: IterationNote, b: IterationNote, is_first: bool = False) -> bool:
+    """Whether two looks are one condition's, with the same beside it; ``is_first``: ``a`` was before the first
+    iteration, when other values stood there."""
+    if a.loop != b.loop or a.beside != b.beside:
         return False
-    (number, before), (other, after) = [_noted(s) for s in (a, b)]
-    if number != other or before.beside != after.beside:
-        return False
-    return is_first or all(x.is_as(y) for x, y in zip(before.which, after.which, strict=True))
+    return is_first or all(x.is_as(y) for x, y in zip(a.values, b.values, strict=True))
 
 
 def are_moved_alike(moves: Sequence[Move], steps: Sequence[IterationStep], run: Run) -> bool:
-    """Whether each turn reads and writes pieces as the one before it, from the second on: what no step shows, for it is
-    followed through. Pieces from before the loop that change their places would be where the count says."""
+    """Whether each iteration reads and writes pieces as the one before it, from the second on: what no step shows, for
+    it is followed through. Pieces from before the loop that change their places would be where the count says."""
     start, period, count = run
     made = {
         v: (j, m, k)
@@ -194,18 +165,18 @@ def are_moved_alike(moves: Sequence[Move], steps: Sequence[IterationStep], run: 
         for j in range(period)
         for m, v in enumerate(steps[start + k * period + j].outs)
     }
-    turns: list[list[Any]] = [[] for _ in range(count)]
+    contents: list[list[Any]] = [[] for _ in range(count)]
     for before, content in moves:
         k, j = divmod(before - start, period)
         if 0 <= k < count:
-            turns[k].append((j, [(place, *_which(ref, made, k)) for place, ref in content]))
-    return all(turn == turns[1] for turn in turns[2:])
+            contents[k].append((j, [(place, *_value_of(ref, made, k)) for place, ref in content]))
+    return all(content == contents[1] for content in contents[2:])
 
 
-def _which(ref: Ref, made: dict[Any, tuple[int, int, int]], turn: int) -> tuple[Any, ...]:
+def _value_of(ref: Ref, made: dict[Any, tuple[int, int, int]], iteration: int) -> tuple[Any, ...]:
     base, *piece = as_piece(ref)
     known = made.get(base)
-    return (base, *piece) if known is None else (*known[:2], turn - known[2], *piece)
+    return (base, *piece) if known is None else (*known[:2], iteration - known[2], *piece)
 
 
 class WhileMaker(ScanMaker):
@@ -222,7 +193,7 @@ class WhileMaker(ScanMaker):
         self.wanted = self._after()
 
     def _after(self) -> list[StepOutput]:
-        """What is read when the loop has ended: of the last turn alone."""
+        """Return what is read when the loop has ended: values of the last iteration alone."""
         needs = {slot: self.it.needs(slot) for slot in self.it.slots if slot.step in self.plan.group}
         if any(need.all for need in needs.values()):
             raise Irregular
@@ -240,7 +211,7 @@ class WhileMaker(ScanMaker):
         return Lit(array[0], array.dtype)
 
     def check(self) -> None:
-        """Raise Irregular where a turn reads what others do not."""
+        """Raise Irregular where an iteration reads what others do not."""
         for j in self.plan.group:
             for o, operand in enumerate(self.it.operands[j]):
                 places = {self.places.place(r) for r in operand.read.refs} if self.plan.sources[j, o] is None else set()
@@ -258,10 +229,10 @@ class WhileMaker(ScanMaker):
 
     def _is_counted(self) -> bool:
         """Whether this is a ``for`` whose counter is traced."""
-        return self.it.step(self.it.run.period - 1).params["kind"] == "turn"
+        return self.it.step(self.it.run.period - 1).params["kind"] == "iteration"
 
     def _counter(self) -> StepOutput:
-        """The step that gives the next turn's number, which the condition compares."""
+        """The step that gives the number of the next iteration, which the condition compares."""
         counter = self.it.hit(self._compared()[0], -1)
         if counter is None or self.it.step(counter[0].step).op is not add:
             raise Irregular
@@ -290,7 +261,7 @@ class WhileMaker(ScanMaker):
         moving = {j: self._moving_places(j) for j in self.plan.group if it.step(j).op is None}
         held = [slot for slot, _ in self.held]
         extra = [slot for slot in self.wanted if slot not in held]
-        for slot in extra:  # of the turn before, which nobody reads
+        for slot in extra:  # of the iteration before, which nobody reads
             self._carry(zeros(it.step(slot.step).outs[slot.output].aval))
         flag = self._carry(Lit(True, BOOL))
         goes_on = bool(it.step(last).params["expected"].value)
@@ -307,7 +278,7 @@ class WhileMaker(ScanMaker):
         loop = While(test, alive(tape), 0, len(self.constants.variables))
         builder = current_builder()
         source = it.step(last).source
-        builder.source = None if source is None else source._replace(role="any number of turns")
+        builder.source = None if source is None else source._replace(role="any number of iterations")
         results = builder.emit(while_, (*self.constants.operands, *[a for _, a in self.carries]), {"loop": loop})
         for slot, r in zip((*held, *extra), results, strict=False):
             self.places.settle(it.values(slot), Rolled(r, self.count - 1))
@@ -344,8 +315,8 @@ def _numbers_within(it: Iteration, counter: StepOutput, most: int) -> set[StepOu
 def are_small(tape: Tape) -> bool:
     """Whether each integer that is computed of a traced counter stays in int64."""
     made = definitions(tape)
-    turns = [made.get(i.ins[0]) for i in tape.instrs if i.op is guard and i.params["kind"] == "turn"]  # type: ignore[arg-type]  # no literal
-    bounds: dict[Atom, int] = {i.ins[0]: MOST_ITERATIONS for i in turns if i is not None}
+    looks = [made.get(i.ins[0]) for i in tape.instrs if i.op is guard and i.params["kind"] == "iteration"]  # type: ignore[arg-type]  # no literal
+    bounds: dict[Atom, int] = {i.ins[0]: MOST_ITERATIONS for i in looks if i is not None}
     read = {a for i in tape.instrs for a in i.ins} | {*tape.outputs}
     for i in tape.instrs:
         if bounds.keys().isdisjoint(i.ins) or i.op.kernel.moves_by_index:
@@ -369,8 +340,8 @@ def _bound(it: Iteration, operand: OperandReads, bounds: dict[StepOutput, int], 
     hit = it.hit(operand, -1)
     if hit is None:
         return _size(operand.read.refs[-1])
-    is_of_this_turn = hit[1] == it.run.count - 1
-    return bounds.get(hit[0]) if is_of_this_turn or hit[0] == counter else None
+    is_of_this_iteration = hit[1] == it.run.count - 1
+    return bounds.get(hit[0]) if is_of_this_iteration or hit[0] == counter else None
 
 
 def _bound_of_step(op: Any, known: list[int | None]) -> int | None:

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
-from types import SimpleNamespace
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import pytest
@@ -27,10 +26,11 @@ from wengert.ops.elementwise import (
     subtract,
 )
 from wengert.ops.index import gather
-from wengert.passes.reroll import whiles
+from wengert.passes import any_count
 from wengert.passes.reroll.pieces import IterationStep
 from wengert.source import Source
 from wengert.tape import Aval, Tape
+from wengert.tracing.counted import IterationNote, NotedValue
 
 POINTS = [4.0, 100.0, 1e4, 1e6, 9.0, 1e8, 0.01, 25.0, 1e10, 2.0, 1e-6]
 
@@ -213,7 +213,7 @@ def grows(x: Any) -> Any:
 
 
 def grows_in_an_array(x: Any) -> Any:
-    """What a turn has computed is written into an array, after other steps of the turn."""
+    """What an iteration has computed is written into an array, after other steps of the iteration."""
     u = np.array([x, 2 * x])
     while x < 100.0:
         y = x * 1.5
@@ -316,7 +316,7 @@ def test_an_integer_that_may_leave_int64_makes_no_loop_of_any_count(f: Callable[
     ids=str,
 )
 def test_how_large_the_result_of_a_step_can_be(op: Any, known: list[int | None], bound: int | None) -> None:
-    assert whiles._bound_of_step(op, known) == bound
+    assert any_count._bound_of_step(op, known) == bound
 
 
 INT, F64 = np.dtype(np.int64), np.dtype(float)
@@ -326,7 +326,7 @@ def of_a_counter(f: Callable[..., Any]) -> Tape:
     """A tape with what ``f`` computes of a counter that is compared with where it stops."""
 
     def look(k: Any, stop: Any, x: Any) -> Any:
-        guard(less(k, stop), expected=Expected(True), position=0, kind="turn")
+        guard(less(k, stop), expected=Expected(True), position=0, kind="iteration")
         return f(k, stop, x)
 
     return formula(look, Aval((), INT), Aval((), INT), Aval((5,), F64))
@@ -352,106 +352,41 @@ def of_a_counter(f: Callable[..., Any]) -> Tape:
     ],
 )
 def test_what_is_computed_of_a_counter_stays_within_int64(f: Callable[..., Any], expected: bool) -> None:
-    assert whiles.are_small(of_a_counter(f)) is expected
+    assert any_count.are_small(of_a_counter(f)) is expected
 
 
 def test_without_a_counter_every_integer_is_small() -> None:
     tape = formula(lambda k: multiply(square(square(k)), 7), Aval((), INT))
-    assert whiles.are_small(tape)
-
-
-# ------------------------------------------------------------------------------------------------------ the counts
-
-
-def small(k: int) -> Tape:
-    return formula(lambda x: multiply(x, float(k)), Aval((3,), F64))
-
-
-def test_a_tape_is_known_after_three_counts_of_each_of_its_loops() -> None:
-    counts = whiles.Counts()
-    assert not counts.knows(small(1), [4, 5]) and not counts.knows(small(1), [6, 5])
-    assert not counts.knows(small(1), [7, 5]) and not counts.has_learnt and not counts.knows_any
-    assert not counts.knows(small(2), [8, 6]), "of another tape"
-    assert not counts.knows(small(1), [7, 6]) and counts.knows(small(1), [7, 9])
-    assert counts.has_learnt and counts.knows_any
-    counts.has_learnt = False
-    assert counts.knows(small(1), [1, 1]) and not counts.has_learnt
-    assert not counts.knows(small(3), [1]) and counts.knows_any
-
-
-def test_a_place_is_counted_after_two_counts_and_given_up_after_some_tries() -> None:
-    counts = whiles.Counts()
-    assert not counts.may_count() and counts.counted("a") is None
-    counts.note("a", 5)
-    counts.note("a", 5)
-    assert not counts.may_count() and counts.counted("a") is None
-    counts.note("a", 6)
-    assert counts.may_count() and counts.counted("b") is None
-    first, second = counts.counted("a"), counts.counted("a")
-    assert first is not None and second is not None and first != second
-    counts.begin(is_by_value=True)
-    assert not counts.may_count() and counts.counted("a") is None and not counts.failed()
-    counts.begin()
-    for n in range(whiles.MOST_TRIES):
-        assert counts.may_count(), n
-        counts.begin()
-        assert counts.counted("a") is not None and counts.failed()
-    assert not counts.may_count() and counts.counted("a") is None
-
-
-def test_what_has_come_to_a_loop_may_be_tried_as_often_again() -> None:
-    counts = whiles.Counts()
-    counts.note("a", 5)
-    counts.note("a", 6)
-    for _ in range(whiles.MOST_TRIES - 1):
-        counts.begin()
-        counts.counted("a")
-        counts.failed()
-    counts.begin()
-    counts.counted("a")
-    for n in (3, 4, 5):
-        counts.knows(small(1), [n])
-    for _ in range(whiles.MOST_TRIES - 1):
-        counts.begin()
-        assert counts.counted("a") is not None
-        counts.failed()
-    assert counts.may_count()
-
-
-def test_what_was_refused_while_a_function_was_traced_is_raised_until_it_is_traced_again() -> None:
-    counts = whiles.Counts()
-    counts.check_not_refused()
-    counts.refuse(whiles.NotCounted("a test"))
-    with pytest.raises(whiles.NotCounted, match="a test"):
-        counts.check_not_refused()
-    counts.begin()
-    counts.check_not_refused()
-
-
-class Carried(NamedTuple):
-    """In the place of what is noted of a traced value beside a look."""
-
-    name: str
-
-    def is_as(self, other: Carried) -> bool:
-        return self.name == other.name
+    assert any_count.are_small(tape)
 
 
 LINE = Source("m.py", 3, "f")
 
 
-def look(number: int = 1, beside: Any = "x", which: str = "ab", source: Source | None = LINE) -> IterationStep:
-    noted = SimpleNamespace(beside=beside, which=[Carried(name) for name in which])
-    return IterationStep(guard, (), (), {"expected": Expected(True, turn=(number, noted))}, source)
+def step(source: Source | None) -> IterationStep:
+    return IterationStep(guard, (), (), {"expected": Expected(True)}, source)
 
 
-def test_two_looks_are_of_one_loop_by_their_line_and_what_stands_beside() -> None:
+def test_two_looks_are_of_one_loop_by_their_line() -> None:
+    assert any_count._same_line(step(LINE), step(LINE._replace(role="tangent")))
+    for other in (LINE._replace(line=4), None):
+        assert not any_count._same_line(step(LINE), step(other))
+        assert not any_count._same_line(step(other), step(LINE))
+    assert not any_count._same_line(step(None), step(None))
+
+
+VALUES = {name: NotedValue(None, name, (1, 2, 0)) for name in "abc"}
+
+
+def note(loop: int = 1, beside: Any = "x", values: str = "ab") -> IterationNote:
+    return IterationNote(loop, beside, tuple([VALUES[name] for name in values]))
+
+
+def test_two_looks_are_of_one_loop_by_what_stands_beside() -> None:
     for is_first in (True, False):
-        assert whiles._same_place(look(), look(), is_first)
-        assert whiles._same_place(look(), look(source=LINE._replace(role="tangent")), is_first)
-        for other in (look(number=2), look(beside="y"), look(source=LINE._replace(line=4)), look(source=None)):
-            assert not whiles._same_place(look(), other, is_first)
-            assert not whiles._same_place(other, look(), is_first)
-    assert not whiles._same_place(look(source=None), look(source=None))
-    assert whiles._same_place(look(), look(which="ac"), is_first=True), "before the first turn others stood there"
-    assert not whiles._same_place(look(), look(which="ac"))
+        assert any_count._same_place(note(), note(), is_first)
+        for other in (note(loop=2), note(beside="y")):
+            assert not any_count._same_place(note(), other, is_first)
+            assert not any_count._same_place(other, note(), is_first)
+    assert any_count._same_place(note(), note(values="ac"), is_first=True), "other values stood there before"
+    assert not any_count._same_place(note(), note(values="ac"))

@@ -1,4 +1,4 @@
-"""What is noted of a loop's turn beside its traced values."""
+"""What is noted of a loop beside its traced values, and the counts of a compiled function."""
 
 from __future__ import annotations
 
@@ -14,27 +14,42 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.ops.control import guard
-from wengert.tracing import turns
+from tests.ops.check_op import formula
+from wengert.ops.control import Expected, guard
+from wengert.ops.elementwise import multiply
+from wengert.tape import Aval, Tape, Var
+from wengert.tracing import counted
+from wengert.tracing.counted import (
+    MOST_BYTES,
+    MOST_ELEMENTS,
+    MOST_TRIES,
+    Counts,
+    IterationNote,
+    Looks,
+    NotCounted,
+    NotedValue,
+    _Note,
+    _Unknown,
+)
+from wengert.tracing.python.bytecode import Place
 from wengert.tracing.python.loops import Truth
 from wengert.tracing.record import record_call
+from wengert.tracing.signature import signature_of
 from wengert.tracing.trace import current_trace
-from wengert.tracing.turns import MOST_BYTES, MOST_ELEMENTS, Which, _Note, _Unknown
+from wengert.tracing.whole import trace_whole
 
 
 def notes(f: Any, *args: Any) -> list[Any]:
     """What was noted at each guard of ``f``, traced as a compiled function is."""
-    compiled = wg.jit(f)
-    seen: list[Any] = []
-    compiled(*args)
-    for instr in compiled.program(*args).tape.instrs:
-        if instr.op is guard:
-            noted = instr.params["expected"].turn
-            seen.append(None if noted is None else noted[1].beside)
-    return seen
+    leaves, treedef = wg.tree.flatten((args, {}))
+    run = Counts().begin()
+    signature = signature_of(leaves, treedef, True)
+    tape = trace_whole(f, "f", leaves, signature, counts=run).tape
+    found = [run.note_of(i.params["expected"]) for i in tape.instrs if i.op is guard]
+    return [None if note is None else note.beside for note in found]
 
 
-def test_turns_of_traced_values_alone_are_equal() -> None:
+def test_iterations_of_traced_values_alone_are_equal() -> None:
     def f(x: Any) -> Any:
         scale, names, matrix = 0.5, ["a", ("b", 1)], np.eye(3)
         while x > 1:
@@ -47,7 +62,7 @@ def test_turns_of_traced_values_alone_are_equal() -> None:
     assert set(rest) == {first}
 
 
-def test_a_counter_makes_turns_different() -> None:
+def test_a_counter_makes_iterations_different() -> None:
     def f(x: Any) -> Any:
         n = 0
         while x > 1:
@@ -58,7 +73,7 @@ def test_a_counter_makes_turns_different() -> None:
     assert len(set(seen)) == len(seen)
 
 
-def test_a_constant_that_is_written_makes_turns_different() -> None:
+def test_a_constant_that_is_written_makes_iterations_different() -> None:
     def f(x: Any) -> Any:
         counts = np.zeros(3)
         while x > 1:
@@ -106,7 +121,7 @@ def test_for_loops_and_branches_make_no_note() -> None:
     assert set(notes(branch, 10.0)) == {None}
 
 
-def test_a_closure_with_a_counter_makes_turns_different() -> None:
+def test_a_closure_with_a_counter_makes_iterations_different() -> None:
     def f(x: Any) -> Any:
         n = 0
 
@@ -352,7 +367,7 @@ def in_an_equality_of_lists(x: Any) -> Any:
         in_an_equality_of_lists,
     ],
 )
-def test_looks_that_no_while_brought_about_were_taken_for_its_turns(f: Any) -> None:
+def test_looks_that_no_while_brought_about_were_taken_for_its_iterations(f: Any) -> None:
     check_counts(f)
 
 
@@ -377,12 +392,12 @@ def test_a_comparison_that_asks_for_the_truth_of_its_result_itself(
     made_by: str, asks: Truth, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As of Python 3.13: of an equality it may be one of two lists, and of all that follow in its place."""
-    monkeypatch.setattr(turns, "asks_truth", lambda frame: asks)
-    trace: Any = types.SimpleNamespace(container_comparisons=set())
+    monkeypatch.setattr(counted, "asks_truth", lambda frame: asks)
+    trace: Any = types.SimpleNamespace(looks=Looks())
     frame = sys._getframe()
     is_its_own = asks is Truth.COMPARISON and made_by not in ("equal", "logical_and")
-    assert turns._looks_itself(trace, frame, made_by) == is_its_own
-    assert len(trace.container_comparisons) == (not is_its_own)
+    assert counted._looks_itself(trace, frame, made_by) == is_its_own
+    assert len(trace.looks.container_comparisons) == (not is_its_own)
 
 
 # ------------------------------------------------------------------------------------------- what stands beside it
@@ -563,8 +578,8 @@ def test_what_is_noted_is_bounded() -> None:
     assert None not in noted([[1] * 98, [1] * 99])
 
 
-def test_a_for_that_counts_makes_no_note_of_its_own_turns() -> None:
-    """What ends it may be the count of its turns."""
+def test_a_for_that_counts_makes_no_note_of_its_own_iterations() -> None:
+    """What ends it may be the count of its iterations."""
 
     def f(x: Any) -> Any:
         for _ in range(9):
@@ -641,7 +656,7 @@ def halved(x: Any) -> Any:
 
 
 def test_a_while_in_a_function_that_is_called() -> None:
-    """In a ``for`` around the call it may run a different number of times in each turn."""
+    """In a ``for`` around the call it may run a different number of times in each iteration."""
 
     def straight(x: Any) -> Any:
         return halved(x) + 1
@@ -669,12 +684,104 @@ def test_a_while_in_a_function_that_is_called() -> None:
         check_counts(f)
 
 
-def test_which_value_it_is() -> None:
-    """Two of one place in their turns are alike, if they are seen alike and are of the same memory."""
-    x, y = object(), object()
-    which = Which(x, "", (1, 2, 0), 1)
-    assert which.is_as(which._replace(value=y))
-    assert which.is_as(which._replace(made=(1, 3, 0)))
-    assert not which.is_as(which._replace(value=y, made=(1, 3, 0)))
-    for other in (which._replace(view="[1:]"), which._replace(memory=2)):
-        assert not which.is_as(other) and not other.is_as(which)
+def test_values_of_two_iterations_are_alike_if_they_are_seen_alike_and_are_of_the_same_memory() -> None:
+    x, y = Var(Aval((), np.dtype(float))), Var(Aval((), np.dtype(float)))
+    value = NotedValue(x, "", (1, 2, 0), 1)
+    assert value.is_as(value._replace(value=y))
+    assert value.is_as(value._replace(made=(1, 3, 0)))
+    assert not value.is_as(value._replace(value=y, made=(1, 3, 0)))
+    for other in (value._replace(view="[1:]"), value._replace(memory=2)):
+        assert not value.is_as(other) and not other.is_as(value)
+
+
+# ------------------------------------------------------------------------------------------------------ the counts
+
+
+def small(k: int) -> Tape:
+    return formula(lambda x: multiply(x, float(k)), Aval((3,), np.dtype(float)))
+
+
+A, B = Place(None, 2), Place(None, 4)  # two places, of no code
+
+
+def test_a_tape_is_known_after_three_counts_of_each_of_its_loops() -> None:
+    counts = Counts()
+    run = counts.begin()
+    assert not run.knows(small(1), [4, 5]) and not run.knows(small(1), [6, 5])
+    assert not run.knows(small(1), [7, 5]) and not counts.has_learnt and not counts.knows_any
+    assert not run.knows(small(2), [8, 6]), "of another tape"
+    assert not run.knows(small(1), [7, 6]) and run.knows(small(1), [7, 9])
+    assert counts.has_learnt and counts.knows_any
+    counts.has_learnt = False
+    assert run.knows(small(1), [1, 1]) and not counts.has_learnt
+    assert not run.knows(small(3), [1]) and counts.knows_any
+
+
+def test_a_place_is_counted_after_two_counts_and_given_up_after_some_tries() -> None:
+    counts = Counts()
+    run = counts.begin()
+    assert not run.may_count() and run.counted(A) is None
+    run.note(A, 5)
+    run.note(A, 5)
+    assert not run.may_count() and run.counted(A) is None
+    run.note(A, 6)
+    assert run.may_count() and run.counted(B) is None
+    first, second = run.counted(A), run.counted(A)
+    assert first is not None and second is not None and first != second
+    by_value = counts.begin(is_by_value=True)
+    assert not by_value.may_count() and by_value.counted(A) is None and not by_value.failed()
+    for n in range(MOST_TRIES):
+        run = counts.begin()
+        assert run.may_count(), n
+        assert run.counted(A) is not None and run.failed()
+    assert not run.may_count() and run.counted(A) is None
+
+
+def test_what_has_come_to_a_loop_may_be_tried_as_often_again() -> None:
+    counts = Counts()
+    counts.note(A, 5)
+    counts.note(A, 6)
+    for _ in range(MOST_TRIES - 1):
+        run = counts.begin()
+        run.counted(A)
+        run.failed()
+    run = counts.begin()
+    run.counted(A)
+    for n in (3, 4, 5):
+        run.knows(small(1), [n])
+    for _ in range(MOST_TRIES - 1):
+        run = counts.begin()
+        assert run.counted(A) is not None
+        run.failed()
+    assert counts.may_count()
+
+
+def test_loops_that_were_given_up_are_traced_by_their_count() -> None:
+    counts = Counts()
+    counts.note(A, 5)
+    counts.note(A, 6)
+    run = counts.begin()
+    assert run.counted(A) is not None
+    run.give_up()
+    assert not counts.may_count() and counts.begin().counted(A) is None
+
+
+def test_what_was_refused_while_a_function_was_traced_is_raised_until_it_is_traced_again() -> None:
+    counts = Counts()
+    run = counts.begin()
+    run.check_not_refused()
+    run.refuse(NotCounted("a test"))
+    with pytest.raises(NotCounted, match="a test"):
+        run.check_not_refused()
+    counts.begin().check_not_refused()
+
+
+def test_a_run_that_begins_within_another_leaves_the_notes_of_that() -> None:
+    """A function that calls its own compiled form, on other arguments, is traced while it is being traced."""
+    counts = Counts()
+    outer, expected = counts.begin(), Expected(True)
+    note = IterationNote(None, "x", ())
+    outer.note_guard(expected, note)
+    inner = counts.begin()
+    assert outer.note_of(expected) is note and inner.note_of(expected) is None
+    assert outer.note_of(Expected(True)) is None, "one look, and not its value"
