@@ -4,6 +4,7 @@ leaves them out."""
 
 from __future__ import annotations
 
+import gc
 import os
 import sys
 from collections import Counter
@@ -26,6 +27,13 @@ settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "default"))
 def pytest_configure(config: pytest.Config) -> None:
     if settings.get_current_profile_name() == "thorough":  # a thousand examples may take their time
         config.option.timeout = 0
+
+
+def pytest_collection_finish() -> None:
+    """Leave thirty thousand collected tests out of every collection of garbage to come: each takes half a second with
+    them, and some tests ask for several."""
+    gc.collect()
+    gc.freeze()
 
 
 WANTED = {"deep": ("deep(reason)", (str,)), "sampled": ("sampled(k, reason)", (int, str))}

@@ -28,7 +28,7 @@ def reads(text: str) -> list[tuple[int, str]]:
             names = [node.module] if node.module in MODULES else []
         elif isinstance(node, ast.Attribute):
             names = [node.attr] if ATTRIBUTES.fullmatch(node.attr) else []
-        elif isinstance(node, ast.Call) and ast.unparse(node.func).rpartition(".")[2] in BY_NAME:
+        elif isinstance(node, ast.Call) and getattr(node.func, "attr", getattr(node.func, "id", "")) in BY_NAME:
             literal = [given.value for given in node.args if isinstance(given, ast.Constant)]
             names = [value for value in literal if isinstance(value, str) and ATTRIBUTES.fullmatch(value)]
         found += [(node.lineno, name) for name in names]
