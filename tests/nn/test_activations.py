@@ -129,7 +129,7 @@ def test_shapes_and_numbers(name: str) -> None:
     assert np.isnan(f(np.array([np.nan]))).all()
 
 
-@pytest.mark.sampled(3, "each activation is compiled behind a product")
+@pytest.mark.sampled(5, "each activation is compiled behind a product")
 @pytest.mark.parametrize("name", CASES)
 def test_behind_a_product_and_a_bias(name: str) -> None:
     """What is kept of the forward pass, the output, the input or both, is the compiler's choice; with a bias, as

@@ -73,6 +73,7 @@ def test_derivatives(kind: str, options: dict[str, Any], rank: int) -> None:
     wg.check_derivatives(lambda x: KINDS[kind][0](x[:1], **options), array(rank))
 
 
+@pytest.mark.sampled(3, "every kind in every dtype, compiled anew")
 @every
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_dtypes_and_empty_batches(kind: str, dtype: str) -> None:

@@ -28,6 +28,7 @@ def exact(k: float) -> float:
     return float(np.sum(k / (1 - k) * (np.exp(-k * TIMES) - np.exp(-TIMES))))
 
 
+@pytest.mark.sampled(3, "a program for each method; tests/ode has more of each")
 @pytest.mark.parametrize("method", ["RK45", "DOP853", scipy.integrate.RK23, "Radau", "BDF", "LSODA"])
 def test_solve_ivp(method: Any) -> None:
     value, slope = wg.jit(wg.value_and_grad(lambda k: total(k, method)))(0.5)

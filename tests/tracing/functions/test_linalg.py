@@ -372,6 +372,7 @@ def test_eigenvalues_of_hermitian_matrices(a, uplo):
     check(lambda x: (lambda w, v: v * np.exp(w[..., None, :]) @ adjoint(v))(*np.linalg.eigh(x, uplo)), a, rtol=1e-6)
 
 
+@pytest.mark.sampled(2, "every shape is compiled")
 @pytest.mark.parametrize("a", [AC, XC, XC.T, SC], ids=lambda a: str(a.shape))
 def test_singular_values_and_solutions_of_complex_matrices(a):
     check(np.linalg.svdvals, a, rtol=1e-6)
@@ -410,6 +411,7 @@ def test_compositions_of_complex_matrices():
     assert wg.grad(lambda z: np.linalg.norm(z))(np.zeros(3, complex)).tolist() == [0, 0, 0]
 
 
+@pytest.mark.sampled(2, "every shape is compiled")
 @pytest.mark.parametrize("a", [X.T, STACK[0, :, :3], XC, X[:2]], ids=lambda a: f"{a.dtype}{a.shape}")
 def test_vectors_that_complete_the_others(a):
     """Of the space that they span: NumPy's own, and projectors onto it."""
@@ -465,6 +467,7 @@ def test_hermitian_matrices_by_their_lower_triangle(a):
 TURNING = np.array([[0.0, -2, 0.3], [1, 0.1, 0], [0.2, 0, 1]])  # of which two eigenvalues are complex
 
 
+@pytest.mark.sampled(3, "a second each")
 @pytest.mark.parametrize("a", [A, SC, TURNING], ids=lambda a: f"{a.dtype}{a.shape}")
 def test_eigenvalues_and_vectors(a):
     check(np.linalg.eigvals, a, rtol=1e-6)

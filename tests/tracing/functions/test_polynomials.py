@@ -169,7 +169,7 @@ def test_functions_of_numpy_polynomial(module):
     wg.check_derivatives(f, *DATA, order=1)
 
 
-@pytest.mark.sampled(3, "every function of six families of the same form")
+@pytest.mark.sampled(6, "every class of six families of the same form")
 @pytest.mark.parametrize("module", BASES)
 def test_classes_of_numpy_polynomial(module):
     _, cls = BASES[module]
@@ -237,6 +237,7 @@ def test_nodes_of_a_quadrature_are_numpys_arrays():
 OF_ROOTS = [[1.0, -3, 2], [0.0, 1, 2, 5, 0], [2.0, 0], [1.0, 2, 3, 4], [1.0, 2j, 3], [0.0, 1, 1j, 2, 0, 0]]
 
 
+@pytest.mark.sampled(2, "every polynomial is compiled")
 @pytest.mark.parametrize("p", OF_ROOTS, ids=str)
 def test_roots(p):
     p = np.array(p)
