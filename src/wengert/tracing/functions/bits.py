@@ -5,15 +5,16 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
-from wengert.tracing.arguments import array, axis_of, constant, implements, knows_order
+from wengert.tracing.arguments import Axis, array, axis_of, constant, implements, knows_order
 from wengert.tracing.functions.selecting import truth
 from wengert.tracing.functions.shaping import ravel
 
 _BYTE = np.dtype(np.uint8)
 
 
-def _places(bitorder: Any) -> list[int]:
+def _places(bitorder: str) -> list[int]:
     """By how much each bit of a byte is moved, in the order in which they stand."""
     if not isinstance(bitorder, str):
         raise TypeError(f"packbits() argument 'bitorder' must be str, not {type(bitorder).__name__}")
@@ -22,7 +23,7 @@ def _places(bitorder: Any) -> list[int]:
     return list(range(8)) if bitorder[0] == "l" else list(range(7, -1, -1))
 
 
-def _on_last_axis(x: Any, axis: Any) -> tuple[Any, int]:
+def _on_last_axis(x: Any, axis: Axis) -> tuple[Any, int]:
     """``x`` with the axis of its bits at the end, and which it was; raveled if ``axis`` is None."""
     x = ravel(x) if axis is None or x.ndim == 0 else x
     axis = 0 if axis is None else axis_of(axis, x.ndim)
@@ -31,7 +32,7 @@ def _on_last_axis(x: Any, axis: Any) -> tuple[Any, int]:
 
 @knows_order
 @implements(np.packbits)
-def packbits(a: Any, /, axis: Any = None, bitorder: Any = "big") -> Any:
+def packbits(a: ArrayLike, /, axis: Axis = None, bitorder: str = "big") -> Any:
     x = array(a)
     if x.dtype.kind not in "iub":
         raise TypeError("Expected an input array of integer or boolean data type")
@@ -45,7 +46,7 @@ def packbits(a: Any, /, axis: Any = None, bitorder: Any = "big") -> Any:
 
 @knows_order
 @implements(np.unpackbits)
-def unpackbits(a: Any, /, axis: Any = None, count: Any = None, bitorder: Any = "big") -> Any:
+def unpackbits(a: ArrayLike, /, axis: Axis = None, count: int | None = None, bitorder: str = "big") -> Any:
     x = array(a)
     if x.dtype != _BYTE:
         raise TypeError("Expected an input array of unsigned byte data type")

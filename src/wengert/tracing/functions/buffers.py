@@ -21,12 +21,12 @@ def view(x: Any) -> memoryview:
 
 
 @intercepts(bytes)
-def fixed(x: Any) -> bytes:
+def fixed(x: object) -> bytes:
     return bytes(_source(x))
 
 
 @intercepts(bytearray)
-def changing(x: Any) -> bytearray:
+def changing(x: object) -> bytearray:
     return bytearray(_source(x))
 
 

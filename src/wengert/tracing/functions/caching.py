@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 from wengert.tracing.arguments import holds_tracer
@@ -12,7 +13,7 @@ from wengert.tracing.trace import current_trace, suspended
 
 
 @intercepts(functools._lru_cache_wrapper, AT_INSTANCE)
-def cached(f: Any, *args: Any, **kwargs: Any) -> Any:
+def cached(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The result is made as if nobody traced, and kept. Of traced values, and of objects that hold some, it is recorded
     as that of the function itself, and not kept."""
     if current_trace() is None:

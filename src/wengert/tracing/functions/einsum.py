@@ -19,7 +19,10 @@ from wengert.ops.elementwise import equal, select
 from wengert.ops.index import INTP
 from wengert.ops.reduce import sum_
 from wengert.ops.shape import inverse_permutation
+from wengert.tape import Atom
 from wengert.tracing.arguments import (
+    Out,
+    Traced,
     arrays,
     as_dtype,
     implements,
@@ -111,7 +114,7 @@ def _from_lists(operands: Sequence[Any]) -> tuple[list[Any], list[tuple[Any, ...
 def _writable_diagonal(x: Any) -> Any:
     """The diagonal of the last two axes, through which einsum, unlike ``np.diagonal``, lets one write."""
 
-    def write(base: Any, new: Any) -> Any:
+    def write(base: Atom, new: Atom) -> Any:
         n = base.aval.shape[-1]
         rows = ops.reshape(ops.iota(size=n, dtype=INTP), shape=(n, 1))
         columns = ops.reshape(ops.iota(size=n, dtype=INTP), shape=(1, n))
@@ -120,7 +123,7 @@ def _writable_diagonal(x: Any) -> Any:
     return op_view(x, ops.diagonal, {}, write, lambda a: np.einsum("...ii->...i", a))
 
 
-def _without_repeats(x: Any, labels: Labels) -> tuple[Any, Labels]:
+def _without_repeats(x: Traced, labels: Labels) -> tuple[Any, Labels]:
     while len(set(labels)) < len(labels):
         label = next(k for k in labels if labels.count(k) > 1)
         i = labels.index(label)
@@ -133,7 +136,7 @@ def _without_repeats(x: Any, labels: Labels) -> tuple[Any, Labels]:
     return x, labels
 
 
-def _without_ones(x: Any, labels: Labels, lengths: dict[int, int]) -> tuple[Any, Labels]:
+def _without_ones(x: Traced, labels: Labels, lengths: dict[int, int]) -> tuple[Any, Labels]:
     """An axis of length 1 that others have longer is repeated; without it, it broadcasts by itself."""
     stretched = [k for k, label in enumerate(labels) if x.shape[k] == 1 and lengths[label] != 1]
     if not stretched:
@@ -141,7 +144,7 @@ def _without_ones(x: Any, labels: Labels, lengths: dict[int, int]) -> tuple[Any,
     return np.squeeze(x, tuple(stretched)), tuple([lb for k, lb in enumerate(labels) if k not in stretched])
 
 
-def _summed(x: Any, labels: Labels, needed: set[int]) -> tuple[Any, Labels]:
+def _summed(x: Traced, labels: Labels, needed: set[int]) -> tuple[Any, Labels]:
     gone = tuple([k for k, label in enumerate(labels) if label not in needed])
     if not gone:
         return x, labels
@@ -151,10 +154,10 @@ def _summed(x: Any, labels: Labels, needed: set[int]) -> tuple[Any, Labels]:
 # ------------------------------------------------------------------------------------------------------- in pairs
 
 
-def _elementwise(x: Any, a: Labels, y: Any, b: Labels, out: Labels) -> Any:
+def _elementwise(x: Traced, a: Labels, y: Traced, b: Labels, out: Labels) -> Any:
     """No label is summed and one operand has them all: a product, which fuses with its neighbours."""
 
-    def lined_up(z: Any, labels: Labels) -> Any:
+    def lined_up(z: Traced, labels: Labels) -> Any:
         z = np.transpose(z, sorted(range(len(labels)), key=lambda k: out.index(labels[k])))
         lengths = iter(z.shape)
         return np.reshape(z, tuple([next(lengths) if label in labels else 1 for label in out]))
@@ -162,7 +165,7 @@ def _elementwise(x: Any, a: Labels, y: Any, b: Labels, out: Labels) -> Any:
     return np.multiply(lined_up(x, a), lined_up(y, b))
 
 
-def _pair(x: Any, a: Labels, y: Any, b: Labels, needed: set[int], last: Labels | None) -> tuple[Any, Labels]:
+def _pair(x: Traced, a: Labels, y: Traced, b: Labels, needed: set[int], last: Labels | None) -> tuple[Any, Labels]:
     """Two operands become one, with the labels that the result or another operand still needs."""
     x, a = _summed(x, a, needed | set(b))
     y, b = _summed(y, b, needed | set(a))
@@ -189,7 +192,7 @@ def _order(terms: tuple[Labels, ...], out: Labels, shapes: tuple[tuple[int, ...]
 
 @knows_order
 @implements(np.einsum)
-def einsum(*operands: Any, out: Any = None, optimize: Any = False, **options: Any) -> Any:
+def einsum(*operands: Any, out: Out = None, optimize: bool | str | Sequence[Any] = False, **options: Any) -> Any:
     dtype, casting = options.pop("dtype", None), options.pop("casting", "safe")
     order = options.pop("order", "K")
     if options:
@@ -217,7 +220,7 @@ def einsum(*operands: Any, out: Any = None, optimize: Any = False, **options: An
 
 
 @implements(np.einsum_path)
-def einsum_path(*operands: Any, optimize: Any = "greedy", **options: Any) -> Any:
+def einsum_path(*operands: Any, optimize: bool | str | Sequence[Any] = "greedy", **options: Any) -> Any:
     """What NumPy says of arrays of these shapes, which is all that it looks at."""
     first = 1 if isinstance(operands[0], str) else 0
     step = 1 if first else 2  # without subscripts as text, an array, its labels, and so on; then those of the result
@@ -227,7 +230,9 @@ def einsum_path(*operands: Any, optimize: Any = "greedy", **options: Any) -> Any
     return np.einsum_path(*given, optimize=optimize, **options)
 
 
-def _order_in_memory(xs: list[Any], terms: Sequence[Labels], result: Labels, optimize: Any) -> Any:
+def _order_in_memory(
+    xs: list[Any], terms: Sequence[Labels], result: Labels, optimize: bool | str | Sequence[Any]
+) -> Any:
     """The axes of the result as they lie in memory, the longest stride first, or UNKNOWN_ORDER."""
     layouts = [layout(x) for x in xs]
     if any(x is UNKNOWN_ORDER for x in layouts) or (optimize is not False and len(xs) > 2):  # lengths choose the way

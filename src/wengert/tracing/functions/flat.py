@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from wengert.tracing import hooks
 from wengert.tracing.arguments import as_written, detached
@@ -45,10 +46,12 @@ class Flat:
     def copy(self) -> Any:
         return self.base.flatten()
 
-    def __array_ufunc__(self, ufunc: Any, method: str, *args: Any, **kwargs: Any) -> Any:
+    def __array_ufunc__(self, ufunc: np.ufunc, method: str, *args: Any, **kwargs: Any) -> Any:
         return getattr(ufunc, method)(*[x.copy() if type(x) is Flat else x for x in args], **kwargs)
 
-    def __array_function__(self, function: Any, types: Any, args: Any, kwargs: Any) -> Any:
+    def __array_function__(
+        self, function: Callable[..., Any], types: Iterable[type], args: tuple[Any, ...], kwargs: Mapping[str, Any]
+    ) -> Any:
         return function(*[x.copy() if type(x) is Flat else x for x in args], **kwargs)
 
     def __getitem__(self, key: Any) -> Any:
@@ -57,7 +60,7 @@ class Flat:
         part = np.ravel(self.base)[key]
         return part.copy() if part.ndim else part
 
-    def __setitem__(self, key: Any, values: Any) -> None:
+    def __setitem__(self, key: object, values: ArrayLike) -> None:
         """Values are repeated, or left out, to as many as there are positions. A scalar is not written, silently."""
         if self.base.is_scalar:
             return

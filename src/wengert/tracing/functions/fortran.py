@@ -9,6 +9,7 @@ which their call is intercepted, however they are reached.
 from __future__ import annotations
 
 import types
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -31,7 +32,7 @@ def enroll(module: types.ModuleType) -> None:
         intercepts(type(f), AT_INSTANCE, name=name)(call)
 
 
-def call(f: Any, *args: Any, **kwargs: Any) -> Any:
+def call(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """One of them, with arrays of constants among its arguments, or arrays that are read later."""
     trace = current_trace()
     if trace is None:
@@ -55,7 +56,7 @@ def call(f: Any, *args: Any, **kwargs: Any) -> Any:
         trace.doubt_repeats(aval)
         traced[key][...] = arrays[key]
 
-    def as_given(one: Any) -> Any:
+    def as_given(one: object) -> Any:
         return next((given[key] for key, a in arrays.items() if one is a), one)
 
     return tuple(map(as_given, result)) if type(result) is tuple else as_given(result)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert.tracing.arguments import array, arrays, holds_tracer, promote, unsupported
+from wengert.tracing.arguments import Traced, array, arrays, holds_tracer, promote, unsupported
 from wengert.tracing.functions.creation import NUMBER_KINDS, arange, linspace
 from wengert.tracing.functions.flat import Flat
 from wengert.tracing.interception.asking import AT_CALLER
@@ -37,7 +37,7 @@ def _directions(text: str, axis: int, ndmin: int, first: int) -> tuple[int, int,
     return axis, ndmin, first
 
 
-def _with_axes(x: Any, ndim: int, first: int) -> Any:
+def _with_axes(x: Traced, ndim: int, first: int) -> Any:
     """``x`` with axes of length 1 added, so that its own begin at axis ``first`` (from the end, if negative)."""
     missing = ndim - x.ndim
     if missing <= 0:
@@ -48,7 +48,7 @@ def _with_axes(x: Any, ndim: int, first: int) -> Any:
     return np.reshape(x, (*[1] * before, *x.shape, *[1] * (missing - before)))
 
 
-def _joined(key: Any, axis: int, ndmin: int, first: int) -> Any:
+def _joined(key: object, axis: int, ndmin: int, first: int) -> Any:
     """Arrays, numbers and steps, end to end along an axis; Python's numbers are weak. Of text NotImplemented."""
     parts: list[Any] = []
     for k, item in enumerate(key if isinstance(key, tuple) else (key,)):
@@ -68,24 +68,24 @@ def _joined(key: Any, axis: int, ndmin: int, first: int) -> Any:
 
 
 @intercepts("numpy:ogrid.__getitem__", AT_CALLER)
-def open_grid(written: Any, key: Any) -> Any:
+def open_grid(written: slice | tuple[slice, ...], key: Any) -> Any:
     if not isinstance(key, tuple):
         return _steps(key)
     return np.ix_(*promote(*[_steps(s) for s in key]))
 
 
 @intercepts("numpy:mgrid.__getitem__", AT_CALLER)
-def filled_grid(written: Any, key: Any) -> Any:
+def filled_grid(written: slice | tuple[slice, ...], key: Any) -> Any:
     if not isinstance(key, tuple):
         return _steps(key)
     return np.stack(np.meshgrid(*promote(*[_steps(s) for s in key]), indexing="ij"))
 
 
 @intercepts("numpy:r_.__getitem__", AT_CALLER)
-def rows(written: Any, key: Any) -> Any:
+def rows(written: slice | tuple[slice, ...], key: object) -> Any:
     return _joined(key, 0, 1, -1)
 
 
 @intercepts("numpy:c_.__getitem__", AT_CALLER)
-def columns(written: Any, key: Any) -> Any:
+def columns(written: slice | tuple[slice, ...], key: object) -> Any:
     return _joined(key, -1, 2, 0)

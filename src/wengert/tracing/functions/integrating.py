@@ -7,6 +7,7 @@ from importlib import import_module
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from wengert.errors import ConcretizationError, UnsupportedFunctionError, message
 from wengert.tracing.arguments import array, holds_unsettled, unsupported
@@ -26,13 +27,13 @@ def _solver() -> Any:
 def solve_ivp(
     fun: Callable[..., Any],
     t_span: Sequence[Any],
-    y0: Any,
-    method: Any = "RK45",
-    t_eval: Any = None,
+    y0: ArrayLike,
+    method: str = "RK45",
+    t_eval: ArrayLike | None = None,
     dense_output: bool = False,
-    events: Any = None,
+    events: Callable[..., Any] | Sequence[Callable[..., Any]] | None = None,
     vectorized: bool = False,
-    args: Any = None,
+    args: tuple[Any, ...] | None = None,
     **options: Any,
 ) -> Any:
     return _solver().solve_ivp(fun, t_span, y0, method, t_eval, dense_output, events, vectorized, args, **options)
@@ -58,26 +59,26 @@ def odeint(*args: Any, **kwargs: Any) -> Any:
 
 def _solved(
     func: Callable[..., Any],
-    y0: Any,
-    t: Any,
-    args: Any = (),
-    Dfun: Any = None,  # SciPy's name
-    col_deriv: Any = 0,
-    full_output: Any = 0,
-    ml: Any = None,
-    mu: Any = None,
-    rtol: Any = None,
-    atol: Any = None,
-    tcrit: Any = None,
+    y0: ArrayLike,
+    t: ArrayLike,
+    args: tuple[Any, ...] | None = (),
+    Dfun: Callable[..., Any] | None = None,  # SciPy's name
+    col_deriv: int = 0,
+    full_output: int = 0,
+    ml: int | None = None,
+    mu: int | None = None,
+    rtol: ArrayLike | None = None,
+    atol: ArrayLike | None = None,
+    tcrit: ArrayLike | None = None,
     h0: float = 0.0,
     hmax: float = 0.0,
     hmin: float = 0.0,
-    ixpr: Any = 0,
+    ixpr: int = 0,
     mxstep: int = 0,
     mxhnil: int = 0,
     mxordn: int = 12,
     mxords: int = 5,
-    printmessg: Any = 0,
+    printmessg: int = 0,
     tfirst: bool = False,
 ) -> Any:
     if full_output:

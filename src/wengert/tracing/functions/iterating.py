@@ -10,7 +10,9 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
+from wengert.ops.op import Op
 from wengert.tracing.arguments import array, check_target, refuse
 from wengert.tracing.functions.creation import asarray, constant
 from wengert.tracing.functions.flat import Flat
@@ -51,7 +53,7 @@ class NDIter:
 
     def __init__(
         self,
-        op: Any,
+        op: Op,
         flags: Any = None,
         op_flags: Any = None,
         op_dtypes: Any = None,
@@ -107,7 +109,7 @@ class NDIter:
             raise refuse("nditer", "flags", "external_loop", "op_flags=['readonly']", "a loop over single elements")
         return np.take(x, at)
 
-    def _values(self, at: Any) -> Any:
+    def _values(self, at: ArrayLike) -> Any:
         return tuple([self._value(k, one) for k, one in enumerate(at)]) if type(at) is tuple else self._value(0, at)
 
     @property
@@ -132,7 +134,7 @@ class NDIter:
             return tuple([self[k] for k in range(*key.indices(len(self)))])
         return self._value(range(len(self))[key], self._it[key])
 
-    def __setitem__(self, key: Any, value: Any) -> None:
+    def __setitem__(self, key: object, value: ArrayLike) -> None:
         self[key][...] = value
 
     def __enter__(self) -> NDIter:
@@ -148,14 +150,14 @@ class NDIter:
             raise AttributeError(f"np.nditer of traced arrays has no {name}")
         return getattr(self._it, name)
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if name in ("multi_index", "index", "iterindex", "iterrange"):
             setattr(self._it, name, value)
         else:
             object.__setattr__(self, name, value)
 
 
-def _writes(op_flags: Any, is_made: Sequence[bool]) -> list[bool]:
+def _writes(op_flags: Sequence[Sequence[str]] | None, is_made: Sequence[bool]) -> list[bool]:
     """Whether each operand is given out to be written."""
     if op_flags is None:
         return list(is_made)

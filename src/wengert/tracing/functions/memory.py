@@ -6,15 +6,17 @@ argument of one axis are taken to lie side by side: the same code runs for those
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from wengert.ops.shape import broadcast_to, reshape
 from wengert.ops.windows import windows
 from wengert.tape import Atom, Aval
 from wengert.tracing import hooks
-from wengert.tracing.arguments import array, refuse, unsupported
+from wengert.tracing.arguments import ShapeLike, Traced, array, refuse, unsupported
 from wengert.tracing.inplace import view
 from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.interception.python_functions import original
@@ -63,7 +65,7 @@ class Flags:
             raise unsupported(f"x.flags.{name} of a traced {x.aval} is not known", "np.array(x), which owns its memory")
         raise AttributeError(f"'numpy._core.multiarray.flagsobj' object has no attribute {name!r}")
 
-    def __setattr__(self, name: str, value: Any) -> None:
+    def __setattr__(self, name: str, value: object) -> None:
         if name != "writeable":
             raise unsupported(f"x.flags.{name} of a traced array cannot be set")
         setflags(self._array, write=bool(value))
@@ -73,7 +75,7 @@ class Flags:
             raise KeyError("Unknown flag")
         return getattr(self, _FLAGS[key])
 
-    def __setitem__(self, key: str, value: Any) -> None:
+    def __setitem__(self, key: str, value: object) -> None:
         if key not in _FLAGS:
             raise KeyError("Unknown flag")
         setattr(self, _FLAGS[key], value)
@@ -109,7 +111,7 @@ def _is_writeable_to_numpy(x: Tracer) -> bool:
     return not is_readonly(array) and _has_writeable_views(x)
 
 
-def setflags(x: Tracer, write: Any = None, align: Any = None, uic: Any = None) -> None:
+def setflags(x: Tracer, write: bool | None = None, align: bool | None = None, uic: bool | None = None) -> None:
     """A locked array locks its views too, also those made before, which NumPy would let one write."""
     if align is not None or uic is not None:
         raise unsupported("x.setflags: of a traced array write= alone is traced")
@@ -124,7 +126,7 @@ def setflags(x: Tracer, write: Any = None, align: Any = None, uic: Any = None) -
         raise ValueError("cannot set WRITEABLE flag to True of this array")
 
 
-def to_device(x: Tracer, device: Any, /, *, stream: Any = None) -> Tracer:
+def to_device(x: Tracer, device: str | None, /, *, stream: object = None) -> Tracer:
     if stream is not None:
         raise ValueError("The stream argument in to_device() is not supported")
     if device != "cpu":
@@ -137,9 +139,9 @@ METHODS.update(setflags=setflags, to_device=to_device)
 
 @intercepts("numpy.lib._stride_tricks_impl:as_strided")
 def as_strided(
-    x: Any,
-    shape: Any = None,
-    strides: Any = None,
+    x: ArrayLike,
+    shape: ShapeLike | None = None,
+    strides: Sequence[int] | None = None,
     subok: bool = False,
     writeable: bool = True,
     *,
@@ -186,7 +188,7 @@ def as_strided(
     return out
 
 
-def _own_as_strided(a: Any, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
+def _own_as_strided(a: Traced, shape: tuple[int, ...], strides: tuple[int, ...]) -> Any:
     return original(np.lib.stride_tricks.as_strided)(a, shape, strides)
 
 

@@ -7,12 +7,14 @@ look at how it is made), or is not traced.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from wengert.errors import ConcretizationError, message
-from wengert.tracing.arguments import knows_order, refuse, unsupported
+from wengert.tracing.arguments import Out, Traced, knows_order, refuse, unsupported
 from wengert.tracing.functions import (
     calculus,
     diagonals,
@@ -47,7 +49,7 @@ def transpose(x: Tracer, *axes: Any) -> Any:
     return shaping.transpose(x, _lengths(axes) if axes else None)
 
 
-def view(x: Tracer, dtype: Any = None, type: Any = None) -> Any:
+def view(x: Tracer, dtype: Any = None, type: type | None = None) -> Any:
     if type is None and _is_class_of_arrays(dtype):
         dtype, type = None, dtype
     if type is not None and type is not np.ndarray:
@@ -64,33 +66,37 @@ def view(x: Tracer, dtype: Any = None, type: Any = None) -> Any:
     return x if x.is_scalar else shaping.reshaped(x, x.shape)
 
 
-def _is_class_of_arrays(x: Any) -> bool:
+def _is_class_of_arrays(x: object) -> bool:
     return isinstance(x, type) and issubclass(x, np.ndarray)
 
 
-def repeat(x: Tracer, repeats: Any, axis: Any = None) -> Any:
+def repeat(x: Tracer, repeats: int | Sequence[int] | Traced, axis: int | None = None) -> Any:
     return joining.repeat(x, repeats, axis)
 
 
-def sort(x: Tracer, axis: Any = -1, kind: Any = None, order: Any = None, *, stable: Any = None) -> None:
+def sort(
+    x: Tracer, axis: int | None = -1, kind: str | None = None, order: str | None = None, *, stable: bool | None = None
+) -> None:
     """In place, as ndarray's."""
     x.assign(sorting.sort(x, axis, kind, order, stable=stable))
 
 
-def partition(x: Tracer, kth: Any, axis: Any = -1, kind: Any = "introselect", order: Any = None) -> None:
+def partition(
+    x: Tracer, kth: ArrayLike, axis: int | None = -1, kind: str | None = "introselect", order: str | None = None
+) -> None:
     x.assign(sorting.partition(x, kth, axis, kind, order))
 
 
-def clip(x: Tracer, min: Any = None, max: Any = None, out: Any = None, **options: Any) -> Any:
+def clip(x: Tracer, min: Any = None, max: Any = None, out: Out = None, **options: Any) -> Any:
     return calculus.clip(x, min, max, out, **options)
 
 
-def put(x: Tracer, indices: Any, values: Any, mode: str = "raise") -> None:
+def put(x: Tracer, indices: ArrayLike, values: ArrayLike, mode: str = "raise") -> None:
     selecting.put(x, indices, values, mode)
 
 
 @knows_order
-def compress(x: Tracer, condition: Any, axis: Any = None, out: Any = None) -> Any:
+def compress(x: Tracer, condition: ArrayLike, axis: int | None = None, out: Out = None) -> Any:
     return selecting.compress(condition, x, axis, out)
 
 

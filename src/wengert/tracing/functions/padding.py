@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 from numpy.lib.array_utils import normalize_axis_tuple
+from numpy.typing import ArrayLike
 
 from wengert.ops.windows import sliding, windows
 from wengert.tape import Atom, Aval
 from wengert.tracing.arguments import (
+    Axis,
+    ShapeLike,
+    Traced,
     along,
     array,
     as_dtype,
@@ -56,7 +61,7 @@ def _pairs(value: Any, ndim: int) -> list[tuple[Any, Any]]:
     return out * ndim if len(out) == 1 else out
 
 
-def _is_one(value: Any) -> bool:
+def _is_one(value: ArrayLike) -> bool:
     return not isinstance(value, list | tuple) and np.ndim(value) == 0
 
 
@@ -76,7 +81,9 @@ def _widths(pad_width: Any, ndim: int) -> list[tuple[int, int]]:
 
 
 @implements(np.pad)
-def pad(array_: Any = None, pad_width: Any = None, mode: Any = "constant", **kwargs: Any) -> Any:
+def pad(
+    array_: ArrayLike | None = None, pad_width: ArrayLike | None = None, mode: Any = "constant", **kwargs: Any
+) -> Any:
     """Axis after axis, each seeing the padding of those before it."""
     x = array(kwargs.pop("array", array_))
     if callable(mode):
@@ -109,7 +116,7 @@ def pad(array_: Any = None, pad_width: Any = None, mode: Any = "constant", **kwa
     return not_scalar(x.copy())
 
 
-def _ends(x: Tracer, axis: int, width: tuple[int, int], values: tuple[Any, Any], make: Any) -> Tracer:
+def _ends(x: Tracer, axis: int, width: tuple[int, int], values: tuple[Any, Any], make: Callable[..., Any]) -> Tracer:
     parts = [x]
     if width[0]:
         parts.insert(0, make(x, axis, width[0], values[0], True))
@@ -122,11 +129,11 @@ def _with_length(x: Tracer, axis: int, length: int) -> tuple[int, ...]:
     return (*x.shape[:axis], length, *x.shape[axis + 1 :])
 
 
-def _filled(x: Tracer, axis: int, length: int, value: Any, is_before: bool) -> Tracer:
+def _filled(x: Tracer, axis: int, length: int, value: ArrayLike, is_before: bool) -> Tracer:
     return broadcast_to(as_dtype(array(value, (x,)), x.dtype), _with_length(x, axis, length))
 
 
-def _ramp(x: Tracer, axis: int, length: int, end: Any, is_before: bool) -> Tracer:
+def _ramp(x: Tracer, axis: int, length: int, end: Traced, is_before: bool) -> Tracer:
     """From ``end``, which is reached, to the edge, which is not repeated."""
     edge = x[along(axis, slice(0, 1) if is_before else slice(-1, None))]
     steps = np.arange(length)[:: 1 if is_before else -1] / length
@@ -158,7 +165,7 @@ def _with_statistic(x: Tracer, axis: int, width: tuple[int, int], lengths: tuple
 
 
 @implements(np.trim_zeros)
-def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
+def trim_zeros(filt: Traced, trim: str = "fb", axis: Axis = None) -> Any:
     """Where the first and the last elements are that are not zero is looked at, and guarded."""
     x = array(filt)
     ends = trim.lower()
@@ -181,7 +188,7 @@ def trim_zeros(filt: Any, trim: str = "fb", axis: Any = None) -> Any:
 
 
 @implements(np.roll)
-def roll(a: Any, shift: Any, axis: Any = None) -> Any:
+def roll(a: ArrayLike, shift: int | Sequence[int] | Traced, axis: Axis = None) -> Any:
     x = array(a, (shift,))
     if axis is None:
         return np.reshape(_rolled(ravel(x), int(np.sum(concrete(shift, "shift"))), 0), x.shape).copy()
@@ -206,7 +213,7 @@ def _rolled(x: Tracer, shift: int, axis: int) -> Tracer:
 
 @implements(np.lib.stride_tricks.sliding_window_view)
 def sliding_window_view(
-    x: Any, window_shape: Any, axis: Any = None, *, subok: bool = False, writeable: bool = False
+    x: ArrayLike, window_shape: ShapeLike, axis: Axis = None, *, subok: bool = False, writeable: bool = False
 ) -> Any:
     """Windows are read-only, as NumPy's."""
     if writeable:

@@ -6,18 +6,20 @@ The package ``numpy.polynomial`` is not here: its code is traced as it is (see c
 from __future__ import annotations
 
 import functools
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from wengert.ops import linalg as ops
-from wengert.tracing.arguments import array, arrays, axis_of, constant, holds, implements, inexact
+from wengert.tracing.arguments import Traced, array, arrays, axis_of, constant, holds, implements, inexact
 from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.tracer import Tracer, record
 
 
 @implements(np.polyval)
-def polyval(p: Any, x: Any) -> Any:
+def polyval(p: ArrayLike, x: ArrayLike) -> Any:
     """Horner's rule."""
     if isinstance(x, np.poly1d):
         return functools.reduce(lambda y, c: y * x + c, array(p), np.poly1d(0))
@@ -29,7 +31,7 @@ def polyval(p: Any, x: Any) -> Any:
 
 
 @implements(np.vander)
-def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
+def vander(x: ArrayLike, N: int | None = None, increasing: bool = False) -> Any:
     """Powers as running products, so that zero has all its derivatives."""
     z = array(x)
     if z.ndim != 1:
@@ -44,38 +46,38 @@ def vander(x: Any, N: Any = None, increasing: bool = False) -> Any:
     return powers if increasing else np.flip(powers, 1).copy()
 
 
-def _same_length(a1: Any, a2: Any) -> tuple[Any, Any]:
+def _same_length(a1: ArrayLike, a2: ArrayLike) -> tuple[Any, Any]:
     x, y = [np.atleast_1d(z) for z in arrays(a1, a2)]
     n = max(x.shape[0], y.shape[0])
     x, y = [np.pad(z, (n - z.shape[0], 0)) if z.shape[0] < n else z for z in (x, y)]
     return x, y
 
 
-def _like(c: Any, *given: Any) -> Any:
+def _like(c: Traced, *given: Any) -> Any:
     """Coefficients as an object that NumPy makes of them where one was given."""
     return np.poly1d(c) if any(isinstance(p, np.poly1d) for p in given) else c
 
 
 @implements(np.polyadd)
-def polyadd(a1: Any, a2: Any) -> Any:
+def polyadd(a1: ArrayLike, a2: ArrayLike) -> Any:
     x, y = _same_length(a1, a2)
     return _like(x + y, a1, a2)
 
 
 @implements(np.polysub)
-def polysub(a1: Any, a2: Any) -> Any:
+def polysub(a1: ArrayLike, a2: ArrayLike) -> Any:
     x, y = _same_length(a1, a2)
     return _like(x - y, a1, a2)
 
 
 @implements(np.polymul)
-def polymul(a1: Any, a2: Any) -> Any:
+def polymul(a1: ArrayLike, a2: ArrayLike) -> Any:
     x, y = arrays(a1, a2)
     return _like(np.convolve(x, y), a1, a2)
 
 
 @implements(np.polydiv)
-def polydiv(u: Any, v: Any) -> Any:
+def polydiv(u: ArrayLike, v: ArrayLike) -> Any:
     """By long division; the zeros at the beginning of the remainder are looked at, and guarded, or stay in a batch."""
     given = u, v
     u, v = [np.atleast_1d(z) + 0.0 for z in arrays(u, v)]
@@ -94,7 +96,7 @@ def polydiv(u: Any, v: Any) -> Any:
 
 
 @implements(np.polyder)
-def polyder(p: Any, m: int = 1) -> Any:
+def polyder(p: ArrayLike, m: int = 1) -> Any:
     if m < 0:
         raise ValueError("Order of derivative must be positive (see polyint)")
     c = array(p)
@@ -104,11 +106,11 @@ def polyder(p: Any, m: int = 1) -> Any:
 
 
 @implements(np.polyint)
-def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
+def polyint(p: ArrayLike, m: int = 1, k: ArrayLike | None = None) -> Any:
     if m < 0:
         raise ValueError("Order of integral must be positive (see polyder)")
     c: Any = array(p, (k,))
-    added = np.zeros(int(m)) if k is None else k
+    added: Any = np.zeros(int(m)) if k is None else k
     for j in range(int(m)):
         c0 = added if np.ndim(added) == 0 else added[j if np.size(added) > 1 else 0]
         divided: Any = c / constant(c._trace, np.arange(c.shape[0], 0, -1))
@@ -117,7 +119,7 @@ def polyint(p: Any, m: int = 1, k: Any = None) -> Any:
 
 
 @implements(np.apply_along_axis)
-def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any) -> Any:
+def apply_along_axis(func1d: Callable[..., Any], axis: int, arr: ArrayLike, *args: Any, **kwargs: Any) -> Any:
     """The function is called once a line: its steps stand on the tape as often."""
     x: Any = array(arr)
     axis = axis_of(axis, x.ndim)
@@ -136,7 +138,7 @@ def apply_along_axis(func1d: Any, axis: int, arr: Any, *args: Any, **kwargs: Any
 
 
 @implements(np.apply_over_axes)
-def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
+def apply_over_axes(func: Callable[..., Any], a: Traced, axes: Any) -> Any:
     x = array(a)
     for axis in (axes,) if np.ndim(axes) == 0 else axes:
         y = func(x, axis_of(axis, a.ndim))
@@ -145,7 +147,7 @@ def apply_over_axes(func: Any, a: Any, axes: Any) -> Any:
 
 
 @implements(np.roots)
-def roots(p: Any) -> Any:
+def roots(p: ArrayLike) -> Any:
     """The eigenvalues of the companion matrix, real if all are, as in NumPy. Zeros at both ends are looked for, and
     guarded; in a batch they cannot be, and the first coefficient must not be zero."""
     c: Any = np.atleast_1d(array(p))
@@ -169,7 +171,7 @@ def roots(p: Any) -> Any:
 
 
 @implements(np.poly)
-def poly(seq_of_zeros: Any) -> Any:
+def poly(seq_of_zeros: ArrayLike) -> Any:
     """The coefficients of the polynomial with these roots, or with the eigenvalues of a matrix, one factor after the
     other. Those of complex roots that are pairs of conjugates are real, as in NumPy: a look, guarded."""
     roots: Any = np.atleast_1d(array(seq_of_zeros))
@@ -187,7 +189,7 @@ def poly(seq_of_zeros: Any) -> Any:
 
 
 @implements(np.polynomial.polynomial.polyval2d)
-def polyval2d(x: Any, y: Any, c: Any) -> Any:
+def polyval2d(x: ArrayLike, y: ArrayLike, c: ArrayLike) -> Any:
     """Σᵢⱼ cᵢⱼ xⁱ yʲ, by Horner's rule in x, then in y."""
     x, y, c = arrays(x, y, c)
     if x.shape != y.shape:
@@ -196,14 +198,14 @@ def polyval2d(x: Any, y: Any, c: Any) -> Any:
 
 
 @implements(np.polynomial.polynomial.polygrid2d)
-def polygrid2d(x: Any, y: Any, c: Any) -> Any:
+def polygrid2d(x: ArrayLike, y: ArrayLike, c: ArrayLike) -> Any:
     """The same at all points of a grid: the axes of ``x``, and behind them those of ``y``."""
     x, y, c = arrays(x, y, c)
     rows = _horner(np.reshape(c, c.shape + (1,) * x.ndim), x)
     return _horner(np.reshape(rows, rows.shape + (1,) * y.ndim), y)
 
 
-def _horner(c: Any, x: Any) -> Any:
+def _horner(c: Traced, x: Traced) -> Any:
     """Σᵢ cᵢ xⁱ of coefficients along the first axis."""
     y = c[-1] + x * 0
     for k in range(c.shape[0] - 2, -1, -1):
@@ -212,7 +214,15 @@ def _horner(c: Any, x: Any) -> Any:
 
 
 @implements(np.polyfit)
-def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: Any = None, cov: Any = False) -> Any:
+def polyfit(
+    x: Traced,
+    y: Traced,
+    deg: int,
+    rcond: float | None = None,
+    full: bool = False,
+    w: ArrayLike | None = None,
+    cov: bool | str = False,
+) -> Any:
     """Least squares with columns of one length, as NumPy has them."""
     x, y = [z.astype(np.result_type(z.dtype, float)) for z in arrays(x, y)]
     order = int(deg) + 1
@@ -255,7 +265,7 @@ def polyfit(x: Any, y: Any, deg: Any, rcond: Any = None, full: bool = False, w: 
 
 
 @intercepts("numpy.polynomial.polyutils:trimseq")
-def trimseq(seq: Any) -> Any:
+def trimseq(seq: Traced | list[Any]) -> Any:
     """Without the zeros at the end, which are looked at; in a batch, where each example may have others, they stay."""
     n = len(seq)
     while n > 1 and holds(seq[n - 1] == 0):

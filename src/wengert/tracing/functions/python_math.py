@@ -21,7 +21,7 @@ import numpy as np
 
 from wengert.ops.control import stop_gradient
 from wengert.tracing import hooks
-from wengert.tracing.arguments import array, holds, unsupported
+from wengert.tracing.arguments import Traced, array, holds, unsupported
 from wengert.tracing.functions.python_numbers import python_float
 from wengert.tracing.interception.asking import AT_ARGUMENTS, INTO_ALL, INTO_LISTS
 from wengert.tracing.interception.intercept import intercepts
@@ -30,8 +30,11 @@ from wengert.tracing.tracer import Tracer, record
 # Of numbers that are not traced nothing is asked of NumPy: what it gives would be a constant of an unknown origin.
 # scipy.special is imported by the first call of a function that needs it: it would be most of wengert's own import.
 
+Real = float | Traced
+"""What Python's functions take for a number: an array of one element counts as one."""
 
-def _is_constant(x: Any) -> bool:
+
+def _is_constant(x: object) -> bool:
     return type(x) is Tracer and x.constant() is not None
 
 
@@ -75,7 +78,7 @@ def numbers(*xs: Any) -> list[Any]:
     return [x if type(x) is float else _number(x, xs) for x in xs]
 
 
-def _number(x: Any, near: Sequence[Any]) -> Any:
+def _number(x: Real, near: Sequence[Any]) -> Any:
     if isinstance(x, np.ndarray | np.generic):
         x = array(x, near)  # the user's, so it is read again at every call
     return python_float(x) if type(x) is Tracer else float(x)
@@ -85,12 +88,12 @@ def python_number(x: Any) -> Any:
     return hooks.python_number(x)
 
 
-def is_known(condition: Any) -> bool:
+def is_known(condition: Real) -> bool:
     """Whether a condition holds, under a guard; where values cannot be looked at, in a batch, it is said not to."""
     return bool(holds(condition))
 
 
-def must_not(outside: Any) -> None:
+def must_not(outside: Real) -> None:
     """Raise as Python does if an argument is outside of the domain."""
     if is_known(outside):
         raise ValueError("math domain error")
@@ -101,7 +104,7 @@ def must_not(outside: Any) -> None:
 
 def _ufunc(name: str, ufunc: np.ufunc, outside: Callable[[Any], Any] | None = None) -> None:
     @of_python(name)
-    def traced(x: Any) -> Any:
+    def traced(x: Real) -> Any:
         (x,) = numbers(x)
         if outside is not None:
             must_not(outside(x))
@@ -126,27 +129,27 @@ _ufunc("acosh", np.arccosh, lambda x: x < 1)
 _ufunc("atanh", np.arctanh, lambda x: np.abs(x) >= 1)
 
 
-def is_pole(x: Any) -> Any:
+def is_pole(x: Real) -> Any:
     """Whether Γ has a pole there: at 0, -1, -2, …"""
     return (x <= 0) & (np.floor(x) == x)
 
 
 @of_python("erf")
-def erf(x: Any) -> Any:
+def erf(x: Real) -> Any:
     from scipy import special
 
     return python_number(special.erf(*numbers(x)))
 
 
 @of_python("erfc")
-def erfc(x: Any) -> Any:
+def erfc(x: Real) -> Any:
     from scipy import special
 
     return python_number(special.erfc(*numbers(x)))
 
 
 @of_python("gamma")
-def gamma(x: Any) -> Any:
+def gamma(x: Real) -> Any:
     from scipy import special
 
     (x,) = numbers(x)
@@ -155,7 +158,7 @@ def gamma(x: Any) -> Any:
 
 
 @of_python("lgamma")
-def lgamma(x: Any) -> Any:
+def lgamma(x: Real) -> Any:
     """log |Γ(x)|; of -inf, where Γ is said to have a pole too, Python's is inf."""
     from scipy import special
 
@@ -166,7 +169,7 @@ def lgamma(x: Any) -> Any:
 
 
 @of_python("log")
-def log(x: Any, base: Any = math.e) -> Any:
+def log(x: Real, base: Real = math.e) -> Any:
     """log x / log base."""
     if base is math.e:
         (x,) = numbers(x)
@@ -181,13 +184,13 @@ def log(x: Any, base: Any = math.e) -> Any:
 
 
 @of_python("ulp")
-def ulp(x: Any) -> Any:
+def ulp(x: Real) -> Any:
     (x,) = numbers(x)
     return python_number(np.spacing(np.abs(x)))
 
 
 @of_python("modf")
-def modf(x: Any) -> Any:
+def modf(x: Real) -> Any:
     """The fractional part, of x's sign, and the whole one; of an infinity 0 and itself."""
     (x,) = numbers(x)
     whole = np.trunc(x)
@@ -196,25 +199,25 @@ def modf(x: Any) -> Any:
 
 
 @of_python("frexp")
-def frexp(x: Any) -> Any:
+def frexp(x: Real) -> Any:
     (x,) = numbers(x)
     mantissa, exponent = hooks.call_ufunc(np.frexp, "__call__", (x,), {})
     return python_number(mantissa), python_number(exponent)
 
 
 @of_python("isnan")
-def isnan(x: Any) -> Any:
+def isnan(x: Real) -> Any:
     """A traced answer, guarded where it decides something."""
     return np.isnan(*numbers(x))
 
 
 @of_python("isinf")
-def isinf(x: Any) -> Any:
+def isinf(x: Real) -> Any:
     return np.isinf(*numbers(x))
 
 
 @of_python("isfinite")
-def isfinite(x: Any) -> Any:
+def isfinite(x: Real) -> Any:
     return np.isfinite(*numbers(x))
 
 
@@ -222,24 +225,24 @@ def isfinite(x: Any) -> Any:
 
 
 @of_python("atan2")
-def atan2(y: Any, x: Any) -> Any:
+def atan2(y: Real, x: Real) -> Any:
     return python_number(np.arctan2(*numbers(y, x)))
 
 
 @of_python("copysign")
-def copysign(x: Any, y: Any) -> Any:
+def copysign(x: Real, y: Real) -> Any:
     return python_number(np.copysign(*numbers(x, y)))
 
 
 @of_python("nextafter")
-def nextafter(x: Any, y: Any, *, steps: Any = None) -> Any:
+def nextafter(x: Real, y: Real, *, steps: int | None = None) -> Any:
     if steps is not None:
         raise unsupported("math.nextafter: steps= is not traced", "math.nextafter(x, y), several times")
     return python_number(np.nextafter(*numbers(x, y)))
 
 
 @of_python("pow")
-def pow(x: Any, y: Any) -> Any:
+def pow(x: Real, y: Any) -> Any:
     """xʸ in floats. Outside: a root of a negative number, a negative power of 0."""
     x, y = numbers(x, y)
     is_negative, is_zero = (x < 0) & (x > -math.inf), x == 0
@@ -253,20 +256,20 @@ def pow(x: Any, y: Any) -> Any:
     return python_number(np.power(x, y))
 
 
-def is_no_quotient(x: Any, y: Any) -> Any:
+def is_no_quotient(x: Real, y: Real) -> Any:
     """Whether x/y has no remainder: by 0, of an infinity; NaN is handed on."""
     return ((y == 0) & (x == x)) | ((abs(x) == math.inf) & (y == y))
 
 
 @of_python("fmod")
-def fmod(x: Any, y: Any) -> Any:
+def fmod(x: Real, y: Real) -> Any:
     x, y = numbers(x, y)
     must_not(is_no_quotient(x, y))
     return python_number(np.fmod(x, y))
 
 
 @of_python("remainder")
-def remainder(x: Any, y: Any) -> Any:
+def remainder(x: Real, y: Real) -> Any:
     """x - n y, n the whole number next to x/y, the even one of two; exact, as Python's.
 
     With r = |x| mod |y| it is r or r - |y|, whichever is nearer to 0. Of r = |y|/2 the sign says whether n is even.
@@ -282,7 +285,7 @@ def remainder(x: Any, y: Any) -> Any:
 
 
 @of_python("ldexp")
-def ldexp(x: Any, i: Any) -> Any:
+def ldexp(x: Real, i: Any) -> Any:
     """x 2ⁱ; i is an integer, as Python asks."""
     is_whole = type(i) is Tracer and i.aval.dtype.kind in "iu"
     (x,) = numbers(x)
@@ -291,7 +294,7 @@ def ldexp(x: Any, i: Any) -> Any:
 
 
 @of_python("fma")
-def fma(x: Any, y: Any, z: Any) -> Any:
+def fma(x: Real, y: Real, z: Real) -> Any:
     """x y + z, rounded as if it were rounded once: with what both roundings lost, a constant to derivatives."""
     x, y, z = numbers(x, y, z)
     product = x * y
@@ -301,7 +304,7 @@ def fma(x: Any, y: Any, z: Any) -> Any:
 
 
 @of_python("isclose")
-def isclose(a: Any, b: Any, *, rel_tol: Any = 1e-09, abs_tol: Any = 0.0) -> Any:
+def isclose(a: Real, b: Real, *, rel_tol: Real = 1e-09, abs_tol: Real = 0.0) -> Any:
     """|a - b| ≤ max(rel_tol max(|a|, |b|), abs_tol); infinities are close to themselves alone."""
     a, b, rel_tol, abs_tol = numbers(a, b, rel_tol, abs_tol)
     if is_known(rel_tol < 0) or is_known(abs_tol < 0):
@@ -320,12 +323,12 @@ def hypot(*coordinates: Any) -> Any:
     return python_number(functools.reduce(_hypot, others, abs(first)))
 
 
-def _hypot(x: Any, y: Any) -> Any:
+def _hypot(x: Real, y: Real) -> Any:
     return np.hypot(x, y) if type(x) is Tracer or type(y) is Tracer else math.hypot(x, y)
 
 
 @of_python("dist", INTO_LISTS)
-def dist(p: Any, q: Any) -> Any:
+def dist(p: Iterable[Real], q: Iterable[Real]) -> Any:
     p, q = tuple(p), tuple(q)
     if len(p) != len(q):
         raise ValueError("both points must have the same number of dimensions")
@@ -352,24 +355,24 @@ def fsum(seq: Iterable[Any]) -> Any:
 intercepts(math.fsum, INTO_ALL)(fsum)  # its argument may be a generator, so it is asked for its items once
 
 
-def _lost_by_sum(a: Any, b: Any, total: Any) -> Any:
+def _lost_by_sum(a: Real, b: Real, total: Real) -> Any:
     """a + b - total, exactly, for total = a + b rounded."""
     added = total - a
     return (a - (total - added)) + (b - added)
 
 
-def _lost_by_product(a: Any, b: Any, product: Any) -> Any:
+def _lost_by_product(a: Real, b: Real, product: Real) -> Any:
     """a b - product, exactly, for product = a b rounded.  Source: Dekker (1971), with Veltkamp's halves."""
     (a1, a2), (b1, b2) = _halves(a), _halves(b)
     return a2 * b2 - (((product - a1 * b1) - a2 * b1) - a1 * b2)
 
 
-def _halves(x: Any) -> tuple[Any, Any]:
+def _halves(x: Real) -> tuple[Any, Any]:
     scaled = x * 134217729.0  # 2²⁷ + 1
     upper = scaled - (scaled - x)
     return upper, x - upper
 
 
-def _correction(lost: Any) -> Any:
+def _correction(lost: Real) -> Any:
     """What rounding lost; of sums that are not finite nothing, where it is NaN."""
     return record(stop_gradient, (np.where(np.isfinite(lost), lost, 0.0),), {})

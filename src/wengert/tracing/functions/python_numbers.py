@@ -45,7 +45,7 @@ def python_float(x: Tracer) -> Any:
 
 def _converts(cls: type[np.generic]) -> None:
     @intercepts(cls, INTO_LISTS)
-    def converted(x: Any) -> Any:
+    def converted(x: Tracer) -> Any:
         """As NumPy's class: a scalar of one, an array of an array or a list."""
         out = array(x).astype(cls)
         out.is_scalar = not out.aval.shape
@@ -67,12 +67,12 @@ def _sees_tracer(frame: FrameType) -> bool:
     return is_library(frame) or frame.f_globals.get("__name__") == "copy"
 
 
-def _has(cls: Any, name: str) -> bool:
+def _has(cls: type, name: str) -> bool:
     return any(name in vars(base) for base in cls.__mro__)
 
 
 @intercepts(hasattr)
-def has_attribute(x: Any, name: str) -> bool:
+def has_attribute(x: Tracer, name: str) -> bool:
     if _sees_tracer(sys._getframe(1)):
         try:
             getattr(x, name)
@@ -83,7 +83,7 @@ def has_attribute(x: Any, name: str) -> bool:
 
 
 @intercepts(getattr, AT_DEFAULT)
-def attribute(x: Any, name: str, default: Any) -> Any:
+def attribute(x: Tracer, name: str, default: object) -> Any:
     """As Python's: the default alone where NumPy's value, or Python's number, has no such attribute."""
     if _sees_tracer(sys._getframe(1)):
         try:
@@ -99,7 +99,7 @@ def attribute(x: Any, name: str, default: Any) -> Any:
 
 
 @intercepts(_abc._abc_instancecheck)
-def is_instance(cls: Any, x: Any) -> bool:
+def is_instance(cls: type, x: object) -> bool:
     """``isinstance(x, Iterable)`` and the like, by the class that the user's code sees."""
     return _ask(x.seen_class() if type(x) is Tracer else type(x), cls)
 

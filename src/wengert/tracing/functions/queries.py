@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, DTypeLike
 
-from wengert.tracing.arguments import array, arrays, implements, into, kind
+from wengert.tracing.arguments import Casting, Out, Traced, array, arrays, implements, into, kind
 from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.tracer import Tracer
 
@@ -14,17 +15,17 @@ from wengert.tracing.tracer import Tracer
 
 
 @implements(np.shape)
-def shape(a: Any) -> tuple[int, ...]:
+def shape(a: ArrayLike) -> tuple[int, ...]:
     return array(a).shape
 
 
 @implements(np.ndim)
-def ndim(a: Any) -> int:
+def ndim(a: ArrayLike) -> int:
     return array(a).ndim
 
 
 @implements(np.size)
-def size(a: Any, axis: Any = None) -> int:
+def size(a: ArrayLike, axis: int | tuple[int, ...] | None = None) -> int:
     x = array(a)
     if axis is None:
         return x.size
@@ -32,7 +33,7 @@ def size(a: Any, axis: Any = None) -> int:
 
 
 @intercepts("numpy:isscalar")
-def isscalar(element: Any) -> Any:
+def isscalar(element: object) -> Any:
     return element.is_scalar if type(element) is Tracer else NotImplemented
 
 
@@ -42,12 +43,12 @@ def result_type(*arrays_and_dtypes: Any) -> Any:
 
 
 @implements(np.can_cast)
-def can_cast(from_: Any, to: Any, casting: Any = "safe") -> bool:
+def can_cast(from_: Any, to: DTypeLike, casting: Casting = "safe") -> bool:
     return np.can_cast(*[x.dtype if type(x) is Tracer else x for x in (from_, to)], casting=casting)
 
 
 @implements(np.min_scalar_type)
-def min_scalar_type(a: Any, /) -> Any:
+def min_scalar_type(a: Traced, /) -> Any:
     """Of a scalar NumPy looks at the value; of a traced one it is its dtype."""
     return a.dtype
 
@@ -58,17 +59,17 @@ def common_type(*xs: Any) -> Any:
 
 
 @implements(np.iscomplexobj)
-def iscomplexobj(x: Any) -> bool:
+def iscomplexobj(x: ArrayLike) -> bool:
     return array(x).dtype.kind == "c"
 
 
 @implements(np.isrealobj)
-def isrealobj(x: Any) -> bool:
+def isrealobj(x: ArrayLike) -> bool:
     return array(x).dtype.kind != "c"
 
 
 @implements(np.astype)
-def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> Any:
+def astype(x: Traced, dtype: DTypeLike | None, /, *, copy: bool = True, device: str | None = None) -> Any:
     return x.astype(dtype, copy=copy)
 
 
@@ -76,27 +77,29 @@ def astype(x: Any, dtype: Any, /, *, copy: bool = True, device: Any = None) -> A
 
 
 @implements(np.isreal)
-def isreal(x: Any) -> Any:
+def isreal(x: ArrayLike) -> Any:
     return np.imag(array(x)) == 0
 
 
 @implements(np.iscomplex)
-def iscomplex(x: Any) -> Any:
+def iscomplex(x: ArrayLike) -> Any:
     return np.imag(array(x)) != 0
 
 
 @implements(np.isposinf)
-def isposinf(x: Any, out: Any = None) -> Any:
+def isposinf(x: ArrayLike, out: Out = None) -> Any:
     return into(out, array(x) == np.inf)
 
 
 @implements(np.isneginf)
-def isneginf(x: Any, out: Any = None) -> Any:
+def isneginf(x: ArrayLike, out: Out = None) -> Any:
     return into(out, array(x) == -np.inf)
 
 
 @implements(np.isclose)
-def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+def isclose(
+    a: ArrayLike, b: ArrayLike, rtol: float | Traced = 1e-5, atol: float | Traced = 1e-8, equal_nan: bool = False
+) -> Any:
     """|a - b| ≤ atol + rtol |b| where b is finite, else a = b."""
     x, y = arrays(a, b)
     y = y if y.dtype.kind in "fc" else y.astype(np.float64)
@@ -105,12 +108,14 @@ def isclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool 
 
 
 @implements(np.allclose)
-def allclose(a: Any, b: Any, rtol: Any = 1e-5, atol: Any = 1e-8, equal_nan: bool = False) -> Any:
+def allclose(
+    a: ArrayLike, b: ArrayLike, rtol: float | Traced = 1e-5, atol: float | Traced = 1e-8, equal_nan: bool = False
+) -> Any:
     return np.all(isclose(a, b, rtol, atol, equal_nan))
 
 
 @implements(np.array_equal)
-def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
+def array_equal(a1: ArrayLike, a2: ArrayLike, equal_nan: bool = False) -> Any:
     x, y = arrays(a1, a2)
     if x.shape != y.shape:
         return False
@@ -121,7 +126,7 @@ def array_equal(a1: Any, a2: Any, equal_nan: bool = False) -> Any:
 
 
 @implements(np.array_equiv)
-def array_equiv(a1: Any, a2: Any) -> Any:
+def array_equiv(a1: ArrayLike, a2: ArrayLike) -> Any:
     x, y = arrays(a1, a2)
     try:
         np.broadcast_shapes(x.shape, y.shape)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from wengert.tracing.arguments import Traced
 from wengert.tracing.interception.asking import AT_OBJECT
 from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.trace import current_trace, is_locked, is_read_later
@@ -27,7 +28,7 @@ def at(ufunc: np.ufunc, *operands: Any) -> Any:
 
 
 @intercepts(_ARRAY.setflags, AT_OBJECT)
-def setflags(x: np.ndarray[Any, Any], write: Any = None, *others: Any, **options: Any) -> Any:
+def setflags(x: np.ndarray[Any, Any], write: bool | None = None, *others: Any, **options: Any) -> Any:
     """Also ``x.flags.writeable = True``, for which NumPy calls this method."""
     if write is not None and write and is_read_later(x):
         raise ValueError("cannot set WRITEABLE flag to True of an array that is read-only while it is traced")
@@ -46,7 +47,7 @@ def replaced(x: np.ndarray[Any, Any], *args: Any, **options: Any) -> Any:
 @intercepts(np.ndarray.__dict__["shape"], AT_OBJECT)
 @intercepts(np.ndarray.__dict__["strides"], AT_OBJECT)
 @intercepts(np.ndarray.__dict__["dtype"], AT_OBJECT)
-def reshaped(x: np.ndarray[Any, Any], new: Any) -> Any:
+def reshaped(x: np.ndarray[Any, Any], new: Traced) -> Any:
     """``x.shape = ...``. A view that the function has made of a locked array is its own to reshape."""
     if is_locked(x):
         raise ValueError("the shape, strides and dtype are read-only of an array that is traced")

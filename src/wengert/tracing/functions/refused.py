@@ -17,7 +17,7 @@ def _check_switches(name: str, args: tuple[Any, ...], kwargs: dict[str, Any]) ->
 
 
 @intercepts("numpy:errstate", AT_CALLER)
-def errstate(context: Any, *args: Any, **kwargs: Any) -> Any:
+def errstate(context: object, *args: Any, **kwargs: Any) -> Any:
     _check_switches("errstate", args, kwargs)
     return NotImplemented
 

@@ -6,10 +6,13 @@ import math
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from wengert.ops.control import stop_gradient
 from wengert.ops.reduce import max_
 from wengert.tracing.arguments import (
+    Axis,
+    Traced,
     array,
     as_dtype,
     axes_of,
@@ -28,13 +31,13 @@ from wengert.tracing.tracer import Tracer, record
 # wengert.ops.special imports scipy.special, which is there already if one of these is called: local imports.
 
 
-def largest(x: Any, axes: tuple[int, ...]) -> Any:
+def largest(x: Traced, axes: tuple[int, ...]) -> Any:
     """The maximum, a constant to derivatives: what is subtracted and added again has none."""
     return record(stop_gradient, (record(max_, (x,), {"axis": axes}),), {})
 
 
 @intercepts("scipy.special:logsumexp")
-def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
+def logsumexp(a: Any, axis: Axis = None, b: Any = None, keepdims: bool = False, return_sign: bool = False) -> Any:
     """log Σ b exp(a) = m + log Σ b exp(a − m), m = max a. The derivative in ``a`` is softmax, for b = 1.
 
     Infinities are limits: an entry -inf counts nothing, of a maximum +inf all of the derivative goes to where
@@ -67,7 +70,7 @@ def logsumexp(a: Any, axis: Any = None, b: Any = None, keepdims: bool = False, r
     return (out, keep(np.sign(total), a.shape, axes, keepdims)) if return_sign else out
 
 
-def log_of_any(total: Any) -> Any:
+def log_of_any(total: Traced) -> Any:
     """log, silently -inf at 0 and NaN below, as SciPy's; there its derivative is 0."""
     is_positive = total > 0
     otherwise = np.where(total == 0, -np.inf, np.nan)
@@ -75,7 +78,7 @@ def log_of_any(total: Any) -> Any:
 
 
 @intercepts("scipy.special:softmax")
-def softmax(x: Any, axis: Any = None) -> Any:
+def softmax(x: ArrayLike, axis: Axis = None) -> Any:
     """exp(x − max) / Σ exp(x − max)."""
     x = inexact(array(x))
     axes = axes_of(axis, x.ndim)
@@ -84,7 +87,7 @@ def softmax(x: Any, axis: Any = None) -> Any:
 
 
 @intercepts("scipy.special:log_softmax")
-def log_softmax(x: Any, axis: Any = None) -> Any:
+def log_softmax(x: ArrayLike, axis: Axis = None) -> Any:
     """x − max − log Σ exp(x − max)."""
     x = inexact(array(x))
     axes = axes_of(axis, x.ndim)
@@ -93,7 +96,7 @@ def log_softmax(x: Any, axis: Any = None) -> Any:
 
 
 @intercepts("scipy.special:polygamma")
-def polygamma(n: Any, x: Any) -> Any:
+def polygamma(n: ArrayLike, x: ArrayLike) -> Any:
     """The n-th derivative of digamma, (−1)ⁿ⁺¹ n! ζ(n + 1, x)."""
     from scipy import special
 
@@ -110,7 +113,7 @@ def polygamma(n: Any, x: Any) -> Any:
 
 
 @intercepts("scipy.special:multigammaln")
-def multigammaln(a: Any, d: Any) -> Any:
+def multigammaln(a: float | Traced, d: int) -> Any:
     """log Γ_d(a) = d(d−1)/4 log π + Σ_{j<d} log Γ(a − j/2). That a > (d−1)/2 is not checked."""
     from scipy import special
 

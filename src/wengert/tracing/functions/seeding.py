@@ -14,7 +14,7 @@ from wengert.tracing.trace import current_trace
 
 
 @intercepts("random:SystemRandom.getrandbits", AT_OBJECT)
-def random_bits(source: Any, *n_bits: Any) -> Any:
+def random_bits(source: object, *n_bits: Any) -> Any:
     """NumPy asks the system for random bits where it is given no seed."""
     trace = current_trace()
     if not hasattr(sys.modules.get("numpy.random.mtrand"), "_rand"):  # it is being imported, and makes the one of all

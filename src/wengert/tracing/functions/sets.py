@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from wengert.tracing.arguments import array, arrays, implements
 from wengert.tracing.functions.selecting import nonzero
@@ -18,27 +19,27 @@ UniqueInverseResult: Any = type(np.unique_inverse(_EMPTY))
 
 
 @implements(np.unique_all)
-def unique_all(x: Any, /) -> Any:
+def unique_all(x: ArrayLike, /) -> Any:
     return UniqueAllResult(*unique(x, True, True, True, equal_nan=False))
 
 
 @implements(np.unique_counts)
-def unique_counts(x: Any, /) -> Any:
+def unique_counts(x: ArrayLike, /) -> Any:
     return UniqueCountsResult(*unique(x, return_counts=True, equal_nan=False))
 
 
 @implements(np.unique_inverse)
-def unique_inverse(x: Any, /) -> Any:
+def unique_inverse(x: ArrayLike, /) -> Any:
     return UniqueInverseResult(*unique(x, return_inverse=True, equal_nan=False))
 
 
 @implements(np.union1d)
-def union1d(ar1: Any, ar2: Any) -> Any:
+def union1d(ar1: ArrayLike, ar2: ArrayLike) -> Any:
     return unique(np.concatenate(arrays(ar1, ar2), axis=None))
 
 
 @implements(np.intersect1d)
-def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices: bool = False) -> Any:
+def intersect1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False, return_indices: bool = False) -> Any:
     x, y = [ravel(a) for a in arrays(ar1, ar2)]
     of_x = of_y = None
     if not assume_unique:
@@ -56,7 +57,7 @@ def intersect1d(ar1: Any, ar2: Any, assume_unique: bool = False, return_indices:
 
 
 @implements(np.setxor1d)
-def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+def setxor1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Any:
     x, y = [ravel(a) for a in arrays(ar1, ar2)]
     if not assume_unique:
         x, y = unique(x), unique(y)
@@ -68,7 +69,7 @@ def setxor1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
 
 
 @implements(np.setdiff1d)
-def setdiff1d(ar1: Any, ar2: Any, assume_unique: bool = False) -> Any:
+def setdiff1d(ar1: ArrayLike, ar2: ArrayLike, assume_unique: bool = False) -> Any:
     x, y = array(ar1, (ar2,)), array(ar2, (ar1,))
     x = ravel(x) if assume_unique else unique(x)
     (kept,) = nonzero(~np.isin(x, y))

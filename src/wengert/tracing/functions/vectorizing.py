@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 
 from wengert.tracing import hooks
 from wengert.tracing.arguments import array, scalar
@@ -21,7 +22,7 @@ from wengert.tracing.tracer import Tracer
 
 
 @intercepts("numpy:vectorize.__call__", AT_FUNCTIONS)
-def vectorize(vectorized: Any, *args: Any, **kwargs: Any) -> Any:
+def vectorize(vectorized: np.vectorize, *args: Any, **kwargs: Any) -> Any:
     """``vectorized(*args, **kwargs)``, ``vectorized`` being ``np.vectorize(pyfunc, ...)``."""
     if vectorized.pyfunc is np._NoValue:  # it is given its function, as a decorator
         return original(np.vectorize.__call__)(vectorized, *args, **kwargs)
@@ -43,13 +44,13 @@ def vectorize(vectorized: Any, *args: Any, **kwargs: Any) -> Any:
     return _of_core(vectorized, call, operands)
 
 
-def _operand(x: Any) -> Any:
+def _operand(x: ArrayLike) -> Any:
     """A traced array; NumPy's own of text or objects."""
-    x = x if isinstance(x, Tracer | np.ndarray | np.generic) else hooks.array(x)
-    return array(x) if x.dtype.kind in NUMBER_KINDS else np.asarray(x)
+    given: Any = x if isinstance(x, Tracer | np.ndarray | np.generic) else hooks.array(x)
+    return array(given) if given.dtype.kind in NUMBER_KINDS else np.asarray(given)
 
 
-def _elementwise(vectorized: Any, call: Callable[..., Any], operands: Sequence[Any]) -> Any:
+def _elementwise(vectorized: np.vectorize, call: Callable[..., Any], operands: Sequence[Any]) -> Any:
     shape = np.broadcast_shapes(*[x.shape for x in operands])
     operands = [np.broadcast_to(x, shape) for x in operands]
     first: list[Any] = []
@@ -68,7 +69,7 @@ def _elementwise(vectorized: Any, call: Callable[..., Any], operands: Sequence[A
     return tuple(outs) if is_many else outs[0]
 
 
-def _dtype(y: Any) -> Any:
+def _dtype(y: ArrayLike) -> Any:
     return y.dtype if isinstance(y, Tracer) else np.asarray(y).dtype
 
 
