@@ -27,7 +27,7 @@ COVERED = [
         "api/linear.py"),
     row("tests/higher/test_implicit.py", "the function is the op's one door: what it records and refuses is seen there",
         "api/roots.py"),
-    row("tests/api/test_bodies.py", "what a body decides, and the one tape of its paths, are seen on programs",
+    row("tests/higher/test_recording.py", "what a body decides, and the one tape of its paths, are seen on programs",
         "higher/joining.py", "tracing/decisions.py"),
     row(
         "tests/ops/test_ops.py",

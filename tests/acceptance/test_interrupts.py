@@ -163,8 +163,7 @@ def left_behind(call: Callable[[], Any], codes: set[CodeType] | None, most: int 
 def of_opening() -> set[CodeType]:
     """The functions that open and close traces, and what is lent to them."""
     from wengert import tape
-    from wengert.api import ways
-    from wengert.tracing import record, trace
+    from wengert.tracing import record, trace, ways
     from wengert.tracing.interception import intercept, type_of
 
     functions = [

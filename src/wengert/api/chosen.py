@@ -9,10 +9,10 @@ import numpy as np
 
 from wengert import tree
 from wengert.api.named import F, function_name
-from wengert.api.ways import Way
 from wengert.errors import DTypeError, StructureError, message
 from wengert.tracing import foreign
 from wengert.tracing.tracer import Tracer
+from wengert.tracing.ways import Way
 
 
 class Chosen(NamedTuple):

@@ -13,8 +13,8 @@ from typing import Any
 import numpy as np
 
 from wengert import tree
-from wengert.api.bodies import Body, aval_of, calling, leaves_of, recorded, source_of
 from wengert.api.named import F, function_name, made_by
+from wengert.api.recording import record_body
 from wengert.errors import ConcretizationError, DTypeError, MutationError, ShapeError, StructureError, message
 from wengert.expect import checked, given, refused
 from wengert.higher.bodies import alive
@@ -24,6 +24,7 @@ from wengert.higher.chain import chain as chain_op
 from wengert.higher.loops import Loop, While
 from wengert.higher.loops import scan as scan_op
 from wengert.higher.loops import while_ as while_op
+from wengert.higher.recording import RecordedBody, aval_of, calling, leaves_of, source_of
 from wengert.higher.revolve import Kept, carried_bytes, kept_within, schedule
 from wengert.higher.revolve import revolve as revolve_op
 from wengert.passes.hoist import hoist
@@ -146,7 +147,7 @@ def _scanned(
     avals = [aval_of(x) for x in carry]
     slices = [Aval(a.shape[1:], a.dtype) for a in map(aval_of, stacks)]
     both = tree.flatten((tree.unflatten(carry_def, [0.0] * len(carry)), tree.unflatten(stack_def, [0.0] * len(stacks))))
-    body = recorded(name, f, [*avals, *slices], both[1], is_certain=count > 0)
+    body = record_body(name, f, [*avals, *slices], both[1], is_certain=count > 0)
     leaves = tree.unflatten(body.treedef, list(range(len(body.tape.outputs))))
     if not isinstance(leaves, tuple) or len(leaves) != 2:
         raise _no_pair(body.source)
@@ -396,12 +397,12 @@ def _repeated(name: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any
     carry, treedef = leaves_of(init_val)
     avals = [aval_of(x) for x in carry]
     one = tree.flatten((tree.unflatten(treedef, [0.0] * len(carry)),))[1]
-    test = recorded(name, cond_fun, avals, one, is_certain=True)
+    test = record_body(name, cond_fun, avals, one, is_certain=True)
     if [a.aval for a in test.tape.outputs] != [Aval((), np.dtype(bool))]:
         found = ", ".join(str(a.aval) for a in test.tape.outputs) or "None"
         what = f"while_loop: the condition is {found}; expected bool[]"
         raise DTypeError(message(what, test.source, tries=ONE_TRUTH))
-    body = recorded(name, body_fun, avals, one)
+    body = record_body(name, body_fun, avals, one)
     found = [a.aval for a in body.tape.outputs]
     _check_carry(name, body.source, avals, found, treedef, body.treedef)
     body = _with_constants_before(body, lambda: inlined(test.tape, [*test.constants, *carry]))
@@ -410,7 +411,7 @@ def _repeated(name: str, cond_fun: Callable[[Any], Any], body_fun: Callable[[Any
     return tree.unflatten(treedef, outs)
 
 
-def _with_constants_before(body: Body, begins: Callable[[], Sequence[Any]]) -> Body:
+def _with_constants_before(body: RecordedBody, begins: Callable[[], Sequence[Any]]) -> RecordedBody:
     """Take heavy steps that are the same in every iteration before the loop, if that ``begins``."""
     found = hoist(body.tape, len(body.constants))
     if found is None or not any(type(x) is Tracer for x in body.constants):
@@ -481,7 +482,7 @@ def known_states(step: Callable[..., Any], init: Array, xs: Sequence[Array], sta
     if current_trace() is None:
         return states.copy()  # an array of its own, as in a trace
     avals = [aval_of(init), *[Aval(a.shape[1:], a.dtype) for a in map(aval_of, stacks)]]
-    body = recorded("known_states", step, avals, tree.flatten(tuple([0.0] * len(avals)))[1], is_certain=True)
+    body = record_body("known_states", step, avals, tree.flatten(tuple([0.0] * len(avals)))[1], is_certain=True)
     _check_carry("known_states", body.source, avals[:1], [a.aval for a in body.tape.outputs], 0, 0)
     chain = Recurrence(body.tape, len(body.constants))
     number = count.astype(np.intp) if type(count) is Tracer else np.intp(count)
@@ -560,7 +561,7 @@ def switch(index: Array, branches: Sequence[Callable[..., Any]], *operands: Any)
 def _chosen(name: str, index: Any, functions: Sequence[Callable[..., Any]], operands: Sequence[Any]) -> Any:
     leaves, treedef = leaves_of(tuple(operands))
     avals = [aval_of(x) for x in leaves]
-    bodies = [recorded(name, f, avals, treedef) for f in functions]
+    bodies = [record_body(name, f, avals, treedef) for f in functions]
     for body in bodies:
         _check_unwritten(name, body)
     for body in bodies[1:]:
@@ -622,7 +623,7 @@ def joined(f: F) -> F:
             return f(*args, **kwargs)
 
         given = [leaves[k] for k in traced]
-        body = recorded(
+        body = record_body(
             function_name(f), of_traced, [x.aval for x in given], tree.flatten(tuple(given))[1], is_certain=True
         )
         if body.written:
@@ -634,14 +635,14 @@ def joined(f: F) -> F:
     return call
 
 
-def _check_unwritten(name: str, body: Body) -> None:
+def _check_unwritten(name: str, body: RecordedBody) -> None:
     """Raise if a function writes an argument, which its caller would not see."""
     if body.written:
         what = f"{name}: {body.source.function} writes an array that it was given"
         raise MutationError(message(what, body.source, tries=["a copy: np.array(x)"]))
 
 
-def _check_alike(name: str, first: Body, other: Body) -> None:
+def _check_alike(name: str, first: RecordedBody, other: RecordedBody) -> None:
     tries = ["branches that return the same structure, shapes and dtypes"]
     if first.treedef != other.treedef:
         notes = [("one", str(first.treedef)), ("other", str(other.treedef))]

@@ -13,7 +13,7 @@ from wengert.api.auxiliary import Aux, split_aux, with_aux, with_aux_tree
 from wengert.api.chosen import Chosen, choose
 from wengert.api.linear import Linear, checked_like
 from wengert.api.named import F, function_name, made_by
-from wengert.api.ways import record_in_a_way
+from wengert.api.recording import record_for_transform
 from wengert.errors import DTypeError, ScalarOutputError, StructureError, message
 from wengert.expect import checked
 from wengert.ops.control import stop_gradient as stop_gradient_op
@@ -72,7 +72,7 @@ def _value_and_gradient(f: F, argnums: Any, wrt: F | None, has_aux: bool, nan_sa
         aux = Aux()
         inputs = [input_of(x) for x in leaves]
         run = (lambda way: with_aux(f, call(way), aux)) if has_aux else call
-        recording = record_in_a_way(f, run, inputs, previous=previous.recording)
+        recording = record_for_transform(f, run, inputs, previous=previous.recording)
         previous.remember(recording)
         _check_scalar(f, recording, has_aux)
         n = len(leaves)
@@ -145,7 +145,7 @@ def record_primals(f: F, primals: Sequence[Any], has_aux: bool) -> tuple[Chosen,
     chosen = choose(f, tuple(primals), {}, tuple(range(len(primals))), None)
     aux = Aux()
     run = (lambda way: with_aux_tree(f, chosen.call(way), aux)) if has_aux else chosen.call
-    recording = record_in_a_way(f, run, [input_of(x) for x in chosen.leaves])
+    recording = record_for_transform(f, run, [input_of(x) for x in chosen.leaves])
     return chosen, aux, recording
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from wengert import config, tree
 from wengert.api.chosen import is_number
 from wengert.api.named import F, function_name, made_by
-from wengert.api.ways import Way, record_in_a_way
+from wengert.api.recording import record_for_transform
 from wengert.batching import batch as batch_of_tape
 from wengert.errors import DTypeError, ShapeError, StructureError, UnsupportedFunctionError, in_short, message
 from wengert.expect import axes as check_axes
@@ -23,6 +23,7 @@ from wengert.tape import Aval, Lit, Tape, structure
 from wengert.tracing import foreign
 from wengert.tracing.record import Input, record_call
 from wengert.tracing.tracer import Tracer, record
+from wengert.tracing.ways import Way
 
 Array = Any
 
@@ -89,7 +90,7 @@ def vmap(f: F, in_axes: Any = 0, out_axes: int = 0) -> F:
 
             return call
 
-        recording = record_in_a_way(f, run, inputs, concrete=False, why_abstract="vmap runs all examples at once")
+        recording = record_for_transform(f, run, inputs, concrete=False, why_abstract="vmap runs all examples at once")
         flags = (*[True] * len(values), *[False] * len(recording.implicit))
         outs = execute(recording, ((batch_of_tape, (flags, size)),), values)
         for x in outs if out_axes != 0 else ():

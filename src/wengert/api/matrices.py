@@ -15,7 +15,7 @@ from wengert.ad.reverse import vjp as vjp_of_tape
 from wengert.api.chosen import choose
 from wengert.api.derivatives import grad, jvp
 from wengert.api.named import F, function_name, made_by
-from wengert.api.ways import Way, record_in_a_way
+from wengert.api.recording import record_for_transform
 from wengert.batching import batch as batch_of_tape
 from wengert.errors import DTypeError, message
 from wengert.expect import checked
@@ -24,6 +24,7 @@ from wengert.tape import Aval, Tape
 from wengert.tracing.record import input_of
 from wengert.tracing.trace import current_trace
 from wengert.tracing.tracer import new_constant
+from wengert.tracing.ways import Way
 
 
 @checked
@@ -73,7 +74,7 @@ def jacobian(
         call, leaves, treedef = choose(f, args, kwargs, argnums, wrt)
         if real:
             call, leaves = _of_parts(call, leaves)
-        recording = record_in_a_way(f, call, [input_of(x) for x in leaves])
+        recording = record_for_transform(f, call, [input_of(x) for x in leaves])
         tape = recording.tape
         ins, outs = tape.in_avals[: len(leaves)], tape.out_avals
         _check_inexact(f, outs)

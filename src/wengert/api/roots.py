@@ -8,11 +8,12 @@ from typing import Any
 import numpy as np
 
 from wengert import tree
-from wengert.api.bodies import Body, aval_of, recorded
 from wengert.api.derivatives import stop_gradient
+from wengert.api.recording import record_body
 from wengert.errors import DTypeError, ShapeError, StructureError, message
 from wengert.expect import checked
 from wengert.higher.implicit import Equation, root
+from wengert.higher.recording import RecordedBody, aval_of
 from wengert.tape import Aval
 from wengert.tracing.trace import current_trace
 from wengert.tracing.tracer import record
@@ -72,10 +73,10 @@ def known_root(f: Callable[[Any], Any], y: Array, jac: Callable[[Any], Any] | No
     return record(root, [stop_gradient(y), *constants], {"equation": equation, "wrt": None})
 
 
-def _recorded(name: str, f: Callable[[Any], Any], y: Aval, wanted: Aval) -> Body:
+def _recorded(name: str, f: Callable[[Any], Any], y: Aval, wanted: Aval) -> RecordedBody:
     """``f`` as a body that takes an array like y, or a raised error if it does not return what is wanted."""
     one = tree.flatten((0.0,))[1]
-    body = recorded("known_root", f, [y], one)
+    body = record_body("known_root", f, [y], one)
     found = [a.aval for a in body.tape.outputs]
     if body.treedef != tree.flatten(0.0)[1]:
         what = f"known_root: {name} returned {tree.describe(tree.unflatten(body.treedef, found))}; expected one array"

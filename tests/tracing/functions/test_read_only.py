@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.api import ways
+from wengert.tracing import ways
 
 
 def adds_at(b: Any) -> None:

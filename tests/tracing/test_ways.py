@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import wengert as wg
-from wengert.api import ways
+from wengert.tracing import ways
 
 G = np.arange(9.0).reshape(3, 3)
 G_FORTRAN = np.asfortranarray(G)

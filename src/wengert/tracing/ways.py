@@ -15,8 +15,7 @@ from typing import Any
 
 import numpy as np
 
-from wengert import passes, tree
-from wengert.api.named import F, function_name
+from wengert import tree
 from wengert.attributes import held
 from wengert.errors import (
     CaptureError,
@@ -34,34 +33,20 @@ from wengert.tracing.surroundings.environment import Environment, walked
 from wengert.tracing.trace import Trace, current_trace
 from wengert.tracing.tracer import Tracer, wrap
 
+F = Callable[..., Any]
 Way = Callable[[F, Sequence[Any], dict[str, Any]], tuple[F, Sequence[Any], dict[str, Any]]]
 """``way(f, others, by_keyword)`` returns the function to call and its arguments. ``others`` and ``by_keyword`` are the
 arguments that are not differentiated; the way decides whether those are traced."""
 
 
-def record_in_a_way(f: F, call: Callable[[Way], F], inputs: Sequence[Input], **options: Any) -> Recording:
-    """Record ``call(way)`` in the first of the two ways that works. ``options`` are those of ``record_call``.
+def record_in_either_way(
+    f: F, call: Callable[[Way], F], inputs: Sequence[Input], name: str, **options: Any
+) -> Recording:
+    """Record ``call(way)`` in the first of the two ways that works. ``f`` is the user's function, called ``name`` in
+    errors, and ``options`` are those of ``record_call``.
 
     Raises the error of the first way if the other fails too.
     """
-    return _rolled(_recorded(f, call, inputs, options))
-
-
-def _rolled(recording: Recording) -> Recording:
-    """Put loops in the place of repeated steps if an enclosing trace will be compiled, so that a short tape is
-    differentiated."""
-    trace = current_trace()
-    if trace is None or not trace.is_rolled:
-        return recording
-    rolled = passes.run(recording.tape, passes.ROLLING, counts=trace.counts)
-    trace.any_length = trace.any_length or rolled.any_length
-    if rolled is recording.tape:
-        return recording
-    return recording._replace(tape=rolled, programs={}, captured=tuple([c.array for c in rolled.captures]))
-
-
-def _recorded(f: F, call: Callable[[Way], F], inputs: Sequence[Input], options: dict[str, Any]) -> Recording:
-    name = function_name(f)
     is_known = _traced and _code_of(f) in _traced
     try:
         if not is_known:

@@ -245,7 +245,7 @@ def test_refusals_name_the_line(name: str) -> None:
     body, error, text = REFUSED[name]
     with pytest.raises(error, match=text) as caught:
         wg.jit(lambda x: wg.scan(body, 9.0, x)[0], strict=True)(X)
-    assert "test_bodies.py" in str(caught.value)
+    assert "test_recording.py" in str(caught.value)
 
 
 def test_what_may_be_raised_is_raised_by_python() -> None:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from wengert import passes, tree
+from wengert import tree
 from wengert.attributes import held
 from wengert.errors import ConcretizationError, WengertError, message
 from wengert.higher.bodies import alive
@@ -25,10 +25,12 @@ from wengert.tracing.record import Input, Recording, check_integer, record_call
 from wengert.tracing.trace import check_dtype, current_trace, recorder_of_none, same_bytes
 from wengert.tracing.tracer import Tracer, wrap
 
+Transform = Callable[[Tape], Tape]
+
 NO_VALUE = "it is the body of a loop or a branch, recorded once for all"
 
 
-class Body(NamedTuple):
+class RecordedBody(NamedTuple):
     """A function as a tape whose first inputs are the values that it read from outside."""
 
     tape: Tape
@@ -78,10 +80,18 @@ def aval_of(x: Any) -> Aval:
     return x.aval if type(x) is Tracer else Aval(np.shape(x), np.asarray(x).dtype)
 
 
-def recorded(
-    name: str, f: Callable[..., Any], avals: Sequence[Aval], treedef: Any, *, is_certain: bool = False
-) -> Body:
+def record_body(
+    name: str,
+    f: Callable[..., Any],
+    avals: Sequence[Aval],
+    treedef: Any,
+    *,
+    prepare: Transform,
+    is_certain: bool = False,
+) -> RecordedBody:
     """Record ``f`` with arguments of the structure ``treedef`` and the types ``avals``.
+
+    ``prepare`` is done to the tape, with all that it reads as inputs, before anything is derived from it.
 
     ``is_certain`` says that the body will run at least once. Then steps that read nothing but its surroundings may be
     done before the loop or branch."""
@@ -99,9 +109,8 @@ def recorded(
         joined = join(name, paths)
         tape = tape.replace(instrs=joined.instrs, outputs=joined.outputs)
         constants, given = list(around.known), list(around.known.values())
-    tape = passes.run(tape.replace(inputs=(*constants, *inputs), captures=()), passes.BEFORE_DERIVATIVES)
-    closed = alive(tape)
-    return Body(closed, given, first.recording.out_treedef, source_of(name, f), written)
+    closed = alive(prepare(tape.replace(inputs=(*constants, *inputs), captures=())))
+    return RecordedBody(closed, given, first.recording.out_treedef, source_of(name, f), written)
 
 
 # ------------------------------------------------------------------------------------------------- runs of one body
