@@ -1,8 +1,10 @@
-"""This checkout against another, before and after a change: ``python -m benchmarks.against ../before [--rounds N]``.
+"""Compare this checkout with another one, before and after a change.
 
-Both need their environment (``make test``). The two take turns, each round in fresh processes on one core; what is
-printed are the ratios after / before of the least times and of the medians of the rounds. Machines are shared: a ratio
-counts when it comes back in several runs.
+    python -m benchmarks.against ../before [--rounds N]
+
+Both need their environment (``make test``). They are measured alternately, each round in fresh processes on one core.
+It prints the ratios after / before of the least times and of the medians of the rounds. Machines are shared: trust a
+ratio only if several runs give it.
 """
 
 from __future__ import annotations
@@ -28,7 +30,7 @@ ENVIRONMENT = {k: v for k, v in os.environ.items() if k != "PYTHONDONTWRITEBYTEC
 
 
 def figures() -> dict[str, float]:
-    """Seconds, of the wengert that this process imports."""
+    """Return the seconds of each workload, for the wengert that this process imports."""
     import numpy as np
 
     import wengert as wg
@@ -73,7 +75,7 @@ def run(checkout: Path, cache: str) -> dict[str, float]:
 
 
 def import_s(checkout: Path) -> float:
-    """Of wengert, with NumPy there already."""
+    """Return the seconds that importing wengert takes when NumPy is imported already."""
     code = "import numpy, time; start = time.perf_counter(); import wengert; print(time.perf_counter() - start)"
     command = [str(checkout / ".venv/bin/python"), "-c", code]
     return float(subprocess.run(command, env=ENVIRONMENT, capture_output=True, text=True, check=True).stdout)

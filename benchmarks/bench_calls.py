@@ -1,8 +1,8 @@
-"""Functions in kernels, written where they are needed or called: ``python -m benchmarks.bench_calls [--quick]``.
+"""Measure functions in kernels, inlined or called: ``python -m benchmarks.bench_calls [--quick]``.
 
-What ``Facts._is_better_called`` of codegen/nests/facts.py follows: kernels of so many functions, one after another or
-side by side, take how long to compile, and to run, the one way and the other. The callees have been compiled before, as
-on a machine where wengert has been used.
+``Facts._is_better_called`` of codegen/nests/facts.py follows this table. It says how long kernels with a number of
+functions, one after another or side by side, take to compile and to run, in either way. The callees have been compiled
+before, as on a machine where wengert has been used.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def side_by_side(length: int, functions: tuple[str, ...]) -> Callable[[Any], Any
 
 
 def compiled(f: Callable[[Any], Any], x: Any, calls: bool) -> tuple[float, Callable[[], Any]]:
-    """Seconds of compiling it anew, and the call, with functions called or inlined."""
+    """Return the seconds of compiling it anew, and the call, with functions called or inlined."""
     before = Facts._is_better_called
     Facts._is_better_called = lambda self: calls
     forget_kernels()
@@ -58,7 +58,7 @@ def compiled(f: Callable[[Any], Any], x: Any, calls: bool) -> tuple[float, Calla
 
 
 def forget_kernels() -> None:
-    """As a kernel has one key, however it is written; the callees stay."""
+    """Forget the compiled kernels, since both ways of writing one have the same key; the callees stay."""
     callees = {id(callee) for code in compiler._codes.values() for callee in code.callees.values()}
     kept = {key: code for key, code in compiler._codes.items() if id(code) in callees}
     CALLEES.update(kept)
@@ -87,14 +87,14 @@ def main() -> None:
                 compiled(f, x, True)  # the callees
                 ways = [compiled(f, x, calls) for calls in (False, True)]
                 compiling = (ways[0][0], ways[1][0])
-                a, b = in_turns(ways[0][1], ways[1][1], budget)
+                a, b = alternately(ways[0][1], ways[1][1], budget)
                 cells.append(f"{show(a.least)} / {show(b.least)}: {b.least / a.least:.2f} ({b.median / a.median:.2f})")
             table.add_row(str(length), f"{show(compiling[0])} / {show(compiling[1])}", *cells)
         Console(width=None if sys.stdout.isatty() else 170).print(table)
 
 
-def in_turns(a: Callable[[], Any], b: Callable[[], Any], budget: float) -> tuple[Timing, Timing]:
-    """Both, a few times each in turn, since the machine changes meanwhile."""
+def alternately(a: Callable[[], Any], b: Callable[[], Any], budget: float) -> tuple[Timing, Timing]:
+    """Measure both alternately, a few times each, since the machine changes meanwhile."""
     rounds = [(measure(a, budget / 4), measure(b, budget / 4)) for _ in range(4)]
     one, other = zip(*rounds, strict=True)
     return best(one), best(other)

@@ -1,5 +1,5 @@
-"""Complex numbers, transforms and linear algebra beside JAX and PyTorch: gradients, float64, one thread, all in one
-process, in turns.
+"""Compare complex numbers, transforms and linear algebra with JAX and PyTorch: gradients, float64, one thread, measured
+alternately in one process.
 
     python -m benchmarks.bench_complex [--quick] [name ...]
 """
@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
-from benchmarks.bench_networks import Calls, has, in_turns
+from benchmarks.bench_networks import Calls, alternately, has
 from benchmarks.timing import show  # with it, the threads are pinned
 
 import numpy as np  # isort: skip
@@ -27,7 +27,7 @@ def drawn(*shape: int) -> Any:
 
 
 def beside_jax(f: Callable[..., Any], *args: Any, argnums: Any = 0) -> Calls:
-    """The gradient of ``f(np, *args)`` by both."""
+    """Return the gradient of ``f(np, *args)`` by both libraries."""
     ours = wg.jit(wg.grad(lambda *xs: f(np, *xs), argnums))
     calls: Calls = {"wengert": lambda: ours(*args)}
     if has("jax"):
@@ -44,7 +44,7 @@ def beside_jax(f: Callable[..., Any], *args: Any, argnums: Any = 0) -> Calls:
 
 
 def gates(qubits: int = 8, number: int = 20) -> Calls:
-    """A chain of rotations of neighbouring pairs; the loss is one qubit's."""
+    """Rotate neighbouring pairs of qubits, one pair after another; the loss is that of one qubit."""
     angles = RNG.uniform(size=number)
     pauli = np.kron([[0, 1], [1, 0]], [[0, -1j], [1j, 0]])
     weights = np.where(np.arange(2**qubits) < 2 ** (qubits - 1), 1.0, -1.0)
@@ -84,7 +84,7 @@ def _gates_in_pytorch(angles: Any, pauli: Any, weights: Any, qubits: int) -> Cal
 
 
 def filtered(n: int) -> Calls:
-    """A product by a spectrum."""
+    """Multiply by a spectrum."""
     h, x = drawn(n), drawn(n)
     return beside_jax(lambda xp, x: xp.sum(xp.abs(xp.fft.ifft(h * xp.fft.fft(x))) ** 2), x)
 
@@ -106,7 +106,7 @@ def log_det_and_solve(n: int) -> Calls:
 
 
 def sampling(n: int) -> Calls:
-    """The mean of normals, and its gradient in location and scale; beside NumPy's drawing and one pass."""
+    """Take the mean of normal numbers, and its gradient in location and scale, beside NumPy's drawing and one pass."""
     rng, other = np.random.default_rng(0), np.random.default_rng(0)
     ours = wg.jit(wg.grad(lambda p: np.mean(rng.normal(p[0], p[1], n))))
     p = np.array([0.5, 2.0])
@@ -131,7 +131,7 @@ def main() -> None:
     for name, make in WORKLOADS.items():
         if names and not any(part in name for part in names):
             continue
-        timings = in_turns(make(), rounds, budget_s)
+        timings = alternately(make(), rounds, budget_s)
         first = timings["wengert"]
         for what, timing in timings.items():
             ratio = f"{timing.least / first.least:.2f}"

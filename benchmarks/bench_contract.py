@@ -1,10 +1,10 @@
-"""Where BLAS becomes faster than the contractions that we emit: ``fuse.SMALL_CONTRACTION`` and ``SMALL_PRODUCT``,
+"""Find where BLAS becomes faster than the contractions that we emit: ``fuse.SMALL_CONTRACTION`` and ``SMALL_PRODUCT``,
 ``contract.MAX_TILED``, ``MAX_STREAMED``, ``MAX_NARROW`` and ``FEWEST_BYTES``, the shape of tiles (``tiles.best_tile``)
 and what is copied into panels (``panels.is_crowded``) are chosen by these tables.
 
-Products of matrices, square and not, in four layouts, and of a matrix and a vector, each as a bound program: once with
-every contraction emitted, once with every contraction given to BLAS. Run it for each processor that code is made for;
-BLAS chooses for itself, so it has to be told:
+It measures products of matrices, square and not, in four layouts, and of a matrix and a vector, as bound programs: once
+with every contraction emitted, and once with every contraction given to BLAS. Run it for each processor that code is
+made for; BLAS chooses for itself, so it has to be told:
 
     WENGERT_TARGET=x86-64-v3 OPENBLAS_CORETYPE=Haswell python -m benchmarks.bench_contract [--quick]
     WENGERT_TARGET=x86-64-v4 OPENBLAS_CORETYPE=SkylakeX python -m benchmarks.bench_contract [--quick]
@@ -61,7 +61,7 @@ TABLES = ((SQUARE, PRODUCTS), (OBLONG, PRODUCTS), (VECTORS, OF_VECTORS))
 
 
 def timed(f: Callable[..., Any], args: tuple[Any, ...], largest: int) -> Timing:
-    """Bound, with contractions of up to ``largest`` products emitted."""
+    """Time the bound program, with contractions of up to ``largest`` products emitted."""
     kept = [getattr(module, name) for module, name in LIMITS]
     try:
         for module, name in LIMITS:
@@ -77,7 +77,7 @@ def timed(f: Callable[..., Any], args: tuple[Any, ...], largest: int) -> Timing:
 
 
 def operands(form: str, shape: Shape, dtype: Any) -> tuple[Any, Any]:
-    """Of a product of an m by k matrix and a k by n one, in the layout that ``form`` names."""
+    """Return an m by k and a k by n matrix to be multiplied, in the layout that ``form`` names."""
     m, n, k = shape
     random = np.random.default_rng(0)
     a = random.random((k, m) if form.startswith("a.T") else (m, k))

@@ -1,5 +1,5 @@
-"""Convolutions beside PyTorch's and JAX's, one thread, all in one process, in turns: a forward pass, and the gradient
-of all. Ours are contractions of windows, as anybody would write them.
+"""Compare convolutions with PyTorch's and JAX's: a forward pass, and the gradient of all operands, in one thread,
+measured alternately in one process. Ours are contractions of windows, as anybody would write them.
 
     python -m benchmarks.bench_convolution [--quick] [name ...]
 """
@@ -30,7 +30,7 @@ Calls = dict[str, Callable[[], Any]]
 
 
 class Convolution(NamedTuple):
-    """Of x [batch, channels, *space] with w [out, channels, *window]."""
+    """A convolution of x [batch, channels, *space] with w [out, channels, *window]."""
 
     x: tuple[int, ...]
     w: tuple[int, ...]
@@ -96,7 +96,7 @@ def of_jax(c: Convolution, x: Any, w: Any, ct: Any) -> tuple[Calls, Calls]:
 
 
 def alone(c: Convolution) -> list[Calls]:
-    """The calls of all libraries, forward and for all gradients."""
+    """Return the calls of all libraries, forward and for all gradients."""
     random = np.random.default_rng(0)
     x, w = [random.normal(size=shape).astype(c.dtype) for shape in (c.x, c.w)]
     ct = random.normal(size=convolve(x, w, c.stride).shape).astype(c.dtype)
@@ -154,7 +154,7 @@ def step_of_wengert() -> Callable[[], Any]:
 
 
 def step_of_nn() -> Callable[[], Any]:
-    """The same in the functions of ``wengert.nn``, whose rectifier keeps its output alone, as PyTorch's does."""
+    """Write the same with the functions of ``wengert.nn``, whose rectifier keeps only its output, as PyTorch's does."""
     params, (x, labels) = parameters(), digits()
 
     def loss(params: Any, x: Any) -> Any:
@@ -228,7 +228,7 @@ def step_calls() -> Calls:
 
 
 def peak_mb(library: str) -> float:
-    """What three steps add to the memory of this process at their worst: beside the library, which has made a step of
+    """Return how much three steps add to the peak memory of this process: beside the library, which has made a step of
     two pictures, and what the step is given. Results are counted."""
     global BATCH
     BATCH, whole = 2, BATCH
@@ -251,7 +251,7 @@ def of_status(name: str) -> float:
 
 
 def peaks() -> dict[str, float]:
-    """In fresh processes, the least of some: after the first one kernels are there, and compiling is not counted."""
+    """Return the peaks of fresh processes, the least of several: after the first one, no kernel has to be compiled."""
     found = {}
     with tempfile.TemporaryDirectory() as folder:
         for library in STEPS:
@@ -274,8 +274,8 @@ def peaks() -> dict[str, float]:
 # ----------------------------------------------------------------------------------------------------------- report
 
 
-def in_turns(calls: Calls, rounds: int, budget_s: float) -> dict[str, Timing]:
-    """Each library's best of some rounds, so that what the machine does meanwhile meets all of them."""
+def alternately(calls: Calls, rounds: int, budget_s: float) -> dict[str, Timing]:
+    """Return each library's best round; rounds alternate, so that other work on the machine affects all of them."""
     found: dict[str, list[Timing]] = {name: [] for name in calls}
     for _ in range(rounds):
         for name, call in calls.items():
@@ -289,7 +289,7 @@ def main() -> None:
     table = Table("convolution", "call", "wengert", "PyTorch", "JAX", "of PyTorch's speed", "of JAX's", "GFLOP/s")
 
     def row(name: str, kind: str, calls: Calls, flops: float | None = None) -> None:
-        t = {k: v.least for k, v in in_turns(calls, rounds, budget_s).items()}
+        t = {k: v.least for k, v in alternately(calls, rounds, budget_s).items()}
         ratios = [f"{t[k] / t['wengert']:.2f}" for k in ("pytorch", "jax")]
         rate = f"{flops / t['wengert'] / 1e9:.0f}" if flops else ""
         table.add_row(name, kind, *[show(t[k]) for k in ("wengert", "pytorch", "jax")], *ratios, rate)

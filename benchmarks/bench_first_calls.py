@@ -1,10 +1,10 @@
-"""What the first call costs, in fresh processes: ``python -m benchmarks.bench_first_calls [--quick]``.
+"""Measure what the first call costs, in fresh processes: ``python -m benchmarks.bench_first_calls [--quick]``.
 
 Each process imports one library, differentiates one other function, so that what is loaded late is there, and then
 takes the gradient of a chain of sines and exponentials, or of a small network, for the first and the second time. The
 compiled ones have no cache on disk: once where the process has compiled no sine or exponential yet, once where it has.
-The last table is of a function whose path is new at every call, beside the same without machine code; and of how much
-NumPy and the compiler take for a step and an element, which the constants of ``runtime/tiered.py`` follow.
+The last table measures a function whose path is new at every call, with and without machine code; and how long NumPy
+and the compiler take for a step and an element, which the constants of ``runtime/tiered.py`` follow.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def times(call: Callable[[], Any], count: int) -> list[float]:
 
 
 def one(library: str, name: str) -> list[float]:
-    """Seconds of the first calls, of a process that this is called in."""
+    """Return the seconds of the first calls in this process."""
     if library == "autograd":
         import autograd.numpy as xp
         from autograd import grad
@@ -86,7 +86,7 @@ def one(library: str, name: str) -> list[float]:
 
 
 def new_paths(count: int = 60) -> float:
-    """Seconds of a call of a function that takes another number of steps each time."""
+    """Return the seconds of a call of a function that takes another number of steps each time."""
     import wengert as wg
 
     def f(x: Any, steps: int) -> Any:
@@ -147,7 +147,7 @@ def paths_and_estimates(rounds: int) -> Table:
 
 
 def estimates() -> list[float]:
-    """Seconds of the references a step, and an element; of the compiler a step."""
+    """Return the seconds that the references take for a step and for an element, and the compiler for a step."""
     import wengert as wg
     from wengert.ad.reverse import vjp
     from wengert.runtime.reference import Reference

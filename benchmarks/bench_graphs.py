@@ -1,11 +1,11 @@
-"""Graphs that are edited, and many small ones: ``python -m benchmarks.bench_graphs [--quick]``.
+"""Measure graphs that are edited, and many small ones: ``python -m benchmarks.bench_graphs [--quick]``.
 
 * A network of 1,000 vertices, tanh(W @ (a sum of one to three earlier ones) + b), 16 by 16: its gradient as a plain
   function, as a graph, and as a graph in blocks; then one vertex replaced, inserted, removed, and the time until the
   next gradient, with how much of the graph was compiled again.
 * Networks of 5 to 14 vertices, each another one: build, compile, first gradient; and the memory of the process.
 
-What is compared is measured in one process, one after another, with kernels that are compiled already where it says so.
+Everything is measured in one process, one after another, with kernels that are compiled already where it says so.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ from wengert import graph  # isort: skip
 
 @dataclass(frozen=True)
 class Cell:
-    """act(W @ (the sum of what is read) + b)."""
+    """A vertex that computes act(W @ (the sum of what it reads) + b)."""
 
     width: int = 16
     activation: Any = np.tanh
@@ -47,7 +47,7 @@ class Cell:
 
 
 def network(vertices: int, rng: np.random.Generator) -> graph.Graph:
-    """A random one; what nobody reads is an output."""
+    """Return a random network; vertices that no other one reads are outputs."""
     wires = [graph.input("x")]
     for k in range(vertices):
         reads = sorted({int(j) for j in rng.integers(max(0, k - 50), k + 1, rng.integers(1, 4))})
@@ -69,7 +69,7 @@ def whole_gradient(g: graph.Graph) -> Any:
 
 
 def of_plain(g: graph.Graph) -> Any:
-    """The same as a function over a list, written without the graph."""
+    """Return the same network as a function over a list, written without the graph."""
     steps = [(v.name, v.inputs) for v in g if v.inputs]
     outputs = g.outputs
 
@@ -145,7 +145,7 @@ def resident_mb() -> float:
 
 
 def many(count: int) -> Table:
-    """Networks that are all different: widths, activations and connections at random."""
+    """Return networks that all differ: their widths, activations and connections are random."""
     rng = np.random.default_rng(1)
     activations = (np.tanh, np.sin, np.arctan, np.exp)
     x = rng.standard_normal(16)

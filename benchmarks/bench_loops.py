@@ -1,5 +1,5 @@
-"""Loops as single steps beside JAX and C: compiled functions and gradients, float64, one thread, in one process, in
-turns.
+"""Compare loops as single steps with JAX and C: compiled functions and gradients, float64, one thread, measured
+alternately in one process.
 
 python -m benchmarks.bench_loops [--quick] [name ...]
 """
@@ -15,7 +15,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from benchmarks.bench_networks import Calls, has, in_turns
+from benchmarks.bench_networks import Calls, alternately, has
 from benchmarks.timing import show  # with it, the threads are pinned
 
 import numpy as np  # isort: skip
@@ -28,7 +28,7 @@ RNG = np.random.default_rng(0)
 
 
 def beside_jax(f: Callable[..., Any], *args: Any, gradient: bool, jax_gradient: bool = True) -> Calls:
-    """``f(np, wg, *args)`` or its gradient by both; of what JAX does not differentiate in reverse, its value."""
+    """Return ``f(np, wg, *args)`` or its gradient by both; only the value where JAX has no reverse mode."""
     ours = lambda *xs: f(np, wg, *xs)
     compiled = wg.jit(wg.grad(ours) if gradient else ours)
     calls: Calls = {"wengert": lambda: compiled(*args)}
@@ -45,7 +45,7 @@ def beside_jax(f: Callable[..., Any], *args: Any, gradient: bool, jax_gradient: 
 
 
 def recurrence(n: int, gradient: bool) -> Calls:
-    """Of numbers, by a carry."""
+    """A recurrence of numbers, by a carry."""
 
     def f(xp: Any, control: Any, x: Any) -> Any:
         return control.scan(lambda y, x: (0.7 * y + xp.sin(x), None), 0.3, x)[0]
@@ -54,7 +54,7 @@ def recurrence(n: int, gradient: bool) -> Calls:
 
 
 def filled(n: int, gradient: bool) -> Calls:
-    """Of an array that is the carry, written element by element."""
+    """A recurrence whose carry is an array, which is written element by element."""
 
     def f(xp: Any, control: Any, x: Any) -> Any:
         def step(y: Any, k: Any) -> Any:
@@ -88,7 +88,7 @@ double filled(const double *x, double *y, long n) {
 
 
 def in_c(compiler: str, x: Any) -> Callable[[], float]:
-    """The same written in C, with the sine of the C library."""
+    """Return the same function written in C, with the sine of the C library."""
     with tempfile.TemporaryDirectory() as folder:
         source, library = Path(folder) / "filled.c", Path(folder) / "filled.so"
         source.write_text(SOURCE)
@@ -101,7 +101,7 @@ def in_c(compiler: str, x: Any) -> Callable[[], float]:
 
 
 def leaves(number: int = 60, steps: int = 614) -> Calls:
-    """A carry of many leaves."""
+    """A loop whose carry has many leaves."""
     start = tuple(RNG.normal(size=4) for _ in range(number))
 
     def f(xp: Any, control: Any, a: Any) -> Any:
@@ -120,7 +120,7 @@ def newton(gradient: bool) -> Calls:
 
 
 def steps(number: int = 1000) -> Calls:
-    """Runge and Kutta's for Lotka's and Volterra's equations."""
+    """Take steps of Runge and Kutta's method for the equations of Lotka and Volterra."""
 
     def f(xp: Any, control: Any, p: Any) -> Any:
         def rate(y: Any) -> Any:
@@ -158,7 +158,7 @@ def main() -> None:
     for name, make in WORKLOADS.items():
         if names and not any(part in name for part in names):
             continue
-        timings = in_turns(make(), rounds, budget_s)
+        timings = alternately(make(), rounds, budget_s)
         first = timings["wengert"]
         for what, timing in timings.items():
             ratio = f"{timing.least / first.least:.2f}"

@@ -1,9 +1,9 @@
-"""Ways through memory: arrays that no cache holds, sums along the first axis, operands that lie crosswise; and loops on
-arrays that the innermost cache holds.
+"""Measure ways through memory: arrays that no cache holds, sums along the first axis, operands in different orders; and
+loops on arrays that the innermost cache holds.
 
 ``points.PREFETCHED``, ``build.WIDE``, the blocks of ``emit`` and how many vectors stand side by side
-(``facts.vectors_at_once``, ``emit.MAX_VECTORS``) are chosen by this table. Each function as a bound
-program and by NumPy; calls take turns on enough arrays that none of them is still in a cache, where it says so.
+(``facts.vectors_at_once``, ``emit.MAX_VECTORS``) are chosen by this table. Each function is measured
+as a bound program and by NumPy. Where it says so, calls use enough arrays one after another that none is in a cache.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from rich.table import Table  # isort: skip
 
 import wengert as wg
 from benchmarks.with_numpy import twenty_steps as slope_of_steps
-from benchmarks.workloads import in_turn, steps
+from benchmarks.workloads import one_after_another, steps
 
 
 def horner(x: Any) -> Any:
@@ -32,7 +32,7 @@ def horner(x: Any) -> Any:
 
 
 def products(x: Any) -> Any:
-    """Many values that are read again later."""
+    """Compute many values that are read again later."""
     a = x * x
     b = a - x
     c = a * b + x
@@ -42,7 +42,7 @@ def products(x: Any) -> Any:
     return (g * e + d * b) * a - e + x
 
 
-FUNCTIONS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...], int]] = {  # shape, arrays that take turns
+FUNCTIONS: dict[str, tuple[Callable[[Any], Any], tuple[int, ...], int]] = {  # shape, number of arrays
     "sin(x), from memory": (np.sin, (1_000_000,), 24),
     "sum(sin(x)), from memory": (lambda x: np.sum(np.sin(x)), (1_000_000,), 24),
     "twenty steps, from memory": (steps, (1_000_000,), 24),
@@ -72,11 +72,14 @@ def main() -> None:
         table = Table(title=f"{np.dtype(dtype)}, min / median")
         for title in ("", "bound", "NumPy", "bound / NumPy"):
             table.add_column(title, no_wrap=True)
-        for name, (f, shape, turns) in FUNCTIONS.items():
+        for name, (f, shape, copies) in FUNCTIONS.items():
             x = np.random.default_rng(0).random(shape).astype(dtype)
             np.testing.assert_allclose(wg.jit(f)(x), f(x), rtol=1e-3 if dtype == np.float32 else 1e-9)
-            calls = in_turn(wg.jit(f).program(x).bind, (x,), turns), in_turn(partial(partial, f), (x,), turns)
-            for call in calls * turns:  # what is touched for the first time costs more
+            calls = (
+                one_after_another(wg.jit(f).program(x).bind, (x,), copies),
+                one_after_another(partial(partial, f), (x,), copies),
+            )
+            for call in calls * copies:  # what is touched for the first time costs more
                 call()
             ours, numpys = [measure(call, 0.3) for call in calls]
             table.add_row(name, str(ours), str(numpys), f"{ours.least / numpys.least:.2f}")

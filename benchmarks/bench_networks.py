@@ -1,5 +1,5 @@
-"""Networks beside PyTorch's and JAX's, float32, one thread, all in one process, in turns: steps of training, gradients,
-and the same network spelt as a function, a chain of layers and a graph.
+"""Compare networks with PyTorch's and JAX's, in float32 and one thread, measured alternately in one process: steps of
+training, gradients, and the same network written as a function, a chain of layers and a graph.
 
     python -m benchmarks.bench_networks [--quick] [name ...]
 """
@@ -39,7 +39,7 @@ def has(name: str) -> bool:
 
 
 def perceptron(batch: int) -> Calls:
-    """784-128-128-10, relu, softmax cross-entropy, one step with Adam."""
+    """Take a step with Adam of a network 784-128-128-10 with relu and softmax cross-entropy."""
     x, y = RNG.random((batch, 784), dtype=np.float32), RNG.integers(0, 10, batch)
     model = nn.Chain(nn.Dense(128, nn.relu), nn.Dense(128, nn.relu), nn.Dense(10))
     params, _ = model.init(0, x)
@@ -119,7 +119,7 @@ def _perceptron_in_jax(layers: Any, x: Any, y: Any) -> Callable[[], Any]:
 
 
 def transformer() -> Calls:
-    """8 x 64 tokens of 128, 4 heads: the gradient of a sum of squares, of all parameters."""
+    """Take the gradient of a sum of squares, in all parameters, of 8 x 64 tokens of 128 and 4 heads."""
     x = drawn(8, 64, 128)
     block = nn.TransformerBlock(4)
     params, state = block.init(0, x)
@@ -166,7 +166,7 @@ def _transformer_in_jax(params: Any, x: Any) -> Callable[[], Any]:
 
 
 def lstm(batch: int) -> Calls:
-    """Two layers of 14, 100 steps of a Python loop: the gradient of a sum of squares, of all parameters."""
+    """Take the gradient of a sum of squares, in all parameters, of two layers of 14 in 100 steps of a Python loop."""
     x = drawn(batch, 100, 14)
     layer = nn.LSTM(14, 2)
     params, state = layer.init(0, x)
@@ -205,7 +205,7 @@ def lstm(batch: int) -> Calls:
 
 
 def spellings(depth: int = 6, width: int = 12) -> Calls:
-    """The network of six 12 x 12 matrices and cosines: as a function, a chain and a graph, its gradient."""
+    """Take the gradient of a network of six 12 x 12 matrices and cosines, as a function, a chain and a graph."""
     x, ws = RNG.random(width), [RNG.random((width, width)) for _ in range(depth)]
 
     def plain(ws: Any) -> Any:
@@ -227,7 +227,7 @@ def spellings(depth: int = 6, width: int = 12) -> Calls:
 
 
 def deep(depth: int) -> Calls:
-    """Chains of dense layers of 16, batch 8: the time of the gradient, to be divided by their number."""
+    """Take the gradient of chains of dense layers of 16, batch 8; its time is divided by the number of layers."""
     x = drawn(8, 16)
     model = nn.Chain(*[nn.Dense(16, np.tanh) for _ in range(depth)])
     params, state = model.init(0, x)
@@ -246,8 +246,8 @@ WORKLOADS: dict[str, Callable[[], Calls]] = {
 }
 
 
-def in_turns(calls: Calls, rounds: int, budget_s: float) -> dict[str, Timing]:
-    """Each call's best round: its neighbours' noise comes and goes."""
+def alternately(calls: Calls, rounds: int, budget_s: float) -> dict[str, Timing]:
+    """Return each call's best round; rounds alternate, since noise on the machine comes and goes."""
     found: dict[str, list[Timing]] = {name: [] for name in calls}
     for _ in range(rounds):
         for name, call in calls.items():
@@ -264,7 +264,7 @@ def main() -> None:
     for name, make in WORKLOADS.items():
         if names and not any(part in name for part in names):
             continue
-        timings = in_turns(make(), rounds, budget_s)
+        timings = alternately(make(), rounds, budget_s)
         first = next(iter(timings.values()))
         for what, timing in timings.items():
             table.add_row(

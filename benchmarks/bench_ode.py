@@ -1,10 +1,9 @@
-"""Differential equations beside SciPy, Diffrax, torchdiffeq and numbalsoda: float64, one thread, in one process, in
-turns.
+"""Compare differential equations with SciPy, Diffrax, torchdiffeq and numbalsoda: float64, one thread, measured
+alternately in one process.
 
 python -m benchmarks.bench_ode [--quick] [name ...]
 
-numbalsoda is built when it is installed, for which it wants CMake and a Fortran compiler; where it is not there, it is
-left out.
+Installing numbalsoda builds it, which needs CMake and a Fortran compiler; if it is not installed, it is left out.
 """
 
 from __future__ import annotations
@@ -14,7 +13,7 @@ from collections.abc import Callable
 from importlib import import_module
 from typing import Any
 
-from benchmarks.bench_networks import Calls, has, in_turns
+from benchmarks.bench_networks import Calls, alternately, has
 from benchmarks.timing import show  # with it, the threads are pinned
 
 import numpy as np  # isort: skip
@@ -74,7 +73,7 @@ def _stacked(rate: Any, jnp: Any) -> Any:
 
 
 def equation(rate: Any, end: float, start: Any, p: Any, methods: tuple[str, str, str], gradient: bool) -> Calls:
-    """By our method, SciPy's and Diffrax's; of the sum of the last state, if a gradient."""
+    """Solve by our method, SciPy's and Diffrax's; a gradient is that of the sum of the last state."""
     ours = last(rate, end, start, methods[0], **TOLERANCES)
     compiled = wg.jit(wg.grad(lambda p: np.sum(ours(p)))) if gradient else wg.jit(ours)
     calls: Calls = {f"wengert, {methods[0]}": lambda: compiled(p)}
@@ -95,7 +94,7 @@ def equation(rate: Any, end: float, start: Any, p: Any, methods: tuple[str, str,
 
 
 def in_numbalsoda(rate: Any, end: float, start: Any, p: Any) -> Calls:
-    """By LSODA and by DOP853, of machine code of Numba's."""
+    """Solve by LSODA and by DOP853, with machine code of Numba's."""
     numba: Any = import_module("numba")  # which does not say what it exports
     from numbalsoda import dop853, lsoda, lsoda_sig
 
@@ -123,7 +122,7 @@ def network(sizes: tuple[int, ...] = (4, 32, 4)) -> list[tuple[Any, Any]]:
 
 
 def neural() -> Calls:
-    """One gradient of the squared distance to 10 data points, of a network of 4, 32 and 4 units."""
+    """Take a gradient of the squared distance to 10 data points, in a network of 4, 32 and 4 units."""
     layers, data, ts = network(), RNG.normal(size=(4, 10)), np.linspace(0.1, 1.0, 10)
     start = np.array([1.0, 0.5, -0.5, 0.2])
     options = {"rtol": 1e-6, "atol": 1e-6}
@@ -197,7 +196,7 @@ def main() -> None:
     for name, make in WORKLOADS.items():
         if names and not any(part in name for part in names):
             continue
-        timings = in_turns(make(), rounds, budget_s)
+        timings = alternately(make(), rounds, budget_s)
         first = next(iter(timings.values()))
         for what, timing in timings.items():
             ratio = f"{timing.least / first.least:.2f}"

@@ -1,5 +1,5 @@
-"""What the passes are worth: a gradient's time with each of them left out. And what they cost: the time to make a
-program of ever more steps, which must grow no faster than their number. ``--quick`` leaves out the longest.
+"""Measure what the passes gain, by the time of a gradient without each of them; and what they cost, by the time to
+make a program of ever more steps, which must grow no faster than their number. ``--quick`` leaves out the longest.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ MOST = 12.0
 
 
 def twenty(x: Any) -> Any:
-    """Twenty elementwise steps."""
+    """Take twenty elementwise steps."""
     y = np.sin(x) * np.exp(-(x**2))
     y = y + np.cos(2 * x) * 0.5 - np.tanh(y)
     y = np.sqrt(1 + y * y) + np.abs(y) / (2 + x * x)
@@ -36,7 +36,7 @@ def twenty(x: Any) -> Any:
 
 
 def scalars(x: Any, steps: int = 250) -> Any:
-    """Two steps on a scalar, again and again."""
+    """Take the same two steps on a scalar again and again."""
     for k in range(steps):
         x = x * 1.0009 + 0.001 * (k % 7)
     return x
@@ -51,7 +51,7 @@ IN_TURN = (use_identities, merge_common, schedule, fuse, rematerialise)
 
 
 def without(left_out: Sequence[Callable[..., Any]], tape: Tape) -> Program:
-    """The program of ``tape`` by the passes but some."""
+    """Return the program of ``tape`` by all passes except the given ones."""
     early = [p for p in passes.PIPELINE if p not in left_out]
     usual = passes.BEFORE_KERNELS
     passes.BEFORE_KERNELS = tuple([p for p in usual if p not in left_out])

@@ -1,7 +1,7 @@
-"""What a gradient costs beside its function, both compiled: a regression table of a dozen kinds of program.
+"""Compare the cost of a gradient with that of its function, both compiled, for a dozen kinds of program.
 
-Loops over elements, views, Kronecker products, scalar code, a perceptron, a Gaussian process. No gradient may take more
-than ten times as long as its function, called or bound.
+They are loops over elements, views, Kronecker products, scalar code, a perceptron, a Gaussian process. No gradient may
+take more than ten times as long as its function, called or bound.
 """
 
 from __future__ import annotations

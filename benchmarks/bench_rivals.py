@@ -1,7 +1,9 @@
-"""Ours beside its rivals, and beside what it must reach: ``python -m benchmarks.bench_rivals [--quick] [--json FILE]``.
+"""Compare wengert with its rivals, and with the targets that it must reach.
 
-Every figure is the least and the median of many samples on one core; what is judged are the least ones. A rival is
-called in the way that suits it best (its own arrays in and out) unless a row says otherwise.
+    python -m benchmarks.bench_rivals [--quick] [--json FILE]
+
+Every figure is the least and the median of many samples on one core; the least ones are
+judged. A rival is called in the way that suits it best (its own arrays in and out) unless a row says otherwise.
 """
 
 from __future__ import annotations
@@ -74,19 +76,19 @@ class Figures:
         return self.results.get((library, workload), {}).get(kind)
 
     def faster(self, workload: str, library: str, times: float, ours: str = "called", theirs: str = "called") -> None:
-        """Ours must be at least ``times`` times as fast as a rival."""
+        """Return the row that asks ours to be at least ``times`` times as fast as a rival."""
         a, b = self.get("wengert", workload, ours), self.get(library, workload, theirs)
         value = least(b) / least(a) if a and b else None
         self.rows.append(Row(workload, f"{ours} / {library} {theirs}", a, b, value, times, True, "x faster"))
 
     def within(self, workload: str, library: str, times: float, ours: str = "called", theirs: str = "called") -> None:
-        """Ours may take at most ``times`` times as long as something else."""
+        """Return the row that allows ours at most ``times`` times as long as something else."""
         a, b = self.get("wengert", workload, ours), self.get(library, workload, theirs)
         value = least(a) / least(b) if a and b else None
         self.rows.append(Row(workload, f"{ours} / {library} {theirs}", a, b, value, times, False, "x as long"))
 
     def seconds(self, workload: str, most: float, kind: str = "called", library: str = "", theirs: str = "") -> None:
-        """Ours may take at most so many seconds; a rival's time stands beside."""
+        """Return the row that allows ours so many seconds; a rival's time stands beside it."""
         a, b = self.get("wengert", workload, kind), self.get(library, workload, theirs)
         self.rows.append(Row(workload, kind, a, b, least(a) if a else None, most, False, "s"))
 
@@ -100,7 +102,7 @@ def least(x: Timing | float) -> float:
 
 
 def targets(results: Results) -> list[Row]:
-    """What must be reached, each line beside what was measured."""
+    """Return the targets, each beside what was measured."""
     f = Figures(results)
     f.faster("network", "jax", 20, theirs="NumPy in and out")
     f.faster("network", "jax", 20)
@@ -172,7 +174,7 @@ def differs(theirs: float, ours: float | None) -> bool:
 
 
 def files_after_import() -> int:
-    """What importing wengert writes into an empty cache of kernels."""
+    """Return how many files importing wengert writes into an empty cache of kernels."""
     with tempfile.TemporaryDirectory() as folder:
         code = f"import os; os.environ['WENGERT_CACHE_DIR'] = {folder!r}; import wengert"
         subprocess.run([sys.executable, "-c", code], check=True)

@@ -1,10 +1,10 @@
-"""1,000 random networks of the space of ``examples/search_digits.py``: what one costs until its first gradient, built,
-compiled and differentiated once, after the first 50; and the memory of the process.
+"""Measure 1,000 random networks of the space of ``examples/search_digits.py``: how long one takes to be built, compiled
+and differentiated once, after the first 50; and the memory of the process.
 
     python -m benchmarks.bench_search [--quick]
 
-Each library in a process of its own: ours with an empty cache of kernels, and again with those that it left; PyTorch
-eagerly; JAX with ``jit``, of fewer networks. Then where ours takes its time, by the layer of the library.
+Each library runs in a process of its own: ours with an empty cache of kernels, and again with the kernels of the first
+run; PyTorch eagerly; JAX with ``jit`` and fewer networks. A second table says where ours spends its time.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ BATCH, FIRST = 64, 50
 MUST = 25e-3  # s
 
 First = Callable[[dict[str, Any]], Any]
-"""The first gradient of the network of a candidate."""
+"""It computes the first gradient of the network of a candidate."""
 
 
 def example() -> Any:
@@ -154,7 +154,7 @@ def resident_mb() -> float:
 
 
 def given_back_mb() -> float:
-    """What stays when the C library gives back what it keeps of freed memory."""
+    """Return the memory that remains after the C library has returned what it keeps of freed memory."""
     import ctypes
     import gc
 
@@ -195,7 +195,7 @@ PARTS: dict[str, tuple[str, ...]] = {  # by the function that does each, counted
 
 
 def profiled(count: int) -> list[tuple[str, float]]:
-    """The shares of the time of one network, of kernels that are compiled already; the profiler's own share in them."""
+    """Return the shares of the time of a network whose kernels are compiled; they include the profiler's own time."""
     first, profile = in_wengert(), cProfile.Profile()
     start = 0.0
     for k, candidate in enumerate(candidates(count)):

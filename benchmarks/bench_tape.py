@@ -1,4 +1,4 @@
-"""What it costs to trace and to differentiate, and where the time goes."""
+"""Measure what tracing and differentiating cost, and where the time goes."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""Loops of Python's, traced: the time to the first compiled gradient, and of each after it, beside one plain call; a
-loop's replay beside that of the vector form; and loops to convergence from 1,000 random starts, compiled, beside the
-plain functions.
+"""Measure traced Python loops: the time to the first compiled gradient, and of each later one, beside a plain call; the
+compiled loop beside its vector form; and loops to convergence from 1,000 random starts, compiled, beside the plain
+functions.
 
 python -m benchmarks.bench_unrolled [name ...]
 """
@@ -144,7 +144,7 @@ PROGRAMS: dict[str, tuple[Callable[..., Any], Any]] = {
 
 
 def kepler(mean: Any) -> Any:
-    """Newton's iteration on one number."""
+    """Solve for one number by Newton's method."""
     e, anomaly, step = 0.6, mean, 1.0
     while abs(step) > 1e-12:
         step = (anomaly - e * np.sin(anomaly) - mean) / (1 - e * np.cos(anomaly))
@@ -153,7 +153,7 @@ def kepler(mean: Any) -> Any:
 
 
 def newton(x: Any) -> Any:
-    """On two equations."""
+    """Solve two equations by Newton's method."""
     f = np.ones_like(x)
     while np.sum(f**2) > 1e-20:
         f = np.array([x[0] ** 2 + x[1] ** 2 - 4, np.exp(x[0]) + x[1] - 1])

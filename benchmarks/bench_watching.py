@@ -1,8 +1,8 @@
-"""A call sees that nothing has changed, and this is what it costs: ``python -m benchmarks.bench_watching [--quick]``.
+"""Measure how long a call takes to see that nothing has changed: ``python -m benchmarks.bench_watching [--quick]``.
 
-A jitted function of three numbers that reads so many names, or one item of so large a container, beside its argument.
-What is compared is the same call with more and with fewer of them, and with none: that it does not depend on how many
-there are is promised (docs/limits.md), but for lists, whose items are compared one by one.
+A jitted function of three numbers also reads a number of names, or an item of a large container. The same call is
+measured with many, with few and with none. docs/limits.md promises that it does not depend on how many there are,
+except for lists, whose items are compared one by one.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ class Model:
 
 
 def of_globals(n: int) -> Callable[[Any], Any]:
-    """A function whose code names ``n`` global variables, a thousand in each function that it could call."""
+    """Return a function whose code names ``n`` global variables, a thousand in each function that it could call."""
     namespace: dict[str, Any] = {"np": np, **{sys.intern(f"g{k}"): float(k) for k in range(n)}}
     for first in range(0, n, 1000):
         names = ", ".join(f"g{k}" for k in range(first, min(first + 1000, n)))
@@ -41,15 +41,15 @@ def of_globals(n: int) -> Callable[[Any], Any]:
 
 
 def of_a_module_that_changes(n: int) -> Callable[[Any], Any]:
-    """The same, called by a loop that writes another variable of the module."""
+    """Return such a function, called by a loop that writes another variable of the module."""
     f = of_globals(n)
     namespace = f.__globals__
     step = wg.jit(f)
 
-    turns = itertools.count()
+    numbers = itertools.count()
 
     def call(x: Any) -> Any:
-        namespace["step"] = next(turns)
+        namespace["step"] = next(numbers)
         return step(x)
 
     return call

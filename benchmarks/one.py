@@ -1,4 +1,4 @@
-"""One library, one workload, in this process: ``python -m benchmarks.one jax network`` prints its figures as JSON."""
+"""Measure one library and one workload in this process: ``python -m benchmarks.one jax network`` prints JSON."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Figures = dict[str, Any]
 
 
 def figures(library: str, name: str, kinds: list[str]) -> Figures:
-    """``first_s``, a checksum of the result, for each kind of call its least and median time, and counts."""
+    """Return ``first_s``, a checksum of the result, the least and median time of each kind of call, and counts."""
     start = time.perf_counter()
     module = importlib.import_module(f"benchmarks.with_{library}")
     found: Figures = {"import_s": time.perf_counter() - start}
@@ -40,7 +40,7 @@ def figures(library: str, name: str, kinds: list[str]) -> Figures:
 
 
 def checksum(result: Any) -> float:
-    """A number that tells results apart: the sum of all, in an order that is not the same twice."""
+    """Return a number that tells results apart: the sum of all elements, each times another factor."""
     total = 0.0
     for k, x in enumerate(leaves(result)):
         flat = np.asarray(x, float).ravel()

@@ -1,4 +1,4 @@
-"""Figures of one library and one workload, each pair in a process of its own, one after the other."""
+"""Measure pairs of a library and a workload, each in a process of its own, one after the other."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def is_installed(library: str) -> bool:
 
 
 def run(library: str, workload: str, *kinds: str, timeout_s: float = 300, **environment: str) -> dict[str, Any]:
-    """What ``benchmarks.one`` finds, in a fresh process; {"failed": why} if it does not end well."""
+    """Return what ``benchmarks.one`` measures in a fresh process, or {"failed": why}."""
     command = [sys.executable, "-m", "benchmarks.one", library, workload, *kinds]
     try:
         child = subprocess.run(
@@ -50,7 +50,7 @@ def run(library: str, workload: str, *kinds: str, timeout_s: float = 300, **envi
 
 
 def run_cold_and_warm(workload: str, *kinds: str, rounds: int = 2) -> dict[str, Any]:
-    """Ours: ``cold_s`` with an empty cache of kernels, ``warm_s`` in second processes; the least of ``rounds``."""
+    """Return ``cold_s``, with an empty cache of kernels, and ``warm_s``, in later processes, the least of all rounds."""
     colds, warms, found = [], [], {}
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as folder:
@@ -67,7 +67,7 @@ def run_cold_and_warm(workload: str, *kinds: str, rounds: int = 2) -> dict[str, 
 
 
 def better(found: dict[str, Any], other: dict[str, Any]) -> dict[str, Any]:
-    """The figures of two rounds: of each timing the lesser."""
+    """Return the figures of two rounds, with the lesser of each two timings."""
     return {k: min(found.get(k, v), v) if isinstance(v, Timing) else v for k, v in other.items()}
 
 

@@ -1,4 +1,4 @@
-"""Every benchmark, each in a process of its own: ``make bench``; ``--quick`` leaves out what is slow."""
+"""Run every benchmark in a process of its own: ``make bench``; ``--quick`` leaves out what is slow."""
 
 from __future__ import annotations
 

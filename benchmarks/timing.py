@@ -1,7 +1,7 @@
-"""How things are timed here: one thread, pinned to one core, the minimum and the median of many samples.
+"""Time calls in one thread, pinned to one core: the minimum and the median of many samples.
 
-Machines are shared and noisy, so what is compared is measured on the same core, one process after another, and what is
-judged are ratios of minima. Import this module before any library that starts threads.
+Machines are shared and noisy, so things to compare are measured on the same core, one process after another, and ratios
+of minima are judged. Import this module before any library that starts threads.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ SAMPLE_S = 50e-6  # a sample lasts at least this long, so that reading the clock
 
 
 class Timing(NamedTuple):
-    """Seconds a call."""
+    """The seconds that a call takes."""
 
     least: float
     median: float

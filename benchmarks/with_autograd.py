@@ -1,4 +1,4 @@
-"""The workloads with autograd."""
+"""Run the workloads with autograd."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The workloads with CasADi, as scalar expressions (SX) and as matrix expressions (MX), whichever runs faster."""
+"""Run the workloads with CasADi, as scalar expressions (SX) and as matrix expressions (MX), whichever runs faster."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NAMES = SimpleNamespace(sin=ca.sin, cos=ca.cos, exp=ca.exp, tanh=ca.tanh, sum=ca
 
 @cache
 def functions(w: Workload) -> tuple[Any, Any]:
-    """The gradient as (matrix expressions, scalar expressions)."""
+    """Return the gradient as (matrix expressions, scalar expressions)."""
     symbols: list[Any] = []
 
     def symbol(x: Any) -> Any:
@@ -47,7 +47,7 @@ def fastest(calls: list[Callable[[], Any]]) -> Callable[[], Any]:
 
 
 def called(w: Workload) -> Callable[[], Any]:
-    """CasADi's own matrices in and out."""
+    """Call it with CasADi's own matrices in and out."""
     args = [ca.DM(x) for x in leaves(w)]
     return fastest([partial(f, *args) for f in functions(w)])
 
@@ -61,12 +61,12 @@ def with_numpy(w: Workload) -> Callable[[], Any]:
 
 
 def bound(w: Workload) -> Callable[[], Any]:
-    """Through ``buffer()``: read and written where the arrays lie."""
+    """Call it through ``buffer()``, which reads and writes the arrays where they lie."""
     return fastest([buffered(f, w) for f in functions(w)])
 
 
 def bound_compiled(w: Workload) -> Callable[[], Any]:
-    """The same after a C compiler; its time is not counted."""
+    """As ``bound``, after a C compiler, whose time is not counted."""
     _, scalars = functions(w)
     symbols = scalars.sx_in()
     options = {"jit": True, "compiler": "shell", "jit_options": {"flags": ["-O3", "-march=native"]}}

@@ -1,4 +1,4 @@
-"""The workloads with JAX: ``jit(grad(f))``, in double precision where NumPy is."""
+"""Run the workloads with JAX: ``jit(grad(f))``, in double precision where NumPy is."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def compiled(w: Workload) -> Any:
 
 
 def called(w: Workload) -> Callable[[], Any]:
-    """JAX's own arrays in and out, which is what suits it best."""
+    """Call it with JAX's own arrays in and out, which suits it best."""
     g = compiled(w)
     args = jax.tree.map(jnp.asarray, w.args)
 
@@ -41,7 +41,7 @@ def last(result: Any) -> Any:
 
 
 def with_numpy(w: Workload) -> Callable[[], Any]:
-    """NumPy's arrays in and out, as ours."""
+    """Call it with NumPy's arrays in and out, as ours."""
     g = compiled(w)
     return lambda: jax.tree.map(np.asarray, g(*w.args))
 

@@ -1,4 +1,4 @@
-"""The gradients as someone writes them by hand, and the simple things that the targets name."""
+"""Run gradients that are written by hand, and the simple functions that the targets name."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from benchmarks.workloads import Workload, in_turn, steps
+from benchmarks.workloads import Workload, one_after_another, steps
 
 
 def network(weights: Any, x: Any) -> list[np.ndarray]:
@@ -67,7 +67,7 @@ BY_HAND: dict[str, Callable[..., Any]] = {
 
 
 def called(w: Workload) -> Callable[[], Any]:
-    return in_turn(partial(partial, BY_HAND[w.name]), w.args, w.turns)
+    return one_after_another(partial(partial, BY_HAND[w.name]), w.args, w.copies)
 
 
 def sum_of_squares(w: Workload) -> Callable[[], Any] | None:
@@ -76,14 +76,14 @@ def sum_of_squares(w: Workload) -> Callable[[], Any] | None:
 
 
 def copy(w: Workload) -> Callable[[], Any] | None:
-    """What memory alone costs, in a fresh array."""
-    return in_turn(lambda x: x.copy, w.args, w.turns) if w.name.startswith("20 steps") else None
+    """Copy into a fresh array, which costs what memory alone costs."""
+    return one_after_another(lambda x: x.copy, w.args, w.copies) if w.name.startswith("20 steps") else None
 
 
 def copy_into(w: Workload) -> Callable[[], Any] | None:
     if not w.name.startswith("20 steps"):
         return None
-    return in_turn(lambda x: partial(np.copyto, np.zeros_like(x), x), w.args, w.turns)
+    return one_after_another(lambda x: partial(np.copyto, np.zeros_like(x), x), w.args, w.copies)
 
 
 KINDS = {"called": called, "(x*x).sum()": sum_of_squares, "copy": copy, "copy into": copy_into}

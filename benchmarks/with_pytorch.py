@@ -1,4 +1,4 @@
-"""The workloads with PyTorch, eager: ``torch.autograd.grad``."""
+"""Run the workloads with PyTorch, eagerly: ``torch.autograd.grad``."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The workloads with wengert, as a user would write them."""
+"""Run the workloads with wengert, as a user would write them."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 import wengert as wg
-from benchmarks.workloads import Workload, in_turn
+from benchmarks.workloads import Workload, one_after_another
 
 
 @cache
@@ -31,17 +31,19 @@ def inputs(w: Workload) -> tuple[Any, ...]:
 
 
 def called(w: Workload) -> Callable[[], Any]:
-    """Results in fresh arrays."""
-    return in_turn(partial(partial, gradient(w) if w.positions else function(w)), inputs(w), w.turns)
+    """Call it, with results in fresh arrays."""
+    return one_after_another(partial(partial, gradient(w) if w.positions else function(w)), inputs(w), w.copies)
 
 
 def bound(w: Workload) -> Callable[[], Any]:
-    """Results in given arrays."""
-    return in_turn((gradient(w) if w.positions else function(w)).program(*inputs(w)).bind, inputs(w), w.turns)
+    """Bind it, with results in given arrays."""
+    return one_after_another(
+        (gradient(w) if w.positions else function(w)).program(*inputs(w)).bind, inputs(w), w.copies
+    )
 
 
 def into(w: Workload) -> Callable[[], Any]:
-    """Called, and results written into given arrays."""
+    """Call it, with results written into given arrays."""
     g = gradient(w) if w.positions else function(w)
     out = g(*inputs(w))
     return partial(g, *inputs(w), out=out) if has_arrays(out) else partial(g, *inputs(w))
@@ -60,7 +62,7 @@ def forward_bound(w: Workload) -> Callable[[], Any]:
 
 
 def unjitted(w: Workload) -> Callable[[], Any] | None:
-    """The Python function runs at every call; programs are found again."""
+    """Call it un-jitted: the Python function runs at every call, and its programs are found again."""
     return partial(wg.grad(w.closed(), argnums=argnums(w)), *inputs(w)) if w.positions else None
 
 
@@ -75,7 +77,7 @@ KINDS = {
 
 
 def facts(w: Workload) -> dict[str, float]:
-    """Counts of the gradient's program."""
+    """Return counts of the gradient's program."""
     from wengert.codegen.compiler import Counters
 
     compiled = Counters.compiled
@@ -92,7 +94,7 @@ def facts(w: Workload) -> dict[str, float]:
 
 
 def array_bytes(w: Workload) -> int:
-    """The size of the largest argument."""
+    """Return the size of the largest argument."""
     return max([1, *[np.asarray(x).nbytes for x in leaves(w.args)]])
 
 

@@ -1,4 +1,4 @@
-"""The functions that are measured: ordinary array code, written once for every library.
+"""Define the functions that are measured: ordinary array code, written once for every library.
 
 ``f(*args, xp=numpy)`` reads its functions from ``xp``, so that the rivals run the same lines; ``wrt`` says which
 arguments are differentiated. Ours gets plain NumPy, and the arguments that are not differentiated as captured
@@ -26,9 +26,9 @@ class Workload:
     args: tuple[Any, ...]
     wrt: int | tuple[int, ...] = 0
     name: str = ""
-    turns: int = 1
-    """Calls take turns on so many copies of the arguments, and keep as many results: of enough of them no cache holds
-    what the next call reads and writes."""
+    copies: int = 1
+    """Calls use so many copies of the arguments, one after another, and keep as many results: with enough of them no
+    cache holds what the next call reads and writes."""
 
     @property
     def positions(self) -> tuple[int, ...]:
@@ -39,7 +39,7 @@ class Workload:
         return [self.args[k] for k in self.positions]
 
     def closed(self) -> Callable[..., Any]:
-        """``f`` as a function of its differentiated arguments; the others are variables that it captures."""
+        """Return ``f`` as a function of its differentiated arguments; the others are variables that it captures."""
         f, args, positions = self.f, self.args, self.positions
         if positions == tuple(range(len(args))):
             return f
@@ -50,15 +50,15 @@ class Workload:
         return lambda *active: f(*active, *rest)  # what is differentiated comes first
 
 
-def in_turn(make: Callable[..., Callable[[], Any]], args: tuple[Any, ...], turns: int) -> Callable[[], Any]:
-    """The call that ``make`` makes of the arguments; with several turns, one of their copies after the other.
+def one_after_another(make: Callable[..., Callable[[], Any]], args: tuple[Any, ...], copies: int) -> Callable[[], Any]:
+    """Return the call that ``make`` makes of the arguments; with several copies it uses one after the other.
 
-    Their results are kept as long: a fresh array in the place of one that was just dropped would lie in the cache.
+    As many results are kept, since a fresh array in the place of one that was just dropped would lie in the cache.
     """
-    if turns == 1:
+    if copies == 1:
         return make(*args)
-    calls = cycle([make(*deepcopy(args)) for _ in range(turns)])
-    kept = deque[Any](maxlen=turns)
+    calls = cycle([make(*deepcopy(args)) for _ in range(copies)])
+    kept = deque[Any](maxlen=copies)
 
     def call() -> Any:
         kept.append(next(calls)())
@@ -89,12 +89,12 @@ def network(n: int = 12, layers: int = 6) -> Workload:
 
 
 def eight() -> Workload:
-    """Next to nothing to compute: what is measured is the call."""
+    """Compute next to nothing, so that the call itself is measured."""
     return Workload(lambda x, xp=np: xp.sum(xp.sin(x) * xp.cos(x)), (np.linspace(0, 1, 8),))
 
 
 def poly9(n: int = 1000) -> Workload:
-    """A polynomial of degree nine at ``n`` points, its coefficients in an object, differentiated in one of them."""
+    """Evaluate a polynomial of degree nine at ``n`` points, with coefficients in an object; one is differentiated."""
     random = rng()
     points, coefficients = random.random(n), random.random(10)
 
@@ -129,7 +129,7 @@ def sum_exp(n: int = 1000) -> Workload:
 
 
 def dense(n: int = 100) -> Workload:
-    """A dense layer in float32, and the gradient in its weights, its input and its bias."""
+    """Compute a dense layer in float32, and the gradient in its weights, its input and its bias."""
     random = rng()
     w = random.standard_normal((n, n)).astype(np.float32)
     x, b = random.random((n, n), dtype=np.float32), random.random(n, dtype=np.float32)
@@ -150,13 +150,13 @@ def pick_both(n: int) -> Workload:
 # --------------------------------------------------------------------------------------------------- large arrays
 
 
-def twenty_steps(n: int, turns: int = 1) -> Workload:
-    """Twenty elementwise steps: one read and one write of memory are all that need be."""
-    return Workload(lambda x, xp=np: xp.sum(steps(x)), (rng().random(n),), turns=turns)
+def twenty_steps(n: int, copies: int = 1) -> Workload:
+    """Take twenty elementwise steps, for which one read and one write of memory are enough."""
+    return Workload(lambda x, xp=np: xp.sum(steps(x)), (rng().random(n),), copies=copies)
 
 
-def twenty_steps_forward(n: int, turns: int = 1) -> Workload:
-    return Workload(lambda x, xp=np: steps(x), (rng().random(n),), (), turns=turns)
+def twenty_steps_forward(n: int, copies: int = 1) -> Workload:
+    return Workload(lambda x, xp=np: steps(x), (rng().random(n),), (), copies=copies)
 
 
 def steps(x: Any) -> Any:
@@ -192,7 +192,7 @@ def graph(vertices: int = 1000, n: int = 16) -> Workload:
 
 
 def burgers(steps: int) -> Workload:
-    """Explicit steps of Burgers' equation on a circle, by ``roll``."""
+    """Take explicit steps of Burgers' equation on a circle, by ``roll``."""
 
     def f(u: Any, xp: Any = np) -> Any:
         for _ in range(steps):
@@ -204,7 +204,7 @@ def burgers(steps: int) -> Workload:
 
 
 def slices(steps: int) -> Workload:
-    """The same shape of program by slices and ``concatenate``, the ends held fixed."""
+    """Take such steps by slices and ``concatenate``, with the ends held fixed."""
 
     def f(u: Any, xp: Any = np) -> Any:
         for _ in range(steps):
@@ -227,7 +227,7 @@ def mirror(steps: int) -> Workload:
 
 
 def chain(x: Any, length: int) -> Any:
-    """``length`` elementwise steps, alternately of one and of two operands."""
+    """Take ``length`` elementwise steps, alternately of one and of two operands."""
     for _ in range(length // 2):
         x = np.sin(x) * 0.5
     return x
@@ -301,7 +301,7 @@ def simple_mlp() -> Workload:
 
 
 def gp_likelihood(n: int = 64) -> Workload:
-    """The log marginal likelihood of a Gaussian process, in its noise and its length scale."""
+    """Compute the log marginal likelihood of a Gaussian process, in its noise and its length scale."""
     random = rng()
     x = np.sort(random.standard_normal(n))
     y = np.sin(x) + 0.1 * random.standard_normal(n)
@@ -316,7 +316,7 @@ def gp_likelihood(n: int = 64) -> Workload:
 
 
 def straight_line() -> Workload:
-    """Four hundred steps on scalars, without a loop that could be found again."""
+    """Take four hundred steps on scalars, without a loop that could be rolled up."""
     random = rng()
     choices = random.integers(0, 4, 400).tolist()
 

@@ -35,7 +35,7 @@ MODEL = nn.Chain(
 
 
 def digits():
-    """Pictures float32[n, 1, 8, 8] from 0 to 1 and their digits, three quarters to train with and the rest to test."""
+    """Return pictures, float32[n, 1, 8, 8] from 0 to 1, and digits: three quarters to train with, the rest to test."""
     found = load_digits()
     order = np.random.default_rng(SEED).permutation(len(found.images))
     x = (found.images[order, None] / 16).astype(np.float32)
@@ -64,7 +64,7 @@ def train(epochs, progress=True):
 
 
 def draw(done, x, y, path):
-    """Losses and accuracy as they went, and the pictures that are taken for other digits."""
+    """Draw how losses and accuracy went, and the pictures that are taken for other digits."""
     logits, _ = MODEL.apply(done.params, done.state, x)
     taken = logits.argmax(1)
     wrong = np.flatnonzero(taken != y)[:12]

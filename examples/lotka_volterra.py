@@ -36,20 +36,20 @@ PUBLISHED = np.array([0.55, 0.028, 0.80, 0.024, 34.0, 5.9, 0.25, 0.25])
 
 
 def lotka_volterra(t, y, rates):
-    """How fast the numbers of hares and lynxes change."""
+    """Return how fast the numbers of hares and lynxes change."""
     a, b, c, d = rates
     hare, lynx = y
     return np.array([(a - b * lynx) * hare, (d * hare - c) * lynx])
 
 
 def simulate(rates, start, years=YEARS):
-    """Hares and lynxes in these years, of which the first is 1900: float[years, 2]."""
+    """Return hares and lynxes in these years, the first of which is 1900: float[years, 2]."""
     span = (years[0], years[-1])
     return wg.ode.solve_ivp(lotka_volterra, span, start, t_eval=years, args=(rates,), rtol=1e-6, atol=1e-6).y.T
 
 
 def loss(theta):
-    """Minus the log-likelihood of the pelts; theta is the logarithm of the unknowns, which are positive."""
+    """Return minus the log-likelihood of the pelts; theta is the logarithm of the unknowns, which are positive."""
     unknowns = np.exp(theta)
     rates, start, sigma = unknowns[:4], unknowns[4:6], unknowns[6:]
     y = simulate(rates, start)
@@ -58,7 +58,7 @@ def loss(theta):
 
 
 def first_guess():
-    """What the bare numbers suggest: cycles of 2π/√(ac) = 10 years, around c/d hares and a/b lynxes."""
+    """Guess from the bare numbers: cycles of 2π/√(ac) = 10 years, around c/d hares and a/b lynxes."""
     a = c = 2 * np.pi / 10
     mean_hare, mean_lynx = PELTS.mean(axis=0)
     return np.array([a, a / mean_lynx, c, c / mean_hare, *PELTS[0], 1.0, 1.0])
@@ -90,7 +90,7 @@ def main():
 
 
 def fit(console, loss_and_gradient, theta):
-    """The most likely theta, by L-BFGS."""
+    """Return the most likely theta, found by L-BFGS."""
     columns = SpinnerColumn(finished_text="✓"), TextColumn("{task.description}"), TimeElapsedColumn()
     with Progress(*columns, console=console) as progress:
         task = progress.add_task("", total=None)
@@ -108,7 +108,7 @@ def fit(console, loss_and_gradient, theta):
 
 
 def central_differences(f, x, step=1e-5):
-    """The gradient of f at x from two values of f for every component of x."""
+    """Return the gradient of f at x, from two values of f for every component of x."""
     return np.array([(f(x + dx) - f(x - dx)) / (2 * step) for dx in step * np.eye(len(x))])
 
 
@@ -148,12 +148,12 @@ def compare_with_published(console, unknowns):
 
 
 def milliseconds(call):
-    """The time of one call, the best of several."""
+    """Return the time of one call, the least of several."""
     return 1000 * min(repeat(call, number=5, repeat=5)) / 5
 
 
 def draw(unknowns):
-    """Data and model: on the left over time, on the right one against the other."""
+    """Draw data and model: on the left over time, on the right one species against the other."""
     rates, start, sigma = unknowns[:4], unknowns[4:6], unknowns[6:]
     t = np.linspace(YEARS[0], YEARS[-1], 1001)
     y = simulate(rates, start, t)

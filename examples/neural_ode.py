@@ -29,7 +29,7 @@ STAGES = [5, 8, 11, 16, 21]  # how many of the years are fitted, one stage after
 
 
 def network(seed=0):
-    """Weights of a network of 2, 16 and 2 units, and the state in 1900."""
+    """Return weights of a network of 2, 16 and 2 units, and the state in 1900."""
     rng = np.random.default_rng(seed)
     first = rng.normal(size=(HIDDEN, 2)), np.zeros(HIDDEN)
     second = 0.1 * rng.normal(size=(2, HIDDEN)), np.zeros(2)
@@ -37,20 +37,20 @@ def network(seed=0):
 
 
 def rate(t, y, layers):
-    """How fast the two logarithms change a year."""
+    """Return how fast the two logarithms change in a year."""
     (w, b), (v, c) = layers
     return v @ np.tanh(w @ y + b) + c
 
 
 def solution(params, years):
-    """The two logarithms, scaled, in these years: float[years, 2]."""
+    """Return the two logarithms, scaled, in these years: float[years, 2]."""
     span = (0.0, years[-1])
     found = wg.ode.solve_ivp(rate, span, params["start"], t_eval=years, args=(params["layers"],), rtol=1e-5, atol=1e-5)
     return found.y.T
 
 
 def loss_of(count):
-    """The mean squared distance to the first so many years, and a little for large weights."""
+    """Return the mean squared distance to the data of the first years, plus a small term for large weights."""
 
     def loss(params):
         weights = sum(np.sum(w**2) for w, _ in params["layers"])
@@ -60,7 +60,7 @@ def loss_of(count):
 
 
 def fit(params, steps, console):
-    """Parameters fitted to all years, and the loss at each step."""
+    """Return parameters fitted to all years, and the loss at each step."""
     losses = []
     with Progress(console=console) as progress:
         task = progress.add_task("", total=steps * len(STAGES))
@@ -83,7 +83,7 @@ def fit(params, steps, console):
 
 
 def draw(params, losses):
-    """Left, the pelts and the solution; right, the loss while it was fitted."""
+    """Draw the pelts and the solution on the left, and the loss at each step on the right."""
     figure = Figure(figsize=(11, 4.4), layout="constrained")
     over_time, while_fitted = figure.subplots(1, 2, width_ratios=[2, 1])
     t = np.linspace(0.0, YEARS[-1], 500)

@@ -26,14 +26,14 @@ SIZES = [2, 20, 20, 20, 20, 1]
 
 
 def network(seed=0):
-    """All weights as one vector, since that is what the optimiser takes."""
+    """Return all weights as one vector, since that is what the optimiser takes."""
     rng = np.random.default_rng(seed)
     layers = zip(SIZES, SIZES[1:], strict=False)
     return np.concatenate([x for n, m in layers for x in (rng.normal(size=n * m) * np.sqrt(2 / (n + m)), np.zeros(m))])
 
 
 def u(theta, t, x):
-    """The network at one point."""
+    """Return the value of the network at one point."""
     y, at = np.stack([2 * t - 1, x]), 0
     for n, m in zip(SIZES, SIZES[1:], strict=False):
         w, b = theta[at : at + n * m].reshape(m, n), theta[at + n * m : at + n * m + m]
@@ -45,7 +45,7 @@ def u(theta, t, x):
 
 
 def residual(theta, t, x):
-    """u_t + u u_x - ν u_xx at one point."""
+    """Return u_t + u u_x - ν u_xx at one point."""
     along_x = lambda x: wg.jvp(lambda x: u(theta, t, x), (x,), (1.0,))
     (value, u_x), (_, u_xx) = wg.jvp(along_x, (x,), (1.0,))
     _, u_t = wg.jvp(lambda t: u(theta, t, x), (t,), (1.0,))
@@ -53,7 +53,7 @@ def residual(theta, t, x):
 
 
 def points(seed=0, inside=2000, edge=50):
-    """Points inside, more of them where the front is; and on the edges, with their data."""
+    """Return points inside, more of them where the front is, and points on the edges, with their data."""
     rng = np.random.default_rng(seed)
     t, x = rng.uniform(size=inside), rng.uniform(-1, 1, size=inside)
     x[::4] *= 0.1
@@ -70,7 +70,7 @@ def loss(theta, inside, edge):
 
 
 def exact(t, x, nodes=200):
-    """By Gauss-Hermite quadrature: float[len(t), len(x)]."""
+    """Return the solution by Gauss-Hermite quadrature: float[len(t), len(x)]."""
     z, weights = np.polynomial.hermite.hermgauss(nodes)
     t = np.maximum(np.asarray(t)[:, None, None], 1e-12)
     y = np.asarray(x)[None, :, None] - np.sqrt(4 * NU * t) * z
@@ -103,7 +103,7 @@ def fit(steps, console):
 
 
 def compare(theta):
-    """Both solutions on a grid, and how far they are apart in the mean square."""
+    """Return both solutions on a grid, and their root mean square distance."""
     t, x = np.linspace(0, 1, 101), np.linspace(-1, 1, 257)
     row = wg.vmap(lambda t, x: u(theta, t, x), in_axes=(None, 0))
     seen, expected = np.stack([row(s, x) for s in t]), exact(t, x)
