@@ -50,7 +50,7 @@ def run(library: str, workload: str, *kinds: str, timeout_s: float = 300, **envi
 
 
 def run_cold_and_warm(workload: str, *kinds: str, rounds: int = 2) -> dict[str, Any]:
-    """Return ``cold_s``, with an empty cache of kernels, and ``warm_s``, in later processes, the least of all rounds."""
+    """Return ``cold_s``, with an empty cache of kernels, and ``warm_s``, in later processes: the least ones."""
     colds, warms, found = [], [], {}
     for _ in range(rounds):
         with tempfile.TemporaryDirectory() as folder:
