@@ -66,6 +66,9 @@ COVERED = [
     row("tests/test_tree.py", "flattening, paths and words are tested together, on the same structures",
         "tree/maps.py", "tree/nodes.py", "tree/words.py"),
     row("tests/tracing/test_trace.py", "data: what a step says of its line", "source.py"),
+    row("tests/tracing/surroundings/test_watching.py", "one walk fills all notes: whose they are is seen in its slots",
+        "tracing/surroundings/from_libraries.py", "tracing/surroundings/holders.py",
+        "tracing/surroundings/reasons.py"),
     row("tests/tracing/surroundings/test_hazards.py", "what code takes from outside of Python, and that it is compared",
         "tracing/surroundings/elsewhere.py"),
     # -------------------------------------------------------------------------------------------------- on top

@@ -34,6 +34,7 @@ import wengert as wg
 from tests.tracing.surroundings.kinds import EDITS, INCOMPARABLE, KINDS, Box
 from tests.tracing.surroundings.walks import replaced, watched
 from wengert.tracing.generators import Generators
+from wengert.tracing.surroundings.from_libraries import Libraries
 from wengert.tracing.surroundings.parts import Part
 from wengert.tracing.surroundings.slots import all_hold
 from wengert.tracing.surroundings.watching import Watching
@@ -53,7 +54,7 @@ def test_an_edit_of_any_part_is_seen(name: str, edit: str) -> None:
 def test_what_cannot_be_compared_is_told(name: str) -> None:
     make, why = INCOMPARABLE[name]
     watching = watched(make())
-    assert why in watching.unrepeatable
+    assert why in watching.reasons.unrepeatable
     assert all_hold(watching.slots)
 
 
@@ -179,7 +180,7 @@ CLOSED: dict[str, tuple[Any, bool]] = {
 @pytest.mark.parametrize("name", CLOSED)
 def test_whether_a_number_could_come_in_is_judged(name: str) -> None:
     value, is_closed = CLOSED[name]
-    assert watched(value).is_closed == is_closed
+    assert watched(value).reasons.is_closed == is_closed
     assert replaced(lambda: value)[1].is_closed == is_closed
 
 
@@ -228,9 +229,9 @@ def test_kinds_of_containers_and_numbers_that_were_looked_at_once() -> None:
 def test_what_the_functions_of_one_module_name_is_followed_once(monkeypatch: pytest.MonkeyPatch) -> None:
     """It was decided for every function anew, whose it is."""
     taken: list[str] = []
-    take = Watching._take
+    take = Libraries.take
     monkeypatch.setattr(
-        Watching, "_take", lambda self, module, name, path, by: (taken.append(name), take(self, module, name, path, by))
+        Libraries, "take", lambda self, module, name, path, by: (taken.append(name), take(self, module, name, path, by))
     )
     space: dict[str, Any] = {"__name__": "of_the_users", "np": np, "f0": lambda x: x}
     for k in range(1, 9):
@@ -481,7 +482,7 @@ def test_what_a_function_would_import_is_imported_before_if_it_is_known(
     for name in (path, "user_package"):
         monkeypatch.delitem(sys.modules, name, raising=False)
     watching = watched(module["f"])
-    assert watching.unrepeatable == ("" if is_known else f"value imports {path}")
+    assert watching.reasons.unrepeatable == ("" if is_known else f"value imports {path}")
     assert (path in sys.modules) == (is_known and is_there)
     assert (f"sys.modules[{path!r}]" in names_of(watching)) == (is_known and is_there)
     if path.startswith("user") and is_there and "nothing" not in statement:
@@ -523,7 +524,7 @@ def test_whose_code_is_walked() -> None:
     watching = Watching()
     for name, file, is_foreign in FOREIGN.values():
         namespace = {"__name__": name} | ({} if file is None else {"__file__": file})
-        assert watching.is_foreign(namespace) == is_foreign
+        assert watching.libraries.is_foreign(namespace) == is_foreign
 
 
 def test_a_generator_is_recorded_unless_it_is_to_be_drawn_from_at_once() -> None:
@@ -550,21 +551,21 @@ def test_a_generator_is_recorded_unless_it_is_to_be_drawn_from_at_once() -> None
 def test_what_code_may_ask_of_a_library_by_a_name_that_is_computed() -> None:
     """Of modules whose functions depend on their operands alone it may."""
     libraries = [np], [math]
-    assert "libraries[0][0] may be asked" in watched(lambda name: getattr(libraries[0][0], name)).doubt
+    assert "libraries[0][0] may be asked" in watched(lambda name: getattr(libraries[0][0], name)).reasons.doubt
     of_math = [math, operator, functools]
-    assert watched(lambda name: getattr(of_math[0], name)).is_closed
-    assert watched(lambda: len(libraries)).is_closed
+    assert watched(lambda name: getattr(of_math[0], name)).reasons.is_closed
+    assert watched(lambda: len(libraries)).reasons.is_closed
     classes = [Fraction]
-    assert watched(lambda name: (getattr(model, name), classes)).is_closed
+    assert watched(lambda name: (getattr(model, name), classes)).reasons.is_closed
 
 
 def test_what_somebody_has_hung_on_a_function_of_a_library(monkeypatch: pytest.MonkeyPatch) -> None:
     f = lambda: scipy.linalg.expm.of_a_test
-    assert watched(f).is_closed
+    assert watched(f).reasons.is_closed
     monkeypatch.setattr(scipy.linalg.expm, "of_a_test", 2.0, raising=False)
-    assert "reads scipy.linalg.expm.of_a_test, which somebody has put there" in watched(f).doubt
-    assert watched(lambda: scipy.linalg.expm.other).is_closed
-    assert watched(lambda: scipy.linalg.expm).is_closed
+    assert "reads scipy.linalg.expm.of_a_test, which somebody has put there" in watched(f).reasons.doubt
+    assert watched(lambda: scipy.linalg.expm.other).reasons.is_closed
+    assert watched(lambda: scipy.linalg.expm).reasons.is_closed
 
 
 @pytest.mark.parametrize("f", [calls_the_object, makes_an_object, computes_a_name, asks_for_a_literal_name])
@@ -654,16 +655,16 @@ def test_the_generators_that_all_share_are_not_looked_at_where_nobody_draws_from
 def test_what_reads_more_than_its_object_is_told_each_time() -> None:
     for f in (lambda: datetime.datetime.now(), lambda: Path("a").exists(), lambda: datetime.datetime.fromtimestamp(0)):
         for _ in range(2):
-            assert "reads more than its object" in watched(f).unrepeatable
+            assert "reads more than its object" in watched(f).reasons.unrepeatable
     for f in (lambda: datetime.datetime(2000, 1, 1), lambda: Path("a").name):
-        assert watched(f).unrepeatable == "" and watched(f).is_closed
+        assert watched(f).reasons.unrepeatable == "" and watched(f).reasons.is_closed
 
 
 def test_a_function_that_waits_may_stand_in_a_table() -> None:
     table = {"wait": time.sleep}
-    assert watched(lambda: table["wait"](0)).unrepeatable == ""
-    assert "reads the clock" in watched([time.time]).unrepeatable
-    assert "may have gone" in watched([weakref.ref(Box)]).unrepeatable
+    assert watched(lambda: table["wait"](0)).reasons.unrepeatable == ""
+    assert "reads the clock" in watched([time.time]).reasons.unrepeatable
+    assert "may have gone" in watched([weakref.ref(Box)]).reasons.unrepeatable
 
 
 OUTER, INNER = types.ModuleType("of_the_users"), types.ModuleType("of_the_users.inner")

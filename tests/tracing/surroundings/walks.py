@@ -38,7 +38,7 @@ def watched(value: Any) -> Watching:
 
     def call() -> float:
         watching.watch(Part(None, "value", value, lambda: value))
-        watching.watch_holders()
+        watching.holders.watch()
         return 0.0
 
     record_call(call, [], name="a test", known=watching.known)

@@ -77,7 +77,7 @@ class Entering:
     def enter(self, frame: types.FrameType) -> bool:
         """Note what the code of a frame reads, which is about to run for the first time; whether it is a package's."""
         watching, namespace, code = self._watching, frame.f_globals, code_in(frame)
-        if not watching.is_of_others(namespace):
+        if not watching.libraries.is_of_others(namespace):
             return False
         module, name = str(namespace.get("__name__")), function_name(frame)
         uses = names.uses(code)
@@ -88,7 +88,7 @@ class Entering:
         found = first_argument(frame)
         if found is not None and name in _held_names(cls := found if isinstance(found, type) else type(found)):
             self._hold_class(cls, cls.__name__)
-        watching.note_outside(code, uses, namespace, f"{module}.{name}")
+        watching.libraries.note_outside(code, uses, namespace, f"{module}.{name}")
         return True
 
     def finish(self) -> None:
@@ -107,7 +107,7 @@ class Entering:
     def follow(self, found: Any, path: Collection[str], name: str) -> Any:
         """Note what stands along a path of attributes of packages' modules; the module or value that ends it."""
         for attribute in path:
-            if not (isinstance(found, types.ModuleType) and self._watching.is_of_others(vars(found))):
+            if not (isinstance(found, types.ModuleType) and self._watching.libraries.is_of_others(vars(found))):
                 break
             name = f"{name}.{attribute}"
             if attribute not in vars(found):
@@ -129,7 +129,7 @@ class Entering:
             for holder, name in list(self._holders.values()):
                 self._note_named(holder, name, new)
         if new:
-            self._watching.mention_names(new)
+            self._watching.holders.mention_names(new)
 
     def _hold(self, holder: Any, name: str) -> None:
         if id(holder) not in self._holders:
@@ -142,7 +142,7 @@ class Entering:
 
     def _hold_class(self, cls: type, name: str) -> None:
         for base in (*cls.__mro__, type(cls)):
-            if id(base) in self._holders or not self._watching.is_of_others_class(base):
+            if id(base) in self._holders or not self._watching.libraries.is_of_others_class(base):
                 continue
             read = ClassRead(base, ...)
             self._watching.slots.append(Slot(f"the attributes of {base.__name__}", read, read(), True))
@@ -236,16 +236,16 @@ class Entering:
     def _look(self, value: Any, name: str) -> None:
         watching = self._watching
         if isinstance(value, types.ModuleType):
-            if watching.is_of_others(vars(value)):
+            if watching.libraries.is_of_others(vars(value)):
                 self._hold(value, name)
-            elif not watching.is_followed(value):
-                watching.hold(value, name)
+            elif not watching.libraries.is_followed(value):
+                watching.holders.hold(value, name)
         elif isinstance(value, type):
-            if watching.is_of_others_class(value):
+            if watching.libraries.is_of_others_class(value):
                 self.is_wanted = True
                 self._hold_class(value, name)
             else:
-                watching.hold(value, name)
+                watching.holders.hold(value, name)
         elif isinstance(value, np.ndarray):
             self._note_array(value, name)
         elif isinstance(value, (*CONTAINERS, *VIEWS, types.MappingProxyType)):
@@ -267,11 +267,11 @@ class Entering:
         parts = parts_of(value, name, lambda: value)
         watching.note(parts.content)
         watching.known[id(value)] = (value, name, True)
-        if cls is not np.ndarray and watching.is_of_others_class(cls):  # with units, say, as attributes
+        if cls is not np.ndarray and watching.libraries.is_of_others_class(cls):  # with units, say, as attributes
             self._hold_class(cls, cls.__name__)
             self._hold(value, name)
         else:
-            watching.judge_library(value, name)
+            watching.libraries.judge(value, name)
         for member in parts.members:
             self.look(member.value, member.name)
 
@@ -280,7 +280,7 @@ class Entering:
         self._watching.note(parts.content)
         if is_long(value):
             if not all(map(is_immutable, value.values() if isinstance(value, dict) else value)):
-                self._watching.give_up(f"{name} has more than {MAX_ITEMS} items")
+                self._watching.reasons.give_up(f"{name} has more than {MAX_ITEMS} items")
             return
         for item in parts.items:
             self._put(item)
@@ -292,13 +292,13 @@ class Entering:
 
     def _note_function(self, f: types.FunctionType, name: str) -> None:
         watching = self._watching
-        if not watching.is_foreign(f.__globals__):
+        if not watching.libraries.is_foreign(f.__globals__):
             self.is_looking = False
             watching.watch(Part(None, name, f, ItselfRead(f)))
             return
-        if not watching.is_of_others(f.__globals__) and not f.__closure__:
+        if not watching.libraries.is_of_others(f.__globals__) and not f.__closure__:
             if str(origin_of(f)) not in MAY_CALL:
-                watching.judge_library(f, name)
+                watching.libraries.judge(f, name)
             return
         self.is_wanted = True
         watching.note_own(f, name)
@@ -315,14 +315,14 @@ class Entering:
                 self.look(found, f"{name}.{attribute}")
         if isinstance(value, functools.partial):
             return
-        if watching.is_of_others_class(cls):
+        if watching.libraries.is_of_others_class(cls):
             self.is_wanted = True
             self._hold_class(cls, cls.__name__)
             self._hold(value, name)
         elif hasattr(cls, "__next__"):
-            watching.give_up(f"{name} is an iterator")
+            watching.reasons.give_up(f"{name} is an iterator")
         else:
-            self.is_looking = watching.is_foreign_class(cls)
+            self.is_looking = watching.libraries.is_foreign_class(cls)
             watching.watch(Part(None, name, value, ItselfRead(value)))
 
 

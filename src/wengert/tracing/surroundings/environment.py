@@ -47,6 +47,7 @@ from wengert.tracing.python.bytecode import code_of
 from wengert.tracing.python.frames import code_in, is_importing, is_of_collector
 from wengert.tracing.python.lines import first_line
 from wengert.tracing.surroundings.parts import (
+    BY_VALUE,
     HOLDERS,
     SETS,
     Part,
@@ -59,6 +60,7 @@ from wengert.tracing.surroundings.parts import (
     parts_of,
 )
 from wengert.tracing.surroundings.purity import is_immutable
+from wengert.tracing.surroundings.reasons import By
 from wengert.tracing.surroundings.slots import (
     MISSING,
     AttributeRead,
@@ -75,7 +77,7 @@ from wengert.tracing.surroundings.slots import (
     all_hold,
     is_unchanged,
 )
-from wengert.tracing.surroundings.watching import BY_VALUE, By, Watching
+from wengert.tracing.surroundings.watching import Watching
 from wengert.tracing.trace import Trace, current_trace, is_readonly, suspended
 from wengert.tracing.tracer import wrap
 
@@ -152,22 +154,22 @@ class Environment:
     @property
     def is_closed(self) -> bool:
         """Whether nothing was found that could give another number to another run: see purity.py."""
-        return self._watching.is_closed
+        return self._watching.reasons.is_closed
 
     @property
     def doubt(self) -> str:
         """The reason why it is not known whether another run gives another number; empty if it is known."""
-        return self._watching.doubt
+        return self._watching.reasons.doubt
 
     @property
     def unrepeatable(self) -> str:
         """The reason why another run gives another number; empty if none was found."""
-        return self._watching.unrepeatable
+        return self._watching.reasons.unrepeatable
 
     @property
     def why_in_any_case(self) -> str:
         """The reason why another run differs, whichever functions the run comes to; empty if there is none."""
-        return self._watching.why_in_any_case
+        return self._watching.reasons.why_in_any_case
 
     @property
     def is_drawn_from(self) -> bool:
@@ -183,7 +185,7 @@ class Environment:
 
     def watches(self, x: Any) -> bool:
         """Whether ``x`` is a module or class of which the run's writes are seen, or the globals of its functions."""
-        return self._watching.is_held(x) or any(x is shared for shared in self._globals.values())
+        return self._watching.holders.is_held(x) or any(x is shared for shared in self._globals.values())
 
     def depends(self, name: str, read: Callable[[], Any]) -> None:
         """Note what the run has read in a way that nobody could see before."""
@@ -214,7 +216,7 @@ class Environment:
         """``f`` with its captured arrays replaced by traced values of ``trace``; notes every slot it reads."""
         self._trace = trace
         copy = self._replace(Part(None, held(f, "__name__", "function"), f, ItselfRead(f)), is_root=True)
-        self._watching.watch_holders()
+        self._watching.holders.watch()
         self._check_identities()
         trace.unrepeatable = trace.unrepeatable or self.why_in_any_case
         return copy
@@ -222,7 +224,7 @@ class Environment:
     def copy_argument(self, value: Any, name: str) -> Any:
         """An argument that is not traced, an object or a function, which may hold arrays and change as captures do."""
         copy = self._replace(Part(None, name, value, ItselfRead(value)), is_root=True)
-        self._watching.watch_holders()
+        self._watching.holders.watch()
         self._check_identities()
         return copy
 
@@ -230,8 +232,8 @@ class Environment:
         """Those of the arguments' containers, whose methods the function may call."""
         for cls in classes:
             if cls not in (tuple, list, dict, type(None)):
-                self._watching.hold(cls, cls.__name__, is_found=False)
-        self._watching.watch_holders()
+                self._watching.holders.hold(cls, cls.__name__, is_found=False)
+        self._watching.holders.watch()
         self._check_identities()
 
     def _check_identities(self) -> None:
@@ -257,10 +259,10 @@ class Environment:
         """A context in which it is noted which functions begin to run, and what the code of packages reads: if that was
         met, or if functions that the run may not come to are reasons to trace again."""
         self._watching.begin_following()
-        self._is_following = self._watching.entering.is_wanted or self._watching.depends_on_what_runs
+        self._is_following = self._watching.entering.is_wanted or self._watching.reasons.depends_on_what_runs
         if self._is_following and not FOLLOWING.is_on:
             self._is_following = False
-            self._watching.give_up(
+            self._watching.reasons.give_up(
                 f"{FOLLOWING.name} is switched off, so it is not known what the code of packages reads"
             )
         return _entered.following(self._enter if self._is_following else None)
@@ -268,12 +270,12 @@ class Environment:
     def _enter(self, frame: types.FrameType) -> bool | None:
         """Note what begins to run; whether other runs ask about it as well."""
         watching = self._watching
-        if watching.is_foreign(frame.f_globals) and not watching.is_of_others(frame.f_globals):
+        if watching.libraries.is_foreign(frame.f_globals) and not watching.libraries.is_of_others(frame.f_globals):
             return False
         if is_of_collector(frame):  # which runs when it will, and not for the function
             return None
         self._ran.add(first_line(code_in(frame)))
-        if watching.is_of_others(frame.f_globals) and is_importing(frame):
+        if watching.libraries.is_of_others(frame.f_globals) and is_importing(frame):
             return None
         watching.entering.enter(frame)
         if self.doubt:
@@ -287,13 +289,13 @@ class Environment:
         if self._is_following:
             assert self._trace is not None
             self._watching.entering.finish()
-            self._watching.watch_holders()
+            self._watching.holders.watch()
             try:
                 self._check_identities()
             except ReachedTwice as error:  # by code that nobody knew of before
                 self.end_early(error, True)
                 raise
-            self._watching.forget_what_did_not_run(self._ran)
+            self._watching.reasons.forget_what_did_not_run(self._ran)
 
     def close(self) -> None:
         """Check what was written, and let go of the trace and of what was handed to it."""
@@ -305,7 +307,8 @@ class Environment:
                 self.slots[k] = slot._replace(seen=MISSING)
                 self._count_change(slot.name)
                 if isinstance(slot.read, StateRead):
-                    self._watching.give_up(f"the function changes {slot.name}: pass what it draws as an argument")
+                    why = f"the function changes {slot.name}: pass what it draws as an argument"
+                    self._watching.reasons.give_up(why)
         self._trace = None
         self._memo.clear()
         self._keys.clear()
@@ -323,7 +326,7 @@ class Environment:
             key = code_of(functions[0]), name
             _changes[key] = _changes.get(key, 0) + 1
             if _changes[key] > MAX_CHANGES:
-                self._watching.give_up(f"{name} is another at every call, since the call changes it")
+                self._watching.reasons.give_up(f"{name} is another at every call, since the call changes it")
 
     def check_unwritten(self) -> None:
         """Raise CaptureError if the traced run wrote something that a later call would not write: WrittenError if that
@@ -521,19 +524,19 @@ class Environment:
     def _function(self, f: types.FunctionType, name: str) -> Any:
         if is_door(f):
             return self._door(f, name)
-        in_library = self._watching.is_foreign(f.__globals__)
+        in_library = self._watching.libraries.is_foreign(f.__globals__)
         shared = f.__globals__ if in_library else self._globals_for(f)
         cells = tuple([types.CellType() for _ in f.__closure__ or ()])
         new = self._memo[id(f)] = copied(f, code_for(f), shared, cells or None)
         parts = parts_of(f, name, lambda: f)
         self._hang(new, parts)
         if not in_library:
-            self._watching.mention(f)
-        elif self._watching.is_of_others(f.__globals__):  # what it reads is noted when it runs
+            self._watching.holders.mention(f)
+        elif self._watching.libraries.is_of_others(f.__globals__):  # what it reads is noted when it runs
             self._watching.note_own(f, name)
         for part in parts.cells:
             cell = cells[part.key]
-            if self._watching.is_followed(part.value):
+            if self._watching.libraries.is_followed(part.value):
                 cell.cell_contents = part.value
                 self.slots.append(Slot(part.name, part.read, part.value, False))
                 continue
@@ -559,7 +562,7 @@ class Environment:
         behind = next(iter(parts.cells))
         inner = behind.value
         is_bare = not (inner.__closure__ or inner.__defaults__ or inner.__kwdefaults__ or vars(inner))
-        if is_bare and self._watching.is_foreign(inner.__globals__):  # nothing in it could be another's
+        if is_bare and self._watching.libraries.is_foreign(inner.__globals__):  # nothing in it could be another's
             cell.cell_contents = inner
         else:
             cell.cell_contents = vars(new)["__wrapped__"] = self._replace(_renamed(behind, name))
@@ -579,7 +582,7 @@ class Environment:
         for part in parts.variables:
             variable, found, read = part.key, part.value, part.read
             if isinstance(found, HOLDERS):  # shared, whatever the code names of it is watched
-                self._watching.hold_variable(part)
+                self._watching.holders.hold_variable(part)
                 self.slots.append(Slot(variable, read, found, False))
                 continue
             if id(found) in self._memo and shared.get(variable) is self._memo[id(found)]:
@@ -664,7 +667,7 @@ class Environment:
     def _sequence(self, part: Part) -> Any:
         name, value, read = part.name, part.value, part.read
         if isinstance(value, tuple) and type(value) is not tuple:
-            self._watching.hold(type(value), type(value).__name__, is_found=False)
+            self._watching.holders.hold(type(value), type(value).__name__, is_found=False)
         parts = parts_of(value, name, read)
         self._watching.note(parts.content)
         new: Any = deque(maxlen=value.maxlen) if isinstance(value, deque) else []
@@ -718,7 +721,7 @@ class Environment:
         cls = type(value)
         new = types.SimpleNamespace() if cls is types.SimpleNamespace else object.__new__(cls)
         self._memo[id(value)] = new
-        self._watching.hold(cls, cls.__name__, is_found=False)
+        self._watching.holders.hold(cls, cls.__name__, is_found=False)
         parts = parts_of(value, name, read)
         self._watching.note(parts.names)
         for found in parts.attributes:

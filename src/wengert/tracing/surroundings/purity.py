@@ -202,7 +202,12 @@ def is_walked(value: Any) -> bool:
 
 @functools.lru_cache(maxsize=8192)
 def verdict(origin: Origin) -> str | None:
-    """Return the verdict on a name of a library's, or on the nearest module or class around it that has one."""
+    """Return PURE if what a library holds under this name depends on its operands alone, or what it reads otherwise, in
+    words; None if nothing is known.
+
+    A name without a verdict of its own has that of the nearest module or class around it. In the standard library, what
+    has none there either counts as changing.
+    """
     if str(origin) in _PURE_NAMES:
         return PURE
     dotted = ".".join(
