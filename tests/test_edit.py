@@ -113,7 +113,7 @@ def test_surgery_that_would_break_the_tape_is_refused() -> None:
     with pytest.raises(StructureError, match="no instruction"):
         edit.delete(t, t.inputs[0])
     longer, late = edit.insert_after(t, total.outs[0], exp, t.inputs[0])
-    with pytest.raises(StructureError, match="multiply reads the value before exp assigns"):
+    with pytest.raises(StructureError, match="multiply would read the new value before exp computes it"):
         edit.replace_value(longer, e.outs[0], late)
 
 

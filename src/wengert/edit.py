@@ -237,7 +237,7 @@ def replace_value(tape: Tape, old: Var, new: Atom) -> Tape:
             if old in instr.ins:
                 raise StructureError(
                     message(
-                        f"{instr.op.name} reads the value before {defined.op.name} assigns the one in its place",
+                        f"{instr.op.name} would read the new value before {defined.op.name} computes it",
                         instr.source,
                         tries=["wg.edit.insert_after, to compute the new value before it is read"],
                     )

@@ -54,7 +54,7 @@ def test_features_that_are_coupled_crosswise() -> None:
     a, b = graph.vertex(Conv(2), "a")(x), graph.vertex(Conv(3), "b")(x)
     g = graph.Graph([x], [graph.vertex(Conv(1), "end")(graph.concat(a, b) + graph.concat(b, a))])
     params, state = g.init(0, X)
-    with pytest.raises(WidthError, match="another order"):
+    with pytest.raises(WidthError, match="different orders"):
         g.resize({"a": 4}, params, state, X)
 
 

@@ -182,11 +182,11 @@ def test_a_layer_that_does_not_fit_is_named_with_its_parameters() -> None:
 def test_parameters_of_another_graph() -> None:
     g, x = residual(), np.ones((5, 3), np.float32)
     params, state = g.init(0, x)
-    with pytest.raises(StructureError, match=r"no parameters of 'h', Linear(.|\n)*other"):
+    with pytest.raises(StructureError, match=r"nothing for the vertex 'h', Linear(.|\n)*other"):
         g.rename({"t": "other"}).apply({"other": {}}, state, x)
-    with pytest.raises(StructureError, match="a parameter of 'other', which the graph does not have"):
+    with pytest.raises(StructureError, match="a parameter for 'other', but no vertex"):
         g.apply({**params, "other": params["h"]}, state, x)
-    with pytest.raises(StructureError, match="a state of 'other'"):
+    with pytest.raises(StructureError, match="a state for 'other'"):
         g.apply(params, {"other": {}}, x)
     with pytest.raises(StructureError, match="a parameter of 'other'"):
         g.value_and_grad(lambda outputs: np.sum(outputs[0]))({**params, "other": params["h"]}, state, x)

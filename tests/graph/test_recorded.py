@@ -92,7 +92,7 @@ def test_captured_arrays_are_constants_and_can_be_exchanged() -> None:
 
 def test_another_path_is_noticed() -> None:
     g = graph.of(branch, X)
-    with pytest.raises(GuardError, match="one path of a function"):
+    with pytest.raises(GuardError, match="one path through a function"):
         g(-10 + 0 * X)
 
 

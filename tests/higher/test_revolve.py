@@ -114,7 +114,7 @@ def test_a_schedule_that_would_be_endless_is_refused_or_not_chosen() -> None:
     step = lambda c, _: (np.sin(c) * np.exp(c), None)
     f = lambda x, **options: wg.scan(step, x, None, 10**10, **options)[0]
     assert {i.op.name for i in wg.trace(lambda x: f(x, budget=2000))(0.5).instrs} == {"scan"}
-    with pytest.raises(ValueError, match="a binomial schedule of 10000000000 iterations; at most"):
+    with pytest.raises(ValueError, match="iterations, and there are 10000000000"):
         wg.trace(lambda x: f(x, checkpoint="binomial"))(0.5)
 
 

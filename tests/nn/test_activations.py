@@ -157,5 +157,5 @@ def test_glu() -> None:
     a, b = x[:, :4], x[:, 4:]
     np.testing.assert_allclose(nn.glu(x, axis=1), a / (1 + np.exp(-b)))
     wg.check_derivatives(lambda x: nn.glu(x, axis=1), x)
-    with pytest.raises(wg.errors.ShapeError, match="no halves"):
+    with pytest.raises(wg.errors.ShapeError, match="cannot be halved"):
         nn.glu(np.zeros(3))

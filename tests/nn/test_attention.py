@@ -62,7 +62,7 @@ def test_shapes_that_do_not_fit() -> None:
     for call in (lambda: nn.attention(Q, K[..., :4], V), lambda: nn.attention(Q, K, V[:, :2])):
         with pytest.raises(wg.errors.ShapeError, match="attention: q"):
             call()
-    with pytest.raises(wg.errors.ShapeError, match="8 cannot be cut for 3 heads"):
+    with pytest.raises(wg.errors.ShapeError, match="8 is not a multiple of the number of heads, 3"):
         nn.attention(Q, K, V, heads=3)
 
 

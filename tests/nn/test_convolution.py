@@ -240,7 +240,7 @@ def test_what_does_not_fit(x: Any, w: Any, b: Any, options: dict[str, Any], text
         ((2, 3, 8), (4, 3, 3), None, {}, r"w \[in, out / groups, \*kernel\]"),
         ((2, 3, 8), (3, 3, 3), None, dict(groups=2), "in 2 groups"),
         ((2, 3, 8), (3, 4, 3), (3,), {}, r"b \[4\], not float64\[3\]"),
-        ((2, 3, 1), (3, 4, 3), None, dict(padding=2), "nothing is left"),
+        ((2, 3, 1), (3, 4, 3), None, dict(padding=2), "removes all"),
     ],
 )
 def test_what_does_not_fit_the_transpose(x: Any, w: Any, b: Any, options: dict[str, Any], text: str) -> None:

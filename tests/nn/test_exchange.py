@@ -123,7 +123,7 @@ def test_names_that_are_missing_and_too_many() -> None:
 def test_another_shape() -> None:
     params, state = model()
     theirs = {**nn.to_torch(params, state), "0.bias": np.zeros(5)}
-    with pytest.raises(ShapeError, match=r"0.bias is float64\[5\], that of the model float32\[4\]"):
+    with pytest.raises(ShapeError, match=r"0.bias is float64\[5\]; the model has float32\[4\]"):
         nn.from_torch(params, state, theirs)
 
 

@@ -169,10 +169,10 @@ def test_derivatives_of_bins(pool: Any) -> None:
     [
         (lambda: nn.max_pool(np.ones((2, 3)), 2), "without space"),
         (lambda: nn.max_pool(np.ones((1, 1, 3)), 4), "larger than the padded space"),
-        (lambda: nn.max_pool(np.ones((1, 1, 3)), 2, padding=2), "padding alone"),
+        (lambda: nn.max_pool(np.ones((1, 1, 3)), 2, padding=2), "nothing but padding"),
         (lambda: nn.max_pool(np.ones((1, 1, 3)), (2, 2)), "window is"),
         (lambda: nn.mean_pool(np.ones((1, 1, 3)), 2, stride=0), "stride is 0"),
-        (lambda: nn.adaptive_max_pool(np.ones((1, 1, 0)), 2), "nothing in space"),
+        (lambda: nn.adaptive_max_pool(np.ones((1, 1, 0)), 2), "is empty"),
         (lambda: nn.global_max_pool(np.ones((2, 3))), "without space"),
     ],
 )

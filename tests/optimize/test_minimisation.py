@@ -93,5 +93,5 @@ def test_methods_without_gradients_bounds_arguments_and_callbacks() -> None:
 
 
 def test_what_is_not_finite_where_it_begins() -> None:
-    with pytest.raises(wg.errors.NonFiniteError, match="nan where it is to begin"):
+    with pytest.raises(wg.errors.NonFiniteError, match="nan at the starting point"):
         optimize.minimize(lambda x: np.sum(np.log(x)), -np.ones(2))

@@ -58,7 +58,9 @@ def choose(f: F, args: tuple[Any, ...], kwargs: dict[str, Any], argnums: Any, wr
     positions = [argnums] if isinstance(argnums, int) else list(argnums) if np.iterable(argnums) else [argnums]
     for position in positions:
         if not isinstance(position, int | np.integer):
-            raise StructureError(message(f"argnums={argnums!r}: expected a position, or several"))
+            raise StructureError(
+                message(f"argnums={argnums!r}; expected the position of an argument, or several positions")
+            )
         if not -len(args) <= position < len(args):
             raise StructureError(
                 message(

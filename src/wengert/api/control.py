@@ -168,7 +168,9 @@ def _scanned(
 
 
 def _no_pair(source: Source) -> StructureError:
-    return StructureError(message("scan: the body returned no pair", source, tries=["return carry, y"]))
+    return StructureError(
+        message("scan: the body must return a pair, the carry and y", source, tries=["return carry, y"])
+    )
 
 
 def _revolved(loop: Loop, operands: Sequence[Any], budget: int, source: Source) -> Any:
@@ -180,8 +182,8 @@ def _revolved(loop: Loop, operands: Sequence[Any], budget: int, source: Source) 
         what = f"scan: a budget of {budget} bytes has no room for two carries of {each} bytes"
         raise ValueError(message(what, source, tries=[f"budget={2 * each} or more"]))
     if loop.length > MOST_SCHEDULED:
-        what = f"scan: a binomial schedule of {loop.length} iterations; at most {MOST_SCHEDULED}"
-        raise ValueError(message(what, source, tries=["checkpoint=k, segments of k iterations", "a scan of scans"]))
+        what = f"scan: checkpoint='binomial' is for at most {MOST_SCHEDULED} iterations, and there are {loop.length}"
+        raise ValueError(message(what, source, tries=["checkpoint=k, which keeps every k-th carry", "a scan of scans"]))
     table = schedule(loop.length, slots, loop.is_reversed)
     return record(revolve_op, [*table, *operands], {"loop": loop, "slots": slots, "wrt": None})
 
@@ -214,11 +216,20 @@ def _joined(y: Any) -> Any:
 def _length(name: str, shapes: Sequence[tuple[int, ...]], length: Any) -> int:
     length = None if length is None else _checked_length(name, length)
     if any(not shape for shape in shapes):
-        raise ShapeError(message(f"{name}: an array of shape () has no axis to slice", tries=["it as a capture"]))
+        raise ShapeError(
+            message(
+                f"{name}: an array of shape () in xs has no axis to slice",
+                tries=["read it in the body, without passing it"],
+            )
+        )
     lengths = {shape[0] for shape in shapes} | ({length} if length is not None else set())
     if len(lengths) != 1:
-        what = "no length: neither xs nor length" if not lengths else f"lengths that differ: {sorted(lengths)}"
-        raise ShapeError(message(f"{name}: {what}", tries=["xs with one first axis", "length=n"]))
+        what = (
+            f"the first axes of xs, and length=, differ: {sorted(lengths)}"
+            if lengths
+            else "the number of iterations is not known, since there are neither xs nor length="
+        )
+        raise ShapeError(message(f"{name}: {what}", tries=["arrays of xs with equal first axes", "length=n"]))
     (count,) = lengths
     return count
 
@@ -252,7 +263,9 @@ def _scan_now(f: Callable[..., Any], init: Any, xs: Any, length: int, reverse: b
         arrays = [np.asarray(part) for part in parts]
         other = next((a for a in arrays if a.shape != arrays[0].shape), None)
         if other is not None:
-            what = f"scan: what is to be stacked has the shapes {arrays[0].shape} and {other.shape}; expected one"
+            what = (
+                f"scan: y has shape {arrays[0].shape} in one iteration and {other.shape} in another; expected the same"
+            )
             raise ShapeError(message(what, source_of("scan", f)))
         return np.stack(arrays)
 
@@ -548,7 +561,7 @@ def switch(index: Array, branches: Sequence[Callable[..., Any]], *operands: Any)
     np.float64(1.0)
     """
     if not branches:
-        raise StructureError(message("switch: no branches"))
+        raise StructureError(message("switch: there are no branches", tries=["wg.switch(index, [f, g], x)"]))
     if aval_of(index).shape != () or aval_of(index).dtype.kind not in "iu":
         raise DTypeError(message(f"switch: the index is {aval_of(index)}; expected an integer of shape ()"))
     if type(index) is not Tracer:

@@ -256,5 +256,7 @@ def _hand_on(graph: Graph, coupled: Couplings, name: str, found: dict[str, Any])
 
 def _out_of_order(name: str) -> wg.errors.WidthError:
     return wg.errors.WidthError(
-        wg.errors.message(f"resize: the features of {name!r} are coupled with others in another order")
+        wg.errors.message(
+            f"resize: the features of {name!r} are combined with the same other features in different orders"
+        )
     )

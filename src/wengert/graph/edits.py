@@ -57,7 +57,7 @@ def insert(
     if name in graph.vertices:
         raise taken_twice(name)
     if sum(place is not None for place in (after, before, between)) > 1:
-        raise wg.errors.GraphError(wg.errors.message("insert: one of after, before and between, not several"))
+        raise wg.errors.GraphError(wg.errors.message("insert: give only one of after=, before= and between="))
     if before is not None:
         between = (_only_input(graph, before), before)
     source = between[0] if between else after
@@ -175,7 +175,9 @@ def copy(graph: Graph, names: Mapping[str, str]) -> Graph:
     """
     for old, new in names.items():
         if isinstance(graph[old].part, InputPart):
-            raise wg.errors.GraphError(wg.errors.message(f"copy: {old!r} is an input, which is given once"))
+            raise wg.errors.GraphError(
+                wg.errors.message(f"copy: {old!r} is an input, and only vertices that compute something are copied")
+            )
         if new in graph.vertices:
             raise taken_twice(new)
     if len(set(names.values())) < len(names):

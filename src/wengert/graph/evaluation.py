@@ -46,9 +46,9 @@ def missing(vertex: Vertex, params: Tree) -> wg.errors.StructureError:
     """Return the error for parameters of another graph."""
     return wg.errors.StructureError(
         wg.errors.message(
-            f"graph: there are no parameters of {vertex.name!r}, {words(vertex.part)}",
-            notes=[("there", ", ".join(params) or "are none at all")],
-            tries=["what g.init made, or graph.inherit(g, ...)"],
+            f"graph: params has nothing for the vertex {vertex.name!r}, {words(vertex.part)}",
+            notes=[("has", ", ".join(params) or "nothing at all")],
+            tries=["the params that g.init or graph.inherit(g, ...) returned"],
         )
     )
 
@@ -66,8 +66,8 @@ def check_names(graph_names: Container[str], tree: Tree, what: str) -> None:
     if too_many:
         raise wg.errors.StructureError(
             wg.errors.message(
-                f"graph: there is {what} of {', '.join(map(repr, too_many[:5]))}, which the graph does not have",
-                tries=["what g.init made, or graph.inherit(g, ...)"],
+                f"graph: there is {what} for {', '.join(map(repr, too_many[:5]))}, but no vertex of that name",
+                tries=["the params and state that g.init or graph.inherit(g, ...) returned"],
             )
         )
 

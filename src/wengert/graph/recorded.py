@@ -91,8 +91,8 @@ class Checked(Call):
         except _OtherPath:
             raise wg.errors.GuardError(
                 wg.errors.message(
-                    "the graph is one path of a function, and these inputs take another",
-                    tries=["graph.of(f, *inputs), for theirs", "np.where for the branch"],
+                    "the graph was recorded along one path through a function, and these inputs take another path",
+                    tries=["graph.of(f, *inputs), for the path of these inputs", "np.where instead of the branch"],
                 )
             ) from None
 

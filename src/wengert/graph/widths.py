@@ -232,7 +232,7 @@ def _impossible(graph: Graph, coupled: Couplings, wanted: Mapping[str, int]) -> 
         for grouped, count in coupled.groups[name]:
             row = {number[name]: 1.0, problem.more(): -float(count)}
             problem.add(f"the width of {name!r} is a multiple of {count}, the groups of {grouped!r}", row, 0)
-    what = "resize: there are no such widths"
+    what = "resize: no widths meet all of these conditions"
     if problem.solve({}) is not None:
         words = ["each of these can be had alone, but not with features in the order in which they are coupled"]
     else:
@@ -241,7 +241,7 @@ def _impossible(graph: Graph, coupled: Couplings, wanted: Mapping[str, int]) -> 
         wg.errors.message(
             what,
             notes=[("since" if k == 0 else "and", text) for k, text in enumerate(words)],
-            tries=["nearest=True, for the nearest widths that there are"],
+            tries=["nearest=True, for the nearest widths that are possible"],
         )
     )
 

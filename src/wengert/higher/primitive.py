@@ -199,8 +199,10 @@ class Primitive:
         return UnsupportedFunctionError(message(f"{self.__name__}: {what}", trace.locate(), tries=tries))
 
     def _untyped(self, trace: Trace, avals: Sequence[Aval]) -> ConcretizationError:
-        what = f"{self.__name__}({', '.join(map(str, avals))}) has no values here to run it on and see what it returns"
-        tries = [f"@wg.primitive(type=lambda ...: np.empty(shape, dtype)) for {self.__name__}, which says it"]
+        what = f"{self.__name__}({', '.join(map(str, avals))}) has no values here, so its results are not known"
+        tries = [
+            f"@wg.primitive(type=lambda ...: np.empty(shape, dtype)) for {self.__name__}, which says what it returns"
+        ]
         return ConcretizationError(message(what, trace.locate(), tries=tries))
 
     def _infer(
@@ -303,7 +305,7 @@ class Primitive:
             raise StructureError(
                 message(
                     f"the pullback of {self.__name__} returned {tree.describe(every)}; expected a tuple of {n} "
-                    "cotangents, one an argument",
+                    "cotangents, one for each argument",
                     tries=["None for an argument that has none"],
                 )
             )

@@ -449,6 +449,8 @@ def glu(x: RealArray, axis: int = -1) -> Array:
     """
     wg.expect.axes("glu", x, axis)
     if x.shape[axis] % 2:
-        raise wg.errors.ShapeError(wg.errors.message(f"glu: axis {axis} of {x.shape} has no halves"))
+        raise wg.errors.ShapeError(
+            wg.errors.message(f"glu: axis {axis} of {x.shape} has an odd length, and cannot be halved")
+        )
     values, gates = np.split(x, 2, axis)
     return values * special.expit(gates)

@@ -104,7 +104,9 @@ def _split(x: Array, heads: int) -> Array:
     """Return [..., tokens, heads · n] as [..., heads, tokens, n]."""
     width = x.shape[-1]
     if heads < 1 or width % heads:
-        raise wg.errors.ShapeError(wg.errors.message(f"attention: a width of {width} cannot be cut for {heads} heads"))
+        raise wg.errors.ShapeError(
+            wg.errors.message(f"attention: the width {width} is not a multiple of the number of heads, {heads}")
+        )
     return np.swapaxes(x.reshape(*x.shape[:-1], heads, width // heads), -2, -3)
 
 
@@ -165,7 +167,9 @@ def rotary(x: Array, positions: Array | None = None, base: float = 10000.0) -> A
     wg.expect.ndim("rotary", "x", x, 2, "[..., tokens, width]")
     half = x.shape[-1] // 2
     if x.shape[-1] % 2:
-        raise wg.errors.ShapeError(wg.errors.message(f"rotary: the width of {x.shape} is odd"))
+        raise wg.errors.ShapeError(
+            wg.errors.message(f"rotary: the last axis of {x.shape} has an odd length; expected an even one")
+        )
     where = np.arange(x.shape[-2]) if positions is None else positions
     wg.expect.fits("rotary", "positions", where, "the tokens of x", x.shape[:-1])
     angles = (where[..., None] * base ** (-np.arange(half) / half)).astype(x.dtype)

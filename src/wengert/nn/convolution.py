@@ -235,7 +235,9 @@ def _cut(
     ends = [end + m for end, m in zip(ends, more, strict=True)]
     if any(end <= begin for begin, end in zip(begins, ends, strict=True)):
         raise wg.errors.ShapeError(
-            wg.errors.message(f"conv_transpose: of space {tuple(space)} nothing is left but padding {padding!r}")
+            wg.errors.message(
+                f"conv_transpose: padding {padding!r} removes all of the output that space {tuple(space)} gives"
+            )
         )
     return begins, ends
 

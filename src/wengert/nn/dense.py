@@ -79,7 +79,9 @@ def bias_act(act: Activation, x: Array, b: Array, axis: int = -1) -> Array:
     """
     if b.ndim != 1 or not -x.ndim <= axis < x.ndim or x.shape[axis] != b.shape[0]:
         raise wg.errors.ShapeError(
-            wg.errors.message(f"bias_act: b {b.shape} along axis {axis} of x {x.shape}; expected one number an index")
+            wg.errors.message(
+                f"bias_act: b {b.shape} along axis {axis} of x {x.shape}; expected a vector as long as it"
+            )
         )
     behind = x.ndim - 1 - axis % x.ndim
     return act(x + b.reshape(b.shape + (1,) * behind))
@@ -114,7 +116,10 @@ def embedding(table: Array, indices: Array) -> Array:
     indices = np.asarray(indices)
     if indices.dtype.kind not in "iu":
         raise wg.errors.DTypeError(
-            wg.errors.message(f"embedding: indices of {indices.dtype.name}", tries=["indices.astype(np.int64)"])
+            wg.errors.message(
+                f"embedding: the indices are {indices.dtype.name}; expected integers",
+                tries=["indices.astype(np.int64)"],
+            )
         )
     if indices.dtype == np.uint64:  # which no index can be
         indices = np.minimum(indices, np.uint64(table.shape[0]))

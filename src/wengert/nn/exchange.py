@@ -272,7 +272,5 @@ def _check(expected: Theirs, given: Theirs, parts: list[_Part]) -> None:
     for name, array in expected.items():
         if not is_count(name) and given[name].shape != array.shape:
             raise wg.errors.ShapeError(
-                wg.errors.message(
-                    f"from_torch: {name} is {described(given[name])}, that of the model {described(array)}"
-                )
+                wg.errors.message(f"from_torch: {name} is {described(given[name])}; the model has {described(array)}")
             )

@@ -314,9 +314,9 @@ def _gone_on(target: Path, made: Fitted, signature: dict[str, Any]) -> tuple[flo
             differ = [k for k in signature if before.get(k) != signature[k]]
             raise wg.errors.StructureError(
                 wg.errors.message(
-                    f"{target} is of another run",
+                    f"{target} is the checkpoint of another run",
                     notes=[("differ", ", ".join(differ))],
-                    tries=["another folder for this run", "what that run was called with"],
+                    tries=["another folder for this run", "the arguments that that run was called with"],
                 )
             )
         return _trees(made, None if notes["best"] is None else (made.params, made.state))

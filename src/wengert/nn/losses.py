@@ -314,7 +314,7 @@ def _check_same(name: str, a: Array, b: Array) -> None:
     if a.shape != np.shape(b):
         raise wg.errors.ShapeError(
             wg.errors.message(
-                f"{name}: shapes {a.shape} and {np.shape(b)}; expected one",
+                f"{name}: the shapes are {a.shape} and {np.shape(b)}; expected equal ones",
                 tries=["y.reshape(prediction.shape)"],
             )
         )

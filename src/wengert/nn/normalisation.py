@@ -106,7 +106,9 @@ def group_norm(
     wg.expect.ndim("group_norm", "x", x, 2, "[batch, channels, *space]")
     channels = x.shape[1]
     if groups < 1 or channels % groups:
-        raise wg.errors.ShapeError(wg.errors.message(f"group_norm: {channels} channels in {groups} groups"))
+        raise wg.errors.ShapeError(
+            wg.errors.message(f"group_norm: {channels} channels cannot be divided into {groups} equal groups")
+        )
     grouped = x.reshape(x.shape[0], groups, math.prod(x.shape[1:]) // groups)
     return _affine(_standardised(grouped, -1, epsilon).reshape(x.shape), *_by_channel(x, scale, bias))
 
@@ -191,7 +193,9 @@ def batch_norm(
     n = math.prod(x.shape[k] for k in axes)
     if n < 2:
         raise wg.errors.ShapeError(
-            wg.errors.message(f"batch_norm: {x.shape} has one number a channel, and so no variance to train with")
+            wg.errors.message(
+                f"batch_norm: {x.shape} has one number for each channel, and so no variance to train with"
+            )
         )
     m = np.mean(x, axes, keepdims=True)
     v = np.mean((x - m) ** 2, axes, keepdims=True)
@@ -224,7 +228,9 @@ def _by_channel(x: Array, *numbers: Array | None) -> tuple[Any, ...]:
     for a in numbers:
         if a is not None and a.shape != x.shape[1:2]:
             raise wg.errors.ShapeError(
-                wg.errors.message(f"norm: {a.shape} for the {x.shape[1]} channels of x {x.shape}")
+                wg.errors.message(
+                    f"norm: an array has shape {a.shape}; expected ({x.shape[1]},), for the channels of {x.shape}"
+                )
             )
     return tuple([None if a is None else a.reshape((-1,) + (1,) * (x.ndim - 2)) for a in numbers])
 

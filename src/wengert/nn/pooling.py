@@ -164,7 +164,7 @@ def _placed(
     pairs = paddings(padding, x.shape[2:], spans, strides)
     if any(max(pair) >= span for pair, span in zip(pairs, spans, strict=True)):
         raise wg.errors.ShapeError(
-            wg.errors.message(f"{what}: with padding {padding} a window of {lengths} stands on padding alone")
+            wg.errors.message(f"{what}: with padding {padding} a window of {lengths} would contain nothing but padding")
         )
     x = padded(x, pairs, outside)
     counted(x.shape[2:], lengths, strides, steps)
@@ -302,7 +302,7 @@ def _even(space: Sequence[int], bins: Sequence[int]) -> tuple[int, ...] | None:
     ShapeError : there is nothing in space.
     """
     if 0 in space:
-        raise wg.errors.ShapeError(wg.errors.message(f"there is nothing in space {tuple(space)} to make bins of"))
+        raise wg.errors.ShapeError(wg.errors.message(f"space {tuple(space)} is empty, and cannot be divided into bins"))
     if any(n % m for n, m in zip(space, bins, strict=True)):
         return None
     return tuple([n // m for n, m in zip(space, bins, strict=True)])

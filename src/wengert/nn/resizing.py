@@ -70,7 +70,8 @@ def pad(x: Array, padding: Padding, mode: str = "constant", value: float = 0) ->
     if mode not in ("constant", "reflect", "symmetric", "edge", "wrap"):
         raise wg.errors.StructureError(
             wg.errors.message(
-                f"pad: mode {mode!r}", tries=["one of constant, reflect, symmetric, edge (replicate), wrap (circular)"]
+                f"pad: there is no mode {mode!r}",
+                tries=["one of constant, reflect, symmetric, edge (replicate), wrap (circular)"],
             )
         )
     pairs = paddings(padding, x.shape[2:], (1,) * rank, (1,) * rank)
@@ -124,7 +125,9 @@ def upsample(
     rank = space_rank(x, "upsample")
     if mode not in ("nearest", "linear", "bilinear", "trilinear"):
         raise wg.errors.StructureError(
-            wg.errors.message(f"upsample: mode {mode!r}", tries=['"nearest"', '"linear"', "nn.pixel_shuffle"])
+            wg.errors.message(
+                f"upsample: there is no mode {mode!r}", tries=['"nearest"', '"linear"', "nn.pixel_shuffle"]
+            )
         )
     if isinstance(scale, np.ndarray | np.generic):
         scale = scale.tolist()
@@ -155,7 +158,9 @@ def _places(
     """Return how many places there will be along each axis, and how many elements there are a place."""
     if (scale is None) == (size is None) or 0 in space:
         raise wg.errors.ShapeError(
-            wg.errors.message(f"upsample: space {tuple(space)} by scale {scale} and size {size}; expected one of them")
+            wg.errors.message(
+                f"upsample: scale is {scale}, size {size}, space {tuple(space)}; expected scale or size, and some space"
+            )
         )
     if size is not None:
         return [(m, n / m) for n, m in zip(space, per_axis(size, rank, "size"), strict=True)]
@@ -165,7 +170,11 @@ def _places(
         or not np.all(np.isfinite(scales))
         or any(int(n * s) < 1 for n, s in zip(space, scales, strict=False))
     ):
-        raise wg.errors.ShapeError(wg.errors.message(f"upsample: space {tuple(space)} by scale {scale}"))
+        raise wg.errors.ShapeError(
+            wg.errors.message(
+                f"upsample: scale is {scale} for space {tuple(space)}; expected finite numbers, not too small"
+            )
+        )
     return [(int(n * s), 1 / s) for n, s in zip(space, scales, strict=True)]
 
 
@@ -229,7 +238,7 @@ def pixel_shuffle(x: Array, scale: Count) -> Array:
     if x.shape[1] % scale**rank:
         raise wg.errors.ShapeError(
             wg.errors.message(
-                f"pixel_shuffle: {x.shape[1]} channels of {described(x)}, no multiple of {scale}^{rank} = {scale**rank}"
+                f"pixel_shuffle: {described(x)} has {x.shape[1]} channels; expected a multiple of {scale**rank}"
             )
         )
     return spatial.side_by_side(x, (scale,) * rank)
@@ -262,7 +271,7 @@ def pixel_unshuffle(x: Array, scale: Count) -> Array:
     rank, space = space_rank(x, "pixel_unshuffle"), x.shape[2:]
     if any(n % scale for n in space):
         raise wg.errors.ShapeError(
-            wg.errors.message(f"pixel_unshuffle: space {tuple(space)} is no multiple of {scale}")
+            wg.errors.message(f"pixel_unshuffle: space is {tuple(space)}; expected multiples of {scale}")
         )
     return spatial.taken_apart(x, (scale,) * rank, (scale,) * rank)
 

@@ -61,7 +61,7 @@ def grid_sample(
     if mode not in modes or padding not in paddings:
         raise wg.errors.StructureError(
             wg.errors.message(
-                f"grid_sample: mode {mode!r}, padding {padding!r}",
+                f"grid_sample: there is no mode {mode!r} with padding {padding!r}",
                 tries=[f"modes {', '.join(modes)}", f"paddings {', '.join(paddings)}"],
             )
         )

@@ -110,7 +110,7 @@ def load_with_notes(
         length = int.from_bytes(data[:8], "little")
         about = json.loads(data[8 : 8 + length]).get("__metadata__") or {}
         if CHECKSUM in about and about[CHECKSUM] != _checksum(about, arrays):
-            raise ValueError("its checksum is another one")
+            raise ValueError("its checksum does not match")
         notes = json.loads(about.get(NOTES, "null"))
         skeleton = json.loads(about[STRUCTURE]) if STRUCTURE in about else _by_dots(arrays)
         tree = _filled(skeleton, arrays)
@@ -201,7 +201,9 @@ def _in_structure(path: str, arrays: dict[str, Any], like: Tree) -> Tree:
     ]
     notes = [(name, text) for name, text in notes if text]
     if notes:
-        raise wg.errors.StructureError(wg.errors.message(f"{path} is of something else", notes=notes))
+        raise wg.errors.StructureError(
+            wg.errors.message(f"{path} holds other arrays than are to be loaded", notes=notes)
+        )
     for name, i in wanted.items():
         leaves[i] = arrays[name]
     return wg.tree.unflatten(treedef, leaves)
@@ -220,6 +222,8 @@ def _safetensors() -> Any:
         import safetensors.numpy
     except ImportError:
         raise wg.errors.StorageError(
-            wg.errors.message("arrays are saved by safetensors, which is not there", tries=["pip install wengert[nn]"])
+            wg.errors.message(
+                "arrays are saved and loaded by safetensors, which is not installed", tries=["pip install wengert[nn]"]
+            )
         ) from None
     return safetensors.numpy

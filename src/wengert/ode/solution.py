@@ -143,7 +143,7 @@ def _has_room(status: Any, count: Any) -> Any:
     """The status; raises where there was too little room for the steps."""
     if np.any(status == FULL):
         what = f"solve_ivp: more than {int(np.max(count))} steps, in a batch or in the body of a loop"
-        raise ValueError(wg.errors.message(what, tries=["a larger max_steps", "less accuracy, rtol and atol"]))
+        raise ValueError(wg.errors.message(what, tries=["a larger max_steps", "larger rtol and atol"]))
     return np.array(status, np.int64)
 
 

@@ -110,7 +110,7 @@ def minimize(
         matrix = wg.jit(lambda x, *rest: wg.hessian(lambda x: of_vector(x, *rest))(x))
         more["hess"] = lambda x: matrix(x, *args)
     if not np.isfinite(first):
-        raise wg.errors.NonFiniteError(wg.errors.message(f"minimize: the function is {first} where it is to begin"))
+        raise wg.errors.NonFiniteError(wg.errors.message(f"minimize: the function is {first} at the starting point"))
     if bounds is not None:
         low, high = [wg.tree.flatten_up_to(treedef, of_arrays("minimize", "bounds", b), subtrees=False) for b in bounds]
         for b, s in zip((*low, *high), 2 * shapes, strict=True):

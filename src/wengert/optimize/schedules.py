@@ -118,7 +118,7 @@ def one_cycle(peak: float, steps: int, rise: float = 0.3, start: float = 1 / 25,
     [0.04, 1.0, 0.0001]
     """
     if not 0 <= rise <= 1:
-        raise wg.errors.OptionError(wg.errors.message(f"one_cycle: rise is {rise}; expected a share, 0 to 1"))
+        raise wg.errors.OptionError(wg.errors.message(f"one_cycle: rise is {rise}; expected a number from 0 to 1"))
     up = max(1, round(rise * steps))
     rising, falling = cosine(start * peak, up, peak), cosine(peak, max(1, steps - up), end * peak)
     return lambda count: np.where(count < up, rising(count), falling(np.maximum(count - up, 0)))

@@ -51,7 +51,7 @@ from wengert.tracing.whole import ReadsEnclosingTrace, Whole, trace_whole
 
 WITHOUT_CODE = "is answered without machine code, as it is without wg.jit"
 REBOUND = f"is traced again whenever what it captured is rebound, {MAX_ENVIRONMENTS} times by now"
-UNDECIDED = "left its program, whose last digits are not NumPy's, for NumPy, and is then traced again"
+UNDECIDED = "was answered by NumPy, not by machine code, since rounding may decide a branch, and will be traced again"
 
 
 class Unrepeatable(WengertError):
@@ -411,7 +411,7 @@ class Jit(_native.Dispatcher):
         results, by_numpy = program.run_recorded(compiled.apart(inputs), recorded=whole[0])
         self._stats.undecided += by_numpy
         if by_numpy:
-            self._warn(UNDECIDED, "a guard compares values that are equal but for rounding", is_error=False)
+            self._warn(UNDECIDED, "its branch compares values that are equal up to rounding", is_error=False)
         return compiled, results
 
     def _whole(

@@ -53,7 +53,7 @@ def test_parts_by_name_by_number_and_slices() -> None:
     assert repr(model) == "Chain(hidden=Dense(5, activation=tanh), out=Dense(2))"
     assert nn.Chain(np.sin, np.cos, np.tan)[1:] == nn.Chain(np.cos, np.tan)
     assert hash(nn.Chain(np.sin)) == hash(nn.Chain(np.sin)) and nn.Chain(np.sin) != nn.Chain(np.cos)
-    with pytest.raises(wg.errors.StructureError, match="all named, or none"):
+    with pytest.raises(wg.errors.StructureError, match="all parts have names, or none"):
         nn.Chain(np.sin, out=np.cos)
     with pytest.raises(wg.errors.StructureError, match="is no layer"):
         nn.Chain(3)
@@ -172,7 +172,7 @@ def test_parameters_of_another_model() -> None:
     params, _ = other.init(0, X)
     with pytest.raises(wg.errors.StructureError, match=r"layers\.2 Dense\(2\).*params has no 'w'"):
         model.apply({"layers": {"0": params["layers"]["0"]}}, {}, X)
-    with pytest.raises(wg.errors.StructureError, match="parameters for '7', which it has no part for"):
+    with pytest.raises(wg.errors.StructureError, match="params has '7', and there is no such part"):
         model.apply({"layers": {**params["layers"], "7": {}}}, {}, X)
     with pytest.raises(wg.errors.StructureError, match="'more'"):
         model.apply({**params, "more": {}}, {}, X)

@@ -54,5 +54,5 @@ def test_dropout_draws_anew_at_every_call_and_not_at_all_afterwards() -> None:
 def test_reshape() -> None:
     assert nn.Reshape((3, 1)).apply({}, {}, X)[0].shape == (4, 3, 1)
     assert nn.Reshape((-1,)).apply({}, {}, X[:, :, None])[0].shape == (4, 3)
-    with pytest.raises(wg.errors.ShapeError, match="samples are"):
+    with pytest.raises(wg.errors.ShapeError, match="each sample has shape"):
         nn.Reshape((2,)).apply({}, {}, X)

@@ -77,7 +77,7 @@ def entry(layer: Layer, params: Params, name: str) -> Any:
     if name not in params:
         has = ", ".join(map(str, params)) or "nothing"
         what = f"{layer!r}: params has no {name!r}; it has {has}"
-        raise wg.errors.StructureError(wg.errors.message(what, tries=["what its init returned"]))
+        raise wg.errors.StructureError(wg.errors.message(what, tries=["the params that its init returned"]))
     return params[name]
 
 

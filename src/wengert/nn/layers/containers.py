@@ -31,7 +31,7 @@ class Parts:
         if unknown:
             raise wg.errors.StructureError(
                 wg.errors.message(
-                    f"{type(owner).__name__}: parameters for {', '.join(map(repr, unknown))}, which it has no part for",
+                    f"{type(owner).__name__}: params has {', '.join(map(repr, unknown))}, and there is no such part",
                     notes=[("parts", ", ".join(names))],
                     tries=["parameters that this model's init made"],
                 )
@@ -132,7 +132,9 @@ class Placed:
     def __exit__(self, kind: type | None, error: BaseException | None, traceback: Any) -> None:
         if isinstance(error, KeyError) and not hasattr(error, "layer_path"):
             missing = wg.errors.StructureError(
-                wg.errors.message(f"no parameter or state {error}", tries=["what this model's init made"])
+                wg.errors.message(
+                    f"params and state have no {error}", tries=["the params and state that this model's init returned"]
+                )
             )
             self._place(missing)
             raise missing from None
@@ -197,7 +199,7 @@ class Inits:
 
 def _named(parts: tuple[Any, ...], by_name: dict[str, Any]) -> dict[str, Any]:
     if parts and by_name:
-        raise wg.errors.StructureError(wg.errors.message("parts are all named, or none is"))
+        raise wg.errors.StructureError(wg.errors.message("either all parts have names, or none of them has"))
     return {name: as_layer(part) for name, part in (by_name or {str(k): p for k, p in enumerate(parts)}).items()}
 
 
@@ -361,7 +363,8 @@ class Parallel(Branch):
         if len(xs) != len(self.parts):
             raise wg.errors.StructureError(
                 wg.errors.message(
-                    f"Parallel: {len(xs)} inputs for {len(self.parts)} parts", tries=["nn.Branch, of one input"]
+                    f"Parallel: {len(xs)} inputs for {len(self.parts)} parts",
+                    tries=["nn.Branch, which gives one input to all of its parts"],
                 )
             )
         return [(x,) for x in xs]

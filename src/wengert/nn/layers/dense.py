@@ -243,5 +243,7 @@ class Reshape(Layer):
     def apply(self, params: Params, state: Params, *xs: Array, train: bool = False) -> tuple[Any, Params]:
         x = xs[0]
         if -1 not in self.shape and math.prod(self.shape) != math.prod(x.shape[1:]):
-            raise wg.errors.ShapeError(wg.errors.message(f"{self}: samples are {x.shape[1:]}"))
+            raise wg.errors.ShapeError(
+                wg.errors.message(f"{self}: each sample has shape {x.shape[1:]}, which has another number of elements")
+            )
         return x.reshape(x.shape[0], *self.shape), state

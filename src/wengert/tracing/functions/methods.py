@@ -129,7 +129,7 @@ def _digits(name: str) -> Any:
         trace = current_trace()
         raise ConcretizationError(
             message(
-                f"{name}() of a traced {x.aval} would tell all of its digits, and go stale",
+                f"{name}() of a traced {x.aval} would give the digits of this call's value, also in later calls",
                 trace.locate() if trace else None,
                 tries=["the value returned from the function", "wg.stop_gradient and a function of NumPy"],
             )
