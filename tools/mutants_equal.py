@@ -35,7 +35,7 @@ EQUAL: dict[str, Equal] = {
         "passes/plan/places.py", "number = -1 -> 1", "of a buffer in the arena nobody reads the number"
     ),
     "56bb0b321d82b72e": Equal(
-        "passes/reroll/loops.py", "slot >= 0 -> > 0", "what a sum begins with may be of the loop too: it is made before"
+        "passes/reroll/sums.py", "slot >= 0 -> > 0", "what a sum begins with may be of the loop too: it is made before"
     ),
     "9f84ae715d4e0a3e": Equal("passes/any_count.py", "refs[0] -> refs[1]", "it stops at one value in all iterations"),
     "51725e8d4066bc30": Equal("passes/any_count.py", "len(chain) > FEWEST -> >=", EITHER),

@@ -23,7 +23,7 @@ from wengert.ops.index import set_slice, slice_
 from wengert.ops.kernels import Callback, flops
 from wengert.ops.op import Op
 from wengert.ops.shape import broadcast_to, concatenate, reshape
-from wengert.passes.reroll import loops, reroll
+from wengert.passes.reroll import reroll, roller
 from wengert.passes.reroll.pieces import IterationStep, Piece, Ref, part, read, simplest, whole
 from wengert.passes.reroll.repeats import FEWEST
 from wengert.tape import Aval, Lit, Tape, Var, check
@@ -34,7 +34,7 @@ RNG = np.random.default_rng(0)
 @pytest.fixture(autouse=True)
 def short_scans(monkeypatch: pytest.MonkeyPatch) -> None:
     """Scans whatever they save."""
-    monkeypatch.setattr(loops, "LEAST_SCANNED", 0)
+    monkeypatch.setattr(roller, "LEAST_SCANNED", 0)
 
 
 def ops(tape: Tape) -> list[str]:

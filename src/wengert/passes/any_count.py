@@ -21,11 +21,13 @@ from wengert.higher.loops import While, while_
 from wengert.ops.control import MOST_ITERATIONS, Expected, guard
 from wengert.ops.elementwise import absolute, add, convert, logical_not, multiply, negative, square, subtract
 from wengert.ops.shape import zeros
-from wengert.passes.reroll import Emitter, kinds_of
+from wengert.passes.reroll import kinds_of
 from wengert.passes.reroll.columns import Places, Rolled
-from wengert.passes.reroll.loops import Irregular, Iteration, OperandReads, ScanMaker, StepOutput, plan_scan
+from wengert.passes.reroll.emitter import Emitter
+from wengert.passes.reroll.iteration import Iteration, OperandReads, StepOutput
 from wengert.passes.reroll.pieces import IterationStep, Move, Piece, Ref, as_piece, read_with_moves
 from wengert.passes.reroll.repeats import Run
+from wengert.passes.reroll.scans import Irregular, ScanMaker, plan_scan
 from wengert.passes.simplify import drop_dead
 from wengert.tape import Atom, Lit, Tape, building, current_builder, definitions
 from wengert.tracing.counted import IterationNote, NotCounted, RunCounts

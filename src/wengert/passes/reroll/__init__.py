@@ -1,13 +1,31 @@
-"""Loops that were unrolled, rolled up again.
+"""Loops that tracing has unrolled are rolled up again.
 
-A trace has every iteration of a loop as steps of its own. Where they repeat, one step over all iterations takes their
+A trace has every iteration of a loop as steps of its own. Where they repeat, steps over all iterations take their
 place: an array step, a sum, or a ``scan``. The tape no longer grows with the number of iterations, and neither does
 what is differentiated, planned and compiled. Sums are taken in another order; nothing else changes.
 
-* :mod:`~wengert.passes.reroll.pieces`: reads and writes of elements are followed through.
-* :mod:`~wengert.passes.reroll.repeats`: where the steps repeat.
-* :mod:`~wengert.passes.reroll.loops`: what the iterations become.
-* :mod:`~wengert.passes.reroll.columns`: their operands, as arrays.
+Here a tape with ``t = t + sin(x[0])``, ``t = t + sin(x[1])``, ... on its way, with the names of the classes::
+
+    tape            y0 = slice(x, 0); s0 = sin(y0); t1 = add(t0, s0); y1 = slice(x, 1); s1 = sin(y1); ...
+      |  pieces.py: reads and writes of elements are no steps, but say which piece of an array a step reads
+      v
+    IterationStep   sin(x[0]); add(t0, s0); sin(x[1]); add(t1, s1); ...  each operand is a Ref: a value or a Piece
+      |  reads.py: operands as columns of numbers        repeats.py: where the kinds of steps repeat
+      v
+    Column, Run     one operand in all iterations: x[0], x[1], ...; a Run: its start, its period of 2, its count
+      |  iteration.py: what the steps of one iteration read of each other
+      v
+    Iteration       sin -> add -> add, the next iteration's. Each value is named by its StepOutput, each operand has
+      |             OperandReads, and Needs say which values are read behind the loop
+      |  roller.py: each step alone, or each cycle of steps, becomes one of three things
+      v
+    an array step   sin(x[0:n]): on no cycle, so it is done in all iterations at once
+    Sum             t0 + sum(...): a cycle of additions (sums.py)
+    ScanPlan        any other cycle (scans.py): each operand is Held, from the iteration before, or Recalled, from an
+      |             earlier one, which a History of all values keeps
+      v
+    Places          says where the value of each old step stands now: it is Rolled into one place of an array
+                    (columns.py); with it emitter.py writes the tape anew, and assembling.py joins pieces to arrays
 """
 
 from __future__ import annotations
@@ -19,25 +37,19 @@ import numpy as np
 from wengert.collector import undisturbed
 from wengert.errors import InternalError, WengertError
 from wengert.ops.control import guard
-from wengert.ops.index import scatter_set, set_slice
-from wengert.ops.shape import reshape
-from wengert.passes.reroll.columns import Places, Rolled
-from wengert.passes.reroll.loops import Irregular, Iteration, NotRolled, Roller
-from wengert.passes.reroll.pieces import IterationStep, Ref, read
-from wengert.passes.reroll.reads import Reads
-from wengert.passes.reroll.repeats import FEWEST, Run, repeats
+from wengert.passes.reroll.emitter import Emitter
+from wengert.passes.reroll.pieces import IterationStep, read
+from wengert.passes.reroll.repeats import FEWEST, repeats
 from wengert.passes.simplify import drop_dead
-from wengert.tape import Aval, Builder, Instr, Tape, building
+from wengert.tape import Tape
 
 TIMES = 3
-"""How often: loops in loops are rolled up from the inside."""
-PEELED = 4
-"""Iterations that may stay outside, where a loop begins otherwise than it goes on."""
+"""The tape is rolled so often: loops in loops are rolled up from the inside."""
 
 
 @undisturbed
 def reroll(tape: Tape) -> Tape:
-    """``tape`` with loops in place of what repeats; sums are taken in another order. Log-linear."""
+    """Return ``tape`` with loops in place of what repeats. Sums are taken in another order. Log-linear."""
     for _ in range(TIMES):
         rolled = _rolled(tape)
         if rolled is tape:
@@ -57,12 +69,13 @@ def _rolled(tape: Tape) -> Tape:
         return Emitter(tape, steps, outputs).run(runs)
     except InternalError:
         raise
-    except WengertError:  # of an op that has no batches
+    except WengertError:  # an op has no rule for batches
         return tape
 
 
 def kinds_of(steps: list[IterationStep]) -> Any:
-    """A number for each step, equal for steps that may be iterations of one; below zero for what stays alone."""
+    """Return a number for each step: equal for steps that may be one step in several iterations, below zero for a step
+    that stays alone."""
     known: dict[Any, int] = {}
     kinds = np.empty(len(steps), np.int64)
     for k, step in enumerate(steps):
@@ -78,92 +91,3 @@ def kinds_of(steps: list[IterationStep]) -> Any:
         key = (op, said, len(places), line, *[r.aval for r in refs], *[v.aval for v in outs])
         kinds[k] = known.setdefault(key, len(known))
     return kinds
-
-
-class Emitter:
-    """Writes a tape anew, step by step, with loops in the place of some of its runs."""
-
-    def __init__(self, tape: Tape, steps: list[IterationStep], outputs: list[Ref]) -> None:
-        self.tape, self.steps, self.outputs = tape, steps, outputs
-        self.reads = Reads(steps, outputs)
-        self.places = Places(tape.captures, self.reads)
-        self.builder = Builder()
-        self.has_rolled = False
-
-    def run(self, runs: list[Run]) -> Tape:
-        done = 0
-        with building(self.builder):
-            for r in runs:
-                self.emit_all(done, r.start)
-                self._roll(r, PEELED)
-                done = r.stop
-            self.emit_all(done, len(self.steps))
-        return self.made() if self.has_rolled else self.tape
-
-    def made(self) -> Tape:
-        """Return the tape of what was emitted."""
-        self.builder.source = None
-        with building(self.builder):
-            outputs = tuple([self.places.atom(r) for r in self.outputs])
-        metadata = {v: note for v, note in self.tape.metadata.items() if not self.places.has_moved(v)}
-        return drop_dead(
-            self.tape.replace(
-                instrs=self.builder.instrs,
-                captures=tuple(self.places.captures),
-                outputs=outputs,
-                metadata=metadata,
-                any_length=True,
-            )
-        )
-
-    def emit_all(self, start: int, stop: int) -> None:
-        """Emit these steps as they were."""
-        for step in self.steps[start:stop]:
-            self.emit(step)
-
-    def _roll(self, r: Run, may_peel: int) -> None:
-        try:
-            roller = Roller(Iteration(self.reads, r), self.places, self.emit)
-        except NotRolled:
-            self.emit_all(r.start, r.stop)
-            return
-        except Irregular:
-            if may_peel and r.count > FEWEST:
-                self.emit_all(r.start, r.start + r.period)
-                self._roll(Run(r.start + r.period, r.period, r.count - 1), may_peel - 1)
-            else:
-                self.emit_all(r.start, r.stop)
-            return
-        if roller.is_worth_it():
-            roller.roll()
-            self.has_rolled = True
-        else:
-            self.emit_all(r.start, r.stop)
-
-    def emit(self, step: IterationStep) -> None:
-        """The step as it was."""
-        self.builder.source = step.source
-        if step.op is not None:
-            atoms = tuple([self.places.atom(r) for r in step.refs])
-            self.builder.append(Instr(step.op, atoms, step.outs, step.params, step.source))
-            return
-        (out,) = step.outs
-        number = self.reads.number[out]
-        self.places.settle(range(number, number + 1), Rolled(self._assembled(step), None))
-
-    def _assembled(self, step: IterationStep) -> Any:
-        aval, n = step.outs[0].aval, len(step.places)
-        values = self.places.stacked(self.reads.column(step.refs[-n:]))
-        if step.is_covered:
-            return reshape(values, shape=aval.shape)
-        unit = values.aval.shape[1:]
-        size = Aval(unit, aval.dtype).size
-        rows = reshape(self.places.atom(step.refs[0]), shape=(aval.size // size, *unit))
-        at = np.array(step.places) // size
-        steps = np.unique(np.diff(at))
-        if len(steps) <= 1:
-            index = ((int(at[0]), n, int(steps[0]) if len(steps) else 1), *[(0, m, 1) for m in unit])
-            made = set_slice(rows, values, index=index)
-        else:
-            made = scatter_set(rows, values, self.places.constant(at))
-        return reshape(made, shape=aval.shape)

@@ -1,4 +1,5 @@
-"""Pieces, one of each iteration, as one array: slices where they follow one another, else gathered by a table."""
+"""The pieces that an operand is, one in each iteration, are read as one array: a slice where they follow one another,
+else gathered by a table."""
 
 from __future__ import annotations
 
@@ -16,7 +17,7 @@ from wengert.tape import Atom, Aval, Capture, Lit, Var
 
 
 class Rolled(NamedTuple):
-    """Where the values of a step stand that was rolled up."""
+    """Where the values of a step stand after it was rolled up: along the first axis of ``atom``."""
 
     atom: Atom
     first: int | None
@@ -24,17 +25,18 @@ class Rolled(NamedTuple):
 
 
 class Places:
-    """Where values of the tape as it was stand in the tape that is made; on which ``emit`` and ops append."""
+    """Where the values of the old tape stand in the new one. What has to be computed for that is emitted on the current
+    builder."""
 
     def __init__(self, captures: Sequence[Capture], reads: Reads) -> None:
         self.reads = reads
         self.captures = list(captures)
         self.known: dict[Any, Atom] = {}
         self._atoms = list(reads.values)
-        """What is in the tape that is made; what stayed as it was has the number that it has in ``reads``."""
+        """The values of the new tape. A value that stayed as it was has the number that it has in ``reads``."""
         self._number: dict[Atom, int] = {}
         self._base = np.arange(len(self._atoms))
-        """Of each value of the tape as it was: the number of the one that it is a piece of now."""
+        """For each value of the old tape, the number of the value that it is a piece of now."""
         self._offset = np.zeros(len(self._atoms), np.int64)
         self._is_literal = reads.is_literal()
         constants: dict[Atom, Any] = {c.var: c.array for c in captures if c.is_constant and c.var in reads.number}
@@ -59,16 +61,16 @@ class Places:
         return known
 
     def has_moved(self, a: Atom) -> bool:
-        """Whether a value of the tape as it was is another's piece now."""
+        """Whether a value of the old tape is a piece of another value now."""
         number = self.reads.number.get(a)
         return number is not None and self._base[number] != number
 
     def is_constant(self, a: Atom) -> bool:
-        """Whether it is known now."""
+        """Whether the value is known before the program runs."""
         return type(a) is Lit or a in self._constants
 
     def place(self, ref: Ref) -> Piece | Lit:
-        """``ref`` as a piece of a value of the new tape."""
+        """Return ``ref`` as a piece of a value of the new tape."""
         if type(ref) is Lit:
             return ref
         piece = as_piece(ref)
@@ -78,7 +80,7 @@ class Places:
         return piece._replace(base=self._atoms[self._base[number]], start=piece.start + int(self._offset[number]))
 
     def atom(self, ref: Ref) -> Atom:
-        """The value of ``ref``."""
+        """Return the value of ``ref`` in the new tape."""
         if type(ref) is Var and not self.has_moved(ref):
             return ref
         piece = self.place(ref)
@@ -115,7 +117,7 @@ class Places:
         return known
 
     def constant(self, array: Any) -> Atom:
-        """An array that never changes."""
+        """Return a capture of the new tape that holds ``array``, which never changes."""
         key = (array.dtype.str, array.shape, array.tobytes())
         known = self.known.get(key)
         if known is None:
@@ -127,8 +129,8 @@ class Places:
     # --------------------------------------------------------------------------------------------------- columns
 
     def column(self, read: Column) -> tuple[Atom, bool]:
-        """What is read: an array of which the first axis counts its entries, and True; or, if it is the same for all,
-        that value, and False."""
+        """Return an array whose first axis counts the entries, and True; or, if all entries are one value, that value,
+        and False."""
         first = read.refs[0]
         if read.is_one():
             return self.atom(first), False
@@ -143,11 +145,12 @@ class Places:
         is_constant = self._is_constant[read.value]
         way = np.where(is_constant, -1, base), np.where(is_constant, 0, read.form)
         ends = np.flatnonzero((way[0][1:] != way[0][:-1]) | (way[1][1:] != way[1][:-1])) + 1
-        groups = [slice(a, b) for a, b in pairwise([0, *ends.tolist(), len(read)])]  # what is read together
+        groups = [slice(a, b) for a, b in pairwise([0, *ends.tolist(), len(read)])]  # of one value and form
         return self._joined([self._stack(read.refs[g], start[g], bool(is_constant[g.start])) for g in groups]), True
 
     def _stack(self, refs: Sequence[Ref], starts: Numbers, is_constant: bool) -> Atom:
-        """Pieces of one value in one way, from these elements of it on; or constants."""
+        """Return these pieces, stacked: of one value and one form, each from its element of ``starts`` on; or
+        constants."""
         if is_constant:
             return self.constant(np.array([self._value(r) for r in refs]))
         first = self.place(refs[0])
@@ -178,13 +181,13 @@ class Places:
         return stacks[0] if len(stacks) == 1 else concatenate(*stacks, axis=0)
 
     def stacked(self, read: Column) -> Atom:
-        """The column, also where it is the same for all."""
+        """Return the column as an array whose first axis counts the entries, also where all are one value."""
         atom, is_stacked = self.column(read)
         return atom if is_stacked else broadcast_to(atom, shape=(len(read), *atom.aval.shape))
 
 
 def _elements(piece: Piece) -> Any:
-    """The places of its elements."""
+    """Return the places of its elements."""
     grid = np.full(piece.shape, piece.start, np.intp)
     for axis, (n, stride) in enumerate(zip(piece.shape, piece.strides, strict=True)):
         shape = [1] * len(piece.shape)
@@ -196,7 +199,7 @@ def _elements(piece: Piece) -> Any:
 def _as_index(
     around: tuple[int, ...], start: int, shape: tuple[int, ...], strides: tuple[int, ...]
 ) -> tuple[Any, ...] | None:
-    """The static index of an array of shape ``around`` that gives these elements, if there is one."""
+    """Return the static index of an array of shape ``around`` that gives these elements; None if there is none."""
     index: list[Any] = []
     left = list(zip(shape, strides, strict=True))
     for n, step in zip(around, steps_of(around), strict=True):

@@ -1,4 +1,4 @@
-"""A tape with its reads and writes of single elements and rows followed through: what is left are steps that compute.
+"""Reads and writes of single elements and rows are followed through a tape, so that the steps that compute are left.
 
 ``x[3]`` is no step but a *piece*: a place in an array. An array that is written piece after piece (``y[i] = v``, or a
 list that ``np.array`` joins) is no step at every write either: who reads ``y[i]`` reads ``v``; and where all of the
@@ -24,7 +24,7 @@ from wengert.tape import Atom, Aval, Instr, Tape, Var
 
 
 class Piece(NamedTuple):
-    """Elements of ``base``, as it lies in C order: from ``start``, with these strides, counted in elements."""
+    """Elements of ``base`` in C order, from ``start`` on, with these strides; both are counted in elements."""
 
     base: Atom
     start: int
@@ -40,12 +40,12 @@ class Piece(NamedTuple):
 
 
 Ref = Atom | Piece
-"""What a step reads: a value, or a piece of one."""
+"""An operand of a step: a value, or a piece of one."""
 
 
 @lru_cache(maxsize=10_000)
 def steps_of(shape: tuple[int, ...]) -> tuple[int, ...]:
-    """The strides, in elements, of an array in C order."""
+    """Return the strides of an array in C order, in elements."""
     strides, step = [], 1
     for n in reversed(shape):
         strides.append(step)
@@ -63,13 +63,13 @@ def as_piece(ref: Ref) -> Piece:
 
 
 def simplest(piece: Piece) -> Ref:
-    """The value itself, if the piece is all of it."""
+    """Return the piece, or the value itself if the piece is all of it."""
     base = piece.base
     return base if piece.shape == base.aval.shape and piece.start == 0 and piece.is_contiguous() else piece
 
 
 def part(ref: Ref, index: StaticIndex) -> Piece:
-    """The part of ``ref`` at a static index."""
+    """Return the part of ``ref`` at a static index."""
     base, start, _, strides = as_piece(ref)
     if len(index) == 1 and type(index[0]) is int:
         return Piece(base, start + index[0] * strides[0], (), ())
@@ -86,7 +86,7 @@ def part(ref: Ref, index: StaticIndex) -> Piece:
 
 
 class IterationStep(NamedTuple):
-    """An instruction of which the operands are pieces. Without an op: an array is assembled."""
+    """An instruction whose operands may be pieces. Without an op, it assembles an array from pieces."""
 
     op: Op | None
     refs: tuple[Ref, ...]
@@ -94,8 +94,8 @@ class IterationStep(NamedTuple):
     params: Mapping[str, Any]
     source: Source | None
     places: tuple[int, ...] = ()
-    """Where the last so many ``refs`` come to lie in the array that is assembled; what stands before them is what they
-    are written over, if they do not cover it."""
+    """The places in the assembled array of the last ``refs``, one each. Where these do not cover the array, the ref
+    before them is the array that they are written over."""
 
     @property
     def is_covered(self) -> bool:
@@ -110,7 +110,7 @@ class _Chain:
         self.aval, self.unit, self.base, self.source = aval, unit, base, source
         self.size = Aval(unit, aval.dtype).size
         self.log: list[tuple[int, Ref]] = []
-        self.times: dict[int, list[int]] = {}  # of a place: after how many writes it was written
+        self.times: dict[int, list[int]] = {}  # for each place: after how many writes it was written
         self.made: list[tuple[int, Var]] = []  # after how many writes it was read as a whole
 
     def write(self, start: int, ref: Ref) -> None:
@@ -118,7 +118,7 @@ class _Chain:
         self.times.setdefault(start, []).append(len(self.log))
 
     def at(self, start: int, time: int) -> Ref | None:
-        """What stands at ``start`` after ``time`` writes, if it was written."""
+        """Return the piece that stands at ``start`` after ``time`` writes; None if it was not written."""
         times = self.times.get(start, [])
         k = bisect_right(times, time)
         return self.log[times[k - 1] - 1][1] if k else None
@@ -144,11 +144,11 @@ class _Reader:
         return self._assembled(found, a) if type(found) is _Version else found  # type: ignore[return-value]
 
     def _assembled(self, version: _Version, a: Atom) -> Atom:
-        """The array of a version as one value."""
+        """Return the array of a version as one value."""
         chain, time = version
         k = bisect_right(chain.made, time, key=lambda made: made[0])
         since, before = (chain.made[k - 1]) if k else (0, chain.base)
-        if since == time:  # not of a chain that nobody has read, for each has been written
+        if since == time:  # the chain has been read as a whole, since each chain has been written
             return before  # type: ignore[return-value]  # a variable that was made
         latest = dict(chain.log[since:time])
         places = tuple(sorted(latest))
@@ -185,7 +185,8 @@ class _Reader:
         return True
 
     def _within(self, chain: _Chain, time: int, wanted: Piece) -> Ref | None:
-        """A piece of a version without the version: of what was written there, or of what it is written over."""
+        """Return a piece of a version as a piece of the value that was written there, or that it was written over; None
+        if it is neither."""
         reach = [(n - 1) * s for n, s in zip(wanted.shape, wanted.strides, strict=True)]
         low = wanted.start + sum([r for r in reach if r < 0])
         high = wanted.start + sum([r for r in reach if r > 0])
@@ -211,7 +212,7 @@ class _Reader:
         rows = all(type(entry) is int for entry in index[: len(index) - count])
         if not rows or wanted.shape != x.aval.shape[len(index) - count :] or v.aval is not wanted.aval:
             return False
-        if count == len(index):  # all of it
+        if count == len(index):  # the whole array is written
             return False
         known, value = self.env.get(x), self.whole(v)
         if type(known) is _Version and known.chain.unit == wanted.shape and known.time == len(known.chain.log):
@@ -231,7 +232,7 @@ class _Reader:
         return True
 
     def _join(self, instr: Instr) -> bool:
-        """Rows, one behind the other."""
+        """Whether rows are put one behind the other, and that was noted."""
         ins, (y,), axis = instr.ins, instr.outs, instr.params["axis"]
         if axis != 0 or len(ins) < 2 or any(a.aval.shape[0] != 1 for a in ins):
             return False
@@ -246,10 +247,10 @@ class _Reader:
 
 
 class Move(NamedTuple):
-    """What a read or a write that was followed through put where: pieces at places."""
+    """The pieces that a read or write put at places, where it was followed through."""
 
     before: int
-    """The number of the step that comes next."""
+    """The number of the step that comes after it."""
     content: tuple[tuple[int, Ref], ...]
 
 
@@ -273,19 +274,19 @@ class _NotingReader(_Reader):
 
 
 def read_with_moves(tape: Tape) -> tuple[list[IterationStep], list[Ref], list[Move]]:
-    """As :func:`read`; and what was followed through, in order."""
+    """Do as :func:`read`, and return also the reads and writes that were followed through, in order."""
     reader = _NotingReader(tape)
     outputs = [reader.whole(a) for a in tape.outputs]
     return reader.steps, outputs, reader.moves
 
 
 def read(tape: Tape) -> tuple[list[IterationStep], list[Ref]]:
-    """The steps of ``tape`` that compute, and its outputs. Linear."""
+    """Return the steps of ``tape`` that compute, and its outputs. Linear."""
     reader = _Reader(tape)
     outputs = [reader.whole(a) for a in tape.outputs]
     return reader.steps, outputs
 
 
 def pieces_of(refs: Sequence[Ref]) -> list[Atom]:
-    """What they are pieces of."""
+    """Return the values that they are pieces of."""
     return [r.base if type(r) is Piece else r for r in refs]  # type: ignore[misc]

@@ -1,4 +1,4 @@
-"""What steps read, in columns of numbers: of each operand which value, and which piece of it.
+"""The operands of steps as columns of numbers, which say which value an operand is, and which piece of it.
 
 A tape has a hundred thousand operands where it has a loop, and what becomes of them is asked of all at once. So values
 have numbers, those that steps give in the order in which they are given, and what is asked is arithmetic on arrays.
@@ -17,17 +17,18 @@ from wengert.tape import Atom, Lit
 
 Numbers = np.ndarray[Any, np.dtype[np.int64]]
 Form = tuple[tuple[int, ...], tuple[int, ...]]
-"""The shape of a piece, and its strides."""
+"""The shape and the strides of a piece."""
 
 
 class Column(NamedTuple):
-    """What is read, one entry after the other."""
+    """Some operands that are read, one entry after the other."""
 
     refs: Sequence[Ref]
     value: Numbers
-    """Of which value, by its number."""
+    """The number of the value that is read."""
     start: Numbers
     form: Numbers
+    """The number of the shape and strides."""
     is_piece: np.ndarray[Any, np.dtype[np.bool_]]
 
     def __len__(self) -> int:
@@ -52,24 +53,24 @@ def is_one(entries: Any) -> bool:
 
 
 class Reads:
-    """The operands of all steps, and what is put out, with numbers for what they are pieces of."""
+    """The operands of all steps, and the outputs of the tape, with numbers for the values that they are pieces of."""
 
     def __init__(self, steps: Sequence[IterationStep], outputs: Sequence[Ref]) -> None:
         self.steps = steps
         self.values: list[Atom] = list(chain.from_iterable([s.outs for s in steps]))
-        """By number."""
+        """The values; each stands at its number."""
         self.made = len(self.values)
-        """How many of them steps give."""
+        """The number of those that steps give, which come first."""
         self.number: dict[Atom, int] = dict(zip(self.values, range(self.made), strict=True))
         self.forms: dict[Form, int] = {((), ()): 0}
         counts = np.fromiter([len(s.refs) for s in steps], np.int64, len(steps))
         self.first_out = _begins(np.fromiter([len(s.outs) for s in steps], np.int64, len(steps)))
-        """Of each step: the number of its first output."""
+        """For each step, the number of its first output."""
         self._first_ref = _begins(counts)
         self._all = self.column([*chain.from_iterable([s.refs for s in steps]), *outputs])
         reader = np.repeat(np.arange(len(steps) + 1), [*counts, len(outputs)])
         self.last_use = np.full(len(self.values), -1)
-        """The last step that reads each value; what is put out is read behind all."""
+        """For each value, the last step that reads it; outputs of the tape are read behind all steps."""
         self.last_use[self._all.value] = reader
 
     def column(self, refs: Sequence[Ref]) -> Column:
@@ -87,21 +88,21 @@ class Reads:
         return Column(refs, value, start, form, np.array(is_piece, bool))
 
     def _form(self, ref: Ref) -> int:
-        """The number of its shape and strides; that of scalars, which most are, is 0."""
+        """Return the number of its shape and strides: 0 for scalars, which most are."""
         if type(ref) is Piece:
             return self.forms.setdefault(ref[2:], len(self.forms)) if ref[2] else 0
         shape = ref.aval.shape
         return self.forms.setdefault((shape, steps_of(shape)), len(self.forms)) if shape else 0
 
     def operand(self, step: int, o: int, period: int, count: int) -> Column:
-        """The operand number ``o`` of ``step``, and of every ``period``-th step after it, ``count`` in all. Each of the
-        steps between has as many operands as that a period after it."""
+        """Return the operand number ``o`` of ``step`` and of every ``period``-th step after it, ``count`` in all. A
+        step and the one a period after it have as many operands."""
         first = int(self._first_ref[step])
         width = int(self._first_ref[step + period]) - first
         return self._all.at(slice(first + o, first + o + width * count, width or 1))
 
     def is_literal(self) -> np.ndarray[Any, np.dtype[np.bool_]]:
-        """Of each value, whether it is a literal."""
+        """Return for each value whether it is a literal."""
         found = np.zeros(len(self.values), bool)
         found[self.made :] = [type(a) is Lit for a in self.values[self.made :]]
         return found

@@ -1,4 +1,4 @@
-"""Where a sequence repeats: stretches of it that are some period over and over again.
+"""Finds where a sequence repeats: stretches of it that are some period over and over again.
 
 The kinds of the steps are a string, and a loop that was unrolled is a repetition in it. Candidates for a period are the
 distances at which windows of 1, 4, 16, ... steps occur again; that of the longest window that occurs but once in an
@@ -13,9 +13,9 @@ import numpy as np
 
 Kinds = np.ndarray[Any, np.dtype[np.int64]]
 
-FEWEST = 8  # iterations that are worth a loop
+FEWEST = 8  # fewer iterations are not worth a loop
 ROUNDS = 8
-CANDIDATES = 4  # distances, of each length of window
+CANDIDATES = 4  # so many distances are tried for each length of window
 
 
 class Run(NamedTuple):
@@ -29,12 +29,13 @@ class Run(NamedTuple):
 
     @property
     def saved(self) -> int:
-        """The steps that a loop has fewer."""
+        """The number of steps that a loop saves."""
         return self.period * (self.count - 1)
 
 
 def repeats(kinds: Kinds) -> list[Run]:
-    """The runs of ``kinds``, disjoint, in order: first those of the period that leaves the fewest steps. Log-linear."""
+    """Return the runs of ``kinds``, disjoint and in order. Those of the period that leaves the fewest steps are found
+    first. Log-linear."""
     left = kinds.astype(np.int64)
     found: list[Run] = []
     lone = min(int(left.min(initial=0)), 0)
@@ -44,7 +45,7 @@ def repeats(kinds: Kinds) -> list[Run]:
         if not best:
             break
         for r in best:
-            left[r.start : r.stop] = np.arange(lone - (r.stop - r.start), lone)  # equal to nothing
+            left[r.start : r.stop] = np.arange(lone - (r.stop - r.start), lone)  # equal to no other
             lone -= r.stop - r.start
         found += best
     return sorted(found)

@@ -14,29 +14,31 @@ from wengert.tracing.arguments import holds_traced, holds_unsettled
 from wengert.tracing.callers import handed_to_library, is_library, is_ours, wants_memory
 from wengert.tracing.trace import current_trace
 
-# What is looked at to know whether the replacement answers (Looks in native/c_functions.cpp).
+# These say what is looked at to know whether the replacement answers (Looks in native/c_functions.cpp).
 AT_ARGUMENTS = 0
-"""Is an argument traced?"""
+"""The replacement answers if an argument is traced."""
 INTO_LISTS = 1
-"""Or an item of a list or a tuple among them? Of functions written in Python: always, to any depth."""
+"""It answers if an argument is traced, or an item of a list or tuple among them. For functions written in Python, the
+values above mean this as well, to any depth."""
 INTO_ALL = 2
-"""Is it as with INTO_LISTS, where the replacement itself iterates what is neither a list nor a tuple?"""
+"""It answers as with INTO_LISTS, and if an argument is neither a list nor a tuple, which it iterates itself."""
 AT_DEFAULT = 3
-"""Is the first argument traced, and are there three? ``getattr(x, name, default)``"""
+"""It answers if there are three arguments, and the first is traced: ``getattr(x, name, default)``."""
 AT_ANY = 4
-"""Is any argument of a class traced, as with INTO_LISTS? Other classes are made of one argument."""
+"""For a class: it answers as with INTO_LISTS. With another value, a class is asked only where it is called with one
+argument."""
 AT_OBJECT = 5
-"""The replacement is asked at every call in a thread that traces, with the object before the arguments. It may answer
-NotImplemented."""
+"""For a method: the replacement is called in every thread that traces, with the object before the arguments, and may
+return NotImplemented."""
 AT_INSTANCE = 6
-"""The replacement is asked as with AT_OBJECT, at each call of an object that a class made: ``functools.cache``."""
+"""For a class: as AT_OBJECT, for each call of an object that the class made: ``functools.cache``."""
 AT_CALLER = 7
-"""Does the user's code call, in a thread that is tracing? ``np.zeros``"""
+"""It answers if the user's code calls, in a thread that traces: ``np.zeros``."""
 AT_CONVERSION = 8
-"""Does the user's code call, as with AT_CALLER, or does a library convert a traced value that it may have?
-``np.asarray``"""
+"""It answers as with AT_CALLER, and if a library converts a traced value that it may have: ``np.asarray``."""
 AT_FUNCTIONS = 9
-"""Is an argument traced, or does the user's code call, and passes its own function? Of functions in Python alone."""
+"""It answers if an argument is traced, or if the user's code calls and passes a function of its own. For functions
+written in Python alone."""
 
 
 def is_for_user(*converted: Any) -> bool:

@@ -1,0 +1,81 @@
+"""A cycle of additions and subtractions becomes a sum over all iterations, or a running one."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from wengert.ops.elementwise import add, subtract
+from wengert.ops.index import everything, slice_
+from wengert.ops.reduce import cumsum, sum_
+from wengert.ops.shape import concatenate, reshape
+from wengert.passes.reroll.columns import Places, Rolled
+from wengert.passes.reroll.iteration import Iteration, Needs, OperandReads, StepOutput
+from wengert.passes.reroll.pieces import Ref, as_piece
+
+
+class Sum(NamedTuple):
+    """A cycle of additions and subtractions."""
+
+    terms: list[tuple[OperandReads, bool]]
+    """The operands that are added, each with whether it is subtracted instead."""
+    init: Ref
+    last: StepOutput
+    is_running: bool
+    """Whether all partial sums are read."""
+
+
+def as_sum(it: Iteration, group: Sequence[int], needs: dict[StepOutput, Needs]) -> Sum | None:
+    """Return the group as a sum; None if it is none."""
+    terms, init = [], None
+    for at, j in enumerate(group):
+        step = it.step(j)
+        if step.op is not add and step.op is not subtract:
+            return None
+        aval = step.outs[0].aval
+        if aval.dtype.kind not in "fc" and aval.dtype != np.int64:  # sums of others have another dtype
+            return None
+        before = it.number[StepOutput(group[at - 1], 0)]
+        inner = [k for k, o in enumerate(it.operands[j]) if it.is_inner(o, group).any()]
+        if len(inner) != 1 or (step.op is subtract and inner != [0]):
+            return None
+        mine, other = it.operands[j][inner[0]], it.operands[j][1 - inner[0]]
+        lag = 1 if at == 0 else 0
+        if not mine.is_of(before, lag) or mine.read.is_piece[lag:].any():
+            return None
+        if lag:
+            init = mine.read.refs[0]
+            if mine.slot[0] >= 0 or as_piece(init).aval is not aval:
+                return None
+        if as_piece(other.read.refs[0]).aval is not aval:  # and so for all, since they are steps of one kind
+            return None
+        terms.append((other, step.op is subtract))
+    last = StepOutput(group[-1], 0)
+    if any(needs[StepOutput(j, 0)] != (False, False) for j in group[:-1]):
+        return None
+    if needs[last].all and len(group) > 1:
+        return None
+    assert init is not None
+    return Sum(terms, init, last, needs[last].all)
+
+
+def emit_sum(it: Iteration, made: Sum, places: Places) -> None:
+    """Emit the sum on the current builder, and say where its values stand."""
+    total: Any = None
+    for operand, is_subtracted in made.terms:
+        term = places.stacked(operand.read)
+        if total is None:
+            total = -term if is_subtracted else term
+        else:
+            total = total - term if is_subtracted else total + term
+    init = places.atom(made.init)
+    if made.is_running:
+        first = reshape(init, shape=(1, *init.aval.shape))
+        running = cumsum(concatenate(first, total, axis=0), axis=0)
+        index = ((1, it.run.count, 1), *everything(init.aval.shape))
+        rolled = Rolled(slice_(running, index=index), 0)
+    else:
+        rolled = Rolled(init + sum_(total, axis=(0,)), it.run.count - 1)
+    places.settle(it.values(made.last), rolled)
