@@ -188,7 +188,7 @@ def test_parameters_of_another_graph() -> None:
         g.apply({**params, "other": params["h"]}, state, x)
     with pytest.raises(StructureError, match="a state for 'other'"):
         g.apply(params, {"other": {}}, x)
-    with pytest.raises(StructureError, match="a parameter of 'other'"):
+    with pytest.raises(StructureError, match="a parameter for 'other'"):
         g.value_and_grad(lambda outputs: np.sum(outputs[0]))({**params, "other": params["h"]}, state, x)
 
 
