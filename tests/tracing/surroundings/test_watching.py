@@ -664,7 +664,7 @@ def test_a_function_that_waits_may_stand_in_a_table() -> None:
     table = {"wait": time.sleep}
     assert watched(lambda: table["wait"](0)).reasons.unrepeatable == ""
     assert "reads the clock" in watched([time.time]).reasons.unrepeatable
-    assert "may have gone" in watched([weakref.ref(Box)]).reasons.unrepeatable
+    assert "may refer to an object that is gone" in watched([weakref.ref(Box)]).reasons.unrepeatable
 
 
 OUTER, INNER = types.ModuleType("of_the_users"), types.ModuleType("of_the_users.inner")

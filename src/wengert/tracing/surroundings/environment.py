@@ -342,7 +342,7 @@ class Environment:
         values."""
         computed = self._forget_computed()
         if computed:
-            what = f"the function computes {computed[0]}, which is kept from the first use on, while it is traced"
+            what = f"the traced run is the first to ask for {computed[0]}, which Python keeps from then on"
             raise FirstUseError(message(what, tries=[f"ask for {computed[0]} before", "call the function once before"]))
 
     def _forget_computed(self) -> list[str]:
@@ -369,7 +369,9 @@ class Environment:
         if not is_rerun:
             try:
                 if computed:
-                    raise CaptureError(f"the function computes {computed[0]}, which is kept, and ends by an error")
+                    raise CaptureError(
+                        f"the function is the first to ask for {computed[0]}, which Python keeps, and raises"
+                    )
                 self._check_copies()
             except CaptureError:
                 if self._watching.iterator:

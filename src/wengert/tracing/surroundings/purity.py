@@ -71,8 +71,8 @@ _PURE = (
     "sys.getrecursionlimit", "locale.getlocale", "locale.localeconv", "numpy.geterr", "numpy.get_printoptions",
 )
 CHANGING_BUILTINS = {
-    **dict.fromkeys(("__import__", "eval", "exec", "globals"), "looks around by itself"),
-    **dict.fromkeys(("hash", "id"), "is another number for another object"),
+    **dict.fromkeys(("__import__", "eval", "exec", "globals"), "can reach what the code does not name"),
+    **dict.fromkeys(("hash", "id"), "differs from object to object"),
     **dict.fromkeys(("input", "open", "breakpoint"), "reads from outside of the program"),
 }
 _BY_NAME = {
@@ -87,16 +87,16 @@ _BY_NAME = {
     **dict.fromkeys(("contextlib.chdir", "logging.config", "logging.handlers"), "reads from outside of the program"),
     **dict.fromkeys(("hashlib.file_digest", "pickle.load", "pickle.loads", "json.load"), "reads a file"),
     **dict.fromkeys(("traceback.extract_stack", "traceback.format_stack", "traceback.walk_stack"), "reads the stack"),
-    "sys.modules": "is what was imported so far",
+    "sys.modules": "depends on what was imported",
     "numpy.DataSource": "reads a file", "numpy.fromfile": "reads a file", "numpy.fromregex": "reads a file",
     "numpy.genfromtxt": "reads a file", "numpy.load": "reads a file", "numpy.loadtxt": "reads a file",
     "numpy.memmap": "reads a file", "numpy.lib.format": "reads a file", "numpy.lib.npyio": "reads a file",
-    "numpy.geterrcall": "is set elsewhere", "numpy.getbufsize": "is set elsewhere",
+    "numpy.geterrcall": "is set outside of the function", "numpy.getbufsize": "is set outside of the function",
     "numpy.show_config": "asks the machine",
-    "numpy.ctypeslib": "runs code that nothing is known of", "numpy.f2py": "runs code that nothing is known of",
+    "numpy.ctypeslib": "runs code that cannot be followed", "numpy.f2py": "runs code that cannot be followed",
     "scipy.io": "reads a file", "scipy.datasets": "reads a file", "scipy.sparse.load_npz": "reads a file",
-    "scipy.LowLevelCallable": "runs code that nothing is known of",
-    "scipy.special.errstate": PURE, "scipy.special.geterr": "is set elsewhere",
+    "scipy.LowLevelCallable": "runs code that cannot be followed",
+    "scipy.special.errstate": PURE, "scipy.special.geterr": "is set outside of the function",
     **dict.fromkeys(("random", "numpy.random", "scipy.cluster.vq", "scipy.linalg.interpolative",
                      "scipy.optimize.basinhopping", "scipy.optimize.differential_evolution",
                      "scipy.optimize.dual_annealing", "scipy.sparse.rand", "scipy.sparse.random",
@@ -106,11 +106,12 @@ _BY_NAME = {
                      "scipy.stats.qmc", "scipy.stats.sampling"), DRAWS),
     **dict.fromkeys(("secrets", "uuid", "os.urandom"), "asks the system for random numbers"),
     "time": "reads the clock", "socket": "reads from a network",
-    "subprocess": "runs another program", "gc": "asks Python about itself", "inspect": "asks Python about itself",
-    "sys": "asks Python about itself", "weakref": "may have gone", "locale": "is set elsewhere",
-    "threading": "is another thing in another thread", "platform": "asks the machine",
-    "signal": "is set elsewhere", "tempfile": "reads a file",
-    "os": "asks the operating system", "io": "reads a file", "importlib": "imports what no name in the code tells",
+    **dict.fromkeys(("gc", "inspect", "sys"), "depends on the state of Python"),
+    "subprocess": "runs another program", "weakref": "may refer to an object that is gone",
+    "locale": "is set outside of the function",
+    "threading": "differs from thread to thread", "platform": "asks the machine",
+    "signal": "is set outside of the function", "tempfile": "reads a file",
+    "os": "asks the operating system", "io": "reads a file", "importlib": "imports what the code does not name",
 }
 SEEDED = frozenset({
     "default_rng", "RandomState", "SeedSequence", "Generator", "PCG64", "PCG64DXSM", "MT19937", "Philox", "SFC64"
