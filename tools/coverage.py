@@ -198,11 +198,11 @@ def markdown() -> str:
     lines = [
         "# Which functions are traced",
         "",
-        f"Written by `python -m tools.coverage`, from the tables that tracing uses, for {versions()}.",
+        f"This page is written by `python -m tools.coverage`, from tracing's own tables, for {versions()}.",
         "Ndarray methods and operators are traced as the functions of the same name, and so are `np.r_`, `np.c_`,",
         "`np.mgrid`, `np.ogrid`, `np.ndenumerate`, `np.nditer`, `np.broadcast`, `np.vectorize` and `x.flat`. The",
         "functions and classes of `numpy.polynomial`, which is Python code, are traced as the user's code is. What is",
-        "refused *within* a traced function, such as an option, is told by an error, and in `docs/limits.md`.",
+        "refused *within* a traced function, such as an option, raises an error, and stands in `docs/limits.md`.",
         "",
         "| status | meaning |",
         "|---|---|",
