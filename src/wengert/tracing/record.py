@@ -315,7 +315,7 @@ def shares_memory(a: Any, b: Any) -> bool:
 
 
 def same_memory(name: str) -> SharedMemoryError:
-    return SharedMemoryError(message(f"{name}: {SAME_MEMORY}", tries=["a copy, of one of them: np.array(x)"]))
+    return SharedMemoryError(message(f"{name}: {SAME_MEMORY}", tries=["a copy in place of one of them: np.array(x)"]))
 
 
 def sharing(values: Sequence[Any]) -> set[int]:

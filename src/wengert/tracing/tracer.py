@@ -719,7 +719,7 @@ class Tracer(metaclass=TracerType):
                     f"ndarray.{attribute} tells the order of an array in memory, here of a result whose order is not"
                     " known",
                     _where(self),
-                    tries=["np.ascontiguousarray(y), and of that"],
+                    tries=["np.ascontiguousarray(y), and ask for it there"],
                 )
             )
         return at

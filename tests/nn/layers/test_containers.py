@@ -203,12 +203,12 @@ def test_a_mixed_input_is_said_once_with_the_layer_that_promoted() -> None:
     model = nn.Chain(nn.relu, nn.Chain(nn.Dense(4), nn.Dense(4)), nn.Dense(2))
     params, _ = model.init(0, X)
     apply = lambda x: model.apply(params, {}, x)[0]
-    mixed = r"layers\.1 Chain.*input of float64 with parameters of float32"
+    mixed = r"layers\.1 Chain.*input is float64, the parameters are float32"
     for call in (apply, wg.jit(apply)):
         with pytest.warns(wg.PerformanceWarning, match=mixed) as said:
             call(X.astype(float))
         assert len(said) == 1 and said[0].filename == __file__
     wide, _ = model.init(0, X, dtype="float64")
-    with pytest.warns(wg.PerformanceWarning, match="input of float32 with parameters of float64") as said:
+    with pytest.warns(wg.PerformanceWarning, match="input is float32, the parameters are float64") as said:
         model.apply(wide, {}, X)
     assert len(said) == 1

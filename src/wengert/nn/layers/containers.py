@@ -76,8 +76,8 @@ def _warned_of_promotion(path: str, part: Any, params: Params, xs: tuple[Any, ..
     if not narrow or not own or narrow | own == narrow & own:
         return False
     warnings.warn(
-        f"{path} {part!r}: an input of {', '.join(sorted(narrow))} with parameters of {', '.join(sorted(own))} makes "
-        "float64 of all that follows: x.astype(np.float32), or init(..., dtype=)",
+        f"{path} {part!r}: the input is {', '.join(sorted(narrow))}, the parameters are {', '.join(sorted(own))}, so "
+        "all that follows is float64: write x.astype(np.float32), or init(..., dtype=)",
         wg.PerformanceWarning,
         stacklevel=_to_the_user(),
     )

@@ -64,7 +64,7 @@ series_by = elementwise(  # ∂/∂p of the series of the parameters before the 
 
 def _of_reals(*xs: Atom) -> tuple[Any, ...]:
     if any(x.aval.dtype.kind == "c" for x in xs):
-        raise MissingRuleError("a hypergeometric function of a complex argument, in a parameter")
+        raise MissingRuleError("a hypergeometric function of a complex argument has no rule for its parameters")
     return tuple([like(x, xs[-1]) for x in xs])
 
 

@@ -115,7 +115,7 @@ def _chebyshev_degree(kind: int, factor: float, scale: float, shift: float) -> A
 
     def rule(n: Atom, x: Atom, y: Atom) -> Any:
         if x.aval.dtype.kind == "c":
-            raise MissingRuleError("a Chebyshev polynomial of a complex argument, in its degree")
+            raise MissingRuleError("a Chebyshev polynomial of a complex argument has no rule for its degree")
         at = scale * x + shift
         is_out = at > 1
         theta = arccos(either(is_out, 0, at, like=x))

@@ -448,7 +448,7 @@ def in_order(kind: str, scale: Any = None) -> Any:
 
     def rule(v: Atom, x: Atom, y: Atom) -> Any:
         if x.aval.dtype.kind == "c":
-            raise MissingRuleError("a Bessel function of a complex argument, in its order")
+            raise MissingRuleError("a Bessel function of a complex argument has no rule for its order")
         slope = OPS["bessel_by_order"](v, x, kind=kind, order=1)
         return slope if scale is None else scale(x) * slope
 
