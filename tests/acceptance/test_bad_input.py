@@ -34,7 +34,7 @@ from wengert.errors import (
     UnsupportedFunctionError,
     WengertError,
 )
-from wengert.tracing.trace import current_trace
+from wengert.tracing.stack import current_trace
 
 HERE = "test_bad_input.py"
 

@@ -163,7 +163,7 @@ def left_behind(call: Callable[[], Any], codes: set[CodeType] | None, most: int 
 def of_opening() -> set[CodeType]:
     """The functions that open and close traces, and what is lent to them."""
     from wengert import tape
-    from wengert.tracing import record, trace, ways
+    from wengert.tracing import lifting, looking, read_only, record, stack, trace, ways
     from wengert.tracing.interception import intercept, type_of
 
     functions = [
@@ -172,8 +172,10 @@ def of_opening() -> set[CodeType]:
         intercept._enroll_waiting,
         type_of.answered,
     ]
-    functions += [trace.Trace.opened, trace.Trace._ended, trace.Trace.lock, trace.Trace.lend, trace.Trace.own_all]
-    functions += [trace.suspended, tape.building, ways._as_they_are, ways._lent]
+    functions += [trace.Trace.opened, trace.Trace._ended, trace.Trace.own_all]
+    functions += [read_only.ReadOnly.lock, read_only.ReadOnly.locked_view, read_only.ReadOnly.end]
+    functions += [lifting.Lifted.end, looking.Looking.end]
+    functions += [stack.suspended, tape.building, ways._as_they_are, ways._lent]
     return {f.__code__ for f in functions}
 
 

@@ -11,7 +11,7 @@ import wengert as wg
 from wengert.errors import MutationError, UnsupportedFunctionError
 from wengert.tape import Aval
 from wengert.tracing import arguments
-from wengert.tracing.trace import Trace
+from wengert.tracing.trace import Trace, WholeRun
 from wengert.tracing.tracer import Tracer
 
 X = np.array([1.25, -0.5, 2.0])
@@ -53,13 +53,13 @@ def test_what_is_put_into_an_argument_is_seen_inside_alone() -> None:
 
 def argument(trace: Trace, value: Any) -> Tracer:
     aval = Aval(np.shape(value), np.asarray(value).dtype)
-    return Tracer(trace, trace.new_input(aval, np.asarray(value)), aval)
+    return Tracer(trace, trace.lifted.new_input(aval, np.asarray(value)), aval)
 
 
 def test_an_array_of_the_users_is_captured_and_what_we_make_is_a_constant() -> None:
     """Its identity says which capture it is: a converted copy would go stale."""
     w = np.ones(3)
-    with Trace("f", known={id(w): (w, "w", False)}).opened() as trace:
+    with Trace("f", run=WholeRun({id(w): (w, "w", False)})).opened() as trace:
         assert arguments.array(w).constant() is None and arguments.array(2.0).constant() == 2.0
         assert arguments.array([1.0, 2.0]).constant().tolist() == [1, 2]
         x = argument(trace, np.ones(3))

@@ -35,7 +35,8 @@ from wengert.tracing.python.bytecode import Place
 from wengert.tracing.python.loops import Truth
 from wengert.tracing.record import record_call
 from wengert.tracing.signature import signature_of
-from wengert.tracing.trace import current_trace
+from wengert.tracing.stack import current_trace
+from wengert.tracing.trace import WholeRun
 from wengert.tracing.whole import trace_whole
 
 
@@ -417,7 +418,7 @@ def noted(*values: Any) -> list[Any]:
                 found.append(None)
         return 0.0
 
-    record_call(call, [], name="a test", known={})
+    record_call(call, [], name="a test", whole=WholeRun({}))
     return found
 
 

@@ -187,7 +187,9 @@ def test_keys_that_numpy_refuses_are_index_errors(key: Any) -> None:
 
 def test_a_key_falls_into_a_basic_part_and_an_advanced_one() -> None:
     with Trace("f").opened() as trace:
-        x = Tracer(trace, trace.new_input(Aval((3, 4, 2), np.dtype(float)), CUBE), Aval((3, 4, 2), np.dtype(float)))
+        x = Tracer(
+            trace, trace.lifted.new_input(Aval((3, 4, 2), np.dtype(float)), CUBE), Aval((3, 4, 2), np.dtype(float))
+        )
         basic = parse(x, (1, slice(None, None, -1), None))
         assert basic.basic == ((1, (3, 4, -1), (0, 2, 1)), (4, 1, 2)) and basic.arrays == ()
         key = parse(x, (slice(1, 3), [0, 1], [1, 1]))

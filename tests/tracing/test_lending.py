@@ -15,7 +15,7 @@ from scipy.linalg import blas
 from scipy.spatial.distance import pdist
 
 import wengert as wg
-from wengert.tracing.trace import current_trace
+from wengert.tracing.stack import current_trace
 
 X = np.array([1.0, 2.0, 3.0])
 TABLE = {"scale": blas.dscal, "dot": blas.ddot}
@@ -123,7 +123,7 @@ def test_what_nobody_has_any_more_is_let_go_of() -> None:
             z = np.asarray_chkfinite(y)
             kept += [z] * (k == 7)
         trace = current_trace()
-        assert trace is not None and len(trace.given_away) == 3  # kept, the last, the last but one
+        assert trace is not None and len(trace.read_only.given_away) == 3  # kept, the last, the last but one
         return (z * x).sum()
 
     assert wg.grad(f)(X).tolist() == [0.0, 1.0, 2.0]

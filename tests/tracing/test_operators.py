@@ -20,7 +20,7 @@ from wengert.tracing.tracer import Tracer
 
 def argument(trace: Trace, value: Any) -> Tracer:
     aval = Aval(np.shape(value), np.asarray(value).dtype)
-    x = Tracer(trace, trace.new_input(aval, np.asarray(value)), aval)
+    x = Tracer(trace, trace.lifted.new_input(aval, np.asarray(value)), aval)
     x.weak = type(value) if type(value) in (int, float) else None
     return x
 

@@ -30,7 +30,7 @@ from wengert.higher.revolve import revolve as revolve_op
 from wengert.passes.hoist import hoist
 from wengert.source import Source
 from wengert.tape import Aval, Var
-from wengert.tracing.trace import current_trace
+from wengert.tracing.stack import current_trace
 from wengert.tracing.tracer import Tracer, inlined, record
 
 Array = Any

@@ -21,6 +21,7 @@ from wengert.higher.mapped import map_scalar
 from wengert.runtime.execute import execute
 from wengert.tape import Aval, Lit, Tape, structure
 from wengert.tracing import foreign
+from wengert.tracing.looking import evaluate
 from wengert.tracing.record import Input, record_call
 from wengert.tracing.tracer import Tracer, record
 from wengert.tracing.ways import Way
@@ -104,7 +105,7 @@ def vmap(f: F, in_axes: Any = 0, out_axes: int = 0) -> F:
 
 def _first_of(batch: Tracer) -> Any:
     """Compute the first example of a batch that is itself traced; called only if the example is needed."""
-    return batch._trace.evaluate(batch.atom(), is_example=True)[0]
+    return evaluate(batch._trace, batch.atom(), is_example=True)[0]
 
 
 def _leaf_axes(in_axes: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> list[int | None]:

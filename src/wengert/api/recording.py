@@ -13,7 +13,7 @@ from wengert.higher import recording
 from wengert.higher.recording import RecordedBody
 from wengert.tape import Aval, Tape
 from wengert.tracing.record import Input, Recording
-from wengert.tracing.trace import current_trace
+from wengert.tracing.stack import current_trace
 from wengert.tracing.ways import Way, record_in_either_way
 
 
@@ -22,9 +22,9 @@ def record_for_transform(f: F, call: Callable[[Way], F], inputs: Sequence[Input]
     place of repeated steps, so that a short tape is differentiated."""
     recorded = record_in_either_way(f, call, inputs, function_name(f), **options)
     trace = current_trace()
-    if trace is None or not trace.is_rolled:
+    if trace is None or not trace.run.is_rolled:
         return recorded
-    rolled = passes.run(recorded.tape, passes.ROLLING, counts=trace.counts)
+    rolled = passes.run(recorded.tape, passes.ROLLING, counts=trace.run.counts)
     trace.any_length = trace.any_length or rolled.any_length
     if rolled is recorded.tape:
         return recorded

@@ -15,7 +15,7 @@ from wengert.expect import checked
 from wengert.higher.implicit import Equation, root
 from wengert.higher.recording import RecordedBody, aval_of
 from wengert.tape import Aval
-from wengert.tracing.trace import current_trace
+from wengert.tracing.stack import current_trace
 from wengert.tracing.tracer import record
 
 Array = Any

@@ -37,8 +37,11 @@ from wengert.ops.op import Op
 from wengert.ops.shape import zeros
 from wengert.tape import Atom, Aval, Var, current_builder, splice
 from wengert.tracing.interception.intercept import opened
+from wengert.tracing.lifting import check_dtype, lift
+from wengert.tracing.looking import evaluate
 from wengert.tracing.record import Input, record_call
-from wengert.tracing.trace import Trace, check_dtype, current_trace
+from wengert.tracing.stack import current_trace
+from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import Tracer, record, trace_of
 
 
@@ -215,7 +218,9 @@ class Primitive:
             if self._type_rule is not None:
                 result = self._type_rule(*[np.empty(a.shape, a.dtype) for a in avals], **keywords(settings))
             else:
-                value_of = Tracer.constant if all_constant else lambda x: trace.evaluate(trace.lift(x), is_example=True)
+                value_of = (
+                    Tracer.constant if all_constant else lambda x: evaluate(trace, lift(trace, x), is_example=True)
+                )
                 try:
                     values = [value_of(x) if type(x) is Tracer else x for x in args]
                 except ConcretizationError as error:
@@ -446,14 +451,14 @@ def traced_rule(name: str, rule: Callable[..., Any], *values: Any) -> Any:
             return value
         if isinstance(value, tuple | list):
             return tuple(atoms(v) for v in value)
-        return trace.lift(value)
+        return lift(trace, value)
 
     with opened(trace):
         result = atoms(rule(*[present(v) for v in values]))
     builder.source = source
-    if trace.implicit:
+    if trace.lifted.implicit:
         raise StructureError(message(f"a rule of {name} reads a value of an enclosing trace"))
-    builder.captures.extend(trace.captures.values())
+    builder.captures.extend(trace.lifted.captures.values())
     return result
 
 

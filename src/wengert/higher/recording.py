@@ -19,10 +19,11 @@ from wengert.source import Source
 from wengert.tape import Aval, Capture, Tape, Var
 from wengert.tracing.decisions import MOST_PATHS, Decisions, number_of, too_many_paths
 from wengert.tracing.generators import WalkAgain
+from wengert.tracing.lifting import capture_again, check_dtype, same_bytes
 from wengert.tracing.python.bytecode import code_of
 from wengert.tracing.python.lines import first_line
 from wengert.tracing.record import Input, Recording, check_integer, record_call
-from wengert.tracing.trace import check_dtype, current_trace, recorder_of_none, same_bytes
+from wengert.tracing.stack import current_trace, recorder_of_none
 from wengert.tracing.tracer import Tracer, wrap
 
 Transform = Callable[[Tape], Tape]
@@ -195,7 +196,7 @@ class _Surroundings:
 
     def captured(self, captures: Sequence[Capture]) -> list[Any]:
         """Capture each of these arrays in the trace that encloses the body, and return the tracers."""
-        return [wrap(self._around, self._around.capture_again(c)) for c in captures]
+        return [wrap(self._around, capture_again(self._around, c)) for c in captures]
 
     def of_capture(self, capture: Capture) -> Var:
         for var, known in self._captures.items():

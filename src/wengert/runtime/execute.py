@@ -19,6 +19,7 @@ from wengert.ops.control import guard
 from wengert.passes.simplify import drop_dead
 from wengert.runtime.tiered import TieredProgram
 from wengert.tape import Capture, Tape, splice, structure
+from wengert.tracing.lifting import capture_again, lift
 from wengert.tracing.record import Recording
 from wengert.tracing.tracer import Tracer, new_constant, trace_of, wrap
 
@@ -106,8 +107,8 @@ def execute(
     trace, all_constant = trace_of(values)
     if trace is not None and not all_constant:
         joint = transformed(tape, transforms)
-        atoms = [trace.lift(x, v.aval.dtype) for x, v in zip(values, joint.inputs, strict=True)]
-        captured = [trace.capture_again(c) for c in joint.captures]
+        atoms = [lift(trace, x, v.aval.dtype) for x, v in zip(values, joint.inputs, strict=True)]
+        captured = [capture_again(trace, c) for c in joint.captures]
         outs = splice(trace.builder, joint, atoms, captured)
         return [wrap(trace, a) for a in outs]
     program = recording.programs.get(transforms)

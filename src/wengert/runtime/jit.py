@@ -45,7 +45,7 @@ from wengert.runtime.specialisation import MAX_ENVIRONMENTS, Compiled, Specialis
 from wengert.tracing import foreign
 from wengert.tracing.counted import Counts, RunCounts
 from wengert.tracing.signature import Array, Signature, signature_of
-from wengert.tracing.trace import current_trace
+from wengert.tracing.stack import current_trace
 from wengert.tracing.tracer import Tracer, own_array
 from wengert.tracing.whole import ReadsEnclosingTrace, Whole, trace_whole
 

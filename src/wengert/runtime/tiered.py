@@ -24,7 +24,7 @@ from wengert.ops.op import Op
 from wengert.runtime.program import Program
 from wengert.runtime.reference import Reference
 from wengert.tape import Aval, Tape
-from wengert.tracing.trace import writes_no_arrays
+from wengert.tracing.read_only import writes_no_arrays
 
 # Seconds, as they were on a processor of 2024 (benchmarks/bench_first_calls.py); only their ratios count.
 A_STEP = 1e-6  # a step in NumPy, however small

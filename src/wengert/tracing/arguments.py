@@ -17,7 +17,10 @@ from wengert.ops.elementwise import convert
 from wengert.tape import Atom, Lit
 from wengert.tracing import foreign, hooks
 from wengert.tracing.layouts import KNOWN_ORDER, UNKNOWN_ORDER, has_c_order
-from wengert.tracing.trace import Trace, current_trace
+from wengert.tracing.lifting import lift
+from wengert.tracing.looking import has_values
+from wengert.tracing.stack import current_trace
+from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, new_constant, record, trace_of, unwrap, wrap
 
 Function = TypeVar("Function", bound=Callable[..., Any])
@@ -146,7 +149,7 @@ def array(x: Any, near: Sequence[Any] = ()) -> Tracer:
         return x
     trace = trace_near(near)
     if isinstance(x, np.ndarray | np.generic):
-        return wrap(trace, trace.lift(x), isinstance(x, np.generic))
+        return wrap(trace, lift(trace, x), isinstance(x, np.generic))
     if holds_only_numbers(x):
         return constant(trace, x)
     if isinstance(x, list | tuple):
@@ -192,7 +195,7 @@ def formula(f: Callable[..., Atom], reference: Callable[..., Any], *xs: Any) -> 
         values = [np.asarray(unwrap(x, trace)) for x in xs]
         result = new_constant(trace, np.array(reference(*values), order="C"), True)
     else:
-        result = wrap(trace, trace.formula(f, *[trace.lift(x) for x in xs]))
+        result = wrap(trace, trace.formula(f, *[lift(trace, x) for x in xs]))
     if result.ndim > 1 and not all(map(has_c_order, xs)):
         result.reorder(UNKNOWN_ORDER)
     return result
@@ -231,7 +234,7 @@ def concrete(x: Any, kind: str) -> Any:
 
 def holds(condition: Any) -> bool | None:
     """Whether ``condition`` holds: a look, guarded. None where values cannot be looked at, as in a batch."""
-    if type(condition) is Tracer and condition.constant() is None and not condition._trace.has_values():
+    if type(condition) is Tracer and condition.constant() is None and not has_values(condition._trace):
         return None
     try:
         return bool(condition)

@@ -366,7 +366,7 @@ class _Note:
             return "dtype", self._of_dtype(x)
         if kind is np.ufunc and any(t.strip("O") != "->" for t in x.types):  # none of a Python function
             return id(x)
-        if issubclass(kind, type | ModuleType) and (_is_immutable(x) or self.trace.watches(x)):
+        if issubclass(kind, type | ModuleType) and (_is_immutable(x) or self.trace.run.watches(x)):
             return id(x)
         if is_own_module(module_of(kind)):
             return self._of_ours(x)
@@ -406,7 +406,7 @@ class _Note:
         """Note the globals of a module by their id: they are watched, and so are their copies."""
         if id(namespace) not in self.trace.looks.kept:
             module = sys.modules.get(str(namespace.get("__name__")))
-            if vars(module or object) is not namespace and not self.trace.watches(namespace):
+            if vars(module or object) is not namespace and not self.trace.run.watches(namespace):
                 raise _Unknown
             self.trace.looks.kept[id(namespace)] = namespace
         return id(namespace)

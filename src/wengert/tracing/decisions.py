@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from wengert.errors import ConcretizationError, message
 from wengert.source import Source
-from wengert.tape import Atom, Capture, Lit, Var
-from wengert.tracing import hooks
+from wengert.tape import Atom, Lit, Var
 
 if TYPE_CHECKING:
     from wengert.tracing.trace import Trace
@@ -94,26 +93,18 @@ class ValueNumbers:
             return atom.key
         known = self._numbers.get(atom)
         if known is None:
-            outer = next((i.outer for i in trace.implicit.values() if i.var is atom), None)
+            outer = trace.lifted.outer(atom)
             known = self._numbers[atom] = atom if outer is None else number_of(outer)
         return known
 
 
+def number(trace: Trace, atom: Atom) -> Hashable:
+    """Return a number that is equal for values of ``trace`` that are made in one way, and so are equal."""
+    if trace.looking.numbers is None:
+        trace.looking.numbers = ValueNumbers()
+    return trace.looking.numbers.of(atom, trace)
+
+
 def number_of(x: Tracer) -> Hashable:
-    """The number of a traced value, in its own trace."""
-    return x._trace.level, x._trace.number(x.atom())
-
-
-def moved_out(inner: Trace, atom: Var, around: Trace) -> Tracer:
-    """The value ``atom`` of ``inner``, a derivative within a body, computed once more: as a value of the innermost
-    trace that it depends on, or else of ``around``."""
-    steps, leaves = inner.ancestors(atom)
-    given = [inner.from_outside(v) for v in leaves]
-    traces = [x._trace for x in given if type(x) is hooks.Tracer and x.constant() is None]
-    home = max([around, *traces], key=lambda t: t.level)
-    moved: dict[Atom, Atom] = {
-        v: home.capture_again(x) if type(x) is Capture else home.lift(x) for v, x in zip(leaves, given, strict=True)
-    }
-    for op, ins, outs, params, _ in steps:
-        moved.update(zip(outs, home.emit(op, tuple([moved.get(a, a) for a in ins]), {**params}), strict=True))
-    return hooks.Tracer(home, moved[atom], atom.aval)
+    """Return the number of a traced value, in its own trace."""
+    return x._trace.level, number(x._trace, x.atom())

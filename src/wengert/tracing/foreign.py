@@ -17,7 +17,8 @@ from wengert import tree
 from wengert.errors import DTypeError, UnsupportedFunctionError, message
 from wengert.tracing import hooks
 from wengert.tracing.callers import module_of
-from wengert.tracing.trace import check_dtype, current_trace
+from wengert.tracing.lifting import check_dtype
+from wengert.tracing.stack import current_trace
 
 _IN_MEMORY = (1, 3)  # DLPack's numbers for the memory of the processor, and what of that is pinned for a GPU
 _BUFFERS = (array.array, memoryview)

@@ -29,8 +29,10 @@ from wengert.tape import Atom, Aval
 from wengert.tracing import hooks
 from wengert.tracing.inplace import view, write
 from wengert.tracing.layouts import UNKNOWN_ORDER, layout
+from wengert.tracing.lifting import check_dtype, lift
 from wengert.tracing.operators import converted
-from wengert.tracing.trace import Trace, check_dtype, current_trace
+from wengert.tracing.stack import current_trace
+from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import Tracer, new_constant, record, unwrap
 
 
@@ -402,7 +404,7 @@ hooks.setitem = setitem
 
 
 def base_lift(x: Tracer, value: Any) -> Atom:
-    return x.root()._trace.lift(value)
+    return lift(x.root()._trace, value)
 
 
 def _cast(value: Any, x: Tracer) -> Any:

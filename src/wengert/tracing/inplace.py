@@ -17,7 +17,8 @@ from wengert.errors import MutationError, message
 from wengert.ops.op import Op
 from wengert.tape import Atom, Aval, infer
 from wengert.tracing.layouts import UNKNOWN_ORDER, layout
-from wengert.tracing.trace import Trace, escaped
+from wengert.tracing.lifting import escaped, lift
+from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import Lens, Tracer
 
 
@@ -98,7 +99,7 @@ def _take_over(x: Tracer, inner: Trace) -> None:
     """Let ``x``, of an enclosing trace, belong to ``inner``, if the inner function made it and nobody shares it."""
     if x._base is None and not x.is_viewed and x._version == 0 and x._atom is not None:
         if inner.saw_made(x._atom, x._trace):
-            x._atom, x._trace = inner.lift(x), inner
+            x._atom, x._trace = lift(inner, x), inner
             return
     raise MutationError(
         message(

@@ -74,6 +74,7 @@ _UNHELD = 2  # by the Lent, and by the question
 
 def lend(trace: Trace, array: np.ndarray[Any, Any], place: Source | None, is_read: bool) -> Lent:
     """Note that ``array`` is given away; and look at what nobody has any more, for it will not be written again."""
-    trace.given_away = [lent for lent in trace.given_away if not lent.let_go()]
-    trace.given_away.append(lent := Lent(array, place, is_read))
+    read_only = trace.read_only
+    read_only.given_away = [lent for lent in read_only.given_away if not lent.let_go()]
+    read_only.given_away.append(lent := Lent(array, place, is_read))
     return lent

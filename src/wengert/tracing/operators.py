@@ -14,7 +14,9 @@ from wengert.ops.elementwise import complex_sign, convert
 from wengert.ops.op import UFUNCS, Op
 from wengert.tape import Atom, Aval
 from wengert.tracing import foreign, hooks, layouts
-from wengert.tracing.trace import Trace, check_dtype, current_trace, has_own_arithmetic
+from wengert.tracing.lifting import capture, check_dtype, has_own_arithmetic, lift
+from wengert.tracing.stack import current_trace
+from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import Tracer, new_constant, record, trace_of, unwrap
 
 PYTHON_NUMBERS = (bool, int, float, complex)
@@ -107,14 +109,14 @@ def apply_ufunc(ufunc: Any, op: Op, inputs: Sequence[Any], operator: bool = Fals
             if ufunc in COMPARISONS and not is_within(x, dtype):
                 return _compared_beyond(ufunc, trace, inputs, k)
             check_within(x, dtype)
-        atom = trace.lift(x, dtype)
+        atom = lift(trace, x, dtype)
         if atom.aval.dtype != dtype:
-            atom = trace.emit(convert, (atom,), {"dtype": dtype})[0]
+            atom = trace.builder.emit(convert, (atom,), {"dtype": dtype})[0]
         atoms.append(atom)
     if dtypes[0].kind == "c" and ufunc in COMPLEX_FORMULAS:
         out = trace.formula(COMPLEX_FORMULAS[ufunc], *atoms)
     else:
-        (out,) = trace.emit(op, tuple(atoms), {})
+        (out,) = trace.builder.emit(op, tuple(atoms), {})
     result = Tracer(trace, out, out.aval, out.aval.shape == ())
     if len(out.aval.shape) > 1 and not all(map(layouts.has_c_order, inputs)):
         result.reorder(layouts.UNKNOWN_ORDER)
@@ -231,7 +233,7 @@ def binary(ufunc: Any, a: Any, b: Any) -> Any:
         known = DIRECT_STEPS.get((ufunc, a.aval, Aval(b.shape, b.dtype)))
         if known is not None:
             op, params = known
-            (out,) = a._trace.builder.emit(op, (a._atom, a._trace.capture(b)), params)  # type: ignore[arg-type]  # plain
+            (out,) = a._trace.builder.emit(op, (a._atom, capture(a._trace, b)), params)  # type: ignore[arg-type]  # plain
             return Tracer(a._trace, out, out.aval, out.aval.shape == ())
     op = UFUNCS.get(ufunc)
     if type(a) not in _OPERANDS or type(b) not in _OPERANDS:

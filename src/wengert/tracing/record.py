@@ -30,9 +30,12 @@ from wengert.tracing.interception.intercept import opened
 from wengert.tracing.interception.type_of import answered, asking_in
 from wengert.tracing.layouts import has_c_order, layout, strides_alone
 from wengert.tracing.libraries import instead_of, is_of_ctypes, refused_function
+from wengert.tracing.lifting import check_dtype, lift
 from wengert.tracing.python.frames import run
 from wengert.tracing.python.lines import line_of
-from wengert.tracing.trace import SAME_MEMORY, Trace, check_dtype, current_trace
+from wengert.tracing.read_only import SAME_MEMORY
+from wengert.tracing.stack import current_trace
+from wengert.tracing.trace import NOT_WHOLE, Trace, WholeRun
 from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer
 
 
@@ -106,12 +109,12 @@ def record_call(
     name: str,
     concrete: bool = True,
     why_abstract: str = "",
-    known: dict[int, tuple[Any, str, bool]] | None = None,
+    whole: WholeRun = NOT_WHOLE,
     previous: Recording | None = None,
 ) -> Recording:
     """Run ``call(*tracers)`` and return its tape.
 
-    ``known`` is given for a run that is to be repeated: the captured arrays that may be read again (see Trace).
+    ``whole`` is given for the run of a whole function, which is to be repeated.
     ``previous`` is what the last run recorded; if this one takes the same steps it is given back, with the
     captured arrays of this run.
     """
@@ -119,19 +122,19 @@ def record_call(
     if previous is not None and current_trace() is None and not previous.implicit:
         if [v.aval for v in previous.tape.inputs] == [i.aval for i in inputs]:
             follow = previous.tape
-    trace = Trace(name, concrete, why_abstract, known, follow)
+    trace = Trace(name, concrete, why_abstract, whole, follow)
     with opened(trace), seldom():
         tracers: list[Tracer] = []
         for aval, value, weak, is_scalar, order, lent in inputs:
-            tracer = Tracer(trace, trace.new_input(aval, value), aval, is_scalar and aval.shape == ())
+            tracer = Tracer(trace, trace.lifted.new_input(aval, value), aval, is_scalar and aval.shape == ())
             if weak is not None:
                 tracer.weak = weak
             if order is not None:
                 tracer.reorder(order)
             if lent is not None:
-                trace.lock_traced(lent)
+                trace.read_only.lock_traced(lent)
             if type(value) is np.ndarray:
-                trace.lock(value)  # it is read when the tape runs, so nobody writes the original before
+                trace.read_only.lock(value)  # it is read when the tape runs, so nobody writes the original before
             if not aval.dtype.isnative:  # in this machine's byte order, and for the rest what NumPy was given
                 tracer = tracer.astype(aval.dtype.newbyteorder("="))
                 tracer.is_scalar = is_scalar
@@ -140,7 +143,7 @@ def record_call(
         for k in sharing([i.value for i in inputs]):
             tracers[k]._why_readonly = SAME_MEMORY
         try:
-            functions = asking_in(call) if known is None else ()  # a run that will be repeated sees to it itself
+            functions = asking_in(call) if whole.known is None else ()  # a run that will be repeated sees to it itself
             if functions:
                 with answered(functions):
                     result = run(call, tracers, {})
@@ -162,20 +165,20 @@ def record_call(
             raise ours from error
         outputs = tuple(_output(trace, leaf, k, treedef) for k, leaf in enumerate(leaves))
         written = _written_inputs(inputs, tracers, trace)
-    captured = tuple([c.array for c in trace.captures.values()])
+    captured = tuple([c.array for c in trace.lifted.captures.values()])
     if (
         previous is not None
         and follow is not None
         and trace.builder.has_followed()
         and outputs == follow.outputs
-        and [c.var for c in trace.captures.values()] == [c.var for c in follow.captures]
+        and [c.var for c in trace.lifted.captures.values()] == [c.var for c in follow.captures]
         and treedef == previous.out_treedef
     ):
         return previous._replace(captured=captured)
     tape = trace.tape(outputs)
     if config.check:
         check(tape, after="tracing")
-    implicit = tuple([i.outer for i in trace.implicit.values()])
+    implicit = tuple([i.outer for i in trace.lifted.implicit.values()])
     return Recording(tape, treedef, {}, implicit, trace.unrepeatable, captured, written)
 
 
@@ -216,8 +219,8 @@ def _in_our_words(trace: Trace, error: Exception) -> WengertError | None:
             return _named(_written_outside(error.__cause__), error)
         if "read-only" in repr(error.args):
             return _written_while_lent(trace, error)
-    if trace.refusal is not None and _is_refusal(trace.refusal[1], error):
-        return ConcretizationError(trace.refusal[0])
+    if trace.looking.refusal is not None and _is_refusal(trace.looking.refusal[1], error):
+        return ConcretizationError(trace.looking.refusal[0])
     if isinstance(error, ValueError) and "__array__ method not producing an array" in str(error):
         return _not_memory(error)
     is_about_types = isinstance(error, ValueError) and "type" in str(error)  # it knows no type of a traced value's
@@ -345,7 +348,8 @@ def _written_inputs(inputs: Sequence[Input], tracers: Sequence[Tracer], trace: T
     """The inputs that the function wrote; raises if it captured an array that shares the memory of one."""
     written = tuple([k for k, t in enumerate(tracers) if t._version])
     for k in written:
-        captured = [*[c.array for c in trace.captures.values()], *[x for x, _ in trace.snapshots.values()]]
+        lifted = trace.lifted
+        captured = [*[c.array for c in lifted.captures.values()], *[x for x, _ in lifted.snapshots.values()]]
         if any(shares_memory(inputs[k].value, x) for x in captured):
             raise same_memory(trace.name)
     return written
@@ -369,7 +373,7 @@ def _written_outside(cause: ConcretizationError) -> MutationError:
 
 def _output(trace: Trace, leaf: Any, k: int, treedef: Any) -> Atom:
     try:
-        return trace.lift(leaf)
+        return lift(trace, leaf)
     except UnsupportedFunctionError:
         raise UnsupportedFunctionError(
             message(

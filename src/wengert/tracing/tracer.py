@@ -26,9 +26,13 @@ from wengert.ops.op import UFUNCS, Op
 from wengert.tape import OPERATORS, Atom, Aval, Tape, splice
 from wengert.tracing import callers, hooks, layouts, libraries, text
 from wengert.tracing.lending import Lent, lend
+from wengert.tracing.lifting import capture_constant, check_dtype, escaped, lift
+from wengert.tracing.looking import evaluate, is_of_captures, look
 from wengert.tracing.python.bytecode import is_operator
 from wengert.tracing.python.frames import place_of
-from wengert.tracing.trace import SHARED, Trace, check_dtype, current_trace, escaped, innermost_body, recorder
+from wengert.tracing.read_only import SHARED
+from wengert.tracing.stack import current_trace, innermost_body, recorder
+from wengert.tracing.trace import Trace
 from wengert.tracing.tracer_type import TracerType
 
 HANDLED_FUNCTIONS: dict[Any, Callable[..., Any]] = {}
@@ -107,7 +111,7 @@ class Tracer(metaclass=TracerType):
         """The present value, as an atom of ``self._trace``."""
         constant = self.lent_constant()
         if constant is not None:
-            return self._trace.capture_constant(constant)
+            return capture_constant(self._trace, constant)
         if not self._trace.is_open:
             raise escaped(self)
         if self._base is None:
@@ -205,7 +209,7 @@ class Tracer(metaclass=TracerType):
             return constant
         if not self._trace.is_open:
             raise escaped(self)
-        return self._trace.look(self.atom(), kind, self, loop)
+        return look(self._trace, self.atom(), kind, self, loop)
 
     def is_settled(self) -> bool:
         """Whether all of the value may be looked at, which code that is not traced does, and no derivative is lost:
@@ -214,7 +218,7 @@ class Tracer(metaclass=TracerType):
             return True
         if not (self._trace.is_open and self._trace.concrete):
             return False
-        return self.aval.dtype.kind in "biu" or self._trace.is_of_captures(self.atom())
+        return self.aval.dtype.kind in "biu" or is_of_captures(self._trace, self.atom())
 
     # ---------------------------------------------------------------------------------------------- protocols
 
@@ -308,7 +312,7 @@ class Tracer(metaclass=TracerType):
             what = f"{library} is not traced, and cannot take a traced {self.aval}"
             tries = [*libraries.instead_of(library, HANDLED_FUNCTIONS), "wg.primitive around it"]
         error = ConcretizationError(message(what, _where(self), tries=tries))
-        (current_trace() or self._trace).refusal = (str(error), _where(self))
+        (current_trace() or self._trace).looking.refusal = (str(error), _where(self))
         return error
 
     def __array_namespace__(self, api_version: str | None = None) -> Any:
@@ -475,9 +479,9 @@ class Tracer(metaclass=TracerType):
                 )
             )
         inner = current_trace() or self._trace
-        is_read = inner.known is not None and (use == text.DECIDES or text.may_be_read(frame, inner.outlets))
+        is_read = inner.run.known is not None and (use == text.DECIDES or text.may_be_read(frame, inner.run.outlets))
         if self._trace.concrete and not is_read:
-            value = self._trace.evaluate(self.atom())
+            value = evaluate(self._trace, self.atom())
         else:
             self._depend_on_options(frame)
             value = self.look("text")
@@ -491,7 +495,7 @@ class Tracer(metaclass=TracerType):
         """NumPy shows its numbers as its options say, which anybody may set."""
         trace = current_trace()
         if trace is not None and self.weak is None and not callers.is_ours(frame):
-            trace.depends("np.get_printoptions()", np.get_printoptions)
+            trace.run.depends("np.get_printoptions()", np.get_printoptions)
 
     def _as_python(self, value: Any) -> Any:
         """A concrete value as the user's code would have it: a number of Python's, a scalar of NumPy's or an array."""
@@ -791,7 +795,7 @@ class Tracer(metaclass=TracerType):
         constant = self.constant()
         if constant is not None:
             return new_constant(trace, np.array(constant), self.is_scalar).reorder_like(self, order)
-        return Tracer(trace, trace.lift(self), self.aval, self.is_scalar).reorder_like(self, order)
+        return Tracer(trace, lift(trace, self), self.aval, self.is_scalar).reorder_like(self, order)
 
     def astype(
         self, dtype: Any, order: str = "K", casting: Any = "unsafe", subok: bool = True, copy: bool = True
@@ -879,7 +883,7 @@ def own_array(x: Any) -> Any:
     if isinstance(x, np.ndarray):
         trace = current_trace()
         assert trace is not None
-        return trace.lend(x)
+        return trace.read_only.locked_view(x)
     return x
 
 
@@ -926,7 +930,7 @@ def record(op: Op, xs: Sequence[Any], params: dict[str, Any]) -> Any:
             result.reorder(layouts.UNKNOWN_ORDER)
         return result
     assert trace is not None
-    outs = trace.builder.emit(op, tuple([trace.lift(x) for x in xs]), params)
+    outs = trace.builder.emit(op, tuple([lift(trace, x) for x in xs]), params)
     if len(outs) == 1:
         (out,) = outs
         result = Tracer(trace, out, out.aval, out.aval.shape == ())
@@ -941,7 +945,7 @@ def inlined(tape: Tape, xs: Sequence[Any]) -> list[Tracer]:
     trace, are_constant = trace_of(xs)
     if trace is None or are_constant:
         trace = _trace_for_concrete()
-    return [wrap(trace, a) for a in splice(trace.builder, tape, [trace.lift(x) for x in xs], ())]
+    return [wrap(trace, a) for a in splice(trace.builder, tape, [lift(trace, x) for x in xs], ())]
 
 
 def _on_arrays(op: Op, xs: Sequence[Any], params: dict[str, Any]) -> Any:
@@ -968,8 +972,8 @@ def unwrap(x: Any, trace: Trace) -> Any:
         constant = x.constant()
         assert constant is not None
         return constant[()] if x.is_scalar else constant
-    if trace.known is not None and isinstance(x, np.ndarray | np.generic) and not trace.unrepeatable:
-        known = trace.known.get(id(x))
-        if not (known[2] if known is not None else trace.is_closed):
+    if trace.run.known is not None and isinstance(x, np.ndarray | np.generic) and not trace.unrepeatable:
+        known = trace.run.known.get(id(x))
+        if not (known[2] if known is not None else trace.run.is_closed):
             trace.unrepeatable = f"a concrete {type(x).__name__} at {trace.where()} was computed with while tracing"
     return x

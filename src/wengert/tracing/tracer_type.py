@@ -15,7 +15,7 @@ from wengert.tracing import callers, libraries
 from wengert.tracing.python.bytecode import is_indexing
 from wengert.tracing.python.frames import place_of
 from wengert.tracing.python.names import has_variable
-from wengert.tracing.trace import current_trace
+from wengert.tracing.stack import current_trace
 
 
 class TracerType(type):

@@ -27,10 +27,12 @@ from wengert.errors import (
 )
 from wengert.tracing.generators import WalkAgain
 from wengert.tracing.layouts import strides_alone
+from wengert.tracing.lifting import capture
 from wengert.tracing.python.bytecode import code_of
 from wengert.tracing.record import Input, Recording, record_call, same_memory, shares_memory
+from wengert.tracing.stack import current_trace
 from wengert.tracing.surroundings.environment import Environment, walked
-from wengert.tracing.trace import Trace, current_trace
+from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import Tracer, wrap
 
 F = Callable[..., Any]
@@ -93,10 +95,10 @@ def _as_they_are(f: F, others: Sequence[Any], by_keyword: dict[str, Any]) -> tup
 
 def _lent(x: Any) -> Any:
     if isinstance(x, np.ndarray):
-        return _trace().lend(x)
+        return _trace().read_only.locked_view(x)
     for leaf in tree.flatten(x)[0]:
         if isinstance(leaf, np.ndarray):
-            _trace().lock(leaf)
+            _trace().read_only.lock(leaf)
     return x
 
 
@@ -160,7 +162,7 @@ class _EverythingTraced:
         if type(x) is not np.ndarray or x.dtype.kind not in "fiubc":
             return self._environment.copy_argument(x, name)
         trace = _trace()
-        tracer = wrap(trace, trace.capture(x), is_scalar=False)
+        tracer = wrap(trace, capture(trace, x), is_scalar=False)
         if x.ndim > 1 and not x.flags.c_contiguous:
             tracer.reorder(strides_alone(x))
         self._given.append((x, tracer))

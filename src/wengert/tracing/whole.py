@@ -13,9 +13,10 @@ from wengert.tracing.generators import DrawnAtOnce, Generators
 from wengert.tracing.interception.type_of import answered
 from wengert.tracing.record import input_of, record_call
 from wengert.tracing.signature import Signature
+from wengert.tracing.stack import current_trace
 from wengert.tracing.surroundings.environment import Environment, ReachedTwice, walked
 from wengert.tracing.text import outlets
-from wengert.tracing.trace import current_trace
+from wengert.tracing.trace import WholeRun
 
 
 class ReadsEnclosingTrace(StructureError):
@@ -45,10 +46,10 @@ def trace_whole(
     check: Callable[[Tape], None] | None = None,
     is_look: bool = False,
 ) -> Whole:
-    """The tape of ``f`` for a call's leaves, of this signature, and what must hold for another call to have it too.
+    """Return the tape of ``f`` for a call's leaves, of this signature, and what must hold for another call to have it.
 
     ``runs_again``: whether an error that ends the traced run is followed by a run of ``f`` itself, so that what the
-    first did to its surroundings is to be undone: see Environment.end_early. ``is_rolled``, ``counts``: see Trace.
+    first did to its surroundings is to be undone: see Environment.end_early. ``is_rolled``, ``counts``: see WholeRun.
     ``check`` raises if the tape will not do. ``is_look``: nobody has called the function, so whatever ends the run, it
     has done nothing.
     """
@@ -75,7 +76,6 @@ def _trace_in(
     def call(*tracers: Any) -> Any:
         trace = current_trace()
         assert trace is not None
-        trace.is_rolled, trace.counts = is_rolled, counts
         copy = environment.copy_for(f, trace)
         new = list(leaves)
         for k in static:
@@ -83,22 +83,27 @@ def _trace_in(
         environment.look_at_classes(tree.node_types(treedef))
         if is_look:
             environment.check_not_advanced(name)
-        trace.is_closed, trace.doubt = environment.is_closed, environment.doubt
         trace.unrepeatable = trace.unrepeatable or environment.why_in_any_case
         for k, t in zip(traced, tracers, strict=True):
             new[k] = t
         given = tree.unflatten(treedef, new)
-        trace.outlets = outlets()
-        trace.generators = environment.generators
-        trace.watches, trace.depends = environment.watches, environment.depends
+        trace.run = trace.run._replace(
+            outlets=outlets(),
+            generators=environment.generators,
+            watches=environment.watches,
+            depends=environment.depends,
+            is_closed=environment.is_closed,
+            doubt=environment.doubt,
+        )
         with answered(environment.asking()), environment.following():
             result = copy(*given[0], **given[1]) if signature.has_kwargs else copy(*given)
         environment.end_following()
         return result
 
     inputs = [input_of(leaves[k]) for k in traced]
+    run = WholeRun(environment.known, is_rolled, counts)
     try:
-        recording = record_call(call, inputs, name=name, known=environment.known)
+        recording = record_call(call, inputs, name=name, whole=run)
         if recording.implicit:
             raise ReadsEnclosingTrace(
                 message(

@@ -17,6 +17,7 @@ from wengert.runtime import paths as guards  # noqa: F401  # they fill the table
 from wengert.tracing import functions  # noqa: F401  # they fill the tables
 from wengert.tracing.functions import creation, ufuncs  # noqa: F401  # they fill the tables
 from wengert.tracing.record import Recording, input_of, record_call
+from wengert.tracing.trace import WholeRun
 from wengert.tracing.tracer import Tracer
 
 
@@ -397,8 +398,8 @@ def test_other_kinds_of_arrays_stay_numpys() -> None:
 # ----------------------------------------------------------------------------------------- programs that run again
 
 
-def known(*arrays: Any, constant: bool = False) -> dict[int, tuple[Any, str, bool]]:
-    return {id(a): (a, f"a{k}", constant) for k, a in enumerate(arrays)}
+def known(*arrays: Any, constant: bool = False) -> WholeRun:
+    return WholeRun({id(a): (a, f"a{k}", constant) for k, a in enumerate(arrays)})
 
 
 def test_a_copy_of_a_captured_array_is_read_again() -> None:
@@ -413,7 +414,7 @@ def test_a_copy_of_a_captured_array_is_read_again() -> None:
             np.full(3, data),
         ),
         X,
-        known=known(data),
+        whole=known(data),
     )
     assert not recording.unrepeatable
     data[0] = 10.0
@@ -424,7 +425,7 @@ def test_a_copy_of_a_captured_array_is_read_again() -> None:
 
 def test_what_never_changes_is_a_constant() -> None:
     data = np.array([1.0, 2.0, 3.0])
-    recording = record(lambda: (np.array(data), np.array([data, data])), known=known(data, constant=True))
+    recording = record(lambda: (np.array(data), np.array([data, data])), whole=known(data, constant=True))
     assert not recording.unrepeatable
     assert len(recording.tape) == 0
 
@@ -436,10 +437,10 @@ def names_in(f: Any) -> set[str]:
 
 def test_an_array_of_unknown_origin_is_not_repeated() -> None:
     hidden = np.array([1.0, 2.0, 3.0])
-    assert record(lambda x: np.array(hidden) * x, X, known={}).unrepeatable
-    assert record(lambda x: np.array([hidden, x]), X, known={}).unrepeatable
-    assert record(lambda x: np.array(memoryview(b"12")) * x[0], X, known={}).unrepeatable
-    assert not record(lambda x: np.zeros_like(hidden) + x, X, known={}).unrepeatable
+    assert record(lambda x: np.array(hidden) * x, X, whole=WholeRun({})).unrepeatable
+    assert record(lambda x: np.array([hidden, x]), X, whole=WholeRun({})).unrepeatable
+    assert record(lambda x: np.array(memoryview(b"12")) * x[0], X, whole=WholeRun({})).unrepeatable
+    assert not record(lambda x: np.zeros_like(hidden) + x, X, whole=WholeRun({})).unrepeatable
 
 
 REPEATABLE = [c for c in TRACED if len(c) == 2 and not {"OUTSIDE", "np.float32"} & names_in(c[0])]
@@ -448,7 +449,7 @@ REPEATABLE = [c for c in TRACED if len(c) == 2 and not {"OUTSIDE", "np.float32"}
 @pytest.mark.parametrize("case", REPEATABLE, ids=range(len(REPEATABLE)))
 def test_what_we_make_ourselves_can_be_repeated(case: Any) -> None:
     f, x = case
-    assert not record(f, x, known=known(X)).unrepeatable
+    assert not record(f, x, whole=known(X)).unrepeatable
 
 
 def test_linspace_takes_the_dtype_of_what_is_traced() -> None:

@@ -17,6 +17,7 @@ from wengert.errors import DTypeError, MutationError, UnsupportedFunctionError
 from wengert.tracing import functions  # noqa: F401  # they fill the tables
 from wengert.tracing.functions import ufuncs  # noqa: F401  # they fill the tables
 from wengert.tracing.record import Recording, input_of, record_call
+from wengert.tracing.trace import WholeRun
 
 
 def record(f: Callable[..., Any], *args: Any) -> Recording:
@@ -405,7 +406,7 @@ OWN = [
 @pytest.mark.parametrize("f", OWN, ids=range(len(OWN)))
 def test_what_we_make_ourselves_can_be_repeated(f: Any) -> None:
     """A compiled program may run again, unless it met an array of unknown origin: none may be ours."""
-    assert not record_call(f, [input_of(X)], name="f", known={}).unrepeatable
+    assert not record_call(f, [input_of(X)], name="f", whole=WholeRun({})).unrepeatable
 
 
 # -------------------------------------------------------------------------------------------------------- costs

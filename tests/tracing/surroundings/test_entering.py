@@ -18,8 +18,8 @@ import numpy as np
 import pytest
 
 import wengert as wg
+from wengert.tape import Builder
 from wengert.tracing.surroundings.slots import native_slots
-from wengert.tracing.trace import Trace
 
 X = np.array([1.0, 2.0])
 
@@ -447,8 +447,8 @@ def test_what_runs_when_garbage_is_collected_is_no_reason(package: Any, monkeypa
         gc.collect()
         return own(*args)
 
-    own = Trace.emit
-    monkeypatch.setattr(Trace, "emit", emit)
+    own = Builder.emit
+    monkeypatch.setattr(Builder, "emit", emit)
     gc.callbacks.append(measure)
     try:
         step = wg.jit(lambda x: package.tables.keyed(x), strict=True)
@@ -473,14 +473,14 @@ def test_garbage_of_a_packages_that_is_collected_is_no_reason_to_trace_again(
         """)
     )
     cycle = importlib.import_module("package_of_a_test.ending").Cycle
-    own = Trace.emit
+    own = Builder.emit
 
     def emit(*args: Any) -> Any:
         cycle()
         gc.collect()
         return own(*args)
 
-    monkeypatch.setattr(Trace, "emit", emit)
+    monkeypatch.setattr(Builder, "emit", emit)
     step = wg.jit(lambda x: package.tables.in_units(x), strict=True)
     for k in range(3):
         np.testing.assert_array_equal(step(X + k), X + k)

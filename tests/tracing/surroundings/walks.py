@@ -6,10 +6,11 @@ from collections.abc import Callable
 from typing import Any
 
 from wengert.tracing.record import record_call
+from wengert.tracing.stack import current_trace
 from wengert.tracing.surroundings.environment import Environment
 from wengert.tracing.surroundings.parts import Part
 from wengert.tracing.surroundings.watching import Watching
-from wengert.tracing.trace import Trace, current_trace
+from wengert.tracing.trace import Trace, WholeRun
 
 
 def replaced(
@@ -29,7 +30,7 @@ def replaced(
         then(copy, environment)
         return 0.0
 
-    record_call(call, [], name="a test", known=environment.known)
+    record_call(call, [], name="a test", whole=WholeRun(environment.known))
     return found[0], environment, found[1]
 
 
@@ -41,5 +42,5 @@ def watched(value: Any) -> Watching:
         watching.holders.watch()
         return 0.0
 
-    record_call(call, [], name="a test", known=watching.known)
+    record_call(call, [], name="a test", whole=WholeRun(watching.known))
     return watching

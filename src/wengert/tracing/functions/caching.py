@@ -9,7 +9,7 @@ from typing import Any
 from wengert.tracing.arguments import holds_tracer
 from wengert.tracing.interception.asking import AT_INSTANCE
 from wengert.tracing.interception.intercept import intercepts
-from wengert.tracing.trace import current_trace, suspended
+from wengert.tracing.stack import current_trace, suspended
 
 
 @intercepts(functools._lru_cache_wrapper, AT_INSTANCE)

@@ -30,11 +30,12 @@ from wengert.tracing.callers import is_internal
 from wengert.tracing.counted import RunCounts
 from wengert.tracing.interception.asking import AT_ANY
 from wengert.tracing.interception.intercept import intercepts
+from wengert.tracing.looking import evaluate, has_values
 from wengert.tracing.operators import python_number
 from wengert.tracing.python.bytecode import Place
 from wengert.tracing.python.calls import call_around, called_variable, place_of_call
 from wengert.tracing.python.loops import is_before_for
-from wengert.tracing.trace import current_trace, is_in_body
+from wengert.tracing.stack import current_trace, is_in_body
 from wengert.tracing.tracer import Tracer, record
 
 INT64 = np.dtype(np.int64)
@@ -66,7 +67,7 @@ def traced_range(*args: Any) -> Any:
 
 def _value(x: Any) -> int:
     """The value of a bound, which no guard notes."""
-    return x if type(x) is int else int(x._trace.evaluate(x.atom()))
+    return x if type(x) is int else int(evaluate(x._trace, x.atom()))
 
 
 def _first_of_many(numbers: range, count: int, counts: RunCounts) -> Iterator[int]:
@@ -88,7 +89,7 @@ def _first_of_many(numbers: range, count: int, counts: RunCounts) -> Iterator[in
 def _counts() -> RunCounts | None:
     """Return the counts of the compiled function that is traced; None in a body, which is not its tape."""
     trace = current_trace()
-    return None if trace is None or is_in_body() else trace.counts
+    return None if trace is None or is_in_body() else trace.run.counts
 
 
 @intercepts(int)
@@ -111,7 +112,7 @@ def _is_count(x: Any) -> bool:
     if type(x) is not Tracer:
         return type(x) is int
     is_integer = x.is_scalar and x.aval.dtype.kind in "iu" and x.aval.dtype != np.uint64
-    return is_integer and x.constant() is None and x._trace.is_open and x._trace.has_values()
+    return is_integer and x.constant() is None and x._trace.is_open and has_values(x._trace)
 
 
 def _counted(number: int, start: Any, stop: Any) -> Iterator[Any]:

@@ -40,8 +40,10 @@ from wengert.tracing.inplace import op_view
 from wengert.tracing.interception.asking import AT_CALLER, AT_CONVERSION
 from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.layouts import UNKNOWN_ORDER, layout
+from wengert.tracing.lifting import capture, capture_constant, check_dtype, lift
 from wengert.tracing.operators import check_within, converted, kind_of
-from wengert.tracing.trace import Trace, check_dtype, current_trace
+from wengert.tracing.stack import current_trace
+from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import HANDLED_FUNCTIONS, Tracer, new_constant, record, trace_of, unwrap, wrap
 
 NUMBER_KINDS = "fiubc"  # of dtypes that can be traced
@@ -152,13 +154,13 @@ def read_again(trace: Trace, x: object) -> Tracer | None:
 
     Its present value may not be kept: that would be stale as soon as the user edits the array.
     """
-    if trace.known is None:
+    if trace.run.known is None:
         return None
-    known = trace.known.get(id(x))
+    known = trace.run.known.get(id(x))
     if known is None or known[2]:
         unwrap(x, trace)  # notes that a program made of this trace would repeat what is true only now
         return None
-    return wrap(trace, trace.capture(x), is_scalar=False)
+    return wrap(trace, capture(trace, x), is_scalar=False)
 
 
 def _read(trace: Trace, x: object) -> Any:
@@ -224,7 +226,7 @@ def _constant_atom(trace: Trace, values: np.ndarray[Any, Any]) -> Atom:
     """A constant array of one axis on the tape: as a number where all elements are one, as in a row of zeros."""
     if values.size and values.tobytes() == values[:1].tobytes() * values.size:
         return broadcast_to(Lit(values[0]), shape=values.shape)
-    return trace.capture_constant(values)
+    return capture_constant(trace, values)
 
 
 def stacked(trace: Trace, nested: Sequence[Any], dtype: DTypeLike | None) -> Tracer:
@@ -252,7 +254,7 @@ def stacked(trace: Trace, nested: Sequence[Any], dtype: DTypeLike | None) -> Tra
             parts.append(_flat_constant(run, out_dtype))
             run = []
         if one is not None:
-            parts.append(recorder.lift(one))
+            parts.append(lift(recorder, one))
 
     def join() -> Atom:
         flat: list[Atom] = []
@@ -301,7 +303,7 @@ def array(
             out = constant(out) if again is None else again
         if type(out) is Tracer and out.constant() is None:
             out = _converted(out, dtype, None, None)
-    elif holds_tracer(object) or (trace.known is not None and _holds_array(object)):
+    elif holds_tracer(object) or (trace.run.known is not None and _holds_array(object)):
         if copy is False:
             raise ValueError("Unable to avoid copy while creating an array as requested.")
         out = stacked(trace, object, dtype)
@@ -312,7 +314,9 @@ def array(
         except ValueError as error:
             out = _held_traced(object, dtype, copy, order, error)
         else:
-            if trace.known is not None and not isinstance(object, list | tuple | range | bool | int | float | complex):
+            if trace.run.known is not None and not isinstance(
+                object, list | tuple | range | bool | int | float | complex
+            ):
                 trace.unrepeatable = trace.unrepeatable or (
                     f"a {type(object).__name__} at {trace.where()} was made an array while tracing"
                 )

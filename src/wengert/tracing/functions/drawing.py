@@ -26,7 +26,10 @@ from wengert.tracing.arguments import ShapeLike, Traced
 from wengert.tracing.callers import is_library, is_ours
 from wengert.tracing.interception.asking import AT_OBJECT
 from wengert.tracing.interception.intercept import TABLE, intercepts, when_imported
-from wengert.tracing.trace import Trace, current_trace, is_in_body, recorder, recorder_of_none
+from wengert.tracing.lifting import lift
+from wengert.tracing.looking import evaluate
+from wengert.tracing.stack import current_trace, is_in_body, recorder, recorder_of_none
+from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import Tracer, record, wrap
 
 METHODS: dict[str, Callable[..., Any]] = {}
@@ -85,16 +88,17 @@ def _answer(name: str, generator: np.random.Generator, *args: Any, **kwargs: Any
                 tries=["numbers drawn before the loop, a row an iteration: scan(f, init, rng.normal(size=(n, ...)))"],
             )
         )
-    is_followed = trace.generators is not None and trace.generators.has(generator)
-    if trace.generators is not None and id(generator) in trace.generators.at_once and not is_library(frame):
+    generators = trace.run.generators
+    is_followed = generators is not None and generators.has(generator)
+    if generators is not None and id(generator) in generators.at_once and not is_library(frame):
         trace.unrepeatable = trace.unrepeatable or f"{name}() at {trace.where()} draws numbers that are needed there"
     is_traced = any(type(x) is Tracer or _holds_tracer(x) for x in (*args, *kwargs.values()))
     if name == "spawn":  # what it counts is no part of the state
         trace.unrepeatable = trace.unrepeatable or f"spawn() at {trace.where()} makes a new generator at every call"
         return NotImplemented
     if is_followed and (is_library(frame) or not (name in METHODS or name in DRAWN_WITHOUT_TRACED)):
-        assert trace.generators is not None
-        raise trace.generators.need()
+        assert generators is not None
+        raise generators.need()
     if is_traced and name in METHODS:
         return METHODS[name](generator, *args, **kwargs)
     if is_traced and "out" not in kwargs:
@@ -136,14 +140,14 @@ def _drawn(
         return OperandRef(len(operands) - 1)
 
     drawing = Drawing(name, [stand_in(x) for x in args], {key: stand_in(x) for key, x in (kwargs or {}).items()})
-    if trace.generators is None or not trace.generators.has(generator):
+    if trace.run.generators is None or not trace.run.generators.has(generator):
         return drawing.by(generator, [_value(trace, x, name) for x in operands])
     return _record(trace, generator, drawing, [record(stop_gradient, [x], {}) for x in operands])
 
 
 def _value(trace: Trace, x: Tracer, name: str) -> Any:
     """A parameter as it is in this run, which is not to be repeated."""
-    if trace.known is not None and not trace.unrepeatable:
+    if trace.run.known is not None and not trace.unrepeatable:
         raise UnsupportedFunctionError(
             message(
                 f"Generator.{name} takes a traced parameter, of a generator that the compiled function makes itself",
@@ -159,22 +163,22 @@ def _value(trace: Trace, x: Tracer, name: str) -> Any:
                 tries=["wg.jit around the mapped function", "a Python loop over examples"],
             )
         )
-    value = x._trace.evaluate(x.atom())
+    value = evaluate(x._trace, x.atom())
     return value[()] if x.is_scalar else value
 
 
 def _record(trace: Trace, generator: np.random.Generator, drawing: Drawing, operands: Sequence[Tracer]) -> Any:
-    assert trace.generators is not None
-    trace.generators.has_drawn = True
+    assert trace.run.generators is not None
+    trace.run.generators.has_drawn = True
     innermost = max((x._trace for x in operands), key=lambda t: t.level, default=None)
     target = recorder_of_none() if innermost is None else recorder(innermost)
-    examples = [x._trace.evaluate(x._trace.lift(x), is_example=True) for x in operands]
+    examples = [evaluate(x._trace, lift(x._trace, x), is_example=True) for x in operands]
     example = drawing.by(np.random.Generator(np.random.PCG64(0)), examples)
     array = np.asarray(example)
     params = {"generator": generator, "drawing": drawing, "out": Aval(array.shape, array.dtype)}
     atom: Any
-    (atom,) = target.emit(draw, tuple([target.lift(x) for x in operands]), params)
-    target.values[atom] = array  # of the right type: nobody looks at what was not drawn yet
+    (atom,) = target.builder.emit(draw, tuple([lift(target, x) for x in operands]), params)
+    target.looking.values[atom] = array  # of the right type: nobody looks at what was not drawn yet
     result = wrap(target, atom, is_scalar=not isinstance(example, np.ndarray))
     if type(example) in (float, int, bool):
         result.weak = type(example)

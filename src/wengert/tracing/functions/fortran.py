@@ -19,7 +19,9 @@ from wengert.tape import Aval
 from wengert.tracing.interception import _opened
 from wengert.tracing.interception.asking import AT_INSTANCE
 from wengert.tracing.interception.intercept import TABLE, intercepts, when_marked
-from wengert.tracing.trace import current_trace, is_read_later
+from wengert.tracing.lifting import doubt_repeats
+from wengert.tracing.read_only import is_read_later
+from wengert.tracing.stack import current_trace
 from wengert.tracing.tracer import Tracer
 
 
@@ -53,7 +55,7 @@ def call(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
             what = f"{aval} was written by a function of Fortran's, and is read later by what {trace.name} recorded"
             tries = ["a copy for the function that writes: np.array(x), made inside"]
             raise WrittenMeanwhileError(message(what, trace.locate(), tries=tries))
-        trace.doubt_repeats(aval)
+        doubt_repeats(trace, aval)
         traced[key][...] = arrays[key]
 
     def as_given(one: object) -> Any:

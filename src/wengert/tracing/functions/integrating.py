@@ -14,7 +14,7 @@ from wengert.tracing.arguments import array, holds_unsettled, unsupported
 from wengert.tracing.interception.asking import AT_FUNCTIONS
 from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.interception.python_functions import original
-from wengert.tracing.trace import current_trace
+from wengert.tracing.stack import current_trace
 
 DEFAULT = 1.49012e-8  # the tolerances of odeint
 
@@ -49,11 +49,11 @@ def odeint(*args: Any, **kwargs: Any) -> Any:
         trace = current_trace()
         if trace is None or holds_unsettled([*args, *kwargs.values()]):
             raise
-        refusal = trace.refusal
+        refusal = trace.looking.refusal
         try:
             return original(import_module("scipy.integrate").odeint)(*args, **kwargs)
         except ConcretizationError:
-            trace.refusal = refusal  # what is raised is why ours has failed
+            trace.looking.refusal = refusal  # what is raised is why ours has failed
         raise
 
 

@@ -20,7 +20,7 @@ from wengert.tracing.arguments import ShapeLike, Traced, array, refuse, unsuppor
 from wengert.tracing.inplace import view
 from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.interception.python_functions import original
-from wengert.tracing.trace import is_readonly
+from wengert.tracing.read_only import is_readonly
 from wengert.tracing.tracer import METHODS, Tracer
 
 LOCKED = "assignment destination is read-only"  # as NumPy says it
@@ -104,10 +104,10 @@ def _is_locked(x: Tracer) -> bool:
 def _is_writeable_to_numpy(x: Tracer) -> bool:
     """What NumPy says: of a captured array, which may be locked at any time, what its owner has said last."""
     root = x.root()
-    array = next((c.array for c in root._trace.captures.values() if c.var is root._atom), None)
+    array = next((c.array for c in root._trace.lifted.captures.values() if c.var is root._atom), None)
     if array is None or root._why_readonly == LOCKED:
         return is_writeable(x)
-    root._trace.depends(f"the flags of the array at {id(array)}", lambda: is_readonly(array))
+    root._trace.run.depends(f"the flags of the array at {id(array)}", lambda: is_readonly(array))
     return not is_readonly(array) and _has_writeable_views(x)
 
 

@@ -26,7 +26,7 @@ from wengert.tracing.functions import (
     sorting,
     statistics,
 )
-from wengert.tracing.trace import current_trace
+from wengert.tracing.stack import current_trace
 from wengert.tracing.tracer import METHODS, SCALAR_METHODS, Tracer
 
 

@@ -13,7 +13,8 @@ import numpy as np
 from wengert.tracing.arguments import Traced
 from wengert.tracing.interception.asking import AT_OBJECT
 from wengert.tracing.interception.intercept import intercepts
-from wengert.tracing.trace import current_trace, is_locked, is_read_later
+from wengert.tracing.read_only import is_locked, is_read_later
+from wengert.tracing.stack import current_trace
 
 _ARRAY = np.empty(0)  # whose methods are those of all arrays
 

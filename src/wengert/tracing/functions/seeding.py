@@ -10,7 +10,7 @@ import numpy as np
 from wengert.tracing.interception.asking import AT_OBJECT
 from wengert.tracing.interception.intercept import intercepts
 from wengert.tracing.python.calls import called_object
-from wengert.tracing.trace import current_trace
+from wengert.tracing.stack import current_trace
 
 
 @intercepts("random:SystemRandom.getrandbits", AT_OBJECT)

@@ -21,7 +21,7 @@ from wengert.tracing.arguments import holds_traced, holds_tracer
 from wengert.tracing.callers import ALWAYS_LIBRARIES, is_library
 from wengert.tracing.interception import _array_functions, _opened
 from wengert.tracing.interception.asking import is_for_user
-from wengert.tracing.trace import current_trace
+from wengert.tracing.stack import current_trace
 from wengert.tracing.tracer import Tracer, answer_function
 
 DISPATCHED: Any = type(np.sum)

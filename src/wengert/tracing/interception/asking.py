@@ -12,7 +12,7 @@ from typing import Any
 
 from wengert.tracing.arguments import holds_traced, holds_unsettled
 from wengert.tracing.callers import handed_to_library, is_library, is_ours, wants_memory
-from wengert.tracing.trace import current_trace
+from wengert.tracing.stack import current_trace
 
 # These say what is looked at to know whether the replacement answers (Looks in native/c_functions.cpp).
 AT_ARGUMENTS = 0

@@ -24,7 +24,7 @@ from wengert.tracing.interception._python_functions import NAME
 from wengert.tracing.interception.asking import AT_CONVERSION, AT_FUNCTIONS, is_refused
 from wengert.tracing.python import names
 from wengert.tracing.python.frames import code_in
-from wengert.tracing.trace import current_trace
+from wengert.tracing.stack import current_trace
 from wengert.tracing.tracer import Tracer
 
 if TYPE_CHECKING:

@@ -42,10 +42,13 @@ from wengert.tracing.interception import _entered
 from wengert.tracing.interception.intercept import lists
 from wengert.tracing.interception.type_of import asks, code_for
 from wengert.tracing.layouts import strides_alone
+from wengert.tracing.lifting import capture
 from wengert.tracing.python import names
 from wengert.tracing.python.bytecode import code_of
 from wengert.tracing.python.frames import code_in, is_importing, is_of_collector
 from wengert.tracing.python.lines import first_line
+from wengert.tracing.read_only import is_readonly
+from wengert.tracing.stack import current_trace, suspended
 from wengert.tracing.surroundings.parts import (
     BY_VALUE,
     HOLDERS,
@@ -78,7 +81,7 @@ from wengert.tracing.surroundings.slots import (
     is_unchanged,
 )
 from wengert.tracing.surroundings.watching import Watching
-from wengert.tracing.trace import Trace, current_trace, is_readonly, suspended
+from wengert.tracing.trace import Trace
 from wengert.tracing.tracer import wrap
 
 T = TypeVar("T")
@@ -280,8 +283,8 @@ class Environment:
         watching.entering.enter(frame)
         if self.doubt:
             for trace in (self._trace, current_trace()):
-                if trace is not None and trace.is_closed:
-                    trace.is_closed, trace.doubt = False, self.doubt
+                if trace is not None and trace.run.is_closed:
+                    trace.run = trace.run._replace(is_closed=False, doubt=self.doubt)
         return True
 
     def end_following(self) -> None:
@@ -514,7 +517,7 @@ class Environment:
         if is_constant:  # a promise that may be taken back
             self.slots.append(Slot(f"{name} is read-only", ReadonlyRead(read, value), True, True))
         assert self._trace is not None
-        tracer = wrap(self._trace, self._trace.capture(value), is_scalar=False)
+        tracer = wrap(self._trace, capture(self._trace, value), is_scalar=False)
         if not value.flags.c_contiguous:
             tracer.reorder(strides_alone(value))
         tracer._why_readonly = f"{name} is captured from outside of the compiled function, which may not write it"

@@ -23,7 +23,7 @@ import numpy as np
 
 from wengert.attributes import held
 from wengert.tracing.python.bytecode import code_of
-from wengert.tracing.trace import is_lent, is_readonly
+from wengert.tracing.read_only import is_lent, is_readonly
 
 Places: TypeAlias = list[tuple[Any, ...]]
 """Places in the runtime's terms: see _native.pyi."""

@@ -37,6 +37,7 @@ from wengert.tracing.callers import is_installed, is_of_package, is_on_top
 from wengert.tracing.generators import ASK_FOR_STATE, Found, Generators
 from wengert.tracing.python import names
 from wengert.tracing.python.bytecode import code_of, free_variables
+from wengert.tracing.stack import suspended
 from wengert.tracing.surroundings.entering import Entering
 from wengert.tracing.surroundings.from_libraries import CODE, Libraries, at_the_end, namespace_of, with_parents
 from wengert.tracing.surroundings.holders import ASKS_BY_NAME, COMPUTED, Holders
@@ -75,7 +76,6 @@ from wengert.tracing.surroundings.slots import (
     kept_by,
 )
 from wengert.tracing.text import is_written_only
-from wengert.tracing.trace import suspended
 
 _BY_VALUE = (*BY_VALUE, np.generic)
 MANY = 1000

@@ -14,7 +14,9 @@ import wengert as wg
 from tests.tracing.interception.addresses import address
 from wengert.tracing.interception import _opened
 from wengert.tracing.interception.intercept import opened
-from wengert.tracing.trace import Trace, current_trace, writes_no_arrays
+from wengert.tracing.read_only import writes_no_arrays
+from wengert.tracing.stack import current_trace
+from wengert.tracing.trace import Trace
 
 OWN = address(np.zeros), special.logsumexp.__code__
 
@@ -31,7 +33,7 @@ def test_a_trace_that_nobody_closed_is_closed_when_its_context_goes() -> None:
     outer, inner = Trace("outer"), Trace("inner")
     with opened(outer):
         context = opened(inner)
-        inner.lock(x)
+        inner.read_only.lock(x)
         assert current_trace() is inner and not x.flags.writeable and not outer.is_direct
         del context
         assert current_trace() is outer and x.flags.writeable and outer.is_direct and not inner.is_open
@@ -173,7 +175,7 @@ def test_an_array_is_lent_where_no_other_thread_may_write_it() -> None:
     inside.wait(10)
     trace = Trace("f")
     with opened(trace):
-        assert _opened.lend(trace._lent, x) and _opened.is_lent(x) and not x.flags.writeable
+        assert _opened.lend(trace.read_only.lent, x) and _opened.is_lent(x) and not x.flags.writeable
         assert _opened.lend(lent, x) and not lent  # whose it is already
     leave.set()
     thread.join()

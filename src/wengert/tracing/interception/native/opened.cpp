@@ -34,8 +34,8 @@ PyObject *disordered; // the exception of traces that are closed in another orde
 PyObject *text(const char *name) { return PyUnicode_InternFromString(name); }
 struct Names {
     PyObject *is_open = text("is_open"), *is_direct = text("is_direct"), *overtaken = text("_overtaken"),
-             *lent = text("_lent"), *lent_traced = text("_lent_traced"), *why_readonly = text("_why_readonly"),
-             *ended = text("_ended"), *code = text("__code__"), *empty = text("");
+             *read_only = text("read_only"), *lent = text("lent"), *lent_traced = text("lent_traced"),
+             *why_readonly = text("_why_readonly"), *ended = text("_ended"), *code = text("__code__"), *empty = text("");
 };
 const Names *names;
 
@@ -86,8 +86,8 @@ bool begin_all() {
 
 std::unordered_set<PyObject *> lent; // not writeable until the trace ends that has it in its list
 
-void give_back(PyObject *trace) {
-    const Owned arrays = Owned::stolen(PyObject_GetAttr(trace, names->lent));
+void give_back(PyObject *read_only) { // what a trace keeps from being written: see read_only.py
+    const Owned arrays = Owned::stolen(PyObject_GetAttr(read_only, names->lent));
     if (arrays == nullptr) return said(false);
     for (Py_ssize_t k = 0; k < PyList_GET_SIZE(arrays.get()); k++) {
         PyObject *array = PyList_GET_ITEM(arrays.get(), k);
@@ -139,8 +139,10 @@ struct Opened {
         said(set(trace, names->is_open, Py_False));
         said(set(trace, names->is_direct, Py_False));
         said(set_all(trace, names->overtaken, names->is_direct, Py_True));
-        said(set_all(trace, names->lent_traced, names->why_readonly, names->empty));
-        give_back(trace);
+        const Owned read_only = Owned::stolen(PyObject_GetAttr(trace, names->read_only));
+        if (read_only == nullptr) return said(false);
+        said(set_all(read_only, names->lent_traced, names->why_readonly, names->empty));
+        give_back(read_only);
     }
 
     PyObject *entered() { return trace; }
